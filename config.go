@@ -1,0 +1,85 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/spanprof/spanprof/internal/env"
+)
+
+const (
+	defaultMaxNames     = 256
+	defaultMaxNameBytes = 128
+)
+
+type config struct {
+	idScope, nameScope Scope
+
+	appName        string
+	url            string
+	profileURL     bool
+	baselineURL    bool
+	baselineLabels map[string]string
+	noProfileID    bool
+
+	maxNames     int
+	maxNameBytes int
+
+	unsampledNames bool
+	recordOnly     bool
+	disabled       bool
+}
+
+// newConfig applies opts to the defaults. What cannot work is reported and
+// left out: the signature that programs know has no error to return.
+func newConfig(opts []Option) config {
+	c := config{
+		idScope:      ScopeRootSpan,
+		nameScope:    ScopeRootSpan,
+		maxNames:     defaultMaxNames,
+		maxNameBytes: defaultMaxNameBytes,
+		disabled:     env.Disabled(),
+	}
+	for _, o := range opts {
+		if o != nil {
+			c = o.apply(c)
+		}
+	}
+	if c.maxNames < 1 {
+		otel.Handle(fmt.Errorf("spanprof: WithMaxSpanNames(%d): want at least 1; using %d", c.maxNames, defaultMaxNames))
+		c.maxNames = defaultMaxNames
+	}
+	if c.maxNameBytes < 1 {
+		otel.Handle(fmt.Errorf("spanprof: WithMaxSpanNameLength(%d): want at least 1; using %d", c.maxNameBytes, defaultMaxNameBytes))
+		c.maxNameBytes = defaultMaxNameBytes
+	}
+	if c.profileURL || c.baselineURL {
+		if err := checkAddress(c.url); err != nil {
+			otel.Handle(fmt.Errorf("spanprof: spans get no profile URLs: %w", err))
+			c.profileURL, c.baselineURL = false, false
+		}
+	}
+	c.url = strings.TrimRight(c.url, "/")
+	return c
+}
+
+func checkAddress(addr string) error {
+	if addr == "" {
+		return errors.New("no address; set one by WithPyroscopeURL")
+	}
+	u, err := url.Parse(addr)
+	if err != nil {
+		return fmt.Errorf("WithPyroscopeURL: %w", err)
+	}
+	if u.Scheme == "" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("WithPyroscopeURL(%q): want an address such as http://localhost:4040 or http://localhost:8080/debug/spanprof", addr)
+	}
+	return nil
+}

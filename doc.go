@@ -1,0 +1,76 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package spanprof gives every OpenTelemetry span of a Go program a profile of
+// its own: it wraps a TracerProvider and labels, by runtime/pprof's goroutine
+// labels, what runs under a span. CPU and goroutine profiles then carry the ids
+// of spans, whoever takes them.
+//
+//	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter)))
+//	otel.SetTracerProvider(tp)
+//
+// This package sets labels and attributes and does no more. To take profiles:
+//
+//   - package inprocess samples in this process, keeps the newest spans with
+//     their profiles in memory and shows them on a page: no server needed;
+//   - packages profiler and exporter are its parts, for destinations of your
+//     own;
+//   - a profiler that you have already, pyroscope-go or a scraper of
+//     /debug/pprof, sees the labels as it is.
+//
+// # Labels and attributes
+//
+//	label       value
+//	profile_id  the local root's span id, 16 hex digits
+//	span_id     the same
+//	span_name   the local root's name, bounded in length and number
+//	trace_id    32 hex digits
+//
+// A local root is a span without a parent in this process. In all-spans scope,
+// WithRootSpanOnly(false), every span has labels of its own. Sampled spans
+// alone are labelled, see [WithUnsampledSpanNames] and [WithRecordOnlySpans].
+//
+// A span whose own id is among the labels gets the attribute
+// pyroscope.profile.id. With [WithPyroscopeURL], [WithProfileURL] and
+// [WithProfileBaselineURL] it also gets pyroscope.profile.url, which opens its
+// profile, and pyroscope.profile.baseline.url, which opens it beside the sum of
+// all profiles that share its labels except for the ids.
+//
+// # What stays as it was
+//
+// The spans are the wrapped provider's: ids, sampling, links, events, limits and
+// child counts are as without spanprof; spans of the SDK can still be asserted
+// to sdktrace.ReadOnlySpan and ReadWriteSpan; a panic in a function that defers
+// span.End() is recorded and goes on. Spans made from a span's TracerProvider
+// are labelled too. SetName changes the label.
+//
+// The user's own labels, in the context or on the goroutine, stay beside
+// spanprof's. End puts back what the goroutine carried, and only if it still
+// carries the span's labels: a span that ends on another goroutine leaves that
+// one alone, spans that end out of order neither take a live span's labels away
+// nor bring an ended one's back.
+//
+// On Go versions whose label internals spanprof does not know, and with the
+// build tag spanprof_public, it uses runtime/pprof's public API alone. That API
+// cannot read labels, so End then sets those of the context that the span was
+// started with.
+//
+// # What no wrapper can do
+//
+//   - Where a span ends on another goroutine than it started on, the first keeps
+//     the labels. [TracerProvider.EndsElsewhere] counts such ends.
+//   - A goroutine that is started within a span inherits its labels for good, as
+//     runtime/pprof has it. If it goes on after the span, its work is still
+//     the span's.
+//   - A goroutine that was there before, a worker of a pool, carries a span's
+//     labels only while a span that was started on it is open. Start one there,
+//     with the job's context, or use pprof.Do with it.
+//   - A span that is not sampled is the wrapped provider's own, so its
+//     TracerProvider method returns that one.
+//
+// # Cost
+//
+// A labelled span costs two allocations and a few hundred nanoseconds, most of
+// it for the attribute; a span that is not sampled costs next to nothing. No
+// lock is taken. The profile grows by about 20 bytes a sample, compressed.
+package spanprof

@@ -1,0 +1,93 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof
+
+import "sync/atomic"
+
+// hexIDsLen is the room for a span id and a trace id in hex digits.
+const hexIDsLen = 16 + 32
+
+// label and labelMap have the layout of runtime/pprof's label.Label and
+// labelMap, which runtimeLabeler verifies before it relies on it.
+type label struct{ Key, Value string }
+
+type labelMap struct{ list []label }
+
+// labelBlock holds one label set of a span in one allocation: the maps that
+// goroutines point to and all that they point to. It is apart from the span,
+// so that a goroutine which outlives the span pins no more than its labels.
+//
+// All but the atomic fields is constant once a goroutine carries the block.
+type labelBlock struct {
+	// maps have equal labels at different addresses. Goroutines carry
+	// maps[ownMap] for the span itself, and maps[heirMap] for a descendant
+	// that inherits the labels: a local root that ends before such a
+	// descendant sees by it that the labels are still in use.
+	maps [2]labelMap
+	// inline is the labels' memory where the user has none of his own: four
+	// labels and the mark behind them.
+	inline [5]label
+	hex    [hexIDsLen]byte
+	name   string
+	own    int // number of labels that are ours
+
+	// origin is the block that the span started with; it differs from the
+	// block itself where SetName made a new one. The fields below are used
+	// in the origin only.
+	origin *labelBlock
+	// latest is the block that the last SetName made.
+	latest atomic.Pointer[labelBlock]
+	// prev is what the goroutine carried when the span started.
+	prev atomic.Pointer[labelMap]
+	// ended says that the span has ended, so that nobody puts its labels
+	// back on a goroutine.
+	ended atomic.Bool
+}
+
+const (
+	ownMap = iota
+	heirMap
+)
+
+// current returns the block of the span's present name.
+func (b *labelBlock) current() *labelBlock {
+	if latest := b.origin.latest.Load(); latest != nil {
+		return latest
+	}
+	return b.origin
+}
+
+// slot tells which of the block's maps m is.
+func (b *labelBlock) slot(m *labelMap) int {
+	if m == &b.maps[heirMap] {
+		return heirMap
+	}
+	return ownMap
+}
+
+// find returns the label of a map with the given key, nil if m lacks it.
+func (m *labelMap) find(key string) *label {
+	if m == nil {
+		return nil
+	}
+	for i := range m.list {
+		if m.list[i].Key == key {
+			return &m.list[i]
+		}
+	}
+	return nil
+}
+
+// has reports whether m has a label with the given key.
+func (m *labelMap) has(key string) bool { return m.find(key) != nil }
+
+// agrees reports whether both maps have the same value of a label, or neither
+// has one.
+func (m *labelMap) agrees(other *labelMap, key string) bool {
+	a, b := m.find(key), other.find(key)
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Value == b.Value
+}

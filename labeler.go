@@ -1,0 +1,36 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof
+
+import "context"
+
+// labeler puts a span's labels on goroutines and takes them off again.
+//
+// There are two: runtimeLabeler reads and writes the labels of the running
+// goroutine through runtime/pprof's own hooks, publicLabeler knows only the
+// public API, which can set labels but not read them.
+type labeler interface {
+	// start makes the labels of s, which has labels of its own, and puts
+	// them on the calling goroutine. ctx is the context that the span was
+	// started with, name the value of LabelSpanName or "". It returns the
+	// value of LabelProfileID.
+	start(ctx context.Context, s *spanState, name string) (profileID string)
+
+	// inherit puts the labels of s.root on the calling goroutine for s, a
+	// descendant without labels of its own, where they are missing.
+	inherit(ctx context.Context, s *spanState)
+
+	// rename gives s, which has labels of its own, another span name.
+	rename(s *spanState, name string)
+
+	// end puts back what the goroutine carried before start or inherit. It
+	// reports whether the goroutine carried the labels of s.
+	end(s *spanState) bool
+
+	// name returns the span name among the labels of s, "" if there is none.
+	name(s *spanState) string
+
+	// contextValue returns what runtime/pprof finds in the context of s.
+	contextValue(s *spanState) any
+}

@@ -1,0 +1,46 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof
+
+// The goroutine labels of a span, which runtime/pprof puts on CPU and
+// goroutine samples. LabelProfileID and LabelSpanID have the same value, so
+// that backends which know only one of the two find the span.
+const (
+	// LabelProfileID is 16 hex digits: the local root's id in root scope,
+	// the span's own in all-spans scope.
+	LabelProfileID = "profile_id"
+	// LabelSpanID has the value of LabelProfileID.
+	LabelSpanID = "span_id"
+	// LabelSpanName is the span's name, cut to [WithMaxSpanNameLength]
+	// bytes; [OtherSpanName] once there are [WithMaxSpanNames] of them.
+	LabelSpanName = "span_name"
+	// LabelTraceID is the trace id in 32 hex digits.
+	LabelTraceID = "trace_id"
+)
+
+// OtherSpanName is the value of LabelSpanName for spans whose name came after
+// the limit on distinct names was reached.
+const OtherSpanName = "other"
+
+// Scope says which spans a label is for.
+type Scope uint
+
+const (
+	// ScopeNone leaves the label out.
+	ScopeNone Scope = iota
+	// ScopeRootSpan labels the work of a local root and of all its
+	// descendants with the local root's value.
+	ScopeRootSpan
+	// ScopeAllSpans labels the work of every span with its own value.
+	ScopeAllSpans
+)
+
+// isSpanLabel reports whether key is one that spanprof sets.
+func isSpanLabel(key string) bool {
+	switch key {
+	case LabelProfileID, LabelSpanID, LabelSpanName, LabelTraceID:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,327 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build go1.26 && !go1.28 && !spanprof_public
+
+package spanprof
+
+import (
+	"context"
+	"reflect"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+)
+
+// runtimeLabeler reads and writes the labels of the calling goroutine by the
+// two functions that runtime/pprof itself uses, and hands it label sets that
+// were made here. Only by reading can End tell whether the goroutine carries
+// the span's labels, and put back what was there.
+//
+// This is the one file that uses unsafe and linkname. It relies on three
+// things, for the Go versions in its build constraint:
+//   - the two functions, which the runtime keeps for packages that link to
+//     them (go.dev/issue/67401);
+//   - the layout of runtime/pprof's label set, a slice of key and value
+//     sorted by key, which knowsLayout verifies; where it has changed, the
+//     publicLabeler takes over;
+//   - nobody writes to a label set once it is made.
+type runtimeLabeler struct{}
+
+var _ labeler = runtimeLabeler{}
+
+//go:linkname setGoroutineLabels runtime/pprof.runtime_setProfLabel
+func setGoroutineLabels(m *labelMap)
+
+//go:linkname goroutineLabels runtime/pprof.runtime_getProfLabel
+func goroutineLabels() *labelMap
+
+// newLabeler returns the labeler for this Go version.
+func newLabeler() labeler {
+	if knowsLayout() {
+		return runtimeLabeler{}
+	}
+	return publicLabeler{}
+}
+
+// knowsLayout verifies that a label set which runtime/pprof made has the
+// layout of labelMap.
+var knowsLayout = sync.OnceValue(func() bool {
+	ctx := pprof.WithLabels(context.Background(), pprof.Labels("a", "1", "b", "2"))
+	value := ctx.Value(pprofLabelsKey)
+	t := reflect.TypeOf(value)
+	if t == nil || t.Kind() != reflect.Pointer || !sameLayout(t.Elem(), reflect.TypeFor[labelMap]()) {
+		return false
+	}
+	made := (*labelMap)((*anyWords)(unsafe.Pointer(&value)).data)
+	return slices.Equal(made.list, []label{{"a", "1"}, {"b", "2"}})
+})
+
+// sameLayout reports whether two types are made of the same parts, whatever
+// the names of types and fields.
+func sameLayout(a, b reflect.Type) bool {
+	// A struct of one field lies in memory as the field does.
+	for a.Kind() == reflect.Struct && a.NumField() == 1 {
+		a = a.Field(0).Type
+	}
+	for b.Kind() == reflect.Struct && b.NumField() == 1 {
+		b = b.Field(0).Type
+	}
+	if a.Kind() != b.Kind() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Slice:
+		return sameLayout(a.Elem(), b.Elem())
+	case reflect.Struct:
+		if a.NumField() != b.NumField() {
+			return false
+		}
+		for i := range a.NumField() {
+			if !sameLayout(a.Field(i).Type, b.Field(i).Type) {
+				return false
+			}
+		}
+		return true
+	default:
+		return a.Kind() == reflect.String
+	}
+}
+
+// anyWords is the layout of an any that holds a pointer.
+type anyWords struct{ typ, data unsafe.Pointer }
+
+// labelMapType is the type word of runtime/pprof's *labelMap.
+var labelMapType = func() unsafe.Pointer {
+	ctx := pprof.WithLabels(context.Background(), pprof.Labels("a", "1"))
+	value := ctx.Value(pprofLabelsKey)
+	return (*anyWords)(unsafe.Pointer(&value)).typ
+}()
+
+// asContextValue returns m as runtime/pprof keeps label sets in a context.
+func asContextValue(m *labelMap) (value any) {
+	*(*anyWords)(unsafe.Pointer(&value)) = anyWords{labelMapType, unsafe.Pointer(m)}
+	return value
+}
+
+// contextLabels returns the labels that runtime/pprof finds in ctx.
+func contextLabels(ctx context.Context) *labelMap {
+	value := ctx.Value(pprofLabelsKey)
+	words := (*anyWords)(unsafe.Pointer(&value))
+	if words.typ != labelMapType {
+		return nil
+	}
+	return (*labelMap)(words.data)
+}
+
+// markKey marks the label sets that were made here. The mark is a label behind
+// the last one, within the slice's capacity but not its length: no code that
+// copies labels, ours or others', ever copies it, so a label set with the mark
+// is ours and the mark's value points at its block.
+var markKey = strings.Clone("spanprof mark")
+
+func (b *labelBlock) mark() label {
+	return label{markKey, unsafe.String((*byte)(unsafe.Pointer(b)), 1)}
+}
+
+// blockOf returns the block that m belongs to, nil if m was not made here.
+func blockOf(m *labelMap) *labelBlock {
+	if m == nil || cap(m.list) == len(m.list) {
+		return nil
+	}
+	mark := &m.list[:len(m.list)+1][len(m.list)]
+	if unsafe.StringData(mark.Key) != unsafe.StringData(markKey) {
+		return nil
+	}
+	return (*labelBlock)(unsafe.Pointer(unsafe.StringData(mark.Value)))
+}
+
+// live returns m, or where m belongs to a span that has ended, what the
+// goroutine carried before that span, and where the span has another name now,
+// the labels of that name.
+func live(m *labelMap) *labelMap {
+	for {
+		b := blockOf(m)
+		if b == nil {
+			return m
+		}
+		if !b.origin.ended.Load() {
+			return &b.current().maps[b.slot(m)]
+		}
+		m = b.origin.prev.Load()
+	}
+}
+
+func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) string {
+	found := goroutineLabels()
+	b := &labelBlock{name: name}
+	b.origin = b
+	b.prev.Store(live(found))
+	s.appendIDs(b.hex[:0])
+	ids := unsafe.String(&b.hex[0], hexIDsLen)
+	own := s.appendLabels(b.inline[:0:4], ids, name)
+	b.own = len(own)
+
+	inContext := contextLabels(ctx)
+	if inContext == found {
+		inContext = nil
+	}
+	if hasUserLabels(found) || hasUserLabels(inContext) {
+		b.setList(withUserLabels(own, found, inContext))
+	} else {
+		b.setList(b.inline[:b.own])
+	}
+	s.block.Store(b)
+	setGoroutineLabels(&b.maps[ownMap])
+	return ids[:16]
+}
+
+func (runtimeLabeler) inherit(ctx context.Context, s *spanState) {
+	root := s.root.block.Load()
+	found := goroutineLabels()
+	if !carries(found, root) {
+		runtimeLabeler{}.start(ctx, s, root.current().name)
+		return
+	}
+	if b := blockOf(found); b != nil {
+		s.heirOf, s.found = b, found
+		setGoroutineLabels(&b.current().maps[heirMap])
+	}
+	// Otherwise a pprof.Do within the root added labels of the user's: they
+	// are on the goroutine and in ctx, and its return takes them off.
+}
+
+func (runtimeLabeler) rename(s *spanState, name string) {
+	old := s.block.Load()
+	b := &labelBlock{name: name, own: old.own, origin: old.origin, hex: old.hex}
+	list := b.inline[:0:4]
+	if len(old.maps[ownMap].list) > cap(list) {
+		list = make([]label, 0, len(old.maps[ownMap].list)+1)
+	}
+	list = append(list, old.maps[ownMap].list...)
+	for i := range list {
+		if list[i].Key == LabelSpanName {
+			list[i].Value = name
+		}
+	}
+	b.setList(list)
+	s.block.Store(b)
+	b.origin.latest.Store(b)
+
+	carried := goroutineLabels()
+	if c := blockOf(carried); c != nil && c.origin == b.origin {
+		setGoroutineLabels(&b.maps[c.slot(carried)])
+	}
+}
+
+func (runtimeLabeler) end(s *spanState) bool {
+	carrier, slot, prev := s.heirOf, heirMap, s.found
+	if own := s.block.Load(); own != nil {
+		carrier, slot = own.origin, ownMap
+		// Resolved now, so that spans which follow each other from
+		// goroutine to goroutine do not pin a chain of ended ones.
+		prev = live(carrier.prev.Load())
+		carrier.prev.Store(prev)
+		carrier.ended.Store(true)
+	}
+	if carrier == nil {
+		return true
+	}
+	carried := goroutineLabels()
+	if b := blockOf(carried); b != nil && b.origin == carrier.origin && b.slot(carried) == slot {
+		setGoroutineLabels(live(prev))
+		return true
+	}
+	return coveredBy(carried, carrier)
+}
+
+func (runtimeLabeler) name(s *spanState) string {
+	if b := s.block.Load(); b != nil {
+		return b.name
+	}
+	return ""
+}
+
+func (runtimeLabeler) contextValue(s *spanState) any {
+	if b := s.block.Load(); b != nil {
+		return asContextValue(&b.maps[ownMap])
+	}
+	if s.heirOf != nil {
+		return asContextValue(&s.heirOf.current().maps[heirMap])
+	}
+	return s.ctx.Context.Value(pprofLabelsKey)
+}
+
+// setList makes list, which has room for one label more, the labels of b.
+func (b *labelBlock) setList(list []label) {
+	list = append(list, b.mark())[:len(list)]
+	b.maps[ownMap].list = list
+	b.maps[heirMap].list = list
+}
+
+// carries reports whether m has the ids of b's labels.
+func carries(m *labelMap, b *labelBlock) bool {
+	if m == nil {
+		return false
+	}
+	if c := blockOf(m); c != nil && c.origin == b.origin {
+		return true
+	}
+	own := &b.maps[ownMap]
+	return m.agrees(own, LabelTraceID) && m.agrees(own, LabelSpanID)
+}
+
+// coveredBy reports whether m carries b's labels, or they will come back when
+// the spans end whose labels cover them on this goroutine.
+func coveredBy(m *labelMap, b *labelBlock) bool {
+	for m != nil {
+		if carries(m, b) {
+			return true
+		}
+		cover := blockOf(m)
+		if cover == nil {
+			return false
+		}
+		m = cover.origin.prev.Load()
+	}
+	return false
+}
+
+func hasUserLabels(m *labelMap) bool {
+	if m == nil {
+		return false
+	}
+	if b := blockOf(m); b != nil {
+		return len(m.list) > b.own
+	}
+	return slices.ContainsFunc(m.list, func(l label) bool { return !isSpanLabel(l.Key) })
+}
+
+// withUserLabels returns own and the user's labels, sorted by key as
+// runtime/pprof keeps them, with room for one more. What the context says of a
+// label goes before what the goroutine carries, as in pprof.Do.
+func withUserLabels(own []label, onGoroutine, inContext *labelMap) []label {
+	var fromContext, fromGoroutine []label
+	if inContext != nil {
+		fromContext = inContext.list
+	}
+	if onGoroutine != nil {
+		fromGoroutine = onGoroutine.list
+	}
+	list := make([]label, 0, len(own)+len(fromContext)+len(fromGoroutine)+1)
+	list = append(list, own...)
+	for _, l := range fromContext {
+		if !isSpanLabel(l.Key) {
+			list = append(list, l)
+		}
+	}
+	for _, l := range fromGoroutine {
+		if !isSpanLabel(l.Key) && !inContext.has(l.Key) {
+			list = append(list, l)
+		}
+	}
+	slices.SortFunc(list, func(a, b label) int { return strings.Compare(a.Key, b.Key) })
+	return list
+}

@@ -1,0 +1,162 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof
+
+import "maps"
+
+// Option configures a TracerProvider.
+type Option interface{ apply(config) config }
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+// WithAppName sets the application's name in profile URLs. The default is
+// service.name of the spans' resource.
+func WithAppName(name string) Option {
+	return optionFunc(func(c config) config {
+		c.appName = name
+		return c
+	})
+}
+
+// WithPyroscopeURL sets the address that profile URLs begin with: of the viewer
+// of package inprocess, or of a Pyroscope server before 1.15.
+func WithPyroscopeURL(addr string) Option {
+	return optionFunc(func(c config) config {
+		c.url = addr
+		return c
+	})
+}
+
+// WithRootSpanOnly(true), the default, labels the work of a local root and of
+// all its descendants with the local root's id and name. WithRootSpanOnly(false)
+// gives every span labels of its own. It sets both scopes;
+// [WithSpanIDLabelScope] and [WithSpanNameLabelScope] after it set one.
+func WithRootSpanOnly(rootOnly bool) Option {
+	scope := ScopeAllSpans
+	if rootOnly {
+		scope = ScopeRootSpan
+	}
+	return optionFunc(func(c config) config {
+		c.idScope = scope
+		if c.nameScope != ScopeNone {
+			c.nameScope = scope
+		}
+		return c
+	})
+}
+
+// WithAddSpanName says whether there is a label with the span's name, by
+// default true. The number of names is bounded, see [WithMaxSpanNames].
+func WithAddSpanName(add bool) Option {
+	return optionFunc(func(c config) config {
+		switch {
+		case !add:
+			c.nameScope = ScopeNone
+		case c.nameScope == ScopeNone:
+			c.nameScope = max(c.idScope, ScopeRootSpan)
+		}
+		return c
+	})
+}
+
+// WithSpanNameLabelScope says which spans' names are labels. The default is
+// ScopeRootSpan.
+func WithSpanNameLabelScope(s Scope) Option {
+	return optionFunc(func(c config) config {
+		c.nameScope = s
+		return c
+	})
+}
+
+// WithSpanIDLabelScope says which spans' ids are labels. The default is
+// ScopeRootSpan. Without ids, by ScopeNone, spans have no profiles of their own;
+// trace ids stay.
+func WithSpanIDLabelScope(s Scope) Option {
+	return optionFunc(func(c config) config {
+		c.idScope = s
+		return c
+	})
+}
+
+// WithProfileURL says whether spans get the attribute [AttributeProfileURL].
+// It needs [WithPyroscopeURL].
+func WithProfileURL(add bool) Option {
+	return optionFunc(func(c config) config {
+		c.profileURL = add
+		return c
+	})
+}
+
+// WithProfileBaselineURL says whether spans get the attribute
+// [AttributeBaselineURL]. It needs [WithPyroscopeURL].
+func WithProfileBaselineURL(add bool) Option {
+	return optionFunc(func(c config) config {
+		c.baselineURL = add
+		return c
+	})
+}
+
+// WithProfileBaselineLabels adds labels to the query of the baseline, beside
+// those that the span's samples carry: those that a profiler puts on all that it
+// uploads, say. A label with an empty value takes that label out of the query.
+func WithProfileBaselineLabels(labels map[string]string) Option {
+	labels = maps.Clone(labels)
+	return optionFunc(func(c config) config {
+		c.baselineLabels = labels
+		return c
+	})
+}
+
+// WithoutProfileIDAttribute leaves out the attribute [AttributeProfileID].
+// It spares a sampled span about 180 ns, and costs the links from traces to
+// profiles.
+func WithoutProfileIDAttribute() Option {
+	return optionFunc(func(c config) config {
+		c.noProfileID = true
+		return c
+	})
+}
+
+// WithMaxSpanNames bounds the number of different values of [LabelSpanName] in
+// the life of the provider. The default is 256. Names that come later are
+// labelled [OtherSpanName].
+func WithMaxSpanNames(n int) Option {
+	return optionFunc(func(c config) config {
+		c.maxNames = n
+		return c
+	})
+}
+
+// WithMaxSpanNameLength bounds the length of [LabelSpanName] in bytes. The
+// default is 128. Longer names are cut between two runes.
+func WithMaxSpanNameLength(bytes int) Option {
+	return optionFunc(func(c config) config {
+		c.maxNameBytes = bytes
+		return c
+	})
+}
+
+// WithUnsampledSpanNames puts [LabelSpanName], and no other label, on local
+// roots that are not sampled, so that CPU profiles by span name stay whole
+// under head sampling. It costs these spans about what the labels of a sampled
+// one cost. Off by default: spans that are not sampled cost next to nothing.
+func WithUnsampledSpanNames() Option {
+	return optionFunc(func(c config) config {
+		c.unsampledNames = true
+		return c
+	})
+}
+
+// WithRecordOnlySpans labels spans that are recorded but not sampled
+// (sdktrace.RecordOnly) like sampled ones: tracing does not export them, but
+// span processors see them, and so the in-process store has them with their
+// profiles. Off by default.
+func WithRecordOnlySpans() Option {
+	return optionFunc(func(c config) config {
+		c.recordOnly = true
+		return c
+	})
+}

@@ -1,0 +1,50 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof
+
+import (
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// sdkSpan is a recording span of the SDK, with all that it can do.
+type sdkSpan struct {
+	sdktrace.ReadWriteSpan
+	state spanState
+}
+
+var _ sdktrace.ReadWriteSpan = (*sdkSpan)(nil)
+
+// End restores the goroutine's labels and ends the span.
+func (s *sdkSpan) End(options ...trace.SpanEndOption) {
+	// recover works only here, in the function that is deferred.
+	if r := recover(); r != nil {
+		defer panic(r)
+		s.state.finish(s.ReadWriteSpan)
+		endInPanic(s.ReadWriteSpan, r, options)
+		return
+	}
+	s.state.finish(s.ReadWriteSpan)
+	s.ReadWriteSpan.End(options...)
+}
+
+// SetName renames the span, and its label with it.
+func (s *sdkSpan) SetName(name string) {
+	s.ReadWriteSpan.SetName(name)
+	s.state.setName(name)
+}
+
+// TracerProvider returns the wrapping provider, so that spans which are made
+// from this span are labelled too.
+func (s *sdkSpan) TracerProvider() trace.TracerProvider { return s.state.tp }
+
+// endInPanic ends span as a deferred End does in a panic with r: the SDK's End
+// calls recover to make an event of the panic, which works only in a function
+// that is itself deferred. The panic that it raises again ends here; the caller
+// raises its own.
+func endInPanic(span trace.Span, r any, options []trace.SpanEndOption) {
+	defer func() { _ = recover() }()
+	defer span.End(options...)
+	panic(r)
+}
