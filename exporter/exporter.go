@@ -1,0 +1,31 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrShutdown is returned by Export and ForceFlush after Shutdown.
+var ErrShutdown = errors.New("exporter: already shut down")
+
+// Exporter takes finished profiles to a destination.
+//
+// The profiler calls one Exporter from one goroutine at a time and owns its
+// end: it calls Shutdown last. An Exporter that is used elsewhere too must be
+// safe for concurrent use.
+type Exporter interface {
+	// Export delivers p, or takes it over for a later delivery. It must
+	// not change p, may keep it, and returns when ctx ends.
+	Export(ctx context.Context, p *Profile) error
+
+	// ForceFlush returns after everything that Export took has been
+	// delivered or given up, not merely queued, or when ctx ends.
+	ForceFlush(ctx context.Context) error
+
+	// Shutdown delivers what it can until ctx ends and frees what the
+	// exporter holds. Calls after the first do nothing and return nil.
+	Shutdown(ctx context.Context) error
+}

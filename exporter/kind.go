@@ -1,0 +1,18 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter
+
+// Kind says what the samples of a Profile measure.
+type Kind string
+
+// The kinds that the profiler makes. Exporters pass kinds that they do not
+// know on, under the name they have.
+const (
+	// KindCPU is on-CPU time; samples carry goroutine labels.
+	KindCPU Kind = "cpu"
+	// KindHeap is heap memory: alloc_objects and alloc_space are what the
+	// window allocated, inuse_objects and inuse_space what is live at its
+	// end. The runtime puts no labels on it (golang/go#23458).
+	KindHeap Kind = "heap"
+)

@@ -1,0 +1,109 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/exportertest"
+)
+
+func TestMultiMembersAreIndependent(t *testing.T) {
+	reported := make(chan error, 10)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reported <- err }))
+
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var (
+			good      exportertest.Recorder
+			hanging   = member{export: func() error { <-release; return nil }}
+			failing   = member{export: func() error { return errors.New("refused") }}
+			panicking = member{export: func() error { panic("out of order") }}
+		)
+		m := exporter.NewMulti(&hanging, nil, &failing, &panicking, &good)
+		p := exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, nil)
+		if err := m.Export(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := good.Wait(t.Context(), 1); err != nil || got[0] != p {
+			t.Fatalf("Wait() = %v, %v; want the profile that was exported", got, err)
+		}
+
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := m.ForceFlush(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ForceFlush: %v, want DeadlineExceeded of the one that hangs", err)
+		}
+		if got := m.Dropped(); got != 2 {
+			t.Errorf("Dropped() = %d, want 2: of the one that fails and the one that panics", got)
+		}
+
+		close(release)
+		if err := m.ForceFlush(t.Context()); err != nil {
+			t.Errorf("ForceFlush: %v", err)
+		}
+		if err := m.Shutdown(t.Context()); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if err := m.Shutdown(t.Context()); err != nil {
+			t.Errorf("second Shutdown: %v", err)
+		}
+		for _, err := range []error{m.ForceFlush(t.Context()), m.Export(t.Context(), p), good.Export(t.Context(), p)} {
+			if !errors.Is(err, exporter.ErrShutdown) {
+				t.Errorf("after Shutdown: %v, want ErrShutdown", err)
+			}
+		}
+	})
+
+	if got := []error{<-reported, <-reported}; len(reported) != 0 ||
+		!strings.Contains(errors.Join(got...).Error(), "refused") ||
+		!strings.Contains(errors.Join(got...).Error(), "out of order") {
+		t.Errorf("reported %v, want the failure and the panic", got)
+	}
+}
+
+func TestMultiShutdownWhileOneHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		hanging := member{export: func() error { <-release; return nil }}
+		var good exportertest.Recorder
+		m := exporter.NewMulti(&hanging, &good)
+		for range 2 {
+			if err := m.Export(t.Context(), exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := m.Shutdown(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "2 profile(s)") {
+			t.Errorf("Shutdown: %v, want DeadlineExceeded and 2 profiles", err)
+		}
+		if got := len(good.Profiles()); got != 2 {
+			t.Errorf("the other member got %d profiles, want 2", got)
+		}
+		if got := m.Dropped(); got != 2 {
+			t.Errorf("Dropped() = %d, want 2", got)
+		}
+		close(release)
+		synctest.Wait()
+	})
+}
+
+// member is an exporter whose Export does what export says.
+type member struct {
+	export func() error
+}
+
+func (m *member) Export(context.Context, *exporter.Profile) error { return m.export() }
+func (m *member) ForceFlush(context.Context) error                { return nil }
+func (m *member) Shutdown(context.Context) error                  { return nil }

@@ -1,0 +1,77 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+func TestProfileWindow(t *testing.T) {
+	start := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
+	p := exporter.NewProfile(exporter.Window{
+		Kind:     exporter.KindCPU,
+		Start:    start,
+		Duration: 10 * time.Second,
+		Resource: res,
+	}, nil)
+	if p.Kind() != exporter.KindCPU || !p.Start().Equal(start) || p.Duration() != 10*time.Second ||
+		!p.End().Equal(start.Add(10*time.Second)) || p.Resource() != res {
+		t.Errorf("got %v %v %v %v %v", p.Kind(), p.Start(), p.Duration(), p.End(), p.Resource())
+	}
+	if got := exporter.NewProfile(exporter.Window{}, nil).Resource(); got == nil || got.Len() != 0 {
+		t.Errorf("Resource() = %v, want the empty one", got)
+	}
+}
+
+func TestProfileForms(t *testing.T) {
+	want := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:     10_000_000,
+		Sample:     []*profile.Sample{{Value: []int64{7}, Label: map[string][]string{"span_id": {"0123456789abcdef"}}}},
+	}
+	parsed := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, want)
+	if got, err := parsed.Parsed(); err != nil || got != want {
+		t.Errorf("Parsed() = %p, %v; want what it was made from", got, err)
+	}
+	b, err := parsed.Pprof()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := parsed.Pprof(); err != nil || &again[0] != &b[0] {
+		t.Errorf("a second Pprof() encoded again: %v", err)
+	}
+
+	encoded := exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, b)
+	if got, err := encoded.Pprof(); err != nil || !bytes.Equal(got, b) {
+		t.Errorf("Pprof() = %d bytes, %v; want what it was made from", len(got), err)
+	}
+	got, err := encoded.Parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != want.String() {
+		t.Errorf("Parsed() =\n%s\nwant\n%s", got, want)
+	}
+	if again, err := encoded.Parsed(); err != nil || again != got {
+		t.Errorf("a second Parsed() decoded again: %v", err)
+	}
+}
+
+func TestProfileErrors(t *testing.T) {
+	_, err := exporter.NewProfile(exporter.Window{Kind: exporter.KindHeap}, []byte("no profile")).Parsed()
+	if err == nil || !strings.Contains(err.Error(), "parse heap profile") {
+		t.Errorf("Parsed() of text: %v", err)
+	}
+}

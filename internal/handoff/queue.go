@@ -1,0 +1,254 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"runtime/pprof"
+	"slices"
+	"sync"
+
+	"go.opentelemetry.io/otel"
+)
+
+// capacity is how many items may wait. Sixteen windows of ten seconds, of CPU
+// and heap, bridge 80 seconds without the destination: a redeployment of it,
+// say. At about 100 kB a window they hold less than 2 MB.
+const capacity = 16
+
+// Queue hands items to a Sink, one at a time and in order. The producer never
+// waits: when the queue is full, the oldest waiting item is dropped and counted.
+// Errors and panics of Export are counted and go to otel.Handle.
+//
+// A Queue is safe for concurrent use and holds a goroutine until Shutdown.
+type Queue[T any] struct {
+	sink        Sink[T]
+	errShutdown error
+
+	ctx    context.Context // of what the sink does; ended when Shutdown gives up
+	cancel context.CancelFunc
+	wake   chan struct{} // holds a token when the worker has to look again
+	done   chan struct{} // closed when the worker has ended
+	err    error         // of the sink's Shutdown; set before done is closed
+
+	mu        sync.Mutex
+	waiting   []T
+	pushed    uint64          // items ever put into waiting
+	flushes   []*flush        // in the order of their calls
+	closing   context.Context // that of Shutdown, from its call on
+	busy      bool            // an Export is running
+	abandoned bool            // that Export has been counted as dropped
+	lagging   bool            // items were dropped since the worker last caught up
+	stats     Stats           // Waiting is not kept here
+}
+
+// flush is a call of Flush that waits for its turn.
+type flush struct {
+	ctx   context.Context
+	after uint64     // the number of items that were pushed before it
+	done  chan error // has room for the one result
+}
+
+// New returns a running Queue in front of sink. Push and Flush return
+// errShutdown after Shutdown: the sentinel belongs to the package whose users
+// see it.
+func New[T any](sink Sink[T], errShutdown error) *Queue[T] {
+	q := &Queue[T]{
+		sink:        sink,
+		errShutdown: errShutdown,
+		wake:        make(chan struct{}, 1),
+		done:        make(chan struct{}),
+	}
+	q.ctx, q.cancel = context.WithCancel(context.Background())
+	go q.work()
+	return q
+}
+
+// Push hands item over and returns at once. The only error is errShutdown,
+// after Shutdown; the item is then counted as dropped.
+func (q *Queue[T]) Push(item T) error {
+	q.mu.Lock()
+	if q.closing != nil {
+		q.stats.Dropped++
+		q.mu.Unlock()
+		return q.errShutdown
+	}
+	full := len(q.waiting) == capacity
+	if full {
+		q.waiting = slices.Delete(q.waiting, 0, 1)
+		q.stats.Dropped++
+	}
+	report := full && !q.lagging
+	q.lagging = q.lagging || full
+	q.waiting = append(q.waiting, item)
+	q.pushed++
+	q.mu.Unlock()
+
+	q.notify()
+	if report {
+		otel.Handle(fmt.Errorf("export to %T: too slow, the oldest waiting profiles are being dropped", q.sink))
+	}
+	return nil
+}
+
+// Flush returns after every item that was pushed before it has been exported
+// or dropped, and the sink's ForceFlush has returned. It returns the error of
+// ForceFlush, that of ctx if it ends first, or errShutdown.
+func (q *Queue[T]) Flush(ctx context.Context) error {
+	q.mu.Lock()
+	if q.closing != nil {
+		q.mu.Unlock()
+		return q.errShutdown
+	}
+	f := &flush{ctx: ctx, after: q.pushed, done: make(chan error, 1)}
+	q.flushes = append(q.flushes, f)
+	q.mu.Unlock()
+
+	q.notify()
+	select {
+	case err := <-f.done:
+		return err
+	case <-ctx.Done():
+		// The worker may be stuck in Export for ever: it is not left
+		// to it to forget the calls that have given up.
+		q.mu.Lock()
+		q.flushes = slices.DeleteFunc(q.flushes, func(other *flush) bool { return other == f })
+		q.mu.Unlock()
+		return ctx.Err()
+	case <-q.ctx.Done():
+		return q.errShutdown
+	}
+}
+
+// Shutdown lets the worker export what is waiting, shuts the sink down and
+// returns its error. When ctx ends first it cancels the running Export, counts
+// what is left as dropped and returns an error that says how many items that
+// is; it does so even if the sink ignores its context. Calls after the first do
+// nothing and return nil.
+func (q *Queue[T]) Shutdown(ctx context.Context) error {
+	q.mu.Lock()
+	if q.closing != nil {
+		q.mu.Unlock()
+		return nil
+	}
+	q.closing = ctx
+	q.mu.Unlock()
+
+	q.notify()
+	select {
+	case <-q.done:
+		return q.err
+	case <-ctx.Done():
+	}
+
+	q.mu.Lock()
+	left := len(q.waiting)
+	q.waiting = nil
+	if q.busy {
+		left++
+		q.abandoned = true
+	}
+	q.stats.Dropped += uint64(left)
+	q.mu.Unlock()
+	// Not before the count: Flush and the worker would otherwise see an
+	// end that Stats does not show yet.
+	q.cancel()
+	if left == 0 {
+		return fmt.Errorf("shut down %T: %w", q.sink, ctx.Err())
+	}
+	return fmt.Errorf("shut down %T: %d profile(s) not exported: %w", q.sink, left, ctx.Err())
+}
+
+// Stats returns the counts.
+func (q *Queue[T]) Stats() Stats {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.stats
+	s.Waiting = len(q.waiting)
+	if q.busy && !q.abandoned {
+		s.Waiting++
+	}
+	return s
+}
+
+func (q *Queue[T]) notify() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (q *Queue[T]) work() {
+	defer close(q.done)
+	// A goroutine inherits the labels of its creator. What an exporter
+	// does must not be counted as work of the span that happened to be
+	// open when the queue was made.
+	pprof.SetGoroutineLabels(context.Background())
+	for {
+		q.mu.Lock()
+		switch {
+		case len(q.flushes) > 0 && q.flushes[0].after <= q.pushed-uint64(len(q.waiting)):
+			f := q.flushes[0]
+			q.flushes = slices.Delete(q.flushes, 0, 1)
+			q.mu.Unlock()
+			f.done <- q.forceFlush(f.ctx)
+		case len(q.waiting) > 0:
+			item := q.waiting[0]
+			q.waiting = slices.Delete(q.waiting, 0, 1)
+			q.busy = true
+			q.mu.Unlock()
+			q.finish(contain(func() error { return q.sink.Export(q.ctx, item) }))
+		case q.closing != nil:
+			ctx := q.closing
+			q.mu.Unlock()
+			q.err = contain(func() error { return q.sink.Shutdown(ctx) })
+			return
+		default:
+			q.lagging = false
+			q.mu.Unlock()
+			<-q.wake
+		}
+	}
+}
+
+// finish counts an Export that has returned.
+func (q *Queue[T]) finish(err error) {
+	q.mu.Lock()
+	abandoned := q.abandoned
+	q.busy, q.abandoned = false, false
+	switch {
+	case abandoned:
+	case err != nil:
+		q.stats.Failed++
+	default:
+		q.stats.Exported++
+	}
+	q.mu.Unlock()
+	if err != nil && !abandoned {
+		otel.Handle(fmt.Errorf("export to %T: %w", q.sink, err))
+	}
+}
+
+func (q *Queue[T]) forceFlush(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(q.ctx, cancel)() //nolint:contextcheck // a flush ends with either context
+	return contain(func() error { return q.sink.ForceFlush(ctx) })
+}
+
+// contain calls f and turns a panic into an error. The stack is part of it:
+// without it nobody can tell where the exporter failed.
+func contain(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return f()
+}

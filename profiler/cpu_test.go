@@ -1,0 +1,224 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler_test
+
+import (
+	"bytes"
+	"io"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/profiler"
+)
+
+func TestCPUSamplesCarryLabels(t *testing.T) {
+	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
+	p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless), profiler.WithResource(res))
+	doubling(t, func(d time.Duration) bool {
+		burn("labels", d)
+		unlabelled(d)
+		flush(t, p)
+		return burned(parsed(t, last(t, rec)), "labels")
+	})
+	got := last(t, rec)
+	if got.Kind() != exporter.KindCPU || got.Resource() != res {
+		t.Errorf("kind %q of %v, want %q of %v", got.Kind(), got.Resource(), exporter.KindCPU, res)
+	}
+	for _, s := range parsed(t, got).Sample {
+		if len(s.Label) > 0 && hasFunction(s, "unlabelled") {
+			t.Errorf("sample of a goroutine without labels has %v", s.Label)
+		}
+	}
+}
+
+func TestCPUWindowsFollowEachOther(t *testing.T) {
+	_, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(100*time.Millisecond))
+	got, err := rec.Wait(t.Context(), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range got[1:] {
+		if p.Start().Before(got[i].End()) {
+			t.Errorf("window %d starts at %v, before the end of the last at %v", i+1, p.Start(), got[i].End())
+		}
+		if p.Duration() <= 0 {
+			t.Errorf("window %d took %v", i+1, p.Duration())
+		}
+		parsed(t, p) // with or without samples, it is a profile
+	}
+}
+
+func TestCPUShutdownExportsTheLastWindow(t *testing.T) {
+	p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+	burn("last", 50*time.Millisecond)
+	shutdown(t, p)
+	if got := len(rec.Profiles()); got != 1 {
+		t.Fatalf("%d profiles, want 1", got)
+	}
+	parsed(t, last(t, rec))
+	startForeign(t).stop(t) // the CPU profiler is free again
+	if got := p.Status(); got.CPU != "stopped" || !got.CPUStart.IsZero() || !got.CPUEnd.IsZero() || got.Running {
+		t.Errorf("Status() = %+v, want one that is stopped", got)
+	}
+}
+
+func TestCPUProgramIsRefused(t *testing.T) {
+	p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+	if err := pprof.StartCPUProfile(io.Discard); err == nil {
+		t.Error("StartCPUProfile succeeded while a window was open")
+	}
+	flush(t, p)
+	parsed(t, last(t, rec))
+	if got := p.Status(); got.WindowsExported != 1 || got.WindowsSkipped != 0 || got.CPU != "profiling" {
+		t.Errorf("Status() = %+v", got)
+	}
+	if errs := reported.take(); len(errs) != 0 {
+		t.Errorf("reported %v", errs)
+	}
+}
+
+func TestCPUSkipsWhileTheProgramProfiles(t *testing.T) {
+	doubling(t, func(d time.Duration) bool {
+		theirs := startForeign(t)
+		p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+		const waiting = "another CPU profile is running in this process; waiting for it to end"
+		if got := p.Status(); got.CPU != waiting || !got.CPUStart.IsZero() || !got.CPUEnd.IsZero() {
+			t.Errorf("Status() = %+v, want %q and no open window", got, waiting)
+		}
+		flush(t, p)
+		flush(t, p)
+		burn("theirs", d)
+		sampled := burned(theirs.stop(t), "theirs")
+		if got := p.Status(); got.WindowsSkipped != 2 || len(rec.Profiles()) != 0 {
+			t.Errorf("%d windows skipped and %d exported, want 2 and 0", got.WindowsSkipped, len(rec.Profiles()))
+		}
+		if errs := reported.take(); len(errs) != 1 || !strings.Contains(errs[0].Error(), "another one is running") {
+			t.Errorf("reported %v, want once that another profile is running", errs)
+		}
+
+		flush(t, p) // ends the third skipped window, and begins one
+		if got := p.Status(); got.CPU != "profiling" || got.CPUStart.IsZero() || !got.CPUEnd.After(got.CPUStart) {
+			t.Errorf("Status() = %+v, want an open window", got)
+		}
+		flush(t, p)
+		parsed(t, last(t, rec))
+		if got := p.Status(); got.WindowsSkipped != 3 || got.WindowsExported != 1 {
+			t.Errorf("%d windows skipped and %d exported, want 3 and 1", got.WindowsSkipped, got.WindowsExported)
+		}
+		shutdown(t, p)
+		return sampled
+	})
+}
+
+// The program stops a profile that is not its own, and starts one.
+func TestCPUForeignStopThenStart(t *testing.T) {
+	doubling(t, func(d time.Duration) bool {
+		p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+		burn("before", d)
+		pprof.StopCPUProfile()
+		stopped := time.Now()
+		if got := p.Status(); !strings.Contains(got.CPU, "has stopped the CPU profile") || !got.CPUStart.IsZero() {
+			t.Errorf("Status() = %+v, want that it was stopped", got)
+		}
+		theirs := startForeign(t)
+
+		flush(t, p)
+		ours := last(t, rec)
+		if ours.End().After(stopped) {
+			t.Errorf("the short window ends at %v, want until %v", ours.End(), stopped)
+		}
+		if errs := reported.take(); len(errs) != 1 || !strings.Contains(errs[0].Error(), "has stopped it") ||
+			!strings.Contains(errs[0].Error(), "another one is running") {
+			t.Errorf("reported %v, want the stop and the other profile", errs)
+		}
+
+		burn("theirs", d)
+		flush(t, p)
+		shutdown(t, p)
+		if err := pprof.StartCPUProfile(io.Discard); err == nil {
+			t.Fatal("the program's profile was ended")
+		}
+		if got := p.Status(); got.WindowsExported != 1 || got.WindowsSkipped != 2 {
+			t.Errorf("%d windows exported and %d skipped, want 1 and 2", got.WindowsExported, got.WindowsSkipped)
+		}
+		return burned(theirs.stop(t), "theirs") && burned(parsed(t, ours), "before")
+	})
+}
+
+// The program stops a profile that is not its own, and starts none.
+func TestCPUForeignStop(t *testing.T) {
+	p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+	for n := range 2 {
+		pprof.StopCPUProfile()
+		flush(t, p)
+		if got := len(rec.Profiles()); got != n+1 {
+			t.Fatalf("%d profiles, want %d", got, n+1)
+		}
+		parsed(t, last(t, rec))
+		if errs := reported.take(); len(errs) != 1 || !strings.Contains(errs[0].Error(), "has stopped it") {
+			t.Errorf("reported %v, want the stop", errs)
+		}
+		if got := p.Status(); got.CPU != "profiling" {
+			t.Errorf("Status() = %+v, want that it goes on", got)
+		}
+	}
+	pprof.StopCPUProfile()
+	shutdown(t, p)
+	if got := len(rec.Profiles()); got != 3 {
+		t.Errorf("%d profiles, want 3", got)
+	}
+	startForeign(t).stop(t) // Shutdown has left nothing running
+	reported.take()
+}
+
+// The program stops, starts and stops while windows end: whatever the order,
+// every window is a whole profile and the profiler is free in the end.
+func TestCPUForeignRaces(t *testing.T) {
+	p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(100*time.Millisecond))
+	for range 10 {
+		flushed := make(chan error, 1)
+		go func() { flushed <- p.Flush(t.Context()) }()
+		pprof.StopCPUProfile()
+		if err := pprof.StartCPUProfile(io.Discard); err == nil {
+			pprof.StopCPUProfile()
+		} // else a window has begun in between
+		if err := <-flushed; err != nil {
+			t.Error(err)
+		}
+	}
+	shutdown(t, p)
+	all := rec.Profiles()
+	for i, w := range all {
+		parsed(t, w)
+		if i > 0 && w.Start().Before(all[i-1].End()) {
+			t.Errorf("window %d starts at %v, before the end of the last at %v", i, w.Start(), all[i-1].End())
+		}
+	}
+	startForeign(t).stop(t)
+	reported.take()
+}
+
+func TestProfilerHasNoLabels(t *testing.T) {
+	const key = "profiler_test_label"
+	pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels(key, "x")))
+	p, _ := start(t, profiler.WithWindow(endless))
+	flush(t, p)
+	pprof.SetGoroutineLabels(t.Context())
+	var b bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "profileWriter") {
+		t.Fatal("no CPU profile is running")
+	}
+	if strings.Contains(b.String(), key) {
+		t.Errorf("a goroutine has kept the labels of Start's caller:\n%s", &b)
+	}
+}

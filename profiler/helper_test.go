@@ -1,0 +1,156 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler_test
+
+import (
+	"bytes"
+	"context"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/profiler"
+)
+
+// endless is a window that ends only by Flush or Shutdown.
+const endless = time.Hour
+
+// longest is how long a test burns CPU at most before it says that no sample
+// has come.
+const longest = 8 * time.Second
+
+// start returns a running profiler, which the end of the test shuts down.
+func start(t *testing.T, opts ...profiler.Option) (*profiler.Profiler, *exportertest.Recorder) {
+	t.Helper()
+	rec := new(exportertest.Recorder)
+	p, err := profiler.New(rec, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return p, rec
+}
+
+func flush(t *testing.T, p *profiler.Profiler) {
+	t.Helper()
+	if err := p.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func shutdown(t *testing.T, p *profiler.Profiler) {
+	t.Helper()
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// burn takes CPU time for d, under the label test=value.
+func burn(value string, d time.Duration) {
+	pprof.Do(context.Background(), pprof.Labels("test", value), func(context.Context) { burning(d) })
+}
+
+// unlabelled takes CPU time without a label.
+//
+//go:noinline
+func unlabelled(d time.Duration) { burning(d) }
+
+//go:noinline
+func burning(d time.Duration) {
+	for begin, n := time.Now(), 0; time.Since(begin) < d; {
+		for range 1000 {
+			n++
+		}
+	}
+}
+
+// doubling plays a scenario, with twice the time to burn each time, until it
+// returns that the samples have come.
+func doubling(t *testing.T, scenario func(d time.Duration) bool) {
+	t.Helper()
+	for d := 50 * time.Millisecond; d <= longest; d *= 2 {
+		if scenario(d) {
+			return
+		}
+	}
+	t.Fatalf("no sample in %v of work", longest)
+}
+
+// burned reports whether a profile has samples of burn with value.
+func burned(p *profile.Profile, value string) bool {
+	return slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool {
+		return slices.Equal(s.Label["test"], []string{value}) && hasFunction(s, "burning")
+	})
+}
+
+func hasFunction(s *profile.Sample, name string) bool {
+	for _, l := range s.Location {
+		for _, line := range l.Line {
+			if strings.HasSuffix(line.Function.Name, "."+name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func parsed(t *testing.T, p *exporter.Profile) *profile.Profile {
+	t.Helper()
+	parsed, err := p.Parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parsed.CheckValid(); err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// last returns the newest profile.
+func last(t *testing.T, rec *exportertest.Recorder) *exporter.Profile {
+	t.Helper()
+	all := rec.Profiles()
+	if len(all) == 0 {
+		t.Fatal("no profile was exported")
+	}
+	return all[len(all)-1]
+}
+
+// foreign is a CPU profile that the program runs by itself.
+type foreign struct {
+	bytes.Buffer
+}
+
+func startForeign(t *testing.T) *foreign {
+	t.Helper()
+	f := new(foreign)
+	if err := pprof.StartCPUProfile(f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// stop ends the program's profile and returns it.
+func (f *foreign) stop(t *testing.T) *profile.Profile {
+	t.Helper()
+	pprof.StopCPUProfile()
+	p, err := profile.Parse(&f.Buffer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

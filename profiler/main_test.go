@@ -1,0 +1,41 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler_test
+
+import (
+	"sync"
+	"testing"
+
+	"go.opentelemetry.io/otel"
+	"go.uber.org/goleak"
+)
+
+// reported is what otel.Handle got; each test takes what it expects.
+var reported errorLog
+
+// The process has one CPU profiler: no test of this package runs in parallel.
+func TestMain(m *testing.M) {
+	otel.SetErrorHandler(&reported)
+	goleak.VerifyTestMain(m)
+}
+
+// errorLog is an otel.ErrorHandler that keeps the errors.
+type errorLog struct {
+	mu   sync.Mutex
+	errs []error
+}
+
+func (l *errorLog) Handle(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.errs = append(l.errs, err)
+}
+
+func (l *errorLog) take() []error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	errs := l.errs
+	l.errs = nil
+	return errs
+}

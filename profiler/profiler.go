@@ -1,0 +1,320 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/env"
+	"github.com/spanprof/spanprof/internal/handoff"
+)
+
+var (
+	// ErrNotStarted is returned by Flush before Start.
+	ErrNotStarted = errors.New("profiler: not started")
+	// ErrShutdown is returned by Start and Flush after Shutdown.
+	ErrShutdown = errors.New("profiler: already shut down")
+)
+
+// stopGrace is how long Shutdown waits for the windows to close when its
+// context leaves less. It takes about 20 ms, and up to 200 ms on macOS, where
+// the runtime polls for the end of a profile.
+const stopGrace = 500 * time.Millisecond
+
+// Profiler measures the process, window after window, and gives each window's
+// profile to an exporter. It is safe for concurrent use.
+type Profiler struct {
+	exporter exporter.Exporter
+	config   config
+	disabled bool
+	samplers []sampler
+	cpu      *cpu // one of samplers; nil if CPU is not among the kinds
+	skipped  atomic.Uint64
+
+	wake chan struct{} // holds a token when pending is not nil
+	stop chan struct{} // closed by Shutdown
+	done chan struct{} // closed when the loop has ended
+
+	mu      sync.Mutex
+	state   state
+	queue   *handoff.Queue[*exporter.Profile] // nil before Start or Shutdown
+	pending chan struct{}                     // closed when the rotation that Flush asked for is done
+	due     time.Time                         // the end of the open windows
+}
+
+// state is how far a Profiler's life has come.
+type state int
+
+const (
+	created state = iota
+	running
+	shutDown
+)
+
+// New returns a Profiler that measures nothing before Start. It takes ownership
+// of exp, which Shutdown shuts down. It returns an error if an option makes no
+// sense; exp is then not touched.
+func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
+	if exp == nil {
+		return nil, errors.New("profiler: exporter is nil: the profiles need somewhere to go")
+	}
+	c, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	p := &Profiler{
+		exporter: exp,
+		config:   c,
+		disabled: env.Disabled(),
+		wake:     make(chan struct{}, 1),
+		stop:     make(chan struct{}),
+		done:     make(chan struct{}),
+	}
+	for _, k := range c.kinds {
+		switch k {
+		case exporter.KindCPU:
+			p.cpu = newCPU(c.resource)
+			p.samplers = append(p.samplers, p.cpu)
+		case exporter.KindHeap:
+			p.samplers = append(p.samplers, newHeap(c.resource))
+		}
+	}
+	return p, nil
+}
+
+// Start opens the first windows and returns. That another CPU profile is
+// running is not an error: CPU windows are skipped until it ends, as Status
+// tells. A second Start does nothing; after Shutdown it returns ErrShutdown.
+// When profiling is disabled by the environment Start does nothing.
+func (p *Profiler) Start() error {
+	p.mu.Lock()
+	if p.state == shutDown {
+		p.mu.Unlock()
+		return ErrShutdown
+	}
+	if p.state == running || p.disabled {
+		p.mu.Unlock()
+		return nil
+	}
+	p.state = running
+	p.queue = handoff.New(p.exporter, exporter.ErrShutdown)
+	p.mu.Unlock()
+
+	opened := make(chan struct{})
+	go p.loop(opened)
+	<-opened
+	return nil
+}
+
+// Flush closes the open windows now, opens the next, and returns when the
+// exporter has delivered the profiles. It returns ctx's error if it ends first,
+// an error of the exporter's ForceFlush, ErrNotStarted or ErrShutdown. An error
+// of Export goes to otel.Handle and is counted in Status.
+//
+// Every window loses about 20 ms of CPU samples at its end, so Flush is for
+// people who wait and for tests, not for a loop. Concurrent calls share a
+// rotation.
+//
+// When profiling is disabled by the environment Flush does nothing.
+func (p *Profiler) Flush(ctx context.Context) error {
+	rotated, err := p.requestRotation()
+	if rotated == nil {
+		return err
+	}
+	select {
+	case <-rotated:
+	case <-p.done:
+		return ErrShutdown
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := p.queue.Flush(ctx); !errors.Is(err, exporter.ErrShutdown) {
+		return err
+	}
+	return ErrShutdown
+}
+
+// requestRotation returns a channel that is closed after a rotation that begins
+// from now on, and nil if there is none to come.
+func (p *Profiler) requestRotation() (<-chan struct{}, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.state == shutDown:
+		return nil, ErrShutdown
+	case p.disabled:
+		return nil, nil
+	case p.state == created:
+		return nil, ErrNotStarted
+	}
+	if p.pending == nil {
+		p.pending = make(chan struct{})
+		p.wake <- struct{}{}
+	}
+	return p.pending, nil
+}
+
+// Shutdown closes the open windows, exports them and shuts the exporter down.
+// When ctx ends first it returns an error that says how many profiles were left
+// behind. Closing the windows takes about 20 ms; Shutdown waits for that, for at
+// most half a second, even if ctx has ended, so that no CPU profile is left on.
+//
+// Without Start it shuts only the exporter down. Calls after the first do
+// nothing and return nil.
+func (p *Profiler) Shutdown(ctx context.Context) error {
+	p.mu.Lock()
+	before := p.state
+	p.state = shutDown
+	if p.queue == nil {
+		p.queue = handoff.New(p.exporter, exporter.ErrShutdown)
+	}
+	p.mu.Unlock()
+
+	if before == shutDown {
+		return nil
+	}
+	var errs []error
+	if before == running {
+		close(p.stop)
+		errs = append(errs, p.join(ctx))
+	}
+	if err := p.queue.Shutdown(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("profiler: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+// join waits for the end of the loop.
+func (p *Profiler) join(ctx context.Context) error {
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+	}
+	select {
+	case <-p.done:
+		return nil
+	case <-time.After(stopGrace):
+		// runtime/pprof makes all wait while somebody's StopCPUProfile
+		// writes, to a slow client for example.
+		return fmt.Errorf("profiler: last windows not closed in time: %w", ctx.Err())
+	}
+}
+
+// Status returns what the Profiler is doing. It is cheap.
+func (p *Profiler) Status() Status {
+	p.mu.Lock()
+	s := Status{
+		Running:        p.state == running,
+		Disabled:       p.disabled,
+		Kinds:          slices.Clone(p.config.kinds),
+		Window:         p.config.window,
+		WindowsSkipped: p.skipped.Load(),
+	}
+	queue, due := p.queue, p.due
+	p.mu.Unlock()
+
+	if queue != nil {
+		q := queue.Stats()
+		s.WindowsExported, s.WindowsDropped = q.Exported, q.Dropped
+		s.ExportErrors, s.WindowsWaiting = q.Failed, q.Waiting
+	}
+	switch {
+	case p.cpu == nil:
+	case p.disabled:
+		s.CPU = "disabled by the environment"
+	default:
+		s.CPUStart, s.CPU = p.cpu.status()
+		if !s.CPUStart.IsZero() {
+			s.CPUEnd = due
+		}
+	}
+	return s
+}
+
+// loop owns the samplers. It closes opened when the first windows are open.
+func (p *Profiler) loop(opened chan<- struct{}) {
+	defer close(p.done)
+	// A goroutine inherits the labels of its creator, and so does the one
+	// that runtime/pprof starts for each CPU profile. Neither works for
+	// the span that happened to be open at Start.
+	pprof.SetGoroutineLabels(context.Background())
+
+	for _, s := range p.samplers {
+		report(s.start())
+	}
+	begin := time.Now()
+	timer := time.NewTimer(p.schedule(begin))
+	defer timer.Stop()
+	close(opened)
+	for {
+		select {
+		case <-timer.C:
+			p.rotate()
+		case <-p.wake:
+			p.mu.Lock()
+			rotated := p.pending
+			p.pending = nil
+			p.mu.Unlock()
+			p.rotate()
+			close(rotated)
+		case <-p.stop:
+			for _, s := range p.samplers {
+				p.handOver(s.stop())
+			}
+			return
+		}
+		timer.Reset(p.schedule(begin))
+	}
+}
+
+// schedule sets when the open windows end and returns the time until then. The
+// ends lie on a grid that begins with the first window, so that they do not
+// drift with the time that closing takes. A remainder of less than a tenth of a
+// window, after a Flush, is not worth the samples that its end would lose: the
+// window goes on to the end after it.
+func (p *Profiler) schedule(begin time.Time) time.Duration {
+	window := p.config.window
+	left := window - time.Since(begin)%window
+	if left < window/10 {
+		left += window
+	}
+	p.mu.Lock()
+	p.due = time.Now().Add(left)
+	p.mu.Unlock()
+	return left
+}
+
+func (p *Profiler) rotate() {
+	for _, s := range p.samplers {
+		p.handOver(s.rotate())
+	}
+}
+
+// handOver takes what a sampler has returned.
+func (p *Profiler) handOver(w *exporter.Profile, err error) {
+	report(err)
+	if w == nil {
+		p.skipped.Add(1)
+		return
+	}
+	// The error would be that Shutdown has given up; the queue counts it.
+	_ = p.queue.Push(w)
+}
+
+func report(err error) {
+	if err != nil {
+		otel.Handle(fmt.Errorf("profiler: %w", err))
+	}
+}

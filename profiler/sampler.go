@@ -1,0 +1,20 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler
+
+import "github.com/spanprof/spanprof/exporter"
+
+// sampler measures one kind, window after window. Only the loop calls it.
+//
+// rotate and stop return the profile of the window that they close, nil if
+// there is none to export. An error is to be reported and does not keep the
+// sampler from going on; it can come with a profile.
+type sampler interface {
+	// start opens the first window.
+	start() error
+	// rotate closes the open window and opens the next.
+	rotate() (*exporter.Profile, error)
+	// stop closes the open window for good.
+	stop() (*exporter.Profile, error)
+}

@@ -1,0 +1,48 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler
+
+import (
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// Status is what a Profiler is doing and what it has done. The counters count
+// windows of all kinds since New.
+type Status struct {
+	// Running is true from Start to Shutdown, unless Disabled.
+	Running bool
+	// Disabled says that OTEL_SDK_DISABLED or SPANPROF_DISABLED was true
+	// when the Profiler was made.
+	Disabled bool
+	// Kinds is what is measured, Window how long a window is.
+	Kinds  []exporter.Kind
+	Window time.Duration
+
+	// CPUStart is when the open CPU window began, CPUEnd when it is due to
+	// close. Both are zero when none is open: because another CPU profile
+	// runs in the process, for example.
+	CPUStart, CPUEnd time.Time
+	// CPU says in a few words, for people, what the CPU profiler is doing.
+	// It is empty when KindCPU is not among the kinds.
+	CPU string
+
+	// WindowsExported is the number of windows that the exporter took
+	// without an error.
+	WindowsExported uint64
+	// WindowsSkipped is the number of windows that could not be measured:
+	// of CPU, because another CPU profile was running.
+	WindowsSkipped uint64
+	// WindowsDropped is the number of windows that were measured and never
+	// given to the exporter, because it was too slow for them or the time
+	// at Shutdown was too short.
+	WindowsDropped uint64
+	// ExportErrors is the number of windows for which the exporter
+	// returned an error or panicked.
+	ExportErrors uint64
+	// WindowsWaiting is the number of windows that wait for the exporter
+	// or are in its hands.
+	WindowsWaiting int
+}
