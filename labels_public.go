@@ -24,12 +24,25 @@ type publicLabels struct {
 }
 
 func (publicLabeler) start(ctx context.Context, s *spanState, name string) string {
+	s.parentCtx = ctx
 	return s.setPublic(ctx, name)
 }
 
 func (publicLabeler) inherit(ctx context.Context, s *spanState) {
 	s.parentCtx = ctx
+	root := s.root.public.Load()
+	if !root.in(ctx, LabelSpanID) || !root.in(ctx, LabelTraceID) {
+		s.setPublic(ctx, root.name)
+		return
+	}
 	pprof.SetGoroutineLabels(ctx)
+}
+
+// in reports whether ctx agrees with l about a label.
+func (l *publicLabels) in(ctx context.Context, key string) bool {
+	got, inContext := pprof.Label(ctx, key)
+	want, wanted := pprof.Label(l.ctx, key) //nolint:contextcheck // compared with ctx
+	return got == want && inContext == wanted
 }
 
 func (publicLabeler) rename(s *spanState, name string) {
@@ -70,9 +83,8 @@ func (s *spanState) setPublic(ctx context.Context, name string) string {
 	for _, l := range s.appendLabels(labels[:0], ids, name) {
 		kv = append(kv, l.Key, l.Value)
 	}
-	s.parentCtx = ctx
 	l := &publicLabels{ctx: pprof.WithLabels(ctx, pprof.Labels(kv...)), name: name}
 	s.public.Store(l)
-	pprof.SetGoroutineLabels(l.ctx)
+	pprof.SetGoroutineLabels(l.ctx) //nolint:contextcheck // l.ctx was made of ctx
 	return ids[:16]
 }

@@ -109,7 +109,7 @@ func (l *links) profileURL(id string, start, end time.Time) string {
 // baselineURL compares the baseline on the left with the span on the right.
 func (l *links) baselineURL(ctx context.Context, id string, start, end time.Time) string {
 	from := start.Add(-baselineReach)
-	baseline := l.appendBaselineQuery(make([]byte, 0, len(l.selector)+len(l.extra)+96), ctx)
+	baseline := l.appendBaselineQuery(ctx, make([]byte, 0, len(l.selector)+len(l.extra)+96))
 	b := make([]byte, 0, len(l.config.url)+2*len(baseline)+len(l.spanHead)+256)
 	b = append(b, l.config.url...)
 	b = append(b, "/comparison?query="...)
@@ -130,7 +130,7 @@ func (l *links) appendSpanQuery(b []byte, id string) []byte {
 	return append(b, escapedEnd...)
 }
 
-func (l *links) appendBaselineQuery(b []byte, ctx context.Context) []byte {
+func (l *links) appendBaselineQuery(ctx context.Context, b []byte) []byte {
 	var selectors strings.Builder
 	pprof.ForLabels(ctx, func(key, value string) bool {
 		if key == LabelSpanName || !isSpanLabel(key) {

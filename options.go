@@ -30,10 +30,10 @@ func WithPyroscopeURL(addr string) Option {
 	})
 }
 
-// WithRootSpanOnly(true), the default, labels the work of a local root and of
-// all its descendants with the local root's id and name. WithRootSpanOnly(false)
-// gives every span labels of its own. It sets both scopes;
-// [WithSpanIDLabelScope] and [WithSpanNameLabelScope] after it set one.
+// WithRootSpanOnly says whether local roots alone have labels of their own. True,
+// the default, labels the work of a local root and of all its descendants with
+// the local root's id and name; false gives every span its own. It sets both
+// scopes; [WithSpanIDLabelScope] and [WithSpanNameLabelScope] after it set one.
 func WithRootSpanOnly(rootOnly bool) Option {
 	scope := ScopeAllSpans
 	if rootOnly {

@@ -1,0 +1,112 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inprocess
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// TracerProvider is what Start needs of a tracer provider: the place to
+// register a span processor. *spanprof.TracerProvider and
+// *sdktrace.TracerProvider have it.
+type TracerProvider interface {
+	RegisterSpanProcessor(sdktrace.SpanProcessor)
+	UnregisterSpanProcessor(sdktrace.SpanProcessor)
+}
+
+// Profiling is a running profiler with its store and its viewer. It is safe
+// for concurrent use.
+type Profiling struct {
+	tp       TracerProvider
+	spans    sdktrace.SpanProcessor
+	store    *store.Store
+	profiler *profiler.Profiler
+	handler  http.Handler
+}
+
+// Start starts to profile CPU and heap, and to keep the newest profiles and the
+// spans of tp in memory. tp may be nil in a program without OpenTelemetry, whose
+// work carries profile_id labels of its own.
+//
+// It returns an error where an option cannot be met. Where the environment has
+// OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true nothing is profiled and the
+// page says so.
+func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
+	c := newConfig(opts)
+	s, err := store.New(c.store...)
+	if err != nil {
+		return nil, fmt.Errorf("inprocess: %w", err)
+	}
+	prof, err := profiler.New(s, c.profiler...)
+	if err != nil {
+		return nil, fmt.Errorf("inprocess: %w", err)
+	}
+	p := &Profiling{tp: tp, spans: s.SpanProcessor(), store: s, profiler: prof}
+	p.handler = viewer.Handler(s, append(c.viewer,
+		viewer.WithFlush(prof.Flush),
+		viewer.WithStatus(p.status))...)
+	if err := prof.Start(); err != nil {
+		return nil, fmt.Errorf("inprocess: %w", err)
+	}
+	if tp != nil && prof.Status().Running {
+		tp.RegisterSpanProcessor(p.spans)
+	}
+	return p, nil
+}
+
+// Handler returns the page, to be mounted under a path that ends in a slash. It
+// stays readable after Shutdown.
+func (p *Profiling) Handler() http.Handler { return p.handler }
+
+// Store returns the spans and profiles kept.
+func (p *Profiling) Store() *store.Store { return p.store }
+
+// Status returns what the profiler is doing and what it lost.
+func (p *Profiling) Status() profiler.Status { return p.profiler.Status() }
+
+// Flush closes the open windows; when it returns, their samples are in the
+// store, or ctx has ended.
+func (p *Profiling) Flush(ctx context.Context) error { return p.profiler.Flush(ctx) }
+
+// Shutdown takes the last samples into the store, ends profiling and stops
+// recording spans, by the end of ctx. The tracer provider may be shut down
+// before or after. Calls after the first do nothing.
+func (p *Profiling) Shutdown(ctx context.Context) error {
+	err := p.profiler.Shutdown(ctx)
+	if p.tp != nil {
+		p.tp.UnregisterSpanProcessor(p.spans)
+	}
+	return err
+}
+
+// status tells the viewer about the profiler.
+func (p *Profiling) status() viewer.Status {
+	s := p.profiler.Status()
+	v := viewer.Status{
+		Running:     s.Running,
+		WindowStart: s.CPUStart,
+		WindowEnd:   s.CPUEnd,
+		Counters: []viewer.Counter{
+			{Name: "windows exported", Value: s.WindowsExported},
+			{Name: "windows skipped", Value: s.WindowsSkipped},
+			{Name: "windows dropped", Value: s.WindowsDropped},
+			{Name: "export errors", Value: s.ExportErrors},
+		},
+	}
+	switch {
+	case s.Disabled:
+		v.Message = "Profiling is disabled by OTEL_SDK_DISABLED or SPANPROF_DISABLED."
+	case s.Running && s.CPUStart.IsZero():
+		v.Message = s.CPU
+	}
+	return v
+}

@@ -1,0 +1,209 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inprocess_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.uber.org/goleak"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// work uses CPU for about d.
+func work(d time.Duration) {
+	data := make([]byte, 64<<10)
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		data[0] = sha256.Sum256(data)[0]
+	}
+}
+
+func newTracerProvider(t *testing.T) (*spanprof.TracerProvider, *resource.Resource) {
+	t.Helper()
+	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
+	return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res))), res
+}
+
+// untilSampled runs f for longer and longer, until a CPU sample of the profile
+// with the id that f returns is in the store.
+func untilSampled(t *testing.T, p *inprocess.Profiling, settle func(), f func(time.Duration) string) store.Span {
+	t.Helper()
+	for d := 100 * time.Millisecond; d < 10*time.Second; d *= 2 {
+		id := f(d)
+		settle()
+		if s, ok := p.Store().Span(id); ok && s.CPUSamples > 0 {
+			return s
+		}
+	}
+	t.Fatal("no samples")
+	return store.Span{}
+}
+
+func TestSpansHaveProfiles(t *testing.T) {
+	tp, res := newTracerProvider(t)
+	p, err := inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithWindow(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flush := func() {
+		if err := p.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := untilSampled(t, p, flush, func(d time.Duration) string {
+		ctx, root := tp.Tracer("test").Start(t.Context(), "checkout")
+		defer root.End()
+		_, child := tp.Tracer("test").Start(ctx, "pay")
+		defer child.End()
+		work(d)
+		return root.SpanContext().SpanID().String()
+	})
+	if s.Name != "checkout" || s.Service != "shop" || !s.LocalRoot || !s.Complete {
+		t.Errorf("span %+v", s)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error("second Shutdown:", err)
+	}
+	if got, ok := p.Store().Span(s.ProfileID); !ok || got.CPU != s.CPU {
+		t.Errorf("after Shutdown: %+v, want %+v", got, s)
+	}
+}
+
+func TestTracerProviderShutDownFirst(t *testing.T) {
+	for d := 100 * time.Millisecond; ; d *= 2 {
+		tp, res := newTracerProvider(t)
+		p, err := inprocess.Start(tp, inprocess.WithResource(res))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, root := tp.Tracer("test").Start(t.Context(), "last words")
+		work(d)
+		root.End()
+		if err := tp.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := p.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s, ok := p.Store().Span(root.SpanContext().SpanID().String())
+		if !ok || s.Name != "last words" {
+			t.Fatalf("span lost: %+v", s)
+		}
+		if s.CPUSamples > 0 {
+			return
+		}
+		if d > 5*time.Second {
+			t.Fatal("no samples")
+		}
+	}
+}
+
+func TestWithoutOpenTelemetry(t *testing.T) {
+	p, err := inprocess.Start(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flush := func() {
+		if err := p.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := untilSampled(t, p, flush, func(d time.Duration) string {
+		pprof.Do(t.Context(), pprof.Labels("profile_id", "order/1", "span_name", "ship"), func(context.Context) { work(d) })
+		return "order/1"
+	})
+	if !s.Manual || s.Name != "ship" {
+		t.Errorf("exemplar %+v", s)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The page answers, and tells what the profiler is doing.
+func TestHandler(t *testing.T) {
+	tp, res := newTracerProvider(t)
+	p, err := inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithAllowedHosts("debug.example.com"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := func() (s struct {
+		Running bool
+		Message string
+	},
+	) {
+		r := httptest.NewRequest(http.MethodGet, "http://debug.example.com/debug/spanprof/?format=json", http.NoBody)
+		w := httptest.NewRecorder()
+		p.Handler().ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			t.Fatalf("status %d: %s", w.Code, w.Body)
+		}
+		var v struct{ Status any }
+		v.Status = &s
+		if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if s := status(); !s.Running || s.Message != "" {
+		t.Errorf("status while running: %+v", s)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s := status(); s.Running {
+		t.Errorf("status after Shutdown: %+v", s)
+	}
+}
+
+func TestDisabled(t *testing.T) {
+	t.Setenv("SPANPROF_DISABLED", "true")
+	tp, res := newTracerProvider(t)
+	p, err := inprocess.Start(tp, inprocess.WithResource(res))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, span := tp.Tracer("test").Start(t.Context(), "checkout")
+	span.End()
+	if err := p.Flush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s := p.Store().Stats(); s.SpansEnded != 0 || s.WindowsReceived != 0 {
+		t.Errorf("stats %+v", s)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	for want, option := range map[string]inprocess.Option{
+		"window":   inprocess.WithWindow(time.Millisecond),
+		"resource": inprocess.WithResource(nil),
+		"bytes":    inprocess.WithMaxBytes(1),
+	} {
+		p, err := inprocess.Start(nil, option)
+		if err == nil || p != nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Start: %v, %v; want an error about %s", p, err, want)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inprocess
+
+import (
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// Option configures Start.
+type Option interface{ apply(config) config }
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+type config struct {
+	profiler []profiler.Option
+	store    []store.Option
+	viewer   []viewer.Option
+}
+
+func newConfig(opts []Option) config {
+	var c config
+	for _, o := range opts {
+		c = o.apply(c)
+	}
+	return c
+}
+
+// WithResource says whose the profiles are. Give it the resource of the tracer
+// provider; the default is resource.Default().
+func WithResource(r *resource.Resource) Option {
+	return optionFunc(func(c config) config {
+		c.profiler = append(c.profiler, profiler.WithResource(r))
+		return c
+	})
+}
+
+// WithWindow sets after what time a span's samples arrive in the store, by
+// default 10 s; see profiler.WithWindow.
+func WithWindow(d time.Duration) Option {
+	return optionFunc(func(c config) config {
+		c.profiler = append(c.profiler, profiler.WithWindow(d))
+		return c
+	})
+}
+
+// WithMaxBytes bounds the memory of spans and profiles, by default 64 MiB; see
+// store.WithMaxBytes.
+func WithMaxBytes(n int64) Option {
+	return optionFunc(func(c config) config {
+		c.store = append(c.store, store.WithMaxBytes(n))
+		return c
+	})
+}
+
+// WithAllowedHosts adds names by which browsers may ask for the page, which by
+// default answers to loopback names alone; see viewer.WithAllowedHosts.
+func WithAllowedHosts(hosts ...string) Option {
+	hosts = slices.Clone(hosts)
+	return optionFunc(func(c config) config {
+		c.viewer = append(c.viewer, viewer.WithAllowedHosts(hosts...))
+		return c
+	})
+}

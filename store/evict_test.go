@@ -1,0 +1,240 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// TestEvictionFreesTables takes all windows out again.
+func TestEvictionFreesTables(t *testing.T) {
+	s := newStore(t)
+	g := newGenerator()
+	for n := range 5 {
+		export(t, s, inWindow(n, exporter.KindCPU, g.profile(300)))
+		export(t, s, inWindow(n, exporter.KindHeap, cpuProfile(sample{"main;f", 1, labels("a", "b")})))
+	}
+	export(t, s, inWindow(5, exporter.KindCPU, cpuProfile(
+		sample{"a", 1, labels("profile_id", "job", "team", "x")},
+		sample{"b", 1, labels("profile_id", "job", "team", "y")},
+		sample{"b", 1, labels("profile_id", "job", "span_id", "job")},
+		sample{"b", 1, labels("profile_id", "other", "span_id", "job")},
+	)))
+	for len(s.index.windows) > 0 {
+		s.tables.releaseWindow(s.index.removeOldest())
+	}
+	if n := s.tables.bytes(); n != 0 {
+		t.Error("bytes in tables:", n)
+	}
+	if n := len(s.tables.texts.nodes) + len(s.tables.mappings.nodes) + len(s.tables.functions.nodes) + len(s.tables.locations.nodes) + len(s.tables.stacks.nodes) + len(s.tables.labels.nodes); n != 0 {
+		t.Error("nodes in tables:", n)
+	}
+	if n := len(s.index.ids) + len(s.index.exemplars); n != 0 {
+		t.Error("ids in the index:", n)
+	}
+	// What remains is how far the service is covered.
+	if s.index.bytes > 100 {
+		t.Error("bytes in the index:", s.index.bytes)
+	}
+}
+
+// TestEvictionKeepsRest compares a store that evicted with one that never had
+// what was evicted.
+func TestEvictionKeepsRest(t *testing.T) {
+	g := newGenerator()
+	shared := sample{"job", 1, labels("profile_id", "job", "span_name", "long")}
+	var profiles []*exporter.Profile
+	for n := range 6 {
+		p := g.profile(300)
+		p.Sample = append(p.Sample, cpuProfile(shared).Sample...)
+		profiles = append(profiles, inWindow(n, exporter.KindCPU, p))
+	}
+	all, rest := newStore(t), newStore(t)
+	export(t, all, profiles...)
+	export(t, rest, profiles[3:]...)
+	for range 3 {
+		all.tables.releaseWindow(all.index.removeOldest())
+	}
+	if diff := cmp.Diff(rest.Spans(SpanQuery{}), all.Spans(SpanQuery{})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(folded(selectCPU(t, rest)), folded(selectCPU(t, all))); diff != "" {
+		t.Error(diff)
+	}
+	if a, b := all.tables.bytes(), rest.tables.bytes(); a != b {
+		t.Error("bytes in tables:", a, b)
+	}
+	if a, b := all.index.windows[0].bytes, rest.index.windows[0].bytes; a != b {
+		t.Error("bytes of the oldest window:", a, b)
+	}
+}
+
+func TestTooBig(t *testing.T) {
+	s := newStore(t, WithMaxBytes(1<<20))
+	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
+	if err := s.Export(t.Context(), inWindow(1, exporter.KindCPU, newGenerator().profile(10000))); err == nil {
+		t.Error("no error")
+	}
+	if stats := s.Stats(); stats.Windows != 0 || stats.WindowsReceived != 2 || stats.WindowsEvicted != 2 || stats.Bytes > 1000 {
+		t.Errorf("%+v", stats)
+	}
+	export(t, s, inWindow(2, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
+}
+
+func TestSpansAreBounded(t *testing.T) {
+	s := newStore(t, WithMaxBytes(1<<20))
+	tracer := newTracerProvider(s).Tracer("")
+	const n = 10000
+	for i := range n {
+		_, span := tracer.Start(t.Context(), fmt.Sprint("span ", i), at(float64(i)))
+		span.End(at(float64(i + 1)))
+	}
+	stats := s.Stats()
+	if stats.Bytes > 1<<18 || stats.Bytes < 1<<17 {
+		t.Error("bytes:", stats.Bytes)
+	}
+	spans := s.Spans(SpanQuery{})
+	if stats.SpansEnded != n || stats.SpansEvicted != n-int64(stats.Spans) || stats.Spans != len(spans) {
+		t.Errorf("%+v, %d spans", stats, len(spans))
+	}
+	if spans[0].Name != "span 9999" || spans[len(spans)-1].Name != fmt.Sprint("span ", stats.SpansEvicted) {
+		t.Error(spans[0].Name, spans[len(spans)-1].Name)
+	}
+	// Spans that never end are forgotten.
+	for range 10 * s.spans.maxLive {
+		tracer.Start(t.Context(), "leak")
+	}
+	if live := len(s.spans.live); live > s.spans.maxLive {
+		t.Error("live spans:", live)
+	}
+	if got := s.Stats().Bytes; got > 1<<18 {
+		t.Error("bytes:", got)
+	}
+}
+
+// TestBytesAreHonest compares the bytes that the store counts with the heap.
+func TestBytesAreHonest(t *testing.T) {
+	const maxBytes = 4 << 20
+	g := newGenerator()
+	var input [][]byte
+	for range 10 {
+		var b bytes.Buffer
+		if err := g.profile(1000).Compact().WriteUncompressed(&b); err != nil {
+			t.Fatal(err)
+		}
+		input = append(input, b.Bytes())
+	}
+	before := heap()
+	s := newStore(t, WithMaxBytes(maxBytes))
+	tracer := newTracerProvider(s).Tracer("")
+	windows := 0
+	fill := func() (heapBytes, counted int64) {
+		for range 10 {
+			export(t, s, exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: step}, input[windows%len(input)]))
+			windows++
+			for range 500 {
+				_, span := tracer.Start(t.Context(), fmt.Sprint("GET /", windows))
+				span.End()
+			}
+		}
+		return heap() - before, s.Stats().Bytes
+	}
+	for i := range 3 {
+		got, counted := fill()
+		evicted := s.Stats().WindowsEvicted
+		t.Logf("%d windows, %d evicted: heap %d, counted %d", windows, evicted, got, counted)
+		if counted > maxBytes {
+			t.Errorf("counted %d of at most %d bytes", counted, maxBytes)
+		}
+		if i > 0 && evicted == 0 {
+			t.Error("nothing was evicted")
+		}
+		if got < counted*3/4 || got > counted*5/4 {
+			t.Errorf("counted %d bytes, the heap grew by %d", counted, got)
+		}
+	}
+	runtime.KeepAlive(input)
+	runtime.KeepAlive(s)
+}
+
+func heap() int64 {
+	var m runtime.MemStats
+	// The second collection frees what finalizers and pools held.
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestConcurrentUse is for the race detector.
+func TestConcurrentUse(t *testing.T) {
+	s := newStore(t, WithMaxBytes(2<<20))
+	g := newGenerator()
+	tracer := newTracerProvider(s).Tracer("")
+	var input []*exporter.Profile
+	for n := range 16 {
+		p := g.profile(200)
+		p.Sample = append(p.Sample, cpuProfile(sample{"job", 1, labels("profile_id", "job")}).Sample...)
+		input = append(input, inWindow(n, exporter.KindCPU, p))
+	}
+	done := make(chan struct{})
+	var writers, readers sync.WaitGroup
+	for i := range 2 {
+		writers.Go(func() {
+			for n, p := range input {
+				if n%2 == i {
+					if err := s.Export(t.Context(), p); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+		writers.Go(func() {
+			for n := range 2000 {
+				_, span := tracer.Start(t.Context(), fmt.Sprint("span ", n%7))
+				span.End()
+			}
+		})
+	}
+	byID := matcher(t, "profile_id", MatchEqual, "job")
+	for _, query := range []func(){
+		func() { s.Spans(SpanQuery{Order: MostCPU}) },
+		func() { s.Span("job") },
+		func() { selectCPU(t, s, byID) },
+		func() { folded(selectCPU(t, s)) },
+		func() {
+			p, err := s.Profile(Query{Kind: exporter.KindCPU, Until: epoch.Add(time.Hour)})
+			if err != nil || p.CheckValid() != nil {
+				t.Error(err)
+			}
+		},
+		func() { s.Stats() },
+	} {
+		readers.Go(func() {
+			for {
+				query()
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	readers.Wait()
+	if stats := s.Stats(); stats.WindowsEvicted == 0 || stats.Bytes > stats.MaxBytes {
+		t.Errorf("%+v", stats)
+	}
+}

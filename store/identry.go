@@ -1,0 +1,25 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"time"
+	"unsafe"
+)
+
+// idEntry is what is known of one value of profile_id and span_id.
+type idEntry struct {
+	id string
+	// groups are in the order of the windows.
+	groups []*group
+	// spans is the number of groups with this span_id.
+	spans   int
+	cpu     time.Duration
+	samples int64
+}
+
+// cost is the memory of an entry without its groups.
+func (e *idEntry) cost() int64 {
+	return allocSize(int64(unsafe.Sizeof(*e))) + allocSize(int64(len(e.id))) + slotSize(stringSize+pointerSize)
+}

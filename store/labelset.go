@@ -1,0 +1,110 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"unsafe"
+
+	"github.com/google/pprof/profile"
+)
+
+// The labels that name spans; they are kept apart from the others.
+const (
+	profileIDLabel = "profile_id"
+	spanIDLabel    = "span_id"
+	traceIDLabel   = "trace_id"
+	spanNameLabel  = "span_name"
+)
+
+// labelSet holds the labels of samples except the ids, sorted by key.
+type labelSet struct {
+	labels []label
+}
+
+// label is a string label, or a numeric one with its unit.
+type label struct {
+	key, value, unit string
+	num              int64
+	numeric          bool
+}
+
+// get returns the value of the first label of that key, a number in decimal;
+// "" where there is none.
+func (s *labelSet) get(key string) string {
+	for _, l := range s.labels {
+		if l.key != key {
+			continue
+		}
+		if l.numeric {
+			return strconv.FormatInt(l.num, 10)
+		}
+		return l.value
+	}
+	return ""
+}
+
+func (s *labelSet) hash(seed maphash.Seed) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, l := range s.labels {
+		maphash.WriteComparable(&h, l)
+	}
+	return h.Sum64()
+}
+
+func (s *labelSet) equal(other *labelSet) bool { return slices.Equal(s.labels, other.labels) }
+
+func (s *labelSet) size() int64 {
+	return int64(unsafe.Sizeof(*s)) + allocSize(int64(len(s.labels))*int64(unsafe.Sizeof(label{})))
+}
+
+// appendLabels appends the labels of s except the ids, sorted.
+func appendLabels(labels []label, s *profile.Sample) []label {
+	for key, values := range s.Label {
+		switch key {
+		case profileIDLabel, spanIDLabel, traceIDLabel:
+			continue
+		}
+		for _, value := range values {
+			labels = append(labels, label{key: key, value: value})
+		}
+	}
+	for key, nums := range s.NumLabel {
+		units := s.NumUnit[key]
+		for i, num := range nums {
+			l := label{key: key, num: num, numeric: true}
+			if i < len(units) {
+				l.unit = units[i]
+			}
+			labels = append(labels, l)
+		}
+	}
+	// Stable, as several values of one key keep their order.
+	slices.SortStableFunc(labels, func(a, b label) int {
+		if c := cmp.Compare(a.key, b.key); c != 0 {
+			return c
+		}
+		switch {
+		case a.numeric == b.numeric:
+			return 0
+		case b.numeric:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return labels
+}
+
+// firstLabel returns the first value of a label, "" where there is none.
+func firstLabel(s *profile.Sample, key string) string {
+	if values := s.Label[key]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}

@@ -1,0 +1,221 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/google/pprof/profile"
+)
+
+// Profile returns the samples that match q as a pprof profile with all sample
+// types of the kind and all labels, samples with the same stack and labels
+// summed and those without any value left out; q.SampleType becomes its default type. The profile is the caller's
+// own. Values that describe a moment and errors are as in Select. Comments and
+// the frame filters of old profiles are not kept, and of an id label with
+// several values only the first.
+func (s *Store) Profile(q Query) (*profile.Profile, error) {
+	f, err := s.find(q)
+	if err != nil {
+		return nil, err
+	}
+	b := newProfileBuilder(f.types)
+	if q.SampleType != "" {
+		b.profile.DefaultSampleType = f.selected.name
+	}
+	for _, w := range f.windows {
+		b.window(w)
+	}
+	if from, _ := f.bounds(); !from.IsZero() {
+		b.profile.TimeNanos = from.UnixNano()
+	}
+	for _, g := range f.groups {
+		columns := make([]int, len(f.types))
+		for i, t := range f.types {
+			columns[i] = f.column(g.window, t)
+		}
+		b.group(g, columns)
+	}
+	// What older windows say of a moment leaves samples without a value.
+	b.profile.Sample = slices.DeleteFunc(b.profile.Sample, func(s *profile.Sample) bool {
+		return !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 })
+	})
+	return b.profile, nil
+}
+
+// profileBuilder writes windows as a pprof profile.
+type profileBuilder struct {
+	profile   *profile.Profile
+	mappings  map[*Mapping]*profile.Mapping
+	functions map[*Function]*profile.Function
+	locations map[*Location]*profile.Location
+	samples   map[sampleKey]*profile.Sample
+}
+
+type sampleKey struct {
+	groupKey
+	stack *Stack
+}
+
+func newProfileBuilder(types []valueType) *profileBuilder {
+	b := &profileBuilder{
+		profile:   &profile.Profile{PeriodType: &profile.ValueType{}},
+		mappings:  make(map[*Mapping]*profile.Mapping),
+		functions: make(map[*Function]*profile.Function),
+		locations: make(map[*Location]*profile.Location),
+		samples:   make(map[sampleKey]*profile.Sample),
+	}
+	for _, t := range types {
+		b.profile.SampleType = append(b.profile.SampleType, &profile.ValueType{Type: t.name, Unit: t.unit})
+	}
+	return b
+}
+
+// window adds what a window knows about all its samples. Durations add up and
+// the longest period wins, as when pprof merges profiles.
+func (b *profileBuilder) window(w *window) {
+	p := b.profile
+	p.DurationNanos += int64(w.end.Sub(w.start))
+	if w.period > p.Period || p.PeriodType.Type == "" {
+		p.PeriodType = &profile.ValueType{Type: w.periodType.name, Unit: w.periodType.unit}
+		p.Period = w.period
+	}
+	if p.DefaultSampleType == "" {
+		p.DefaultSampleType = w.defaultType
+	}
+	for _, m := range w.mappings {
+		b.mapping(m)
+	}
+}
+
+// group adds the samples of a group. columns tell where the window has the
+// profile's values.
+func (b *profileBuilder) group(g *group, columns []int) {
+	key := sampleKey{groupKey: groupKey{
+		profileID: g.profileID,
+		spanID:    g.spanID,
+		traceID:   g.traceID,
+		labels:    g.labels,
+	}}
+	for i := g.first; i < g.last; i++ {
+		key.stack = g.window.stacks[i]
+		s := b.samples[key]
+		if s == nil {
+			s = b.sample(g, key.stack)
+			b.samples[key] = s
+		}
+		for j, column := range columns {
+			if column >= 0 {
+				s.Value[j] += g.window.value(i, column)
+			}
+		}
+	}
+}
+
+func (b *profileBuilder) sample(g *group, stack *Stack) *profile.Sample {
+	s := &profile.Sample{
+		Location: make([]*profile.Location, len(stack.Locations)),
+		Value:    make([]int64, len(b.profile.SampleType)),
+	}
+	for i, l := range stack.Locations {
+		s.Location[i] = b.location(l)
+	}
+	setLabels(s, g)
+	b.profile.Sample = append(b.profile.Sample, s)
+	return s
+}
+
+func setLabels(s *profile.Sample, g *group) {
+	set := func(key, value string) {
+		if s.Label == nil {
+			s.Label = make(map[string][]string)
+		}
+		s.Label[key] = append(s.Label[key], value)
+	}
+	for _, l := range g.labels.labels {
+		if !l.numeric {
+			set(l.key, l.value)
+			continue
+		}
+		if s.NumLabel == nil {
+			s.NumLabel = make(map[string][]int64)
+			s.NumUnit = make(map[string][]string)
+		}
+		s.NumLabel[l.key] = append(s.NumLabel[l.key], l.num)
+		s.NumUnit[l.key] = append(s.NumUnit[l.key], l.unit)
+	}
+	// pprof takes a key whose units are all empty for one without units.
+	maps.DeleteFunc(s.NumUnit, func(_ string, units []string) bool {
+		return !slices.ContainsFunc(units, func(unit string) bool { return unit != "" })
+	})
+	for key, id := range map[string]string{
+		profileIDLabel: g.profileID,
+		spanIDLabel:    g.spanID,
+		traceIDLabel:   g.traceID,
+	} {
+		if id != "" {
+			set(key, id)
+		}
+	}
+}
+
+func (b *profileBuilder) location(l *Location) *profile.Location {
+	if p, ok := b.locations[l]; ok {
+		return p
+	}
+	p := &profile.Location{
+		ID:       uint64(len(b.profile.Location) + 1),
+		Mapping:  b.mapping(l.Mapping),
+		Address:  l.Address,
+		Line:     make([]profile.Line, len(l.Lines)),
+		IsFolded: l.folded,
+	}
+	for i, line := range l.Lines {
+		p.Line[i] = profile.Line{Function: b.function(line.Function), Line: line.Line, Column: line.column}
+	}
+	b.locations[l] = p
+	b.profile.Location = append(b.profile.Location, p)
+	return p
+}
+
+func (b *profileBuilder) function(f *Function) *profile.Function {
+	if p, ok := b.functions[f]; ok {
+		return p
+	}
+	p := &profile.Function{
+		ID:         uint64(len(b.profile.Function) + 1),
+		Name:       f.Name,
+		SystemName: f.systemName,
+		Filename:   f.File,
+		StartLine:  f.StartLine,
+	}
+	b.functions[f] = p
+	b.profile.Function = append(b.profile.Function, p)
+	return p
+}
+
+func (b *profileBuilder) mapping(m *Mapping) *profile.Mapping {
+	if m == nil {
+		return nil
+	}
+	if p, ok := b.mappings[m]; ok {
+		return p
+	}
+	p := &profile.Mapping{
+		ID:              uint64(len(b.profile.Mapping) + 1),
+		Start:           m.Start,
+		Limit:           m.Limit,
+		Offset:          m.Offset,
+		File:            m.File,
+		BuildID:         m.BuildID,
+		HasFunctions:    m.hasFunctions,
+		HasFilenames:    m.hasFilenames,
+		HasLineNumbers:  m.hasLineNumbers,
+		HasInlineFrames: m.hasInlineFrames,
+	}
+	b.mappings[m] = p
+	b.profile.Mapping = append(b.profile.Mapping, p)
+	return p
+}

@@ -1,0 +1,63 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// Order is an order of spans.
+type Order int
+
+// The orders of SpanQuery.
+const (
+	// Newest puts the span that ended last first.
+	Newest Order = iota
+	// Slowest puts the longest wall time first.
+	Slowest
+	// MostCPU puts the most CPU time first.
+	MostCPU
+)
+
+// SpanQuery selects spans. The zero value selects all, newest first.
+type SpanQuery struct {
+	// Name, if not empty, selects spans of this very name.
+	Name string
+	// Order is the order of the result.
+	Order Order
+	// Limit bounds the length of the result; 0 means no bound.
+	Limit int
+}
+
+// MatchOp compares a sample's label with a Matcher's value.
+type MatchOp int
+
+// The operators of a Matcher. A label that a sample lacks has the value "".
+const (
+	MatchEqual MatchOp = iota
+	MatchNotEqual
+	MatchRegexp
+	MatchNotRegexp
+)
+
+// Query selects samples.
+type Query struct {
+	// Kind selects the profiles' kind.
+	Kind exporter.Kind
+	// SampleType names the value to return, "cpu" or "alloc_space" say;
+	// empty means the kind's default type.
+	SampleType string
+	// Matchers must all match a sample's labels. An equality matcher on
+	// profile_id or span_id matches a sample where either label has the
+	// value: a sample where they differ belongs to both. MatchNotEqual
+	// matches where neither has it. The empty value asks about the one
+	// label. Of a label with several values the first counts, and a number
+	// compares as its decimal digits.
+	Matchers []Matcher
+	// From and Until select the windows that overlap [From, Until); a
+	// zero time leaves that side open.
+	From, Until time.Time
+}

@@ -1,0 +1,55 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import "github.com/spanprof/spanprof/exporter"
+
+// Select returns the samples that match q, summed by stack. Without a profile
+// of the kind the selection is empty. Of values that describe a moment, like
+// inuse_space, only those of each service's latest window in the time of the
+// query count. The error, for a SampleType that the kind does not have, names
+// the ones it has.
+func (s *Store) Select(q Query) (*Selection, error) {
+	f, err := s.find(q)
+	if err != nil {
+		return nil, err
+	}
+	selection := &Selection{
+		Kind:       q.Kind,
+		SampleType: f.selected.name,
+		Unit:       f.selected.unit,
+		Windows:    len(f.windows),
+	}
+	selection.From, selection.Until = f.bounds()
+	sums := make(map[*Stack]int64)
+	profileIDs := make(map[string]struct{})
+	for _, g := range f.groups {
+		w := g.window
+		column := f.column(w, f.selected)
+		if column < 0 {
+			continue
+		}
+		if g.profileID != "" {
+			profileIDs[g.profileID] = struct{}{}
+		}
+		for i := g.first; i < g.last; i++ {
+			value := w.value(i, column)
+			if value == 0 {
+				continue
+			}
+			sums[w.stacks[i]] += value
+			selection.Total += value
+			selection.Samples += w.count(i)
+		}
+	}
+	selection.ProfileIDs = len(profileIDs)
+	selection.Stacks = make([]StackValue, 0, len(sums))
+	for stack, value := range sums {
+		selection.Stacks = append(selection.Stacks, StackValue{Stack: stack, Value: value})
+	}
+	if q.Kind == exporter.KindHeap {
+		selection.Samples = int64(len(selection.Stacks))
+	}
+	return selection, nil
+}

@@ -1,0 +1,59 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// profileIDKey marks the spans that have a profile of their own.
+const profileIDKey attribute.Key = "pyroscope.profile.id"
+
+// SpanProcessor returns the processor that records spans: local roots, and
+// spans with the attribute pyroscope.profile.id. Register it on the tracer
+// provider. Its Shutdown and ForceFlush do nothing, so that the tracer provider
+// and the profiler may be shut down in any order.
+func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
+	return &spanProcessor{log: s.spans}
+}
+
+type spanProcessor struct {
+	log *spanLog
+}
+
+var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
+
+// OnStart remembers local roots only: other spans have their attributes later,
+// and samples that name them by span_id need no memory to be theirs.
+func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
+	if localRoot(s.Parent()) {
+		p.log.start(s.SpanContext().SpanID())
+	}
+}
+
+func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
+	root := localRoot(s.Parent())
+	if root || hasProfile(s.Attributes()) {
+		p.log.end(s, root)
+	}
+}
+
+func (p *spanProcessor) Shutdown(context.Context) error { return nil }
+
+func (p *spanProcessor) ForceFlush(context.Context) error { return nil }
+
+func localRoot(parent trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }
+
+func hasProfile(attributes []attribute.KeyValue) bool {
+	for i := range attributes {
+		if attributes[i].Key == profileIDKey {
+			return true
+		}
+	}
+	return false
+}

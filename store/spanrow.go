@@ -1,0 +1,43 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"cmp"
+	"time"
+)
+
+// spanRow is a span or an exemplar on its way into a result.
+type spanRow struct {
+	record   *spanRecord
+	exemplar *Span
+
+	// end and duration are in nanoseconds, end since 1970.
+	end, duration int64
+	cpu           time.Duration
+	samples       int64
+	complete      bool
+}
+
+func (o Order) compare(a, b spanRow) int {
+	switch o {
+	case Slowest:
+		return cmp.Compare(b.duration, a.duration)
+	case MostCPU:
+		return cmp.Compare(b.cpu, a.cpu)
+	default:
+		return cmp.Compare(b.end, a.end)
+	}
+}
+
+func (r *spanRow) span() Span {
+	span := Span{}
+	if r.exemplar != nil {
+		span = *r.exemplar
+	} else {
+		span = r.record.span()
+	}
+	span.CPU, span.CPUSamples, span.Complete = r.cpu, r.samples, r.complete
+	return span
+}

@@ -1,0 +1,418 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+func TestJoin(t *testing.T) {
+	s := newStore(t)
+	tp := newTracerProvider(s)
+	tracer := tp.Tracer("")
+
+	ctx, root := tracer.Start(t.Context(), "GET /", at(0.1))
+	_, child := tracer.Start(ctx, "query", at(0.2))
+	_, labelled := tracer.Start(ctx, "render", at(0.3), trace.WithAttributes(attribute.String("pyroscope.profile.id", "x")))
+	child.End(at(0.4))
+	labelled.SetStatus(codes.Error, "no template")
+	labelled.End(at(0.5))
+	remote := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled, Remote: true})
+	_, slow := tracer.Start(trace.ContextWithRemoteSpanContext(t.Context(), remote), "POST /", at(0.6))
+	root.End(at(0.7))
+	slow.End(at(1.5))
+
+	// The tracer provider's end takes nothing away from the profiler.
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(
+		sample{"main;serve", 3, labels("profile_id", idOf(root), "span_id", idOf(root), "span_name", "GET /")},
+		sample{"main;serve;render", 2, labels("profile_id", idOf(root), "span_id", idOf(labelled), "span_name", "render")},
+		sample{"main;gc", 5, nil},
+	)))
+
+	want := []Span{
+		{
+			ProfileID: idOf(slow), TraceID: "01000000000000000000000000000000", ParentID: "0200000000000000", Name: "POST /", Service: "checkout",
+			Start: epoch.Add(6 * time.Second), Duration: 9 * time.Second, LocalRoot: true,
+		},
+		{
+			ProfileID: idOf(root), TraceID: root.SpanContext().TraceID().String(), Name: "GET /", Service: "checkout",
+			Start: epoch.Add(time.Second), Duration: 6 * time.Second, LocalRoot: true,
+			CPU: 5 * tick, CPUSamples: 5, Complete: true,
+		},
+		{
+			ProfileID: idOf(labelled), TraceID: root.SpanContext().TraceID().String(), ParentID: idOf(root), Name: "render", Service: "checkout",
+			Start: epoch.Add(3 * time.Second), Duration: 2 * time.Second, Err: true, Status: "no template",
+			CPU: 2 * tick, CPUSamples: 2, Complete: true,
+		},
+	}
+	if diff := cmp.Diff(want, s.Spans(SpanQuery{})); diff != "" {
+		t.Error("newest:", diff)
+	}
+	if diff := cmp.Diff([]Span{want[1], want[2], want[0]}, s.Spans(SpanQuery{Order: MostCPU})); diff != "" {
+		t.Error("most CPU:", diff)
+	}
+	if diff := cmp.Diff(want[:2], s.Spans(SpanQuery{Order: Slowest, Limit: 2})); diff != "" {
+		t.Error("slowest two:", diff)
+	}
+	if diff := cmp.Diff(want[2:], s.Spans(SpanQuery{Name: "render"})); diff != "" {
+		t.Error("by name:", diff)
+	}
+	for _, span := range want {
+		got, ok := s.Span(span.ProfileID)
+		if diff := cmp.Diff(span, got); !ok || diff != "" {
+			t.Error("Span:", ok, diff)
+		}
+	}
+	if _, ok := s.Span(idOf(child)); ok {
+		t.Error("a child without a profile is kept")
+	}
+
+	for _, label := range []string{"profile_id", "span_id"} {
+		got := folded(selectCPU(t, s, matcher(t, label, MatchEqual, idOf(root))))
+		if diff := cmp.Diff([]string{"main;serve 30000000", "main;serve;render 20000000"}, got); diff != "" {
+			t.Error(label, diff)
+		}
+		got = folded(selectCPU(t, s, matcher(t, label, MatchNotEqual, idOf(labelled))))
+		if diff := cmp.Diff([]string{"main;gc 50000000", "main;serve 30000000"}, got); diff != "" {
+			t.Error(label, diff)
+		}
+	}
+
+	stats := s.Stats()
+	if stats.Bytes <= 0 {
+		t.Error("bytes:", stats.Bytes)
+	}
+	stats.Bytes = 0
+	if diff := cmp.Diff(Stats{
+		MaxBytes: 64 << 20, SpansEnded: 3, SpansWithSamples: 2, Spans: 3,
+		Windows: 1, WindowsReceived: 1, CPUTime: 10 * tick, CPUTimeLabelled: 5 * tick,
+	}, stats); diff != "" {
+		t.Error("stats:", diff)
+	}
+}
+
+func TestSelection(t *testing.T) {
+	s := newStore(t)
+	if got, err := s.Select(Query{Kind: exporter.KindCPU, SampleType: "cpu"}); err != nil || len(got.Stacks) != 0 || got.Windows != 0 {
+		t.Error("empty store:", got, err)
+	}
+	a := labels("profile_id", "a", "span_id", "1111111111111111")
+	export(
+		t, s,
+		inWindow(0, exporter.KindCPU, cpuProfile(sample{"main;f", 1, a}, sample{"main;g", 1, labels("profile_id", "b")})),
+		inWindow(1, exporter.KindCPU, cpuProfile(sample{"main;f", 2, a}, sample{"main;h", 1, nil})),
+		inWindow(2, exporter.KindCPU, cpuProfile(sample{"main;f", 4, a})),
+	)
+	got, err := s.Select(Query{Kind: exporter.KindCPU, SampleType: "samples", From: epoch.Add(step), Until: epoch.Add(2 * step)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"main;f 2", "main;h 1"}, folded(got)); diff != "" {
+		t.Error(diff)
+	}
+	got.Stacks = nil
+	if diff := cmp.Diff(&Selection{
+		Kind: exporter.KindCPU, SampleType: "samples", Unit: "count", Total: 3, Samples: 3, ProfileIDs: 1,
+		From: epoch.Add(step), Until: epoch.Add(2 * step), Windows: 1,
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+
+	all := selectCPU(t, s)
+	if all.Total != 9*int64(tick) || all.Samples != 9 || all.ProfileIDs != 2 || all.Windows != 3 || all.SampleType != "cpu" {
+		t.Errorf("all: %+v", all)
+	}
+	byID := selectCPU(t, s, matcher(t, "span_id", MatchEqual, "a"))
+	if byID.Total != 7*int64(tick) || byID.ProfileIDs != 1 || byID.Windows != 3 {
+		t.Errorf("by id: %+v", byID)
+	}
+
+	_, err = s.Select(Query{Kind: exporter.KindCPU, SampleType: "alloc_space"})
+	if err == nil || err.Error() != `store: cpu profiles have no sample type "alloc_space": use one of samples, cpu` {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"samples", "cpu"}, s.SampleTypes(exporter.KindCPU)); diff != "" {
+		t.Error(diff)
+	}
+	if got := s.SampleTypes(exporter.KindHeap); got != nil {
+		t.Error("heap:", got)
+	}
+}
+
+func TestMatchers(t *testing.T) {
+	s := newStore(t)
+	p := cpuProfile(
+		sample{"a", 1, labels("profile_id", "p1", "span_id", "s1", "trace_id", "t1", "span_name", "GET /a", "team", "x")},
+		sample{"b", 1, labels("profile_id", "p2", "span_name", "GET /b")},
+		sample{"c", 1, labels("span_id", "p2", "team", "y")},
+		sample{"d", 1, nil},
+	)
+	p.Sample[3].NumLabel = map[string][]int64{"bytes": {512}}
+	export(t, s, inWindow(0, exporter.KindCPU, p))
+	for _, test := range []struct {
+		label string
+		op    MatchOp
+		value string
+		want  string
+	}{
+		{"profile_id", MatchEqual, "p1", "a"},
+		{"profile_id", MatchEqual, "s1", "a"},
+		{"span_id", MatchEqual, "p2", "bc"},
+		{"span_id", MatchNotEqual, "p2", "ad"},
+		{"span_id", MatchEqual, "", "bd"},
+		{"span_id", MatchNotEqual, "", "ac"},
+		{"profile_id", MatchEqual, "none", ""},
+		{"profile_id", MatchRegexp, "p.", "ab"},
+		{"profile_id", MatchNotRegexp, "p2|", "a"},
+		{"trace_id", MatchEqual, "t1", "a"},
+		{"trace_id", MatchNotEqual, "t1", "bcd"},
+		{"span_name", MatchRegexp, "GET", ""},
+		{"span_name", MatchRegexp, "GET .*", "ab"},
+		{"team", MatchNotEqual, "x", "bcd"},
+		{"team", MatchNotRegexp, "x|y", "bd"},
+		{"bytes", MatchEqual, "512", "d"},
+		{"none", MatchEqual, "", "abcd"},
+	} {
+		var got strings.Builder
+		for _, line := range folded(selectCPU(t, s, matcher(t, test.label, test.op, test.value))) {
+			got.WriteString(line[:1])
+		}
+		if got := got.String(); got != test.want {
+			t.Errorf("%s %d %q: got %q, want %q", test.label, test.op, test.value, got, test.want)
+		}
+	}
+	both := selectCPU(t, s, matcher(t, "span_id", MatchEqual, "p2"), matcher(t, "team", MatchEqual, "y"), Matcher{})
+	if diff := cmp.Diff([]string{"c 10000000"}, folded(both)); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []string{"(", ")(", `\Q`} {
+		if _, err := NewMatcher("team", MatchRegexp, bad); err == nil {
+			t.Errorf("no error for %s", bad)
+		}
+	}
+	if _, err := NewMatcher("team", MatchOp(9), ""); err == nil {
+		t.Error("no error for an unknown operator")
+	}
+}
+
+func TestManualExemplars(t *testing.T) {
+	s := newStore(t)
+	tracer := newTracerProvider(s).Tracer("")
+	_, live := tracer.Start(t.Context(), "live", at(0))
+	_, ended := tracer.Start(t.Context(), "ended", at(0))
+	ended.End(at(0.5))
+	const foreign = "00000000000000aa"
+	export(
+		t, s,
+		inWindow(0, exporter.KindCPU, cpuProfile(
+			sample{"job", 1, labels("profile_id", "job-1", "span_name", "import", "trace_id", "t")},
+			sample{"job", 1, labels("profile_id", "00000000000000bb")},
+			sample{"span", 1, labels("profile_id", idOf(live))},
+			sample{"span", 1, labels("profile_id", idOf(ended))},
+			sample{"span", 1, labels("profile_id", foreign, "span_id", foreign, "span_name", "elsewhere")},
+			sample{"span", 1, labels("profile_id", foreign)},
+		)),
+		inWindow(1, exporter.KindCPU, cpuProfile(
+			sample{"job", 2, labels("profile_id", "job-1", "span_name", "import")},
+			sample{"both", 4, labels("profile_id", "job-1", "span_id", idOf(ended))},
+		)),
+	)
+	job := Span{
+		ProfileID: "job-1", TraceID: "t", Name: "import", Service: "checkout", Start: epoch, Duration: 2 * step,
+		Manual: true, CPU: 7 * tick, CPUSamples: 7,
+	}
+	hex := Span{
+		ProfileID: "00000000000000bb", Service: "checkout", Start: epoch, Duration: step,
+		Manual: true, CPU: tick, CPUSamples: 1, Complete: true,
+	}
+	ofEnded, _ := s.Span(idOf(ended))
+	if ofEnded.CPUSamples != 5 {
+		t.Error("a sample that names an exemplar and a span belongs to both:", ofEnded.CPUSamples)
+	}
+	if diff := cmp.Diff([]Span{job, hex, ofEnded}, s.Spans(SpanQuery{})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]Span{job}, s.Spans(SpanQuery{Name: "import"})); diff != "" {
+		t.Error(diff)
+	}
+	if total := selectCPU(t, s).Samples; total != 12 {
+		t.Error("each sample counts once in totals:", total)
+	}
+	if got, ok := s.Span("job-1"); !ok || !cmp.Equal(job, got) {
+		t.Error("job:", ok, cmp.Diff(job, got))
+	}
+	for id, name := range map[string]string{foreign: "elsewhere", idOf(live): ""} {
+		got, ok := s.Span(id)
+		if !ok || got.Manual || got.Name != name || got.CPU == 0 {
+			t.Errorf("span without a summary: %v %+v", ok, got)
+		}
+	}
+	if _, ok := s.Span("nothing"); ok {
+		t.Error("found nothing")
+	}
+	// live, ended and foreign.
+	if stats := s.Stats(); stats.SpansWithSamples != 3 || stats.CPUTime != 12*tick || stats.CPUTimeLabelled != 12*tick {
+		t.Errorf("stats: %+v", stats)
+	}
+}
+
+// TestHostSamples has a profile as an eBPF agent makes it: counts and a period.
+func TestHostSamples(t *testing.T) {
+	s := newStore(t)
+	p := cpuProfile(sample{"f", 3, labels("span_id", "00000000000000aa")})
+	p.SampleType = p.SampleType[:1]
+	p.Sample[0].Value = p.Sample[0].Value[:1]
+	p.PeriodType.Unit = "milliseconds"
+	p.Period = 10
+	export(t, s, inWindow(0, exporter.KindCPU, p))
+	if got, _ := s.Span("00000000000000aa"); got.CPU != 3*tick || got.CPUSamples != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestHeapOfSeveralWindows(t *testing.T) {
+	s := newStore(t)
+	heap := func(alloc, inuse int64) *profile.Profile {
+		p := cpuProfile(sample{"main;f", 0, nil}, sample{"main;g", 0, nil})
+		p.SampleType = []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}
+		p.DefaultSampleType = "alloc_space"
+		p.Sample[0].Value = []int64{alloc, 0}
+		p.Sample[1].Value = []int64{0, inuse}
+		return p
+	}
+	export(t, s, inWindow(0, exporter.KindHeap, heap(1, 100)), inWindow(1, exporter.KindHeap, heap(2, 50)))
+	for _, test := range []struct {
+		name, sampleType, want string
+	}{
+		{"default", "", "main;f 3"},
+		{"what was allocated adds up", "alloc_space", "main;f 3"},
+		{"what is live does not", "inuse_space", "main;g 50"},
+	} {
+		got, err := s.Select(Query{Kind: exporter.KindHeap, SampleType: test.sampleType})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{test.want}, folded(got)); diff != "" || got.Samples != 1 || got.Windows != 2 {
+			t.Error(test.name, diff, got.Samples, got.Windows)
+		}
+	}
+	p, err := s.Profile(Query{Kind: exporter.KindHeap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Sample) != 2 || !cmp.Equal(p.Sample[0].Value, []int64{3, 0}) || !cmp.Equal(p.Sample[1].Value, []int64{0, 50}) {
+		t.Error(p)
+	}
+}
+
+func TestExportErrors(t *testing.T) {
+	s := newStore(t)
+	for name, p := range map[string]*exporter.Profile{
+		"bytes":    exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, []byte("no pprof")),
+		"nil":      exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, nil),
+		"mismatch": exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, &profile.Profile{Sample: []*profile.Sample{{}}}),
+	} {
+		if err := s.Export(t.Context(), p); err == nil {
+			t.Error(name, "is no error")
+		}
+	}
+	if stats := s.Stats(); stats.ParseErrors != 3 || stats.WindowsReceived != 0 {
+		t.Errorf("%+v", stats)
+	}
+
+	// What CheckValid does not see: locations and functions of no table.
+	p := cpuProfile(sample{"f", 1, nil})
+	p.Sample[0].Location = []*profile.Location{{Mapping: &profile.Mapping{}, Line: []profile.Line{{}}}, {}}
+	p.Sample[0].Label = map[string][]string{"profile_id": {}, "a": {"2", "1"}}
+	p.Sample[0].NumLabel = map[string][]int64{"a": {1, 2}}
+	p.Sample[0].NumUnit = map[string][]string{"a": {"bytes"}}
+	p.SampleType = []*profile.ValueType{nil, nil}
+	p.PeriodType = nil
+	export(t, s, exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Duration: -1}, p))
+	out, err := s.Profile(Query{Kind: exporter.KindCPU})
+	if err != nil || out.CheckValid() != nil {
+		t.Error(err, out.CheckValid())
+	}
+
+	if err := s.ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.Export(t.Context(), inWindow(0, exporter.KindCPU, cpuProfile())); !errors.Is(err, exporter.ErrShutdown) {
+		t.Error(err)
+	}
+	if err := s.ForceFlush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
+		t.Error(err)
+	}
+	if got := selectCPU(t, s); got.Windows != 1 {
+		t.Error("not readable after Shutdown:", got)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	if _, err := New(WithMaxBytes(1<<20 - 1)); err == nil {
+		t.Error("no error below 1 MiB")
+	}
+	if s := newStore(t, WithMaxBytes(1<<20)); s.Stats().MaxBytes != 1<<20 {
+		t.Error(s.Stats().MaxBytes)
+	}
+}
+
+func TestLongTexts(t *testing.T) {
+	s := newStore(t)
+	_, span := newTracerProvider(s).Tracer("").Start(t.Context(), strings.Repeat("x", maxTextLen-1)+"é")
+	span.SetStatus(codes.Error, strings.Repeat("x", 1<<20))
+	span.End()
+	got := s.Spans(SpanQuery{})[0]
+	if len(got.Name) != maxTextLen-1 || len(got.Status) != maxTextLen {
+		t.Error(len(got.Name), len(got.Status))
+	}
+}
+
+func TestOverflowIsHarmless(t *testing.T) {
+	s := newStore(t)
+	for range 2 {
+		export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", math.MaxInt64, labels("profile_id", "x")})))
+	}
+	s.Spans(SpanQuery{Order: MostCPU})
+}
+
+func TestProcessorEndsLate(t *testing.T) {
+	s := newStore(t)
+	p := s.SpanProcessor()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if p.Shutdown(ctx) != nil || p.ForceFlush(ctx) != nil {
+		t.Error("the processor has nothing to shut down")
+	}
+	tracer := newTracerProvider(s).Tracer("")
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, span := tracer.Start(t.Context(), "late")
+	span.End()
+	if len(s.Spans(SpanQuery{})) != 1 {
+		t.Error("a span after Shutdown is lost")
+	}
+}

@@ -1,0 +1,11 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+// Counter is a number that the viewer shows beside its status, such as how
+// many profiles were dropped.
+type Counter struct {
+	Name  string
+	Value uint64
+}

@@ -1,0 +1,121 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package viewer shows what a [store.Store] holds: the recent spans with their
+// wall and CPU time, the flame graph of each, and how it differs from the
+// other spans of its name. Pages, JSON, plain text and pprof come from one
+// [http.Handler]:
+//
+//	mux.Handle("/debug/spanprof/", viewer.Handler(s))
+//
+// # Mounting
+//
+// The handler goes by the last segment of a request's path, so that it works
+// under any prefix, with or without [http.StripPrefix], and at "/". The pages
+// are relative to where they lie: mount a path that ends in a slash.
+//
+//	./                   the recent spans; with query=, a flame graph
+//	./comparison         two flame graphs and a table of their differences
+//	./comparison-diff    one flame graph, coloured by its differences
+//	./profile            the same as ./ with a query and format=pprof
+//	./flush              POST: closes the open window (see WithFlush)
+//
+// These are the addresses of Pyroscope's pages before its version 1.15, so that
+// links to spans that were made for such a server lead here as well.
+//
+// # Privacy
+//
+// Profiles tell much about a program. Requests are answered only under a
+// loopback name, unless [WithAllowedHosts] lists others; the name is checked,
+// not the address, so listen on a loopback address as well, or put something
+// in front that knows who may look. The pages load nothing from outside, and
+// nothing but a POST to flush, from the pages themselves or from a program,
+// changes anything.
+//
+// # Parameters
+//
+// Of the list of spans:
+//
+//	name=GET /search     only spans of this very name
+//	order=newest         or slowest, or cpu
+//	limit=200            the length of the list
+//
+// Of a flame graph, where both ends of the time may be left out:
+//
+//	query=shop.cpu{profile_id="ID"}
+//	from=now-1h          also unix seconds, ms or ns, or RFC 3339
+//	until=1700000000
+//
+// Profiles are whole windows: all that overlap the time are looked at. Of a
+// comparison, leftQuery, leftFrom, leftUntil, rightQuery, rightFrom and
+// rightUntil are the sides; what one of them lacks is taken from query, from
+// and until. Left is the baseline.
+//
+// # FlameQL
+//
+//	query    = [ name ] [ "{" [ matcher { "," matcher } [ "," ] ] "}" ]
+//	name     = [ app ] "." type | type | app
+//	type     = "cpu" | "alloc_space" | "alloc_objects"
+//	         | "inuse_space" | "inuse_objects"
+//	matcher  = label ( "=" | "!=" | "=~" | "!~" ) value
+//	value    = a Go string literal, in double quotes or backquotes
+//
+// The type is cpu where none is given. Names of applications may hold dots:
+// what follows the last one is the type. The application does not select
+// anything, for a store holds one program; one that no span belongs to is
+// answered with a note. Expressions are RE2 and match a whole value; a label
+// that a sample lacks is "". Labels of samples are profile_id, span_id,
+// trace_id, span_name and those of the program's own [runtime/pprof.Do].
+//
+//	shop.cpu{profile_id="00f067aa0ba902b7"}       one span
+//	shop.cpu{span_name="GET /search"}             all spans of a name
+//	{span_name=~"GET .*", tenant!="test"}         by labels of one's own
+//	.inuse_space                                  the heap of the process
+//
+// # Formats
+//
+// format=html, the default, is the page. An error in the query has status 400
+// in every format, and the page shows it.
+//
+// format=json is compressed if the client accepts gzip. The list of spans is
+// {service, status, stats, spans, groups}. A query is answered with
+//
+//	query                                   in its canonical form
+//	sampleType, unit, total, samples        what was measured
+//	profileIds, windows, from, until        in how much
+//	span                                    if the query has a profile_id
+//	baseline {query, name, spans}           the query without the ids
+//	empty                                   why there is nothing, in words
+//	note                                    what to know about the query
+//	flame {name, file, line, self, total, inlined, children}
+//
+// where functions are merged by name, children have the biggest total first,
+// and frames beyond the 5,000 widest are summed as "(other)". A comparison is
+// {left, right, diff}: two such answers, and for each function its values on
+// both sides and delta, its share of the right total less its share of the
+// left one. Errors are {error, column}.
+//
+// format=text is for terminals: the functions that take most themselves and
+// the widest frames, in about 60 lines.
+//
+//	curl 'localhost:6060/debug/spanprof/?format=text&order=slowest'
+//
+// format=pprof is the profile with all its labels, for
+//
+//	go tool pprof 'http://localhost:6060/debug/spanprof/profile?query=.cpu{span_name="GET%20/search"}'
+//
+// # Limits
+//
+// A span shorter than the time between two samples, ten milliseconds of CPU as
+// a rule, mostly has none; its page says so and leads to all spans of its name.
+// Shares of few samples are rough: with n of them, to about 1/√n.
+//
+// # For developers
+//
+// handler.go routes; query.go, flameql.go, flameqlparser.go and timeparam.go
+// read what is asked for; answer.go, comparison.go and spanlist.go build what
+// is answered, tree.go, flame.go, diff.go and functiontotal.go the numbers in
+// it, text.go and pprof.go its other forms. The page is in static: app.js
+// decides what to show, spans.js, profile.js and compare.js are the views, and
+// flame.js draws.
+package viewer

@@ -1,0 +1,97 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestParseFlameQL(t *testing.T) {
+	for _, test := range []struct{ in, want string }{
+		{``, `.cpu{}`},
+		{`{}`, `.cpu{}`},
+		{`cpu`, `.cpu{}`},
+		{`.cpu`, `.cpu{}`},
+		{`shop`, `shop.cpu{}`},
+		{`shop.cpu`, `shop.cpu{}`},
+		{`my.shop.v2.cpu{}`, `my.shop.v2.cpu{}`},
+		{`my shop.alloc_space{}`, `my shop.alloc_space{}`},
+		{`inuse_space`, `.inuse_space{}`},
+		{`shop.cpu{profile_id="a1"}`, `shop.cpu{profile_id="a1"}`},
+		{` shop.cpu { a = "1" , b != "2", c =~ "x.*" , d !~ "y|z" , } `, `shop.cpu{a="1",b!="2",c=~"x.*",d!~"y|z"}`},
+		{"{span_name=`GET \"/x\"`}", `.cpu{span_name="GET \"/x\""}`},
+		{`{span_name="{\"a\": [1,2]}"}`, `.cpu{span_name="{\"a\": [1,2]}"}`},
+		{`{http.route="/a",user-id="7"}`, `.cpu{http.route="/a",user-id="7"}`},
+	} {
+		q, err := parseFlameQL(test.in)
+		if err != nil {
+			t.Errorf("%q: %v", test.in, err)
+			continue
+		}
+		if got := q.String(); got != test.want {
+			t.Errorf("%q: got %s, want %s", test.in, got, test.want)
+		}
+	}
+}
+
+func TestParseFlameQLErrors(t *testing.T) {
+	for _, test := range []struct {
+		in     string
+		column int
+		msg    string
+	}{
+		{`shop.cpu{id=abc}`, 13, "expected a quoted value"},
+		{`shop.cpu{id}`, 12, "expected one of = != =~ !~"},
+		{`shop.cpu{`, 10, "expected a label name"},
+		{`shop.cpu{="x"}`, 10, "expected a label name"},
+		{`shop.cpu{a="x" b="y"}`, 16, `expected "," or "}"`},
+		{`shop.cpu{a="x"`, 15, `expected "," or "}"`},
+		{`shop.cpu{a="x}`, 12, "does not end"},
+		{`shop.cpu{a="\q"}`, 12, "unknown escape"},
+		{`shop.cpu{a=~"("}`, 13, "missing closing )"},
+		{`shop.cpu{a="x"}}`, 16, "expected the end of the query"},
+		{`shop.gpu{}`, 6, `unknown profile type "gpu": the name must end in one of .cpu, .alloc_space`},
+	} {
+		_, err := parseFlameQL(test.in)
+		syntax, ok := errors.AsType[*syntaxError](err)
+		if !ok {
+			t.Errorf("%q: error %v, want a syntax error", test.in, err)
+			continue
+		}
+		if syntax.column != test.column || !strings.Contains(syntax.msg, test.msg) {
+			t.Errorf("%q: got %v, want column %d: %s", test.in, err, test.column, test.msg)
+		}
+	}
+}
+
+func FuzzParseFlameQL(f *testing.F) {
+	for _, seed := range []string{``, `{}`, `a.b.cpu{x="y"}`, `.inuse_space{a=~"b|c",d!="e"}`, "{a=`b`}", `shop.cpu{id=abc}`, `{a!~"("}`, ". .cpu{\x00=\"\\xff\"}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		q, err := parseFlameQL(in)
+		if err != nil {
+			syntax, ok := errors.AsType[*syntaxError](err)
+			if !ok || syntax.column < 1 || syntax.column > len(in)+1 {
+				t.Fatalf("%q: error %v has no column within the query", in, err)
+			}
+			return
+		}
+		again, err := parseFlameQL(q.String())
+		if err != nil {
+			t.Fatalf("%q: its canonical form %s: %v", in, q, err)
+		}
+		if again.String() != q.String() || again.app != q.app || again.typ != q.typ || len(again.matchers) != len(q.matchers) {
+			t.Fatalf("%q: %s became %s", in, q, again)
+		}
+		for i, m := range q.matchers {
+			n := again.matchers[i]
+			if n.Label() != m.Label() || n.Op() != m.Op() || n.Value() != m.Value() {
+				t.Fatalf("%q: matcher %d of %s became %s", in, i, q, again)
+			}
+		}
+	})
+}

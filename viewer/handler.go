@@ -1,0 +1,227 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/spanprof/spanprof/store"
+)
+
+// Handler returns the viewer of what s holds. It may be mounted under any
+// path, with or without http.StripPrefix; it goes by the last segment of a
+// request's path. The package documentation lists what it answers.
+//
+// Options that cannot be used are ignored and reported to otel.Handle. The
+// handler is safe for concurrent use.
+func Handler(s *store.Store, opts ...Option) http.Handler {
+	c, err := newConfig(opts)
+	if err != nil {
+		otel.Handle(err)
+	}
+	return &handler{store: s, config: c}
+}
+
+type handler struct {
+	config
+	store       *store.Store
+	crossOrigin http.CrossOriginProtection
+}
+
+var _ http.Handler = (*handler)(nil)
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	secure(w.Header())
+	if !hostAllowed(r.Host, h.hosts) {
+		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with viewer.WithAllowedHosts", r.Host), http.StatusForbidden)
+		return
+	}
+	if target, ok := slashMissing(r); ok {
+		// http.Redirect would make the target absolute, and it knows
+		// nothing of a prefix that was stripped.
+		w.Header().Set("Location", target)
+		w.WriteHeader(http.StatusMovedPermanently)
+		return
+	}
+	segment := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	if segment == "flush" {
+		h.serveFlush(w, r)
+		return
+	}
+	serve, ok := h.route(segment)
+	if !ok {
+		http.Error(w, fmt.Sprintf("spanprof: there is no page %q; if the viewer is mounted on this path, ask for it with a slash at its end", segment), http.StatusNotFound)
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "spanprof: only GET and HEAD are answered here", http.StatusMethodNotAllowed)
+		return
+	}
+	serve(w, r)
+}
+
+func (h *handler) route(segment string) (http.HandlerFunc, bool) {
+	switch segment {
+	case "":
+		return h.page(formatHTML, h.serveRoot), true
+	case "profile":
+		return h.page(formatPprof, h.serveProfile), true
+	case "comparison", "comparison-diff":
+		return h.page(formatHTML, h.serveComparison), true
+	}
+	if a, ok := assets[segment]; ok {
+		return a.serve, true
+	}
+	return nil, false
+}
+
+// page reads what the pages have in common: the parameters and the format.
+func (h *handler) page(fallback format, serve func(*http.Request, url.Values, format) (response, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		// URL.Query drops what it cannot read, and a value that holds an
+		// unescaped semicolon is such a thing.
+		params, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil {
+			writeError(w, r, fallback, badRequestf("malformed URL: %w; escape the query's value", err))
+			return
+		}
+		f, err := parseFormat(params.Get("format"), fallback)
+		if err != nil {
+			writeError(w, r, formatText, err)
+			return
+		}
+		resp, err := serve(r, params, f)
+		if err != nil {
+			writeError(w, r, f, err)
+			return
+		}
+		resp.write(w, r, http.StatusOK)
+	}
+}
+
+// serveRoot answers the list of spans or, with a query, a flame graph.
+func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (response, error) {
+	if params.Get("query") != "" {
+		return h.serveProfile(r, params, f)
+	}
+	if f == formatPprof {
+		return response{}, badRequest{err: errors.New(`a profile needs a query: add query=.cpu{span_name="NAME"}`)}
+	}
+	q, err := parseSpanQuery(params)
+	if err != nil {
+		return response{}, err
+	}
+	switch f {
+	case formatJSON:
+		return jsonResponse(h.spanList(q))
+	case formatText:
+		return textResponse(h.spanList(q).text()), nil
+	}
+	return pageResponse(), nil
+}
+
+// serveProfile answers the profile that a query selects.
+func (h *handler) serveProfile(_ *http.Request, params url.Values, f format) (response, error) {
+	q, err := parseQuery(params, "query", "from", "until")
+	if err != nil {
+		return response{}, err
+	}
+	switch f {
+	case formatHTML:
+		return pageResponse(), nil
+	case formatPprof:
+		return h.pprof(q)
+	}
+	a, err := h.answer(q)
+	if err != nil {
+		return response{}, err
+	}
+	if f == formatText {
+		return textResponse(a.text()), nil
+	}
+	a.Status = h.statusJSON()
+	return jsonResponse(a)
+}
+
+// serveComparison answers two profiles and how they differ.
+func (h *handler) serveComparison(_ *http.Request, params url.Values, f format) (response, error) {
+	left, err := parseQuery(params, "leftQuery", "leftFrom", "leftUntil")
+	if err != nil {
+		return response{}, err
+	}
+	right, err := parseQuery(params, "rightQuery", "rightFrom", "rightUntil")
+	if err != nil {
+		return response{}, err
+	}
+	switch f {
+	case formatHTML:
+		return pageResponse(), nil
+	case formatPprof:
+		return response{}, badRequest{err: errors.New("a comparison has no pprof form: ask for leftQuery or rightQuery on its own, and let `go tool pprof -diff_base` compare them")}
+	}
+	c, err := h.compare(left, right)
+	if err != nil {
+		return response{}, err
+	}
+	if f == formatText {
+		return textResponse(c.text()), nil
+	}
+	c.Status = h.statusJSON()
+	return jsonResponse(c)
+}
+
+// serveFlush closes the open window. It is the only thing that changes
+// anything, so it must come from the viewer's own page or from a program.
+func (h *handler) serveFlush(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "spanprof: flush wants a POST", http.StatusMethodNotAllowed)
+	case h.flush == nil:
+		http.Error(w, "spanprof: this viewer was made without viewer.WithFlush", http.StatusNotFound)
+	default:
+		if err := h.crossOrigin.Check(r); err != nil {
+			http.Error(w, "spanprof: only the viewer's own page may flush: "+err.Error(), http.StatusForbidden)
+			return
+		}
+		if err := h.flush(r.Context()); err != nil {
+			http.Error(w, "spanprof: flush: "+err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// slashMissing returns where to send a request for the very path that the
+// viewer is mounted on. Without the slash at its end, the page's relative
+// links would lead elsewhere.
+func slashMissing(r *http.Request) (string, bool) {
+	path := r.URL.Path
+	switch {
+	case path == "":
+		// The prefix was stripped, with or without its slash.
+		u, err := url.ParseRequestURI(r.RequestURI)
+		if err != nil {
+			return "", false
+		}
+		path = u.Path
+	case r.Pattern == "" || r.Pattern[max(0, strings.IndexByte(r.Pattern, '/')):] != path:
+		return "", false
+	}
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	if name == "" {
+		return "", false
+	}
+	// The dot keeps a name that holds a colon from being read as a scheme.
+	u := url.URL{Path: "./" + name + "/", RawQuery: r.URL.RawQuery}
+	return u.String(), true
+}

@@ -1,0 +1,504 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+)
+
+func TestSpanList(t *testing.T) {
+	h := Handler(newTestStore(t), WithStatus(func() Status {
+		return Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), Counters: []Counter{{"dropped", 3}}}
+	}))
+	var list spanList
+	getJSON(t, h, "/?format=json&order=cpu", http.StatusOK, &list)
+	if list.Service != "shop" || len(list.Spans) != 6 {
+		t.Fatalf("got %d spans of %q, want 6 of shop", len(list.Spans), list.Service)
+	}
+	first := list.Spans[0]
+	want := spanJSON{
+		ProfileID: slowID, TraceID: "010000000000000000000000000000a1", Name: "GET /search", Service: "shop",
+		Start: epoch.Add(time.Second), DurationNs: 8e8, CPUNs: 55e7, CPUSamples: 55, LocalRoot: true, Complete: true,
+		Query: `shop.cpu{profile_id="` + slowID + `"}`,
+	}
+	if diff := cmp.Diff(want, first); diff != "" {
+		t.Errorf("first span (-want +got):\n%s", diff)
+	}
+	if list.Status == nil || !list.Status.Running || len(list.Status.Counters) != 1 {
+		t.Errorf("status is %+v", list.Status)
+	}
+	if g := list.Groups[0]; g.Name != "GET /search" || g.Spans != 3 || g.CPUNs != 63e7 || g.Query != `shop.cpu{span_name="GET /search"}` {
+		t.Errorf("first group is %+v", g)
+	}
+
+	getJSON(t, h, target("/", "format", "json", "name", "GET /search", "order", "slowest", "limit", "2"), http.StatusOK, &list)
+	if len(list.Spans) != 2 || list.Spans[0].ProfileID != slowID || list.Spans[1].ProfileID != fastID {
+		t.Errorf("the two slowest of a name are %+v", list.Spans)
+	}
+}
+
+func TestHostileNamesStayData(t *testing.T) {
+	h := Handler(newTestStore(t))
+	for _, address := range []string{"/?format=json", target("/", "query", `.cpu{profile_id="`+evilID+`"}`, "format", "json")} {
+		body := get(t, h, address).Body.String()
+		if strings.Contains(body, "<img") || !strings.Contains(body, `\u003cimg`) {
+			t.Errorf("GET %s: the name is not escaped in %s", address, body)
+		}
+	}
+	// Pages never hold data.
+	w := get(t, h, target("/", "query", `.cpu{span_name="`+strings.ReplaceAll(evilName, `"`, `\"`)+`"}`))
+	if strings.Contains(w.Body.String(), "onerror") {
+		t.Error("the page holds a span's name")
+	}
+}
+
+func TestProfileOfSpan(t *testing.T) {
+	h := Handler(newTestStore(t))
+	var a answer
+	getJSON(t, h, target("/", "query", `shop.cpu{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
+	if a.Total != 55e7 || a.Samples != 55 || a.ProfileIDs != 1 || a.Windows != 1 || a.SampleType != "cpu" || a.Unit != "nanoseconds" {
+		t.Errorf("got %+v", a)
+	}
+	if a.Note != "" || a.Empty != "" || a.Span == nil || a.Span.ProfileID != slowID {
+		t.Errorf("note %q, empty %q, span %+v", a.Note, a.Empty, a.Span)
+	}
+	if a.Baseline == nil || a.Baseline.Query != `shop.cpu{span_name="GET /search"}` || a.Baseline.Spans != 3 {
+		t.Errorf("baseline %+v", a.Baseline)
+	}
+	leaf := a.Flame
+	for len(leaf.Children) > 0 {
+		leaf = leaf.Children[0]
+	}
+	if a.Flame.Total != 55e7 || leaf.Name != "regexp.step" || leaf.File != "/src/regexp.step.go" {
+		t.Errorf("flame of %d ends in %+v", a.Flame.Total, leaf)
+	}
+
+	// span_id asks for the same, and other types of ids have baselines too.
+	getJSON(t, h, target("/", "query", `{span_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
+	if a.Total != 55e7 || a.Span == nil {
+		t.Errorf("by span_id: total %d", a.Total)
+	}
+	getJSON(t, h, target("/", "query", `{trace_id="010000000000000000000000000000a2"}`, "format", "json"), http.StatusOK, &a)
+	if a.Total != 8e7 || a.Baseline.Query != `.cpu{span_name="GET /search"}` {
+		t.Errorf("by trace_id: total %d, baseline %+v", a.Total, a.Baseline)
+	}
+}
+
+func TestProfileOfName(t *testing.T) {
+	h := Handler(newTestStore(t))
+	var a answer
+	getJSON(t, h, target("/", "query", `other.cpu{span_name="GET /search"}`, "format", "json"), http.StatusOK, &a)
+	if a.Total != 63e7 || a.ProfileIDs != 2 || a.Baseline != nil {
+		t.Errorf("got %+v", a)
+	}
+	if !strings.Contains(a.Note, `"other"`) || !strings.Contains(a.Note, `"shop"`) {
+		t.Errorf("note %q names neither service", a.Note)
+	}
+	getJSON(t, h, target("/", "query", `shop.alloc_space`, "format", "json"), http.StatusOK, &a)
+	if a.Total != 20480 || a.Unit != "bytes" {
+		t.Errorf("heap: got %d %s", a.Total, a.Unit)
+	}
+}
+
+func TestEmptySaysWhy(t *testing.T) {
+	s := newTestStore(t)
+	h := Handler(s, WithStatus(func() Status {
+		return Status{Running: true, WindowStart: epoch.Add(10 * time.Second), WindowEnd: epoch.Add(20 * time.Second)}
+	}))
+	for _, test := range []struct{ query, from, until, want, baseline string }{
+		{query: `.cpu{profile_id="` + shortID + `"}`, want: "it took 400 µs of wall time, and a sample is taken about every 10.0 ms", baseline: `.cpu{span_name="GET /search"}`},
+		{query: `.cpu{profile_id="` + openID + `"}`, want: "the window is open until 12:00:20 UTC", baseline: `.cpu{span_name="GET /late"}`},
+		{query: `.cpu{profile_id="ffffffffffffffff"}`, want: "never seen here", baseline: `.cpu{}`},
+		{query: `.cpu{profile_id="` + slowID + `",user="7"}`, want: "55 samples, but none", baseline: `.cpu{user="7",span_name="GET /search"}`},
+		{query: `.cpu{span_name="nobody"}`, want: "none of the samples in 1 windows"},
+		{query: `.cpu{}`, from: "now-1h", want: "no cpu profile covers this time"},
+		{query: `.inuse_space{profile_id="` + slowID + `"}`, want: "heap profiles carry no labels", baseline: `.inuse_space{span_name="GET /search"}`},
+	} {
+		var a answer
+		getJSON(t, h, target("/", "query", test.query, "from", test.from, "until", test.until, "format", "json"), http.StatusOK, &a)
+		if !strings.Contains(a.Empty, test.want) {
+			t.Errorf("%s: empty because %q, want %q", test.query, a.Empty, test.want)
+		}
+		got := ""
+		if a.Baseline != nil {
+			got = a.Baseline.Query
+		}
+		if got != test.baseline {
+			t.Errorf("%s: baseline %s, want %s", test.query, got, test.baseline)
+		}
+	}
+
+	for status, want := range map[*Status]string{
+		nil:                               "when the current profile ends",
+		{Message: "another profile runs"}: "another profile runs",
+		{}:                                "not being profiled",
+		{Running: true}:                   "when the next profile ends",
+	} {
+		var opts []Option
+		if status != nil {
+			opts = append(opts, WithStatus(func() Status { return *status }))
+		}
+		var a answer
+		getJSON(t, Handler(s, opts...), target("/", "query", `{profile_id="`+openID+`"}`, "format", "json"), http.StatusOK, &a)
+		if !strings.Contains(a.Empty, want) {
+			t.Errorf("status %+v: empty because %q, want %q", status, a.Empty, want)
+		}
+	}
+}
+
+// The span's own times, in any unit, find the window that it lies in.
+func TestTimesOfTheSpan(t *testing.T) {
+	h := Handler(newTestStore(t))
+	for _, times := range [][2]string{
+		{"1793534401", "1793534401"},
+		{"1793534401000", "1793534401800"},
+		{"1793534401000000000", "1793534401800000000"},
+		{"2026-11-01T12:00:01Z", "2026-11-01T12:00:01.8Z"},
+	} {
+		var a answer
+		getJSON(t, h, target("/", "query", `{profile_id="`+slowID+`"}`, "from", times[0], "until", times[1], "format", "json"), http.StatusOK, &a)
+		if a.Total != 55e7 {
+			t.Errorf("%v: total %d (%s)", times, a.Total, a.Empty)
+		}
+	}
+}
+
+func TestComparison(t *testing.T) {
+	h := Handler(newTestStore(t))
+	left, right := `shop.cpu{span_name="GET /search"}`, `shop.cpu{profile_id="`+slowID+`"}`
+	for _, page := range []string{"/comparison", "/comparison-diff"} {
+		var c comparison
+		getJSON(t, h, target(page, "query", left, "leftQuery", left, "leftFrom", "1793534401", "leftUntil", "1793534402", "rightQuery", right, "format", "json"), http.StatusOK, &c)
+		if c.Left.Total != 63e7 || c.Right.Total != 55e7 || c.Right.Span == nil {
+			t.Fatalf("%s: totals %d and %d", page, c.Left.Total, c.Right.Total)
+		}
+		want := diffRow{Name: "json.Marshal", LeftSelf: 11e7, LeftTotal: 11e7, RightSelf: 5e7, RightTotal: 5e7, Delta: -0.083694}
+		var got diffRow
+		for _, d := range c.Diff {
+			if d.Name == want.Name {
+				got = d
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", page, diff)
+		}
+		if w := get(t, h, target(page, "leftQuery", left, "rightQuery", right)); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "<!doctype html>") {
+			t.Errorf("%s: status %d", page, w.Code)
+		}
+	}
+	// A side without a query takes the page's.
+	var c comparison
+	getJSON(t, h, target("/comparison", "query", left, "rightQuery", right, "format", "json"), http.StatusOK, &c)
+	if c.Left.Query != left || c.Right.Query != right {
+		t.Errorf("sides are %s and %s", c.Left.Query, c.Right.Query)
+	}
+}
+
+func TestText(t *testing.T) {
+	h := Handler(newTestStore(t))
+	right := `shop.cpu{profile_id="` + slowID + `"}`
+	for name, address := range map[string]string{
+		"span.txt":       target("/", "query", right, "format", "text"),
+		"empty.txt":      target("/", "query", `shop.cpu{profile_id="`+shortID+`"}`, "format", "text"),
+		"comparison.txt": target("/comparison-diff", "leftQuery", `shop.cpu{span_name="GET /search"}`, "rightQuery", right, "format", "text"),
+		"spans.txt":      "/?format=text&order=slowest",
+	} {
+		w := get(t, h, address)
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
+			t.Errorf("GET %s: status %d, %s", address, w.Code, w.Header().Get("Content-Type"))
+		}
+		golden(t, name, w.Body.String())
+	}
+}
+
+func TestPprof(t *testing.T) {
+	h := Handler(newTestStore(t))
+	query := `shop.cpu{profile_id="` + slowID + `"}`
+	// go tool pprof asks a server without a path for /debug/pprof/profile.
+	for _, address := range []string{target("/", "query", query, "format", "pprof"), target("/profile", "query", query), target("/debug/pprof/profile", "query", query, "format", "pprof")} {
+		w := get(t, h, address)
+		if w.Code != http.StatusOK {
+			t.Fatalf("GET %s: status %d: %s", address, w.Code, w.Body)
+		}
+		if got, want := w.Header().Get("Content-Disposition"), `attachment; filename="shop.cpu.`+slowID+`.pb.gz"`; got != want {
+			t.Errorf("disposition %s, want %s", got, want)
+		}
+		p, err := profile.ParseData(w.Body.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := int64(0)
+		for _, s := range p.Sample {
+			total += s.Value[1]
+			if s.Label["span_name"][0] != "GET /search" {
+				t.Errorf("labels %v", s.Label)
+			}
+		}
+		if total != 55e7 {
+			t.Errorf("total %d, want 550 ms", total)
+		}
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	h := Handler(newTestStore(t))
+	for _, test := range []struct {
+		address string
+		want    string
+		column  int
+	}{
+		{target("/", "query", "shop.cpu{id=abc}"), "expected a quoted value", 13},
+		{target("/", "query", "shop.gpu{}"), ".inuse_objects", 6},
+		{target("/", "query", "{}", "from", "yesterday"), `from: time "yesterday": expected unix seconds`, 0},
+		{target("/", "query", "{}", "from", "1793534401", "until", "1793534301"), "until lies before from", 0},
+		{target("/", "order", "best"), "newest, slowest and cpu", 0},
+		{target("/", "limit", "-1"), "above 0", 0},
+		{target("/profile", "x", "y"), "query is missing", 0},
+		{target("/comparison"), "leftQuery is missing", 0},
+		{target("/comparison", "leftQuery", "{}"), "rightQuery is missing", 0},
+		{target("/comparison", "leftQuery", "{", "rightQuery", "{}"), "leftQuery: flameql: column 2", 2},
+		{target("/comparison", "leftQuery", ".alloc_space", "rightQuery", ".cpu"), "profiles of one type", 0},
+		{`/?query={a="b;c"}`, "semicolon", 0},
+	} {
+		var e errorJSON
+		address := test.address + "&format=json"
+		if strings.Contains(test.want, "semicolon") {
+			// No parameter can be trusted, not even the format.
+			if w := get(t, h, address); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "<!doctype") {
+				t.Errorf("GET %s: status %d", address, w.Code)
+			}
+			continue
+		}
+		getJSON(t, h, address, http.StatusBadRequest, &e)
+		if !strings.Contains(e.Error, test.want) || e.Column != test.column {
+			t.Errorf("GET %s: %+v, want column %d and %q", test.address, e, test.column, test.want)
+		}
+		// A browser gets the page with the same status, a terminal text.
+		if w := get(t, h, test.address+"&format=html"); w.Code != http.StatusBadRequest && test.column > 0 || !strings.Contains(w.Body.String(), "<!doctype html>") {
+			t.Errorf("GET %s as HTML: status %d", test.address, w.Code)
+		}
+		if w := get(t, h, test.address+"&format=text"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), test.want) {
+			t.Errorf("GET %s as text: status %d: %s", test.address, w.Code, w.Body)
+		}
+	}
+	for address, want := range map[string]string{
+		target("/", "format", "xml"):   "html, json, text and pprof",
+		target("/", "format", "pprof"): "needs a query",
+		target("/comparison", "leftQuery", "{}", "rightQuery", "{}", "format", "pprof"): "leftQuery or rightQuery",
+	} {
+		if w := get(t, h, address); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("GET %s: status %d: %s", address, w.Code, w.Body)
+		}
+	}
+}
+
+func TestMounting(t *testing.T) {
+	h := Handler(newTestStore(t))
+	mux := http.NewServeMux()
+	mux.Handle("/debug/spanprof/", h)
+	mux.Handle("/stripped/", http.StripPrefix("/stripped/", h))
+	mux.Handle("/half", http.StripPrefix("/half", h))
+	mux.Handle("/half/", http.StripPrefix("/half", h))
+	mux.Handle("GET /exact", h)
+	mux.HandleFunc("/", h.ServeHTTP)
+	for _, prefix := range []string{"", "/debug/spanprof", "/stripped", "/half"} {
+		for page, contentType := range map[string]string{
+			"/":                  "text/html; charset=utf-8",
+			"/?format=json":      "application/json",
+			"/app.js":            "text/javascript; charset=utf-8",
+			"/flame.js":          "text/javascript; charset=utf-8",
+			"/style.css":         "text/css; charset=utf-8",
+			"/comparison?query=": "text/html; charset=utf-8",
+		} {
+			w := get(t, mux, prefix+page)
+			if ct := w.Header().Get("Content-Type"); ct != contentType {
+				t.Errorf("GET %s%s: status %d, %s, want %s", prefix, page, w.Code, ct, contentType)
+			}
+		}
+		if w := get(t, mux, prefix+"/nowhere"); w.Code != http.StatusNotFound {
+			t.Errorf("GET %s/nowhere: status %d", prefix, w.Code)
+		}
+	}
+	// The slash is added relative to what the client asked for.
+	for address, want := range map[string]string{
+		"/half":            "./half/",
+		"/half?query=.cpu": "./half/?query=.cpu",
+		"/exact":           "./exact/",
+	} {
+		w := get(t, mux, address)
+		if got := w.Header().Get("Location"); w.Code != http.StatusMovedPermanently || got != want {
+			t.Errorf("GET %s: status %d to %q, want %q", address, w.Code, got, want)
+		}
+	}
+	if w := get(t, mux, "/index.html"); w.Code != http.StatusNotFound {
+		t.Errorf("GET /index.html: status %d", w.Code)
+	}
+}
+
+func TestHostHeader(t *testing.T) {
+	s := newTestStore(t)
+	r := httptest.NewRequest(http.MethodGet, "http://evil.example/?format=json", nil)
+	w := httptest.NewRecorder()
+	Handler(s).ServeHTTP(w, r)
+	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "WithAllowedHosts") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	w = httptest.NewRecorder()
+	Handler(s, WithAllowedHosts("Evil.example:80")).ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		t.Errorf("allowed host: status %d: %s", w.Code, w.Body)
+	}
+	if _, err := newConfig([]Option{WithAllowedHosts("http://x/", "", "*.example.com", "ok.example")}); err == nil || strings.Count(err.Error(), "ignored") != 3 {
+		t.Errorf("error %v, want three ignored hosts", err)
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	h := Handler(newTestStore(t))
+	for _, address := range []string{"/", "/?format=json", "/?format=xml", "/app.js", "/nowhere", "/profile?query={}", "/flush"} {
+		header := get(t, h, address).Header()
+		if header.Get("Content-Security-Policy") != contentPolicy || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("GET %s: headers %v", address, header)
+		}
+		want := "no-store"
+		if address == "/app.js" {
+			want = "no-cache"
+		}
+		if got := header.Get("Cache-Control"); got != want {
+			t.Errorf("GET %s: Cache-Control %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestMethods(t *testing.T) {
+	h := Handler(newTestStore(t), WithFlush(func(context.Context) error { return nil }))
+	for _, test := range []struct{ method, address, allow string }{
+		{http.MethodPost, "/", "GET, HEAD"},
+		{http.MethodDelete, "/comparison", "GET, HEAD"},
+		{http.MethodPut, "/app.js", "GET, HEAD"},
+		{http.MethodGet, "/flush", "POST"},
+	} {
+		w := do(t, h, httptest.NewRequest(test.method, test.address, nil))
+		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != test.allow {
+			t.Errorf("%s %s: status %d, allow %q", test.method, test.address, w.Code, w.Header().Get("Allow"))
+		}
+	}
+	if w := do(t, h, httptest.NewRequest(http.MethodHead, "/?format=json", nil)); w.Code != http.StatusOK {
+		t.Errorf("HEAD: status %d", w.Code)
+	}
+}
+
+func TestFlush(t *testing.T) {
+	s := newTestStore(t)
+	flushed := 0
+	var fail error
+	h := Handler(s, WithFlush(func(context.Context) error {
+		flushed++
+		return fail
+	}))
+	post := func(h http.Handler, headers map[string]string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodPost, "/debug/flush", nil)
+		for k, v := range headers {
+			r.Header.Set(k, v)
+		}
+		return do(t, h, r)
+	}
+	for _, headers := range []map[string]string{
+		{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"},
+		{"Sec-Fetch-Site": "same-site"},
+		{"Origin": "https://evil.example"},
+		{"Origin": "null"},
+	} {
+		if w := post(h, headers); w.Code != http.StatusForbidden {
+			t.Errorf("%v: status %d", headers, w.Code)
+		}
+	}
+	if flushed != 0 {
+		t.Fatal("another site flushed")
+	}
+	if w := post(h, map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost:6060"}); w.Code != http.StatusNoContent || flushed != 1 {
+		t.Errorf("status %d after %d flushes", w.Code, flushed)
+	}
+	fail = errors.New("too late")
+	if w := post(h, nil); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "too late") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	if w := post(Handler(s), nil); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "WithFlush") {
+		t.Errorf("without a flush: status %d: %s", w.Code, w.Body)
+	}
+}
+
+func TestGzip(t *testing.T) {
+	h := Handler(newTestStore(t))
+	plain := get(t, h, "/?format=json").Body.Bytes()
+	r := httptest.NewRequest(http.MethodGet, "/?format=json", nil)
+	r.Header.Set("Accept-Encoding", "br, gzip")
+	w := do(t, h, r)
+	if w.Header().Get("Content-Encoding") != "gzip" || !bytes.Equal(gunzip(t, w.Body.Bytes()), plain) {
+		t.Errorf("encoding %q", w.Header().Get("Content-Encoding"))
+	}
+	for field, want := range map[string]bool{"": false, "br": false, "gzip;q=0": false, "gzip; q=0.0": false, "gzip;q=0.5": true, "GZIP": true} {
+		if got := acceptsGzip(http.Header{"Accept-Encoding": {field}}); got != want {
+			t.Errorf("%q: accepted %t, want %t", field, got, want)
+		}
+	}
+}
+
+func TestAssets(t *testing.T) {
+	h := Handler(newTestStore(t))
+	total := len(compress(pageResponse().body))
+	for name, a := range assets {
+		total += len(compress(a.body))
+		if bytes.Contains(a.body, []byte("innerHTML")) {
+			t.Errorf("%s makes markup from text", name)
+		}
+		r := httptest.NewRequest(http.MethodGet, "/"+name, nil)
+		r.Header.Set("If-None-Match", a.etag)
+		if w := do(t, h, r); w.Code != http.StatusNotModified {
+			t.Errorf("%s: status %d for the version that the client has", name, w.Code)
+		}
+	}
+	if total > 40<<10 {
+		t.Errorf("the page takes %d bytes gzipped, want 40 KiB at most", total)
+	}
+	for _, forbidden := range []string{"http://", "https://", "style=", "<script>", "onclick"} {
+		page := bytes.ReplaceAll(pageResponse().body, []byte("http://www.w3.org/2000/svg"), nil)
+		if bytes.Contains(page, []byte(forbidden)) {
+			t.Errorf("the page holds %q", forbidden)
+		}
+	}
+}
+
+func FuzzRequest(f *testing.F) {
+	f.Add("/", `query=.cpu{profile_id%3D"`+slowID+`"}&format=json&from=now-1h`)
+	f.Add("/comparison", `leftQuery={}&rightQuery={}&leftFrom=1&format=text`)
+	f.Add("/profile", `query={}`)
+	f.Add("/x", `format=html;`)
+	f.Add("", `order=cpu&limit=1&format=json`)
+	h := Handler(newTestStore(f))
+	f.Fuzz(func(t *testing.T, path, query string) {
+		u := url.URL{Scheme: "http", Host: "localhost", Path: path, RawQuery: query}
+		r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
+		r.URL, r.Host = &u, "localhost"
+		w := do(t, h, r)
+		if w.Code >= http.StatusInternalServerError {
+			t.Fatalf("GET %s?%s: status %d: %s", path, query, w.Code, w.Body)
+		}
+		if w.Header().Get("Content-Type") == "application/json" && !json.Valid(w.Body.Bytes()) {
+			t.Fatalf("GET %s?%s: invalid JSON %s", path, query, w.Body)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Option configures Handler.
+type Option interface {
+	apply(config) config
+}
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+type config struct {
+	flush  func(context.Context) error
+	status func() Status
+	hosts  []string
+}
+
+// newConfig drops what it cannot use: the handler then is as closed as it was.
+func newConfig(opts []Option) (config, error) {
+	var c config
+	for _, opt := range opts {
+		c = opt.apply(c)
+	}
+	var (
+		hosts []string
+		errs  []error
+	)
+	for _, host := range c.hosts {
+		name := hostname(host)
+		if name == "" || strings.ContainsAny(host, "/ @") || strings.Contains(name, "*") && name != "*" {
+			errs = append(errs, fmt.Errorf("viewer: allowed host %q is ignored: give a host name as it stands in a URL, such as \"debug.example.com\", or \"*\"", host))
+			continue
+		}
+		hosts = append(hosts, name)
+	}
+	c.hosts = hosts
+	return c, errors.Join(errs...)
+}
+
+// WithFlush sets what a POST to flush calls, and shows a button for it: it
+// closes the open window, so that its samples are in the store when it
+// returns. By default there is no such button.
+//
+// The context is the request's. f must be safe for concurrent use.
+func WithFlush(f func(context.Context) error) Option {
+	return optionFunc(func(c config) config {
+		c.flush = f
+		return c
+	})
+}
+
+// WithStatus sets where the state of the profiler comes from. By default the
+// viewer shows none.
+//
+// f is called for every request for data and must be safe for concurrent use.
+func WithStatus(f func() Status) Option {
+	return optionFunc(func(c config) config {
+		c.status = f
+		return c
+	})
+}
+
+// WithAllowedHosts adds names by which the viewer may be asked, without their
+// port: "debug.example.com". "*" allows every name, which is right only where
+// something in front of the viewer decides who may see it.
+//
+// By default only loopback names are allowed: localhost, *.localhost and the
+// loopback addresses. The check keeps web pages from reading profiles through
+// a name of their own that they resolve to this machine (DNS rebinding). A
+// name that cannot be used is ignored and reported to otel.Handle.
+func WithAllowedHosts(hosts ...string) Option {
+	return optionFunc(func(c config) config {
+		c.hosts = append(slices.Clip(c.hosts), hosts...)
+		return c
+	})
+}

@@ -1,0 +1,59 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"time"
+
+	"github.com/spanprof/spanprof/store"
+)
+
+// spanJSON is a span as programs see it.
+type spanJSON struct {
+	ProfileID  string    `json:"profileId"`
+	TraceID    string    `json:"traceId,omitempty"`
+	ParentID   string    `json:"parentId,omitempty"`
+	Name       string    `json:"name"`
+	Service    string    `json:"service"`
+	Start      time.Time `json:"start"`
+	DurationNs int64     `json:"durationNs"`
+	CPUNs      int64     `json:"cpuNs"`
+	CPUSamples int64     `json:"cpuSamples"`
+	Err        bool      `json:"err"`
+	Status     string    `json:"status,omitempty"`
+	Manual     bool      `json:"manual"`
+	LocalRoot  bool      `json:"localRoot"`
+	Complete   bool      `json:"complete"`
+	// Query is the FlameQL query for the span's profile.
+	Query string `json:"query"`
+}
+
+func newSpanJSON(s store.Span) spanJSON {
+	return spanJSON{
+		ProfileID:  s.ProfileID,
+		TraceID:    s.TraceID,
+		ParentID:   s.ParentID,
+		Name:       s.Name,
+		Service:    s.Service,
+		Start:      s.Start,
+		DurationNs: s.Duration.Nanoseconds(),
+		CPUNs:      s.CPU.Nanoseconds(),
+		CPUSamples: s.CPUSamples,
+		Err:        s.Err,
+		Status:     s.Status,
+		Manual:     s.Manual,
+		LocalRoot:  s.LocalRoot,
+		Complete:   s.Complete,
+		Query:      newFlameQL(s.Service).with("profile_id", s.ProfileID).String(),
+	}
+}
+
+// wall writes the wall time. Of work without a span's summary, only the windows
+// it was seen in are known.
+func (s spanJSON) wall() string {
+	if !s.LocalRoot && s.ParentID == "" {
+		return "-"
+	}
+	return formatValue(s.DurationNs, unitNanoseconds)
+}

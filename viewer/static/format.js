@@ -1,0 +1,63 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// value writes a number of a sample type's unit with three digits.
+export function value(v, unit) {
+  if (unit === 'nanoseconds') return scaled(v, 1000, ['ns', 'µs', 'ms', 's']);
+  if (unit === 'bytes') return scaled(v, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB']);
+  return v.toLocaleString('en');
+}
+
+export const duration = (ns) => value(ns, 'nanoseconds');
+
+function scaled(v, step, units) {
+  let i = 0;
+  for (; i < units.length - 1 && Math.abs(v) >= step; i++) v /= step;
+  const digits = i === 0 || Math.abs(v) >= 100 ? 0 : Math.abs(v) >= 10 ? 1 : 2;
+  return `${v.toFixed(digits)} ${units[i]}`;
+}
+
+export function percent(share) {
+  return `${(share * 100).toFixed(Math.abs(share) >= 0.0995 ? 1 : 2)} %`;
+}
+
+export function signedPercent(share) {
+  return (share > 0 ? '+' : share < 0 ? '\u2212' : '') + percent(Math.abs(share));
+}
+
+export const count = (n, one, many) => `${n.toLocaleString('en')} ${n === 1 ? one : many ?? `${one}s`}`;
+
+export function ago(from, now) {
+  const s = Math.max(0, Math.round((now - from) / 1000));
+  if (s < 60) return `${s} s ago`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ago`;
+  if (s < 86400) return `${Math.floor(s / 3600)} h ago`;
+  return from.toLocaleDateString();
+}
+
+export const time = (date) => date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 });
+
+// wall is a span's wall time. Of work that no span's summary is known of, only
+// the windows it was seen in are known.
+export const wall = (span) => (span.localRoot || span.parentId ? span.durationNs : null);
+
+// pkg is the package of a function's name: its path up to the first dot after
+// the last slash. Type parameters may hold slashes of their own.
+export function pkg(name) {
+  const cut = name.search(/[[({ ]/);
+  const head = cut < 0 ? name : name.slice(0, cut);
+  const dot = head.indexOf('.', head.lastIndexOf('/') + 1);
+  return dot < 0 ? head : head.slice(0, dot);
+}
+
+// shortName is a function's name without the directory of its package.
+export function shortName(name) {
+  return name.slice(pkg(name).lastIndexOf('/') + 1);
+}
+
+// bareName is a function's name without package, receiver and type parameters;
+// a closure keeps the name of the function it is in.
+export function bareName(name) {
+  const plain = name.replace(/\[.*\]/, '');
+  return plain.match(/[^.()]+(\.func\d+|\.\d+|\.gowrap\d+|-range\d+)*$/)?.[0] ?? plain;
+}

@@ -1,0 +1,20 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import "time"
+
+// Status is what the viewer tells about the profiler that feeds its store.
+type Status struct {
+	// Running says whether CPU is being profiled.
+	Running bool
+	// WindowStart and WindowEnd bound the CPU window that is being measured;
+	// they are zero if there is none. Its samples arrive at its end.
+	WindowStart, WindowEnd time.Time
+	// Message is a sentence for people where something is off, such as that
+	// another CPU profile runs; otherwise it is empty.
+	Message string
+	// Counters are shown as they are, in this order.
+	Counters []Counter
+}

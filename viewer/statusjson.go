@@ -1,0 +1,43 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import "time"
+
+// statusJSON is the state of the profiler as programs see it.
+type statusJSON struct {
+	Running     bool          `json:"running"`
+	WindowStart time.Time     `json:"windowStart,omitzero"`
+	WindowEnd   time.Time     `json:"windowEnd,omitzero"`
+	Message     string        `json:"message,omitempty"`
+	Counters    []counterJSON `json:"counters,omitempty"`
+	// CanFlush says that a POST to flush closes the window.
+	CanFlush bool `json:"canFlush,omitempty"`
+	// Now is the server's clock, to which the times belong.
+	Now time.Time `json:"now"`
+}
+
+type counterJSON struct {
+	Name  string `json:"name"`
+	Value uint64 `json:"value"`
+}
+
+// statusJSON returns nil where nobody told the viewer what the state is.
+func (h *handler) statusJSON() *statusJSON {
+	if h.status == nil && h.flush == nil {
+		return nil
+	}
+	out := &statusJSON{CanFlush: h.flush != nil, Now: time.Now()}
+	if h.status == nil {
+		return out
+	}
+	s := h.status()
+	out.Running = s.Running
+	out.WindowStart, out.WindowEnd = s.WindowStart, s.WindowEnd
+	out.Message = s.Message
+	for _, c := range s.Counters {
+		out.Counters = append(out.Counters, counterJSON(c))
+	}
+	return out
+}

@@ -1,0 +1,134 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// textFunctions and textFrames bound the text form: with its header it
+	// is about 60 lines, which a terminal shows without scrolling far.
+	textFunctions = 15
+	textFrames    = 32
+	textDiffRows  = 40
+)
+
+// text is the answer for a terminal.
+func (a *answer) text() string {
+	var b strings.Builder
+	a.header(&b, "")
+	if a.Empty != "" {
+		return b.String()
+	}
+	b.WriteByte('\n')
+	writeFunctions(&b, sumFunctions(a.selection), a.Total, a.Unit)
+	b.WriteByte('\n')
+	writeFrames(&b, a.Flame)
+	return b.String()
+}
+
+// header writes what the answer is of, in lines that begin with indent.
+func (a *answer) header(b *strings.Builder, indent string) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(b, "%s%-9s%s\n", indent, name, oneLine(fmt.Sprintf(format, args...)))
+	}
+	line("query", "%s", a.Query)
+	if s := a.Span; s != nil {
+		line("span", "%s", cmp.Or(s.Name, s.ProfileID))
+		line("", "start %s  wall %s  cpu %s", s.Start.UTC().Format(time.RFC3339Nano), s.wall(), formatValue(s.CPUNs, unitNanoseconds))
+		if s.TraceID != "" {
+			line("", "trace %s", s.TraceID)
+		}
+		if s.Err {
+			line("", "error %s", s.Status)
+		}
+	}
+	line("total", "%s %s in %d samples of %d profile ids, %d windows", formatValue(a.Total, a.Unit), a.SampleType, a.Samples, a.ProfileIDs, a.Windows)
+	if a.Note != "" {
+		line("note", "%s", a.Note)
+	}
+	if a.Empty != "" {
+		line("empty", "%s", a.Empty)
+	}
+	if base := a.Baseline; base != nil {
+		of := ""
+		if base.Spans > 0 {
+			of = fmt.Sprintf("  (%d spans)", base.Spans)
+		}
+		line("baseline", "%s%s", base.Query, of)
+	}
+}
+
+// writeFunctions writes the functions that take most themselves.
+func writeFunctions(b *strings.Builder, functions []functionTotal, total int64, unit string) {
+	fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", "self", "", "total", "", "function")
+	for _, f := range functions[:min(len(functions), textFunctions)] {
+		fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", formatValue(f.self, unit), percent(f.self, total), formatValue(f.total, unit), percent(f.total, total), oneLine(f.name))
+	}
+	if more := len(functions) - textFunctions; more > 0 {
+		fmt.Fprintf(b, "%38s %d more functions\n", "...", more)
+	}
+}
+
+// writeFrames writes the widest frames as a tree. A run of frames that only
+// call the next one takes one line.
+func writeFrames(b *strings.Builder, root *flameNode) {
+	lines := frameLines(root)
+	fmt.Fprintf(b, "%7s %-10s  %s\n", "total", "", "frame")
+	for _, l := range widestLines(lines, textFrames) {
+		name := oneLine(l.last.Name)
+		switch {
+		case l.skipped == 1:
+			name = oneLine(l.first.Name) + " > " + name
+		case l.skipped > 1:
+			name = fmt.Sprintf("%s > .. %d .. > %s", oneLine(l.first.Name), l.skipped-1, name)
+		}
+		fmt.Fprintf(b, "%7s %-10s  %s%s\n", percent(l.last.Total, root.Total), bar(share(l.last.Total, root.Total)), strings.Repeat(" ", l.depth), name)
+	}
+	if more := len(lines) - textFrames; more > 0 {
+		fmt.Fprintf(b, "%20s %d more lines of frames; format=json has them all\n", "...", more)
+	}
+}
+
+// text is the comparison for a terminal.
+func (c *comparison) text() string {
+	var b strings.Builder
+	b.WriteString("left\n")
+	c.Left.header(&b, "  ")
+	b.WriteString("right\n")
+	c.Right.header(&b, "  ")
+	fmt.Fprintf(&b, "\n%7s %7s %8s  %s\n", "left", "right", "delta", "function, by the change of its share of the total")
+	shown := 0
+	for _, d := range c.Diff[:min(len(c.Diff), textDiffRows)] {
+		if d.Delta == 0 {
+			break
+		}
+		shown++
+		fmt.Fprintf(&b, "%7s %7s %+7.1f%%  %s\n", percent(d.LeftTotal, c.Left.Total), percent(d.RightTotal, c.Right.Total), 100*d.Delta, oneLine(d.Name))
+	}
+	if more := len(c.Diff) + c.DiffOmitted - shown; more > 0 {
+		fmt.Fprintf(&b, "%20s %d more functions, which differ less or not at all\n", "...", more)
+	}
+	return b.String()
+}
+
+func percent(part, total int64) string {
+	return fmt.Sprintf("%.1f%%", 100*share(part, total))
+}
+
+// bar draws a share in ten cells, by eighths.
+func bar(share float64) string {
+	eighths := min(max(int(share*80+0.5), 0), 80)
+	full := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		full += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	// Printf pads by runes, which is what a terminal's cells are here.
+	return full + strings.Repeat(" ", 10-utf8.RuneCountInString(full))
+}

@@ -1,0 +1,202 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spanprof/spanprof/store"
+)
+
+// testStacks makes stacks of named functions, leaf first.
+type testStacks struct {
+	functions map[string]*store.Function
+}
+
+func (s *testStacks) location(inlinedFirst ...string) *store.Location {
+	loc := &store.Location{}
+	for _, name := range inlinedFirst {
+		fn, ok := s.functions[name]
+		if !ok {
+			fn = &store.Function{Name: name, File: name + ".go"}
+			if s.functions == nil {
+				s.functions = map[string]*store.Function{}
+			}
+			s.functions[name] = fn
+		}
+		loc.Lines = append(loc.Lines, store.Line{Function: fn, Line: 7})
+	}
+	return loc
+}
+
+func selection(stacks ...store.StackValue) *store.Selection {
+	sel := &store.Selection{Stacks: stacks, Unit: unitNanoseconds}
+	for _, s := range stacks {
+		sel.Total += s.Value
+	}
+	return sel
+}
+
+func TestTreeInlining(t *testing.T) {
+	var s testStacks
+	unnamed := &store.Location{Address: 0x42, Mapping: &store.Mapping{File: "/lib/libc.so"}}
+	sel := selection(
+		store.StackValue{Stack: &store.Stack{Locations: []*store.Location{s.location("in", "mid", "out"), s.location("main")}}, Value: 3},
+		store.StackValue{Stack: &store.Stack{Locations: []*store.Location{s.location("out"), s.location("main")}}, Value: 2},
+		store.StackValue{Stack: &store.Stack{Locations: []*store.Location{unnamed}}, Value: 1},
+		store.StackValue{Stack: &store.Stack{}, Value: 1},
+	)
+	got, err := json.Marshal(newTree(sel).flame(maxFlameNodes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"name":"total","self":1,"total":7,"children":[` +
+		`{"name":"main","file":"main.go","line":7,"self":0,"total":5,"children":[` +
+		`{"name":"out","file":"out.go","line":7,"self":2,"total":5,"children":[` +
+		`{"name":"mid","file":"mid.go","line":7,"self":0,"total":3,"inlined":true,"children":[` +
+		`{"name":"in","file":"in.go","line":7,"self":3,"total":3,"inlined":true}]}]}]},` +
+		`{"name":"libc.so 0x42","self":1,"total":1}]}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestRecursionCountsOnce(t *testing.T) {
+	var s testStacks
+	f, g := s.location("f"), s.location("g")
+	sel := selection(store.StackValue{Stack: &store.Stack{Locations: []*store.Location{f, g, f, f}}, Value: 10})
+	for _, fn := range sumFunctions(sel) {
+		if fn.total != 10 {
+			t.Errorf("%s: total %d, want 10", fn.name, fn.total)
+		}
+	}
+	if fn := sumFunctions(sel)[0]; fn.name != "f" || fn.self != 10 {
+		t.Errorf("first function is %+v", fn)
+	}
+}
+
+// Nothing is lost by cutting: the totals of children and self add up.
+func TestPruning(t *testing.T) {
+	sel := randomSelection(10_000, 40, 500)
+	for _, maxNodes := range []int{1, 2, 100, 1000, maxFlameNodes} {
+		root := newTree(sel).flame(maxNodes)
+		if root.Total != sel.Total {
+			t.Fatalf("%d nodes: total %d, want %d", maxNodes, root.Total, sel.Total)
+		}
+		named := 0
+		todo := []*flameNode{root}
+		for len(todo) > 0 {
+			n := todo[len(todo)-1]
+			todo = append(todo[:len(todo)-1], n.Children...)
+			sum := n.Self
+			for i, c := range n.Children {
+				sum += c.Total
+				if i > 0 && n.Children[i-1].Total < c.Total {
+					t.Fatalf("%d nodes: children of %s are not in order", maxNodes, n.Name)
+				}
+			}
+			if sum != n.Total {
+				t.Fatalf("%d nodes: %s has total %d, its parts %d", maxNodes, n.Name, n.Total, sum)
+			}
+			if n.Name != otherName {
+				named++
+			}
+		}
+		if named > maxNodes {
+			t.Errorf("%d nodes were kept of at most %d", named, maxNodes)
+		}
+	}
+}
+
+func TestDeepStack(t *testing.T) {
+	var s testStacks
+	deep := &store.Stack{}
+	for i := range 10_000 {
+		deep.Locations = append(deep.Locations, s.location(fmt.Sprintf("f%d", i)))
+	}
+	root := newTree(selection(store.StackValue{Stack: deep, Value: 9})).flame(maxFlameNodes)
+	b, err := json.Marshal(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back flameNode
+	if err := json.Unmarshal(b, &back); err != nil {
+		t.Fatal(err)
+	}
+	n := &back
+	depth := 0
+	for len(n.Children) > 0 {
+		n = n.Children[0]
+		depth++
+	}
+	if n.Name != otherName || n.Total != 9 || depth != maxFlameDepth+1 {
+		t.Errorf("the graph ends with %s of %d at depth %d", n.Name, n.Total, depth)
+	}
+	if lines := frameLines(root); len(lines) != 1 {
+		t.Errorf("a run of single calls takes %d lines, want 1", len(lines))
+	}
+}
+
+// randomSelection returns stacks of a made-up program, in which every function
+// calls up to three others, the first of them most of the time.
+func randomSelection(samples, depth, functions int) *store.Selection {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var s testStacks
+	locations := make([]*store.Location, functions)
+	for i := range locations {
+		locations[i] = s.location(fmt.Sprintf("example.com/some/module/package%d.(*Type%d).Method%d", i%20, i%50, i))
+	}
+	values := map[string]*store.StackValue{}
+	sel := &store.Selection{Unit: unitNanoseconds, SampleType: "cpu", Samples: int64(samples)}
+	for range samples {
+		var stack []*store.Location
+		key, at := "", 0
+		var keySb159 strings.Builder
+		for range depth/2 + rnd.IntN(depth/2) {
+			stack = append(stack, locations[at])
+			keySb159.WriteString(fmt.Sprint(at, ","))
+			callee := 0
+			for callee < 2 && rnd.IntN(24) == 0 {
+				callee++
+			}
+			at = (at*3 + callee + 1) % functions
+		}
+		key += keySb159.String()
+		slices.Reverse(stack)
+		v, ok := values[key]
+		if !ok {
+			v = &store.StackValue{Stack: &store.Stack{Locations: stack}}
+			values[key] = v
+		}
+		v.Value += 1e7
+		sel.Total += 1e7
+	}
+	for _, v := range values {
+		sel.Stacks = append(sel.Stacks, *v)
+	}
+	return sel
+}
+
+// BenchmarkFlame is the answer to a span with 10,000 samples,
+// from the selection to the bytes that are sent.
+func BenchmarkFlame(b *testing.B) {
+	sel := randomSelection(10_000, 30, 400)
+	b.ReportAllocs()
+	size := 0
+	for b.Loop() {
+		resp, err := jsonResponse(newTree(sel).flame(maxFlameNodes))
+		if err != nil {
+			b.Fatal(err)
+		}
+		size = len(compress(resp.body))
+	}
+	b.ReportMetric(float64(size), "gzip-B/op")
+	b.ReportMetric(float64(len(newTree(sel).nodes)), "nodes")
+	b.ReportMetric(float64(len(sel.Stacks)), "stacks")
+}
