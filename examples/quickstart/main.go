@@ -1,0 +1,150 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Quickstart is a code-search service that shows the profile of each request.
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"go/build"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/inprocess"
+)
+
+var lock sync.Mutex // that slow requests wait for
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:4040", "`address` of the service and of the page")
+	dir := flag.String("dir", build.Default.GOROOT+"/src", "`directory` of the Go files to search")
+	duration := flag.Duration("duration", 0, "how long to run; 0 means until Ctrl-C")
+	spans := flag.String("spans", os.DevNull, "`file` for the spans as JSON; - means standard output")
+	load := flag.Float64("load", 5, "requests a second that the service sends itself")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	if *duration > 0 {
+		ctx, stop = context.WithTimeout(ctx, *duration)
+	}
+	defer stop()
+	files, err := readFiles(os.DirFS(*dir))
+	check(err)
+	spanFile := os.Stdout
+	if *spans != "-" {
+		spanFile, err = os.Create(*spans)
+		check(err)
+	}
+	exporter, _ := stdouttrace.New(stdouttrace.WithWriter(spanFile))
+	listener, err := net.Listen("tcp", *listen)
+	check(err)
+	address := "http://" + listener.Addr().String()
+	// This, and to mount the handler below, is all that a service needs to do.
+	res := resource.NewSchemaless(semconv.ServiceName("codesearch"))
+	tp := spanprof.NewTracerProvider(
+		sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(res)),
+		spanprof.WithPyroscopeURL(address+"/debug/spanprof"), spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true))
+	profiling, err := inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithWindow(2*time.Second))
+	check(err)
+	mux := http.NewServeMux()
+	mux.Handle("/debug/spanprof/", profiling.Handler())
+	mux.Handle("/{$}", http.RedirectHandler("/debug/spanprof/", http.StatusFound))
+	for path, handle := range map[string]http.HandlerFunc{"/search": files.search, "/archive": files.archive, "/slow": files.slow} {
+		mux.Handle(path, otelhttp.NewHandler(handle, "GET "+path, otelhttp.WithTracerProvider(tp)))
+	}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	go func() { _ = server.Serve(listener) }()
+	fmt.Printf("Open %s/debug/spanprof/\n", address)
+	generateLoad(ctx, address, *load)
+	ctx, stop = context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	check(errors.Join(server.Shutdown(ctx), tp.Shutdown(ctx), profiling.Shutdown(ctx)))
+	stats := profiling.Store().Stats()
+	fmt.Printf("%d spans ended, %d with samples; spans carry %.1f %% of the process's CPU; %d profiles dropped\n", stats.SpansEnded,
+		stats.SpansWithSamples, 100*stats.CPUTimeLabelled.Seconds()/stats.CPUTime.Seconds(), profiling.Status().WindowsDropped)
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal("quickstart: ", err)
+	}
+}
+
+type sources map[string][]byte // by file name
+
+func readFiles(fsys fs.FS) (sources, error) {
+	files := sources{}
+	return files, fs.WalkDir(fsys, ".", func(name string, file fs.DirEntry, err error) error {
+		if err == nil && file.Type().IsRegular() && strings.HasSuffix(name, ".go") {
+			files[name], err = fs.ReadFile(fsys, name)
+		}
+		return err
+	})
+}
+
+func (files sources) search(w http.ResponseWriter, r *http.Request) {
+	expression, err := regexp.Compile(r.FormValue("q"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	for name, text := range files {
+		fmt.Fprintln(w, name, len(expression.FindAllIndex(text, -1)))
+	}
+}
+
+func (files sources) archive(w http.ResponseWriter, r *http.Request) {
+	zip := gzip.NewWriter(w)
+	for name, text := range files {
+		if strings.HasPrefix(name, r.FormValue("pkg")+"/") {
+			fmt.Fprintf(zip, "%s %x\n%s", name, sha256.Sum256(text), text)
+		}
+	}
+	_ = zip.Close()
+}
+
+func (sources) slow(http.ResponseWriter, *http.Request) {
+	lock.Lock()
+	defer lock.Unlock()
+	time.Sleep(300 * time.Millisecond)
+}
+
+// generateLoad sends n requests a second; one query in ten is an expensive one.
+func generateLoad(ctx context.Context, address string, n float64) {
+	cycle := append(slices.Repeat([]string{"/search?q=sync.Pool"}, 9),
+		"/search?q=func.*(Reader|Writer).*error", "/archive?pkg=net/http", "/slow", "/slow")
+	var requests sync.WaitGroup
+	for i := 0; ctx.Err() == nil; i++ {
+		requests.Go(func() {
+			response, err := http.Get(address + cycle[i%len(cycle)])
+			check(err)
+			check(response.Write(io.Discard))
+		})
+		if i%25 == 24 {
+			fmt.Println(i+1, "requests sent")
+		}
+		time.Sleep(time.Duration(float64(time.Second) / n))
+	}
+	requests.Wait()
+}
