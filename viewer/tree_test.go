@@ -156,19 +156,19 @@ func randomSelection(samples, depth, functions int) *store.Selection {
 	sel := &store.Selection{Unit: unitNanoseconds, SampleType: "cpu", Samples: int64(samples)}
 	for range samples {
 		var stack []*store.Location
-		key, at := "", 0
-		var keySb159 strings.Builder
+		var path strings.Builder
+		at := 0
 		for range depth/2 + rnd.IntN(depth/2) {
 			stack = append(stack, locations[at])
-			keySb159.WriteString(fmt.Sprint(at, ","))
+			fmt.Fprint(&path, at, ",")
 			callee := 0
 			for callee < 2 && rnd.IntN(24) == 0 {
 				callee++
 			}
 			at = (at*3 + callee + 1) % functions
 		}
-		key += keySb159.String()
 		slices.Reverse(stack)
+		key := path.String()
 		v, ok := values[key]
 		if !ok {
 			v = &store.StackValue{Stack: &store.Stack{Locations: stack}}
