@@ -70,6 +70,20 @@ func (x *index) add(w *window) {
 	}
 }
 
+// coveredUntil returns the end of the latest CPU window of a service, or of any
+// if the service has none: the spans' resource then differs from the profiles'.
+func (x *index) coveredUntil(service string) (end time.Time) {
+	if covered, ok := x.covered[service]; ok {
+		return covered
+	}
+	for _, covered := range x.covered {
+		if covered.After(end) {
+			end = covered
+		}
+	}
+	return end
+}
+
 // removeOldest takes the window that arrived first out of the index.
 func (x *index) removeOldest() *window {
 	w := x.windows[0]

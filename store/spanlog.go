@@ -143,6 +143,13 @@ func (l *spanLog) releaseName(n *spanName) {
 	}
 }
 
+// lastService returns service.name of the span that ended last, if any has.
+func (l *spanLog) lastService() (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.service, l.resource != nil
+}
+
 // snapshot returns the chunks as they are now.
 func (l *spanLog) snapshot() [][]spanRecord {
 	l.mu.Lock()

@@ -84,7 +84,7 @@ func (s *Store) join(rows []spanRow) {
 		row := &rows[i]
 		if x := row.exemplar; x != nil {
 			// A window after its last: it has come to its end.
-			row.complete = s.index.covered[x.Service].After(x.Start.Add(x.Duration))
+			row.complete = s.index.coveredUntil(x.Service).After(x.Start.Add(x.Duration))
 			row.cpu, row.samples = x.CPU, x.CPUSamples
 			continue
 		}
@@ -92,7 +92,7 @@ func (s *Store) join(rows []spanRow) {
 		if e := s.index.ids[string(id[:])]; e != nil {
 			row.cpu, row.samples = e.cpu, e.samples
 		}
-		covered, ok := s.index.covered[row.record.service]
-		row.complete = ok && covered.UnixNano() >= row.record.start+row.record.duration
+		covered := s.index.coveredUntil(row.record.service)
+		row.complete = !covered.IsZero() && covered.UnixNano() >= row.record.start+row.record.duration
 	}
 }

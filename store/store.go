@@ -7,8 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -20,10 +23,12 @@ type Store struct {
 	maxBytes int64
 	spans    *spanLog
 
-	// ingest lets one profile in at a time. It guards tables and shut.
+	// ingest lets one profile in at a time. It guards what follows.
 	ingest sync.Mutex
 	tables tables
 	shut   bool
+	// foreign is true once spans of a service without profiles were reported.
+	foreign bool
 
 	// mu guards what queries read: index and stats are written under both
 	// locks, so that Export may read them under its own. Queries hold it
@@ -85,6 +90,7 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 		stats.CPUTime += total
 		stats.CPUTimeLabelled += labelled
 	})
+	s.reportService()
 	if tooBig {
 		return fmt.Errorf("store: a %s profile of %d samples does not fit into three quarters of %d bytes: raise WithMaxBytes", p.Kind(), len(parsed.Sample), s.maxBytes)
 	}
@@ -113,6 +119,21 @@ func (s *Store) add(w *window, count func(*Stats)) (tooBig bool) {
 	defer s.mu.Unlock()
 	s.stats.Bytes = s.index.bytes + s.tables.bytes()
 	return tooBig
+}
+
+// reportService says once that spans and profiles name different services. They
+// are joined all the same, but other tools join them by service.name.
+func (s *Store) reportService() {
+	service, ok := s.spans.lastService()
+	if s.foreign || !ok || len(s.index.covered) == 0 {
+		return
+	}
+	if _, profiled := s.index.covered[service]; profiled {
+		return
+	}
+	s.foreign = true
+	otel.Handle(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
+		service, slices.Sorted(maps.Keys(s.index.covered))))
 }
 
 // newSpans returns how many spans have their first CPU sample in w.
