@@ -79,7 +79,7 @@ func TestCPUProgramIsRefused(t *testing.T) {
 	if got := p.Status(); got.WindowsExported != 1 || got.WindowsSkipped != 0 || got.CPU != "profiling" {
 		t.Errorf("Status() = %+v", got)
 	}
-	if errs := reported.take(); len(errs) != 0 {
+	if errs := reported.take("cpu profile"); len(errs) != 0 {
 		t.Errorf("reported %v", errs)
 	}
 }
@@ -99,7 +99,7 @@ func TestCPUSkipsWhileTheProgramProfiles(t *testing.T) {
 		if got := p.Status(); got.WindowsSkipped != 2 || len(rec.Profiles()) != 0 {
 			t.Errorf("%d windows skipped and %d exported, want 2 and 0", got.WindowsSkipped, len(rec.Profiles()))
 		}
-		if errs := reported.take(); len(errs) != 1 || !strings.Contains(errs[0].Error(), "another one is running") {
+		if errs := reported.take("cpu profile"); len(errs) != 1 || !strings.Contains(errs[0].Error(), "another one is running") {
 			t.Errorf("reported %v, want once that another profile is running", errs)
 		}
 
@@ -134,7 +134,7 @@ func TestCPUForeignStopThenStart(t *testing.T) {
 		if ours.End().After(stopped) {
 			t.Errorf("the short window ends at %v, want until %v", ours.End(), stopped)
 		}
-		if errs := reported.take(); len(errs) != 1 || !strings.Contains(errs[0].Error(), "has stopped it") ||
+		if errs := reported.take("cpu profile"); len(errs) != 1 || !strings.Contains(errs[0].Error(), "has stopped it") ||
 			!strings.Contains(errs[0].Error(), "another one is running") {
 			t.Errorf("reported %v, want the stop and the other profile", errs)
 		}
@@ -162,7 +162,7 @@ func TestCPUForeignStop(t *testing.T) {
 			t.Fatalf("%d profiles, want %d", got, n+1)
 		}
 		parsed(t, last(t, rec))
-		if errs := reported.take(); len(errs) != 1 || !strings.Contains(errs[0].Error(), "has stopped it") {
+		if errs := reported.take("cpu profile"); len(errs) != 1 || !strings.Contains(errs[0].Error(), "has stopped it") {
 			t.Errorf("reported %v, want the stop", errs)
 		}
 		if got := p.Status(); got.CPU != "profiling" {
@@ -175,7 +175,7 @@ func TestCPUForeignStop(t *testing.T) {
 		t.Errorf("%d profiles, want 3", got)
 	}
 	startForeign(t).stop(t) // Shutdown has left nothing running
-	reported.take()
+	reported.take("cpu profile")
 }
 
 // The program stops, starts and stops while windows end: whatever the order,
@@ -202,7 +202,7 @@ func TestCPUForeignRaces(t *testing.T) {
 		}
 	}
 	startForeign(t).stop(t)
-	reported.take()
+	reported.take("cpu profile")
 }
 
 func TestProfilerHasNoLabels(t *testing.T) {
