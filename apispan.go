@@ -33,4 +33,4 @@ func (s *apiSpan) SetName(name string) {
 
 // TracerProvider returns the wrapping provider, so that spans which are made
 // from this span are labelled too.
-func (s *apiSpan) TracerProvider() trace.TracerProvider { return s.state.tp }
+func (s *apiSpan) TracerProvider() trace.TracerProvider { return s.state.by.provider }

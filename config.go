@@ -34,6 +34,7 @@ type config struct {
 
 	unsampledNames bool
 	recordOnly     bool
+	publicLabels   bool
 	disabled       bool
 }
 

@@ -61,12 +61,18 @@
 //     the labels. [TracerProvider.EndsElsewhere] counts such ends.
 //   - A goroutine that is started within a span inherits its labels for good, as
 //     runtime/pprof has it. If it goes on after the span, its work is still
-//     the span's.
+//     the span's; [Go] starts one with the labels of a context alone.
 //   - A goroutine that was there before, a worker of a pool, carries a span's
 //     labels only while a span that was started on it is open. Start one there,
-//     with the job's context, or use pprof.Do with it.
+//     with the job's context, or use [Do].
 //   - A span that is not sampled is the wrapped provider's own, so its
-//     TracerProvider method returns that one.
+//     TracerProvider method returns that one: what an instrumentation starts from
+//     it is not labelled, even if a sampler lets it be sampled.
+//   - pprof.Do puts the labels of its context back when it returns. A span that
+//     ends within a pprof.Do that has the span's context comes back by it: End
+//     spans outside of it.
+//   - In root scope, where a local root and then its descendants end out of order
+//     on one goroutine, the last of them may run without labels.
 //
 // # Cost
 //

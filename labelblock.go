@@ -30,11 +30,10 @@ type labelBlock struct {
 	inline [5]label
 	hex    [hexIDsLen]byte
 	name   string
-	own    int // number of labels that are ours
 
 	// origin is the block that the span started with; it differs from the
-	// block itself where SetName made a new one. The fields below are used
-	// in the origin only.
+	// block itself where SetName made a new one. The fields below but for own
+	// are used in the origin only.
 	origin *labelBlock
 	// latest is the block that the last SetName made.
 	latest atomic.Pointer[labelBlock]
@@ -43,12 +42,27 @@ type labelBlock struct {
 	// ended says that the span has ended, so that nobody puts its labels
 	// back on a goroutine.
 	ended atomic.Bool
+	own   uint8 // number of labels that are ours
+	// byProcessor says that a SpanProcessor made the block.
+	byProcessor bool
+	depth       uint16 // number of blocks under this one, at most maxDepth
+	// heirs is the number of open spans whose goroutines carry maps[heirMap].
+	heirs atomic.Int32
 }
 
+// The slots of a label set of a block.
 const (
 	ownMap = iota
 	heirMap
+	// copiedMap is neither of the two: pprof.WithLabels keeps the list of its
+	// context where it has nothing to add to it.
+	copiedMap
 )
+
+// maxDepth bounds the chain of blocks on a goroutine. Spans nest less deeply, but
+// a program may forget to end the spans that it starts on one goroutine, and must
+// not pay for it with memory.
+const maxDepth = 256
 
 // current returns the block of the span's present name.
 func (b *labelBlock) current() *labelBlock {
@@ -60,10 +74,14 @@ func (b *labelBlock) current() *labelBlock {
 
 // slot tells which of the block's maps m is.
 func (b *labelBlock) slot(m *labelMap) int {
-	if m == &b.maps[heirMap] {
+	switch m {
+	case &b.maps[ownMap]:
+		return ownMap
+	case &b.maps[heirMap]:
 		return heirMap
+	default:
+		return copiedMap
 	}
-	return ownMap
 }
 
 // find returns the label of a map with the given key, nil if m lacks it.

@@ -33,4 +33,8 @@ type labeler interface {
 
 	// contextValue returns what runtime/pprof finds in the context of s.
 	contextValue(s *spanState) any
+
+	// enter puts the labels of ctx on the calling goroutine and returns a
+	// function that puts back what was there.
+	enter(ctx context.Context) (leave func())
 }

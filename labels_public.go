@@ -12,67 +12,63 @@ import (
 // whose internals are not known. It cannot see what the goroutine carries, so
 // it takes the span's context for the truth: End puts the labels of the
 // context that Start was given on the goroutine that calls End, whichever that
-// is and whatever it carried.
+// is and whatever it carried, and SetName labels the goroutine that calls it.
 type publicLabeler struct{}
 
 var _ labeler = publicLabeler{}
 
-// publicLabels are the labels of a span. They do not change.
-type publicLabels struct {
-	ctx  context.Context // carries the labels for runtime/pprof
-	name string
-}
-
 func (publicLabeler) start(ctx context.Context, s *spanState, name string) string {
-	s.parentCtx = ctx
-	return s.setPublic(ctx, name)
+	s.inner.Context = ctx
+	return s.setPublic(name) //nolint:contextcheck // has it from s
 }
 
 func (publicLabeler) inherit(ctx context.Context, s *spanState) {
-	s.parentCtx = ctx
-	root := s.root.public.Load()
-	if !root.in(ctx, LabelSpanID) || !root.in(ctx, LabelTraceID) {
-		s.setPublic(ctx, root.name)
+	s.inner.Context = ctx
+	root := s.root.publicContext()
+	if !agree(ctx, root, LabelSpanID) || !agree(ctx, root, LabelTraceID) {
+		s.setPublic(labelIn(root, LabelSpanName)) //nolint:contextcheck // has it from s
 		return
 	}
 	pprof.SetGoroutineLabels(ctx)
 }
 
-// in reports whether ctx agrees with l about a label.
-func (l *publicLabels) in(ctx context.Context, key string) bool {
-	got, inContext := pprof.Label(ctx, key)
-	want, wanted := pprof.Label(l.ctx, key) //nolint:contextcheck // compared with ctx
-	return got == want && inContext == wanted
-}
-
-func (publicLabeler) rename(s *spanState, name string) {
-	s.setPublic(s.parentCtx, name)
-}
+func (publicLabeler) rename(s *spanState, name string) { s.setPublic(name) }
 
 func (publicLabeler) end(s *spanState) bool {
-	if s.parentCtx != nil {
-		pprof.SetGoroutineLabels(s.parentCtx)
-	}
+	pprof.SetGoroutineLabels(s.inner.Context)
 	return true
 }
 
 func (publicLabeler) name(s *spanState) string {
-	if l := s.public.Load(); l != nil {
-		return l.name
+	if labelled := s.publicContext(); labelled != nil {
+		return labelIn(labelled, LabelSpanName)
 	}
 	return ""
 }
 
 func (publicLabeler) contextValue(s *spanState) any {
-	if l := s.public.Load(); l != nil {
-		return l.ctx.Value(pprofLabelsKey)
+	if labelled := s.publicContext(); labelled != nil {
+		return labelled.Value(pprofLabelsKey)
 	}
 	return s.ctx.Context.Value(pprofLabelsKey)
 }
 
-// setPublic makes the labels of s anew on those of ctx, puts them on the
-// goroutine and returns the value of LabelProfileID.
-func (s *spanState) setPublic(ctx context.Context, name string) string {
+func (publicLabeler) enter(ctx context.Context) (leave func()) {
+	pprof.SetGoroutineLabels(ctx)
+	return func() { pprof.SetGoroutineLabels(context.Background()) }
+}
+
+// publicContext returns the context with the labels of s, nil if s has none of
+// its own.
+func (s *spanState) publicContext() context.Context {
+	labelled, _ := s.public.Load().(context.Context)
+	return labelled
+}
+
+// setPublic makes the labels of s anew, on those of the context that it was
+// started with, puts them on the goroutine and returns the value of
+// LabelProfileID.
+func (s *spanState) setPublic(name string) string {
 	var digits [hexIDsLen]byte
 	s.appendIDs(digits[:0])
 	ids := string(digits[:])
@@ -83,8 +79,21 @@ func (s *spanState) setPublic(ctx context.Context, name string) string {
 	for _, l := range s.appendLabels(labels[:0], ids, name) {
 		kv = append(kv, l.Key, l.Value)
 	}
-	l := &publicLabels{ctx: pprof.WithLabels(ctx, pprof.Labels(kv...)), name: name}
-	s.public.Store(l)
-	pprof.SetGoroutineLabels(l.ctx) //nolint:contextcheck // l.ctx was made of ctx
+	labelled := pprof.WithLabels(s.inner.Context, pprof.Labels(kv...))
+	s.public.Store(labelled)
+	pprof.SetGoroutineLabels(labelled)
 	return ids[:16]
+}
+
+// agree reports whether two contexts have the same value of a label, or neither
+// has one.
+func agree(a, b context.Context, key string) bool {
+	inA, okA := pprof.Label(a, key)
+	inB, okB := pprof.Label(b, key)
+	return inA == inB && okA == okB
+}
+
+func labelIn(ctx context.Context, key string) string {
+	value, _ := pprof.Label(ctx, key)
+	return value
 }

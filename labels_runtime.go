@@ -116,10 +116,10 @@ func contextLabels(ctx context.Context) *labelMap {
 	return (*labelMap)(words.data)
 }
 
-// markKey marks the label sets that were made here. The mark is a label behind
-// the last one, within the slice's capacity but not its length: no code that
-// copies labels, ours or others', ever copies it, so a label set with the mark
-// is ours and the mark's value points at its block.
+// markKey marks the lists of labels that were made here. The mark is a label
+// behind the last one, within the slice's capacity but not its length. Code that
+// copies labels does not copy it, so a list with the mark is the list that was
+// made here, and the mark's value points at its block.
 var markKey = strings.Clone("spanprof mark")
 
 func (b *labelBlock) mark() label {
@@ -147,22 +147,34 @@ func live(m *labelMap) *labelMap {
 		if b == nil {
 			return m
 		}
-		if !b.origin.ended.Load() {
-			return &b.current().maps[b.slot(m)]
+		slot := b.slot(m)
+		switch {
+		case slot == heirMap && b.origin.heirs.Load() > 0:
+			return &b.current().maps[heirMap]
+		case b.origin.ended.Load():
+			m = b.origin.prev.Load()
+		case slot == copiedMap:
+			return m
+		default:
+			return &b.current().maps[ownMap]
 		}
-		m = b.origin.prev.Load()
 	}
 }
 
 func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) string {
 	found := goroutineLabels()
-	b := &labelBlock{name: name}
+	b := &labelBlock{name: name, byProcessor: s.byProcessor}
 	b.origin = b
-	b.prev.Store(live(found))
 	s.appendIDs(b.hex[:0])
+	if p := blockOf(found); p != nil && p.byProcessor && p.hex == b.hex {
+		p.ended.Store(true) // a SpanProcessor's, of the same span
+	}
+	if prev := live(found); prev != nil {
+		b.cover(prev)
+	}
 	ids := unsafe.String(&b.hex[0], hexIDsLen)
-	own := s.appendLabels(b.inline[:0:4], ids, name)
-	b.own = len(own)
+	own := s.appendLabels(b.inline[:0], ids, name)
+	b.own = uint8(len(own))
 
 	inContext := contextLabels(ctx)
 	if inContext == found {
@@ -171,87 +183,152 @@ func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) stri
 	if hasUserLabels(found) || hasUserLabels(inContext) {
 		b.setList(withUserLabels(own, found, inContext))
 	} else {
-		b.setList(b.inline[:b.own])
+		b.setList(own)
 	}
-	s.block.Store(b)
+	s.carrier = b
 	setGoroutineLabels(&b.maps[ownMap])
 	return ids[:16]
 }
 
+// cover makes b go back to prev when its span ends, or where too many blocks are
+// under prev, to what was on the goroutine before all of them.
+func (b *labelBlock) cover(prev *labelMap) {
+	under := blockOf(prev)
+	if under != nil && under.depth < maxDepth {
+		b.depth = under.depth + 1
+	} else if under != nil {
+		// Spans under prev have ended since, perhaps.
+		bottom := prev
+		for at := under; at != nil; at = blockOf(bottom) {
+			bottom = live(at.origin.prev.Load())
+			b.depth++
+		}
+		if b.depth > maxDepth {
+			prev, b.depth = bottom, 0
+		}
+	}
+	b.prev.Store(prev)
+}
+
 func (runtimeLabeler) inherit(ctx context.Context, s *spanState) {
-	root := s.root.block.Load()
+	root := s.root.carrier
 	found := goroutineLabels()
-	if !carries(found, root) {
-		runtimeLabeler{}.start(ctx, s, root.current().name)
-		return
-	}
-	if b := blockOf(found); b != nil {
-		s.heirOf, s.found = b, found
+	b := blockOf(found)
+	switch {
+	case b != nil && (b.origin == root || carries(found, root)):
+		s.carrier, s.heir, s.found = b.origin, true, found
+		b.origin.heirs.Add(1)
 		setGoroutineLabels(&b.current().maps[heirMap])
+	case b == nil && carries(found, root):
+		// A pprof.Do within the root added labels of the user's: they are
+		// on the goroutine and in ctx, and its return takes them off.
+	default:
+		runtimeLabeler{}.start(ctx, s, root.current().name)
 	}
-	// Otherwise a pprof.Do within the root added labels of the user's: they
-	// are on the goroutine and in ctx, and its return takes them off.
 }
 
 func (runtimeLabeler) rename(s *spanState, name string) {
-	old := s.block.Load()
-	b := &labelBlock{name: name, own: old.own, origin: old.origin, hex: old.hex}
-	list := b.inline[:0:4]
-	if len(old.maps[ownMap].list) > cap(list) {
-		list = make([]label, 0, len(old.maps[ownMap].list)+1)
+	old := s.carrier.current()
+	b := &labelBlock{name: name, own: old.own, origin: old.origin}
+	list := b.inline[:0]
+	labels := old.maps[ownMap].list
+	if len(labels)+1 >= cap(list) {
+		list = make([]label, 0, len(labels)+2)
 	}
-	list = append(list, old.maps[ownMap].list...)
-	for i := range list {
-		if list[i].Key == LabelSpanName {
-			list[i].Value = name
+	for _, l := range labels {
+		if l.Key == LabelSpanName {
+			b.own--
+		} else {
+			list = append(list, l)
 		}
 	}
+	if name != "" {
+		b.own++
+		at, _ := slices.BinarySearchFunc(list, LabelSpanName, func(l label, key string) int { return strings.Compare(l.Key, key) })
+		list = slices.Insert(list, at, label{LabelSpanName, name})
+	}
 	b.setList(list)
-	s.block.Store(b)
 	b.origin.latest.Store(b)
 
 	carried := goroutineLabels()
 	if c := blockOf(carried); c != nil && c.origin == b.origin {
-		setGoroutineLabels(&b.maps[c.slot(carried)])
+		setGoroutineLabels(&b.maps[min(c.slot(carried), heirMap)])
 	}
 }
 
 func (runtimeLabeler) end(s *spanState) bool {
-	carrier, slot, prev := s.heirOf, heirMap, s.found
-	if own := s.block.Load(); own != nil {
-		carrier, slot = own.origin, ownMap
-		// Resolved now, so that spans which follow each other from
-		// goroutine to goroutine do not pin a chain of ended ones.
-		prev = live(carrier.prev.Load())
-		carrier.prev.Store(prev)
-		carrier.ended.Store(true)
-	}
+	carrier := s.carrier
 	if carrier == nil {
 		return true
 	}
+	prev := s.found
+	if s.heir {
+		carrier.heirs.Add(-1)
+	} else {
+		prev = carrier.prev.Load()
+		// Resolved now, so that spans which follow each other from
+		// goroutine to goroutine do not pin a chain of ended ones.
+		if resolved := live(prev); resolved != prev {
+			prev = resolved
+			carrier.prev.Store(prev)
+		}
+	}
 	carried := goroutineLabels()
-	if b := blockOf(carried); b != nil && b.origin == carrier.origin && b.slot(carried) == slot {
+	if b := blockOf(carried); b != nil && b.origin == carrier && carrier.endsWith(b.slot(carried), s.heir) {
 		setGoroutineLabels(live(prev))
 		return true
 	}
 	return coveredBy(carried, carrier)
 }
 
-func (runtimeLabeler) name(s *spanState) string {
-	if b := s.block.Load(); b != nil {
-		return b.name
+// endsWith reports whether a goroutine with the labels of a slot carries them
+// for the span that ends, an heir or the owner of b, and not for another.
+func (b *labelBlock) endsWith(slot int, heir bool) bool {
+	switch slot {
+	case ownMap:
+		return !heir
+	case heirMap:
+		return heir || b.heirs.Load() == 0
+	default:
+		return false // within a pprof.Do, which takes its labels off itself
 	}
-	return ""
+}
+
+func (runtimeLabeler) name(s *spanState) string {
+	if s.carrier == nil || s.heir {
+		return ""
+	}
+	return s.carrier.current().name
 }
 
 func (runtimeLabeler) contextValue(s *spanState) any {
-	if b := s.block.Load(); b != nil {
-		return asContextValue(&b.maps[ownMap])
+	switch {
+	case s.carrier == nil:
+		return s.ctx.Context.Value(pprofLabelsKey)
+	case s.heir:
+		return asContextValue(&s.carrier.current().maps[heirMap])
+	default:
+		return asContextValue(&s.carrier.current().maps[ownMap])
 	}
-	if s.heirOf != nil {
-		return asContextValue(&s.heirOf.current().maps[heirMap])
+}
+
+func (runtimeLabeler) enter(ctx context.Context) (leave func()) {
+	found, entered := goroutineLabels(), contextLabels(ctx)
+	if entered == nil || entered == found {
+		return func() { setGoroutineLabels(live(found)) }
 	}
-	return s.ctx.Context.Value(pprofLabelsKey)
+	if hasUserLabels(found) {
+		// The ids of a span on the goroutine are not the user's.
+		var own []label
+		for _, l := range entered.list {
+			if isSpanLabel(l.Key) {
+				own = append(own, l)
+			}
+		}
+		entered = &labelMap{list: withUserLabels(own, found, entered)}
+	}
+	setGoroutineLabels(entered)
+	return func() { setGoroutineLabels(live(found)) }
 }
 
 // setList makes list, which has room for one label more, the labels of b.
@@ -294,7 +371,7 @@ func hasUserLabels(m *labelMap) bool {
 		return false
 	}
 	if b := blockOf(m); b != nil {
-		return len(m.list) > b.own
+		return len(m.list) > int(b.own)
 	}
 	return slices.ContainsFunc(m.list, func(l label) bool { return !isSpanLabel(l.Key) })
 }

@@ -4,7 +4,8 @@
 package spanprof
 
 import (
-	"context"
+	"encoding/hex"
+	"fmt"
 	"maps"
 	"net/url"
 	"runtime/pprof"
@@ -13,7 +14,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
@@ -35,126 +38,199 @@ const (
 // baselineReach is how far before the span's start its baseline begins.
 const baselineReach = time.Hour
 
-// links makes the URL attributes. What is the same for all spans is escaped
-// once.
+// links makes the URL attributes. What spans have in common is escaped once.
 type links struct {
 	config *config
 
-	app      sync.Once
+	prepared sync.Once
 	selector string // app.cpu{ , escaped
-	spanHead string // app.cpu{profile_id=" , escaped
 	extra    string // the configured baseline labels, escaped
+
+	// The parts of a profile URL between id, start and end, and those of a
+	// comparison that do not depend on the baseline.
+	profileHead, comparisonHead, rightHead string
+	// baselines are the escaped queries by span name.
+	baselines *boundedMap
 }
 
-var escapedEnd = url.QueryEscape("\"}")
+// linkBytes is room for both URLs of a span, but for uncommonly long names.
+const linkBytes = 1024
 
 func newLinks(c *config) *links {
 	if !c.profileURL && !c.baselineURL {
 		return nil
 	}
-	l := &links{config: c}
-	var extra strings.Builder
-	for _, key := range slices.Sorted(maps.Keys(c.baselineLabels)) {
-		if value := c.baselineLabels[key]; value != "" {
-			writeSelector(&extra, key, value)
-		}
-	}
-	l.extra = url.QueryEscape(extra.String())
-	return l
+	return &links{config: c, baselines: newBoundedMap(c.maxNames + 1)}
 }
 
-// prepare escapes the parts that hold the application's name, which without
-// WithAppName is known only when the first span shows its resource.
-func (l *links) prepare(span trace.Span) {
-	l.app.Do(func() {
+// prepare escapes what spans have in common. The application's name is known
+// only when the first span shows its resource, unless WithAppName told it.
+func (l *links) prepare(to linkTo) {
+	l.prepared.Do(func() {
 		app := l.config.appName
 		if app == "" {
-			app = serviceName(span)
+			name, _ := to.resource().Set().Value("service.name")
+			app = name.AsString()
+		}
+		if strings.ContainsAny(app, "{}") {
+			// A query that begins with the dot asks all applications.
+			otel.Handle(fmt.Errorf("spanprof: the application name %q cannot be part of a query and is left out of profile URLs: set another one by WithAppName", app))
+			app = ""
 		}
 		l.selector = url.QueryEscape(app + ".cpu{")
-		l.spanHead = l.selector + url.QueryEscape(LabelProfileID+"=\"")
+		span := l.selector + url.QueryEscape(LabelProfileID+"=\"")
+		l.profileHead = l.config.url + "/?query=" + span
+		l.comparisonHead = l.config.url + "/comparison?query="
+		l.rightHead = "&rightQuery=" + span
+		var extra strings.Builder
+		for _, key := range slices.Sorted(maps.Keys(l.config.baselineLabels)) {
+			if value := l.config.baselineLabels[key]; value != "" {
+				writeSelector(&extra, key, value)
+			}
+		}
+		l.extra = url.QueryEscape(extra.String())
 	})
 }
 
-// setLinks sets the URL attributes of a span that is about to end.
-func (tp *TracerProvider) setLinks(span trace.Span, s *spanState) {
-	if tp.links == nil {
-		return
+// linkTo is what the URLs of a span depend on.
+type linkTo struct {
+	id         trace.SpanID
+	start, end time.Time
+	// baseline returns the escaped query of the span's baseline, resource the
+	// span's resource.
+	baseline func() string
+	resource func() *resource.Resource
+}
+
+// set sets the URL attributes of a span that is about to end.
+func (l *links) set(span trace.Span, s *spanState) {
+	var room [2]attribute.KeyValue
+	span.SetAttributes(l.appendAttributes(room[:0], linkTo{
+		id: s.labelID, start: startTime(span), end: time.Now(),
+		baseline: func() string { return l.baseline(s) },
+		resource: func() *resource.Resource { return resourceOf(span) },
+	})...)
+}
+
+// appendAttributes appends the URL attributes of a span.
+func (l *links) appendAttributes(kv []attribute.KeyValue, to linkTo) []attribute.KeyValue {
+	l.prepare(to)
+	var id [16]byte
+	hex.Encode(id[:], to.id[:])
+	var digits [3][20]byte
+	start, end := appendNanos(digits[0][:0], to.start), appendNanos(digits[1][:0], to.end)
+
+	// One string for both: allocations cost more than what they hold.
+	var room [linkBytes]byte
+	b := room[:0]
+	if l.config.profileURL {
+		b = append(b, l.profileHead...)
+		b = append(b, id[:]...)
+		b = append(b, "%22%7D&from="...)
+		b = append(b, start...)
+		b = append(b, "&until="...)
+		b = append(b, end...)
 	}
-	l := tp.links
-	l.prepare(span)
-	start, end := startTime(span), time.Now()
-	id := s.labelID.String()
-
-	var attributes [2]attribute.KeyValue
-	kv := attributes[:0]
-	if tp.config.profileURL {
-		kv = append(kv, attribute.String(AttributeProfileURL, l.profileURL(id, start, end)))
+	profileLen := len(b)
+	if l.config.baselineURL {
+		// The baseline is on the left, the span on the right.
+		from, baseline := appendNanos(digits[2][:0], to.start.Add(-baselineReach)), to.baseline()
+		b = append(b, l.comparisonHead...)
+		b = append(b, baseline...)
+		b = append(b, "&from="...)
+		b = append(b, from...)
+		b = append(b, "&until="...)
+		b = append(b, end...)
+		b = append(b, "&leftQuery="...)
+		b = append(b, baseline...)
+		b = append(b, "&leftFrom="...)
+		b = append(b, from...)
+		b = append(b, "&leftUntil="...)
+		b = append(b, end...)
+		b = append(b, l.rightHead...)
+		b = append(b, id[:]...)
+		b = append(b, "%22%7D&rightFrom="...)
+		b = append(b, start...)
+		b = append(b, "&rightUntil="...)
+		b = append(b, end...)
 	}
-	if tp.config.baselineURL {
-		kv = append(kv, attribute.String(AttributeBaselineURL, l.baselineURL(&s.ctx, id, start, end)))
+	urls := string(b)
+	if l.config.profileURL {
+		kv = append(kv, attribute.String(AttributeProfileURL, urls[:profileLen]))
 	}
-	span.SetAttributes(kv...)
+	if l.config.baselineURL {
+		kv = append(kv, attribute.String(AttributeBaselineURL, urls[profileLen:]))
+	}
+	return kv
 }
 
-func (l *links) profileURL(id string, start, end time.Time) string {
-	b := make([]byte, 0, len(l.config.url)+len(l.spanHead)+96)
-	b = append(b, l.config.url...)
-	b = append(b, "/?query="...)
-	b = l.appendSpanQuery(b, id)
-	b = appendRange(b, "&from=", "&until=", start, end)
-	return string(b)
-}
+func appendNanos(b []byte, t time.Time) []byte { return strconv.AppendInt(b, t.UnixNano(), 10) }
 
-// baselineURL compares the baseline on the left with the span on the right.
-func (l *links) baselineURL(ctx context.Context, id string, start, end time.Time) string {
-	from := start.Add(-baselineReach)
-	baseline := l.appendBaselineQuery(ctx, make([]byte, 0, len(l.selector)+len(l.extra)+96))
-	b := make([]byte, 0, len(l.config.url)+2*len(baseline)+len(l.spanHead)+256)
-	b = append(b, l.config.url...)
-	b = append(b, "/comparison?query="...)
-	b = append(b, baseline...)
-	b = appendRange(b, "&from=", "&until=", from, end)
-	b = append(b, "&leftQuery="...)
-	b = append(b, baseline...)
-	b = appendRange(b, "&leftFrom=", "&leftUntil=", from, end)
-	b = append(b, "&rightQuery="...)
-	b = l.appendSpanQuery(b, id)
-	b = appendRange(b, "&rightFrom=", "&rightUntil=", start, end)
-	return string(b)
-}
-
-func (l *links) appendSpanQuery(b []byte, id string) []byte {
-	b = append(b, l.spanHead...)
-	b = append(b, id...)
-	return append(b, escapedEnd...)
-}
-
-func (l *links) appendBaselineQuery(ctx context.Context, b []byte) []byte {
+// baseline returns the escaped query of the span's baseline: its labels but for
+// the ids, and the configured ones.
+func (l *links) baseline(s *spanState) string {
+	name, users := "", false
+	pprof.ForLabels(&s.ctx, func(key, value string) bool {
+		if key == LabelSpanName {
+			name = value
+		}
+		users = users || !isSpanLabel(key)
+		return true
+	})
+	if !users {
+		return l.baselineOf(name)
+	}
 	var selectors strings.Builder
-	pprof.ForLabels(ctx, func(key, value string) bool {
+	pprof.ForLabels(&s.ctx, func(key, value string) bool {
 		if key == LabelSpanName || !isSpanLabel(key) {
-			if _, ok := l.config.baselineLabels[key]; !ok {
-				writeSelector(&selectors, key, value)
-			}
+			l.writeLabel(&selectors, key, value)
 		}
 		return true
 	})
-	b = append(b, l.selector...)
-	b = append(b, url.QueryEscape(selectors.String())...)
-	if selectors.Len() > 0 && l.extra != "" {
-		b = append(b, "%2C"...)
-	}
-	b = append(b, l.extra...)
-	return append(b, "%7D"...)
+	return l.query(selectors.String())
 }
 
-func appendRange(b []byte, from, until string, start, end time.Time) []byte {
-	b = strconv.AppendInt(append(b, from...), start.UnixNano(), 10)
-	return strconv.AppendInt(append(b, until...), end.UnixNano(), 10)
+// baselineOf returns the escaped query of the baseline of a span without labels
+// of the user's.
+func (l *links) baselineOf(name string) string {
+	if query, ok := l.baselines.get(name); ok {
+		return query
+	}
+	var selectors strings.Builder
+	if name != "" {
+		l.writeLabel(&selectors, LabelSpanName, name)
+	}
+	query := l.query(selectors.String())
+	l.baselines.add(name, query)
+	return query
+}
+
+func (l *links) query(selectors string) string {
+	query := l.selector + url.QueryEscape(selectors)
+	if selectors != "" && l.extra != "" {
+		query += "%2C"
+	}
+	return query + l.extra + "%7D"
+}
+
+// writeLabel writes a label of the span's, unless the configuration has its say
+// on that label.
+func (l *links) writeLabel(b *strings.Builder, key, value string) {
+	if _, ok := l.config.baselineLabels[key]; !ok {
+		writeSelector(b, key, value)
+	}
+}
+
+// isLabelName reports whether a query can name a label. A baseline without the
+// other labels is a wider one, a query that names them an error.
+func isLabelName(key string) bool {
+	return key != "" && !strings.ContainsAny(key, "=!~,{}\"`") && !strings.ContainsFunc(key, unicode.IsSpace)
 }
 
 func writeSelector(b *strings.Builder, key, value string) {
+	if !isLabelName(key) {
+		return
+	}
 	if b.Len() > 0 {
 		b.WriteByte(',')
 	}
@@ -171,13 +247,11 @@ func startTime(span trace.Span) time.Time {
 	return time.Now()
 }
 
-// serviceName returns service.name of the span's resource, or of the default
-// one for a span that does not say.
-func serviceName(span trace.Span) string {
-	r := resource.Default()
+// resourceOf returns the span's resource, or the default one for a span that
+// does not say.
+func resourceOf(span trace.Span) *resource.Resource {
 	if s, ok := span.(interface{ Resource() *resource.Resource }); ok {
-		r = s.Resource()
+		return s.Resource()
 	}
-	name, _ := r.Set().Value("service.name")
-	return name.AsString()
+	return resource.Default()
 }

@@ -122,7 +122,9 @@ func WithoutProfileIDAttribute() Option {
 
 // WithMaxSpanNames bounds the number of different values of [LabelSpanName] in
 // the life of the provider. The default is 256. Names that come later are
-// labelled [OtherSpanName].
+// labelled [OtherSpanName]. A name counts when a span starts with it, even if
+// SetName changes it at once: start spans by the name of their kind, not by a
+// path with ids in it.
 func WithMaxSpanNames(n int) Option {
 	return optionFunc(func(c config) config {
 		c.maxNames = n
@@ -157,6 +159,18 @@ func WithUnsampledSpanNames() Option {
 func WithRecordOnlySpans() Option {
 	return optionFunc(func(c config) config {
 		c.recordOnly = true
+		return c
+	})
+}
+
+// WithPublicLabelsOnly labels goroutines by the public API of runtime/pprof
+// alone, as the build tag spanprof_public and unknown Go versions do. End then sets the
+// labels of the context that the span was started with, whatever the goroutine
+// carried. Use it to see whether a problem is one of the default, which reads
+// and writes goroutine labels by the runtime's own hooks.
+func WithPublicLabelsOnly() Option {
+	return optionFunc(func(c config) config {
+		c.publicLabels = true
 		return c
 	})
 }

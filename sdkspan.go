@@ -33,11 +33,16 @@ func (s *sdkSpan) End(options ...trace.SpanEndOption) {
 func (s *sdkSpan) SetName(name string) {
 	s.ReadWriteSpan.SetName(name)
 	s.state.setName(name)
+	// Another goroutine may have renamed both in the other order.
+	for current := s.Name(); current != name; current = s.Name() {
+		name = current
+		s.state.setName(name)
+	}
 }
 
 // TracerProvider returns the wrapping provider, so that spans which are made
 // from this span are labelled too.
-func (s *sdkSpan) TracerProvider() trace.TracerProvider { return s.state.tp }
+func (s *sdkSpan) TracerProvider() trace.TracerProvider { return s.state.by.provider }
 
 // endInPanic ends span as a deferred End does in a panic with r: the SDK's End
 // calls recover to make an event of the panic, which works only in a function

@@ -4,62 +4,35 @@
 package spanprof
 
 import (
-	"maps"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"unicode/utf8"
 )
 
 // spanNames bounds the values of LabelSpanName: every value is a series in a
 // profile database and a string in every profile.
-//
-// Reading takes no lock and writes no shared memory. Adding a name copies the
-// map, which happens at most max times in the life of a process.
 type spanNames struct {
-	max      int
+	labels   *boundedMap // by themselves
 	maxBytes int
-
-	known atomic.Pointer[map[string]string]
-	mu    sync.Mutex // held to replace known
 }
 
 func newSpanNames(maxNames, maxBytes int) *spanNames {
-	n := &spanNames{max: maxNames, maxBytes: maxBytes}
-	n.known.Store(&map[string]string{})
-	return n
+	return &spanNames{labels: newBoundedMap(maxNames), maxBytes: maxBytes}
 }
 
-// label returns the label value for a span's name.
+// label returns the label value for a span's name, "" for no name.
 func (n *spanNames) label(name string) string {
-	if value, ok := (*n.known.Load())[name]; ok {
-		return value
+	if name == "" {
+		return ""
 	}
-	return n.add(cutString(name, n.maxBytes))
-}
-
-func (n *spanNames) add(name string) string {
-	known := *n.known.Load()
-	if value, ok := known[name]; ok {
-		return value
+	name = cutString(name, n.maxBytes)
+	if label, ok := n.labels.get(name); ok {
+		return label
 	}
-	if len(known) >= n.max {
-		return OtherSpanName
+	copied := strings.Clone(name) // do not pin the string that it was cut from
+	if label, ok := n.labels.add(copied, copied); ok {
+		return label
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	known = *n.known.Load()
-	if value, ok := known[name]; ok {
-		return value
-	}
-	if len(known) >= n.max {
-		return OtherSpanName
-	}
-	next := maps.Clone(known)
-	name = strings.Clone(name) // do not pin the string that it was cut from
-	next[name] = name
-	n.known.Store(&next)
-	return name
+	return OtherSpanName
 }
 
 // cutString shortens s to at most n bytes without splitting a rune.

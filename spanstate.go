@@ -4,7 +4,6 @@
 package spanprof
 
 import (
-	"context"
 	"encoding/hex"
 	"sync/atomic"
 
@@ -15,13 +14,13 @@ import (
 // Start returns, and holds the contexts that Start makes, so that a span costs
 // one allocation beside its labels.
 type spanState struct {
-	tp *TracerProvider
+	by *labelling
 	// root is the labelled local root: the span itself for one, nil where
 	// there is none.
 	root *spanState
 
 	ctx   spanContext  // for the caller
-	inner innerContext // for the inner tracer, where the parent is ours
+	inner innerContext // for the inner tracer: the caller's context, and the parent where it is ours
 
 	traceID  trace.TraceID
 	labelID  trace.SpanID // of LabelProfileID and LabelSpanID
@@ -30,17 +29,20 @@ type spanState struct {
 	// profiled says that LabelProfileID has the span's own id, so that there
 	// is a profile to link to.
 	profiled bool
-	ended    atomic.Bool
+	// byProcessor says that a SpanProcessor labels the span. A TracerProvider
+	// that does so too takes it over.
+	byProcessor bool
+	ended       atomic.Bool // where there is no carrier of the span's own
 
-	// What runtimeLabeler keeps: labels of its own, or whose labels it uses
-	// and what it found on the goroutine.
-	block  atomic.Pointer[labelBlock]
-	heirOf *labelBlock
-	found  *labelMap
+	// What runtimeLabeler keeps. carrier is whose labels the goroutine carries
+	// for the span: the origin of its own block, or for an heir that of an
+	// ancestor, and then found is what the goroutine carried before.
+	carrier *labelBlock
+	heir    bool
+	found   *labelMap
 
-	// What publicLabeler keeps.
-	public    atomic.Pointer[publicLabels]
-	parentCtx context.Context
+	// What publicLabeler keeps: a context.Context with the labels.
+	public atomic.Value
 }
 
 // contextValue returns what runtime/pprof finds in the span's context.
@@ -48,7 +50,7 @@ func (s *spanState) contextValue() any {
 	if !s.labelled {
 		return s.ctx.Context.Value(pprofLabelsKey)
 	}
-	return s.tp.labeler.contextValue(s)
+	return s.by.labeler.contextValue(s)
 }
 
 // appendIDs appends the hex digits of the labelled span's id and of the trace
@@ -61,7 +63,7 @@ func (s *spanState) appendIDs(b []byte) {
 // appendLabels appends the span's labels, sorted by key. ids are the digits
 // that appendIDs made.
 func (s *spanState) appendLabels(list []label, ids, name string) []label {
-	if s.sampled && s.tp.config.idScope != ScopeNone {
+	if s.sampled && s.by.config.idScope != ScopeNone {
 		list = append(list, label{LabelProfileID, ids[:16]}, label{LabelSpanID, ids[:16]})
 	}
 	if name != "" {
@@ -76,27 +78,39 @@ func (s *spanState) appendLabels(list []label, ids, name string) []label {
 // setName changes the labels after the span's name. Only a span whose own name
 // is in its labels has them changed.
 func (s *spanState) setName(name string) {
-	if !s.labelled || s.ended.Load() || s.tp.labeler.name(s) == "" {
+	if !s.labelled || s.endedFlag().Load() {
 		return
 	}
-	if s.root != s && s.tp.config.nameScope != ScopeAllSpans {
+	switch s.by.config.nameScope {
+	case ScopeNone:
 		return
+	case ScopeRootSpan:
+		if s.root != s {
+			return
+		}
 	}
-	if name = s.tp.names.label(name); name != "" {
-		s.tp.labeler.rename(s, name)
+	s.by.labeler.rename(s, s.by.names.label(name))
+}
+
+// endedFlag returns what says that the span has ended. A span with a block of
+// its own has it there, where other spans' Ends look for it.
+func (s *spanState) endedFlag() *atomic.Bool {
+	if s.carrier != nil && !s.heir {
+		return &s.carrier.ended
 	}
+	return &s.ended
 }
 
 // finish does, once, what precedes the end of span: its links are set, its
 // labels are taken off the goroutine.
 func (s *spanState) finish(span trace.Span) {
-	if s.ended.Swap(true) || !s.labelled {
+	if !s.labelled || s.endedFlag().Swap(true) {
 		return
 	}
-	if s.profiled {
-		s.tp.setLinks(span, s)
+	if s.profiled && s.by.links != nil {
+		s.by.links.set(span, s)
 	}
-	if !s.tp.labeler.end(s) {
-		s.tp.endsElsewhere.Add(1)
+	if !s.by.labeler.end(s) {
+		s.by.endsElsewhere.Add(1)
 	}
 }

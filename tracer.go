@@ -6,7 +6,6 @@ package spanprof
 import (
 	"context"
 
-	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
@@ -16,7 +15,7 @@ import (
 type tracer struct {
 	embedded.Tracer
 	inner trace.Tracer
-	tp    *TracerProvider
+	by    *labelling
 }
 
 var _ trace.Tracer = (*tracer)(nil)
@@ -37,7 +36,7 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 	}
 
 	innerCtx, span := t.inner.Start(ctx, name, options...)
-	if sc := span.SpanContext(); !sc.IsSampled() && !span.IsRecording() && !t.tp.config.unsampledNames {
+	if !t.by.config.unsampledNames && !span.SpanContext().IsSampled() && !span.IsRecording() {
 		return innerCtx, span
 	}
 	return t.wrap(ctx, innerCtx, span, t.ancestor(ctx, parent), name)
@@ -54,7 +53,7 @@ func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, o
 		return t.wrap(ctx, innerCtx, span, &parent.state, name)
 	}
 	s.ReadWriteSpan = rw
-	t.begin(ctx, innerCtx, s, &s.state, &parent.state, name)
+	t.by.begin(ctx, innerCtx, s, &s.state, &parent.state, name)
 	return &s.state.ctx, s
 }
 
@@ -63,18 +62,18 @@ func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, o
 func (t *tracer) wrap(ctx, innerCtx context.Context, span trace.Span, parent *spanState, name string) (context.Context, trace.Span) {
 	if rw, ok := span.(sdktrace.ReadWriteSpan); ok {
 		s := &sdkSpan{ReadWriteSpan: rw}
-		t.begin(ctx, innerCtx, s, &s.state, parent, name)
+		t.by.begin(ctx, innerCtx, s, &s.state, parent, name)
 		return &s.state.ctx, s
 	}
 	sc := span.SpanContext()
 	if !sc.IsSampled() && !span.IsRecording() {
 		localRoot := parent == nil || parent.traceID != sc.TraceID()
-		if !t.tp.config.unsampledNames || !localRoot || !sc.IsValid() {
+		if !t.by.config.unsampledNames || !localRoot || !sc.IsValid() {
 			return innerCtx, span
 		}
 	}
 	s := &apiSpan{Span: span}
-	t.begin(ctx, innerCtx, s, &s.state, parent, name)
+	t.by.begin(ctx, innerCtx, s, &s.state, parent, name)
 	return &s.state.ctx, s
 }
 
@@ -89,64 +88,4 @@ func (t *tracer) ancestor(ctx context.Context, parent trace.Span) *spanState {
 		return s
 	}
 	return nil
-}
-
-// begin fills in the state of a span that has started and labels the goroutine.
-func (t *tracer) begin(ctx, innerCtx context.Context, span trace.Span, s, parent *spanState, name string) {
-	sc := span.SpanContext()
-	s.tp = t.tp
-	s.ctx = spanContext{innerCtx, span, s}
-	s.traceID = sc.TraceID()
-
-	c := &t.tp.config
-	s.sampled = sc.IsSampled() || c.recordOnly && span.IsRecording()
-	if parent != nil && parent.root != nil && parent.traceID == s.traceID && (parent.root.sampled || !s.sampled) {
-		s.root = parent.root
-		if s.sampled {
-			t.labelChild(ctx, span, s, sc.SpanID(), name)
-		}
-		return
-	}
-	if !s.sampled && (!c.unsampledNames || c.nameScope == ScopeNone) {
-		return
-	}
-	s.root, s.labelled = s, true
-	s.labelID = sc.SpanID()
-	s.profiled = s.sampled && c.idScope != ScopeNone
-	if c.nameScope == ScopeNone {
-		name = ""
-	} else {
-		name = t.tp.names.label(name)
-	}
-	t.setProfileID(span, s, t.tp.labeler.start(ctx, s, name))
-}
-
-// labelChild labels the goroutine for a span with a local parent.
-func (t *tracer) labelChild(ctx context.Context, span trace.Span, s *spanState, id trace.SpanID, name string) {
-	c := &t.tp.config
-	s.labelled = true
-	s.labelID = s.root.labelID
-	if c.idScope != ScopeAllSpans && c.nameScope != ScopeAllSpans {
-		t.tp.labeler.inherit(ctx, s)
-		return
-	}
-	if c.idScope == ScopeAllSpans {
-		s.labelID = id
-		s.profiled = true
-	}
-	switch c.nameScope {
-	case ScopeAllSpans:
-		name = t.tp.names.label(name)
-	case ScopeRootSpan:
-		name = s.root.tp.labeler.name(s.root)
-	default:
-		name = ""
-	}
-	t.setProfileID(span, s, t.tp.labeler.start(ctx, s, name))
-}
-
-func (t *tracer) setProfileID(span trace.Span, s *spanState, id string) {
-	if s.profiled && !t.tp.config.noProfileID {
-		span.SetAttributes(attribute.String(AttributeProfileID, id))
-	}
 }

@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"reflect"
 
 	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -21,22 +21,17 @@ import (
 // use.
 type TracerProvider struct {
 	embedded.TracerProvider
-	inner  trace.TracerProvider
-	config config
-
-	labeler labeler
-	names   *spanNames
-	links   *links // nil without URL attributes
-
-	endsElsewhere atomic.Uint64
+	inner     trace.TracerProvider
+	labelling *labelling
 }
 
 var _ trace.TracerProvider = (*TracerProvider)(nil)
 
 // NewTracerProvider returns a provider that wraps tp, usually a
-// *sdktrace.TracerProvider. Wrap the SDK's provider itself and set the result
-// by otel.SetTracerProvider; do not wrap what otel.GetTracerProvider returns
-// before a provider has been set, for then each would delegate to the other.
+// *sdktrace.TracerProvider. Wrap the SDK's provider itself and set the result by
+// otel.SetTracerProvider. What otel.GetTracerProvider returns before a provider
+// has been set cannot be wrapped: set as the provider, the wrapper and it would
+// wait for each other.
 //
 // A *TracerProvider is not wrapped twice: its wrapped provider is wrapped anew,
 // with opts alone.
@@ -46,18 +41,24 @@ func NewTracerProvider(tp trace.TracerProvider, opts ...Option) *TracerProvider 
 	if wrapped, ok := tp.(*TracerProvider); ok && wrapped != nil {
 		tp = wrapped.inner
 	}
-	if tp == nil {
+	switch {
+	case tp == nil:
 		otel.Handle(errors.New("spanprof: NewTracerProvider: the provider to wrap is nil; no spans will be made"))
 		tp = noop.NewTracerProvider()
+	case isPlaceholder(tp):
+		otel.Handle(errors.New("spanprof: NewTracerProvider: no tracer provider has been set yet, so otel.GetTracerProvider() has none to wrap; wrap the SDK's; no spans will be made"))
+		tp = noop.NewTracerProvider()
 	}
-	c := newConfig(opts)
-	return &TracerProvider{
-		inner:   tp,
-		config:  c,
-		labeler: newLabeler(),
-		names:   newSpanNames(c.maxNames, c.maxNameBytes),
-		links:   newLinks(&c),
-	}
+	wrapper := &TracerProvider{inner: tp, labelling: newLabelling(newConfig(opts))}
+	wrapper.labelling.provider = wrapper
+	return wrapper
+}
+
+// isPlaceholder reports whether tp is what OpenTelemetry has for a provider
+// before one is set. It has no other mark than its type's name.
+func isPlaceholder(tp trace.TracerProvider) bool {
+	t := reflect.TypeOf(tp)
+	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "go.opentelemetry.io/otel/internal/global"
 }
 
 // Tracer returns a tracer of the wrapped provider whose spans are labelled.
@@ -65,10 +66,10 @@ func NewTracerProvider(tp trace.TracerProvider, opts ...Option) *TracerProvider 
 // it is the wrapped provider's tracer itself.
 func (tp *TracerProvider) Tracer(name string, options ...trace.TracerOption) trace.Tracer {
 	inner := tp.inner.Tracer(name, options...)
-	if tp.config.disabled {
+	if tp.labelling.config.disabled {
 		return inner
 	}
-	return &tracer{inner: inner, tp: tp}
+	return &tracer{inner: inner, by: tp.labelling}
 }
 
 // Unwrap returns the wrapped provider.
@@ -117,4 +118,4 @@ func (tp *TracerProvider) UnregisterSpanProcessor(sp sdktrace.SpanProcessor) {
 // not carry their labels. The goroutine that such a span started on keeps its
 // labels until something else sets them; end spans where they start, or run
 // what ends elsewhere by pprof.Do.
-func (tp *TracerProvider) EndsElsewhere() uint64 { return tp.endsElsewhere.Load() }
+func (tp *TracerProvider) EndsElsewhere() uint64 { return tp.labelling.endsElsewhere.Load() }

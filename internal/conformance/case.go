@@ -80,10 +80,10 @@ func (s *sdk) ended(name string) sdktrace.ReadOnlySpan {
 	return tracetest.SpanStub{Name: "no span " + name}.Snapshot()
 }
 
-// labels is what a goroutine or a context carries.
-type labels map[string]string
+// Labels is what a goroutine or a context carries.
+type Labels map[string]string
 
-func (l labels) String() string {
+func (l Labels) String() string {
 	var b bytes.Buffer
 	for _, key := range slices.Sorted(maps.Keys(l)) {
 		fmt.Fprintf(&b, " %s=%s", key, l[key])
@@ -91,22 +91,22 @@ func (l labels) String() string {
 	return "{" + string(bytes.TrimSpace(b.Bytes())) + "}"
 }
 
-// goroutineLabels returns the labels of the calling goroutine, as a goroutine
+// GoroutineLabels returns the labels of the calling goroutine, as a goroutine
 // profile shows them. Only one goroutine may call it at a time.
-func goroutineLabels() labels {
+func GoroutineLabels() Labels {
 	var b bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&b, 0); err != nil {
-		return labels{"error": err.Error()}
+		return Labels{"error": err.Error()}
 	}
 	p, err := profile.Parse(&b)
 	if err != nil {
-		return labels{"error": err.Error()}
+		return Labels{"error": err.Error()}
 	}
 	for _, sample := range p.Sample {
 		for _, location := range sample.Location {
 			for _, line := range location.Line {
-				if line.Function.Name == "github.com/spanprof/spanprof/internal/conformance.goroutineLabels" {
-					found := labels{}
+				if line.Function.Name == "github.com/spanprof/spanprof/internal/conformance.GoroutineLabels" {
+					found := Labels{}
 					for key, values := range sample.Label {
 						found[key] = values[0]
 					}
@@ -115,10 +115,10 @@ func goroutineLabels() labels {
 			}
 		}
 	}
-	return labels{"error": "the calling goroutine is not in the goroutine profile"}
+	return Labels{"error": "the calling goroutine is not in the goroutine profile"}
 }
 
-// elsewhere runs f on another goroutine, which carries no labels, and waits.
+// elsewhere runs f on another goroutine, which carries no Labels, and waits.
 func elsewhere(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -130,8 +130,8 @@ func elsewhere(f func()) {
 }
 
 // contextLabels returns the labels that runtime/pprof finds in ctx.
-func contextLabels(ctx context.Context) labels {
-	found := labels{}
+func contextLabels(ctx context.Context) Labels {
+	found := Labels{}
 	pprof.ForLabels(ctx, func(key, value string) bool {
 		found[key] = value
 		return true
@@ -141,14 +141,14 @@ func contextLabels(ctx context.Context) labels {
 
 // carries checks that the goroutine carries the labels of span, with the given
 // name, and with others beside them, and no more.
-func (c *Case) carries(when string, span trace.Span, name string, others ...labels) {
-	c.same(when, goroutineLabels(), span, name, others...)
+func (c *Case) carries(when string, span trace.Span, name string, others ...Labels) {
+	c.same(when, GoroutineLabels(), span, name, others...)
 }
 
 // same checks that got are the labels of span and others.
-func (c *Case) same(when string, got labels, span trace.Span, name string, others ...labels) {
+func (c *Case) same(when string, got Labels, span trace.Span, name string, others ...Labels) {
 	id := span.SpanContext().SpanID().String()
-	want := labels{"span_id": id, "span_name": name, "trace_id": span.SpanContext().TraceID().String()}
+	want := Labels{"span_id": id, "span_name": name, "trace_id": span.SpanContext().TraceID().String()}
 	// Not all wrappers set the alias.
 	if _, ok := got["profile_id"]; ok {
 		want["profile_id"] = id
@@ -160,22 +160,22 @@ func (c *Case) same(when string, got labels, span trace.Span, name string, other
 }
 
 // bare checks that the goroutine carries no labels but others.
-func (c *Case) bare(when string, others ...labels) {
-	want := labels{}
+func (c *Case) bare(when string, others ...Labels) {
+	want := Labels{}
 	for _, o := range others {
 		maps.Copy(want, o)
 	}
-	c.equal(when, goroutineLabels(), want)
+	c.equal(when, GoroutineLabels(), want)
 }
 
-func (c *Case) equal(when string, got, want labels) {
+func (c *Case) equal(when string, got, want Labels) {
 	if !maps.Equal(got, want) {
 		c.errorf("%s: labels %v, want %v", when, got, want)
 	}
 }
 
 // ids returns what names a span among the labels.
-func (l labels) ids() string { return l["span_id"] + " " + l["trace_id"] }
+func (l Labels) ids() string { return l["span_id"] + " " + l["trace_id"] }
 
 // owner returns the span whose labels the work of child carries, and its name:
 // the child's own in all-spans scope, root's in root scope.

@@ -39,11 +39,15 @@ var Rows = []Row{
 	{"a parent that ends before its child leaves the labels to it", parentEndsFirst},
 	{"an ended parent's labels do not come back", deadParent},
 	{"overlapping roots neither wipe nor revive each other's labels", overlappingRoots},
+	{"work that outlives its local root keeps its labels", fireAndForget},
+	{"a local root's labels go when its last descendant has ended", lastDescendant},
+	{"pprof.Do without labels of its own is no End", emptyDo},
 	{"a worker is labelled during a child span and left as found", worker},
 	{"a child goroutine's span is labelled and leaves what it found", inheritedGoroutine},
 	{"WithNewRoot gets ids of its own", newRoot},
 	{"a context with nothing but the span keeps the local root", bareContextWithSpan},
 	{"SetName after Start is seen in span_name", setName},
+	{"SetName gives a span without a name its label", setFirstName},
 	{"a span with a remote parent is a local root", remoteParent},
 	{"unsampled spans have no labels", unsampled},
 	{"recorded but unsampled spans have no labels", recordOnly},
@@ -107,7 +111,7 @@ type contextKey struct{}
 
 func userLabelsInContext(c *Case) {
 	s := c.newSDK()
-	user := labels{"tenant": "a", "aaa": "1", "zzz": "2"}
+	user := Labels{"tenant": "a", "aaa": "1", "zzz": "2"}
 	pprof.Do(context.Background(), pprof.Labels("tenant", "a", "zzz", "2", "aaa", "1"), func(ctx context.Context) {
 		ctx, root := s.tracer.Start(ctx, "root")
 		c.carries("in root", root, "root", user)
@@ -125,7 +129,7 @@ func userLabelsInContext(c *Case) {
 
 func userLabelsOnGoroutine(c *Case) {
 	s := c.newSDK()
-	user := labels{"worker": "3"}
+	user := Labels{"worker": "3"}
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("worker", "3")))
 	_, root := s.tracer.Start(context.Background(), "root")
 	if c.CannotRead {
@@ -142,7 +146,7 @@ func userLabelsOnGoroutine(c *Case) {
 func doInside(c *Case) {
 	s := c.newSDK()
 	ctx, root := s.tracer.Start(context.Background(), "root")
-	user := labels{"step": "1"}
+	user := Labels{"step": "1"}
 	pprof.Do(ctx, pprof.Labels("step", "1"), func(ctx context.Context) {
 		c.carries("in Do", root, "root", user)
 		_, child := s.tracer.Start(ctx, "child")
@@ -244,8 +248,8 @@ func deadParent(c *Case) {
 	child.End()
 	grandchild.End()
 	if c.CannotRead {
-		if got := goroutineLabels().ids(); got == " " {
-			c.errorf("the documented weaker result is that the last End sets its context's labels, got none")
+		if got := GoroutineLabels().ids(); got == " " {
+			c.errorf("the documented weaker result is that the last End sets its context's Labels, got none")
 		}
 		return
 	}
@@ -266,10 +270,70 @@ func overlappingRoots(c *Case) {
 	c.bare("after all")
 }
 
+// fireAndForget ends a local root, itself a new root within other work, while
+// its descendants go on on a goroutine that it started.
+func fireAndForget(c *Case) {
+	s := c.newSDK()
+	ctx, consumer := s.tracer.Start(context.Background(), "consumer")
+	ctx, message := s.tracer.Start(ctx, "message", trace.WithNewRoot())
+	started, ended, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		ctx, async := s.tracer.Start(ctx, "async")
+		close(started)
+		<-ended
+		owner, name := c.owner(message, async, "message", "async")
+		c.carries("in async", owner, name)
+		_, db := s.tracer.Start(ctx, "db")
+		db.End()
+		c.carries("in async after its child", owner, name)
+		async.End()
+	}()
+	<-started
+	message.End()
+	c.carries("after message", consumer, "consumer")
+	close(ended)
+	<-done
+	consumer.End()
+	c.bare("after all")
+}
+
+func lastDescendant(c *Case) {
+	s := c.newSDK()
+	ctx, request := s.tracer.Start(context.Background(), "request")
+	_, child := s.tracer.Start(ctx, "child")
+	_, other := s.tracer.Start(context.Background(), "other")
+	child.End()
+	if !c.CannotRead {
+		c.carries("in other", other, "other")
+	}
+	other.End()
+	request.End()
+	c.bare("after all")
+}
+
+func emptyDo(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	ctx, child := s.tracer.Start(ctx, "child")
+	owner, name := c.owner(root, child, "root", "child")
+	pprof.Do(ctx, pprof.Labels(), func(context.Context) {
+		root.End()
+		if !c.CannotRead {
+			c.carries("in Do after root ended", owner, name)
+		}
+	})
+	c.carries("after Do", owner, name)
+	child.End()
+	if !c.CannotRead {
+		c.bare("after all")
+	}
+}
+
 func worker(c *Case) {
 	s := c.newSDK()
 	ctx, root := s.tracer.Start(context.Background(), "root")
-	user := labels{"worker": "3"}
+	user := Labels{"worker": "3"}
 	elsewhere(func() {
 		pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("worker", "3"))) //nolint:contextcheck // a worker's own
 		_, job := s.tracer.Start(ctx, "job")
@@ -367,6 +431,16 @@ func setName(c *Case) {
 	}
 }
 
+func setFirstName(c *Case) {
+	s := c.newSDK()
+	pprof.Do(context.Background(), pprof.Labels("tenant", "a"), func(ctx context.Context) {
+		_, root := s.tracer.Start(ctx, "")
+		root.SetName("GET /user/{id}")
+		c.carries("after SetName", root, "GET /user/{id}", Labels{"tenant": "a"})
+		root.End()
+	})
+}
+
 func remoteParent(c *Case) {
 	s := c.newSDK()
 	remote := trace.NewSpanContext(trace.SpanContextConfig{
@@ -389,7 +463,7 @@ func unsampled(c *Case) {
 	s := c.newSDK(sdktrace.WithSampler(sdktrace.NeverSample()))
 	ctx, root := s.tracer.Start(context.Background(), "root")
 	c.bare("in root")
-	c.equal("root's context", contextLabels(ctx), labels{})
+	c.equal("root's context", contextLabels(ctx), Labels{})
 	_, child := s.tracer.Start(ctx, "child")
 	c.bare("in child")
 	child.End()

@@ -1,0 +1,146 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof_test
+
+import (
+	"context"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof"
+)
+
+// TestAllocations holds spans to what they may allocate above the bare SDK.
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	sdk := sdktrace.NewTracerProvider()
+	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample())))
+	noID, all := spanprof.WithoutProfileIDAttribute(), spanprof.WithRootSpanOnly(false)
+	urls := []spanprof.Option{
+		spanprof.WithAppName("app"), spanprof.WithPyroscopeURL("http://localhost:4040"),
+		spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true),
+	}
+	for _, test := range []struct {
+		name            string
+		inner           trace.TracerProvider
+		options         []spanprof.Option
+		child           bool
+		runtime, public float64 // most allocations, by labeler
+	}{
+		{"sampled local root, labels only", sdk, []spanprof.Option{noID}, false, 2, 5},
+		{"sampled local root, all spans", sdk, []spanprof.Option{noID, all}, false, 2, 5},
+		{"sampled child, root scope", sdk, nil, true, 1, 1},
+		{"sampled child, all spans", sdk, []spanprof.Option{noID, all}, true, 2, 7},
+		{"never sampled", never, nil, false, 0, 0},
+		{"child of a never sampled span", never, nil, true, 0, 0},
+		{"root with the profile id", sdk, nil, false, 4, 7},
+		{"root with id, URL and baseline URL", sdk, urls, false, 7, 10},
+	} {
+		for _, public := range []bool{false, true} {
+			options, most := test.options, test.runtime
+			if public {
+				options = append(slices.Clip(options), spanprof.WithPublicLabelsOnly())
+			}
+			if public || !spanprof.ReadsGoroutineLabels() {
+				most = test.public
+			}
+			bare := spanAllocations(test.inner, test.child)
+			got := spanAllocations(spanprof.NewTracerProvider(test.inner, options...), test.child)
+			if got-bare > most {
+				t.Errorf("%s, public API %t: %v allocations above the SDK's %v, want at most %v", test.name, public, got-bare, bare, most)
+			}
+		}
+	}
+}
+
+func spanAllocations(tp trace.TracerProvider, child bool) float64 {
+	tracer := tp.Tracer("test")
+	ctx := context.Background()
+	if child {
+		var parent trace.Span
+		ctx, parent = tracer.Start(ctx, "parent")
+		defer parent.End()
+	}
+	return testing.AllocsPerRun(1000, func() {
+		_, span := tracer.Start(ctx, "operation")
+		span.End()
+	})
+}
+
+// A program that never ends the spans it starts must not pay for it with more
+// memory than their own.
+func TestForgottenSpansPinLittle(t *testing.T) {
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
+	defer pprof.SetGoroutineLabels(context.Background())
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	for range 50_000 {
+		tracer.Start(context.Background(), "forgotten")
+	}
+	if grown := heap() - before; grown > 2<<20 {
+		t.Errorf("50,000 forgotten spans pin %d bytes", grown)
+	}
+}
+
+func TestSpansFollowEachOther(t *testing.T) {
+	// A relay: each goroutine starts a span, starts the next goroutine, and
+	// ends its span. The labels of ended spans must not hold each other.
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	before := int64(m.HeapAlloc)
+	done := make(chan int64)
+	var relay func(n int)
+	relay = func(n int) {
+		_, span := tracer.Start(context.Background(), "leg")
+		defer span.End()
+		if n > 0 {
+			go relay(n - 1)
+			return
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		done <- int64(m.HeapAlloc)
+	}
+	go relay(50_000)
+	if grown := <-done - before; grown > 2<<20 {
+		t.Errorf("a relay of 50,000 spans pins %d bytes", grown)
+	}
+}
+
+func BenchmarkSpan(b *testing.B) {
+	sdk := sdktrace.NewTracerProvider()
+	for name, tp := range map[string]trace.TracerProvider{
+		"sdk":                         sdk,
+		"root scope":                  spanprof.NewTracerProvider(sdk),
+		"all spans":                   spanprof.NewTracerProvider(sdk, spanprof.WithRootSpanOnly(false)),
+		"without attribute":           spanprof.NewTracerProvider(sdk, spanprof.WithoutProfileIDAttribute()),
+		"public API":                  spanprof.NewTracerProvider(sdk, spanprof.WithPublicLabelsOnly()),
+		"never sampled":               spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))),
+		"never sampled, by the SDK":   sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())),
+		"root with URLs and baseline": spanprof.NewTracerProvider(sdk, spanprof.WithPyroscopeURL("http://localhost:4040"), spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true)),
+	} {
+		b.Run(name, func(b *testing.B) {
+			tracer := tp.Tracer("test")
+			b.ReportAllocs()
+			for b.Loop() {
+				_, span := tracer.Start(context.Background(), "operation")
+				span.End()
+			}
+		})
+	}
+}

@@ -1,0 +1,40 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof
+
+import (
+	"context"
+	"runtime/pprof"
+)
+
+// Do calls f with the labels of ctx on the calling goroutine, those of its span
+// among them, and leaves the goroutine as it found it. Use it where work for a
+// span runs on a goroutine that was there before, such as a worker of a pool,
+// without a span of its own there:
+//
+//	for job := range jobs {
+//		spanprof.Do(job.ctx, job.run)
+//	}
+//
+// Labels of the goroutine's own stay beside those of ctx. A context without
+// labels, that of a span that is not sampled, changes nothing.
+//
+// Do differs from pprof.Do in what it leaves behind: pprof.Do puts the labels
+// of ctx on the goroutine, so a worker goes on with those of its last job. Where
+// spanprof uses runtime/pprof's public API alone, Do leaves the goroutine
+// without labels.
+func Do(ctx context.Context, f func(context.Context)) {
+	defer newLabeler().enter(ctx)()
+	f(ctx)
+}
+
+// Go calls f on a new goroutine with the labels of ctx, those of its span among
+// them, and none besides: a goroutine that the go statement starts has those of
+// the goroutine that started it instead, be they of the same span or not.
+func Go(ctx context.Context, f func(context.Context)) {
+	go func() {
+		pprof.SetGoroutineLabels(ctx)
+		f(ctx)
+	}()
+}

@@ -1,0 +1,103 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof
+
+import (
+	"context"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// labelling is how spans are labelled, by a TracerProvider or a SpanProcessor.
+type labelling struct {
+	config   config
+	labeler  labeler
+	names    *spanNames
+	links    *links          // nil without URL attributes
+	provider *TracerProvider // nil for a SpanProcessor
+
+	endsElsewhere atomic.Uint64
+}
+
+func newLabelling(c config) *labelling {
+	l := &labelling{
+		config:  c,
+		labeler: publicLabeler{},
+		names:   newSpanNames(c.maxNames, c.maxNameBytes),
+		links:   newLinks(&c),
+	}
+	if !c.publicLabels {
+		l.labeler = newLabeler()
+	}
+	return l
+}
+
+// begin fills in the state of a span that has started and labels the goroutine.
+func (l *labelling) begin(ctx, innerCtx context.Context, span trace.Span, s, parent *spanState, name string) {
+	sc := span.SpanContext()
+	s.by = l
+	s.ctx = spanContext{innerCtx, span, s}
+	s.traceID = sc.TraceID()
+
+	c := &l.config
+	s.sampled = sc.IsSampled() || c.recordOnly && span.IsRecording()
+	if parent != nil && parent.traceID == s.traceID && l.canInherit(parent.root, s) {
+		s.root = parent.root
+		if s.sampled {
+			l.labelChild(ctx, span, s, sc.SpanID(), name)
+		}
+		return
+	}
+	if !s.sampled && (!c.unsampledNames || c.nameScope == ScopeNone) {
+		return
+	}
+	s.root, s.labelled = s, true
+	s.labelID = sc.SpanID()
+	s.profiled = s.sampled && c.idScope != ScopeNone
+	if c.nameScope == ScopeNone {
+		name = ""
+	} else {
+		name = l.names.label(name)
+	}
+	l.setProfileID(span, s, l.labeler.start(ctx, s, name))
+}
+
+// canInherit reports whether s is a descendant of root for its labels. It is a
+// root of its own where root lacks the ids that a sampled span has, or has its
+// labels of another labeler.
+func (l *labelling) canInherit(root, s *spanState) bool {
+	return root != nil && (root.sampled || !s.sampled) && root.by.labeler == l.labeler
+}
+
+// labelChild labels the goroutine for a span with a local parent.
+func (l *labelling) labelChild(ctx context.Context, span trace.Span, s *spanState, id trace.SpanID, name string) {
+	c := &l.config
+	s.labelled = true
+	s.labelID = s.root.labelID
+	if c.idScope != ScopeAllSpans && c.nameScope != ScopeAllSpans {
+		l.labeler.inherit(ctx, s)
+		return
+	}
+	if c.idScope == ScopeAllSpans {
+		s.labelID = id
+		s.profiled = true
+	}
+	switch c.nameScope {
+	case ScopeAllSpans:
+		name = l.names.label(name)
+	case ScopeRootSpan:
+		name = s.root.by.labeler.name(s.root)
+	default:
+		name = ""
+	}
+	l.setProfileID(span, s, l.labeler.start(ctx, s, name))
+}
+
+func (l *labelling) setProfileID(span trace.Span, s *spanState, id string) {
+	if s.profiled && !l.config.noProfileID {
+		span.SetAttributes(attribute.String(AttributeProfileID, id))
+	}
+}

@@ -1,0 +1,82 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof
+
+import (
+	"context"
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// spanExporter adds profile attributes on the way to another exporter.
+type spanExporter struct {
+	sdktrace.SpanExporter
+	labelling *labelling
+}
+
+// NewSpanExporter returns an exporter that adds the profile attributes to spans
+// on their way to exporter, so that setting them costs the program's spans
+// nothing. Give it the options of the TracerProvider, and give the
+// TracerProvider [WithoutProfileIDAttribute] and none of the URLs:
+//
+//	exporter = spanprof.NewSpanExporter(exporter, spanprof.WithPyroscopeURL(addr), spanprof.WithProfileURL(true))
+//	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter)),
+//		spanprof.WithoutProfileIDAttribute())
+//
+// It takes every sampled span that the options would label for a labelled one,
+// and does not know of labels of the user's: baselines are those of the span's
+// name alone. Span processors do not see the attributes; package store, for one,
+// then keeps local roots only.
+func NewSpanExporter(exporter sdktrace.SpanExporter, opts ...Option) sdktrace.SpanExporter {
+	c := newConfig(opts)
+	if c.disabled || c.idScope == ScopeNone {
+		return exporter
+	}
+	return &spanExporter{exporter, newLabelling(c)}
+}
+
+// ExportSpans exports the spans with their attributes.
+func (e *spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	profiled := make([]sdktrace.ReadOnlySpan, len(spans))
+	for i, span := range spans {
+		profiled[i] = e.profiled(span)
+	}
+	return e.SpanExporter.ExportSpans(ctx, profiled)
+}
+
+// profiled returns the span with the attributes that it should have.
+func (e *spanExporter) profiled(span sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
+	l := e.labelling
+	sc, parent := span.SpanContext(), span.Parent()
+	localRoot := !parent.IsValid() || parent.IsRemote()
+	if !sc.IsSampled() || !localRoot && l.config.idScope != ScopeAllSpans {
+		return span
+	}
+	own := make([]attribute.KeyValue, 0, 3)
+	if !l.config.noProfileID {
+		own = append(own, attribute.String(AttributeProfileID, sc.SpanID().String()))
+	}
+	if l.links != nil {
+		name := ""
+		if l.config.nameScope == ScopeAllSpans || l.config.nameScope == ScopeRootSpan && localRoot {
+			name = l.names.label(span.Name())
+		}
+		own = l.links.appendAttributes(own, linkTo{
+			id: sc.SpanID(), start: span.StartTime(), end: span.EndTime(),
+			baseline: func() string { return l.links.baselineOf(name) },
+			resource: span.Resource,
+		})
+	}
+	return &profiledSpan{span, slices.Concat(span.Attributes(), own)}
+}
+
+// profiledSpan is a span with other attributes.
+type profiledSpan struct {
+	sdktrace.ReadOnlySpan
+	attributes []attribute.KeyValue
+}
+
+func (s *profiledSpan) Attributes() []attribute.KeyValue { return s.attributes }

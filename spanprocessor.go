@@ -1,0 +1,141 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// SpanProcessor labels goroutines as TracerProvider does, from within the SDK:
+// for frameworks that make the tracer provider themselves and take span
+// processors alone. Wrap the provider where you can. A processor
+//
+//   - sees no contexts but those that spans are started with: the labels are not
+//     in the context that Start returns, so a pprof.Do inside the span takes them
+//     off, and a goroutine of a pool has them only by a span of its own;
+//   - does not see SetName, so span_name is the name that the span began with;
+//   - cannot set attributes when a span ends, so there are no profile URLs;
+//   - has to remember each span that is open, to find its local root, at most
+//     65,536 of them; those above have no labels, see [SpanProcessor.Unlabelled].
+//
+// Where the provider is wrapped too, the wrapper's labels count.
+type SpanProcessor struct {
+	labelling  *labelling
+	shards     [openShards]openSpans
+	unlabelled atomic.Uint64
+}
+
+const (
+	openShards   = 64
+	openPerShard = 1024
+)
+
+// openSpans are labelled spans that have not ended.
+type openSpans struct {
+	mu    sync.Mutex
+	spans map[openKey]*spanState
+}
+
+type openKey struct {
+	trace trace.TraceID
+	span  trace.SpanID
+}
+
+var _ sdktrace.SpanProcessor = (*SpanProcessor)(nil)
+
+// NewSpanProcessor returns a processor to be registered with a tracer provider.
+// It takes the options of NewTracerProvider; those for URLs have no effect.
+func NewSpanProcessor(opts ...Option) *SpanProcessor {
+	c := newConfig(opts)
+	c.profileURL, c.baselineURL = false, false
+	p := &SpanProcessor{labelling: newLabelling(c)}
+	for i := range p.shards {
+		p.shards[i].spans = make(map[openKey]*spanState)
+	}
+	return p
+}
+
+// Unlabelled returns how many spans got no labels because too many were open.
+func (p *SpanProcessor) Unlabelled() uint64 { return p.unlabelled.Load() }
+
+// EndsElsewhere is [TracerProvider.EndsElsewhere] of the processor's spans.
+func (p *SpanProcessor) EndsElsewhere() uint64 { return p.labelling.endsElsewhere.Load() }
+
+// OnStart labels the calling goroutine.
+func (p *SpanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan) {
+	if p.labelling.config.disabled {
+		return
+	}
+	sc, parent := span.SpanContext(), span.Parent()
+	key := openKey{sc.TraceID(), sc.SpanID()}
+	if !p.reserve(key) {
+		p.unlabelled.Add(1)
+		return
+	}
+	var parentState *spanState
+	if parent.IsValid() && !parent.IsRemote() {
+		parentState = p.find(openKey{parent.TraceID(), parent.SpanID()})
+	}
+	s := &spanState{byProcessor: true}
+	p.labelling.begin(ctx, ctx, span, s, parentState, span.Name())
+	p.put(key, s)
+}
+
+// OnEnd puts back what the goroutine carried.
+func (p *SpanProcessor) OnEnd(span sdktrace.ReadOnlySpan) {
+	sc := span.SpanContext()
+	if s := p.take(openKey{sc.TraceID(), sc.SpanID()}); s != nil {
+		s.finish(nil)
+	}
+}
+
+// Shutdown does nothing.
+func (p *SpanProcessor) Shutdown(context.Context) error { return nil }
+
+// ForceFlush does nothing.
+func (p *SpanProcessor) ForceFlush(context.Context) error { return nil }
+
+func (p *SpanProcessor) shard(key openKey) *openSpans {
+	return &p.shards[key.span[7]%openShards]
+}
+
+// reserve makes room for a span and reports whether there is any.
+func (p *SpanProcessor) reserve(key openKey) bool {
+	shard := p.shard(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if len(shard.spans) >= openPerShard {
+		return false
+	}
+	shard.spans[key] = nil
+	return true
+}
+
+func (p *SpanProcessor) put(key openKey, s *spanState) {
+	shard := p.shard(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	shard.spans[key] = s
+}
+
+func (p *SpanProcessor) find(key openKey) *spanState {
+	shard := p.shard(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	return shard.spans[key]
+}
+
+func (p *SpanProcessor) take(key openKey) *spanState {
+	shard := p.shard(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	s := shard.spans[key]
+	delete(shard.spans, key)
+	return s
+}

@@ -1,0 +1,437 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/spanprof/spanprof"
+)
+
+// labelsOf returns the labels in ctx, in order.
+func labelsOf(ctx context.Context) string {
+	var labels []string
+	pprof.ForLabels(ctx, func(key, value string) bool {
+		labels = append(labels, key+"="+value)
+		return true
+	})
+	return strings.Join(labels, " ")
+}
+
+// labelled is what the labels of a span should be.
+func labelled(span trace.Span, name string) string {
+	sc := span.SpanContext()
+	return fmt.Sprintf("profile_id=%[1]s span_id=%[1]s span_name=%[2]s trace_id=%[3]s", sc.SpanID(), name, sc.TraceID())
+}
+
+// reports collects what goes to otel.Handle during a test.
+func reports(t *testing.T) func() []string {
+	t.Helper()
+	var mu sync.Mutex
+	var got []string
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, err.Error())
+	}))
+	t.Cleanup(func() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) })
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(got)
+	}
+}
+
+func attributes(span sdktrace.ReadOnlySpan) map[string]string {
+	found := map[string]string{}
+	for _, a := range span.Attributes() {
+		found[string(a.Key)] = a.Value.AsString()
+	}
+	return found
+}
+
+func TestURLs(t *testing.T) {
+	service := resource.NewSchemaless(attribute.String("service.name", "shop"))
+	for _, test := range []struct {
+		name               string
+		options            []spanprof.Option
+		profile, baseline  string // queries
+		profilePath, start string
+	}{
+		{
+			name:     "app name from service.name",
+			profile:  `shop.cpu{profile_id="ID"}`,
+			baseline: `shop.cpu{region="eu \"1\"",span_name="GET /a?b&c"}`,
+		},
+		{
+			name:     "app name",
+			options:  []spanprof.Option{spanprof.WithAppName("my.app")},
+			profile:  `my.app.cpu{profile_id="ID"}`,
+			baseline: `my.app.cpu{region="eu \"1\"",span_name="GET /a?b&c"}`,
+		},
+		{
+			name: "baseline labels add, replace and remove",
+			options: []spanprof.Option{spanprof.WithProfileBaselineLabels(map[string]string{
+				"version": "1", "region": "", "az": "b",
+			})},
+			profile:  `shop.cpu{profile_id="ID"}`,
+			baseline: `shop.cpu{span_name="GET /a?b&c",az="b",version="1"}`,
+		},
+		{
+			name:     "no name",
+			options:  []spanprof.Option{spanprof.WithAddSpanName(false)},
+			profile:  `shop.cpu{profile_id="ID"}`,
+			baseline: `shop.cpu{region="eu \"1\""}`,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			recorder := tracetest.NewSpanRecorder()
+			tp := spanprof.NewTracerProvider(
+				sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder), sdktrace.WithResource(service)),
+				append(test.options, spanprof.WithPyroscopeURL("http://localhost:4040/base/"),
+					spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true))...)
+			var id string
+			// Twice: the second span uses what the first has prepared.
+			for range 2 {
+				pprof.Do(t.Context(), pprof.Labels("region", `eu "1"`), func(ctx context.Context) {
+					_, span := tp.Tracer("test").Start(ctx, "GET")
+					span.SetName("GET /a?b&c")
+					id = span.SpanContext().SpanID().String()
+					span.End()
+				})
+			}
+			ended := recorder.Ended()[1]
+			start, end := strconv.FormatInt(ended.StartTime().UnixNano(), 10), ""
+			got := attributes(ended)
+			if got[spanprof.AttributeProfileID] != id {
+				t.Errorf("profile id %q, want %q", got[spanprof.AttributeProfileID], id)
+			}
+
+			profile := parse(t, got[spanprof.AttributeProfileURL])
+			end = profile.Query().Get("until")
+			wantQuery := strings.ReplaceAll(test.profile, "ID", id)
+			check(t, profile, "http://localhost:4040/base/", map[string]string{"query": wantQuery, "from": start, "until": end})
+
+			hourBefore := strconv.FormatInt(ended.StartTime().UnixNano()-3600e9, 10)
+			check(t, parse(t, got[spanprof.AttributeBaselineURL]), "http://localhost:4040/base/comparison", map[string]string{
+				"query": test.baseline, "from": hourBefore, "until": end,
+				"leftQuery": test.baseline, "leftFrom": hourBefore, "leftUntil": end,
+				"rightQuery": wantQuery, "rightFrom": start, "rightUntil": end,
+			})
+		})
+	}
+}
+
+func parse(t *testing.T, s string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	if err != nil || s == "" {
+		t.Fatalf("URL %q: %v", s, err)
+	}
+	return u
+}
+
+func check(t *testing.T, u *url.URL, base string, want map[string]string) {
+	t.Helper()
+	if got := u.Scheme + "://" + u.Host + u.Path; got != base {
+		t.Errorf("URL begins with %s, want %s", got, base)
+	}
+	for key, values := range u.Query() {
+		if len(values) != 1 || want[key] != values[0] {
+			t.Errorf("%s = %q, want %q", key, values, want[key])
+		}
+	}
+	if len(u.Query()) != len(want) {
+		t.Errorf("parameters %v, want those of %v", u.Query(), want)
+	}
+}
+
+func TestSpanExporter(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		memory := tracetest.NewInMemoryExporter()
+		exporter := spanprof.NewSpanExporter(memory, spanprof.WithRootSpanOnly(!all), spanprof.WithPyroscopeURL("http://localhost:4040"),
+			spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true), spanprof.WithAppName("shop"))
+		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)),
+			spanprof.WithRootSpanOnly(!all), spanprof.WithoutProfileIDAttribute())
+		ctx, root := tp.Tracer("test").Start(t.Context(), "root", trace.WithAttributes(attribute.String("a", "b")))
+		_, child := tp.Tracer("test").Start(ctx, "child")
+		child.End()
+		root.End()
+
+		for _, span := range memory.GetSpans().Snapshots() {
+			got := attributes(span)
+			if want := all || span.Name() == "root"; !want {
+				if len(got) != 0 {
+					t.Errorf("all spans %t: %s has %v", all, span.Name(), got)
+				}
+				continue
+			}
+			id := span.SpanContext().SpanID().String()
+			if got[spanprof.AttributeProfileID] != id || span.Name() == "root" && got["a"] != "b" {
+				t.Errorf("all spans %t: %s has %v", all, span.Name(), got)
+			}
+			if q := parse(t, got[spanprof.AttributeProfileURL]).Query(); q.Get("query") != `shop.cpu{profile_id="`+id+`"}` {
+				t.Errorf("%s: profile URL %v", span.Name(), q)
+			}
+			if q := parse(t, got[spanprof.AttributeBaselineURL]).Query(); q.Get("leftQuery") != `shop.cpu{span_name="`+span.Name()+`"}` {
+				t.Errorf("%s: baseline URL %v", span.Name(), q)
+			}
+		}
+		if err := tp.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestScopes(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		options     []spanprof.Option
+		root, child string
+	}{
+		{"default", nil, "profile_id=R span_id=R span_name=root trace_id=T", "profile_id=R span_id=R span_name=root trace_id=T"},
+		{"all spans", []spanprof.Option{spanprof.WithRootSpanOnly(false)}, "profile_id=R span_id=R span_name=root trace_id=T", "profile_id=C span_id=C span_name=child trace_id=T"},
+		{"all spans, no names", []spanprof.Option{spanprof.WithAddSpanName(false), spanprof.WithRootSpanOnly(false)}, "profile_id=R span_id=R trace_id=T", "profile_id=C span_id=C trace_id=T"},
+		{"names switched on again", []spanprof.Option{spanprof.WithAddSpanName(false), spanprof.WithRootSpanOnly(false), spanprof.WithAddSpanName(true)}, "profile_id=R span_id=R span_name=root trace_id=T", "profile_id=C span_id=C span_name=child trace_id=T"},
+		{"ids of all, names of roots", []spanprof.Option{spanprof.WithSpanIDLabelScope(spanprof.ScopeAllSpans)}, "profile_id=R span_id=R span_name=root trace_id=T", "profile_id=C span_id=C span_name=root trace_id=T"},
+		{"ids of roots, names of all", []spanprof.Option{spanprof.WithSpanNameLabelScope(spanprof.ScopeAllSpans)}, "profile_id=R span_id=R span_name=root trace_id=T", "profile_id=R span_id=R span_name=child trace_id=T"},
+		{"no ids", []spanprof.Option{spanprof.WithSpanIDLabelScope(spanprof.ScopeNone)}, "span_name=root trace_id=T", "span_name=root trace_id=T"},
+		{"no names", []spanprof.Option{spanprof.WithSpanNameLabelScope(spanprof.ScopeNone)}, "profile_id=R span_id=R trace_id=T", "profile_id=R span_id=R trace_id=T"},
+		{"ids of all, no names", []spanprof.Option{spanprof.WithSpanIDLabelScope(spanprof.ScopeAllSpans), spanprof.WithSpanNameLabelScope(spanprof.ScopeNone)}, "profile_id=R span_id=R trace_id=T", "profile_id=C span_id=C trace_id=T"},
+	} {
+		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), test.options...)
+		rootCtx, root := tp.Tracer("test").Start(t.Context(), "root")
+		childCtx, child := tp.Tracer("test").Start(rootCtx, "child")
+		ids := strings.NewReplacer("=R", "="+root.SpanContext().SpanID().String(), "=C", "="+child.SpanContext().SpanID().String(),
+			"=T", "="+root.SpanContext().TraceID().String())
+		if got := labelsOf(rootCtx); got != ids.Replace(test.root) {
+			t.Errorf("%s: root has %s, want %s", test.name, got, test.root)
+		}
+		if got := labelsOf(childCtx); got != ids.Replace(test.child) {
+			t.Errorf("%s: child has %s, want %s", test.name, got, test.child)
+		}
+		child.End()
+		root.End()
+	}
+}
+
+func TestSamplingOptions(t *testing.T) {
+	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
+	tp := spanprof.NewTracerProvider(never, spanprof.WithUnsampledSpanNames())
+	ctx, root := tp.Tracer("test").Start(t.Context(), "root")
+	childCtx, child := tp.Tracer("test").Start(ctx, "child")
+	for _, c := range []context.Context{ctx, childCtx} {
+		if got := labelsOf(c); got != "span_name=root" {
+			t.Errorf("unsampled with names: %q", got)
+		}
+	}
+	child.End()
+	root.SetName("renamed")
+	if got := labelsOf(ctx); got != "span_name=renamed" {
+		t.Errorf("unsampled, renamed: %q", got)
+	}
+	root.End()
+
+	recorder := tracetest.NewSpanRecorder()
+	record := sdktrace.NewTracerProvider(sdktrace.WithSampler(recordOnly{}), sdktrace.WithSpanProcessor(recorder))
+	tp = spanprof.NewTracerProvider(record, spanprof.WithRecordOnlySpans())
+	ctx, root = tp.Tracer("test").Start(t.Context(), "root")
+	if got := labelsOf(ctx); got != labelled(root, "root") {
+		t.Errorf("recorded, unsampled: %q, want %q", got, labelled(root, "root"))
+	}
+	root.End()
+	if got := attributes(recorder.Ended()[0]); got[spanprof.AttributeProfileID] == "" {
+		t.Errorf("recorded, unsampled: attributes %v", got)
+	}
+}
+
+// recordOnly is a sampler that records spans and samples none.
+type recordOnly struct{}
+
+func (recordOnly) ShouldSample(sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	return sdktrace.SamplingResult{Decision: sdktrace.RecordOnly}
+}
+func (recordOnly) Description() string { return "record only" }
+
+// foreignProvider is a provider of another make than the SDK's. Its spans are
+// sampled and can do what the API asks, no more.
+type foreignProvider struct {
+	noop.TracerProvider
+	ended int
+}
+
+type foreignTracer struct {
+	noop.Tracer
+	provider *foreignProvider
+}
+
+type foreignSpan struct {
+	noop.Span
+	provider *foreignProvider
+	sc       trace.SpanContext
+	parent   trace.Span
+}
+
+func (p *foreignProvider) Tracer(string, ...trace.TracerOption) trace.Tracer {
+	return &foreignTracer{provider: p}
+}
+
+func (t *foreignTracer) Start(ctx context.Context, _ string, _ ...trace.SpanStartOption) (context.Context, trace.Span) {
+	parent := trace.SpanFromContext(ctx)
+	id := trace.TraceID{9}
+	if sc := parent.SpanContext(); sc.IsValid() {
+		id = sc.TraceID()
+	}
+	t.provider.ended++
+	span := &foreignSpan{provider: t.provider, parent: parent, sc: trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: id, SpanID: trace.SpanID{byte(t.provider.ended)}, TraceFlags: trace.FlagsSampled,
+	})}
+	return trace.ContextWithSpan(ctx, span), span
+}
+
+func (s *foreignSpan) SpanContext() trace.SpanContext       { return s.sc }
+func (s *foreignSpan) TracerProvider() trace.TracerProvider { return s.provider }
+
+func TestForeignProvider(t *testing.T) {
+	said := reports(t)
+	inner := &foreignProvider{}
+	tp := spanprof.NewTracerProvider(inner, spanprof.WithRootSpanOnly(false), spanprof.WithPyroscopeURL("http://localhost:4040"),
+		spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true))
+	ctx, root := tp.Tracer("test").Start(t.Context(), "root")
+	if got := labelsOf(ctx); got != labelled(root, "root") {
+		t.Errorf("root: %q, want %q", got, labelled(root, "root"))
+	}
+	ctx, child := tp.Tracer("test").Start(ctx, "child")
+	if got := labelsOf(ctx); got != labelled(child, "child") {
+		t.Errorf("child: %q, want %q", got, labelled(child, "child"))
+	}
+	if _, ok := child.(sdktrace.ReadOnlySpan); ok {
+		t.Errorf("%T claims to be readable", child)
+	}
+	if child.TracerProvider() != trace.TracerProvider(tp) {
+		t.Errorf("TracerProvider() is %T", child.TracerProvider())
+	}
+	child.End()
+	root.End()
+
+	processor := tracetest.NewSpanRecorder()
+	tp.RegisterSpanProcessor(processor)
+	tp.UnregisterSpanProcessor(processor)
+	if err := tp.ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := said(); len(got) != 1 || !strings.Contains(got[0], "foreignProvider takes no span processors") {
+		t.Errorf("reports %q", got)
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	for _, test := range []struct {
+		options []spanprof.Option
+		want    string
+	}{
+		{[]spanprof.Option{spanprof.WithProfileURL(true)}, "WithPyroscopeURL"},
+		{[]spanprof.Option{spanprof.WithProfileBaselineURL(true), spanprof.WithPyroscopeURL("localhost")}, `"localhost"`},
+		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://[::1")}, "missing ']'"},
+		{[]spanprof.Option{spanprof.WithMaxSpanNames(0)}, "WithMaxSpanNames(0)"},
+		{[]spanprof.Option{spanprof.WithMaxSpanNameLength(-1)}, "WithMaxSpanNameLength(-1)"},
+		{[]spanprof.Option{nil}, ""},
+	} {
+		said := reports(t)
+		recorder := tracetest.NewSpanRecorder()
+		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)), test.options...)
+		for range 2 {
+			_, span := tp.Tracer("test").Start(t.Context(), "root")
+			span.End()
+		}
+		if got := attributes(recorder.Ended()[0]); len(got) != 1 || got[spanprof.AttributeProfileID] == "" {
+			t.Errorf("%s: attributes %v", test.want, got)
+		}
+		got := said()
+		if test.want == "" && len(got) != 0 || test.want != "" && (len(got) != 1 || !strings.Contains(got[0], test.want)) {
+			t.Errorf("reports %q, want one about %s", got, test.want)
+		}
+	}
+
+	said := reports(t)
+	_, span := spanprof.NewTracerProvider(nil).Tracer("test").Start(t.Context(), "root")
+	span.End()
+	if got := said(); len(got) != 1 || !strings.Contains(got[0], "nil") {
+		t.Errorf("nil provider: reports %q", got)
+	}
+}
+
+func TestDisabled(t *testing.T) {
+	for _, name := range []string{"OTEL_SDK_DISABLED", "SPANPROF_DISABLED"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "true")
+			recorder := tracetest.NewSpanRecorder()
+			tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder),
+				sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor())))
+			ctx, span := tp.Tracer("test").Start(t.Context(), "root")
+			if got := labelsOf(ctx); got != "" {
+				t.Errorf("labels %s", got)
+			}
+			span.End()
+			if got := attributes(recorder.Ended()[0]); len(got) != 0 {
+				t.Errorf("attributes %v", got)
+			}
+		})
+	}
+}
+
+func TestWrappedTwice(t *testing.T) {
+	sdk := sdktrace.NewTracerProvider()
+	tp := spanprof.NewTracerProvider(spanprof.NewTracerProvider(sdk), spanprof.WithRootSpanOnly(false))
+	if tp.Unwrap() != trace.TracerProvider(sdk) {
+		t.Errorf("Unwrap() is %T", tp.Unwrap())
+	}
+}
+
+func TestEndsElsewhere(t *testing.T) {
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(false))
+	tracer := tp.Tracer("test")
+	ctx, root := tracer.Start(t.Context(), "root")
+	_, child := tracer.Start(ctx, "child")
+	root.End() // out of order, but here
+	child.End()
+	if n := tp.EndsElsewhere(); n != 0 {
+		t.Errorf("EndsElsewhere() is %d after an End out of order", n)
+	}
+	_, root = tracer.Start(t.Context(), "root")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		pprof.SetGoroutineLabels(context.Background())
+		root.End()
+	}()
+	<-done
+	pprof.SetGoroutineLabels(context.Background())
+	want := uint64(1)
+	if !spanprof.ReadsGoroutineLabels() {
+		want = 0
+	}
+	if n := tp.EndsElsewhere(); n != want {
+		t.Errorf("EndsElsewhere() is %d, want %d", n, want)
+	}
+}
