@@ -13,9 +13,8 @@ import "context"
 type labeler interface {
 	// start makes the labels of s, which has labels of its own, and puts
 	// them on the calling goroutine. ctx is the context that the span was
-	// started with, name the value of LabelSpanName or "". It returns the
-	// value of LabelProfileID.
-	start(ctx context.Context, s *spanState, name string) (profileID string)
+	// started with, name the value of LabelSpanName or "".
+	start(ctx context.Context, s *spanState, name string)
 
 	// inherit puts the labels of s.root on the calling goroutine for s, a
 	// descendant without labels of its own, where they are missing.
@@ -28,8 +27,14 @@ type labeler interface {
 	// reports whether the goroutine carried the labels of s.
 	end(s *spanState) bool
 
-	// name returns the span name among the labels of s, "" if there is none.
+	// name returns the span name among the labels of s, "" if there is none,
+	// and profileID the value of LabelProfileID. s has labels of its own.
 	name(s *spanState) string
+	profileID(s *spanState) string
+
+	// hasUserLabels reports whether the user has labels beside those of s,
+	// which has labels of its own.
+	hasUserLabels(s *spanState) bool
 
 	// contextValue returns what runtime/pprof finds in the context of s.
 	contextValue(s *spanState) any

@@ -6,8 +6,10 @@ package spanprof
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -36,8 +38,7 @@ func newLabelling(c config) *labelling {
 }
 
 // begin fills in the state of a span that has started and labels the goroutine.
-func (l *labelling) begin(ctx, innerCtx context.Context, span trace.Span, s, parent *spanState, name string) {
-	sc := span.SpanContext()
+func (l *labelling) begin(ctx, innerCtx context.Context, span trace.Span, sc trace.SpanContext, s, parent *spanState, name string) {
 	s.by = l
 	s.ctx = spanContext{innerCtx, span, s}
 	s.traceID = sc.TraceID()
@@ -47,7 +48,7 @@ func (l *labelling) begin(ctx, innerCtx context.Context, span trace.Span, s, par
 	if parent != nil && parent.traceID == s.traceID && l.canInherit(parent.root, s) {
 		s.root = parent.root
 		if s.sampled {
-			l.labelChild(ctx, span, s, sc.SpanID(), name)
+			l.labelChild(ctx, s, sc.SpanID(), name)
 		}
 		return
 	}
@@ -62,7 +63,7 @@ func (l *labelling) begin(ctx, innerCtx context.Context, span trace.Span, s, par
 	} else {
 		name = l.names.label(name)
 	}
-	l.setProfileID(span, s, l.labeler.start(ctx, s, name))
+	l.labeler.start(ctx, s, name)
 }
 
 // canInherit reports whether s is a descendant of root for its labels. It is a
@@ -73,7 +74,7 @@ func (l *labelling) canInherit(root, s *spanState) bool {
 }
 
 // labelChild labels the goroutine for a span with a local parent.
-func (l *labelling) labelChild(ctx context.Context, span trace.Span, s *spanState, id trace.SpanID, name string) {
+func (l *labelling) labelChild(ctx context.Context, s *spanState, id trace.SpanID, name string) {
 	c := &l.config
 	s.labelled = true
 	s.labelID = s.root.labelID
@@ -93,11 +94,25 @@ func (l *labelling) labelChild(ctx context.Context, span trace.Span, s *spanStat
 	default:
 		name = ""
 	}
-	l.setProfileID(span, s, l.labeler.start(ctx, s, name))
+	l.labeler.start(ctx, s, name)
 }
 
-func (l *labelling) setProfileID(span trace.Span, s *spanState, id string) {
-	if s.profiled && !l.config.noProfileID {
-		span.SetAttributes(attribute.String(AttributeProfileID, id))
+// setAttributes sets the attributes of a span that is about to end: not before,
+// so that where the number of attributes is limited the program's own come first.
+func (l *labelling) setAttributes(span trace.Span, s *spanState) {
+	if l.links == nil {
+		if !l.config.noProfileID {
+			span.SetAttributes(attribute.String(AttributeProfileID, l.labeler.profileID(s)))
+		}
+		return
 	}
+	kv := make([]attribute.KeyValue, 0, 3)
+	if !l.config.noProfileID {
+		kv = append(kv, attribute.String(AttributeProfileID, l.labeler.profileID(s)))
+	}
+	span.SetAttributes(l.links.appendAttributes(kv, linkTo{
+		id: s.labelID, start: startTime(span), end: time.Now(),
+		baseline: func() string { return l.links.baseline(s) },
+		resource: func() *resource.Resource { return resourceOf(span) },
+	})...)
 }

@@ -17,9 +17,9 @@ type publicLabeler struct{}
 
 var _ labeler = publicLabeler{}
 
-func (publicLabeler) start(ctx context.Context, s *spanState, name string) string {
+func (publicLabeler) start(ctx context.Context, s *spanState, name string) {
 	s.inner.Context = ctx
-	return s.setPublic(name) //nolint:contextcheck // has it from s
+	s.setPublic(name) //nolint:contextcheck // has it from s
 }
 
 func (publicLabeler) inherit(ctx context.Context, s *spanState) {
@@ -39,11 +39,18 @@ func (publicLabeler) end(s *spanState) bool {
 	return true
 }
 
-func (publicLabeler) name(s *spanState) string {
-	if labelled := s.publicContext(); labelled != nil {
-		return labelIn(labelled, LabelSpanName)
-	}
-	return ""
+func (publicLabeler) name(s *spanState) string { return labelIn(s.publicContext(), LabelSpanName) }
+
+func (publicLabeler) profileID(s *spanState) string {
+	return labelIn(s.publicContext(), LabelProfileID)
+}
+
+func (publicLabeler) hasUserLabels(s *spanState) (found bool) {
+	pprof.ForLabels(s.publicContext(), func(key, _ string) bool {
+		found = !isSpanLabel(key)
+		return !found
+	})
+	return found
 }
 
 func (publicLabeler) contextValue(s *spanState) any {
@@ -66,11 +73,10 @@ func (s *spanState) publicContext() context.Context {
 }
 
 // setPublic makes the labels of s anew, on those of the context that it was
-// started with, puts them on the goroutine and returns the value of
-// LabelProfileID.
-func (s *spanState) setPublic(name string) string {
+// started with, and puts them on the goroutine.
+func (s *spanState) setPublic(name string) {
 	var digits [hexIDsLen]byte
-	s.appendIDs(digits[:0])
+	s.encodeIDs(&digits)
 	ids := string(digits[:])
 
 	var labels [4]label
@@ -82,7 +88,6 @@ func (s *spanState) setPublic(name string) string {
 	labelled := pprof.WithLabels(s.inner.Context, pprof.Labels(kv...))
 	s.public.Store(labelled)
 	pprof.SetGoroutineLabels(labelled)
-	return ids[:16]
 }
 
 // agree reports whether two contexts have the same value of a label, or neither

@@ -161,19 +161,18 @@ func live(m *labelMap) *labelMap {
 	}
 }
 
-func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) string {
+func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) {
 	found := goroutineLabels()
 	b := &labelBlock{name: name, byProcessor: s.byProcessor}
 	b.origin = b
-	s.appendIDs(b.hex[:0])
+	s.encodeIDs(&b.hex)
 	if p := blockOf(found); p != nil && p.byProcessor && p.hex == b.hex {
 		p.ended.Store(true) // a SpanProcessor's, of the same span
 	}
 	if prev := live(found); prev != nil {
 		b.cover(prev)
 	}
-	ids := unsafe.String(&b.hex[0], hexIDsLen)
-	own := s.appendLabels(b.inline[:0], ids, name)
+	own := s.appendLabels(b.inline[:0], b.ids(), name)
 	b.own = uint8(len(own))
 
 	inContext := contextLabels(ctx)
@@ -187,7 +186,6 @@ func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) stri
 	}
 	s.carrier = b
 	setGoroutineLabels(&b.maps[ownMap])
-	return ids[:16]
 }
 
 // cover makes b go back to prev when its span ends, or where too many blocks are
@@ -294,11 +292,12 @@ func (b *labelBlock) endsWith(slot int, heir bool) bool {
 	}
 }
 
-func (runtimeLabeler) name(s *spanState) string {
-	if s.carrier == nil || s.heir {
-		return ""
-	}
-	return s.carrier.current().name
+func (runtimeLabeler) name(s *spanState) string { return s.carrier.current().name }
+
+func (runtimeLabeler) profileID(s *spanState) string { return s.carrier.ids()[:16] }
+
+func (runtimeLabeler) hasUserLabels(s *spanState) bool {
+	return len(s.carrier.maps[ownMap].list) > int(s.carrier.own)
 }
 
 func (runtimeLabeler) contextValue(s *spanState) any {
@@ -330,6 +329,9 @@ func (runtimeLabeler) enter(ctx context.Context) (leave func()) {
 	setGoroutineLabels(entered)
 	return func() { setGoroutineLabels(live(found)) }
 }
+
+// ids returns the hex digits of an origin.
+func (b *labelBlock) ids() string { return unsafe.String(&b.hex[0], hexIDsLen) }
 
 // setList makes list, which has room for one label more, the labels of b.
 func (b *labelBlock) setList(list []label) {

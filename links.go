@@ -102,16 +102,6 @@ type linkTo struct {
 	resource func() *resource.Resource
 }
 
-// set sets the URL attributes of a span that is about to end.
-func (l *links) set(span trace.Span, s *spanState) {
-	var room [2]attribute.KeyValue
-	span.SetAttributes(l.appendAttributes(room[:0], linkTo{
-		id: s.labelID, start: startTime(span), end: time.Now(),
-		baseline: func() string { return l.baseline(s) },
-		resource: func() *resource.Resource { return resourceOf(span) },
-	})...)
-}
-
 // appendAttributes appends the URL attributes of a span.
 func (l *links) appendAttributes(kv []attribute.KeyValue, to linkTo) []attribute.KeyValue {
 	l.prepare(to)
@@ -169,16 +159,8 @@ func appendNanos(b []byte, t time.Time) []byte { return strconv.AppendInt(b, t.U
 // baseline returns the escaped query of the span's baseline: its labels but for
 // the ids, and the configured ones.
 func (l *links) baseline(s *spanState) string {
-	name, users := "", false
-	pprof.ForLabels(&s.ctx, func(key, value string) bool {
-		if key == LabelSpanName {
-			name = value
-		}
-		users = users || !isSpanLabel(key)
-		return true
-	})
-	if !users {
-		return l.baselineOf(name)
+	if !s.by.labeler.hasUserLabels(s) {
+		return l.baselineOf(s.by.labeler.name(s))
 	}
 	var selectors strings.Builder
 	pprof.ForLabels(&s.ctx, func(key, value string) bool {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -20,7 +21,8 @@ import (
 //     in the context that Start returns, so a pprof.Do inside the span takes them
 //     off, and a goroutine of a pool has them only by a span of its own;
 //   - does not see SetName, so span_name is the name that the span began with;
-//   - cannot set attributes when a span ends, so there are no profile URLs;
+//   - cannot set attributes when a span ends, so the profile id is set when it
+//     starts, and there are no profile URLs;
 //   - has to remember each span that is open, to find its local root, at most
 //     65,536 of them; those above have no labels, see [SpanProcessor.Unlabelled].
 //
@@ -83,7 +85,10 @@ func (p *SpanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan
 		parentState = p.find(openKey{parent.TraceID(), parent.SpanID()})
 	}
 	s := &spanState{byProcessor: true}
-	p.labelling.begin(ctx, ctx, span, s, parentState, span.Name())
+	p.labelling.begin(ctx, ctx, span, sc, s, parentState, span.Name())
+	if s.profiled && !p.labelling.config.noProfileID {
+		span.SetAttributes(attribute.String(AttributeProfileID, p.labelling.labeler.profileID(s)))
+	}
 	p.put(key, s)
 }
 

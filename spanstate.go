@@ -53,15 +53,14 @@ func (s *spanState) contextValue() any {
 	return s.by.labeler.contextValue(s)
 }
 
-// appendIDs appends the hex digits of the labelled span's id and of the trace
-// id, hexIDsLen in all.
-func (s *spanState) appendIDs(b []byte) {
-	b = hex.AppendEncode(b, s.labelID[:])
-	hex.AppendEncode(b, s.traceID[:])
+// encodeIDs writes the hex digits of the labelled span's id and of the trace id.
+func (s *spanState) encodeIDs(digits *[hexIDsLen]byte) {
+	hex.Encode(digits[:16], s.labelID[:])
+	hex.Encode(digits[16:], s.traceID[:])
 }
 
 // appendLabels appends the span's labels, sorted by key. ids are the digits
-// that appendIDs made.
+// that encodeIDs made.
 func (s *spanState) appendLabels(list []label, ids, name string) []label {
 	if s.sampled && s.by.config.idScope != ScopeNone {
 		list = append(list, label{LabelProfileID, ids[:16]}, label{LabelSpanID, ids[:16]})
@@ -101,14 +100,14 @@ func (s *spanState) endedFlag() *atomic.Bool {
 	return &s.ended
 }
 
-// finish does, once, what precedes the end of span: its links are set, its
-// labels are taken off the goroutine.
+// finish does, once, what precedes the end of span: its attributes are set, its
+// labels are taken off the goroutine. span is nil where it has ended already.
 func (s *spanState) finish(span trace.Span) {
 	if !s.labelled || s.endedFlag().Swap(true) {
 		return
 	}
-	if s.profiled && s.by.links != nil {
-		s.by.links.set(span, s)
+	if s.profiled && span != nil {
+		s.by.setAttributes(span, s)
 	}
 	if !s.by.labeler.end(s) {
 		s.by.endsElsewhere.Add(1)

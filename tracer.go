@@ -26,20 +26,21 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	parent := trace.SpanFromContext(ctx)
+	parent, _ := ctx.Value(otelSpanKey).(trace.Span)
 	switch p := parent.(type) {
 	case *sdkSpan:
 		return t.startChild(ctx, p, name, options)
 	case *apiSpan:
 		innerCtx, span := t.inner.Start(trace.ContextWithSpan(ctx, p.Span), name, options...)
-		return t.wrap(ctx, innerCtx, span, &p.state, name)
+		return t.wrap(ctx, innerCtx, span, span.SpanContext(), &p.state, name)
 	}
 
 	innerCtx, span := t.inner.Start(ctx, name, options...)
-	if !t.by.config.unsampledNames && !span.SpanContext().IsSampled() && !span.IsRecording() {
+	sc := span.SpanContext()
+	if !t.by.config.unsampledNames && !sc.IsSampled() && !span.IsRecording() {
 		return innerCtx, span
 	}
-	return t.wrap(ctx, innerCtx, span, t.ancestor(ctx, parent), name)
+	return t.wrap(ctx, innerCtx, span, sc, ancestor(ctx, parent), name)
 }
 
 // startChild starts a child of a span of ours. The child is allocated first,
@@ -48,24 +49,24 @@ func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, o
 	s := &sdkSpan{}
 	s.state.inner = innerContext{ctx, parent.ReadWriteSpan}
 	innerCtx, span := t.inner.Start(&s.state.inner, name, options...)
+	sc := span.SpanContext()
 	rw, ok := span.(sdktrace.ReadWriteSpan)
 	if !ok {
-		return t.wrap(ctx, innerCtx, span, &parent.state, name)
+		return t.wrap(ctx, innerCtx, span, sc, &parent.state, name)
 	}
 	s.ReadWriteSpan = rw
-	t.by.begin(ctx, innerCtx, s, &s.state, &parent.state, name)
+	t.by.begin(ctx, innerCtx, s, sc, &s.state, &parent.state, name)
 	return &s.state.ctx, s
 }
 
 // wrap makes the span of ours for one that the inner tracer started, where it
 // needs one. parent is nil where the parent is none of ours.
-func (t *tracer) wrap(ctx, innerCtx context.Context, span trace.Span, parent *spanState, name string) (context.Context, trace.Span) {
+func (t *tracer) wrap(ctx, innerCtx context.Context, span trace.Span, sc trace.SpanContext, parent *spanState, name string) (context.Context, trace.Span) {
 	if rw, ok := span.(sdktrace.ReadWriteSpan); ok {
 		s := &sdkSpan{ReadWriteSpan: rw}
-		t.by.begin(ctx, innerCtx, s, &s.state, parent, name)
+		t.by.begin(ctx, innerCtx, s, sc, &s.state, parent, name)
 		return &s.state.ctx, s
 	}
-	sc := span.SpanContext()
 	if !sc.IsSampled() && !span.IsRecording() {
 		localRoot := parent == nil || parent.traceID != sc.TraceID()
 		if !t.by.config.unsampledNames || !localRoot || !sc.IsValid() {
@@ -73,13 +74,16 @@ func (t *tracer) wrap(ctx, innerCtx context.Context, span trace.Span, parent *sp
 		}
 	}
 	s := &apiSpan{Span: span}
-	t.by.begin(ctx, innerCtx, s, &s.state, parent, name)
+	t.by.begin(ctx, innerCtx, s, sc, &s.state, parent, name)
 	return &s.state.ctx, s
 }
 
 // ancestor returns the state of the nearest span of ours that ctx knows of,
 // where its current span, parent, is of another make: one that wraps ours.
-func (t *tracer) ancestor(ctx context.Context, parent trace.Span) *spanState {
+func ancestor(ctx context.Context, parent trace.Span) *spanState {
+	if parent == nil {
+		return nil
+	}
 	sc := parent.SpanContext()
 	if !sc.IsValid() || sc.IsRemote() {
 		return nil
