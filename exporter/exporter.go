@@ -16,6 +16,12 @@ var ErrShutdown = errors.New("exporter: already shut down")
 // The profiler calls one Exporter from one goroutine at a time and owns its
 // end: it calls Shutdown last. An Exporter that is used elsewhere too must be
 // safe for concurrent use.
+//
+// The profiler waits for these calls: none of them may wait for the profiler,
+// by its Flush or Shutdown. An error is returned rather than given to
+// otel.Handle, since the program's error handler may do just that; what Export
+// returns is reported where it may. A panic counts as an error, and so does a
+// call that ends its goroutine.
 type Exporter interface {
 	// Export delivers p, or takes it over for a later delivery. It must
 	// not change p, may keep it, and returns when ctx ends.

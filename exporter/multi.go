@@ -19,7 +19,7 @@ var _ Exporter = (*Multi)(nil)
 //
 // A member whose queue is full, because it has been slow for 16 profiles, loses
 // the oldest. Errors and panics of a member's Export are reported through
-// otel.Handle. [Multi.Dropped] counts what was lost.
+// otel.Handle, whose handler may use the Multi. [Multi.Dropped] counts what was lost.
 //
 // A Multi is safe for concurrent use and must be shut down: it holds goroutines
 // from NewMulti on.

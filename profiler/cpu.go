@@ -36,6 +36,7 @@ type cpuState int
 
 const (
 	cpuStopped cpuState = iota // nobody's, as far as we are concerned
+	cpuOpening                 // not known before runtime/pprof lets us ask
 	cpuOwn                     // ours
 	cpuForeign                 // someone else's
 )
@@ -45,6 +46,9 @@ func newCPU(r *resource.Resource) *cpu {
 }
 
 func (c *cpu) start() error {
+	c.mu.Lock()
+	c.state = cpuOpening
+	c.mu.Unlock()
 	w, _ := openCPUWindow()
 	return c.set(w)
 }
@@ -124,6 +128,8 @@ func (c *cpu) status() (start time.Time, text string) {
 	switch {
 	case c.state == cpuStopped:
 		return time.Time{}, "stopped"
+	case c.state == cpuOpening:
+		return time.Time{}, "waiting until another CPU profile of this process has been written"
 	case c.state == cpuForeign:
 		return time.Time{}, "another CPU profile is running in this process; waiting for it to end"
 	case !c.open.running():

@@ -49,6 +49,9 @@
 //     error, and /debug/pprof/profile of net/http/pprof answers 500.
 //   - A CPU profile of the program is never ended. While it runs, CPU windows
 //     are skipped and counted; the next window end tries again.
+//   - While a CPU profile of the program is being stopped and its writer does not
+//     return, all windows stay as they are: [Profiler.Start] waits for it half
+//     a second, [Profiler.Flush] and [Profiler.Shutdown] until their contexts end.
 //   - When something else stops a profile that it did not start, the window is
 //     exported with what it had until then, and the next begins in its turn.
 //
@@ -76,4 +79,5 @@ package profiler
 
 // For developers: profiler.go has the life of a Profiler and its loop; cpu.go
 // and cpuwindow.go share the runtime's CPU profiler, heap.go takes heap deltas,
-// both behind the interface in sampler.go; option.go is what can be set.
+// both behind the interface in sampler.go; grid.go is the schedule; option.go is
+// what can be set.

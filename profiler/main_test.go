@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.uber.org/goleak"
@@ -24,14 +25,43 @@ func TestMain(m *testing.M) {
 
 // errorLog is an otel.ErrorHandler that keeps the errors.
 type errorLog struct {
-	mu   sync.Mutex
-	errs []error
+	mu      sync.Mutex
+	errs    []error
+	changed chan struct{} // closed at the next Handle; nil when nobody waits
 }
 
 func (l *errorLog) Handle(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.errs = append(l.errs, err)
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+}
+
+// wait returns when an error that speaks of something has come. They come some
+// time after the call that found them has returned.
+func (l *errorLog) wait(t *testing.T, something string) {
+	t.Helper()
+	timeout := time.After(longest)
+	for {
+		l.mu.Lock()
+		heard := slices.ContainsFunc(l.errs, func(err error) bool { return strings.Contains(err.Error(), something) })
+		if l.changed == nil {
+			l.changed = make(chan struct{})
+		}
+		changed := l.changed
+		l.mu.Unlock()
+		if heard {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			t.Fatalf("nothing about %q was reported", something)
+		}
+	}
 }
 
 // take empties the log and returns the errors that speak of something; other

@@ -76,7 +76,9 @@ func newConfig(opts []Option) (config, error) {
 		kinds:    known,
 	}
 	for _, o := range opts {
-		c = o.apply(c)
+		if o != nil {
+			c = o.apply(c)
+		}
 	}
 	switch {
 	case c.window < minWindow:

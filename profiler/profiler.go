@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel"
-
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/env"
 	"github.com/spanprof/spanprof/internal/handoff"
@@ -27,9 +25,11 @@ var (
 	ErrShutdown = errors.New("profiler: already shut down")
 )
 
-// stopGrace is how long Shutdown waits for the windows to close when its
-// context leaves less. It takes about 20 ms, and up to 200 ms on macOS, where
-// the runtime polls for the end of a profile.
+// stopGrace is how long Start waits for the first windows to open, and Shutdown
+// for the last to close when its context leaves less. It takes about 20 ms, and
+// up to 200 ms on macOS, where the runtime polls for the end of a profile. It
+// takes as long as it likes while somebody's StopCPUProfile writes, to a client
+// that does not read for example: runtime/pprof makes all others wait for it.
 const stopGrace = 500 * time.Millisecond
 
 // Profiler measures the process, window after window, and gives each window's
@@ -95,7 +95,9 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 
 // Start opens the first windows and returns. That another CPU profile is
 // running is not an error: CPU windows are skipped until it ends, as Status
-// tells. A second Start does nothing; after Shutdown it returns ErrShutdown.
+// tells. While such a profile is being written nobody can say whether it still
+// runs: if that takes more than half a second Start returns, and the windows
+// open when it is over. A second Start does nothing; after Shutdown it returns ErrShutdown.
 // When profiling is disabled by the environment Start does nothing.
 func (p *Profiler) Start() error {
 	p.mu.Lock()
@@ -113,14 +115,20 @@ func (p *Profiler) Start() error {
 
 	opened := make(chan struct{})
 	go p.loop(opened)
-	<-opened
+	timer := time.NewTimer(stopGrace)
+	defer timer.Stop()
+	select {
+	case <-opened:
+	case <-timer.C:
+	}
 	return nil
 }
 
 // Flush closes the open windows now, opens the next, and returns when the
 // exporter has delivered the profiles. It returns ctx's error if it ends first,
 // an error of the exporter's ForceFlush, ErrNotStarted or ErrShutdown. An error
-// of Export goes to otel.Handle and is counted in Status.
+// of Export goes to otel.Handle and is counted in Status. The error handler may
+// call Flush and Shutdown; an exporter may not.
 //
 // Every window loses about 20 ms of CPU samples at its end, so Flush is for
 // people who wait and for tests, not for a loop. Concurrent calls share a
@@ -169,6 +177,8 @@ func (p *Profiler) requestRotation() (<-chan struct{}, error) {
 // When ctx ends first it returns an error that says how many profiles were left
 // behind. Closing the windows takes about 20 ms; Shutdown waits for that, for at
 // most half a second, even if ctx has ended, so that no CPU profile is left on.
+// It also waits, for as long at most, until otel.Handle has returned from the
+// last reports.
 //
 // Without Start it shuts only the exporter down. Calls after the first do
 // nothing and return nil.
@@ -206,8 +216,6 @@ func (p *Profiler) join(ctx context.Context) error {
 	case <-p.done:
 		return nil
 	case <-time.After(stopGrace):
-		// runtime/pprof makes all wait while somebody's StopCPUProfile
-		// writes, to a slow client for example.
 		return fmt.Errorf("profiler: last windows not closed in time: %w", ctx.Err())
 	}
 }
@@ -252,69 +260,63 @@ func (p *Profiler) loop(opened chan<- struct{}) {
 	pprof.SetGoroutineLabels(context.Background())
 
 	for _, s := range p.samplers {
-		report(s.start())
+		p.report(s.start())
 	}
-	begin := time.Now()
-	timer := time.NewTimer(p.schedule(begin))
+	g := grid{begin: time.Now(), window: p.config.window}
+	timer := time.NewTimer(p.schedule(&g))
 	defer timer.Stop()
 	close(opened)
 	for {
 		select {
 		case <-timer.C:
-			p.rotate()
+			p.end(&g, sampler.rotate)
 		case <-p.wake:
 			p.mu.Lock()
 			rotated := p.pending
 			p.pending = nil
 			p.mu.Unlock()
-			p.rotate()
+			p.end(&g, sampler.rotate)
 			close(rotated)
 		case <-p.stop:
-			for _, s := range p.samplers {
-				p.handOver(s.stop())
-			}
+			p.end(&g, sampler.stop)
 			return
 		}
-		timer.Reset(p.schedule(begin))
+		timer.Reset(p.schedule(&g))
 	}
 }
 
-// schedule sets when the open windows end and returns the time until then. The
-// ends lie on a grid that begins with the first window, so that they do not
-// drift with the time that closing takes. A remainder of less than a tenth of a
-// window, after a Flush, is not worth the samples that its end would lose: the
-// window goes on to the end after it.
-func (p *Profiler) schedule(begin time.Time) time.Duration {
-	window := p.config.window
-	left := window - time.Since(begin)%window
-	if left < window/10 {
-		left += window
-	}
+// schedule sets when the open windows end and returns the time until then.
+func (p *Profiler) schedule(g *grid) time.Duration {
+	left := g.left()
 	p.mu.Lock()
 	p.due = time.Now().Add(left)
 	p.mu.Unlock()
 	return left
 }
 
-func (p *Profiler) rotate() {
+// end closes the open windows, by sampler.rotate or sampler.stop.
+func (p *Profiler) end(g *grid, by func(sampler) (*exporter.Profile, error)) {
+	var unmeasured bool
 	for _, s := range p.samplers {
-		p.handOver(s.rotate())
+		w, err := by(s)
+		p.report(err)
+		switch {
+		case w != nil:
+			// The error would be that Shutdown has given up; the queue counts it.
+			_ = p.queue.Push(w)
+		case err != nil:
+			p.skipped.Add(1)
+		default:
+			unmeasured = true
+		}
+	}
+	if over := g.over(); unmeasured {
+		p.skipped.Add(over)
 	}
 }
 
-// handOver takes what a sampler has returned.
-func (p *Profiler) handOver(w *exporter.Profile, err error) {
-	report(err)
-	if w == nil {
-		p.skipped.Add(1)
-		return
-	}
-	// The error would be that Shutdown has given up; the queue counts it.
-	_ = p.queue.Push(w)
-}
-
-func report(err error) {
+func (p *Profiler) report(err error) {
 	if err != nil {
-		otel.Handle(fmt.Errorf("profiler: %w", err))
+		p.queue.Report(fmt.Errorf("profiler: %w", err))
 	}
 }

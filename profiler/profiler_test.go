@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -70,6 +71,16 @@ func TestOptionsAreCopied(t *testing.T) {
 	p.Status().Kinds[0] = "wall"
 	if diff := cmp.Diff([]exporter.Kind{exporter.KindHeap}, p.Status().Kinds); diff != "" {
 		t.Errorf("Kinds (-want +got):\n%s", diff)
+	}
+}
+
+func TestNilOptionsAreSkipped(t *testing.T) {
+	p, err := profiler.New(new(exportertest.Recorder), nil, profiler.WithWindow(time.Minute), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Status().Window; got != time.Minute {
+		t.Errorf("window of %v, want one minute", got)
 	}
 }
 
@@ -271,6 +282,53 @@ func TestExportErrorsAreCounted(t *testing.T) {
 	}
 	if errs := reported.take(errRefused.Error()); len(errs) != 2 {
 		t.Errorf("reported %v, want two of %v", errs, errRefused)
+	}
+}
+
+// Wherever an error comes from, its handler may wait for the profiler.
+func TestErrorHandlerMayUseTheProfiler(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		exp  exporter.Exporter
+		kind exporter.Kind
+	}{
+		{"the exporter's", failing{}, exporter.KindHeap},
+		{"a member's", nil, exporter.KindHeap},
+		{"the profiler's", new(exportertest.Recorder), exporter.KindCPU},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			theirs := startForeign(t) // an error, and nothing in the bubble starts one
+			defer theirs.stop(t)
+			synctest.Test(t, func(t *testing.T) {
+				exp := test.exp
+				if exp == nil {
+					exp = exporter.NewMulti(failing{}) // its goroutines are the bubble's
+				}
+				p, err := profiler.New(exp, profiler.WithKinds(test.kind), profiler.WithWindow(time.Second))
+				if err != nil {
+					t.Fatal(err)
+				}
+				done := make(chan error, 10)
+				otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {
+					err := p.Flush(context.Background())
+					if errors.Is(err, profiler.ErrShutdown) {
+						err = nil
+					}
+					done <- errors.Join(err, p.Shutdown(context.Background()))
+				}))
+				defer otel.SetErrorHandler(&reported)
+				if err := p.Start(); err != nil {
+					t.Fatal(err)
+				}
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+				if got := p.Status(); got.Running || got.WindowsWaiting != 0 {
+					t.Errorf("Status() = %+v, want that it is shut down", got)
+				}
+			})
+		})
 	}
 }
 

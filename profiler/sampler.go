@@ -7,8 +7,8 @@ import "github.com/spanprof/spanprof/exporter"
 
 // sampler measures one kind, window after window. Only the loop calls it.
 //
-// rotate and stop return the profile of the window that they close, nil if
-// there is none to export. An error is to be reported and does not keep the
+// rotate and stop return the profile of the window that they close, and nil if
+// none was open or if it could not be read, which is an error. An error is to be reported and does not keep the
 // sampler from going on; it can come with a profile.
 type sampler interface {
 	// start opens the first window.

@@ -32,8 +32,10 @@ type Status struct {
 	// WindowsExported is the number of windows that the exporter took
 	// without an error.
 	WindowsExported uint64
-	// WindowsSkipped is the number of windows that could not be measured:
-	// of CPU, because another CPU profile was running.
+	// WindowsSkipped is the number of windows that could not be measured.
+	// Of CPU it counts those of the schedule that were over before another
+	// CPU profile had ended: it grows with time alone, not with calls of
+	// Flush. A window of which a part was measured is exported instead.
 	WindowsSkipped uint64
 	// WindowsDropped is the number of windows that were measured and never
 	// given to the exporter, because it was too slow for them or the time

@@ -10,8 +10,6 @@ import (
 	"runtime/pprof"
 	"slices"
 	"sync"
-
-	"go.opentelemetry.io/otel"
 )
 
 // capacity is how many items may wait. Sixteen windows of ten seconds, of CPU
@@ -21,12 +19,14 @@ const capacity = 16
 
 // Queue hands items to a Sink, one at a time and in order. The producer never
 // waits: when the queue is full, the oldest waiting item is dropped and counted.
-// Errors and panics of Export are counted and go to otel.Handle.
+// An Export that returns an error, panics or ends its goroutine is counted and
+// goes to otel.Handle.
 //
 // A Queue is safe for concurrent use and holds a goroutine until Shutdown.
 type Queue[T any] struct {
 	sink        Sink[T]
 	errShutdown error
+	reporter    reporter
 
 	ctx    context.Context // of what the sink does; ended when Shutdown gives up
 	cancel context.CancelFunc
@@ -89,7 +89,7 @@ func (q *Queue[T]) Push(item T) error {
 
 	q.notify()
 	if report {
-		otel.Handle(fmt.Errorf("export to %T: too slow, the oldest waiting profiles are being dropped", q.sink))
+		q.Report(fmt.Errorf("export to %T: too slow, the oldest waiting profiles are being dropped", q.sink))
 	}
 	return nil
 }
@@ -123,8 +123,15 @@ func (q *Queue[T]) Flush(ctx context.Context) error {
 	}
 }
 
+// Report gives err to otel.Handle and does not wait for it, so that the error
+// handler may call Flush and Shutdown, whatever it is that has failed. The
+// errors of a Queue arrive one at a time and in order; when too many of them wait
+// for the handler, only their number arrives.
+func (q *Queue[T]) Report(err error) { q.reporter.report(err) }
+
 // Shutdown lets the worker export what is waiting, shuts the sink down and
-// returns its error. When ctx ends first it cancels the running Export, counts
+// returns its error. It gives the error handler half a second for the last
+// reports, and no more: the handler may be the caller. When ctx ends first it cancels the running Export, counts
 // what is left as dropped and returns an error that says how many items that
 // is; it does so even if the sink ignores its context. Calls after the first do
 // nothing and return nil.
@@ -140,6 +147,7 @@ func (q *Queue[T]) Shutdown(ctx context.Context) error {
 	q.notify()
 	select {
 	case <-q.done:
+		q.reporter.wait(ctx)
 		return q.err
 	case <-ctx.Done():
 	}
@@ -228,7 +236,7 @@ func (q *Queue[T]) finish(err error) {
 	}
 	q.mu.Unlock()
 	if err != nil && !abandoned {
-		otel.Handle(fmt.Errorf("export to %T: %w", q.sink, err))
+		q.Report(fmt.Errorf("export to %T: %w", q.sink, err))
 	}
 }
 
@@ -242,13 +250,28 @@ func (q *Queue[T]) forceFlush(ctx context.Context) error {
 	return contain(func() error { return q.sink.ForceFlush(ctx) })
 }
 
-// contain calls f and turns a panic into an error. The stack is part of it:
-// without it nobody can tell where the exporter failed.
-func contain(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-		}
+// contain calls f and turns a panic or a runtime.Goexit into an error. The stack
+// is part of it: without it nobody can tell where the exporter failed.
+//
+// f has a goroutine of its own because nothing stops a Goexit: it would take
+// the worker along.
+func contain(f func() error) error {
+	result := make(chan error, 1)
+	go func() {
+		var (
+			err      error
+			returned bool
+		)
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+			} else if !returned {
+				err = fmt.Errorf("the call ended its goroutine by runtime.Goexit, as t.FailNow does\n%s", debug.Stack())
+			}
+			result <- err
+		}()
+		err = f()
+		returned = true
 	}()
-	return f()
+	return <-result
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -99,6 +100,7 @@ func TestQueueDropsTheOldest(t *testing.T) {
 			push(t, q, 1+i)
 		}
 		check(t, q, handoff.Stats{Dropped: 3, Waiting: 17})
+		synctest.Wait()
 		if got := reported.take(); len(got) != 1 || !strings.Contains(got[0].Error(), "dropped") {
 			t.Errorf("reported %v, want one error about dropping", got)
 		}
@@ -144,6 +146,35 @@ func TestQueueContainsFailuresAndPanics(t *testing.T) {
 	if len(got) != 2 || !errors.Is(got[0], failure) ||
 		!strings.Contains(got[1].Error(), "panic: out of order") || !strings.Contains(got[1].Error(), "queue_test.go") {
 		t.Errorf("reported %v, want the failure and the panic with its stack", got)
+	}
+}
+
+// A test double that calls t.Fatal is one way to get there.
+func TestQueueOutlivesGoexit(t *testing.T) {
+	s := &sink{
+		export: func(_ context.Context, item int) error {
+			if item == 0 {
+				runtime.Goexit()
+			}
+			return nil
+		},
+		forceFlush: func(context.Context) error { runtime.Goexit(); return nil },
+		shutdown:   func(context.Context) error { runtime.Goexit(); return nil },
+	}
+	q := handoff.New(s, errShutdown)
+	push(t, q, 0, 1)
+	if err := q.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "Goexit") {
+		t.Errorf("Flush: %v, want the Goexit", err)
+	}
+	if err := q.Shutdown(t.Context()); err == nil || !strings.Contains(err.Error(), "Goexit") {
+		t.Errorf("Shutdown: %v, want the Goexit", err)
+	}
+	check(t, q, handoff.Stats{Exported: 1, Failed: 1})
+	if diff := cmp.Diff([]string{"0", "1", "flush", "shutdown"}, s.calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if got := reported.take(); len(got) != 1 || !strings.Contains(got[0].Error(), "queue_test.go") {
+		t.Errorf("reported %v, want the Goexit with its stack", got)
 	}
 }
 

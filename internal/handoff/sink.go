@@ -6,7 +6,7 @@ package handoff
 import "context"
 
 // Sink is where a Queue's items go: exporter.Exporter, in general terms. The
-// Queue calls it from one goroutine.
+// Queue makes one call at a time, each from a goroutine of its own.
 type Sink[T any] interface {
 	Export(ctx context.Context, item T) error
 	ForceFlush(ctx context.Context) error

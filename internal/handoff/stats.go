@@ -6,8 +6,8 @@ package handoff
 // Stats counts what became of the items that were pushed. Every one of them is
 // in exactly one field.
 type Stats struct {
-	// Exported and Failed are the items whose Export returned nil, and an
-	// error or a panic.
+	// Exported are the items whose Export returned nil. Failed are those
+	// whose Export returned an error, panicked or ended its goroutine.
 	Exported, Failed uint64
 	// Dropped are the items that made room for newer ones, that Shutdown
 	// had no time for, or that came after it.
