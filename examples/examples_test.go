@@ -175,6 +175,7 @@ func (f flame) leaves(sum map[string]int64) map[string]int64 {
 type view struct {
 	Total int64
 	Unit  string
+	Note  string
 	Empty string
 	Flame flame
 }
@@ -376,6 +377,9 @@ func TestStdout(t *testing.T) {
 		}
 	}
 	getJSON[comparison](t, withFormat(t, root.attribute("pyroscope.profile.baseline.url"), "json"))
+	if v := getJSON[view](t, withFormat(t, p.page, "json")); v.Total == 0 || v.Note != "" {
+		t.Errorf("%s: %d %s, with a note: %q", p.page, v.Total, v.Unit, v.Note)
+	}
 	p.stop()
 }
 

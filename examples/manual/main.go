@@ -6,17 +6,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"flag"
 	"fmt"
 	"log"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
 	"runtime/pprof"
+	"time"
 
 	"github.com/spanprof/spanprof/inprocess"
 )
@@ -38,14 +41,11 @@ func main() {
 		pprof.Do(ctx, pprof.Labels("profile_id", id, "span_name", "ship order"), slowRequest)
 	}
 
-	check(profiling.Flush(ctx))
+	check(profiling.Flush(context.Background()))
 	address := "http://" + listener.Addr().String()
 	fmt.Println("Open", address+"/")
 	fmt.Println("Or one order:", address+"/?query="+url.QueryEscape(`.cpu{profile_id="order-4712"}`))
-	if *duration > 0 {
-		ctx, stop = context.WithTimeout(ctx, *duration)
-		defer stop()
-	}
+	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
 	<-ctx.Done()
 	check(profiling.Shutdown(context.Background()))
 }

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -15,14 +16,17 @@ import (
 	"io"
 	"io/fs"
 	"log"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
@@ -35,38 +39,29 @@ import (
 	"github.com/spanprof/spanprof/inprocess"
 )
 
-var lock sync.Mutex // that slow requests wait for
-
 func main() {
 	listen := flag.String("listen", "127.0.0.1:4040", "`address` of the service and of the page")
-	dir := flag.String("dir", build.Default.GOROOT+"/src", "`directory` of the Go files to search")
+	dir := flag.String("dir", filepath.Join(build.Default.GOROOT, "src"), "`directory` of the Go files to search")
 	duration := flag.Duration("duration", 0, "how long to run; 0 means until Ctrl-C")
 	spans := flag.String("spans", os.DevNull, "`file` for the spans as JSON; - means standard output")
-	load := flag.Float64("load", 5, "requests a second that the service sends itself")
+	load := flag.Float64("load", 5, "requests a second that the service sends itself; 0 means none")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	if *duration > 0 {
-		ctx, stop = context.WithTimeout(ctx, *duration)
-	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	files, err := readFiles(os.DirFS(*dir))
-	check(err)
+	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
+	files := must(readFiles(*dir))
 	spanFile := os.Stdout
 	if *spans != "-" {
-		spanFile, err = os.Create(*spans)
-		check(err)
+		spanFile = must(os.Create(*spans))
 	}
-	exporter, _ := stdouttrace.New(stdouttrace.WithWriter(spanFile))
-	listener, err := net.Listen("tcp", *listen)
-	check(err)
-	address := "http://" + listener.Addr().String()
+	listener := must(net.Listen("tcp", *listen))
+	address := "http://" + strings.NewReplacer("[::]", "localhost", "0.0.0.0", "localhost").Replace(listener.Addr().String())
 	// This, and to mount the handler below, is all that a service needs to do.
 	res := resource.NewSchemaless(semconv.ServiceName("codesearch"))
 	tp := spanprof.NewTracerProvider(
-		sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(res)),
+		sdktrace.NewTracerProvider(sdktrace.WithBatcher(must(stdouttrace.New(stdouttrace.WithWriter(spanFile)))), sdktrace.WithResource(res)),
 		spanprof.WithPyroscopeURL(address+"/debug/spanprof"), spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true))
-	profiling, err := inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithWindow(2*time.Second))
-	check(err)
+	profiling := must(inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithWindow(2*time.Second)))
 	mux := http.NewServeMux()
 	mux.Handle("/debug/spanprof/", profiling.Handler())
 	mux.Handle("/{$}", http.RedirectHandler("/debug/spanprof/", http.StatusFound))
@@ -79,25 +74,28 @@ func main() {
 	generateLoad(ctx, address, *load)
 	ctx, stop = context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
-	check(errors.Join(server.Shutdown(ctx), tp.Shutdown(ctx), profiling.Shutdown(ctx)))
-	stats := profiling.Store().Stats()
-	fmt.Printf("%d spans ended, %d with samples; spans carry %.1f %% of the process's CPU; %d profiles dropped\n", stats.SpansEnded,
-		stats.SpansWithSamples, 100*stats.CPUTimeLabelled.Seconds()/stats.CPUTime.Seconds(), profiling.Status().WindowsDropped)
+	_ = must(0, errors.Join(server.Shutdown(ctx), tp.Shutdown(ctx), profiling.Shutdown(ctx)))
+	stats, dropped := profiling.Store().Stats(), profiling.Status().WindowsDropped
+	fmt.Printf("%d spans ended, %d with samples; spans carry %.1f %% of the process's CPU; %d profiles dropped\n",
+		stats.SpansEnded, stats.SpansWithSamples, 100*float64(stats.CPUTimeLabelled)/float64(max(stats.CPUTime, 1)), dropped)
 }
 
-func check(err error) {
+func must[T any](value T, err error) T {
 	if err != nil {
 		log.Fatal("quickstart: ", err)
 	}
+	return value
 }
+
+var lock sync.Mutex // that slow requests wait for
 
 type sources map[string][]byte // by file name
 
-func readFiles(fsys fs.FS) (sources, error) {
+func readFiles(dir string) (sources, error) {
 	files := sources{}
-	return files, fs.WalkDir(fsys, ".", func(name string, file fs.DirEntry, err error) error {
+	return files, filepath.WalkDir(dir, func(name string, file fs.DirEntry, err error) error {
 		if err == nil && file.Type().IsRegular() && strings.HasSuffix(name, ".go") {
-			files[name], err = fs.ReadFile(fsys, name)
+			files[filepath.ToSlash(name)], err = os.ReadFile(name)
 		}
 		return err
 	})
@@ -117,7 +115,7 @@ func (files sources) search(w http.ResponseWriter, r *http.Request) {
 func (files sources) archive(w http.ResponseWriter, r *http.Request) {
 	zip := gzip.NewWriter(w)
 	for name, text := range files {
-		if strings.HasPrefix(name, r.FormValue("pkg")+"/") {
+		if strings.Contains(name, "/"+r.FormValue("pkg")+"/") {
 			fmt.Fprintf(zip, "%s %x\n%s", name, sha256.Sum256(text), text)
 		}
 	}
@@ -132,19 +130,21 @@ func (sources) slow(http.ResponseWriter, *http.Request) {
 
 // generateLoad sends n requests a second; one query in ten is an expensive one.
 func generateLoad(ctx context.Context, address string, n float64) {
-	cycle := append(slices.Repeat([]string{"/search?q=sync.Pool"}, 9),
-		"/search?q=func.*(Reader|Writer).*error", "/archive?pkg=net/http", "/slow", "/slow")
+	cycle := append(slices.Repeat([]string{"/search?q=sync.Pool"}, 9), "/search?q=func.*(Reader|Writer).*error", "/archive?pkg=net/http", "/slow", "/slow")
 	var requests sync.WaitGroup
-	for i := 0; ctx.Err() == nil; i++ {
-		requests.Go(func() {
-			response, err := http.Get(address + cycle[i%len(cycle)])
-			check(err)
-			check(response.Write(io.Discard))
-		})
-		if i%25 == 24 {
-			fmt.Println(i+1, "requests sent")
+	for i := 1; ctx.Err() == nil; i++ {
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Duration(float64(time.Second) / max(n, 1e-9))):
+			requests.Go(func() {
+				if response, err := http.Get(address + cycle[i%len(cycle)]); err == nil {
+					_ = response.Write(io.Discard)
+				}
+			})
+			if i%25 == 0 {
+				fmt.Println(i, "requests sent")
+			}
 		}
-		time.Sleep(time.Duration(float64(time.Second) / n))
 	}
 	requests.Wait()
 }

@@ -1,23 +1,29 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Stdout prints two spans that link to their profiles, and serves the profiles.
+// Stdout prints two spans, a link to their profile on the first of them.
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
+	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 
 	otelpyroscope "github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/inprocess"
@@ -32,34 +38,28 @@ func main() {
 	listener, err := net.Listen("tcp", *listen)
 	check(err)
 	exporter, _ := stdouttrace.New(stdouttrace.WithPrettyPrint())
+	res := resource.NewSchemaless(semconv.ServiceName("simple.golang.app"))
 	tp := otelpyroscope.NewTracerProvider(
-		trace.NewTracerProvider(trace.WithSampler(trace.AlwaysSample()), trace.WithBatcher(exporter)),
+		trace.NewTracerProvider(trace.WithSampler(trace.AlwaysSample()), trace.WithBatcher(exporter), trace.WithResource(res)),
 		otelpyroscope.WithAppName("simple.golang.app"),
 		otelpyroscope.WithPyroscopeURL("http://"+listener.Addr().String()),
 		otelpyroscope.WithRootSpanOnly(true),
 		otelpyroscope.WithAddSpanName(true),
-		otelpyroscope.WithProfileURL(true),
-		otelpyroscope.WithProfileBaselineURL(true),
+		otelpyroscope.WithProfileURL(true), otelpyroscope.WithProfileBaselineURL(true),
 	)
 	otel.SetTracerProvider(tp)
-	profiling, err := inprocess.Start(tp)
+	profiling, err := inprocess.Start(tp, inprocess.WithResource(res))
 	check(err)
 	go func() { log.Fatal(http.Serve(listener, profiling.Handler())) }()
-
 	rootCtx, root := otel.Tracer("stdout").Start(ctx, "RootProcess")
 	rootWork()
 	_, child := otel.Tracer("stdout").Start(rootCtx, "ChildProcess")
 	childWork()
 	child.End()
 	root.End()
-
-	check(tp.Shutdown(context.Background()))
-	check(profiling.Flush(context.Background()))
-	fmt.Printf("Open http://%s/\n", listener.Addr())
-	if *duration > 0 {
-		ctx, stop = context.WithTimeout(ctx, *duration)
-		defer stop()
-	}
+	check(errors.Join(tp.Shutdown(context.Background()), profiling.Flush(context.Background())))
+	fmt.Printf("Open http://%s/?query=simple.golang.app.cpu%%7Bprofile_id=%%22%s%%22%%7D\n", listener.Addr(), root.SpanContext().SpanID())
+	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
 	<-ctx.Done()
 	check(profiling.Shutdown(context.Background()))
 }
