@@ -14,7 +14,7 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// Option configures Start.
+// Option configures Start. A nil Option does nothing.
 type Option interface{ apply(config) config }
 
 type optionFunc func(config) config
@@ -30,7 +30,9 @@ type config struct {
 func newConfig(opts []Option) config {
 	var c config
 	for _, o := range opts {
-		c = o.apply(c)
+		if o != nil {
+			c = o.apply(c)
+		}
 	}
 	return c
 }

@@ -40,7 +40,9 @@
 // # Asking
 //
 // [Store.Spans] lists spans, the newest, the slowest or those with most CPU
-// time first. [Store.Select] sums samples by stack, for a flame graph;
+// time first; [Store.NameTotals] sums them by name. A span without samples used
+// little CPU only if its Coverage is CoverageWhole: where CPU was not profiled,
+// or where the profiles made room for newer ones, it may have used any. [Store.Select] sums samples by stack, for a flame graph;
 // [Store.Profile] returns the same samples in the pprof format, with labels.
 // Both take a [Query]: all samples of one span are
 //
@@ -71,7 +73,8 @@
 //
 // windowbuilder.go turns a profile into a window, which never changes;
 // tables.go and table.go keep what windows share, with reference counts;
-// index.go holds windows and finds their samples by id; spanlog.go holds spans
-// and is all that runs on the request path; find.go evaluates a query for
-// select.go and profile.go.
+// index.go holds windows and finds their samples by id; cputimes.go knows when
+// CPU was profiled, and what of that is still held; spanlog.go holds spans and
+// is all that runs on the request path; spans.go and nametotal.go read both;
+// find.go evaluates a query for select.go and profile.go.
 package store

@@ -42,8 +42,8 @@ func TestEvictionFreesTables(t *testing.T) {
 	if n := len(s.index.ids) + len(s.index.exemplars); n != 0 {
 		t.Error("ids in the index:", n)
 	}
-	// What remains is how far the service is covered.
-	if s.index.bytes > 100 {
+	// What remains is when CPU was profiled in the service.
+	if s.index.bytes > 200 {
 		t.Error("bytes in the index:", s.index.bytes)
 	}
 }

@@ -19,7 +19,8 @@ type exemplar struct {
 func (x *exemplar) span() Span {
 	first := x.groups[0].window
 	from, until := first.start, first.end
-	span := Span{ProfileID: x.id, CPU: x.cpu, CPUSamples: x.samples}
+	label := x.label()
+	span := Span{ProfileID: x.id, Name: label, CPU: x.cpu, CPUSamples: x.samples, Label: label}
 	for _, g := range x.groups {
 		if g.window.start.Before(from) {
 			from = g.window.start
@@ -29,7 +30,6 @@ func (x *exemplar) span() Span {
 		}
 		span.Service = g.window.service
 		span.TraceID = orElse(g.traceID, span.TraceID)
-		span.Name = orElse(g.labels.get(spanNameLabel), span.Name)
 	}
 	span.Start, span.Duration = from, until.Sub(from)
 	return span
@@ -75,6 +75,7 @@ func (s *Store) exemplarRows(q SpanQuery) []spanRow {
 			exemplar: &span,
 			end:      span.Start.Add(span.Duration).UnixNano(),
 			duration: int64(span.Duration),
+			cpu:      span.CPU,
 		})
 	}
 	// Spans that compare as equal keep this order.

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"slices"
 	"time"
 	"unsafe"
 )
@@ -17,6 +18,19 @@ type idEntry struct {
 	spans   int
 	cpu     time.Duration
 	samples int64
+}
+
+// label returns the span_name of the newest samples that have one: of the span's
+// own, or else of those that only name it as their profile.
+func (e *idEntry) label() (label string) {
+	for _, g := range slices.Backward(e.groups) {
+		name := g.labels.get(spanNameLabel)
+		if name != "" && g.spanID == e.id {
+			return name
+		}
+		label = orElse(label, name)
+	}
+	return label
 }
 
 // cost is the memory of an entry without its groups.

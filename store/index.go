@@ -4,12 +4,16 @@
 package store
 
 import (
+	"encoding/hex"
 	"slices"
-	"time"
-	"unsafe"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 )
+
+// maxServices bounds for how many services the times of CPU windows are known.
+const maxServices = 256
 
 // index holds the windows and finds their groups by id. Slices in it only grow
 // at the end or are replaced, so that a reader may keep them.
@@ -20,8 +24,8 @@ type index struct {
 	// entries that no span_id names.
 	ids       map[string]*idEntry
 	exemplars map[string]*idEntry
-	// covered is the end of the latest CPU window of a service.
-	covered map[string]time.Time
+	// times are those of the CPU windows, by service.
+	times map[string]*cpuTimes
 	// bytes is the memory of the windows and of the index.
 	bytes int64
 }
@@ -30,7 +34,7 @@ func newIndex() index {
 	return index{
 		ids:       make(map[string]*idEntry),
 		exemplars: make(map[string]*idEntry),
-		covered:   make(map[string]time.Time),
+		times:     make(map[string]*cpuTimes),
 	}
 }
 
@@ -58,30 +62,59 @@ func (x *index) add(w *window) {
 			x.setExemplar(e)
 		}
 	}
-	if w.kind != exporter.KindCPU {
-		return
-	}
-	covered, ok := x.covered[w.service]
-	if !ok {
-		x.bytes += slotSize(stringSize + int64(unsafe.Sizeof(covered)))
-	}
-	if !ok || w.end.After(covered) {
-		x.covered[w.service] = w.end
+	if w.kind == exporter.KindCPU {
+		x.addTimes(w)
 	}
 }
 
-// coveredUntil returns the end of the latest CPU window of a service, or of any
-// if the service has none: the spans' resource then differs from the profiles'.
-func (x *index) coveredUntil(service string) (end time.Time) {
-	if covered, ok := x.covered[service]; ok {
-		return covered
+// entry returns what is known of a span's id, nil if that is nothing.
+func (x *index) entry(id trace.SpanID) *idEntry {
+	var text [2 * len(id)]byte
+	hex.Encode(text[:], id[:])
+	return x.ids[string(text[:])]
+}
+
+func (x *index) addTimes(w *window) {
+	t, ok := x.times[w.service]
+	if ok {
+		x.bytes -= t.cost(w.service)
+	} else {
+		if len(x.times) >= maxServices {
+			x.dropTimes()
+		}
+		t = newCPUTimes()
+		x.times[w.service] = t
 	}
-	for _, covered := range x.covered {
-		if covered.After(end) {
-			end = covered
+	t.add(w)
+	x.bytes += t.cost(w.service)
+}
+
+// dropTimes forgets the service whose windows ended first.
+func (x *index) dropTimes() {
+	first := ""
+	for service, t := range x.times {
+		if oldest, ok := x.times[first]; !ok || t.until < oldest.until {
+			first = service
 		}
 	}
-	return end
+	x.bytes -= x.times[first].cost(first)
+	delete(x.times, first)
+}
+
+// timesOf returns the times of the CPU windows of a service, or of the service
+// with the latest one if it has none: the spans' resource then differs from the
+// profiles'. It is nil where there was no CPU window.
+func (x *index) timesOf(service string) *cpuTimes {
+	if t, ok := x.times[service]; ok {
+		return t
+	}
+	var latest *cpuTimes
+	for _, t := range x.times {
+		if latest == nil || t.until > latest.until {
+			latest = t
+		}
+	}
+	return latest
 }
 
 // removeOldest takes the window that arrived first out of the index.
@@ -100,6 +133,11 @@ func (x *index) removeOldest() *window {
 				e.spans--
 			}
 		}
+	}
+	if t := x.times[w.service]; t != nil && w.kind == exporter.KindCPU {
+		x.bytes -= t.cost(w.service)
+		t.evict(w.start.UnixNano(), w.end.UnixNano())
+		x.bytes += t.cost(w.service)
 	}
 	for i := range w.groups {
 		for _, id := range w.groups[i].ids() {

@@ -10,7 +10,7 @@ const (
 	minMaxBytes     = 1 << 20
 )
 
-// Option configures a Store.
+// Option configures a Store. A nil Option does nothing.
 type Option interface {
 	apply(config) config
 }
@@ -26,7 +26,9 @@ type config struct {
 func newConfig(opts []Option) (config, error) {
 	c := config{maxBytes: defaultMaxBytes}
 	for _, o := range opts {
-		c = o.apply(c)
+		if o != nil {
+			c = o.apply(c)
+		}
 	}
 	if c.maxBytes < minMaxBytes {
 		return config{}, fmt.Errorf("store: %d bytes are too few: WithMaxBytes needs at least %d (1 MiB)", c.maxBytes, minMaxBytes)

@@ -31,14 +31,26 @@ type Span struct {
 	LocalRoot bool
 	// Manual marks a manual exemplar.
 	Manual bool
+	// SummaryMissing marks a span of which the store has samples alone: it
+	// has not ended, was evicted, or came from another tracer provider.
+	// Start and Duration are then the bounds of the windows its samples came
+	// from.
+	SummaryMissing bool
 
 	// CPU is the on-CPU time of the samples that carry ProfileID as
 	// profile_id or span_id, CPUSamples their number. Both grow while
 	// windows arrive.
 	CPU        time.Duration
 	CPUSamples int64
-	// Complete says that CPU windows of its service cover the span until
-	// its end, so that no more samples are to come. A manual exemplar is
-	// complete once a later CPU window has come without it.
+	// Label is the span_name label of the newest of those samples, empty
+	// where none has one. It is not always the name: see NameTotal.
+	Label string
+	// Complete says that no more samples are to come, as a CPU window of its
+	// service ended after the span. A manual exemplar is complete once a
+	// later CPU window has come without it.
 	Complete bool
+	// Coverage says whether CPU was profiled while the span ran, and whether
+	// the profiles are still held. It is CoverageWhole for manual exemplars
+	// and where the summary is missing, whose times are those of profiles.
+	Coverage Coverage
 }

@@ -17,7 +17,9 @@ type spanRow struct {
 	end, duration int64
 	cpu           time.Duration
 	samples       int64
+	label         string
 	complete      bool
+	coverage      Coverage
 }
 
 func (o Order) compare(a, b spanRow) int {
@@ -31,6 +33,13 @@ func (o Order) compare(a, b spanRow) int {
 	}
 }
 
+func (r *spanRow) service() string {
+	if r.exemplar != nil {
+		return r.exemplar.Service
+	}
+	return r.record.service
+}
+
 func (r *spanRow) span() Span {
 	span := Span{}
 	if r.exemplar != nil {
@@ -38,6 +47,7 @@ func (r *spanRow) span() Span {
 	} else {
 		span = r.record.span()
 	}
-	span.CPU, span.CPUSamples, span.Complete = r.cpu, r.samples, r.complete
+	span.CPU, span.CPUSamples, span.Label = r.cpu, r.samples, r.label
+	span.Complete, span.Coverage = r.complete, r.coverage
 	return span
 }

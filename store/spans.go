@@ -4,7 +4,6 @@
 package store
 
 import (
-	"encoding/hex"
 	"slices"
 
 	"go.opentelemetry.io/otel/trace"
@@ -13,31 +12,34 @@ import (
 // Spans returns the spans that q selects: those held, and the manual exemplars
 // of the profiles held. Spans that have not ended are not among them.
 func (s *Store) Spans(q SpanQuery) []Span {
-	rows := s.exemplarRows(q)
-	chunks := s.spans.snapshot()
-	if q.Name == "" {
-		rows = slices.Grow(rows, len(chunks)*chunkLen)
+	top := topRows{order: q.Order, limit: q.Limit}
+	for _, row := range s.exemplarRows(q) {
+		top.add(row)
 	}
-	for _, chunk := range slices.Backward(chunks) {
+	rows := make([]spanRow, 0, chunkLen)
+	for _, chunk := range slices.Backward(s.spans.snapshot()) {
+		rows = rows[:0]
 		for i := range slices.Backward(chunk) {
 			if r := &chunk[i]; q.Name == "" || q.Name == r.name.value {
 				rows = append(rows, spanRow{record: r, end: r.start + r.duration, duration: r.duration})
 			}
 		}
+		// Only the order by CPU time has to know it of all.
+		if q.Order == MostCPU {
+			s.joinCPU(rows)
+		}
+		for _, row := range rows {
+			top.add(row)
+		}
 	}
+	top.cut()
 
-	// Only the order by CPU time has to know it of all.
+	rows = top.rows
+	s.join(rows)
 	if q.Order == MostCPU {
-		s.join(rows)
+		// A window may have come since they were looked at.
+		slices.SortStableFunc(rows, q.Order.compare)
 	}
-	slices.SortStableFunc(rows, q.Order.compare)
-	if q.Limit > 0 && len(rows) > q.Limit {
-		rows = rows[:q.Limit]
-	}
-	if q.Order != MostCPU {
-		s.join(rows)
-	}
-
 	spans := make([]Span, len(rows))
 	for i, r := range rows {
 		spans[i] = r.span()
@@ -70,6 +72,7 @@ func (s *Store) Span(profileID string) (Span, bool) {
 	span := x.span()
 	// id is zero, which no span has, where profileID is free text.
 	span.Manual = x.spans == 0 && len(s.spans.known(map[trace.SpanID]struct{}{id: {}})) == 0
+	span.SummaryMissing = !span.Manual
 	rows := []spanRow{{exemplar: &span}}
 	s.join(rows)
 	return rows[0].span(), true
@@ -77,22 +80,42 @@ func (s *Store) Span(profileID string) (Span, bool) {
 
 // join adds what the profiles know to the rows.
 func (s *Store) join(rows []spanRow) {
-	var id [16]byte
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var (
+		times   *cpuTimes
+		service string
+	)
+	for i := range rows {
+		row := &rows[i]
+		// Neighbours are of one service, as a rule.
+		if of := row.service(); i == 0 || of != service {
+			service, times = of, s.index.timesOf(of)
+		}
+		if x := row.exemplar; x != nil {
+			row.cpu, row.samples, row.label = x.CPU, x.CPUSamples, x.Label
+			// A window after its last: it has come to its end.
+			row.complete = times != nil && times.until > x.Start.Add(x.Duration).UnixNano()
+			continue
+		}
+		if e := s.index.entry(row.record.spanID); e != nil {
+			row.cpu, row.samples, row.label = e.cpu, e.samples, e.label()
+		}
+		if times != nil {
+			start, end := row.record.start, row.record.start+row.record.duration
+			row.complete = times.until >= end
+			row.coverage = times.coverage(start, end)
+		}
+	}
+}
+
+// joinCPU adds the CPU time to rows of records.
+func (s *Store) joinCPU(rows []spanRow) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for i := range rows {
-		row := &rows[i]
-		if x := row.exemplar; x != nil {
-			// A window after its last: it has come to its end.
-			row.complete = s.index.coveredUntil(x.Service).After(x.Start.Add(x.Duration))
-			row.cpu, row.samples = x.CPU, x.CPUSamples
-			continue
+		if e := s.index.entry(rows[i].record.spanID); e != nil {
+			rows[i].cpu = e.cpu
 		}
-		hex.Encode(id[:], row.record.spanID[:])
-		if e := s.index.ids[string(id[:])]; e != nil {
-			row.cpu, row.samples = e.cpu, e.samples
-		}
-		covered := s.index.coveredUntil(row.record.service)
-		row.complete = !covered.IsZero() && covered.UnixNano() >= row.record.start+row.record.duration
 	}
 }

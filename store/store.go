@@ -125,15 +125,15 @@ func (s *Store) add(w *window, count func(*Stats)) (tooBig bool) {
 // are joined all the same, but other tools join them by service.name.
 func (s *Store) reportService() {
 	service, ok := s.spans.lastService()
-	if s.foreign || !ok || len(s.index.covered) == 0 {
+	if s.foreign || !ok || len(s.index.times) == 0 {
 		return
 	}
-	if _, profiled := s.index.covered[service]; profiled {
+	if _, profiled := s.index.times[service]; profiled {
 		return
 	}
 	s.foreign = true
 	otel.Handle(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
-		service, slices.Sorted(maps.Keys(s.index.covered))))
+		service, slices.Sorted(maps.Keys(s.index.times))))
 }
 
 // newSpans returns how many spans have their first CPU sample in w.

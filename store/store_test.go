@@ -54,12 +54,12 @@ func TestJoin(t *testing.T) {
 		{
 			ProfileID: idOf(root), TraceID: root.SpanContext().TraceID().String(), Name: "GET /", Service: "checkout",
 			Start: epoch.Add(time.Second), Duration: 6 * time.Second, LocalRoot: true,
-			CPU: 5 * tick, CPUSamples: 5, Complete: true,
+			CPU: 5 * tick, CPUSamples: 5, Label: "GET /", Complete: true,
 		},
 		{
 			ProfileID: idOf(labelled), TraceID: root.SpanContext().TraceID().String(), ParentID: idOf(root), Name: "render", Service: "checkout",
 			Start: epoch.Add(3 * time.Second), Duration: 2 * time.Second, Err: true, Status: "no template",
-			CPU: 2 * tick, CPUSamples: 2, Complete: true,
+			CPU: 2 * tick, CPUSamples: 2, Label: "render", Complete: true,
 		},
 	}
 	if diff := cmp.Diff(want, s.Spans(SpanQuery{})); diff != "" {
@@ -145,8 +145,11 @@ func TestSelection(t *testing.T) {
 	}
 
 	_, err = s.Select(Query{Kind: exporter.KindCPU, SampleType: "alloc_space"})
-	if err == nil || err.Error() != `store: cpu profiles have no sample type "alloc_space": use one of samples, cpu` {
+	if !errors.Is(err, ErrUnknownSampleType) || err.Error() != `store: cpu profiles: unknown sample type "alloc_space": use one of samples, cpu` {
 		t.Error(err)
+	}
+	if _, err := s.Profile(Query{Kind: exporter.KindCPU, SampleType: "alloc_space"}); !errors.Is(err, ErrUnknownSampleType) {
+		t.Error("Profile:", err)
 	}
 	if diff := cmp.Diff([]string{"samples", "cpu"}, s.SampleTypes(exporter.KindCPU)); diff != "" {
 		t.Error(diff)
@@ -236,7 +239,7 @@ func TestManualExemplars(t *testing.T) {
 	)
 	job := Span{
 		ProfileID: "job-1", TraceID: "t", Name: "import", Service: "checkout", Start: epoch, Duration: 2 * step,
-		Manual: true, CPU: 7 * tick, CPUSamples: 7,
+		Manual: true, CPU: 7 * tick, CPUSamples: 7, Label: "import",
 	}
 	hex := Span{
 		ProfileID: "00000000000000bb", Service: "checkout", Start: epoch, Duration: step,
@@ -260,7 +263,7 @@ func TestManualExemplars(t *testing.T) {
 	}
 	for id, name := range map[string]string{foreign: "elsewhere", idOf(live): ""} {
 		got, ok := s.Span(id)
-		if !ok || got.Manual || got.Name != name || got.CPU == 0 {
+		if !ok || got.Manual || !got.SummaryMissing || got.Name != name || got.CPU == 0 {
 			t.Errorf("span without a summary: %v %+v", ok, got)
 		}
 	}
@@ -371,6 +374,9 @@ func TestExportErrors(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
+	if s := newStore(t, nil); s.Stats().MaxBytes != defaultMaxBytes {
+		t.Error("a nil option changes", s.Stats().MaxBytes)
+	}
 	if _, err := New(WithMaxBytes(1<<20 - 1)); err == nil {
 		t.Error("no error below 1 MiB")
 	}

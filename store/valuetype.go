@@ -4,6 +4,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,10 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 )
+
+// ErrUnknownSampleType is returned by [Store.Select] and [Store.Profile] for a
+// SampleType that no profile held of the kind has.
+var ErrUnknownSampleType = errors.New("unknown sample type")
 
 // valueType is what a value measures, and in what unit.
 type valueType struct {
@@ -93,7 +98,7 @@ func selectType(types []valueType, standard string, q Query) (valueType, error) 
 	}
 	i := slices.IndexFunc(types, func(t valueType) bool { return t.name == name })
 	if i < 0 {
-		return valueType{}, fmt.Errorf("store: %s profiles have no sample type %q: use one of %s", q.Kind, name, strings.Join(typeNames(types), ", "))
+		return valueType{}, fmt.Errorf("store: %s profiles: %w %q: use one of %s", q.Kind, ErrUnknownSampleType, name, strings.Join(typeNames(types), ", "))
 	}
 	return types[i], nil
 }

@@ -4,7 +4,10 @@
 package viewer
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/store"
@@ -45,6 +48,9 @@ type baselineJSON struct {
 	// store. Both are missing if the name is not known.
 	Name  string `json:"name,omitempty"`
 	Spans int    `json:"spans,omitempty"`
+	// Label is the span_name of the query where it is not Name but what
+	// samples carry instead, which spans of other names may have too.
+	Label string `json:"label,omitempty"`
 
 	query flameQL
 }
@@ -53,8 +59,7 @@ type baselineJSON struct {
 func (h *handler) answer(q query) (*answer, error) {
 	sel, err := h.store.Select(q.store())
 	if err != nil {
-		// What Select refuses is a sample type that no profile has.
-		return nil, badRequestf("select %s: %w", q, err)
+		return nil, queryError("select", q, err)
 	}
 	a := &answer{
 		Query:      q.String(),
@@ -88,18 +93,36 @@ func (h *handler) answer(q query) (*answer, error) {
 	return a, nil
 }
 
-// note tells of an application that no span belongs to. Its name is no reason
-// to refuse: WithAppName may have put another one into the URLs.
+// note tells what is to be known about a query and its span, in sentences
+// without a full stop; "" if there is nothing.
 func (h *handler) note(q query, span store.Span) string {
+	var notes []string
+	if span.CPUSamples > 0 {
+		switch span.Coverage {
+		case store.CoveragePartial:
+			notes = append(notes, "CPU was not profiled in part of this span's time: it may have used more than is shown")
+		case store.CoverageEvicted:
+			notes = append(notes, "profiles of part of this span's time made room for newer ones: it may have used more than is shown")
+		}
+	}
+	if note := h.appNote(q, span); note != "" {
+		notes = append(notes, note)
+	}
+	return strings.Join(notes, "; ")
+}
+
+// appNote tells of an application that no span belongs to. Its name is no reason
+// to refuse: WithAppName may have put another one into the URLs.
+func (h *handler) appNote(q query, span store.Span) string {
 	if q.app == "" || q.app == span.Service {
 		return ""
 	}
 	services := map[string]bool{}
-	for _, s := range h.store.Spans(store.SpanQuery{}) {
-		if s.Service == q.app {
+	for _, t := range h.store.NameTotals() {
+		if t.Service == q.app {
 			return ""
 		}
-		services[s.Service] = true
+		services[t.Service] = true
 	}
 	if len(services) == 0 {
 		return ""
@@ -114,44 +137,43 @@ func (h *handler) baseline(q query, span store.Span, sel *store.Selection) (*bas
 		return nil, nil
 	}
 	b := &baselineJSON{Name: span.Name}
-	if _, named := base.value("span_name"); !named {
-		name, err := h.spanNameLabel(q, span, sel)
-		if err != nil {
-			return nil, err
-		}
-		if name != "" {
-			base = base.with("span_name", name)
-		}
-	}
+	label := span.Label
 	if span.Name != "" {
-		b.Spans = len(h.store.Spans(store.SpanQuery{Name: span.Name}))
+		for _, t := range h.store.NameTotals() {
+			if t.Name != span.Name {
+				continue
+			}
+			b.Spans += t.Spans
+			if label == "" && t.Service == span.Service {
+				label = t.Label
+			}
+		}
+		// Without a sample nothing is known but the name.
+		label = cmp.Or(label, span.Name)
+	}
+	if _, named := base.value("span_name"); !named {
+		if label == "" && sel.Samples > 0 {
+			var err error
+			if label, err = h.sampledName(q); err != nil {
+				return nil, err
+			}
+		}
+		if label != "" {
+			base = base.with("span_name", label)
+		}
+		if label != span.Name {
+			b.Label = label
+		}
 	}
 	b.Query, b.query = base.String(), base
 	return b, nil
 }
 
-// spanNameLabel returns the span_name of the samples in sel. It is the span's
-// name, as a rule: labels are cut, or "other" where a program has too many
-// names, and a span may get another name while it runs.
-func (h *handler) spanNameLabel(q query, span store.Span, sel *store.Selection) (string, error) {
-	name := labelValue(span.Name)
-	if sel.Samples == 0 {
-		return name, nil
-	}
-	if name != "" {
-		named := q
-		named.flameQL = q.with("span_name", name)
-		same, err := h.store.Select(named.store())
-		if err != nil {
-			return "", fmt.Errorf("select %s: %w", named, err)
-		}
-		if same.Samples > 0 {
-			return name, nil
-		}
-	}
+// sampledName returns the span_name that most samples of q have.
+func (h *handler) sampledName(q query) (string, error) {
 	p, err := h.store.Profile(q.store())
 	if err != nil {
-		return "", fmt.Errorf("profile %s: %w", q, err)
+		return "", queryError("profile", q, err)
 	}
 	counts := map[string]int{}
 	best := ""
@@ -164,4 +186,14 @@ func (h *handler) spanNameLabel(q query, span store.Span, sel *store.Selection) 
 		}
 	}
 	return best, nil
+}
+
+// queryError says what the store minds about a query. The client can mend it
+// where it asks for a sample type that no profile has.
+func queryError(action string, q query, err error) error {
+	err = fmt.Errorf("%s %s: %w", action, q, err)
+	if errors.Is(err, store.ErrUnknownSampleType) {
+		return badRequest{err: err}
+	}
+	return err
 }

@@ -78,19 +78,24 @@
 // in every format, and the page shows it.
 //
 // format=json is compressed if the client accepts gzip. The list of spans is
-// {service, status, stats, spans, groups}. A query is answered with
+// {service, status, stats, spans, groups}, where groups are the 500 names with
+// most CPU time and groupsOmitted counts the others. A span's coverage says
+// whether CPU was profiled while it ran: whole, partial, none, or evicted, where
+// profiles of that time made room for newer ones. A query is answered with
 //
 //	query                                   in its canonical form
 //	sampleType, unit, total, samples        what was measured
 //	profileIds, windows, from, until        in how much
 //	span                                    if the query has a profile_id
-//	baseline {query, name, spans}           the query without the ids
+//	baseline {query, name, spans, label}    the query without the ids
 //	empty                                   why there is nothing, in words
 //	note                                    what to know about the query
 //	flame {name, file, line, self, total, inlined, children}
 //
 // where functions are merged by name, children have the biggest total first,
-// and frames beyond the 5,000 widest are summed as "(other)". A comparison is
+// and frames beyond the 5,000 widest are summed as "(other)". A baseline has a
+// label if its samples carry another span_name than the span's name: a cut one,
+// "other", or one from before the span was renamed. A comparison is
 // {left, right, diff}: two such answers, and for each function its values on
 // both sides and delta, its share of the right total less its share of the
 // left one. Errors are {error, column}.
@@ -108,6 +113,8 @@
 //
 // A span shorter than the time between two samples, ten milliseconds of CPU as
 // a rule, mostly has none; its page says so and leads to all spans of its name.
+// Where CPU was not profiled, or the profiles are gone, it says that instead.
+// The 20 ms between two windows, 200 ms on macOS, do not count as a gap.
 // Shares of few samples are rough: with n of them, to about 1/√n.
 //
 // # For developers

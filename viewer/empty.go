@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
 )
 
 // emptyReason says why a query selected no sample. It never ends at that: what
@@ -28,6 +29,12 @@ func (h *handler) emptyReason(q query, a *answer) string {
 		return fmt.Sprintf("this span has %d samples, but none that also meets the other conditions of the query or lies in its time", a.Span.CPUSamples)
 	case single && !a.Span.Complete:
 		return "the samples of this span are not in yet: " + h.openWindow()
+	case single && a.Span.Coverage == store.CoverageEvicted.String():
+		return fmt.Sprintf("CPU profiles of this span's time made room for newer ones (%d profiles did so far), and samples of this span with them, if there were any: a store with more bytes keeps them longer", h.store.Stats().WindowsEvicted)
+	case single && a.Span.Coverage == store.CoverageNone.String():
+		return "CPU was not profiled during this span, as happens before the profiler starts and while another CPU profile runs in the process"
+	case single && a.Span.Coverage == store.CoveragePartial.String():
+		return "no sample hit this span, but CPU was not profiled during part of it, as happens before the profiler starts and while another CPU profile runs in the process"
 	case single:
 		return fmt.Sprintf("no sample hit this span: it took %s of wall time, and a sample is taken about every %s of CPU time", formatValue(a.Span.DurationNs, unitNanoseconds), h.samplePeriod(a))
 	case a.Windows == 0:

@@ -5,10 +5,12 @@ package viewer
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/spanprof/spanprof/store"
 )
+
+// maxGroups bounds the list of names: a program may put ids into them.
+const maxGroups = 500
 
 // groupJSON is the sum of the spans of one name.
 type groupJSON struct {
@@ -21,54 +23,14 @@ type groupJSON struct {
 	Query string `json:"query"`
 }
 
-// groups sums spans by service and name.
-func groups(spans []store.Span) []groupJSON {
-	type key struct{ service, name string }
-	sums := map[key]*groupJSON{}
-	for _, s := range spans {
-		if s.Name == "" {
-			// Manual exemplars need no name, and have nothing in common.
-			continue
-		}
-		k := key{s.Service, s.Name}
-		g, ok := sums[k]
-		if !ok {
-			g = &groupJSON{
-				Name:    s.Name,
-				Service: s.Service,
-				Query:   newFlameQL(s.Service).with("span_name", labelValue(s.Name)).String(),
-			}
-			sums[k] = g
-		}
-		g.Spans++
-		g.WallNs += s.Duration.Nanoseconds()
-		g.CPUNs += s.CPU.Nanoseconds()
+func newGroupJSON(t store.NameTotal) groupJSON {
+	return groupJSON{
+		Name:    t.Name,
+		Service: t.Service,
+		Spans:   t.Spans,
+		WallNs:  t.Duration.Nanoseconds(),
+		CPUNs:   t.CPU.Nanoseconds(),
+		// Without a sample nothing is known but the name.
+		Query: newFlameQL(t.Service).with("span_name", cmp.Or(t.Label, t.Name)).String(),
 	}
-	list := make([]groupJSON, 0, len(sums))
-	for _, g := range sums {
-		list = append(list, *g)
-	}
-	slices.SortFunc(list, func(a, b groupJSON) int {
-		return cmp.Or(cmp.Compare(b.CPUNs, a.CPUNs), cmp.Compare(b.WallNs, a.WallNs), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
-	})
-	return list
-}
-
-// maxLabelBytes is the length to which span names are cut on samples.
-const maxLabelBytes = 128
-
-// labelValue returns a span's name as samples carry it by default: cut on a
-// rune boundary.
-func labelValue(name string) string {
-	if len(name) <= maxLabelBytes {
-		return name
-	}
-	cut := 0
-	for i := range name {
-		if i > maxLabelBytes {
-			break
-		}
-		cut = i
-	}
-	return name[:cut]
 }

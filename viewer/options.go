@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Option configures Handler.
+// Option configures Handler. A nil Option does nothing.
 type Option interface {
 	apply(config) config
 }
@@ -30,7 +30,9 @@ type config struct {
 func newConfig(opts []Option) (config, error) {
 	var c config
 	for _, opt := range opts {
-		c = opt.apply(c)
+		if opt != nil {
+			c = opt.apply(c)
+		}
 	}
 	var (
 		hosts []string

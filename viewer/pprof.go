@@ -14,7 +14,7 @@ import (
 func (h *handler) pprof(q query) (response, error) {
 	p, err := h.store.Profile(q.store())
 	if err != nil {
-		return response{}, fmt.Errorf("profile %s: %w", q, err)
+		return response{}, queryError("profile", q, err)
 	}
 	var b bytes.Buffer
 	if err := p.Write(&b); err != nil {

@@ -24,35 +24,42 @@ type spanJSON struct {
 	Status     string    `json:"status,omitempty"`
 	Manual     bool      `json:"manual"`
 	LocalRoot  bool      `json:"localRoot"`
-	Complete   bool      `json:"complete"`
+	// SummaryMissing says that Start and DurationNs are those of profiles.
+	SummaryMissing bool `json:"summaryMissing"`
+	Complete       bool `json:"complete"`
+	// Coverage is how much of the span's time the profiles held cover:
+	// whole, partial, none or evicted.
+	Coverage string `json:"coverage"`
 	// Query is the FlameQL query for the span's profile.
 	Query string `json:"query"`
 }
 
 func newSpanJSON(s store.Span) spanJSON {
 	return spanJSON{
-		ProfileID:  s.ProfileID,
-		TraceID:    s.TraceID,
-		ParentID:   s.ParentID,
-		Name:       s.Name,
-		Service:    s.Service,
-		Start:      s.Start,
-		DurationNs: s.Duration.Nanoseconds(),
-		CPUNs:      s.CPU.Nanoseconds(),
-		CPUSamples: s.CPUSamples,
-		Err:        s.Err,
-		Status:     s.Status,
-		Manual:     s.Manual,
-		LocalRoot:  s.LocalRoot,
-		Complete:   s.Complete,
-		Query:      newFlameQL(s.Service).with("profile_id", s.ProfileID).String(),
+		ProfileID:      s.ProfileID,
+		TraceID:        s.TraceID,
+		ParentID:       s.ParentID,
+		Name:           s.Name,
+		Service:        s.Service,
+		Start:          s.Start,
+		DurationNs:     s.Duration.Nanoseconds(),
+		CPUNs:          s.CPU.Nanoseconds(),
+		CPUSamples:     s.CPUSamples,
+		Err:            s.Err,
+		Status:         s.Status,
+		Manual:         s.Manual,
+		LocalRoot:      s.LocalRoot,
+		SummaryMissing: s.SummaryMissing,
+		Complete:       s.Complete,
+		Coverage:       s.Coverage.String(),
+		Query:          newFlameQL(s.Service).with("profile_id", s.ProfileID).String(),
 	}
 }
 
 // wall writes the wall time. Of work without a span's summary, only the windows
 // it was seen in are known.
 func (s spanJSON) wall() string {
-	if !s.LocalRoot && s.ParentID == "" {
+	if s.Manual || s.SummaryMissing {
 		return "-"
 	}
 	return formatValue(s.DurationNs, unitNanoseconds)

@@ -23,8 +23,10 @@ type spanList struct {
 	Stats   statsJSON   `json:"stats"`
 	Spans   []spanJSON  `json:"spans"`
 	// Groups sums all spans that the store holds by their name, the most
-	// CPU time first.
-	Groups []groupJSON `json:"groups"`
+	// CPU time first. GroupsOmitted is the number of names that were left
+	// out at its end.
+	Groups        []groupJSON `json:"groups"`
+	GroupsOmitted int         `json:"groupsOmitted,omitempty"`
 }
 
 // parseSpanQuery reads the parameters of the list.
@@ -55,7 +57,14 @@ func (h *handler) spanList(q store.SpanQuery) spanList {
 		Status: h.statusJSON(),
 		Stats:  newStatsJSON(h.store.Stats()),
 		Spans:  []spanJSON{},
-		Groups: groups(h.store.Spans(store.SpanQuery{})),
+		Groups: []groupJSON{},
+	}
+	totals := h.store.NameTotals()
+	if omitted := len(totals) - maxGroups; omitted > 0 {
+		totals, list.GroupsOmitted = totals[:maxGroups], omitted
+	}
+	for _, t := range totals {
+		list.Groups = append(list.Groups, newGroupJSON(t))
 	}
 	for _, s := range h.store.Spans(q) {
 		list.Spans = append(list.Spans, newSpanJSON(s))
@@ -83,8 +92,13 @@ func (l spanList) text() string {
 		if s.Err {
 			mark = " [error]"
 		}
-		if !s.Complete {
+		switch {
+		case !s.Complete:
 			mark += " [window open]"
+		case s.CPUSamples == 0 && s.Coverage == store.CoverageEvicted.String():
+			mark += " [profile evicted]"
+		case s.CPUSamples == 0 && s.Coverage != store.CoverageWhole.String():
+			mark += " [not profiled]"
 		}
 		fmt.Fprintf(&b, "%-24s %10s %10s %8d  %s%s  %s\n",
 			s.Start.UTC().Format("2006-01-02T15:04:05.000Z"),

@@ -58,7 +58,7 @@ func (a *answer) header(b *strings.Builder, indent string) {
 	}
 	if base := a.Baseline; base != nil {
 		of := ""
-		if base.Spans > 0 {
+		if base.Spans > 0 && base.Label == "" {
 			of = fmt.Sprintf("  (%d spans)", base.Spans)
 		}
 		line("baseline", "%s%s", base.Query, of)

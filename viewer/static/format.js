@@ -39,7 +39,7 @@ export const time = (date) => date.toLocaleTimeString('en-GB', { hour: '2-digit'
 
 // wall is a span's wall time. Of work that no span's summary is known of, only
 // the windows it was seen in are known.
-export const wall = (span) => (span.localRoot || span.parentId ? span.durationNs : null);
+export const wall = (span) => (span.manual || span.summaryMissing ? null : span.durationNs);
 
 // pkg is the package of a function's name: its path up to the first dot after
 // the last slash. Type parameters may hold slashes of their own.

@@ -83,6 +83,7 @@ function actions(data, params) {
 }
 
 function baselineText(b) {
+  if (b.label) return `All work labelled ${b.label.length > 40 ? `${b.label.slice(0, 40)}\u2026` : b.label}`;
   if (!b.name) return 'All of this process';
   return b.spans > 1 ? `All ${count(b.spans, 'span')} of this name` : 'All spans of this name';
 }

@@ -5,6 +5,8 @@ import { bar, h, link } from './dom.js';
 import { ago, count, duration, time, value, wall } from './format.js';
 
 const LIMIT = 500;
+// MISSING is why a span has no samples, by its coverage.
+const MISSING = { whole: 'no sample hit it', partial: 'no sample hit it; CPU was not profiled all the time', none: 'CPU was not profiled', evicted: 'its profile made room for newer ones' };
 const ORDERS = [['newest', 'Newest'], ['slowest', 'Slowest'], ['cpu', 'Most CPU']];
 
 // spansView lists the spans. It keeps its controls while update brings data.
@@ -80,7 +82,8 @@ export function spansView(reload) {
     names.replaceChildren(...groups.map((g) => h('li', null,
       h('a', { class: 'name', href: link('', { query: g.query }) }, g.name),
       bar(g.cpuNs / mostCPU, 'cpu'),
-      h('span', { class: 'muted' }, `${count(g.spans, 'span')} \u00b7 avg ${duration(g.wallNs / g.spans)} wall, ${duration(g.cpuNs / g.spans)} CPU`))));
+      h('span', { class: 'muted' }, `${count(g.spans, 'span')} \u00b7 avg ${duration(g.wallNs / g.spans)} wall, ${duration(g.cpuNs / g.spans)} CPU`))),
+      ...(data.groupsOmitted ? [h('li', { class: 'muted' }, `and ${count(data.groupsOmitted, 'name')} with less CPU`)] : []));
     numbers.replaceChildren(...counters(data).flatMap(([name, n]) => [h('dt', null, name), h('dd', null, n)]));
   }
 
@@ -99,7 +102,7 @@ export function spansView(reload) {
 
 function spanRow(s, most, now, manyServices) {
   const ended = new Date(new Date(s.start).getTime() + s.durationNs / 1e6);
-  const [mark, meaning] = s.cpuSamples > 0 ? ['full', 'has a profile'] : s.complete ? ['none', 'no sample hit it'] : ['open', 'window still open'];
+  const [mark, meaning] = s.cpuSamples > 0 ? ['full', 'has a profile'] : s.complete ? ['none', MISSING[s.coverage]] : ['open', 'window still open'];
   return h('tr', { class: s.err ? 'err' : null },
     h('td', null, h('div', { class: 'what' },
       h('span', { class: `dot ${mark}`, title: meaning }, h('span', { class: 'sr' }, meaning)),

@@ -1,0 +1,36 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+// Coverage says whether the CPU profiles that a Store holds cover the time of a
+// span. Time for which windows are yet to come does not count.
+type Coverage int
+
+const (
+	// CoverageWhole says that CPU was profiled all the time and that the
+	// profiles are held: samples that are not there were never taken.
+	CoverageWhole Coverage = iota
+	// CoveragePartial says that CPU was not profiled in part of the time, as
+	// while another CPU profile ran in the process.
+	CoveragePartial
+	// CoverageNone says that CPU was not profiled at all in that time.
+	CoverageNone
+	// CoverageEvicted says that profiles of that time, or of a part of it,
+	// made room for newer ones.
+	CoverageEvicted
+)
+
+// String returns "whole", "partial", "none" or "evicted".
+func (c Coverage) String() string {
+	switch c {
+	case CoveragePartial:
+		return "partial"
+	case CoverageNone:
+		return "none"
+	case CoverageEvicted:
+		return "evicted"
+	default:
+		return "whole"
+	}
+}
