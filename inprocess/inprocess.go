@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"reflect"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -37,10 +38,17 @@ type Profiling struct {
 // spans of tp in memory. tp may be nil in a program without OpenTelemetry, whose
 // work carries profile_id labels of its own.
 //
+// A process has one CPU profiler, so one call to Start is enough: the CPU
+// windows of a second are skipped until Shutdown of the first, as its page says.
+// The program's own pprof.StartCPUProfile fails until then.
+//
 // It returns an error where an option cannot be met. Where the environment has
 // OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true nothing is profiled and the
 // page says so.
 func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
+	if isNil(tp) {
+		tp = nil
+	}
 	c := newConfig(opts)
 	s, err := store.New(c.store...)
 	if err != nil {
@@ -61,6 +69,13 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 		tp.RegisterSpanProcessor(p.spans)
 	}
 	return p, nil
+}
+
+// isNil reports whether tp is nil, or a nil pointer that has become a
+// TracerProvider.
+func isNil(tp TracerProvider) bool {
+	v := reflect.ValueOf(tp)
+	return tp == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // Handler returns the page, to be mounted under a path that ends in a slash. It

@@ -118,7 +118,8 @@ func TestTracerProviderShutDownFirst(t *testing.T) {
 }
 
 func TestWithoutOpenTelemetry(t *testing.T) {
-	p, err := inprocess.Start(nil)
+	var none *spanprof.TracerProvider // as a variable that was not set
+	p, err := inprocess.Start(none)
 	if err != nil {
 		t.Fatal(err)
 	}

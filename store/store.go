@@ -132,7 +132,8 @@ func (s *Store) reportService() {
 		return
 	}
 	s.foreign = true
-	otel.Handle(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
+	// The handler may shut down the profiler, which waits for this Export.
+	go otel.Handle(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
 		service, slices.Sorted(maps.Keys(s.index.times))))
 }
 
