@@ -1,0 +1,519 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"runtime/pprof"
+	"strings"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+func restoredInOrder(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	c.carries("in root", root, "root")
+	_, child := s.tracer.Start(ctx, "child")
+	owner, name := c.owner(root, child, "root", "child")
+	c.carries("in child", owner, name)
+	child.End()
+	c.carries("after child", root, "root")
+	root.End()
+	c.bare("after root")
+}
+
+func descendants(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	c.same("root's context", contextLabels(ctx), root, "root")
+	ctx, child := s.tracer.Start(context.WithValue(ctx, contextKey{}, 1), "child")
+	owner, name := c.owner(root, child, "root", "child")
+	c.same("child's context", contextLabels(ctx), owner, name)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ctx, grandchild := s.tracer.Start(ctx, "grandchild")
+	owner, name = c.owner(root, grandchild, "root", "grandchild")
+	c.carries("in grandchild", owner, name)
+	c.same("grandchild's context", contextLabels(ctx), owner, name)
+	if ctx.Value(contextKey{}) != 1 {
+		c.errorf("a value of the context is lost")
+	}
+	grandchild.End()
+	if p := s.ended("grandchild").Parent(); p.SpanID() != child.SpanContext().SpanID() {
+		c.errorf("grandchild's parent is %v, want child", p.SpanID())
+	}
+	child.End()
+	root.End()
+	c.bare("after all")
+}
+
+type contextKey struct{}
+
+func userLabelsInContext(c *Case) {
+	s := c.newSDK()
+	user := Labels{"tenant": "a", "aaa": "1", "zzz": "2"}
+	pprof.Do(context.Background(), pprof.Labels("tenant", "a", "zzz", "2", "aaa", "1"), func(ctx context.Context) {
+		ctx, root := s.tracer.Start(ctx, "root")
+		c.carries("in root", root, "root", user)
+		c.same("root's context", contextLabels(ctx), root, "root", user)
+		ctx, child := s.tracer.Start(ctx, "child")
+		owner, name := c.owner(root, child, "root", "child")
+		c.carries("in child", owner, name, user)
+		c.same("child's context", contextLabels(ctx), owner, name, user)
+		child.End()
+		root.End()
+		c.bare("after root", user)
+	})
+	c.bare("after all")
+}
+
+func userLabelsOnGoroutine(c *Case) {
+	s := c.newSDK()
+	user := Labels{"worker": "3"}
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("worker", "3")))
+	_, root := s.tracer.Start(context.Background(), "root")
+	if c.CannotRead {
+		c.carries("in root", root, "root")
+		root.End()
+		c.bare("after root")
+		return
+	}
+	c.carries("in root", root, "root", user)
+	root.End()
+	c.bare("after root", user)
+}
+
+func doInside(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	user := Labels{"step": "1"}
+	pprof.Do(ctx, pprof.Labels("step", "1"), func(ctx context.Context) {
+		c.carries("in Do", root, "root", user)
+		_, child := s.tracer.Start(ctx, "child")
+		owner, name := c.owner(root, child, "root", "child")
+		c.carries("in child within Do", owner, name, user)
+		child.End()
+		c.carries("in Do after child", root, "root", user)
+	})
+	c.carries("after Do", root, "root")
+
+	ctx, child := s.tracer.Start(ctx, "child")
+	owner, name := c.owner(root, child, "root", "child")
+	pprof.Do(ctx, pprof.Labels("step", "1"), func(context.Context) {
+		c.carries("in child's Do", owner, name, user)
+	})
+	c.carries("after child's Do", owner, name)
+	child.End()
+	c.carries("after child", root, "root")
+	root.End()
+	c.bare("after root")
+}
+
+func sameSpan(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	if trace.SpanFromContext(ctx) != root {
+		c.errorf("root: SpanFromContext returns another span")
+	}
+	ctx, child := s.tracer.Start(ctx, "child")
+	if trace.SpanFromContext(ctx) != child {
+		c.errorf("child: SpanFromContext returns another span")
+	}
+	child.End()
+	root.End()
+}
+
+func contextSpanEnds(c *Case) {
+	s := c.newSDK()
+	ctx, _ := s.tracer.Start(context.Background(), "root")
+	trace.SpanFromContext(ctx).End()
+	c.bare("after End of the context's span")
+	if len(s.recorder.Ended()) != 1 {
+		c.errorf("%d spans ended, want 1", len(s.recorder.Ended()))
+	}
+}
+
+func endTwice(c *Case) {
+	s := c.newSDK()
+	_, first := s.tracer.Start(context.Background(), "first")
+	first.End()
+	_, second := s.tracer.Start(context.Background(), "second")
+	first.End()
+	c.carries("in second", second, "second")
+	second.End()
+	second.End()
+	c.bare("after all")
+	if len(s.recorder.Ended()) != 2 {
+		c.errorf("%d spans ended, want 2", len(s.recorder.Ended()))
+	}
+}
+
+func endElsewhere(c *Case) {
+	s := c.newSDK()
+	_, root := s.tracer.Start(context.Background(), "root")
+	elsewhere(func() {
+		_, other := s.tracer.Start(context.Background(), "other")
+		root.End()
+		if c.CannotRead {
+			c.bare("other goroutine after End")
+		} else {
+			c.carries("other goroutine after End", other, "other")
+		}
+		other.End()
+		c.bare("other goroutine after its own End")
+	})
+}
+
+func parentEndsFirst(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	_, child := s.tracer.Start(ctx, "child")
+	owner, name := c.owner(root, child, "root", "child")
+	root.End()
+	if c.CannotRead {
+		c.bare("after root")
+		return
+	}
+	c.carries("in child after root ended", owner, name)
+	child.End()
+	c.bare("after all")
+}
+
+func deadParent(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	ctx, child := s.tracer.Start(ctx, "child")
+	_, grandchild := s.tracer.Start(ctx, "grandchild")
+	root.End()
+	child.End()
+	grandchild.End()
+	if c.CannotRead {
+		if got := GoroutineLabels().ids(); got == " " {
+			c.errorf("the documented weaker result is that the last End sets its context's Labels, got none")
+		}
+		return
+	}
+	c.bare("after all")
+}
+
+func overlappingRoots(c *Case) {
+	s := c.newSDK()
+	_, first := s.tracer.Start(context.Background(), "first")
+	_, second := s.tracer.Start(context.Background(), "second")
+	first.End()
+	if c.CannotRead {
+		c.bare("in second after first ended")
+	} else {
+		c.carries("in second after first ended", second, "second")
+	}
+	second.End()
+	c.bare("after all")
+}
+
+// fireAndForget ends a local root, itself a new root within other work, while
+// its descendants go on on a goroutine that it started.
+func fireAndForget(c *Case) {
+	s := c.newSDK()
+	ctx, consumer := s.tracer.Start(context.Background(), "consumer")
+	ctx, message := s.tracer.Start(ctx, "message", trace.WithNewRoot())
+	started, ended, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		ctx, async := s.tracer.Start(ctx, "async")
+		close(started)
+		<-ended
+		owner, name := c.owner(message, async, "message", "async")
+		c.carries("in async", owner, name)
+		_, db := s.tracer.Start(ctx, "db")
+		db.End()
+		c.carries("in async after its child", owner, name)
+		async.End()
+	}()
+	<-started
+	message.End()
+	c.carries("after message", consumer, "consumer")
+	close(ended)
+	<-done
+	consumer.End()
+	c.bare("after all")
+}
+
+func lastDescendant(c *Case) {
+	s := c.newSDK()
+	ctx, request := s.tracer.Start(context.Background(), "request")
+	_, child := s.tracer.Start(ctx, "child")
+	_, other := s.tracer.Start(context.Background(), "other")
+	child.End()
+	if !c.CannotRead {
+		c.carries("in other", other, "other")
+	}
+	other.End()
+	request.End()
+	c.bare("after all")
+}
+
+func emptyDo(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	ctx, child := s.tracer.Start(ctx, "child")
+	owner, name := c.owner(root, child, "root", "child")
+	pprof.Do(ctx, pprof.Labels(), func(context.Context) {
+		root.End()
+		if !c.CannotRead {
+			c.carries("in Do after root ended", owner, name)
+		}
+	})
+	c.carries("after Do", owner, name)
+	child.End()
+	if !c.CannotRead {
+		c.bare("after all")
+	}
+}
+
+func worker(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	user := Labels{"worker": "3"}
+	elsewhere(func() {
+		pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("worker", "3"))) //nolint:contextcheck // a worker's own
+		_, job := s.tracer.Start(ctx, "job")
+		owner, name := c.owner(root, job, "root", "job")
+		if c.CannotRead {
+			c.carries("worker during the job", owner, name)
+			job.End()
+			c.carries("worker after the job", root, "root")
+			return
+		}
+		c.carries("worker during the job", owner, name, user)
+		job.End()
+		c.bare("worker after the job", user)
+	})
+	c.carries("root meanwhile", root, "root")
+	root.End()
+	c.bare("after root")
+}
+
+func inheritedGoroutine(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.carries("child goroutine", root, "root")
+		_, child := s.tracer.Start(ctx, "child")
+		owner, name := c.owner(root, child, "root", "child")
+		c.carries("child goroutine in child", owner, name)
+		child.End()
+		c.carries("child goroutine after child", root, "root")
+	}()
+	<-done
+	c.carries("root meanwhile", root, "root")
+	root.End()
+	c.bare("after root")
+}
+
+func newRoot(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	ctx, other := s.tracer.Start(ctx, "other", trace.WithNewRoot())
+	c.carries("in the new root", other, "other")
+	c.same("the new root's context", contextLabels(ctx), other, "other")
+	_, child := s.tracer.Start(ctx, "child")
+	owner, name := c.owner(other, child, "other", "child")
+	c.carries("in the new root's child", owner, name)
+	child.End()
+	other.End()
+	c.carries("after the new root", root, "root")
+	root.End()
+	c.bare("after all")
+}
+
+func bareContextWithSpan(c *Case) {
+	s := c.newSDK()
+	_, root := s.tracer.Start(context.Background(), "root")
+	_, child := s.tracer.Start(trace.ContextWithSpan(context.Background(), root), "child")
+	owner, name := c.owner(root, child, "root", "child")
+	c.carries("in child", owner, name)
+	child.End()
+	if got := s.ended("child").Parent().SpanID(); got != root.SpanContext().SpanID() {
+		c.errorf("child's parent is %v, want root", got)
+	}
+	if c.CannotRead {
+		c.bare("after child")
+	} else {
+		c.carries("after child", root, "root")
+	}
+	root.End()
+	c.bare("after root")
+}
+
+func setName(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "GET")
+	root.SetName("GET /user/{id}")
+	c.carries("after SetName", root, "GET /user/{id}")
+	c.same("the context after SetName", contextLabels(ctx), root, "GET /user/{id}")
+	_, child := s.tracer.Start(ctx, "child")
+	owner, name := c.owner(root, child, "GET /user/{id}", "child")
+	c.carries("in child", owner, name)
+	child.SetName("query")
+	owner, name = c.owner(root, child, "GET /user/{id}", "query")
+	c.carries("in child after SetName", owner, name)
+	root.SetName("GET /user/{name}")
+	child.End()
+	if !c.CannotRead {
+		c.carries("after child", root, "GET /user/{name}")
+	}
+	root.End()
+	c.bare("after all")
+	if s.ended("GET /user/{name}").Name() != "GET /user/{name}" || s.ended("query").Name() != "query" {
+		c.errorf("the spans' names are %v", s.recorder.Ended())
+	}
+}
+
+func setFirstName(c *Case) {
+	s := c.newSDK()
+	pprof.Do(context.Background(), pprof.Labels("tenant", "a"), func(ctx context.Context) {
+		_, root := s.tracer.Start(ctx, "")
+		root.SetName("GET /user/{id}")
+		c.carries("after SetName", root, "GET /user/{id}", Labels{"tenant": "a"})
+		root.End()
+	})
+}
+
+func remoteParent(c *Case) {
+	s := c.newSDK()
+	remote := trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled,
+	})
+	ctx := trace.ContextWithRemoteSpanContext(context.Background(), remote)
+	_, span := s.tracer.Start(ctx, "server")
+	c.carries("in server", span, "server")
+	if span.SpanContext().TraceID() != remote.TraceID() {
+		c.errorf("trace id %v, want the remote parent's", span.SpanContext().TraceID())
+	}
+	span.End()
+	c.bare("after server")
+	if !hasProfileID(s.ended("server")) {
+		c.errorf("no pyroscope.profile.id")
+	}
+}
+
+func unsampled(c *Case) {
+	s := c.newSDK(sdktrace.WithSampler(sdktrace.NeverSample()))
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	c.bare("in root")
+	c.equal("root's context", contextLabels(ctx), Labels{})
+	_, child := s.tracer.Start(ctx, "child")
+	c.bare("in child")
+	child.End()
+	root.End()
+	c.bare("after root")
+
+	// A sampled span whose child is dropped goes on in it.
+	s = c.newSDK(sdktrace.WithSampler(dropNamed{"dropped", sdktrace.Drop}))
+	ctx, kept := s.tracer.Start(context.Background(), "kept")
+	_, dropped := s.tracer.Start(ctx, "dropped")
+	c.carries("in the dropped child", kept, "kept")
+	dropped.End()
+	c.carries("after the dropped child", kept, "kept")
+	kept.End()
+	c.bare("after all")
+}
+
+func recordOnly(c *Case) {
+	s := c.newSDK(sdktrace.WithSampler(dropNamed{"recorded", sdktrace.RecordOnly}))
+	_, root := s.tracer.Start(context.Background(), "recorded")
+	c.bare("in root")
+	root.End()
+	c.bare("after root")
+	if hasProfileID(s.ended("recorded")) {
+		c.errorf("an unsampled span has pyroscope.profile.id")
+	}
+
+	ctx, kept := s.tracer.Start(context.Background(), "kept")
+	ctx, child := s.tracer.Start(ctx, "recorded")
+	c.carries("in the recorded child", kept, "kept")
+	_, grandchild := s.tracer.Start(ctx, "grandchild")
+	owner, name := c.owner(kept, grandchild, "kept", "grandchild")
+	c.carries("in the recorded child's child", owner, name)
+	grandchild.End()
+	child.End()
+	c.carries("after the recorded child", kept, "kept")
+	kept.End()
+	c.bare("after all")
+}
+
+// dropNamed samples all spans but those with a name.
+type dropNamed struct {
+	name     string
+	decision sdktrace.SamplingDecision
+}
+
+func (d dropNamed) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	if p.Name == d.name {
+		return sdktrace.SamplingResult{Decision: d.decision}
+	}
+	return sdktrace.SamplingResult{Decision: sdktrace.RecordAndSample}
+}
+
+func (d dropNamed) Description() string { return "all but " + d.name }
+
+func noopProvider(c *Case) {
+	tracer := c.Wrap(noop.NewTracerProvider()).Tracer("conformance")
+	ctx, root := tracer.Start(context.Background(), "root")
+	c.bare("in root")
+	_, child := tracer.Start(ctx, "child")
+	c.bare("in child")
+	child.SetName("renamed")
+	child.End()
+	root.End()
+	c.bare("after root")
+}
+
+func nameCap(c *Case) {
+	s := c.newSDK()
+	names := map[string]bool{}
+	for i := range 1000 {
+		ctx, root := s.tracer.Start(context.Background(), fmt.Sprintf("GET /user/%d", i))
+		names[contextLabels(ctx)["span_name"]] = true
+		root.End()
+	}
+	if len(names) > 257 || !names["other"] {
+		c.errorf("%d values of span_name, want 256 and \"other\"", len(names))
+	}
+	s = c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), strings.Repeat("ä", 100))
+	if got := contextLabels(ctx)["span_name"]; got != strings.Repeat("ä", 64) {
+		c.errorf("span_name %q has %d bytes, want 128 and whole runes", got, len(got))
+	}
+	root.End()
+}
+
+func profileID(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	_, child := s.tracer.Start(ctx, "child")
+	child.End()
+	root.End()
+	if !hasProfileID(s.ended("root")) {
+		c.errorf("root has attributes %v", s.ended("root").Attributes())
+	}
+	if hasProfileID(s.ended("child")) != c.AllSpans {
+		c.errorf("child has attributes %v", s.ended("child").Attributes())
+	}
+}
+
+func hasProfileID(s sdktrace.ReadOnlySpan) bool {
+	for _, a := range s.Attributes() {
+		if a.Key == "pyroscope.profile.id" {
+			return a.Value.AsString() == s.SpanContext().SpanID().String()
+		}
+	}
+	return false
+}
