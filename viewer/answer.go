@@ -16,12 +16,17 @@ import (
 // answer is what a query selects.
 type answer struct {
 	Query string `json:"query"`
+	// Title says in words what is selected.
+	Title string `json:"title"`
 	// Note is something to know about the query, in words.
 	Note       string `json:"note,omitempty"`
 	SampleType string `json:"sampleType"`
-	Unit       string `json:"unit"`
-	Total      int64  `json:"total"`
-	Samples    int64  `json:"samples"`
+	// Measure says in words what Total is.
+	Measure string `json:"measure"`
+	Unit    string `json:"unit"`
+	Total   int64  `json:"total"`
+	// Samples counts the samples; of heap profiles, the allocation sites.
+	Samples int64 `json:"samples"`
 	// ProfileIDs is how many different profile_id values the samples have.
 	ProfileIDs int `json:"profileIds"`
 	// Windows is how many windows were looked at, From and Until bound them.
@@ -33,26 +38,13 @@ type answer struct {
 	// Baseline is what the selection may be held against.
 	Baseline *baselineJSON `json:"baseline,omitempty"`
 	// Empty says in words why nothing was selected.
-	Empty  string      `json:"empty,omitempty"`
-	Flame  *flameNode  `json:"flame"`
-	Status *statusJSON `json:"status,omitempty"`
+	Empty string `json:"empty,omitempty"`
+	// Waiting says that samples may be on their way.
+	Waiting bool        `json:"waiting,omitempty"`
+	Flame   *flameNode  `json:"flame"`
+	Status  *statusJSON `json:"status,omitempty"`
 
 	selection *store.Selection
-}
-
-// baselineJSON is the query for all profiles that share a selection's labels
-// but for the ids.
-type baselineJSON struct {
-	Query string `json:"query"`
-	// Name is the name of the spans, Spans how many of them are in the
-	// store. Both are missing if the name is not known.
-	Name  string `json:"name,omitempty"`
-	Spans int    `json:"spans,omitempty"`
-	// Label is the span_name of the query where it is not Name but what
-	// samples carry instead, which spans of other names may have too.
-	Label string `json:"label,omitempty"`
-
-	query flameQL
 }
 
 // answer selects what q asks for.
@@ -64,7 +56,9 @@ func (h *handler) answer(q query) (*answer, error) {
 	a := &answer{
 		Query:      q.String(),
 		SampleType: sel.SampleType,
-		Unit:       sel.Unit,
+		Measure:    q.typ.words,
+		// Without a profile the store knows no unit.
+		Unit:       cmp.Or(sel.Unit, q.typ.unit),
 		Total:      sel.Total,
 		Samples:    sel.Samples,
 		ProfileIDs: sel.ProfileIDs,
@@ -83,12 +77,14 @@ func (h *handler) answer(q query) (*answer, error) {
 			a.Span = &s
 		}
 	}
+	a.Title = q.title(a.Span)
 	a.Note = h.note(q, span)
 	if a.Baseline, err = h.baseline(q, span, sel); err != nil {
 		return nil, err
 	}
 	if len(sel.Stacks) == 0 {
 		a.Empty = h.emptyReason(q, a)
+		a.Waiting = single && (a.Span == nil || !a.Span.Complete) && h.running()
 	}
 	return a, nil
 }
@@ -128,64 +124,6 @@ func (h *handler) appNote(q query, span store.Span) string {
 		return ""
 	}
 	return fmt.Sprintf("no span here belongs to a service %q; this is the profile of %s", q.app, quotedList(services))
-}
-
-// baseline returns nil for a query that is not limited to some ids.
-func (h *handler) baseline(q query, span store.Span, sel *store.Selection) (*baselineJSON, error) {
-	base := q.without(idLabels...)
-	if len(base.matchers) == len(q.matchers) {
-		return nil, nil
-	}
-	b := &baselineJSON{Name: span.Name}
-	label := span.Label
-	if span.Name != "" {
-		for _, t := range h.store.NameTotals() {
-			if t.Name != span.Name {
-				continue
-			}
-			b.Spans += t.Spans
-			if label == "" && t.Service == span.Service {
-				label = t.Label
-			}
-		}
-		// Without a sample nothing is known but the name.
-		label = cmp.Or(label, span.Name)
-	}
-	if _, named := base.value("span_name"); !named {
-		if label == "" && sel.Samples > 0 {
-			var err error
-			if label, err = h.sampledName(q); err != nil {
-				return nil, err
-			}
-		}
-		if label != "" {
-			base = base.with("span_name", label)
-		}
-		if label != span.Name {
-			b.Label = label
-		}
-	}
-	b.Query, b.query = base.String(), base
-	return b, nil
-}
-
-// sampledName returns the span_name that most samples of q have.
-func (h *handler) sampledName(q query) (string, error) {
-	p, err := h.store.Profile(q.store())
-	if err != nil {
-		return "", queryError("profile", q, err)
-	}
-	counts := map[string]int{}
-	best := ""
-	for _, s := range p.Sample {
-		for _, label := range s.Label["span_name"] {
-			counts[label]++
-			if counts[label] > counts[best] {
-				best = label
-			}
-		}
-	}
-	return best, nil
 }
 
 // queryError says what the store minds about a query. The client can mend it

@@ -36,7 +36,7 @@
 //
 // Of the list of spans:
 //
-//	name=GET /search     only spans of this very name
+//	name=GET /search     only spans of this very name, as JSON has it
 //	order=newest         or slowest, or cpu
 //	limit=200            the length of the list
 //
@@ -78,30 +78,37 @@
 // in every format, and the page shows it.
 //
 // format=json is compressed if the client accepts gzip. The list of spans is
-// {service, status, stats, spans, groups}, where groups are the 500 names with
-// most CPU time and groupsOmitted counts the others. A span's coverage says
+// {service, status, stats, spans, groups, process}, where groups are the 500
+// names with most CPU time, groupsOmitted counts the others and unnamed the
+// spans without a name, which are in no group; process has the queries for the
+// whole process. A span's coverage says
 // whether CPU was profiled while it ran: whole, partial, none, or evicted, where
 // profiles of that time made room for newer ones. A query is answered with
 //
-//	query                                   in its canonical form
-//	sampleType, unit, total, samples        what was measured
+//	query, title                            in its canonical form, in words
+//	sampleType, measure, unit               what was measured; measure: in words
+//	total, samples                          how much; of heap, samples are sites
 //	profileIds, windows, from, until        in how much
 //	span                                    if the query has a profile_id
-//	baseline {query, name, spans, label}    the query without the ids
-//	empty                                   why there is nothing, in words
+//	baseline {query, meaning, ...}          the query without the ids
+//	empty, waiting                          why there is nothing, in words, and
+//	                                        whether samples may be on their way
 //	note                                    what to know about the query
 //	flame {name, file, line, self, total, inlined, children}
 //
 // where functions are merged by name, children have the biggest total first,
-// and frames beyond the 5,000 widest are summed as "(other)". A baseline has a
+// and frames beyond the 5,000 widest are summed as "(other)". A baseline has
+// the name of the spans and their number, spans, where these are known, and a
 // label if its samples carry another span_name than the span's name: a cut one,
-// "other", or one from before the span was renamed. A comparison is
-// {left, right, diff}: two such answers, and for each function its values on
-// both sides and delta, its share of the right total less its share of the
-// left one. Errors are {error, column}.
+// "other", or one from before the span was renamed. There is none where samples
+// have several names, as those of a trace may. A comparison is {left, right,
+// diff}: two such answers, and for each function its values on both sides and
+// delta, its share of the right total less its share of the left one. Errors
+// are {error, column}. A status has running false, and says in its message why,
+// once profiling has ended or where it never began.
 //
 // format=text is for terminals: the functions that take most themselves and
-// the widest frames, in about 60 lines.
+// the widest frames, in about 60 lines. Names of spans are cut at 80 columns.
 //
 //	curl 'localhost:6060/debug/spanprof/?format=text&order=slowest'
 //
@@ -120,9 +127,9 @@
 // # For developers
 //
 // handler.go routes; query.go, flameql.go, flameqlparser.go and timeparam.go
-// read what is asked for; answer.go, comparison.go and spanlist.go build what
-// is answered, tree.go, flame.go, diff.go and functiontotal.go the numbers in
-// it, text.go and pprof.go its other forms. The page is in static: app.js
-// decides what to show, spans.js, profile.js and compare.js are the views, and
-// flame.js draws.
+// read what is asked for; answer.go, baseline.go, comparison.go and spanlist.go
+// build what is answered, tree.go, flame.go, diff.go and functiontotal.go the
+// numbers in it, text.go and pprof.go its other forms. The page is in static:
+// app.js decides what to show, spans.js, profile.js and compare.js are the
+// views, and flame.js draws.
 package viewer

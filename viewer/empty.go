@@ -24,13 +24,17 @@ func (h *handler) emptyReason(q query, a *answer) string {
 	case q.typ.kind == exporter.KindHeap && len(q.matchers) > 0:
 		return "heap profiles carry no labels (golang/go#23458), so no condition selects any of them: leave the braces empty for the heap of the whole process"
 	case single && a.Span == nil:
-		return fmt.Sprintf("nothing with the id %q is in the store: it was never seen here, or it made room for newer spans (%d did so far)", id, h.store.Stats().SpansEvicted)
+		reason := fmt.Sprintf("nothing with the id %q is in the store: it was never seen here, or it made room for newer spans (%d did so far)", clip(id), h.store.Stats().SpansEvicted)
+		if h.running() {
+			return reason + ", or its span is still running and its samples are not in yet: " + h.openWindow()
+		}
+		return reason + "; " + h.openWindow()
 	case single && a.Span.CPUSamples > 0:
-		return fmt.Sprintf("this span has %d samples, but none that also meets the other conditions of the query or lies in its time", a.Span.CPUSamples)
+		return fmt.Sprintf("this span has %s, but none that also meets the other conditions of the query or lies in its time", plural(a.Span.CPUSamples, "sample"))
 	case single && !a.Span.Complete:
 		return "the samples of this span are not in yet: " + h.openWindow()
 	case single && a.Span.Coverage == store.CoverageEvicted.String():
-		return fmt.Sprintf("CPU profiles of this span's time made room for newer ones (%d profiles did so far), and samples of this span with them, if there were any: a store with more bytes keeps them longer", h.store.Stats().WindowsEvicted)
+		return fmt.Sprintf("CPU profiles of this span's time made room for newer ones (%s did so far), and samples of this span with them, if there were any: a store with more bytes keeps them longer", plural(h.store.Stats().WindowsEvicted, "profile"))
 	case single && a.Span.Coverage == store.CoverageNone.String():
 		return "CPU was not profiled during this span, as happens before the profiler starts and while another CPU profile runs in the process"
 	case single && a.Span.Coverage == store.CoveragePartial.String():
@@ -40,7 +44,7 @@ func (h *handler) emptyReason(q query, a *answer) string {
 	case a.Windows == 0:
 		return fmt.Sprintf("no %s profile covers this time: %s", q.typ.kind, h.openWindow())
 	}
-	return fmt.Sprintf("none of the samples in %d windows meets the conditions of the query", a.Windows)
+	return fmt.Sprintf("none of the samples in %s meets the conditions of the query", plural(a.Windows, "window"))
 }
 
 // openWindow says when samples are to be expected.
@@ -49,11 +53,9 @@ func (h *handler) openWindow() string {
 		return "they come when the current profile ends"
 	}
 	s := h.status()
-	switch {
-	case s.Message != "":
-		return s.Message
-	case !s.Running:
-		return "CPU is not being profiled at the moment"
+	switch message := h.statusMessage(s); {
+	case message != "":
+		return strings.TrimSuffix(message, ".")
 	case s.WindowEnd.IsZero():
 		return "they come when the next profile ends"
 	}

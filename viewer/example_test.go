@@ -26,6 +26,6 @@ func ExampleHandler() {
 	mux.ServeHTTP(w, r)
 	fmt.Print(w.Body)
 	// Output:
-	// service (none yet): 0 of 0 spans, 0 windows
+	// service (none yet): 0 listed; 0 spans and 0 windows held
 	// no spans
 }

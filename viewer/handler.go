@@ -4,6 +4,7 @@
 package viewer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -41,7 +42,7 @@ var _ http.Handler = (*handler)(nil)
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	if !hostAllowed(r.Host, h.hosts) {
-		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with viewer.WithAllowedHosts", r.Host), http.StatusForbidden)
+		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with inprocess.WithAllowedHosts, or with viewer.WithAllowedHosts if you made this handler yourself", clip(r.Host)), http.StatusForbidden)
 		return
 	}
 	if target, ok := slashMissing(r); ok {
@@ -89,12 +90,13 @@ func (h *handler) page(fallback format, serve func(*http.Request, url.Values, fo
 	return func(w http.ResponseWriter, r *http.Request) {
 		// URL.Query drops what it cannot read, and a value that holds an
 		// unescaped semicolon is such a thing.
-		params, err := url.ParseQuery(r.URL.RawQuery)
-		if err != nil {
-			writeError(w, r, fallback, badRequestf("malformed URL: %w; escape the query's value", err))
+		params, malformed := url.ParseQuery(r.URL.RawQuery)
+		f, err := parseFormat(params.Get("format"), fallback)
+		if malformed != nil {
+			// The parts that can be read are there nevertheless.
+			writeError(w, r, cmp.Or(f, fallback), badRequestf("malformed URL: %w: in a value, write a semicolon as %%3B and a percent sign as %%25", malformed))
 			return
 		}
-		f, err := parseFormat(params.Get("format"), fallback)
 		if err != nil {
 			writeError(w, r, formatText, err)
 			return
@@ -145,10 +147,10 @@ func (h *handler) serveProfile(_ *http.Request, params url.Values, f format) (re
 	if err != nil {
 		return response{}, err
 	}
+	a.Status = h.statusJSON()
 	if f == formatText {
 		return textResponse(a.text()), nil
 	}
-	a.Status = h.statusJSON()
 	return jsonResponse(a)
 }
 
@@ -172,10 +174,10 @@ func (h *handler) serveComparison(_ *http.Request, params url.Values, f format) 
 	if err != nil {
 		return response{}, err
 	}
+	c.Status = h.statusJSON()
 	if f == formatText {
 		return textResponse(c.text()), nil
 	}
-	c.Status = h.statusJSON()
 	return jsonResponse(c)
 }
 

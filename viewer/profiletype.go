@@ -14,16 +14,20 @@ type profileType struct {
 	name       string
 	kind       exporter.Kind
 	sampleType string
+	// unit is the unit of profiles that Go programs write.
+	unit string
+	// words say to people what is measured.
+	words string
 }
 
 // profileTypes are the known types. The first is meant where a query names
 // none.
 var profileTypes = []profileType{
-	{"cpu", exporter.KindCPU, "cpu"},
-	{"alloc_space", exporter.KindHeap, "alloc_space"},
-	{"alloc_objects", exporter.KindHeap, "alloc_objects"},
-	{"inuse_space", exporter.KindHeap, "inuse_space"},
-	{"inuse_objects", exporter.KindHeap, "inuse_objects"},
+	{"cpu", exporter.KindCPU, "cpu", unitNanoseconds, "CPU time"},
+	{"alloc_space", exporter.KindHeap, "alloc_space", unitBytes, "heap allocated"},
+	{"alloc_objects", exporter.KindHeap, "alloc_objects", unitCount, "objects allocated"},
+	{"inuse_space", exporter.KindHeap, "inuse_space", unitBytes, "heap in use"},
+	{"inuse_objects", exporter.KindHeap, "inuse_objects", unitCount, "objects in use"},
 }
 
 func profileTypeByName(name string) (profileType, bool) {

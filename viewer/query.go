@@ -46,6 +46,27 @@ func parseQuery(params url.Values, name, from, until string) (query, error) {
 	return query{flameQL: ql, timeRange: within}, nil
 }
 
+// title says in words what the query selects; span is the one that it has the
+// id of, if that is known.
+func (q query) title(span *spanJSON) string {
+	if span != nil {
+		return span.title()
+	}
+	if name, ok := q.value("span_name"); ok && name != "" {
+		return name
+	}
+	if id, ok := q.spanID(); ok {
+		return "Profile " + id
+	}
+	if id, ok := q.value("trace_id"); ok {
+		return "Trace " + id
+	}
+	if len(q.matchers) == 0 {
+		return "Whole process: " + q.typ.words
+	}
+	return q.String()
+}
+
 // store returns the query in the store's terms.
 func (q query) store() store.Query {
 	return store.Query{

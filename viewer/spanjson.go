@@ -56,6 +56,18 @@ func newSpanJSON(s store.Span) spanJSON {
 	}
 }
 
+// title is what the span is shown as. Work without a span is known by the id
+// that the program gave it.
+func (s spanJSON) title() string {
+	switch {
+	case s.Name != "":
+		return s.Name
+	case s.Manual || s.SummaryMissing:
+		return s.ProfileID
+	}
+	return "(unnamed)"
+}
+
 // wall writes the wall time. Of work without a span's summary, only the windows
 // it was seen in are known.
 func (s spanJSON) wall() string {

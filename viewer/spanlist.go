@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spanprof/spanprof/store"
 )
@@ -27,6 +28,11 @@ type spanList struct {
 	// out at its end.
 	Groups        []groupJSON `json:"groups"`
 	GroupsOmitted int         `json:"groupsOmitted,omitempty"`
+	// Unnamed is the number of spans without a name, which are in no group:
+	// no query by name selects them alone.
+	Unnamed int `json:"unnamed,omitempty"`
+	// Process has the queries for the profiles of the whole process.
+	Process []processJSON `json:"process"`
 }
 
 // parseSpanQuery reads the parameters of the list.
@@ -54,33 +60,59 @@ func parseSpanQuery(params url.Values) (store.SpanQuery, error) {
 
 func (h *handler) spanList(q store.SpanQuery) spanList {
 	list := spanList{
-		Status: h.statusJSON(),
-		Stats:  newStatsJSON(h.store.Stats()),
-		Spans:  []spanJSON{},
-		Groups: []groupJSON{},
+		Status:  h.statusJSON(),
+		Stats:   newStatsJSON(h.store.Stats()),
+		Spans:   []spanJSON{},
+		Groups:  []groupJSON{},
+		Process: h.process(),
 	}
-	totals := h.store.NameTotals()
-	if omitted := len(totals) - maxGroups; omitted > 0 {
-		totals, list.GroupsOmitted = totals[:maxGroups], omitted
+	for i, t := range h.store.NameTotals() {
+		if i == 0 {
+			list.Service = t.Service
+		}
+		switch {
+		case t.Name == "":
+			list.Unnamed += t.Spans
+		case len(list.Groups) == maxGroups:
+			list.GroupsOmitted++
+		default:
+			list.Groups = append(list.Groups, newGroupJSON(t))
+		}
 	}
-	for _, t := range totals {
-		list.Groups = append(list.Groups, newGroupJSON(t))
-	}
-	for _, s := range h.store.Spans(q) {
+	for _, s := range h.spans(q) {
 		list.Spans = append(list.Spans, newSpanJSON(s))
 	}
-	if len(list.Groups) > 0 {
-		list.Service = list.Groups[0].Service
-	}
 	return list
+}
+
+// spans returns the spans that q selects. A name that holds U+FFFD also selects
+// the names that are shown as it: JSON has one for each byte that is no UTF-8.
+func (h *handler) spans(q store.SpanQuery) []store.Span {
+	if !strings.ContainsRune(q.Name, utf8.RuneError) {
+		return h.store.Spans(q)
+	}
+	var spans []store.Span
+	for _, s := range h.store.Spans(store.SpanQuery{Order: q.Order}) {
+		if len(spans) < q.Limit && (s.Name == q.Name || string([]rune(s.Name)) == q.Name) {
+			spans = append(spans, s)
+		}
+	}
+	return spans
 }
 
 // text is the list for a terminal.
 func (l spanList) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "service %s: %d of %d spans, %d windows\n", cmp.Or(l.Service, "(none yet)"), len(l.Spans), l.Stats.Spans, l.Stats.Windows)
+	fmt.Fprintf(&b, "service %s: %d listed; %s and %s held\n", cmp.Or(clip(oneLine(l.Service)), "(none yet)"), len(l.Spans), plural(l.Stats.Spans, "span"), plural(l.Stats.Windows, "window"))
 	if l.Status != nil && l.Status.Message != "" {
-		fmt.Fprintln(&b, "note:", l.Status.Message)
+		fmt.Fprintln(&b, "note:", oneLine(l.Status.Message))
+	}
+	for i, p := range l.Process {
+		lead := ""
+		if i == 0 {
+			lead = "whole process:"
+		}
+		fmt.Fprintf(&b, "%-14s %-14s  %s\n", lead, p.Measure, p.Query)
 	}
 	if len(l.Spans) == 0 {
 		b.WriteString("no spans\n")
@@ -103,7 +135,7 @@ func (l spanList) text() string {
 		fmt.Fprintf(&b, "%-24s %10s %10s %8d  %s%s  %s\n",
 			s.Start.UTC().Format("2006-01-02T15:04:05.000Z"),
 			s.wall(), formatValue(s.CPUNs, unitNanoseconds),
-			s.CPUSamples, oneLine(cmp.Or(s.Name, s.ProfileID)), mark, s.Query)
+			s.CPUSamples, clip(oneLine(s.title())), mark, s.Query)
 	}
 	return b.String()
 }

@@ -7,7 +7,9 @@ import "time"
 
 // Status is what the viewer tells about the profiler that feeds its store.
 type Status struct {
-	// Running says whether CPU is being profiled.
+	// Running says whether CPU is being profiled. Where it is not, nothing
+	// can be flushed, and without a Message the viewer says that profiling
+	// has stopped, or that it is off if no profile ever came.
 	Running bool
 	// WindowStart and WindowEnd bound the CPU window that is being measured;
 	// they are zero if there is none. Its samples arrive at its end.

@@ -7,7 +7,8 @@ import "time"
 
 // statusJSON is the state of the profiler as programs see it.
 type statusJSON struct {
-	Running     bool          `json:"running"`
+	// Running is missing where the viewer was not told.
+	Running     *bool         `json:"running,omitempty"`
 	WindowStart time.Time     `json:"windowStart,omitzero"`
 	WindowEnd   time.Time     `json:"windowEnd,omitzero"`
 	Message     string        `json:"message,omitempty"`
@@ -33,11 +34,26 @@ func (h *handler) statusJSON() *statusJSON {
 		return out
 	}
 	s := h.status()
-	out.Running = s.Running
+	out.Running = &s.Running
+	out.CanFlush = out.CanFlush && s.Running
 	out.WindowStart, out.WindowEnd = s.WindowStart, s.WindowEnd
-	out.Message = s.Message
+	out.Message = h.statusMessage(s)
 	for _, c := range s.Counters {
 		out.Counters = append(out.Counters, counterJSON(c))
 	}
 	return out
+}
+
+// running reports whether windows may be open, as far as the viewer was told.
+func (h *handler) running() bool { return h.status == nil || h.status().Running }
+
+// statusMessage says in a sentence what is off; "" if nothing is.
+func (h *handler) statusMessage(s Status) string {
+	switch {
+	case s.Message != "" || s.Running:
+		return s.Message
+	case h.store.Stats().WindowsReceived > 0:
+		return "Profiling has stopped: no more samples come."
+	}
+	return "Profiling is off: no samples come."
 }

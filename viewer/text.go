@@ -4,11 +4,12 @@
 package viewer
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/spanprof/spanprof/exporter"
 )
 
 const (
@@ -40,16 +41,16 @@ func (a *answer) header(b *strings.Builder, indent string) {
 	}
 	line("query", "%s", a.Query)
 	if s := a.Span; s != nil {
-		line("span", "%s", cmp.Or(s.Name, s.ProfileID))
+		line("span", "%s", clip(s.title()))
 		line("", "start %s  wall %s  cpu %s", s.Start.UTC().Format(time.RFC3339Nano), s.wall(), formatValue(s.CPUNs, unitNanoseconds))
 		if s.TraceID != "" {
 			line("", "trace %s", s.TraceID)
 		}
 		if s.Err {
-			line("", "error %s", s.Status)
+			line("", "error %s", clip(s.Status))
 		}
 	}
-	line("total", "%s %s in %d samples of %d profile ids, %d windows", formatValue(a.Total, a.Unit), a.SampleType, a.Samples, a.ProfileIDs, a.Windows)
+	line("total", "%s %s %s, %s", a.Measure, formatValue(a.Total, a.Unit), a.sources(), plural(a.Windows, "window"))
 	if a.Note != "" {
 		line("note", "%s", a.Note)
 	}
@@ -57,12 +58,19 @@ func (a *answer) header(b *strings.Builder, indent string) {
 		line("empty", "%s", a.Empty)
 	}
 	if base := a.Baseline; base != nil {
-		of := ""
-		if base.Spans > 0 && base.Label == "" {
-			of = fmt.Sprintf("  (%d spans)", base.Spans)
-		}
-		line("baseline", "%s%s", base.Query, of)
+		line("baseline", "%s  (%s)", base.Query, base.Meaning)
 	}
+	if s := a.Status; s != nil && !strings.Contains(a.Empty, strings.TrimSuffix(s.Message, ".")) {
+		line("status", "%s", s.Message)
+	}
+}
+
+// sources says how many measurements the total is the sum of.
+func (a *answer) sources() string {
+	if a.selection.Kind == exporter.KindHeap {
+		return "from " + plural(a.Samples, "allocation site")
+	}
+	return "in " + plural(a.Samples, "sample") + " of " + plural(a.ProfileIDs, "profile id")
 }
 
 // writeFunctions writes the functions that take most themselves.
@@ -72,7 +80,7 @@ func writeFunctions(b *strings.Builder, functions []functionTotal, total int64, 
 		fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", formatValue(f.self, unit), percent(f.self, total), formatValue(f.total, unit), percent(f.total, total), oneLine(f.name))
 	}
 	if more := len(functions) - textFunctions; more > 0 {
-		fmt.Fprintf(b, "%38s %d more functions\n", "...", more)
+		fmt.Fprintf(b, "%38s %s\n", "...", plural(more, "more function"))
 	}
 }
 
@@ -92,7 +100,7 @@ func writeFrames(b *strings.Builder, root *flameNode) {
 		fmt.Fprintf(b, "%7s %-10s  %s%s\n", percent(l.last.Total, root.Total), bar(share(l.last.Total, root.Total)), strings.Repeat(" ", l.depth), name)
 	}
 	if more := len(lines) - textFrames; more > 0 {
-		fmt.Fprintf(b, "%20s %d more lines of frames; format=json has them all\n", "...", more)
+		fmt.Fprintf(b, "%20s %s of frames; format=json has them all\n", "...", plural(more, "more line"))
 	}
 }
 
@@ -103,17 +111,20 @@ func (c *comparison) text() string {
 	c.Left.header(&b, "  ")
 	b.WriteString("right\n")
 	c.Right.header(&b, "  ")
-	fmt.Fprintf(&b, "\n%7s %7s %8s  %s\n", "left", "right", "delta", "function, by the change of its share of the total")
+	if s := c.Status; s != nil && s.Message != "" {
+		fmt.Fprintf(&b, "%-11s%s\n", "status", oneLine(s.Message))
+	}
+	fmt.Fprintf(&b, "\n%7s %7s %9s  %s\n", "left", "right", "change", "function, by the change of its share of the total in percentage points")
 	shown := 0
 	for _, d := range c.Diff[:min(len(c.Diff), textDiffRows)] {
 		if d.Delta == 0 {
 			break
 		}
 		shown++
-		fmt.Fprintf(&b, "%7s %7s %+7.1f%%  %s\n", percent(d.LeftTotal, c.Left.Total), percent(d.RightTotal, c.Right.Total), 100*d.Delta, oneLine(d.Name))
+		fmt.Fprintf(&b, "%7s %7s %+6.1f pp  %s\n", percent(d.LeftTotal, c.Left.Total), percent(d.RightTotal, c.Right.Total), 100*d.Delta, oneLine(d.Name))
 	}
 	if more := len(c.Diff) + c.DiffOmitted - shown; more > 0 {
-		fmt.Fprintf(&b, "%20s %d more functions, which differ less or not at all\n", "...", more)
+		fmt.Fprintf(&b, "%20s %s, differing less or not at all\n", "...", plural(more, "more function"))
 	}
 	return b.String()
 }

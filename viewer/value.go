@@ -8,12 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // The units that pprof sample types come in.
 const (
 	unitNanoseconds = "nanoseconds"
 	unitBytes       = "bytes"
+	unitCount       = "count"
 )
 
 // formatValue writes a value with three digits and a unit that people read.
@@ -49,4 +51,28 @@ func oneLine(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// maxColumns is where clip cuts.
+const maxColumns = 80
+
+// clip shortens what a program named to what a line has room for.
+func clip(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n == maxColumns {
+			if _, size := utf8.DecodeRuneInString(s[i:]); i+size < len(s) {
+				return s[:i] + "…"
+			}
+		}
+	}
+	return s
+}
+
+// plural writes a number and what is counted.
+func plural[N int | int64](n N, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }

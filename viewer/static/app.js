@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { compareView } from './compare.js';
-import { h } from './dom.js';
+import { h, rawQuery } from './dom.js';
+import { sentence } from './format.js';
 import { profileView, queryForm } from './profile.js';
 import { spansView } from './spans.js';
 import { showStatus } from './status.js';
@@ -53,7 +54,7 @@ async function profile() {
     showService(data.span?.service);
     showStatus(data.status, load);
     main.replaceChildren(profileView(data, load));
-    waiting = Boolean(data.empty && data.span && !data.span.complete);
+    waiting = Boolean(data.waiting);
   };
   await attempt(load);
   repeat(() => waiting && attempt(load), () => waiting);
@@ -86,10 +87,7 @@ function repeat(f, more = () => true) {
 }
 
 function asJSON() {
-  const url = new URL(location.href);
-  url.searchParams.set('format', 'json');
-  url.hash = '';
-  return url.href;
+  return `${location.pathname}?${[...rawQuery('format'), 'format=json'].join('&')}`;
 }
 
 async function get(address) {
@@ -114,7 +112,7 @@ function failure(err) {
     h('section', { class: 'card empty', role: 'alert' },
       h('h2', null, err.column ? 'This query cannot be read' : 'That did not work'),
       at >= 0 && h('pre', null, `${query}\n${' '.repeat(at)}^`),
-      h('p', null, err.message)));
+      h('p', null, sentence(err.message))));
 }
 
 function showService(name) {

@@ -3,7 +3,7 @@
 
 import { h, link } from './dom.js';
 import { deltaColour, Flame } from './flame.js';
-import { count, percent, shortName, signedPercent, value } from './format.js';
+import { count, percent, points, sentence, shortName, signedPoints, sources, spanTitle, value } from './format.js';
 
 const FIRST_ROWS = 12;
 
@@ -23,10 +23,13 @@ export function compareView(data, both) {
       else swapped.set(to + part, v);
     }
   }
+  const name = right.span ? spanTitle(right.span) : right.title;
+  // The left side of an address is whatever its maker put there.
+  const against = left.query === right.baseline?.query;
   const parts = [
     h('nav', { class: 'crumbs' }, h('a', { href: './' }, '\u2190 Spans'), h('a', { href: link('', { query: right.query }) }, 'Flame graph')),
-    h('h1', null, right.span?.name ? `${right.span.name}, against its baseline` : 'Comparison'),
-    h('div', { class: 'sides' }, side('Left', right.span && !left.span ? 'baseline' : 'held against', left), side('Right', right.span ? 'this span' : 'compared', right)),
+    h('h1', null, h('span', { class: 'clamp', title: name }, `${against ? 'Against its baseline' : 'Comparison'}: ${name}`)),
+    h('div', { class: 'sides' }, side('Left', against ? 'baseline' : 'held against', left), side('Right', right.span ? 'this span' : 'compared', right)),
     h('div', { class: 'actions' },
       h('a', { class: 'button', href: link(both ? 'comparison-diff' : 'comparison', params) }, both ? 'One graph' : 'Two graphs'),
       h('a', { class: 'button', href: link(both ? 'comparison' : 'comparison-diff', swapped) }, 'Swap sides'),
@@ -35,7 +38,7 @@ export function compareView(data, both) {
   ];
   if (left.empty || right.empty) {
     for (const [name, a] of [['left', left], ['right', right]]) {
-      if (a.empty) parts.push(h('p', { class: 'note' }, `The ${name} side is empty: ${a.empty}.`));
+      if (a.empty) parts.push(h('p', { class: 'note' }, sentence(`The ${name} side is empty: ${a.empty}`)));
     }
   }
   const graphs = [];
@@ -67,8 +70,8 @@ function side(name, role, a) {
   return h('section', { class: 'card side', 'aria-label': name },
     h('div', { class: 'muted' }, `${name}: ${role}`),
     h('strong', null, value(a.total, a.unit)),
-    h('span', { class: 'muted' }, ` in ${count(a.samples, 'sample')} of ${count(a.profileIds, 'profile')}${each}`),
-    h('a', { class: 'code', href: link('', { query: a.query }) }, a.query),
+    h('span', { class: 'muted' }, ` ${a.measure} ${sources(a)}${each}`),
+    h('a', { class: 'code', href: link('', { query: a.query }), title: a.query }, a.query),
     a.note && h('p', { class: 'note' }, a.note));
 }
 
@@ -91,7 +94,7 @@ function diffTable({ left, right, diff, diffOmitted }, search) {
       : h('table', null,
         h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Function'), h('th', { scope: 'col', class: 'num' }, 'Left'), h('th', { scope: 'col', class: 'num' }, 'Right'), h('th', { scope: 'col', class: 'num' }, 'Change'), h('th', { class: 'swing', 'aria-hidden': 'true' }))),
         body),
-    changed.length > 0 && left.unit === 'nanoseconds' && h('p', { class: 'muted' }, `With ${count(right.samples, 'sample')} on the right and ${left.samples.toLocaleString('en')} on the left, a change below ${percent(noise(left, right))} may be chance.`),
+    changed.length > 0 && left.unit === 'nanoseconds' && h('p', { class: 'muted' }, `With ${count(right.samples, 'sample')} on the right and ${left.samples.toLocaleString('en')} on the left, a change below ${points(noise(left, right))} may be chance.`),
     more, diffOmitted ? h('p', { class: 'muted' }, `${count(diffOmitted, 'function')} with smaller differences left out.`) : null);
 }
 
@@ -106,7 +109,7 @@ function row(d, most, search) {
     h('td', { class: 'fn' }, h('button', { type: 'button', class: 'plain', title: d.name, onclick: () => search(d.name) }, shortName(d.name))),
     h('td', { class: 'num' }, percent(d.left)),
     h('td', { class: 'num' }, percent(d.right)),
-    h('td', { class: `num ${d.delta > 0 ? 'more' : 'less'}` }, signedPercent(d.delta)),
+    h('td', { class: `num ${d.delta > 0 ? 'more' : 'less'}` }, signedPoints(d.delta)),
     h('td', { class: 'swing', 'aria-hidden': 'true' }, h('span', null, fill)));
 }
 
@@ -117,5 +120,5 @@ function legend(max) {
     box.style.background = deltaColour(t, dark);
     return box;
   });
-  return h('p', { class: 'muted legend' }, `${signedPercent(-max)} `, h('span', { class: 'scale' }, steps), ` ${signedPercent(max)} of the total, right against left. Red takes more than the baseline, blue less.`);
+  return h('p', { class: 'muted legend' }, `${signedPoints(-max)} `, h('span', { class: 'scale' }, steps), ` ${signedPoints(max)} (percentage points) of the total, right against left. Red takes more than the baseline, blue less.`);
 }

@@ -50,6 +50,11 @@ async function copy(text) {
   return done;
 }
 
+// rawQuery is the parameters of the page's address but for those named, as they
+// were written: what a server cannot read is its to refuse, not for a browser's
+// more lenient reading to hide.
+export const rawQuery = (...names) => location.search.slice(1).split('&').filter((p) => p && !names.includes(p.split('=')[0]));
+
 // link is an address of this viewer, relative to where it is mounted.
 export function link(page, params) {
   const query = new URLSearchParams(params).toString();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { h } from './dom.js';
-import { bareName, percent, pkg, shortName, signedPercent, value } from './format.js';
+import { bareName, percent, pkg, shortName, signedPoints, value } from './format.js';
 
 const ROW = 20;
 const FONT = '12px system-ui, sans-serif';
@@ -175,7 +175,7 @@ export class Flame {
     const lines = [`${value(f.total, this.unit)}, ${percent(f.total / this.total)} of the total`];
     if (f.self !== f.total) lines.push(`self ${value(f.self, this.unit)}, ${percent(f.self / this.total)}`);
     const d = this.deltas?.get(f.name);
-    if (d) lines.push(`function: ${percent(d.left)} \u2192 ${percent(d.right)} (${signedPercent(d.delta)})`);
+    if (d) lines.push(`function: ${percent(d.left)} \u2192 ${percent(d.right)} (${signedPoints(d.delta)})`);
     if (f.node.file) lines.push(f.node.line ? `${f.node.file}:${f.node.line}` : f.node.file);
     if (f.node.inlined) lines.push('inlined');
     return [f.name, ...lines];

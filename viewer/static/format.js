@@ -21,9 +21,24 @@ export function percent(share) {
   return `${(share * 100).toFixed(Math.abs(share) >= 0.0995 ? 1 : 2)} %`;
 }
 
-export function signedPercent(share) {
-  return (share > 0 ? '+' : share < 0 ? '\u2212' : '') + percent(Math.abs(share));
-}
+// points writes a difference of two shares in percentage points.
+export const points = (share) => `${(Math.abs(share) * 100).toFixed(Math.abs(share) >= 0.00995 ? 1 : 2)} pp`;
+
+export const signedPoints = (share) => (share > 0 ? '+' : share < 0 ? '\u2212' : '') + points(share);
+
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// sentence gives a text the capital and the full stop that it may lack.
+export const sentence = (text) => capital(text) + (/[.!?]$/.test(text) ? '' : '.');
+
+// sources says how many measurements an answer's total is the sum of.
+export const sources = (a) => (isHeap(a) ? `from ${count(a.samples, 'allocation site')}` : `in ${count(a.samples, 'sample')} of ${count(a.profileIds, 'profile id')}`);
+
+export const isHeap = (a) => /^(alloc|inuse)_/.test(a.sampleType);
+
+// spanTitle is what a span is shown as. Work without a span is known by the id
+// that the program gave it.
+export const spanTitle = (s) => s.name || (s.manual || s.summaryMissing ? s.profileId : '(unnamed)');
 
 export const count = (n, one, many) => `${n.toLocaleString('en')} ${n === 1 ? one : many ?? `${one}s`}`;
 

@@ -10,18 +10,19 @@ let ticking;
 export function showStatus(status, refresh) {
   clearInterval(ticking);
   if (!status) return place.replaceChildren();
+  const button = status.canFlush ? [flushButton(refresh)] : [];
+  if (status.running === undefined) return place.replaceChildren(...button);
   const text = h('span');
   // The window's times are the server's: count from its clock.
   const skew = new Date(status.now) - Date.now();
   const tick = () => {
     const left = status.windowEnd ? Math.ceil((new Date(status.windowEnd) - skew - Date.now()) / 1000) : 0;
-    text.textContent = status.message || (!status.running ? 'CPU profiling is off'
-      : left > 0 ? `window closes in ${left} s` : 'profiling CPU');
+    text.textContent = status.message || (left > 0 ? `window closes in ${left} s` : 'profiling');
   };
   tick();
   if (status.windowEnd && !status.message) ticking = setInterval(tick, 1000);
-  const state = status.message ? 'warn' : status.running ? 'on' : 'off';
-  place.replaceChildren(h('span', { class: `pill ${state}` }, text), ...(status.canFlush ? [flushButton(refresh)] : []));
+  const state = !status.running ? 'off' : status.message ? 'warn' : 'on';
+  place.replaceChildren(h('span', { class: `pill ${state}` }, text), ...button);
 }
 
 // flushButton closes the open window, so that its samples are here at once.

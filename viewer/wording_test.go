@@ -1,0 +1,264 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+)
+
+func newStore(t *testing.T) *store.Store {
+	t.Helper()
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// What a foreign host is told names the option of both packages that make this
+// handler.
+func TestForeignHostIsToldTheOption(t *testing.T) {
+	w := httptest.NewRecorder()
+	Handler(newStore(t)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://evil.example/", nil))
+	for _, want := range []string{"inprocess.WithAllowedHosts", "viewer.WithAllowedHosts"} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s is not in %s", want, w.Body)
+		}
+	}
+}
+
+func TestStatusOfWhatDoesNotRun(t *testing.T) {
+	full, bare := newTestStore(t), newStore(t)
+	query := target("/", "query", byID(slowID))
+	for _, test := range []struct {
+		name     string
+		store    *store.Store
+		status   Status
+		want     string
+		canFlush bool
+	}{
+		{"running", full, Status{Running: true}, "", true},
+		{"paused", full, Status{Running: true, Message: "Another CPU profile runs."}, "Another CPU profile runs.", true},
+		{"stopped", full, Status{}, "Profiling has stopped: no more samples come.", false},
+		{"never started", bare, Status{}, "Profiling is off: no samples come.", false},
+		{"disabled", bare, Status{Message: "Profiling is disabled."}, "Profiling is disabled.", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := Handler(test.store,
+				WithFlush(func(context.Context) error { return nil }),
+				WithStatus(func() Status { return test.status }))
+			for _, address := range []string{"/?", query + "&", target("/comparison", "query", byID(slowID)) + "&"} {
+				var got struct{ Status statusJSON }
+				getJSON(t, h, address+"format=json", http.StatusOK, &got)
+				s := got.Status
+				if s.Message != test.want || s.CanFlush != test.canFlush || s.Running == nil || *s.Running != test.status.Running {
+					t.Errorf("GET %s: %+v, want %q and flush %t", address, s, test.want, test.canFlush)
+				}
+				text := get(t, h, address+"format=text").Body.String()
+				if !strings.Contains(text, strings.TrimSuffix(test.want, ".")) {
+					t.Errorf("GET %s: %q is not in\n%s", address, test.want, text)
+				}
+			}
+		})
+	}
+	// A viewer that was not told does not guess.
+	var list spanList
+	getJSON(t, Handler(full, WithFlush(func(context.Context) error { return nil })), "/?format=json", http.StatusOK, &list)
+	if list.Status.Running != nil || list.Status.Message != "" || !list.Status.CanFlush {
+		t.Errorf("without a status function: %+v", list.Status)
+	}
+}
+
+func TestBaselineOfSeveralNames(t *testing.T) {
+	s := newStore(t)
+	b := newProfileBuilder()
+	add := func(id, trace, name string) {
+		labels := map[string][]string{"profile_id": {id}, "trace_id": {trace}}
+		if name != "" {
+			labels["span_name"] = []string{name}
+		}
+		b.add(5, labels, "main.serve")
+	}
+	add("job", "two names", "GET /a")
+	add("job", "two names", "GET /b")
+	add("b1", "with and without", "GET /a")
+	add("b2", "with and without", "")
+	add("b1", "one name", "GET /a")
+	add("b2", "no name", "")
+	exportSecond(t, s, 0, b)
+	h := Handler(s)
+	for query, want := range map[string]*baselineJSON{
+		`{trace_id="two names"}`:                      nil,
+		`{profile_id="job"}`:                          nil,
+		`{profile_id=~"b.*"}`:                         nil,
+		`{trace_id="with and without"}`:               nil,
+		`{trace_id="one name"}`:                       {Query: `.cpu{span_name="GET /a"}`, Meaning: "all work labelled GET /a"},
+		`{trace_id="no name"}`:                        {Query: `.cpu{}`, Meaning: "the whole process"},
+		`{trace_id="two names",span_name="GET /b"}`:   {Query: `.cpu{span_name="GET /b"}`, Meaning: "all spans of this name"},
+		`{trace_id="no name",span_name!="GET /late"}`: {Query: `.cpu{span_name!="GET /late"}`, Meaning: "all that meets the other conditions"},
+	} {
+		var a answer
+		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		switch got := a.Baseline; {
+		case a.Total == 0:
+			t.Errorf("%s selects nothing", query)
+		case (got == nil) != (want == nil):
+			t.Errorf("%s: baseline %+v, want %+v", query, got, want)
+		case want != nil && (got.Query != want.Query || got.Meaning != want.Meaning):
+			t.Errorf("%s: baseline %+v, want %+v", query, got, want)
+		}
+	}
+}
+
+func TestUnnamedSpan(t *testing.T) {
+	s := newStore(t)
+	id := endSpan(t, s, "", 1, 3)
+	b := newProfileBuilder()
+	b.add(5, map[string][]string{"profile_id": {id}, "span_id": {id}}, "main.serve")
+	exportSecond(t, s, 0, b)
+	h := Handler(s)
+	var list spanList
+	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	if len(list.Spans) != 1 || len(list.Groups) != 0 || list.Unnamed != 1 || list.Service != "shop" {
+		t.Errorf("got %+v", list)
+	}
+	if text := get(t, h, "/?format=text").Body.String(); !strings.Contains(text, "  (unnamed)  shop.cpu{") {
+		t.Errorf("the list is\n%s", text)
+	}
+	var a answer
+	getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+	if a.Title != "(unnamed)" || a.Baseline.Query != "shop.cpu{}" || a.Baseline.Meaning != "the whole process, as this span has no name" {
+		t.Errorf("title %q, baseline %+v", a.Title, a.Baseline)
+	}
+}
+
+// A span that is still running is unknown too.
+func TestUnknownIDMayBeRunning(t *testing.T) {
+	s := newTestStore(t)
+	address := target("/", "query", `.cpu{profile_id="ffffffffffffffff"}`, "format", "json")
+	var a answer
+	getJSON(t, Handler(s), address, http.StatusOK, &a)
+	if a.Title != "Profile ffffffffffffffff" {
+		t.Errorf("title %q", a.Title)
+	}
+	if !strings.Contains(a.Empty, "still running") || !a.Waiting {
+		t.Errorf("waiting %t, empty because %q", a.Waiting, a.Empty)
+	}
+	a = answer{}
+	getJSON(t, Handler(s, WithStatus(func() Status { return Status{} })), address, http.StatusOK, &a)
+	if strings.Contains(a.Empty, "still running") || !strings.Contains(a.Empty, "has stopped") || a.Waiting {
+		t.Errorf("stopped: waiting %t, empty because %q", a.Waiting, a.Empty)
+	}
+}
+
+func TestProfilesOfTheProcess(t *testing.T) {
+	var list spanList
+	getJSON(t, Handler(newStore(t)), "/?format=json", http.StatusOK, &list)
+	if list.Process == nil || len(list.Process) != 0 {
+		t.Errorf("an empty store has %+v", list.Process)
+	}
+	h := Handler(newTestStore(t))
+	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	titles := []string{"Whole process: CPU time", "Whole process: heap in use", "Whole process: heap allocated"}
+	if len(list.Process) != len(titles) {
+		t.Fatalf("got %+v", list.Process)
+	}
+	for i, p := range list.Process {
+		var a answer
+		getJSON(t, h, target("/", "query", p.Query, "format", "json"), http.StatusOK, &a)
+		if a.Total == 0 || a.Title != titles[i] || a.Measure != p.Measure {
+			t.Errorf("%s: total %d, title %q", p.Query, a.Total, a.Title)
+		}
+	}
+	text := get(t, h, target("/", "query", ".inuse_space", "format", "text")).Body.String()
+	if want := "heap in use 2.00 KiB from 1 allocation site, 1 window\n"; !strings.Contains(text, want) {
+		t.Errorf("%q is not in\n%s", want, text)
+	}
+}
+
+// The unit does not depend on whether there is a profile.
+func TestUnitWithoutAProfile(t *testing.T) {
+	h := Handler(newStore(t))
+	for query, want := range map[string]string{
+		".cpu":           "CPU time 0 ns in 0 samples of 0 profile ids, 0 windows",
+		".alloc_space":   "heap allocated 0 B from 0 allocation sites, 0 windows",
+		".inuse_objects": "objects in use 0 from 0 allocation sites, 0 windows",
+	} {
+		if text := get(t, h, target("/", "query", query, "format", "text")).Body.String(); !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+func TestLongNamesInText(t *testing.T) {
+	s := newStore(t)
+	id := endSpan(t, s, strings.Repeat("é", 500), 1, 3)
+	h := Handler(s)
+	want := strings.Repeat("é", 79) + "…"
+	for _, address := range []string{"/?format=text", target("/", "query", byID(id), "format", "text")} {
+		text := get(t, h, address).Body.String()
+		if !strings.Contains(text, " "+want) {
+			t.Errorf("GET %s:\n%s", address, text)
+		}
+	}
+	for _, s := range []string{"", "short", strings.Repeat("é", 80)} {
+		if got := clip(s); got != s {
+			t.Errorf("clip(%q) = %q", s, got)
+		}
+	}
+}
+
+// JSON has U+FFFD for each byte that is no UTF-8, and that finds the span too.
+func TestNameOfInvalidUTF8(t *testing.T) {
+	s := newStore(t)
+	name := "bad\xff\xfename"
+	id := endSpan(t, s, name, 1, 3)
+	endSpan(t, s, "other", 1, 3)
+	b := newProfileBuilder()
+	b.add(5, labels(id, name), "main.serve")
+	exportSecond(t, s, 0, b)
+	h := Handler(s)
+	var list spanList
+	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	for _, group := range list.Groups {
+		if group.Name == "other" {
+			continue
+		}
+		var named spanList
+		getJSON(t, h, target("/", "format", "json", "name", group.Name), http.StatusOK, &named)
+		if len(named.Spans) != 1 || named.Spans[0].ProfileID != id {
+			t.Errorf("name %q finds %+v", group.Name, named.Spans)
+		}
+		var a answer
+		getJSON(t, h, target("/", "query", group.Query, "format", "json"), http.StatusOK, &a)
+		if a.Total != 5e7 {
+			t.Errorf("%s selects %d", group.Query, a.Total)
+		}
+	}
+	var raw spanList
+	getJSON(t, h, target("/", "format", "json", "name", name), http.StatusOK, &raw)
+	if len(raw.Spans) != 1 {
+		t.Errorf("the name as it is finds %d spans", len(raw.Spans))
+	}
+}
+
+// Heap profiles without a CPU profile offer what there is.
+func TestProcessOfOneKind(t *testing.T) {
+	s := newStore(t)
+	b := newProfileBuilder()
+	b.add(1, nil, "main.serve")
+	export(t, s, shop, exporter.KindCPU, b.profile)
+	var list spanList
+	getJSON(t, Handler(s), "/?format=json", http.StatusOK, &list)
+	if len(list.Process) != 1 || list.Process[0] != (processJSON{Measure: "CPU time", Query: ".cpu{}"}) {
+		t.Errorf("got %+v", list.Process)
+	}
+}
