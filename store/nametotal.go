@@ -16,7 +16,8 @@ type NameTotal struct {
 	// name, as a rule, but it may be cut, "other", or an earlier name of
 	// the span. It is empty where there are no samples.
 	Label string
-	// Spans is their number, Duration the sum of their wall clocks.
+	// Spans is their number, Duration the sum of their wall clocks. Manual
+	// exemplars have none.
 	Spans    int
 	Duration time.Duration
 	// CPU and CPUSamples are the sums of those of the spans.
@@ -65,7 +66,6 @@ func (s *Store) NameTotals() []NameTotal {
 		t := total(x.Service, x.Name)
 		t.Label = orElse(t.Label, x.Label)
 		t.Spans++
-		t.Duration += x.Duration
 		t.CPU += x.CPU
 		t.CPUSamples += x.CPUSamples
 	}

@@ -91,7 +91,7 @@ export function spansView(reload) {
     names.replaceChildren(...groups.map((g) => h('li', null,
       h('a', { class: 'name', href: link('', { query: g.query }), title: g.name }, g.name),
       bar(g.cpuNs / mostCPU, 'cpu'),
-      h('span', { class: 'muted' }, `${count(g.spans, 'span')} \u00b7 avg ${duration(g.wallNs / g.spans)} wall, ${duration(g.cpuNs / g.spans)} CPU`))),
+      h('span', { class: 'muted' }, `${count(g.spans, 'span')} \u00b7 avg ${g.wallNs ? duration(g.wallNs / g.spans) + ' wall, ' : ''}${duration(g.cpuNs / g.spans)} CPU`))),
       ...(data.groupsOmitted ? [h('li', { class: 'muted' }, `and ${count(data.groupsOmitted, 'name')} with less CPU`)] : []),
       ...(data.unnamed ? [h('li', { class: 'muted' }, `${count(data.unnamed, 'unnamed span')} ${data.unnamed === 1 ? 'is' : 'are'} in no group: what has no name cannot be asked for by name.`)] : []));
     numbers.replaceChildren(...counters(data).flatMap(([name, n]) => [h('dt', null, name), h('dd', null, n)]));
