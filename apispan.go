@@ -14,6 +14,11 @@ type apiSpan struct {
 
 // End restores the goroutine's labels and ends the span.
 func (s *apiSpan) End(options ...trace.SpanEndOption) {
+	if s.state.endedFlag().Load() || !s.IsRecording() {
+		s.state.finish(s.Span)
+		s.Span.End(options...)
+		return
+	}
 	// recover works only here, in the function that is deferred.
 	if r := recover(); r != nil {
 		defer panic(r)

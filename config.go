@@ -61,14 +61,31 @@ func newConfig(opts []Option) config {
 		otel.Handle(fmt.Errorf("spanprof: WithMaxSpanNameLength(%d): want at least 1; using %d", c.maxNameBytes, defaultMaxNameBytes))
 		c.maxNameBytes = defaultMaxNameBytes
 	}
+	c.idScope = knownScope("WithSpanIDLabelScope", c.idScope)
+	c.nameScope = knownScope("WithSpanNameLabelScope", c.nameScope)
 	if c.profileURL || c.baselineURL {
-		if err := checkAddress(c.url); err != nil {
+		if err := c.checkURLs(); err != nil {
 			otel.Handle(fmt.Errorf("spanprof: spans get no profile URLs: %w", err))
 			c.profileURL, c.baselineURL = false, false
 		}
 	}
 	c.url = strings.TrimRight(c.url, "/")
 	return c
+}
+
+func knownScope(option string, s Scope) Scope {
+	if s > ScopeAllSpans {
+		otel.Handle(fmt.Errorf("spanprof: %s(%d): no such scope; using ScopeRootSpan", option, s))
+		return ScopeRootSpan
+	}
+	return s
+}
+
+func (c *config) checkURLs() error {
+	if c.idScope == ScopeNone {
+		return errors.New("without span ids among the labels, by ScopeNone, spans have no profiles")
+	}
+	return checkAddress(c.url)
 }
 
 func checkAddress(addr string) error {

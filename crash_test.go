@@ -36,6 +36,9 @@ func crash(how string) {
 	}
 	_, span := tp.Tracer("test").Start(context.Background(), "crash")
 	defer span.End()
+	if strings.HasSuffix(how, "ended") {
+		span.End()
+	}
 	if strings.HasSuffix(how, "nil") {
 		panic(nil) //nolint:govet // on purpose
 	}
@@ -44,7 +47,7 @@ func crash(how string) {
 
 // A crash in a span says what it says with the SDK alone.
 func TestCrashHeader(t *testing.T) {
-	for _, what := range []string{"error", "nil"} {
+	for _, what := range []string{"error", "nil", "ended"} {
 		bare, wrapped := crashHeader(t, "bare "+what), crashHeader(t, "wrapped "+what)
 		if bare != wrapped || !strings.HasPrefix(bare, "panic: ") {
 			t.Errorf("crashes with\n%s\nwant what it says with the SDK alone:\n%s", wrapped, bare)

@@ -25,7 +25,11 @@ import (
 // spanprof uses runtime/pprof's public API alone, Do leaves the goroutine
 // without labels.
 func Do(ctx context.Context, f func(context.Context)) {
-	defer newLabeler().enter(ctx)()
+	l := newLabeler()
+	if s, ok := ctx.Value(stateKey{}).(*spanState); ok {
+		l = s.by.labeler
+	}
+	defer l.enter(ctx)()
 	f(ctx)
 }
 

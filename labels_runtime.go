@@ -161,9 +161,21 @@ func (runtimeLabeler) end(s *spanState) bool {
 		}
 	}
 	carried := goroutineLabels()
-	if b := blockOf(carried); b != nil && b.origin == carrier && carrier.endsWith(b.slot(carried), s.heir) {
-		setGoroutineLabels(live(prev))
-		return true
+	for m := carried; ; {
+		b := blockOf(m)
+		if b == nil {
+			break
+		}
+		slot := b.slot(m)
+		if b.origin == carrier && carrier.endsWith(slot, s.heir) {
+			setGoroutineLabels(live(prev))
+			return true
+		}
+		if !b.origin.ended.Load() || slot == heirMap && b.origin.heirs.Load() > 0 {
+			break
+		}
+		// A descendant that ended elsewhere has left its labels here.
+		m = b.origin.prev.Load()
 	}
 	return coveredBy(carried, carrier)
 }

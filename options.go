@@ -33,7 +33,8 @@ func WithPyroscopeURL(addr string) Option {
 // WithRootSpanOnly says whether local roots alone have labels of their own. True,
 // the default, labels the work of a local root and of all its descendants with
 // the local root's id and name; false gives every span its own. It sets both
-// scopes; [WithSpanIDLabelScope] and [WithSpanNameLabelScope] after it set one.
+// scopes, but for names that are switched off; [WithSpanIDLabelScope] and
+// [WithSpanNameLabelScope] after it set one.
 func WithRootSpanOnly(rootOnly bool) Option {
 	scope := ScopeAllSpans
 	if rootOnly {
@@ -166,8 +167,10 @@ func WithRecordOnlySpans() Option {
 // WithPublicLabelsOnly labels goroutines by the public API of runtime/pprof
 // alone, as the build tag spanprof_public and unknown Go versions do. End then sets the
 // labels of the context that the span was started with, whatever the goroutine
-// carried. Use it to see whether a problem is one of the default, which reads
-// and writes goroutine labels by the runtime's own hooks.
+// carried; SetName labels the goroutine that calls it; and a goroutine of a pool
+// keeps the labels of its last span's context. Use it to see whether a problem
+// is one of the default, which reads and writes goroutine labels by the
+// runtime's own hooks.
 func WithPublicLabelsOnly() Option {
 	return optionFunc(func(c config) config {
 		c.publicLabels = true

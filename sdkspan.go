@@ -16,8 +16,13 @@ type sdkSpan struct {
 
 var _ sdktrace.ReadWriteSpan = (*sdkSpan)(nil)
 
-// End restores the goroutine's labels and ends the span.
+// End restores the goroutine's labels and ends the span. Only where the SDK's
+// End would look for a panic does it do so.
 func (s *sdkSpan) End(options ...trace.SpanEndOption) {
+	if s.state.endedFlag().Load() {
+		s.ReadWriteSpan.End(options...)
+		return
+	}
 	// recover works only here, in the function that is deferred.
 	if r := recover(); r != nil {
 		defer panic(r)

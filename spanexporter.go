@@ -26,9 +26,10 @@ type spanExporter struct {
 //	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter)),
 //		spanprof.WithoutProfileIDAttribute())
 //
-// It takes every sampled span that the options would label for a labelled one,
-// and does not know of labels of the user's: baselines are those of the span's
-// name alone. Span processors do not see the attributes; package store, for one,
+// It knows spans by what is exported of them. It takes the sampled ones without
+// a local parent, or in all-spans scope every sampled one, for labelled: not
+// those whose parent alone was not sampled. It does not know of labels of the
+// user's: baselines are those of the span's name alone. Span processors do not see the attributes; package store, for one,
 // then keeps local roots only.
 func NewSpanExporter(exporter sdktrace.SpanExporter, opts ...Option) sdktrace.SpanExporter {
 	c := newConfig(opts)

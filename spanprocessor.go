@@ -5,6 +5,7 @@ package spanprof
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -23,10 +24,11 @@ import (
 //   - does not see SetName, so span_name is the name that the span began with;
 //   - cannot set attributes when a span ends, so the profile id is set when it
 //     starts, and there are no profile URLs;
-//   - has to remember each span that is open, to find its local root, at most
-//     65,536 of them; those above have no labels, see [SpanProcessor.Unlabelled].
+//   - has to remember each span that is open, to find its local root: some 60,000
+//     of them; those above have no labels, see [SpanProcessor.Unlabelled].
 //
-// Where the provider is wrapped too, the wrapper's labels count.
+// Where the provider is wrapped too, the wrapper's labels count; give both the
+// same options.
 type SpanProcessor struct {
 	labelling  *labelling
 	shards     [openShards]openSpans
@@ -54,8 +56,7 @@ var _ sdktrace.SpanProcessor = (*SpanProcessor)(nil)
 // NewSpanProcessor returns a processor to be registered with a tracer provider.
 // It takes the options of NewTracerProvider; those for URLs have no effect.
 func NewSpanProcessor(opts ...Option) *SpanProcessor {
-	c := newConfig(opts)
-	c.profileURL, c.baselineURL = false, false
+	c := newConfig(append(slices.Clone(opts), WithProfileURL(false), WithProfileBaselineURL(false)))
 	p := &SpanProcessor{labelling: newLabelling(c)}
 	for i := range p.shards {
 		p.shards[i].spans = make(map[openKey]*spanState)

@@ -103,7 +103,7 @@ func (s *spanState) endedFlag() *atomic.Bool {
 // finish does, once, what precedes the end of span: its attributes are set, its
 // labels are taken off the goroutine. span is nil where it has ended already.
 func (s *spanState) finish(span trace.Span) {
-	if !s.labelled || s.endedFlag().Swap(true) {
+	if s.endedFlag().Swap(true) || !s.labelled {
 		return
 	}
 	if s.profiled && span != nil {

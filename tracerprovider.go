@@ -42,7 +42,7 @@ func NewTracerProvider(tp trace.TracerProvider, opts ...Option) *TracerProvider 
 		tp = wrapped.inner
 	}
 	switch {
-	case tp == nil:
+	case isNil(tp):
 		otel.Handle(errors.New("spanprof: NewTracerProvider: the provider to wrap is nil; no spans will be made"))
 		tp = noop.NewTracerProvider()
 	case isPlaceholder(tp):
@@ -52,6 +52,13 @@ func NewTracerProvider(tp trace.TracerProvider, opts ...Option) *TracerProvider 
 	wrapper := &TracerProvider{inner: tp, labelling: newLabelling(newConfig(opts))}
 	wrapper.labelling.provider = wrapper
 	return wrapper
+}
+
+// isNil reports whether tp is nil, or a nil pointer that has become a
+// TracerProvider.
+func isNil(tp trace.TracerProvider) bool {
+	v := reflect.ValueOf(tp)
+	return tp == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // isPlaceholder reports whether tp is what OpenTelemetry has for a provider
@@ -115,7 +122,8 @@ func (tp *TracerProvider) UnregisterSpanProcessor(sp sdktrace.SpanProcessor) {
 }
 
 // EndsElsewhere returns how many labelled spans ended on a goroutine that did
-// not carry their labels. The goroutine that such a span started on keeps its
-// labels until something else sets them; end spans where they start, or run
-// what ends elsewhere by pprof.Do.
+// not carry their labels. The goroutine that such a span started on keeps them
+// until a span that was open around it there ends, or something else sets them.
+// A span that ends on a goroutine which inherited its labels is not told apart
+// from others, and by runtime/pprof's public API alone none is counted.
 func (tp *TracerProvider) EndsElsewhere() uint64 { return tp.labelling.endsElsewhere.Load() }

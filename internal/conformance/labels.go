@@ -257,6 +257,15 @@ func lastDescendant(c *Case) {
 	c.bare("after all")
 }
 
+func childEndsElsewhere(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	_, async := s.tracer.Start(ctx, "async")
+	elsewhere(func() { async.End() })
+	root.End()
+	c.bare("after root")
+}
+
 func emptyDo(c *Case) {
 	s := c.newSDK()
 	ctx, root := s.tracer.Start(context.Background(), "root")

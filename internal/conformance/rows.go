@@ -26,6 +26,7 @@ var Rows = []Row{
 	{"work that outlives its local root keeps its labels", fireAndForget},
 	{"a local root's labels go when its last descendant has ended", lastDescendant},
 	{"pprof.Do without labels of its own is no End", emptyDo},
+	{"a child that ended elsewhere leaves nothing after its parent's End", childEndsElsewhere},
 	{"a worker is labelled during a child span and left as found", worker},
 	{"a child goroutine's span is labelled and leaves what it found", inheritedGoroutine},
 	{"WithNewRoot gets ids of its own", newRoot},
