@@ -38,7 +38,7 @@ func Do(ctx context.Context, f func(context.Context)) {
 // the goroutine that started it instead, be they of the same span or not.
 func Go(ctx context.Context, f func(context.Context)) {
 	go func() {
-		pprof.SetGoroutineLabels(ctx)
-		f(ctx)
+		pprof.SetGoroutineLabels(context.Background())
+		Do(ctx, f)
 	}()
 }

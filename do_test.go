@@ -114,6 +114,61 @@ func TestSpanInDo(t *testing.T) {
 	root.End()
 }
 
+// Work of a local root that has ended stays its work after a child span.
+func TestSpanInDoAfterItsRoot(t *testing.T) {
+	if !spanprof.ReadsGoroutineLabels() {
+		t.Skip("by the public API alone End sets the labels of its context")
+	}
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
+	consumerCtx, consumer := tracer.Start(context.Background(), "consumer")
+	ctx, message := tracer.Start(consumerCtx, "message", trace.WithNewRoot())
+	message.End()
+	work := func(ctx context.Context) {
+		carries(t, "before the child", spanLabels(message, "message"))
+		_, child := tracer.Start(ctx, "child")
+		carries(t, "in the child", spanLabels(message, "message"))
+		child.End()
+		carries(t, "after the child", spanLabels(message, "message"))
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		pprof.SetGoroutineLabels(context.Background()) //nolint:contextcheck // a goroutine without labels
+		spanprof.Do(ctx, work)
+		carries(t, "after Do", map[string]string{})
+	}()
+	<-done
+	done = make(chan struct{})
+	spanprof.Go(ctx, func(ctx context.Context) {
+		defer close(done)
+		work(ctx)
+	})
+	<-done
+	consumer.End()
+}
+
+// Deep nesting in order restores every parent.
+func TestDeepNesting(t *testing.T) {
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(false))
+	ctx := context.Background()
+	const deep = 900
+	spans := make([]trace.Span, deep)
+	for i := range spans {
+		ctx, spans[i] = tp.Tracer("test").Start(ctx, "nested")
+	}
+	for i := deep - 1; i > 0; i-- {
+		spans[i].End()
+		if i%100 == 1 {
+			carries(t, "in the parent", spanLabels(spans[i-1], "nested"))
+		}
+	}
+	spans[0].End()
+	carries(t, "after all", map[string]string{})
+	if n := tp.EndsElsewhere(); n != 0 {
+		t.Errorf("EndsElsewhere() is %d", n)
+	}
+}
+
 func TestGo(t *testing.T) {
 	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
 	ctx, root := tracer.Start(context.Background(), "root")

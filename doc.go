@@ -38,8 +38,9 @@
 //
 // # What stays as it was
 //
-// The spans are the wrapped provider's: ids, sampling, links, events, limits and
-// child counts are as without spanprof; spans of the SDK can still be asserted
+// The spans are the wrapped provider's: ids, sampling, links, events and child
+// counts are as without spanprof, and its attributes take none of the room that
+// the program's own have; spans of the SDK can still be asserted
 // to sdktrace.ReadOnlySpan and ReadWriteSpan; a panic in a function that defers
 // span.End() is recorded and goes on. Spans made from a span's TracerProvider
 // are labelled too. SetName changes the label.
@@ -65,8 +66,9 @@
 //     and a baseline by the last name finds none: wrap each route, or set the
 //     name before the work.
 //   - A goroutine that is started within a span inherits its labels for good, as
-//     runtime/pprof has it. If it goes on after the span, its work is still
-//     the span's; [Go] starts one with the labels of a context alone.
+//     runtime/pprof has it, even after the span, until a span of its own ends
+//     there; [Go] starts one with the labels of a context alone, for as long as it
+//     runs.
 //   - A goroutine that was there before, a worker of a pool, carries a span's
 //     labels only while a span that was started on it is open. Start one there,
 //     with the job's context, or use [Do].
@@ -76,8 +78,8 @@
 //   - pprof.Do puts the labels of its context back when it returns. A span that
 //     ends within a pprof.Do that has the span's context comes back by it: End
 //     spans outside of it.
-//   - In root scope, where a local root and then its descendants end out of order
-//     on one goroutine, the last of them may run without labels.
+//   - In root scope, where descendants end out of order on one goroutine and the
+//     local root before the last of them, that one may run without labels.
 //
 // # Cost
 //

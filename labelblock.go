@@ -59,10 +59,10 @@ const (
 	copiedMap
 )
 
-// maxDepth bounds the chain of blocks on a goroutine. Spans nest less deeply, but
-// a program may forget to end the spans that it starts on one goroutine, and must
-// not pay for it with memory.
-const maxDepth = 256
+// maxDepth bounds the chain of blocks on a goroutine: a program may forget to end
+// the spans that it starts on one, and must not pay for it with memory. Of spans
+// that nest deeper, the outer ones do not get their labels back.
+const maxDepth = 1024
 
 // current returns the block of the span's present name.
 func (b *labelBlock) current() *labelBlock {

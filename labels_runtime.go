@@ -77,24 +77,31 @@ func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) {
 	setGoroutineLabels(&b.maps[ownMap])
 }
 
-// cover makes b go back to prev when its span ends, or where too many blocks are
-// under prev, to what was on the goroutine before all of them.
+// cover makes b go back to prev when its span ends. It cuts the chain of blocks
+// under prev where that has become too long: the last one that is kept goes back
+// to what was on the goroutine before all of them.
 func (b *labelBlock) cover(prev *labelMap) {
-	under := blockOf(prev)
-	if under != nil && under.depth < maxDepth {
-		b.depth = under.depth + 1
-	} else if under != nil {
-		// Spans under prev have ended since, perhaps.
-		bottom := prev
-		for at := under; at != nil; at = blockOf(bottom) {
-			bottom = live(at.origin.prev.Load())
-			b.depth++
-		}
-		if b.depth > maxDepth {
-			prev, b.depth = bottom, 0
-		}
-	}
 	b.prev.Store(prev)
+	under := blockOf(prev)
+	if under == nil {
+		return
+	}
+	if b.depth = under.depth + 1; b.depth <= maxDepth {
+		return
+	}
+	b.depth = 1
+	for ; b.depth < maxDepth; b.depth++ {
+		next := blockOf(live(under.origin.prev.Load()))
+		if next == nil {
+			return // spans under prev have ended since
+		}
+		under = next
+	}
+	bottom := live(under.origin.prev.Load())
+	for at := blockOf(bottom); at != nil; at = blockOf(bottom) {
+		bottom = live(at.origin.prev.Load())
+	}
+	under.origin.prev.Store(bottom)
 }
 
 func (runtimeLabeler) inherit(ctx context.Context, s *spanState) {
@@ -102,16 +109,23 @@ func (runtimeLabeler) inherit(ctx context.Context, s *spanState) {
 	found := goroutineLabels()
 	b := blockOf(found)
 	switch {
-	case b != nil && (b.origin == root || carries(found, root)):
-		s.carrier, s.heir, s.found = b.origin, true, found
-		b.origin.heirs.Add(1)
-		setGoroutineLabels(&b.current().maps[heirMap])
-	case b == nil && carries(found, root):
+	case !carries(found, root), !hasUserLabelsOf(found, contextLabels(ctx)):
+		runtimeLabeler{}.start(ctx, s, root.current().name)
+	case b == nil:
 		// A pprof.Do within the root added labels of the user's: they are
 		// on the goroutine and in ctx, and its return takes them off.
-	default:
+	case b.byProcessor && !s.byProcessor:
 		runtimeLabeler{}.start(ctx, s, root.current().name)
+	default:
+		s.carrier, s.heir, s.found = b.origin, true, found
+		setGoroutineLabels(b.enterHeir())
 	}
+}
+
+// enterHeir counts an heir and returns the labels for it.
+func (b *labelBlock) enterHeir() *labelMap {
+	b.origin.heirs.Add(1)
+	return &b.current().maps[heirMap]
 }
 
 func (runtimeLabeler) rename(s *spanState, name string) {
@@ -227,8 +241,18 @@ func (runtimeLabeler) enter(ctx context.Context) (leave func()) {
 		}
 		entered = &labelMap{list: withUserLabels(own, found, entered)}
 	}
-	setGoroutineLabels(entered)
-	return func() { setGoroutineLabels(live(found)) }
+	b := blockOf(entered)
+	if b == nil {
+		setGoroutineLabels(entered)
+		return func() { setGoroutineLabels(live(found)) }
+	}
+	// An heir, so that the labels stay when spans within end, though the span
+	// that they belong to may have ended.
+	setGoroutineLabels(b.enterHeir())
+	return func() {
+		b.origin.heirs.Add(-1)
+		setGoroutineLabels(live(found))
+	}
 }
 
 // setList makes list, which has room for one label more, the labels of b.
@@ -274,6 +298,24 @@ func hasUserLabels(m *labelMap) bool {
 		return len(m.list) > int(b.own)
 	}
 	return slices.ContainsFunc(m.list, func(l label) bool { return !isSpanLabel(l.Key) })
+}
+
+// hasUserLabelsOf reports whether m has all labels of the user's that are in
+// another map.
+func hasUserLabelsOf(m, other *labelMap) bool {
+	if m == other || !hasUserLabels(other) {
+		return true
+	}
+	for i := range other.list {
+		l := &other.list[i]
+		if isSpanLabel(l.Key) {
+			continue
+		}
+		if mine := m.find(l.Key); mine == nil || mine.Value != l.Value {
+			return false
+		}
+	}
+	return true
 }
 
 // withUserLabels returns own and the user's labels, sorted by key as

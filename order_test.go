@@ -77,7 +77,8 @@ func (m *model) check() error {
 }
 
 // canEnd reports whether the model holds after the i-th open span ends. In root
-// scope a local root's own labels go when it ends, unless one descendant is left.
+// scope it does not where a local root ends while descendants are open, as they
+// may then end out of order.
 func (m *model) canEnd(i int) bool {
 	s := m.open[i]
 	return m.all || s.root != s || !slices.ContainsFunc(m.open, func(other *modelSpan) bool { return other != s && other.root == s })

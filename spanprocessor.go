@@ -24,6 +24,8 @@ import (
 //   - does not see SetName, so span_name is the name that the span began with;
 //   - cannot set attributes when a span ends, so the profile id is set when it
 //     starts, and there are no profile URLs;
+//   - finds local roots by spans that are open: in root scope the child of a span
+//     that has ended is a root of its own;
 //   - has to remember each span that is open, to find its local root: some 60,000
 //     of them; those above have no labels, see [SpanProcessor.Unlabelled].
 //
@@ -74,6 +76,9 @@ func (p *SpanProcessor) EndsElsewhere() uint64 { return p.labelling.endsElsewher
 func (p *SpanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan) {
 	if p.labelling.config.disabled {
 		return
+	}
+	if s, ok := ctx.Value(stateKey{}).(*spanState); ok && s.by.provider != nil {
+		return // a descendant of a span that a TracerProvider labels, as it will
 	}
 	sc, parent := span.SpanContext(), span.Parent()
 	key := openKey{sc.TraceID(), sc.SpanID()}

@@ -100,16 +100,17 @@ func (s *spanState) endedFlag() *atomic.Bool {
 	return &s.ended
 }
 
-// finish does, once, what precedes the end of span: its attributes are set, its
-// labels are taken off the goroutine. span is nil where it has ended already.
+// finish does, once, what precedes the end of span: its labels are taken off the
+// goroutine, its attributes are set. span is nil where it has ended already.
 func (s *spanState) finish(span trace.Span) {
 	if s.endedFlag().Swap(true) || !s.labelled {
 		return
 	}
-	if s.profiled && span != nil {
-		s.by.setAttributes(span, s)
-	}
+	// First what cannot panic.
 	if !s.by.labeler.end(s) {
 		s.by.endsElsewhere.Add(1)
+	}
+	if s.profiled && span != nil {
+		s.by.setAttributes(span, s)
 	}
 }

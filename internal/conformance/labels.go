@@ -72,6 +72,21 @@ func userLabelsInContext(c *Case) {
 	c.bare("after all")
 }
 
+func userLabelsByWithLabels(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	ctx, child := s.tracer.Start(pprof.WithLabels(ctx, pprof.Labels("tenant", "a")), "child")
+	owner, name := c.owner(root, child, "root", "child")
+	c.carries("in child", owner, name, Labels{"tenant": "a"})
+	c.same("child's context", contextLabels(ctx), owner, name, Labels{"tenant": "a"})
+	child.End()
+	if !c.CannotRead {
+		c.carries("after child", root, "root")
+	}
+	root.End()
+	c.bare("after root")
+}
+
 func userLabelsOnGoroutine(c *Case) {
 	s := c.newSDK()
 	user := Labels{"worker": "3"}

@@ -14,6 +14,7 @@ var Rows = []Row{
 	{"labels are set at Start and restored at End, in order", restoredInOrder},
 	{"a descendant is labelled by its scope, in context and on the goroutine", descendants},
 	{"user labels in the context are kept", userLabelsInContext},
+	{"user labels put into a context without pprof.Do are kept", userLabelsByWithLabels},
 	{"user labels on the goroutine alone are kept", userLabelsOnGoroutine},
 	{"pprof.Do inside a span adds its labels and takes them off", doInside},
 	{"returned span and context span are the same", sameSpan},

@@ -4,11 +4,14 @@
 // Spanbench prints what wrappers of tracer providers add to Start and End of a
 // span, in nanoseconds and allocations over the bare SDK.
 //
-// It runs small batches of each wrapper in turn and takes the difference to the
-// bare SDK's batch of the same round: the machine's speed drifts by more than
-// what is measured here, but not within a round.
+// It runs small batches of each wrapper in turn, for the machine's speed drifts
+// by more than what is measured here. The column p10 is the difference between
+// the tenth percentiles of a wrapper's batches and the bare SDK's, what a span
+// costs when nothing disturbs; p50 is the median of the differences within a
+// round. The ratio is that of p10 to the last row of a table.
 //
 //	go run ./internal/integration/spanbench
+//	go run ./internal/integration/spanbench -parallel
 package main
 
 import (
@@ -45,10 +48,14 @@ type candidate struct {
 	perSpan []float64 // ns of each round
 }
 
-// scenario is one kind of span. The first candidate is the bare SDK.
+// scenario is one kind of span. The first candidate is the bare SDK, the last
+// the wrapper that the others are compared with.
 type scenario struct {
 	name       string
 	candidates []*candidate
+	// extra is the index of what the last candidate does beside the others,
+	// which is taken off it for the ratio; 0 for nothing.
+	extra int
 }
 
 func main() {
@@ -80,16 +87,22 @@ func (s scenario) print(w *tabwriter.Writer, rounds int) {
 	}
 	bare := s.candidates[0]
 	bareAllocs := testing.AllocsPerRun(100, bare.span)
-	fmt.Fprintf(w, "%s\tp10 ns\tp50 ns\tallocations\t\n", s.name)
-	fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f\t\n", bare.name, percentile(bare.perSpan, 10), percentile(bare.perSpan, 50), bareAllocs)
+	bareP10 := percentile(bare.perSpan, 10)
+	over := func(c *candidate) float64 { return percentile(c.perSpan, 10) - bareP10 }
+	reference := over(s.candidates[len(s.candidates)-1])
+	if s.extra > 0 {
+		reference -= over(s.candidates[s.extra])
+	}
+	fmt.Fprintf(w, "%s\tp10 ns\tp50 ns\tallocations\tratio\t\n", s.name)
+	fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f\t\t\n", bare.name, bareP10, percentile(bare.perSpan, 50), bareAllocs)
 	for _, c := range s.candidates[1:] {
 		deltas := make([]float64, rounds)
 		for i := range deltas {
 			deltas[i] = c.perSpan[i] - bare.perSpan[i]
 		}
-		fmt.Fprintf(w, "%s\t%+.0f\t%+.0f\t%+.0f\t\n", c.name, percentile(deltas, 10), percentile(deltas, 50), testing.AllocsPerRun(100, c.span)-bareAllocs)
+		fmt.Fprintf(w, "%s\t%+.0f\t%+.0f\t%+.0f\t%.2f\t\n", c.name, over(c), percentile(deltas, 50), testing.AllocsPerRun(100, c.span)-bareAllocs, over(c)/reference)
 	}
-	fmt.Fprintln(w, "\t\t\t\t")
+	fmt.Fprintln(w, "\t\t\t\t\t")
 }
 
 func percentile(values []float64, p int) float64 {
@@ -172,7 +185,7 @@ func scenarios() []scenario {
 		pyroscope.WithAddSpanName(true), pyroscope.WithProfileURL(true), pyroscope.WithProfileBaselineURL(true))
 
 	return []scenario{
-		{"sampled local root, labels only", []*candidate{
+		{name: "sampled local root, labels only", extra: 2, candidates: []*candidate{
 			{name: "bare SDK", span: root(sdk)},
 			{name: "labels by the public API, no more", span: floor(sdk)},
 			{name: "one SetAttributes, no labels", span: withAttribute(sdk)},
@@ -181,38 +194,38 @@ func scenarios() []scenario {
 			{name: "spanprof, public API", span: root(ours(sdk, noID, public))},
 			{name: "otel-profiling-go v0.7.0 (sets an attribute too)", span: root(grafana.NewTracerProvider(sdk))},
 		}},
-		{"sampled child, root scope", []*candidate{
+		{name: "sampled child, root scope", candidates: []*candidate{
 			{name: "bare SDK", span: child(sdk)},
 			{name: "spanprof", span: child(ours(sdk))},
 			{name: "spanprof, public API", span: child(ours(sdk, public))},
 			{name: "otel-profiling-go v0.7.0", span: child(grafana.NewTracerProvider(sdk))},
 		}},
-		{"sampled child, all spans, labels only", []*candidate{
+		{name: "sampled child, all spans, labels only", candidates: []*candidate{
 			{name: "bare SDK", span: child(sdk)},
 			{name: "spanprof", span: child(ours(sdk, all, noID))},
 			{name: "spanprof, public API", span: child(ours(sdk, all, noID, public))},
 			{name: "spanprof with the attribute", span: child(ours(sdk, all))},
 			{name: "otel-profiling-go v0.7.0 (sets an attribute too)", span: child(grafana.NewTracerProvider(sdk, grafanaAll...))},
 		}},
-		{"never sampled root", []*candidate{
+		{name: "never sampled root", candidates: []*candidate{
 			{name: "bare SDK", span: root(never)},
 			{name: "spanprof", span: root(ours(never))},
 			{name: "spanprof, public API", span: root(ours(never, public))},
 			{name: "spanprof with names of unsampled spans", span: root(ours(never, spanprof.WithUnsampledSpanNames()))},
 			{name: "otel-profiling-go v0.7.0", span: root(grafana.NewTracerProvider(never))},
 		}},
-		{"unsampled by its parent", []*candidate{
+		{name: "unsampled by its parent", candidates: []*candidate{
 			{name: "bare SDK", span: under(unsampled, byParent)},
 			{name: "spanprof", span: under(unsampled, ours(byParent))},
 			{name: "otel-profiling-go v0.7.0", span: under(unsampled, grafana.NewTracerProvider(byParent))},
 		}},
-		{"root by default: labels and profile id", []*candidate{
+		{name: "root by default: labels and profile id", candidates: []*candidate{
 			{name: "bare SDK", span: root(sdk)},
 			{name: "spanprof", span: root(ours(sdk))},
 			{name: "spanprof, public API", span: root(ours(sdk, public))},
 			{name: "otel-profiling-go v0.7.0", span: root(grafana.NewTracerProvider(sdk))},
 		}},
-		{"root with profile id, URL and baseline URL", []*candidate{
+		{name: "root with profile id, URL and baseline URL", candidates: []*candidate{
 			{name: "bare SDK", span: root(sdk)},
 			{name: "spanprof", span: root(ours(sdk, urls...))},
 			{name: "spanprof, public API", span: root(ours(sdk, append(slices.Clone(urls), public)...))},
