@@ -151,7 +151,7 @@ func TestSpanInDoAfterItsRoot(t *testing.T) {
 func TestDeepNesting(t *testing.T) {
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(false))
 	ctx := context.Background()
-	const deep = 900
+	const deep = 1000
 	spans := make([]trace.Span, deep)
 	for i := range spans {
 		ctx, spans[i] = tp.Tracer("test").Start(ctx, "nested")

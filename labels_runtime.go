@@ -77,9 +77,10 @@ func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) {
 	setGoroutineLabels(&b.maps[ownMap])
 }
 
-// cover makes b go back to prev when its span ends. It cuts the chain of blocks
-// under prev where that has become too long: the last one that is kept goes back
-// to what was on the goroutine before all of them.
+// cover makes b go back to prev when its span ends. Where the chain of blocks
+// under prev has become too long it is cut in half, so that not every Start has to
+// walk it: the last block that is kept goes back to what was on the goroutine
+// before all of them.
 func (b *labelBlock) cover(prev *labelMap) {
 	b.prev.Store(prev)
 	under := blockOf(prev)
@@ -90,7 +91,7 @@ func (b *labelBlock) cover(prev *labelMap) {
 		return
 	}
 	b.depth = 1
-	for ; b.depth < maxDepth; b.depth++ {
+	for ; b.depth < maxDepth/2; b.depth++ {
 		next := blockOf(live(under.origin.prev.Load()))
 		if next == nil {
 			return // spans under prev have ended since

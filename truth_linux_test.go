@@ -46,6 +46,28 @@ func burn(d time.Duration) time.Duration {
 	return threadCPU() - start
 }
 
+// zero and one write the last bits of a job's number into the stack of its
+// samples, so that a sample tells whose work it is whatever its labels say.
+
+//go:noinline
+func zero(number, bits int, f func()) { inStack(number>>1, bits-1, f) }
+
+//go:noinline
+func one(number, bits int, f func()) { inStack(number>>1, bits-1, f) }
+
+const stackBits = 6
+
+func inStack(number, bits int, f func()) {
+	switch {
+	case bits == 0:
+		f()
+	case number&1 == 0:
+		zero(number, bits, f)
+	default:
+		one(number, bits, f)
+	}
+}
+
 // The functions below say by their name in the stack whose work is done.
 
 //go:noinline
@@ -61,83 +83,84 @@ func workUnlabelled(d time.Duration) time.Duration { return burn(d) + 0 }
 type truthful struct {
 	tracer                trace.Tracer
 	heavy, light, neither atomic.Int64 // ns
-	heavyIDs, lightIDs    sync.Map     // ids of the spans under which it was done
+	spans                 sync.Map     // whose work it is that carries a span id
+	jobs                  atomic.Int64
+}
+
+// work is what a span id stands for.
+type work struct {
+	name   string
+	number int // of the job, its last stackBits
 }
 
 // job is 7 ms of work: no multiple of the 10 ms between samples, which would
-// hit or miss a job always at the same place. The work is done on the calling
-// goroutine, under ctx's local root or under a root of its own.
+// hit or miss a job always at the same place. A light one is 3 ms.
 const job = 7 * time.Millisecond
 
-func (w *truthful) work(name string) {
-	if name == "heavy" {
-		w.heavy.Add(int64(workHeavy(job)))
-		return
-	}
-	w.light.Add(int64(workLight(job * 3 / 7)))
+func (w *truthful) do(j work) {
+	inStack(j.number, stackBits, func() {
+		if j.name == "heavy" {
+			w.heavy.Add(int64(workHeavy(job)))
+		} else {
+			w.light.Add(int64(workLight(job * 3 / 7)))
+		}
+	})
 }
 
-// start starts a span for work of the given name.
-func (w *truthful) start(ctx context.Context, work, name string) (context.Context, trace.Span) {
+// start starts a span for a job.
+func (w *truthful) start(ctx context.Context, j work, name string) (context.Context, trace.Span) {
 	ctx, span := w.tracer.Start(ctx, name)
-	w.ids(work).Store(span.SpanContext().SpanID().String(), nil)
+	w.spans.Store(span.SpanContext().SpanID().String(), j)
 	return ctx, span
 }
 
-func (w *truthful) ids(work string) *sync.Map {
-	if work == "light" {
-		return &w.lightIDs
-	}
-	return &w.heavyIDs
-}
-
-// run does the n-th job, each in another way.
+// run does the n-th job of a submitter, each in another way.
 func (w *truthful) run(n int, pool chan<- func()) {
-	name := "heavy"
+	j := work{name: "heavy", number: int(w.jobs.Add(1)) % (1 << stackBits)}
 	if n%2 == 1 {
-		name = "light"
+		j.name = "light"
 	}
 	ctx := context.Background()
 	switch n / 2 % 5 {
 	case 0: // a root and a child
-		ctx, root := w.start(ctx, name, name)
-		_, child := w.start(ctx, name, "child")
-		w.work(name)
+		ctx, root := w.start(ctx, j, j.name)
+		_, child := w.start(ctx, j, "child")
+		w.do(j)
 		child.End()
 		root.End()
 	case 1: // a hand-off to a pool, by a child span there
-		ctx, root := w.start(ctx, name, name)
+		ctx, root := w.start(ctx, j, j.name)
 		done := make(chan struct{})
 		pool <- func() {
 			defer close(done)
-			_, child := w.start(ctx, name, "child")
-			w.work(name)
+			_, child := w.start(ctx, j, "child")
+			w.do(j)
 			child.End()
 		}
 		<-done
 		root.End()
 	case 2: // a hand-off by Do, that outlives its span
-		ctx, root := w.start(ctx, name, name)
+		ctx, root := w.start(ctx, j, j.name)
 		done := make(chan struct{})
 		pool <- func() {
 			defer close(done)
-			spanprof.Do(ctx, func(context.Context) { w.work(name) })
+			spanprof.Do(ctx, func(context.Context) { w.do(j) })
 		}
 		root.End()
 		<-done
 	case 3: // a panic
 		func() {
 			defer func() { _ = recover() }()
-			_, root := w.start(ctx, name, name)
+			_, root := w.start(ctx, j, j.name)
 			defer root.End()
-			w.work(name)
+			w.do(j)
 			panic("oops")
 		}()
 	case 4: // ends out of order
-		_, other := w.start(ctx, "light", "light")
-		_, root := w.start(ctx, name, name)
+		_, other := w.start(ctx, work{name: "none"}, "other")
+		_, root := w.start(ctx, j, j.name)
 		other.End()
-		w.work(name)
+		w.do(j)
 		root.End()
 	}
 	w.neither.Add(int64(workUnlabelled(time.Millisecond)))
@@ -208,14 +231,11 @@ func measureTruth(t *testing.T, all bool, d time.Duration) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples := map[string]int64{}
+	samples := map[string]int64{} // by what the labels say
 	for _, s := range p.Sample {
-		truth := workOf(s)
-		if truth == "" {
-			continue
+		if truth, ok := workOf(s); ok {
+			samples[w.labelled(t, all, truth, s)] += s.Value[0]
 		}
-		samples[truth] += s.Value[0]
-		w.checkLabels(t, all, truth, s)
 	}
 	for truth, cpu := range map[string]int64{"heavy": w.heavy.Load(), "light": w.light.Load(), "unlabelled": w.neither.Load()} {
 		want := float64(cpu) / 1e7
@@ -228,30 +248,41 @@ func measureTruth(t *testing.T, all bool, d time.Duration) error {
 	return nil
 }
 
-// workOf returns whose work a sample's stack shows, "" for other code.
-func workOf(s *profile.Sample) string {
+// workOf returns whose work a sample's stack shows, false for other code.
+func workOf(s *profile.Sample) (w work, ok bool) {
 	for _, location := range s.Location {
 		for _, line := range location.Line {
-			_, function, _ := strings.Cut(line.Function.Name, "_test.work")
+			_, function, _ := strings.Cut(line.Function.Name, "spanprof_test.")
 			switch function {
-			case "Heavy", "Light", "Unlabelled":
-				return strings.ToLower(function)
+			case "workHeavy", "workLight", "workUnlabelled":
+				w.name, ok = strings.ToLower(strings.TrimPrefix(function, "work")), true
+			case "zero": // the leaf comes first, and with it the highest bit
+				w.number <<= 1
+			case "one":
+				w.number = w.number<<1 | 1
 			}
 		}
 	}
-	return ""
+	return w, ok
 }
 
-func (w *truthful) checkLabels(t *testing.T, all bool, truth string, s *profile.Sample) {
-	id, name := strings.Join(s.Label["span_id"], ","), strings.Join(s.Label["span_name"], ",")
-	if truth == "unlabelled" {
-		if len(s.Label) != 0 {
-			t.Errorf("work of no span has the labels %v", s.Label)
+// labelled returns whose work a sample is by its labels, and checks that its
+// stack says the same.
+func (w *truthful) labelled(t *testing.T, all bool, truth work, s *profile.Sample) string {
+	if len(s.Label) == 0 {
+		if truth.name != "unlabelled" {
+			t.Errorf("%+v has no labels", truth)
 		}
-		return
+		return "unlabelled"
 	}
-	_, known := w.ids(truth).Load(id)
-	if !known || name != truth && (name != "child" || !all) {
-		t.Errorf("%s work has span_name %q and span_id %q, one of its spans: %t", truth, name, id, known)
+	id, name := strings.Join(s.Label["span_id"], ","), strings.Join(s.Label["span_name"], ",")
+	is, ok := w.spans.Load(id)
+	if !ok {
+		t.Errorf("%+v has labels of no span: %v", truth, s.Label)
+		return ""
 	}
+	if is != truth || name != truth.name && (name != "child" || !all) {
+		t.Errorf("%+v has the labels of %+v, by the name %q", truth, is, name)
+	}
+	return is.(work).name
 }

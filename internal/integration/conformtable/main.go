@@ -21,46 +21,67 @@ import (
 	"github.com/spanprof/spanprof/internal/conformance"
 )
 
-// wrappers returns spanprof and the other wrapper in one scope.
-func wrappers(all bool) (ours, theirs conformance.Wrapper) {
-	scope := grafana.ScopeRootSpan
-	if all {
-		scope = grafana.ScopeAllSpans
-	}
-	ours = conformance.Wrapper{AllSpans: all, Wrap: func(tp trace.TracerProvider) trace.TracerProvider {
+// column is a wrapper of the table, by scope.
+type column struct {
+	name string
+	wrap func(tp trace.TracerProvider, all bool) trace.TracerProvider
+	// weaker says that the wrapper cannot read goroutine labels, and is held
+	// to the result that it documents for that.
+	weaker bool
+}
+
+var columns = []column{
+	{"spanprof", func(tp trace.TracerProvider, all bool) trace.TracerProvider {
 		return spanprof.NewTracerProvider(tp, spanprof.WithRootSpanOnly(!all))
-	}}
-	theirs = conformance.Wrapper{AllSpans: all, Wrap: func(tp trace.TracerProvider) trace.TracerProvider {
+	}, false},
+	{"spanprof, public API", func(tp trace.TracerProvider, all bool) trace.TracerProvider {
+		return spanprof.NewTracerProvider(tp, spanprof.WithRootSpanOnly(!all), spanprof.WithPublicLabelsOnly())
+	}, true},
+	{"otel-profiling-go v0.7.0", func(tp trace.TracerProvider, all bool) trace.TracerProvider {
+		scope := grafana.ScopeRootSpan
+		if all {
+			scope = grafana.ScopeAllSpans
+		}
 		return grafana.NewTracerProvider(tp, grafana.WithSpanIDLabelScope(scope), grafana.WithSpanNameLabelScope(scope))
-	}}
-	return ours, theirs
+	}, false},
 }
 
 func main() {
 	verbose := flag.Bool("v", false, "say what is wrong")
 	flag.Parse()
-	fmt.Println("| | spanprof | otel-profiling-go v0.7.0 |")
-	fmt.Println("|---|---|---|")
-	wrong := false
+	names, rule, right := "", "", make([]int, len(columns))
+	for _, c := range columns {
+		names, rule = names+" "+c.name+" |", rule+"---|"
+	}
+	fmt.Printf("| |%s\n|---|%s\n", names, rule)
 	for _, row := range conformance.Rows {
-		var cells [2][]string
-		for _, all := range []bool{false, true} {
-			ours, theirs := wrappers(all)
-			for i, w := range []conformance.Wrapper{ours, theirs} {
+		cells := ""
+		for i, c := range columns {
+			var wrong []string
+			for _, all := range []bool{false, true} {
+				w := conformance.Wrapper{AllSpans: all, CannotRead: c.weaker, Wrap: func(tp trace.TracerProvider) trace.TracerProvider { return c.wrap(tp, all) }}
 				err := w.Run(row)
 				if err == nil {
 					continue
 				}
-				wrong = wrong || i == 0
-				cells[i] = append(cells[i], map[bool]string{false: "root scope", true: "all spans"}[all])
+				wrong = append(wrong, map[bool]string{false: "root scope", true: "all spans"}[all])
 				if *verbose {
-					fmt.Fprintf(os.Stderr, "%s, %s, all spans %t:\n\t%s\n", row.Name, []string{"spanprof", "otel-profiling-go"}[i], all, strings.ReplaceAll(err.Error(), "\n", "\n\t"))
+					fmt.Fprintf(os.Stderr, "%s, %s, all spans %t:\n\t%s\n", row.Name, c.name, all, strings.ReplaceAll(err.Error(), "\n", "\n\t"))
 				}
 			}
+			if len(wrong) == 0 {
+				right[i]++
+			}
+			cells += " " + cell(wrong) + " |"
 		}
-		fmt.Printf("| %s | %s | %s |\n", row.Name, cell(cells[0]), cell(cells[1]))
+		fmt.Printf("| %s |%s\n", row.Name, cells)
 	}
-	if wrong {
+	fmt.Printf("\nRows that hold, of %d: ", len(conformance.Rows))
+	for i, c := range columns {
+		fmt.Printf("%s %d; ", c.name, right[i])
+	}
+	fmt.Println("by the public API some are held to a weaker result, which it documents.")
+	if right[0]+right[1] < 2*len(conformance.Rows) {
 		os.Exit(1)
 	}
 }
