@@ -38,7 +38,7 @@ func Do(ctx context.Context, f func(context.Context)) {
 // the goroutine that started it instead, be they of the same span or not.
 func Go(ctx context.Context, f func(context.Context)) {
 	go func() {
-		pprof.SetGoroutineLabels(context.Background())
+		pprof.SetGoroutineLabels(context.Background()) //nolint:contextcheck // none of the starter's
 		Do(ctx, f)
 	}()
 }

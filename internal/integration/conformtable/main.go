@@ -55,7 +55,7 @@ func main() {
 	}
 	fmt.Printf("| |%s\n|---|%s\n", names, rule)
 	for _, row := range conformance.Rows {
-		cells := ""
+		cells := make([]string, len(columns))
 		for i, c := range columns {
 			var wrong []string
 			for _, all := range []bool{false, true} {
@@ -72,9 +72,9 @@ func main() {
 			if len(wrong) == 0 {
 				right[i]++
 			}
-			cells += " " + cell(wrong) + " |"
+			cells[i] = cell(wrong)
 		}
-		fmt.Printf("| %s |%s\n", row.Name, cells)
+		fmt.Printf("| %s | %s |\n", row.Name, strings.Join(cells, " | "))
 	}
 	fmt.Printf("\nRows that hold, of %d: ", len(conformance.Rows))
 	for i, c := range columns {
