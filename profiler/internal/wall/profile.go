@@ -1,0 +1,109 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wall
+
+import (
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// builder makes a profile of a table.
+type builder struct {
+	source    source
+	profile   *profile.Profile
+	functions map[frame]*profile.Function // by what a function is: the line is 0
+	locations map[uintptr]*profile.Location
+}
+
+// build returns the profile of what a table has summed from start on for d.
+func build(s source, t *table, start time.Time, d time.Duration) *profile.Profile {
+	b := &builder{
+		source: s,
+		profile: &profile.Profile{
+			SampleType:        []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "wall", Unit: "nanoseconds"}},
+			DefaultSampleType: "wall",
+			PeriodType:        &profile.ValueType{Type: "wall", Unit: "nanoseconds"},
+			TimeNanos:         start.UnixNano(),
+			DurationNanos:     int64(d),
+			// There is no fixed period: this is the mean one.
+			Period: int64(d) / int64(max(1, t.rounds)),
+			Sample: make([]*profile.Sample, 0, len(t.entries)),
+		},
+		functions: make(map[frame]*profile.Function),
+		locations: make(map[uintptr]*profile.Location),
+	}
+	for _, e := range t.entries {
+		b.add(e)
+	}
+	return b.profile
+}
+
+func (b *builder) add(e *entry) {
+	s := &profile.Sample{
+		Value:    []int64{e.count, int64(e.time)},
+		Label:    make(map[string][]string, len(e.labels)),
+		Location: make([]*profile.Location, 0, len(e.stack)),
+	}
+	for _, l := range e.labels {
+		s.Label[l.key] = append(s.Label[l.key], l.value)
+	}
+	for _, pc := range e.stack {
+		l := b.location(pc)
+		if l == nil || len(s.Location) == 0 && aside(l) {
+			continue
+		}
+		s.Location = append(s.Location, l)
+	}
+	b.profile.Sample = append(b.profile.Sample, s)
+}
+
+// aside reports whether a leaf says only that the goroutine is not running, and
+// not what it waits for, which its caller says: runtime.chanrecv, time.Sleep.
+// Of a goroutine that was running it is the interruption by the round itself.
+func aside(l *profile.Location) bool {
+	switch l.Line[0].Function.Name {
+	case "runtime.gopark", "runtime.goparkunlock", "runtime.asyncPreempt2", "runtime.asyncPreempt":
+		return true
+	}
+	return false
+}
+
+// location returns nil for an address without functions.
+func (b *builder) location(pc uintptr) *profile.Location {
+	if l, ok := b.locations[pc]; ok {
+		return l
+	}
+	var l *profile.Location
+	if frames := b.source.frames(pc); len(frames) > 0 {
+		l = &profile.Location{
+			ID:      uint64(len(b.profile.Location) + 1),
+			Address: uint64(pc),
+			Line:    make([]profile.Line, 0, len(frames)),
+		}
+		for _, f := range frames {
+			l.Line = append(l.Line, profile.Line{Function: b.function(f), Line: f.line})
+		}
+		b.profile.Location = append(b.profile.Location, l)
+	}
+	b.locations[pc] = l
+	return l
+}
+
+func (b *builder) function(f frame) *profile.Function {
+	f.line = 0
+	if known := b.functions[f]; known != nil {
+		return known
+	}
+	made := &profile.Function{
+		ID:         uint64(len(b.profile.Function) + 1),
+		Name:       f.function,
+		SystemName: f.function,
+		Filename:   f.file,
+		StartLine:  f.startLine,
+	}
+	b.functions[f] = made
+	b.profile.Function = append(b.profile.Function, made)
+	return made
+}
