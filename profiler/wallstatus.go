@@ -11,9 +11,9 @@ type WallStatus struct {
 	// Budget is the share of one core that rounds may take.
 	Budget float64
 	// Interval is the mean time between rounds that the budget allows with
-	// the goroutines there are now; 0 before the first. A span of length d
-	// can be expected to have d / Interval samples for each of its
-	// goroutines.
+	// the goroutines there are now; 0 before the first, and when there are
+	// so many that it allows none. A span of length d can be expected to
+	// have d / Interval samples for each of its goroutines.
 	Interval time.Duration
 	// CPU is the CPU time that rounds and the making of profiles have
 	// taken, measured on their thread. On systems other than Linux it is

@@ -59,11 +59,14 @@ func (p *pacer) wait(now time.Time, n int) time.Duration {
 	return time.Duration(interval*float64(time.Second)) - now.Sub(p.last)
 }
 
-// interval returns the mean time between rounds with n goroutines.
+// interval returns the mean time between rounds with n goroutines. It is not
+// longer than what can be saved for: who cannot pay then never can.
 func (p *pacer) interval(n int) time.Duration {
-	// An hour is as good as never, and no overflow.
-	return max(minInterval, time.Duration(min(p.predict(n)/(pace*p.budget), float64(time.Hour))))
+	return max(minInterval, time.Duration(min(p.predict(n)/(pace*p.budget), float64(reserve))))
 }
+
+// affordable reports whether rounds with n goroutines can be paid for at all.
+func (p *pacer) affordable(n int) bool { return p.predict(n) <= p.budget*float64(reserve) }
 
 // predict returns what a round with n goroutines costs, in ns.
 func (p *pacer) predict(n int) float64 { return p.unit * float64(n+overhead) }

@@ -47,27 +47,17 @@ func (b *builder) add(e *entry) {
 		Location: make([]*profile.Location, 0, len(e.stack)),
 	}
 	for _, l := range e.labels {
+		if l.value == "" {
+			continue // it would be a number, 0, in the encoded profile
+		}
 		s.Label[l.key] = append(s.Label[l.key], l.value)
 	}
 	for _, pc := range e.stack {
-		l := b.location(pc)
-		if l == nil || len(s.Location) == 0 && aside(l) {
-			continue
+		if l := b.location(pc); l != nil {
+			s.Location = append(s.Location, l)
 		}
-		s.Location = append(s.Location, l)
 	}
 	b.profile.Sample = append(b.profile.Sample, s)
-}
-
-// aside reports whether a leaf says only that the goroutine is not running, and
-// not what it waits for, which its caller says: runtime.chanrecv, time.Sleep.
-// Of a goroutine that was running it is the interruption by the round itself.
-func aside(l *profile.Location) bool {
-	switch l.Line[0].Function.Name {
-	case "runtime.gopark", "runtime.goparkunlock", "runtime.asyncPreempt2", "runtime.asyncPreempt":
-		return true
-	}
-	return false
 }
 
 // location returns nil for an address without functions.

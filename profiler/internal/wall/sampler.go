@@ -136,7 +136,11 @@ func (s *Sampler) turn() time.Duration {
 		}
 		s.pacer.restart(now)
 	}
-	s.count(func(st *Stats) { st.Interval = s.pacer.interval(n) })
+	var interval time.Duration
+	if s.pacer.affordable(n) {
+		interval = s.pacer.interval(n)
+	}
+	s.count(func(st *Stats) { st.Interval = interval })
 	return max(0, min(poll, s.pacer.wait(time.Now(), n)))
 }
 

@@ -16,8 +16,7 @@ type source interface {
 	// be changed, and may be kept.
 	round(found func(stack []uintptr, labels []label, count int64)) error
 	// frames returns the functions at an address of a stack that round
-	// found, the innermost of inlined ones first; none if the address is to
-	// be left out.
+	// found, the innermost of inlined ones first, without silent ones.
 	frames(pc uintptr) []frame
 }
 
@@ -29,5 +28,15 @@ type frame struct {
 	startLine int64 // of function
 }
 
-// outermost is the function below every goroutine, which says nothing.
-const outermost = "runtime.goexit"
+// silent reports whether a function says nothing about where a goroutine is. At
+// the leaf that are those by which the runtime suspends it: what it waits for
+// is said by their caller, runtime.chanrecv or time.Sleep, and one that was
+// running is interrupted by the round itself. At the root of all is goexit, which
+// runtime/pprof leaves out too.
+func silent(function string) bool {
+	switch function {
+	case "runtime.gopark", "runtime.goparkunlock", "runtime.asyncPreempt", "runtime.asyncPreempt2", "runtime.goexit":
+		return true
+	}
+	return false
+}

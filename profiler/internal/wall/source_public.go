@@ -71,7 +71,7 @@ func labelsOf(s *profile.Sample) []label {
 func framesOf(l *profile.Location) []frame {
 	frames := make([]frame, 0, len(l.Line))
 	for _, line := range l.Line {
-		if f := line.Function; f != nil && f.Name != outermost {
+		if f := line.Function; f != nil && !silent(f.Name) {
 			frames = append(frames, frame{f.Name, f.Filename, line.Line, f.StartLine})
 		}
 	}

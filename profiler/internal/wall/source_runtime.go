@@ -110,7 +110,7 @@ func (s *runtimeSource) frames(pc uintptr) []frame {
 	for more := true; more; {
 		var f runtime.Frame
 		f, more = callers.Next()
-		if f.PC != 0 && f.Function != outermost {
+		if f.PC != 0 && !silent(f.Function) {
 			frames = append(frames, frame{frameName(&f), f.File, int64(f.Line), int64(frameStartLine(&f))})
 		}
 	}

@@ -18,6 +18,6 @@ type Stats struct {
 	// CPU is what all this has cost.
 	CPU time.Duration
 	// Interval is the mean time between rounds with the goroutines that
-	// there are now.
+	// there are now; 0 if they are too many for any.
 	Interval time.Duration
 }
