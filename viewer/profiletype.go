@@ -24,6 +24,7 @@ var profileTypes = []profileType{
 	{"alloc_objects", exporter.KindHeap, "alloc_objects"},
 	{"inuse_space", exporter.KindHeap, "inuse_space"},
 	{"inuse_objects", exporter.KindHeap, "inuse_objects"},
+	{"wall", exporter.KindWall, "wall"},
 }
 
 func profileTypeByName(name string) (profileType, bool) {
