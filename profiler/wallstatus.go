@@ -16,8 +16,9 @@ type WallStatus struct {
 	// have d / Interval samples for each of its goroutines.
 	Interval time.Duration
 	// CPU is the CPU time that rounds and the making of profiles have
-	// taken, measured on their thread. On systems other than Linux it is
-	// the time that passed meanwhile, which is more.
+	// taken, measured on their thread, and 150 us for each round, for the
+	// waking of threads, which cannot be measured. On systems other than
+	// Linux it is the time that passed meanwhile, which is more.
 	CPU time.Duration
 	// Source is how rounds are taken: "runtime" on Go versions whose
 	// internals are known, or "public", by runtime/pprof's goroutine

@@ -23,15 +23,25 @@ const (
 	// overhead is what a round costs besides that for each goroutine: as
 	// much as for so many more.
 	overhead = 50
+	// waking is what a round costs outside of it: for a timer to wake a
+	// thread, and for the threads that the runtime then starts to look
+	// for work. It cannot be told from what the program does, so it is
+	// set down at what it was found to be in a process that does nothing
+	// else, on a virtual machine: 110 to 150 us.
+	waking = 150 * time.Microsecond
 )
 
 // pacer decides when a round is taken, so that their cost keeps to a budget. A
-// round may be taken when what it is predicted to cost has been saved.
+// round may be taken when what it may well cost has been saved.
 type pacer struct {
 	budget float64 // share of a core
 	random func() float64
 
-	unit   float64 // predicted cost for each goroutine, in ns
+	// What a round costs for each goroutine, in ns: on average, by which the
+	// time between rounds is planned, and when it costs much, which must
+	// have been saved.
+	mean, high float64
+
 	credit float64 // what may be spent, in ns; debt if negative
 	at     time.Time
 	last   time.Time // when a round was last taken or skipped
@@ -39,7 +49,7 @@ type pacer struct {
 }
 
 func newPacer(budget, unit float64, now time.Time) *pacer {
-	p := &pacer{budget: budget, random: rand.Float64, unit: unit, at: now}
+	p := &pacer{budget: budget, random: rand.Float64, mean: unit, high: unit, at: now}
 	p.credit = budget * float64(time.Second) // so that the first rounds need not wait
 	p.restart(now)
 	return p
@@ -62,32 +72,30 @@ func (p *pacer) wait(now time.Time, n int) time.Duration {
 // interval returns the mean time between rounds with n goroutines. It is not
 // longer than what can be saved for: who cannot pay then never can.
 func (p *pacer) interval(n int) time.Duration {
-	return max(minInterval, time.Duration(min(p.predict(n)/(pace*p.budget), float64(reserve))))
+	return max(minInterval, time.Duration(min(cost(p.mean, n)/(pace*p.budget), float64(reserve))))
 }
 
 // affordable reports whether rounds with n goroutines can be paid for at all.
-func (p *pacer) affordable(n int) bool { return p.predict(n) <= p.budget*float64(reserve) }
+func (p *pacer) affordable(n int) bool { return cost(p.high, n) <= p.budget*float64(reserve) }
 
-// predict returns what a round with n goroutines costs, in ns.
-func (p *pacer) predict(n int) float64 { return p.unit * float64(n+overhead) }
+// cost returns what a round with n goroutines costs, in ns, if each costs unit.
+func cost(unit float64, n int) float64 { return float64(waking) + unit*float64(n+overhead) }
 
 // allow reports whether a round with n goroutines can be paid for.
 func (p *pacer) allow(now time.Time, n int) bool {
 	p.earn(now)
-	return p.predict(n) <= p.credit
+	return cost(p.high, n) <= p.credit
 }
 
 // spend takes a cost from what has been saved.
 func (p *pacer) spend(cost time.Duration) { p.credit -= float64(cost) }
 
-// learn corrects the prediction by what a round with n goroutines cost: up at
-// once, down slowly.
+// learn corrects the predictions by what a round with n goroutines cost, without
+// waking.
 func (p *pacer) learn(n int, cost time.Duration) {
 	unit := float64(cost) / float64(n+overhead)
-	if unit < p.unit {
-		unit = p.unit + (unit-p.unit)/4
-	}
-	p.unit = unit
+	p.mean += (unit - p.mean) / 4
+	p.high = max(unit, p.high+(unit-p.high)/4)
 }
 
 // earn adds what has come in since its last call.

@@ -22,11 +22,11 @@ func TestInterval(t *testing.T) {
 		n            int
 		want         time.Duration
 	}{
-		// 1050 us in 0.9 % of the time.
-		{0.01, 1000, 1000, 1050 * time.Microsecond * 1000 / 9},
-		{0.02, 1000, 1000, 1050 * time.Microsecond * 1000 / 18},
-		{0.01, 1000, 10_000, 10050 * time.Microsecond * 1000 / 9},
-		{0.01, 10, 10, minInterval},
+		// 1050 us, and waking, in 0.9 % of the time.
+		{0.01, 1000, 1000, (waking + 1050*time.Microsecond) * 1000 / 9},
+		{0.02, 1000, 1000, (waking + 1050*time.Microsecond) * 1000 / 18},
+		{0.01, 1000, 10_000, (waking + 10050*time.Microsecond) * 1000 / 9},
+		{0.1, 10, 10, minInterval},
 		{1, 1000, 100, minInterval},
 		{0.000001, 1e6, 1e9, reserve},
 	} {
@@ -39,21 +39,23 @@ func TestInterval(t *testing.T) {
 
 func TestWaitFollowsTheGoroutines(t *testing.T) {
 	now := time.Now()
-	p := evenly(0.009/pace, 1000, now) // 0.9 % for rounds
-	const interval = 1000 * 1000 * 1000 * time.Nanosecond / 9
-	n := 1000 - overhead
+	p := evenly(0.01/pace, 1000, now) // 1 % for rounds
+	// So many that a round takes a millisecond, and two, and half of one.
+	one := 1000 - int(waking/1000) - overhead
+	two, half := one+1000, one-500
+	const interval = 100 * time.Millisecond
 	for _, test := range []struct {
 		name  string
 		after time.Duration
 		n     int
 		want  time.Duration
 	}{
-		{"at first", 0, n, interval},
-		{"halfway", interval / 2, n, interval / 2},
-		{"due", interval, n, 0},
-		{"late", 2 * interval, n, -interval},
-		{"twice as many came", interval, 2000 - overhead, interval},
-		{"half are gone", interval / 2, 500 - overhead, 0},
+		{"at first", 0, one, interval},
+		{"halfway", interval / 2, one, interval / 2},
+		{"due", interval, one, 0},
+		{"late", 2 * interval, one, -interval},
+		{"many came", interval, two, interval},
+		{"many are gone", interval / 2, half, 0},
 	} {
 		got := p.wait(now.Add(test.after), test.n)
 		if diff := got - test.want; diff < -time.Microsecond || diff > time.Microsecond {
@@ -88,12 +90,12 @@ func TestAllow(t *testing.T) {
 		want  bool
 	}{
 		// 1 us each; a second brings 10 ms, and that of one is there at first.
-		{"at first", 0, 0, 9_900, true},
+		{"at first", 0, 0, 9_700, true},
 		{"too many at first", 0, 0, 10_100, false},
 		{"those a second later", 0, time.Second, 10_100, true},
 		{"in debt", 15 * time.Millisecond, 0, 0, false},
-		{"out of debt", 15 * time.Millisecond, time.Second, 4_900, true},
-		{"what half a minute saves", 0, time.Minute, 299_900, true},
+		{"out of debt", 15 * time.Millisecond, time.Second, 4_700, true},
+		{"what half a minute saves", 0, time.Minute, 299_700, true},
 		{"more than can be saved", 0, time.Hour, 300_100, false},
 	} {
 		p := evenly(0.01, 1000, start)
@@ -107,18 +109,25 @@ func TestAllow(t *testing.T) {
 func TestLearn(t *testing.T) {
 	p := evenly(0.01, 1000, time.Now())
 	n := 1000 - overhead
-	p.learn(n, 4*time.Millisecond)
-	if p.unit != 4000 {
-		t.Errorf("after a dear round: %v ns each, want 4000 at once", p.unit)
-	}
-	p.learn(n, 0)
-	if p.unit != 3000 {
-		t.Errorf("after a cheap round: %v ns each, want 3000, a quarter less", p.unit)
+	for _, test := range []struct {
+		name       string
+		cost       time.Duration
+		mean, high float64
+	}{
+		{"a dear round", 5 * time.Millisecond, 2000, 5000},
+		{"a cheap one", time.Millisecond, 1750, 4000},
+		{"one for nothing", 0, 1312.5, 3000},
+		{"one as foreseen", 1312500, 1312.5, 2578.125},
+	} {
+		p.learn(n, test.cost)
+		if p.mean != test.mean || p.high != test.high {
+			t.Errorf("after %s: %v ns each on average and %v at most, want %v and %v", test.name, p.mean, p.high, test.mean, test.high)
+		}
 	}
 	for range 100 {
 		p.learn(n, time.Millisecond)
 	}
-	if p.unit < 1000 || p.unit > 1001 {
-		t.Errorf("after many rounds: %v ns each, want 1000", p.unit)
+	if p.mean < 1000 || p.mean > 1001 || p.high < 1000 || p.high > 1001 {
+		t.Errorf("after many rounds: %v and %v ns each, want 1000", p.mean, p.high)
 	}
 }

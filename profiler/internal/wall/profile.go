@@ -15,6 +15,9 @@ type builder struct {
 	profile   *profile.Profile
 	functions map[frame]*profile.Function // by what a function is: the line is 0
 	locations map[uintptr]*profile.Location
+
+	locationList []*profile.Location // of all samples
+	labelValues  []string            // likewise
 }
 
 // build returns the profile of what a table has summed from start on for d.
@@ -34,30 +37,54 @@ func build(s source, t *table, start time.Time, d time.Duration) *profile.Profil
 		functions: make(map[frame]*profile.Function),
 		locations: make(map[uintptr]*profile.Location),
 	}
+	var frames, labels int
 	for _, e := range t.entries {
-		b.add(e)
+		frames += len(e.stack)
+		labels += len(e.labels)
+	}
+	// One allocation for all samples of what each needs a piece of makes
+	// this take half the time.
+	samples := make([]profile.Sample, len(t.entries))
+	values := make([]int64, 0, 2*len(t.entries))
+	b.locationList = make([]*profile.Location, 0, frames)
+	b.labelValues = make([]string, 0, labels)
+	for _, e := range t.entries {
+		s := &samples[len(b.profile.Sample)]
+		values = append(values, e.count, int64(e.time))
+		s.Value = values[len(values)-2 : len(values) : len(values)]
+		s.Label = b.labels(e.labels)
+		s.Location = b.stack(e.stack)
+		b.profile.Sample = append(b.profile.Sample, s)
 	}
 	return b.profile
 }
 
-func (b *builder) add(e *entry) {
-	s := &profile.Sample{
-		Value:    []int64{e.count, int64(e.time)},
-		Label:    make(map[string][]string, len(e.labels)),
-		Location: make([]*profile.Location, 0, len(e.stack)),
-	}
-	for _, l := range e.labels {
-		if l.value == "" {
-			continue // it would be a number, 0, in the encoded profile
+func (b *builder) labels(labels []label) map[string][]string {
+	m := make(map[string][]string, len(labels))
+	for _, l := range labels {
+		switch {
+		case l.value == "":
+			// It would be a number, 0, in the encoded profile.
+		case m[l.key] != nil:
+			m[l.key] = append(m[l.key], l.value)
+		default:
+			b.labelValues = append(b.labelValues, l.value)
+			end := len(b.labelValues)
+			m[l.key] = b.labelValues[end-1 : end : end]
 		}
-		s.Label[l.key] = append(s.Label[l.key], l.value)
 	}
-	for _, pc := range e.stack {
+	return m
+}
+
+func (b *builder) stack(pcs []uintptr) []*profile.Location {
+	begin := len(b.locationList)
+	for _, pc := range pcs {
 		if l := b.location(pc); l != nil {
-			s.Location = append(s.Location, l)
+			b.locationList = append(b.locationList, l)
 		}
 	}
-	b.profile.Sample = append(b.profile.Sample, s)
+	end := len(b.locationList)
+	return b.locationList[begin:end:end]
 }
 
 // location returns nil for an address without functions.

@@ -49,7 +49,7 @@ func newSampler(budget float64, s source) *Sampler {
 		goroutines: runtime.NumGoroutine,
 		source:     s,
 		pacer:      newPacer(budget, s.priorCost(), time.Now()),
-		perItem:    3000,
+		perItem:    1000,
 		stats:      Stats{Source: s.name()},
 	}
 }
@@ -170,10 +170,10 @@ func (s *Sampler) round(now time.Time, n int) {
 	// so that a window with many does not end in a debt.
 	later := time.Duration(s.perItem * float64(len(s.table.entries)-before))
 	s.prepaid += later
-	s.pacer.spend(cost + later)
+	s.pacer.spend(waking + cost + later)
 	s.pacer.learn(n, cost+later)
 	s.count(func(st *Stats) {
-		st.CPU += cost
+		st.CPU += waking + cost
 		st.Samples += samples
 		st.Dropped += dropped
 		if err == nil {

@@ -249,7 +249,7 @@ func TestBudgetHolds(t *testing.T) {
 					s.measure = func(f func()) time.Duration {
 						f()
 						c := cost(goroutines(), len(all))
-						all = append(all, spent{time.Now(), c})
+						all = append(all, spent{time.Now(), waking + c})
 						return c
 					}
 					s.Start()
@@ -296,13 +296,14 @@ func TestBudgetHoldsWithProfiles(t *testing.T) {
 		s.goroutines = func() int { return n }
 		s.measure = func(f func()) time.Duration {
 			f()
-			cost := time.Duration(n * 1000)
 			if rotating.Load() {
-				cost = time.Duration(5000 * len(source.found))
+				cost := time.Duration(5000 * len(source.found))
 				source.found = source.found[:0]
+				total += cost
+				return cost
 			}
-			total += cost
-			return cost
+			total += waking + n*1000
+			return n * 1000
 		}
 		s.Start()
 		for range 30 {

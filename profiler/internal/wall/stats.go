@@ -15,7 +15,8 @@ type Stats struct {
 	// Samples is how many goroutines were counted, Dropped how many were
 	// not because the table was full.
 	Samples, Dropped uint64
-	// CPU is what all this has cost.
+	// CPU is what all this has cost: what was measured, and waking for each
+	// round.
 	CPU time.Duration
 	// Interval is the mean time between rounds with the goroutines that
 	// there are now; 0 if they are too many for any.
