@@ -14,8 +14,8 @@ const (
 	minInterval = 10 * time.Millisecond
 	// reserve is how long the budget can be saved. What is saved and what
 	// comes in add up to at most one and a half times the budget over a
-	// minute. The rest to twice the budget is for a round that costs more
-	// than predicted.
+	// minute. The rest to twice the budget is for rounds that cost more
+	// than predicted: by up to half a minute's budget together.
 	reserve = 30 * time.Second
 	// pace is the part of the budget that rounds are planned to take, so
 	// that a reserve grows for those that cost more than others.
@@ -95,7 +95,8 @@ func (p *pacer) spend(cost time.Duration) { p.credit -= float64(cost) }
 func (p *pacer) learn(n int, cost time.Duration) {
 	unit := float64(cost) / float64(n+overhead)
 	p.mean += (unit - p.mean) / 4
-	p.high = max(unit, p.high+(unit-p.high)/4)
+	// A garbage collection, for example, makes one of many rounds dear.
+	p.high = max(unit, p.high+(unit-p.high)/32)
 }
 
 // earn adds what has come in since its last call.

@@ -115,16 +115,16 @@ func TestLearn(t *testing.T) {
 		mean, high float64
 	}{
 		{"a dear round", 5 * time.Millisecond, 2000, 5000},
-		{"a cheap one", time.Millisecond, 1750, 4000},
-		{"one for nothing", 0, 1312.5, 3000},
-		{"one as foreseen", 1312500, 1312.5, 2578.125},
+		{"a cheap one", time.Millisecond, 1750, 4875},
+		{"one for nothing", 0, 1312.5, 4722.65625},
+		{"one as foreseen", 1312500, 1312.5, 4616.0888671875},
 	} {
 		p.learn(n, test.cost)
 		if p.mean != test.mean || p.high != test.high {
 			t.Errorf("after %s: %v ns each on average and %v at most, want %v and %v", test.name, p.mean, p.high, test.mean, test.high)
 		}
 	}
-	for range 100 {
+	for range 1000 {
 		p.learn(n, time.Millisecond)
 	}
 	if p.mean < 1000 || p.mean > 1001 || p.high < 1000 || p.high > 1001 {

@@ -49,7 +49,7 @@ func newSampler(budget float64, s source) *Sampler {
 		goroutines: runtime.NumGoroutine,
 		source:     s,
 		pacer:      newPacer(budget, s.priorCost(), time.Now()),
-		perItem:    1000,
+		perItem:    2000, // about three times what it is, like priorCost
 		stats:      Stats{Source: s.name()},
 	}
 }
