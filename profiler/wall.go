@@ -18,8 +18,9 @@ const defaultWallBudget = 0.01
 
 // WithWallBudget sets how much CPU [exporter.KindWall] may take, as a share of
 // one core: 0.02 is 20 ms per second. The default is 0.01. More of it is more
-// samples. Over a minute at most twice the budget is used. New refuses what is
-// not above 0 and up to 1.
+// samples. Over a minute at most twice the budget is used, unless rounds cost more
+// than those before foretold, by more than the budget of half a minute. New
+// refuses what is not above 0 and up to 1.
 func WithWallBudget(share float64) Option {
 	return optionFunc(func(c config) config {
 		c.wallBudget = share
