@@ -15,4 +15,7 @@ const (
 	// window allocated, inuse_objects and inuse_space what is live at its
 	// end. The runtime puts no labels on it (golang/go#23458).
 	KindHeap Kind = "heap"
+	// KindWall is the time that goroutines spent, on CPU or waiting;
+	// samples carry goroutine labels.
+	KindWall Kind = "wall"
 )

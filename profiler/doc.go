@@ -29,7 +29,10 @@
 //     end. The runtime knows allocations as of the last garbage collection, so
 //     those of the last moments are part of a later window.
 //
-// Both are on unless [WithKinds] says otherwise.
+// Both are on unless [WithKinds] says otherwise. It can name one more:
+//
+//   - [exporter.KindWall]: where the goroutines of spans spent their time, on CPU
+//     or waiting for a channel, a lock, the network or the disk.
 //
 // # Windows
 //
@@ -58,13 +61,33 @@
 // [Profiler.Status] says in words which of these it is, and otel.Handle hears of
 // every change for the worse, once.
 //
+// # Wall time
+//
+//	profiler.New(exp, profiler.WithKinds(exporter.KindCPU, exporter.KindWall))
+//
+// The stacks of all goroutines are looked at again and again, and those with one
+// of the labels span_id, profile_id and span_name are counted for the time since
+// the round before: the time that a span's goroutines have in the profile is the
+// time that they took, by up to the time between two rounds more or less. The
+// leaf of a stack is what it waits for: runtime.chanrecv, runtime.selectgo,
+// time.Sleep, runtime.semacquire1 of a lock, runtime.netpollblock, a system call.
+//
+// Rounds are taken as often as [WithWallBudget] allows, 1 % of a core by
+// default, but not more than 100 times a second on average, at irregular
+// intervals. A round costs about 1 us for each goroutine of the process,
+// labelled or not, on the Go versions whose internals are known, and 10 us on
+// others. [WallStatus] has the time between rounds, the number of those that the
+// budget did not allow, and what all took. Spans that are shorter than the time
+// between rounds seldom have a sample, and then one that weighs more than they
+// took: they are right in the sum over many.
+//
 // # Limits
 //
 //   - The CPU profiler samples at 100 Hz. A loop that takes a multiple of 10 ms
 //     of CPU per turn runs in step with it, and its parts are over- or
 //     underestimated: a real split of 70 to 30 has been measured as 87 to 13.
-//   - Only CPU samples have labels, so that only they belong to spans. The
-//     runtime puts none on heap profiles (https://go.dev/issue/23458).
+//   - Only CPU and wall samples have labels, so that only they belong to spans.
+//     The runtime puts none on heap profiles (https://go.dev/issue/23458).
 //   - Code that nobody labelled, such as the garbage collector's own workers, is
 //     in the profile without labels.
 //   - A program that calls runtime.SetCPUProfileRate(0) while a window is open
@@ -79,5 +102,5 @@ package profiler
 
 // For developers: profiler.go has the life of a Profiler and its loop; cpu.go
 // and cpuwindow.go share the runtime's CPU profiler, heap.go takes heap deltas,
-// both behind the interface in sampler.go; grid.go is the schedule; option.go is
-// what can be set.
+// wall.go makes windows of what package internal/wall samples, all behind the
+// interface in sampler.go; grid.go is the schedule; option.go is what can be set.

@@ -20,7 +20,10 @@ const (
 )
 
 // known are the kinds that there is a sampler for.
-var known = []exporter.Kind{exporter.KindCPU, exporter.KindHeap}
+var known = []exporter.Kind{exporter.KindCPU, exporter.KindHeap, exporter.KindWall}
+
+// standard are the kinds that are measured unless WithKinds says otherwise.
+var standard = []exporter.Kind{exporter.KindCPU, exporter.KindHeap}
 
 // Option sets something of a Profiler.
 type Option interface {
@@ -36,6 +39,8 @@ type config struct {
 	window   time.Duration
 	resource *resource.Resource
 	kinds    []exporter.Kind
+
+	wallBudget float64
 }
 
 // WithWindow sets how long a window is: how soon a profile arrives, unless
@@ -73,7 +78,9 @@ func newConfig(opts []Option) (config, error) {
 	c := config{
 		window:   defaultWindow,
 		resource: resource.Default(),
-		kinds:    known,
+		kinds:    standard,
+
+		wallBudget: defaultWallBudget,
 	}
 	for _, o := range opts {
 		if o != nil {
@@ -87,6 +94,8 @@ func newConfig(opts []Option) (config, error) {
 		return config{}, errors.New("profiler: resource is nil: leave WithResource out for resource.Default()")
 	case len(c.kinds) == 0:
 		return config{}, fmt.Errorf("profiler: no kind to measure: name some of %q or leave WithKinds out", known)
+	case !(c.wallBudget > 0 && c.wallBudget <= 1): // NaN too
+		return config{}, fmt.Errorf("profiler: wall budget of %v makes no sense: use a share of one core, above 0 and up to 1", c.wallBudget)
 	}
 	kinds := make([]exporter.Kind, 0, len(c.kinds))
 	for _, k := range c.kinds {

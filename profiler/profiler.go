@@ -39,7 +39,8 @@ type Profiler struct {
 	config   config
 	disabled bool
 	samplers []sampler
-	cpu      *cpu // one of samplers; nil if CPU is not among the kinds
+	cpu      *cpu       // one of samplers; nil if CPU is not among the kinds
+	wall     *wallClock // likewise
 	skipped  atomic.Uint64
 
 	wake chan struct{} // holds a token when pending is not nil
@@ -88,6 +89,9 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 			p.samplers = append(p.samplers, p.cpu)
 		case exporter.KindHeap:
 			p.samplers = append(p.samplers, newHeap(c.resource))
+		case exporter.KindWall:
+			p.wall = newWallClock(c.resource, c.wallBudget)
+			p.samplers = append(p.samplers, p.wall)
 		}
 	}
 	return p, nil
@@ -237,6 +241,9 @@ func (p *Profiler) Status() Status {
 		q := queue.Stats()
 		s.WindowsExported, s.WindowsDropped = q.Exported, q.Dropped
 		s.ExportErrors, s.WindowsWaiting = q.Failed, q.Waiting
+	}
+	if p.wall != nil {
+		s.Wall = p.wall.status()
 	}
 	switch {
 	case p.cpu == nil:

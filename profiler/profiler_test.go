@@ -32,7 +32,7 @@ func TestNewRefuses(t *testing.T) {
 		{"negative window", profiler.WithWindow(-time.Second), "use at least 100ms"},
 		{"no resource", profiler.WithResource(nil), "leave WithResource out"},
 		{"no kind", profiler.WithKinds(), `"cpu" "heap"`},
-		{"unknown kind", profiler.WithKinds(exporter.KindCPU, "wall"), `unknown kind "wall": use some of ["cpu" "heap"]`},
+		{"unknown kind", profiler.WithKinds(exporter.KindCPU, "gpu"), `unknown kind "gpu": use some of ["cpu" "heap"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if _, err := profiler.New(new(exportertest.Recorder), test.opt); err == nil || !strings.Contains(err.Error(), test.want) {

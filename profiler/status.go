@@ -28,6 +28,9 @@ type Status struct {
 	// CPU says in a few words, for people, what the CPU profiler is doing.
 	// It is empty when KindCPU is not among the kinds.
 	CPU string
+	// Wall is about the samples of KindWall. It is zero when that is not
+	// among the kinds.
+	Wall WallStatus
 
 	// WindowsExported is the number of windows that the exporter took
 	// without an error.

@@ -56,7 +56,7 @@
 //	query    = [ name ] [ "{" [ matcher { "," matcher } [ "," ] ] "}" ]
 //	name     = [ app ] "." type | type | app
 //	type     = "cpu" | "alloc_space" | "alloc_objects"
-//	         | "inuse_space" | "inuse_objects"
+//	         | "inuse_space" | "inuse_objects" | "wall"
 //	matcher  = label ( "=" | "!=" | "=~" | "!~" ) value
 //	value    = a Go string literal, in double quotes or backquotes
 //
@@ -71,6 +71,7 @@
 //	shop.cpu{span_name="GET /search"}             all spans of a name
 //	{span_name=~"GET .*", tenant!="test"}         by labels of one's own
 //	.inuse_space                                  the heap of the process
+//	.wall{profile_id="00f067aa0ba902b7"}          where one span spent its time
 //
 // # Formats
 //

@@ -23,6 +23,10 @@ func (h *handler) emptyReason(q query, a *answer) string {
 	switch {
 	case q.typ.kind == exporter.KindHeap && len(q.matchers) > 0:
 		return "heap profiles carry no labels (golang/go#23458), so no condition selects any of them: leave the braces empty for the heap of the whole process"
+	case q.typ.kind == exporter.KindWall && a.Windows == 0:
+		return "no wall profile covers this time: wall time is measured where the profiler's kinds name it"
+	case q.typ.kind == exporter.KindWall:
+		return fmt.Sprintf("none of the samples in %d windows meets the conditions of the query: what takes less time than passes between two samples often has none, and the newest come when the current profile ends", a.Windows)
 	case single && a.Span == nil:
 		reason := fmt.Sprintf("nothing with the id %q is in the store: it was never seen here, or it made room for newer spans (%d did so far)", clip(id), h.store.Stats().SpansEvicted)
 		if h.running() {

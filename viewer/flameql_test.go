@@ -20,6 +20,7 @@ func TestParseFlameQL(t *testing.T) {
 		{`my.shop.v2.cpu{}`, `my.shop.v2.cpu{}`},
 		{`my shop.alloc_space{}`, `my shop.alloc_space{}`},
 		{`inuse_space`, `.inuse_space{}`},
+		{`shop.wall{span_name="GET /search"}`, `shop.wall{span_name="GET /search"}`},
 		{`shop.cpu{profile_id="a1"}`, `shop.cpu{profile_id="a1"}`},
 		{` shop.cpu { a = "1" , b != "2", c =~ "x.*" , d !~ "y|z" , } `, `shop.cpu{a="1",b!="2",c=~"x.*",d!~"y|z"}`},
 		{"{span_name=`GET \"/x\"`}", `.cpu{span_name="GET \"/x\""}`},

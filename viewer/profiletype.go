@@ -28,6 +28,7 @@ var profileTypes = []profileType{
 	{"alloc_objects", exporter.KindHeap, "alloc_objects", unitCount, "objects allocated"},
 	{"inuse_space", exporter.KindHeap, "inuse_space", unitBytes, "heap in use"},
 	{"inuse_objects", exporter.KindHeap, "inuse_objects", unitCount, "objects in use"},
+	{"wall", exporter.KindWall, "wall", unitNanoseconds, "wall time"},
 }
 
 func profileTypeByName(name string) (profileType, bool) {

@@ -1,0 +1,435 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"net"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// generous is a budget with which a test need not wait for samples.
+const generous = 0.5
+
+// enough is how many samples a span must have before a test looks at them.
+const enough = 10
+
+// wait is a way to wait for d.
+type wait struct {
+	wait func(d time.Duration)
+	leaf string // the function that tells it
+	by   string // a function that it is called by
+}
+
+func waits(t *testing.T) map[string]wait {
+	t.Helper()
+	all := map[string]wait{
+		"channel": {func(d time.Duration) { <-time.After(d) }, "runtime.chanrecv", "waits.func1"},
+		"select": {func(d time.Duration) {
+			select {
+			case <-time.After(d):
+			case <-t.Context().Done():
+			}
+		}, "runtime.selectgo", "waits.func2"},
+		"lock": {func(d time.Duration) {
+			var mu sync.Mutex
+			mu.Lock()
+			time.AfterFunc(d, mu.Unlock)
+			mu.Lock()
+		}, "runtime.semacquire1", "sync.(*Mutex).Lock"},
+		"sleep": {time.Sleep, "time.Sleep", "wall.span"},
+		"none":  {compute, "", "wall.compute"},
+		"network": {func(d time.Duration) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = l.Close() }()
+			conn, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = conn.Close() }()
+			if err := conn.SetReadDeadline(time.Now().Add(d)); err != nil {
+				t.Error(err)
+				return
+			}
+			if _, err := conn.Read(make([]byte, 1)); err == nil {
+				t.Error("read something that nobody sent")
+			}
+		}, "runtime.netpollblock", "net.(*conn).Read"},
+	}
+	maps.Copy(all, systemCalls)
+	return all
+}
+
+func TestSpansHaveTheTimeThatTheyTook(t *testing.T) {
+	for _, source := range sources() {
+		t.Run(source.name(), func(t *testing.T) {
+			for name, test := range waits(t) {
+				t.Run(name, func(t *testing.T) {
+					timed := &timedSource{source: source}
+					s := newSampler(generous, timed)
+					s.Start()
+					defer stopped(t, s)
+					doubling(t, func(d time.Duration) bool {
+						took := span(name, func() { test.wait(d) })
+						p, err := s.Rotate()
+						samples := samplesOf(checked(t, p, err), name)
+						count, got := sum(samples)
+						if count < enough {
+							return false
+						}
+						if wrong := timed.error(); got < took-wrong || got > took+wrong {
+							t.Errorf("the samples make %v, want %v by up to %v more or less", got, took, wrong)
+						}
+						var told time.Duration
+						for _, sample := range samples {
+							if strings.HasSuffix(functions(sample)[0], test.leaf) && has(sample, test.by) {
+								told += time.Duration(sample.Value[1])
+							}
+						}
+						if told < got/2 {
+							t.Errorf("%v of %v end in %s below %s; there are %q", told, got, test.leaf, test.by, functions(samples[0]))
+						}
+						return true
+					})
+				})
+			}
+		})
+	}
+}
+
+// compute does not wait.
+//
+//go:noinline
+func compute(d time.Duration) {
+	for begin, n := time.Now(), 0; time.Since(begin) < d; {
+		for range 100_000 {
+			n++
+		}
+	}
+}
+
+func TestOnlyGoroutinesOfSpansCount(t *testing.T) {
+	for _, source := range sources() {
+		t.Run(source.name(), func(t *testing.T) {
+			var wait sync.WaitGroup
+			stop := make(chan struct{})
+			wait.Go(func() { <-stop })
+			wait.Go(func() {
+				pprof.Do(context.Background(), pprof.Labels("test", "other"), func(context.Context) { <-stop })
+			})
+			defer wait.Wait()
+			defer close(stop)
+
+			s := newSampler(generous, source)
+			s.Start()
+			defer stopped(t, s)
+			doubling(t, func(d time.Duration) bool {
+				pprof.Do(context.Background(), pprof.Labels("span_name", "by name alone"), func(context.Context) { <-time.After(d) })
+				p, err := s.Rotate()
+				for _, sample := range checked(t, p, err).Sample {
+					if sample.Label["span_name"] == nil {
+						t.Errorf("a sample has labels %v", sample.Label)
+					}
+				}
+				return len(p.Sample) > 0
+			})
+		})
+	}
+}
+
+// TestWeightsSumToTheTime: what was there all the time has all of it, however
+// the rounds fell, and in whichever window.
+func TestWeightsSumToTheTime(t *testing.T) {
+	for _, source := range sources() {
+		t.Run(source.name(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSampler(generous, source)
+				stop := make(chan struct{})
+				go span("all", func() { <-stop })
+				synctest.Wait()
+
+				begin := time.Now()
+				s.Start()
+				var count int64
+				var got time.Duration
+				for window := range 5 {
+					time.Sleep(500 * time.Millisecond)
+					rotate := s.Rotate
+					if window == 4 {
+						rotate = s.Stop
+					}
+					p, err := rotate()
+					c, w := sum(samplesOf(checked(t, p, err), "all"))
+					count, got = count+c, got+w
+				}
+				close(stop)
+				if want := s.last.Sub(begin); got != want || want < 2*time.Second {
+					t.Errorf("the samples of all windows make %v, want the %v from the start to the last round", got, want)
+				}
+				if rounds := s.Stats().Rounds; uint64(count) != rounds {
+					t.Errorf("%d samples in %d rounds of a goroutine that was always there", count, rounds)
+				}
+			})
+		})
+	}
+}
+
+// TestShortSpansAreRightOnAverage: those that have hardly ever a sample too.
+func TestShortSpansAreRightOnAverage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(generous)
+		s.Start()
+		// Shorter than the time between rounds, and in step with the clock.
+		const length, spans = 4 * time.Millisecond, 1500
+		for range spans {
+			span("short", func() { time.Sleep(length) })
+			time.Sleep(16 * time.Millisecond)
+		}
+		p, err := s.Stop()
+		count, got := sum(samplesOf(checked(t, p, err), "short"))
+		// A sample weighs some 10 ms, one way or the other: five standard
+		// deviations of their number are tolerated.
+		const want = spans * length
+		tolerated := time.Duration(5 * float64(want) / math.Sqrt(float64(count)))
+		if got < want-tolerated || got > want+tolerated {
+			t.Errorf("the spans have %v in %d samples, want %v by up to %v more or less", got, count, want, tolerated)
+		}
+	})
+}
+
+// TestBudgetHolds plays 20 minutes with ever other numbers of goroutines, whose
+// cost is known to the test alone.
+func TestBudgetHolds(t *testing.T) {
+	const length = 20 * time.Minute
+	for _, budget := range []float64{0.001, 0.01, 0.1} {
+		for name, cost := range map[string]func(n int, turn int) time.Duration{
+			"as foreseen": func(n, _ int) time.Duration { return time.Duration(1000 * n) },
+			"three times": func(n, _ int) time.Duration { return time.Duration(9000 * n) },
+			"by chance":   func(n, _ int) time.Duration { return time.Duration(rand.Float64() * 3000 * float64(n)) },
+			"with fits": func(n, turn int) time.Duration {
+				if turn%50 == 49 {
+					return time.Duration(1500 * n)
+				}
+				return time.Duration(500 * n)
+			},
+		} {
+			t.Run(fmt.Sprintf("%v/%s", budget, name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					begin := time.Now()
+					goroutines := func() int {
+						// The last is more than the budget can ever
+						// pay for.
+						steps := []int{100, 10_000, 10, 1000, 50_000, 500, 100_000_000}
+						return steps[int(time.Since(begin)/(70*time.Second))%len(steps)]
+					}
+					type spent struct {
+						at   time.Time
+						cost time.Duration
+					}
+					var all []spent
+					s := newSampler(budget, emptySource{})
+					s.goroutines = goroutines
+					s.measure = func(f func()) time.Duration {
+						f()
+						c := cost(goroutines(), len(all))
+						all = append(all, spent{time.Now(), waking + c})
+						return c
+					}
+					s.Start()
+					time.Sleep(length)
+					close(s.stop)
+					<-s.done
+
+					var total, minute, worst time.Duration
+					first := 0
+					for _, one := range all {
+						total += one.cost
+						minute += one.cost
+						for ; one.at.Sub(all[first].at) > time.Minute; first++ {
+							minute -= all[first].cost
+						}
+						worst = max(worst, minute)
+					}
+					if most := time.Duration(2 * budget * float64(time.Minute)); worst > most {
+						t.Errorf("a minute took %v, want at most %v", worst, most)
+					}
+					if st := s.Stats(); st.CPU != total || st.Rounds != uint64(len(all)) || st.Skipped == 0 {
+						t.Errorf("%+v, want %d rounds of %v and some skipped", st, len(all), total)
+					}
+					// Half of the time there are so few that not all is
+					// needed, and a seventh so many that nothing can be done.
+					if least := time.Duration(budget / 5 * float64(length)); total < least && len(all) < int(length/minInterval)/4 {
+						t.Errorf("all took %v in %d rounds, want at least %v", total, len(all), least)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestBudgetHoldsWithProfiles: to make the profiles can cost more than the
+// rounds did.
+func TestBudgetHoldsWithProfiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const budget, n, window = 0.01, 2000, 10 * time.Second
+		var total time.Duration
+		var windows []time.Duration
+		var empty int
+		var rotating atomic.Bool
+		source := &variedSource{n: n}
+		s := newSampler(budget, source)
+		s.goroutines = func() int { return n }
+		s.measure = func(f func()) time.Duration {
+			f()
+			if rotating.Load() {
+				cost := time.Duration(5000 * len(source.found))
+				source.found = source.found[:0]
+				total += cost
+				return cost
+			}
+			total += waking + n*1000
+			return n * 1000
+		}
+		s.Start()
+		for range 30 {
+			before := s.Stats().CPU
+			time.Sleep(window)
+			synctest.Wait()
+			rotating.Store(true)
+			p, err := s.Rotate()
+			rotating.Store(false)
+			if checked(t, p, err); len(p.Sample) == 0 {
+				empty++
+			}
+			windows = append(windows, s.Stats().CPU-before)
+		}
+		close(s.stop)
+		<-s.done
+		if empty > 3 {
+			t.Errorf("%d windows have no samples", empty)
+		}
+		for i := range windows[5:] {
+			var minute time.Duration
+			for _, d := range windows[i : i+6] {
+				minute += d
+			}
+			if most := time.Duration(2 * budget * float64(time.Minute)); minute > most {
+				t.Errorf("a minute took %v, want at most %v", minute, most)
+			}
+		}
+		if most, least := time.Duration(1.1*budget*float64(30*window)), time.Duration(budget/2*float64(30*window)); total > most || total < least {
+			t.Errorf("all windows took %v, want %v to %v", total, least, most)
+		}
+		if got := s.Stats().CPU; got != total {
+			t.Errorf("the status says %v, want %v", got, total)
+		}
+	})
+}
+
+// variedSource finds n goroutines, none of which is like another. Its frames are
+// those of no function.
+type variedSource struct {
+	emptySource
+	n     int
+	found []uintptr
+}
+
+func (s *variedSource) round(found func([]uintptr, []label, int64)) error {
+	for range s.n {
+		s.found = append(s.found, uintptr(len(s.found)))
+		found(s.found[len(s.found)-1:], nil, 1)
+	}
+	return nil
+}
+
+// emptySource finds nothing.
+type emptySource struct{}
+
+func (emptySource) name() string                                { return "empty" }
+func (emptySource) priorCost() float64                          { return 3000 }
+func (emptySource) round(func([]uintptr, []label, int64)) error { return nil }
+func (emptySource) frames(uintptr) []frame                      { return nil }
+
+func TestFailedRoundsAreToldAndTheirTimeIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &failingSource{source: newSource()}
+		s := newSampler(generous, source)
+		stop := make(chan struct{})
+		go span("all", func() { <-stop })
+		synctest.Wait()
+		begin := time.Now()
+		s.Start()
+		time.Sleep(time.Second)
+		source.fail.Store(true)
+		time.Sleep(time.Second)
+		p, err := s.Rotate()
+		if !errors.Is(err, errFailing) || p == nil {
+			t.Errorf("Rotate returns %v, %v, want the profile of the first second and the error", p, err)
+		}
+		_, before := sum(samplesOf(p, "all"))
+		source.fail.Store(false)
+		time.Sleep(time.Second)
+		p, err = s.Stop()
+		_, after := sum(samplesOf(checked(t, p, err), "all"))
+		if want := s.last.Sub(begin); before+after != want || before > time.Second {
+			t.Errorf("the samples make %v and %v, want %v together", before, after, want)
+		}
+		close(stop)
+	})
+}
+
+var errFailing = errors.New("no goroutine to be seen")
+
+type failingSource struct {
+	source
+	fail atomic.Bool
+}
+
+func (s *failingSource) round(found func([]uintptr, []label, int64)) error {
+	if s.fail.Load() {
+		return errFailing
+	}
+	return s.source.round(found)
+}
+
+func TestProfileSaysWhatItIs(t *testing.T) {
+	s := New(generous)
+	before := time.Now()
+	s.Start()
+	p, err := s.Stop()
+	checked(t, p, err)
+	if len(p.SampleType) != 2 || p.SampleType[0].Type != "samples" || p.SampleType[0].Unit != "count" ||
+		p.SampleType[1].Type != "wall" || p.SampleType[1].Unit != "nanoseconds" {
+		t.Errorf("sample types are %v", p.SampleType)
+	}
+	if p.PeriodType.Type != "wall" || p.PeriodType.Unit != "nanoseconds" || p.Period <= 0 {
+		t.Errorf("the period is %d %v", p.Period, p.PeriodType)
+	}
+	if p.TimeNanos < before.UnixNano() || p.DurationNanos <= 0 {
+		t.Errorf("the profile is of %d for %d", p.TimeNanos, p.DurationNanos)
+	}
+	if p, err := s.Stop(); p != nil || err != nil {
+		t.Errorf("a second Stop returns %v, %v", p, err)
+	}
+	s.Start()
+	if p, err := s.Stop(); p == nil || err != nil {
+		t.Errorf("Stop after a second Start returns %v, %v", p, err)
+	}
+}

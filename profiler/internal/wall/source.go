@@ -1,0 +1,42 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wall
+
+// source takes rounds: looks at all goroutines once.
+type source interface {
+	// name says in a word which way this is.
+	name() string
+	// priorCost is what a round costs for each goroutine, in nanoseconds of
+	// CPU, before any has been measured. It is some three times what it is
+	// on a fast machine.
+	priorCost() float64
+	// round calls found for goroutines with a span's labels. It may sum
+	// those that have all in common to a count. What it hands over must not
+	// be changed, and may be kept.
+	round(found func(stack []uintptr, labels []label, count int64)) error
+	// frames returns the functions at an address of a stack that round
+	// found, the innermost of inlined ones first, without silent ones.
+	frames(pc uintptr) []frame
+}
+
+// frame is a place in the source.
+type frame struct {
+	function  string
+	file      string
+	line      int64
+	startLine int64 // of function
+}
+
+// silent reports whether a function says nothing about where a goroutine is. At
+// the leaf that are those by which the runtime suspends it: what it waits for
+// is said by their caller, runtime.chanrecv or time.Sleep, and one that was
+// running is interrupted by the round itself. At the root of all is goexit, which
+// runtime/pprof leaves out too.
+func silent(function string) bool {
+	switch function {
+	case "runtime.gopark", "runtime.goparkunlock", "runtime.asyncPreempt", "runtime.asyncPreempt2", "runtime.goexit":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,24 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wall
+
+import "time"
+
+// Stats is what a Sampler has done since New.
+type Stats struct {
+	// Source is how rounds are taken: "runtime" or "public".
+	Source string
+	// Rounds is how many were taken, Skipped how many were not because the
+	// budget did not allow them.
+	Rounds, Skipped uint64
+	// Samples is how many goroutines were counted, Dropped how many were
+	// not because the table was full.
+	Samples, Dropped uint64
+	// CPU is what all this has cost: what was measured, and waking for each
+	// round.
+	CPU time.Duration
+	// Interval is the mean time between rounds with the goroutines that
+	// there are now; 0 if they are too many for any.
+	Interval time.Duration
+}

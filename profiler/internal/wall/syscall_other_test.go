@@ -1,0 +1,8 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package wall
+
+var systemCalls map[string]wait

@@ -1,0 +1,71 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wall
+
+import (
+	"testing"
+	"time"
+)
+
+func TestTableSumsWhatIsTheSame(t *testing.T) {
+	tab := newTable()
+	a, b := []label{{"span_id", "a"}}, []label{{"span_id", "b"}}
+	add := func(stack []uintptr, labels []label, count int64, since time.Duration) {
+		t.Helper()
+		if !tab.add(stack, labels, count, since) {
+			t.Fatal("an empty table is full")
+		}
+	}
+	add([]uintptr{1, 2}, a, 1, 10)
+	add([]uintptr{1, 2}, []label{{"span_id", "a"}}, 2, 5)
+	add([]uintptr{1, 2}, b, 1, 1)
+	add([]uintptr{1}, a, 1, 2)
+	add(nil, a, 1, 3)
+	add([]uintptr{1, 2}, nil, 1, 4)
+	if len(tab.entries) != 5 {
+		t.Errorf("%d entries, want 5", len(tab.entries))
+	}
+	for _, e := range tab.entries {
+		if len(e.stack) == 2 && len(e.labels) == 1 && e.labels[0].value == "a" && (e.count != 3 || e.time != 20) {
+			t.Errorf("%d of %v, want 3 of 20 ns", e.count, e.time)
+		}
+	}
+}
+
+func TestTableIsBounded(t *testing.T) {
+	tab := newTable()
+	for i := range uintptr(maxEntries) {
+		if !tab.add([]uintptr{i}, nil, 1, 1) {
+			t.Fatalf("full after %d", i)
+		}
+	}
+	if tab.add([]uintptr{maxEntries}, nil, 1, 1) {
+		t.Error("one more was taken")
+	}
+	if !tab.add([]uintptr{0}, nil, 1, 1) {
+		t.Error("one that is there already was not counted")
+	}
+	if len(tab.entries) != maxEntries {
+		t.Errorf("%d entries, want %d", len(tab.entries), maxEntries)
+	}
+}
+
+func TestTableKeepsEntriesOfTheSameHashApart(t *testing.T) {
+	tab := newTable()
+	tab.add([]uintptr{1}, nil, 1, 1)
+	for _, e := range tab.entries {
+		e.stack = []uintptr{2} // as if 2 had the hash of 1
+	}
+	for range 2 {
+		tab.add([]uintptr{1}, nil, 1, 1)
+	}
+	if len(tab.entries) != 2 {
+		t.Fatalf("%d entries, want 2", len(tab.entries))
+	}
+	for _, e := range tab.entries {
+		if e.stack[0] == 1 && e.count != 2 || e.stack[0] == 2 && e.count != 1 {
+			t.Errorf("%d of %v", e.count, e.stack)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/profiler/internal/wall"
+)
+
+const defaultWallBudget = 0.01
+
+// WithWallBudget sets how much CPU [exporter.KindWall] may take, as a share of
+// one core: 0.02 is 20 ms per second. The default is 0.01. More of it is more
+// samples. Over a minute at most twice the budget is used, unless rounds cost more
+// than those before foretold, by more than the budget of half a minute. New
+// refuses what is not above 0 and up to 1.
+func WithWallBudget(share float64) Option {
+	return optionFunc(func(c config) config {
+		c.wallBudget = share
+		return c
+	})
+}
+
+var _ sampler = (*wallClock)(nil)
+
+// wallClock makes windows of what package wall samples.
+type wallClock struct {
+	resource *resource.Resource
+	budget   float64
+	sampler  *wall.Sampler
+	opened   time.Time // the loop alone uses it
+}
+
+func newWallClock(r *resource.Resource, budget float64) *wallClock {
+	return &wallClock{resource: r, budget: budget, sampler: wall.New(budget)}
+}
+
+func (w *wallClock) start() error {
+	w.opened = time.Now()
+	w.sampler.Start()
+	return nil
+}
+
+func (w *wallClock) rotate() (*exporter.Profile, error) { return w.window(w.sampler.Rotate()) }
+
+func (w *wallClock) stop() (*exporter.Profile, error) { return w.window(w.sampler.Stop()) }
+
+func (w *wallClock) window(p *profile.Profile, err error) (*exporter.Profile, error) {
+	opened := w.opened
+	w.opened = time.Now()
+	if err != nil {
+		err = fmt.Errorf("wall profile: rounds are missing: %w", err)
+	}
+	if p == nil {
+		return nil, err
+	}
+	return exporter.NewParsedProfile(exporter.Window{
+		Kind:     exporter.KindWall,
+		Start:    opened,
+		Duration: w.opened.Sub(opened),
+		Resource: w.resource,
+	}, p), err
+}
+
+func (w *wallClock) status() WallStatus {
+	s := w.sampler.Stats()
+	return WallStatus{
+		Budget:         w.budget,
+		Interval:       s.Interval,
+		CPU:            s.CPU,
+		Source:         s.Source,
+		Rounds:         s.Rounds,
+		RoundsSkipped:  s.Skipped,
+		Samples:        s.Samples,
+		SamplesDropped: s.Dropped,
+	}
+}

@@ -1,0 +1,38 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler
+
+import "time"
+
+// WallStatus is what the samples of [exporter.KindWall] are and cost. A round is
+// one look at the stacks of all goroutines; the counters count since New.
+type WallStatus struct {
+	// Budget is the share of one core that rounds may take.
+	Budget float64
+	// Interval is the mean time between rounds that the budget allows with
+	// the goroutines there are now; 0 before the first, and when there are
+	// so many that it allows none. A span of length d can be expected to
+	// have d / Interval samples for each of its goroutines.
+	Interval time.Duration
+	// CPU is the CPU time that rounds and the making of profiles have
+	// taken, measured on their thread, and 150 us for each round, for the
+	// waking of threads, which cannot be measured. On systems other than
+	// Linux it is the time that passed meanwhile, which is more.
+	CPU time.Duration
+	// Source is how rounds are taken: "runtime" on Go versions whose
+	// internals are known, or "public", by runtime/pprof's goroutine
+	// profile, which takes some ten times as much CPU.
+	Source string
+	// Rounds is the number of rounds that were taken.
+	Rounds uint64
+	// RoundsSkipped is the number of rounds that were not taken because
+	// the budget did not allow them. The next has the weight of both.
+	RoundsSkipped uint64
+	// Samples is the number of goroutines that rounds have found with the
+	// labels of a span, each time counted.
+	Samples uint64
+	// SamplesDropped is the number of those that are in no profile because
+	// the window had 65,536 different ones already. Their time is missing.
+	SamplesDropped uint64
+}

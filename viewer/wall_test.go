@@ -1,0 +1,58 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+func TestWallOfSpan(t *testing.T) {
+	s := newTestStore(t)
+	h := Handler(s)
+	bySlow := target("/", "query", `shop.wall{profile_id="`+slowID+`"}`, "format", "json")
+	var a answer
+	getJSON(t, h, bySlow, http.StatusOK, &a)
+	if !strings.Contains(a.Empty, "no wall profile covers this time") || a.Total != 0 {
+		t.Errorf("without a wall profile: %d, empty because %q", a.Total, a.Empty)
+	}
+
+	b := newProfileBuilder()
+	b.profile.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "wall", Unit: "nanoseconds"}}
+	b.profile.PeriodType = &profile.ValueType{Type: "wall", Unit: "nanoseconds"}
+	b.addValues([]int64{10, 7e8}, labels(slowID, "GET /search"), "runtime.chanrecv", "main.search", "main.serve")
+	b.addValues([]int64{1, 6e7}, labels(fastID, "GET /search"), "time.Sleep", "main.search", "main.serve")
+	export(t, s, resource.NewSchemaless(attribute.String("service.name", "shop")), exporter.KindWall, b.profile)
+
+	a = answer{}
+	getJSON(t, h, bySlow, http.StatusOK, &a)
+	if a.Total != 7e8 || a.Samples != 10 || a.SampleType != "wall" || a.Unit != "nanoseconds" || a.Empty != "" {
+		t.Errorf("got %+v", a)
+	}
+	if a.Span == nil || a.Span.ProfileID != slowID || a.Span.CPUNs != 55e7 || a.Span.CPUSamples != 55 {
+		t.Errorf("span %+v, want the CPU time that it has without the wall profile", a.Span)
+	}
+	if a.Baseline == nil || a.Baseline.Query != `shop.wall{span_name="GET /search"}` {
+		t.Errorf("baseline %+v", a.Baseline)
+	}
+
+	a = answer{}
+	getJSON(t, h, target("/", "query", `shop.wall{profile_id="`+shortID+`"}`, "format", "json"), http.StatusOK, &a)
+	if !strings.Contains(a.Empty, "between two samples") {
+		t.Errorf("a span without samples is empty because %q", a.Empty)
+	}
+
+	a = answer{}
+	getJSON(t, h, target("/", "query", `shop.cpu{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
+	if a.Total != 55e7 || a.Windows != 1 {
+		t.Errorf("its CPU is %d of %d windows", a.Total, a.Windows)
+	}
+}
