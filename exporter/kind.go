@@ -15,4 +15,15 @@ const (
 	// window allocated, inuse_objects and inuse_space what is live at its
 	// end. The runtime puts no labels on it (golang/go#23458).
 	KindHeap Kind = "heap"
+	// KindGoroutine is how many goroutines have the same stack and labels
+	// at one moment: a snapshot, with Duration 0.
+	KindGoroutine Kind = "goroutine"
+	// KindMutex is what the window waited for mutexes that were held: how
+	// often (contentions) and how long (delay), at the stacks of those who
+	// held them. The runtime puts no labels on it.
+	KindMutex Kind = "mutex"
+	// KindBlock is what the window waited for channels, mutexes and the
+	// like: how often (contentions) and how long (delay), at the stacks
+	// that waited. The runtime puts no labels on it.
+	KindBlock Kind = "block"
 )

@@ -28,6 +28,9 @@ type Status struct {
 	// CPU says in a few words, for people, what the CPU profiler is doing.
 	// It is empty when KindCPU is not among the kinds.
 	CPU string
+	// CPUForeignStops is how often something else in the process has
+	// stopped the CPU profile of this Profiler.
+	CPUForeignStops uint64
 
 	// WindowsExported is the number of windows that the exporter took
 	// without an error.
