@@ -77,9 +77,9 @@
 //
 //   - The CPU profiler samples at 100 Hz, and there is no option to change that:
 //     runtime/pprof always asks for 100 Hz, and when another rate has been set
-//     by runtime.SetCPUProfileRate before, the runtime keeps that but prints "cannot set
+//     by runtime.SetCPUProfileRate before, the runtime keeps it but prints "cannot set
 //     cpu profile rate until previous profile has finished" on stderr at the
-//     start of every window (https://go.dev/issue/40094). A loop that takes a
+//     start of every window (https://go.dev/issue/42502). A loop that takes a
 //     multiple of 10 ms of CPU per turn runs in step with the profiler, and its
 //     parts are over- or underestimated: a real split of 70 to 30 has been
 //     measured as 87 to 13.
