@@ -7,8 +7,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log"
+	"runtime/pprof"
 	"sync"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -17,74 +18,112 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// printLoss compares the CPU time that the samples stand for with what the
-// system says that the process took.
+// printLoss compares the CPU time that samples stand for with what the system
+// says that the process took. One run of runtime/pprof without an end in between
+// shows what the runtime loses by itself, which depends on the machine and on who
+// else uses it.
 func printLoss(w *tabwriter.Writer, d time.Duration) error {
-	fmt.Fprintf(w, "windows of 10 s, for %v\tsampled/actual CPU\tgoal\twindows\tmean CPU window\tscrapes\t\n", d)
+	fmt.Fprintf(w, "windows of 10 s, for %v\tsampled/actual CPU\tgoal\tto runtime/pprof\twindows\tmean CPU window\tscrapes\t\n", d)
+	var alone float64
 	for _, test := range []struct {
-		name    string
-		scrapes []time.Duration
-		goal    float64
+		name string
+		goal string
+		run  func(ctx context.Context) (result, error)
 	}{
-		{"unscraped", nil, 0.99},
-		{"scraped for 7 s and 14 s", []time.Duration{7 * time.Second, 14 * time.Second}, 0.97},
+		{"runtime/pprof alone, one profile", "", oneProfile},
+		{"unscraped", "0.99", func(ctx context.Context) (result, error) { return windows(ctx) }},
+		{"scraped for 7 s and 14 s", "0.97", func(ctx context.Context) (result, error) {
+			return windows(ctx, 7*time.Second, 14*time.Second)
+		}},
 	} {
-		rec := new(exportertest.Recorder)
-		p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU))
-		if err != nil {
-			return err
-		}
 		before, err := cpuTime()
 		if err != nil {
 			return err
 		}
-		if err := p.Start(); err != nil {
-			return err
-		}
 		ctx, cancel := context.WithTimeout(context.Background(), d)
-		var (
-			wg sync.WaitGroup
-			mu sync.Mutex
-			n  int
-		)
-		for _, seconds := range test.scrapes {
-			wg.Go(func() {
-				for ctx.Err() == nil {
-					err := p.Profile(ctx, new(bytes.Buffer), exporter.KindCPU, seconds)
-					if ctx.Err() != nil {
-						return
-					}
-					if err != nil {
-						log.Print(err)
-						return
-					}
-					mu.Lock()
-					n++
-					mu.Unlock()
-				}
-			})
-		}
-		for ctx.Err() == nil {
-			work(1)
-		}
-		wg.Wait()
+		r, err := test.run(ctx)
 		cancel()
-		if err := p.Shutdown(context.Background()); err != nil {
-			return err
+		if err != nil {
+			return fmt.Errorf("%s: %w", test.name, err)
 		}
 		after, err := cpuTime()
 		if err != nil {
 			return err
 		}
-		sampled, size, err := sum(rec.Profiles())
+		sampled, size, err := sum(r.profiles)
 		if err != nil {
 			return err
 		}
-		windows := len(rec.Profiles())
-		fmt.Fprintf(w, "%s\t%.4f\t%.2f\t%d\t%.1f kB\t%d\t\n", test.name, sampled.Seconds()/(after-before).Seconds(), test.goal,
-			windows, float64(size)/float64(windows)/1e3, n)
+		ratio := sampled.Seconds() / (after - before).Seconds()
+		if alone == 0 {
+			alone = ratio
+		}
+		fmt.Fprintf(w, "%s\t%.4f\t%s\t%.4f\t%d\t%.1f kB\t%d\t\n", test.name, ratio, test.goal, ratio/alone,
+			len(r.profiles), float64(size)/float64(len(r.profiles))/1e3, r.scrapes)
 	}
 	return nil
+}
+
+// result is what a run until the end of its context has measured.
+type result struct {
+	profiles []*exporter.Profile
+	scrapes  int64
+}
+
+func oneProfile(ctx context.Context) (result, error) {
+	var b bytes.Buffer
+	if err := pprof.StartCPUProfile(&b); err != nil {
+		return result{}, err
+	}
+	for ctx.Err() == nil {
+		work(1)
+	}
+	pprof.StopCPUProfile()
+	return result{profiles: []*exporter.Profile{exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, b.Bytes())}}, nil
+}
+
+// windows measures with a Profiler, and with scrapers that ask again and again
+// for so many seconds.
+func windows(ctx context.Context, scrapes ...time.Duration) (result, error) {
+	rec := new(exportertest.Recorder)
+	p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU))
+	if err != nil {
+		return result{}, err
+	}
+	if err := p.Start(); err != nil { //nolint:contextcheck // what it starts ends with Shutdown
+		return result{}, err
+	}
+	var (
+		scrapers sync.WaitGroup
+		scraped  atomic.Int64
+		failed   atomic.Pointer[error]
+	)
+	for _, d := range scrapes {
+		scrapers.Go(func() {
+			for {
+				err := p.Profile(ctx, new(bytes.Buffer), exporter.KindCPU, d)
+				if ctx.Err() != nil {
+					return
+				}
+				if err != nil {
+					failed.Store(&err)
+					return
+				}
+				scraped.Add(1)
+			}
+		})
+	}
+	for ctx.Err() == nil {
+		work(1)
+	}
+	scrapers.Wait()
+	if err := p.Shutdown(context.WithoutCancel(ctx)); err != nil {
+		return result{}, err
+	}
+	if err := failed.Load(); err != nil {
+		return result{}, *err
+	}
+	return result{profiles: rec.Profiles(), scrapes: scraped.Load()}, nil
 }
 
 // sum returns the CPU time and the bytes of profiles.

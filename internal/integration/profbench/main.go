@@ -23,7 +23,7 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	loss := flag.Duration("loss", 30*time.Second, "how long to measure lost samples, once without and once with scrapers; 0 to skip")
+	loss := flag.Duration("loss", 30*time.Second, "how long to measure lost samples, each time: by runtime/pprof alone, without and with scrapers; 0 to skip")
 	pairs := flag.Int("pairs", 3, "pairs of rounds with and without the profiler; 0 to skip")
 	round := flag.Duration("round", 12*time.Second, "how long a round takes, at least one window of 10 s")
 	windows := flag.Bool("windows", true, "measure one window of each kind")
