@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"runtime/pprof"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -111,20 +112,30 @@ func TestProfileDoesNotCutTheWindows(t *testing.T) {
 
 // Callers that begin and end at about the same time share the edges.
 func TestProfilesShareEdges(t *testing.T) {
-	p, _ := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
-	const callers = 8
-	profiles := make([]*profile.Profile, callers)
-	var wg sync.WaitGroup
-	for i := range profiles {
-		wg.Go(func() { profiles[i] = profileCPU(t, p, 2*time.Second) })
-	}
-	wg.Wait()
-	for i, got := range profiles {
-		if got.TimeNanos != profiles[0].TimeNanos || got.DurationNanos != profiles[0].DurationNanos {
-			t.Errorf("caller %d has a profile of %d+%d, the first one of %d+%d", i,
-				got.TimeNanos, got.DurationNanos, profiles[0].TimeNanos, profiles[0].DurationNanos)
+	doubling(t, func(d time.Duration) bool {
+		p, _ := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+		defer shutdown(t, p)
+		profiles := make([]*profile.Profile, 8)
+		begin := make([]time.Time, len(profiles))
+		var wg sync.WaitGroup
+		for i := range profiles {
+			wg.Go(func() {
+				begin[i] = time.Now()
+				profiles[i] = profileCPU(t, p, 20*d)
+			})
 		}
-	}
+		wg.Wait()
+		if slices.MaxFunc(begin, time.Time.Compare).Sub(slices.MinFunc(begin, time.Time.Compare)) > d {
+			return false // the machine is slow
+		}
+		for i, got := range profiles {
+			if got.TimeNanos != profiles[0].TimeNanos || got.DurationNanos != profiles[0].DurationNanos {
+				t.Errorf("caller %d has a profile of %d+%d, the first one of %d+%d", i,
+					got.TimeNanos, got.DurationNanos, profiles[0].TimeNanos, profiles[0].DurationNanos)
+			}
+		}
+		return true
+	})
 }
 
 func TestProfileByItself(t *testing.T) {
