@@ -152,15 +152,29 @@ func (t *tap) write(ctx context.Context, w io.Writer) error {
 // profileCPU runs a CPU profile of its own.
 func profileCPU(ctx context.Context, w io.Writer, d time.Duration) error {
 	c := newCPU(nil)
-	// The goroutine that runtime/pprof starts would inherit the caller's
-	// labels, which may be a span's.
-	opened := make(chan error, 1)
-	go func() { //nolint:contextcheck // what it starts is to have no labels
-		pprof.SetGoroutineLabels(context.Background())
-		opened <- c.start()
+	// A goroutine of its own, because it waits for who is just stopping
+	// another profile, for as long as he likes, and because the one that
+	// runtime/pprof starts would inherit the caller's labels, which may be a
+	// span's.
+	opened := make(chan error)
+	go func() {
+		pprof.SetGoroutineLabels(context.Background()) //nolint:contextcheck // it is to have no labels
+		err := c.start()
+		select {
+		case opened <- err:
+		case <-ctx.Done():
+			if err == nil {
+				_, _ = c.stop()
+			}
+		}
 	}()
-	if err := <-opened; err != nil {
-		return ErrCPUInUse
+	select {
+	case err := <-opened:
+		if err != nil {
+			return ErrCPUInUse
+		}
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()

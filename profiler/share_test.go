@@ -9,6 +9,7 @@ import (
 	"errors"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -181,6 +182,37 @@ func TestProfileByItselfThenStart(t *testing.T) {
 	}
 	until(t, func() bool { return p.Status().CPU == "profiling" })
 	reported.take("cpu profile")
+}
+
+// The caller of Profile gives up while another profile is being written: nothing
+// is left running.
+func TestProfileDuringASlowStop(t *testing.T) {
+	p, err := profiler.New(new(exportertest.Recorder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shutdown(t, p)
+	release := stopSlowly(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := p.Profile(ctx, new(bytes.Buffer), exporter.KindCPU, endless); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Profile: %v, want DeadlineExceeded", err)
+	}
+	release()
+	until(t, func() bool {
+		err := pprof.StartCPUProfile(new(bytes.Buffer))
+		if err == nil {
+			pprof.StopCPUProfile()
+		}
+		return err == nil && !strings.Contains(stacks(), "profileCPU")
+	})
+}
+
+// stacks returns those of all goroutines.
+func stacks() string {
+	var b strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1)
+	return b.String()
 }
 
 func TestProfileRefuses(t *testing.T) {

@@ -5,10 +5,10 @@
 //
 //	go run ./internal/integration/profbench
 //
-// By default it takes about three minutes. The figures of the README come from
+// By default it takes about five minutes. The figures of the README come from
 // longer runs:
 //
-//	go run ./internal/integration/profbench -loss 140s -pairs 12
+//	go run ./internal/integration/profbench -loss 140s -rounds 12
 package main
 
 import (
@@ -24,8 +24,8 @@ import (
 func main() {
 	log.SetFlags(0)
 	loss := flag.Duration("loss", 30*time.Second, "how long to measure lost samples, each time: by runtime/pprof alone, without and with scrapers; 0 to skip")
-	pairs := flag.Int("pairs", 3, "pairs of rounds with and without the profiler; 0 to skip")
-	round := flag.Duration("round", 12*time.Second, "how long a round takes, at least one window of 10 s")
+	rounds := flag.Int("rounds", 3, "rounds of the same work with and without the profiler; 0 to skip")
+	round := flag.Duration("round", 12*time.Second, "how long each setup takes in a round, at least one window of 10 s")
 	windows := flag.Bool("windows", true, "measure one window of each kind")
 	flag.Parse()
 	fmt.Printf("%s %s/%s, GOMAXPROCS %d\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
@@ -35,7 +35,7 @@ func main() {
 	}{
 		{*windows, printWindows},
 		{*loss > 0, func(w *tabwriter.Writer) error { return printLoss(w, *loss) }},
-		{*pairs > 0, func(w *tabwriter.Writer) error { return printOverhead(w, *pairs, *round) }},
+		{*rounds > 0, func(w *tabwriter.Writer) error { return printOverhead(w, *rounds, *round) }},
 	} {
 		if !part.on {
 			continue
