@@ -5,10 +5,10 @@
 //
 //	go run ./internal/integration/profbench
 //
-// By default it takes about five minutes. The figures of the README come from
+// By default it takes about four minutes. The figures of the README come from
 // longer runs:
 //
-//	go run ./internal/integration/profbench -loss 140s -rounds 12
+//	go run ./internal/integration/profbench -loss 140s -pairs 1000
 package main
 
 import (
@@ -24,8 +24,7 @@ import (
 func main() {
 	log.SetFlags(0)
 	loss := flag.Duration("loss", 30*time.Second, "how long to measure lost samples, each time: by runtime/pprof alone, without and with scrapers; 0 to skip")
-	rounds := flag.Int("rounds", 3, "rounds of the same work with and without the profiler; 0 to skip")
-	round := flag.Duration("round", 12*time.Second, "how long each setup takes in a round, at least one window of 10 s")
+	pairs := flag.Int("pairs", 120, "pairs of the same work with and without the profiler; 0 to skip")
 	windows := flag.Bool("windows", true, "measure one window of each kind")
 	flag.Parse()
 	fmt.Printf("%s %s/%s, GOMAXPROCS %d\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
@@ -35,7 +34,7 @@ func main() {
 	}{
 		{*windows, printWindows},
 		{*loss > 0, func(w *tabwriter.Writer) error { return printLoss(w, *loss) }},
-		{*rounds > 0, func(w *tabwriter.Writer) error { return printOverhead(w, *rounds, *round) }},
+		{*pairs > 0, func(w *tabwriter.Writer) error { return printOverhead(w, *pairs) }},
 	} {
 		if !part.on {
 			continue

@@ -5,7 +5,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -15,90 +17,107 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/store"
 )
 
-// setups are what may be added to the same work in labelled spans. Each is
-// started before a round and shut down, in its time, after it.
-var setups = []struct {
-	name  string
-	start func(tp *spanprof.TracerProvider) (shutdown func(context.Context) error, err error)
-}{
-	{"off", func(*spanprof.TracerProvider) (func(context.Context) error, error) {
-		return func(context.Context) error { return nil }, nil
-	}},
-	{"cpu", func(*spanprof.TracerProvider) (func(context.Context) error, error) {
-		p, err := profiler.New(new(newest), profiler.WithKinds(exporter.KindCPU))
-		if err != nil {
-			return nil, err
-		}
-		return p.Shutdown, p.Start()
-	}},
-	{"cpu, heap, store", func(*spanprof.TracerProvider) (func(context.Context) error, error) {
-		p, err := inprocess.Start(nil)
-		if err != nil {
-			return nil, err
-		}
-		return p.Shutdown, nil
-	}},
-	{"and the spans in the store", func(tp *spanprof.TracerProvider) (func(context.Context) error, error) {
-		p, err := inprocess.Start(tp)
-		if err != nil {
-			return nil, err
-		}
-		return p.Shutdown, nil
-	}},
-}
+const (
+	// slice is how long the same work takes with and without the profiler,
+	// in turns: the machine's speed drifts by more than what is measured,
+	// the less the shorter that is.
+	slice = 250 * time.Millisecond
+	// window is the profiler's default, and ends how many of them are ended.
+	window = 10 * time.Second
+	ends   = 3
+)
 
-// printOverhead compares the CPU time that the process takes for the same work
-// with different setups. They take turns: the machine's speed drifts by more than
-// what is measured.
-func printOverhead(w *tabwriter.Writer, rounds int, round time.Duration) error {
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-	tracer := tp.Tracer("profbench")
-	begin, spans := time.Now(), 0
-	for ; time.Since(begin) < round/4; spans++ {
-		span(tracer)
+// printOverhead prints what the profiler, with a store behind it, adds to the CPU
+// time of labelled spans: by sampling, and by the end of each window, which is
+// parsed and kept.
+func printOverhead(w *tabwriter.Writer, pairs int) error {
+	// A service's heap. In a tiny one the megabytes of a CPU profile's buffer
+	// are enough to make collections rarer, and the profiler a gain.
+	ballast := make([]byte, 128<<20)
+	defer runtime.KeepAlive(ballast)
+
+	ctx := context.Background()
+	kept, err := store.New()
+	if err != nil {
+		return err
 	}
-	spans *= 4
-	ratios := make([][]float64, len(setups))
-	took := make([][]float64, len(setups))
-	for n := range rounds {
-		for i := range setups {
-			i = (i + n) % len(setups) // each goes first in turn
-			cpu, err := measure(tp, tracer, spans, i)
-			if err != nil {
-				return fmt.Errorf("%s: %w", setups[i].name, err)
+	p, err := profiler.New(kept, profiler.WithWindow(time.Hour))
+	if err != nil {
+		return err
+	}
+	if err := p.Start(); err != nil {
+		return err
+	}
+	defer p.Shutdown(ctx) //nolint:errcheck // it has nothing left to say
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("profbench")
+
+	var onEnds []float64
+	spans := 0
+	for range ends {
+		for begin := time.Now(); time.Since(begin) < window; spans++ {
+			span(tracer)
+		}
+		end, err := cpuOf(func() error { return p.Flush(ctx) })
+		if err != nil {
+			return err
+		}
+		onEnds = append(onEnds, end.Seconds())
+	}
+	inSlice := spans * int(slice) / int(ends*window)
+	work := func() error {
+		for range inSlice {
+			span(tracer)
+		}
+		return nil
+	}
+	var ratios, off []float64
+	for n := range pairs {
+		var took [2]float64
+		for i := range took {
+			on := (i + n) % 2 // either goes first in turn
+			change := p.Disable
+			if on == 1 {
+				change = p.Enable
 			}
-			took[i] = append(took[i], cpu.Seconds())
+			// What the slice before has left to export or to
+			// collect is not this one's.
+			if err := errors.Join(change(ctx, exporter.KindCPU), p.Flush(ctx)); err != nil {
+				return err
+			}
+			runtime.GC()
+			cpu, err := cpuOf(work)
+			if err != nil {
+				return err
+			}
+			took[on] = cpu.Seconds()
 		}
-		for i := range setups {
-			ratios[i] = append(ratios[i], took[i][n]/took[0][n])
-		}
+		off = append(off, took[0])
+		ratios = append(ratios, took[1]/took[0]-1)
 	}
-	fmt.Fprintf(w, "process CPU of %d spans with CPU and allocations\tmedian, s\tratio: least\tmedian\tmost\t\n", spans)
-	for i, s := range setups {
-		slices.Sort(took[i])
-		slices.Sort(ratios[i])
-		fmt.Fprintf(w, "%s\t%.3f\t%.4f\t%.4f\t%.4f\t\n", s.name, took[i][rounds/2], ratios[i][0], ratios[i][rounds/2], ratios[i][rounds-1])
-	}
+	slices.Sort(ratios)
+	slices.Sort(off)
+	slices.Sort(onEnds)
+	perSecond := off[pairs/2] / slice.Seconds()
+	atEnd := onEnds[ends/2] / window.Seconds() / perSecond
+	sampling := ratios[pairs/2]
+	fmt.Fprintf(w, "added to the process CPU of labelled spans\tmedian\tquartiles\t\n")
+	fmt.Fprintf(w, "sampling, %d pairs of %d spans\t%+.2f %%\t%+.2f %% to %+.2f %%\t\n", pairs, inSlice, 100*sampling, 100*ratios[pairs/4], 100*ratios[pairs*3/4])
+	fmt.Fprintf(w, "end of the CPU and heap windows, parsed and stored\t%+.2f %%\t%.1f ms in %v\t\n", 100*atEnd, 1000*onEnds[ends/2], window)
+	fmt.Fprintf(w, "together (goal: at most 1 %%)\t%+.2f %%\t\t\n", 100*(sampling+atEnd))
 	return nil
 }
 
-func measure(tp *spanprof.TracerProvider, tracer trace.Tracer, spans, setup int) (time.Duration, error) {
+// cpuOf returns the CPU time that the process takes while f runs.
+func cpuOf(f func() error) (time.Duration, error) {
 	before, err := cpuTime()
 	if err != nil {
 		return 0, err
 	}
-	shutdown, err := setups[setup].start(tp)
-	if err != nil {
-		return 0, err
-	}
-	for range spans {
-		span(tracer)
-	}
-	if err := shutdown(context.Background()); err != nil {
+	if err := f(); err != nil {
 		return 0, err
 	}
 	after, err := cpuTime()
