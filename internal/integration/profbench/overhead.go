@@ -67,7 +67,7 @@ func printOverhead(w *tabwriter.Writer, pairs int) error {
 		}
 		onEnds = append(onEnds, end.Seconds())
 	}
-	inSlice := spans * int(slice) / int(ends*window)
+	inSlice := int(float64(spans) * slice.Seconds() / (ends * window).Seconds())
 	work := func() error {
 		for range inSlice {
 			span(tracer)
