@@ -18,4 +18,15 @@ const (
 	// KindWall is the time that goroutines spent, on CPU or waiting;
 	// samples carry goroutine labels.
 	KindWall Kind = "wall"
+	// KindGoroutine is how many goroutines have the same stack and labels
+	// at one moment: a snapshot, with Duration 0.
+	KindGoroutine Kind = "goroutine"
+	// KindMutex is what the window waited for mutexes that were held: how
+	// often (contentions) and how long (delay), at the stacks of those who
+	// held them. The runtime puts no labels on it.
+	KindMutex Kind = "mutex"
+	// KindBlock is what the window waited for channels, mutexes and the
+	// like: how often (contentions) and how long (delay), at the stacks
+	// that waited. The runtime puts no labels on it.
+	KindBlock Kind = "block"
 )

@@ -28,35 +28,49 @@
 //   - [exporter.KindHeap]: what the window allocated and what is in use at its
 //     end. The runtime knows allocations as of the last garbage collection, so
 //     those of the last moments are part of a later window.
-//
-// Both are on unless [WithKinds] says otherwise. It can name one more:
-//
+//   - [exporter.KindGoroutine]: how many goroutines there are at the end of the
+//     window, by stack and labels. It costs about 7 us per goroutine.
+//   - [exporter.KindMutex] and [exporter.KindBlock]: what the window waited.
+//     The runtime counts nothing unless it is told to: by the program, or for
+//     the time of measuring by [WithMutexFraction] and [WithBlockRate].
 //   - [exporter.KindWall]: where the goroutines of spans spent their time, on CPU
 //     or waiting for a channel, a lock, the network or the disk.
 //
+// CPU and heap are on unless [WithKinds] says otherwise. [Profiler.Enable] and
+// [Profiler.Disable] change that while the program runs.
+//
 // # Windows
 //
-// A profile can only be read by ending it, and about 20 ms of samples are lost
-// until the next one runs. With the default window of ten seconds that is
+// A CPU profile can only be read by ending it, and about 20 ms of samples are
+// lost until the next one runs. With the default window of ten seconds that is
 // 0.2 %. A shorter one, by [WithWindow], shows results sooner and loses more;
 // [Profiler.Flush] shows them now, at the price of one more end.
 //
-// Windows of one kind do not overlap. They end on a grid that begins at Start,
-// and there are windows without samples: they say that the process was idle.
+// Windows of one kind do not overlap. Apart from Flush they end on a grid. The
+// first end comes at random, up to 1.1 windows after Start, so that programs
+// that are started together do not all export at the same moment. There are
+// windows without samples: they say that the process was idle.
 //
 // # The process has one CPU profiler
 //
 // The Go runtime keeps one CPU profile at a time, and the program comes first:
 //
 //   - While this package profiles, StartCPUProfile of the program returns an
-//     error, and /debug/pprof/profile of net/http/pprof answers 500.
+//     error, and /debug/pprof/profile of net/http/pprof answers 500. Both have
+//     a replacement that shares the samples: [Profiler.Profile], and the
+//     handlers of package profhttp. A window that they cut into pieces is
+//     exported as one profile, the sum of its pieces.
 //   - A CPU profile of the program is never ended. While it runs, CPU windows
-//     are skipped and counted; the next window end tries again.
+//     are skipped and counted. When it ends the next one of ours begins within
+//     some seconds: whether it has ended can only be tried, and is tried at
+//     random times, at first after a second and later about every eight.
 //   - While a CPU profile of the program is being stopped and its writer does not
 //     return, all windows stay as they are: [Profiler.Start] waits for it half
 //     a second, [Profiler.Flush] and [Profiler.Shutdown] until their contexts end.
-//   - When something else stops a profile that it did not start, the window is
-//     exported with what it had until then, and the next begins in its turn.
+//   - When something else stops a profile that it did not start, the window
+//     has a gap until we have the profiler back, about a second later. When that
+//     happens twice within a minute it is left alone for a minute, and after
+//     each further stop for twice as long, up to 16 minutes.
 //
 // [Profiler.Status] says in words which of these it is, and otel.Handle hears of
 // every change for the worse, once.
@@ -83,11 +97,16 @@
 //
 // # Limits
 //
-//   - The CPU profiler samples at 100 Hz. A loop that takes a multiple of 10 ms
-//     of CPU per turn runs in step with it, and its parts are over- or
-//     underestimated: a real split of 70 to 30 has been measured as 87 to 13.
-//   - Only CPU and wall samples have labels, so that only they belong to spans.
-//     The runtime puts none on heap profiles (https://go.dev/issue/23458).
+//   - The CPU profiler samples at 100 Hz, and there is no option to change that:
+//     runtime/pprof always asks for 100 Hz, and when another rate has been set
+//     by runtime.SetCPUProfileRate before, the runtime keeps it but prints "cannot set
+//     cpu profile rate until previous profile has finished" on stderr at the
+//     start of every window (https://go.dev/issue/42502). A loop that takes a
+//     multiple of 10 ms of CPU per turn runs in step with the profiler, and its
+//     parts are over- or underestimated: a real split of 70 to 30 has been
+//     measured as 87 to 13.
+//   - Only CPU, wall and goroutine profiles have labels, so that only they belong to
+//     spans. The runtime puts none on the others (https://go.dev/issue/23458).
 //   - Code that nobody labelled, such as the garbage collector's own workers, is
 //     in the profile without labels.
 //   - A program that calls runtime.SetCPUProfileRate(0) while a window is open
@@ -100,7 +119,11 @@
 // Start, Flush and Shutdown return nil, and Shutdown shuts the exporter down.
 package profiler
 
-// For developers: profiler.go has the life of a Profiler and its loop; cpu.go
-// and cpuwindow.go share the runtime's CPU profiler, heap.go takes heap deltas,
-// wall.go makes windows of what package internal/wall samples, all behind the
-// interface in sampler.go; grid.go is the schedule; option.go is what can be set.
+// For developers: profiler.go has the life of a Profiler and its loop, grid.go
+// its schedule, enable.go what changes it. stream.go cuts a kind's measurement
+// into pieces and merge.go adds them up, for windows and for the callers of
+// share.go, each of whom is a tap (tap.go). Behind the interface in sampler.go,
+// kinds.go chooses between cpu.go, which with cpuwindow.go and takeover.go shares
+// the runtime's CPU profiler with the program, delta.go, goroutines.go, and wall.go,
+// which makes windows of what package internal/wall samples.
+// option.go is what can be set.

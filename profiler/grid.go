@@ -5,10 +5,12 @@ package profiler
 
 import "time"
 
-// grid is the schedule: where windows end unless Flush ends them. It begins with
-// the first window, so that the ends do not drift with the time that closing
-// takes.
+// grid is the schedule: where windows end unless Flush ends them. It does not
+// drift with the time that closing takes.
 type grid struct {
+	// begin is an end, or the place of one, before the first window: how long
+	// before it is up to chance, so that programs that are started together
+	// do not export together.
 	begin  time.Time
 	window time.Duration
 	passed uint64 // how many ends had passed at the last call of over

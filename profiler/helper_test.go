@@ -61,7 +61,11 @@ func shutdown(t *testing.T, p *profiler.Profiler) {
 
 // burn takes CPU time for d, under the label test=value.
 func burn(value string, d time.Duration) {
-	pprof.Do(context.Background(), pprof.Labels("test", value), func(context.Context) { burning(d) })
+	labelled(value, func() { burning(d) })
+}
+
+func labelled(value string, f func()) {
+	pprof.Do(context.Background(), pprof.Labels("test", value), func(context.Context) { f() })
 }
 
 // unlabelled takes CPU time without a label.
@@ -88,6 +92,18 @@ func doubling(t *testing.T, scenario func(d time.Duration) bool) {
 		}
 	}
 	t.Fatalf("no sample in %v of work", longest)
+}
+
+// until returns when condition holds, looking at ever longer intervals.
+func until(t *testing.T, condition func() bool) {
+	t.Helper()
+	for d, waited := time.Millisecond, time.Duration(0); !condition(); d *= 2 {
+		if waited > 4*longest {
+			t.Fatalf("still not after %v", waited)
+		}
+		<-time.After(d)
+		waited += d
+	}
 }
 
 // burned reports whether a profile has samples of burn with value.

@@ -6,6 +6,7 @@ package profiler
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -19,11 +20,8 @@ const (
 	minWindow     = 100 * time.Millisecond
 )
 
-// known are the kinds that there is a sampler for.
-var known = []exporter.Kind{exporter.KindCPU, exporter.KindHeap, exporter.KindWall}
-
-// standard are the kinds that are measured unless WithKinds says otherwise.
-var standard = []exporter.Kind{exporter.KindCPU, exporter.KindHeap}
+// byDefault are the kinds that cost next to nothing.
+var byDefault = []exporter.Kind{exporter.KindCPU, exporter.KindHeap}
 
 // Option sets something of a Profiler.
 type Option interface {
@@ -40,7 +38,9 @@ type config struct {
 	resource *resource.Resource
 	kinds    []exporter.Kind
 
-	wallBudget float64
+	wallBudget               float64
+	mutexFraction, blockRate int // 0: as the program has set them
+	phase                    func(window time.Duration) time.Duration
 }
 
 // WithWindow sets how long a window is: how soon a profile arrives, unless
@@ -74,11 +74,42 @@ func WithKinds(kinds ...exporter.Kind) Option {
 	})
 }
 
+// WithMutexFraction has the runtime count one in n contended mutexes, as
+// runtime.SetMutexProfileFraction does, while KindMutex is measured; afterwards
+// the fraction is what it was before. Without the option it stays as the program
+// has set it: 0 unless it did, and then the profiles are empty. New refuses
+// less than 1.
+func WithMutexFraction(n int) Option {
+	return optionFunc(func(c config) config {
+		c.mutexFraction = n
+		if n < 1 {
+			c.mutexFraction = -1
+		}
+		return c
+	})
+}
+
+// WithBlockRate has the runtime count one blocking event, on average, for every
+// nanoseconds spent blocked, as runtime.SetBlockProfileRate does, while KindBlock
+// is measured. Afterwards the rate is 0, the runtime's default: what it was
+// before cannot be read. Without the option it stays as the program has set it:
+// 0 unless it did, and then the profiles are empty. New refuses less than 1.
+func WithBlockRate(nanoseconds int) Option {
+	return optionFunc(func(c config) config {
+		c.blockRate = nanoseconds
+		if nanoseconds < 1 {
+			c.blockRate = -1
+		}
+		return c
+	})
+}
+
 func newConfig(opts []Option) (config, error) {
 	c := config{
 		window:   defaultWindow,
 		resource: resource.Default(),
-		kinds:    standard,
+		kinds:    byDefault,
+		phase:    rand.N[time.Duration],
 
 		wallBudget: defaultWallBudget,
 	}
@@ -92,6 +123,10 @@ func newConfig(opts []Option) (config, error) {
 		return config{}, fmt.Errorf("profiler: window of %v is too short: use at least %v", c.window, minWindow)
 	case c.resource == nil:
 		return config{}, errors.New("profiler: resource is nil: leave WithResource out for resource.Default()")
+	case c.mutexFraction < 0:
+		return config{}, errors.New("profiler: mutex fraction is less than 1: use n to count one in n, or leave WithMutexFraction out")
+	case c.blockRate < 0:
+		return config{}, errors.New("profiler: block rate is less than 1: use nanoseconds, or leave WithBlockRate out")
 	case len(c.kinds) == 0:
 		return config{}, fmt.Errorf("profiler: no kind to measure: name some of %q or leave WithKinds out", known)
 	case !(c.wallBudget > 0 && c.wallBudget <= 1): // NaN too
@@ -101,7 +136,7 @@ func newConfig(opts []Option) (config, error) {
 	for _, k := range c.kinds {
 		switch {
 		case !slices.Contains(known, k):
-			return config{}, fmt.Errorf("profiler: unknown kind %q: use some of %q", k, known)
+			return config{}, fmt.Errorf("%w: %q: use some of %q", ErrUnknownKind, k, known)
 		case !slices.Contains(kinds, k):
 			kinds = append(kinds, k)
 		}

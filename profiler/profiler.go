@@ -21,7 +21,8 @@ import (
 var (
 	// ErrNotStarted is returned by Flush before Start.
 	ErrNotStarted = errors.New("profiler: not started")
-	// ErrShutdown is returned by Start and Flush after Shutdown.
+	// ErrShutdown is returned by Start, Flush, Enable and Disable after
+	// Shutdown.
 	ErrShutdown = errors.New("profiler: already shut down")
 )
 
@@ -38,17 +39,21 @@ type Profiler struct {
 	exporter exporter.Exporter
 	config   config
 	disabled bool
-	samplers []sampler
-	cpu      *cpu       // one of samplers; nil if CPU is not among the kinds
+	cpu      *cpu       // in use while CPU is among the kinds
 	wall     *wallClock // likewise
 	skipped  atomic.Uint64
 
-	wake chan struct{} // holds a token when pending is not nil
-	stop chan struct{} // closed by Shutdown
-	done chan struct{} // closed when the loop has ended
+	wake  chan struct{}    // holds a token when pending is not nil
+	calls chan func(*grid) // what the loop is to run
+	stop  chan struct{}    // closed by Shutdown
+	done  chan struct{}    // closed when the loop has ended
+
+	streams []*stream // the loop's, one for each kind
 
 	mu      sync.Mutex
 	state   state
+	kinds   []exporter.Kind
+	cpuRun  *stream                           // that of the CPU; nil if there is none
 	queue   *handoff.Queue[*exporter.Profile] // nil before Start or Shutdown
 	pending chan struct{}                     // closed when the rotation that Flush asked for is done
 	due     time.Time                         // the end of the open windows
@@ -74,27 +79,18 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Profiler{
+	return &Profiler{
 		exporter: exp,
 		config:   c,
 		disabled: env.Disabled(),
+		cpu:      newCPU(c.resource),
+		wall:     newWallClock(c.resource, c.wallBudget),
 		wake:     make(chan struct{}, 1),
+		calls:    make(chan func(*grid)),
 		stop:     make(chan struct{}),
 		done:     make(chan struct{}),
-	}
-	for _, k := range c.kinds {
-		switch k {
-		case exporter.KindCPU:
-			p.cpu = newCPU(c.resource)
-			p.samplers = append(p.samplers, p.cpu)
-		case exporter.KindHeap:
-			p.samplers = append(p.samplers, newHeap(c.resource))
-		case exporter.KindWall:
-			p.wall = newWallClock(c.resource, c.wallBudget)
-			p.samplers = append(p.samplers, p.wall)
-		}
-	}
-	return p, nil
+		kinds:    slices.Clone(c.kinds),
+	}, nil
 }
 
 // Start opens the first windows and returns. That another CPU profile is
@@ -230,11 +226,11 @@ func (p *Profiler) Status() Status {
 	s := Status{
 		Running:        p.state == running,
 		Disabled:       p.disabled,
-		Kinds:          slices.Clone(p.config.kinds),
+		Kinds:          slices.Clone(p.kinds),
 		Window:         p.config.window,
 		WindowsSkipped: p.skipped.Load(),
 	}
-	queue, due := p.queue, p.due
+	queue, due, cpuRun := p.queue, p.due, p.cpuRun
 	p.mu.Unlock()
 
 	if queue != nil {
@@ -242,23 +238,50 @@ func (p *Profiler) Status() Status {
 		s.WindowsExported, s.WindowsDropped = q.Exported, q.Dropped
 		s.ExportErrors, s.WindowsWaiting = q.Failed, q.Waiting
 	}
-	if p.wall != nil {
+	if slices.Contains(s.Kinds, exporter.KindWall) {
 		s.Wall = p.wall.status()
 	}
 	switch {
-	case p.cpu == nil:
+	case !slices.Contains(s.Kinds, exporter.KindCPU):
 	case p.disabled:
 		s.CPU = "disabled by the environment"
 	default:
-		s.CPUStart, s.CPU = p.cpu.status()
-		if !s.CPUStart.IsZero() {
-			s.CPUEnd = due
+		s.CPUStart, s.CPUForeignStops, s.CPU = p.cpu.status()
+		if s.CPUStart.IsZero() {
+			break
+		}
+		s.CPUEnd = due
+		if cpuRun != nil && !cpuRun.begun().IsZero() {
+			s.CPUStart = cpuRun.begun()
 		}
 	}
 	return s
 }
 
-// loop owns the samplers. It closes opened when the first windows are open.
+// do has the loop, which must have been started, run f between two of its steps.
+// It returns ErrShutdown or, while f may still be running, ctx's error.
+func (p *Profiler) do(ctx context.Context, f func(*grid)) error {
+	ran := make(chan struct{})
+	call := func(g *grid) {
+		defer close(ran)
+		f(g)
+	}
+	select {
+	case p.calls <- call:
+	case <-p.done:
+		return ErrShutdown
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-ran:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// loop owns the streams. It closes opened when the first windows are open.
 func (p *Profiler) loop(opened chan<- struct{}) {
 	defer close(p.done)
 	// A goroutine inherits the labels of its creator, and so does the one
@@ -266,17 +289,21 @@ func (p *Profiler) loop(opened chan<- struct{}) {
 	// the span that happened to be open at Start.
 	pprof.SetGoroutineLabels(context.Background())
 
-	for _, s := range p.samplers {
-		p.report(s.start())
+	p.mu.Lock()
+	kinds := slices.Clone(p.kinds)
+	p.mu.Unlock()
+	for _, k := range kinds {
+		p.open(k)
 	}
-	g := grid{begin: time.Now(), window: p.config.window}
-	timer := time.NewTimer(p.schedule(&g))
+	g := grid{begin: time.Now().Add(-p.config.phase(p.config.window)), window: p.config.window}
+	p.schedule(&g)
+	timer := time.NewTimer(p.next())
 	defer timer.Stop()
 	close(opened)
 	for {
 		select {
 		case <-timer.C:
-			p.end(&g, sampler.rotate)
+			p.tick(&g)
 		case <-p.wake:
 			p.mu.Lock()
 			rotated := p.pending
@@ -284,41 +311,105 @@ func (p *Profiler) loop(opened chan<- struct{}) {
 			p.mu.Unlock()
 			p.end(&g, sampler.rotate)
 			close(rotated)
+		case <-p.cpu.stopped:
+			p.report(p.cpu.notice(p.cpu.open))
+		case call := <-p.calls:
+			call(&g)
 		case <-p.stop:
 			p.end(&g, sampler.stop)
+			for _, s := range p.streams {
+				s.release()
+			}
 			return
 		}
-		timer.Reset(p.schedule(&g))
+		timer.Reset(p.next())
 	}
 }
 
-// schedule sets when the open windows end and returns the time until then.
-func (p *Profiler) schedule(g *grid) time.Duration {
+// schedule sets when the open windows end.
+func (p *Profiler) schedule(g *grid) {
 	left := g.left()
 	p.mu.Lock()
 	p.due = time.Now().Add(left)
 	p.mu.Unlock()
-	return left
+}
+
+// next returns the time until something is to be done: the end of the windows,
+// of a tap, or of the wait for the CPU profiler.
+func (p *Profiler) next() time.Duration {
+	next := p.due
+	for _, s := range p.streams {
+		if due, ok := s.due(); ok && due.Before(next) {
+			next = due
+		}
+	}
+	if retry := p.cpu.retry; !retry.IsZero() && retry.Before(next) {
+		next = retry
+	}
+	return time.Until(next)
+}
+
+// tick does what next has waited for.
+func (p *Profiler) tick(g *grid) {
+	now := time.Now()
+	if !now.Before(p.due) {
+		p.end(g, sampler.rotate)
+		return
+	}
+	for _, s := range p.streams {
+		due, ok := s.due()
+		switch {
+		case ok && !due.After(now):
+			if p.cut(g, s) {
+				return
+			}
+		case s.kind == exporter.KindCPU && !p.cpu.retry.IsZero() && !p.cpu.retry.After(now):
+			// Nothing runs that the end of the windows could share.
+			p.report(s.cut(sampler.rotate))
+		}
+	}
+}
+
+// cut makes an edge in s. Windows that are due anyway soon end there, all of
+// them; then it returns true.
+func (p *Profiler) cut(g *grid, s *stream) bool {
+	if time.Until(p.due) <= min(maxSlack, p.config.window/10) {
+		p.end(g, sampler.rotate)
+		return true
+	}
+	p.report(s.cut(sampler.rotate))
+	return false
 }
 
 // end closes the open windows, by sampler.rotate or sampler.stop.
 func (p *Profiler) end(g *grid, by func(sampler) (*exporter.Profile, error)) {
-	var unmeasured bool
-	for _, s := range p.samplers {
-		w, err := by(s)
-		p.report(err)
-		switch {
-		case w != nil:
-			// The error would be that Shutdown has given up; the queue counts it.
-			_ = p.queue.Push(w)
-		case err != nil:
-			p.skipped.Add(1)
-		default:
-			unmeasured = true
-		}
+	measured := true
+	for _, s := range p.streams {
+		measured = p.endStream(s, by) && measured
 	}
-	if over := g.over(); unmeasured {
+	if over := g.over(); !measured {
 		p.skipped.Add(over)
+	}
+	p.schedule(g)
+}
+
+// endStream closes one window. It returns false if the schedule tells how many
+// windows are lost because of it, as is so for the CPU.
+func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, error)) bool {
+	windows, err := s.end(by)
+	p.report(err)
+	for _, w := range windows {
+		// The error would be that Shutdown has given up; the queue counts it.
+		_ = p.queue.Push(w)
+	}
+	switch {
+	case len(windows) > 0:
+		return true
+	case s.kind == exporter.KindCPU:
+		return false
+	default:
+		p.skipped.Add(1)
+		return true
 	}
 }
 

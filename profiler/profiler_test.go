@@ -32,7 +32,9 @@ func TestNewRefuses(t *testing.T) {
 		{"negative window", profiler.WithWindow(-time.Second), "use at least 100ms"},
 		{"no resource", profiler.WithResource(nil), "leave WithResource out"},
 		{"no kind", profiler.WithKinds(), `"cpu" "heap"`},
-		{"unknown kind", profiler.WithKinds(exporter.KindCPU, "gpu"), `unknown kind "gpu": use some of ["cpu" "heap"`},
+		{"unknown kind", profiler.WithKinds(exporter.KindCPU, "gpu"), `unknown kind: "gpu": use some of ["cpu" "heap"`},
+		{"mutex fraction of nothing", profiler.WithMutexFraction(0), "leave WithMutexFraction out"},
+		{"block rate of nothing", profiler.WithBlockRate(0), "leave WithBlockRate out"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if _, err := profiler.New(new(exportertest.Recorder), test.opt); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -159,7 +161,7 @@ func TestDisabled(t *testing.T) {
 func TestWindowsEndOnTheGrid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		p, rec := start(t, profiler.WithKinds(exporter.KindHeap), profiler.WithWindow(10*time.Second))
+		p, rec := start(t, profiler.WithKinds(exporter.KindHeap), profiler.WithWindow(10*time.Second), profiler.WithFirstEnd())
 		after := func(d time.Duration) { <-time.After(time.Until(begin.Add(d))) }
 		after(13 * time.Second)
 		flush(t, p)

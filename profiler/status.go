@@ -21,13 +21,16 @@ type Status struct {
 	Kinds  []exporter.Kind
 	Window time.Duration
 
-	// CPUStart is when the open CPU window began, CPUEnd when it is due to
-	// close. Both are zero when none is open: because another CPU profile
-	// runs in the process, for example.
+	// CPUStart is when the open CPU window began to measure, CPUEnd when it
+	// is due to close. Both are zero when nothing is measured: because
+	// another CPU profile runs in the process, for example.
 	CPUStart, CPUEnd time.Time
 	// CPU says in a few words, for people, what the CPU profiler is doing.
 	// It is empty when KindCPU is not among the kinds.
 	CPU string
+	// CPUForeignStops is how often something else in the process has
+	// stopped the CPU profile of this Profiler.
+	CPUForeignStops uint64
 	// Wall is about the samples of KindWall. It is zero when that is not
 	// among the kinds.
 	Wall WallStatus

@@ -1,0 +1,29 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profhttp
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"runtime"
+)
+
+// delta returns a handler that answers with what was added since its last
+// answer. The profiler, one of godeltaprof's, keeps the state, behind a lock of
+// its own.
+func delta(name string, profiler interface{ Profile(w io.Writer) error }) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if name == "heap" && number(r, "gc") > 0 {
+			runtime.GC()
+		}
+		var b bytes.Buffer
+		if err := profiler.Profile(&b); err != nil {
+			fail(w, http.StatusInternalServerError, name+" profile: "+err.Error())
+			return
+		}
+		announce(w, "delta_"+name)
+		_, _ = w.Write(b.Bytes())
+	}
+}

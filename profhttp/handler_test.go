@@ -1,0 +1,404 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profhttp_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/profhttp"
+	"github.com/spanprof/spanprof/profiler"
+)
+
+const endless = time.Hour
+
+// newProfiler returns a profiler that the end of the test shuts down.
+func newProfiler(t *testing.T, opts ...profiler.Option) (*profiler.Profiler, *exportertest.Recorder) {
+	t.Helper()
+	rec := new(exportertest.Recorder)
+	p, err := profiler.New(rec, append(opts, profiler.WithWindow(endless))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return p, rec
+}
+
+func start(t *testing.T, p *profiler.Profiler) {
+	t.Helper()
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serve returns the URL of a server of p under a prefix.
+func serve(t *testing.T, p *profiler.Profiler) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/debug/pprof/", profhttp.Handler(p))
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL + "/debug/pprof/"
+}
+
+// ask makes a request with the Host of a pod and returns its answer.
+func ask(t *testing.T, method, url, body string) (*http.Response, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = "10.1.2.3:6060"
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it has been read
+	defer http.DefaultClient.CloseIdleConnections()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := response.Header.Get("X-Content-Type-Options"); got != "nosniff" {
+		t.Errorf("%s: X-Content-Type-Options %q, want nosniff", url, got)
+	}
+	return response, string(answer)
+}
+
+// get returns the profile under a URL.
+func get(t *testing.T, url string) *profile.Profile {
+	t.Helper()
+	response, body := ask(t, http.MethodGet, url, "")
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/octet-stream" ||
+		!strings.HasPrefix(response.Header.Get("Content-Disposition"), "attachment; filename=") {
+		t.Errorf("%s: %s %v\n%s", url, response.Status, response.Header, body)
+	}
+	p, err := profile.ParseData([]byte(body))
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", url, err, body)
+	}
+	if err := p.CheckValid(); err != nil {
+		t.Errorf("%s: %v", url, err)
+	}
+	return p
+}
+
+// refused checks that an answer is an error as text, without a trace of what was
+// planned.
+func refused(t *testing.T, url string, status int, text string) {
+	t.Helper()
+	response, body := ask(t, http.MethodGet, url, "")
+	if response.StatusCode != status || !strings.Contains(body, text) {
+		t.Errorf("%s: %s %q, want %d and %q", url, response.Status, body, status, text)
+	}
+	if got := response.Header; got.Get("Content-Type") != "text/plain; charset=utf-8" || got.Get("X-Go-Pprof") != "1" || got.Get("Content-Disposition") != "" {
+		t.Errorf("%s: %v", url, got)
+	}
+}
+
+func TestEverythingIsServed(t *testing.T) {
+	for _, running := range []bool{true, false} {
+		t.Run("running="+strconv.FormatBool(running), func(t *testing.T) {
+			p, _ := newProfiler(t)
+			if running {
+				start(t, p)
+			}
+			base := serve(t, p)
+			for _, path := range []string{
+				"profile?seconds=0.1", "heap", "heap?gc=1", "allocs", "goroutine", "mutex", "block", "threadcreate",
+				"delta_heap", "delta_heap?gc=1", "delta_mutex", "delta_block",
+				"heap?seconds=0.01", "allocs?seconds=0.01", "goroutine?seconds=0.01", "mutex?seconds=0.01", "block?seconds=0.01", "threadcreate?seconds=0.01",
+			} {
+				get(t, base+path)
+			}
+			for path, want := range map[string]string{
+				"heap?debug=1":      "heap profile:",
+				"goroutine?debug=2": "goroutine ",
+				"cmdline":           "profhttp.test",
+				"symbol":            "num_symbols: 1",
+				"symbol?0x1":        "num_symbols: 1",
+				"":                  "delta_heap",
+			} {
+				response, body := ask(t, http.MethodGet, base+path, "")
+				if response.StatusCode != http.StatusOK || !strings.HasPrefix(response.Header.Get("Content-Type"), "text/") || !strings.Contains(body, want) {
+					t.Errorf("%q: %s %v, want %q in\n%s", path, response.Status, response.Header, want, body)
+				}
+			}
+			response, body := ask(t, http.MethodGet, base+"trace?seconds=0.05", "")
+			if response.StatusCode != http.StatusOK || !strings.HasPrefix(body, "go 1.") {
+				t.Errorf("trace: %s and %d bytes", response.Status, len(body))
+			}
+		})
+	}
+}
+
+func TestWrongRequests(t *testing.T) {
+	p, _ := newProfiler(t)
+	base := serve(t, p)
+	for _, name := range []string{"profile", "trace", "heap", "goroutine"} {
+		for _, value := range []string{"0", "-1", "x", "NaN", "Inf", "86401", "1e300", "99999999999999999999"} {
+			refused(t, base+name+"?seconds="+value, http.StatusBadRequest, "seconds")
+		}
+	}
+	refused(t, base+"heap?seconds=1&debug=1", http.StatusBadRequest, "debug")
+	refused(t, base+"nothing", http.StatusNotFound, "unknown profile")
+	refused(t, base+"wall?seconds=1", http.StatusNotFound, "profiler.WithKinds")
+
+	if response, body := ask(t, http.MethodPost, base+"heap", ""); response.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("POST heap: %s %s", response.Status, body)
+	}
+	if response, body := ask(t, http.MethodPost, base+"symbol", strings.Repeat("0x1+", 1<<20)); response.StatusCode != http.StatusBadRequest {
+		t.Errorf("a large POST of symbol: %s %s", response.Status, body)
+	}
+}
+
+func TestSymbol(t *testing.T) {
+	p, _ := newProfiler(t)
+	pc, _, _, _ := runtime.Caller(0)
+	hex := "0x" + strconv.FormatUint(uint64(pc), 16)
+	for _, test := range []struct{ method, query, body string }{
+		{http.MethodGet, "?" + hex, ""},
+		{http.MethodPost, "", "0x0+junk+" + hex},
+	} {
+		_, body := ask(t, test.method, serve(t, p)+"symbol"+test.query, test.body)
+		if want := hex + " github.com/spanprof/spanprof/profhttp_test.TestSymbol\n"; !strings.HasSuffix(body, want) {
+			t.Errorf("%s: %q, want %q", test.method, body, want)
+		}
+	}
+}
+
+// The names of a program's own profiles begin with an import path.
+func TestProfilesOfTheProgram(t *testing.T) {
+	const name = "example.com/shop/orders"
+	own := pprof.Lookup(name)
+	if own == nil { // it stays when the test is run again
+		own = pprof.NewProfile(name)
+	}
+	own.Add(own, 0)
+	defer own.Remove(own)
+	p, _ := newProfiler(t)
+	base := serve(t, p)
+	if got := get(t, base+own.Name()); len(got.Sample) != 1 {
+		t.Errorf("%d samples, want 1", len(got.Sample))
+	}
+	refused(t, base+own.Name()+"?seconds=1", http.StatusBadRequest, "not supported")
+	_, body := ask(t, http.MethodGet, base, "")
+	if !strings.Contains(body, `href="example.com/shop/orders"`) {
+		t.Errorf("no link to it in\n%s", body)
+	}
+}
+
+// Any path is a prefix, also none at all.
+func TestPrefixes(t *testing.T) {
+	p, _ := newProfiler(t)
+	for _, path := range []string{"/heap", "/debug/pprof/heap", "/a/b/c/d/heap", "heap"} {
+		answer := httptest.NewRecorder()
+		profhttp.Handler(p).ServeHTTP(answer, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}})
+		if answer.Code != http.StatusOK {
+			t.Errorf("%s: %d", path, answer.Code)
+		}
+	}
+}
+
+// Work that is done while two scrapers look is in both profiles and in the
+// window, with its label.
+func TestScrapersAndWindowsSeeTheSame(t *testing.T) {
+	for d := 50 * time.Millisecond; d < 10*time.Second; d *= 2 {
+		p, rec := newProfiler(t, profiler.WithKinds(exporter.KindCPU))
+		start(t, p)
+		base := serve(t, p)
+		scrapes := make([]*profile.Profile, 2)
+		var wg sync.WaitGroup
+		for i := range scrapes {
+			wg.Go(func() {
+				scrapes[i] = get(t, base+"profile?seconds="+strconv.FormatFloat(5*d.Seconds(), 'f', 3, 64))
+			})
+		}
+		<-time.After(d) // both have begun, or it is tried again
+		begin := time.Now()
+		burn("scraped", d)
+		end := time.Now()
+		wg.Wait()
+		if err := p.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		window, err := rec.Profiles()[0].Parsed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := samples(window, "scraped")
+		if want == 0 || slices.ContainsFunc(scrapes, func(p *profile.Profile) bool {
+			return p.TimeNanos > begin.UnixNano() || p.TimeNanos+p.DurationNanos < end.UnixNano()
+		}) {
+			continue
+		}
+		for i, got := range scrapes {
+			if diff := cmp.Diff(want, samples(got, "scraped")); diff != "" {
+				t.Errorf("samples of scraper %d (-window +got):\n%s", i, diff)
+			}
+		}
+		return
+	}
+	t.Error("no samples")
+}
+
+func burn(label string, d time.Duration) {
+	pprof.Do(context.Background(), pprof.Labels("test", label), func(context.Context) {
+		for begin, n := time.Now(), 0; time.Since(begin) < d; n++ {
+			_ = strconv.Itoa(n)
+		}
+	})
+}
+
+func samples(p *profile.Profile, label string) (n int64) {
+	for _, s := range p.Sample {
+		if slices.Contains(s.Label["test"], label) {
+			n += s.Value[0]
+		}
+	}
+	return n
+}
+
+func TestProfileDuringAnother(t *testing.T) {
+	p, _ := newProfiler(t)
+	base := serve(t, p)
+	if err := pprof.StartCPUProfile(io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, base+"profile?seconds=1", http.StatusInternalServerError, "could not enable CPU profiling")
+	pprof.StopCPUProfile()
+	get(t, base+"profile?seconds=0.01")
+}
+
+// A client that has gone ends the measurement, and leaves no profile running.
+func TestClientGoesAway(t *testing.T) {
+	p, _ := newProfiler(t)
+	for _, path := range []string{"profile", "trace", "heap"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		answer := httptest.NewRecorder()
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			profhttp.Handler(p).ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/"+path+"?seconds=3600", http.NoBody))
+		}()
+		cancel()
+		<-served
+	}
+	get(t, serve(t, p)+"profile?seconds=0.01")
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	answer := httptest.NewRecorder()
+	profhttp.Handler(p).ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/profile", http.NoBody))
+	if answer.Code != http.StatusRequestTimeout {
+		t.Errorf("at the deadline: %d %s, want 408", answer.Code, answer.Body)
+	}
+}
+
+// A server's WriteTimeout counts from the request: it is extended where that is
+// possible, and otherwise a profile that would come too late is not begun.
+func TestWriteTimeout(t *testing.T) {
+	p, _ := newProfiler(t)
+	h := profhttp.Handler(p)
+	for _, test := range []struct {
+		name    string
+		handler http.Handler
+		path    string
+		status  int
+	}{
+		{"extended", h, "/profile?seconds=0.5", http.StatusOK},
+		{"extended", h, "/trace?seconds=0.5", http.StatusOK},
+		{"extended", h, "/heap?seconds=0.5", http.StatusOK},
+		{"not possible", hidden(h), "/profile?seconds=0.5", http.StatusBadRequest},
+		{"not possible", hidden(h), "/trace?seconds=0.5", http.StatusBadRequest},
+		{"not possible", hidden(h), "/heap?seconds=0.5", http.StatusBadRequest},
+		{"not needed", hidden(h), "/heap", http.StatusOK},
+	} {
+		t.Run(test.name+test.path, func(t *testing.T) {
+			server := httptest.NewUnstartedServer(test.handler)
+			server.Config.WriteTimeout = 300 * time.Millisecond
+			server.Start()
+			defer server.Close()
+			response, body := ask(t, http.MethodGet, server.URL+test.path, "")
+			if response.StatusCode != test.status {
+				t.Errorf("%s %s, want %d", response.Status, body, test.status)
+			}
+		})
+	}
+}
+
+// hidden serves by h behind a middleware that hides what http.ResponseController
+// needs.
+func hidden(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(struct{ http.ResponseWriter }{w}, r)
+	})
+}
+
+func TestDeltaSinceTheLastRequest(t *testing.T) {
+	p, _ := newProfiler(t)
+	base := serve(t, p)
+	before := runtime.SetMutexProfileFraction(1)
+	defer runtime.SetMutexProfileFraction(before)
+	get(t, base+"delta_mutex")
+	contend(time.Millisecond)
+	if got := contended(get(t, base+"delta_mutex")); got == 0 {
+		t.Error("no contention since the first request")
+	}
+	if got := contended(get(t, base+"delta_mutex")); got != 0 {
+		t.Errorf("%d contentions since the second request, want none", got)
+	}
+	if got := contended(get(t, serve(t, p)+"delta_mutex")); got == 0 {
+		t.Error("another handler does not count from the beginning")
+	}
+}
+
+func contend(d time.Duration) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	held := make(chan struct{})
+	wg.Go(func() {
+		mu.Lock()
+		close(held)
+		<-time.After(d)
+		mu.Unlock()
+	})
+	<-held
+	mu.Lock()
+	mu.Unlock() //nolint:staticcheck // waiting is all
+	wg.Wait()
+}
+
+func contended(p *profile.Profile) (n int64) {
+	for _, s := range p.Sample {
+		for _, l := range s.Location {
+			for _, line := range l.Line {
+				if strings.HasSuffix(line.Function.Name, ".contend.func1") {
+					n += s.Value[0]
+				}
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,15 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler
+
+import "time"
+
+// WithFirstEnd has the first windows end after a whole window rather than at
+// random.
+func WithFirstEnd() Option {
+	return optionFunc(func(c config) config {
+		c.phase = func(time.Duration) time.Duration { return 0 }
+		return c
+	})
+}

@@ -1,0 +1,50 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// merge returns the sum of pieces that follow each other, at least one. Samples
+// of the same stack and labels are added; the duration that the pprof form
+// states is the sum of those of the pieces, the time that was measured.
+func merge(pieces []*exporter.Profile) (*exporter.Profile, error) {
+	first, last := pieces[0], pieces[len(pieces)-1]
+	if len(pieces) == 1 {
+		return first, nil
+	}
+	all := make([]*profile.Profile, len(pieces))
+	for i, p := range pieces {
+		parsed, err := p.Parsed()
+		if err != nil {
+			return nil, err
+		}
+		all[i] = parsed
+	}
+	merged, err := profile.Merge(all)
+	if err != nil {
+		return nil, fmt.Errorf("merge %d pieces of a %s profile: %w", len(all), first.Kind(), err)
+	}
+	// Merge takes the value types over as pointers, and encoding a profile
+	// writes to them. The pieces are shared.
+	merged.SampleType = slices.Clone(merged.SampleType)
+	for i, t := range merged.SampleType {
+		merged.SampleType[i] = &profile.ValueType{Type: t.Type, Unit: t.Unit}
+	}
+	if t := merged.PeriodType; t != nil {
+		merged.PeriodType = &profile.ValueType{Type: t.Type, Unit: t.Unit}
+	}
+	return exporter.NewParsedProfile(exporter.Window{
+		Kind:     first.Kind(),
+		Start:    first.Start(),
+		Duration: last.End().Sub(first.Start()),
+		Resource: first.Resource(),
+	}, merged), nil
+}

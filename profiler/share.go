@@ -1,0 +1,200 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/pprof"
+	"slices"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+var (
+	// ErrCPUInUse is returned by Profile while a CPU profile runs in the
+	// process that this Profiler did not start and cannot share.
+	ErrCPUInUse = errors.New("profiler: another cpu profile is running in this process")
+	// ErrNotEnabled is returned by Profile for a kind other than CPU that
+	// the Profiler does not measure now.
+	ErrNotEnabled = errors.New("profiler: kind is not enabled")
+	// ErrUnknownKind is returned for a kind that there is no sampler for,
+	// and by Profile for one that is not measured over time.
+	ErrUnknownKind = errors.New("profiler: unknown kind")
+)
+
+// shared are the kinds of which Profile writes pieces: the sum of two of their
+// profiles is the profile of both times.
+var shared = []exporter.Kind{exporter.KindCPU, exporter.KindWall}
+
+// Profile writes what a kind measures in the next d to w, in the pprof format,
+// and returns when that is done. It is for the program's own code and for
+// handlers, since the runtime allows one CPU profile at a time: Profile shares
+// the samples of the Profiler's own windows, and any number of calls may run at
+// once. Nothing is missing from the windows because of them.
+//
+// Where the profile begins and ends, the runtime's profile is cut, which loses
+// about 20 ms of samples; cuts within a second of each other are one. So the
+// profile begins at most a second (for d below 5 s: a fifth of d) before the
+// call and ends at most as much before d is over. It is shorter, without an
+// error, when the Profiler is shut down or the kind disabled meanwhile, or
+// when the program takes the CPU profiler away; the duration inside the profile
+// tells.
+//
+// The kinds that are shared are CPU and wall. While the Profiler does not profile
+// the CPU, because it was not started for example, Profile runs a CPU profile of
+// its own.
+//
+// Profile returns ErrCPUInUse, ErrNotEnabled or ErrUnknownKind, ctx's error if
+// it ends first, or an error of w; it writes nothing before the profile is
+// whole.
+func (p *Profiler) Profile(ctx context.Context, w io.Writer, k exporter.Kind, d time.Duration) error {
+	if d <= 0 {
+		return fmt.Errorf("profiler: cannot profile for %v: use a positive duration", d)
+	}
+	if !slices.Contains(shared, k) {
+		return fmt.Errorf("%w: %q cannot be profiled for a time, use one of %q", ErrUnknownKind, k, shared)
+	}
+	t := newTap(d)
+	switch err := p.listen(ctx, k, t); {
+	case err == nil:
+		return t.write(ctx, w)
+	case !errors.Is(err, ErrNotEnabled) || k != exporter.KindCPU:
+		return err
+	}
+	return profileCPU(ctx, w, d)
+}
+
+// listen makes t a tap of a kind's stream. It returns ErrNotEnabled if there is
+// nothing to share.
+func (p *Profiler) listen(ctx context.Context, k exporter.Kind, t *tap) error {
+	p.mu.Lock()
+	running := p.state == running
+	p.mu.Unlock()
+	if !running {
+		return ErrNotEnabled
+	}
+	joined := make(chan bool, 1)
+	err := p.do(ctx, func(g *grid) { joined <- p.attach(g, k, t) })
+	switch {
+	case errors.Is(err, ErrShutdown):
+		return ErrNotEnabled
+	case err != nil:
+		t.gone.Store(true)
+		return err
+	case !<-joined:
+		return ErrNotEnabled
+	}
+	return nil
+}
+
+// attach runs in the loop.
+func (p *Profiler) attach(g *grid, k exporter.Kind, t *tap) bool {
+	i := slices.IndexFunc(p.streams, func(s *stream) bool { return s.kind == k })
+	if i < 0 {
+		return false
+	}
+	s := p.streams[i]
+	if time.Since(s.edge) > t.slack || !p.measuring(s) {
+		p.cut(g, s)
+	}
+	if !p.measuring(s) {
+		return false
+	}
+	s.taps = append(s.taps, t)
+	return true
+}
+
+// measuring reports whether a piece of s is open.
+func (p *Profiler) measuring(s *stream) bool {
+	return s.kind != exporter.KindCPU || p.cpu.measuring()
+}
+
+// write waits for the last piece and writes the sum.
+func (t *tap) write(ctx context.Context, w io.Writer) error {
+	defer t.gone.Store(true)
+	for {
+		select {
+		case <-t.more:
+			if err := t.compact(); err != nil {
+				return fmt.Errorf("profiler: %w", err)
+			}
+			continue
+		case <-t.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		break
+	}
+	pieces := t.take(1)
+	if pieces == nil {
+		// Somebody took the CPU profiler away as soon as it began.
+		return ErrCPUInUse
+	}
+	sum, err := merge(pieces)
+	if err != nil {
+		return fmt.Errorf("profiler: %w", err)
+	}
+	b, err := sum.Pprof()
+	if err != nil {
+		return fmt.Errorf("profiler: %w", err)
+	}
+	if _, err := w.Write(b); err != nil {
+		return fmt.Errorf("profiler: write %s profile: %w", sum.Kind(), err)
+	}
+	return nil
+}
+
+// profileCPU runs a CPU profile of its own.
+func profileCPU(ctx context.Context, w io.Writer, d time.Duration) error {
+	c := newCPU(nil)
+	// A goroutine of its own, because it waits for who is just stopping
+	// another profile, for as long as he likes, and because the one that
+	// runtime/pprof starts would inherit the caller's labels, which may be a
+	// span's.
+	opened := make(chan error)
+	go func() {
+		pprof.SetGoroutineLabels(context.Background()) //nolint:contextcheck // it is to have no labels
+		err := c.start()
+		select {
+		case opened <- err:
+		case <-ctx.Done():
+			if err == nil {
+				_, _ = c.stop()
+			}
+		}
+	}()
+	select {
+	case err := <-opened:
+		if err != nil {
+			return ErrCPUInUse
+		}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	var ctxErr error
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		ctxErr = ctx.Err()
+	}
+	// A stop by somebody else makes the profile shorter and is no error.
+	piece, _ := c.stop()
+	if ctxErr != nil {
+		return ctxErr
+	}
+	b, err := piece.Pprof()
+	if err != nil {
+		return fmt.Errorf("profiler: %w", err)
+	}
+	if _, err := w.Write(b); err != nil {
+		return fmt.Errorf("profiler: write cpu profile: %w", err)
+	}
+	return nil
+}

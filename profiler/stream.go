@@ -1,0 +1,100 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// stream is one kind's measurement, cut into pieces. The pieces between two
+// window ends make the window's profile, those between a tap's beginning and
+// end make the tap's: both have the same samples. Only the loop calls it,
+// except for begun.
+type stream struct {
+	kind    exporter.Kind
+	sampler sampler
+	edge    time.Time // when the open piece began
+	pieces  []*exporter.Profile
+	taps    []*tap
+
+	mu    sync.Mutex
+	first time.Time // when the first of pieces began; zero if there is none
+}
+
+func (s *stream) start() error {
+	err := s.sampler.start()
+	s.edge = time.Now()
+	return err
+}
+
+// cut ends the open piece, by sampler.rotate or sampler.stop, and gives it to
+// all who are concerned. The taps that are due anyway soon end here too.
+func (s *stream) cut(by func(sampler) (*exporter.Profile, error)) error {
+	piece, err := by(s.sampler)
+	s.edge = time.Now()
+	if piece != nil {
+		if len(s.pieces) == 0 {
+			s.begin(piece.Start())
+		}
+		s.pieces = append(s.pieces, piece)
+		for _, t := range s.taps {
+			t.give(piece)
+		}
+	}
+	s.taps = slices.DeleteFunc(s.taps, func(t *tap) bool { return t.over(s.edge) })
+	return err
+}
+
+// end cuts and returns the window's profile, none if nothing was measured. If
+// its pieces cannot be added, which is an error, they are returned one by one.
+func (s *stream) end(by func(sampler) (*exporter.Profile, error)) ([]*exporter.Profile, error) {
+	err := s.cut(by)
+	pieces := s.pieces
+	s.pieces = nil
+	s.begin(time.Time{})
+	if len(pieces) == 0 {
+		return nil, err
+	}
+	w, mergeErr := merge(pieces)
+	if mergeErr != nil {
+		return pieces, errors.Join(err, mergeErr)
+	}
+	return []*exporter.Profile{w}, err
+}
+
+// due returns when the first of the taps wants to end; false if there is none.
+func (s *stream) due() (time.Time, bool) {
+	s.taps = slices.DeleteFunc(s.taps, func(t *tap) bool { return t.gone.Load() })
+	if len(s.taps) == 0 {
+		return time.Time{}, false
+	}
+	return slices.MinFunc(s.taps, func(a, b *tap) int { return a.until.Compare(b.until) }).until, true
+}
+
+// release ends all taps with what they have.
+func (s *stream) release() {
+	for _, t := range s.taps {
+		close(t.done)
+	}
+	s.taps = nil
+}
+
+// begun returns when the open window's first piece began, zero if that is the
+// open one.
+func (s *stream) begun() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.first
+}
+
+func (s *stream) begin(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.first = t
+}
