@@ -38,7 +38,7 @@ func newLabelling(c config) *labelling {
 }
 
 // begin fills in the state of a span that has started and labels the goroutine.
-func (l *labelling) begin(ctx, innerCtx context.Context, span trace.Span, sc trace.SpanContext, s, parent *spanState, name string) {
+func (l *labelling) begin(ctx, innerCtx context.Context, span trace.Span, sc *trace.SpanContext, s, parent *spanState, name string) {
 	s.by = l
 	s.ctx = spanContext{innerCtx, span, s}
 	s.traceID = sc.TraceID()

@@ -91,7 +91,7 @@ func (p *SpanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan
 		parentState = p.find(openKey{parent.TraceID(), parent.SpanID()})
 	}
 	s := &spanState{byProcessor: true}
-	p.labelling.begin(ctx, ctx, span, sc, s, parentState, span.Name())
+	p.labelling.begin(ctx, ctx, span, &sc, s, parentState, span.Name())
 	if s.profiled && !p.labelling.config.noProfileID {
 		span.SetAttributes(attribute.String(AttributeProfileID, p.labelling.labeler.profileID(s)))
 	}

@@ -32,7 +32,8 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 		return t.startChild(ctx, p, name, options)
 	case *apiSpan:
 		innerCtx, span := t.inner.Start(trace.ContextWithSpan(ctx, p.Span), name, options...)
-		return t.wrap(ctx, innerCtx, span, span.SpanContext(), &p.state, name)
+		sc := span.SpanContext()
+		return t.wrap(ctx, innerCtx, span, &sc, &p.state, name)
 	}
 
 	innerCtx, span := t.inner.Start(ctx, name, options...)
@@ -40,7 +41,7 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 	if !t.by.config.unsampledNames && !sc.IsSampled() && !span.IsRecording() {
 		return innerCtx, span
 	}
-	return t.wrap(ctx, innerCtx, span, sc, ancestor(ctx, parent), name)
+	return t.wrap(ctx, innerCtx, span, &sc, ancestor(ctx, parent), name)
 }
 
 // startChild starts a child of a span of ours. The child is allocated first,
@@ -52,16 +53,16 @@ func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, o
 	sc := span.SpanContext()
 	rw, ok := span.(sdktrace.ReadWriteSpan)
 	if !ok {
-		return t.wrap(ctx, innerCtx, span, sc, &parent.state, name)
+		return t.wrap(ctx, innerCtx, span, &sc, &parent.state, name)
 	}
 	s.ReadWriteSpan = rw
-	t.by.begin(ctx, innerCtx, s, sc, &s.state, &parent.state, name)
+	t.by.begin(ctx, innerCtx, s, &sc, &s.state, &parent.state, name)
 	return &s.state.ctx, s
 }
 
 // wrap makes the span of ours for one that the inner tracer started, where it
 // needs one. parent is nil where the parent is none of ours.
-func (t *tracer) wrap(ctx, innerCtx context.Context, span trace.Span, sc trace.SpanContext, parent *spanState, name string) (context.Context, trace.Span) {
+func (t *tracer) wrap(ctx, innerCtx context.Context, span trace.Span, sc *trace.SpanContext, parent *spanState, name string) (context.Context, trace.Span) {
 	if rw, ok := span.(sdktrace.ReadWriteSpan); ok {
 		s := &sdkSpan{ReadWriteSpan: rw}
 		t.by.begin(ctx, innerCtx, s, sc, &s.state, parent, name)

@@ -42,8 +42,9 @@ const batch = 200
 
 // candidate runs one span from Start to End.
 type candidate struct {
-	name string
-	span func()
+	name   string
+	before func() // if not nil, before each batch
+	span   func()
 
 	perSpan []float64 // ns of each round
 }
@@ -78,6 +79,9 @@ func (s scenario) print(w *tabwriter.Writer, rounds int) {
 	for round := range rounds {
 		for i := range s.candidates {
 			c := s.candidates[(round+i)%len(s.candidates)]
+			if c.before != nil {
+				c.before()
+			}
 			start := time.Now()
 			for range batch {
 				c.span()
@@ -86,7 +90,7 @@ func (s scenario) print(w *tabwriter.Writer, rounds int) {
 		}
 	}
 	bare := s.candidates[0]
-	bareAllocs := testing.AllocsPerRun(100, bare.span)
+	bareAllocs := bare.allocations()
 	bareP10 := percentile(bare.perSpan, 10)
 	over := func(c *candidate) float64 { return percentile(c.perSpan, 10) - bareP10 }
 	reference := over(s.candidates[len(s.candidates)-1])
@@ -100,9 +104,16 @@ func (s scenario) print(w *tabwriter.Writer, rounds int) {
 		for i := range deltas {
 			deltas[i] = c.perSpan[i] - bare.perSpan[i]
 		}
-		fmt.Fprintf(w, "%s\t%+.0f\t%+.0f\t%+.0f\t%.2f\t\n", c.name, over(c), percentile(deltas, 50), testing.AllocsPerRun(100, c.span)-bareAllocs, over(c)/reference)
+		fmt.Fprintf(w, "%s\t%+.0f\t%+.0f\t%+.0f\t%.2f\t\n", c.name, over(c), percentile(deltas, 50), c.allocations()-bareAllocs, over(c)/reference)
 	}
 	fmt.Fprintln(w, "\t\t\t\t\t")
+}
+
+func (c *candidate) allocations() float64 {
+	if c.before != nil {
+		c.before()
+	}
+	return testing.AllocsPerRun(100, c.span)
 }
 
 func percentile(values []float64, p int) float64 {
@@ -127,16 +138,12 @@ func under(ctx context.Context, tp trace.TracerProvider, options ...trace.SpanSt
 
 func root(tp trace.TracerProvider) func() { return under(context.Background(), tp) }
 
-// child returns a function that runs a child span on a goroutine which carries
-// the labels of its parent, as a handler's does.
-func child(tp trace.TracerProvider) func() {
+// child returns a candidate that runs a child span on a goroutine which carries
+// the labels of its parent, as a handler's does. Batches take turns on this
+// goroutine, so each puts its own labels there first.
+func child(name string, tp trace.TracerProvider) *candidate {
 	ctx, _ := tp.Tracer("spanbench").Start(context.Background(), "parent")
-	run := under(ctx, tp)
-	return func() {
-		// Batches take turns on this goroutine: each needs its own labels.
-		pprof.SetGoroutineLabels(ctx)
-		run()
-	}
+	return &candidate{name: name, before: func() { pprof.SetGoroutineLabels(ctx) }, span: under(ctx, tp)}
 }
 
 func ours(sdk trace.TracerProvider, options ...spanprof.Option) *spanprof.TracerProvider {
@@ -195,17 +202,17 @@ func scenarios() []scenario {
 			{name: "otel-profiling-go v0.7.0 (sets an attribute too)", span: root(grafana.NewTracerProvider(sdk))},
 		}},
 		{name: "sampled child, root scope", candidates: []*candidate{
-			{name: "bare SDK", span: child(sdk)},
-			{name: "spanprof", span: child(ours(sdk))},
-			{name: "spanprof, public API", span: child(ours(sdk, public))},
-			{name: "otel-profiling-go v0.7.0", span: child(grafana.NewTracerProvider(sdk))},
+			child("bare SDK", sdk),
+			child("spanprof", ours(sdk)),
+			child("spanprof, public API", ours(sdk, public)),
+			child("otel-profiling-go v0.7.0", grafana.NewTracerProvider(sdk)),
 		}},
 		{name: "sampled child, all spans, labels only", candidates: []*candidate{
-			{name: "bare SDK", span: child(sdk)},
-			{name: "spanprof", span: child(ours(sdk, all, noID))},
-			{name: "spanprof, public API", span: child(ours(sdk, all, noID, public))},
-			{name: "spanprof with the attribute", span: child(ours(sdk, all))},
-			{name: "otel-profiling-go v0.7.0 (sets an attribute too)", span: child(grafana.NewTracerProvider(sdk, grafanaAll...))},
+			child("bare SDK", sdk),
+			child("spanprof", ours(sdk, all, noID)),
+			child("spanprof, public API", ours(sdk, all, noID, public)),
+			child("spanprof with the attribute", ours(sdk, all)),
+			child("otel-profiling-go v0.7.0 (sets an attribute too)", grafana.NewTracerProvider(sdk, grafanaAll...)),
 		}},
 		{name: "never sampled root", candidates: []*candidate{
 			{name: "bare SDK", span: root(never)},
