@@ -174,9 +174,6 @@ func (c *Case) equal(when string, got, want Labels) {
 	}
 }
 
-// ids returns what names a span among the labels.
-func (l Labels) ids() string { return l["span_id"] + " " + l["trace_id"] }
-
 // owner returns the span whose labels the work of child carries, and its name:
 // the child's own in all-spans scope, root's in root scope.
 func (c *Case) owner(root, child trace.Span, rootName, childName string) (trace.Span, string) {
