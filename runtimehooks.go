@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"unsafe"
+
+	"github.com/spanprof/spanprof/internal/layout"
 )
 
 // This is the one file that uses unsafe and linkname. It relies on three things,
@@ -37,43 +39,12 @@ var knowsLayout = sync.OnceValue(func() bool {
 	ctx := pprof.WithLabels(context.Background(), pprof.Labels("a", "1", "b", "2"))
 	value := ctx.Value(pprofLabelsKey)
 	t := reflect.TypeOf(value)
-	if t == nil || t.Kind() != reflect.Pointer || !sameLayout(t.Elem(), reflect.TypeFor[labelMap]()) {
+	if t == nil || t.Kind() != reflect.Pointer || !layout.Same(t.Elem(), reflect.TypeFor[labelMap]()) {
 		return false
 	}
 	made := (*labelMap)((*anyWords)(unsafe.Pointer(&value)).data)
 	return slices.Equal(made.list, []label{{"a", "1"}, {"b", "2"}})
 })
-
-// sameLayout reports whether two types are made of the same parts, whatever
-// the names of types and fields.
-func sameLayout(a, b reflect.Type) bool {
-	// A struct of one field lies in memory as the field does.
-	for a.Kind() == reflect.Struct && a.NumField() == 1 {
-		a = a.Field(0).Type
-	}
-	for b.Kind() == reflect.Struct && b.NumField() == 1 {
-		b = b.Field(0).Type
-	}
-	if a.Kind() != b.Kind() {
-		return false
-	}
-	switch a.Kind() {
-	case reflect.Slice:
-		return sameLayout(a.Elem(), b.Elem())
-	case reflect.Struct:
-		if a.NumField() != b.NumField() {
-			return false
-		}
-		for i := range a.NumField() {
-			if !sameLayout(a.Field(i).Type, b.Field(i).Type) {
-				return false
-			}
-		}
-		return true
-	default:
-		return a.Kind() == reflect.String
-	}
-}
 
 // anyWords is the layout of an any that holds a pointer.
 type anyWords struct{ typ, data unsafe.Pointer }

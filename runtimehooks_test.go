@@ -8,6 +8,8 @@ package spanprof
 import (
 	"reflect"
 	"testing"
+
+	"github.com/spanprof/spanprof/internal/layout"
 )
 
 // A label set of another layout is noticed, and then the public API is used.
@@ -40,8 +42,8 @@ func TestLayout(t *testing.T) {
 		}](), false},
 		{reflect.TypeFor[struct{ list *[]label }](), false},
 	} {
-		if got := sameLayout(test.layout, known); got != test.want {
-			t.Errorf("sameLayout(%v) = %t, want %t", test.layout, got, test.want)
+		if got := layout.Same(test.layout, known); got != test.want {
+			t.Errorf("layout.Same(%v) = %t, want %t", test.layout, got, test.want)
 		}
 	}
 }

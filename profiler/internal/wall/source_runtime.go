@@ -12,6 +12,8 @@ import (
 	"runtime/pprof"
 	"sync"
 	"unsafe"
+
+	"github.com/spanprof/spanprof/internal/layout"
 )
 
 var _ source = (*runtimeSource)(nil)
@@ -125,7 +127,7 @@ var knowsLayout = sync.OnceValue(func() bool {
 	pprof.Label(asked, "")
 	ctx := pprof.WithLabels(context.Background(), pprof.Labels("a", "1", "b", "2"))
 	made := reflect.ValueOf(ctx.Value(asked.key))
-	if made.Kind() != reflect.Pointer || made.IsNil() || !sameLayout(made.Type().Elem(), reflect.TypeFor[labelMap]()) {
+	if made.Kind() != reflect.Pointer || made.IsNil() || !layout.Same(made.Type().Elem(), reflect.TypeFor[labelMap]()) {
 		return false
 	}
 	list := (*labelMap)(made.UnsafePointer()).list
@@ -142,35 +144,4 @@ type askedContext struct {
 func (c *askedContext) Value(key any) any {
 	c.key = key
 	return nil
-}
-
-// sameLayout reports whether two types are made of the same parts, whatever
-// the names of types and fields.
-func sameLayout(a, b reflect.Type) bool {
-	// A struct of one field lies in memory as the field does.
-	for a.Kind() == reflect.Struct && a.NumField() == 1 {
-		a = a.Field(0).Type
-	}
-	for b.Kind() == reflect.Struct && b.NumField() == 1 {
-		b = b.Field(0).Type
-	}
-	if a.Kind() != b.Kind() {
-		return false
-	}
-	switch a.Kind() {
-	case reflect.Slice:
-		return sameLayout(a.Elem(), b.Elem())
-	case reflect.Struct:
-		if a.NumField() != b.NumField() {
-			return false
-		}
-		for i := range a.NumField() {
-			if !sameLayout(a.Field(i).Type, b.Field(i).Type) {
-				return false
-			}
-		}
-		return true
-	default:
-		return a.Kind() == reflect.String
-	}
 }
