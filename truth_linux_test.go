@@ -93,8 +93,8 @@ type work struct {
 	number int // of the job, its last stackBits
 }
 
-// job is 7 ms of work: no multiple of the 10 ms between samples, which would
-// hit or miss a job always at the same place. A light one is 3 ms.
+// job is how much work a job is: no divisor of the 10 ms between samples, which
+// would hit or miss a job always at the same place.
 const job = 7 * time.Millisecond
 
 func (w *truthful) do(j work) {
@@ -102,7 +102,7 @@ func (w *truthful) do(j work) {
 		if j.name == "heavy" {
 			w.heavy.Add(int64(workHeavy(job)))
 		} else {
-			w.light.Add(int64(workLight(job * 3 / 7)))
+			w.light.Add(int64(workLight(job)))
 		}
 	})
 }
@@ -114,14 +114,15 @@ func (w *truthful) start(ctx context.Context, j work, name string) (context.Cont
 	return ctx, span
 }
 
-// run does the n-th job of a submitter, each in another way.
+// run does the n-th job of a submitter, each in another way. Of ten jobs seven are
+// heavy.
 func (w *truthful) run(n int, pool chan<- func()) {
 	j := work{name: "heavy", number: int(w.jobs.Add(1)) % (1 << stackBits)}
-	if n%2 == 1 {
+	if n%10 >= 7 {
 		j.name = "light"
 	}
 	ctx := context.Background()
-	switch n / 2 % 5 {
+	switch n % 6 {
 	case 0: // a root and a child
 		ctx, root := w.start(ctx, j, j.name)
 		_, child := w.start(ctx, j, "child")
@@ -162,6 +163,19 @@ func (w *truthful) run(n int, pool chan<- func()) {
 		other.End()
 		w.do(j)
 		root.End()
+	case 5: // ends on a goroutine of the pool, which has labels of no span
+		ended := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			_, root := w.start(ctx, j, j.name)
+			w.do(j)
+			pool <- func() {
+				defer close(ended)
+				root.End()
+			}
+		}()
+		<-ended
 	}
 	w.neither.Add(int64(workUnlabelled(time.Millisecond)))
 }
