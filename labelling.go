@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -106,13 +105,14 @@ func (l *labelling) setAttributes(span trace.Span, s *spanState) {
 		}
 		return
 	}
+	to := linkTo{id: l.labeler.profileID(s), start: startTime(span), end: time.Now()}
+	l.links.prepare(span)
+	if l.config.baselineURL {
+		to.baseline = l.links.baseline(s)
+	}
 	kv := make([]attribute.KeyValue, 0, 3)
 	if !l.config.noProfileID {
-		kv = append(kv, attribute.String(AttributeProfileID, l.labeler.profileID(s)))
+		kv = append(kv, attribute.String(AttributeProfileID, to.id))
 	}
-	span.SetAttributes(l.links.appendAttributes(kv, linkTo{
-		id: s.labelID, start: startTime(span), end: time.Now(),
-		baseline: func() string { return l.links.baseline(s) },
-		resource: func() *resource.Resource { return resourceOf(span) },
-	})...)
+	span.SetAttributes(l.links.appendAttributes(kv, &to)...)
 }

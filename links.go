@@ -4,7 +4,6 @@
 package spanprof
 
 import (
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"net/url"
@@ -49,12 +48,24 @@ type links struct {
 	// The parts of a profile URL between id, start and end, and those of a
 	// comparison that do not depend on the baseline.
 	profileHead, comparisonHead, rightHead string
+	// room is the length of the URLs without the baseline's queries.
+	room int
 	// baselines are the escaped queries by span name.
 	baselines *boundedMap
 }
 
-// linkBytes is room for both URLs of a span, but for uncommonly long names.
-const linkBytes = 1024
+// The parameters of the URLs between what differs from span to span.
+const (
+	profileFrom     = "%22%7D&from="
+	comparisonFrom  = "&from="
+	until           = "&until="
+	leftQuery       = "&leftQuery="
+	leftFrom        = "&leftFrom="
+	leftUntil       = "&leftUntil="
+	rightFrom       = "%22%7D&rightFrom="
+	rightUntil      = "&rightUntil="
+	idLen, nanosLen = 16, 20
+)
 
 func newLinks(c *config) *links {
 	if !c.profileURL && !c.baselineURL {
@@ -65,11 +76,11 @@ func newLinks(c *config) *links {
 
 // prepare escapes what spans have in common. The application's name is known
 // only when the first span shows its resource, unless WithAppName told it.
-func (l *links) prepare(to linkTo) {
+func (l *links) prepare(span any) {
 	l.prepared.Do(func() {
 		app := l.config.appName
 		if app == "" {
-			name, _ := to.resource().Set().Value("service.name")
+			name, _ := resourceOf(span).Set().Value("service.name")
 			app = name.AsString()
 		}
 		if strings.ContainsAny(app, "{}") {
@@ -82,6 +93,13 @@ func (l *links) prepare(to linkTo) {
 		l.profileHead = l.config.url + "/?query=" + span
 		l.comparisonHead = l.config.url + "/comparison?query="
 		l.rightHead = "&rightQuery=" + span
+		if l.config.profileURL {
+			l.room = len(l.profileHead) + len(profileFrom) + len(until) + idLen + 2*nanosLen
+		}
+		if l.config.baselineURL {
+			l.room += len(l.comparisonHead) + len(comparisonFrom) + len(until) + len(leftQuery) + len(leftFrom) +
+				len(leftUntil) + len(l.rightHead) + len(rightFrom) + len(rightUntil) + idLen + 6*nanosLen
+		}
 		var extra strings.Builder
 		for _, key := range slices.Sorted(maps.Keys(l.config.baselineLabels)) {
 			if value := l.config.baselineLabels[key]; value != "" {
@@ -94,62 +112,56 @@ func (l *links) prepare(to linkTo) {
 
 // linkTo is what the URLs of a span depend on.
 type linkTo struct {
-	id         trace.SpanID
+	id         string // of the labels
 	start, end time.Time
-	// baseline returns the escaped query of the span's baseline, resource the
-	// span's resource.
-	baseline func() string
-	resource func() *resource.Resource
+	baseline   string // the escaped query of the span's baseline, if there is a URL for it
 }
 
-// appendAttributes appends the URL attributes of a span.
-func (l *links) appendAttributes(kv []attribute.KeyValue, to linkTo) []attribute.KeyValue {
-	l.prepare(to)
-	var id [16]byte
-	hex.Encode(id[:], to.id[:])
-	var digits [3][20]byte
+// appendAttributes appends the URL attributes of a span. l is prepared.
+func (l *links) appendAttributes(kv []attribute.KeyValue, to *linkTo) []attribute.KeyValue {
+	var digits [3][nanosLen]byte
 	start, end := appendNanos(digits[0][:0], to.start), appendNanos(digits[1][:0], to.end)
 
 	// One string for both: allocations cost more than what they hold.
-	var room [linkBytes]byte
-	b := room[:0]
+	var urls strings.Builder
+	urls.Grow(l.room + 2*len(to.baseline))
 	if l.config.profileURL {
-		b = append(b, l.profileHead...)
-		b = append(b, id[:]...)
-		b = append(b, "%22%7D&from="...)
-		b = append(b, start...)
-		b = append(b, "&until="...)
-		b = append(b, end...)
+		urls.WriteString(l.profileHead)
+		urls.WriteString(to.id)
+		urls.WriteString(profileFrom)
+		urls.Write(start)
+		urls.WriteString(until)
+		urls.Write(end)
 	}
-	profileLen := len(b)
+	profileLen := urls.Len()
 	if l.config.baselineURL {
 		// The baseline is on the left, the span on the right.
-		from, baseline := appendNanos(digits[2][:0], to.start.Add(-baselineReach)), to.baseline()
-		b = append(b, l.comparisonHead...)
-		b = append(b, baseline...)
-		b = append(b, "&from="...)
-		b = append(b, from...)
-		b = append(b, "&until="...)
-		b = append(b, end...)
-		b = append(b, "&leftQuery="...)
-		b = append(b, baseline...)
-		b = append(b, "&leftFrom="...)
-		b = append(b, from...)
-		b = append(b, "&leftUntil="...)
-		b = append(b, end...)
-		b = append(b, l.rightHead...)
-		b = append(b, id[:]...)
-		b = append(b, "%22%7D&rightFrom="...)
-		b = append(b, start...)
-		b = append(b, "&rightUntil="...)
-		b = append(b, end...)
+		from := appendNanos(digits[2][:0], to.start.Add(-baselineReach))
+		urls.WriteString(l.comparisonHead)
+		urls.WriteString(to.baseline)
+		urls.WriteString(comparisonFrom)
+		urls.Write(from)
+		urls.WriteString(until)
+		urls.Write(end)
+		urls.WriteString(leftQuery)
+		urls.WriteString(to.baseline)
+		urls.WriteString(leftFrom)
+		urls.Write(from)
+		urls.WriteString(leftUntil)
+		urls.Write(end)
+		urls.WriteString(l.rightHead)
+		urls.WriteString(to.id)
+		urls.WriteString(rightFrom)
+		urls.Write(start)
+		urls.WriteString(rightUntil)
+		urls.Write(end)
 	}
-	urls := string(b)
+	both := urls.String()
 	if l.config.profileURL {
-		kv = append(kv, attribute.String(AttributeProfileURL, urls[:profileLen]))
+		kv = append(kv, attribute.String(AttributeProfileURL, both[:profileLen]))
 	}
 	if l.config.baselineURL {
-		kv = append(kv, attribute.String(AttributeBaselineURL, urls[profileLen:]))
+		kv = append(kv, attribute.String(AttributeBaselineURL, both[profileLen:]))
 	}
 	return kv
 }
@@ -231,7 +243,7 @@ func startTime(span trace.Span) time.Time {
 
 // resourceOf returns the span's resource, or the default one for a span that
 // does not say.
-func resourceOf(span trace.Span) *resource.Resource {
+func resourceOf(span any) *resource.Resource {
 	if s, ok := span.(interface{ Resource() *resource.Resource }); ok {
 		return s.Resource()
 	}

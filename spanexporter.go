@@ -56,20 +56,22 @@ func (e *spanExporter) profiled(span sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpa
 	if !sc.IsSampled() || !localRoot && l.config.idScope != ScopeAllSpans {
 		return span
 	}
+	id := sc.SpanID().String()
 	own := make([]attribute.KeyValue, 0, 3)
 	if !l.config.noProfileID {
-		own = append(own, attribute.String(AttributeProfileID, sc.SpanID().String()))
+		own = append(own, attribute.String(AttributeProfileID, id))
 	}
 	if l.links != nil {
 		name := ""
 		if l.config.nameScope == ScopeAllSpans || l.config.nameScope == ScopeRootSpan && localRoot {
 			name = l.names.label(span.Name())
 		}
-		own = l.links.appendAttributes(own, linkTo{
-			id: sc.SpanID(), start: span.StartTime(), end: span.EndTime(),
-			baseline: func() string { return l.links.baselineOf(name) },
-			resource: span.Resource,
-		})
+		to := linkTo{id: id, start: span.StartTime(), end: span.EndTime()}
+		l.links.prepare(span)
+		if l.config.baselineURL {
+			to.baseline = l.links.baselineOf(name)
+		}
+		own = l.links.appendAttributes(own, &to)
 	}
 	return &profiledSpan{span, slices.Concat(span.Attributes(), own)}
 }
