@@ -180,6 +180,23 @@ func withAttribute(sdk trace.TracerProvider) func() {
 	}
 }
 
+// withMadeAttributes sets attributes as long as the profile id and the URLs, but
+// made once: what the SDK alone takes for them.
+func withMadeAttributes(sdk trace.TracerProvider) func() {
+	tracer := sdk.Tracer("spanbench")
+	var made []attribute.KeyValue
+	_, labelled := ours(sdk, urls...).Tracer("spanbench").Start(context.Background(), "operation")
+	labelled.End()
+	if s, ok := labelled.(sdktrace.ReadOnlySpan); ok {
+		made = s.Attributes()
+	}
+	return func() {
+		_, span := tracer.Start(context.Background(), "operation")
+		span.SetAttributes(slices.Clone(made)...)
+		span.End()
+	}
+}
+
 func scenarios() []scenario {
 	sdk := newSDK()
 	never := newSDK(sdktrace.WithSampler(sdktrace.NeverSample()))
@@ -234,6 +251,7 @@ func scenarios() []scenario {
 		}},
 		{name: "root with profile id, URL and baseline URL", candidates: []*candidate{
 			{name: "bare SDK", span: root(sdk)},
+			{name: "one SetAttributes of the same three, made before", span: withMadeAttributes(sdk)},
 			{name: "spanprof", span: root(ours(sdk, urls...))},
 			{name: "spanprof, public API", span: root(ours(sdk, append(slices.Clone(urls), public)...))},
 			{name: "otel-profiling-go v0.5.0", span: root(v050)},
@@ -242,19 +260,32 @@ func scenarios() []scenario {
 }
 
 // printParallel compares the time of a span on one goroutine with that on one
-// goroutine for each processor: a lock or a shared cache line would show.
+// goroutine for each processor: a lock or a shared cache line would show. The
+// children of one root share the SDK's lock on it.
 func printParallel(w *tabwriter.Writer) {
 	sdk := newSDK()
-	fmt.Fprintf(w, "sampled local root\t1 goroutine, ns\t%d goroutines, ns\tratio\t\n", runtime.GOMAXPROCS(0))
-	for _, c := range []candidate{
-		{name: "bare SDK", span: root(sdk)},
-		{name: "spanprof, labels only", span: root(ours(sdk, noID))},
-		{name: "spanprof, all spans", span: root(ours(sdk, all))},
-		{name: "otel-profiling-go v0.7.0", span: root(grafana.NewTracerProvider(sdk))},
+	for _, s := range []struct {
+		name string
+		of   func(name string, tp trace.TracerProvider) *candidate
+	}{
+		{"sampled local root", func(name string, tp trace.TracerProvider) *candidate {
+			return &candidate{name: name, before: func() { pprof.SetGoroutineLabels(context.Background()) }, span: root(tp)}
+		}},
+		{"children of one root", child},
 	} {
-		one := measure(1, c.span)
-		many := measure(runtime.GOMAXPROCS(0), c.span)
-		fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.2f\t\n", c.name, one, many, many/one)
+		fmt.Fprintf(w, "%s\t1 goroutine, ns\t%d goroutines, ns\tratio\t\n", s.name, runtime.GOMAXPROCS(0))
+		for _, c := range []*candidate{
+			s.of("bare SDK", sdk),
+			s.of("spanprof, labels only", ours(sdk, noID)),
+			s.of("spanprof, all spans", ours(sdk, all)),
+			s.of("otel-profiling-go v0.7.0", grafana.NewTracerProvider(sdk)),
+		} {
+			c.before() // the goroutines inherit the labels of this one
+			one := measure(1, c.span)
+			many := measure(runtime.GOMAXPROCS(0), c.span)
+			fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.2f\t\n", c.name, one, many, many/one)
+		}
+		fmt.Fprintln(w, "\t\t\t\t")
 	}
 }
 
