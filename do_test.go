@@ -245,3 +245,19 @@ func TestSpanProcessorBound(t *testing.T) {
 	}
 	pprof.SetGoroutineLabels(context.Background())
 }
+
+// Spans that are open at Shutdown do not leave their labels behind for good.
+func TestSpanProcessorShutdown(t *testing.T) {
+	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))
+	ctx, root := sdk.Tracer("test").Start(context.Background(), "root")
+	_, child := sdk.Tracer("test").Start(ctx, "child")
+	if err := sdk.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, next := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test").Start(context.Background(), "next")
+	next.End()
+	carries(t, "after the next span", map[string]string{})
+	child.End()
+	root.End()
+	carries(t, "after the spans", map[string]string{})
+}

@@ -27,6 +27,9 @@ type labeler interface {
 	// reports whether the goroutine carried the labels of s.
 	end(s *spanState) bool
 
+	// abandon gives the labels of s up on whichever goroutine carries them.
+	abandon(s *spanState)
+
 	// name returns the span name among the labels of s, "" if there is none,
 	// and profileID the value of LabelProfileID. s has labels of its own.
 	name(s *spanState) string

@@ -208,6 +208,14 @@ func (b *labelBlock) endsWith(slot int, heir bool) bool {
 	}
 }
 
+// abandon leaves the labels to the next Start or End on the goroutine, which
+// puts those of no span that has ended back.
+func (runtimeLabeler) abandon(s *spanState) {
+	if s.heir {
+		s.carrier.heirs.Add(-1)
+	}
+}
+
 func (runtimeLabeler) name(s *spanState) string { return s.carrier.current().name }
 
 func (runtimeLabeler) profileID(s *spanState) string { return s.carrier.ids()[:16] }

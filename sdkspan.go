@@ -16,6 +16,13 @@ type sdkSpan struct {
 
 var _ sdktrace.ReadWriteSpan = (*sdkSpan)(nil)
 
+// childSpan is a child of an sdkSpan, with the context that its inner tracer
+// is given.
+type childSpan struct {
+	sdkSpan
+	inner innerContext
+}
+
 // End restores the goroutine's labels and ends the span. Only where the SDK's
 // End would look for a panic does it do so.
 func (s *sdkSpan) End(options ...trace.SpanEndOption) {

@@ -95,7 +95,9 @@ func (p *SpanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan
 	if s.profiled && !p.labelling.config.noProfileID {
 		span.SetAttributes(attribute.String(AttributeProfileID, p.labelling.labeler.profileID(s)))
 	}
-	p.put(key, s)
+	if !p.put(key, s) {
+		s.abandon() // there was a Shutdown meanwhile
+	}
 }
 
 // OnEnd puts back what the goroutine carried.
@@ -106,14 +108,33 @@ func (p *SpanProcessor) OnEnd(span sdktrace.ReadOnlySpan) {
 	}
 }
 
-// Shutdown does nothing.
-func (p *SpanProcessor) Shutdown(context.Context) error { return nil }
+// Shutdown forgets the spans that are open, as their ends will not be seen. The
+// goroutines that carry their labels lose them when a span starts or ends there.
+func (p *SpanProcessor) Shutdown(context.Context) error {
+	for i := range p.shards {
+		for _, s := range p.shards[i].takeAll() {
+			if s != nil {
+				s.abandon()
+			}
+		}
+	}
+	return nil
+}
 
 // ForceFlush does nothing.
 func (p *SpanProcessor) ForceFlush(context.Context) error { return nil }
 
 func (p *SpanProcessor) shard(key openKey) *openSpans {
 	return &p.shards[key.span[7]%openShards]
+}
+
+// takeAll empties the map.
+func (o *openSpans) takeAll() map[openKey]*spanState {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	spans := o.spans
+	o.spans = make(map[openKey]*spanState)
+	return spans
 }
 
 // reserve makes room for a span and reports whether there is any.
@@ -128,11 +149,17 @@ func (p *SpanProcessor) reserve(key openKey) bool {
 	return true
 }
 
-func (p *SpanProcessor) put(key openKey, s *spanState) {
+// put stores the state of a span that there is room for, and reports whether
+// there still is.
+func (p *SpanProcessor) put(key openKey, s *spanState) bool {
 	shard := p.shard(key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
+	if _, reserved := shard.spans[key]; !reserved {
+		return false
+	}
 	shard.spans[key] = s
+	return true
 }
 
 func (p *SpanProcessor) find(key openKey) *spanState {

@@ -4,14 +4,13 @@
 package spanprof
 
 import (
-	"encoding/hex"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/trace"
 )
 
 // spanState is what spanprof knows of a span. It is part of the span that
-// Start returns, and holds the contexts that Start makes, so that a span costs
+// Start returns, and holds the context that Start returns, so that a span costs
 // one allocation beside its labels.
 type spanState struct {
 	by *labelling
@@ -19,8 +18,7 @@ type spanState struct {
 	// there is none.
 	root *spanState
 
-	ctx   spanContext  // for the caller
-	inner innerContext // for the inner tracer: the caller's context, and the parent where it is ours
+	ctx spanContext // for the caller
 
 	traceID  trace.TraceID
 	labelID  trace.SpanID // of LabelProfileID and LabelSpanID
@@ -55,8 +53,9 @@ func (s *spanState) contextValue() any {
 
 // encodeIDs writes the hex digits of the labelled span's id and of the trace id.
 func (s *spanState) encodeIDs(digits *[hexIDsLen]byte) {
-	hex.Encode(digits[:16], s.labelID[:])
-	hex.Encode(digits[16:], s.traceID[:])
+	encodeHex8((*[16]byte)(digits[:16]), (*[8]byte)(&s.labelID))
+	encodeHex8((*[16]byte)(digits[16:32]), (*[8]byte)(s.traceID[:8]))
+	encodeHex8((*[16]byte)(digits[32:]), (*[8]byte)(s.traceID[8:]))
 }
 
 // appendLabels appends the span's labels, sorted by key. ids are the digits
@@ -112,5 +111,12 @@ func (s *spanState) finish(span trace.Span) {
 	}
 	if s.profiled && span != nil {
 		s.by.setAttributes(span, s)
+	}
+}
+
+// abandon gives the labels up of a span whose end will not be seen.
+func (s *spanState) abandon() {
+	if !s.endedFlag().Swap(true) && s.labelled {
+		s.by.labeler.abandon(s)
 	}
 }

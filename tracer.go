@@ -47,17 +47,16 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 // startChild starts a child of a span of ours. The child is allocated first,
 // for the context that the inner tracer is given is a part of it.
 func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
-	s := &sdkSpan{}
-	s.state.inner = innerContext{ctx, parent.ReadWriteSpan}
-	innerCtx, span := t.inner.Start(&s.state.inner, name, options...)
+	s := &childSpan{inner: innerContext{ctx, parent.ReadWriteSpan}}
+	innerCtx, span := t.inner.Start(&s.inner, name, options...)
 	sc := span.SpanContext()
 	rw, ok := span.(sdktrace.ReadWriteSpan)
 	if !ok {
 		return t.wrap(ctx, innerCtx, span, &sc, &parent.state, name)
 	}
 	s.ReadWriteSpan = rw
-	t.by.begin(ctx, innerCtx, s, &sc, &s.state, &parent.state, name)
-	return &s.state.ctx, s
+	t.by.begin(ctx, innerCtx, &s.sdkSpan, &sc, &s.state, &parent.state, name)
+	return &s.state.ctx, &s.sdkSpan
 }
 
 // wrap makes the span of ours for one that the inner tracer started, where it
