@@ -11,19 +11,27 @@ import (
 
 // boundedMap is a map of strings that is read on the path of every span and
 // written a few times in the life of a process. Reading takes no lock and writes
-// no shared memory; writing copies the map.
+// no shared memory. Writing copies the map, but not for every new key of a big
+// one: copies grow with the number of keys, not with its square.
 type boundedMap struct {
 	max int
 	m   atomic.Pointer[map[string]string]
-	mu  sync.Mutex // held to replace m
+
+	mu sync.Mutex
+	// fresh are the entries that m lacks, misses is how often it was asked for
+	// one of them.
+	fresh  map[string]string
+	misses int
 }
 
 func newBoundedMap(n int) *boundedMap {
-	b := &boundedMap{max: n}
+	b := &boundedMap{max: n, fresh: map[string]string{}}
 	b.m.Store(&map[string]string{})
 	return b
 }
 
+// get returns the value of a key. It may not know one that was just added; add
+// does.
 func (b *boundedMap) get(key string) (string, bool) {
 	value, ok := (*b.m.Load())[key]
 	return value, ok
@@ -37,15 +45,25 @@ func (b *boundedMap) add(key, value string) (string, bool) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	old := *b.m.Load()
-	if present, ok := old[key]; ok {
+	m := *b.m.Load()
+	if present, ok := m[key]; ok {
 		return present, true
 	}
-	if len(old) >= b.max {
+	if len(m) >= b.max {
 		return "", false
 	}
-	next := maps.Clone(old)
-	next[key] = value
-	b.m.Store(&next)
+	if present, ok := b.fresh[key]; ok {
+		value = present
+	} else {
+		b.fresh[key] = value
+	}
+	b.misses++
+	if b.misses > len(m)/8 || len(m)+len(b.fresh) >= b.max {
+		next := maps.Clone(m)
+		maps.Copy(next, b.fresh)
+		b.m.Store(&next)
+		clear(b.fresh)
+		b.misses = 0
+	}
 	return value, true
 }

@@ -125,8 +125,7 @@ func WithoutProfileIDAttribute() Option {
 // the life of the provider. The default is 256. Names that come later are
 // labelled [OtherSpanName]. A name counts when a span starts with it, even if
 // SetName changes it at once: start spans by the name of their kind, not by a
-// path with ids in it. Each new name copies the table of them, so the bound is
-// meant for hundreds, and a few thousand at most.
+// path with ids in it.
 func WithMaxSpanNames(n int) Option {
 	return optionFunc(func(c config) config {
 		c.maxNames = n
