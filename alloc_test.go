@@ -36,6 +36,7 @@ func TestAllocations(t *testing.T) {
 		runtime, public float64 // most allocations, by labeler
 	}{
 		{"sampled local root, labels only", sdk, []spanprof.Option{noID}, false, 2, 5},
+		{"sampled local root, above the bound on names", sdk, []spanprof.Option{noID, spanprof.WithMaxSpanNames(1)}, false, 2, 5},
 		{"sampled local root, all spans", sdk, []spanprof.Option{noID, all}, false, 2, 5},
 		{"sampled child, root scope", sdk, nil, true, 1, 1},
 		{"sampled child, all spans", sdk, []spanprof.Option{noID, all}, true, 2, 7},
@@ -64,6 +65,8 @@ func TestAllocations(t *testing.T) {
 func spanAllocations(tp trace.TracerProvider, child bool) float64 {
 	tracer := tp.Tracer("test")
 	ctx := context.Background()
+	_, first := tracer.Start(ctx, "first")
+	first.End()
 	if child {
 		var parent trace.Span
 		ctx, parent = tracer.Start(ctx, "parent")

@@ -3,13 +3,19 @@
 
 package spanprof
 
-import "go.opentelemetry.io/otel/trace"
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+)
 
 // apiSpan is a span that is not a recording one of the SDK: of a provider of
 // another make, or one that is not recorded and labelled all the same.
 type apiSpan struct {
 	trace.Span
 	state spanState
+	// start is set where the URLs of the span need it: the span does not tell.
+	start time.Time
 }
 
 // End restores the goroutine's labels and ends the span.

@@ -37,10 +37,13 @@ func (b *boundedMap) get(key string) (string, bool) {
 	return value, ok
 }
 
+// full reports whether add has room for no more keys, which get then knows all of.
+func (b *boundedMap) full() bool { return len(*b.m.Load()) >= b.max }
+
 // add sets the value of a key that has none. It returns the value of the key,
 // and false if the map is full.
 func (b *boundedMap) add(key, value string) (string, bool) {
-	if len(*b.m.Load()) >= b.max {
+	if b.full() {
 		return b.get(key)
 	}
 	b.mu.Lock()

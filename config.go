@@ -96,7 +96,10 @@ func checkAddress(addr string) error {
 	if err != nil {
 		return fmt.Errorf("WithPyroscopeURL: %w", err)
 	}
-	if u.Scheme == "" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+	if u.User != nil {
+		return errors.New("WithPyroscopeURL: the address has a user in it, who would be in the attributes of all spans; leave it out")
+	}
+	if u.Scheme == "" || u.Host == "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return fmt.Errorf("WithPyroscopeURL(%q): want an address such as http://localhost:4040 or http://localhost:8080/debug/spanprof", addr)
 	}
 	return nil

@@ -189,75 +189,24 @@ func TestGo(t *testing.T) {
 	}
 }
 
-func TestSpanProcessor(t *testing.T) {
-	for name, all := range map[string]bool{"root scope": false, "all spans": true} {
-		t.Run(name, func(t *testing.T) {
-			processor := spanprof.NewSpanProcessor(spanprof.WithRootSpanOnly(!all))
-			sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor))
-			for name, tracer := range map[string]trace.Tracer{
-				"alone":        sdk.Tracer("test"),
-				"with wrapper": spanprof.NewTracerProvider(sdk, spanprof.WithRootSpanOnly(!all)).Tracer("test"),
-			} {
-				pprof.Do(t.Context(), pprof.Labels("tenant", "a"), func(ctx context.Context) {
-					rootCtx, root := tracer.Start(ctx, "root")
-					carries(t, name+": in root", spanLabels(root, "root", "tenant", "a"))
-					_, child := tracer.Start(rootCtx, "child")
-					want := spanLabels(root, "root", "tenant", "a")
-					if all {
-						want = spanLabels(child, "child", "tenant", "a")
-					}
-					carries(t, name+": in child", want)
-					child.End()
-					if spanprof.ReadsGoroutineLabels() || name != "alone" {
-						carries(t, name+": after child", spanLabels(root, "root", "tenant", "a"))
-					}
-					root.End()
-					carries(t, name+": after root", map[string]string{"tenant": "a"})
-				})
-			}
-			if n := processor.EndsElsewhere() + processor.Unlabelled(); n != 0 {
-				t.Errorf("%d ends elsewhere and unlabelled spans", n)
-			}
-		})
+// A goroutine that inherited a span's labels has them for the whole of a Do,
+// whatever ends meanwhile.
+func TestDoWithInheritedLabels(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(!all)).Tracer("test")
+		ctx, root := tracer.Start(context.Background(), "root")
+		ended, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			spanprof.Do(ctx, func(ctx context.Context) {
+				<-ended
+				_, child := tracer.Start(ctx, "child")
+				child.End()
+				carries(t, "in Do, after a child of the ended root", spanLabels(root, "root"))
+			})
+		}()
+		root.End()
+		close(ended)
+		<-done
 	}
-}
-
-// Spans that never end are bounded, and so are the labels.
-func TestSpanProcessorBound(t *testing.T) {
-	processor := spanprof.NewSpanProcessor()
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor)).Tracer("test")
-	const started = 100_000
-	spans := make([]trace.Span, started)
-	for i := range spans {
-		_, spans[i] = tracer.Start(context.Background(), "leaked")
-	}
-	if n := processor.Unlabelled(); n < started-64*1024 || n == started {
-		t.Errorf("%d of %d spans have no labels", n, started)
-	}
-	for _, span := range spans {
-		span.End()
-	}
-	before := processor.Unlabelled()
-	_, span := tracer.Start(context.Background(), "root")
-	span.End()
-	if processor.Unlabelled() != before {
-		t.Error("no room after all spans have ended")
-	}
-	pprof.SetGoroutineLabels(context.Background())
-}
-
-// Spans that are open at Shutdown do not leave their labels behind for good.
-func TestSpanProcessorShutdown(t *testing.T) {
-	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))
-	ctx, root := sdk.Tracer("test").Start(context.Background(), "root")
-	_, child := sdk.Tracer("test").Start(ctx, "child")
-	if err := sdk.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	_, next := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test").Start(context.Background(), "next")
-	next.End()
-	carries(t, "after the next span", map[string]string{})
-	child.End()
-	root.End()
-	carries(t, "after the spans", map[string]string{})
 }

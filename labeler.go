@@ -27,8 +27,11 @@ type labeler interface {
 	// reports whether the goroutine carried the labels of s.
 	end(s *spanState) bool
 
-	// abandon gives the labels of s up on whichever goroutine carries them.
+	// abandon gives the labels of s up, whose end may not be seen, on whichever
+	// goroutine carries them; settle takes labels that were given up, and of
+	// spans that have ended, off the calling one.
 	abandon(s *spanState)
+	settle()
 
 	// name returns the span name among the labels of s, "" if there is none,
 	// and profileID the value of LabelProfileID. s has labels of its own.

@@ -105,7 +105,7 @@ func (l *labelling) setAttributes(span trace.Span, s *spanState) {
 		}
 		return
 	}
-	to := linkTo{id: l.labeler.profileID(s), start: startTime(span), end: time.Now()}
+	to := linkTo{id: l.labeler.profileID(s), start: startTime(span, s), end: time.Now()}
 	l.links.prepare(span)
 	if l.config.baselineURL {
 		to.baseline = l.links.baseline(s)

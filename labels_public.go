@@ -13,16 +13,17 @@ import (
 // it takes the span's context for the truth: End puts the labels of the
 // context that Start was given on the goroutine that calls End, whichever that
 // is and whatever it carried, and SetName labels the goroutine that calls it.
-// The context that the inner tracer made of that one has its labels.
 type publicLabeler struct{}
 
 var _ labeler = publicLabeler{}
 
-func (publicLabeler) start(_ context.Context, s *spanState, name string) {
+func (publicLabeler) start(ctx context.Context, s *spanState, name string) {
+	s.started = ctx
 	s.setPublic(name) //nolint:contextcheck // has it from s
 }
 
 func (publicLabeler) inherit(ctx context.Context, s *spanState) {
+	s.started = ctx
 	root := s.root.publicContext()
 	if !agree(ctx, root, LabelSpanID) || !agree(ctx, root, LabelTraceID) {
 		s.setPublic(labelIn(root, LabelSpanName)) //nolint:contextcheck // has it from s
@@ -34,12 +35,15 @@ func (publicLabeler) inherit(ctx context.Context, s *spanState) {
 func (publicLabeler) rename(s *spanState, name string) { s.setPublic(name) }
 
 func (publicLabeler) end(s *spanState) bool {
-	pprof.SetGoroutineLabels(s.ctx.Context)
+	pprof.SetGoroutineLabels(s.started)
 	return true
 }
 
 // abandon does nothing: other goroutines' labels are out of reach.
 func (publicLabeler) abandon(*spanState) {}
+
+// settle does nothing, as it does not see what the goroutine carries.
+func (publicLabeler) settle() {}
 
 func (publicLabeler) name(s *spanState) string { return labelIn(s.publicContext(), LabelSpanName) }
 
@@ -87,7 +91,7 @@ func (s *spanState) setPublic(name string) {
 	for _, l := range s.appendLabels(labels[:0], ids, name) {
 		kv = append(kv, l.Key, l.Value)
 	}
-	labelled := pprof.WithLabels(s.ctx.Context, pprof.Labels(kv...))
+	labelled := pprof.WithLabels(s.started, pprof.Labels(kv...))
 	s.public.Store(labelled)
 	pprof.SetGoroutineLabels(labelled)
 }

@@ -208,13 +208,15 @@ func (b *labelBlock) endsWith(slot int, heir bool) bool {
 	}
 }
 
-// abandon leaves the labels to the next Start or End on the goroutine, which
-// puts those of no span that has ended back.
+// abandon leaves the labels to the next Start or End on the goroutine, which puts
+// those of no span that has ended back, or to settle.
 func (runtimeLabeler) abandon(s *spanState) {
-	if s.heir {
+	if !s.endedFlag().Swap(true) && s.heir {
 		s.carrier.heirs.Add(-1)
 	}
 }
+
+func (runtimeLabeler) settle() { setGoroutineLabels(live(goroutineLabels())) }
 
 func (runtimeLabeler) name(s *spanState) string { return s.carrier.current().name }
 
@@ -237,10 +239,10 @@ func (runtimeLabeler) contextValue(s *spanState) any {
 
 func (runtimeLabeler) enter(ctx context.Context) (leave func()) {
 	found, entered := goroutineLabels(), contextLabels(ctx)
-	if entered == nil || entered == found {
+	if entered == nil {
 		return func() { setGoroutineLabels(live(found)) }
 	}
-	if hasUserLabels(found) {
+	if entered != found && hasUserLabels(found) {
 		// The ids of a span on the goroutine are not the user's.
 		var own []label
 		for _, l := range entered.list {

@@ -80,11 +80,10 @@ func (l *links) prepare(span any) {
 	l.prepared.Do(func() {
 		app := l.config.appName
 		if app == "" {
-			name, _ := resourceOf(span).Set().Value("service.name")
-			app = name.AsString()
+			app = serviceName(span)
 		}
+		// A query without an application begins with the dot and asks all.
 		if strings.ContainsAny(app, "{}") {
-			// A query that begins with the dot asks all applications.
 			otel.Handle(fmt.Errorf("spanprof: the application name %q cannot be part of a query and is left out of profile URLs: set another one by WithAppName", app))
 			app = ""
 		}
@@ -233,19 +232,27 @@ func writeSelector(b *strings.Builder, key, value string) {
 	b.WriteString(strconv.Quote(value))
 }
 
-// startTime returns when span started, or now for a span that does not say.
-func startTime(span trace.Span) time.Time {
-	if s, ok := span.(interface{ StartTime() time.Time }); ok {
-		return s.StartTime()
+// startTime returns when the span of s started.
+func startTime(span trace.Span, s *spanState) time.Time {
+	if said, ok := span.(interface{ StartTime() time.Time }); ok {
+		return said.StartTime()
+	}
+	if ours, ok := s.ctx.span.(*apiSpan); ok {
+		return ours.start
 	}
 	return time.Now()
 }
 
-// resourceOf returns the span's resource, or the default one for a span that
-// does not say.
-func resourceOf(span any) *resource.Resource {
+// serviceName returns the name of the span's service. Of a span that does not
+// say, it is what the environment says, or "" where that says nothing either.
+func serviceName(span any) string {
 	if s, ok := span.(interface{ Resource() *resource.Resource }); ok {
-		return s.Resource()
+		name, _ := s.Resource().Set().Value("service.name")
+		return name.AsString()
 	}
-	return resource.Default()
+	name, _ := resource.Default().Set().Value("service.name")
+	if strings.HasPrefix(name.AsString(), "unknown_service") {
+		return ""
+	}
+	return name.AsString()
 }

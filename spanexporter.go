@@ -29,11 +29,13 @@ type spanExporter struct {
 // It knows spans by what is exported of them. It takes the sampled ones without
 // a local parent, or in all-spans scope every sampled one, for labelled: not
 // those whose parent alone was not sampled. It does not know of labels of the
-// user's: baselines are those of the span's name alone. Span processors do not see the attributes; package store, for one,
-// then keeps local roots only.
+// user's, nor of a name that the label had before SetName or lost to the bound
+// on names: baselines are those of the span's last name alone. Attributes that
+// a span has already stay. Span processors do not see the attributes; package
+// store, for one, then keeps local roots only.
 func NewSpanExporter(exporter sdktrace.SpanExporter, opts ...Option) sdktrace.SpanExporter {
 	c := newConfig(opts)
-	if c.disabled || c.idScope == ScopeNone {
+	if exporter == nil || c.disabled || c.idScope == ScopeNone {
 		return exporter
 	}
 	return &spanExporter{exporter, newLabelling(c)}
@@ -73,7 +75,13 @@ func (e *spanExporter) profiled(span sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpa
 		}
 		own = l.links.appendAttributes(own, &to)
 	}
-	return &profiledSpan{span, slices.Concat(span.Attributes(), own)}
+	attributes := slices.Clip(span.Attributes())
+	for _, a := range own {
+		if !slices.ContainsFunc(attributes, func(present attribute.KeyValue) bool { return present.Key == a.Key }) {
+			attributes = append(attributes, a)
+		}
+	}
+	return &profiledSpan{span, attributes}
 }
 
 // profiledSpan is a span with other attributes.

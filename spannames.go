@@ -28,6 +28,9 @@ func (n *spanNames) label(name string) string {
 	if label, ok := n.labels.get(name); ok {
 		return label
 	}
+	if n.labels.full() {
+		return OtherSpanName
+	}
 	copied := strings.Clone(name) // do not pin the string that it was cut from
 	if label, ok := n.labels.add(copied, copied); ok {
 		return label

@@ -35,6 +35,7 @@ type SpanProcessor struct {
 	labelling  *labelling
 	shards     [openShards]openSpans
 	unlabelled atomic.Uint64
+	shut       atomic.Bool
 }
 
 const (
@@ -46,6 +47,7 @@ const (
 type openSpans struct {
 	mu    sync.Mutex
 	spans map[openKey]*spanState
+	shut  bool
 }
 
 type openKey struct {
@@ -77,13 +79,12 @@ func (p *SpanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan
 	if p.labelling.config.disabled {
 		return
 	}
-	if s, ok := ctx.Value(stateKey{}).(*spanState); ok && s.by.provider != nil {
-		return // a descendant of a span that a TracerProvider labels, as it will
+	if _, ok := ctx.(*innerContext); ok {
+		return // the child of a span that a TracerProvider labels, as it will
 	}
 	sc, parent := span.SpanContext(), span.Parent()
 	key := openKey{sc.TraceID(), sc.SpanID()}
 	if !p.reserve(key) {
-		p.unlabelled.Add(1)
 		return
 	}
 	var parentState *spanState
@@ -95,9 +96,7 @@ func (p *SpanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan
 	if s.profiled && !p.labelling.config.noProfileID {
 		span.SetAttributes(attribute.String(AttributeProfileID, p.labelling.labeler.profileID(s)))
 	}
-	if !p.put(key, s) {
-		s.abandon() // there was a Shutdown meanwhile
-	}
+	p.put(key, s)
 }
 
 // OnEnd puts back what the goroutine carried.
@@ -105,18 +104,20 @@ func (p *SpanProcessor) OnEnd(span sdktrace.ReadOnlySpan) {
 	sc := span.SpanContext()
 	if s := p.take(openKey{sc.TraceID(), sc.SpanID()}); s != nil {
 		s.finish(nil)
+		if p.shut.Load() {
+			p.labelling.labeler.settle()
+		}
 	}
 }
 
-// Shutdown forgets the spans that are open, as their ends will not be seen. The
-// goroutines that carry their labels lose them when a span starts or ends there.
+// Shutdown labels no more spans, and gives up the labels of those that are open:
+// a tracer provider that shuts down passes on the end of few of them. Where it
+// does not, the goroutine loses the labels when a span of another provider
+// starts or ends there.
 func (p *SpanProcessor) Shutdown(context.Context) error {
+	p.shut.Store(true)
 	for i := range p.shards {
-		for _, s := range p.shards[i].takeAll() {
-			if s != nil {
-				s.abandon()
-			}
-		}
+		p.shards[i].shutDown()
 	}
 	return nil
 }
@@ -128,38 +129,42 @@ func (p *SpanProcessor) shard(key openKey) *openSpans {
 	return &p.shards[key.span[7]%openShards]
 }
 
-// takeAll empties the map.
-func (o *openSpans) takeAll() map[openKey]*spanState {
+// shutDown gives up the labels of all spans.
+func (o *openSpans) shutDown() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	spans := o.spans
-	o.spans = make(map[openKey]*spanState)
-	return spans
+	o.shut = true
+	for _, s := range o.spans {
+		if s != nil {
+			s.abandon()
+		}
+	}
 }
 
-// reserve makes room for a span and reports whether there is any.
+// reserve makes room for a span and reports whether it is to be labelled.
 func (p *SpanProcessor) reserve(key openKey) bool {
 	shard := p.shard(key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
+	if shard.shut {
+		return false
+	}
 	if len(shard.spans) >= openPerShard {
+		p.unlabelled.Add(1)
 		return false
 	}
 	shard.spans[key] = nil
 	return true
 }
 
-// put stores the state of a span that there is room for, and reports whether
-// there still is.
-func (p *SpanProcessor) put(key openKey, s *spanState) bool {
+func (p *SpanProcessor) put(key openKey, s *spanState) {
 	shard := p.shard(key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
-	if _, reserved := shard.spans[key]; !reserved {
-		return false
-	}
 	shard.spans[key] = s
-	return true
+	if shard.shut {
+		s.abandon()
+	}
 }
 
 func (p *SpanProcessor) find(key openKey) *spanState {

@@ -353,6 +353,8 @@ func TestBadOptions(t *testing.T) {
 		{[]spanprof.Option{spanprof.WithProfileURL(true)}, "WithPyroscopeURL"},
 		{[]spanprof.Option{spanprof.WithProfileBaselineURL(true), spanprof.WithPyroscopeURL("localhost")}, `"localhost"`},
 		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://[::1")}, "missing ']'"},
+		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://user:secret@localhost")}, "has a user in it"},
+		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://localhost/?")}, `"http://localhost/?"`},
 		{[]spanprof.Option{spanprof.WithMaxSpanNames(0)}, "WithMaxSpanNames(0)"},
 		{[]spanprof.Option{spanprof.WithMaxSpanNameLength(-1)}, "WithMaxSpanNameLength(-1)"},
 		{[]spanprof.Option{nil}, ""},
@@ -433,5 +435,23 @@ func TestEndsElsewhere(t *testing.T) {
 	}
 	if n := tp.EndsElsewhere(); n != want {
 		t.Errorf("EndsElsewhere() is %d, want %d", n, want)
+	}
+}
+
+func TestSpanExporterAddsOnce(t *testing.T) {
+	memory := tracetest.NewInMemoryExporter()
+	exporter := spanprof.NewSpanExporter(memory, spanprof.WithAppName("app"), spanprof.WithPyroscopeURL("http://localhost:4040"), spanprof.WithProfileURL(true))
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)))
+	_, span := tp.Tracer("test").Start(t.Context(), "root")
+	span.End()
+	var keys []string
+	for _, a := range memory.GetSpans()[0].Attributes {
+		keys = append(keys, string(a.Key))
+	}
+	if want := []string{spanprof.AttributeProfileID, spanprof.AttributeProfileURL}; !slices.Equal(keys, want) {
+		t.Errorf("attributes %q, want %q", keys, want)
+	}
+	if got := spanprof.NewSpanExporter(nil); got != nil {
+		t.Errorf("of no exporter it makes %T", got)
 	}
 }

@@ -4,6 +4,7 @@
 package spanprof
 
 import (
+	"context"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/trace"
@@ -39,8 +40,10 @@ type spanState struct {
 	heir    bool
 	found   *labelMap
 
-	// What publicLabeler keeps: a context.Context with the labels.
-	public atomic.Value
+	// What publicLabeler keeps: the context that Start was given, and a
+	// context.Context with the labels.
+	started context.Context
+	public  atomic.Value
 }
 
 // contextValue returns what runtime/pprof finds in the span's context.
@@ -114,9 +117,9 @@ func (s *spanState) finish(span trace.Span) {
 	}
 }
 
-// abandon gives the labels up of a span whose end will not be seen.
+// abandon gives the labels up of a span whose end may not be seen.
 func (s *spanState) abandon() {
-	if !s.endedFlag().Swap(true) && s.labelled {
+	if s.labelled {
 		s.by.labeler.abandon(s)
 	}
 }

@@ -5,6 +5,7 @@ package spanprof
 
 import (
 	"context"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -74,6 +75,9 @@ func (t *tracer) wrap(ctx, innerCtx context.Context, span trace.Span, sc *trace.
 		}
 	}
 	s := &apiSpan{Span: span}
+	if t.by.links != nil {
+		s.start = time.Now()
+	}
 	t.by.begin(ctx, innerCtx, s, sc, &s.state, parent, name)
 	return &s.state.ctx, s
 }
