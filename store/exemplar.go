@@ -67,10 +67,10 @@ func (s *Store) exemplarRows(q SpanQuery) []spanRow {
 			}
 		}
 		span := x.span()
-		if q.Name != "" && q.Name != span.Name {
+		span.Manual = true
+		if !q.matches(&span) {
 			continue
 		}
-		span.Manual = true
 		rows = append(rows, spanRow{
 			exemplar: &span,
 			end:      span.Start.Add(span.Duration).UnixNano(),

@@ -24,18 +24,7 @@ type found struct {
 
 // find answers q. The error is about its SampleType.
 func (s *Store) find(q Query) (found, error) {
-	// A query for one span looks at its groups only.
-	byID := slices.IndexFunc(q.Matchers, Matcher.namesID)
-	var groups []*group
-	s.mu.RLock()
-	windows := s.index.windows
-	if byID >= 0 {
-		if e := s.index.ids[q.Matchers[byID].value]; e != nil {
-			groups = e.groups
-		}
-	}
-	s.mu.RUnlock()
-
+	windows := s.windows()
 	f := found{types: typesOf(windows, q.Kind), newest: make(map[string]*window)}
 	if len(f.types) == 0 {
 		f.selected.name = q.SampleType
@@ -55,23 +44,42 @@ func (s *Store) find(q Query) (found, error) {
 		}
 	}
 
-	m := labelMatcher{matchers: q.Matchers, sets: make(map[*labelSet]bool)}
+	f.groups = s.groups(q, func(w *window) bool { return w.kind == q.Kind })
+	return f, nil
+}
+
+// groups returns the groups of the windows of q's time, those that only accepts,
+// which match.
+func (s *Store) groups(q Query, only func(*window) bool) []*group {
+	// A query for one span looks at its groups only.
+	byID := slices.IndexFunc(q.Matchers, Matcher.namesID)
+	m := newLabelMatcher(q.Matchers)
+	var matched []*group
 	if byID >= 0 {
+		s.mu.RLock()
+		var groups []*group
+		if e := s.index.ids[q.Matchers[byID].value]; e != nil {
+			groups = e.groups
+		}
+		s.mu.RUnlock()
 		for _, g := range groups {
-			if g.window.kind == q.Kind && g.window.overlaps(q.From, q.Until) && m.matches(g) {
-				f.groups = append(f.groups, g)
+			if only(g.window) && g.window.overlaps(q.From, q.Until) && m.matches(g) {
+				matched = append(matched, g)
 			}
 		}
-		return f, nil
+		return matched
 	}
-	for _, w := range f.windows {
+	for _, w := range s.windows() {
+		if !only(w) || !w.overlaps(q.From, q.Until) {
+			continue
+		}
 		for i := range w.groups {
 			if m.matches(&w.groups[i]) {
-				f.groups = append(f.groups, &w.groups[i])
+				matched = append(matched, &w.groups[i])
 			}
 		}
 	}
-	return f, nil
+	return matched
 }
 
 // column returns where a window has the values of a type, -1 where it has none

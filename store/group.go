@@ -30,6 +30,14 @@ func (g *group) ids() []string {
 	return ids
 }
 
+// count returns the number of samples of the group.
+func (g *group) count() (samples int64) {
+	for i := g.first; i < g.last; i++ {
+		samples += g.window.count(i)
+	}
+	return samples
+}
+
 // cpu returns the CPU time of the group and the number of its samples; both
 // are 0 unless the window's kind is CPU.
 func (g *group) cpu() (total time.Duration, samples int64) {

@@ -6,8 +6,34 @@ package store
 // labelMatcher applies the matchers of one query to groups.
 type labelMatcher struct {
 	matchers []Matcher
-	// sets remembers the answer for a label set: windows share them.
-	sets map[*labelSet]bool
+	// answers remembers what matched: windows share their label sets.
+	answers map[labelsOf]bool
+}
+
+// labelsOf is a label set of samples of one service and version.
+type labelsOf struct {
+	set              *labelSet
+	service, version string
+}
+
+func newLabelMatcher(matchers []Matcher) *labelMatcher {
+	return &labelMatcher{matchers: matchers, answers: make(map[labelsOf]bool)}
+}
+
+// get returns the value of a label; the service's name and version are those of
+// the resource unless a sample has them as labels of its own.
+func (l labelsOf) get(key string) string {
+	value, ok := l.set.lookup(key)
+	switch {
+	case ok:
+		return value
+	case key == serviceNameLabel:
+		return l.service
+	case key == serviceVersionLabel:
+		return l.version
+	default:
+		return ""
+	}
 }
 
 func (m *labelMatcher) matches(g *group) bool {
@@ -16,17 +42,18 @@ func (m *labelMatcher) matches(g *group) bool {
 			return false
 		}
 	}
-	matched, ok := m.sets[g.labels]
+	labels := labelsOf{g.labels, g.window.service, g.window.version}
+	matched, ok := m.answers[labels]
 	if !ok {
-		matched = m.matchesSet(g.labels)
-		m.sets[g.labels] = matched
+		matched = m.matchesLabels(labels)
+		m.answers[labels] = matched
 	}
 	return matched
 }
 
-func (m *labelMatcher) matchesSet(s *labelSet) bool {
+func (m *labelMatcher) matchesLabels(labels labelsOf) bool {
 	for _, matcher := range m.matchers {
-		if !matcher.onID() && !matcher.matches(s.get(matcher.label)) {
+		if !matcher.onID() && !matcher.matches(labels.get(matcher.label)) {
 			return false
 		}
 	}

@@ -16,10 +16,11 @@ type NameTotal struct {
 	// name, as a rule, but it may be cut, "other", or an earlier name of
 	// the span. It is empty where there are no samples.
 	Label string
-	// Spans is their number, Duration the sum of their wall clocks. Manual
-	// exemplars have none.
-	Spans    int
-	Duration time.Duration
+	// Spans is their number, Errors of those with the status Error, Duration
+	// the sum of their wall clocks, MaxDuration the longest. Manual exemplars
+	// have no wall clock.
+	Spans, Errors         int
+	Duration, MaxDuration time.Duration
 	// CPU and CPUSamples are the sums of those of the spans.
 	CPU        time.Duration
 	CPUSamples int64
@@ -46,6 +47,10 @@ func (s *Store) NameTotals() []NameTotal {
 			t := total(r.service, r.name.value)
 			t.Spans++
 			t.Duration += time.Duration(r.duration)
+			t.MaxDuration = max(t.MaxDuration, time.Duration(r.duration))
+			if r.err {
+				t.Errors++
+			}
 			e := s.index.entry(r.spanID)
 			if e == nil {
 				continue

@@ -29,6 +29,9 @@ type Span struct {
 	Status string
 	// LocalRoot says that the span has no parent in this process.
 	LocalRoot bool
+	// Running says that the span has not ended: Duration is how long it runs
+	// so far.
+	Running bool
 	// Manual marks a manual exemplar.
 	Manual bool
 	// SummaryMissing marks a span of which the store has samples alone: it
@@ -42,6 +45,14 @@ type Span struct {
 	// windows arrive.
 	CPU        time.Duration
 	CPUSamples int64
+	// CPUInclusive is CPU and that of the spans that descend from this one in
+	// this process. Where only local roots have profiles both are the same.
+	CPUInclusive time.Duration
+	// WallSamples is the number of its samples in wall-clock profiles.
+	WallSamples int64
+	// SamplesHeld is the number of its samples of all kinds in the profiles
+	// that the store still holds.
+	SamplesHeld int64
 	// Label is the span_name label of the newest of those samples, empty
 	// where none has one. It is not always the name: see NameTotal.
 	Label string

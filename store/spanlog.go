@@ -201,6 +201,13 @@ func (l *spanLog) addTo(s *Stats) {
 	s.SpansEnded = l.ended
 	s.SpansEvicted = l.evicted
 	s.Spans = int(l.ended - l.evicted)
+	s.SpansRunning = len(l.live)
+}
+
+// serviceVersion returns service.version of a resource, "" where there is none.
+func serviceVersion(r *resource.Resource) string {
+	v, _ := r.Set().Value(semconv.ServiceVersionKey)
+	return v.AsString()
 }
 
 // serviceName returns service.name of a resource, "" where there is none.

@@ -48,6 +48,7 @@ func (r *spanRow) span() Span {
 		span = r.record.span()
 	}
 	span.CPU, span.CPUSamples, span.Label = r.cpu, r.samples, r.label
+	span.CPUInclusive, span.SamplesHeld = r.cpu, r.samples
 	span.Complete, span.Coverage = r.complete, r.coverage
 	return span
 }

@@ -20,7 +20,8 @@ func (s *Store) Spans(q SpanQuery) []Span {
 	for _, chunk := range slices.Backward(s.spans.snapshot()) {
 		rows = rows[:0]
 		for i := range slices.Backward(chunk) {
-			if r := &chunk[i]; q.Name == "" || q.Name == r.name.value {
+			r := &chunk[i]
+			if span := r.span(); q.matches(&span) {
 				rows = append(rows, spanRow{record: r, end: r.start + r.duration, duration: r.duration})
 			}
 		}

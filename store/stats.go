@@ -21,6 +21,11 @@ type Stats struct {
 	SpansWithSamples int64
 	// Spans is the number of ended spans held, Windows that of windows.
 	Spans, Windows int
+	// SpansRunning is the number of local roots that have not ended.
+	SpansRunning int
+	// SpansNotKept is the number of spans that ended and that WithMinDuration
+	// or WithSampling does not keep.
+	SpansNotKept int64
 	// SpansEvicted is the number of spans that made room for newer ones.
 	SpansEvicted int64
 

@@ -33,6 +33,8 @@ type Store struct {
 	// mu guards what queries read: index and stats are written under both
 	// locks, so that Export may read them under its own. Queries hold it
 	// for as long as it takes to copy references and totals.
+	events eventLog
+
 	mu    sync.RWMutex
 	index index
 	stats Stats
@@ -78,7 +80,7 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.stats.ParseErrors++
-		return fmt.Errorf("store: invalid %s profile: %w", p.Kind(), err)
+		return s.refuse(p, fmt.Errorf("store: invalid %s profile: %w", p.Kind(), err))
 	}
 
 	w := newWindowBuilder(&s.tables, s.index.ids).build(p, parsed)
@@ -92,9 +94,16 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 	})
 	s.reportService()
 	if tooBig {
-		return fmt.Errorf("store: a %s profile of %d samples does not fit into three quarters of %d bytes: raise WithMaxBytes", p.Kind(), len(parsed.Sample), s.maxBytes)
+		return s.refuse(p, fmt.Errorf("store: a %s profile of %d samples does not fit into three quarters of %d bytes: raise WithMaxBytes", p.Kind(), len(parsed.Sample), s.maxBytes))
 	}
+	s.events.add(w.event(EventReceived))
 	return nil
+}
+
+// refuse enters a profile that is not taken in, and returns err.
+func (s *Store) refuse(p *exporter.Profile, err error) error {
+	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: serviceName(p.Resource()), Text: err.Error()})
+	return err
 }
 
 // add makes w visible to queries, and evicts the oldest windows until the rest
@@ -112,6 +121,7 @@ func (s *Store) add(w *window, count func(*Stats)) (tooBig bool) {
 		s.stats.WindowsEvicted++
 		s.mu.Unlock()
 		s.tables.releaseWindow(oldest)
+		s.events.add(oldest.event(EventEvicted))
 		tooBig = oldest == w
 	}
 
@@ -195,6 +205,7 @@ func (s *Store) Stats() Stats {
 	stats.Windows = len(s.index.windows)
 	s.mu.RUnlock()
 	stats.MaxBytes = s.maxBytes
+	stats.Bytes += s.events.bytes()
 	s.spans.addTo(&stats)
 	return stats
 }

@@ -178,6 +178,7 @@ func (t *tables) releaseWindow(w *window) {
 	t.releaseValueType(w.periodType)
 	t.texts.release(w.defaultType)
 	t.texts.release(w.service)
+	t.texts.release(w.version)
 }
 
 func (t *tables) releaseValueType(v valueType) {

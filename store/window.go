@@ -16,6 +16,7 @@ import (
 type window struct {
 	kind        exporter.Kind
 	service     string
+	version     string
 	start, end  time.Time
 	types       []valueType
 	defaultType string
@@ -36,6 +37,8 @@ type window struct {
 	cpuColumn, countColumn int
 	cpuScale               time.Duration
 
+	// samples is the number of samples taken.
+	samples int64
 	// bytes is the memory of all this, without what the tables hold.
 	bytes int64
 }
@@ -88,6 +91,10 @@ func (w *window) setColumns() {
 		w.cpuColumn = w.countColumn
 		w.cpuScale = time.Duration(w.period) * timeUnit(w.periodType.unit)
 	}
+}
+
+func (w *window) event(t EventType) Event {
+	return Event{Type: t, Kind: w.kind, Service: w.service, Samples: w.samples, Bytes: w.bytes}
 }
 
 // size returns the memory of the window without its ids.

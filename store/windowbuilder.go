@@ -54,6 +54,7 @@ func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile) *win
 	w := &window{
 		kind:        p.Kind(),
 		service:     b.tables.texts.retain(serviceName(p.Resource())),
+		version:     b.tables.texts.retain(serviceVersion(p.Resource())),
 		start:       p.Start().Round(0),
 		end:         p.Start().Round(0).Add(max(p.Duration(), 0)),
 		types:       make([]valueType, len(parsed.SampleType)),
@@ -96,6 +97,9 @@ func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile) *win
 		copy(w.values[place*len(w.types):], s.Value)
 	}
 
+	for i := range w.groups {
+		w.samples += w.groups[i].count()
+	}
 	w.bytes = w.size()
 	for _, id := range b.traceIDs {
 		w.bytes += allocSize(int64(len(id)))
