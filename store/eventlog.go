@@ -14,12 +14,15 @@ import (
 // maxEvents is how many events are remembered.
 const maxEvents = 512
 
+const eventSize = int64(unsafe.Sizeof(Event{}))
+
 // eventLog is a ring of the newest events.
 type eventLog struct {
 	mu     sync.Mutex
 	events []Event
 	// next is the place of the next event once the ring is full.
-	next  int
+	next int
+	// bytes is the memory of the texts.
 	texts int64
 }
 

@@ -13,7 +13,7 @@ type found struct {
 	// windows are those of the kind that overlap the query's time, groups
 	// those with a label set that matches.
 	windows []*window
-	groups  []*group
+	groups  []group
 	// types are the value types of the kind in all windows held, those of
 	// the newest window first, and selected is the one of the query.
 	types    []valueType
@@ -24,7 +24,7 @@ type found struct {
 
 // find answers q. The error is about its SampleType.
 func (s *Store) find(q Query) (found, error) {
-	windows := s.windows()
+	windows := s.allWindows()
 	f := found{types: typesOf(windows, q.Kind), newest: make(map[string]*window)}
 	if len(f.types) == 0 {
 		f.selected.name = q.SampleType
@@ -34,7 +34,7 @@ func (s *Store) find(q Query) (found, error) {
 	if f.selected, err = selectType(f.types, defaultType(windows, q.Kind), q); err != nil {
 		return found{}, err
 	}
-	for _, w := range windows {
+	for _, w := range s.windows() {
 		if w.kind != q.Kind || !w.overlaps(q.From, q.Until) {
 			continue
 		}
@@ -48,23 +48,24 @@ func (s *Store) find(q Query) (found, error) {
 	return f, nil
 }
 
-// groups returns the groups of the windows of q's time, those that only accepts,
-// which match.
-func (s *Store) groups(q Query, only func(*window) bool) []*group {
-	// A query for one span looks at its groups only.
-	byID := slices.IndexFunc(q.Matchers, Matcher.namesID)
+// groups returns the groups that match, of the windows of q's time and those that
+// only accepts. A query for one span finds what is kept of older windows too.
+func (s *Store) groups(q Query, only func(*window) bool) []group {
 	m := newLabelMatcher(q.Matchers)
-	var matched []*group
+	var matched, named []group
+	byID := slices.IndexFunc(q.Matchers, Matcher.namesID)
 	if byID >= 0 {
-		s.mu.RLock()
-		var groups []*group
-		if e := s.index.ids[q.Matchers[byID].value]; e != nil {
-			groups = e.groups
-		}
-		s.mu.RUnlock()
-		for _, g := range groups {
-			if only(g.window) && g.window.overlaps(q.From, q.Until) && m.matches(g) {
-				matched = append(matched, g)
+		id := q.Matchers[byID].value
+		key := parseSpanKey(id)
+		for _, w := range s.allWindows() {
+			if !only(w) || !w.overlaps(q.From, q.Until) {
+				continue
+			}
+			named = w.appendGroups(named[:0], id, key)
+			for _, g := range named {
+				if m.matches(g) {
+					matched = append(matched, g)
+				}
 			}
 		}
 		return matched
@@ -74,8 +75,8 @@ func (s *Store) groups(q Query, only func(*window) bool) []*group {
 			continue
 		}
 		for i := range w.groups {
-			if m.matches(&w.groups[i]) {
-				matched = append(matched, &w.groups[i])
+			if g := (group{w, i}); m.matches(g) {
+				matched = append(matched, g)
 			}
 		}
 	}

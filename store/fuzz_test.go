@@ -77,10 +77,10 @@ func FuzzExport(f *testing.F) {
 			}
 		}
 		for range 2 {
-			s.tables.releaseWindow(s.index.removeOldest())
+			s.evictOldest()
 		}
-		if n := s.tables.bytes(); n != 0 || len(s.index.ids) != 0 {
-			t.Errorf("%d bytes and %d ids are left", n, len(s.index.ids))
+		if n := s.tables.bytes(); n != 0 || len(s.index.kept) != 0 {
+			t.Errorf("%d bytes and %d windows are left", n, len(s.index.kept))
 		}
 	})
 }

@@ -36,13 +36,13 @@ func (l labelsOf) get(key string) string {
 	}
 }
 
-func (m *labelMatcher) matches(g *group) bool {
+func (m *labelMatcher) matches(g group) bool {
 	for _, matcher := range m.matchers {
 		if !matcher.matchesIDs(g) {
 			return false
 		}
 	}
-	labels := labelsOf{g.labels, g.window.service, g.window.version}
+	labels := labelsOf{g.labels(), g.window.service, g.window.version}
 	matched, ok := m.answers[labels]
 	if !ok {
 		matched = m.matchesLabels(labels)
@@ -62,18 +62,18 @@ func (m *labelMatcher) matchesLabels(labels labelsOf) bool {
 
 // matchesIDs says whether the ids of a group match; those of any do if the
 // matcher is about another label.
-func (m Matcher) matchesIDs(g *group) bool {
+func (m Matcher) matchesIDs(g group) bool {
 	if m.namesID() || m.op == MatchNotEqual && m.namesSpan() {
-		belongs := g.profileID == m.value || g.spanID == m.value
+		belongs := g.profileID() == m.value || g.spanID() == m.value
 		return belongs == (m.op == MatchEqual)
 	}
 	switch m.label {
 	case profileIDLabel:
-		return m.matches(g.profileID)
+		return m.matches(g.profileID())
 	case spanIDLabel:
-		return m.matches(g.spanID)
+		return m.matches(g.spanID())
 	case traceIDLabel:
-		return m.matches(g.traceID)
+		return m.matches(g.traceID())
 	default:
 		return true
 	}

@@ -72,7 +72,7 @@ func (s *labelSet) hash(seed maphash.Seed) uint64 {
 func (s *labelSet) equal(other *labelSet) bool { return slices.Equal(s.labels, other.labels) }
 
 func (s *labelSet) size() int64 {
-	return int64(unsafe.Sizeof(*s)) + allocSize(int64(len(s.labels))*int64(unsafe.Sizeof(label{})))
+	return allocSize(int64(len(s.labels)) * int64(unsafe.Sizeof(label{})))
 }
 
 // appendLabels appends the labels of s except the ids, sorted.

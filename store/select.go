@@ -22,7 +22,7 @@ func (s *Store) Select(q Query) (*Selection, error) {
 		Windows:    len(f.windows),
 	}
 	selection.From, selection.Until = f.bounds()
-	sums := make(map[*Stack]int64)
+	sums := make(map[*frame]int64)
 	profileIDs := make(map[string]struct{})
 	for _, g := range f.groups {
 		w := g.window
@@ -30,23 +30,24 @@ func (s *Store) Select(q Query) (*Selection, error) {
 		if column < 0 {
 			continue
 		}
-		if g.profileID != "" {
-			profileIDs[g.profileID] = struct{}{}
+		if id := g.profileID(); id != "" {
+			profileIDs[id] = struct{}{}
 		}
-		for i := g.first; i < g.last; i++ {
+		first, last := g.bounds()
+		for i := first; i < last; i++ {
 			value := w.value(i, column)
 			if value == 0 {
 				continue
 			}
-			sums[w.stacks[i]] += value
+			sums[w.frames[i]] += value
 			selection.Total += value
 			selection.Samples += w.count(i)
 		}
 	}
 	selection.ProfileIDs = len(profileIDs)
 	selection.Stacks = make([]StackValue, 0, len(sums))
-	for stack, value := range sums {
-		selection.Stacks = append(selection.Stacks, StackValue{Stack: stack, Value: value})
+	for leaf, value := range sums {
+		selection.Stacks = append(selection.Stacks, StackValue{Stack: leaf.stack(), Value: value})
 	}
 	if q.Kind == exporter.KindHeap {
 		selection.Samples = int64(len(selection.Stacks))

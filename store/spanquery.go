@@ -3,10 +3,7 @@
 
 package store
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // SpanQuery selects spans. The zero value selects all that have ended, newest
 // first.
@@ -33,21 +30,4 @@ type SpanQuery struct {
 	Order Order
 	// Limit bounds the length of the result; 0 means no bound.
 	Limit int
-}
-
-// matches says whether q selects a span.
-func (q *SpanQuery) matches(s *Span) bool {
-	switch {
-	case q.Name != "" && s.Name != q.Name,
-		q.NameContains != "" && !strings.Contains(strings.ToLower(s.Name), strings.ToLower(q.NameContains)),
-		q.Service != "" && s.Service != q.Service,
-		q.TraceID != "" && !strings.EqualFold(s.TraceID, q.TraceID),
-		q.OnlyErrors && !s.Err,
-		q.MinDuration > 0 && (s.Manual || s.Duration < q.MinDuration),
-		q.MaxDuration > 0 && (s.Manual || s.Duration > q.MaxDuration),
-		!q.Until.IsZero() && !s.Start.Before(q.Until),
-		!q.From.IsZero() && s.Start.Add(s.Duration).Before(q.From):
-		return false
-	}
-	return true
 }

@@ -261,11 +261,11 @@ func TestManualExemplars(t *testing.T) {
 	if got, ok := s.Span("job-1"); !ok || !cmp.Equal(job, got) {
 		t.Error("job:", ok, cmp.Diff(job, got))
 	}
-	for id, name := range map[string]string{foreign: "elsewhere", idOf(live): ""} {
-		got, ok := s.Span(id)
-		if !ok || got.Manual || !got.SummaryMissing || got.Name != name || got.CPU == 0 {
-			t.Errorf("span without a summary: %v %+v", ok, got)
-		}
+	if got, ok := s.Span(foreign); !ok || got.Manual || !got.SummaryMissing || got.Running || got.Name != "elsewhere" || got.CPU == 0 {
+		t.Errorf("span without a summary: %v %+v", ok, got)
+	}
+	if got, ok := s.Span(idOf(live)); !ok || got.Manual || got.SummaryMissing || !got.Running || got.Name != "live" || got.CPU == 0 {
+		t.Errorf("running span: %v %+v", ok, got)
 	}
 	if _, ok := s.Span("nothing"); ok {
 		t.Error("found nothing")

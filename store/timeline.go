@@ -61,8 +61,9 @@ func (s *Store) Timeline(q Query, n int) (*Timeline, error) {
 			continue
 		}
 		bucket, _ := slices.BinarySearchFunc(timeline.Buckets, w.start, func(b TimelineBucket, start time.Time) int { return b.Start.Compare(start) })
-		name := g.labels.get(spanNameLabel)
-		for i := g.first; i < g.last; i++ {
+		name := g.labels().get(spanNameLabel)
+		first, last := g.bounds()
+		for i := first; i < last; i++ {
 			cells[cell{bucket, name}] += w.value(i, column)
 			sums[name] += w.value(i, column)
 		}

@@ -57,3 +57,10 @@ func (s *Store) windows() []*window {
 	defer s.mu.RUnlock()
 	return s.index.windows
 }
+
+// allWindows returns also what is kept of windows that are gone, first.
+func (s *Store) allWindows() []*window {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Concat(s.index.kept, s.index.windows)
+}
