@@ -10,8 +10,8 @@ import (
 
 // found is what a Query found: immutable data, to be read without a lock.
 type found struct {
-	// windows are those of the kind that overlap the query's time, groups
-	// those with a label set that matches.
+	// windows are those of the kind that overlap the query's time, after what
+	// is kept of older ones and matches; groups are those that match.
 	windows []*window
 	groups  []group
 	// types are the value types of the kind in all windows held, those of
@@ -45,6 +45,7 @@ func (s *Store) find(q Query) (found, error) {
 	}
 
 	f.groups = s.groups(q, func(w *window) bool { return w.kind == q.Kind })
+	f.windows = append(keptOf(f.groups), f.windows...)
 	return f, nil
 }
 
@@ -81,6 +82,18 @@ func (s *Store) groups(q Query, only func(*window) bool) []group {
 		}
 	}
 	return matched
+}
+
+// keptOf returns what is kept of windows that are gone and has any of the groups,
+// which are in the order of the windows.
+func keptOf(groups []group) []*window {
+	var kept []*window
+	for _, g := range groups {
+		if g.window.kept && (len(kept) == 0 || kept[len(kept)-1] != g.window) {
+			kept = append(kept, g.window)
+		}
+	}
+	return kept
 }
 
 // column returns where a window has the values of a type, -1 where it has none

@@ -15,8 +15,9 @@ type orphans struct {
 // orphan is what is known of such a span.
 type orphan struct {
 	spanSamples
-	// name is the one that the samples are counted by; nil if they are not.
-	name *spanName
+	// counted is what of the CPU time is counted by name; nil if nothing is.
+	counted spanSamples
+	name    *spanName
 }
 
 var orphanCost = allocSize(int64(unsafe.Sizeof(orphan{}))) + slotSize(8+pointerSize)

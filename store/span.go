@@ -34,15 +34,16 @@ type Span struct {
 	Running bool
 	// Manual marks a manual exemplar.
 	Manual bool
-	// SummaryMissing marks a span of which the store has samples alone: it
-	// has not ended, was evicted, or came from another tracer provider.
-	// Start and Duration are then the bounds of the windows its samples came
-	// from.
+	// SummaryMissing marks a span of which the store has samples alone: it is
+	// not a local root and has not ended, was evicted, or came from another
+	// tracer provider. Start and Duration are then the bounds of the windows
+	// its samples came from.
 	SummaryMissing bool
 
 	// CPU is the on-CPU time of the samples that carry ProfileID as
 	// profile_id or span_id, CPUSamples their number. Both grow while
-	// windows arrive.
+	// windows arrive, and stay when the windows make room for newer ones:
+	// SamplesHeld tells what is left.
 	CPU        time.Duration
 	CPUSamples int64
 	// CPUInclusive is CPU and that of the spans that descend from this one in

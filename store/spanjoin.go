@@ -40,12 +40,17 @@ func (l *spanLog) joinSome(w *window, first, last int) {
 		label := g.labels().get(spanNameLabel)
 		profile, span := g.spans()
 		if span != 0 && !l.addSamples(span, s, label) {
-			l.addOrphan(span, s, w.service, label)
+			if l.addOrphan(span, s) {
+				l.withSamples++
+			}
+			l.countOrphan(span, s, w.service, label)
 		}
 		known := false
 		if profile != 0 && profile != span {
 			if known = l.addSamples(profile, s, label); !known && span == 0 {
-				l.addOrphan(profile, s, "", "")
+				// It may be a manual exemplar as well, which counts by
+				// itself.
+				l.addOrphan(profile, s)
 			}
 		}
 		if g.loose() && !known {
@@ -85,17 +90,22 @@ func (l *spanLog) addSamples(key spanKey, s spanSamples, label string) bool {
 	return true
 }
 
-// addOrphan remembers samples of a span without a record. They count by the
-// label until the span tells its name.
-func (l *spanLog) addOrphan(key spanKey, s spanSamples, service, label string) {
+// addOrphan remembers samples of a span without a record, and says whether they
+// are its first of CPU.
+func (l *spanLog) addOrphan(key spanKey, s spanSamples) (first bool) {
 	o := l.orphan(key)
-	if o.cpuCount == 0 && s.cpuCount > 0 && service != "" {
-		l.withSamples++
-	}
+	first = o.cpuCount == 0 && s.cpuCount > 0
 	o.add(s)
+	return first
+}
+
+// countOrphan counts samples of a span without a record by their label, until the
+// span tells its name.
+func (l *spanLog) countOrphan(key spanKey, s spanSamples, service, label string) {
 	if label == "" || s.cpuCount == 0 {
 		return
 	}
+	o := l.orphan(key)
 	if o.name == nil {
 		o.name = l.retainName(service, label)
 	}
@@ -103,6 +113,8 @@ func (l *spanLog) addOrphan(key spanKey, s spanSamples, service, label string) {
 	c.cpu += s.cpu
 	c.cpuCount += s.cpuCount
 	c.label = label
+	o.counted.cpu += s.cpu
+	o.counted.cpuCount += s.cpuCount
 }
 
 // orphan returns what is remembered of a span without a record.
@@ -140,12 +152,16 @@ func (l *spanLog) adopt(r *spanRecord, key spanKey) {
 	r.add(o.spanSamples)
 	if o.name != nil {
 		r.label = o.name.value
-		l.moveCounts(o.name, r.name, &o.spanSamples, r.label)
+		c := l.count(o.name)
+		c.cpu -= o.counted.cpu
+		c.cpuCount -= o.counted.cpuCount
 		l.releaseName(o.name)
-	} else if o.cpuCount > 0 {
+	}
+	if o.cpuCount > 0 {
 		c := l.count(r.name)
 		c.cpu += o.cpu
 		c.cpuCount += o.cpuCount
+		c.label = orElse(r.label, c.label)
 	}
 	// What went up from its children stopped here.
 	if o.below > 0 || o.cpu > 0 {

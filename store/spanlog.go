@@ -154,6 +154,9 @@ func (l *spanLog) end(s sdktrace.ReadOnlySpan, localRoot bool) {
 	case !l.keeps(r):
 		l.passed++
 		l.push(id, passedList)
+		if list := &l.lists[passedList]; list.len > l.maxPassed {
+			l.free(list.first)
+		}
 	case r.err:
 		l.push(id, errorList)
 	default:
@@ -166,8 +169,10 @@ func (l *spanLog) end(s sdktrace.ReadOnlySpan, localRoot bool) {
 
 // keeps says whether the options keep an ended span.
 func (l *spanLog) keeps(r *spanRecord) bool {
-	// The last bytes of an id are random, by W3C Trace Context level 2.
-	return r.duration >= int64(l.minDuration) && binary.BigEndian.Uint64(r.traceID[8:])>>1 < l.sampled
+	// The last bytes of an id are random, by W3C Trace Context level 2. What
+	// the SDK's TraceIDRatioBased samples has the first of them in common,
+	// which therefore decide least here.
+	return r.duration >= int64(l.minDuration) && binary.LittleEndian.Uint64(r.traceID[8:])>>1 < l.sampled
 }
 
 // serviceOf returns service.name, which neighbouring spans have in common.
@@ -189,21 +194,16 @@ func (l *spanLog) rename(r *spanRecord, service, value string) {
 	if old == nil {
 		return
 	}
-	l.moveCounts(old, r.name, &r.spanSamples, r.label)
-	l.releaseName(old)
-}
-
-func (l *spanLog) moveCounts(from, to *spanName, s *spanSamples, label string) {
-	if s.cpuCount == 0 {
-		return
+	if r.cpuCount > 0 {
+		c := l.count(old)
+		c.cpu -= r.cpu
+		c.cpuCount -= r.cpuCount
+		c = l.count(r.name)
+		c.cpu += r.cpu
+		c.cpuCount += r.cpuCount
+		c.label = orElse(r.label, c.label)
 	}
-	c := l.count(from)
-	c.cpu -= s.cpu
-	c.cpuCount -= s.cpuCount
-	c = l.count(to)
-	c.cpu += s.cpu
-	c.cpuCount += s.cpuCount
-	c.label = orElse(label, c.label)
+	l.releaseName(old)
 }
 
 // newRow returns a record that is in no list, and evicts another one for it if
@@ -239,8 +239,6 @@ func (l *spanLog) newChunk() {
 // to be evicted.
 func (l *spanLog) evict() bool {
 	switch {
-	case l.lists[passedList].len > l.maxPassed:
-		l.free(l.lists[passedList].first)
 	case l.lists[errorList].len > l.maxErrors:
 		l.evictEnded(l.lists[errorList].first)
 	case l.lists[newestList].len > 0:

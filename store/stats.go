@@ -16,10 +16,11 @@ type Stats struct {
 	// and spans with a profile of their own.
 	SpansEnded int64
 	// SpansWithSamples is the number of spans, evicted ones and ones still
-	// running included, that had at least one CPU sample. A span that
-	// outlives all windows with its samples is counted again.
+	// running included, that had at least one CPU sample. A span whose
+	// summary the store never gets may be counted again in a later window.
 	SpansWithSamples int64
-	// Spans is the number of ended spans held, Windows that of windows.
+	// Spans is the number of ended spans held, Windows that of windows held
+	// as a whole.
 	Spans, Windows int
 	// SpansRunning is the number of local roots that have not ended.
 	SpansRunning int

@@ -50,6 +50,9 @@ type window struct {
 	cpuColumn, countColumn int
 	cpuScale               time.Duration
 
+	// kept says that this is the part that is kept of a window that is gone.
+	kept bool
+
 	// samples is the number of samples taken.
 	samples int64
 	// bytes is the memory of all this, without what the tables hold.
@@ -155,6 +158,7 @@ func (w *window) part(groups []int) *window {
 		types: w.types, defaultType: w.defaultType, periodType: w.periodType, period: w.period,
 		mappings:  w.mappings,
 		cpuColumn: w.cpuColumn, countColumn: w.countColumn, cpuScale: w.cpuScale,
+		kept: true,
 	}
 	labellings := make(map[uint32]uint32)
 	places := make(map[int]uint32)
