@@ -6,6 +6,7 @@ package store
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func TestExtremesAreKept(t *testing.T) {
 		span.End(at(1 - float64(i)/200))
 		id := idOf(span)
 		ids = append(ids, id)
-		samples = append(samples, sample{fmt.Sprint("main;f", i), 1 + int64(i), labels("profile_id", id, "span_id", id, "span_name", "GET /", "i", fmt.Sprint(i%2))})
+		samples = append(samples, sample{fmt.Sprint("main;f", i), 1 + int64(i), labels("profile_id", id, "span_id", id, "span_name", "GET /", "i", strconv.Itoa(i%2))})
 	}
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples...)), inWindow(0, exporter.KindWall, cpuProfile(samples...)))
 	before := make(map[string]Span)
@@ -178,7 +179,7 @@ func TestManyNames(t *testing.T) {
 	for _, n := range l.names {
 		refs += n.refs
 	}
-	if rows := int(s.Stats().Spans); refs != rows || len(l.names) > rows {
+	if rows := s.Stats().Spans; refs != rows || len(l.names) > rows {
 		t.Errorf("%d names with %d references, %d rows", len(l.names), refs, rows)
 	}
 }

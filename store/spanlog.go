@@ -18,9 +18,11 @@ import (
 )
 
 const (
-	// chunkLen is how many records are allocated, and copied for a query, at
-	// once: copying them takes about as long as the end of ten spans.
+	// chunkLen is how many records are allocated at once.
 	chunkLen = 128
+	// copyLen is how many records a query copies while the log is locked,
+	// which divides chunkLen. To copy 32 takes about as long as a span does.
+	copyLen = 32
 	// maxTextLen bounds what one span can take.
 	maxTextLen = 1024
 	// maxNames is how many names are counted between two windows.
@@ -31,7 +33,7 @@ const (
 
 // spanLog holds the spans that run and those that ended. It has a lock of its
 // own, as it is written on the application's request path: nothing holds it for
-// longer than it takes to copy a chunk.
+// longer than some spans take to end.
 type spanLog struct {
 	maxBytes int64
 	// Numbers of records.
@@ -290,26 +292,27 @@ func (l *spanLog) lastService() (string, bool) {
 	return l.service, l.resource != nil
 }
 
-// each shows copies of all records but those that are not kept, chunk by chunk:
+// each shows copies of all records but those that are not kept, some at a time:
 // what changes meanwhile may be seen before or after.
 func (l *spanLog) each(visit func(*spanRecord)) {
-	var chunk [chunkLen]spanRecord
-	for i := 0; l.copyChunk(i, &chunk); i++ {
-		for j := range chunk {
-			if r := &chunk[j]; r.list != freeList && r.list != passedList {
+	var rows [copyLen]spanRecord
+	for first := 0; l.copyRows(first, &rows); first += copyLen {
+		for i := range rows {
+			if r := &rows[i]; r.list != freeList && r.list != passedList {
 				visit(r)
 			}
 		}
 	}
 }
 
-func (l *spanLog) copyChunk(i int, chunk *[chunkLen]spanRecord) bool {
+func (l *spanLog) copyRows(first int, rows *[copyLen]spanRecord) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if i >= len(l.chunks) {
+	chunk := first / chunkLen
+	if chunk >= len(l.chunks) {
 		return false
 	}
-	*chunk = *l.chunks[i]
+	*rows = [copyLen]spanRecord(l.chunks[chunk][first%chunkLen:])
 	return true
 }
 
