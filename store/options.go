@@ -67,8 +67,8 @@ func WithMaxBytes(n int64) Option {
 
 // WithMinDuration keeps only spans that took d or longer, so that the store
 // reaches further back. Shorter ones count in NameTotals, and their samples are
-// kept like those of any span; they are not listed. The default is 0: all spans
-// are kept.
+// kept like those of any span; Spans does not list them, and Span finds only the
+// newest of them. The default is 0: all spans are kept.
 func WithMinDuration(d time.Duration) Option {
 	return optionFunc(func(c config) config {
 		c.minDuration = d
@@ -79,8 +79,8 @@ func WithMinDuration(d time.Duration) Option {
 // WithSampling keeps the spans of that fraction of the traces: 0.1 keeps those
 // of one trace in ten, by the trace's id, so that all spans of a trace are kept
 // or none is, and processes with the same fraction keep the same ones. The others
-// count in NameTotals, and their samples are kept like those of any span; they
-// are not listed, however slow they are. The default is 1: all.
+// count in NameTotals, and their samples are kept like those of any span; Spans
+// does not list them, however slow they are. The default is 1: all.
 func WithSampling(fraction float64) Option {
 	return optionFunc(func(c config) config {
 		c.fraction = fraction
