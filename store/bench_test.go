@@ -67,13 +67,16 @@ func TestSpanAllocates(t *testing.T) {
 	}
 }
 
+// BenchmarkExport takes in windows of the recorded service, of 900 samples on
+// average, when the store knows its code.
 func BenchmarkExport(b *testing.B) {
-	g := newGenerator()
-	input := make([]*exporter.Profile, 20)
-	for i := range input {
-		input[i] = inWindow(i, exporter.KindCPU, g.profile(1500))
+	r := readRecording(b)
+	var input []*exporter.Profile
+	for i := range 20 {
+		input = append(input, r.replay(i, exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * step), Duration: step, Resource: checkout}, nil))
 	}
 	s := newStore(b)
+	export(b, s, input...)
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {

@@ -27,7 +27,10 @@ func TestQueriesDoNotBlock(t *testing.T) {
 	}
 	visited := 0
 	s.spans.each(func(*spanRecord) {
-		record()
+		// Those that come while it looks are seen too.
+		if visited < 300 {
+			record()
+		}
 		visited++
 	})
 	if visited < 300 {

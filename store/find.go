@@ -56,8 +56,7 @@ func (s *Store) groups(q Query, only func(*window) bool) []group {
 	var matched, named []group
 	byID := slices.IndexFunc(q.Matchers, Matcher.namesID)
 	if byID >= 0 {
-		id := q.Matchers[byID].value
-		key := parseSpanKey(id)
+		id, key := q.Matchers[byID].value, q.Matchers[byID].key
 		for _, w := range s.allWindows() {
 			if !only(w) || !w.overlaps(q.From, q.Until) {
 				continue

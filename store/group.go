@@ -94,6 +94,15 @@ func (g group) spans() (profile, span spanKey) {
 	}
 }
 
+// belongsTo says whether profile_id or span_id is an id, which is text or, if that
+// is a span's, key.
+func (g group) belongsTo(text string, key spanKey) bool {
+	if l := g.labelling(); l.form == textIDs {
+		return l.texts.profileID == text || l.texts.spanID == text
+	}
+	return key != 0 && g.row().span == key
+}
+
 // named says whether the group names a profile or a span.
 func (g group) named() bool {
 	l := g.labelling()

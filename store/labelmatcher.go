@@ -64,8 +64,7 @@ func (m *labelMatcher) matchesLabels(labels labelsOf) bool {
 // matcher is about another label.
 func (m Matcher) matchesIDs(g group) bool {
 	if m.namesID() || m.op == MatchNotEqual && m.namesSpan() {
-		belongs := g.profileID() == m.value || g.spanID() == m.value
-		return belongs == (m.op == MatchEqual)
+		return g.belongsTo(m.value, m.key) == (m.op == MatchEqual)
 	}
 	switch m.label {
 	case profileIDLabel:

@@ -3,7 +3,10 @@
 
 package store
 
-import "unsafe"
+import (
+	"time"
+	"unsafe"
+)
 
 // orphans are the samples of spans without a record: those of a child that has
 // not ended, which find it when it does, and those of spans that the store never
@@ -15,9 +18,13 @@ type orphans struct {
 // orphan is what is known of such a span.
 type orphan struct {
 	spanSamples
-	// counted is what of the CPU time is counted by name; nil if nothing is.
-	counted spanSamples
-	name    *spanName
+	// counted is what of the CPU time is counted by name, which has no value
+	// if nothing is.
+	counted struct {
+		cpu      time.Duration
+		cpuCount int64
+	}
+	name nameKey
 }
 
 var orphanCost = allocSize(int64(unsafe.Sizeof(orphan{}))) + slotSize(8+pointerSize)

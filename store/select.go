@@ -23,15 +23,18 @@ func (s *Store) Select(q Query) (*Selection, error) {
 	}
 	selection.From, selection.Until = f.bounds()
 	sums := make(map[*frame]int64)
-	profileIDs := make(map[string]struct{})
+	profiles := make(map[spanKey]struct{})
+	texts := make(map[string]struct{})
 	for _, g := range f.groups {
 		w := g.window
 		column := f.column(w, f.selected)
 		if column < 0 {
 			continue
 		}
-		if id := g.profileID(); id != "" {
-			profileIDs[id] = struct{}{}
+		if profile, _ := g.spans(); profile != 0 {
+			profiles[profile] = struct{}{}
+		} else if id := g.profileID(); id != "" {
+			texts[id] = struct{}{}
 		}
 		first, last := g.bounds()
 		for i := first; i < last; i++ {
@@ -44,7 +47,7 @@ func (s *Store) Select(q Query) (*Selection, error) {
 			selection.Samples += w.count(i)
 		}
 	}
-	selection.ProfileIDs = len(profileIDs)
+	selection.ProfileIDs = len(profiles) + len(texts)
 	selection.Stacks = make([]StackValue, 0, len(sums))
 	for leaf, value := range sums {
 		selection.Stacks = append(selection.Stacks, StackValue{Stack: leaf.stack(), Value: value})

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"iter"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -16,75 +17,107 @@ const (
 	maxDepth = 100
 )
 
-// join adds the samples of a window to its spans, and notes in the window which
-// groups are loose.
-func (l *spanLog) join(w *window) {
-	for first := 0; first < len(w.groups); first += joinLen {
-		l.joinSome(w, first, min(first+joinLen, len(w.groups)))
+// joining is a group on its way to the records of its spans.
+type joining struct {
+	index         int
+	profile, span spanKey
+	loose         bool
+	label         string
+	spanSamples
+}
+
+// newJoining returns what there is to know of a group, as long as nothing is
+// locked: it may have many samples.
+func newJoining(g group) joining {
+	j := joining{index: g.index, loose: g.loose(), label: g.labels().get(spanNameLabel)}
+	j.profile, j.span = g.spans()
+	j.held = g.count()
+	j.cpu, j.cpuCount = g.cpu()
+	if g.window.kind == exporter.KindWall {
+		j.wallCount = j.held
+	}
+	return j
+}
+
+// joinings returns the groups of a window that have an id, joinLen at a time.
+func (w *window) joinings() iter.Seq[[]joining] {
+	return func(yield func([]joining) bool) {
+		some := make([]joining, 0, joinLen)
+		for i := range w.groups {
+			if g := (group{w, i}); g.named() {
+				some = append(some, newJoining(g))
+			}
+			if len(some) == joinLen {
+				if !yield(some) {
+					return
+				}
+				some = some[:0]
+			}
+		}
+		if len(some) > 0 {
+			yield(some)
+		}
 	}
 }
 
-func (l *spanLog) joinSome(w *window, first, last int) {
+// join adds the samples of a window to its spans, and notes in the window which
+// groups are loose.
+func (l *spanLog) join(w *window) {
+	for some := range w.joinings() {
+		l.joinSome(w, some)
+	}
+}
+
+func (l *spanLog) joinSome(w *window, some []joining) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := first; i < last; i++ {
-		g := group{w, i}
-		if !g.named() {
-			continue
-		}
-		s := spanSamples{held: g.count()}
-		s.cpu, s.cpuCount = g.cpu()
-		if w.kind == exporter.KindWall {
-			s.wallCount = s.held
-		}
-		label := g.labels().get(spanNameLabel)
-		profile, span := g.spans()
-		if span != 0 && !l.addSamples(span, s, label) {
-			if l.addOrphan(span, s) {
+	for i := range some {
+		j := &some[i]
+		if j.span != 0 && !l.addSamples(j.span, j) {
+			if l.addOrphan(j.span, j) {
 				l.withSamples++
 			}
-			l.countOrphan(span, s, w.service, label)
+			l.countOrphan(j.span, j, w.service)
 		}
 		known := false
-		if profile != 0 && profile != span {
-			if known = l.addSamples(profile, s, label); !known && span == 0 {
+		if j.profile != 0 && j.profile != j.span {
+			if known = l.addSamples(j.profile, j); !known && j.span == 0 {
 				// It may be a manual exemplar as well, which counts by
 				// itself.
-				l.addOrphan(profile, s)
+				l.addOrphan(j.profile, j)
 			}
 		}
-		if g.loose() && !known {
-			w.loose = append(w.loose, uint32(i))
+		if j.loose && !known {
+			w.loose = append(w.loose, uint32(j.index))
 		}
-		if s.cpu == 0 {
-			continue
-		}
-		if span != 0 {
-			l.climb(span, profile, s.cpu)
-		} else {
-			l.climb(profile, 0, s.cpu)
+		switch {
+		case j.cpu == 0:
+		case j.span != 0:
+			l.climb(j.span, j.profile, j.cpu)
+		default:
+			l.climb(j.profile, 0, j.cpu)
 		}
 	}
 }
 
 // addSamples adds samples to the record of a span. It returns false if there is
 // none.
-func (l *spanLog) addSamples(key spanKey, s spanSamples, label string) bool {
+func (l *spanLog) addSamples(key spanKey, j *joining) bool {
 	id, ok := l.index[key]
 	if !ok {
 		return false
 	}
 	r := l.row(id)
-	if r.cpuCount == 0 && s.cpuCount > 0 {
+	if r.cpuCount == 0 && j.cpuCount > 0 {
 		l.withSamples++
 	}
-	r.add(s)
-	r.label = orElse(label, r.label)
-	if s.cpuCount > 0 {
+	r.add(j.spanSamples)
+	r.label = orElse(j.label, r.label)
+	if j.cpuCount > 0 {
 		c := l.count(r.name)
-		c.cpu += s.cpu
-		c.cpuCount += s.cpuCount
-		c.label = orElse(label, c.label)
+		c.cpu += j.cpu
+		c.cpuCount += j.cpuCount
+		c.label = orElse(j.label, c.label)
 	}
 	l.offer(id)
 	return true
@@ -92,29 +125,35 @@ func (l *spanLog) addSamples(key spanKey, s spanSamples, label string) bool {
 
 // addOrphan remembers samples of a span without a record, and says whether they
 // are its first of CPU.
-func (l *spanLog) addOrphan(key spanKey, s spanSamples) (first bool) {
+func (l *spanLog) addOrphan(key spanKey, j *joining) (first bool) {
 	o := l.orphan(key)
-	first = o.cpuCount == 0 && s.cpuCount > 0
-	o.add(s)
+	first = o.cpuCount == 0 && j.cpuCount > 0
+	o.add(j.spanSamples)
 	return first
 }
 
 // countOrphan counts samples of a span without a record by their label, until the
 // span tells its name.
-func (l *spanLog) countOrphan(key spanKey, s spanSamples, service, label string) {
-	if label == "" || s.cpuCount == 0 {
+func (l *spanLog) countOrphan(key spanKey, j *joining, service string) {
+	if j.label == "" || j.cpuCount == 0 {
 		return
 	}
 	o := l.orphan(key)
-	if o.name == nil {
-		o.name = l.retainName(service, label)
+	if o.name.value == "" {
+		o.name = nameKey{service, j.label}
 	}
-	c := l.count(o.name)
-	c.cpu += s.cpu
-	c.cpuCount += s.cpuCount
-	c.label = label
-	o.counted.cpu += s.cpu
-	o.counted.cpuCount += s.cpuCount
+	o.counted.cpu += j.cpu
+	o.counted.cpuCount += j.cpuCount
+	l.countByName(o.name, j.cpu, j.cpuCount, j.label)
+}
+
+func (l *spanLog) countByName(name nameKey, cpu time.Duration, samples int64, label string) {
+	n := l.retainName(name.service, name.value)
+	c := l.count(n)
+	c.cpu += cpu
+	c.cpuCount += samples
+	c.label = orElse(label, c.label)
+	l.releaseName(n)
 }
 
 // orphan returns what is remembered of a span without a record.
@@ -123,11 +162,6 @@ func (l *spanLog) orphan(key spanKey) *orphan {
 		return o
 	}
 	if len(l.orphans.newer) >= l.maxOrphans {
-		for _, o := range l.orphans.older {
-			if o.name != nil {
-				l.releaseName(o.name)
-			}
-		}
 		l.orphans.older, l.orphans.newer = l.orphans.newer, nil
 	}
 	if l.orphans.newer == nil {
@@ -150,12 +184,9 @@ func (l *spanLog) adopt(r *spanRecord, key spanKey) {
 	delete(l.orphans.newer, key)
 	delete(l.orphans.older, key)
 	r.add(o.spanSamples)
-	if o.name != nil {
+	if o.name.value != "" {
 		r.label = o.name.value
-		c := l.count(o.name)
-		c.cpu -= o.counted.cpu
-		c.cpuCount -= o.counted.cpuCount
-		l.releaseName(o.name)
+		l.countByName(o.name, -o.counted.cpu, -o.counted.cpuCount, "")
 	}
 	if o.cpuCount > 0 {
 		c := l.count(r.name)
@@ -199,41 +230,38 @@ func (l *spanLog) climbFrom(r *spanRecord, except spanKey, cpu time.Duration) {
 // leave takes the samples of a window that goes from what their spans hold. It
 // returns the groups of spans that are kept for longer.
 func (l *spanLog) leave(w *window) (kept []int) {
-	for first := 0; first < len(w.groups); first += joinLen {
-		kept = l.leaveSome(kept, w, first, min(first+joinLen, len(w.groups)))
+	for some := range w.joinings() {
+		kept = l.leaveSome(kept, some)
 	}
 	return kept
 }
 
-func (l *spanLog) leaveSome(kept []int, w *window, first, last int) []int {
+func (l *spanLog) leaveSome(kept []int, some []joining) []int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := first; i < last; i++ {
-		g := group{w, i}
-		profile, span := g.spans()
-		if l.pinned(profile) || l.pinned(span) {
-			kept = append(kept, i)
+	for i := range some {
+		j := &some[i]
+		if l.pinned(j.profile) || l.pinned(j.span) {
+			kept = append(kept, j.index)
 			continue
 		}
-		l.drop(span, g.count())
-		if profile != span {
-			l.drop(profile, g.count())
-		}
+		l.drop(j)
 	}
 	return kept
 }
 
 // leaveAll is leave for a window of groups that were kept and are no longer.
 func (l *spanLog) leaveAll(w *window) {
+	for some := range w.joinings() {
+		l.dropSome(some)
+	}
+}
+
+func (l *spanLog) dropSome(some []joining) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range w.groups {
-		g := group{w, i}
-		profile, span := g.spans()
-		l.drop(span, g.count())
-		if profile != span {
-			l.drop(profile, g.count())
-		}
+	for i := range some {
+		l.drop(&some[i])
 	}
 }
 
@@ -242,9 +270,16 @@ func (l *spanLog) pinned(key spanKey) bool {
 	return ok && key != 0 && l.row(id).pinned()
 }
 
-// drop takes samples from what a span holds. Of some the log may never have
+// drop takes samples from what their spans hold. Of some the log may never have
 // known, as they came before the span's record and were too many.
-func (l *spanLog) drop(key spanKey, samples int64) {
+func (l *spanLog) drop(j *joining) {
+	l.dropFrom(j.span, j.held)
+	if j.profile != j.span {
+		l.dropFrom(j.profile, j.held)
+	}
+}
+
+func (l *spanLog) dropFrom(key spanKey, samples int64) {
 	if id, ok := l.index[key]; ok {
 		r := l.row(id)
 		r.held = max(0, r.held-samples)

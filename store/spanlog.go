@@ -33,7 +33,8 @@ const (
 
 // spanLog holds the spans that run and those that ended. It has a lock of its
 // own, as it is written on the application's request path: nothing holds it for
-// longer than some spans take to end.
+// longer than some spans take to end, but for what copies the counts of all names
+// once for each window.
 type spanLog struct {
 	maxBytes int64
 	// Numbers of records.

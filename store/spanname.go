@@ -14,8 +14,8 @@ const otherName = "other"
 // spanName is the name of spans of one service.
 type spanName struct {
 	nameKey
-	// refs counts the records and orphans with the name, and its place in
-	// the list of names that have something to count.
+	// refs counts the records with the name, and its place in the list of names
+	// that have something to count.
 	refs int
 	// counts is what was not yet taken; counted says that this is something.
 	counts  nameCount
