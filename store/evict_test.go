@@ -6,11 +6,14 @@ package store
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/codes"
 
 	"github.com/spanprof/spanprof/exporter"
 )
@@ -83,16 +86,43 @@ func TestEvictionKeepsRest(t *testing.T) {
 	}
 }
 
+// A profile that cannot fit pushes nothing out.
 func TestTooBig(t *testing.T) {
 	s := newStore(t, WithMaxBytes(1<<20))
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
-	if err := s.Export(t.Context(), inWindow(1, exporter.KindCPU, newGenerator().profile(10000))); err == nil {
-		t.Error("no error")
+	before := nodes(&s.tables)
+	deep := cpuProfile(sample{"f", 1, nil})
+	deep.Sample[0].Location = make([]*profile.Location, 1<<20)
+	for i := range deep.Sample[0].Location {
+		deep.Sample[0].Location[i] = deep.Location[0]
 	}
-	if stats := s.Stats(); stats.Windows != 1 || stats.WindowsReceived != 1 || stats.WindowsEvicted != 0 || stats.Bytes > 100000 {
+	for name, p := range map[string]*profile.Profile{"many samples": newGenerator().profile(10000), "a deep stack": deep} {
+		if err := s.Export(t.Context(), inWindow(1, exporter.KindCPU, p)); err == nil {
+			t.Error("no error for", name)
+		}
+	}
+	if stats := s.Stats(); stats.Windows != 1 || stats.WindowsReceived != 1 || stats.WindowsEvicted != 0 || stats.WindowsRefused != 2 || stats.Bytes > 100000 {
 		t.Errorf("%+v", stats)
 	}
+	if after := nodes(&s.tables); after != before {
+		t.Errorf("%d nodes in tables, %d before", after, before)
+	}
 	export(t, s, inWindow(2, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
+}
+
+// Names and descriptions take their part of what spans may take.
+func TestTextsAreBounded(t *testing.T) {
+	s := newStore(t, WithMaxBytes(1<<20))
+	tracer := newTracerProvider(s).Tracer("")
+	for i := range 3000 {
+		long := strings.Repeat(fmt.Sprint(i), 500)
+		_, span := tracer.Start(t.Context(), long)
+		span.SetStatus(codes.Error, long)
+		span.End()
+	}
+	if stats := s.Stats(); stats.Bytes > stats.MaxBytes/4 || stats.Spans == 0 || stats.Spans != len(s.Spans(SpanQuery{})) {
+		t.Errorf("%+v", stats)
+	}
 }
 
 func TestSpansAreBounded(t *testing.T) {
@@ -221,6 +251,16 @@ func TestConcurrentUse(t *testing.T) {
 			}
 		},
 		func() { s.Stats() },
+		func() { s.Spans(SpanQuery{Running: true, NameContains: "span", Limit: 10}) },
+		func() { s.NameTotals() },
+		func() { s.Windows(WindowQuery{}) },
+		func() { s.Log() },
+		func() { s.Kinds(Query{Matchers: []Matcher{byID}}) },
+		func() {
+			if _, err := s.Timeline(Query{Kind: exporter.KindCPU}, 3); err != nil {
+				t.Error(err)
+			}
+		},
 	} {
 		readers.Go(func() {
 			for {

@@ -33,8 +33,10 @@ type Stats struct {
 	// WindowsReceived is the number of profiles that were taken in,
 	// WindowsEvicted of those that made room for newer ones.
 	WindowsReceived, WindowsEvicted int64
-	// ParseErrors is the number of profiles that were not valid pprof.
-	ParseErrors int64
+	// ParseErrors is the number of profiles that were not valid pprof,
+	// WindowsRefused that of profiles that were not taken in as they would
+	// not fit into an empty store.
+	ParseErrors, WindowsRefused int64
 
 	// CPUTime is the time of all CPU samples taken in, CPUTimeLabelled of
 	// those that carry a profile_id, a span_id or a span_name.

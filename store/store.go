@@ -88,6 +88,9 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 	w, ok := newWindowBuilder(&s.tables).build(p, parsed, before+s.maxProfileBytes())
 	if !ok || s.tables.bytes()-before+w.bytes > s.maxProfileBytes() {
 		s.tables.releaseWindow(w)
+		s.mu.Lock()
+		s.stats.WindowsRefused++
+		s.mu.Unlock()
 		return s.refuse(p, s.tooBig(p, parsed))
 	}
 	s.spans.join(w)
