@@ -6,6 +6,7 @@ package store
 import (
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -115,7 +116,7 @@ func TestTextsAreBounded(t *testing.T) {
 	s := newStore(t, WithMaxBytes(1<<20))
 	tracer := newTracerProvider(s).Tracer("")
 	for i := range 3000 {
-		long := strings.Repeat(fmt.Sprint(i), 500)
+		long := strings.Repeat(strconv.Itoa(i), 500)
 		_, span := tracer.Start(t.Context(), long)
 		span.SetStatus(codes.Error, long)
 		span.End()

@@ -112,7 +112,13 @@ func (l *spanLog) addSamples(key spanKey, j *joining) bool {
 		l.withSamples++
 	}
 	r.add(j.spanSamples)
-	r.label = orElse(j.label, r.label)
+	if j.label == r.name.value {
+		// So that the text of the label is not held for longer than the
+		// windows that have it.
+		r.label = r.name.value
+	} else {
+		r.label = orElse(j.label, r.label)
+	}
 	if j.cpuCount > 0 {
 		c := l.count(r.name)
 		c.cpu += j.cpu
