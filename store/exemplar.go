@@ -70,7 +70,8 @@ func orElse(s, other string) string {
 // exemplarOf returns what the profiles know of an id.
 func (s *Store) exemplarOf(id string, key spanKey) (*exemplar, bool) {
 	var groups []group
-	for _, w := range s.allWindows() {
+	kept, windows := s.snapshot()
+	for _, w := range slices.Concat(kept, windows) {
 		groups = w.appendGroups(groups, id, key)
 	}
 	x := &exemplar{id: id}
@@ -109,7 +110,7 @@ func (s *Store) exemplarRows(filter *spanFilter) []spanRow {
 
 // exemplars returns the manual exemplars of the windows held, by id.
 func (s *Store) exemplars() []*exemplar {
-	windows := s.allWindows()
+	windows := slices.Concat(s.snapshot())
 	found := make(map[string]*exemplar)
 	for _, w := range windows {
 		for _, i := range w.loose {

@@ -4,8 +4,11 @@
 package store
 
 import (
+	"iter"
 	"slices"
 	"time"
+
+	"github.com/spanprof/spanprof/exporter"
 )
 
 // found is what a Query found: immutable data, to be read without a lock.
@@ -24,17 +27,20 @@ type found struct {
 
 // find answers q. The error is about its SampleType.
 func (s *Store) find(q Query) (found, error) {
-	windows := s.allWindows()
-	f := found{types: typesOf(windows, q.Kind), newest: make(map[string]*window)}
+	kept, windows := s.snapshot()
+	all := slices.Concat(kept, windows)
+	f := found{types: typesOf(all, q.Kind), newest: make(map[string]*window)}
 	if len(f.types) == 0 {
 		f.selected.name = q.SampleType
 		return f, nil
 	}
 	var err error
-	if f.selected, err = selectType(f.types, defaultType(windows, q.Kind), q); err != nil {
+	if f.selected, err = selectType(f.types, defaultType(all, q.Kind), q); err != nil {
 		return found{}, err
 	}
-	for _, w := range s.windows() {
+	f.groups = q.groups(ofKind(kept, q.Kind), ofKind(windows, q.Kind))
+	f.windows = keptOf(f.groups)
+	for _, w := range windows {
 		if w.kind != q.Kind || !w.overlaps(q.From, q.Until) {
 			continue
 		}
@@ -43,42 +49,56 @@ func (s *Store) find(q Query) (found, error) {
 			f.newest[w.service] = w
 		}
 	}
-
-	f.groups = s.groups(q, func(w *window) bool { return w.kind == q.Kind })
-	f.windows = append(keptOf(f.groups), f.windows...)
 	return f, nil
 }
 
-// groups returns the groups that match, of the windows of q's time and those that
-// only accepts. A query for one span finds what is kept of older windows too.
-func (s *Store) groups(q Query, only func(*window) bool) []group {
-	m := newLabelMatcher(q.Matchers)
-	var matched, named []group
-	byID := slices.IndexFunc(q.Matchers, Matcher.namesID)
-	if byID >= 0 {
-		id, key := q.Matchers[byID].value, q.Matchers[byID].key
-		for _, w := range s.allWindows() {
-			if !only(w) || !w.overlaps(q.From, q.Until) {
-				continue
-			}
-			named = w.appendGroups(named[:0], id, key)
-			for _, g := range named {
-				if m.matches(g) {
-					matched = append(matched, g)
-				}
+// snapshot returns the windows held, in the order of their arrival, and what is
+// kept of those that are gone.
+func (s *Store) snapshot() (kept, windows []*window) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.index.kept, s.index.windows
+}
+
+func ofKind(windows []*window, kind exporter.Kind) iter.Seq[*window] {
+	return func(yield func(*window) bool) {
+		for _, w := range windows {
+			if w.kind == kind && !yield(w) {
+				return
 			}
 		}
-		return matched
 	}
-	for _, w := range s.windows() {
-		if !only(w) || !w.overlaps(q.From, q.Until) {
-			continue
+}
+
+// groups returns the groups that match, of the windows of q's time. A query for
+// one span finds what is kept of older windows too.
+func (q *Query) groups(kept, windows iter.Seq[*window]) []group {
+	m := newLabelMatcher(q.Matchers)
+	var matched, candidates []group
+	byID := slices.IndexFunc(q.Matchers, Matcher.namesID)
+	look := func(w *window) {
+		if !w.overlaps(q.From, q.Until) {
+			return
 		}
-		for i := range w.groups {
-			if g := (group{w, i}); m.matches(g) {
+		candidates = candidates[:0]
+		if byID >= 0 {
+			candidates = w.appendGroups(candidates, q.Matchers[byID].value, q.Matchers[byID].key)
+		} else {
+			candidates = w.appendAll(candidates)
+		}
+		for _, g := range candidates {
+			if m.matches(g) {
 				matched = append(matched, g)
 			}
 		}
+	}
+	if byID >= 0 {
+		for w := range kept {
+			look(w)
+		}
+	}
+	for w := range windows {
+		look(w)
 	}
 	return matched
 }

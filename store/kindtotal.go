@@ -23,7 +23,8 @@ type KindTotal struct {
 func (s *Store) Kinds(q Query) []KindTotal {
 	var totals []KindTotal
 	var last *window
-	for _, g := range s.groups(q, func(*window) bool { return true }) {
+	kept, windows := s.snapshot()
+	for _, g := range q.groups(slices.Values(kept), slices.Values(windows)) {
 		samples := g.count()
 		if samples == 0 {
 			continue

@@ -127,6 +127,13 @@ func (w *window) setColumns() {
 	}
 }
 
+func (w *window) appendAll(groups []group) []group {
+	for i := range w.groups {
+		groups = append(groups, group{w, i})
+	}
+	return groups
+}
+
 // wall says whether the window has wall-clock time.
 func (w *window) wall() bool { return w.kind == exporter.KindWall }
 

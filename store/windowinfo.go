@@ -41,26 +41,13 @@ func (w *window) info() WindowInfo {
 // Windows returns the windows held that q selects, by the time of their start,
 // the oldest first.
 func (s *Store) Windows(q WindowQuery) []WindowInfo {
+	_, windows := s.snapshot()
 	var infos []WindowInfo
-	for _, w := range s.windows() {
+	for _, w := range windows {
 		if q.matches(w) {
 			infos = append(infos, w.info())
 		}
 	}
 	slices.SortStableFunc(infos, func(a, b WindowInfo) int { return a.Start.Compare(b.Start) })
 	return infos
-}
-
-// windows returns the windows held, in the order of their arrival.
-func (s *Store) windows() []*window {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.index.windows
-}
-
-// allWindows returns also what is kept of windows that are gone, first.
-func (s *Store) allWindows() []*window {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Concat(s.index.kept, s.index.windows)
 }
