@@ -240,7 +240,7 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	byID := matcher(t, "profile_id", MatchEqual, "job")
-	for _, query := range []func(){
+	queries := []func(){
 		func() { s.Spans(SpanQuery{Order: MostCPU}) },
 		func() { s.Span("job") },
 		func() { selectCPU(t, s, byID) },
@@ -262,10 +262,12 @@ func TestConcurrentUse(t *testing.T) {
 				t.Error(err)
 			}
 		},
-	} {
+	}
+	// Two readers leave the writers time.
+	for i := range 2 {
 		readers.Go(func() {
-			for {
-				query()
+			for n := i; ; n++ {
+				queries[n%len(queries)]()
 				select {
 				case <-done:
 					return

@@ -4,7 +4,8 @@
 package store
 
 import (
-	"fmt"
+	"encoding/binary"
+	"encoding/hex"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -59,7 +60,10 @@ func (r *recording) replay(k int, w exporter.Window, ids []string) *exporter.Pro
 		case length == 16 && len(ids) > 0:
 			id, ids = ids[0], ids[1:]
 		default:
-			id = fmt.Sprintf("%016x%016x", r.rand.Uint64(), r.rand.Uint64())[:length]
+			var b [16]byte
+			binary.NativeEndian.PutUint64(b[:], r.rand.Uint64())
+			binary.NativeEndian.PutUint64(b[8:], r.rand.Uint64())
+			id = hex.EncodeToString(b[:length/2])
 		}
 		fresh[old] = id
 		return []string{id}

@@ -34,7 +34,7 @@ func TestSoak(t *testing.T) {
 	maxBytes := max(6<<20, natural)
 	ticks := int(soak.Seconds() * ticksPerSecond)
 	spans := int(soak.Seconds() * spansPerSecond * maxBytes / natural)
-	windows := int(maxBytes * 3 / 4 / windowSize * 2)
+	windows := int(maxBytes * 3 / 4 / windowSize * 1.8)
 
 	recording := readRecording(t)
 	before := heap()
@@ -42,6 +42,7 @@ func TestSoak(t *testing.T) {
 	tracer := newTracerProvider(s).Tracer("")
 	ticker := time.NewTicker(time.Second / ticksPerSecond)
 	defer ticker.Stop()
+	start := time.Now()
 	var ended, exported int
 	var full int64
 	var ids []string
@@ -65,8 +66,8 @@ func TestSoak(t *testing.T) {
 		}
 		stats := s.Stats()
 		grown := heap() - before
-		t.Logf("%3d %%: %d spans (%d evicted), %d windows (%d evicted), counted %d KiB of %d, heap %d KiB (%+.1f %%)", i*100/ticks,
-			stats.Spans, stats.SpansEvicted, stats.Windows, stats.WindowsEvicted, stats.Bytes>>10, stats.MaxBytes>>10, grown>>10, 100*float64(grown-stats.Bytes)/float64(stats.Bytes))
+		t.Logf("%3d %%: %d spans (%d evicted), %d windows (%d evicted), counted %d KiB of %d, heap %d KiB (%+.1f %%), %.0f spans a second", i*100/ticks,
+			stats.Spans, stats.SpansEvicted, stats.Windows, stats.WindowsEvicted, stats.Bytes>>10, stats.MaxBytes>>10, grown>>10, 100*float64(grown-stats.Bytes)/float64(stats.Bytes), float64(ended)/time.Since(start).Seconds())
 		if stats.Bytes > stats.MaxBytes {
 			t.Errorf("counted %d bytes of %d", stats.Bytes, stats.MaxBytes)
 		}
