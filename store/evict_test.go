@@ -167,7 +167,7 @@ func TestBytesAreHonest(t *testing.T) {
 	tracer := newTracerProvider(s).Tracer("")
 	windows := 0
 	fill := func() (heapBytes, counted int64) {
-		for range 25 {
+		for range 35 {
 			// From bytes, so that all that is kept of them shows.
 			b, err := r.replay(windows, window, nil).Pprof()
 			if err != nil {

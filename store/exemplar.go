@@ -159,7 +159,7 @@ func (w *window) eachSpanID(byKey map[spanKey]*exemplar, byText map[string]*exem
 	if len(byKey) > 0 {
 		for i := range w.groups {
 			row := &w.groups[i]
-			if row.span == 0 || w.labellings[row.labelling].form == profileIDOnly {
+			if row.span == 0 || (group{w, i}).labelling().form == profileIDOnly {
 				continue
 			}
 			if x := byKey[row.span]; x != nil {

@@ -16,10 +16,6 @@ import (
 type groupRow struct {
 	span  spanKey
 	trace trace.TraceID
-	// first is the group's first sample; the next group's is behind its last.
-	first uint32
-	// labelling is the place in the window's labellings.
-	labelling uint32
 }
 
 // group is the samples of a window that have all labels in common.
@@ -30,17 +26,17 @@ type group struct {
 
 func (g group) row() *groupRow { return &g.window.groups[g.index] }
 
-func (g group) labelling() *labelling { return &g.window.labellings[g.row().labelling] }
+func (g group) labelling() *labelling { return &g.window.labellings[g.window.labelled.at(g.index)] }
 
 func (g group) labels() *labelSet { return g.labelling().set }
 
 // bounds returns the group's samples: those from first up to last.
 func (g group) bounds() (first, last int) {
-	first, last = int(g.row().first), len(g.window.frames)
-	if g.index+1 < len(g.window.groups) {
-		last = int(g.window.groups[g.index+1].first)
+	last = len(g.window.frames)
+	if next := g.index + 1; next < len(g.window.groups) {
+		last = next + g.window.surplus.at(next)
 	}
-	return first, last
+	return g.index + g.window.surplus.at(g.index), last
 }
 
 // profileID and spanID return the labels, "" where there is none.

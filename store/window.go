@@ -30,15 +30,20 @@ type window struct {
 	// groups are sorted by their span, those without one first. texts finds
 	// those with textIDs, sorted by id; loose are the groups of which no span
 	// is known that profile_id names.
-	groups     []groupRow
+	groups []groupRow
+	// labelled is where in labellings each group has its own. surplus is how
+	// many more samples than groups come before a group, which is less than
+	// the place of its first one.
+	labelled   column
 	labellings []labelling
+	surplus    column
 	texts      []textID
 	loose      []uint32
 	// frames are the leaves of the samples' stacks, in the order of the
 	// groups. rows are the places of their values: values has len(types) for
 	// each, and few different ones in a CPU profile.
 	frames []*frame
-	rows   rows
+	rows   column
 	values []int64
 	// names counts the spans that ended, and the CPU time that spans took,
 	// between the arrival of the window before this one and its own.
@@ -74,7 +79,7 @@ func (w *window) cpu() (total, labelled time.Duration) {
 }
 
 func (w *window) value(sample, column int) int64 {
-	return w.values[w.rows.of(sample)*len(w.types)+column]
+	return w.values[w.rows.at(sample)*len(w.types)+column]
 }
 
 // appendGroups appends the groups that have an id, which is text or, if that is
@@ -167,37 +172,38 @@ func (w *window) part(groups []int) *window {
 		cpuColumn: w.cpuColumn, countColumn: w.countColumn, cpuScale: w.cpuScale,
 		kept: true,
 	}
-	labellings := make(map[uint32]uint32)
+	labellings := make(map[int]uint32)
 	places := make(map[int]uint32)
-	var of []uint32
+	var labelled, surplus, rows []uint32
 	for _, index := range groups {
 		g := group{w, index}
-		row := *g.row()
-		place, ok := labellings[row.labelling]
+		from := w.labelled.at(index)
+		place, ok := labellings[from]
 		if !ok {
 			place = uint32(len(part.labellings))
-			labellings[row.labelling] = place
+			labellings[from] = place
 			part.labellings = append(part.labellings, *g.labelling())
 		}
-		row.first, row.labelling = uint32(len(part.frames)), place
+		labelled = append(labelled, place)
+		surplus = append(surplus, uint32(len(part.frames)-len(part.groups)))
 		first, last := g.bounds()
 		for i := first; i < last; i++ {
-			from := w.rows.of(i)
+			from := w.rows.at(i)
 			place, ok := places[from]
 			if !ok {
 				place = uint32(len(places))
 				places[from] = place
 				part.values = append(part.values, w.values[from*len(w.types):][:len(w.types)]...)
 			}
-			of = append(of, place)
+			rows = append(rows, place)
 			part.frames = append(part.frames, w.frames[i])
 		}
 		if w.isLoose(index) {
 			part.loose = append(part.loose, uint32(len(part.groups)))
 		}
-		part.groups = append(part.groups, row)
+		part.groups = append(part.groups, *g.row())
 	}
-	part.rows = newRows(of, len(places))
+	part.labelled, part.surplus, part.rows = newColumn(labelled), newColumn(surplus), newColumn(rows)
 	part.finish()
 	return part
 }
@@ -224,7 +230,7 @@ func (w *window) finish() {
 // size returns the memory of the window, without what the tables hold.
 func (w *window) size() int64 {
 	size := allocSize(int64(unsafe.Sizeof(*w))) +
-		sliceSize(w.types) + sliceSize(w.mappings) + sliceSize(w.groups) + sliceSize(w.labellings) +
+		sliceSize(w.types) + sliceSize(w.mappings) + sliceSize(w.groups) + w.labelled.size() + w.surplus.size() + sliceSize(w.labellings) +
 		sliceSize(w.texts) + sliceSize(w.loose) + sliceSize(w.frames) + w.rows.size() + sliceSize(w.values) +
 		sliceSize(w.names)
 	for _, l := range w.labellings {

@@ -25,6 +25,7 @@ type windowBuilder struct {
 	functions  map[*profile.Function]*Function
 	locations  map[*profile.Location]*Location
 	groups     map[groupKey]uint32
+	built      []builtGroup
 	labellings map[labelling]uint32
 	sets       map[*labelSet]struct{}
 	rows       map[string]uint32
@@ -34,6 +35,12 @@ type windowBuilder struct {
 	labels []label
 	lines  []Line
 	key    []byte
+}
+
+// builtGroup is a group before its samples have their places.
+type builtGroup struct {
+	groupRow
+	labelling, samples uint32
 }
 
 // groupKey is what the samples of a group have in common.
@@ -89,21 +96,24 @@ func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile, limi
 	for i, s := range parsed.Sample {
 		groupOf[i] = b.group(s)
 	}
-	order := make([]uint32, len(w.groups))
+	order := make([]uint32, len(b.built))
 	for i := range order {
 		order[i] = uint32(i)
 	}
-	slices.SortStableFunc(order, func(a, b uint32) int { return cmp.Compare(w.groups[a].span, w.groups[b].span) })
-	groups := make([]groupRow, len(order))
+	slices.SortStableFunc(order, func(x, y uint32) int { return cmp.Compare(b.built[x].span, b.built[y].span) })
+	labelled, surplus := make([]uint32, len(order)), make([]uint32, len(order))
 	next := make([]uint32, len(order))
+	w.groups = make([]groupRow, len(order))
 	place := uint32(0)
 	for i, from := range order {
-		groups[i] = w.groups[from]
-		// As yet, first is the number of samples.
-		groups[i].first, place = place, place+groups[i].first
-		next[from] = groups[i].first
+		built := &b.built[from]
+		w.groups[i] = built.groupRow
+		// Every group has a sample.
+		labelled[i], surplus[i] = built.labelling, place-uint32(i)
+		next[from] = place
+		place += built.samples
 	}
-	w.groups = groups
+	w.labelled, w.surplus = newColumn(labelled), newColumn(surplus)
 	rows := make([]uint32, len(parsed.Sample))
 	for i, s := range parsed.Sample {
 		place := next[groupOf[i]]
@@ -114,7 +124,7 @@ func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile, limi
 			return w, false
 		}
 	}
-	w.rows = newRows(rows, len(b.rows))
+	w.rows = newColumn(rows)
 	w.values, w.labellings = slices.Clip(w.values), slices.Clip(w.labellings)
 	w.finish()
 	return w, true
@@ -131,11 +141,11 @@ func (b *windowBuilder) group(s *profile.Sample) uint32 {
 	}, labels: b.labelSet()}
 	i, ok := b.groups[key]
 	if !ok {
-		i = uint32(len(b.window.groups))
+		i = uint32(len(b.built))
 		b.groups[key] = i
-		b.window.groups = append(b.window.groups, b.newGroup(key))
+		b.built = append(b.built, b.newGroup(key))
 	}
-	b.window.groups[i].first++
+	b.built[i].samples++
 	return i
 }
 
@@ -156,7 +166,7 @@ func (b *windowBuilder) labelSet() *labelSet {
 	return own
 }
 
-func (b *windowBuilder) newGroup(key groupKey) groupRow {
+func (b *windowBuilder) newGroup(key groupKey) builtGroup {
 	row := groupRow{span: parseSpanKey(cmp.Or(key.spanID, key.profileID))}
 	l := labelling{set: key.labels}
 	trace, err := trace.TraceIDFromHex(key.traceID)
@@ -184,8 +194,7 @@ func (b *windowBuilder) newGroup(key groupKey) groupRow {
 			l.form = bothIDs
 		}
 	}
-	row.labelling = b.labelling(l)
-	return row
+	return builtGroup{groupRow: row, labelling: b.labelling(l)}
 }
 
 // labelling returns the place of l in the window. Texts are not shared.
