@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
@@ -26,6 +28,9 @@ type readWriteSpan struct {
 
 func (s readWriteSpan) Parent() trace.SpanContext      { return s.span.Parent() }
 func (s readWriteSpan) SpanContext() trace.SpanContext { return s.span.SpanContext() }
+func (s readWriteSpan) Name() string                   { return s.span.Name() }
+func (s readWriteSpan) StartTime() time.Time           { return s.span.StartTime() }
+func (s readWriteSpan) Resource() *resource.Resource   { return s.span.Resource() }
 
 func localRootSpan(id trace.SpanID) sdktrace.ReadOnlySpan {
 	return tracetest.SpanStub{
@@ -62,13 +67,16 @@ func TestSpanAllocates(t *testing.T) {
 	}
 }
 
+// BenchmarkExport takes in windows of the recorded service, of 900 samples on
+// average, when the store knows its code.
 func BenchmarkExport(b *testing.B) {
-	g := newGenerator()
-	input := make([]*exporter.Profile, 20)
-	for i := range input {
-		input[i] = inWindow(i, exporter.KindCPU, g.profile(1500))
+	r := readRecording(b)
+	var input []*exporter.Profile
+	for i := range 20 {
+		input = append(input, r.replay(i, exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * step), Duration: step, Resource: checkout}, nil))
 	}
 	s := newStore(b)
+	export(b, s, input...)
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
@@ -77,15 +85,30 @@ func BenchmarkExport(b *testing.B) {
 	}
 }
 
+// BenchmarkBytesPerSample reports what a sample takes of the store, all in all,
+// for the recorded service: at first, when the code that it runs is new, and
+// when it has run for an hour. Each replay of a window has spans of its own.
 func BenchmarkBytesPerSample(b *testing.B) {
-	g := newGenerator()
-	for b.Loop() {
-		s := newStore(b)
-		const windows, samples = 10, 1500
-		for i := range windows {
-			export(b, s, inWindow(i, exporter.KindCPU, g.profile(samples)))
-		}
-		b.ReportMetric(float64(s.Stats().Bytes)/(windows*samples), "B/sample")
+	r := readRecording(b)
+	samples, ofSpans := r.count()
+	for _, rounds := range []int{1, 10, 144} {
+		minutes := float64(rounds*len(r.windows)) * 10 / 60
+		b.Run(fmt.Sprintf("minutes=%.1f", minutes), func(b *testing.B) {
+			for b.Loop() {
+				s := newStore(b)
+				for i := range rounds * len(r.windows) {
+					export(b, s, r.replay(i, exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * step), Duration: step, Resource: checkout}, nil))
+				}
+				all := float64(int64(rounds) * samples)
+				b.ReportMetric(float64(s.bytes())/all, "B/sample")
+				b.ReportMetric(float64(s.tables.bytes())/all, "tables-B/sample")
+				b.ReportMetric(100*float64(ofSpans)/float64(samples), "%in-spans")
+				b.ReportMetric(all, "samples")
+				if s.Stats().WindowsEvicted > 0 {
+					b.Error("not all is held")
+				}
+			}
+		})
 	}
 }
 

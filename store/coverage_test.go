@@ -27,8 +27,6 @@ func cpuWindow(service string, from, until float64) *exporter.Profile {
 	}, cpuProfile())
 }
 
-func evictOldest(s *Store) { s.tables.releaseWindow(s.index.removeOldest()) }
-
 func TestCoverage(t *testing.T) {
 	s := newStore(t)
 	tracer := newTracerProvider(s).Tracer("")
@@ -75,7 +73,7 @@ func TestCoverage(t *testing.T) {
 		test{"not yet", 7, 8, want{false, CoverageWhole}},
 	)
 
-	evictOldest(s)
+	s.evictOldest()
 	check(
 		test{"before all windows, held or not", -2, -1, want{true, CoverageNone}},
 		test{"in what was evicted", 0.2, 0.4, want{true, CoverageEvicted}},
@@ -83,14 +81,14 @@ func TestCoverage(t *testing.T) {
 		test{"in the oldest held", 1.1, 1.5, want{true, CoverageWhole}},
 		test{"in the gap after it", 2.2, 2.3, want{true, CoverageNone}},
 	)
-	evictOldest(s)
-	evictOldest(s) // Heap: no CPU goes with it.
+	s.evictOldest()
+	s.evictOldest() // Heap: no CPU goes with it.
 	check(
 		test{"in the gap between what was evicted and what is held", 2.2, 2.3, want{true, CoverageNone}},
 		test{"in the first one after it", 4, 4.5, want{true, CoverageWhole}},
 	)
 	for len(s.index.windows) > 0 {
-		evictOldest(s)
+		s.evictOldest()
 	}
 	check(
 		test{"in the last one, evicted", 5.2, 5.4, want{true, CoverageEvicted}},
@@ -150,7 +148,7 @@ func TestCoverageIsBounded(t *testing.T) {
 		t.Error("in the newest gap:", got)
 	}
 	for len(s.index.windows) > 0 {
-		evictOldest(s)
+		s.evictOldest()
 	}
 	if n := len(times.evicted); n > maxPeriods {
 		t.Error("evicted periods:", n)

@@ -4,14 +4,17 @@
 package store
 
 import (
-	"bytes"
 	"fmt"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/codes"
 
 	"github.com/spanprof/spanprof/exporter"
 )
@@ -31,21 +34,26 @@ func TestEvictionFreesTables(t *testing.T) {
 		sample{"b", 1, labels("profile_id", "other", "span_id", "job")},
 	)))
 	for len(s.index.windows) > 0 {
-		s.tables.releaseWindow(s.index.removeOldest())
+		s.evictOldest()
 	}
 	if n := s.tables.bytes(); n != 0 {
 		t.Error("bytes in tables:", n)
 	}
-	if n := len(s.tables.texts.nodes) + len(s.tables.mappings.nodes) + len(s.tables.functions.nodes) + len(s.tables.locations.nodes) + len(s.tables.stacks.nodes) + len(s.tables.labels.nodes); n != 0 {
+	if n := nodes(&s.tables); n != 0 {
 		t.Error("nodes in tables:", n)
 	}
-	if n := len(s.index.ids) + len(s.index.exemplars); n != 0 {
-		t.Error("ids in the index:", n)
+	if n := len(s.index.kept); n != 0 {
+		t.Error("windows kept:", n)
 	}
 	// What remains is when CPU was profiled in the service.
 	if s.index.bytes > 200 {
 		t.Error("bytes in the index:", s.index.bytes)
 	}
+}
+
+func nodes(t *tables) int {
+	return len(t.texts.nodes.elements) + len(t.mappings.nodes.elements) + len(t.functions.nodes.elements) + len(t.locations.nodes.elements) +
+		len(t.frames.nodes.elements) + len(t.labels.nodes.elements) + len(t.names.nodes.elements)
 }
 
 // TestEvictionKeepsRest compares a store that evicted with one that never had
@@ -63,7 +71,7 @@ func TestEvictionKeepsRest(t *testing.T) {
 	export(t, all, profiles...)
 	export(t, rest, profiles[3:]...)
 	for range 3 {
-		all.tables.releaseWindow(all.index.removeOldest())
+		all.evictOldest()
 	}
 	if diff := cmp.Diff(rest.Spans(SpanQuery{}), all.Spans(SpanQuery{})); diff != "" {
 		t.Error(diff)
@@ -71,28 +79,55 @@ func TestEvictionKeepsRest(t *testing.T) {
 	if diff := cmp.Diff(folded(selectCPU(t, rest)), folded(selectCPU(t, all))); diff != "" {
 		t.Error(diff)
 	}
-	if a, b := all.tables.bytes(), rest.tables.bytes(); a != b {
-		t.Error("bytes in tables:", a, b)
+	if a, b := nodes(&all.tables), nodes(&rest.tables); a != b {
+		t.Error("nodes in tables:", a, b)
 	}
 	if a, b := all.index.windows[0].bytes, rest.index.windows[0].bytes; a != b {
 		t.Error("bytes of the oldest window:", a, b)
 	}
 }
 
+// A profile that cannot fit pushes nothing out.
 func TestTooBig(t *testing.T) {
 	s := newStore(t, WithMaxBytes(1<<20))
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
-	if err := s.Export(t.Context(), inWindow(1, exporter.KindCPU, newGenerator().profile(10000))); err == nil {
-		t.Error("no error")
+	before := nodes(&s.tables)
+	deep := cpuProfile(sample{"f", 1, nil})
+	deep.Sample[0].Location = make([]*profile.Location, 1<<20)
+	for i := range deep.Sample[0].Location {
+		deep.Sample[0].Location[i] = deep.Location[0]
 	}
-	if stats := s.Stats(); stats.Windows != 0 || stats.WindowsReceived != 2 || stats.WindowsEvicted != 2 || stats.Bytes > 1000 {
+	for name, p := range map[string]*profile.Profile{"many samples": newGenerator().profile(10000), "a deep stack": deep} {
+		if err := s.Export(t.Context(), inWindow(1, exporter.KindCPU, p)); err == nil {
+			t.Error("no error for", name)
+		}
+	}
+	if stats := s.Stats(); stats.Windows != 1 || stats.WindowsReceived != 1 || stats.WindowsEvicted != 0 || stats.WindowsRefused != 2 || stats.Bytes > 100000 {
 		t.Errorf("%+v", stats)
+	}
+	if after := nodes(&s.tables); after != before {
+		t.Errorf("%d nodes in tables, %d before", after, before)
 	}
 	export(t, s, inWindow(2, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
 }
 
-func TestSpansAreBounded(t *testing.T) {
+// Names and descriptions take their part of what spans may take.
+func TestTextsAreBounded(t *testing.T) {
 	s := newStore(t, WithMaxBytes(1<<20))
+	tracer := newTracerProvider(s).Tracer("")
+	for i := range 3000 {
+		long := strings.Repeat(strconv.Itoa(i), 500)
+		_, span := tracer.Start(t.Context(), long)
+		span.SetStatus(codes.Error, long)
+		span.End()
+	}
+	if stats := s.Stats(); stats.Bytes > stats.MaxBytes/4 || stats.Spans == 0 || stats.Spans != len(s.Spans(SpanQuery{})) {
+		t.Errorf("%+v", stats)
+	}
+}
+
+func TestSpansAreBounded(t *testing.T) {
+	s := newStore(t, WithMaxBytes(1<<20), WithSpansPerName(0))
 	tracer := newTracerProvider(s).Tracer("")
 	const n = 10000
 	for i := range n {
@@ -111,11 +146,11 @@ func TestSpansAreBounded(t *testing.T) {
 		t.Error(spans[0].Name, spans[len(spans)-1].Name)
 	}
 	// Spans that never end are forgotten.
-	for range 10 * s.spans.maxLive {
+	for range 10 * s.spans.maxRunning {
 		tracer.Start(t.Context(), "leak")
 	}
-	if live := len(s.spans.live); live > s.spans.maxLive {
-		t.Error("live spans:", live)
+	if running := s.Stats().SpansRunning; running != s.spans.maxRunning {
+		t.Error("running spans:", running)
 	}
 	if got := s.Stats().Bytes; got > 1<<18 {
 		t.Error("bytes:", got)
@@ -125,22 +160,20 @@ func TestSpansAreBounded(t *testing.T) {
 // TestBytesAreHonest compares the bytes that the store counts with the heap.
 func TestBytesAreHonest(t *testing.T) {
 	const maxBytes = 4 << 20
-	g := newGenerator()
-	var input [][]byte
-	for range 10 {
-		var b bytes.Buffer
-		if err := g.profile(1000).Compact().WriteUncompressed(&b); err != nil {
-			t.Fatal(err)
-		}
-		input = append(input, b.Bytes())
-	}
+	r := readRecording(t)
+	window := exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: step, Resource: checkout}
 	before := heap()
 	s := newStore(t, WithMaxBytes(maxBytes))
 	tracer := newTracerProvider(s).Tracer("")
 	windows := 0
 	fill := func() (heapBytes, counted int64) {
-		for range 10 {
-			export(t, s, exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: step}, input[windows%len(input)]))
+		for range 35 {
+			// From bytes, so that all that is kept of them shows.
+			b, err := r.replay(windows, window, nil).Pprof()
+			if err != nil {
+				t.Fatal(err)
+			}
+			export(t, s, exporter.NewProfile(window, b))
 			windows++
 			for range 500 {
 				_, span := tracer.Start(t.Context(), fmt.Sprint("GET /", windows))
@@ -159,11 +192,11 @@ func TestBytesAreHonest(t *testing.T) {
 		if i > 0 && evicted == 0 {
 			t.Error("nothing was evicted")
 		}
-		if got < counted*3/4 || got > counted*5/4 {
+		if got < counted*85/100 || got > counted*115/100 {
 			t.Errorf("counted %d bytes, the heap grew by %d", counted, got)
 		}
 	}
-	runtime.KeepAlive(input)
+	runtime.KeepAlive(r)
 	runtime.KeepAlive(s)
 }
 
@@ -207,7 +240,7 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	byID := matcher(t, "profile_id", MatchEqual, "job")
-	for _, query := range []func(){
+	queries := []func(){
 		func() { s.Spans(SpanQuery{Order: MostCPU}) },
 		func() { s.Span("job") },
 		func() { selectCPU(t, s, byID) },
@@ -219,10 +252,22 @@ func TestConcurrentUse(t *testing.T) {
 			}
 		},
 		func() { s.Stats() },
-	} {
+		func() { s.Spans(SpanQuery{Running: true, NameContains: "span", Limit: 10}) },
+		func() { s.NameTotals() },
+		func() { s.Windows(WindowQuery{}) },
+		func() { s.Log() },
+		func() { s.Kinds(Query{Matchers: []Matcher{byID}}) },
+		func() {
+			if _, err := s.Timeline(Query{Kind: exporter.KindCPU}, 3); err != nil {
+				t.Error(err)
+			}
+		},
+	}
+	// Two readers leave the writers time.
+	for i := range 2 {
 		readers.Go(func() {
-			for {
-				query()
+			for n := i; ; n++ {
+				queries[n%len(queries)]()
 				select {
 				case <-done:
 					return

@@ -6,33 +6,58 @@ package store
 import (
 	"slices"
 	"strings"
-
-	"go.opentelemetry.io/otel/trace"
+	"time"
 )
 
-// exemplar is a snapshot of an id that may name work without a span.
+// exemplar is an id that may name work without a span, and what the profiles
+// tell about it; the newest has the last word.
 type exemplar struct {
-	idEntry
+	id     string
+	groups int
+	// named says that it is a span's, by a span_id or by its record.
+	named                   bool
+	service, traceID, label string
+	from, until             time.Time
+	spanSamples
 }
 
-// span tells what the profiles know about the id; the newest has the last word.
-func (x *exemplar) span() Span {
-	first := x.groups[0].window
-	from, until := first.start, first.end
-	label := x.label()
-	span := Span{ProfileID: x.id, Name: label, CPU: x.cpu, CPUSamples: x.samples, Label: label}
-	for _, g := range x.groups {
-		if g.window.start.Before(from) {
-			from = g.window.start
-		}
-		if g.window.end.After(until) {
-			until = g.window.end
-		}
-		span.Service = g.window.service
-		span.TraceID = orElse(g.traceID, span.TraceID)
+// add adds a group that has the id.
+func (x *exemplar) add(g group) {
+	w := g.window
+	if x.groups == 0 || w.start.Before(x.from) {
+		x.from = w.start
 	}
-	span.Start, span.Duration = from, until.Sub(from)
-	return span
+	if x.groups == 0 || w.end.After(x.until) {
+		x.until = w.end
+	}
+	x.groups++
+	x.service = w.service
+	x.traceID = orElse(g.traceID(), x.traceID)
+	cpu, n := g.cpu()
+	held := g.count()
+	x.cpu += cpu
+	x.cpuCount += n
+	x.held += held
+	if w.wall() {
+		x.wallCount += held
+	}
+}
+
+func (x *exemplar) span() Span {
+	return Span{
+		ProfileID:    x.id,
+		TraceID:      x.traceID,
+		Name:         x.label,
+		Service:      x.service,
+		Start:        x.from,
+		Duration:     x.until.Sub(x.from),
+		CPU:          x.cpu,
+		CPUSamples:   x.cpuCount,
+		CPUInclusive: x.cpu,
+		WallSamples:  x.wallCount,
+		SamplesHeld:  x.held,
+		Label:        x.label,
+	}
 }
 
 func orElse(s, other string) string {
@@ -42,45 +67,109 @@ func orElse(s, other string) string {
 	return other
 }
 
-// exemplarRows returns the manual exemplars that q selects.
-func (s *Store) exemplarRows(q SpanQuery) []spanRow {
-	s.mu.RLock()
-	exemplars := make([]exemplar, 0, len(s.index.exemplars))
-	for _, e := range s.index.exemplars {
-		exemplars = append(exemplars, exemplar{idEntry: *e})
+// exemplarOf returns what the profiles know of an id.
+func (s *Store) exemplarOf(id string, key spanKey) (*exemplar, bool) {
+	var groups []group
+	kept, windows := s.snapshot()
+	for _, w := range slices.Concat(kept, windows) {
+		groups = w.appendGroups(groups, id, key)
 	}
-	s.mu.RUnlock()
+	x := &exemplar{id: id}
+	own := false
+	for _, g := range groups {
+		x.add(g)
+		named := g.spanID() == id
+		// The span's own samples know its name best.
+		if label := g.labels().get(spanNameLabel); label != "" && (named || !own) {
+			x.label = label
+			own = named
+		}
+		x.named = x.named || named || !g.window.isLoose(g.index)
+	}
+	return x, len(groups) > 0
+}
 
-	ids := make(map[trace.SpanID]struct{})
-	for i := range exemplars {
-		if id, err := trace.SpanIDFromHex(exemplars[i].id); err == nil {
-			ids[id] = struct{}{}
-		}
-	}
-	known := s.spans.known(ids)
+// exemplarRows returns the manual exemplars that a filter lets through.
+func (s *Store) exemplarRows(filter *spanFilter) []spanRow {
 	var rows []spanRow
-	for i := range exemplars {
-		x := &exemplars[i]
-		if id, err := trace.SpanIDFromHex(x.id); err == nil {
-			if _, ok := known[id]; ok {
-				continue
-			}
-		}
+	for _, x := range s.exemplars() {
 		span := x.span()
-		if q.Name != "" && q.Name != span.Name {
+		span.Manual = true
+		if !filter.matchesExemplar(&span) {
 			continue
 		}
-		span.Manual = true
 		rows = append(rows, spanRow{
 			exemplar: &span,
-			end:      span.Start.Add(span.Duration).UnixNano(),
+			end:      x.until.UnixNano(),
 			duration: int64(span.Duration),
 			cpu:      span.CPU,
 		})
 	}
-	// Spans that compare as equal keep this order.
-	slices.SortFunc(rows, func(a, b spanRow) int {
-		return strings.Compare(a.exemplar.ProfileID, b.exemplar.ProfileID)
-	})
 	return rows
+}
+
+// exemplars returns the manual exemplars of the windows held, by id.
+func (s *Store) exemplars() []*exemplar {
+	windows := slices.Concat(s.snapshot())
+	found := make(map[string]*exemplar)
+	for _, w := range windows {
+		for _, i := range w.loose {
+			g := group{w, int(i)}
+			id := g.profileID()
+			x := found[id]
+			if x == nil {
+				x = &exemplar{id: id}
+				found[id] = x
+			}
+			x.add(g)
+			x.label = orElse(g.labels().get(spanNameLabel), x.label)
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+
+	// Those that are a span's are none.
+	byKey := make(map[spanKey]*exemplar)
+	var keys []spanKey
+	for id, x := range found {
+		if key := parseSpanKey(id); key != 0 {
+			byKey[key] = x
+			keys = append(keys, key)
+		}
+	}
+	for key := range s.spans.known(keys) {
+		byKey[key].named = true
+	}
+	for _, w := range windows {
+		w.eachSpanID(byKey, found)
+	}
+	list := make([]*exemplar, 0, len(found))
+	for _, x := range found {
+		if !x.named {
+			list = append(list, x)
+		}
+	}
+	slices.SortFunc(list, func(a, b *exemplar) int { return strings.Compare(a.id, b.id) })
+	return list
+}
+
+// eachSpanID marks the exemplars that a span_id of the window names.
+func (w *window) eachSpanID(byKey map[spanKey]*exemplar, byText map[string]*exemplar) {
+	if len(byKey) > 0 {
+		for i := range w.groups {
+			row := &w.groups[i]
+			if row.span == 0 || (group{w, i}).labelling().form == profileIDOnly {
+				continue
+			}
+			if x := byKey[row.span]; x != nil {
+				x.named = true
+			}
+		}
+	}
+	for _, t := range w.texts {
+		if x := byText[t.id]; x != nil && (group{w, int(t.group)}).spanID() == t.id {
+			x.named = true
+		}
+	}
 }

@@ -4,16 +4,19 @@
 package store
 
 import (
+	"iter"
 	"slices"
 	"time"
+
+	"github.com/spanprof/spanprof/exporter"
 )
 
 // found is what a Query found: immutable data, to be read without a lock.
 type found struct {
-	// windows are those of the kind that overlap the query's time, groups
-	// those with a label set that matches.
+	// windows are those of the kind that overlap the query's time, after what
+	// is kept of older ones and matches; groups are those that match.
 	windows []*window
-	groups  []*group
+	groups  []group
 	// types are the value types of the kind in all windows held, those of
 	// the newest window first, and selected is the one of the query.
 	types    []valueType
@@ -24,27 +27,19 @@ type found struct {
 
 // find answers q. The error is about its SampleType.
 func (s *Store) find(q Query) (found, error) {
-	// A query for one span looks at its groups only.
-	byID := slices.IndexFunc(q.Matchers, Matcher.namesID)
-	var groups []*group
-	s.mu.RLock()
-	windows := s.index.windows
-	if byID >= 0 {
-		if e := s.index.ids[q.Matchers[byID].value]; e != nil {
-			groups = e.groups
-		}
-	}
-	s.mu.RUnlock()
-
-	f := found{types: typesOf(windows, q.Kind), newest: make(map[string]*window)}
+	kept, windows := s.snapshot()
+	all := slices.Concat(kept, windows)
+	f := found{types: typesOf(all, q.Kind), newest: make(map[string]*window)}
 	if len(f.types) == 0 {
 		f.selected.name = q.SampleType
 		return f, nil
 	}
 	var err error
-	if f.selected, err = selectType(f.types, defaultType(windows, q.Kind), q); err != nil {
+	if f.selected, err = selectType(f.types, defaultType(all, q.Kind), q); err != nil {
 		return found{}, err
 	}
+	f.groups = q.groups(ofKind(kept, q.Kind), ofKind(windows, q.Kind))
+	f.windows = keptOf(f.groups)
 	for _, w := range windows {
 		if w.kind != q.Kind || !w.overlaps(q.From, q.Until) {
 			continue
@@ -54,24 +49,70 @@ func (s *Store) find(q Query) (found, error) {
 			f.newest[w.service] = w
 		}
 	}
-
-	m := labelMatcher{matchers: q.Matchers, sets: make(map[*labelSet]bool)}
-	if byID >= 0 {
-		for _, g := range groups {
-			if g.window.kind == q.Kind && g.window.overlaps(q.From, q.Until) && m.matches(g) {
-				f.groups = append(f.groups, g)
-			}
-		}
-		return f, nil
-	}
-	for _, w := range f.windows {
-		for i := range w.groups {
-			if m.matches(&w.groups[i]) {
-				f.groups = append(f.groups, &w.groups[i])
-			}
-		}
-	}
 	return f, nil
+}
+
+// snapshot returns the windows held, in the order of their arrival, and what is
+// kept of those that are gone.
+func (s *Store) snapshot() (kept, windows []*window) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.index.kept, s.index.windows
+}
+
+func ofKind(windows []*window, kind exporter.Kind) iter.Seq[*window] {
+	return func(yield func(*window) bool) {
+		for _, w := range windows {
+			if w.kind == kind && !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+// groups returns the groups that match, of the windows of q's time. A query for
+// one span finds what is kept of older windows too.
+func (q *Query) groups(kept, windows iter.Seq[*window]) []group {
+	m := newLabelMatcher(q.Matchers)
+	var matched, candidates []group
+	byID := slices.IndexFunc(q.Matchers, Matcher.namesID)
+	look := func(w *window) {
+		if !w.overlaps(q.From, q.Until) {
+			return
+		}
+		candidates = candidates[:0]
+		if byID >= 0 {
+			candidates = w.appendGroups(candidates, q.Matchers[byID].value, q.Matchers[byID].key)
+		} else {
+			candidates = w.appendAll(candidates)
+		}
+		for _, g := range candidates {
+			if m.matches(g) {
+				matched = append(matched, g)
+			}
+		}
+	}
+	if byID >= 0 {
+		for w := range kept {
+			look(w)
+		}
+	}
+	for w := range windows {
+		look(w)
+	}
+	return matched
+}
+
+// keptOf returns what is kept of windows that are gone and has any of the groups,
+// which are in the order of the windows.
+func keptOf(groups []group) []*window {
+	var kept []*window
+	for _, g := range groups {
+		if g.window.kept && (len(kept) == 0 || kept[len(kept)-1] != g.window) {
+			kept = append(kept, g.window)
+		}
+	}
+	return kept
 }
 
 // column returns where a window has the values of a type, -1 where it has none

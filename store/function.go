@@ -3,10 +3,7 @@
 
 package store
 
-import (
-	"hash/maphash"
-	"unsafe"
-)
+import "hash/maphash"
 
 // Function is a function of the profiled program.
 type Function struct {
@@ -20,4 +17,4 @@ func (f *Function) hash(seed maphash.Seed) uint64 { return maphash.Comparable(se
 
 func (f *Function) equal(other *Function) bool { return *f == *other }
 
-func (f *Function) size() int64 { return int64(unsafe.Sizeof(*f)) }
+func (*Function) size() int64 { return 0 }

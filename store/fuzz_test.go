@@ -5,6 +5,7 @@ package store
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -71,18 +72,85 @@ func FuzzExport(f *testing.F) {
 		if _, err := profile.ParseData(b.Bytes()); err != nil {
 			t.Error(err)
 		}
+		all, err := s.Select(Query{Kind: exporter.KindCPU})
+		if err != nil {
+			t.Fatal(err)
+		}
+		timeline, err := s.Timeline(Query{Kind: exporter.KindCPU}, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var total int64
+		for _, bucket := range timeline.Buckets {
+			total += bucket.Rest
+			for _, value := range bucket.Values {
+				total += value
+			}
+		}
+		if total != all.Total {
+			t.Errorf("timeline: %d, total %d", total, all.Total)
+		}
+		var samples int64
+		for _, kind := range s.Kinds(Query{}) {
+			samples += kind.Samples
+		}
+		for _, window := range s.Windows(WindowQuery{}) {
+			samples -= window.Samples
+		}
+		if samples != 0 {
+			t.Errorf("kinds have %d samples more than windows", samples)
+		}
+		checkParts(t, s)
 		for _, span := range s.Spans(SpanQuery{Order: MostCPU}) {
 			if got, ok := s.Span(span.ProfileID); !ok || got != span {
 				t.Errorf("listed %+v, found %+v", span, got)
 			}
 		}
 		for range 2 {
-			s.tables.releaseWindow(s.index.removeOldest())
+			s.evictOldest()
 		}
-		if n := s.tables.bytes(); n != 0 || len(s.index.ids) != 0 {
-			t.Errorf("%d bytes and %d ids are left", n, len(s.index.ids))
+		if n := s.tables.bytes(); n != 0 || len(s.index.kept) != 0 {
+			t.Errorf("%d bytes and %d windows are left", n, len(s.index.kept))
 		}
 	})
+}
+
+// checkParts cuts a window into two parts, which say what the window says.
+func checkParts(t *testing.T, s *Store) {
+	w := s.index.windows[0]
+	var halves [2][]int
+	for i := range w.groups {
+		halves[i%2] = append(halves[i%2], i)
+	}
+	for _, half := range halves {
+		part := w.part(half)
+		for i, index := range half {
+			got, want := group{part, i}, group{w, index}
+			if got.profileID() != want.profileID() || got.spanID() != want.spanID() || got.traceID() != want.traceID() || got.labels() != want.labels() {
+				t.Fatalf("group %d has other labels", index)
+			}
+			first, last := got.bounds()
+			from, to := want.bounds()
+			if last-first != to-from || part.isLoose(i) != w.isLoose(index) {
+				t.Fatalf("group %d has %d samples, want %d", index, last-first, to-from)
+			}
+			for j := range to - from {
+				if part.frames[first+j] != w.frames[from+j] {
+					t.Fatalf("group %d has another stack", index)
+				}
+				for column := range w.types {
+					if part.value(first+j, column) != w.value(from+j, column) {
+						t.Fatalf("group %d has other values", index)
+					}
+				}
+			}
+			for _, id := range []string{want.profileID(), want.spanID()} {
+				if id != "" && !slices.Contains(part.appendGroups(nil, id, parseSpanKey(id)), got) {
+					t.Fatalf("group %d is not found by %q", index, id)
+				}
+			}
+		}
+	}
 }
 
 func firstType(p *profile.Profile, t *profile.ValueType) int {

@@ -6,41 +6,139 @@ package store
 import (
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// group is the samples of a window that have all labels in common: those from
-// first up to last.
-type group struct {
-	window                     *window
-	profileID, spanID, traceID string
-	labels                     *labelSet
-	first, last                int
+// groupRow is a group as a window keeps it. Most samples of a busy server are in
+// a group of few, so its size is what a sample costs.
+type groupRow struct {
+	span  spanKey
+	trace trace.TraceID
 }
 
-// ids returns the different ids under which a group is found.
-func (g *group) ids() []string {
-	ids := make([]string, 0, 2)
-	if g.profileID != "" {
-		ids = append(ids, g.profileID)
+// group is the samples of a window that have all labels in common.
+type group struct {
+	window *window
+	index  int
+}
+
+func (g group) row() *groupRow { return &g.window.groups[g.index] }
+
+func (g group) labelling() *labelling { return &g.window.labellings[g.window.labelled.at(g.index)] }
+
+func (g group) labels() *labelSet { return g.labelling().set }
+
+// bounds returns the group's samples: those from first up to last.
+func (g group) bounds() (first, last int) {
+	last = len(g.window.frames)
+	if next := g.index + 1; next < len(g.window.groups) {
+		last = next + g.window.surplus.at(next)
 	}
-	if g.spanID != "" && g.spanID != g.profileID {
-		ids = append(ids, g.spanID)
+	return g.index + g.window.surplus.at(g.index), last
+}
+
+// profileID and spanID return the labels, "" where there is none.
+func (g group) profileID() string {
+	switch l := g.labelling(); l.form {
+	case textIDs:
+		return l.texts.profileID
+	case bothIDs, profileIDOnly:
+		return g.row().span.String()
+	default:
+		return ""
 	}
-	return ids
+}
+
+func (g group) spanID() string {
+	switch l := g.labelling(); l.form {
+	case textIDs:
+		return l.texts.spanID
+	case bothIDs, spanIDOnly:
+		return g.row().span.String()
+	default:
+		return ""
+	}
+}
+
+func (g group) traceID() string {
+	if l := g.labelling(); l.form == textIDs {
+		return l.texts.traceID
+	}
+	if id := g.row().trace; id.IsValid() {
+		return id.String()
+	}
+	return ""
+}
+
+// spans returns the spans that profile_id and span_id name, 0 for none and for
+// ids that are not a span's.
+func (g group) spans() (profile, span spanKey) {
+	row := g.row()
+	switch l := g.labelling(); l.form {
+	case bothIDs:
+		return row.span, row.span
+	case spanIDOnly:
+		return 0, row.span
+	case profileIDOnly:
+		return row.span, 0
+	case textIDs:
+		return parseSpanKey(l.texts.profileID), parseSpanKey(l.texts.spanID)
+	default:
+		return 0, 0
+	}
+}
+
+// belongsTo says whether profile_id or span_id is an id, which is text or, if that
+// is a span's, key.
+func (g group) belongsTo(text string, key spanKey) bool {
+	if l := g.labelling(); l.form == textIDs {
+		return l.texts.profileID == text || l.texts.spanID == text
+	}
+	return key != 0 && g.row().span == key
+}
+
+// named says whether the group names a profile or a span.
+func (g group) named() bool {
+	l := g.labelling()
+	return l.form != noIDs && (l.form != textIDs || l.texts.profileID != "" || l.texts.spanID != "")
+}
+
+// loose says whether no span_id names what profile_id does.
+func (g group) loose() bool {
+	switch l := g.labelling(); l.form {
+	case profileIDOnly:
+		return true
+	case textIDs:
+		return l.texts.profileID != "" && l.texts.profileID != l.texts.spanID
+	default:
+		return false
+	}
+}
+
+// count returns the number of samples of the group.
+func (g group) count() (samples int64) {
+	first, last := g.bounds()
+	for i := first; i < last; i++ {
+		samples += g.window.count(i)
+	}
+	return samples
 }
 
 // cpu returns the CPU time of the group and the number of its samples; both
 // are 0 unless the window's kind is CPU.
-func (g *group) cpu() (total time.Duration, samples int64) {
-	if g.window.kind != exporter.KindCPU {
+func (g group) cpu() (total time.Duration, samples int64) {
+	w := g.window
+	if w.kind != exporter.KindCPU {
 		return 0, 0
 	}
-	for i := g.first; i < g.last; i++ {
-		if c := g.window.cpuColumn; c >= 0 {
-			total += time.Duration(g.window.value(i, c)) * g.window.cpuScale
+	first, last := g.bounds()
+	for i := first; i < last; i++ {
+		if c := w.cpuColumn; c >= 0 {
+			total += time.Duration(w.value(i, c)) * w.cpuScale
 		}
-		samples += g.window.count(i)
+		samples += w.count(i)
 	}
 	return total, samples
 }

@@ -4,10 +4,7 @@
 package store
 
 import (
-	"encoding/hex"
 	"slices"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 )
@@ -15,63 +12,29 @@ import (
 // maxServices bounds for how many services the times of CPU windows are known.
 const maxServices = 256
 
-// index holds the windows and finds their groups by id. Slices in it only grow
-// at the end or are replaced, so that a reader may keep them.
+// index holds the windows. Slices in it only grow at the end or are replaced, so
+// that a reader may keep them.
 type index struct {
 	// windows are in the order of their arrival.
 	windows []*window
-	// ids finds groups by profile_id and by span_id; exemplars are its
-	// entries that no span_id names.
-	ids       map[string]*idEntry
-	exemplars map[string]*idEntry
+	// kept has, of windows that are gone, the groups of spans that are kept
+	// for longer than their windows: the slowest, say.
+	kept []*window
 	// times are those of the CPU windows, by service.
 	times map[string]*cpuTimes
-	// bytes is the memory of the windows and of the index.
-	bytes int64
+	// bytes is the memory of all windows and of the index, keptBytes that of
+	// kept in it.
+	bytes, keptBytes int64
 }
 
-func newIndex() index {
-	return index{
-		ids:       make(map[string]*idEntry),
-		exemplars: make(map[string]*idEntry),
-		times:     make(map[string]*cpuTimes),
-	}
-}
+func newIndex() index { return index{times: make(map[string]*cpuTimes)} }
 
 func (x *index) add(w *window) {
 	x.windows = append(x.windows, w)
-	x.bytes += w.bytes + pointerSize
-	for i := range w.groups {
-		g := &w.groups[i]
-		cpu, samples := g.cpu()
-		for _, id := range g.ids() {
-			e := x.ids[id]
-			if e == nil {
-				e = &idEntry{id: id}
-				x.ids[id] = e
-				x.bytes += e.cost()
-			}
-			before := cap(e.groups)
-			e.groups = append(e.groups, g)
-			x.bytes += int64(cap(e.groups)-before) * pointerSize
-			e.cpu += cpu
-			e.samples += samples
-			if id == g.spanID {
-				e.spans++
-			}
-			x.setExemplar(e)
-		}
-	}
+	x.bytes += w.cost()
 	if w.kind == exporter.KindCPU {
 		x.addTimes(w)
 	}
-}
-
-// entry returns what is known of a span's id, nil if that is nothing.
-func (x *index) entry(id trace.SpanID) *idEntry {
-	var text [2 * len(id)]byte
-	hex.Encode(text[:], id[:])
-	return x.ids[string(text[:])]
 }
 
 func (x *index) addTimes(w *window) {
@@ -117,65 +80,31 @@ func (x *index) timesOf(service string) *cpuTimes {
 	return latest
 }
 
-// removeOldest takes the window that arrived first out of the index.
-func (x *index) removeOldest() *window {
+// removeOldest takes the window that arrived first out of the index and puts
+// rest, what is left of it, in its place if that is not nil.
+func (x *index) removeOldest(rest *window) {
 	w := x.windows[0]
 	x.windows = slices.Clone(x.windows[1:])
-	x.bytes -= w.bytes + pointerSize
-	for i := range w.groups {
-		g := &w.groups[i]
-		cpu, samples := g.cpu()
-		for _, id := range g.ids() {
-			e := x.ids[id]
-			e.cpu -= cpu
-			e.samples -= samples
-			if id == g.spanID {
-				e.spans--
-			}
-		}
-	}
+	x.bytes -= w.cost()
 	if t := x.times[w.service]; t != nil && w.kind == exporter.KindCPU {
 		x.bytes -= t.cost(w.service)
 		t.evict(w.start.UnixNano(), w.end.UnixNano())
 		x.bytes += t.cost(w.service)
 	}
-	for i := range w.groups {
-		for _, id := range w.groups[i].ids() {
-			// An id in several groups is dealt with at the first.
-			if e := x.ids[id]; e != nil && e.groups[0].window == w {
-				x.dropGroups(e, w)
-			}
-		}
+	if rest != nil {
+		x.kept = append(x.kept, rest)
+		x.bytes += rest.cost()
+		x.keptBytes += rest.cost()
 	}
-	return w
 }
 
-// dropGroups removes the groups of w, the oldest window, from e, and e itself
-// if that was all.
-func (x *index) dropGroups(e *idEntry, w *window) {
-	x.bytes -= int64(cap(e.groups)) * pointerSize
-	keep := slices.IndexFunc(e.groups, func(g *group) bool { return g.window != w })
-	if keep < 0 {
-		e.groups = nil
-		x.bytes -= e.cost()
-		delete(x.ids, e.id)
-	} else {
-		e.groups = slices.Clone(e.groups[keep:])
-		x.bytes += int64(cap(e.groups)) * pointerSize
-	}
-	x.setExemplar(e)
+// removeKept takes the oldest of kept out of the index.
+func (x *index) removeKept() {
+	w := x.kept[0]
+	x.kept = slices.Clone(x.kept[1:])
+	x.bytes -= w.cost()
+	x.keptBytes -= w.cost()
 }
 
-// setExemplar enters e in exemplars, or removes it.
-func (x *index) setExemplar(e *idEntry) {
-	_, was := x.exemplars[e.id]
-	is := len(e.groups) > 0 && e.spans == 0
-	switch {
-	case is && !was:
-		x.exemplars[e.id] = e
-		x.bytes += slotSize(stringSize + pointerSize)
-	case was && !is:
-		delete(x.exemplars, e.id)
-		x.bytes -= slotSize(stringSize + pointerSize)
-	}
-}
+// cost is the memory of a window with its place in the index.
+func (w *window) cost() int64 { return w.bytes + 2*pointerSize }

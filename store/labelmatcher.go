@@ -6,27 +6,54 @@ package store
 // labelMatcher applies the matchers of one query to groups.
 type labelMatcher struct {
 	matchers []Matcher
-	// sets remembers the answer for a label set: windows share them.
-	sets map[*labelSet]bool
+	// answers remembers what matched: windows share their label sets.
+	answers map[labelsOf]bool
 }
 
-func (m *labelMatcher) matches(g *group) bool {
+// labelsOf is a label set of samples of one service and version.
+type labelsOf struct {
+	set              *labelSet
+	service, version string
+}
+
+func newLabelMatcher(matchers []Matcher) *labelMatcher {
+	return &labelMatcher{matchers: matchers, answers: make(map[labelsOf]bool)}
+}
+
+// get returns the value of a label; the service's name and version are those of
+// the resource unless a sample has them as labels of its own.
+func (l labelsOf) get(key string) string {
+	value, ok := l.set.lookup(key)
+	switch {
+	case ok:
+		return value
+	case key == serviceNameLabel:
+		return l.service
+	case key == serviceVersionLabel:
+		return l.version
+	default:
+		return ""
+	}
+}
+
+func (m *labelMatcher) matches(g group) bool {
 	for _, matcher := range m.matchers {
 		if !matcher.matchesIDs(g) {
 			return false
 		}
 	}
-	matched, ok := m.sets[g.labels]
+	labels := labelsOf{g.labels(), g.window.service, g.window.version}
+	matched, ok := m.answers[labels]
 	if !ok {
-		matched = m.matchesSet(g.labels)
-		m.sets[g.labels] = matched
+		matched = m.matchesLabels(labels)
+		m.answers[labels] = matched
 	}
 	return matched
 }
 
-func (m *labelMatcher) matchesSet(s *labelSet) bool {
+func (m *labelMatcher) matchesLabels(labels labelsOf) bool {
 	for _, matcher := range m.matchers {
-		if !matcher.onID() && !matcher.matches(s.get(matcher.label)) {
+		if !matcher.onID() && !matcher.matches(labels.get(matcher.label)) {
 			return false
 		}
 	}
@@ -35,18 +62,17 @@ func (m *labelMatcher) matchesSet(s *labelSet) bool {
 
 // matchesIDs says whether the ids of a group match; those of any do if the
 // matcher is about another label.
-func (m Matcher) matchesIDs(g *group) bool {
+func (m Matcher) matchesIDs(g group) bool {
 	if m.namesID() || m.op == MatchNotEqual && m.namesSpan() {
-		belongs := g.profileID == m.value || g.spanID == m.value
-		return belongs == (m.op == MatchEqual)
+		return g.belongsTo(m.value, m.key) == (m.op == MatchEqual)
 	}
 	switch m.label {
 	case profileIDLabel:
-		return m.matches(g.profileID)
+		return m.matches(g.profileID())
 	case spanIDLabel:
-		return m.matches(g.spanID)
+		return m.matches(g.spanID())
 	case traceIDLabel:
-		return m.matches(g.traceID)
+		return m.matches(g.traceID())
 	default:
 		return true
 	}

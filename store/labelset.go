@@ -21,6 +21,12 @@ const (
 	spanNameLabel  = "span_name"
 )
 
+// The labels that stand for the profile's resource.
+const (
+	serviceNameLabel    = "service_name"
+	serviceVersionLabel = "service_version"
+)
+
 // labelSet holds the labels of samples except the ids, sorted by key.
 type labelSet struct {
 	labels []label
@@ -36,16 +42,22 @@ type label struct {
 // get returns the value of the first label of that key, a number in decimal;
 // "" where there is none.
 func (s *labelSet) get(key string) string {
+	value, _ := s.lookup(key)
+	return value
+}
+
+// lookup is get, and says whether there is such a label.
+func (s *labelSet) lookup(key string) (string, bool) {
 	for _, l := range s.labels {
 		if l.key != key {
 			continue
 		}
 		if l.numeric {
-			return strconv.FormatInt(l.num, 10)
+			return strconv.FormatInt(l.num, 10), true
 		}
-		return l.value
+		return l.value, true
 	}
-	return ""
+	return "", false
 }
 
 func (s *labelSet) hash(seed maphash.Seed) uint64 {
@@ -60,7 +72,7 @@ func (s *labelSet) hash(seed maphash.Seed) uint64 {
 func (s *labelSet) equal(other *labelSet) bool { return slices.Equal(s.labels, other.labels) }
 
 func (s *labelSet) size() int64 {
-	return int64(unsafe.Sizeof(*s)) + allocSize(int64(len(s.labels))*int64(unsafe.Sizeof(label{})))
+	return allocSize(int64(len(s.labels)) * int64(unsafe.Sizeof(label{})))
 }
 
 // appendLabels appends the labels of s except the ids, sorted.

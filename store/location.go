@@ -48,5 +48,5 @@ func (l *Location) equal(other *Location) bool {
 }
 
 func (l *Location) size() int64 {
-	return int64(unsafe.Sizeof(*l)) + allocSize(int64(len(l.Lines))*int64(unsafe.Sizeof(Line{})))
+	return allocSize(int64(len(l.Lines)) * int64(unsafe.Sizeof(Line{})))
 }

@@ -3,10 +3,7 @@
 
 package store
 
-import (
-	"hash/maphash"
-	"unsafe"
-)
+import "hash/maphash"
 
 // Mapping is an executable or a library of the profiled program.
 type Mapping struct {
@@ -21,4 +18,4 @@ func (m *Mapping) hash(seed maphash.Seed) uint64 { return maphash.Comparable(see
 
 func (m *Mapping) equal(other *Mapping) bool { return *m == *other }
 
-func (m *Mapping) size() int64 { return int64(unsafe.Sizeof(*m)) }
+func (*Mapping) size() int64 { return 0 }

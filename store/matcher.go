@@ -15,13 +15,15 @@ type Matcher struct {
 	op    MatchOp
 	value string
 	re    *regexp.Regexp
+	// key is value if that is the id of a span.
+	key spanKey
 }
 
 // NewMatcher returns a condition on a label. Regular expressions are RE2 and
 // match the whole value, as they do in PromQL. The error says what is wrong
 // with the expression, or that there is no such operator.
 func NewMatcher(label string, op MatchOp, value string) (Matcher, error) {
-	m := Matcher{label: label, op: op, value: value}
+	m := Matcher{label: label, op: op, value: value, key: parseSpanKey(value)}
 	switch op {
 	case MatchEqual, MatchNotEqual:
 		return m, nil

@@ -16,66 +16,87 @@ type NameTotal struct {
 	// name, as a rule, but it may be cut, "other", or an earlier name of
 	// the span. It is empty where there are no samples.
 	Label string
-	// Spans is their number, Duration the sum of their wall clocks. Manual
-	// exemplars have none.
-	Spans    int
-	Duration time.Duration
+	// Spans is their number, Errors of those with the status Error, Duration
+	// the sum of their wall clocks, MaxDuration the longest. Manual exemplars
+	// have no wall clock.
+	Spans, Errors         int
+	Duration, MaxDuration time.Duration
 	// CPU and CPUSamples are the sums of those of the spans.
 	CPU        time.Duration
 	CPUSamples int64
 }
 
-// NameTotals sums the spans that [Store.Spans] lists by service and name, those
-// with most CPU time first. Manual exemplars without a name are left out.
+// NameTotals sums spans by service and name, those with most CPU time first. It
+// counts the spans that ended in the time of the windows held, and their samples
+// in these windows: also the spans that are not kept (see [WithMinDuration] and
+// [WithSampling]) or that made room for others. What ended before the oldest
+// window held does not count, though [Store.Spans] may list it.
+//
+// Samples of spans that the store has no summary of count by their span_name.
+// Of more than 1,000 names in one window, the further ones count as "other".
+// Manual exemplars with a name are spans too.
 func (s *Store) NameTotals() []NameTotal {
-	type key struct{ service, name string }
-	totals := make(map[key]*NameTotal)
-	total := func(service, name string) *NameTotal {
-		t := totals[key{service, name}]
+	totals := make(map[nameKey]*nameCount)
+	total := func(key nameKey) *nameCount {
+		t := totals[key]
 		if t == nil {
-			t = &NameTotal{Service: service, Name: name}
-			totals[key{service, name}] = t
+			t = &nameCount{nameTexts: nameTexts{nameKey: key}}
+			totals[key] = t
 		}
 		return t
 	}
-	for _, chunk := range slices.Backward(s.spans.snapshot()) {
-		// One by one, so that the profiler need not wait for all.
-		s.mu.RLock()
-		for i := range slices.Backward(chunk) {
-			r := &chunk[i]
-			t := total(r.service, r.name.value)
-			t.Spans++
-			t.Duration += time.Duration(r.duration)
-			e := s.index.entry(r.spanID)
-			if e == nil {
-				continue
-			}
-			t.CPU += e.cpu
-			t.CPUSamples += e.samples
-			if t.Label == "" {
-				t.Label = e.label()
-			}
+	windows, pending := s.counts()
+	for _, w := range windows {
+		for i := range w.names {
+			total(w.names[i].texts.nameKey).add(w.names[i].count())
 		}
-		s.mu.RUnlock()
 	}
-	for _, row := range s.exemplarRows(SpanQuery{}) {
-		x := row.exemplar
-		if x.Name == "" {
+	for i := range pending {
+		total(pending[i].nameKey).add(pending[i])
+	}
+	for _, x := range s.exemplars() {
+		if x.label == "" {
 			continue
 		}
-		t := total(x.Service, x.Name)
-		t.Label = orElse(t.Label, x.Label)
-		t.Spans++
-		t.CPU += x.CPU
-		t.CPUSamples += x.CPUSamples
+		t := total(nameKey{x.service, x.label})
+		t.label = orElse(t.label, x.label)
+		t.spans++
+		t.cpu += x.cpu
+		t.cpuCount += x.cpuCount
 	}
 
 	list := make([]NameTotal, 0, len(totals))
 	for _, t := range totals {
-		list = append(list, *t)
+		// What was counted by another name may have moved, and left none.
+		if t.spans > 0 || t.cpuCount > 0 {
+			list = append(list, t.total())
+		}
 	}
 	slices.SortFunc(list, func(a, b NameTotal) int {
 		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
 	})
 	return list
+}
+
+// counts returns the windows held and what was counted since the newest.
+func (s *Store) counts() ([]*window, []nameCount) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	s.spans.mu.Lock()
+	defer s.spans.mu.Unlock()
+	return s.index.windows, s.spans.pendingCounts()
+}
+
+func (c *nameCount) total() NameTotal {
+	return NameTotal{
+		Service:     c.service,
+		Name:        c.value,
+		Label:       c.label,
+		Spans:       int(c.spans),
+		Errors:      int(c.errors),
+		Duration:    c.duration,
+		MaxDuration: c.maxDuration,
+		CPU:         c.cpu,
+		CPUSamples:  c.cpuCount,
+	}
 }

@@ -59,6 +59,7 @@ func TestNameTotals(t *testing.T) {
 		total.Spans++
 		if !span.Manual {
 			total.Duration += span.Duration
+			total.MaxDuration = max(total.MaxDuration, span.Duration)
 		}
 		total.CPU += span.CPU
 		total.CPUSamples += span.CPUSamples

@@ -3,11 +3,17 @@
 
 package store
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 const (
 	defaultMaxBytes = 64 << 20
 	minMaxBytes     = 1 << 20
+
+	defaultSpansPerName = 20
+	maxSpansPerName     = 1000
 )
 
 // Option configures a Store. A nil Option does nothing.
@@ -20,11 +26,14 @@ type optionFunc func(config) config
 func (f optionFunc) apply(c config) config { return f(c) }
 
 type config struct {
-	maxBytes int64
+	maxBytes     int64
+	minDuration  time.Duration
+	fraction     float64
+	spansPerName int
 }
 
 func newConfig(opts []Option) (config, error) {
-	c := config{maxBytes: defaultMaxBytes}
+	c := config{maxBytes: defaultMaxBytes, fraction: 1, spansPerName: defaultSpansPerName}
 	for _, o := range opts {
 		if o != nil {
 			c = o.apply(c)
@@ -32,6 +41,16 @@ func newConfig(opts []Option) (config, error) {
 	}
 	if c.maxBytes < minMaxBytes {
 		return config{}, fmt.Errorf("store: %d bytes are too few: WithMaxBytes needs at least %d (1 MiB)", c.maxBytes, minMaxBytes)
+	}
+	if c.minDuration < 0 {
+		return config{}, fmt.Errorf("store: WithMinDuration(%s) is negative: use 0 to keep spans of any duration", c.minDuration)
+	}
+	// Written so that NaN is refused too.
+	if !(c.fraction >= 0 && c.fraction <= 1) {
+		return config{}, fmt.Errorf("store: WithSampling(%v): use a fraction from 0, to keep no spans, to 1, to keep all", c.fraction)
+	}
+	if c.spansPerName < 0 || c.spansPerName > maxSpansPerName {
+		return config{}, fmt.Errorf("store: WithSpansPerName(%d): use a number from 0, to keep the newest spans alone, to %d", c.spansPerName, maxSpansPerName)
 	}
 	return c, nil
 }
@@ -42,6 +61,39 @@ func newConfig(opts []Option) (config, error) {
 func WithMaxBytes(n int64) Option {
 	return optionFunc(func(c config) config {
 		c.maxBytes = n
+		return c
+	})
+}
+
+// WithMinDuration keeps only spans that took d or longer, so that the store
+// reaches further back. Shorter ones count in NameTotals, and their samples are
+// kept like those of any span; Spans does not list them, and Span finds only the
+// newest of them. The default is 0: all spans are kept.
+func WithMinDuration(d time.Duration) Option {
+	return optionFunc(func(c config) config {
+		c.minDuration = d
+		return c
+	})
+}
+
+// WithSampling keeps the spans of that fraction of the traces: 0.1 keeps those
+// of one trace in ten, by the trace's id, so that all spans of a trace are kept
+// or none is, and processes with the same fraction keep the same ones. The others
+// count in NameTotals, and their samples are kept like those of any span; Spans
+// does not list them, however slow they are. The default is 1: all.
+func WithSampling(fraction float64) Option {
+	return optionFunc(func(c config) config {
+		c.fraction = fraction
+		return c
+	})
+}
+
+// WithSpansPerName keeps, of each span name of a service, the n slowest spans
+// and the n with most CPU time when newer ones push the others out. The default
+// is 20, the most is 1000; 0 keeps the newest spans alone.
+func WithSpansPerName(n int) Option {
+	return optionFunc(func(c config) config {
+		c.spansPerName = n
 		return c
 	})
 }

@@ -56,7 +56,7 @@ type profileBuilder struct {
 
 type sampleKey struct {
 	groupKey
-	stack *Stack
+	leaf *frame
 }
 
 func newProfileBuilder(types []valueType) *profileBuilder {
@@ -92,18 +92,17 @@ func (b *profileBuilder) window(w *window) {
 
 // group adds the samples of a group. columns tell where the window has the
 // profile's values.
-func (b *profileBuilder) group(g *group, columns []int) {
+func (b *profileBuilder) group(g group, columns []int) {
 	key := sampleKey{groupKey: groupKey{
-		profileID: g.profileID,
-		spanID:    g.spanID,
-		traceID:   g.traceID,
-		labels:    g.labels,
+		idTexts: idTexts{profileID: g.profileID(), spanID: g.spanID(), traceID: g.traceID()},
+		labels:  g.labels(),
 	}}
-	for i := g.first; i < g.last; i++ {
-		key.stack = g.window.stacks[i]
+	first, last := g.bounds()
+	for i := first; i < last; i++ {
+		key.leaf = g.window.frames[i]
 		s := b.samples[key]
 		if s == nil {
-			s = b.sample(g, key.stack)
+			s = b.sample(&key)
 			b.samples[key] = s
 		}
 		for j, column := range columns {
@@ -114,7 +113,8 @@ func (b *profileBuilder) group(g *group, columns []int) {
 	}
 }
 
-func (b *profileBuilder) sample(g *group, stack *Stack) *profile.Sample {
+func (b *profileBuilder) sample(key *sampleKey) *profile.Sample {
+	stack := key.leaf.stack()
 	s := &profile.Sample{
 		Location: make([]*profile.Location, len(stack.Locations)),
 		Value:    make([]int64, len(b.profile.SampleType)),
@@ -122,12 +122,12 @@ func (b *profileBuilder) sample(g *group, stack *Stack) *profile.Sample {
 	for i, l := range stack.Locations {
 		s.Location[i] = b.location(l)
 	}
-	setLabels(s, g)
+	setLabels(s, &key.groupKey)
 	b.profile.Sample = append(b.profile.Sample, s)
 	return s
 }
 
-func setLabels(s *profile.Sample, g *group) {
+func setLabels(s *profile.Sample, g *groupKey) {
 	set := func(key, value string) {
 		if s.Label == nil {
 			s.Label = make(map[string][]string)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -184,4 +185,23 @@ func canonical(t *testing.T, b []byte) []string {
 		lines = append(lines, fmt.Sprint(*m))
 	}
 	return append(lines, fmt.Sprint(p.TimeNanos, p.DurationNanos, *p.PeriodType, p.Period, p.DefaultSampleType))
+}
+
+// TestManyValues has more different values than one byte tells apart.
+func TestManyValues(t *testing.T) {
+	var samples []sample
+	for i := range 1000 {
+		samples = append(samples, sample{fmt.Sprint("main;f", i%300), 1 + int64(i), labels("i", strconv.Itoa(i/300))})
+	}
+	in := cpuProfile(samples...)
+	s := newStore(t)
+	export(t, s, inWindow(0, exporter.KindCPU, in))
+	out, err := s.Profile(Query{Kind: exporter.KindCPU})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(sums(in, 1), sums(out, 1)); diff != "" {
+		t.Error(diff)
+	}
+	checkParts(t, s)
 }

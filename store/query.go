@@ -22,16 +22,6 @@ const (
 	MostCPU
 )
 
-// SpanQuery selects spans. The zero value selects all, newest first.
-type SpanQuery struct {
-	// Name, if not empty, selects spans of this very name.
-	Name string
-	// Order is the order of the result.
-	Order Order
-	// Limit bounds the length of the result; 0 means no bound.
-	Limit int
-}
-
 // MatchOp compares a sample's label with a Matcher's value.
 type MatchOp int
 
@@ -50,7 +40,9 @@ type Query struct {
 	// SampleType names the value to return, "cpu" or "alloc_space" say;
 	// empty means the kind's default type.
 	SampleType string
-	// Matchers must all match a sample's labels. An equality matcher on
+	// Matchers must all match a sample's labels. service_name and
+	// service_version are those of the profile's resource where a sample has
+	// no such label of its own. An equality matcher on
 	// profile_id or span_id matches a sample where either label has the
 	// value: a sample where they differ belongs to both. MatchNotEqual
 	// matches where neither has it. The empty value asks about the one

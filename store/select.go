@@ -22,31 +22,35 @@ func (s *Store) Select(q Query) (*Selection, error) {
 		Windows:    len(f.windows),
 	}
 	selection.From, selection.Until = f.bounds()
-	sums := make(map[*Stack]int64)
-	profileIDs := make(map[string]struct{})
+	sums := make(map[*frame]int64)
+	profiles := make(map[spanKey]struct{})
+	texts := make(map[string]struct{})
 	for _, g := range f.groups {
 		w := g.window
 		column := f.column(w, f.selected)
 		if column < 0 {
 			continue
 		}
-		if g.profileID != "" {
-			profileIDs[g.profileID] = struct{}{}
+		if profile, _ := g.spans(); profile != 0 {
+			profiles[profile] = struct{}{}
+		} else if id := g.profileID(); id != "" {
+			texts[id] = struct{}{}
 		}
-		for i := g.first; i < g.last; i++ {
+		first, last := g.bounds()
+		for i := first; i < last; i++ {
 			value := w.value(i, column)
 			if value == 0 {
 				continue
 			}
-			sums[w.stacks[i]] += value
+			sums[w.frames[i]] += value
 			selection.Total += value
 			selection.Samples += w.count(i)
 		}
 	}
-	selection.ProfileIDs = len(profileIDs)
+	selection.ProfileIDs = len(profiles) + len(texts)
 	selection.Stacks = make([]StackValue, 0, len(sums))
-	for stack, value := range sums {
-		selection.Stacks = append(selection.Stacks, StackValue{Stack: stack, Value: value})
+	for leaf, value := range sums {
+		selection.Stacks = append(selection.Stacks, StackValue{Stack: leaf.stack(), Value: value})
 	}
 	if q.Kind == exporter.KindHeap {
 		selection.Samples = int64(len(selection.Stacks))

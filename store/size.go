@@ -15,16 +15,38 @@ const (
 )
 
 // allocSize returns what the runtime takes for an object of n bytes: its size
-// classes are 16 bytes apart at first, and about an eighth of the size later.
+// classes are 8 and 16 bytes apart at first, and about an eighth of the size later.
 func allocSize(n int64) int64 {
-	if n > 256 {
+	switch {
+	case n > 256:
 		return n + n/16
+	case n <= 32:
+		return (n + 7) &^ 7
+	default:
+		return (n + 15) &^ 15
 	}
-	return (n + 15) &^ 15
 }
 
-// slotSize returns the share of a map's memory that one element takes: key,
-// value and control byte, in a table that is between 7/16 and 7/8 full.
-func slotSize(keyAndValue int64) int64 {
-	return (keyAndValue + 1) * 3 / 2
+// sliceSize returns the memory of a slice's elements, without what they point to.
+func sliceSize[E any](s []E) int64 {
+	var e E
+	return allocSize(int64(cap(s)) * int64(unsafe.Sizeof(e)))
 }
+
+// mapSize returns the memory of a map that has had n elements at most: a power of
+// two of slots, of which at most 7/8 are full, each for key, value and control
+// byte.
+func mapSize(n int, keyAndValue int64) int64 {
+	if n == 0 {
+		return 0
+	}
+	slots := int64(8)
+	for slots*7/8 < int64(n) {
+		slots *= 2
+	}
+	return slots * (keyAndValue + 1)
+}
+
+// slotSize returns the share of a map's memory that one element takes, on
+// average.
+func slotSize(keyAndValue int64) int64 { return (keyAndValue + 1) * 3 / 2 }

@@ -29,19 +29,31 @@ type Span struct {
 	Status string
 	// LocalRoot says that the span has no parent in this process.
 	LocalRoot bool
+	// Running says that the span has not ended: Duration is how long it runs
+	// so far.
+	Running bool
 	// Manual marks a manual exemplar.
 	Manual bool
-	// SummaryMissing marks a span of which the store has samples alone: it
-	// has not ended, was evicted, or came from another tracer provider.
-	// Start and Duration are then the bounds of the windows its samples came
-	// from.
+	// SummaryMissing marks a span of which the store has samples alone: it is
+	// not a local root and has not ended, was evicted, or came from another
+	// tracer provider. Start and Duration are then the bounds of the windows
+	// its samples came from.
 	SummaryMissing bool
 
 	// CPU is the on-CPU time of the samples that carry ProfileID as
 	// profile_id or span_id, CPUSamples their number. Both grow while
-	// windows arrive.
+	// windows arrive, and stay when the windows make room for newer ones:
+	// SamplesHeld tells what is left.
 	CPU        time.Duration
 	CPUSamples int64
+	// CPUInclusive is CPU and that of the spans that descend from this one in
+	// this process. Where only local roots have profiles both are the same.
+	CPUInclusive time.Duration
+	// WallSamples is the number of its samples in wall-clock profiles.
+	WallSamples int64
+	// SamplesHeld is the number of its samples of all kinds in the profiles
+	// that the store still holds.
+	SamplesHeld int64
 	// Label is the span_name label of the newest of those samples, empty
 	// where none has one. It is not always the name: see NameTotal.
 	Label string

@@ -4,203 +4,364 @@
 package store
 
 import (
+	"encoding/binary"
 	"math"
-	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
-	"go.opentelemetry.io/otel/trace"
 )
 
 const (
-	// chunkLen is how many spans are forgotten at once.
+	// chunkLen is how many records are allocated at once.
 	chunkLen = 128
+	// copyLen is how many records a query copies while the log is locked,
+	// which divides chunkLen. To copy 32 takes about as long as a span does.
+	copyLen = 32
 	// maxTextLen bounds what one span can take.
 	maxTextLen = 1024
+	// maxNames is how many names are counted between two windows.
+	maxNames = 1000
+	// maxOwnKeepers is how many names have extremes of their own.
+	maxOwnKeepers = 256
 )
 
-// spanLog holds the summaries of ended spans. It has a lock of its own, as it
-// is written on the application's request path.
+// spanLog holds the spans that run and those that ended. It has a lock of its
+// own, as it is written on the application's request path: nothing holds it for
+// longer than some spans take to end, but for what copies the counts of all names
+// once for each window.
 type spanLog struct {
 	maxBytes int64
-	maxLive  int
+	// Numbers of records.
+	maxRows, maxRunning, maxErrors, maxPassed int
+	maxKeepers, maxOrphans, maxCounted        int
+	// What the options say.
+	minDuration time.Duration
+	sampled     uint64
+	perName     int
 
-	mu sync.Mutex
-	// chunks are the spans in the order of their end, chunkLen in each but
-	// the last. What is in a chunk never changes, so that a query reads it
-	// without the lock.
-	chunks [][]spanRecord
-	names  map[string]*spanName
-	// live has the local roots that have started but not ended.
-	live map[trace.SpanID]struct{}
+	mu     sync.Mutex
+	chunks []*[chunkLen]spanRecord
+	// unused is the first record that is free; they are linked by next.
+	unused rowID
+	index  map[spanKey]rowID
+	lists  [listCount]spanList
+	names  map[nameKey]*spanName
+	// counted are the names with something to count.
+	counted []*spanName
+	keepers int
+	others  spanKeeper
+	orphans orphans
 	// resource is that of the last span, service its service.name.
 	resource *resource.Resource
 	service  string
 
-	bytes          int64
-	ended, evicted int64
+	bytes                               int64
+	ended, passed, evicted, withSamples int64
 }
 
-func newSpanLog(maxBytes int64) *spanLog {
-	return &spanLog{
-		maxBytes: maxBytes,
-		// Spans that never end may take a sixteenth.
-		maxLive: int(min(maxBytes/16/liveCost, math.MaxInt32)),
-		names:   make(map[string]*spanName),
-		live:    make(map[trace.SpanID]struct{}),
+func newSpanLog(c config) *spanLog {
+	// Orphans take a sixteenth.
+	maxBytes := c.maxBytes / 4 * 15 / 16
+	// Names and status texts need what the rows leave.
+	rows := int(min(maxBytes*3/4/rowCost, math.MaxInt32))
+	l := &spanLog{
+		maxBytes:    maxBytes,
+		maxRows:     rows,
+		maxRunning:  rows / 8,
+		maxErrors:   rows / 8,
+		maxPassed:   rows / 4,
+		maxOrphans:  int(c.maxBytes / 4 / 32 / orphanCost),
+		maxCounted:  int(min(maxNames, maxBytes/8/(&spanName{}).cost())),
+		minDuration: c.minDuration,
+		sampled:     math.MaxUint64,
+		perName:     c.spansPerName,
+		index:       make(map[spanKey]rowID),
+		names:       make(map[nameKey]*spanName),
 	}
+	if c.fraction < 1 {
+		l.sampled = uint64(c.fraction * (1 << 63))
+	}
+	if l.perName > 0 {
+		// Extremes take at most a quarter of the rows, the last share of
+		// which is for the names without a keeper of their own.
+		l.maxKeepers = min(maxOwnKeepers, max(0, rows/4/(2*l.perName)-1))
+	}
+	return l
 }
 
-var (
-	chunkCost = allocSize(chunkLen*int64(unsafe.Sizeof(spanRecord{}))) + int64(unsafe.Sizeof([]spanRecord{}))
-	liveCost  = slotSize(int64(unsafe.Sizeof(trace.SpanID{})))
-)
+// indexSlot is the size of key and value in the index, with padding.
+const indexSlot = 16
 
-func (l *spanLog) start(id trace.SpanID) {
+var rowCost = int64(unsafe.Sizeof(spanRecord{})) + slotSize(indexSlot)
+
+func (l *spanLog) row(id rowID) *spanRecord {
+	i := uint32(id) - 1
+	return &l.chunks[i/chunkLen][i%chunkLen]
+}
+
+func (l *spanLog) start(s sdktrace.ReadWriteSpan) {
+	ctx, parent, name, start, res := s.SpanContext(), s.Parent().SpanID(), cut(s.Name()), s.StartTime().UnixNano(), s.Resource()
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.live) >= l.maxLive {
-		// The program loses spans without ending them. To forget all
-		// is cheap, and harms only exemplars whose profile_id is a
-		// span's and whose span_id is not set.
-		l.live = make(map[trace.SpanID]struct{})
+	if l.lists[runningList].len >= l.maxRunning {
+		// The program loses spans without ending them.
+		l.free(l.lists[runningList].first)
 	}
-	l.live[id] = struct{}{}
+	id := l.newRow()
+	r := l.row(id)
+	r.traceID, r.spanID, r.parentID, r.start, r.localRoot = ctx.TraceID(), ctx.SpanID(), parent, start, true
+	r.name = l.retainName(l.serviceOf(res), name)
+	l.push(id, runningList)
+	l.index[newSpanKey(r.spanID)] = id
 }
 
 func (l *spanLog) end(s sdktrace.ReadOnlySpan, localRoot bool) {
-	ctx, status, res := s.SpanContext(), s.Status(), s.Resource()
-	r := spanRecord{
-		traceID:   ctx.TraceID(),
-		spanID:    ctx.SpanID(),
-		parentID:  s.Parent().SpanID(),
-		status:    strings.Clone(cut(status.Description)),
-		start:     s.StartTime().UnixNano(),
-		duration:  max(0, int64(s.EndTime().Sub(s.StartTime()))),
-		err:       status.Code == codes.Error,
-		localRoot: localRoot,
-	}
-	name := cut(s.Name())
+	ctx, parent, status, res := s.SpanContext(), s.Parent().SpanID(), s.Status(), s.Resource()
+	start, duration := s.StartTime(), max(0, s.EndTime().Sub(s.StartTime()))
+	name, description := cut(s.Name()), strings.Clone(cut(status.Description))
+	key := newSpanKey(ctx.SpanID())
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.live, r.spanID)
+	id, ok := l.index[key]
+	if ok && l.row(id).running() {
+		l.unlink(id)
+	} else {
+		id = l.newRow()
+		l.index[key] = id
+	}
+	r := l.row(id)
+	r.traceID, r.spanID, r.parentID = ctx.TraceID(), ctx.SpanID(), parent
+	r.start, r.duration = start.UnixNano(), int64(duration)
+	r.status, r.err, r.localRoot = description, status.Code == codes.Error, localRoot
+	l.bytes += allocSize(int64(len(description)))
+	l.rename(r, l.serviceOf(res), name)
+	l.adopt(r, key)
+
+	l.ended++
+	c := l.count(r.name)
+	c.spans++
+	c.duration += duration
+	c.maxDuration = max(c.maxDuration, duration)
+	if r.err {
+		c.errors++
+	}
+	switch {
+	case !l.keeps(r):
+		l.passed++
+		l.push(id, passedList)
+		if list := &l.lists[passedList]; list.len > l.maxPassed {
+			l.free(list.first)
+		}
+	case r.err:
+		l.push(id, errorList)
+	default:
+		l.push(id, newestList)
+	}
+	l.offer(id)
+	for l.bytes > l.maxBytes && l.evict() {
+	}
+}
+
+// keeps says whether the options keep an ended span.
+func (l *spanLog) keeps(r *spanRecord) bool {
+	// The last bytes of an id are random, by W3C Trace Context level 2. What
+	// the SDK's TraceIDRatioBased samples has the first of them in common,
+	// which therefore decide least here.
+	return r.duration >= int64(l.minDuration) && binary.LittleEndian.Uint64(r.traceID[8:])>>1 < l.sampled
+}
+
+// serviceOf returns service.name, which neighbouring spans have in common.
+func (l *spanLog) serviceOf(res *resource.Resource) string {
 	if res != l.resource {
 		l.resource, l.service = res, serviceName(res)
 	}
-	r.service = l.service
-	r.name = l.retainName(name)
-	l.append(r)
-	l.ended++
-	for l.bytes > l.maxBytes-int64(l.maxLive)*liveCost && len(l.chunks) > 1 {
-		l.removeOldest()
-	}
+	return l.service
 }
 
-func (l *spanLog) append(r spanRecord) {
-	last := len(l.chunks) - 1
-	if last < 0 || len(l.chunks[last]) == chunkLen {
-		l.chunks = append(l.chunks, make([]spanRecord, 0, chunkLen))
-		l.bytes += chunkCost
-		last++
+// rename gives a record its final name, and moves what was counted under the one
+// that it had when it started.
+func (l *spanLog) rename(r *spanRecord, service, value string) {
+	old := r.name
+	if old != nil && old.value == value && old.service == service {
+		return
 	}
-	l.chunks[last] = append(l.chunks[last], r)
-	l.bytes += allocSize(int64(len(r.status)))
+	r.name = l.retainName(service, value)
+	if old == nil {
+		return
+	}
+	if r.cpuCount > 0 {
+		c := l.count(old)
+		c.cpu -= r.cpu
+		c.cpuCount -= r.cpuCount
+		c = l.count(r.name)
+		c.cpu += r.cpu
+		c.cpuCount += r.cpuCount
+		c.label = orElse(r.label, c.label)
+	}
+	l.releaseName(old)
 }
 
-func (l *spanLog) removeOldest() {
-	oldest := l.chunks[0]
-	l.chunks = slices.Delete(l.chunks, 0, 1)
-	l.bytes -= chunkCost
-	l.evicted += int64(len(oldest))
-	for i := range oldest {
-		l.bytes -= allocSize(int64(len(oldest[i].status)))
-		l.releaseName(oldest[i].name)
+// newRow returns a record that is in no list, and evicts another one for it if
+// there is no room.
+func (l *spanLog) newRow() rowID {
+	for l.unused == 0 {
+		if len(l.chunks)*chunkLen+chunkLen <= max(l.maxRows, chunkLen) {
+			l.newChunk()
+		} else {
+			l.evict()
+		}
 	}
+	id := l.unused
+	l.unused = l.row(id).next
+	*l.row(id) = spanRecord{}
+	return id
 }
 
-func (l *spanLog) retainName(name string) *spanName {
-	n := l.names[name]
-	if n == nil {
-		n = &spanName{value: strings.Clone(name)}
-		l.names[n.value] = n
-		l.bytes += textCost(name)
+func (l *spanLog) newChunk() {
+	chunk := new([chunkLen]spanRecord)
+	l.chunks = append(l.chunks, chunk)
+	rows := len(l.chunks) * chunkLen
+	l.bytes += allocSize(int64(unsafe.Sizeof(*chunk))) + mapSize(rows, indexSlot) - mapSize(rows-chunkLen, indexSlot)
+	first := rowID((len(l.chunks)-1)*chunkLen + 1)
+	for i := range chunk {
+		chunk[i].next = first + rowID(i) + 1
 	}
-	n.refs++
-	return n
+	chunk[chunkLen-1].next = l.unused
+	l.unused = first
 }
 
-func (l *spanLog) releaseName(n *spanName) {
-	n.refs--
-	if n.refs == 0 {
-		delete(l.names, n.value)
-		l.bytes -= textCost(n.value)
+// evict makes room, or moves on towards it. It returns false if there is nothing
+// to be evicted.
+func (l *spanLog) evict() bool {
+	switch {
+	case l.lists[errorList].len > l.maxErrors:
+		l.evictEnded(l.lists[errorList].first)
+	case l.lists[newestList].len > 0:
+		l.evictEnded(l.lists[newestList].first)
+	default:
+		for _, list := range [...]listID{passedList, errorList, pinnedList, runningList} {
+			if id := l.lists[list].first; id != 0 {
+				l.free(id)
+				return true
+			}
+		}
+		return false
 	}
+	return true
 }
 
-// lastService returns service.name of the span that ended last, if any has.
+// evictEnded frees a record, unless it is kept as an extreme of its name.
+func (l *spanLog) evictEnded(id rowID) {
+	if r := l.row(id); r.slow || r.hungry {
+		l.unlink(id)
+		l.push(id, pinnedList)
+		return
+	}
+	l.free(id)
+}
+
+// free gives a record back.
+func (l *spanLog) free(id rowID) {
+	r := l.row(id)
+	switch r.list {
+	case newestList, errorList, pinnedList:
+		l.evicted++
+	}
+	l.unlink(id)
+	l.unpin(id)
+	if key := newSpanKey(r.spanID); l.index[key] == id {
+		delete(l.index, key)
+	}
+	l.bytes -= allocSize(int64(len(r.status)))
+	l.releaseName(r.name)
+	*r = spanRecord{next: l.unused}
+	l.unused = id
+}
+
+// lastService returns service.name of the span that came last, if any has.
 func (l *spanLog) lastService() (string, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.service, l.resource != nil
 }
 
-// snapshot returns the chunks as they are now.
-func (l *spanLog) snapshot() [][]spanRecord {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.chunks)
-}
-
-// known returns those of the ids that are a span's, running or held.
-func (l *spanLog) known(ids map[trace.SpanID]struct{}) map[trace.SpanID]struct{} {
-	known := make(map[trace.SpanID]struct{})
-	if len(ids) == 0 {
-		return known
-	}
-	l.mu.Lock()
-	for id := range ids {
-		if _, ok := l.live[id]; ok {
-			known[id] = struct{}{}
-		}
-	}
-	l.mu.Unlock()
-	// After the lock: a span that ended meanwhile is here.
-	for _, chunk := range l.snapshot() {
-		for i := range chunk {
-			if _, ok := ids[chunk[i].spanID]; ok {
-				known[chunk[i].spanID] = struct{}{}
+// each shows copies of all records but those that are not kept, some at a time:
+// what changes meanwhile may be seen before or after.
+func (l *spanLog) each(visit func(*spanRecord)) {
+	var rows [copyLen]spanRecord
+	for first := 0; l.copyRows(first, &rows); first += copyLen {
+		for i := range rows {
+			if r := &rows[i]; r.list != freeList && r.list != passedList {
+				visit(r)
 			}
 		}
+	}
+}
+
+func (l *spanLog) copyRows(first int, rows *[copyLen]spanRecord) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	chunk := first / chunkLen
+	if chunk >= len(l.chunks) {
+		return false
+	}
+	*rows = [copyLen]spanRecord(l.chunks[chunk][first%chunkLen:])
+	return true
+}
+
+// known says of which of the ids the log has a record.
+func (l *spanLog) known(keys []spanKey) map[spanKey]bool {
+	known := make(map[spanKey]bool)
+	for len(keys) > 0 {
+		n := min(len(keys), chunkLen)
+		l.mu.Lock()
+		for _, key := range keys[:n] {
+			if _, ok := l.index[key]; ok {
+				known[key] = true
+			}
+		}
+		l.mu.Unlock()
+		keys = keys[n:]
 	}
 	return known
 }
 
-// find returns the record of a span, nil if there is none.
-func (l *spanLog) find(id trace.SpanID) *spanRecord {
-	for _, chunk := range slices.Backward(l.snapshot()) {
-		for i := range chunk {
-			if chunk[i].spanID == id {
-				return &chunk[i]
-			}
-		}
+// find returns a copy of the record of a span.
+func (l *spanLog) find(key spanKey) (spanRecord, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id, ok := l.index[key]
+	if !ok {
+		return spanRecord{}, false
 	}
-	return nil
+	return *l.row(id), true
 }
 
 // addTo adds what the log knows to the statistics of the store.
 func (l *spanLog) addTo(s *Stats) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.Bytes += l.bytes + int64(len(l.live))*liveCost
+	s.Bytes += l.bytes + l.orphans.bytes()
 	s.SpansEnded = l.ended
+	s.SpansNotKept = l.passed
 	s.SpansEvicted = l.evicted
-	s.Spans = int(l.ended - l.evicted)
+	s.SpansWithSamples = l.withSamples
+	s.Spans = int(l.ended - l.passed - l.evicted)
+	s.SpansRunning = l.lists[runningList].len
+}
+
+// serviceVersion returns service.version of a resource, "" where there is none.
+func serviceVersion(r *resource.Resource) string {
+	v, _ := r.Set().Value(semconv.ServiceVersionKey)
+	return v.AsString()
 }
 
 // serviceName returns service.name of a resource, "" where there is none.

@@ -29,10 +29,10 @@ type spanProcessor struct {
 var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
 
 // OnStart remembers local roots only: other spans have their attributes later,
-// and samples that name them by span_id need no memory to be theirs.
+// and samples that name them by span_id find them when they end.
 func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 	if localRoot(s.Parent()) {
-		p.log.start(s.SpanContext().SpanID())
+		p.log.start(s)
 	}
 }
 

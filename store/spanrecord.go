@@ -15,30 +15,52 @@ type spanRecord struct {
 	traceID          trace.TraceID
 	spanID, parentID trace.SpanID
 	name             *spanName
-	service          string
-	status           string
+	// label is the span_name label of the newest samples that have one.
+	label  string
+	status string
 	// start and duration are in nanoseconds, start since 1970.
 	start, duration int64
-	err, localRoot  bool
+	spanSamples
+
+	// prev and next are the neighbours in the list.
+	prev, next rowID
+	list       listID
+	// slow and hungry say that the record is among the slowest of its name,
+	// and among those with most CPU time.
+	slow, hungry   bool
+	err, localRoot bool
 }
 
-// spanName is a name and the number of spans that have it.
-type spanName struct {
-	value string
-	refs  int
-}
+// pinned says whether the record is kept longer than the newest ones are.
+func (r *spanRecord) pinned() bool { return r.slow || r.hungry || r.list == errorList }
 
-func (r *spanRecord) span() Span {
+func (r *spanRecord) running() bool { return r.list == runningList }
+
+// span returns the span at a moment in nanoseconds since 1970, which only counts
+// if it is running.
+func (r *spanRecord) span(now int64) Span {
 	span := Span{
-		ProfileID: r.spanID.String(),
-		TraceID:   r.traceID.String(),
-		Name:      r.name.value,
-		Service:   r.service,
-		Start:     time.Unix(0, r.start),
-		Duration:  time.Duration(r.duration),
-		Err:       r.err,
-		Status:    r.status,
-		LocalRoot: r.localRoot,
+		ProfileID:    r.spanID.String(),
+		Name:         r.name.value,
+		Service:      r.name.service,
+		Start:        time.Unix(0, r.start),
+		Duration:     time.Duration(r.duration),
+		Err:          r.err,
+		Status:       r.status,
+		LocalRoot:    r.localRoot,
+		Running:      r.running(),
+		Label:        r.label,
+		CPU:          r.cpu,
+		CPUSamples:   r.cpuCount,
+		CPUInclusive: r.cpu + r.below,
+		WallSamples:  r.wallCount,
+		SamplesHeld:  r.held,
+	}
+	if span.Running {
+		span.Duration = time.Duration(max(0, now-r.start))
+	}
+	if r.traceID.IsValid() {
+		span.TraceID = r.traceID.String()
 	}
 	if r.parentID.IsValid() {
 		span.ParentID = r.parentID.String()

@@ -10,19 +10,15 @@ import (
 
 // spanRow is a span or an exemplar on its way into a result.
 type spanRow struct {
-	record   *spanRecord
+	record   spanRecord
 	exemplar *Span
 
 	// end and duration are in nanoseconds, end since 1970.
 	end, duration int64
 	cpu           time.Duration
-	samples       int64
-	label         string
-	complete      bool
-	coverage      Coverage
 }
 
-func (o Order) compare(a, b spanRow) int {
+func (o Order) compare(a, b *spanRow) int {
 	switch o {
 	case Slowest:
 		return cmp.Compare(b.duration, a.duration)
@@ -33,21 +29,10 @@ func (o Order) compare(a, b spanRow) int {
 	}
 }
 
-func (r *spanRow) service() string {
-	if r.exemplar != nil {
-		return r.exemplar.Service
+func newSpanRow(r *spanRecord, now int64) spanRow {
+	row := spanRow{record: *r, end: r.start + r.duration, duration: r.duration, cpu: r.cpu}
+	if r.running() {
+		row.end, row.duration = now, now-r.start
 	}
-	return r.record.service
-}
-
-func (r *spanRow) span() Span {
-	span := Span{}
-	if r.exemplar != nil {
-		span = *r.exemplar
-	} else {
-		span = r.record.span()
-	}
-	span.CPU, span.CPUSamples, span.Label = r.cpu, r.samples, r.label
-	span.Complete, span.Coverage = r.complete, r.coverage
-	return span
+	return row
 }

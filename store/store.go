@@ -11,8 +11,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 )
@@ -29,6 +29,8 @@ type Store struct {
 	shut   bool
 	// foreign is true once spans of a service without profiles were reported.
 	foreign bool
+
+	events eventLog
 
 	// mu guards what queries read: index and stats are written under both
 	// locks, so that Export may read them under its own. Queries hold it
@@ -48,7 +50,7 @@ func New(opts ...Option) (*Store, error) {
 	}
 	return &Store{
 		maxBytes: c.maxBytes,
-		spans:    newSpanLog(c.maxBytes / 4),
+		spans:    newSpanLog(c),
 		tables:   newTables(),
 		index:    newIndex(),
 	}, nil
@@ -78,47 +80,100 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.stats.ParseErrors++
-		return fmt.Errorf("store: invalid %s profile: %w", p.Kind(), err)
+		return s.refuse(p, fmt.Errorf("store: invalid %s profile: %w", p.Kind(), err))
 	}
 
-	w := newWindowBuilder(&s.tables, s.index.ids).build(p, parsed)
-	spans := s.newSpans(w)
-	total, labelled := w.cpu()
-	tooBig := s.add(w, func(stats *Stats) {
-		stats.WindowsReceived++
-		stats.SpansWithSamples += int64(spans)
-		stats.CPUTime += total
-		stats.CPUTimeLabelled += labelled
-	})
+	// What is too big for an empty store need not be built to its end.
+	before := s.tables.bytes()
+	w, ok := newWindowBuilder(&s.tables).build(p, parsed, before+s.maxProfileBytes())
+	if !ok || s.tables.bytes()-before+w.bytes > s.maxProfileBytes() {
+		s.tables.releaseWindow(w)
+		s.mu.Lock()
+		s.stats.WindowsRefused++
+		s.mu.Unlock()
+		return s.refuse(p, s.tooBig(p, parsed))
+	}
+	s.spans.join(w)
+	s.events.add(w.event(EventReceived))
+	tooBig := s.add(w)
 	s.reportService()
 	if tooBig {
-		return fmt.Errorf("store: a %s profile of %d samples does not fit into three quarters of %d bytes: raise WithMaxBytes", p.Kind(), len(parsed.Sample), s.maxBytes)
+		return s.refuse(p, s.tooBig(p, parsed))
 	}
 	return nil
 }
 
+func (s *Store) tooBig(p *exporter.Profile, parsed *profile.Profile) error {
+	return fmt.Errorf("store: a %s profile of %d samples does not fit into three quarters of %d bytes: raise WithMaxBytes", p.Kind(), len(parsed.Sample), s.maxBytes)
+}
+
+// maxProfileBytes is what the spans and the log of events leave to profiles.
+func (s *Store) maxProfileBytes() int64 { return s.maxBytes - s.maxBytes/4 - maxEvents*eventSize }
+
 // add makes w visible to queries, and evicts the oldest windows until the rest
 // fits. It reports whether w itself did not fit.
-func (s *Store) add(w *window, count func(*Stats)) (tooBig bool) {
+func (s *Store) add(w *window) (tooBig bool) {
+	total, labelled := w.cpu()
 	s.mu.Lock()
+	// The counts go from there to here where no query can see it.
+	w.names = s.tables.windowNames(s.spans.takeCounts())
+	w.bytes = w.size()
 	s.index.add(w)
-	count(&s.stats)
+	s.stats.WindowsReceived++
+	s.stats.CPUTime += total
+	s.stats.CPUTimeLabelled += labelled
 	s.mu.Unlock()
 
-	limit := s.maxBytes - s.maxBytes/4
-	for s.index.bytes+s.tables.bytes() > limit && len(s.index.windows) > 0 {
-		s.mu.Lock()
-		oldest := s.index.removeOldest()
-		s.stats.WindowsEvicted++
-		s.mu.Unlock()
-		s.tables.releaseWindow(oldest)
-		tooBig = oldest == w
+	limit := s.maxProfileBytes()
+	for s.bytes() > limit && (len(s.index.windows) > 0 || len(s.index.kept) > 0) {
+		if s.index.keptBytes > limit/4 || len(s.index.windows) == 0 {
+			s.evictKept()
+		} else {
+			tooBig = s.evictOldest() == w
+		}
 	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stats.Bytes = s.index.bytes + s.tables.bytes()
+	s.stats.Bytes = s.bytes()
 	return tooBig
+}
+
+// bytes is the memory of the profiles.
+func (s *Store) bytes() int64 { return s.index.bytes + s.tables.bytes() }
+
+// evictOldest lets the window go that came first, but for the samples of spans
+// that are kept for longer.
+func (s *Store) evictOldest() *window {
+	oldest := s.index.windows[0]
+	var rest *window
+	if kept := s.spans.leave(oldest); len(kept) > 0 {
+		rest = oldest.part(kept)
+		s.tables.retainParts(rest)
+	}
+	s.mu.Lock()
+	s.index.removeOldest(rest)
+	s.stats.WindowsEvicted++
+	s.mu.Unlock()
+	s.tables.releaseWindow(oldest)
+	s.events.add(oldest.event(EventEvicted))
+	return oldest
+}
+
+// evictKept lets the oldest samples go that were kept for longer.
+func (s *Store) evictKept() {
+	oldest := s.index.kept[0]
+	s.spans.leaveAll(oldest)
+	s.mu.Lock()
+	s.index.removeKept()
+	s.mu.Unlock()
+	s.tables.releaseWindow(oldest)
+}
+
+// refuse enters a profile that is not taken in, and returns err.
+func (s *Store) refuse(p *exporter.Profile, err error) error {
+	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: serviceName(p.Resource()), Text: err.Error()})
+	return err
 }
 
 // reportService says once that spans and profiles name different services. They
@@ -135,37 +190,6 @@ func (s *Store) reportService() {
 	// The handler may shut down the profiler, which waits for this Export.
 	go otel.Handle(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
 		service, slices.Sorted(maps.Keys(s.index.times))))
-}
-
-// newSpans returns how many spans have their first CPU sample in w.
-func (s *Store) newSpans(w *window) int {
-	spans := make(map[string]struct{})
-	// What no span_id names may still be a span, or anything.
-	unsure := make(map[trace.SpanID]struct{})
-	for i := range w.groups {
-		g := &w.groups[i]
-		if _, samples := g.cpu(); samples == 0 {
-			continue
-		}
-		if g.spanID != "" && !s.hasSamples(g.spanID) {
-			spans[g.spanID] = struct{}{}
-		}
-		if g.profileID == g.spanID || s.hasSamples(g.profileID) {
-			continue
-		}
-		if id, err := trace.SpanIDFromHex(g.profileID); err == nil {
-			unsure[id] = struct{}{}
-		}
-	}
-	for id := range s.spans.known(unsure) {
-		spans[id.String()] = struct{}{}
-	}
-	return len(spans)
-}
-
-func (s *Store) hasSamples(id string) bool {
-	e, ok := s.index.ids[id]
-	return ok && e.samples > 0
 }
 
 // ForceFlush does nothing: what Export took is there. It fails with
@@ -195,6 +219,7 @@ func (s *Store) Stats() Stats {
 	stats.Windows = len(s.index.windows)
 	s.mu.RUnlock()
 	stats.MaxBytes = s.maxBytes
+	stats.Bytes += s.events.bytes()
 	s.spans.addTo(&stats)
 	return stats
 }

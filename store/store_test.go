@@ -54,12 +54,12 @@ func TestJoin(t *testing.T) {
 		{
 			ProfileID: idOf(root), TraceID: root.SpanContext().TraceID().String(), Name: "GET /", Service: "checkout",
 			Start: epoch.Add(time.Second), Duration: 6 * time.Second, LocalRoot: true,
-			CPU: 5 * tick, CPUSamples: 5, Label: "GET /", Complete: true,
+			CPU: 5 * tick, CPUSamples: 5, CPUInclusive: 5 * tick, SamplesHeld: 5, Label: "GET /", Complete: true,
 		},
 		{
 			ProfileID: idOf(labelled), TraceID: root.SpanContext().TraceID().String(), ParentID: idOf(root), Name: "render", Service: "checkout",
 			Start: epoch.Add(3 * time.Second), Duration: 2 * time.Second, Err: true, Status: "no template",
-			CPU: 2 * tick, CPUSamples: 2, Label: "render", Complete: true,
+			CPU: 2 * tick, CPUSamples: 2, CPUInclusive: 2 * tick, SamplesHeld: 2, Label: "render", Complete: true,
 		},
 	}
 	if diff := cmp.Diff(want, s.Spans(SpanQuery{})); diff != "" {
@@ -239,11 +239,11 @@ func TestManualExemplars(t *testing.T) {
 	)
 	job := Span{
 		ProfileID: "job-1", TraceID: "t", Name: "import", Service: "checkout", Start: epoch, Duration: 2 * step,
-		Manual: true, CPU: 7 * tick, CPUSamples: 7, Label: "import",
+		Manual: true, CPU: 7 * tick, CPUSamples: 7, CPUInclusive: 7 * tick, SamplesHeld: 7, Label: "import",
 	}
 	hex := Span{
 		ProfileID: "00000000000000bb", Service: "checkout", Start: epoch, Duration: step,
-		Manual: true, CPU: tick, CPUSamples: 1, Complete: true,
+		Manual: true, CPU: tick, CPUSamples: 1, CPUInclusive: tick, SamplesHeld: 1, Complete: true,
 	}
 	ofEnded, _ := s.Span(idOf(ended))
 	if ofEnded.CPUSamples != 5 {
@@ -261,11 +261,11 @@ func TestManualExemplars(t *testing.T) {
 	if got, ok := s.Span("job-1"); !ok || !cmp.Equal(job, got) {
 		t.Error("job:", ok, cmp.Diff(job, got))
 	}
-	for id, name := range map[string]string{foreign: "elsewhere", idOf(live): ""} {
-		got, ok := s.Span(id)
-		if !ok || got.Manual || !got.SummaryMissing || got.Name != name || got.CPU == 0 {
-			t.Errorf("span without a summary: %v %+v", ok, got)
-		}
+	if got, ok := s.Span(foreign); !ok || got.Manual || !got.SummaryMissing || got.Running || got.Name != "elsewhere" || got.CPU == 0 {
+		t.Errorf("span without a summary: %v %+v", ok, got)
+	}
+	if got, ok := s.Span(idOf(live)); !ok || got.Manual || got.SummaryMissing || !got.Running || got.Name != "live" || got.CPU == 0 {
+		t.Errorf("running span: %v %+v", ok, got)
 	}
 	if _, ok := s.Span("nothing"); ok {
 		t.Error("found nothing")

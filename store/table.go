@@ -13,7 +13,7 @@ type interned[V any] interface {
 	*V
 	hash(maphash.Seed) uint64
 	equal(*V) bool
-	// size is the memory of the value and of what it alone points to.
+	// size is the memory of what the value alone points to.
 	size() int64
 }
 
@@ -21,8 +21,9 @@ type interned[V any] interface {
 // not safe for concurrent use; the values in it may be read without a lock.
 type table[V any, P interned[V]] struct {
 	seed  maphash.Seed
-	nodes map[uint64]*node[V]
-	bytes int64
+	nodes countedMap[uint64, *node[V]]
+	// size is the memory of the nodes and of what they point to.
+	size int64
 }
 
 // node is a value of a table. Those with equal hashes form a list.
@@ -33,26 +34,26 @@ type node[V any] struct {
 }
 
 func newTable[V any, P interned[V]](seed maphash.Seed) table[V, P] {
-	return table[V, P]{seed: seed, nodes: make(map[uint64]*node[V])}
+	return table[V, P]{seed: seed}
 }
 
 // intern returns the table's copy of v and whether it is new. A new value has
 // no references: the caller retains it, together with what it points to.
 func (t *table[V, P]) intern(v P) (_ P, fresh bool) {
 	hash := v.hash(t.seed)
-	for n := t.nodes[hash]; n != nil; n = n.next {
+	for n := t.nodes.get(hash); n != nil; n = n.next {
 		if v.equal(&n.value) {
 			return &n.value, false
 		}
 	}
-	n := &node[V]{next: t.nodes[hash], value: *v}
-	t.nodes[hash] = n
-	t.bytes += t.cost(v)
+	n := &node[V]{next: t.nodes.get(hash), value: *v}
+	t.nodes.set(hash, n)
+	t.size += t.cost(v)
 	return &n.value, true
 }
 
 func (t *table[V, P]) retain(v P) {
-	for n := t.nodes[v.hash(t.seed)]; n != nil; n = n.next {
+	for n := t.nodes.get(v.hash(t.seed)); n != nil; n = n.next {
 		if &n.value == v {
 			n.refs++
 		}
@@ -63,7 +64,7 @@ func (t *table[V, P]) retain(v P) {
 // the value is gone.
 func (t *table[V, P]) release(v P) bool {
 	hash := v.hash(t.seed)
-	for n, prev := t.nodes[hash], (*node[V])(nil); n != nil; n, prev = n.next, n {
+	for n, prev := t.nodes.get(hash), (*node[V])(nil); n != nil; n, prev = n.next, n {
 		if &n.value != v {
 			continue
 		}
@@ -75,11 +76,11 @@ func (t *table[V, P]) release(v P) bool {
 		case prev != nil:
 			prev.next = n.next
 		case n.next != nil:
-			t.nodes[hash] = n.next
+			t.nodes.set(hash, n.next)
 		default:
-			delete(t.nodes, hash)
+			t.nodes.remove(hash)
 		}
-		t.bytes -= t.cost(v)
+		t.size -= t.cost(v)
 		return true
 	}
 	return false
@@ -87,5 +88,7 @@ func (t *table[V, P]) release(v P) bool {
 
 func (t *table[V, P]) cost(v P) int64 {
 	header := int64(unsafe.Sizeof(node[struct{}]{}))
-	return header + v.size() + slotSize(8+pointerSize)
+	return allocSize(header+int64(unsafe.Sizeof(*v))) + v.size()
 }
+
+func (t *table[V, P]) bytes() int64 { return t.size + t.nodes.bytes() }

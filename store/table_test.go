@@ -42,8 +42,8 @@ func TestTableCollisions(t *testing.T) {
 				t.Error("gone twice:", i)
 			}
 		}
-		if len(table.nodes) != 0 || table.bytes != 0 {
-			t.Error("left:", len(table.nodes), table.bytes)
+		if len(table.nodes.elements) != 0 || table.bytes() != 0 {
+			t.Error("left:", len(table.nodes.elements), table.bytes())
 		}
 	}
 }

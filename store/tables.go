@@ -17,24 +17,24 @@ type tables struct {
 	mappings  table[Mapping, *Mapping]
 	functions table[Function, *Function]
 	locations table[Location, *Location]
-	stacks    table[Stack, *Stack]
+	frames    frames
 	labels    table[labelSet, *labelSet]
+	names     table[nameTexts, *nameTexts]
 }
 
 func newTables() tables {
 	seed := maphash.MakeSeed()
 	return tables{
-		texts:     texts{nodes: make(map[string]*text)},
 		mappings:  newTable[Mapping](seed),
 		functions: newTable[Function](seed),
 		locations: newTable[Location](seed),
-		stacks:    newTable[Stack](seed),
 		labels:    newTable[labelSet](seed),
+		names:     newTable[nameTexts](seed),
 	}
 }
 
 func (t *tables) bytes() int64 {
-	return t.texts.bytes + t.mappings.bytes + t.functions.bytes + t.locations.bytes + t.stacks.bytes + t.labels.bytes
+	return t.texts.bytes() + t.mappings.bytes() + t.functions.bytes() + t.locations.bytes() + t.frames.bytes() + t.labels.bytes() + t.names.bytes()
 }
 
 // mapping, function, location and stack return the table's copy without a
@@ -115,24 +115,31 @@ func (t *tables) releaseLocation(l *Location) {
 	}
 }
 
-// stack does not keep locations.
-func (t *tables) stack(locations []*Location) *Stack {
-	own, fresh := t.stacks.intern(&Stack{Locations: locations})
-	if fresh {
-		own.Locations = slices.Clone(locations)
-		for _, l := range own.Locations {
+// stack returns the leaf of a stack, nil for a stack without locations.
+func (t *tables) stack(locations []*Location) *frame {
+	var leaf *frame
+	for _, l := range slices.Backward(locations) {
+		f, fresh := t.frames.intern(frameKey{parent: leaf, location: l})
+		if fresh {
+			t.retainStack(leaf)
 			t.locations.retain(l)
 		}
+		leaf = f
 	}
-	return own
+	return leaf
 }
 
-func (t *tables) releaseStack(s *Stack) {
-	if !t.stacks.release(s) {
-		return
+func (t *tables) retainStack(leaf *frame) {
+	if leaf != nil {
+		leaf.refs++
 	}
-	for _, l := range s.Locations {
-		t.releaseLocation(l)
+}
+
+// releaseStack gives a reference to a leaf back, and those of frames that this
+// was the last of.
+func (t *tables) releaseStack(leaf *frame) {
+	for f := leaf; f != nil && t.frames.release(f); f = f.parent {
+		t.releaseLocation(f.location)
 	}
 }
 
@@ -161,26 +168,55 @@ func (t *tables) releaseLabelSet(s *labelSet) {
 	}
 }
 
-// releaseWindow gives back what build took from the tables.
-func (t *tables) releaseWindow(w *window) {
-	for _, s := range w.stacks {
-		t.releaseStack(s)
+// windowNames returns counts as a window keeps them, with references.
+func (t *tables) windowNames(counts []nameCount) []windowName {
+	names := make([]windowName, len(counts))
+	for i := range counts {
+		own, fresh := t.names.intern(&counts[i].nameTexts)
+		if fresh {
+			own.service, own.value, own.label = t.texts.retain(own.service), t.texts.retain(own.value), t.texts.retain(own.label)
+		}
+		t.names.retain(own)
+		names[i] = windowName{texts: own, nameNumbers: counts[i].nameNumbers}
 	}
-	for i := range w.groups {
-		t.releaseLabelSet(w.groups[i].labels)
+	return names
+}
+
+func (t *tables) releaseName(n *nameTexts) {
+	if t.names.release(n) {
+		t.texts.release(n.service)
+		t.texts.release(n.value)
+		t.texts.release(n.label)
+	}
+}
+
+// retainParts takes a reference for w to all that it has in the tables.
+func (t *tables) retainParts(w *window) {
+	for _, leaf := range w.frames {
+		t.retainStack(leaf)
+	}
+	for _, l := range w.labellings {
+		t.labels.retain(l.set)
+	}
+	for _, m := range w.mappings {
+		t.mappings.retain(m)
+	}
+	w.eachText(func(s string) { t.texts.retain(s) })
+}
+
+// releaseWindow gives back what a window has in the tables.
+func (t *tables) releaseWindow(w *window) {
+	for _, leaf := range w.frames {
+		t.releaseStack(leaf)
+	}
+	for _, l := range w.labellings {
+		t.releaseLabelSet(l.set)
 	}
 	for _, m := range w.mappings {
 		t.releaseMapping(m)
 	}
-	for _, v := range w.types {
-		t.releaseValueType(v)
+	for i := range w.names {
+		t.releaseName(w.names[i].texts)
 	}
-	t.releaseValueType(w.periodType)
-	t.texts.release(w.defaultType)
-	t.texts.release(w.service)
-}
-
-func (t *tables) releaseValueType(v valueType) {
-	t.texts.release(v.name)
-	t.texts.release(v.unit)
+	w.eachText(t.texts.release)
 }

@@ -10,8 +10,9 @@ import (
 
 // texts keeps one copy of equal strings and counts the references to it.
 type texts struct {
-	nodes map[string]*text
-	bytes int64
+	nodes countedMap[string, *text]
+	// size is the memory of the nodes and of what they point to.
+	size int64
 }
 
 type text struct {
@@ -24,29 +25,31 @@ func (t *texts) retain(s string) string {
 	if s == "" {
 		return ""
 	}
-	n := t.nodes[s]
+	n := t.nodes.get(s)
 	if n == nil {
 		// A copy: s may be a slice of something big.
 		n = &text{value: strings.Clone(s)}
-		t.nodes[n.value] = n
-		t.bytes += textCost(s)
+		t.nodes.set(n.value, n)
+		t.size += textCost(s)
 	}
 	n.refs++
 	return n.value
 }
 
 func (t *texts) release(s string) {
-	n := t.nodes[s]
+	n := t.nodes.get(s)
 	if n == nil {
 		return
 	}
 	n.refs--
 	if n.refs == 0 {
-		delete(t.nodes, s)
-		t.bytes -= textCost(s)
+		t.nodes.remove(s)
+		t.size -= textCost(s)
 	}
 }
 
 func textCost(s string) int64 {
-	return allocSize(int64(len(s))) + allocSize(int64(unsafe.Sizeof(text{}))) + slotSize(stringSize+pointerSize)
+	return allocSize(int64(len(s))) + allocSize(int64(unsafe.Sizeof(text{})))
 }
+
+func (t *texts) bytes() int64 { return t.size + t.nodes.bytes() }

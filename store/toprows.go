@@ -17,8 +17,9 @@ type topRows struct {
 	full bool
 }
 
+// add keeps a copy of the row, if it is among the first so far.
 func (t *topRows) add(row spanRow) {
-	if t.full && t.order.compare(row, t.rows[t.limit-1]) >= 0 {
+	if t.full && t.order.compare(&row, &t.rows[t.limit-1]) >= 0 {
 		return
 	}
 	t.rows = append(t.rows, row)
@@ -29,7 +30,7 @@ func (t *topRows) add(row spanRow) {
 
 // cut sorts the rows and drops those beyond the limit.
 func (t *topRows) cut() {
-	slices.SortStableFunc(t.rows, t.order.compare)
+	slices.SortStableFunc(t.rows, func(a, b spanRow) int { return t.order.compare(&a, &b) })
 	if t.limit > 0 && len(t.rows) >= t.limit {
 		t.rows = t.rows[:t.limit]
 		t.full = true

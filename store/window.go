@@ -4,7 +4,9 @@
 package store
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -16,6 +18,7 @@ import (
 type window struct {
 	kind        exporter.Kind
 	service     string
+	version     string
 	start, end  time.Time
 	types       []valueType
 	defaultType string
@@ -24,11 +27,27 @@ type window struct {
 	// mappings are those of the profile in its order: the first one is the
 	// main program to pprof's tools.
 	mappings []*Mapping
-	groups   []group
-	// stacks are the samples' stacks, in the order of the groups. values
-	// holds len(types) values for each.
-	stacks []*Stack
+	// groups are sorted by their span, those without one first. texts finds
+	// those with textIDs, sorted by id; loose are the groups of which no span
+	// is known that profile_id names.
+	groups []groupRow
+	// labelled is where in labellings each group has its own. surplus is how
+	// many more samples than groups come before a group, which is less than
+	// the place of its first one.
+	labelled   column
+	labellings []labelling
+	surplus    column
+	texts      []textID
+	loose      []uint32
+	// frames are the leaves of the samples' stacks, in the order of the
+	// groups. rows are the places of their values: values has len(types) for
+	// each, and few different ones in a CPU profile.
+	frames []*frame
+	rows   column
 	values []int64
+	// names counts the spans that ended, and the CPU time that spans took,
+	// between the arrival of the window before this one and its own.
+	names []windowName
 
 	// cpuColumn is the column that tells the CPU time in units of cpuScale,
 	// countColumn the one that counts samples. Both are -1 where there is
@@ -36,6 +55,11 @@ type window struct {
 	cpuColumn, countColumn int
 	cpuScale               time.Duration
 
+	// kept says that this is the part that is kept of a window that is gone.
+	kept bool
+
+	// samples is the number of samples taken.
+	samples int64
 	// bytes is the memory of all this, without what the tables hold.
 	bytes int64
 }
@@ -44,17 +68,35 @@ type window struct {
 // or a span name.
 func (w *window) cpu() (total, labelled time.Duration) {
 	for i := range w.groups {
-		g := &w.groups[i]
+		g := group{w, i}
 		cpu, _ := g.cpu()
 		total += cpu
-		if g.profileID != "" || g.spanID != "" || g.labels.get(spanNameLabel) != "" {
+		if g.named() || g.labels().get(spanNameLabel) != "" {
 			labelled += cpu
 		}
 	}
 	return total, labelled
 }
 
-func (w *window) value(sample, column int) int64 { return w.values[sample*len(w.types)+column] }
+func (w *window) value(sample, column int) int64 {
+	return w.values[w.rows.at(sample)*len(w.types)+column]
+}
+
+// appendGroups appends the groups that have an id, which is text or, if that is
+// the id of a span, key.
+func (w *window) appendGroups(groups []group, text string, key spanKey) []group {
+	if key != 0 {
+		i, _ := slices.BinarySearchFunc(w.groups, key, func(r groupRow, key spanKey) int { return cmp.Compare(r.span, key) })
+		for ; i < len(w.groups) && w.groups[i].span == key; i++ {
+			groups = append(groups, group{w, i})
+		}
+	}
+	i, _ := slices.BinarySearchFunc(w.texts, text, func(t textID, text string) int { return strings.Compare(t.id, text) })
+	for ; i < len(w.texts) && w.texts[i].id == text; i++ {
+		groups = append(groups, group{w, int(w.texts[i].group)})
+	}
+	return groups
+}
 
 // count returns how many samples the i-th one stands for.
 func (w *window) count(i int) int64 {
@@ -90,12 +132,111 @@ func (w *window) setColumns() {
 	}
 }
 
-// size returns the memory of the window without its ids.
+func (w *window) appendAll(groups []group) []group {
+	for i := range w.groups {
+		groups = append(groups, group{w, i})
+	}
+	return groups
+}
+
+// wall says whether the window has wall-clock time.
+func (w *window) wall() bool { return w.kind == exporter.KindWall }
+
+// isLoose says whether no span was known that the profile_id of a group names.
+func (w *window) isLoose(index int) bool {
+	_, loose := slices.BinarySearch(w.loose, uint32(index))
+	return loose
+}
+
+func (w *window) event(t EventType) Event {
+	return Event{Type: t, Kind: w.kind, Service: w.service, Samples: w.samples, Bytes: w.bytes}
+}
+
+// eachText shows the texts of a window that are in the tables.
+func (w *window) eachText(visit func(string)) {
+	visit(w.service)
+	visit(w.version)
+	visit(w.defaultType)
+	for _, t := range append(slices.Clip(w.types), w.periodType) {
+		visit(t.name)
+		visit(t.unit)
+	}
+}
+
+// part returns a window of some groups of w, which are in the order of w.
+func (w *window) part(groups []int) *window {
+	part := &window{
+		kind: w.kind, service: w.service, version: w.version, start: w.start, end: w.end,
+		types: w.types, defaultType: w.defaultType, periodType: w.periodType, period: w.period,
+		mappings:  w.mappings,
+		cpuColumn: w.cpuColumn, countColumn: w.countColumn, cpuScale: w.cpuScale,
+		kept: true,
+	}
+	labellings := make(map[int]uint32)
+	places := make(map[int]uint32)
+	var labelled, surplus, rows []uint32
+	for _, index := range groups {
+		g := group{w, index}
+		from := w.labelled.at(index)
+		place, ok := labellings[from]
+		if !ok {
+			place = uint32(len(part.labellings))
+			labellings[from] = place
+			part.labellings = append(part.labellings, *g.labelling())
+		}
+		labelled = append(labelled, place)
+		surplus = append(surplus, uint32(len(part.frames)-len(part.groups)))
+		first, last := g.bounds()
+		for i := first; i < last; i++ {
+			from := w.rows.at(i)
+			place, ok := places[from]
+			if !ok {
+				place = uint32(len(places))
+				places[from] = place
+				part.values = append(part.values, w.values[from*len(w.types):][:len(w.types)]...)
+			}
+			rows = append(rows, place)
+			part.frames = append(part.frames, w.frames[i])
+		}
+		if w.isLoose(index) {
+			part.loose = append(part.loose, uint32(len(part.groups)))
+		}
+		part.groups = append(part.groups, *g.row())
+	}
+	part.labelled, part.surplus, part.rows = newColumn(labelled), newColumn(surplus), newColumn(rows)
+	part.finish()
+	return part
+}
+
+// finish fills in what follows from the samples.
+func (w *window) finish() {
+	for i := range w.groups {
+		g := group{w, i}
+		w.samples += g.count()
+		l := g.labelling()
+		if l.form != textIDs {
+			continue
+		}
+		for _, id := range slices.Compact([]string{l.texts.profileID, l.texts.spanID}) {
+			if id != "" {
+				w.texts = append(w.texts, textID{id: id, group: uint32(i)})
+			}
+		}
+	}
+	slices.SortStableFunc(w.texts, func(a, b textID) int { return strings.Compare(a.id, b.id) })
+	w.bytes = w.size()
+}
+
+// size returns the memory of the window, without what the tables hold.
 func (w *window) size() int64 {
-	return allocSize(int64(unsafe.Sizeof(*w))) +
-		allocSize(int64(len(w.types))*int64(unsafe.Sizeof(valueType{}))) +
-		allocSize(int64(len(w.mappings))*pointerSize) +
-		allocSize(int64(len(w.groups))*int64(unsafe.Sizeof(group{}))) +
-		allocSize(int64(len(w.stacks))*pointerSize) +
-		allocSize(int64(len(w.values))*8)
+	size := allocSize(int64(unsafe.Sizeof(*w))) +
+		sliceSize(w.types) + sliceSize(w.mappings) + sliceSize(w.groups) + w.labelled.size() + w.surplus.size() + sliceSize(w.labellings) +
+		sliceSize(w.texts) + sliceSize(w.loose) + sliceSize(w.frames) + w.rows.size() + sliceSize(w.values) +
+		sliceSize(w.names)
+	for _, l := range w.labellings {
+		if l.texts != nil {
+			size += l.texts.size()
+		}
+	}
+	return size
 }

@@ -4,56 +4,73 @@
 package store
 
 import (
+	"cmp"
+	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 )
 
 // windowBuilder makes a window of a profile. What windows share comes from the
-// tables, an id that is already indexed from the index.
+// tables.
 type windowBuilder struct {
 	tables *tables
-	known  map[string]*idEntry
 	window *window
 
-	mappings  map[*profile.Mapping]*Mapping
-	functions map[*profile.Function]*Function
-	locations map[*profile.Location]*Location
-	groups    map[groupKey]int
-	ids       map[string]string
-	traceIDs  map[string]string
+	mappings   map[*profile.Mapping]*Mapping
+	functions  map[*profile.Function]*Function
+	locations  map[*profile.Location]*Location
+	groups     map[groupKey]uint32
+	built      []builtGroup
+	labellings map[labelling]uint32
+	sets       map[*labelSet]struct{}
+	rows       map[string]uint32
 
 	// Scratch space of one sample and of one location.
 	stack  []*Location
 	labels []label
 	lines  []Line
+	key    []byte
 }
 
+// builtGroup is a group before its samples have their places.
+type builtGroup struct {
+	groupRow
+	labelling, samples uint32
+}
+
+// groupKey is what the samples of a group have in common.
 type groupKey struct {
-	profileID, spanID, traceID string
-	labels                     *labelSet
+	idTexts
+	labels *labelSet
 }
 
-func newWindowBuilder(t *tables, known map[string]*idEntry) *windowBuilder {
+func newWindowBuilder(t *tables) *windowBuilder {
 	return &windowBuilder{
-		tables:    t,
-		known:     known,
-		mappings:  make(map[*profile.Mapping]*Mapping),
-		functions: make(map[*profile.Function]*Function),
-		locations: make(map[*profile.Location]*Location),
-		groups:    make(map[groupKey]int),
-		ids:       make(map[string]string),
-		traceIDs:  make(map[string]string),
+		tables:     t,
+		mappings:   make(map[*profile.Mapping]*Mapping),
+		functions:  make(map[*profile.Function]*Function),
+		locations:  make(map[*profile.Location]*Location),
+		groups:     make(map[groupKey]uint32),
+		labellings: make(map[labelling]uint32),
+		sets:       make(map[*labelSet]struct{}),
+		rows:       make(map[string]uint32),
 	}
 }
 
-// build returns the window of a profile that CheckValid found valid.
-func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile) *window {
+// build returns the window of a profile that CheckValid found valid. It stops
+// once the tables take more than limit bytes, and returns false: what it took
+// from the tables is in the window all the same.
+func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile, limit int64) (_ *window, ok bool) {
+	defer b.releaseSets()
 	w := &window{
 		kind:        p.Kind(),
 		service:     b.tables.texts.retain(serviceName(p.Resource())),
+		version:     b.tables.texts.retain(serviceVersion(p.Resource())),
 		start:       p.Start().Round(0),
 		end:         p.Start().Round(0).Add(max(p.Duration(), 0)),
 		types:       make([]valueType, len(parsed.SampleType)),
@@ -61,8 +78,7 @@ func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile) *win
 		periodType:  b.valueType(parsed.PeriodType),
 		period:      parsed.Period,
 		mappings:    make([]*Mapping, len(parsed.Mapping)),
-		stacks:      make([]*Stack, len(parsed.Sample)),
-		values:      make([]int64, len(parsed.Sample)*len(parsed.SampleType)),
+		frames:      make([]*frame, len(parsed.Sample)),
 	}
 	b.window = w
 	for i, t := range parsed.SampleType {
@@ -74,91 +90,149 @@ func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile) *win
 		b.tables.mappings.retain(w.mappings[i])
 	}
 
-	// The samples of a group end up side by side: first count those of
-	// each group, then put every sample into its place.
-	groupOf := make([]int, len(parsed.Sample))
+	// The samples of a group end up side by side, and the groups in the
+	// order of their spans.
+	groupOf := make([]uint32, len(parsed.Sample))
 	for i, s := range parsed.Sample {
 		groupOf[i] = b.group(s)
-		w.groups[groupOf[i]].last++
 	}
-	next := make([]int, len(w.groups))
-	place := 0
-	for i := range w.groups {
-		g := &w.groups[i]
-		next[i] = place
-		g.window, g.first, g.last = w, place, place+g.last
-		place = g.last
+	order := make([]uint32, len(b.built))
+	for i := range order {
+		order[i] = uint32(i)
 	}
+	slices.SortStableFunc(order, func(x, y uint32) int { return cmp.Compare(b.built[x].span, b.built[y].span) })
+	labelled, surplus := make([]uint32, len(order)), make([]uint32, len(order))
+	next := make([]uint32, len(order))
+	w.groups = make([]groupRow, len(order))
+	place := uint32(0)
+	for i, from := range order {
+		built := &b.built[from]
+		w.groups[i] = built.groupRow
+		// Every group has a sample.
+		labelled[i], surplus[i] = built.labelling, place-uint32(i)
+		next[from] = place
+		place += built.samples
+	}
+	w.labelled, w.surplus = newColumn(labelled), newColumn(surplus)
+	rows := make([]uint32, len(parsed.Sample))
 	for i, s := range parsed.Sample {
 		place := next[groupOf[i]]
 		next[groupOf[i]]++
-		w.stacks[place] = b.stackOf(s)
-		copy(w.values[place*len(w.types):], s.Value)
+		rows[place] = b.row(s.Value)
+		w.frames[place] = b.stackOf(s)
+		if b.tables.bytes() > limit {
+			return w, false
+		}
 	}
-
-	w.bytes = w.size()
-	for _, id := range b.traceIDs {
-		w.bytes += allocSize(int64(len(id)))
-	}
-	return w
+	w.rows = newColumn(rows)
+	w.values, w.labellings = slices.Clip(w.values), slices.Clip(w.labellings)
+	w.finish()
+	return w, true
 }
 
-// group returns the index of the sample's group, which may be new.
-func (b *windowBuilder) group(s *profile.Sample) int {
+// group returns the place of the sample's group, which may be new, and counts
+// the sample there.
+func (b *windowBuilder) group(s *profile.Sample) uint32 {
 	b.labels = appendLabels(b.labels[:0], s)
-	labels := b.tables.labelSet(b.labels)
-	key := groupKey{
+	key := groupKey{idTexts: idTexts{
 		profileID: firstLabel(s, profileIDLabel),
 		spanID:    firstLabel(s, spanIDLabel),
 		traceID:   firstLabel(s, traceIDLabel),
-		labels:    labels,
+	}, labels: b.labelSet()}
+	i, ok := b.groups[key]
+	if !ok {
+		i = uint32(len(b.built))
+		b.groups[key] = i
+		b.built = append(b.built, b.newGroup(key))
 	}
-	if i, ok := b.groups[key]; ok {
-		return i
-	}
-	b.tables.labels.retain(labels)
-	i := len(b.window.groups)
-	b.groups[key] = i
-	b.window.groups = append(b.window.groups, group{
-		profileID: b.id(key.profileID),
-		spanID:    b.id(key.spanID),
-		traceID:   own(b.traceIDs, key.traceID),
-		labels:    labels,
-	})
+	b.built[i].samples++
 	return i
 }
 
-// id returns the index's copy of an id, or the one that the index is to keep.
-func (b *windowBuilder) id(id string) string {
-	if e, ok := b.known[id]; ok {
-		return e.id
+func (b *windowBuilder) releaseSets() {
+	for set := range b.sets {
+		b.tables.releaseLabelSet(set)
 	}
-	return own(b.ids, id)
 }
 
-// own returns a copy of s that does not pin the profile it came from, the same
-// one whenever it is asked for.
-func own(copies map[string]string, s string) string {
-	if s == "" {
-		return ""
+// labelSet returns the one copy of the labels at hand.
+func (b *windowBuilder) labelSet() *labelSet {
+	own := b.tables.labelSet(b.labels)
+	if _, ok := b.sets[own]; !ok {
+		// For as long as the builder has it; labellings take their own.
+		b.tables.labels.retain(own)
+		b.sets[own] = struct{}{}
 	}
-	c, ok := copies[s]
+	return own
+}
+
+func (b *windowBuilder) newGroup(key groupKey) builtGroup {
+	row := groupRow{span: parseSpanKey(cmp.Or(key.spanID, key.profileID))}
+	l := labelling{set: key.labels}
+	trace, err := trace.TraceIDFromHex(key.traceID)
+	switch {
+	case err != nil && key.traceID != "",
+		row.span == 0 && (key.profileID != "" || key.spanID != ""),
+		key.profileID != key.spanID && key.profileID != "" && key.spanID != "":
+		row.span = 0
+		l.form = textIDs
+		l.texts = &idTexts{
+			profileID: strings.Clone(key.profileID),
+			spanID:    strings.Clone(key.spanID),
+			traceID:   strings.Clone(key.traceID),
+		}
+	default:
+		row.trace = trace
+		switch {
+		case row.span == 0:
+			l.form = noIDs
+		case key.profileID == "":
+			l.form = spanIDOnly
+		case key.spanID == "":
+			l.form = profileIDOnly
+		default:
+			l.form = bothIDs
+		}
+	}
+	return builtGroup{groupRow: row, labelling: b.labelling(l)}
+}
+
+// labelling returns the place of l in the window. Texts are not shared.
+func (b *windowBuilder) labelling(l labelling) uint32 {
+	i, ok := b.labellings[l]
 	if !ok {
-		c = strings.Clone(s)
-		copies[c] = c
+		i = uint32(len(b.window.labellings))
+		b.labellings[l] = i
+		b.window.labellings = append(b.window.labellings, l)
+		b.tables.labels.retain(l.set)
 	}
-	return c
+	return i
 }
 
-// stackOf returns the sample's stack with a reference for the window.
-func (b *windowBuilder) stackOf(s *profile.Sample) *Stack {
+// row returns the place of a sample's values in the window.
+func (b *windowBuilder) row(values []int64) uint32 {
+	b.key = b.key[:0]
+	for _, v := range values {
+		b.key = binary.LittleEndian.AppendUint64(b.key, uint64(v))
+	}
+	i, ok := b.rows[string(b.key)]
+	if !ok {
+		i = uint32(len(b.rows))
+		b.rows[string(b.key)] = i
+		b.window.values = append(b.window.values, values...)
+	}
+	return i
+}
+
+// stackOf returns the leaf of the sample's stack with a reference for the window.
+func (b *windowBuilder) stackOf(s *profile.Sample) *frame {
 	b.stack = b.stack[:0]
 	for _, l := range s.Location {
 		b.stack = append(b.stack, b.location(l))
 	}
-	own := b.tables.stack(b.stack)
-	b.tables.stacks.retain(own)
-	return own
+	leaf := b.tables.stack(b.stack)
+	b.tables.retainStack(leaf)
+	return leaf
 }
 
 func (b *windowBuilder) location(l *profile.Location) *Location {

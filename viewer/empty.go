@@ -33,8 +33,8 @@ func (h *handler) emptyReason(q query, a *answer) string {
 			return reason + ", or its span is still running and its samples are not in yet: " + h.openWindow()
 		}
 		return reason + "; " + h.openWindow()
-	case single && a.Span.CPUSamples > 0:
-		return fmt.Sprintf("this span has %s, but none that also meets the other conditions of the query or lies in its time", plural(a.Span.CPUSamples, "sample"))
+	case single && a.Span.SamplesHeld > 0:
+		return fmt.Sprintf("this span has %s, but none that also meets the other conditions of the query or lies in its time", plural(a.Span.SamplesHeld, "sample"))
 	case single && !a.Span.Complete:
 		return "the samples of this span are not in yet: " + h.openWindow()
 	case single && a.Span.Coverage == store.CoverageEvicted.String():

@@ -31,7 +31,7 @@ func TestSpanList(t *testing.T) {
 	first := list.Spans[0]
 	want := spanJSON{
 		ProfileID: slowID, TraceID: "010000000000000000000000000000a1", Name: "GET /search", Service: "shop",
-		Start: epoch.Add(time.Second), DurationNs: 8e8, CPUNs: 55e7, CPUSamples: 55, LocalRoot: true, Complete: true, Coverage: "whole",
+		Start: epoch.Add(time.Second), DurationNs: 8e8, CPUNs: 55e7, CPUSamples: 55, SamplesHeld: 55, LocalRoot: true, Complete: true, Coverage: "whole",
 		Query: `shop.cpu{profile_id="` + slowID + `"}`,
 	}
 	if diff := cmp.Diff(want, first); diff != "" {

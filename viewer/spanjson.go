@@ -20,10 +20,13 @@ type spanJSON struct {
 	DurationNs int64     `json:"durationNs"`
 	CPUNs      int64     `json:"cpuNs"`
 	CPUSamples int64     `json:"cpuSamples"`
-	Err        bool      `json:"err"`
-	Status     string    `json:"status,omitempty"`
-	Manual     bool      `json:"manual"`
-	LocalRoot  bool      `json:"localRoot"`
+	// SamplesHeld is the number of samples of all kinds that the store still
+	// holds.
+	SamplesHeld int64  `json:"samplesHeld"`
+	Err         bool   `json:"err"`
+	Status      string `json:"status,omitempty"`
+	Manual      bool   `json:"manual"`
+	LocalRoot   bool   `json:"localRoot"`
 	// SummaryMissing says that Start and DurationNs are those of profiles.
 	SummaryMissing bool `json:"summaryMissing"`
 	Complete       bool `json:"complete"`
@@ -45,6 +48,7 @@ func newSpanJSON(s store.Span) spanJSON {
 		DurationNs:     s.Duration.Nanoseconds(),
 		CPUNs:          s.CPU.Nanoseconds(),
 		CPUSamples:     s.CPUSamples,
+		SamplesHeld:    s.SamplesHeld,
 		Err:            s.Err,
 		Status:         s.Status,
 		Manual:         s.Manual,

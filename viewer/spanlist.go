@@ -127,9 +127,9 @@ func (l spanList) text() string {
 		switch {
 		case !s.Complete:
 			mark += " [window open]"
-		case s.CPUSamples == 0 && s.Coverage == store.CoverageEvicted.String():
+		case s.SamplesHeld == 0 && s.Coverage == store.CoverageEvicted.String():
 			mark += " [profile evicted]"
-		case s.CPUSamples == 0 && s.Coverage != store.CoverageWhole.String():
+		case s.SamplesHeld == 0 && s.Coverage != store.CoverageWhole.String():
 			mark += " [not profiled]"
 		}
 		fmt.Fprintf(&b, "%-24s %10s %10s %8d  %s%s  %s\n",

@@ -1,0 +1,45 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// KindTotal says that profiles of a kind have samples that a query selects.
+type KindTotal struct {
+	Kind exporter.Kind
+	// Samples is their number, Windows that of the windows with any of them.
+	Samples int64
+	Windows int
+}
+
+// Kinds returns the kinds of profiles that have samples for the matchers and the
+// time of q, by name. Kind and SampleType of q do not count.
+func (s *Store) Kinds(q Query) []KindTotal {
+	var totals []KindTotal
+	var last *window
+	kept, windows := s.snapshot()
+	for _, g := range q.groups(slices.Values(kept), slices.Values(windows)) {
+		samples := g.count()
+		if samples == 0 {
+			continue
+		}
+		i := slices.IndexFunc(totals, func(t KindTotal) bool { return t.Kind == g.window.kind })
+		if i < 0 {
+			i = len(totals)
+			totals = append(totals, KindTotal{Kind: g.window.kind})
+		}
+		totals[i].Samples += samples
+		if g.window != last {
+			totals[i].Windows++
+			last = g.window
+		}
+	}
+	slices.SortFunc(totals, func(a, b KindTotal) int { return cmp.Compare(a.Kind, b.Kind) })
+	return totals
+}

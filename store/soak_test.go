@@ -1,0 +1,88 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/codes"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+var soak = flag.Duration("soak", 3*time.Second, "how long TestSoak takes: 2m fills a store of 64 MiB")
+
+// TestSoak records 1,000 spans a second, of which one in a hundred has an error,
+// and profiles with samples of the newest spans, so that the store is full when
+// half of the time is over: as many as come in hours, since spans fill their part
+// in a minute. The store is the smaller the less time there is; where it would be
+// too small, all goes faster. The long form, with 64 MiB, is
+//
+//	go test -race ./store -run TestSoak -soak 2m -v
+func TestSoak(t *testing.T) {
+	const (
+		spansPerSecond = 1000
+		ticksPerSecond = 100
+		// windowSize is about what a window of the recording takes.
+		windowSize = 40 << 10
+	)
+	natural := soak.Seconds() / 120 * defaultMaxBytes
+	maxBytes := max(6<<20, natural)
+	ticks := int(soak.Seconds() * ticksPerSecond)
+	spans := int(soak.Seconds() * spansPerSecond * maxBytes / natural)
+	windows := int(maxBytes * 3 / 4 / windowSize * 1.8)
+
+	recording := readRecording(t)
+	before := heap()
+	s := newStore(t, WithMaxBytes(int64(maxBytes)))
+	tracer := newTracerProvider(s).Tracer("")
+	ticker := time.NewTicker(time.Second / ticksPerSecond)
+	defer ticker.Stop()
+	start := time.Now()
+	var ended, exported int
+	var full int64
+	var ids []string
+	for i := 1; i <= ticks; i++ {
+		<-ticker.C
+		for ; ended < spans*i/ticks; ended++ {
+			_, span := tracer.Start(t.Context(), fmt.Sprintf("GET /%d", ended%60))
+			if ended%100 == 0 {
+				span.SetStatus(codes.Error, "out of stock")
+			}
+			span.End()
+			ids = append(ids, idOf(span))
+		}
+		for ; exported < windows*i/ticks; exported++ {
+			window := exporter.Window{Kind: exporter.KindCPU, Start: time.Now(), Duration: time.Second, Resource: checkout}
+			export(t, s, recording.replay(exported, window, ids))
+			ids = ids[:0]
+		}
+		if i%(ticks/10) != 0 {
+			continue
+		}
+		stats := s.Stats()
+		grown := heap() - before
+		t.Logf("%3d %%: %d spans (%d evicted), %d windows (%d evicted), counted %d KiB of %d, heap %d KiB (%+.1f %%), %.0f spans a second", i*100/ticks,
+			stats.Spans, stats.SpansEvicted, stats.Windows, stats.WindowsEvicted, stats.Bytes>>10, stats.MaxBytes>>10, grown>>10, 100*float64(grown-stats.Bytes)/float64(stats.Bytes), float64(ended)/time.Since(start).Seconds())
+		if stats.Bytes > stats.MaxBytes {
+			t.Errorf("counted %d bytes of %d", stats.Bytes, stats.MaxBytes)
+		}
+		if grown < stats.Bytes*85/100 || grown > stats.Bytes*115/100 {
+			t.Errorf("counted %d bytes, the heap grew by %d", stats.Bytes, grown)
+		}
+		switch {
+		case i < ticks*7/10:
+		case full == 0:
+			full = grown
+			if stats.WindowsEvicted == 0 || stats.SpansEvicted == 0 {
+				t.Errorf("not full: %+v", stats)
+			}
+		case grown > full*105/100:
+			t.Errorf("grew from %d to %d bytes when it was full", full, grown)
+		}
+	}
+}

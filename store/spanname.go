@@ -1,0 +1,120 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"strings"
+	"unsafe"
+)
+
+// otherName counts the spans of names that are too many to count each.
+const otherName = "other"
+
+// spanName is the name of spans of one service.
+type spanName struct {
+	nameKey
+	// refs counts the records with the name, and its place in the list of names
+	// that have something to count.
+	refs int
+	// counts is what was not yet taken; counted says that this is something.
+	counts  nameCount
+	counted bool
+	// keeper may be shared; nil if no extremes are kept.
+	keeper *spanKeeper
+}
+
+type nameKey struct {
+	service, value string
+}
+
+func (n *spanName) cost() int64 {
+	return allocSize(int64(unsafe.Sizeof(*n))) + allocSize(int64(len(n.value))) + slotSize(2*stringSize+pointerSize)
+}
+
+// retainName returns the name with a reference. The service's text is the log's.
+func (l *spanLog) retainName(service, value string) *spanName {
+	n := l.names[nameKey{service, value}]
+	if n == nil {
+		n = &spanName{nameKey: nameKey{service, strings.Clone(value)}, keeper: l.newKeeper()}
+		l.names[n.nameKey] = n
+		l.bytes += n.cost()
+	}
+	n.refs++
+	return n
+}
+
+func (l *spanLog) releaseName(n *spanName) {
+	n.refs--
+	if n.refs > 0 {
+		return
+	}
+	delete(l.names, n.nameKey)
+	l.bytes -= n.cost()
+	if n.keeper != nil && n.keeper != &l.others {
+		l.keepers--
+		l.bytes -= l.keeperCost()
+	}
+}
+
+// newKeeper returns the keeper for a new name.
+func (l *spanLog) newKeeper() *spanKeeper {
+	switch {
+	case l.perName == 0:
+		return nil
+	case l.keepers == l.maxKeepers:
+		return &l.others
+	}
+	l.keepers++
+	l.bytes += l.keeperCost()
+	return &spanKeeper{}
+}
+
+// keeperCost is the memory of a keeper that is full.
+func (l *spanLog) keeperCost() int64 {
+	return allocSize(int64(unsafe.Sizeof(spanKeeper{}))) + 2*allocSize(int64(l.perName)*int64(unsafe.Sizeof(rowID(0)))*5/4)
+}
+
+// count returns what counts the spans of a name.
+func (l *spanLog) count(n *spanName) *nameCount {
+	if !n.counted {
+		n.refs++
+		if len(l.counted) >= l.maxCounted && n.value != otherName {
+			l.releaseName(n)
+			other := l.retainName(n.service, otherName)
+			if other.counted {
+				l.releaseName(other)
+				return &other.counts
+			}
+			n = other
+		}
+		n.counted = true
+		l.counted = append(l.counted, n)
+	}
+	return &n.counts
+}
+
+// takeCounts returns what was counted since it was last asked for.
+func (l *spanLog) takeCounts() []nameCount {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	counts := l.pendingCounts()
+	for _, n := range l.counted {
+		n.counted, n.counts = false, nameCount{}
+		l.releaseName(n)
+	}
+	clear(l.counted)
+	l.counted = l.counted[:0]
+	return counts
+}
+
+// pendingCounts returns what was counted since takeCounts. The caller holds the
+// lock.
+func (l *spanLog) pendingCounts() []nameCount {
+	counts := make([]nameCount, len(l.counted))
+	for i, n := range l.counted {
+		counts[i] = n.counts
+		counts[i].nameKey = n.nameKey
+	}
+	return counts
+}

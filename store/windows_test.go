@@ -1,0 +1,195 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// of is inWindow for a service and its version.
+func of(service, version string, n int, kind exporter.Kind, p *profile.Profile) *exporter.Profile {
+	return exporter.NewParsedProfile(exporter.Window{
+		Kind: kind, Start: epoch.Add(time.Duration(n) * step), Duration: step,
+		Resource: resource.NewSchemaless(attribute.String("service.name", service), attribute.String("service.version", version)),
+	}, p)
+}
+
+func TestWindows(t *testing.T) {
+	s := newStore(t)
+	if got := s.Windows(WindowQuery{}); len(got) != 0 {
+		t.Error(got)
+	}
+	export(
+		t, s,
+		of("cart", "1.1", 1, exporter.KindCPU, cpuProfile(sample{"f", 3, nil}, sample{"g", 1, nil})),
+		of("cart", "1.0", 0, exporter.KindCPU, cpuProfile(sample{"f", 2, nil})),
+		of("shop", "7", 1, exporter.KindWall, cpuProfile()),
+	)
+	all := []WindowInfo{
+		{Kind: exporter.KindCPU, Service: "cart", ServiceVersion: "1.0", Start: epoch, Duration: step, Samples: 2},
+		{Kind: exporter.KindCPU, Service: "cart", ServiceVersion: "1.1", Start: epoch.Add(step), Duration: step, Samples: 4},
+		{Kind: exporter.KindWall, Service: "shop", ServiceVersion: "7", Start: epoch.Add(step), Duration: step},
+	}
+	for _, test := range []struct {
+		q    WindowQuery
+		want []WindowInfo
+	}{
+		{WindowQuery{}, all},
+		{WindowQuery{Kind: exporter.KindCPU}, all[:2]},
+		{WindowQuery{Service: "shop"}, all[2:]},
+		{WindowQuery{From: epoch.Add(step)}, all[1:]},
+		{WindowQuery{Until: epoch.Add(step)}, all[:1]},
+	} {
+		got := s.Windows(test.q)
+		for i := range got {
+			if got[i].Bytes <= 0 {
+				t.Error("bytes:", got[i].Bytes)
+			}
+			got[i].Bytes = 0
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// Versions of a service are told apart by the resource, unless a sample has a
+// label of that name.
+func TestServiceMatchers(t *testing.T) {
+	s := newStore(t)
+	export(
+		t, s,
+		of("cart", "1.0", 0, exporter.KindCPU, cpuProfile(sample{"a", 1, nil}, sample{"b", 1, labels("service_name", "proxied")})),
+		of("cart", "1.1", 1, exporter.KindCPU, cpuProfile(sample{"c", 1, nil})),
+		of("shop", "1.1", 2, exporter.KindCPU, cpuProfile(sample{"d", 1, labels("service_version", "")})),
+	)
+	for _, test := range []struct {
+		label string
+		op    MatchOp
+		value string
+		want  string
+	}{
+		{"service_name", MatchEqual, "cart", "ac"},
+		{"service_name", MatchNotEqual, "cart", "bd"},
+		{"service_name", MatchEqual, "proxied", "b"},
+		{"service_version", MatchEqual, "1.1", "c"},
+		{"service_version", MatchRegexp, "1.*", "abc"},
+		{"service_version", MatchEqual, "", "d"},
+	} {
+		var got strings.Builder
+		for _, line := range folded(selectCPU(t, s, matcher(t, test.label, test.op, test.value))) {
+			got.WriteString(line[:1])
+		}
+		if got.String() != test.want {
+			t.Errorf("%s %d %q: got %s, want %s", test.label, test.op, test.value, got.String(), test.want)
+		}
+	}
+}
+
+func TestTimeline(t *testing.T) {
+	s := newStore(t)
+	if got, err := s.Timeline(Query{Kind: exporter.KindCPU}, 3); err != nil || len(got.Buckets) != 0 {
+		t.Error("empty store:", got, err)
+	}
+	named := func(name string) map[string]string { return labels("span_name", name) }
+	export(
+		t, s,
+		of("cart", "", 2, exporter.KindCPU, cpuProfile(sample{"f", 1, named("a")}, sample{"f", 1, named("c")})),
+		of("cart", "", 0, exporter.KindCPU, cpuProfile(sample{"f", 3, named("a")}, sample{"f", 5, named("b")}, sample{"f", 9, nil})),
+		of("shop", "", 0, exporter.KindCPU, cpuProfile(sample{"g", 2, named("a")})),
+		of("shop", "", 1, exporter.KindCPU, cpuProfile()),
+		of("shop", "", 1, exporter.KindWall, cpuProfile(sample{"g", 100, named("z")})),
+	)
+	got, err := s.Timeline(Query{Kind: exporter.KindCPU, SampleType: "samples"}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Timeline{
+		SampleType: "samples", Unit: "count", Names: []string{"a", "b"},
+		Buckets: []TimelineBucket{
+			{Start: epoch, Duration: step, Values: []int64{5, 5}, Rest: 9},
+			{Start: epoch.Add(step), Duration: step, Values: []int64{0, 0}},
+			{Start: epoch.Add(2 * step), Duration: step, Values: []int64{1, 0}, Rest: 1},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	got, err = s.Timeline(Query{Kind: exporter.KindCPU, From: epoch.Add(2 * step), Matchers: []Matcher{matcher(t, "span_name", MatchEqual, "c")}}, -1)
+	if err != nil || len(got.Names) != 0 || len(got.Buckets) != 1 || got.Buckets[0].Rest != int64(tick) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := s.Timeline(Query{Kind: exporter.KindCPU, SampleType: "none"}, 1); !errors.Is(err, ErrUnknownSampleType) {
+		t.Error(err)
+	}
+}
+
+func TestKinds(t *testing.T) {
+	s := newStore(t)
+	ids := labels("profile_id", "00000000000000aa", "span_id", "00000000000000aa")
+	export(
+		t, s,
+		of("cart", "", 0, exporter.KindWall, cpuProfile(sample{"f", 30, ids}, sample{"g", 1, ids}, sample{"g", 7, labels("team", "x")})),
+		of("cart", "", 0, exporter.KindCPU, cpuProfile(sample{"f", 3, ids}, sample{"g", 5, nil})),
+		of("cart", "", 1, exporter.KindCPU, cpuProfile(sample{"f", 4, ids}, sample{"g", 5, nil})),
+		of("cart", "", 1, exporter.KindGoroutine, cpuProfile(sample{"g", 5, nil})),
+	)
+	byID := matcher(t, "span_id", MatchEqual, "00000000000000aa")
+	if diff := cmp.Diff([]KindTotal{{exporter.KindCPU, 7, 2}, {exporter.KindWall, 31, 1}}, s.Kinds(Query{Kind: "x", Matchers: []Matcher{byID}})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]KindTotal{{exporter.KindCPU, 8, 1}, {exporter.KindWall, 38, 1}}, s.Kinds(Query{Until: epoch.Add(step)})); diff != "" {
+		t.Error(diff)
+	}
+	if got, _ := s.Span("00000000000000aa"); got.CPUSamples != 7 || got.WallSamples != 31 || got.SamplesHeld != 38 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLog(t *testing.T) {
+	s := newStore(t)
+	start := time.Now()
+	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 3, nil})))
+	bad := exporter.NewProfile(exporter.Window{Kind: exporter.KindHeap, Resource: checkout}, []byte("no pprof"))
+	err := s.Export(t.Context(), bad)
+	s.evictOldest()
+	got := s.Log()
+	for i := range got {
+		if got[i].Time.Before(start.Add(-time.Second)) || got[i].Time.After(time.Now().Add(time.Second)) {
+			t.Error("time:", got[i].Time)
+		}
+		got[i].Time, got[i].Bytes = time.Time{}, min(got[i].Bytes, 1)
+	}
+	want := []Event{
+		{Type: EventReceived, Kind: exporter.KindCPU, Service: "checkout", Samples: 3, Bytes: 1},
+		{Type: EventRefused, Kind: exporter.KindHeap, Service: "checkout", Text: err.Error()},
+		{Type: EventEvicted, Kind: exporter.KindCPU, Service: "checkout", Samples: 3, Bytes: 1},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for n := range maxEvents {
+		export(t, s, inWindow(n, exporter.KindWall, cpuProfile()))
+	}
+	got = s.Log()
+	if len(got) != maxEvents || got[0].Kind != exporter.KindWall {
+		t.Error(len(got), got[0])
+	}
+	for i := range len(got) - 1 {
+		if got[i].Time.After(got[i+1].Time) {
+			t.Fatal("not in order:", i)
+		}
+	}
+}
