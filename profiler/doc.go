@@ -119,7 +119,7 @@
 // Start, Flush and Shutdown return nil, and Shutdown shuts the exporter down.
 package profiler
 
-// For developers: profiler.go has the life of a Profiler and its loop, grid.go
+// For developers: profiler.go has the life of a Profiler, loop.go its loop, grid.go
 // its schedule, enable.go what changes it. stream.go cuts a kind's measurement
 // into pieces and merge.go adds them up, for windows and for the callers of
 // share.go, each of whom is a tap (tap.go). Behind the interface in sampler.go,
