@@ -109,7 +109,7 @@ func (p *Profiler) Start() error {
 		return nil
 	}
 	p.state = running
-	p.queue = handoff.New(p.exporter, exporter.ErrShutdown)
+	p.queue = handoff.New(p.exporter, (*exporter.Profile).Size, exporter.ErrShutdown)
 	p.mu.Unlock()
 
 	opened := make(chan struct{})
@@ -186,7 +186,7 @@ func (p *Profiler) Shutdown(ctx context.Context) error {
 	before := p.state
 	p.state = shutDown
 	if p.queue == nil {
-		p.queue = handoff.New(p.exporter, exporter.ErrShutdown)
+		p.queue = handoff.New(p.exporter, (*exporter.Profile).Size, exporter.ErrShutdown)
 	}
 	p.mu.Unlock()
 
