@@ -63,14 +63,14 @@ func (b *builder) labels(labels []label) map[string][]string {
 	m := make(map[string][]string, len(labels))
 	for _, l := range labels {
 		switch {
-		case l.value == "":
+		case l.Value == "":
 			// It would be a number, 0, in the encoded profile.
-		case m[l.key] != nil:
-			m[l.key] = append(m[l.key], l.value)
+		case m[l.Key] != nil:
+			m[l.Key] = append(m[l.Key], l.Value)
 		default:
-			b.labelValues = append(b.labelValues, l.value)
+			b.labelValues = append(b.labelValues, l.Value)
 			end := len(b.labelValues)
-			m[l.key] = b.labelValues[end-1 : end : end]
+			m[l.Key] = b.labelValues[end-1 : end : end]
 		}
 	}
 	return m
@@ -100,7 +100,7 @@ func (b *builder) location(pc uintptr) *profile.Location {
 			Line:    make([]profile.Line, 0, len(frames)),
 		}
 		for _, f := range frames {
-			l.Line = append(l.Line, profile.Line{Function: b.function(f), Line: f.line})
+			l.Line = append(l.Line, profile.Line{Function: b.function(f), Line: f.Line})
 		}
 		b.profile.Location = append(b.profile.Location, l)
 	}
@@ -109,16 +109,16 @@ func (b *builder) location(pc uintptr) *profile.Location {
 }
 
 func (b *builder) function(f frame) *profile.Function {
-	f.line = 0
+	f.Line = 0
 	if known := b.functions[f]; known != nil {
 		return known
 	}
 	made := &profile.Function{
 		ID:         uint64(len(b.profile.Function) + 1),
-		Name:       f.function,
-		SystemName: f.function,
-		Filename:   f.file,
-		StartLine:  f.startLine,
+		Name:       f.Function,
+		SystemName: f.Function,
+		Filename:   f.File,
+		StartLine:  f.StartLine,
 	}
 	b.functions[f] = made
 	b.profile.Function = append(b.profile.Function, made)

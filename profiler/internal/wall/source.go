@@ -3,6 +3,8 @@
 
 package wall
 
+import "github.com/spanprof/spanprof/profiler/internal/goruntime"
+
 // source takes rounds: looks at all goroutines once.
 type source interface {
 	// name says in a word which way this is.
@@ -20,13 +22,15 @@ type source interface {
 	frames(pc uintptr) []frame
 }
 
-// frame is a place in the source.
-type frame struct {
-	function  string
-	file      string
-	line      int64
-	startLine int64 // of function
+// newSource returns the fastest way for this Go version.
+func newSource() source {
+	if goruntime.Known() {
+		return newRuntimeSource()
+	}
+	return newPublicSource()
 }
+
+type frame = goruntime.Frame
 
 // silent reports whether a function says nothing about where a goroutine is. At
 // the leaf that are those by which the runtime suspends it: what it waits for
