@@ -82,7 +82,7 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 		exporter: exp,
 		config:   c,
 		disabled: env.Disabled(),
-		cpu:      newCPU(c.resource),
+		cpu:      newCPU(c.resource, c.cpuRate),
 		wall:     newWallClock(c.resource, c.wallBudget),
 		wake:     make(chan struct{}, 1),
 		calls:    make(chan func(*grid)),
@@ -129,7 +129,7 @@ func (p *Profiler) Start() error {
 // of Export goes to otel.Handle and is counted in Status. The error handler may
 // call Flush and Shutdown; an exporter may not.
 //
-// Every window loses about 20 ms of CPU samples at its end, so Flush is for
+// Every window loses some milliseconds of CPU samples at its end, so Flush is for
 // people who wait and for tests, not for a loop. Concurrent calls share a
 // rotation.
 //
