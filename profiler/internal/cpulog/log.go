@@ -25,6 +25,7 @@ var (
 // Log counts CPU samples by stack and labels. Record and Cut may be called at the
 // same time, each by one goroutine.
 type Log struct {
+	hz      int
 	period  time.Duration
 	reading chan struct{} // closed when samples are being taken
 
@@ -61,6 +62,7 @@ type entry struct {
 // goruntime.Known.
 func New(hz int) *Log {
 	return &Log{
+		hz:      hz,
 		period:  time.Second / time.Duration(hz),
 		reading: make(chan struct{}),
 		seen:    make(map[uintptr][]goruntime.Frame),
@@ -78,7 +80,7 @@ func (l *Log) Record() {
 		l.mu.Lock()
 		l.open = &part{start: time.Now(), entries: make(map[key]*entry)}
 		l.mu.Unlock()
-		runtime.SetCPUProfileRate(int(time.Second / l.period))
+		runtime.SetCPUProfileRate(l.hz)
 		if cut == nil {
 			close(l.reading)
 		} else {
