@@ -30,8 +30,8 @@ type Log struct {
 	reading chan struct{} // closed when samples are being taken
 
 	// What follows is for Cut alone.
-	seen   map[uintptr][]goruntime.Frame // addresses asked for so far: bounded by the program's code
-	loaded []*profile.Mapping
+	symbols *goruntime.Symbols
+	loaded  []*profile.Mapping
 
 	mu    sync.Mutex
 	open  *part
@@ -65,7 +65,7 @@ func New(hz int) *Log {
 		hz:      hz,
 		period:  time.Second / time.Duration(hz),
 		reading: make(chan struct{}),
-		seen:    make(map[uintptr][]goruntime.Frame),
+		symbols: goruntime.NewSymbols(),
 	}
 }
 

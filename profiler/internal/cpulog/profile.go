@@ -24,8 +24,15 @@ type builder struct {
 	log       *Log
 	profile   *profile.Profile
 	functions map[goruntime.Frame]*profile.Function // by what a function is: the line is 0
-	locations map[uintptr]*profile.Location
+	locations map[place]*profile.Location
 	labelSets map[unsafe.Pointer]map[string][]string
+}
+
+// place is a location: the address of its innermost function, and how many
+// addresses of a stack it takes.
+type place struct {
+	pc uintptr
+	n  int
 }
 
 func (l *Log) build(p *part) *profile.Profile {
@@ -40,7 +47,7 @@ func (l *Log) build(p *part) *profile.Profile {
 			Sample:        make([]*profile.Sample, 0, len(p.entries)),
 		},
 		functions: make(map[goruntime.Frame]*profile.Function),
-		locations: make(map[uintptr]*profile.Location),
+		locations: make(map[place]*profile.Location),
 		labelSets: make(map[unsafe.Pointer]map[string][]string),
 	}
 	if l.loaded == nil {
@@ -83,31 +90,31 @@ func (b *builder) labels(set unsafe.Pointer) map[string][]string {
 func (b *builder) stack(pcs []uintptr) []*profile.Location {
 	pcs = goruntime.ExpandFinalInlineFrame(pcs)
 	stack := make([]*profile.Location, 0, len(pcs))
-	for _, pc := range pcs {
-		if l := b.location(pc); l != nil {
+	for len(pcs) > 0 {
+		n := b.log.symbols.Split(pcs)
+		if l := b.location(pcs[:n]); l != nil {
 			stack = append(stack, l)
 		}
+		pcs = pcs[n:]
 	}
 	return stack
 }
 
 // location returns nil for what is at the root of every stack.
-func (b *builder) location(pc uintptr) *profile.Location {
-	if l, ok := b.locations[pc]; ok {
+func (b *builder) location(pcs []uintptr) *profile.Location {
+	k := place{pcs[0], len(pcs)}
+	if l, ok := b.locations[k]; ok {
 		return l
 	}
-	frames, ok := b.log.seen[pc]
-	if !ok {
-		if frames = lostFrame; pc != lost {
-			frames = goruntime.Frames(pc)
-		}
-		b.log.seen[pc] = frames
+	frames := lostFrame
+	if k.pc != lost {
+		frames = b.log.symbols.Frames(pcs)
 	}
 	var l *profile.Location
 	if len(frames) != 1 || frames[0].Function != "runtime.goexit" {
 		// The address of a call, not the one that it returns to. C
 		// functions have nothing else.
-		l = &profile.Location{ID: uint64(len(b.profile.Location) + 1), Address: uint64(max(pc, 1) - 1)}
+		l = &profile.Location{ID: uint64(len(b.profile.Location) + 1), Address: uint64(max(k.pc, 1) - 1)}
 		for _, f := range frames {
 			l.Line = append(l.Line, profile.Line{Function: b.function(f), Line: f.Line})
 		}
@@ -119,7 +126,7 @@ func (b *builder) location(pc uintptr) *profile.Location {
 		}
 		b.profile.Location = append(b.profile.Location, l)
 	}
-	b.locations[pc] = l
+	b.locations[k] = l
 	return l
 }
 

@@ -54,20 +54,19 @@ func frameName(f *runtime.Frame) string
 //go:linkname frameStartLine runtime/pprof.runtime_FrameStartLine
 func frameStartLine(f *runtime.Frame) int
 
-// Frames returns the functions at a return address of a stack, the innermost of
-// inlined ones first, named as profiles name them: with the types of a generic
-// one. There are none at an address outside of Go code.
-func Frames(pc uintptr) []Frame {
-	var frames []Frame
+// symbolize returns what is at a return address of a stack. Functions are named as
+// profiles name them: with the types of a generic one.
+func symbolize(pc uintptr) (found symbol) {
 	callers := runtime.CallersFrames([]uintptr{pc})
 	for more := true; more; {
 		var f runtime.Frame
 		f, more = callers.Next()
 		if f.PC != 0 && f.Function != "" {
-			frames = append(frames, Frame{frameName(&f), f.File, int64(f.Line), int64(frameStartLine(&f))})
+			found.frames = append(found.frames, Frame{frameName(&f), f.File, int64(f.Line), int64(frameStartLine(&f))})
+			found.entry, found.inlined = f.Entry, f.Func == nil
 		}
 	}
-	return frames
+	return found
 }
 
 // labelMap is runtime/pprof's labelMap.

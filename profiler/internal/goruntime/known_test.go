@@ -21,12 +21,13 @@ func TestRuntimeIsKnown(t *testing.T) {
 func TestFrames(t *testing.T) {
 	pcs := make([]uintptr, 1)
 	runtime.Callers(1, pcs)
-	frames := Frames(pcs[0])
+	symbols := NewSymbols()
+	frames := symbols.Frames(pcs)
 	if len(frames) != 1 || !strings.HasSuffix(frames[0].Function, ".TestFrames") || !strings.HasSuffix(frames[0].File, "known_test.go") ||
 		frames[0].StartLine <= 0 || frames[0].Line <= frames[0].StartLine {
 		t.Errorf("%+v, want a line of this function", frames)
 	}
-	if got := Frames(1); len(got) != 0 {
+	if got := symbols.Frames([]uintptr{1}); len(got) != 0 {
 		t.Errorf("%+v at an address without code", got)
 	}
 }

@@ -21,8 +21,7 @@ func ReadCPUProfile() ([]uint64, []unsafe.Pointer, bool) { panic(unknown) }
 // ExpandFinalInlineFrame must not be called.
 func ExpandFinalInlineFrame([]uintptr) []uintptr { panic(unknown) }
 
-// Frames must not be called.
-func Frames(uintptr) []Frame { panic(unknown) }
-
 // Labels must not be called.
 func Labels(unsafe.Pointer) []Label { panic(unknown) }
+
+func symbolize(uintptr) symbol { panic(unknown) }

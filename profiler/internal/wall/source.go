@@ -17,9 +17,12 @@ type source interface {
 	// those that have all in common to a count. What it hands over must not
 	// be changed, and may be kept.
 	round(found func(stack []uintptr, labels []label, count int64)) error
-	// frames returns the functions at an address of a stack that round
-	// found, the innermost of inlined ones first, without silent ones.
-	frames(pc uintptr) []frame
+	// split returns how many addresses at the leaf of a stack that round
+	// found, which is not empty, are one location of a profile.
+	split(stack []uintptr) int
+	// frames returns the functions of a location that split found, the
+	// innermost of inlined ones first, without silent ones.
+	frames(location []uintptr) []frame
 }
 
 // newSource returns the fastest way for this Go version.

@@ -78,4 +78,6 @@ func framesOf(l *profile.Location) []frame {
 	return frames
 }
 
-func (s *publicSource) frames(pc uintptr) []frame { return s.seen[pc] }
+func (*publicSource) split([]uintptr) int { return 1 }
+
+func (s *publicSource) frames(location []uintptr) []frame { return s.seen[location[0]] }

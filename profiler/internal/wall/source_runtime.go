@@ -18,11 +18,11 @@ var _ source = (*runtimeSource)(nil)
 type runtimeSource struct {
 	records []goruntime.StackRecord
 	labels  []unsafe.Pointer
-	seen    map[uintptr][]frame // addresses asked for so far: bounded by the program's code
+	symbols *goruntime.Symbols
 }
 
 func newRuntimeSource() *runtimeSource {
-	return &runtimeSource{seen: make(map[uintptr][]frame)}
+	return &runtimeSource{symbols: goruntime.NewSymbols()}
 }
 
 func (*runtimeSource) name() string { return "runtime" }
@@ -58,11 +58,8 @@ func (s *runtimeSource) fill() int {
 	}
 }
 
-func (s *runtimeSource) frames(pc uintptr) []frame {
-	frames, ok := s.seen[pc]
-	if !ok {
-		frames = slices.DeleteFunc(goruntime.Frames(pc), func(f frame) bool { return silent(f.Function) })
-		s.seen[pc] = frames
-	}
-	return frames
+func (s *runtimeSource) split(stack []uintptr) int { return s.symbols.Split(stack) }
+
+func (s *runtimeSource) frames(location []uintptr) []frame {
+	return slices.DeleteFunc(slices.Clone(s.symbols.Frames(location)), func(f frame) bool { return silent(f.Function) })
 }
