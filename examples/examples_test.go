@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -408,5 +409,46 @@ func TestManual(t *testing.T) {
 			t.Errorf("%s is not on the page: %v", id, list.Spans)
 		}
 	}
+	p.stop()
+}
+
+// What config.alloy asks for is there, with labels, twice at once.
+func TestPull(t *testing.T) {
+	p := start(t, "pull")
+	config, err := os.ReadFile(filepath.Join("pull", "config.alloy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := strings.TrimSuffix(p.page, "/debug/spanprof/")
+	if !strings.Contains(string(config), `"service_name" = "shop"`) {
+		t.Error("config.alloy does not name the service shop")
+	}
+	paths := regexp.MustCompile(`path +?= +?"(.+)"\n(\s+delta)?`).FindAllStringSubmatch(string(config), -1)
+	if len(paths) != 9 {
+		t.Fatalf("%d paths in config.alloy, want 9", len(paths))
+	}
+	var wg sync.WaitGroup
+	for _, path := range paths {
+		address := root + path[1]
+		if path[2] != "" {
+			address += "?seconds=2"
+		}
+		for range 2 {
+			wg.Go(func() {
+				scraped, err := profile.ParseData(get(t, address, http.StatusOK))
+				if err != nil {
+					t.Errorf("%s: %v", address, err)
+					return
+				}
+				labelled := slices.ContainsFunc(scraped.Sample, func(s *profile.Sample) bool {
+					return slices.Equal(s.Label["span_name"], []string{"order"}) && len(s.Label["span_id"]) == 1
+				})
+				if path[2] != "" && !labelled {
+					t.Errorf("%s: no sample has the labels of a span in\n%v", address, scraped)
+				}
+			})
+		}
+	}
+	wg.Wait()
 	p.stop()
 }

@@ -17,8 +17,8 @@ var _ Exporter = (*Multi)(nil)
 // has a queue and a goroutine of its own, so that one which is slow, fails or
 // panics does not hold the others up.
 //
-// A member whose queue is full, because it has been slow for 16 profiles, loses
-// the oldest. Errors and panics of a member's Export are reported through
+// A member whose queue is full, because it has been slow for 48 profiles or for
+// 32 MiB of them, loses the oldest. Errors and panics of a member's Export are reported through
 // otel.Handle, whose handler may use the Multi. [Multi.Dropped] counts what was lost.
 //
 // A Multi is safe for concurrent use and must be shut down: it holds goroutines
@@ -33,7 +33,7 @@ func NewMulti(exporters ...Exporter) *Multi {
 	m := new(Multi)
 	for _, e := range exporters {
 		if e != nil {
-			m.members = append(m.members, handoff.New(e, ErrShutdown))
+			m.members = append(m.members, handoff.New(e, (*Profile).Size, ErrShutdown))
 		}
 	}
 	return m

@@ -4,7 +4,6 @@
 package exporter
 
 import (
-	"bytes"
 	"fmt"
 	"sync"
 	"time"
@@ -25,6 +24,7 @@ type Profile struct {
 	duration time.Duration
 	resource *resource.Resource
 
+	size   int
 	pprof  func() ([]byte, error)
 	parsed func() (*profile.Profile, error)
 }
@@ -46,6 +46,7 @@ type Window struct {
 // The bytes are not copied, and not looked at before Parsed is called.
 func NewProfile(w Window, pprof []byte) *Profile {
 	p := newProfile(w)
+	p.size = len(pprof)
 	p.pprof = func() ([]byte, error) { return pprof, nil }
 	p.parsed = sync.OnceValues(func() (*profile.Profile, error) {
 		parsed, err := profile.ParseData(pprof)
@@ -61,15 +62,14 @@ func NewProfile(w Window, pprof []byte) *Profile {
 // must not be changed any more.
 func NewParsedProfile(w Window, parsed *profile.Profile) *Profile {
 	p := newProfile(w)
+	p.size = sizeOf(parsed)
 	p.parsed = func() (*profile.Profile, error) { return parsed, nil }
 	p.pprof = sync.OnceValues(func() ([]byte, error) {
-		// Write sets unexported fields of what it encodes. Only this
-		// call, which runs once, ever writes parsed.
-		var b bytes.Buffer
-		if err := parsed.Write(&b); err != nil {
+		b, err := encode(parsed)
+		if err != nil {
 			return nil, fmt.Errorf("exporter: encode %s profile: %w", w.Kind, err)
 		}
-		return b.Bytes(), nil
+		return b, nil
 	})
 	return p
 }
@@ -95,6 +95,25 @@ func (p *Profile) End() time.Time { return p.start.Add(p.duration) }
 
 // Resource returns the service that was measured, never nil.
 func (p *Profile) Resource() *resource.Resource { return p.resource }
+
+// Size returns about how many bytes of memory the profile takes in the form that
+// it was made from.
+func (p *Profile) Size() int { return p.size }
+
+// sizeOf counts what there are many of, by what they take on 64-bit systems. What
+// several samples share it counts for each, which is too much rather than too
+// little.
+func sizeOf(p *profile.Profile) int {
+	const sample, label, location, function = 128, 64, 144, 96
+	if p == nil {
+		return 0 // whoever reads it will say so
+	}
+	n := location*len(p.Location) + function*len(p.Function)
+	for _, s := range p.Sample {
+		n += sample + label*len(s.Label) + 8*(len(s.Value)+len(s.Location))
+	}
+	return n
+}
 
 // Pprof returns the profile in the pprof format, as it was given to
 // NewProfile, or gzipped where it had to be encoded.

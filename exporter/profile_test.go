@@ -6,6 +6,7 @@ package exporter_test
 import (
 	"bytes"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,4 +75,40 @@ func TestProfileErrors(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "parse heap profile") {
 		t.Errorf("Parsed() of text: %v", err)
 	}
+}
+
+// Who encodes a profile does not write to what others read, merge or copy.
+func TestProfileIsReadAndEncodedAtOnce(t *testing.T) {
+	f := &profile.Function{ID: 1, Name: "f"}
+	m := &profile.Mapping{ID: 1, Limit: 10, File: "a.out", HasFunctions: true}
+	l := &profile.Location{ID: 1, Mapping: m, Address: 5, Line: []profile.Line{{Function: f, Line: 7}}}
+	want := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Sample:     []*profile.Sample{{Value: []int64{1}, Location: []*profile.Location{l}, Label: map[string][]string{"a": {"b"}}}},
+		Mapping:    []*profile.Mapping{m}, Location: []*profile.Location{l}, Function: []*profile.Function{f},
+	}
+	before := want.String()
+	p := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, want)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		b, err := p.Pprof()
+		if err != nil {
+			t.Error(err)
+		}
+		got, err := profile.ParseData(b)
+		if err != nil || got.String() != before {
+			t.Errorf("%v, encoded was\n%s\nwant\n%s", err, got, before)
+		}
+	})
+	wg.Go(func() {
+		parsed, err := p.Parsed()
+		if err != nil {
+			t.Error(err)
+		}
+		if _, err := profile.Merge([]*profile.Profile{parsed, parsed}); err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Wait()
 }

@@ -22,10 +22,10 @@ var (
 	errForeignStop    = errors.New("cpu profile: something else in this process has stopped it; the window has a gap")
 )
 
-// cpu runs the runtime's CPU profiler, of which a process has one, run after
-// run. The program may use it too: a profile that is not ours is never ended.
+// cpu runs the runtime's CPU profiler, of which a process has one. The program may use it too: a profile that is not ours is never ended.
 type cpu struct {
 	resource *resource.Resource
+	hz       int
 	// stopped holds a token when something else may have stopped our run.
 	stopped chan struct{}
 
@@ -51,36 +51,51 @@ const (
 	cpuBackoff                 // left to who has stopped ours again and again
 )
 
-func newCPU(r *resource.Resource) *cpu {
-	return &cpu{resource: r, stopped: make(chan struct{}, 1)}
+func newCPU(r *resource.Resource, hz int) *cpu {
+	return &cpu{resource: r, hz: hz, stopped: make(chan struct{}, 1)}
 }
 
 func (c *cpu) start() error {
 	c.mu.Lock()
 	c.state = cpuOpening
 	c.mu.Unlock()
-	w, _ := openCPUWindow(c.stopped)
+	w, _ := openCPUWindow(c.hz, c.stopped)
 	return c.set(w)
 }
 
-// rotate closes the open run and opens the next, which is also how a run begins
-// when there was none. It opens none before c.resume.
+// rotate cuts the open run or, where that cannot be, closes it and opens the next,
+// which is also how a run begins when there was none. It opens none before
+// c.resume.
 func (c *cpu) rotate() (*exporter.Profile, error) {
+	if c.measuring() && c.open.log != nil {
+		return c.cut()
+	}
 	err := c.notice(c.open)
 	if time.Now().Before(c.resume) {
-		return c.collect(), err
+		piece, missing := c.collect()
+		return piece, errors.Join(err, missing)
 	}
 	closed := c.open
 	w := c.close()
 	if w == nil {
-		w, _ = openCPUWindow(c.stopped)
+		w, _ = openCPUWindow(c.hz, c.stopped)
 	}
 	// It may have been stopped after the first look.
 	err = errors.Join(err, c.notice(closed), c.set(w))
 	if closed == nil {
 		return nil, err
 	}
-	return closed.export(c.resource), err
+	piece, missing := closed.export(c.resource)
+	return piece, errors.Join(err, missing)
+}
+
+// cut returns what the open run has measured, and lets it go on.
+func (c *cpu) cut() (*exporter.Profile, error) {
+	piece, err := c.open.cut(c.resource)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open.start = c.open.log.Start()
+	return piece, err
 }
 
 func (c *cpu) stop() (*exporter.Profile, error) {
@@ -96,7 +111,8 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 	if closed == nil {
 		return nil, err
 	}
-	return closed.export(c.resource), err
+	piece, missing := closed.export(c.resource)
+	return piece, errors.Join(err, missing)
 }
 
 // close ends the open run if it is still on, and nothing else.
@@ -110,7 +126,7 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 // been written to our run. What remains are the nanoseconds between that
 // answer and our StopCPUProfile; runtime/pprof has no call that does both.
 func (c *cpu) close() *cpuWindow {
-	w, err := openCPUWindow(c.stopped)
+	w, err := openCPUWindow(c.hz, c.stopped)
 	if err != nil && c.open != nil && c.open.running() {
 		c.open.stop()
 	}
@@ -142,16 +158,16 @@ func (c *cpu) notice(w *cpuWindow) error {
 // collect returns the profile of a run that was stopped by something else,
 // without a call of runtime/pprof, which would start a profile. It is nil
 // if there is no such run or if it is still being written.
-func (c *cpu) collect() *exporter.Profile {
+func (c *cpu) collect() (*exporter.Profile, error) {
 	closed := c.open
 	if closed != nil && !closed.complete() {
-		return nil
+		return nil, nil
 	}
 	c.mu.Lock()
 	c.open, c.state = nil, cpuBackoff
 	c.mu.Unlock()
 	if closed == nil {
-		return nil
+		return nil, nil
 	}
 	return closed.export(c.resource)
 }

@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"runtime"
 	"runtime/pprof"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,22 +17,42 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/profiler/internal/cpulog"
+	"github.com/spanprof/spanprof/profiler/internal/goruntime"
 )
+
+// switchGrace is far above the time in which a call of runtime/pprof that does
+// not wait for another returns.
+const switchGrace = time.Second
 
 var _ io.Writer = (*cpuWindow)(nil)
 
 // cpuWindow is one run of the runtime's CPU profiler, and receives its profile.
+//
+// Where the runtime's internals are known it reads the samples itself, from
+// within its first Write: runtime/pprof begins to write when the samples that it
+// took have ended, and then waits for Write, holding the CPU profiler for us like
+// for any profile. So its own measurement is ended as soon as it has begun, and
+// the one that is read begins inside of Write, at the rate that is wanted. When
+// anybody stops the profile that one ends, and Write returns.
+//
+// That is how a rate other than 100 Hz can be had: runtime/pprof asks for 100 Hz,
+// and the runtime prints a line on stderr when another one is set before
+// (https://go.dev/issue/42502). And it leaves runtime/pprof's writing out of what is
+// to be waited for when a window ends.
 type cpuWindow struct {
+	log *cpulog.Log // nil where runtime/pprof writes the profile
 	// stopped gets a token, if it has room, when something else stops the
 	// run. It may be nil.
 	stopped chan<- struct{}
-	start   time.Time
+	start   time.Time // of the run, or where it was cut
 	// ended is when the run was stopped. Who stops it from outside cannot
-	// say when: then it is the time of the first Write, some milliseconds
-	// later.
+	// say when: then it is the time of the first Write, or of the end of the
+	// samples, some milliseconds later.
 	ended atomic.Pointer[time.Time]
 	// byUs says that we stopped it, noticed that we know we did not.
 	byUs, noticed bool
+	read          atomic.Bool // the log has been read to its end
 
 	mu sync.Mutex
 	// profile is whole after a call to runtime/pprof that follows the end,
@@ -41,25 +63,73 @@ type cpuWindow struct {
 
 // openCPUWindow starts the CPU profiler. It fails while a CPU profile runs, ours
 // or another.
-func openCPUWindow(stopped chan<- struct{}) (*cpuWindow, error) {
+func openCPUWindow(hz int, stopped chan<- struct{}) (*cpuWindow, error) {
 	w := &cpuWindow{stopped: stopped}
+	if goruntime.Known() {
+		w.log = cpulog.New(hz)
+	}
 	if err := pprof.StartCPUProfile(w); err != nil {
 		return nil, err
 	}
+	if w.log != nil {
+		runtime.SetCPUProfileRate(0) // runtime/pprof calls Write
+		<-w.log.Reading()
+		w.start = w.log.Start()
+		w.confirm()
+		return w, nil
+	}
 	w.start = time.Now()
 	return w, nil
+}
+
+// confirm finds out whether somebody has called StopCPUProfile while nothing was
+// measured, just before the log began or began again. His call would wait for as
+// long as we read.
+func (w *cpuWindow) confirm() {
+	tried := make(chan error, 1)
+	go func() { tried <- pprof.StartCPUProfile(io.Discard) }()
+	var err error
+	select {
+	case err = <-tried:
+	case <-time.After(switchGrace):
+		// It waits for a stop, unless this machine is very slow.
+		if stopping() {
+			runtime.SetCPUProfileRate(0)
+		}
+		err = <-tried
+	}
+	if err == nil { // whoever it was has stopped ours
+		pprof.StopCPUProfile()
+	}
+}
+
+// stopping reports whether somebody is in a call of StopCPUProfile.
+func stopping() bool {
+	var b strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 2)
+	return strings.Contains(b.String(), "\nruntime/pprof.StopCPUProfile(")
 }
 
 // Write receives a piece of the profile. The runtime collects the whole profile
 // in memory and writes nothing before the profiler is stopped, so a first
 // Write without a stop of ours says that somebody else has stopped it.
 func (w *cpuWindow) Write(b []byte) (int, error) {
+	if w.log != nil {
+		if w.read.Load() {
+			return len(b), nil // of a profile without samples
+		}
+		w.log.Record()
+		w.read.Store(true)
+	}
 	if w.running() {
 		w.end()
 		select {
 		case w.stopped <- struct{}{}:
 		default:
 		}
+	}
+	if w.log != nil {
+		return len(b), nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,9 +151,12 @@ func (w *cpuWindow) end() {
 	w.ended.Store(&now)
 }
 
-// complete reports whether the whole profile has been written: it is gzipped,
-// and its end can be told from a beginning.
+// complete reports whether the whole profile is there: it is gzipped, and its
+// end can be told from a beginning.
 func (w *cpuWindow) complete() bool {
+	if w.log != nil {
+		return w.read.Load()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	z, err := gzip.NewReader(bytes.NewReader(w.profile.Bytes()))
@@ -95,7 +168,10 @@ func (w *cpuWindow) complete() bool {
 }
 
 // export returns what a run that has ended measured.
-func (w *cpuWindow) export(r *resource.Resource) *exporter.Profile {
+func (w *cpuWindow) export(r *resource.Resource) (*exporter.Profile, error) {
+	if w.log != nil {
+		return w.cut(r)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return exporter.NewProfile(exporter.Window{
@@ -105,5 +181,15 @@ func (w *cpuWindow) export(r *resource.Resource) *exporter.Profile {
 		// ended before start was read.
 		Duration: max(0, w.ended.Load().Sub(w.start)),
 		Resource: r,
-	}, w.profile.Bytes())
+	}, w.profile.Bytes()), nil
+}
+
+// cut returns what a run with a log has measured since the last cut. The run goes
+// on. The error, which comes with a profile, says that samples are missing.
+func (w *cpuWindow) cut(r *resource.Resource) (*exporter.Profile, error) {
+	p, start, end, err := w.log.Cut()
+	if w.running() {
+		w.confirm()
+	}
+	return exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: end.Sub(start), Resource: r}, p), err
 }

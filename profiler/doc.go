@@ -17,13 +17,13 @@
 //
 // The exporter is a store for the viewer, a network exporter, or several of
 // them behind [exporter.NewMulti]. The profiler owns it and shuts it down. It
-// never waits for it: when 16 profiles are waiting, the oldest is dropped and
-// counted in [Status].
+// never waits for it: when 48 profiles are waiting, or 32 MiB of them, the oldest are
+// dropped and counted in [Status].
 //
 // # What is measured
 //
-//   - [exporter.KindCPU]: on-CPU time, sampled 100 times per second of CPU. The
-//     samples carry the goroutine labels (see [runtime/pprof.Do]), by which the
+//   - [exporter.KindCPU]: on-CPU time, sampled 100 times per second of CPU, or as
+//     [WithCPURate] says. The samples carry the goroutine labels (see [runtime/pprof.Do]), by which the
 //     spans that package spanprof labels find their part.
 //   - [exporter.KindHeap]: what the window allocated and what is in use at its
 //     end. The runtime knows allocations as of the last garbage collection, so
@@ -41,10 +41,14 @@
 //
 // # Windows
 //
-// A CPU profile can only be read by ending it, and about 20 ms of samples are
-// lost until the next one runs. With the default window of ten seconds that is
-// 0.2 %. A shorter one, by [WithWindow], shows results sooner and loses more;
-// [Profiler.Flush] shows them now, at the price of one more end.
+// The runtime gives a CPU profile away by ending it: samples are lost until the
+// next one runs. With Go 1.26 and 1.27, whose internals are known, this package reads
+// the samples and that takes well below a millisecond, or, where all cores are
+// busy, the time until the reader gets one: up to 10 ms. With other versions
+// runtime/pprof writes the profile before it can start the next, and about 20 ms are
+// lost: 0.2 % of the default window of ten seconds. A shorter one, by
+// [WithWindow], shows results sooner and loses more; [Profiler.Flush] shows them
+// now, at the price of one more end.
 //
 // Windows of one kind do not overlap. Apart from Flush they end on a grid. The
 // first end comes at random, up to 1.1 windows after Start, so that programs
@@ -97,14 +101,10 @@
 //
 // # Limits
 //
-//   - The CPU profiler samples at 100 Hz, and there is no option to change that:
-//     runtime/pprof always asks for 100 Hz, and when another rate has been set
-//     by runtime.SetCPUProfileRate before, the runtime keeps it but prints "cannot set
-//     cpu profile rate until previous profile has finished" on stderr at the
-//     start of every window (https://go.dev/issue/42502). A loop that takes a
-//     multiple of 10 ms of CPU per turn runs in step with the profiler, and its
-//     parts are over- or underestimated: a real split of 70 to 30 has been
-//     measured as 87 to 13.
+//   - A loop that takes a multiple of 10 ms of CPU per turn runs in step with a
+//     CPU profiler of 100 Hz, and its parts are over- or underestimated: a real
+//     split of 70 to 30 has been measured as 87 to 13. [WithCPURate] with 97, 99
+//     or 101 helps.
 //   - Only CPU, wall and goroutine profiles have labels, so that only they belong to
 //     spans. The runtime puts none on the others (https://go.dev/issue/23458).
 //   - Code that nobody labelled, such as the garbage collector's own workers, is
@@ -119,11 +119,12 @@
 // Start, Flush and Shutdown return nil, and Shutdown shuts the exporter down.
 package profiler
 
-// For developers: profiler.go has the life of a Profiler and its loop, grid.go
+// For developers: profiler.go has the life of a Profiler, loop.go its loop, grid.go
 // its schedule, enable.go what changes it. stream.go cuts a kind's measurement
 // into pieces and merge.go adds them up, for windows and for the callers of
 // share.go, each of whom is a tap (tap.go). Behind the interface in sampler.go,
 // kinds.go chooses between cpu.go, which with cpuwindow.go and takeover.go shares
 // the runtime's CPU profiler with the program, delta.go, goroutines.go, and wall.go,
-// which makes windows of what package internal/wall samples.
-// option.go is what can be set.
+// which makes windows of what package internal/wall samples. Package internal/cpulog
+// reads CPU samples while they are taken; what both know of the runtime's internals
+// is in internal/goruntime. option.go is what can be set.

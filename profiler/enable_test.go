@@ -74,18 +74,6 @@ func TestEnableAndDisable(t *testing.T) {
 	}
 }
 
-func TestShutdownExportsAllKinds(t *testing.T) {
-	all := []exporter.Kind{exporter.KindCPU, exporter.KindHeap, exporter.KindGoroutine, exporter.KindMutex, exporter.KindBlock}
-	p, rec := start(t, profiler.WithKinds(all...), profiler.WithWindow(endless))
-	shutdown(t, p)
-	if diff := cmp.Diff(all, kinds(rec)); diff != "" {
-		t.Errorf("windows (-want +got):\n%s", diff)
-	}
-	for _, w := range rec.Profiles() {
-		parsed(t, w)
-	}
-}
-
 func TestEnableBeforeStart(t *testing.T) {
 	rec := new(exportertest.Recorder)
 	p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))

@@ -7,17 +7,23 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/profiler/internal/goruntime"
 )
 
 const (
 	defaultWindow = 10 * time.Second
 	minWindow     = 100 * time.Millisecond
+	// defaultCPURate is the rate of runtime/pprof.
+	defaultCPURate = 100
+	// maxCPURate is what operating systems can do at most, by runtime/pprof.
+	maxCPURate = 500
 )
 
 // byDefault are the kinds that cost next to nothing.
@@ -38,13 +44,14 @@ type config struct {
 	resource *resource.Resource
 	kinds    []exporter.Kind
 
+	cpuRate                  int
 	wallBudget               float64
 	mutexFraction, blockRate int // 0: as the program has set them
 	phase                    func(window time.Duration) time.Duration
 }
 
 // WithWindow sets how long a window is: how soon a profile arrives, unless
-// Flush asks for it. The default is 10 s. Each end of a CPU window loses about
+// Flush asks for it. The default is 10 s. Each end of a CPU window loses up to
 // 20 ms of samples: 0.2 % of 10 s, but a fifth of 100 ms, which is why New
 // refuses less than that.
 func WithWindow(d time.Duration) Option {
@@ -70,6 +77,21 @@ func WithKinds(kinds ...exporter.Kind) Option {
 	kinds = slices.Clone(kinds)
 	return optionFunc(func(c config) config {
 		c.kinds = kinds
+		return c
+	})
+}
+
+// WithCPURate sets how often [exporter.KindCPU] is sampled, per second of CPU. The
+// default is 100. A rate such as 97, 99 or 101 does not run in step with what
+// the program does every 10 ms; a higher one costs more.
+//
+// New refuses less than 1, more than 500, and, with an error that is
+// errors.ErrUnsupported, anything but 100 where the internals of the Go version are
+// not known: there the runtime would print a warning on stderr at the start of
+// every window (https://go.dev/issue/42502).
+func WithCPURate(hz int) Option {
+	return optionFunc(func(c config) config {
+		c.cpuRate = hz
 		return c
 	})
 }
@@ -111,6 +133,7 @@ func newConfig(opts []Option) (config, error) {
 		kinds:    byDefault,
 		phase:    rand.N[time.Duration],
 
+		cpuRate:    defaultCPURate,
 		wallBudget: defaultWallBudget,
 	}
 	for _, o := range opts {
@@ -123,6 +146,10 @@ func newConfig(opts []Option) (config, error) {
 		return config{}, fmt.Errorf("profiler: window of %v is too short: use at least %v", c.window, minWindow)
 	case c.resource == nil:
 		return config{}, errors.New("profiler: resource is nil: leave WithResource out for resource.Default()")
+	case c.cpuRate < 1 || c.cpuRate > maxCPURate:
+		return config{}, fmt.Errorf("profiler: cpu rate of %d Hz makes no sense: use 1 to %d", c.cpuRate, maxCPURate)
+	case c.cpuRate != defaultCPURate && !goruntime.Known():
+		return config{}, fmt.Errorf("profiler: cpu rate of %d Hz with %s: %w: leave WithCPURate out for 100 Hz", c.cpuRate, runtime.Version(), errors.ErrUnsupported)
 	case c.mutexFraction < 0:
 		return config{}, errors.New("profiler: mutex fraction is less than 1: use n to count one in n, or leave WithMutexFraction out")
 	case c.blockRate < 0:

@@ -38,7 +38,7 @@ var shared = []exporter.Kind{exporter.KindCPU, exporter.KindWall}
 // once. Nothing is missing from the windows because of them.
 //
 // Where the profile begins and ends, the runtime's profile is cut, which loses
-// about 20 ms of samples; cuts within a second of each other are one. So the
+// some milliseconds of samples; cuts within a second of each other are one. So the
 // profile begins at most a second (for d below 5 s: a fifth of d) before the
 // call and ends at most as much before d is over. It is shorter, without an
 // error, when the Profiler is shut down or the kind disabled meanwhile, or
@@ -66,7 +66,7 @@ func (p *Profiler) Profile(ctx context.Context, w io.Writer, k exporter.Kind, d 
 	case !errors.Is(err, ErrNotEnabled) || k != exporter.KindCPU:
 		return err
 	}
-	return profileCPU(ctx, w, d)
+	return profileCPU(ctx, w, p.config.cpuRate, d)
 }
 
 // listen makes t a tap of a kind's stream. It returns ErrNotEnabled if there is
@@ -150,8 +150,8 @@ func (t *tap) write(ctx context.Context, w io.Writer) error {
 }
 
 // profileCPU runs a CPU profile of its own.
-func profileCPU(ctx context.Context, w io.Writer, d time.Duration) error {
-	c := newCPU(nil)
+func profileCPU(ctx context.Context, w io.Writer, hz int, d time.Duration) error {
+	c := newCPU(nil, hz)
 	// A goroutine of its own, because it waits for who is just stopping
 	// another profile, for as long as he likes, and because the one that
 	// runtime/pprof starts would inherit the caller's labels, which may be a

@@ -120,25 +120,15 @@ func TestProfilesShareEdges(t *testing.T) {
 		p, _ := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
 		defer shutdown(t, p)
 		profiles := make([]*profile.Profile, 8)
-		begin := make([]time.Time, len(profiles))
 		var wg sync.WaitGroup
 		for i := range profiles {
-			wg.Go(func() {
-				begin[i] = time.Now()
-				profiles[i] = profileCPU(t, p, 20*d)
-			})
+			wg.Go(func() { profiles[i] = profileCPU(t, p, 5*d) })
 		}
 		wg.Wait()
-		if slices.MaxFunc(begin, time.Time.Compare).Sub(slices.MinFunc(begin, time.Time.Compare)) > d {
-			return false // the machine is slow
-		}
-		for i, got := range profiles {
-			if got.TimeNanos != profiles[0].TimeNanos || got.DurationNanos != profiles[0].DurationNanos {
-				t.Errorf("caller %d has a profile of %d+%d, the first one of %d+%d", i,
-					got.TimeNanos, got.DurationNanos, profiles[0].TimeNanos, profiles[0].DurationNanos)
-			}
-		}
-		return true
+		// Otherwise the machine was too slow for them to begin within d.
+		return !slices.ContainsFunc(profiles, func(got *profile.Profile) bool {
+			return got.TimeNanos != profiles[0].TimeNanos || got.DurationNanos != profiles[0].DurationNanos
+		})
 	})
 }
 

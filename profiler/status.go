@@ -4,6 +4,7 @@
 package profiler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -53,4 +54,42 @@ type Status struct {
 	// WindowsWaiting is the number of windows that wait for the exporter
 	// or are in its hands.
 	WindowsWaiting int
+}
+
+// Status returns what the Profiler is doing. It is cheap.
+func (p *Profiler) Status() Status {
+	p.mu.Lock()
+	s := Status{
+		Running:        p.state == running,
+		Disabled:       p.disabled,
+		Kinds:          slices.Clone(p.kinds),
+		Window:         p.config.window,
+		WindowsSkipped: p.skipped.Load(),
+	}
+	queue, due, cpuRun := p.queue, p.due, p.cpuRun
+	p.mu.Unlock()
+
+	if queue != nil {
+		q := queue.Stats()
+		s.WindowsExported, s.WindowsDropped = q.Exported, q.Dropped
+		s.ExportErrors, s.WindowsWaiting = q.Failed, q.Waiting
+	}
+	if slices.Contains(s.Kinds, exporter.KindWall) {
+		s.Wall = p.wall.status()
+	}
+	switch {
+	case !slices.Contains(s.Kinds, exporter.KindCPU):
+	case p.disabled:
+		s.CPU = "disabled by the environment"
+	default:
+		s.CPUStart, s.CPUForeignStops, s.CPU = p.cpu.status()
+		if s.CPUStart.IsZero() {
+			break
+		}
+		s.CPUEnd = due
+		if cpuRun != nil && !cpuRun.begun().IsZero() {
+			s.CPUStart = cpuRun.begun()
+		}
+	}
+	return s
 }

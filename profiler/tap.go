@@ -13,7 +13,7 @@ import (
 
 const (
 	// maxSlack is how far apart edges may be that share one. An edge of CPU
-	// loses about 20 ms of samples, so one each second loses 2 %.
+	// loses up to 20 ms of samples, so one each second loses up to 2 %.
 	maxSlack = time.Second
 	// maxPieces is how many pieces a tap keeps before it merges them, so
 	// that a day's profile takes no more memory than its different stacks.

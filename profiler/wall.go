@@ -73,6 +73,8 @@ func (w *wallClock) status() WallStatus {
 	s := w.sampler.Stats()
 	return WallStatus{
 		Budget:         w.budget,
+		Share:          s.Share,
+		Rate:           s.Rate,
 		Interval:       s.Interval,
 		CPU:            s.CPU,
 		Source:         s.Source,

@@ -34,7 +34,7 @@ func TestWallShowsWhereASpanWaited(t *testing.T) {
 		})
 	})
 	s := p.Status().Wall
-	if s.Rounds == 0 || s.Samples == 0 || s.CPU <= 0 || s.Interval <= 0 || s.Budget != 0.5 || s.Source == "" {
+	if s.Rounds == 0 || s.Samples == 0 || s.CPU <= 0 || s.Interval <= 0 || s.Rate <= 0 || s.Share <= 0 || s.Budget != 0.5 || s.Source == "" {
 		t.Errorf("the status is %+v", s)
 	}
 	if s.SamplesDropped != 0 {

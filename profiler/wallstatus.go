@@ -10,10 +10,17 @@ import "time"
 type WallStatus struct {
 	// Budget is the share of one core that rounds may take.
 	Budget float64
-	// Interval is the mean time between rounds that the budget allows with
-	// the goroutines there are now; 0 before the first, and when there are
-	// so many that it allows none. A span of length d can be expected to
-	// have d / Interval samples for each of its goroutines.
+	// Share is the share of one core that they took in the last minute, or
+	// since the kind is measured if that is less. It is above Budget for a
+	// while at most: see WithWallBudget.
+	Share float64
+	// Rate is the number of rounds per second in the same time. A span of
+	// length d can be expected to have d * Rate samples for each of its
+	// goroutines.
+	Rate float64
+	// Interval is the mean time between rounds that is planned, which the
+	// budget allows with the goroutines there are now; 0 before the first
+	// round, and when there are so many that it allows none.
 	Interval time.Duration
 	// CPU is the CPU time that rounds and the making of profiles have
 	// taken, measured on their thread, and 150 us for each round, for the

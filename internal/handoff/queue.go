@@ -12,13 +12,20 @@ import (
 	"sync"
 )
 
-// capacity is how many items may wait. Sixteen windows of ten seconds, of CPU
-// and heap, bridge 80 seconds without the destination: a redeployment of it,
-// say. At about 100 kB a window they hold less than 2 MB.
-const capacity = 16
+const (
+	// capacity is how many items may wait. Eight windows of each of the six
+	// kinds of profile, of ten seconds, bridge 80 seconds without the
+	// destination: a redeployment of it, say.
+	capacity = 48
+	// maxBytes is how much memory those may take. Most windows are of some
+	// 100 kB; but one of wall time may have 30 MB, and one of a CPU profile
+	// on a machine of many cores not much less.
+	maxBytes = 32 << 20
+)
 
 // Queue hands items to a Sink, one at a time and in order. The producer never
-// waits: when the queue is full, the oldest waiting item is dropped and counted.
+// waits: when the queue is full, by number or by bytes, the oldest waiting items
+// are dropped and counted. The newest stays, however large it is.
 // An Export that returns an error, panics or ends its goroutine is counted and
 // goes to otel.Handle.
 //
@@ -26,6 +33,7 @@ const capacity = 16
 type Queue[T any] struct {
 	sink        Sink[T]
 	errShutdown error
+	size        func(T) int
 	reporter    reporter
 
 	ctx    context.Context // of what the sink does; ended when Shutdown gives up
@@ -36,6 +44,7 @@ type Queue[T any] struct {
 
 	mu        sync.Mutex
 	waiting   []T
+	bytes     int             // of waiting
 	pushed    uint64          // items ever put into waiting
 	flushes   []*flush        // in the order of their calls
 	closing   context.Context // that of Shutdown, from its call on
@@ -52,13 +61,14 @@ type flush struct {
 	done  chan error // has room for the one result
 }
 
-// New returns a running Queue in front of sink. Push and Flush return
-// errShutdown after Shutdown: the sentinel belongs to the package whose users
-// see it.
-func New[T any](sink Sink[T], errShutdown error) *Queue[T] {
+// New returns a running Queue in front of sink, whose items take so many bytes as
+// size says, always the same for an item. Push and Flush return errShutdown after
+// Shutdown: the sentinel belongs to the package whose users see it.
+func New[T any](sink Sink[T], size func(T) int, errShutdown error) *Queue[T] {
 	q := &Queue[T]{
 		sink:        sink,
 		errShutdown: errShutdown,
+		size:        size,
 		wake:        make(chan struct{}, 1),
 		done:        make(chan struct{}),
 	}
@@ -70,20 +80,23 @@ func New[T any](sink Sink[T], errShutdown error) *Queue[T] {
 // Push hands item over and returns at once. The only error is errShutdown,
 // after Shutdown; the item is then counted as dropped.
 func (q *Queue[T]) Push(item T) error {
+	size := q.size(item)
 	q.mu.Lock()
 	if q.closing != nil {
 		q.stats.Dropped++
 		q.mu.Unlock()
 		return q.errShutdown
 	}
-	full := len(q.waiting) == capacity
-	if full {
-		q.waiting = slices.Delete(q.waiting, 0, 1)
+	full := false
+	for len(q.waiting) > 0 && (len(q.waiting) == capacity || q.bytes+size > maxBytes) {
+		q.take()
 		q.stats.Dropped++
+		full = true
 	}
 	report := full && !q.lagging
 	q.lagging = q.lagging || full
 	q.waiting = append(q.waiting, item)
+	q.bytes += size
 	q.pushed++
 	q.mu.Unlock()
 
@@ -154,7 +167,7 @@ func (q *Queue[T]) Shutdown(ctx context.Context) error {
 
 	q.mu.Lock()
 	left := len(q.waiting)
-	q.waiting = nil
+	q.waiting, q.bytes = nil, 0
 	if q.busy {
 		left++
 		q.abandoned = true
@@ -182,6 +195,14 @@ func (q *Queue[T]) Stats() Stats {
 	return s
 }
 
+// take removes the oldest waiting item; the caller holds q.mu.
+func (q *Queue[T]) take() T {
+	item := q.waiting[0]
+	q.waiting = slices.Delete(q.waiting, 0, 1)
+	q.bytes -= q.size(item)
+	return item
+}
+
 func (q *Queue[T]) notify() {
 	select {
 	case q.wake <- struct{}{}:
@@ -204,8 +225,7 @@ func (q *Queue[T]) work() {
 			q.mu.Unlock()
 			f.done <- q.forceFlush(f.ctx)
 		case len(q.waiting) > 0:
-			item := q.waiting[0]
-			q.waiting = slices.Delete(q.waiting, 0, 1)
+			item := q.take()
 			q.busy = true
 			q.mu.Unlock()
 			q.finish(contain(func() error { return q.sink.Export(q.ctx, item) }))

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"runtime"
 	"runtime/pprof"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -34,7 +35,7 @@ var errShutdown = errors.New("already shut down")
 
 func TestQueueExportsInOrder(t *testing.T) {
 	s := new(sink)
-	q := handoff.New(s, errShutdown)
+	q := handoff.New(s, one, errShutdown)
 	for i := range 10 {
 		if err := q.Push(i); err != nil {
 			t.Fatal(err)
@@ -54,7 +55,7 @@ func TestQueueExportsInOrder(t *testing.T) {
 
 func TestQueueShutdownDrains(t *testing.T) {
 	s := new(sink)
-	q := handoff.New(s, errShutdown)
+	q := handoff.New(s, one, errShutdown)
 	push(t, q, 0, 1, 2)
 	if err := q.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
@@ -80,7 +81,7 @@ func TestQueueReturnsTheSinksErrors(t *testing.T) {
 		forceFlush: func(context.Context) error { return errFlush },
 		shutdown:   func(context.Context) error { return errEnd },
 	}
-	q := handoff.New(s, errShutdown)
+	q := handoff.New(s, one, errShutdown)
 	if err := q.Flush(t.Context()); !errors.Is(err, errFlush) {
 		t.Errorf("Flush: %v", err)
 	}
@@ -93,13 +94,13 @@ func TestQueueDropsTheOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := &sink{export: func(context.Context, int) error { <-release; return nil }}
-		q := handoff.New(s, errShutdown)
+		q := handoff.New(s, one, errShutdown)
 		push(t, q, 0)
 		synctest.Wait() // 0 is in Export; the rest waits
-		for i := range 19 {
+		for i := range 51 {
 			push(t, q, 1+i)
 		}
-		check(t, q, handoff.Stats{Dropped: 3, Waiting: 17})
+		check(t, q, handoff.Stats{Dropped: 3, Waiting: 49})
 		synctest.Wait()
 		if got := reported.take(); len(got) != 1 || !strings.Contains(got[0].Error(), "dropped") {
 			t.Errorf("reported %v, want one error about dropping", got)
@@ -109,13 +110,51 @@ func TestQueueDropsTheOldest(t *testing.T) {
 		if err := q.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"0", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18", "19", "shutdown"}
+		want := []string{"0"}
+		for i := 4; i <= 51; i++ {
+			want = append(want, strconv.Itoa(i))
+		}
+		want = append(want, "shutdown")
 		if diff := cmp.Diff(want, s.calls()); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
-		check(t, q, handoff.Stats{Exported: 17, Dropped: 3})
+		check(t, q, handoff.Stats{Exported: 49, Dropped: 3})
 	})
 }
+
+// Items are their own size in MiB here, of which 32 may wait.
+func TestQueueIsBoundedInBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		s := &sink{export: func(context.Context, int) error { <-release; return nil }}
+		q := handoff.New(s, func(item int) int { return item << 20 }, errShutdown)
+		push(t, q, 0)
+		synctest.Wait() // 0 is in Export; the rest waits
+		push(t, q, 10, 11, 9, 2)
+		check(t, q, handoff.Stats{Waiting: 5})
+		push(t, q, 15) // 10 and 11 make room for it
+		check(t, q, handoff.Stats{Dropped: 2, Waiting: 4})
+		push(t, q, 99) // larger than all that may wait: it waits alone
+		check(t, q, handoff.Stats{Dropped: 5, Waiting: 2})
+		push(t, q, 1)
+		check(t, q, handoff.Stats{Dropped: 6, Waiting: 2})
+		synctest.Wait()
+		if got := reported.take(); len(got) != 1 || !strings.Contains(got[0].Error(), "dropped") {
+			t.Errorf("reported %v, want one error about dropping", got)
+		}
+
+		close(release)
+		if err := q.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"0", "1", "shutdown"}, s.calls()); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// one is the size of an item where it does not matter.
+func one(int) int { return 1 }
 
 func TestQueueContainsFailuresAndPanics(t *testing.T) {
 	failure := errors.New("refused")
@@ -132,7 +171,7 @@ func TestQueueContainsFailuresAndPanics(t *testing.T) {
 		forceFlush: func(context.Context) error { panic("flush") },
 		shutdown:   func(context.Context) error { panic("shutdown") },
 	}
-	q := handoff.New(s, errShutdown)
+	q := handoff.New(s, one, errShutdown)
 	push(t, q, 0, 1, 2)
 	if err := q.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "panic: flush") {
 		t.Errorf("Flush: %v, want the panic", err)
@@ -161,7 +200,7 @@ func TestQueueOutlivesGoexit(t *testing.T) {
 		forceFlush: func(context.Context) error { runtime.Goexit(); return nil },
 		shutdown:   func(context.Context) error { runtime.Goexit(); return nil },
 	}
-	q := handoff.New(s, errShutdown)
+	q := handoff.New(s, one, errShutdown)
 	push(t, q, 0, 1)
 	if err := q.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "Goexit") {
 		t.Errorf("Flush: %v, want the Goexit", err)
@@ -182,7 +221,7 @@ func TestQueueFlushWaitsForWhatIsBeforeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := &sink{export: func(context.Context, int) error { <-release; return nil }}
-		q := handoff.New(s, errShutdown)
+		q := handoff.New(s, one, errShutdown)
 		push(t, q, 0, 1)
 
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -215,7 +254,7 @@ func TestQueueFlushWaitsForWhatIsBeforeIt(t *testing.T) {
 func TestQueueShutdownGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sink{export: func(ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() }}
-		q := handoff.New(s, errShutdown)
+		q := handoff.New(s, one, errShutdown)
 		push(t, q, 0, 1, 2, 3)
 		flushed := make(chan error, 1)
 		go func() { flushed <- q.Flush(t.Context()) }()
@@ -249,7 +288,7 @@ func TestQueueShutdownNeverHangs(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 
-		exports := handoff.New(&sink{export: func(context.Context, int) error { <-release; return nil }}, errShutdown)
+		exports := handoff.New(&sink{export: func(context.Context, int) error { <-release; return nil }}, one, errShutdown)
 		push(t, exports, 0)
 		flushed := make(chan error, 1)
 		go func() { flushed <- exports.Flush(t.Context()) }()
@@ -262,7 +301,7 @@ func TestQueueShutdownNeverHangs(t *testing.T) {
 		}
 		check(t, exports, handoff.Stats{Dropped: 1})
 
-		ends := handoff.New(&sink{shutdown: hang}, errShutdown)
+		ends := handoff.New(&sink{shutdown: hang}, one, errShutdown)
 		if err := ends.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Shutdown during the sink's: %v", err)
 		}
@@ -276,7 +315,7 @@ func TestQueueHasNoLabels(t *testing.T) {
 	const key = "handoff_test_label"
 	s := new(sink)
 	var q *handoff.Queue[int]
-	pprof.Do(t.Context(), pprof.Labels(key, "x"), func(context.Context) { q = handoff.New(s, errShutdown) })
+	pprof.Do(t.Context(), pprof.Labels(key, "x"), func(context.Context) { q = handoff.New(s, one, errShutdown) })
 	// The worker has cleared its labels before it answers.
 	if err := q.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -294,7 +333,7 @@ func TestQueueHasNoLabels(t *testing.T) {
 }
 
 func BenchmarkPush(b *testing.B) {
-	q := handoff.New(new(discard), errShutdown)
+	q := handoff.New(new(discard), one, errShutdown)
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = q.Push(0)

@@ -23,7 +23,7 @@ import (
 func TestErrorHandlerMayUseTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := refusing()
-		q := handoff.New(s, errShutdown)
+		q := handoff.New(s, one, errShutdown)
 		done := make(chan error, 1)
 		setErrorHandler(t, func(error) {
 			done <- errors.Join(q.Flush(context.Background()), q.Shutdown(context.Background()))
@@ -44,7 +44,7 @@ func TestErrorHandlerThatHangs(t *testing.T) {
 		release := make(chan struct{})
 		var log errorLog
 		setErrorHandler(t, func(err error) { <-release; log.Handle(err) })
-		q := handoff.New(refusing(), errShutdown)
+		q := handoff.New(refusing(), one, errShutdown)
 		for i := range 20 {
 			push(t, q, i)
 			synctest.Wait()
@@ -79,7 +79,7 @@ func TestErrorHandlerThatHangs(t *testing.T) {
 func TestErrorHandlerThatEndsItsGoroutine(t *testing.T) {
 	var log errorLog
 	setErrorHandler(t, func(err error) { log.Handle(err); runtime.Goexit() })
-	q := handoff.New(refusing(), errShutdown)
+	q := handoff.New(refusing(), one, errShutdown)
 	push(t, q, 0, 1, 2)
 	if err := q.Shutdown(t.Context()); err != nil {
 		t.Error(err)
@@ -101,9 +101,9 @@ func TestErrorHandlerHasNoLabels(t *testing.T) {
 		profile <- b.String()
 	})
 	release := make(chan struct{})
-	q := handoff.New(&sink{export: func(context.Context, int) error { <-release; return nil }}, errShutdown)
+	q := handoff.New(&sink{export: func(context.Context, int) error { <-release; return nil }}, one, errShutdown)
 	pprof.Do(t.Context(), pprof.Labels(key, "x"), func(context.Context) {
-		for i := range 18 { // one more than fit, whatever the worker has taken
+		for i := range 50 { // one more than fit, whatever the worker has taken
 			push(t, q, i)
 		}
 	})

@@ -13,5 +13,5 @@ import (
 
 // cpuTime returns the user and system time of the process.
 func cpuTime() (time.Duration, error) {
-	return 0, errors.New("the CPU time of a process is not known on " + runtime.GOOS + ": use -loss 0 -pairs 0, or a unix system")
+	return 0, errors.New("the CPU time of a process is not known on " + runtime.GOOS + ": use -run windows, or a unix system")
 }

@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/pprof"
 	"sync"
@@ -18,50 +19,70 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
+// losses are the ways to profile that are compared, the first being what the
+// others are held against: one profile by runtime/pprof, without an end in between.
+// What that loses, the runtime and the machine lose, by the timers of threads.
+var losses = []struct {
+	name, goal string
+	run        func(ctx context.Context) (result, error)
+}{
+	{"runtime/pprof, one profile", "", func(ctx context.Context) (result, error) { return byHand(ctx, time.Hour) }},
+	{"windows of 10 s", "0.99", func(ctx context.Context) (result, error) { return windows(ctx, window) }},
+	{"windows of 10 s, scraped for 7 s and 14 s", "0.97", func(ctx context.Context) (result, error) {
+		return windows(ctx, window, 7*time.Second, 14*time.Second)
+	}},
+	{"windows of 1 s", "", func(ctx context.Context) (result, error) { return windows(ctx, time.Second) }},
+	{"runtime/pprof, stopped and started every 1 s", "", func(ctx context.Context) (result, error) { return byHand(ctx, time.Second) }},
+}
+
 // printLoss compares the CPU time that samples stand for with what the system
-// says that the process took. One run of runtime/pprof without an end in between
-// shows what the runtime loses by itself, which depends on the machine and on who
-// else uses it.
-func printLoss(w *tabwriter.Writer, d time.Duration) error {
-	fmt.Fprintf(w, "windows of 10 s, for %v\tsampled/actual CPU\tgoal\tto runtime/pprof\twindows\tmean CPU window\tscrapes\t\n", d)
-	var alone float64
-	for _, test := range []struct {
-		name string
-		goal string
-		run  func(ctx context.Context) (result, error)
-	}{
-		{"runtime/pprof alone, one profile", "", oneProfile},
-		{"unscraped", "0.99", func(ctx context.Context) (result, error) { return windows(ctx) }},
-		{"scraped for 7 s and 14 s", "0.97", func(ctx context.Context) (result, error) {
-			return windows(ctx, 7*time.Second, 14*time.Second)
-		}},
-	} {
-		before, err := cpuTime()
-		if err != nil {
-			return err
+// says that the process took. Ends of windows show in what they lose beyond one
+// long profile in the same round; windows of 1 s have ten times as many.
+func printLoss(w *tabwriter.Writer, rounds int, d time.Duration) error {
+	ratios := make([][]float64, len(losses))
+	relative := make([][]float64, len(losses))
+	totals := make([]struct{ profiles, bytes, scrapes int }, len(losses))
+	for n := range rounds {
+		for i := range losses {
+			which := (i + n) % len(losses) // each is first in turn
+			ratio, r, size, err := measureLoss(which, d)
+			if err != nil {
+				return fmt.Errorf("%s: %w", losses[which].name, err)
+			}
+			ratios[which] = append(ratios[which], ratio)
+			totals[which].profiles += len(r.profiles)
+			totals[which].bytes += size
+			totals[which].scrapes += int(r.scrapes)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), d)
-		r, err := test.run(ctx)
-		cancel()
-		if err != nil {
-			return fmt.Errorf("%s: %w", test.name, err)
+		for i := range losses {
+			relative[i] = append(relative[i], ratios[i][n]/ratios[0][n])
 		}
-		after, err := cpuTime()
-		if err != nil {
-			return err
-		}
-		sampled, size, err := sum(r.profiles)
-		if err != nil {
-			return err
-		}
-		ratio := sampled.Seconds() / (after - before).Seconds()
-		if alone == 0 {
-			alone = ratio
-		}
-		fmt.Fprintf(w, "%s\t%.4f\t%s\t%.4f\t%d\t%.1f kB\t%d\t\n", test.name, ratio, test.goal, ratio/alone,
-			len(r.profiles), float64(size)/float64(len(r.profiles))/1e3, r.scrapes)
+	}
+	fmt.Fprintf(w, "sampled/actual CPU, %d times %v\tmean\t95 %% interval\tgoal\tto the first\t95 %% interval\tends\tmean profile\tscrapes\t\n", rounds, d)
+	for i, l := range losses {
+		t := totals[i]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%.1f kB\t%d\t\n", l.name, estimateOf(ratios[i]).columns("%.4f", ""), l.goal,
+			estimateOf(relative[i]).columns("%.4f", ""), t.profiles, float64(t.bytes)/float64(t.profiles)/1e3, t.scrapes)
 	}
 	return nil
+}
+
+func measureLoss(which int, d time.Duration) (ratio float64, r result, size int, err error) {
+	before, err := cpuTime()
+	if err != nil {
+		return 0, r, 0, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	if r, err = losses[which].run(ctx); err != nil {
+		return 0, r, 0, err
+	}
+	after, err := cpuTime()
+	if err != nil {
+		return 0, r, 0, err
+	}
+	sampled, size, err := sum(r.profiles)
+	return sampled.Seconds() / (after - before).Seconds(), r, size, err
 }
 
 // result is what a run until the end of its context has measured.
@@ -70,23 +91,51 @@ type result struct {
 	scrapes  int64
 }
 
-func oneProfile(ctx context.Context) (result, error) {
-	var b bytes.Buffer
-	if err := pprof.StartCPUProfile(&b); err != nil {
-		return result{}, err
+// byHand uses runtime/pprof, with a profile for each d.
+func byHand(ctx context.Context, d time.Duration) (result, error) {
+	stop := make(chan struct{})
+	working := sync.WaitGroup{}
+	working.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				work(1)
+			}
+		}
+	})
+	var r result
+	var failed error
+	for ctx.Err() == nil && failed == nil {
+		b := new(bytes.Buffer)
+		if failed = pprof.StartCPUProfile(b); failed != nil {
+			break
+		}
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			close(stop)
+			working.Wait() // what is not profiled is not to count either
+			stop = nil
+		}
+		pprof.StopCPUProfile()
+		r.profiles = append(r.profiles, exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, b.Bytes()))
 	}
-	for ctx.Err() == nil {
-		work(1)
+	if stop != nil {
+		close(stop)
+		working.Wait()
 	}
-	pprof.StopCPUProfile()
-	return result{profiles: []*exporter.Profile{exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, b.Bytes())}}, nil
+	return r, failed
 }
 
 // windows measures with a Profiler, and with scrapers that ask again and again
 // for so many seconds.
-func windows(ctx context.Context, scrapes ...time.Duration) (result, error) {
+func windows(ctx context.Context, d time.Duration, scrapes ...time.Duration) (result, error) {
 	rec := new(exportertest.Recorder)
-	p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU))
+	p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(d))
 	if err != nil {
 		return result{}, err
 	}
@@ -94,36 +143,39 @@ func windows(ctx context.Context, scrapes ...time.Duration) (result, error) {
 		return result{}, err
 	}
 	var (
-		scrapers sync.WaitGroup
-		scraped  atomic.Int64
-		failed   atomic.Pointer[error]
+		others  sync.WaitGroup
+		scraped atomic.Int64
+		mu      sync.Mutex
+		failed  error
 	)
 	for _, d := range scrapes {
-		scrapers.Go(func() {
+		others.Go(func() {
 			for {
 				err := p.Profile(ctx, new(bytes.Buffer), exporter.KindCPU, d)
 				if ctx.Err() != nil {
 					return
 				}
 				if err != nil {
-					failed.Store(&err)
+					mu.Lock()
+					defer mu.Unlock()
+					failed = errors.Join(failed, err)
 					return
 				}
 				scraped.Add(1)
 			}
 		})
 	}
-	for ctx.Err() == nil {
-		work(1)
-	}
-	scrapers.Wait()
+	// A goroutine of its own, like byHand's.
+	others.Go(func() {
+		for ctx.Err() == nil {
+			work(1)
+		}
+	})
+	others.Wait()
 	if err := p.Shutdown(context.WithoutCancel(ctx)); err != nil {
 		return result{}, err
 	}
-	if err := failed.Load(); err != nil {
-		return result{}, *err
-	}
-	return result{profiles: rec.Profiles(), scrapes: scraped.Load()}, nil
+	return result{profiles: rec.Profiles(), scrapes: scraped.Load()}, failed
 }
 
 // sum returns the CPU time and the bytes of profiles.

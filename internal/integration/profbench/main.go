@@ -1,14 +1,15 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Profbench prints what the profiler costs and what it loses.
+// Profbench prints what the profiler costs and what it loses, with intervals.
 //
 //	go run ./internal/integration/profbench
+//	go run ./internal/integration/profbench -run loss -rounds 1
 //
-// By default it takes about four minutes. The figures of the README come from
-// longer runs:
+// By default it takes about ten minutes. The figures of the README come from a
+// longer run on a machine that does nothing else:
 //
-//	go run ./internal/integration/profbench -loss 140s -pairs 1000
+//	go run ./internal/integration/profbench -rounds 7 -quads 1500 -ends 12
 package main
 
 import (
@@ -17,31 +18,33 @@ import (
 	"log"
 	"os"
 	"runtime"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
 
 func main() {
 	log.SetFlags(0)
-	loss := flag.Duration("loss", 30*time.Second, "how long to measure lost samples, each time: by runtime/pprof alone, without and with scrapers; 0 to skip")
-	pairs := flag.Int("pairs", 120, "pairs of the same work with and without the profiler; 0 to skip")
-	windows := flag.Bool("windows", true, "measure one window of each kind")
+	parts := flag.String("run", "windows,loss,overhead", "what to measure: the end of a window of each kind, lost samples, CPU time that is added")
+	rounds := flag.Int("rounds", 3, "how often lost samples are measured, each way")
+	segment := flag.Duration("segment", 30*time.Second, "how long, each time")
+	quads := flag.Int("quads", 300, "how often the same work is done four times, with and without the profiler, and without it")
+	ends := flag.Int("ends", 6, "how many windows are ended")
 	flag.Parse()
 	fmt.Printf("%s %s/%s, GOMAXPROCS %d\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
-	for _, part := range []struct {
-		on  bool
-		run func(w *tabwriter.Writer) error
-	}{
-		{*windows, printWindows},
-		{*loss > 0, func(w *tabwriter.Writer) error { return printLoss(w, *loss) }},
-		{*pairs > 0, func(w *tabwriter.Writer) error { return printOverhead(w, *pairs) }},
-	} {
-		if !part.on {
-			continue
+	run := map[string]func(w *tabwriter.Writer) error{
+		"windows":  printWindows,
+		"loss":     func(w *tabwriter.Writer) error { return printLoss(w, *rounds, *segment) },
+		"overhead": func(w *tabwriter.Writer) error { return printOverhead(w, *quads, *ends) },
+	}
+	for part := range strings.SplitSeq(*parts, ",") {
+		measure, ok := run[part]
+		if !ok {
+			log.Fatalf("-run %s: use some of windows,loss,overhead", part)
 		}
 		fmt.Println()
 		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-		if err := part.run(w); err != nil {
+		if err := measure(w); err != nil {
 			log.Fatal(err)
 		}
 		if err := w.Flush(); err != nil {

@@ -7,11 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/google/pprof/profile"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -22,21 +25,30 @@ import (
 )
 
 const (
-	// slice is how long the same work takes with and without the profiler,
-	// in turns: the machine's speed drifts by more than what is measured,
-	// the less the shorter that is.
-	slice = 250 * time.Millisecond
-	// window is the profiler's default, and ends how many of them are ended.
+	// slice is how long the same work takes with and without the profiler:
+	// the machine's speed drifts by more than what is measured, the less the
+	// shorter that is.
+	slice = 50 * time.Millisecond
+	// fast is the rate at which samples are measured: the difference that
+	// they make is the larger the more there are. Systems may take fewer
+	// than that, which is why they are counted.
+	fast = 500
+	// window is the profiler's default.
 	window = 10 * time.Second
-	ends   = 3
 )
 
 // printOverhead prints what the profiler, with a store behind it, adds to the CPU
 // time of labelled spans: by sampling, and by the end of each window, which is
-// parsed and kept.
-func printOverhead(w *tabwriter.Writer, pairs int) error {
-	// A service's heap. In a tiny one the megabytes of a CPU profile's buffer
-	// are enough to make collections rarer, and the profiler a gain.
+// made a profile, parsed and kept.
+//
+// Samples are measured by the same work without, with, with and without them, again
+// and again: what grows or shrinks evenly meanwhile cancels. Each time there is
+// one without any, whose figure should be zero: what it is not, the method does not
+// see. The collector is off meanwhile and runs in between, because
+// whether one of its rounds falls into a slice makes more difference than what
+// is measured.
+func printOverhead(w *tabwriter.Writer, quads, ends int) error {
+	// A service's heap.
 	ballast := make([]byte, 128<<20)
 	defer runtime.KeepAlive(ballast)
 
@@ -45,7 +57,8 @@ func printOverhead(w *tabwriter.Writer, pairs int) error {
 	if err != nil {
 		return err
 	}
-	p, err := profiler.New(kept, profiler.WithWindow(time.Hour))
+	seen := &seen{Store: kept}
+	p, err := profiler.New(seen, profiler.WithWindow(time.Hour))
 	if err != nil {
 		return err
 	}
@@ -55,8 +68,12 @@ func printOverhead(w *tabwriter.Writer, pairs int) error {
 	defer p.Shutdown(ctx) //nolint:errcheck // it has nothing left to say
 	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("profbench")
 
-	var onEnds []float64
+	var atEnds []float64
 	spans := 0
+	begun, err := cpuTime()
+	if err != nil {
+		return err
+	}
 	for range ends {
 		for begin := time.Now(); time.Since(begin) < window; spans++ {
 			span(tracer)
@@ -65,49 +82,63 @@ func printOverhead(w *tabwriter.Writer, pairs int) error {
 		if err != nil {
 			return err
 		}
-		onEnds = append(onEnds, end.Seconds())
+		atEnds = append(atEnds, end.Seconds())
 	}
-	inSlice := int(float64(spans) * slice.Seconds() / (ends * window).Seconds())
+	done, err := cpuTime()
+	if err != nil {
+		return err
+	}
+	busy := (done - begun).Seconds() / float64(ends) // in a window
+
+	inSlice := int(float64(spans) * slice.Seconds() / (float64(ends) * window.Seconds()))
 	work := func() error {
 		for range inSlice {
 			span(tracer)
 		}
 		return nil
 	}
-	var ratios, off []float64
-	for n := range pairs {
-		var took [2]float64
-		for i := range took {
-			on := (i + n) % 2 // either goes first in turn
-			change := p.Disable
-			if on == 1 {
-				change = p.Enable
-			}
-			// What the slice before has left to export or to
-			// collect is not this one's.
-			if err := errors.Join(change(ctx, exporter.KindCPU), p.Flush(ctx)); err != nil {
-				return err
-			}
-			runtime.GC()
-			cpu, err := cpuOf(work)
+	if err := p.Disable(ctx, exporter.KindCPU); err != nil {
+		return err
+	}
+	q, err := newQuads(work)
+	if err != nil {
+		return err
+	}
+	var sampling, nothing []float64
+	for range quads {
+		for _, on := range []bool{true, false} {
+			ratio, err := q.measure(ctx, on)
 			if err != nil {
 				return err
 			}
-			took[on] = cpu.Seconds()
+			if on {
+				sampling = append(sampling, ratio)
+			} else {
+				nothing = append(nothing, ratio)
+			}
 		}
-		off = append(off, took[0])
-		ratios = append(ratios, took[1]/took[0]-1)
 	}
-	slices.Sort(ratios)
-	slices.Sort(off)
-	slices.Sort(onEnds)
-	perSecond := off[pairs/2] / slice.Seconds()
-	atEnd := onEnds[ends/2] / window.Seconds() / perSecond
-	sampling := ratios[pairs/2]
-	fmt.Fprintf(w, "added to the process CPU of labelled spans\tmedian\tquartiles\t\n")
-	fmt.Fprintf(w, "sampling, %d pairs of %d spans\t%+.2f %%\t%+.2f %% to %+.2f %%\t\n", pairs, inSlice, 100*sampling, 100*ratios[pairs/4], 100*ratios[pairs*3/4])
-	fmt.Fprintf(w, "end of the CPU and heap windows, parsed and stored\t%+.2f %%\t%.1f ms in %v\t\n", 100*atEnd, 1000*onEnds[ends/2], window)
-	fmt.Fprintf(w, "together (goal: at most 1 %%)\t%+.2f %%\t\t\n", 100*(sampling+atEnd))
+	if err := q.profiler.Shutdown(ctx); err != nil {
+		return err
+	}
+	// To what there would be at 100 Hz.
+	rate := float64(q.samples) / q.busy.Seconds()
+	scale := 100 * 100 / rate
+
+	fmt.Fprintf(w, "added to the process CPU of labelled spans\t\t95 %% interval\t\t\n")
+	fmt.Fprintf(w, "nothing: what the method does not see\t%s\t%d times 4 x %d spans\t\n", estimateOf(nothing).scale(scale).columns("%+.2f", " %"), quads, inSlice)
+	bySampling := estimateOf(sampling).scale(scale)
+	fmt.Fprintf(w, "100 samples a second\t%s\tmeasured at %.0f a second\t\n", bySampling.columns("%+.2f", " %"), rate)
+	fmt.Fprintf(w, "each of them\t%s\t\t\n", bySampling.scale(100).columns("%+.1f", " us"))
+	atEnd := estimateOf(atEnds)
+	byEnds := atEnd.scale(100 / busy)
+	fmt.Fprintf(w, "ends of the CPU and heap windows, parsed and stored\t%s\t%.1f ms in %v\t\n", byEnds.columns("%+.2f", " %"), 1000*atEnd.value, window)
+	fmt.Fprintf(w, "together (goal: at most 1 %%)\t%s\t\t\n", bySampling.add(byEnds).columns("%+.2f", " %"))
+	share, samples, err := seen.own()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "samples in the profiler's own code, which cannot see the signal handler\t%s\tof %d\t\n", share.scale(100).columns("%.2f", " %"), samples)
 	return nil
 }
 
@@ -129,4 +160,58 @@ func span(tracer trace.Tracer) {
 	_, s := tracer.Start(context.Background(), "operation")
 	defer s.End()
 	work(50)
+}
+
+// seen is a store that remembers what it was given.
+type seen struct {
+	*store.Store
+
+	profiles []*exporter.Profile
+}
+
+func (s *seen) Export(ctx context.Context, p *exporter.Profile) error {
+	if p.Kind() == exporter.KindCPU {
+		s.profiles = append(s.profiles, p)
+	}
+	return s.Store.Export(ctx, p)
+}
+
+// ownCode is what only the profiler runs here: by the beginnings of function names.
+var ownCode = []string{
+	"runtime/pprof.profileWriter",
+	"github.com/spanprof/spanprof/profiler.",
+	"github.com/spanprof/spanprof/profiler/",
+	"github.com/spanprof/spanprof/store.",
+	"github.com/spanprof/spanprof/internal/handoff.",
+	"github.com/google/pprof/profile.",
+}
+
+// own returns the share of the samples that were taken in the profiler's code.
+func (s *seen) own() (share estimate, samples int64, err error) {
+	var own int64
+	for _, p := range s.profiles {
+		parsed, err := p.Parsed()
+		if err != nil {
+			return estimate{}, 0, err
+		}
+		for _, sample := range parsed.Sample {
+			samples += sample.Value[0]
+			if slices.ContainsFunc(sample.Location, isOwn) {
+				own += sample.Value[0]
+			}
+		}
+	}
+	if samples == 0 {
+		return estimate{}, 0, errors.New("no samples")
+	}
+	n := float64(samples)
+	mean := float64(own) / n
+	spread := 1.96 * math.Sqrt(mean*(1-mean)/n)
+	return estimate{mean, max(0, mean-spread), mean + spread}, samples, nil
+}
+
+func isOwn(l *profile.Location) bool {
+	return slices.ContainsFunc(l.Line, func(line profile.Line) bool {
+		return slices.ContainsFunc(ownCode, func(prefix string) bool { return strings.HasPrefix(line.Function.Name, prefix) })
+	})
 }

@@ -7,7 +7,9 @@
 //
 // All goroutines wait, each in a span of its own, which is the dearest there is:
 // no two samples are the same. The share of a core is that of the whole process,
-// which does nothing else; measured is what the profiler says of itself.
+// which does nothing else; measured is what the profiler says of itself. Each is
+// measured several times, in turns: the figures are the median and, in brackets,
+// the lowest and the highest.
 //
 //	go run ./internal/integration/wallbench
 //	go run -tags spanprof_public ./internal/integration/wallbench
@@ -21,6 +23,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,19 +38,20 @@ import (
 )
 
 func main() {
-	each := flag.Duration("each", 20*time.Second, "how long each is measured")
+	each := flag.Duration("each", 20*time.Second, "how long each is measured, each time")
+	times := flag.Int("times", 3, "how often each is measured")
 	budget := flag.Float64("budget", 0.01, "share of a core that the wall kind may take")
 	counts := flag.String("goroutines", "100,1000,10000", "how many goroutines there are")
 	flag.Parse()
-	if err := run(*each, *budget, *counts); err != nil {
+	if err := run(*each, *times, *budget, *counts); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(each time.Duration, budget float64, counts string) error {
+func run(each time.Duration, times int, budget float64, counts string) error {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { fmt.Fprintln(os.Stderr, err) }))
-	fmt.Printf("%s %s/%s, GOMAXPROCS %d, %v each, budget %.2f %% of a core\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), each, 100*budget)
+	fmt.Printf("%s %s/%s, GOMAXPROCS %d, %d times %v each, budget %.2f %% of a core\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), times, each, 100*budget)
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "goroutines\twall rounds/s\tskipped\tmeasured %\tprocess %\tidle %\tfgprof/s\tprocess %\t")
 	var source string
@@ -56,7 +60,7 @@ func run(each time.Duration, budget float64, counts string) error {
 		if err != nil {
 			return fmt.Errorf("goroutines: %w", err)
 		}
-		if source, err = compare(w, n, each, budget); err != nil {
+		if source, err = compare(w, n, each, times, budget); err != nil {
 			return err
 		}
 	}
@@ -68,7 +72,7 @@ func run(each time.Duration, budget float64, counts string) error {
 }
 
 // compare prints a line about n goroutines.
-func compare(w io.Writer, n int, each time.Duration, budget float64) (source string, err error) {
+func compare(w io.Writer, n int, each time.Duration, times int, budget float64) (source string, err error) {
 	stop := make(chan struct{})
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
@@ -80,30 +84,49 @@ func compare(w io.Writer, n int, each time.Duration, budget float64) (source str
 		})
 	}
 
-	idle := share(each / 4)
+	var idle, rounds, skipped, measured, wall, fg []float64
+	for range times {
+		idle = append(idle, 100*share(each/4))
+		before, after, took, err := wallShare(each, budget)
+		if err != nil {
+			return "", err
+		}
+		wall = append(wall, 100*took)
+		rounds = append(rounds, float64(after.Rounds-before.Rounds)/each.Seconds())
+		skipped = append(skipped, float64(after.RoundsSkipped-before.RoundsSkipped))
+		measured = append(measured, 100*(after.CPU-before.CPU).Seconds()/each.Seconds())
+		source = after.Source
+
+		stopFgprof := fgprof.Start(io.Discard, fgprof.FormatPprof)
+		fg = append(fg, 100*share(each))
+		if err := stopFgprof(); err != nil {
+			return "", err
+		}
+	}
+	fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t99\t%s\t\n", n, spread(rounds), spread(skipped), spread(measured), spread(wall), spread(idle), spread(fg))
+	return source, nil
+}
+
+// wallShare measures with the wall kind alone, and returns the share of a core that
+// the process takes.
+func wallShare(each time.Duration, budget float64) (before, after profiler.WallStatus, took float64, err error) {
 	p, err := profiler.New(exporter.NewMulti(), profiler.WithKinds(exporter.KindWall), profiler.WithWallBudget(budget))
 	if err != nil {
-		return "", err
+		return before, after, 0, err
 	}
 	if err := p.Start(); err != nil {
-		return "", err
+		return before, after, 0, err
 	}
 	// The first rounds find out what a round costs.
 	<-time.After(each / 4)
-	before := p.Status().Wall
-	wall := share(each)
-	after := p.Status().Wall
-	if err := p.Shutdown(context.Background()); err != nil {
-		return "", err
-	}
+	before = p.Status().Wall
+	took = share(each)
+	after = p.Status().Wall
+	return before, after, took, p.Shutdown(context.Background())
+}
 
-	stopFgprof := fgprof.Start(io.Discard, fgprof.FormatPprof)
-	fg := share(each)
-	if err := stopFgprof(); err != nil {
-		return "", err
-	}
-	fmt.Fprintf(w, "%d\t%.2f\t%d\t%.2f\t%.2f\t%.2f\t99\t%.2f\t\n", n,
-		float64(after.Rounds-before.Rounds)/each.Seconds(), after.RoundsSkipped-before.RoundsSkipped,
-		100*(after.CPU-before.CPU).Seconds()/each.Seconds(), 100*wall, 100*idle, 100*fg)
-	return after.Source, nil
+// spread formats the median, the lowest and the highest.
+func spread(xs []float64) string {
+	xs = slices.Sorted(slices.Values(xs))
+	return fmt.Sprintf("%.2f (%.2f-%.2f)", xs[len(xs)/2], xs[0], xs[len(xs)-1])
 }

@@ -12,4 +12,5 @@ package wall
 // For developers: sampler.go has the goroutine that takes rounds; pacer.go
 // decides when, from what rounds cost; source.go is the two ways to take one;
 // table.go sums what rounds found and profile.go makes a profile of it;
-// threadtime_*.go is the clock that costs are measured with.
+// recent.go remembers what the last minute has cost; threadtime_*.go is the clock
+// that costs are measured with.

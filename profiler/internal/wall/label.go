@@ -3,13 +3,14 @@
 
 package wall
 
-// label is a goroutine label. It has the layout of runtime/pprof's.
-type label struct{ key, value string }
+import "github.com/spanprof/spanprof/profiler/internal/goruntime"
+
+type label = goruntime.Label
 
 // ofSpan reports whether one of the labels is what marks the work of a span.
 func ofSpan(labels []label) bool {
 	for i := range labels {
-		switch labels[i].key {
+		switch labels[i].Key {
 		case "profile_id", "span_id", "span_name":
 			return true
 		}

@@ -14,10 +14,17 @@ type builder struct {
 	source    source
 	profile   *profile.Profile
 	functions map[frame]*profile.Function // by what a function is: the line is 0
-	locations map[uintptr]*profile.Location
+	locations map[place]*profile.Location
 
 	locationList []*profile.Location // of all samples
 	labelValues  []string            // likewise
+}
+
+// place is a location: the address of its innermost function, and how many
+// addresses of a stack it takes.
+type place struct {
+	pc uintptr
+	n  int
 }
 
 // build returns the profile of what a table has summed from start on for d.
@@ -35,7 +42,7 @@ func build(s source, t *table, start time.Time, d time.Duration) *profile.Profil
 			Sample: make([]*profile.Sample, 0, len(t.entries)),
 		},
 		functions: make(map[frame]*profile.Function),
-		locations: make(map[uintptr]*profile.Location),
+		locations: make(map[place]*profile.Location),
 	}
 	var frames, labels int
 	for _, e := range t.entries {
@@ -63,14 +70,14 @@ func (b *builder) labels(labels []label) map[string][]string {
 	m := make(map[string][]string, len(labels))
 	for _, l := range labels {
 		switch {
-		case l.value == "":
+		case l.Value == "":
 			// It would be a number, 0, in the encoded profile.
-		case m[l.key] != nil:
-			m[l.key] = append(m[l.key], l.value)
+		case m[l.Key] != nil:
+			m[l.Key] = append(m[l.Key], l.Value)
 		default:
-			b.labelValues = append(b.labelValues, l.value)
+			b.labelValues = append(b.labelValues, l.Value)
 			end := len(b.labelValues)
-			m[l.key] = b.labelValues[end-1 : end : end]
+			m[l.Key] = b.labelValues[end-1 : end : end]
 		}
 	}
 	return m
@@ -78,47 +85,50 @@ func (b *builder) labels(labels []label) map[string][]string {
 
 func (b *builder) stack(pcs []uintptr) []*profile.Location {
 	begin := len(b.locationList)
-	for _, pc := range pcs {
-		if l := b.location(pc); l != nil {
+	for len(pcs) > 0 {
+		n := b.source.split(pcs)
+		if l := b.location(pcs[:n]); l != nil {
 			b.locationList = append(b.locationList, l)
 		}
+		pcs = pcs[n:]
 	}
 	end := len(b.locationList)
 	return b.locationList[begin:end:end]
 }
 
 // location returns nil for an address without functions.
-func (b *builder) location(pc uintptr) *profile.Location {
-	if l, ok := b.locations[pc]; ok {
+func (b *builder) location(pcs []uintptr) *profile.Location {
+	k := place{pcs[0], len(pcs)}
+	if l, ok := b.locations[k]; ok {
 		return l
 	}
 	var l *profile.Location
-	if frames := b.source.frames(pc); len(frames) > 0 {
+	if frames := b.source.frames(pcs); len(frames) > 0 {
 		l = &profile.Location{
 			ID:      uint64(len(b.profile.Location) + 1),
-			Address: uint64(pc),
+			Address: uint64(k.pc),
 			Line:    make([]profile.Line, 0, len(frames)),
 		}
 		for _, f := range frames {
-			l.Line = append(l.Line, profile.Line{Function: b.function(f), Line: f.line})
+			l.Line = append(l.Line, profile.Line{Function: b.function(f), Line: f.Line})
 		}
 		b.profile.Location = append(b.profile.Location, l)
 	}
-	b.locations[pc] = l
+	b.locations[k] = l
 	return l
 }
 
 func (b *builder) function(f frame) *profile.Function {
-	f.line = 0
+	f.Line = 0
 	if known := b.functions[f]; known != nil {
 		return known
 	}
 	made := &profile.Function{
 		ID:         uint64(len(b.profile.Function) + 1),
-		Name:       f.function,
-		SystemName: f.function,
-		Filename:   f.file,
-		StartLine:  f.startLine,
+		Name:       f.Function,
+		SystemName: f.Function,
+		Filename:   f.File,
+		StartLine:  f.StartLine,
 	}
 	b.functions[f] = made
 	b.profile.Function = append(b.profile.Function, made)

@@ -38,6 +38,7 @@ type Sampler struct {
 
 	statsMu sync.Mutex
 	stats   Stats
+	recent  recent
 }
 
 // New returns a Sampler that takes up to budget of a core.
@@ -61,6 +62,7 @@ func (s *Sampler) Start() {
 	s.table, s.opened, s.last = newTable(), now, now
 	s.pacer.restart(now)
 	s.mu.Unlock()
+	s.count(func(st *Stats) { s.recent = recent{marks: []mark{{now, st.Rounds, st.CPU}}} })
 	s.stop, s.done = make(chan struct{}), make(chan struct{})
 	go s.run(s.stop, s.done)
 }
@@ -98,7 +100,9 @@ func (s *Sampler) Stop() (*profile.Profile, error) {
 func (s *Sampler) Stats() Stats {
 	s.statsMu.Lock()
 	defer s.statsMu.Unlock()
-	return s.stats
+	st := s.stats
+	st.Rate, st.Share = s.recent.until(mark{time.Now(), st.Rounds, st.CPU})
+	return st
 }
 
 func (s *Sampler) count(f func(*Stats)) {
@@ -140,7 +144,10 @@ func (s *Sampler) turn() time.Duration {
 	if s.pacer.affordable(n) {
 		interval = s.pacer.interval(n)
 	}
-	s.count(func(st *Stats) { st.Interval = interval })
+	s.count(func(st *Stats) {
+		st.Interval = interval
+		s.recent.add(mark{now, st.Rounds, st.CPU})
+	})
 	return max(0, min(poll, s.pacer.wait(time.Now(), n)))
 }
 

@@ -365,7 +365,8 @@ type emptySource struct{}
 func (emptySource) name() string                                { return "empty" }
 func (emptySource) priorCost() float64                          { return 3000 }
 func (emptySource) round(func([]uintptr, []label, int64)) error { return nil }
-func (emptySource) frames(uintptr) []frame                      { return nil }
+func (emptySource) split([]uintptr) int                         { return 1 }
+func (emptySource) frames([]uintptr) []frame                    { return nil }
 
 func TestFailedRoundsAreToldAndTheirTimeIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,8 @@
 
 package wall
 
+import "github.com/spanprof/spanprof/profiler/internal/goruntime"
+
 // source takes rounds: looks at all goroutines once.
 type source interface {
 	// name says in a word which way this is.
@@ -15,18 +17,23 @@ type source interface {
 	// those that have all in common to a count. What it hands over must not
 	// be changed, and may be kept.
 	round(found func(stack []uintptr, labels []label, count int64)) error
-	// frames returns the functions at an address of a stack that round
-	// found, the innermost of inlined ones first, without silent ones.
-	frames(pc uintptr) []frame
+	// split returns how many addresses at the leaf of a stack that round
+	// found, which is not empty, are one location of a profile.
+	split(stack []uintptr) int
+	// frames returns the functions of a location that split found, the
+	// innermost of inlined ones first, without silent ones.
+	frames(location []uintptr) []frame
 }
 
-// frame is a place in the source.
-type frame struct {
-	function  string
-	file      string
-	line      int64
-	startLine int64 // of function
+// newSource returns the fastest way for this Go version.
+func newSource() source {
+	if goruntime.Known() {
+		return newRuntimeSource()
+	}
+	return newPublicSource()
 }
+
+type frame = goruntime.Frame
 
 // silent reports whether a function says nothing about where a goroutine is. At
 // the leaf that are those by which the runtime suspends it: what it waits for

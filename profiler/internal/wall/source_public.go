@@ -61,10 +61,10 @@ func labelsOf(s *profile.Sample) []label {
 	labels := make([]label, 0, len(s.Label))
 	for key, values := range s.Label {
 		for _, v := range values {
-			labels = append(labels, label{key, v})
+			labels = append(labels, label{Key: key, Value: v})
 		}
 	}
-	slices.SortFunc(labels, func(a, b label) int { return strings.Compare(a.key, b.key) })
+	slices.SortFunc(labels, func(a, b label) int { return strings.Compare(a.Key, b.Key) })
 	return labels
 }
 
@@ -72,10 +72,12 @@ func framesOf(l *profile.Location) []frame {
 	frames := make([]frame, 0, len(l.Line))
 	for _, line := range l.Line {
 		if f := line.Function; f != nil && !silent(f.Name) {
-			frames = append(frames, frame{f.Name, f.Filename, line.Line, f.StartLine})
+			frames = append(frames, frame{Function: f.Name, File: f.Filename, Line: line.Line, StartLine: f.StartLine})
 		}
 	}
 	return frames
 }
 
-func (s *publicSource) frames(pc uintptr) []frame { return s.seen[pc] }
+func (*publicSource) split([]uintptr) int { return 1 }
+
+func (s *publicSource) frames(location []uintptr) []frame { return s.seen[location[0]] }

@@ -81,6 +81,7 @@ func once(t *testing.T, s source) []string {
 		var text strings.Builder
 		fmt.Fprint(&text, sample.Value, sample.Label)
 		for _, l := range sample.Location {
+			fmt.Fprint(&text, "\n", len(l.Line), " functions")
 			for _, line := range l.Line {
 				fmt.Fprintf(&text, "\n\t%s %s:%d from %d", line.Function.Name, line.Function.Filename, line.Line, line.Function.StartLine)
 			}

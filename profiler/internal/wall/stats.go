@@ -18,6 +18,10 @@ type Stats struct {
 	// CPU is what all this has cost: what was measured, and waking for each
 	// round.
 	CPU time.Duration
+	// Rate is how many rounds a second there were in the last minute, or
+	// since Start if that is less ago, and Share what they and the making of
+	// profiles took, of a core.
+	Rate, Share float64
 	// Interval is the mean time between rounds with the goroutines that
 	// there are now; 0 if they are too many for any.
 	Interval time.Duration

@@ -42,9 +42,9 @@ func (t *table) add(stack []uintptr, labels []label, count int64, since time.Dur
 		b = binary.LittleEndian.AppendUint64(b, uint64(pc))
 	}
 	for _, l := range labels {
-		b = append(b, l.key...)
+		b = append(b, l.Key...)
 		b = append(b, 0)
-		b = append(b, l.value...)
+		b = append(b, l.Value...)
 		b = append(b, 0)
 	}
 	t.hash = b

@@ -10,7 +10,7 @@ import (
 
 func TestTableSumsWhatIsTheSame(t *testing.T) {
 	tab := newTable()
-	a, b := []label{{"span_id", "a"}}, []label{{"span_id", "b"}}
+	a, b := []label{{Key: "span_id", Value: "a"}}, []label{{Key: "span_id", Value: "b"}}
 	add := func(stack []uintptr, labels []label, count int64, since time.Duration) {
 		t.Helper()
 		if !tab.add(stack, labels, count, since) {
@@ -18,7 +18,7 @@ func TestTableSumsWhatIsTheSame(t *testing.T) {
 		}
 	}
 	add([]uintptr{1, 2}, a, 1, 10)
-	add([]uintptr{1, 2}, []label{{"span_id", "a"}}, 2, 5)
+	add([]uintptr{1, 2}, []label{{Key: "span_id", Value: "a"}}, 2, 5)
 	add([]uintptr{1, 2}, b, 1, 1)
 	add([]uintptr{1}, a, 1, 2)
 	add(nil, a, 1, 3)
@@ -27,7 +27,7 @@ func TestTableSumsWhatIsTheSame(t *testing.T) {
 		t.Errorf("%d entries, want 5", len(tab.entries))
 	}
 	for _, e := range tab.entries {
-		if len(e.stack) == 2 && len(e.labels) == 1 && e.labels[0].value == "a" && (e.count != 3 || e.time != 20) {
+		if len(e.stack) == 2 && len(e.labels) == 1 && e.labels[0].Value == "a" && (e.count != 3 || e.time != 20) {
 			t.Errorf("%d of %v, want 3 of 20 ns", e.count, e.time)
 		}
 	}

@@ -1,0 +1,78 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Pull is a service that Alloy, or any scraper of /debug/pprof, fetches profiles
+// of spans from, while it keeps the same samples for a page of its own.
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/profhttp"
+	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:6060", "`address` of the page and of the profiles")
+	duration := flag.Duration("duration", 0, "how long to run; 0 means until Ctrl-C")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	listener := must(net.Listen("tcp", *listen))
+	// service.name is what config.alloy calls service_name.
+	res := resource.NewSchemaless(semconv.ServiceName("shop"))
+	kept := must(store.New())
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithSpanProcessor(kept.SpanProcessor())))
+	p := must(profiler.New(kept, profiler.WithResource(res), profiler.WithMutexFraction(10), profiler.WithBlockRate(10_000),
+		profiler.WithKinds(exporter.KindCPU, exporter.KindWall, exporter.KindMutex, exporter.KindBlock)))
+	_ = must(0, p.Start())
+	mux := http.NewServeMux()
+	mux.Handle("/debug/pprof/", profhttp.Handler(p))
+	mux.Handle("/debug/spanprof/", viewer.Handler(kept, viewer.WithFlush(p.Flush)))
+	go func() { log.Fatal(http.Serve(listener, mux)) }()
+	fmt.Printf("Profiles for scrapers: http://%s/debug/pprof/\nOpen http://%s/debug/spanprof/\n", listener.Addr(), listener.Addr())
+
+	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
+	for ctx.Err() == nil {
+		orderCtx, order := tp.Tracer("shop").Start(ctx, "order")
+		hash(40)
+		_, payment := tp.Tracer("shop").Start(orderCtx, "payment")
+		<-time.After(50 * time.Millisecond) // the bank takes its time
+		payment.End()
+		order.End()
+	}
+	_ = must(0, errors.Join(tp.Shutdown(context.Background()), p.Shutdown(context.Background())))
+}
+
+func hash(megabytes int) {
+	for data := make([]byte, 1<<20); megabytes > 0; megabytes-- {
+		data[0] = sha256.Sum256(data)[0]
+	}
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		log.Fatal("pull: ", err)
+	}
+	return value
+}

@@ -1,0 +1,275 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/profiler"
+)
+
+// allKinds are all that there are.
+var allKinds = []exporter.Kind{
+	exporter.KindCPU, exporter.KindHeap, exporter.KindGoroutine, exporter.KindMutex, exporter.KindBlock, exporter.KindWall,
+}
+
+// inBubble are the kinds of which synctest sees the goroutines: the runtime's CPU
+// profiler has one that waits outside.
+var inBubble = allKinds[1:]
+
+// running returns a Profiler of all kinds but CPU, with windows of a second that
+// end on whole seconds.
+func running(t *testing.T, exp exporter.Exporter) *profiler.Profiler {
+	t.Helper()
+	p, err := profiler.New(exp, profiler.WithKinds(inBubble...), profiler.WithWindow(time.Second), profiler.WithFirstEnd())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A minute without the destination: windows go on to end, so many wait as
+// there is room for, the others are counted, and one error says so.
+func TestExporterThatBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		rec := new(exportertest.Recorder)
+		p := running(t, before{rec, func() error { <-release; return nil }})
+		const ends = 60
+		<-time.After(ends*time.Second + time.Second/2)
+		got := p.Status()
+		if got.WindowsWaiting != 49 || got.WindowsDropped+uint64(got.WindowsWaiting) != ends*uint64(len(inBubble)) {
+			t.Errorf("Status() = %+v, want 49 windows waiting and the others of %d dropped", got, ends*len(inBubble))
+		}
+		synctest.Wait()
+		if errs := reported.take("too slow"); len(errs) != 1 {
+			t.Errorf("reported %v, want once that the exporter is too slow", errs)
+		}
+
+		close(release)
+		synctest.Wait() // or there would be no room for the open ones
+		shutdown(t, p)
+		all := rec.Profiles()
+		if len(all) != 49+len(inBubble) {
+			t.Fatalf("%d windows exported, want those that waited and the open ones", len(all))
+		}
+		// The first was in the exporter's hands, the others are the newest.
+		for _, w := range all[1:] {
+			if age := time.Since(w.End()); age > 11*time.Second {
+				t.Errorf("a window of %s is %v old", w.Kind(), age)
+			}
+		}
+		if got := p.Status(); got.WindowsWaiting != 0 || got.WindowsExported != uint64(len(all)) {
+			t.Errorf("Status() = %+v, want %d windows exported", got, len(all))
+		}
+	})
+}
+
+func TestExporterThatFails(t *testing.T) {
+	testFailure(t, func() error { return errRefused }, errRefused.Error())
+}
+
+func TestExporterThatPanics(t *testing.T) {
+	testFailure(t, func() error { panic("no more room") }, "panic: no more room")
+}
+
+// testFailure has an exporter fail for two of three rotations: sampling goes on,
+// each failure is counted and reported, and what comes afterwards arrives.
+func testFailure(t *testing.T, failure func() error, report string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		rec := new(exportertest.Recorder)
+		p := running(t, before{rec, func() error {
+			if time.Since(begin) < 2500*time.Millisecond {
+				return failure()
+			}
+			return nil
+		}})
+		<-time.After(3500 * time.Millisecond)
+		kinds := uint64(len(inBubble))
+		if got := p.Status(); got.ExportErrors != 2*kinds || got.WindowsExported != kinds || got.WindowsDropped != 0 {
+			t.Errorf("Status() = %+v, want %d export errors and %d windows", got, 2*kinds, kinds)
+		}
+		shutdown(t, p)
+		if errs := reported.take(report); uint64(len(errs)) != 2*kinds {
+			t.Errorf("%d errors reported, want %d of %q", len(errs), 2*kinds, report)
+		}
+	})
+}
+
+// Shutdown exports the open windows of all kinds, if it has the time.
+func TestShutdownExportsAllKinds(t *testing.T) {
+	p, rec := start(t, profiler.WithKinds(allKinds...), profiler.WithWindow(endless))
+	shutdown(t, p)
+	if diff := cmp.Diff(allKinds, kinds(rec)); diff != "" {
+		t.Errorf("windows (-want +got):\n%s", diff)
+	}
+	for _, w := range rec.Profiles() {
+		parsed(t, w)
+	}
+}
+
+// Shutdown returns when its context ends, with the number of windows that it left
+// behind.
+func TestShutdownReturnsWithinItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		p := running(t, hanging(release))
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		err := p.Shutdown(ctx)
+		if took := time.Since(begin); took != 3*time.Second {
+			t.Errorf("Shutdown took %v, want 3s", took)
+		}
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "5 profile(s) not exported") {
+			t.Errorf("Shutdown: %v, want DeadlineExceeded and the 5 windows", err)
+		}
+		if got := p.Status().WindowsDropped; got != 5 {
+			t.Errorf("%d windows dropped, want 5", got)
+		}
+		close(release)
+		synctest.Wait()
+	})
+}
+
+func TestStartTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec := new(exportertest.Recorder)
+		p := running(t, rec)
+		if err := p.Start(); err != nil {
+			t.Errorf("second Start: %v", err)
+		}
+		<-time.After(1500 * time.Millisecond)
+		shutdown(t, p)
+		if got := len(rec.Profiles()); got != 2*len(inBubble) {
+			t.Errorf("%d windows, want %d: nothing is measured twice", got, 2*len(inBubble))
+		}
+	})
+}
+
+// After Shutdown every call returns at once: the second Shutdown nil, and those
+// that want something measured an error.
+func TestCallsAfterShutdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec := new(exportertest.Recorder)
+		p := running(t, rec)
+		shutdown(t, p)
+		windows := len(rec.Profiles())
+		for _, test := range []struct {
+			name string
+			call func(context.Context) error
+			want error
+		}{
+			{"Shutdown", p.Shutdown, nil},
+			{"Start", func(context.Context) error { return p.Start() }, profiler.ErrShutdown}, //nolint:contextcheck // it has none
+			{"Flush", p.Flush, profiler.ErrShutdown},
+			{"Enable", func(ctx context.Context) error { return p.Enable(ctx, exporter.KindCPU) }, profiler.ErrShutdown},
+			{"Disable", func(ctx context.Context) error { return p.Disable(ctx, exporter.KindHeap) }, profiler.ErrShutdown},
+			{"Profile", func(ctx context.Context) error {
+				return p.Profile(ctx, new(bytes.Buffer), exporter.KindWall, time.Second)
+			}, profiler.ErrNotEnabled},
+		} {
+			for _, ctx := range []context.Context{t.Context(), ended()} {
+				begin := time.Now()
+				if err := test.call(ctx); !errors.Is(err, test.want) {
+					t.Errorf("%s after Shutdown: %v, want %v", test.name, err, test.want)
+				}
+				if took := time.Since(begin); took != 0 {
+					t.Errorf("%s after Shutdown took %v", test.name, took)
+				}
+			}
+		}
+		if got := p.Status(); got.Running || len(rec.Profiles()) != windows {
+			t.Errorf("Status() = %+v, and %d windows, want %d", got, len(rec.Profiles()), windows)
+		}
+	})
+}
+
+// A Profile that the program asks for is its own when the Profiler has been shut
+// down, as before Start.
+func TestProfileAfterShutdown(t *testing.T) {
+	p, _ := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+	shutdown(t, p)
+	if got := profileCPU(t, p, 10*time.Millisecond); got.DurationNanos <= 0 {
+		t.Errorf("a profile of %d ns", got.DurationNanos)
+	}
+	startForeign(t).stop(t) // nobody uses the CPU profiler
+}
+
+// All calls at once, in whatever order: none panics or hangs, and errors are
+// those that are documented.
+func TestCallsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 20 {
+			rec := new(exportertest.Recorder)
+			p, err := profiler.New(rec, profiler.WithKinds(inBubble...), profiler.WithWindow(100*time.Millisecond))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for range 4 {
+				for _, call := range []func() error{
+					p.Start,
+					func() error { return p.Flush(t.Context()) },
+					func() error { return p.Enable(t.Context(), exporter.KindHeap) },
+					func() error { return p.Disable(t.Context(), exporter.KindHeap) },
+					func() error {
+						return p.Profile(t.Context(), new(bytes.Buffer), exporter.KindWall, 300*time.Millisecond)
+					},
+					func() error { p.Status(); return nil },
+					func() error { <-time.After(250 * time.Millisecond); return p.Shutdown(t.Context()) },
+				} {
+					wg.Go(func() {
+						err := call()
+						known := []error{nil, profiler.ErrNotStarted, profiler.ErrShutdown, profiler.ErrNotEnabled}
+						if !slices.ContainsFunc(known, func(want error) bool { return errors.Is(err, want) }) {
+							t.Error(err)
+						}
+					})
+				}
+			}
+			wg.Wait()
+			if got := p.Status(); got.Running || got.WindowsWaiting != 0 {
+				t.Errorf("Status() = %+v, want that it is shut down", got)
+			}
+		}
+	})
+}
+
+// ended returns a context that is over.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// before is a Recorder that does something before each Export.
+type before struct {
+	*exportertest.Recorder
+	act func() error
+}
+
+func (b before) Export(ctx context.Context, p *exporter.Profile) error {
+	if err := b.act(); err != nil {
+		return err
+	}
+	return b.Recorder.Export(ctx, p)
+}

@@ -1,0 +1,204 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cpulog
+
+import (
+	"errors"
+	"hash/maphash"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/profiler/internal/goruntime"
+)
+
+var (
+	errRecord = errors.New("cpu samples: the runtime's records are not as expected")
+	seed      = maphash.MakeSeed()
+)
+
+// Log counts CPU samples by stack and labels. Record and Cut may be called at the
+// same time, each by one goroutine.
+type Log struct {
+	hz      int
+	period  time.Duration
+	reading chan struct{} // closed when samples are being taken
+
+	// What follows is for Cut alone.
+	symbols *goruntime.Symbols
+	loaded  []*profile.Mapping
+
+	mu    sync.Mutex
+	open  *part
+	cut   chan *part // of the Cut that waits; nil when there is none
+	ended bool       // Record has returned, or is about to
+}
+
+// part is what was counted between two cuts.
+type part struct {
+	start, end time.Time
+	entries    map[key]*entry
+	err        error
+}
+
+// key is the hash of a stack and the label set. Equal labels of two sets are
+// different, as they are to runtime/pprof.
+type key struct {
+	hash   uint64
+	labels unsafe.Pointer
+}
+
+type entry struct {
+	stack []uintptr
+	count int64
+}
+
+// New returns a Log for hz samples per second of CPU. It may be used if
+// goruntime.Known.
+func New(hz int) *Log {
+	return &Log{
+		hz:      hz,
+		period:  time.Second / time.Duration(hz),
+		reading: make(chan struct{}),
+		symbols: goruntime.NewSymbols(),
+	}
+}
+
+// Record has the runtime take samples and counts them, until the runtime's CPU
+// profile is stopped. Nobody else may have the runtime take or read samples.
+func (l *Log) Record() {
+	var (
+		done *part
+		cut  chan<- *part
+	)
+	for {
+		l.mu.Lock()
+		l.open = &part{start: time.Now(), entries: make(map[key]*entry)}
+		l.mu.Unlock()
+		runtime.SetCPUProfileRate(l.hz)
+		if cut == nil {
+			close(l.reading)
+		} else {
+			cut <- done // it has room
+		}
+		l.read()
+		if done, cut = l.next(); cut == nil {
+			return
+		}
+	}
+}
+
+// Reading is closed when Record has had the runtime take samples.
+func (l *Log) Reading() <-chan struct{} { return l.reading }
+
+// read counts samples until the runtime has no more.
+func (l *Log) read() {
+	header := true
+	for eof := false; !eof; {
+		if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
+			// There the runtime does not wait for samples (https://go.dev/issue/61768).
+			<-time.After(100 * time.Millisecond)
+		}
+		var records []uint64
+		var labels []unsafe.Pointer
+		records, labels, eof = goruntime.ReadCPUProfile()
+		if header && len(records) >= 3 && len(labels) > 0 {
+			records, labels, header = records[3:], labels[1:], false // it tells the rate
+		}
+		l.mu.Lock()
+		l.open.add(records, labels)
+		l.mu.Unlock()
+	}
+}
+
+// next returns the open part and who waits for it. There is nobody when it was the
+// last.
+func (l *Log) next() (done *part, cut chan<- *part) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cut == nil {
+		l.open.end = time.Now()
+		l.ended = true
+		return nil, nil
+	}
+	cut, l.cut = l.cut, nil
+	return l.open, cut
+}
+
+// add counts records, each of which is: its length in words, the time, the
+// count, and the stack.
+func (p *part) add(records []uint64, labels []unsafe.Pointer) {
+	for ; len(records) > 0; labels = labels[1:] {
+		n := records[0]
+		if n < 3 || n > uint64(len(records)) || len(labels) == 0 {
+			p.err = errRecord
+			return
+		}
+		count, stack := records[2], records[3:n]
+		if count == 0 && len(stack) == 1 {
+			// The runtime had no room for so many samples.
+			count, stack = stack[0], []uint64{lost}
+		}
+		p.count(stack, labels[0], int64(count))
+		records = records[n:]
+	}
+}
+
+func (p *part) count(stack []uint64, labels unsafe.Pointer, count int64) {
+	k := key{labels: labels}
+	if len(stack) > 0 {
+		k.hash = maphash.Bytes(seed, unsafe.Slice((*byte)(unsafe.Pointer(&stack[0])), 8*len(stack)))
+	}
+	// Where two stacks have the same hash, one of them is next to it.
+	for ; ; k.hash++ {
+		e := p.entries[k]
+		if e == nil {
+			e = &entry{stack: make([]uintptr, len(stack))}
+			for i, pc := range stack {
+				e.stack[i] = uintptr(pc)
+			}
+			p.entries[k] = e
+		} else if !slices.EqualFunc(e.stack, stack, func(a uintptr, b uint64) bool { return uint64(a) == b }) {
+			continue
+		}
+		e.count += count
+		return
+	}
+}
+
+// Cut returns the profile of what was counted since Record began, or since the last
+// Cut, and when that was. The error, which can come with a profile, says that
+// samples are missing.
+//
+// The runtime gives samples away by the hundred, or when it is stopped. So Cut
+// stops it, and Record starts it again as soon as it has what there was: at once
+// where a core is free, and where all are busy in some milliseconds.
+func (l *Log) Cut() (p *profile.Profile, start, end time.Time, err error) {
+	l.mu.Lock()
+	cut := make(chan *part, 1)
+	if l.ended {
+		cut <- l.open
+		l.open = &part{start: l.open.end, end: l.open.end, entries: make(map[key]*entry)}
+	} else {
+		// Under the lock Record cannot end, so that nobody else's profile
+		// can be running.
+		l.cut = cut
+		l.open.end = time.Now()
+		runtime.SetCPUProfileRate(0)
+	}
+	l.mu.Unlock()
+	done := <-cut
+	return l.build(done), done.start, done.end, done.err
+}
+
+// Start returns when the open part began.
+func (l *Log) Start() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open.start
+}

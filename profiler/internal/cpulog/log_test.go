@@ -1,0 +1,129 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cpulog
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spanprof/spanprof/profiler/internal/goruntime"
+)
+
+// known skips where the package may not be used.
+func known(t *testing.T) {
+	t.Helper()
+	if !goruntime.Known() {
+		t.Skip("the internals of this Go version are not known")
+	}
+}
+
+// ended returns a Log that takes no samples.
+func ended(hz int) *Log {
+	l := New(hz)
+	l.ended = true
+	l.open = &part{start: time.Unix(1, 0), end: time.Unix(2, 0), entries: make(map[key]*entry)}
+	return l
+}
+
+// counted is what a profile says of the samples: their counts by the function of
+// the leaf.
+func counted(t *testing.T, l *Log) map[string]int64 {
+	t.Helper()
+	p, _, _, err := l.Cut()
+	if err != nil {
+		t.Error(err)
+	}
+	if err := p.CheckValid(); err != nil {
+		t.Error(err)
+	}
+	counts := map[string]int64{}
+	for _, s := range p.Sample {
+		name := "none"
+		if len(s.Location) > 0 && len(s.Location[0].Line) > 0 {
+			name = s.Location[0].Line[0].Function.Name
+		}
+		name = name[strings.LastIndexByte(name, '.')+1:]
+		counts[name] += s.Value[0]
+		if s.Value[1] != s.Value[0]*p.Period {
+			t.Errorf("%s: %v with a period of %d", name, s.Value, p.Period)
+		}
+	}
+	return counts
+}
+
+func TestAddSumsRecords(t *testing.T) {
+	known(t)
+	l := ended(97)
+	a := uint64(funcPC(TestAddSumsRecords)) + 1
+	b := uint64(funcPC(TestAddRefusesWhatItDoesNotKnow)) + 1
+	l.open.add([]uint64{
+		5, 0, 1, a, b,
+		4, 0, 1, b,
+		5, 0, 2, a, b,
+		4, 0, 0, 7, // seven samples lost
+	}, make([]unsafe.Pointer, 4))
+	want := map[string]int64{"TestAddSumsRecords": 3, "TestAddRefusesWhatItDoesNotKnow": 1, "lostProfileEvent": 7}
+	if diff := cmp.Diff(want, counted(t, l)); diff != "" {
+		t.Errorf("samples (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int64{}, counted(t, l)); diff != "" {
+		t.Errorf("samples after Cut (-want +got):\n%s", diff)
+	}
+}
+
+// Records that another Go version could write are an error once, and do not stop
+// what follows.
+func TestAddRefusesWhatItDoesNotKnow(t *testing.T) {
+	known(t)
+	pc := uint64(funcPC(known)) + 1
+	for _, records := range [][]uint64{{2, 0}, {9, 0, 1, pc}, {0}, {4, 0, 1, pc, 4, 0, 1, pc}} {
+		l := ended(100)
+		l.open.add(records, make([]unsafe.Pointer, 1))
+		if _, _, _, err := l.Cut(); !errors.Is(err, errRecord) {
+			t.Errorf("%d: %v, want errRecord", records, err)
+		}
+		l.open.add([]uint64{4, 0, 1, pc}, make([]unsafe.Pointer, 1))
+		if diff := cmp.Diff(map[string]int64{"known": 1}, counted(t, l)); diff != "" {
+			t.Errorf("samples after %d (-want +got):\n%s", records, diff)
+		}
+	}
+}
+
+// Stacks that have their hash in common stay apart.
+func TestCountOfEqualHashes(t *testing.T) {
+	known(t)
+	l := ended(100)
+	stack := []uint64{uint64(funcPC(known)) + 1}
+	l.open.count(stack, nil, 1)
+	for k, e := range l.open.entries {
+		e.stack = []uintptr{funcPC(counted) + 1} // as if another had come first
+		l.open.entries[k] = e
+	}
+	l.open.count(stack, nil, 2)
+	l.open.count(stack, nil, 4)
+	if diff := cmp.Diff(map[string]int64{"counted": 1, "known": 6}, counted(t, l)); diff != "" {
+		t.Errorf("samples (-want +got):\n%s", diff)
+	}
+}
+
+func FuzzAdd(f *testing.F) {
+	f.Add([]byte{4, 0, 1, 1}, 1)
+	f.Fuzz(func(t *testing.T, words []byte, labels int) {
+		known(t)
+		records := make([]uint64, len(words))
+		for i, w := range words {
+			records[i] = uint64(w)
+		}
+		l := ended(100)
+		l.open.add(records, make([]unsafe.Pointer, max(0, min(labels, 100))))
+		if p, _, _, _ := l.Cut(); p.CheckValid() != nil {
+			t.Error(p.CheckValid())
+		}
+	})
+}

@@ -1,0 +1,175 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler
+
+import (
+	"context"
+	"fmt"
+	"runtime/pprof"
+	"slices"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// do has the loop, which must have been started, run f between two of its steps.
+// It returns ErrShutdown or, while f may still be running, ctx's error.
+func (p *Profiler) do(ctx context.Context, f func(*grid)) error {
+	ran := make(chan struct{})
+	call := func(g *grid) {
+		defer close(ran)
+		f(g)
+	}
+	select {
+	case p.calls <- call:
+	case <-p.done:
+		return ErrShutdown
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-ran:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// loop owns the streams. It closes opened when the first windows are open.
+func (p *Profiler) loop(opened chan<- struct{}) {
+	defer close(p.done)
+	// A goroutine inherits the labels of its creator, and so does the one
+	// that runtime/pprof starts for each CPU profile. Neither works for
+	// the span that happened to be open at Start.
+	pprof.SetGoroutineLabels(context.Background())
+
+	p.mu.Lock()
+	kinds := slices.Clone(p.kinds)
+	p.mu.Unlock()
+	for _, k := range kinds {
+		p.open(k)
+	}
+	g := grid{begin: time.Now().Add(-p.config.phase(p.config.window)), window: p.config.window}
+	p.schedule(&g)
+	timer := time.NewTimer(p.next())
+	defer timer.Stop()
+	close(opened)
+	for {
+		select {
+		case <-timer.C:
+			p.tick(&g)
+		case <-p.wake:
+			p.mu.Lock()
+			rotated := p.pending
+			p.pending = nil
+			p.mu.Unlock()
+			p.end(&g, sampler.rotate)
+			close(rotated)
+		case <-p.cpu.stopped:
+			p.report(p.cpu.notice(p.cpu.open))
+		case call := <-p.calls:
+			call(&g)
+		case <-p.stop:
+			p.end(&g, sampler.stop)
+			for _, s := range p.streams {
+				s.release()
+			}
+			return
+		}
+		timer.Reset(p.next())
+	}
+}
+
+// schedule sets when the open windows end.
+func (p *Profiler) schedule(g *grid) {
+	left := g.left()
+	p.mu.Lock()
+	p.due = time.Now().Add(left)
+	p.mu.Unlock()
+}
+
+// next returns the time until something is to be done: the end of the windows,
+// of a tap, or of the wait for the CPU profiler.
+func (p *Profiler) next() time.Duration {
+	next := p.due
+	for _, s := range p.streams {
+		if due, ok := s.due(); ok && due.Before(next) {
+			next = due
+		}
+	}
+	if retry := p.cpu.retry; !retry.IsZero() && retry.Before(next) {
+		next = retry
+	}
+	return time.Until(next)
+}
+
+// tick does what next has waited for.
+func (p *Profiler) tick(g *grid) {
+	now := time.Now()
+	if !now.Before(p.due) {
+		p.end(g, sampler.rotate)
+		return
+	}
+	for _, s := range p.streams {
+		due, ok := s.due()
+		switch {
+		case ok && !due.After(now):
+			if p.cut(g, s) {
+				return
+			}
+		case s.kind == exporter.KindCPU && !p.cpu.retry.IsZero() && !p.cpu.retry.After(now):
+			// Nothing runs that the end of the windows could share.
+			p.report(s.cut(sampler.rotate))
+		}
+	}
+}
+
+// cut makes an edge in s. Windows that are due anyway soon end there, all of
+// them; then it returns true.
+func (p *Profiler) cut(g *grid, s *stream) bool {
+	if time.Until(p.due) <= min(maxSlack, p.config.window/10) {
+		p.end(g, sampler.rotate)
+		return true
+	}
+	p.report(s.cut(sampler.rotate))
+	return false
+}
+
+// end closes the open windows, by sampler.rotate or sampler.stop.
+func (p *Profiler) end(g *grid, by func(sampler) (*exporter.Profile, error)) {
+	measured := true
+	for _, s := range p.streams {
+		measured = p.endStream(s, by) && measured
+	}
+	if over := g.over(); !measured {
+		p.skipped.Add(over)
+	}
+	p.schedule(g)
+}
+
+// endStream closes one window. It returns false if the schedule tells how many
+// windows are lost because of it, as is so for the CPU.
+func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, error)) bool {
+	windows, err := s.end(by)
+	p.report(err)
+	for _, w := range windows {
+		// The error would be that Shutdown has given up; the queue counts it.
+		_ = p.queue.Push(w)
+	}
+	switch {
+	case len(windows) > 0:
+		return true
+	case s.kind == exporter.KindCPU:
+		return false
+	default:
+		p.skipped.Add(1)
+		return true
+	}
+}
+
+func (p *Profiler) report(err error) {
+	if err != nil {
+		p.queue.Report(fmt.Errorf("profiler: %w", err))
+	}
+}
