@@ -121,7 +121,7 @@ func TestTextsAreBounded(t *testing.T) {
 		span.SetStatus(codes.Error, long)
 		span.End()
 	}
-	if stats := s.Stats(); stats.Bytes > stats.MaxBytes/4 || stats.Spans == 0 || stats.Spans != len(s.Spans(SpanQuery{})) {
+	if stats := s.Stats(); stats.Bytes > stats.MaxBytes/4 || stats.Spans < 10 || stats.Spans != len(s.Spans(SpanQuery{})) {
 		t.Errorf("%+v", stats)
 	}
 }
@@ -189,7 +189,7 @@ func TestBytesAreHonest(t *testing.T) {
 		if counted > maxBytes {
 			t.Errorf("counted %d of at most %d bytes", counted, maxBytes)
 		}
-		if i > 0 && evicted == 0 {
+		if i == 2 && evicted == 0 {
 			t.Error("nothing was evicted")
 		}
 		if got < counted*85/100 || got > counted*115/100 {

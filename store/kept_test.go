@@ -163,7 +163,7 @@ func TestManyNames(t *testing.T) {
 	for _, total := range totals {
 		spans += total.Spans
 	}
-	if i := slices.IndexFunc(totals, func(t NameTotal) bool { return t.Name == "other" }); spans != n || len(totals) > l.maxCounted+1 || i < 0 {
+	if i := slices.IndexFunc(totals, func(t NameTotal) bool { return t.Name == "other" }); spans != n || len(totals) > maxNames+1 || i < 0 {
 		t.Errorf("%d spans of %d names", spans, len(totals))
 	}
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile()))

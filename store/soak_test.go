@@ -28,7 +28,7 @@ func TestSoak(t *testing.T) {
 		spansPerSecond = 1000
 		ticksPerSecond = 100
 		// windowSize is about what a window of the recording takes.
-		windowSize = 40 << 10
+		windowSize = 36 << 10
 	)
 	natural := soak.Seconds() / 120 * defaultMaxBytes
 	maxBytes := max(6<<20, natural)

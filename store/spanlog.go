@@ -39,7 +39,7 @@ type spanLog struct {
 	maxBytes int64
 	// Numbers of records.
 	maxRows, maxRunning, maxErrors, maxPassed int
-	maxKeepers, maxOrphans, maxCounted        int
+	maxKeepers, maxOrphans                    int
 	// What the options say.
 	minDuration time.Duration
 	sampled     uint64
@@ -52,11 +52,13 @@ type spanLog struct {
 	index  map[spanKey]rowID
 	lists  [listCount]spanList
 	names  map[nameKey]*spanName
-	// counted are the names with something to count.
-	counted []*spanName
-	keepers int
-	others  spanKeeper
-	orphans orphans
+	// counted are the names with something to count, countedBytes what they
+	// take, which is an eighth at most.
+	counted      []*spanName
+	countedBytes int64
+	keepers      int
+	others       spanKeeper
+	orphans      orphans
 	// resource is that of the last span, service its service.name.
 	resource *resource.Resource
 	service  string
@@ -77,7 +79,6 @@ func newSpanLog(c config) *spanLog {
 		maxErrors:   rows / 8,
 		maxPassed:   rows / 4,
 		maxOrphans:  int(c.maxBytes / 4 / 32 / orphanCost),
-		maxCounted:  int(min(maxNames, maxBytes/8/(&spanName{}).cost())),
 		minDuration: c.minDuration,
 		sampled:     math.MaxUint64,
 		perName:     c.spansPerName,

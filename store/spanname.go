@@ -79,7 +79,7 @@ func (l *spanLog) keeperCost() int64 {
 func (l *spanLog) count(n *spanName) *nameCount {
 	if !n.counted {
 		n.refs++
-		if len(l.counted) >= l.maxCounted && n.value != otherName {
+		if l.isFull(n) && n.value != otherName {
 			l.releaseName(n)
 			other := l.retainName(n.service, otherName)
 			if other.counted {
@@ -90,8 +90,14 @@ func (l *spanLog) count(n *spanName) *nameCount {
 		}
 		n.counted = true
 		l.counted = append(l.counted, n)
+		l.countedBytes += n.cost()
 	}
 	return &n.counts
+}
+
+// isFull says whether there are too many names to count one more.
+func (l *spanLog) isFull(n *spanName) bool {
+	return len(l.counted) >= maxNames || l.countedBytes+n.cost() > l.maxBytes/8
 }
 
 // takeCounts returns what was counted since it was last asked for.
@@ -104,7 +110,7 @@ func (l *spanLog) takeCounts() []nameCount {
 		l.releaseName(n)
 	}
 	clear(l.counted)
-	l.counted = l.counted[:0]
+	l.counted, l.countedBytes = l.counted[:0], 0
 	return counts
 }
 
