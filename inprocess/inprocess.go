@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
@@ -107,15 +109,26 @@ func (p *Profiling) Shutdown(ctx context.Context) error {
 func (p *Profiling) status() viewer.Status {
 	s := p.profiler.Status()
 	v := viewer.Status{
-		Running:     s.Running,
-		WindowStart: s.CPUStart,
-		WindowEnd:   s.CPUEnd,
+		Running:      s.Running,
+		WindowStart:  s.CPUStart,
+		WindowEnd:    s.CPUEnd,
+		WallInterval: s.Wall.Interval,
 		Counters: []viewer.Counter{
 			{Name: "windows exported", Value: s.WindowsExported},
 			{Name: "windows skipped", Value: s.WindowsSkipped},
 			{Name: "windows dropped", Value: s.WindowsDropped},
+			{Name: "windows waiting", Value: uint64(s.WindowsWaiting)},
 			{Name: "export errors", Value: s.ExportErrors},
+			{Name: "CPU profiles stopped by others", Value: s.CPUForeignStops},
 		},
+	}
+	if slices.Contains(s.Kinds, exporter.KindWall) {
+		v.Counters = append(v.Counters,
+			viewer.Counter{Name: "wall rounds", Value: s.Wall.Rounds},
+			viewer.Counter{Name: "wall rounds skipped for the budget", Value: s.Wall.RoundsSkipped},
+			viewer.Counter{Name: "wall samples of spans", Value: s.Wall.Samples},
+			viewer.Counter{Name: "wall samples dropped", Value: s.Wall.SamplesDropped},
+			viewer.Counter{Name: "milliseconds of CPU for wall samples", Value: uint64(s.Wall.CPU.Milliseconds())})
 	}
 	switch {
 	case s.Disabled:

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/store"
 )
@@ -173,6 +174,43 @@ func TestHandler(t *testing.T) {
 	}
 	if s := status(); s.Running {
 		t.Errorf("status after Shutdown: %+v", s)
+	}
+}
+
+// What is measured can be chosen, and the page tells how it goes.
+func TestKinds(t *testing.T) {
+	tp, res := newTracerProvider(t)
+	p, err := inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithKinds(exporter.KindCPU, exporter.KindWall))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, root := tp.Tracer("test").Start(t.Context(), "wait")
+	defer root.End()
+	for d := 100 * time.Millisecond; p.Store().SampleTypes(exporter.KindWall) == nil; d *= 2 {
+		if d > 10*time.Second {
+			t.Fatal("no wall profile")
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(d):
+		}
+		if err := p.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if types := p.Store().SampleTypes(exporter.KindHeap); types != nil {
+		t.Errorf("heap was measured: %v", types)
+	}
+	r := httptest.NewRequest(http.MethodGet, "http://localhost/log?format=text", http.NoBody)
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, r)
+	for _, want := range []string{"wall rounds: ", "CPU profiles stopped by others: 0", "windows waiting: "} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%q is not in\n%s", want, w.Body)
+		}
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
@@ -42,6 +43,15 @@ func newConfig(opts []Option) config {
 func WithResource(r *resource.Resource) Option {
 	return optionFunc(func(c config) config {
 		c.profiler = append(c.profiler, profiler.WithResource(r))
+		return c
+	})
+}
+
+// WithKinds sets what is measured, by default CPU and heap; see
+// profiler.WithKinds. Give it exporter.KindWall as well for where spans wait.
+func WithKinds(kinds ...exporter.Kind) Option {
+	return optionFunc(func(c config) config {
+		c.profiler = append(c.profiler, profiler.WithKinds(kinds...))
 		return c
 	})
 }

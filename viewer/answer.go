@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -27,6 +28,9 @@ type answer struct {
 	Total   int64  `json:"total"`
 	// Samples counts the samples; of heap profiles, the allocation sites.
 	Samples int64 `json:"samples"`
+	// ExpectedSamples is how many samples a goroutine has in the wall time
+	// of Span on average, where Total is wall time.
+	ExpectedSamples float64 `json:"expectedSamples,omitempty"`
 	// ProfileIDs is how many different profile_id values the samples have.
 	ProfileIDs int `json:"profileIds"`
 	// Windows is how many windows were looked at, From and Until bound them.
@@ -40,15 +44,33 @@ type answer struct {
 	// Empty says in words why nothing was selected.
 	Empty string `json:"empty,omitempty"`
 	// Waiting says that samples may be on their way.
-	Waiting bool        `json:"waiting,omitempty"`
-	Flame   *flameNode  `json:"flame"`
-	Status  *statusJSON `json:"status,omitempty"`
+	Waiting bool `json:"waiting,omitempty"`
+	// Kinds are the other profiles that meet the same conditions, and this
+	// one.
+	Kinds []kindJSON `json:"kinds"`
+	// Trace has the spans of the trace that Span is in, in the order of
+	// their start; TraceOmitted is the number of those left out.
+	Trace        []spanJSON  `json:"trace,omitempty"`
+	TraceOmitted int         `json:"traceOmitted,omitempty"`
+	Status       *statusJSON `json:"status,omitempty"`
+	// Functions are those that take most themselves first, as many as
+	// FunctionsOmitted are left out.
+	Functions        []functionJSON   `json:"functions"`
+	FunctionsOmitted int              `json:"functionsOmitted,omitempty"`
+	Executables      []executableJSON `json:"executables"`
+	// Focus is about the function that was asked for.
+	Focus *focus     `json:"focus,omitempty"`
+	Flame *flameNode `json:"flame"`
 
+	query     query
+	span      store.Span
 	selection *store.Selection
+	breakdown *breakdown
 }
 
-// answer selects what q asks for.
-func (h *handler) answer(q query) (*answer, error) {
+// answer selects what q asks for and sums it up, all but the flame graph. Two
+// answers that are to be compared share their functions.
+func (h *handler) answer(q query, fns *functions) (*answer, error) {
 	sel, err := h.store.Select(q.store())
 	if err != nil {
 		return nil, queryError("select", q, err)
@@ -65,21 +87,24 @@ func (h *handler) answer(q query) (*answer, error) {
 		Windows:    sel.Windows,
 		From:       sel.From,
 		Until:      sel.Until,
-		Flame:      newTree(sel).flame(maxFlameNodes),
+		query:      q,
 		selection:  sel,
+		breakdown:  newBreakdown(sel, fns),
 	}
 	id, single := q.spanID()
-	var span store.Span
 	if single {
 		var known bool
-		if span, known = h.store.Span(id); known {
-			s := newSpanJSON(span)
+		if a.span, known = h.store.Span(id); known {
+			s := newSpanJSON(a.span)
 			a.Span = &s
 		}
 	}
+	if interval := h.wallInterval(); a.Span != nil && q.typ.kind == exporter.KindWall && interval > 0 {
+		a.ExpectedSamples = float64(a.Span.DurationNs) / float64(interval)
+	}
 	a.Title = q.title(a.Span)
-	a.Note = h.note(q, span)
-	if a.Baseline, err = h.baseline(q, span, sel); err != nil {
+	a.Note = h.note(q, a.span)
+	if a.Baseline, err = h.baseline(q, a.span, sel); err != nil {
 		return nil, err
 	}
 	if len(sel.Stacks) == 0 {
@@ -87,6 +112,22 @@ func (h *handler) answer(q query) (*answer, error) {
 		a.Waiting = single && (a.Span == nil || !a.Span.Complete) && h.running()
 	}
 	return a, nil
+}
+
+// detail adds what the page of one profile shows, but a comparison does not.
+func (h *handler) detail(a *answer, function string) {
+	a.Kinds = h.kinds(a.query)
+	a.Trace, a.TraceOmitted = h.trace(a.span)
+	a.Functions = a.breakdown.totals.list()
+	if omitted := len(a.Functions) - maxFunctions; omitted > 0 {
+		a.Functions, a.FunctionsOmitted = a.Functions[:maxFunctions], omitted
+	}
+	a.Executables = a.breakdown.executables.json()
+	if function != "" {
+		a.Focus = newFocus(a.selection, function, a.breakdown)
+	}
+	a.Flame = a.breakdown.tree.flame(maxFlameNodes)
+	a.Status = h.statusJSON()
 }
 
 // note tells what is to be known about a query and its span, in sentences

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -57,4 +58,83 @@ func BenchmarkSpanList(b *testing.B) {
 			b.ReportMetric(float64(s.Stats().Spans), "spans")
 		})
 	}
+}
+
+// BenchmarkSpan is the request for a span with 10,000 samples, from the store
+// to the bytes that are sent, plain and compressed.
+func BenchmarkSpan(b *testing.B) {
+	s := newBenchStore(b)
+	h := Handler(s)
+	address := target("/", "query", byID(slowID), "format", "json")
+	var a answer
+	getJSON(b, h, address, http.StatusOK, &a)
+	if a.Samples != 10_000 {
+		b.Fatalf("%d samples", a.Samples)
+	}
+	for _, encoding := range []string{"identity", "gzip"} {
+		b.Run(encoding, func(b *testing.B) {
+			r := httptest.NewRequest(http.MethodGet, address, nil)
+			r.Header.Set("Accept-Encoding", encoding)
+			r.Host = "localhost"
+			var sent byteCounter
+			b.ReportAllocs()
+			for b.Loop() {
+				sent = byteCounter{}
+				h.ServeHTTP(&sent, r)
+			}
+			b.ReportMetric(float64(sent.n), "sent-B/op")
+		})
+	}
+}
+
+// byteCounter is a client that counts what it is sent and, unlike a recorder,
+// does not keep it.
+type byteCounter struct {
+	header http.Header
+	n      int
+}
+
+func (c *byteCounter) Header() http.Header {
+	if c.header == nil {
+		c.header = http.Header{}
+	}
+	return c.header
+}
+
+func (c *byteCounter) Write(b []byte) (int, error) {
+	c.n += len(b)
+	return len(b), nil
+}
+
+func (c *byteCounter) WriteHeader(int) {}
+
+// The page of a span with 10,000 samples is small. BenchmarkSpan says how long
+// it takes.
+func TestSizeOfSpan(t *testing.T) {
+	h := Handler(newBenchStore(t))
+	w := get(t, h, target("/", "query", byID(slowID), "format", "json"))
+	if size := len(compress(w.Body.Bytes())); size > 20_000 {
+		t.Errorf("%d bytes gzipped, want 20 KB at most", size)
+	}
+}
+
+// newBenchStore returns a store with a span of 10,000 samples of a made-up
+// program.
+func newBenchStore(tb testing.TB) *store.Store {
+	tb.Helper()
+	s, err := store.New()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	profile := newProfileBuilder()
+	for _, sv := range randomSelection(10_000, 30, 400).Stacks {
+		var names []string
+		for _, loc := range sv.Stack.Locations {
+			names = append(names, loc.Lines[0].Function.Name)
+		}
+		profile.add(sv.Value/1e7, labels(slowID, "GET /search"), names...)
+	}
+	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
+	export(tb, s, res, exporter.KindCPU, profile.profile)
+	return s
 }

@@ -8,8 +8,9 @@ type comparison struct {
 	// Left is the baseline, Right what is held against it.
 	Left  *answer `json:"left"`
 	Right *answer `json:"right"`
-	// Diff has the functions whose shares differ most first; DiffOmitted is
-	// the number of those that were left out at its end.
+	// Diff has the functions that take more on the right first, then those
+	// that take less, each by the difference of their shares. DiffOmitted is
+	// the number of those that were left out, which differ least.
 	Diff        []diffRow   `json:"diff"`
 	DiffOmitted int         `json:"diffOmitted,omitempty"`
 	Status      *statusJSON `json:"status,omitempty"`
@@ -17,20 +18,21 @@ type comparison struct {
 
 // compare holds what right selects against what left selects.
 func (h *handler) compare(left, right query) (*comparison, error) {
-	l, err := h.answer(left)
-	if err != nil {
-		return nil, err
-	}
-	r, err := h.answer(right)
-	if err != nil {
-		return nil, err
-	}
 	if left.typ != right.typ {
 		return nil, badRequestf("left is %s and right is %s: only profiles of one type can be compared", left.typ.name, right.typ.name)
 	}
-	c := &comparison{Left: l, Right: r, Diff: newDiff(l.selection, r.selection)}
-	if omitted := len(c.Diff) - maxDiffRows; omitted > 0 {
-		c.Diff, c.DiffOmitted = c.Diff[:maxDiffRows], omitted
+	fns := newFunctions()
+	l, err := h.answer(left, fns)
+	if err != nil {
+		return nil, err
 	}
+	r, err := h.answer(right, fns)
+	if err != nil {
+		return nil, err
+	}
+	r.breakdown.tree.hold(l.breakdown.tree)
+	l.Flame, r.Flame = l.breakdown.tree.flame(maxFlameNodes), r.breakdown.tree.flame(maxFlameNodes)
+	c := &comparison{Left: l, Right: r, Status: h.statusJSON()}
+	c.Diff, c.DiffOmitted = newDiff(l.breakdown, r.breakdown, maxDiffRows)
 	return c, nil
 }

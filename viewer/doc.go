@@ -18,7 +18,13 @@
 //	./comparison         two flame graphs and a table of their differences
 //	./comparison-diff    one flame graph, coloured by its differences
 //	./profile            the same as ./ with a query and format=pprof
+//	./timeline           what a query selects over time, for programs
+//	./log                what was received, refused and dropped
 //	./flush              POST: closes the open window (see WithFlush)
+//
+// A program without a server of its own listens on a loopback name:
+//
+//	go func() { log.Fatal(http.ListenAndServe("localhost:6060", viewer.Handler(s))) }()
 //
 // These are the addresses of Pyroscope's pages before its version 1.15, so that
 // links to spans that were made for such a server lead here as well.
@@ -37,6 +43,12 @@
 // Of the list of spans:
 //
 //	name=GET /search     only spans of this very name, as JSON has it
+//	filter=search        only those whose name holds this, in either case
+//	error=true           only those that ended in an error
+//	min=100ms, max=2s    only those that took as long
+//	trace=ID             only those of this trace
+//	service=shop         only those of this service
+//	from=, until=        only those that ran in this time
 //	order=newest         or slowest, or cpu
 //	limit=200            the length of the list
 //
@@ -45,6 +57,7 @@
 //	query=shop.cpu{profile_id="ID"}
 //	from=now-1h          also unix seconds, ms or ns, or RFC 3339
 //	until=1700000000
+//	function=main.work   also the callers and the callees of this function
 //
 // Profiles are whole windows: all that overlap the time are looked at. Of a
 // comparison, leftQuery, leftFrom, leftUntil, rightQuery, rightFrom and
@@ -55,8 +68,9 @@
 //
 //	query    = [ name ] [ "{" [ matcher { "," matcher } [ "," ] ] "}" ]
 //	name     = [ app ] "." type | type | app
-//	type     = "cpu" | "alloc_space" | "alloc_objects"
-//	         | "inuse_space" | "inuse_objects" | "wall"
+//	type     = "cpu" | "wall" | "host" | "goroutines"
+//	         | "inuse_space" | "inuse_objects" | "alloc_space" | "alloc_objects"
+//	         | "mutex_count" | "mutex_duration" | "block_count" | "block_duration"
 //	matcher  = label ( "=" | "!=" | "=~" | "!~" ) value
 //	value    = a Go string literal, in double quotes or backquotes
 //
@@ -65,12 +79,15 @@
 // anything, for a store holds one program; one that no span belongs to is
 // answered with a note. Expressions are RE2 and match a whole value; a label
 // that a sample lacks is "". Labels of samples are profile_id, span_id,
-// trace_id, span_name and those of the program's own [runtime/pprof.Do].
+// trace_id, span_name and those of the program's own [runtime/pprof.Do];
+// service_name and service_version are those of the process. Host is the CPU
+// time that a profiler of the machine saw, where one feeds the store.
 //
 //	shop.cpu{profile_id="00f067aa0ba902b7"}       one span
 //	shop.cpu{span_name="GET /search"}             all spans of a name
 //	{span_name=~"GET .*", tenant!="test"}         by labels of one's own
 //	.inuse_space                                  the heap of the process
+//	.cpu{service_version="1.4.2"}                 one version
 //	.wall{profile_id="00f067aa0ba902b7"}          where one span spent its time
 //
 // # Formats
@@ -89,22 +106,31 @@
 //	query, title                            in its canonical form, in words
 //	sampleType, measure, unit               what was measured; measure: in words
 //	total, samples                          how much; of heap, samples are sites
+//	expectedSamples                         of wall time: in a span of this length
 //	profileIds, windows, from, until        in how much
 //	span                                    if the query has a profile_id
+//	trace                                   the spans of the same trace
 //	baseline {query, meaning, ...}          the query without the ids
+//	kinds [{type, measure, query, ...}]     other profiles of the same work
 //	empty, waiting                          why there is nothing, in words, and
 //	                                        whether samples may be on their way
 //	note                                    what to know about the query
-//	flame {name, file, line, self, total, inlined, children}
+//	functions [{name, file, line, self, total}]
+//	executables [{file, buildId, self, total}]
+//	focus {function, callers, callees}      if function= asks for it
+//	flame {name, self, total, inlined, children}
 //
-// where functions are merged by name, children have the biggest total first,
-// and frames beyond the 5,000 widest are summed as "(other)". A baseline has
+// where functions are merged by name, a self that is missing is 0, the 1,000
+// functions with most self come first, children have the biggest total first,
+// and frames beyond the 1,400 widest are summed as "(other)". A baseline has
 // the name of the spans and their number, spans, where these are known, and a
 // label if its samples carry another span_name than the span's name: a cut one,
 // "other", or one from before the span was renamed. There is none where samples
 // have several names, as those of a trace may. A comparison is {left, right,
-// diff}: two such answers, and for each function its values on both sides and
-// delta, its share of the right total less its share of the left one. Errors
+// diff}: two such answers, where each frame of the right one has in left what
+// it takes on the left, and for each function its values on both sides and
+// delta, its share of the right total less its share of the left one: those
+// that take more on the right come first. Errors
 // are {error, column}. A status has running false, and says in its message why,
 // once profiling has ended or where it never began.
 //
@@ -113,9 +139,17 @@
 //
 //	curl 'localhost:6060/debug/spanprof/?format=text&order=slowest'
 //
+// format=folded is a line for each stack, as flamegraph.pl, inferno and
+// speedscope read it; of a comparison with two values, the left one first. The
+// list of spans has in it the CPU of the spans listed.
+//
 // format=pprof is the profile with all its labels, for
 //
 //	go tool pprof 'http://localhost:6060/debug/spanprof/profile?query=.cpu{span_name="GET%20/search"}'
+//
+// Of the list of spans it is the CPU of the spans listed; of a comparison it is
+// the right side less the left one, scaled to the same total, as -diff_base
+// would have it.
 //
 // # Limits
 //
@@ -127,10 +161,14 @@
 //
 // # For developers
 //
-// handler.go routes; query.go, flameql.go, flameqlparser.go and timeparam.go
-// read what is asked for; answer.go, baseline.go, comparison.go and spanlist.go
-// build what is answered, tree.go, flame.go, diff.go and functiontotal.go the
-// numbers in it, text.go and pprof.go its other forms. The page is in static:
-// app.js decides what to show, spans.js, profile.js and compare.js are the
-// views, and flame.js draws.
+// handler.go routes; query.go, flameql.go, flameqlparser.go, spanquery.go and
+// timeparam.go read what is asked for; answer.go, baseline.go, comparison.go,
+// spanlist.go, timeline.go and log.go build what is answered, breakdown.go,
+// tree.go, flame.go, functiontotals.go, executables.go, focus.go and diff.go the
+// numbers in it, text.go, folded.go and pprof.go its other forms.
+//
+// The page is in static: app.js decides what to show; spans.js, profile.js,
+// compare.js and logview.js are the pages; flame.js and flamepaint.js are the
+// flame graph, strip.js the time line. What a program named reaches the page
+// through dom.js alone, as text.
 package viewer

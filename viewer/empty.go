@@ -19,36 +19,73 @@ import (
 // to do or to look at instead follows in the same sentence or is the answer's
 // baseline.
 func (h *handler) emptyReason(q query, a *answer) string {
-	id, single := q.spanID()
+	_, single := q.spanID()
 	switch {
-	case q.typ.kind == exporter.KindHeap && len(q.matchers) > 0:
-		return "heap profiles carry no labels (golang/go#23458), so no condition selects any of them: leave the braces empty for the heap of the whole process"
-	case q.typ.kind == exporter.KindWall && a.Windows == 0:
-		return "no wall profile covers this time: wall time is measured where the profiler's kinds name it"
-	case q.typ.kind == exporter.KindWall:
-		return fmt.Sprintf("none of the samples in %d windows meets the conditions of the query: what takes less time than passes between two samples often has none, and the newest come when the current profile ends", a.Windows)
+	case !q.typ.labelled() && q.asksForWork():
+		return fmt.Sprintf("%s profiles carry no labels (golang/go#23458), so no condition on work selects any of them: leave the braces empty for the whole process", q.typ.kind)
+	case q.typ.kind != exporter.KindCPU && a.Windows == 0:
+		return fmt.Sprintf("no %s profile covers this time: %s is measured where the profiler's kinds name it", q.typ.kind, q.typ.words)
 	case single && a.Span == nil:
-		reason := fmt.Sprintf("nothing with the id %q is in the store: it was never seen here, or it made room for newer spans (%d did so far)", clip(id), h.store.Stats().SpansEvicted)
-		if h.running() {
-			return reason + ", or its span is still running and its samples are not in yet: " + h.openWindow()
-		}
-		return reason + "; " + h.openWindow()
-	case single && a.Span.SamplesHeld > 0:
-		return fmt.Sprintf("this span has %s, but none that also meets the other conditions of the query or lies in its time", plural(a.Span.SamplesHeld, "sample"))
-	case single && !a.Span.Complete:
-		return "the samples of this span are not in yet: " + h.openWindow()
-	case single && a.Span.Coverage == store.CoverageEvicted.String():
-		return fmt.Sprintf("CPU profiles of this span's time made room for newer ones (%s did so far), and samples of this span with them, if there were any: a store with more bytes keeps them longer", plural(h.store.Stats().WindowsEvicted, "profile"))
-	case single && a.Span.Coverage == store.CoverageNone.String():
-		return "CPU was not profiled during this span, as happens before the profiler starts and while another CPU profile runs in the process"
-	case single && a.Span.Coverage == store.CoveragePartial.String():
-		return "no sample hit this span, but CPU was not profiled during part of it, as happens before the profiler starts and while another CPU profile runs in the process"
+		return h.emptyUnknown(q)
 	case single:
-		return fmt.Sprintf("no sample hit this span: it took %s of wall time, and a sample is taken about every %s of CPU time", formatValue(a.Span.DurationNs, unitNanoseconds), h.samplePeriod(a))
+		return h.emptySpan(q, a)
 	case a.Windows == 0:
 		return fmt.Sprintf("no %s profile covers this time: %s", q.typ.kind, h.openWindow())
 	}
 	return fmt.Sprintf("none of the samples in %s meets the conditions of the query", plural(a.Windows, "window"))
+}
+
+// emptyUnknown is about an id that the store does not know.
+func (h *handler) emptyUnknown(q query) string {
+	id, _ := q.spanID()
+	reason := fmt.Sprintf("nothing with the id %q is in the store: it was never seen here, or it made room for newer spans (%d did so far)", clip(id), h.store.Stats().SpansEvicted)
+	if h.running() {
+		return reason + ", or its span is still running and its samples are not in yet: " + h.openWindow()
+	}
+	return reason + "; " + h.openWindow()
+}
+
+// emptySpan is about a span that the store knows.
+func (h *handler) emptySpan(q query, a *answer) string {
+	s := a.Span
+	switch {
+	case s.SamplesHeld > 0 && q.typ.kind == exporter.KindCPU && s.CPUSamples > 0:
+		return fmt.Sprintf("this span has %s, but none that also meets the other conditions of the query or lies in its time", plural(s.CPUSamples, "sample"))
+	case s.Running:
+		return "this span is still running, and its samples so far are not in yet: " + h.openWindow()
+	case !s.Complete:
+		return "the samples of this span are not in yet: " + h.openWindow()
+	case q.typ.kind == exporter.KindWall:
+		return h.emptyWall(s)
+	case q.typ.kind != exporter.KindCPU:
+		return fmt.Sprintf("no sample of the %s profiles has the id of this span", q.typ.kind)
+	case s.Coverage == store.CoverageEvicted.String() || s.CPUSamples > 0:
+		return fmt.Sprintf("CPU profiles of this span's time made room for newer ones (%s did so far), and samples of this span with them, if there were any: a store with more bytes keeps them longer", plural(h.store.Stats().WindowsEvicted, "profile"))
+	case s.Coverage == store.CoverageNone.String():
+		return "CPU was not profiled during this span, as happens before the profiler starts and while another CPU profile runs in the process"
+	case s.Coverage == store.CoveragePartial.String():
+		return "no sample hit this span, but CPU was not profiled during part of it, as happens before the profiler starts and while another CPU profile runs in the process"
+	}
+	return fmt.Sprintf("no sample hit this span: it took %s of wall time, and a sample is taken about every %s of CPU time", formatValue(s.DurationNs, unitNanoseconds), h.samplePeriod(a))
+}
+
+// emptyWall is about a span that no wall sample hit.
+func (h *handler) emptyWall(s *spanJSON) string {
+	reason := "no wall sample hit this span: it took " + formatValue(s.DurationNs, unitNanoseconds)
+	interval := h.wallInterval()
+	if interval <= 0 {
+		return reason + ", and what takes less time than passes between two samples often has none"
+	}
+	return fmt.Sprintf("%s, and its goroutines are looked at about every %s: %s samples can be expected", reason, formatValue(interval.Nanoseconds(), unitNanoseconds), formatExpected(float64(s.DurationNs)/float64(interval)))
+}
+
+// wallInterval returns the mean time between two wall samples, 0 where that is
+// not known.
+func (h *handler) wallInterval() time.Duration {
+	if h.status == nil {
+		return 0
+	}
+	return h.status().WallInterval
 }
 
 // openWindow says when samples are to be expected.

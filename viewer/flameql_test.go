@@ -54,7 +54,7 @@ func TestParseFlameQLErrors(t *testing.T) {
 		{`shop.cpu{a="\q"}`, 12, "unknown escape"},
 		{`shop.cpu{a=~"("}`, 13, "missing closing )"},
 		{`shop.cpu{a="x"}}`, 16, "expected the end of the query"},
-		{`shop.gpu{}`, 6, `unknown profile type "gpu": the name must end in one of .cpu, .alloc_space`},
+		{`shop.gpu{}`, 6, `unknown profile type "gpu": the name must end in one of .cpu, .wall, .host`},
 	} {
 		_, err := parseFlameQL(test.in)
 		syntax, ok := errors.AsType[*syntaxError](err)

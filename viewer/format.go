@@ -7,18 +7,20 @@ package viewer
 type format string
 
 const (
-	formatHTML  format = "html"
-	formatJSON  format = "json"
-	formatText  format = "text"
-	formatPprof format = "pprof"
+	formatHTML format = "html"
+	formatJSON format = "json"
+	formatText format = "text"
+	// formatFolded is what flamegraph.pl and speedscope read.
+	formatFolded format = "folded"
+	formatPprof  format = "pprof"
 )
 
 func parseFormat(name string, fallback format) (format, error) {
 	switch f := format(name); f {
 	case "":
 		return fallback, nil
-	case formatHTML, formatJSON, formatText, formatPprof:
+	case formatHTML, formatJSON, formatText, formatFolded, formatPprof:
 		return f, nil
 	}
-	return "", badRequestf("unknown format %q: known are html, json, text and pprof", name)
+	return "", badRequestf("unknown format %q: known are html, json, text, folded and pprof", name)
 }

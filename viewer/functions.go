@@ -11,35 +11,54 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// function is what a frame of a flame graph is known by. Functions are merged
-// by name: one that was inlined in one place and called in another is one.
-type function struct {
-	name string
-	file string
-	line int64
-}
-
-// functions gives small numbers to functions, so that a tree of them is built
-// without hashing their names at every frame.
+// functions gives small numbers to functions, so that stacks are summed without
+// hashing their names at every frame.
 type functions struct {
 	list       []function
 	byName     map[string]int32
 	byFunc     map[*store.Function]int32
-	byLocation map[*store.Location]int32
+	byLocation map[*store.Location][]frame
 }
 
 func newFunctions() *functions {
+	// A span of a server has some hundred functions.
+	const some = 512
 	return &functions{
-		byName:     map[string]int32{},
-		byFunc:     map[*store.Function]int32{},
-		byLocation: map[*store.Location]int32{},
+		list:       make([]function, 0, some),
+		byName:     make(map[string]int32, some),
+		byFunc:     make(map[*store.Function]int32, some),
+		byLocation: make(map[*store.Location][]frame, some),
 	}
 }
 
-// id returns the number of a line's function.
-func (f *functions) id(loc *store.Location, line store.Line) int32 {
+// frames appends the frames of a stack to buf, from the root to the leaf.
+func (f *functions) frames(buf []frame, stack *store.Stack) []frame {
+	for _, loc := range slices.Backward(stack.Locations) {
+		frames, ok := f.byLocation[loc]
+		if !ok {
+			frames = f.location(loc)
+			f.byLocation[loc] = frames
+		}
+		buf = append(buf, frames...)
+	}
+	return buf
+}
+
+// location returns the frames of a location, the caller first.
+func (f *functions) location(loc *store.Location) []frame {
+	if len(loc.Lines) == 0 {
+		return []frame{{function: f.add(function{name: addressName(loc)})}}
+	}
+	frames := make([]frame, 0, len(loc.Lines))
+	for i, line := range slices.Backward(loc.Lines) {
+		frames = append(frames, frame{function: f.line(loc, line), inlined: i < len(loc.Lines)-1})
+	}
+	return frames
+}
+
+func (f *functions) line(loc *store.Location, line store.Line) int32 {
 	if line.Function == nil {
-		return f.address(loc)
+		return f.add(function{name: addressName(loc)})
 	}
 	id, ok := f.byFunc[line.Function]
 	if !ok {
@@ -49,21 +68,6 @@ func (f *functions) id(loc *store.Location, line store.Line) int32 {
 		}
 		id = f.add(function{name: line.Function.Name, file: line.Function.File, line: at})
 		f.byFunc[line.Function] = id
-	}
-	return id
-}
-
-// address returns the number of a location without symbols, which is known by
-// its address and its library.
-func (f *functions) address(loc *store.Location) int32 {
-	id, ok := f.byLocation[loc]
-	if !ok {
-		name := fmt.Sprintf("%#x", loc.Address)
-		if loc.Mapping != nil && loc.Mapping.File != "" {
-			name = path.Base(loc.Mapping.File) + " " + name
-		}
-		id = f.add(function{name: name})
-		f.byLocation[loc] = id
 	}
 	return id
 }
@@ -81,16 +85,11 @@ func (f *functions) add(fn function) int32 {
 	return id
 }
 
-// frames calls visit for every frame of a stack from the root to the leaf.
-func (f *functions) frames(stack *store.Stack, visit func(fn int32, inlined bool)) {
-	for _, loc := range slices.Backward(stack.Locations) {
-
-		if len(loc.Lines) == 0 {
-			visit(f.address(loc), false)
-			continue
-		}
-		for j, v := range slices.Backward(loc.Lines) {
-			visit(f.id(loc, v), j < len(loc.Lines)-1)
-		}
+// addressName names a location without symbols by its address and its library.
+func addressName(loc *store.Location) string {
+	name := fmt.Sprintf("%#x", loc.Address)
+	if loc.Mapping != nil && loc.Mapping.File != "" {
+		name = path.Base(loc.Mapping.File) + " " + name
 	}
+	return name
 }

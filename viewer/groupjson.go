@@ -17,19 +17,24 @@ type groupJSON struct {
 	Name    string `json:"name"`
 	Service string `json:"service"`
 	Spans   int    `json:"spans"`
+	Errors  int    `json:"errors"`
 	WallNs  int64  `json:"wallNs"`
-	CPUNs   int64  `json:"cpuNs"`
+	// MaxWallNs is the wall time of the slowest.
+	MaxWallNs int64 `json:"maxWallNs"`
+	CPUNs     int64 `json:"cpuNs"`
 	// Query is the FlameQL query for the profile of the name.
 	Query string `json:"query"`
 }
 
 func newGroupJSON(t store.NameTotal) groupJSON {
 	return groupJSON{
-		Name:    t.Name,
-		Service: t.Service,
-		Spans:   t.Spans,
-		WallNs:  t.Duration.Nanoseconds(),
-		CPUNs:   t.CPU.Nanoseconds(),
+		Name:      t.Name,
+		Service:   t.Service,
+		Spans:     t.Spans,
+		Errors:    t.Errors,
+		MaxWallNs: t.MaxDuration.Nanoseconds(),
+		WallNs:    t.Duration.Nanoseconds(),
+		CPUNs:     t.CPU.Nanoseconds(),
 		// Without a sample nothing is known but the name.
 		Query: newFlameQL(t.Service).with("span_name", cmp.Or(t.Label, t.Name)).String(),
 	}

@@ -5,7 +5,6 @@ package viewer
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -78,6 +77,10 @@ func (h *handler) route(segment string) (http.HandlerFunc, bool) {
 		return h.page(formatPprof, h.serveProfile), true
 	case "comparison", "comparison-diff":
 		return h.page(formatHTML, h.serveComparison), true
+	case "timeline":
+		return h.page(formatJSON, h.serveTimeline), true
+	case "log":
+		return h.page(formatHTML, h.serveLog), true
 	}
 	if a, ok := assets[segment]; ok {
 		return a.serve, true
@@ -115,9 +118,6 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 	if params.Get("query") != "" {
 		return h.serveProfile(r, params, f)
 	}
-	if f == formatPprof {
-		return response{}, badRequest{err: errors.New(`a profile needs a query: add query=.cpu{span_name="NAME"}`)}
-	}
 	q, err := parseSpanQuery(params)
 	if err != nil {
 		return response{}, err
@@ -127,6 +127,15 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 		return jsonResponse(h.spanList(q))
 	case formatText:
 		return textResponse(h.spanList(q).text()), nil
+	case formatPprof, formatFolded:
+		listed, err := listedProfile(h.spans(q))
+		if err != nil {
+			return response{}, err
+		}
+		if f == formatPprof {
+			return h.pprof(listed)
+		}
+		return h.folded(listed)
 	}
 	return pageResponse(), nil
 }
@@ -142,12 +151,14 @@ func (h *handler) serveProfile(_ *http.Request, params url.Values, f format) (re
 		return pageResponse(), nil
 	case formatPprof:
 		return h.pprof(q)
+	case formatFolded:
+		return h.folded(q)
 	}
-	a, err := h.answer(q)
+	a, err := h.answer(q, newFunctions())
 	if err != nil {
 		return response{}, err
 	}
-	a.Status = h.statusJSON()
+	h.detail(a, params.Get("function"))
 	if f == formatText {
 		return textResponse(a.text()), nil
 	}
@@ -168,14 +179,16 @@ func (h *handler) serveComparison(_ *http.Request, params url.Values, f format) 
 	case formatHTML:
 		return pageResponse(), nil
 	case formatPprof:
-		return response{}, badRequest{err: errors.New("a comparison has no pprof form: ask for leftQuery or rightQuery on its own, and let `go tool pprof -diff_base` compare them")}
+		return h.pprofDiff(left, right)
 	}
 	c, err := h.compare(left, right)
 	if err != nil {
 		return response{}, err
 	}
-	c.Status = h.statusJSON()
-	if f == formatText {
+	switch f {
+	case formatFolded:
+		return textResponse(foldedDiff(c.Left.breakdown.tree, c.Right.breakdown.tree)), nil
+	case formatText:
 		return textResponse(c.text()), nil
 	}
 	return jsonResponse(c)

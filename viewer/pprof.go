@@ -8,6 +8,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/google/pprof/profile"
 )
 
 // pprof answers with the samples that q selects, labels included.
@@ -16,13 +18,47 @@ func (h *handler) pprof(q query) (response, error) {
 	if err != nil {
 		return response{}, queryError("profile", q, err)
 	}
+	return pprofResponse(p, fileName(q.flameQL))
+}
+
+// pprofDiff answers with the samples of right less those of left. The left side
+// is scaled to the total of the right one, so that shares are compared, and
+// marked as pprof marks the base of a comparison: go tool pprof then gives
+// percentages of the base.
+func (h *handler) pprofDiff(left, right query) (response, error) {
+	base, err := h.store.Profile(left.store())
+	if err != nil {
+		return response{}, queryError("profile", left, err)
+	}
+	p, err := h.store.Profile(right.store())
+	if err != nil {
+		return response{}, queryError("profile", right, err)
+	}
+	if len(base.Sample) == 0 {
+		return pprofResponse(p, fileName(right.flameQL))
+	}
+	if len(p.Sample) > 0 {
+		if err := base.Normalize(p); err != nil {
+			return response{}, fmt.Errorf("scale %s to %s: %w", left, right, err)
+		}
+	}
+	base.SetLabel("pprof::base", []string{"true"})
+	base.Scale(-1)
+	diff, err := profile.Merge([]*profile.Profile{p, base})
+	if err != nil {
+		return response{}, fmt.Errorf("compare %s with %s: %w", right, left, err)
+	}
+	return pprofResponse(diff, "diff."+fileName(right.flameQL))
+}
+
+func pprofResponse(p *profile.Profile, name string) (response, error) {
 	var b bytes.Buffer
 	if err := p.Write(&b); err != nil {
-		return response{}, fmt.Errorf("encode %s: %w", q, err)
+		return response{}, fmt.Errorf("encode %s: %w", name, err)
 	}
 	return response{
 		contentType: "application/octet-stream",
-		disposition: fmt.Sprintf("attachment; filename=%q", fileName(q.flameQL)),
+		disposition: fmt.Sprintf("attachment; filename=%q", name),
 		body:        b.Bytes(),
 	}, nil
 }

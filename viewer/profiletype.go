@@ -16,19 +16,32 @@ type profileType struct {
 	sampleType string
 	// unit is the unit of profiles that Go programs write.
 	unit string
-	// words say to people what is measured.
-	words string
+	// label is what the type is called where there is little room, words
+	// say what is measured.
+	label, words string
+	// minor marks a type that is not offered: it is another view of a
+	// profile that is.
+	minor bool
 }
+
+// kindHost is the kind of what a host's profiler saw of this process.
+const kindHost exporter.Kind = "host"
 
 // profileTypes are the known types. The first is meant where a query names
 // none.
 var profileTypes = []profileType{
-	{"cpu", exporter.KindCPU, "cpu", unitNanoseconds, "CPU time"},
-	{"alloc_space", exporter.KindHeap, "alloc_space", unitBytes, "heap allocated"},
-	{"alloc_objects", exporter.KindHeap, "alloc_objects", unitCount, "objects allocated"},
-	{"inuse_space", exporter.KindHeap, "inuse_space", unitBytes, "heap in use"},
-	{"inuse_objects", exporter.KindHeap, "inuse_objects", unitCount, "objects in use"},
-	{"wall", exporter.KindWall, "wall", unitNanoseconds, "wall time"},
+	{"cpu", exporter.KindCPU, "cpu", unitNanoseconds, "CPU", "CPU time", false},
+	{"wall", exporter.KindWall, "wall", unitNanoseconds, "Wall", "wall time", false},
+	{"host", kindHost, "", unitNanoseconds, "Host", "CPU time seen by the host", false},
+	{"goroutines", exporter.KindGoroutine, "goroutine", unitCount, "Goroutines", "goroutines", false},
+	{"inuse_space", exporter.KindHeap, "inuse_space", unitBytes, "Heap in use", "heap in use", false},
+	{"alloc_space", exporter.KindHeap, "alloc_space", unitBytes, "Heap allocated", "heap allocated", false},
+	{"inuse_objects", exporter.KindHeap, "inuse_objects", unitCount, "Objects in use", "objects in use", true},
+	{"alloc_objects", exporter.KindHeap, "alloc_objects", unitCount, "Objects allocated", "objects allocated", true},
+	{"mutex_duration", exporter.KindMutex, "delay", unitNanoseconds, "Mutex", "time that mutexes made others wait", false},
+	{"mutex_count", exporter.KindMutex, "contentions", unitCount, "Mutex waits", "waits for mutexes", true},
+	{"block_duration", exporter.KindBlock, "delay", unitNanoseconds, "Blocked", "time blocked", false},
+	{"block_count", exporter.KindBlock, "contentions", unitCount, "Blocked times", "times blocked", true},
 }
 
 func profileTypeByName(name string) (profileType, bool) {
@@ -46,4 +59,13 @@ func profileTypeNames() string {
 		names = append(names, "."+t.name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// labelled says whether samples of the type carry the labels of goroutines.
+func (t profileType) labelled() bool {
+	switch t.kind {
+	case exporter.KindHeap, exporter.KindMutex, exporter.KindBlock:
+		return false
+	}
+	return true
 }

@@ -6,6 +6,7 @@ package viewer
 import (
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/store"
@@ -61,10 +62,24 @@ func (q query) title(span *spanJSON) string {
 	if id, ok := q.value("trace_id"); ok {
 		return "Trace " + id
 	}
+	if version, ok := q.value("service_version"); ok {
+		service, _ := q.value("service_name")
+		return strings.TrimSpace(service + " version " + version)
+	}
 	if len(q.matchers) == 0 {
 		return "Whole process: " + q.typ.words
 	}
+	if m := q.matchers[0]; len(q.matchers) == 1 && m.Label() == "profile_id" && m.Op() == store.MatchRegexp {
+		// What the list of spans makes of those it shows.
+		return plural(1+strings.Count(m.Value(), "|"), "span") + " together"
+	}
 	return q.String()
+}
+
+// asksForWork says whether the query is about some of a process's work, and not
+// about whole processes.
+func (q query) asksForWork() bool {
+	return len(q.without("service_name", "service_version").matchers) > 0
 }
 
 // store returns the query in the store's terms.

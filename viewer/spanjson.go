@@ -20,13 +20,19 @@ type spanJSON struct {
 	DurationNs int64     `json:"durationNs"`
 	CPUNs      int64     `json:"cpuNs"`
 	CPUSamples int64     `json:"cpuSamples"`
-	// SamplesHeld is the number of samples of all kinds that the store still
-	// holds.
-	SamplesHeld int64  `json:"samplesHeld"`
-	Err         bool   `json:"err"`
-	Status      string `json:"status,omitempty"`
-	Manual      bool   `json:"manual"`
-	LocalRoot   bool   `json:"localRoot"`
+	// CPUInclusiveNs is CPUNs and that of the spans below it in this
+	// process, where these have profiles of their own.
+	CPUInclusiveNs int64 `json:"cpuInclusiveNs"`
+	WallSamples    int64 `json:"wallSamples"`
+	// SamplesHeld is how many samples Query finds now, of all kinds. None
+	// where CPUSamples is not 0 means that the profile was evicted.
+	SamplesHeld int64 `json:"samplesHeld"`
+	// Running says that the span has not ended: DurationNs is so far.
+	Running   bool   `json:"running"`
+	Err       bool   `json:"err"`
+	Status    string `json:"status,omitempty"`
+	Manual    bool   `json:"manual"`
+	LocalRoot bool   `json:"localRoot"`
 	// SummaryMissing says that Start and DurationNs are those of profiles.
 	SummaryMissing bool `json:"summaryMissing"`
 	Complete       bool `json:"complete"`
@@ -48,7 +54,10 @@ func newSpanJSON(s store.Span) spanJSON {
 		DurationNs:     s.Duration.Nanoseconds(),
 		CPUNs:          s.CPU.Nanoseconds(),
 		CPUSamples:     s.CPUSamples,
+		CPUInclusiveNs: s.CPUInclusive.Nanoseconds(),
+		WallSamples:    s.WallSamples,
 		SamplesHeld:    s.SamplesHeld,
+		Running:        s.Running,
 		Err:            s.Err,
 		Status:         s.Status,
 		Manual:         s.Manual,

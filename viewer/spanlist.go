@@ -6,16 +6,12 @@ package viewer
 import (
 	"cmp"
 	"fmt"
-	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spanprof/spanprof/store"
 )
-
-// defaultSpans is the length of the list where the request names none.
-const defaultSpans = 200
 
 // spanList is the answer to a request without a query.
 type spanList struct {
@@ -32,30 +28,7 @@ type spanList struct {
 	// no query by name selects them alone.
 	Unnamed int `json:"unnamed,omitempty"`
 	// Process has the queries for the profiles of the whole process.
-	Process []processJSON `json:"process"`
-}
-
-// parseSpanQuery reads the parameters of the list.
-func parseSpanQuery(params url.Values) (store.SpanQuery, error) {
-	q := store.SpanQuery{Name: params.Get("name"), Limit: defaultSpans}
-	switch order := params.Get("order"); order {
-	case "", "newest":
-		q.Order = store.Newest
-	case "slowest":
-		q.Order = store.Slowest
-	case "cpu":
-		q.Order = store.MostCPU
-	default:
-		return q, badRequestf("unknown order %q: known are newest, slowest and cpu", order)
-	}
-	if text := params.Get("limit"); text != "" {
-		limit, err := strconv.Atoi(text)
-		if err != nil || limit < 1 {
-			return q, badRequestf("limit %q: expected a whole number above 0", text)
-		}
-		q.Limit = limit
-	}
-	return q, nil
+	Process []kindJSON `json:"process"`
 }
 
 func (h *handler) spanList(q store.SpanQuery) spanList {
@@ -83,6 +56,13 @@ func (h *handler) spanList(q store.SpanQuery) spanList {
 		list.Spans = append(list.Spans, newSpanJSON(s))
 	}
 	return list
+}
+
+// process lists the profiles of the whole process. Without any sample there is
+// none.
+func (h *handler) process() []kindJSON {
+	list := h.kinds(query{flameQL: flameQL{typ: profileTypes[0]}})
+	return slices.DeleteFunc(list, func(k kindJSON) bool { return k.Samples == 0 })
 }
 
 // spans returns the spans that q selects. A name that holds U+FFFD also selects
@@ -125,15 +105,19 @@ func (l spanList) text() string {
 			mark = " [error]"
 		}
 		switch {
+		case s.Running:
+			mark += " [running]"
 		case !s.Complete:
 			mark += " [window open]"
-		case s.SamplesHeld == 0 && s.Coverage == store.CoverageEvicted.String():
+		case s.CPUSamples > 0 && s.SamplesHeld == 0:
 			mark += " [profile evicted]"
-		case s.SamplesHeld == 0 && s.Coverage != store.CoverageWhole.String():
+		case s.CPUSamples == 0 && s.Coverage == store.CoverageEvicted.String():
+			mark += " [profile evicted]"
+		case s.CPUSamples == 0 && s.Coverage != store.CoverageWhole.String():
 			mark += " [not profiled]"
 		}
 		fmt.Fprintf(&b, "%-24s %10s %10s %8d  %s%s  %s\n",
-			s.Start.UTC().Format("2006-01-02T15:04:05.000Z"),
+			textTime(s.Start),
 			s.wall(), formatValue(s.CPUNs, unitNanoseconds),
 			s.CPUSamples, clip(oneLine(s.title())), mark, s.Query)
 	}

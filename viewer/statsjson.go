@@ -10,10 +10,12 @@ type statsJSON struct {
 	Bytes            int64 `json:"bytes"`
 	MaxBytes         int64 `json:"maxBytes"`
 	Spans            int   `json:"spans"`
+	SpansRunning     int   `json:"spansRunning"`
 	Windows          int   `json:"windows"`
 	SpansEnded       int64 `json:"spansEnded"`
 	SpansWithSamples int64 `json:"spansWithSamples"`
 	SpansEvicted     int64 `json:"spansEvicted"`
+	SpansNotKept     int64 `json:"spansNotKept"`
 	WindowsReceived  int64 `json:"windowsReceived"`
 	WindowsEvicted   int64 `json:"windowsEvicted"`
 	ParseErrors      int64 `json:"parseErrors"`
@@ -26,10 +28,12 @@ func newStatsJSON(s store.Stats) statsJSON {
 		Bytes:            s.Bytes,
 		MaxBytes:         s.MaxBytes,
 		Spans:            s.Spans,
+		SpansRunning:     s.SpansRunning,
 		Windows:          s.Windows,
 		SpansEnded:       s.SpansEnded,
 		SpansWithSamples: s.SpansWithSamples,
 		SpansEvicted:     s.SpansEvicted,
+		SpansNotKept:     s.SpansNotKept,
 		WindowsReceived:  s.WindowsReceived,
 		WindowsEvicted:   s.WindowsEvicted,
 		ParseErrors:      s.ParseErrors,

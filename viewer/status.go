@@ -14,6 +14,10 @@ type Status struct {
 	// WindowStart and WindowEnd bound the CPU window that is being measured;
 	// they are zero if there is none. Its samples arrive at its end.
 	WindowStart, WindowEnd time.Time
+	// WallInterval is the mean time between two looks at a goroutine's stack
+	// by the samples of wall time; 0 where none are taken. A span of length
+	// d can be expected to have d / WallInterval of them.
+	WallInterval time.Duration
 	// Message is a sentence for people where something is off, such as that
 	// another CPU profile runs; otherwise it is empty.
 	Message string

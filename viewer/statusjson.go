@@ -8,11 +8,13 @@ import "time"
 // statusJSON is the state of the profiler as programs see it.
 type statusJSON struct {
 	// Running is missing where the viewer was not told.
-	Running     *bool         `json:"running,omitempty"`
-	WindowStart time.Time     `json:"windowStart,omitzero"`
-	WindowEnd   time.Time     `json:"windowEnd,omitzero"`
-	Message     string        `json:"message,omitempty"`
-	Counters    []counterJSON `json:"counters,omitempty"`
+	Running     *bool     `json:"running,omitempty"`
+	WindowStart time.Time `json:"windowStart,omitzero"`
+	WindowEnd   time.Time `json:"windowEnd,omitzero"`
+	// WallIntervalNs is the mean time between two wall samples.
+	WallIntervalNs int64         `json:"wallIntervalNs,omitempty"`
+	Message        string        `json:"message,omitempty"`
+	Counters       []counterJSON `json:"counters,omitempty"`
 	// CanFlush says that a POST to flush closes the window.
 	CanFlush bool `json:"canFlush,omitempty"`
 	// Now is the server's clock, to which the times belong.
@@ -37,6 +39,7 @@ func (h *handler) statusJSON() *statusJSON {
 	out.Running = &s.Running
 	out.CanFlush = out.CanFlush && s.Running
 	out.WindowStart, out.WindowEnd = s.WindowStart, s.WindowEnd
+	out.WallIntervalNs = s.WallInterval.Nanoseconds()
 	out.Message = h.statusMessage(s)
 	for _, c := range s.Counters {
 		out.Counters = append(out.Counters, counterJSON(c))

@@ -4,6 +4,7 @@
 package viewer
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -15,9 +16,10 @@ import (
 const (
 	// textFunctions and textFrames bound the text form: with its header it
 	// is about 60 lines, which a terminal shows without scrolling far.
-	textFunctions = 15
-	textFrames    = 32
-	textDiffRows  = 40
+	textFunctions   = 15
+	textFrames      = 32
+	textDiffRows    = 40
+	textExecutables = 8
 )
 
 // text is the answer for a terminal.
@@ -28,9 +30,17 @@ func (a *answer) text() string {
 		return b.String()
 	}
 	b.WriteByte('\n')
-	writeFunctions(&b, sumFunctions(a.selection), a.Total, a.Unit)
+	if f := a.Focus; f != nil {
+		f.writeTo(&b, a.Total, a.Unit)
+		return b.String()
+	}
+	writeFunctions(&b, a.Functions, a.FunctionsOmitted, a.Total, a.Unit)
 	b.WriteByte('\n')
-	writeFrames(&b, a.Flame)
+	if len(a.Executables) > 1 {
+		writeExecutables(&b, a.Executables, a.Total, a.Unit)
+		b.WriteByte('\n')
+	}
+	writeFrames(&b, a.Flame, a.Total, textFrames)
 	return b.String()
 }
 
@@ -60,6 +70,19 @@ func (a *answer) header(b *strings.Builder, indent string) {
 	if base := a.Baseline; base != nil {
 		line("baseline", "%s  (%s)", base.Query, base.Meaning)
 	}
+	for _, k := range a.Kinds {
+		if k.Type != a.query.typ.name {
+			line("also", "%s  (%s)", k.Query, k.Measure)
+		}
+	}
+	for _, s := range a.Trace {
+		if s.ProfileID != a.Span.ProfileID {
+			line("trace", "%s  %s  wall %s  cpu %s", s.Query, clip(s.title()), s.wall(), formatValue(s.CPUNs, unitNanoseconds))
+		}
+	}
+	if a.TraceOmitted > 0 {
+		line("trace", "and %s", plural(a.TraceOmitted, "more span"))
+	}
 	if s := a.Status; s != nil && !strings.Contains(a.Empty, strings.TrimSuffix(s.Message, ".")) {
 		line("status", "%s", s.Message)
 	}
@@ -67,29 +90,64 @@ func (a *answer) header(b *strings.Builder, indent string) {
 
 // sources says how many measurements the total is the sum of.
 func (a *answer) sources() string {
-	if a.selection.Kind == exporter.KindHeap {
+	switch a.selection.Kind {
+	case exporter.KindHeap:
 		return "from " + plural(a.Samples, "allocation site")
+	case exporter.KindMutex, exporter.KindBlock:
+		return "in " + plural(a.Samples, "wait")
 	}
-	return "in " + plural(a.Samples, "sample") + " of " + plural(a.ProfileIDs, "profile id")
+	text := "in " + plural(a.Samples, "sample") + " of " + plural(a.ProfileIDs, "profile id")
+	if a.ExpectedSamples > 0 {
+		text += fmt.Sprintf(" (%s expected for each goroutine)", formatExpected(a.ExpectedSamples))
+	}
+	return text
 }
 
 // writeFunctions writes the functions that take most themselves.
-func writeFunctions(b *strings.Builder, functions []functionTotal, total int64, unit string) {
+func writeFunctions(b *strings.Builder, functions []functionJSON, omitted int, total int64, unit string) {
 	fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", "self", "", "total", "", "function")
 	for _, f := range functions[:min(len(functions), textFunctions)] {
-		fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", formatValue(f.self, unit), percent(f.self, total), formatValue(f.total, unit), percent(f.total, total), oneLine(f.name))
+		fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", formatValue(f.Self, unit), percent(f.Self, total), formatValue(f.Total, unit), percent(f.Total, total), oneLine(f.Name))
 	}
-	if more := len(functions) - textFunctions; more > 0 {
+	if more := len(functions) + omitted - textFunctions; more > 0 {
 		fmt.Fprintf(b, "%38s %s\n", "...", plural(more, "more function"))
 	}
 }
 
-// writeFrames writes the widest frames as a tree. A run of frames that only
-// call the next one takes one line.
-func writeFrames(b *strings.Builder, root *flameNode) {
+// writeExecutables writes where the code is from.
+func writeExecutables(b *strings.Builder, executables []executableJSON, total int64, unit string) {
+	fmt.Fprintf(b, "%10s %7s  %s\n", "self", "", "executable, build id")
+	for _, x := range executables[:min(len(executables), textExecutables)] {
+		fmt.Fprintf(b, "%10s %7s  %s %s\n", formatValue(x.Self, unit), percent(x.Self, total), oneLine(cmp.Or(x.File, "(unknown)")), oneLine(x.BuildID))
+	}
+	if more := len(executables) - textExecutables; more > 0 {
+		fmt.Fprintf(b, "%19s %s\n", "...", plural(more, "more executable"))
+	}
+}
+
+// writeTo writes a function with its callers and its callees.
+func (f *focus) writeTo(b *strings.Builder, total int64, unit string) {
+	fmt.Fprintf(b, "function %s\n", oneLine(f.Function.Name))
+	if f.Function.Total == 0 {
+		b.WriteString("         is on no stack of this profile\n")
+		return
+	}
+	if f.Function.File != "" {
+		fmt.Fprintf(b, "         %s:%d\n", oneLine(f.Function.File), f.Function.Line)
+	}
+	fmt.Fprintf(b, "         self %s (%s)  total %s (%s)\n", formatValue(f.Function.Self, unit), percent(f.Function.Self, total), formatValue(f.Function.Total, unit), percent(f.Function.Total, total))
+	b.WriteString("\ncallers, the nearest first\n")
+	writeFrames(b, f.Callers, total, textFrames/2)
+	b.WriteString("\ncallees\n")
+	writeFrames(b, f.Callees, total, textFrames/2)
+}
+
+// writeFrames writes the widest frames as a tree, in n lines at most. A run of
+// frames that only call the next one takes one line.
+func writeFrames(b *strings.Builder, root *flameNode, total int64, n int) {
 	lines := frameLines(root)
 	fmt.Fprintf(b, "%7s %-10s  %s\n", "total", "", "frame")
-	for _, l := range widestLines(lines, textFrames) {
+	for _, l := range widestLines(lines, n) {
 		name := oneLine(l.last.Name)
 		switch {
 		case l.skipped == 1:
@@ -97,10 +155,10 @@ func writeFrames(b *strings.Builder, root *flameNode) {
 		case l.skipped > 1:
 			name = fmt.Sprintf("%s > .. %d .. > %s", oneLine(l.first.Name), l.skipped-1, name)
 		}
-		fmt.Fprintf(b, "%7s %-10s  %s%s\n", percent(l.last.Total, root.Total), bar(share(l.last.Total, root.Total)), strings.Repeat(" ", l.depth), name)
+		fmt.Fprintf(b, "%7s %-10s  %s%s\n", percent(l.last.Total, total), bar(share(l.last.Total, total)), strings.Repeat(" ", l.depth), name)
 	}
-	if more := len(lines) - textFrames; more > 0 {
-		fmt.Fprintf(b, "%20s %s of frames; format=json has them all\n", "...", plural(more, "more line"))
+	if more := len(lines) - n; more > 0 {
+		fmt.Fprintf(b, "%20s %s of frames; format=json has more\n", "...", plural(more, "more line"))
 	}
 }
 
@@ -115,15 +173,20 @@ func (c *comparison) text() string {
 		fmt.Fprintf(&b, "%-11s%s\n", "status", oneLine(s.Message))
 	}
 	fmt.Fprintf(&b, "\n%7s %7s %9s  %s\n", "left", "right", "change", "function, by the change of its share of the total in percentage points")
-	shown := 0
-	for _, d := range c.Diff[:min(len(c.Diff), textDiffRows)] {
-		if d.Delta == 0 {
-			break
+	var shown [3]int
+	for _, d := range c.Diff {
+		// Sorted by sign: what takes more, then what takes less.
+		s := sign(d.Delta)
+		if s == 0 || shown[s] == textDiffRows/2 {
+			continue
 		}
-		shown++
+		if s == 1 && shown[1] == 0 {
+			b.WriteByte('\n')
+		}
+		shown[s]++
 		fmt.Fprintf(&b, "%7s %7s %+6.1f pp  %s\n", percent(d.LeftTotal, c.Left.Total), percent(d.RightTotal, c.Right.Total), 100*d.Delta, oneLine(d.Name))
 	}
-	if more := len(c.Diff) + c.DiffOmitted - shown; more > 0 {
+	if more := len(c.Diff) + c.DiffOmitted - shown[1] - shown[2]; more > 0 {
 		fmt.Fprintf(&b, "%20s %s, differing less or not at all\n", "...", plural(more, "more function"))
 	}
 	return b.String()

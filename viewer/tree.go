@@ -3,7 +3,7 @@
 
 package viewer
 
-import "github.com/spanprof/spanprof/store"
+import "slices"
 
 // tree is a flame tree. Its nodes lie in one slice, where a parent comes
 // before its children, so that sums over the tree are loops and a stack of any
@@ -11,36 +11,95 @@ import "github.com/spanprof/spanprof/store"
 type tree struct {
 	functions *functions
 	nodes     []treeNode
+	// more has the children that are not in their parent's list.
+	more map[childKey]int32
+	// left has, for each node, the total of the same path in another tree;
+	// it is nil where there is none.
+	left []int64
 }
+
+// childKey is a function below a node.
+type childKey struct{ parent, function int32 }
+
+// maxListed bounds the children that a node's list has. Nearly all nodes have
+// few, and to walk a short list takes a third of the time of a look into a map;
+// the map keeps a node with very many children from taking for ever.
+const maxListed = 8
 
 // treeNode is a function below a path of callers. nodes[0] is the root, which
 // is no function.
 type treeNode struct {
 	parent, depth, function int32
+	// first is the first child and next the next one of the same parent;
+	// both are 0 if there is none.
+	first, next int32
 	// inlined says that every sample had the function inlined here.
 	inlined     bool
 	self, total int64
 }
 
-// newTree sums a selection into a tree.
-func newTree(sel *store.Selection) *tree {
-	t := &tree{functions: newFunctions(), nodes: []treeNode{{function: -1}}}
-	children := map[int64]int32{}
-	for _, sv := range sel.Stacks {
-		at := int32(0)
-		t.functions.frames(sv.Stack, func(fn int32, inlined bool) {
-			key := int64(at)<<32 | int64(fn)
-			child, ok := children[key]
-			if !ok {
-				child = int32(len(t.nodes))
-				t.nodes = append(t.nodes, treeNode{parent: at, depth: t.nodes[at].depth + 1, function: fn, inlined: inlined})
-				children[key] = child
-			}
-			at = child
-			t.nodes[at].inlined = t.nodes[at].inlined && inlined
-		})
-		t.nodes[at].self += sv.Value
+func newTree(fns *functions) *tree {
+	return &tree{functions: fns, nodes: []treeNode{{function: -1}}, more: map[childKey]int32{}}
+}
+
+// add adds a value at the end of a path from the root. The totals are right
+// after sum.
+func (t *tree) add(path []frame, value int64) {
+	at := int32(0)
+	for _, f := range path {
+		at = t.child(at, f)
 	}
+	t.nodes[at].self += value
+}
+
+// addReversed is add for a path that is written from its end to the root.
+func (t *tree) addReversed(path []frame, value int64) {
+	at := int32(0)
+	for _, f := range slices.Backward(path) {
+		at = t.child(at, f)
+	}
+	t.nodes[at].self += value
+}
+
+// child returns the node for a function below another node.
+func (t *tree) child(at int32, f frame) int32 {
+	child, last, full := t.find(at, f.function)
+	if child == 0 {
+		child = int32(len(t.nodes))
+		t.nodes = append(t.nodes, treeNode{parent: at, depth: t.nodes[at].depth + 1, function: f.function, inlined: f.inlined})
+		switch {
+		case full:
+			t.more[childKey{at, f.function}] = child
+		case last == 0:
+			t.nodes[at].first = child
+		default:
+			t.nodes[last].next = child
+		}
+	}
+	n := &t.nodes[child]
+	n.inlined = n.inlined && f.inlined
+	return child
+}
+
+// find returns the child of a node with a function, 0 if there is none: then
+// also the last child of the node's list, and whether the list is full.
+func (t *tree) find(at, function int32) (child, last int32, full bool) {
+	listed := 0
+	for c := t.nodes[at].first; c != 0; c = t.nodes[c].next {
+		if t.nodes[c].function == function {
+			return c, 0, false
+		}
+		last = c
+		listed++
+	}
+	if listed < maxListed {
+		return 0, last, false
+	}
+	return t.more[childKey{at, function}], last, true
+}
+
+// sum sets the totals.
+func (t *tree) sum() {
 	for i := len(t.nodes) - 1; i >= 0; i-- {
 		n := &t.nodes[i]
 		n.total += n.self
@@ -48,5 +107,23 @@ func newTree(sel *store.Selection) *tree {
 			t.nodes[n.parent].total += n.total
 		}
 	}
-	return t
+}
+
+// hold notes for each node what the same path takes in another tree of the same
+// functions.
+func (t *tree) hold(other *tree) {
+	t.left = make([]int64, len(t.nodes))
+	t.left[0] = other.nodes[0].total
+	// here has the node of t for each one of other, -1 where t has none.
+	here := make([]int32, len(other.nodes))
+	for i, n := range other.nodes[1:] {
+		node := int32(-1)
+		if parent := here[n.parent]; parent >= 0 {
+			if child, _, _ := t.find(parent, n.function); child != 0 {
+				node = child
+				t.left[child] = n.total
+			}
+		}
+		here[i+1] = node
+	}
 }

@@ -43,6 +43,10 @@ func selection(stacks ...store.StackValue) *store.Selection {
 	return sel
 }
 
+func flameOf(sel *store.Selection, maxNodes int) *flameNode {
+	return newBreakdown(sel, newFunctions()).tree.flame(maxNodes)
+}
+
 func TestTreeInlining(t *testing.T) {
 	var s testStacks
 	unnamed := &store.Location{Address: 0x42, Mapping: &store.Mapping{File: "/lib/libc.so"}}
@@ -52,15 +56,15 @@ func TestTreeInlining(t *testing.T) {
 		store.StackValue{Stack: &store.Stack{Locations: []*store.Location{unnamed}}, Value: 1},
 		store.StackValue{Stack: &store.Stack{}, Value: 1},
 	)
-	got, err := json.Marshal(newTree(sel).flame(maxFlameNodes))
+	got, err := json.Marshal(flameOf(sel, maxFlameNodes))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `{"name":"total","self":1,"total":7,"children":[` +
-		`{"name":"main","file":"main.go","line":7,"self":0,"total":5,"children":[` +
-		`{"name":"out","file":"out.go","line":7,"self":2,"total":5,"children":[` +
-		`{"name":"mid","file":"mid.go","line":7,"self":0,"total":3,"inlined":true,"children":[` +
-		`{"name":"in","file":"in.go","line":7,"self":3,"total":3,"inlined":true}]}]}]},` +
+		`{"name":"main","total":5,"children":[` +
+		`{"name":"out","self":2,"total":5,"children":[` +
+		`{"name":"mid","total":3,"inlined":true,"children":[` +
+		`{"name":"in","self":3,"total":3,"inlined":true}]}]}]},` +
 		`{"name":"libc.so 0x42","self":1,"total":1}]}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -71,12 +75,13 @@ func TestRecursionCountsOnce(t *testing.T) {
 	var s testStacks
 	f, g := s.location("f"), s.location("g")
 	sel := selection(store.StackValue{Stack: &store.Stack{Locations: []*store.Location{f, g, f, f}}, Value: 10})
-	for _, fn := range sumFunctions(sel) {
-		if fn.total != 10 {
-			t.Errorf("%s: total %d, want 10", fn.name, fn.total)
+	list := newBreakdown(sel, newFunctions()).totals.list()
+	for _, fn := range list {
+		if fn.Total != 10 {
+			t.Errorf("%s: total %d, want 10", fn.Name, fn.Total)
 		}
 	}
-	if fn := sumFunctions(sel)[0]; fn.name != "f" || fn.self != 10 {
+	if fn := list[0]; fn.Name != "f" || fn.Self != 10 {
 		t.Errorf("first function is %+v", fn)
 	}
 }
@@ -85,7 +90,7 @@ func TestRecursionCountsOnce(t *testing.T) {
 func TestPruning(t *testing.T) {
 	sel := randomSelection(10_000, 40, 500)
 	for _, maxNodes := range []int{1, 2, 100, 1000, maxFlameNodes} {
-		root := newTree(sel).flame(maxNodes)
+		root := flameOf(sel, maxNodes)
 		if root.Total != sel.Total {
 			t.Fatalf("%d nodes: total %d, want %d", maxNodes, root.Total, sel.Total)
 		}
@@ -120,7 +125,7 @@ func TestDeepStack(t *testing.T) {
 	for i := range 10_000 {
 		deep.Locations = append(deep.Locations, s.location(fmt.Sprintf("f%d", i)))
 	}
-	root := newTree(selection(store.StackValue{Stack: deep, Value: 9})).flame(maxFlameNodes)
+	root := flameOf(selection(store.StackValue{Stack: deep, Value: 9}), 10_000)
 	b, err := json.Marshal(root)
 	if err != nil {
 		t.Fatal(err)
@@ -181,22 +186,4 @@ func randomSelection(samples, depth, functions int) *store.Selection {
 		sel.Stacks = append(sel.Stacks, *v)
 	}
 	return sel
-}
-
-// BenchmarkFlame is the answer to a span with 10,000 samples,
-// from the selection to the bytes that are sent.
-func BenchmarkFlame(b *testing.B) {
-	sel := randomSelection(10_000, 30, 400)
-	b.ReportAllocs()
-	size := 0
-	for b.Loop() {
-		resp, err := jsonResponse(newTree(sel).flame(maxFlameNodes))
-		if err != nil {
-			b.Fatal(err)
-		}
-		size = len(compress(resp.body))
-	}
-	b.ReportMetric(float64(size), "gzip-B/op")
-	b.ReportMetric(float64(len(newTree(sel).nodes)), "nodes")
-	b.ReportMetric(float64(len(sel.Stacks)), "stacks")
 }

@@ -43,6 +43,17 @@ func scaled(v, step float64, units ...string) string {
 	return fmt.Sprintf("%.2f %s", v, units[i])
 }
 
+// formatExpected writes a number of samples that there may be a part of one of.
+func formatExpected(n float64) string {
+	switch {
+	case n >= 10:
+		return fmt.Sprintf("%.0f", n)
+	case n >= 1:
+		return fmt.Sprintf("%.1f", n)
+	}
+	return fmt.Sprintf("%.2g", n)
+}
+
 // oneLine keeps what programs named from moving a terminal's cursor.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {

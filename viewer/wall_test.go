@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
@@ -44,9 +45,27 @@ func TestWallOfSpan(t *testing.T) {
 		t.Errorf("baseline %+v", a.Baseline)
 	}
 
+	short := target("/", "query", `shop.wall{profile_id="`+shortID+`"}`, "format", "json")
 	a = answer{}
-	getJSON(t, h, target("/", "query", `shop.wall{profile_id="`+shortID+`"}`, "format", "json"), http.StatusOK, &a)
-	if !strings.Contains(a.Empty, "between two samples") {
+	getJSON(t, h, short, http.StatusOK, &a)
+	if !strings.Contains(a.Empty, "between two samples") || a.ExpectedSamples != 0 {
+		t.Errorf("a span without samples is empty because %q", a.Empty)
+	}
+
+	// Who knows how often wall time is sampled, knows how many samples to expect.
+	told := Handler(s, WithStatus(func() Status { return Status{Running: true, WallInterval: 20 * time.Millisecond} }))
+	a = answer{}
+	getJSON(t, told, bySlow, http.StatusOK, &a)
+	if a.ExpectedSamples != 40 {
+		t.Errorf("%v samples are expected in 800 ms, want 40", a.ExpectedSamples)
+	}
+	text := get(t, told, strings.Replace(bySlow, "format=json", "format=text", 1)).Body.String()
+	if want := "in 10 samples of 1 profile id (40 expected for each goroutine), 1 window"; !strings.Contains(text, want) {
+		t.Errorf("%q is not in\n%s", want, text)
+	}
+	a = answer{}
+	getJSON(t, told, short, http.StatusOK, &a)
+	if !strings.Contains(a.Empty, "about every 20.0 ms: 0.02 samples can be expected") {
 		t.Errorf("a span without samples is empty because %q", a.Empty)
 	}
 

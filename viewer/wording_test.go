@@ -258,7 +258,7 @@ func TestProcessOfOneKind(t *testing.T) {
 	export(t, s, shop, exporter.KindCPU, b.profile)
 	var list spanList
 	getJSON(t, Handler(s), "/?format=json", http.StatusOK, &list)
-	if len(list.Process) != 1 || list.Process[0] != (processJSON{Measure: "CPU time", Query: ".cpu{}"}) {
+	if len(list.Process) != 1 || list.Process[0] != (kindJSON{Type: "cpu", Label: "CPU", Measure: "CPU time", Samples: 1, Query: ".cpu{}"}) {
 		t.Errorf("got %+v", list.Process)
 	}
 }

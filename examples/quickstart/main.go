@@ -36,6 +36,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
 )
 
@@ -61,7 +62,8 @@ func main() {
 	tp := spanprof.NewTracerProvider(
 		sdktrace.NewTracerProvider(sdktrace.WithBatcher(must(stdouttrace.New(stdouttrace.WithWriter(spanFile)))), sdktrace.WithResource(res)),
 		spanprof.WithPyroscopeURL(address+"/debug/spanprof"), spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true))
-	profiling := must(inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithWindow(2*time.Second)))
+	profiling := must(inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithWindow(2*time.Second),
+		inprocess.WithKinds(exporter.KindCPU, exporter.KindWall, exporter.KindHeap)))
 	mux := http.NewServeMux()
 	mux.Handle("/debug/spanprof/", profiling.Handler())
 	mux.Handle("/{$}", http.RedirectHandler("/debug/spanprof/", http.StatusFound))

@@ -1,10 +1,12 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+import { asJSON, get, rawQuery } from './api.js';
 import { compareView } from './compare.js';
-import { h, rawQuery } from './dom.js';
-import { sentence } from './format.js';
-import { profileView, queryForm } from './profile.js';
+import { h } from './dom.js';
+import { failure } from './failure.js';
+import { logView } from './logview.js';
+import { profileView } from './profile.js';
 import { spansView } from './spans.js';
 import { showStatus } from './status.js';
 
@@ -13,22 +15,28 @@ const main = document.getElementById('main');
 const params = new URLSearchParams(location.search);
 const page = location.pathname.slice(location.pathname.lastIndexOf('/') + 1);
 
-if (page.startsWith('comparison')) comparison();
+if (page.startsWith('comparison')) once(compareView, (data) => data.right.span?.service);
+else if (page === 'log') live(logView());
+else if (page === 'timeline') location.replace(`./?${rawQuery('format').join('&')}`);
 else if (params.get('query')) profile();
-else spans();
+else live(spansView());
 
 addEventListener('keydown', (e) => {
-  if (e.key !== '/' || e.ctrlKey || e.metaKey || e.altKey || /^(input|textarea)$/i.test(e.target.tagName)) return;
+  if (e.key !== '/' || e.ctrlKey || e.metaKey || e.altKey || /^(input|textarea|select)$/i.test(e.target.tagName)) return;
   const search = document.querySelector('[data-search]');
   if (search) { e.preventDefault(); search.focus(); }
 });
 
-async function spans() {
-  const view = spansView(() => load());
-  let last = '';
-  main.replaceChildren(view.element);
+// live shows a view that keeps its element and is given new data every now and
+// then: {element, address, update, poll, attach}.
+async function live(view) {
+  let last = null;
+  let turn = 0;
   const load = async () => {
+    // An answer that a later one has overtaken is about what was asked before.
+    const mine = ++turn;
     const data = await get(view.address());
+    if (mine !== turn) return;
     showService(data.service);
     showStatus(data.status, load);
     view.update(data);
@@ -36,17 +44,22 @@ async function spans() {
   const quiet = async () => {
     try {
       await load();
-      if (last) main.replaceChildren(view.element);
+      if (last !== '') main.replaceChildren(view.element);
       last = '';
     } catch (err) {
       if (err.message !== last) main.replaceChildren(failure(err));
       last = err.message;
     }
   };
+  view.attach(quiet);
+  main.replaceChildren(view.element);
+  last = '';
   await quiet();
   repeat(() => view.poll() && quiet());
 }
 
+// profile shows what a query selects. While its samples are on their way it
+// looks again.
 async function profile() {
   let waiting = false;
   const load = async () => {
@@ -60,13 +73,14 @@ async function profile() {
   repeat(() => waiting && attempt(load), () => waiting);
 }
 
-async function comparison() {
-  await attempt(async () => {
+async function once(view, service) {
+  const load = () => attempt(async () => {
     const data = await get(asJSON());
-    showService(data.right.span?.service);
-    showStatus(data.status, comparison);
-    main.replaceChildren(compareView(data, page === 'comparison'));
+    showService(service(data));
+    showStatus(data.status, load);
+    main.replaceChildren(view(data, page));
   });
+  await load();
 }
 
 async function attempt(load) {
@@ -86,35 +100,6 @@ function repeat(f, more = () => true) {
   if (more()) setTimeout(next, POLL);
 }
 
-function asJSON() {
-  return `${location.pathname}?${[...rawQuery('format'), 'format=json'].join('&')}`;
-}
-
-async function get(address) {
-  const answer = await fetch(address, { headers: { Accept: 'application/json' } });
-  const text = await answer.text();
-  let data;
-  try {
-    data = JSON.parse(text);
-  } catch {
-    throw new Error(text.trim() || `the server answered ${answer.status}`);
-  }
-  if (!answer.ok) throw Object.assign(new Error(data.error), { column: data.column });
-  return data;
-}
-
-function failure(err) {
-  const query = params.get('query') ?? '';
-  const at = err.column && page === '' ? new TextDecoder().decode(new TextEncoder().encode(query).slice(0, err.column - 1)).length : -1;
-  return h('article', null,
-    h('nav', { class: 'crumbs' }, h('a', { href: './' }, '\u2190 Spans')),
-    query && page === '' && queryForm(query, params),
-    h('section', { class: 'card empty', role: 'alert' },
-      h('h2', null, err.column ? 'This query cannot be read' : 'That did not work'),
-      at >= 0 && h('pre', null, `${query}\n${' '.repeat(at)}^`),
-      h('p', null, sentence(err.message))));
-}
-
 function showService(name) {
-  if (name) document.getElementById('service').textContent = name;
+  if (name) document.getElementById('service').replaceChildren(h('span', { title: name }, name));
 }

@@ -22,41 +22,12 @@ export function bar(share, cls) {
   return h('span', { class: 'bar', 'aria-hidden': 'true' }, fill);
 }
 
-// copyButton copies what text() returns and says so.
-export function copyButton(label, text, props) {
-  const button = h('button', { type: 'button', ...props, onclick: async () => {
-    const done = await copy(text());
-    button.textContent = done ? 'Copied' : 'Press Ctrl+C';
-    setTimeout(() => { button.textContent = label; }, 1500);
-  } }, label);
-  return button;
+// choice is a row of options of which one is chosen; options are [key, text].
+export function choice(name, options, chosen, onchange) {
+  return h('fieldset', { class: 'choice' }, h('legend', { class: 'sr' }, name), options.map(([key, text]) =>
+    h('label', null, h('input', { type: 'radio', name, value: key, checked: key === chosen, onchange: () => onchange(key) }), h('span', null, text))));
 }
 
-async function copy(text) {
-  if (navigator.clipboard) {
-    try {
-      await navigator.clipboard.writeText(text);
-      return true;
-    } catch { /* Not allowed: select the text instead. */ }
-  }
-  // The clipboard is there for https and loopback names only.
-  const area = h('textarea', { class: 'hidden', readonly: true, 'aria-label': 'Text to copy' });
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  const done = document.execCommand('copy');
-  if (done) area.remove();
-  else area.addEventListener('blur', () => area.remove());
-  return done;
-}
+export const button = (text, onclick, props) => h('button', { type: 'button', onclick, ...props }, text);
 
-// rawQuery is the parameters of the page's address but for those named, as they
-// were written: what a server cannot read is its to refuse, not for a browser's
-// more lenient reading to hide.
-export const rawQuery = (...names) => location.search.slice(1).split('&').filter((p) => p && !names.includes(p.split('=')[0]));
-
-// link is an address of this viewer, relative to where it is mounted.
-export function link(page, params) {
-  const query = new URLSearchParams(params).toString();
-  return `./${page}${query ? `?${query}` : ''}`;
-}
+export const linkButton = (text, href, props) => h('a', { class: 'button', href, ...props }, text);

@@ -1,45 +1,45 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { h } from './dom.js';
-import { bareName, percent, pkg, shortName, signedPoints, value } from './format.js';
-
-const ROW = 20;
-const FONT = '12px system-ui, sans-serif';
-const MIN_TEXT = 28; // Pixels below which a text would be an ellipsis.
+import { packageColour, deltaColour, onThemeChange, theme } from './colours.js';
+import { copyButton } from './copy.js';
+import { button, h } from './dom.js';
+import { paint, ROW } from './flamepaint.js';
+import { percent, pkg, signedPoints, value } from './format.js';
+import { flatten, sibling, within } from './frames.js';
 
 // Flame is a flame graph on a canvas. The canvas is as high as the window at
 // most and follows it, so that a deep graph costs no more than a shallow one.
 export class Flame {
   // options: root is the tree, unit that of its values, label the graph's name
-  // for those who cannot see it. deltas, a Map from function names to the
-  // change of their share, colours by change instead of by package.
-  constructor({ root, unit, label, deltas }) {
-    this.unit = unit;
-    this.deltas = deltas;
-    this.maxDelta = Math.max(0.02, ...(deltas ? [...deltas.values()].map((d) => Math.abs(d.delta)) : []));
+  // for those who cannot see it, whole the total that shares are of. functions
+  // is a Map from names to {file, line}; deltas one to the change of a
+  // function's share, which colours by change instead of by package. flipped
+  // puts the root at the bottom, simple leaves the tools out, onfunction is
+  // called with a name whose callers and callees are asked for.
+  constructor(options) {
+    const { root, unit, label, whole, functions, deltas, flipped, simple, onfunction } = options;
+    Object.assign(this, { unit, functions, deltas, onfunction, flipped: Boolean(flipped) });
     this.total = root.total;
+    this.whole = whole ?? root.total;
     this.frames = flatten(root);
     this.depth = 1 + this.frames.reduce((d, f) => Math.max(d, f.depth), 0);
+    if (deltas) this.maxDelta = this.frames.reduce((m, f) => Math.max(m, Math.abs(this.delta(f))), 0.02);
     this.zoomed = this.frames[0];
-    this.focus = null;
-    this.hover = null;
     this.view = [0, this.total];
-    this.matches = null;
-    this.flipped = false;
-    this.widths = new Map();
 
-    this.canvas = h('canvas', { tabindex: 0, role: 'application', 'aria-label': `${label}. Arrow keys move between frames, Enter zooms in, Escape zooms out.` });
+    this.canvas = h('canvas', { tabindex: 0, role: 'application', 'aria-label': `${label}. Arrow keys move between frames, Enter zooms in, Escape zooms out${onfunction ? ', c shows callers and callees' : ''}.` });
     this.tip = h('div', { class: 'tip', hidden: true });
     this.live = h('div', { class: 'sr', 'aria-live': 'polite' });
     this.body = h('div', { class: 'flame' }, this.canvas);
     this.found = h('output', { class: 'found' });
     this.search = h('input', { type: 'search', placeholder: 'Search functions  ( / )', 'aria-label': `Search functions in ${label}`, spellcheck: 'false', autocomplete: 'off', 'data-search': '' });
-    this.reset = h('button', { type: 'button', disabled: true, onclick: () => this.zoom(this.frames[0]) }, 'Reset zoom');
-    this.flip = h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => this.turn() }, 'Root at bottom');
+    this.reset = button('Reset zoom', () => this.zoom(this.frames[0]), { disabled: true });
+    this.flip = button('Root at bottom', () => this.turn(), { 'aria-pressed': String(this.flipped) });
+    this.detail = h('div', { class: 'detail', hidden: true });
     this.element = h('section', { class: 'graph', 'aria-label': label },
-      h('div', { class: 'tools' }, this.search, this.found, h('span', { class: 'grow' }), this.flip, this.reset),
-      this.body, this.tip, this.live);
+      !simple && h('div', { class: 'tools' }, this.search, this.found, h('span', { class: 'grow' }), this.flip, this.reset),
+      this.detail, this.body, this.tip, this.live);
     this.listen();
   }
 
@@ -58,7 +58,7 @@ export class Flame {
         this.canvas.classList.toggle('over', frame != null);
         this.draw();
       }
-      this.showTip(frame, e.clientX, e.clientY);
+      if (e.pointerType !== 'touch') this.showTip(frame, e.clientX, e.clientY);
     });
     this.canvas.addEventListener('pointerleave', () => {
       this.hover = null;
@@ -77,10 +77,11 @@ export class Flame {
     });
     new ResizeObserver(() => this.draw()).observe(this.body);
     addEventListener('scroll', () => this.draw(), { passive: true });
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
+    onThemeChange(() => this.draw());
   }
 
   key(e) {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
     const at = this.focus ?? this.zoomed;
     let next;
     switch (e.key) {
@@ -91,6 +92,8 @@ export class Flame {
       case 'Enter': case ' ': next = at; this.zoom(at); break;
       case 'Escape': if (this.zoomed.parent) { next = this.zoomed.parent; this.zoom(next); } break;
       case 'Home': next = this.frames[0]; break;
+      case 'n': next = this.nextMatch(at); break;
+      case 'c': if (this.onfunction && at.parent) this.onfunction(at.name); break;
       default: return;
     }
     e.preventDefault();
@@ -107,10 +110,18 @@ export class Flame {
     this.showTip(next, box.left + Math.max(0, this.px(next.x)) + 8, y + ROW / 2);
   }
 
+  nextMatch(at) {
+    if (!this.matches?.size) return null;
+    const all = [...this.matches].filter((f) => within(f, this.zoomed));
+    const from = this.frames.indexOf(at);
+    return all.find((f) => this.frames.indexOf(f) > from) ?? all[0];
+  }
+
   // zoom makes frame as wide as the graph.
   zoom(frame) {
     this.zoomed = frame;
     this.reset.disabled = !frame.parent;
+    this.showDetail(frame);
     const from = [...this.view];
     const to = [frame.x, frame.x + frame.total];
     if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
@@ -128,6 +139,17 @@ export class Flame {
       if (t < 1) requestAnimationFrame(step);
     };
     requestAnimationFrame(step);
+  }
+
+  // showDetail tells of the zoomed frame, for those too who cannot hover.
+  showDetail(frame) {
+    this.detail.hidden = !frame.parent;
+    if (!frame.parent) return;
+    const [name, ...lines] = this.describe(frame);
+    this.detail.replaceChildren(
+      h('div', { class: 'about' }, h('b', { class: 'code' }, name), h('span', { class: 'muted' }, lines.join(' \u00b7 '))),
+      this.onfunction && frame.name !== '(other)' && button('Callers and callees', () => this.onfunction(frame.name)),
+      copyButton('Copy name', () => frame.name));
   }
 
   turn() {
@@ -171,13 +193,26 @@ export class Flame {
     return this.frames.find((f) => this.row(f) === row && this.px(f.x) <= x && x < this.px(f.x + f.total)) ?? null;
   }
 
+  // delta is the change of a frame's share, left to right.
+  delta(f) {
+    const root = this.frames[0];
+    return f.total / (root.total || 1) - f.left / (root.left || 1);
+  }
+
   describe(f) {
-    const lines = [`${value(f.total, this.unit)}, ${percent(f.total / this.total)} of the total`];
-    if (f.self !== f.total) lines.push(`self ${value(f.self, this.unit)}, ${percent(f.self / this.total)}`);
-    const d = this.deltas?.get(f.name);
-    if (d) lines.push(`function: ${percent(d.left)} \u2192 ${percent(d.right)} (${signedPoints(d.delta)})`);
-    if (f.node.file) lines.push(f.node.line ? `${f.node.file}:${f.node.line}` : f.node.file);
-    if (f.node.inlined) lines.push('inlined');
+    const share = (v) => percent(v / (this.whole || 1));
+    const lines = [`${value(f.total, this.unit)}, ${share(f.total)} of the total`];
+    if (this.zoomed.parent && f !== this.zoomed && within(f, this.zoomed)) lines.push(`${percent(f.total / this.zoomed.total)} of what is zoomed to`);
+    if (f.self !== f.total) lines.push(`self ${value(f.self, this.unit)}, ${share(f.self)}`);
+    if (this.deltas && f.parent) {
+      const root = this.frames[0];
+      lines.push(`this frame: ${percent(f.left / (root.left || 1))} \u2192 ${percent(f.total / root.total)} (${signedPoints(this.delta(f))})`);
+      const d = this.deltas.get(f.name);
+      if (d) lines.push(`the function everywhere: ${percent(d.left)} \u2192 ${percent(d.right)} (${signedPoints(d.delta)})`);
+    }
+    const fn = this.functions?.get(f.name);
+    if (fn?.file) lines.push(fn.line ? `${fn.file}:${fn.line}` : fn.file);
+    if (f.inlined) lines.push('inlined');
     return [f.name, ...lines];
   }
 
@@ -196,143 +231,14 @@ export class Flame {
     this.pending = true;
     requestAnimationFrame(() => {
       this.pending = false;
-      this.paint();
+      paint(this, theme());
     });
   }
 
-  paint() {
-    const height = this.depth * ROW;
-    this.body.style.height = `${height}px`;
-    this.width = this.body.clientWidth;
-    if (!this.width) return;
-    const shown = Math.min(height, innerHeight);
-    const ratio = devicePixelRatio || 1;
-    // The canvas sticks to the top of the window while its body scrolls by.
-    this.offset = Math.min(Math.max(0, -this.body.getBoundingClientRect().top), height - shown);
-    this.canvas.style.height = `${shown}px`;
-    const size = [Math.round(this.width * ratio), Math.round(shown * ratio)];
-    if (this.canvas.width !== size[0]) this.canvas.width = size[0];
-    if (this.canvas.height !== size[1]) this.canvas.height = size[1];
-
-    const c = this.canvas.getContext('2d');
-    c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.clearRect(0, 0, this.width, shown);
-    c.textBaseline = 'middle';
-    const theme = readTheme();
-    for (const f of this.frames) {
-      const y = this.row(f) * ROW - this.offset;
-      if (y <= -ROW || y >= shown) continue;
-      const left = Math.max(0, this.px(f.x));
-      const right = Math.min(this.width, this.px(f.x + f.total));
-      if (right - left < 0.4) continue;
-      this.paintFrame(c, f, left, y, right - left, theme);
-    }
+  colour(f, { dark, plain }) {
+    if (!f.parent) return plain;
+    if (this.deltas) return deltaColour(this.delta(f) / this.maxDelta, dark);
+    if (f.name === '(other)') return plain;
+    return packageColour(pkg(f.name), dark);
   }
-
-  paintFrame(c, f, x, y, w, theme) {
-    const hit = this.matches?.has(f);
-    const dim = !hit && (this.matches || f.depth < this.zoomed.depth);
-    c.globalAlpha = dim ? 0.38 : 1;
-    c.fillStyle = hit ? theme.match : this.colour(f, theme);
-    const gap = w > 3 ? 1 : 0;
-    c.fillRect(x, y, w - gap, ROW - 1);
-    if (f === this.hover || f === this.focus) {
-      c.globalAlpha = 1;
-      c.strokeStyle = theme.ink;
-      c.lineWidth = f === this.focus ? 2 : 1;
-      c.strokeRect(x + 1, y + 1, Math.max(1, w - gap - 2), ROW - 3);
-    }
-    if (w < MIN_TEXT) return;
-    c.globalAlpha = dim ? 0.7 : 1;
-    c.fillStyle = hit ? theme.matchInk : theme.ink;
-    c.font = f.node.inlined ? `italic ${FONT}` : f.parent ? FONT : `600 ${FONT}`;
-    const text = this.fit(c, f, w - 10);
-    if (text) c.fillText(text, x + 5, y + ROW / 2);
-  }
-
-  // fit returns the longest form of a frame's name that has room.
-  fit(c, f, room) {
-    const full = f.parent ? f.name : `total  ${value(f.total, this.unit)}`;
-    if (this.measure(c, full) <= room) return full;
-    const short = f.parent ? shortName(full) : full;
-    if (this.measure(c, short) <= room) return short;
-    // The package is in the colour; what is left is the method's name.
-    const last = f.parent ? bareName(short) : short;
-    const width = this.measure(c, last);
-    if (width <= room) return last;
-    let n = Math.floor(last.length * room / width);
-    while (n >= 2 && this.measure(c, `${last.slice(0, n)}\u2026`) > room) n--;
-    return n < 2 ? '' : `${last.slice(0, n)}\u2026`;
-  }
-
-  measure(c, text) {
-    const key = c.font + text;
-    let w = this.widths.get(key);
-    if (w === undefined) this.widths.set(key, w = c.measureText(text).width);
-    return w;
-  }
-
-  colour(f, theme) {
-    if (!f.parent) return theme.plain;
-    if (this.deltas) {
-      const delta = this.deltas.get(f.name)?.delta ?? 0;
-      return deltaColour(delta / this.maxDelta, theme.dark);
-    }
-    if (f.name === '(other)') return theme.plain;
-    return packageColour(pkg(f.name), theme.dark);
-  }
-}
-
-// deltaColour runs from blue over grey to red while t runs from -1 to 1.
-export function deltaColour(t, dark) {
-  const strength = Math.min(1, Math.abs(t)) ** 0.7;
-  const hue = t > 0 ? 6 : 214;
-  return dark
-    ? `hsl(${hue} ${Math.round(62 * strength)}% ${Math.round(27 + 15 * strength)}%)`
-    : `hsl(${hue} ${Math.round(82 * strength)}% ${Math.round(90 - 20 * strength)}%)`;
-}
-
-export function packageColour(name, dark) {
-  // The runtime is what all programs share, and seldom what one looks for.
-  if (name === 'runtime' || name.startsWith('runtime/') || name.startsWith('internal/runtime')) {
-    return dark ? 'hsl(220 9% 33%)' : 'hsl(220 14% 83%)';
-  }
-  let hash = 2166136261; // FNV-1a
-  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619) >>> 0;
-  hash ^= hash >>> 15;
-  const hue = hash % 24 * 15;
-  const tone = (hash >>> 8) % 3 * 3;
-  return dark ? `hsl(${hue} 34% ${31 + tone}%)` : `hsl(${hue} 58% ${75 + tone}%)`;
-}
-
-function readTheme() {
-  const css = getComputedStyle(document.documentElement);
-  const get = (name) => css.getPropertyValue(name).trim();
-  return { dark: get('--dark') === '1', ink: get('--frame-ink'), plain: get('--frame-plain'), match: get('--match'), matchInk: get('--match-ink') };
-}
-
-// flatten lists the frames of a tree, parents before their children, each with
-// the place where it begins.
-function flatten(root) {
-  const frames = [];
-  const todo = [[root, null, 0, 0]];
-  while (todo.length) {
-    const [node, parent, x, depth] = todo.pop();
-    const frame = { node, parent, x, depth, name: node.name, self: node.self, total: node.total, children: [] };
-    frames.push(frame);
-    parent?.children.push(frame);
-    let at = x;
-    const below = (node.children ?? []).map((child) => {
-      const entry = [child, frame, at, depth + 1];
-      at += child.total;
-      return entry;
-    });
-    todo.push(...below.reverse());
-  }
-  return frames;
-}
-
-function sibling(frame, by) {
-  const all = frame.parent?.children ?? [frame];
-  return all[all.indexOf(frame) + by];
 }

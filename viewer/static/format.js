@@ -32,7 +32,7 @@ export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 export const sentence = (text) => capital(text) + (/[.!?]$/.test(text) ? '' : '.');
 
 // sources says how many measurements an answer's total is the sum of.
-export const sources = (a) => (isHeap(a) ? `from ${count(a.samples, 'allocation site')}` : `in ${count(a.samples, 'sample')} of ${count(a.profileIds, 'profile id')}`);
+export const sources = (a) => (isHeap(a) ? `from ${count(a.samples, 'allocation site')}` : `in ${count(a.samples, 'sample')}${a.profileIds ? ` of ${count(a.profileIds, 'profile id')}` : ''}`);
 
 export const isHeap = (a) => /^(alloc|inuse)_/.test(a.sampleType);
 
@@ -51,6 +51,13 @@ export function ago(from, now) {
 }
 
 export const time = (date) => date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 });
+
+// clock is a time of day to the second, with the day where it is not today.
+export function clock(when) {
+  const date = new Date(when);
+  const text = date.toLocaleTimeString('en-GB');
+  return date.toDateString() === new Date().toDateString() ? text : `${date.toLocaleDateString('en-CA')} ${text}`;
+}
 
 // wall is a span's wall time. Of work that no span's summary is known of, only
 // the windows it was seen in are known.

@@ -1,29 +1,96 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { copyButton, h, link } from './dom.js';
+import { comparison, link, range } from './api.js';
+import { copyButton } from './copy.js';
+import { h, linkButton } from './dom.js';
+import { executablesView } from './executables.js';
 import { Flame } from './flame.js';
-import { capital, count, duration, isHeap, percent, sentence, spanTitle, time, value, wall } from './format.js';
-import { flushButton } from './status.js';
+import { capital, isHeap, time } from './format.js';
+import { functionsView } from './functions.js';
+import { heading } from './heading.js';
+import { emptyCard, fewHint } from './hints.js';
+import { packageLegend } from './packages.js';
+import { queryForm } from './queryform.js';
+import { sandwichView } from './sandwich.js';
+import { strip } from './strip.js';
+import { traceList } from './tracelist.js';
 
-// FEW is the number of samples below which a share says little: with 20, the
-// error of a half is about 11 points.
-const FEW = 20;
+const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', 'Callers and callees'], ['executables', 'Executables']];
 
 // profileView shows what a query selects.
 export function profileView(data, refresh) {
-  const params = new URLSearchParams(location.search);
   document.title = `${data.title} \u00b7 spanprof`;
   const children = [
-    h('nav', { class: 'crumbs' }, h('a', { href: './' }, '\u2190 Spans')),
+    h('nav', { class: 'crumbs' }, h('a', { href: './' }, '\u2190 Spans'),
+      data.trace && h('a', { href: link('', { trace: data.span.traceId }) }, 'Its trace')),
     heading(data),
-    queryForm(data.query, params),
+    traceList(data),
+    kindTabs(data),
+    queryForm(data.query),
     data.note && h('p', { class: 'note' }, data.note),
   ];
   if (data.empty) return h('article', null, ...children, emptyCard(data, refresh));
-  const flame = new Flame({ root: data.flame, unit: data.unit, label: `Flame graph of ${data.title}` });
-  return h('article', null, ...children, actions(data, params), fewHint(data), flame.element,
-    h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the package, `, h('i', null, 'italics'), ' were inlined. Click a frame to zoom, click it again to go back.'));
+  if (!data.span) children.push(strip(data.query).element);
+  return h('article', null, ...children, actions(data), fewHint(data), panel(data));
+}
+
+// kindTabs leads to the other profiles of the same work.
+function kindTabs(data) {
+  if (data.kinds.length < 2) return null;
+  return h('nav', { class: 'tabs kinds', 'aria-label': 'Kind of profile' }, data.kinds.map((k) =>
+    h('a', { href: link('', { query: k.query, ...range() }), 'aria-current': k.query === data.query && 'page', title: capital(k.measure) },
+      k.label, h('span', { class: 'muted' }, k.samples.toLocaleString('en')))));
+}
+
+function actions(data) {
+  const { baseline } = data;
+  const selected = { query: data.query, ...range() };
+  const absolute = (page, p) => new URL(link(page, p), location.href).href;
+  return h('div', { class: 'actions' },
+    baseline && linkButton('Compare with the baseline', comparison(baseline.query, {}, data.query, range()), { class: 'button primary', title: capital(baseline.meaning) }),
+    baseline && linkButton(capital(baseline.meaning), link('', { query: baseline.query })),
+    linkButton('Download pprof', link('profile', selected), { download: true }),
+    copyButton('Copy go tool pprof', () => `go tool pprof '${absolute('profile', selected).replaceAll("'", '%27')}'`),
+    copyButton('Copy link', () => location.href),
+    h('span', { class: 'formats muted' }, ['text', 'json', 'folded'].map((format) => h('a', { href: link('', { ...selected, format }) }, format))));
+}
+
+// panel is the graph, with tabs for the other ways to look at it. The address
+// remembers which.
+function panel(data) {
+  const functions = new Map(data.functions.map((f) => [f.name, f]));
+  const body = h('div', { class: 'panel', role: 'tabpanel' });
+  const tabs = VIEWS.map(([key, text]) => h('button', { type: 'button', role: 'tab', 'data-tab': key, onclick: () => go(key) }, text));
+  const show = () => {
+    const params = new URLSearchParams(location.search);
+    const view = VIEWS.some(([key]) => key === params.get('view')) ? params.get('view') : params.get('function') ? 'callers' : 'flame';
+    for (const tab of tabs) tab.setAttribute('aria-selected', String(tab.dataset.tab === view));
+    body.replaceChildren(...[content(view, params.get('function'))].flat());
+  };
+  const go = (view, name) => {
+    const params = new URLSearchParams(location.search);
+    if (view === 'flame') params.delete('view');
+    else params.set('view', view);
+    if (name) params.set('function', name);
+    else if (view !== 'callers') params.delete('function');
+    history.pushState(null, '', `?${params}`);
+    show();
+  };
+  const pick = (name) => go('callers', name);
+  const content = (view, name) => {
+    switch (view) {
+      case 'functions': return functionsView(data, pick);
+      case 'callers': return sandwichView(data, name, functions, pick);
+      case 'executables': return executablesView(data);
+    }
+    const flame = new Flame({ root: data.flame, unit: data.unit, label: `Flame graph of ${data.title}`, functions, onfunction: pick });
+    return [flame.element, packageLegend(data, flame),
+      h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the package, `, h('i', null, 'italics'), ' were inlined. Click a frame to zoom, click it again to go back; ', h('kbd', null, 'c'), ' shows its callers and callees.')];
+  };
+  addEventListener('popstate', () => body.isConnected && show());
+  show();
+  return h('div', null, h('div', { class: 'tabs views', role: 'tablist', 'aria-label': 'View' }, tabs), body);
 }
 
 // width says what a frame's width is. What is in use is so at one moment.
@@ -31,76 +98,4 @@ function width(data) {
   if (!isHeap(data)) return data.measure;
   const until = time(new Date(data.until));
   return data.sampleType.startsWith('inuse') ? `the ${data.measure} at ${until}` : `${data.measure} up to ${until}`;
-}
-
-function heading(data) {
-  const s = data.span;
-  if (!s) {
-    return h('header', { class: 'head' }, h('h1', null, h('span', { class: 'clamp', title: data.title }, data.title)),
-      tiles([[capital(data.measure), value(data.total, data.unit)],
-        [isHeap(data) ? 'Allocation sites' : 'Samples', data.samples.toLocaleString('en')],
-        data.profileIds > 0 && ['Profile ids', data.profileIds.toLocaleString('en')],
-        data.profileIds > 0 && data.query.includes('span_name=') && ['Per profile id', value(data.total / data.profileIds, data.unit)],
-        ['Windows', data.windows.toLocaleString('en')]]));
-  }
-  const start = new Date(s.start);
-  return h('header', { class: 'head' },
-    h('h1', null, h('span', { class: 'clamp', title: spanTitle(s) }, spanTitle(s)), s.err && h('span', { class: 'tag err', title: s.status }, s.status || 'error'),
-      s.manual && h('span', { class: 'tag' }, 'manual'), !s.complete && h('span', { class: 'tag open' }, 'window open')),
-    h('dl', { class: 'ids' },
-      pair('Service', s.service), pair(wall(s) == null ? 'Seen since' : 'Started', h('time', { datetime: s.start, title: start.toISOString() }, `${start.toLocaleDateString('en-CA')} ${time(start)}`)),
-      pair('Profile', h('code', null, s.profileId), s.profileId), s.traceId && pair('Trace', h('code', null, s.traceId), s.traceId)),
-    tiles([wall(s) != null && ['Wall', duration(s.durationNs)], ['CPU', s.cpuSamples ? duration(s.cpuNs) : '\u2013'],
-      wall(s) > 0 && ['CPU of wall', s.cpuSamples ? percent(s.cpuNs / s.durationNs) : '\u2013'],
-      ['Samples', s.cpuSamples.toLocaleString('en')]]));
-}
-
-function pair(name, content, copied) {
-  return h('div', null, h('dt', null, name), h('dd', null, content, copied && copyButton('Copy', () => copied, { class: 'tiny', 'aria-label': `Copy ${name} id` })));
-}
-
-export function tiles(list) {
-  return h('dl', { class: 'tiles' }, list.filter(Boolean).map(([name, text]) => h('div', null, h('dt', null, name), h('dd', null, text))));
-}
-
-export function queryForm(query, params) {
-  const input = h('input', { name: 'query', 'aria-label': 'FlameQL query', spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off' });
-  input.value = query;
-  const kept = ['from', 'until'].filter((k) => params.get(k)).map((k) => h('input', { type: 'hidden', name: k, value: params.get(k) }));
-  return h('form', { class: 'query', action: './', method: 'get', role: 'search' }, input, ...kept, h('button', null, 'Show'));
-}
-
-function actions(data, params) {
-  const range = {};
-  for (const k of ['from', 'until']) if (params.get(k)) range[k] = params.get(k);
-  const selected = { query: data.query, ...range };
-  const right = Object.fromEntries(Object.entries(range).map(([k, v]) => [k === 'from' ? 'rightFrom' : 'rightUntil', v]));
-  const absolute = (page, p) => new URL(link(page, p), location.href).href;
-  return h('div', { class: 'actions' },
-    data.baseline && h('a', { class: 'button primary', href: link('comparison-diff', { query: data.baseline.query, leftQuery: data.baseline.query, rightQuery: data.query, ...right }) }, 'Compare with the baseline'),
-    data.baseline && h('a', { class: 'button', href: link('', { query: data.baseline.query }) }, capital(data.baseline.meaning)),
-    h('a', { class: 'button', href: link('profile', selected), download: true }, 'Download pprof'),
-    copyButton('Copy go tool pprof', () => `go tool pprof '${absolute('profile', selected).replaceAll("'", '%27')}'`),
-    copyButton('Copy link', () => absolute('', selected)),
-    h('a', { class: 'button', href: link('', { ...selected, format: 'text' }) }, 'Text'),
-    h('a', { class: 'button', href: link('', { ...selected, format: 'json' }) }, 'JSON'));
-}
-
-function fewHint(data) {
-  if (data.samples >= FEW || data.unit !== 'nanoseconds') return null;
-  return h('p', { class: 'note' }, `${count(data.samples, 'sample')} only: the widths are rough. `,
-    data.baseline && h('a', { href: link('', { query: data.baseline.query }) }, capital(data.baseline.meaning)), data.baseline && ' may show more.');
-}
-
-function emptyCard(data, refresh) {
-  const open = data.waiting;
-  return h('section', { class: 'card empty' },
-    h('h2', null, open && data.span ? 'Not here yet' : 'Nothing to draw'),
-    h('p', null, sentence(data.empty)),
-    open && h('p', { class: 'muted' }, 'This page looks again every two seconds.'),
-    h('div', { class: 'actions' },
-      open && data.status?.canFlush && flushButton(refresh),
-      data.baseline && h('a', { class: 'button primary', href: link('', { query: data.baseline.query }) }, capital(data.baseline.meaning)),
-      h('a', { class: 'button', href: './' }, 'Recent spans')),
-    data.baseline && h('p', { class: 'muted' }, h('code', null, data.baseline.query)));
 }

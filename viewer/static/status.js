@@ -1,43 +1,63 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { h } from './dom.js';
+import { button, h } from './dom.js';
 
 const place = document.getElementById('status');
-let ticking;
+// closes is when the open window does, by this machine's clock; 0 if there is
+// none.
+let closes = 0;
+let message = '';
+
+setInterval(tick, 1000);
 
 // showStatus tells what the profiler does. refresh is called after a flush.
 export function showStatus(status, refresh) {
-  clearInterval(ticking);
+  closes = 0;
+  message = status?.message ?? '';
   if (!status) return place.replaceChildren();
-  const button = status.canFlush ? [flushButton(refresh)] : [];
-  if (status.running === undefined) return place.replaceChildren(...button);
-  const text = h('span');
+  const flush = status.canFlush ? [flushButton(refresh)] : [];
+  if (status.running === undefined) return place.replaceChildren(...flush);
   // The window's times are the server's: count from its clock.
-  const skew = new Date(status.now) - Date.now();
-  const tick = () => {
-    const left = status.windowEnd ? Math.ceil((new Date(status.windowEnd) - skew - Date.now()) / 1000) : 0;
-    text.textContent = status.message || (left > 0 ? `window closes in ${left} s` : 'profiling');
-  };
+  if (status.windowEnd) closes = new Date(status.windowEnd) - new Date(status.now) + Date.now();
+  const state = !status.running ? 'off' : message ? 'warn' : 'on';
+  place.replaceChildren(h('span', { class: `pill ${state}` }, h('span', { 'data-left': 'window closes' })), ...flush);
   tick();
-  if (status.windowEnd && !status.message) ticking = setInterval(tick, 1000);
-  const state = !status.running ? 'off' : status.message ? 'warn' : 'on';
-  place.replaceChildren(h('span', { class: `pill ${state}` }, text), ...button);
+}
+
+// arrival says when samples that are not here yet will be.
+export function arrival() {
+  const el = h('span', { 'data-left': 'samples arrive' });
+  write(el);
+  return el;
+}
+
+function tick() {
+  for (const el of document.querySelectorAll('[data-left]')) write(el);
+}
+
+function write(el) {
+  const left = closes ? Math.ceil((closes - Date.now()) / 1000) : 0;
+  const what = el.dataset.left;
+  const text = what === 'window closes' && message ? message
+    : left > 0 ? `${what} in ${left} s`
+      : what === 'window closes' ? 'profiling' : 'samples arrive when the window closes';
+  if (el.textContent !== text) el.textContent = text;
 }
 
 // flushButton closes the open window, so that its samples are here at once.
 export function flushButton(refresh) {
-  const button = h('button', { type: 'button', title: 'Close the open window now', onclick: async () => {
-    button.disabled = true;
+  const b = button('Flush now', async () => {
+    b.disabled = true;
     try {
       const answer = await fetch('./flush', { method: 'POST' });
       if (!answer.ok) throw new Error((await answer.text()).trim());
       await refresh();
     } catch (err) {
-      button.title = err.message;
-      button.classList.add('failed');
+      b.title = err.message;
+      b.classList.add('failed');
     }
-    button.disabled = false;
-  } }, 'Flush now');
-  return button;
+    b.disabled = false;
+  }, { class: 'flush', title: 'Close the open window now' });
+  return b;
 }

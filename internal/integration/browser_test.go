@@ -1,0 +1,463 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// screenshots is where the test puts what it saw. Git ignores it.
+const screenshots = "../../screenshots"
+
+// TestBrowser walks through the viewer of the quickstart as its users do. It
+// needs a Chromium, and skips without one unless SPANPROF_BROWSER is
+// "required".
+func TestBrowser(t *testing.T) {
+	b := newBrowser(t)
+	address := startQuickstart(t)
+	span := slowestSearch(t, address)
+
+	var title, text string
+	b.run("the slowest searches",
+		chromedp.Navigate(address+"?order=slowest&filter=search"),
+		chromedp.WaitVisible(css(fmt.Sprintf(`a.name[data-id=%q]`, span.ProfileID))),
+		chromedp.WaitVisible(css(`.strip canvas`)))
+	text = b.text(`.aside`)
+	if !strings.Contains(text, "GET /search") {
+		t.Errorf("the sums by name are %q", text)
+	}
+	b.screenshots("spans")
+
+	b.run("a span",
+		chromedp.Click(css(`.check:last-of-type input`)), // Hold still.
+		chromedp.Click(css(fmt.Sprintf(`a.name[data-id=%q]`, span.ProfileID))),
+		chromedp.WaitVisible(css(`.graph canvas`)))
+	title, text = b.text(`h1`), b.text(`.tiles`)
+	if title != "GET /search" || !strings.Contains(text, "Samples") {
+		t.Errorf("the span is %q: %q", title, text)
+	}
+	b.screenshots("span")
+
+	b.run("zoom by keyboard",
+		chromedp.Focus(css(`.graph canvas`)),
+		chromedp.KeyEvent(kb.ArrowDown+kb.ArrowDown+kb.Enter),
+		chromedp.WaitVisible(css(`.detail`)),
+		chromedp.WaitEnabled(css(`.tools button:last-child`)))
+	text = b.text(`.detail`)
+	if !strings.Contains(text, "of the total") {
+		t.Errorf("the zoomed frame is %q", text)
+	}
+	b.run("back by mouse",
+		chromedp.Click(css(`.tools button:last-child`)),
+		chromedp.WaitNotVisible(css(`.detail`)))
+	x, y, width := b.box(`.graph canvas`)
+	b.run("zoom by mouse",
+		// The second row: the root of the stacks.
+		chromedp.MouseEvent(chromedp.MouseMoved, x+width/2, y+30),
+		chromedp.WaitVisible(css(`.tip`)),
+		chromedp.MouseClickXY(x+width/2, y+30),
+		chromedp.WaitVisible(css(`.detail`)),
+		chromedp.Click(css(`.tools button:last-child`)))
+	b.run("search",
+		chromedp.SendKeys(css(`.graph [data-search]`), "regexp."),
+		until(`document.querySelector('.found').textContent.includes('%')`))
+	if text = b.text(`.found`); !strings.Contains(text, "of the total") {
+		t.Errorf("the search found %q", text)
+	}
+	b.screenshots("search")
+	b.run("the functions",
+		chromedp.Click(css(`[data-tab=functions]`)),
+		chromedp.WaitVisible(css(`.functions tbody tr`)))
+	text = b.text(`.functions tbody`)
+	if !strings.Contains(text, "regexp.") {
+		t.Errorf("the functions are %q", text)
+	}
+	b.screenshots("functions")
+	b.run("callers and callees",
+		chromedp.SendKeys(css(`.functions [data-search]`), "regexp.(*Regexp)"),
+		until(`document.querySelector('.functions .found').textContent.includes(' of ')`),
+		chromedp.Click(css(`.functions tbody tr:first-child button`)),
+		chromedp.WaitVisible(css(`.sandwich canvas`)))
+	text = b.text(`.about-function`)
+	if !strings.Contains(text, "regexp.(*Regexp)") {
+		t.Errorf("the function is %q", text)
+	}
+	b.screenshots("callers")
+	b.run("executables",
+		chromedp.Click(css(`[data-tab=executables]`)),
+		chromedp.WaitVisible(css(`.executables tbody tr`)))
+	text = b.text(`.executables tbody`)
+	if !strings.Contains(text, "quickstart") {
+		t.Errorf("the executables are %q", text)
+	}
+
+	b.run("against the baseline",
+		chromedp.Click(css(`.actions .primary`)),
+		chromedp.WaitVisible(css(`.diff tbody tr`)),
+		chromedp.WaitVisible(css(`.graph canvas`)))
+	title, text = b.text(`h1`), b.text(`.diff tbody tr:first-child`)
+	if title != "Against its baseline: GET /search" || !strings.HasPrefix(text, "regexp") {
+		t.Errorf("%q begins with %q, want a function of regexp", title, text)
+	}
+	b.screenshots("baseline")
+
+	left, right := `codesearch.cpu{span_name="GET /search"}`, span.Query
+	seconds := func(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
+	from, until := seconds(span.Start), seconds(span.Start.Add(span.DurationNs))
+	seed := url.Values{
+		"query": {left}, "from": {from}, "until": {until},
+		"leftQuery": {left}, "leftFrom": {seconds(span.Start.Add(-time.Hour))}, "leftUntil": {until},
+		"rightQuery": {right}, "rightFrom": {from}, "rightUntil": {until},
+	}
+	for page, graphs := range map[string]int{"comparison": 2, "comparison-diff": 1} {
+		b.run(page+" as spans name it",
+			chromedp.Navigate(address+page+"?"+seed.Encode()),
+			chromedp.WaitVisible(css(`.graph canvas`)))
+		if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll('.graph canvas').length`)); n != graphs {
+			t.Errorf("%s has %d graphs, want %d", page, n, graphs)
+		}
+		b.screenshots(page)
+	}
+	b.run("the profile as spans name it",
+		chromedp.Navigate(address+"?"+url.Values{"query": {right}, "from": {from}, "until": {until}}.Encode()),
+		chromedp.WaitVisible(css(`.graph canvas`)))
+
+	b.run("a range of the time line",
+		chromedp.Navigate(address),
+		chromedp.WaitVisible(css(`.strip canvas`)),
+		chromedp.Focus(css(`.strip canvas`)),
+		chromedp.KeyEvent(kb.ArrowLeft),
+		chromedp.WaitVisible(css(`.chosen .primary`)),
+		chromedp.Click(css(`.chosen .primary`)),
+		chromedp.WaitVisible(css(`.graph canvas`)))
+	title = b.text(`h1`)
+	if title != "Whole process: CPU time" {
+		t.Errorf("the range is %q", title)
+	}
+	b.screenshots("process")
+	x, y, width = b.box(`.strip canvas`)
+	b.run("two ranges of the time line",
+		chromedp.DragAndDropXY(x+width*0.1, y+20, x+width*0.4, y+20),
+		chromedp.WaitVisible(css(`.chosen .another`)),
+		chromedp.Click(css(`.chosen .another`)),
+		chromedp.WaitNotPresent(css(`.chosen .another`)),
+		chromedp.DragAndDropXY(x+width*0.95, y+20, x+width*0.7, y+20),
+		chromedp.WaitVisible(css(`.chosen .primary`)),
+		chromedp.Click(css(`.chosen .primary`)),
+		chromedp.WaitVisible(css(`.diff`)))
+	if title = b.text(`h1`); title != "Comparison: Whole process: CPU time" {
+		t.Errorf("the ranges are %q", title)
+	}
+
+	b.run("where the slow requests wait",
+		chromedp.Navigate(address+"?query="+url.QueryEscape(`.wall{span_name="GET /slow"}`)),
+		chromedp.WaitVisible(css(`.graph canvas`)))
+	if text = b.text(`.panel .chips`); !strings.Contains(text, "time") {
+		t.Errorf("the packages are %q", text)
+	}
+	b.screenshots("wall")
+
+	b.run("a query that cannot be read",
+		chromedp.Navigate(address+"?query="+url.QueryEscape(`codesearch.cpu{span_name=~"("}`)),
+		chromedp.WaitVisible(css(`[role=alert]`)))
+	text = b.text(`[role=alert]`)
+	if !strings.Contains(text, "Column 27") {
+		t.Errorf("the error is %q", text)
+	}
+	b.screenshots("error")
+	b.run("an id that is not there",
+		chromedp.Navigate(address+"?query="+url.QueryEscape(`.cpu{profile_id="0000000000000001"}`)),
+		chromedp.WaitVisible(css(`.empty`)))
+	b.screenshots("empty")
+	b.run("the log",
+		chromedp.Navigate(address+"log"),
+		chromedp.WaitVisible(css(`.plain tbody tr`)))
+	b.screenshots("log")
+
+	b.check(address)
+}
+
+// css selects the first element that matches.
+type css = chromedp.CSS
+
+// searchSpan is what the test needs of a span as format=json has it.
+type searchSpan struct {
+	ProfileID, Query string
+	Start            time.Time
+	DurationNs       time.Duration
+	CPUSamples       int
+	Complete         bool
+}
+
+// startQuickstart runs the quickstart and returns the address of its page.
+func startQuickstart(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "quickstart")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./quickstart")
+	build.Dir = "../../examples"
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-listen", "127.0.0.1:0")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	opened, ended := make(chan string, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if page, ok := strings.CutPrefix(lines.Text(), "Open "); ok {
+				opened <- page
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		<-ended // The context of the test has ended, and the program with it.
+		_ = cmd.Wait()
+	})
+	select {
+	case page := <-opened:
+		return page
+	case <-ended:
+		t.Fatal("the quickstart ended without saying where its page is")
+		return ""
+	}
+}
+
+// slowestSearch waits for a search that has enough samples to be looked at.
+func slowestSearch(t *testing.T, address string) searchSpan {
+	t.Helper()
+	const enough = 25
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"?format=json&order=slowest&limit=20&name=GET+/search", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list struct{ Spans []searchSpan }
+		err = json.NewDecoder(answer.Body).Decode(&list)
+		_ = answer.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, span := range list.Spans {
+			if span.Complete && span.CPUSamples >= enough {
+				return span
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatalf("no search has %d samples", enough)
+		}
+	}
+}
+
+// browser is a Chromium that notes what it should not do.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+
+	listening sync.WaitGroup
+	mu        sync.Mutex
+	requests  []string
+	messages  []string
+}
+
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+			break
+		}
+	}
+	if program == "" {
+		if os.Getenv("SPANPROF_BROWSER") == "required" {
+			t.Fatal("no chromium in PATH")
+		}
+		t.Skip("no chromium in PATH: install the package chromium to run this test")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program),
+		chromedp.NoSandbox, // Tests may run as root.
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.UserDataDir(t.TempDir()))
+	b := &browser{t: t}
+	t.Cleanup(b.listening.Wait)
+	ctx, cancel := context.WithCancel(t.Context())
+	if deadline, ok := t.Deadline(); ok {
+		// A step that never ends is to be named before the test is killed.
+		ctx, cancel = context.WithDeadline(t.Context(), deadline.Add(-10*time.Second))
+	}
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b.ctx = ctx
+	b.run("start", size(1440, 900))
+	requests, messages := chromedp.Events(ctx, network.RequestWillBeSent), chromedp.Console(ctx)
+	b.listening.Go(func() {
+		for e, err := range requests {
+			if err != nil {
+				return // The browser has ended.
+			}
+			b.mu.Lock()
+			b.requests = append(b.requests, e.Request.URL)
+			b.mu.Unlock()
+		}
+	})
+	b.listening.Go(func() {
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			b.mu.Lock()
+			b.messages = append(b.messages, m.String())
+			b.mu.Unlock()
+		}
+	})
+	return b
+}
+
+// run does one step of the walk.
+func (b *browser) run(step string, actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.t.Fatalf("%s: %v; the console has %q", step, err, b.messages)
+	}
+}
+
+// get returns what an action finds out.
+func get[T any](b *browser, action chromedp.Action[T]) T {
+	b.t.Helper()
+	value, err := chromedp.Run(b.ctx, action)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return value
+}
+
+func (b *browser) text(selector string) string {
+	b.t.Helper()
+	return get(b, chromedp.Text(css(selector)))
+}
+
+// box returns where an element is in the window, and how wide it is.
+func (b *browser) box(selector string) (x, y, width float64) {
+	b.t.Helper()
+	box := get(b, chromedp.Evaluate[[]float64](fmt.Sprintf(`(({x, y, width}) => [x, y, width])(document.querySelector(%q).getBoundingClientRect())`, selector)))
+	return box[0], box[1], box[2]
+}
+
+// until waits for an expression to be true.
+func until(expression string) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := chromedp.Poll[bool](expression)(ctx, t)
+		return chromedp.Void{}, err
+	}
+}
+
+func size(width, height int64) chromedp.Action[chromedp.Void] {
+	return chromedp.EmulateViewport(width, height)
+}
+
+func scheme(name string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+		})
+		return err
+	})
+}
+
+// screenshots writes what is shown: light, dark and narrow. No width may need
+// to scroll sideways.
+func (b *browser) screenshots(name string) {
+	b.t.Helper()
+	if err := os.MkdirAll(screenshots, 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, look := range []struct {
+		name   string
+		width  int64
+		scheme string
+	}{{"light", 1440, "light"}, {"dark", 1440, "dark"}, {"narrow", 390, "light"}} {
+		b.run("screenshot of "+name+", "+look.name, size(look.width, 900), scheme(look.scheme))
+		// The graphs paint in the frame after the one that sees the change.
+		overflow := get(b, chromedp.Evaluate[int](`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(
+			() => done(document.documentElement.scrollWidth - document.documentElement.clientWidth)))))`, chromedp.EvalAwaitPromise))
+		if overflow > 0 {
+			b.t.Errorf("%s, %s: the page is %d pixels wider than the window", name, look.name, overflow)
+		}
+		picture := get(b, chromedp.CaptureScreenshot())
+		if err := os.WriteFile(filepath.Join(screenshots, name+"-"+look.name+".png"), picture, 0o644); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	b.run("back to light", size(1440, 900), scheme("light"))
+}
+
+// check reports what the browser should not have done.
+func (b *browser) check(address string) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, message := range b.messages {
+		// A query that cannot be read is answered with 400, which the browser
+		// notes as an error.
+		if !strings.Contains(message, "400 (Bad Request)") {
+			b.t.Errorf("the console has %s", message)
+		}
+	}
+	page, err := url.Parse(address)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, request := range b.requests {
+		if u, err := url.Parse(request); err != nil || u.Scheme != "data" && u.Host != page.Host {
+			b.t.Errorf("the page asked for %s", request)
+		}
+	}
+	if len(b.requests) == 0 {
+		b.t.Error("no request was seen")
+	}
+}

@@ -1,0 +1,98 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+)
+
+// exportKind exports one sample of a kind.
+func exportKind(t *testing.T, h *kindTest, kind exporter.Kind, sampleType, unit string, labels map[string][]string) {
+	t.Helper()
+	b := newProfileBuilder()
+	b.profile.SampleType = []*profile.ValueType{{Type: sampleType, Unit: unit}}
+	b.profile.PeriodType = nil
+	b.addValues([]int64{3}, labels, "sync.(*Mutex).Lock", "main.serve")
+	export(t, h.store, shop, kind, b.profile)
+}
+
+// A span leads to its profiles of other kinds, and the process to all.
+func TestKinds(t *testing.T) {
+	h := newKindTest(t)
+	exportKind(t, h, exporter.KindWall, "wall", "nanoseconds", labels(slowID, "GET /search"))
+	exportKind(t, h, exporter.KindGoroutine, "goroutine", "count", labels(fastID, "GET /search"))
+	exportKind(t, h, exporter.KindMutex, "delay", "nanoseconds", nil)
+	exportKind(t, h, kindHost, "samples", "nanoseconds", labels(slowID, "GET /search"))
+	for query, want := range map[string][]string{
+		byID(slowID):                         {"cpu", "wall", "host"},
+		byID(fastID):                         {"cpu", "goroutines"},
+		byID(shortID):                        {"cpu"},
+		`.wall{profile_id="` + fastID + `"}`: {"cpu", "wall", "goroutines"},
+		`.alloc_objects`:                     {"cpu", "wall", "host", "goroutines", "inuse_space", "alloc_space", "alloc_objects", "mutex_duration"},
+		`.cpu{service_name="shop"}`:          {"cpu", "wall", "host", "goroutines", "inuse_space", "alloc_space", "mutex_duration"},
+		`.cpu{service_name="other"}`:         {"cpu"},
+	} {
+		var a answer
+		getJSON(t, h.handler, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		var got []string
+		for _, k := range a.Kinds {
+			got = append(got, k.Type)
+			var other answer
+			getJSON(t, h.handler, target("/", "query", k.Query, "format", "json"), http.StatusOK, &other)
+			if other.Query != k.Query || (other.Total == 0) != (k.Samples == 0) {
+				t.Errorf("%s: %s has a total of %d, and %d samples are announced", query, k.Query, other.Total, k.Samples)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: kinds %v, want %v", query, got, want)
+		}
+	}
+	text := get(t, h.handler, target("/", "query", byID(slowID), "format", "text")).Body.String()
+	if want := `also     shop.wall{profile_id="` + slowID + `"}  (wall time)`; !strings.Contains(text, want) {
+		t.Errorf("%q is not in\n%s", want, text)
+	}
+	var a answer
+	getJSON(t, h.handler, target("/", "query", `.mutex_duration{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
+	if !strings.Contains(a.Empty, "mutex profiles carry no labels") {
+		t.Errorf("empty because %q", a.Empty)
+	}
+}
+
+// kindTest is a store with profiles of several kinds.
+type kindTest struct {
+	store   *store.Store
+	handler http.Handler
+}
+
+func newKindTest(t *testing.T) *kindTest {
+	t.Helper()
+	s := newTestStore(t)
+	return &kindTest{store: s, handler: Handler(s)}
+}
+
+func TestTitles(t *testing.T) {
+	h := Handler(newTestStore(t))
+	for query, want := range map[string]string{
+		`.cpu{service_name="shop",service_version="1.2"}`:   "shop version 1.2",
+		`.cpu{service_version="1.2"}`:                       "version 1.2",
+		`.cpu{profile_id=~"` + slowID + `|` + fastID + `"}`: "2 spans together",
+		`.goroutines`:               "Whole process: goroutines",
+		`.cpu{tenant="a"}`:          `.cpu{tenant="a"}`,
+		`.cpu{trace_id="00000000"}`: "Trace 00000000",
+	} {
+		var a answer
+		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		if a.Title != want {
+			t.Errorf("%s: title %q, want %q", query, a.Title, want)
+		}
+	}
+}

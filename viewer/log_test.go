@@ -1,0 +1,47 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+func TestLog(t *testing.T) {
+	s := newTestStore(t)
+	broken := exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: time.Second, Resource: shop}, []byte("no profile"))
+	if err := s.Export(t.Context(), broken); err == nil {
+		t.Fatal("the store took what is no profile")
+	}
+	h := Handler(s, WithStatus(func() Status {
+		return Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), WallInterval: 25 * time.Millisecond, Counters: []Counter{{"windows dropped", 3}}}
+	}))
+	var got log
+	getJSON(t, h, "/log?format=json", http.StatusOK, &got)
+	if len(got.Events) != 3 || got.Events[0].Type != "refused" || got.Events[0].Text == "" || got.Events[2].Type != "received" || got.Events[2].Samples != 77 {
+		t.Errorf("events %+v", got.Events)
+	}
+	if len(got.Kinds) != 2 || got.Kinds[0].Kind != "cpu" || got.Kinds[0].Service != "shop" || got.Kinds[0].Windows != 1 || !got.Kinds[0].Until.Equal(epoch.Add(10*time.Second)) {
+		t.Errorf("kinds %+v", got.Kinds)
+	}
+	if got.Status.WallIntervalNs != 25e6 || got.Stats.ParseErrors != 1 {
+		t.Errorf("status %+v, stats %+v", got.Status, got.Stats)
+	}
+	text := get(t, h, "/log?format=text").Body.String()
+	for _, want := range []string{"the window is open until 2026-11-01T12:00:10.000Z", "windows dropped: 3", "cpu      1 window of shop", "refused   cpu", "1 not readable"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if page := get(t, h, "/log").Body.String(); !strings.Contains(page, "<!doctype html>") {
+		t.Errorf("page %s", page)
+	}
+	if text := get(t, Handler(newStore(t)), "/log?format=text").Body.String(); !strings.Contains(text, "no event\n") {
+		t.Errorf("of an empty store:\n%s", text)
+	}
+}

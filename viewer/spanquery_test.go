@@ -1,0 +1,87 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+func TestFilters(t *testing.T) {
+	h := Handler(newTestStore(t))
+	for _, test := range []struct {
+		params []string
+		want   []string
+	}{
+		{[]string{"filter", "SEARCH"}, []string{slowID, fastID, shortID}},
+		{[]string{"filter", "search", "min", "1ms"}, []string{slowID, fastID}},
+		{[]string{"filter", "search", "min", "1ms", "max", "0.5s"}, []string{fastID}},
+		{[]string{"error", "true"}, []string{evilID}},
+		{[]string{"error", "false", "name", "GET /late"}, []string{openID}},
+		{[]string{"trace", "010000000000000000000000000000a2"}, []string{fastID}},
+		{[]string{"service", "other"}, nil},
+		{[]string{"min", "1ns", "from", "1793534404"}, []string{openID, evilID}},
+		{[]string{"min", "1ns", "until", "1793534401"}, []string{slowID}},
+	} {
+		var list spanList
+		getJSON(t, h, target("/", append(test.params, "order", "slowest", "format", "json")...), http.StatusOK, &list)
+		var got []string
+		for _, s := range list.Spans {
+			got = append(got, s.ProfileID)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%v: %v, want %v", test.params, got, test.want)
+		}
+	}
+}
+
+func TestSpansOfATrace(t *testing.T) {
+	s := newTestStore(t)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
+	tracer := tp.Tracer("test")
+	ctx, root := tracer.Start(t.Context(), "root")
+	_, child := tracer.Start(ctx, "child")
+	child.SetAttributes(attribute.String("pyroscope.profile.id", child.SpanContext().SpanID().String()))
+	child.End()
+	root.End()
+	h := Handler(s)
+	var a answer
+	getJSON(t, h, target("/", "query", byID(root.SpanContext().SpanID().String()), "format", "json"), http.StatusOK, &a)
+	if len(a.Trace) != 2 || a.Trace[0].Name != "root" || a.Trace[1].Name != "child" {
+		t.Errorf("trace %+v", a.Trace)
+	}
+	// One that is alone in its trace has no list.
+	a = answer{}
+	getJSON(t, h, target("/", "query", byID(slowID), "format", "json"), http.StatusOK, &a)
+	if a.Trace != nil {
+		t.Errorf("trace %+v", a.Trace)
+	}
+}
+
+// A span that has not ended is in the list, and says so.
+func TestRunningSpan(t *testing.T) {
+	s := newTestStore(t)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
+	_, span := tp.Tracer("test").Start(t.Context(), "nightly report")
+	defer span.End()
+	h := Handler(s, WithStatus(func() Status { return Status{Running: true} }))
+	var list spanList
+	getJSON(t, h, target("/", "format", "json", "name", "nightly report"), http.StatusOK, &list)
+	if len(list.Spans) != 1 || !list.Spans[0].Running || list.Spans[0].Complete {
+		t.Fatalf("spans %+v", list.Spans)
+	}
+	if text := get(t, h, "/?format=text").Body.String(); !strings.Contains(text, "nightly report [running]") {
+		t.Errorf("the list is\n%s", text)
+	}
+	var a answer
+	getJSON(t, h, target("/", "query", list.Spans[0].Query, "format", "json"), http.StatusOK, &a)
+	if !a.Waiting || !strings.Contains(a.Empty, "still running") {
+		t.Errorf("waiting %t, empty because %q", a.Waiting, a.Empty)
+	}
+}

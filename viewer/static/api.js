@@ -1,0 +1,47 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// rawQuery is the parameters of the page's address but for those named, as they
+// were written: what a server cannot read is its to refuse, not for a browser's
+// more lenient reading to hide.
+export const rawQuery = (...names) => location.search.slice(1).split('&').filter((p) => p && !names.includes(p.split('=')[0]));
+
+// asJSON is the address of the data of this page, with other parameters added.
+export function asJSON(more = {}) {
+  const names = ['format', ...Object.keys(more)];
+  return `${location.pathname}?${[...rawQuery(...names), new URLSearchParams({ ...more, format: 'json' })].join('&')}`;
+}
+
+// get fetches JSON. Errors have the message of the server, and are marked as
+// served.
+export async function get(address) {
+  const answer = await fetch(address, { headers: { Accept: 'application/json' } });
+  const text = await answer.text();
+  let data;
+  try {
+    data = JSON.parse(text);
+  } catch {
+    throw Object.assign(new Error(text.trim() || `the server answered ${answer.status}`), { served: true });
+  }
+  if (!answer.ok) throw Object.assign(new Error(data.error), { column: data.column, served: true });
+  return data;
+}
+
+// link is an address of this viewer, relative to where it is mounted.
+export function link(page, params) {
+  const query = new URLSearchParams(params).toString();
+  return `./${page}${query ? `?${query}` : ''}`;
+}
+
+// range is the time that the page's address is limited to.
+export function range() {
+  const params = new URLSearchParams(location.search);
+  return Object.fromEntries(['from', 'until'].filter((k) => params.get(k)).map((k) => [k, params.get(k)]));
+}
+
+// comparison is the address of two queries, each with a range of its own, as
+// one coloured graph.
+export function comparison(left, leftRange, right, rightRange) {
+  const side = (name, r) => Object.fromEntries(Object.entries(r).map(([k, v]) => [name + (k === 'from' ? 'From' : 'Until'), v]));
+  return link('comparison-diff', { query: left, leftQuery: left, ...side('left', leftRange), rightQuery: right, ...side('right', rightRange) });
+}

@@ -1,0 +1,38 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { link } from './api.js';
+import { h, linkButton } from './dom.js';
+import { capital, count, duration, sentence, wall } from './format.js';
+import { arrival, flushButton } from './status.js';
+
+// FEW is the number of samples below which a share says little: with 20, the
+// error of a half is about 11 points.
+const FEW = 20;
+
+// fewHint says that a graph is rough, and where there is a better one.
+export function fewHint(data) {
+  if (data.samples >= FEW || data.unit !== 'nanoseconds') return null;
+  const length = data.span && wall(data.span) != null ? ` in ${duration(data.span.durationNs)}` : '';
+  return h('p', { class: 'note few' }, `${count(data.samples, 'sample')}${length}: the widths are rough. `,
+    data.baseline && 'Here are ', data.baseline && h('a', { href: link('', { query: data.baseline.query }) }, target(data.baseline)), data.baseline && '.');
+}
+
+// emptyCard stands where there is nothing to draw: why, and what to do.
+export function emptyCard(data, refresh) {
+  const open = data.waiting;
+  return h('section', { class: 'card empty' },
+    h('h2', null, open && data.span ? 'Not here yet' : 'Nothing to draw'),
+    h('p', null, sentence(data.empty)),
+    open && h('p', { class: 'muted' }, 'This page looks again every two seconds; ', arrival(), '.'),
+    h('div', { class: 'actions' },
+      open && data.status?.canFlush && flushButton(refresh),
+      data.baseline && linkButton(capital(target(data.baseline)), link('', { query: data.baseline.query }), { class: 'button primary' }),
+      linkButton('Recent spans', './')),
+    data.baseline && h('p', { class: 'muted' }, h('code', null, data.baseline.query)));
+}
+
+// target is what a baseline is of, by name where that is known.
+function target(b) {
+  return b.spans > 1 && b.name && !b.label ? `the ${count(b.spans, 'span')} named ${b.name}` : b.meaning;
+}

@@ -1,0 +1,160 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/store"
+)
+
+const (
+	// timelineNames is how many names a bucket tells apart: a strip has no
+	// room for more colours than people can tell apart.
+	timelineNames = 6
+	// maxBuckets bounds the answer. Windows beyond it are added up.
+	maxBuckets = 240
+)
+
+// timeline is what a query selects over time.
+type timeline struct {
+	Query   string `json:"query"`
+	Measure string `json:"measure"`
+	Unit    string `json:"unit"`
+	// Names are the values of span_name with the most, in that order.
+	Names []string `json:"names"`
+	// Buckets are the windows, or where these are many, several each.
+	Buckets []timelineBucket `json:"buckets"`
+	// Versions are the versions of the services that were profiled, in the
+	// order of their first window.
+	Versions []versionJSON `json:"versions"`
+}
+
+// timelineBucket is a part of the time.
+type timelineBucket struct {
+	Start      time.Time `json:"start"`
+	DurationNs int64     `json:"durationNs"`
+	// Values are those of the names, Rest is that of all others and of
+	// samples without a name.
+	Values []int64 `json:"values"`
+	Rest   int64   `json:"rest"`
+}
+
+func (b timelineBucket) total() int64 {
+	total := b.Rest
+	for _, v := range b.Values {
+		total += v
+	}
+	return total
+}
+
+// serveTimeline answers what a query selects over time; without a query, the
+// CPU of the process.
+func (h *handler) serveTimeline(_ *http.Request, params url.Values, f format) (response, error) {
+	if params.Get("query") == "" {
+		params.Set("query", flameQL{typ: profileTypes[0]}.String())
+	}
+	q, err := parseQuery(params, "query", "from", "until")
+	if err != nil {
+		return response{}, err
+	}
+	switch f {
+	case formatHTML:
+		// Its script goes on to the page that has this time line.
+		return pageResponse(), nil
+	case formatPprof:
+		return h.pprof(q)
+	case formatFolded:
+		return h.folded(q)
+	}
+	t, err := h.timeline(q)
+	if err != nil {
+		return response{}, err
+	}
+	if f == formatText {
+		return textResponse(t.text()), nil
+	}
+	return jsonResponse(t)
+}
+
+func (h *handler) timeline(q query) (*timeline, error) {
+	held, err := h.store.Timeline(q.store(), timelineNames)
+	if err != nil {
+		return nil, queryError("time line", q, err)
+	}
+	t := &timeline{
+		Query:    q.String(),
+		Measure:  q.typ.words,
+		Unit:     cmp.Or(held.Unit, q.typ.unit),
+		Names:    append([]string{}, held.Names...),
+		Buckets:  mergeBuckets(held.Buckets, len(held.Names), maxBuckets),
+		Versions: h.versions(q.typ),
+	}
+	return t, nil
+}
+
+// mergeBuckets adds up as many neighbours as it takes for n buckets at most.
+func mergeBuckets(windows []store.TimelineBucket, names, n int) []timelineBucket {
+	buckets := []timelineBucket{}
+	for part := range slices.Chunk(windows, max(1, (len(windows)+n-1)/n)) {
+		b := timelineBucket{Start: part[0].Start, Values: make([]int64, names)}
+		for _, w := range part {
+			b.DurationNs = max(b.DurationNs, w.Start.Add(w.Duration).Sub(b.Start).Nanoseconds())
+			b.Rest += w.Rest
+			for i, v := range w.Values {
+				b.Values[i] += v
+			}
+		}
+		buckets = append(buckets, b)
+	}
+	return buckets
+}
+
+// textBuckets is how many of the newest buckets the text form has.
+const textBuckets = 40
+
+// text is the time line for a terminal.
+func (t *timeline) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "query    %s\n", oneLine(t.Query))
+	for _, v := range t.Versions {
+		fmt.Fprintf(&b, "version  %s of %s, %s to %s: %s\n", oneLine(cmp.Or(v.Version, "(none)")), oneLine(cmp.Or(v.Service, "(unknown)")), textTime(v.From), textTime(v.Until), oneLine(v.Query))
+	}
+	if len(t.Buckets) == 0 {
+		b.WriteString("no window\n")
+		return b.String()
+	}
+	shown := t.Buckets[max(0, len(t.Buckets)-textBuckets):]
+	most := int64(0)
+	for _, bucket := range shown {
+		most = max(most, bucket.total())
+	}
+	fmt.Fprintf(&b, "\n%-24s %8s %10s  %-10s %s\n", "start", "lasts", t.Unit, "", "most of it")
+	if hidden := len(t.Buckets) - len(shown); hidden > 0 {
+		fmt.Fprintf(&b, "%s\n", plural(hidden, "older line")+" left out: set from and until")
+	}
+	for _, bucket := range shown {
+		total := bucket.total()
+		top := "-"
+		if total > 0 {
+			top = "others " + percent(bucket.Rest, total)
+			if len(bucket.Values) > 0 {
+				if i := slices.Index(bucket.Values, slices.Max(bucket.Values)); bucket.Values[i] > bucket.Rest {
+					top = clip(oneLine(t.Names[i])) + " " + percent(bucket.Values[i], total)
+				}
+			}
+		}
+		fmt.Fprintf(&b, "%-24s %8s %10s  %s %s\n", textTime(bucket.Start), formatValue(bucket.DurationNs, unitNanoseconds), formatValue(total, t.Unit), bar(share(total, most)), top)
+	}
+	return b.String()
+}
+
+// textTime writes a time as the text forms have it.
+func textTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,96 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+)
+
+func TestTimeline(t *testing.T) {
+	s := newStore(t)
+	for i, version := range []string{"1.0", "1.0", "1.1"} {
+		b := newProfileBuilder()
+		b.add(int64(10*(i+1)), labels(slowID, "GET /search"), "main.search", "main.serve")
+		b.add(5, labels(fastID, "GET /cheap"), "main.cheap", "main.serve")
+		b.add(1, nil, "runtime.gcBgMarkWorker")
+		window := exporter.Window{
+			Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * 10 * time.Second), Duration: 10 * time.Second,
+			Resource: resource.NewSchemaless(attribute.String("service.name", "shop"), attribute.String("service.version", version)),
+		}
+		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := Handler(s)
+	var got timeline
+	getJSON(t, h, "/timeline", http.StatusOK, &got)
+	want := timeline{
+		Query: ".cpu{}", Measure: "CPU time", Unit: unitNanoseconds,
+		Names: []string{"GET /search", "GET /cheap"},
+		Buckets: []timelineBucket{
+			{Start: epoch, DurationNs: 1e10, Values: []int64{1e8, 5e7}, Rest: 1e7},
+			{Start: epoch.Add(10 * time.Second), DurationNs: 1e10, Values: []int64{2e8, 5e7}, Rest: 1e7},
+			{Start: epoch.Add(20 * time.Second), DurationNs: 1e10, Values: []int64{3e8, 5e7}, Rest: 1e7},
+		},
+		Versions: []versionJSON{
+			{Service: "shop", Version: "1.0", From: epoch, Until: epoch.Add(20 * time.Second), Query: `shop.cpu{service_name="shop",service_version="1.0"}`},
+			{Service: "shop", Version: "1.1", From: epoch.Add(20 * time.Second), Until: epoch.Add(30 * time.Second), Query: `shop.cpu{service_name="shop",service_version="1.1"}`},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	golden(t, "timeline.txt", get(t, h, "/timeline?format=text").Body.String())
+
+	// Two versions are two sides of a comparison, and so are two ranges.
+	for name, address := range map[string]string{
+		"versions": target("/comparison-diff", "leftQuery", want.Versions[0].Query, "rightQuery", want.Versions[1].Query, "format", "json"),
+		"ranges":   target("/comparison-diff", "query", ".cpu{}", "leftUntil", "1793534419998", "rightFrom", "1793534420001", "format", "json"),
+	} {
+		var c comparison
+		getJSON(t, h, address, http.StatusOK, &c)
+		if c.Left.Total != 42e7 || c.Right.Total != 36e7 {
+			t.Errorf("%s: totals %d and %d", name, c.Left.Total, c.Right.Total)
+		}
+	}
+}
+
+func TestMergeBuckets(t *testing.T) {
+	windows := make([]store.TimelineBucket, 11)
+	for i := range windows {
+		windows[i] = store.TimelineBucket{Start: epoch.Add(time.Duration(i) * time.Second), Duration: time.Second, Values: []int64{1}, Rest: 2}
+	}
+	got := mergeBuckets(windows, 1, 4)
+	if len(got) != 4 {
+		t.Fatalf("%d buckets, want 4", len(got))
+	}
+	if last := got[3]; last.DurationNs != 2e9 || last.Values[0] != 2 || last.Rest != 4 || !last.Start.Equal(epoch.Add(9*time.Second)) {
+		t.Errorf("last bucket %+v", last)
+	}
+	if got := mergeBuckets(nil, 0, 4); len(got) != 0 {
+		t.Errorf("no windows make %+v", got)
+	}
+}
+
+func TestEmptyTimeline(t *testing.T) {
+	h := Handler(newStore(t))
+	var got timeline
+	getJSON(t, h, "/timeline", http.StatusOK, &got)
+	if got.Buckets == nil || got.Names == nil || got.Versions == nil || got.Unit != unitNanoseconds {
+		t.Errorf("got %+v", got)
+	}
+	if text := get(t, h, "/timeline?format=text").Body.String(); text != "query    .cpu{}\nno window\n" {
+		t.Errorf("text\n%s", text)
+	}
+}

@@ -1,0 +1,42 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"slices"
+	"time"
+
+	"github.com/spanprof/spanprof/store"
+)
+
+// versionJSON is a version of a service that profiles were taken of.
+type versionJSON struct {
+	Service string    `json:"service"`
+	Version string    `json:"version"`
+	From    time.Time `json:"from"`
+	Until   time.Time `json:"until"`
+	// Query is the FlameQL query for the profile of the version.
+	Query string `json:"query"`
+}
+
+// versions lists the versions that there are profiles of some type of, in the
+// order of their first window.
+func (h *handler) versions(t profileType) []versionJSON {
+	list := []versionJSON{}
+	for _, w := range h.store.Windows(store.WindowQuery{Kind: t.kind}) {
+		end := w.Start.Add(w.Duration)
+		i := slices.IndexFunc(list, func(v versionJSON) bool { return v.Service == w.Service && v.Version == w.ServiceVersion })
+		if i < 0 {
+			q := newFlameQL(w.Service)
+			q.typ = t
+			q = q.with("service_name", w.Service).with("service_version", w.ServiceVersion)
+			list = append(list, versionJSON{Service: w.Service, Version: w.ServiceVersion, From: w.Start, Until: end, Query: q.String()})
+			continue
+		}
+		if end.After(list[i].Until) {
+			list[i].Until = end
+		}
+	}
+	return list
+}
