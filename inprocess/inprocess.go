@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -112,7 +113,7 @@ func (p *Profiling) status() viewer.Status {
 		Running:      s.Running,
 		WindowStart:  s.CPUStart,
 		WindowEnd:    s.CPUEnd,
-		WallInterval: s.Wall.Interval,
+		WallInterval: wallInterval(s.Wall),
 		Counters: []viewer.Counter{
 			{Name: "windows exported", Value: s.WindowsExported},
 			{Name: "windows skipped", Value: s.WindowsSkipped},
@@ -137,4 +138,13 @@ func (p *Profiling) status() viewer.Status {
 		v.Message = s.CPU
 	}
 	return v
+}
+
+// wallInterval returns the mean time between rounds that were taken, or the
+// planned one before there are any.
+func wallInterval(s profiler.WallStatus) time.Duration {
+	if s.Rate == 0 {
+		return s.Interval
+	}
+	return time.Duration(float64(time.Second) / s.Rate)
 }

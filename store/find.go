@@ -21,7 +21,7 @@ type found struct {
 	// the newest window first, and selected is the one of the query.
 	types    []valueType
 	selected valueType
-	// newest is the latest window of each service.
+	// newest is the latest window of each service that has any of the groups.
 	newest map[string]*window
 }
 
@@ -39,14 +39,16 @@ func (s *Store) find(q Query) (found, error) {
 		return found{}, err
 	}
 	f.groups = q.groups(ofKind(kept, q.Kind), ofKind(windows, q.Kind))
-	f.windows = keptOf(f.groups)
-	for _, w := range windows {
-		if w.kind != q.Kind || !w.overlaps(q.From, q.Until) {
-			continue
-		}
-		f.windows = append(f.windows, w)
+	for _, g := range f.groups {
+		w := g.window
 		if newest := f.newest[w.service]; newest == nil || !w.end.Before(newest.end) {
 			f.newest[w.service] = w
+		}
+	}
+	f.windows = keptOf(f.groups)
+	for _, w := range windows {
+		if w.kind == q.Kind && w.overlaps(q.From, q.Until) {
+			f.windows = append(f.windows, w)
 		}
 	}
 	return f, nil

@@ -23,8 +23,11 @@ type valueType struct {
 }
 
 // momentary says that a value describes the end of its window, so that those
-// of several windows must not be added: what was live then, in heap profiles.
-func (t valueType) momentary() bool { return strings.HasPrefix(t.name, "inuse_") }
+// of several windows must not be added: what was live then, in heap profiles, and
+// the goroutines that there were.
+func (t valueType) momentary() bool {
+	return strings.HasPrefix(t.name, "inuse_") || t.name == "goroutine"
+}
 
 // timeUnit returns 0 for a unit that is not one of time.
 func timeUnit(unit string) time.Duration {
