@@ -152,10 +152,10 @@ func (q *Queue) Export(_ context.Context, p *Profile) error {
 	q.notify()
 	q.forget(dropped, full)
 	if len(dropped) > 0 && !lagging {
-		q.report(errors.New("the queue is full, the oldest profiles are being dropped"))
+		q.report(errors.New("the queue is full, the oldest profiles are being dropped")) //nolint:contextcheck // the report outlives the call
 	}
 	if notSpilled != nil {
-		q.report(fmt.Errorf("a %s profile waits in memory: %w", p.Kind(), notSpilled))
+		q.report(fmt.Errorf("a %s profile waits in memory: %w", p.Kind(), notSpilled)) //nolint:contextcheck // the report outlives the call
 	}
 	return nil
 }

@@ -29,13 +29,14 @@ const (
 // synchronous, so that they keep their values when the Queue is gone.
 type queueMetrics struct {
 	exported, dropped, retries, duplicates metric.Int64Counter
+	ctx                                    context.Context // of no span: a loss is nobody's work
 	name                                   attribute.KeyValue
 	attributes                             metric.MeasurementOption
 	callback                               metric.Registration
 }
 
 func newQueueMetrics(p metric.MeterProvider, name string, stats func() QueueStats) (*queueMetrics, error) {
-	m := &queueMetrics{name: attribute.String("otel.component.name", name)}
+	m := &queueMetrics{ctx: context.Background(), name: attribute.String("otel.component.name", name)}
 	m.attributes = metric.WithAttributeSet(attribute.NewSet(m.name))
 	meter := p.Meter(scope)
 	var errs [7]error
@@ -73,16 +74,16 @@ func newQueueMetrics(p metric.MeterProvider, name string, stats func() QueueStat
 // drop counts n profiles that were lost.
 func (m *queueMetrics) drop(n int, reason dropReason) {
 	if n > 0 {
-		m.dropped.Add(context.Background(), int64(n), metric.WithAttributes(m.name, attribute.String("reason", string(reason))))
+		m.dropped.Add(m.ctx, int64(n), metric.WithAttributes(m.name, attribute.String("reason", string(reason))))
 	}
 }
 
 // export counts a profile that was delivered.
 func (m *queueMetrics) export(duplicate bool) {
-	m.exported.Add(context.Background(), 1, m.attributes)
+	m.exported.Add(m.ctx, 1, m.attributes)
 	if duplicate {
-		m.duplicates.Add(context.Background(), 1, m.attributes)
+		m.duplicates.Add(m.ctx, 1, m.attributes)
 	}
 }
 
-func (m *queueMetrics) retry() { m.retries.Add(context.Background(), 1, m.attributes) }
+func (m *queueMetrics) retry() { m.retries.Add(m.ctx, 1, m.attributes) }

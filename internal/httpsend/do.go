@@ -28,9 +28,9 @@ const (
 // changes nothing.
 //
 // Other outcomes are errors. An *exporter.RetryError is returned where no answer
-// came, and of the statuses that retryable names; the server's text is part of
+// came, and of the answers that retryable names; the server's text is part of
 // the error, and a redirect's target.
-func Do(c *http.Client, r *http.Request, retryable func(status int) bool) ([]byte, error) {
+func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte) bool) ([]byte, error) {
 	response, err := c.Do(r)
 	if err != nil {
 		return nil, &exporter.RetryError{Err: err, Refused: notSent(err)}
@@ -42,7 +42,7 @@ func Do(c *http.Client, r *http.Request, retryable func(status int) bool) ([]byt
 	}
 
 	err = statusError(r.URL, response, body)
-	if !retryable(response.StatusCode) {
+	if !retryable(response.StatusCode, body) {
 		return nil, err
 	}
 	return nil, &exporter.RetryError{

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func retryable(status int) bool {
+func retryable(status int, _ []byte) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
