@@ -68,7 +68,7 @@ var faults = []fault{
 	{name: "connection refused", gone: true, retried: true, text: "connection refused"},
 	{name: "TLS error", tls: true, retried: true, text: "certificate"},
 
-	{name: "400", answer: status(http.StatusBadRequest, "invalid label"), text: "cpu profile dropped: http://pyroscope/ingest?"},
+	{name: "400", answer: status(http.StatusBadRequest, "invalid label"), text: "pyroscope: cpu profile dropped: http://pyroscope/ingest answers 400 Bad Request: invalid label"},
 	{name: "401", answer: status(http.StatusUnauthorized, "no org id"), text: "answers 401 Unauthorized: no org id"},
 	{name: "422 of the limits", answer: status(http.StatusUnprocessableEntity, "profile is too old"), text: "answers 422 Unprocessable Entity: profile is too old"},
 	{name: "body limit", answer: func(_ *backend, w http.ResponseWriter, r *http.Request) {
