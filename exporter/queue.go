@@ -241,6 +241,11 @@ func (q *Queue) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	err := q.abandon(ctx.Err())
+	select {
+	case <-q.done: // both at once
+		return q.err
+	default:
+	}
 	if err == nil {
 		err = fmt.Errorf("%s: shut down: %w", q.name, ctx.Err())
 	}

@@ -77,11 +77,13 @@ func (q *Queue) due(now time.Time) (item *queued, pause time.Duration, ok bool) 
 		untilExpired := q.waiting[0].end.Add(q.config.maxAge).Sub(now)
 		return nil, min(pause, untilExpired), !bounded || q.notBefore.Before(deadline)
 	}
-	q.sending = &q.cut(1)[0]
-	if q.sending.attempts > 0 {
+	item = &q.cut(1)[0]
+	if item.attempts > 0 {
 		q.stats.Retries++
 	}
-	return q.sending, 0, true
+	sending := *item // of its own: the worker changes the item without the lock
+	q.sending = &sending
+	return item, 0, true
 }
 
 // forever is a sleep that only a wake ends.
