@@ -40,12 +40,15 @@ func (q *Queue) next() (*queued, bool) {
 		q.mu.Lock()
 		now := time.Now()
 		dropped := q.expire(now)
+		if len(dropped) > 0 {
+			q.ending = dropped[0].number
+		}
 		item, pause, ok := q.due(now)
-		q.settle()
 		q.mu.Unlock()
 
-		q.forget(dropped, expired)
 		if len(dropped) > 0 {
+			q.forget(dropped, expired)
+			q.end()
 			q.report(fmt.Errorf("%d profile(s) dropped: not delivered within %v", len(dropped), q.config.maxAge))
 		}
 		switch {
@@ -130,26 +133,38 @@ func (q *Queue) finish(item *queued, err error) {
 		first := q.failure == nil
 		q.failure = err
 		dropped := q.postpone(item, retry)
-		q.settle()
+		q.ending = item.number
 		q.mu.Unlock()
 
 		q.forget(dropped, full)
+		q.end()
 		if first {
 			q.report(fmt.Errorf("will try again: %w", err))
 		}
 		return
 	}
 	reason := q.conclude(item, err)
-	q.settle()
+	q.ending = item.number
 	q.mu.Unlock()
 
-	if err != nil {
+	if err == nil {
+		q.metrics.export(item.doubtful)
+		item.remove()
+	} else {
 		q.forget([]queued{*item}, reason)
 		q.report(fmt.Errorf("%s profile dropped: %w", cmp.Or(item.window.Kind, "spilled"), err))
-		return
 	}
-	q.metrics.export(item.doubtful)
-	item.remove()
+	q.end()
+}
+
+// end lets the flushes go that waited for what the worker has finished: not
+// before its file is gone, lest it be sent twice by a program that flushes and
+// exits.
+func (q *Queue) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ending = 0
+	q.settle()
 }
 
 // finishLate is finish after Shutdown has given up and counted the profile. If
@@ -253,6 +268,9 @@ func (q *Queue) settle() {
 	}
 	if q.sending != nil {
 		oldest = q.sending.number
+	}
+	if q.ending != 0 {
+		oldest = min(oldest, q.ending)
 	}
 	q.flushes = slices.DeleteFunc(q.flushes, func(f queueFlush) bool {
 		if f.after < oldest {
