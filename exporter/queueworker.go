@@ -1,0 +1,316 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/pprof"
+	"slices"
+	"time"
+
+	"github.com/spanprof/spanprof/internal/handoff"
+)
+
+// work sends what waits, until Shutdown.
+func (q *Queue) work() {
+	defer close(q.done)
+	// A goroutine inherits the labels of its creator. What a destination
+	// does must not be counted as work of the span that happened to be
+	// open when the Queue was made.
+	pprof.SetGoroutineLabels(context.Background())
+	for {
+		item, ok := q.next()
+		if !ok {
+			break
+		}
+		q.finish(item, q.attempt(item))
+	}
+	err := q.abandon(context.DeadlineExceeded)
+	q.err = errors.Join(err, handoff.Contain(func() error { return q.destination.Shutdown(q.closing) }))
+}
+
+// next returns the profile to send when it is due. It returns false when
+// Shutdown has nothing left to send, or no time for it.
+func (q *Queue) next() (*queued, bool) {
+	for {
+		q.mu.Lock()
+		now := time.Now()
+		dropped := q.expire(now)
+		if len(dropped) > 0 {
+			q.ending = dropped[0].number
+		}
+		item, pause, ok := q.due(now)
+		q.mu.Unlock()
+
+		if len(dropped) > 0 {
+			q.forget(dropped, expired)
+			q.end()
+			q.report(fmt.Errorf("%d profile(s) dropped: not delivered within %v", len(dropped), q.config.maxAge))
+		}
+		switch {
+		case item != nil:
+			if item.attempts > 0 {
+				q.metrics.retry()
+			}
+			return item, true
+		case !ok:
+			return nil, false
+		}
+		q.sleep(pause)
+	}
+}
+
+// due takes the oldest profile if it is due; otherwise it returns how long it
+// makes sense to sleep, or false if Shutdown is at its end. The caller holds
+// q.mu.
+func (q *Queue) due(now time.Time) (item *queued, pause time.Duration, ok bool) {
+	if len(q.waiting) == 0 {
+		q.lagging = false
+		return nil, forever, q.closing == nil
+	}
+	if pause = q.notBefore.Sub(now); pause > 0 {
+		deadline, bounded := time.Time{}, false
+		if q.closing != nil {
+			deadline, bounded = q.closing.Deadline()
+		}
+		untilExpired := q.waiting[0].end.Add(q.config.maxAge).Sub(now)
+		return nil, min(pause, untilExpired), !bounded || q.notBefore.Before(deadline)
+	}
+	item = &q.cut(1)[0]
+	if item.attempts > 0 {
+		q.stats.Retries++
+	}
+	sending := *item // of its own: the worker changes the item without the lock
+	q.sending = &sending
+	return item, 0, true
+}
+
+// forever is a sleep that only a wake ends.
+const forever = time.Duration(1<<63 - 1)
+
+func (q *Queue) sleep(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-q.wake:
+	case <-timer.C:
+	case <-q.ctx.Done():
+	}
+}
+
+// attempt sends a profile once.
+func (q *Queue) attempt(item *queued) error {
+	p, err := item.load()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(q.ctx, q.config.timeout)
+	defer cancel()
+	err = handoff.Contain(func() error { return q.destination.Send(ctx, p) })
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*RetryError](err); !ok && ctx.Err() != nil {
+		return &RetryError{Err: fmt.Errorf("no answer within %v: %w", q.config.timeout, err)}
+	}
+	return err
+}
+
+// finish decides what becomes of a profile after an attempt.
+func (q *Queue) finish(item *queued, err error) {
+	q.mu.Lock()
+	if q.abandoned {
+		q.mu.Unlock()
+		q.finishLate(item, err)
+		return
+	}
+	q.sending = nil
+	if retry, ok := errors.AsType[*RetryError](err); ok {
+		first := q.failure == nil
+		q.failure = err
+		dropped := q.postpone(item, retry)
+		q.ending = item.number
+		q.mu.Unlock()
+
+		q.forget(dropped, full)
+		q.end()
+		if first {
+			q.report(fmt.Errorf("will try again: %w", err))
+		}
+		return
+	}
+	reason := q.conclude(item, err)
+	q.ending = item.number
+	q.mu.Unlock()
+
+	if err == nil {
+		q.metrics.export(item.doubtful)
+		item.remove()
+	} else {
+		q.forget([]queued{*item}, reason)
+		q.report(fmt.Errorf("%s profile dropped: %w", cmp.Or(item.window.Kind, "spilled"), err))
+	}
+	q.end()
+}
+
+// end lets the flushes go that waited for what the worker has finished: not
+// before its file is gone, lest it be sent twice by a program that flushes and
+// exits.
+func (q *Queue) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ending = 0
+	q.settle()
+}
+
+// finishLate is finish after Shutdown has given up and counted the profile. If
+// it has been delivered all the same, it is no more for the next Queue.
+func (q *Queue) finishLate(item *queued, err error) {
+	if err != nil || item.file == "" {
+		return
+	}
+	q.mu.Lock()
+	q.stats.Kept--
+	q.stats.Exported++
+	q.mu.Unlock()
+	q.metrics.export(item.doubtful)
+	item.remove()
+}
+
+// postpone puts a profile back to the front, and returns what has no room then.
+// The caller holds q.mu.
+func (q *Queue) postpone(item *queued, retry *RetryError) (dropped []queued) {
+	item.attempts++
+	item.doubtful = item.doubtful || !retry.Refused
+	q.asked = retry.After > 0
+	pause := min(retry.After, q.config.maxAge) // what waits now is gone by then
+	if !q.asked {
+		pause = q.backoff.NextBackOff()
+	}
+	q.notBefore = time.Now().Add(pause)
+	q.waiting = slices.Insert(q.waiting, 0, *item)
+	return q.makeRoom(0)
+}
+
+// conclude counts a profile that is done with, and returns why it was dropped if
+// err is not nil. The caller holds q.mu.
+func (q *Queue) conclude(item *queued, err error) dropReason {
+	q.bytes -= item.size
+	if _, ok := errors.AsType[*unreadableError](err); ok {
+		q.stats.Unreadable++
+		return unreadable
+	}
+	q.succeed() // the destination answers
+	if err != nil {
+		q.stats.Rejected++
+		return rejected
+	}
+	q.stats.Exported++
+	q.stats.LastSuccess = time.Now()
+	if item.doubtful {
+		q.stats.Duplicates++
+	}
+	return ""
+}
+
+// succeed ends an outage; the caller holds q.mu.
+func (q *Queue) succeed() {
+	q.failure, q.notBefore, q.asked = nil, time.Time{}, false
+	q.backoff.Reset()
+}
+
+// hasten makes the next attempt due, unless the destination wants it later. The
+// caller holds q.mu.
+func (q *Queue) hasten() {
+	if !q.asked {
+		q.notBefore = time.Time{}
+	}
+}
+
+// makeRoom takes the oldest profiles out until n bytes fit; the caller holds
+// q.mu.
+func (q *Queue) makeRoom(n int64) (dropped []queued) {
+	i := 0
+	for ; i < len(q.waiting) && q.bytes+n > q.config.maxBytes; i++ {
+		q.bytes -= q.waiting[i].size
+	}
+	q.stats.Full += uint64(i)
+	return q.cut(i)
+}
+
+// expire takes the profiles out that are too old; the caller holds q.mu.
+func (q *Queue) expire(now time.Time) (dropped []queued) {
+	i := 0
+	for ; i < len(q.waiting) && now.Sub(q.waiting[i].end) >= q.config.maxAge; i++ {
+		q.bytes -= q.waiting[i].size
+	}
+	q.stats.Expired += uint64(i)
+	return q.cut(i)
+}
+
+// cut takes the first n profiles out. The caller holds q.mu.
+func (q *Queue) cut(n int) []queued {
+	out := slices.Clone(q.waiting[:n])
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	return out
+}
+
+// settle ends the flushes that have nothing to wait for any more; the caller
+// holds q.mu.
+func (q *Queue) settle() {
+	oldest := q.last + 1
+	if len(q.waiting) > 0 {
+		oldest = q.waiting[0].number
+	}
+	if q.sending != nil {
+		oldest = q.sending.number
+	}
+	if q.ending != 0 {
+		oldest = min(oldest, q.ending)
+	}
+	q.flushes = slices.DeleteFunc(q.flushes, func(f queueFlush) bool {
+		if f.after < oldest {
+			close(f.done)
+			return true
+		}
+		return false
+	})
+}
+
+// adopt takes over what an earlier process has left. Nothing runs yet.
+func (q *Queue) adopt(left []queued) {
+	for _, item := range left {
+		q.last++
+		item.number = q.last
+		q.waiting = append(q.waiting, item)
+		q.bytes += item.size
+	}
+}
+
+// forget counts profiles in the metrics that were dropped, and removes their
+// files.
+func (q *Queue) forget(items []queued, reason dropReason) {
+	q.metrics.drop(len(items), reason)
+	for _, item := range items {
+		item.remove()
+	}
+}
+
+// lose counts a profile that never got to wait.
+func (q *Queue) lose(reason dropReason) {
+	q.mu.Lock()
+	switch reason {
+	case full:
+		q.stats.Full++
+	case unreadable:
+		q.stats.Unreadable++
+	default:
+		q.stats.Unsent++
+	}
+	q.mu.Unlock()
+	q.metrics.drop(1, reason)
+}
