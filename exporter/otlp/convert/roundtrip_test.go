@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/pprof"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,8 +95,8 @@ func roundTrip(t testing.TB, want *profile.Profile) {
 			t.Fatal(err)
 		}
 		for _, got := range []*profile.Profile{p, reread(t, p)} {
-			if diff := cmp.Diff(before, canonical(got)); diff != "" {
-				t.Fatalf("(-pprof +after OTLP):\n%s", diff)
+			if after := canonical(got); after != before {
+				t.Fatalf("(-pprof +after OTLP):\n%s", cmp.Diff(strings.Split(before, "\n"), strings.Split(after, "\n")))
 			}
 		}
 		if profiles[0].Kind() != window.Kind || !profiles[0].Resource().Equal(window.Resource) ||
@@ -109,7 +110,7 @@ func roundTrip(t testing.TB, want *profile.Profile) {
 }
 
 func TestRoundTripOfRandomProfiles(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			p := randomProfile(rand.New(rand.NewPCG(seed, 0)))
 			roundTrip(t, p)

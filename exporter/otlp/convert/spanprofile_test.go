@@ -22,33 +22,30 @@ import (
 )
 
 // smallSpanProfile is one of 60 samples, for all tests.
-var smallSpanProfile = sync.OnceValues(func() (*profile.Profile, error) {
-	_, p, err := spanProfile(60)
-	return p, err
-})
+var smallSpanProfile = sync.OnceValues(func() (*profile.Profile, error) { return spanProfile(60) })
 
-// spanProfile returns a CPU profile of at least n samples, encoded by the
-// runtime, and parsed without those above n. They are of real code in short
-// spans: about 1.2 samples each.
-func spanProfile(n int) ([]byte, *profile.Profile, error) {
+// spanProfile returns a CPU profile of n samples. They are of real code in short
+// spans, of about 1.2 samples each.
+func spanProfile(n int) (*profile.Profile, error) {
 	provider := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
 	defer func() { _ = provider.Shutdown(context.Background()) }()
 	tracer := provider.Tracer("test")
 
-	// One thread takes 100 samples a second. Whatever the machine gives us, try
-	// for longer until it is enough.
-	for d := time.Duration(n) * 10 * time.Millisecond / time.Duration(runtime.GOMAXPROCS(0)); ; d += d / 2 {
+	// A thread that has a CPU takes 100 samples a second, of which those with
+	// equal stacks in one span are one. It takes as many windows as it takes.
+	p := new(profile.Profile)
+	for len(p.Sample) < n {
 		var b bytes.Buffer
 		if err := pprof.StartCPUProfile(&b); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), d)
+		end := time.Now().Add(time.Second)
 		var wg sync.WaitGroup
 		for range runtime.GOMAXPROCS(0) {
 			wg.Go(func() {
-				for ctx.Err() == nil {
-					_, span := tracer.Start(ctx, "GET /search")
-					for start := time.Now(); time.Since(start) < 12*time.Millisecond; {
+				for time.Now().Before(end) {
+					_, span := tracer.Start(context.Background(), "GET /search")
+					for start := time.Now(); time.Since(start) < 9*time.Millisecond; {
 						work()
 					}
 					span.End()
@@ -56,17 +53,20 @@ func spanProfile(n int) ([]byte, *profile.Profile, error) {
 			})
 		}
 		wg.Wait()
-		cancel()
 		pprof.StopCPUProfile()
-		p, err := profile.ParseData(b.Bytes())
+		next, err := profile.ParseData(b.Bytes())
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if len(p.Sample) >= n {
-			p.Sample = p.Sample[:n]
-			return b.Bytes(), p.Compact(), nil
+		if len(p.Sample) > 0 {
+			if next, err = profile.Merge([]*profile.Profile{p, next}); err != nil {
+				return nil, err
+			}
 		}
+		p = next
 	}
+	p.Sample = p.Sample[:n]
+	return p.Compact(), nil
 }
 
 var search = regexp.MustCompile(`(a|b|ab)*c.*d`)
