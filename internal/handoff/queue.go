@@ -6,7 +6,6 @@ package handoff
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"runtime/pprof"
 	"slices"
 	"sync"
@@ -26,7 +25,7 @@ const capacity = 16
 type Queue[T any] struct {
 	sink        Sink[T]
 	errShutdown error
-	reporter    reporter
+	reporter    Reporter
 
 	ctx    context.Context // of what the sink does; ended when Shutdown gives up
 	cancel context.CancelFunc
@@ -127,7 +126,7 @@ func (q *Queue[T]) Flush(ctx context.Context) error {
 // handler may call Flush and Shutdown, whatever it is that has failed. The
 // errors of a Queue arrive one at a time and in order; when too many of them wait
 // for the handler, only their number arrives.
-func (q *Queue[T]) Report(err error) { q.reporter.report(err) }
+func (q *Queue[T]) Report(err error) { q.reporter.Report(err) }
 
 // Shutdown lets the worker export what is waiting, shuts the sink down and
 // returns its error. It gives the error handler half a second for the last
@@ -147,7 +146,7 @@ func (q *Queue[T]) Shutdown(ctx context.Context) error {
 	q.notify()
 	select {
 	case <-q.done:
-		q.reporter.wait(ctx)
+		q.reporter.Wait(ctx)
 		return q.err
 	case <-ctx.Done():
 	}
@@ -208,11 +207,11 @@ func (q *Queue[T]) work() {
 			q.waiting = slices.Delete(q.waiting, 0, 1)
 			q.busy = true
 			q.mu.Unlock()
-			q.finish(contain(func() error { return q.sink.Export(q.ctx, item) }))
+			q.finish(Contain(func() error { return q.sink.Export(q.ctx, item) }))
 		case q.closing != nil:
 			ctx := q.closing
 			q.mu.Unlock()
-			q.err = contain(func() error { return q.sink.Shutdown(ctx) })
+			q.err = Contain(func() error { return q.sink.Shutdown(ctx) })
 			return
 		default:
 			q.lagging = false
@@ -247,31 +246,5 @@ func (q *Queue[T]) forceFlush(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(q.ctx, cancel)() //nolint:contextcheck // a flush ends with either context
-	return contain(func() error { return q.sink.ForceFlush(ctx) })
-}
-
-// contain calls f and turns a panic or a runtime.Goexit into an error. The stack
-// is part of it: without it nobody can tell where the exporter failed.
-//
-// f has a goroutine of its own because nothing stops a Goexit: it would take
-// the worker along.
-func contain(f func() error) error {
-	result := make(chan error, 1)
-	go func() {
-		var (
-			err      error
-			returned bool
-		)
-		defer func() {
-			if v := recover(); v != nil {
-				err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-			} else if !returned {
-				err = fmt.Errorf("the call ended its goroutine by runtime.Goexit, as t.FailNow does\n%s", debug.Stack())
-			}
-			result <- err
-		}()
-		err = f()
-		returned = true
-	}()
-	return <-result
+	return Contain(func() error { return q.sink.ForceFlush(ctx) })
 }

@@ -23,20 +23,20 @@ const (
 	reportGrace = 500 * time.Millisecond
 )
 
-// reporter gives errors to otel.Handle, one at a time and in order, from
+// Reporter gives errors to otel.Handle, one at a time and in order, from
 // goroutines of its own. The program's error handler may do anything there: it
 // may shut down what has failed, and that waits for the queue's worker. The
 // zero value is ready to use.
-type reporter struct {
+type Reporter struct {
 	mu      sync.Mutex
 	waiting []error
 	missed  int           // errors that found no room since the last report
 	idle    chan struct{} // closed when no report is running; nil when none is
 }
 
-// report returns at once. When maxReports errors are waiting, err is counted
+// Report returns at once. When maxReports errors are waiting, err is counted
 // and the number is reported in its turn.
-func (r *reporter) report(err error) {
+func (r *Reporter) Report(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.waiting) == maxReports {
@@ -51,7 +51,7 @@ func (r *reporter) report(err error) {
 }
 
 // next starts the next report, if there is one; the caller holds r.mu.
-func (r *reporter) next() {
+func (r *Reporter) next() {
 	var err error
 	switch {
 	case len(r.waiting) > 0:
@@ -68,7 +68,7 @@ func (r *reporter) next() {
 	go r.handle(err)
 }
 
-func (r *reporter) handle(err error) {
+func (r *Reporter) handle(err error) {
 	// Deferred, for a handler that ends its goroutine, as t.Fatal does.
 	defer func() {
 		r.mu.Lock()
@@ -81,9 +81,9 @@ func (r *reporter) handle(err error) {
 	otel.Handle(err)
 }
 
-// wait returns when every error has been reported. It does not wait longer than
+// Wait returns when every error has been reported. It does not wait longer than
 // reportGrace, for it may be the error handler that calls.
-func (r *reporter) wait(ctx context.Context) {
+func (r *Reporter) Wait(ctx context.Context) {
 	r.mu.Lock()
 	idle := r.idle
 	r.mu.Unlock()

@@ -1,0 +1,331 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/spanprof/spanprof/internal/handoff"
+)
+
+var _ Exporter = (*Queue)(nil)
+
+// Queue is an Exporter in front of a [Destination] across a network. It keeps
+// the profiles until the destination has taken them, bounded in bytes and in
+// age, and sends them in order and one at a time. What fails is tried again:
+// after the time that the destination asks for, or after 1 s at first and up to
+// 30 s later, with jitter.
+//
+// Delivery is at least once: a profile whose attempt ends without an answer is
+// sent again. What is lost is counted, in [Queue.Stats] and in OTel metrics.
+// The first failure after a success and every profile that the destination
+// rejects are reported through otel.Handle, whose handler may use the Queue.
+//
+// A Queue is safe for concurrent use and must be shut down: it holds a
+// goroutine from NewQueue on.
+type Queue struct {
+	name        string
+	destination Destination
+	config      queueConfig
+	metrics     *queueMetrics
+	reporter    handoff.Reporter
+	backoff     *backoff.ExponentialBackOff // only the worker uses it
+
+	ctx    context.Context // of the attempts; ended when Shutdown gives up
+	cancel context.CancelFunc
+	wake   chan struct{} // holds a token when the worker has to look again
+	done   chan struct{} // closed when the worker has ended
+	err    error         // what Shutdown returns; set before done is closed
+
+	mu        sync.Mutex
+	waiting   []queued // oldest first
+	sending   *queued  // nil when none is
+	bytes     int64    // of waiting and sending
+	last      uint64   // the number of the newest profile
+	flushes   []queueFlush
+	closing   context.Context // that of Shutdown, from its call on
+	abandoned bool            // Shutdown has given up, or has nothing left to do
+	left      error           // that profiles stayed, once abandoned
+	notBefore time.Time       // when the next attempt is due
+	asked     bool            // the destination has asked for notBefore
+	failure   error           // of the last attempt, if that is to be repeated
+	lagging   bool            // profiles were dropped, and that was reported
+	stats     QueueStats      // Waiting and WaitingBytes are not kept here
+}
+
+// queueFlush is a call of ForceFlush.
+type queueFlush struct {
+	after uint64        // the number of the newest profile that it waits for
+	done  chan struct{} // closed when that and all before it are gone
+}
+
+// NewQueue returns a running Queue in front of d, of which it takes ownership
+// unless there is an error.
+// The name goes into the errors and, as otel.component.name, into the metrics;
+// those of Queues with the same name add up.
+//
+// It returns an error for an option that makes no sense, a spill directory that
+// cannot be written, and metrics that the MeterProvider refuses.
+func NewQueue(name string, d Destination, opts ...QueueOption) (*Queue, error) {
+	c, err := newQueueConfig(opts)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	q := &Queue{
+		name:        name,
+		destination: d,
+		config:      c,
+		backoff:     newBackoff(),
+		wake:        make(chan struct{}, 1),
+		done:        make(chan struct{}),
+	}
+	if c.spill {
+		left, err := openSpill(c.dir)
+		if err != nil {
+			return nil, fmt.Errorf("%s: spill directory: %w", name, err)
+		}
+		q.adopt(left)
+	}
+	q.metrics, err = newQueueMetrics(c.meterProvider, name, q.Stats)
+	if err != nil {
+		return nil, fmt.Errorf("%s: metrics: %w", name, err)
+	}
+	q.forget(q.makeRoom(0), full)
+	q.ctx, q.cancel = context.WithCancel(context.Background())
+	go q.work()
+	return q, nil
+}
+
+func newBackoff() *backoff.ExponentialBackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.Multiplier, b.MaxInterval = time.Second, 2, 20*time.Second // and half of it more, by the jitter
+	return b
+}
+
+// Export takes p over and returns at once, after it has written a file where
+// WithSpill is set. It returns ErrShutdown after Shutdown, and an error if p
+// cannot be encoded or is larger than the Queue.
+func (q *Queue) Export(_ context.Context, p *Profile) error {
+	data, err := p.Pprof()
+	if err != nil {
+		q.lose(unreadable)
+		return fmt.Errorf("%s: %w", q.name, err)
+	}
+	if n := int64(len(data)); n > q.config.maxBytes {
+		q.lose(full)
+		return fmt.Errorf("%s: a %s profile of %d bytes is larger than the queue, which holds %d: see WithMaxBytes", q.name, p.Kind(), n, q.config.maxBytes)
+	}
+	if q.isClosing() {
+		q.lose(unsent)
+		return ErrShutdown
+	}
+	item, notSpilled := q.item(p, data)
+
+	q.mu.Lock()
+	if q.closing != nil {
+		q.mu.Unlock()
+		item.remove()
+		q.lose(unsent)
+		return ErrShutdown
+	}
+	if notSpilled != nil {
+		q.stats.NotSpilled++
+	}
+	dropped := q.makeRoom(item.size)
+	lagging := q.lagging
+	q.lagging = lagging || len(dropped) > 0
+	q.last++
+	item.number = q.last
+	q.waiting = append(q.waiting, item)
+	q.bytes += item.size
+	q.settle()
+	q.mu.Unlock()
+
+	q.notify()
+	q.forget(dropped, full)
+	if len(dropped) > 0 && !lagging {
+		q.report(errors.New("the queue is full, the oldest profiles are being dropped")) //nolint:contextcheck // the report outlives the call
+	}
+	if notSpilled != nil {
+		q.report(fmt.Errorf("a %s profile waits in memory: %w", p.Kind(), notSpilled)) //nolint:contextcheck // the report outlives the call
+	}
+	return nil
+}
+
+// item returns what waits for p, and why no file does.
+func (q *Queue) item(p *Profile, data []byte) (queued, error) {
+	w := Window{Kind: p.Kind(), Start: p.Start(), Duration: p.Duration(), Resource: p.Resource()}
+	end := p.End()
+	if p.Start().IsZero() { // a user's profile without a time
+		end = time.Now()
+	}
+	if q.config.spill {
+		item, err := spill(q.config.dir, w, end, data)
+		if err == nil {
+			return item, nil
+		}
+		return newQueued(w, end, data), err
+	}
+	return newQueued(w, end, data), nil
+}
+
+// ForceFlush returns after every profile that Export took before it has been
+// delivered or dropped. If an attempt has failed, the next one is made now,
+// unless the destination has asked for a later time. It returns ctx's error,
+// with the number of profiles that wait, or ErrShutdown.
+func (q *Queue) ForceFlush(ctx context.Context) error {
+	q.mu.Lock()
+	if q.closing != nil {
+		q.mu.Unlock()
+		return ErrShutdown
+	}
+	f := queueFlush{after: q.last, done: make(chan struct{})}
+	q.flushes = append(q.flushes, f)
+	q.hasten()
+	q.settle()
+	q.mu.Unlock()
+
+	q.notify()
+	select {
+	case <-f.done:
+		return nil
+	case <-q.done:
+	case <-q.ctx.Done():
+	case <-ctx.Done():
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.flushes = slices.DeleteFunc(q.flushes, func(other queueFlush) bool { return other == f })
+	select {
+	case <-f.done:
+		return nil
+	default:
+	}
+	if q.abandoned {
+		return ErrShutdown
+	}
+	return fmt.Errorf("%s: %d profile(s) not delivered yet: %w", q.name, q.count(), q.because(ctx.Err()))
+}
+
+// Shutdown sends what waits until ctx ends and shuts the destination down. Where
+// the next attempt is due only after ctx's deadline, it does not wait for that.
+// It gives the error handler half a second for the last reports, and no more:
+// the handler may be the caller. The error says how many profiles stayed, and
+// whether they are in the spill directory or lost. Shutdown returns when ctx ends
+// even if the destination ignores its own; calls after the first do nothing and
+// return nil.
+func (q *Queue) Shutdown(ctx context.Context) error {
+	q.mu.Lock()
+	if q.closing != nil {
+		q.mu.Unlock()
+		return nil
+	}
+	q.closing = ctx
+	q.hasten()
+	q.mu.Unlock()
+	defer func() { _ = q.metrics.callback.Unregister() }()
+
+	q.notify()
+	select {
+	case <-q.done:
+		q.reporter.Wait(ctx)
+		return q.err
+	case <-ctx.Done():
+	}
+	err := q.abandon(ctx.Err())
+	if err == nil {
+		err = fmt.Errorf("%s: shut down: %w", q.name, ctx.Err())
+	}
+	return err
+}
+
+// abandon gives up what waits and is being sent, and returns an error that says
+// how much that is, nil if it is nothing. Later calls return the same.
+func (q *Queue) abandon(cause error) error {
+	q.mu.Lock()
+	if q.abandoned {
+		defer q.mu.Unlock()
+		return q.left
+	}
+	q.abandoned = true
+	if q.sending != nil {
+		q.waiting = append(q.waiting, *q.sending)
+	}
+	var kept, lost int
+	for _, item := range q.waiting {
+		if item.file != "" {
+			kept++
+		} else {
+			lost++
+		}
+	}
+	q.waiting, q.sending, q.bytes = nil, nil, 0
+	q.stats.Kept += uint64(kept)
+	q.stats.Unsent += uint64(lost)
+	cause = q.because(cause)
+	if lost > 0 {
+		q.left = fmt.Errorf("%s: %d profile(s) not exported: %w", q.name, lost, cause)
+	}
+	if kept > 0 {
+		q.left = errors.Join(q.left, fmt.Errorf("%s: %d profile(s) kept in %s for the next start: %w", q.name, kept, q.config.dir, cause))
+	}
+	left := q.left
+	q.mu.Unlock()
+
+	// Not before the count: ForceFlush and the worker would otherwise see
+	// an end that Stats does not show yet.
+	q.cancel()
+	q.metrics.drop(lost, unsent)
+	return left
+}
+
+// because adds why the last attempt failed to the end of a context; the caller
+// holds q.mu.
+func (q *Queue) because(err error) error {
+	if q.failure == nil {
+		return err
+	}
+	return fmt.Errorf("%w (last attempt: %w)", err, q.failure)
+}
+
+// Stats returns the counts.
+func (q *Queue) Stats() QueueStats {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.stats
+	s.Waiting, s.WaitingBytes = q.count(), q.bytes
+	return s
+}
+
+// count returns how many profiles are not done with; the caller holds q.mu.
+func (q *Queue) count() int {
+	if q.sending != nil {
+		return len(q.waiting) + 1
+	}
+	return len(q.waiting)
+}
+
+func (q *Queue) isClosing() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closing != nil
+}
+
+func (q *Queue) notify() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (q *Queue) report(err error) {
+	q.reporter.Report(fmt.Errorf("%s: %w", q.name, err))
+}

@@ -1,0 +1,473 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.opentelemetry.io/otel"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// destination records what it takes, by the profiles' bytes.
+type destination struct {
+	send     func(ctx context.Context, name string) error // nil takes everything
+	shutdown func(context.Context) error
+
+	mu    sync.Mutex
+	taken []string
+	at    []time.Time // of every attempt
+	ends  int
+}
+
+func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
+	name, err := p.Pprof()
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.at = append(d.at, time.Now())
+	d.mu.Unlock()
+	if d.send != nil {
+		if err := d.send(ctx, string(name)); err != nil {
+			return err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.taken = append(d.taken, string(name))
+	return nil
+}
+
+func (d *destination) Shutdown(ctx context.Context) error {
+	d.mu.Lock()
+	d.ends++
+	d.mu.Unlock()
+	if d.shutdown != nil {
+		return d.shutdown(ctx)
+	}
+	return nil
+}
+
+func (d *destination) names() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.taken)
+}
+
+func newQueue(t *testing.T, d exporter.Destination, opts ...exporter.QueueOption) *exporter.Queue {
+	t.Helper()
+	q, err := exporter.NewQueue("test", d, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// named returns a profile of the last ten seconds.
+func named(name string) *exporter.Profile {
+	return exporter.NewProfile(exporter.Window{
+		Kind:     exporter.KindCPU,
+		Start:    time.Now().Add(-10 * time.Second),
+		Duration: 10 * time.Second,
+	}, []byte(name))
+}
+
+func export(t *testing.T, q *exporter.Queue, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if err := q.Export(t.Context(), named(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func wantTaken(t *testing.T, d *destination, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, d.names(), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("taken (-want +got):\n%s", diff)
+	}
+}
+
+func wantStats(t *testing.T, q *exporter.Queue, want exporter.QueueStats) {
+	t.Helper()
+	if diff := cmp.Diff(want, q.Stats(), cmpopts.IgnoreFields(exporter.QueueStats{}, "LastSuccess")); diff != "" {
+		t.Errorf("Stats (-want +got):\n%s", diff)
+	}
+}
+
+// reports collects what otel.Handle gets during a test.
+func reports(t *testing.T) func() []string {
+	t.Helper()
+	var (
+		mu   sync.Mutex
+		errs []string
+	)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		errs = append(errs, err.Error())
+	}))
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(errs)
+	}
+}
+
+func shutdown(t *testing.T, q *exporter.Queue) {
+	t.Helper()
+	if err := q.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestQueueDelivers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := new(destination)
+		q := newQueue(t, d, nil)
+		export(t, q, "a", "b", "c")
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantTaken(t, d, "a", "b", "c")
+		wantStats(t, q, exporter.QueueStats{Exported: 3})
+		if got := q.Stats().LastSuccess; !got.Equal(time.Now()) {
+			t.Errorf("last success at %v, want %v", got, time.Now())
+		}
+
+		export(t, q, "d")
+		shutdown(t, q)
+		shutdown(t, q)
+		wantTaken(t, d, "a", "b", "c", "d")
+		if d.ends != 1 {
+			t.Errorf("the destination was shut down %d times", d.ends)
+		}
+		if err := q.Export(t.Context(), named("e")); !errors.Is(err, exporter.ErrShutdown) {
+			t.Errorf("Export after Shutdown: %v", err)
+		}
+		if err := q.ForceFlush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
+			t.Errorf("ForceFlush after Shutdown: %v", err)
+		}
+		wantStats(t, q, exporter.QueueStats{Exported: 4, Unsent: 1})
+	})
+}
+
+// Five minutes of failures, with a profile every ten seconds: everything arrives
+// in order, and the attempts come further and further apart.
+func TestQueueOutage(t *testing.T) {
+	reported := reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		healthy := time.Now().Add(5 * time.Minute)
+		d := &destination{send: func(context.Context, string) error {
+			if time.Now().Before(healthy) {
+				return &exporter.RetryError{Err: errors.New("500 oops")}
+			}
+			return nil
+		}}
+		q := newQueue(t, d)
+		var want []string
+		for i := range 30 {
+			want = append(want, strconv.Itoa(i))
+			export(t, q, want[i])
+			<-time.After(10 * time.Second)
+		}
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantTaken(t, d, want...)
+		attempts := len(d.at) - 30
+		wantStats(t, q, exporter.QueueStats{Exported: 30, Retries: uint64(attempts), Duplicates: 1})
+		// 1, 2, 4, 8, 16 and then 20 s, each by half more or less.
+		if attempts < 10 || attempts > 34 {
+			t.Errorf("%d failed attempts in five minutes", attempts)
+		}
+		for i := range attempts - 1 {
+			if pause := d.at[i+1].Sub(d.at[i]); pause < 500*time.Millisecond || pause > 30*time.Second {
+				t.Errorf("a pause of %v", pause)
+			}
+		}
+		shutdown(t, q)
+	})
+	if got := reported(); len(got) != 1 || got[0] != "test: will try again: 500 oops" {
+		t.Errorf("reported %q, want one report of the outage", got)
+	}
+}
+
+func TestQueueRetryAfter(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := new(destination)
+		d.send = func(context.Context, string) error {
+			if len(d.at) == 1 {
+				return &exporter.RetryError{Err: errors.New("429"), After: time.Minute, Refused: true}
+			}
+			return nil
+		}
+		q := newQueue(t, d)
+		export(t, q, "a")
+		synctest.Wait()
+		if err := q.ForceFlush(t.Context()); err != nil { // does not hurry it
+			t.Error(err)
+		}
+		if pause := d.at[1].Sub(d.at[0]); pause != time.Minute {
+			t.Errorf("tried again after %v, want 1m0s", pause)
+		}
+		wantStats(t, q, exporter.QueueStats{Exported: 1, Retries: 1})
+		shutdown(t, q)
+	})
+}
+
+func TestQueueRejected(t *testing.T) {
+	reported := reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{send: func(_ context.Context, name string) error {
+			switch name {
+			case "bad":
+				return errors.New("400 no such label")
+			case "panic":
+				panic("out of order")
+			}
+			return nil
+		}}
+		q := newQueue(t, d)
+		export(t, q, "a", "bad", "panic", "b")
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantTaken(t, d, "a", "b")
+		wantStats(t, q, exporter.QueueStats{Exported: 2, Rejected: 2})
+		shutdown(t, q)
+	})
+	got := reported()
+	if len(got) != 2 || got[0] != "test: cpu profile dropped: 400 no such label" || !strings.HasPrefix(got[1], "test: cpu profile dropped: panic: out of order") {
+		t.Errorf("reported %q", got)
+	}
+}
+
+func TestQueueBounds(t *testing.T) {
+	reported := reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		d := &destination{send: func(context.Context, string) error {
+			if down {
+				return &exporter.RetryError{Err: errors.New("500"), After: time.Hour}
+			}
+			return nil
+		}}
+		q := newQueue(t, d, exporter.WithMaxBytes(4), exporter.WithMaxAge(time.Minute))
+		if err := q.Export(t.Context(), named("large")); err == nil || !strings.Contains(err.Error(), "larger than the queue") {
+			t.Errorf("Export of more than the queue holds: %v", err)
+		}
+		export(t, q, "a")
+		synctest.Wait() // a has been tried
+		export(t, q, "b", "c", "d", "ee", "f")
+		wantStats(t, q, exporter.QueueStats{Full: 4, Waiting: 3, WaitingBytes: 4})
+
+		<-time.After(30 * time.Second)
+		export(t, q, "g") // d makes room
+		<-time.After(30 * time.Second)
+		synctest.Wait()
+		wantStats(t, q, exporter.QueueStats{Full: 5, Expired: 2, Waiting: 1, WaitingBytes: 1})
+		<-time.After(30 * time.Second)
+		synctest.Wait()
+		wantStats(t, q, exporter.QueueStats{Full: 5, Expired: 3, Retries: 0})
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Errorf("nothing waits, but ForceFlush: %v", err)
+		}
+		shutdown(t, q)
+		wantTaken(t, d)
+	})
+	if got := reported(); len(got) != 4 {
+		t.Errorf("reported %q, want the outage, the full queue once and the age twice", got)
+	}
+}
+
+func TestQueueTimeout(t *testing.T) {
+	reported := reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := new(destination)
+		d.send = func(ctx context.Context, _ string) error {
+			if len(d.at) == 1 {
+				<-ctx.Done()
+				return ctx.Err() // no RetryError
+			}
+			return nil
+		}
+		q := newQueue(t, d, exporter.WithTimeout(3*time.Second))
+		export(t, q, "a")
+		<-time.After(3 * time.Second)
+		synctest.Wait()
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantTaken(t, d, "a")
+		wantStats(t, q, exporter.QueueStats{Exported: 1, Retries: 1, Duplicates: 1})
+		shutdown(t, q)
+	})
+	if got := reported(); len(got) != 1 || !strings.Contains(got[0], "no answer within 3s") {
+		t.Errorf("reported %q", got)
+	}
+}
+
+func TestQueueForceFlushGivesUp(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		down := &exporter.RetryError{Err: errors.New("500 oops")}
+		d := &destination{send: func(context.Context, string) error { return down }}
+		q := newQueue(t, d)
+		export(t, q, "a", "b")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := q.ForceFlush(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, down) || !strings.Contains(err.Error(), "2 profile(s) not delivered yet") {
+			t.Errorf("ForceFlush: %v", err)
+		}
+
+		flushed := make(chan error, 1)
+		go func() { flushed <- q.ForceFlush(t.Context()) }()
+		synctest.Wait()
+		ctx, cancel = context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := q.Shutdown(ctx); err == nil {
+			t.Error("Shutdown lost two profiles without an error")
+		}
+		if err := <-flushed; !errors.Is(err, exporter.ErrShutdown) {
+			t.Errorf("ForceFlush during Shutdown: %v", err)
+		}
+	})
+}
+
+// Shutdown during whatever can go wrong returns by the end of its context, with
+// the number of profiles that stayed.
+func TestQueueShutdownGivesUp(t *testing.T) {
+	reports(t)
+	for _, tt := range []struct {
+		name string
+		send func(ctx context.Context) error
+		in   time.Duration // after which Shutdown returns
+	}{
+		{"hang", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 200 * time.Millisecond},
+		// The one attempt that Shutdown makes has failed; the next is
+		// due after the deadline.
+		{"failure", func(context.Context) error { return &exporter.RetryError{Err: errors.New("500")} }, 0},
+		{"retry after", func(context.Context) error { return &exporter.RetryError{Err: errors.New("429"), After: time.Minute} }, 0},
+		{"retry in time", func(context.Context) error {
+			return &exporter.RetryError{Err: errors.New("429"), After: 150 * time.Millisecond}
+		}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &destination{send: func(ctx context.Context, _ string) error { return tt.send(ctx) }}
+				q := newQueue(t, d)
+				export(t, q, "a", "b", "c")
+				synctest.Wait()
+				begin := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+				defer cancel()
+				err := q.Shutdown(ctx)
+				if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "test: 3 profile(s) not exported") {
+					t.Errorf("Shutdown: %v", err)
+				}
+				if took := time.Since(begin); took > 200*time.Millisecond || tt.in > 0 && took != tt.in {
+					t.Errorf("Shutdown took %v", took)
+				}
+				shutdown(t, q)
+				wantStats(t, q, exporter.QueueStats{Unsent: 3, Retries: q.Stats().Retries})
+				synctest.Wait()
+				if d.ends != 1 {
+					t.Errorf("the destination was shut down %d times", d.ends)
+				}
+			})
+		})
+	}
+}
+
+func TestQueueShutdownNeverHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		sends := &destination{send: func(context.Context, string) error { <-release; return nil }}
+		ends := &destination{shutdown: func(context.Context) error { <-release; return nil }}
+		for _, d := range []*destination{sends, ends} {
+			q := newQueue(t, d)
+			export(t, q, "a")
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			if err := q.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Shutdown: %v", err)
+			}
+		}
+		close(release)
+	})
+}
+
+func TestQueueShutdownErrors(t *testing.T) {
+	failure := errors.New("will not close")
+	q := newQueue(t, &destination{shutdown: func(context.Context) error { return failure }})
+	if err := q.Shutdown(t.Context()); !errors.Is(err, failure) {
+		t.Errorf("Shutdown: %v, want the destination's error", err)
+	}
+}
+
+func TestQueueErrorHandlerMayUseTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t, &destination{send: func(context.Context, string) error { return errors.New("400") }})
+		done := make(chan error, 1)
+		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {
+			done <- errors.Join(q.ForceFlush(t.Context()), q.Shutdown(t.Context()))
+		}))
+		export(t, q, "a")
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestQueueHasNoLabels(t *testing.T) {
+	const key = "queue_test_label"
+	d := new(destination)
+	profile := make(chan string, 1)
+	d.send = func(context.Context, string) error {
+		var b bytes.Buffer
+		err := pprof.Lookup("goroutine").WriteTo(&b, 1)
+		profile <- b.String()
+		return err
+	}
+	var q *exporter.Queue
+	pprof.Do(t.Context(), pprof.Labels(key, "x"), func(context.Context) { q = newQueue(t, d) }) //nolint:contextcheck // the labels are what is tested
+	export(t, q, "a")
+	if got := <-profile; strings.Contains(got, key) {
+		t.Errorf("a goroutine has kept its creator's labels:\n%s", got)
+	}
+	shutdown(t, q)
+}
+
+func TestQueueOptions(t *testing.T) {
+	for want, option := range map[string]exporter.QueueOption{
+		"max bytes":       exporter.WithMaxBytes(0),
+		"max age":         exporter.WithMaxAge(0),
+		"timeout":         exporter.WithTimeout(-1),
+		"spill directory": exporter.WithSpill(""),
+		"meter provider":  exporter.WithMeterProvider(nil),
+	} {
+		q, err := exporter.NewQueue("test", new(destination), option)
+		if err == nil || q != nil || !strings.HasPrefix(err.Error(), "test: "+want) {
+			t.Errorf("NewQueue: %v, %v; want an error about %s", q, err, want)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter
+
+import (
+	"os"
+	"time"
+)
+
+// queued is a profile that waits in a Queue, in memory or in a file.
+type queued struct {
+	window   Window
+	end      time.Time // from which its age counts
+	size     int64
+	number   uint64 // counts up in the order of Export
+	attempts int
+	doubtful bool // the destination may have it
+
+	file    string   // where it is; empty if it is in memory
+	profile *Profile // nil until a file has been read
+}
+
+// unreadableError says that the bytes of a profile cannot be had.
+type unreadableError struct{ err error }
+
+func (e *unreadableError) Error() string { return e.err.Error() }
+func (e *unreadableError) Unwrap() error { return e.err }
+
+// newQueued returns what waits in memory. It has a Profile of its own, because
+// the caller's may hold the parsed form too, which is many times larger.
+func newQueued(w Window, end time.Time, data []byte) queued {
+	return queued{window: w, end: end, size: int64(len(data)), profile: NewProfile(w, data)}
+}
+
+// load returns the profile, the same one each time: what a Destination has
+// parsed need not be parsed again for the next attempt.
+func (q *queued) load() (*Profile, error) {
+	if q.profile != nil {
+		return q.profile, nil
+	}
+	w, data, err := readSpilled(q.file)
+	if err != nil {
+		return nil, &unreadableError{err}
+	}
+	q.window, q.profile = w, NewProfile(w, data)
+	return q.profile, nil
+}
+
+// remove removes the file. Where that fails, the profile is sent twice, as it is
+// after a kill.
+func (q *queued) remove() {
+	if q.file != "" {
+		_ = os.Remove(q.file)
+	}
+}

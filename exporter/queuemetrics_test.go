@@ -1,0 +1,168 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/embedded"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// meterProvider adds up what it is given, so that the module does without the
+// metrics SDK.
+type meterProvider struct {
+	noop.MeterProvider
+	meter *meter
+}
+
+func (p meterProvider) Meter(string, ...metric.MeterOption) metric.Meter { return p.meter }
+
+type meter struct {
+	noop.Meter
+
+	mu       sync.Mutex
+	sums     map[string]float64
+	callback metric.Callback
+	fail     error
+}
+
+func (m *meter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+	return counter{meter: m, name: name}, m.fail
+}
+
+func (m *meter) Int64ObservableUpDownCounter(name string, _ ...metric.Int64ObservableUpDownCounterOption) (metric.Int64ObservableUpDownCounter, error) {
+	return observable{name: name}, nil
+}
+
+func (m *meter) Float64ObservableGauge(name string, _ ...metric.Float64ObservableGaugeOption) (metric.Float64ObservableGauge, error) {
+	return gauge{name: name}, nil
+}
+
+func (m *meter) RegisterCallback(f metric.Callback, _ ...metric.Observable) (metric.Registration, error) {
+	m.callback = f
+	return registration{meter: m}, nil
+}
+
+func (m *meter) add(name string, set attribute.Set, v float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sums[name+"{"+set.Encoded(attribute.DefaultEncoder())+"}"] += v
+}
+
+// collect returns all sums after a callback.
+func (m *meter) collect(t *testing.T) map[string]float64 {
+	t.Helper()
+	if m.callback != nil {
+		if err := m.callback(t.Context(), observer{meter: m}); err != nil {
+			t.Error(err)
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sums := m.sums
+	m.sums = map[string]float64{}
+	return sums
+}
+
+type counter struct {
+	noop.Int64Counter
+	meter *meter
+	name  string
+}
+
+func (c counter) Add(_ context.Context, n int64, opts ...metric.AddOption) {
+	c.meter.add(c.name, metric.NewAddConfig(opts).Attributes(), float64(n))
+}
+
+type observable struct {
+	noop.Int64ObservableUpDownCounter
+	name string
+}
+
+type gauge struct {
+	noop.Float64ObservableGauge
+	name string
+}
+
+type observer struct {
+	embedded.Observer
+	meter *meter
+}
+
+func (o observer) ObserveInt64(i metric.Int64Observable, v int64, opts ...metric.ObserveOption) {
+	o.meter.add(i.(observable).name, metric.NewObserveConfig(opts).Attributes(), float64(v))
+}
+
+func (o observer) ObserveFloat64(i metric.Float64Observable, v float64, opts ...metric.ObserveOption) {
+	o.meter.add(i.(gauge).name, metric.NewObserveConfig(opts).Attributes(), v)
+}
+
+type registration struct {
+	embedded.Registration
+	meter *meter
+}
+
+func (r registration) Unregister() error {
+	r.meter.callback = nil
+	return nil
+}
+
+func TestQueueMetrics(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		m := &meter{sums: map[string]float64{}}
+		d := new(destination)
+		d.send = func(_ context.Context, name string) error {
+			switch {
+			case name == "bad":
+				return errors.New("400")
+			case len(d.at) == 1:
+				return &exporter.RetryError{Err: errors.New("500")}
+			}
+			return nil
+		}
+		q := newQueue(t, d, exporter.WithMeterProvider(meterProvider{meter: m}))
+		export(t, q, "a", "b", "bad")
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		now := float64(time.Now().UnixNano()) / 1e9
+		const name = "{otel.component.name=test}"
+		want := map[string]float64{
+			"spanprof.exporter.profile.exported" + name:                                   2,
+			"spanprof.exporter.profile.retries" + name:                                    1,
+			"spanprof.exporter.profile.duplicates" + name:                                 1,
+			"spanprof.exporter.profile.dropped{otel.component.name=test,reason=rejected}": 1,
+			"spanprof.exporter.queue.size" + name:                                         0,
+			"spanprof.exporter.last_success" + name:                                       now,
+		}
+		got := m.collect(t)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+		shutdown(t, q)
+		if got := m.collect(t); len(got) != 0 {
+			t.Errorf("after Shutdown: %v", got)
+		}
+
+		m.fail = errors.New("no more counters")
+		if _, err := exporter.NewQueue("test", d, exporter.WithMeterProvider(meterProvider{meter: m})); !errors.Is(err, m.fail) {
+			t.Errorf("NewQueue: %v, want the meter's error", err)
+		}
+		if m.callback != nil {
+			t.Error("the callback of a Queue that is not there has stayed")
+		}
+	})
+}

@@ -1,0 +1,110 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/internal/atomicfile"
+)
+
+// A spilled profile is a file <end of the window in Unix ns>-<random>.spanprof:
+// a spillHeader as a line of JSON, then the pprof form.
+const spillSuffix = ".spanprof"
+
+type spillHeader struct {
+	Kind     Kind             `json:"kind"`
+	Start    time.Time        `json:"start"`
+	Duration time.Duration    `json:"duration_ns"`
+	Schema   string           `json:"schema_url,omitempty"`
+	Resource []spillAttribute `json:"resource"`
+	Bytes    int              `json:"pprof_bytes"`
+	CRC32    uint32           `json:"pprof_crc32"`
+}
+
+// spill writes a profile to dir.
+func spill(dir string, w Window, end time.Time, data []byte) (queued, error) {
+	header, err := json.Marshal(spillHeader{
+		Kind:     w.Kind,
+		Start:    w.Start,
+		Duration: w.Duration,
+		Schema:   w.Resource.SchemaURL(),
+		Resource: spillAttributes(w.Resource.Attributes()),
+		Bytes:    len(data),
+		CRC32:    crc32.ChecksumIEEE(data),
+	})
+	if err != nil {
+		return queued{}, fmt.Errorf("describe it for the spill directory: %w", err)
+	}
+	header = append(header, '\n')
+	name := fmt.Sprintf("%019d-%016x%s", max(end.UnixNano(), 0), rand.Uint64(), spillSuffix)
+	if err := atomicfile.Write(dir, name, header, data); err != nil {
+		return queued{}, err
+	}
+	return queued{window: w, end: end, size: int64(len(header) + len(data)), file: filepath.Join(dir, name)}, nil
+}
+
+// openSpill makes dir usable and returns what an earlier process has left there,
+// oldest first.
+func openSpill(dir string) ([]queued, error) {
+	if err := atomicfile.Prepare(dir); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir) // by name: by the end of the window
+	if err != nil {
+		return nil, err
+	}
+	var left []queued
+	for _, e := range entries {
+		stamp, _, ok := strings.Cut(e.Name(), "-")
+		end, err := strconv.ParseInt(stamp, 10, 64)
+		if !ok || err != nil || !strings.HasSuffix(e.Name(), spillSuffix) {
+			continue // not ours
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, queued{
+			end:      time.Unix(0, end),
+			size:     info.Size(),
+			doubtful: true,
+			file:     filepath.Join(dir, e.Name()),
+		})
+	}
+	return left, nil
+}
+
+// readSpilled reads what spill has written.
+func readSpilled(file string) (Window, []byte, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return Window{}, nil, err
+	}
+	line, pprof, _ := bytes.Cut(data, []byte("\n"))
+	var h spillHeader
+	if err := json.Unmarshal(line, &h); err != nil {
+		return Window{}, nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(pprof) != h.Bytes || crc32.ChecksumIEEE(pprof) != h.CRC32 {
+		return Window{}, nil, fmt.Errorf("%s: the profile is damaged", file)
+	}
+	return Window{
+		Kind:     h.Kind,
+		Start:    h.Start,
+		Duration: h.Duration,
+		Resource: resource.NewWithAttributes(h.Schema, attributes(h.Resource)...),
+	}, pprof, nil
+}

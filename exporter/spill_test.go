@@ -1,0 +1,320 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// down refuses everything.
+func down(context.Context, string) error {
+	return &exporter.RetryError{Err: errors.New("connection refused"), Refused: true}
+}
+
+// leave exports profiles that a Queue cannot send, and shuts it down: they are
+// kept, with those that were in dir before.
+func leave(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	q := newQueue(t, &destination{send: down}, exporter.WithSpill(dir))
+	export(t, q, names...)
+	kept := len(files(t, dir))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := q.Shutdown(ctx); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%d profile(s) kept in %s for the next start", kept, dir)) {
+		t.Errorf("Shutdown: %v", err)
+	}
+	if got := q.Stats(); got.Kept != uint64(kept) || got.Dropped() != 0 {
+		t.Errorf("Stats %+v, want %d kept", got, kept)
+	}
+}
+
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func wantFiles(t *testing.T, dir string, n int) {
+	t.Helper()
+	if got := files(t, dir); len(got) != n {
+		t.Errorf("%d files, want %d: %v", len(got), n, got)
+	}
+}
+
+func TestSpillSurvives(t *testing.T) {
+	reports(t)
+	dir := filepath.Join(t.TempDir(), "made", "for us")
+	synctest.Test(t, func(t *testing.T) {
+		leave(t, dir, "a", "b")
+		wantFiles(t, dir, 2)
+		<-time.After(time.Minute)
+		leave(t, dir) // one start that sends nothing either
+		wantFiles(t, dir, 2)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		d := new(destination)
+		q := newQueue(t, d, exporter.WithSpill(dir))
+		export(t, q, "c")
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := d.names(); len(got) != 3 || got[2] != "c" {
+			t.Errorf("taken %q, want a and b, then c", got)
+		}
+		// Nobody knows what happened to a and b before the restart.
+		wantStats(t, q, exporter.QueueStats{Exported: 3, Duplicates: 2})
+		wantFiles(t, dir, 0)
+		shutdown(t, q)
+	})
+}
+
+func TestSpillKeepsTheWindow(t *testing.T) {
+	reports(t)
+	dir := t.TempDir()
+	want := exporter.Window{
+		Kind:     exporter.KindHeap,
+		Start:    time.Now().Add(-20 * time.Second),
+		Duration: 10 * time.Second,
+		Resource: resource.NewWithAttributes("https://example.com/schema",
+			attribute.String("service.name", "shop <1>"),
+			attribute.Bool("bool", true),
+			attribute.Int64("int", 1<<62+1),
+			attribute.Float64("float", 3),
+			attribute.BoolSlice("bools", []bool{true, false}),
+			attribute.Int64Slice("ints", []int64{1, 2}),
+			attribute.Float64Slice("floats", []float64{1, 2.5}),
+			attribute.StringSlice("process.command_args", []string{"a", "b"}),
+			attribute.KeyValue{Key: "empty"},
+			attribute.KeyValue{Key: "bytes", Value: attribute.ByteSliceValue([]byte{0, 255})},
+			attribute.KeyValue{Key: "slice", Value: attribute.SliceValue(attribute.Int64Value(1), attribute.StringValue("x"))},
+			attribute.KeyValue{Key: "map", Value: attribute.MapValue(attribute.Int64("k", 1))},
+		),
+	}
+	first := newQueue(t, &destination{send: down}, exporter.WithSpill(dir))
+	if err := first.Export(t.Context(), exporter.NewProfile(want, []byte("pprof\nbytes"))); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := first.Shutdown(ctx); err == nil {
+		t.Error("Shutdown has sent it")
+	}
+
+	got := make(chan *exporter.Profile, 1)
+	second := newQueue(t, receiver(got), exporter.WithSpill(dir))
+	p := <-got
+	shutdown(t, second)
+	if p.Kind() != want.Kind || !p.Start().Equal(want.Start) || p.Duration() != want.Duration {
+		t.Errorf("got %v %v %v, want %+v", p.Kind(), p.Start(), p.Duration(), want)
+	}
+	if !p.Resource().Equal(want.Resource) || p.Resource().SchemaURL() != want.Resource.SchemaURL() {
+		t.Errorf("resource %v, want %v", p.Resource(), want.Resource)
+	}
+	if b, err := p.Pprof(); err != nil || string(b) != "pprof\nbytes" {
+		t.Errorf("Pprof() = %q, %v", b, err)
+	}
+}
+
+// receiver is a Destination that hands the profiles out.
+type receiver chan *exporter.Profile
+
+func (r receiver) Send(_ context.Context, p *exporter.Profile) error { r <- p; return nil }
+func (r receiver) Shutdown(context.Context) error                    { return nil }
+
+func TestSpillTooOld(t *testing.T) {
+	reported := reports(t)
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		leave(t, dir, "a")
+		<-time.After(5 * time.Minute)
+		q := newQueue(t, &destination{send: down}, exporter.WithSpill(dir))
+		export(t, q, "b")
+		<-time.After(5 * time.Minute)
+		synctest.Wait()
+		if got := q.Stats(); got.Expired != 1 || got.Waiting != 1 {
+			t.Errorf("Stats %+v, want a expired and b waiting", got)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := q.Shutdown(ctx); err == nil {
+			t.Error("Shutdown has sent it")
+		}
+		wantFiles(t, dir, 1)
+
+		<-time.After(5 * time.Minute)
+		d := new(destination)
+		q = newQueue(t, d, exporter.WithSpill(dir))
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantTaken(t, d)
+		wantStats(t, q, exporter.QueueStats{Expired: 1})
+		wantFiles(t, dir, 0)
+		shutdown(t, q)
+	})
+	if got := reported(); !strings.Contains(strings.Join(got, "\n"), "1 profile(s) dropped: not delivered within 10m0s") {
+		t.Errorf("reported %q", got)
+	}
+}
+
+func TestSpillDamaged(t *testing.T) {
+	reported := reports(t)
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		leave(t, dir, "aaaa", "bbbb", "cccc", "dddd")
+		all := files(t, dir)
+		if err := os.Truncate(all[0], 10); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(all[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[len(b)-1]++
+		if err := os.WriteFile(all[1], b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		other := filepath.Join(dir, "notes.txt")
+		if err := os.WriteFile(other, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d := &destination{send: func(context.Context, string) error { return os.Remove(all[3]) }}
+		q := newQueue(t, d, exporter.WithSpill(dir))
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantStats(t, q, exporter.QueueStats{Exported: 1, Duplicates: 1, Unreadable: 3})
+		shutdown(t, q)
+		if left := files(t, dir); len(left) != 1 || left[0] != other {
+			t.Errorf("files %v, want the one that is not ours", left)
+		}
+	})
+	if got := reported(); len(got) < 3 {
+		t.Errorf("reported %q", got)
+	}
+}
+
+func TestSpillBounded(t *testing.T) {
+	reports(t)
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		leave(t, dir, "a", "b", "c", "d")
+		q := newQueue(t, &destination{send: down}, exporter.WithSpill(dir), exporter.WithMaxBytes(500))
+		for range 10 {
+			export(t, q, strings.Repeat("x", 100))
+		}
+		s := q.Stats()
+		if s.WaitingBytes > 500 || s.Full == 0 || s.Full+uint64(s.Waiting) != 14 {
+			t.Errorf("Stats %+v", s)
+		}
+		wantFiles(t, dir, s.Waiting)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := q.Shutdown(ctx); err == nil {
+			t.Error("Shutdown has sent it")
+		}
+	})
+}
+
+func TestSpillFails(t *testing.T) {
+	reported := reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "file")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := exporter.NewQueue("test", new(destination), exporter.WithSpill(file)); err == nil || !strings.HasPrefix(err.Error(), "test: spill directory: ") {
+			t.Errorf("NewQueue with a file for a directory: %v", err)
+		}
+
+		gone := filepath.Join(dir, "gone")
+		d := new(destination)
+		q := newQueue(t, d, exporter.WithSpill(gone))
+		if err := os.RemoveAll(gone); err != nil {
+			t.Fatal(err)
+		}
+		export(t, q, "a")
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantTaken(t, d, "a")
+		wantStats(t, q, exporter.QueueStats{Exported: 1, NotSpilled: 1})
+		shutdown(t, q)
+	})
+	if got := reported(); len(got) != 1 || !strings.Contains(got[0], "a cpu profile waits in memory") {
+		t.Errorf("reported %q", got)
+	}
+}
+
+// A process that is killed in the middle of its work loses nothing.
+func TestSpillSurvivesKill(t *testing.T) {
+	const variable = "SPANPROF_TEST_SPILL_DIR"
+	if dir := os.Getenv(variable); dir != "" {
+		q := newQueue(t, &destination{send: down}, exporter.WithSpill(dir))
+		for i := 0; ; i++ {
+			export(t, q, strconv.Itoa(i))
+			fmt.Println("exported", i)
+		}
+	}
+
+	dir := t.TempDir()
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSpillSurvivesKill$")
+	child.Env = append(os.Environ(), variable+"="+dir)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	last := -1
+	for last < 100 {
+		if _, err := fmt.Fscanf(out, "exported %d\n", &last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Wait()
+
+	d := new(destination)
+	q := newQueue(t, d, exporter.WithSpill(dir))
+	if err := q.ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	shutdown(t, q)
+	taken := map[string]bool{}
+	for _, name := range d.names() {
+		taken[name] = true
+	}
+	for i := range last + 1 {
+		if !taken[strconv.Itoa(i)] {
+			t.Errorf("profile %d is lost", i)
+		}
+	}
+	if got := q.Stats(); got.Dropped() != 0 {
+		t.Errorf("Stats %+v", got)
+	}
+	wantFiles(t, dir, 0)
+}

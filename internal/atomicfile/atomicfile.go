@@ -1,0 +1,66 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package atomicfile writes files that are there as a whole or not at all,
+// also when the process is killed.
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// pattern names the files that are being written.
+const pattern = "spanprof-*.tmp"
+
+// Write makes the file name in dir of the parts, one after the other. Only its
+// owner can read it. There is no fsync: the file survives the process, and not
+// always the machine.
+func Write(dir, name string, parts ...[]byte) error {
+	f, err := os.CreateTemp(dir, pattern)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if _, err = f.Write(part); err != nil {
+			break
+		}
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, name))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// Prepare makes dir with its parents, removes from it what a killed process left
+// half written, and returns an error where no file can be written.
+func Prepare(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if ok, _ := filepath.Match(pattern, e.Name()); !ok {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	probe, err := os.CreateTemp(dir, pattern)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return fmt.Errorf("try to write: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package httpsend
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+const (
+	maxBody = 64 << 10 // that is read of an answer
+	maxText = 1 << 10  // of it that goes into an error
+)
+
+// Do sends r and returns the beginning of the answer's body, up to 64 KiB, if
+// the status is 2xx: the status is the answer, a body that does not arrive
+// changes nothing.
+//
+// Other outcomes are errors. An *exporter.RetryError is returned where no answer
+// came, and of the answers that retryable names; the server's text is part of
+// the error, and a redirect's target.
+func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte) bool) ([]byte, error) {
+	response, err := c.Do(r)
+	if err != nil {
+		return nil, &exporter.RetryError{Err: err, Refused: notSent(err)}
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxBody))
+	if response.StatusCode/100 == 2 {
+		return body, nil
+	}
+
+	err = statusError(r.URL, response, body)
+	if !retryable(response.StatusCode, body) {
+		return nil, err
+	}
+	return nil, &exporter.RetryError{
+		Err:     err,
+		After:   retryAfter(response.Header.Get("Retry-After")),
+		Refused: response.StatusCode == http.StatusTooManyRequests,
+	}
+}
+
+func statusError(asked *url.URL, r *http.Response, body []byte) error {
+	where := asked.Redacted()
+	if location, err := r.Location(); err == nil && r.StatusCode/100 == 3 {
+		return fmt.Errorf("%s answers %s to %s: redirects are not followed, use that address", where, r.Status, location.Redacted())
+	}
+	text := strings.TrimSpace(strings.ToValidUTF8(string(body[:min(len(body), maxText)]), ""))
+	if text == "" {
+		return fmt.Errorf("%s answers %s", where, r.Status)
+	}
+	return fmt.Errorf("%s answers %s: %s", where, r.Status, text)
+}
+
+// notSent reports whether err says that no request has left.
+func notSent(err error) bool {
+	var (
+		op          *net.OpError
+		certificate *tls.CertificateVerificationError
+	)
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || errors.As(err, &certificate)
+}
+
+// retryAfter reads the header's value, seconds or a date; 0 if it is neither.
+func retryAfter(value string) time.Duration {
+	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return 0
+}

@@ -1,0 +1,159 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package httpsend_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/httpsend"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func retryable(status int, _ []byte) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+}
+
+func post(ctx context.Context, t *testing.T, c *http.Client, url string) ([]byte, error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader("profile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return httpsend.Do(c, r, retryable)
+}
+
+func TestStatuses(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answer  http.HandlerFunc
+		text    string // of the error; none is expected where it is empty
+		retry   bool
+		after   time.Duration
+		refused bool
+	}{
+		{name: "ok", answer: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "body") }},
+		{name: "rejected", answer: status(400, "", "no such label"), text: "answers 400 Bad Request: no such label"},
+		{name: "no text", answer: status(401, "", " "), text: "answers 401 Unauthorized"},
+		{name: "not to be retried", answer: status(500, "3", "oops"), text: "answers 500 Internal Server Error: oops"},
+		{name: "busy", answer: status(503, "", "later"), text: "503 Service Unavailable: later", retry: true},
+		{name: "seconds", answer: status(429, "7", ""), text: "429", retry: true, after: 7 * time.Second, refused: true},
+		{name: "not seconds", answer: status(429, "-7", ""), text: "429", retry: true, refused: true},
+		{name: "past", answer: status(503, "Mon, 02 Jan 2006 15:04:05 GMT", ""), text: "503", retry: true},
+		{name: "redirect", answer: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://user:secret@example.com/ingest", http.StatusMovedPermanently)
+		}, text: "answers 301 Moved Permanently to https://user:xxxxx@example.com/ingest: redirects are not followed, use that address"},
+		{name: "long text", answer: status(400, "", strings.Repeat("x", 100<<10)), text: strings.Repeat("x", 1<<10)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server := httptest.NewServer(tt.answer)
+			defer server.Close()
+			body, err := post(t.Context(), t, httpsend.WithoutRedirects(server.Client()), server.URL)
+			if tt.text == "" {
+				if err != nil || string(body) != "body" {
+					t.Errorf("Do = %q, %v", body, err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.text) || len(err.Error()) > 2<<10 {
+				t.Errorf("error %v, want %q", err, tt.text)
+			}
+			var retry *exporter.RetryError
+			if errors.As(err, &retry) != tt.retry {
+				t.Fatalf("error %#v, want a retry: %t", err, tt.retry)
+			}
+			if tt.retry && (retry.After != tt.after || retry.Refused != tt.refused) {
+				t.Errorf("retry %+v, want after %v, refused %t", retry, tt.after, tt.refused)
+			}
+		})
+	}
+}
+
+func TestRetryAfterDate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// A whole number of seconds, as the header has it.
+		at := time.Now().Add(time.Minute).UTC().Truncate(time.Second)
+		c := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			w := httptest.NewRecorder()
+			status(503, at.Format(http.TimeFormat), "")(w, r)
+			return w.Result(), nil
+		})}
+		_, err := post(t.Context(), t, c, "http://127.0.0.1")
+		var retry *exporter.RetryError
+		if !errors.As(err, &retry) || retry.After != time.Until(at) {
+			t.Errorf("error %#v, want a retry after %v", err, time.Until(at))
+		}
+	})
+}
+
+func TestNoAnswer(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := "http://" + listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	defer secure.Close()
+	secure.Config.ErrorLog = nil
+	aborting := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer aborting.Close()
+	transport := httpsend.NewTransport()
+	defer transport.CloseIdleConnections()
+
+	for _, tt := range []struct {
+		name, url string
+		refused   bool
+	}{
+		{"connection refused", closed, true},
+		{"unknown certificate", secure.URL, true},
+		{"connection broken", aborting.URL, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := post(t.Context(), t, &http.Client{Transport: transport}, tt.url)
+			var retry *exporter.RetryError
+			if !errors.As(err, &retry) || retry.Refused != tt.refused || retry.After != 0 {
+				t.Errorf("error %#v, want a retry, refused %t", err, tt.refused)
+			}
+		})
+	}
+}
+
+func TestStatusIsTheAnswer(t *testing.T) {
+	c := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(iotest.ErrReader(errors.New("broken")))}, nil
+	})}
+	if _, err := post(t.Context(), t, c, "http://127.0.0.1"); err != nil {
+		t.Errorf("Do: %v", err)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func status(code int, retryAfter, text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if retryAfter != "" {
+			w.Header().Set("Retry-After", retryAfter)
+		}
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, text)
+	}
+}
