@@ -4,18 +4,11 @@
 package otlp_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,6 +19,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 )
 
 // sent returns the one request that an exporter with opts makes.
@@ -220,7 +214,7 @@ func deliver(t *testing.T, opts ...otlp.Option) {
 }
 
 func TestMutualTLS(t *testing.T) {
-	certFile, keyFile, pair := certificate(t)
+	certFile, keyFile, pair := testcert.New(t)
 	b := &backend{t: t}
 	server := httptest.NewUnstartedServer(b)
 	pool := x509.NewCertPool()
@@ -240,40 +234,4 @@ func TestMutualTLS(t *testing.T) {
 		deliver(t, otlp.WithEndpoint(server.Listener.Addr().String()),
 			otlp.WithTLSClientConfig(&tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}}))
 	})
-}
-
-// certificate returns one of 127.0.0.1 that signs itself, in files and parsed.
-func certificate(t *testing.T) (certFile, keyFile string, pair tls.Certificate) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for name, block := range map[string]*pem.Block{
-		certFile: {Type: "CERTIFICATE", Bytes: der},
-		keyFile:  {Type: "PRIVATE KEY", Bytes: keyDER},
-	} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if pair, err = tls.LoadX509KeyPair(certFile, keyFile); err != nil {
-		t.Fatal(err)
-	}
-	return certFile, keyFile, pair
 }
