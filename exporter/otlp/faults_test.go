@@ -46,7 +46,7 @@ var faults = []struct {
 	{name: "400", fault: status(400, "no such version"), rejected: true, reported: "400 Bad Request: no such version"},
 	{name: "body limit", fault: status(413, "too large"), rejected: true, reported: "413 Request Entity Too Large: too large"},
 	{name: "redirect", fault: status(307, "", "Location", "https://elsewhere.example/"), rejected: true, reported: "redirects are not followed"},
-	{name: "partial success", fault: partial(1, "no CPU here"), rejected: true, reported: "partial success: 1 profiles rejected: no CPU here"},
+	{name: "partial success", fault: partial(1, "no CPU here"), rejected: true, reported: "partial success: 1 profile(s) rejected: no CPU here"},
 	{name: "warning", fault: partial(0, "deprecated"), reported: "profiles taken, with a warning: deprecated"},
 	{name: "hang", fault: func(r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()

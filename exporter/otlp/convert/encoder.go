@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/semconv/v1.43.0"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"

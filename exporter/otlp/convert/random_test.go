@@ -6,6 +6,7 @@ package convert_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 
 	"github.com/google/pprof/profile"
 )
@@ -17,7 +18,7 @@ func randomProfile(r *rand.Rand) *profile.Profile {
 		TimeNanos:  r.Int64N(1e18), DurationNanos: r.Int64N(1e12),
 	}
 	for i := range r.IntN(4) {
-		p.SampleType = append(p.SampleType, &profile.ValueType{Type: pick(r, "cpu", "alloc_space", "wall") + fmt.Sprint(i), Unit: pick(r, "nanoseconds", "bytes", "")})
+		p.SampleType = append(p.SampleType, &profile.ValueType{Type: pick(r, "cpu", "alloc_space", "wall") + strconv.Itoa(i), Unit: pick(r, "nanoseconds", "bytes", "")})
 	}
 	if r.IntN(3) > 0 {
 		p.PeriodType, p.Period = &profile.ValueType{Type: pick(r, "cpu", "space"), Unit: pick(r, "nanoseconds", "bytes")}, r.Int64N(1e7)

@@ -5,9 +5,10 @@ package convert_test
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"runtime/pprof"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -111,7 +112,7 @@ func roundTrip(t testing.TB, want *profile.Profile) {
 
 func TestRoundTripOfRandomProfiles(t *testing.T) {
 	for seed := range uint64(100) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			p := randomProfile(rand.New(rand.NewPCG(seed, 0)))
 			roundTrip(t, p)
 		})
@@ -178,7 +179,7 @@ func usual(p *profile.Profile) bool {
 	}
 	types := p.SampleType
 	if p.PeriodType != nil && *p.PeriodType != (profile.ValueType{}) {
-		types = append(types[:len(types):len(types)], p.PeriodType)
+		types = append(slices.Clip(types), p.PeriodType)
 	}
 	for _, v := range types {
 		if v.Type == "" {

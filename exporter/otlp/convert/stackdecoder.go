@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/semconv/v1.43.0"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
 func (d *profileDecoder) stack(i int32) ([]*profile.Location, error) {

@@ -59,7 +59,7 @@ func start(t *testing.T, answer answerFunc, opts ...grpc.ServerOption) (b *backe
 	return b, stop
 }
 
-func (b *backend) export(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+func (b *backend) export(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // the order is gRPC's
 	m := new(collectorpb.ExportProfilesServiceRequest)
 	if err := decode(m); err != nil {
 		return nil, err

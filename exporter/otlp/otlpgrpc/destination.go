@@ -59,7 +59,7 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 		d.conn.ResetConnectBackoff()
 		return classify(fmt.Errorf("%s: %w", d.target, err), server.Addr != nil)
 	}
-	return d.warnings.Check("otlpgrpc: "+d.target, response)
+	return d.warnings.Check("otlpgrpc: "+d.target, response) //nolint:contextcheck // the report may outlive the attempt
 }
 
 // Shutdown ends the connection.

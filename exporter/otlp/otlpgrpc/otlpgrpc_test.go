@@ -189,7 +189,7 @@ func TestPartialSuccess(t *testing.T) {
 		message  string
 		want     string
 	}{
-		{1, "no CPU here", "partial success: 1 profiles rejected: no CPU here"},
+		{1, "no CPU here", "partial success: 1 profile(s) rejected: no CPU here"},
 		{0, "deprecated", "profiles taken, with a warning: deprecated"},
 	} {
 		log := new(errorLog)

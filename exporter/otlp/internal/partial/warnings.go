@@ -27,7 +27,7 @@ func (w *Warnings) Check(who string, r *collectorpb.ExportProfilesServiceRespons
 	p := r.GetPartialSuccess()
 	switch {
 	case p.GetRejectedProfiles() > 0:
-		return fmt.Errorf("%s: partial success: %d profiles rejected: %s", who, p.GetRejectedProfiles(), p.GetErrorMessage())
+		return fmt.Errorf("%s: partial success: %d profile(s) rejected: %s", who, p.GetRejectedProfiles(), p.GetErrorMessage())
 	case p.GetErrorMessage() != "":
 		w.reporter.Report(fmt.Errorf("%s: profiles taken, with a warning: %s", who, p.GetErrorMessage()))
 	}
