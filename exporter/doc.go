@@ -10,5 +10,23 @@
 // several of them, so that a slow one does not hold the others up.
 //
 // To write an Exporter, take the Pprof form where the destination speaks pprof
-// (nothing is decoded on the way) and the Parsed form where it does not.
+// (nothing is decoded on the way) and the Parsed form where it does not. Where
+// the destination is across a network, write a [Destination] instead, which makes
+// one attempt and knows no retry, and put a [Queue] in front of it: that bounds
+// the profiles in bytes and age, repeats what fails, keeps them in a directory if
+// it is told to, counts what is lost and ends in time.
+//
+// # Metrics
+//
+// A Queue has these, with its name as the attribute otel.component.name:
+//
+//	spanprof.exporter.profile.exported    profiles taken by the destination
+//	spanprof.exporter.profile.dropped     profiles lost, by reason: full, expired,
+//	                                      rejected, unreadable, unsent
+//	spanprof.exporter.profile.retries     attempts after the first
+//	spanprof.exporter.profile.duplicates  profiles that may have arrived twice
+//	spanprof.exporter.queue.size          bytes that wait
+//	spanprof.exporter.last_success        Unix time of the last delivery
+//
+// [QueueStats] says the same to the program.
 package exporter

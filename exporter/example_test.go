@@ -5,7 +5,11 @@ package exporter_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
@@ -27,4 +31,41 @@ func ExampleNewMulti() {
 	}
 	fmt.Println(len(memory.Profiles()), len(archive.Profiles()), all.Dropped())
 	// Output: 1 1 0
+}
+
+// courier is a destination that is busy at first.
+type courier struct{ attempts int }
+
+func (c *courier) Send(_ context.Context, p *exporter.Profile) error {
+	c.attempts++
+	if c.attempts == 1 {
+		return &exporter.RetryError{Err: errors.New("busy"), After: time.Millisecond, Refused: true}
+	}
+	fmt.Println("taken:", p.Kind())
+	return nil
+}
+
+func (c *courier) Shutdown(context.Context) error { return nil }
+
+// A destination of one's own, with the queue of the others in front of it.
+func ExampleNewQueue() {
+	ctx := context.Background()
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { fmt.Println(err) }))
+	q, err := exporter.NewQueue("courier", new(courier), exporter.WithMaxBytes(8<<20))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p := exporter.NewProfile(exporter.Window{Kind: exporter.KindHeap}, []byte("pprof bytes"))
+	if err := q.Export(ctx, p); err != nil {
+		fmt.Println(err)
+	}
+	if err := q.Shutdown(ctx); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(q.Stats().Exported, "exported after", q.Stats().Retries, "retry")
+	// Unordered output:
+	// courier: will try again: busy
+	// taken: heap
+	// 1 exported after 1 retry
 }

@@ -165,10 +165,12 @@ func (q *Queue) finish(item *queued, err error) {
 		q.bytes -= item.size
 		q.stats.Unreadable++
 		reason = unreadable
+		err = fmt.Errorf("a profile dropped: %w", err)
 	default:
 		q.bytes -= item.size
 		q.stats.Rejected++
 		reason = rejected
+		err = fmt.Errorf("%s profile dropped: %w", item.window.Kind, err)
 		q.succeed() // it answers
 	}
 	q.settle()
@@ -181,7 +183,7 @@ func (q *Queue) finish(item *queued, err error) {
 		item.remove()
 	case reason != "":
 		q.forget([]queued{*item}, reason)
-		q.report(fmt.Errorf("%s profile dropped: %w", item.window.Kind, err))
+		q.report(err)
 	case first:
 		q.report(fmt.Errorf("will try again: %w", err))
 	}

@@ -31,8 +31,14 @@ const (
 // came, and of the answers that retryable names; the server's text is part of
 // the error, and a redirect's target.
 func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte) bool) ([]byte, error) {
+	// The query is long and says nothing that the reader of an error needs.
+	where := url.URL{Scheme: r.URL.Scheme, User: r.URL.User, Host: r.URL.Host, Path: r.URL.Path}
 	response, err := c.Do(r)
 	if err != nil {
+		var inner *url.Error
+		if errors.As(err, &inner) {
+			err = fmt.Errorf("%s: %w", where.Redacted(), inner.Err)
+		}
 		return nil, &exporter.RetryError{Err: err, Refused: notSent(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
@@ -41,7 +47,7 @@ func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte)
 		return body, nil
 	}
 
-	err = statusError(r.URL, response, body)
+	err = statusError(where.Redacted(), response, body)
 	if !retryable(response.StatusCode, body) {
 		return nil, err
 	}
@@ -52,8 +58,7 @@ func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte)
 	}
 }
 
-func statusError(asked *url.URL, r *http.Response, body []byte) error {
-	where := asked.Redacted()
+func statusError(where string, r *http.Response, body []byte) error {
 	if location, err := r.Location(); err == nil && r.StatusCode/100 == 3 {
 		return fmt.Errorf("%s answers %s to %s: redirects are not followed, use that address", where, r.Status, location.Redacted())
 	}

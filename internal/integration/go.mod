@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/felixge/fgprof v0.9.5
+	github.com/google/go-cmp v0.7.0
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/grafana/otel-profiling-go v0.7.0
 	github.com/grafana/pyroscope-go v1.4.3

@@ -1,0 +1,242 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package file_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/file"
+)
+
+func newExporter(t *testing.T, dir string, opts ...file.Option) *file.Exporter {
+	t.Helper()
+	e, err := file.New(dir, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func export(t *testing.T, e *file.Exporter, p *exporter.Profile) {
+	t.Helper()
+	if err := e.Export(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// plain returns a profile of ten bytes that are not gzipped.
+func plain(kind exporter.Kind, start time.Time, service string) *exporter.Profile {
+	return exporter.NewProfile(exporter.Window{
+		Kind:     kind,
+		Start:    start,
+		Duration: 10 * time.Second,
+		Resource: resource.NewSchemaless(attribute.String("service.name", service)),
+	}, []byte("0123456789"))
+}
+
+// gzipped returns a profile that takes n bytes and only looks gzipped.
+func gzipped(start time.Time, n int) *exporter.Profile {
+	data := make([]byte, n)
+	data[0], data[1] = 0x1f, 0x8b
+	return exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Start: start}, data)
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func wantNames(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, names(t, dir)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func wantStats(t *testing.T, e *file.Exporter, want file.Stats) {
+	t.Helper()
+	if diff := cmp.Diff(want, e.Stats()); diff != "" {
+		t.Errorf("Stats (-want +got):\n%s", diff)
+	}
+}
+
+func TestNames(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made", "for us")
+	e := newExporter(t, dir, nil)
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Date(2000, 1, 1, 1, 0, 0, 7, time.FixedZone("", 3600))
+		export(t, e, plain(exporter.KindHeap, start.Add(time.Second), "shop"))
+		export(t, e, plain(exporter.KindCPU, start, "shop"))
+		export(t, e, plain(exporter.KindCPU, start, "shop"))
+		export(t, e, plain("../x", start, "../a b:ü/"+strings.Repeat("y", 200)))
+		export(t, e, exporter.NewProfile(exporter.Window{}, nil))
+		if err := e.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	wantNames(
+		t, dir,
+		"20000101T000000.000000000Z-unknown_service-unknown.pprof.gz",
+		"20000101T000000.000000007Z-.._a_b___"+strings.Repeat("y", 91)+"-.._x.pprof.gz",
+		"20000101T000000.000000007Z-shop-1-cpu.pprof.gz",
+		"20000101T000000.000000007Z-shop-cpu.pprof.gz",
+		"20000101T000001.000000007Z-shop-heap.pprof.gz",
+	)
+	if s := e.Stats(); s.Written != 5 || s.Files != 5 || s.Dropped != 0 {
+		t.Errorf("Stats %+v", s)
+	}
+}
+
+func TestGoToolPprof(t *testing.T) {
+	dir := t.TempDir()
+	e := newExporter(t, dir)
+	function := &profile.Function{ID: 1, Name: "main.slow"}
+	location := &profile.Location{ID: 1, Line: []profile.Line{{Function: function}}}
+	for i := range 3 {
+		parsed := &profile.Profile{
+			SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+			PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+			Period:     10_000_000,
+			Function:   []*profile.Function{function},
+			Location:   []*profile.Location{location},
+			Sample:     []*profile.Sample{{Location: []*profile.Location{location}, Value: []int64{7, 70_000_000}, Label: map[string][]string{"span_id": {"0123456789abcdef"}}}},
+		}
+		start := time.Now().Add(time.Duration(i) * 10 * time.Second)
+		export(t, e, exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: 10 * time.Second}, parsed))
+		export(t, e, plain(exporter.KindHeap, start, "")) // nothing for pprof
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*cpu*"))
+	if err != nil || len(files) != 3 {
+		t.Fatalf("*cpu* is %q, %v", files, err)
+	}
+	for _, args := range [][]string{{"-raw"}, {"-top"}, {"-top", "-tagfocus=span_id=^0123456789abcdef"}} {
+		out, err := exec.CommandContext(t.Context(), "go", append(append([]string{"tool", "pprof"}, args...), files...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		if !strings.Contains(string(out), "main.slow") || args[0] == "-top" && !strings.Contains(string(out), "210ms") {
+			t.Errorf("%v: want main.slow with 210ms in all:\n%s", args, out)
+		}
+	}
+}
+
+func TestRotation(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		other := filepath.Join(dir, "20000101T000000.000000000Z-notes.txt")
+		if err := os.WriteFile(other, make([]byte, 1000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e := newExporter(t, dir, file.WithMaxBytes(100), file.WithMaxAge(time.Hour))
+		for range 6 {
+			export(t, e, gzipped(time.Now(), 20))
+			<-time.After(time.Minute)
+		}
+		wantStats(t, e, file.Stats{Written: 6, Removed: 1, Files: 5, Bytes: 100})
+
+		// The next run counts what is there.
+		e = newExporter(t, dir, file.WithMaxBytes(100), file.WithMaxAge(time.Hour))
+		wantStats(t, e, file.Stats{Files: 5, Bytes: 100})
+		export(t, e, gzipped(time.Now(), 50))
+		wantStats(t, e, file.Stats{Written: 1, Removed: 3, Files: 3, Bytes: 90})
+
+		<-time.After(time.Hour)
+		export(t, e, gzipped(time.Now(), 10))
+		// That of an hour ago is not older than an hour.
+		wantStats(t, e, file.Stats{Written: 2, Removed: 5, Files: 2, Bytes: 60})
+		wantNames(
+			t, dir,
+			filepath.Base(other),
+			"20000101T000600.000000000Z-unknown_service-cpu.pprof.gz",
+			"20000101T010600.000000000Z-unknown_service-cpu.pprof.gz",
+		)
+
+		if err := e.Export(t.Context(), gzipped(time.Now(), 101)); err == nil || !strings.Contains(err.Error(), "101 bytes") {
+			t.Errorf("Export of more than all files may have: %v", err)
+		}
+		if s := e.Stats(); s.Dropped != 1 || s.Files != 2 {
+			t.Errorf("Stats %+v", s)
+		}
+	})
+}
+
+func TestDirectoryFails(t *testing.T) {
+	dir := t.TempDir()
+	notDir := filepath.Join(dir, "file")
+	if err := os.WriteFile(notDir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.New(notDir); err == nil || !strings.HasPrefix(err.Error(), "file: directory "+notDir) {
+		t.Errorf("New with a file for a directory: %v", err)
+	}
+
+	gone := filepath.Join(dir, "gone")
+	e := newExporter(t, gone)
+	if err := os.RemoveAll(gone); err != nil {
+		t.Fatal(err)
+	}
+	p := plain(exporter.KindCPU, time.Now(), "shop")
+	if err := e.Export(t.Context(), p); !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(err.Error(), "file: cpu profile dropped: ") {
+		t.Errorf("Export: %v", err)
+	}
+	wantStats(t, e, file.Stats{Dropped: 1})
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	export(t, e, p) // it goes on when it can
+	if s := e.Stats(); s.Written != 1 {
+		t.Errorf("Stats %+v", s)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for want, option := range map[string]file.Option{
+		"max bytes": file.WithMaxBytes(0),
+		"max age":   file.WithMaxAge(0),
+	} {
+		if e, err := file.New(t.TempDir(), option); err == nil || e != nil || !strings.HasPrefix(err.Error(), "file: "+want) {
+			t.Errorf("New: %v, %v; want an error about %s", e, err, want)
+		}
+	}
+	if _, err := file.New(""); err == nil {
+		t.Error("no error for a directory without a name")
+	}
+}
+
+func TestShutdown(t *testing.T) {
+	e := newExporter(t, t.TempDir())
+	for range 2 {
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := e.Export(t.Context(), gzipped(time.Now(), 10)); err != exporter.ErrShutdown { //nolint:errorlint // as it is
+		t.Errorf("Export after Shutdown: %v", err)
+	}
+	if err := e.ForceFlush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
+		t.Errorf("ForceFlush after Shutdown: %v", err)
+	}
+	wantStats(t, e, file.Stats{Dropped: 1})
+}

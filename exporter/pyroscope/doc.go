@@ -1,0 +1,51 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pyroscope sends profiles to Grafana Pyroscope, to Grafana Cloud
+// Profiles, or to what stands in for them, as Alloy's pyroscope.receive_http
+// does.
+//
+//	exp, err := pyroscope.New("http://pyroscope:4040")
+//	p, err := profiler.New(exp, profiler.WithResource(res))
+//
+// The Exporter is a queue: see [exporter.Queue] for what it bounds, retries and
+// counts, and WithQueue for its options. Give the spill directory a maximum age
+// of less than an hour: older profiles are refused by the server's default.
+//
+// # Names
+//
+// The application is service.name of the Resource, so that the link from a span
+// in Grafana finds its profile. Other attributes become tags, with underscores
+// for dots: deployment.environment.name, k8s.pod.name and whatever else is there,
+// except those that say nothing about where to look (telemetry.*, process.*, os.*)
+// or that would make a series of every start (service.instance.id, host.id,
+// container.id, k8s.pod.uid). [WithTags] adds more.
+//
+// Profile types have the names that pyroscope-go v1.4.3 gives them, so that
+// dashboards go on working: process_cpu, memory, mutex, block, goroutines. Wall
+// time, which pyroscope-go does not have, is wall. A program should not push with
+// both: every sample would count twice.
+//
+// # Spans
+//
+// Pyroscope finds the samples of a span by the labels span_id and profile_id,
+// which must be 16 hex digits, and of a trace by trace_id. A profile_id of another
+// form, which the store and its viewer understand, cannot be queried there: the
+// Exporter reports the first one through otel.Handle. Where profile_id and span_id
+// of a sample differ, Pyroscope keeps one of them. Every other label, span_name
+// too, becomes a series label there.
+//
+// # Wire
+//
+// Profiles go to /ingest, as those of pyroscope-go do: every server back to 0.x
+// has it, and proxies and gateways that let pyroscope-go through let this through.
+// push.v1 would put labels into a message and failures into exact codes; /ingest
+// has a grammar of names without escapes, where the characters , and } of a tag's
+// value become underscores, and answers 422 for what it will never take and for
+// trouble of its own alike, which the exporter tells apart by the text (server
+// v2.2.1, pkg/ingester/pyroscope/ingest_handler.go).
+//
+// Profiles of more than 16,000 samples or 4 MiB, the server's limits, are split
+// into several, one millisecond apart: Pyroscope takes two profiles of one series
+// and one time for duplicates.
+package pyroscope

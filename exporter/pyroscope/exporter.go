@@ -1,0 +1,96 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pyroscope
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/handoff"
+	"github.com/spanprof/spanprof/internal/httpsend"
+)
+
+var _ exporter.Exporter = (*Exporter)(nil)
+
+// Exporter sends profiles to one Pyroscope server. It is safe for concurrent use
+// and must be shut down: it holds a goroutine from New on.
+type Exporter struct {
+	queue    *exporter.Queue
+	reporter handoff.Reporter
+	foreign  sync.Once // guards the report of a profile_id that cannot be queried
+}
+
+// New returns a running Exporter for the server at address, its root: for
+// example http://pyroscope:4040. It returns an error if address is not an HTTP
+// URL or an option cannot be met; no request is made.
+func New(address string, opts ...Option) (*Exporter, error) {
+	c, err := newConfig(opts)
+	if err != nil {
+		return nil, fmt.Errorf("pyroscope: %w", err)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("pyroscope: address: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("pyroscope: address %q is not an HTTP URL: use one like http://localhost:4040", u.Redacted())
+	}
+	e := new(Exporter)
+	d := &destination{ingest: u.JoinPath("ingest"), config: c, reporter: &e.reporter}
+	if c.client != nil {
+		d.client = httpsend.WithoutRedirects(c.client)
+	} else {
+		d.transport = httpsend.NewTransport()
+		d.client = httpsend.WithoutRedirects(&http.Client{Transport: d.transport})
+	}
+	e.queue, err = exporter.NewQueue("pyroscope", d, c.queue...)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Export takes p over and returns at once. It returns exporter.ErrShutdown after
+// Shutdown, and an error if p is larger than the queue.
+func (e *Exporter) Export(ctx context.Context, p *exporter.Profile) error {
+	parsed, err := p.Parsed()
+	if err != nil {
+		// Not for us to judge: the server says what it makes of it.
+		return e.queue.Export(ctx, p)
+	}
+	if id, ok := foreignID(parsed); ok {
+		e.foreign.Do(func() { //nolint:contextcheck // the report outlives the call
+			e.reporter.Report(fmt.Errorf("pyroscope: profile_id %q cannot be queried in Pyroscope: only ids of 16 hex digits can (this is said once)", id))
+		})
+	}
+	parts, err := split(p, parsed)
+	if err != nil {
+		return fmt.Errorf("pyroscope: split a %s profile: %w", p.Kind(), err)
+	}
+	for _, part := range parts {
+		if err := e.queue.Export(ctx, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ForceFlush returns after everything that Export took has been delivered or
+// dropped; see exporter.Queue.
+func (e *Exporter) ForceFlush(ctx context.Context) error { return e.queue.ForceFlush(ctx) }
+
+// Shutdown sends what it can until ctx ends; see exporter.Queue.
+func (e *Exporter) Shutdown(ctx context.Context) error {
+	err := e.queue.Shutdown(ctx)
+	e.reporter.Wait(ctx)
+	return err
+}
+
+// Stats returns what became of the profiles. One that was split counts as
+// several.
+func (e *Exporter) Stats() exporter.QueueStats { return e.queue.Stats() }

@@ -1,0 +1,268 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pyroscope_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.uber.org/goleak"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/pyroscope"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// discard is the log of the servers, which complain about the faults.
+var discard = log.New(io.Discard, "", 0)
+
+// fault is a way in which the server or the network fails for minutes, and what
+// must hold then.
+type fault struct {
+	name   string
+	answer func(b *backend, w http.ResponseWriter, r *http.Request)
+	tls    bool // the server's certificate is unknown; it does not heal
+	gone   bool // nothing listens; it does not heal
+
+	retried    bool          // otherwise the profiles are dropped at once
+	pause      time.Duration // between attempts, as the server asks; 0: backoff
+	duplicates bool          // the server may have stored what it did not confirm
+	text       string        // of the report
+}
+
+var faults = []fault{
+	{name: "500", answer: status(http.StatusInternalServerError, "no ingesters"), retried: true, duplicates: true, text: "answers 500 Internal Server Error: no ingesters"},
+	{name: "502", answer: status(http.StatusBadGateway, ""), retried: true, duplicates: true, text: "answers 502 Bad Gateway"},
+	{name: "503", answer: status(http.StatusServiceUnavailable, ""), retried: true, duplicates: true, text: "answers 503 Service Unavailable"},
+	{name: "408", answer: status(http.StatusRequestTimeout, ""), retried: true, duplicates: true, text: "answers 408 Request Timeout"},
+	{name: "429 with Retry-After", answer: func(_ *backend, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, "rate limit", http.StatusTooManyRequests)
+	}, retried: true, pause: time.Minute, text: "answers 429 Too Many Requests: rate limit"},
+	{name: "422 of a restart", answer: status(http.StatusUnprocessableEntity, "rpc error: code = Unavailable"), retried: true, duplicates: true, text: "code = Unavailable"},
+	{name: "hang", answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
+		b.take(w, r) // it is stored, and nobody hears of it
+		<-r.Context().Done()
+	}, retried: true, duplicates: true, text: "deadline exceeded"},
+	{name: "trickle before the answer", answer: func(_ *backend, w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			w.WriteHeader(http.StatusEarlyHints)
+			<-time.After(time.Second)
+		}
+	}, retried: true, duplicates: true, text: "deadline exceeded"},
+	{name: "connection closed", answer: func(*backend, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, retried: true, duplicates: true, text: "EOF"},
+	{name: "connection refused", gone: true, retried: true, text: "connection refused"},
+	{name: "TLS error", tls: true, retried: true, text: "certificate"},
+
+	{name: "400", answer: status(http.StatusBadRequest, "invalid label"), text: "pyroscope: cpu profile dropped: http://pyroscope/ingest answers 400 Bad Request: invalid label"},
+	{name: "401", answer: status(http.StatusUnauthorized, "no org id"), text: "answers 401 Unauthorized: no org id"},
+	{name: "422 of the limits", answer: status(http.StatusUnprocessableEntity, "profile is too old"), text: "answers 422 Unprocessable Entity: profile is too old"},
+	{name: "body limit", answer: func(_ *backend, w http.ResponseWriter, r *http.Request) {
+		_, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 10))
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+	}, text: "answers 413 Request Entity Too Large: http: request body too large"},
+	{name: "redirect", answer: func(_ *backend, w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://elsewhere/ingest", http.StatusMovedPermanently)
+	}, text: "to https://elsewhere/ingest: redirects are not followed"},
+}
+
+func status(code int, text string) func(*backend, http.ResponseWriter, *http.Request) {
+	return func(_ *backend, w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		http.Error(w, text, code)
+	}
+}
+
+// up returns an Exporter in front of a backend that has the fault.
+func (f fault) up(t *testing.T) (b *backend, e *pyroscope.Exporter, stop func()) {
+	t.Helper()
+	b = &backend{t: t, fault: f.answer}
+	address := "http://pyroscope"
+	var config *tls.Config
+	if f.tls {
+		config, address = unknown, "https://pyroscope"
+	}
+	client, stop := serve(t, b, config)
+	if f.gone {
+		stop()
+		stop = func() {}
+	}
+	e, err := pyroscope.New(address, pyroscope.WithHTTPClient(client))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, e, stop
+}
+
+// unknown is made outside of the bubbles, in which there is no network.
+var unknown *tls.Config
+
+func TestFaults(t *testing.T) {
+	unknown = certificate(t)
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			reported := reports(t)
+			t.Run("outage", func(t *testing.T) { synctest.Test(t, f.outage) })
+			if got := strings.Join(reported(), "\n"); !strings.Contains(got, f.text) {
+				t.Errorf("reported %q, want %q", got, f.text)
+			}
+			t.Run("shutdown", func(t *testing.T) { synctest.Test(t, f.shutdown) })
+		})
+	}
+}
+
+// outage has the fault for three minutes, with a profile every ten seconds, and
+// then none.
+func (f fault) outage(t *testing.T) {
+	b, e, stop := f.up(t)
+	var ends []time.Time
+	for range 18 {
+		p := window(time.Now())
+		ends = append(ends, p.End())
+		if err := e.Export(t.Context(), p); err != nil {
+			t.Error(err)
+		}
+		<-time.After(10 * time.Second)
+	}
+	attempts := b.heal()
+	s := e.Stats()
+	switch {
+	case f.gone || f.tls:
+		if s.Waiting != 18 || s.Dropped() != 0 || s.Retries == 0 {
+			t.Errorf("Stats %+v, want all 18 profiles to wait", s)
+		}
+		<-time.After(10 * time.Minute)
+		synctest.Wait()
+		if s = e.Stats(); s.Expired != 18 || s.Waiting != 0 {
+			t.Errorf("Stats %+v, want all 18 profiles to be too old", s)
+		}
+	case f.retried:
+		if s.Waiting != 18 || s.Dropped() != 0 || s.Retries == 0 {
+			t.Errorf("Stats %+v, want all 18 profiles to wait", s)
+		}
+		if err := e.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s = e.Stats()
+		if s.Exported != 18 || s.Dropped() != 0 || (s.Duplicates > 0) != f.duplicates {
+			t.Errorf("Stats %+v, want all 18 profiles to have arrived, perhaps twice: %t", s, f.duplicates)
+		}
+		b.wantArrived(ends)
+		var twice uint64
+		for _, n := range b.arrived() {
+			if n > 1 {
+				twice++
+			}
+		}
+		if twice > s.Duplicates {
+			t.Errorf("%d windows arrived more than once, %d are counted", twice, s.Duplicates)
+		}
+		for i := range len(attempts) - 1 {
+			if pause := attempts[i+1].Sub(attempts[i]); f.pause > 0 && pause != f.pause || pause < 500*time.Millisecond {
+				t.Errorf("attempts %v apart, want %v", pause, f.pause)
+			}
+		}
+	default:
+		if s.Rejected != 18 || s.Retries != 0 || s.Waiting != 0 {
+			t.Errorf("Stats %+v, want all 18 profiles to be rejected", s)
+		}
+		b.wantArrived(nil)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	stop()
+}
+
+// shutdown shuts down during the fault, with little time.
+func (f fault) shutdown(t *testing.T) {
+	_, e, stop := f.up(t)
+	for range 3 {
+		if err := e.Export(t.Context(), window(time.Now())); err != nil {
+			t.Error(err)
+		}
+	}
+	synctest.Wait() // the first attempt has been made, or hangs
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	err := e.Shutdown(ctx)
+	if took := time.Since(begin); took > 200*time.Millisecond {
+		t.Errorf("Shutdown took %v", took)
+	}
+	s := e.Stats()
+	switch {
+	case f.retried && (!errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "3 profile(s) not exported") || s.Unsent != 3):
+		t.Errorf("Shutdown: %v, want an error about 3 profiles; Stats %+v", err, s)
+	case !f.retried && (err != nil || s.Rejected != 3):
+		t.Errorf("Shutdown: %v, want none; Stats %+v", err, s)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Errorf("second Shutdown: %v", err)
+	}
+	if err := e.Export(t.Context(), window(time.Now())); !errors.Is(err, exporter.ErrShutdown) {
+		t.Errorf("Export after Shutdown: %v", err)
+	}
+	stop()
+}
+
+// A success whose body trickles is a success.
+func TestTrickleAfterTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fault{answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
+			b.take(w, r)
+			for i := 0; r.Context().Err() == nil; i++ {
+				fmt.Fprintln(w, i)
+				_ = http.NewResponseController(w).Flush()
+				<-time.After(time.Second)
+			}
+		}}
+		_, e, stop := f.up(t)
+		if err := e.Export(t.Context(), window(time.Now())); err != nil {
+			t.Error(err)
+		}
+		if err := e.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if s := e.Stats(); s.Exported != 1 || s.Retries != 0 {
+			t.Errorf("Stats %+v", s)
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		stop()
+	})
+}
+
+// reports collects what otel.Handle gets during a test.
+func reports(t *testing.T) func() []string {
+	t.Helper()
+	var (
+		mu   sync.Mutex
+		errs []string
+	)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		errs = append(errs, err.Error())
+	}))
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(errs)
+	}
+}

@@ -1,0 +1,344 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pyroscope_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/pyroscope"
+)
+
+// deliver sends profiles to a healthy backend on a real socket.
+func deliver(t *testing.T, opts []pyroscope.Option, profiles ...*exporter.Profile) []push {
+	t.Helper()
+	b := &backend{t: t}
+	server := httptest.NewServer(b)
+	defer server.Close()
+	e, err := pyroscope.New(server.URL+"/", opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range profiles {
+		if err := e.Export(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return b.all()
+}
+
+func of(kind exporter.Kind, attributes ...attribute.KeyValue) exporter.Window {
+	return exporter.Window{
+		Kind:     kind,
+		Start:    time.Unix(1_800_000_000, 123),
+		Duration: 10 * time.Second,
+		Resource: resource.NewSchemaless(attributes...),
+	}
+}
+
+func TestKinds(t *testing.T) {
+	service := attribute.String("service.name", "shop")
+	pprof := []byte("pprof bytes, as they are")
+	average := "average"
+	for _, tt := range []struct {
+		kind                     exporter.Kind
+		rate, units, aggregation string
+		types                    map[string]map[string]any
+	}{
+		{kind: exporter.KindCPU, rate: "100", units: "samples", aggregation: "sum"},
+		{kind: exporter.KindWall, rate: "0"},
+		{kind: "custom", rate: "0"},
+		{kind: exporter.KindHeap, rate: "100", types: map[string]map[string]any{
+			"alloc_objects": {"units": "objects"},
+			"alloc_space":   {"units": "bytes"},
+			"inuse_objects": {"units": "objects", "aggregation": average},
+			"inuse_space":   {"units": "bytes", "aggregation": average},
+		}},
+		{kind: exporter.KindGoroutine, rate: "0", units: "goroutines", aggregation: average, types: map[string]map[string]any{
+			"goroutine": {"display-name": "goroutines", "units": "goroutines", "aggregation": average},
+		}},
+		{kind: exporter.KindMutex, rate: "0", types: map[string]map[string]any{
+			"contentions": {"display-name": "mutex_count", "units": "lock_samples"},
+			"delay":       {"display-name": "mutex_duration", "units": "lock_nanoseconds"},
+		}},
+		{kind: exporter.KindBlock, rate: "0", types: map[string]map[string]any{
+			"contentions": {"display-name": "block_count", "units": "lock_samples"},
+			"delay":       {"display-name": "block_duration", "units": "lock_nanoseconds"},
+		}},
+	} {
+		t.Run(string(tt.kind), func(t *testing.T) {
+			pushes := deliver(t, nil, exporter.NewProfile(of(tt.kind, service), pprof))
+			if len(pushes) != 1 {
+				t.Fatalf("%d pushes", len(pushes))
+			}
+			p := pushes[0]
+			if diff := cmp.Diff(map[string]string{
+				"name": "shop{}", "from": "1800000000000000123", "until": "1800000010000000123", "spyName": "gospy",
+				"sampleRate": tt.rate, "units": tt.units, "aggregationType": tt.aggregation,
+			}, p.query); diff != "" {
+				t.Errorf("query (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.types, p.types); diff != "" {
+				t.Errorf("sample_type_config (-want +got):\n%s", diff)
+			}
+			if !bytes.Equal(p.profile, pprof) {
+				t.Errorf("profile %q, want it unchanged", p.profile)
+			}
+		})
+	}
+}
+
+func TestNames(t *testing.T) {
+	many := make([]attribute.KeyValue, 30)
+	var first24 []string
+	for i := range many {
+		many[i] = attribute.Int(fmt.Sprintf("a%02d", i), i)
+		if i < 24 {
+			first24 = append(first24, fmt.Sprintf("a%02d=%d", i, i))
+		}
+	}
+	for _, tt := range []struct {
+		name       string
+		attributes []attribute.KeyValue
+		tags       map[string]string
+		want       string
+	}{
+		{"none", nil, nil, "unknown_service{}"},
+		{"empty", []attribute.KeyValue{attribute.String("service.name", " "), attribute.String("region", "")}, nil, "unknown_service{}"},
+		{
+			"of the default resource",
+			[]attribute.KeyValue{attribute.String("service.name", "unknown_service:shop.test")},
+			nil,
+			"unknown_service_shop.test{service_name=unknown_service:shop.test}",
+		},
+		{"tags", []attribute.KeyValue{
+			attribute.String("service.name", "team/shop-1.x_y"),
+			attribute.String("service.version", "v1.2"),
+			attribute.String("k8s.pod.name", "shop-0"),
+			attribute.Int("shard", 7),
+			attribute.StringSlice("zones", []string{"a", "b"}),
+			attribute.String("1st", "a, b} "),
+			// Nobody searches by these.
+			attribute.String("service.instance.id", "x"), attribute.String("host.id", "x"), attribute.String("container.id", "x"),
+			attribute.String("k8s.pod.uid", "x"), attribute.Int("process.pid", 1), attribute.String("os.type", "x"), attribute.String("telemetry.sdk.name", "x"),
+		}, nil, `team/shop-1.x_y{_1st=a_ b_,k8s_pod_name=shop-0,service_version=v1.2,shard=7,zones=["a"_"b"]}`},
+		{
+			"static first",
+			[]attribute.KeyValue{attribute.String("service.name", "shop"), attribute.String("region", "eu")},
+			map[string]string{"region": "us", "team": "checkout = 1"},
+			"shop{region=us,team=checkout = 1}",
+		},
+		{
+			"long",
+			[]attribute.KeyValue{attribute.String("service.name", "shop"), attribute.String("x", strings.Repeat("ä", 1025))},
+			nil,
+			"shop{x=" + strings.Repeat("ä", 1024) + "}",
+		},
+		{"too many", many, nil, "unknown_service{" + strings.Join(first24, ",") + "}"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			reported := reports(t)
+			p := exporter.NewProfile(of(exporter.KindCPU, tt.attributes...), nil)
+			pushes := deliver(t, []pyroscope.Option{pyroscope.WithTags(tt.tags)}, p, p)
+			if len(pushes) != 2 {
+				t.Fatalf("%d pushes", len(pushes))
+			}
+			if diff := cmp.Diff(tt.want, pushes[0].query["name"]); diff != "" {
+				t.Errorf("name (-want +got):\n%s", diff)
+			}
+			want := 0
+			if tt.name == "too many" {
+				want = 1 // for two profiles
+			}
+			if got := reported(); len(got) != want {
+				t.Errorf("reported %q, want %d reports", got, want)
+			}
+		})
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	p := exporter.NewProfile(of(exporter.KindCPU), nil)
+	got := deliver(t, []pyroscope.Option{
+		nil,
+		pyroscope.WithBasicAuth("user", "password"),
+		pyroscope.WithTenantID("team-a"),
+		pyroscope.WithHeaders(map[string]string{"x-extra": "1", "X-Scope-OrgID": "overruled", "Content-Type": "overruled"}),
+	}, p)[0]
+	if got.user != "user" || got.header.Get("X-Scope-OrgID") != "team-a" || got.header.Get("X-Extra") != "1" {
+		t.Errorf("user %q, header %v", got.user, got.header)
+	}
+	got = deliver(t, []pyroscope.Option{pyroscope.WithBearerToken("secret")}, p)[0]
+	if a := got.header.Get("Authorization"); a != "Bearer secret" {
+		t.Errorf("Authorization: %q", a)
+	}
+	used := false
+	client := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		used = true
+		return http.DefaultTransport.RoundTrip(r)
+	})}
+	deliver(t, []pyroscope.Option{pyroscope.WithHTTPClient(client)}, p)
+	http.DefaultClient.CloseIdleConnections()
+	if !used {
+		t.Error("the HTTP client was not used")
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestSplit(t *testing.T) {
+	const samples = 17_000 // of more than 8 MiB together
+	p := parsed(0)
+	for i := range samples {
+		p.Sample = append(p.Sample, &profile.Sample{
+			Location: p.Location,
+			Value:    []int64{1, 10_000_000},
+			Label:    map[string][]string{"span_id": {fmt.Sprintf("%016x", i)}, "trace_id": {fmt.Sprintf("%032x", i)}, "span_name": {strings.Repeat("x", 600) + strconv.Itoa(i)}},
+		})
+	}
+	w := of(exporter.KindCPU)
+	pushes := deliver(t, nil, exporter.NewParsedProfile(w, p))
+	if len(pushes) != 4 {
+		t.Errorf("%d pushes of %d samples", len(pushes), samples)
+	}
+	var (
+		ids   = map[string]bool{}
+		times = map[int64]bool{}
+	)
+	for i, push := range pushes {
+		part, err := profile.ParseData(push.profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var raw bytes.Buffer
+		if err := part.WriteUncompressed(&raw); err != nil {
+			t.Fatal(err)
+		}
+		if len(part.Sample) > 16_000 || raw.Len() > 4<<20 {
+			t.Errorf("a part of %d samples and %d bytes", len(part.Sample), raw.Len())
+		}
+		for _, s := range part.Sample {
+			ids[s.Label["span_id"][0]] = true
+		}
+		if want := strconv.FormatInt(w.Start.Add(time.Duration(i)*time.Millisecond).UnixNano(), 10); push.query["from"] != want || strconv.FormatInt(part.TimeNanos, 10) != want {
+			t.Errorf("part %d begins at %s and %d, want %s", i, push.query["from"], part.TimeNanos, want)
+		}
+		times[part.TimeNanos] = true
+	}
+	if len(ids) != samples || len(times) != len(pushes) {
+		t.Errorf("%d samples of %d in %d parts at %d times", len(ids), samples, len(pushes), len(times))
+	}
+	if len(p.Sample) != samples || p.TimeNanos != 0 {
+		t.Error("the profile was changed")
+	}
+}
+
+// One sample that is too large by itself is for the server to refuse.
+func TestSplitHasAnEnd(t *testing.T) {
+	p := parsed(2)
+	p.Sample[0].Label = map[string][]string{"key": {strings.Repeat("x", 5<<20)}}
+	pushes := deliver(t, nil, exporter.NewParsedProfile(of(exporter.KindCPU), p))
+	if len(pushes) != 2 {
+		t.Errorf("%d pushes, want 2", len(pushes))
+	}
+}
+
+func TestForeignProfileID(t *testing.T) {
+	reported := reports(t)
+	with := func(id string) *exporter.Profile {
+		p := parsed(1)
+		p.Sample[0].Label = map[string][]string{"profile_id": {id}}
+		return exporter.NewParsedProfile(of(exporter.KindCPU), p)
+	}
+	deliver(t, nil, with("0123456789abcdef"), with("order/1"), with("order/2"))
+	if got := reported(); len(got) != 1 || !strings.HasPrefix(got[0], `pyroscope: profile_id "order/1" cannot be queried`) {
+		t.Errorf("reported %q, want one about order/1", got)
+	}
+}
+
+func TestNewErrors(t *testing.T) {
+	many := map[string]string{}
+	for i := range 25 {
+		many[fmt.Sprint("a", i)] = "x"
+	}
+	tag := func(name, value string) pyroscope.Option {
+		return pyroscope.WithTags(map[string]string{name: value})
+	}
+	header := func(name, value string) pyroscope.Option {
+		return pyroscope.WithHeaders(map[string]string{name: value})
+	}
+	for _, tt := range []struct {
+		address string
+		option  pyroscope.Option
+		want    string
+	}{
+		{"localhost:4040", nil, "not an HTTP URL"},
+		{"", nil, "not an HTTP URL"},
+		{"ftp://x", nil, "not an HTTP URL"},
+		{"http://", nil, "not an HTTP URL"},
+		{"http://[", nil, "address"},
+		{"http://x", pyroscope.WithBearerToken(""), "bearer token is empty"},
+		{"http://x", pyroscope.WithBearerToken("a\nb"), "more than one line"},
+		{"http://x", pyroscope.WithTenantID("a\nb"), "more than one line"},
+		{"http://x", pyroscope.WithHTTPClient(nil), "HTTP client is nil"},
+		{"http://x", pyroscope.WithTags(many), "25 tags"},
+		{"http://x", tag("a.b", "x"), "tag name"},
+		{"http://x", tag("", "x"), "tag name"},
+		{"http://x", tag("1a", "x"), "tag name"},
+		{"http://x", tag("__a", "x"), "tag name"},
+		{"http://x", tag("service_name", "x"), "service.name"},
+		{"http://x", tag("a", "x,y"), "value"},
+		{"http://x", tag("a", " x"), "value"},
+		{"http://x", tag("a", ""), "value"},
+		{"http://x", header("a b", "x"), "header"},
+		{"http://x", header("", "x"), "header"},
+		{"http://x", header("a", "x\r\ny"), "header"},
+		{"http://x", pyroscope.WithQueue(exporter.WithMaxBytes(0)), "max bytes"},
+	} {
+		e, err := pyroscope.New(tt.address, tt.option)
+		if err == nil || e != nil || !strings.HasPrefix(err.Error(), "pyroscope: ") || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("New(%q): %v, %v; want an error about %q", tt.address, e, err, tt.want)
+		}
+	}
+	if _, err := pyroscope.New("http://x", pyroscope.WithBasicAuth("a", "b"), pyroscope.WithBearerToken("c")); err == nil {
+		t.Error("both authentications are taken")
+	}
+}
+
+func TestLargerThanTheQueue(t *testing.T) {
+	e, err := pyroscope.New("http://127.0.0.1:1", pyroscope.WithQueue(exporter.WithMaxBytes(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Export(t.Context(), window(time.Now())); err == nil {
+		t.Error("no error")
+	}
+	if s := e.Stats(); s.Full != 1 {
+		t.Errorf("Stats %+v", s)
+	}
+	if err := e.ForceFlush(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
