@@ -15,11 +15,15 @@ import (
 // decoder reads the tables of a message.
 type decoder struct {
 	tables *profilespb.ProfilesDictionary
-	labels map[int32]label // of the attributes of samples
+
+	// Of the attribute table, what has been read of it. A message may refer
+	// to a large attribute very often.
+	labels map[int32]label              // those of samples
+	others map[int32]attribute.KeyValue // those of mappings, locations and profiles
 }
 
 func newDecoder(tables *profilespb.ProfilesDictionary) *decoder {
-	return &decoder{tables: tables, labels: map[int32]label{}}
+	return &decoder{tables: tables, labels: map[int32]label{}, others: map[int32]attribute.KeyValue{}}
 }
 
 // at returns the element of a table. An index of 0 means "not set" and needs no
@@ -40,23 +44,35 @@ func (d *decoder) string(i int32) (string, error) {
 
 // attributes returns those of a mapping, location or profile.
 func (d *decoder) attributes(indices []int32) (attribute.Set, error) {
-	kvs := make([]attribute.KeyValue, 0, len(indices))
-	for _, i := range indices {
-		a, err := at(d.tables.GetAttributeTable(), "attribute_table", i)
-		if err != nil {
+	kvs := make([]attribute.KeyValue, len(indices))
+	for n, i := range indices {
+		var err error
+		if kvs[n], err = d.attribute(i); err != nil {
 			return attribute.Set{}, err
 		}
-		key, err := d.string(a.GetKeyStrindex())
-		if err != nil {
-			return attribute.Set{}, err
-		}
-		v, err := d.value(a.GetValue())
-		if err != nil {
-			return attribute.Set{}, err
-		}
-		kvs = append(kvs, attribute.KeyValue{Key: attribute.Key(key), Value: v})
 	}
 	return attribute.NewSet(kvs...), nil
+}
+
+func (d *decoder) attribute(i int32) (attribute.KeyValue, error) {
+	if kv, ok := d.others[i]; ok {
+		return kv, nil
+	}
+	a, err := at(d.tables.GetAttributeTable(), "attribute_table", i)
+	if err != nil {
+		return attribute.KeyValue{}, err
+	}
+	key, err := d.string(a.GetKeyStrindex())
+	if err != nil {
+		return attribute.KeyValue{}, err
+	}
+	v, err := d.value(a.GetValue())
+	if err != nil {
+		return attribute.KeyValue{}, err
+	}
+	kv := attribute.KeyValue{Key: attribute.Key(key), Value: v}
+	d.others[i] = kv
+	return kv, nil
 }
 
 // keyValues returns attributes whose keys stand inline or in the string table.

@@ -32,7 +32,9 @@
 //   - the ids of the tables, which are numbered anew;
 //   - bytes that are not UTF-8, which protobuf refuses: U+FFFD stands in their
 //     place;
-//   - the lack of a period type: that of the first sample type is given.
+//   - the lack of a period type: the first sample type takes its place;
+//   - the times within pprof, where the profile's window has a start: its times
+//     are sent.
 //
 // # For developers
 //

@@ -116,12 +116,11 @@ func (e *encoder) header(column int, attributes []int32) *profilespb.Profile {
 	if periodType == nil || *periodType == (profile.ValueType{}) {
 		periodType = sampleType // Pyroscope and others name the profile by it.
 	}
-	start, duration := e.pprof.TimeNanos, e.pprof.DurationNanos
-	if start == 0 && !e.profile.Start().IsZero() {
-		start = e.profile.Start().UnixNano()
-	}
-	if duration == 0 {
-		duration = e.profile.Duration().Nanoseconds()
+	// runtime/pprof's heap profiles have the time at the end of the window, and
+	// no duration: what the window says goes before.
+	start, duration := e.profile.Start().UnixNano(), e.profile.Duration().Nanoseconds()
+	if e.profile.Start().IsZero() {
+		start, duration = e.pprof.TimeNanos, e.pprof.DurationNanos
 	}
 	return &profilespb.Profile{
 		SampleType:       e.dict.valueType(sampleType.Type, sampleType.Unit),

@@ -4,6 +4,7 @@
 package convert
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -83,40 +84,25 @@ func numberWithUnit(v *commonpb.AnyValue) (n int64, unit string, ok bool) {
 	return i.IntValue, u.StringValue, true
 }
 
-// addTo adds the label to a sample. What samples share is cut to its length, so
-// that a label which comes again is appended to a copy.
-func (l label) addTo(s *profile.Sample) {
+// addTo adds the label to a sample, which may not have it yet.
+func (l label) addTo(s *profile.Sample) error {
+	if _, ok := s.Label[l.key]; ok || len(s.NumLabel[l.key]) > 0 {
+		return fmt.Errorf("two attributes have the key %q", l.key)
+	}
 	if len(l.texts) > 0 {
 		if s.Label == nil {
 			s.Label = map[string][]string{}
 		}
-		s.Label[l.key] = join(s.Label[l.key], l.texts)
+		s.Label[l.key] = slices.Clip(l.texts)
 	}
-	if len(l.nums) == 0 {
-		return
+	if len(l.nums) > 0 {
+		if s.NumLabel == nil {
+			s.NumLabel, s.NumUnit = map[string][]int64{}, map[string][]string{}
+		}
+		s.NumLabel[l.key] = slices.Clip(l.nums)
+		if l.units != nil {
+			s.NumUnit[l.key] = slices.Clip(l.units)
+		}
 	}
-	if s.NumLabel == nil {
-		s.NumLabel, s.NumUnit = map[string][]int64{}, map[string][]string{}
-	}
-	before, units := len(s.NumLabel[l.key]), s.NumUnit[l.key]
-	s.NumLabel[l.key] = join(s.NumLabel[l.key], l.nums)
-	if units == nil && l.units == nil {
-		return
-	}
-	// Either both have units, or the other's are empty.
-	if units == nil {
-		units = make([]string, before)
-	}
-	added := l.units
-	if added == nil {
-		added = make([]string, len(l.nums))
-	}
-	s.NumUnit[l.key] = join(units, added)
-}
-
-func join[E any](a, b []E) []E {
-	if len(a) == 0 {
-		return slices.Clip(b)
-	}
-	return append(slices.Clip(a), b...)
+	return nil
 }

@@ -121,7 +121,9 @@ func (d *profileDecoder) sample(columns []*profilespb.Profile, i int) error {
 		if err != nil {
 			return err
 		}
-		l.addTo(s)
+		if err := l.addTo(s); err != nil {
+			return err
+		}
 	}
 	if err := d.addLink(s, first.GetLinkIndex()); err != nil {
 		return err
@@ -160,15 +162,17 @@ func (d *profileDecoder) addLink(s *profile.Sample, i int32) error {
 	if len(traceID) != 16 || len(spanID) != 8 {
 		return fmt.Errorf("link_table[%d]: ids of %d and %d bytes, want 16 and 8", i, len(traceID), len(spanID))
 	}
-	add := func(key string, id []byte) {
-		if _, ok := s.Label[key]; !ok {
-			label{key: key, texts: []string{hex.EncodeToString(id)}}.addTo(s)
-		}
-	}
-	add(labelTraceID, traceID)
-	add(labelSpanID, spanID)
+	labels := map[string][]byte{labelTraceID: traceID, labelSpanID: spanID}
 	if d.linkHasProfileID {
-		add(labelProfileID, spanID)
+		labels[labelProfileID] = spanID
+	}
+	if s.Label == nil {
+		s.Label = make(map[string][]string, len(labels))
+	}
+	for key, id := range labels {
+		if _, ok := s.Label[key]; !ok {
+			s.Label[key] = []string{hex.EncodeToString(id)}
+		}
 	}
 	return nil
 }

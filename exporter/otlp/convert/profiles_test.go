@@ -163,6 +163,8 @@ func TestMalformedMessages(t *testing.T) {
 		"sample 0: attribute_table[9]":                        func(m *message) { ofProfile(m).Samples[0].AttributeIndices = []int32{9} },
 		"sample 0: link_table[9]":                             func(m *message) { ofProfile(m).Samples[0].LinkIndex = 9 },
 		"link_table[1]: ids of 3 and 8 bytes":                 func(m *message) { m.Dictionary.LinkTable[1].TraceId = []byte("abc") },
+		"sample 0: two attributes have the key \"size\"":      func(m *message) { ofProfile(m).Samples[0].AttributeIndices = []int32{2, 2} },
+		"two attributes have the key \"yes\"":                 func(m *message) { ofProfile(m).Samples[0].AttributeIndices = []int32{3, 3} },
 		"neither values nor timestamps":                       func(m *message) { ofProfile(m).Samples[0].TimestampsUnixNano = nil },
 		"2 values for 3 timestamps":                           func(m *message) { ofProfile(m).Samples[0].Values = []int64{1, 2} },
 		"stack_table[1]: location_table[8]":                   func(m *message) { m.Dictionary.StackTable[1].LocationIndices[0] = 8 },
