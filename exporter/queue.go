@@ -48,6 +48,7 @@ type Queue struct {
 	mu        sync.Mutex
 	waiting   []queued // oldest first
 	sending   *queued  // nil when none is
+	ending    uint64   // the number of a profile that the worker is done with but for its file and metrics; 0 if there is none
 	bytes     int64    // of waiting and sending
 	last      uint64   // the number of the newest profile
 	flushes   []queueFlush
@@ -241,6 +242,11 @@ func (q *Queue) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	err := q.abandon(ctx.Err())
+	select {
+	case <-q.done: // both at once
+		return q.err
+	default:
+	}
 	if err == nil {
 		err = fmt.Errorf("%s: shut down: %w", q.name, ctx.Err())
 	}

@@ -4,6 +4,7 @@
 package exporter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,12 +40,15 @@ func (q *Queue) next() (*queued, bool) {
 		q.mu.Lock()
 		now := time.Now()
 		dropped := q.expire(now)
+		if len(dropped) > 0 {
+			q.ending = dropped[0].number
+		}
 		item, pause, ok := q.due(now)
-		q.settle()
 		q.mu.Unlock()
 
-		q.forget(dropped, expired)
 		if len(dropped) > 0 {
+			q.forget(dropped, expired)
+			q.end()
 			q.report(fmt.Errorf("%d profile(s) dropped: not delivered within %v", len(dropped), q.config.maxAge))
 		}
 		switch {
@@ -76,11 +80,13 @@ func (q *Queue) due(now time.Time) (item *queued, pause time.Duration, ok bool) 
 		untilExpired := q.waiting[0].end.Add(q.config.maxAge).Sub(now)
 		return nil, min(pause, untilExpired), !bounded || q.notBefore.Before(deadline)
 	}
-	q.sending = &q.cut(1)[0]
-	if q.sending.attempts > 0 {
+	item = &q.cut(1)[0]
+	if item.attempts > 0 {
 		q.stats.Retries++
 	}
-	return q.sending, 0, true
+	sending := *item // of its own: the worker changes the item without the lock
+	q.sending = &sending
+	return item, 0, true
 }
 
 // forever is a sleep that only a wake ends.
@@ -108,8 +114,7 @@ func (q *Queue) attempt(item *queued) error {
 	if err == nil {
 		return nil
 	}
-	var retry *RetryError
-	if ctx.Err() != nil && !errors.As(err, &retry) {
+	if _, ok := errors.AsType[*RetryError](err); !ok && ctx.Err() != nil {
 		return &RetryError{Err: fmt.Errorf("no answer within %v: %w", q.config.timeout, err)}
 	}
 	return err
@@ -117,76 +122,99 @@ func (q *Queue) attempt(item *queued) error {
 
 // finish decides what becomes of a profile after an attempt.
 func (q *Queue) finish(item *queued, err error) {
-	var (
-		retry   *RetryError
-		damaged *unreadableError
-		reason  dropReason
-		dropped []queued
-		first   bool // failure after a success
-	)
 	q.mu.Lock()
 	if q.abandoned {
-		// Shutdown has counted it.
-		if err == nil && item.file != "" {
-			q.stats.Kept--
-			q.stats.Exported++
-		}
 		q.mu.Unlock()
-		if err == nil && item.file != "" {
-			q.metrics.export(item.doubtful)
-			item.remove()
-		}
+		q.finishLate(item, err)
 		return
 	}
 	q.sending = nil
-	switch {
-	case err == nil:
-		q.bytes -= item.size
-		q.stats.Exported++
-		if item.doubtful {
-			q.stats.Duplicates++
-		}
-		q.stats.LastSuccess = time.Now()
-		q.succeed()
-	case errors.As(err, &retry):
-		item.attempts++
-		item.doubtful = item.doubtful || !retry.Refused
-		first = q.failure == nil
+	if retry, ok := errors.AsType[*RetryError](err); ok {
+		first := q.failure == nil
 		q.failure = err
-		q.asked = retry.After > 0
-		pause := min(retry.After, q.config.maxAge) // what waits now is gone by then
-		if !q.asked {
-			pause = q.backoff.NextBackOff()
+		dropped := q.postpone(item, retry)
+		q.ending = item.number
+		q.mu.Unlock()
+
+		q.forget(dropped, full)
+		q.end()
+		if first {
+			q.report(fmt.Errorf("will try again: %w", err))
 		}
-		q.notBefore = time.Now().Add(pause)
-		q.waiting = slices.Insert(q.waiting, 0, *item)
-		dropped = q.makeRoom(0)
-	case errors.As(err, &damaged):
-		q.bytes -= item.size
-		q.stats.Unreadable++
-		reason = unreadable
-		err = fmt.Errorf("a profile dropped: %w", err)
-	default:
-		q.bytes -= item.size
-		q.stats.Rejected++
-		reason = rejected
-		err = fmt.Errorf("%s profile dropped: %w", item.window.Kind, err)
-		q.succeed() // it answers
+		return
 	}
-	q.settle()
+	reason := q.conclude(item, err)
+	q.ending = item.number
 	q.mu.Unlock()
 
-	q.forget(dropped, full)
-	switch {
-	case err == nil:
+	if err == nil {
 		q.metrics.export(item.doubtful)
 		item.remove()
-	case reason != "":
+	} else {
 		q.forget([]queued{*item}, reason)
-		q.report(err)
-	case first:
-		q.report(fmt.Errorf("will try again: %w", err))
+		q.report(fmt.Errorf("%s profile dropped: %w", cmp.Or(item.window.Kind, "spilled"), err))
 	}
+	q.end()
+}
+
+// end lets the flushes go that waited for what the worker has finished: not
+// before its file is gone, lest it be sent twice by a program that flushes and
+// exits.
+func (q *Queue) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ending = 0
+	q.settle()
+}
+
+// finishLate is finish after Shutdown has given up and counted the profile. If
+// it has been delivered all the same, it is no more for the next Queue.
+func (q *Queue) finishLate(item *queued, err error) {
+	if err != nil || item.file == "" {
+		return
+	}
+	q.mu.Lock()
+	q.stats.Kept--
+	q.stats.Exported++
+	q.mu.Unlock()
+	q.metrics.export(item.doubtful)
+	item.remove()
+}
+
+// postpone puts a profile back to the front, and returns what has no room then.
+// The caller holds q.mu.
+func (q *Queue) postpone(item *queued, retry *RetryError) (dropped []queued) {
+	item.attempts++
+	item.doubtful = item.doubtful || !retry.Refused
+	q.asked = retry.After > 0
+	pause := min(retry.After, q.config.maxAge) // what waits now is gone by then
+	if !q.asked {
+		pause = q.backoff.NextBackOff()
+	}
+	q.notBefore = time.Now().Add(pause)
+	q.waiting = slices.Insert(q.waiting, 0, *item)
+	return q.makeRoom(0)
+}
+
+// conclude counts a profile that is done with, and returns why it was dropped if
+// err is not nil. The caller holds q.mu.
+func (q *Queue) conclude(item *queued, err error) dropReason {
+	q.bytes -= item.size
+	if _, ok := errors.AsType[*unreadableError](err); ok {
+		q.stats.Unreadable++
+		return unreadable
+	}
+	q.succeed() // the destination answers
+	if err != nil {
+		q.stats.Rejected++
+		return rejected
+	}
+	q.stats.Exported++
+	q.stats.LastSuccess = time.Now()
+	if item.doubtful {
+		q.stats.Duplicates++
+	}
+	return ""
 }
 
 // succeed ends an outage; the caller holds q.mu.
@@ -240,6 +268,9 @@ func (q *Queue) settle() {
 	}
 	if q.sending != nil {
 		oldest = q.sending.number
+	}
+	if q.ending != 0 {
+		oldest = min(oldest, q.ending)
 	}
 	q.flushes = slices.DeleteFunc(q.flushes, func(f queueFlush) bool {
 		if f.after < oldest {

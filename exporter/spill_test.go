@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -233,6 +234,51 @@ func TestSpillBounded(t *testing.T) {
 			t.Error("Shutdown has sent it")
 		}
 	})
+}
+
+// A destination that does not listen to its context delivers after Shutdown has
+// given up: the next Queue must not do it again.
+func TestSpillDeliveredLate(t *testing.T) {
+	for _, tt := range []struct {
+		outcome error
+		want    exporter.QueueStats
+	}{
+		{nil, exporter.QueueStats{Exported: 1, Kept: 1}},
+		{&exporter.RetryError{Err: errors.New("500")}, exporter.QueueStats{Kept: 2}},
+	} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			q := newQueue(t, &destination{send: func(context.Context, string) error { <-release; return tt.outcome }}, exporter.WithSpill(dir))
+			export(t, q, "a", "b")
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := q.Shutdown(ctx); err == nil || !strings.Contains(err.Error(), "2 profile(s) kept") {
+				t.Errorf("Shutdown: %v", err)
+			}
+			close(release)
+			synctest.Wait()
+			wantStats(t, q, tt.want)
+			wantFiles(t, dir, int(tt.want.Kept))
+		})
+	}
+}
+
+// A resource that JSON cannot say does not cost the profile.
+func TestSpillOfNaN(t *testing.T) {
+	reported := reports(t)
+	d := new(destination)
+	q := newQueue(t, d, exporter.WithSpill(t.TempDir()))
+	w := exporter.Window{Kind: exporter.KindCPU, Resource: resource.NewSchemaless(attribute.Float64("x", math.NaN()))}
+	if err := q.Export(t.Context(), exporter.NewProfile(w, []byte("a"))); err != nil {
+		t.Fatal(err)
+	}
+	shutdown(t, q)
+	wantTaken(t, d, "a")
+	wantStats(t, q, exporter.QueueStats{Exported: 1, NotSpilled: 1})
+	if got := reported(); len(got) != 1 || !strings.Contains(got[0], "NaN") {
+		t.Errorf("reported %q", got)
+	}
 }
 
 func TestSpillFails(t *testing.T) {

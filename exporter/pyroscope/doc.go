@@ -46,6 +46,7 @@
 // v2.2.1, pkg/ingester/pyroscope/ingest_handler.go).
 //
 // Profiles of more than 16,000 samples or 4 MiB, the server's limits, are split
-// into several, one millisecond apart: Pyroscope takes two profiles of one series
-// and one time for duplicates.
+// into several, one millisecond apart: Pyroscope reads two profiles of one series
+// and one time once (pkg/block/section_profiles.go). That is also why a push which
+// is repeated, because its answer was lost, does not count twice there.
 package pyroscope

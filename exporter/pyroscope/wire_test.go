@@ -206,49 +206,51 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestSplit(t *testing.T) {
-	const samples = 17_000 // of more than 8 MiB together
-	p := parsed(0)
-	for i := range samples {
-		p.Sample = append(p.Sample, &profile.Sample{
-			Location: p.Location,
-			Value:    []int64{1, 10_000_000},
-			Label:    map[string][]string{"span_id": {fmt.Sprintf("%016x", i)}, "trace_id": {fmt.Sprintf("%032x", i)}, "span_name": {strings.Repeat("x", 600) + strconv.Itoa(i)}},
+	for _, tt := range []struct {
+		name           string
+		samples, bytes int // bytes of the label of each sample
+	}{
+		{"samples", 17_000, 0},
+		{"bytes", 1_000, 5_000},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := parsed(tt.samples)
+			for i, s := range p.Sample {
+				s.Label = map[string][]string{"span_id": {fmt.Sprintf("%016x", i)}, "span_name": {strings.Repeat("x", tt.bytes) + strconv.Itoa(i)}}
+			}
+			w := of(exporter.KindCPU)
+			pushes := deliver(t, nil, exporter.NewParsedProfile(w, p))
+			if len(pushes) != 2 {
+				t.Errorf("%d pushes, want 2", len(pushes))
+			}
+			ids := map[string]bool{}
+			for i, push := range pushes {
+				part, err := profile.ParseData(push.profile)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var raw bytes.Buffer
+				if err := part.WriteUncompressed(&raw); err != nil {
+					t.Fatal(err)
+				}
+				if len(part.Sample) > 16_000 || raw.Len() > 4<<20 {
+					t.Errorf("a part of %d samples and %d bytes", len(part.Sample), raw.Len())
+				}
+				for _, s := range part.Sample {
+					ids[s.Label["span_id"][0]] = true
+				}
+				want := strconv.FormatInt(w.Start.Add(time.Duration(i)*time.Millisecond).UnixNano(), 10)
+				if push.query["from"] != want || strconv.FormatInt(part.TimeNanos, 10) != want {
+					t.Errorf("part %d begins at %s and %d, want %s", i, push.query["from"], part.TimeNanos, want)
+				}
+			}
+			if len(ids) != tt.samples {
+				t.Errorf("%d samples of %d in the parts", len(ids), tt.samples)
+			}
+			if len(p.Sample) != tt.samples || p.TimeNanos != 0 {
+				t.Error("the profile was changed")
+			}
 		})
-	}
-	w := of(exporter.KindCPU)
-	pushes := deliver(t, nil, exporter.NewParsedProfile(w, p))
-	if len(pushes) != 4 {
-		t.Errorf("%d pushes of %d samples", len(pushes), samples)
-	}
-	var (
-		ids   = map[string]bool{}
-		times = map[int64]bool{}
-	)
-	for i, push := range pushes {
-		part, err := profile.ParseData(push.profile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var raw bytes.Buffer
-		if err := part.WriteUncompressed(&raw); err != nil {
-			t.Fatal(err)
-		}
-		if len(part.Sample) > 16_000 || raw.Len() > 4<<20 {
-			t.Errorf("a part of %d samples and %d bytes", len(part.Sample), raw.Len())
-		}
-		for _, s := range part.Sample {
-			ids[s.Label["span_id"][0]] = true
-		}
-		if want := strconv.FormatInt(w.Start.Add(time.Duration(i)*time.Millisecond).UnixNano(), 10); push.query["from"] != want || strconv.FormatInt(part.TimeNanos, 10) != want {
-			t.Errorf("part %d begins at %s and %d, want %s", i, push.query["from"], part.TimeNanos, want)
-		}
-		times[part.TimeNanos] = true
-	}
-	if len(ids) != samples || len(times) != len(pushes) {
-		t.Errorf("%d samples of %d in %d parts at %d times", len(ids), samples, len(pushes), len(times))
-	}
-	if len(p.Sample) != samples || p.TimeNanos != 0 {
-		t.Error("the profile was changed")
 	}
 }
 

@@ -35,8 +35,7 @@ func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte)
 	where := url.URL{Scheme: r.URL.Scheme, User: r.URL.User, Host: r.URL.Host, Path: r.URL.Path}
 	response, err := c.Do(r)
 	if err != nil {
-		var inner *url.Error
-		if errors.As(err, &inner) {
+		if inner, ok := errors.AsType[*url.Error](err); ok {
 			err = fmt.Errorf("%s: %w", where.Redacted(), inner.Err)
 		}
 		return nil, &exporter.RetryError{Err: err, Refused: notSent(err)}
