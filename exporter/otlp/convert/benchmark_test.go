@@ -53,8 +53,8 @@ func TestSize(t *testing.T) {
 	}
 	pprof, otlp, links := sizes(t, p)
 	t.Logf("%d samples, %d links: pprof %d B, OTLP %d B", len(p.Sample), links, pprof, otlp)
-	if links < len(p.Sample)/4 {
-		t.Errorf("%d links of %d samples", links, len(p.Sample))
+	if links != 40 {
+		t.Errorf("%d links, want 40", links)
 	}
 	if otlp >= pprof {
 		t.Errorf("OTLP takes %d B gzipped, want less than pprof's %d B", otlp, pprof)
@@ -71,7 +71,7 @@ func report(b *testing.B, p *profile.Profile, pprof, otlp, links int) {
 
 // The profile takes about 10 s of two CPUs to make.
 func BenchmarkRequest(b *testing.B) {
-	p, err := spanProfile(1462)
+	p, err := spanProfile(1462, 1223)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -21,12 +21,12 @@ import (
 	"github.com/spanprof/spanprof"
 )
 
-// smallSpanProfile is one of 60 samples, for all tests.
-var smallSpanProfile = sync.OnceValues(func() (*profile.Profile, error) { return spanProfile(60) })
+// smallSpanProfile is one for all tests.
+var smallSpanProfile = sync.OnceValues(func() (*profile.Profile, error) { return spanProfile(60, 40) })
 
-// spanProfile returns a CPU profile of n samples. They are of real code in short
-// spans, of about 1.2 samples each.
-func spanProfile(n int) (*profile.Profile, error) {
+// spanProfile returns a CPU profile of n samples that belong to as many spans as
+// links says, or to none. They are of real code in short spans.
+func spanProfile(n, links int) (*profile.Profile, error) {
 	provider := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
 	defer func() { _ = provider.Shutdown(context.Background()) }()
 	tracer := provider.Tracer("test")
@@ -34,7 +34,11 @@ func spanProfile(n int) (*profile.Profile, error) {
 	// A thread that has a CPU takes 100 samples a second, of which those with
 	// equal stacks in one span are one. It takes as many windows as it takes.
 	p := new(profile.Profile)
-	for len(p.Sample) < n {
+	for {
+		if samples, ok := choose(p.Sample, n, links); ok {
+			p.Sample = samples
+			return p.Compact(), nil
+		}
 		var b bytes.Buffer
 		if err := pprof.StartCPUProfile(&b); err != nil {
 			return nil, err
@@ -65,8 +69,26 @@ func spanProfile(n int) (*profile.Profile, error) {
 		}
 		p = next
 	}
-	p.Sample = p.Sample[:n]
-	return p.Compact(), nil
+}
+
+// choose returns n samples of exactly that many spans, if there are enough.
+func choose(samples []*profile.Sample, n, links int) ([]*profile.Sample, bool) {
+	var first, more []*profile.Sample
+	spans := map[string]bool{}
+	for _, s := range samples {
+		id := strings.Join(s.Label["span_id"], "")
+		switch {
+		case id != "" && !spans[id] && len(first) < links:
+			spans[id] = true
+			first = append(first, s)
+		case id == "" || spans[id]:
+			more = append(more, s)
+		}
+	}
+	if len(first) < links || len(first)+len(more) < n {
+		return nil, false
+	}
+	return append(first, more[:n-links]...), true
 }
 
 var search = regexp.MustCompile(`(a|b|ab)*c.*d`)
