@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -184,4 +185,21 @@ func TestErrors(t *testing.T) {
 			t.Errorf("Request: %v, want %q", err, want)
 		}
 	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	c, err := convert.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := exporter.NewParsedProfile(window, cpuProfile())
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if _, err := c.Request(p); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -113,7 +113,7 @@ func (e *encoder) profiles() []*profilespb.Profile {
 func (e *encoder) header(column int, attributes []int32) *profilespb.Profile {
 	sampleType := e.pprof.SampleType[column]
 	periodType := e.pprof.PeriodType
-	if periodType == nil || *periodType == (profile.ValueType{}) {
+	if periodType == nil || isType(periodType, "", "") {
 		periodType = sampleType // Pyroscope and others name the profile by it.
 	}
 	// runtime/pprof's heap profiles have the time at the end of the window, and
