@@ -61,8 +61,8 @@ func WithEndpointURL(u string) Option {
 	})
 }
 
-// WithInsecure sends by http instead of https, for an endpoint that does not say
-// which.
+// WithInsecure sends by http instead of https. Of this option and
+// WithEndpointURL, the last one decides.
 func WithInsecure() Option {
 	return optionFunc(func(c config) config {
 		u := *c.url
