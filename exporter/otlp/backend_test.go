@@ -1,0 +1,153 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/conformance"
+)
+
+// backend is a healthy server of OTLP/HTTP, without a socket or as a handler.
+type backend struct {
+	t *testing.T
+	// fault, where not nil, answers instead; nil without an error means
+	// healthy.
+	fault func(*http.Request) (*http.Response, error)
+
+	mu       sync.Mutex
+	requests []*http.Request // of all, with faults
+	messages []*collectorpb.ExportProfilesServiceRequest
+}
+
+func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	b.requests = append(b.requests, r)
+	b.mu.Unlock()
+	if b.fault != nil {
+		if response, err := b.fault(r); response != nil || err != nil {
+			return response, err
+		}
+	}
+	b.receive(r)
+	return answer(http.StatusOK, new(collectorpb.ExportProfilesServiceResponse)), nil
+}
+
+func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	response, err := b.RoundTrip(r)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	w.WriteHeader(response.StatusCode)
+	_, _ = io.Copy(w, response.Body)
+}
+
+func (b *backend) receive(r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		b.t.Error(err)
+	}
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			b.t.Error(err)
+			return
+		}
+		if body, err = io.ReadAll(z); err != nil {
+			b.t.Error(err)
+		}
+	}
+	m := new(collectorpb.ExportProfilesServiceRequest)
+	if err := proto.Unmarshal(body, m); err != nil {
+		b.t.Error(err)
+	}
+	if err := conformance.Check(m); err != nil {
+		b.t.Error(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.messages = append(b.messages, m)
+}
+
+// received returns how many requests came, with those that met a fault, and the
+// messages that were taken.
+func (b *backend) received() (requests []*http.Request, messages []*collectorpb.ExportProfilesServiceRequest) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.requests, b.messages
+}
+
+func answer(status int, m *collectorpb.ExportProfilesServiceResponse) *http.Response {
+	body, _ := proto.Marshal(m)
+	return respond(status, string(body))
+}
+
+func respond(status int, body string, header ...string) *http.Response {
+	r := &http.Response{
+		StatusCode: status,
+		Status:     fmt.Sprintf("%d %s", status, http.StatusText(status)),
+		Header:     http.Header{},
+		Body:       io.NopCloser(strings.NewReader(body)),
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return r
+}
+
+// newProfile returns a CPU profile that ends now. Its number is that of its
+// samples.
+func newProfile(number int64) *exporter.Profile {
+	f := &profile.Function{ID: 1, Name: "main.work", SystemName: "main.work", Filename: "main.go", StartLine: 3}
+	l := &profile.Location{ID: 1, Address: 0x1000, Line: []profile.Line{{Function: f, Line: 7}}}
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:     1e7,
+		Function:   []*profile.Function{f},
+		Location:   []*profile.Location{l},
+		Sample: []*profile.Sample{{
+			Location: []*profile.Location{l},
+			Value:    []int64{number, number * 1e7},
+			Label: map[string][]string{
+				"trace_id":   {"0123456789abcdef0123456789abcdef"},
+				"span_id":    {"0123456789abcdef"},
+				"profile_id": {"0123456789abcdef"},
+				"span_name":  {"GET /"},
+			},
+		}},
+	}
+	return exporter.NewParsedProfile(exporter.Window{
+		Kind:     exporter.KindCPU,
+		Start:    time.Now().Add(-time.Second),
+		Duration: time.Second,
+		Resource: resource.NewSchemaless(attribute.String("service.name", "shop")),
+	}, p)
+}
+
+// numbers returns those of the profiles.
+func numbers(messages []*collectorpb.ExportProfilesServiceRequest) []int64 {
+	var n []int64
+	for _, m := range messages {
+		for _, s := range m.ResourceProfiles[0].ScopeProfiles[0].Profiles[0].Samples {
+			n = append(n, s.Values[0])
+		}
+	}
+	return n
+}

@@ -1,0 +1,77 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"encoding/binary"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
+)
+
+// location returns the index of l. Inlined functions stand before those they
+// were inlined into, in OTLP as in pprof.
+func (e *encoder) location(l *profile.Location) int32 {
+	if i, ok := e.locations[l]; ok {
+		return i
+	}
+	location := &profilespb.Location{
+		MappingIndex:     e.mappings[l.Mapping],
+		Address:          l.Address,
+		Lines:            make([]*profilespb.Line, len(l.Line)),
+		AttributeIndices: []int32{e.dict.attribute(frameType(l), "")},
+	}
+	if l.IsFolded {
+		location.AttributeIndices = append(location.AttributeIndices, e.dict.attribute(semconv.PprofLocationIsFolded(true), ""))
+	}
+	for i, line := range l.Line {
+		f := line.Function
+		location.Lines[i] = &profilespb.Line{
+			FunctionIndex: e.dict.function(functionKey{f.Name, f.SystemName, f.Filename, f.StartLine}),
+			Line:          line.Line,
+			Column:        line.Column,
+		}
+	}
+	i := e.dict.location(e.locationKey(location), location)
+	e.locations[l] = i
+	return i
+}
+
+// frameType tells Go's frames, which the runtime symbolizes, from those of C and
+// the vDSO, which have an address alone.
+func frameType(l *profile.Location) attribute.KeyValue {
+	if len(l.Line) == 0 {
+		return semconv.ProfileFrameTypeNative
+	}
+	return semconv.ProfileFrameTypeGo
+}
+
+// locationKey returns bytes that are equal for equal locations only.
+func (e *encoder) locationKey(l *profilespb.Location) []byte {
+	key := binary.AppendUvarint(e.buf[:0], uint64(l.MappingIndex))
+	key = binary.AppendUvarint(key, l.Address)
+	key = binary.AppendUvarint(key, uint64(len(l.AttributeIndices)))
+	for _, i := range l.AttributeIndices {
+		key = binary.AppendUvarint(key, uint64(i))
+	}
+	for _, line := range l.Lines {
+		key = binary.AppendUvarint(key, uint64(line.FunctionIndex))
+		key = binary.AppendVarint(key, line.Line)
+		key = binary.AppendVarint(key, line.Column)
+	}
+	e.buf = key
+	return key
+}
+
+func (d *dictionary) location(key []byte, l *profilespb.Location) int32 {
+	if i, ok := d.locations[string(key)]; ok {
+		return i
+	}
+	i := int32(len(d.tables.LocationTable))
+	d.tables.LocationTable = append(d.tables.LocationTable, l)
+	d.locations[string(key)] = i
+	return i
+}

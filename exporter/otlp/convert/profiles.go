@@ -1,0 +1,49 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"fmt"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// Profiles returns the profiles of a message, from whatever program it comes.
+//
+// The profiles of a scope that were one in pprof, by the scope's attribute
+// pprof.scope.sample_type_order, are one again. Profiles of samples/count whose
+// period is CPU time get Go's second column, cpu/nanoseconds: the count times
+// the period. A sample that has timestamps and no values counts 1 for each of
+// them. Timestamps themselves have no place in pprof.
+//
+// A Link becomes the labels trace_id and span_id. Attributes of samples become
+// labels under their own names: text and integers as they are, others as
+// [attribute.Value.String] writes them. Attributes for which pprof has no place
+// (those of profiles, locations and mappings that this package does not write)
+// are left out.
+//
+// An index out of its table's range, or another break of the format's rules,
+// is an error that says where, and no profile is returned.
+//
+// [attribute.Value.String]: https://pkg.go.dev/go.opentelemetry.io/otel/attribute#Value.String
+func Profiles(m *collectorpb.ExportProfilesServiceRequest) ([]*exporter.Profile, error) {
+	d := newDecoder(m.GetDictionary())
+	var profiles []*exporter.Profile
+	for _, r := range m.GetResourceProfiles() {
+		res, err := d.resource(r)
+		if err != nil {
+			return nil, fmt.Errorf("convert: resource: %w", err)
+		}
+		for _, s := range r.GetScopeProfiles() {
+			decoded, err := d.scopeProfiles(res, s)
+			if err != nil {
+				return nil, fmt.Errorf("convert: %w", err)
+			}
+			profiles = append(profiles, decoded...)
+		}
+	}
+	return profiles, nil
+}

@@ -1,0 +1,122 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"net/http"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
+	"github.com/spanprof/spanprof/internal/httpsend"
+)
+
+var _ exporter.Destination = (*destination)(nil)
+
+// destination makes one request for each profile.
+type destination struct {
+	config    config
+	converter *convert.Converter
+	client    *http.Client
+	close     func() // ends the connections that are its own
+	warnings  partial.Warnings
+}
+
+func newDestination(c config, converter *convert.Converter) *destination {
+	d := &destination{config: c, converter: converter, client: c.client, close: func() {}}
+	if d.client == nil {
+		transport := httpsend.NewTransport()
+		transport.Proxy = c.proxy
+		if c.tls != nil {
+			transport.TLSClientConfig = c.tls
+		}
+		// The queue sets the deadline of every attempt.
+		d.client, d.close = &http.Client{Transport: transport}, transport.CloseIdleConnections
+	}
+	d.client = httpsend.WithoutRedirects(d.client)
+	return d
+}
+
+// Send makes one attempt.
+func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
+	request, err := d.request(ctx, p)
+	if err != nil {
+		return err
+	}
+	body, err := httpsend.Do(d.client, request, retryable)
+	if err != nil {
+		return err
+	}
+	// The status is the answer. A body that is no protobuf, of a proxy
+	// perhaps, says nothing more.
+	response := new(collectorpb.ExportProfilesServiceResponse)
+	if proto.Unmarshal(body, response) != nil {
+		return nil
+	}
+	return d.warnings.Check("otlp: "+d.config.url.Redacted(), response) //nolint:contextcheck // the report may outlive the attempt
+}
+
+// Shutdown ends the idle connections.
+func (d *destination) Shutdown(ctx context.Context) error {
+	d.close()
+	d.warnings.Wait(ctx)
+	return nil
+}
+
+func (d *destination) request(ctx context.Context, p *exporter.Profile) (*http.Request, error) {
+	message, err := d.converter.Request(p)
+	if err != nil {
+		return nil, err
+	}
+	body, err := proto.Marshal(message)
+	if err != nil {
+		return nil, fmt.Errorf("otlp: encode %s profile: %w", p.Kind(), err)
+	}
+	if d.config.compression == GzipCompression {
+		body = gzipped(body)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.config.url.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("otlp: %w", err)
+	}
+	r.Header.Set("User-Agent", "spanprof")
+	for k, v := range d.config.headers {
+		r.Header.Set(k, v)
+	}
+	r.Header.Set("Content-Type", "application/x-protobuf")
+	r.Header.Set(versionHeader, "1")
+	if d.config.compression == GzipCompression {
+		r.Header.Set("Content-Encoding", "gzip")
+	}
+	return r, nil
+}
+
+// versionHeader says which state of the signal's development the message is in.
+// A Collector since 0.164 refuses others by it.
+const versionHeader = "OTLP-Profiles-Development-Version"
+
+func gzipped(b []byte) []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	// A bytes.Buffer takes everything.
+	_, _ = w.Write(b)
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// retryable lists the statuses of which OTLP says so.
+func retryable(status int, _ []byte) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}

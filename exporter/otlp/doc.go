@@ -1,0 +1,59 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package otlp sends profiles by OTLP/HTTP, to an OpenTelemetry Collector or any
+// backend that takes OTLP's profiles signal, like Pyroscope.
+//
+//	exp, err := otlp.New()
+//	if err != nil {
+//		return err
+//	}
+//	p, err := profiler.New(exp)
+//	if err != nil {
+//		return err
+//	}
+//	if err := p.Start(); err != nil {
+//		return err
+//	}
+//	defer p.Shutdown(ctx) // sends what waits, and ends exp
+//
+// The signal is in development: OTLP calls it v1development, and a Collector
+// takes profiles only with --feature-gates=service.profilesSupport. What becomes
+// of a profile, and which choices there are, says the package
+// [github.com/spanprof/spanprof/exporter/otlp/convert]; how long a profile waits
+// for a destination that does not answer, [exporter.Queue].
+//
+// # Environment
+//
+// The variables are those that otlptracehttp knows, with PROFILES in the place
+// of TRACES. Those of profiles go before those of all signals, and options
+// before both. A value that cannot be used is reported through otel.Handle and
+// counts as not set.
+//
+//   - OTEL_EXPORTER_OTLP_ENDPOINT: the base URL, https://localhost:4318 by
+//     default, to which /v1development/profiles is appended.
+//   - OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT: the whole URL.
+//   - OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_PROFILES_HEADERS:
+//     key1=value1,key2=value2, with values in percent-encoding.
+//   - OTEL_EXPORTER_OTLP_TIMEOUT, OTEL_EXPORTER_OTLP_PROFILES_TIMEOUT: of one
+//     attempt, in milliseconds, 10000 by default.
+//   - OTEL_EXPORTER_OTLP_COMPRESSION, OTEL_EXPORTER_OTLP_PROFILES_COMPRESSION:
+//     gzip, which for profiles is the default, or none.
+//   - OTEL_EXPORTER_OTLP_CERTIFICATE, OTEL_EXPORTER_OTLP_PROFILES_CERTIFICATE:
+//     the file with the certificates to trust.
+//   - OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY,
+//     and the same with PROFILES: files, for mutual TLS.
+//   - OTEL_EXPORTER_OTLP_INSECURE, OTEL_EXPORTER_OTLP_PROFILES_INSECURE: true
+//     for http to the default endpoint; the scheme of an endpoint goes before.
+//   - HTTPS_PROXY, HTTP_PROXY, NO_PROXY: as net/http reads them.
+//
+// OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are the Resource's, which comes
+// with the profiles.
+//
+// # Answers
+//
+// 429, 502, 503 and 504 are tried again, as is a connection that fails; every
+// other status drops the profile at once, which the queue counts as rejected and
+// reports with the server's text. OTLP says so of 500 too. A partial success
+// counts as rejected: it is never repeated.
+package otlp

@@ -1,0 +1,35 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp"
+	"github.com/spanprof/spanprof/profiler"
+)
+
+// Profiles to a Collector on this host, kept in a directory while it is away.
+func ExampleNew() {
+	exp, err := otlp.New(
+		otlp.WithEndpointURL("http://localhost:4318/v1development/profiles"),
+		otlp.WithQueue(exporter.WithSpill("/var/lib/shop/profiles")),
+	)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p, err := profiler.New(exp)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := p.Start(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = p.Shutdown(context.Background()) }()
+}

@@ -1,0 +1,129 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"errors"
+	"fmt"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
+	"google.golang.org/protobuf/proto"
+)
+
+// Check returns all that is wrong with a message, or nil.
+func Check(m *collectorpb.ExportProfilesServiceRequest) error {
+	c := &checker{tables: m.GetDictionary()}
+	if c.tables == nil {
+		return errors.New("no dictionary")
+	}
+	if _, err := proto.Marshal(m); err != nil {
+		c.failf("%v", err) // text that is not UTF-8
+	}
+	c.start()
+	for i, r := range m.GetResourceProfiles() {
+		c.keys(fmt.Sprintf("resource %d", i), r.GetResource().GetAttributes())
+		for _, s := range r.GetScopeProfiles() {
+			c.keys("scope", s.GetScope().GetAttributes())
+			if s.GetScope().GetName() == "" {
+				c.failf("scope without a name")
+			}
+			for n, p := range s.GetProfiles() {
+				c.profile(fmt.Sprintf("profile %d", n), p)
+			}
+		}
+	}
+	c.followTables()
+	c.unused()
+	return errors.Join(c.errs...)
+}
+
+// checker remembers which elements of the tables have been referred to.
+type checker struct {
+	tables *profilespb.ProfilesDictionary
+	errs   []error
+
+	strings, attributes, functions, mappings, locations, stacks, links table
+}
+
+func (c *checker) failf(format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf(format, args...))
+}
+
+// start looks at the tables themselves.
+func (c *checker) start() {
+	t := c.tables
+	c.strings = newTable(c, "string_table", t.GetStringTable(), func(s string) (string, bool) { return s, s == "" })
+	c.attributes = newTable(c, "attribute_table", t.GetAttributeTable(), message)
+	c.functions = newTable(c, "function_table", t.GetFunctionTable(), message)
+	c.mappings = newTable(c, "mapping_table", t.GetMappingTable(), message)
+	c.locations = newTable(c, "location_table", t.GetLocationTable(), message)
+	c.stacks = newTable(c, "stack_table", t.GetStackTable(), message)
+	c.links = newTable(c, "link_table", t.GetLinkTable(), message)
+}
+
+func (c *checker) profile(name string, p *profilespb.Profile) {
+	c.valueType(name+": sample_type", p.GetSampleType())
+	c.valueType(name+": period_type", p.GetPeriodType())
+	if (p.GetOriginalPayloadFormat() == "") != (len(p.GetOriginalPayload()) == 0) {
+		c.failf("%s: original_payload and its format are not set together", name)
+	}
+	if n := len(p.GetProfileId()); n != 0 && n != 16 {
+		c.failf("%s: profile_id of %d bytes", name, n)
+	}
+	c.attributeList(name, p.GetAttributeIndices())
+	for i, s := range p.GetSamples() {
+		name := fmt.Sprintf("%s: sample %d", name, i)
+		c.stacks.use(name, s.GetStackIndex())
+		c.links.use(name, s.GetLinkIndex())
+		c.attributeList(name, s.GetAttributeIndices())
+		if len(s.GetValues()) != 1 || len(s.GetTimestampsUnixNano()) != 0 {
+			c.failf("%s: %d values and %d timestamps, want one value", name, len(s.GetValues()), len(s.GetTimestampsUnixNano()))
+		}
+	}
+}
+
+// valueType wants a name: backends make the profile's name of it.
+func (c *checker) valueType(name string, t *profilespb.ValueType) {
+	if t.GetTypeStrindex() == 0 {
+		c.failf("%s: empty", name)
+	}
+	c.strings.use(name, t.GetTypeStrindex())
+	c.strings.use(name, t.GetUnitStrindex())
+}
+
+// attributeList wants every key once.
+func (c *checker) attributeList(name string, indices []int32) {
+	seen := map[int32]bool{}
+	for _, i := range indices {
+		if i == 0 {
+			c.failf("%s: attribute 0", name)
+		}
+		c.attributes.use(name, i)
+		if i > 0 && int(i) < len(c.tables.GetAttributeTable()) {
+			key := c.tables.GetAttributeTable()[i].GetKeyStrindex()
+			if seen[key] {
+				c.failf("%s: two attributes have key %d", name, key)
+			}
+			seen[key] = true
+		}
+	}
+}
+
+// keys wants inline keys, each once.
+func (c *checker) keys(name string, kvs []*commonpb.KeyValue) {
+	seen := map[string]bool{}
+	for _, kv := range kvs {
+		switch {
+		case kv.GetKeyStrindex() != 0:
+			c.failf("%s: a key is an index", name)
+		case kv.GetKey() == "":
+			c.failf("%s: empty key", name)
+		case seen[kv.GetKey()]:
+			c.failf("%s: %s twice", name, kv.GetKey())
+		}
+		seen[kv.GetKey()] = true
+	}
+}

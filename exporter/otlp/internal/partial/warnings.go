@@ -1,0 +1,38 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package partial reads what a server says of a request that it has taken, in
+// whole or in part.
+package partial
+
+import (
+	"context"
+	"fmt"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+
+	"github.com/spanprof/spanprof/internal/handoff"
+)
+
+// Warnings reports, through otel.Handle, what a server has to say about requests
+// that it has taken. It does not wait for the handler, which may use the
+// exporter.
+type Warnings struct {
+	reporter handoff.Reporter
+}
+
+// Check returns an error if the server has rejected profiles of the request. It
+// is permanent: OTLP forbids to repeat such a request.
+func (w *Warnings) Check(who string, r *collectorpb.ExportProfilesServiceResponse) error {
+	p := r.GetPartialSuccess()
+	switch {
+	case p.GetRejectedProfiles() > 0:
+		return fmt.Errorf("%s: partial success: %d profile(s) rejected: %s", who, p.GetRejectedProfiles(), p.GetErrorMessage())
+	case p.GetErrorMessage() != "":
+		w.reporter.Report(fmt.Errorf("%s: profiles taken, with a warning: %s", who, p.GetErrorMessage()))
+	}
+	return nil
+}
+
+// Wait gives the error handler a moment for the last warning.
+func (w *Warnings) Wait(ctx context.Context) { w.reporter.Wait(ctx) }

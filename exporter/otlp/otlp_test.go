@@ -1,0 +1,237 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp"
+	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
+)
+
+// sent returns the one request that an exporter with opts makes.
+func sent(t *testing.T, opts ...otlp.Option) (*http.Request, *backend) {
+	t.Helper()
+	b := &backend{t: t}
+	e := newExporter(t, b, opts...)
+	export(t, e, 1)
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	requests, _ := b.received()
+	if len(requests) != 1 {
+		t.Fatalf("%d requests, want 1", len(requests))
+	}
+	return requests[0], b
+}
+
+func TestRequest(t *testing.T) {
+	r, b := sent(t, otlp.WithHeaders(map[string]string{"Authorization": "Bearer x"}))
+	if got := r.URL.String(); got != "https://localhost:4318/v1development/profiles" {
+		t.Errorf("URL %s", got)
+	}
+	for k, want := range map[string]string{
+		"Content-Type":                      "application/x-protobuf",
+		"Content-Encoding":                  "gzip",
+		"Otlp-Profiles-Development-Version": "1",
+		"Authorization":                     "Bearer x",
+	} {
+		if got := r.Header.Get(k); got != want {
+			t.Errorf("%s: %q, want %q", k, got, want)
+		}
+	}
+	_, messages := b.received()
+	profiles, err := convert.Profiles(messages[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profiles[0].Parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Sample[0].Label["span_id"][0] != "0123456789abcdef" || p.Sample[0].Value[1] != 1e7 {
+		t.Errorf("got %v", p)
+	}
+}
+
+func TestConversion(t *testing.T) {
+	_, b := sent(t, otlp.WithConversion(convert.WithSpanIDs(convert.Attributes), convert.WithCPUTime()), otlp.WithCompression(otlp.NoCompression))
+	requests, messages := b.received()
+	if n := len(messages[0].ResourceProfiles[0].ScopeProfiles[0].Profiles); n != 2 {
+		t.Errorf("%d profiles, want 2", n)
+	}
+	if n := len(messages[0].Dictionary.LinkTable); n != 1 {
+		t.Errorf("%d elements in the link table, want the zero value", n)
+	}
+	if e := requests[0].Header.Get("Content-Encoding"); e != "" {
+		t.Errorf("Content-Encoding %q, want none", e)
+	}
+}
+
+func TestEndpoints(t *testing.T) {
+	const general, ofProfiles = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT"
+	for _, tt := range []struct {
+		name string
+		env  map[string]string
+		opts []otlp.Option
+		want string
+	}{
+		{"insecure", nil, []otlp.Option{otlp.WithInsecure()}, "http://localhost:4318/v1development/profiles"},
+		{"insecure by the environment", map[string]string{"OTEL_EXPORTER_OTLP_INSECURE": "TRUE"}, nil, "http://localhost:4318/v1development/profiles"},
+		{"profiles only", map[string]string{"OTEL_EXPORTER_OTLP_INSECURE": "true", "OTEL_EXPORTER_OTLP_PROFILES_INSECURE": "false"}, nil, "https://localhost:4318/v1development/profiles"},
+		{"base", map[string]string{general: "http://collector:4318/base/"}, nil, "http://collector:4318/base/v1development/profiles"},
+		{"whole", map[string]string{general: "http://collector:4318", ofProfiles: "https://other:1/path"}, nil, "https://other:1/path"},
+		{"whole without a path", map[string]string{ofProfiles: "https://other:1"}, nil, "https://other:1/"},
+		{"no URL", map[string]string{general: "collector:4318"}, nil, "https://localhost:4318/v1development/profiles"},
+		{"no URL at all", map[string]string{general: "http://%"}, nil, "https://localhost:4318/v1development/profiles"},
+		{"option", map[string]string{general: "http://collector:4318"}, []otlp.Option{otlp.WithEndpoint("mine:1")}, "http://mine:1/v1development/profiles"},
+		{"URL option", map[string]string{general: "http://collector:4318"}, []otlp.Option{otlp.WithEndpointURL("https://mine:1/p")}, "https://mine:1/p"},
+		{"URL option without a path", nil, []otlp.Option{otlp.WithEndpointURL("https://mine:1")}, "https://mine:1/"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			otel.SetErrorHandler(new(errorLog))
+			for k, v := range tt.env {
+				t.Setenv(k, v)
+			}
+			if r, _ := sent(t, tt.opts...); r.URL.String() != tt.want {
+				t.Errorf("URL %s, want %s", r.URL, tt.want)
+			}
+		})
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	log := new(errorLog)
+	otel.SetErrorHandler(log)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "lost=1")
+	t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_HEADERS", "a=1, b = x%20y ,bad key=2,=3,c=%zz")
+	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
+	t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_COMPRESSION", "zstd")
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")
+	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", filepath.Join(t.TempDir(), "none.pem"))
+	t.Setenv("OTEL_EXPORTER_OTLP_CLIENT_KEY", "key.pem")
+	r, _ := sent(t)
+	if r.Header.Get("a") != "1" || r.Header.Get("b") != "x y" || r.Header.Get("lost") != "" || r.Header.Get("c") != "" {
+		t.Errorf("headers %v", r.Header)
+	}
+	if got := r.Header.Get("Content-Encoding"); got != "gzip" {
+		t.Errorf("Content-Encoding %q, want the default", got)
+	}
+	for _, want := range []string{
+		"OTEL_EXPORTER_OTLP_PROFILES_HEADERS", "header 3", "header 4", "header c",
+		"OTEL_EXPORTER_OTLP_PROFILES_COMPRESSION is ignored", "OTEL_EXPORTER_OTLP_TIMEOUT is ignored",
+		"OTEL_EXPORTER_OTLP_CERTIFICATE is ignored", "OTEL_EXPORTER_OTLP_CLIENT_KEY is ignored",
+	} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q is not reported in\n%s", want, log)
+		}
+	}
+
+	if r, _ = sent(t, otlp.WithHeaders(map[string]string{"d": "4"})); r.Header.Get("a") != "" || r.Header.Get("d") != "4" {
+		t.Errorf("headers %v, want those of the option", r.Header)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1234")
+	for _, tt := range []struct {
+		opts []otlp.Option
+		want time.Duration
+	}{
+		{nil, 1234 * time.Millisecond},
+		{[]otlp.Option{otlp.WithQueue(exporter.WithTimeout(time.Minute))}, time.Minute},
+	} {
+		r, _ := sent(t, tt.opts...)
+		deadline, ok := r.Context().Deadline()
+		if left := time.Until(deadline); !ok || left > tt.want || left < tt.want/2-time.Second {
+			t.Errorf("%v left of an attempt, want about %v", left, tt.want)
+		}
+	}
+}
+
+func TestOptionErrors(t *testing.T) {
+	for want, opt := range map[string]otlp.Option{
+		`endpoint "ftp://x/": want http or https`: otlp.WithEndpointURL("ftp://x/"),
+		`invalid URL escape`:                      otlp.WithEndpointURL("http://%zz"),
+		`endpoint "": want http or https`:         otlp.WithEndpoint(""),
+		`WithCompression(7)`:                      otlp.WithCompression(7),
+		`WithSpanIDs(SpanIDs(9))`:                 otlp.WithConversion(convert.WithSpanIDs(9)),
+		`timeout of 0s`:                           otlp.WithQueue(exporter.WithTimeout(0)),
+	} {
+		if _, err := otlp.New(nil, opt); err == nil || !strings.HasPrefix(err.Error(), "otlp: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("New: %v, want %q", err, want)
+		}
+	}
+	if _, err := otlp.New(otlp.WithInsecure(), otlp.WithTLSClientConfig(new(tls.Config))); err == nil || !strings.Contains(err.Error(), "without TLS") {
+		t.Errorf("New: %v", err)
+	}
+}
+
+func TestProxy(t *testing.T) {
+	b := &backend{t: t}
+	proxy := httptest.NewServer(b)
+	defer proxy.Close()
+	address, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, otlp.WithEndpointURL("http://collector.invalid/v1development/profiles"), otlp.WithProxy(http.ProxyURL(address)))
+	if requests, _ := b.received(); len(requests) != 1 || requests[0].URL.Host != "collector.invalid" {
+		t.Errorf("the proxy got %v", requests)
+	}
+}
+
+// deliver sends a profile, and fails the test if that does not arrive.
+func deliver(t *testing.T, opts ...otlp.Option) {
+	t.Helper()
+	e, err := otlp.New(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	export(t, e, 1)
+	if err := e.ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s := e.Stats(); s.Exported != 1 {
+		t.Errorf("%+v, want 1 exported", s)
+	}
+}
+
+func TestMutualTLS(t *testing.T) {
+	certFile, keyFile, pair := testcert.New(t)
+	b := &backend{t: t}
+	server := httptest.NewUnstartedServer(b)
+	pool := x509.NewCertPool()
+	pool.AddCert(pair.Leaf)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
+	server.StartTLS()
+	defer server.Close()
+
+	t.Run("environment", func(t *testing.T) {
+		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
+		t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", certFile)
+		t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_CLIENT_CERTIFICATE", certFile)
+		t.Setenv("OTEL_EXPORTER_OTLP_CLIENT_KEY", keyFile)
+		deliver(t)
+	})
+	t.Run("option", func(t *testing.T) {
+		deliver(t, otlp.WithEndpoint(server.Listener.Addr().String()),
+			otlp.WithTLSClientConfig(&tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}}))
+	})
+}

@@ -1,0 +1,102 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlpgrpc
+
+import (
+	"context"
+	"fmt"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
+)
+
+var _ exporter.Destination = (*destination)(nil)
+
+// exportMethod is the only one of OTLP's profiles service. The slim messages
+// come without its stubs.
+const exportMethod = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
+
+// versionHeader says which state of the signal's development the message is in,
+// as in OTLP/HTTP.
+const versionHeader = "otlp-profiles-development-version"
+
+// destination makes one call for each profile.
+type destination struct {
+	target    string
+	conn      *grpc.ClientConn
+	converter *convert.Converter
+	metadata  metadata.MD
+	warnings  partial.Warnings
+}
+
+func newDestination(c config, conn *grpc.ClientConn, converter *convert.Converter) *destination {
+	md := metadata.New(c.headers)
+	md.Set(versionHeader, "1")
+	return &destination{target: c.target, conn: conn, converter: converter, metadata: md}
+}
+
+// Send makes one attempt.
+func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
+	request, err := d.converter.Request(p)
+	if err != nil {
+		return err
+	}
+	response := new(collectorpb.ExportProfilesServiceResponse)
+	var server peer.Peer
+	err = d.conn.Invoke(metadata.NewOutgoingContext(ctx, d.metadata), exportMethod, request, response, grpc.Peer(&server))
+	if err != nil {
+		// The queue says how long to wait, not the connection.
+		d.conn.ResetConnectBackoff()
+		return classify(fmt.Errorf("%s: %w", d.target, err), server.Addr != nil)
+	}
+	return d.warnings.Check("otlpgrpc: "+d.target, response) //nolint:contextcheck // the report may outlive the attempt
+}
+
+// Shutdown ends the connection.
+func (d *destination) Shutdown(ctx context.Context) error {
+	err := d.conn.Close()
+	d.warnings.Wait(ctx)
+	return err
+}
+
+// classify tells by its code whether an error can be gone later, as OTLP's
+// specification lists them. connected says that there was a server which the
+// request may have reached.
+func classify(err error, connected bool) error {
+	s := status.Convert(err)
+	retryInfo := retryInfoOf(s)
+	switch s.Code() {
+	case codes.Canceled, codes.DeadlineExceeded, codes.Aborted, codes.OutOfRange, codes.Unavailable, codes.DataLoss:
+	case codes.ResourceExhausted:
+		// Without RetryInfo the message is too large, or a quota is spent.
+		if retryInfo == nil {
+			return err
+		}
+	default:
+		return err
+	}
+	return &exporter.RetryError{
+		Err:     err,
+		After:   retryInfo.GetRetryDelay().AsDuration(),
+		Refused: s.Code() == codes.ResourceExhausted || !connected,
+	}
+}
+
+func retryInfoOf(s *status.Status) *errdetails.RetryInfo {
+	for _, d := range s.Details() {
+		if info, ok := d.(*errdetails.RetryInfo); ok {
+			return info
+		}
+	}
+	return nil
+}

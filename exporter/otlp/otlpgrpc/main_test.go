@@ -1,0 +1,22 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlpgrpc_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	// What the tests find there must be theirs.
+	for _, v := range os.Environ() {
+		if key, _, _ := strings.Cut(v, "="); strings.HasPrefix(key, "OTEL_") {
+			_ = os.Unsetenv(key)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,310 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlpgrpc_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
+	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
+)
+
+func newProfile() *exporter.Profile {
+	return exporter.NewParsedProfile(exporter.Window{
+		Kind:     exporter.KindCPU,
+		Start:    time.Now(),
+		Resource: resource.NewSchemaless(attribute.String("service.name", "shop")),
+	}, &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:     1e7,
+		Sample:     []*profile.Sample{{Value: []int64{1, 1e7}, Label: map[string][]string{"span_name": {"GET /"}}}},
+	})
+}
+
+// export gives a profile to a new exporter, which is shut down with the test.
+func export(t *testing.T, opts ...otlpgrpc.Option) *exporter.Queue {
+	t.Helper()
+	e, err := otlpgrpc.New(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := e.Export(t.Context(), newProfile()); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestEnvironment(t *testing.T) {
+	b, _ := start(t, healthy)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+b.target+"/ignored")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20x")
+	e := export(t)
+	if err := e.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, md := b.seen()
+	for key, want := range map[string]string{
+		"authorization":                     "Bearer x",
+		"otlp-profiles-development-version": "1",
+		"grpc-accept-encoding":              "gzip",
+	} {
+		if got := strings.Join(md.Get(key), ","); got != want {
+			t.Errorf("%s: %q, want %q", key, got, want)
+		}
+	}
+	if s := e.Stats(); s.Exported != 1 {
+		t.Errorf("%+v, want 1 exported", s)
+	}
+}
+
+func TestTargets(t *testing.T) {
+	b, _ := start(t, healthy)
+	for name, env := range map[string]map[string]string{
+		"target":   {"OTEL_EXPORTER_OTLP_ENDPOINT": "dns:///" + b.target, "OTEL_EXPORTER_OTLP_INSECURE": "true"},
+		"profiles": {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT": "http://" + b.target},
+		"no gzip":  {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + b.target, "OTEL_EXPORTER_OTLP_COMPRESSION": "none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for k, v := range env {
+				t.Setenv(k, v)
+			}
+			if err := export(t).ForceFlush(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestMutualTLS(t *testing.T) {
+	certFile, keyFile, pair := testcert.New(t)
+	pool := x509.NewCertPool()
+	pool.AddCert(pair.Leaf)
+	b, _ := start(t, healthy, grpc.Creds(credentials.NewTLS(&tls.Config{
+		Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
+	})))
+	t.Run("environment", func(t *testing.T) {
+		t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", "https://"+b.target)
+		t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", certFile)
+		t.Setenv("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", certFile)
+		t.Setenv("OTEL_EXPORTER_OTLP_CLIENT_KEY", keyFile)
+		if err := export(t).ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("option", func(t *testing.T) {
+		creds := credentials.NewTLS(&tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}})
+		if err := export(t, otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithTLSCredentials(creds)).ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCodes(t *testing.T) {
+	log := new(errorLog)
+	otel.SetErrorHandler(log)
+	throttled, err := status.New(codes.ResourceExhausted, "slow down").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Millisecond)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		err                error
+		retried, duplicate bool
+	}{
+		{status.Error(codes.Canceled, "x"), true, true},
+		{status.Error(codes.DeadlineExceeded, "x"), true, true},
+		{status.Error(codes.Aborted, "x"), true, true},
+		{status.Error(codes.OutOfRange, "x"), true, true},
+		{status.Error(codes.Unavailable, "x"), true, true},
+		{status.Error(codes.DataLoss, "x"), true, true},
+		{throttled.Err(), true, false},
+		{status.Error(codes.ResourceExhausted, "message is too large"), false, false},
+		{status.Error(codes.Internal, "a bug"), false, false},
+		{status.Error(codes.Unknown, "x"), false, false},
+		{status.Error(codes.InvalidArgument, "x"), false, false},
+		{status.Error(codes.Unauthenticated, "who are you"), false, false},
+		{status.Error(codes.Unimplemented, "no profiles here"), false, false},
+	} {
+		t.Run(tt.err.Error(), func(t *testing.T) {
+			t.Parallel()
+			b, _ := start(t, func(ctx context.Context, n int) (*collectorpb.ExportProfilesServiceResponse, error) {
+				if n == 1 {
+					return nil, tt.err
+				}
+				return healthy(ctx, n)
+			})
+			e := export(t, otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure())
+			if err := e.ForceFlush(t.Context()); err != nil {
+				t.Error(err)
+			}
+			s := e.Stats()
+			if tt.retried && (s.Exported != 1 || s.Retries != 1) || !tt.retried && (s.Rejected != 1 || s.Retries != 0) {
+				t.Errorf("%+v, want it retried: %t", s, tt.retried)
+			}
+			if got := s.Duplicates == 1; got != tt.duplicate {
+				t.Errorf("%+v, want a possible duplicate: %t", s, tt.duplicate)
+			}
+		})
+	}
+	t.Cleanup(func() { // after the parallel ones
+		for _, want := range []string{"message is too large", "a bug", "who are you", "no profiles here"} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%q is not reported in\n%s", want, log)
+			}
+		}
+	})
+}
+
+func TestPartialSuccess(t *testing.T) {
+	for _, tt := range []struct {
+		rejected int64
+		message  string
+		want     string
+	}{
+		{1, "no CPU here", "partial success: 1 profile(s) rejected: no CPU here"},
+		{0, "deprecated", "profiles taken, with a warning: deprecated"},
+	} {
+		log := new(errorLog)
+		otel.SetErrorHandler(log)
+		b, _ := start(t, func(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error) {
+			return &collectorpb.ExportProfilesServiceResponse{PartialSuccess: &collectorpb.ExportProfilesPartialSuccess{
+				RejectedProfiles: tt.rejected, ErrorMessage: tt.message,
+			}}, nil
+		})
+		e := export(t, otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure())
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if s := e.Stats(); s.Rejected != uint64(tt.rejected) || s.Exported+s.Rejected != 1 || s.Retries != 0 {
+			t.Errorf("%+v", s)
+		}
+		if !strings.Contains(log.String(), tt.want) {
+			t.Errorf("reported %s, want %q", log, tt.want)
+		}
+	}
+}
+
+// A server that is away, comes, and goes: nothing is lost, and the attempts
+// without a connection make no duplicate.
+func TestServerComesLater(t *testing.T) {
+	otel.SetErrorHandler(new(errorLog))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, _ := start(t, healthy)
+	var up sync.Map
+	dial := func(ctx context.Context, _ string) (net.Conn, error) {
+		address := target
+		if _, ok := up.Load("up"); ok {
+			address = b.target
+		}
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	}
+	e := export(t, otlpgrpc.WithEndpoint("passthrough:///"+target), otlpgrpc.WithInsecure(), otlpgrpc.WithDialOptions(grpc.WithContextDialer(dial)))
+	wait(t, func() bool { return e.Stats().Retries > 0 })
+	up.Store("up", true)
+	if err := e.ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s := e.Stats(); s.Exported != 1 || s.Duplicates != 0 {
+		t.Errorf("%+v, want 1 exported and no duplicate", s)
+	}
+}
+
+// wait looks again, more and more rarely, until the test's deadline.
+func wait(t *testing.T, done func() bool) {
+	t.Helper()
+	for d := time.Millisecond; !done(); d *= 2 {
+		select {
+		case <-time.After(d):
+		case <-t.Context().Done():
+			t.Fatal("the test's time is over")
+		}
+	}
+}
+
+func TestShutdownWhileServerHangs(t *testing.T) {
+	called := make(chan struct{})
+	release := make(chan struct{})
+	b, _ := start(t, func(ctx context.Context, n int) (*collectorpb.ExportProfilesServiceResponse, error) {
+		close(called)
+		<-release
+		return healthy(ctx, n)
+	})
+	e := export(t, otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure())
+	<-called
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	err := e.Shutdown(ctx) // while the server hangs
+	close(release)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 profile(s) not exported") {
+		t.Errorf("Shutdown: %v", err)
+	}
+	if s := e.Stats(); s.Unsent != 1 {
+		t.Errorf("%+v, want 1 unsent", s)
+	}
+}
+
+func TestOptionErrors(t *testing.T) {
+	for want, opt := range map[string]otlpgrpc.Option{
+		"the endpoint is empty":     otlpgrpc.WithEndpoint(""),
+		`WithSpanIDs(SpanIDs(9))`:   otlpgrpc.WithConversion(convert.WithSpanIDs(9)),
+		"timeout of 0s":             otlpgrpc.WithQueue(exporter.WithTimeout(0)),
+		"no transport security set": otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(nil)),
+	} {
+		if _, err := otlpgrpc.New(nil, opt); err == nil || !strings.HasPrefix(err.Error(), "otlpgrpc: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("New: %v, want %q", err, want)
+		}
+	}
+}
+
+// errorLog is what the error handler has heard.
+type errorLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *errorLog) Handle(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.WriteString(err.Error() + "\n")
+}
+
+func (l *errorLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
