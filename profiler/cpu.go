@@ -4,8 +4,10 @@
 package profiler
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"runtime/pprof"
 	"sync"
 	"time"
 
@@ -19,6 +21,7 @@ var _ sampler = (*cpu)(nil)
 // What is reported when it begins.
 var (
 	errForeignProfile = errors.New("cpu profile: another one is running in this process; we take over when it ends")
+	errNotClosed      = errors.New("cpu profile: the last window is missing: another profile is still being written")
 	errForeignStop    = errors.New("cpu profile: something else in this process has stopped it; the window has a gap")
 )
 
@@ -26,6 +29,10 @@ var (
 type cpu struct {
 	resource *resource.Resource
 	hz       int
+	// patience is how long a call of runtime/pprof may keep the loop waiting. A
+	// run's end takes some 20 ms, and half a second where 64 goroutines want a
+	// core.
+	patience time.Duration
 	// stopped holds a token when something else may have stopped our run.
 	stopped chan struct{}
 
@@ -33,11 +40,18 @@ type cpu struct {
 	takeover takeover
 	resume   time.Time // no attempt before; set by foreign stops
 	retry    time.Time // when to try again; zero while a run of ours is on
+	// pending gets what a call of runtime/pprof that took too long has opened,
+	// for adopt; nil when there is none.
+	pending chan *cpuWindow
 
 	mu    sync.Mutex // guards what follows; the loop alone writes it
 	open  *cpuWindow // nil when another profile is running, and before start
 	state cpuState
 	stops uint64 // how often something else has stopped our run
+	// edges is how often a run was ended and the next begun, unmeasured the time
+	// between them.
+	edges      uint64
+	unmeasured time.Duration
 }
 
 // cpuState says whose the CPU profiler is.
@@ -52,21 +66,25 @@ const (
 )
 
 func newCPU(r *resource.Resource, hz int) *cpu {
-	return &cpu{resource: r, hz: hz, stopped: make(chan struct{}, 1)}
+	return &cpu{resource: r, hz: hz, patience: time.Second, stopped: make(chan struct{}, 1)}
 }
 
 func (c *cpu) start() error {
-	c.mu.Lock()
-	c.state = cpuOpening
-	c.mu.Unlock()
-	w, _ := openCPUWindow(c.hz, c.stopped)
+	c.wait()
+	w, ok := c.try(func() *cpuWindow { return c.next(nil) })
+	if !ok {
+		return nil
+	}
 	return c.set(w)
 }
 
 // rotate cuts the open run or, where that cannot be, closes it and opens the next,
 // which is also how a run begins when there was none. It opens none before
-// c.resume.
+// c.resume, and does nothing while c.pending is not nil.
 func (c *cpu) rotate() (*exporter.Profile, error) {
+	if c.pending != nil {
+		return nil, nil
+	}
 	if c.measuring() && c.open.log != nil {
 		return c.cut()
 	}
@@ -76,67 +94,168 @@ func (c *cpu) rotate() (*exporter.Profile, error) {
 		return piece, errors.Join(err, missing)
 	}
 	closed := c.open
-	w := c.close()
-	if w == nil {
+	w, ok := c.try(func() *cpuWindow { return c.next(closed) })
+	if !ok {
+		c.wait()
+		return nil, err
+	}
+	piece, missing := c.adopt(w)
+	return piece, errors.Join(err, missing)
+}
+
+// try runs f, which calls runtime/pprof, and returns what run it has opened. If that
+// takes longer than c.patience it returns false, and c.pending will tell:
+// somebody's StopCPUProfile writes to where nobody reads, and all others
+// wait for it.
+func (c *cpu) try(f func() *cpuWindow) (opened *cpuWindow, ok bool) {
+	pending := make(chan *cpuWindow, 1)
+	go func() {
+		// The goroutine that runtime/pprof starts for a profile has the labels of
+		// its creator. It does not work for a span.
+		pprof.SetGoroutineLabels(context.Background())
+		pending <- f()
+	}()
+	timer := time.NewTimer(c.patience)
+	defer timer.Stop()
+	select {
+	case w := <-pending:
+		return w, true
+	case <-timer.C:
+		c.pending, c.retry = pending, time.Time{}
+		return nil, false
+	}
+}
+
+// wait says in Status that nothing is known before runtime/pprof lets us ask.
+func (c *cpu) wait() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state = cpuOpening
+}
+
+// next ends closed, which may be nil, if it is still on, and opens the next run. It
+// returns nil if another profile is running.
+//
+// That closed is on is not known by asking it: someone may have stopped the
+// profile, whose writing takes some 20 ms, and may have started another. So
+// next begins with an attempt to start the profiler. It waits, like every call
+// of runtime/pprof, for a stop that is under way, and its outcome is certain:
+// when it succeeds no profile was running; when it fails a profile is running,
+// which is ours if nothing has been written to our run. What remains are the
+// nanoseconds between that answer and our StopCPUProfile; runtime/pprof has no
+// call that does both.
+func (c *cpu) next(closed *cpuWindow) *cpuWindow {
+	w, err := openCPUWindow(c.hz, c.stopped)
+	if err != nil && closed != nil && closed.running() {
+		closed.stop()
 		w, _ = openCPUWindow(c.hz, c.stopped)
 	}
-	// It may have been stopped after the first look.
-	err = errors.Join(err, c.notice(closed), c.set(w))
+	return w
+}
+
+// adopt makes w, which next has opened, the open run, and returns the profile of
+// the one before.
+func (c *cpu) adopt(w *cpuWindow) (*exporter.Profile, error) {
+	c.pending = nil
+	closed := c.open
+	err := errors.Join(c.notice(closed), c.set(w))
 	if closed == nil {
 		return nil, err
 	}
+	if w != nil && closed.byUs.Load() {
+		c.edge(w.start.Sub(*closed.ended.Load()))
+	}
 	piece, missing := closed.export(c.resource)
 	return piece, errors.Join(err, missing)
+}
+
+// edge counts an end at which nothing was measured for gap.
+func (c *cpu) edge(gap time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.edges++
+	c.unmeasured += gap
 }
 
 // cut returns what the open run has measured, and lets it go on.
 func (c *cpu) cut() (*exporter.Profile, error) {
 	piece, err := c.open.cut(c.resource)
+	start := c.open.log.Start()
+	c.edge(start.Sub(piece.End()))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.open.start = c.open.log.Start()
+	c.open.start = start
 	return piece, err
 }
 
 func (c *cpu) stop() (*exporter.Profile, error) {
-	closed := c.open
-	if w := c.close(); w != nil {
-		w.stop()
+	var before *exporter.Profile // of a run that had been closed, and was being replaced
+	var err error
+	if c.pending != nil {
+		select {
+		case w := <-c.pending:
+			before, err = c.adopt(w)
+		case <-time.After(c.patience):
+		}
 	}
-	err := c.notice(closed)
+	closed := c.open
+	if c.pending == nil && closed != nil && closed.running() {
+		c.try(func() *cpuWindow { halt(closed); return nil })
+	}
+	if c.pending != nil {
+		c.abandon()
+	} else if closed != nil {
+		closed.await(c.patience)
+	}
+	err = errors.Join(err, c.notice(closed))
 	c.mu.Lock()
 	c.open, c.state = nil, cpuStopped
 	c.mu.Unlock()
 	c.takeover, c.resume, c.retry = takeover{}, time.Time{}, time.Time{}
-	if closed == nil {
-		return nil, err
+	switch {
+	case closed == nil:
+		return before, err
+	case !closed.complete():
+		return before, errors.Join(err, errNotClosed)
 	}
 	piece, missing := closed.export(c.resource)
+	if before != nil {
+		sum, unlike := merge([]*exporter.Profile{before, piece})
+		if unlike != nil {
+			return before, errors.Join(err, missing, unlike)
+		}
+		piece = sum
+	}
 	return piece, errors.Join(err, missing)
 }
 
-// close ends the open run if it is still on, and nothing else.
-//
-// That it is on is not known by asking it: someone may have stopped the
-// profile, whose writing takes some 20 ms, and may have started another. So
-// close begins with an attempt to start the profiler. It waits, like every call
-// of runtime/pprof, for a stop that is under way, and its outcome is certain:
-// when it succeeds no profile was running, and close returns the run that it
-// has opened; when it fails a profile is running, which is ours if nothing has
-// been written to our run. What remains are the nanoseconds between that
-// answer and our StopCPUProfile; runtime/pprof has no call that does both.
-func (c *cpu) close() *cpuWindow {
-	w, err := openCPUWindow(c.hz, c.stopped)
-	if err != nil && c.open != nil && c.open.running() {
-		c.open.stop()
+// abandon leaves a call of runtime/pprof that does not return to itself. When it does
+// nothing of ours is left running.
+func (c *cpu) abandon() {
+	pending := c.pending
+	c.pending = nil
+	go func() { halt(<-pending) }()
+}
+
+// halt ends w, which may be nil, if it is still on, and leaves no run of ours: next
+// says how.
+func halt(w *cpuWindow) {
+	for w != nil && w.running() {
+		probe, err := openCPUWindow(defaultCPURate, nil)
+		if err != nil {
+			if w.running() {
+				w.stop()
+			}
+			return
+		}
+		w = probe
 	}
-	return w
 }
 
 // notice deals with a stop of w, which may be nil, that was not ours: once. The
 // error is to be reported.
 func (c *cpu) notice(w *cpuWindow) error {
-	if w == nil || w.running() || w.byUs || w.noticed {
+	if w == nil || w.running() || w.byUs.Load() || w.noticed {
 		return nil
 	}
 	w.noticed = true
@@ -192,7 +311,14 @@ func (c *cpu) set(w *cpuWindow) error {
 }
 
 // measuring reports whether a run of ours is on.
-func (c *cpu) measuring() bool { return c.open != nil && c.open.running() }
+func (c *cpu) measuring() bool { return c.pending == nil && c.open != nil && c.open.running() }
+
+// lost returns how many edges there were and the time that they have lost.
+func (c *cpu) lost() (edges uint64, unmeasured time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.edges, c.unmeasured
+}
 
 // status returns when the open run began, zero if none is open, how often one
 // was stopped by something else, and what is going on in words.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"runtime"
 	"runtime/pprof"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,30 +17,32 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/profiler/internal/cpulog"
-	"github.com/spanprof/spanprof/profiler/internal/goruntime"
 )
 
-// switchGrace is far above the time in which a call of runtime/pprof that does
-// not wait for another returns.
-const switchGrace = time.Second
+// confirm looks for who is in StopCPUProfile after firstLook, which is above the time
+// that a call of runtime/pprof takes on a machine that is not busy, and then
+// after twice as long each time, since a look stops all goroutines for a moment.
+const (
+	firstLook = 20 * time.Millisecond
+	lastLook  = time.Second
+)
 
 var _ io.Writer = (*cpuWindow)(nil)
 
 // cpuWindow is one run of the runtime's CPU profiler, and receives its profile.
 //
-// Where the runtime's internals are known it reads the samples itself, from
-// within its first Write: runtime/pprof begins to write when the samples that it
+// At 100 Hz runtime/pprof writes the profile. At another rate the samples are read
+// from within its first Write: runtime/pprof begins to write when the samples that it
 // took have ended, and then waits for Write, holding the CPU profiler for us like
 // for any profile. So its own measurement is ended as soon as it has begun, and
 // the one that is read begins inside of Write, at the rate that is wanted. When
 // anybody stops the profile that one ends, and Write returns.
 //
-// That is how a rate other than 100 Hz can be had: runtime/pprof asks for 100 Hz,
-// and the runtime prints a line on stderr when another one is set before
-// (https://go.dev/issue/42502). And it leaves runtime/pprof's writing out of what is
-// to be waited for when a window ends.
+// That is how another rate can be had: runtime/pprof asks for 100 Hz, and the
+// runtime prints a line on stderr when another one is set before
+// (https://go.dev/issue/42502).
 type cpuWindow struct {
-	log *cpulog.Log // nil where runtime/pprof writes the profile
+	log *cpulog.Log // nil if runtime/pprof writes the profile
 	// stopped gets a token, if it has room, when something else stops the
 	// run. It may be nil.
 	stopped chan<- struct{}
@@ -49,10 +50,10 @@ type cpuWindow struct {
 	// ended is when the run was stopped. Who stops it from outside cannot
 	// say when: then it is the time of the first Write, or of the end of the
 	// samples, some milliseconds later.
-	ended atomic.Pointer[time.Time]
-	// byUs says that we stopped it, noticed that we know we did not.
-	byUs, noticed bool
-	read          atomic.Bool // the log has been read to its end
+	ended   atomic.Pointer[time.Time]
+	byUs    atomic.Bool // we have stopped it
+	noticed bool        // that we have not is known; the loop's
+	read    atomic.Bool // the log has been read to its end
 
 	mu sync.Mutex
 	// profile is whole after a call to runtime/pprof that follows the end,
@@ -65,7 +66,7 @@ type cpuWindow struct {
 // or another.
 func openCPUWindow(hz int, stopped chan<- struct{}) (*cpuWindow, error) {
 	w := &cpuWindow{stopped: stopped}
-	if goruntime.Known() {
+	if hz != defaultCPURate {
 		w.log = cpulog.New(hz)
 	}
 	if err := pprof.StartCPUProfile(w); err != nil {
@@ -84,30 +85,24 @@ func openCPUWindow(hz int, stopped chan<- struct{}) (*cpuWindow, error) {
 
 // confirm finds out whether somebody has called StopCPUProfile while nothing was
 // measured, just before the log began or began again. His call would wait for as
-// long as we read.
+// long as we read. An attempt to start a profile waits for him too.
 func (w *cpuWindow) confirm() {
-	tried := make(chan error, 1)
-	go func() { tried <- pprof.StartCPUProfile(io.Discard) }()
-	var err error
-	select {
-	case err = <-tried:
-	case <-time.After(switchGrace):
-		// It waits for a stop, unless this machine is very slow.
-		if stopping() {
-			runtime.SetCPUProfileRate(0)
+	tried := make(chan *cpuWindow, 1)
+	go func() {
+		probe, _ := openCPUWindow(defaultCPURate, nil)
+		tried <- probe
+	}()
+	for look := firstLook; ; look = min(2*look, lastLook) {
+		select {
+		case probe := <-tried:
+			halt(probe) // it is on if whoever it was has stopped ours
+			return
+		case <-time.After(look):
+			if stopping() {
+				w.log.End()
+			}
 		}
-		err = <-tried
 	}
-	if err == nil { // whoever it was has stopped ours
-		pprof.StopCPUProfile()
-	}
-}
-
-// stopping reports whether somebody is in a call of StopCPUProfile.
-func stopping() bool {
-	var b strings.Builder
-	_ = pprof.Lookup("goroutine").WriteTo(&b, 2)
-	return strings.Contains(b.String(), "\nruntime/pprof.StopCPUProfile(")
 }
 
 // Write receives a piece of the profile. The runtime collects the whole profile
@@ -141,7 +136,7 @@ func (w *cpuWindow) running() bool { return w.ended.Load() == nil }
 
 // stop ends the run, which must be the one that the runtime has on.
 func (w *cpuWindow) stop() {
-	w.byUs = true
+	w.byUs.Store(true)
 	w.end()
 	pprof.StopCPUProfile()
 }
@@ -165,6 +160,15 @@ func (w *cpuWindow) complete() bool {
 	}
 	_, err = io.Copy(io.Discard, z)
 	return err == nil
+}
+
+// await returns when the profile of a run that has been stopped is whole, or after
+// limit.
+func (w *cpuWindow) await(limit time.Duration) {
+	begin := time.Now()
+	for d := time.Millisecond; !w.complete() && time.Since(begin) < limit; d *= 2 {
+		<-time.After(d)
+	}
 }
 
 // export returns what a run that has ended measured.

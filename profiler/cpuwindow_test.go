@@ -7,11 +7,21 @@ import (
 	"io"
 	"runtime"
 	"runtime/pprof"
+	"sync"
 	"testing"
 
 	"github.com/spanprof/spanprof/profiler/internal/cpulog"
 	"github.com/spanprof/spanprof/profiler/internal/goruntime"
 )
+
+//go:noinline
+func recurse(depth int, f func()) {
+	if depth == 0 {
+		f()
+		return
+	}
+	recurse(depth-1, f)
+}
 
 // Somebody stops our profile after the measurement of runtime/pprof has been ended
 // and before ours has begun, or just after. Either way his call returns, the run
@@ -20,6 +30,14 @@ func TestStopWhileTheLogIsTakenOver(t *testing.T) {
 	if !goruntime.Known() {
 		t.Skip("the internals of this Go version are not known")
 	}
+	// Many goroutines among which to look for him.
+	release := make(chan struct{})
+	var waiting sync.WaitGroup
+	for range 5000 {
+		waiting.Go(func() { recurse(50, func() { <-release }) })
+	}
+	defer waiting.Wait()
+	defer close(release)
 	for range 4 {
 		told := make(chan struct{}, 1)
 		w := &cpuWindow{log: cpulog.New(100), stopped: told}

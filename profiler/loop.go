@@ -4,7 +4,9 @@
 package profiler
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/pprof"
 	"slices"
@@ -55,6 +57,7 @@ func (p *Profiler) loop(opened chan<- struct{}) {
 	timer := time.NewTimer(p.next())
 	defer timer.Stop()
 	close(opened)
+	var late []chan struct{} // Flushes that wait, at most until the CPU window is closed too
 	for {
 		select {
 		case <-timer.C:
@@ -65,17 +68,31 @@ func (p *Profiler) loop(opened chan<- struct{}) {
 			p.pending = nil
 			p.mu.Unlock()
 			p.end(&g, sampler.rotate)
-			close(rotated)
+			late = append(late, rotated)
+		case w := <-p.cpu.pending:
+			p.adopt(w)
+			if len(late) > 0 {
+				p.end(&g, sampler.rotate)
+			}
 		case <-p.cpu.stopped:
-			p.report(p.cpu.notice(p.cpu.open))
+			if p.cpu.pending == nil { // or it will be noticed by adopt
+				p.report(p.cpu.notice(p.cpu.open))
+			}
 		case call := <-p.calls:
 			call(&g)
 		case <-p.stop:
+			p.closing = true
 			p.end(&g, sampler.stop)
 			for _, s := range p.streams {
 				s.release()
 			}
 			return
+		}
+		if p.cpu.pending == nil {
+			for _, rotated := range late {
+				close(rotated)
+			}
+			late = nil
 		}
 		timer.Reset(p.next())
 	}
@@ -139,7 +156,13 @@ func (p *Profiler) cut(g *grid, s *stream) bool {
 // end closes the open windows, by sampler.rotate or sampler.stop.
 func (p *Profiler) end(g *grid, by func(sampler) (*exporter.Profile, error)) {
 	measured := true
-	for _, s := range p.streams {
+	streams := p.streams
+	if p.cpu.pending != nil {
+		// What may have to wait comes last.
+		streams = slices.Clone(streams)
+		slices.SortStableFunc(streams, func(a, b *stream) int { return cmp.Compare(a.rank(), b.rank()) })
+	}
+	for _, s := range streams {
 		measured = p.endStream(s, by) && measured
 	}
 	if over := g.over(); !measured {
@@ -148,11 +171,23 @@ func (p *Profiler) end(g *grid, by func(sampler) (*exporter.Profile, error)) {
 	p.schedule(g)
 }
 
+// adopt takes over a CPU run that has been opened late.
+func (p *Profiler) adopt(w *cpuWindow) {
+	i := slices.IndexFunc(p.streams, func(s *stream) bool { return s.kind == exporter.KindCPU })
+	p.report(p.streams[i].cut(func(sampler) (*exporter.Profile, error) { return p.cpu.adopt(w) }))
+}
+
 // endStream closes one window. It returns false if the schedule tells how many
 // windows are lost because of it, as is so for the CPU.
 func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, error)) bool {
 	windows, err := s.end(by)
 	p.report(err)
+	switch {
+	case errors.Is(err, errNotClosed):
+		p.skipped.Add(1)
+	case p.closing:
+		p.unclosed.Add(-1)
+	}
 	for _, w := range windows {
 		// The error would be that Shutdown has given up; the queue counts it.
 		_ = p.queue.Push(w)

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/pprof"
+	"math"
 	"slices"
 	"time"
 
@@ -152,13 +152,11 @@ func (t *tap) write(ctx context.Context, w io.Writer) error {
 // profileCPU runs a CPU profile of its own.
 func profileCPU(ctx context.Context, w io.Writer, hz int, d time.Duration) error {
 	c := newCPU(nil, hz)
+	c.patience = math.MaxInt64 // its caller has a context
 	// A goroutine of its own, because it waits for who is just stopping
-	// another profile, for as long as he likes, and because the one that
-	// runtime/pprof starts would inherit the caller's labels, which may be a
-	// span's.
+	// another profile, for as long as he likes.
 	opened := make(chan error)
 	go func() {
-		pprof.SetGoroutineLabels(context.Background()) //nolint:contextcheck // it is to have no labels
 		err := c.start()
 		select {
 		case opened <- err:

@@ -32,6 +32,12 @@ type Status struct {
 	// CPUForeignStops is how often something else in the process has
 	// stopped the CPU profile of this Profiler.
 	CPUForeignStops uint64
+	// CPUEdges is how often the CPU profile was ended and begun again, for
+	// the end of a window, a Flush or a caller of Profile. CPUUnmeasured is the time
+	// in between, in all, of which there are no samples. What passes while
+	// something else has the CPU profiler is not in it.
+	CPUEdges      uint64
+	CPUUnmeasured time.Duration
 	// Wall is about the samples of KindWall. It is zero when that is not
 	// among the kinds.
 	Wall WallStatus
@@ -83,6 +89,7 @@ func (p *Profiler) Status() Status {
 		s.CPU = "disabled by the environment"
 	default:
 		s.CPUStart, s.CPUForeignStops, s.CPU = p.cpu.status()
+		s.CPUEdges, s.CPUUnmeasured = p.cpu.lost()
 		if s.CPUStart.IsZero() {
 			break
 		}

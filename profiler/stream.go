@@ -27,6 +27,14 @@ type stream struct {
 	first time.Time // when the first of pieces began; zero if there is none
 }
 
+// rank puts the CPU after the others.
+func (s *stream) rank() int {
+	if s.kind == exporter.KindCPU {
+		return 1
+	}
+	return 0
+}
+
 func (s *stream) start() error {
 	err := s.sampler.start()
 	s.edge = time.Now()

@@ -196,6 +196,16 @@ func (l *Log) Cut() (p *profile.Profile, start, end time.Time, err error) {
 	return l.build(done), done.start, done.end, done.err
 }
 
+// End has Record return, unless it is about to.
+func (l *Log) End() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		// As in Cut.
+		runtime.SetCPUProfileRate(0)
+	}
+}
+
 // Start returns when the open part began.
 func (l *Log) Start() time.Time {
 	l.mu.Lock()

@@ -1,0 +1,173 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/profiler/internal/goruntime"
+)
+
+// hostile is how long a test plays against a program that uses the CPU profiler.
+const hostile = 3 * time.Second
+
+// owned is where a profile of the program is written to. A Write before its owner
+// calls StopCPUProfile says that somebody else has ended it.
+type owned struct {
+	stopping, ended atomic.Bool
+}
+
+func (o *owned) Write(b []byte) (int, error) {
+	if !o.stopping.Load() {
+		o.ended.Store(true)
+	}
+	return len(b), nil
+}
+
+// rates are one at which runtime/pprof writes the profiles and, where there is one,
+// one at which it does not.
+func rates() []int {
+	if goruntime.Known() {
+		return []int{100, 97}
+	}
+	return []int{100}
+}
+
+// A program starts and stops profiles of its own, and sometimes ours, while ours
+// comes and goes. None of its own is ended by us.
+func TestForeignProfilesAreNeverEnded(t *testing.T) {
+	for _, hz := range rates() {
+		for _, careless := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d Hz, careless %t", hz, careless), func(t *testing.T) { testForeign(t, hz, careless) })
+		}
+	}
+}
+
+func testForeign(t *testing.T, hz int, careless bool) {
+	p, _ := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithCPURate(hz), profiler.WithWindow(100*time.Millisecond))
+	ctx, cancel := context.WithTimeout(t.Context(), hostile)
+	defer cancel()
+	var wg sync.WaitGroup
+	var profiles, ended int
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			theirs := new(owned)
+			err := pprof.StartCPUProfile(theirs)
+			<-time.After(rand.N(4 * time.Millisecond))
+			if err != nil && !careless {
+				continue
+			}
+			theirs.stopping.Store(true)
+			pprof.StopCPUProfile() // whosever it is, where the program is careless
+			if err == nil {
+				profiles++
+			}
+			if theirs.ended.Load() {
+				ended++
+			}
+		}
+	})
+	for _, call := range []func(){
+		func() { _ = p.Disable(ctx, exporter.KindCPU) },
+		func() { _ = p.Enable(ctx, exporter.KindCPU) },
+		func() { _ = p.Flush(ctx) },
+		func() { _ = p.Profile(ctx, io.Discard, exporter.KindCPU, time.Millisecond) },
+	} {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				call()
+				<-time.After(rand.N(3 * time.Millisecond))
+			}
+		})
+	}
+	wg.Wait()
+	shutdown(t, p)
+	if ended > 0 || profiles == 0 {
+		t.Errorf("of %d profiles of the program %d were ended by us", profiles, ended)
+	}
+	free(t)
+	reported.take("cpu profile")
+}
+
+// free returns when nobody uses the CPU profiler: neither a Profile whose caller has
+// gone, nor a call that waited for somebody's StopCPUProfile.
+func free(t *testing.T) {
+	t.Helper()
+	until(t, func() bool {
+		err := pprof.StartCPUProfile(io.Discard)
+		if err == nil {
+			pprof.StopCPUProfile()
+		}
+		return err == nil && !strings.Contains(stacks(), "profileCPU") && !strings.Contains(stacks(), "abandon")
+	})
+}
+
+// While a profile of the program is written to who does not read, the windows of
+// other kinds go on, and Shutdown exports them.
+func TestOtherKindsDuringASlowStop(t *testing.T) {
+	theirs := stuckWriter{writing: make(chan struct{}), release: make(chan struct{})}
+	if err := pprof.StartCPUProfile(theirs); err != nil {
+		t.Fatal(err)
+	}
+	p, rec := start(t, profiler.WithKinds(exporter.KindCPU, exporter.KindHeap), profiler.WithWindow(100*time.Millisecond))
+	var stopped sync.WaitGroup
+	stopped.Go(pprof.StopCPUProfile)
+	<-theirs.writing
+	until(t, func() bool {
+		return p.Status().CPU == "waiting until another CPU profile of this process has been written"
+	})
+	before := len(rec.Profiles())
+	if _, err := rec.Wait(t.Context(), before+5); err != nil {
+		t.Fatal(err)
+	}
+	before = len(rec.Profiles())
+	shutdown(t, p)
+	after := rec.Profiles()
+	if len(after) <= before {
+		t.Errorf("%d windows, and %d before Shutdown: the last one is missing", len(after), before)
+	}
+	if slices.Contains(kinds(rec), exporter.KindCPU) {
+		t.Errorf("windows of %q while another CPU profile is running", kinds(rec))
+	}
+	close(theirs.release)
+	stopped.Wait()
+	free(t)
+	reported.take("cpu profile")
+}
+
+// A Flush that begins meanwhile returns when the CPU window has been closed too.
+func TestFlushDuringASlowStop(t *testing.T) {
+	release := stopSlowly(t)
+	p, rec := start(t, profiler.WithKinds(exporter.KindCPU, exporter.KindHeap), profiler.WithWindow(endless))
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	if err := p.Flush(ctx); err == nil {
+		t.Error("Flush has returned before the CPU window was closed")
+	}
+	if got := kinds(rec); !slices.Equal(got, []exporter.Kind{exporter.KindHeap}) {
+		t.Errorf("windows of %q, want heap", got)
+	}
+	flushed := make(chan error)
+	go func() { flushed <- p.Flush(t.Context()) }()
+	release()
+	if err := <-flushed; err != nil {
+		t.Error(err)
+	}
+	if got := kinds(rec); !slices.Contains(got, exporter.KindCPU) {
+		t.Errorf("windows of %q, want CPU among them", got)
+	}
+	parsed(t, last(t, rec))
+}
