@@ -22,7 +22,9 @@
 //   - /: a page with links.
 //   - profile?seconds=N: the CPU profile of the next N seconds, 30 if it does
 //     not say. While the Profiler profiles the CPU this is cut out of its own
-//     profile, for any number of scrapers at once, and its windows go on; see
+//     profile, for any number of scrapers at once, and its windows go on; it
+//     is not cut more often than once a second, so that N below 1 takes up to
+//     a second and tells how long it is; see
 //     [profiler.Profiler.Profile]. Otherwise it is a profile of its own, and
 //     answered with 500 while another one runs.
 //   - wall?seconds=N: the same of the time that spans spent, on and off CPU,

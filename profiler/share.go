@@ -38,9 +38,11 @@ var shared = []exporter.Kind{exporter.KindCPU, exporter.KindWall}
 // once. Nothing is missing from the windows because of them.
 //
 // Where the profile begins and ends, the runtime's profile is cut, which loses
-// some milliseconds of samples; cuts within a second of each other are one. So the
-// profile begins at most a second (for d below 5 s: a fifth of d) before the
-// call and ends at most as much before d is over. It is shorter, without an
+// the samples of some milliseconds for all; cuts are a second apart at least, and
+// shared. So the profile begins at most a second before the call, and ends at
+// most a second (for d below 5 s: a fifth of d) before d is over, or, where
+// the last cut was less than a second ago, up to a second after. It is shorter,
+// without an
 // error, when the Profiler is shut down or the kind disabled meanwhile, or
 // when the program takes the CPU profiler away; the duration inside the profile
 // tells.
@@ -99,7 +101,7 @@ func (p *Profiler) attach(g *grid, k exporter.Kind, t *tap) bool {
 		return false
 	}
 	s := p.streams[i]
-	if time.Since(s.edge) > t.slack || !p.measuring(s) {
+	if time.Since(s.edge) >= apart || !p.measuring(s) {
 		p.cut(g, s)
 	}
 	if !p.measuring(s) {

@@ -76,13 +76,17 @@ func (s *stream) end(by func(sampler) (*exporter.Profile, error)) ([]*exporter.P
 	return []*exporter.Profile{w}, err
 }
 
-// due returns when the first of the taps wants to end; false if there is none.
+// due returns when the first of the taps is to end; false if there is none.
 func (s *stream) due() (time.Time, bool) {
 	s.taps = slices.DeleteFunc(s.taps, func(t *tap) bool { return t.gone.Load() })
 	if len(s.taps) == 0 {
 		return time.Time{}, false
 	}
-	return slices.MinFunc(s.taps, func(a, b *tap) int { return a.until.Compare(b.until) }).until, true
+	due := slices.MinFunc(s.taps, func(a, b *tap) int { return a.until.Compare(b.until) }).until
+	if next := s.edge.Add(apart); due.Before(next) {
+		due = next
+	}
+	return due, true
 }
 
 // release ends all taps with what they have.

@@ -6,7 +6,9 @@ package profiler
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +17,8 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/handoff"
 )
 
 // counter is a sampler whose pieces have one sample, of value 1, 2, 4 and so on:
@@ -144,6 +148,60 @@ func TestStreamSharesEdges(t *testing.T) {
 			if diff := cmp.Diff(test.want, test.r.value(t)); diff != "" {
 				t.Errorf("pieces of %s (-want +got):\n%s", test.name, diff)
 			}
+		}
+	})
+}
+
+// Whoever asks for short profiles again and again does not cut more often than
+// once a second, and has what he asked for, or more.
+func TestShortProfilesDoNotCutOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := New(new(exportertest.Recorder), WithWindow(time.Hour), WithFirstEnd())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := new(counter)
+		s := &stream{kind: exporter.KindWall, sampler: c}
+		if err := s.start(); err != nil {
+			t.Fatal(err)
+		}
+		p.kinds, p.streams, p.state = nil, []*stream{s}, running
+		p.queue = handoff.New(p.exporter, (*exporter.Profile).Size, exporter.ErrShutdown)
+		opened := make(chan struct{})
+		go p.loop(opened)
+		<-opened
+
+		const took = 10 * time.Second
+		ctx, cancel := context.WithTimeout(t.Context(), took)
+		defer cancel()
+		var clients sync.WaitGroup
+		for i := range 5 {
+			clients.Go(func() {
+				<-time.After(time.Duration(i) * 170 * time.Millisecond)
+				for {
+					begin := time.Now()
+					var b strings.Builder
+					err := p.Profile(ctx, &b, exporter.KindWall, time.Duration(1+300*i)*time.Millisecond)
+					if ctx.Err() != nil {
+						return
+					}
+					if err != nil {
+						t.Error(err)
+					}
+					_, seconds := total(t, exporter.NewProfile(exporter.Window{}, []byte(b.String())))
+					if least := (time.Duration(1+300*i) * time.Millisecond * 4 / 5).Seconds(); seconds < least || seconds > time.Since(begin).Seconds()+1 {
+						t.Errorf("a profile of %v s in %v, want %v at least", seconds, time.Since(begin), least)
+					}
+				}
+			})
+		}
+		clients.Wait()
+		if err := p.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		// One is Shutdown's.
+		if cuts := bits.TrailingZeros64(uint64(c.next)); cuts <= 1 || cuts > int(took/apart)+1 {
+			t.Errorf("%d cuts in %v, want one a second at most", cuts, took)
 		}
 	})
 }

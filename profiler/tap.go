@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	// maxSlack is how far apart edges may be that share one. An edge of CPU
-	// loses up to 20 ms of samples, so one each second loses up to 2 %.
-	maxSlack = time.Second
+	// apart is how far apart edges are that callers of Profile want, however
+	// short their profiles are: everybody loses the samples of an edge of CPU,
+	// some 20 ms, so that one each second loses up to 2 %.
+	apart = time.Second
 	// maxPieces is how many pieces a tap keeps before it merges them, so
 	// that a day's profile takes no more memory than its different stacks.
 	maxPieces = 8
 )
 
-// slack returns how far the edges of a profile of d may be from where they
-// should be. A fifth keeps short ones meaningful.
-func slack(d time.Duration) time.Duration { return min(maxSlack, d/5) }
+// slack returns how much before its time a profile of d may end. A fifth keeps
+// short ones meaningful.
+func slack(d time.Duration) time.Duration { return min(apart, d/5) }
 
 // tap reads a stream along, for one caller of Profile.
 type tap struct {
