@@ -4,7 +4,9 @@
 package cpulog
 
 import (
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"runtime"
 	"slices"
@@ -17,6 +19,9 @@ import (
 	"github.com/spanprof/spanprof/profiler/internal/goruntime"
 )
 
+// maxEntries bounds what is kept until a cut, to some 30 MB with labels and stacks.
+const maxEntries = 1 << 16
+
 var (
 	errRecord = errors.New("cpu samples: the runtime's records are not as expected")
 	seed      = maphash.MakeSeed()
@@ -26,7 +31,6 @@ var (
 // same time, each by one goroutine.
 type Log struct {
 	hz      int
-	period  time.Duration
 	reading chan struct{} // closed when samples are being taken
 
 	// What follows is for Cut alone.
@@ -42,20 +46,27 @@ type Log struct {
 // part is what was counted between two cuts.
 type part struct {
 	start, end time.Time
+	period     time.Duration // between two samples
 	entries    map[key]*entry
+	dropped    int64 // samples for which there was no room
 	err        error
 }
 
-// key is the hash of a stack and the label set. Equal labels of two sets are
-// different, as they are to runtime/pprof.
+func (l *Log) newPart(start time.Time) *part {
+	return &part{start: start, period: time.Second / time.Duration(l.hz), entries: make(map[key]*entry)}
+}
+
+// key is the hash of a stack and what its labels are. A program may make a new set
+// for each request, with the same labels.
 type key struct {
 	hash   uint64
-	labels unsafe.Pointer
+	labels string
 }
 
 type entry struct {
-	stack []uintptr
-	count int64
+	stack  []uintptr
+	labels unsafe.Pointer // the first of the equal sets
+	count  int64
 }
 
 // New returns a Log for hz samples per second of CPU. It may be used if
@@ -63,7 +74,6 @@ type entry struct {
 func New(hz int) *Log {
 	return &Log{
 		hz:      hz,
-		period:  time.Second / time.Duration(hz),
 		reading: make(chan struct{}),
 		symbols: goruntime.NewSymbols(),
 	}
@@ -78,7 +88,7 @@ func (l *Log) Record() {
 	)
 	for {
 		l.mu.Lock()
-		l.open = &part{start: time.Now(), entries: make(map[key]*entry)}
+		l.open = l.newPart(time.Now())
 		l.mu.Unlock()
 		runtime.SetCPUProfileRate(l.hz)
 		if cut == nil {
@@ -107,10 +117,10 @@ func (l *Log) read() {
 		var records []uint64
 		var labels []unsafe.Pointer
 		records, labels, eof = goruntime.ReadCPUProfile()
-		if header && len(records) >= 3 && len(labels) > 0 {
-			records, labels, header = records[3:], labels[1:], false // it tells the rate
-		}
 		l.mu.Lock()
+		if header && len(records) > 0 && len(labels) > 0 {
+			records, labels, header = l.open.header(records), labels[1:], false
+		}
 		l.open.add(records, labels)
 		l.mu.Unlock()
 	}
@@ -128,6 +138,18 @@ func (l *Log) next() (done *part, cut chan<- *part) {
 	}
 	cut, l.cut = l.cut, nil
 	return l.open, cut
+}
+
+// header reads the record that comes first: its length, the time and the rate, and
+// returns what follows. The rate is not ours if the program has set one just
+// before.
+func (p *part) header(records []uint64) []uint64 {
+	if len(records) < 3 || records[0] != 3 || records[2] == 0 || records[2] > uint64(time.Second) {
+		p.err = errRecord
+		return nil
+	}
+	p.period = time.Second / time.Duration(records[2])
+	return records[3:]
 }
 
 // add counts records, each of which is: its length in words, the time, the
@@ -150,7 +172,7 @@ func (p *part) add(records []uint64, labels []unsafe.Pointer) {
 }
 
 func (p *part) count(stack []uint64, labels unsafe.Pointer, count int64) {
-	k := key{labels: labels}
+	k := key{labels: content(labels)}
 	if len(stack) > 0 {
 		k.hash = maphash.Bytes(seed, unsafe.Slice((*byte)(unsafe.Pointer(&stack[0])), 8*len(stack)))
 	}
@@ -158,7 +180,11 @@ func (p *part) count(stack []uint64, labels unsafe.Pointer, count int64) {
 	for ; ; k.hash++ {
 		e := p.entries[k]
 		if e == nil {
-			e = &entry{stack: make([]uintptr, len(stack))}
+			if len(p.entries) == maxEntries {
+				p.dropped += count
+				return
+			}
+			e = &entry{stack: make([]uintptr, len(stack)), labels: labels}
 			for i, pc := range stack {
 				e.stack[i] = uintptr(pc)
 			}
@@ -169,6 +195,17 @@ func (p *part) count(stack []uint64, labels unsafe.Pointer, count int64) {
 		e.count += count
 		return
 	}
+}
+
+// content returns a string that is equal for equal labels.
+func content(set unsafe.Pointer) string {
+	var b []byte
+	for _, l := range goruntime.Labels(set) {
+		for _, s := range []string{l.Key, l.Value} {
+			b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+		}
+	}
+	return string(b)
 }
 
 // Cut returns the profile of what was counted since Record began, or since the last
@@ -183,7 +220,8 @@ func (l *Log) Cut() (p *profile.Profile, start, end time.Time, err error) {
 	cut := make(chan *part, 1)
 	if l.ended {
 		cut <- l.open
-		l.open = &part{start: l.open.end, end: l.open.end, entries: make(map[key]*entry)}
+		l.open = l.newPart(l.open.end)
+		l.open.end = l.open.start
 	} else {
 		// Under the lock Record cannot end, so that nobody else's profile
 		// can be running.
@@ -193,7 +231,15 @@ func (l *Log) Cut() (p *profile.Profile, start, end time.Time, err error) {
 	}
 	l.mu.Unlock()
 	done := <-cut
-	return l.build(done), done.start, done.end, done.err
+	return l.build(done), done.start, done.end, done.missing()
+}
+
+// missing says which samples are not in the profile, if any.
+func (p *part) missing() error {
+	if p.dropped == 0 {
+		return p.err
+	}
+	return errors.Join(p.err, fmt.Errorf("cpu samples: %d are in no profile: there were %d different ones already", p.dropped, maxEntries))
 }
 
 // End has Record return, unless it is about to.

@@ -4,7 +4,9 @@
 package cpulog
 
 import (
+	"context"
 	"errors"
+	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +29,8 @@ func known(t *testing.T) {
 func ended(hz int) *Log {
 	l := New(hz)
 	l.ended = true
-	l.open = &part{start: time.Unix(1, 0), end: time.Unix(2, 0), entries: make(map[key]*entry)}
+	l.open = l.newPart(time.Unix(1, 0))
+	l.open.end = time.Unix(2, 0)
 	return l
 }
 
@@ -109,6 +112,86 @@ func TestCountOfEqualHashes(t *testing.T) {
 	l.open.count(stack, nil, 4)
 	if diff := cmp.Diff(map[string]int64{"counted": 1, "known": 6}, counted(t, l)); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
+	}
+}
+
+// The rate in the header is the one that samples were taken at.
+func TestHeader(t *testing.T) {
+	known(t)
+	pc := uint64(funcPC(known)) + 1
+	for _, test := range []struct {
+		header []uint64
+		period time.Duration
+		err    error
+	}{
+		{[]uint64{3, 0, 100}, 10 * time.Millisecond, nil},
+		{[]uint64{3, 0, 500}, 2 * time.Millisecond, nil},
+		{[]uint64{3, 0, 0}, 10 * time.Millisecond, errRecord},
+		{[]uint64{4, 0, 500}, 10 * time.Millisecond, errRecord},
+	} {
+		l := ended(100)
+		rest := l.open.header(append(test.header, 4, 0, 2, pc))
+		if test.err == nil {
+			l.open.add(rest, make([]unsafe.Pointer, 1))
+		}
+		p, _, _, err := l.Cut()
+		if !errors.Is(err, test.err) || p.Period != int64(test.period) {
+			t.Errorf("%d: a period of %d, %v, want %v, %v", test.header, p.Period, err, test.period, test.err)
+		}
+		for _, s := range p.Sample {
+			if s.Value[0] != 2 || s.Value[1] != 2*int64(test.period) {
+				t.Errorf("%d: a sample of %v", test.header, s.Value)
+			}
+		}
+	}
+}
+
+// A program that makes the same labels for each request does not fill the memory.
+func TestCountMergesEqualLabels(t *testing.T) {
+	known(t)
+	l := ended(100)
+	stack := []uint64{uint64(funcPC(known)) + 1}
+	for range 3 {
+		for _, set := range [][]string{{"a", "1"}, {"a", "1", "b", "2"}, {"a1", ""}} {
+			pprof.Do(t.Context(), pprof.Labels(set...), func(context.Context) {
+				l.open.count(stack, labelSet(t), 1)
+			})
+		}
+	}
+	if got := len(l.open.entries); got != 3 {
+		t.Errorf("%d entries, want 3", got)
+	}
+	if diff := cmp.Diff(map[string]int64{"known": 9}, counted(t, l)); diff != "" {
+		t.Errorf("samples (-want +got):\n%s", diff)
+	}
+}
+
+// labelSet returns the labels of the calling goroutine.
+func labelSet(t *testing.T) unsafe.Pointer {
+	t.Helper()
+	records, sets := make([]goruntime.StackRecord, 1000), make([]unsafe.Pointer, 1000)
+	if _, ok := goruntime.GoroutineProfile(records, sets); !ok {
+		t.Fatal("too many goroutines")
+	}
+	return sets[0] // the runtime's first is who asks
+}
+
+// What there is no room for is counted.
+func TestCountIsBounded(t *testing.T) {
+	known(t)
+	l := ended(100)
+	stack := []uint64{uint64(funcPC(known)) + 1, 0}
+	for i := range uint64(maxEntries) {
+		stack[1] = i + 1
+		l.open.count(stack, nil, 1)
+	}
+	l.open.count([]uint64{1}, nil, 3)
+	l.open.count(stack, nil, 1) // is there already
+	if got := l.open.dropped; got != 3 || len(l.open.entries) != maxEntries {
+		t.Errorf("%d samples dropped and %d entries, want 3 and %d", got, len(l.open.entries), maxEntries)
+	}
+	if err := l.open.missing(); err == nil || !strings.Contains(err.Error(), "3 are in no profile") {
+		t.Errorf("%v, want that 3 are missing", err)
 	}
 }
 

@@ -41,7 +41,7 @@ func (l *Log) build(p *part) *profile.Profile {
 		profile: &profile.Profile{
 			SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
 			PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
-			Period:        int64(l.period),
+			Period:        int64(p.period),
 			TimeNanos:     p.start.UnixNano(),
 			DurationNanos: p.end.Sub(p.start).Nanoseconds(),
 			Sample:        make([]*profile.Sample, 0, len(p.entries)),
@@ -58,10 +58,10 @@ func (l *Log) build(p *part) *profile.Profile {
 		own.ID = uint64(i + 1)
 		b.profile.Mapping = append(b.profile.Mapping, &own)
 	}
-	for k, e := range p.entries {
+	for _, e := range p.entries {
 		b.profile.Sample = append(b.profile.Sample, &profile.Sample{
-			Value:    []int64{e.count, e.count * int64(l.period)},
-			Label:    b.labels(k.labels),
+			Value:    []int64{e.count, e.count * int64(p.period)},
+			Label:    b.labels(e.labels),
 			Location: b.stack(e.stack),
 		})
 	}
