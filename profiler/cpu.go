@@ -30,8 +30,8 @@ type cpu struct {
 	resource *resource.Resource
 	hz       int
 	// patience is how long a call of runtime/pprof may keep the loop waiting. A
-	// run's end takes some 20 ms, and half a second where 64 goroutines want a
-	// core.
+	// run's end takes some 20 ms, and up to a second where 64 goroutines want two
+	// cores.
 	patience time.Duration
 	// stopped holds a token when something else may have stopped our run.
 	stopped chan struct{}
@@ -66,7 +66,7 @@ const (
 )
 
 func newCPU(r *resource.Resource, hz int) *cpu {
-	return &cpu{resource: r, hz: hz, patience: time.Second, stopped: make(chan struct{}, 1)}
+	return &cpu{resource: r, hz: hz, patience: 2 * time.Second, stopped: make(chan struct{}, 1)}
 }
 
 func (c *cpu) start() error {

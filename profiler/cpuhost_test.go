@@ -152,7 +152,7 @@ func TestOtherKindsDuringASlowStop(t *testing.T) {
 func TestFlushDuringASlowStop(t *testing.T) {
 	release := stopSlowly(t)
 	p, rec := start(t, profiler.WithKinds(exporter.KindCPU, exporter.KindHeap), profiler.WithWindow(endless))
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 	defer cancel()
 	if err := p.Flush(ctx); err == nil {
 		t.Error("Flush has returned before the CPU window was closed")

@@ -42,11 +42,10 @@
 // # Windows
 //
 // The runtime gives a CPU profile away by ending it: samples are lost until the
-// next one runs. With Go 1.26 and 1.27, whose internals are known, this package reads
-// the samples and that takes well below a millisecond, or, where all cores are
-// busy, the time until the reader gets one: up to 10 ms. With other versions
-// runtime/pprof writes the profile before it can start the next, and about 20 ms are
-// lost: 0.2 % of the default window of ten seconds. A shorter one, by
+// next one runs. That takes about 20 ms where a core is free, 0.2 % of the default
+// window of ten seconds, and more where all are busy, because runtime/pprof's
+// goroutine has to wait for one: on two cores some 55 ms with 6 busy
+// goroutines and 370 to 900 ms with 64. [Status] has the sum. A shorter window, by
 // [WithWindow], shows results sooner and loses more; [Profiler.Flush] shows them
 // now, at the price of one more end.
 //
@@ -69,8 +68,9 @@
 //     some seconds: whether it has ended can only be tried, and is tried at
 //     random times, at first after a second and later about every eight.
 //   - While a CPU profile of the program is being stopped and its writer does not
-//     return, all windows stay as they are: [Profiler.Start] waits for it half
-//     a second, [Profiler.Flush] and [Profiler.Shutdown] until their contexts end.
+//     return, all of runtime/pprof waits. Windows of other kinds go on.
+//     [Profiler.Start] waits for it half a second, [Profiler.Flush] until its
+//     context ends, and [Profiler.Shutdown] exports what there is.
 //   - When something else stops a profile that it did not start, the window
 //     has a gap until we have the profiler back, about a second later. When that
 //     happens twice within a minute it is left alone for a minute, and after
@@ -110,8 +110,10 @@
 //   - Code that nobody labelled, such as the garbage collector's own workers, is
 //     in the profile without labels.
 //   - A program that calls runtime.SetCPUProfileRate(0) while a window is open
-//     leaves runtime/pprof in a state that looks like a profile of its own:
-//     windows are skipped until it calls StopCPUProfile.
+//     leaves runtime/pprof in a state that looks like a profile of its own: CPU
+//     windows are skipped, and the CPU profiler is in use even after Shutdown,
+//     until the program calls StopCPUProfile. We cannot do that for it, because
+//     what is running could as well be its own profile.
 //
 // # Environment
 //
@@ -123,8 +125,8 @@ package profiler
 // its schedule, enable.go what changes it. stream.go cuts a kind's measurement
 // into pieces and merge.go adds them up, for windows and for the callers of
 // share.go, each of whom is a tap (tap.go). Behind the interface in sampler.go,
-// kinds.go chooses between cpu.go, which with cpuwindow.go and takeover.go shares
-// the runtime's CPU profiler with the program, delta.go, goroutines.go, and wall.go,
+// kinds.go chooses between cpu.go, which with cpuwindow.go, stopping.go and
+// takeover.go shares the runtime's CPU profiler with the program, delta.go, goroutines.go, and wall.go,
 // which makes windows of what package internal/wall samples. Package internal/cpulog
-// reads CPU samples while they are taken; what both know of the runtime's internals
+// reads CPU samples while they are taken, at rates other than 100 Hz; what both know of the runtime's internals
 // is in internal/goruntime. option.go is what can be set.

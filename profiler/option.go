@@ -51,9 +51,9 @@ type config struct {
 }
 
 // WithWindow sets how long a window is: how soon a profile arrives, unless
-// Flush asks for it. The default is 10 s. Each end of a CPU window loses up to
-// 20 ms of samples: 0.2 % of 10 s, but a fifth of 100 ms, which is why New
-// refuses less than that.
+// Flush asks for it. The default is 10 s. Each end of a CPU window loses about
+// 20 ms of samples, more where all cores are busy: 0.2 % of 10 s, but a fifth of
+// 100 ms, which is why New refuses less than that.
 func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c config) config {
 		c.window = d
@@ -85,10 +85,25 @@ func WithKinds(kinds ...exporter.Kind) Option {
 // default is 100. A rate such as 97, 99 or 101 does not run in step with what
 // the program does every 10 ms; a higher one costs more.
 //
+// At 100 profiles are runtime/pprof's own work. It knows no other rate, so at any
+// other this package reads the samples from the runtime: through
+// runtime/pprof.readProfile and two functions for the names of frames, which are
+// linked by name, and by the layout of label sets, which is verified. Between two
+// windows the profile then stays open for runtime/pprof while the runtime's
+// own is ended and begun again. What that costs:
+//
+//   - A StopCPUProfile that the program calls just then, for our profile, waits
+//     until we have noticed: about 20 ms, more where all cores are busy.
+//   - If the program calls runtime.SetCPUProfileRate just then, the runtime's
+//     warning (https://go.dev/issue/42502) appears on stderr, and samples come at
+//     the program's rate until the window ends, which the profile tells.
+//   - A program that stops our profile the moment it begins, and begins one of its
+//     own, can find that without samples.
+//
 // New refuses less than 1, more than 500, and, with an error that is
 // errors.ErrUnsupported, anything but 100 where the internals of the Go version are
-// not known: there the runtime would print a warning on stderr at the start of
-// every window (https://go.dev/issue/42502).
+// not known: there the runtime would print that warning at the start of every
+// window.
 func WithCPURate(hz int) Option {
 	return optionFunc(func(c config) config {
 		c.cpuRate = hz

@@ -26,8 +26,8 @@ var (
 )
 
 // stopGrace is how long Start waits for the first windows to open, and Shutdown
-// for the last to close when its context leaves less. It takes about 20 ms, and
-// up to 200 ms on macOS, where the runtime polls for the end of a profile. It
+// for the last to close when its context leaves less. It takes about 20 ms, up to
+// a second where 64 goroutines want two cores, and up to 200 ms on macOS, where the runtime polls for the end of a profile. It
 // takes as long as it likes while somebody's StopCPUProfile writes, to a client
 // that does not read for example: runtime/pprof makes all others wait for it.
 const stopGrace = 500 * time.Millisecond
@@ -132,7 +132,7 @@ func (p *Profiler) Start() error {
 // of Export goes to otel.Handle and is counted in Status. The error handler may
 // call Flush and Shutdown; an exporter may not.
 //
-// Every window loses some milliseconds of CPU samples at its end, so Flush is for
+// Every window loses about 20 ms of CPU samples at its end, so Flush is for
 // people who wait and for tests, not for a loop. Concurrent calls share a
 // rotation.
 //
@@ -177,9 +177,11 @@ func (p *Profiler) requestRotation() (<-chan struct{}, error) {
 
 // Shutdown closes the open windows, exports them and shuts the exporter down.
 // When ctx ends first it returns an error that says how many profiles were left
-// behind. It waits a second at most for a CPU window that cannot be closed because
-// somebody's StopCPUProfile does not return, and says that it is missing. Closing the windows takes about 20 ms; Shutdown waits for that, for at
-// most half a second, even if ctx has ended, so that no CPU profile is left on.
+// behind. Closing the windows takes about 20 ms, and more where all cores are
+// busy; Shutdown waits for that, for at most half a second, even if ctx has
+// ended, so that no CPU profile is left on. For a CPU window that cannot be
+// closed because somebody's StopCPUProfile does not return it waits two
+// seconds, with the other windows closed, and says that it is missing.
 // It also waits, for as long at most, until otel.Handle has returned from the
 // last reports.
 //

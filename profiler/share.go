@@ -38,7 +38,7 @@ var shared = []exporter.Kind{exporter.KindCPU, exporter.KindWall}
 // once. Nothing is missing from the windows because of them.
 //
 // Where the profile begins and ends, the runtime's profile is cut, which loses
-// the samples of some milliseconds for all; cuts are a second apart at least, and
+// the samples of about 20 ms for all; cuts are a second apart at least, and
 // shared. So the profile begins at most a second before the call, and ends at
 // most a second (for d below 5 s: a fifth of d) before d is over, or, where
 // the last cut was less than a second ago, up to a second after. It is shorter,
@@ -159,12 +159,12 @@ func profileCPU(ctx context.Context, w io.Writer, hz int, d time.Duration) error
 	// another profile, for as long as he likes.
 	opened := make(chan error)
 	go func() {
-		err := c.start()
+		err := c.start() //nolint:contextcheck // a profile has no labels
 		select {
 		case opened <- err:
 		case <-ctx.Done():
 			if err == nil {
-				_, _ = c.stop()
+				_, _ = c.stop() //nolint:contextcheck // likewise
 			}
 		}
 	}()
@@ -185,7 +185,7 @@ func profileCPU(ctx context.Context, w io.Writer, hz int, d time.Duration) error
 		ctxErr = ctx.Err()
 	}
 	// A stop by somebody else makes the profile shorter and is no error.
-	piece, _ := c.stop()
+	piece, _ := c.stop() //nolint:contextcheck // likewise
 	if ctxErr != nil {
 		return ctxErr
 	}

@@ -213,8 +213,8 @@ func content(set unsafe.Pointer) string {
 // samples are missing.
 //
 // The runtime gives samples away by the hundred, or when it is stopped. So Cut
-// stops it, and Record starts it again as soon as it has what there was: at once
-// where a core is free, and where all are busy in some milliseconds.
+// stops it, and Record starts it again as soon as it has what there was: in some
+// milliseconds where a core is free, and where all are busy when it gets one.
 func (l *Log) Cut() (p *profile.Profile, start, end time.Time, err error) {
 	l.mu.Lock()
 	cut := make(chan *part, 1)
