@@ -27,13 +27,18 @@ var losses = []struct {
 	run        func(ctx context.Context) (result, error)
 }{
 	{"runtime/pprof, one profile", "", func(ctx context.Context) (result, error) { return byHand(ctx, time.Hour) }},
-	{"windows of 10 s", "0.99", func(ctx context.Context) (result, error) { return windows(ctx, window) }},
+	{"windows of 10 s", "0.99", func(ctx context.Context) (result, error) { return windows(ctx, window, 1) }},
 	{"windows of 10 s, scraped for 7 s and 14 s", "0.97", func(ctx context.Context) (result, error) {
-		return windows(ctx, window, 7*time.Second, 14*time.Second)
+		return windows(ctx, window, 1, 7*time.Second, 14*time.Second)
 	}},
-	{"windows of 1 s", "", func(ctx context.Context) (result, error) { return windows(ctx, time.Second) }},
+	{"windows of 1 s", "", func(ctx context.Context) (result, error) { return windows(ctx, time.Second, 1) }},
+	{"windows of 10 s, 64 busy goroutines", "", func(ctx context.Context) (result, error) { return windows(ctx, window, saturated) }},
 	{"runtime/pprof, stopped and started every 1 s", "", func(ctx context.Context) (result, error) { return byHand(ctx, time.Second) }},
 }
+
+// saturated is how many goroutines work where all cores are busy, and the one that
+// ends a profile has to wait for its turn.
+const saturated = 64
 
 // printLoss compares the CPU time that samples stand for with what the system
 // says that the process took. Ends of windows show in what they lose beyond one
@@ -41,7 +46,11 @@ var losses = []struct {
 func printLoss(w *tabwriter.Writer, rounds int, d time.Duration) error {
 	ratios := make([][]float64, len(losses))
 	relative := make([][]float64, len(losses))
-	totals := make([]struct{ profiles, bytes, scrapes int }, len(losses))
+	totals := make([]struct {
+		profiles, bytes, scrapes int
+		edges                    uint64
+		unmeasured               time.Duration
+	}, len(losses))
 	for n := range rounds {
 		for i := range losses {
 			which := (i + n) % len(losses) // each is first in turn
@@ -53,16 +62,22 @@ func printLoss(w *tabwriter.Writer, rounds int, d time.Duration) error {
 			totals[which].profiles += len(r.profiles)
 			totals[which].bytes += size
 			totals[which].scrapes += int(r.scrapes)
+			totals[which].edges += r.edges
+			totals[which].unmeasured += r.unmeasured
 		}
 		for i := range losses {
 			relative[i] = append(relative[i], ratios[i][n]/ratios[0][n])
 		}
 	}
-	fmt.Fprintf(w, "sampled/actual CPU, %d times %v\tmean\t95 %% interval\tgoal\tto the first\t95 %% interval\tends\tmean profile\tscrapes\t\n", rounds, d)
+	fmt.Fprintf(w, "sampled/actual CPU, %d times %v\tmean\t95 %% interval\tgoal\tto the first\t95 %% interval\tends\tmean profile\tscrapes\tunmeasured per edge\t\n", rounds, d)
 	for i, l := range losses {
 		t := totals[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%.1f kB\t%d\t\n", l.name, estimateOf(ratios[i]).columns("%.4f", ""), l.goal,
-			estimateOf(relative[i]).columns("%.4f", ""), t.profiles, float64(t.bytes)/float64(t.profiles)/1e3, t.scrapes)
+		perEdge := "-"
+		if t.edges > 0 {
+			perEdge = fmt.Sprintf("%.1f ms", t.unmeasured.Seconds()*1e3/float64(t.edges))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%.1f kB\t%d\t%s\t\n", l.name, estimateOf(ratios[i]).columns("%.4f", ""), l.goal,
+			estimateOf(relative[i]).columns("%.4f", ""), t.profiles, float64(t.bytes)/float64(t.profiles)/1e3, t.scrapes, perEdge)
 	}
 	return nil
 }
@@ -89,6 +104,9 @@ func measureLoss(which int, d time.Duration) (ratio float64, r result, size int,
 type result struct {
 	profiles []*exporter.Profile
 	scrapes  int64
+	// What the Profiler says of its edges; zero without one.
+	edges      uint64
+	unmeasured time.Duration
 }
 
 // byHand uses runtime/pprof, with a profile for each d.
@@ -131,9 +149,9 @@ func byHand(ctx context.Context, d time.Duration) (result, error) {
 	return r, failed
 }
 
-// windows measures with a Profiler, and with scrapers that ask again and again
-// for so many seconds.
-func windows(ctx context.Context, d time.Duration, scrapes ...time.Duration) (result, error) {
+// windows measures busy goroutines with a Profiler, and with scrapers that ask again
+// and again for so many seconds.
+func windows(ctx context.Context, d time.Duration, busy int, scrapes ...time.Duration) (result, error) {
 	rec := new(exportertest.Recorder)
 	p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(d))
 	if err != nil {
@@ -165,17 +183,20 @@ func windows(ctx context.Context, d time.Duration, scrapes ...time.Duration) (re
 			}
 		})
 	}
-	// A goroutine of its own, like byHand's.
-	others.Go(func() {
-		for ctx.Err() == nil {
-			work(1)
-		}
-	})
+	// Goroutines of their own, like byHand's.
+	for range busy {
+		others.Go(func() {
+			for ctx.Err() == nil {
+				work(1)
+			}
+		})
+	}
 	others.Wait()
 	if err := p.Shutdown(context.WithoutCancel(ctx)); err != nil {
 		return result{}, err
 	}
-	return result{profiles: rec.Profiles(), scrapes: scraped.Load()}, failed
+	status := p.Status()
+	return result{profiles: rec.Profiles(), scrapes: scraped.Load(), edges: status.CPUEdges, unmeasured: status.CPUUnmeasured}, failed
 }
 
 // sum returns the CPU time and the bytes of profiles.
