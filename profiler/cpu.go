@@ -192,10 +192,16 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 	var before *exporter.Profile // of a run that had been closed, and was being replaced
 	var err error
 	if c.pending != nil {
+		// It has been waited for. There is more to wait for where a run of ours
+		// is about to end.
+		var limit time.Duration
+		if c.open != nil {
+			limit = c.patience
+		}
 		select {
 		case w := <-c.pending:
 			before, err = c.adopt(w)
-		case <-time.After(c.patience):
+		case <-time.After(limit):
 		}
 	}
 	closed := c.open

@@ -22,7 +22,7 @@ import (
 )
 
 // hostile is how long a test plays against a program that uses the CPU profiler.
-const hostile = 3 * time.Second
+const hostile = 2 * time.Second
 
 // owned is where a profile of the program is written to. A Write before its owner
 // calls StopCPUProfile says that somebody else has ended it.

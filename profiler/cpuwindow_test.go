@@ -5,10 +5,13 @@ package profiler
 
 import (
 	"io"
+	"os"
+	"os/exec"
 	"runtime"
 	"runtime/pprof"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/spanprof/spanprof/profiler/internal/cpulog"
 	"github.com/spanprof/spanprof/profiler/internal/goruntime"
@@ -63,3 +66,57 @@ func TestStopWhileTheLogIsTakenOver(t *testing.T) {
 		pprof.StopCPUProfile()
 	}
 }
+
+// The program sets a rate in the gap between two pieces: the samples come at that
+// rate, and weigh what they stand for.
+func TestForeignRateInTheGap(t *testing.T) {
+	if !goruntime.Known() {
+		t.Skip("the internals of this Go version are not known")
+	}
+	const inner = "SPANPROF_TEST_GAP"
+	if os.Getenv(inner) == "" { // for the runtime's warning on stderr
+		command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestForeignRateInTheGap$") //nolint:gosec // this program
+		command.Env = append(os.Environ(), inner+"=1")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	w := &cpuWindow{log: cpulog.New(97)}
+	if err := pprof.StartCPUProfile(writerFunc(func(b []byte) (int, error) {
+		if !w.read.Load() {
+			runtime.SetCPUProfileRate(500)
+		}
+		return w.Write(b)
+	})); err != nil {
+		t.Fatal(err)
+	}
+	runtime.SetCPUProfileRate(0)
+	<-w.log.Reading()
+	w.confirm()
+	for _, hz := range []int64{500, 97} { // the next piece is at our rate again
+		piece, err := w.cut(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := piece.Parsed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := int64(time.Second) / hz; got.Period != want {
+			t.Errorf("a period of %d, want %d", got.Period, want)
+		}
+	}
+	halt(w)
+	if w.running() || !w.complete() {
+		t.Error("the run goes on")
+	}
+	if err := pprof.StartCPUProfile(io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	pprof.StopCPUProfile()
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

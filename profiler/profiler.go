@@ -27,9 +27,10 @@ var (
 
 // stopGrace is how long Start waits for the first windows to open, and Shutdown
 // for the last to close when its context leaves less. It takes about 20 ms, up to
-// a second where 64 goroutines want two cores, and up to 200 ms on macOS, where the runtime polls for the end of a profile. It
-// takes as long as it likes while somebody's StopCPUProfile writes, to a client
-// that does not read for example: runtime/pprof makes all others wait for it.
+// a second where 64 goroutines want two cores, and up to 200 ms on macOS, where
+// the runtime polls for the end of a profile. It takes as long as it likes while
+// somebody's StopCPUProfile writes, to a client that does not read for example:
+// runtime/pprof makes all others wait for it.
 const stopGrace = 500 * time.Millisecond
 
 // Profiler measures the process, window after window, and gives each window's
