@@ -150,6 +150,11 @@ func (c *cpu) next(closed *cpuWindow) *cpuWindow {
 		closed.stop()
 		w, _ = openCPUWindow(c.hz, c.stopped)
 	}
+	if closed != nil && !closed.byUs.Load() {
+		// By runtime.SetCPUProfileRate(0) it can be over without a call of
+		// runtime/pprof that had waited for the writing.
+		closed.await(c.patience)
+	}
 	return w
 }
 
