@@ -45,9 +45,7 @@ func (s *Store) Select(q Query) (*Selection, error) {
 		} else if id := g.profileID(); id != "" {
 			texts[id] = struct{}{}
 		}
-		if len(names) < maxSpanNames {
-			names[g.labels().get(spanNameLabel)] = struct{}{}
-		}
+		before := selection.Samples
 		first, last := g.bounds()
 		for i := first; i < last; i++ {
 			value := w.value(i, column)
@@ -57,6 +55,9 @@ func (s *Store) Select(q Query) (*Selection, error) {
 			sums[w.frames[i]] += value
 			selection.Total += value
 			selection.Samples += w.count(i)
+		}
+		if selection.Samples > before && len(names) < maxSpanNames {
+			names[g.labels().get(spanNameLabel)] = struct{}{}
 		}
 	}
 	selection.ProfileIDs = len(profiles) + len(texts)
