@@ -247,6 +247,13 @@ func TestTextsAreHonest(t *testing.T) {
 		"labels of spans without a record": func(t *testing.T, s *Store) {
 			exportLabels(t, s, func(i int) string { return fmt.Sprintf("%016x", i+1) })
 		},
+		"names of spans": func(t *testing.T, s *Store) {
+			tracer := newTracerProvider(s).Tracer("")
+			for i := range 50000 {
+				_, span := tracer.Start(t.Context(), unique(20, i))
+				span.End()
+			}
+		},
 		"spans that never end": func(t *testing.T, s *Store) {
 			tracer := newTracerProvider(s).Tracer("")
 			for i := range 25000 {

@@ -32,7 +32,7 @@ func newOrphans(maxBytes int64) orphans {
 }
 
 func (o *orphan) cost() int64 {
-	return allocSize(int64(unsafe.Sizeof(*o))) + slotSize(8+pointerSize) + allocSize(int64(len(o.label)))
+	return allocSize(int64(unsafe.Sizeof(*o))) + churnSize(8+pointerSize) + allocSize(int64(len(o.label)))
 }
 
 // of returns what is remembered of a span, which may be new.

@@ -30,7 +30,7 @@ type nameKey struct {
 }
 
 func (n *spanName) cost() int64 {
-	return allocSize(int64(unsafe.Sizeof(*n))) + allocSize(int64(len(n.value))) + slotSize(2*stringSize+pointerSize)
+	return allocSize(int64(unsafe.Sizeof(*n))) + allocSize(int64(len(n.value))) + churnSize(2*stringSize+pointerSize)
 }
 
 // retainName returns the name with a reference.

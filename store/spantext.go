@@ -16,7 +16,7 @@ type spanText struct {
 }
 
 func (t *spanText) cost() int64 {
-	return allocSize(int64(unsafe.Sizeof(*t))) + allocSize(int64(len(t.value))) + slotSize(stringSize+pointerSize)
+	return allocSize(int64(unsafe.Sizeof(*t))) + allocSize(int64(len(t.value))) + churnSize(stringSize+pointerSize)
 }
 
 // String returns "" for nil, which stands for the empty text.
