@@ -48,39 +48,60 @@ func (s *Store) Timeline(q Query, n int) (*Timeline, error) {
 	})
 	timeline.Buckets = slices.CompactFunc(timeline.Buckets, func(a, b TimelineBucket) bool { return a.Start.Equal(b.Start) })
 
-	type cell struct {
-		bucket int
-		name   string
+	sums := f.nameSums()
+	totals := make(map[string]int64)
+	for _, sum := range sums {
+		totals[sum.name] += sum.value
 	}
-	cells := make(map[cell]int64)
-	sums := make(map[string]int64)
-	for _, g := range f.groups {
-		w := g.window
-		column := f.column(w, f.selected)
-		if column < 0 {
-			continue
-		}
-		bucket, _ := slices.BinarySearchFunc(timeline.Buckets, w.start, func(b TimelineBucket, start time.Time) int { return b.Start.Compare(start) })
-		name := g.labels().get(spanNameLabel)
-		first, last := g.bounds()
-		for i := first; i < last; i++ {
-			cells[cell{bucket, name}] += w.value(i, column)
-			sums[name] += w.value(i, column)
-		}
-	}
-	timeline.Names = topNames(sums, n)
+	timeline.Names = topNames(totals, n)
 	for i := range timeline.Buckets {
 		timeline.Buckets[i].Values = make([]int64, len(timeline.Names))
 	}
-	for c, value := range cells {
-		bucket := &timeline.Buckets[c.bucket]
-		if i := slices.Index(timeline.Names, c.name); i >= 0 {
-			bucket.Values[i] = value
+	for _, sum := range sums {
+		at, _ := slices.BinarySearchFunc(timeline.Buckets, sum.start, func(b TimelineBucket, start time.Time) int { return b.Start.Compare(start) })
+		bucket := &timeline.Buckets[at]
+		if i := slices.Index(timeline.Names, sum.name); i >= 0 {
+			bucket.Values[i] += sum.value
 		} else {
-			bucket.Rest += value
+			bucket.Rest += sum.value
 		}
 	}
 	return timeline, nil
+}
+
+// nameSum is the value of samples that began at one moment, by their span_name.
+type nameSum struct {
+	start time.Time
+	name  string
+	value int64
+}
+
+// nameSums returns what is found, by window and labelling, but what is zero.
+func (f *found) nameSums() []nameSum {
+	var sums []nameSum
+	names := make(map[*labelSet]string)
+	var values []int64
+	for i := range f.matches {
+		m := &f.matches[i]
+		column := f.column(m.window, f.selected)
+		if column < 0 {
+			continue
+		}
+		values = m.appendSums(values[:0], column)
+		for j, value := range values {
+			if value == 0 {
+				continue
+			}
+			set := m.window.labellings[j].set
+			name, ok := names[set]
+			if !ok {
+				name = set.get(spanNameLabel)
+				names[set] = name
+			}
+			sums = append(sums, nameSum{m.window.start, name, value})
+		}
+	}
+	return sums
 }
 
 // topNames returns the n names with the greatest sums, the greatest first.
