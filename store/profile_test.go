@@ -245,11 +245,12 @@ func TestProfileWithoutIDs(t *testing.T) {
 				for _, id := range []string{"profile_id", "span_id", "trace_id"} {
 					delete(labels, id)
 				}
-				key := fmt.Sprint(labels)
+				var key strings.Builder
+				fmt.Fprint(&key, labels)
 				for _, l := range s.Location {
-					key += fmt.Sprint(" ", l.Line[0].Function.Name, l.Address)
+					fmt.Fprint(&key, " ", l.Line[0].Function.Name, l.Address)
 				}
-				sums[key] += s.Value[0]
+				sums[key.String()] += s.Value[0]
 			}
 			return sums
 		}
