@@ -273,6 +273,12 @@ func TestTextsAreHonest(t *testing.T) {
 			if counted > maxBytes {
 				t.Errorf("counted %d of at most %d bytes", counted, maxBytes)
 			}
+			if bytes := s.spans.bytes + s.spans.orphans.bytes; bytes > maxBytes/4 {
+				t.Errorf("spans take %d of %d bytes", bytes, maxBytes)
+			}
+			if stats := s.Stats(); stats.SpansEnded > 0 && stats.Spans < 1000 {
+				t.Errorf("texts leave room to %d spans of %d", stats.Spans, stats.SpansEnded)
+			}
 			runtime.KeepAlive(s)
 		})
 	}

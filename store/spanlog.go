@@ -60,7 +60,7 @@ type spanLog struct {
 	names  map[nameKey]*spanName
 	texts  map[string]*spanText
 	// counted are the names with something to count, countedBytes what they
-	// take, which is an eighth at most.
+	// take, which is little more than an eighth at most.
 	counted      []*spanName
 	countedBytes int64
 	keepers      int
