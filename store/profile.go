@@ -11,17 +11,22 @@ import (
 )
 
 // Profile returns the samples that match q as a pprof profile with all sample
-// types of the kind and all labels, samples with the same stack and labels
-// summed and those without any value left out; q.SampleType becomes its default type. The profile is the caller's
-// own. Values that describe a moment and errors are as in Select. Comments and
-// the frame filters of old profiles are not kept, and of an id label with
-// several values only the first.
+// types of the kind and all labels, or all but the ids (see [Query]), samples with
+// the same stack and labels summed and those without any value left out;
+// q.SampleType becomes its default type. The profile is the caller's own. Values
+// that describe a moment and errors are as in Select. Comments and the frame
+// filters of old profiles are not kept, and of an id label with several values
+// only the first.
+//
+// With ids, each sample has labels of its own: all samples of a full store take
+// many times the store's bytes.
 func (s *Store) Profile(q Query) (*profile.Profile, error) {
 	f, err := s.find(q)
 	if err != nil {
 		return nil, err
 	}
 	b := newProfileBuilder(f.types)
+	b.withoutIDs = q.WithoutIDs
 	if q.SampleType != "" {
 		b.profile.DefaultSampleType = f.selected.name
 	}
@@ -31,12 +36,15 @@ func (s *Store) Profile(q Query) (*profile.Profile, error) {
 	if from, _ := f.bounds(); !from.IsZero() {
 		b.profile.TimeNanos = from.UnixNano()
 	}
-	for _, g := range f.groups {
-		columns := make([]int, len(f.types))
-		for i, t := range f.types {
-			columns[i] = f.column(g.window, t)
+	columns := make([]int, len(f.types))
+	for i := range f.matches {
+		m := &f.matches[i]
+		for j, t := range f.types {
+			columns[j] = f.column(m.window, t)
 		}
-		b.group(g, columns)
+		for g := range m.groups() {
+			b.group(g, columns)
+		}
 	}
 	// What older windows say of a moment leaves samples without a value.
 	b.profile.Sample = slices.DeleteFunc(b.profile.Sample, func(s *profile.Sample) bool {
@@ -47,6 +55,8 @@ func (s *Store) Profile(q Query) (*profile.Profile, error) {
 
 // profileBuilder writes windows as a pprof profile.
 type profileBuilder struct {
+	withoutIDs bool
+
 	profile   *profile.Profile
 	mappings  map[*Mapping]*profile.Mapping
 	functions map[*Function]*profile.Function
@@ -93,10 +103,10 @@ func (b *profileBuilder) window(w *window) {
 // group adds the samples of a group. columns tell where the window has the
 // profile's values.
 func (b *profileBuilder) group(g group, columns []int) {
-	key := sampleKey{groupKey: groupKey{
-		idTexts: idTexts{profileID: g.profileID(), spanID: g.spanID(), traceID: g.traceID()},
-		labels:  g.labels(),
-	}}
+	key := sampleKey{groupKey: groupKey{labels: g.labels()}}
+	if !b.withoutIDs {
+		key.idTexts = idTexts{profileID: g.profileID(), spanID: g.spanID(), traceID: g.traceID()}
+	}
 	first, last := g.bounds()
 	for i := first; i < last; i++ {
 		key.leaf = g.window.frames[i]

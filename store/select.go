@@ -3,7 +3,15 @@
 
 package store
 
-import "github.com/spanprof/spanprof/exporter"
+import (
+	"maps"
+	"slices"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// maxSpanNames bounds SpanNames of a selection.
+const maxSpanNames = 16
 
 // Select returns the samples that match q, summed by stack. Without a profile
 // of the kind the selection is empty. Of values that describe a moment, like
@@ -23,31 +31,40 @@ func (s *Store) Select(q Query) (*Selection, error) {
 	}
 	selection.From, selection.Until = f.bounds()
 	sums := make(map[*frame]int64)
-	profiles := make(map[spanKey]struct{})
+	names := make(map[string]struct{})
+	var profiles []spanKey
 	texts := make(map[string]struct{})
-	for _, g := range f.groups {
-		w := g.window
+	for i := range f.matches {
+		w := f.matches[i].window
 		column := f.column(w, f.selected)
 		if column < 0 {
 			continue
 		}
-		if profile, _ := g.spans(); profile != 0 {
-			profiles[profile] = struct{}{}
-		} else if id := g.profileID(); id != "" {
-			texts[id] = struct{}{}
-		}
-		first, last := g.bounds()
-		for i := first; i < last; i++ {
-			value := w.value(i, column)
-			if value == 0 {
-				continue
+		for g := range f.matches[i].groups() {
+			if profile, _ := g.spans(); profile != 0 {
+				profiles = append(profiles, profile)
+			} else if id := g.profileID(); id != "" {
+				texts[id] = struct{}{}
 			}
-			sums[w.frames[i]] += value
-			selection.Total += value
-			selection.Samples += w.count(i)
+			before := selection.Samples
+			first, last := g.bounds()
+			for i := first; i < last; i++ {
+				value := w.value(i, column)
+				if value == 0 {
+					continue
+				}
+				sums[w.frames[i]] += value
+				selection.Total += value
+				selection.Samples += w.count(i)
+			}
+			if selection.Samples > before && len(names) < maxSpanNames {
+				names[g.labels().get(spanNameLabel)] = struct{}{}
+			}
 		}
 	}
-	selection.ProfileIDs = len(profiles) + len(texts)
+	slices.Sort(profiles)
+	selection.ProfileIDs = len(slices.Compact(profiles)) + len(texts)
+	selection.SpanNames = slices.Sorted(maps.Keys(names))
 	selection.Stacks = make([]StackValue, 0, len(sums))
 	for leaf, value := range sums {
 		selection.Stacks = append(selection.Stacks, StackValue{Stack: leaf.stack(), Value: value})

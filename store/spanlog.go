@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -39,11 +40,16 @@ type spanLog struct {
 	maxBytes int64
 	// Numbers of records.
 	maxRows, maxRunning, maxErrors, maxPassed int
-	maxKeepers, maxOrphans                    int
+	maxKeepers                                int
 	// What the options say.
 	minDuration time.Duration
 	sampled     uint64
 	perName     int
+
+	// generation goes up with every change that a query can see, but for what
+	// runs. It does so when the change is visible, or under the lock that
+	// hides it: who has seen the number sees the change.
+	generation atomic.Uint64
 
 	mu     sync.Mutex
 	chunks []*[chunkLen]spanRecord
@@ -52,8 +58,9 @@ type spanLog struct {
 	index  map[spanKey]rowID
 	lists  [listCount]spanList
 	names  map[nameKey]*spanName
+	texts  map[string]*spanText
 	// counted are the names with something to count, countedBytes what they
-	// take, which is an eighth at most.
+	// take, which is little more than an eighth at most.
 	counted      []*spanName
 	countedBytes int64
 	keepers      int
@@ -78,12 +85,13 @@ func newSpanLog(c config) *spanLog {
 		maxRunning:  rows / 8,
 		maxErrors:   rows / 8,
 		maxPassed:   rows / 4,
-		maxOrphans:  int(c.maxBytes / 4 / 32 / orphanCost),
+		orphans:     newOrphans(c.maxBytes / 4 / 16),
 		minDuration: c.minDuration,
 		sampled:     math.MaxUint64,
 		perName:     c.spansPerName,
 		index:       make(map[spanKey]rowID),
 		names:       make(map[nameKey]*spanName),
+		texts:       make(map[string]*spanText),
 	}
 	if c.fraction < 1 {
 		l.sampled = uint64(c.fraction * (1 << 63))
@@ -167,8 +175,8 @@ func (l *spanLog) end(s sdktrace.ReadOnlySpan, localRoot bool) {
 		l.push(id, newestList)
 	}
 	l.offer(id)
-	for l.bytes > l.maxBytes && l.evict() {
-	}
+	l.trim()
+	l.generation.Add(1)
 }
 
 // keeps says whether the options keep an ended span.
@@ -187,27 +195,18 @@ func (l *spanLog) serviceOf(res *resource.Resource) string {
 	return l.service
 }
 
-// rename gives a record its final name, and moves what was counted under the one
-// that it had when it started.
+// rename gives a record its final name. What was counted under the one that it
+// had when it started stays there, in windows that may have gone since: CPU time
+// counts by the name that the span had when it was used.
 func (l *spanLog) rename(r *spanRecord, service, value string) {
 	old := r.name
 	if old != nil && old.value == value && old.service == service {
 		return
 	}
 	r.name = l.retainName(service, value)
-	if old == nil {
-		return
+	if old != nil {
+		l.releaseName(old)
 	}
-	if r.cpuCount > 0 {
-		c := l.count(old)
-		c.cpu -= r.cpu
-		c.cpuCount -= r.cpuCount
-		c = l.count(r.name)
-		c.cpu += r.cpu
-		c.cpuCount += r.cpuCount
-		c.label = orElse(r.label, c.label)
-	}
-	l.releaseName(old)
 }
 
 // newRow returns a record that is in no list, and evicts another one for it if
@@ -237,6 +236,12 @@ func (l *spanLog) newChunk() {
 	}
 	chunk[chunkLen-1].next = l.unused
 	l.unused = first
+}
+
+// trim evicts what is too much.
+func (l *spanLog) trim() {
+	for l.bytes > l.maxBytes && l.evict() {
+	}
 }
 
 // evict makes room, or moves on towards it. It returns false if there is nothing
@@ -275,6 +280,7 @@ func (l *spanLog) free(id rowID) {
 	switch r.list {
 	case newestList, errorList, pinnedList:
 		l.evicted++
+		l.generation.Add(1)
 	}
 	l.unlink(id)
 	l.unpin(id)
@@ -283,6 +289,7 @@ func (l *spanLog) free(id rowID) {
 	}
 	l.bytes -= allocSize(int64(len(r.status)))
 	l.releaseName(r.name)
+	l.releaseText(r.label)
 	*r = spanRecord{next: l.unused}
 	l.unused = id
 }
@@ -294,28 +301,40 @@ func (l *spanLog) lastService() (string, bool) {
 	return l.service, l.resource != nil
 }
 
-// each shows copies of all records but those that are not kept, some at a time:
-// what changes meanwhile may be seen before or after.
-func (l *spanLog) each(visit func(*spanRecord)) {
+// each shows copies of all records that are kept and wanted, some at a time: what
+// changes meanwhile may be seen before or after. The last come first, as these are
+// the newest until records are used again. wanted runs while the log is locked.
+func (l *spanLog) each(wanted func(*spanRecord) bool, visit func(*spanRecord)) {
 	var rows [copyLen]spanRecord
-	for first := 0; l.copyRows(first, &rows); first += copyLen {
-		for i := range rows {
-			if r := &rows[i]; r.list != freeList && r.list != passedList {
-				visit(r)
-			}
+	for first := l.len() - copyLen; first >= 0; first -= copyLen {
+		n := l.copyRows(&rows, first, wanted)
+		for i := range n {
+			visit(&rows[i])
 		}
 	}
 }
 
-func (l *spanLog) copyRows(first int, rows *[copyLen]spanRecord) bool {
+// len returns the number of records, free ones included.
+func (l *spanLog) len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	chunk := first / chunkLen
-	if chunk >= len(l.chunks) {
-		return false
+	return len(l.chunks) * chunkLen
+}
+
+// copyRows copies what is wanted of copyLen records, the last first, and returns
+// how many these are.
+func (l *spanLog) copyRows(rows *[copyLen]spanRecord, first int, wanted func(*spanRecord) bool) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	chunk := l.chunks[first/chunkLen][first%chunkLen:][:copyLen]
+	for i := range chunk {
+		r := &chunk[copyLen-1-i]
+		if r.list != freeList && r.list != passedList && wanted(r) {
+			rows[n] = *r
+			n++
+		}
 	}
-	*rows = [copyLen]spanRecord(l.chunks[chunk][first%chunkLen:])
-	return true
+	return n
 }
 
 // known says of which of the ids the log has a record.
@@ -350,7 +369,7 @@ func (l *spanLog) find(key spanKey) (spanRecord, bool) {
 func (l *spanLog) addTo(s *Stats) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.Bytes += l.bytes + l.orphans.bytes()
+	s.Bytes += l.bytes + l.orphans.bytes
 	s.SpansEnded = l.ended
 	s.SpansNotKept = l.passed
 	s.SpansEvicted = l.evicted
@@ -359,14 +378,15 @@ func (l *spanLog) addTo(s *Stats) {
 	s.SpansRunning = l.lists[runningList].len
 }
 
-// serviceVersion returns service.version of a resource, "" where there is none.
+// serviceVersion returns service.version of a resource, cut, "" where there is
+// none.
 func serviceVersion(r *resource.Resource) string {
 	v, _ := r.Set().Value(semconv.ServiceVersionKey)
-	return v.AsString()
+	return cut(v.AsString())
 }
 
-// serviceName returns service.name of a resource, "" where there is none.
+// serviceName returns service.name of a resource, cut, "" where there is none.
 func serviceName(r *resource.Resource) string {
 	v, _ := r.Set().Value(semconv.ServiceNameKey)
-	return v.AsString()
+	return cut(v.AsString())
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/google/pprof/profile"
@@ -119,6 +120,7 @@ func (s *Store) add(w *window) (tooBig bool) {
 	w.names = s.tables.windowNames(s.spans.takeCounts())
 	w.bytes = w.size()
 	s.index.add(w)
+	s.spans.generation.Add(1)
 	s.stats.WindowsReceived++
 	s.stats.CPUTime += total
 	s.stats.CPUTimeLabelled += labelled
@@ -153,6 +155,7 @@ func (s *Store) evictOldest() *window {
 	}
 	s.mu.Lock()
 	s.index.removeOldest(rest)
+	s.spans.generation.Add(1)
 	s.stats.WindowsEvicted++
 	s.mu.Unlock()
 	s.tables.releaseWindow(oldest)
@@ -166,13 +169,14 @@ func (s *Store) evictKept() {
 	s.spans.leaveAll(oldest)
 	s.mu.Lock()
 	s.index.removeKept()
+	s.spans.generation.Add(1)
 	s.mu.Unlock()
 	s.tables.releaseWindow(oldest)
 }
 
 // refuse enters a profile that is not taken in, and returns err.
 func (s *Store) refuse(p *exporter.Profile, err error) error {
-	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: serviceName(p.Resource()), Text: err.Error()})
+	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(serviceName(p.Resource())), Text: err.Error()})
 	return err
 }
 
@@ -211,6 +215,12 @@ func (s *Store) Shutdown(context.Context) error {
 	s.shut = true
 	return nil
 }
+
+// Generation returns a number that is another one whenever windows or ended spans
+// have come, changed or gone: where it is the same before two equal queries, so
+// are the answers, but for spans that run. It costs nothing, so that a page that
+// asks again and again can be told that nothing is new.
+func (s *Store) Generation() uint64 { return s.spans.generation.Load() }
 
 // Stats returns what the store holds, took in and lost.
 func (s *Store) Stats() Stats {
