@@ -409,8 +409,8 @@ func scheme(name string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// screenshots writes what is shown: light, dark and narrow. No width may need
-// to scroll sideways.
+// screenshots writes what is shown, light and dark, at widths from a phone to a
+// big screen. No width may need to scroll sideways, nor cut names to nothing.
 func (b *browser) screenshots(name string) {
 	b.t.Helper()
 	if err := os.MkdirAll(screenshots, 0o755); err != nil {
@@ -420,13 +420,17 @@ func (b *browser) screenshots(name string) {
 		name   string
 		width  int64
 		scheme string
-	}{{"light", 1440, "light"}, {"dark", 1440, "dark"}, {"narrow", 390, "light"}} {
+	}{{"light", 1440, "light"}, {"dark", 1440, "dark"}, {"tablet", 1130, "light"}, {"laptop", 1280, "light"}, {"wide", 1920, "dark"}, {"narrow", 390, "light"}} {
 		b.run("screenshot of "+name+", "+look.name, size(look.width, 900), scheme(look.scheme))
 		// The graphs paint in the frame after the one that sees the change.
 		overflow := get(b, chromedp.Evaluate[int](`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(
 			() => done(document.documentElement.scrollWidth - document.documentElement.clientWidth)))))`, chromedp.EvalAwaitPromise))
 		if overflow > 0 {
 			b.t.Errorf("%s, %s: the page is %d pixels wider than the window", name, look.name, overflow)
+		}
+		// A name that is cut must still be one to tell from others.
+		if cut := get(b, chromedp.Evaluate[int]("[...document.querySelectorAll('.spans a.name')].filter((a) => a.scrollWidth > a.clientWidth && a.clientWidth < 60).length")); cut > 0 {
+			b.t.Errorf("%s, %s: %d names are less than 60 pixels wide", name, look.name, cut)
 		}
 		picture := get(b, chromedp.CaptureScreenshot())
 		if err := os.WriteFile(filepath.Join(screenshots, name+"-"+look.name+".png"), picture, 0o644); err != nil {

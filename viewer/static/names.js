@@ -10,7 +10,7 @@ const SHOWN = 100;
 // names lists the sums of all spans by their names.
 export function names() {
   const list = h('ul', { class: 'names' });
-  const element = h('details', { class: 'card aside', open: matchMedia('(min-width: 70rem)').matches },
+  const element = h('details', { class: 'card aside', open: matchMedia('(width >= 90rem)').matches },
     h('summary', null, h('h2', null, 'By name'), h('span', { class: 'muted' }, 'all spans of a name')), list);
   function update(data, wanted) {
     const most = Math.max(1, ...data.groups.map((g) => g.cpuNs));
