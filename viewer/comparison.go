@@ -16,11 +16,17 @@ type comparison struct {
 	Status      *statusJSON `json:"status,omitempty"`
 }
 
+// sameType returns an error for two queries whose answers have no differences
+// that mean anything.
+func sameType(left, right query) error {
+	if left.typ != right.typ {
+		return badRequestf("left is %s and right is %s: only profiles of one type can be compared", left.typ.name, right.typ.name)
+	}
+	return nil
+}
+
 // compare holds what right selects against what left selects.
 func (h *handler) compare(left, right query) (*comparison, error) {
-	if left.typ != right.typ {
-		return nil, badRequestf("left is %s and right is %s: only profiles of one type can be compared", left.typ.name, right.typ.name)
-	}
 	fns := newFunctions()
 	l, err := h.answer(left, fns)
 	if err != nil {

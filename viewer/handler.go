@@ -175,6 +175,9 @@ func (h *handler) serveComparison(_ *http.Request, params url.Values, f format) 
 	if err != nil {
 		return response{}, err
 	}
+	if err := sameType(left, right); err != nil {
+		return response{}, err
+	}
 	switch f {
 	case formatHTML:
 		return pageResponse(), nil
