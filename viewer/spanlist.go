@@ -72,9 +72,14 @@ func (h *handler) spans(q store.SpanQuery) []store.Span {
 		return h.store.Spans(q)
 	}
 	var spans []store.Span
-	for _, s := range h.store.Spans(store.SpanQuery{Order: q.Order}) {
-		if len(spans) < q.Limit && (s.Name == q.Name || string([]rune(s.Name)) == q.Name) {
-			spans = append(spans, s)
+	anyName := q
+	anyName.Name, anyName.Limit = "", 0
+	for _, s := range h.store.Spans(anyName) {
+		if s.Name != q.Name && string([]rune(s.Name)) != q.Name {
+			continue
+		}
+		if spans = append(spans, s); len(spans) == q.Limit {
+			break
 		}
 	}
 	return spans

@@ -7,6 +7,8 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -247,6 +249,33 @@ func TestNameOfInvalidUTF8(t *testing.T) {
 	getJSON(t, h, target("/", "format", "json", "name", name), http.StatusOK, &raw)
 	if len(raw.Spans) != 1 {
 		t.Errorf("the name as it is finds %d spans", len(raw.Spans))
+	}
+}
+
+// Such a name is no reason to forget what else is asked for.
+func TestNameOfInvalidUTF8AndMore(t *testing.T) {
+	s := newStore(t)
+	name := "bad\xffname"
+	endSpan(t, s, name, 1, 3)
+	long := endSpan(t, s, name, 1, 9)
+	longer := endSpan(t, s, name, 2, 12)
+	h := Handler(s)
+	for params, want := range map[string][]string{
+		"min=5s&order=slowest": {longer, long},
+		"min=5s&limit=1":       {longer},
+		"max=9s&min=3s":        {long},
+		"error=true":           {},
+		"service=other":        {},
+	} {
+		var list spanList
+		getJSON(t, h, "/?format=json&name="+url.QueryEscape("bad\uFFFDname")+"&"+params, http.StatusOK, &list)
+		got := []string{}
+		for _, s := range list.Spans {
+			got = append(got, s.ProfileID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", params, got, want)
+		}
 	}
 }
 
