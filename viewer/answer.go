@@ -102,7 +102,7 @@ func (h *handler) answer(q query, fns *functions) (*answer, error) {
 	if interval := h.wallInterval(); a.Span != nil && q.typ.kind == exporter.KindWall && interval > 0 {
 		a.ExpectedSamples = float64(a.Span.DurationNs) / float64(interval)
 	}
-	a.Title = q.title(a.Span)
+	a.Title = q.title(a.Span, a.ProfileIDs)
 	a.Note = h.note(q, a.span)
 	if a.Baseline, err = h.baseline(q, a.span, sel); err != nil {
 		return nil, err

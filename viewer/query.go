@@ -48,8 +48,8 @@ func parseQuery(params url.Values, name, from, until string) (query, error) {
 }
 
 // title says in words what the query selects; span is the one that it has the
-// id of, if that is known.
-func (q query) title(span *spanJSON) string {
+// id of, if that is known, and ids how many profile_id values were found.
+func (q query) title(span *spanJSON, ids int) string {
 	if span != nil {
 		return span.title()
 	}
@@ -69,9 +69,9 @@ func (q query) title(span *spanJSON) string {
 	if len(q.matchers) == 0 {
 		return "Whole process: " + q.typ.words
 	}
-	if m := q.matchers[0]; len(q.matchers) == 1 && m.Label() == "profile_id" && m.Op() == store.MatchRegexp {
+	if m := q.matchers[0]; len(q.matchers) == 1 && m.Label() == "profile_id" && m.Op() == store.MatchRegexp && ids > 0 {
 		// What the list of spans makes of those it shows.
-		return plural(1+strings.Count(m.Value(), "|"), "span") + " together"
+		return plural(ids, "span") + " together"
 	}
 	return q.String()
 }
