@@ -5,6 +5,7 @@ package viewer
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -69,11 +70,12 @@ type answer struct {
 }
 
 // answer selects what q asks for and sums it up, all but the flame graph. Two
-// answers that are to be compared share their functions.
-func (h *handler) answer(q query, fns *functions) (*answer, error) {
-	sel, err := h.store.Select(q.store())
+// answers that are to be compared share their functions. It fails where ctx has
+// ended before the work is done.
+func (h *handler) answer(ctx context.Context, q query, fns *functions) (*answer, error) {
+	sel, err := h.selection(ctx, q)
 	if err != nil {
-		return nil, queryError("select", q, err)
+		return nil, err
 	}
 	a := &answer{
 		Query:      q.String(),
@@ -112,6 +114,18 @@ func (h *handler) answer(q query, fns *functions) (*answer, error) {
 		a.Waiting = single && (a.Span == nil || !a.Span.Complete) && h.running()
 	}
 	return a, nil
+}
+
+// selection selects what q asks for, for a client that still waits for it.
+func (h *handler) selection(ctx context.Context, q query) (*store.Selection, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	sel, err := h.store.Select(q.store())
+	if err != nil {
+		return nil, queryError("select", q, err)
+	}
+	return sel, ctx.Err()
 }
 
 // detail adds what the page of one profile shows, but a comparison does not.

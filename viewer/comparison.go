@@ -3,6 +3,8 @@
 
 package viewer
 
+import "context"
+
 // comparison is two answers and how they differ.
 type comparison struct {
 	// Left is the baseline, Right what is held against it.
@@ -26,13 +28,13 @@ func sameType(left, right query) error {
 }
 
 // compare holds what right selects against what left selects.
-func (h *handler) compare(left, right query) (*comparison, error) {
+func (h *handler) compare(ctx context.Context, left, right query) (*comparison, error) {
 	fns := newFunctions()
-	l, err := h.answer(left, fns)
+	l, err := h.answer(ctx, left, fns)
 	if err != nil {
 		return nil, err
 	}
-	r, err := h.answer(right, fns)
+	r, err := h.answer(ctx, right, fns)
 	if err != nil {
 		return nil, err
 	}

@@ -26,13 +26,15 @@ func Handler(s *store.Store, opts ...Option) http.Handler {
 	if err != nil {
 		otel.Handle(err)
 	}
-	return &handler{store: s, config: c}
+	return &handler{store: s, config: c, heavy: make(chan struct{}, 1)}
 }
 
 type handler struct {
 	config
 	store       *store.Store
 	crossOrigin http.CrossOriginProtection
+	// heavy has room for the one query that may look at everything.
+	heavy chan struct{}
 }
 
 var _ http.Handler = (*handler)(nil)
@@ -64,6 +66,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "spanprof: only GET and HEAD are answered here", http.StatusMethodNotAllowed)
+		return
+	}
+	if fromElsewhere(r.Header) {
+		http.Error(w, "spanprof: pages of other sites may link here, but not load what is here", http.StatusForbidden)
 		return
 	}
 	serve(w, r)
@@ -132,29 +138,40 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 		if err != nil {
 			return response{}, err
 		}
-		if f == formatPprof {
-			return h.pprof(listed)
+		leave, err := h.enter(r.Context(), listed)
+		if err != nil {
+			return response{}, err
 		}
-		return h.folded(listed)
+		defer leave()
+		if f == formatPprof {
+			return h.pprof(r.Context(), listed)
+		}
+		return h.folded(r.Context(), listed)
 	}
 	return pageResponse(), nil
 }
 
 // serveProfile answers the profile that a query selects.
-func (h *handler) serveProfile(_ *http.Request, params url.Values, f format) (response, error) {
+func (h *handler) serveProfile(r *http.Request, params url.Values, f format) (response, error) {
 	q, err := parseQuery(params, "query", "from", "until")
 	if err != nil {
 		return response{}, err
 	}
-	switch f {
-	case formatHTML:
+	if f == formatHTML {
 		return pageResponse(), nil
-	case formatPprof:
-		return h.pprof(q)
-	case formatFolded:
-		return h.folded(q)
 	}
-	a, err := h.answer(q, newFunctions())
+	leave, err := h.enter(r.Context(), q)
+	if err != nil {
+		return response{}, err
+	}
+	defer leave()
+	switch f {
+	case formatPprof:
+		return h.pprof(r.Context(), q)
+	case formatFolded:
+		return h.folded(r.Context(), q)
+	}
+	a, err := h.answer(r.Context(), q, newFunctions())
 	if err != nil {
 		return response{}, err
 	}
@@ -166,7 +183,7 @@ func (h *handler) serveProfile(_ *http.Request, params url.Values, f format) (re
 }
 
 // serveComparison answers two profiles and how they differ.
-func (h *handler) serveComparison(_ *http.Request, params url.Values, f format) (response, error) {
+func (h *handler) serveComparison(r *http.Request, params url.Values, f format) (response, error) {
 	left, err := parseQuery(params, "leftQuery", "leftFrom", "leftUntil")
 	if err != nil {
 		return response{}, err
@@ -178,13 +195,18 @@ func (h *handler) serveComparison(_ *http.Request, params url.Values, f format) 
 	if err := sameType(left, right); err != nil {
 		return response{}, err
 	}
-	switch f {
-	case formatHTML:
+	if f == formatHTML {
 		return pageResponse(), nil
-	case formatPprof:
-		return h.pprofDiff(left, right)
 	}
-	c, err := h.compare(left, right)
+	leave, err := h.enter(r.Context(), left, right)
+	if err != nil {
+		return response{}, err
+	}
+	defer leave()
+	if f == formatPprof {
+		return h.pprofDiff(r.Context(), left, right)
+	}
+	c, err := h.compare(r.Context(), left, right)
 	if err != nil {
 		return response{}, err
 	}

@@ -57,7 +57,7 @@ func (b timelineBucket) total() int64 {
 
 // serveTimeline answers what a query selects over time; without a query, the
 // CPU of the process.
-func (h *handler) serveTimeline(_ *http.Request, params url.Values, f format) (response, error) {
+func (h *handler) serveTimeline(r *http.Request, params url.Values, f format) (response, error) {
 	if params.Get("query") == "" {
 		params.Set("query", flameQL{typ: profileTypes[0]}.String())
 	}
@@ -65,14 +65,20 @@ func (h *handler) serveTimeline(_ *http.Request, params url.Values, f format) (r
 	if err != nil {
 		return response{}, err
 	}
-	switch f {
-	case formatHTML:
+	if f == formatHTML {
 		// Its script goes on to the page that has this time line.
 		return pageResponse(), nil
+	}
+	leave, err := h.enter(r.Context(), q)
+	if err != nil {
+		return response{}, err
+	}
+	defer leave()
+	switch f {
 	case formatPprof:
-		return h.pprof(q)
+		return h.pprof(r.Context(), q)
 	case formatFolded:
-		return h.folded(q)
+		return h.folded(r.Context(), q)
 	}
 	t, err := h.timeline(q)
 	if err != nil {
