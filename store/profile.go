@@ -22,6 +22,7 @@ func (s *Store) Profile(q Query) (*profile.Profile, error) {
 		return nil, err
 	}
 	b := newProfileBuilder(f.types)
+	b.withoutIDs = q.WithoutIDs
 	if q.SampleType != "" {
 		b.profile.DefaultSampleType = f.selected.name
 	}
@@ -47,6 +48,8 @@ func (s *Store) Profile(q Query) (*profile.Profile, error) {
 
 // profileBuilder writes windows as a pprof profile.
 type profileBuilder struct {
+	withoutIDs bool
+
 	profile   *profile.Profile
 	mappings  map[*Mapping]*profile.Mapping
 	functions map[*Function]*profile.Function
@@ -93,10 +96,10 @@ func (b *profileBuilder) window(w *window) {
 // group adds the samples of a group. columns tell where the window has the
 // profile's values.
 func (b *profileBuilder) group(g group, columns []int) {
-	key := sampleKey{groupKey: groupKey{
-		idTexts: idTexts{profileID: g.profileID(), spanID: g.spanID(), traceID: g.traceID()},
-		labels:  g.labels(),
-	}}
+	key := sampleKey{groupKey: groupKey{labels: g.labels()}}
+	if !b.withoutIDs {
+		key.idTexts = idTexts{profileID: g.profileID(), spanID: g.spanID(), traceID: g.traceID()}
+	}
 	first, last := g.bounds()
 	for i := first; i < last; i++ {
 		key.leaf = g.window.frames[i]

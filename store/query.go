@@ -52,4 +52,8 @@ type Query struct {
 	// From and Until select the windows that overlap [From, Until); a
 	// zero time leaves that side open.
 	From, Until time.Time
+	// WithoutIDs leaves the labels profile_id, span_id and trace_id out of what
+	// Profile returns: samples that differ in nothing else are summed. A
+	// profile of many spans is much smaller that way.
+	WithoutIDs bool
 }

@@ -3,7 +3,15 @@
 
 package store
 
-import "github.com/spanprof/spanprof/exporter"
+import (
+	"maps"
+	"slices"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// maxSpanNames bounds SpanNames of a selection.
+const maxSpanNames = 16
 
 // Select returns the samples that match q, summed by stack. Without a profile
 // of the kind the selection is empty. Of values that describe a moment, like
@@ -23,6 +31,7 @@ func (s *Store) Select(q Query) (*Selection, error) {
 	}
 	selection.From, selection.Until = f.bounds()
 	sums := make(map[*frame]int64)
+	names := make(map[string]struct{})
 	profiles := make(map[spanKey]struct{})
 	texts := make(map[string]struct{})
 	for _, g := range f.groups {
@@ -36,6 +45,9 @@ func (s *Store) Select(q Query) (*Selection, error) {
 		} else if id := g.profileID(); id != "" {
 			texts[id] = struct{}{}
 		}
+		if len(names) < maxSpanNames {
+			names[g.labels().get(spanNameLabel)] = struct{}{}
+		}
 		first, last := g.bounds()
 		for i := first; i < last; i++ {
 			value := w.value(i, column)
@@ -48,6 +60,7 @@ func (s *Store) Select(q Query) (*Selection, error) {
 		}
 	}
 	selection.ProfileIDs = len(profiles) + len(texts)
+	selection.SpanNames = slices.Sorted(maps.Keys(names))
 	selection.Stacks = make([]StackValue, 0, len(sums))
 	for leaf, value := range sums {
 		selection.Stacks = append(selection.Stacks, StackValue{Stack: leaf.stack(), Value: value})

@@ -26,6 +26,10 @@ type Selection struct {
 	// ProfileIDs is the number of different profile_id values among the
 	// samples.
 	ProfileIDs int
+	// SpanNames are the different values of span_name among the samples, in
+	// alphabetical order, "" where samples have none. Of more than 16, the
+	// first to be found are there.
+	SpanNames []string
 	// From and Until bound the windows that were looked at, Windows is
 	// their number.
 	From, Until time.Time

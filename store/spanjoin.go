@@ -71,6 +71,7 @@ func (l *spanLog) join(w *window) {
 func (l *spanLog) joinSome(w *window, some []joining) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.generation.Add(1)
 	for i := range some {
 		j := &some[i]
 		if j.span != 0 && !l.addSamples(j.span, j) {
@@ -245,6 +246,7 @@ func (l *spanLog) leave(w *window) (kept []int) {
 func (l *spanLog) leaveSome(kept []int, some []joining) []int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.generation.Add(1)
 	for i := range some {
 		j := &some[i]
 		if l.pinned(j.profile) || l.pinned(j.span) {
@@ -266,6 +268,7 @@ func (l *spanLog) leaveAll(w *window) {
 func (l *spanLog) dropSome(some []joining) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.generation.Add(1)
 	for i := range some {
 		l.drop(&some[i])
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -44,6 +45,11 @@ type spanLog struct {
 	minDuration time.Duration
 	sampled     uint64
 	perName     int
+
+	// generation goes up with every change that a query can see, but for what
+	// runs. It does so when the change is visible, or under the lock that
+	// hides it: who has seen the number sees the change.
+	generation atomic.Uint64
 
 	mu     sync.Mutex
 	chunks []*[chunkLen]spanRecord
@@ -169,6 +175,7 @@ func (l *spanLog) end(s sdktrace.ReadOnlySpan, localRoot bool) {
 	l.offer(id)
 	for l.bytes > l.maxBytes && l.evict() {
 	}
+	l.generation.Add(1)
 }
 
 // keeps says whether the options keep an ended span.
@@ -275,6 +282,7 @@ func (l *spanLog) free(id rowID) {
 	switch r.list {
 	case newestList, errorList, pinnedList:
 		l.evicted++
+		l.generation.Add(1)
 	}
 	l.unlink(id)
 	l.unpin(id)

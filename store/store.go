@@ -119,6 +119,7 @@ func (s *Store) add(w *window) (tooBig bool) {
 	w.names = s.tables.windowNames(s.spans.takeCounts())
 	w.bytes = w.size()
 	s.index.add(w)
+	s.spans.generation.Add(1)
 	s.stats.WindowsReceived++
 	s.stats.CPUTime += total
 	s.stats.CPUTimeLabelled += labelled
@@ -153,6 +154,7 @@ func (s *Store) evictOldest() *window {
 	}
 	s.mu.Lock()
 	s.index.removeOldest(rest)
+	s.spans.generation.Add(1)
 	s.stats.WindowsEvicted++
 	s.mu.Unlock()
 	s.tables.releaseWindow(oldest)
@@ -166,6 +168,7 @@ func (s *Store) evictKept() {
 	s.spans.leaveAll(oldest)
 	s.mu.Lock()
 	s.index.removeKept()
+	s.spans.generation.Add(1)
 	s.mu.Unlock()
 	s.tables.releaseWindow(oldest)
 }
@@ -211,6 +214,12 @@ func (s *Store) Shutdown(context.Context) error {
 	s.shut = true
 	return nil
 }
+
+// Generation returns a number that is another one whenever windows or ended spans
+// have come, changed or gone: where it is the same before two equal queries, so
+// are the answers, but for spans that run. It costs nothing, so that a page that
+// asks again and again can be told that nothing is new.
+func (s *Store) Generation() uint64 { return s.spans.generation.Load() }
 
 // Stats returns what the store holds, took in and lost.
 func (s *Store) Stats() Stats {
