@@ -106,9 +106,7 @@ func (h *handler) answer(ctx context.Context, q query, fns *functions) (*answer,
 	}
 	a.Title = q.title(a.Span, a.ProfileIDs)
 	a.Note = h.note(q, a.span)
-	if a.Baseline, err = h.baseline(q, a.span, sel); err != nil {
-		return nil, err
-	}
+	a.Baseline = h.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = h.emptyReason(q, a)
 		a.Waiting = single && (a.Span == nil || !a.Span.Complete) && h.running()

@@ -29,10 +29,10 @@ type baselineJSON struct {
 // baseline returns nil for a query that is not limited to some ids, and for one
 // whose samples have several names: no single name is what they are to be held
 // against.
-func (h *handler) baseline(q query, span store.Span, sel *store.Selection) (*baselineJSON, error) {
+func (h *handler) baseline(q query, span store.Span, sel *store.Selection) *baselineJSON {
 	base := q.without(idLabels...)
 	if len(base.matchers) == len(q.matchers) {
-		return nil, nil
+		return nil
 	}
 	b := &baselineJSON{Name: span.Name}
 	label := span.Label
@@ -54,14 +54,10 @@ func (h *handler) baseline(q query, span store.Span, sel *store.Selection) (*bas
 		// A span has one name, but its samples may carry earlier ones. Any
 		// other id may be that of work in several spans.
 		if sel.Samples > 0 && (span.ProfileID == "" || span.Manual) {
-			names, err := h.sampledNames(q)
-			if err != nil {
-				return nil, err
+			if len(sel.SpanNames) > 1 {
+				return nil
 			}
-			if len(names) > 1 {
-				return nil, nil
-			}
-			for name := range names {
+			for _, name := range sel.SpanNames {
 				label = name
 			}
 		}
@@ -87,23 +83,5 @@ func (h *handler) baseline(q query, span store.Span, sel *store.Selection) (*bas
 	default:
 		b.Meaning = "the whole process"
 	}
-	return b, nil
-}
-
-// sampledNames returns the different values of span_name that samples of q
-// have; samples without one have "".
-func (h *handler) sampledNames(q query) (map[string]bool, error) {
-	p, err := h.store.Profile(q.store())
-	if err != nil {
-		return nil, queryError("profile", q, err)
-	}
-	names := map[string]bool{}
-	for _, s := range p.Sample {
-		name := ""
-		if values := s.Label["span_name"]; len(values) > 0 {
-			name = values[0]
-		}
-		names[name] = true
-	}
-	return names, nil
+	return b
 }

@@ -58,6 +58,7 @@
 //	from=now-1h          also unix seconds, ms or ns, or RFC 3339
 //	until=1700000000
 //	function=main.work   also the callers and the callees of this function
+//	labels=ids           as pprof: keep the ids of the samples
 //
 // Profiles are whole windows: all that overlap the time are looked at. Of a
 // comparison, leftQuery, leftFrom, leftUntil, rightQuery, rightFrom and
@@ -143,7 +144,8 @@
 // speedscope read it; of a comparison with two values, the left one first. The
 // list of spans has in it the CPU of the spans listed.
 //
-// format=pprof is the profile with all its labels, for
+// format=pprof is the profile with its labels, but without the ids unless a
+// condition is about one or labels=ids asks for them, for
 //
 //	go tool pprof 'http://localhost:6060/debug/spanprof/profile?query=.cpu{span_name="GET%20/search"}'
 //

@@ -13,7 +13,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// pprof answers with the samples that q selects, labels included.
+// pprof answers with the samples that q selects and their labels.
 func (h *handler) pprof(ctx context.Context, q query) (response, error) {
 	p, err := h.profile(ctx, q)
 	if err != nil {

@@ -6,6 +6,7 @@ package viewer
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 type query struct {
 	flameQL
 	timeRange
+	// labelIDs keeps the ids in pprof though no condition is about them.
+	labelIDs bool
 }
 
 // parseQuery reads a query from three parameters. A side of a comparison that
@@ -44,7 +47,15 @@ func parseQuery(params url.Values, name, from, until string) (query, error) {
 	if err != nil {
 		return query{}, err
 	}
-	return query{flameQL: ql, timeRange: within}, nil
+	q := query{flameQL: ql, timeRange: within}
+	switch labels := params.Get("labels"); labels {
+	case "":
+	case "ids":
+		q.labelIDs = true
+	default:
+		return query{}, badRequestf("labels %q: the only choice is ids, which keeps profile_id, span_id and trace_id in pprof", labels)
+	}
+	return q, nil
 }
 
 // title says in words what the query selects; span is the one that it has the
@@ -82,6 +93,11 @@ func (q query) asksForWork() bool {
 	return len(q.without("service_name", "service_version").matchers) > 0
 }
 
+// asksForIDs says whether a condition is about an id.
+func (q query) asksForIDs() bool {
+	return slices.ContainsFunc(q.matchers, func(m store.Matcher) bool { return slices.Contains(idLabels, m.Label()) })
+}
+
 // store returns the query in the store's terms.
 func (q query) store() store.Query {
 	return store.Query{
@@ -90,5 +106,7 @@ func (q query) store() store.Query {
 		Matchers:   q.matchers,
 		From:       q.from,
 		Until:      q.until,
+		// Of a big profile most would be ids, which nobody asked for.
+		WithoutIDs: !q.labelIDs && !q.asksForIDs(),
 	}
 }
