@@ -163,7 +163,7 @@ func (h *handler) note(q query, span store.Span) string {
 // appNote tells of an application that no span belongs to. Its name is no reason
 // to refuse: WithAppName may have put another one into the URLs.
 func (h *handler) appNote(q query, span store.Span) string {
-	if q.app == "" || q.app == span.Service {
+	if q.app == "" || q.app == q.service || q.app == span.Service {
 		return ""
 	}
 	services := map[string]bool{}

@@ -34,11 +34,17 @@ func (h *handler) baseline(q query, span store.Span, sel *store.Selection) *base
 	if len(base.matchers) == len(q.matchers) {
 		return nil
 	}
+	held := h.services()
+	if held.among(span.Service) && (base.app == "" || !held.among(base.app)) {
+		// Spans of the same name in another service are other work.
+		of := held.query(span.Service)
+		base.app, base.matchers = of.app, append(of.matchers, base.matchers...)
+	}
 	b := &baselineJSON{Name: span.Name}
 	label := span.Label
 	if span.Name != "" {
 		for _, t := range h.store.NameTotals() {
-			if t.Name != span.Name {
+			if t.Name != span.Name || held.among(span.Service) && t.Service != span.Service {
 				continue
 			}
 			b.Spans += t.Spans

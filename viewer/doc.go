@@ -76,13 +76,14 @@
 //	value    = a Go string literal, in double quotes or backquotes
 //
 // The type is cpu where none is given. Names of applications may hold dots:
-// what follows the last one is the type. The application does not select
-// anything, for a store holds one program; one that no span belongs to is
-// answered with a note. Expressions are RE2 and match a whole value; a label
-// that a sample lacks is "". Labels of samples are profile_id, span_id,
-// trace_id, span_name and those of the program's own [runtime/pprof.Do];
-// service_name and service_version are those of the process. Host is the CPU
-// time that a profiler of the machine saw, where one feeds the store.
+// what follows the last one is the type. In a store with profiles of several
+// services the application selects the one of its name. Any other name makes no
+// difference, and is answered with a note where no span belongs to it.
+// Expressions are RE2 and match a whole value; a label that a sample lacks is
+// "". Labels of samples are profile_id, span_id, trace_id, span_name and those
+// of the program's own [runtime/pprof.Do]; service_name and service_version are
+// those of the process. Host is the CPU time that a profiler of the machine saw,
+// where one feeds the store. A query has 16 KiB and 32 conditions at most.
 //
 //	shop.cpu{profile_id="00f067aa0ba902b7"}       one span
 //	shop.cpu{span_name="GET /search"}             all spans of a name

@@ -108,7 +108,7 @@ func (h *handler) openWindow() string {
 func (h *handler) samplePeriod(a *answer) string {
 	period := 10 * time.Millisecond // The Go runtime's default, 100 Hz.
 	if a.Baseline != nil {
-		base := query{flameQL: a.Baseline.query}
+		base := h.resolve(query{flameQL: a.Baseline.query})
 		if sel, err := h.store.Select(base.store()); err == nil && sel.Samples > 0 && sel.Unit == unitNanoseconds {
 			period = time.Duration(sel.Total / sel.Samples)
 		}

@@ -153,7 +153,7 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 
 // serveProfile answers the profile that a query selects.
 func (h *handler) serveProfile(r *http.Request, params url.Values, f format) (response, error) {
-	q, err := parseQuery(params, "query", "from", "until")
+	q, err := h.parseQuery(params, "query", "from", "until")
 	if err != nil {
 		return response{}, err
 	}
@@ -184,11 +184,11 @@ func (h *handler) serveProfile(r *http.Request, params url.Values, f format) (re
 
 // serveComparison answers two profiles and how they differ.
 func (h *handler) serveComparison(r *http.Request, params url.Values, f format) (response, error) {
-	left, err := parseQuery(params, "leftQuery", "leftFrom", "leftUntil")
+	left, err := h.parseQuery(params, "leftQuery", "leftFrom", "leftUntil")
 	if err != nil {
 		return response{}, err
 	}
-	right, err := parseQuery(params, "rightQuery", "rightFrom", "rightUntil")
+	right, err := h.parseQuery(params, "rightQuery", "rightFrom", "rightUntil")
 	if err != nil {
 		return response{}, err
 	}

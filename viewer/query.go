@@ -17,13 +17,16 @@ import (
 type query struct {
 	flameQL
 	timeRange
+	// service is the service that the application is, where it has to be told
+	// from others; see resolve.
+	service string
 	// labelIDs keeps the ids in pprof though no condition is about them.
 	labelIDs bool
 }
 
 // parseQuery reads a query from three parameters. A side of a comparison that
 // is missing one takes what the page as a whole asks for.
-func parseQuery(params url.Values, name, from, until string) (query, error) {
+func (h *handler) parseQuery(params url.Values, name, from, until string) (query, error) {
 	if params.Get(name) == "" {
 		if params.Get("query") == "" {
 			return query{}, badRequestf("%s is missing: give a query such as .cpu{span_name=\"NAME\"}", name)
@@ -55,7 +58,7 @@ func parseQuery(params url.Values, name, from, until string) (query, error) {
 	default:
 		return query{}, badRequestf("labels %q: the only choice is ids, which keeps profile_id, span_id and trace_id in pprof", labels)
 	}
-	return q, nil
+	return h.resolve(q), nil
 }
 
 // title says in words what the query selects; span is the one that it has the
@@ -76,6 +79,9 @@ func (q query) title(span *spanJSON, ids int) string {
 	if version, ok := q.value("service_version"); ok {
 		service, _ := q.value("service_name")
 		return strings.TrimSpace(service + " version " + version)
+	}
+	if len(q.matchers) == 0 && q.service != "" {
+		return q.service + ": " + q.typ.words
 	}
 	if len(q.matchers) == 0 {
 		return "Whole process: " + q.typ.words
@@ -100,10 +106,14 @@ func (q query) asksForIDs() bool {
 
 // store returns the query in the store's terms.
 func (q query) store() store.Query {
+	selected := q.flameQL
+	if q.service != "" {
+		selected = selected.with("service_name", q.service)
+	}
 	return store.Query{
 		Kind:       q.typ.kind,
 		SampleType: q.typ.sampleType,
-		Matchers:   q.matchers,
+		Matchers:   selected.matchers,
 		From:       q.from,
 		Until:      q.until,
 		// Of a big profile most would be ids, which nobody asked for.

@@ -32,12 +32,13 @@ type spanList struct {
 }
 
 func (h *handler) spanList(q store.SpanQuery) spanList {
+	held := h.services()
 	list := spanList{
 		Status:  h.statusJSON(),
 		Stats:   newStatsJSON(h.store.Stats()),
 		Spans:   []spanJSON{},
 		Groups:  []groupJSON{},
-		Process: h.process(),
+		Process: h.process(held),
 	}
 	for i, t := range h.store.NameTotals() {
 		if i == 0 {
@@ -49,7 +50,7 @@ func (h *handler) spanList(q store.SpanQuery) spanList {
 		case len(list.Groups) == maxGroups:
 			list.GroupsOmitted++
 		default:
-			list.Groups = append(list.Groups, newGroupJSON(t))
+			list.Groups = append(list.Groups, newGroupJSON(t, held))
 		}
 	}
 	for _, s := range h.spans(q) {
@@ -58,10 +59,20 @@ func (h *handler) spanList(q store.SpanQuery) spanList {
 	return list
 }
 
-// process lists the profiles of the whole process. Without any sample there is
-// none.
-func (h *handler) process() []kindJSON {
-	list := h.kinds(query{flameQL: flameQL{typ: profileTypes[0]}})
+// process lists the profiles of the whole process, or of each one where there are
+// several. Without any sample there is none.
+func (h *handler) process(held services) []kindJSON {
+	list := []kindJSON{}
+	if held.several() {
+		for _, service := range held {
+			for _, k := range h.kinds(h.resolve(query{flameQL: held.query(service)})) {
+				k.Service = service
+				list = append(list, k)
+			}
+		}
+	} else {
+		list = h.kinds(query{flameQL: flameQL{typ: profileTypes[0]}})
+	}
 	return slices.DeleteFunc(list, func(k kindJSON) bool { return k.Samples == 0 })
 }
 

@@ -61,7 +61,7 @@ func (h *handler) serveTimeline(r *http.Request, params url.Values, f format) (r
 	if params.Get("query") == "" {
 		params.Set("query", flameQL{typ: profileTypes[0]}.String())
 	}
-	q, err := parseQuery(params, "query", "from", "until")
+	q, err := h.parseQuery(params, "query", "from", "until")
 	if err != nil {
 		return response{}, err
 	}
@@ -101,7 +101,7 @@ func (h *handler) timeline(q query) (*timeline, error) {
 		Unit:     cmp.Or(held.Unit, q.typ.unit),
 		Names:    append([]string{}, held.Names...),
 		Buckets:  mergeBuckets(held.Buckets, len(held.Names), maxBuckets),
-		Versions: h.versions(q.typ),
+		Versions: h.versions(q),
 	}
 	return t, nil
 }

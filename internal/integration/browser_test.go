@@ -180,8 +180,8 @@ func TestBrowser(t *testing.T) {
 
 	b.run("a query that cannot be read",
 		chromedp.Navigate(address+"?query="+url.QueryEscape(`codesearch.cpu{span_name=~"("}`)),
-		chromedp.WaitVisible(css(`[role=alert]`)))
-	text = b.text(`[role=alert]`)
+		chromedp.WaitVisible(css(`main [role=alert]`)))
+	text = b.text(`main [role=alert]`)
 	if !strings.Contains(text, "Column 27") {
 		t.Errorf("the error is %q", text)
 	}

@@ -100,7 +100,9 @@ export function spansView() {
     showConditions();
     aside.update(data, filter.value.trim().toLowerCase());
     whole.hidden = data.process.length === 0;
-    whole.replaceChildren(h('span', { class: 'muted' }, 'Whole process'), ...data.process.map((p) => h('a', { href: link('', { query: p.query }), title: capital(p.measure) }, p.label)));
+    whole.replaceChildren(...data.process.flatMap((p, i) => [
+      p.service !== data.process[i - 1]?.service || i === 0 ? h('span', { class: 'muted' }, p.service ?? 'Whole process') : null,
+      h('a', { href: link('', { query: p.query }), title: capital(p.measure) }, p.label)].filter(Boolean)));
   }
 
   function whyEmpty() {
