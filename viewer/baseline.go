@@ -77,7 +77,7 @@ func (h *handler) baseline(q query, span store.Span, sel *store.Selection) *base
 	b.Query, b.query = base.String(), base
 	switch {
 	case b.Label != "":
-		b.Meaning = "all work labelled " + clip(b.Label)
+		b.Meaning = "all work labelled " + clip(b.Label, maxQuoted)
 	case b.Spans > 1:
 		b.Meaning = "all " + plural(b.Spans, "span") + " of this name"
 	case b.Name != "" || named:

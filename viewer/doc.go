@@ -137,7 +137,8 @@
 // once profiling has ended or where it never began.
 //
 // format=text is for terminals: the functions that take most themselves and
-// the widest frames, in about 60 lines. Names of spans are cut at 80 columns.
+// the widest frames, in about 60 lines of 100 columns, where queries alone may be
+// longer. Names of spans lose their end, those of functions their beginning.
 //
 //	curl 'localhost:6060/debug/spanprof/?format=text&order=slowest'
 //

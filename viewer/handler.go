@@ -43,7 +43,7 @@ var _ http.Handler = (*handler)(nil)
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	if !hostAllowed(r.Host, h.hosts) {
-		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with inprocess.WithAllowedHosts, or with viewer.WithAllowedHosts if you made this handler yourself", clip(r.Host)), http.StatusForbidden)
+		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with inprocess.WithAllowedHosts, or with viewer.WithAllowedHosts if you made this handler yourself", clip(r.Host, maxQuoted)), http.StatusForbidden)
 		return
 	}
 	if target, ok := slashMissing(r); ok {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spanprof/spanprof/store"
@@ -99,9 +100,11 @@ func (h *handler) spans(q store.SpanQuery) []store.Span {
 // text is the list for a terminal.
 func (l spanList) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "service %s: %d listed; %s and %s held\n", cmp.Or(clip(oneLine(l.Service)), "(none yet)"), len(l.Spans), plural(l.Stats.Spans, "span"), plural(l.Stats.Windows, "window"))
+	fmt.Fprintf(&b, "service %s: %d listed; %s and %s held\n", cmp.Or(clip(oneLine(l.Service), 40), "(none yet)"), len(l.Spans), plural(l.Stats.Spans, "span"), plural(l.Stats.Windows, "window"))
 	if l.Status != nil && l.Status.Message != "" {
-		fmt.Fprintln(&b, "note:", oneLine(l.Status.Message))
+		for _, part := range wrap("note: "+oneLine(l.Status.Message), textColumns) {
+			fmt.Fprintln(&b, part)
+		}
 	}
 	for i, p := range l.Process {
 		lead := ""
@@ -114,7 +117,12 @@ func (l spanList) text() string {
 		b.WriteString("no spans\n")
 		return b.String()
 	}
-	fmt.Fprintf(&b, "\n%-24s %10s %10s %8s  %s\n", "start", "wall", "cpu", "samples", "name, query")
+	starts := make([]time.Time, len(l.Spans))
+	for i, s := range l.Spans {
+		starts[i] = s.Start
+	}
+	when := newTimeColumn(starts)
+	fmt.Fprintf(&b, "a span's profile: ?format=text&query=.cpu{profile_id=\"ID\"}\n\n%-*s %8s %8s %8s  %-16s  %s\n", when.width(), when.title, "wall", "cpu", "samples", "ID", "name")
 	for _, s := range l.Spans {
 		mark := ""
 		if s.Err {
@@ -132,10 +140,9 @@ func (l spanList) text() string {
 		case s.CPUSamples == 0 && s.Coverage != store.CoverageWhole.String():
 			mark += " [not profiled]"
 		}
-		fmt.Fprintf(&b, "%-24s %10s %10s %8d  %s%s  %s\n",
-			textTime(s.Start),
-			s.wall(), formatValue(s.CPUNs, unitNanoseconds),
-			s.CPUSamples, clip(oneLine(s.title())), mark, s.Query)
+		id := oneLine(s.ProfileID)
+		room := textColumns - when.width() - 31 - max(16, utf8.RuneCountInString(id)) - len(mark)
+		fmt.Fprintf(&b, "%s %8s %8s %8d  %-16s  %s%s\n", when.format(s.Start), s.wall(), formatValue(s.CPUNs, unitNanoseconds), s.CPUSamples, id, clip(oneLine(s.name()), max(room, 8)), mark)
 	}
 	return b.String()
 }
