@@ -22,9 +22,10 @@
 //	./log                what was received, refused and dropped
 //	./flush              POST: closes the open window (see WithFlush)
 //
-// A program without a server of its own listens on a loopback name:
+// A program without a server of its own has one for this alone, on a loopback
+// address:
 //
-//	go func() { log.Fatal(http.ListenAndServe("localhost:6060", viewer.Handler(s))) }()
+//	err := viewer.ListenAndServe(ctx, "localhost:6060", viewer.Handler(s))
 //
 // These are the addresses of Pyroscope's pages before its version 1.15, so that
 // links to spans that were made for such a server lead here as well.
