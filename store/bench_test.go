@@ -148,3 +148,44 @@ func BenchmarkSpans(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkFull asks a store that is full, of the recorded service.
+func BenchmarkFull(b *testing.B) {
+	s := newStore(b)
+	r := readRecording(b)
+	for i := 0; s.Stats().WindowsEvicted == 0; i++ {
+		export(b, s, r.replay(i, exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * step), Duration: step, Resource: checkout}, nil))
+	}
+	tracer := newTracerProvider(s).Tracer("")
+	for i := range 60000 {
+		_, span := tracer.Start(b.Context(), fmt.Sprintf("GET /%d", i%60))
+		span.End()
+	}
+	var many []Matcher
+	for i := range 32 {
+		many = append(many, matcher(b, "span_name", MatchNotEqual, fmt.Sprint("a", i)))
+	}
+	cpu := Query{Kind: exporter.KindCPU}
+	byMany := Query{Kind: exporter.KindCPU, Matchers: many}
+	byID := Query{Kind: exporter.KindCPU, Matchers: []Matcher{matcher(b, "profile_id", MatchRegexp, ".+")}}
+	for name, ask := range map[string]func() error{
+		"Profile":            func() error { _, err := s.Profile(Query{Kind: exporter.KindCPU, WithoutIDs: true}); return err },
+		"Select":             func() error { _, err := s.Select(cpu); return err },
+		"Select/32 matchers": func() error { _, err := s.Select(byMany); return err },
+		"Select/by id":       func() error { _, err := s.Select(byID); return err },
+		"Timeline":           func() error { _, err := s.Timeline(cpu, 6); return err },
+		"Timeline/by id":     func() error { _, err := s.Timeline(byID, 6); return err },
+		"Spans/newest":       func() error { s.Spans(SpanQuery{Limit: 500}); return nil },
+		"Spans/most CPU":     func() error { s.Spans(SpanQuery{Order: MostCPU, Limit: 500}); return nil },
+		"NameTotals":         func() error { s.NameTotals(); return nil },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := ask(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

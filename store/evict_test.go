@@ -14,7 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 )
@@ -198,6 +201,81 @@ func TestBytesAreHonest(t *testing.T) {
 	}
 	runtime.KeepAlive(r)
 	runtime.KeepAlive(s)
+}
+
+// TestTextsAreHonest compares the bytes counted with the heap for texts that
+// outlive what they came in.
+func TestTextsAreHonest(t *testing.T) {
+	const maxBytes = 16 << 20
+	unique := func(n, i int) string { return fmt.Sprintf("%08d", i) + strings.Repeat("x", n-8) }
+	resourceOf := func(service string) *resource.Resource {
+		return resource.NewSchemaless(attribute.String("service.name", service))
+	}
+	// exportLabels puts each id into a sample, with a long label of its own.
+	exportLabels := func(t *testing.T, s *Store, id func(i int) string) {
+		for w := range 50 {
+			var samples []sample
+			for i := range 100 {
+				samples = append(samples, sample{"f", 1, labels("span_id", id(w*100+i), "span_name", unique(8192, w*100+i))})
+			}
+			export(t, s, inWindow(w, exporter.KindCPU, cpuProfile(samples...)))
+		}
+	}
+	for name, fill := range map[string]func(*testing.T, *Store){
+		"services of spans": func(t *testing.T, s *Store) {
+			for i := range 5000 {
+				tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor()), sdktrace.WithResource(resourceOf(unique(4096, i))))
+				_, span := tp.Tracer("").Start(t.Context(), "GET /")
+				span.End()
+			}
+		},
+		"services of windows": func(t *testing.T, s *Store) {
+			for i := range 5000 {
+				p := cpuProfile(sample{"f", 1, labels("span_id", fmt.Sprintf("%016x", i+1), "span_name", "GET /")})
+				window := exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: step, Resource: resourceOf(unique(4096, i))}
+				export(t, s, exporter.NewParsedProfile(window, p))
+			}
+		},
+		"labels of spans": func(t *testing.T, s *Store) {
+			tracer := newTracerProvider(s).Tracer("")
+			exportLabels(t, s, func(int) string {
+				_, span := tracer.Start(t.Context(), "GET /")
+				span.End()
+				return idOf(span)
+			})
+		},
+		"labels of spans without a record": func(t *testing.T, s *Store) {
+			exportLabels(t, s, func(i int) string { return fmt.Sprintf("%016x", i+1) })
+		},
+		"names of spans": func(t *testing.T, s *Store) {
+			tracer := newTracerProvider(s).Tracer("")
+			for i := range 50000 {
+				_, span := tracer.Start(t.Context(), unique(20, i))
+				span.End()
+			}
+		},
+		"spans that never end": func(t *testing.T, s *Store) {
+			tracer := newTracerProvider(s).Tracer("")
+			for i := range 25000 {
+				tracer.Start(t.Context(), unique(100, i))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := heap()
+			s := newStore(t, WithMaxBytes(maxBytes))
+			fill(t, s)
+			grown, counted := heap()-before, s.Stats().Bytes
+			t.Logf("counted %d KiB, heap %d KiB (%+d %%)", counted>>10, grown>>10, 100*(grown-counted)/counted)
+			if grown < counted*85/100 || grown > counted*115/100 {
+				t.Errorf("counted %d bytes, the heap grew by %d", counted, grown)
+			}
+			if counted > maxBytes {
+				t.Errorf("counted %d of at most %d bytes", counted, maxBytes)
+			}
+			runtime.KeepAlive(s)
+		})
+	}
 }
 
 func heap() int64 {

@@ -19,6 +19,11 @@ type exemplar struct {
 	service, traceID, label string
 	from, until             time.Time
 	spanSamples
+	// lone is the CPU of samples without a span_id, which nothing else counts.
+	lone struct {
+		cpu      time.Duration
+		cpuCount int64
+	}
 }
 
 // add adds a group that has the id.
@@ -37,6 +42,10 @@ func (x *exemplar) add(g group) {
 	held := g.count()
 	x.cpu += cpu
 	x.cpuCount += n
+	if g.spanID() == "" {
+		x.lone.cpu += cpu
+		x.lone.cpuCount += n
+	}
 	x.held += held
 	if w.wall() {
 		x.wallCount += held
@@ -92,7 +101,10 @@ func (s *Store) exemplarOf(id string, key spanKey) (*exemplar, bool) {
 // exemplarRows returns the manual exemplars that a filter lets through.
 func (s *Store) exemplarRows(filter *spanFilter) []spanRow {
 	var rows []spanRow
-	for _, x := range s.exemplars() {
+	for _, x := range s.exemplars(slices.Concat(s.snapshot())) {
+		if x.named {
+			continue
+		}
 		span := x.span()
 		span.Manual = true
 		if !filter.matchesExemplar(&span) {
@@ -108,9 +120,9 @@ func (s *Store) exemplarRows(filter *spanFilter) []spanRow {
 	return rows
 }
 
-// exemplars returns the manual exemplars of the windows held, by id.
-func (s *Store) exemplars() []*exemplar {
-	windows := slices.Concat(s.snapshot())
+// exemplars returns what windows have of ids that were no known span's when the
+// windows came, by id: the manual exemplars, and what is named by now.
+func (s *Store) exemplars(windows []*window) []*exemplar {
 	found := make(map[string]*exemplar)
 	for _, w := range windows {
 		for _, i := range w.loose {
@@ -146,9 +158,7 @@ func (s *Store) exemplars() []*exemplar {
 	}
 	list := make([]*exemplar, 0, len(found))
 	for _, x := range found {
-		if !x.named {
-			list = append(list, x)
-		}
+		list = append(list, x)
 	}
 	slices.SortFunc(list, func(a, b *exemplar) int { return strings.Compare(a.id, b.id) })
 	return list

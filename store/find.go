@@ -14,14 +14,14 @@ import (
 // found is what a Query found: immutable data, to be read without a lock.
 type found struct {
 	// windows are those of the kind that overlap the query's time, after what
-	// is kept of older ones and matches; groups are those that match.
+	// is kept of older ones and matches.
 	windows []*window
-	groups  []group
+	matches []match
 	// types are the value types of the kind in all windows held, those of
 	// the newest window first, and selected is the one of the query.
 	types    []valueType
 	selected valueType
-	// newest is the latest window of each service that has any of the groups.
+	// newest is the latest window of each service that has any of the matches.
 	newest map[string]*window
 }
 
@@ -38,14 +38,14 @@ func (s *Store) find(q Query) (found, error) {
 	if f.selected, err = selectType(f.types, defaultType(all, q.Kind), q); err != nil {
 		return found{}, err
 	}
-	f.groups = q.groups(ofKind(kept, q.Kind), ofKind(windows, q.Kind))
-	for _, g := range f.groups {
-		w := g.window
+	f.matches = q.matches(ofKind(kept, q.Kind), ofKind(windows, q.Kind))
+	for i := range f.matches {
+		w := f.matches[i].window
 		if newest := f.newest[w.service]; newest == nil || !w.end.Before(newest.end) {
 			f.newest[w.service] = w
 		}
 	}
-	f.windows = keptOf(f.groups)
+	f.windows = keptOf(f.matches)
 	for _, w := range windows {
 		if w.kind == q.Kind && w.overlaps(q.From, q.Until) {
 			f.windows = append(f.windows, w)
@@ -72,46 +72,12 @@ func ofKind(windows []*window, kind exporter.Kind) iter.Seq[*window] {
 	}
 }
 
-// groups returns the groups that match, of the windows of q's time. A query for
-// one span finds what is kept of older windows too.
-func (q *Query) groups(kept, windows iter.Seq[*window]) []group {
-	m := newLabelMatcher(q.Matchers)
-	var matched, candidates []group
-	byID := slices.IndexFunc(q.Matchers, Matcher.namesID)
-	look := func(w *window) {
-		if !w.overlaps(q.From, q.Until) {
-			return
-		}
-		candidates = candidates[:0]
-		if byID >= 0 {
-			candidates = w.appendGroups(candidates, q.Matchers[byID].value, q.Matchers[byID].key)
-		} else {
-			candidates = w.appendAll(candidates)
-		}
-		for _, g := range candidates {
-			if m.matches(g) {
-				matched = append(matched, g)
-			}
-		}
-	}
-	if byID >= 0 {
-		for w := range kept {
-			look(w)
-		}
-	}
-	for w := range windows {
-		look(w)
-	}
-	return matched
-}
-
-// keptOf returns what is kept of windows that are gone and has any of the groups,
-// which are in the order of the windows.
-func keptOf(groups []group) []*window {
+// keptOf returns what is kept of windows that are gone.
+func keptOf(matches []match) []*window {
 	var kept []*window
-	for _, g := range groups {
-		if g.window.kept && (len(kept) == 0 || kept[len(kept)-1] != g.window) {
-			kept = append(kept, g.window)
+	for i := range matches {
+		if w := matches[i].window; w.kept {
+			kept = append(kept, w)
 		}
 	}
 	return kept

@@ -195,7 +195,7 @@ func TestOrphansAreBounded(t *testing.T) {
 			samples = append(samples, sample{"f", 1, labels("profile_id", id, "span_id", id, "span_name", fmt.Sprint("GET /", i))})
 		}
 		export(t, s, inWindow(n, exporter.KindCPU, cpuProfile(samples...)))
-		most = max(most, s.spans.orphans.bytes())
+		most = max(most, s.spans.orphans.bytes)
 	}
 	if most == 0 || most > s.maxBytes/4/15 {
 		t.Errorf("orphans take %d bytes", most)

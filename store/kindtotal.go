@@ -22,23 +22,22 @@ type KindTotal struct {
 // time of q, by name. Kind and SampleType of q do not count.
 func (s *Store) Kinds(q Query) []KindTotal {
 	var totals []KindTotal
-	var last *window
 	kept, windows := s.snapshot()
-	for _, g := range q.groups(slices.Values(kept), slices.Values(windows)) {
-		samples := g.count()
+	for _, m := range q.matches(slices.Values(kept), slices.Values(windows)) {
+		samples := int64(0)
+		for g := range m.groups() {
+			samples += g.count()
+		}
 		if samples == 0 {
 			continue
 		}
-		i := slices.IndexFunc(totals, func(t KindTotal) bool { return t.Kind == g.window.kind })
+		i := slices.IndexFunc(totals, func(t KindTotal) bool { return t.Kind == m.window.kind })
 		if i < 0 {
 			i = len(totals)
-			totals = append(totals, KindTotal{Kind: g.window.kind})
+			totals = append(totals, KindTotal{Kind: m.window.kind})
 		}
 		totals[i].Samples += samples
-		if g.window != last {
-			totals[i].Windows++
-			last = g.window
-		}
+		totals[i].Windows++
 	}
 	slices.SortFunc(totals, func(a, b KindTotal) int { return cmp.Compare(a.Kind, b.Kind) })
 	return totals

@@ -3,9 +3,13 @@
 
 package store
 
+import "slices"
+
 // labelMatcher applies the matchers of one query to groups.
 type labelMatcher struct {
-	matchers []Matcher
+	// ids are the matchers on ids, which every group is asked about, labels
+	// the others.
+	ids, labels []Matcher
 	// answers remembers what matched: windows share their label sets.
 	answers map[labelsOf]bool
 }
@@ -17,7 +21,23 @@ type labelsOf struct {
 }
 
 func newLabelMatcher(matchers []Matcher) *labelMatcher {
-	return &labelMatcher{matchers: matchers, answers: make(map[labelsOf]bool)}
+	m := &labelMatcher{answers: make(map[labelsOf]bool)}
+	for _, matcher := range matchers {
+		if matcher.onID() {
+			m.ids = append(m.ids, matcher)
+		} else {
+			m.labels = append(m.labels, matcher)
+		}
+	}
+	return m
+}
+
+// namedID returns the matcher that leaves few groups, if there is one.
+func (m *labelMatcher) namedID() (Matcher, bool) {
+	if i := slices.IndexFunc(m.ids, Matcher.namesID); i >= 0 {
+		return m.ids[i], true
+	}
+	return Matcher{}, false
 }
 
 // get returns the value of a label; the service's name and version are those of
@@ -36,32 +56,42 @@ func (l labelsOf) get(key string) string {
 	}
 }
 
-func (m *labelMatcher) matches(g group) bool {
-	for _, matcher := range m.matchers {
-		if !matcher.matchesIDs(g) {
-			return false
-		}
+// labellings says which labellings of a window match, but for the ids; nil for
+// all.
+func (m *labelMatcher) labellings(w *window) []bool {
+	if len(m.labels) == 0 {
+		return nil
 	}
-	labels := labelsOf{g.labels(), g.window.service, g.window.version}
-	matched, ok := m.answers[labels]
-	if !ok {
-		matched = m.matchesLabels(labels)
-		m.answers[labels] = matched
+	matched := make([]bool, len(w.labellings))
+	for i, l := range w.labellings {
+		matched[i] = m.matchesLabels(labelsOf{l.set, w.service, w.version})
 	}
 	return matched
 }
 
-func (m *labelMatcher) matchesLabels(labels labelsOf) bool {
-	for _, matcher := range m.matchers {
-		if !matcher.onID() && !matcher.matches(labels.get(matcher.label)) {
+func (m *labelMatcher) matches(g group) bool {
+	return m.matchesIDs(g) && m.matchesLabels(labelsOf{g.labels(), g.window.service, g.window.version})
+}
+
+func (m *labelMatcher) matchesIDs(g group) bool {
+	for _, matcher := range m.ids {
+		if !matcher.matchesIDs(g) {
 			return false
 		}
 	}
 	return true
 }
 
-// matchesIDs says whether the ids of a group match; those of any do if the
-// matcher is about another label.
+func (m *labelMatcher) matchesLabels(labels labelsOf) bool {
+	matched, ok := m.answers[labels]
+	if !ok {
+		matched = !slices.ContainsFunc(m.labels, func(m Matcher) bool { return !m.matches(labels.get(m.label)) })
+		m.answers[labels] = matched
+	}
+	return matched
+}
+
+// matchesIDs says whether the ids of a group match, for a matcher on an id.
 func (m Matcher) matchesIDs(g group) bool {
 	if m.namesID() || m.op == MatchNotEqual && m.namesSpan() {
 		return g.belongsTo(m.value, m.key) == (m.op == MatchEqual)
@@ -71,10 +101,8 @@ func (m Matcher) matchesIDs(g group) bool {
 		return m.matches(g.profileID())
 	case spanIDLabel:
 		return m.matches(g.spanID())
-	case traceIDLabel:
-		return m.matches(g.traceID())
 	default:
-		return true
+		return m.matches(g.traceID())
 	}
 }
 

@@ -32,8 +32,10 @@ type NameTotal struct {
 // [WithSampling]) or that made room for others. What ended before the oldest
 // window held does not count, though [Store.Spans] may list it.
 //
-// Samples of spans that the store has no summary of count by their span_name.
-// Of more than 1,000 names in one window, the further ones count as "other".
+// Samples count by the name that their span had when they came: where it got its
+// last name later, that of a route, say, the name that it had before has CPU time
+// without a span. Samples of spans that the store has no summary of count by their
+// span_name. Of more than 1,000 names in one window, the further ones count as "other".
 // Manual exemplars with a name are spans too.
 func (s *Store) NameTotals() []NameTotal {
 	totals := make(map[nameKey]*nameCount)
@@ -54,12 +56,18 @@ func (s *Store) NameTotals() []NameTotal {
 	for i := range pending {
 		total(pending[i].nameKey).add(pending[i])
 	}
-	for _, x := range s.exemplars() {
+	for _, x := range s.exemplars(windows) {
 		if x.label == "" {
 			continue
 		}
 		t := total(nameKey{x.service, x.label})
 		t.label = orElse(t.label, x.label)
+		if x.named {
+			// Samples of a span that the log did not know yet.
+			t.cpu += x.lone.cpu
+			t.cpuCount += x.lone.cpuCount
+			continue
+		}
 		t.spans++
 		t.cpu += x.cpu
 		t.cpuCount += x.cpuCount
@@ -67,7 +75,7 @@ func (s *Store) NameTotals() []NameTotal {
 
 	list := make([]NameTotal, 0, len(totals))
 	for _, t := range totals {
-		// What was counted by another name may have moved, and left none.
+		// An id that is a span's by now may leave nothing to count.
 		if t.spans > 0 || t.cpuCount > 0 {
 			list = append(list, t.total())
 		}

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 )
@@ -123,6 +124,83 @@ func TestLabelOfSamples(t *testing.T) {
 	}
 	if got := s.NameTotals()[0]; got.Name != "GET /checkout" || got.Spans != 2 || got.Label != "other" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestTotalsOfRenamedSpans has spans get their last name when some of the windows
+// with their samples are gone: no total is negative, nor is their sum more than the
+// samples held.
+func TestTotalsOfRenamedSpans(t *testing.T) {
+	for name, end := range map[string]func(trace.Span, float64){
+		"local root": func(span trace.Span, windows float64) {
+			span.SetName("GET /stream")
+			span.End(at(windows))
+		},
+		"child": func(span trace.Span, windows float64) {
+			span.SetAttributes(attribute.String("pyroscope.profile.id", idOf(span)))
+			span.SetName("GET /stream")
+			span.End(at(windows))
+		},
+		"never ended": func(trace.Span, float64) {},
+	} {
+		for _, withSpanID := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, ", span_id ", withSpanID), func(t *testing.T) {
+				s := newStore(t, WithMaxBytes(1<<20))
+				tracer := newTracerProvider(s).Tracer("")
+				ctx, root := tracer.Start(t.Context(), "GET", at(0))
+				span := root
+				if name == "child" {
+					_, span = tracer.Start(ctx, "GET", at(0))
+				}
+				own := labels("profile_id", idOf(span), "span_name", "GET")
+				if withSpanID {
+					own["span_id"] = idOf(span)
+				}
+				windows := 0
+				fill := func() {
+					for evicted := s.Stats().WindowsEvicted; s.Stats().WindowsEvicted < evicted+50; windows++ {
+						samples := []sample{{"f", 10, own}}
+						for i := range 20 {
+							samples = append(samples, sample{fmt.Sprintf("a;b;c%d_%d", windows, i), 1, nil})
+						}
+						export(t, s, inWindow(windows, exporter.KindCPU, cpuProfile(samples...)))
+						checkTotals(t, s)
+					}
+				}
+				fill()
+				before := totalCPU(s)
+				end(span, float64(windows))
+				checkTotals(t, s)
+				if after := totalCPU(s); after != before {
+					t.Errorf("totals of %s became %s", before, after)
+				}
+				_, other := tracer.Start(t.Context(), "GET", at(0))
+				other.End(at(1))
+				checkTotals(t, s)
+				fill()
+			})
+		}
+	}
+}
+
+func totalCPU(s *Store) (sum time.Duration) {
+	for _, total := range s.NameTotals() {
+		sum += total.CPU
+	}
+	return sum
+}
+
+// checkTotals holds totals against the samples with a name.
+func checkTotals(t *testing.T, s *Store) {
+	t.Helper()
+	for _, total := range s.NameTotals() {
+		if total.Spans < 0 || total.CPU < 0 || total.CPUSamples < 0 {
+			t.Errorf("negative: %+v", total)
+		}
+	}
+	held := selectCPU(t, s, matcher(t, "span_name", MatchNotEqual, "")).Total
+	if got := totalCPU(s); got > time.Duration(held) || got == 0 {
+		t.Errorf("totals of %s, the samples held of %s", got, time.Duration(held))
 	}
 }
 

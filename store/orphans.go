@@ -4,36 +4,84 @@
 package store
 
 import (
-	"time"
+	"strings"
 	"unsafe"
 )
 
 // orphans are the samples of spans without a record: those of a child that has
 // not ended, which find it when it does, and those of spans that the store never
-// hears of. Of twice maxOrphans at most, the newer half is kept when there are more.
+// hears of. The oldest make room for the newest.
 type orphans struct {
-	newer, older map[spanKey]*orphan
+	maxBytes, bytes int64
+	byKey           map[spanKey]*orphan
+	oldest, newest  *orphan
 }
 
 // orphan is what is known of such a span.
 type orphan struct {
 	spanSamples
-	// counted is what of the CPU time is counted by name, which has no value
-	// if nothing is.
-	counted struct {
-		cpu      time.Duration
-		cpuCount int64
-	}
-	name nameKey
+	key spanKey
+	// label is the span_name label of its newest samples that have one.
+	label string
+	// older and newer are its neighbours in the order in which they came.
+	older, newer *orphan
 }
 
-var orphanCost = allocSize(int64(unsafe.Sizeof(orphan{}))) + slotSize(8+pointerSize)
+func newOrphans(maxBytes int64) orphans {
+	return orphans{maxBytes: maxBytes, byKey: make(map[spanKey]*orphan)}
+}
 
-func (o *orphans) get(key spanKey) *orphan {
-	if x := o.newer[key]; x != nil {
+func (o *orphan) cost() int64 {
+	return allocSize(int64(unsafe.Sizeof(*o))) + churnSize(8+pointerSize) + allocSize(int64(len(o.label)))
+}
+
+// of returns what is remembered of a span, which may be new.
+func (o *orphans) of(key spanKey) *orphan {
+	if x := o.byKey[key]; x != nil {
 		return x
 	}
-	return o.older[key]
+	x := &orphan{key: key, older: o.newest}
+	if o.newest != nil {
+		o.newest.newer = x
+	} else {
+		o.oldest = x
+	}
+	o.newest = x
+	o.byKey[key] = x
+	o.bytes += x.cost()
+	o.trim()
+	return x
 }
 
-func (o *orphans) bytes() int64 { return int64(len(o.newer)+len(o.older)) * orphanCost }
+func (o *orphans) remove(x *orphan) {
+	if x.older != nil {
+		x.older.newer = x.newer
+	} else {
+		o.oldest = x.newer
+	}
+	if x.newer != nil {
+		x.newer.older = x.older
+	} else {
+		o.newest = x.older
+	}
+	delete(o.byKey, x.key)
+	o.bytes -= x.cost()
+}
+
+func (o *orphans) label(x *orphan, label string) {
+	if label == "" || label == x.label {
+		return
+	}
+	o.bytes -= x.cost()
+	// A copy, as the window that has it may go first.
+	x.label = strings.Clone(label)
+	o.bytes += x.cost()
+	o.trim()
+}
+
+// trim makes room, but for the newest one.
+func (o *orphans) trim() {
+	for o.bytes > o.maxBytes && o.oldest != o.newest {
+		o.remove(o.oldest)
+	}
+}

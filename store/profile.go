@@ -32,12 +32,15 @@ func (s *Store) Profile(q Query) (*profile.Profile, error) {
 	if from, _ := f.bounds(); !from.IsZero() {
 		b.profile.TimeNanos = from.UnixNano()
 	}
-	for _, g := range f.groups {
-		columns := make([]int, len(f.types))
-		for i, t := range f.types {
-			columns[i] = f.column(g.window, t)
+	columns := make([]int, len(f.types))
+	for i := range f.matches {
+		m := &f.matches[i]
+		for j, t := range f.types {
+			columns[j] = f.column(m.window, t)
 		}
-		b.group(g, columns)
+		for g := range m.groups() {
+			b.group(g, columns)
+		}
 	}
 	// What older windows say of a moment leaves samples without a value.
 	b.profile.Sample = slices.DeleteFunc(b.profile.Sample, func(s *profile.Sample) bool {

@@ -32,34 +32,38 @@ func (s *Store) Select(q Query) (*Selection, error) {
 	selection.From, selection.Until = f.bounds()
 	sums := make(map[*frame]int64)
 	names := make(map[string]struct{})
-	profiles := make(map[spanKey]struct{})
+	var profiles []spanKey
 	texts := make(map[string]struct{})
-	for _, g := range f.groups {
-		w := g.window
+	for i := range f.matches {
+		w := f.matches[i].window
 		column := f.column(w, f.selected)
 		if column < 0 {
 			continue
 		}
-		if profile, _ := g.spans(); profile != 0 {
-			profiles[profile] = struct{}{}
-		} else if id := g.profileID(); id != "" {
-			texts[id] = struct{}{}
-		}
-		if len(names) < maxSpanNames {
-			names[g.labels().get(spanNameLabel)] = struct{}{}
-		}
-		first, last := g.bounds()
-		for i := first; i < last; i++ {
-			value := w.value(i, column)
-			if value == 0 {
-				continue
+		for g := range f.matches[i].groups() {
+			if profile, _ := g.spans(); profile != 0 {
+				profiles = append(profiles, profile)
+			} else if id := g.profileID(); id != "" {
+				texts[id] = struct{}{}
 			}
-			sums[w.frames[i]] += value
-			selection.Total += value
-			selection.Samples += w.count(i)
+			before := selection.Samples
+			first, last := g.bounds()
+			for i := first; i < last; i++ {
+				value := w.value(i, column)
+				if value == 0 {
+					continue
+				}
+				sums[w.frames[i]] += value
+				selection.Total += value
+				selection.Samples += w.count(i)
+			}
+			if selection.Samples > before && len(names) < maxSpanNames {
+				names[g.labels().get(spanNameLabel)] = struct{}{}
+			}
 		}
 	}
-	selection.ProfileIDs = len(profiles) + len(texts)
+	slices.Sort(profiles)
+	selection.ProfileIDs = len(slices.Compact(profiles)) + len(texts)
 	selection.SpanNames = slices.Sorted(maps.Keys(names))
 	selection.Stacks = make([]StackValue, 0, len(sums))
 	for leaf, value := range sums {

@@ -29,7 +29,7 @@ type joining struct {
 // newJoining returns what there is to know of a group, as long as nothing is
 // locked: it may have many samples.
 func newJoining(g group) joining {
-	j := joining{index: g.index, loose: g.loose(), label: g.labels().get(spanNameLabel)}
+	j := joining{index: g.index, loose: g.loose(), label: cut(g.labels().get(spanNameLabel))}
 	j.profile, j.span = g.spans()
 	j.held = g.count()
 	j.cpu, j.cpuCount = g.cpu()
@@ -78,7 +78,7 @@ func (l *spanLog) joinSome(w *window, some []joining) {
 			if l.addOrphan(j.span, j) {
 				l.withSamples++
 			}
-			l.countOrphan(j.span, j, w.service)
+			l.countByLabel(j, w.service)
 		}
 		known := false
 		if j.profile != 0 && j.profile != j.span {
@@ -99,6 +99,8 @@ func (l *spanLog) joinSome(w *window, some []joining) {
 			l.climb(j.profile, 0, j.cpu)
 		}
 	}
+	// Their labels may be new.
+	l.trim()
 }
 
 // addSamples adds samples to the record of a span. It returns false if there is
@@ -113,13 +115,7 @@ func (l *spanLog) addSamples(key spanKey, j *joining) bool {
 		l.withSamples++
 	}
 	r.add(j.spanSamples)
-	if j.label == r.name.value {
-		// So that the text of the label is not held for longer than the
-		// windows that have it.
-		r.label = r.name.value
-	} else {
-		r.label = orElse(j.label, r.label)
-	}
+	l.label(r, j.label)
 	if j.cpuCount > 0 {
 		c := l.count(r.name)
 		c.cpu += j.cpu
@@ -133,74 +129,35 @@ func (l *spanLog) addSamples(key spanKey, j *joining) bool {
 // addOrphan remembers samples of a span without a record, and says whether they
 // are its first of CPU.
 func (l *spanLog) addOrphan(key spanKey, j *joining) (first bool) {
-	o := l.orphan(key)
+	o := l.orphans.of(key)
 	first = o.cpuCount == 0 && j.cpuCount > 0
 	o.add(j.spanSamples)
+	l.orphans.label(o, j.label)
 	return first
 }
 
-// countOrphan counts samples of a span without a record by their label, until the
-// span tells its name.
-func (l *spanLog) countOrphan(key spanKey, j *joining, service string) {
+// countByLabel counts samples of a span without a record.
+func (l *spanLog) countByLabel(j *joining, service string) {
 	if j.label == "" || j.cpuCount == 0 {
 		return
 	}
-	o := l.orphan(key)
-	if o.name.value == "" {
-		o.name = nameKey{service, j.label}
-	}
-	o.counted.cpu += j.cpu
-	o.counted.cpuCount += j.cpuCount
-	l.countByName(o.name, j.cpu, j.cpuCount, j.label)
-}
-
-func (l *spanLog) countByName(name nameKey, cpu time.Duration, samples int64, label string) {
-	n := l.retainName(name.service, name.value)
+	n := l.retainName(service, j.label)
 	c := l.count(n)
-	c.cpu += cpu
-	c.cpuCount += samples
-	c.label = orElse(label, c.label)
+	c.cpu += j.cpu
+	c.cpuCount += j.cpuCount
+	c.label = j.label
 	l.releaseName(n)
-}
-
-// orphan returns what is remembered of a span without a record.
-func (l *spanLog) orphan(key spanKey) *orphan {
-	if o := l.orphans.get(key); o != nil {
-		return o
-	}
-	if len(l.orphans.newer) >= l.maxOrphans {
-		l.orphans.older, l.orphans.newer = l.orphans.newer, nil
-	}
-	if l.orphans.newer == nil {
-		l.orphans.newer = make(map[spanKey]*orphan)
-	}
-	o := &orphan{}
-	l.orphans.newer[key] = o
-	return o
 }
 
 // adopt gives a span that ends the samples that came before.
 func (l *spanLog) adopt(r *spanRecord, key spanKey) {
-	if len(l.orphans.newer)+len(l.orphans.older) == 0 {
-		return
-	}
-	o := l.orphans.get(key)
+	o := l.orphans.byKey[key]
 	if o == nil {
 		return
 	}
-	delete(l.orphans.newer, key)
-	delete(l.orphans.older, key)
+	l.orphans.remove(o)
 	r.add(o.spanSamples)
-	if o.name.value != "" {
-		r.label = o.name.value
-		l.countByName(o.name, -o.counted.cpu, -o.counted.cpuCount, "")
-	}
-	if o.cpuCount > 0 {
-		c := l.count(r.name)
-		c.cpu += o.cpu
-		c.cpuCount += o.cpuCount
-		c.label = orElse(r.label, c.label)
-	}
+	l.label(r, o.label)
 	// What went up from its children stopped here.
 	if o.below > 0 || o.cpu > 0 {
 		l.climbFrom(r, 0, o.below+o.cpu)
@@ -224,7 +181,7 @@ func (l *spanLog) climbFrom(r *spanRecord, except spanKey, cpu time.Duration) {
 		parent := newSpanKey(r.parentID)
 		id, ok := l.index[parent]
 		if !ok {
-			l.orphan(parent).below += cpu
+			l.orphans.of(parent).below += cpu
 			return
 		}
 		r = l.row(id)
@@ -292,7 +249,7 @@ func (l *spanLog) dropFrom(key spanKey, samples int64) {
 	if id, ok := l.index[key]; ok {
 		r := l.row(id)
 		r.held = max(0, r.held-samples)
-	} else if o := l.orphans.get(key); o != nil {
+	} else if o := l.orphans.byKey[key]; o != nil {
 		o.held = max(0, o.held-samples)
 	}
 }

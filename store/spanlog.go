@@ -40,7 +40,7 @@ type spanLog struct {
 	maxBytes int64
 	// Numbers of records.
 	maxRows, maxRunning, maxErrors, maxPassed int
-	maxKeepers, maxOrphans                    int
+	maxKeepers                                int
 	// What the options say.
 	minDuration time.Duration
 	sampled     uint64
@@ -58,6 +58,7 @@ type spanLog struct {
 	index  map[spanKey]rowID
 	lists  [listCount]spanList
 	names  map[nameKey]*spanName
+	texts  map[string]*spanText
 	// counted are the names with something to count, countedBytes what they
 	// take, which is an eighth at most.
 	counted      []*spanName
@@ -84,12 +85,13 @@ func newSpanLog(c config) *spanLog {
 		maxRunning:  rows / 8,
 		maxErrors:   rows / 8,
 		maxPassed:   rows / 4,
-		maxOrphans:  int(c.maxBytes / 4 / 32 / orphanCost),
+		orphans:     newOrphans(c.maxBytes / 4 / 16),
 		minDuration: c.minDuration,
 		sampled:     math.MaxUint64,
 		perName:     c.spansPerName,
 		index:       make(map[spanKey]rowID),
 		names:       make(map[nameKey]*spanName),
+		texts:       make(map[string]*spanText),
 	}
 	if c.fraction < 1 {
 		l.sampled = uint64(c.fraction * (1 << 63))
@@ -173,8 +175,7 @@ func (l *spanLog) end(s sdktrace.ReadOnlySpan, localRoot bool) {
 		l.push(id, newestList)
 	}
 	l.offer(id)
-	for l.bytes > l.maxBytes && l.evict() {
-	}
+	l.trim()
 	l.generation.Add(1)
 }
 
@@ -194,27 +195,18 @@ func (l *spanLog) serviceOf(res *resource.Resource) string {
 	return l.service
 }
 
-// rename gives a record its final name, and moves what was counted under the one
-// that it had when it started.
+// rename gives a record its final name. What was counted under the one that it
+// had when it started stays there, in windows that may have gone since: CPU time
+// counts by the name that the span had when it was used.
 func (l *spanLog) rename(r *spanRecord, service, value string) {
 	old := r.name
 	if old != nil && old.value == value && old.service == service {
 		return
 	}
 	r.name = l.retainName(service, value)
-	if old == nil {
-		return
+	if old != nil {
+		l.releaseName(old)
 	}
-	if r.cpuCount > 0 {
-		c := l.count(old)
-		c.cpu -= r.cpu
-		c.cpuCount -= r.cpuCount
-		c = l.count(r.name)
-		c.cpu += r.cpu
-		c.cpuCount += r.cpuCount
-		c.label = orElse(r.label, c.label)
-	}
-	l.releaseName(old)
 }
 
 // newRow returns a record that is in no list, and evicts another one for it if
@@ -244,6 +236,12 @@ func (l *spanLog) newChunk() {
 	}
 	chunk[chunkLen-1].next = l.unused
 	l.unused = first
+}
+
+// trim evicts what is too much.
+func (l *spanLog) trim() {
+	for l.bytes > l.maxBytes && l.evict() {
+	}
 }
 
 // evict makes room, or moves on towards it. It returns false if there is nothing
@@ -291,6 +289,7 @@ func (l *spanLog) free(id rowID) {
 	}
 	l.bytes -= allocSize(int64(len(r.status)))
 	l.releaseName(r.name)
+	l.releaseText(r.label)
 	*r = spanRecord{next: l.unused}
 	l.unused = id
 }
@@ -358,7 +357,7 @@ func (l *spanLog) find(key spanKey) (spanRecord, bool) {
 func (l *spanLog) addTo(s *Stats) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.Bytes += l.bytes + l.orphans.bytes()
+	s.Bytes += l.bytes + l.orphans.bytes
 	s.SpansEnded = l.ended
 	s.SpansNotKept = l.passed
 	s.SpansEvicted = l.evicted
@@ -367,14 +366,15 @@ func (l *spanLog) addTo(s *Stats) {
 	s.SpansRunning = l.lists[runningList].len
 }
 
-// serviceVersion returns service.version of a resource, "" where there is none.
+// serviceVersion returns service.version of a resource, cut, "" where there is
+// none.
 func serviceVersion(r *resource.Resource) string {
 	v, _ := r.Set().Value(semconv.ServiceVersionKey)
-	return v.AsString()
+	return cut(v.AsString())
 }
 
-// serviceName returns service.name of a resource, "" where there is none.
+// serviceName returns service.name of a resource, cut, "" where there is none.
 func serviceName(r *resource.Resource) string {
 	v, _ := r.Set().Value(semconv.ServiceNameKey)
-	return v.AsString()
+	return cut(v.AsString())
 }

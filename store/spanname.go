@@ -14,6 +14,7 @@ const otherName = "other"
 // spanName is the name of spans of one service.
 type spanName struct {
 	nameKey
+	serviceText *spanText
 	// refs counts the records with the name, and its place in the list of names
 	// that have something to count.
 	refs int
@@ -29,14 +30,15 @@ type nameKey struct {
 }
 
 func (n *spanName) cost() int64 {
-	return allocSize(int64(unsafe.Sizeof(*n))) + allocSize(int64(len(n.value))) + slotSize(2*stringSize+pointerSize)
+	return allocSize(int64(unsafe.Sizeof(*n))) + allocSize(int64(len(n.value))) + churnSize(2*stringSize+pointerSize)
 }
 
-// retainName returns the name with a reference. The service's text is the log's.
+// retainName returns the name with a reference.
 func (l *spanLog) retainName(service, value string) *spanName {
 	n := l.names[nameKey{service, value}]
 	if n == nil {
-		n = &spanName{nameKey: nameKey{service, strings.Clone(value)}, keeper: l.newKeeper()}
+		text := l.retainText(service)
+		n = &spanName{nameKey: nameKey{text.String(), strings.Clone(value)}, serviceText: text, keeper: l.newKeeper()}
 		l.names[n.nameKey] = n
 		l.bytes += n.cost()
 	}
@@ -51,6 +53,7 @@ func (l *spanLog) releaseName(n *spanName) {
 	}
 	delete(l.names, n.nameKey)
 	l.bytes -= n.cost()
+	l.releaseText(n.serviceText)
 	if n.keeper != nil && n.keeper != &l.others {
 		l.keepers--
 		l.bytes -= l.keeperCost()

@@ -94,8 +94,9 @@ func TestRunningSpans(t *testing.T) {
 	if !ok || ended.Running || ended.Name != "GET /cart" || ended.Label != "GET" || ended.CPU != 3*tick || ended.Duration != step {
 		t.Errorf("ended: %+v", ended)
 	}
-	// What was counted by the first name has moved to the last.
-	if got := s.NameTotals(); len(got) != 1 || got[0].Name != "GET /cart" || got[0].CPU != 3*tick || got[0].Label != "GET" {
+	// What came before it had its last name counts by the first.
+	if got := s.NameTotals(); len(got) != 2 || got[0].Name != "GET" || got[0].Spans != 0 || got[0].CPU != 3*tick || got[0].Label != "GET" ||
+		got[1].Name != "GET /cart" || got[1].Spans != 1 || got[1].CPU != 0 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -16,7 +16,7 @@ type spanRecord struct {
 	spanID, parentID trace.SpanID
 	name             *spanName
 	// label is the span_name label of the newest samples that have one.
-	label  string
+	label  *spanText
 	status string
 	// start and duration are in nanoseconds, start since 1970.
 	start, duration int64
@@ -49,7 +49,7 @@ func (r *spanRecord) span(now int64) Span {
 		Status:       r.status,
 		LocalRoot:    r.localRoot,
 		Running:      r.running(),
-		Label:        r.label,
+		Label:        r.label.String(),
 		CPU:          r.cpu,
 		CPUSamples:   r.cpuCount,
 		CPUInclusive: r.cpu + r.below,

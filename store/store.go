@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/google/pprof/profile"
@@ -175,7 +176,7 @@ func (s *Store) evictKept() {
 
 // refuse enters a profile that is not taken in, and returns err.
 func (s *Store) refuse(p *exporter.Profile, err error) error {
-	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: serviceName(p.Resource()), Text: err.Error()})
+	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(serviceName(p.Resource())), Text: err.Error()})
 	return err
 }
 

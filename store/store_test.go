@@ -129,7 +129,7 @@ func TestSelection(t *testing.T) {
 	}
 	got.Stacks = nil
 	if diff := cmp.Diff(&Selection{
-		Kind: exporter.KindCPU, SampleType: "samples", Unit: "count", Total: 3, Samples: 3, ProfileIDs: 1,
+		Kind: exporter.KindCPU, SampleType: "samples", Unit: "count", Total: 3, Samples: 3, ProfileIDs: 1, SpanNames: []string{""},
 		From: epoch.Add(step), Until: epoch.Add(2 * step), Windows: 1,
 	}, got); diff != "" {
 		t.Error(diff)

@@ -48,49 +48,91 @@ func (s *Store) Timeline(q Query, n int) (*Timeline, error) {
 	})
 	timeline.Buckets = slices.CompactFunc(timeline.Buckets, func(a, b TimelineBucket) bool { return a.Start.Equal(b.Start) })
 
-	type cell struct {
-		bucket int
-		name   string
+	sums, names := f.nameSums(timeline.Buckets)
+	totals := make([]int64, len(names))
+	for _, sum := range sums {
+		totals[sum.name] += sum.value
 	}
-	cells := make(map[cell]int64)
-	sums := make(map[string]int64)
-	for _, g := range f.groups {
-		w := g.window
-		column := f.column(w, f.selected)
-		if column < 0 {
-			continue
-		}
-		bucket, _ := slices.BinarySearchFunc(timeline.Buckets, w.start, func(b TimelineBucket, start time.Time) int { return b.Start.Compare(start) })
-		name := g.labels().get(spanNameLabel)
-		first, last := g.bounds()
-		for i := first; i < last; i++ {
-			cells[cell{bucket, name}] += w.value(i, column)
-			sums[name] += w.value(i, column)
-		}
+	// places tell where in Names a name is, -1 for the others.
+	places := make([]int, len(names))
+	for name := range places {
+		places[name] = -1
 	}
-	timeline.Names = topNames(sums, n)
+	for i, name := range topNames(names, totals, n) {
+		timeline.Names = append(timeline.Names, names[name])
+		places[name] = i
+	}
 	for i := range timeline.Buckets {
 		timeline.Buckets[i].Values = make([]int64, len(timeline.Names))
 	}
-	for c, value := range cells {
-		bucket := &timeline.Buckets[c.bucket]
-		if i := slices.Index(timeline.Names, c.name); i >= 0 {
-			bucket.Values[i] = value
+	for _, sum := range sums {
+		bucket := &timeline.Buckets[sum.bucket]
+		if i := places[sum.name]; i >= 0 {
+			bucket.Values[i] += sum.value
 		} else {
-			bucket.Rest += value
+			bucket.Rest += sum.value
 		}
 	}
 	return timeline, nil
 }
 
-// topNames returns the n names with the greatest sums, the greatest first.
-func topNames(sums map[string]int64, n int) []string {
-	var names []string
-	for name, sum := range sums {
-		if name != "" && sum != 0 {
+// nameSum is the value of samples of one bucket and name, which are places in the
+// lists of both.
+type nameSum struct {
+	bucket, name uint32
+	value        int64
+}
+
+// nameSums returns what is found, by window and labelling but for what is zero,
+// and the names in it.
+func (f *found) nameSums(buckets []TimelineBucket) (sums []nameSum, names []string) {
+	byName := make(map[string]uint32)
+	bySet := make(map[*labelSet]uint32)
+	nameOf := func(set *labelSet) uint32 {
+		i, ok := bySet[set]
+		if ok {
+			return i
+		}
+		name := set.get(spanNameLabel)
+		i, ok = byName[name]
+		if !ok {
+			i = uint32(len(names))
 			names = append(names, name)
+			byName[name] = i
+		}
+		bySet[set] = i
+		return i
+	}
+	var values []int64
+	for i := range f.matches {
+		m := &f.matches[i]
+		w := m.window
+		column := f.column(w, f.selected)
+		if column < 0 {
+			continue
+		}
+		bucket, _ := slices.BinarySearchFunc(buckets, w.start, func(b TimelineBucket, start time.Time) int { return b.Start.Compare(start) })
+		values = m.appendSums(values[:0], column)
+		for j, value := range values {
+			if value != 0 {
+				sums = append(sums, nameSum{uint32(bucket), nameOf(w.labellings[j].set), value})
+			}
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b)) })
-	return names[:min(max(n, 0), len(names))]
+	return sums, names
+}
+
+// topNames returns the places of the n names with the greatest totals, the
+// greatest first; samples without a name have no part in it.
+func topNames(names []string, totals []int64, n int) []int {
+	var top []int
+	for i, name := range names {
+		if name != "" && totals[i] != 0 {
+			top = append(top, i)
+		}
+	}
+	slices.SortFunc(top, func(a, b int) int {
+		return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(names[a], names[b]))
+	})
+	return top[:min(max(n, 0), len(top))]
 }

@@ -45,6 +45,9 @@ type window struct {
 	frames []*frame
 	rows   column
 	values []int64
+	// sums has len(types) for each labelling: the sums of its samples. What is
+	// kept of a window has none, as only queries for an id look at it.
+	sums []int64
 	// names counts the spans that ended, and the CPU time that spans took,
 	// between the arrival of the window before this one and its own.
 	names []windowName
@@ -132,13 +135,6 @@ func (w *window) setColumns() {
 	}
 }
 
-func (w *window) appendAll(groups []group) []group {
-	for i := range w.groups {
-		groups = append(groups, group{w, i})
-	}
-	return groups
-}
-
 // wall says whether the window has wall-clock time.
 func (w *window) wall() bool { return w.kind == exporter.KindWall }
 
@@ -208,6 +204,21 @@ func (w *window) part(groups []int) *window {
 	return part
 }
 
+func (w *window) sumLabellings() []int64 {
+	n := len(w.types)
+	sums := make([]int64, n*len(w.labellings))
+	for i := range w.groups {
+		of := sums[w.labelled.at(i)*n:][:n]
+		first, last := (group{w, i}).bounds()
+		for s := first; s < last; s++ {
+			for column := range of {
+				of[column] += w.value(s, column)
+			}
+		}
+	}
+	return sums
+}
+
 // finish fills in what follows from the samples.
 func (w *window) finish() {
 	for i := range w.groups {
@@ -232,7 +243,7 @@ func (w *window) size() int64 {
 	size := allocSize(int64(unsafe.Sizeof(*w))) +
 		sliceSize(w.types) + sliceSize(w.mappings) + sliceSize(w.groups) + w.labelled.size() + w.surplus.size() + sliceSize(w.labellings) +
 		sliceSize(w.texts) + sliceSize(w.loose) + sliceSize(w.frames) + w.rows.size() + sliceSize(w.values) +
-		sliceSize(w.names)
+		sliceSize(w.sums) + sliceSize(w.names)
 	for _, l := range w.labellings {
 		if l.texts != nil {
 			size += l.texts.size()

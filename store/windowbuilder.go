@@ -126,6 +126,7 @@ func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile, limi
 	}
 	w.rows = newColumn(rows)
 	w.values, w.labellings = slices.Clip(w.values), slices.Clip(w.labellings)
+	w.sums = w.sumLabellings()
 	w.finish()
 	return w, true
 }
