@@ -51,7 +51,9 @@
 //	service=shop         only those of this service
 //	from=, until=        only those that ran in this time
 //	order=newest         or slowest, or cpu
-//	limit=200            the length of the list
+//	limit=200            the length of the list; the page shows 1,000 at most
+//	since=GENERATION     as JSON: {unchanged: true} if the list with this
+//	                     generation is still right
 //
 // Of a flame graph, where both ends of the time may be left out:
 //
@@ -99,10 +101,10 @@
 // in every format, and the page shows it.
 //
 // format=json is compressed if the client accepts gzip. The list of spans is
-// {service, status, stats, spans, groups, process}, where groups are the 500
-// names with most CPU time, groupsOmitted counts the others and unnamed the
-// spans without a name, which are in no group; process has the queries for the
-// whole process. A span's coverage says
+// {generation, service, status, stats, spans, groups, process}, where groups are
+// the 500 names with most CPU time, groupsOmitted counts the others and unnamed
+// the spans without a name, which are in no group; process has the queries for
+// the whole process. A span's coverage says
 // whether CPU was profiled while it ran: whole, partial, none, or evicted, where
 // profiles of that time made room for newer ones. A query is answered with
 //

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel"
 
@@ -26,7 +28,7 @@ func Handler(s *store.Store, opts ...Option) http.Handler {
 	if err != nil {
 		otel.Handle(err)
 	}
-	return &handler{store: s, config: c, heavy: make(chan struct{}, 1)}
+	return &handler{store: s, config: c, heavy: make(chan struct{}, 1), instance: strconv.FormatInt(time.Now().UnixNano(), 36)}
 }
 
 type handler struct {
@@ -35,6 +37,8 @@ type handler struct {
 	crossOrigin http.CrossOriginProtection
 	// heavy has room for the one query that may look at everything.
 	heavy chan struct{}
+	// instance tells this handler from others, and from one before a restart.
+	instance string
 }
 
 var _ http.Handler = (*handler)(nil)
@@ -58,7 +62,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveFlush(w, r)
 		return
 	}
-	serve, ok := h.route(segment)
+	serve, ok := h.route(segment, r)
 	if !ok {
 		http.Error(w, fmt.Sprintf("spanprof: there is no page %q; if the viewer is mounted on this path, ask for it with a slash at its end", segment), http.StatusNotFound)
 		return
@@ -75,7 +79,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	serve(w, r)
 }
 
-func (h *handler) route(segment string) (http.HandlerFunc, bool) {
+func (h *handler) route(segment string, r *http.Request) (http.HandlerFunc, bool) {
 	switch segment {
 	case "":
 		return h.page(formatHTML, h.serveRoot), true
@@ -84,7 +88,12 @@ func (h *handler) route(segment string) (http.HandlerFunc, bool) {
 	case "comparison", "comparison-diff":
 		return h.page(formatHTML, h.serveComparison), true
 	case "timeline":
-		return h.page(formatJSON, h.serveTimeline), true
+		fallback := formatJSON
+		if strings.Contains(r.Header.Get("Accept"), "text/html") {
+			// A person came here, and wants no numbers.
+			fallback = formatHTML
+		}
+		return h.page(fallback, h.serveTimeline), true
 	case "log":
 		return h.page(formatHTML, h.serveLog), true
 	}
@@ -130,6 +139,12 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 	}
 	switch f {
 	case formatJSON:
+		since := params.Get("since")
+		// What was asked for by the clock changes with it.
+		byClock := strings.HasPrefix(params.Get("from"), "now") || strings.HasPrefix(params.Get("until"), "now")
+		if since != "" && !byClock && h.unchangedSince(since) {
+			return jsonResponse(unchanged{Generation: since, Unchanged: true, Status: h.statusJSON()})
+		}
 		return jsonResponse(h.spanList(q))
 	case formatText:
 		return textResponse(h.spanList(q).text()), nil

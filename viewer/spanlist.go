@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,10 +17,13 @@ import (
 
 // spanList is the answer to a request without a query.
 type spanList struct {
-	Service string      `json:"service"`
-	Status  *statusJSON `json:"status,omitempty"`
-	Stats   statsJSON   `json:"stats"`
-	Spans   []spanJSON  `json:"spans"`
+	// Generation names what the store held when it was asked. Given as since,
+	// the answer is short if that is unchanged.
+	Generation string      `json:"generation"`
+	Service    string      `json:"service"`
+	Status     *statusJSON `json:"status,omitempty"`
+	Stats      statsJSON   `json:"stats"`
+	Spans      []spanJSON  `json:"spans"`
 	// Groups sums all spans that the store holds by their name, the most
 	// CPU time first. GroupsOmitted is the number of names that were left
 	// out at its end.
@@ -32,14 +36,35 @@ type spanList struct {
 	Process []kindJSON `json:"process"`
 }
 
+// unchanged is the list of spans for a client that has it.
+type unchanged struct {
+	Generation string      `json:"generation"`
+	Unchanged  bool        `json:"unchanged"`
+	Status     *statusJSON `json:"status,omitempty"`
+}
+
+// generation names what the store holds. Another process, or a store of another
+// viewer, has other names.
+func (h *handler) generation() string {
+	return h.instance + "-" + strconv.FormatUint(h.store.Generation(), 36)
+}
+
+// unchangedSince says whether the list of spans is as it was at a generation: no
+// span ended and no profile came or went, and none is running, whose length is
+// "so far".
+func (h *handler) unchangedSince(generation string) bool {
+	return generation == h.generation() && h.store.Stats().SpansRunning == 0
+}
+
 func (h *handler) spanList(q store.SpanQuery) spanList {
 	held := h.services()
 	list := spanList{
-		Status:  h.statusJSON(),
-		Stats:   newStatsJSON(h.store.Stats()),
-		Spans:   []spanJSON{},
-		Groups:  []groupJSON{},
-		Process: h.process(held),
+		Generation: h.generation(),
+		Status:     h.statusJSON(),
+		Stats:      newStatsJSON(h.store.Stats()),
+		Spans:      []spanJSON{},
+		Groups:     []groupJSON{},
+		Process:    h.process(held),
 	}
 	for i, t := range h.store.NameTotals() {
 		if i == 0 {
