@@ -101,12 +101,13 @@
 // in every format, and the page shows it.
 //
 // format=json is compressed if the client accepts gzip. The list of spans is
-// {generation, service, status, stats, spans, groups, process}, where groups are
-// the 500 names with most CPU time, groupsOmitted counts the others and unnamed
-// the spans without a name, which are in no group; process has the queries for
-// the whole process. A span's coverage says
-// whether CPU was profiled while it ran: whole, partial, none, or evicted, where
-// profiles of that time made room for newer ones. A query is answered with
+// {generation, service, services, status, stats, spans, groups, process}, where
+// services are there if they are several, groups are the 500 names with most CPU
+// time, groupsOmitted counts the others and unnamed the spans without a name,
+// which are in no group; process has the queries for the whole process. A span's
+// coverage says whether CPU was profiled while it ran: whole, partial, none, or
+// evicted, where profiles of that time made room for newer ones. A query is
+// answered with
 //
 //	query, title                            in its canonical form, in words
 //	sampleType, measure, unit               what was measured; measure: in words

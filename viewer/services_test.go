@@ -45,6 +45,9 @@ func TestSeveralServices(t *testing.T) {
 
 	var list spanList
 	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	if got := get(t, h, "/?format=text").Body.String(); !strings.HasPrefix(got, "4 services: ") {
+		t.Errorf("the list begins with\n%s", got)
+	}
 	if len(list.Groups) != 4 || len(list.Process) != 4 {
 		t.Fatalf("groups %+v, process %+v", list.Groups, list.Process)
 	}

@@ -19,11 +19,14 @@ import (
 type spanList struct {
 	// Generation names what the store held when it was asked. Given as since,
 	// the answer is short if that is unchanged.
-	Generation string      `json:"generation"`
-	Service    string      `json:"service"`
-	Status     *statusJSON `json:"status,omitempty"`
-	Stats      statsJSON   `json:"stats"`
-	Spans      []spanJSON  `json:"spans"`
+	Generation string `json:"generation"`
+	Service    string `json:"service"`
+	// Services are all that there are profiles of, if that is more than one;
+	// Service then is the one of the first of Groups.
+	Services []string    `json:"services,omitempty"`
+	Status   *statusJSON `json:"status,omitempty"`
+	Stats    statsJSON   `json:"stats"`
+	Spans    []spanJSON  `json:"spans"`
 	// Groups sums all spans that the store holds by their name, the most
 	// CPU time first. GroupsOmitted is the number of names that were left
 	// out at its end.
@@ -65,6 +68,9 @@ func (h *handler) spanList(q store.SpanQuery) spanList {
 		Spans:      []spanJSON{},
 		Groups:     []groupJSON{},
 		Process:    h.process(held),
+	}
+	if held.several() {
+		list.Services = held
 	}
 	for i, t := range h.store.NameTotals() {
 		if i == 0 {
@@ -125,7 +131,11 @@ func (h *handler) spans(q store.SpanQuery) []store.Span {
 // text is the list for a terminal.
 func (l spanList) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "service %s: %d listed; %s and %s held\n", cmp.Or(clip(oneLine(l.Service), 40), "(none yet)"), len(l.Spans), plural(l.Stats.Spans, "span"), plural(l.Stats.Windows, "window"))
+	service := "service " + cmp.Or(oneLine(l.Service), "(none yet)")
+	if len(l.Services) > 1 {
+		service = fmt.Sprintf("%d services", len(l.Services))
+	}
+	fmt.Fprintf(&b, "%s: %d listed; %s and %s held\n", clip(service, 40), len(l.Spans), plural(l.Stats.Spans, "span"), plural(l.Stats.Windows, "window"))
 	if l.Status != nil && l.Status.Message != "" {
 		for _, part := range wrap("note: "+oneLine(l.Status.Message), textColumns) {
 			fmt.Fprintln(&b, part)

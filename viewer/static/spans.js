@@ -158,7 +158,7 @@ export function spansView() {
       }
       data = answer;
       answered = asking;
-      document.title = `${data.service ? `${data.service} \u00b7 ` : ''}spanprof`;
+      document.title = `${data.services ? `${data.services.length} services \u00b7 ` : data.service ? `${data.service} \u00b7 ` : ''}spanprof`;
       render();
       if (data.stats.windowsReceived !== windows) line.load();
       windows = data.stats.windowsReceived;
