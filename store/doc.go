@@ -61,8 +61,9 @@
 // little CPU only if its Coverage is CoverageWhole: where CPU was not profiled,
 // or where the profiles made room for newer ones, it may have used any.
 // [Store.Select] sums samples by stack, for a flame graph; [Store.Profile]
-// returns the same samples in the pprof format, with labels; [Store.Timeline]
-// sums them by window and name. They take a [Query]: all samples of one span are
+// returns the same samples in the pprof format, with labels, those of many spans
+// best without the ids; [Store.Timeline] sums them by window and name. They take a
+// [Query]: all samples of one span are
 //
 //	m, err := store.NewMatcher("span_id", store.MatchEqual, id)
 //	if err != nil {
@@ -77,7 +78,8 @@
 // service_name is the resource's where samples have no such label. [Store.Kinds]
 // says which kinds of profiles have samples for the matchers. [Store.Windows]
 // lists the profiles held, [Store.Log] what happened to the newest, and
-// [Store.Stats] counts what came and what was lost.
+// [Store.Stats] counts what came and what was lost. Who asks again and again, as a
+// page does that is open, may ask [Store.Generation] first whether anything is new.
 //
 // Queries copy references, or some records at a time, under a short lock and work
 // on data that does not change from then on: a slow one holds up neither the
@@ -92,10 +94,10 @@
 // profiles take at most a quarter of what profiles take.
 //
 // Code, stacks and labels are kept once for all profiles that have them. Those of
-// a recorded HTTP service with 60 routes take 1.5 MB, and each of its samples 33
+// a recorded HTTP service with 60 routes take 1.5 MB, and each of its samples 34
 // bytes more on average; two thirds of them are each in a span of its own, which
-// is the dearest case. In two hours, that is 670,000 samples in 23 MB, a sample
-// takes 35 bytes all in all (go test -bench BytesPerSample).
+// is the dearest case. In two hours, that is 670,000 samples in 24 MB, a sample
+// takes 36 bytes all in all (go test -bench BytesPerSample).
 //
 // The bytes are counted, not measured, and meet what the heap holds within 15 %
 // (go test -run TestSoak, and -soak 2m for a store of 64 MiB). What a query
@@ -112,8 +114,8 @@
 // among the extremes of their names (spankeeper.go, spanname.go). It is all that
 // runs on the request path. spanjoin.go adds the samples of a window to the
 // records when it comes, and takes them off when it goes; orphans.go has those
-// of spans without a record.
+// of spans without a record, spantext.go the labels and services.
 //
-// Queries: spans.go, nametotal.go, exemplar.go; find.go evaluates a Query for
-// select.go, profile.go, timeline.go and kindtotal.go.
+// Queries: spans.go with toprows.go, nametotal.go, exemplar.go; find.go and match.go
+// evaluate a Query for select.go, profile.go, timeline.go and kindtotal.go.
 package store

@@ -165,11 +165,11 @@ func TestBytesAreHonest(t *testing.T) {
 	const maxBytes = 4 << 20
 	r := readRecording(t)
 	window := exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: step, Resource: checkout}
-	before := heap()
+	before := heapBytes()
 	s := newStore(t, WithMaxBytes(maxBytes))
 	tracer := newTracerProvider(s).Tracer("")
 	windows := 0
-	fill := func() (heapBytes, counted int64) {
+	fill := func() (grown, counted int64) {
 		for range 35 {
 			// From bytes, so that all that is kept of them shows.
 			b, err := r.replay(windows, window, nil).Pprof()
@@ -183,7 +183,7 @@ func TestBytesAreHonest(t *testing.T) {
 				span.End()
 			}
 		}
-		return heap() - before, s.Stats().Bytes
+		return heapBytes() - before, s.Stats().Bytes
 	}
 	for i := range 3 {
 		got, counted := fill()
@@ -262,10 +262,10 @@ func TestTextsAreHonest(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := heap()
+			before := heapBytes()
 			s := newStore(t, WithMaxBytes(maxBytes))
 			fill(t, s)
-			grown, counted := heap()-before, s.Stats().Bytes
+			grown, counted := heapBytes()-before, s.Stats().Bytes
 			t.Logf("counted %d KiB, heap %d KiB (%+d %%)", counted>>10, grown>>10, 100*(grown-counted)/counted)
 			if grown < counted*85/100 || grown > counted*115/100 {
 				t.Errorf("counted %d bytes, the heap grew by %d", counted, grown)
@@ -273,12 +273,18 @@ func TestTextsAreHonest(t *testing.T) {
 			if counted > maxBytes {
 				t.Errorf("counted %d of at most %d bytes", counted, maxBytes)
 			}
+			if bytes := s.spans.bytes + s.spans.orphans.bytes; bytes > maxBytes/4 {
+				t.Errorf("spans take %d of %d bytes", bytes, maxBytes)
+			}
+			if stats := s.Stats(); stats.SpansEnded > 0 && stats.Spans < 1000 {
+				t.Errorf("texts leave room to %d spans of %d", stats.Spans, stats.SpansEnded)
+			}
 			runtime.KeepAlive(s)
 		})
 	}
 }
 
-func heap() int64 {
+func heapBytes() int64 {
 	var m runtime.MemStats
 	// The second collection frees what finalizers and pools held.
 	runtime.GC()

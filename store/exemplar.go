@@ -112,9 +112,7 @@ func (s *Store) exemplarRows(filter *spanFilter) []spanRow {
 		}
 		rows = append(rows, spanRow{
 			exemplar: &span,
-			end:      x.until.UnixNano(),
-			duration: int64(span.Duration),
-			cpu:      span.CPU,
+			value:    filter.query.Order.valueOfExemplar(x),
 		})
 	}
 	return rows

@@ -35,7 +35,8 @@ type NameTotal struct {
 // Samples count by the name that their span had when they came: where it got its
 // last name later, that of a route, say, the name that it had before has CPU time
 // without a span. Samples of spans that the store has no summary of count by their
-// span_name. Of more than 1,000 names in one window, the further ones count as "other".
+// span_name. Of more than 1,000 names in one window, the further ones count as
+// "other", those of more than some hundred services as that of no service.
 // Manual exemplars with a name are spans too.
 func (s *Store) NameTotals() []NameTotal {
 	totals := make(map[nameKey]*nameCount)

@@ -205,3 +205,66 @@ func TestManyValues(t *testing.T) {
 	}
 	checkParts(t, s)
 }
+
+// TestProfileWithoutIDs sums what differs in ids alone.
+func TestProfileWithoutIDs(t *testing.T) {
+	s := newStore(t)
+	g := newGenerator()
+	for n := range 3 {
+		p := g.profile(500)
+		p.Sample = append(p.Sample, cpuProfile(
+			sample{"f", 1, labels("profile_id", "job 1", "team", "a")},
+			sample{"f", 2, labels("profile_id", "job 2", "team", "a")},
+			sample{"f", 4, labels("profile_id", "job 3", "team", "b")},
+			sample{"f", 8, labels("trace_id", "no id")},
+		).Sample...)
+		export(t, s, inWindow(n, exporter.KindCPU, p))
+	}
+	for name, matchers := range map[string][]Matcher{
+		"all":      nil,
+		"by label": {matcher(t, "span_name", MatchRegexp, ".*1")},
+		"by id":    {matcher(t, "profile_id", MatchRegexp, "job.*|0.*")},
+	} {
+		q := Query{Kind: exporter.KindCPU, Matchers: matchers}
+		whole, err := s.Profile(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.WithoutIDs = true
+		p, err := s.Profile(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.CheckValid(); err != nil {
+			t.Error(err)
+		}
+		sums := func(p *profile.Profile) map[string]int64 {
+			sums := make(map[string]int64)
+			for _, s := range p.Sample {
+				labels := maps.Clone(s.Label)
+				for _, id := range []string{"profile_id", "span_id", "trace_id"} {
+					delete(labels, id)
+				}
+				var key strings.Builder
+				fmt.Fprint(&key, labels)
+				for _, l := range s.Location {
+					fmt.Fprint(&key, " ", l.Line[0].Function.Name, l.Address)
+				}
+				sums[key.String()] += s.Value[0]
+			}
+			return sums
+		}
+		want := sums(whole)
+		if diff := cmp.Diff(want, sums(p)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if len(p.Sample) != len(want) || len(want) == len(whole.Sample) {
+			t.Errorf("%s: %d samples with ids, %d without, %d different", name, len(whole.Sample), len(p.Sample), len(want))
+		}
+		for _, s := range p.Sample {
+			if len(s.Label["profile_id"])+len(s.Label["span_id"])+len(s.Label["trace_id"]) > 0 {
+				t.Errorf("%s: %v", name, s.Label)
+			}
+		}
+	}
+}

@@ -37,7 +37,7 @@ func TestSoak(t *testing.T) {
 	windows := int(maxBytes * 3 / 4 / windowSize * 1.8)
 
 	recording := readRecording(t)
-	before := heap()
+	before := heapBytes()
 	s := newStore(t, WithMaxBytes(int64(maxBytes)))
 	tracer := newTracerProvider(s).Tracer("")
 	ticker := time.NewTicker(time.Second / ticksPerSecond)
@@ -65,7 +65,7 @@ func TestSoak(t *testing.T) {
 			continue
 		}
 		stats := s.Stats()
-		grown := heap() - before
+		grown := heapBytes() - before
 		t.Logf("%3d %%: %d spans (%d evicted), %d windows (%d evicted), counted %d KiB of %d, heap %d KiB (%+.1f %%), %.0f spans a second", i*100/ticks,
 			stats.Spans, stats.SpansEvicted, stats.Windows, stats.WindowsEvicted, stats.Bytes>>10, stats.MaxBytes>>10, grown>>10, 100*float64(grown-stats.Bytes)/float64(stats.Bytes), float64(ended)/time.Since(start).Seconds())
 		if stats.Bytes > stats.MaxBytes {

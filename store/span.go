@@ -24,7 +24,8 @@ type Span struct {
 	Start    time.Time
 	Duration time.Duration
 	// Err says that the span's status is Error; Status is the description.
-	// Of Name and Status the first 1024 bytes are kept.
+	// Of Name and Status the first 1024 bytes are kept, as of Service and
+	// Label.
 	Err    bool
 	Status string
 	// LocalRoot says that the span has no parent in this process.

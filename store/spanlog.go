@@ -60,7 +60,7 @@ type spanLog struct {
 	names  map[nameKey]*spanName
 	texts  map[string]*spanText
 	// counted are the names with something to count, countedBytes what they
-	// take, which is an eighth at most.
+	// take, which is little more than an eighth at most.
 	counted      []*spanName
 	countedBytes int64
 	keepers      int
@@ -301,28 +301,40 @@ func (l *spanLog) lastService() (string, bool) {
 	return l.service, l.resource != nil
 }
 
-// each shows copies of all records but those that are not kept, some at a time:
-// what changes meanwhile may be seen before or after.
-func (l *spanLog) each(visit func(*spanRecord)) {
+// each shows copies of all records that are kept and wanted, some at a time: what
+// changes meanwhile may be seen before or after. The last come first, as these are
+// the newest until records are used again. wanted runs while the log is locked.
+func (l *spanLog) each(wanted func(*spanRecord) bool, visit func(*spanRecord)) {
 	var rows [copyLen]spanRecord
-	for first := 0; l.copyRows(first, &rows); first += copyLen {
-		for i := range rows {
-			if r := &rows[i]; r.list != freeList && r.list != passedList {
-				visit(r)
-			}
+	for first := l.len() - copyLen; first >= 0; first -= copyLen {
+		n := l.copyRows(&rows, first, wanted)
+		for i := range n {
+			visit(&rows[i])
 		}
 	}
 }
 
-func (l *spanLog) copyRows(first int, rows *[copyLen]spanRecord) bool {
+// len returns the number of records, free ones included.
+func (l *spanLog) len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	chunk := first / chunkLen
-	if chunk >= len(l.chunks) {
-		return false
+	return len(l.chunks) * chunkLen
+}
+
+// copyRows copies what is wanted of copyLen records, the last first, and returns
+// how many these are.
+func (l *spanLog) copyRows(rows *[copyLen]spanRecord, first int, wanted func(*spanRecord) bool) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	chunk := l.chunks[first/chunkLen][first%chunkLen:][:copyLen]
+	for i := range chunk {
+		r := &chunk[copyLen-1-i]
+		if r.list != freeList && r.list != passedList && wanted(r) {
+			rows[n] = *r
+			n++
+		}
 	}
-	*rows = [copyLen]spanRecord(l.chunks[chunk][first%chunkLen:])
-	return true
+	return n
 }
 
 // known says of which of the ids the log has a record.

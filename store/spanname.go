@@ -78,29 +78,47 @@ func (l *spanLog) keeperCost() int64 {
 	return allocSize(int64(unsafe.Sizeof(spanKeeper{}))) + 2*allocSize(int64(l.perName)*int64(unsafe.Sizeof(rowID(0)))*5/4)
 }
 
-// count returns what counts the spans of a name.
+// count returns what counts the spans of a name. What there is no room for counts
+// as the rest of its service, and that of further services as one.
 func (l *spanLog) count(n *spanName) *nameCount {
-	if !n.counted {
-		n.refs++
-		if l.isFull(n) && n.value != otherName {
-			l.releaseName(n)
-			other := l.retainName(n.service, otherName)
-			if other.counted {
-				l.releaseName(other)
-				return &other.counts
-			}
-			n = other
-		}
-		n.counted = true
-		l.counted = append(l.counted, n)
-		l.countedBytes += n.cost()
+	if n.counted {
+		return &n.counts
 	}
+	n.refs++
+	for _, service := range [...]string{n.service, ""} {
+		if n.counted || !l.isFull(n) {
+			break
+		}
+		other := l.retainName(service, otherName)
+		l.releaseName(n)
+		n = other
+	}
+	if n.counted {
+		l.releaseName(n)
+		return &n.counts
+	}
+	n.counted = true
+	l.counted = append(l.counted, n)
+	l.countedBytes += n.countedCost()
 	return &n.counts
 }
 
-// isFull says whether there are too many names to count one more.
+// isFull says whether there are too many names to count one more. The rest of a
+// service finds room for longer.
 func (l *spanLog) isFull(n *spanName) bool {
-	return len(l.counted) >= maxNames || l.countedBytes+n.cost() > l.maxBytes/8
+	names, bytes := maxNames, l.maxBytes/8
+	if n.value == otherName {
+		names, bytes = maxNames+maxServices, bytes*5/4
+	}
+	return len(l.counted) >= names || l.countedBytes+n.countedCost() > bytes
+}
+
+// countedCost is what a name takes that nothing else holds.
+func (n *spanName) countedCost() int64 {
+	if n.serviceText == nil {
+		return n.cost()
+	}
+	return n.cost() + n.serviceText.cost()
 }
 
 // takeCounts returns what was counted since it was last asked for.

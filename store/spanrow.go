@@ -3,36 +3,38 @@
 
 package store
 
-import (
-	"cmp"
-	"time"
-)
-
 // spanRow is a span or an exemplar on its way into a result.
 type spanRow struct {
 	record   spanRecord
 	exemplar *Span
-
-	// end and duration are in nanoseconds, end since 1970.
-	end, duration int64
-	cpu           time.Duration
+	// value decides on the order: the greatest comes first.
+	value int64
 }
 
-func (o Order) compare(a, b *spanRow) int {
+// value returns what decides on the place of a record, at a moment in nanoseconds
+// since 1970, which only counts if it is running.
+func (o Order) value(r *spanRecord, now int64) int64 {
+	end, duration := r.start+r.duration, r.duration
+	if r.running() {
+		end, duration = now, now-r.start
+	}
 	switch o {
 	case Slowest:
-		return cmp.Compare(b.duration, a.duration)
+		return duration
 	case MostCPU:
-		return cmp.Compare(b.cpu, a.cpu)
+		return int64(r.cpu)
 	default:
-		return cmp.Compare(b.end, a.end)
+		return end
 	}
 }
 
-func newSpanRow(r *spanRecord, now int64) spanRow {
-	row := spanRow{record: *r, end: r.start + r.duration, duration: r.duration, cpu: r.cpu}
-	if r.running() {
-		row.end, row.duration = now, now-r.start
+func (o Order) valueOfExemplar(x *exemplar) int64 {
+	switch o {
+	case Slowest:
+		return int64(x.until.Sub(x.from))
+	case MostCPU:
+		return int64(x.cpu)
+	default:
+		return x.until.UnixNano()
 	}
-	return row
 }

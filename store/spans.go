@@ -16,13 +16,13 @@ func (s *Store) Spans(q SpanQuery) []Span {
 	for _, row := range s.exemplarRows(filter) {
 		top.add(row)
 	}
-	s.spans.each(func(r *spanRecord) {
+	wanted := func(r *spanRecord) bool { return top.wants(q.Order.value(r, filter.now)) }
+	s.spans.each(wanted, func(r *spanRecord) {
 		if filter.matches(r) {
-			top.add(newSpanRow(r, filter.now))
+			top.add(spanRow{record: *r, value: q.Order.value(r, filter.now)})
 		}
 	})
-	top.cut()
-	return s.complete(top.rows, filter.now)
+	return s.complete(top.sorted(), filter.now)
 }
 
 // Span returns the span or manual exemplar with that profile_id or span_id. Of
@@ -34,7 +34,7 @@ func (s *Store) Span(profileID string) (Span, bool) {
 	now := time.Now().UnixNano()
 	if key != 0 {
 		if r, ok := s.spans.find(key); ok {
-			return s.complete([]spanRow{newSpanRow(&r, now)}, now)[0], true
+			return s.complete([]spanRow{{record: r}}, now)[0], true
 		}
 	}
 	x, ok := s.exemplarOf(profileID, key)

@@ -1,0 +1,52 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"testing"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// TestGeneration moves with what windows and ended spans answer, and with nothing
+// else.
+func TestGeneration(t *testing.T) {
+	s := newStore(t, WithMaxBytes(1<<20), WithSpansPerName(0))
+	tracer := newTracerProvider(s).Tracer("")
+	last := s.Generation()
+	check := func(what string, moves bool) {
+		t.Helper()
+		got := s.Generation()
+		if moves != (got != last) {
+			t.Errorf("%s: generation %d, before %d", what, got, last)
+		}
+		last = got
+	}
+	_, span := tracer.Start(t.Context(), "GET /")
+	check("start", false)
+	span.End()
+	check("end", true)
+	s.Spans(SpanQuery{})
+	s.NameTotals()
+	selectCPU(t, s)
+	check("queries", false)
+	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
+	check("window", true)
+	if err := s.Export(t.Context(), inWindow(1, exporter.KindCPU, nil)); err == nil {
+		t.Error("no error")
+	}
+	check("refused window", false)
+	s.evictOldest()
+	check("evicted window", true)
+	// A start that pushes out a span that has ended.
+	for evicted := s.Stats().SpansEvicted; ; {
+		_, span := tracer.Start(t.Context(), "GET /")
+		if s.Stats().SpansEvicted > evicted {
+			break
+		}
+		span.End()
+		last = s.Generation()
+	}
+	check("evicted span", true)
+}
