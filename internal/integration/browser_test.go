@@ -49,6 +49,23 @@ func TestBrowser(t *testing.T) {
 	}
 	b.screenshots("spans")
 
+	get(b, chromedp.Evaluate[bool](`(() => {
+		const real = fetch;
+		window.fetch = (to, how) => to === './flush' ? Promise.resolve(new Response('spanprof: flush: stuck', { status: 500 })) : real(to, how);
+		document.querySelector('.flush').dataset.old = '';
+		return true;
+	})()`))
+	b.run("a flush that fails",
+		chromedp.Click(css(`.flush`)),
+		chromedp.WaitVisible(css(`#alert`)),
+		until(`!('old' in document.querySelector('.flush').dataset)`)) // The next answer is there.
+	if text = b.text(`#alert`); !strings.HasSuffix(text, "stuck") {
+		t.Errorf("the failed flush is told as %q", text)
+	}
+	b.run("it was seen",
+		chromedp.Click(css(`#service`)),
+		chromedp.WaitNotVisible(css(`#alert`)))
+
 	b.run("a span",
 		chromedp.Click(css(`.check:last-of-type input`)), // Hold still.
 		chromedp.Click(css(fmt.Sprintf(`a.name[data-id=%q]`, span.ProfileID))),
