@@ -35,7 +35,8 @@
 // Profiles tell much about a program. Requests are answered only under a
 // loopback name, unless [WithAllowedHosts] lists others; the name is checked,
 // not the address, so listen on a loopback address as well, or put something
-// in front that knows who may look. The pages load nothing from outside, and
+// in front that knows who may look. Pages of other sites may link here, but their
+// images, frames and scripts are refused. The pages load nothing from outside, and
 // nothing but a POST to flush, from the pages themselves or from a program,
 // changes anything.
 //
@@ -169,11 +170,13 @@
 //
 // # For developers
 //
-// handler.go routes; query.go, flameql.go, flameqlparser.go, spanquery.go and
-// timeparam.go read what is asked for; answer.go, baseline.go, comparison.go,
-// spanlist.go, timeline.go and log.go build what is answered, breakdown.go,
-// tree.go, flame.go, functiontotals.go, executables.go, focus.go and diff.go the
-// numbers in it, text.go, folded.go and pprof.go its other forms.
+// handler.go routes, security.go and heavy.go say who has to go or to wait,
+// listenandserve.go is a server for it; query.go, flameql.go, flameqlparser.go,
+// spanquery.go and timeparam.go read what is asked for, services.go whose it is;
+// answer.go, baseline.go, comparison.go, spanlist.go, timeline.go and log.go build
+// what is answered, breakdown.go, tree.go, flame.go, functiontotals.go,
+// executables.go, focus.go and diff.go the numbers in it, text.go, columns.go,
+// folded.go and pprof.go its other forms.
 //
 // The page is in static: app.js decides what to show; spans.js, profile.js,
 // compare.js and logview.js are the pages; flame.js and flamepaint.js are the
