@@ -16,9 +16,10 @@
 //	defer p.Shutdown(ctx)
 //	mux.Handle("/debug/spanprof/", p.Handler())
 //
-// A program without a server of its own needs one line for the page:
+// A program without a server of its own needs one line for the page, which
+// returns when ctx ends:
 //
-//	go func() { log.Println(http.ListenAndServe("localhost:6060", p.Handler())) }()
+//	go func() { log.Println(viewer.ListenAndServe(ctx, "localhost:6060", p.Handler())) }()
 //
 // A program with needs of its own puts packages profiler, store and viewer
 // together itself; this package does nothing that it could not do.

@@ -5,6 +5,7 @@ package viewer
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -69,11 +70,12 @@ type answer struct {
 }
 
 // answer selects what q asks for and sums it up, all but the flame graph. Two
-// answers that are to be compared share their functions.
-func (h *handler) answer(q query, fns *functions) (*answer, error) {
-	sel, err := h.store.Select(q.store())
+// answers that are to be compared share their functions. It fails where ctx has
+// ended before the work is done.
+func (h *handler) answer(ctx context.Context, q query, fns *functions) (*answer, error) {
+	sel, err := h.selection(ctx, q)
 	if err != nil {
-		return nil, queryError("select", q, err)
+		return nil, err
 	}
 	a := &answer{
 		Query:      q.String(),
@@ -102,16 +104,26 @@ func (h *handler) answer(q query, fns *functions) (*answer, error) {
 	if interval := h.wallInterval(); a.Span != nil && q.typ.kind == exporter.KindWall && interval > 0 {
 		a.ExpectedSamples = float64(a.Span.DurationNs) / float64(interval)
 	}
-	a.Title = q.title(a.Span)
+	a.Title = q.title(a.Span, a.ProfileIDs)
 	a.Note = h.note(q, a.span)
-	if a.Baseline, err = h.baseline(q, a.span, sel); err != nil {
-		return nil, err
-	}
+	a.Baseline = h.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = h.emptyReason(q, a)
 		a.Waiting = single && (a.Span == nil || !a.Span.Complete) && h.running()
 	}
 	return a, nil
+}
+
+// selection selects what q asks for, for a client that still waits for it.
+func (h *handler) selection(ctx context.Context, q query) (*store.Selection, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	sel, err := h.store.Select(q.store())
+	if err != nil {
+		return nil, queryError("select", q, err)
+	}
+	return sel, ctx.Err()
 }
 
 // detail adds what the page of one profile shows, but a comparison does not.
@@ -151,7 +163,7 @@ func (h *handler) note(q query, span store.Span) string {
 // appNote tells of an application that no span belongs to. Its name is no reason
 // to refuse: WithAppName may have put another one into the URLs.
 func (h *handler) appNote(q query, span store.Span) string {
-	if q.app == "" || q.app == span.Service {
+	if q.app == "" || q.app == q.service || q.app == span.Service {
 		return ""
 	}
 	services := map[string]bool{}

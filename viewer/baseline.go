@@ -29,16 +29,22 @@ type baselineJSON struct {
 // baseline returns nil for a query that is not limited to some ids, and for one
 // whose samples have several names: no single name is what they are to be held
 // against.
-func (h *handler) baseline(q query, span store.Span, sel *store.Selection) (*baselineJSON, error) {
+func (h *handler) baseline(q query, span store.Span, sel *store.Selection) *baselineJSON {
 	base := q.without(idLabels...)
 	if len(base.matchers) == len(q.matchers) {
-		return nil, nil
+		return nil
+	}
+	held := h.services()
+	if held.among(span.Service) && (base.app == "" || !held.among(base.app)) {
+		// Spans of the same name in another service are other work.
+		of := held.query(span.Service)
+		base.app, base.matchers = of.app, append(of.matchers, base.matchers...)
 	}
 	b := &baselineJSON{Name: span.Name}
 	label := span.Label
 	if span.Name != "" {
 		for _, t := range h.store.NameTotals() {
-			if t.Name != span.Name {
+			if t.Name != span.Name || held.among(span.Service) && t.Service != span.Service {
 				continue
 			}
 			b.Spans += t.Spans
@@ -54,14 +60,10 @@ func (h *handler) baseline(q query, span store.Span, sel *store.Selection) (*bas
 		// A span has one name, but its samples may carry earlier ones. Any
 		// other id may be that of work in several spans.
 		if sel.Samples > 0 && (span.ProfileID == "" || span.Manual) {
-			names, err := h.sampledNames(q)
-			if err != nil {
-				return nil, err
+			if len(sel.SpanNames) > 1 {
+				return nil
 			}
-			if len(names) > 1 {
-				return nil, nil
-			}
-			for name := range names {
+			for _, name := range sel.SpanNames {
 				label = name
 			}
 		}
@@ -75,7 +77,7 @@ func (h *handler) baseline(q query, span store.Span, sel *store.Selection) (*bas
 	b.Query, b.query = base.String(), base
 	switch {
 	case b.Label != "":
-		b.Meaning = "all work labelled " + clip(b.Label)
+		b.Meaning = "all work labelled " + clip(b.Label, maxQuoted)
 	case b.Spans > 1:
 		b.Meaning = "all " + plural(b.Spans, "span") + " of this name"
 	case b.Name != "" || named:
@@ -87,23 +89,5 @@ func (h *handler) baseline(q query, span store.Span, sel *store.Selection) (*bas
 	default:
 		b.Meaning = "the whole process"
 	}
-	return b, nil
-}
-
-// sampledNames returns the different values of span_name that samples of q
-// have; samples without one have "".
-func (h *handler) sampledNames(q query) (map[string]bool, error) {
-	p, err := h.store.Profile(q.store())
-	if err != nil {
-		return nil, queryError("profile", q, err)
-	}
-	names := map[string]bool{}
-	for _, s := range p.Sample {
-		name := ""
-		if values := s.Label["span_name"]; len(values) > 0 {
-			name = values[0]
-		}
-		names[name] = true
-	}
-	return names, nil
+	return b
 }

@@ -3,6 +3,8 @@
 
 package viewer
 
+import "context"
+
 // comparison is two answers and how they differ.
 type comparison struct {
 	// Left is the baseline, Right what is held against it.
@@ -16,17 +18,23 @@ type comparison struct {
 	Status      *statusJSON `json:"status,omitempty"`
 }
 
-// compare holds what right selects against what left selects.
-func (h *handler) compare(left, right query) (*comparison, error) {
+// sameType returns an error for two queries whose answers have no differences
+// that mean anything.
+func sameType(left, right query) error {
 	if left.typ != right.typ {
-		return nil, badRequestf("left is %s and right is %s: only profiles of one type can be compared", left.typ.name, right.typ.name)
+		return badRequestf("left is %s and right is %s: only profiles of one type can be compared", left.typ.name, right.typ.name)
 	}
+	return nil
+}
+
+// compare holds what right selects against what left selects.
+func (h *handler) compare(ctx context.Context, left, right query) (*comparison, error) {
 	fns := newFunctions()
-	l, err := h.answer(left, fns)
+	l, err := h.answer(ctx, left, fns)
 	if err != nil {
 		return nil, err
 	}
-	r, err := h.answer(right, fns)
+	r, err := h.answer(ctx, right, fns)
 	if err != nil {
 		return nil, err
 	}

@@ -22,9 +22,10 @@
 //	./log                what was received, refused and dropped
 //	./flush              POST: closes the open window (see WithFlush)
 //
-// A program without a server of its own listens on a loopback name:
+// A program without a server of its own has one for this alone, on a loopback
+// address:
 //
-//	go func() { log.Fatal(http.ListenAndServe("localhost:6060", viewer.Handler(s))) }()
+//	err := viewer.ListenAndServe(ctx, "localhost:6060", viewer.Handler(s))
 //
 // These are the addresses of Pyroscope's pages before its version 1.15, so that
 // links to spans that were made for such a server lead here as well.
@@ -34,7 +35,8 @@
 // Profiles tell much about a program. Requests are answered only under a
 // loopback name, unless [WithAllowedHosts] lists others; the name is checked,
 // not the address, so listen on a loopback address as well, or put something
-// in front that knows who may look. The pages load nothing from outside, and
+// in front that knows who may look. Pages of other sites may link here, but their
+// images, frames and scripts are refused. The pages load nothing from outside, and
 // nothing but a POST to flush, from the pages themselves or from a program,
 // changes anything.
 //
@@ -50,7 +52,9 @@
 //	service=shop         only those of this service
 //	from=, until=        only those that ran in this time
 //	order=newest         or slowest, or cpu
-//	limit=200            the length of the list
+//	limit=200            the length of the list; the page shows 1,000 at most
+//	since=GENERATION     as JSON: {unchanged: true} if the list with this
+//	                     generation is still right
 //
 // Of a flame graph, where both ends of the time may be left out:
 //
@@ -58,6 +62,7 @@
 //	from=now-1h          also unix seconds, ms or ns, or RFC 3339
 //	until=1700000000
 //	function=main.work   also the callers and the callees of this function
+//	labels=ids           as pprof: keep the ids of the samples
 //
 // Profiles are whole windows: all that overlap the time are looked at. Of a
 // comparison, leftQuery, leftFrom, leftUntil, rightQuery, rightFrom and
@@ -75,13 +80,14 @@
 //	value    = a Go string literal, in double quotes or backquotes
 //
 // The type is cpu where none is given. Names of applications may hold dots:
-// what follows the last one is the type. The application does not select
-// anything, for a store holds one program; one that no span belongs to is
-// answered with a note. Expressions are RE2 and match a whole value; a label
-// that a sample lacks is "". Labels of samples are profile_id, span_id,
-// trace_id, span_name and those of the program's own [runtime/pprof.Do];
-// service_name and service_version are those of the process. Host is the CPU
-// time that a profiler of the machine saw, where one feeds the store.
+// what follows the last one is the type. In a store with profiles of several
+// services the application selects the one of its name. Any other name makes no
+// difference, and is answered with a note where no span belongs to it.
+// Expressions are RE2 and match a whole value; a label that a sample lacks is
+// "". Labels of samples are profile_id, span_id, trace_id, span_name and those
+// of the program's own [runtime/pprof.Do]; service_name and service_version are
+// those of the process. Host is the CPU time that a profiler of the machine saw,
+// where one feeds the store. A query has 16 KiB and 32 conditions at most.
 //
 //	shop.cpu{profile_id="00f067aa0ba902b7"}       one span
 //	shop.cpu{span_name="GET /search"}             all spans of a name
@@ -96,12 +102,13 @@
 // in every format, and the page shows it.
 //
 // format=json is compressed if the client accepts gzip. The list of spans is
-// {service, status, stats, spans, groups, process}, where groups are the 500
-// names with most CPU time, groupsOmitted counts the others and unnamed the
-// spans without a name, which are in no group; process has the queries for the
-// whole process. A span's coverage says
-// whether CPU was profiled while it ran: whole, partial, none, or evicted, where
-// profiles of that time made room for newer ones. A query is answered with
+// {generation, service, services, status, stats, spans, groups, process}, where
+// services are there if they are several, groups are the 500 names with most CPU
+// time, groupsOmitted counts the others and unnamed the spans without a name,
+// which are in no group; process has the queries for the whole process. A span's
+// coverage says whether CPU was profiled while it ran: whole, partial, none, or
+// evicted, where profiles of that time made room for newer ones. A query is
+// answered with
 //
 //	query, title                            in its canonical form, in words
 //	sampleType, measure, unit               what was measured; measure: in words
@@ -135,7 +142,8 @@
 // once profiling has ended or where it never began.
 //
 // format=text is for terminals: the functions that take most themselves and
-// the widest frames, in about 60 lines. Names of spans are cut at 80 columns.
+// the widest frames, in about 60 lines of 100 columns, where queries alone may be
+// longer. Names of spans lose their end, those of functions their beginning.
 //
 //	curl 'localhost:6060/debug/spanprof/?format=text&order=slowest'
 //
@@ -143,7 +151,8 @@
 // speedscope read it; of a comparison with two values, the left one first. The
 // list of spans has in it the CPU of the spans listed.
 //
-// format=pprof is the profile with all its labels, for
+// format=pprof is the profile with its labels, but without the ids unless a
+// condition is about one or labels=ids asks for them, for
 //
 //	go tool pprof 'http://localhost:6060/debug/spanprof/profile?query=.cpu{span_name="GET%20/search"}'
 //
@@ -161,11 +170,13 @@
 //
 // # For developers
 //
-// handler.go routes; query.go, flameql.go, flameqlparser.go, spanquery.go and
-// timeparam.go read what is asked for; answer.go, baseline.go, comparison.go,
-// spanlist.go, timeline.go and log.go build what is answered, breakdown.go,
-// tree.go, flame.go, functiontotals.go, executables.go, focus.go and diff.go the
-// numbers in it, text.go, folded.go and pprof.go its other forms.
+// handler.go routes, security.go and heavy.go say who has to go or to wait,
+// listenandserve.go is a server for it; query.go, flameql.go, flameqlparser.go,
+// spanquery.go and timeparam.go read what is asked for, services.go whose it is;
+// answer.go, baseline.go, comparison.go, spanlist.go, timeline.go and log.go build
+// what is answered, breakdown.go, tree.go, flame.go, functiontotals.go,
+// executables.go, focus.go and diff.go the numbers in it, text.go, columns.go,
+// folded.go and pprof.go its other forms.
 //
 // The page is in static: app.js decides what to show; spans.js, profile.js,
 // compare.js and logview.js are the pages; flame.js and flamepaint.js are the

@@ -38,7 +38,7 @@ func (h *handler) emptyReason(q query, a *answer) string {
 // emptyUnknown is about an id that the store does not know.
 func (h *handler) emptyUnknown(q query) string {
 	id, _ := q.spanID()
-	reason := fmt.Sprintf("nothing with the id %q is in the store: it was never seen here, or it made room for newer spans (%d did so far)", clip(id), h.store.Stats().SpansEvicted)
+	reason := fmt.Sprintf("nothing with the id %q is in the store: it was never seen here, or it made room for newer spans (%d did so far)", clip(id, maxQuoted), h.store.Stats().SpansEvicted)
 	if h.running() {
 		return reason + ", or its span is still running and its samples are not in yet: " + h.openWindow()
 	}
@@ -108,7 +108,7 @@ func (h *handler) openWindow() string {
 func (h *handler) samplePeriod(a *answer) string {
 	period := 10 * time.Millisecond // The Go runtime's default, 100 Hz.
 	if a.Baseline != nil {
-		base := query{flameQL: a.Baseline.query}
+		base := h.resolve(query{flameQL: a.Baseline.query})
 		if sel, err := h.store.Select(base.store()); err == nil && sel.Samples > 0 && sel.Unit == unitNanoseconds {
 			period = time.Duration(sel.Total / sel.Samples)
 		}

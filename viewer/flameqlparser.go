@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spanprof/spanprof/store"
 )
@@ -21,6 +22,14 @@ var operators = map[store.MatchOp]string{
 
 const flameQLSpace = " \t\r\n"
 
+const (
+	// maxQueryBytes and maxMatchers bound what a query costs: each of its
+	// conditions is held against every set of labels. The page of a list asks
+	// for some hundred ids in one expression.
+	maxQueryBytes = 16 << 10
+	maxMatchers   = 32
+)
+
 // parseFlameQL parses a query. Its error is a *syntaxError.
 func parseFlameQL(text string) (flameQL, error) {
 	p := flameQLParser{text: text}
@@ -34,6 +43,10 @@ type flameQLParser struct {
 }
 
 func (p *flameQLParser) query() (flameQL, error) {
+	if len(p.text) > maxQueryBytes {
+		p.pos = maxQueryBytes
+		return flameQL{}, p.fail(fmt.Sprintf("a query has at most %d bytes, this one %d", maxQueryBytes, len(p.text)))
+	}
 	end := strings.IndexByte(p.text, '{')
 	if end < 0 {
 		end = len(p.text)
@@ -51,6 +64,9 @@ func (p *flameQLParser) query() (flameQL, error) {
 		p.space()
 		if p.skip("}") {
 			break
+		}
+		if len(q.matchers) == maxMatchers {
+			return flameQL{}, p.fail(fmt.Sprintf("a query has at most %d conditions: join those on one label in an expression such as span_name!~\"a|b\"", maxMatchers))
 		}
 		m, err := p.matcher()
 		if err != nil {
@@ -176,5 +192,9 @@ func (p *flameQLParser) expected(what string) error {
 }
 
 func (p *flameQLParser) fail(msg string) error {
-	return &syntaxError{column: p.pos + 1, msg: msg}
+	return &syntaxError{
+		column: p.pos + 1,
+		place:  utf8.RuneCountInString(p.text[:p.pos]) + 1,
+		msg:    msg,
+	}
 }

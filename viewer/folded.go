@@ -4,6 +4,7 @@
 package viewer
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,10 +12,10 @@ import (
 )
 
 // folded answers with the stacks that q selects.
-func (h *handler) folded(q query) (response, error) {
-	sel, err := h.store.Select(q.store())
+func (h *handler) folded(ctx context.Context, q query) (response, error) {
+	sel, err := h.selection(ctx, q)
 	if err != nil {
-		return response{}, queryError("select", q, err)
+		return response{}, err
 	}
 	return textResponse(newBreakdown(sel, newFunctions()).tree.folded()), nil
 }

@@ -5,7 +5,9 @@ package viewer
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"unicode/utf8"
 )
 
 // frameLine is a line of the text form: a frame, or a run of frames each of
@@ -16,6 +18,23 @@ type frameLine struct {
 	skipped int
 	// depth counts lines, not frames.
 	depth int
+}
+
+// text writes the frames of the line in n columns.
+func (l frameLine) text(n int) string {
+	first, last := oneLine(l.first.Name), oneLine(l.last.Name)
+	if l.skipped == 0 {
+		return clipFunction(last, n)
+	}
+	between := " > "
+	if l.skipped > 1 {
+		between = fmt.Sprintf(" > .. %d .. > ", l.skipped-1)
+	}
+	n -= len(between)
+	// The last one takes the time: it gets what the first one leaves, and half
+	// at least.
+	last = clipFunction(last, max(n/2, n-utf8.RuneCountInString(first)))
+	return clipFunction(first, n-utf8.RuneCountInString(last)) + between + last
 }
 
 // frameLines returns the lines below root from top to bottom.

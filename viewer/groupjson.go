@@ -26,7 +26,7 @@ type groupJSON struct {
 	Query string `json:"query"`
 }
 
-func newGroupJSON(t store.NameTotal) groupJSON {
+func newGroupJSON(t store.NameTotal, held services) groupJSON {
 	return groupJSON{
 		Name:      t.Name,
 		Service:   t.Service,
@@ -36,6 +36,6 @@ func newGroupJSON(t store.NameTotal) groupJSON {
 		WallNs:    t.Duration.Nanoseconds(),
 		CPUNs:     t.CPU.Nanoseconds(),
 		// Without a sample nothing is known but the name.
-		Query: newFlameQL(t.Service).with("span_name", cmp.Or(t.Label, t.Name)).String(),
+		Query: held.query(t.Service).with("span_name", cmp.Or(t.Label, t.Name)).String(),
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel"
 
@@ -26,13 +28,17 @@ func Handler(s *store.Store, opts ...Option) http.Handler {
 	if err != nil {
 		otel.Handle(err)
 	}
-	return &handler{store: s, config: c}
+	return &handler{store: s, config: c, heavy: make(chan struct{}, 1), instance: strconv.FormatInt(time.Now().UnixNano(), 36)}
 }
 
 type handler struct {
 	config
 	store       *store.Store
 	crossOrigin http.CrossOriginProtection
+	// heavy has room for the one query that may look at everything.
+	heavy chan struct{}
+	// instance tells this handler from others, and from one before a restart.
+	instance string
 }
 
 var _ http.Handler = (*handler)(nil)
@@ -41,7 +47,7 @@ var _ http.Handler = (*handler)(nil)
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	if !hostAllowed(r.Host, h.hosts) {
-		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with inprocess.WithAllowedHosts, or with viewer.WithAllowedHosts if you made this handler yourself", clip(r.Host)), http.StatusForbidden)
+		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with inprocess.WithAllowedHosts, or with viewer.WithAllowedHosts if you made this handler yourself", clip(r.Host, maxQuoted)), http.StatusForbidden)
 		return
 	}
 	if target, ok := slashMissing(r); ok {
@@ -56,7 +62,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveFlush(w, r)
 		return
 	}
-	serve, ok := h.route(segment)
+	serve, ok := h.route(segment, r)
 	if !ok {
 		http.Error(w, fmt.Sprintf("spanprof: there is no page %q; if the viewer is mounted on this path, ask for it with a slash at its end", segment), http.StatusNotFound)
 		return
@@ -66,10 +72,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "spanprof: only GET and HEAD are answered here", http.StatusMethodNotAllowed)
 		return
 	}
+	if fromElsewhere(r.Header) {
+		http.Error(w, "spanprof: pages of other sites may link here, but not load what is here", http.StatusForbidden)
+		return
+	}
 	serve(w, r)
 }
 
-func (h *handler) route(segment string) (http.HandlerFunc, bool) {
+func (h *handler) route(segment string, r *http.Request) (http.HandlerFunc, bool) {
 	switch segment {
 	case "":
 		return h.page(formatHTML, h.serveRoot), true
@@ -78,7 +88,12 @@ func (h *handler) route(segment string) (http.HandlerFunc, bool) {
 	case "comparison", "comparison-diff":
 		return h.page(formatHTML, h.serveComparison), true
 	case "timeline":
-		return h.page(formatJSON, h.serveTimeline), true
+		fallback := formatJSON
+		if strings.Contains(r.Header.Get("Accept"), "text/html") {
+			// A person came here, and wants no numbers.
+			fallback = formatHTML
+		}
+		return h.page(fallback, h.serveTimeline), true
 	case "log":
 		return h.page(formatHTML, h.serveLog), true
 	}
@@ -124,6 +139,12 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 	}
 	switch f {
 	case formatJSON:
+		since := params.Get("since")
+		// What was asked for by the clock changes with it.
+		byClock := strings.HasPrefix(params.Get("from"), "now") || strings.HasPrefix(params.Get("until"), "now")
+		if since != "" && !byClock && h.unchangedSince(since) {
+			return jsonResponse(unchanged{Generation: since, Unchanged: true, Status: h.statusJSON()})
+		}
 		return jsonResponse(h.spanList(q))
 	case formatText:
 		return textResponse(h.spanList(q).text()), nil
@@ -132,29 +153,40 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 		if err != nil {
 			return response{}, err
 		}
-		if f == formatPprof {
-			return h.pprof(listed)
+		leave, err := h.enter(r.Context(), listed)
+		if err != nil {
+			return response{}, err
 		}
-		return h.folded(listed)
+		defer leave()
+		if f == formatPprof {
+			return h.pprof(r.Context(), listed)
+		}
+		return h.folded(r.Context(), listed)
 	}
 	return pageResponse(), nil
 }
 
 // serveProfile answers the profile that a query selects.
-func (h *handler) serveProfile(_ *http.Request, params url.Values, f format) (response, error) {
-	q, err := parseQuery(params, "query", "from", "until")
+func (h *handler) serveProfile(r *http.Request, params url.Values, f format) (response, error) {
+	q, err := h.parseQuery(params, "query", "from", "until")
 	if err != nil {
 		return response{}, err
 	}
-	switch f {
-	case formatHTML:
+	if f == formatHTML {
 		return pageResponse(), nil
-	case formatPprof:
-		return h.pprof(q)
-	case formatFolded:
-		return h.folded(q)
 	}
-	a, err := h.answer(q, newFunctions())
+	leave, err := h.enter(r.Context(), q)
+	if err != nil {
+		return response{}, err
+	}
+	defer leave()
+	switch f {
+	case formatPprof:
+		return h.pprof(r.Context(), q)
+	case formatFolded:
+		return h.folded(r.Context(), q)
+	}
+	a, err := h.answer(r.Context(), q, newFunctions())
 	if err != nil {
 		return response{}, err
 	}
@@ -166,22 +198,30 @@ func (h *handler) serveProfile(_ *http.Request, params url.Values, f format) (re
 }
 
 // serveComparison answers two profiles and how they differ.
-func (h *handler) serveComparison(_ *http.Request, params url.Values, f format) (response, error) {
-	left, err := parseQuery(params, "leftQuery", "leftFrom", "leftUntil")
+func (h *handler) serveComparison(r *http.Request, params url.Values, f format) (response, error) {
+	left, err := h.parseQuery(params, "leftQuery", "leftFrom", "leftUntil")
 	if err != nil {
 		return response{}, err
 	}
-	right, err := parseQuery(params, "rightQuery", "rightFrom", "rightUntil")
+	right, err := h.parseQuery(params, "rightQuery", "rightFrom", "rightUntil")
 	if err != nil {
 		return response{}, err
 	}
-	switch f {
-	case formatHTML:
+	if err := sameType(left, right); err != nil {
+		return response{}, err
+	}
+	if f == formatHTML {
 		return pageResponse(), nil
-	case formatPprof:
-		return h.pprofDiff(left, right)
 	}
-	c, err := h.compare(left, right)
+	leave, err := h.enter(r.Context(), left, right)
+	if err != nil {
+		return response{}, err
+	}
+	defer leave()
+	if f == formatPprof {
+		return h.pprofDiff(r.Context(), left, right)
+	}
+	c, err := h.compare(r.Context(), left, right)
 	if err != nil {
 		return response{}, err
 	}

@@ -199,6 +199,12 @@ func TestComparison(t *testing.T) {
 			t.Errorf("%s: status %d", page, w.Code)
 		}
 	}
+	// Profiles of two types have no differences in any form.
+	for _, form := range []string{"html", "json", "text", "folded", "pprof"} {
+		if w := get(t, h, target("/comparison", "leftQuery", ".cpu", "rightQuery", ".inuse_space", "format", form)); w.Code != http.StatusBadRequest {
+			t.Errorf("%s of two types: status %d", form, w.Code)
+		}
+	}
 	// A side without a query takes the page's.
 	var c comparison
 	getJSON(t, h, target("/comparison", "query", left, "rightQuery", right, "format", "json"), http.StatusOK, &c)

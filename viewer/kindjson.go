@@ -16,6 +16,9 @@ type kindJSON struct {
 	// Samples counts the samples of the profile's kind.
 	Samples int64  `json:"samples"`
 	Query   string `json:"query"`
+	// Service is whose profile it is, in a list of the profiles of several
+	// services.
+	Service string `json:"service,omitempty"`
 }
 
 // kinds lists the types of profiles that have samples for the conditions of q,

@@ -85,9 +85,11 @@ func TestTitles(t *testing.T) {
 		`.cpu{service_name="shop",service_version="1.2"}`:   "shop version 1.2",
 		`.cpu{service_version="1.2"}`:                       "version 1.2",
 		`.cpu{profile_id=~"` + slowID + `|` + fastID + `"}`: "2 spans together",
-		`.goroutines`:               "Whole process: goroutines",
-		`.cpu{tenant="a"}`:          `.cpu{tenant="a"}`,
-		`.cpu{trace_id="00000000"}`: "Trace 00000000",
+		`.cpu{profile_id=~".+"}`:                            "4 spans together",
+		`.cpu{profile_id=~"none|at all"}`:                   `.cpu{profile_id=~"none|at all"}`,
+		`.goroutines`:                                       "Whole process: goroutines",
+		`.cpu{tenant="a"}`:                                  `.cpu{tenant="a"}`,
+		`.cpu{trace_id="00000000"}`:                         "Trace 00000000",
 	} {
 		var a answer
 		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)

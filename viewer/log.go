@@ -75,9 +75,13 @@ func (l *log) text() string {
 	if s := l.Status; s != nil {
 		switch {
 		case s.Message != "":
-			fmt.Fprintf(&b, "status   %s\n", oneLine(s.Message))
+			name := "status"
+			for _, part := range wrap(oneLine(s.Message), textColumns-9) {
+				fmt.Fprintf(&b, "%-9s%s\n", name, part)
+				name = ""
+			}
 		case !s.WindowEnd.IsZero():
-			fmt.Fprintf(&b, "status   profiling; the window is open until %s\n", textTime(s.WindowEnd))
+			fmt.Fprintf(&b, "status   profiling; the window is open until %s\n", s.WindowEnd.UTC().Format("15:04:05 MST"))
 		}
 		for _, c := range s.Counters {
 			fmt.Fprintf(&b, "         %s: %d\n", oneLine(c.Name), c.Value)
@@ -86,19 +90,26 @@ func (l *log) text() string {
 	fmt.Fprintf(&b, "store    %s of %s; %s and %s held\n", formatValue(l.Stats.Bytes, unitBytes), formatValue(l.Stats.MaxBytes, unitBytes), plural(l.Stats.Spans, "span"), plural(l.Stats.Windows, "window"))
 	fmt.Fprintf(&b, "         %s evicted; windows: %d received, %d evicted, %d not readable\n", plural(l.Stats.SpansEvicted, "span"), l.Stats.WindowsReceived, l.Stats.WindowsEvicted, l.Stats.ParseErrors)
 	for _, k := range l.Kinds {
-		fmt.Fprintf(&b, "%-8s %s of %s, %s to %s: %s, %s\n", oneLine(k.Kind), plural(k.Windows, "window"), oneLine(k.Service), textTime(k.From), textTime(k.Until), plural(k.Samples, "sample"), formatValue(k.Bytes, unitBytes))
+		fmt.Fprintf(&b, "%-8s %s of %s, %s: %s, %s\n", oneLine(k.Kind), plural(k.Windows, "window"), clip(oneLine(k.Service), 12), textRange(k.From, k.Until), plural(k.Samples, "sample"), formatValue(k.Bytes, unitBytes))
 	}
 	if len(l.Events) == 0 {
 		b.WriteString("no event\n")
 		return b.String()
 	}
-	fmt.Fprintf(&b, "\n%-24s %-9s %-10s %8s %10s  %s\n", "time", "event", "kind", "samples", "bytes", "service")
-	for _, e := range l.Events[:min(len(l.Events), textEvents)] {
-		fmt.Fprintf(&b, "%-24s %-9s %-10s %8d %10s  %s", textTime(e.Time), e.Type, oneLine(e.Kind), e.Samples, formatValue(e.Bytes, unitBytes), clip(oneLine(e.Service)))
+	shown := l.Events[:min(len(l.Events), textEvents)]
+	times := make([]time.Time, len(shown))
+	for i, e := range shown {
+		times[i] = e.Time
+	}
+	when := newTimeColumn(times)
+	fmt.Fprintf(&b, "\n%-*s %-9s %-10s %8s %10s  %s\n", when.width(), when.title, "event", "kind", "samples", "bytes", "service")
+	for _, e := range shown {
+		fmt.Fprintf(&b, "%s %-9s %-10s %8d %10s  %s\n", when.format(e.Time), e.Type, oneLine(e.Kind), e.Samples, formatValue(e.Bytes, unitBytes), clip(oneLine(e.Service), textColumns-when.width()-43))
 		if e.Text != "" {
-			fmt.Fprintf(&b, "  %s", oneLine(e.Text))
+			for _, part := range wrap(oneLine(e.Text), textColumns-when.width()-1) {
+				fmt.Fprintf(&b, "%*s %s\n", when.width(), "", part)
+			}
 		}
-		b.WriteByte('\n')
 	}
 	if more := len(l.Events) - textEvents; more > 0 {
 		fmt.Fprintf(&b, "%19s %s\n", "...", plural(more, "older event"))

@@ -6,33 +6,47 @@ package viewer
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/google/pprof/profile"
 )
 
-// pprof answers with the samples that q selects, labels included.
-func (h *handler) pprof(q query) (response, error) {
-	p, err := h.store.Profile(q.store())
+// pprof answers with the samples that q selects and their labels.
+func (h *handler) pprof(ctx context.Context, q query) (response, error) {
+	p, err := h.profile(ctx, q)
 	if err != nil {
-		return response{}, queryError("profile", q, err)
+		return response{}, err
 	}
 	return pprofResponse(p, fileName(q.flameQL))
+}
+
+// profile returns the samples that q selects, for a client that still waits for
+// them.
+func (h *handler) profile(ctx context.Context, q query) (*profile.Profile, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p, err := h.store.Profile(q.store())
+	if err != nil {
+		return nil, queryError("profile", q, err)
+	}
+	return p, ctx.Err()
 }
 
 // pprofDiff answers with the samples of right less those of left. The left side
 // is scaled to the total of the right one, so that shares are compared, and
 // marked as pprof marks the base of a comparison: go tool pprof then gives
 // percentages of the base.
-func (h *handler) pprofDiff(left, right query) (response, error) {
-	base, err := h.store.Profile(left.store())
+func (h *handler) pprofDiff(ctx context.Context, left, right query) (response, error) {
+	base, err := h.profile(ctx, left)
 	if err != nil {
-		return response{}, queryError("profile", left, err)
+		return response{}, err
 	}
-	p, err := h.store.Profile(right.store())
+	p, err := h.profile(ctx, right)
 	if err != nil {
-		return response{}, queryError("profile", right, err)
+		return response{}, err
 	}
 	if len(base.Sample) == 0 {
 		return pprofResponse(p, fileName(right.flameQL))

@@ -6,6 +6,7 @@ package viewer
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,11 +17,16 @@ import (
 type query struct {
 	flameQL
 	timeRange
+	// service is the service that the application is, where it has to be told
+	// from others; see resolve.
+	service string
+	// labelIDs keeps the ids in pprof though no condition is about them.
+	labelIDs bool
 }
 
 // parseQuery reads a query from three parameters. A side of a comparison that
 // is missing one takes what the page as a whole asks for.
-func parseQuery(params url.Values, name, from, until string) (query, error) {
+func (h *handler) parseQuery(params url.Values, name, from, until string) (query, error) {
 	if params.Get(name) == "" {
 		if params.Get("query") == "" {
 			return query{}, badRequestf("%s is missing: give a query such as .cpu{span_name=\"NAME\"}", name)
@@ -44,12 +50,20 @@ func parseQuery(params url.Values, name, from, until string) (query, error) {
 	if err != nil {
 		return query{}, err
 	}
-	return query{flameQL: ql, timeRange: within}, nil
+	q := query{flameQL: ql, timeRange: within}
+	switch labels := params.Get("labels"); labels {
+	case "":
+	case "ids":
+		q.labelIDs = true
+	default:
+		return query{}, badRequestf("labels %q: the only choice is ids, which keeps profile_id, span_id and trace_id in pprof", labels)
+	}
+	return h.resolve(q), nil
 }
 
 // title says in words what the query selects; span is the one that it has the
-// id of, if that is known.
-func (q query) title(span *spanJSON) string {
+// id of, if that is known, and ids how many profile_id values were found.
+func (q query) title(span *spanJSON, ids int) string {
 	if span != nil {
 		return span.title()
 	}
@@ -66,12 +80,15 @@ func (q query) title(span *spanJSON) string {
 		service, _ := q.value("service_name")
 		return strings.TrimSpace(service + " version " + version)
 	}
+	if len(q.matchers) == 0 && q.service != "" {
+		return q.service + ": " + q.typ.words
+	}
 	if len(q.matchers) == 0 {
 		return "Whole process: " + q.typ.words
 	}
-	if m := q.matchers[0]; len(q.matchers) == 1 && m.Label() == "profile_id" && m.Op() == store.MatchRegexp {
+	if m := q.matchers[0]; len(q.matchers) == 1 && m.Label() == "profile_id" && m.Op() == store.MatchRegexp && ids > 0 {
 		// What the list of spans makes of those it shows.
-		return plural(1+strings.Count(m.Value(), "|"), "span") + " together"
+		return plural(ids, "span") + " together"
 	}
 	return q.String()
 }
@@ -82,13 +99,24 @@ func (q query) asksForWork() bool {
 	return len(q.without("service_name", "service_version").matchers) > 0
 }
 
+// asksForIDs says whether a condition is about an id.
+func (q query) asksForIDs() bool {
+	return slices.ContainsFunc(q.matchers, func(m store.Matcher) bool { return slices.Contains(idLabels, m.Label()) })
+}
+
 // store returns the query in the store's terms.
 func (q query) store() store.Query {
+	selected := q.flameQL
+	if q.service != "" {
+		selected = selected.with("service_name", q.service)
+	}
 	return store.Query{
 		Kind:       q.typ.kind,
 		SampleType: q.typ.sampleType,
-		Matchers:   q.matchers,
+		Matchers:   selected.matchers,
 		From:       q.from,
 		Until:      q.until,
+		// Of a big profile most would be ids, which nobody asked for.
+		WithoutIDs: !q.labelIDs && !q.asksForIDs(),
 	}
 }

@@ -101,6 +101,11 @@ func writeError(w http.ResponseWriter, r *http.Request, f format, err error) {
 	if _, ok := errors.AsType[badRequest](err); ok {
 		status = http.StatusBadRequest
 	}
+	if r.Context().Err() != nil {
+		// Of whom nobody waits for, or a handler around this one that has
+		// had enough.
+		status = http.StatusServiceUnavailable
+	}
 	switch f {
 	case formatHTML:
 		pageResponse().write(w, r, status)

@@ -17,3 +17,15 @@ func secure(header http.Header) {
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Cache-Control", "no-store")
 }
+
+// fromElsewhere reports whether another site's page makes a browser ask, and not
+// to go there. Such a page cannot read the answer, but each image in it would
+// have a profile put together. Browsers since 2023 say so, to addresses that
+// they trust: loopback ones and those with TLS. Programs say nothing.
+func fromElsewhere(header http.Header) bool {
+	switch header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+		return false
+	}
+	return header.Get("Sec-Fetch-Mode") != "navigate" || header.Get("Sec-Fetch-Dest") != "document"
+}

@@ -81,6 +81,14 @@ func (s spanJSON) title() string {
 	return "(unnamed)"
 }
 
+// name is what a list shows beside the id.
+func (s spanJSON) name() string {
+	if title := s.title(); title != s.ProfileID {
+		return title
+	}
+	return "(no span)"
+}
+
 // wall writes the wall time. Of work without a span's summary, only the windows
 // it was seen in are known.
 func (s spanJSON) wall() string {

@@ -7,11 +7,11 @@ import "fmt"
 
 // syntaxError is what is wrong with a FlameQL query, and where.
 type syntaxError struct {
-	// column counts bytes from 1.
-	column int
-	msg    string
+	// column counts bytes from 1, place characters.
+	column, place int
+	msg           string
 }
 
 func (e *syntaxError) Error() string {
-	return fmt.Sprintf("flameql: column %d: %s", e.column, e.msg)
+	return fmt.Sprintf("flameql: column %d: %s", e.place, e.msg)
 }

@@ -49,26 +49,38 @@ func (a *answer) header(b *strings.Builder, indent string) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(b, "%s%-9s%s\n", indent, name, oneLine(fmt.Sprintf(format, args...)))
 	}
+	room := textColumns - len(indent) - 9
+	prose := func(name, text string) {
+		for _, part := range wrap(text, room) {
+			line(name, "%s", part)
+			name = ""
+		}
+	}
 	line("query", "%s", a.Query)
 	if s := a.Span; s != nil {
-		line("span", "%s", clip(s.title()))
+		line("span", "%s", clip(s.title(), room))
 		line("", "start %s  wall %s  cpu %s", s.Start.UTC().Format(time.RFC3339Nano), s.wall(), formatValue(s.CPUNs, unitNanoseconds))
 		if s.TraceID != "" {
 			line("", "trace %s", s.TraceID)
 		}
 		if s.Err {
-			line("", "error %s", clip(s.Status))
+			line("", "error %s", clip(s.Status, room-len("error ")))
 		}
 	}
 	line("total", "%s %s %s, %s", a.Measure, formatValue(a.Total, a.Unit), a.sources(), plural(a.Windows, "window"))
 	if a.Note != "" {
-		line("note", "%s", a.Note)
+		prose("note", a.Note)
 	}
 	if a.Empty != "" {
-		line("empty", "%s", a.Empty)
+		prose("empty", a.Empty)
 	}
 	if base := a.Baseline; base != nil {
-		line("baseline", "%s  (%s)", base.Query, base.Meaning)
+		if utf8.RuneCountInString(base.Query+base.Meaning) <= room-len("  ()") {
+			line("baseline", "%s  (%s)", base.Query, base.Meaning)
+		} else {
+			line("baseline", "%s", base.Query)
+			prose("", "("+base.Meaning+")")
+		}
 	}
 	for _, k := range a.Kinds {
 		if k.Type != a.query.typ.name {
@@ -77,14 +89,15 @@ func (a *answer) header(b *strings.Builder, indent string) {
 	}
 	for _, s := range a.Trace {
 		if s.ProfileID != a.Span.ProfileID {
-			line("trace", "%s  %s  wall %s  cpu %s", s.Query, clip(s.title()), s.wall(), formatValue(s.CPUNs, unitNanoseconds))
+			text := fmt.Sprintf("%s  wall %s  cpu %s  ", s.ProfileID, s.wall(), formatValue(s.CPUNs, unitNanoseconds))
+			line("trace", "%s%s", text, clip(s.title(), room-utf8.RuneCountInString(text)))
 		}
 	}
 	if a.TraceOmitted > 0 {
 		line("trace", "and %s", plural(a.TraceOmitted, "more span"))
 	}
 	if s := a.Status; s != nil && !strings.Contains(a.Empty, strings.TrimSuffix(s.Message, ".")) {
-		line("status", "%s", s.Message)
+		prose("status", s.Message)
 	}
 }
 
@@ -107,7 +120,7 @@ func (a *answer) sources() string {
 func writeFunctions(b *strings.Builder, functions []functionJSON, omitted int, total int64, unit string) {
 	fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", "self", "", "total", "", "function")
 	for _, f := range functions[:min(len(functions), textFunctions)] {
-		fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", formatValue(f.Self, unit), percent(f.Self, total), formatValue(f.Total, unit), percent(f.Total, total), oneLine(f.Name))
+		fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", formatValue(f.Self, unit), percent(f.Self, total), formatValue(f.Total, unit), percent(f.Total, total), clipFunction(oneLine(f.Name), textColumns-39))
 	}
 	if more := len(functions) + omitted - textFunctions; more > 0 {
 		fmt.Fprintf(b, "%38s %s\n", "...", plural(more, "more function"))
@@ -118,7 +131,7 @@ func writeFunctions(b *strings.Builder, functions []functionJSON, omitted int, t
 func writeExecutables(b *strings.Builder, executables []executableJSON, total int64, unit string) {
 	fmt.Fprintf(b, "%10s %7s  %s\n", "self", "", "executable, build id")
 	for _, x := range executables[:min(len(executables), textExecutables)] {
-		fmt.Fprintf(b, "%10s %7s  %s %s\n", formatValue(x.Self, unit), percent(x.Self, total), oneLine(cmp.Or(x.File, "(unknown)")), oneLine(x.BuildID))
+		fmt.Fprintf(b, "%10s %7s  %s %s\n", formatValue(x.Self, unit), percent(x.Self, total), clipFunction(oneLine(cmp.Or(x.File, "(unknown)")), textColumns-62), clip(oneLine(x.BuildID), 40))
 	}
 	if more := len(executables) - textExecutables; more > 0 {
 		fmt.Fprintf(b, "%19s %s\n", "...", plural(more, "more executable"))
@@ -127,13 +140,13 @@ func writeExecutables(b *strings.Builder, executables []executableJSON, total in
 
 // writeTo writes a function with its callers and its callees.
 func (f *focus) writeTo(b *strings.Builder, total int64, unit string) {
-	fmt.Fprintf(b, "function %s\n", oneLine(f.Function.Name))
+	fmt.Fprintf(b, "function %s\n", clipFunction(oneLine(f.Function.Name), textColumns-9))
 	if f.Function.Total == 0 {
 		b.WriteString("         is on no stack of this profile\n")
 		return
 	}
 	if f.Function.File != "" {
-		fmt.Fprintf(b, "         %s:%d\n", oneLine(f.Function.File), f.Function.Line)
+		fmt.Fprintf(b, "         %s\n", clipFunction(fmt.Sprintf("%s:%d", oneLine(f.Function.File), f.Function.Line), textColumns-9))
 	}
 	fmt.Fprintf(b, "         self %s (%s)  total %s (%s)\n", formatValue(f.Function.Self, unit), percent(f.Function.Self, total), formatValue(f.Function.Total, unit), percent(f.Function.Total, total))
 	b.WriteString("\ncallers, the nearest first\n")
@@ -148,14 +161,9 @@ func writeFrames(b *strings.Builder, root *flameNode, total int64, n int) {
 	lines := frameLines(root)
 	fmt.Fprintf(b, "%7s %-10s  %s\n", "total", "", "frame")
 	for _, l := range widestLines(lines, n) {
-		name := oneLine(l.last.Name)
-		switch {
-		case l.skipped == 1:
-			name = oneLine(l.first.Name) + " > " + name
-		case l.skipped > 1:
-			name = fmt.Sprintf("%s > .. %d .. > %s", oneLine(l.first.Name), l.skipped-1, name)
-		}
-		fmt.Fprintf(b, "%7s %-10s  %s%s\n", percent(l.last.Total, total), bar(share(l.last.Total, total)), strings.Repeat(" ", l.depth), name)
+		// Of a deep stack the names matter more than how deep they are.
+		depth := min(l.depth, textColumns/3)
+		fmt.Fprintf(b, "%7s %-10s  %s%s\n", percent(l.last.Total, total), bar(share(l.last.Total, total)), strings.Repeat(" ", depth), l.text(textColumns-20-depth))
 	}
 	if more := len(lines) - n; more > 0 {
 		fmt.Fprintf(b, "%20s %s of frames; format=json has more\n", "...", plural(more, "more line"))
@@ -170,7 +178,11 @@ func (c *comparison) text() string {
 	b.WriteString("right\n")
 	c.Right.header(&b, "  ")
 	if s := c.Status; s != nil && s.Message != "" {
-		fmt.Fprintf(&b, "%-11s%s\n", "status", oneLine(s.Message))
+		name := "status"
+		for _, part := range wrap(oneLine(s.Message), textColumns-11) {
+			fmt.Fprintf(&b, "%-11s%s\n", name, part)
+			name = ""
+		}
 	}
 	fmt.Fprintf(&b, "\n%7s %7s %9s  %s\n", "left", "right", "change", "function, by the change of its share of the total in percentage points")
 	var shown [3]int
@@ -184,7 +196,7 @@ func (c *comparison) text() string {
 			b.WriteByte('\n')
 		}
 		shown[s]++
-		fmt.Fprintf(&b, "%7s %7s %+6.1f pp  %s\n", percent(d.LeftTotal, c.Left.Total), percent(d.RightTotal, c.Right.Total), 100*d.Delta, oneLine(d.Name))
+		fmt.Fprintf(&b, "%7s %7s %+6.1f pp  %s\n", percent(d.LeftTotal, c.Left.Total), percent(d.RightTotal, c.Right.Total), 100*d.Delta, clipFunction(oneLine(d.Name), textColumns-27))
 	}
 	if more := len(c.Diff) + c.DiffOmitted - shown[1] - shown[2]; more > 0 {
 		fmt.Fprintf(&b, "%20s %s, differing less or not at all\n", "...", plural(more, "more function"))

@@ -57,22 +57,28 @@ func (b timelineBucket) total() int64 {
 
 // serveTimeline answers what a query selects over time; without a query, the
 // CPU of the process.
-func (h *handler) serveTimeline(_ *http.Request, params url.Values, f format) (response, error) {
+func (h *handler) serveTimeline(r *http.Request, params url.Values, f format) (response, error) {
 	if params.Get("query") == "" {
 		params.Set("query", flameQL{typ: profileTypes[0]}.String())
 	}
-	q, err := parseQuery(params, "query", "from", "until")
+	q, err := h.parseQuery(params, "query", "from", "until")
 	if err != nil {
 		return response{}, err
 	}
-	switch f {
-	case formatHTML:
+	if f == formatHTML {
 		// Its script goes on to the page that has this time line.
 		return pageResponse(), nil
+	}
+	leave, err := h.enter(r.Context(), q)
+	if err != nil {
+		return response{}, err
+	}
+	defer leave()
+	switch f {
 	case formatPprof:
-		return h.pprof(q)
+		return h.pprof(r.Context(), q)
 	case formatFolded:
-		return h.folded(q)
+		return h.folded(r.Context(), q)
 	}
 	t, err := h.timeline(q)
 	if err != nil {
@@ -95,7 +101,7 @@ func (h *handler) timeline(q query) (*timeline, error) {
 		Unit:     cmp.Or(held.Unit, q.typ.unit),
 		Names:    append([]string{}, held.Names...),
 		Buckets:  mergeBuckets(held.Buckets, len(held.Names), maxBuckets),
-		Versions: h.versions(q.typ),
+		Versions: h.versions(q),
 	}
 	return t, nil
 }
@@ -125,7 +131,7 @@ func (t *timeline) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "query    %s\n", oneLine(t.Query))
 	for _, v := range t.Versions {
-		fmt.Fprintf(&b, "version  %s of %s, %s to %s: %s\n", oneLine(cmp.Or(v.Version, "(none)")), oneLine(cmp.Or(v.Service, "(unknown)")), textTime(v.From), textTime(v.Until), oneLine(v.Query))
+		fmt.Fprintf(&b, "version  %s\n         %s\n", oneLine(v.Query), textRange(v.From, v.Until))
 	}
 	if len(t.Buckets) == 0 {
 		b.WriteString("no window\n")
@@ -136,7 +142,12 @@ func (t *timeline) text() string {
 	for _, bucket := range shown {
 		most = max(most, bucket.total())
 	}
-	fmt.Fprintf(&b, "\n%-24s %8s %10s  %-10s %s\n", "start", "lasts", t.Unit, "", "most of it")
+	starts := make([]time.Time, len(shown))
+	for i, bucket := range shown {
+		starts[i] = bucket.Start
+	}
+	when := newTimeColumn(starts)
+	fmt.Fprintf(&b, "\n%-*s %8s %11s  %-10s %s\n", when.width(), when.title, "lasts", t.Unit, "", "most of it")
 	if hidden := len(t.Buckets) - len(shown); hidden > 0 {
 		fmt.Fprintf(&b, "%s\n", plural(hidden, "older line")+" left out: set from and until")
 	}
@@ -147,14 +158,11 @@ func (t *timeline) text() string {
 			top = "others " + percent(bucket.Rest, total)
 			if len(bucket.Values) > 0 {
 				if i := slices.Index(bucket.Values, slices.Max(bucket.Values)); bucket.Values[i] > bucket.Rest {
-					top = clip(oneLine(t.Names[i])) + " " + percent(bucket.Values[i], total)
+					top = clip(oneLine(t.Names[i]), textColumns-when.width()-42) + " " + percent(bucket.Values[i], total)
 				}
 			}
 		}
-		fmt.Fprintf(&b, "%-24s %8s %10s  %s %s\n", textTime(bucket.Start), formatValue(bucket.DurationNs, unitNanoseconds), formatValue(total, t.Unit), bar(share(total, most)), top)
+		fmt.Fprintf(&b, "%s %8s %11s  %s %s\n", when.format(bucket.Start), formatValue(bucket.DurationNs, unitNanoseconds), formatValue(total, t.Unit), bar(share(total, most)), top)
 	}
 	return b.String()
 }
-
-// textTime writes a time as the text forms have it.
-func textTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

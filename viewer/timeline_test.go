@@ -5,6 +5,7 @@ package viewer
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -92,5 +93,22 @@ func TestEmptyTimeline(t *testing.T) {
 	}
 	if text := get(t, h, "/timeline?format=text").Body.String(); text != "query    .cpu{}\nno window\n" {
 		t.Errorf("text\n%s", text)
+	}
+}
+
+// Numbers are for programs: a browser that is led to them gets the page.
+func TestTimelineInABrowser(t *testing.T) {
+	h := Handler(newTestStore(t))
+	for accept, want := range map[string]string{
+		"": "application/json",
+		"text/html,application/xhtml+xml,*/*;q=0.8": "text/html; charset=utf-8",
+		"application/json":                          "application/json",
+		"*/*":                                       "application/json",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/timeline", nil)
+		r.Header.Set("Accept", accept)
+		if got := do(t, h, r).Header().Get("Content-Type"); got != want {
+			t.Errorf("Accept %q: %s, want %s", accept, got, want)
+		}
 	}
 }

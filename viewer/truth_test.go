@@ -56,7 +56,7 @@ func TestEmptyForWantOfAProfile(t *testing.T) {
 	h := Handler(s)
 	for id, want := range map[string]struct{ empty, coverage, list string }{
 		endSpan(t, s, "before", -5, -3):      {"CPU was not profiled during this span", "none", "before [not profiled]"},
-		endSpan(t, s, "profiled", 2, 3):      {"no sample hit this span: it took 1.00 s", "whole", "profiled  "},
+		endSpan(t, s, "profiled", 2, 3):      {"no sample hit this span: it took 1.00 s", "whole", "profiled\n"},
 		endSpan(t, s, "in the gap", 15, 20):  {"CPU was not profiled during this span", "none", "in the gap [not profiled]"},
 		endSpan(t, s, "into the gap", 8, 12): {"no sample hit this span, but CPU was not profiled during part of it", "partial", "into the gap [not profiled]"},
 		endSpan(t, s, "late", 35, 45):        {"the samples of this span are not in yet", "whole", "late [window open]"},

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // The units that pprof sample types come in.
@@ -54,30 +53,15 @@ func formatExpected(n float64) string {
 	return fmt.Sprintf("%.2g", n)
 }
 
-// oneLine keeps what programs named from moving a terminal's cursor.
+// oneLine keeps what programs named from moving a terminal's cursor, and from
+// turning the direction of what follows.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return '\uFFFD'
 		}
 		return r
 	}, s)
-}
-
-// maxColumns is where clip cuts.
-const maxColumns = 80
-
-// clip shortens what a program named to what a line has room for.
-func clip(s string) string {
-	n := 0
-	for i := range s {
-		if n++; n == maxColumns {
-			if _, size := utf8.DecodeRuneInString(s[i:]); i+size < len(s) {
-				return s[:i] + "…"
-			}
-		}
-	}
-	return s
 }
 
 // plural writes a number and what is counted.

@@ -20,16 +20,16 @@ type versionJSON struct {
 	Query string `json:"query"`
 }
 
-// versions lists the versions that there are profiles of some type of, in the
-// order of their first window.
-func (h *handler) versions(t profileType) []versionJSON {
+// versions lists the versions that there are profiles of the query's type of, in
+// the order of their first window.
+func (h *handler) versions(asked query) []versionJSON {
 	list := []versionJSON{}
-	for _, w := range h.store.Windows(store.WindowQuery{Kind: t.kind}) {
+	for _, w := range h.store.Windows(store.WindowQuery{Kind: asked.typ.kind, Service: asked.service}) {
 		end := w.Start.Add(w.Duration)
 		i := slices.IndexFunc(list, func(v versionJSON) bool { return v.Service == w.Service && v.Version == w.ServiceVersion })
 		if i < 0 {
 			q := newFlameQL(w.Service)
-			q.typ = t
+			q.typ = asked.typ
 			q = q.with("service_name", w.Service).with("service_version", w.ServiceVersion)
 			list = append(list, versionJSON{Service: w.Service, Version: w.ServiceVersion, From: w.Start, Until: end, Query: q.String()})
 			continue

@@ -7,6 +7,8 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,7 +132,7 @@ func TestUnnamedSpan(t *testing.T) {
 	if len(list.Spans) != 1 || len(list.Groups) != 0 || list.Unnamed != 1 || list.Service != "shop" {
 		t.Errorf("got %+v", list)
 	}
-	if text := get(t, h, "/?format=text").Body.String(); !strings.Contains(text, "  (unnamed)  shop.cpu{") {
+	if text := get(t, h, "/?format=text").Body.String(); !strings.Contains(text, "  "+id+"  (unnamed)\n") {
 		t.Errorf("the list is\n%s", text)
 	}
 	var a answer
@@ -202,16 +204,16 @@ func TestLongNamesInText(t *testing.T) {
 	s := newStore(t)
 	id := endSpan(t, s, strings.Repeat("é", 500), 1, 3)
 	h := Handler(s)
-	want := strings.Repeat("é", 79) + "…"
+	want := strings.Repeat("é", 24)
 	for _, address := range []string{"/?format=text", target("/", "query", byID(id), "format", "text")} {
 		text := get(t, h, address).Body.String()
-		if !strings.Contains(text, " "+want) {
+		if !strings.Contains(text, " "+want) || !strings.Contains(text, "é…") {
 			t.Errorf("GET %s:\n%s", address, text)
 		}
 	}
 	for _, s := range []string{"", "short", strings.Repeat("é", 80)} {
-		if got := clip(s); got != s {
-			t.Errorf("clip(%q) = %q", s, got)
+		if got := clip(s, 80); got != s {
+			t.Errorf("clip(%q, 80) = %q", s, got)
 		}
 	}
 }
@@ -247,6 +249,33 @@ func TestNameOfInvalidUTF8(t *testing.T) {
 	getJSON(t, h, target("/", "format", "json", "name", name), http.StatusOK, &raw)
 	if len(raw.Spans) != 1 {
 		t.Errorf("the name as it is finds %d spans", len(raw.Spans))
+	}
+}
+
+// Such a name is no reason to forget what else is asked for.
+func TestNameOfInvalidUTF8AndMore(t *testing.T) {
+	s := newStore(t)
+	name := "bad\xffname"
+	endSpan(t, s, name, 1, 3)
+	long := endSpan(t, s, name, 1, 9)
+	longer := endSpan(t, s, name, 2, 12)
+	h := Handler(s)
+	for params, want := range map[string][]string{
+		"min=5s&order=slowest": {longer, long},
+		"min=5s&limit=1":       {longer},
+		"max=9s&min=3s":        {long},
+		"error=true":           {},
+		"service=other":        {},
+	} {
+		var list spanList
+		getJSON(t, h, "/?format=json&name="+url.QueryEscape("bad\uFFFDname")+"&"+params, http.StatusOK, &list)
+		got := []string{}
+		for _, s := range list.Spans {
+			got = append(got, s.ProfileID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", params, got, want)
+		}
 	}
 }
 

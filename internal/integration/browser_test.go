@@ -49,6 +49,23 @@ func TestBrowser(t *testing.T) {
 	}
 	b.screenshots("spans")
 
+	get(b, chromedp.Evaluate[bool](`(() => {
+		const real = fetch;
+		window.fetch = (to, how) => to === './flush' ? Promise.resolve(new Response('spanprof: flush: stuck', { status: 500 })) : real(to, how);
+		document.querySelector('.flush').dataset.old = '';
+		return true;
+	})()`))
+	b.run("a flush that fails",
+		chromedp.Click(css(`.flush`)),
+		chromedp.WaitVisible(css(`#alert`)),
+		until(`!('old' in document.querySelector('.flush').dataset)`)) // The next answer is there.
+	if text = b.text(`#alert`); !strings.HasSuffix(text, "stuck") {
+		t.Errorf("the failed flush is told as %q", text)
+	}
+	b.run("it was seen",
+		chromedp.Click(css(`#service`)),
+		chromedp.WaitNotVisible(css(`#alert`)))
+
 	b.run("a span",
 		chromedp.Click(css(`.check:last-of-type input`)), // Hold still.
 		chromedp.Click(css(fmt.Sprintf(`a.name[data-id=%q]`, span.ProfileID))),
@@ -180,8 +197,8 @@ func TestBrowser(t *testing.T) {
 
 	b.run("a query that cannot be read",
 		chromedp.Navigate(address+"?query="+url.QueryEscape(`codesearch.cpu{span_name=~"("}`)),
-		chromedp.WaitVisible(css(`[role=alert]`)))
-	text = b.text(`[role=alert]`)
+		chromedp.WaitVisible(css(`main [role=alert]`)))
+	text = b.text(`main [role=alert]`)
 	if !strings.Contains(text, "Column 27") {
 		t.Errorf("the error is %q", text)
 	}
@@ -409,8 +426,8 @@ func scheme(name string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// screenshots writes what is shown: light, dark and narrow. No width may need
-// to scroll sideways.
+// screenshots writes what is shown, light and dark, at widths from a phone to a
+// big screen. No width may need to scroll sideways, nor cut names to nothing.
 func (b *browser) screenshots(name string) {
 	b.t.Helper()
 	if err := os.MkdirAll(screenshots, 0o755); err != nil {
@@ -420,13 +437,17 @@ func (b *browser) screenshots(name string) {
 		name   string
 		width  int64
 		scheme string
-	}{{"light", 1440, "light"}, {"dark", 1440, "dark"}, {"narrow", 390, "light"}} {
+	}{{"light", 1440, "light"}, {"dark", 1440, "dark"}, {"tablet", 1130, "light"}, {"laptop", 1280, "light"}, {"wide", 1920, "dark"}, {"narrow", 390, "light"}} {
 		b.run("screenshot of "+name+", "+look.name, size(look.width, 900), scheme(look.scheme))
 		// The graphs paint in the frame after the one that sees the change.
 		overflow := get(b, chromedp.Evaluate[int](`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(
 			() => done(document.documentElement.scrollWidth - document.documentElement.clientWidth)))))`, chromedp.EvalAwaitPromise))
 		if overflow > 0 {
 			b.t.Errorf("%s, %s: the page is %d pixels wider than the window", name, look.name, overflow)
+		}
+		// A name that is cut must still be one to tell from others.
+		if cut := get(b, chromedp.Evaluate[int]("[...document.querySelectorAll('.spans a.name')].filter((a) => a.scrollWidth > a.clientWidth && a.clientWidth < 60).length")); cut > 0 {
+			b.t.Errorf("%s, %s: %d names are less than 60 pixels wide", name, look.name, cut)
 		}
 		picture := get(b, chromedp.CaptureScreenshot())
 		if err := os.WriteFile(filepath.Join(screenshots, name+"-"+look.name+".png"), picture, 0o644); err != nil {

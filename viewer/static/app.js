@@ -37,7 +37,7 @@ async function live(view) {
     const mine = ++turn;
     const data = await get(view.address());
     if (mine !== turn) return;
-    showService(data.service);
+    showService(data.services ? `${data.services.length} services` : data.service);
     showStatus(data.status, load);
     view.update(data);
   };

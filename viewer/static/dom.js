@@ -1,6 +1,10 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// straight is a text without what turns the direction of writing: such a name
+// would be read as another one.
+const straight = (text) => (typeof text === 'string' ? text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd') : text);
+
 // h makes an element. What a program named reaches the page through here only,
 // as text nodes and attributes: never as markup.
 export function h(tag, props, ...children) {
@@ -8,9 +12,9 @@ export function h(tag, props, ...children) {
   for (const [key, value] of Object.entries(props ?? {})) {
     if (value == null || value === false) continue;
     if (key.startsWith('on')) el.addEventListener(key.slice(2), value);
-    else el.setAttribute(key, value === true ? '' : value);
+    else el.setAttribute(key, value === true ? '' : key === 'title' ? straight(value) : value);
   }
-  el.append(...children.flat().filter((c) => c != null && c !== false));
+  el.append(...children.flat().filter((c) => c != null && c !== false).map(straight));
   return el;
 }
 

@@ -25,9 +25,10 @@ function spanHeading(data) {
   const other = data.sampleType !== 'cpu' && data.total > 0;
   return h('header', { class: 'head' },
     h('h1', null, h('span', { class: 'clamp', title: spanTitle(s) }, spanTitle(s)),
-      s.err && h('span', { class: 'tag err', title: s.status }, s.status || 'error'),
+      s.err && h('span', { class: 'tag err' }, 'error'),
       s.manual && h('span', { class: 'tag' }, 'manual'),
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival())),
+    s.err && s.status && h('p', { class: 'status' }, h('span', { class: 'clamp', title: s.status }, s.status)),
     h('dl', { class: 'ids' },
       pair('Service', s.service),
       pair(wall(s) == null ? 'Seen since' : 'Started', h('time', { datetime: s.start, title: start.toISOString() }, `${start.toLocaleDateString('en-CA')} ${time(start)}`)),

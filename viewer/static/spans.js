@@ -9,6 +9,10 @@ import { spanRow } from './spanrow.js';
 import { strip } from './strip.js';
 
 const LIMIT = 500;
+// MOST rows are what a browser shows without delay.
+const MOST = 1000;
+// LONGEST is the longest expression that fits into a query.
+const LONGEST = 15000;
 const ORDERS = [['newest', 'Newest'], ['slowest', 'Slowest'], ['cpu', 'Most CPU']];
 const LEAST = [['', 'any length'], ['1ms', '\u2265 1 ms'], ['10ms', '\u2265 10 ms'], ['100ms', '\u2265 100 ms'], ['1s', '\u2265 1 s'], ['10s', '\u2265 10 s']];
 // CONDITIONS are parameters that the tools do not show otherwise.
@@ -17,8 +21,12 @@ const CONDITIONS = { name: 'named', trace: 'of trace', service: 'of service', ma
 // spansView lists the spans. It keeps its controls while update brings data.
 export function spansView() {
   const params = new URLSearchParams(location.search);
-  const limit = params.get('limit') || String(LIMIT);
+  const asked = params.get('limit');
+  // What is no number is the server's to refuse.
+  const limit = Number(asked) > MOST ? String(MOST) : asked || String(LIMIT);
   let data = null;
+  let asking = '';
+  let answered = ''; // the conditions that data is the answer to
   let reload = () => {};
   let windows = -1;
   let on = true;
@@ -43,7 +51,7 @@ export function spansView() {
   const least = h('select', { 'aria-label': 'Least wall time', onchange: () => set('min', least.value) }, lengths.map(([key, text]) => h('option', { value: key, selected: key === (params.get('min') ?? '') }, text)));
   const live = h('input', { type: 'checkbox', checked: true, onchange: () => { on = live.checked; } });
   const shown = h('span', { class: 'muted count' });
-  const together = button('Flame graph of these', () => { location.href = link('', { query: listed(data.spans) }); });
+  const together = button('Flame graph of these', () => { location.href = link('', { query: listed(data.spans).query }); });
   const conditions = h('div', { class: 'chips conditions', hidden: true });
   const rows = h('tbody');
   const table = h('table', { class: 'spans' },
@@ -83,24 +91,34 @@ export function spansView() {
     // has the focus, must not be replaced under the hand.
     const known = shownRows;
     shownRows = new Map();
-    spans.forEach((s, i) => {
+    for (const s of spans) {
       const key = JSON.stringify([s, most, services.size > 1]);
       const old = known.get(s.profileId);
       const row = old?.key === key ? old : { key, ...spanRow(s, most, services.size > 1) };
       row.tell(now);
       shownRows.set(s.profileId, row);
-      if (rows.children[i] !== row.element) rows.insertBefore(row.element, rows.children[i] ?? null);
-    });
-    while (rows.children.length > spans.length) rows.lastChild.remove();
+    }
+    for (const [id, row] of known) if (shownRows.get(id) !== row) row.element.remove();
+    let at = rows.firstChild;
+    for (const { element } of shownRows.values()) {
+      if (at === element) at = at.nextSibling;
+      else rows.insertBefore(element, at);
+    }
     shown.textContent = spans.length < Number(limit) ? count(spans.length, 'span') : `the first ${count(spans.length, 'span')}`;
-    together.hidden = !spans.some((s) => s.samplesHeld > 0);
+    shown.title = Number(asked) > MOST ? `This page shows no more than ${MOST.toLocaleString('en')}: format=json and format=text do` : '';
+    if (shown.title) shown.textContent += ', no more fit here';
+    const { n, all } = listed(spans);
+    together.hidden = n === 0;
+    together.textContent = n === all ? 'Flame graph of these' : `Flame graph of the first ${n.toLocaleString('en')}`;
     table.hidden = spans.length === 0;
     empty.hidden = spans.length > 0;
     if (!spans.length) empty.replaceChildren(...whyEmpty());
     showConditions();
     aside.update(data, filter.value.trim().toLowerCase());
     whole.hidden = data.process.length === 0;
-    whole.replaceChildren(h('span', { class: 'muted' }, 'Whole process'), ...data.process.map((p) => h('a', { href: link('', { query: p.query }), title: capital(p.measure) }, p.label)));
+    whole.replaceChildren(...data.process.flatMap((p, i) => [
+      p.service !== data.process[i - 1]?.service || i === 0 ? h('span', { class: 'muted' }, p.service ?? 'Whole process') : null,
+      h('a', { href: link('', { query: p.query }), title: capital(p.measure) }, p.label)].filter(Boolean)));
   }
 
   function whyEmpty() {
@@ -126,11 +144,21 @@ export function spansView() {
       const p = new URLSearchParams(params);
       p.set('format', 'json');
       p.set('limit', limit);
+      // Nothing has to be sent again that is here.
+      if (data && answered === `${p}`) return `./?${p}&since=${data.generation}`;
+      asking = `${p}`;
       return `./?${p}`;
     },
     update(answer) {
+      if (answer.unchanged) {
+        data.status = answer.status;
+        const now = answer.status ? new Date(answer.status.now) : new Date();
+        for (const row of shownRows.values()) row.tell(now);
+        return;
+      }
       data = answer;
-      document.title = `${data.service ? `${data.service} \u00b7 ` : ''}spanprof`;
+      answered = asking;
+      document.title = `${data.services ? `${data.services.length} services \u00b7 ` : data.service ? `${data.service} \u00b7 ` : ''}spanprof`;
       render();
       if (data.stats.windowsReceived !== windows) line.load();
       windows = data.stats.windowsReceived;
@@ -138,8 +166,14 @@ export function spansView() {
   };
 }
 
-// listed is the query for the profile of all these spans together.
+// listed is the query for the profile of the spans that have one, all of them
+// together or as many as a query has room for.
 function listed(spans) {
   const ids = spans.filter((s) => s.samplesHeld > 0).map((s) => s.profileId.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return `.cpu{profile_id=~${JSON.stringify(ids.join('|'))}}`;
+  const bytes = new TextEncoder();
+  let room = LONGEST;
+  // Quoted, a backslash takes two.
+  const cut = ids.findIndex((id) => (room -= bytes.encode(JSON.stringify(id)).length - 1) < 0);
+  const some = cut < 0 ? ids : ids.slice(0, cut);
+  return { n: some.length, all: ids.length, query: `.cpu{profile_id=~${JSON.stringify(some.join('|'))}}` };
 }

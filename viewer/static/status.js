@@ -4,12 +4,16 @@
 import { button, h } from './dom.js';
 
 const place = document.getElementById('status');
+const alert = document.getElementById('alert');
 // closes is when the open window does, by this machine's clock; 0 if there is
 // none.
 let closes = 0;
 let message = '';
 
 setInterval(tick, 1000);
+// What went wrong stays until it was seen: capture lets a click on a button say
+// something new.
+addEventListener('click', () => { alert.hidden = true; }, { capture: true });
 
 // showStatus tells what the profiler does. refresh is called after a flush.
 export function showStatus(status, refresh) {
@@ -27,7 +31,7 @@ export function showStatus(status, refresh) {
 
 // arrival says when samples that are not here yet will be.
 export function arrival() {
-  const el = h('span', { 'data-left': 'samples arrive' });
+  const el = h('span', { 'data-left': 'samples', title: 'its samples arrive when the open window closes' });
   write(el);
   return el;
 }
@@ -41,7 +45,7 @@ function write(el) {
   const what = el.dataset.left;
   const text = what === 'window closes' && message ? message
     : left > 0 ? `${what} in ${left} s`
-      : what === 'window closes' ? 'profiling' : 'samples arrive when the window closes';
+      : what === 'window closes' ? 'profiling' : 'samples to come';
   if (el.textContent !== text) el.textContent = text;
 }
 
@@ -54,8 +58,9 @@ export function flushButton(refresh) {
       if (!answer.ok) throw new Error((await answer.text()).trim());
       await refresh();
     } catch (err) {
-      b.title = err.message;
-      b.classList.add('failed');
+      // The next answer replaces the button.
+      alert.textContent = `The window could not be closed: ${err.message.replace(/^spanprof: (flush: )?/, '')}`;
+      alert.hidden = false;
     }
     b.disabled = false;
   }, { class: 'flush', title: 'Close the open window now' });

@@ -1,0 +1,56 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"net/http"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// A list that is as it was is not sent again.
+func TestUnchangedList(t *testing.T) {
+	s := newTestStore(t)
+	h := Handler(s, WithStatus(func() Status { return Status{Running: true} }))
+	var list spanList
+	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	ask := func(pairs ...string) (got unchanged) {
+		t.Helper()
+		getJSON(t, h, target("/", append(pairs, "format", "json")...), http.StatusOK, &got)
+		return got
+	}
+	got := ask("since", list.Generation)
+	if !got.Unchanged || got.Generation != list.Generation || got.Status == nil {
+		t.Errorf("got %+v, want nothing new since %s", got, list.Generation)
+	}
+	// A time that moves may select others.
+	if ask("since", list.Generation, "from", "now-1h").Unchanged {
+		t.Error("the spans of the last hour are said to be those of the hour before")
+	}
+	// Other handlers may have other stores.
+	var other unchanged
+	getJSON(t, Handler(s), target("/", "format", "json", "since", list.Generation), http.StatusOK, &other)
+	if other.Unchanged {
+		t.Error("two handlers have the same generation")
+	}
+
+	endSpan(t, s, "GET /new", 0, 1)
+	got = ask("since", list.Generation)
+	if got.Unchanged || got.Generation == list.Generation {
+		t.Errorf("after a span: %+v", got)
+	}
+	exportSecond(t, s, 10, newProfileBuilder())
+	if after := ask("since", got.Generation); after.Unchanged {
+		t.Errorf("after a profile: %+v", after)
+	}
+
+	// The length of what runs is another one each time.
+	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
+	_, span := tp.Tracer("test").Start(t.Context(), "nightly report")
+	defer span.End()
+	if got = ask("since", ask().Generation); got.Unchanged {
+		t.Errorf("with a running span: %+v", got)
+	}
+}

@@ -1,0 +1,111 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+)
+
+// Queries that may look at everything are answered one at a time. Those for one
+// id are not held up, and a client that goes leaves the line.
+func TestOneHeavyQueryAtATime(t *testing.T) {
+	s := newTestStore(t)
+	synctest.Test(t, func(t *testing.T) {
+		h := Handler(s).(*handler)
+		h.heavy <- struct{}{} // A query is being answered.
+		if w := get(t, h, target("/", "query", byID(slowID), "format", "json")); w.Code != http.StatusOK {
+			t.Errorf("the query for one id: status %d", w.Code)
+		}
+		heavy := []string{
+			target("/", "query", ".cpu", "format", "json"),
+			target("/", "query", ".cpu", "format", "pprof"),
+			target("/", "query", `.cpu{profile_id=""}`, "format", "folded"),
+			target("/comparison", "leftQuery", ".cpu", "rightQuery", byID(slowID), "format", "text"),
+			target("/comparison", "leftQuery", byID(slowID), "rightQuery", ".cpu", "format", "pprof"),
+			"/timeline?format=json",
+			"/?format=pprof",
+		}
+		for _, address := range heavy {
+			ctx, cancel := context.WithCancel(t.Context())
+			status := make(chan int)
+			go func() {
+				r := httptest.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+				status <- do(t, h, r).Code
+			}()
+			synctest.Wait()
+			select {
+			case code := <-status:
+				t.Errorf("GET %s: status %d, want it to wait", address, code)
+			default:
+			}
+			cancel()
+			if code := <-status; code != http.StatusServiceUnavailable {
+				t.Errorf("GET %s, cancelled: status %d", address, code)
+			}
+		}
+		<-h.heavy
+		for _, address := range heavy {
+			if w := get(t, h, address); w.Code != http.StatusOK {
+				t.Errorf("GET %s: status %d", address, w.Code)
+			}
+		}
+	})
+}
+
+// Nothing is put together for a client that has gone.
+func TestClientIsGone(t *testing.T) {
+	h := Handler(newTestStore(t)).(*handler)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, address := range []string{
+		target("/", "query", ".cpu", "format", "json"),
+		target("/", "query", byID(slowID), "format", "pprof"),
+	} {
+		if w := do(t, h, httptest.NewRequestWithContext(ctx, http.MethodGet, address, nil)); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("GET %s: status %d", address, w.Code)
+		}
+	}
+	q := query{flameQL: flameQL{typ: profileTypes[0]}}
+	if _, err := h.selection(ctx, q); err == nil {
+		t.Error("the selection was made")
+	}
+	if _, err := h.profile(ctx, q); err == nil {
+		t.Error("the profile was made")
+	}
+}
+
+// Pages of other sites may link here, but not load what is here.
+func TestRequestsFromElsewhere(t *testing.T) {
+	h := Handler(newTestStore(t))
+	for _, test := range []struct {
+		site, mode, dest string
+		want             int
+	}{
+		{"", "", "", http.StatusOK},
+		{"none", "navigate", "document", http.StatusOK},
+		{"same-origin", "cors", "empty", http.StatusOK},
+		{"cross-site", "navigate", "document", http.StatusOK},
+		{"same-site", "navigate", "document", http.StatusOK},
+		{"cross-site", "no-cors", "image", http.StatusForbidden},
+		{"same-site", "no-cors", "script", http.StatusForbidden},
+		{"cross-site", "cors", "empty", http.StatusForbidden},
+		{"cross-site", "navigate", "iframe", http.StatusForbidden},
+	} {
+		for _, address := range []string{target("/", "query", ".cpu", "format", "pprof"), "/", "/app.js", "/log?format=json"} {
+			r := httptest.NewRequest(http.MethodGet, address, nil)
+			for key, value := range map[string]string{"Sec-Fetch-Site": test.site, "Sec-Fetch-Mode": test.mode, "Sec-Fetch-Dest": test.dest} {
+				if value != "" {
+					r.Header.Set(key, value)
+				}
+			}
+			if w := do(t, h, r); w.Code != test.want {
+				t.Errorf("%+v: GET %s: status %d", test, address, w.Code)
+			}
+		}
+	}
+}

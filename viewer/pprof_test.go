@@ -1,0 +1,48 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/pprof/profile"
+)
+
+// Ids are in a profile only where somebody asks for them. The other labels stay.
+func TestIDsInPprof(t *testing.T) {
+	h := Handler(newTestStore(t))
+	for _, test := range []struct {
+		address string
+		ids     bool
+	}{
+		{target("/", "query", ".cpu", "format", "pprof"), false},
+		{target("/profile", "query", `.cpu{span_name="GET /search"}`), false},
+		{target("/timeline", "format", "pprof"), false},
+		{target("/comparison", "leftQuery", ".cpu", "rightQuery", `{span_name="GET /search"}`, "format", "pprof"), false},
+		{target("/", "query", ".cpu", "format", "pprof", "labels", "ids"), true},
+		{target("/", "query", byID(slowID), "format", "pprof"), true},
+		{target("/", "query", `.cpu{trace_id!=""}`, "format", "pprof"), true},
+		{"/?format=pprof", true},
+	} {
+		w := get(t, h, test.address)
+		p, err := profile.Parse(w.Body)
+		if err != nil {
+			t.Fatalf("GET %s: %v", test.address, err)
+		}
+		ids, names := 0, 0
+		for _, s := range p.Sample {
+			for _, label := range idLabels {
+				ids += len(s.Label[label])
+			}
+			names += len(s.Label["span_name"])
+		}
+		if (ids > 0) != test.ids || names == 0 {
+			t.Errorf("GET %s: %d ids and %d names", test.address, ids, names)
+		}
+	}
+	if w := get(t, h, target("/", "query", ".cpu", "format", "pprof", "labels", "all")); w.Code != http.StatusBadRequest {
+		t.Errorf("unknown labels: status %d", w.Code)
+	}
+}

@@ -1,0 +1,101 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// What several services in one store have in common is told apart by service.
+func TestSeveralServices(t *testing.T) {
+	s := newStore(t)
+	ids := map[string]string{}
+	for i, service := range []string{"alpha", "beta", "odd {name", ""} {
+		res := resource.NewSchemaless(attribute.String("service.name", service))
+		tp := sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithSpanProcessor(s.SpanProcessor()))
+		for range i + 1 {
+			_, span := tp.Tracer("test").Start(t.Context(), "GET /", trace.WithTimestamp(epoch))
+			span.End(trace.WithTimestamp(epoch.Add(time.Second)))
+			ids[service] = span.SpanContext().SpanID().String()
+		}
+		b := newProfileBuilder()
+		b.add(int64(i+1), labels(ids[service], "GET /"), "main.serve")
+		b.add(10, nil, "runtime.gcBgMarkWorker")
+		export(t, s, res, exporter.KindCPU, b.profile)
+	}
+	h := Handler(s)
+	ask := func(query string) answer {
+		t.Helper()
+		var a answer
+		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		return a
+	}
+
+	var list spanList
+	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	if got := get(t, h, "/?format=text").Body.String(); !strings.HasPrefix(got, "4 services: ") {
+		t.Errorf("the list begins with\n%s", got)
+	}
+	if len(list.Groups) != 4 || len(list.Process) != 4 {
+		t.Fatalf("groups %+v, process %+v", list.Groups, list.Process)
+	}
+	for _, g := range list.Groups {
+		a := ask(g.Query)
+		if a.Total != g.CPUNs || a.Note != "" {
+			t.Errorf("%s of %q has %d, its link %d, note %q", g.Query, g.Service, g.CPUNs, a.Total, a.Note)
+		}
+		// The same work, by way of a span, whether or not the query names the service.
+		for _, query := range []string{newFlameQL(g.Service).with("profile_id", ids[g.Service]).String(), fmt.Sprintf(`.cpu{profile_id=%q}`, ids[g.Service])} {
+			a = ask(query)
+			if a.Baseline == nil || a.Baseline.Spans != g.Spans || ask(a.Baseline.Query).Total != g.CPUNs {
+				t.Errorf("%s: the baseline is %+v", query, a.Baseline)
+			}
+		}
+	}
+	for _, p := range list.Process {
+		want := map[string]int64{"alpha": 11e7, "beta": 12e7, "odd {name": 13e7, "": 14e7}[p.Service]
+		if a := ask(p.Query); a.Total != want {
+			t.Errorf("%s of %q: total %d, want %d", p.Query, p.Service, a.Total, want)
+		}
+	}
+	if a := ask("alpha.cpu"); a.Title != "alpha: CPU time" || a.Query != "alpha.cpu{}" {
+		t.Errorf("title %q of %s", a.Title, a.Query)
+	}
+	// What is none of them is no reason to refuse, but to say so.
+	if a := ask("gamma.cpu"); a.Total != 50e7 || !strings.Contains(a.Note, `no span here belongs to a service "gamma"`) {
+		t.Errorf("total %d, note %q", a.Total, a.Note)
+	}
+	if a := ask(".cpu"); a.Total != 50e7 || a.Title != "Whole process: CPU time" {
+		t.Errorf("total %d, title %q", a.Total, a.Title)
+	}
+	// Every form selects alike.
+	var line timeline
+	getJSON(t, h, target("/timeline", "query", "beta.cpu", "format", "json"), http.StatusOK, &line)
+	total := int64(0)
+	for _, b := range line.Buckets {
+		total += b.total()
+	}
+	if total != 12e7 || len(line.Versions) != 1 {
+		t.Errorf("the time line has %d and %+v", total, line.Versions)
+	}
+	if folded := get(t, h, target("/", "query", "beta.cpu", "format", "folded")).Body.String(); !strings.Contains(folded, "main.serve 20000000\n") {
+		t.Errorf("folded:\n%s", folded)
+	}
+	var c comparison
+	getJSON(t, h, target("/comparison", "leftQuery", "alpha.cpu", "rightQuery", "beta.cpu", "format", "json"), http.StatusOK, &c)
+	if c.Left.Total != 11e7 || c.Right.Total != 12e7 {
+		t.Errorf("the sides have %d and %d", c.Left.Total, c.Right.Total)
+	}
+}
