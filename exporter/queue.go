@@ -20,9 +20,11 @@ var _ Exporter = (*Queue)(nil)
 
 // Queue is an Exporter in front of a [Destination] across a network. It keeps
 // the profiles until the destination has taken them, bounded in bytes and in
-// age, and sends them in order and one at a time. What fails is tried again:
+// age, and sends them one at a time, the oldest first. What fails is tried again:
 // after the time that the destination asks for, or after 1 s at first and up to
-// 30 s later, with jitter.
+// 30 s later, with jitter. When the oldest has failed twice, others are tried in
+// between: a profile that fails while others are taken goes behind them, and is
+// dropped when that has happened five times.
 //
 // Delivery is at least once: a profile whose attempt ends without an answer is
 // sent again. What is lost is counted, in [Queue.Stats] and in OTel metrics.
@@ -37,7 +39,7 @@ type Queue struct {
 	config      queueConfig
 	metrics     *queueMetrics
 	reporter    handoff.Reporter
-	backoff     *backoff.ExponentialBackOff // only the worker uses it
+	backoff     *backoff.ExponentialBackOff // guarded by mu
 
 	ctx    context.Context // of the attempts; ended when Shutdown gives up
 	cancel context.CancelFunc
@@ -58,6 +60,10 @@ type Queue struct {
 	notBefore time.Time       // when the next attempt is due
 	asked     bool            // the destination has asked for notBefore
 	failure   error           // of the last attempt, if that is to be repeated
+	failures  int             // in a row that can be a profile's own fault
+	tried     uint64          // the number of the profile that failed last
+	blamed    bool            // that one has proved bad: the pause is for its sake alone
+	answers   uint64          // 1 and the number of profiles that were taken or rejected
 	lagging   bool            // profiles were dropped, and that was reported
 	stats     QueueStats      // Waiting and WaitingBytes are not kept here
 }
@@ -87,6 +93,7 @@ func NewQueue(name string, d Destination, opts ...QueueOption) (*Queue, error) {
 		backoff:     newBackoff(),
 		wake:        make(chan struct{}, 1),
 		done:        make(chan struct{}),
+		answers:     1,
 	}
 	if c.spill {
 		left, err := openSpill(c.dir)
@@ -147,6 +154,11 @@ func (q *Queue) Export(_ context.Context, p *Profile) error {
 	item.number = q.last
 	q.waiting = append(q.waiting, item)
 	q.bytes += item.size
+	if q.blamed {
+		q.blamed, q.failures = false, 0
+		q.backoff.Reset()
+		q.hasten()
+	}
 	q.settle()
 	q.mu.Unlock()
 

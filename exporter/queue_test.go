@@ -167,8 +167,8 @@ func TestQueueDelivers(t *testing.T) {
 	})
 }
 
-// Five minutes of failures, with a profile every ten seconds: everything arrives
-// in order, and the attempts come further and further apart.
+// Five minutes of failures, with a profile every ten seconds: everything arrives,
+// in order but for the one whose attempt finds the destination well, and the attempts come further and further apart.
 func TestQueueOutage(t *testing.T) {
 	reported := reports(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -189,9 +189,19 @@ func TestQueueOutage(t *testing.T) {
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		wantTaken(t, d, want...)
+		if diff := cmp.Diff(want, d.names(), cmpopts.SortSlices(func(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b })); diff != "" {
+			t.Errorf("taken (-want +got):\n%s", diff)
+		}
+		want = slices.DeleteFunc(want, func(name string) bool { return name == d.names()[0] })
+		if diff := cmp.Diff(want, d.names()[1:]); diff != "" {
+			t.Errorf("taken after the first (-want +got):\n%s", diff)
+		}
 		attempts := len(d.at) - 30
-		wantStats(t, q, exporter.QueueStats{Exported: 30, Retries: uint64(attempts), Duplicates: 1})
+		s := q.Stats()
+		if s.Duplicates == 0 || s.Duplicates > uint64(attempts) || s.Retries > uint64(attempts) {
+			t.Errorf("Stats %+v after %d failed attempts", s, attempts)
+		}
+		wantStats(t, q, exporter.QueueStats{Exported: 30, Retries: s.Retries, Duplicates: s.Duplicates})
 		// 1, 2, 4, 8, 16 and then 20 s, each by half more or less.
 		if attempts < 10 || attempts > 34 {
 			t.Errorf("%d failed attempts in five minutes", attempts)
@@ -206,6 +216,91 @@ func TestQueueOutage(t *testing.T) {
 	if got := reported(); len(got) != 1 || got[0] != "test: will try again: 500 oops" {
 		t.Errorf("reported %q, want one report of the outage", got)
 	}
+}
+
+// One kind always fails, by an error that could be the destination's: the other
+// arrives all the same.
+func TestQueueOneKindFails(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{send: func(_ context.Context, name string) error {
+			if strings.HasPrefix(name, "bad") {
+				return &exporter.RetryError{Err: errors.New("500 oops")}
+			}
+			return nil
+		}}
+		q := newQueue(t, d)
+		var want []string
+		for i := range 360 {
+			want = append(want, strconv.Itoa(i))
+			export(t, q, "bad"+want[i], want[i])
+			<-time.After(10 * time.Second)
+			synctest.Wait()
+			if got := len(d.names()); got < i {
+				t.Fatalf("%d profiles taken of %d", got, i+1)
+			}
+		}
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantTaken(t, d, want...)
+		s := q.Stats()
+		if s.Exported != 360 || s.Failing+s.Expired != 360 || s.Dropped() != 360 {
+			t.Errorf("Stats %+v, want 360 exported, and 360 dropped as failing or expired", s)
+		}
+		shutdown(t, q)
+	})
+}
+
+// One profile always fails, and is given up long before it is too old.
+func TestQueueOneProfileFails(t *testing.T) {
+	reported := reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{send: func(_ context.Context, name string) error {
+			if name == "bad" {
+				return &exporter.RetryError{Err: errors.New("500 oops")}
+			}
+			return nil
+		}}
+		q := newQueue(t, d)
+		export(t, q, "bad")
+		for range 10 {
+			export(t, q, "good")
+			<-time.After(10 * time.Second)
+		}
+		synctest.Wait()
+		s := q.Stats()
+		wantStats(t, q, exporter.QueueStats{Exported: 10, Failing: 1, Retries: s.Retries})
+		shutdown(t, q)
+	})
+	if got := reported(); !strings.HasPrefix(got[len(got)-1], "test: cpu profile dropped: it fails while others are taken: 500 oops") {
+		t.Errorf("reported %q", got)
+	}
+}
+
+// When a profile that failed has become too old, the next one does not wait for
+// its backoff.
+func TestQueueExpiryEndsBackoff(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{send: func(_ context.Context, name string) error {
+			if name == "bad" {
+				return &exporter.RetryError{Err: errors.New("500 oops")}
+			}
+			return nil
+		}}
+		q := newQueue(t, d, exporter.WithMaxAge(45*time.Second))
+		export(t, q, "bad")
+		<-time.After(45*time.Second - time.Millisecond) // its age is 45 s in a millisecond
+		export(t, q, "good")
+		<-time.After(time.Millisecond)
+		synctest.Wait()
+		wantTaken(t, d, "good")
+		if s := q.Stats(); s.Expired != 1 {
+			t.Errorf("Stats %+v", s)
+		}
+		shutdown(t, q)
+	})
 }
 
 func TestQueueRetryAfter(t *testing.T) {

@@ -21,6 +21,7 @@ const (
 	full       dropReason = "full"
 	expired    dropReason = "expired"
 	rejected   dropReason = "rejected"
+	failing    dropReason = "failing"
 	unreadable dropReason = "unreadable"
 	unsent     dropReason = "unsent"
 )
