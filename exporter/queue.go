@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,6 +46,7 @@ type Queue struct {
 	cancel context.CancelFunc
 	wake   chan struct{} // holds a token when the worker has to look again
 	done   chan struct{} // closed when the worker has ended
+	shut   chan struct{} // closed when Shutdown returns
 	err    error         // what Shutdown returns; set before done is closed
 
 	mu        sync.Mutex
@@ -55,6 +57,7 @@ type Queue struct {
 	last      uint64   // the number of the newest profile
 	flushes   []queueFlush
 	closing   context.Context // that of Shutdown, from its call on
+	before    QueueStats      // at its call
 	abandoned bool            // Shutdown has given up, or has nothing left to do
 	left      error           // that profiles stayed, once abandoned
 	notBefore time.Time       // when the next attempt is due
@@ -67,6 +70,10 @@ type Queue struct {
 	lagging   bool            // profiles were dropped, and that was reported
 	stats     QueueStats      // Waiting and WaitingBytes are not kept here
 }
+
+// maxShutdown is how long Shutdown takes where nobody says. It is what Kubernetes
+// gives a process to end.
+const maxShutdown = 30 * time.Second
 
 // queueFlush is a call of ForceFlush.
 type queueFlush struct {
@@ -93,6 +100,7 @@ func NewQueue(name string, d Destination, opts ...QueueOption) (*Queue, error) {
 		backoff:     newBackoff(),
 		wake:        make(chan struct{}, 1),
 		done:        make(chan struct{}),
+		shut:        make(chan struct{}),
 		answers:     1,
 	}
 	if c.spill {
@@ -228,22 +236,37 @@ func (q *Queue) ForceFlush(ctx context.Context) error {
 	return fmt.Errorf("%s: %d profile(s) not delivered yet: %w", q.name, q.count(), q.because(ctx.Err()))
 }
 
-// Shutdown sends what waits until ctx ends and shuts the destination down. Where
-// the next attempt is due only after ctx's deadline, it does not wait for that.
-// It gives the error handler half a second for the last reports, and no more:
-// the handler may be the caller. The error says how many profiles stayed, and
-// whether they are in the spill directory or lost. Shutdown returns when ctx ends
-// even if the destination ignores its own; calls after the first do nothing and
-// return nil.
+// Shutdown sends what waits until ctx ends, for 30 s if ctx has no deadline, and
+// shuts the destination down. Where the next attempt is due only after the
+// deadline, it does not wait for that. It gives the error handler half a second
+// for the last reports, and no more: the handler may be the caller. The error
+// says how many profiles stayed, whether they are in the spill directory or lost,
+// and how many were dropped meanwhile. Shutdown returns when ctx ends even if the
+// destination ignores its own.
+//
+// Calls after the first do nothing but wait for it, and return nil, or ctx's error
+// if that comes first.
 func (q *Queue) Shutdown(ctx context.Context) error {
 	q.mu.Lock()
 	if q.closing != nil {
 		q.mu.Unlock()
+		select {
+		case <-q.done:
+		case <-q.shut:
+		case <-ctx.Done():
+			return fmt.Errorf("%s: shut down: %w", q.name, ctx.Err())
+		}
 		return nil
 	}
-	q.closing = ctx
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, maxShutdown)
+		defer cancel()
+	}
+	q.closing, q.before = ctx, q.stats
 	q.hasten()
 	q.mu.Unlock()
+	defer close(q.shut)
 	defer func() { _ = q.metrics.callback.Unregister() }()
 
 	q.notify()
@@ -295,6 +318,7 @@ func (q *Queue) abandon(cause error) error {
 	if kept > 0 {
 		q.left = errors.Join(q.left, fmt.Errorf("%s: %d profile(s) kept in %s for the next start: %w", q.name, kept, q.config.dir, cause))
 	}
+	q.left = errors.Join(q.left, q.droppedSince(q.before))
 	left := q.left
 	q.mu.Unlock()
 
@@ -303,6 +327,32 @@ func (q *Queue) abandon(cause error) error {
 	q.cancel()
 	q.metrics.drop(lost, unsent)
 	return left
+}
+
+// droppedSince returns an error that says how many profiles were dropped since
+// before, but for those that q.left tells of; nil if none was. The caller holds
+// q.mu.
+func (q *Queue) droppedSince(before QueueStats) error {
+	var reasons []string
+	var sum uint64
+	for _, r := range []struct {
+		reason dropReason
+		n      uint64
+	}{
+		{expired, q.stats.Expired - before.Expired},
+		{rejected, q.stats.Rejected - before.Rejected},
+		{failing, q.stats.Failing - before.Failing},
+		{unreadable, q.stats.Unreadable - before.Unreadable},
+	} {
+		if r.n > 0 {
+			sum += r.n
+			reasons = append(reasons, fmt.Sprintf("%d %s", r.n, r.reason))
+		}
+	}
+	if sum == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %d profile(s) dropped during Shutdown: %s", q.name, sum, strings.Join(reasons, ", "))
 }
 
 // because adds why the last attempt failed to the end of a context; the caller

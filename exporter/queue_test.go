@@ -511,6 +511,73 @@ func TestQueueShutdownNeverHangs(t *testing.T) {
 	})
 }
 
+func TestQueueShutdownWithoutDeadline(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{send: func(context.Context, string) error { return &exporter.RetryError{Err: errors.New("500")} }}
+		q := newQueue(t, d)
+		export(t, q, "a", "b")
+		begin := time.Now()
+		err := q.Shutdown(context.Background())
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "test: 2 profile(s) not exported") {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if took := time.Since(begin); took > 30*time.Second {
+			t.Errorf("Shutdown took %v", took)
+		}
+	})
+}
+
+func TestQueueShutdownSaysWhatIsDropped(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{send: func(_ context.Context, name string) error {
+			if name == "bad" {
+				<-time.After(time.Second)
+				return errors.New("400")
+			}
+			return &exporter.RetryError{Err: errors.New("429"), After: time.Hour}
+		}}
+		q := newQueue(t, d, exporter.WithMaxAge(2*time.Second))
+		export(t, q, "bad", "a")
+		synctest.Wait()
+		err := q.Shutdown(t.Context())
+		if err == nil || err.Error() != "test: 2 profile(s) dropped during Shutdown: 1 expired, 1 rejected" {
+			t.Errorf("Shutdown: %v", err)
+		}
+	})
+}
+
+func TestQueueShutdownTwiceAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		d := &destination{send: func(context.Context, string) error { <-release; return nil }}
+		q := newQueue(t, d)
+		export(t, q, "a")
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { first <- q.Shutdown(t.Context()) }()
+		synctest.Wait()
+		go func() { second <- q.Shutdown(t.Context()) }()
+		synctest.Wait()
+		select {
+		case err := <-second:
+			t.Errorf("the second Shutdown returned %v while the first sends", err)
+		default:
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := q.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("third Shutdown: %v", err)
+		}
+		close(release)
+		synctest.Wait()
+		if err := errors.Join(<-first, <-second); err != nil {
+			t.Error(err)
+		}
+		wantTaken(t, d, "a")
+	})
+}
+
 func TestQueueShutdownErrors(t *testing.T) {
 	failure := errors.New("will not close")
 	q := newQueue(t, &destination{shutdown: func(context.Context) error { return failure }})
