@@ -130,6 +130,9 @@ func newBackoff() *backoff.ExponentialBackOff {
 // WithSpill is set. It returns ErrShutdown after Shutdown, and an error if p
 // cannot be encoded or is larger than the Queue.
 func (q *Queue) Export(_ context.Context, p *Profile) error {
+	if p == nil {
+		return fmt.Errorf("%s: the profile is nil", q.name)
+	}
 	data, err := p.Pprof()
 	if err != nil {
 		q.lose(unreadable)

@@ -140,6 +140,9 @@ func TestQueueDelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(destination)
 		q := newQueue(t, d, nil)
+		if err := q.Export(t.Context(), nil); err == nil {
+			t.Error("no error for a nil profile")
+		}
 		export(t, q, "a", "b", "c")
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Fatal(err)

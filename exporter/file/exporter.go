@@ -59,6 +59,9 @@ func New(dir string, opts ...Option) (*Exporter, error) {
 // the bounds have no room then. It returns an error if that fails, which counts
 // p as dropped, and exporter.ErrShutdown after Shutdown.
 func (e *Exporter) Export(_ context.Context, p *exporter.Profile) error {
+	if p == nil {
+		return errors.New("file: the profile is nil")
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	err := e.write(p)

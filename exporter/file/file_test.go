@@ -206,6 +206,9 @@ func TestDirectoryFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	export(t, e, p) // it goes on when it can
+	if err := e.Export(t.Context(), nil); err == nil {
+		t.Error("no error for nil")
+	}
 	if s := e.Stats(); s.Written != 1 {
 		t.Errorf("Stats %+v", s)
 	}

@@ -5,6 +5,7 @@ package pyroscope
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -56,8 +57,11 @@ func New(address string, opts ...Option) (*Exporter, error) {
 }
 
 // Export takes p over and returns at once. It returns exporter.ErrShutdown after
-// Shutdown, and an error if p is larger than the queue.
+// Shutdown, and an error if p, or a part of it, is larger than the queue.
 func (e *Exporter) Export(ctx context.Context, p *exporter.Profile) error {
+	if p == nil {
+		return e.queue.Export(ctx, nil)
+	}
 	parsed, err := p.Parsed()
 	if err != nil {
 		// Not for us to judge: the server says what it makes of it.
@@ -70,14 +74,14 @@ func (e *Exporter) Export(ctx context.Context, p *exporter.Profile) error {
 	}
 	parts, err := split(p, parsed)
 	if err != nil {
-		return fmt.Errorf("pyroscope: split a %s profile: %w", p.Kind(), err)
+		// As above: a profile that contradicts itself, say.
+		return e.queue.Export(ctx, p)
 	}
+	var errs []error
 	for _, part := range parts {
-		if err := e.queue.Export(ctx, part); err != nil {
-			return err
-		}
+		errs = append(errs, e.queue.Export(ctx, part))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // ForceFlush returns after everything that Export took has been delivered or

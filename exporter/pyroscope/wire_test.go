@@ -6,7 +6,10 @@ package pyroscope_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -261,6 +264,59 @@ func TestSplitHasAnEnd(t *testing.T) {
 	pushes := deliver(t, nil, exporter.NewParsedProfile(of(exporter.KindCPU), p))
 	if len(pushes) != 2 {
 		t.Errorf("%d pushes, want 2", len(pushes))
+	}
+}
+
+// A part for which there is no room does not take the others along.
+func TestSplitCountsEachPart(t *testing.T) {
+	p := parsed(3)
+	for i, n := range []int{3 << 20, 3 << 20, 10} {
+		random := make([]byte, n/2)
+		for j := 0; j < len(random) && i == 0; j += 8 { // the first does not compress
+			binary.LittleEndian.PutUint64(random[j:], rand.Uint64())
+		}
+		p.Sample[i].Label = map[string][]string{"key": {hex.EncodeToString(random)}}
+	}
+	pushes := make(chan struct{}, 3)
+	client := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+		pushes <- struct{}{}
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+	})}
+	e, err := pyroscope.New("http://pyroscope", pyroscope.WithHTTPClient(client), pyroscope.WithQueue(exporter.WithMaxBytes(1<<20)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = e.Export(t.Context(), exporter.NewParsedProfile(of(exporter.KindCPU), p))
+	if err == nil || !strings.Contains(err.Error(), "larger than the queue") {
+		t.Errorf("Export: %v", err)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s := e.Stats(); s.Full != 1 || s.Exported != 1 || len(pushes) != 1 {
+		t.Errorf("Stats %+v and %d pushes, want one part dropped and one exported", s, len(pushes))
+	}
+}
+
+// What cannot be split is for the server to refuse, and counted like the rest.
+func TestSplitFails(t *testing.T) {
+	p := parsed(17_000)
+	p.Sample[0].Value = nil
+	if pushes := deliver(t, nil, exporter.NewParsedProfile(of(exporter.KindCPU), p)); len(pushes) != 1 {
+		t.Errorf("%d pushes, want 1", len(pushes))
+	}
+}
+
+func TestNilProfile(t *testing.T) {
+	e, err := pyroscope.New("http://127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Export(t.Context(), nil); err == nil {
+		t.Error("no error")
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
