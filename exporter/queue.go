@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ type Queue struct {
 	config      queueConfig
 	metrics     *queueMetrics
 	reporter    handoff.Reporter
+	lock        *os.File                    // of the spill directory; nil without one
 	backoff     *backoff.ExponentialBackOff // guarded by mu
 
 	ctx    context.Context // of the attempts; ended when Shutdown gives up
@@ -104,14 +106,15 @@ func NewQueue(name string, d Destination, opts ...QueueOption) (*Queue, error) {
 		answers:     1,
 	}
 	if c.spill {
-		left, err := openSpill(c.dir)
-		if err != nil {
+		var left []queued
+		if q.lock, left, err = openSpill(c.dir); err != nil {
 			return nil, fmt.Errorf("%s: spill directory: %w", name, err)
 		}
 		q.adopt(left)
 	}
 	q.metrics, err = newQueueMetrics(c.meterProvider, name, q.Stats)
 	if err != nil {
+		q.unlock()
 		return nil, fmt.Errorf("%s: metrics: %w", name, err)
 	}
 	q.forget(q.makeRoom(0), full)
@@ -311,6 +314,9 @@ func (q *Queue) abandon(cause error) error {
 			lost++
 		}
 	}
+	if q.sending == nil && q.ending == 0 {
+		q.unlock() // the worker has nothing to do with the files any more
+	}
 	q.waiting, q.sending, q.bytes = nil, nil, 0
 	q.stats.Kept += uint64(kept)
 	q.stats.Unsent += uint64(lost)
@@ -356,6 +362,13 @@ func (q *Queue) droppedSince(before QueueStats) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %d profile(s) dropped during Shutdown: %s", q.name, sum, strings.Join(reasons, ", "))
+}
+
+// unlock leaves the spill directory to others. A second call does nothing.
+func (q *Queue) unlock() {
+	if q.lock != nil {
+		_ = q.lock.Close()
+	}
 }
 
 // because adds why the last attempt failed to the end of a context; the caller

@@ -18,6 +18,7 @@ import (
 // work sends what waits, until Shutdown.
 func (q *Queue) work() {
 	defer close(q.done)
+	defer q.unlock()
 	// A goroutine inherits the labels of its creator. What a destination
 	// does must not be counted as work of the span that happened to be
 	// open when the Queue was made.
