@@ -4,6 +4,7 @@
 package httpsend
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -29,8 +30,11 @@ const (
 //
 // Other outcomes are errors. An *exporter.RetryError is returned where no answer
 // came, and of the answers that retryable names; the server's text is part of
-// the error, and a redirect's target.
+// the error, as far as it arrives within a second, and a redirect's target.
 func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte) bool) ([]byte, error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	r = r.WithContext(ctx)
 	// The query is long and says nothing that the reader of an error needs.
 	where := url.URL{Scheme: r.URL.Scheme, User: r.URL.User, Host: r.URL.Host, Path: r.URL.Path}
 	response, err := c.Do(r)
@@ -41,6 +45,9 @@ func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte)
 		return nil, &exporter.RetryError{Err: err, Refused: notSent(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode/100 != 2 {
+		defer time.AfterFunc(textTime(ctx), cancel).Stop()
+	}
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxBody))
 	if response.StatusCode/100 == 2 {
 		return body, nil
@@ -55,6 +62,16 @@ func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte)
 		After:   retryAfter(response.Header.Get("Retry-After")),
 		Refused: response.StatusCode == http.StatusTooManyRequests,
 	}
+}
+
+// textTime returns how long to wait for the text of an error: a second, and no
+// longer than half of what ctx has left, so that the status decides what becomes
+// of the attempt, and not that ctx has ended.
+func textTime(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(time.Second, time.Until(deadline)/2)
+	}
+	return time.Second
 }
 
 func statusError(where string, r *http.Response, body []byte) error {

@@ -135,6 +135,32 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
+// A status is the answer, also where the text of the error never ends.
+func TestTextHangs(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, "no such label")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	for _, timeout := range []time.Duration{time.Minute, 4 * time.Second} {
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		_, err := post(ctx, t, server.Client(), server.URL)
+		if err == nil || !strings.Contains(err.Error(), "answers 400 Bad Request: no such label") {
+			t.Errorf("error %v", err)
+		}
+		if _, ok := errors.AsType[*exporter.RetryError](err); ok {
+			t.Errorf("error %#v, want none that is retried", err)
+		}
+		if ctx.Err() != nil {
+			t.Error("the time of the attempt was spent on the text")
+		}
+	}
+}
+
 func TestStatusIsTheAnswer(t *testing.T) {
 	c := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(iotest.ErrReader(errors.New("broken")))}, nil
