@@ -117,6 +117,8 @@ func NewQueue(name string, d Destination, opts ...QueueOption) (*Queue, error) {
 		q.unlock()
 		return nil, fmt.Errorf("%s: metrics: %w", name, err)
 	}
+	// A file that is too large by itself is no reason to drop the others.
+	q.forget(q.drop(&q.stats.Full, func(item queued) bool { return item.size > c.maxBytes }), full)
 	q.forget(q.makeRoom(0), full)
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	go q.work()
@@ -131,7 +133,8 @@ func newBackoff() *backoff.ExponentialBackOff {
 
 // Export takes p over and returns at once, after it has written a file where
 // WithSpill is set. It returns ErrShutdown after Shutdown, and an error if p
-// cannot be encoded or is larger than the Queue.
+// cannot be encoded, is larger than the Queue, or has no room beside the profile
+// that is being sent.
 func (q *Queue) Export(_ context.Context, p *Profile) error {
 	if p == nil {
 		return fmt.Errorf("%s: the profile is nil", q.name)
@@ -160,6 +163,12 @@ func (q *Queue) Export(_ context.Context, p *Profile) error {
 	}
 	if notSpilled != nil {
 		q.stats.NotSpilled++
+	}
+	if q.sending != nil && q.sending.size+item.size > q.config.maxBytes || item.size > q.config.maxBytes {
+		q.mu.Unlock()
+		item.remove()
+		q.lose(full)
+		return fmt.Errorf("%s: no room for a %s profile of %d bytes beside what is being sent: see WithMaxBytes", q.name, p.Kind(), item.size)
 	}
 	dropped := q.makeRoom(item.size)
 	lagging := q.lagging
@@ -191,8 +200,9 @@ func (q *Queue) Export(_ context.Context, p *Profile) error {
 func (q *Queue) item(p *Profile, data []byte) (queued, error) {
 	w := Window{Kind: p.Kind(), Start: p.Start(), Duration: p.Duration(), Resource: p.Resource()}
 	end := p.End()
-	if p.Start().IsZero() { // a user's profile without a time
-		end = time.Now()
+	// A user's profile may be without a time, and a clock may have been set back.
+	if now := time.Now(); p.Start().IsZero() || end.After(now) {
+		end = now
 	}
 	if q.config.spill {
 		item, err := spill(q.config.dir, w, end, data)

@@ -395,6 +395,43 @@ func TestQueueBounds(t *testing.T) {
 	}
 }
 
+// What is being sent counts, and cannot be dropped.
+func TestQueueBoundWhileSending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		d := &destination{send: func(context.Context, string) error { <-release; return nil }}
+		q := newQueue(t, d, exporter.WithMaxBytes(10))
+		export(t, q, "aaaaaa")
+		synctest.Wait()
+		export(t, q, "bbb")
+		if err := q.Export(t.Context(), named("cccccc")); err == nil || !strings.Contains(err.Error(), "no room for a cpu profile of 6 bytes") {
+			t.Errorf("Export: %v", err)
+		}
+		wantStats(t, q, exporter.QueueStats{Full: 1, Waiting: 2, WaitingBytes: 9})
+		close(release)
+		shutdown(t, q)
+		wantTaken(t, d, "aaaaaa", "bbb")
+	})
+}
+
+// A window that ends in the future does not wait for longer than others.
+func TestQueueAgeOfTheFuture(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t, &destination{send: down})
+		w := exporter.Window{Kind: exporter.KindCPU, Start: time.Now().Add(24 * time.Hour)}
+		if err := q.Export(t.Context(), exporter.NewProfile(w, []byte("a"))); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(10 * time.Minute)
+		synctest.Wait()
+		if s := q.Stats(); s.Expired != 1 {
+			t.Errorf("Stats %+v, want it to be too old", s)
+		}
+		shutdown(t, q)
+	})
+}
+
 func TestQueueTimeout(t *testing.T) {
 	reported := reports(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -39,7 +39,8 @@ type queueConfig struct {
 
 // WithMaxBytes bounds the profiles that wait, by the sum of their pprof forms,
 // which are gzipped as a rule. When there is no room for a new profile, the
-// oldest are dropped. The default is 32 MiB. NewQueue refuses less than 1.
+// oldest are dropped; where the one that is being sent leaves none, the new one
+// is. The default is 32 MiB. NewQueue refuses less than 1.
 func WithMaxBytes(n int64) QueueOption {
 	return queueOptionFunc(func(c queueConfig) queueConfig {
 		c.maxBytes = n

@@ -249,7 +249,7 @@ func (q *Queue) postpone(item *queued, retry *RetryError) (dropped []queued, rea
 	}
 	i, _ := slices.BinarySearchFunc(q.waiting, item.number, func(w queued, number uint64) int { return cmp.Compare(w.number, number) })
 	q.waiting = slices.Insert(q.waiting, i, *item)
-	return q.makeRoom(0), full
+	return nil, ""
 }
 
 // conclude counts a profile that is done with, and returns why it was dropped if

@@ -106,7 +106,7 @@ func leftIn(dir string) ([]queued, error) {
 			return nil, err
 		}
 		left = append(left, queued{
-			end:      time.Unix(0, end),
+			end:      time.Unix(0, min(end, time.Now().UnixNano())), // the clock may have been set back
 			size:     info.Size(),
 			doubtful: true,
 			file:     filepath.Join(dir, e.Name()),

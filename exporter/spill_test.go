@@ -259,6 +259,28 @@ func TestSpillStartsWhileFilesGo(t *testing.T) {
 	<-done
 }
 
+// One file that is larger than the Queue does not take the others along.
+func TestSpillOversized(t *testing.T) {
+	reports(t)
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		leave(t, dir, "a", strings.Repeat("x", 1000), "b")
+		d := new(destination)
+		q := newQueue(t, d, exporter.WithSpill(dir), exporter.WithMaxBytes(900))
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantStats(t, q, exporter.QueueStats{Full: 1, Exported: 2, Duplicates: 2})
+		wantFiles(t, dir, 0)
+		// With its header the file is larger than the Queue, the profile is not.
+		if err := q.Export(t.Context(), named(strings.Repeat("x", 890))); err == nil {
+			t.Error("no error")
+		}
+		wantFiles(t, dir, 0)
+		shutdown(t, q)
+	})
+}
+
 func TestSpillBounded(t *testing.T) {
 	reports(t)
 	dir := t.TempDir()
