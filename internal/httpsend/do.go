@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spanprof/spanprof/exporter"
 )
@@ -75,14 +77,24 @@ func textTime(ctx context.Context) time.Duration {
 }
 
 func statusError(where string, r *http.Response, body []byte) error {
+	status := Text([]byte(r.Status))
 	if location, err := r.Location(); err == nil && r.StatusCode/100 == 3 {
-		return fmt.Errorf("%s answers %s to %s: redirects are not followed, use that address", where, r.Status, location.Redacted())
+		to := url.URL{Scheme: location.Scheme, User: location.User, Host: location.Host, Path: location.Path}
+		return fmt.Errorf("%s answers %s to %s: redirects are not followed, use that address", where, status, Text([]byte(to.Redacted())))
 	}
-	text := strings.TrimSpace(strings.ToValidUTF8(string(body[:min(len(body), maxText)]), ""))
-	if text == "" {
-		return fmt.Errorf("%s answers %s", where, r.Status)
+	if text := Text(body); text != "" {
+		return fmt.Errorf("%s answers %s: %s", where, status, text)
 	}
-	return fmt.Errorf("%s answers %s: %s", where, r.Status, text)
+	return fmt.Errorf("%s answers %s", where, status)
+}
+
+// Text returns the beginning of what a server says, up to 1 KiB, as one line that
+// is safe in a log: control characters, which can rewrite a terminal or feign
+// another entry, and what is not UTF-8 become spaces, and several spaces one.
+func Text(b []byte) string {
+	return strings.Join(strings.FieldsFunc(string(b[:min(len(b), maxText)]), func(r rune) bool {
+		return !unicode.IsPrint(r) || r == ' ' || r == utf8.RuneError
+	}), " ")
 }
 
 // notSent reports whether err says that no request has left.

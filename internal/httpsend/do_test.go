@@ -57,6 +57,10 @@ func TestStatuses(t *testing.T) {
 		{name: "redirect", answer: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://user:secret@example.com/ingest", http.StatusMovedPermanently)
 		}, text: "answers 301 Moved Permanently to https://user:xxxxx@example.com/ingest: redirects are not followed, use that address"},
+		{name: "redirect with a query", answer: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://example.com/login?token=secret#x", http.StatusFound)
+		}, text: "answers 302 Found to https://example.com/login: redirects"},
+		{name: "control characters", answer: status(400, "", "no\x1b[2J such\r\n\tlabel\x00\xff\u202e \u2028 ü\n"), text: "400 Bad Request: no [2J such label ü"},
 		{name: "long text", answer: status(400, "", strings.Repeat("x", 100<<10)), text: strings.Repeat("x", 1<<10)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
