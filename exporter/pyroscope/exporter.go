@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -34,12 +35,9 @@ func New(address string, opts ...Option) (*Exporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pyroscope: %w", err)
 	}
-	u, err := url.Parse(address)
+	u, err := parseAddress(address)
 	if err != nil {
-		return nil, fmt.Errorf("pyroscope: address: %w", err)
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("pyroscope: address %q is not an HTTP URL: use one like http://localhost:4040", u.Redacted())
+		return nil, fmt.Errorf("pyroscope: %w", err)
 	}
 	e := new(Exporter)
 	d := &destination{ingest: u.JoinPath("ingest"), config: c, reporter: &e.reporter}
@@ -54,6 +52,22 @@ func New(address string, opts ...Option) (*Exporter, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// parseAddress returns the root of a server. The errors have nothing of the
+// address: it may hold a password, and even url.Parse says parts of that where it
+// has a character that must be escaped.
+func parseAddress(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return nil, errors.New("address cannot be parsed: use one like http://localhost:4040, and WithBasicAuth for a password")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, errors.New("address is not an HTTP URL: use one like http://localhost:4040")
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/ingest"):
+		return nil, errors.New("address ends in /ingest: use the root of the server, like http://localhost:4040")
+	}
+	return u, nil
 }
 
 // Export takes p over and returns at once. It returns exporter.ErrShutdown after
