@@ -283,7 +283,7 @@ func (q *Queue) Shutdown(ctx context.Context) error {
 	q.hasten()
 	q.mu.Unlock()
 	defer close(q.shut)
-	defer func() { _ = q.metrics.callback.Unregister() }()
+	defer func() { _ = q.metrics.unregister() }()
 
 	q.notify()
 	select {
