@@ -118,8 +118,11 @@ func NewQueue(name string, d Destination, opts ...QueueOption) (*Queue, error) {
 		return nil, fmt.Errorf("%s: metrics: %w", name, err)
 	}
 	// A file that is too large by itself is no reason to drop the others.
-	q.forget(q.drop(&q.stats.Full, func(item queued) bool { return item.size > c.maxBytes }), full)
-	q.forget(q.makeRoom(0), full)
+	q.mu.Lock() // the metrics ask for the Stats from now on
+	dropped := q.drop(&q.stats.Full, func(item queued) bool { return item.size > c.maxBytes })
+	dropped = append(dropped, q.makeRoom(0)...)
+	q.mu.Unlock()
+	q.forget(dropped, full)
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	go q.work()
 	return q, nil
