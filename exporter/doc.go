@@ -22,7 +22,7 @@
 //
 //	spanprof.exporter.profile.exported    profiles taken by the destination
 //	spanprof.exporter.profile.dropped     profiles lost, by reason: full, expired,
-//	                                      rejected, unreadable, unsent
+//	                                      rejected, failing, unreadable, unsent
 //	spanprof.exporter.profile.retries     attempts after the first
 //	spanprof.exporter.profile.duplicates  profiles that may have arrived twice
 //	spanprof.exporter.queue.size          bytes that wait

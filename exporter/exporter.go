@@ -32,6 +32,7 @@ type Exporter interface {
 	ForceFlush(ctx context.Context) error
 
 	// Shutdown delivers what it can until ctx ends and frees what the
-	// exporter holds. Calls after the first do nothing and return nil.
+	// exporter holds. Calls after the first do nothing but wait for it, if
+	// they wait at all, and return nil or the error of ctx.
 	Shutdown(ctx context.Context) error
 }

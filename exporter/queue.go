@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,9 +22,11 @@ var _ Exporter = (*Queue)(nil)
 
 // Queue is an Exporter in front of a [Destination] across a network. It keeps
 // the profiles until the destination has taken them, bounded in bytes and in
-// age, and sends them in order and one at a time. What fails is tried again:
+// age, and sends them one at a time, the oldest first. What fails is tried again:
 // after the time that the destination asks for, or after 1 s at first and up to
-// 30 s later, with jitter.
+// 30 s later, with jitter. When the oldest has failed twice, others are tried in
+// between: a profile that fails while others are taken goes behind them, and is
+// dropped when that has happened five times.
 //
 // Delivery is at least once: a profile whose attempt ends without an answer is
 // sent again. What is lost is counted, in [Queue.Stats] and in OTel metrics.
@@ -37,12 +41,14 @@ type Queue struct {
 	config      queueConfig
 	metrics     *queueMetrics
 	reporter    handoff.Reporter
-	backoff     *backoff.ExponentialBackOff // only the worker uses it
+	lock        *os.File                    // of the spill directory; nil without one
+	backoff     *backoff.ExponentialBackOff // guarded by mu
 
 	ctx    context.Context // of the attempts; ended when Shutdown gives up
 	cancel context.CancelFunc
 	wake   chan struct{} // holds a token when the worker has to look again
 	done   chan struct{} // closed when the worker has ended
+	shut   chan struct{} // closed when Shutdown returns
 	err    error         // what Shutdown returns; set before done is closed
 
 	mu        sync.Mutex
@@ -53,14 +59,23 @@ type Queue struct {
 	last      uint64   // the number of the newest profile
 	flushes   []queueFlush
 	closing   context.Context // that of Shutdown, from its call on
+	before    QueueStats      // at its call
 	abandoned bool            // Shutdown has given up, or has nothing left to do
 	left      error           // that profiles stayed, once abandoned
 	notBefore time.Time       // when the next attempt is due
 	asked     bool            // the destination has asked for notBefore
 	failure   error           // of the last attempt, if that is to be repeated
+	failures  int             // in a row that can be a profile's own fault
+	tried     uint64          // the number of the profile that failed last
+	blamed    bool            // that one has proved bad: the pause is for its sake alone
+	answers   uint64          // 1 and the number of profiles that were taken or rejected
 	lagging   bool            // profiles were dropped, and that was reported
 	stats     QueueStats      // Waiting and WaitingBytes are not kept here
 }
+
+// maxShutdown is how long Shutdown takes where nobody says. It is what Kubernetes
+// gives a process to end.
+const maxShutdown = 30 * time.Second
 
 // queueFlush is a call of ForceFlush.
 type queueFlush struct {
@@ -87,19 +102,27 @@ func NewQueue(name string, d Destination, opts ...QueueOption) (*Queue, error) {
 		backoff:     newBackoff(),
 		wake:        make(chan struct{}, 1),
 		done:        make(chan struct{}),
+		shut:        make(chan struct{}),
+		answers:     1,
 	}
 	if c.spill {
-		left, err := openSpill(c.dir)
-		if err != nil {
+		var left []queued
+		if q.lock, left, err = openSpill(c.dir); err != nil {
 			return nil, fmt.Errorf("%s: spill directory: %w", name, err)
 		}
 		q.adopt(left)
 	}
 	q.metrics, err = newQueueMetrics(c.meterProvider, name, q.Stats)
 	if err != nil {
+		q.unlock()
 		return nil, fmt.Errorf("%s: metrics: %w", name, err)
 	}
-	q.forget(q.makeRoom(0), full)
+	// A file that is too large by itself is no reason to drop the others.
+	q.mu.Lock() // the metrics ask for the Stats from now on
+	dropped := q.drop(&q.stats.Full, func(item queued) bool { return item.size > c.maxBytes })
+	dropped = append(dropped, q.makeRoom(0)...)
+	q.mu.Unlock()
+	q.forget(dropped, full)
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	go q.work()
 	return q, nil
@@ -113,8 +136,12 @@ func newBackoff() *backoff.ExponentialBackOff {
 
 // Export takes p over and returns at once, after it has written a file where
 // WithSpill is set. It returns ErrShutdown after Shutdown, and an error if p
-// cannot be encoded or is larger than the Queue.
+// cannot be encoded, is larger than the Queue, or has no room beside the profile
+// that is being sent.
 func (q *Queue) Export(_ context.Context, p *Profile) error {
+	if p == nil {
+		return fmt.Errorf("%s: the profile is nil", q.name)
+	}
 	data, err := p.Pprof()
 	if err != nil {
 		q.lose(unreadable)
@@ -140,6 +167,12 @@ func (q *Queue) Export(_ context.Context, p *Profile) error {
 	if notSpilled != nil {
 		q.stats.NotSpilled++
 	}
+	if q.sending != nil && q.sending.size+item.size > q.config.maxBytes || item.size > q.config.maxBytes {
+		q.mu.Unlock()
+		item.remove()
+		q.lose(full)
+		return fmt.Errorf("%s: no room for a %s profile of %d bytes beside what is being sent: see WithMaxBytes", q.name, p.Kind(), item.size)
+	}
 	dropped := q.makeRoom(item.size)
 	lagging := q.lagging
 	q.lagging = lagging || len(dropped) > 0
@@ -147,6 +180,11 @@ func (q *Queue) Export(_ context.Context, p *Profile) error {
 	item.number = q.last
 	q.waiting = append(q.waiting, item)
 	q.bytes += item.size
+	if q.blamed {
+		q.blamed, q.failures = false, 0
+		q.backoff.Reset()
+		q.hasten()
+	}
 	q.settle()
 	q.mu.Unlock()
 
@@ -165,8 +203,9 @@ func (q *Queue) Export(_ context.Context, p *Profile) error {
 func (q *Queue) item(p *Profile, data []byte) (queued, error) {
 	w := Window{Kind: p.Kind(), Start: p.Start(), Duration: p.Duration(), Resource: p.Resource()}
 	end := p.End()
-	if p.Start().IsZero() { // a user's profile without a time
-		end = time.Now()
+	// A user's profile may be without a time, and a clock may have been set back.
+	if now := time.Now(); p.Start().IsZero() || end.After(now) {
+		end = now
 	}
 	if q.config.spill {
 		item, err := spill(q.config.dir, w, end, data)
@@ -216,23 +255,38 @@ func (q *Queue) ForceFlush(ctx context.Context) error {
 	return fmt.Errorf("%s: %d profile(s) not delivered yet: %w", q.name, q.count(), q.because(ctx.Err()))
 }
 
-// Shutdown sends what waits until ctx ends and shuts the destination down. Where
-// the next attempt is due only after ctx's deadline, it does not wait for that.
-// It gives the error handler half a second for the last reports, and no more:
-// the handler may be the caller. The error says how many profiles stayed, and
-// whether they are in the spill directory or lost. Shutdown returns when ctx ends
-// even if the destination ignores its own; calls after the first do nothing and
-// return nil.
+// Shutdown sends what waits until ctx ends, for 30 s if ctx has no deadline, and
+// shuts the destination down. Where the next attempt is due only after the
+// deadline, it does not wait for that. It gives the error handler half a second
+// for the last reports, and no more: the handler may be the caller. The error
+// says how many profiles stayed, whether they are in the spill directory or lost,
+// and how many were dropped meanwhile. Shutdown returns when ctx ends even if the
+// destination ignores its own.
+//
+// Calls after the first do nothing but wait for it, and return nil, or ctx's error
+// if that comes first.
 func (q *Queue) Shutdown(ctx context.Context) error {
 	q.mu.Lock()
 	if q.closing != nil {
 		q.mu.Unlock()
+		select {
+		case <-q.done:
+		case <-q.shut:
+		case <-ctx.Done():
+			return fmt.Errorf("%s: shut down: %w", q.name, ctx.Err())
+		}
 		return nil
 	}
-	q.closing = ctx
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, maxShutdown)
+		defer cancel()
+	}
+	q.closing, q.before = ctx, q.stats
 	q.hasten()
 	q.mu.Unlock()
-	defer func() { _ = q.metrics.callback.Unregister() }()
+	defer close(q.shut)
+	defer func() { _ = q.metrics.unregister() }()
 
 	q.notify()
 	select {
@@ -273,6 +327,9 @@ func (q *Queue) abandon(cause error) error {
 			lost++
 		}
 	}
+	if q.sending == nil && q.ending == 0 {
+		q.unlock() // the worker has nothing to do with the files any more
+	}
 	q.waiting, q.sending, q.bytes = nil, nil, 0
 	q.stats.Kept += uint64(kept)
 	q.stats.Unsent += uint64(lost)
@@ -283,6 +340,7 @@ func (q *Queue) abandon(cause error) error {
 	if kept > 0 {
 		q.left = errors.Join(q.left, fmt.Errorf("%s: %d profile(s) kept in %s for the next start: %w", q.name, kept, q.config.dir, cause))
 	}
+	q.left = errors.Join(q.left, q.droppedSince(q.before))
 	left := q.left
 	q.mu.Unlock()
 
@@ -291,6 +349,39 @@ func (q *Queue) abandon(cause error) error {
 	q.cancel()
 	q.metrics.drop(lost, unsent)
 	return left
+}
+
+// droppedSince returns an error that says how many profiles were dropped since
+// before, but for those that q.left tells of; nil if none was. The caller holds
+// q.mu.
+func (q *Queue) droppedSince(before QueueStats) error {
+	var reasons []string
+	var sum uint64
+	for _, r := range []struct {
+		reason dropReason
+		n      uint64
+	}{
+		{expired, q.stats.Expired - before.Expired},
+		{rejected, q.stats.Rejected - before.Rejected},
+		{failing, q.stats.Failing - before.Failing},
+		{unreadable, q.stats.Unreadable - before.Unreadable},
+	} {
+		if r.n > 0 {
+			sum += r.n
+			reasons = append(reasons, fmt.Sprintf("%d %s", r.n, r.reason))
+		}
+	}
+	if sum == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %d profile(s) dropped during Shutdown: %s", q.name, sum, strings.Join(reasons, ", "))
+}
+
+// unlock leaves the spill directory to others. A second call does nothing.
+func (q *Queue) unlock() {
+	if q.lock != nil {
+		_ = q.lock.Close()
+	}
 }
 
 // because adds why the last attempt failed to the end of a context; the caller

@@ -140,6 +140,9 @@ func TestQueueDelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(destination)
 		q := newQueue(t, d, nil)
+		if err := q.Export(t.Context(), nil); err == nil {
+			t.Error("no error for a nil profile")
+		}
 		export(t, q, "a", "b", "c")
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Fatal(err)
@@ -167,8 +170,8 @@ func TestQueueDelivers(t *testing.T) {
 	})
 }
 
-// Five minutes of failures, with a profile every ten seconds: everything arrives
-// in order, and the attempts come further and further apart.
+// Five minutes of failures, with a profile every ten seconds: everything arrives,
+// in order but for the one whose attempt finds the destination well, and the attempts come further and further apart.
 func TestQueueOutage(t *testing.T) {
 	reported := reports(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -189,9 +192,19 @@ func TestQueueOutage(t *testing.T) {
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		wantTaken(t, d, want...)
+		if diff := cmp.Diff(want, d.names(), cmpopts.SortSlices(func(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b })); diff != "" {
+			t.Errorf("taken (-want +got):\n%s", diff)
+		}
+		want = slices.DeleteFunc(want, func(name string) bool { return name == d.names()[0] })
+		if diff := cmp.Diff(want, d.names()[1:]); diff != "" {
+			t.Errorf("taken after the first (-want +got):\n%s", diff)
+		}
 		attempts := len(d.at) - 30
-		wantStats(t, q, exporter.QueueStats{Exported: 30, Retries: uint64(attempts), Duplicates: 1})
+		s := q.Stats()
+		if s.Duplicates == 0 || s.Duplicates > uint64(attempts) || s.Retries > uint64(attempts) {
+			t.Errorf("Stats %+v after %d failed attempts", s, attempts)
+		}
+		wantStats(t, q, exporter.QueueStats{Exported: 30, Retries: s.Retries, Duplicates: s.Duplicates})
 		// 1, 2, 4, 8, 16 and then 20 s, each by half more or less.
 		if attempts < 10 || attempts > 34 {
 			t.Errorf("%d failed attempts in five minutes", attempts)
@@ -206,6 +219,91 @@ func TestQueueOutage(t *testing.T) {
 	if got := reported(); len(got) != 1 || got[0] != "test: will try again: 500 oops" {
 		t.Errorf("reported %q, want one report of the outage", got)
 	}
+}
+
+// One kind always fails, by an error that could be the destination's: the other
+// arrives all the same.
+func TestQueueOneKindFails(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{send: func(_ context.Context, name string) error {
+			if strings.HasPrefix(name, "bad") {
+				return &exporter.RetryError{Err: errors.New("500 oops")}
+			}
+			return nil
+		}}
+		q := newQueue(t, d)
+		var want []string
+		for i := range 360 {
+			want = append(want, strconv.Itoa(i))
+			export(t, q, "bad"+want[i], want[i])
+			<-time.After(10 * time.Second)
+			synctest.Wait()
+			if got := len(d.names()); got < i {
+				t.Fatalf("%d profiles taken of %d", got, i+1)
+			}
+		}
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantTaken(t, d, want...)
+		s := q.Stats()
+		if s.Exported != 360 || s.Failing+s.Expired != 360 || s.Dropped() != 360 {
+			t.Errorf("Stats %+v, want 360 exported, and 360 dropped as failing or expired", s)
+		}
+		shutdown(t, q)
+	})
+}
+
+// One profile always fails, and is given up long before it is too old.
+func TestQueueOneProfileFails(t *testing.T) {
+	reported := reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{send: func(_ context.Context, name string) error {
+			if name == "bad" {
+				return &exporter.RetryError{Err: errors.New("500 oops")}
+			}
+			return nil
+		}}
+		q := newQueue(t, d)
+		export(t, q, "bad")
+		for range 10 {
+			export(t, q, "good")
+			<-time.After(10 * time.Second)
+		}
+		synctest.Wait()
+		s := q.Stats()
+		wantStats(t, q, exporter.QueueStats{Exported: 10, Failing: 1, Retries: s.Retries})
+		shutdown(t, q)
+	})
+	if got := reported(); !strings.HasPrefix(got[len(got)-1], "test: cpu profile dropped: it fails while others are taken: 500 oops") {
+		t.Errorf("reported %q", got)
+	}
+}
+
+// When a profile that failed has become too old, the next one does not wait for
+// its backoff.
+func TestQueueExpiryEndsBackoff(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{send: func(_ context.Context, name string) error {
+			if name == "bad" {
+				return &exporter.RetryError{Err: errors.New("500 oops")}
+			}
+			return nil
+		}}
+		q := newQueue(t, d, exporter.WithMaxAge(45*time.Second))
+		export(t, q, "bad")
+		<-time.After(45*time.Second - time.Millisecond) // its age is 45 s in a millisecond
+		export(t, q, "good")
+		<-time.After(time.Millisecond)
+		synctest.Wait()
+		wantTaken(t, d, "good")
+		if s := q.Stats(); s.Expired != 1 {
+			t.Errorf("Stats %+v", s)
+		}
+		shutdown(t, q)
+	})
 }
 
 func TestQueueRetryAfter(t *testing.T) {
@@ -295,6 +393,43 @@ func TestQueueBounds(t *testing.T) {
 	if got := reported(); len(got) != 4 {
 		t.Errorf("reported %q, want the outage, the full queue once and the age twice", got)
 	}
+}
+
+// What is being sent counts, and cannot be dropped.
+func TestQueueBoundWhileSending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		d := &destination{send: func(context.Context, string) error { <-release; return nil }}
+		q := newQueue(t, d, exporter.WithMaxBytes(10))
+		export(t, q, "aaaaaa")
+		synctest.Wait()
+		export(t, q, "bbb")
+		if err := q.Export(t.Context(), named("cccccc")); err == nil || !strings.Contains(err.Error(), "no room for a cpu profile of 6 bytes") {
+			t.Errorf("Export: %v", err)
+		}
+		wantStats(t, q, exporter.QueueStats{Full: 1, Waiting: 2, WaitingBytes: 9})
+		close(release)
+		shutdown(t, q)
+		wantTaken(t, d, "aaaaaa", "bbb")
+	})
+}
+
+// A window that ends in the future does not wait for longer than others.
+func TestQueueAgeOfTheFuture(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t, &destination{send: down})
+		w := exporter.Window{Kind: exporter.KindCPU, Start: time.Now().Add(24 * time.Hour)}
+		if err := q.Export(t.Context(), exporter.NewProfile(w, []byte("a"))); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(10 * time.Minute)
+		synctest.Wait()
+		if s := q.Stats(); s.Expired != 1 {
+			t.Errorf("Stats %+v, want it to be too old", s)
+		}
+		shutdown(t, q)
+	})
 }
 
 func TestQueueTimeout(t *testing.T) {
@@ -413,6 +548,73 @@ func TestQueueShutdownNeverHangs(t *testing.T) {
 			}
 		}
 		close(release)
+	})
+}
+
+func TestQueueShutdownWithoutDeadline(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{send: func(context.Context, string) error { return &exporter.RetryError{Err: errors.New("500")} }}
+		q := newQueue(t, d)
+		export(t, q, "a", "b")
+		begin := time.Now()
+		err := q.Shutdown(context.Background())
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "test: 2 profile(s) not exported") {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if took := time.Since(begin); took > 30*time.Second {
+			t.Errorf("Shutdown took %v", took)
+		}
+	})
+}
+
+func TestQueueShutdownSaysWhatIsDropped(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{send: func(_ context.Context, name string) error {
+			if name == "bad" {
+				<-time.After(time.Second)
+				return errors.New("400")
+			}
+			return &exporter.RetryError{Err: errors.New("429"), After: time.Hour}
+		}}
+		q := newQueue(t, d, exporter.WithMaxAge(2*time.Second))
+		export(t, q, "bad", "a")
+		synctest.Wait()
+		err := q.Shutdown(t.Context())
+		if err == nil || err.Error() != "test: 2 profile(s) dropped during Shutdown: 1 expired, 1 rejected" {
+			t.Errorf("Shutdown: %v", err)
+		}
+	})
+}
+
+func TestQueueShutdownTwiceAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		d := &destination{send: func(context.Context, string) error { <-release; return nil }}
+		q := newQueue(t, d)
+		export(t, q, "a")
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { first <- q.Shutdown(t.Context()) }()
+		synctest.Wait()
+		go func() { second <- q.Shutdown(t.Context()) }()
+		synctest.Wait()
+		select {
+		case err := <-second:
+			t.Errorf("the second Shutdown returned %v while the first sends", err)
+		default:
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := q.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("third Shutdown: %v", err)
+		}
+		close(release)
+		synctest.Wait()
+		if err := errors.Join(<-first, <-second); err != nil {
+			t.Error(err)
+		}
+		wantTaken(t, d, "a")
 	})
 }
 

@@ -21,6 +21,7 @@ const (
 	full       dropReason = "full"
 	expired    dropReason = "expired"
 	rejected   dropReason = "rejected"
+	failing    dropReason = "failing"
 	unreadable dropReason = "unreadable"
 	unsent     dropReason = "unsent"
 )
@@ -39,6 +40,9 @@ func newQueueMetrics(p metric.MeterProvider, name string, stats func() QueueStat
 	m := &queueMetrics{ctx: context.Background(), name: attribute.String("otel.component.name", name)}
 	m.attributes = metric.WithAttributeSet(attribute.NewSet(m.name))
 	meter := p.Meter(scope)
+	if meter == nil {
+		return nil, errors.New("the meter provider has no meter: leave WithMeterProvider out for the global one")
+	}
 	var errs [7]error
 	counter := func(i int, name, description string) (c metric.Int64Counter) {
 		c, errs[i] = meter.Int64Counter("spanprof.exporter.profile."+name, metric.WithUnit("{profile}"), metric.WithDescription(description))
@@ -63,12 +67,17 @@ func newQueueMetrics(p metric.MeterProvider, name string, stats func() QueueStat
 		return nil
 	}, size, success)
 	if err := errors.Join(errs[:]...); err != nil {
-		if errs[6] == nil {
-			err = errors.Join(err, m.callback.Unregister())
-		}
-		return nil, err
+		return nil, errors.Join(err, m.unregister())
 	}
 	return m, nil
+}
+
+// unregister ends the callback. A meter of a test may have registered none.
+func (m *queueMetrics) unregister() error {
+	if m.callback == nil {
+		return nil
+	}
+	return m.callback.Unregister()
 }
 
 // drop counts n profiles that were lost.

@@ -6,6 +6,7 @@ package exporter_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -117,6 +118,27 @@ type registration struct {
 func (r registration) Unregister() error {
 	r.meter.callback = nil
 	return nil
+}
+
+// noMeter and noRegistration are what a double in a test may be.
+type (
+	noMeter        struct{ noop.MeterProvider }
+	noRegistration struct{ noop.MeterProvider }
+	bareMeter      struct{ noop.Meter }
+)
+
+func (noMeter) Meter(string, ...metric.MeterOption) metric.Meter        { return nil }
+func (noRegistration) Meter(string, ...metric.MeterOption) metric.Meter { return bareMeter{} }
+
+func (bareMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
+	return nil, nil
+}
+
+func TestQueueMetricsOfDoubles(t *testing.T) {
+	if _, err := exporter.NewQueue("test", new(destination), exporter.WithMeterProvider(noMeter{})); err == nil || !strings.Contains(err.Error(), "has no meter") {
+		t.Errorf("NewQueue without a meter: %v", err)
+	}
+	shutdown(t, newQueue(t, new(destination), exporter.WithMeterProvider(noRegistration{})))
 }
 
 func TestQueueMetrics(t *testing.T) {

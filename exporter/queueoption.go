@@ -39,7 +39,8 @@ type queueConfig struct {
 
 // WithMaxBytes bounds the profiles that wait, by the sum of their pprof forms,
 // which are gzipped as a rule. When there is no room for a new profile, the
-// oldest are dropped. The default is 32 MiB. NewQueue refuses less than 1.
+// oldest are dropped; where the one that is being sent leaves none, the new one
+// is. The default is 32 MiB. NewQueue refuses less than 1.
 func WithMaxBytes(n int64) QueueOption {
 	return queueOptionFunc(func(c queueConfig) queueConfig {
 		c.maxBytes = n
@@ -69,8 +70,8 @@ func WithTimeout(d time.Duration) QueueOption {
 // they survive the process, even if it is killed: the next Queue with that dir
 // sends them. dir is made if it does not exist. WithMaxBytes bounds the files.
 //
-// A directory belongs to one Queue at a time; two that share it send profiles
-// twice. A file is written when a profile arrives and removed when it has been
+// A directory belongs to one Queue at a time, which the file spanprof.lock in it
+// says: NewQueue waits a second for another to end, and then fails. A file is written when a profile arrives and removed when it has been
 // delivered or dropped. Where none can be written, the profile waits in memory
 // and QueueStats.NotSpilled counts it. NewQueue fails if no file can be written.
 func WithSpill(dir string) QueueOption {

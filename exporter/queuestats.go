@@ -6,7 +6,7 @@ package exporter
 import "time"
 
 // QueueStats counts what became of the profiles that a [Queue] was given or
-// found in its directory. Each of them is in exactly one of Exported, the five
+// found in its directory. Each of them is in exactly one of Exported, the six
 // reasons of Dropped, Kept and Waiting.
 type QueueStats struct {
 	// Exported are the profiles that the destination has taken.
@@ -19,6 +19,9 @@ type QueueStats struct {
 	// Rejected are the profiles that the destination will never take, by
 	// its answer.
 	Rejected uint64
+	// Failing are the profiles that were to be tried again, and failed
+	// again and again while others were taken.
+	Failing uint64
 	// Unreadable are the profiles whose bytes could not be had: the
 	// encoder failed, or a file is damaged or gone.
 	Unreadable uint64
@@ -48,5 +51,5 @@ type QueueStats struct {
 
 // Dropped returns how many profiles are lost, for any reason.
 func (s QueueStats) Dropped() uint64 {
-	return s.Full + s.Expired + s.Rejected + s.Unreadable + s.Unsent
+	return s.Full + s.Expired + s.Rejected + s.Failing + s.Unreadable + s.Unsent
 }

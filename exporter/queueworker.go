@@ -18,6 +18,7 @@ import (
 // work sends what waits, until Shutdown.
 func (q *Queue) work() {
 	defer close(q.done)
+	defer q.unlock()
 	// A goroutine inherits the labels of its creator. What a destination
 	// does must not be counted as work of the span that happened to be
 	// open when the Queue was made.
@@ -42,6 +43,9 @@ func (q *Queue) next() (*queued, bool) {
 		dropped := q.expire(now)
 		if len(dropped) > 0 {
 			q.ending = dropped[0].number
+			if slices.ContainsFunc(dropped, func(item queued) bool { return item.number == q.tried }) {
+				q.hasten() // the pause was for its sake
+			}
 		}
 		item, pause, ok := q.due(now)
 		q.mu.Unlock()
@@ -64,7 +68,7 @@ func (q *Queue) next() (*queued, bool) {
 	}
 }
 
-// due takes the oldest profile if it is due; otherwise it returns how long it
+// due takes the next profile if one is due; otherwise it returns how long it
 // makes sense to sleep, or false if Shutdown is at its end. The caller holds
 // q.mu.
 func (q *Queue) due(now time.Time) (item *queued, pause time.Duration, ok bool) {
@@ -77,10 +81,13 @@ func (q *Queue) due(now time.Time) (item *queued, pause time.Duration, ok bool) 
 		if q.closing != nil {
 			deadline, bounded = q.closing.Deadline()
 		}
-		untilExpired := q.waiting[0].end.Add(q.config.maxAge).Sub(now)
+		untilExpired := pause
+		for _, item := range q.waiting {
+			untilExpired = min(untilExpired, item.end.Add(q.config.maxAge).Sub(now))
+		}
 		return nil, min(pause, untilExpired), !bounded || q.notBefore.Before(deadline)
 	}
-	item = &q.cut(1)[0]
+	item = q.take()
 	if item.attempts > 0 {
 		q.stats.Retries++
 	}
@@ -88,6 +95,37 @@ func (q *Queue) due(now time.Time) (item *queued, pause time.Duration, ok bool) 
 	q.sending = &sending
 	return item, 0, true
 }
+
+// take takes out the profile to try now. That is the oldest one, of those that
+// have proved bad the least often. After failures that can be its own fault, it is
+// one that has been tried the least instead: if that is taken, the first one is
+// alone in failing. The caller holds q.mu.
+func (q *Queue) take() *queued {
+	better := func(a, b queued) int { return cmp.Or(cmp.Compare(a.bad, b.bad), cmp.Compare(a.number, b.number)) }
+	if q.failures >= failuresInDoubt {
+		better = func(a, b queued) int {
+			return cmp.Or(cmp.Compare(a.attempts, b.attempts), cmp.Compare(a.number, b.number))
+		}
+	}
+	best := 0
+	for i := range q.waiting {
+		if better(q.waiting[i], q.waiting[best]) < 0 {
+			best = i
+		}
+	}
+	item := q.waiting[best]
+	q.waiting = slices.Delete(q.waiting, best, best+1)
+	return &item
+}
+
+const (
+	// failuresInDoubt is after how many failures in a row another profile is
+	// tried. One is common: a server that restarts.
+	failuresInDoubt = 2
+	// maxBad is how often a profile may fail although others were taken in
+	// between. A server that fails every other time loses 1 in 64 by it.
+	maxBad = 5
+)
 
 // forever is a sleep that only a wake ends.
 const forever = time.Duration(1<<63 - 1)
@@ -132,13 +170,16 @@ func (q *Queue) finish(item *queued, err error) {
 	if retry, ok := errors.AsType[*RetryError](err); ok {
 		first := q.failure == nil
 		q.failure = err
-		dropped := q.postpone(item, retry)
+		dropped, reason := q.postpone(item, retry)
 		q.ending = item.number
 		q.mu.Unlock()
 
-		q.forget(dropped, full)
+		q.forget(dropped, reason)
 		q.end()
-		if first {
+		switch {
+		case reason == failing:
+			q.report(fmt.Errorf("%s profile dropped: it fails while others are taken: %w", cmp.Or(item.window.Kind, "spilled"), err))
+		case first:
 			q.report(fmt.Errorf("will try again: %w", err))
 		}
 		return
@@ -181,10 +222,19 @@ func (q *Queue) finishLate(item *queued, err error) {
 	item.remove()
 }
 
-// postpone puts a profile back to the front, and returns what has no room then.
+// postpone puts a profile back to its place, and returns what is dropped then.
 // The caller holds q.mu.
-func (q *Queue) postpone(item *queued, retry *RetryError) (dropped []queued) {
+func (q *Queue) postpone(item *queued, retry *RetryError) (dropped []queued, reason dropReason) {
 	item.attempts++
+	q.tried = item.number
+	if !retry.Refused && retry.After == 0 { // it can be the profile's fault
+		q.failures++
+		if item.failedAt != 0 && item.failedAt < q.answers {
+			item.bad++
+		}
+		item.failedAt = q.answers
+	}
+	q.blamed = item.bad > 0
 	item.doubtful = item.doubtful || !retry.Refused
 	q.asked = retry.After > 0
 	pause := min(retry.After, q.config.maxAge) // what waits now is gone by then
@@ -192,8 +242,14 @@ func (q *Queue) postpone(item *queued, retry *RetryError) (dropped []queued) {
 		pause = q.backoff.NextBackOff()
 	}
 	q.notBefore = time.Now().Add(pause)
-	q.waiting = slices.Insert(q.waiting, 0, *item)
-	return q.makeRoom(0)
+	if item.bad == maxBad {
+		q.bytes -= item.size
+		q.stats.Failing++
+		return []queued{*item}, failing
+	}
+	i, _ := slices.BinarySearchFunc(q.waiting, item.number, func(w queued, number uint64) int { return cmp.Compare(w.number, number) })
+	q.waiting = slices.Insert(q.waiting, i, *item)
+	return nil, ""
 }
 
 // conclude counts a profile that is done with, and returns why it was dropped if
@@ -219,7 +275,8 @@ func (q *Queue) conclude(item *queued, err error) dropReason {
 
 // succeed ends an outage; the caller holds q.mu.
 func (q *Queue) succeed() {
-	q.failure, q.notBefore, q.asked = nil, time.Time{}, false
+	q.failure, q.notBefore, q.asked, q.failures, q.blamed = nil, time.Time{}, false, 0, false
+	q.answers++
 	q.backoff.Reset()
 }
 
@@ -244,12 +301,22 @@ func (q *Queue) makeRoom(n int64) (dropped []queued) {
 
 // expire takes the profiles out that are too old; the caller holds q.mu.
 func (q *Queue) expire(now time.Time) (dropped []queued) {
-	i := 0
-	for ; i < len(q.waiting) && now.Sub(q.waiting[i].end) >= q.config.maxAge; i++ {
-		q.bytes -= q.waiting[i].size
-	}
-	q.stats.Expired += uint64(i)
-	return q.cut(i)
+	return q.drop(&q.stats.Expired, func(item queued) bool { return now.Sub(item.end) >= q.config.maxAge })
+}
+
+// drop takes the profiles out that are bad, and counts them; the caller holds
+// q.mu.
+func (q *Queue) drop(count *uint64, bad func(queued) bool) (dropped []queued) {
+	q.waiting = slices.DeleteFunc(q.waiting, func(item queued) bool {
+		if !bad(item) {
+			return false
+		}
+		dropped = append(dropped, item)
+		q.bytes -= item.size
+		*count++
+		return true
+	})
+	return dropped
 }
 
 // cut takes the first n profiles out. The caller holds q.mu.
@@ -267,7 +334,7 @@ func (q *Queue) settle() {
 		oldest = q.waiting[0].number
 	}
 	if q.sending != nil {
-		oldest = q.sending.number
+		oldest = min(oldest, q.sending.number)
 	}
 	if q.ending != 0 {
 		oldest = min(oldest, q.ending)

@@ -6,6 +6,7 @@ package exporter
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
@@ -56,12 +57,36 @@ func spill(dir string, w Window, end time.Time, data []byte) (queued, error) {
 	return queued{window: w, end: end, size: int64(len(header) + len(data)), file: filepath.Join(dir, name)}, nil
 }
 
-// openSpill makes dir usable and returns what an earlier process has left there,
-// oldest first.
-func openSpill(dir string) ([]queued, error) {
+// lockWait is how long a Queue waits for one before it in the same directory,
+// which may be on its way out.
+const lockWait = time.Second
+
+// openSpill makes dir usable, takes its lock and returns what an earlier process
+// has left there, oldest first.
+func openSpill(dir string) (lock *os.File, left []queued, err error) {
 	if err := atomicfile.Prepare(dir); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	for end := time.Now().Add(lockWait); ; time.Sleep(lockWait / 50) {
+		lock, err = atomicfile.Lock(dir)
+		if !errors.Is(err, atomicfile.ErrLocked) {
+			break
+		}
+		if time.Now().After(end) {
+			return nil, nil, fmt.Errorf("%w: name another one for each queue", err)
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if left, err = leftIn(dir); err != nil {
+		return nil, nil, errors.Join(err, lock.Close())
+	}
+	return lock, left, nil
+}
+
+// leftIn returns the profiles in dir.
+func leftIn(dir string) ([]queued, error) {
 	entries, err := os.ReadDir(dir) // by name: by the end of the window
 	if err != nil {
 		return nil, err
@@ -70,15 +95,18 @@ func openSpill(dir string) ([]queued, error) {
 	for _, e := range entries {
 		stamp, _, ok := strings.Cut(e.Name(), "-")
 		end, err := strconv.ParseInt(stamp, 10, 64)
-		if !ok || err != nil || !strings.HasSuffix(e.Name(), spillSuffix) {
+		if !ok || err != nil || !strings.HasSuffix(e.Name(), spillSuffix) || !e.Type().IsRegular() {
 			continue // not ours
 		}
 		info, err := e.Info()
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		left = append(left, queued{
-			end:      time.Unix(0, end),
+			end:      time.Unix(0, min(end, time.Now().UnixNano())), // the clock may have been set back
 			size:     info.Size(),
 			doubtful: true,
 			file:     filepath.Join(dir, e.Name()),

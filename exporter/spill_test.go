@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,7 +52,7 @@ func files(t *testing.T, dir string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return files
+	return slices.DeleteFunc(files, func(name string) bool { return filepath.Base(name) == "spanprof.lock" })
 }
 
 func wantFiles(t *testing.T, dir string, n int) {
@@ -214,6 +215,72 @@ func TestSpillDamaged(t *testing.T) {
 	}
 }
 
+func TestSpillBelongsToOneQueue(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		first := newQueue(t, new(destination), exporter.WithSpill(dir))
+		if _, err := exporter.NewQueue("test", new(destination), exporter.WithSpill(dir)); err == nil || !strings.Contains(err.Error(), "in use already: name another one for each queue") {
+			t.Errorf("NewQueue with the directory of another: %v", err)
+		}
+		shutdown(t, first)
+		shutdown(t, newQueue(t, new(destination), exporter.WithSpill(dir)))
+		// A Queue that does not come about does not keep the directory.
+		m := &meter{fail: errors.New("no counters")}
+		if _, err := exporter.NewQueue("test", new(destination), exporter.WithSpill(dir), exporter.WithMeterProvider(meterProvider{meter: m})); err == nil {
+			t.Error("no error of the metrics")
+		}
+		shutdown(t, newQueue(t, new(destination), exporter.WithSpill(dir)))
+	})
+}
+
+// Starts succeed while another process removes files.
+func TestSpillStartsWhileFilesGo(t *testing.T) {
+	dir := t.TempDir()
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i = (i + 1) % 100 {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			name := filepath.Join(dir, fmt.Sprintf("%019d-x.spanprof", i))
+			_ = os.WriteFile(name, nil, 0o600)
+			_ = os.Remove(name)
+		}
+	}()
+	reports(t)
+	for range 100 {
+		// What it says of the files that it found in time does not matter.
+		_ = newQueue(t, new(destination), exporter.WithSpill(dir)).Shutdown(t.Context())
+	}
+	close(stop)
+	<-done
+}
+
+// One file that is larger than the Queue does not take the others along.
+func TestSpillOversized(t *testing.T) {
+	reports(t)
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		leave(t, dir, "a", strings.Repeat("x", 1000), "b")
+		d := new(destination)
+		q := newQueue(t, d, exporter.WithSpill(dir), exporter.WithMaxBytes(900))
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantStats(t, q, exporter.QueueStats{Full: 1, Exported: 2, Duplicates: 2})
+		wantFiles(t, dir, 0)
+		// With its header the file is larger than the Queue, the profile is not.
+		if err := q.Export(t.Context(), named(strings.Repeat("x", 890))); err == nil {
+			t.Error("no error")
+		}
+		wantFiles(t, dir, 0)
+		shutdown(t, q)
+	})
+}
+
 func TestSpillBounded(t *testing.T) {
 	reports(t)
 	dir := t.TempDir()
@@ -362,5 +429,9 @@ func TestSpillSurvivesKill(t *testing.T) {
 	if got := q.Stats(); got.Dropped() != 0 {
 		t.Errorf("Stats %+v", got)
 	}
-	wantFiles(t, dir, 0)
+	// What was being written when it was killed stays for a minute.
+	left := slices.DeleteFunc(files(t, dir), func(name string) bool { return strings.HasSuffix(name, ".tmp") })
+	if len(left) > 0 {
+		t.Errorf("files %v, want none", left)
+	}
 }

@@ -33,7 +33,8 @@ func main() {
 	defer stop()
 
 	// As it was. This is the one profiler of the process: none of ours beside it.
-	push, err := pyroscope.Start(pyroscope.Config{ApplicationName: "shop", ServerAddress: *server})
+	// Without a Logger it says nothing of pushes that fail.
+	push, err := pyroscope.Start(pyroscope.Config{ApplicationName: "shop", ServerAddress: *server, Logger: pyroscope.StandardLogger})
 	check(err)
 
 	// New: the wrapper. ApplicationName and service.name have to be the same.

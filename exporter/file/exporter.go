@@ -59,6 +59,9 @@ func New(dir string, opts ...Option) (*Exporter, error) {
 // the bounds have no room then. It returns an error if that fails, which counts
 // p as dropped, and exporter.ErrShutdown after Shutdown.
 func (e *Exporter) Export(_ context.Context, p *exporter.Profile) error {
+	if p == nil {
+		return errors.New("file: the profile is nil")
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	err := e.write(p)
@@ -120,17 +123,27 @@ func (e *Exporter) free(p *exporter.Profile, start time.Time) (string, error) {
 	}
 }
 
-// rotate removes the oldest files until n bytes more are within the bounds.
+// rotate removes the oldest files until n bytes more are within the bounds. A
+// file that cannot be removed, as where somebody has it open on Windows, is left
+// to later; the next ones go for it.
 func (e *Exporter) rotate(n int64) error {
 	oldest := time.Now().Add(-e.config.maxAge)
-	for len(e.files) > 0 && (e.stats.Bytes+n > e.config.maxBytes || e.files[0].start.Before(oldest)) {
-		err := os.Remove(filepath.Join(e.dir, e.files[0].name))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
+	var stuck error
+	e.files = slices.DeleteFunc(e.files, func(w window) bool {
+		if e.stats.Bytes+n <= e.config.maxBytes && !w.start.Before(oldest) {
+			return false
+		}
+		if err := os.Remove(filepath.Join(e.dir, w.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			e.stats.NotRemoved++
+			stuck = err
+			return false
 		}
 		e.stats.Removed++
-		e.stats.Bytes -= e.files[0].size
-		e.files = slices.Delete(e.files, 0, 1)
+		e.stats.Bytes -= w.size
+		return true
+	})
+	if e.stats.Bytes+n > e.config.maxBytes {
+		return fmt.Errorf("make room: %w", stuck)
 	}
 	return nil
 }

@@ -182,6 +182,34 @@ func TestRotation(t *testing.T) {
 	})
 }
 
+// A file that cannot be removed costs the next ones, not the profile.
+func TestRotationOfWhatCannotBeRemoved(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := newExporter(t, dir, file.WithMaxBytes(100))
+		for range 3 {
+			export(t, e, gzipped(time.Now(), 30))
+			<-time.After(time.Second)
+		}
+		// Nobody can remove a directory that is not empty.
+		oldest := filepath.Join(dir, names(t, dir)[0])
+		if err := os.Remove(oldest); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(oldest, "x"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		export(t, e, gzipped(time.Now(), 30))
+		wantStats(t, e, file.Stats{Written: 4, Removed: 1, NotRemoved: 1, Files: 3, Bytes: 90})
+		if err := e.Export(t.Context(), gzipped(time.Now(), 90)); err == nil || !strings.Contains(err.Error(), "make room") {
+			t.Errorf("Export without room: %v", err)
+		}
+		if s := e.Stats(); s.Dropped != 1 {
+			t.Errorf("Stats %+v", s)
+		}
+	})
+}
+
 func TestDirectoryFails(t *testing.T) {
 	dir := t.TempDir()
 	notDir := filepath.Join(dir, "file")
@@ -206,6 +234,9 @@ func TestDirectoryFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	export(t, e, p) // it goes on when it can
+	if err := e.Export(t.Context(), nil); err == nil {
+		t.Error("no error for nil")
+	}
 	if s := e.Stats(); s.Written != 1 {
 		t.Errorf("Stats %+v", s)
 	}

@@ -15,6 +15,9 @@ type Stats struct {
 	// Removed are the files that were removed because of their age or to
 	// make room, those of earlier runs among them.
 	Removed uint64
+	// NotRemoved is how often a file was to be removed and could not be. It
+	// is tried again with each profile.
+	NotRemoved uint64
 	// Files are the files that are there, and Bytes is their size.
 	Files int
 	Bytes int64

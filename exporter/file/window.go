@@ -4,6 +4,7 @@
 package file
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -44,6 +45,9 @@ func windows(dir string) ([]window, error) {
 			continue
 		}
 		info, err := e.Info()
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -28,7 +28,7 @@ type destination struct {
 	client    *http.Client
 	transport *http.Transport // nil if the client is the user's
 	reporter  *handoff.Reporter
-	leftOut   sync.Once // guards the report of attributes for which there is no room
+	leftOut   sync.Once // guards the report of attributes that cannot be tags
 }
 
 // Send makes one request.
@@ -62,7 +62,7 @@ func (d *destination) request(ctx context.Context, p *exporter.Profile) (*http.R
 	name, left := seriesName(p.Resource(), d.config.tags)
 	if left > 0 {
 		d.leftOut.Do(func() { //nolint:contextcheck // the report outlives the call
-			d.reporter.Report(fmt.Errorf("pyroscope: %d attribute(s) of the resource are not sent as tags: the server takes %d (this is said once)", left, maxTags))
+			d.reporter.Report(fmt.Errorf("pyroscope: %d attribute(s) of the resource are not sent as tags: the server takes %d, their names have to differ with underscores for dots, and service_name and __* are its own (this is said once)", left, maxTags))
 		})
 	}
 
@@ -82,6 +82,7 @@ func (d *destination) request(ctx context.Context, p *exporter.Profile) (*http.R
 	if err != nil {
 		return nil, err
 	}
+	r.Header.Set("User-Agent", "spanprof")
 	for name, value := range d.config.headers {
 		r.Header.Set(name, value)
 	}

@@ -19,7 +19,9 @@
 // for dots: deployment.environment.name, k8s.pod.name and whatever else is there,
 // except those that say nothing about where to look (telemetry.*, process.*, os.*)
 // or that would make a series of every start (service.instance.id, host.id,
-// container.id, k8s.pod.uid). [WithTags] adds more.
+// container.id, k8s.pod.uid). Of two attributes that get the same name the first
+// is sent; service_name and what begins with two underscores is the server's, and
+// left out. [WithTags] adds more.
 //
 // Profile types have the names that pyroscope-go v1.4.3 gives them, so that
 // dashboards go on working: process_cpu, memory, mutex, block, goroutines. Wall

@@ -5,9 +5,11 @@ package pyroscope
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -33,12 +35,9 @@ func New(address string, opts ...Option) (*Exporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pyroscope: %w", err)
 	}
-	u, err := url.Parse(address)
+	u, err := parseAddress(address)
 	if err != nil {
-		return nil, fmt.Errorf("pyroscope: address: %w", err)
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("pyroscope: address %q is not an HTTP URL: use one like http://localhost:4040", u.Redacted())
+		return nil, fmt.Errorf("pyroscope: %w", err)
 	}
 	e := new(Exporter)
 	d := &destination{ingest: u.JoinPath("ingest"), config: c, reporter: &e.reporter}
@@ -55,9 +54,28 @@ func New(address string, opts ...Option) (*Exporter, error) {
 	return e, nil
 }
 
+// parseAddress returns the root of a server. The errors have nothing of the
+// address: it may hold a password, and even url.Parse says parts of that where it
+// has a character that must be escaped.
+func parseAddress(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return nil, errors.New("address cannot be parsed: use one like http://localhost:4040, and WithBasicAuth for a password")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, errors.New("address is not an HTTP URL: use one like http://localhost:4040")
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/ingest"):
+		return nil, errors.New("address ends in /ingest: use the root of the server, like http://localhost:4040")
+	}
+	return u, nil
+}
+
 // Export takes p over and returns at once. It returns exporter.ErrShutdown after
-// Shutdown, and an error if p is larger than the queue.
+// Shutdown, and an error if p, or a part of it, is larger than the queue.
 func (e *Exporter) Export(ctx context.Context, p *exporter.Profile) error {
+	if p == nil {
+		return e.queue.Export(ctx, nil)
+	}
 	parsed, err := p.Parsed()
 	if err != nil {
 		// Not for us to judge: the server says what it makes of it.
@@ -70,14 +88,14 @@ func (e *Exporter) Export(ctx context.Context, p *exporter.Profile) error {
 	}
 	parts, err := split(p, parsed)
 	if err != nil {
-		return fmt.Errorf("pyroscope: split a %s profile: %w", p.Kind(), err)
+		// As above: a profile that contradicts itself, say.
+		return e.queue.Export(ctx, p)
 	}
+	var errs []error
 	for _, part := range parts {
-		if err := e.queue.Export(ctx, part); err != nil {
-			return err
-		}
+		errs = append(errs, e.queue.Export(ctx, part))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // ForceFlush returns after everything that Export took has been delivered or

@@ -220,6 +220,49 @@ func (f fault) shutdown(t *testing.T) {
 	stop()
 }
 
+// One kind always gets a 500, as where the server chokes on one profile: the other
+// kind arrives.
+func TestOneKindFails(t *testing.T) {
+	reported := reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		f := fault{answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("units") == "samples" {
+				b.take(w, r)
+				return
+			}
+			status(http.StatusInternalServerError, "cannot read it")(b, w, r)
+		}}
+		b, e, stop := f.up(t)
+		var ends []time.Time
+		for range 120 {
+			p := window(time.Now())
+			heap := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindHeap, Start: time.Now()}, parsed(1))
+			ends = append(ends, p.End())
+			if err := errors.Join(e.Export(t.Context(), heap), e.Export(t.Context(), p)); err != nil {
+				t.Error(err)
+			}
+			<-time.After(10 * time.Second)
+		}
+		if s := e.Stats(); s.Exported < 119 {
+			t.Errorf("Stats %+v, want all of one kind to have arrived", s)
+		}
+		if err := e.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		b.wantArrived(ends)
+		if s := e.Stats(); s.Exported != 120 || s.Failing+s.Expired != 120 {
+			t.Errorf("Stats %+v, want 120 to have arrived, and 120 to be dropped", s)
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		stop()
+	})
+	if got := reported(); len(got) == 0 || !strings.Contains(got[0], "will try again: http://pyroscope/ingest answers 500 Internal Server Error: cannot read it") {
+		t.Errorf("reported %q", got)
+	}
+}
+
 // A success whose body trickles is a success.
 func TestTrickleAfterTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,9 @@ const (
 )
 
 // seriesName returns the application and its tags as /ingest reads them,
-// app{key=value,...}, and the number of attributes for which there was no room.
+// app{key=value,...}, and the number of attributes that should be tags and cannot:
+// there was no room, another has the same name, or the server has that name for
+// something else.
 func seriesName(r *resource.Resource, static map[string]string) (name string, leftOut int) {
 	tags := maps.Clone(static)
 	if tags == nil {
@@ -33,13 +35,14 @@ func seriesName(r *resource.Resource, static map[string]string) (name string, le
 	for _, kv := range r.Attributes() { // sorted by key
 		value := tagValue(kv.Value.String())
 		key := tagName(string(kv.Key))
+		_, overruled := static[key]
 		_, taken := tags[key]
 		switch {
 		case value == "":
 		case kv.Key == "service.name":
 			app = value
-		case !isTag(kv.Key) || taken:
-		case len(tags) == maxTags:
+		case !isTag(kv.Key) || overruled:
+		case taken, isReserved(key), len(tags) == maxTags:
 			leftOut++
 		default:
 			tags[key] = value
@@ -71,6 +74,12 @@ func isTag(key attribute.Key) bool {
 	}
 	name := string(key)
 	return !strings.HasPrefix(name, "telemetry.") && !strings.HasPrefix(name, "process.") && !strings.HasPrefix(name, "os.")
+}
+
+// isReserved reports whether the server would take a tag of this name for
+// something else: the application, or how it is to store the profile.
+func isReserved(name string) bool {
+	return name == "service_name" || strings.HasPrefix(name, "__")
 }
 
 // appName replaces what the server does not take in the name of an application,

@@ -6,7 +6,10 @@ package pyroscope_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -139,6 +142,16 @@ func TestNames(t *testing.T) {
 			attribute.String("service.instance.id", "x"), attribute.String("host.id", "x"), attribute.String("container.id", "x"),
 			attribute.String("k8s.pod.uid", "x"), attribute.Int("process.pid", 1), attribute.String("os.type", "x"), attribute.String("telemetry.sdk.name", "x"),
 		}, nil, `team/shop-1.x_y{_1st=a_ b_,k8s_pod_name=shop-0,service_version=v1.2,shard=7,zones=["a"_"b"]}`},
+		{"collision", []attribute.KeyValue{attribute.String("a.b", "1"), attribute.String("a_b", "2")}, nil, "unknown_service{a_b=1}"},
+		{
+			"reserved",
+			[]attribute.KeyValue{
+				attribute.String("service.name", "shop"), attribute.String("service_name", "x"),
+				attribute.String("__name__", "x"), attribute.String("..session_id", "x"), attribute.String("a", "1"),
+			},
+			nil,
+			"shop{a=1}",
+		},
 		{
 			"static first",
 			[]attribute.KeyValue{attribute.String("service.name", "shop"), attribute.String("region", "eu")},
@@ -164,7 +177,8 @@ func TestNames(t *testing.T) {
 				t.Errorf("name (-want +got):\n%s", diff)
 			}
 			want := 0
-			if tt.name == "too many" {
+			switch tt.name {
+			case "too many", "collision", "reserved":
 				want = 1 // for two profiles
 			}
 			if got := reported(); len(got) != want {
@@ -182,7 +196,7 @@ func TestHeaders(t *testing.T) {
 		pyroscope.WithTenantID("team-a"),
 		pyroscope.WithHeaders(map[string]string{"x-extra": "1", "X-Scope-OrgID": "overruled", "Content-Type": "overruled"}),
 	}, p)[0]
-	if got.user != "user" || got.header.Get("X-Scope-OrgID") != "team-a" || got.header.Get("X-Extra") != "1" {
+	if got.user != "user" || got.header.Get("X-Scope-OrgID") != "team-a" || got.header.Get("X-Extra") != "1" || got.header.Get("User-Agent") != "spanprof" {
 		t.Errorf("user %q, header %v", got.user, got.header)
 	}
 	got = deliver(t, []pyroscope.Option{pyroscope.WithBearerToken("secret")}, p)[0]
@@ -264,6 +278,59 @@ func TestSplitHasAnEnd(t *testing.T) {
 	}
 }
 
+// A part for which there is no room does not take the others along.
+func TestSplitCountsEachPart(t *testing.T) {
+	p := parsed(3)
+	for i, n := range []int{3 << 20, 3 << 20, 10} {
+		random := make([]byte, n/2)
+		for j := 0; j < len(random) && i == 0; j += 8 { // the first does not compress
+			binary.LittleEndian.PutUint64(random[j:], rand.Uint64())
+		}
+		p.Sample[i].Label = map[string][]string{"key": {hex.EncodeToString(random)}}
+	}
+	pushes := make(chan struct{}, 3)
+	client := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+		pushes <- struct{}{}
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+	})}
+	e, err := pyroscope.New("http://pyroscope", pyroscope.WithHTTPClient(client), pyroscope.WithQueue(exporter.WithMaxBytes(1<<20)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = e.Export(t.Context(), exporter.NewParsedProfile(of(exporter.KindCPU), p))
+	if err == nil || !strings.Contains(err.Error(), "larger than the queue") {
+		t.Errorf("Export: %v", err)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s := e.Stats(); s.Full != 1 || s.Exported != 1 || len(pushes) != 1 {
+		t.Errorf("Stats %+v and %d pushes, want one part dropped and one exported", s, len(pushes))
+	}
+}
+
+// What cannot be split is for the server to refuse, and counted like the rest.
+func TestSplitFails(t *testing.T) {
+	p := parsed(17_000)
+	p.Sample[0].Value = nil
+	if pushes := deliver(t, nil, exporter.NewParsedProfile(of(exporter.KindCPU), p)); len(pushes) != 1 {
+		t.Errorf("%d pushes, want 1", len(pushes))
+	}
+}
+
+func TestNilProfile(t *testing.T) {
+	e, err := pyroscope.New("http://127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Export(t.Context(), nil); err == nil {
+		t.Error("no error")
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestForeignProfileID(t *testing.T) {
 	reported := reports(t)
 	with := func(id string) *exporter.Profile {
@@ -298,6 +365,11 @@ func TestNewErrors(t *testing.T) {
 		{"ftp://x", nil, "not an HTTP URL"},
 		{"http://", nil, "not an HTTP URL"},
 		{"http://[", nil, "address"},
+		{"http://h/ingest", nil, "ends in /ingest"},
+		{"http://h/a/ingest/", nil, "ends in /ingest"},
+		{"http://user:secret%zz@h", nil, "cannot be parsed"},
+		{"http://user:12secret@[::1", nil, "cannot be parsed"},
+		{"user:secret@h:4040", nil, "not an HTTP URL"},
 		{"http://x", pyroscope.WithBearerToken(""), "bearer token is empty"},
 		{"http://x", pyroscope.WithBearerToken("a\nb"), "more than one line"},
 		{"http://x", pyroscope.WithTenantID("a\nb"), "more than one line"},
@@ -317,7 +389,7 @@ func TestNewErrors(t *testing.T) {
 		{"http://x", pyroscope.WithQueue(exporter.WithMaxBytes(0)), "max bytes"},
 	} {
 		e, err := pyroscope.New(tt.address, tt.option)
-		if err == nil || e != nil || !strings.HasPrefix(err.Error(), "pyroscope: ") || !strings.Contains(err.Error(), tt.want) {
+		if err == nil || e != nil || !strings.HasPrefix(err.Error(), "pyroscope: ") || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("New(%q): %v, %v; want an error about %q", tt.address, e, err, tt.want)
 		}
 	}

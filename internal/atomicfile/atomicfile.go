@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // pattern names the files that are being written.
@@ -37,8 +38,11 @@ func Write(dir, name string, parts ...[]byte) error {
 	return nil
 }
 
+// stale is the age from which on nobody is writing a file any more.
+const stale = time.Minute
+
 // Prepare makes dir with its parents, removes from it what a killed process left
-// half written, and returns an error where no file can be written.
+// half written a minute ago or earlier, and returns an error where no file can be written.
 func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -50,6 +54,10 @@ func Prepare(dir string) error {
 	for _, e := range entries {
 		if ok, _ := filepath.Match(pattern, e.Name()); !ok {
 			continue
+		}
+		info, err := e.Info()
+		if err != nil || time.Since(info.ModTime()) < stale {
+			continue // gone, or perhaps being written by another process
 		}
 		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err

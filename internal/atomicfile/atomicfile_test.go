@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -53,15 +54,23 @@ func TestWriteFailsWithoutATrace(t *testing.T) {
 
 func TestPrepare(t *testing.T) {
 	dir := t.TempDir()
+	old := time.Now().Add(-time.Hour)
 	for _, name := range []string{"keep", "spanprof-123.tmp", "other-123.tmp"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.Chtimes(filepath.Join(dir, name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Another process may be writing this one.
+	if err := os.WriteFile(filepath.Join(dir, "spanprof-now.tmp"), nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	if err := atomicfile.Prepare(dir); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"keep", "other-123.tmp"}, names(t, dir)); diff != "" {
+	if diff := cmp.Diff([]string{"keep", "other-123.tmp", "spanprof-now.tmp"}, names(t, dir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	if err := atomicfile.Prepare(filepath.Join(dir, "keep")); err == nil {

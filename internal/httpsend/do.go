@@ -4,6 +4,7 @@
 package httpsend
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spanprof/spanprof/exporter"
 )
@@ -29,8 +32,11 @@ const (
 //
 // Other outcomes are errors. An *exporter.RetryError is returned where no answer
 // came, and of the answers that retryable names; the server's text is part of
-// the error, and a redirect's target.
+// the error, as far as it arrives within a second, and a redirect's target.
 func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte) bool) ([]byte, error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	r = r.WithContext(ctx)
 	// The query is long and says nothing that the reader of an error needs.
 	where := url.URL{Scheme: r.URL.Scheme, User: r.URL.User, Host: r.URL.Host, Path: r.URL.Path}
 	response, err := c.Do(r)
@@ -41,6 +47,9 @@ func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte)
 		return nil, &exporter.RetryError{Err: err, Refused: notSent(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode/100 != 2 {
+		defer time.AfterFunc(textTime(ctx), cancel).Stop()
+	}
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxBody))
 	if response.StatusCode/100 == 2 {
 		return body, nil
@@ -57,15 +66,35 @@ func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte)
 	}
 }
 
+// textTime returns how long to wait for the text of an error: a second, and no
+// longer than half of what ctx has left, so that the status decides what becomes
+// of the attempt, and not that ctx has ended.
+func textTime(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(time.Second, time.Until(deadline)/2)
+	}
+	return time.Second
+}
+
 func statusError(where string, r *http.Response, body []byte) error {
+	status := Text([]byte(r.Status))
 	if location, err := r.Location(); err == nil && r.StatusCode/100 == 3 {
-		return fmt.Errorf("%s answers %s to %s: redirects are not followed, use that address", where, r.Status, location.Redacted())
+		to := url.URL{Scheme: location.Scheme, User: location.User, Host: location.Host, Path: location.Path}
+		return fmt.Errorf("%s answers %s to %s: redirects are not followed, use that address", where, status, Text([]byte(to.Redacted())))
 	}
-	text := strings.TrimSpace(strings.ToValidUTF8(string(body[:min(len(body), maxText)]), ""))
-	if text == "" {
-		return fmt.Errorf("%s answers %s", where, r.Status)
+	if text := Text(body); text != "" {
+		return fmt.Errorf("%s answers %s: %s", where, status, text)
 	}
-	return fmt.Errorf("%s answers %s: %s", where, r.Status, text)
+	return fmt.Errorf("%s answers %s", where, status)
+}
+
+// Text returns the beginning of what a server says, up to 1 KiB, as one line that
+// is safe in a log: control characters, which can rewrite a terminal or feign
+// another entry, and what is not UTF-8 become spaces, and several spaces one.
+func Text(b []byte) string {
+	return strings.Join(strings.FieldsFunc(string(b[:min(len(b), maxText)]), func(r rune) bool {
+		return !unicode.IsPrint(r) || r == ' ' || r == utf8.RuneError
+	}), " ")
 }
 
 // notSent reports whether err says that no request has left.

@@ -57,6 +57,10 @@ func TestStatuses(t *testing.T) {
 		{name: "redirect", answer: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://user:secret@example.com/ingest", http.StatusMovedPermanently)
 		}, text: "answers 301 Moved Permanently to https://user:xxxxx@example.com/ingest: redirects are not followed, use that address"},
+		{name: "redirect with a query", answer: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://example.com/login?token=secret#x", http.StatusFound)
+		}, text: "answers 302 Found to https://example.com/login: redirects"},
+		{name: "control characters", answer: status(400, "", "no\x1b[2J such\r\n\tlabel\x00\xff\u202e \u2028 ü\n"), text: "400 Bad Request: no [2J such label ü"},
 		{name: "long text", answer: status(400, "", strings.Repeat("x", 100<<10)), text: strings.Repeat("x", 1<<10)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -132,6 +136,32 @@ func TestNoAnswer(t *testing.T) {
 				t.Errorf("error %#v, want a retry, refused %t", err, tt.refused)
 			}
 		})
+	}
+}
+
+// A status is the answer, also where the text of the error never ends.
+func TestTextHangs(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, "no such label")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	for _, timeout := range []time.Duration{time.Minute, 4 * time.Second} {
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		_, err := post(ctx, t, server.Client(), server.URL)
+		if err == nil || !strings.Contains(err.Error(), "answers 400 Bad Request: no such label") {
+			t.Errorf("error %v", err)
+		}
+		if _, ok := errors.AsType[*exporter.RetryError](err); ok {
+			t.Errorf("error %#v, want none that is retried", err)
+		}
+		if ctx.Err() != nil {
+			t.Error("the time of the attempt was spent on the text")
+		}
 	}
 }
 
