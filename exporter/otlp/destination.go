@@ -61,7 +61,7 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	if proto.Unmarshal(body, response) != nil {
 		return nil
 	}
-	return d.warnings.Check("otlp: "+d.config.url.Redacted(), response) //nolint:contextcheck // the report may outlive the attempt
+	return d.warnings.Check("otlp: "+nameOf(d.config.url), response) //nolint:contextcheck // the report may outlive the attempt
 }
 
 // Shutdown ends the idle connections.
