@@ -149,7 +149,7 @@ func TestCodes(t *testing.T) {
 		{status.Error(codes.DataLoss, "x"), true, true},
 		{throttled.Err(), true, false},
 		{status.Error(codes.ResourceExhausted, "message is too large"), false, false},
-		{status.Error(codes.Internal, "a bug"), false, false},
+		{status.Error(codes.Internal, "a\n\x1bbug"), false, false},
 		{status.Error(codes.Unknown, "x"), false, false},
 		{status.Error(codes.InvalidArgument, "x"), false, false},
 		{status.Error(codes.Unauthenticated, "who are you"), false, false},
