@@ -232,6 +232,27 @@ func TestImpossibleHeaders(t *testing.T) {
 	}
 }
 
+// Answers with success whose body says no more.
+func TestSuccess(t *testing.T) {
+	otel.SetErrorHandler(new(errorLog))
+	for _, response := range []*http.Response{
+		respond(http.StatusOK, ""),
+		respond(http.StatusNoContent, "", "Content-Type", "text/html"),
+		respond(http.StatusOK, "{}", "Content-Type", "application/json"),
+		respond(http.StatusOK, "\x0a\x7fcut off", "Content-Type", "application/x-protobuf"),
+	} {
+		b := &backend{t: t, fault: func(*http.Request) (*http.Response, error) { return response, nil }}
+		e := newExporter(t, b)
+		export(t, e, 1)
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if s := e.Stats(); s.Exported != 1 {
+			t.Errorf("%+v after %s %v, want 1 exported", s, response.Status, response.Header)
+		}
+	}
+}
+
 func TestProxy(t *testing.T) {
 	b := &backend{t: t}
 	proxy := httptest.NewServer(b)
