@@ -202,7 +202,10 @@ func TestPartialSuccess(t *testing.T) {
 			}}, nil
 		})
 		e := export(t, otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure())
-		if err := e.Shutdown(t.Context()); err != nil {
+		if err := e.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := e.Shutdown(t.Context()); err != nil { // gives the error handler time
 			t.Error(err)
 		}
 		if s := e.Stats(); s.Rejected != uint64(tt.rejected) || s.Exported+s.Rejected != 1 || s.Retries != 0 {
