@@ -22,14 +22,14 @@ const profilesPath = "/v1development/profiles"
 
 type config struct {
 	url         *url.URL // never changed, only replaced
-	endpoint    string   // as an option gave it, for errors
-	err         error    // of the endpoint
+	err         error    // of the endpoint that an option gave
 	headers     map[string]string
 	compression Compression
 	tls         *tls.Config
 	tlsByOption bool
 	proxy       func(*http.Request) (*url.URL, error)
 	client      *http.Client
+	ownClient   bool // an option has given the client
 	conversion  []convert.Option
 	queue       []exporter.QueueOption
 }
@@ -43,13 +43,18 @@ func newConfig(opts []Option) (config, error) {
 	}
 	switch u := c.url; {
 	case c.err != nil:
-		return c, fmt.Errorf("endpoint: %w", c.err)
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return c, fmt.Errorf("endpoint %q: want http or https and a host, as in http://localhost:4318%s", c.endpoint, profilesPath)
+		return c, c.err
 	case u.Scheme == "http" && c.tlsByOption && c.client == nil:
-		return c, fmt.Errorf("endpoint %s is without TLS, but WithTLSClientConfig is given: use https, or leave one out", u.Redacted())
+		return c, fmt.Errorf("endpoint %s is without TLS, but WithTLSClientConfig is given: use https, or leave one out", nameOf(u))
+	case c.ownClient && c.client == nil:
+		return c, errors.New("WithHTTPClient(nil): want a client, or leave the option out")
 	case c.compression != GzipCompression && c.compression != NoCompression:
 		return c, fmt.Errorf("WithCompression(%d): want GzipCompression or NoCompression", c.compression)
+	}
+	for name, value := range c.headers {
+		if err := otlpenv.CheckHeader(name, value); err != nil {
+			return c, err
+		}
 	}
 	return c, nil
 }
@@ -66,9 +71,9 @@ func fromEnvironment() config {
 	if env.Insecure {
 		c.url.Scheme = "http"
 	}
-	if u := env.Endpoint; u != nil {
-		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			err = errors.Join(err, fmt.Errorf("the endpoint %s is ignored: want a URL, as in http://localhost:4318", u.Redacted()))
+	if env.Endpoint != "" {
+		if u, urlErr := otlpenv.ParseURL(env.Endpoint); urlErr != nil {
+			err = errors.Join(err, fmt.Errorf("%s is ignored: %w", env.EndpointKey, urlErr))
 		} else {
 			c.url = endpointURL(u, env.ForProfiles)
 		}
@@ -83,16 +88,4 @@ func fromEnvironment() config {
 		otel.Handle(fmt.Errorf("otlp: environment: %w", err))
 	}
 	return c
-}
-
-// endpointURL completes an endpoint of all signals, and leaves that of profiles
-// as it is, by OTLP's specification.
-func endpointURL(u *url.URL, forProfiles bool) *url.URL {
-	if !forProfiles {
-		return u.JoinPath(profilesPath)
-	}
-	if u.Path == "" {
-		return u.JoinPath("/")
-	}
-	return u
 }

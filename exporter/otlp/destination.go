@@ -16,6 +16,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/servertext"
 	"github.com/spanprof/spanprof/internal/httpsend"
 )
 
@@ -42,6 +43,9 @@ func newDestination(c config, converter *convert.Converter) *destination {
 		d.client, d.close = &http.Client{Transport: transport}, transport.CloseIdleConnections
 	}
 	d.client = httpsend.WithoutRedirects(d.client)
+	if d.client.Transport == nil {
+		d.client.Transport = http.DefaultTransport
+	}
 	return d
 }
 
@@ -51,17 +55,23 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	if err != nil {
 		return err
 	}
-	body, err := httpsend.Do(d.client, request, retryable)
+	exchange := &exchange{base: d.client.Transport}
+	client := *d.client
+	client.Transport = exchange
+	body, err := httpsend.Do(&client, request, retryable)
 	if err != nil {
 		return err
 	}
-	// The status is the answer. A body that is no protobuf, of a proxy
-	// perhaps, says nothing more.
+	where := nameOf(d.config.url)
 	response := new(collectorpb.ExportProfilesServiceResponse)
-	if proto.Unmarshal(body, response) != nil {
-		return nil
+	switch err := proto.Unmarshal(body, response); {
+	case err == nil:
+		return d.warnings.Check("otlp: "+where, response) //nolint:contextcheck // the report may outlive the attempt
+	case exchange.isProtobuf() || exchange.isJSON():
+		return nil // cut off, or in a form that says no more than the status does
+	default: // a page to log in, perhaps
+		return fmt.Errorf("%s answers with success, but not as OTLP does: is the endpoint right? It says %s: %s", where, exchange.contentType, servertext.Clean(string(body)))
 	}
-	return d.warnings.Check("otlp: "+d.config.url.Redacted(), response) //nolint:contextcheck // the report may outlive the attempt
 }
 
 // Shutdown ends the idle connections.

@@ -55,5 +55,6 @@
 // 429, 502, 503 and 504 are tried again, as is a connection that fails; every
 // other status drops the profile at once, which the queue counts as rejected and
 // reports with the server's text. OTLP says so of 500 too. A partial success
-// counts as rejected: it is never repeated.
+// counts as rejected: it is never repeated. So does a status of success with a
+// body that is not OTLP's, like a page to log in.
 package otlp

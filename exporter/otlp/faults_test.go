@@ -46,7 +46,11 @@ var faults = []struct {
 	{name: "400", fault: status(400, "no such version"), rejected: true, reported: "400 Bad Request: no such version"},
 	{name: "body limit", fault: status(413, "too large"), rejected: true, reported: "413 Request Entity Too Large: too large"},
 	{name: "redirect", fault: status(307, "", "Location", "https://elsewhere.example/"), rejected: true, reported: "redirects are not followed"},
-	{name: "partial success", fault: partial(1, "no CPU here"), rejected: true, reported: "partial success: 1 profile(s) rejected: no CPU here"},
+	{name: "400 with a Status", fault: status(400, "\x08\x03\x12\x0cno\x1b profiles", "Content-Type", "application/x-protobuf"), rejected: true, reported: "400 Bad Request: no profiles\n"},
+	{name: "503 with a Status", fault: status(503, "\x08\x0e\x12\x08starting", "Content-Type", "application/x-protobuf"), doubtful: true, reported: "503 Service Unavailable: starting\n"},
+	{name: "400 that is no Status", fault: status(400, "plain", "Content-Type", "application/x-protobuf"), rejected: true, reported: "400 Bad Request: plain"},
+	{name: "login page", fault: status(200, "<html>\n<title>Log in</title>", "Content-Type", "text/html; charset=utf-8"), rejected: true, reported: "not as OTLP does: is the endpoint right? It says text/html: <html> <title>Log in</title>\n"},
+	{name: "partial success", fault: partial(1, "no\r\nCPU here"), rejected: true, reported: "partial success: 1 profile(s) rejected: no CPU here"},
 	{name: "warning", fault: partial(0, "deprecated"), reported: "profiles taken, with a warning: deprecated"},
 	{name: "hang", fault: func(r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
@@ -162,7 +166,7 @@ func TestFaultForMinutes(t *testing.T) {
 					}
 				case stats.Exported != 3 || stats.Dropped() != 0:
 					t.Errorf("%+v, want 3 exported", stats)
-				case !taken && !slices.Equal(numbers(messages), []int64{1, 2, 3}):
+				case !taken && !slices.Equal(slices.Sorted(slices.Values(numbers(messages))), []int64{1, 2, 3}):
 					t.Errorf("the backend has %d", numbers(messages))
 				}
 				if tt.doubtful != (stats.Duplicates > 0) {

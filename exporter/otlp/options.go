@@ -5,6 +5,7 @@ package otlp
 
 import (
 	"crypto/tls"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/otlpenv"
 )
 
 // Option configures New. A nil Option does nothing.
@@ -35,11 +37,14 @@ const (
 
 // WithEndpoint sets the host and port to which profiles go, under the path
 // /v1development/profiles, as in collector.example.com:4318. The default is
-// localhost:4318.
+// localhost:4318. New refuses a URL or a path.
 func WithEndpoint(hostPort string) Option {
 	return optionFunc(func(c config) config {
+		if c.err = checkHostPort(hostPort); c.err != nil {
+			c.err = fmt.Errorf("WithEndpoint: %w", c.err)
+			return c
+		}
 		c.url = &url.URL{Scheme: c.url.Scheme, Host: hostPort, Path: profilesPath}
-		c.endpoint, c.err = hostPort, nil
 		return c
 	})
 }
@@ -48,15 +53,12 @@ func WithEndpoint(hostPort string) Option {
 // refuses one that is neither http nor https.
 func WithEndpointURL(u string) Option {
 	return optionFunc(func(c config) config {
-		parsed, err := url.Parse(u)
+		parsed, err := otlpenv.ParseURL(u)
 		if err != nil {
-			c.err = err
+			c.err = fmt.Errorf("WithEndpointURL: %w", err)
 			return c
 		}
-		if parsed.Path == "" {
-			parsed.Path = "/"
-		}
-		c.url, c.endpoint, c.err = parsed, u, nil
+		c.url, c.err = endpointURL(parsed, true), nil
 		return c
 	})
 }
@@ -73,7 +75,8 @@ func WithInsecure() Option {
 }
 
 // WithHeaders adds headers to every request, like Authorization. They replace
-// those of the environment.
+// those of the environment. New refuses what HTTP does not allow in one, like a
+// line's end.
 func WithHeaders(headers map[string]string) Option {
 	headers = maps.Clone(headers)
 	return optionFunc(func(c config) config {
@@ -113,7 +116,7 @@ func WithProxy(proxy func(*http.Request) (*url.URL, error)) Option {
 // with otelhttp's transport makes a span of every export.
 func WithHTTPClient(client *http.Client) Option {
 	return optionFunc(func(c config) config {
-		c.client = client
+		c.client, c.ownClient = client, true
 		return c
 	})
 }

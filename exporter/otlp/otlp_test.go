@@ -117,7 +117,7 @@ func TestEnvironment(t *testing.T) {
 	log := new(errorLog)
 	otel.SetErrorHandler(log)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "lost=1")
-	t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_HEADERS", "a=1, b = x%20y ,bad key=2,=3,c=%zz")
+	t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_HEADERS", "a=1, b = x%20y ,bad key=2,=3,c=%zz,d=1%0Asecret")
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
 	t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_COMPRESSION", "zstd")
 	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")
@@ -131,13 +131,17 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("Content-Encoding %q, want the default", got)
 	}
 	for _, want := range []string{
-		"OTEL_EXPORTER_OTLP_PROFILES_HEADERS", "header 3", "header 4", "header c",
+		"OTEL_EXPORTER_OTLP_PROFILES_HEADERS: header 3 is ignored", "header 4 is ignored", "header c is ignored", "header d is not possible",
 		"OTEL_EXPORTER_OTLP_PROFILES_COMPRESSION is ignored", "OTEL_EXPORTER_OTLP_TIMEOUT is ignored",
 		"OTEL_EXPORTER_OTLP_CERTIFICATE is ignored", "OTEL_EXPORTER_OTLP_CLIENT_KEY is ignored",
 	} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("%q is not reported in\n%s", want, log)
 		}
+	}
+
+	if got := log.String(); strings.Contains(got, "HEADERS is ignored") || strings.Contains(got, "secret") {
+		t.Errorf("reported %s", got)
 	}
 
 	if r, _ = sent(t, otlp.WithHeaders(map[string]string{"d": "4"})); r.Header.Get("a") != "" || r.Header.Get("d") != "4" {
@@ -164,12 +168,11 @@ func TestTimeout(t *testing.T) {
 
 func TestOptionErrors(t *testing.T) {
 	for want, opt := range map[string]otlp.Option{
-		`endpoint "ftp://x/": want http or https`: otlp.WithEndpointURL("ftp://x/"),
-		`invalid URL escape`:                      otlp.WithEndpointURL("http://%zz"),
-		`endpoint "": want http or https`:         otlp.WithEndpoint(""),
-		`WithCompression(7)`:                      otlp.WithCompression(7),
-		`WithSpanIDs(SpanIDs(9))`:                 otlp.WithConversion(convert.WithSpanIDs(9)),
-		`timeout of 0s`:                           otlp.WithQueue(exporter.WithTimeout(0)),
+		`WithEndpoint: want a host and port`: otlp.WithEndpoint(""),
+		`WithHTTPClient(nil)`:                otlp.WithHTTPClient(nil),
+		`WithCompression(7)`:                 otlp.WithCompression(7),
+		`WithSpanIDs(SpanIDs(9))`:            otlp.WithConversion(convert.WithSpanIDs(9)),
+		`timeout of 0s`:                      otlp.WithQueue(exporter.WithTimeout(0)),
 	} {
 		if _, err := otlp.New(nil, opt); err == nil || !strings.HasPrefix(err.Error(), "otlp: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("New: %v, want %q", err, want)
@@ -177,6 +180,76 @@ func TestOptionErrors(t *testing.T) {
 	}
 	if _, err := otlp.New(otlp.WithInsecure(), otlp.WithTLSClientConfig(new(tls.Config))); err == nil || !strings.Contains(err.Error(), "without TLS") {
 		t.Errorf("New: %v", err)
+	}
+}
+
+func TestEndpointErrors(t *testing.T) {
+	for _, text := range []string{"http://localhost:4318", "127.0.0.1:1/otlp", "user:secret@localhost:4318", ":4318", "localhost:secret", "localhost?secret", "a b"} {
+		_, err := otlp.New(otlp.WithEndpoint(text))
+		if err == nil || !strings.Contains(err.Error(), "WithEndpointURL") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("New with %s: %v", text, err)
+		}
+	}
+	badURLs := []string{"ftp://x/", "http://%zz", "http://", "http://:4318", "user:secret@localhost:4318", "localhost:4318", "http://user:secret/x@localhost:4318", "http://secret%"}
+	for _, text := range badURLs {
+		_, err := otlp.New(otlp.WithEndpointURL(text))
+		if err == nil || !strings.Contains(err.Error(), "want http or https") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("New with %s: %v", text, err)
+		}
+	}
+	for _, text := range badURLs {
+		log := new(errorLog)
+		otel.SetErrorHandler(log)
+		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", text)
+		r, _ := sent(t)
+		if r.URL.Host != "localhost:4318" || r.URL.Scheme != "https" {
+			t.Errorf("%s: sent to %s", text, r.URL)
+		}
+		if got := log.String(); !strings.Contains(got, "OTEL_EXPORTER_OTLP_ENDPOINT is ignored: want http or https") || strings.Contains(got, "secret") {
+			t.Errorf("%s: reported %s", text, got)
+		}
+	}
+	for _, text := range []string{"localhost", "[::1]:4318", "otel_collector:4318"} {
+		if r, _ := sent(t, otlp.WithEndpoint(text)); r.URL.Host != text {
+			t.Errorf("%s: sent to %s", text, r.URL)
+		}
+	}
+	_, err := otlp.New(otlp.WithEndpointURL("http://token@localhost:4318/?key=secret"), otlp.WithTLSClientConfig(new(tls.Config)))
+	if err == nil || strings.Contains(err.Error(), "token") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("New: %v", err)
+	}
+}
+
+func TestImpossibleHeaders(t *testing.T) {
+	for name, value := range map[string]string{"authorization": "Bearer secret\n", "a b": "secret", "": "secret", "x": "secret\x00", "y": "secret\x7f"} {
+		_, err := otlp.New(otlp.WithHeaders(map[string]string{name: value}))
+		if err == nil || !strings.Contains(err.Error(), "header") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("New with header %q: %v", name, err)
+		}
+	}
+	if r, _ := sent(t, otlp.WithHeaders(map[string]string{"x": "größer\tals"})); r.Header.Get("x") != "größer\tals" {
+		t.Errorf("headers %v", r.Header)
+	}
+}
+
+// Answers with success whose body says no more.
+func TestSuccess(t *testing.T) {
+	otel.SetErrorHandler(new(errorLog))
+	for _, response := range []*http.Response{
+		respond(http.StatusOK, ""),
+		respond(http.StatusNoContent, "", "Content-Type", "text/html"),
+		respond(http.StatusOK, "{}", "Content-Type", "application/json"),
+		respond(http.StatusOK, "\x0a\x7fcut off", "Content-Type", "application/x-protobuf"),
+	} {
+		b := &backend{t: t, fault: func(*http.Request) (*http.Response, error) { return response, nil }}
+		e := newExporter(t, b)
+		export(t, e, 1)
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if s := e.Stats(); s.Exported != 1 {
+			t.Errorf("%+v after %s %v, want 1 exported", s, response.Status, response.Header)
+		}
 	}
 }
 

@@ -9,11 +9,19 @@ import (
 )
 
 // keyValues returns attributes of a resource or scope. Their keys and values
-// stand inline: Pyroscope refuses those that refer to the string table.
+// stand inline: Pyroscope refuses those that refer to the string table. Of keys
+// that become the same, the last one's value counts, as in attribute.NewSet.
 func keyValues(attrs []attribute.KeyValue) []*commonpb.KeyValue {
-	kvs := make([]*commonpb.KeyValue, len(attrs))
-	for i, kv := range attrs {
-		kvs[i] = &commonpb.KeyValue{Key: validUTF8(string(kv.Key)), Value: anyValue(kv.Value)}
+	kvs := make([]*commonpb.KeyValue, 0, len(attrs))
+	places := make(map[string]int, len(attrs))
+	for _, kv := range attrs {
+		key := validUTF8(string(kv.Key))
+		if i, ok := places[key]; ok {
+			kvs[i].Value = anyValue(kv.Value)
+			continue
+		}
+		places[key] = len(kvs)
+		kvs = append(kvs, &commonpb.KeyValue{Key: key, Value: anyValue(kv.Value)})
 	}
 	return kvs
 }

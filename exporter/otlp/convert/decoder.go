@@ -20,6 +20,8 @@ type decoder struct {
 	// to a large attribute very often.
 	labels map[int32]label              // those of samples
 	others map[int32]attribute.KeyValue // those of mappings, locations and profiles
+
+	nestedTexts int64 // how much text of nested values the labels are
 }
 
 func newDecoder(tables *profilespb.ProfilesDictionary) *decoder {
@@ -75,16 +77,13 @@ func (d *decoder) attribute(i int32) (attribute.KeyValue, error) {
 	return kv, nil
 }
 
-// keyValues returns attributes whose keys stand inline or in the string table.
+// keyValues returns the attributes of a resource or scope, or of a value.
 func (d *decoder) keyValues(kvs []*commonpb.KeyValue) ([]attribute.KeyValue, error) {
 	attrs := make([]attribute.KeyValue, 0, len(kvs))
 	for _, kv := range kvs {
-		key := kv.GetKey()
-		if i := kv.GetKeyStrindex(); i != 0 {
-			var err error
-			if key, err = d.string(i); err != nil {
-				return nil, err
-			}
+		key, err := d.key(kv)
+		if err != nil {
+			return nil, err
 		}
 		v, err := d.value(kv.GetValue())
 		if err != nil {
@@ -93,6 +92,14 @@ func (d *decoder) keyValues(kvs []*commonpb.KeyValue) ([]attribute.KeyValue, err
 		attrs = append(attrs, attribute.KeyValue{Key: attribute.Key(key), Value: v})
 	}
 	return attrs, nil
+}
+
+// key returns the key of an attribute, which stands inline or in the string table.
+func (d *decoder) key(kv *commonpb.KeyValue) (string, error) {
+	if i := kv.GetKeyStrindex(); i != 0 {
+		return d.string(i)
+	}
+	return kv.GetKey(), nil
 }
 
 func (d *decoder) value(v *commonpb.AnyValue) (attribute.Value, error) {

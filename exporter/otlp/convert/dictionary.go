@@ -4,14 +4,13 @@
 package convert
 
 import (
-	"strings"
-
 	"go.opentelemetry.io/otel/attribute"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 )
 
 // dictionary collects the tables that the profiles of a message refer to by
-// index. Element 0 of each is the zero value: an index of 0 means "not set".
+// index. Element 0 of each is the zero value: an index of 0 means "not set". The
+// texts that it is given are UTF-8.
 type dictionary struct {
 	tables *profilespb.ProfilesDictionary
 
@@ -70,11 +69,6 @@ func (d *dictionary) string(s string) int32 {
 	if i, ok := d.strings[s]; ok {
 		return i
 	}
-	if v := validUTF8(s); v != s {
-		i := d.string(v)
-		d.strings[s] = i
-		return i
-	}
 	i := int32(len(d.tables.StringTable))
 	d.tables.StringTable = append(d.tables.StringTable, s)
 	d.strings[s] = i
@@ -122,8 +116,5 @@ func (d *dictionary) link(k linkKey) int32 {
 }
 
 func (d *dictionary) valueType(name, unit string) *profilespb.ValueType {
-	return &profilespb.ValueType{TypeStrindex: d.string(name), UnitStrindex: d.string(unit)}
+	return &profilespb.ValueType{TypeStrindex: d.string(validUTF8(name)), UnitStrindex: d.string(validUTF8(unit))}
 }
-
-// validUTF8 returns s as protobuf accepts it.
-func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

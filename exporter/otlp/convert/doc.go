@@ -31,7 +31,7 @@
 //   - mappings, locations and functions that no sample refers to;
 //   - the ids of the tables, which are numbered anew;
 //   - bytes that are not UTF-8, which protobuf refuses: U+FFFD stands in their
-//     place;
+//     place, and labels whose keys become the same by it are one;
 //   - the lack of a period type: the first sample type takes its place;
 //   - the times within pprof, where the profile's window has a start: its times
 //     are sent.

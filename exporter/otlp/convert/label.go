@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 )
 
@@ -53,35 +54,39 @@ func (d *decoder) label(i int32) (label, error) {
 }
 
 func (l *label) append(d *decoder, v *commonpb.AnyValue, unit string) error {
-	if n, ok := v.GetValue().(*commonpb.AnyValue_IntValue); ok {
-		l.nums, l.units = append(l.nums, n.IntValue), append(l.units, unit)
-		return nil
-	}
-	if n, u, ok := numberWithUnit(v); ok {
-		l.nums, l.units = append(l.nums, n), append(l.units, u)
-		return nil
-	}
-	text, err := d.value(v)
+	value, err := d.value(v)
 	if err != nil {
 		return err
 	}
-	l.texts = append(l.texts, text.String())
+	switch value.Type() {
+	case attribute.INT64:
+		l.nums, l.units = append(l.nums, value.AsInt64()), append(l.units, unit)
+		return nil
+	case attribute.STRING:
+		l.texts = append(l.texts, value.AsString())
+		return nil
+	case attribute.MAP:
+		if n, u, ok := numberWithUnit(value); ok {
+			l.nums, l.units = append(l.nums, n), append(l.units, u)
+			return nil
+		}
+	}
+	if err := d.countNestedText(v); err != nil {
+		return err
+	}
+	l.texts = append(l.texts, value.String())
 	return nil
 }
 
 // numberWithUnit reads what labelValue writes where a number's unit differs
 // from the first one's.
-func numberWithUnit(v *commonpb.AnyValue) (n int64, unit string, ok bool) {
-	kvs := v.GetKvlistValue().GetValues()
-	if len(kvs) != 2 || kvs[0].GetKey() != string(unitKey) || kvs[1].GetKey() != string(valueKey) {
+func numberWithUnit(v attribute.Value) (n int64, unit string, ok bool) {
+	kvs := v.AsMap() // sorted by key
+	if len(kvs) != 2 || kvs[0].Key != unitKey || kvs[1].Key != valueKey ||
+		kvs[0].Value.Type() != attribute.STRING || kvs[1].Value.Type() != attribute.INT64 {
 		return 0, "", false
 	}
-	u, isText := kvs[0].GetValue().GetValue().(*commonpb.AnyValue_StringValue)
-	i, isNumber := kvs[1].GetValue().GetValue().(*commonpb.AnyValue_IntValue)
-	if !isText || !isNumber {
-		return 0, "", false
-	}
-	return i.IntValue, u.StringValue, true
+	return kvs[1].Value.AsInt64(), kvs[0].Value.AsString(), true
 }
 
 // addTo adds the label to a sample, which may not have it yet.

@@ -43,6 +43,7 @@ func profileIDsAreSpanIDs(p *profile.Profile) bool {
 // encode returns the index of the Link of s, 0 without one, and those of its
 // attributes.
 func (e *labelEncoder) encode(s *profile.Sample) (link int32, attributes []int32) {
+	s = validLabels(s)
 	linked := false
 	if e.spanIDs != Attributes {
 		var k linkKey

@@ -30,7 +30,7 @@ func (e *encoder) location(l *profile.Location) int32 {
 	for i, line := range l.Line {
 		f := line.Function
 		location.Lines[i] = &profilespb.Line{
-			FunctionIndex: e.dict.function(functionKey{f.Name, f.SystemName, f.Filename, f.StartLine}),
+			FunctionIndex: e.dict.function(functionKey{validUTF8(f.Name), validUTF8(f.SystemName), validUTF8(f.Filename), f.StartLine}),
 			Line:          line.Line,
 			Column:        line.Column,
 		}

@@ -33,7 +33,7 @@ func (e *encoder) mappingAttributes(m *profile.Mapping) []int32 {
 	var indices []int32
 	add := func(kv attribute.KeyValue) { indices = append(indices, e.dict.attribute(kv, "")) }
 	if m.BuildID != "" {
-		add(buildID(m.BuildID))
+		add(buildID(validUTF8(m.BuildID)))
 	}
 	if exe := thisExecutable(); m.File != "" && m.File == exe.path {
 		add(semconv.ProcessExecutableBuildIDHtlhash(exe.hash))
@@ -64,7 +64,7 @@ func buildID(id string) attribute.KeyValue {
 }
 
 func (d *dictionary) mapping(m *profile.Mapping, attributes []int32) int32 {
-	k := mappingKey{start: m.Start, limit: m.Limit, offset: m.Offset, file: m.File}
+	k := mappingKey{start: m.Start, limit: m.Limit, offset: m.Offset, file: validUTF8(m.File)}
 	if len(attributes) > 0 {
 		k.attributes = fmt.Sprint(attributes)
 	}
@@ -76,7 +76,7 @@ func (d *dictionary) mapping(m *profile.Mapping, attributes []int32) int32 {
 		MemoryStart:      m.Start,
 		MemoryLimit:      m.Limit,
 		FileOffset:       m.Offset,
-		FilenameStrindex: d.string(m.File),
+		FilenameStrindex: d.string(k.file),
 		AttributeIndices: attributes,
 	})
 	d.mappings[k] = i

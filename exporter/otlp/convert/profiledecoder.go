@@ -30,7 +30,7 @@ type profileDecoder struct {
 }
 
 // profile returns the pprof profile of which columns are the sample types.
-func (d *decoder) profile(columns []*profilespb.Profile, order []int64, scope attribute.Set) (*profile.Profile, error) {
+func (d *decoder) profile(columns []*profilespb.Profile, scope attribute.Set, deriveCPUTime bool) (*profile.Profile, error) {
 	first := columns[0]
 	linkHasProfileID, _ := scope.Value(linkProfileIDKey)
 	defaultSampleType, _ := scope.Value(semconv.PprofScopeDefaultSampleTypeKey)
@@ -56,7 +56,9 @@ func (d *decoder) profile(columns []*profilespb.Profile, order []int64, scope at
 			return nil, fmt.Errorf("sample %d: %w", i, err)
 		}
 	}
-	pd.addCPUTime(order)
+	if deriveCPUTime {
+		pd.addCPUTime()
+	}
 	pd.addMappings()
 	return pd.profile, nil
 }
@@ -90,7 +92,7 @@ func (d *profileDecoder) header(columns []*profilespb.Profile) error {
 	return nil
 }
 
-func (d *profileDecoder) valueType(t *profilespb.ValueType) (*profile.ValueType, error) {
+func (d *decoder) valueType(t *profilespb.ValueType) (*profile.ValueType, error) {
 	name, err := d.string(t.GetTypeStrindex())
 	if err != nil {
 		return nil, err
@@ -177,11 +179,10 @@ func (d *profileDecoder) addLink(s *profile.Sample, i int32) error {
 	return nil
 }
 
-// addCPUTime adds the column that Go's CPU profiles have beside the count,
-// unless pprof had the count alone.
-func (d *profileDecoder) addCPUTime(order []int64) {
+// addCPUTime adds the column that Go's CPU profiles have beside the count.
+func (d *profileDecoder) addCPUTime() {
 	p := d.profile
-	if len(p.SampleType) != 1 || len(order) == 1 || !isType(p.SampleType[0], "samples", "count") ||
+	if len(p.SampleType) != 1 || !isType(p.SampleType[0], "samples", "count") ||
 		!isType(p.PeriodType, "cpu", "nanoseconds") {
 		return
 	}

@@ -15,13 +15,14 @@ import (
 //
 // The profiles of a scope that were one in pprof, by the scope's attribute
 // pprof.scope.sample_type_order, are one again. Profiles of samples/count whose
-// period is CPU time get Go's second column, cpu/nanoseconds: the count times
-// the period. A sample that has timestamps and no values counts 1 for each of
+// period is CPU time get Go's second column, cpu/nanoseconds, the count times
+// the period, unless their scope has a profile of cpu/nanoseconds too. A sample that has timestamps and no values counts 1 for each of
 // them. Timestamps themselves have no place in pprof.
 //
 // A Link becomes the labels trace_id and span_id. Attributes of samples become
 // labels under their own names: text and integers as they are, others as
-// [attribute.Value.String] writes them. Attributes for which pprof has no place
+// [attribute.Value.String] writes them. That text may have 64 KiB in a label and
+// 4 MiB in a message; more is an error. Attributes for which pprof has no place
 // (those of profiles, locations and mappings that this package does not write)
 // are left out.
 //

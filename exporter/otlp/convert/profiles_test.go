@@ -13,6 +13,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
@@ -187,4 +188,34 @@ func TestMalformedMessages(t *testing.T) {
 
 func badScope() *commonpb.InstrumentationScope {
 	return &commonpb.InstrumentationScope{Attributes: []*commonpb.KeyValue{{KeyStrindex: -1}}}
+}
+
+// A sender that sends the CPU time itself is believed.
+func TestBothSampleTypesOfSender(t *testing.T) {
+	m := agentMessage()
+	scope := m.ResourceProfiles[0].ScopeProfiles[0]
+	cpu := proto.CloneOf(scope.Profiles[0])
+	cpu.SampleType = &profilespb.ValueType{TypeStrindex: 5, UnitStrindex: 6}
+	cpu.Samples[0].Values, cpu.Samples[0].TimestampsUnixNano = []int64{3e7}, nil
+	scope.Profiles = append(scope.Profiles, cpu)
+
+	profiles, err := convert.Profiles(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var total int64
+	for _, e := range profiles {
+		p, err := e.Parsed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for column, sampleType := range p.SampleType {
+			if sampleType.Type == "cpu" {
+				total += p.Sample[0].Value[column]
+			}
+		}
+	}
+	if total != 3e7 {
+		t.Errorf("%d ns of CPU time, want 3e7", total)
+	}
 }

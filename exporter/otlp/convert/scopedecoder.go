@@ -26,10 +26,13 @@ func (d *decoder) scopeProfiles(res *resource.Resource, s *profilespb.ScopeProfi
 	}
 	scope := attribute.NewSet(kvs...)
 	order := sampleTypeOrder(scope)
+	// Not where pprof had the count alone, nor where the sender sends the time
+	// itself: it would count twice.
+	deriveCPUTime := len(order) != 1 && !slices.ContainsFunc(s.GetProfiles(), d.isCPUTime)
 
 	var profiles []*exporter.Profile
 	for _, columns := range groups(s.GetProfiles(), order) {
-		p, err := d.profile(columns, order, scope)
+		p, err := d.profile(columns, scope, deriveCPUTime)
 		if err != nil {
 			return nil, fmt.Errorf("profile %q: %w", hex.EncodeToString(columns[0].GetProfileId()), err)
 		}
@@ -41,6 +44,11 @@ func (d *decoder) scopeProfiles(res *resource.Resource, s *profilespb.ScopeProfi
 		}, p))
 	}
 	return profiles, nil
+}
+
+func (d *decoder) isCPUTime(p *profilespb.Profile) bool {
+	t, err := d.valueType(p.GetSampleType())
+	return err == nil && isType(t, "cpu", "nanoseconds")
 }
 
 func startOf(p *profile.Profile) time.Time {

@@ -16,7 +16,7 @@ import (
 	"github.com/spanprof/spanprof/exporter/otlp/internal/conformance"
 )
 
-// backend is a server of OTLP/gRPC on a socket of 127.0.0.1.
+// backend is a server of OTLP/gRPC.
 type backend struct {
 	t      *testing.T
 	target string
@@ -30,13 +30,20 @@ type backend struct {
 
 type answerFunc = func(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error)
 
-// start runs a backend until the end of the test, or until stop is called.
+// start runs a backend on a socket of 127.0.0.1 until the end of the test, or
+// until stop is called.
 func start(t *testing.T, answer answerFunc, opts ...grpc.ServerOption) (b *backend, stop func()) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serve(t, listener, answer, opts...)
+}
+
+// serve is start with a listener, which may be in memory.
+func serve(t *testing.T, listener net.Listener, answer answerFunc, opts ...grpc.ServerOption) (b *backend, stop func()) {
+	t.Helper()
 	b = &backend{t: t, target: listener.Addr().String(), answer: answer}
 	server := grpc.NewServer(opts...)
 	server.RegisterService(&grpc.ServiceDesc{

@@ -7,7 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/url"
+	"maps"
 
 	"go.opentelemetry.io/otel"
 	"google.golang.org/grpc"
@@ -39,8 +39,13 @@ func newConfig(opts []Option) (config, error) {
 			c = o.apply(c)
 		}
 	}
-	if c.target == "" {
-		return c, errors.New("the endpoint is empty: want a host and port, as in localhost:4317")
+	if err := checkTarget(c.target); err != nil {
+		return c, fmt.Errorf("WithEndpoint: %w", err)
+	}
+	for key, value := range c.headers {
+		if err := checkMetadata(key, value); err != nil {
+			return c, err
+		}
 	}
 	return c, nil
 }
@@ -48,9 +53,6 @@ func newConfig(opts []Option) (config, error) {
 // fromEnvironment returns what holds where no option says otherwise.
 func fromEnvironment() config {
 	env, err := otlpenv.Read()
-	if err != nil {
-		otel.Handle(fmt.Errorf("otlpgrpc: environment: %w", err))
-	}
 	c := config{
 		target:   "localhost:4317",
 		insecure: env.Insecure,
@@ -58,25 +60,24 @@ func fromEnvironment() config {
 		tls:      env.TLS,
 		gzip:     env.Compression != "none",
 	}
-	if env.Endpoint != nil {
-		c = c.withURL(env.Endpoint)
+	if env.Endpoint != "" {
+		var unusable error
+		if c, unusable = c.withEndpoint(env.Endpoint); unusable != nil {
+			err = errors.Join(err, fmt.Errorf("%s is ignored: %w", env.EndpointKey, unusable))
+		}
 	}
+	maps.DeleteFunc(c.headers, func(key, value string) bool {
+		impossible := checkMetadata(key, value)
+		if impossible != nil {
+			err = errors.Join(err, fmt.Errorf("%w: it is ignored", impossible))
+		}
+		return impossible != nil
+	})
 	if env.Timeout > 0 {
 		c.queue = []exporter.QueueOption{exporter.WithTimeout(env.Timeout)}
 	}
-	return c
-}
-
-// withURL reads an endpoint as OTLP's specification has it. What is no URL of
-// HTTP's is a target of gRPC's.
-func (c config) withURL(u *url.URL) config {
-	switch u.Scheme {
-	case "http", "https":
-		c.target, c.insecure = u.Host, u.Scheme == "http"
-	case "unix":
-		c.target, c.insecure = u.String(), true
-	default:
-		c.target = u.String()
+	if err != nil {
+		otel.Handle(fmt.Errorf("otlpgrpc: environment: %w", err))
 	}
 	return c
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/servertext"
 )
 
 var _ exporter.Destination = (*destination)(nil)
@@ -57,7 +58,7 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	if err != nil {
 		// The queue says how long to wait, not the connection.
 		d.conn.ResetConnectBackoff()
-		return classify(fmt.Errorf("%s: %w", d.target, err), server.Addr != nil)
+		return classify(fmt.Errorf("%s: %w", d.target, cleaned(err)), server.Addr != nil)
 	}
 	return d.warnings.Check("otlpgrpc: "+d.target, response) //nolint:contextcheck // the report may outlive the attempt
 }
@@ -67,6 +68,13 @@ func (d *destination) Shutdown(ctx context.Context) error {
 	err := d.conn.Close()
 	d.warnings.Wait(ctx)
 	return err
+}
+
+// cleaned returns the error of a call with a text that is fit for a log.
+func cleaned(err error) error {
+	p := status.Convert(err).Proto() // a copy
+	p.Message = servertext.Clean(p.GetMessage())
+	return status.ErrorProto(p)
 }
 
 // classify tells by its code whether an error can be gone later, as OTLP's

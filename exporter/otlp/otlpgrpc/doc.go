@@ -17,7 +17,8 @@
 // and OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT name the server, localhost:4317 by
 // default, by a URL of which the path means nothing, or by a target as gRPC has
 // it (unix:///run/collector.sock). http and unix mean a connection without TLS,
-// and so does OTEL_EXPORTER_OTLP_INSECURE=true for a target without a scheme.
+// and so does OTEL_EXPORTER_OTLP_INSECURE=true for another target, like
+// collector:4317.
 // HTTPS_PROXY and NO_PROXY hold as gRPC reads them.
 //
 // # Answers

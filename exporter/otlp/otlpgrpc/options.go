@@ -24,7 +24,7 @@ type optionFunc func(config) config
 func (f optionFunc) apply(c config) config { return f(c) }
 
 // WithEndpoint sets the server, a host and port or another target of gRPC's. The
-// default is localhost:4317.
+// default is localhost:4317. New refuses a URL of HTTP's.
 func WithEndpoint(target string) Option {
 	return optionFunc(func(c config) config {
 		c.target = target
@@ -50,7 +50,7 @@ func WithTLSCredentials(t credentials.TransportCredentials) Option {
 }
 
 // WithHeaders adds metadata to every request, like authorization. It replaces
-// that of the environment.
+// that of the environment. New refuses what gRPC cannot send, like a line's end.
 func WithHeaders(headers map[string]string) Option {
 	headers = maps.Clone(headers)
 	return optionFunc(func(c config) config {

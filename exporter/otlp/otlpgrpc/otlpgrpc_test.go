@@ -23,6 +23,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -147,7 +149,7 @@ func TestCodes(t *testing.T) {
 		{status.Error(codes.DataLoss, "x"), true, true},
 		{throttled.Err(), true, false},
 		{status.Error(codes.ResourceExhausted, "message is too large"), false, false},
-		{status.Error(codes.Internal, "a bug"), false, false},
+		{status.Error(codes.Internal, "a\n\x1bbug"), false, false},
 		{status.Error(codes.Unknown, "x"), false, false},
 		{status.Error(codes.InvalidArgument, "x"), false, false},
 		{status.Error(codes.Unauthenticated, "who are you"), false, false},
@@ -200,7 +202,10 @@ func TestPartialSuccess(t *testing.T) {
 			}}, nil
 		})
 		e := export(t, otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure())
-		if err := e.Shutdown(t.Context()); err != nil {
+		if err := e.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := e.Shutdown(t.Context()); err != nil { // gives the error handler time
 			t.Error(err)
 		}
 		if s := e.Stats(); s.Rejected != uint64(tt.rejected) || s.Exported+s.Rejected != 1 || s.Retries != 0 {
@@ -280,7 +285,7 @@ func TestShutdownWhileServerHangs(t *testing.T) {
 
 func TestOptionErrors(t *testing.T) {
 	for want, opt := range map[string]otlpgrpc.Option{
-		"the endpoint is empty":     otlpgrpc.WithEndpoint(""),
+		"WithEndpoint: want a host": otlpgrpc.WithEndpoint(""),
 		`WithSpanIDs(SpanIDs(9))`:   otlpgrpc.WithConversion(convert.WithSpanIDs(9)),
 		"timeout of 0s":             otlpgrpc.WithQueue(exporter.WithTimeout(0)),
 		"no transport security set": otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(nil)),
@@ -288,6 +293,98 @@ func TestOptionErrors(t *testing.T) {
 		if _, err := otlpgrpc.New(nil, opt); err == nil || !strings.HasPrefix(err.Error(), "otlpgrpc: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("New: %v, want %q", err, want)
 		}
+	}
+}
+
+func TestEndpointErrors(t *testing.T) {
+	for _, text := range []string{"http://localhost:4317", "HTTPS://localhost:4317", "user:secret@localhost:4317", "localhost:4317/secret", "dns:///user:secret@localhost:4317"} {
+		_, err := otlpgrpc.New(otlpgrpc.WithEndpoint(text))
+		if err == nil || !strings.Contains(err.Error(), "WithEndpoint: want a host and port") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("New with %s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"http://user:secret/@localhost:4317", "http://%zz", "user:secret@localhost:4317", "http://secret%"} {
+		log := new(errorLog)
+		otel.SetErrorHandler(log)
+		t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", text)
+		e, err := otlpgrpc.New()
+		if err != nil {
+			t.Errorf("New with %s: %v", text, err)
+			continue
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := log.String(); !strings.Contains(got, "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT is ignored: want") || strings.Contains(got, "secret") {
+			t.Errorf("%s: reported %s", text, got)
+		}
+	}
+}
+
+// Endpoints that are targets of gRPC's, some of which net/url refuses or reads
+// as a scheme.
+func TestTargetsWithoutScheme(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_INSECURE", "true")
+	for _, target := range []string{"127.0.0.1:4711", "otel_collector:4317", "collector:4317", "[::1]:4317"} {
+		names := manual.NewBuilderWithScheme("dns")
+		names.BuildCallback = func(t resolver.Target, conn resolver.ClientConn, _ resolver.BuildOptions) {
+			_ = conn.UpdateState(resolver.State{Addresses: []resolver.Address{{Addr: t.Endpoint()}}})
+		}
+		dialed := make(chan string, 1)
+		dial := func(_ context.Context, address string) (net.Conn, error) {
+			select {
+			case dialed <- address:
+			default:
+			}
+			return nil, errors.New("enough")
+		}
+		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", target)
+		otel.SetErrorHandler(new(errorLog))
+		e, err := otlpgrpc.New(otlpgrpc.WithDialOptions(grpc.WithContextDialer(dial), grpc.WithResolvers(names)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Export(t.Context(), newProfile()); err != nil {
+			t.Error(err)
+		}
+		if got := <-dialed; got != target {
+			t.Errorf("%s: dialed %s", target, got)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_ = e.Shutdown(ctx) // it has not been sent
+	}
+}
+
+func TestImpossibleHeaders(t *testing.T) {
+	for key, value := range map[string]string{"authorization": "secret\n", "a b": "secret", "": "secret", "x": "secretß", "a!": "secret"} {
+		_, err := otlpgrpc.New(otlpgrpc.WithHeaders(map[string]string{key: value}))
+		if err == nil || !strings.Contains(err.Error(), "header") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("New with header %q: %v", key, err)
+		}
+	}
+	log := new(errorLog)
+	otel.SetErrorHandler(log)
+	b, _ := start(t, healthy)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+b.target)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Good=1,a!=secret,x=secret%C3%9F,y=secret%0Ax")
+	if err := export(t, nil).ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, md := b.seen(); strings.Join(md.Get("good"), "") != "1" {
+		t.Errorf("metadata %v", md)
+	}
+	for _, want := range []string{`header "a!" is not possible`, "header x is not possible", "header y is not possible"} {
+		if !strings.Contains(log.String(), want) || strings.Contains(log.String(), "secret") {
+			t.Errorf("reported %s, want %s", log, want)
+		}
+	}
+	blob := map[string]string{"trace-bin": "\x00\xff"}
+	if err := export(t, otlpgrpc.WithHeaders(blob)).ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, md := b.seen(); strings.Join(md.Get("trace-bin"), "") != "\x00\xff" {
+		t.Errorf("metadata %v", md)
 	}
 }
 

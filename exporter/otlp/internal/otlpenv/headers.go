@@ -20,17 +20,34 @@ func parseHeaders(text string) (map[string]string, error) {
 		key, value, ok := strings.Cut(pair, "=")
 		key = strings.TrimSpace(key)
 		if !ok || !isToken(key) {
-			errs = append(errs, fmt.Errorf("header %d: want key=value", i+1))
+			errs = append(errs, fmt.Errorf("header %d is ignored: want key=value", i+1))
 			continue
 		}
 		value, err := url.PathUnescape(value)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("header %s: percent-encoding is wrong", key))
+			errs = append(errs, fmt.Errorf("header %s is ignored: percent-encoding is wrong", key))
 			continue
 		}
-		headers[key] = strings.TrimSpace(value)
+		value = strings.TrimSpace(value)
+		if err := CheckHeader(key, value); err != nil {
+			errs = append(errs, fmt.Errorf("%w: it is ignored", err))
+			continue
+		}
+		headers[key] = value
 	}
 	return headers, errors.Join(errs...)
+}
+
+// CheckHeader returns an error if HTTP cannot have the header, by RFC 9110. It
+// leaves the value out.
+func CheckHeader(name, value string) error {
+	switch {
+	case !isToken(name):
+		return fmt.Errorf("header %q is not possible: use a name of letters, digits and dashes", name)
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == '\x7f' }):
+		return fmt.Errorf("the value of header %s is not possible: use one line without control characters", name)
+	}
+	return nil
 }
 
 // isToken reports whether s can be the name of a header, by RFC 9110.

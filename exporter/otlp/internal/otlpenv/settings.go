@@ -10,7 +10,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -25,10 +24,11 @@ const (
 // Settings are what the environment says. What it does not say is the zero
 // value.
 type Settings struct {
-	// Endpoint is where profiles go. ForProfiles says that it is of profiles
-	// alone, so that its path is complete.
-	Endpoint    *url.URL
-	ForProfiles bool
+	// Endpoint is where profiles go, and EndpointKey the variable that says so.
+	// ForProfiles says that it is of profiles alone, so that its path is
+	// complete.
+	Endpoint, EndpointKey string
+	ForProfiles           bool
 	// Insecure is whether connections without a scheme go without TLS.
 	Insecure bool
 	Headers  map[string]string
@@ -40,7 +40,8 @@ type Settings struct {
 }
 
 // Read returns the settings. A value that cannot be used counts as not set, as
-// the specification demands: the error says why, for all of them.
+// the specification demands: the error says why, for all of them. Whether the
+// endpoint can be used depends on the protocol.
 func Read() (Settings, error) {
 	var (
 		s    Settings
@@ -55,20 +56,18 @@ func Read() (Settings, error) {
 			errs = append(errs, fmt.Errorf("%s is ignored: %w", key, err))
 		}
 	}
-	use("ENDPOINT", func(value string) (err error) {
-		s.Endpoint, err = url.Parse(value)
-		key, _ := lookup("ENDPOINT")
-		s.ForProfiles = strings.HasPrefix(key, profilesPrefix)
-		return err
-	})
+	s.EndpointKey, s.Endpoint = lookup("ENDPOINT")
+	s.ForProfiles = strings.HasPrefix(s.EndpointKey, profilesPrefix)
 	use("INSECURE", func(value string) error {
 		s.Insecure = strings.EqualFold(value, "true")
 		return nil
 	})
-	use("HEADERS", func(value string) (err error) {
-		s.Headers, err = parseHeaders(value)
-		return err
-	})
+	if key, value := lookup("HEADERS"); value != "" {
+		var err error
+		if s.Headers, err = parseHeaders(value); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", key, err))
+		}
+	}
 	use("TIMEOUT", func(value string) error {
 		ms, err := strconv.ParseUint(value, 10, 31)
 		if err != nil || ms == 0 {

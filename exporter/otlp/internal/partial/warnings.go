@@ -11,6 +11,7 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
+	"github.com/spanprof/spanprof/exporter/otlp/internal/servertext"
 	"github.com/spanprof/spanprof/internal/handoff"
 )
 
@@ -27,9 +28,9 @@ func (w *Warnings) Check(who string, r *collectorpb.ExportProfilesServiceRespons
 	p := r.GetPartialSuccess()
 	switch {
 	case p.GetRejectedProfiles() > 0:
-		return fmt.Errorf("%s: partial success: %d profile(s) rejected: %s", who, p.GetRejectedProfiles(), p.GetErrorMessage())
+		return fmt.Errorf("%s: partial success: %d profile(s) rejected: %s", who, p.GetRejectedProfiles(), servertext.Clean(p.GetErrorMessage()))
 	case p.GetErrorMessage() != "":
-		w.reporter.Report(fmt.Errorf("%s: profiles taken, with a warning: %s", who, p.GetErrorMessage()))
+		w.reporter.Report(fmt.Errorf("%s: profiles taken, with a warning: %s", who, servertext.Clean(p.GetErrorMessage())))
 	}
 	return nil
 }

@@ -1,0 +1,204 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlpgrpc_test
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
+)
+
+// faults are what may be wrong for three minutes, and what must become of the
+// profiles that are exported meanwhile.
+var faults = []struct {
+	name string
+	// One of them is set: what the server answers, why no connection comes
+	// about, why a connection is refused.
+	answer    answerFunc
+	dial      error
+	handshake error
+	// rejected is that nothing arrives; by default all does.
+	rejected bool
+	// doubtful is that the backend may have the profiles twice.
+	doubtful bool
+	// pause is how long the exporter leaves the backend alone.
+	pause time.Duration
+	// reported is part of what the error handler hears.
+	reported string
+}{
+	{name: "Unavailable", answer: fail(codes.Unavailable, "starting", 0), doubtful: true, reported: "code = Unavailable desc = starting"},
+	{name: "Unavailable with RetryInfo", answer: fail(codes.Unavailable, "starting", 100*time.Second), doubtful: true, pause: 100 * time.Second, reported: "starting"},
+	{name: "ResourceExhausted with RetryInfo", answer: fail(codes.ResourceExhausted, "slow down", 100*time.Second), pause: 100 * time.Second, reported: "slow down"},
+	{name: "ResourceExhausted", answer: fail(codes.ResourceExhausted, "too large", 0), rejected: true, reported: "too large"},
+	{name: "Internal", answer: fail(codes.Internal, "bug", 0), rejected: true, reported: "code = Internal desc = bug"},
+	{name: "Unimplemented", answer: fail(codes.Unimplemented, "no profiles here", 0), rejected: true, reported: "no profiles here"},
+	{name: "hang", answer: func(ctx context.Context, _ int) (*collectorpb.ExportProfilesServiceResponse, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}, doubtful: true, reported: "DeadlineExceeded"},
+	{name: "partial success", answer: partialSuccess, rejected: true, reported: "partial success: 1 profile(s) rejected: no CPU here"},
+	{name: "no server", dial: errors.New("connection refused"), reported: "connection refused"},
+	{name: "TLS", handshake: x509.UnknownAuthorityError{}, reported: "unknown authority"},
+}
+
+func fail(code codes.Code, text string, after time.Duration) answerFunc {
+	s := status.New(code, text)
+	if after > 0 {
+		var err error
+		if s, err = s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(after)}); err != nil {
+			panic(err)
+		}
+	}
+	return func(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error) { return nil, s.Err() }
+}
+
+func partialSuccess(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error) {
+	return &collectorpb.ExportProfilesServiceResponse{PartialSuccess: &collectorpb.ExportProfilesPartialSuccess{
+		RejectedProfiles: 1, ErrorMessage: "no CPU here",
+	}}, nil
+}
+
+// handshake is the client's side of TLS with a server that it may not trust.
+type handshake struct {
+	credentials.TransportCredentials
+
+	trust func() error
+}
+
+func (h handshake) ClientHandshake(ctx context.Context, authority string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	if err := h.trust(); err != nil {
+		return nil, nil, err
+	}
+	return h.TransportCredentials.ClientHandshake(ctx, authority, c)
+}
+
+func (h handshake) Clone() credentials.TransportCredentials { return h }
+
+// faulty returns a backend in memory that has fault number i for that long, and
+// an exporter in front of it.
+func faulty(t *testing.T, i int, d time.Duration) (*backend, *exporter.Queue) {
+	t.Helper()
+	fault, end := faults[i], time.Now().Add(d)
+	during := func(err error) error {
+		if time.Now().Before(end) {
+			return err
+		}
+		return nil
+	}
+	listener := bufconn.Listen(64 << 10)
+	b, _ := serve(t, listener, func(ctx context.Context, n int) (*collectorpb.ExportProfilesServiceResponse, error) {
+		if fault.answer != nil && time.Now().Before(end) {
+			return fault.answer(ctx, n)
+		}
+		return healthy(ctx, n)
+	})
+	e, err := otlpgrpc.New(
+		otlpgrpc.WithEndpoint("passthrough:///collector"),
+		otlpgrpc.WithTLSCredentials(handshake{insecure.NewCredentials(), func() error { return during(fault.handshake) }}),
+		otlpgrpc.WithDialOptions(grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			if err := during(fault.dial); err != nil {
+				return nil, err
+			}
+			return listener.DialContext(ctx)
+		})),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, e
+}
+
+func TestFaultForMinutes(t *testing.T) {
+	for i, tt := range faults {
+		t.Run(tt.name, func(t *testing.T) {
+			log := new(errorLog)
+			otel.SetErrorHandler(log)
+			synctest.Test(t, func(t *testing.T) {
+				b, e := faulty(t, i, 3*time.Minute)
+				for range 3 {
+					if err := e.Export(t.Context(), newProfile()); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(30 * time.Second)
+				}
+				if err := e.ForceFlush(t.Context()); err != nil {
+					t.Error(err)
+				}
+				stats := e.Stats()
+				calls, _ := b.seen()
+				switch {
+				case tt.rejected:
+					if stats.Rejected != 3 || stats.Retries != 0 || calls != 3 {
+						t.Errorf("%+v after %d calls, want 3 rejected profiles and no retry", stats, calls)
+					}
+				case stats.Exported != 3 || stats.Dropped() != 0 || stats.Retries == 0:
+					t.Errorf("%+v, want 3 exported after retries", stats)
+				}
+				if tt.doubtful != (stats.Duplicates > 0) {
+					t.Errorf("%d possible duplicates", stats.Duplicates)
+				}
+				if tt.pause > 0 && calls != 3+2 {
+					t.Errorf("%d calls in 3 min with pauses of %v", calls, tt.pause)
+				}
+				if err := e.Shutdown(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+			if !strings.Contains(log.String(), tt.reported) {
+				t.Errorf("reported %s, want %q", log, tt.reported)
+			}
+		})
+	}
+}
+
+func TestShutdownDuringFault(t *testing.T) {
+	otel.SetErrorHandler(new(errorLog))
+	for i, tt := range faults {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, e := faulty(t, i, time.Hour)
+				for range 2 {
+					if err := e.Export(t.Context(), newProfile()); err != nil {
+						t.Error(err)
+					}
+				}
+				time.Sleep(5 * time.Second)
+
+				start := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+				defer cancel()
+				err := e.Shutdown(ctx)
+				if d := time.Since(start); d > 200*time.Millisecond {
+					t.Errorf("Shutdown took %v", d)
+				}
+				stats := e.Stats()
+				if lost := stats.Unsent > 0; lost != (err != nil) || lost && !strings.Contains(err.Error(), "2 profile(s) not exported") {
+					t.Errorf("Shutdown: %v with %+v", err, stats)
+				}
+				if stats.Rejected+stats.Unsent != 2 || tt.rejected != (stats.Rejected == 2) || stats.Waiting != 0 {
+					t.Errorf("%+v, want 2 profiles in all", stats)
+				}
+			}) // waits for every goroutine to end
+		})
+	}
+}
