@@ -16,7 +16,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/servertext"
+	"github.com/spanprof/spanprof/internal/servertext"
 	"github.com/spanprof/spanprof/internal/httpsend"
 )
 

@@ -6,7 +6,7 @@ package otlp
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/spanprof/spanprof/exporter/otlp/internal/servertext"
+	"github.com/spanprof/spanprof/internal/servertext"
 )
 
 // statusMessage is the number of google.rpc.Status's field of that name.

@@ -13,18 +13,14 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/servertext"
 )
 
-const (
-	maxBody = 64 << 10 // that is read of an answer
-	maxText = 1 << 10  // of it that goes into an error
-)
+// maxBody is how much is read of an answer.
+const maxBody = 64 << 10
 
 // Do sends r and returns the beginning of the answer's body, up to 64 KiB, if
 // the status is 2xx: the status is the answer, a body that does not arrive
@@ -77,24 +73,15 @@ func textTime(ctx context.Context) time.Duration {
 }
 
 func statusError(where string, r *http.Response, body []byte) error {
-	status := Text([]byte(r.Status))
+	status := servertext.Clean(r.Status)
 	if location, err := r.Location(); err == nil && r.StatusCode/100 == 3 {
 		to := url.URL{Scheme: location.Scheme, User: location.User, Host: location.Host, Path: location.Path}
-		return fmt.Errorf("%s answers %s to %s: redirects are not followed, use that address", where, status, Text([]byte(to.Redacted())))
+		return fmt.Errorf("%s answers %s to %s: redirects are not followed, use that address", where, status, servertext.Clean(to.Redacted()))
 	}
-	if text := Text(body); text != "" {
+	if text := servertext.Clean(string(body)); text != "" {
 		return fmt.Errorf("%s answers %s: %s", where, status, text)
 	}
 	return fmt.Errorf("%s answers %s", where, status)
-}
-
-// Text returns the beginning of what a server says, up to 1 KiB, as one line that
-// is safe in a log: control characters, which can rewrite a terminal or feign
-// another entry, and what is not UTF-8 become spaces, and several spaces one.
-func Text(b []byte) string {
-	return strings.Join(strings.FieldsFunc(string(b[:min(len(b), maxText)]), func(r rune) bool {
-		return !unicode.IsPrint(r) || r == ' ' || r == utf8.RuneError
-	}), " ")
 }
 
 // notSent reports whether err says that no request has left.

@@ -11,7 +11,7 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
-	"github.com/spanprof/spanprof/exporter/otlp/internal/servertext"
+	"github.com/spanprof/spanprof/internal/servertext"
 	"github.com/spanprof/spanprof/internal/handoff"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spanprof/spanprof/exporter/otlp/internal/servertext"
+	"github.com/spanprof/spanprof/internal/servertext"
 )
 
 func TestClean(t *testing.T) {
