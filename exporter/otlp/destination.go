@@ -16,8 +16,8 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
-	"github.com/spanprof/spanprof/internal/servertext"
 	"github.com/spanprof/spanprof/internal/httpsend"
+	"github.com/spanprof/spanprof/internal/servertext"
 )
 
 var _ exporter.Destination = (*destination)(nil)

@@ -11,8 +11,8 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
-	"github.com/spanprof/spanprof/internal/servertext"
 	"github.com/spanprof/spanprof/internal/handoff"
+	"github.com/spanprof/spanprof/internal/servertext"
 )
 
 // Warnings reports, through otel.Handle, what a server has to say about requests
