@@ -281,7 +281,7 @@ func TestQuickstart(t *testing.T) {
 		t.Errorf("baseline of %d %s is not above the span's %d", both.Left.Total, both.Left.Unit, both.Right.Total)
 	}
 
-	share, samples := handlerShare(t, get(t, p.page+"?query=.cpu&format=pprof", http.StatusOK))
+	share, samples := handlerShare(t, get(t, p.page+"?query=.cpu&format=pprof&labels=ids", http.StatusOK))
 	t.Logf("%.1f %% of the handlers' CPU carries a span, of %d samples", 100*share, samples)
 	if share < 0.9 {
 		t.Errorf("only %.1f %% of the handlers' CPU carries a span, want 90 %%", 100*share)
