@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Collector sends spans and their profiles to an OpenTelemetry Collector. One
-// that writes what comes to /tmp/collector.json, from the top of the repository:
+// that writes what comes to collector.json, from the top of the repository:
 //
-//	GOWORK=off go build -C internal/integration/collector -o /tmp/collector .
-//	/tmp/collector --config examples/collector/collector.yaml --feature-gates=service.profilesSupport
+//	GOWORK=off go build -C internal/integration/collector .
+//	internal/integration/collector/collector --config examples/collector/collector.yaml --feature-gates=service.profilesSupport
 //	go run ./examples/collector
 package main
 
