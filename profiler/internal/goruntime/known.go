@@ -13,6 +13,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/spanprof/spanprof/internal/contextkey"
 	"github.com/spanprof/spanprof/internal/layout"
 )
 
@@ -83,25 +84,12 @@ func Labels(set unsafe.Pointer) []Label {
 // Known reports whether a label set which runtime/pprof made has the layout
 // that Labels expects.
 var Known = sync.OnceValue(func() bool {
-	asked := &askedContext{Context: context.Background()}
-	pprof.Label(asked, "")
+	key := contextkey.Asked(func(ctx context.Context) { pprof.Label(ctx, "") })
 	ctx := pprof.WithLabels(context.Background(), pprof.Labels("a", "1", "b", "2"))
-	made := reflect.ValueOf(ctx.Value(asked.key))
+	made := reflect.ValueOf(ctx.Value(key))
 	if made.Kind() != reflect.Pointer || made.IsNil() || !layout.Same(made.Type().Elem(), reflect.TypeFor[labelMap]()) {
 		return false
 	}
 	list := Labels(made.UnsafePointer())
 	return len(list) == 2 && list[0] == Label{"a", "1"} && list[1] == Label{"b", "2"}
 })
-
-// askedContext remembers the last key that it was asked for: that of
-// runtime/pprof, which is unexported.
-type askedContext struct {
-	context.Context
-	key any
-}
-
-func (c *askedContext) Value(key any) any {
-	c.key = key
-	return nil
-}
