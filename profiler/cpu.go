@@ -25,7 +25,8 @@ var (
 	errForeignStop    = errors.New("cpu profile: something else in this process has stopped it; the window has a gap")
 )
 
-// cpu runs the runtime's CPU profiler, of which a process has one. The program may use it too: a profile that is not ours is never ended.
+// cpu runs the runtime's CPU profiler, of which a process has one. The program may
+// use it too: a profile that is not ours is never ended.
 type cpu struct {
 	resource *resource.Resource
 	hz       int
@@ -53,17 +54,6 @@ type cpu struct {
 	edges      uint64
 	unmeasured time.Duration
 }
-
-// cpuState says whose the CPU profiler is.
-type cpuState int
-
-const (
-	cpuStopped cpuState = iota // nobody's, as far as we are concerned
-	cpuOpening                 // not known before runtime/pprof lets us ask
-	cpuOwn                     // ours
-	cpuForeign                 // someone else's
-	cpuBackoff                 // left to who has stopped ours again and again
-)
 
 func newCPU(r *resource.Resource, hz int) *cpu {
 	return &cpu{resource: r, hz: hz, patience: 2 * time.Second, stopped: make(chan struct{}, 1)}
@@ -329,25 +319,4 @@ func (c *cpu) lost() (edges uint64, unmeasured time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.edges, c.unmeasured
-}
-
-// status returns when the open run began, zero if none is open, how often one
-// was stopped by something else, and what is going on in words.
-func (c *cpu) status() (start time.Time, stops uint64, text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.state == cpuStopped:
-		return time.Time{}, c.stops, "stopped"
-	case c.state == cpuOpening:
-		return time.Time{}, c.stops, "waiting until another CPU profile of this process has been written"
-	case c.state == cpuForeign:
-		return time.Time{}, c.stops, "another CPU profile is running in this process; waiting for it to end"
-	case c.state == cpuBackoff:
-		return time.Time{}, c.stops, "something else in this process stops the CPU profile again and again; trying again later"
-	case !c.open.running():
-		return time.Time{}, c.stops, "something else in this process has stopped the CPU profile; trying again soon"
-	default:
-		return c.open.start, c.stops, "profiling"
-	}
 }
