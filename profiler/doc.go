@@ -125,8 +125,9 @@ package profiler
 // its schedule, enable.go what changes it. stream.go cuts a kind's measurement
 // into pieces and merge.go adds them up, for windows and for the callers of
 // share.go, each of whom is a tap (tap.go). Behind the interface in sampler.go,
-// kinds.go chooses between cpu.go, which with cpuwindow.go, stopping.go and
-// takeover.go shares the runtime's CPU profiler with the program, delta.go, goroutines.go, and wall.go,
-// which makes windows of what package internal/wall samples. Package internal/cpulog
-// reads CPU samples while they are taken, at rates other than 100 Hz; what both know of the runtime's internals
-// is in internal/goruntime. option.go is what can be set.
+// kinds.go chooses between cpu.go, which with cpustate.go, cpuwindow.go, stopping.go
+// and takeover.go shares the runtime's CPU profiler with the program, delta.go,
+// goroutines.go, and wall.go, which makes windows of what package internal/wall
+// samples. Package internal/cpulog reads CPU samples while they are taken, at rates
+// other than 100 Hz; what both know of the runtime's internals is in
+// internal/goruntime. option.go is what can be set.

@@ -110,9 +110,9 @@
 // reference counts; index.go holds windows; cputimes.go knows when CPU was
 // profiled, and what of that is still held.
 //
-// Spans: spanlog.go holds records (spanrecord.go), in lists (spanlist.go) and
-// among the extremes of their names (spankeeper.go, spanname.go). It is all that
-// runs on the request path. spanjoin.go adds the samples of a window to the
+// Spans: spanlog.go holds records (spanrecord.go), for which spanroom.go makes room,
+// in lists (spanlist.go) and among the extremes of their names (spankeeper.go,
+// spanname.go). It is all that runs on the request path. spanjoin.go adds the samples of a window to the
 // records when it comes, and takes them off when it goes; orphans.go has those
 // of spans without a record, spantext.go the labels and services.
 //
