@@ -35,7 +35,6 @@ type SpanProcessor struct {
 	labelling  *labelling
 	shards     [openShards]openSpans
 	unlabelled atomic.Uint64
-	shut       atomic.Bool
 }
 
 const (
@@ -102,11 +101,13 @@ func (p *SpanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan
 // OnEnd puts back what the goroutine carried.
 func (p *SpanProcessor) OnEnd(span sdktrace.ReadOnlySpan) {
 	sc := span.SpanContext()
-	if s := p.take(openKey{sc.TraceID(), sc.SpanID()}); s != nil {
-		s.finish(nil)
-		if p.shut.Load() {
-			p.labelling.labeler.settle()
-		}
+	s, shut := p.take(openKey{sc.TraceID(), sc.SpanID()})
+	if s == nil {
+		return
+	}
+	s.finish(nil)
+	if shut {
+		p.labelling.labeler.settle()
 	}
 }
 
@@ -115,7 +116,6 @@ func (p *SpanProcessor) OnEnd(span sdktrace.ReadOnlySpan) {
 // does not, the goroutine loses the labels when a span of another provider
 // starts or ends there.
 func (p *SpanProcessor) Shutdown(context.Context) error {
-	p.shut.Store(true)
 	for i := range p.shards {
 		p.shards[i].shutDown()
 	}
@@ -174,11 +174,13 @@ func (p *SpanProcessor) find(key openKey) *spanState {
 	return shard.spans[key]
 }
 
-func (p *SpanProcessor) take(key openKey) *spanState {
+// take removes the state of a span, nil if there is none, and reports whether its
+// labels have been given up by Shutdown.
+func (p *SpanProcessor) take(key openKey) (s *spanState, shut bool) {
 	shard := p.shard(key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
-	s := shard.spans[key]
+	s = shard.spans[key]
 	delete(shard.spans, key)
-	return s
+	return s, shard.shut
 }
