@@ -80,6 +80,43 @@ func TestAddSumsRecords(t *testing.T) {
 	}
 }
 
+// A mapping has functions, as runtime/pprof says it, where all locations have.
+func TestMappingHasFunctions(t *testing.T) {
+	known(t)
+	for name, test := range map[string]struct {
+		header uint64 // samples in the file's header, where no function is
+		want   bool
+	}{
+		"all":  {0, true},
+		"some": {1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := ended(97)
+			l.loaded = mappings()
+			pc := uint64(funcPC(TestMappingHasFunctions)) + 1
+			for _, m := range l.loaded {
+				if m.Start <= pc && pc < m.Limit {
+					l.open.add([]uint64{4, 0, 1, pc}, make([]unsafe.Pointer, 1))
+					for range test.header {
+						l.open.add([]uint64{4, 0, 1, m.Start + 2}, make([]unsafe.Pointer, 1))
+					}
+					l.open.add([]uint64{4, 0, 1, pc + 1}, make([]unsafe.Pointer, 1))
+				}
+			}
+			p, _, _, err := l.Cut()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(p.Sample) < 2 {
+				t.Skip("the process cannot read its mappings")
+			}
+			if got := p.Sample[0].Location[0].Mapping.HasFunctions; got != test.want {
+				t.Errorf("HasFunctions is %t", got)
+			}
+		})
+	}
+}
+
 // Records that another Go version could write are an error once, and do not stop
 // what follows.
 func TestAddRefusesWhatItDoesNotKnow(t *testing.T) {

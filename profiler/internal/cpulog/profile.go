@@ -26,6 +26,7 @@ type builder struct {
 	functions map[goruntime.Frame]*profile.Function // by what a function is: the line is 0
 	locations map[place]*profile.Location
 	labelSets map[unsafe.Pointer]map[string][]string
+	unnamed   map[*profile.Mapping]bool // a location in it has no function
 }
 
 // place is a location: the address of its innermost function, and how many
@@ -49,6 +50,7 @@ func (l *Log) build(p *part) *profile.Profile {
 		functions: make(map[goruntime.Frame]*profile.Function),
 		locations: make(map[place]*profile.Location),
 		labelSets: make(map[unsafe.Pointer]map[string][]string),
+		unnamed:   make(map[*profile.Mapping]bool),
 	}
 	if l.loaded == nil {
 		l.loaded = mappings()
@@ -121,7 +123,8 @@ func (b *builder) location(pcs []uintptr) *profile.Location {
 		for _, m := range b.profile.Mapping {
 			if m.Start <= l.Address && l.Address < m.Limit {
 				l.Mapping = m
-				m.HasFunctions = m.HasFunctions || len(frames) > 0
+				b.unnamed[m] = b.unnamed[m] || len(frames) == 0
+				m.HasFunctions = !b.unnamed[m]
 			}
 		}
 		b.profile.Location = append(b.profile.Location, l)
