@@ -46,6 +46,7 @@ type config struct {
 
 	cpuRate                  int
 	wallBudget               float64
+	wallOfAll                bool
 	mutexFraction, blockRate int // 0: as the program has set them
 	phase                    func(window time.Duration) time.Duration
 }

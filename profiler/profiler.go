@@ -87,7 +87,7 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 		config:   c,
 		disabled: env.Disabled(),
 		cpu:      newCPU(c.resource, c.cpuRate),
-		wall:     newWallClock(c.resource, c.wallBudget),
+		wall:     newWallClock(c.resource, c.wallBudget, c.wallOfAll),
 		wake:     make(chan struct{}, 1),
 		calls:    make(chan func(*grid)),
 		stop:     make(chan struct{}),

@@ -28,6 +28,19 @@ func WithWallBudget(share float64) Option {
 	})
 }
 
+// WithWallOfAllGoroutines has [exporter.KindWall] count goroutines that work for no
+// span too: how long each worker waited for work, for example. Without the
+// option only goroutines with a label profile_id, span_id or span_name count.
+// Those with a stack in common are one sample; still, a program of 10,000
+// goroutines that wait in a hundred places gets a hundred samples more in each
+// window.
+func WithWallOfAllGoroutines() Option {
+	return optionFunc(func(c config) config {
+		c.wallOfAll = true
+		return c
+	})
+}
+
 var _ sampler = (*wallClock)(nil)
 
 // wallClock makes windows of what package wall samples.
@@ -38,8 +51,8 @@ type wallClock struct {
 	opened   time.Time // the loop alone uses it
 }
 
-func newWallClock(r *resource.Resource, budget float64) *wallClock {
-	return &wallClock{resource: r, budget: budget, sampler: wall.New(budget)}
+func newWallClock(r *resource.Resource, budget float64, all bool) *wallClock {
+	return &wallClock{resource: r, budget: budget, sampler: wall.New(budget, all)}
 }
 
 func (w *wallClock) start() error {

@@ -9,6 +9,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,6 +45,39 @@ func TestWallShowsWhereASpanWaited(t *testing.T) {
 
 //go:noinline
 func waiting(d time.Duration) { <-time.After(d) }
+
+func TestWallOfGoroutinesWithoutSpan(t *testing.T) {
+	for name, test := range map[string]struct {
+		opts []profiler.Option
+		want bool
+	}{
+		"spans": {nil, false},
+		"all":   {[]profiler.Option{profiler.WithWallOfAllGoroutines()}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, rec := start(t, append(test.opts, profiler.WithKinds(exporter.KindWall), profiler.WithWallBudget(0.5), profiler.WithWindow(endless))...)
+			doubling(t, func(d time.Duration) bool {
+				var wait sync.WaitGroup
+				defer wait.Wait()
+				wait.Go(func() { waitingForWork(d) })
+				pprof.Do(context.Background(), pprof.Labels("span_id", "00f067aa0ba902b7"), func(context.Context) { waiting(d) })
+				flush(t, p)
+				var ofSpan, ofNone bool
+				for _, s := range parsed(t, last(t, rec)).Sample {
+					ofSpan = ofSpan || hasFunction(s, "waiting")
+					ofNone = ofNone || hasFunction(s, "waitingForWork") && len(s.Label) == 0
+				}
+				if ofNone && !test.want {
+					t.Fatal("a goroutine without labels was counted")
+				}
+				return ofSpan && ofNone == test.want
+			})
+		})
+	}
+}
+
+//go:noinline
+func waitingForWork(d time.Duration) { <-time.After(d) }
 
 func TestWallIsOptIn(t *testing.T) {
 	p, err := profiler.New(exporter.NewMulti())

@@ -36,7 +36,7 @@ func BenchmarkProfile(b *testing.B) {
 	for _, n := range []int{100, 1000, 10_000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			defer spans(n)()
-			s, tab := newSource(), newTable()
+			s, tab := newSource(false), newTable()
 			if err := s.round(func(stack []uintptr, labels []label, count int64) { tab.add(stack, labels, count, 1) }); err != nil {
 				b.Fatal(err)
 			}

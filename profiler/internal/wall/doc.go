@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package wall samples where goroutines spend their time, on and off CPU: it
-// looks at the stacks of all labelled goroutines again and again, as often as
-// its budget of CPU time allows, and counts for each the time since it looked
-// before.
+// looks at the stacks of all labelled goroutines, or simply all, again and again, as
+// often as its budget of CPU time allows, and counts for each the time since it
+// looked before.
 //
 // It knows nothing of windows, exporters or spans but the keys of their labels.
 package wall

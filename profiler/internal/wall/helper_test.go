@@ -33,8 +33,8 @@ func doubling(t *testing.T, scenario func(d time.Duration) bool) {
 
 // sources are the ways of taking a round that there are in this build.
 func sources() []source {
-	all := []source{newPublicSource()}
-	if s := newSource(); s.name() != all[0].name() {
+	all := []source{newPublicSource(false)}
+	if s := newSource(false); s.name() != all[0].name() {
 		all = append(all, s)
 	}
 	return all

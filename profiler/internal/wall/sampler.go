@@ -41,8 +41,9 @@ type Sampler struct {
 	recent  recent
 }
 
-// New returns a Sampler that takes up to budget of a core.
-func New(budget float64) *Sampler { return newSampler(budget, newSource()) }
+// New returns a Sampler that takes up to budget of a core. It looks at the
+// goroutines of spans, or at all.
+func New(budget float64, all bool) *Sampler { return newSampler(budget, newSource(all)) }
 
 func newSampler(budget float64, s source) *Sampler {
 	return &Sampler{

@@ -194,7 +194,7 @@ func TestWeightsSumToTheTime(t *testing.T) {
 // TestShortSpansAreRightOnAverage: those that have hardly ever a sample too.
 func TestShortSpansAreRightOnAverage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(generous)
+		s := New(generous, false)
 		s.Start()
 		// Shorter than the time between rounds, and in step with the clock.
 		const length, spans = 4 * time.Millisecond, 1500
@@ -370,7 +370,7 @@ func (emptySource) frames([]uintptr) []frame                    { return nil }
 
 func TestFailedRoundsAreToldAndTheirTimeIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &failingSource{source: newSource()}
+		source := &failingSource{source: newSource(false)}
 		s := newSampler(generous, source)
 		stop := make(chan struct{})
 		go span("all", func() { <-stop })
@@ -411,7 +411,7 @@ func (s *failingSource) round(found func([]uintptr, []label, int64)) error {
 }
 
 func TestProfileSaysWhatItIs(t *testing.T) {
-	s := New(generous)
+	s := New(generous, false)
 	before := time.Now()
 	s.Start()
 	p, err := s.Stop()

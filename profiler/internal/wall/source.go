@@ -13,7 +13,7 @@ type source interface {
 	// CPU, before any has been measured. It is some three times what it is
 	// on a fast machine.
 	priorCost() float64
-	// round calls found for goroutines with a span's labels. It may sum
+	// round calls found for goroutines with a span's labels, or for all. It may sum
 	// those that have all in common to a count. What it hands over must not
 	// be changed, and may be kept.
 	round(found func(stack []uintptr, labels []label, count int64)) error
@@ -25,12 +25,13 @@ type source interface {
 	frames(location []uintptr) []frame
 }
 
-// newSource returns the fastest way for this Go version.
-func newSource() source {
+// newSource returns the fastest way for this Go version to look at the
+// goroutines of spans, or at all.
+func newSource(all bool) source {
 	if goruntime.Known() {
-		return newRuntimeSource()
+		return newRuntimeSource(all)
 	}
-	return newPublicSource()
+	return newPublicSource(all)
 }
 
 type frame = goruntime.Frame

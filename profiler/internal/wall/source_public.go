@@ -19,12 +19,13 @@ var _ source = (*publicSource)(nil)
 // to write and this has to parse again: about 7 us for each goroutine, whether
 // it has labels or not.
 type publicSource struct {
+	all     bool
 	encoded bytes.Buffer
 	seen    map[uintptr][]frame // addresses in the profiles so far: bounded by the program's code
 }
 
-func newPublicSource() *publicSource {
-	return &publicSource{seen: make(map[uintptr][]frame)}
+func newPublicSource(all bool) *publicSource {
+	return &publicSource{all: all, seen: make(map[uintptr][]frame)}
 }
 
 func (*publicSource) name() string { return "public" }
@@ -42,7 +43,7 @@ func (s *publicSource) round(found func(stack []uintptr, labels []label, count i
 	}
 	for _, sample := range p.Sample {
 		labels := labelsOf(sample)
-		if !ofSpan(labels) || len(sample.Value) == 0 {
+		if len(sample.Value) == 0 || !s.all && !ofSpan(labels) {
 			continue
 		}
 		stack := make([]uintptr, len(sample.Location))

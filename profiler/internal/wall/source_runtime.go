@@ -16,13 +16,14 @@ var _ source = (*runtimeSource)(nil)
 // makes its goroutine profile of: under 1 us for each goroutine, a tenth of what
 // the public way costs.
 type runtimeSource struct {
+	all     bool
 	records []goruntime.StackRecord
 	labels  []unsafe.Pointer
 	symbols *goruntime.Symbols
 }
 
-func newRuntimeSource() *runtimeSource {
-	return &runtimeSource{symbols: goruntime.NewSymbols()}
+func newRuntimeSource(all bool) *runtimeSource {
+	return &runtimeSource{all: all, symbols: goruntime.NewSymbols()}
 }
 
 func (*runtimeSource) name() string { return "runtime" }
@@ -32,7 +33,7 @@ func (*runtimeSource) priorCost() float64 { return 3000 }
 func (s *runtimeSource) round(found func(stack []uintptr, labels []label, count int64)) error {
 	n := s.fill()
 	for i, r := range s.records[:n] {
-		if labels := goruntime.Labels(s.labels[i]); len(r.Stack) > 0 && ofSpan(labels) {
+		if labels := goruntime.Labels(s.labels[i]); len(r.Stack) > 0 && (s.all || ofSpan(labels)) {
 			found(r.Stack, labels, 1)
 		}
 	}
