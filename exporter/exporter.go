@@ -13,9 +13,10 @@ var ErrShutdown = errors.New("exporter: already shut down")
 
 // Exporter takes finished profiles to a destination.
 //
-// The profiler calls one Exporter from one goroutine at a time and owns its
-// end: it calls Shutdown last. An Exporter that is used elsewhere too must be
-// safe for concurrent use.
+// The profiler calls Export from one goroutine at a time. ForceFlush may be called
+// during an Export and during another ForceFlush. Shutdown comes last, after they
+// have returned. An Exporter that is used elsewhere too must be safe for concurrent
+// use.
 //
 // The profiler waits for these calls: none of them may wait for the profiler,
 // by its Flush or Shutdown. An error is returned rather than given to

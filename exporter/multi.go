@@ -52,14 +52,16 @@ func (m *Multi) Export(_ context.Context, p *Profile) error {
 }
 
 // ForceFlush flushes all members at once, and joins their errors. It returns
-// after each has delivered what it was given, or when ctx ends.
+// after each has delivered what it was given, or when ctx ends. Meanwhile members
+// take new profiles.
 func (m *Multi) ForceFlush(ctx context.Context) error {
 	return m.all(func(q *handoff.Queue[*Profile]) error { return q.Flush(ctx) })
 }
 
 // Shutdown lets every member deliver what it was given until ctx ends, shuts
-// all of them down at once, and joins their errors. It returns when ctx ends
-// even if a member does not.
+// all of them down at once, and joins their errors. When ctx ends it gives members
+// a tenth of a second to say what they could not deliver, and returns even if one
+// does not.
 func (m *Multi) Shutdown(ctx context.Context) error {
 	return m.all(func(q *handoff.Queue[*Profile]) error { return q.Shutdown(ctx) })
 }

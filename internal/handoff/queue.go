@@ -5,10 +5,12 @@ package handoff
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/pprof"
 	"slices"
 	"sync"
+	"time"
 )
 
 const (
@@ -20,9 +22,14 @@ const (
 	// 100 kB; but one of wall time may have 30 MB, and one of a CPU profile
 	// on a machine of many cores not much less.
 	maxBytes = 32 << 20
+	// grace is how long Shutdown waits after its context for a sink that is
+	// about to say what it could not deliver. A sink that obeys the context
+	// needs next to nothing of it.
+	grace = 100 * time.Millisecond
 )
 
-// Queue hands items to a Sink, one at a time and in order. The producer never
+// Queue hands items to a Sink, one at a time and in order, also while the sink
+// takes long for a ForceFlush: the one who asked waits for that, and nobody else. The producer never
 // waits: when the queue is full, by number or by bytes, the oldest waiting items
 // are dropped and counted. The newest stays, however large it is.
 // An Export that returns an error, panics or ends its goroutine is counted and
@@ -37,9 +44,14 @@ type Queue[T any] struct {
 
 	ctx    context.Context // of what the sink does; ended when Shutdown gives up
 	cancel context.CancelFunc
-	wake   chan struct{} // holds a token when the worker has to look again
-	done   chan struct{} // closed when the worker has ended
-	err    error         // of the sink's Shutdown; set before done is closed
+
+	flushing    sync.WaitGroup  // the running ForceFlushes
+	flushCtx    context.Context // of these; ended before the sink's Shutdown
+	endFlushing context.CancelFunc
+
+	wake chan struct{} // holds a token when the worker has to look again
+	done chan struct{} // closed when the worker has ended
+	err  error         // of the sink's Shutdown; set before done is closed
 
 	mu        sync.Mutex
 	waiting   []T
@@ -72,6 +84,7 @@ func New[T any](sink Sink[T], size func(T) int, errShutdown error) *Queue[T] {
 		done:        make(chan struct{}),
 	}
 	q.ctx, q.cancel = context.WithCancel(context.Background())
+	q.flushCtx, q.endFlushing = context.WithCancel(q.ctx)
 	go q.work()
 	return q
 }
@@ -108,7 +121,8 @@ func (q *Queue[T]) Push(item T) error {
 
 // Flush returns after every item that was pushed before it has been exported
 // or dropped, and the sink's ForceFlush has returned. It returns the error of
-// ForceFlush, that of ctx if it ends first, or errShutdown.
+// ForceFlush, that of ctx if it ends first, or errShutdown if Shutdown has come to
+// the sink's: what is to be delivered then is up to that.
 func (q *Queue[T]) Flush(ctx context.Context) error {
 	q.mu.Lock()
 	if q.closing != nil {
@@ -143,10 +157,11 @@ func (q *Queue[T]) Report(err error) { q.reporter.Report(err) }
 
 // Shutdown lets the worker export what is waiting, shuts the sink down and
 // returns its error. It gives the error handler half a second for the last
-// reports, and no more: the handler may be the caller. When ctx ends first it cancels the running Export, counts
-// what is left as dropped and returns an error that says how many items that
-// is; it does so even if the sink ignores its context. Calls after the first do
-// nothing and return nil.
+// reports, and no more: the handler may be the caller. When ctx ends first it
+// cancels the running Export, counts what is left as dropped and returns an error
+// that says how many items that is, with the sink's own if that comes within a
+// tenth of a second. It does so even if the sink ignores its context. Calls after
+// the first do nothing and return nil.
 func (q *Queue[T]) Shutdown(ctx context.Context) error {
 	q.mu.Lock()
 	if q.closing != nil {
@@ -176,10 +191,21 @@ func (q *Queue[T]) Shutdown(ctx context.Context) error {
 	// Not before the count: Flush and the worker would otherwise see an
 	// end that Stats does not show yet.
 	q.cancel()
-	if left == 0 {
-		return fmt.Errorf("shut down %T: %w", q.sink, ctx.Err())
+	var err error
+	if left > 0 {
+		err = fmt.Errorf("shut down %T: %d profile(s) not exported: %w", q.sink, left, ctx.Err())
 	}
-	return fmt.Errorf("shut down %T: %d profile(s) not exported: %w", q.sink, left, ctx.Err())
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-q.done:
+		return errors.Join(err, q.err)
+	case <-timer.C:
+	}
+	if left == 0 {
+		err = fmt.Errorf("shut down %T: %w", q.sink, ctx.Err())
+	}
+	return err
 }
 
 // Stats returns the counts.
@@ -222,7 +248,7 @@ func (q *Queue[T]) work() {
 			f := q.flushes[0]
 			q.flushes = slices.Delete(q.flushes, 0, 1)
 			q.mu.Unlock()
-			f.done <- q.forceFlush(f.ctx)
+			q.flushing.Go(func() { f.done <- q.forceFlush(f.ctx) })
 		case len(q.waiting) > 0:
 			item := q.take()
 			q.busy = true
@@ -231,6 +257,8 @@ func (q *Queue[T]) work() {
 		case q.closing != nil:
 			ctx := q.closing
 			q.mu.Unlock()
+			q.endFlushing()
+			q.flushing.Wait()
 			q.err = Contain(func() error { return q.sink.Shutdown(ctx) })
 			return
 		default:
@@ -265,6 +293,10 @@ func (q *Queue[T]) forceFlush(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(q.ctx, cancel)() //nolint:contextcheck // a flush ends with either context
-	return Contain(func() error { return q.sink.ForceFlush(ctx) })
+	defer context.AfterFunc(q.flushCtx, cancel)() //nolint:contextcheck // a flush ends with either context
+	err := Contain(func() error { return q.sink.ForceFlush(ctx) })
+	if err != nil && q.flushCtx.Err() != nil {
+		return q.errShutdown
+	}
+	return err
 }

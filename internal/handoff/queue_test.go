@@ -251,6 +251,79 @@ func TestQueueFlushWaitsForWhatIsBeforeIt(t *testing.T) {
 
 // The exporter honours its context: it is cancelled when Shutdown gives up, and
 // then shut down.
+// A destination that is away holds up who asked for a ForceFlush, and nobody else.
+func TestQueueExportsDuringForceFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sink{forceFlush: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+		q := handoff.New(s, one, errShutdown)
+		push(t, q, 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		canceled := make(chan error, 1)
+		go func() { canceled <- q.Flush(ctx) }()
+		waits := make(chan error, 1)
+		go func() { waits <- q.Flush(t.Context()) }()
+		synctest.Wait()
+		push(t, q, 1, 2)
+		synctest.Wait()
+		check(t, q, handoff.Stats{Exported: 3})
+		cancel()
+		if err := <-canceled; !errors.Is(err, context.Canceled) {
+			t.Errorf("Flush: %v, want the error of its context", err)
+		}
+		if err := q.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-waits; !errors.Is(err, errShutdown) {
+			t.Errorf("Flush: %v, want errShutdown", err)
+		}
+		if diff := cmp.Diff("shutdown", s.calls()[len(s.calls())-1]); diff != "" {
+			t.Errorf("last call (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What a sink says when its time is over is worth a moment.
+func TestQueueShutdownReturnsWhatTheSinkSays(t *testing.T) {
+	errKept := errors.New("2 profile(s) kept")
+	untilOver := func(ctx context.Context) error { <-ctx.Done(); return errKept }
+	for name, test := range map[string]struct {
+		sink *sink
+		want string
+	}{
+		"during its Shutdown": {&sink{shutdown: untilOver}, "2 profile(s) kept"},
+		"during an Export": {
+			&sink{
+				export:   func(ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() },
+				shutdown: untilOver,
+			},
+			"shut down *handoff_test.sink: 1 profile(s) not exported: context deadline exceeded\n2 profile(s) kept",
+		},
+		"just in time": {
+			&sink{
+				export:   func(context.Context, int) error { return nil },
+				shutdown: func(ctx context.Context) error { <-ctx.Done(); return nil },
+			},
+			"",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := handoff.New(test.sink, one, errShutdown)
+				push(t, q, 0)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				got := ""
+				if err := q.Shutdown(ctx); err != nil {
+					got = err.Error()
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("error (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
 func TestQueueShutdownGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sink{export: func(ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() }}

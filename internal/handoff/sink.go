@@ -6,7 +6,8 @@ package handoff
 import "context"
 
 // Sink is where a Queue's items go: exporter.Exporter, in general terms. The
-// Queue makes one call at a time, each from a goroutine of its own.
+// Queue makes each call from a goroutine of its own, those of Export one at a
+// time, that of Shutdown after all others.
 type Sink[T any] interface {
 	Export(ctx context.Context, item T) error
 	ForceFlush(ctx context.Context) error
