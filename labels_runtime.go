@@ -9,6 +9,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/spanprof/spanprof/internal/livelabels"
 )
 
 // runtimeLabeler reads and writes the labels of the calling goroutine by the
@@ -22,6 +24,7 @@ var _ labeler = runtimeLabeler{}
 // newLabeler returns the labeler for this Go version.
 func newLabeler() labeler {
 	if knowsLayout() {
+		livelabels.Register(liveSet)
 		return runtimeLabeler{}
 	}
 	return publicLabeler{}

@@ -94,5 +94,10 @@ func blockOf(m *labelMap) *labelBlock {
 	return (*labelBlock)(unsafe.Pointer(unsafe.StringData(mark.Value)))
 }
 
+// liveSet is live for sets that other goroutines carry.
+func liveSet(set unsafe.Pointer) unsafe.Pointer {
+	return unsafe.Pointer(live((*labelMap)(set)))
+}
+
 // ids returns the hex digits of an origin.
 func (b *labelBlock) ids() string { return unsafe.String(&b.hex[0], hexIDsLen) }

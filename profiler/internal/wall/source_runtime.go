@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/spanprof/spanprof/internal/livelabels"
 	"github.com/spanprof/spanprof/profiler/internal/goruntime"
 )
 
@@ -14,7 +15,8 @@ var _ source = (*runtimeSource)(nil)
 
 // runtimeSource takes a round by the function of the runtime that runtime/pprof
 // makes its goroutine profile of: under 1 us for each goroutine, a tenth of what
-// the public way costs.
+// the public way costs. It sees which goroutines have outlived their span, and does
+// not count them for it.
 type runtimeSource struct {
 	all     bool
 	records []goruntime.StackRecord
@@ -33,7 +35,7 @@ func (*runtimeSource) priorCost() float64 { return 3000 }
 func (s *runtimeSource) round(found func(stack []uintptr, labels []label, count int64)) error {
 	n := s.fill()
 	for i, r := range s.records[:n] {
-		if labels := goruntime.Labels(s.labels[i]); len(r.Stack) > 0 && (s.all || ofSpan(labels)) {
+		if labels := goruntime.Labels(livelabels.Of(s.labels[i])); len(r.Stack) > 0 && (s.all || ofSpan(labels)) {
 			found(r.Stack, labels, 1)
 		}
 	}

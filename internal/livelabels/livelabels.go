@@ -1,0 +1,31 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package livelabels tells which labels of a goroutine still hold: those of a
+// span that has ended stay on the goroutines that it started, such as an HTTP
+// client's for its connections.
+//
+// Package spanprof knows that, by what it keeps with the label sets that it
+// makes, and package profiler asks. Neither imports the other.
+package livelabels
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+var registered atomic.Pointer[func(set unsafe.Pointer) unsafe.Pointer]
+
+// Register sets what Of calls, from any goroutine.
+func Register(of func(set unsafe.Pointer) unsafe.Pointer) { registered.Store(&of) }
+
+// Of returns the label set of runtime/pprof that holds on a goroutine which carries
+// set: set itself unless it is of a span that has ended. Both may be nil. It may be
+// called from any goroutine, and does not change what the goroutine carries.
+func Of(set unsafe.Pointer) unsafe.Pointer {
+	of := registered.Load()
+	if of == nil || set == nil {
+		return set
+	}
+	return (*of)(set)
+}
