@@ -5,6 +5,7 @@ package inprocess
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -57,13 +58,17 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inprocess: %w", err)
 	}
-	prof, err := profiler.New(s, c.profiler...)
+	var exp exporter.Exporter = s
+	if len(c.exporters) > 0 {
+		exp = exporter.NewMulti(append([]exporter.Exporter{s}, c.exporters...)...)
+	}
+	prof, err := profiler.New(exp, c.profiler...)
 	if err != nil {
-		return nil, fmt.Errorf("inprocess: %w", err)
+		return nil, errors.Join(fmt.Errorf("inprocess: %w", err), exp.Shutdown(context.Background()))
 	}
 	p := &Profiling{tp: tp, spans: s.SpanProcessor(), store: s, profiler: prof}
 	p.handler = viewer.Handler(s, append(c.viewer,
-		viewer.WithFlush(prof.Flush),
+		viewer.WithFlush(p.flushPage),
 		viewer.WithStatus(p.status))...)
 	if err := prof.Start(); err != nil {
 		return nil, fmt.Errorf("inprocess: %w", err)
@@ -88,12 +93,32 @@ func (p *Profiling) Handler() http.Handler { return p.handler }
 // Store returns the spans and profiles kept.
 func (p *Profiling) Store() *store.Store { return p.store }
 
+// Profiler returns what measures: to switch kinds on and off while the program
+// runs, to take a profile of its own, or for package profhttp, whose handler scrapers
+// fetch profiles from. Shutdown shuts it down.
+func (p *Profiling) Profiler() *profiler.Profiler { return p.profiler }
+
 // Status returns what the profiler is doing and what it lost.
 func (p *Profiling) Status() profiler.Status { return p.profiler.Status() }
 
 // Flush closes the open windows; when it returns, their samples are in the
 // store, or ctx has ended.
 func (p *Profiling) Flush(ctx context.Context) error { return p.profiler.Flush(ctx) }
+
+// maxPageFlush is how long who clicks on a button can be asked to wait.
+const maxPageFlush = 10 * time.Second
+
+// flushPage does not wait for an exporter as long as that may take: what the page
+// shows is in the store before.
+func (p *Profiling) flushPage(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, maxPageFlush)
+	defer cancel()
+	err := p.Flush(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("not done within %v: an exporter or another CPU profile takes longer; the page shows what has come", maxPageFlush)
+	}
+	return err
+}
 
 // Shutdown takes the last samples into the store, ends profiling and stops
 // recording spans, by the end of ctx. The tracer provider may be shut down

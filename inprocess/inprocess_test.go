@@ -7,13 +7,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -21,7 +25,9 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -212,6 +218,78 @@ func TestKinds(t *testing.T) {
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestExporterBesideTheStore(t *testing.T) {
+	rec := new(exportertest.Recorder)
+	p, err := inprocess.Start(nil, inprocess.WithExporter(rec), inprocess.WithExporter(nil),
+		inprocess.WithKinds(exporter.KindGoroutine), inprocess.WithProfilerOptions(profiler.WithWindow(time.Hour)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Profiler().Enable(t.Context(), exporter.KindHeap); err != nil {
+		t.Error(err)
+	}
+	if err := p.Flush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	var kinds []exporter.Kind
+	for _, pushed := range rec.Profiles() {
+		kinds = append(kinds, pushed.Kind())
+	}
+	slices.Sort(kinds)
+	if diff := cmp.Diff([]exporter.Kind{exporter.KindGoroutine, exporter.KindHeap}, kinds); diff != "" {
+		t.Errorf("exported (-want +got):\n%s", diff)
+	}
+	if got := p.Store().Stats().WindowsReceived; got != 2 {
+		t.Errorf("the store has %d windows, want 2", got)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := rec.ForceFlush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
+		t.Errorf("ForceFlush of the exporter: %v, want ErrShutdown", err)
+	}
+}
+
+func TestExporterIsShutDownWhereStartFails(t *testing.T) {
+	rec := new(exportertest.Recorder)
+	if p, err := inprocess.Start(nil, inprocess.WithExporter(rec), inprocess.WithWindow(1)); err == nil || p != nil {
+		t.Errorf("Start: %v, %v; want an error", p, err)
+	}
+	if err := rec.ForceFlush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
+		t.Errorf("ForceFlush of the exporter: %v, want ErrShutdown", err)
+	}
+}
+
+// unreachable is an exporter whose destination is away.
+type unreachable struct{ exportertest.Recorder }
+
+func (*unreachable) ForceFlush(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// The page shows what the store has, and says why the button took long.
+func TestPageFlushDoesNotWaitForExporters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := inprocess.Start(nil, inprocess.WithExporter(new(unreachable)),
+			inprocess.WithKinds(exporter.KindGoroutine), inprocess.WithWindow(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://localhost/flush", http.NoBody))
+		if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "an exporter") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		if got := p.Store().Stats().WindowsReceived; got != 1 {
+			t.Errorf("the store has %d windows, want 1", got)
+		}
+		if err := p.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestDisabled(t *testing.T) {

@@ -23,9 +23,10 @@ type optionFunc func(config) config
 func (f optionFunc) apply(c config) config { return f(c) }
 
 type config struct {
-	profiler []profiler.Option
-	store    []store.Option
-	viewer   []viewer.Option
+	exporters []exporter.Exporter // beside the store
+	profiler  []profiler.Option
+	store     []store.Option
+	viewer    []viewer.Option
 }
 
 func newConfig(opts []Option) config {
@@ -61,6 +62,30 @@ func WithKinds(kinds ...exporter.Kind) Option {
 func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c config) config {
 		c.profiler = append(c.profiler, profiler.WithWindow(d))
+		return c
+	})
+}
+
+// WithProfilerOptions sets what else a profiler has options for: rates, budgets, and
+// the goroutines that wall time counts. The last of several that set the same counts,
+// here and above.
+func WithProfilerOptions(opts ...profiler.Option) Option {
+	opts = slices.Clone(opts)
+	return optionFunc(func(c config) config {
+		c.profiler = append(c.profiler, opts...)
+		return c
+	})
+}
+
+// WithExporter gives every profile to another exporter too, such as one that pushes
+// to Pyroscope. The store does not wait for it; Flush does, and so does the page's
+// flush button for ten seconds. Shutdown shuts it down, and so does a Start that
+// fails. Given again, it adds one more; nil adds none.
+func WithExporter(e exporter.Exporter) Option {
+	return optionFunc(func(c config) config {
+		if e != nil {
+			c.exporters = append(slices.Clip(c.exporters), e)
+		}
 		return c
 	})
 }

@@ -26,10 +26,9 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/profhttp"
 	"github.com/spanprof/spanprof/profiler"
-	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer"
 )
 
 func main() {
@@ -41,14 +40,13 @@ func main() {
 	listener := must(net.Listen("tcp", *listen))
 	// service.name is what config.alloy calls service_name.
 	res := resource.NewSchemaless(semconv.ServiceName("shop"))
-	kept := must(store.New())
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithSpanProcessor(kept.SpanProcessor())))
-	p := must(profiler.New(kept, profiler.WithResource(res), profiler.WithMutexFraction(10), profiler.WithBlockRate(10_000),
-		profiler.WithKinds(exporter.KindCPU, exporter.KindWall, exporter.KindMutex, exporter.KindBlock)))
-	_ = must(0, p.Start())
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)))
+	p := must(inprocess.Start(tp, inprocess.WithResource(res),
+		inprocess.WithKinds(exporter.KindCPU, exporter.KindWall, exporter.KindMutex, exporter.KindBlock),
+		inprocess.WithProfilerOptions(profiler.WithMutexFraction(10), profiler.WithBlockRate(10_000))))
 	mux := http.NewServeMux()
-	mux.Handle("/debug/pprof/", profhttp.Handler(p))
-	mux.Handle("/debug/spanprof/", viewer.Handler(kept, viewer.WithFlush(p.Flush)))
+	mux.Handle("/debug/pprof/", profhttp.Handler(p.Profiler()))
+	mux.Handle("/debug/spanprof/", p.Handler())
 	go func() { log.Fatal(http.Serve(listener, mux)) }()
 	fmt.Printf("Profiles for scrapers: http://%s/debug/pprof/\nOpen http://%s/debug/spanprof/\n", listener.Addr(), listener.Addr())
 
