@@ -159,6 +159,10 @@ func (p *Profiling) status() viewer.Status {
 	switch {
 	case s.Disabled:
 		v.Message = "Profiling is disabled by OTEL_SDK_DISABLED or SPANPROF_DISABLED."
+	case s.Running && len(s.Kinds) == 0:
+		v.Message = "Nothing is measured: every kind is disabled."
+	case s.Running && !slices.Contains(s.Kinds, exporter.KindCPU):
+		v.Message = "CPU time is not among the kinds that are measured."
 	case s.Running && s.CPUStart.IsZero():
 		v.Message = s.CPU
 	}

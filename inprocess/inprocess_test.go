@@ -220,6 +220,31 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// The page says what it cannot show, and why.
+func TestPageWithoutCPU(t *testing.T) {
+	p, err := inprocess.Start(nil, inprocess.WithKinds(exporter.KindGoroutine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := func() string {
+		w := httptest.NewRecorder()
+		p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/?format=text&query=.cpu", http.NoBody))
+		return strings.Join(strings.Fields(w.Body.String()), " ")
+	}
+	if got := page(); !strings.Contains(got, "CPU time is not among the kinds that are measured") {
+		t.Error(got)
+	}
+	if err := p.Profiler().Disable(t.Context(), exporter.KindGoroutine); err != nil {
+		t.Error(err)
+	}
+	if got := page(); !strings.Contains(got, "Nothing is measured") {
+		t.Error(got)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestExporterBesideTheStore(t *testing.T) {
 	rec := new(exportertest.Recorder)
 	p, err := inprocess.Start(nil, inprocess.WithExporter(rec), inprocess.WithExporter(nil),

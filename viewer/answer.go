@@ -166,17 +166,22 @@ func (h *handler) appNote(q query, span store.Span) string {
 	if q.app == "" || q.app == q.service || q.app == span.Service {
 		return ""
 	}
-	services := map[string]bool{}
+	services, isName := map[string]bool{}, false
 	for _, t := range h.store.NameTotals() {
 		if t.Service == q.app {
 			return ""
 		}
 		services[t.Service] = true
+		isName = isName || t.Name == q.app
 	}
 	if len(services) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("no span here belongs to a service %q; this is the profile of %s", q.app, quotedList(services))
+	note := fmt.Sprintf("no span here belongs to a service %q; this is the profile of %s", q.app, quotedList(services))
+	if isName {
+		note += fmt.Sprintf("; for the spans of that name ask for .%s{span_name=%q}", q.typ.name, q.app)
+	}
+	return note
 }
 
 // queryError says what the store minds about a query. The client can mend it

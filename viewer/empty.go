@@ -30,9 +30,49 @@ func (h *handler) emptyReason(q query, a *answer) string {
 	case single:
 		return h.emptySpan(q, a)
 	case a.Windows == 0:
+		if first, ok := h.begins(q); ok {
+			return fmt.Sprintf("no %s profile covers this time: the first that is held begins at %s", q.typ.kind, first.UTC().Format(time.DateTime+" MST"))
+		}
 		return fmt.Sprintf("no %s profile covers this time: %s", q.typ.kind, h.openWindow())
 	}
-	return fmt.Sprintf("none of the samples in %s meets the conditions of the query", plural(a.Windows, "window"))
+	reason := fmt.Sprintf("none of the samples in %s meets the conditions of the query", plural(a.Windows, "window"))
+	for _, m := range q.matchers {
+		if meant, ok := meantLabel(m.Label()); ok {
+			reason += fmt.Sprintf(": the label %s is spelt %s", strconv.Quote(m.Label()), meant)
+		}
+	}
+	return reason
+}
+
+// begins returns when the first profile begins, if that is after the query's time.
+func (h *handler) begins(q query) (time.Time, bool) {
+	if q.until.IsZero() {
+		return time.Time{}, false
+	}
+	windows := h.store.Windows(store.WindowQuery{Kind: q.typ.kind})
+	if len(windows) == 0 || !windows[0].Start.After(q.until) {
+		return time.Time{}, false
+	}
+	return windows[0].Start, true
+}
+
+// meantLabel returns the label of spans that somebody has written in the manner of
+// another language, such as spanName or service.name.
+func meantLabel(written string) (string, bool) {
+	letters := func(s string) string {
+		return strings.ToLower(strings.Map(func(r rune) rune {
+			if strings.ContainsRune("_-. ", r) {
+				return -1
+			}
+			return r
+		}, s))
+	}
+	for _, label := range []string{"span_name", "profile_id", "span_id", "trace_id", "service_name", "service_version"} {
+		if written != label && letters(written) == letters(label) {
+			return label, true
+		}
+	}
+	return "", false
 }
 
 // emptyUnknown is about an id that the store does not know.

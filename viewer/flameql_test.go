@@ -44,7 +44,7 @@ func TestParseFlameQLErrors(t *testing.T) {
 		column int
 		msg    string
 	}{
-		{`shop.cpu{id=abc}`, 13, "expected a quoted value"},
+		{`shop.cpu{id=abc}`, 13, "expected a value in double quotes or backquotes"},
 		{`shop.cpu{id}`, 12, "expected one of = != =~ !~"},
 		{`shop.cpu{`, 10, "expected a label name"},
 		{`shop.cpu{="x"}`, 10, "expected a label name"},

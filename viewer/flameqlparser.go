@@ -153,7 +153,7 @@ func (p *flameQLParser) label() string {
 
 func (p *flameQLParser) value() (string, error) {
 	if c := p.peek(); c != '"' && c != '`' {
-		return "", p.expected("a quoted value")
+		return "", p.expected("a value in double quotes or backquotes")
 	}
 	quoted, err := strconv.QuotedPrefix(p.text[p.pos:])
 	if err != nil {

@@ -266,7 +266,7 @@ func TestBadRequests(t *testing.T) {
 		want    string
 		column  int
 	}{
-		{target("/", "query", "shop.cpu{id=abc}"), "expected a quoted value", 13},
+		{target("/", "query", "shop.cpu{id=abc}"), "expected a value in double quotes or backquotes", 13},
 		{target("/", "query", "shop.gpu{}"), ".inuse_objects", 6},
 		{target("/", "query", "{}", "from", "yesterday"), `from: time "yesterday": expected unix seconds`, 0},
 		{target("/", "query", "{}", "from", "1793534401", "until", "1793534301"), "until lies before from", 0},
