@@ -25,7 +25,8 @@ var _ Exporter = (*Queue)(nil)
 // after the time that the destination asks for, or after 1 s at first and up to
 // 30 s later, with jitter. When the oldest has failed twice, others are tried in
 // between: a profile that fails while others are taken goes behind them, and is
-// dropped when that has happened five times.
+// dropped when that has happened five times, unless the destination refuses it or
+// asks for time, as one that limits the rate does.
 //
 // Delivery is at least once: a profile whose attempt ends without an answer is
 // sent again. What is lost is counted, in [Queue.Stats] and in OTel metrics.
@@ -64,7 +65,7 @@ type Queue struct {
 	notBefore time.Time       // when the next attempt is due
 	asked     bool            // the destination has asked for notBefore
 	failure   error           // of the last attempt, if that is to be repeated
-	failures  int             // in a row that can be a profile's own fault
+	failures  int             // in a row
 	tried     uint64          // the number of the profile that failed last
 	blamed    bool            // that one has proved bad: the pause is for its sake alone
 	answers   uint64          // 1 and the number of profiles that were taken or rejected

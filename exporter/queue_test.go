@@ -225,34 +225,48 @@ func TestQueueOutage(t *testing.T) {
 // arrives all the same.
 func TestQueueOneKindFails(t *testing.T) {
 	reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		d := &destination{send: func(_ context.Context, name string) error {
-			if strings.HasPrefix(name, "bad") {
-				return &exporter.RetryError{Err: errors.New("500 oops")}
-			}
-			return nil
-		}}
-		q := newQueue(t, d)
-		var want []string
-		for i := range 360 {
-			want = append(want, strconv.Itoa(i))
-			export(t, q, "bad"+want[i], want[i])
-			<-time.After(10 * time.Second)
-			synctest.Wait()
-			if got := len(d.names()); got < i {
-				t.Fatalf("%d profiles taken of %d", got, i+1)
-			}
+	for _, failure := range []exporter.RetryError{
+		{Err: errors.New("500")},
+		{Err: errors.New("429"), Refused: true},
+		{Err: errors.New("429 with Retry-After"), Refused: true, After: time.Second},
+		{Err: errors.New("503 with Retry-After"), After: time.Second},
+	} {
+		t.Run(failure.Error(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { oneKindFails(t, failure) })
+		})
+	}
+}
+
+func oneKindFails(t *testing.T, failure exporter.RetryError) {
+	d := &destination{send: func(_ context.Context, name string) error {
+		if strings.HasPrefix(name, "bad") {
+			return &failure
 		}
-		if err := q.ForceFlush(t.Context()); err != nil {
-			t.Error(err)
+		return nil
+	}}
+	q := newQueue(t, d)
+	var want []string
+	for i := range 360 {
+		want = append(want, strconv.Itoa(i))
+		export(t, q, "bad"+want[i], want[i])
+		<-time.After(10 * time.Second)
+		synctest.Wait()
+		if got := len(d.names()); got < i {
+			t.Fatalf("%d profiles taken of %d", got, i+1)
 		}
-		wantTaken(t, d, want...)
-		s := q.Stats()
-		if s.Exported != 360 || s.Failing+s.Expired != 360 || s.Dropped() != 360 {
-			t.Errorf("Stats %+v, want 360 exported, and 360 dropped as failing or expired", s)
-		}
-		shutdown(t, q)
-	})
+	}
+	if err := q.ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantTaken(t, d, want...)
+	s := q.Stats()
+	if s.Exported != 360 || s.Failing+s.Expired != 360 || s.Dropped() != 360 {
+		t.Errorf("Stats %+v, want 360 exported, and 360 dropped as failing or expired", s)
+	}
+	if limited := failure.Refused || failure.After > 0; limited && s.Failing > 0 {
+		t.Errorf("Stats %+v, want none dropped before its time", s)
+	}
+	shutdown(t, q)
 }
 
 // One profile always fails, and is given up long before it is too old.

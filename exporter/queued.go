@@ -15,7 +15,7 @@ type queued struct {
 	size     int64
 	number   uint64 // counts up in the order of Export
 	attempts int
-	failedAt uint64 // Queue.answers when it last failed by its own fault or the destination's; 0 if it has not
+	failedAt uint64 // Queue.answers when it last failed; 0 if it has not
 	bad      int    // how often it failed although another was taken since the last time
 	doubtful bool   // the destination may have it
 

@@ -205,13 +205,11 @@ func (q *Queue) finishLate(item *queued, err error) {
 func (q *Queue) postpone(item *queued, retry *RetryError) (dropped []queued, reason dropReason) {
 	item.attempts++
 	q.tried = item.number
-	if !retry.Refused && retry.After == 0 { // it can be the profile's fault
-		q.failures++
-		if item.failedAt != 0 && item.failedAt < q.answers {
-			item.bad++
-		}
-		item.failedAt = q.answers
+	q.failures++
+	if item.failedAt != 0 && item.failedAt < q.answers {
+		item.bad++
 	}
+	item.failedAt = q.answers
 	q.blamed = item.bad > 0
 	item.doubtful = item.doubtful || !retry.Refused
 	q.asked = retry.After > 0
@@ -220,7 +218,9 @@ func (q *Queue) postpone(item *queued, retry *RetryError) (dropped []queued, rea
 		pause = q.backoff.NextBackOff()
 	}
 	q.notBefore = time.Now().Add(pause)
-	if item.bad == maxBad {
+	// A limit of the destination's passes: what it holds back only goes behind
+	// the others.
+	if item.bad >= maxBad && !retry.Refused && !q.asked {
 		q.bytes -= item.size
 		q.stats.Failing++
 		return []queued{*item}, failing
