@@ -54,6 +54,7 @@ var faults = []fault{
 		http.Error(w, "rate limit", http.StatusTooManyRequests)
 	}, retried: true, pause: time.Minute, text: "answers 429 Too Many Requests: rate limit"},
 	{name: "422 of a restart", answer: status(http.StatusUnprocessableEntity, "rpc error: code = Unavailable"), retried: true, duplicates: true, text: "code = Unavailable"},
+	{name: "422 of a rate limit", answer: status(http.StatusUnprocessableEntity, `{"code":"invalid_argument","message":"pushing IngestInput-pprof failed resource_exhausted: push rate limit (4.0 MiB) exceeded while adding 1.2 MiB"}`), retried: true, text: "push rate limit (4.0 MiB) exceeded"},
 	{name: "hang", answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
 		b.take(w, r) // it is stored, and nobody hears of it
 		<-r.Context().Done()
