@@ -20,7 +20,7 @@ type queued struct {
 	doubtful bool   // the destination may have it
 
 	file    string   // where it is; empty if it is in memory
-	profile *Profile // nil until a file has been read
+	profile *Profile // nil while it is in a file
 }
 
 // unreadableError says that the bytes of a profile cannot be had.
@@ -35,8 +35,7 @@ func newQueued(w Window, end time.Time, data []byte) queued {
 	return queued{window: w, end: end, size: int64(len(data)), profile: NewProfile(w, data)}
 }
 
-// load returns the profile, the same one each time: what a Destination has
-// parsed need not be parsed again for the next attempt.
+// load returns the profile for an attempt.
 func (q *queued) load() (*Profile, error) {
 	if q.profile != nil {
 		return q.profile, nil
@@ -47,6 +46,18 @@ func (q *queued) load() (*Profile, error) {
 	}
 	q.window, q.profile = w, NewProfile(w, data)
 	return q.profile, nil
+}
+
+// unload forgets what the attempt has made of the profile: its bytes, if there is
+// a file, and its parsed form, which is many times larger and may wait for long.
+func (q *queued) unload() {
+	if q.file != "" {
+		q.profile = nil
+		return
+	}
+	if data, err := q.profile.Pprof(); err == nil { // it has the bytes
+		q.profile = NewProfile(q.window, data)
+	}
 }
 
 // remove removes the file. Where that fails, the profile is sent twice, as it is

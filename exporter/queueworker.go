@@ -203,6 +203,7 @@ func (q *Queue) finishLate(item *queued, err error) {
 // postpone puts a profile back to its place, and returns what is dropped then.
 // The caller holds q.mu.
 func (q *Queue) postpone(item *queued, retry *RetryError) (dropped []queued, reason dropReason) {
+	item.unload()
 	item.attempts++
 	q.tried = item.number
 	q.failures++
