@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/spanprof/spanprof/internal/handoff"
 )
 
 // scope is the instrumentation scope of the metrics.
@@ -67,17 +69,27 @@ func newQueueMetrics(p metric.MeterProvider, name string, stats func() QueueStat
 		return nil
 	}, size, success)
 	if err := errors.Join(errs[:]...); err != nil {
-		return nil, errors.Join(err, m.unregister())
+		m.unregister(m.ctx)
+		return nil, err
 	}
 	return m, nil
 }
 
-// unregister ends the callback. A meter of a test may have registered none.
-func (m *queueMetrics) unregister() error {
-	if m.callback == nil {
-		return nil
+// unregister ends the callback, as long as ctx lasts in the caller's time: the SDK
+// waits for the callbacks that run, and one of the program's may be slow.
+func (m *queueMetrics) unregister(ctx context.Context) {
+	if m.callback == nil { // as a meter of a test may have it
+		return
 	}
-	return m.callback.Unregister()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = handoff.Contain(m.callback.Unregister)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // drop counts n profiles that were lost.

@@ -37,6 +37,7 @@ type meter struct {
 	sums     map[string]float64
 	callback metric.Callback
 	fail     error
+	busy     chan struct{} // if there is one, Unregister waits until it is closed
 }
 
 func (m *meter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
@@ -116,6 +117,9 @@ type registration struct {
 }
 
 func (r registration) Unregister() error {
+	if r.meter.busy != nil {
+		<-r.meter.busy
+	}
 	r.meter.callback = nil
 	return nil
 }
@@ -139,6 +143,28 @@ func TestQueueMetricsOfDoubles(t *testing.T) {
 		t.Errorf("NewQueue without a meter: %v", err)
 	}
 	shutdown(t, newQueue(t, new(destination), exporter.WithMeterProvider(noRegistration{})))
+}
+
+// The SDK does not let a callback go while it runs the program's, which may take
+// their time.
+func TestQueueShutdownWhileMetricsAreBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &meter{sums: map[string]float64{}, busy: make(chan struct{})}
+		d := new(destination)
+		q := newQueue(t, d, exporter.WithMeterProvider(meterProvider{meter: m}))
+		export(t, q, "a")
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if err := q.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took > 200*time.Millisecond {
+			t.Errorf("Shutdown took %v", took)
+		}
+		wantTaken(t, d, "a")
+		close(m.busy)
+	})
 }
 
 func TestQueueMetrics(t *testing.T) {
