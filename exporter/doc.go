@@ -18,7 +18,9 @@
 //
 // # Metrics
 //
-// A Queue has these, with its name as the attribute otel.component.name:
+// A Queue has these, with its name as the attribute otel.component.type and, with
+// a number, as otel.component.name: pyroscope/0 is the first one that is named
+// pyroscope.
 //
 //	spanprof.exporter.profile.exported    profiles taken by the destination
 //	spanprof.exporter.profile.dropped     profiles lost, by reason: full, expired,

@@ -85,8 +85,8 @@ type queueFlush struct {
 
 // NewQueue returns a running Queue in front of d, of which it takes ownership
 // unless there is an error.
-// The name goes into the errors and, as otel.component.name, into the metrics;
-// those of Queues with the same name add up.
+// The name goes into the errors and into the metrics: as otel.component.type, and,
+// with a number that tells Queues of that name apart, as otel.component.name.
 //
 // It returns an error for an option that makes no sense, a spill directory that
 // cannot be written, and metrics that the MeterProvider refuses.

@@ -6,6 +6,9 @@ package exporter
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -28,19 +31,31 @@ const (
 	unsent     dropReason = "unsent"
 )
 
+// queues holds, by their names, how many Queues there have been.
+var queues sync.Map // of string to *atomic.Int64
+
+// componentName returns the name of a new Queue in the metrics, which has a number
+// as OpenTelemetry's semantic conventions propose: of two Queues with the same name
+// a gauge would hide the one that has died.
+func componentName(name string) string {
+	n, _ := queues.LoadOrStore(name, new(atomic.Int64))
+	return fmt.Sprintf("%s/%d", name, n.(*atomic.Int64).Add(1)-1)
+}
+
 // queueMetrics says in OTel metrics what QueueStats says. The counters are
 // synchronous, so that they keep their values when the Queue is gone.
 type queueMetrics struct {
 	exported, dropped, retries, duplicates metric.Int64Counter
 	ctx                                    context.Context // of no span: a loss is nobody's work
-	name                                   attribute.KeyValue
 	attributes                             metric.MeasurementOption
 	callback                               metric.Registration
 }
 
 func newQueueMetrics(p metric.MeterProvider, name string, stats func() QueueStats) (*queueMetrics, error) {
-	m := &queueMetrics{ctx: context.Background(), name: attribute.String("otel.component.name", name)}
-	m.attributes = metric.WithAttributeSet(attribute.NewSet(m.name))
+	m := &queueMetrics{ctx: context.Background(), attributes: metric.WithAttributeSet(attribute.NewSet(
+		attribute.String("otel.component.name", componentName(name)),
+		attribute.String("otel.component.type", name),
+	))}
 	meter := p.Meter(scope)
 	if meter == nil {
 		return nil, errors.New("the meter provider has no meter: leave WithMeterProvider out for the global one")
@@ -95,7 +110,7 @@ func (m *queueMetrics) unregister(ctx context.Context) {
 // drop counts n profiles that were lost.
 func (m *queueMetrics) drop(n int, reason dropReason) {
 	if n > 0 {
-		m.dropped.Add(m.ctx, int64(n), metric.WithAttributes(m.name, attribute.String("reason", string(reason))))
+		m.dropped.Add(m.ctx, int64(n), m.attributes, metric.WithAttributes(attribute.String("reason", string(reason))))
 	}
 }
 

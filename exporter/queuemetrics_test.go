@@ -6,6 +6,7 @@ package exporter_test
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -145,6 +146,25 @@ func TestQueueMetricsOfDoubles(t *testing.T) {
 	shutdown(t, newQueue(t, new(destination), exporter.WithMeterProvider(noRegistration{})))
 }
 
+// number is what Queues of one name have in the metrics.
+var number = regexp.MustCompile(`test/\d+`)
+
+// A gauge of one Queue would hide that of another.
+func TestQueueMetricsTellQueuesApart(t *testing.T) {
+	names := map[string]bool{}
+	for range 2 {
+		m := &meter{sums: map[string]float64{}}
+		q := newQueue(t, new(destination), exporter.WithMeterProvider(meterProvider{meter: m}))
+		for key := range m.collect(t) {
+			names[number.FindString(key)] = true
+		}
+		shutdown(t, q)
+	}
+	if len(names) != 2 || names[""] {
+		t.Errorf("names %v, want two", names)
+	}
+}
+
 // The SDK does not let a callback go while it runs the program's, which may take
 // their time.
 func TestQueueShutdownWhileMetricsAreBusy(t *testing.T) {
@@ -187,16 +207,20 @@ func TestQueueMetrics(t *testing.T) {
 			t.Error(err)
 		}
 		now := float64(time.Now().UnixNano()) / 1e9
-		const name = "{otel.component.name=test}"
+		const component = "otel.component.name=test/N,otel.component.type=test"
+		const name = "{" + component + "}"
 		want := map[string]float64{
-			"spanprof.exporter.profile.exported" + name:                                   2,
-			"spanprof.exporter.profile.retries" + name:                                    1,
-			"spanprof.exporter.profile.duplicates" + name:                                 1,
-			"spanprof.exporter.profile.dropped{otel.component.name=test,reason=rejected}": 1,
-			"spanprof.exporter.queue.size" + name:                                         0,
-			"spanprof.exporter.last_success" + name:                                       now,
+			"spanprof.exporter.profile.exported" + name:                            2,
+			"spanprof.exporter.profile.retries" + name:                             1,
+			"spanprof.exporter.profile.duplicates" + name:                          1,
+			"spanprof.exporter.profile.dropped{" + component + ",reason=rejected}": 1,
+			"spanprof.exporter.queue.size" + name:                                  0,
+			"spanprof.exporter.last_success" + name:                                now,
 		}
-		got := m.collect(t)
+		got := map[string]float64{}
+		for key, v := range m.collect(t) {
+			got[number.ReplaceAllString(key, "test/N")] = v
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("metrics (-want +got):\n%s", diff)
 		}
