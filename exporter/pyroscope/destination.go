@@ -76,7 +76,7 @@ func (d *destination) request(ctx context.Context, p *exporter.Profile) (*http.R
 
 	// Without a format: "pprof" would say that the body is not multipart.
 	u := *d.ingest
-	q := u.Query()
+	q := url.Values{}
 	q.Set("name", name)
 	q.Set("from", strconv.FormatInt(p.Start().UnixNano(), 10))
 	q.Set("until", strconv.FormatInt(p.End().UnixNano(), 10))
