@@ -22,7 +22,7 @@ var _ Exporter = (*Queue)(nil)
 // Queue is an Exporter in front of a [Destination] across a network. It keeps
 // the profiles until the destination has taken them, bounded in bytes and in
 // age, and sends them one at a time, the oldest first. What fails is tried again:
-// after the time that the destination asks for, or after 1 s at first and up to
+// after the time that the destination asks for, or after 0.1 s at first and up to
 // 30 s later, with jitter. When the oldest has failed twice, others are tried in
 // between: a profile that fails while others are taken goes behind them, and is
 // dropped when that has happened five times, unless the destination refuses it or
@@ -130,7 +130,9 @@ func NewQueue(name string, d Destination, opts ...QueueOption) (*Queue, error) {
 
 func newBackoff() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.Multiplier, b.MaxInterval = time.Second, 2, 20*time.Second // and half of it more, by the jitter
+	// The pauses hold up every profile. Where a server fails every other time,
+	// they would add up to more than there is time if they began at a second.
+	b.InitialInterval, b.Multiplier, b.MaxInterval = 100*time.Millisecond, 2, 20*time.Second // and half of it more, by the jitter
 	return b
 }
 

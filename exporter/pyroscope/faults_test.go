@@ -173,7 +173,7 @@ func (f fault) outage(t *testing.T) {
 			t.Errorf("%d windows arrived more than once, %d are counted", twice, s.Duplicates)
 		}
 		for i := range len(attempts) - 1 {
-			if pause := attempts[i+1].Sub(attempts[i]); f.pause > 0 && pause != f.pause || pause < 500*time.Millisecond {
+			if pause := attempts[i+1].Sub(attempts[i]); f.pause > 0 && pause != f.pause || pause < 50*time.Millisecond {
 				t.Errorf("attempts %v apart, want %v", pause, f.pause)
 			}
 		}
