@@ -16,6 +16,9 @@
 // the profiles in bytes and age, repeats what fails, keeps them in a directory if
 // it is told to, counts what is lost and ends in time.
 //
+// To test what makes profiles, take the Recorder of package exportertest, which
+// keeps them.
+//
 // # Metrics
 //
 // A Queue has these, with its name as the attribute otel.component.type and, with

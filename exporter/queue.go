@@ -31,7 +31,8 @@ var _ Exporter = (*Queue)(nil)
 // Delivery is at least once: a profile whose attempt ends without an answer is
 // sent again. What is lost is counted, in [Queue.Stats] and in OTel metrics.
 // The first failure after a success and every profile that the destination
-// rejects are reported through otel.Handle, whose handler may use the Queue.
+// rejects are reported through otel.Handle, whose handler may use the Queue. That
+// it works again is no error, and not reported: QueueStats.LastSuccess says so.
 //
 // A Queue is safe for concurrent use and must be shut down: it holds a
 // goroutine from NewQueue on.
