@@ -5,6 +5,7 @@ package exporter
 
 import (
 	"os"
+	"strings"
 	"time"
 )
 
@@ -57,6 +58,23 @@ func (q *queued) unload() {
 	}
 	if data, err := q.profile.Pprof(); err == nil { // it has the bytes
 		q.profile = NewProfile(q.window, data)
+	}
+}
+
+// mark says in the name of the file whether the destination may have the profile:
+// the next Queue has to know it, even if the process is killed in the middle of an
+// attempt. Where that fails, a duplicate is not counted.
+func (q *queued) mark(doubtful bool) {
+	if q.file == "" || doubtful == strings.HasSuffix(q.file, doubtfulSuffix) {
+		return
+	}
+	from, to := spillSuffix, doubtfulSuffix
+	if !doubtful {
+		from, to = to, from
+	}
+	name := strings.TrimSuffix(q.file, from) + to
+	if os.Rename(q.file, name) == nil {
+		q.file = name
 	}
 }
 

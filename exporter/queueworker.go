@@ -124,13 +124,18 @@ func (q *Queue) attempt(item *queued) error {
 	if err != nil {
 		return err
 	}
+	item.mark(true)
 	ctx, cancel := context.WithTimeout(q.ctx, q.config.timeout)
 	defer cancel()
 	err = handoff.Contain(func() error { return q.destination.Send(ctx, p) })
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[*RetryError](err); !ok && ctx.Err() != nil {
+	retry, ok := errors.AsType[*RetryError](err)
+	if ok && retry.Refused {
+		item.mark(item.doubtful)
+	}
+	if !ok && ctx.Err() != nil {
 		return &RetryError{Err: fmt.Errorf("no answer within %v: %w", q.config.timeout, err)}
 	}
 	return err
