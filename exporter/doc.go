@@ -16,9 +16,14 @@
 // the profiles in bytes and age, repeats what fails, keeps them in a directory if
 // it is told to, counts what is lost and ends in time.
 //
+// To test what makes profiles, take the Recorder of package exportertest, which
+// keeps them.
+//
 // # Metrics
 //
-// A Queue has these, with its name as the attribute otel.component.name:
+// A Queue has these, with its name as the attribute otel.component.type and, with
+// a number, as otel.component.name: pyroscope/0 is the first one that is named
+// pyroscope.
 //
 //	spanprof.exporter.profile.exported    profiles taken by the destination
 //	spanprof.exporter.profile.dropped     profiles lost, by reason: full, expired,

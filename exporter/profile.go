@@ -59,9 +59,15 @@ func NewProfile(w Window, pprof []byte) *Profile {
 }
 
 // NewParsedProfile returns a profile of window w from its parsed form, which
-// must not be changed any more.
+// must not be changed any more. If that is nil, Pprof and Parsed return an error.
 func NewParsedProfile(w Window, parsed *profile.Profile) *Profile {
 	p := newProfile(w)
+	if parsed == nil {
+		err := fmt.Errorf("exporter: the %s profile is nil", w.Kind)
+		p.pprof = func() ([]byte, error) { return nil, err }
+		p.parsed = func() (*profile.Profile, error) { return nil, err }
+		return p
+	}
 	p.size = sizeOf(parsed)
 	p.parsed = func() (*profile.Profile, error) { return parsed, nil }
 	p.pprof = sync.OnceValues(func() ([]byte, error) {
@@ -105,9 +111,6 @@ func (p *Profile) Size() int { return p.size }
 // little.
 func sizeOf(p *profile.Profile) int {
 	const sample, label, location, function = 128, 64, 144, 96
-	if p == nil {
-		return 0 // whoever reads it will say so
-	}
 	n := location*len(p.Location) + function*len(p.Function)
 	for _, s := range p.Sample {
 		n += sample + label*len(s.Label) + 8*(len(s.Value)+len(s.Location))

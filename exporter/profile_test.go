@@ -112,3 +112,17 @@ func TestProfileIsReadAndEncodedAtOnce(t *testing.T) {
 	})
 	wg.Wait()
 }
+
+func TestParsedProfileIsNil(t *testing.T) {
+	p := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, nil)
+	const want = "exporter: the cpu profile is nil"
+	if parsed, err := p.Parsed(); parsed != nil || err == nil || err.Error() != want {
+		t.Errorf("Parsed: %v, %v; want the error %q", parsed, err, want)
+	}
+	if b, err := p.Pprof(); b != nil || err == nil || err.Error() != want {
+		t.Errorf("Pprof: %q, %v; want the error %q", b, err, want)
+	}
+	if p.Size() != 0 {
+		t.Errorf("Size: %d", p.Size())
+	}
+}

@@ -22,15 +22,17 @@ var _ Exporter = (*Queue)(nil)
 // Queue is an Exporter in front of a [Destination] across a network. It keeps
 // the profiles until the destination has taken them, bounded in bytes and in
 // age, and sends them one at a time, the oldest first. What fails is tried again:
-// after the time that the destination asks for, or after 1 s at first and up to
+// after the time that the destination asks for, or after 0.1 s at first and up to
 // 30 s later, with jitter. When the oldest has failed twice, others are tried in
 // between: a profile that fails while others are taken goes behind them, and is
-// dropped when that has happened five times.
+// dropped when that has happened five times, unless the destination refuses it or
+// asks for time, as one that limits the rate does.
 //
 // Delivery is at least once: a profile whose attempt ends without an answer is
 // sent again. What is lost is counted, in [Queue.Stats] and in OTel metrics.
 // The first failure after a success and every profile that the destination
-// rejects are reported through otel.Handle, whose handler may use the Queue.
+// rejects are reported through otel.Handle, whose handler may use the Queue. That
+// it works again is no error, and not reported: QueueStats.LastSuccess says so.
 //
 // A Queue is safe for concurrent use and must be shut down: it holds a
 // goroutine from NewQueue on.
@@ -64,7 +66,7 @@ type Queue struct {
 	notBefore time.Time       // when the next attempt is due
 	asked     bool            // the destination has asked for notBefore
 	failure   error           // of the last attempt, if that is to be repeated
-	failures  int             // in a row that can be a profile's own fault
+	failures  int             // in a row
 	tried     uint64          // the number of the profile that failed last
 	blamed    bool            // that one has proved bad: the pause is for its sake alone
 	answers   uint64          // 1 and the number of profiles that were taken or rejected
@@ -84,8 +86,8 @@ type queueFlush struct {
 
 // NewQueue returns a running Queue in front of d, of which it takes ownership
 // unless there is an error.
-// The name goes into the errors and, as otel.component.name, into the metrics;
-// those of Queues with the same name add up.
+// The name goes into the errors and into the metrics: as otel.component.type, and,
+// with a number that tells Queues of that name apart, as otel.component.name.
 //
 // It returns an error for an option that makes no sense, a spill directory that
 // cannot be written, and metrics that the MeterProvider refuses.
@@ -129,7 +131,9 @@ func NewQueue(name string, d Destination, opts ...QueueOption) (*Queue, error) {
 
 func newBackoff() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.Multiplier, b.MaxInterval = time.Second, 2, 20*time.Second // and half of it more, by the jitter
+	// The pauses hold up every profile. Where a server fails every other time,
+	// they would add up to more than there is time if they began at a second.
+	b.InitialInterval, b.Multiplier, b.MaxInterval = 100*time.Millisecond, 2, 20*time.Second // and half of it more, by the jitter
 	return b
 }
 

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strconv"
@@ -15,9 +16,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -205,14 +208,16 @@ func TestQueueOutage(t *testing.T) {
 			t.Errorf("Stats %+v after %d failed attempts", s, attempts)
 		}
 		wantStats(t, q, exporter.QueueStats{Exported: 30, Retries: s.Retries, Duplicates: s.Duplicates})
-		// 1, 2, 4, 8, 16 and then 20 s, each by half more or less.
-		if attempts < 10 || attempts > 34 {
+		if attempts < 10 {
 			t.Errorf("%d failed attempts in five minutes", attempts)
 		}
+		// 0.1, 0.2, 0.4 and so on up to 20 s, each by half more or less.
+		middle := 100 * time.Millisecond
 		for i := range attempts - 1 {
-			if pause := d.at[i+1].Sub(d.at[i]); pause < 500*time.Millisecond || pause > 30*time.Second {
-				t.Errorf("a pause of %v", pause)
+			if pause := d.at[i+1].Sub(d.at[i]); pause < middle/2 || pause > middle*3/2+1 {
+				t.Errorf("a pause of %v in place of about %v", pause, middle)
 			}
+			middle = min(2*middle, 20*time.Second)
 		}
 		shutdown(t, q)
 	})
@@ -221,38 +226,80 @@ func TestQueueOutage(t *testing.T) {
 	}
 }
 
-// One kind always fails, by an error that could be the destination's: the other
-// arrives all the same.
-func TestQueueOneKindFails(t *testing.T) {
+// A server that fails two times of three, as one with too much to do, loses none
+// of six kinds.
+func TestQueueOftenFails(t *testing.T) {
 	reports(t)
 	synctest.Test(t, func(t *testing.T) {
-		d := &destination{send: func(_ context.Context, name string) error {
-			if strings.HasPrefix(name, "bad") {
-				return &exporter.RetryError{Err: errors.New("500 oops")}
+		d := new(destination)
+		d.send = func(context.Context, string) error {
+			if len(d.at)%3 != 0 {
+				return &exporter.RetryError{Err: errors.New("503")}
 			}
 			return nil
-		}}
+		}
 		q := newQueue(t, d)
-		var want []string
-		for i := range 360 {
-			want = append(want, strconv.Itoa(i))
-			export(t, q, "bad"+want[i], want[i])
+		for range 180 {
+			export(t, q, "1", "2", "3", "4", "5", "6")
 			<-time.After(10 * time.Second)
 			synctest.Wait()
-			if got := len(d.names()); got < i {
-				t.Fatalf("%d profiles taken of %d", got, i+1)
-			}
 		}
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		wantTaken(t, d, want...)
-		s := q.Stats()
-		if s.Exported != 360 || s.Failing+s.Expired != 360 || s.Dropped() != 360 {
-			t.Errorf("Stats %+v, want 360 exported, and 360 dropped as failing or expired", s)
+		if s := q.Stats(); s.Exported != 6*180 {
+			t.Errorf("Stats %+v, want %d exported", s, 6*180)
 		}
 		shutdown(t, q)
 	})
+}
+
+// One kind always fails, by an error that could be the destination's: the other
+// arrives all the same.
+func TestQueueOneKindFails(t *testing.T) {
+	reports(t)
+	for _, failure := range []exporter.RetryError{
+		{Err: errors.New("500")},
+		{Err: errors.New("429"), Refused: true},
+		{Err: errors.New("429 with Retry-After"), Refused: true, After: time.Second},
+		{Err: errors.New("503 with Retry-After"), After: time.Second},
+	} {
+		t.Run(failure.Error(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { oneKindFails(t, failure) })
+		})
+	}
+}
+
+func oneKindFails(t *testing.T, failure exporter.RetryError) {
+	d := &destination{send: func(_ context.Context, name string) error {
+		if strings.HasPrefix(name, "bad") {
+			return &failure
+		}
+		return nil
+	}}
+	q := newQueue(t, d)
+	var want []string
+	for i := range 360 {
+		want = append(want, strconv.Itoa(i))
+		export(t, q, "bad"+want[i], want[i])
+		<-time.After(10 * time.Second)
+		synctest.Wait()
+		if got := len(d.names()); got < i {
+			t.Fatalf("%d profiles taken of %d", got, i+1)
+		}
+	}
+	if err := q.ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantTaken(t, d, want...)
+	s := q.Stats()
+	if s.Exported != 360 || s.Failing+s.Expired != 360 || s.Dropped() != 360 {
+		t.Errorf("Stats %+v, want 360 exported, and 360 dropped as failing or expired", s)
+	}
+	if limited := failure.Refused || failure.After > 0; limited && s.Failing > 0 {
+		t.Errorf("Stats %+v, want none dropped before its time", s)
+	}
+	shutdown(t, q)
 }
 
 // One profile always fails, and is given up long before it is too old.
@@ -431,6 +478,56 @@ func TestQueueAgeOfTheFuture(t *testing.T) {
 		shutdown(t, q)
 	})
 }
+
+// What an attempt makes of a profile does not stay in memory until the next one.
+func TestQueueForgetsWhatItParsed(t *testing.T) {
+	reports(t)
+	var b bytes.Buffer
+	if err := (&profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}}}).Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	for name, opts := range map[string][]exporter.QueueOption{
+		"memory": nil,
+		"file":   {exporter.WithSpill(t.TempDir())},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &parser{tried: make(chan struct{})}
+			q := newQueue(t, d, opts...)
+			if err := q.Export(t.Context(), exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, b.Bytes())); err != nil {
+				t.Fatal(err)
+			}
+			<-d.tried
+			for begin := time.Now(); d.parsed.Value() != nil || name == "file" && d.bytes.Value() != nil; runtime.GC() {
+				if time.Since(begin) > 20*time.Second {
+					t.Fatalf("parsed form in memory: %t, bytes: %t", d.parsed.Value() != nil, d.bytes.Value() != nil)
+				}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = q.Shutdown(ctx)
+		})
+	}
+}
+
+// parser is a Destination that parses a profile, and cannot take it.
+type parser struct {
+	tried  chan struct{} // closed after an attempt
+	bytes  weak.Pointer[byte]
+	parsed weak.Pointer[profile.Profile]
+}
+
+func (d *parser) Send(_ context.Context, p *exporter.Profile) error {
+	defer close(d.tried)
+	data, _ := p.Pprof()
+	parsed, err := p.Parsed()
+	if err != nil {
+		return err
+	}
+	d.bytes, d.parsed = weak.Make(&data[0]), weak.Make(parsed)
+	return &exporter.RetryError{Err: errors.New("429"), After: time.Hour}
+}
+
+func (d *parser) Shutdown(context.Context) error { return nil }
 
 func TestQueueTimeout(t *testing.T) {
 	reported := reports(t)

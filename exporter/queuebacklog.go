@@ -10,9 +10,9 @@ import (
 )
 
 // take takes out the profile to try now. That is the oldest one, of those that
-// have proved bad the least often. After failures that can be its own fault, it is
-// one that has been tried the least instead: if that is taken, the first one is
-// alone in failing. The caller holds q.mu.
+// have proved bad the least often. After failures in a row it is one that has
+// been tried the least instead: if that is taken, the first one is alone in
+// failing. The caller holds q.mu.
 func (q *Queue) take() *queued {
 	better := func(a, b queued) int { return cmp.Or(cmp.Compare(a.bad, b.bad), cmp.Compare(a.number, b.number)) }
 	if q.failures >= failuresInDoubt {

@@ -5,6 +5,7 @@ package exporter
 
 import (
 	"os"
+	"strings"
 	"time"
 )
 
@@ -15,12 +16,12 @@ type queued struct {
 	size     int64
 	number   uint64 // counts up in the order of Export
 	attempts int
-	failedAt uint64 // Queue.answers when it last failed by its own fault or the destination's; 0 if it has not
+	failedAt uint64 // Queue.answers when it last failed; 0 if it has not
 	bad      int    // how often it failed although another was taken since the last time
 	doubtful bool   // the destination may have it
 
 	file    string   // where it is; empty if it is in memory
-	profile *Profile // nil until a file has been read
+	profile *Profile // nil while it is in a file
 }
 
 // unreadableError says that the bytes of a profile cannot be had.
@@ -35,8 +36,7 @@ func newQueued(w Window, end time.Time, data []byte) queued {
 	return queued{window: w, end: end, size: int64(len(data)), profile: NewProfile(w, data)}
 }
 
-// load returns the profile, the same one each time: what a Destination has
-// parsed need not be parsed again for the next attempt.
+// load returns the profile for an attempt.
 func (q *queued) load() (*Profile, error) {
 	if q.profile != nil {
 		return q.profile, nil
@@ -47,6 +47,35 @@ func (q *queued) load() (*Profile, error) {
 	}
 	q.window, q.profile = w, NewProfile(w, data)
 	return q.profile, nil
+}
+
+// unload forgets what the attempt has made of the profile: its bytes, if there is
+// a file, and its parsed form, which is many times larger and may wait for long.
+func (q *queued) unload() {
+	if q.file != "" {
+		q.profile = nil
+		return
+	}
+	if data, err := q.profile.Pprof(); err == nil { // it has the bytes
+		q.profile = NewProfile(q.window, data)
+	}
+}
+
+// mark says in the name of the file whether the destination may have the profile:
+// the next Queue has to know it, even if the process is killed in the middle of an
+// attempt. Where that fails, a duplicate is not counted.
+func (q *queued) mark(doubtful bool) {
+	if q.file == "" || doubtful == strings.HasSuffix(q.file, doubtfulSuffix) {
+		return
+	}
+	from, to := spillSuffix, doubtfulSuffix
+	if !doubtful {
+		from, to = to, from
+	}
+	name := strings.TrimSuffix(q.file, from) + to
+	if os.Rename(q.file, name) == nil {
+		q.file = name
+	}
 }
 
 // remove removes the file. Where that fails, the profile is sent twice, as it is

@@ -6,9 +6,14 @@ package exporter
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/spanprof/spanprof/internal/handoff"
 )
 
 // scope is the instrumentation scope of the metrics.
@@ -26,19 +31,31 @@ const (
 	unsent     dropReason = "unsent"
 )
 
+// queues holds, by their names, how many Queues there have been.
+var queues sync.Map // of string to *atomic.Int64
+
+// componentName returns the name of a new Queue in the metrics, which has a number
+// as OpenTelemetry's semantic conventions propose: of two Queues with the same name
+// a gauge would hide the one that has died.
+func componentName(name string) string {
+	n, _ := queues.LoadOrStore(name, new(atomic.Int64))
+	return fmt.Sprintf("%s/%d", name, n.(*atomic.Int64).Add(1)-1)
+}
+
 // queueMetrics says in OTel metrics what QueueStats says. The counters are
 // synchronous, so that they keep their values when the Queue is gone.
 type queueMetrics struct {
 	exported, dropped, retries, duplicates metric.Int64Counter
 	ctx                                    context.Context // of no span: a loss is nobody's work
-	name                                   attribute.KeyValue
 	attributes                             metric.MeasurementOption
 	callback                               metric.Registration
 }
 
 func newQueueMetrics(p metric.MeterProvider, name string, stats func() QueueStats) (*queueMetrics, error) {
-	m := &queueMetrics{ctx: context.Background(), name: attribute.String("otel.component.name", name)}
-	m.attributes = metric.WithAttributeSet(attribute.NewSet(m.name))
+	m := &queueMetrics{ctx: context.Background(), attributes: metric.WithAttributeSet(attribute.NewSet(
+		attribute.String("otel.component.name", componentName(name)),
+		attribute.String("otel.component.type", name),
+	))}
 	meter := p.Meter(scope)
 	if meter == nil {
 		return nil, errors.New("the meter provider has no meter: leave WithMeterProvider out for the global one")
@@ -67,23 +84,33 @@ func newQueueMetrics(p metric.MeterProvider, name string, stats func() QueueStat
 		return nil
 	}, size, success)
 	if err := errors.Join(errs[:]...); err != nil {
-		return nil, errors.Join(err, m.unregister())
+		m.unregister(m.ctx)
+		return nil, err
 	}
 	return m, nil
 }
 
-// unregister ends the callback. A meter of a test may have registered none.
-func (m *queueMetrics) unregister() error {
-	if m.callback == nil {
-		return nil
+// unregister ends the callback, as long as ctx lasts in the caller's time: the SDK
+// waits for the callbacks that run, and one of the program's may be slow.
+func (m *queueMetrics) unregister(ctx context.Context) {
+	if m.callback == nil { // as a meter of a test may have it
+		return
 	}
-	return m.callback.Unregister()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = handoff.Contain(m.callback.Unregister)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // drop counts n profiles that were lost.
 func (m *queueMetrics) drop(n int, reason dropReason) {
 	if n > 0 {
-		m.dropped.Add(m.ctx, int64(n), metric.WithAttributes(m.name, attribute.String("reason", string(reason))))
+		m.dropped.Add(m.ctx, int64(n), m.attributes, metric.WithAttributes(attribute.String("reason", string(reason))))
 	}
 }
 

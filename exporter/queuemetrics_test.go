@@ -6,6 +6,8 @@ package exporter_test
 import (
 	"context"
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/embedded"
@@ -33,10 +36,11 @@ func (p meterProvider) Meter(string, ...metric.MeterOption) metric.Meter { retur
 type meter struct {
 	noop.Meter
 
-	mu       sync.Mutex
-	sums     map[string]float64
-	callback metric.Callback
-	fail     error
+	mu        sync.Mutex
+	sums      map[string]float64
+	callbacks []*registration
+	fail      error
+	busy      chan struct{} // if there is one, Unregister waits until it is closed
 }
 
 func (m *meter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
@@ -52,8 +56,11 @@ func (m *meter) Float64ObservableGauge(name string, _ ...metric.Float64Observabl
 }
 
 func (m *meter) RegisterCallback(f metric.Callback, _ ...metric.Observable) (metric.Registration, error) {
-	m.callback = f
-	return registration{meter: m}, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := &registration{meter: m, callback: f}
+	m.callbacks = append(m.callbacks, r)
+	return r, nil
 }
 
 func (m *meter) add(name string, set attribute.Set, v float64) {
@@ -62,11 +69,17 @@ func (m *meter) add(name string, set attribute.Set, v float64) {
 	m.sums[name+"{"+set.Encoded(attribute.DefaultEncoder())+"}"] += v
 }
 
+func (m *meter) registered() []*registration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.callbacks)
+}
+
 // collect returns all sums after a callback.
 func (m *meter) collect(t *testing.T) map[string]float64 {
 	t.Helper()
-	if m.callback != nil {
-		if err := m.callback(t.Context(), observer{meter: m}); err != nil {
+	for _, r := range m.registered() {
+		if err := r.callback(t.Context(), observer{meter: m}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -112,11 +125,17 @@ func (o observer) ObserveFloat64(i metric.Float64Observable, v float64, opts ...
 
 type registration struct {
 	embedded.Registration
-	meter *meter
+	meter    *meter
+	callback metric.Callback
 }
 
-func (r registration) Unregister() error {
-	r.meter.callback = nil
+func (r *registration) Unregister() error {
+	if r.meter.busy != nil {
+		<-r.meter.busy
+	}
+	r.meter.mu.Lock()
+	defer r.meter.mu.Unlock()
+	r.meter.callbacks = slices.DeleteFunc(r.meter.callbacks, func(other *registration) bool { return other == r })
 	return nil
 }
 
@@ -141,6 +160,73 @@ func TestQueueMetricsOfDoubles(t *testing.T) {
 	shutdown(t, newQueue(t, new(destination), exporter.WithMeterProvider(noRegistration{})))
 }
 
+// The default is the global MeterProvider.
+func TestQueueMetricsGlobal(t *testing.T) {
+	m := &meter{sums: map[string]float64{}}
+	otel.SetMeterProvider(meterProvider{meter: m})
+	t.Cleanup(func() { otel.SetMeterProvider(noop.NewMeterProvider()) })
+	// By that name, because the metrics of other tests' Queues go there too.
+	q, err := exporter.NewQueue("global", new(destination))
+	if err != nil {
+		t.Fatal(err)
+	}
+	export(t, q, "a", "b")
+	if err := q.ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	got := map[string]float64{}
+	for key, v := range m.collect(t) {
+		if name, attributes, _ := strings.Cut(key, "{"); strings.Contains(attributes, "otel.component.type=global") {
+			got[name] = v
+		}
+	}
+	if got["spanprof.exporter.profile.exported"] != 2 || got["spanprof.exporter.last_success"] == 0 {
+		t.Errorf("metrics %v, want 2 profiles exported, and when", got)
+	}
+	shutdown(t, q)
+}
+
+// number is what Queues of one name have in the metrics.
+var number = regexp.MustCompile(`test/\d+`)
+
+// A gauge of one Queue would hide that of another.
+func TestQueueMetricsTellQueuesApart(t *testing.T) {
+	names := map[string]bool{}
+	for range 2 {
+		m := &meter{sums: map[string]float64{}}
+		q := newQueue(t, new(destination), exporter.WithMeterProvider(meterProvider{meter: m}))
+		for key := range m.collect(t) {
+			names[number.FindString(key)] = true
+		}
+		shutdown(t, q)
+	}
+	if len(names) != 2 || names[""] {
+		t.Errorf("names %v, want two", names)
+	}
+}
+
+// The SDK does not let a callback go while it runs the program's, which may take
+// their time.
+func TestQueueShutdownWhileMetricsAreBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &meter{sums: map[string]float64{}, busy: make(chan struct{})}
+		d := new(destination)
+		q := newQueue(t, d, exporter.WithMeterProvider(meterProvider{meter: m}))
+		export(t, q, "a")
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if err := q.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took > 200*time.Millisecond {
+			t.Errorf("Shutdown took %v", took)
+		}
+		wantTaken(t, d, "a")
+		close(m.busy)
+	})
+}
+
 func TestQueueMetrics(t *testing.T) {
 	reports(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -161,16 +247,20 @@ func TestQueueMetrics(t *testing.T) {
 			t.Error(err)
 		}
 		now := float64(time.Now().UnixNano()) / 1e9
-		const name = "{otel.component.name=test}"
+		const component = "otel.component.name=test/N,otel.component.type=test"
+		const name = "{" + component + "}"
 		want := map[string]float64{
-			"spanprof.exporter.profile.exported" + name:                                   2,
-			"spanprof.exporter.profile.retries" + name:                                    1,
-			"spanprof.exporter.profile.duplicates" + name:                                 1,
-			"spanprof.exporter.profile.dropped{otel.component.name=test,reason=rejected}": 1,
-			"spanprof.exporter.queue.size" + name:                                         0,
-			"spanprof.exporter.last_success" + name:                                       now,
+			"spanprof.exporter.profile.exported" + name:                            2,
+			"spanprof.exporter.profile.retries" + name:                             1,
+			"spanprof.exporter.profile.duplicates" + name:                          1,
+			"spanprof.exporter.profile.dropped{" + component + ",reason=rejected}": 1,
+			"spanprof.exporter.queue.size" + name:                                  0,
+			"spanprof.exporter.last_success" + name:                                now,
 		}
-		got := m.collect(t)
+		got := map[string]float64{}
+		for key, v := range m.collect(t) {
+			got[number.ReplaceAllString(key, "test/N")] = v
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("metrics (-want +got):\n%s", diff)
 		}
@@ -183,7 +273,7 @@ func TestQueueMetrics(t *testing.T) {
 		if _, err := exporter.NewQueue("test", d, exporter.WithMeterProvider(meterProvider{meter: m})); !errors.Is(err, m.fail) {
 			t.Errorf("NewQueue: %v, want the meter's error", err)
 		}
-		if m.callback != nil {
+		if len(m.registered()) > 0 {
 			t.Error("the callback of a Queue that is not there has stayed")
 		}
 	})

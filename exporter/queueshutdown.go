@@ -41,7 +41,7 @@ func (q *Queue) Shutdown(ctx context.Context) error {
 	q.hasten()
 	q.mu.Unlock()
 	defer close(q.shut)
-	defer func() { _ = q.metrics.unregister() }()
+	defer q.metrics.unregister(ctx)
 
 	q.notify()
 	select {

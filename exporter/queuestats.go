@@ -39,8 +39,9 @@ type QueueStats struct {
 	// Retries is the number of attempts after the first, over all profiles.
 	Retries uint64
 	// Duplicates are the exported profiles which the destination may have
-	// twice: an earlier attempt ended without an answer that says it has
-	// not taken them, or may have been made before a restart.
+	// twice: an earlier attempt, of this process or of one before it that
+	// shared the directory, ended without an answer that says it has not
+	// taken them.
 	Duplicates uint64
 	// NotSpilled are the profiles that had to wait in memory because no
 	// file could be written.

@@ -124,13 +124,18 @@ func (q *Queue) attempt(item *queued) error {
 	if err != nil {
 		return err
 	}
+	item.mark(true)
 	ctx, cancel := context.WithTimeout(q.ctx, q.config.timeout)
 	defer cancel()
 	err = handoff.Contain(func() error { return q.destination.Send(ctx, p) })
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[*RetryError](err); !ok && ctx.Err() != nil {
+	retry, ok := errors.AsType[*RetryError](err)
+	if ok && retry.Refused {
+		item.mark(item.doubtful)
+	}
+	if !ok && ctx.Err() != nil {
 		return &RetryError{Err: fmt.Errorf("no answer within %v: %w", q.config.timeout, err)}
 	}
 	return err
@@ -203,15 +208,14 @@ func (q *Queue) finishLate(item *queued, err error) {
 // postpone puts a profile back to its place, and returns what is dropped then.
 // The caller holds q.mu.
 func (q *Queue) postpone(item *queued, retry *RetryError) (dropped []queued, reason dropReason) {
+	item.unload()
 	item.attempts++
 	q.tried = item.number
-	if !retry.Refused && retry.After == 0 { // it can be the profile's fault
-		q.failures++
-		if item.failedAt != 0 && item.failedAt < q.answers {
-			item.bad++
-		}
-		item.failedAt = q.answers
+	q.failures++
+	if item.failedAt != 0 && item.failedAt < q.answers {
+		item.bad++
 	}
+	item.failedAt = q.answers
 	q.blamed = item.bad > 0
 	item.doubtful = item.doubtful || !retry.Refused
 	q.asked = retry.After > 0
@@ -220,7 +224,9 @@ func (q *Queue) postpone(item *queued, retry *RetryError) (dropped []queued, rea
 		pause = q.backoff.NextBackOff()
 	}
 	q.notBefore = time.Now().Add(pause)
-	if item.bad == maxBad {
+	// A limit of the destination's passes: what it holds back only goes behind
+	// the others.
+	if item.bad >= maxBad && !retry.Refused && !q.asked {
 		q.bytes -= item.size
 		q.stats.Failing++
 		return []queued{*item}, failing

@@ -22,8 +22,12 @@ import (
 )
 
 // A spilled profile is a file <end of the window in Unix ns>-<random>.spanprof:
-// a spillHeader as a line of JSON, then the pprof form.
-const spillSuffix = ".spanprof"
+// a spillHeader as a line of JSON, then the pprof form. The name ends in
+// doubtfulSuffix while the destination may have it.
+const (
+	spillSuffix    = ".spanprof"
+	doubtfulSuffix = ".doubtful" + spillSuffix
+)
 
 type spillHeader struct {
 	Kind     Kind             `json:"kind"`
@@ -108,7 +112,7 @@ func leftIn(dir string) ([]queued, error) {
 		left = append(left, queued{
 			end:      time.Unix(0, min(end, time.Now().UnixNano())), // the clock may have been set back
 			size:     info.Size(),
-			doubtful: true,
+			doubtful: strings.HasSuffix(e.Name(), doubtfulSuffix),
 			file:     filepath.Join(dir, e.Name()),
 		})
 	}

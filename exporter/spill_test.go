@@ -82,8 +82,40 @@ func TestSpillSurvives(t *testing.T) {
 		if got := d.names(); len(got) != 3 || got[2] != "c" {
 			t.Errorf("taken %q, want a and b, then c", got)
 		}
-		// Nobody knows what happened to a and b before the restart.
-		wantStats(t, q, exporter.QueueStats{Exported: 3, Duplicates: 2})
+		wantStats(t, q, exporter.QueueStats{Exported: 3})
+		wantFiles(t, dir, 0)
+		shutdown(t, q)
+	})
+}
+
+// Only what was tried before a restart, and perhaps taken, counts as a duplicate.
+func TestSpillKnowsWhatWasTried(t *testing.T) {
+	reports(t)
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		answers := []error{
+			&exporter.RetryError{Err: errors.New("500"), After: time.Second},
+			&exporter.RetryError{Err: errors.New("429"), Refused: true, After: time.Second},
+			&exporter.RetryError{Err: errors.New("429"), Refused: true, After: time.Second},
+			&exporter.RetryError{Err: errors.New("429"), Refused: true, After: time.Minute},
+		}
+		d := new(destination)
+		d.send = func(_ context.Context, name string) error { return answers[len(d.at)-1] }
+		q := newQueue(t, d, exporter.WithSpill(dir))
+		export(t, q, "perhaps taken, then refused", "refused", "refused", "not tried")
+		<-time.After(10 * time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := q.Shutdown(ctx); err == nil || len(d.at) != 4 {
+			t.Errorf("Shutdown after %d attempts: %v", len(d.at), err)
+		}
+		wantFiles(t, dir, 4)
+
+		q = newQueue(t, new(destination), exporter.WithSpill(dir))
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantStats(t, q, exporter.QueueStats{Exported: 4, Duplicates: 1})
 		wantFiles(t, dir, 0)
 		shutdown(t, q)
 	})
@@ -204,7 +236,7 @@ func TestSpillDamaged(t *testing.T) {
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		wantStats(t, q, exporter.QueueStats{Exported: 1, Duplicates: 1, Unreadable: 3})
+		wantStats(t, q, exporter.QueueStats{Exported: 1, Unreadable: 3})
 		shutdown(t, q)
 		if left := files(t, dir); len(left) != 1 || left[0] != other {
 			t.Errorf("files %v, want the one that is not ours", left)
@@ -270,7 +302,7 @@ func TestSpillOversized(t *testing.T) {
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		wantStats(t, q, exporter.QueueStats{Full: 1, Exported: 2, Duplicates: 2})
+		wantStats(t, q, exporter.QueueStats{Full: 1, Exported: 2})
 		wantFiles(t, dir, 0)
 		// With its header the file is larger than the Queue, the profile is not.
 		if err := q.Export(t.Context(), named(strings.Repeat("x", 890))); err == nil {
@@ -383,8 +415,15 @@ func TestSpillFails(t *testing.T) {
 func TestSpillSurvivesKill(t *testing.T) {
 	const variable = "SPANPROF_TEST_SPILL_DIR"
 	if dir := os.Getenv(variable); dir != "" {
-		q := newQueue(t, &destination{send: down}, exporter.WithSpill(dir))
-		for i := 0; ; i++ {
+		sending := make(chan struct{})
+		q := newQueue(t, &destination{send: func(ctx context.Context, _ string) error {
+			close(sending)
+			<-ctx.Done()
+			return ctx.Err()
+		}}, exporter.WithSpill(dir), exporter.WithTimeout(time.Hour))
+		export(t, q, "0")
+		<-sending
+		for i := 1; ; i++ {
 			export(t, q, strconv.Itoa(i))
 			fmt.Println("exported", i)
 		}
@@ -426,8 +465,8 @@ func TestSpillSurvivesKill(t *testing.T) {
 			t.Errorf("profile %d is lost", i)
 		}
 	}
-	if got := q.Stats(); got.Dropped() != 0 {
-		t.Errorf("Stats %+v", got)
+	if got := q.Stats(); got.Dropped() != 0 || got.Duplicates != 1 {
+		t.Errorf("Stats %+v, want one duplicate, of the attempt that was killed", got)
 	}
 	// What was being written when it was killed stays for a minute.
 	left := slices.DeleteFunc(files(t, dir), func(name string) bool { return strings.HasSuffix(name, ".tmp") })

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime/multipart"
 	"net/http"
@@ -37,7 +38,14 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	if err != nil {
 		return err
 	}
-	_, err = httpsend.Do(d.client, r, retryable)
+	limited := false
+	_, err = httpsend.Do(d.client, r, func(status int, body []byte) bool {
+		limited = isRateLimit(status, body)
+		return limited || retryable(status, body)
+	})
+	if retry, ok := errors.AsType[*exporter.RetryError](err); ok && limited {
+		retry.Refused = true
+	}
 	return err
 }
 
@@ -68,7 +76,7 @@ func (d *destination) request(ctx context.Context, p *exporter.Profile) (*http.R
 
 	// Without a format: "pprof" would say that the body is not multipart.
 	u := *d.ingest
-	q := u.Query()
+	q := url.Values{}
 	q.Set("name", name)
 	q.Set("from", strconv.FormatInt(p.Start().UnixNano(), 10))
 	q.Set("until", strconv.FormatInt(p.End().UnixNano(), 10))
@@ -131,6 +139,12 @@ func multipartBody(pprof []byte, types map[string]sampleType) (body *bytes.Reade
 // serverTrouble is what the server's text has where a 422 says that one part of
 // it did not reach another: gRPC status codes and the ring of ingesters.
 var serverTrouble = []string{"code = Unavailable", "code = DeadlineExceeded", "code = Aborted", "live replicas required", "too many unhealthy instances"}
+
+// isRateLimit reports whether a server before v2.2.0 answers what is a 429 since
+// then (grafana/pyroscope#5372): a 422 with the name of a Connect code.
+func isRateLimit(status int, body []byte) bool {
+	return status == http.StatusUnprocessableEntity && bytes.Contains(body, []byte("resource_exhausted"))
+}
 
 // retryable reports whether an answer that is no success can become one.
 func retryable(status int, body []byte) bool {

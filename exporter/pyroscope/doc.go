@@ -47,8 +47,9 @@
 // trouble of its own alike, which the exporter tells apart by the text (server
 // v2.2.1, pkg/ingester/pyroscope/ingest_handler.go).
 //
-// Profiles of more than 16,000 samples or 4 MiB, the server's limits, are split
-// into several, one millisecond apart: Pyroscope reads two profiles of one series
-// and one time once (pkg/block/section_profiles.go). That is also why a push which
-// is repeated, because its answer was lost, does not count twice there.
+// Profiles of more than 16,000 samples or nearly 2 MiB uncompressed, which is what
+// a server with its defaults takes at once, are split into several, one millisecond
+// apart: Pyroscope reads two profiles of one series and one time once
+// (pkg/block/section_profiles.go). That is also why a push which is repeated,
+// because its answer was lost, does not count twice there.
 package pyroscope

@@ -64,6 +64,8 @@ func parseAddress(address string) (*url.URL, error) {
 		return nil, errors.New("address cannot be parsed: use one like http://localhost:4040, and WithBasicAuth for a password")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, errors.New("address is not an HTTP URL: use one like http://localhost:4040")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, errors.New("address has a query or a fragment: use the root of the server, like http://localhost:4040")
 	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/ingest"):
 		return nil, errors.New("address ends in /ingest: use the root of the server, like http://localhost:4040")
 	}

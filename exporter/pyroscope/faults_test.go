@@ -50,10 +50,11 @@ var faults = []fault{
 	{name: "503", answer: status(http.StatusServiceUnavailable, ""), retried: true, duplicates: true, text: "answers 503 Service Unavailable"},
 	{name: "408", answer: status(http.StatusRequestTimeout, ""), retried: true, duplicates: true, text: "answers 408 Request Timeout"},
 	{name: "429 with Retry-After", answer: func(_ *backend, w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "60")
+		w.Header().Set("Retry-After", "50") // so that no attempt is at the end of the fault
 		http.Error(w, "rate limit", http.StatusTooManyRequests)
-	}, retried: true, pause: time.Minute, text: "answers 429 Too Many Requests: rate limit"},
+	}, retried: true, pause: 50 * time.Second, text: "answers 429 Too Many Requests: rate limit"},
 	{name: "422 of a restart", answer: status(http.StatusUnprocessableEntity, "rpc error: code = Unavailable"), retried: true, duplicates: true, text: "code = Unavailable"},
+	{name: "422 of a rate limit", answer: status(http.StatusUnprocessableEntity, `{"code":"invalid_argument","message":"pushing IngestInput-pprof failed resource_exhausted: push rate limit (4.0 MiB) exceeded while adding 1.2 MiB"}`), retried: true, text: "push rate limit (4.0 MiB) exceeded"},
 	{name: "hang", answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
 		b.take(w, r) // it is stored, and nobody hears of it
 		<-r.Context().Done()
@@ -172,7 +173,7 @@ func (f fault) outage(t *testing.T) {
 			t.Errorf("%d windows arrived more than once, %d are counted", twice, s.Duplicates)
 		}
 		for i := range len(attempts) - 1 {
-			if pause := attempts[i+1].Sub(attempts[i]); f.pause > 0 && pause != f.pause || pause < 500*time.Millisecond {
+			if pause := attempts[i+1].Sub(attempts[i]); f.pause > 0 && pause != f.pause || pause < 50*time.Millisecond {
 				t.Errorf("attempts %v apart, want %v", pause, f.pause)
 			}
 		}

@@ -48,8 +48,8 @@ func WithTags(tags map[string]string) Option {
 }
 
 // WithBasicAuth authenticates by user and password; for Grafana Cloud these are
-// the number of the stack and an access policy token. New refuses it together
-// with WithBearerToken.
+// the number of the stack and an access policy token. New refuses an empty user or
+// password, and both WithBasicAuth and WithBearerToken.
 func WithBasicAuth(user, password string) Option {
 	return optionFunc(func(c config) config {
 		c.basic, c.user, c.password = true, user, password
@@ -113,6 +113,8 @@ func newConfig(opts []Option) (config, error) {
 	switch {
 	case c.basic && c.bearerSet:
 		return c, errors.New("basic auth and a bearer token exclude each other: use one of WithBasicAuth and WithBearerToken")
+	case c.basic && (c.user == "" || c.password == ""):
+		return c, errors.New("user or password is empty: set both, or leave WithBasicAuth out")
 	case c.bearerSet && c.bearer == "":
 		return c, errors.New("bearer token is empty: set one, or leave WithBearerToken out")
 	case c.clientSet && c.client == nil:

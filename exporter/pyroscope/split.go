@@ -13,11 +13,15 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// The limits of a profile: -validation.max-profile-stacktrace-samples and
-// -validation.max-profile-size-bytes, which is of the uncompressed form.
+// The limits of a profile, by the server's defaults.
 const (
+	// maxSamples is -validation.max-profile-stacktrace-samples.
 	maxSamples = 16_000
-	maxSize    = 4 << 20
+	// maxSize is of the uncompressed form. A push that is larger than
+	// -distributor.ingestion-burst-size-mb is never taken, half of what
+	// -validation.max-profile-size-bytes allows. The labels of the series
+	// count too: 30, with names of 1,024 bytes and values of 2,048 at most.
+	maxSize = 2<<20 - 128<<10
 )
 
 // split returns profiles within the limits of the server that have the samples
@@ -36,6 +40,13 @@ func split(p *exporter.Profile, parsed *profile.Profile) ([]*exporter.Profile, e
 	}
 	if own.TimeNanos == 0 {
 		own.TimeNanos = p.Start().UnixNano()
+	}
+	_, shared, err := withSamples(own, nil)
+	if err != nil {
+		return nil, err
+	}
+	if shared > maxSize {
+		return []*exporter.Profile{p}, nil // for the server to refuse once, not each sample
 	}
 	pieces, err := halve(own, own.Sample, nil)
 	if err != nil {
@@ -63,29 +74,12 @@ func split(p *exporter.Profile, parsed *profile.Profile) ([]*exporter.Profile, e
 // limits. A single sample that is not stays as it is: the server says so.
 func halve(p *profile.Profile, samples []*profile.Sample, pieces []*profile.Profile) ([]*profile.Profile, error) {
 	if len(samples) <= maxSamples {
-		piece := &profile.Profile{
-			SampleType:        p.SampleType,
-			DefaultSampleType: p.DefaultSampleType,
-			Sample:            samples,
-			Mapping:           p.Mapping,
-			Location:          p.Location,
-			Function:          p.Function,
-			Comments:          p.Comments,
-			DocURL:            p.DocURL,
-			DropFrames:        p.DropFrames,
-			KeepFrames:        p.KeepFrames,
-			TimeNanos:         p.TimeNanos,
-			DurationNanos:     p.DurationNanos,
-			PeriodType:        p.PeriodType,
-			Period:            p.Period,
-		}
-		compact := piece.Compact() // without the functions of the other pieces
-		var b bytes.Buffer
-		if err := compact.WriteUncompressed(&b); err != nil {
+		whole, n, err := withSamples(p, samples)
+		if err != nil {
 			return nil, err
 		}
-		if b.Len() <= maxSize || len(samples) == 1 {
-			return append(pieces, compact), nil
+		if n <= maxSize || len(samples) <= 1 {
+			return append(pieces, whole), nil
 		}
 	}
 	half := len(samples) / 2
@@ -94,6 +88,30 @@ func halve(p *profile.Profile, samples []*profile.Sample, pieces []*profile.Prof
 		return nil, err
 	}
 	return halve(p, samples[half:], pieces)
+}
+
+// withSamples returns p with these samples alone, without the functions of the others,
+// and its uncompressed size.
+func withSamples(p *profile.Profile, samples []*profile.Sample) (*profile.Profile, int, error) {
+	compact := (&profile.Profile{
+		SampleType:        p.SampleType,
+		DefaultSampleType: p.DefaultSampleType,
+		Sample:            samples,
+		Mapping:           p.Mapping,
+		Location:          p.Location,
+		Function:          p.Function,
+		Comments:          p.Comments,
+		DocURL:            p.DocURL,
+		DropFrames:        p.DropFrames,
+		KeepFrames:        p.KeepFrames,
+		TimeNanos:         p.TimeNanos,
+		DurationNanos:     p.DurationNanos,
+		PeriodType:        p.PeriodType,
+		Period:            p.Period,
+	}).Compact()
+	var b bytes.Buffer
+	err := compact.WriteUncompressed(&b)
+	return compact, b.Len(), err
 }
 
 // size returns the uncompressed size of a pprof form: what the trailer of gzip

@@ -225,7 +225,7 @@ func TestSplit(t *testing.T) {
 		samples, bytes int // bytes of the label of each sample
 	}{
 		{"samples", 17_000, 0},
-		{"bytes", 1_000, 5_000},
+		{"bytes", 1_000, 3_000},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := parsed(tt.samples)
@@ -247,7 +247,7 @@ func TestSplit(t *testing.T) {
 				if err := part.WriteUncompressed(&raw); err != nil {
 					t.Fatal(err)
 				}
-				if len(part.Sample) > 16_000 || raw.Len() > 4<<20 {
+				if len(part.Sample) > 16_000 || raw.Len() >= 2<<20-30*(1024+2048) {
 					t.Errorf("a part of %d samples and %d bytes", len(part.Sample), raw.Len())
 				}
 				for _, s := range part.Sample {
@@ -278,10 +278,22 @@ func TestSplitHasAnEnd(t *testing.T) {
 	}
 }
 
+// Where the samples are not what is too large, splitting them is of no use.
+func TestSplitOfLongComments(t *testing.T) {
+	for _, samples := range []int{0, 1_000} {
+		p := parsed(samples)
+		p.Comments = []string{strings.Repeat("x", 4<<20)}
+		pushes := deliver(t, nil, exporter.NewParsedProfile(of(exporter.KindCPU), p))
+		if len(pushes) != 1 {
+			t.Errorf("%d pushes of %d samples, want 1", len(pushes), samples)
+		}
+	}
+}
+
 // A part for which there is no room does not take the others along.
 func TestSplitCountsEachPart(t *testing.T) {
 	p := parsed(3)
-	for i, n := range []int{3 << 20, 3 << 20, 10} {
+	for i, n := range []int{3 << 19, 3 << 19, 10} {
 		random := make([]byte, n/2)
 		for j := 0; j < len(random) && i == 0; j += 8 { // the first does not compress
 			binary.LittleEndian.PutUint64(random[j:], rand.Uint64())
@@ -293,7 +305,7 @@ func TestSplitCountsEachPart(t *testing.T) {
 		pushes <- struct{}{}
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 	})}
-	e, err := pyroscope.New("http://pyroscope", pyroscope.WithHTTPClient(client), pyroscope.WithQueue(exporter.WithMaxBytes(1<<20)))
+	e, err := pyroscope.New("http://pyroscope", pyroscope.WithHTTPClient(client), pyroscope.WithQueue(exporter.WithMaxBytes(1<<19)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,6 +382,12 @@ func TestNewErrors(t *testing.T) {
 		{"http://user:secret%zz@h", nil, "cannot be parsed"},
 		{"http://user:12secret@[::1", nil, "cannot be parsed"},
 		{"user:secret@h:4040", nil, "not an HTTP URL"},
+		{"http://h/?token=secret", nil, "has a query"},
+		{"http://h?", nil, "has a query"},
+		{"http://h/#secret", nil, "has a query or a fragment"},
+		{"http://x", pyroscope.WithBasicAuth("", ""), "user or password is empty"},
+		{"http://x", pyroscope.WithBasicAuth("123456", ""), "user or password is empty"},
+		{"http://x", pyroscope.WithBasicAuth("", "secret"), "user or password is empty"},
 		{"http://x", pyroscope.WithBearerToken(""), "bearer token is empty"},
 		{"http://x", pyroscope.WithBearerToken("a\nb"), "more than one line"},
 		{"http://x", pyroscope.WithTenantID("a\nb"), "more than one line"},
