@@ -109,6 +109,9 @@ func (h *handler) answer(ctx context.Context, q query, fns *functions) (*answer,
 	a.Baseline = h.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = h.emptyReason(q, a)
+		if a.Baseline != nil {
+			a.Baseline.Empty = !h.holds(a.Baseline.query)
+		}
 		a.Waiting = single && (a.Span == nil || !a.Span.Complete) && h.running()
 	}
 	return a, nil

@@ -74,7 +74,7 @@ func (a *answer) header(b *strings.Builder, indent string) {
 	if a.Empty != "" {
 		prose("empty", a.Empty)
 	}
-	if base := a.Baseline; base != nil {
+	if base := a.Baseline; base != nil && !base.Empty {
 		if utf8.RuneCountInString(base.Query+base.Meaning) <= room-len("  ()") {
 			line("baseline", "%s  (%s)", base.Query, base.Meaning)
 		} else {
@@ -83,7 +83,7 @@ func (a *answer) header(b *strings.Builder, indent string) {
 		}
 	}
 	for _, k := range a.Kinds {
-		if k.Type != a.query.typ.name {
+		if k.Type != a.query.typ.name && k.Samples > 0 {
 			line("also", "%s  (%s)", k.Query, k.Measure)
 		}
 	}
