@@ -42,6 +42,9 @@ type answer struct {
 	Span *spanJSON `json:"span,omitempty"`
 	// Baseline is what the selection may be held against.
 	Baseline *baselineJSON `json:"baseline,omitempty"`
+	// WithChildren is Span and what the spans below it did, where that is not
+	// in the profile of Span itself.
+	WithChildren *childrenJSON `json:"withChildren,omitempty"`
 	// Empty says in words why nothing was selected.
 	Empty string `json:"empty,omitempty"`
 	// Waiting says that samples may be on their way.
@@ -132,7 +135,9 @@ func (h *handler) selection(ctx context.Context, q query) (*store.Selection, err
 // detail adds what the page of one profile shows, but a comparison does not.
 func (h *handler) detail(a *answer, function string) {
 	a.Kinds = h.kinds(a.query)
-	a.Trace, a.TraceOmitted = h.trace(a.span)
+	trace := h.trace(a.span)
+	a.Trace, a.TraceOmitted = traceJSON(trace)
+	a.WithChildren = newChildren(a.query, a.span, trace)
 	a.Functions = a.breakdown.totals.list()
 	if omitted := len(a.Functions) - maxFunctions; omitted > 0 {
 		a.Functions, a.FunctionsOmitted = a.Functions[:maxFunctions], omitted

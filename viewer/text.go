@@ -82,6 +82,10 @@ func (a *answer) header(b *strings.Builder, indent string) {
 			prose("", "("+base.Meaning+")")
 		}
 	}
+	if c := a.WithChildren; c != nil {
+		line("children", "%s", c.Query)
+		prose("", "("+c.Meaning+")")
+	}
 	for _, k := range a.Kinds {
 		if k.Type != a.query.typ.name && k.Samples > 0 {
 			line("also", "%s  (%s)", k.Query, k.Measure)
