@@ -10,6 +10,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -214,6 +215,9 @@ func TestKinds(t *testing.T) {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%q is not in\n%s", want, w.Body)
 		}
+	}
+	if !regexp.MustCompile(`CPU for wall samples: [0-9.]+ (ns|µs|ms|s)\n`).MatchString(w.Body.String()) {
+		t.Errorf("the CPU for wall samples is no duration in\n%s", w.Body)
 	}
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)

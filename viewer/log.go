@@ -84,7 +84,7 @@ func (l *log) text() string {
 			fmt.Fprintf(&b, "status   profiling; the window is open until %s\n", s.WindowEnd.UTC().Format("15:04:05 MST"))
 		}
 		for _, c := range s.Counters {
-			fmt.Fprintf(&b, "         %s: %d\n", oneLine(c.Name), c.Value)
+			fmt.Fprintf(&b, "         %s: %s\n", oneLine(c.Name), formatValue(int64(c.Value), c.Unit))
 		}
 	}
 	fmt.Fprintf(&b, "store    %s of %s; %s and %s held\n", formatValue(l.Stats.Bytes, unitBytes), formatValue(l.Stats.MaxBytes, unitBytes), plural(l.Stats.Spans, "span"), plural(l.Stats.Windows, "window"))

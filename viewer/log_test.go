@@ -21,7 +21,7 @@ func TestLog(t *testing.T) {
 		t.Fatal("the store took what is no profile")
 	}
 	h := Handler(s, WithStatus(func() Status {
-		return Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), WallInterval: 25 * time.Millisecond, Counters: []Counter{{"windows dropped", 3}}}
+		return Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), WallInterval: 25 * time.Millisecond, Counters: []Counter{{Name: "windows dropped", Value: 3}, {Name: "CPU for wall samples", Value: 1_234_567, Unit: "nanoseconds"}}}
 	}))
 	var got log
 	getJSON(t, h, "/log?format=json", http.StatusOK, &got)
@@ -34,8 +34,11 @@ func TestLog(t *testing.T) {
 	if got.Status.WallIntervalNs != 25e6 || got.Stats.ParseErrors != 1 {
 		t.Errorf("status %+v, stats %+v", got.Status, got.Stats)
 	}
+	if c := got.Status.Counters; c[0].Unit != "" || c[1] != (counterJSON{Name: "CPU for wall samples", Value: 1_234_567, Unit: "nanoseconds"}) {
+		t.Errorf("counters %+v", c)
+	}
 	text := get(t, h, "/log?format=text").Body.String()
-	for _, want := range []string{"the window is open until 12:00:10 UTC", "windows dropped: 3", "cpu      1 window of shop", "refused   cpu", "1 not readable"} {
+	for _, want := range []string{"the window is open until 12:00:10 UTC", "windows dropped: 3\n", "CPU for wall samples: 1.23 ms\n", "cpu      1 window of shop", "refused   cpu", "1 not readable"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
