@@ -162,8 +162,10 @@ func (h *handler) note(q query, span store.Span) string {
 			notes = append(notes, "profiles of part of this span's time made room for newer ones: it may have used more than is shown")
 		}
 	}
-	if note := h.appNote(q, span); note != "" {
-		notes = append(notes, note)
+	for _, note := range []string{h.labelNote(q), h.appNote(q, span)} {
+		if note != "" {
+			notes = append(notes, note)
+		}
 	}
 	return strings.Join(notes, "; ")
 }

@@ -22,8 +22,8 @@ type statsJSON struct {
 	// that would not fit into an empty store.
 	ParseErrors    int64 `json:"parseErrors"`
 	WindowsRefused int64 `json:"windowsRefused"`
-	CPUNs            int64 `json:"cpuNs"`
-	CPULabelledNs    int64 `json:"cpuLabelledNs"`
+	CPUNs          int64 `json:"cpuNs"`
+	CPULabelledNs  int64 `json:"cpuLabelledNs"`
 }
 
 func newStatsJSON(s store.Stats) statsJSON {
