@@ -24,6 +24,7 @@ export function emptyCard(data, refresh) {
   const baseline = data.baseline?.empty ? null : data.baseline;
   // What is there of this very work comes first.
   const ways = data.kinds.filter((k) => k.samples > 0 && k.query !== data.query).map((k) => [`${capital(k.measure)}: ${count(k.samples, 'sample')}`, k.query]);
+  if (data.withChildren) ways.unshift(['With its children', data.withChildren.query]);
   if (baseline) ways.push([capital(target(baseline)), baseline.query]);
   else if (!ways.length && data.windows > 0) ways.push(['The whole process', `.${data.kinds.find((k) => k.query === data.query)?.type ?? 'cpu'}{}`]);
   return h('section', { class: 'card empty' },
