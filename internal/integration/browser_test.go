@@ -52,9 +52,14 @@ func TestBrowser(t *testing.T) {
 	get(b, chromedp.Evaluate[bool](`(() => {
 		const real = fetch;
 		window.polls = 0;
-		window.fetch = (to, how) => {
-			if (to.startsWith('./?')) polls++;
-			return to === './flush' ? Promise.resolve(new Response('spanprof: flush: stuck', { status: 500 })) : real(to, how);
+		window.fetch = async (to, how) => {
+			if (to === './flush') return new Response('spanprof: flush: stuck', { status: 500 });
+			const answer = await real(to, how);
+			if (!to.startsWith('./?')) return answer;
+			// A span has been running for a minute.
+			const data = await answer.json();
+			data.spans?.unshift({ ...data.spans[0], profileId: 'running', running: true, durationNs: (60 + polls++) * 1e9 });
+			return new Response(JSON.stringify(data));
 		};
 		return true;
 	})()`))
@@ -69,7 +74,7 @@ func TestBrowser(t *testing.T) {
 		chromedp.Click(css(`#service`)),
 		chromedp.WaitNotVisible(css(`#alert`)))
 
-	for _, focused := range []string{`.flush`, `.names a.name`, `.list .tabs a`, `.spans tbody tr:nth-child(3) a.name`} {
+	for _, focused := range []string{`.flush`, `.names a.name`, `.list .tabs a`, `[data-id=running]`, `.spans tbody tr:nth-child(3) a.name`} {
 		get(b, chromedp.Evaluate[bool](fmt.Sprintf(`(() => {
 			window.focused = document.querySelector(%q);
 			focused.focus();
@@ -81,6 +86,9 @@ func TestBrowser(t *testing.T) {
 		if on := get(b, chromedp.Evaluate[string](`document.activeElement === focused ? '' : document.activeElement.outerHTML.slice(0, 100)`)); on != "" {
 			t.Errorf("the focus went from %s to %s", focused, on)
 		}
+	}
+	if widest := get(b, chromedp.Evaluate[float64](`Math.max(...[...document.querySelectorAll('.spans tr + tr .bar i')].map((e) => e.offsetWidth / e.parentElement.offsetWidth))`)); widest < 0.9 {
+		t.Errorf("beside a span that still runs, the longest has %.0f %% of a bar", 100*widest)
 	}
 
 	b.run("a span",
