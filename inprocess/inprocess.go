@@ -154,7 +154,7 @@ func (p *Profiling) status() viewer.Status {
 			viewer.Counter{Name: "wall rounds skipped for the budget", Value: s.Wall.RoundsSkipped},
 			viewer.Counter{Name: "wall samples of spans", Value: s.Wall.Samples},
 			viewer.Counter{Name: "wall samples dropped", Value: s.Wall.SamplesDropped},
-			viewer.Counter{Name: "milliseconds of CPU for wall samples", Value: uint64(s.Wall.CPU.Milliseconds())})
+			viewer.Counter{Name: "CPU for wall samples", Value: uint64(s.Wall.CPU), Unit: "nanoseconds"})
 	}
 	switch {
 	case s.Disabled:

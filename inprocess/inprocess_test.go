@@ -10,6 +10,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -215,6 +216,9 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, w.Body)
 		}
 	}
+	if !regexp.MustCompile(`CPU for wall samples: [0-9.]+ (ns|µs|ms|s)\n`).MatchString(w.Body.String()) {
+		t.Errorf("the CPU for wall samples is no duration in\n%s", w.Body)
+	}
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -337,11 +341,43 @@ func TestDisabled(t *testing.T) {
 	}
 }
 
+// The choice of spans to keep is the store's, and leaves the others counted.
+func TestSpansToKeep(t *testing.T) {
+	for name, test := range map[string]struct {
+		option  inprocess.Option
+		notKept int64
+	}{
+		"all":          {inprocess.WithSpansPerName(0), 0},
+		"min duration": {inprocess.WithMinDuration(time.Hour), 1},
+		"sampling":     {inprocess.WithSampling(0), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tp, res := newTracerProvider(t)
+			p, err := inprocess.Start(tp, inprocess.WithResource(res), test.option)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, span := tp.Tracer("test").Start(t.Context(), "checkout")
+			span.End()
+			if got := p.Store().Stats(); got.SpansEnded != 1 || got.SpansNotKept != test.notKept {
+				t.Errorf("%d spans ended, %d not kept, want 1 and %d", got.SpansEnded, got.SpansNotKept, test.notKept)
+			}
+			if err := p.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestBadOptions(t *testing.T) {
 	for want, option := range map[string]inprocess.Option{
 		"window":   inprocess.WithWindow(time.Millisecond),
 		"resource": inprocess.WithResource(nil),
 		"bytes":    inprocess.WithMaxBytes(1),
+
+		"WithMinDuration(-1s)": inprocess.WithMinDuration(-time.Second),
+		"WithSampling(2)":      inprocess.WithSampling(2),
+		"WithSpansPerName(-1)": inprocess.WithSpansPerName(-1),
 	} {
 		p, err := inprocess.Start(nil, option)
 		if err == nil || p != nil || !strings.Contains(err.Error(), want) {

@@ -99,6 +99,34 @@ func WithMaxBytes(n int64) Option {
 	})
 }
 
+// WithMinDuration keeps only spans that took d or longer, by default all; shorter
+// ones are left out though they ended in an error. See store.WithMinDuration.
+func WithMinDuration(d time.Duration) Option {
+	return optionFunc(func(c config) config {
+		c.store = append(c.store, store.WithMinDuration(d))
+		return c
+	})
+}
+
+// WithSampling keeps the spans of that fraction of the traces, from 0 to 1, by
+// default all; see store.WithSampling.
+func WithSampling(fraction float64) Option {
+	return optionFunc(func(c config) config {
+		c.store = append(c.store, store.WithSampling(fraction))
+		return c
+	})
+}
+
+// WithSpansPerName sets how many of the slowest spans of each name, and of those
+// with most CPU time, are kept when newer ones push the others out, by default
+// 20; see store.WithSpansPerName.
+func WithSpansPerName(n int) Option {
+	return optionFunc(func(c config) config {
+		c.store = append(c.store, store.WithSpansPerName(n))
+		return c
+	})
+}
+
 // WithAllowedHosts adds names by which browsers may ask for the page, which by
 // default answers to loopback names alone; see viewer.WithAllowedHosts.
 func WithAllowedHosts(hosts ...string) Option {

@@ -42,6 +42,9 @@ type answer struct {
 	Span *spanJSON `json:"span,omitempty"`
 	// Baseline is what the selection may be held against.
 	Baseline *baselineJSON `json:"baseline,omitempty"`
+	// WithChildren is Span and what the spans below it did, where that is not
+	// in the profile of Span itself.
+	WithChildren *childrenJSON `json:"withChildren,omitempty"`
 	// Empty says in words why nothing was selected.
 	Empty string `json:"empty,omitempty"`
 	// Waiting says that samples may be on their way.
@@ -109,6 +112,9 @@ func (h *handler) answer(ctx context.Context, q query, fns *functions) (*answer,
 	a.Baseline = h.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = h.emptyReason(q, a)
+		if a.Baseline != nil {
+			a.Baseline.Empty = !h.holds(a.Baseline.query)
+		}
 		a.Waiting = single && (a.Span == nil || !a.Span.Complete) && h.running()
 	}
 	return a, nil
@@ -129,7 +135,9 @@ func (h *handler) selection(ctx context.Context, q query) (*store.Selection, err
 // detail adds what the page of one profile shows, but a comparison does not.
 func (h *handler) detail(a *answer, function string) {
 	a.Kinds = h.kinds(a.query)
-	a.Trace, a.TraceOmitted = h.trace(a.span)
+	trace := h.trace(a.span)
+	a.Trace, a.TraceOmitted = traceJSON(trace)
+	a.WithChildren = newChildren(a.query, a.span, trace)
 	a.Functions = a.breakdown.totals.list()
 	if omitted := len(a.Functions) - maxFunctions; omitted > 0 {
 		a.Functions, a.FunctionsOmitted = a.Functions[:maxFunctions], omitted
@@ -154,8 +162,10 @@ func (h *handler) note(q query, span store.Span) string {
 			notes = append(notes, "profiles of part of this span's time made room for newer ones: it may have used more than is shown")
 		}
 	}
-	if note := h.appNote(q, span); note != "" {
-		notes = append(notes, note)
+	for _, note := range []string{h.labelNote(q), h.appNote(q, span)} {
+		if note != "" {
+			notes = append(notes, note)
+		}
 	}
 	return strings.Join(notes, "; ")
 }

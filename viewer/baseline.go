@@ -22,6 +22,8 @@ type baselineJSON struct {
 	// Label is the span_name of the query where it is not Name but what
 	// samples carry instead, which spans of other names may have too.
 	Label string `json:"label,omitempty"`
+	// Empty says that it selects no sample either: nobody is to be led there.
+	Empty bool `json:"empty,omitempty"`
 
 	query flameQL
 }

@@ -8,4 +8,6 @@ package viewer
 type Counter struct {
 	Name  string
 	Value uint64
+	// Unit is that of Value, "nanoseconds" or "bytes"; empty for a count.
+	Unit string
 }

@@ -105,10 +105,12 @@
 // {generation, service, services, status, stats, spans, groups, process}, where
 // services are there if they are several, groups are the 500 names with most CPU
 // time, groupsOmitted counts the others and unnamed the spans without a name,
-// which are in no group; process has the queries for the whole process. A span's
-// coverage says whether CPU was profiled while it ran: whole, partial, none, or
-// evicted, where profiles of that time made room for newer ones. A query is
-// answered with
+// which are in no group; process has the queries for the whole process. Where the
+// samples of a group carry another span_name than its name, label is that, and
+// labelNames how many names share it. A span's query is that of its CPU, or of
+// its wall time where it has samples of nothing else. Its coverage says whether
+// CPU was profiled while it ran: whole, partial, none, or evicted, where profiles
+// of that time made room for newer ones. A query is answered with
 //
 //	query, title                            in its canonical form, in words
 //	sampleType, measure, unit               what was measured; measure: in words
@@ -117,8 +119,10 @@
 //	profileIds, windows, from, until        in how much
 //	span                                    if the query has a profile_id
 //	trace                                   the spans of the same trace
+//	withChildren {query, meaning, spans}    the span and those below it, where
+//	                                        these have profiles of their own
 //	baseline {query, meaning, ...}          the query without the ids
-//	kinds [{type, measure, query, ...}]     other profiles of the same work
+//	kinds [{type, measure, query, ...}]     the profiles of the same work
 //	empty, waiting                          why there is nothing, in words, and
 //	                                        whether samples may be on their way
 //	note                                    what to know about the query
@@ -128,16 +132,16 @@
 //	flame {name, self, total, inlined, children}
 //
 // where functions are merged by name, a self that is missing is 0, the 1,000
-// functions with most self come first, children have the biggest total first,
-// and frames beyond the 1,400 widest are summed as "(other)". A baseline has
-// the name of the spans and their number, spans, where these are known, and a
-// label if its samples carry another span_name than the span's name: a cut one,
-// "other", or one from before the span was renamed. There is none where samples
-// have several names, as those of a trace may. A comparison is {left, right,
-// diff}: two such answers, where each frame of the right one has in left what
-// it takes on the left, and for each function its values on both sides and
-// delta, its share of the right total less its share of the left one: those
-// that take more on the right come first. Errors
+// functions with most self come first, children have the biggest total first, and
+// frames beyond the 1,400 widest are summed as "(other)". A baseline has the name
+// of the spans and their number, spans, where these are known, and a label if its
+// samples carry another span_name than the span's name: a cut one, "other", or
+// one from before the span was renamed. It is marked as empty where it has no
+// sample either. There is none where samples have several names, as those of a
+// trace may. A comparison is {left, right, diff}: two such answers, where each
+// frame of the right one has in left what it takes on the left, and for each
+// function its values on both sides and delta, its share of the right total less
+// its share of the left one: those that take more on the right come first. Errors
 // are {error, column}. A status has running false, and says in its message why,
 // once profiling has ended or where it never began.
 //
@@ -156,9 +160,9 @@
 //
 //	go tool pprof 'http://localhost:6060/debug/spanprof/profile?query=.cpu{span_name="GET%20/search"}'
 //
-// Of the list of spans it is the CPU of the spans listed; of a comparison it is
-// the right side less the left one, scaled to the same total, as -diff_base
-// would have it.
+// That of a span lasts as long as the span. Of the list of spans it is the CPU of
+// the spans listed; of a comparison it is the right side less the left one,
+// scaled to the same total, as -diff_base would have it.
 //
 // # Limits
 //
@@ -173,13 +177,13 @@
 // handler.go routes, security.go and heavy.go say who has to go or to wait,
 // listenandserve.go is a server for it; query.go, flameql.go, flameqlparser.go,
 // spanquery.go and timeparam.go read what is asked for, services.go whose it is;
-// answer.go, baseline.go, comparison.go, spanlist.go, timeline.go and log.go build
-// what is answered, breakdown.go, tree.go, flame.go, functiontotals.go,
-// executables.go, focus.go and diff.go the numbers in it, text.go, columns.go,
-// folded.go and pprof.go its other forms.
+// answer.go, baseline.go, children.go, labelnames.go, comparison.go, spanlist.go,
+// timeline.go and log.go build what is answered, breakdown.go, tree.go, flame.go,
+// functiontotals.go, executables.go, focus.go and diff.go the numbers in it,
+// text.go, columns.go, folded.go and pprof.go its other forms.
 //
 // The page is in static: app.js decides what to show; spans.js, profile.js,
 // compare.js and logview.js are the pages; flame.js and flamepaint.js are the
-// flame graph, strip.js the time line. What a program named reaches the page
-// through dom.js alone, as text.
+// flame graph, strip.js the time line; keep.js keeps elements over updates. What
+// a program named reaches the page through dom.js alone, as text.
 package viewer

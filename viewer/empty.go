@@ -156,6 +156,13 @@ func (h *handler) samplePeriod(a *answer) string {
 	return formatValue(period.Nanoseconds(), unitNanoseconds)
 }
 
+// holds says whether a query selects any sample, of any time.
+func (h *handler) holds(q flameQL) bool {
+	return slices.ContainsFunc(h.store.Kinds(h.resolve(query{flameQL: q}).store()), func(t store.KindTotal) bool {
+		return t.Kind == q.typ.kind && t.Samples > 0
+	})
+}
+
 func quotedList(names map[string]bool) string {
 	quoted := []string{}
 	for _, name := range slices.Sorted(maps.Keys(names)) {

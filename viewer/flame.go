@@ -89,10 +89,11 @@ func (t *tree) flame(maxNodes int) *flameNode {
 	return &list[0]
 }
 
-// widest marks the nodes to keep. A node is kept only if its parent is.
+// widest marks the nodes to keep. A node is kept only if its parent is. The order
+// in which the stacks came makes no difference: a profile has one graph.
 func (t *tree) widest(maxNodes int) []bool {
-	// Of the nodes that are as wide as the narrowest one to keep, the first
-	// ones have room: parents come before their children.
+	// Of the nodes that are as wide as the narrowest one to keep, some have
+	// room.
 	narrowest, room := int64(math.MinInt64), 0
 	if len(t.nodes) > maxNodes {
 		totals := make([]int64, len(t.nodes))
@@ -109,18 +110,59 @@ func (t *tree) widest(maxNodes int) []bool {
 		}
 	}
 	kept := make([]bool, len(t.nodes))
-	for i, n := range t.nodes {
-		if n.total < narrowest || n.depth > maxFlameDepth || !kept[n.parent] && i > 0 {
+	kept[0] = true
+	keep := func(i int) {
+		n := &t.nodes[i]
+		kept[i] = i == 0 || kept[n.parent] && n.depth <= maxFlameDepth
+	}
+	for i := range t.nodes {
+		if t.nodes[i].total > narrowest {
+			keep(i)
+		}
+	}
+	for _, i := range t.nearest(narrowest, room) {
+		keep(int(i))
+	}
+	return kept
+}
+
+// nearest returns n of the nodes with a total, those nearest to the root; of
+// nodes that are as near, the first by the names on their paths.
+func (t *tree) nearest(total int64, n int) []int32 {
+	if n == 0 {
+		return nil
+	}
+	var byDepth [][]int32
+	for i := range t.nodes {
+		if t.nodes[i].total != total {
 			continue
 		}
-		if n.total == narrowest && len(t.nodes) > maxNodes {
-			if room == 0 {
-				continue
-			}
-			room--
+		depth := int(t.nodes[i].depth)
+		for len(byDepth) <= depth {
+			byDepth = append(byDepth, nil)
 		}
-		kept[i] = true
+		byDepth[depth] = append(byDepth[depth], int32(i))
 	}
-	kept[0] = true
-	return kept
+	var nearest []int32
+	for _, nodes := range byDepth {
+		if room := n - len(nearest); len(nodes) > room {
+			slices.SortFunc(nodes, t.comparePaths)
+			return append(nearest, nodes[:room]...)
+		}
+		nearest = append(nearest, nodes...)
+	}
+	return nearest
+}
+
+// comparePaths orders nodes of one depth by the names of their functions, then by
+// those of their callers.
+func (t *tree) comparePaths(a, b int32) int {
+	for a != b {
+		m, n := &t.nodes[a], &t.nodes[b]
+		if m.function != n.function {
+			return cmp.Compare(t.functions.list[m.function].name, t.functions.list[n.function].name)
+		}
+		a, b = m.parent, n.parent
+	}
+	return 0
 }

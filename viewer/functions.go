@@ -4,6 +4,7 @@
 package viewer
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -81,6 +82,9 @@ func (f *functions) add(fn function) int32 {
 		id = int32(len(f.list))
 		f.list = append(f.list, fn)
 		f.byName[fn.name] = id
+	} else if old := &f.list[id]; fn.file != "" && (old.file == "" || cmp.Or(cmp.Compare(fn.file, old.file), cmp.Compare(fn.line, old.line)) < 0) {
+		// Of several with this name, whichever comes first.
+		*old = fn
 	}
 	return id
 }

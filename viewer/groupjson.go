@@ -24,10 +24,17 @@ type groupJSON struct {
 	CPUNs     int64 `json:"cpuNs"`
 	// Query is the FlameQL query for the profile of the name.
 	Query string `json:"query"`
+	// Label is the span_name of Query where it is not Name but what samples
+	// carry instead. LabelNames is how many names of the service have spans
+	// with that label: of more than one, Query selects the work of all.
+	Label      string `json:"label,omitempty"`
+	LabelNames int    `json:"labelNames,omitempty"`
 }
 
-func newGroupJSON(t store.NameTotal, held services) groupJSON {
-	return groupJSON{
+func newGroupJSON(t store.NameTotal, held services, labels labelNames) groupJSON {
+	// Without a sample nothing is known but the name.
+	label := cmp.Or(t.Label, t.Name)
+	g := groupJSON{
 		Name:      t.Name,
 		Service:   t.Service,
 		Spans:     t.Spans,
@@ -35,7 +42,10 @@ func newGroupJSON(t store.NameTotal, held services) groupJSON {
 		MaxWallNs: t.MaxDuration.Nanoseconds(),
 		WallNs:    t.Duration.Nanoseconds(),
 		CPUNs:     t.CPU.Nanoseconds(),
-		// Without a sample nothing is known but the name.
-		Query: held.query(t.Service).with("span_name", cmp.Or(t.Label, t.Name)).String(),
+		Query:     held.query(t.Service).with("span_name", label).String(),
 	}
+	if label != t.Name {
+		g.Label, g.LabelNames = label, labels[serviceLabel{t.Service, label}]
+	}
+	return g
 }

@@ -21,7 +21,7 @@ import (
 
 func TestSpanList(t *testing.T) {
 	h := Handler(newTestStore(t), WithStatus(func() Status {
-		return Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), Counters: []Counter{{"dropped", 3}}}
+		return Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), Counters: []Counter{{Name: "dropped", Value: 3}}}
 	}))
 	var list spanList
 	getJSON(t, h, "/?format=json&order=cpu", http.StatusOK, &list)

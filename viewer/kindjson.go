@@ -22,8 +22,9 @@ type kindJSON struct {
 }
 
 // kinds lists the types of profiles that have samples for the conditions of q,
-// and that of q itself. Objects are left out unless q asks for them: their
-// graphs are those of bytes in other proportions.
+// that of q itself, and CPU, so that there is a way back to it. Objects are left
+// out unless q asks for them: their graphs are those of bytes in other
+// proportions.
 func (h *handler) kinds(q query) []kindJSON {
 	asked := q.store()
 	asked.Kind, asked.SampleType = "", ""
@@ -34,7 +35,7 @@ func (h *handler) kinds(q query) []kindJSON {
 	list := []kindJSON{}
 	for _, t := range profileTypes {
 		total := totals[string(t.kind)]
-		if t != q.typ && (total.Samples == 0 || t.minor) {
+		if t != q.typ && t != profileTypes[0] && (total.Samples == 0 || t.minor) {
 			continue
 		}
 		other := q.flameQL

@@ -84,11 +84,11 @@ func (l *log) text() string {
 			fmt.Fprintf(&b, "status   profiling; the window is open until %s\n", s.WindowEnd.UTC().Format("15:04:05 MST"))
 		}
 		for _, c := range s.Counters {
-			fmt.Fprintf(&b, "         %s: %d\n", oneLine(c.Name), c.Value)
+			fmt.Fprintf(&b, "         %s: %s\n", oneLine(c.Name), formatValue(int64(c.Value), c.Unit))
 		}
 	}
 	fmt.Fprintf(&b, "store    %s of %s; %s and %s held\n", formatValue(l.Stats.Bytes, unitBytes), formatValue(l.Stats.MaxBytes, unitBytes), plural(l.Stats.Spans, "span"), plural(l.Stats.Windows, "window"))
-	fmt.Fprintf(&b, "         %s evicted; windows: %d received, %d evicted, %d not readable\n", plural(l.Stats.SpansEvicted, "span"), l.Stats.WindowsReceived, l.Stats.WindowsEvicted, l.Stats.ParseErrors)
+	fmt.Fprintf(&b, "         %s evicted; windows: %d received, %d evicted, %d refused as too big, %d not readable\n", plural(l.Stats.SpansEvicted, "span"), l.Stats.WindowsReceived, l.Stats.WindowsEvicted, l.Stats.WindowsRefused, l.Stats.ParseErrors)
 	for _, k := range l.Kinds {
 		fmt.Fprintf(&b, "%-8s %s of %s, %s: %s, %s\n", oneLine(k.Kind), plural(k.Windows, "window"), clip(oneLine(k.Service), 12), textRange(k.From, k.Until), plural(k.Samples, "sample"), formatValue(k.Bytes, unitBytes))
 	}

@@ -4,12 +4,14 @@
 package viewer
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
 )
 
 func TestLog(t *testing.T) {
@@ -19,7 +21,7 @@ func TestLog(t *testing.T) {
 		t.Fatal("the store took what is no profile")
 	}
 	h := Handler(s, WithStatus(func() Status {
-		return Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), WallInterval: 25 * time.Millisecond, Counters: []Counter{{"windows dropped", 3}}}
+		return Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), WallInterval: 25 * time.Millisecond, Counters: []Counter{{Name: "windows dropped", Value: 3}, {Name: "CPU for wall samples", Value: 1_234_567, Unit: "nanoseconds"}}}
 	}))
 	var got log
 	getJSON(t, h, "/log?format=json", http.StatusOK, &got)
@@ -32,8 +34,11 @@ func TestLog(t *testing.T) {
 	if got.Status.WallIntervalNs != 25e6 || got.Stats.ParseErrors != 1 {
 		t.Errorf("status %+v, stats %+v", got.Status, got.Stats)
 	}
+	if c := got.Status.Counters; c[0].Unit != "" || c[1] != (counterJSON{Name: "CPU for wall samples", Value: 1_234_567, Unit: "nanoseconds"}) {
+		t.Errorf("counters %+v", c)
+	}
 	text := get(t, h, "/log?format=text").Body.String()
-	for _, want := range []string{"the window is open until 12:00:10 UTC", "windows dropped: 3", "cpu      1 window of shop", "refused   cpu", "1 not readable"} {
+	for _, want := range []string{"the window is open until 12:00:10 UTC", "windows dropped: 3\n", "CPU for wall samples: 1.23 ms\n", "cpu      1 window of shop", "refused   cpu", "1 not readable"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -43,5 +48,33 @@ func TestLog(t *testing.T) {
 	}
 	if text := get(t, Handler(newStore(t)), "/log?format=text").Body.String(); !strings.Contains(text, "no event\n") {
 		t.Errorf("of an empty store:\n%s", text)
+	}
+}
+
+// A profile that no store of this size could hold is lost, and counted.
+func TestLogCountsWhatWasRefused(t *testing.T) {
+	s, err := store.New(store.WithMaxBytes(1 << 20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newProfileBuilder()
+	for i := range 50_000 {
+		b.add(1, labels(fmt.Sprintf("%016x", i), "GET /search"), fmt.Sprint("main.f", i))
+	}
+	window := exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: time.Second, Resource: shop}
+	if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile)); err == nil {
+		t.Fatal("the store took what does not fit")
+	}
+	h := Handler(s)
+	var got log
+	getJSON(t, h, "/log?format=json", http.StatusOK, &got)
+	if got.Stats.WindowsRefused != 1 {
+		t.Errorf("%d windows refused, want 1", got.Stats.WindowsRefused)
+	}
+	if text := get(t, h, "/log?format=text").Body.String(); !strings.Contains(text, "1 refused as too big") {
+		t.Errorf("the text does not count it:\n%s", text)
+	}
+	if page := string(assets["logview.js"].body); !strings.Contains(page, "stats.windowsRefused") {
+		t.Error("the page does not count it")
 	}
 }

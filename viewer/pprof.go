@@ -23,7 +23,7 @@ func (h *handler) pprof(ctx context.Context, q query) (response, error) {
 }
 
 // profile returns the samples that q selects, for a client that still waits for
-// them.
+// them. That of a span lasts as long as the span.
 func (h *handler) profile(ctx context.Context, q query) (*profile.Profile, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -31,6 +31,12 @@ func (h *handler) profile(ctx context.Context, q query) (*profile.Profile, error
 	p, err := h.store.Profile(q.store())
 	if err != nil {
 		return nil, queryError("profile", q, err)
+	}
+	if id, _ := q.spanID(); id != "" {
+		if span, ok := h.store.Span(id); ok && !span.Manual && !span.SummaryMissing {
+			// The windows around a short span would make it look idle.
+			p.TimeNanos, p.DurationNanos = span.Start.UnixNano(), span.Duration.Nanoseconds()
+		}
 	}
 	return p, ctx.Err()
 }
@@ -62,6 +68,7 @@ func (h *handler) pprofDiff(ctx context.Context, left, right query) (response, e
 	if err != nil {
 		return response{}, fmt.Errorf("compare %s with %s: %w", right, left, err)
 	}
+	diff.TimeNanos, diff.DurationNanos = p.TimeNanos, p.DurationNanos
 	return pprofResponse(diff, "diff."+fileName(right.flameQL))
 }
 

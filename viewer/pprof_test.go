@@ -6,6 +6,7 @@ package viewer
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 )
@@ -44,5 +45,33 @@ func TestIDsInPprof(t *testing.T) {
 	}
 	if w := get(t, h, target("/", "query", ".cpu", "format", "pprof", "labels", "all")); w.Code != http.StatusBadRequest {
 		t.Errorf("unknown labels: status %d", w.Code)
+	}
+}
+
+// Tools hold the samples against the duration: that of a span is its own.
+func TestDurationInPprof(t *testing.T) {
+	s := newTestStore(t)
+	h := Handler(s)
+	slow, _ := s.Span(slowID)
+	compared := func(right string) string {
+		return target("/comparison", "leftQuery", `.cpu{span_name="GET /search"}`, "rightQuery", right, "format", "pprof")
+	}
+	for address, want := range map[string]struct {
+		start    time.Time
+		duration time.Duration
+	}{
+		target("/profile", "query", byID(slowID)):                    {slow.Start, 800 * time.Millisecond},
+		target("/profile", "query", `.cpu{profile_id="nightly #7"}`): {epoch, 10 * time.Second}, // It is no span.
+		target("/profile", "query", `.cpu{}`):                        {epoch, 10 * time.Second},
+		compared(byID(slowID)):                                       {slow.Start, 800 * time.Millisecond},
+		compared(`.cpu{}`):                                           {epoch, 10 * time.Second},
+	} {
+		p, err := profile.Parse(get(t, h, address).Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.DurationNanos != want.duration.Nanoseconds() || p.TimeNanos != want.start.UnixNano() {
+			t.Errorf("GET %s: %s from %s, want %s from %s", address, time.Duration(p.DurationNanos), time.Unix(0, p.TimeNanos).UTC(), want.duration, want.start)
+		}
 	}
 }

@@ -39,11 +39,16 @@ type spanJSON struct {
 	// Coverage is how much of the span's time the profiles held cover:
 	// whole, partial, none or evicted.
 	Coverage string `json:"coverage"`
-	// Query is the FlameQL query for the span's profile.
+	// Query is the FlameQL query for the span's profile: that of CPU, or of
+	// wall time where samples of it are all that there is.
 	Query string `json:"query"`
 }
 
 func newSpanJSON(s store.Span) spanJSON {
+	q := newFlameQL(s.Service)
+	if s.CPUSamples == 0 && s.WallSamples > 0 {
+		q.typ, _ = profileTypeByName("wall")
+	}
 	return spanJSON{
 		ProfileID:      s.ProfileID,
 		TraceID:        s.TraceID,
@@ -65,7 +70,7 @@ func newSpanJSON(s store.Span) spanJSON {
 		SummaryMissing: s.SummaryMissing,
 		Complete:       s.Complete,
 		Coverage:       s.Coverage.String(),
-		Query:          newFlameQL(s.Service).with("profile_id", s.ProfileID).String(),
+		Query:          q.with("profile_id", s.ProfileID).String(),
 	}
 }
 

@@ -72,7 +72,9 @@ func (h *handler) spanList(q store.SpanQuery) spanList {
 	if held.several() {
 		list.Services = held
 	}
-	for i, t := range h.store.NameTotals() {
+	totals := h.store.NameTotals()
+	labels := newLabelNames(totals)
+	for i, t := range totals {
 		if i == 0 {
 			list.Service = t.Service
 		}
@@ -82,7 +84,7 @@ func (h *handler) spanList(q store.SpanQuery) spanList {
 		case len(list.Groups) == maxGroups:
 			list.GroupsOmitted++
 		default:
-			list.Groups = append(list.Groups, newGroupJSON(t, held))
+			list.Groups = append(list.Groups, newGroupJSON(t, held, labels))
 		}
 	}
 	for _, s := range h.spans(q) {

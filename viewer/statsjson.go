@@ -18,9 +18,12 @@ type statsJSON struct {
 	SpansNotKept     int64 `json:"spansNotKept"`
 	WindowsReceived  int64 `json:"windowsReceived"`
 	WindowsEvicted   int64 `json:"windowsEvicted"`
-	ParseErrors      int64 `json:"parseErrors"`
-	CPUNs            int64 `json:"cpuNs"`
-	CPULabelledNs    int64 `json:"cpuLabelledNs"`
+	// ParseErrors counts the profiles that were no pprof, WindowsRefused those
+	// that would not fit into an empty store.
+	ParseErrors    int64 `json:"parseErrors"`
+	WindowsRefused int64 `json:"windowsRefused"`
+	CPUNs          int64 `json:"cpuNs"`
+	CPULabelledNs  int64 `json:"cpuLabelledNs"`
 }
 
 func newStatsJSON(s store.Stats) statsJSON {
@@ -37,6 +40,7 @@ func newStatsJSON(s store.Stats) statsJSON {
 		WindowsReceived:  s.WindowsReceived,
 		WindowsEvicted:   s.WindowsEvicted,
 		ParseErrors:      s.ParseErrors,
+		WindowsRefused:   s.WindowsRefused,
 		CPUNs:            s.CPUTime.Nanoseconds(),
 		CPULabelledNs:    s.CPUTimeLabelled.Nanoseconds(),
 	}

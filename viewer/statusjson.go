@@ -24,6 +24,7 @@ type statusJSON struct {
 type counterJSON struct {
 	Name  string `json:"name"`
 	Value uint64 `json:"value"`
+	Unit  string `json:"unit,omitempty"`
 }
 
 // statusJSON returns nil where nobody told the viewer what the state is.

@@ -74,7 +74,7 @@ func (a *answer) header(b *strings.Builder, indent string) {
 	if a.Empty != "" {
 		prose("empty", a.Empty)
 	}
-	if base := a.Baseline; base != nil {
+	if base := a.Baseline; base != nil && !base.Empty {
 		if utf8.RuneCountInString(base.Query+base.Meaning) <= room-len("  ()") {
 			line("baseline", "%s  (%s)", base.Query, base.Meaning)
 		} else {
@@ -82,8 +82,12 @@ func (a *answer) header(b *strings.Builder, indent string) {
 			prose("", "("+base.Meaning+")")
 		}
 	}
+	if c := a.WithChildren; c != nil {
+		line("children", "%s", c.Query)
+		prose("", "("+c.Meaning+")")
+	}
 	for _, k := range a.Kinds {
-		if k.Type != a.query.typ.name {
+		if k.Type != a.query.typ.name && k.Samples > 0 {
 			line("also", "%s  (%s)", k.Query, k.Measure)
 		}
 	}

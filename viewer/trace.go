@@ -12,18 +12,23 @@ import (
 // maxTraceSpans bounds the list of the spans of a trace.
 const maxTraceSpans = 100
 
-// trace lists the spans of the trace that a span is in, in the order of their
-// start, and counts those that it leaves out. A span alone in its trace has no
-// list.
-func (h *handler) trace(span store.Span) (spans []spanJSON, omitted int) {
+// trace returns the spans of the trace that a span is in, in the order of their
+// start.
+func (h *handler) trace(span store.Span) []store.Span {
 	if span.TraceID == "" {
-		return nil, 0
+		return nil
 	}
 	all := h.store.Spans(store.SpanQuery{TraceID: span.TraceID, Running: true})
+	slices.SortStableFunc(all, func(a, b store.Span) int { return a.Start.Compare(b.Start) })
+	return all
+}
+
+// traceJSON lists the spans of a trace, and counts those that it leaves out. A
+// span alone in its trace has no list.
+func traceJSON(all []store.Span) (spans []spanJSON, omitted int) {
 	if len(all) < 2 {
 		return nil, 0
 	}
-	slices.SortStableFunc(all, func(a, b store.Span) int { return a.Start.Compare(b.Start) })
 	if omitted = len(all) - maxTraceSpans; omitted > 0 {
 		all = all[:maxTraceSpans]
 	}

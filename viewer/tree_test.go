@@ -187,3 +187,44 @@ func randomSelection(samples, depth, functions int) *store.Selection {
 	}
 	return sel
 }
+
+// The store gives stacks in no order: what has no room must not depend on it.
+func TestPruningDoesNotDependOnOrder(t *testing.T) {
+	var s testStacks
+	elsewhere := &store.Location{Lines: []store.Line{{Function: &store.Function{Name: "f7", File: "a.go"}, Line: 3}}}
+	sel := selection(store.StackValue{Stack: &store.Stack{Locations: []*store.Location{elsewhere, s.location("main")}}, Value: 1})
+	for i := range 3000 {
+		// Twins have the same function, and differ in what called it.
+		leaf, caller := s.location(fmt.Sprint("f", i/2)), s.location(fmt.Sprint("g", i%7, i%2))
+		sel.Stacks = append(sel.Stacks, store.StackValue{Stack: &store.Stack{Locations: []*store.Location{leaf, caller, s.location("main")}}, Value: 1})
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for _, maxNodes := range []int{1, 5, 1000, maxFlameNodes} {
+		first := ""
+		for range 5 {
+			rnd.Shuffle(len(sel.Stacks), func(i, j int) { sel.Stacks[i], sel.Stacks[j] = sel.Stacks[j], sel.Stacks[i] })
+			b := newBreakdown(sel, newFunctions())
+			flame := b.tree.flame(maxNodes)
+			got, err := json.Marshal([]any{b.totals.list(), flame})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == "" {
+				first = string(got)
+			}
+			if string(got) != first {
+				t.Fatalf("%d nodes: two graphs of one profile", maxNodes)
+			}
+		}
+		named := 0
+		for todo := []*flameNode{flameOf(sel, maxNodes)}; len(todo) > 0; todo = todo[1:] {
+			todo = append(todo, todo[0].Children...)
+			if todo[0].Name != otherName {
+				named++
+			}
+		}
+		if named != maxNodes {
+			t.Errorf("%d nodes: %d have room", maxNodes, named)
+		}
+	}
+}

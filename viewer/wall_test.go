@@ -4,7 +4,9 @@
 package viewer
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
 )
 
 func TestWallOfSpan(t *testing.T) {
@@ -26,9 +29,7 @@ func TestWallOfSpan(t *testing.T) {
 		t.Errorf("without a wall profile: %d, empty because %q", a.Total, a.Empty)
 	}
 
-	b := newProfileBuilder()
-	b.profile.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "wall", Unit: "nanoseconds"}}
-	b.profile.PeriodType = &profile.ValueType{Type: "wall", Unit: "nanoseconds"}
+	b := newWallBuilder()
 	b.addValues([]int64{10, 7e8}, labels(slowID, "GET /search"), "runtime.chanrecv", "main.search", "main.serve")
 	b.addValues([]int64{1, 6e7}, labels(fastID, "GET /search"), "time.Sleep", "main.search", "main.serve")
 	export(t, s, resource.NewSchemaless(attribute.String("service.name", "shop")), exporter.KindWall, b.profile)
@@ -73,5 +74,67 @@ func TestWallOfSpan(t *testing.T) {
 	getJSON(t, h, target("/", "query", `shop.cpu{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
 	if a.Total != 55e7 || a.Windows != 1 {
 		t.Errorf("its CPU is %d of %d windows", a.Total, a.Windows)
+	}
+}
+
+// newWaitingStore returns a store with spans that only waited: they have samples
+// of wall time alone.
+func newWaitingStore(t *testing.T) (s *store.Store, id string) {
+	t.Helper()
+	s = newStore(t)
+	id = endSpan(t, s, "GET /slow", 1, 2)
+	exportSecond(t, s, 0, newProfileBuilder())
+	b := newWallBuilder()
+	b.addValues([]int64{7, 7e8}, labels(id, "GET /slow"), "time.Sleep", "main.slow")
+	export(t, s, shop, exporter.KindWall, b.profile)
+	return s, id
+}
+
+func newWallBuilder() *profileBuilder {
+	b := newProfileBuilder()
+	b.profile.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "wall", Unit: "nanoseconds"}}
+	b.profile.PeriodType = &profile.ValueType{Type: "wall", Unit: "nanoseconds"}
+	return b
+}
+
+// From a span that only waited, no way leads to an empty page without one to a
+// page that has something.
+func TestSpanOfWallSamplesAlone(t *testing.T) {
+	s, id := newWaitingStore(t)
+	h := Handler(s)
+	var list spanList
+	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	wall := `shop.wall{profile_id="` + id + `"}`
+	if got := list.Spans[0].Query; got != wall {
+		t.Errorf("the list leads to %s, want %s", got, wall)
+	}
+
+	var a answer
+	getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+	if a.Empty == "" || a.Baseline == nil || !a.Baseline.Empty {
+		t.Errorf("empty because %q, baseline %+v, want one that is empty", a.Empty, a.Baseline)
+	}
+	var types []string
+	for _, k := range a.Kinds {
+		types = append(types, fmt.Sprint(k.Type, " ", k.Samples))
+	}
+	if want := []string{"cpu 0", "wall 7"}; !slices.Equal(types, want) {
+		t.Errorf("the kinds are %q, want %q", types, want)
+	}
+	text := get(t, h, target("/", "query", byID(id), "format", "text")).Body.String()
+	if strings.Contains(text, "baseline") || !strings.Contains(text, wall) {
+		t.Errorf("the text offers what is empty, or not what is there:\n%s", text)
+	}
+
+	a = answer{}
+	getJSON(t, h, target("/", "query", wall, "format", "json"), http.StatusOK, &a)
+	if len(a.Kinds) != 2 || a.Kinds[0].Query != byID(id) || a.Kinds[0].Samples != 0 {
+		t.Errorf("the kinds are %+v, want a way back to CPU", a.Kinds)
+	}
+	if a.Baseline == nil || a.Baseline.Empty {
+		t.Errorf("baseline %+v", a.Baseline)
+	}
+	if text = get(t, h, target("/", "query", wall, "format", "text")).Body.String(); strings.Contains(text, ".cpu{") {
+		t.Errorf("the text offers CPU that was not used:\n%s", text)
 	}
 }

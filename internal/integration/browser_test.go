@@ -51,20 +51,45 @@ func TestBrowser(t *testing.T) {
 
 	get(b, chromedp.Evaluate[bool](`(() => {
 		const real = fetch;
-		window.fetch = (to, how) => to === './flush' ? Promise.resolve(new Response('spanprof: flush: stuck', { status: 500 })) : real(to, how);
-		document.querySelector('.flush').dataset.old = '';
+		window.polls = 0;
+		window.fetch = async (to, how) => {
+			if (to === './flush') return new Response('spanprof: flush: stuck', { status: 500 });
+			const answer = await real(to, how);
+			if (!to.startsWith('./?')) return answer;
+			// A span has been running for a minute.
+			const data = await answer.json();
+			data.spans?.unshift({ ...data.spans[0], profileId: 'running', running: true, durationNs: (60 + polls++) * 1e9 });
+			return new Response(JSON.stringify(data));
+		};
 		return true;
 	})()`))
 	b.run("a flush that fails",
 		chromedp.Click(css(`.flush`)),
 		chromedp.WaitVisible(css(`#alert`)),
-		until(`!('old' in document.querySelector('.flush').dataset)`)) // The next answer is there.
+		until(`polls > 1`)) // The next answer is there.
 	if text = b.text(`#alert`); !strings.HasSuffix(text, "stuck") {
 		t.Errorf("the failed flush is told as %q", text)
 	}
 	b.run("it was seen",
 		chromedp.Click(css(`#service`)),
 		chromedp.WaitNotVisible(css(`#alert`)))
+
+	for _, focused := range []string{`.flush`, `.names a.name`, `.list .tabs a`, `[data-id=running]`, `.spans tbody tr:nth-child(3) a.name`} {
+		get(b, chromedp.Evaluate[bool](fmt.Sprintf(`(() => {
+			window.focused = document.querySelector(%q);
+			focused.focus();
+			polls = 0;
+			return true;
+		})()`, focused)))
+		// When the second answer is there, the page has shown the first.
+		b.run("the focus stays on "+focused, until(`polls > 1`))
+		if on := get(b, chromedp.Evaluate[string](`document.activeElement === focused ? '' : document.activeElement.outerHTML.slice(0, 100)`)); on != "" {
+			t.Errorf("the focus went from %s to %s", focused, on)
+		}
+	}
+	if widest := get(b, chromedp.Evaluate[float64](`Math.max(...[...document.querySelectorAll('.spans tr + tr .bar i')].map((e) => e.offsetWidth / e.parentElement.offsetWidth))`)); widest < 0.9 {
+		t.Errorf("beside a span that still runs, the longest has %.0f %% of a bar", 100*widest)
+	}
 
 	b.run("a span",
 		chromedp.Click(css(`.check:last-of-type input`)), // Hold still.
@@ -137,15 +162,18 @@ func TestBrowser(t *testing.T) {
 	if title != "Against its baseline: GET /search" || !strings.HasPrefix(text, "regexp") {
 		t.Errorf("%q begins with %q, want a function of regexp", title, text)
 	}
+	if text = b.text(`.actions`); !strings.Contains(text, "Copy go tool pprof") || !strings.Contains(text, "Copy link") {
+		t.Errorf("what can be done with a comparison is %q", text)
+	}
 	b.screenshots("baseline")
 
 	left, right := `codesearch.cpu{span_name="GET /search"}`, span.Query
 	seconds := func(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
-	from, until := seconds(span.Start), seconds(span.Start.Add(span.DurationNs))
+	begin, end := seconds(span.Start), seconds(span.Start.Add(span.DurationNs))
 	seed := url.Values{
-		"query": {left}, "from": {from}, "until": {until},
-		"leftQuery": {left}, "leftFrom": {seconds(span.Start.Add(-time.Hour))}, "leftUntil": {until},
-		"rightQuery": {right}, "rightFrom": {from}, "rightUntil": {until},
+		"query": {left}, "from": {begin}, "until": {end},
+		"leftQuery": {left}, "leftFrom": {seconds(span.Start.Add(-time.Hour))}, "leftUntil": {end},
+		"rightQuery": {right}, "rightFrom": {begin}, "rightUntil": {end},
 	}
 	for page, graphs := range map[string]int{"comparison": 2, "comparison-diff": 1} {
 		b.run(page+" as spans name it",
@@ -157,7 +185,7 @@ func TestBrowser(t *testing.T) {
 		b.screenshots(page)
 	}
 	b.run("the profile as spans name it",
-		chromedp.Navigate(address+"?"+url.Values{"query": {right}, "from": {from}, "until": {until}}.Encode()),
+		chromedp.Navigate(address+"?"+url.Values{"query": {right}, "from": {begin}, "until": {end}}.Encode()),
 		chromedp.WaitVisible(css(`.graph canvas`)))
 
 	b.run("a range of the time line",
@@ -187,6 +215,28 @@ func TestBrowser(t *testing.T) {
 		t.Errorf("the ranges are %q", title)
 	}
 
+	waiting := waitingSpan(t, address)
+	b.run("a span that only waited",
+		chromedp.Navigate(address+"?order=slowest&limit=1000&name="+url.QueryEscape(waiting.Name)),
+		chromedp.WaitVisible(css(fmt.Sprintf(`a.name[data-id=%q]`, waiting.ProfileID))),
+		chromedp.Click(css(`.check:last-of-type input`)), // Hold still.
+		chromedp.Click(css(fmt.Sprintf(`a.name[data-id=%q]`, waiting.ProfileID))),
+		chromedp.WaitVisible(css(`.graph canvas`)))
+	if text = b.text(`.kinds [aria-current=page]`); !strings.HasPrefix(text, "Wall") {
+		t.Errorf("it opens on %q", text)
+	}
+	b.screenshots("waited")
+	b.run("its CPU",
+		chromedp.Click(css(`.kinds a:first-child`)),
+		chromedp.WaitVisible(css(`.empty`)))
+	if text = b.text(`.empty .actions`); !strings.HasPrefix(text, "Wall time: ") {
+		t.Errorf("from there it goes on to %q", text)
+	}
+	b.screenshots("waited-cpu")
+	b.run("and back",
+		chromedp.Click(css(`.empty .primary`)),
+		chromedp.WaitVisible(css(`.graph canvas`)))
+
 	b.run("where the slow requests wait",
 		chromedp.Navigate(address+"?query="+url.QueryEscape(`.wall{span_name="GET /slow"}`)),
 		chromedp.WaitVisible(css(`.graph canvas`)))
@@ -207,6 +257,13 @@ func TestBrowser(t *testing.T) {
 		chromedp.Navigate(address+"?query="+url.QueryEscape(`.cpu{profile_id="0000000000000001"}`)),
 		chromedp.WaitVisible(css(`.empty`)))
 	b.screenshots("empty")
+	asked := `performance.getEntriesByType('resource').filter((e) => e.name.includes('format=json')).length`
+	b.run("another query", chromedp.SendKeys(css(`.query input`), "another"))
+	n := get(b, chromedp.Evaluate[int](asked))
+	b.run("while the page looks again", until(fmt.Sprintf("%s > %d", asked, n+2)))
+	if query := get(b, chromedp.Evaluate[string](`document.activeElement.value`)); !strings.Contains(query, "another") {
+		t.Errorf("what was being written is %q", query)
+	}
 	b.run("the log",
 		chromedp.Navigate(address+"log"),
 		chromedp.WaitVisible(css(`.plain tbody tr`)))
@@ -218,13 +275,13 @@ func TestBrowser(t *testing.T) {
 // css selects the first element that matches.
 type css = chromedp.CSS
 
-// searchSpan is what the test needs of a span as format=json has it.
-type searchSpan struct {
-	ProfileID, Query string
-	Start            time.Time
-	DurationNs       time.Duration
-	CPUSamples       int
-	Complete         bool
+// listedSpan is what the test needs of a span as format=json has it.
+type listedSpan struct {
+	ProfileID, Name, Query  string
+	Start                   time.Time
+	DurationNs              time.Duration
+	CPUSamples, WallSamples int
+	Complete                bool
 }
 
 // startQuickstart runs the quickstart and returns the address of its page.
@@ -270,13 +327,24 @@ func startQuickstart(t *testing.T) string {
 }
 
 // slowestSearch waits for a search that has enough samples to be looked at.
-func slowestSearch(t *testing.T, address string) searchSpan {
+func slowestSearch(t *testing.T, address string) listedSpan {
 	t.Helper()
-	const enough = 25
+	return waitForSpan(t, address, "GET /search", func(s listedSpan) bool { return s.CPUSamples >= 25 })
+}
+
+// waitingSpan waits for a request that used no CPU that was seen.
+func waitingSpan(t *testing.T, address string) listedSpan {
+	t.Helper()
+	return waitForSpan(t, address, "GET /slow", func(s listedSpan) bool { return s.CPUSamples == 0 && s.WallSamples > 2 })
+}
+
+// waitForSpan waits for a span of a name whose samples are in and are as wanted.
+func waitForSpan(t *testing.T, address, name string, wanted func(listedSpan) bool) listedSpan {
+	t.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"?format=json&order=slowest&limit=20&name=GET+/search", http.NoBody)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"?format=json&order=slowest&limit=20&name="+url.QueryEscape(name), http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,21 +352,21 @@ func slowestSearch(t *testing.T, address string) searchSpan {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var list struct{ Spans []searchSpan }
+		var list struct{ Spans []listedSpan }
 		err = json.NewDecoder(answer.Body).Decode(&list)
 		_ = answer.Body.Close()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, span := range list.Spans {
-			if span.Complete && span.CPUSamples >= enough {
+			if span.Complete && wanted(span) {
 				return span
 			}
 		}
 		select {
 		case <-tick.C:
 		case <-t.Context().Done():
-			t.Fatalf("no search has %d samples", enough)
+			t.Fatalf("no span named %s has the samples that are wanted", name)
 		}
 	}
 }
@@ -444,6 +512,10 @@ func (b *browser) screenshots(name string) {
 			() => done(document.documentElement.scrollWidth - document.documentElement.clientWidth)))))`, chromedp.EvalAwaitPromise))
 		if overflow > 0 {
 			b.t.Errorf("%s, %s: the page is %d pixels wider than the window", name, look.name, overflow)
+		}
+		// Where scrollbars can be seen, a row of tabs that is too high has one.
+		if high := get(b, chromedp.Evaluate[int]("[...document.querySelectorAll('.tabs')].filter((e) => getComputedStyle(e).overflowY !== 'visible' && e.scrollHeight > e.clientHeight).length")); high > 0 {
+			b.t.Errorf("%s, %s: %d rows of tabs can be scrolled up and down", name, look.name, high)
 		}
 		// A name that is cut must still be one to tell from others.
 		if cut := get(b, chromedp.Evaluate[int]("[...document.querySelectorAll('.spans a.name')].filter((a) => a.scrollWidth > a.clientWidth && a.clientWidth < 60).length")); cut > 0 {

@@ -5,6 +5,7 @@ import { asJSON, get, rawQuery } from './api.js';
 import { compareView } from './compare.js';
 import { h } from './dom.js';
 import { failure } from './failure.js';
+import { morph } from './keep.js';
 import { logView } from './logview.js';
 import { profileView } from './profile.js';
 import { spansView } from './spans.js';
@@ -62,11 +63,15 @@ async function live(view) {
 // looks again.
 async function profile() {
   let waiting = false;
+  let shown = null;
   const load = async () => {
     const data = await get(asJSON());
     showService(data.span?.service);
     showStatus(data.status, load);
-    main.replaceChildren(profileView(data, load));
+    const view = profileView(data, load);
+    // Somebody may be writing another query.
+    if (waiting && data.waiting && main.contains(shown)) morph(shown, view);
+    else main.replaceChildren(shown = view);
     waiting = Boolean(data.waiting);
   };
   await attempt(load);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { link } from './api.js';
+import { copyLink, copyPprof } from './copy.js';
 import { h, linkButton } from './dom.js';
 import { deltaLegend } from './deltalegend.js';
 import { diffTable } from './difftable.js';
@@ -30,6 +31,8 @@ export function compareView(data, page) {
       linkButton(both ? 'One graph' : 'Two graphs', link(other, params)),
       linkButton('Swap sides', link(page, swapped(params))),
       linkButton('Download pprof', link(page, { ...Object.fromEntries(params), format: 'pprof' }), { download: true, title: 'Right less left, scaled to the same total' }),
+      copyPprof(page, { ...Object.fromEntries(params), format: 'pprof' }),
+      copyLink(),
       h('span', { class: 'formats muted' }, ['text', 'json', 'folded'].map((format) => h('a', { href: link(page, { ...Object.fromEntries(params), format }) }, format)))),
     ...[['left', left], ['right', right]].map(([name, a]) => a.empty && h('p', { class: 'note' }, sentence(`The ${name} side is empty: ${a.empty}`))),
   ];
@@ -82,5 +85,5 @@ function side(name, role, a, address) {
     h('span', { class: 'muted' }, ` ${a.measure} ${sources(a)}${each}`),
     h('a', { class: 'code', href: link('', address), title: a.query }, a.query),
     a.windows > 0 && h('div', { class: 'muted' }, `${clock(a.from)} \u2013 ${clock(a.until)}`),
-    a.note && h('p', { class: 'note' }, a.note));
+    a.note && h('p', { class: 'note' }, sentence(a.note)));
 }

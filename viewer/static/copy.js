@@ -1,6 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+import { link } from './api.js';
 import { button, h } from './dom.js';
 
 // copyButton copies what text() returns and says so.
@@ -12,6 +13,11 @@ export function copyButton(label, text, props) {
   }, props);
   return b;
 }
+
+// copyPprof copies the command that opens a profile of this viewer.
+export const copyPprof = (page, params) => copyButton('Copy go tool pprof', () => `go tool pprof '${new URL(link(page, params), location.href).href.replaceAll("'", '%27')}'`);
+
+export const copyLink = () => copyButton('Copy link', () => location.href);
 
 async function copy(text) {
   if (navigator.clipboard) {

@@ -21,9 +21,15 @@ export function h(tag, props, ...children) {
 // bar is a horizontal bar that is share of its place wide. A share above 0 is
 // always visible.
 export function bar(share, cls) {
-  const fill = h('i', { class: cls });
-  fill.style.width = share > 0 ? `max(2px, ${Math.min(share, 1) * 100}%)` : '0';
-  return h('span', { class: 'bar', 'aria-hidden': 'true' }, fill);
+  const inside = h('i', { class: cls });
+  fill(inside, share);
+  return h('span', { class: 'bar', 'aria-hidden': 'true' }, inside);
+}
+
+// fill gives the inside of a bar another share. That of more than 1 fades out.
+export function fill(inside, share) {
+  inside.style.width = share > 0 ? `max(2px, ${Math.min(share, 1) * 100}%)` : '0';
+  inside.classList.toggle('over', share > 1);
 }
 
 // choice is a row of options of which one is chosen; options are [key, text].

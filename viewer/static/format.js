@@ -44,6 +44,7 @@ export const count = (n, one, many) => `${n.toLocaleString('en')} ${n === 1 ? on
 
 export function ago(from, now) {
   const s = Math.max(0, Math.round((now - from) / 1000));
+  if (s === 0) return 'now';
   if (s < 60) return `${s} s ago`;
   if (s < 3600) return `${Math.floor(s / 60)} min ago`;
   if (s < 86400) return `${Math.floor(s / 3600)} h ago`;

@@ -21,15 +21,21 @@ export function fewHint(data) {
 // emptyCard stands where there is nothing to draw: why, and what to do.
 export function emptyCard(data, refresh) {
   const open = data.waiting;
+  const baseline = data.baseline?.empty ? null : data.baseline;
+  // What is there of this very work comes first.
+  const ways = data.kinds.filter((k) => k.samples > 0 && k.query !== data.query).map((k) => [`${capital(k.measure)}: ${count(k.samples, 'sample')}`, k.query]);
+  if (data.withChildren) ways.unshift(['With its children', data.withChildren.query]);
+  if (baseline) ways.push([capital(target(baseline)), baseline.query]);
+  else if (!ways.length && data.windows > 0) ways.push(['The whole process', `.${data.kinds.find((k) => k.query === data.query)?.type ?? 'cpu'}{}`]);
   return h('section', { class: 'card empty' },
     h('h2', null, open && data.span ? 'Not here yet' : 'Nothing to draw'),
     h('p', null, sentence(data.empty)),
     open && h('p', { class: 'muted' }, 'This page looks again every two seconds; ', arrival(), '.'),
     h('div', { class: 'actions' },
       open && data.status?.canFlush && flushButton(refresh),
-      data.baseline && linkButton(capital(target(data.baseline)), link('', { query: data.baseline.query }), { class: 'button primary' }),
+      ways.map(([text, query], i) => linkButton(text, link('', { query }), { class: i ? 'button' : 'button primary' })),
       linkButton('Recent spans', './')),
-    data.baseline && h('p', { class: 'muted' }, h('code', null, data.baseline.query)));
+    baseline && h('p', { class: 'muted' }, h('code', null, baseline.query)));
 }
 
 // target is what a baseline is of, by name where that is known.

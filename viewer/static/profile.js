@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { comparison, link, range } from './api.js';
-import { copyButton } from './copy.js';
+import { copyLink, copyPprof } from './copy.js';
 import { h, linkButton } from './dom.js';
 import { executablesView } from './executables.js';
 import { Flame } from './flame.js';
-import { capital, isHeap, time } from './format.js';
+import { capital, isHeap, sentence, time } from './format.js';
 import { functionsView } from './functions.js';
 import { heading } from './heading.js';
 import { emptyCard, fewHint } from './hints.js';
@@ -16,7 +16,7 @@ import { sandwichView } from './sandwich.js';
 import { strip } from './strip.js';
 import { traceList } from './tracelist.js';
 
-const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', 'Callers and callees'], ['executables', 'Executables']];
+const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', h('span', null, 'Callers', h('span', { class: 'rest' }, ' and callees'))], ['executables', 'Executables']];
 
 // profileView shows what a query selects.
 export function profileView(data, refresh) {
@@ -28,31 +28,35 @@ export function profileView(data, refresh) {
     traceList(data),
     kindTabs(data),
     queryForm(data.query),
-    data.note && h('p', { class: 'note' }, data.note),
+    data.note && h('p', { class: 'note' }, sentence(data.note)),
   ];
   if (data.empty) return h('article', null, ...children, emptyCard(data, refresh));
   if (!data.span) children.push(strip(data.query).element);
   return h('article', null, ...children, actions(data), fewHint(data), panel(data));
 }
 
+// MOMENT are the types of which each window has all: their number in several
+// windows says nothing about the graph.
+const MOMENT = /^(inuse|alloc|goroutines)/;
+
 // kindTabs leads to the other profiles of the same work.
 function kindTabs(data) {
   if (data.kinds.length < 2) return null;
   return h('nav', { class: 'tabs kinds', 'aria-label': 'Kind of profile' }, data.kinds.map((k) =>
     h('a', { href: link('', { query: k.query, ...range() }), 'aria-current': k.query === data.query && 'page', title: capital(k.measure) },
-      k.label, h('span', { class: 'muted' }, k.samples.toLocaleString('en')))));
+      k.label, !MOMENT.test(k.type) && h('span', { class: 'muted' }, k.samples.toLocaleString('en')))));
 }
 
 function actions(data) {
-  const { baseline } = data;
+  const { baseline, withChildren } = data;
   const selected = { query: data.query, ...range() };
-  const absolute = (page, p) => new URL(link(page, p), location.href).href;
   return h('div', { class: 'actions' },
-    baseline && linkButton('Compare with the baseline', comparison(baseline.query, {}, data.query, range()), { class: 'button primary', title: capital(baseline.meaning) }),
+    withChildren && linkButton('With its children', link('', { query: withChildren.query }), { class: 'button primary', title: capital(withChildren.meaning) }),
+    baseline && linkButton('Compare with the baseline', comparison(baseline.query, {}, data.query, range()), { class: withChildren ? 'button' : 'button primary', title: capital(baseline.meaning) }),
     baseline && linkButton(capital(baseline.meaning), link('', { query: baseline.query })),
     linkButton('Download pprof', link('profile', selected), { download: true }),
-    copyButton('Copy go tool pprof', () => `go tool pprof '${absolute('profile', selected).replaceAll("'", '%27')}'`),
-    copyButton('Copy link', () => location.href),
+    copyPprof('profile', selected),
+    copyLink(),
     h('span', { class: 'formats muted' }, ['text', 'json', 'folded'].map((format) => h('a', { href: link('', { ...selected, format }) }, format))));
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { link } from './api.js';
-import { bar, h } from './dom.js';
+import { bar, fill, h } from './dom.js';
 import { ago, duration, spanTitle, time, wall } from './format.js';
 import { arrival } from './status.js';
 
@@ -14,16 +14,18 @@ function mark(s) {
   if (s.samplesHeld > 0) return ['full', 'has a profile'];
   if (s.cpuSamples > 0) return ['none', MISSING.evicted];
   if (!s.complete) return ['open', 'its samples are not in yet'];
+  if (s.cpuInclusiveNs > s.cpuNs) return ['full', 'spans below it have profiles'];
   return ['none', MISSING[s.coverage]];
 }
 
-// spanRow is a span in the list, and what tells how long ago it ended. most is
-// the longest time in the list, for the bars.
-export function spanRow(s, most, manyServices) {
-  const ended = new Date(new Date(s.start).getTime() + s.durationNs / 1e6);
+const ended = (s) => new Date(new Date(s.start).getTime() + s.durationNs / 1e6);
+
+// spanRow is a span in the list; tell has what else depends on the others and on
+// the time.
+export function spanRow(s, manyServices) {
   const [cls, meaning] = mark(s);
-  const since = h('span');
-  const element = h('tr', { class: s.err ? 'err' : null },
+  const inclusive = s.cpuInclusiveNs > s.cpuNs ? duration(s.cpuInclusiveNs) : null;
+  return h('tr', { class: s.err ? 'err' : null },
     h('td', null, h('div', { class: 'what' },
       h('span', { class: `dot ${cls}`, title: meaning }, h('span', { class: 'sr' }, meaning)),
       h('a', { class: 'name', href: link('', { query: s.query }), 'data-id': s.profileId, title: spanTitle(s) }, spanTitle(s)),
@@ -32,14 +34,21 @@ export function spanRow(s, most, manyServices) {
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival()),
       manyServices && h('span', { class: 'muted service' }, s.service))),
     s.running ? h('td', { class: 'when' }, 'running')
-      : h('td', { class: 'when', title: ended.toISOString() }, since, h('span', { class: 'muted clock' }, time(ended))),
-    h('td', { class: 'bars' }, bar((wall(s) ?? 0) / most, 'wall'), bar(s.cpuNs / most, 'cpu')),
+      : h('td', { class: 'when', title: ended(s).toISOString() }, h('span', { class: 'since' }), h('span', { class: 'muted clock' }, time(ended(s)))),
+    h('td', { class: 'bars' }, bar(0, 'wall'), bar(0, 'cpu')),
     h('td', { class: 'num', 'data-label': 'wall' }, wall(s) == null ? '\u2013' : duration(wall(s))),
-    h('td', { class: 'num', 'data-label': 'CPU', title: s.cpuInclusiveNs > s.cpuNs ? `with its children ${duration(s.cpuInclusiveNs)}` : null }, s.cpuSamples ? duration(s.cpuNs) : '\u2013'),
+    h('td', { class: 'num', 'data-label': 'CPU', title: inclusive && `with its children ${inclusive}` },
+      s.cpuSamples ? duration(s.cpuNs) : inclusive ? h('span', { class: 'muted' }, `(${inclusive})`) : '\u2013'),
     h('td', { class: 'num', 'data-label': 'samples' }, s.cpuSamples.toLocaleString('en')));
-  const tell = (now) => {
-    const text = ago(ended, now);
-    if (since.textContent !== text) since.textContent = text;
-  };
-  return { element, tell };
+}
+
+// tell writes into a row how long ago its span ended, and draws its bars: most is
+// the longest time there is room for.
+export function tell(row, s, now, most) {
+  const since = row.querySelector('.since');
+  const text = ago(ended(s), now);
+  if (since && since.textContent !== text) since.textContent = text;
+  const [wallBar, cpuBar] = row.querySelectorAll('.bar i');
+  fill(wallBar, (wall(s) ?? 0) / most);
+  fill(cpuBar, s.cpuNs / most);
 }

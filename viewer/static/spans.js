@@ -4,8 +4,9 @@
 import { link } from './api.js';
 import { button, choice, h } from './dom.js';
 import { capital, clock, count, sentence, wall } from './format.js';
+import { arrange, morph, refill } from './keep.js';
 import { names } from './names.js';
-import { spanRow } from './spanrow.js';
+import { spanRow, tell } from './spanrow.js';
 import { strip } from './strip.js';
 
 const LIMIT = 500;
@@ -30,7 +31,8 @@ export function spansView() {
   let reload = () => {};
   let windows = -1;
   let on = true;
-  let shownRows = new Map(); // by id
+  let shownRows = new Map(); // by id: {key, span, element}
+  let most = 1; // the time that a whole bar is
 
   const set = (key, v) => {
     if (v) params.set(key, v);
@@ -76,9 +78,9 @@ export function spansView() {
   function showConditions() {
     const given = Object.entries(CONDITIONS).filter(([k]) => params.get(k));
     conditions.hidden = given.length === 0;
-    conditions.replaceChildren(...given.map(([k, text]) => {
+    refill(conditions, given.map(([k, text]) => {
       const v = params.get(k);
-      return button(`${text} ${/^\d{13}$/.test(v) ? clock(Number(v)) : v} \u00d7`, () => set(k, ''), { class: 'chip', title: 'Drop this condition' });
+      return button(`${text} ${/^\d{13}$/.test(v) ? clock(Number(v)) : v} \u00d7`, () => set(k, ''), { class: 'chip', title: 'Drop this condition', 'data-key': k });
     }));
   }
 
@@ -86,24 +88,23 @@ export function spansView() {
     const now = data.status ? new Date(data.status.now) : new Date();
     const { spans } = data;
     const services = new Set(data.groups.map((g) => g.service));
-    const most = Math.max(1, ...spans.map((s) => Math.max(wall(s) ?? 0, s.cpuNs)));
-    // What did not change stays where it is: a row that is being clicked on, or
-    // has the focus, must not be replaced under the hand.
+    // What still runs may have done so for days, and would leave no bar to others.
+    const lengths = spans.filter((s) => !s.running).map((s) => Math.max(wall(s) ?? 0, s.cpuNs));
+    most = Math.max(1, ...(lengths.length ? lengths : spans.map((s) => s.durationNs)));
     const known = shownRows;
     shownRows = new Map();
     for (const s of spans) {
-      const key = JSON.stringify([s, most, services.size > 1]);
-      const old = known.get(s.profileId);
-      const row = old?.key === key ? old : { key, ...spanRow(s, most, services.size > 1) };
-      row.tell(now);
+      const key = JSON.stringify([s, services.size > 1]);
+      let row = known.get(s.profileId);
+      if (row?.key !== key) {
+        const fresh = spanRow(s, services.size > 1);
+        if (row) morph(row.element, fresh);
+        row = { key, span: s, element: row?.element ?? fresh };
+      }
       shownRows.set(s.profileId, row);
     }
-    for (const [id, row] of known) if (shownRows.get(id) !== row) row.element.remove();
-    let at = rows.firstChild;
-    for (const { element } of shownRows.values()) {
-      if (at === element) at = at.nextSibling;
-      else rows.insertBefore(element, at);
-    }
+    tellAll(now);
+    arrange(rows, [...shownRows.values()].map((row) => row.element));
     shown.textContent = spans.length < Number(limit) ? count(spans.length, 'span') : `the first ${count(spans.length, 'span')}`;
     shown.title = Number(asked) > MOST ? `This page shows no more than ${MOST.toLocaleString('en')}: format=json and format=text do` : '';
     if (shown.title) shown.textContent += ', no more fit here';
@@ -112,13 +113,17 @@ export function spansView() {
     together.textContent = n === all ? 'Flame graph of these' : `Flame graph of the first ${n.toLocaleString('en')}`;
     table.hidden = spans.length === 0;
     empty.hidden = spans.length > 0;
-    if (!spans.length) empty.replaceChildren(...whyEmpty());
+    if (!spans.length) morph(empty, h('div', { class: 'card empty' }, whyEmpty()));
     showConditions();
     aside.update(data, filter.value.trim().toLowerCase());
     whole.hidden = data.process.length === 0;
-    whole.replaceChildren(...data.process.flatMap((p, i) => [
-      p.service !== data.process[i - 1]?.service || i === 0 ? h('span', { class: 'muted' }, p.service ?? 'Whole process') : null,
-      h('a', { href: link('', { query: p.query }), title: capital(p.measure) }, p.label)].filter(Boolean)));
+    refill(whole, data.process.flatMap((p, i) => [
+      p.service !== data.process[i - 1]?.service || i === 0 ? h('span', { class: 'muted', 'data-key': `service ${p.service}` }, p.service ?? 'Whole process') : null,
+      h('a', { href: link('', { query: p.query }), title: capital(p.measure), 'data-key': p.query }, p.label)].filter(Boolean)));
+  }
+
+  function tellAll(now) {
+    for (const row of shownRows.values()) tell(row.element, row.span, now, most);
   }
 
   function whyEmpty() {
@@ -153,7 +158,7 @@ export function spansView() {
       if (answer.unchanged) {
         data.status = answer.status;
         const now = answer.status ? new Date(answer.status.now) : new Date();
-        for (const row of shownRows.values()) row.tell(now);
+        tellAll(now);
         return;
       }
       data = answer;
@@ -167,13 +172,16 @@ export function spansView() {
 }
 
 // listed is the query for the profile of the spans that have one, all of them
-// together or as many as a query has room for.
+// together or as many as a query has room for: their CPU, or where they did
+// nothing but wait, their wall time.
 function listed(spans) {
-  const ids = spans.filter((s) => s.samplesHeld > 0).map((s) => s.profileId.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const having = (samples) => spans.filter((s) => s.samplesHeld > 0 && s[samples] > 0).map((s) => s.profileId.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const cpu = having('cpuSamples');
+  const ids = cpu.length ? cpu : having('wallSamples');
   const bytes = new TextEncoder();
   let room = LONGEST;
   // Quoted, a backslash takes two.
   const cut = ids.findIndex((id) => (room -= bytes.encode(JSON.stringify(id)).length - 1) < 0);
   const some = cut < 0 ? ids : ids.slice(0, cut);
-  return { n: some.length, all: ids.length, query: `.cpu{profile_id=~${JSON.stringify(some.join('|'))}}` };
+  return { n: some.length, all: ids.length, query: `.${cpu.length ? 'cpu' : 'wall'}{profile_id=~${JSON.stringify(some.join('|'))}}` };
 }

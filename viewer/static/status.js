@@ -3,12 +3,16 @@
 
 import { button, h } from './dom.js';
 
-const place = document.getElementById('status');
 const alert = document.getElementById('alert');
 // closes is when the open window does, by this machine's clock; 0 if there is
 // none.
 let closes = 0;
 let message = '';
+let load = () => {};
+const pill = h('span', { hidden: true }, h('span', { 'data-left': 'window closes' }));
+const flush = flushButton(() => load());
+flush.hidden = true;
+document.getElementById('status').append(pill, flush);
 
 setInterval(tick, 1000);
 // What went wrong stays until it was seen: capture lets a click on a button say
@@ -19,13 +23,13 @@ addEventListener('click', () => { alert.hidden = true; }, { capture: true });
 export function showStatus(status, refresh) {
   closes = 0;
   message = status?.message ?? '';
-  if (!status) return place.replaceChildren();
-  const flush = status.canFlush ? [flushButton(refresh)] : [];
-  if (status.running === undefined) return place.replaceChildren(...flush);
+  load = refresh;
+  flush.hidden = !status?.canFlush;
+  pill.hidden = status?.running === undefined;
+  if (pill.hidden) return;
   // The window's times are the server's: count from its clock.
   if (status.windowEnd) closes = new Date(status.windowEnd) - new Date(status.now) + Date.now();
-  const state = !status.running ? 'off' : message ? 'warn' : 'on';
-  place.replaceChildren(h('span', { class: `pill ${state}` }, h('span', { 'data-left': 'window closes' })), ...flush);
+  pill.className = `pill ${!status.running ? 'off' : message ? 'warn' : 'on'}`;
   tick();
 }
 
@@ -51,18 +55,22 @@ function write(el) {
 
 // flushButton closes the open window, so that its samples are here at once.
 export function flushButton(refresh) {
+  let busy = false;
   const b = button('Flush now', async () => {
-    b.disabled = true;
+    if (busy) return;
+    busy = true;
+    // A button that is disabled loses the focus.
+    b.ariaDisabled = 'true';
     try {
       const answer = await fetch('./flush', { method: 'POST' });
       if (!answer.ok) throw new Error((await answer.text()).trim());
       await refresh();
     } catch (err) {
-      // The next answer replaces the button.
       alert.textContent = `The window could not be closed: ${err.message.replace(/^spanprof: (flush: )?/, '')}`;
       alert.hidden = false;
     }
-    b.disabled = false;
+    busy = false;
+    b.ariaDisabled = null;
   }, { class: 'flush', title: 'Close the open window now' });
   return b;
 }

@@ -24,6 +24,8 @@ export function traceList(data) {
     el.style.paddingLeft = `${depths.get(s.profileId) * 14}px`;
     return el;
   };
+  const worked = data.trace.filter((s) => s.cpuSamples > 0);
+  const [type, profiled] = worked.length ? ['cpu', worked] : ['wall', data.trace.filter((s) => s.wallSamples > 0)];
   return h('details', { class: 'card trace', open: data.trace.length <= 12 },
     h('summary', null, h('h2', null, 'Its trace'), h('span', { class: 'muted' }, `${count(data.trace.length + (data.traceOmitted ?? 0), 'span')} with profiles of their own`)),
     h('ol', null, data.trace.map((s) => h('li', { 'aria-current': s.profileId === data.span.profileId && 'true' },
@@ -32,5 +34,6 @@ export function traceList(data) {
         place(h('i', { class: 'wall' }), start(s), start(s) + s.durationNs / 1e6),
         s.cpuSamples > 0 && place(h('i', { class: 'cpu' }), start(s), start(s) + Math.min(s.cpuNs, s.durationNs) / 1e6)),
       h('span', { class: 'num muted' }, `${wall(s) == null ? '\u2013' : duration(s.durationNs)} \u00b7 ${s.cpuSamples ? duration(s.cpuNs) : '\u2013'}`)))),
+    profiled.length > 1 && h('p', null, h('a', { href: link('', { query: `.${type}{trace_id=${JSON.stringify(data.span.traceId)}}` }) }, 'Flame graph of the whole trace')),
     data.traceOmitted && h('p', { class: 'muted' }, `and ${count(data.traceOmitted, 'span')} more`));
 }

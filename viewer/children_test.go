@@ -1,0 +1,117 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+)
+
+// newFamily returns a store with a span that did nothing itself, two spans below
+// it, one of them below the other, that did, and one beside it in the same trace.
+func newFamily(t *testing.T) (s *store.Store, root, child, grandchild string) {
+	t.Helper()
+	s = newStore(t)
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	ctx, first := tracer.Start(t.Context(), "HTTP GET", trace.WithTimestamp(epoch))
+	ctx, second := tracer.Start(ctx, "query", trace.WithTimestamp(epoch))
+	_, third := tracer.Start(ctx, "parse", trace.WithTimestamp(epoch))
+	beside := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: first.SpanContext().TraceID(), SpanID: trace.SpanID{9}, TraceFlags: trace.FlagsSampled, Remote: true,
+	}))
+	_, other := tracer.Start(beside, "called again", trace.WithTimestamp(epoch))
+	var ids []string
+	b := newProfileBuilder()
+	for i, span := range []trace.Span{first, second, third, other} {
+		id, traceID := span.SpanContext().SpanID().String(), span.SpanContext().TraceID().String()
+		ids = append(ids, id)
+		span.SetAttributes(attribute.String("pyroscope.profile.id", id)) // As spans with labels of their own have it.
+		if i > 0 {
+			b.add(int64(i), map[string][]string{"profile_id": {id}, "span_id": {id}, "trace_id": {traceID}}, fmt.Sprint("main.f", i), "main.serve")
+		}
+	}
+	for _, span := range []trace.Span{third, second, first, other} {
+		span.End(trace.WithTimestamp(epoch.Add(time.Second)))
+	}
+	exportSecond(t, s, 0, b)
+	return s, ids[0], ids[1], ids[2]
+}
+
+// A span that left the work to its children leads to what they did.
+func TestSpanWithChildren(t *testing.T) {
+	s, root, child, grandchild := newFamily(t)
+	h := Handler(s)
+	for id, want := range map[string]*childrenJSON{
+		root:       {Query: `shop.cpu{profile_id=~"` + root + `|` + child + `|` + grandchild + `"}`, Meaning: "this span with 2 spans below it", Spans: 3},
+		child:      {Query: `shop.cpu{profile_id=~"` + child + `|` + grandchild + `"}`, Meaning: "this span with 1 span below it", Spans: 2},
+		grandchild: nil,
+	} {
+		var a answer
+		getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+		if a.Span == nil {
+			t.Fatalf("no span %s", id)
+		}
+		switch got := a.WithChildren; {
+		case (got == nil) != (want == nil), got != nil && *got != *want:
+			t.Errorf("with its children: %+v, want %+v", got, want)
+		case want != nil:
+			if a.Span.CPUInclusiveNs != 3e7 {
+				t.Errorf("inclusive %d", a.Span.CPUInclusiveNs)
+			}
+			var together answer
+			getJSON(t, h, target("/", "query", got.Query, "format", "json"), http.StatusOK, &together)
+			if together.Total != a.Span.CPUInclusiveNs {
+				t.Errorf("%s selects %d, want %d", got.Query, together.Total, a.Span.CPUInclusiveNs)
+			}
+			if text := get(t, h, target("/", "query", byID(id), "format", "text")).Body.String(); !strings.Contains(text, "children "+got.Query) {
+				t.Errorf("the text does not lead to the children:\n%s", text)
+			}
+		}
+	}
+}
+
+// Where the ids do not fit into a query, the trace has them.
+func TestVeryManyChildren(t *testing.T) {
+	root := store.Span{ProfileID: slowID, TraceID: "010000000000000000000000000000a1", CPUSamples: 1, SamplesHeld: 1}
+	all := []store.Span{root}
+	for i := range 900 {
+		all = append(all, store.Span{ProfileID: fmt.Sprintf("%016x", 0x1000+i), ParentID: slowID, CPUSamples: 1, SamplesHeld: 1})
+	}
+	q := query{flameQL: newFlameQL("shop").with("profile_id", slowID)}
+	if got, want := newChildren(q, root, all[:800]), `shop.cpu{profile_id=~"`+slowID+`|`; got.Spans != 800 || !strings.HasPrefix(got.Query, want) {
+		t.Errorf("got %+v", got)
+	} else if _, err := parseFlameQL(got.Query); err != nil {
+		t.Error(err)
+	}
+	if got, want := newChildren(q, root, all), `shop.cpu{trace_id="`+root.TraceID+`"}`; got.Spans != 901 || got.Query != want {
+		t.Errorf("got %+v, want %s", got, want)
+	}
+}
+
+// Parents that lead round in a circle end somewhere.
+func TestChildrenInACircle(t *testing.T) {
+	a := store.Span{ProfileID: slowID, ParentID: fastID, CPUSamples: 1, SamplesHeld: 1}
+	b := store.Span{ProfileID: fastID, ParentID: slowID, WallSamples: 1, SamplesHeld: 1}
+	q := query{flameQL: newFlameQL("shop").with("profile_id", slowID)}
+	if got := newChildren(q, a, []store.Span{a, b}); got != nil {
+		t.Errorf("got %+v, though no child has samples of CPU", got)
+	}
+	q.typ, _ = profileTypeByName("wall")
+	if q.typ.kind != exporter.KindWall {
+		t.Fatal(q.typ)
+	}
+	if got := newChildren(q, a, []store.Span{a, b}); got == nil || got.Spans != 2 {
+		t.Errorf("got %+v, want both once", got)
+	}
+}
