@@ -38,7 +38,7 @@ func (h *handler) emptyReason(q query, a *answer) string {
 	reason := fmt.Sprintf("none of the samples in %s meets the conditions of the query", plural(a.Windows, "window"))
 	for _, m := range q.matchers {
 		if meant, ok := meantLabel(m.Label()); ok {
-			reason += fmt.Sprintf(": the label %s is spelt %s", strconv.Quote(m.Label()), meant)
+			return fmt.Sprintf("%s: the label %q is spelt %s", reason, m.Label(), meant)
 		}
 	}
 	return reason
