@@ -41,6 +41,7 @@ type Profiler struct {
 	disabled bool
 	cpu      *cpu       // in use while CPU is among the kinds
 	wall     *wallClock // likewise
+	metrics  *metrics
 	skipped  atomic.Uint64
 	unclosed atomic.Int64 // how many windows Shutdown has not closed (yet)
 
@@ -73,7 +74,7 @@ const (
 
 // New returns a Profiler that measures nothing before Start. It takes ownership
 // of exp, which Shutdown shuts down. It returns an error if an option makes no
-// sense; exp is then not touched.
+// sense or the MeterProvider fails; exp is then not touched.
 func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 	if exp == nil {
 		return nil, errors.New("profiler: exporter is nil: the profiles need somewhere to go")
@@ -82,9 +83,14 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 	if err != nil {
 		return nil, err
 	}
+	m, err := newMetrics(c.meterProvider)
+	if err != nil {
+		return nil, err
+	}
 	return &Profiler{
 		exporter: exp,
 		config:   c,
+		metrics:  m,
 		disabled: env.Disabled(),
 		cpu:      newCPU(c.resource, c.cpuRate),
 		wall:     newWallClock(c.resource, c.wallBudget, c.wallOfAll),
@@ -150,6 +156,7 @@ func (p *Profiler) Flush(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	defer p.metrics.record(p.counts)
 	if err := p.queue.Flush(ctx); !errors.Is(err, exporter.ErrShutdown) {
 		return err
 	}
@@ -200,6 +207,7 @@ func (p *Profiler) Shutdown(ctx context.Context) error {
 	if before == shutDown {
 		return nil
 	}
+	defer p.metrics.record(p.counts)
 	var errs []error
 	if before == running {
 		p.mu.Lock()
