@@ -34,7 +34,9 @@
 //     difference between two profiles) as in net/http/pprof.
 //   - delta_heap, delta_mutex, delta_block: what has been added since the last
 //     request for it, or since the process began. A Handler keeps one state for
-//     each, so two scrapers of deltas need a Handler each.
+//     each, so two scrapers of deltas need a Handler each. What is in an answer is
+//     in no later one: if the client goes before it has read it, it is lost. HEAD
+//     is refused.
 //   - cmdline, symbol, trace?seconds=N: as in net/http/pprof.
 //
 // mutex and block are empty unless the program, or profiler.WithMutexFraction
