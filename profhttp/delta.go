@@ -21,7 +21,16 @@ func delta(name string, profiler interface{ Profile(w io.Writer) error }) http.H
 			fail(w, http.StatusMethodNotAllowed, "deltas are read by GET: an answer without them would lose them")
 			return
 		}
-		if name == "heap" && number(r, "gc") > 0 {
+		gc, err := number(r, "gc")
+		switch {
+		case err != nil:
+			fail(w, http.StatusBadRequest, err.Error())
+			return
+		case r.FormValue("seconds") != "":
+			fail(w, http.StatusBadRequest, `"seconds" is not supported for this profile: it has what was added since the last request; use "`+name+`" with "seconds"`)
+			return
+		}
+		if name == "heap" && gc > 0 {
 			runtime.GC()
 		}
 		if err := r.Context().Err(); err != nil {

@@ -42,8 +42,8 @@
 // mutex and block are empty unless the program, or profiler.WithMutexFraction
 // and profiler.WithBlockRate, have the runtime count.
 //
-// What is asked wrongly is answered with 400 and text, where net/http/pprof
-// takes its default for seconds that it cannot read.
+// Values of seconds, debug and gc that make no sense are answered with 400 and
+// text, where net/http/pprof takes its default.
 //
 // # Who may ask
 //

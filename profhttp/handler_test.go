@@ -158,10 +158,17 @@ func TestWrongRequests(t *testing.T) {
 	base := serve(t, p)
 	for _, name := range []string{"profile", "trace", "heap", "goroutine"} {
 		for _, value := range []string{"0", "-1", "x", "NaN", "Inf", "86401", "1e300", "99999999999999999999"} {
-			refused(t, base+name+"?seconds="+value, http.StatusBadRequest, "seconds")
+			refused(t, base+name+"?seconds="+value, http.StatusBadRequest, `invalid value "`+value+`" for "seconds"`)
 		}
 	}
+	for _, value := range []string{"x", "-1", "1.5"} {
+		for _, name := range []string{"heap?gc=", "heap?debug=", "heap?seconds=1&debug=", "heap?seconds=1&gc=", "goroutine?debug=", "delta_heap?gc="} {
+			refused(t, base+name+value, http.StatusBadRequest, `invalid value "`+value+`"`)
+		}
+	}
+	refused(t, base+"heap?debug="+strings.Repeat("9", 1000), http.StatusBadRequest, strings.Repeat("9", 50)+`" for "debug"`)
 	refused(t, base+"heap?seconds=1&debug=1", http.StatusBadRequest, "debug")
+	refused(t, base+"delta_heap?seconds=1", http.StatusBadRequest, `use "heap"`)
 	refused(t, base+"nothing", http.StatusNotFound, "unknown profile")
 	refused(t, base+"wall?seconds=1", http.StatusNotFound, "profiler.WithKinds")
 
