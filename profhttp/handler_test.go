@@ -216,6 +216,45 @@ func TestProfilesOfTheProgram(t *testing.T) {
 	}
 }
 
+// They may end in a name of ours too. What decides is where the handler is mounted.
+func TestProfilesOfTheProgramWithOurNames(t *testing.T) {
+	for _, name := range []string{"example.com/shop/cmdline", "shop/symbol", "symbol"} {
+		own := pprof.Lookup(name)
+		if own == nil { // it stays when the test is run again
+			own = pprof.NewProfile(name)
+		}
+		own.Add(own, 0)
+		defer own.Remove(own)
+	}
+	p, _ := newProfiler(t)
+	h := profhttp.Handler(p)
+	mux := http.NewServeMux()
+	mux.Handle("/debug/pprof/", h)
+	mux.Handle("/shop/", h)
+	mux.Handle("GET /root/shop/", http.StripPrefix("/root/", h))
+	mux.Handle("/just/heap", h)
+	mux.Handle("/just/shop/symbol", h)
+	for path, own := range map[string]bool{
+		"/debug/pprof/example.com/shop/cmdline": true,
+		"/debug/pprof/shop/symbol":              true,
+		"/debug/pprof/symbol":                   false,
+		"/debug/pprof/cmdline":                  false,
+		"/shop/shop/symbol":                     true,
+		"/shop/symbol":                          false,
+		"/shop/":                                false,
+		"/root/shop/symbol":                     true,
+		"/just/heap":                            true,
+		"/just/shop/symbol":                     true,
+	} {
+		answer := httptest.NewRecorder()
+		mux.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		isProfile := answer.Header().Get("Content-Type") == "application/octet-stream"
+		if answer.Code != http.StatusOK || isProfile != own {
+			t.Errorf("%s: %d %v, want a profile: %v", path, answer.Code, answer.Header(), own)
+		}
+	}
+}
+
 // Any path is a prefix, also none at all.
 func TestPrefixes(t *testing.T) {
 	p, _ := newProfiler(t)
