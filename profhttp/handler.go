@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/grafana/pyroscope-go/godeltaprof"
+	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/profiler"
@@ -18,8 +19,13 @@ import (
 
 // Handler returns a handler that serves what the package comment lists, under
 // any prefix: mount it under a path that ends in a slash. It may be used before p
-// is started and after it is shut down, from any number of goroutines.
+// is started and after it is shut down, from any number of goroutines. Without a p,
+// which is nil, it answers as if that were never started.
 func Handler(p *profiler.Profiler) http.Handler {
+	if p == nil {
+		// It cannot fail: every option has its default, or is as good.
+		p, _ = profiler.New(exporter.NewMulti(), profiler.WithMeterProvider(noop.NewMeterProvider()))
+	}
 	h := &handler{profiler: p}
 	h.named = map[string]http.HandlerFunc{
 		"":            index,

@@ -255,6 +255,15 @@ func TestProfilesOfTheProgramWithOurNames(t *testing.T) {
 	}
 }
 
+// Without a Profiler there is all that needs none.
+func TestWithoutAProfiler(t *testing.T) {
+	base := serve(t, nil)
+	for _, path := range []string{"profile?seconds=0.01", "heap", "delta_heap"} {
+		get(t, base+path)
+	}
+	refused(t, base+"wall?seconds=1", http.StatusNotFound, "not enabled")
+}
+
 // Any path is a prefix, also none at all.
 func TestPrefixes(t *testing.T) {
 	p, _ := newProfiler(t)
