@@ -45,6 +45,13 @@
 // Values of seconds, debug and gc that make no sense are answered with 400 and
 // text, where net/http/pprof takes its default.
 //
+// # Shutting down
+//
+// Shut the Profiler down first, and the http.Server afterwards: that ends the
+// profiles that are being taken, and their clients get what there is. A Server that
+// is shut down first waits for them, and the time may be gone before the
+// Profiler's own last windows are exported.
+//
 // # Who may ask
 //
 // Everybody who reaches the port: like net/http/pprof, the handler looks neither

@@ -193,6 +193,9 @@ func (p *Profiler) requestRotation() (<-chan struct{}, error) {
 // It also waits, for as long at most, until otel.Handle has returned from the
 // last reports.
 //
+// It ends the calls of Profile that share its windows, so shut the Profiler down
+// before an http.Server whose handlers call it, and which would wait for them.
+//
 // Without Start it shuts only the exporter down. Calls after the first do
 // nothing and return nil.
 func (p *Profiler) Shutdown(ctx context.Context) error {
