@@ -27,6 +27,7 @@ type Profile struct {
 	size   int
 	pprof  func() ([]byte, error)
 	parsed func() (*profile.Profile, error)
+	copied func() *Profile
 }
 
 // Window says what a profile covers and whose it is.
@@ -48,6 +49,7 @@ func NewProfile(w Window, pprof []byte) *Profile {
 	p := newProfile(w)
 	p.size = len(pprof)
 	p.pprof = func() ([]byte, error) { return pprof, nil }
+	p.copied = func() *Profile { return NewProfile(w, pprof) }
 	p.parsed = sync.OnceValues(func() (*profile.Profile, error) {
 		parsed, err := profile.ParseData(pprof)
 		if err != nil {
@@ -70,6 +72,7 @@ func NewParsedProfile(w Window, parsed *profile.Profile) *Profile {
 	}
 	p.size = sizeOf(parsed)
 	p.parsed = func() (*profile.Profile, error) { return parsed, nil }
+	p.copied = func() *Profile { return NewParsedProfile(w, parsed) }
 	p.pprof = sync.OnceValues(func() ([]byte, error) {
 		b, err := encode(parsed)
 		if err != nil {
@@ -125,3 +128,8 @@ func (p *Profile) Pprof() ([]byte, error) { return p.pprof() }
 // Parsed returns the parsed profile. It is shared: copy it before you change
 // or encode it.
 func (p *Profile) Parsed() (*profile.Profile, error) { return p.parsed() }
+
+// Copy returns a Profile that shares with p what p was made from, and no more. The
+// other form, which can be many times as large, is made anew for it and goes when it
+// goes: where one keeps a profile by its Size, another may read the copy.
+func (p *Profile) Copy() *Profile { return p.copied() }

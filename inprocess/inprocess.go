@@ -146,6 +146,7 @@ func (p *Profiling) status() viewer.Status {
 			{Name: "windows waiting", Value: uint64(s.WindowsWaiting)},
 			{Name: "export errors", Value: s.ExportErrors},
 			{Name: "CPU profiles stopped by others", Value: s.CPUForeignStops},
+			{Name: "CPU samples dropped", Value: s.CPUSamplesDropped},
 		},
 	}
 	if slices.Contains(s.Kinds, exporter.KindWall) {

@@ -34,14 +34,23 @@
 //     difference between two profiles) as in net/http/pprof.
 //   - delta_heap, delta_mutex, delta_block: what has been added since the last
 //     request for it, or since the process began. A Handler keeps one state for
-//     each, so two scrapers of deltas need a Handler each.
+//     each, so two scrapers of deltas need a Handler each. What is in an answer is
+//     in no later one: if the client goes before it has read it, it is lost. HEAD
+//     is refused.
 //   - cmdline, symbol, trace?seconds=N: as in net/http/pprof.
 //
 // mutex and block are empty unless the program, or profiler.WithMutexFraction
 // and profiler.WithBlockRate, have the runtime count.
 //
-// What is asked wrongly is answered with 400 and text, where net/http/pprof
-// takes its default for seconds that it cannot read.
+// Values of seconds, debug and gc that make no sense are answered with 400 and
+// text, where net/http/pprof takes its default.
+//
+// # Shutting down
+//
+// Shut the Profiler down first, and the http.Server afterwards: that ends the
+// profiles that are being taken, and their clients get what there is. A Server that
+// is shut down first waits for them, and the time may be gone before the
+// Profiler's own last windows are exported.
 //
 // # Who may ask
 //

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/grafana/pyroscope-go/godeltaprof"
+	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/profiler"
@@ -18,8 +19,13 @@ import (
 
 // Handler returns a handler that serves what the package comment lists, under
 // any prefix: mount it under a path that ends in a slash. It may be used before p
-// is started and after it is shut down, from any number of goroutines.
+// is started and after it is shut down, from any number of goroutines. Without a p,
+// which is nil, it answers as if that were never started.
 func Handler(p *profiler.Profiler) http.Handler {
+	if p == nil {
+		// It cannot fail: every option has its default, or is as good.
+		p, _ = profiler.New(exporter.NewMulti(), profiler.WithMeterProvider(noop.NewMeterProvider()))
+	}
 	h := &handler{profiler: p}
 	h.named = map[string]http.HandlerFunc{
 		"":            index,
@@ -48,19 +54,34 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusMethodNotAllowed, "profiles are read by GET")
 		return
 	}
-	if serve, ok := h.named[name]; ok {
-		serve(w, r)
-		return
-	}
-	// The names of a program's own profiles may have slashes: they begin
-	// with an import path.
-	for path, more := r.URL.Path, true; more; _, path, more = strings.Cut(path, "/") {
+	serve, isNamed := h.named[name]
+	// The names of a program's own profiles may have slashes: they begin with an
+	// import path, and may end like one of ours.
+	for path, more := beyond(r), true; more; _, path, more = strings.Cut(path, "/") {
+		if isNamed && path == name {
+			break
+		}
 		if p := pprof.Lookup(path); p != nil {
 			lookup(w, r, p)
 			return
 		}
 	}
+	if isNamed {
+		serve(w, r)
+		return
+	}
 	fail(w, http.StatusNotFound, "unknown profile")
+}
+
+// beyond returns the path of a request without the prefix that the handler is
+// mounted under, where http.ServeMux tells: a profile "shop/trace" is not meant by
+// the path /shop/trace of a handler under /shop/.
+func beyond(r *http.Request) string {
+	_, prefix, _ := strings.Cut(r.Pattern, "/")
+	if !strings.HasSuffix(prefix, "/") {
+		return r.URL.Path
+	}
+	return strings.TrimPrefix(r.URL.Path, "/"+prefix)
 }
 
 // cmdline answers with the arguments of the process, separated by NUL bytes.

@@ -158,10 +158,17 @@ func TestWrongRequests(t *testing.T) {
 	base := serve(t, p)
 	for _, name := range []string{"profile", "trace", "heap", "goroutine"} {
 		for _, value := range []string{"0", "-1", "x", "NaN", "Inf", "86401", "1e300", "99999999999999999999"} {
-			refused(t, base+name+"?seconds="+value, http.StatusBadRequest, "seconds")
+			refused(t, base+name+"?seconds="+value, http.StatusBadRequest, `invalid value "`+value+`" for "seconds"`)
 		}
 	}
+	for _, value := range []string{"x", "-1", "1.5"} {
+		for _, name := range []string{"heap?gc=", "heap?debug=", "heap?seconds=1&debug=", "heap?seconds=1&gc=", "goroutine?debug=", "delta_heap?gc="} {
+			refused(t, base+name+value, http.StatusBadRequest, `invalid value "`+value+`"`)
+		}
+	}
+	refused(t, base+"heap?debug="+strings.Repeat("9", 1000), http.StatusBadRequest, strings.Repeat("9", 50)+`" for "debug"`)
 	refused(t, base+"heap?seconds=1&debug=1", http.StatusBadRequest, "debug")
+	refused(t, base+"delta_heap?seconds=1", http.StatusBadRequest, `use "heap"`)
 	refused(t, base+"nothing", http.StatusNotFound, "unknown profile")
 	refused(t, base+"wall?seconds=1", http.StatusNotFound, "profiler.WithKinds")
 
@@ -207,6 +214,54 @@ func TestProfilesOfTheProgram(t *testing.T) {
 	if !strings.Contains(body, `href="example.com/shop/orders"`) {
 		t.Errorf("no link to it in\n%s", body)
 	}
+}
+
+// They may end in a name of ours too. What decides is where the handler is mounted.
+func TestProfilesOfTheProgramWithOurNames(t *testing.T) {
+	for _, name := range []string{"example.com/shop/cmdline", "shop/symbol", "symbol"} {
+		own := pprof.Lookup(name)
+		if own == nil { // it stays when the test is run again
+			own = pprof.NewProfile(name)
+		}
+		own.Add(own, 0)
+		defer own.Remove(own)
+	}
+	p, _ := newProfiler(t)
+	h := profhttp.Handler(p)
+	mux := http.NewServeMux()
+	mux.Handle("/debug/pprof/", h)
+	mux.Handle("/shop/", h)
+	mux.Handle("GET /root/shop/", http.StripPrefix("/root/", h))
+	mux.Handle("/just/heap", h)
+	mux.Handle("/just/shop/symbol", h)
+	for path, own := range map[string]bool{
+		"/debug/pprof/example.com/shop/cmdline": true,
+		"/debug/pprof/shop/symbol":              true,
+		"/debug/pprof/symbol":                   false,
+		"/debug/pprof/cmdline":                  false,
+		"/shop/shop/symbol":                     true,
+		"/shop/symbol":                          false,
+		"/shop/":                                false,
+		"/root/shop/symbol":                     true,
+		"/just/heap":                            true,
+		"/just/shop/symbol":                     true,
+	} {
+		answer := httptest.NewRecorder()
+		mux.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		isProfile := answer.Header().Get("Content-Type") == "application/octet-stream"
+		if answer.Code != http.StatusOK || isProfile != own {
+			t.Errorf("%s: %d %v, want a profile: %v", path, answer.Code, answer.Header(), own)
+		}
+	}
+}
+
+// Without a Profiler there is all that needs none.
+func TestWithoutAProfiler(t *testing.T) {
+	base := serve(t, nil)
+	for _, path := range []string{"profile?seconds=0.01", "heap", "delta_heap"} {
+		get(t, base+path)
+	}
+	refused(t, base+"wall?seconds=1", http.StatusNotFound, "not enabled")
 }
 
 // Any path is a prefix, also none at all.

@@ -5,6 +5,7 @@ package profhttp
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -20,14 +21,19 @@ var withDelta = []string{"allocs", "block", "goroutine", "goroutineleak", "heap"
 
 // lookup answers with a profile of runtime/pprof.
 func lookup(w http.ResponseWriter, r *http.Request, p *pprof.Profile) {
-	if r.FormValue("seconds") != "" {
-		lookupDelta(w, r, p)
+	debug, err := number(r, "debug")
+	gc, gcErr := number(r, "gc")
+	if err := errors.Join(err, gcErr); err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if p.Name() == "heap" && number(r, "gc") > 0 {
+	if r.FormValue("seconds") != "" {
+		lookupDelta(w, r, p, debug)
+		return
+	}
+	if p.Name() == "heap" && gc > 0 {
 		runtime.GC()
 	}
-	debug := number(r, "debug")
 	if debug == 0 {
 		announce(w, p.Name())
 	} else {
@@ -38,7 +44,7 @@ func lookup(w http.ResponseWriter, r *http.Request, p *pprof.Profile) {
 }
 
 // lookupDelta answers with the difference between a profile now and later.
-func lookupDelta(w http.ResponseWriter, r *http.Request, p *pprof.Profile) {
+func lookupDelta(w http.ResponseWriter, r *http.Request, p *pprof.Profile, debug int) {
 	d, err := seconds(r, 0)
 	switch {
 	case err != nil:
@@ -47,7 +53,7 @@ func lookupDelta(w http.ResponseWriter, r *http.Request, p *pprof.Profile) {
 	case !slices.Contains(withDelta, p.Name()):
 		fail(w, http.StatusBadRequest, `"seconds" is not supported for this profile`)
 		return
-	case number(r, "debug") != 0:
+	case debug != 0:
 		fail(w, http.StatusBadRequest, `"seconds" and "debug" exclude each other`)
 		return
 	}

@@ -14,8 +14,6 @@ import (
 // longest bounds what may be asked for, far above what anybody waits for.
 const longest = 24 * time.Hour
 
-var errSeconds = fmt.Errorf("invalid value for %q: use a positive number, at most %.0f", "seconds", longest.Seconds())
-
 // seconds returns how long a request wants to measure.
 func seconds(r *http.Request, otherwise time.Duration) (time.Duration, error) {
 	text := r.FormValue("seconds")
@@ -25,7 +23,7 @@ func seconds(r *http.Request, otherwise time.Duration) (time.Duration, error) {
 	n, err := strconv.ParseFloat(text, 64)
 	// Written so that NaN is refused too.
 	if err != nil || !(n > 0 && n <= longest.Seconds()) {
-		return 0, errSeconds
+		return 0, fmt.Errorf("invalid value %.50q for %q: use a positive number, at most %.0f", text, "seconds", longest.Seconds())
 	}
 	return max(1, time.Duration(n*float64(time.Second))), nil
 }
@@ -45,8 +43,15 @@ func extendDeadline(w http.ResponseWriter, r *http.Request, d time.Duration) err
 	return errors.New("profile duration exceeds the server's WriteTimeout, which cannot be extended here")
 }
 
-// number reads a parameter that is 0 if it is missing or no number.
-func number(r *http.Request, name string) int {
-	n, _ := strconv.Atoi(r.FormValue(name))
-	return n
+// number reads a parameter that is 0 if it is missing.
+func number(r *http.Request, name string) (int, error) {
+	text := r.FormValue(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("invalid value %.50q for %q: use a whole number from 0 on", text, name)
+	}
+	return n, nil
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"runtime/pprof"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -53,6 +54,8 @@ type cpu struct {
 	// between them.
 	edges      uint64
 	unmeasured time.Duration
+
+	dropped atomic.Uint64 // samples that are in no profile
 }
 
 func newCPU(r *resource.Resource, hz int) *cpu {
@@ -300,6 +303,7 @@ func (c *cpu) set(w *cpuWindow) error {
 	defer c.mu.Unlock()
 	c.open = w
 	if w != nil {
+		w.dropped = &c.dropped
 		c.state, c.retry = cpuOwn, time.Time{}
 		c.takeover.granted()
 		return nil

@@ -6,6 +6,7 @@ package profiler
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"runtime"
 	"runtime/pprof"
@@ -54,6 +55,9 @@ type cpuWindow struct {
 	byUs    atomic.Bool // we have stopped it
 	noticed bool        // that we have not is known; the loop's
 	read    atomic.Bool // the log has been read to its end
+	// dropped counts samples of the log that are in no profile, for all runs. It
+	// may be nil.
+	dropped *atomic.Uint64
 
 	mu sync.Mutex
 	// profile is whole after a call to runtime/pprof that follows the end,
@@ -192,8 +196,17 @@ func (w *cpuWindow) export(r *resource.Resource) (*exporter.Profile, error) {
 // on. The error, which comes with a profile, says that samples are missing.
 func (w *cpuWindow) cut(r *resource.Resource) (*exporter.Profile, error) {
 	p, start, end, err := w.log.Cut()
+	w.count(err)
 	if w.running() {
 		w.confirm()
 	}
 	return exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: end.Sub(start), Resource: r}, p), err
+}
+
+// count counts the samples that err says are missing.
+func (w *cpuWindow) count(err error) {
+	var dropped *cpulog.DroppedError
+	if w.dropped != nil && errors.As(err, &dropped) {
+		w.dropped.Add(uint64(dropped.Samples))
+	}
 }

@@ -41,6 +41,7 @@ func (p *Profiler) do(ctx context.Context, f func(*grid)) error {
 // loop owns the streams. It closes opened when the first windows are open.
 func (p *Profiler) loop(opened chan<- struct{}) {
 	defer close(p.done)
+	defer p.metrics.record(p.counts) // Shutdown may have given up waiting
 	// A goroutine inherits the labels of its creator, and so does the one
 	// that runtime/pprof starts for each CPU profile. Neither works for
 	// the span that happened to be open at Start.
@@ -94,6 +95,7 @@ func (p *Profiler) loop(opened chan<- struct{}) {
 			}
 			late = nil
 		}
+		p.metrics.record(p.counts)
 		timer.Reset(p.next())
 	}
 }

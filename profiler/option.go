@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -49,6 +51,7 @@ type config struct {
 	wallOfAll                bool
 	mutexFraction, blockRate int // 0: as the program has set them
 	phase                    func(window time.Duration) time.Duration
+	meterProvider            metric.MeterProvider
 }
 
 // WithWindow sets how long a window is: how soon a profile arrives, unless
@@ -151,6 +154,8 @@ func newConfig(opts []Option) (config, error) {
 
 		cpuRate:    defaultCPURate,
 		wallBudget: defaultWallBudget,
+
+		meterProvider: otel.GetMeterProvider(),
 	}
 	for _, o := range opts {
 		if o != nil {
@@ -170,6 +175,8 @@ func newConfig(opts []Option) (config, error) {
 		return config{}, errors.New("profiler: mutex fraction is less than 1: use n to count one in n, or leave WithMutexFraction out")
 	case c.blockRate < 0:
 		return config{}, errors.New("profiler: block rate is less than 1: use nanoseconds, or leave WithBlockRate out")
+	case c.meterProvider == nil:
+		return config{}, errors.New("profiler: meter provider is nil: leave WithMeterProvider out for the global one")
 	case len(c.kinds) == 0:
 		return config{}, fmt.Errorf("profiler: no kind to measure: name some of %q or leave WithKinds out", known)
 	case !(c.wallBudget > 0 && c.wallBudget <= 1): // NaN too

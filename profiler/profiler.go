@@ -41,6 +41,7 @@ type Profiler struct {
 	disabled bool
 	cpu      *cpu       // in use while CPU is among the kinds
 	wall     *wallClock // likewise
+	metrics  *metrics
 	skipped  atomic.Uint64
 	unclosed atomic.Int64 // how many windows Shutdown has not closed (yet)
 
@@ -73,7 +74,7 @@ const (
 
 // New returns a Profiler that measures nothing before Start. It takes ownership
 // of exp, which Shutdown shuts down. It returns an error if an option makes no
-// sense; exp is then not touched.
+// sense or the MeterProvider fails; exp is then not touched.
 func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 	if exp == nil {
 		return nil, errors.New("profiler: exporter is nil: the profiles need somewhere to go")
@@ -82,9 +83,14 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 	if err != nil {
 		return nil, err
 	}
+	m, err := newMetrics(c.meterProvider)
+	if err != nil {
+		return nil, err
+	}
 	return &Profiler{
 		exporter: exp,
 		config:   c,
+		metrics:  m,
 		disabled: env.Disabled(),
 		cpu:      newCPU(c.resource, c.cpuRate),
 		wall:     newWallClock(c.resource, c.wallBudget, c.wallOfAll),
@@ -150,6 +156,7 @@ func (p *Profiler) Flush(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	defer p.metrics.record(p.counts)
 	if err := p.queue.Flush(ctx); !errors.Is(err, exporter.ErrShutdown) {
 		return err
 	}
@@ -186,6 +193,9 @@ func (p *Profiler) requestRotation() (<-chan struct{}, error) {
 // It also waits, for as long at most, until otel.Handle has returned from the
 // last reports.
 //
+// It ends the calls of Profile that share its windows, so shut the Profiler down
+// before an http.Server whose handlers call it, and which would wait for them.
+//
 // Without Start it shuts only the exporter down. Calls after the first do
 // nothing and return nil.
 func (p *Profiler) Shutdown(ctx context.Context) error {
@@ -200,6 +210,7 @@ func (p *Profiler) Shutdown(ctx context.Context) error {
 	if before == shutDown {
 		return nil
 	}
+	defer p.metrics.record(p.counts)
 	var errs []error
 	if before == running {
 		p.mu.Lock()

@@ -37,6 +37,7 @@ func TestNewRefuses(t *testing.T) {
 		{"cpu rate beyond what systems can do", profiler.WithCPURate(501), "use 1 to 500"},
 		{"mutex fraction of nothing", profiler.WithMutexFraction(0), "leave WithMutexFraction out"},
 		{"block rate of nothing", profiler.WithBlockRate(0), "leave WithBlockRate out"},
+		{"no meter provider", profiler.WithMeterProvider(nil), "leave WithMeterProvider out"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if _, err := profiler.New(new(exportertest.Recorder), test.opt); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -11,7 +11,8 @@ import (
 )
 
 // Status is what a Profiler is doing and what it has done. The counters count
-// windows of all kinds since New.
+// windows of all kinds since New. OTel metrics have the losses too: see
+// [WithMeterProvider].
 type Status struct {
 	// Running is true from Start to Shutdown, unless Disabled.
 	Running bool
@@ -38,6 +39,11 @@ type Status struct {
 	// something else has the CPU profiler is not in it.
 	CPUEdges      uint64
 	CPUUnmeasured time.Duration
+	// CPUSamplesDropped is the number of CPU samples that are in no profile
+	// because the window, or the piece that was cut from it, had 65,536
+	// different ones already. At 100 Hz, where runtime/pprof takes the samples,
+	// it is 0.
+	CPUSamplesDropped uint64
 	// Wall is about the samples of KindWall. It is zero when that is not
 	// among the kinds.
 	Wall WallStatus
@@ -90,6 +96,7 @@ func (p *Profiler) Status() Status {
 	default:
 		s.CPUStart, s.CPUForeignStops, s.CPU = p.cpu.status()
 		s.CPUEdges, s.CPUUnmeasured = p.cpu.lost()
+		s.CPUSamplesDropped = p.cpu.dropped.Load()
 		if s.CPUStart.IsZero() {
 			break
 		}

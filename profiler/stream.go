@@ -69,11 +69,17 @@ func (s *stream) end(by func(sampler) (*exporter.Profile, error)) ([]*exporter.P
 	if len(pieces) == 0 {
 		return nil, err
 	}
+	windows := pieces
 	w, mergeErr := merge(pieces)
-	if mergeErr != nil {
-		return pieces, errors.Join(err, mergeErr)
+	if mergeErr == nil {
+		windows = []*exporter.Profile{w}
 	}
-	return []*exporter.Profile{w}, err
+	// The taps have the pieces too. What is decoded for them must not stay with a
+	// window, which waits for the exporter and counts there by its Size.
+	for i, w := range windows {
+		windows[i] = w.Copy()
+	}
+	return windows, errors.Join(err, mergeErr)
 }
 
 // due returns when the first of the taps is to end; false if there is none.

@@ -152,6 +152,48 @@ func TestStreamSharesEdges(t *testing.T) {
 	})
 }
 
+// encoded is a sampler whose pieces are made from bytes, as runtime/pprof's.
+type encoded struct{ counter }
+
+func (e *encoded) rotate() (*exporter.Profile, error) {
+	p, err := e.counter.rotate()
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.Pprof()
+	return exporter.NewProfile(exporter.Window{Kind: p.Kind(), Start: p.Start(), Duration: p.Duration()}, b), err
+}
+
+// What a tap decodes or encodes does not stay with the window, which may wait for
+// the exporter and counts there by what it was made from.
+func TestWindowKeepsNothingOfTaps(t *testing.T) {
+	for name, sampled := range map[string]sampler{"parsed": new(counter), "encoded": new(encoded)} {
+		t.Run(name, func(t *testing.T) {
+			s := &stream{sampler: sampled}
+			if err := s.start(); err != nil {
+				t.Fatal(err)
+			}
+			tap := newTap(time.Hour)
+			s.taps = append(s.taps, tap)
+			windows, err := s.end(sampler.rotate)
+			if err != nil || len(windows) != 1 {
+				t.Fatalf("%d windows, %v", len(windows), err)
+			}
+			window, piece := windows[0], tap.take(1)[0]
+			ours, err := window.Parsed()
+			theirs, theirErr := piece.Parsed()
+			if err != nil || theirErr != nil || (ours == theirs) != (name == "parsed") {
+				t.Errorf("%v, %v, the parsed form is shared: %v", err, theirErr, ours == theirs)
+			}
+			b, err := window.Pprof()
+			c, theirErr := piece.Pprof()
+			if err != nil || theirErr != nil || (&b[0] == &c[0]) != (name == "encoded") {
+				t.Errorf("%v, %v, the bytes are shared: %v", err, theirErr, &b[0] == &c[0])
+			}
+		})
+	}
+}
+
 // Whoever asks for short profiles again and again does not cut more often than
 // once a second, and has what he asked for, or more.
 func TestShortProfilesDoNotCutOften(t *testing.T) {

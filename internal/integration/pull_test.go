@@ -10,8 +10,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,32 +23,36 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/exporter/file"
 	"github.com/spanprof/spanprof/profhttp"
 	"github.com/spanprof/spanprof/profiler"
 )
 
 // A labelled app is scraped as Alloy does it and by a second scraper, while the
-// profiler pushes: everybody gets every answer, and all see the same samples.
+// profiler pushes to files: everybody gets every answer, and all see the same
+// samples.
 //
 // Alloy has a loop for each endpoint: every interval it asks for a CPU profile
-// that is a little shorter, and for the others. The intervals here are shorter
+// that is a second shorter, and for the others. The intervals here are shorter
 // than its 15 s, and get longer while the machine is too slow for the comparison.
 func TestPull(t *testing.T) {
-	for interval := 2 * time.Second; interval <= 32*time.Second; interval *= 2 {
+	for interval := 6 * time.Second; interval <= 24*time.Second; interval *= 2 {
 		if pull(t, interval) || t.Failed() {
 			return
 		}
 	}
-	t.Error("no samples, or none of both scrapers that cover the work")
+	t.Error("no samples, or none of both scrapers that cover the work by edges of their own")
 }
 
 // pull reports whether the work could be compared.
 func pull(t *testing.T, interval time.Duration) bool {
 	t.Helper()
-	rec := new(exportertest.Recorder)
-	p, err := profiler.New(rec, profiler.WithWindow(interval/3))
+	dir := t.TempDir()
+	exp, err := file.New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profiler.New(exp, profiler.WithWindow(interval/3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,64 +72,119 @@ func pull(t *testing.T, interval time.Duration) bool {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 
-	var alloy, second scraper
-	var wg sync.WaitGroup
-	seconds := strconv.FormatFloat((interval - interval/8).Seconds(), 'f', 3, 64)
-	wg.Go(func() { alloy.scrape(t, server.URL+"/debug/pprof/profile?seconds="+seconds) })
-	for _, name := range []string{"allocs", "block", "goroutine", "mutex"} {
-		wg.Go(func() {
-			for range 2 {
-				alloy.scrape(t, server.URL+"/debug/pprof/"+name)
-			}
-		})
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	rounds := make([]*round, 2)
+	for i := range rounds {
+		if i > 0 {
+			<-ticker.C
+		}
+		rounds[i] = pullOnce(t, server.URL, interval)
 	}
-	wg.Go(func() { second.scrape(t, server.URL+"/debug/pprof/profile?seconds="+seconds) })
-	for _, name := range []string{"delta_heap", "delta_mutex", "delta_block"} {
-		wg.Go(func() {
-			for range 2 {
-				second.scrape(t, server.URL+"/debug/pprof/"+name)
-			}
-		})
-	}
-	<-time.After(interval / 4) // both have begun, or it is tried again
-	begin := time.Now()
-	if _, err := fetch(t.Context(), server.URL+"/order?d="+(interval/4).String()); err != nil {
-		t.Error(err)
-	}
-	end := time.Now()
-	wg.Wait()
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
 
-	pushed := map[string]int64{}
-	windows := 0
-	for _, w := range rec.Profiles() {
-		if w.Kind() != exporter.KindCPU {
-			continue
-		}
-		windows++
-		parsed, err := w.Parsed()
-		if err != nil {
-			t.Fatal(err)
-		}
-		addBySpan(pushed, parsed)
-	}
-	if t.Failed() || len(pushed) == 0 || !alloy.covers(begin, end) || !second.covers(begin, end) {
+	pushed, windows := readBack(t, dir)
+	if t.Failed() || len(pushed) != len(rounds) || slices.ContainsFunc(rounds, func(r *round) bool { return !r.comparable() }) {
 		return false
 	}
-	for name, s := range map[string]*scraper{"alloy": &alloy, "second": &second} {
-		pulled := map[string]int64{}
-		addBySpan(pulled, s.cpu)
-		if fmt.Sprint(pulled) != fmt.Sprint(pushed) {
-			t.Errorf("%s has samples %v, the %d windows have %v", name, pulled, windows, pushed)
+	seen := map[string]bool{}
+	for i, r := range rounds {
+		for name, s := range map[string]*scraper{"alloy": &r.alloy, "second": &r.second} {
+			pulled := map[string]int64{}
+			addBySpan(pulled, s.cpu)
+			if len(pulled) != 1 {
+				t.Errorf("round %d: %s has samples of %v, want one span", i, name, pulled)
+			}
+			for id, n := range pulled {
+				seen[id] = true
+				if n != pushed[id] {
+					t.Errorf("round %d: %s has %d samples of %s, the %d windows have %d", i, name, n, id, windows, pushed[id])
+				}
+			}
 		}
+	}
+	if len(seen) != len(rounds) {
+		t.Errorf("the spans %v were pulled, want one of each of %d rounds", seen, len(rounds))
 	}
 	t.Logf("pushed in %d windows, and pulled twice: %v", windows, pushed)
 	if got := p.Status(); got.WindowsSkipped+got.WindowsDropped+got.ExportErrors != 0 {
 		t.Errorf("Status() = %+v, want no loss", got)
 	}
 	return true
+}
+
+// round is what both scrapers got of CPU in one interval, and when there was work.
+type round struct {
+	alloy, second scraper
+	begin, end    time.Time
+}
+
+// pullOnce scrapes for an interval. The second scraper begins after Alloy and ends
+// before, each by more than a second, within which they would share their edges.
+func pullOnce(t *testing.T, url string, interval time.Duration) *round {
+	t.Helper()
+	var r round
+	var wg sync.WaitGroup
+	profileOf := func(d time.Duration) string {
+		return url + "/debug/pprof/profile?seconds=" + strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+	}
+	wg.Go(func() { r.alloy.scrape(t, profileOf(interval-time.Second)) })
+	for _, name := range []string{"allocs", "block", "goroutine", "mutex"} {
+		wg.Go(func() { r.alloy.scrape(t, url+"/debug/pprof/"+name) })
+	}
+	wg.Go(func() {
+		<-time.After(interval / 4)
+		r.second.scrape(t, profileOf(interval*3/8))
+	})
+	for _, name := range []string{"delta_heap", "delta_mutex", "delta_block"} {
+		wg.Go(func() { r.second.scrape(t, url+"/debug/pprof/"+name) })
+	}
+	<-time.After(interval * 3 / 8) // both have begun, or it is tried again
+	r.begin = time.Now()
+	if _, err := fetch(t.Context(), url+"/order?d="+(interval/8).String()); err != nil {
+		t.Error(err)
+	}
+	r.end = time.Now()
+	wg.Wait()
+	return &r
+}
+
+// comparable reports whether both scrapers have all of the work, and no edge in
+// common.
+func (r *round) comparable() bool {
+	a, b := r.alloy.cpu, r.second.cpu
+	return r.alloy.covers(r.begin, r.end) && r.second.covers(r.begin, r.end) &&
+		a.TimeNanos != b.TimeNanos && a.TimeNanos+a.DurationNanos != b.TimeNanos+b.DurationNanos
+}
+
+// readBack returns the samples of spans that are in the files, and in how many.
+func readBack(t *testing.T, dir string) (pushed map[string]int64, windows int) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.pprof.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pushed = map[string]int64{}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := profile.ParseData(data)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := parsed.CheckValid(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if strings.HasSuffix(name, "-cpu.pprof.gz") {
+			windows++
+			addBySpan(pushed, parsed)
+		}
+	}
+	return pushed, windows
 }
 
 // scraper is somebody who pulls.

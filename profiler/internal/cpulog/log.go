@@ -6,7 +6,6 @@ package cpulog
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/maphash"
 	"runtime"
 	"slices"
@@ -239,7 +238,7 @@ func (p *part) missing() error {
 	if p.dropped == 0 {
 		return p.err
 	}
-	return errors.Join(p.err, fmt.Errorf("cpu samples: %d are in no profile: there were %d different ones already", p.dropped, maxEntries))
+	return errors.Join(p.err, &DroppedError{Samples: p.dropped})
 }
 
 // End has Record return, unless it is about to.

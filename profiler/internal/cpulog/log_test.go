@@ -227,7 +227,8 @@ func TestCountIsBounded(t *testing.T) {
 	if got := l.open.dropped; got != 3 || len(l.open.entries) != maxEntries {
 		t.Errorf("%d samples dropped and %d entries, want 3 and %d", got, len(l.open.entries), maxEntries)
 	}
-	if err := l.open.missing(); err == nil || !strings.Contains(err.Error(), "3 are in no profile") {
+	_, _, _, err := l.Cut()
+	if dropped := (*DroppedError)(nil); !errors.As(err, &dropped) || dropped.Samples != 3 || !strings.Contains(err.Error(), "3 are in no profile") {
 		t.Errorf("%v, want that 3 are missing", err)
 	}
 }

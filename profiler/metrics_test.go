@@ -1,0 +1,193 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/profiler/internal/cpulog"
+)
+
+// meterProvider adds up what its counters are given, by their names, so that the
+// module does without the metrics SDK.
+type meterProvider struct {
+	noop.MeterProvider
+
+	mu   sync.Mutex
+	sums map[string]int64
+	fail error
+}
+
+func newMeterProvider() *meterProvider { return &meterProvider{sums: map[string]int64{}} }
+
+func (p *meterProvider) Meter(string, ...metric.MeterOption) metric.Meter { return meter{provider: p} }
+
+// values returns the sums that are not 0.
+func (p *meterProvider) values() map[string]int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.sums)
+}
+
+type meter struct {
+	noop.Meter
+	provider *meterProvider
+}
+
+func (m meter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+	return sum{provider: m.provider, name: strings.TrimPrefix(name, "spanprof.profiler.")}, m.provider.fail
+}
+
+type sum struct {
+	noop.Int64Counter
+	provider *meterProvider
+	name     string
+}
+
+func (s sum) Add(_ context.Context, n int64, _ ...metric.AddOption) {
+	s.provider.mu.Lock()
+	defer s.provider.mu.Unlock()
+	s.provider.sums[s.name] += n
+}
+
+type noMeter struct{ noop.MeterProvider }
+
+func (noMeter) Meter(string, ...metric.MeterOption) metric.Meter { return nil }
+
+func TestNewWithoutMetrics(t *testing.T) {
+	if _, err := New(new(exportertest.Recorder), WithMeterProvider(noMeter{})); err == nil || !strings.Contains(err.Error(), "has no meter") {
+		t.Errorf("New without a meter: %v", err)
+	}
+	m := newMeterProvider()
+	m.fail = errors.New("no more counters")
+	if _, err := New(new(exportertest.Recorder), WithMeterProvider(m)); !errors.Is(err, m.fail) {
+		t.Errorf("New: %v, want the meter's error", err)
+	}
+}
+
+// Every number of a loss has its counter.
+func TestMetricsOfStatus(t *testing.T) {
+	provider := newMeterProvider()
+	m, err := newMetrics(provider)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(3) {
+		m.record(func() Status {
+			return Status{
+				WindowsExported: 1 * i, ExportErrors: 2 * i, WindowsDropped: 3 * i, WindowsSkipped: 4 * i, CPUForeignStops: 5 * i, CPUSamplesDropped: 6 * i,
+				Wall: WallStatus{RoundsSkipped: 7 * i, SamplesDropped: 8 * i},
+			}
+		})
+	}
+	want := map[string]int64{
+		"window.exported": 2, "window.failed": 4, "window.dropped": 6, "window.skipped": 8,
+		"cpu.foreign_stops": 10, "cpu.sample.dropped": 12, "wall.round.skipped": 14, "wall.sample.dropped": 16,
+	}
+	if diff := cmp.Diff(want, provider.values()); diff != "" {
+		t.Errorf("sums (-want +got):\n%s", diff)
+	}
+}
+
+// faulty is an exporter whose Exports fail in turn, until it hangs.
+type faulty struct {
+	exportertest.Recorder
+	calls int
+	hangs int // from this call on
+}
+
+func (f *faulty) Export(ctx context.Context, _ *exporter.Profile) error {
+	f.calls++
+	switch {
+	case f.calls >= f.hangs:
+		<-ctx.Done()
+		return ctx.Err()
+	case f.calls%2 == 0:
+		return errors.New("an Export of two")
+	}
+	return nil
+}
+
+// Metrics follow Flush and the ends of windows, and have what Shutdown left behind.
+func TestMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		provider := newMeterProvider()
+		p, err := New(&faulty{hangs: 5}, WithKinds(exporter.KindGoroutine), WithWindow(time.Second), WithFirstEnd(), WithMeterProvider(provider))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		check := func(when string, want map[string]int64) {
+			t.Helper()
+			synctest.Wait()
+			if diff := cmp.Diff(want, provider.values()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", when, diff)
+			}
+		}
+		for range 2 {
+			if err := p.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check("after Flush", map[string]int64{"window.exported": 1, "window.failed": 1})
+		<-time.After(3500 * time.Millisecond)
+		// Of the third the end of a fourth will tell.
+		check("after windows", map[string]int64{"window.exported": 2, "window.failed": 2})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown: %v", err)
+		}
+		check("after Shutdown", map[string]int64{"window.exported": 2, "window.failed": 2, "window.dropped": 2})
+	})
+}
+
+// Losses of the CPU are counted when the kind is not measured any more.
+func TestMetricsOfCPU(t *testing.T) {
+	provider := newMeterProvider()
+	p, err := New(new(exportertest.Recorder), WithKinds(exporter.KindCPU), WithWindow(time.Hour), WithMeterProvider(provider))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.cpu.mu.Lock()
+	p.cpu.stops++
+	open := p.cpu.open
+	p.cpu.mu.Unlock()
+	if open == nil {
+		t.Fatal("no CPU profile is open: ", p.Status().CPU)
+	}
+	open.count(fmt.Errorf("cut: %w", &cpulog.DroppedError{Samples: 3}))
+	if got := p.Status(); got.CPUForeignStops != 1 || got.CPUSamplesDropped != 3 {
+		t.Errorf("Status() = %+v, want 1 foreign stop and 3 samples dropped", got)
+	}
+	if err := p.Disable(t.Context(), exporter.KindCPU); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := provider.values()
+	if got["cpu.foreign_stops"] != 1 || got["cpu.sample.dropped"] != 3 {
+		t.Errorf("%v, want 1 foreign stop and 3 samples dropped", got)
+	}
+}
