@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"runtime/pprof"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -100,19 +99,6 @@ func testForeign(t *testing.T, hz int, careless bool) {
 	}
 	free(t)
 	reported.take("cpu profile")
-}
-
-// free returns when nobody uses the CPU profiler: neither a Profile whose caller has
-// gone, nor a call that waited for somebody's StopCPUProfile.
-func free(t *testing.T) {
-	t.Helper()
-	until(t, func() bool {
-		err := pprof.StartCPUProfile(io.Discard)
-		if err == nil {
-			pprof.StopCPUProfile()
-		}
-		return err == nil && !strings.Contains(stacks(), "profileCPU") && !strings.Contains(stacks(), "abandon")
-	})
 }
 
 // While a profile of the program is written to who does not read, the windows of

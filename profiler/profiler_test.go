@@ -268,7 +268,7 @@ func TestShutdownWithoutTime(t *testing.T) {
 	if err := p.Shutdown(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Shutdown: %v, want Canceled", err)
 	}
-	startForeign(t).stop(t) // nobody uses the CPU profiler
+	free(t)
 }
 
 func TestExportErrorsAreCounted(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -153,16 +152,11 @@ func TestProfileByItselfThenStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer shutdown(t, p)
+	free(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	profiled := make(chan error)
 	go func() { profiled <- p.Profile(ctx, new(bytes.Buffer), exporter.KindCPU, endless) }()
-	until(t, func() bool {
-		running := pprof.StartCPUProfile(new(bytes.Buffer)) != nil
-		if !running {
-			pprof.StopCPUProfile()
-		}
-		return running
-	})
+	until(t, profiling)
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -192,20 +186,7 @@ func TestProfileDuringASlowStop(t *testing.T) {
 		t.Errorf("Profile: %v, want DeadlineExceeded", err)
 	}
 	release()
-	until(t, func() bool {
-		err := pprof.StartCPUProfile(new(bytes.Buffer))
-		if err == nil {
-			pprof.StopCPUProfile()
-		}
-		return err == nil && !strings.Contains(stacks(), "profileCPU")
-	})
-}
-
-// stacks returns those of all goroutines.
-func stacks() string {
-	var b strings.Builder
-	_ = pprof.Lookup("goroutine").WriteTo(&b, 1)
-	return b.String()
+	free(t)
 }
 
 func TestProfileRefuses(t *testing.T) {
@@ -253,9 +234,8 @@ func TestProfileEnds(t *testing.T) {
 			var b bytes.Buffer
 			profiled := make(chan error)
 			go func() { profiled <- p.Profile(ctx, &b, exporter.KindCPU, endless) }()
-			// Another call's return says that the first has begun, or it
-			// will find an end that has come already.
-			profileCPU(t, p, 100*time.Millisecond)
+			// Afterwards it would be a profile of its own.
+			until(t, func() bool { return strings.Contains(stacks(), "profiler.(*tap).write") })
 			if err := test.end(p, cancel); err != nil {
 				t.Fatal(err)
 			}
