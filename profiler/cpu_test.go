@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -186,24 +186,42 @@ func TestStartDuringASlowStop(t *testing.T) {
 	}
 }
 
-// Shutdown gives up before the first window could open: it does not stay open.
+// Shutdown gives up before the first window could open: it does not stay open,
+// whether the profiler still waits for it or has left it to itself.
 func TestShutdownDuringASlowStop(t *testing.T) {
-	release := stopSlowly(t)
-	p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := p.Shutdown(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "not closed in time") {
-		t.Errorf("Shutdown: %v, want Canceled and that windows were not closed", err)
-	}
+	for _, test := range []struct {
+		name     string
+		patience time.Duration
+		ctx      context.Context
+		want     error
+		dropped  uint64 // the window comes after Shutdown, and is counted
+	}{
+		{"waiting", endless, ended(), context.Canceled, 1},
+		{"no longer waiting", time.Millisecond, t.Context(), nil, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			release := stopSlowly(t)
+			rec := new(exportertest.Recorder)
+			p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.SetPatience(test.patience)
+			if err := p.Start(); err != nil {
+				t.Fatal(err)
+			}
+			err = p.Shutdown(test.ctx)
+			if !errors.Is(err, test.want) || err != nil && !strings.Contains(err.Error(), "1 window(s) not closed in time") {
+				t.Errorf("Shutdown: %v, want %v and the window that was not closed", err, test.want)
+			}
 
-	release()
-	for p.Status().WindowsDropped == 0 { // the window comes after Shutdown, and is counted
-		runtime.Gosched()
+			release()
+			free(t)
+			if got := p.Status(); got.WindowsDropped != test.dropped || len(rec.Profiles()) != 0 {
+				t.Errorf("%d windows dropped and %d exported after Shutdown, want %d and none", got.WindowsDropped, len(rec.Profiles()), test.dropped)
+			}
+		})
 	}
-	if got := len(rec.Profiles()); got != 0 {
-		t.Errorf("%d windows exported after Shutdown", got)
-	}
-	startForeign(t).stop(t) // nobody uses the CPU profiler
 }
 
 // stopSlowly stops a profile of the program. The stop goes on until the function
