@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -59,8 +60,14 @@ func covers(p *profile.Profile, begin, end time.Time) bool {
 // All the work is done while both callers and the windows look: they see the
 // same samples.
 func TestProfileSharesTheWindows(t *testing.T) {
+	for _, hz := range rates() {
+		t.Run(strconv.Itoa(hz), func(t *testing.T) { testSharing(t, hz) })
+	}
+}
+
+func testSharing(t *testing.T, hz int) {
 	doubling(t, func(d time.Duration) bool {
-		p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(max(100*time.Millisecond, d)))
+		p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithCPURate(hz), profiler.WithWindow(max(100*time.Millisecond, d)))
 		var short, long *profile.Profile
 		var wg sync.WaitGroup
 		wg.Go(func() { long = profileCPU(t, p, 12*d) })
