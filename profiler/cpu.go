@@ -34,6 +34,8 @@ type cpu struct {
 	// run's end takes some 20 ms, and up to a second where 64 goroutines want two
 	// cores.
 	patience time.Duration
+	// slow, which may be nil, says that the system cannot sample at hz.
+	slow error
 	// stopped holds a token when something else may have stopped our run.
 	stopped chan struct{}
 
@@ -56,7 +58,7 @@ type cpu struct {
 }
 
 func newCPU(r *resource.Resource, hz int) *cpu {
-	return &cpu{resource: r, hz: hz, patience: 2 * time.Second, stopped: make(chan struct{}, 1)}
+	return &cpu{resource: r, hz: hz, slow: slowTick(hz, tick()), patience: 2 * time.Second, stopped: make(chan struct{}, 1)}
 }
 
 func (c *cpu) start() error {
