@@ -62,6 +62,12 @@ func newCPU(r *resource.Resource, hz int) *cpu {
 }
 
 func (c *cpu) start() error {
+	if time.Now().Before(c.resume) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.state, c.retry = cpuBackoff, c.resume.Add(jitter(firstPoll))
+		return nil
+	}
 	c.wait()
 	w, ok := c.try(func() *cpuWindow { return c.next(nil) })
 	if !ok {
@@ -214,7 +220,7 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 	c.mu.Lock()
 	c.open, c.state = nil, cpuStopped
 	c.mu.Unlock()
-	c.takeover, c.resume, c.retry = takeover{}, time.Time{}, time.Time{}
+	c.retry = time.Time{}
 	switch {
 	case closed == nil:
 		return before, err

@@ -74,7 +74,8 @@
 //   - When something else stops a profile that it did not start, the window
 //     has a gap until we have the profiler back, about a second later. When that
 //     happens twice within a minute it is left alone for a minute, and after
-//     each further stop for twice as long, up to 16 minutes.
+//     each further stop for twice as long, up to 16 minutes. Disable and Enable
+//     do not change that.
 //
 // [Profiler.Status] says in words which of these it is, and otel.Handle hears of
 // every change for the worse, once.
