@@ -32,7 +32,7 @@ func TestNewRefuses(t *testing.T) {
 		{"negative window", profiler.WithWindow(-time.Second), "use at least 100ms"},
 		{"no resource", profiler.WithResource(nil), "leave WithResource out"},
 		{"no kind", profiler.WithKinds(), `"cpu" "heap"`},
-		{"unknown kind", profiler.WithKinds(exporter.KindCPU, "gpu"), `unknown kind: "gpu": use some of ["cpu" "heap"`},
+		{"unknown kind", profiler.WithKinds(exporter.KindCPU, "gpu"), `wrong kind: "gpu": use some of ["cpu" "heap"`},
 		{"cpu rate of nothing", profiler.WithCPURate(0), "use 1 to 200"},
 		{"cpu rate beyond what systems can do", profiler.WithCPURate(201), "use 1 to 200"},
 		{"mutex fraction of nothing", profiler.WithMutexFraction(0), "leave WithMutexFraction out"},

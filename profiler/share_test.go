@@ -202,17 +202,21 @@ func TestProfileRefuses(t *testing.T) {
 		kind exporter.Kind
 		d    time.Duration
 		want error
+		text string
 	}{
-		{exporter.KindHeap, time.Second, profiler.ErrUnknownKind},
-		{"gpu", time.Second, profiler.ErrUnknownKind},
-		{exporter.KindCPU, 0, nil},
-		{exporter.KindCPU, -1, nil},
+		{exporter.KindHeap, time.Second, profiler.ErrUnknownKind, `wrong kind: "heap" cannot be profiled for a time, use one of ["cpu" "wall"]`},
+		{"gpu", time.Second, profiler.ErrUnknownKind, `wrong kind: "gpu" cannot be profiled for a time`},
+		{exporter.KindCPU, 0, nil, "use a positive duration"},
+		{exporter.KindCPU, -1, nil, "use a positive duration"},
 	} {
 		var b bytes.Buffer
 		err := p.Profile(t.Context(), &b, test.kind, test.d)
-		if err == nil || test.want != nil && !errors.Is(err, test.want) || b.Len() > 0 {
-			t.Errorf("Profile(%q, %v): %v and %d bytes, want %v", test.kind, test.d, err, b.Len(), test.want)
+		if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) || b.Len() > 0 {
+			t.Errorf("Profile(%q, %v): %v and %d bytes, want %v with %q", test.kind, test.d, err, b.Len(), test.want, test.text)
 		}
+	}
+	if err := p.Profile(t.Context(), nil, exporter.KindCPU, time.Second); err == nil || !strings.Contains(err.Error(), "writer is nil") {
+		t.Errorf("Profile without a writer: %v, want an error that says so", err)
 	}
 	theirs := startForeign(t)
 	if err := p.Profile(t.Context(), new(bytes.Buffer), exporter.KindCPU, time.Second); !errors.Is(err, profiler.ErrCPUInUse) {
