@@ -305,6 +305,7 @@ func TestClientGoesAway(t *testing.T) {
 		cancel()
 		<-served
 	}
+	free(t)
 	get(t, serve(t, p)+"profile?seconds=0.01")
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -314,11 +315,26 @@ func TestClientGoesAway(t *testing.T) {
 	if answer.Code != http.StatusRequestTimeout {
 		t.Errorf("at the deadline: %d %s, want 408", answer.Code, answer.Body)
 	}
-	// It may have been about to begin.
-	for pprof.StartCPUProfile(io.Discard) != nil {
-		runtime.Gosched()
+	free(t)
+}
+
+// free returns when no profile of a client that has gone is running or about to
+// begin.
+func free(t *testing.T) {
+	t.Helper()
+	for d := time.Millisecond; ; d *= 2 {
+		var stacks strings.Builder
+		if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(stacks.String(), "profileCPU") && !strings.Contains(stacks.String(), "runtime/pprof.profileWriter") {
+			return
+		}
+		if d > 10*time.Second {
+			t.Fatalf("still in use:\n%s", &stacks)
+		}
+		<-time.After(d)
 	}
-	pprof.StopCPUProfile()
 }
 
 // A server's WriteTimeout counts from the request: it is extended where that is
