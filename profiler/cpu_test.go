@@ -4,7 +4,6 @@
 package profiler_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -168,6 +167,7 @@ func TestCPUSkippedWindowsAreThoseOfTheSchedule(t *testing.T) {
 func TestStartDuringASlowStop(t *testing.T) {
 	release := stopSlowly(t)
 	p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+	until(t, func() bool { return p.Status().CPU != "stopped" }) // where Start was faster than the loop
 	want := profiler.Status{
 		Running: true,
 		Kinds:   []exporter.Kind{exporter.KindCPU},
@@ -260,14 +260,15 @@ func TestCPUForeignStopThenStart(t *testing.T) {
 		burn("before", d)
 		pprof.StopCPUProfile()
 		stopped := time.Now()
-		if got := p.Status(); !strings.Contains(got.CPU, "has stopped the CPU profile") || !got.CPUStart.IsZero() {
-			t.Errorf("Status() = %+v, want that it was stopped", got)
-		}
+		status := p.Status()
 		theirs := new(foreign)
 		if err := pprof.StartCPUProfile(theirs); err != nil {
 			shutdown(t, p)
 			reported.take("cpu profile")
 			return false // the machine is slow: we have the profiler back
+		}
+		if !strings.Contains(status.CPU, "has stopped the CPU profile") || !status.CPUStart.IsZero() {
+			t.Errorf("Status() = %+v, want that it was stopped", status)
 		}
 
 		flush(t, p)
@@ -399,14 +400,8 @@ func TestProfilerHasNoLabels(t *testing.T) {
 	p, _ := start(t, profiler.WithWindow(endless))
 	flush(t, p)
 	pprof.SetGoroutineLabels(t.Context())
-	var b bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(b.String(), "profileWriter") {
-		t.Fatal("no CPU profile is running")
-	}
-	if strings.Contains(b.String(), key) {
-		t.Errorf("a goroutine has kept the labels of Start's caller:\n%s", &b)
+	until(t, profiling)
+	if all := stacks(); strings.Contains(all, key) {
+		t.Errorf("a goroutine has kept the labels of Start's caller:\n%s", all)
 	}
 }

@@ -143,6 +143,7 @@ func TestFlushDuringASlowStop(t *testing.T) {
 	if err := p.Flush(ctx); err == nil {
 		t.Error("Flush has returned before the CPU window was closed")
 	}
+	until(t, func() bool { return len(kinds(rec)) > 0 })
 	if got := kinds(rec); !slices.Equal(got, []exporter.Kind{exporter.KindHeap}) {
 		t.Errorf("windows of %q, want heap", got)
 	}

@@ -272,7 +272,7 @@ func TestShutdownWithoutTime(t *testing.T) {
 }
 
 func TestExportErrorsAreCounted(t *testing.T) {
-	p, err := profiler.New(failing{}, profiler.WithKinds(exporter.KindHeap))
+	p, err := profiler.New(failing{}, profiler.WithKinds(exporter.KindHeap), profiler.WithWindow(endless))
 	if err != nil {
 		t.Fatal(err)
 	}
