@@ -35,6 +35,8 @@ type cpu struct {
 	// run's end takes some 20 ms, and up to a second where 64 goroutines want two
 	// cores.
 	patience time.Duration
+	// slow, which may be nil, says that the system cannot sample at hz.
+	slow error
 	// stopped holds a token when something else may have stopped our run.
 	stopped chan struct{}
 
@@ -59,10 +61,16 @@ type cpu struct {
 }
 
 func newCPU(r *resource.Resource, hz int) *cpu {
-	return &cpu{resource: r, hz: hz, patience: 2 * time.Second, stopped: make(chan struct{}, 1)}
+	return &cpu{resource: r, hz: hz, slow: slowTick(hz, tick()), patience: 2 * time.Second, stopped: make(chan struct{}, 1)}
 }
 
 func (c *cpu) start() error {
+	if time.Now().Before(c.resume) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.state, c.retry = cpuBackoff, c.resume.Add(jitter(firstPoll))
+		return nil
+	}
 	c.wait()
 	w, ok := c.try(func() *cpuWindow { return c.next(nil) })
 	if !ok {
@@ -215,7 +223,7 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 	c.mu.Lock()
 	c.open, c.state = nil, cpuStopped
 	c.mu.Unlock()
-	c.takeover, c.resume, c.retry = takeover{}, time.Time{}, time.Time{}
+	c.retry = time.Time{}
 	switch {
 	case closed == nil:
 		return before, err

@@ -4,12 +4,10 @@
 package profiler_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -22,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -168,6 +167,7 @@ func TestCPUSkippedWindowsAreThoseOfTheSchedule(t *testing.T) {
 func TestStartDuringASlowStop(t *testing.T) {
 	release := stopSlowly(t)
 	p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+	until(t, func() bool { return p.Status().CPU != "stopped" }) // where Start was faster than the loop
 	want := profiler.Status{
 		Running: true,
 		Kinds:   []exporter.Kind{exporter.KindCPU},
@@ -186,24 +186,42 @@ func TestStartDuringASlowStop(t *testing.T) {
 	}
 }
 
-// Shutdown gives up before the first window could open: it does not stay open.
+// Shutdown gives up before the first window could open: it does not stay open,
+// whether the profiler still waits for it or has left it to itself.
 func TestShutdownDuringASlowStop(t *testing.T) {
-	release := stopSlowly(t)
-	p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := p.Shutdown(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "not closed in time") {
-		t.Errorf("Shutdown: %v, want Canceled and that windows were not closed", err)
-	}
+	for _, test := range []struct {
+		name     string
+		patience time.Duration
+		ctx      context.Context
+		want     error
+		dropped  uint64 // the window comes after Shutdown, and is counted
+	}{
+		{"waiting", endless, ended(), context.Canceled, 1},
+		{"no longer waiting", time.Millisecond, t.Context(), nil, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			release := stopSlowly(t)
+			rec := new(exportertest.Recorder)
+			p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.SetPatience(test.patience)
+			if err := p.Start(); err != nil {
+				t.Fatal(err)
+			}
+			err = p.Shutdown(test.ctx)
+			if !errors.Is(err, test.want) || err != nil && !strings.Contains(err.Error(), "1 window(s) not closed in time") {
+				t.Errorf("Shutdown: %v, want %v and the window that was not closed", err, test.want)
+			}
 
-	release()
-	for p.Status().WindowsDropped == 0 { // the window comes after Shutdown, and is counted
-		runtime.Gosched()
+			release()
+			free(t)
+			if got := p.Status(); got.WindowsDropped != test.dropped || len(rec.Profiles()) != 0 {
+				t.Errorf("%d windows dropped and %d exported after Shutdown, want %d and none", got.WindowsDropped, len(rec.Profiles()), test.dropped)
+			}
+		})
 	}
-	if got := len(rec.Profiles()); got != 0 {
-		t.Errorf("%d windows exported after Shutdown", got)
-	}
-	startForeign(t).stop(t) // nobody uses the CPU profiler
 }
 
 // stopSlowly stops a profile of the program. The stop goes on until the function
@@ -242,14 +260,15 @@ func TestCPUForeignStopThenStart(t *testing.T) {
 		burn("before", d)
 		pprof.StopCPUProfile()
 		stopped := time.Now()
-		if got := p.Status(); !strings.Contains(got.CPU, "has stopped the CPU profile") || !got.CPUStart.IsZero() {
-			t.Errorf("Status() = %+v, want that it was stopped", got)
-		}
+		status := p.Status()
 		theirs := new(foreign)
 		if err := pprof.StartCPUProfile(theirs); err != nil {
 			shutdown(t, p)
 			reported.take("cpu profile")
 			return false // the machine is slow: we have the profiler back
+		}
+		if !strings.Contains(status.CPU, "has stopped the CPU profile") || !status.CPUStart.IsZero() {
+			t.Errorf("Status() = %+v, want that it was stopped", status)
 		}
 
 		flush(t, p)
@@ -381,14 +400,8 @@ func TestProfilerHasNoLabels(t *testing.T) {
 	p, _ := start(t, profiler.WithWindow(endless))
 	flush(t, p)
 	pprof.SetGoroutineLabels(t.Context())
-	var b bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(b.String(), "profileWriter") {
-		t.Fatal("no CPU profile is running")
-	}
-	if strings.Contains(b.String(), key) {
-		t.Errorf("a goroutine has kept the labels of Start's caller:\n%s", &b)
+	until(t, profiling)
+	if all := stacks(); strings.Contains(all, key) {
+		t.Errorf("a goroutine has kept the labels of Start's caller:\n%s", all)
 	}
 }

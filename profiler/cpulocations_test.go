@@ -59,7 +59,8 @@ func locations(p *profile.Profile) map[uint64][]string {
 func TestLocationsAreThoseOfRuntimePprof(t *testing.T) {
 	knownRuntime(t)
 	doubling(t, func(d time.Duration) bool {
-		p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+		// At 100 Hz both would be runtime/pprof's.
+		p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithCPURate(97), profiler.WithWindow(endless))
 		burnInlined(d)
 		shutdown(t, p)
 		ours := locations(parsed(t, last(t, rec)))

@@ -68,7 +68,7 @@ func TestCPURateIsQuiet(t *testing.T) {
 	}
 	rates := []int{100}
 	if goruntime.Known() {
-		rates = append(rates, 97, 250)
+		rates = append(rates, 97, 200)
 	}
 	for _, hz := range rates {
 		p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithCPURate(hz), profiler.WithWindow(100*time.Millisecond))

@@ -32,6 +32,8 @@ func (c *cpu) status() (start time.Time, stops uint64, text string) {
 		return time.Time{}, c.stops, "something else in this process stops the CPU profile again and again; trying again later"
 	case !c.open.running():
 		return time.Time{}, c.stops, "something else in this process has stopped the CPU profile; trying again soon"
+	case c.slow != nil:
+		return c.open.start, c.stops, "profiling; samples are missing, because the system ticks less often than they are to be taken"
 	default:
 		return c.open.start, c.stops, "profiling"
 	}

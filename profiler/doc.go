@@ -13,7 +13,11 @@
 //	if err := p.Start(); err != nil {
 //		return err
 //	}
-//	defer p.Shutdown(ctx) // exports the last window
+//	defer p.Shutdown(context.WithoutCancel(ctx)) // exports the last window
+//
+// A ctx that ends with the program, by a signal for example, has ended by then, and
+// the last window would be lost with it. Without its end Shutdown takes as long as
+// the exporter; context.WithTimeout around it sets a limit.
 //
 // The exporter is a store for the viewer, a network exporter, or several of
 // them behind [exporter.NewMulti]. The profiler owns it and shuts it down. It
@@ -74,7 +78,8 @@
 //   - When something else stops a profile that it did not start, the window
 //     has a gap until we have the profiler back, about a second later. When that
 //     happens twice within a minute it is left alone for a minute, and after
-//     each further stop for twice as long, up to 16 minutes.
+//     each further stop for twice as long, up to 16 minutes. Disable and Enable
+//     do not change that.
 //
 // [Profiler.Status] says in words which of these it is, and otel.Handle hears of
 // every change for the worse, once.
@@ -87,7 +92,7 @@
 // of the labels span_id, profile_id and span_name are counted for the time since
 // the round before: the time that a span's goroutines have in the profile is the
 // time that they took, by up to the time between two rounds more or less. The
-// leaf of a stack is what it waits for: runtime.chanrecv, runtime.selectgo,
+// leaf of one that waits is what it waits for: runtime.chanrecv, runtime.selectgo,
 // time.Sleep, runtime.semacquire1 of a lock, runtime.netpollblock, a system call.
 //
 // Rounds are taken as often as [WithWallBudget] allows, 1 % of a core by
@@ -105,6 +110,10 @@
 //     CPU profiler of 100 Hz, and its parts are over- or underestimated: a real
 //     split of 70 to 30 has been measured as 87 to 13. [WithCPURate] with 97, 99
 //     or 101 helps.
+//   - For a round of wall time a goroutine that runs is stopped at its next
+//     safepoint. So its leaf can be sha256.(*Digest).Sum, say, where the CPU profile
+//     has the assembly that this calls. And a sample weighs the whole time between
+//     two rounds: what has one or two of them may have taken far less, or more.
 //   - Only CPU, wall and goroutine profiles have labels, so that only they belong to
 //     spans. The runtime puts none on the others (https://go.dev/issue/23458).
 //   - Code that nobody labelled, such as the garbage collector's own workers, is

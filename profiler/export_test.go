@@ -13,3 +13,7 @@ func WithFirstEnd() Option {
 		return c
 	})
 }
+
+// SetPatience sets how long a call of runtime/pprof may keep the loop waiting. It
+// is for before Start.
+func (p *Profiler) SetPatience(d time.Duration) { p.cpu.patience = d }

@@ -146,6 +146,30 @@ func last(t *testing.T, rec *exportertest.Recorder) *exporter.Profile {
 	return all[len(all)-1]
 }
 
+// stacks returns those of all goroutines.
+func stacks() string {
+	var b strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1)
+	return b.String()
+}
+
+// profiling reports whether a CPU profile is running. It starts none to find out:
+// somebody who wants one just then would be refused.
+func profiling() bool { return strings.Contains(stacks(), "runtime/pprof.profileWriter") }
+
+// free returns when nobody uses the CPU profiler or is about to: neither a loop
+// that Shutdown did not wait for, nor a Profile whose caller has gone, nor a call
+// that waited for somebody's StopCPUProfile.
+func free(t *testing.T) {
+	t.Helper()
+	users := []string{"runtime/pprof.profileWriter", "(*Profiler).loop", "profileCPU", "abandon", "(*cpu).try"}
+	until(t, func() bool {
+		all := stacks()
+		return !slices.ContainsFunc(users, func(user string) bool { return strings.Contains(all, user) })
+	})
+	startForeign(t).stop(t)
+}
+
 // foreign is a CPU profile that the program runs by itself.
 type foreign struct {
 	bytes.Buffer

@@ -83,6 +83,8 @@ func (p *Profiler) loop(opened chan<- struct{}) {
 			call(&g)
 		case <-p.stop:
 			p.closing = true
+			// An Enable or Disable may have come after Shutdown counted.
+			p.unclosed.Store(int64(len(p.streams)))
 			p.end(&g, sampler.stop)
 			for _, s := range p.streams {
 				s.release()

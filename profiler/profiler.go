@@ -214,7 +214,7 @@ func (p *Profiler) Shutdown(ctx context.Context) error {
 	var errs []error
 	if before == running {
 		p.mu.Lock()
-		p.unclosed.Store(int64(len(p.kinds)))
+		p.unclosed.Store(int64(len(p.kinds))) // until the loop gets there
 		p.mu.Unlock()
 		close(p.stop)
 		errs = append(errs, p.join(ctx))

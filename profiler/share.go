@@ -23,8 +23,9 @@ var (
 	// the Profiler does not measure now.
 	ErrNotEnabled = errors.New("profiler: kind is not enabled")
 	// ErrUnknownKind is returned for a kind that there is no sampler for,
-	// and by Profile for one that is not measured over time.
-	ErrUnknownKind = errors.New("profiler: unknown kind")
+	// and by Profile also for those that are measured, but not for a time
+	// that a caller chooses: all except CPU and wall.
+	ErrUnknownKind = errors.New("profiler: wrong kind")
 )
 
 // shared are the kinds of which Profile writes pieces: the sum of two of their
@@ -52,9 +53,12 @@ var shared = []exporter.Kind{exporter.KindCPU, exporter.KindWall}
 // its own.
 //
 // Profile returns ErrCPUInUse, ErrNotEnabled or ErrUnknownKind, ctx's error if
-// it ends first, or an error of w; it writes nothing before the profile is
-// whole.
+// it ends first, an error of w, or one that says what is wrong with a nil w or a
+// d that is not positive; it writes nothing before the profile is whole.
 func (p *Profiler) Profile(ctx context.Context, w io.Writer, k exporter.Kind, d time.Duration) error {
+	if w == nil {
+		return errors.New("profiler: writer is nil: the profile needs somewhere to go")
+	}
 	if d <= 0 {
 		return fmt.Errorf("profiler: cannot profile for %v: use a positive duration", d)
 	}

@@ -7,8 +7,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -60,8 +60,14 @@ func covers(p *profile.Profile, begin, end time.Time) bool {
 // All the work is done while both callers and the windows look: they see the
 // same samples.
 func TestProfileSharesTheWindows(t *testing.T) {
+	for _, hz := range rates() {
+		t.Run(strconv.Itoa(hz), func(t *testing.T) { testSharing(t, hz) })
+	}
+}
+
+func testSharing(t *testing.T, hz int) {
 	doubling(t, func(d time.Duration) bool {
-		p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(max(100*time.Millisecond, d)))
+		p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithCPURate(hz), profiler.WithWindow(max(100*time.Millisecond, d)))
 		var short, long *profile.Profile
 		var wg sync.WaitGroup
 		wg.Go(func() { long = profileCPU(t, p, 12*d) })
@@ -153,16 +159,11 @@ func TestProfileByItselfThenStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer shutdown(t, p)
+	free(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	profiled := make(chan error)
 	go func() { profiled <- p.Profile(ctx, new(bytes.Buffer), exporter.KindCPU, endless) }()
-	until(t, func() bool {
-		running := pprof.StartCPUProfile(new(bytes.Buffer)) != nil
-		if !running {
-			pprof.StopCPUProfile()
-		}
-		return running
-	})
+	until(t, profiling)
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -192,20 +193,7 @@ func TestProfileDuringASlowStop(t *testing.T) {
 		t.Errorf("Profile: %v, want DeadlineExceeded", err)
 	}
 	release()
-	until(t, func() bool {
-		err := pprof.StartCPUProfile(new(bytes.Buffer))
-		if err == nil {
-			pprof.StopCPUProfile()
-		}
-		return err == nil && !strings.Contains(stacks(), "profileCPU")
-	})
-}
-
-// stacks returns those of all goroutines.
-func stacks() string {
-	var b strings.Builder
-	_ = pprof.Lookup("goroutine").WriteTo(&b, 1)
-	return b.String()
+	free(t)
 }
 
 func TestProfileRefuses(t *testing.T) {
@@ -214,17 +202,21 @@ func TestProfileRefuses(t *testing.T) {
 		kind exporter.Kind
 		d    time.Duration
 		want error
+		text string
 	}{
-		{exporter.KindHeap, time.Second, profiler.ErrUnknownKind},
-		{"gpu", time.Second, profiler.ErrUnknownKind},
-		{exporter.KindCPU, 0, nil},
-		{exporter.KindCPU, -1, nil},
+		{exporter.KindHeap, time.Second, profiler.ErrUnknownKind, `wrong kind: "heap" cannot be profiled for a time, use one of ["cpu" "wall"]`},
+		{"gpu", time.Second, profiler.ErrUnknownKind, `wrong kind: "gpu" cannot be profiled for a time`},
+		{exporter.KindCPU, 0, nil, "use a positive duration"},
+		{exporter.KindCPU, -1, nil, "use a positive duration"},
 	} {
 		var b bytes.Buffer
 		err := p.Profile(t.Context(), &b, test.kind, test.d)
-		if err == nil || test.want != nil && !errors.Is(err, test.want) || b.Len() > 0 {
-			t.Errorf("Profile(%q, %v): %v and %d bytes, want %v", test.kind, test.d, err, b.Len(), test.want)
+		if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) || b.Len() > 0 {
+			t.Errorf("Profile(%q, %v): %v and %d bytes, want %v with %q", test.kind, test.d, err, b.Len(), test.want, test.text)
 		}
+	}
+	if err := p.Profile(t.Context(), nil, exporter.KindCPU, time.Second); err == nil || !strings.Contains(err.Error(), "writer is nil") {
+		t.Errorf("Profile without a writer: %v, want an error that says so", err)
 	}
 	theirs := startForeign(t)
 	if err := p.Profile(t.Context(), new(bytes.Buffer), exporter.KindCPU, time.Second); !errors.Is(err, profiler.ErrCPUInUse) {
@@ -253,9 +245,8 @@ func TestProfileEnds(t *testing.T) {
 			var b bytes.Buffer
 			profiled := make(chan error)
 			go func() { profiled <- p.Profile(ctx, &b, exporter.KindCPU, endless) }()
-			// Another call's return says that the first has begun, or it
-			// will find an end that has come already.
-			profileCPU(t, p, 100*time.Millisecond)
+			// Afterwards it would be a profile of its own.
+			until(t, func() bool { return strings.Contains(stacks(), "profiler.(*tap).write") })
 			if err := test.end(p, cancel); err != nil {
 				t.Fatal(err)
 			}

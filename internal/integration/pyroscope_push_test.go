@@ -91,6 +91,7 @@ func TestPushesAreNamedAsByPyroscopeGo(t *testing.T) {
 		defer s.mu.Unlock()
 		return s.pushes
 	}
+	await(t, func() bool { return !cpuInUse() })
 	want := collect(func(address string) {
 		p, err := theirs.Start(theirs.Config{
 			ApplicationName: "shop",

@@ -32,7 +32,7 @@ const (
 	// fast is the rate at which samples are measured: the difference that
 	// they make is the larger the more there are. Systems may take fewer
 	// than that, which is why they are counted.
-	fast = 500
+	fast = 200
 	// window is the profiler's default.
 	window = 10 * time.Second
 )
