@@ -59,9 +59,9 @@ func (m *Multi) ForceFlush(ctx context.Context) error {
 }
 
 // Shutdown lets every member deliver what it was given until ctx ends, shuts
-// all of them down at once, and joins their errors. When ctx ends it gives members
-// a tenth of a second to say what they could not deliver, and returns even if one
-// does not.
+// all of them down at once, and joins their errors. Members get all but the last
+// tenth of a second of ctx, which is for what they say of profiles that they could
+// not deliver. It returns when ctx ends even if a member does not.
 func (m *Multi) Shutdown(ctx context.Context) error {
 	return m.all(func(q *handoff.Queue[*Profile]) error { return q.Shutdown(ctx) })
 }

@@ -136,9 +136,8 @@ func TestShutdownReturnsWithinItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		err := p.Shutdown(ctx)
-		// After its context the exporter has a moment to say what it left behind.
-		if took, want := time.Since(begin), 3*time.Second+100*time.Millisecond; took != want {
-			t.Errorf("Shutdown took %v, want %v", took, want)
+		if took := time.Since(begin); took != 3*time.Second {
+			t.Errorf("Shutdown took %v, want 3s", took)
 		}
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "5 profile(s) not exported") {
 			t.Errorf("Shutdown: %v, want DeadlineExceeded and the 5 windows", err)

@@ -22,10 +22,9 @@ const (
 	// 100 kB; but one of wall time may have 30 MB, and one of a CPU profile
 	// on a machine of many cores not much less.
 	maxBytes = 32 << 20
-	// grace is how long Shutdown waits after its context for a sink that is
-	// about to say what it could not deliver. A sink that obeys the context
-	// needs next to nothing of it.
-	grace = 100 * time.Millisecond
+	// lastWord is the end of Shutdown's time that a sink does not get to deliver,
+	// but to say what it could not: at most a tenth of what there is.
+	lastWord = 100 * time.Millisecond
 )
 
 // Queue hands items to a Sink, one at a time and in order, also while the sink
@@ -157,18 +156,20 @@ func (q *Queue[T]) Report(err error) { q.reporter.Report(err) }
 
 // Shutdown lets the worker export what is waiting, shuts the sink down and
 // returns its error. It gives the error handler half a second for the last
-// reports, and no more: the handler may be the caller. When ctx ends first it
-// cancels the running Export, counts what is left as dropped and returns an error
-// that says how many items that is, with the sink's own if that comes within a
-// tenth of a second. It does so even if the sink ignores its context. Calls after
-// the first do nothing and return nil.
+// reports, and no more: the handler may be the caller. Before ctx ends, by a tenth
+// of a second or of the time there is, it cancels the running Export and counts what
+// is left as dropped. Then it returns an error that says how many items that is, with
+// the sink's own if that comes before ctx ends; the sink may ignore its context. Calls
+// after the first do nothing and return nil.
 func (q *Queue[T]) Shutdown(ctx context.Context) error {
 	q.mu.Lock()
 	if q.closing != nil {
 		q.mu.Unlock()
 		return nil
 	}
-	q.closing = ctx
+	sinkCtx, cancel := withoutLastWord(ctx)
+	defer cancel()
+	q.closing = sinkCtx
 	q.mu.Unlock()
 
 	q.notify()
@@ -176,7 +177,7 @@ func (q *Queue[T]) Shutdown(ctx context.Context) error {
 	case <-q.done:
 		q.reporter.Wait(ctx)
 		return q.err
-	case <-ctx.Done():
+	case <-sinkCtx.Done():
 	}
 
 	q.mu.Lock()
@@ -193,19 +194,26 @@ func (q *Queue[T]) Shutdown(ctx context.Context) error {
 	q.cancel()
 	var err error
 	if left > 0 {
-		err = fmt.Errorf("shut down %T: %d profile(s) not exported: %w", q.sink, left, ctx.Err())
+		err = fmt.Errorf("shut down %T: %d profile(s) not exported: %w", q.sink, left, sinkCtx.Err())
 	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case <-q.done:
 		return errors.Join(err, q.err)
-	case <-timer.C:
+	case <-ctx.Done():
 	}
 	if left == 0 {
 		err = fmt.Errorf("shut down %T: %w", q.sink, ctx.Err())
 	}
 	return err
+}
+
+// withoutLastWord returns the context of the sink in a Shutdown with ctx.
+func withoutLastWord(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-max(0, min(lastWord, time.Until(deadline)/10))))
 }
 
 // Stats returns the counts.
