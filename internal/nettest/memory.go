@@ -45,8 +45,8 @@ func (m *Memory) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1
 func (m *Memory) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
-	case m.conns <- server:
-		return client, nil
+	case m.conns <- newBuffered(server):
+		return newBuffered(client), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-m.closed:
