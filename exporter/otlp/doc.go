@@ -15,7 +15,12 @@
 //	if err := p.Start(); err != nil {
 //		return err
 //	}
-//	defer p.Shutdown(ctx) // sends what waits, and ends exp
+//	defer func() {
+//		// Not the context of a signal, which has ended by then.
+//		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+//		defer cancel()
+//		_ = p.Shutdown(ctx) // sends what waits, and ends exp
+//	}()
 //
 // The signal is in development: OTLP calls it v1development, and a Collector
 // takes profiles only with --feature-gates=service.profilesSupport. What becomes
