@@ -61,5 +61,6 @@
 // other status drops the profile at once, which the queue counts as rejected and
 // reports with the server's text. OTLP says so of 500 too. A partial success
 // counts as rejected: it is never repeated. So does a status of success with a
-// body that is not OTLP's, like a page to log in.
+// body that is not OTLP's, like a page to log in. One whose body does not come
+// within a second is a success.
 package otlp
