@@ -6,10 +6,9 @@ package otlp_test
 import (
 	"bytes"
 	"compress/gzip"
-	"fmt"
 	"io"
 	"net/http"
-	"strings"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
@@ -24,38 +23,48 @@ import (
 	"github.com/spanprof/spanprof/exporter/otlp/internal/conformance"
 )
 
-// backend is a healthy server of OTLP/HTTP, without a socket or as a handler.
+// backend is a healthy server of OTLP/HTTP, as a handler or without a network.
 type backend struct {
 	t *testing.T
-	// fault, where not nil, answers instead; nil without an error means
-	// healthy.
-	fault func(*http.Request) (*http.Response, error)
 
 	mu       sync.Mutex
+	fault    answerFunc      // answers instead, where not nil, until heal
+	healed   bool            // heal has been called
 	requests []*http.Request // of all, with faults
 	messages []*collectorpb.ExportProfilesServiceRequest
 }
 
-func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
-	b.mu.Lock()
-	b.requests = append(b.requests, r)
-	b.mu.Unlock()
-	if b.fault != nil {
-		if response, err := b.fault(r); response != nil || err != nil {
-			return response, err
-		}
-	}
-	b.receive(r)
-	return answer(http.StatusOK, new(collectorpb.ExportProfilesServiceResponse)), nil
-}
+type answerFunc = func(b *backend, w http.ResponseWriter, r *http.Request)
 
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	response, err := b.RoundTrip(r)
-	if err != nil {
-		panic(http.ErrAbortHandler)
+	b.mu.Lock()
+	b.requests = append(b.requests, r)
+	fault := b.fault
+	b.mu.Unlock()
+	if fault != nil {
+		fault(b, w, r)
+		return
 	}
-	w.WriteHeader(response.StatusCode)
-	_, _ = io.Copy(w, response.Body)
+	b.receive(r)
+	answer(w, new(collectorpb.ExportProfilesServiceResponse))
+}
+
+func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+func (b *backend) heal() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fault, b.healed = nil, true
+}
+
+func (b *backend) isHealed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.healed
 }
 
 func (b *backend) receive(r *http.Request) {
@@ -93,22 +102,22 @@ func (b *backend) received() (requests []*http.Request, messages []*collectorpb.
 	return b.requests, b.messages
 }
 
-func answer(status int, m *collectorpb.ExportProfilesServiceResponse) *http.Response {
+func answer(w http.ResponseWriter, m *collectorpb.ExportProfilesServiceResponse) {
 	body, _ := proto.Marshal(m)
-	return respond(status, string(body))
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	_, _ = w.Write(body)
 }
 
-func respond(status int, body string, header ...string) *http.Response {
-	r := &http.Response{
-		StatusCode: status,
-		Status:     fmt.Sprintf("%d %s", status, http.StatusText(status)),
-		Header:     http.Header{},
-		Body:       io.NopCloser(strings.NewReader(body)),
+// status answers without a look at the request.
+func status(code int, body string, header ...string) answerFunc {
+	return func(_ *backend, w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
 	}
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	return r
 }
 
 // newProfile returns a CPU profile that ends now. Its number is that of its

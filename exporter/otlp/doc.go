@@ -15,7 +15,12 @@
 //	if err := p.Start(); err != nil {
 //		return err
 //	}
-//	defer p.Shutdown(ctx) // sends what waits, and ends exp
+//	defer func() {
+//		// Not the context of a signal, which has ended by then.
+//		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+//		defer cancel()
+//		_ = p.Shutdown(ctx) // sends what waits, and ends exp
+//	}()
 //
 // The signal is in development: OTLP calls it v1development, and a Collector
 // takes profiles only with --feature-gates=service.profilesSupport. What becomes
@@ -56,5 +61,6 @@
 // other status drops the profile at once, which the queue counts as rejected and
 // reports with the server's text. OTLP says so of 500 too. A partial success
 // counts as rejected: it is never repeated. So does a status of success with a
-// body that is not OTLP's, like a page to log in.
+// body that is not OTLP's, like a page to log in. One whose body does not come
+// within a second is a success.
 package otlp

@@ -6,6 +6,7 @@ package otlp_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
@@ -31,5 +32,10 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = p.Shutdown(context.Background()) }()
+	defer func() {
+		// Not the context of a signal, which has ended by then.
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_ = p.Shutdown(ctx)
+	}()
 }

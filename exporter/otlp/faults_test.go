@@ -5,7 +5,6 @@ package otlp_test
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -19,17 +18,25 @@ import (
 
 	"go.opentelemetry.io/otel"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
-
-	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp"
 )
 
-// faults are what may be wrong for three minutes, and what must become of the
-// profiles that are exported meanwhile.
-var faults = []struct {
-	name  string
-	fault func(*http.Request) (*http.Response, error)
-	// want is what holds after the fault; by default all arrives.
+// fault is what may be wrong for three minutes, and what must become of the
+// profiles that are exported meanwhile. Server and client are those of net/http,
+// with TLS.
+type fault struct {
+	name string
+	// One of them is set: what the server answers, that there is no server,
+	// that its certificate is another one, or that the connection which it
+	// has taken a profile by becomes silent, for ever, while others work.
+	answer    answerFunc
+	away      bool
+	untrusted bool
+	silent    bool
+	// http1 is that the server does not speak HTTP/2.
+	http1 bool
+	// socket is that the fault is shown by real sockets, too.
+	socket bool
+	// rejected is that nothing arrives; by default all does.
 	rejected bool
 	// doubtful is that the backend may have the profiles twice.
 	doubtful bool
@@ -37,67 +44,92 @@ var faults = []struct {
 	pause time.Duration
 	// reported is part of what the error handler hears.
 	reported string
-}{
-	{name: "503", fault: status(503, "starting"), doubtful: true, reported: "503 Service Unavailable: starting"},
-	{name: "502", fault: status(502, ""), doubtful: true, reported: "502"},
-	{name: "504", fault: status(504, ""), doubtful: true, reported: "504"},
-	{name: "429 with Retry-After", fault: status(429, "slow down", "Retry-After", "100"), pause: 100 * time.Second, reported: "slow down"},
-	{name: "500", fault: status(500, "bug"), rejected: true, reported: "500 Internal Server Error: bug"},
-	{name: "400", fault: status(400, "no such version"), rejected: true, reported: "400 Bad Request: no such version"},
-	{name: "body limit", fault: status(413, "too large"), rejected: true, reported: "413 Request Entity Too Large: too large"},
-	{name: "redirect", fault: status(307, "", "Location", "https://elsewhere.example/"), rejected: true, reported: "redirects are not followed"},
-	{name: "400 with a Status", fault: status(400, "\x08\x03\x12\x0cno\x1b profiles", "Content-Type", "application/x-protobuf"), rejected: true, reported: "400 Bad Request: no profiles\n"},
-	{name: "503 with a Status", fault: status(503, "\x08\x0e\x12\x08starting", "Content-Type", "application/x-protobuf"), doubtful: true, reported: "503 Service Unavailable: starting\n"},
-	{name: "400 that is no Status", fault: status(400, "plain", "Content-Type", "application/x-protobuf"), rejected: true, reported: "400 Bad Request: plain"},
-	{name: "login page", fault: status(200, "<html>\n<title>Log in</title>", "Content-Type", "text/html; charset=utf-8"), rejected: true, reported: "not as OTLP does: is the endpoint right? It says text/html: <html> <title>Log in</title>\n"},
-	{name: "partial success", fault: partial(1, "no\r\nCPU here"), rejected: true, reported: "partial success: 1 profile(s) rejected: no CPU here"},
-	{name: "warning", fault: partial(0, "deprecated"), reported: "profiles taken, with a warning: deprecated"},
-	{name: "hang", fault: func(r *http.Request) (*http.Response, error) {
+}
+
+var faults = []fault{
+	{name: "503", answer: status(503, "starting"), doubtful: true, reported: "503 Service Unavailable: starting"},
+	{name: "502", answer: status(502, ""), doubtful: true, reported: "502"},
+	{name: "504", answer: status(504, ""), doubtful: true, reported: "504"},
+	{name: "429 with Retry-After", answer: status(429, "slow down", "Retry-After", "100"), pause: 100 * time.Second, reported: "slow down"},
+	{name: "500", answer: status(500, "bug"), rejected: true, reported: "500 Internal Server Error: bug"},
+	{name: "400", answer: status(400, "no such version"), rejected: true, reported: "400 Bad Request: no such version"},
+	{name: "body limit", socket: true, answer: limit, rejected: true, reported: "413 Request Entity Too Large: http: request body too large"},
+	{name: "redirect", socket: true, answer: func(_ *backend, w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://elsewhere.invalid/", http.StatusTemporaryRedirect)
+	}, rejected: true, reported: "to https://elsewhere.invalid/: redirects are not followed"},
+	{name: "101", socket: true, answer: switching, http1: true, rejected: true, reported: "answers 101 Switching Protocols"},
+	{name: "400 with a Status", answer: status(400, "\x08\x03\x12\x0cno\x1b profiles", "Content-Type", "application/x-protobuf"), rejected: true, reported: "400 Bad Request: no profiles\n"},
+	{name: "503 with a Status", answer: status(503, "\x08\x0e\x12\x08starting", "Content-Type", "application/x-protobuf"), doubtful: true, reported: "503 Service Unavailable: starting\n"},
+	{name: "400 that is no Status", answer: status(400, "plain", "Content-Type", "application/x-protobuf"), rejected: true, reported: "400 Bad Request: plain"},
+	{name: "login page", answer: status(200, "<html>\n<title>Log in</title>", "Content-Type", "text/html; charset=utf-8"), rejected: true, reported: "not as OTLP does: is the endpoint right? It says text/html: <html> <title>Log in</title>\n"},
+	{name: "partial success", answer: partial(1, "no\r\nCPU here"), rejected: true, reported: "partial success: 1 profile(s) rejected: no CPU here"},
+	{name: "warning", answer: partial(0, "deprecated"), reported: "profiles taken, with a warning: deprecated"},
+	{name: "success without its body", socket: true, answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
+		b.receive(r)
+		w.Header().Set("Content-Length", "5")
+		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
-		return nil, r.Context().Err()
-	}, doubtful: true, reported: "context deadline exceeded"},
-	{name: "slow trickle", fault: func(r *http.Request) (*http.Response, error) {
-		response := respond(503, "")
-		response.Body = trickle{r.Context()}
-		return response, nil
-	}, doubtful: true, reported: "503"},
-	{name: "connection refused", fault: func(*http.Request) (*http.Response, error) {
-		return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
-	}, reported: "connection refused"},
-	{name: "connection broken", fault: func(*http.Request) (*http.Response, error) {
-		return nil, io.ErrUnexpectedEOF
-	}, doubtful: true, reported: "unexpected EOF"},
-	{name: "TLS", fault: func(*http.Request) (*http.Response, error) {
-		return nil, &tls.CertificateVerificationError{Err: errors.New("unknown authority")}
-	}, reported: "unknown authority"},
+	}},
+	{name: "hang", answer: hang, doubtful: true, reported: "context deadline exceeded"},
+	{name: "hang by HTTP/1.1", answer: hang, http1: true, doubtful: true, reported: "context deadline exceeded"},
+	{name: "slow trickle", answer: trickle, doubtful: true, reported: "503 Service Unavailable"},
+	{name: "stream broken", socket: true, answer: abort, doubtful: true, reported: "INTERNAL_ERROR"},
+	{name: "connection broken", socket: true, answer: abort, http1: true, doubtful: true, reported: "EOF"},
+	{name: "connection refused", socket: true, away: true, reported: "refused"},
+	{name: "TLS", socket: true, untrusted: true, reported: "unknown authority"},
+	{name: "silent connection", silent: true, doubtful: true, reported: "context deadline exceeded"},
+	{name: "silent connection by HTTP/1.1", silent: true, http1: true, doubtful: true, reported: "context deadline exceeded"},
 }
 
-func status(code int, body string, header ...string) func(*http.Request) (*http.Response, error) {
-	return func(*http.Request) (*http.Response, error) { return respond(code, body, header...), nil }
+func limit(_ *backend, w http.ResponseWriter, r *http.Request) {
+	_, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 10))
+	http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 }
 
-func partial(rejected int64, message string) func(*http.Request) (*http.Response, error) {
-	return func(*http.Request) (*http.Response, error) {
-		return answer(http.StatusOK, &collectorpb.ExportProfilesServiceResponse{
+// switching leaves it to the client to end the connection.
+func switching(b *backend, w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	c, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		b.t.Error(err)
+		return
+	}
+	_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+	_, _ = io.Copy(io.Discard, c)
+	_ = c.Close()
+}
+
+func hang(_ *backend, _ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
+	// The client, which is about to close the connection, might still hear
+	// an answer.
+	panic(http.ErrAbortHandler)
+}
+
+// trickle sends a byte of the body each second.
+func trickle(_ *backend, w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.WriteHeader(http.StatusServiceUnavailable)
+	for r.Context().Err() == nil {
+		_, _ = io.WriteString(w, ".")
+		_ = http.NewResponseController(w).Flush()
+		<-time.After(time.Second)
+	}
+}
+
+func abort(*backend, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+func partial(rejected int64, message string) answerFunc {
+	return func(b *backend, w http.ResponseWriter, r *http.Request) {
+		if rejected == 0 {
+			b.receive(r)
+		}
+		answer(w, &collectorpb.ExportProfilesServiceResponse{
 			PartialSuccess: &collectorpb.ExportProfilesPartialSuccess{RejectedProfiles: rejected, ErrorMessage: message},
-		}), nil
+		})
 	}
 }
-
-// trickle is a body of which a byte comes each second.
-type trickle struct{ ctx context.Context }
-
-func (t trickle) Read(b []byte) (int, error) {
-	select {
-	case <-time.After(time.Second):
-		b[0] = '.'
-		return 1, nil
-	case <-t.ctx.Done():
-		return 0, t.ctx.Err()
-	}
-}
-
-func (trickle) Close() error { return nil }
 
 // errorLog is what the error handler has heard.
 type errorLog struct {
@@ -117,38 +149,15 @@ func (l *errorLog) String() string {
 	return errors.Join(l.errs...).Error() + "\n"
 }
 
-// newExporter returns one in front of b.
-func newExporter(t *testing.T, b *backend, opts ...otlp.Option) *exporter.Queue {
-	t.Helper()
-	e, err := otlp.New(append([]otlp.Option{otlp.WithHTTPClient(&http.Client{Transport: b})}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
-func export(t *testing.T, e *exporter.Queue, number int64) {
-	t.Helper()
-	if err := e.Export(t.Context(), newProfile(number)); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestFaultForMinutes(t *testing.T) {
+	newCertificates(t)
 	for _, tt := range faults {
 		t.Run(tt.name, func(t *testing.T) {
 			log := &errorLog{errs: []error{errors.New("reported")}}
 			otel.SetErrorHandler(log)
 			synctest.Test(t, func(t *testing.T) {
-				start := time.Now()
-				b := &backend{t: t}
-				b.fault = func(r *http.Request) (*http.Response, error) {
-					if time.Since(start) > 3*time.Minute {
-						return nil, nil
-					}
-					return tt.fault(r)
-				}
-				e := newExporter(t, b)
+				b, e, stop := tt.upInMemory(t)
+				time.AfterFunc(3*time.Minute, b.heal)
 				for n := range int64(3) {
 					export(t, e, n+1)
 					time.Sleep(30 * time.Second)
@@ -158,7 +167,6 @@ func TestFaultForMinutes(t *testing.T) {
 				}
 				stats := e.Stats()
 				requests, messages := b.received()
-				taken := tt.name == "warning"
 				switch {
 				case tt.rejected:
 					if stats.Rejected != 3 || stats.Retries != 0 || len(requests) != 3 {
@@ -166,7 +174,7 @@ func TestFaultForMinutes(t *testing.T) {
 					}
 				case stats.Exported != 3 || stats.Dropped() != 0:
 					t.Errorf("%+v, want 3 exported", stats)
-				case !taken && !slices.Equal(slices.Sorted(slices.Values(numbers(messages))), []int64{1, 2, 3}):
+				case !slices.Equal(slices.Sorted(slices.Values(numbers(messages))), []int64{1, 2, 3}):
 					t.Errorf("the backend has %d", numbers(messages))
 				}
 				if tt.doubtful != (stats.Duplicates > 0) {
@@ -178,6 +186,7 @@ func TestFaultForMinutes(t *testing.T) {
 				if err := e.Shutdown(t.Context()); err != nil {
 					t.Error(err)
 				}
+				stop()
 			})
 			if !strings.Contains(log.String(), tt.reported) {
 				t.Errorf("reported %s, want %q", log, tt.reported)
@@ -187,12 +196,18 @@ func TestFaultForMinutes(t *testing.T) {
 }
 
 func TestShutdownDuringFault(t *testing.T) {
+	newCertificates(t)
 	otel.SetErrorHandler(&errorLog{errs: []error{errors.New("reported")}})
 	for _, tt := range faults {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := &backend{t: t, fault: tt.fault}
-				e := newExporter(t, b)
+				_, e, stop := tt.upInMemory(t)
+				var before uint64
+				if tt.silent { // it needs a connection first
+					export(t, e, 0)
+					time.Sleep(2 * time.Second)
+					before = e.Stats().Exported
+				}
 				export(t, e, 1)
 				export(t, e, 2)
 				time.Sleep(5 * time.Second)
@@ -208,13 +223,64 @@ func TestShutdownDuringFault(t *testing.T) {
 				if lost := stats.Unsent > 0; lost != (err != nil) || lost && !strings.Contains(err.Error(), "2 profile(s) not exported") {
 					t.Errorf("Shutdown: %v with %+v", err, stats)
 				}
-				if stats.Exported+stats.Rejected+stats.Unsent != 2 || stats.Waiting != 0 {
+				if stats.Exported-before+stats.Rejected+stats.Unsent != 2 || stats.Waiting != 0 {
 					t.Errorf("%+v, want 2 profiles in all", stats)
 				}
 				if err := e.Shutdown(t.Context()); err != nil {
 					t.Errorf("second Shutdown: %v", err)
 				}
+				stop()
 			}) // waits for every goroutine to end
 		})
+	}
+}
+
+// Once, with the errors of the system's network.
+func TestFaultOnSockets(t *testing.T) {
+	newCertificates(t)
+	for _, tt := range faults {
+		if !tt.socket {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			log := &errorLog{errs: []error{errors.New("reported")}}
+			otel.SetErrorHandler(log)
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, e, stop := tt.up(t, listener, func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, network, listener.Addr().String())
+			})
+			defer stop()
+			export(t, e, 1)
+			wait(t, func() bool { s := e.Stats(); return s.Exported+s.Rejected+s.Retries > 0 })
+			b.heal()
+			if err := e.ForceFlush(t.Context()); err != nil {
+				t.Error(err)
+			}
+			s := e.Stats()
+			_, messages := b.received()
+			if tt.rejected && s.Rejected != 1 || !tt.rejected && (s.Exported != 1 || !slices.Equal(numbers(messages), []int64{1})) {
+				t.Errorf("%+v, and the backend has %d", s, numbers(messages))
+			}
+			if tt.doubtful != (s.Duplicates > 0) {
+				t.Errorf("%d possible duplicates", s.Duplicates)
+			}
+			if err := e.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if !strings.Contains(log.String(), tt.reported) {
+				t.Errorf("reported %s, want %q", log, tt.reported)
+			}
+		})
+	}
+}
+
+// wait looks again, more and more rarely, until the test's time is over.
+func wait(t *testing.T, done func() bool) {
+	t.Helper()
+	for d := time.Millisecond; !done(); d *= 2 {
+		time.Sleep(d)
 	}
 }

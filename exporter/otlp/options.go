@@ -113,7 +113,9 @@ func WithProxy(proxy func(*http.Request) (*url.URL, error)) Option {
 
 // WithHTTPClient sets the client, which New leaves as it is. It takes the place
 // of WithTLSClientConfig, WithProxy and the environment's certificates. A client
-// with otelhttp's transport makes a span of every export.
+// with otelhttp's transport makes a span of every export. The one that New makes
+// otherwise sends pings by HTTP/2 to find a connection that has become silent; to
+// have yours do so, see http.HTTP2Config.
 func WithHTTPClient(client *http.Client) Option {
 	return optionFunc(func(c config) config {
 		c.client, c.ownClient = client, true

@@ -22,6 +22,23 @@ import (
 	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 )
 
+// newExporter returns one in front of b, without a network.
+func newExporter(t *testing.T, b *backend, opts ...otlp.Option) *exporter.Queue {
+	t.Helper()
+	e, err := otlp.New(append([]otlp.Option{otlp.WithHTTPClient(&http.Client{Transport: b})}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func export(t *testing.T, e *exporter.Queue, number int64) {
+	t.Helper()
+	if err := e.Export(t.Context(), newProfile(number)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // sent returns the one request that an exporter with opts makes.
 func sent(t *testing.T, opts ...otlp.Option) (*http.Request, *backend) {
 	t.Helper()
@@ -235,20 +252,20 @@ func TestImpossibleHeaders(t *testing.T) {
 // Answers with success whose body says no more.
 func TestSuccess(t *testing.T) {
 	otel.SetErrorHandler(new(errorLog))
-	for _, response := range []*http.Response{
-		respond(http.StatusOK, ""),
-		respond(http.StatusNoContent, "", "Content-Type", "text/html"),
-		respond(http.StatusOK, "{}", "Content-Type", "application/json"),
-		respond(http.StatusOK, "\x0a\x7fcut off", "Content-Type", "application/x-protobuf"),
+	for i, answer := range []answerFunc{
+		status(http.StatusOK, ""),
+		status(http.StatusNoContent, "", "Content-Type", "text/html"),
+		status(http.StatusOK, "{}", "Content-Type", "application/json"),
+		status(http.StatusOK, "\x0a\x7fcut off", "Content-Type", "application/x-protobuf"),
 	} {
-		b := &backend{t: t, fault: func(*http.Request) (*http.Response, error) { return response, nil }}
+		b := &backend{t: t, fault: answer}
 		e := newExporter(t, b)
 		export(t, e, 1)
 		if err := e.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if s := e.Stats(); s.Exported != 1 {
-			t.Errorf("%+v after %s %v, want 1 exported", s, response.Status, response.Header)
+			t.Errorf("%+v after answer %d, want 1 exported", s, i)
 		}
 	}
 }

@@ -22,13 +22,14 @@ import (
 // maxBody is how much is read of an answer.
 const maxBody = 64 << 10
 
-// Do sends r and returns the beginning of the answer's body, up to 64 KiB, if
-// the status is 2xx: the status is the answer, a body that does not arrive
-// changes nothing.
+// Do sends r and returns the beginning of the answer's body if the status is 2xx:
+// the status is the answer, a body that does not arrive changes nothing.
 //
 // Other outcomes are errors. An *exporter.RetryError is returned where no answer
-// came, and of the answers that retryable names; the server's text is part of
-// the error, as far as it arrives within a second, and a redirect's target.
+// came, and of the answers that retryable names; the body is part of the error,
+// as the server's text, and so is a redirect's target.
+//
+// Of any body counts what arrives within a second, up to 64 KiB.
 func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte) bool) ([]byte, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -43,10 +44,13 @@ func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte)
 		return nil, &exporter.RetryError{Err: err, Refused: notSent(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode/100 != 2 {
-		defer time.AfterFunc(textTime(ctx), cancel).Stop()
+	var body []byte
+	// That of a 101 is the connection itself, which may stay silent and does
+	// not hear of ctx.
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		defer time.AfterFunc(bodyTime(ctx), cancel).Stop()
+		body, _ = io.ReadAll(io.LimitReader(response.Body, maxBody))
 	}
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxBody))
 	if response.StatusCode/100 == 2 {
 		return body, nil
 	}
@@ -62,10 +66,10 @@ func Do(c *http.Client, r *http.Request, retryable func(status int, body []byte)
 	}
 }
 
-// textTime returns how long to wait for the text of an error: a second, and no
-// longer than half of what ctx has left, so that the status decides what becomes
-// of the attempt, and not that ctx has ended.
-func textTime(ctx context.Context) time.Duration {
+// bodyTime returns how long to wait for a body: a second, and no longer than half
+// of what ctx has left, so that the status decides what becomes of the attempt,
+// and not that ctx has ended.
+func bodyTime(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		return min(time.Second, time.Until(deadline)/2)
 	}

@@ -139,30 +139,64 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// A status is the answer, also where the text of the error never ends.
-func TestTextHangs(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = io.WriteString(w, "no such label")
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
-	}))
-	defer server.Close()
-	for _, timeout := range []time.Duration{time.Minute, 4 * time.Second} {
-		ctx, cancel := context.WithTimeout(t.Context(), timeout)
-		defer cancel()
-		_, err := post(ctx, t, server.Client(), server.URL)
-		if err == nil || !strings.Contains(err.Error(), "answers 400 Bad Request: no such label") {
-			t.Errorf("error %v", err)
-		}
-		if _, ok := errors.AsType[*exporter.RetryError](err); ok {
-			t.Errorf("error %#v, want none that is retried", err)
-		}
-		if ctx.Err() != nil {
-			t.Error("the time of the attempt was spent on the text")
+// A status is the answer, also where the body never ends.
+func TestBodyHangs(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		text   string
+	}{
+		{http.StatusBadRequest, "answers 400 Bad Request: the beginning"},
+		{http.StatusOK, ""},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.WriteHeader(tt.status)
+			_, _ = io.WriteString(w, "the beginning")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}))
+		defer server.Close()
+		for _, timeout := range []time.Duration{time.Minute, 4 * time.Second} {
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			body, err := post(ctx, t, server.Client(), server.URL)
+			if tt.text == "" && (err != nil || string(body) != "the beginning") {
+				t.Errorf("Do = %q, %v", body, err)
+			}
+			if tt.text != "" && (err == nil || !strings.Contains(err.Error(), tt.text)) {
+				t.Errorf("error %v", err)
+			}
+			if _, ok := errors.AsType[*exporter.RetryError](err); ok {
+				t.Errorf("error %#v, want none that is retried", err)
+			}
+			if ctx.Err() != nil {
+				t.Error("the time of the attempt was spent on the body")
+			}
 		}
 	}
+}
+
+// The body of a 101 is the connection, which nobody else ends.
+func TestSwitchingProtocols(t *testing.T) {
+	ended := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(ended)
+		_, _ = io.Copy(io.Discard, r.Body)
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		_, _ = io.Copy(io.Discard, c)
+		_ = c.Close()
+	}))
+	defer server.Close()
+	_, err := post(t.Context(), t, server.Client(), server.URL)
+	if err == nil || !strings.Contains(err.Error(), "answers 101 Switching Protocols") {
+		t.Errorf("error %v", err)
+	}
+	<-ended
 }
 
 func TestStatusIsTheAnswer(t *testing.T) {

@@ -22,6 +22,7 @@ type decoder struct {
 	others map[int32]attribute.KeyValue // those of mappings, locations and profiles
 
 	nestedTexts int64 // how much text of nested values the labels are
+	cost        int64 // of the profiles so far, in bytes
 }
 
 func newDecoder(tables *profilespb.ProfilesDictionary) *decoder {

@@ -118,9 +118,15 @@ func (d *profileDecoder) sample(columns []*profilespb.Profile, i int) error {
 	if s.Location, err = d.stack(first.GetStackIndex()); err != nil {
 		return err
 	}
+	if err := cmp.Or(d.spend(1, sampleCost), d.spend(len(s.Location), frameCost)); err != nil {
+		return err
+	}
 	for _, a := range first.GetAttributeIndices() {
 		l, err := d.label(a)
 		if err != nil {
+			return err
+		}
+		if err := cmp.Or(d.spend(1, attributeCost), d.spend(len(l.texts)+len(l.nums), valueCost)); err != nil {
 			return err
 		}
 		if err := l.addTo(s); err != nil {
@@ -158,6 +164,9 @@ func weight(s *profilespb.Sample) (int64, error) {
 func (d *profileDecoder) addLink(s *profile.Sample, i int32) error {
 	link, err := at(d.tables.GetLinkTable(), "link_table", i)
 	if err != nil || i == 0 {
+		return err
+	}
+	if err := d.spend(1, linkCost); err != nil {
 		return err
 	}
 	traceID, spanID := link.GetTraceId(), link.GetSpanId()

@@ -16,8 +16,9 @@ import (
 // The profiles of a scope that were one in pprof, by the scope's attribute
 // pprof.scope.sample_type_order, are one again. Profiles of samples/count whose
 // period is CPU time get Go's second column, cpu/nanoseconds, the count times
-// the period, unless their scope has a profile of cpu/nanoseconds too. A sample that has timestamps and no values counts 1 for each of
-// them. Timestamps themselves have no place in pprof.
+// the period, unless their scope has a profile of cpu/nanoseconds too. A sample
+// that has timestamps and no values counts 1 for each of them. Timestamps
+// themselves have no place in pprof.
 //
 // A Link becomes the labels trace_id and span_id. Attributes of samples become
 // labels under their own names: text and integers as they are, others as
@@ -25,6 +26,10 @@ import (
 // 4 MiB in a message; more is an error. Attributes for which pprof has no place
 // (those of profiles, locations and mappings that this package does not write)
 // are left out.
+//
+// In pprof nothing is shared between samples, or between profiles. A message that
+// would take more than about 512 MiB of memory as pprof is an error too; 100,000
+// samples with 40 frames, a Link and 4 attributes each take less.
 //
 // An index out of its table's range, or another break of the format's rules,
 // is an error that says where, and no profile is returned.

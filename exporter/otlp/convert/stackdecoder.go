@@ -4,6 +4,7 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/google/pprof/profile"
@@ -37,6 +38,9 @@ func (d *profileDecoder) location(i int32) (*profile.Location, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := cmp.Or(d.spend(1, locationCost), d.spend(len(from.GetLines()), lineCost)); err != nil {
+		return nil, err
+	}
 	attrs, err := d.attributes(from.GetAttributeIndices())
 	if err != nil {
 		return nil, fmt.Errorf("location_table[%d]: %w", i, err)
@@ -66,6 +70,9 @@ func (d *profileDecoder) function(i int32) (*profile.Function, error) {
 	}
 	from, err := at(d.tables.GetFunctionTable(), "function_table", i)
 	if err != nil {
+		return nil, err
+	}
+	if err := d.spend(1, functionCost); err != nil {
 		return nil, err
 	}
 	f := &profile.Function{StartLine: from.GetStartLine()}

@@ -8,17 +8,27 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding/gzip"
+	"google.golang.org/grpc/keepalive"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/otlpenv"
 )
+
+// keepAlive finds a connection that has become silent, which nothing else would
+// replace. It is gone after a minute or so of the ten that a profile may wait:
+// Time after the last frame, or with the next call if that is later, a ping is
+// sent, which has Timeout. A ping without a call would be refused by servers of
+// gRPC's; of those with one, they take three in 5 minutes between two answers.
+// From one that takes fewer, gRPC learns to send them more rarely.
+var keepAlive = keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}
 
 type config struct {
 	target      string
@@ -92,7 +102,11 @@ func (c config) dialOptions() []grpc.DialOption {
 	default:
 		creds = credentials.NewTLS(c.tls)
 	}
-	opts := []grpc.DialOption{grpc.WithUserAgent("spanprof"), grpc.WithTransportCredentials(creds)}
+	opts := []grpc.DialOption{
+		grpc.WithUserAgent("spanprof"),
+		grpc.WithTransportCredentials(creds),
+		grpc.WithKeepaliveParams(keepAlive),
+	}
 	if c.gzip {
 		opts = append(opts, grpc.WithDefaultCallOptions(grpc.UseCompressor(gzip.Name)))
 	}

@@ -7,8 +7,10 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,17 +28,20 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
+	"github.com/spanprof/spanprof/internal/nettest"
 )
 
 // faults are what may be wrong for three minutes, and what must become of the
 // profiles that are exported meanwhile.
 var faults = []struct {
 	name string
-	// One of them is set: what the server answers, why no connection comes
-	// about, why a connection is refused.
+	// One of them is set: what the server answers, what connection comes
+	// about instead, why one is refused, or that the one which the server
+	// has taken a profile by becomes silent, for ever, while others work.
 	answer    answerFunc
-	dial      error
+	dial      func() (net.Conn, error)
 	handshake error
+	silent    bool
 	// rejected is that nothing arrives; by default all does.
 	rejected bool
 	// doubtful is that the backend may have the profiles twice.
@@ -56,8 +61,17 @@ var faults = []struct {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}, doubtful: true, reported: "DeadlineExceeded"},
+	{name: "success without a message", answer: func(ctx context.Context, _ int) (*collectorpb.ExportProfilesServiceResponse, error) {
+		if err := grpc.SendHeader(ctx, nil); err != nil {
+			return nil, err
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}, doubtful: true, reported: "DeadlineExceeded"},
 	{name: "partial success", answer: partialSuccess, rejected: true, reported: "partial success: 1 profile(s) rejected: no CPU here"},
-	{name: "no server", dial: errors.New("connection refused"), reported: "connection refused"},
+	{name: "no server", dial: func() (net.Conn, error) { return nil, errors.New("connection refused") }, reported: "connection refused"},
+	{name: "101", dial: switching, reported: "code = Unavailable"},
+	{name: "silent connection", silent: true, doubtful: true, reported: "DeadlineExceeded"},
 	{name: "TLS", handshake: x509.UnknownAuthorityError{}, reported: "unknown authority"},
 }
 
@@ -76,6 +90,20 @@ func partialSuccess(context.Context, int) (*collectorpb.ExportProfilesServiceRes
 	return &collectorpb.ExportProfilesServiceResponse{PartialSuccess: &collectorpb.ExportProfilesPartialSuccess{
 		RejectedProfiles: 1, ErrorMessage: "no CPU here",
 	}}, nil
+}
+
+// switching returns a connection to a server of HTTP/1.1 that switches to a
+// protocol nobody has asked for.
+func switching() (net.Conn, error) {
+	client, server := net.Pipe()
+	go func() {
+		// The client sends before it reads.
+		_, _ = server.Read(make([]byte, 1024))
+		_, _ = io.WriteString(server, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		_, _ = io.Copy(io.Discard, server)
+		_ = server.Close()
+	}()
+	return client, nil
 }
 
 // handshake is the client's side of TLS with a server that it may not trust.
@@ -98,7 +126,8 @@ func (h handshake) Clone() credentials.TransportCredentials { return h }
 // an exporter in front of it.
 func faulty(t *testing.T, i int, d time.Duration) (*backend, *exporter.Queue) {
 	t.Helper()
-	fault, end := faults[i], time.Now().Add(d)
+	fault, start := faults[i], time.Now()
+	end := start.Add(d)
 	during := func(err error) error {
 		if time.Now().Before(end) {
 			return err
@@ -116,10 +145,14 @@ func faulty(t *testing.T, i int, d time.Duration) (*backend, *exporter.Queue) {
 		otlpgrpc.WithEndpoint("passthrough:///collector"),
 		otlpgrpc.WithTLSCredentials(handshake{insecure.NewCredentials(), func() error { return during(fault.handshake) }}),
 		otlpgrpc.WithDialOptions(grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			if err := during(fault.dial); err != nil {
-				return nil, err
+			if fault.dial != nil && time.Now().Before(end) {
+				return fault.dial()
 			}
-			return listener.DialContext(ctx)
+			c, err := listener.DialContext(ctx)
+			if fault.silent && err == nil && time.Since(start) < time.Second {
+				return nettest.Silent(c, start.Add(time.Second)), nil
+			}
+			return c, err
 		})),
 	)
 	if err != nil {
@@ -171,12 +204,55 @@ func TestFaultForMinutes(t *testing.T) {
 	}
 }
 
+// The pings that look for a silent connection are not too many for a server of
+// gRPC's: it keeps the connection, however rare the profiles and slow its answers.
+func TestPingsAreTolerated(t *testing.T) {
+	for _, interval := range []time.Duration{10 * time.Second, time.Minute, 10 * time.Minute} {
+		t.Run(interval.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				listener := bufconn.Listen(64 << 10)
+				serve(t, listener, func(ctx context.Context, n int) (*collectorpb.ExportProfilesServiceResponse, error) {
+					time.Sleep(9 * time.Second)
+					return healthy(ctx, n)
+				})
+				var connections atomic.Int32
+				e, err := otlpgrpc.New(otlpgrpc.WithEndpoint("passthrough:///collector"), otlpgrpc.WithInsecure(),
+					otlpgrpc.WithDialOptions(grpc.WithIdleTimeout(0), grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+						connections.Add(1)
+						return listener.DialContext(ctx)
+					})))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 20 {
+					if err := e.Export(t.Context(), newProfile()); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(interval)
+				}
+				if err := e.Shutdown(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if s := e.Stats(); s.Exported != 20 || s.Retries != 0 || connections.Load() != 1 {
+					t.Errorf("%+v by %d connections, want 20 at once by 1", s, connections.Load())
+				}
+			})
+		})
+	}
+}
+
 func TestShutdownDuringFault(t *testing.T) {
 	otel.SetErrorHandler(new(errorLog))
 	for i, tt := range faults {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, e := faulty(t, i, time.Hour)
+				if tt.silent { // it needs a connection first
+					if err := e.Export(t.Context(), newProfile()); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(2 * time.Second)
+				}
 				for range 2 {
 					if err := e.Export(t.Context(), newProfile()); err != nil {
 						t.Error(err)

@@ -61,6 +61,9 @@ func WithHeaders(headers map[string]string) Option {
 
 // WithDialOptions adds options of gRPC's, which go before those that New makes
 // of the others. A stats handler of otelgrpc makes a span of every export.
+// grpc.WithKeepaliveParams replaces the pings by which a connection that has
+// become silent is found: 30 s after the last frame, while a call waits, with
+// 20 s for the answer.
 func WithDialOptions(opts ...grpc.DialOption) Option {
 	opts = slices.Clone(opts)
 	return optionFunc(func(c config) config {

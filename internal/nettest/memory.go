@@ -1,0 +1,55 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nettest
+
+import (
+	"context"
+	"net"
+)
+
+var _ net.Listener = (*Memory)(nil)
+
+// Memory connects a client and a server without sockets, so that their time can
+// be that of a synctest bubble. It is the server's listener.
+type Memory struct {
+	conns  chan net.Conn
+	closed chan struct{} // closed by Close
+}
+
+// NewMemory returns one that must be closed once.
+func NewMemory() *Memory {
+	return &Memory{conns: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+// Accept waits for a dialer.
+func (m *Memory) Accept() (net.Conn, error) {
+	select {
+	case c := <-m.conns:
+		return c, nil
+	case <-m.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept and what dials; connections stay.
+func (m *Memory) Close() error {
+	close(m.closed)
+	return nil
+}
+
+// Addr returns one that means nothing.
+func (m *Memory) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// DialContext connects to the server, whatever the address.
+func (m *Memory) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case m.conns <- newBuffered(server):
+		return newBuffered(client), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-m.closed:
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: m.Addr(), Err: net.ErrClosed}
+	}
+}
