@@ -95,6 +95,13 @@
 // leaf of one that waits is what it waits for: runtime.chanrecv, runtime.selectgo,
 // time.Sleep, runtime.semacquire1 of a lock, runtime.netpollblock, a system call.
 //
+// A goroutine keeps the labels that it was started with: the two that an HTTP client
+// starts for a connection carry those of the span that dialled, for hours. Where
+// package spanprof labels, on the Go versions whose internals are known, they do not
+// count for it any more when it has ended; what spanprof.Go runs does. The labels of
+// pprof.Do count as long as a goroutine carries them. [WithWallOfAllGoroutines] counts
+// what works for no span too.
+//
 // Rounds are taken as often as [WithWallBudget] allows, 1 % of a core by
 // default, but not more than 100 times a second on average, at irregular
 // intervals. A round costs about 1 us for each goroutine of the process,

@@ -37,33 +37,30 @@ func TestWallOfASpanEndsWithIt(t *testing.T) {
 			defer wait.Wait()
 			defer close(stop)
 			wait.Add(1)
-			// counted waits under a span for d and reports whether the samples
-			// of the window have it, and the goroutine that outlives the first.
-			var first trace.SpanID
-			counted := func(d time.Duration, ctx context.Context) (waiter, heir bool) {
+			ctx, span := tracer.Start(t.Context(), "first")
+			first := idOf(span)
+			// counted waits under the span with an id for d and reports whether the
+			// samples of the window have it, and the goroutine that outlives the first.
+			counted := func(d time.Duration, id string) (waiter, heir bool) {
 				waiting(d)
 				flush(t, p)
-				id := trace.SpanContextFromContext(ctx).SpanID().String()
 				for _, s := range parsed(t, last(t, rec)).Sample {
 					waiter = waiter || hasFunction(s, "waiting") && slices.Equal(s.Label["span_id"], []string{id})
-					heir = heir || hasFunction(s, "outlive") && slices.Equal(s.Label["span_id"], []string{first.String()})
+					heir = heir || hasFunction(s, "outlive") && slices.Equal(s.Label["span_id"], []string{first})
 				}
 				return waiter, heir
 			}
-
-			ctx, span := tracer.Start(t.Context(), "first")
-			first = span.SpanContext().SpanID()
 			test.start(ctx, func() { defer wait.Done(); outlive(stop) })
 			doubling(t, func(d time.Duration) bool {
-				waiter, heir := counted(d, ctx)
+				waiter, heir := counted(d, first)
 				return waiter && heir
 			})
 			span.End()
 			flush(t, p)
 			doubling(t, func(d time.Duration) bool {
-				ctx, span := tracer.Start(t.Context(), "second")
+				_, span := tracer.Start(t.Context(), "second")
 				defer span.End()
-				waiter, heir := counted(d, ctx)
+				waiter, heir := counted(d, idOf(span))
 				if heir && !test.want {
 					t.Fatal("the goroutine is counted for a span that has ended")
 				}
@@ -72,6 +69,8 @@ func TestWallOfASpanEndsWithIt(t *testing.T) {
 		})
 	}
 }
+
+func idOf(span trace.Span) string { return span.SpanContext().SpanID().String() }
 
 //go:noinline
 func outlive(stop <-chan struct{}) { <-stop }
