@@ -166,7 +166,7 @@ func TestCPUSkippedWindowsAreThoseOfTheSchedule(t *testing.T) {
 // runtime/pprof waits for it, and Start does not.
 func TestStartDuringASlowStop(t *testing.T) {
 	release := stopSlowly(t)
-	p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+	p, rec := launch(t, longest, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
 	until(t, func() bool { return p.Status().CPU != "stopped" }) // where Start was faster than the loop
 	want := profiler.Status{
 		Running: true,

@@ -108,7 +108,7 @@ func TestOtherKindsDuringASlowStop(t *testing.T) {
 	if err := pprof.StartCPUProfile(theirs); err != nil {
 		t.Fatal(err)
 	}
-	p, rec := start(t, profiler.WithKinds(exporter.KindCPU, exporter.KindHeap), profiler.WithWindow(100*time.Millisecond))
+	p, rec := launch(t, 2*time.Second, profiler.WithKinds(exporter.KindCPU, exporter.KindHeap), profiler.WithWindow(100*time.Millisecond))
 	var stopped sync.WaitGroup
 	stopped.Go(pprof.StopCPUProfile)
 	<-theirs.writing
@@ -137,7 +137,7 @@ func TestOtherKindsDuringASlowStop(t *testing.T) {
 // A Flush that begins meanwhile returns when the CPU window has been closed too.
 func TestFlushDuringASlowStop(t *testing.T) {
 	release := stopSlowly(t)
-	p, rec := start(t, profiler.WithKinds(exporter.KindCPU, exporter.KindHeap), profiler.WithWindow(endless))
+	p, rec := launch(t, 2*time.Second, profiler.WithKinds(exporter.KindCPU, exporter.KindHeap), profiler.WithWindow(endless))
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 	defer cancel()
 	if err := p.Flush(ctx); err == nil {

@@ -146,5 +146,5 @@ package profiler
 // goroutines.go, and wall.go, which makes windows of what package internal/wall
 // samples. Package internal/cpulog reads CPU samples while they are taken, at rates
 // other than 100 Hz; what both know of the runtime's internals is in
-// internal/goruntime. option.go is what can be set, status.go and metrics.go tell what
-// is lost.
+// internal/goruntime. tick.go knows which rates are too fast for the system.
+// option.go is what can be set, status.go and metrics.go tell what is lost.

@@ -3,7 +3,10 @@
 
 package profiler
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // WithFirstEnd has the first windows end after a whole window rather than at
 // random.
@@ -17,3 +20,7 @@ func WithFirstEnd() Option {
 // SetPatience sets how long a call of runtime/pprof may keep the loop waiting. It
 // is for before Start.
 func (p *Profiler) SetPatience(d time.Duration) { p.cpu.patience = d }
+
+// Opened returns when the first windows are open. On a slow machine Start does not
+// wait for that.
+func (p *Profiler) Opened(ctx context.Context) error { return p.do(ctx, func(*grid) {}) }

@@ -26,14 +26,28 @@ const endless = time.Hour
 // has come.
 const longest = 8 * time.Second
 
-// start returns a running profiler, which the end of the test shuts down.
+// start returns a profiler whose windows are open, which the end of the test shuts
+// down. Where the machine is slow it has more patience than that of a program.
 func start(t *testing.T, opts ...profiler.Option) (*profiler.Profiler, *exportertest.Recorder) {
+	t.Helper()
+	p, rec := launch(t, longest, opts...)
+	if p.Status().Running {
+		if err := p.Opened(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p, rec
+}
+
+// launch is start where the windows cannot open, or only later.
+func launch(t *testing.T, patience time.Duration, opts ...profiler.Option) (*profiler.Profiler, *exportertest.Recorder) {
 	t.Helper()
 	rec := new(exportertest.Recorder)
 	p, err := profiler.New(rec, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.SetPatience(patience)
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}

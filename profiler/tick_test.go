@@ -64,6 +64,9 @@ func TestSlowTickIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-heard
+	if err := p.Opened(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if got := p.Status().CPU; !strings.HasPrefix(got, "profiling; samples are missing") {
 		t.Errorf("the status is %q", got)
 	}
