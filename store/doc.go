@@ -112,9 +112,10 @@
 //
 // Spans: spanlog.go holds records (spanrecord.go), for which spanroom.go makes room,
 // in lists (spanlist.go) and among the extremes of their names (spankeeper.go,
-// spanname.go). It is all that runs on the request path. spanjoin.go adds the samples of a window to the
-// records when it comes, and takes them off when it goes; orphans.go has those
-// of spans without a record, spantext.go the labels and services.
+// spanname.go). holders.go knows which list's texts make room. It is all that runs
+// on the request path. spanjoin.go adds the samples of a window to the records when
+// it comes, and takes them off when it goes; orphans.go has those of spans without a
+// record, spantext.go the labels and services.
 //
 // Queries: spans.go with toprows.go, nametotal.go, exemplar.go; find.go and match.go
 // evaluate a Query for select.go, profile.go, timeline.go and kindtotal.go.

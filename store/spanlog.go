@@ -129,6 +129,7 @@ func (l *spanLog) start(s sdktrace.ReadWriteSpan) {
 	r.name = l.retainName(l.serviceOf(res), name)
 	l.push(id, runningList)
 	l.index[newSpanKey(r.spanID)] = id
+	l.trim()
 }
 
 func (l *spanLog) end(s sdktrace.ReadOnlySpan, localRoot bool) {

@@ -15,9 +15,9 @@ const otherName = "other"
 type spanName struct {
 	nameKey
 	serviceText *spanText
-	// refs counts the records with the name, and its place in the list of names
+	// holders are the records with the name, and its place in the list of names
 	// that have something to count.
-	refs int
+	holders
 	// counts is what was not yet taken; counted says that this is something.
 	counts  nameCount
 	counted bool
@@ -40,19 +40,20 @@ func (l *spanLog) retainName(service, value string) *spanName {
 		text := l.retainText(service)
 		n = &spanName{nameKey: nameKey{text.String(), strings.Clone(value)}, serviceText: text, keeper: l.newKeeper()}
 		l.names[n.nameKey] = n
-		l.bytes += n.cost()
+		n.bytes = n.cost()
+		l.bytes += n.bytes
 	}
-	n.refs++
+	l.retain(&n.holders)
 	return n
 }
 
 func (l *spanLog) releaseName(n *spanName) {
-	n.refs--
+	l.release(&n.holders)
 	if n.refs > 0 {
 		return
 	}
 	delete(l.names, n.nameKey)
-	l.bytes -= n.cost()
+	l.bytes -= n.bytes
 	l.releaseText(n.serviceText)
 	if n.keeper != nil && n.keeper != &l.others {
 		l.keepers--
@@ -84,7 +85,7 @@ func (l *spanLog) count(n *spanName) *nameCount {
 	if n.counted {
 		return &n.counts
 	}
-	n.refs++
+	l.retain(&n.holders)
 	for _, service := range [...]string{n.service, ""} {
 		if n.counted || !l.isFull(n) {
 			break
@@ -116,9 +117,9 @@ func (l *spanLog) isFull(n *spanName) bool {
 // countedCost is what a name takes that nothing else holds.
 func (n *spanName) countedCost() int64 {
 	if n.serviceText == nil {
-		return n.cost()
+		return n.bytes
 	}
-	return n.cost() + n.serviceText.cost()
+	return n.bytes + n.serviceText.bytes
 }
 
 // takeCounts returns what was counted since it was last asked for.
