@@ -69,6 +69,9 @@ type spanLog struct {
 	// resource is that of the last span, service its service.name.
 	resource *resource.Resource
 	service  string
+	// joinedUntil is when the latest CPU window ended that came, in nanoseconds
+	// since 1970.
+	joinedUntil int64
 
 	bytes                               int64
 	ended, passed, evicted, withSamples int64
@@ -126,6 +129,7 @@ func (l *spanLog) start(s sdktrace.ReadWriteSpan) {
 	id := l.newRow()
 	r := l.row(id)
 	r.traceID, r.spanID, r.parentID, r.start, r.localRoot = ctx.TraceID(), ctx.SpanID(), parent, start, true
+	r.missed = start < l.joinedUntil
 	r.name = l.retainName(l.serviceOf(res), name)
 	l.push(id, runningList)
 	l.index[newSpanKey(r.spanID)] = id
@@ -146,6 +150,7 @@ func (l *spanLog) end(s sdktrace.ReadOnlySpan, localRoot bool) {
 	} else {
 		id = l.newRow()
 		l.index[key] = id
+		l.row(id).missed = start.UnixNano() < l.joinedUntil
 	}
 	r := l.row(id)
 	r.traceID, r.spanID, r.parentID = ctx.TraceID(), ctx.SpanID(), parent
