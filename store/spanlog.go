@@ -5,6 +5,7 @@ package store
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"math"
 	"strings"
 	"sync"
@@ -57,8 +58,10 @@ type spanLog struct {
 	unused rowID
 	index  map[spanKey]rowID
 	lists  [listCount]spanList
-	names  map[nameKey]*spanName
-	texts  map[string]*spanText
+	// names are found by their hash.
+	seed  maphash.Seed
+	names nameMap
+	texts map[string]*spanText
 	// counted are the names with something to count, countedBytes what they
 	// take, which is little more than an eighth at most.
 	counted      []*spanName
@@ -93,7 +96,8 @@ func newSpanLog(c config) *spanLog {
 		sampled:     math.MaxUint64,
 		perName:     c.spansPerName,
 		index:       make(map[spanKey]rowID),
-		names:       make(map[nameKey]*spanName),
+		seed:        maphash.MakeSeed(),
+		names:       make(nameMap),
 		texts:       make(map[string]*spanText),
 	}
 	if c.fraction < 1 {

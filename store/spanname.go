@@ -14,6 +14,8 @@ const otherName = "other"
 // spanName is the name of spans of one service.
 type spanName struct {
 	nameKey
+	// next is another name with the same hash.
+	next        *spanName
 	serviceText *spanText
 	// holders are the records with the name, and its place in the list of names
 	// that have something to count.
@@ -30,16 +32,18 @@ type nameKey struct {
 }
 
 func (n *spanName) cost() int64 {
-	return allocSize(int64(unsafe.Sizeof(*n))) + allocSize(int64(len(n.value))) + churnSize(2*stringSize+pointerSize)
+	return allocSize(int64(unsafe.Sizeof(*n))) + allocSize(int64(len(n.value))) + churnSize(8+pointerSize)
 }
 
 // retainName returns the name with a reference.
 func (l *spanLog) retainName(service, value string) *spanName {
-	n := l.names[nameKey{service, value}]
+	key := nameKey{service, value}
+	hash := key.hash(l.seed)
+	n := l.names.get(hash, key)
 	if n == nil {
 		text := l.retainText(service)
 		n = &spanName{nameKey: nameKey{text.String(), strings.Clone(value)}, serviceText: text, keeper: l.newKeeper()}
-		l.names[n.nameKey] = n
+		l.names.add(hash, n)
 		n.bytes = n.cost()
 		l.bytes += n.bytes
 	}
@@ -52,7 +56,7 @@ func (l *spanLog) releaseName(n *spanName) {
 	if n.refs > 0 {
 		return
 	}
-	delete(l.names, n.nameKey)
+	l.names.remove(n.hash(l.seed), n)
 	l.bytes -= n.bytes
 	l.releaseText(n.serviceText)
 	if n.keeper != nil && n.keeper != &l.others {
