@@ -112,9 +112,12 @@ func newSpanLog(c config) *spanLog {
 }
 
 // indexSlot is the size of key and value in the index, with padding.
-const indexSlot = 16
+const indexSlot = int64(unsafe.Sizeof(struct {
+	spanKey
+	rowID
+}{}))
 
-var rowCost = int64(unsafe.Sizeof(spanRecord{})) + slotSize(indexSlot)
+var rowCost = int64(unsafe.Sizeof(spanRecord{})) + churnSize(indexSlot)
 
 func (l *spanLog) row(id rowID) *spanRecord {
 	i := uint32(id) - 1

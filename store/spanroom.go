@@ -25,7 +25,7 @@ func (l *spanLog) newChunk() {
 	chunk := new([chunkLen]spanRecord)
 	l.chunks = append(l.chunks, chunk)
 	rows := len(l.chunks) * chunkLen
-	l.bytes += allocSize(int64(unsafe.Sizeof(*chunk))) + mapSize(rows, indexSlot) - mapSize(rows-chunkLen, indexSlot)
+	l.bytes += allocSize(int64(unsafe.Sizeof(*chunk))) + churnedMapSize(rows, indexSlot) - churnedMapSize(rows-chunkLen, indexSlot)
 	first := rowID((len(l.chunks)-1)*chunkLen + 1)
 	for i := range chunk {
 		chunk[i].next = first + rowID(i) + 1
