@@ -192,6 +192,29 @@ func TestTooBig(t *testing.T) {
 	export(t, s, inWindow(2, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
 }
 
+// Texts in the log of events take their part of what profiles may take.
+func TestEventsAreBounded(t *testing.T) {
+	s := newStore(t, WithMaxBytes(1<<20))
+	g := newGenerator()
+	g.stacks = g.stacks[:20]
+	for n := 0; s.Stats().WindowsEvicted == 0; n++ {
+		export(t, s, inWindow(n, exporter.KindCPU, g.profile(300)))
+	}
+	service := resource.NewSchemaless(attribute.String("service.name", strings.Repeat("x", maxTextLen)))
+	bad := exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Resource: service}, []byte("no pprof"))
+	for range maxEvents {
+		if err := s.Export(t.Context(), bad); err == nil {
+			t.Fatal("no error")
+		}
+		if bytes := s.bytes() + s.events.bytes(); bytes > s.maxBytes*3/4 {
+			t.Fatalf("profiles and events take %d of %d bytes", bytes, s.maxBytes)
+		}
+	}
+	if n := s.Stats().ParseErrors; n != maxEvents {
+		t.Error("parse errors:", n)
+	}
+}
+
 // Names and descriptions take their part of what spans may take.
 func TestTextsAreBounded(t *testing.T) {
 	s := newStore(t, WithMaxBytes(1<<20))

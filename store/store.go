@@ -79,8 +79,8 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 	}
 	if err != nil {
 		s.mu.Lock()
-		defer s.mu.Unlock()
 		s.stats.ParseErrors++
+		s.mu.Unlock()
 		return s.refuse(p, fmt.Errorf("store: invalid %s profile: %w", p.Kind(), err))
 	}
 
@@ -109,10 +109,12 @@ func (s *Store) tooBig(p *exporter.Profile, parsed *profile.Profile) error {
 }
 
 // maxProfileBytes is what the spans and the log of events leave to profiles.
-func (s *Store) maxProfileBytes() int64 { return s.maxBytes - s.maxBytes/4 - maxEvents*eventSize }
+func (s *Store) maxProfileBytes() int64 {
+	return s.maxBytes - s.maxBytes/4 - max(allocSize(maxEvents*eventSize), s.events.bytes())
+}
 
-// add makes w visible to queries, and evicts older windows until the rest fits. It
-// reports whether w itself did not fit.
+// add makes w visible to queries, and evicts what does not fit. It reports whether
+// that was w itself.
 func (s *Store) add(w *window) (tooBig bool) {
 	total, labelled := w.cpu()
 	s.mu.Lock()
@@ -129,20 +131,29 @@ func (s *Store) add(w *window) (tooBig bool) {
 	s.stats.CPUTime += total
 	s.stats.CPUTimeLabelled += labelled
 	s.mu.Unlock()
+	return s.trim() == w
+}
 
-	limit := s.maxProfileBytes()
-	for s.bytes() > limit && (len(s.index.windows) > 0 || len(s.index.kept) > 0) {
+// trim evicts older windows until the rest fits, and returns the last that was
+// evicted, nil for none.
+func (s *Store) trim() (last *window) {
+	for len(s.index.windows) > 0 || len(s.index.kept) > 0 {
+		// The log of evictions takes its part.
+		limit := s.maxProfileBytes()
+		if s.bytes() <= limit {
+			break
+		}
 		if s.index.keptBytes > limit/4 || len(s.index.windows) == 0 {
 			s.evictKept()
 		} else {
-			tooBig = s.evict(s.index.next(limit/4)) == w
+			last = s.evict(s.index.next(limit / 4))
 		}
 	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Bytes = s.bytes()
-	return tooBig
+	return last
 }
 
 // bytes is the memory of the profiles.
@@ -181,6 +192,8 @@ func (s *Store) evictKept() {
 // refuse enters a profile that is not taken in, and returns err.
 func (s *Store) refuse(p *exporter.Profile, err error) error {
 	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(serviceName(p.Resource())), Text: err.Error()})
+	// The text takes room.
+	s.trim()
 	return err
 }
 
