@@ -112,6 +112,33 @@ func BenchmarkBytesPerSample(b *testing.B) {
 	}
 }
 
+// BenchmarkReach reports how far the default store reaches back for the recorded
+// service, with a heap profile of so many sites beside each CPU profile.
+func BenchmarkReach(b *testing.B) {
+	r := readRecording(b)
+	for _, sites := range []int{0, 1000, 3000} {
+		b.Run(fmt.Sprintf("sites=%d", sites), func(b *testing.B) {
+			heap := heapProfile(sites)
+			for b.Loop() {
+				s := newStore(b)
+				for n := 0; n == 0 || len(s.index.times["checkout"].evicted) == 0; n++ {
+					if sites > 0 {
+						export(b, s, inWindow(n, exporter.KindHeap, heap))
+					}
+					window := exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(n) * step), Duration: step, Resource: checkout}
+					export(b, s, r.replay(n, window, nil))
+				}
+				reach := map[exporter.Kind]float64{}
+				for _, w := range s.index.windows {
+					reach[w.kind] += step.Hours()
+				}
+				b.ReportMetric(reach[exporter.KindCPU], "h-of-CPU")
+				b.ReportMetric(reach[exporter.KindHeap], "h-of-heap")
+			}
+		})
+	}
+}
+
 func BenchmarkSelectSpan(b *testing.B) {
 	g := newGenerator()
 	s := newStore(b)

@@ -3,13 +3,14 @@
 
 package store
 
-// Coverage says whether the CPU profiles that a Store holds cover the time of a
-// span. Time for which windows are yet to come does not count.
+// Coverage says whether CPU profiles cover the time of a span. Time for which
+// windows are yet to come does not count.
 type Coverage int
 
 const (
-	// CoverageWhole says that CPU was profiled all the time and that the
-	// profiles are held: samples that are not there were never taken.
+	// CoverageWhole says that CPU was profiled all the time and that what the
+	// profiles have of the span is held: samples that are not there were never
+	// taken.
 	CoverageWhole Coverage = iota
 	// CoveragePartial says that CPU was not profiled in part of the time, as
 	// while another CPU profile ran in the process.
@@ -17,7 +18,8 @@ const (
 	// CoverageNone says that CPU was not profiled at all in that time.
 	CoverageNone
 	// CoverageEvicted says that profiles of that time, or of a part of it,
-	// made room for newer ones.
+	// made room for newer ones, and samples of the span with them; or that the
+	// store got to know of the span too late to tell.
 	CoverageEvicted
 )
 

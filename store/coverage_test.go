@@ -103,6 +103,49 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
+// Windows that went take nothing from spans that had no samples in them, or whose
+// samples are kept.
+func TestCoverageWithoutLoss(t *testing.T) {
+	s := newStore(t, WithSpansPerName(1))
+	tracer := newTracerProvider(s).Tracer("")
+	span := func(name string, from, until float64) string {
+		_, span := tracer.Start(t.Context(), name, at(from))
+		span.End(at(until))
+		return idOf(span)
+	}
+	ofSpan := func(id string, count int64) sample { return sample{"f", count, labels("span_id", id)} }
+	kept, idle, over := span("kept", 0, 0.9), span("idle", 0, 0.5), span("over", 0.8, 1.3)
+	lost := span("kept", 0, 0.8)
+	_, running := tracer.Start(t.Context(), "running", at(0.1))
+	check := func(when string, want map[string]Coverage) {
+		t.Helper()
+		for id, coverage := range want {
+			if got, ok := s.Span(id); !ok || got.Coverage != coverage {
+				t.Errorf("%s: %s: coverage %s, %d samples of %d, want %s", when, got.Name, got.Coverage, got.SamplesHeld, got.CPUSamples, coverage)
+			}
+		}
+	}
+	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(ofSpan(kept, 2), ofSpan(lost, 1))), inWindow(1, exporter.KindCPU, cpuProfile(ofSpan(over, 1))))
+	running.End(at(2))
+	s.evictOldest()
+	check("one window went", map[string]Coverage{
+		kept: CoverageWhole, idle: CoverageWhole, over: CoverageWhole, idOf(running): CoverageWhole,
+		lost:                    CoverageEvicted,
+		span("late", 0.1, 0.2):  CoverageEvicted,
+		span("later", 1.1, 1.2): CoverageWhole,
+	})
+	// What is kept goes at last.
+	s.evictKept()
+	check("what was kept went", map[string]Coverage{kept: CoverageEvicted, idle: CoverageWhole})
+
+	// What was no profile stays none when the profiles around it go.
+	unprofiled := span("unprofiled", 2.4, 2.6)
+	export(t, s, cpuWindow("checkout", 3, 4))
+	s.evictOldest()
+	s.evictOldest()
+	check("a gap", map[string]Coverage{unprofiled: CoverageNone, over: CoverageWhole})
+}
+
 // Spans of a service without windows go by those of the service that has the
 // latest one; spans of others by their own.
 func TestCoverageOfServices(t *testing.T) {
@@ -141,10 +184,10 @@ func TestCoverageIsBounded(t *testing.T) {
 	}
 	at := func(windows float64) int64 { return epoch.Add(time.Duration(windows * float64(step))).UnixNano() }
 	// The oldest gaps went as profiles go; the newest are known.
-	if got := times.coverage(at(1.2), at(1.4)); got != CoverageEvicted {
+	if got := times.coverage(at(1.2), at(1.4), false); got != CoverageEvicted {
 		t.Error("in the oldest gap:", got)
 	}
-	if got := times.coverage(at(6*maxPeriods-2.8), at(6*maxPeriods-2.6)); got != CoverageNone {
+	if got := times.coverage(at(6*maxPeriods-2.8), at(6*maxPeriods-2.6), true); got != CoverageNone {
 		t.Error("in the newest gap:", got)
 	}
 	for len(s.index.windows) > 0 {

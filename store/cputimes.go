@@ -15,9 +15,11 @@ type cpuTimes struct {
 	// profiled are the times of all windows that came, evicted those of
 	// windows that went.
 	profiled, evicted periods
+	// forgotten is the end of the latest gap that is no longer known.
+	forgotten int64
 }
 
-func newCPUTimes() *cpuTimes { return &cpuTimes{until: math.MinInt64} }
+func newCPUTimes() *cpuTimes { return &cpuTimes{until: math.MinInt64, forgotten: math.MinInt64} }
 
 func (c *cpuTimes) add(w *window) {
 	start, end := w.start.UnixNano(), w.end.UnixNano()
@@ -29,6 +31,7 @@ func (c *cpuTimes) add(w *window) {
 		start, end := c.profiled.firstGap()
 		c.profiled = c.profiled.add(start, end)
 		c.evict(start, end)
+		c.forgotten = end
 	}
 }
 
@@ -39,14 +42,15 @@ func (c *cpuTimes) evict(start, end int64) {
 	}
 }
 
-// coverage is about the part of [start, end) whose windows have come.
-func (c *cpuTimes) coverage(start, end int64) Coverage {
+// coverage is about the part of [start, end) whose windows have come, for a span
+// that may have missed samples of windows that went, or has not.
+func (c *cpuTimes) coverage(start, end int64, missed bool) Coverage {
 	// A span that took no time was somewhere all the same.
 	end = min(max(end, start+1), c.until)
 	if end <= start {
 		return CoverageWhole
 	}
-	if c.evicted.overlap(start, end) > 0 {
+	if (missed || start < c.forgotten) && c.evicted.overlap(start, end) > 0 {
 		return CoverageEvicted
 	}
 	switch c.profiled.overlap(start, end) {

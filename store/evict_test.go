@@ -6,6 +6,7 @@ package store
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,6 +91,83 @@ func TestEvictionKeepsRest(t *testing.T) {
 	}
 }
 
+// Heap, mutex and block, which are of no span, leave three quarters of the room to
+// the windows of spans.
+func TestShareOfUnlabelledWindows(t *testing.T) {
+	// Each sample is in a span of its own.
+	cpu := func(n int) *profile.Profile {
+		var samples []sample
+		for i := range 200 {
+			samples = append(samples, sample{"main;serve", 1, labels("span_id", fmt.Sprintf("%016x", n*200+i+1))})
+		}
+		return cpuProfile(samples...)
+	}
+	held := func(s *Store) (windows map[exporter.Kind]int, unlabelled int64) {
+		windows = make(map[exporter.Kind]int)
+		for _, w := range s.index.windows {
+			windows[w.kind]++
+			if w.kind != exporter.KindCPU {
+				unlabelled += w.cost()
+			}
+		}
+		if unlabelled != s.index.unlabelledBytes || len(s.index.windows)-windows[exporter.KindCPU] != s.index.unlabelled {
+			t.Fatalf("counted %d windows of %d bytes without labels of %v, %d", s.index.unlabelled, s.index.unlabelledBytes, windows, unlabelled)
+		}
+		return windows, unlabelled
+	}
+	const steps = 600
+	alone, both := newStore(t, WithMaxBytes(2<<20)), newStore(t, WithMaxBytes(2<<20))
+	tracer := newTracerProvider(both).Tracer("")
+	for n := range steps {
+		if n%100 == 0 {
+			// One that never makes room for heap.
+			export(t, both, inWindow(n, exporter.KindMutex, heapProfile(1)))
+		}
+		for range 3 {
+			_, span := tracer.Start(t.Context(), "GET /")
+			span.End()
+		}
+		window := inWindow(n, exporter.KindCPU, cpu(n))
+		export(t, alone, window)
+		export(t, both, inWindow(n, exporter.KindHeap, heapProfile(300)), window)
+		held(both)
+	}
+	reach, _ := held(alone)
+	windows, unlabelled := held(both)
+	if limit := both.maxProfileBytes(); unlabelled > limit/4 || unlabelled < limit/5 {
+		t.Errorf("windows without labels take %d bytes of %d", unlabelled, limit)
+	}
+	if windows[exporter.KindCPU] < reach[exporter.KindCPU]*7/10 || windows[exporter.KindMutex] == 0 {
+		t.Errorf("held: %v, with CPU alone %v", windows, reach)
+	}
+	// Those that went first took no spans with them that others count.
+	if got := both.NameTotals()[0]; got.Name != "GET /" || got.Spans != 3*windows[exporter.KindCPU] {
+		t.Errorf("%d windows of CPU count %+v", windows[exporter.KindCPU], got)
+	}
+	for n, w := range slices.Backward(both.Windows(WindowQuery{Kind: exporter.KindHeap})) {
+		if want := epoch.Add(time.Duration(steps-windows[exporter.KindHeap]+n) * step); !w.Start.Equal(want) {
+			t.Fatalf("heap of %s is held, want %s", w.Start, want)
+		}
+	}
+
+	// With nothing beside them they have all the room, and count the spans.
+	s := newStore(t, WithMaxBytes(2<<20))
+	tracer = newTracerProvider(s).Tracer("")
+	for n := 0; s.Stats().WindowsEvicted < 10; n++ {
+		_, span := tracer.Start(t.Context(), "GET /")
+		span.End()
+		export(t, s, inWindow(n, exporter.KindHeap, heapProfile(300)))
+	}
+	if windows, unlabelled := held(s); unlabelled < s.maxProfileBytes()/3 || s.NameTotals()[0].Spans != windows[exporter.KindHeap] {
+		t.Errorf("heap alone takes %d bytes; %+v", unlabelled, s.NameTotals())
+	}
+	// One that takes more than the share is held all the same.
+	export(t, s, inWindow(0, exporter.KindHeap, heapProfile(10000)), inWindow(0, exporter.KindBlock, heapProfile(10)), inWindow(0, exporter.KindCPU, cpu(0)))
+	if windows, unlabelled := held(s); unlabelled <= s.maxProfileBytes()/4 || windows[exporter.KindHeap] == 0 || windows[exporter.KindBlock] == 0 || windows[exporter.KindCPU] == 0 {
+		t.Errorf("held: %v, without labels %d bytes", windows, unlabelled)
+	}
+}
+
 // A profile that cannot fit pushes nothing out.
 func TestTooBig(t *testing.T) {
 	s := newStore(t, WithMaxBytes(1<<20))
@@ -112,6 +190,29 @@ func TestTooBig(t *testing.T) {
 		t.Errorf("%d nodes in tables, %d before", after, before)
 	}
 	export(t, s, inWindow(2, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
+}
+
+// Texts in the log of events take their part of what profiles may take.
+func TestEventsAreBounded(t *testing.T) {
+	s := newStore(t, WithMaxBytes(1<<20))
+	g := newGenerator()
+	g.stacks = g.stacks[:20]
+	for n := 0; s.Stats().WindowsEvicted == 0; n++ {
+		export(t, s, inWindow(n, exporter.KindCPU, g.profile(300)))
+	}
+	service := resource.NewSchemaless(attribute.String("service.name", strings.Repeat("x", maxTextLen)))
+	bad := exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Resource: service}, []byte("no pprof"))
+	for range maxEvents {
+		if err := s.Export(t.Context(), bad); err == nil {
+			t.Fatal("no error")
+		}
+		if bytes := s.bytes() + s.events.bytes(); bytes > s.maxBytes*3/4 {
+			t.Fatalf("profiles and events take %d of %d bytes", bytes, s.maxBytes)
+		}
+	}
+	if n := s.Stats().ParseErrors; n != maxEvents {
+		t.Error("parse errors:", n)
+	}
 }
 
 // Names and descriptions take their part of what spans may take.

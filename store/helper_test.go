@@ -111,6 +111,9 @@ func newStore(tb testing.TB, opts ...Option) *Store {
 	return s
 }
 
+// evictOldest lets the window go that came first.
+func (s *Store) evictOldest() { s.evict(0) }
+
 func newTracerProvider(s *Store) *sdktrace.TracerProvider {
 	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor()), sdktrace.WithResource(checkout))
 }
@@ -229,5 +232,27 @@ func (g *generator) profile(n int) *profile.Profile {
 		p.Sample = append(p.Sample, s)
 	}
 	slices.SortStableFunc(p.Sample, func(a, b *profile.Sample) int { return cmp.Compare(len(a.Location), len(b.Location)) })
+	return p
+}
+
+// heapProfile returns a heap profile of n sites, as the runtime writes it.
+func heapProfile(n int) *profile.Profile {
+	var samples []sample
+	for i := range n {
+		samples = append(samples, sample{stack: fmt.Sprint("main;new", i%100)})
+	}
+	p := cpuProfile(samples...)
+	p.SampleType = []*profile.ValueType{
+		{Type: "alloc_objects", Unit: "count"},
+		{Type: "alloc_space", Unit: "bytes"},
+		{Type: "inuse_objects", Unit: "count"},
+		{Type: "inuse_space", Unit: "bytes"},
+	}
+	p.PeriodType, p.Period = &profile.ValueType{Type: "space", Unit: "bytes"}, 512<<10
+	for i, s := range p.Sample {
+		size, allocated, inUse := int64(16+16*(i%60)), int64(i), int64(7*i)
+		s.Value = []int64{allocated, allocated * size, inUse, inUse * size}
+		s.NumLabel = map[string][]int64{"bytes": {size}}
+	}
 	return p
 }

@@ -23,8 +23,10 @@ type index struct {
 	// times are those of the CPU windows, by service.
 	times map[string]*cpuTimes
 	// bytes is the memory of all windows and of the index, keptBytes that of
-	// kept in it.
-	bytes, keptBytes int64
+	// kept in it, unlabelledBytes that of the windows without labels.
+	bytes, keptBytes, unlabelledBytes int64
+	// unlabelled is the number of the windows without labels.
+	unlabelled int
 }
 
 func newIndex() index { return index{times: make(map[string]*cpuTimes)} }
@@ -32,6 +34,10 @@ func newIndex() index { return index{times: make(map[string]*cpuTimes)} }
 func (x *index) add(w *window) {
 	x.windows = append(x.windows, w)
 	x.bytes += w.cost()
+	if w.unlabelled() {
+		x.unlabelled++
+		x.unlabelledBytes += w.cost()
+	}
 	if w.kind == exporter.KindCPU {
 		x.addTimes(w)
 	}
@@ -80,12 +86,36 @@ func (x *index) timesOf(service string) *cpuTimes {
 	return latest
 }
 
-// removeOldest takes the window that arrived first out of the index and puts
-// rest, what is left of it, in its place if that is not nil.
-func (x *index) removeOldest(rest *window) {
-	w := x.windows[0]
-	x.windows = slices.Clone(x.windows[1:])
+// next returns the place of the window that makes room next: the oldest, or of
+// those without labels where these take more than a share. The newest of each kind
+// is left to them.
+func (x *index) next(share int64) int {
+	if x.unlabelledBytes <= share {
+		return 0
+	}
+	oldest, newer := 0, make(map[exporter.Kind]bool)
+	for i, w := range slices.Backward(x.windows) {
+		if !w.unlabelled() {
+			continue
+		}
+		if newer[w.kind] {
+			oldest = i
+		}
+		newer[w.kind] = true
+	}
+	return oldest
+}
+
+// remove takes the i-th window out of the index and puts rest, what is left of it,
+// in its place if that is not nil.
+func (x *index) remove(i int, rest *window) {
+	w := x.windows[i]
+	x.windows = slices.Concat(x.windows[:i], x.windows[i+1:])
 	x.bytes -= w.cost()
+	if w.unlabelled() {
+		x.unlabelled--
+		x.unlabelledBytes -= w.cost()
+	}
 	if t := x.times[w.service]; t != nil && w.kind == exporter.KindCPU {
 		x.bytes -= t.cost(w.service)
 		t.evict(w.start.UnixNano(), w.end.UnixNano())

@@ -66,9 +66,9 @@ func WithMaxBytes(n int64) Option {
 }
 
 // WithMinDuration keeps only spans that took d or longer, so that the store
-// reaches further back. Shorter ones count in NameTotals, and their samples are
-// kept like those of any span; Spans does not list them, and Span finds only the
-// newest of them. The default is 0: all spans are kept.
+// reaches further back. Shorter ones, those with errors too, count in NameTotals,
+// and their samples are kept like those of any span; Spans does not list them, and
+// Span finds only the newest of them. The default is 0: all spans are kept.
 func WithMinDuration(d time.Duration) Option {
 	return optionFunc(func(c config) config {
 		c.minDuration = d
@@ -80,7 +80,8 @@ func WithMinDuration(d time.Duration) Option {
 // of one trace in ten, by the trace's id, so that all spans of a trace are kept
 // or none is, and processes with the same fraction keep the same ones. The others
 // count in NameTotals, and their samples are kept like those of any span; Spans
-// does not list them, however slow they are. The default is 1: all.
+// does not list them, however slow they are and whether they failed or not. The
+// default is 1: all.
 func WithSampling(fraction float64) Option {
 	return optionFunc(func(c config) config {
 		c.fraction = fraction

@@ -47,9 +47,21 @@ func mapSize(n int, keyAndValue int64) int64 {
 	return slots * (keyAndValue + 1)
 }
 
-// churnSize is slotSize for a map whose elements come and go: the runtime splits
-// its tables for the slots that were deleted too, so that some stay a quarter full
-// (go test -run TestTextsAreHonest).
+// churnedMapSize is mapSize for a map whose elements come and go: the runtime
+// splits its tables for slots that were deleted too, until 5/8 are full at most
+// (go test -run TestChurnedMaps).
+func churnedMapSize(n int, keyAndValue int64) int64 {
+	if n == 0 {
+		return 0
+	}
+	slots := int64(8)
+	for slots*5/8 < int64(n) {
+		slots *= 2
+	}
+	return allocSize(slots * (keyAndValue + 1))
+}
+
+// churnSize is slotSize for such a map.
 func churnSize(keyAndValue int64) int64 { return (keyAndValue + 1) * 5 / 2 }
 
 // slotSize returns the share of a map's memory that one element takes, on

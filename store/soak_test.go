@@ -16,10 +16,10 @@ import (
 
 var soak = flag.Duration("soak", 3*time.Second, "how long TestSoak takes: 2m fills a store of 64 MiB")
 
-// TestSoak records 1,000 spans a second, of which one in a hundred has an error,
-// and profiles with samples of the newest spans, so that the store is full when
-// half of the time is over: as many as come in hours, since spans fill their part
-// in a minute. The store is the smaller the less time there is; where it would be
+// TestSoak records 1,000 spans a second, of which one in ten fails with a long text
+// of its own, CPU profiles with samples of the newest spans, and a heap profile with
+// each, so that the store is full when half of the time is over: as many as come in
+// hours, since spans fill their part in a minute. The store is the smaller the less time there is; where it would be
 // too small, all goes faster. The long form, with 64 MiB, is
 //
 //	go test -race ./store -run TestSoak -soak 2m -v
@@ -36,7 +36,7 @@ func TestSoak(t *testing.T) {
 	spans := int(soak.Seconds() * spansPerSecond * maxBytes / natural)
 	windows := int(maxBytes * 3 / 4 / windowSize * 1.8)
 
-	recording := readRecording(t)
+	recording, heap := readRecording(t), heapProfile(1000)
 	before := heapBytes()
 	s := newStore(t, WithMaxBytes(int64(maxBytes)))
 	tracer := newTracerProvider(s).Tracer("")
@@ -50,8 +50,8 @@ func TestSoak(t *testing.T) {
 		<-ticker.C
 		for ; ended < spans*i/ticks; ended++ {
 			_, span := tracer.Start(t.Context(), fmt.Sprintf("GET /%d", ended%60))
-			if ended%100 == 0 {
-				span.SetStatus(codes.Error, "out of stock")
+			if ended%10 == 0 {
+				span.SetStatus(codes.Error, fmt.Sprintf("item %0700d: out of stock", ended))
 			}
 			span.End()
 			ids = append(ids, idOf(span))
@@ -59,6 +59,8 @@ func TestSoak(t *testing.T) {
 		for ; exported < windows*i/ticks; exported++ {
 			window := exporter.Window{Kind: exporter.KindCPU, Start: time.Now(), Duration: time.Second, Resource: checkout}
 			export(t, s, recording.replay(exported, window, ids))
+			window.Kind = exporter.KindHeap
+			export(t, s, exporter.NewParsedProfile(window, heap))
 			ids = ids[:0]
 		}
 		if i%(ticks/10) != 0 {
@@ -73,6 +75,15 @@ func TestSoak(t *testing.T) {
 		}
 		if grown < stats.Bytes*85/100 || grown > stats.Bytes*115/100 {
 			t.Errorf("counted %d bytes, the heap grew by %d", stats.Bytes, grown)
+		}
+		if i >= ticks*7/10 {
+			l, x := s.spans, s.index
+			if newest, errors := l.lists[newestList].len, l.lists[errorList].len; newest < l.maxRows/2 || errors < 100 {
+				t.Errorf("%d newest spans and %d with errors are left of %d", newest, errors, stats.Spans)
+			}
+			if x.unlabelledBytes > s.maxProfileBytes()/4 {
+				t.Errorf("heap takes %d bytes of %d", x.unlabelledBytes, s.maxProfileBytes())
+			}
 		}
 		switch {
 		case i < ticks*7/10:

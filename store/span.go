@@ -63,7 +63,7 @@ type Span struct {
 	// later CPU window has come without it.
 	Complete bool
 	// Coverage says whether CPU was profiled while the span ran, and whether
-	// the profiles are still held. It is CoverageWhole for manual exemplars
+	// what the profiles have of it is still held. It is CoverageWhole for manual exemplars
 	// and where the summary is missing, whose times are those of profiles.
 	Coverage Coverage
 }

@@ -63,9 +63,18 @@ func (w *window) joinings() iter.Seq[[]joining] {
 // join adds the samples of a window to its spans, and notes in the window which
 // groups are loose.
 func (l *spanLog) join(w *window) {
+	if w.kind == exporter.KindCPU {
+		l.joinUntil(w.end.UnixNano())
+	}
 	for some := range w.joinings() {
 		l.joinSome(w, some)
 	}
+}
+
+func (l *spanLog) joinUntil(end int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.joinedUntil = max(l.joinedUntil, end)
 }
 
 func (l *spanLog) joinSome(w *window, some []joining) {
@@ -239,17 +248,20 @@ func (l *spanLog) pinned(key spanKey) bool {
 // drop takes samples from what their spans hold. Of some the log may never have
 // known, as they came before the span's record and were too many.
 func (l *spanLog) drop(j *joining) {
-	l.dropFrom(j.span, j.held)
+	l.dropFrom(j.span, j)
 	if j.profile != j.span {
-		l.dropFrom(j.profile, j.held)
+		l.dropFrom(j.profile, j)
 	}
 }
 
-func (l *spanLog) dropFrom(key spanKey, samples int64) {
+func (l *spanLog) dropFrom(key spanKey, j *joining) {
 	if id, ok := l.index[key]; ok {
 		r := l.row(id)
-		r.held = max(0, r.held-samples)
+		r.held = max(0, r.held-j.held)
+		r.missed = r.missed || j.cpuCount > 0
 	} else if o := l.orphans.byKey[key]; o != nil {
-		o.held = max(0, o.held-samples)
+		// It has started before the window ended: its record will know that
+		// it may miss samples.
+		o.held = max(0, o.held-j.held)
 	}
 }

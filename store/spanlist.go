@@ -31,6 +31,9 @@ const (
 type spanList struct {
 	first, last rowID
 	len         int
+	// texts is the memory of the texts that only records of this list have:
+	// what goes with them. That of freeList is what others share.
+	texts int64
 }
 
 func (l *spanLog) push(id rowID, to listID) {
@@ -43,11 +46,14 @@ func (l *spanLog) push(id rowID, to listID) {
 	}
 	list.last = id
 	list.len++
+	l.enlistTexts(r, +1)
 }
 
 func (l *spanLog) unlink(id rowID) {
 	r := l.row(id)
+	l.enlistTexts(r, -1)
 	list := &l.lists[r.list]
+	r.list = freeList
 	if r.prev != 0 {
 		l.row(r.prev).next = r.next
 	} else {

@@ -5,6 +5,7 @@ package store
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"math"
 	"strings"
 	"sync"
@@ -57,8 +58,10 @@ type spanLog struct {
 	unused rowID
 	index  map[spanKey]rowID
 	lists  [listCount]spanList
-	names  map[nameKey]*spanName
-	texts  map[string]*spanText
+	// names are found by their hash.
+	seed  maphash.Seed
+	names nameMap
+	texts map[string]*spanText
 	// counted are the names with something to count, countedBytes what they
 	// take, which is little more than an eighth at most.
 	counted      []*spanName
@@ -69,6 +72,9 @@ type spanLog struct {
 	// resource is that of the last span, service its service.name.
 	resource *resource.Resource
 	service  string
+	// joinedUntil is when the latest CPU window ended that came, in nanoseconds
+	// since 1970.
+	joinedUntil int64
 
 	bytes                               int64
 	ended, passed, evicted, withSamples int64
@@ -90,7 +96,8 @@ func newSpanLog(c config) *spanLog {
 		sampled:     math.MaxUint64,
 		perName:     c.spansPerName,
 		index:       make(map[spanKey]rowID),
-		names:       make(map[nameKey]*spanName),
+		seed:        maphash.MakeSeed(),
+		names:       make(nameMap),
 		texts:       make(map[string]*spanText),
 	}
 	if c.fraction < 1 {
@@ -105,9 +112,12 @@ func newSpanLog(c config) *spanLog {
 }
 
 // indexSlot is the size of key and value in the index, with padding.
-const indexSlot = 16
+const indexSlot = int64(unsafe.Sizeof(struct {
+	spanKey
+	rowID
+}{}))
 
-var rowCost = int64(unsafe.Sizeof(spanRecord{})) + slotSize(indexSlot)
+var rowCost = int64(unsafe.Sizeof(spanRecord{})) + churnSize(indexSlot)
 
 func (l *spanLog) row(id rowID) *spanRecord {
 	i := uint32(id) - 1
@@ -126,9 +136,11 @@ func (l *spanLog) start(s sdktrace.ReadWriteSpan) {
 	id := l.newRow()
 	r := l.row(id)
 	r.traceID, r.spanID, r.parentID, r.start, r.localRoot = ctx.TraceID(), ctx.SpanID(), parent, start, true
+	r.missed = start < l.joinedUntil
 	r.name = l.retainName(l.serviceOf(res), name)
 	l.push(id, runningList)
 	l.index[newSpanKey(r.spanID)] = id
+	l.trim()
 }
 
 func (l *spanLog) end(s sdktrace.ReadOnlySpan, localRoot bool) {
@@ -145,6 +157,7 @@ func (l *spanLog) end(s sdktrace.ReadOnlySpan, localRoot bool) {
 	} else {
 		id = l.newRow()
 		l.index[key] = id
+		l.row(id).missed = start.UnixNano() < l.joinedUntil
 	}
 	r := l.row(id)
 	r.traceID, r.spanID, r.parentID = ctx.TraceID(), ctx.SpanID(), parent

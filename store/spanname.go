@@ -14,10 +14,12 @@ const otherName = "other"
 // spanName is the name of spans of one service.
 type spanName struct {
 	nameKey
+	// next is another name with the same hash.
+	next        *spanName
 	serviceText *spanText
-	// refs counts the records with the name, and its place in the list of names
+	// holders are the records with the name, and its place in the list of names
 	// that have something to count.
-	refs int
+	holders
 	// counts is what was not yet taken; counted says that this is something.
 	counts  nameCount
 	counted bool
@@ -30,29 +32,32 @@ type nameKey struct {
 }
 
 func (n *spanName) cost() int64 {
-	return allocSize(int64(unsafe.Sizeof(*n))) + allocSize(int64(len(n.value))) + churnSize(2*stringSize+pointerSize)
+	return allocSize(int64(unsafe.Sizeof(*n))) + allocSize(int64(len(n.value))) + churnSize(8+pointerSize)
 }
 
 // retainName returns the name with a reference.
 func (l *spanLog) retainName(service, value string) *spanName {
-	n := l.names[nameKey{service, value}]
+	key := nameKey{service, value}
+	hash := key.hash(l.seed)
+	n := l.names.get(hash, key)
 	if n == nil {
 		text := l.retainText(service)
 		n = &spanName{nameKey: nameKey{text.String(), strings.Clone(value)}, serviceText: text, keeper: l.newKeeper()}
-		l.names[n.nameKey] = n
-		l.bytes += n.cost()
+		l.names.add(hash, n)
+		n.bytes = n.cost()
+		l.bytes += n.bytes
 	}
-	n.refs++
+	l.retain(&n.holders)
 	return n
 }
 
 func (l *spanLog) releaseName(n *spanName) {
-	n.refs--
+	l.release(&n.holders)
 	if n.refs > 0 {
 		return
 	}
-	delete(l.names, n.nameKey)
-	l.bytes -= n.cost()
+	l.names.remove(n.hash(l.seed), n)
+	l.bytes -= n.bytes
 	l.releaseText(n.serviceText)
 	if n.keeper != nil && n.keeper != &l.others {
 		l.keepers--
@@ -84,7 +89,7 @@ func (l *spanLog) count(n *spanName) *nameCount {
 	if n.counted {
 		return &n.counts
 	}
-	n.refs++
+	l.retain(&n.holders)
 	for _, service := range [...]string{n.service, ""} {
 		if n.counted || !l.isFull(n) {
 			break
@@ -116,9 +121,9 @@ func (l *spanLog) isFull(n *spanName) bool {
 // countedCost is what a name takes that nothing else holds.
 func (n *spanName) countedCost() int64 {
 	if n.serviceText == nil {
-		return n.cost()
+		return n.bytes
 	}
-	return n.cost() + n.serviceText.cost()
+	return n.bytes + n.serviceText.bytes
 }
 
 // takeCounts returns what was counted since it was last asked for.

@@ -29,6 +29,9 @@ type spanRecord struct {
 	// and among those with most CPU time.
 	slow, hungry   bool
 	err, localRoot bool
+	// missed says that there may be CPU samples of it that went with their
+	// windows.
+	missed bool
 }
 
 // pinned says whether the record is kept longer than the newest ones are.

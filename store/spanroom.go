@@ -25,7 +25,7 @@ func (l *spanLog) newChunk() {
 	chunk := new([chunkLen]spanRecord)
 	l.chunks = append(l.chunks, chunk)
 	rows := len(l.chunks) * chunkLen
-	l.bytes += allocSize(int64(unsafe.Sizeof(*chunk))) + mapSize(rows, indexSlot) - mapSize(rows-chunkLen, indexSlot)
+	l.bytes += allocSize(int64(unsafe.Sizeof(*chunk))) + churnedMapSize(rows, indexSlot) - churnedMapSize(rows-chunkLen, indexSlot)
 	first := rowID((len(l.chunks)-1)*chunkLen + 1)
 	for i := range chunk {
 		chunk[i].next = first + rowID(i) + 1
@@ -34,35 +34,46 @@ func (l *spanLog) newChunk() {
 	l.unused = first
 }
 
-// trim evicts what is too much.
-func (l *spanLog) trim() {
-	for l.bytes > l.maxBytes && l.evict() {
+// evictionOrder has the lists in the order in which they make room.
+var evictionOrder = [...]listID{newestList, passedList, errorList, pinnedList, runningList}
+
+// evict makes room for a record, or moves on towards it.
+func (l *spanLog) evict() {
+	if l.lists[errorList].len > l.maxErrors {
+		l.evictFrom(errorList)
+		return
+	}
+	for _, list := range evictionOrder {
+		if l.lists[list].len > 0 {
+			l.evictFrom(list)
+			return
+		}
 	}
 }
 
-// evict makes room, or moves on towards it. It returns false if there is nothing
-// to be evicted.
-func (l *spanLog) evict() bool {
-	switch {
-	case l.lists[errorList].len > l.maxErrors:
-		l.evictEnded(l.lists[errorList].first)
-	case l.lists[newestList].len > 0:
-		l.evictEnded(l.lists[newestList].first)
-	default:
-		for _, list := range [...]listID{passedList, errorList, pinnedList, runningList} {
-			if id := l.lists[list].first; id != 0 {
-				l.free(id)
-				return true
+// trim evicts until there is room for texts. Records are evicted where their texts
+// take most: those of another list would give little back, as the memory of a
+// record stays.
+func (l *spanLog) trim() {
+	for l.bytes > l.maxBytes {
+		most := freeList
+		for _, list := range evictionOrder {
+			if l.lists[list].len > 0 && (most == freeList || l.lists[list].texts > l.lists[most].texts) {
+				most = list
 			}
 		}
-		return false
+		if most == freeList {
+			return
+		}
+		l.evictFrom(most)
 	}
-	return true
 }
 
-// evictEnded frees a record, unless it is kept as an extreme of its name.
-func (l *spanLog) evictEnded(id rowID) {
-	if r := l.row(id); r.slow || r.hungry {
+// evictFrom frees the oldest record of a list, or moves it to those that are kept
+// as the extremes of their names.
+func (l *spanLog) evictFrom(list listID) {
+	id := l.lists[list].first
+	if r := l.row(id); (list == newestList || list == errorList) && (r.slow || r.hungry) {
 		l.unlink(id)
 		l.push(id, pinnedList)
 		return

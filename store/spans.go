@@ -79,7 +79,7 @@ func (s *Store) complete(rows []spanRow, now int64) []Span {
 			continue
 		}
 		span.Complete = !span.Running && times.until >= end
-		span.Coverage = times.coverage(start, end)
+		span.Coverage = times.coverage(start, end, row.record.missed)
 	}
 	return spans
 }

@@ -12,7 +12,7 @@ import (
 // samples, which outlives the windows that it came in.
 type spanText struct {
 	value string
-	refs  int
+	holders
 }
 
 func (t *spanText) cost() int64 {
@@ -36,9 +36,10 @@ func (l *spanLog) retainText(s string) *spanText {
 	if t == nil {
 		t = &spanText{value: strings.Clone(s)}
 		l.texts[t.value] = t
-		l.bytes += t.cost()
+		t.bytes = t.cost()
+		l.bytes += t.bytes
 	}
-	t.refs++
+	l.retain(&t.holders)
 	return t
 }
 
@@ -46,10 +47,10 @@ func (l *spanLog) releaseText(t *spanText) {
 	if t == nil {
 		return
 	}
-	t.refs--
+	l.release(&t.holders)
 	if t.refs == 0 {
 		delete(l.texts, t.value)
-		l.bytes -= t.cost()
+		l.bytes -= t.bytes
 	}
 }
 
@@ -59,6 +60,8 @@ func (l *spanLog) label(r *spanRecord, label string) {
 		return
 	}
 	old := r.label
+	l.enlistTexts(r, -1)
 	r.label = l.retainText(label)
+	l.enlistTexts(r, +1)
 	l.releaseText(old)
 }

@@ -57,8 +57,8 @@ func New(opts ...Option) (*Store, error) {
 	}, nil
 }
 
-// Export takes a profile in, and lets the oldest ones go where it would exceed
-// three quarters of the store's bytes. It fails for a profile that is not valid
+// Export takes a profile in, and lets older ones go where it would exceed three
+// quarters of the store's bytes. It fails for a profile that is not valid
 // pprof or that alone is too big, and with exporter.ErrShutdown after Shutdown.
 // It waits for nothing, and so does not look at the context.
 func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
@@ -79,8 +79,8 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 	}
 	if err != nil {
 		s.mu.Lock()
-		defer s.mu.Unlock()
 		s.stats.ParseErrors++
+		s.mu.Unlock()
 		return s.refuse(p, fmt.Errorf("store: invalid %s profile: %w", p.Kind(), err))
 	}
 
@@ -109,58 +109,73 @@ func (s *Store) tooBig(p *exporter.Profile, parsed *profile.Profile) error {
 }
 
 // maxProfileBytes is what the spans and the log of events leave to profiles.
-func (s *Store) maxProfileBytes() int64 { return s.maxBytes - s.maxBytes/4 - maxEvents*eventSize }
+func (s *Store) maxProfileBytes() int64 {
+	return s.maxBytes - s.maxBytes/4 - max(allocSize(maxEvents*eventSize), s.events.bytes())
+}
 
-// add makes w visible to queries, and evicts the oldest windows until the rest
-// fits. It reports whether w itself did not fit.
+// add makes w visible to queries, and evicts what does not fit. It reports whether
+// that was w itself.
 func (s *Store) add(w *window) (tooBig bool) {
 	total, labelled := w.cpu()
 	s.mu.Lock()
-	// The counts go from there to here where no query can see it.
-	w.names = s.tables.windowNames(s.spans.takeCounts())
-	w.bytes = w.size()
+	// A window without labels may go before the older ones whose spans it
+	// would count.
+	if !w.unlabelled() || s.index.unlabelled == len(s.index.windows) {
+		// The counts go from there to here where no query can see it.
+		w.names = s.tables.windowNames(s.spans.takeCounts())
+		w.bytes = w.size()
+	}
 	s.index.add(w)
 	s.spans.generation.Add(1)
 	s.stats.WindowsReceived++
 	s.stats.CPUTime += total
 	s.stats.CPUTimeLabelled += labelled
 	s.mu.Unlock()
+	return s.trim() == w
+}
 
-	limit := s.maxProfileBytes()
-	for s.bytes() > limit && (len(s.index.windows) > 0 || len(s.index.kept) > 0) {
+// trim evicts older windows until the rest fits, and returns the last that was
+// evicted, nil for none.
+func (s *Store) trim() (last *window) {
+	for len(s.index.windows) > 0 || len(s.index.kept) > 0 {
+		// The log of evictions takes its part.
+		limit := s.maxProfileBytes()
+		if s.bytes() <= limit {
+			break
+		}
 		if s.index.keptBytes > limit/4 || len(s.index.windows) == 0 {
 			s.evictKept()
 		} else {
-			tooBig = s.evictOldest() == w
+			last = s.evict(s.index.next(limit / 4))
 		}
 	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Bytes = s.bytes()
-	return tooBig
+	return last
 }
 
 // bytes is the memory of the profiles.
 func (s *Store) bytes() int64 { return s.index.bytes + s.tables.bytes() }
 
-// evictOldest lets the window go that came first, but for the samples of spans
-// that are kept for longer.
-func (s *Store) evictOldest() *window {
-	oldest := s.index.windows[0]
+// evict lets the i-th window go, but for the samples of spans that are kept for
+// longer.
+func (s *Store) evict(i int) *window {
+	w := s.index.windows[i]
 	var rest *window
-	if kept := s.spans.leave(oldest); len(kept) > 0 {
-		rest = oldest.part(kept)
+	if kept := s.spans.leave(w); len(kept) > 0 {
+		rest = w.part(kept)
 		s.tables.retainParts(rest)
 	}
 	s.mu.Lock()
-	s.index.removeOldest(rest)
+	s.index.remove(i, rest)
 	s.spans.generation.Add(1)
 	s.stats.WindowsEvicted++
 	s.mu.Unlock()
-	s.tables.releaseWindow(oldest)
-	s.events.add(oldest.event(EventEvicted))
-	return oldest
+	s.tables.releaseWindow(w)
+	s.events.add(w.event(EventEvicted))
+	return w
 }
 
 // evictKept lets the oldest samples go that were kept for longer.
@@ -177,6 +192,8 @@ func (s *Store) evictKept() {
 // refuse enters a profile that is not taken in, and returns err.
 func (s *Store) refuse(p *exporter.Profile, err error) error {
 	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(serviceName(p.Resource())), Text: err.Error()})
+	// The text takes room.
+	s.trim()
 	return err
 }
 

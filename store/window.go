@@ -138,6 +138,12 @@ func (w *window) setColumns() {
 // wall says whether the window has wall-clock time.
 func (w *window) wall() bool { return w.kind == exporter.KindWall }
 
+// unlabelled says whether the runtime puts no labels on the samples, which then are
+// of no span.
+func (w *window) unlabelled() bool {
+	return w.kind == exporter.KindHeap || w.kind == exporter.KindMutex || w.kind == exporter.KindBlock
+}
+
 // isLoose says whether no span was known that the profile_id of a group names.
 func (w *window) isLoose(index int) bool {
 	_, loose := slices.BinarySearch(w.loose, uint32(index))

@@ -92,7 +92,7 @@ func TestEmptyForWantOfRoom(t *testing.T) {
 		}
 		exportSecond(t, s, second, b)
 	}
-	for _, id := range []string{id, idle} {
+	for _, id := range []string{id, endSpan(t, s, "GET /late", 2, 9999)} {
 		var a answer
 		getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
 		if !strings.Contains(a.Empty, "made room for newer ones") || a.Span.Coverage != "evicted" || !a.Span.Complete {
@@ -102,8 +102,14 @@ func TestEmptyForWantOfRoom(t *testing.T) {
 	if list := get(t, h, "/?format=text").Body.String(); !strings.Contains(list, "GET /old [profile evicted]") {
 		t.Errorf("the list does not say what was evicted:\n%s", list)
 	}
-	// What is left of a profile is no whole one.
+	// Of what had no sample nothing went.
 	var a answer
+	getJSON(t, h, target("/", "query", byID(idle), "format", "json"), http.StatusOK, &a)
+	if a.Span.Coverage != "whole" || !strings.HasPrefix(a.Empty, "no sample hit this span") {
+		t.Errorf("%+v, empty because %q", a.Span, a.Empty)
+	}
+	// What is left of a profile is no whole one.
+	a = answer{}
 	getJSON(t, h, target("/", "query", byID(long), "format", "json"), http.StatusOK, &a)
 	if a.Total == 0 || a.Empty != "" || !strings.Contains(a.Note, "made room for newer ones") {
 		t.Errorf("total %d, empty %q, note %q", a.Total, a.Empty, a.Note)
