@@ -87,7 +87,9 @@
 // "". Labels of samples are profile_id, span_id, trace_id, span_name and those
 // of the program's own [runtime/pprof.Do]; service_name and service_version are
 // those of the process. Host is the CPU time that a profiler of the machine saw,
-// where one feeds the store. A query has 16 KiB and 32 conditions at most.
+// where one feeds the store. A query has 16 KiB and 32 conditions at most; but for
+// lists such as profile_id=~"a|b", two of them may be expressions on ids, of about
+// 100 characters, as each is tried on all ids.
 //
 //	shop.cpu{profile_id="00f067aa0ba902b7"}       one span
 //	shop.cpu{span_name="GET /search"}             all spans of a name
