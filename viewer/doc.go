@@ -158,7 +158,8 @@
 // list of spans has in it the CPU of the spans listed.
 //
 // format=pprof is the profile with its labels, but without the ids unless a
-// condition is about one or labels=ids asks for them, for
+// condition lists some, as profile_id="a" and trace_id=~"a|b" do, or labels=ids
+// asks for them; with ids, it has 50,000 samples at most. It is for
 //
 //	go tool pprof 'http://localhost:6060/debug/spanprof/profile?query=.cpu{span_name="GET%20/search"}'
 //
