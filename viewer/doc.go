@@ -35,8 +35,8 @@
 // Profiles tell much about a program. Requests are answered only under a
 // loopback name, unless [WithAllowedHosts] lists others; the name is checked,
 // not the address, so listen on a loopback address as well, or put something
-// in front that knows who may look. Pages of other sites may link here, but their
-// images, frames and scripts are refused. The pages load nothing from outside, and
+// in front that knows who may look. Links from other sites get the page,
+// whatever format they ask for; their images, frames and scripts are refused. The pages load nothing from outside, and
 // nothing but a POST to flush, from the pages themselves or from a program,
 // changes anything.
 //

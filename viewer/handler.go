@@ -72,11 +72,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "spanprof: only GET and HEAD are answered here", http.StatusMethodNotAllowed)
 		return
 	}
-	if fromElsewhere(r.Header) {
-		http.Error(w, "spanprof: pages of other sites may link here, but not load what is here", http.StatusForbidden)
-		return
+	switch _, asset := assets[segment]; {
+	case !fromElsewhere(r.Header):
+		serve(w, r)
+	case followsLink(r.Header) && !asset:
+		// The page shows what the link is about, whatever format it asks for.
+		pageResponse().write(w, r, http.StatusOK)
+	default:
+		http.Error(w, "spanprof: pages of other sites may link to the pages here, but not load what is here", http.StatusForbidden)
 	}
-	serve(w, r)
 }
 
 func (h *handler) route(segment string, r *http.Request) (http.HandlerFunc, bool) {
