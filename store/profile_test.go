@@ -4,8 +4,8 @@
 package store
 
 import (
-	"errors"
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
