@@ -29,6 +29,10 @@ func TestOneHeavyQueryAtATime(t *testing.T) {
 			target("/comparison", "leftQuery", byID(slowID), "rightQuery", ".cpu", "format", "pprof"),
 			"/timeline?format=json",
 			"/?format=pprof",
+			"/?format=folded",
+			"/?format=json",
+			"/?format=json&since=before",
+			"/?format=text",
 		}
 		for _, address := range heavy {
 			ctx, cancel := context.WithCancel(t.Context())
