@@ -122,6 +122,7 @@
 // it comes, and takes them off when it goes; orphans.go has those of spans without a
 // record, spantext.go the labels and services.
 //
-// Queries: spans.go with toprows.go, nametotal.go, exemplar.go; find.go and match.go
-// evaluate a Query for select.go, profile.go, timeline.go and kindtotal.go.
+// Queries: spans.go with toprows.go, nametotal.go, exemplar.go and exemplarlist.go;
+// find.go and match.go evaluate a Query, whose conditions are matcher.go and
+// literals.go, for select.go, profile.go, timeline.go and kindtotal.go.
 package store

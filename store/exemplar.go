@@ -4,20 +4,26 @@
 package store
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 	"time"
 )
 
 // exemplar is an id that may name work without a span, and what the profiles
-// tell about it; the newest has the last word.
+// tell about it; the newest has the last word. There may be hundreds of thousands,
+// so what is written out of one waits for span.
 type exemplar struct {
-	id     string
+	// key is the id, or if that is not a span's, text is.
+	key    spanKey
+	text   string
 	groups int
 	// named says that it is a span's, by a span_id or by its record.
-	named                   bool
-	service, traceID, label string
-	from, until             time.Time
+	named bool
+	label string
+	// newest is the group that came last, traced the last one with a trace, and
+	// first and last are the windows that bound them all.
+	newest, traced group
+	first, last    *window
 	spanSamples
 	// lone is the CPU of samples without a span_id, which nothing else counts.
 	lone struct {
@@ -29,20 +35,22 @@ type exemplar struct {
 // add adds a group that has the id.
 func (x *exemplar) add(g group) {
 	w := g.window
-	if x.groups == 0 || w.start.Before(x.from) {
-		x.from = w.start
+	if x.groups == 0 || w.start.Before(x.first.start) {
+		x.first = w
 	}
-	if x.groups == 0 || w.end.After(x.until) {
-		x.until = w.end
+	if x.groups == 0 || w.end.After(x.last.end) {
+		x.last = w
 	}
 	x.groups++
-	x.service = w.service
-	x.traceID = orElse(g.traceID(), x.traceID)
+	x.newest = g
+	if g.traced() {
+		x.traced = g
+	}
 	cpu, n := g.cpu()
 	held := g.count()
 	x.cpu += cpu
 	x.cpuCount += n
-	if g.spanID() == "" {
+	if _, span := g.spans(); span == 0 && g.spanID() == "" {
 		x.lone.cpu += cpu
 		x.lone.cpuCount += n
 	}
@@ -52,14 +60,25 @@ func (x *exemplar) add(g group) {
 	}
 }
 
+func (x *exemplar) service() string { return x.newest.window.service }
+
+func (x *exemplar) traceID() string {
+	if x.traced.window == nil {
+		return ""
+	}
+	return x.traced.traceID()
+}
+
+func (x *exemplar) duration() time.Duration { return x.last.end.Sub(x.first.start) }
+
 func (x *exemplar) span() Span {
 	return Span{
-		ProfileID:    x.id,
-		TraceID:      x.traceID,
+		ProfileID:    cmp.Or(x.text, x.key.String()),
+		TraceID:      x.traceID(),
 		Name:         x.label,
-		Service:      x.service,
-		Start:        x.from,
-		Duration:     x.until.Sub(x.from),
+		Service:      x.service(),
+		Start:        x.first.start,
+		Duration:     x.duration(),
 		CPU:          x.cpu,
 		CPUSamples:   x.cpuCount,
 		CPUInclusive: x.cpu,
@@ -83,7 +102,7 @@ func (s *Store) exemplarOf(id string, key spanKey) (*exemplar, bool) {
 	for _, w := range slices.Concat(kept, windows) {
 		groups = w.appendGroups(groups, id, key)
 	}
-	x := &exemplar{id: id}
+	x := &exemplar{text: id}
 	own := false
 	for _, g := range groups {
 		x.add(g)
@@ -98,86 +117,24 @@ func (s *Store) exemplarOf(id string, key spanKey) (*exemplar, bool) {
 	return x, len(groups) > 0
 }
 
-// exemplarRows returns the manual exemplars that a filter lets through.
+// exemplarRows returns the manual exemplars that a filter lets through, as many as
+// its query asks for.
 func (s *Store) exemplarRows(filter *spanFilter) []spanRow {
-	var rows []spanRow
-	for _, x := range s.exemplars(slices.Concat(s.snapshot())) {
-		if x.named {
+	q := filter.query
+	top := topRows{order: q.Order, limit: q.Limit}
+	_, windows := s.snapshot()
+	list := s.exemplars(windows)
+	known := s.knownOf(list)
+	// The newest first: of these most others are not wanted.
+	for i := range slices.Backward(list) {
+		x := &list[i]
+		value := q.Order.valueOfExemplar(x)
+		if x.named || !top.wants(value) || known[x.key] || !filter.matchesExemplar(x) {
 			continue
 		}
 		span := x.span()
 		span.Manual = true
-		if !filter.matchesExemplar(&span) {
-			continue
-		}
-		rows = append(rows, spanRow{
-			exemplar: &span,
-			value:    filter.query.Order.valueOfExemplar(x),
-		})
+		top.add(spanRow{exemplar: &span, value: value})
 	}
-	return rows
-}
-
-// exemplars returns what windows have of ids that were no known span's when the
-// windows came, by id: the manual exemplars, and what is named by now.
-func (s *Store) exemplars(windows []*window) []*exemplar {
-	found := make(map[string]*exemplar)
-	for _, w := range windows {
-		for _, i := range w.loose {
-			g := group{w, int(i)}
-			id := g.profileID()
-			x := found[id]
-			if x == nil {
-				x = &exemplar{id: id}
-				found[id] = x
-			}
-			x.add(g)
-			x.label = orElse(g.labels().get(spanNameLabel), x.label)
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-
-	// Those that are a span's are none.
-	byKey := make(map[spanKey]*exemplar)
-	var keys []spanKey
-	for id, x := range found {
-		if key := parseSpanKey(id); key != 0 {
-			byKey[key] = x
-			keys = append(keys, key)
-		}
-	}
-	for key := range s.spans.known(keys) {
-		byKey[key].named = true
-	}
-	for _, w := range windows {
-		w.eachSpanID(byKey, found)
-	}
-	list := make([]*exemplar, 0, len(found))
-	for _, x := range found {
-		list = append(list, x)
-	}
-	slices.SortFunc(list, func(a, b *exemplar) int { return strings.Compare(a.id, b.id) })
-	return list
-}
-
-// eachSpanID marks the exemplars that a span_id of the window names.
-func (w *window) eachSpanID(byKey map[spanKey]*exemplar, byText map[string]*exemplar) {
-	if len(byKey) > 0 {
-		for i := range w.groups {
-			row := &w.groups[i]
-			if row.span == 0 || (group{w, i}).labelling().form == profileIDOnly {
-				continue
-			}
-			if x := byKey[row.span]; x != nil {
-				x.named = true
-			}
-		}
-	}
-	for _, t := range w.texts {
-		if x := byText[t.id]; x != nil && (group{w, int(t.group)}).spanID() == t.id {
-			x.named = true
-		}
-	}
+	return top.sorted()
 }

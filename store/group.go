@@ -72,6 +72,14 @@ func (g group) traceID() string {
 	return ""
 }
 
+// traced says whether the group has a trace_id.
+func (g group) traced() bool {
+	if l := g.labelling(); l.form == textIDs {
+		return l.texts.traceID != ""
+	}
+	return g.row().trace.IsValid()
+}
+
 // spans returns the spans that profile_id and span_id name, 0 for none and for
 // ids that are not a span's.
 func (g group) spans() (profile, span spanKey) {

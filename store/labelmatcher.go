@@ -32,13 +32,16 @@ func newLabelMatcher(matchers []Matcher) *labelMatcher {
 	return m
 }
 
-// namedID returns the matcher that leaves few groups, if there is one.
+// namedID returns the matcher that has the id of one span, if there is one.
 func (m *labelMatcher) namedID() (Matcher, bool) {
 	if i := slices.IndexFunc(m.ids, Matcher.namesID); i >= 0 {
 		return m.ids[i], true
 	}
 	return Matcher{}, false
 }
+
+// listsIDs says whether what matches is of some ids, which leaves few groups.
+func (m *labelMatcher) listsIDs() bool { return slices.ContainsFunc(m.ids, Matcher.ListsIDs) }
 
 // get returns the value of a label; the service's name and version are those of
 // the resource unless a sample has them as labels of its own.
@@ -96,13 +99,21 @@ func (m Matcher) matchesIDs(g group) bool {
 	if m.namesID() || m.op == MatchNotEqual && m.namesSpan() {
 		return g.belongsTo(m.value, m.key) == (m.op == MatchEqual)
 	}
-	switch m.label {
-	case profileIDLabel:
-		return m.matches(g.profileID())
-	case spanIDLabel:
-		return m.matches(g.spanID())
-	default:
+	if m.label == traceIDLabel {
 		return m.matches(g.traceID())
+	}
+	key, span := g.spans()
+	if m.label == spanIDLabel {
+		key = span
+	}
+	switch {
+	case key != 0 && m.literals != nil:
+		// Without writing out each id.
+		return m.literals.hasKey(key) == (m.op == MatchRegexp)
+	case m.label == profileIDLabel:
+		return m.matches(g.profileID())
+	default:
+		return m.matches(g.spanID())
 	}
 }
 

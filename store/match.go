@@ -9,8 +9,8 @@ import "iter"
 type match struct {
 	window  *window
 	matcher *labelMatcher
-	// named are the groups of a query that names an id. There are few; those
-	// of any other query are found as they are asked for.
+	// named are the groups of a query that lists ids. There are few; those of
+	// any other query are found as they are asked for.
 	named []group
 	// labellings says which labellings of the window match; nil for all.
 	labellings []bool
@@ -70,33 +70,43 @@ func (m *match) appendSums(sums []int64, column int) []int64 {
 	return sums
 }
 
-// matches returns what q selects in the windows of its time. A query for one span
-// finds what is kept of older windows too.
+// matches returns what q selects in the windows of its time. A query that lists
+// ids finds what is kept of older windows too.
 func (q *Query) matches(kept, windows iter.Seq[*window]) []match {
 	matcher := newLabelMatcher(q.Matchers)
 	id, byID := matcher.namedID()
+	byIDs := matcher.listsIDs()
 	var matches []match
 	look := func(w *window) {
 		if !w.overlaps(q.From, q.Until) {
 			return
 		}
 		m := match{window: w, matcher: matcher}
-		if !byID {
+		switch {
+		case byID:
+			for _, g := range w.appendGroups(nil, id.value, id.key) {
+				if matcher.matches(g) {
+					m.named = append(m.named, g)
+				}
+			}
+		case byIDs:
+			// To search for each of 500 takes no less than to look at all.
+			for i := range w.groups {
+				if g := (group{w, i}); matcher.matches(g) {
+					m.named = append(m.named, g)
+				}
+			}
+		default:
 			if m.labellings = matcher.labellings(w); !m.empty() {
 				matches = append(matches, m)
 			}
 			return
 		}
-		for _, g := range w.appendGroups(nil, id.value, id.key) {
-			if matcher.matches(g) {
-				m.named = append(m.named, g)
-			}
-		}
 		if m.named != nil {
 			matches = append(matches, m)
 		}
 	}
-	if byID {
+	if byIDs {
 		for w := range kept {
 			look(w)
 		}

@@ -124,6 +124,21 @@ func TestTimelineSums(t *testing.T) {
 	}
 }
 
+// Equal queries have equal answers, down to the order of stacks.
+func TestSelectionOrder(t *testing.T) {
+	s := newStore(t)
+	fillWindows(t, s)
+	first, again := selectCPU(t, s), selectCPU(t, s)
+	if len(first.Stacks) < 100 {
+		t.Fatalf("%d stacks", len(first.Stacks))
+	}
+	for i, sv := range first.Stacks {
+		if other := again.Stacks[i]; sv.Value != other.Value || !slices.Equal(sv.Stack.Locations, other.Stack.Locations) {
+			t.Fatalf("the stack at %d is another one", i)
+		}
+	}
+}
+
 func TestSpanNames(t *testing.T) {
 	s := newStore(t)
 	fillWindows(t, s)

@@ -6,6 +6,7 @@ package store
 import (
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 )
 
 // Matcher is one condition on the labels of a sample; NewMatcher makes it. The
@@ -14,14 +15,23 @@ type Matcher struct {
 	label string
 	op    MatchOp
 	value string
-	re    *regexp.Regexp
+	// An expression is either of them.
+	re       *regexp.Regexp
+	literals *literals
 	// key is value if that is the id of a span.
 	key spanKey
 }
 
+// maxIDProgram bounds the instructions of a regular expression on ids, each of
+// which may run for each byte of each id: 100 of them take some seconds for the
+// 650,000 ids of a full store.
+const maxIDProgram = 100
+
 // NewMatcher returns a condition on a label. Regular expressions are RE2 and
-// match the whole value, as they do in PromQL. The error says what is wrong
-// with the expression, or that there is no such operator.
+// match the whole value, as they do in PromQL. A list of values, a|b|c, may be of
+// any length and is looked up at once; any other expression on an id must not be
+// long, as it is tried on all ids. The error says what is wrong with the
+// expression, or that there is no such operator.
 func NewMatcher(label string, op MatchOp, value string) (Matcher, error) {
 	m := Matcher{label: label, op: op, value: value, key: parseSpanKey(value)}
 	switch op {
@@ -31,6 +41,9 @@ func NewMatcher(label string, op MatchOp, value string) (Matcher, error) {
 	default:
 		return Matcher{}, fmt.Errorf("label %s: unknown operator %d", label, op)
 	}
+	if m.literals = newLiterals(value); m.literals != nil {
+		return m, nil
+	}
 	// First by itself, so that it cannot end the group around it.
 	_, err := regexp.Compile(value)
 	if err == nil {
@@ -39,6 +52,9 @@ func NewMatcher(label string, op MatchOp, value string) (Matcher, error) {
 	}
 	if err != nil {
 		return Matcher{}, fmt.Errorf("label %s: %w", label, err)
+	}
+	if n := programLen(value); m.onID() && n > maxIDProgram {
+		return Matcher{}, fmt.Errorf("label %s: an expression of %d instructions, and ids take %d at most: make it shorter, or list the ids as a|b|c", label, n, maxIDProgram)
 	}
 	return m, nil
 }
@@ -52,6 +68,20 @@ func (m Matcher) Op() MatchOp { return m.op }
 // Value returns what the label is compared with.
 func (m Matcher) Value() string { return m.value }
 
+// ListsIDs says whether the matcher lists the ids of what matches: as one value of
+// profile_id, span_id or trace_id, or as a regular expression that is a list of
+// them. What lacks the label never matches it.
+func (m Matcher) ListsIDs() bool {
+	switch {
+	case !m.onID():
+		return false
+	case m.op == MatchRegexp:
+		return m.literals != nil && !m.literals.has("")
+	default:
+		return m.op == MatchEqual && m.value != ""
+	}
+}
+
 func (m Matcher) matches(value string) bool {
 	switch m.op {
 	case MatchEqual:
@@ -59,8 +89,28 @@ func (m Matcher) matches(value string) bool {
 	case MatchNotEqual:
 		return value != m.value
 	case MatchRegexp:
-		return m.re.MatchString(value)
+		return m.matchesExpression(value)
 	default:
-		return !m.re.MatchString(value)
+		return !m.matchesExpression(value)
 	}
+}
+
+func (m Matcher) matchesExpression(value string) bool {
+	if m.literals != nil {
+		return m.literals.has(value)
+	}
+	return m.re.MatchString(value)
+}
+
+// programLen returns how many instructions a valid expression is compiled to.
+func programLen(expression string) int {
+	parsed, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst)
 }

@@ -57,13 +57,16 @@ func (s *Store) NameTotals() []NameTotal {
 	for i := range pending {
 		total(pending[i].nameKey).add(pending[i])
 	}
-	for _, x := range s.exemplars(windows) {
+	exemplars := s.exemplars(windows)
+	known := s.knownOf(exemplars)
+	for i := range exemplars {
+		x := &exemplars[i]
 		if x.label == "" {
 			continue
 		}
-		t := total(nameKey{x.service, x.label})
+		t := total(nameKey{x.service(), x.label})
 		t.label = orElse(t.label, x.label)
-		if x.named {
+		if x.named || known[x.key] {
 			// Samples of a span that the log did not know yet.
 			t.cpu += x.lone.cpu
 			t.cpuCount += x.lone.cpuCount

@@ -4,11 +4,17 @@
 package store
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/google/pprof/profile"
 )
+
+// ErrTooManySamples is returned by [Store.Profile] where there are more samples
+// than MaxSamples of the query.
+var ErrTooManySamples = errors.New("more samples than the query allows")
 
 // Profile returns the samples that match q as a pprof profile with all sample
 // types of the kind and all labels, or all but the ids (see [Query]), samples with
@@ -19,7 +25,7 @@ import (
 // only the first.
 //
 // With ids, each sample has labels of its own: all samples of a full store take
-// many times the store's bytes.
+// many times the store's bytes. Query has a bound for them.
 func (s *Store) Profile(q Query) (*profile.Profile, error) {
 	f, err := s.find(q)
 	if err != nil {
@@ -44,6 +50,9 @@ func (s *Store) Profile(q Query) (*profile.Profile, error) {
 		}
 		for g := range m.groups() {
 			b.group(g, columns)
+			if q.MaxSamples > 0 && len(b.profile.Sample) > q.MaxSamples {
+				return nil, fmt.Errorf("store: %s profile: %w: %d", q.Kind, ErrTooManySamples, q.MaxSamples)
+			}
 		}
 	}
 	// What older windows say of a moment leaves samples without a value.

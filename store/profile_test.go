@@ -5,6 +5,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -265,6 +266,28 @@ func TestProfileWithoutIDs(t *testing.T) {
 			if len(s.Label["profile_id"])+len(s.Label["span_id"])+len(s.Label["trace_id"]) > 0 {
 				t.Errorf("%s: %v", name, s.Label)
 			}
+		}
+	}
+}
+
+// TestProfileMaxSamples counts what is returned, not what is summed in it.
+func TestProfileMaxSamples(t *testing.T) {
+	s := newStore(t)
+	for n := range 3 {
+		export(t, s, inWindow(n, exporter.KindCPU, cpuProfile(
+			sample{"main;f", 1, labels("span_id", "00000000000000aa")},
+			sample{"main;f", 1, labels("span_id", "00000000000000bb")},
+			sample{"main;g", 1, nil},
+		)))
+	}
+	for _, test := range []struct {
+		bound int
+		ids   bool
+		fails bool
+	}{{0, true, false}, {3, true, false}, {2, true, true}, {2, false, false}, {1, false, true}} {
+		p, err := s.Profile(Query{Kind: exporter.KindCPU, MaxSamples: test.bound, WithoutIDs: !test.ids})
+		if (p == nil) != test.fails || errors.Is(err, ErrTooManySamples) != test.fails {
+			t.Errorf("%+v: %v", test, err)
 		}
 	}
 }

@@ -56,4 +56,8 @@ type Query struct {
 	// Profile returns: samples that differ in nothing else are summed. A
 	// profile of many spans is much smaller that way.
 	WithoutIDs bool
+	// MaxSamples bounds the number of samples that Profile returns, which are
+	// the different stacks with different labels: it fails with
+	// ErrTooManySamples where there are more. 0 means no bound.
+	MaxSamples int
 }

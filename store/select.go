@@ -30,7 +30,13 @@ func (s *Store) Select(q Query) (*Selection, error) {
 		Windows:    len(f.windows),
 	}
 	selection.From, selection.Until = f.bounds()
-	sums := make(map[*frame]int64)
+	// sums are in the order in which their leaves are found, which is the same for
+	// the same windows; places tell where they are.
+	var (
+		leaves []*frame
+		sums   []int64
+	)
+	places := make(map[*frame]uint32)
 	names := make(map[string]struct{})
 	var profiles []spanKey
 	texts := make(map[string]struct{})
@@ -53,7 +59,14 @@ func (s *Store) Select(q Query) (*Selection, error) {
 				if value == 0 {
 					continue
 				}
-				sums[w.frames[i]] += value
+				leaf := w.frames[i]
+				place, ok := places[leaf]
+				if !ok {
+					place = uint32(len(leaves))
+					places[leaf] = place
+					leaves, sums = append(leaves, leaf), append(sums, 0)
+				}
+				sums[place] += value
 				selection.Total += value
 				selection.Samples += w.count(i)
 			}
@@ -65,9 +78,9 @@ func (s *Store) Select(q Query) (*Selection, error) {
 	slices.Sort(profiles)
 	selection.ProfileIDs = len(slices.Compact(profiles)) + len(texts)
 	selection.SpanNames = slices.Sorted(maps.Keys(names))
-	selection.Stacks = make([]StackValue, 0, len(sums))
-	for leaf, value := range sums {
-		selection.Stacks = append(selection.Stacks, StackValue{Stack: leaf.stack(), Value: value})
+	selection.Stacks = make([]StackValue, len(leaves))
+	for i, leaf := range leaves {
+		selection.Stacks[i] = StackValue{Stack: leaf.stack(), Value: sums[i]}
 	}
 	if q.Kind == exporter.KindHeap {
 		selection.Samples = int64(len(selection.Stacks))

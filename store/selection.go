@@ -17,7 +17,8 @@ type Selection struct {
 	Kind       exporter.Kind
 	SampleType string
 	Unit       string
-	// Stacks are the distinct stacks, in no order.
+	// Stacks are the distinct stacks, in an order that is the same whenever the
+	// same profiles are asked.
 	Stacks []StackValue
 	// Total is the sum of all values, Samples the number of samples (for
 	// heap: of distinct allocation sites).

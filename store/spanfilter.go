@@ -66,13 +66,12 @@ func (f *spanFilter) matches(r *spanRecord) bool {
 
 // matchesExemplar is matches for a manual exemplar, which is no error and has no
 // wall clock.
-func (f *spanFilter) matchesExemplar(s *Span) bool {
+func (f *spanFilter) matchesExemplar(x *exemplar) bool {
 	q := f.query
-	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || q.TraceID != "" && !strings.EqualFold(q.TraceID, s.TraceID) {
+	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || q.TraceID != "" && !strings.EqualFold(q.TraceID, x.traceID()) {
 		return false
 	}
-	start := s.Start.UnixNano()
-	return f.overlaps(start, start+int64(s.Duration)) && f.matchesName(s.Service, s.Name)
+	return f.overlaps(x.first.start.UnixNano(), x.last.end.UnixNano()) && f.matchesName(x.service(), x.label)
 }
 
 // overlaps says whether [start, end), or the moment start, has a part in the

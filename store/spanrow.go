@@ -31,10 +31,10 @@ func (o Order) value(r *spanRecord, now int64) int64 {
 func (o Order) valueOfExemplar(x *exemplar) int64 {
 	switch o {
 	case Slowest:
-		return int64(x.until.Sub(x.from))
+		return int64(x.duration())
 	case MostCPU:
 		return int64(x.cpu)
 	default:
-		return x.until.UnixNano()
+		return x.last.end.UnixNano()
 	}
 }

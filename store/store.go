@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"weak"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel"
@@ -39,6 +40,9 @@ type Store struct {
 	mu    sync.RWMutex
 	index index
 	stats Stats
+
+	exemplarsMu   sync.Mutex
+	lastExemplars weak.Pointer[exemplarList]
 }
 
 var _ exporter.Exporter = (*Store)(nil)

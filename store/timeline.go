@@ -6,6 +6,7 @@ package store
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -13,6 +14,10 @@ import (
 type Timeline struct {
 	// SampleType and Unit say what Values measure.
 	SampleType, Unit string
+	// Momentary says that a value describes the end of its window, as
+	// inuse_space and goroutine do: to add those of several buckets makes no
+	// sense.
+	Momentary bool
 	// Names are the values of the label span_name that have most of it, the
 	// first one the most.
 	Names []string
@@ -20,7 +25,8 @@ type Timeline struct {
 	Buckets []TimelineBucket
 }
 
-// TimelineBucket is the windows that began at one moment.
+// TimelineBucket is the windows that began at one moment. Of values that describe a
+// moment it has those of all services at that time, which have windows of their own.
 type TimelineBucket struct {
 	// Start is that moment, Duration that of the longest window.
 	Start    time.Time
@@ -39,7 +45,7 @@ func (s *Store) Timeline(q Query, n int) (*Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	timeline := &Timeline{SampleType: f.selected.name, Unit: f.selected.unit}
+	timeline := &Timeline{SampleType: f.selected.name, Unit: f.selected.unit, Momentary: f.selected.momentary()}
 	for _, w := range f.windows {
 		timeline.Buckets = append(timeline.Buckets, TimelineBucket{Start: w.start, Duration: w.end.Sub(w.start)})
 	}
@@ -83,7 +89,7 @@ type nameSum struct {
 	value        int64
 }
 
-// nameSums returns what is found, by window and labelling but for what is zero,
+// nameSums returns what is found, by bucket, window and name but for what is zero,
 // and the names in it.
 func (f *found) nameSums(buckets []TimelineBucket) (sums []nameSum, names []string) {
 	byName := make(map[string]uint32)
@@ -103,23 +109,67 @@ func (f *found) nameSums(buckets []TimelineBucket) (sums []nameSum, names []stri
 		bySet[set] = i
 		return i
 	}
-	var values []int64
+	place := func(at time.Time) int {
+		i, _ := slices.BinarySearchFunc(buckets, at, func(b TimelineBucket, at time.Time) int { return b.Start.Compare(at) })
+		return i
+	}
+	var until map[*window]time.Time
+	if f.selected.momentary() {
+		until = f.currentUntil()
+	}
+	var values, ofNames []int64
 	for i := range f.matches {
 		m := &f.matches[i]
 		w := m.window
-		column := f.column(w, f.selected)
+		// Those of each window count, also where the latest one is the answer to
+		// other queries.
+		column := w.column(f.selected)
 		if column < 0 {
 			continue
 		}
-		bucket, _ := slices.BinarySearchFunc(buckets, w.start, func(b TimelineBucket, start time.Time) int { return b.Start.Compare(start) })
 		values = m.appendSums(values[:0], column)
+		clear(ofNames)
 		for j, value := range values {
-			if value != 0 {
-				sums = append(sums, nameSum{uint32(bucket), nameOf(w.labellings[j].set), value})
+			if value == 0 {
+				continue
+			}
+			name := nameOf(w.labellings[j].set)
+			ofNames = append(ofNames, make([]int64, len(names)-len(ofNames))...)
+			ofNames[name] += value
+		}
+		first := place(w.start)
+		last := max(first+1, place(until[w]))
+		for name, value := range ofNames {
+			for bucket := first; bucket < last && value != 0; bucket++ {
+				sums = append(sums, nameSum{uint32(bucket), uint32(name), value})
 			}
 		}
 	}
 	return sums, names
+}
+
+// currentUntil returns until when windows tell how things are: to their end, but no
+// longer than to the start of the next one of the service.
+func (f *found) currentUntil() map[*window]time.Time {
+	windows := slices.Clone(f.windows)
+	slices.SortFunc(windows, func(a, b *window) int {
+		return cmp.Or(strings.Compare(a.service, b.service), b.start.Compare(a.start))
+	})
+	until := make(map[*window]time.Time, len(windows))
+	var next time.Time
+	for i, w := range windows {
+		switch {
+		case i == 0 || windows[i-1].service != w.service:
+			next = w.end
+		case windows[i-1].start.After(w.start):
+			next = windows[i-1].start
+		}
+		until[w] = w.end
+		if next.Before(w.end) {
+			until[w] = next
+		}
+	}
+	return until
 }
 
 // topNames returns the places of the n names with the greatest totals, the

@@ -5,6 +5,7 @@ package store
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +134,69 @@ func TestTimeline(t *testing.T) {
 	}
 	if _, err := s.Timeline(Query{Kind: exporter.KindCPU, SampleType: "none"}, 1); !errors.Is(err, ErrUnknownSampleType) {
 		t.Error(err)
+	}
+}
+
+// What describes a moment is told of each window, and of all services at that moment.
+func TestMomentaryTimeline(t *testing.T) {
+	s := newStore(t)
+	heap := func(service string, start, duration time.Duration, inUse int64) {
+		t.Helper()
+		p := cpuProfile(sample{"main;f", 1, nil}, sample{"main;g", 1, labels("span_name", "a")})
+		p.SampleType = []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}
+		p.Sample[0].Value, p.Sample[1].Value = []int64{7, inUse}, []int64{0, 1}
+		export(t, s, exporter.NewParsedProfile(exporter.Window{
+			Kind: exporter.KindHeap, Start: epoch.Add(start), Duration: duration,
+			Resource: resource.NewSchemaless(attribute.String("service.name", service)),
+		}, p))
+	}
+	const second = time.Second
+	for i := range time.Duration(4) {
+		// The clocks of windows are not those of their ends.
+		heap("cart", 10*i*second, 10*second+time.Millisecond, int64(1000+i))
+	}
+	timeline := func(sampleType string) *Timeline {
+		t.Helper()
+		got, err := s.Timeline(Query{Kind: exporter.KindHeap, SampleType: sampleType}, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	rests := func(timeline *Timeline) (rests []int64) {
+		for _, b := range timeline.Buckets {
+			rests = append(rests, b.Rest)
+		}
+		return rests
+	}
+	got := timeline("inuse_space")
+	if diff := cmp.Diff([]int64{1000, 1001, 1002, 1003}, rests(got)); diff != "" || !got.Momentary || got.Names[0] != "a" || got.Buckets[3].Values[0] != 1 {
+		t.Error(diff, got)
+	}
+	if got := timeline("alloc_space"); got.Momentary || !slices.Equal(rests(got), []int64{7, 7, 7, 7}) {
+		t.Errorf("%+v", got)
+	}
+	// One that began later and one that went.
+	heap("shop", 15*second, 10*second, 50)
+	heap("gone", 0, 10*second, 200)
+	got = timeline("inuse_space")
+	if diff := cmp.Diff([]int64{1200, 1001, 1051, 1052, 1003}, rests(got)); diff != "" {
+		t.Error(diff)
+	}
+	var named []int64
+	for _, b := range got.Buckets {
+		named = append(named, b.Values[0])
+	}
+	if diff := cmp.Diff([]int64{2, 1, 2, 2, 1}, named); diff != "" {
+		t.Error(diff)
+	}
+	if got := timeline("alloc_space"); !slices.Equal(rests(got), []int64{14, 7, 7, 7, 7}) {
+		t.Errorf("%+v", got)
+	}
+	// A selection still has the latest of each service.
+	sel, err := s.Select(Query{Kind: exporter.KindHeap, SampleType: "inuse_space"})
+	if err != nil || sel.Total != 1003+50+200+3 {
+		t.Errorf("%d, %v", sel.Total, err)
 	}
 }
 

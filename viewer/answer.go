@@ -195,11 +195,14 @@ func (h *handler) appNote(q query, span store.Span) string {
 }
 
 // queryError says what the store minds about a query. The client can mend it
-// where it asks for a sample type that no profile has.
+// where it asks for a sample type that no profile has, or for too much.
 func queryError(action string, q query, err error) error {
 	err = fmt.Errorf("%s %s: %w", action, q, err)
-	if errors.Is(err, store.ErrUnknownSampleType) {
+	switch {
+	case errors.Is(err, store.ErrUnknownSampleType):
 		return badRequest{err: err}
+	case errors.Is(err, store.ErrTooManySamples):
+		return badRequestf("%w samples with ids: ask for fewer ids or, with from and until, for less time, or leave the ids out", err)
 	}
 	return err
 }

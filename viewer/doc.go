@@ -35,8 +35,8 @@
 // Profiles tell much about a program. Requests are answered only under a
 // loopback name, unless [WithAllowedHosts] lists others; the name is checked,
 // not the address, so listen on a loopback address as well, or put something
-// in front that knows who may look. Pages of other sites may link here, but their
-// images, frames and scripts are refused. The pages load nothing from outside, and
+// in front that knows who may look. Links from other sites get the page,
+// whatever format they ask for; their images, frames and scripts are refused. The pages load nothing from outside, and
 // nothing but a POST to flush, from the pages themselves or from a program,
 // changes anything.
 //
@@ -87,7 +87,9 @@
 // "". Labels of samples are profile_id, span_id, trace_id, span_name and those
 // of the program's own [runtime/pprof.Do]; service_name and service_version are
 // those of the process. Host is the CPU time that a profiler of the machine saw,
-// where one feeds the store. A query has 16 KiB and 32 conditions at most.
+// where one feeds the store. A query has 16 KiB and 32 conditions at most; but for
+// lists such as profile_id=~"a|b", two of them may be expressions on ids, of about
+// 100 characters, as each is tried on all ids.
 //
 //	shop.cpu{profile_id="00f067aa0ba902b7"}       one span
 //	shop.cpu{span_name="GET /search"}             all spans of a name
@@ -156,7 +158,8 @@
 // list of spans has in it the CPU of the spans listed.
 //
 // format=pprof is the profile with its labels, but without the ids unless a
-// condition is about one or labels=ids asks for them, for
+// condition lists some, as profile_id="a" and trace_id=~"a|b" do, or labels=ids
+// asks for them; with ids, it has 50,000 samples at most. It is for
 //
 //	go tool pprof 'http://localhost:6060/debug/spanprof/profile?query=.cpu{span_name="GET%20/search"}'
 //

@@ -60,6 +60,17 @@ func (q flameQL) spanID() (string, bool) {
 	return q.value("span_id")
 }
 
+// idExpressions returns how many conditions are to be tried on each id.
+func (q flameQL) idExpressions() (n int) {
+	for _, m := range q.matchers {
+		expression := m.Op() == store.MatchRegexp || m.Op() == store.MatchNotRegexp
+		if expression && slices.Contains(idLabels, m.Label()) && !m.ListsIDs() {
+			n++
+		}
+	}
+	return n
+}
+
 // with returns the query with one more condition.
 func (q flameQL) with(label, value string) flameQL {
 	// An equality has no expression that could be wrong.

@@ -25,6 +25,7 @@ func TestParseFlameQL(t *testing.T) {
 		{` shop.cpu { a = "1" , b != "2", c =~ "x.*" , d !~ "y|z" , } `, `shop.cpu{a="1",b!="2",c=~"x.*",d!~"y|z"}`},
 		{"{span_name=`GET \"/x\"`}", `.cpu{span_name="GET \"/x\""}`},
 		{`{span_name="{\"a\": [1,2]}"}`, `.cpu{span_name="{\"a\": [1,2]}"}`},
+		{`{profile_id=~"a|b",span_id=~"a|b",trace_id=~"a|b",span_id=~"a.*"}`, `.cpu{profile_id=~"a|b",span_id=~"a|b",trace_id=~"a|b",span_id=~"a.*"}`},
 		{`{http.route="/a",user-id="7"}`, `.cpu{http.route="/a",user-id="7"}`},
 	} {
 		q, err := parseFlameQL(test.in)
@@ -56,6 +57,9 @@ func TestParseFlameQLErrors(t *testing.T) {
 		{`shop.cpu{a="x"}}`, 16, "expected the end of the query"},
 		{`shop.cpu{a="é",b}`, 18, "expected one of"},
 		{`{` + strings.Repeat(`a!="b",`, 33) + `}`, 2 + 32*7, "at most 32 conditions"},
+		{`.cpu{profile_id=~"(?:.?){900}(?:.?){900}z"}`, 18, "ids take 100 at most"},
+		{`.cpu{trace_id!~"(?:.?){100}"}`, 16, "ids take 100 at most"},
+		{`{profile_id=~"a.*",span_id!~"b.*",span_name=~"c.*",trace_id=~"d.*"}`, 52, "at most 2 expressions on ids"},
 		{`{a="` + strings.Repeat("x", 16<<10) + `"}`, 16<<10 + 1, "at most 16384 bytes, this one 16390"},
 		{`shop.gpu{}`, 6, `unknown profile type "gpu": the name must end in one of .cpu, .wall, .host`},
 	} {

@@ -28,6 +28,8 @@ const (
 	// for some hundred ids in one expression.
 	maxQueryBytes = 16 << 10
 	maxMatchers   = 32
+	// maxIDExpressions bounds those of the conditions that are tried on each id.
+	maxIDExpressions = 2
 )
 
 // parseFlameQL parses a query. Its error is a *syntaxError.
@@ -68,11 +70,16 @@ func (p *flameQLParser) query() (flameQL, error) {
 		if len(q.matchers) == maxMatchers {
 			return flameQL{}, p.fail(fmt.Sprintf("a query has at most %d conditions: join those on one label in an expression such as span_name!~\"a|b\"", maxMatchers))
 		}
+		start := p.pos
 		m, err := p.matcher()
 		if err != nil {
 			return flameQL{}, err
 		}
 		q.matchers = append(q.matchers, m)
+		if q.idExpressions() > maxIDExpressions {
+			p.pos = start
+			return flameQL{}, p.fail(fmt.Sprintf("a query has at most %d expressions on ids, but for lists such as profile_id=~\"a|b\"", maxIDExpressions))
+		}
 		p.space()
 		if !p.skip(",") && p.peek() != '}' {
 			return flameQL{}, p.expected(`"," or "}"`)

@@ -72,11 +72,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "spanprof: only GET and HEAD are answered here", http.StatusMethodNotAllowed)
 		return
 	}
-	if fromElsewhere(r.Header) {
-		http.Error(w, "spanprof: pages of other sites may link here, but not load what is here", http.StatusForbidden)
-		return
+	switch _, asset := assets[segment]; {
+	case !fromElsewhere(r.Header):
+		serve(w, r)
+	case followsLink(r.Header) && !asset:
+		// The page shows what the link is about, whatever format it asks for.
+		pageResponse().write(w, r, http.StatusOK)
+	default:
+		http.Error(w, "spanprof: pages of other sites may link to the pages here, but not load what is here", http.StatusForbidden)
 	}
-	serve(w, r)
 }
 
 func (h *handler) route(segment string, r *http.Request) (http.HandlerFunc, bool) {
@@ -137,33 +141,34 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 	if err != nil {
 		return response{}, err
 	}
+	since := params.Get("since")
+	// What was asked for by the clock changes with it.
+	byClock := strings.HasPrefix(params.Get("from"), "now") || strings.HasPrefix(params.Get("until"), "now")
+	switch {
+	case f == formatHTML:
+		return pageResponse(), nil
+	case f == formatJSON && since != "" && !byClock && h.unchangedSince(since):
+		return jsonResponse(unchanged{Generation: since, Unchanged: true, Status: h.statusJSON()})
+	}
+	leave, err := h.enterHeavy(r.Context())
+	if err != nil {
+		return response{}, err
+	}
+	defer leave()
 	switch f {
 	case formatJSON:
-		since := params.Get("since")
-		// What was asked for by the clock changes with it.
-		byClock := strings.HasPrefix(params.Get("from"), "now") || strings.HasPrefix(params.Get("until"), "now")
-		if since != "" && !byClock && h.unchangedSince(since) {
-			return jsonResponse(unchanged{Generation: since, Unchanged: true, Status: h.statusJSON()})
-		}
 		return jsonResponse(h.spanList(q))
 	case formatText:
 		return textResponse(h.spanList(q).text()), nil
-	case formatPprof, formatFolded:
-		listed, err := listedProfile(h.spans(q))
-		if err != nil {
-			return response{}, err
-		}
-		leave, err := h.enter(r.Context(), listed)
-		if err != nil {
-			return response{}, err
-		}
-		defer leave()
-		if f == formatPprof {
-			return h.pprof(r.Context(), listed)
-		}
-		return h.folded(r.Context(), listed)
 	}
-	return pageResponse(), nil
+	listed, err := listedProfile(h.spans(q))
+	if err != nil {
+		return response{}, err
+	}
+	if f == formatPprof {
+		return h.pprof(r.Context(), listed)
+	}
+	return h.folded(r.Context(), listed)
 }
 
 // serveProfile answers the profile that a query selects.

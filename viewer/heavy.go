@@ -10,17 +10,19 @@ import "context"
 // other: the program that is looked at has other things to do. Those for one id
 // need not wait, for an index leads to its samples.
 func (h *handler) enter(ctx context.Context, queries ...query) (leave func(), err error) {
+	for _, q := range queries {
+		if id, _ := q.spanID(); id == "" {
+			return h.enterHeavy(ctx)
+		}
+	}
+	return func() {}, ctx.Err()
+}
+
+// enterHeavy is enter for what looks at everything, as a list of spans does.
+func (h *handler) enterHeavy(ctx context.Context) (leave func(), err error) {
 	// A client that has gone needs no answer, and select may take either case.
 	if err := ctx.Err(); err != nil {
 		return nil, err
-	}
-	heavy := false
-	for _, q := range queries {
-		id, _ := q.spanID()
-		heavy = heavy || id == ""
-	}
-	if !heavy {
-		return func() {}, nil
 	}
 	select {
 	case h.heavy <- struct{}{}:

@@ -29,6 +29,10 @@ func TestOneHeavyQueryAtATime(t *testing.T) {
 			target("/comparison", "leftQuery", byID(slowID), "rightQuery", ".cpu", "format", "pprof"),
 			"/timeline?format=json",
 			"/?format=pprof",
+			"/?format=folded",
+			"/?format=json",
+			"/?format=json&since=before",
+			"/?format=text",
 		}
 		for _, address := range heavy {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -79,32 +83,56 @@ func TestClientIsGone(t *testing.T) {
 	}
 }
 
-// Pages of other sites may link here, but not load what is here.
+// Pages of other sites may link to the pages here, but not load what is here: their
+// links get the page, and what it shows it asks for itself.
 func TestRequestsFromElsewhere(t *testing.T) {
 	h := Handler(newTestStore(t))
+	const (
+		nothing = iota
+		page
+		all
+	)
 	for _, test := range []struct {
 		site, mode, dest string
-		want             int
+		may              int
 	}{
-		{"", "", "", http.StatusOK},
-		{"none", "navigate", "document", http.StatusOK},
-		{"same-origin", "cors", "empty", http.StatusOK},
-		{"cross-site", "navigate", "document", http.StatusOK},
-		{"same-site", "navigate", "document", http.StatusOK},
-		{"cross-site", "no-cors", "image", http.StatusForbidden},
-		{"same-site", "no-cors", "script", http.StatusForbidden},
-		{"cross-site", "cors", "empty", http.StatusForbidden},
-		{"cross-site", "navigate", "iframe", http.StatusForbidden},
+		{"", "", "", all},
+		{"none", "navigate", "document", all},
+		{"same-origin", "cors", "empty", all},
+		{"same-origin", "navigate", "document", all},
+		{"cross-site", "navigate", "document", page},
+		{"same-site", "navigate", "document", page},
+		{"cross-site", "no-cors", "image", nothing},
+		{"same-site", "no-cors", "script", nothing},
+		{"cross-site", "cors", "empty", nothing},
+		{"cross-site", "navigate", "iframe", nothing},
 	} {
-		for _, address := range []string{target("/", "query", ".cpu", "format", "pprof"), "/", "/app.js", "/log?format=json"} {
+		for address, own := range map[string]string{
+			target("/", "query", ".cpu"):                    "text/html; charset=utf-8",
+			target("/", "query", ".cpu", "format", "pprof"): "application/octet-stream",
+			target("/profile", "query", ".cpu"):             "application/octet-stream",
+			"/timeline?format=json":                         "application/json",
+			"/?format=folded":                               "text/plain; charset=utf-8",
+			"/":                                             "text/html; charset=utf-8",
+			"/app.js":                                       "text/javascript; charset=utf-8",
+			"/log?format=json":                              "application/json",
+		} {
 			r := httptest.NewRequest(http.MethodGet, address, nil)
 			for key, value := range map[string]string{"Sec-Fetch-Site": test.site, "Sec-Fetch-Mode": test.mode, "Sec-Fetch-Dest": test.dest} {
 				if value != "" {
 					r.Header.Set(key, value)
 				}
 			}
-			if w := do(t, h, r); w.Code != test.want {
-				t.Errorf("%+v: GET %s: status %d", test, address, w.Code)
+			status, content := http.StatusOK, own
+			switch {
+			case test.may == nothing || test.may == page && address == "/app.js":
+				status, content = http.StatusForbidden, "text/plain; charset=utf-8"
+			case test.may == page:
+				content = "text/html; charset=utf-8"
+			}
+			w := do(t, h, r)
+			if got := w.Header().Get("Content-Type"); w.Code != status || got != content {
+				t.Errorf("%+v: GET %s: status %d, %s, want %d, %s", test, address, w.Code, got, status, content)
 			}
 		}
 	}

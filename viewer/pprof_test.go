@@ -4,7 +4,9 @@
 package viewer
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +26,11 @@ func TestIDsInPprof(t *testing.T) {
 		{target("/comparison", "leftQuery", ".cpu", "rightQuery", `{span_name="GET /search"}`, "format", "pprof"), false},
 		{target("/", "query", ".cpu", "format", "pprof", "labels", "ids"), true},
 		{target("/", "query", byID(slowID), "format", "pprof"), true},
-		{target("/", "query", `.cpu{trace_id!=""}`, "format", "pprof"), true},
+		{target("/", "query", `.cpu{trace_id!=""}`, "format", "pprof"), false},
+		{target("/", "query", `.cpu{span_id=~".+"}`, "format", "pprof"), false},
+		{target("/", "query", `.cpu{profile_id!~"none|other"}`, "format", "pprof"), false},
+		{target("/", "query", `.cpu{profile_id=~"`+slowID+`|none"}`, "format", "pprof"), true},
+		{target("/", "query", `.cpu{trace_id!=""}`, "format", "pprof", "labels", "ids"), true},
 		{"/?format=pprof", true},
 	} {
 		w := get(t, h, test.address)
@@ -72,6 +78,35 @@ func TestDurationInPprof(t *testing.T) {
 		}
 		if p.DurationNanos != want.duration.Nanoseconds() || p.TimeNanos != want.start.UnixNano() {
 			t.Errorf("GET %s: %s from %s, want %s from %s", address, time.Duration(p.DurationNanos), time.Unix(0, p.TimeNanos).UTC(), want.duration, want.start)
+		}
+	}
+}
+
+// A pprof with the ids of a whole store would take gigabytes.
+func TestTooManyIDsForPprof(t *testing.T) {
+	s := newStore(t)
+	b := newProfileBuilder()
+	for i := range maxIDSamples + 1 {
+		b.add(1, labels(fmt.Sprintf("%016x", i+1), "GET /search"), "main.search")
+	}
+	exportSecond(t, s, 0, b)
+	h := Handler(s)
+	for address, want := range map[string]int{
+		target("/", "query", ".cpu", "format", "pprof", "labels", "ids"):               http.StatusBadRequest,
+		target("/timeline", "format", "pprof", "labels", "ids"):                        http.StatusBadRequest,
+		target("/comparison", "query", ".cpu", "format", "pprof", "labels", "ids"):     http.StatusBadRequest,
+		target("/", "query", ".cpu", "format", "pprof"):                                http.StatusOK,
+		target("/", "query", `.cpu{span_id!=""}`, "format", "pprof"):                   http.StatusOK,
+		target("/", "query", byID("0000000000000007"), "format", "pprof"):              http.StatusOK,
+		target("/", "query", ".cpu", "format", "folded", "labels", "ids"):              http.StatusOK,
+		target("/", "query", ".cpu", "format", "pprof", "labels", "ids", "until", "1"): http.StatusOK,
+	} {
+		w := get(t, h, address)
+		if w.Code != want {
+			t.Errorf("GET %s: status %d, want %d", address, w.Code, want)
+		}
+		if want == http.StatusBadRequest && !strings.Contains(w.Body.String(), "50000 samples with ids: ask for fewer") {
+			t.Errorf("GET %s: %s", address, w.Body)
 		}
 	}
 }

@@ -20,7 +20,7 @@ type query struct {
 	// service is the service that the application is, where it has to be told
 	// from others; see resolve.
 	service string
-	// labelIDs keeps the ids in pprof though no condition is about them.
+	// labelIDs keeps the ids in pprof though no condition lists some.
 	labelIDs bool
 }
 
@@ -99,24 +99,28 @@ func (q query) asksForWork() bool {
 	return len(q.without("service_name", "service_version").matchers) > 0
 }
 
-// asksForIDs says whether a condition is about an id.
-func (q query) asksForIDs() bool {
-	return slices.ContainsFunc(q.matchers, func(m store.Matcher) bool { return slices.Contains(idLabels, m.Label()) })
-}
+// maxIDSamples bounds the samples of a pprof with ids, of which each takes 3 kB
+// while it is put together.
+const maxIDSamples = 50_000
 
 // store returns the query in the store's terms.
 func (q query) store() store.Query {
+	withIDs := q.labelIDs || slices.ContainsFunc(q.matchers, store.Matcher.ListsIDs)
 	selected := q.flameQL
 	if q.service != "" {
 		selected = selected.with("service_name", q.service)
 	}
-	return store.Query{
+	query := store.Query{
 		Kind:       q.typ.kind,
 		SampleType: q.typ.sampleType,
 		Matchers:   selected.matchers,
 		From:       q.from,
 		Until:      q.until,
 		// Of a big profile most would be ids, which nobody asked for.
-		WithoutIDs: !q.labelIDs && !q.asksForIDs(),
+		WithoutIDs: !withIDs,
 	}
+	if withIDs {
+		query.MaxSamples = maxIDSamples
+	}
+	return query
 }

@@ -18,14 +18,19 @@ func secure(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 }
 
-// fromElsewhere reports whether another site's page makes a browser ask, and not
-// to go there. Such a page cannot read the answer, but each image in it would
-// have a profile put together. Browsers since 2023 say so, to addresses that
-// they trust: loopback ones and those with TLS. Programs say nothing.
+// fromElsewhere reports whether another site's page makes a browser ask. Such a
+// page cannot read the answer, but each image or download in it would have a
+// profile put together. Browsers since 2023 say so, to addresses that they trust:
+// loopback ones and those with TLS. Programs say nothing.
 func fromElsewhere(header http.Header) bool {
 	switch header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
 		return false
 	}
-	return header.Get("Sec-Fetch-Mode") != "navigate" || header.Get("Sec-Fetch-Dest") != "document"
+	return true
+}
+
+// followsLink reports whether a browser goes to what it asks for.
+func followsLink(header http.Header) bool {
+	return header.Get("Sec-Fetch-Mode") == "navigate" && header.Get("Sec-Fetch-Dest") == "document"
 }

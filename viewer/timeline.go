@@ -28,6 +28,9 @@ type timeline struct {
 	Query   string `json:"query"`
 	Measure string `json:"measure"`
 	Unit    string `json:"unit"`
+	// Momentary says that a value describes a moment, as the heap in use does: it
+	// is not to be added to others, or divided by the length of its window.
+	Momentary bool `json:"momentary,omitempty"`
 	// Names are the values of span_name with the most, in that order.
 	Names []string `json:"names"`
 	// Buckets are the windows, or where these are many, several each.
@@ -96,23 +99,28 @@ func (h *handler) timeline(q query) (*timeline, error) {
 		return nil, queryError("time line", q, err)
 	}
 	t := &timeline{
-		Query:    q.String(),
-		Measure:  q.typ.words,
-		Unit:     cmp.Or(held.Unit, q.typ.unit),
-		Names:    append([]string{}, held.Names...),
-		Buckets:  mergeBuckets(held.Buckets, len(held.Names), maxBuckets),
-		Versions: h.versions(q),
+		Query:     q.String(),
+		Measure:   q.typ.words,
+		Unit:      cmp.Or(held.Unit, q.typ.unit),
+		Momentary: held.Momentary,
+		Names:     append([]string{}, held.Names...),
+		Buckets:   mergeBuckets(held, maxBuckets),
+		Versions:  h.versions(q),
 	}
 	return t, nil
 }
 
-// mergeBuckets adds up as many neighbours as it takes for n buckets at most.
-func mergeBuckets(windows []store.TimelineBucket, names, n int) []timelineBucket {
+// mergeBuckets adds up as many neighbours as it takes for n buckets at most. Of
+// values that describe a moment the last one counts.
+func mergeBuckets(held *store.Timeline, n int) []timelineBucket {
 	buckets := []timelineBucket{}
-	for part := range slices.Chunk(windows, max(1, (len(windows)+n-1)/n)) {
-		b := timelineBucket{Start: part[0].Start, Values: make([]int64, names)}
-		for _, w := range part {
+	for part := range slices.Chunk(held.Buckets, max(1, (len(held.Buckets)+n-1)/n)) {
+		b := timelineBucket{Start: part[0].Start, Values: make([]int64, len(held.Names))}
+		for i, w := range part {
 			b.DurationNs = max(b.DurationNs, w.Start.Add(w.Duration).Sub(b.Start).Nanoseconds())
+			if held.Momentary && i < len(part)-1 {
+				continue
+			}
 			b.Rest += w.Rest
 			for i, v := range w.Values {
 				b.Values[i] += v

@@ -72,14 +72,23 @@ func TestMergeBuckets(t *testing.T) {
 	for i := range windows {
 		windows[i] = store.TimelineBucket{Start: epoch.Add(time.Duration(i) * time.Second), Duration: time.Second, Values: []int64{1}, Rest: 2}
 	}
-	got := mergeBuckets(windows, 1, 4)
-	if len(got) != 4 {
-		t.Fatalf("%d buckets, want 4", len(got))
+	windows[7].Rest = 5 // In the middle of the third bucket.
+	held := &store.Timeline{Names: []string{"a"}, Buckets: windows}
+	sums := mergeBuckets(held, 4)
+	held.Momentary = true
+	moments := mergeBuckets(held, 4)
+	if len(sums) != 4 || len(moments) != 4 {
+		t.Fatalf("%d and %d buckets, want 4", len(sums), len(moments))
 	}
-	if last := got[3]; last.DurationNs != 2e9 || last.Values[0] != 2 || last.Rest != 4 || !last.Start.Equal(epoch.Add(9*time.Second)) {
-		t.Errorf("last bucket %+v", last)
+	last := timelineBucket{Start: epoch.Add(9 * time.Second), DurationNs: 2e9, Values: []int64{2}, Rest: 4}
+	if diff := cmp.Diff(last, sums[3]); diff != "" || sums[2].Rest != 9 {
+		t.Error(diff, sums[2])
 	}
-	if got := mergeBuckets(nil, 0, 4); len(got) != 0 {
+	last.Values[0], last.Rest = 1, 2
+	if diff := cmp.Diff(last, moments[3]); diff != "" || moments[2].Rest != 2 || moments[2].DurationNs != 3e9 {
+		t.Error(diff, moments[2])
+	}
+	if got := mergeBuckets(&store.Timeline{}, 4); len(got) != 0 {
 		t.Errorf("no windows make %+v", got)
 	}
 }

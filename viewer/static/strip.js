@@ -40,9 +40,10 @@ export function strip(query) {
     canvas.height = Math.round(HEIGHT * ratio);
     const c = canvas.getContext('2d');
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    // A window that was cut short has too few samples for a rate of its own.
+    // A window that was cut short has too few samples for a rate of its own. What
+    // there is at a moment does not depend on lengths.
     const lengths = data.buckets.map((b) => b.durationNs).sort((a, b) => a - b);
-    const rate = (v, b) => v / Math.max(1, b.durationNs, lengths[lengths.length >> 1] / 2);
+    const rate = (v, b) => (data.momentary ? v : v / Math.max(1, b.durationNs, lengths[lengths.length >> 1] / 2));
     const most = Math.max(Number.MIN_VALUE, ...data.buckets.map((b) => rate(total(b), b)));
     data.buckets.forEach((b, i) => {
       const x = px(start(b));
@@ -76,10 +77,12 @@ export function strip(query) {
     chosen.hidden = !selection;
     if (!selection) return;
     const [a, b] = selection;
+    const lasts = duration((end(data.buckets[b]) - start(data.buckets[a])) * 1e6);
     const sum = data.buckets.slice(a, b + 1).reduce((s, x) => s + total(x), 0);
+    const much = data.momentary ? `${value(total(data.buckets[b]), data.unit)} of ${data.measure} at the end of ${lasts}` : `${value(sum, data.unit)} of ${data.measure} in ${lasts}`;
     const when = times(selection);
     chosen.replaceChildren(
-      h('b', null, `${clock(data.buckets[a].start)} \u2013 ${clock(end(data.buckets[b]))}`), h('span', { class: 'muted' }, `${value(sum, data.unit)} of ${data.measure} in ${duration((end(data.buckets[b]) - start(data.buckets[a])) * 1e6)}`),
+      h('b', null, `${clock(data.buckets[a].start)} \u2013 ${clock(end(data.buckets[b]))}`), h('span', { class: 'muted' }, much),
       held ? linkButton('Compare the first range with this one', comparison(data.query, held, data.query, when), { class: 'button primary' })
         : linkButton('Flame graph of this time', link('', { query: data.query, ...when }), { class: 'button primary' }),
       !held && linkButton('Spans of this time', link('', when)),

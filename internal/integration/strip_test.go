@@ -1,0 +1,79 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// TestStripOfMoments has a time line of the heap in use: bars are as high as there
+// is heap, however long their windows are, and a range has what is there at its end.
+func TestStripOfMoments(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	for _, window := range []struct{ duration, mebibytes int64 }{{10, 10}, {10, 40}, {5, 20}} {
+		f := &profile.Function{ID: 1, Name: "main.main"}
+		l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
+		duration := time.Duration(window.duration) * time.Second
+		err := s.Export(t.Context(), exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindHeap, Start: start, Duration: duration}, &profile.Profile{
+			SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}},
+			Sample:     []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{window.mebibytes << 20}}},
+			Location:   []*profile.Location{l},
+			Function:   []*profile.Function{f},
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		start = start.Add(duration)
+	}
+	server := httptest.NewServer(viewer.Handler(s))
+	t.Cleanup(server.Close)
+
+	b := newBrowser(t)
+	b.run("the heap in use",
+		chromedp.Navigate(server.URL+"/?query=.inuse_space"),
+		chromedp.WaitVisible(css(`.strip canvas`)))
+	if title := b.text(`.strip h2`); title != "Heap in use over time" {
+		t.Errorf("the time line is %q", title)
+	}
+	// How much of the middle of each bar is painted, of that of the highest one.
+	heights := get(b, chromedp.Evaluate[[]float64](`(() => {
+		const canvas = document.querySelector('.strip canvas');
+		const { width, height } = canvas;
+		const pixels = canvas.getContext('2d').getImageData(0, 0, width, height).data;
+		const heights = [5, 15, 22.5].map((at) => {
+			let painted = 0;
+			for (let y = 0; y < height; y++) painted += pixels[4 * (y * width + Math.floor(at / 25 * width)) + 3] > 0;
+			return painted;
+		});
+		return heights.map((h) => Math.round(10 * h / heights[1]) / 10);
+	})()`))
+	if diff := cmp.Diff([]float64{0.3, 1, 0.5}, heights); diff != "" {
+		t.Error(diff)
+	}
+	b.run("the last two windows",
+		chromedp.Focus(css(`.strip canvas`)),
+		chromedp.KeyEvent(kb.ArrowLeft),
+		chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(8)), // Shift.
+		chromedp.WaitVisible(css(`.chosen .primary`)))
+	if text := b.text(`.chosen`); !strings.Contains(text, "20.0 MiB of heap in use at the end of 15") {
+		t.Errorf("the range is %q", text)
+	}
+	b.check(server.URL + "/")
+}

@@ -1,0 +1,228 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// ofIDs returns a store with n windows of some samples each, with an id of its own
+// for each sample, and these ids. label says which labels have it.
+func ofIDs(tb testing.TB, windows, samples int, format string, labels ...string) (*Store, []string) {
+	tb.Helper()
+	s := newStore(tb)
+	var all []string
+	for n := range windows {
+		p := cpuProfile(sample{"main;f", 1, nil})
+		like := p.Sample[0]
+		p.Sample = nil
+		for range samples {
+			// The low bits of ids must not be in order.
+			id := fmt.Sprintf(format, uint64(len(all)+1)*0x9e3779b97f4a7c15)
+			all = append(all, id)
+			of := map[string][]string{spanNameLabel: {fmt.Sprint("job ", len(all)%20)}}
+			for _, label := range labels {
+				of[label] = []string{id}
+			}
+			p.Sample = append(p.Sample, &profile.Sample{Location: like.Location, Value: like.Value, Label: of})
+		}
+		export(tb, s, inWindow(n, exporter.KindCPU, p))
+	}
+	if evicted := s.Stats().WindowsEvicted; evicted > 0 {
+		tb.Fatalf("%d windows evicted", evicted)
+	}
+	return s, all
+}
+
+// some returns n of the ids, from all windows.
+func some(ids []string, n int) []string {
+	var list []string
+	for i := range n {
+		list = append(list, ids[i*len(ids)/n])
+	}
+	return list
+}
+
+// TestLists compares lists of ids with what each of their values selects, in samples
+// whose ids are those of spans, texts, both, or missing.
+func TestLists(t *testing.T) {
+	s := newStore(t)
+	const x, y, z = "00000000000000aa", "00000000000000bb", "00000000000000cc"
+	for n := range 3 {
+		export(t, s, inWindow(n, exporter.KindCPU, cpuProfile(
+			sample{"main;a", 1, labels("profile_id", x, "span_id", x, "trace_id", strings.Repeat("1", 32), "span_name", "GET /")},
+			sample{"main;b", 2, labels("span_id", y, "trace_id", strings.Repeat("2", 32), "span_name", "GET /")},
+			sample{"main;c", 4, labels("profile_id", z, "span_name", "PUT /")},
+			sample{"main;d", 8, labels("profile_id", "job", "span_id", x)},
+			sample{"main;e", 16, labels("profile_id", x, "span_id", y)},
+			sample{"main;f", 32, labels("profile_id", "00000000000000AA", "trace_id", "t")},
+			sample{"main;g", 64, nil},
+		)))
+	}
+	name := matcher(t, "span_name", MatchEqual, "GET /")
+	for _, label := range []string{profileIDLabel, spanIDLabel, traceIDLabel} {
+		for _, list := range [][]string{{x}, {x, y}, {z, "job", x, "none"}, {"00000000000000AA"}, {"", x}, {strings.Repeat("2", 32), "t"}, {""}, {"none"}} {
+			// An expression is about one of the labels, so without the list: a
+			// group around it makes it none.
+			written := strings.Join(list, "|")
+			for _, op := range []MatchOp{MatchRegexp, MatchNotRegexp} {
+				got, other := matcher(t, label, op, written), matcher(t, label, op, "("+written+")")
+				for _, more := range [][]Matcher{nil, {name}} {
+					want := selectCPU(t, s, append(more, other)...)
+					if diff := cmp.Diff(folded(want), folded(selectCPU(t, s, append(more, got)...))); diff != "" {
+						t.Errorf("%s, operator %d, %q with %d others: %s", label, op, list, len(more), diff)
+					}
+				}
+				if lists := op == MatchRegexp && !slices.Contains(list, ""); got.ListsIDs() != lists || other.ListsIDs() {
+					t.Errorf("%s, operator %d, %q: lists ids: %t, in a group %t", label, op, list, got.ListsIDs(), other.ListsIDs())
+				}
+			}
+		}
+	}
+	for _, test := range []struct {
+		label string
+		op    MatchOp
+		value string
+		want  bool
+	}{
+		{profileIDLabel, MatchEqual, "job", true},
+		{traceIDLabel, MatchEqual, "t", true},
+		{spanIDLabel, MatchEqual, "", false},
+		{spanIDLabel, MatchNotEqual, x, false},
+		{spanNameLabel, MatchEqual, "GET /", false},
+		{spanNameLabel, MatchRegexp, "a|b", false},
+	} {
+		if got := matcher(t, test.label, test.op, test.value).ListsIDs(); got != test.want {
+			t.Errorf("%+v: %t", test, got)
+		}
+	}
+}
+
+// What is kept of windows that are gone is found by a list as it is by one id.
+func TestListFindsKept(t *testing.T) {
+	s := newStore(t)
+	tracer := newTracerProvider(s).Tracer("")
+	var ids, traces []string
+	for n := range 2 {
+		_, span := tracer.Start(t.Context(), "GET /", at(float64(n)))
+		span.End(at(float64(n) + 0.5))
+		ids, traces = append(ids, idOf(span)), append(traces, span.SpanContext().TraceID().String())
+		export(t, s, inWindow(n, exporter.KindCPU, cpuProfile(
+			sample{"main;f", 3, labels("profile_id", ids[n], "span_id", ids[n], "trace_id", traces[n], "span_name", "GET /")},
+			sample{"main;g", 5, nil},
+		)))
+	}
+	s.evictOldest()
+	for _, m := range []Matcher{
+		matcher(t, profileIDLabel, MatchRegexp, strings.Join(ids, "|")),
+		matcher(t, spanIDLabel, MatchRegexp, strings.Join(ids, "|")),
+		matcher(t, traceIDLabel, MatchRegexp, strings.Join(traces, "|")),
+	} {
+		if sel := selectCPU(t, s, m); sel.Samples != 6 || sel.Windows != 2 {
+			t.Errorf("%s: %d samples in %d windows", m.Label(), sel.Samples, sel.Windows)
+		}
+	}
+	if sel := selectCPU(t, s, matcher(t, traceIDLabel, MatchEqual, traces[0])); sel.Samples != 3 {
+		t.Errorf("one trace: %d samples", sel.Samples)
+	}
+	if sel := selectCPU(t, s, matcher(t, profileIDLabel, MatchRegexp, ".+")); sel.Samples != 3 {
+		t.Errorf("any id: %d samples", sel.Samples)
+	}
+}
+
+// To select those of a list out of many ids writes none of the others out.
+func TestListAllocates(t *testing.T) {
+	const windows, listed = 10, 300
+	s, ids := ofIDs(t, windows, 1000, "%016x", profileIDLabel, spanIDLabel)
+	q := Query{Kind: exporter.KindCPU, Matchers: []Matcher{matcher(t, profileIDLabel, MatchRegexp, strings.Join(some(ids, listed), "|"))}}
+	sel, err := s.Select(q)
+	if err != nil || sel.Samples != listed || sel.ProfileIDs != listed {
+		t.Fatalf("%d samples of %d ids: %v", sel.Samples, sel.ProfileIDs, err)
+	}
+	if n := testing.AllocsPerRun(3, func() { _, _ = s.Select(q) }); n > 500 {
+		t.Error("allocations of Select:", n)
+	}
+	if n := testing.AllocsPerRun(3, func() { _, _ = s.Timeline(q, 3) }); n > 500 {
+		t.Error("allocations of Timeline:", n)
+	}
+}
+
+// An expression that would run for minutes on all ids is refused; what is as long
+// for a label of few values, or as a list of ids, is not.
+func TestLongExpressions(t *testing.T) {
+	const long = "(?:.?){900}(?:.?){900}z"
+	list := strings.Repeat("00000000000000aa|", 1000) + "b"
+	for _, label := range []string{profileIDLabel, spanIDLabel, traceIDLabel} {
+		for _, op := range []MatchOp{MatchRegexp, MatchNotRegexp} {
+			if _, err := NewMatcher(label, op, long); err == nil {
+				t.Errorf("%s: no error", label)
+			}
+			matcher(t, label, op, list)
+			matcher(t, label, op, "[0-9a-f]{16}|job-.*")
+		}
+	}
+	matcher(t, spanNameLabel, MatchRegexp, long)
+}
+
+// BenchmarkIDs asks a store of 650,000 ids for those of a page's list.
+func BenchmarkIDs(b *testing.B) {
+	s, ids := ofIDs(b, 500, 1300, "%016x", profileIDLabel, spanIDLabel)
+	for name, m := range map[string]Matcher{
+		"one":         matcher(b, profileIDLabel, MatchEqual, ids[7]),
+		"500":         matcher(b, profileIDLabel, MatchRegexp, strings.Join(some(ids, 500), "|")),
+		"all but 500": matcher(b, profileIDLabel, MatchNotRegexp, strings.Join(some(ids, 500), "|")),
+		"one trace":   matcher(b, traceIDLabel, MatchEqual, "0123456789abcdef0123456789abcdef"),
+		"any":         matcher(b, profileIDLabel, MatchRegexp, ".+"),
+		"expression":  matcher(b, profileIDLabel, MatchRegexp, "(?:.?){48}z"),
+	} {
+		q := Query{Kind: exporter.KindCPU, Matchers: []Matcher{m}}
+		b.Run("Select/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Select(q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("Timeline/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Timeline(q, 6); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkExemplars lists work that is labelled by hand.
+func BenchmarkExemplars(b *testing.B) {
+	for name, format := range map[string]string{"ids of spans": "%016x", "texts": "job-%016x"} {
+		s, _ := ofIDs(b, 476, 500, format, profileIDLabel)
+		b.Run("Spans/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if n := len(s.Spans(SpanQuery{Limit: 500})); n != 500 {
+					b.Fatal(n)
+				}
+			}
+		})
+		b.Run("NameTotals/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if n := len(s.NameTotals()); n != 20 {
+					b.Fatal(n)
+				}
+			}
+		})
+	}
+}
