@@ -304,6 +304,21 @@ func TestBytesAreHonest(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
+// TestHeapIsHonest is TestBytesAreHonest for heap profiles, whose values differ.
+func TestHeapIsHonest(t *testing.T) {
+	before := heapBytes()
+	s := newStore(t, WithMaxBytes(4<<20))
+	for n := 0; s.Stats().WindowsEvicted < 5; n++ {
+		export(t, s, inWindow(n, exporter.KindHeap, heapProfile(1300)))
+	}
+	grown, counted := heapBytes()-before, s.Stats().Bytes
+	t.Logf("counted %d KiB, heap %d KiB (%+d %%)", counted>>10, grown>>10, 100*(grown-counted)/counted)
+	if grown < counted*85/100 || grown > counted*115/100 {
+		t.Errorf("counted %d bytes, the heap grew by %d", counted, grown)
+	}
+	runtime.KeepAlive(s)
+}
+
 // TestTextsAreHonest compares the bytes counted with the heap for texts that
 // outlive what they came in.
 func TestTextsAreHonest(t *testing.T) {

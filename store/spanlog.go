@@ -84,7 +84,10 @@ func newSpanLog(c config) *spanLog {
 	// Orphans take a sixteenth.
 	maxBytes := c.maxBytes / 4 * 15 / 16
 	// Names and status texts need what the rows leave.
-	rows := int(min(maxBytes*3/4/rowCost, math.MaxInt32))
+	rows := chunkLen
+	for rows < math.MaxInt32-chunkLen && rowsSize(rows+chunkLen) <= maxBytes*3/4 {
+		rows += chunkLen
+	}
 	l := &spanLog{
 		maxBytes:    maxBytes,
 		maxRows:     rows,
@@ -117,7 +120,10 @@ const indexSlot = int64(unsafe.Sizeof(struct {
 	rowID
 }{}))
 
-var rowCost = int64(unsafe.Sizeof(spanRecord{})) + churnSize(indexSlot)
+// rowsSize is the memory of n records, which are whole chunks, and of their index.
+func rowsSize(n int) int64 {
+	return int64(n/chunkLen)*allocSize(int64(unsafe.Sizeof([chunkLen]spanRecord{}))) + churnedMapSize(n, indexSlot)
+}
 
 func (l *spanLog) row(id rowID) *spanRecord {
 	i := uint32(id) - 1

@@ -3,13 +3,11 @@
 
 package store
 
-import "unsafe"
-
 // newRow returns a record that is in no list, and evicts another one for it if
 // there is no room.
 func (l *spanLog) newRow() rowID {
 	for l.unused == 0 {
-		if len(l.chunks)*chunkLen+chunkLen <= max(l.maxRows, chunkLen) {
+		if len(l.chunks)*chunkLen < l.maxRows {
 			l.newChunk()
 		} else {
 			l.evict()
@@ -25,7 +23,7 @@ func (l *spanLog) newChunk() {
 	chunk := new([chunkLen]spanRecord)
 	l.chunks = append(l.chunks, chunk)
 	rows := len(l.chunks) * chunkLen
-	l.bytes += allocSize(int64(unsafe.Sizeof(*chunk))) + churnedMapSize(rows, indexSlot) - churnedMapSize(rows-chunkLen, indexSlot)
+	l.bytes += rowsSize(rows) - rowsSize(rows-chunkLen)
 	first := rowID((len(l.chunks)-1)*chunkLen + 1)
 	for i := range chunk {
 		chunk[i].next = first + rowID(i) + 1

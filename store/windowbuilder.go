@@ -125,7 +125,8 @@ func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile, limi
 		}
 	}
 	w.rows = newColumn(rows)
-	w.values, w.labellings = slices.Clip(w.values), slices.Clip(w.labellings)
+	// Copies: they grew to more than they need.
+	w.values, w.labellings = slices.Clone(w.values), slices.Clone(w.labellings)
 	w.sums = w.sumLabellings()
 	w.finish()
 	return w, true
