@@ -112,7 +112,8 @@
 // labelNames how many names share it. A span's query is that of its CPU, or of
 // its wall time where it has samples of nothing else. Its coverage says whether
 // CPU was profiled while it ran: whole, partial, none, or evicted, where profiles
-// of that time made room for newer ones. A query is answered with
+// of that time made room for newer ones, and samples of it may have gone with them.
+// A query is answered with
 //
 //	query, title                            in its canonical form, in words
 //	sampleType, measure, unit               what was measured; measure: in words
