@@ -9,7 +9,7 @@
 // By default it takes about ten minutes. The figures of the README come from a
 // longer run on a machine that does nothing else:
 //
-//	go run ./internal/integration/profbench -rounds 7 -quads 1500 -ends 12
+//	go run ./internal/integration/profbench -rounds 4 -quads 700 -ends 10
 package main
 
 import (
