@@ -6,6 +6,7 @@ package store
 import (
 	"flag"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,6 +43,16 @@ func TestSoak(t *testing.T) {
 	tracer := newTracerProvider(s).Tracer("")
 	ticker := time.NewTicker(time.Second / ticksPerSecond)
 	defer ticker.Stop()
+	// Profiles come from a goroutine of their own, as a profiler's do.
+	var exports sync.WaitGroup
+	jobs := make(chan func(), windows)
+	defer close(jobs)
+	go func() {
+		for job := range jobs {
+			job()
+			exports.Done()
+		}
+	}()
 	start := time.Now()
 	var ended, exported int
 	var full int64
@@ -58,14 +69,23 @@ func TestSoak(t *testing.T) {
 		}
 		for ; exported < windows*i/ticks; exported++ {
 			window := exporter.Window{Kind: exporter.KindCPU, Start: time.Now(), Duration: time.Second, Resource: checkout}
-			export(t, s, recording.replay(exported, window, ids))
-			window.Kind = exporter.KindHeap
-			export(t, s, exporter.NewParsedProfile(window, heap))
-			ids = ids[:0]
+			number, newest := exported, ids
+			ids = nil
+			exports.Add(1)
+			jobs <- func() {
+				cpu := recording.replay(number, window, newest)
+				window.Kind = exporter.KindHeap
+				for _, p := range []*exporter.Profile{cpu, exporter.NewParsedProfile(window, heap)} {
+					if err := s.Export(t.Context(), p); err != nil {
+						t.Error(err)
+					}
+				}
+			}
 		}
 		if i%(ticks/10) != 0 {
 			continue
 		}
+		exports.Wait()
 		stats := s.Stats()
 		grown := heapBytes() - before
 		t.Logf("%3d %%: %d spans (%d evicted), %d windows (%d evicted), counted %d KiB of %d, heap %d KiB (%+.1f %%), %.0f spans a second", i*100/ticks,
