@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"runtime"
 	"runtime/pprof"
 	"slices"
@@ -135,7 +136,7 @@ func TestEverythingIsServed(t *testing.T) {
 			for path, want := range map[string]string{
 				"heap?debug=1":      "heap profile:",
 				"goroutine?debug=2": "goroutine ",
-				"cmdline":           "profhttp.test",
+				"cmdline":           os.Args[0],
 				"symbol":            "num_symbols: 1",
 				"symbol?0x1":        "num_symbols: 1",
 				"":                  "delta_heap",
