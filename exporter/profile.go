@@ -68,6 +68,7 @@ func NewParsedProfile(w Window, parsed *profile.Profile) *Profile {
 		err := fmt.Errorf("exporter: the %s profile is nil", w.Kind)
 		p.pprof = func() ([]byte, error) { return nil, err }
 		p.parsed = func() (*profile.Profile, error) { return nil, err }
+		p.copied = func() *Profile { return p }
 		return p
 	}
 	p.size = sizeOf(parsed)

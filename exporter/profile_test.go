@@ -145,7 +145,7 @@ func TestProfileIsReadAndEncodedAtOnce(t *testing.T) {
 }
 
 func TestParsedProfileIsNil(t *testing.T) {
-	p := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, nil)
+	p := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, nil).Copy()
 	const want = "exporter: the cpu profile is nil"
 	if parsed, err := p.Parsed(); parsed != nil || err == nil || err.Error() != want {
 		t.Errorf("Parsed: %v, %v; want the error %q", parsed, err, want)
