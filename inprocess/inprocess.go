@@ -56,7 +56,7 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 	c := newConfig(opts)
 	s, err := store.New(c.store...)
 	if err != nil {
-		return nil, fmt.Errorf("inprocess: %w", err)
+		return nil, failed(err, exporter.NewMulti(c.exporters...))
 	}
 	var exp exporter.Exporter = s
 	if len(c.exporters) > 0 {
@@ -64,19 +64,24 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 	}
 	prof, err := profiler.New(exp, c.profiler...)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("inprocess: %w", err), exp.Shutdown(context.Background()))
+		return nil, failed(err, exp)
 	}
 	p := &Profiling{tp: tp, spans: s.SpanProcessor(), store: s, profiler: prof}
 	p.handler = viewer.Handler(s, append(c.viewer,
 		viewer.WithFlush(p.flushPage),
 		viewer.WithStatus(p.status))...)
 	if err := prof.Start(); err != nil {
-		return nil, fmt.Errorf("inprocess: %w", err)
+		return nil, failed(err, prof)
 	}
 	if tp != nil && prof.Status().Running {
 		tp.RegisterSpanProcessor(p.spans)
 	}
 	return p, nil
+}
+
+// failed returns why Start fails, after what it made or was given is shut down.
+func failed(err error, made interface{ Shutdown(context.Context) error }) error {
+	return errors.Join(fmt.Errorf("inprocess: %w", err), made.Shutdown(context.Background()))
 }
 
 // isNil reports whether tp is nil, or a nil pointer that has become a

@@ -282,12 +282,19 @@ func TestExporterBesideTheStore(t *testing.T) {
 }
 
 func TestExporterIsShutDownWhereStartFails(t *testing.T) {
-	rec := new(exportertest.Recorder)
-	if p, err := inprocess.Start(nil, inprocess.WithExporter(rec), inprocess.WithWindow(1)); err == nil || p != nil {
-		t.Errorf("Start: %v, %v; want an error", p, err)
-	}
-	if err := rec.ForceFlush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
-		t.Errorf("ForceFlush of the exporter: %v, want ErrShutdown", err)
+	for name, wrong := range map[string]inprocess.Option{
+		"profiler": inprocess.WithWindow(1),
+		"store":    inprocess.WithMaxBytes(1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := new(exportertest.Recorder)
+			if p, err := inprocess.Start(nil, inprocess.WithExporter(rec), wrong); err == nil || p != nil {
+				t.Errorf("Start: %v, %v; want an error", p, err)
+			}
+			if err := rec.ForceFlush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
+				t.Errorf("ForceFlush of the exporter: %v, want ErrShutdown", err)
+			}
+		})
 	}
 }
 
