@@ -232,7 +232,7 @@ func TestProfilesOfTheProgramWithOurNames(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("/debug/pprof/", h)
 	mux.Handle("/shop/", h)
-	mux.Handle("GET /root/shop/", http.StripPrefix("/root/", h))
+	mux.Handle("GET /site/shop/", http.StripPrefix("/site/", h))
 	mux.Handle("/just/heap", h)
 	mux.Handle("/just/shop/symbol", h)
 	for path, own := range map[string]bool{
@@ -243,7 +243,7 @@ func TestProfilesOfTheProgramWithOurNames(t *testing.T) {
 		"/shop/shop/symbol":                     true,
 		"/shop/symbol":                          false,
 		"/shop/":                                false,
-		"/root/shop/symbol":                     true,
+		"/site/shop/symbol":                     true,
 		"/just/heap":                            true,
 		"/just/shop/symbol":                     true,
 	} {

@@ -277,10 +277,14 @@ func TestFaultOnSockets(t *testing.T) {
 	}
 }
 
-// wait looks again, more and more rarely, until the test's time is over.
+// wait looks again, after twice as long each time, for half a minute: real sockets
+// have no time of a test's.
 func wait(t *testing.T, done func() bool) {
 	t.Helper()
 	for d := time.Millisecond; !done(); d *= 2 {
+		if d > 16*time.Second {
+			t.Fatal("nothing has come of an attempt")
+		}
 		time.Sleep(d)
 	}
 }

@@ -6,13 +6,16 @@ package cpulog
 import (
 	"context"
 	"errors"
+	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/profiler/internal/goruntime"
 )
@@ -94,21 +97,18 @@ func TestMappingHasFunctions(t *testing.T) {
 			l := ended(97)
 			l.loaded = mappings()
 			pc := uint64(funcPC(TestMappingHasFunctions)) + 1
-			for _, m := range l.loaded {
-				if m.Start <= pc && pc < m.Limit {
-					l.open.add([]uint64{4, 0, 1, pc}, make([]unsafe.Pointer, 1))
-					for range test.header {
-						l.open.add([]uint64{4, 0, 1, m.Start + 2}, make([]unsafe.Pointer, 1))
-					}
-					l.open.add([]uint64{4, 0, 1, pc + 1}, make([]unsafe.Pointer, 1))
-				}
+			i := slices.IndexFunc(l.loaded, func(m *profile.Mapping) bool { return m.Start <= pc && pc < m.Limit })
+			if i < 0 && runtime.GOOS != "linux" {
+				t.Skip("not every system tells a process its mappings, as runtime/pprof asks for them")
 			}
+			l.open.add([]uint64{4, 0, 1, pc}, make([]unsafe.Pointer, 1))
+			for range test.header {
+				l.open.add([]uint64{4, 0, 1, l.loaded[i].Start + 2}, make([]unsafe.Pointer, 1))
+			}
+			l.open.add([]uint64{4, 0, 1, pc + 1}, make([]unsafe.Pointer, 1))
 			p, _, _, err := l.Cut()
 			if err != nil {
 				t.Fatal(err)
-			}
-			if len(p.Sample) < 2 {
-				t.Skip("the process cannot read its mappings")
 			}
 			if got := p.Sample[0].Location[0].Mapping.HasFunctions; got != test.want {
 				t.Errorf("HasFunctions is %t", got)
