@@ -53,7 +53,10 @@ func NewMatcher(label string, op MatchOp, value string) (Matcher, error) {
 	if err != nil {
 		return Matcher{}, fmt.Errorf("label %s: %w", label, err)
 	}
-	if n := programLen(value); m.onID() && n > maxIDProgram {
+	if !m.onID() {
+		return m, nil
+	}
+	if n := programLen(value); n > maxIDProgram {
 		return Matcher{}, fmt.Errorf("label %s: an expression of %d instructions, and ids take %d at most: make it shorter, or list the ids as a|b|c", label, n, maxIDProgram)
 	}
 	return m, nil
