@@ -71,9 +71,10 @@ func WithTimeout(d time.Duration) QueueOption {
 // sends them. dir is made if it does not exist. WithMaxBytes bounds the files.
 //
 // A directory belongs to one Queue at a time, which the file spanprof.lock in it
-// says: NewQueue waits a second for another to end, and then fails. A file is written when a profile arrives and removed when it has been
-// delivered or dropped. Where none can be written, the profile waits in memory
-// and QueueStats.NotSpilled counts it. NewQueue fails if no file can be written.
+// says: NewQueue waits a second for another to end, and then fails. A file is
+// written when a profile arrives and removed when it has been delivered or
+// dropped. Where none can be written, the profile waits in memory and
+// QueueStats.NotSpilled counts it. NewQueue fails if no file can be written.
 func WithSpill(dir string) QueueOption {
 	return queueOptionFunc(func(c queueConfig) queueConfig {
 		c.spill, c.dir = true, dir

@@ -43,8 +43,7 @@ var shared = []exporter.Kind{exporter.KindCPU, exporter.KindWall}
 // shared. So the profile begins at most a second before the call, and ends at
 // most a second (for d below 5 s: a fifth of d) before d is over, or, where
 // the last cut was less than a second ago, up to a second after. It is shorter,
-// without an
-// error, when the Profiler is shut down or the kind disabled meanwhile, or
+// without an error, when the Profiler is shut down or the kind disabled meanwhile, or
 // when the program takes the CPU profiler away; the duration inside the profile
 // tells.
 //

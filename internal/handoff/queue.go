@@ -28,9 +28,10 @@ const (
 )
 
 // Queue hands items to a Sink, one at a time and in order, also while the sink
-// takes long for a ForceFlush: the one who asked waits for that, and nobody else. The producer never
-// waits: when the queue is full, by number or by bytes, the oldest waiting items
-// are dropped and counted. The newest stays, however large it is.
+// takes long for a ForceFlush: the one who asked waits for that, and nobody else.
+// The producer never waits: when the queue is full, by number or by bytes, the
+// oldest waiting items are dropped and counted. The newest stays, however large it
+// is.
 // An Export that returns an error, panics or ends its goroutine is counted and
 // goes to otel.Handle.
 //

@@ -35,16 +35,16 @@ export function profileView(data, refresh) {
   return h('article', null, ...children, actions(data), fewHint(data), panel(data));
 }
 
-// MOMENT are the types of which each window has all: their number in several
-// windows says nothing about the graph.
-const MOMENT = /^(inuse|alloc|goroutines)/;
+// PLACES are the types whose samples are places in the code, once for each window:
+// how many these are says nothing about the graph.
+const PLACES = /^(inuse|alloc|goroutines)/;
 
 // kindTabs leads to the other profiles of the same work.
 function kindTabs(data) {
   if (data.kinds.length < 2) return null;
   return h('nav', { class: 'tabs kinds', 'aria-label': 'Kind of profile' }, data.kinds.map((k) =>
     h('a', { href: link('', { query: k.query, ...range() }), 'aria-current': k.query === data.query && 'page', title: capital(k.measure) },
-      k.label, !MOMENT.test(k.type) && h('span', { class: 'muted' }, k.samples.toLocaleString('en')))));
+      k.label, !PLACES.test(k.type) && h('span', { class: 'muted' }, k.samples.toLocaleString('en')))));
 }
 
 function actions(data) {
