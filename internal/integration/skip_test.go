@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -24,14 +25,11 @@ func needModules(t *testing.T, dir string) {
 	if cmd.Run() == nil {
 		return
 	}
-	why := "go list failed without a word"
-	for line := range strings.Lines(errors.String()) {
-		if !strings.Contains(line, ": downloading ") {
-			why = strings.TrimSpace(line)
-			break
-		}
+	registry := regexp.MustCompile(`.*: (reading|dial tcp) .*`).FindString(errors.String())
+	if registry == "" {
+		t.Fatalf("go list in %s: %s", dir, &errors)
 	}
-	reason := t.Name() + ": " + why
+	reason := t.Name() + ": " + registry
 	if name := os.Getenv("SPANPROF_SKIPPED"); name != "" {
 		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 		if err != nil {
