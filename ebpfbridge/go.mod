@@ -1,0 +1,28 @@
+module github.com/spanprof/spanprof/ebpfbridge
+
+go 1.26.0
+
+require (
+	github.com/google/go-cmp v0.7.0 // tests
+	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // labels of samples
+	github.com/spanprof/spanprof v0.0.0
+	go.opentelemetry.io/otel v1.45.0 // as exporter/otlp
+	go.opentelemetry.io/otel/sdk v1.45.0
+	go.opentelemetry.io/proto/slim/otlp v1.11.1 // tests: the messages, without gRPC
+	go.uber.org/goleak v1.3.0 // tests
+	golang.org/x/sys v0.47.0 // memfd_create, mmap, prctl
+	google.golang.org/protobuf v1.36.12 // writes the context
+)
+
+require (
+	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/go-logr/logr v1.4.4 // indirect
+	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
+	go.opentelemetry.io/otel/metric v1.45.0 // indirect
+	go.opentelemetry.io/otel/trace v1.45.0 // indirect
+)
+
+replace github.com/spanprof/spanprof => ../

@@ -1,0 +1,105 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ebpfbridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// What the agent keeps of a goroutine's labels.
+const (
+	maxLabels      = 10 // the first by key
+	maxLabelKey    = 15 // bytes
+	maxLabelValue  = 47 // bytes
+	labelProfileID = "profile_id"
+	labelSpanID    = "span_id"
+	labelSpanName  = "span_name"
+	labelTraceID   = "trace_id"
+)
+
+// ErrLabelBudget is what a LabelCheck reports.
+var ErrLabelBudget = errors.New("eBPF agents do not keep all labels")
+
+var _ exporter.Exporter = (*LabelCheck)(nil)
+
+// LabelCheck finds labels that an eBPF agent would lose: it keeps the 10 of a
+// goroutine that come first by key, 15 bytes of a key and 47 of a value. Use it as
+// one of the profiler's exporters. It reads the labels of CPU profiles until it has
+// found something, and reports that as the error of one Export.
+//
+// Only samples of spans count. The values of spanprof's own labels may be cut: the
+// ids are short, and the receiver restores the names by them.
+type LabelCheck struct {
+	done atomic.Bool
+}
+
+// Export returns an error that is [ErrLabelBudget] once, for the first profile with
+// labels that the agent loses.
+func (c *LabelCheck) Export(_ context.Context, p *exporter.Profile) error {
+	if p.Kind() != exporter.KindCPU || c.done.Load() {
+		return nil
+	}
+	parsed, err := p.Parsed()
+	if err != nil {
+		return err
+	}
+	for _, s := range parsed.Sample {
+		if err := checkLabels(s); err != nil && c.done.CompareAndSwap(false, true) {
+			return err
+		}
+	}
+	return nil
+}
+
+// ForceFlush does nothing.
+func (*LabelCheck) ForceFlush(context.Context) error { return nil }
+
+// Shutdown does nothing.
+func (*LabelCheck) Shutdown(context.Context) error { return nil }
+
+func checkLabels(s *profile.Sample) error {
+	if len(s.Label[labelSpanID]) == 0 {
+		return nil
+	}
+	keys := slices.Sorted(maps.Keys(s.Label))
+	var lost, cut []string
+	for i, key := range keys {
+		switch own := isOwn(key); {
+		case i >= maxLabels:
+			lost = append(lost, key)
+		case !own && (len(key) > maxLabelKey || slices.ContainsFunc(s.Label[key], isLong)):
+			cut = append(cut, key)
+		}
+	}
+	switch {
+	case slices.ContainsFunc(lost, isOwn):
+		return fmt.Errorf("ebpfbridge: %w: of %d they lose %s; have fewer labels before %q in the alphabet",
+			ErrLabelBudget, len(keys), strings.Join(lost, ", "), labelProfileID)
+	case len(cut) > 0:
+		return fmt.Errorf("ebpfbridge: %w: they cut %s to %d bytes of key and %d of value",
+			ErrLabelBudget, strings.Join(cut, ", "), maxLabelKey, maxLabelValue)
+	}
+	return nil
+}
+
+func isLong(value string) bool { return len(value) > maxLabelValue }
+
+// isOwn reports whether key is a label that spanprof sets.
+func isOwn(key string) bool {
+	switch key {
+	case labelProfileID, labelSpanID, labelSpanName, labelTraceID:
+		return true
+	}
+	return false
+}

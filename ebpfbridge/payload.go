@@ -1,0 +1,112 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ebpfbridge
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// schemaVersion tells agents where the ids of the running span are.
+var schemaVersion = attribute.String("threadlocal.schema_version", "go_pprof_labels_v1")
+
+// encode returns the ProcessContext message of OTEP 4719, which the slim OTLP
+// modules have only since v0.4.0:
+//
+//	message ProcessContext {
+//		Resource resource = 1;
+//		repeated KeyValue attributes = 2;
+//	}
+//	message Resource { repeated KeyValue attributes = 1; }
+func encode(res *resource.Resource) ([]byte, error) {
+	if res == nil {
+		res = resource.Default()
+	}
+	var attrs []byte
+	for _, kv := range res.Attributes() {
+		attrs = appendBytes(attrs, 1, keyValue(kv))
+	}
+	payload := appendBytes(nil, 1, attrs)
+	payload = appendBytes(payload, 2, keyValue(schemaVersion))
+	if len(payload) > MaxPayloadSize {
+		return nil, fmt.Errorf("ebpfbridge: %w: %d bytes, at most %d", ErrTooLarge, len(payload), MaxPayloadSize)
+	}
+	return payload, nil
+}
+
+func appendBytes(b []byte, field protowire.Number, value []byte) []byte {
+	b = protowire.AppendTag(b, field, protowire.BytesType)
+	return protowire.AppendBytes(b, value)
+}
+
+func appendText(b []byte, field protowire.Number, s string) []byte {
+	// Other bytes than UTF-8 would make the whole message unreadable.
+	b = protowire.AppendTag(b, field, protowire.BytesType)
+	return protowire.AppendString(b, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// keyValue encodes message KeyValue { string key = 1; AnyValue value = 2; }.
+func keyValue(kv attribute.KeyValue) []byte {
+	return appendBytes(appendText(nil, 1, string(kv.Key)), 2, anyValue(kv.Value))
+}
+
+// The fields of message AnyValue, of which one is set.
+const (
+	stringField = 1
+	boolField   = 2
+	intField    = 3
+	doubleField = 4
+	arrayField  = 5
+	listField   = 6
+	bytesField  = 7
+)
+
+func anyValue(v attribute.Value) []byte {
+	switch v.Type() {
+	case attribute.STRING:
+		return appendText(nil, stringField, v.AsString())
+	case attribute.BOOL:
+		b := protowire.AppendTag(nil, boolField, protowire.VarintType)
+		return protowire.AppendVarint(b, protowire.EncodeBool(v.AsBool()))
+	case attribute.INT64:
+		b := protowire.AppendTag(nil, intField, protowire.VarintType)
+		return protowire.AppendVarint(b, uint64(v.AsInt64()))
+	case attribute.FLOAT64:
+		b := protowire.AppendTag(nil, doubleField, protowire.Fixed64Type)
+		return protowire.AppendFixed64(b, math.Float64bits(v.AsFloat64()))
+	case attribute.BYTESLICE:
+		return appendBytes(nil, bytesField, v.AsByteSlice())
+	case attribute.BOOLSLICE:
+		return array(v.AsBoolSlice(), attribute.BoolValue)
+	case attribute.INT64SLICE:
+		return array(v.AsInt64Slice(), attribute.Int64Value)
+	case attribute.FLOAT64SLICE:
+		return array(v.AsFloat64Slice(), attribute.Float64Value)
+	case attribute.STRINGSLICE:
+		return array(v.AsStringSlice(), attribute.StringValue)
+	case attribute.SLICE:
+		return array(v.AsSlice(), func(e attribute.Value) attribute.Value { return e })
+	case attribute.MAP:
+		var list []byte
+		for _, kv := range v.AsMap() {
+			list = appendBytes(list, 1, keyValue(kv))
+		}
+		return appendBytes(nil, listField, list)
+	}
+	return nil // EMPTY
+}
+
+// array encodes message ArrayValue { repeated AnyValue values = 1; }.
+func array[E any](elems []E, value func(E) attribute.Value) []byte {
+	var values []byte
+	for _, e := range elems {
+		values = appendBytes(values, 1, anyValue(value(e)))
+	}
+	return appendBytes(nil, arrayField, values)
+}

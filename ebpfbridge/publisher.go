@@ -1,0 +1,95 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ebpfbridge
+
+import (
+	"fmt"
+	"sync"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+)
+
+// MaxPayloadSize is how many bytes a process context may take, by OTEP 4719.
+const MaxPayloadSize = 65536
+
+// Publisher is the process context that this process has published.
+// It is safe for concurrent use.
+type Publisher struct {
+	mu     sync.Mutex
+	region *region // nil after Close
+}
+
+// published guards the one context of the process.
+var published struct {
+	sync.Mutex
+	by *Publisher
+}
+
+// Publish makes res readable for the node's agent until Close; nil means
+// resource.Default().
+//
+// It fails with [ErrUnsupported], [ErrPublished] or [ErrTooLarge], or with the
+// kernel's error; then nothing is left behind.
+func Publish(res *resource.Resource) (*Publisher, error) {
+	payload, err := encode(res)
+	if err != nil {
+		return nil, err
+	}
+	published.Lock()
+	defer published.Unlock()
+	if published.by != nil {
+		return nil, fmt.Errorf("ebpfbridge: %w by this package: use its Publisher's Update", ErrPublished)
+	}
+	if other := foreignContext(); other != "" {
+		return nil, fmt.Errorf("ebpfbridge: %w by other code, as %s", ErrPublished, other)
+	}
+	r, err := newRegion()
+	if err != nil {
+		return nil, fmt.Errorf("ebpfbridge: %w", err)
+	}
+	if err := r.publish(payload); err != nil {
+		_ = r.close()
+		return nil, fmt.Errorf("ebpfbridge: %w", err)
+	}
+	p := &Publisher{region: r}
+	published.by = p
+	return p, nil
+}
+
+// Update replaces what is published. Agents see the context before or the new one,
+// never a mixture. After an error the context before stays.
+func (p *Publisher) Update(res *resource.Resource) error {
+	payload, err := encode(res)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.region == nil {
+		return fmt.Errorf("ebpfbridge: %w", ErrClosed)
+	}
+	if err := p.region.publish(payload); err != nil {
+		return fmt.Errorf("ebpfbridge: %w", err)
+	}
+	return nil
+}
+
+// Close withdraws the context and frees its memory. Another one may be published
+// after that. Calls after the first do nothing.
+func (p *Publisher) Close() error {
+	published.Lock()
+	defer published.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.region == nil {
+		return nil
+	}
+	err := p.region.close()
+	p.region = nil
+	published.by = nil
+	if err != nil {
+		return fmt.Errorf("ebpfbridge: %w", err)
+	}
+	return nil
+}

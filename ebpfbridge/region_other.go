@@ -1,0 +1,24 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package ebpfbridge
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// region is the memory of a context.
+type region struct{}
+
+func newRegion() (*region, error) {
+	return nil, fmt.Errorf("%w on %s: OTEP 4719 is for Linux", ErrUnsupported, runtime.GOOS)
+}
+
+func (*region) publish([]byte) error { return nil }
+
+func (*region) close() error { return nil }
+
+func foreignContext() string { return "" }
