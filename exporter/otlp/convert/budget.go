@@ -20,15 +20,15 @@ const (
 	functionCost  = 400
 )
 
-// maxCost is that of a message: 100,000 samples, which are a minute of CPU time
+// defaultMaxCost is that of a message: 100,000 samples, which are a minute of CPU time
 // of 16 cores, with 40 frames, a Link and 4 attributes each, and some to spare.
-const maxCost = 512 << 20
+const defaultMaxCost = 512 << 20
 
 // spend counts the cost of n parts, and returns an error if the message costs too
 // much.
 func (d *decoder) spend(n int, cost int64) error {
-	if d.cost += int64(n) * cost; d.cost > maxCost {
-		return fmt.Errorf("the message would take more than %d MiB of memory as pprof", maxCost>>20)
+	if d.cost += int64(n) * cost; d.cost > d.maxCost {
+		return fmt.Errorf("the message would take more than %d MiB of memory as pprof", d.maxCost>>20)
 	}
 	return nil
 }

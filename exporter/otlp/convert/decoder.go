@@ -23,10 +23,11 @@ type decoder struct {
 
 	nestedTexts int64 // how much text of nested values the labels are
 	cost        int64 // of the profiles so far, in bytes
+	maxCost     int64
 }
 
-func newDecoder(tables *profilespb.ProfilesDictionary) *decoder {
-	return &decoder{tables: tables, labels: map[int32]label{}, others: map[int32]attribute.KeyValue{}}
+func newDecoder(tables *profilespb.ProfilesDictionary, maxCost int64) *decoder {
+	return &decoder{tables: tables, maxCost: maxCost, labels: map[int32]label{}, others: map[int32]attribute.KeyValue{}}
 }
 
 // at returns the element of a table. An index of 0 means "not set" and needs no

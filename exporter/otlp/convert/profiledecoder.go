@@ -22,6 +22,9 @@ type profileDecoder struct {
 	*decoder
 	linkHasProfileID bool
 	profile          *profile.Profile
+	timestamps       [][]uint64        // of the profile's samples
+	spanIDs          []string          // of their Links
+	frameTypes       map[uint64]string // by the ids of locations
 
 	mappings  map[int32]*profile.Mapping
 	locations map[int32]*profile.Location
@@ -29,8 +32,8 @@ type profileDecoder struct {
 	stacks    map[int32][]*profile.Location // samples share them
 }
 
-// profile returns the pprof profile of which columns are the sample types.
-func (d *decoder) profile(columns []*profilespb.Profile, scope attribute.Set, deriveCPUTime bool) (*profile.Profile, error) {
+// profile decodes the pprof profile of which columns are the sample types.
+func (d *decoder) profile(columns []*profilespb.Profile, scope attribute.Set, deriveCPUTime bool) (*profileDecoder, error) {
 	first := columns[0]
 	linkHasProfileID, _ := scope.Value(linkProfileIDKey)
 	defaultSampleType, _ := scope.Value(semconv.PprofScopeDefaultSampleTypeKey)
@@ -43,10 +46,11 @@ func (d *decoder) profile(columns []*profilespb.Profile, scope attribute.Set, de
 			Period:            first.GetPeriod(),
 			DefaultSampleType: defaultSampleType.AsString(),
 		},
-		mappings:  map[int32]*profile.Mapping{},
-		locations: map[int32]*profile.Location{},
-		functions: map[int32]*profile.Function{},
-		stacks:    map[int32][]*profile.Location{},
+		frameTypes: map[uint64]string{},
+		mappings:   map[int32]*profile.Mapping{},
+		locations:  map[int32]*profile.Location{},
+		functions:  map[int32]*profile.Function{},
+		stacks:     map[int32][]*profile.Location{},
 	}
 	if err := pd.header(columns); err != nil {
 		return nil, err
@@ -60,7 +64,7 @@ func (d *decoder) profile(columns []*profilespb.Profile, scope attribute.Set, de
 		pd.addCPUTime()
 	}
 	pd.addMappings()
-	return pd.profile, nil
+	return pd, nil
 }
 
 func (d *profileDecoder) header(columns []*profilespb.Profile) error {
@@ -133,10 +137,13 @@ func (d *profileDecoder) sample(columns []*profilespb.Profile, i int) error {
 			return err
 		}
 	}
-	if err := d.addLink(s, first.GetLinkIndex()); err != nil {
+	spanID, err := d.addLink(s, first.GetLinkIndex())
+	if err != nil {
 		return err
 	}
 	d.profile.Sample = append(d.profile.Sample, s)
+	d.timestamps = append(d.timestamps, first.GetTimestampsUnixNano())
+	d.spanIDs = append(d.spanIDs, spanID)
 	return nil
 }
 
@@ -159,21 +166,21 @@ func weight(s *profilespb.Sample) (int64, error) {
 	return sum, nil
 }
 
-// addLink adds the labels that a Link stands for. Those that the sample has as
-// attributes too are the same.
-func (d *profileDecoder) addLink(s *profile.Sample, i int32) error {
+// addLink adds the labels that a Link stands for, and returns its span's id. Those that
+// the sample has as attributes too are the same.
+func (d *profileDecoder) addLink(s *profile.Sample, i int32) (spanID string, err error) {
 	link, err := at(d.tables.GetLinkTable(), "link_table", i)
 	if err != nil || i == 0 {
-		return err
+		return "", err
 	}
 	if err := d.spend(1, linkCost); err != nil {
-		return err
+		return "", err
 	}
-	traceID, spanID := link.GetTraceId(), link.GetSpanId()
-	if len(traceID) != 16 || len(spanID) != 8 {
-		return fmt.Errorf("link_table[%d]: ids of %d and %d bytes, want 16 and 8", i, len(traceID), len(spanID))
+	if len(link.GetTraceId()) != 16 || len(link.GetSpanId()) != 8 {
+		return "", fmt.Errorf("link_table[%d]: ids of %d and %d bytes, want 16 and 8", i, len(link.GetTraceId()), len(link.GetSpanId()))
 	}
-	labels := map[string][]byte{labelTraceID: traceID, labelSpanID: spanID}
+	spanID = hex.EncodeToString(link.GetSpanId())
+	labels := map[string]string{labelTraceID: hex.EncodeToString(link.GetTraceId()), labelSpanID: spanID}
 	if d.linkHasProfileID {
 		labels[labelProfileID] = spanID
 	}
@@ -182,10 +189,10 @@ func (d *profileDecoder) addLink(s *profile.Sample, i int32) error {
 	}
 	for key, id := range labels {
 		if _, ok := s.Label[key]; !ok {
-			s.Label[key] = []string{hex.EncodeToString(id)}
+			s.Label[key] = []string{id}
 		}
 	}
-	return nil
+	return spanID, nil
 }
 
 // addCPUTime adds the column that Go's CPU profiles have beside the count.

@@ -6,6 +6,7 @@ package convert
 import (
 	"fmt"
 
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -18,7 +19,7 @@ import (
 // period is CPU time get Go's second column, cpu/nanoseconds, the count times
 // the period, unless their scope has a profile of cpu/nanoseconds too. A sample
 // that has timestamps and no values counts 1 for each of them. Timestamps
-// themselves have no place in pprof.
+// themselves have no place in pprof: see [TimedProfiles].
 //
 // A Link becomes the labels trace_id and span_id. Attributes of samples become
 // labels under their own names: text and integers as they are, others as
@@ -36,8 +37,38 @@ import (
 //
 // [attribute.Value.String]: https://pkg.go.dev/go.opentelemetry.io/otel/attribute#Value.String
 func Profiles(m *collectorpb.ExportProfilesServiceRequest) ([]*exporter.Profile, error) {
-	d := newDecoder(m.GetDictionary())
+	timed, err := TimedProfiles(m, defaultMaxCost)
+	if err != nil {
+		return nil, err
+	}
 	var profiles []*exporter.Profile
+	for _, t := range timed {
+		profiles = append(profiles, t.Profile)
+	}
+	return profiles, nil
+}
+
+// Timed is a profile with what pprof has no place for.
+type Timed struct {
+	*exporter.Profile
+	// Timestamps are those of each sample of the parsed profile, in nanoseconds
+	// since 1970. The message has them too: they must not be changed.
+	Timestamps [][]uint64
+	// SpanIDs are those of the samples' Links, by the same index, in hexadecimal; ""
+	// without a Link. The label span_id may come from an attribute instead.
+	SpanIDs []string
+	// FrameTypes are the values of profile.frame.type, by the ids of locations:
+	// "kernel", "native" or a language.
+	FrameTypes map[uint64]string
+	// Scope is the program that measured.
+	Scope instrumentation.Scope
+}
+
+// TimedProfiles is Profiles for those who need to know when each sample was taken. A
+// message that would take more than about maxMemory bytes as pprof is an error.
+func TimedProfiles(m *collectorpb.ExportProfilesServiceRequest, maxMemory int64) ([]Timed, error) {
+	d := newDecoder(m.GetDictionary(), maxMemory)
+	var profiles []Timed
 	for _, r := range m.GetResourceProfiles() {
 		res, err := d.resource(r)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
@@ -19,7 +20,7 @@ import (
 )
 
 // scopeProfiles returns the profiles of a scope.
-func (d *decoder) scopeProfiles(res *resource.Resource, s *profilespb.ScopeProfiles) ([]*exporter.Profile, error) {
+func (d *decoder) scopeProfiles(res *resource.Resource, s *profilespb.ScopeProfiles) ([]Timed, error) {
 	kvs, err := d.keyValues(s.GetScope().GetAttributes())
 	if err != nil {
 		return nil, fmt.Errorf("scope: %w", err)
@@ -30,18 +31,25 @@ func (d *decoder) scopeProfiles(res *resource.Resource, s *profilespb.ScopeProfi
 	// itself: it would count twice.
 	deriveCPUTime := len(order) != 1 && !slices.ContainsFunc(s.GetProfiles(), d.isCPUTime)
 
-	var profiles []*exporter.Profile
+	var profiles []Timed
 	for _, columns := range groups(s.GetProfiles(), order) {
-		p, err := d.profile(columns, scope, deriveCPUTime)
+		pd, err := d.profile(columns, scope, deriveCPUTime)
 		if err != nil {
 			return nil, fmt.Errorf("profile %q: %w", hex.EncodeToString(columns[0].GetProfileId()), err)
 		}
-		profiles = append(profiles, exporter.NewParsedProfile(exporter.Window{
-			Kind:     kindOf(p, scope),
-			Start:    startOf(p),
-			Duration: time.Duration(p.DurationNanos),
-			Resource: res,
-		}, p))
+		p := pd.profile
+		profiles = append(profiles, Timed{
+			Profile: exporter.NewParsedProfile(exporter.Window{
+				Kind:     kindOf(p, scope),
+				Start:    startOf(p),
+				Duration: time.Duration(p.DurationNanos),
+				Resource: res,
+			}, p),
+			Timestamps: pd.timestamps,
+			SpanIDs:    pd.spanIDs,
+			FrameTypes: pd.frameTypes,
+			Scope:      instrumentation.Scope{Name: s.GetScope().GetName(), Version: s.GetScope().GetVersion()},
+		})
 	}
 	return profiles, nil
 }

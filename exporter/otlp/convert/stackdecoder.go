@@ -59,6 +59,9 @@ func (d *profileDecoder) location(i int32) (*profile.Location, error) {
 	d.profile.Location = append(d.profile.Location, l)
 	l.ID = uint64(len(d.profile.Location))
 	d.locations[i] = l
+	if t, ok := attrs.Value(semconv.ProfileFrameTypeKey); ok {
+		d.frameTypes[l.ID] = t.AsString()
+	}
 	return l, nil
 }
 

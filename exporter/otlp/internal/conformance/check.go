@@ -56,7 +56,7 @@ func (c *checker) failf(format string, args ...any) {
 func (c *checker) start() {
 	t := c.tables
 	c.strings = newTable(c, "string_table", t.GetStringTable(), func(s string) (string, bool) { return s, s == "" })
-	c.attributes = newTable(c, "attribute_table", t.GetAttributeTable(), message)
+	c.attributes = newTable(c, "attribute_table", t.GetAttributeTable(), keyValueAndUnit)
 	c.functions = newTable(c, "function_table", t.GetFunctionTable(), message)
 	c.mappings = newTable(c, "mapping_table", t.GetMappingTable(), message)
 	c.locations = newTable(c, "location_table", t.GetLocationTable(), message)
@@ -79,8 +79,10 @@ func (c *checker) profile(name string, p *profilespb.Profile) {
 		c.stacks.use(name, s.GetStackIndex())
 		c.links.use(name, s.GetLinkIndex())
 		c.attributeList(name, s.GetAttributeIndices())
-		if len(s.GetValues()) != 1 || len(s.GetTimestampsUnixNano()) != 0 {
-			c.failf("%s: %d values and %d timestamps, want one value", name, len(s.GetValues()), len(s.GetTimestampsUnixNano()))
+		// Either one value for all, or timestamps with a value each or without any.
+		values, timestamps := len(s.GetValues()), len(s.GetTimestampsUnixNano())
+		if (timestamps == 0 && values != 1) || (timestamps > 0 && values > 0 && values != timestamps) {
+			c.failf("%s: %d values and %d timestamps", name, values, timestamps)
 		}
 	}
 }

@@ -71,6 +71,7 @@ func TestCheck(t *testing.T) {
 		"profile 0: period_type: empty":         func(m *message) { profile(m).PeriodType = nil },
 		"profile 0: sample_type: empty":         func(m *message) { profile(m).SampleType.TypeStrindex = 0 },
 		"0 values and 0 timestamps":             func(m *message) { profile(m).Samples[0].Values = nil },
+		"1 values and 2 timestamps":             func(m *message) { profile(m).Samples[0].TimestampsUnixNano = []uint64{1, 2} },
 		"original_payload and its format":       func(m *message) { profile(m).OriginalPayload = []byte("x") },
 		"profile_id of 3 bytes":                 func(m *message) { profile(m).ProfileId = []byte("abc") },
 		"link_table[1]: ids ":                   func(m *message) { m.Dictionary.LinkTable[1].SpanId = []byte("short") },
@@ -89,5 +90,17 @@ func TestCheck(t *testing.T) {
 		if err := conformance.Check(m); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// TestCheckAgent has what eBPF agents send: timestamps without values, and a zero
+// attribute as pdata writes it.
+func TestCheckAgent(t *testing.T) {
+	m := good()
+	s := m.ResourceProfiles[0].ScopeProfiles[0].Profiles[0].Samples[0]
+	s.Values, s.TimestampsUnixNano = nil, []uint64{1, 2, 3}
+	m.Dictionary.AttributeTable[0].Value = &commonpb.AnyValue{}
+	if err := conformance.Check(m); err != nil {
+		t.Error(err)
 	}
 }

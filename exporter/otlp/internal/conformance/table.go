@@ -4,6 +4,7 @@
 package conformance
 
 import (
+	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -39,6 +40,15 @@ func message[M proto.Message](m M) (id string, zero bool) {
 		return err.Error(), false
 	}
 	return string(b), len(b) == 0
+}
+
+// keyValueAndUnit takes a present but empty value for the lack of one: that is how
+// pdata, with which agents write, marshals its zero value.
+func keyValueAndUnit(a *profilespb.KeyValueAndUnit) (id string, zero bool) {
+	if a.GetKeyStrindex() == 0 && a.GetUnitStrindex() == 0 && a.GetValue().GetValue() == nil {
+		return "", true
+	}
+	return message(a)
 }
 
 // use notes a reference.
