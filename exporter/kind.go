@@ -29,4 +29,7 @@ const (
 	// like: how often (contentions) and how long (delay), at the stacks
 	// that waited. The runtime puts no labels on it.
 	KindBlock Kind = "block"
+	// KindHost is on-CPU time as an eBPF agent of the host sees it: the kernel
+	// and C code too. It measures the same time as KindCPU; never add them.
+	KindHost Kind = "host"
 )

@@ -1,0 +1,38 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/spanprof/spanprof/ebpfbridge/receiver"
+	"github.com/spanprof/spanprof/exporter/exportertest"
+)
+
+func ExampleReceiver() {
+	names := map[string]string{"00f067aa0ba902b7": "checkout"} // what the program knows of its spans
+	lookup := func(id string) (receiver.Span, bool) {
+		name, ok := names[id]
+		return receiver.Span{Name: name}, ok
+	}
+	r, err := receiver.New(new(exportertest.Recorder), lookup) // or a store
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- r.ServeGRPC(ctx, listener) }()
+	// ... the agent sends ...
+	stop()
+	fmt.Println(<-done, r.Status().Messages)
+	// Output: <nil> 0
+}

@@ -1,0 +1,63 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"context"
+	"net"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"golang.org/x/net/netutil"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	_ "google.golang.org/grpc/encoding/gzip" // agents always compress
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// serviceName is OTLP's profiles service. The slim messages come without its stubs.
+const serviceName = "opentelemetry.proto.collector.profiles.v1development.ProfilesService"
+
+// maxConnections bounds how many messages are in memory: each connection has one.
+const maxConnections = 4
+
+// ServeGRPC takes OTLP/gRPC until ctx ends; then it closes the listener and returns
+// nil. Listen on a loopback address: anybody who can connect can send profiles.
+func (r *Receiver) ServeGRPC(ctx context.Context, listener net.Listener) error {
+	return serve(ctx, listener, r.take)
+}
+
+// takeFunc takes a message that came over a connection.
+type takeFunc func(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error
+
+func serve(ctx context.Context, listener net.Listener, take takeFunc) error {
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxConcurrentStreams(1))
+	server.RegisterService(&grpc.ServiceDesc{
+		ServiceName: serviceName,
+		HandlerType: (*any)(nil),
+		Methods:     []grpc.MethodDesc{{MethodName: "Export", Handler: take.export}},
+	}, struct{}{})
+	stop := context.AfterFunc(ctx, server.Stop)
+	defer stop()
+	err := server.Serve(netutil.LimitListener(listener, maxConnections))
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // the end of ctx is how serving ends
+	}
+	return err
+}
+
+func (take takeFunc) export(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // the order is gRPC's
+	m := new(collectorpb.ExportProfilesServiceRequest)
+	if err := decode(m); err != nil {
+		return nil, err
+	}
+	connection := ""
+	if p, ok := peer.FromContext(ctx); ok {
+		connection = p.Addr.String()
+	}
+	if err := take(ctx, connection, m); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	return new(collectorpb.ExportProfilesServiceResponse), nil
+}

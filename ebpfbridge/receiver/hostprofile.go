@@ -1,0 +1,118 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp/convert"
+)
+
+// KernelMapping is the file of the frames that ran in the kernel.
+const KernelMapping = "[kernel]"
+
+// hostProfile returns the profile of kind host that an agent's profile of this
+// process makes, or nil if that is not of CPU time.
+func (r *Receiver) hostProfile(p convert.Timed, from agent, counted *Status) (*exporter.Profile, error) {
+	parsed, err := p.Parsed()
+	if err != nil {
+		return nil, err
+	}
+	if !isCPU(parsed) {
+		counted.Other++
+		return nil, nil
+	}
+	list := records(p, parsed)
+	if haveTwins(list) {
+		r.agents.add(from)
+	}
+	keyed := slices.Contains(r.agents, from)
+
+	b := builder{samples: map[string]*profile.Sample{}, period: parsed.Period}
+	for _, rec := range list {
+		if len(rec.timestamps) == 0 {
+			return nil, fmt.Errorf("a record of %d frames has no timestamps", len(rec.stack))
+		}
+		for _, s := range r.place(rec, keyed, counted) {
+			b.add(rec.stack, s)
+		}
+	}
+	r.nameFrames(parsed, p.FrameTypes)
+	parsed.Sample = b.list
+	return exporter.NewParsedProfile(exporter.Window{
+		Kind: exporter.KindHost, Start: p.Start(), Duration: p.Duration(), Resource: r.resource,
+	}, parsed), nil
+}
+
+// isCPU reports whether a profile has the columns of Go's CPU profiles, which the
+// decoder makes of an agent's.
+func isCPU(p *profile.Profile) bool {
+	return len(p.SampleType) == 2 && p.SampleType[0].Type == "samples" && p.SampleType[1].Type == "cpu" &&
+		p.SampleType[1].Unit == "nanoseconds" && p.Period > 0
+}
+
+// builder sums up samples that have the same stack and labels: the agent has one for
+// each thread and processor.
+type builder struct {
+	samples map[string]*profile.Sample
+	list    []*profile.Sample
+	period  int64
+}
+
+func (b *builder) add(stack []*profile.Location, p placed) {
+	var key strings.Builder
+	key.WriteString(stackKey(stack))
+	for _, k := range slices.Sorted(maps.Keys(p.labels)) {
+		fmt.Fprintf(&key, "%q=%q", k, p.labels[k])
+	}
+	s := b.samples[key.String()]
+	if s == nil {
+		s = &profile.Sample{Location: stack, Value: make([]int64, 2)}
+		if len(p.labels) > 0 {
+			s.Label = make(map[string][]string, len(p.labels))
+		}
+		for k, v := range p.labels {
+			s.Label[k] = []string{v}
+		}
+		b.samples[key.String()] = s
+		b.list = append(b.list, s)
+	}
+	s.Value[0] += int64(len(p.at))
+	s.Value[1] += int64(len(p.at)) * b.period
+}
+
+// nameFrames gives the frames of the kernel a mapping, and those of this process's C
+// code their functions.
+func (r *Receiver) nameFrames(p *profile.Profile, types map[uint64]string) {
+	var kernel *profile.Mapping
+	functions := map[string]*profile.Function{}
+	for _, l := range p.Location {
+		switch {
+		case types[l.ID] == "kernel":
+			if kernel == nil {
+				kernel = &profile.Mapping{ID: uint64(len(p.Mapping)) + 1, File: KernelMapping, HasFunctions: true}
+				p.Mapping = append(p.Mapping, kernel)
+			}
+			l.Mapping = kernel
+		case len(l.Line) == 0 && l.Mapping != nil:
+			name, ok := r.symbols.name(l.Mapping, l.Address)
+			if !ok {
+				continue
+			}
+			f := functions[name]
+			if f == nil {
+				f = &profile.Function{ID: uint64(len(p.Function)) + 1, Name: name}
+				functions[name] = f
+				p.Function = append(p.Function, f)
+			}
+			l.Line = []profile.Line{{Function: f}}
+		}
+	}
+}

@@ -1,0 +1,74 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+)
+
+// Option configures a Receiver.
+type Option interface {
+	apply(config) config
+}
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+type config struct {
+	resource  *resource.Resource
+	timelines Timelines
+	hosts     []string
+}
+
+func newConfig(opts []Option) config {
+	c := config{resource: resource.Default()}
+	for _, o := range opts {
+		if o != nil {
+			c = o.apply(c)
+		}
+	}
+	return c
+}
+
+// WithResource sets the service that the profiles are of. The default is
+// resource.Default(); the agent's own resource describes a process, not a service.
+func WithResource(res *resource.Resource) Option {
+	return optionFunc(func(c config) config {
+		if res != nil {
+			c.resource = res
+		}
+		return c
+	})
+}
+
+// Timelines knows what ran on the process's threads. An execution trace can tell.
+type Timelines interface {
+	// SpanAt returns the id of the span whose labels the thread had at a time, or
+	// "" if it had those of none. known is false if that cannot be told. The
+	// thread's id is the one that the agent sees, in its own pid namespace.
+	SpanAt(thread int64, at time.Time) (id string, known bool)
+}
+
+// WithTimelines places samples by what ran on their threads, where the agent's labels
+// do not tell.
+func WithTimelines(t Timelines) Option {
+	return optionFunc(func(c config) config {
+		c.timelines = t
+		return c
+	})
+}
+
+// WithAllowedHosts adds names to those that the Host header of an HTTP request may
+// have, besides loopback ones. "*" allows all names.
+func WithAllowedHosts(hosts ...string) Option {
+	hosts = slices.Clone(hosts)
+	return optionFunc(func(c config) config {
+		c.hosts = append(slices.Clip(c.hosts), hosts...)
+		return c
+	})
+}

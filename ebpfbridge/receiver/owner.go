@@ -1,0 +1,132 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"encoding/hex"
+	"strings"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
+)
+
+// owner finds this process among those of the host.
+type owner struct {
+	pid int64 // by which the agent knows this process; 0 before that is known
+}
+
+// own returns what of a message is of this process, or nil: the resources that have
+// samples of its spans or, in a message without any, the one with the process id of
+// those before.
+func (o *owner) own(m *collectorpb.ExportProfilesServiceRequest, lookup Lookup) *collectorpb.ExportProfilesServiceRequest {
+	t := tables{m.GetDictionary()}
+	refs := t.references(lookup)
+	var own, before []*profilespb.ResourceProfiles
+	for _, r := range m.GetResourceProfiles() {
+		switch pid := t.pid(r); {
+		case refs.in(r):
+			o.pid = pid
+			own = append(own, r)
+		case pid != 0 && pid == o.pid:
+			before = append(before, r)
+		}
+	}
+	if own == nil {
+		own = before
+	}
+	if own == nil {
+		return nil
+	}
+	return &collectorpb.ExportProfilesServiceRequest{ResourceProfiles: own, Dictionary: m.GetDictionary()}
+}
+
+// references are the attributes and Links of a message by which samples refer to
+// spans of this process.
+type references struct {
+	attributes, links map[int32]bool
+}
+
+func (refs references) in(r *profilespb.ResourceProfiles) bool {
+	for _, scope := range r.GetScopeProfiles() {
+		for _, p := range scope.GetProfiles() {
+			for _, s := range p.GetSamples() {
+				if refs.links[s.GetLinkIndex()] {
+					return true
+				}
+				for _, a := range s.GetAttributeIndices() {
+					if refs.attributes[a] {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// tables looks things up in a message. What is out of range is empty here; the
+// decoder reports it.
+type tables struct {
+	*profilespb.ProfilesDictionary
+}
+
+func (t tables) references(lookup Lookup) references {
+	refs := references{map[int32]bool{}, map[int32]bool{}}
+	for i, a := range t.GetAttributeTable() {
+		switch label(t.text(a.GetKeyStrindex())) {
+		case labelSpanID, labelProfileID:
+			if _, ok := lookup.own(t.value(a.GetValue())); ok {
+				refs.attributes[int32(i)] = true
+			}
+		}
+	}
+	for i, l := range t.GetLinkTable() {
+		if id := l.GetSpanId(); i > 0 && len(id) == 8 {
+			_, refs.links[int32(i)] = lookup.own(hex.EncodeToString(id))
+		}
+	}
+	return refs
+}
+
+// pid returns the resource's process id, or 0.
+func (t tables) pid(r *profilespb.ResourceProfiles) int64 {
+	for _, kv := range r.GetResource().GetAttributes() {
+		if kv.GetKey() == "process.pid" || t.text(kv.GetKeyStrindex()) == "process.pid" {
+			return kv.GetValue().GetIntValue()
+		}
+	}
+	return 0
+}
+
+func (t tables) text(i int32) string {
+	if i < 0 || int(i) >= len(t.GetStringTable()) {
+		return ""
+	}
+	return t.GetStringTable()[i]
+}
+
+func (t tables) value(v *commonpb.AnyValue) string {
+	if v, ok := v.GetValue().(*commonpb.AnyValue_StringValueStrindex); ok {
+		return t.text(v.StringValueStrindex)
+	}
+	return v.GetStringValue()
+}
+
+// The labels that tie a sample to a span, as spanprof sets them.
+const (
+	labelProfileID = "profile_id"
+	labelSpanID    = "span_id"
+	labelSpanName  = "span_name"
+	labelTraceID   = "trace_id"
+)
+
+// label returns the name that a label has in Go. The stock agent sends it with a
+// prefix, which is not settled (open-telemetry/semantic-conventions#2561): ids are
+// found without it too.
+func label(attribute string) string {
+	return strings.TrimPrefix(attribute, labelPrefix)
+}
+
+const labelPrefix = "process.context.label."

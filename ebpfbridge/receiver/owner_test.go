@@ -1,0 +1,81 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+func TestOwnProcess(t *testing.T) {
+	none, first, later, moved := newMessage(), newMessage(), newMessage(), newMessage()
+	// Before a span has been sampled, no process is known to be this one.
+	none.process(100, none.record(1, []uint64{1}))
+	first.process(99, first.record(1, []uint64{1}, "span_id", "1111111111111111"))
+	first.process(100, first.record(1, []uint64{2}, "span_id", searchID), first.record(2, []uint64{3}))
+	// Without spans, the process id tells.
+	later.process(99, later.record(1, []uint64{4, 5}))
+	later.process(100, later.record(2, []uint64{6}))
+	// An agent in another pid namespace has another id.
+	moved.process(100, moved.record(2, []uint64{7}, "span_id", "1111111111111111"))
+	moved.process(5, moved.record(1, []uint64{8}, "span_id", searchID))
+	got, _ := take(t, []message{none, first, later, moved})
+	want := []string{
+		"1 frames, [1 10]:",
+		"1 frames, [1 10]:",
+		"2 frames, [1 10]: span_id=" + searchID + " span_name=search",
+		"2 frames, [1 10]: span_id=" + searchID + " span_name=search",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestFieldOrder decodes a message with the dictionary before the resources, as
+// agents write it.
+func TestFieldOrder(t *testing.T) {
+	m := newMessage()
+	m.process(100, m.record(1, []uint64{1}, "span_id", searchID))
+	want, _ := take(t, []message{m})
+
+	var b []byte
+	dictionary, err := proto.Marshal(m.Dictionary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource, err := proto.Marshal(m.ResourceProfiles[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []struct {
+		number protowire.Number
+		value  []byte
+	}{{2, dictionary}, {1, resource}} {
+		b = protowire.AppendTag(b, f.number, protowire.BytesType)
+		b = protowire.AppendBytes(b, f.value)
+	}
+	reordered := new(collectorpb.ExportProfilesServiceRequest)
+	if err := proto.Unmarshal(b, reordered); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := take(t, []message{{ExportProfilesServiceRequest: reordered}})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestOtherProfiles leaves out what is not CPU time: off-CPU time, say.
+func TestOtherProfiles(t *testing.T) {
+	m := newMessage()
+	m.process(100, m.record(1, []uint64{1}, "span_id", searchID))
+	m.ResourceProfiles[0].ScopeProfiles[0].Profiles[0].SampleType.TypeStrindex = m.text("off_cpu")
+	got, status := take(t, []message{m})
+	if len(got) != 0 || status.Other != 1 {
+		t.Errorf("%v, %+v", got, status)
+	}
+}

@@ -1,0 +1,109 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/internal/handoff"
+)
+
+// Bounds on what a message may take.
+const (
+	maxMessage = 32 << 20  // bytes, decompressed
+	maxMemory  = 128 << 20 // bytes, about, of this process's part as pprof
+)
+
+// Span is what a receiver needs to know of a span.
+type Span struct {
+	// Name is the value of the label span_name, in full.
+	Name string
+	// TraceID is that of the label trace_id: 32 hexadecimal digits.
+	TraceID string
+}
+
+// Lookup returns a span by its id, 16 hexadecimal digits as in the label span_id. ok
+// is false if it is not one of this process. It is called for each id in a message,
+// those of other processes too.
+type Lookup func(id string) (span Span, ok bool)
+
+// own is lookup for what a message has for an id, which may be anything.
+func (lookup Lookup) own(id string) (Span, bool) {
+	if len(id) != 16 {
+		return Span{}, false
+	}
+	return lookup(id)
+}
+
+// Receiver takes the profiles of an agent. It is safe for concurrent use.
+type Receiver struct {
+	config
+	to     exporter.Exporter
+	lookup Lookup
+
+	mu       sync.Mutex // one message at a time
+	owner    owner
+	agents   agents
+	symbols  symbols
+	reports  handoff.Reporter
+	statusMu sync.Mutex
+	status   Status
+}
+
+// New returns a receiver that exports what is this process's to an exporter, which
+// the receiver neither flushes nor shuts down.
+func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error) {
+	if to == nil || lookup == nil {
+		return nil, errors.New("receiver: New needs an exporter and a lookup")
+	}
+	return &Receiver{config: newConfig(opts), to: to, lookup: lookup}, nil
+}
+
+// take takes a message that came over a connection. An error means that the message
+// breaks the format's rules; then nothing of it is exported. That an export fails is
+// none of the agent's business.
+func (r *Receiver) take(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	counted := Status{Messages: 1}
+	defer func() { r.count(counted) }()
+	profiles, err := r.profiles(connection, m, &counted)
+	if err != nil {
+		counted = Status{Messages: 1, Malformed: 1}
+		return fmt.Errorf("receiver: %w", err)
+	}
+	for _, p := range profiles {
+		if err := r.to.Export(ctx, p); err != nil {
+			counted.Failed++
+			r.reports.Report(fmt.Errorf("receiver: export: %w", err)) //nolint:contextcheck // the report may outlive the message
+		}
+	}
+	return nil
+}
+
+// profiles returns those of this process in a message.
+func (r *Receiver) profiles(connection string, m *collectorpb.ExportProfilesServiceRequest, counted *Status) ([]*exporter.Profile, error) {
+	timed, err := convert.TimedProfiles(r.owner.own(m, r.lookup), maxMemory)
+	if err != nil {
+		return nil, err
+	}
+	var profiles []*exporter.Profile
+	for _, p := range timed {
+		host, err := r.hostProfile(p, agent{connection, p.Scope}, counted)
+		if err != nil {
+			return nil, err
+		}
+		if host != nil {
+			profiles = append(profiles, host)
+		}
+	}
+	return profiles, nil
+}

@@ -1,0 +1,44 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+// Status counts what a Receiver has taken.
+type Status struct {
+	// Messages are those that were received, Malformed those of them that break
+	// the format's rules, and Failed those that could not be exported.
+	Messages, Malformed, Failed int
+	// First, Witnessed and Placed are samples of this process that are placed with
+	// certainty: the first of their records, those of agents that tell records
+	// apart by labels, and those that the timelines know.
+	First, Witnessed, Placed int
+	// Ambiguous are samples of this process that may belong to any span.
+	Ambiguous int
+	// LabelsLost are samples with as many labels as an agent keeps, but not those
+	// of a span, which may be among the lost.
+	LabelsLost int
+	// Other are profiles of this process that are not of CPU time.
+	Other int
+}
+
+// Status returns what has been counted since New.
+func (r *Receiver) Status() Status {
+	r.statusMu.Lock()
+	defer r.statusMu.Unlock()
+	return r.status
+}
+
+func (r *Receiver) count(more Status) {
+	r.statusMu.Lock()
+	defer r.statusMu.Unlock()
+	s := &r.status
+	s.Messages += more.Messages
+	s.Malformed += more.Malformed
+	s.Failed += more.Failed
+	s.First += more.First
+	s.Witnessed += more.Witnessed
+	s.Placed += more.Placed
+	s.Ambiguous += more.Ambiguous
+	s.LabelsLost += more.LabelsLost
+	s.Other += more.Other
+}

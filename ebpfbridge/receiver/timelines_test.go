@@ -1,0 +1,13 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import "time"
+
+// timelines are Timelines that know the truth.
+type timelines struct{ truth truth }
+
+func (t timelines) SpanAt(thread int64, at time.Time) (id string, known bool) {
+	return t.truth.at(thread, uint64(at.UnixNano()))
+}

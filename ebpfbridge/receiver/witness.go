@@ -1,0 +1,214 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+
+	"github.com/spanprof/spanprof/exporter/otlp/convert"
+)
+
+// agent is one run of an agent, as far as a receiver can tell: an agent that starts
+// again has a new connection.
+type agent struct {
+	connection string
+	scope      instrumentation.Scope
+}
+
+// agents are those that tell records apart by their labels, the newest last.
+type agents []agent
+
+const maxAgents = 16
+
+func (a *agents) add(one agent) {
+	if slices.Contains(*a, one) {
+		return
+	}
+	if *a = append(*a, one); len(*a) > maxAgents {
+		*a = slices.Delete(*a, 0, 1)
+	}
+}
+
+// record is a sample as the agent sends it.
+type record struct {
+	stack      []*profile.Location
+	labels     map[string]string // of the goroutine
+	link       map[string]string // the ids of its Link, if it has one
+	thread     int64
+	timestamps []uint64
+	rest       string // all that tells records apart, but for labels and Link
+}
+
+// maxLabelText is how much of a label is read, in bytes. Stock agents cut values at 47.
+// In a hostile message many samples may share one huge text.
+const maxLabelText = 256
+
+// records returns those of a profile.
+func records(p convert.Timed, parsed *profile.Profile) []record {
+	list := make([]record, len(parsed.Sample))
+	for i, s := range parsed.Sample {
+		rec := record{stack: s.Location, timestamps: p.Timestamps[i], labels: map[string]string{}, link: map[string]string{}}
+		var rest []string
+		for key, values := range s.Label {
+			if len(values) == 0 || len(key) > maxLabelText {
+				continue
+			}
+			value := values[0][:min(len(values[0]), maxLabelText)]
+			switch {
+			case strings.HasPrefix(key, labelPrefix):
+				rec.labels[label(key)] = value
+			case isID(key) && p.SpanIDs[i] != "":
+				rec.link[key] = value
+			case isID(key):
+				rec.labels[key] = value
+			default:
+				rest = append(rest, fmt.Sprintf("%q=%q", key, value))
+			}
+		}
+		for key, values := range s.NumLabel {
+			if len(values) == 0 || len(key) > maxLabelText {
+				continue
+			}
+			if key == "thread.id" {
+				rec.thread = values[0]
+			}
+			rest = append(rest, fmt.Sprintf("%q=%d", key, values[0]))
+		}
+		if id := p.SpanIDs[i]; id != "" {
+			rec.link[labelSpanID] = id
+		}
+		slices.Sort(rest)
+		rec.rest = stackKey(s.Location) + strings.Join(rest, "\n")
+		list[i] = rec
+	}
+	return list
+}
+
+func isID(key string) bool {
+	return key == labelSpanID || key == labelTraceID || key == labelProfileID
+}
+
+func stackKey(stack []*profile.Location) string {
+	var b []byte
+	for _, l := range stack {
+		b = binary.AppendUvarint(b, l.ID)
+	}
+	return string(binary.AppendUvarint(b, 0)) // ids begin at 1
+}
+
+// haveTwins reports whether two records differ in their labels or Link alone. An
+// agent that does not tell records apart by them never sends such.
+func haveTwins(list []record) bool {
+	seen := make(map[string]record, len(list))
+	for _, rec := range list {
+		if twin, ok := seen[rec.rest]; ok && (!maps.Equal(twin.labels, rec.labels) || !maps.Equal(twin.link, rec.link)) {
+			return true
+		}
+		seen[rec.rest] = rec
+	}
+	return false
+}
+
+// placed is samples of a record that have the same labels.
+type placed struct {
+	labels map[string]string
+	at     []uint64 // their times
+}
+
+// labelAttribution marks samples that may belong to any span.
+const (
+	labelAttribution = "attribution"
+	ambiguous        = "ambiguous"
+)
+
+// maxLabels is how many labels an agent keeps.
+const maxLabels = 10
+
+// place gives each sample of a record its labels. keyed says that the agent tells
+// records apart by them.
+func (r *Receiver) place(rec record, keyed bool, counted *Status) []placed {
+	labels, ofLink := r.restored(rec.labels), r.restored(rec.link)
+	both := maps.Clone(labels)
+	maps.Copy(both, ofLink)
+	if keyed {
+		counted.Witnessed += len(rec.timestamps)
+		return []placed{{both, rec.timestamps}}
+	}
+	first, later := rec.timestamps[:1], rec.timestamps[1:]
+	counted.First++
+	list := []placed{{both, first}}
+	if labels[labelSpanID] != "" {
+		list[0].labels = labels
+	}
+	if len(rec.labels) >= maxLabels && list[0].labels[labelSpanID] == "" {
+		counted.LabelsLost++
+	}
+	switch {
+	case len(later) == 0:
+		return list
+	case rec.link[labelSpanID] != "":
+		// The Link is the same for all of them, and no other label is.
+		counted.Witnessed += len(later)
+		return append(list, placed{ofLink, later})
+	}
+	return append(list, r.placeByTime(rec.thread, later, counted)...)
+}
+
+// placeByTime places samples that the agent's labels say nothing of.
+func (r *Receiver) placeByTime(thread int64, times []uint64, counted *Status) []placed {
+	unclear := times
+	bySpan := map[string][]uint64{}
+	if r.timelines != nil {
+		unclear = nil
+		for _, at := range times {
+			if id, known := r.timelines.SpanAt(thread, time.Unix(0, int64(at))); known {
+				bySpan[id] = append(bySpan[id], at)
+			} else {
+				unclear = append(unclear, at)
+			}
+		}
+	}
+	var list []placed
+	for _, id := range slices.Sorted(maps.Keys(bySpan)) {
+		list = append(list, placed{r.labelsOf(id), bySpan[id]})
+	}
+	counted.Placed += len(times) - len(unclear)
+	counted.Ambiguous += len(unclear)
+	if len(unclear) > 0 {
+		list = append(list, placed{map[string]string{labelAttribution: ambiguous}, unclear})
+	}
+	return list
+}
+
+// labelsOf returns the labels of a span.
+func (r *Receiver) labelsOf(id string) map[string]string {
+	if id == "" {
+		return nil
+	}
+	return r.restored(map[string]string{labelSpanID: id, labelProfileID: id})
+}
+
+// restored returns labels with the span's name in full: the agent cuts it.
+func (r *Receiver) restored(labels map[string]string) map[string]string {
+	span, ok := r.lookup.own(labels[labelSpanID])
+	if !ok {
+		return labels
+	}
+	labels = maps.Clone(labels)
+	if span.Name != "" {
+		labels[labelSpanName] = span.Name
+	}
+	if span.TraceID != "" {
+		labels[labelTraceID] = span.TraceID
+	}
+	return labels
+}

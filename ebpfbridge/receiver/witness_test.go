@@ -1,0 +1,232 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
+
+	"github.com/spanprof/spanprof/exporter/exportertest"
+)
+
+// take gives messages to a receiver, and returns what it has exported in a form for
+// comparisons: stacks' lengths, labels and values.
+func take(t *testing.T, messages []message, opts ...Option) ([]string, Status) {
+	t.Helper()
+	exported := new(exportertest.Recorder)
+	r, err := New(exported, lookup, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range messages {
+		if err := r.take(t.Context(), "connection", m.ExportProfilesServiceRequest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return lines(t, exported), r.Status()
+}
+
+func lines(t *testing.T, exported *exportertest.Recorder) (lines []string) {
+	t.Helper()
+	for _, p := range exported.Profiles() {
+		parsed, err := p.Parsed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range parsed.Sample {
+			line := []string{fmt.Sprintf("%d frames, %d:", len(s.Location), s.Value)}
+			for _, k := range slices.Sorted(maps.Keys(s.Label)) {
+				line = append(line, k+"="+strings.Join(s.Label[k], ","))
+			}
+			lines = append(lines, strings.Join(line, " "))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func TestFirstOnly(t *testing.T) {
+	m := newMessage()
+	m.process(100,
+		m.record(1, []uint64{5, 3, 9}, "span_id", checkoutID, "span_name", longName[:47], "user", "ann"),
+		m.record(2, []uint64{4}),
+	)
+	got, status := take(t, []message{m})
+	want := []string{
+		"1 frames, [1 10]:",
+		"2 frames, [1 10]: span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID + " user=ann",
+		"2 frames, [2 20]: attribution=ambiguous",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want := (Status{Messages: 1, First: 2, Ambiguous: 2}); status != want {
+		t.Errorf("%+v, want %+v", status, want)
+	}
+}
+
+// TestTwins has two records that differ in labels alone. From then on the agent's
+// labels are those of all samples.
+func TestTwins(t *testing.T) {
+	before, twins, after := newMessage(), newMessage(), newMessage()
+	before.process(100, before.record(1, []uint64{1, 2}, "span_id", checkoutID))
+	twins.process(100, twins.record(1, []uint64{3, 4}, "span_id", checkoutID), twins.record(1, []uint64{5, 6}, "span_id", searchID))
+	after.process(100, after.record(1, []uint64{7, 8}, "span_id", checkoutID), after.record(2, []uint64{9, 10}))
+	checkout := "span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID
+	got, status := take(t, []message{before, twins, after})
+	want := []string{
+		"1 frames, [2 20]:",
+		"2 frames, [1 10]: attribution=ambiguous",
+		"2 frames, [1 10]: " + checkout,
+		"2 frames, [2 20]: " + checkout,
+		"2 frames, [2 20]: " + checkout,
+		"2 frames, [2 20]: span_id=" + searchID + " span_name=search",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want := (Status{Messages: 3, First: 1, Ambiguous: 1, Witnessed: 8}); status != want {
+		t.Errorf("%+v, want %+v", status, want)
+	}
+}
+
+// TestNoTwins has records that differ in more than labels.
+func TestNoTwins(t *testing.T) {
+	m := newMessage()
+	m.process(100,
+		m.record(1, []uint64{1, 2}, "span_id", checkoutID),
+		m.record(2, []uint64{3, 4}, "span_id", searchID),
+	)
+	if _, status := take(t, []message{m}); status.Witnessed != 0 || status.Ambiguous != 2 {
+		t.Errorf("%+v, want 2 ambiguous samples", status)
+	}
+}
+
+// TestTwinsOfAnotherAgent sees twins on one connection, which say nothing of another.
+func TestTwinsOfAnotherAgent(t *testing.T) {
+	twins, other := newMessage(), newMessage()
+	twins.process(100, twins.record(1, []uint64{3}, "span_id", checkoutID), twins.record(1, []uint64{5}, "span_id", searchID))
+	other.process(100, other.record(1, []uint64{7, 8}, "span_id", checkoutID))
+	r, err := New(new(exportertest.Recorder), lookup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range []message{twins, other} {
+		if err := r.take(t.Context(), strconv.Itoa(i), m.ExportProfilesServiceRequest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := r.Status(); s.Witnessed != 2 || s.First != 1 || s.Ambiguous != 1 {
+		t.Errorf("%+v, want 2 witnessed, 1 first and 1 ambiguous", s)
+	}
+}
+
+func TestLink(t *testing.T) {
+	m := newMessage()
+	m.Dictionary.LinkTable = append(m.Dictionary.LinkTable, &profilespb.Link{
+		TraceId: []byte("\x4b\xf9\x2f\x35\x77\xb3\x4d\xa6\xa3\xce\x92\x9d\x0e\x0e\x47\x36"),
+		SpanId:  []byte("\x00\xf0\x67\xaa\x0b\xa9\x02\xb7"),
+	})
+	linked := m.record(1, []uint64{1, 2, 3}, "user", "ann")
+	linked.LinkIndex = 1
+	m.process(100, linked)
+	span := "span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID
+	got, status := take(t, []message{m})
+	want := []string{"2 frames, [1 10]: " + span + " user=ann", "2 frames, [2 20]: " + span}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want := (Status{Messages: 1, First: 1, Witnessed: 2}); status != want {
+		t.Errorf("%+v, want %+v", status, want)
+	}
+}
+
+// TestIDsWithoutPrefix has ids as attributes under their own names. They are not a Link:
+// the agent may not tell records apart by them.
+func TestIDsWithoutPrefix(t *testing.T) {
+	m := newMessage()
+	m.process(100, m.record(1, []uint64{1, 2}, "span_id", checkoutID))
+	for _, a := range m.Dictionary.AttributeTable {
+		if a.GetKeyStrindex() == m.text(labelPrefix+labelSpanID) {
+			a.KeyStrindex = m.text(labelSpanID)
+		}
+	}
+	got, status := take(t, []message{m})
+	want := []string{
+		"2 frames, [1 10]: attribution=ambiguous",
+		"2 frames, [1 10]: span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want := (Status{Messages: 1, First: 1, Ambiguous: 1}); status != want {
+		t.Errorf("%+v, want %+v", status, want)
+	}
+}
+
+// timelineFunc is a Timelines.
+type timelineFunc func(thread int64, at time.Time) (string, bool)
+
+func (f timelineFunc) SpanAt(thread int64, at time.Time) (string, bool) { return f(thread, at) }
+
+func TestTimelines(t *testing.T) {
+	m := newMessage()
+	m.process(100, m.record(1, []uint64{1, 2, 3, 4}, "span_id", checkoutID))
+	got, status := take(t, []message{m}, WithTimelines(timelineFunc(func(thread int64, at time.Time) (string, bool) {
+		if thread != 7 {
+			t.Errorf("thread %d, want 7", thread)
+		}
+		switch at.UnixNano() {
+		case 2:
+			return searchID, true
+		case 3:
+			return "", true
+		}
+		return "", false
+	})))
+	want := []string{
+		"2 frames, [1 10]:",
+		"2 frames, [1 10]: attribution=ambiguous",
+		"2 frames, [1 10]: profile_id=" + searchID + " span_id=" + searchID + " span_name=search",
+		"2 frames, [1 10]: span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want := (Status{Messages: 1, First: 1, Placed: 2, Ambiguous: 1}); status != want {
+		t.Errorf("%+v, want %+v", status, want)
+	}
+}
+
+func TestLabelsLost(t *testing.T) {
+	m := newMessage()
+	var labels []string
+	for i := range 10 {
+		labels = append(labels, fmt.Sprint("a", i), "x")
+	}
+	m.process(100, m.record(1, []uint64{1}, labels...), m.record(2, []uint64{2}, "span_id", checkoutID))
+	if _, status := take(t, []message{m}); status.LabelsLost != 1 {
+		t.Errorf("%+v, want 1 sample with labels lost", status)
+	}
+}
+
+// TestKeyedAgents bounds what is remembered of agents.
+func TestKeyedAgents(t *testing.T) {
+	var a agents
+	for i := range 100 {
+		a.add(agent{connection: strconv.Itoa(i)})
+		a.add(agent{connection: strconv.Itoa(i)})
+	}
+	if len(a) != maxAgents || a[maxAgents-1].connection != "99" {
+		t.Errorf("%v, want the newest %d", a, maxAgents)
+	}
+}
