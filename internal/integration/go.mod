@@ -13,6 +13,7 @@ require (
 	go.opentelemetry.io/otel v1.47.0 // the newest: the root module alone is tested with the oldest
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/trace v1.47.0
+	golang.org/x/sys v0.48.0 // thread ids, seccomp
 )
 
 require (
@@ -32,7 +33,6 @@ require (
 	go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development v0.4.1 // indirect
 	go.opentelemetry.io/proto/slim/otlp/profiles/v1development v0.4.1 // indirect
 	golang.org/x/net v0.58.0 // indirect
-	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260526163538-3dc84a4a5aaa // indirect
 	google.golang.org/grpc v1.83.2 // indirect

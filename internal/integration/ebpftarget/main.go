@@ -1,0 +1,138 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+// Ebpftarget is a program with spans for an eBPF agent to sample. It knows the truth
+// that a receiver of the agent's profiles has to find: which span ran when on which
+// thread. It runs one load and prints that as JSON, one slice of a span a line.
+//
+//	ebpftarget -load tight -duration 10s
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/sys/unix"
+
+	"github.com/spanprof/spanprof"
+)
+
+// slice is a time in which one thread ran one span, or none.
+type slice struct {
+	Thread int    `json:"thread"`
+	Span   string `json:"span,omitempty"` // its id; "" for work of no span
+	Name   string `json:"name,omitempty"`
+	// The span's labels were there from Start to End for sure, and not before
+	// From or after Until. Nanoseconds since 1970.
+	From  int64 `json:"from"`
+	Start int64 `json:"start"`
+	End   int64 `json:"end"`
+	Until int64 `json:"until"`
+}
+
+// target makes spans of 100 ms and remembers them.
+type target struct {
+	tracer trace.Tracer
+	work   func()
+	truth  []slice
+}
+
+func main() {
+	load := flag.String("load", "tight", "tight, json, cgo, kernel or shared")
+	duration := flag.Duration("duration", 10*time.Second, "how long to work")
+	flag.Parse()
+	if err := run(*load, *duration); err != nil {
+		fmt.Fprintln(os.Stderr, "ebpftarget:", err)
+		os.Exit(1)
+	}
+}
+
+func run(load string, duration time.Duration) error {
+	provider := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+	t := &target{tracer: provider.Tracer("ebpftarget")}
+	deadline := time.Now().Add(duration)
+	if load == "shared" {
+		t.work = calculate
+		t.share(deadline)
+	} else {
+		t.work = loads[load]
+		if t.work == nil {
+			return fmt.Errorf("no load %q", load)
+		}
+		t.alternate(deadline)
+	}
+	out := bufio.NewWriter(os.Stdout)
+	encoder := json.NewEncoder(out)
+	for _, s := range t.truth {
+		if err := encoder.Encode(s); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// alternate runs spans of two names on one thread, one after the other.
+func (t *target) alternate(deadline time.Time) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for i := 0; time.Now().Before(deadline); i++ {
+		t.span(i, t.work)
+	}
+}
+
+// span runs 100 ms of work as a span.
+func (t *target) span(i int, work func()) {
+	s := slice{Thread: unix.Gettid(), Name: [...]string{"GET /products/{id} for the first of two shops that alternate", "checkout"}[i%2]}
+	s.From = time.Now().UnixNano()
+	_, span := t.tracer.Start(context.Background(), s.Name)
+	s.Span = span.SpanContext().SpanID().String()
+	s.Start = time.Now().UnixNano()
+	for time.Now().UnixNano() < s.Start+int64(100*time.Millisecond) {
+		work()
+	}
+	s.End = time.Now().UnixNano()
+	span.End()
+	s.Until = time.Now().UnixNano()
+	if unix.Gettid() == s.Thread {
+		t.truth = append(t.truth, s)
+	}
+}
+
+// share runs spans, and the same work without a span, by turns of two goroutines
+// that share what threads there are.
+func (t *target) share(deadline time.Time) {
+	runtime.GOMAXPROCS(1)
+	spans, others := make(chan int), make(chan int)
+	go func() {
+		for range others {
+			s := slice{Thread: unix.Gettid(), Start: time.Now().UnixNano()}
+			for time.Now().UnixNano() < s.Start+int64(50*time.Millisecond) {
+				t.work()
+			}
+			s.End = time.Now().UnixNano()
+			s.From, s.Until = s.Start, s.End
+			if unix.Gettid() == s.Thread {
+				t.truth = append(t.truth, s)
+			}
+			spans <- 0
+		}
+		close(spans)
+	}()
+	for i := 0; time.Now().Before(deadline); i++ {
+		t.span(i, t.work)
+		others <- 0
+		<-spans
+	}
+	close(others)
+	<-spans
+}
