@@ -16,8 +16,8 @@ import (
 // schemaVersion tells agents where the ids of the running span are.
 var schemaVersion = attribute.String("threadlocal.schema_version", "go_pprof_labels_v1")
 
-// encode returns the ProcessContext message of OTEP 4719, which the slim OTLP
-// modules have only since v0.4.0:
+// encode returns the ProcessContext message of OTEP 4719. It is written by hand, so that
+// a service which publishes needs none of the OTLP modules:
 //
 //	message ProcessContext {
 //		Resource resource = 1;

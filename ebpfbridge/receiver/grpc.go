@@ -22,8 +22,8 @@ const serviceName = "opentelemetry.proto.collector.profiles.v1development.Profil
 // maxConnections bounds how many messages are in memory: each connection has one.
 const maxConnections = 4
 
-// ServeGRPC takes OTLP/gRPC until ctx ends; then it closes the listener and returns
-// nil. Listen on a loopback address: anybody who can connect can send profiles.
+// ServeGRPC takes OTLP/gRPC until ctx ends; then it closes the listener, and returns nil
+// when nothing is exported any more. Listen on a loopback address: anybody who can connect can send profiles.
 func (r *Receiver) ServeGRPC(ctx context.Context, listener net.Listener) error {
 	return serve(ctx, listener, r.take)
 }
@@ -32,7 +32,7 @@ func (r *Receiver) ServeGRPC(ctx context.Context, listener net.Listener) error {
 type takeFunc func(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error
 
 func serve(ctx context.Context, listener net.Listener, take takeFunc) error {
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxConcurrentStreams(1))
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true))
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: serviceName,
 		HandlerType: (*any)(nil),
@@ -40,6 +40,7 @@ func serve(ctx context.Context, listener net.Listener, take takeFunc) error {
 	}, struct{}{})
 	stop := context.AfterFunc(ctx, server.Stop)
 	defer stop()
+	defer server.Stop() // and wait for messages that are being taken
 	err := server.Serve(netutil.LimitListener(listener, maxConnections))
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the end of ctx is how serving ends

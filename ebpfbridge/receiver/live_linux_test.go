@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter/exportertest"
@@ -42,7 +44,7 @@ func needAgent(t *testing.T) string {
 	if missing == nil {
 		return agent
 	}
-	reason := "live eBPF: no " + strings.Join(missing, ", no ")
+	reason := "live eBPF: missing: " + strings.Join(missing, ", ")
 	if os.Getenv("SPANPROF_REQUIRE_EBPF") == "1" {
 		t.Fatal(reason)
 	}
@@ -60,8 +62,15 @@ func needAgent(t *testing.T) string {
 	return ""
 }
 
-// TestLive runs loads whose spans are known under an unmodified agent.
-func TestLive(t *testing.T) {
+// live is a running agent, and a target for it.
+type live struct {
+	target   string
+	messages chan *collectorpb.ExportProfilesServiceRequest // of the agent
+}
+
+// startLive runs an unmodified agent until the end of the test.
+func startLive(t *testing.T) live {
+	t.Helper()
 	agent := needAgent(t)
 	dir := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../internal/integration", "-trimpath", "-o", dir+"/", "./memlock", "./ebpftarget")
@@ -72,12 +81,12 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	messages := make(chan *collectorpb.ExportProfilesServiceRequest, 1000)
+	l := live{target: filepath.Join(dir, "ebpftarget"), messages: make(chan *collectorpb.ExportProfilesServiceRequest, 1000)}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() {
 		served <- serve(ctx, listener, func(_ context.Context, _ string, m *collectorpb.ExportProfilesServiceRequest) error {
-			messages <- m
+			l.messages <- m
 			return nil
 		})
 	}()
@@ -89,35 +98,45 @@ func TestLive(t *testing.T) {
 	})
 	startAgent(t, filepath.Join(dir, "memlock"), agent, "-collection-agent", listener.Addr().String(), "-disable-tls",
 		"-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")
-
 	// The agent learns of a program's Go runtime when it first sees the program.
-	if err := exec.CommandContext(t.Context(), filepath.Join(dir, "ebpftarget"), "-load", "json", "-duration", "3s").Run(); err != nil {
+	l.run(t, "-load", "json", "-cpu", "3s")
+	return l
+}
+
+// run runs the target, and returns what it ran and what the agent sent.
+func (l live) run(t *testing.T, args ...string) (truth, []*collectorpb.ExportProfilesServiceRequest) {
+	t.Helper()
+	for len(l.messages) > 0 {
+		<-l.messages
+	}
+	out, err := exec.CommandContext(t.Context(), l.target, args...).Output()
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, load := range []string{"tight", "json", "cgo", "kernel", "shared"} {
+	truth, err := readTruth(bytes.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []*collectorpb.ExportProfilesServiceRequest
+	for len(l.messages) > 0 {
+		got = append(got, <-l.messages)
+	}
+	for range 3 { // reports that are still to come, of the last samples
+		got = append(got, <-l.messages)
+	}
+	return truth, got
+}
+
+// TestLive runs loads whose spans are known under an unmodified agent.
+func TestLive(t *testing.T) {
+	l := startLive(t)
+	for _, load := range loads {
 		t.Run(load, func(t *testing.T) {
-			for len(messages) > 0 {
-				<-messages
-			}
-			out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "ebpftarget"), "-load", load, "-duration", liveDuration()).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
-			truth, err := readTruth(bytes.NewReader(out))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []*collectorpb.ExportProfilesServiceRequest
-			for rest := -1; rest != 0; rest-- {
-				got = append(got, <-messages)
-				if rest < 0 && len(messages) == 0 {
-					rest = 3 // reports that are still to come, of the last samples
-				}
-			}
+			truth, got := l.run(t, "-load", load, "-cpu", liveCPU())
 			sum, r, exported := truth.compare(t, got)
 			t.Logf("%-7s %v; %+v", load, sum, r.Status())
 			if load == "cgo" {
-				checkNamesOfC(t, filepath.Join(dir, "ebpftarget"), exported)
+				checkNamesOfC(t, l.target, exported)
 			}
 			if sum.wrong > 0 {
 				t.Errorf("%d samples on the wrong span, want 0", sum.wrong)
@@ -131,6 +150,57 @@ func TestLive(t *testing.T) {
 		})
 	}
 }
+
+// TestLiveAgrees compares the CPU time of spans by the agent and by Go's own profiler.
+func TestLiveAgrees(t *testing.T) {
+	l := startLive(t)
+	file := filepath.Join(t.TempDir(), "cpu.pprof")
+	// Go takes 100 samples a second; half of them are of each of two names.
+	truth, got := l.run(t, "-load", "json", "-cpu", "24s", "-cpuprofile", file)
+	_, _, exported := truth.compare(t, got, WithTimelines(timelines{truth}))
+	host := map[string]seconds{}
+	for s := range ofSpans(t, exported) {
+		host[s.Label[labelSpanName][0]] = host[s.Label[labelSpanName][0]].plus(s)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := profile.ParseData(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inProcess := map[string]seconds{}
+	for _, s := range parsed.Sample {
+		if name := s.Label[labelSpanName]; len(name) > 0 {
+			inProcess[name[0]] = inProcess[name[0]].plus(s)
+		}
+	}
+	for name, p := range inProcess {
+		h := host[name]
+		sigma := math.Hypot(h.sigma(), p.sigma())
+		t.Logf("%-60s host %.3f s (%d samples), in process %.3f s (%d samples): %+.2f sigma", name, h.cpu, h.n, p.cpu, p.n, (h.cpu-p.cpu)/sigma)
+		if h.n < 1000 || p.n < 1000 || math.Abs(h.cpu-p.cpu) > 3*sigma {
+			t.Errorf("%s: want 1000 samples a side, and agreement within 3 sigma", name)
+		}
+	}
+	if len(inProcess) != 2 {
+		t.Errorf("%d names in the CPU profile, want 2", len(inProcess))
+	}
+}
+
+// seconds is CPU time by samples.
+type seconds struct {
+	n   int64
+	cpu float64
+}
+
+func (s seconds) plus(sample *profile.Sample) seconds {
+	return seconds{s.n + sample.Value[0], s.cpu + float64(sample.Value[1])/1e9}
+}
+
+// sigma is the standard deviation of cpu if samples were taken at random.
+func (s seconds) sigma() float64 { return s.cpu / math.Sqrt(float64(max(s.n, 1))) }
 
 // checkNamesOfC finds functions of C in the spans. The target's file stands for this
 // process's own.
@@ -157,10 +227,10 @@ func checkNamesOfC(t *testing.T, target string, exported *exportertest.Recorder)
 	t.Logf("functions of C: %v", names)
 }
 
-// liveDuration is how long a load runs: as long as 2000 samples take at 397 a second,
-// and half as long again, unless SPANPROF_EBPF_DURATION says otherwise.
-func liveDuration() string {
-	if d := os.Getenv("SPANPROF_EBPF_DURATION"); d != "" {
+// liveCPU is the CPU time of a load: 3970 samples at 397 a second, of which the least
+// has two thirds in spans. SPANPROF_EBPF_CPU is for short recordings.
+func liveCPU() string {
+	if d := os.Getenv("SPANPROF_EBPF_CPU"); d != "" {
 		return d
 	}
 	return "10s"

@@ -7,7 +7,7 @@
 // that a receiver of the agent's profiles has to find: which span ran when on which
 // thread. It runs one load and prints that as JSON, one slice of a span a line.
 //
-//	ebpftarget -load tight -duration 10s
+//	ebpftarget -load tight -cpu 10s
 package main
 
 import (
@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -44,32 +45,44 @@ type slice struct {
 type target struct {
 	tracer trace.Tracer
 	work   func()
+	cpu    time.Duration // when to end
 	truth  []slice
 }
 
 func main() {
 	load := flag.String("load", "tight", "tight, json, cgo, kernel or shared")
-	duration := flag.Duration("duration", 10*time.Second, "how long to work")
+	cpu := flag.Duration("cpu", 10*time.Second, "how much CPU time to take: how long that is depends on what else runs")
+	cpuProfile := flag.String("cpuprofile", "", "a file for the CPU profile that the process takes of itself")
 	flag.Parse()
-	if err := run(*load, *duration); err != nil {
+	if err := run(*load, *cpu, *cpuProfile); err != nil {
 		fmt.Fprintln(os.Stderr, "ebpftarget:", err)
 		os.Exit(1)
 	}
 }
 
-func run(load string, duration time.Duration) error {
+func run(load string, cpu time.Duration, cpuProfile string) error {
+	if cpuProfile != "" {
+		f, err := os.Create(cpuProfile)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
 	provider := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-	t := &target{tracer: provider.Tracer("ebpftarget")}
-	deadline := time.Now().Add(duration)
+	t := &target{tracer: provider.Tracer("ebpftarget"), cpu: cpu}
 	if load == "shared" {
 		t.work = calculate
-		t.share(deadline)
+		t.share()
 	} else {
 		t.work = loads[load]
 		if t.work == nil {
 			return fmt.Errorf("no load %q", load)
 		}
-		t.alternate(deadline)
+		t.alternate()
 	}
 	out := bufio.NewWriter(os.Stdout)
 	encoder := json.NewEncoder(out)
@@ -81,11 +94,20 @@ func run(load string, duration time.Duration) error {
 	return out.Flush()
 }
 
+// cpuTime is that of the process so far.
+func cpuTime() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 // alternate runs spans of two names on one thread, one after the other.
-func (t *target) alternate(deadline time.Time) {
+func (t *target) alternate() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for i := 0; time.Now().Before(deadline); i++ {
+	for i := 0; cpuTime() < t.cpu; i++ {
 		t.span(i, t.work)
 	}
 }
@@ -110,7 +132,7 @@ func (t *target) span(i int, work func()) {
 
 // share runs spans, and the same work without a span, by turns of two goroutines
 // that share what threads there are.
-func (t *target) share(deadline time.Time) {
+func (t *target) share() {
 	runtime.GOMAXPROCS(1)
 	spans, others := make(chan int), make(chan int)
 	go func() {
@@ -128,7 +150,7 @@ func (t *target) share(deadline time.Time) {
 		}
 		close(spans)
 	}()
-	for i := 0; time.Now().Before(deadline); i++ {
+	for i := 0; cpuTime() < t.cpu; i++ {
 		t.span(i, t.work)
 		others <- 0
 		<-spans
