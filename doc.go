@@ -51,9 +51,12 @@
 // one alone, spans that end out of order neither take a live span's labels away
 // nor bring an ended one's back.
 //
-// On Go versions whose label internals spanprof does not know, and with the
-// build tag spanprof_public, it uses runtime/pprof's public API alone, which
-// cannot read labels: see [WithPublicLabelsOnly] for what is weaker then.
+// For that spanprof reads and writes labels by two functions that the Go runtime
+// promises to keep, and verifies at the start how runtime/pprof stores labels. Where a
+// new Go has changed that, and with the build tag spanprof_public, it uses
+// runtime/pprof's public API alone, which cannot read labels: see
+// [WithPublicLabelsOnly] for what is weaker then. otel.Handle hears of it, and
+// [TracerProvider.PublicLabelsOnly] tells.
 //
 // # What no wrapper can do
 //

@@ -8,8 +8,8 @@ import (
 	"runtime/pprof"
 )
 
-// publicLabeler uses the public API of runtime/pprof alone, for Go versions
-// whose internals are not known. It cannot see what the goroutine carries, so
+// publicLabeler uses the public API of runtime/pprof alone, for a runtime that is not
+// as expected. It cannot see what the goroutine carries, so
 // it takes the span's context for the truth: End puts the labels of the
 // context that Start was given on the goroutine that calls End, whichever that
 // is and whatever it carried, and SetName labels the goroutine that calls it.

@@ -165,7 +165,8 @@ func WithRecordOnlySpans() Option {
 }
 
 // WithPublicLabelsOnly labels goroutines by the public API of runtime/pprof
-// alone, as the build tag spanprof_public and unknown Go versions do. End then sets the
+// alone, as the build tag spanprof_public does, and a Go version whose runtime is not as
+// expected. End then sets the
 // labels of the context that the span was started with, whatever the goroutine
 // carried; SetName labels the goroutine that calls it; and a goroutine of a pool
 // keeps the labels of its last span's context. Use it to see whether a problem

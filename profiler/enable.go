@@ -5,6 +5,7 @@ package profiler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -77,7 +78,8 @@ func (p *Profiler) open(k exporter.Kind) {
 		p.mu.Lock()
 		p.cpuRun = s
 		p.mu.Unlock()
-		p.report(p.cpu.slow)
+		_, fallback := p.cpu.rate()
+		p.report(errors.Join(p.cpu.slow, fallback))
 	}
 	p.report(s.start())
 }

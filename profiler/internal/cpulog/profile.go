@@ -6,11 +6,10 @@ package cpulog
 import (
 	"bytes"
 	"runtime/pprof"
-	"unsafe"
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/profiler/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // lost stands in stacks for the place of samples that the runtime had no room
@@ -25,7 +24,7 @@ type builder struct {
 	profile   *profile.Profile
 	functions map[goruntime.Frame]*profile.Function // by what a function is: the line is 0
 	locations map[place]*profile.Location
-	labelSets map[unsafe.Pointer]map[string][]string
+	labelSets map[*goruntime.LabelSet]map[string][]string
 	unnamed   map[*profile.Mapping]bool // a location in it has no function
 }
 
@@ -49,7 +48,7 @@ func (l *Log) build(p *part) *profile.Profile {
 		},
 		functions: make(map[goruntime.Frame]*profile.Function),
 		locations: make(map[place]*profile.Location),
-		labelSets: make(map[unsafe.Pointer]map[string][]string),
+		labelSets: make(map[*goruntime.LabelSet]map[string][]string),
 		unnamed:   make(map[*profile.Mapping]bool),
 	}
 	if l.loaded == nil {
@@ -71,8 +70,8 @@ func (l *Log) build(p *part) *profile.Profile {
 }
 
 // labels returns those of a set, in a map for all its samples.
-func (b *builder) labels(set unsafe.Pointer) map[string][]string {
-	list := goruntime.Labels(set)
+func (b *builder) labels(set *goruntime.LabelSet) map[string][]string {
+	list := set.Labels()
 	if len(list) == 0 {
 		return nil
 	}

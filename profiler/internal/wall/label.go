@@ -3,7 +3,7 @@
 
 package wall
 
-import "github.com/spanprof/spanprof/profiler/internal/goruntime"
+import "github.com/spanprof/spanprof/internal/goruntime"
 
 type label = goruntime.Label
 
