@@ -86,6 +86,20 @@
 //   - In root scope, where descendants end out of order on one goroutine and the
 //     local root before the last of them, that one may run without labels.
 //
+// # Tracebacks
+//
+// Where go.mod of the main module says go 1.27 or later, tracebacks show the labels of
+// goroutines: those of a crash that is not recovered, of runtime.Stack and debug.Stack, and of
+// the goroutine profile with debug=2.
+//
+//	goroutine 1 [running] {profile_id: 00f067aa0ba902b7, span_id: 00f067aa0ba902b7, span_name: "GET /users", trace_id: ...}:
+//
+// So a crash tells which request it was in, and logs of crashes have the names of
+// spans. To keep them out, run the program with GODEBUG=tracebacklabels=0, or put
+// "godebug tracebacklabels=0" into go.mod or "//go:debug tracebacklabels=0" into package
+// main; tracebacklabels=1 shows them with an earlier go line and a toolchain of 1.27. A
+// panic that passes a deferred End has taken that span's labels off by then.
+//
 // # Cost
 //
 // A labelled local root costs four allocations and some hundred nanoseconds, of
