@@ -6,11 +6,14 @@ package spanprof_test
 import (
 	"context"
 	"errors"
+	"maps"
+	"runtime/pprof"
 	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/internal/conformance"
@@ -56,5 +59,30 @@ func TestPublicLabelsOnly(t *testing.T) {
 				t.Errorf("%d reports, want %d", reports, test.reports)
 			}
 		})
+	}
+}
+
+// Where the parent has ended before its child, what comes back are the user's labels
+// and those from before the parent; also behind a long chain of ended spans.
+func TestPublicLabelsOfEndedSpansStayOff(t *testing.T) {
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithPublicLabelsOnly()).Tracer("test")
+	defer pprof.SetGoroutineLabels(context.Background())
+	want := conformance.Labels{"tenant": "a"}
+	for _, ended := range []int{1, 2, 31, 32, 33, 1000} {
+		ctx := context.Background()
+		var spans []trace.Span
+		for range ended {
+			var span trace.Span
+			ctx, span = tracer.Start(ctx, "ended")
+			spans = append(spans, span)
+		}
+		_, child := tracer.Start(pprof.WithLabels(ctx, pprof.Labels("tenant", "a")), "child")
+		for _, span := range spans {
+			span.End()
+		}
+		child.End()
+		if got := conformance.GoroutineLabels(); !maps.Equal(got, want) {
+			t.Errorf("%d ended spans: labels %v, want %v", ended, got, want)
+		}
 	}
 }
