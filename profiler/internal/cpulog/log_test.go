@@ -121,7 +121,7 @@ func TestMappingHasFunctions(t *testing.T) {
 func TestAddRefusesWhatItDoesNotKnow(t *testing.T) {
 	known(t)
 	pc := uint64(funcPC(known)) + 1
-	for _, records := range [][]uint64{{2, 0}, {9, 0, 1, pc}, {0}, {4, 0, 1, pc, 4, 0, 1, pc}} {
+	for _, records := range [][]uint64{{2, 0}, {9, 0, 1, pc}, {0}, {4, 0, 1, pc, 4, 0, 1, pc}, {4, 1, 1 << 40, pc}} {
 		l := ended(100)
 		l.open.add(records, make([]*goruntime.LabelSet, 1))
 		if _, _, _, err := l.Cut(); !errors.Is(err, ErrRecord) {
@@ -130,6 +130,32 @@ func TestAddRefusesWhatItDoesNotKnow(t *testing.T) {
 		l.open.add([]uint64{4, 0, 1, pc}, make([]*goruntime.LabelSet, 1))
 		if diff := cmp.Diff(map[string]int64{"known": 1}, counted(t, l)); diff != "" {
 			t.Errorf("samples after %d (-want +got):\n%s", records, diff)
+		}
+	}
+}
+
+// Stacks that nowhere have an address of Go code are none. Those of C threads may be.
+func TestAddRefusesWhatIsNoCode(t *testing.T) {
+	known(t)
+	foreign := []uint64{4, 0, 1, 16}
+	for _, test := range []struct {
+		before, after int // foreign stacks before and after one of Go code, if any
+		inCode        bool
+		want          error
+	}{
+		{maxForeign - 1, 0, false, nil},
+		{maxForeign, 0, false, ErrRecord},
+		{maxForeign - 1, maxForeign, true, nil},
+	} {
+		l := ended(100)
+		records := slices.Repeat(foreign, test.before)
+		if test.inCode {
+			records = append(records, 4, 0, 1, uint64(funcPC(known))+1)
+		}
+		records = append(records, slices.Repeat(foreign, test.after)...)
+		l.open.add(records, make([]*goruntime.LabelSet, len(records)/len(foreign)))
+		if _, _, _, err := l.Cut(); !errors.Is(err, test.want) {
+			t.Errorf("%+v: %v", test, err)
 		}
 	}
 }
