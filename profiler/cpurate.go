@@ -4,6 +4,7 @@
 package profiler
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -24,6 +25,13 @@ func (c *cpu) rate() (hz int, fallback error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.hz, c.fallback
+}
+
+// warning says what is not as was wanted, to be reported when the CPU is profiled.
+func (c *cpu) warning() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return errors.Join(c.slow, c.fallback)
 }
 
 // fallBack has runs that begin from now on be runtime/pprof's own, at its rate. The

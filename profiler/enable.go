@@ -5,7 +5,6 @@ package profiler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -78,8 +77,7 @@ func (p *Profiler) open(k exporter.Kind) {
 		p.mu.Lock()
 		p.cpuRun = s
 		p.mu.Unlock()
-		_, fallback := p.cpu.rate()
-		p.report(errors.Join(p.cpu.slow, fallback))
+		p.report(p.cpu.warning())
 	}
 	p.report(s.start())
 }
