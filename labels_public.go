@@ -66,7 +66,15 @@ func (publicLabeler) contextValue(s *spanState) any {
 
 func (publicLabeler) enter(ctx context.Context) (leave func()) {
 	pprof.SetGoroutineLabels(ctx)
-	return func() { pprof.SetGoroutineLabels(context.Background()) }
+	s, ok := ctx.Value(stateKey{}).(*spanState)
+	if !ok {
+		return func() { pprof.SetGoroutineLabels(context.Background()) }
+	}
+	s.entered.Add(1)
+	return func() {
+		s.entered.Add(-1)
+		pprof.SetGoroutineLabels(context.Background())
+	}
 }
 
 // maxEnded bounds how many ended spans before looks behind.
@@ -74,19 +82,19 @@ const maxEnded = 32
 
 // before returns the context whose labels End puts on the goroutine: the one that s was
 // started with or, where the span in it has ended, the one which that was started with,
-// and so on, with the user's labels of the former.
+// and so on, with the user's labels of the former. While a Do has the labels of an ended
+// span on a goroutine, which may be this one, they stay.
 func (s *spanState) before() context.Context {
 	ctx := s.started
-	for range maxEnded {
+	for n := range maxEnded {
 		parent, ok := ctx.Value(stateKey{}).(*spanState)
-		switch {
-		case ok && parent.started != nil && parent.endedFlag().Load():
-			ctx = parent.started
-			continue
-		case ctx == s.started:
-			return ctx
+		if !ok || parent.started == nil || !parent.endedFlag().Load() || parent.entered.Load() > 0 {
+			if n == 0 {
+				return ctx
+			}
+			return withUserLabelsOf(ctx, s.started)
 		}
-		return withUserLabelsOf(ctx, s.started)
+		ctx = parent.started
 	}
 	return withUserLabelsOf(context.Background(), s.started)
 }

@@ -40,9 +40,10 @@ type spanState struct {
 	heir    bool
 	found   *labelMap
 
-	// What publicLabeler keeps: the context that Start was given, and a
-	// context.Context with the labels.
+	// What publicLabeler keeps: the context that Start was given, how many calls of
+	// Do have the span's context, and a context.Context with the labels.
 	started context.Context
+	entered atomic.Int32
 	public  atomic.Value
 }
 
