@@ -171,8 +171,18 @@ func (p *Profiling) status() viewer.Status {
 		v.Message = "CPU time is not among the kinds that are measured."
 	case s.Running && s.CPUStart.IsZero():
 		v.Message = s.CPU
+	case s.Running && s.CPUFallback != "":
+		v.Message = s.CPUFallback
+	case s.Running && publicLabels(p.tp):
+		v.Message = "Goroutines are labelled by runtime/pprof's public API alone: see spanprof.WithPublicLabelsOnly for what is weaker then."
 	}
 	return v
+}
+
+// publicLabels reports whether tp is spanprof's and labels goroutines in the weaker way.
+func publicLabels(tp TracerProvider) bool {
+	labeller, ok := tp.(interface{ PublicLabelsOnly() bool })
+	return ok && labeller.PublicLabelsOnly()
 }
 
 // wallInterval returns the mean time between rounds that were taken, or the

@@ -173,6 +173,7 @@ func TestStartDuringASlowStop(t *testing.T) {
 		Kinds:   []exporter.Kind{exporter.KindCPU},
 		Window:  endless,
 		CPU:     "waiting until another CPU profile of this process has been written",
+		CPURate: 100,
 	}
 	if diff := cmp.Diff(want, p.Status()); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)

@@ -77,7 +77,7 @@ func (p *Profiler) open(k exporter.Kind) {
 		p.mu.Lock()
 		p.cpuRun = s
 		p.mu.Unlock()
-		p.report(p.cpu.slow)
+		p.report(p.cpu.warning())
 	}
 	p.report(s.start())
 }

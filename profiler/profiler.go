@@ -87,12 +87,16 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 	if err != nil {
 		return nil, err
 	}
+	cpu := newCPU(c.resource, c.cpuRate)
+	if err := c.unknownRuntime(); err != nil && c.cpuRate != defaultCPURate {
+		_ = cpu.fallBack(err) // reported when the CPU is profiled
+	}
 	return &Profiler{
 		exporter: exp,
 		config:   c,
 		metrics:  m,
 		disabled: env.Disabled(),
-		cpu:      newCPU(c.resource, c.cpuRate),
+		cpu:      cpu,
 		wall:     newWallClock(c.resource, c.wallBudget, c.wallOfAll),
 		wake:     make(chan struct{}, 1),
 		calls:    make(chan func(*grid)),

@@ -59,6 +59,8 @@ func TestDefaults(t *testing.T) {
 		Kinds:  []exporter.Kind{exporter.KindCPU, exporter.KindHeap},
 		Window: 10 * time.Second,
 		CPU:    "stopped",
+
+		CPURate: 100,
 	}
 	if diff := cmp.Diff(want, p.Status()); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)

@@ -30,6 +30,11 @@ type Status struct {
 	// CPU says in a few words, for people, what the CPU profiler is doing.
 	// It is empty when KindCPU is not among the kinds.
 	CPU string
+	// CPURate is how many samples are taken per second of CPU: as [WithCPURate]
+	// says, or 100 where the runtime is not as expected. CPUFallback then says, for
+	// people, what is not; otherwise it is empty.
+	CPURate     int
+	CPUFallback string
 	// CPUForeignStops is how often something else in the process has
 	// stopped the CPU profile of this Profiler.
 	CPUForeignStops uint64
@@ -96,6 +101,11 @@ func (p *Profiler) Status() Status {
 	default:
 		s.CPUStart, s.CPUForeignStops, s.CPU = p.cpu.status()
 		s.CPUEdges, s.CPUUnmeasured = p.cpu.lost()
+		hz, fallback := p.cpu.rate()
+		s.CPURate = hz
+		if fallback != nil {
+			s.CPUFallback = fallback.Error()
+		}
 		s.CPUSamplesDropped = p.cpu.dropped.Load()
 		if s.CPUStart.IsZero() {
 			break

@@ -6,11 +6,11 @@ package cpulog
 import (
 	"bytes"
 	"runtime/pprof"
-	"unsafe"
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/profiler/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/profiler/internal/stacks"
 )
 
 // lost stands in stacks for the place of samples that the runtime had no room
@@ -22,15 +22,15 @@ var lostFrame = []goruntime.Frame{{Function: "runtime/pprof.lostProfileEvent"}}
 // builder makes a profile of entries.
 type builder struct {
 	log       *Log
-	stacks    *goruntime.Stacks
-	labelSets map[unsafe.Pointer]map[string][]string
+	stacks    *stacks.Builder
+	labelSets map[*goruntime.LabelSet]map[string][]string
 	unnamed   map[*profile.Mapping]bool // a location in it has no function
 }
 
 func (l *Log) build(p *part) *profile.Profile {
 	b := &builder{
 		log:       l,
-		labelSets: make(map[unsafe.Pointer]map[string][]string),
+		labelSets: make(map[*goruntime.LabelSet]map[string][]string),
 		unnamed:   make(map[*profile.Mapping]bool),
 	}
 	built := &profile.Profile{
@@ -41,7 +41,7 @@ func (l *Log) build(p *part) *profile.Profile {
 		DurationNanos: p.end.Sub(p.start).Nanoseconds(),
 		Sample:        make([]*profile.Sample, 0, len(p.entries)),
 	}
-	b.stacks = goruntime.NewStacks(built, l.symbols.Split, b.location)
+	b.stacks = stacks.New(built, l.symbols.Split, b.location)
 	if l.loaded == nil {
 		l.loaded = mappings()
 	}
@@ -56,10 +56,10 @@ func (l *Log) build(p *part) *profile.Profile {
 }
 
 // labels returns those of a set, in a map for all its samples.
-func (b *builder) labels(set unsafe.Pointer) map[string][]string {
+func (b *builder) labels(set *goruntime.LabelSet) map[string][]string {
 	m, ok := b.labelSets[set]
 	if !ok {
-		m = b.stacks.Labels(nil, goruntime.Labels(set))
+		m = b.stacks.Labels(nil, set.Labels())
 		b.labelSets[set] = m
 	}
 	return m

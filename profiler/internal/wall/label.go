@@ -4,8 +4,8 @@
 package wall
 
 import (
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/labelkey"
-	"github.com/spanprof/spanprof/profiler/internal/goruntime"
 )
 
 type label = goruntime.Label

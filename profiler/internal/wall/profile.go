@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/profiler/internal/goruntime"
+	"github.com/spanprof/spanprof/profiler/internal/stacks"
 )
 
 // build returns the profile of what a table has summed from start on for d.
@@ -23,8 +23,8 @@ func build(s source, t *table, start time.Time, d time.Duration) *profile.Profil
 		Period: int64(d) / int64(max(1, t.rounds)),
 		Sample: make([]*profile.Sample, 0, len(t.entries)),
 	}
-	var b *goruntime.Stacks
-	b = goruntime.NewStacks(built, s.split, func(pcs []uintptr) *profile.Location {
+	var b *stacks.Builder
+	b = stacks.New(built, s.split, func(pcs []uintptr) *profile.Location {
 		frames := s.frames(pcs)
 		if len(frames) == 0 {
 			return nil

@@ -1,16 +1,19 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package goruntime
+// Package stacks builds profiles of stacks of addresses, for the CPU log and the wall
+// sampler.
+package stacks
 
 import (
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/profilebuilder"
 )
 
-// Stacks builds a profile of stacks of addresses.
-type Stacks struct {
+// Builder adds samples to a profile.
+type Builder struct {
 	*profilebuilder.Builder[place]
 	split func(stack []uintptr) int
 	// location describes what split found; nil leaves it out of stacks.
@@ -25,15 +28,15 @@ type place struct {
 	n  int
 }
 
-// NewStacks returns a builder that adds to p. split returns how many addresses at
+// New returns a Builder that adds to p. split returns how many addresses at
 // the leaf of a stack are one location; location describes it, with the lines that
 // Lines returns, or returns nil to leave it out.
-func NewStacks(p *profile.Profile, split func(stack []uintptr) int, location func(addresses []uintptr) *profile.Location) *Stacks {
-	return &Stacks{Builder: profilebuilder.New[place](p), split: split, location: location}
+func New(p *profile.Profile, split func(stack []uintptr) int, location func(addresses []uintptr) *profile.Location) *Builder {
+	return &Builder{Builder: profilebuilder.New[place](p), split: split, location: location}
 }
 
 // Add adds a sample with room for its values.
-func (s *Stacks) Add(pcs []uintptr, labels map[string][]string) *profile.Sample {
+func (s *Builder) Add(pcs []uintptr, labels map[string][]string) *profile.Sample {
 	s.stack = s.stack[:0]
 	for len(pcs) > 0 {
 		n := s.split(pcs)
@@ -49,7 +52,7 @@ func (s *Stacks) Add(pcs []uintptr, labels map[string][]string) *profile.Sample 
 }
 
 // Labels adds labels to those of a sample, which may be nil, and returns them.
-func (s *Stacks) Labels(to map[string][]string, labels []Label) map[string][]string {
+func (s *Builder) Labels(to map[string][]string, labels []goruntime.Label) map[string][]string {
 	for _, l := range labels {
 		to = s.Label(to, l.Key, l.Value)
 	}
@@ -57,7 +60,7 @@ func (s *Stacks) Labels(to map[string][]string, labels []Label) map[string][]str
 }
 
 // Lines returns the lines of a location.
-func (s *Stacks) Lines(frames []Frame) []profile.Line {
+func (s *Builder) Lines(frames []goruntime.Frame) []profile.Line {
 	lines := make([]profile.Line, len(frames))
 	for i, f := range frames {
 		lines[i].Line = f.Line
