@@ -8,15 +8,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/handoff"
 	"github.com/spanprof/spanprof/internal/httpsend"
 )
 
@@ -28,8 +25,6 @@ type destination struct {
 	config    config
 	client    *http.Client
 	transport *http.Transport // nil if the client is the user's
-	reporter  *handoff.Reporter
-	leftOut   sync.Once // guards the report of attributes that cannot be tags
 }
 
 // Send makes one request.
@@ -67,17 +62,10 @@ func (d *destination) request(ctx context.Context, p *exporter.Profile) (*http.R
 	if err != nil {
 		return nil, err
 	}
-	name, left := seriesName(p.Resource(), d.config.tags)
-	if left > 0 {
-		d.leftOut.Do(func() { //nolint:contextcheck // the report outlives the call
-			d.reporter.Report(fmt.Errorf("pyroscope: %d attribute(s) of the resource are not sent as tags: the server takes %d, their names have to differ with underscores for dots, and service_name and __* are its own (this is said once)", left, maxTags))
-		})
-	}
-
 	// Without a format: "pprof" would say that the body is not multipart.
 	u := *d.ingest
 	q := url.Values{}
-	q.Set("name", name)
+	q.Set("name", seriesName(p.Resource(), d.config.tags))
 	q.Set("from", strconv.FormatInt(p.Start().UnixNano(), 10))
 	q.Set("until", strconv.FormatInt(p.End().UnixNano(), 10))
 	q.Set("spyName", "gospy")
