@@ -43,9 +43,6 @@ func newDestination(c config, converter *convert.Converter) *destination {
 		d.client, d.close = &http.Client{Transport: transport}, transport.CloseIdleConnections
 	}
 	d.client = httpsend.WithoutRedirects(d.client)
-	if d.client.Transport == nil {
-		d.client.Transport = http.DefaultTransport
-	}
 	return d
 }
 
@@ -55,22 +52,19 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	if err != nil {
 		return err
 	}
-	exchange := &exchange{base: d.client.Transport}
-	client := *d.client
-	client.Transport = exchange
-	body, err := httpsend.Do(&client, request, retryable)
+	answer, err := httpsend.Do(d.client, request, httpsend.Protocol{Retryable: retryable, Text: errorText})
 	if err != nil {
 		return err
 	}
-	where := nameOf(d.config.url)
 	response := new(collectorpb.ExportProfilesServiceResponse)
-	switch err := proto.Unmarshal(body, response); {
+	switch err := proto.Unmarshal(answer.Body, response); {
 	case err == nil:
-		return d.warnings.Check("otlp: "+where, response) //nolint:contextcheck // the report may outlive the attempt
-	case exchange.isProtobuf() || exchange.isJSON():
+		clean := servertext.NewRedactor(request.Header, request.URL).Clean
+		return d.warnings.Check("otlp: "+nameOf(d.config.url), response, clean) //nolint:contextcheck // the report may outlive the attempt
+	case answer.Type == protobufType || answer.Type == "application/json":
 		return nil // cut off, or in a form that says no more than the status does
 	default: // a page to log in, perhaps
-		return fmt.Errorf("%s answers with success, but not as OTLP does: is the endpoint right? It says %s: %s", where, exchange.contentType, servertext.Clean(string(body)))
+		return answer.NotLike("OTLP")
 	}
 }
 
@@ -101,7 +95,7 @@ func (d *destination) request(ctx context.Context, p *exporter.Profile) (*http.R
 	for k, v := range d.config.headers {
 		r.Header.Set(k, v)
 	}
-	r.Header.Set("Content-Type", "application/x-protobuf")
+	r.Header.Set("Content-Type", protobufType)
 	r.Header.Set(versionHeader, "1")
 	if d.config.compression == GzipCompression {
 		r.Header.Set("Content-Encoding", "gzip")

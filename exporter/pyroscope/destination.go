@@ -8,10 +8,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/httpsend"
@@ -25,6 +27,8 @@ type destination struct {
 	config    config
 	client    *http.Client
 	transport *http.Transport // nil if the client is the user's
+
+	unauthorized sync.Once // guards what is said of a request without tenant and user
 }
 
 // Send makes one request.
@@ -33,11 +37,20 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	if err != nil {
 		return err
 	}
-	limited := false
-	_, err = httpsend.Do(d.client, r, func(status int, body []byte) bool {
+	limited, unauthorized := false, false
+	answer, err := httpsend.Do(d.client, r, httpsend.Protocol{Retryable: func(status int, body []byte) bool {
 		limited = isRateLimit(status, body)
+		unauthorized = status == http.StatusUnauthorized
 		return limited || retryable(status, body)
-	})
+	}})
+	switch {
+	case err == nil && answer.IsPage():
+		return answer.NotLike("Pyroscope")
+	case unauthorized && !d.config.isIdentified():
+		d.unauthorized.Do(func() {
+			err = fmt.Errorf("%w (a server with several tenants wants WithTenantID; Grafana Cloud, or a proxy, WithBasicAuth; this is said once)", err)
+		})
+	}
 	if retry, ok := errors.AsType[*exporter.RetryError](err); ok && limited {
 		retry.Refused = true
 	}

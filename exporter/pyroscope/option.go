@@ -103,6 +103,11 @@ func WithQueue(opts ...exporter.QueueOption) Option {
 	})
 }
 
+// isIdentified reports whether requests say whose they are.
+func (c config) isIdentified() bool {
+	return c.tenant != "" || c.basic || c.bearerSet || len(c.headers) > 0
+}
+
 func newConfig(opts []Option) (config, error) {
 	var c config
 	for _, o := range opts {

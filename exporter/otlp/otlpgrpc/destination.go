@@ -37,13 +37,14 @@ type destination struct {
 	conn      *grpc.ClientConn
 	converter *convert.Converter
 	metadata  metadata.MD
+	redactor  servertext.Redactor
 	warnings  partial.Warnings
 }
 
 func newDestination(c config, conn *grpc.ClientConn, converter *convert.Converter) *destination {
 	md := metadata.New(c.headers)
 	md.Set(versionHeader, "1")
-	return &destination{target: c.target, conn: conn, converter: converter, metadata: md}
+	return &destination{target: c.target, conn: conn, converter: converter, metadata: md, redactor: servertext.NewRedactor(md, nil)}
 }
 
 // Send makes one attempt.
@@ -58,9 +59,9 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	if err != nil {
 		// The queue says how long to wait, not the connection.
 		d.conn.ResetConnectBackoff()
-		return classify(fmt.Errorf("%s: %w", d.target, cleaned(err)), server.Addr != nil)
+		return classify(fmt.Errorf("%s: %w", d.target, d.cleaned(err)), server.Addr != nil)
 	}
-	return d.warnings.Check("otlpgrpc: "+d.target, response) //nolint:contextcheck // the report may outlive the attempt
+	return d.warnings.Check("otlpgrpc: "+d.target, response, d.redactor.Clean) //nolint:contextcheck // the report may outlive the attempt
 }
 
 // Shutdown ends the connection.
@@ -71,9 +72,9 @@ func (d *destination) Shutdown(ctx context.Context) error {
 }
 
 // cleaned returns the error of a call with a text that is fit for a log.
-func cleaned(err error) error {
+func (d *destination) cleaned(err error) error {
 	p := status.Convert(err).Proto() // a copy
-	p.Message = servertext.Clean(p.GetMessage())
+	p.Message = d.redactor.Clean(p.GetMessage())
 	return status.ErrorProto(p)
 }
 
