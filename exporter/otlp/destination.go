@@ -16,23 +16,25 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/parts"
 	"github.com/spanprof/spanprof/internal/httpsend"
 	"github.com/spanprof/spanprof/internal/servertext"
 )
 
 var _ exporter.Destination = (*destination)(nil)
 
-// destination makes one request for each profile.
+// destination makes a request for each profile, or several for a large one.
 type destination struct {
-	config    config
-	converter *convert.Converter
-	client    *http.Client
-	close     func() // ends the connections that are its own
-	warnings  partial.Warnings
+	config   config
+	sender   *parts.Sender
+	client   *http.Client
+	close    func() // ends the connections that are its own
+	warnings partial.Warnings
 }
 
 func newDestination(c config, converter *convert.Converter) *destination {
-	d := &destination{config: c, converter: converter, client: c.client, close: func() {}}
+	d := &destination{config: c, client: c.client, close: func() {}}
+	d.sender = parts.New("otlp", converter, d.post)
 	if d.client == nil {
 		transport := httpsend.NewTransport()
 		transport.Proxy = c.proxy
@@ -48,7 +50,12 @@ func newDestination(c config, converter *convert.Converter) *destination {
 
 // Send makes one attempt.
 func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
-	request, err := d.request(ctx, p)
+	return d.sender.Send(ctx, p)
+}
+
+// post makes one request.
+func (d *destination) post(ctx context.Context, message *collectorpb.ExportProfilesServiceRequest) error {
+	request, err := d.request(ctx, message)
 	if err != nil {
 		return err
 	}
@@ -72,17 +79,14 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 func (d *destination) Shutdown(ctx context.Context) error {
 	d.close()
 	d.warnings.Wait(ctx)
+	d.sender.Wait(ctx)
 	return nil
 }
 
-func (d *destination) request(ctx context.Context, p *exporter.Profile) (*http.Request, error) {
-	message, err := d.converter.Request(p)
-	if err != nil {
-		return nil, err
-	}
+func (d *destination) request(ctx context.Context, message *collectorpb.ExportProfilesServiceRequest) (*http.Request, error) {
 	body, err := proto.Marshal(message)
 	if err != nil {
-		return nil, fmt.Errorf("otlp: encode %s profile: %w", p.Kind(), err)
+		return nil, fmt.Errorf("otlp: encode profile: %w", err)
 	}
 	if d.config.compression == GzipCompression {
 		body = gzipped(body)

@@ -175,7 +175,7 @@ func TestLargeProfileArrives(t *testing.T) {
 	}
 	want := map[string]int64{}
 	addSums(want, p)
-	s.compact() // of the same profile twice
+	s.compact()                                   // of the same profile twice
 	if got := s.taken(); !maps.Equal(want, got) { // too many for a diff
 		t.Errorf("%d sums arrived of %d, or others", len(got), len(want))
 	}
