@@ -24,7 +24,7 @@ import (
 func TestSplit(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
-	for i := range 60 {
+	for i := range 30 {
 		p := randomProfile(r)
 		for range 200 + r.IntN(800) {
 			p.Sample = append(p.Sample, randomSample(r, p, false, r.IntN(2) == 0))
