@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -39,7 +40,7 @@ func largeProfile(n int) *exporter.Profile {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
 		s := &profile.Sample{Value: []int64{1, 1e7}, Label: map[string][]string{
-			"trace_id": {fmt.Sprintf("%032x", i+1)}, "span_id": {fmt.Sprintf("%016x", i+1)}, "key": {strings.Repeat("x", 100) + fmt.Sprint(i)},
+			"trace_id": {fmt.Sprintf("%032x", i+1)}, "span_id": {fmt.Sprintf("%016x", i+1)}, "key": {strings.Repeat("x", 100) + strconv.Itoa(i)},
 		}}
 		for range 10 {
 			s.Location = append(s.Location, p.Location[r.IntN(len(p.Location))])

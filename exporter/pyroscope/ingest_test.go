@@ -170,7 +170,7 @@ func seriesOf(name string) (app string, tags map[string]string, err error) {
 	if app == "" || strings.ContainsFunc(app, func(r rune) bool { return !strings.ContainsRune("_.-/", r) && !isAlphanumeric(r) }) {
 		return "", nil, refuse(http.StatusBadRequest, "name: invalid service name %q", app)
 	}
-	for _, tag := range strings.Split(strings.TrimSuffix(rest, "}"), ",") {
+	for tag := range strings.SplitSeq(strings.TrimSuffix(rest, "}"), ",") {
 		if key, value, ok := strings.Cut(tag, "="); ok {
 			tags[strings.TrimSpace(key)] = strings.TrimSpace(value)
 		}

@@ -3,7 +3,11 @@
 
 package split
 
-import "github.com/google/pprof/profile"
+import (
+	"slices"
+
+	"github.com/google/pprof/profile"
+)
 
 // Pprof returns the sizes of pprof's uncompressed form.
 func Pprof(p *profile.Profile) Sizes {
@@ -22,7 +26,7 @@ func (z *pprofSizes) Header() int {
 	n := 2 + 3*numbers // the empty text, the times and the period
 	types := p.SampleType
 	if p.PeriodType != nil {
-		types = append(types[:len(types):len(types)], p.PeriodType)
+		types = append(slices.Clip(types), p.PeriodType)
 	}
 	for _, t := range types {
 		n += Bytes(2*z.tables.Index()) + z.tables.Text(t.Type) + z.tables.Text(t.Unit)
@@ -30,7 +34,7 @@ func (z *pprofSizes) Header() int {
 	for _, m := range p.Mapping {
 		n += Bytes(4*numbers+2*z.tables.Index()+8) + z.tables.Text(m.File) + z.tables.Text(m.BuildID)
 	}
-	for _, text := range append(p.Comments[:len(p.Comments):len(p.Comments)], p.DefaultSampleType, p.DocURL, p.DropFrames, p.KeepFrames) {
+	for _, text := range append(slices.Clip(p.Comments), p.DefaultSampleType, p.DocURL, p.DropFrames, p.KeepFrames) {
 		n += z.tables.Index() + 1 + z.tables.Text(text) // 1 for the tag, if that is of two bytes
 	}
 	return n

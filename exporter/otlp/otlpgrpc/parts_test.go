@@ -5,17 +5,16 @@ package otlpgrpc_test
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel"
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-
-	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
@@ -33,7 +32,7 @@ func TestLargerThanTheServerTakes(t *testing.T) {
 	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}}, Function: []*profile.Function{f}, Location: []*profile.Location{l}}
 	for i := range 5_000 {
-		p.Sample = append(p.Sample, &profile.Sample{Location: p.Location, Value: []int64{1}, Label: map[string][]string{"key": {strings.Repeat("x", 1<<10) + fmt.Sprint(i)}}})
+		p.Sample = append(p.Sample, &profile.Sample{Location: p.Location, Value: []int64{1}, Label: map[string][]string{"key": {strings.Repeat("x", 1<<10) + strconv.Itoa(i)}}})
 	}
 	if err := e.Export(t.Context(), exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Now()}, p)); err != nil {
 		t.Error(err)

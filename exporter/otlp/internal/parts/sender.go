@@ -77,12 +77,14 @@ func (s *Sender) Send(ctx context.Context, p *exporter.Profile) error {
 		s.empty.Add(1)
 		return nil
 	}
-	message, err := s.converter.Request(p)
-	if err != nil {
-		return err
-	}
-	if len(parsed.Sample) <= maxSamples && proto.Size(message) <= maxBytes {
-		return s.request(ctx, message)
+	if err != nil || len(parsed.Sample) <= maxSamples {
+		message, err := s.converter.Request(p)
+		if err != nil {
+			return err
+		}
+		if proto.Size(message) <= maxBytes {
+			return s.request(ctx, message)
+		}
 	}
 	parts, err := s.converter.Split(p, maxSamples, maxBytes)
 	if err != nil {
