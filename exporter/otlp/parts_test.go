@@ -31,7 +31,7 @@ func largeProfile(n int) *exporter.Profile {
 		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
 		Period:     1e7,
 	}
-	for i := range 2_000 {
+	for i := range 500 {
 		name := fmt.Sprintf("example.com/shop/internal/pkg%d.(*Service).Method%d", i/100, i)
 		f := &profile.Function{ID: uint64(i + 1), Name: name, SystemName: name, Filename: fmt.Sprintf("/src/shop/internal/pkg%d/service.go", i/100)}
 		p.Function = append(p.Function, f)
@@ -42,7 +42,7 @@ func largeProfile(n int) *exporter.Profile {
 		s := &profile.Sample{Value: []int64{1, 1e7}, Label: map[string][]string{
 			"trace_id": {fmt.Sprintf("%032x", i+1)}, "span_id": {fmt.Sprintf("%016x", i+1)}, "key": {strings.Repeat("x", 100) + strconv.Itoa(i)},
 		}}
-		for range 10 {
+		for range 3 {
 			s.Location = append(s.Location, p.Location[r.IntN(len(p.Location))])
 		}
 		p.Sample = append(p.Sample, s)

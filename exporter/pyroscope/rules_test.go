@@ -152,7 +152,7 @@ func TestTagsDoNotComeBack(t *testing.T) {
 func TestLargeProfileArrives(t *testing.T) {
 	reported := reports(t)
 	p := parsed(0)
-	for i := range 3_000 {
+	for i := range 500 {
 		name := fmt.Sprintf("example.com/shop/internal/pkg%d.(*Service).Method%d", i/100, i)
 		f := &profile.Function{ID: uint64(i + 2), Name: name, SystemName: name, Filename: fmt.Sprintf("/src/shop/internal/pkg%d/service.go", i/100)}
 		p.Function = append(p.Function, f)
@@ -160,15 +160,15 @@ func TestLargeProfileArrives(t *testing.T) {
 	}
 	for i := range 17_500 {
 		s := &profile.Sample{Value: []int64{1, int64(i)}, Label: map[string][]string{"span_id": {fmt.Sprintf("%016x", i)}, "span_name": {fmt.Sprint("GET /", i%50)}}}
-		for d := range 20 {
-			s.Location = append(s.Location, p.Location[1+(i*7919%30*100+i*(d+1)*31%100)%3000])
+		for d := range 6 {
+			s.Location = append(s.Location, p.Location[1+(i*7919%5*100+i*(d+1)*31%100)%500])
 		}
 		s.Location = append(s.Location, p.Location[0])
 		p.Sample = append(p.Sample, s)
 	}
 	s := new(ingest)
 	whole := exporter.NewParsedProfile(now(), p)
-	stats := s.export(t, nil, whole, whole)
+	stats := s.export(t, []pyroscope.Option{pyroscope.WithQueue(exporter.WithTimeout(time.Minute))}, whole, whole)
 	pushes, refusals := s.seen()
 	if len(refusals) != 0 || stats.Exported != uint64(pushes) || pushes > 2*3 {
 		t.Errorf("Stats %+v, %d pushes, refused %q", stats, pushes, refusals)

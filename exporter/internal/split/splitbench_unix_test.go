@@ -12,7 +12,14 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/internal/split"
 )
+
+// pyroscope are the limits of a Pyroscope server.
+var pyroscope = split.Limits{Samples: 16_000, Bytes: 2<<20 - 128<<10}
+
+// service is a large profile of a service with many endpoints.
+var service = shape{samples: 50_000, frames: 60, functions: 20_000, handlers: 200, labels: true}
 
 // BenchmarkSplit prints what splitting costs beside one encoding of the whole.
 func BenchmarkSplit(b *testing.B) {

@@ -6,6 +6,7 @@ package convert_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -24,9 +25,9 @@ import (
 func TestSplit(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
-	for i := range 30 {
+	for i := range 20 {
 		p := randomProfile(r)
-		for range 200 + r.IntN(800) {
+		for range 200 + r.IntN(400) {
 			p.Sample = append(p.Sample, randomSample(r, p, false, r.IntN(2) == 0))
 		}
 		opts := []convert.Option{convert.WithSpanIDs(pick(r, convert.Links, convert.Attributes, convert.LinksAndAttributes))}
@@ -37,7 +38,7 @@ func TestSplit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		maxSamples, maxBytes := 1000, 4<<10+r.IntN(8<<10)
+		maxSamples, maxBytes := 1000, 4<<10+r.IntN(32<<10)
 		whole := exporter.NewParsedProfile(window, p)
 		parts, err := c.Split(whole, maxSamples, maxBytes)
 		if err != nil {
@@ -106,28 +107,27 @@ func sampleKey(s *profile.Sample) string {
 	return key.String()
 }
 
-// largeProfile is of a service of 100 handlers, a heap profile with four columns if
-// columns says so.
-func largeProfile(columns int) *profile.Profile {
+// largeProfile is of a service of 100 handlers.
+func largeProfile(columns, samples int) *profile.Profile {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := &profile.Profile{PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 1e7}
 	for i := range columns {
 		p.SampleType = append(p.SampleType, &profile.ValueType{Type: fmt.Sprint("type", i), Unit: "count"})
 	}
 	p.Mapping = []*profile.Mapping{{ID: 1, File: "/bin/app"}}
-	for i := range 10_000 {
+	for i := range 3_000 {
 		name := fmt.Sprintf("example.com/shop/internal/pkg%d.(*Service).Method%d", i/100, i)
 		f := &profile.Function{ID: uint64(i + 1), Name: name, SystemName: name, Filename: fmt.Sprintf("/src/shop/internal/pkg%d/service.go", i/100), StartLine: 3}
 		p.Function = append(p.Function, f)
 		p.Location = append(p.Location, &profile.Location{ID: uint64(i + 1), Address: uint64(i * 16), Mapping: p.Mapping[0], Line: []profile.Line{{Function: f, Line: 7}}})
 	}
-	for range 60_000 {
+	for range samples {
 		s := &profile.Sample{Label: map[string][]string{
 			"span_id": {fmt.Sprintf("%016x", r.Uint64())}, "trace_id": {fmt.Sprintf("%032x", r.Uint64())}, "span_name": {fmt.Sprint("GET /", r.IntN(100))},
 		}}
-		handler := r.IntN(100) * 100
+		handler := r.IntN(100) * 30
 		for range 30 {
-			s.Location = append(s.Location, p.Location[handler+r.IntN(100)])
+			s.Location = append(s.Location, p.Location[handler+r.IntN(30)])
 		}
 		for range columns {
 			s.Value = append(s.Value, r.Int64N(1000))
@@ -145,19 +145,19 @@ func TestNumberOfParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole := exporter.NewParsedProfile(window, largeProfile(columns))
+		whole := exporter.NewParsedProfile(window, largeProfile(columns, 6_000))
 		m, err := c.Request(whole)
 		if err != nil {
 			t.Fatal(err)
 		}
-		const limit = 1 << 20
+		const limit = 192 << 10
 		parts, err := c.Split(whole, 1_000_000, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
 		least := float64(proto.Size(m)) / limit
 		t.Logf("%d columns: %d bytes, %.2f times the limit: %d parts", columns, proto.Size(m), least, len(parts))
-		if float64(len(parts)) > 1.2*least {
+		if float64(len(parts)) > math.Ceil(1.2*least) {
 			t.Errorf("%d parts, want at most 1.2 times %.2f", len(parts), least)
 		}
 	}

@@ -36,7 +36,7 @@ func BenchmarkSplit(b *testing.B) {
 		gzipped(b, data)
 		return len(data)
 	}
-	whole := exporter.NewParsedProfile(window, largeProfile(1))
+	whole := exporter.NewParsedProfile(window, largeProfile(1, 60_000))
 	var encoding, splitting time.Duration
 	var size, largest, n int
 	for b.Loop() {
