@@ -70,37 +70,6 @@ func TestProfileForms(t *testing.T) {
 	}
 }
 
-// A copy shares what the profile was made from, and not what was made of it.
-func TestProfileCopy(t *testing.T) {
-	w := exporter.Window{Kind: exporter.KindHeap, Start: time.Unix(1, 0), Duration: time.Second, Resource: resource.NewSchemaless(attribute.String("service.name", "shop"))}
-	made := exporter.NewParsedProfile(w, &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "space", Unit: "bytes"}},
-		PeriodType: &profile.ValueType{Type: "space", Unit: "bytes"},
-	})
-	encoded, err := made.Pprof()
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := exporter.NewProfile(w, encoded)
-	decoded, err := read.Parsed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range []*exporter.Profile{made, read} {
-		c := p.Copy()
-		if c.Kind() != p.Kind() || !c.Start().Equal(p.Start()) || c.Duration() != p.Duration() || c.Resource() != p.Resource() || c.Size() != p.Size() {
-			t.Errorf("the copy is of another window: %v %v %v %v, %d bytes", c.Kind(), c.Start(), c.Duration(), c.Resource(), c.Size())
-		}
-		b, err := c.Pprof()
-		if err != nil || !bytes.Equal(b, encoded) || (&b[0] == &encoded[0]) != (p == read) {
-			t.Errorf("%v, bytes are shared: %v, want so only where the profile was made from them", err, &b[0] == &encoded[0])
-		}
-		if got, err := c.Parsed(); err != nil || got.String() != decoded.String() || got == decoded {
-			t.Errorf("%v, want a form of its own of\n%s\ngot\n%s", err, decoded, got)
-		}
-	}
-}
-
 func TestProfileErrors(t *testing.T) {
 	_, err := exporter.NewProfile(exporter.Window{Kind: exporter.KindHeap}, []byte("no profile")).Parsed()
 	if err == nil || !strings.Contains(err.Error(), "parse heap profile") {
@@ -145,7 +114,7 @@ func TestProfileIsReadAndEncodedAtOnce(t *testing.T) {
 }
 
 func TestParsedProfileIsNil(t *testing.T) {
-	p := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, nil).Copy()
+	p := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, nil)
 	const want = "exporter: the cpu profile is nil"
 	if parsed, err := p.Parsed(); parsed != nil || err == nil || err.Error() != want {
 		t.Errorf("Parsed: %v, %v; want the error %q", parsed, err, want)

@@ -74,7 +74,7 @@ func WithTimeout(d time.Duration) QueueOption {
 // says: NewQueue waits a second for another to end, and then fails. A file is
 // written when a profile arrives and removed when it has been delivered or
 // dropped. Where none can be written, the profile waits in memory and
-// QueueStats.NotSpilled counts it. NewQueue fails if no file can be written.
+// LaneStatus.NotSpilled counts it. NewQueue fails if no file can be written.
 func WithSpill(dir string) QueueOption {
 	return queueOptionFunc(func(c queueConfig) queueConfig {
 		c.spill, c.dir = true, dir
@@ -116,4 +116,12 @@ func newQueueConfig(opts []QueueOption) (queueConfig, error) {
 		return c, errors.New("meter provider is nil: leave WithMeterProvider out for the global one")
 	}
 	return c, nil
+}
+
+// meters returns where metrics go, by default the global MeterProvider.
+func (c queueConfig) meters() metric.MeterProvider {
+	if c.meterProvider == nil {
+		return otel.GetMeterProvider()
+	}
+	return c.meterProvider
 }

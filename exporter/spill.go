@@ -40,7 +40,7 @@ type spillHeader struct {
 }
 
 // spill writes a profile to dir.
-func spill(dir string, w Window, end time.Time, data []byte) (queued, error) {
+func spill(dir string, w Window, end time.Time, data []byte) (*item, error) {
 	header, err := json.Marshal(spillHeader{
 		Kind:     w.Kind,
 		Start:    w.Start,
@@ -51,14 +51,14 @@ func spill(dir string, w Window, end time.Time, data []byte) (queued, error) {
 		CRC32:    crc32.ChecksumIEEE(data),
 	})
 	if err != nil {
-		return queued{}, fmt.Errorf("describe it for the spill directory: %w", err)
+		return nil, fmt.Errorf("describe it for the spill directory: %w", err)
 	}
 	header = append(header, '\n')
 	name := fmt.Sprintf("%019d-%016x%s", max(end.UnixNano(), 0), rand.Uint64(), spillSuffix)
 	if err := atomicfile.Write(dir, name, header, data); err != nil {
-		return queued{}, err
+		return nil, err
 	}
-	return queued{window: w, end: end, size: int64(len(header) + len(data)), file: filepath.Join(dir, name)}, nil
+	return &item{window: w, end: end, size: int64(len(header) + len(data)), spilled: true, file: filepath.Join(dir, name)}, nil
 }
 
 // lockWait is how long a Queue waits for one before it in the same directory,
@@ -67,7 +67,7 @@ const lockWait = time.Second
 
 // openSpill makes dir usable, takes its lock and returns what an earlier process
 // has left there, oldest first.
-func openSpill(dir string) (lock *os.File, left []queued, err error) {
+func openSpill(dir string) (lock *os.File, left []*item, err error) {
 	if err := atomicfile.Prepare(dir); err != nil {
 		return nil, nil, err
 	}
@@ -90,12 +90,12 @@ func openSpill(dir string) (lock *os.File, left []queued, err error) {
 }
 
 // leftIn returns the profiles in dir.
-func leftIn(dir string) ([]queued, error) {
+func leftIn(dir string) ([]*item, error) {
 	entries, err := os.ReadDir(dir) // by name: by the end of the window
 	if err != nil {
 		return nil, err
 	}
-	var left []queued
+	var left []*item
 	for _, e := range entries {
 		stamp, _, ok := strings.Cut(e.Name(), "-")
 		end, err := strconv.ParseInt(stamp, 10, 64)
@@ -109,10 +109,11 @@ func leftIn(dir string) ([]queued, error) {
 		if err != nil {
 			return nil, err
 		}
-		left = append(left, queued{
+		left = append(left, &item{
 			end:      time.Unix(0, min(end, time.Now().UnixNano())), // the clock may have been set back
 			size:     info.Size(),
 			doubtful: strings.HasSuffix(e.Name(), doubtfulSuffix),
+			spilled:  true,
 			file:     filepath.Join(dir, e.Name()),
 		})
 	}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
-	"github.com/spanprof/spanprof/internal/handoff"
 )
 
 // counter is a sampler whose pieces have one sample, of value 1, 2, 4 and so on:
@@ -208,7 +207,6 @@ func TestShortProfilesDoNotCutOften(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.kinds, p.streams, p.state = nil, []*stream{s}, running
-		p.queue = handoff.New(p.exporter, (*exporter.Profile).Size, exporter.ErrShutdown)
 		opened := make(chan struct{})
 		go p.loop(opened)
 		<-opened

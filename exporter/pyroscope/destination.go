@@ -16,8 +16,8 @@ import (
 	"sync"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/handoff"
 	"github.com/spanprof/spanprof/internal/httpsend"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 var _ exporter.Destination = (*destination)(nil)
@@ -28,8 +28,9 @@ type destination struct {
 	config    config
 	client    *http.Client
 	transport *http.Transport // nil if the client is the user's
-	reporter  *handoff.Reporter
+	reporter  report.Reporter
 	leftOut   sync.Once // guards the report of attributes that cannot be tags
+	foreign   sync.Once // guards that of a profile_id that cannot be queried
 }
 
 // Send makes one request.
@@ -49,11 +50,27 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	return err
 }
 
+// Split cuts p into parts that the server takes. To see its samples it parses every
+// profile.
+func (d *destination) Split(p *exporter.Profile) ([]*exporter.Profile, error) {
+	parsed, err := p.Parsed()
+	if err != nil {
+		return nil, err
+	}
+	if id, ok := foreignID(parsed); ok {
+		d.foreign.Do(func() {
+			d.reporter.Report(fmt.Errorf("pyroscope: profile_id %q cannot be queried in Pyroscope: only ids of 16 hex digits can (this is said once)", id))
+		})
+	}
+	return split(p, parsed)
+}
+
 // Shutdown closes the connections, unless they are the user's.
-func (d *destination) Shutdown(context.Context) error {
+func (d *destination) Shutdown(ctx context.Context) error {
 	if d.transport != nil {
 		d.transport.CloseIdleConnections()
 	}
+	d.reporter.Wait(ctx)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
-	"github.com/spanprof/spanprof/internal/handoff"
+	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/internal/servertext"
 )
 
@@ -19,7 +19,7 @@ import (
 // that it has taken. It does not wait for the handler, which may use the
 // exporter.
 type Warnings struct {
-	reporter handoff.Reporter
+	reporter report.Reporter
 }
 
 // Check returns an error if the server has rejected profiles of the request. It
