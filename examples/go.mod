@@ -3,14 +3,14 @@ module github.com/spanprof/spanprof/examples
 go 1.26.0
 
 require (
-	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
-	github.com/grafana/pyroscope-go v1.4.3
+	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // tests
+	github.com/grafana/pyroscope-go v1.4.3 // the neighbour in examples/pyroscope-go
 	github.com/spanprof/spanprof v0.0.0
 	github.com/spanprof/spanprof/exporter/otlp v0.0.0
-	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.72.0
+	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.72.0 // the server of the quickstart; it asks for OpenTelemetry 1.47
 	go.opentelemetry.io/otel v1.47.0
-	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.47.0
-	go.opentelemetry.io/otel/exporters/stdout/stdouttrace v1.47.0
+	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.47.0 // spans to the Collector
+	go.opentelemetry.io/otel/exporters/stdout/stdouttrace v1.47.0 // spans to standard output
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/trace v1.47.0
 )

@@ -138,9 +138,6 @@ func TestSpillKeepsTheWindow(t *testing.T) {
 			attribute.Float64Slice("floats", []float64{1, 2.5}),
 			attribute.StringSlice("process.command_args", []string{"a", "b"}),
 			attribute.KeyValue{Key: "empty"},
-			attribute.KeyValue{Key: "bytes", Value: attribute.ByteSliceValue([]byte{0, 255})},
-			attribute.KeyValue{Key: "slice", Value: attribute.SliceValue(attribute.Int64Value(1), attribute.StringValue("x"))},
-			attribute.KeyValue{Key: "map", Value: attribute.MapValue(attribute.Int64("k", 1))},
 		),
 	}
 	first := newQueue(t, &destination{send: down}, exporter.WithSpill(dir))

@@ -35,43 +35,35 @@ func attributes(as []spillAttribute) []attribute.KeyValue {
 	return kvs
 }
 
-func spillValues(vs []attribute.Value) []spillValue {
-	s := make([]spillValue, len(vs))
-	for i, v := range vs {
-		s[i] = spillValue(v)
-	}
-	return s
-}
-
-func values(s []spillValue) []attribute.Value {
-	vs := make([]attribute.Value, len(s))
-	for i, v := range s {
-		vs[i] = attribute.Value(v)
-	}
-	return vs
-}
-
 type spillJSON struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
 }
 
 // MarshalJSON writes {"type":"INT64","value":1}. NaN and infinities are errors.
+//
+// The types that OpenTelemetry got after v1.38, bytes and mixed lists and maps,
+// become their text: this module builds with v1.38, which cannot make them again.
 func (s spillValue) MarshalJSON() ([]byte, error) {
 	v := attribute.Value(s)
-	data := v.AsInterface()
+	data, name := v.AsInterface(), v.Type().String()
 	switch v.Type() {
-	case attribute.SLICE:
-		data = spillValues(v.AsSlice())
-	case attribute.MAP:
-		data = spillAttributes(v.AsMap())
+	case attribute.BOOL, attribute.INT64, attribute.FLOAT64, attribute.STRING,
+		attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE:
+	case attribute.Value{}.Type():
+		data, name = nil, emptyType
+	default:
+		data, name = v.Emit(), attribute.STRING.String() //nolint:staticcheck // v1.38 has no String
 	}
 	raw, err := json.Marshal(data)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(spillJSON{Type: v.Type().String(), Value: raw})
+	return json.Marshal(spillJSON{Type: name, Value: raw})
 }
+
+// emptyType is the type of the zero Value; OpenTelemetry has renamed its own.
+const emptyType = "EMPTY"
 
 // UnmarshalJSON reads what MarshalJSON has written.
 func (s *spillValue) UnmarshalJSON(data []byte) error {
@@ -81,7 +73,7 @@ func (s *spillValue) UnmarshalJSON(data []byte) error {
 	}
 	var err error
 	switch j.Type {
-	case attribute.EMPTY.String():
+	case emptyType:
 		*s = spillValue{}
 	case attribute.BOOL.String():
 		*s, err = decode(j.Value, attribute.BoolValue)
@@ -99,12 +91,6 @@ func (s *spillValue) UnmarshalJSON(data []byte) error {
 		*s, err = decode(j.Value, attribute.Float64SliceValue)
 	case attribute.STRINGSLICE.String():
 		*s, err = decode(j.Value, attribute.StringSliceValue)
-	case attribute.BYTESLICE.String():
-		*s, err = decode(j.Value, attribute.ByteSliceValue)
-	case attribute.SLICE.String():
-		*s, err = decode(j.Value, func(vs []spillValue) attribute.Value { return attribute.SliceValue(values(vs)...) })
-	case attribute.MAP.String():
-		*s, err = decode(j.Value, func(as []spillAttribute) attribute.Value { return attribute.MapValue(attributes(as)...) })
 	default:
 		err = fmt.Errorf("attribute of unknown type %q", j.Type)
 	}

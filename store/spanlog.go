@@ -16,7 +16,6 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 )
 
 const (
@@ -315,12 +314,12 @@ func (l *spanLog) addTo(s *Stats) {
 // serviceVersion returns service.version of a resource, cut, "" where there is
 // none.
 func serviceVersion(r *resource.Resource) string {
-	v, _ := r.Set().Value(semconv.ServiceVersionKey)
+	v, _ := r.Set().Value("service.version")
 	return cut(v.AsString())
 }
 
 // serviceName returns service.name of a resource, cut, "" where there is none.
 func serviceName(r *resource.Resource) string {
-	v, _ := r.Set().Value(semconv.ServiceNameKey)
+	v, _ := r.Set().Value("service.name")
 	return cut(v.AsString())
 }

@@ -60,7 +60,7 @@ func windows(dir string) ([]window, error) {
 // that would have the same.
 func nameOf(p *exporter.Profile, start time.Time, n int) string {
 	service, _ := p.Resource().Set().Value(attribute.Key("service.name"))
-	name := start.UTC().Format(timeFormat) + "-" + clean(service.String(), "unknown_service") + "-"
+	name := start.UTC().Format(timeFormat) + "-" + clean(service.AsString(), "unknown_service") + "-"
 	if n > 0 {
 		name += strconv.Itoa(n) + "-"
 	}

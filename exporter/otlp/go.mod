@@ -3,16 +3,16 @@ module github.com/spanprof/spanprof/exporter/otlp
 go 1.26.0
 
 require (
-	github.com/google/go-cmp v0.7.0
-	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
+	github.com/google/go-cmp v0.7.0 // tests
+	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // what is converted
 	github.com/spanprof/spanprof v0.0.0
-	go.opentelemetry.io/otel v1.47.0
-	go.opentelemetry.io/otel/sdk v1.47.0
-	go.opentelemetry.io/proto/slim/otlp v1.11.1
+	go.opentelemetry.io/otel v1.45.0 // the oldest whose attributes are all that OTLP's are: bytes, lists and maps
+	go.opentelemetry.io/otel/sdk v1.45.0 // resources
+	go.opentelemetry.io/proto/slim/otlp v1.11.1 // the messages, without gRPC
 	go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development v0.4.1
 	go.opentelemetry.io/proto/slim/otlp/profiles/v1development v0.4.1
-	go.uber.org/goleak v1.3.0
-	google.golang.org/protobuf v1.36.12
+	go.uber.org/goleak v1.3.0 // tests
+	google.golang.org/protobuf v1.36.12 // encodes them
 )
 
 require (
@@ -24,10 +24,9 @@ require (
 	github.com/grafana/pyroscope-go/godeltaprof v0.1.12 // indirect
 	github.com/klauspost/compress v1.18.6 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
-	go.opentelemetry.io/otel/log v1.47.0 // indirect
-	go.opentelemetry.io/otel/metric v1.47.0 // indirect
-	go.opentelemetry.io/otel/trace v1.47.0 // indirect
-	golang.org/x/sys v0.48.0 // indirect
+	go.opentelemetry.io/otel/metric v1.45.0 // indirect
+	go.opentelemetry.io/otel/trace v1.45.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
 )
 
 replace github.com/spanprof/spanprof => ../../

@@ -33,7 +33,7 @@ func seriesName(r *resource.Resource, static map[string]string) (name string, le
 	}
 	app := unknownService
 	for _, kv := range r.Attributes() { // sorted by key
-		value := tagValue(kv.Value.String())
+		value := tagValue(kv.Value.Emit()) //nolint:staticcheck // OpenTelemetry 1.38 has no String
 		key := tagName(string(kv.Key))
 		_, overruled := static[key]
 		_, taken := tags[key]

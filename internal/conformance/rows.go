@@ -42,7 +42,6 @@ var Rows = []Row{
 	{"labelled spans have pyroscope.profile.id, others have not", profileID},
 	{"a panic becomes the SDK's exception event, and goes on", panicEvent},
 	{"a panic's stack trace is recorded where End asks for it", panicStackTrace},
-	{"WithoutPanicRecording is obeyed", withoutPanicRecording},
 	{"panic(nil) stays what it is", panicNil},
 	{"Goexit leaves no event", goexit},
 	{"span.TracerProvider() is the wrapper", tracerProviderIdentity},

@@ -37,6 +37,7 @@ func TestCollector(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the Collector is ended by an interrupt")
 	}
+	needModules(t, "collector")
 	c := startCollector(t)
 	t.Run("example", func(t *testing.T) {
 		binary := build(t, "../../examples", "./collector")

@@ -3,18 +3,14 @@ module github.com/spanprof/spanprof/internal/integration
 go 1.26.0
 
 require (
-	github.com/chromedp/cdproto v0.159.0
-	github.com/chromedp/chromedp v0.23.0
-	github.com/felixge/fgprof v0.9.5
 	github.com/google/go-cmp v0.7.0
-	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
-	github.com/grafana/otel-profiling-go v0.7.0
-	github.com/grafana/pyroscope-go v1.4.3
-	github.com/pyroscope-io/otel-profiling-go v0.5.0
+	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6
+	github.com/grafana/otel-profiling-go v0.7.0 // the peer of the span wrapper
+	github.com/grafana/pyroscope-go v1.4.3 // the peer of profiler and push
 	github.com/spanprof/spanprof v0.0.0
 	github.com/spanprof/spanprof/exporter/otlp/otlpgrpc v0.0.0
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.72.0
-	go.opentelemetry.io/otel v1.47.0
+	go.opentelemetry.io/otel v1.47.0 // the newest: the root module alone is tested with the oldest
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/trace v1.47.0
 )
@@ -23,7 +19,6 @@ require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/felixge/httpsnoop v1.1.0 // indirect
-	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect

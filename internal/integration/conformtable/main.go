@@ -12,9 +12,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	grafana "github.com/grafana/otel-profiling-go"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
@@ -54,7 +56,8 @@ func main() {
 		names, rule = names+" "+c.name+" |", rule+"---|"
 	}
 	fmt.Printf("| |%s\n|---|%s\n", names, rule)
-	for _, row := range conformance.Rows {
+	rows := append(slices.Clone(conformance.Rows), conformance.PanicRecordingOff(sdktrace.WithoutPanicRecording()))
+	for _, row := range rows {
 		cells := make([]string, len(columns))
 		for i, c := range columns {
 			var wrong []string
@@ -76,12 +79,12 @@ func main() {
 		}
 		fmt.Printf("| %s | %s |\n", row.Name, strings.Join(cells, " | "))
 	}
-	fmt.Printf("\nRows that hold, of %d: ", len(conformance.Rows))
+	fmt.Printf("\nRows that hold, of %d: ", len(rows))
 	for i, c := range columns {
 		fmt.Printf("%s %d; ", c.name, right[i])
 	}
 	fmt.Println("by the public API some are held to a weaker result, which it documents.")
-	if right[0]+right[1] < 2*len(conformance.Rows) {
+	if right[0]+right[1] < 2*len(rows) {
 		os.Exit(1)
 	}
 }

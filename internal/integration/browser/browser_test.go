@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package browser
 
 import (
 	"bufio"
@@ -28,7 +28,7 @@ import (
 )
 
 // screenshots is where the test puts what it saw. Git ignores it.
-const screenshots = "../../screenshots"
+const screenshots = "../../../screenshots"
 
 // TestBrowser walks through the viewer of the quickstart as its users do. It
 // needs a Chromium, and skips without one unless SPANPROF_BROWSER is
@@ -292,7 +292,7 @@ func startQuickstart(t *testing.T) string {
 		program += ".exe"
 	}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./quickstart")
-	build.Dir = "../../examples"
+	build.Dir = "../../../examples"
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

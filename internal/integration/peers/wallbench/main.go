@@ -11,8 +11,8 @@
 // measured several times, in turns: the figures are the median and, in brackets,
 // the lowest and the highest.
 //
-//	go run ./internal/integration/wallbench
-//	go run -tags spanprof_public ./internal/integration/wallbench
+//	GOWORK=off go -C internal/integration/peers run ./wallbench
+//	GOWORK=off go -C internal/integration/peers run -tags spanprof_public ./wallbench
 package main
 
 import (

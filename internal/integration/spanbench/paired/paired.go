@@ -1,0 +1,98 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package paired compares what wrappers of tracer providers add to a span.
+//
+// It runs small batches of each wrapper in turn, for the machine's speed drifts
+// by more than what is measured here.
+package paired
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"testing"
+	"text/tabwriter"
+	"time"
+)
+
+// Batch is how many spans are timed together: enough for the clock, few enough
+// that most batches see no garbage collection.
+const Batch = 200
+
+// Candidate runs one span from Start to End.
+type Candidate struct {
+	Name   string
+	Before func() // if not nil, before each batch
+	Span   func()
+
+	perSpan []float64 // ns of each round
+}
+
+// Scenario is one kind of span. The first candidate is the bare SDK, the last
+// the wrapper that the others are compared with.
+type Scenario struct {
+	Name       string
+	Candidates []*Candidate
+	// Extra is the index of what the last candidate does beside the others,
+	// which is taken off it for the ratio; 0 for nothing.
+	Extra int
+}
+
+// NewTable returns a writer that aligns the columns of tables; Flush it at the
+// end. It writes the line that says what ran.
+func NewTable(out io.Writer, rounds int) *tabwriter.Writer {
+	fmt.Fprintf(out, "%s %s/%s, GOMAXPROCS %d, %d batches of %d spans\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), rounds, Batch)
+	return tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+}
+
+// Print runs so many batches of each candidate and writes the table. The column
+// p10 is the difference between the tenth percentiles of a wrapper's batches and
+// the bare SDK's, what a span costs when nothing disturbs; p50 is the median of the
+// differences within a round. The ratio is that of p10 to the last row.
+func (s Scenario) Print(w io.Writer, rounds int) {
+	for round := range rounds {
+		for i := range s.Candidates {
+			c := s.Candidates[(round+i)%len(s.Candidates)]
+			if c.Before != nil {
+				c.Before()
+			}
+			start := time.Now()
+			for range Batch {
+				c.Span()
+			}
+			c.perSpan = append(c.perSpan, float64(time.Since(start).Nanoseconds())/Batch)
+		}
+	}
+	bare := s.Candidates[0]
+	bareAllocs := bare.allocations()
+	bareP10 := percentile(bare.perSpan, 10)
+	over := func(c *Candidate) float64 { return percentile(c.perSpan, 10) - bareP10 }
+	reference := over(s.Candidates[len(s.Candidates)-1])
+	if s.Extra > 0 {
+		reference -= over(s.Candidates[s.Extra])
+	}
+	fmt.Fprintf(w, "%s\tp10 ns\tp50 ns\tallocations\tratio\t\n", s.Name)
+	fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f\t\t\n", bare.Name, bareP10, percentile(bare.perSpan, 50), bareAllocs)
+	for _, c := range s.Candidates[1:] {
+		deltas := make([]float64, rounds)
+		for i := range deltas {
+			deltas[i] = c.perSpan[i] - bare.perSpan[i]
+		}
+		fmt.Fprintf(w, "%s\t%+.0f\t%+.0f\t%+.0f\t%.2f\t\n", c.Name, over(c), percentile(deltas, 50), c.allocations()-bareAllocs, over(c)/reference)
+	}
+	fmt.Fprintln(w, "\t\t\t\t\t")
+}
+
+func (c *Candidate) allocations() float64 {
+	if c.Before != nil {
+		c.Before()
+	}
+	return testing.AllocsPerRun(100, c.Span)
+}
+
+func percentile(values []float64, p int) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)*p/100]
+}
