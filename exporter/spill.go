@@ -55,15 +55,11 @@ func spill(dir string, w Window, end time.Time, data []byte) (*item, error) {
 	}
 	header = append(header, '\n')
 	name := fmt.Sprintf("%019d-%016x%s", max(end.UnixNano(), 0), rand.Uint64(), spillSuffix)
-	if err := atomicfile.Write(dir, name, header, data); err != nil {
+	if err := atomicfile.Write(dir, name, atomicfile.Process, header, data); err != nil {
 		return nil, err
 	}
 	return &item{window: w, end: end, size: int64(len(header) + len(data)), spilled: true, file: filepath.Join(dir, name)}, nil
 }
-
-// lockWait is how long a Queue waits for one before it in the same directory,
-// which may be on its way out.
-const lockWait = time.Second
 
 // openSpill makes dir usable, takes its lock and returns what an earlier process
 // has left there, oldest first.
@@ -71,14 +67,9 @@ func openSpill(dir string) (lock *os.File, left []*item, err error) {
 	if err := atomicfile.Prepare(dir); err != nil {
 		return nil, nil, err
 	}
-	for end := time.Now().Add(lockWait); ; time.Sleep(lockWait / 50) {
-		lock, err = atomicfile.Lock(dir)
-		if !errors.Is(err, atomicfile.ErrLocked) {
-			break
-		}
-		if time.Now().After(end) {
-			return nil, nil, fmt.Errorf("%w: name another one for each queue", err)
-		}
+	lock, err = atomicfile.Lock(dir)
+	if errors.Is(err, atomicfile.ErrLocked) {
+		return nil, nil, fmt.Errorf("%w: name another one for each queue", err)
 	}
 	if err != nil {
 		return nil, nil, err
