@@ -3,7 +3,10 @@
 
 package exporter
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Destination is where a [Queue] sends its profiles, one attempt at a time: an
 // HTTP API, say. The Queue retries, bounds and counts.
@@ -26,3 +29,22 @@ type Destination interface {
 	// up to four calls run at once, never two for the same profile.
 	Send(ctx context.Context, p *Profile) error
 }
+
+// RetryError is what a [Destination] returns of an attempt that can succeed
+// later.
+type RetryError struct {
+	// Err says what went wrong; never nil.
+	Err error
+	// After is how long the destination wants to be left alone, by its
+	// Retry-After header for example. 0 leaves it to the Queue.
+	After time.Duration
+	// Refused says that the destination has certainly not taken the
+	// profile, as it has not where no connection came about. After other
+	// errors it may have, and the next attempt may deliver a duplicate.
+	Refused bool
+}
+
+func (e *RetryError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *RetryError) Unwrap() error { return e.Err }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/spanprof/spanprof/internal/report"
 )
 
@@ -103,8 +105,13 @@ func newLane(name string, s sink, c queueConfig) *lane {
 func (l *lane) start() {
 	l.begin.Do(func() {
 		if l.metrics == nil {
-			var err error
-			if l.metrics, err = newLaneMetrics(l.config.meters(), l.name, l.Status); err != nil {
+			l.mu.Lock()
+			p, err := l.config.meterProvider, error(nil)
+			l.mu.Unlock()
+			if p == nil {
+				p = otel.GetMeterProvider()
+			}
+			if l.metrics, err = newLaneMetrics(p, l.name, l.Status); err != nil {
 				l.report(fmt.Errorf("metrics: %w", err))
 			}
 		}
@@ -172,7 +179,7 @@ func (l *lane) flush(ctx context.Context) error {
 	}
 	f := &flush{after: l.last, done: make(chan struct{})}
 	l.flushes = append(l.flushes, f)
-	l.retry.hasten()
+	l.retry.refresh()
 	l.settle()
 	l.mu.Unlock()
 

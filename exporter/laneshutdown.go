@@ -44,7 +44,7 @@ func (l *lane) shutdown(ctx context.Context) error {
 		return nil
 	}
 	l.closing = closing
-	l.retry.hasten()
+	l.retry.refresh()
 	l.mu.Unlock()
 	defer close(l.shut)
 	defer func() { l.metrics.unregister(ctx) }()

@@ -115,7 +115,7 @@ func (l *lane) due(now time.Time) (*item, time.Duration) {
 		return nil, forever
 	}
 	next := l.waiting.first(l.retry.order())
-	pause := l.retry.pause(now, next, l.sending, l.waiting.len())
+	pause := l.retry.pause(now, next, l.sending, l.closing != nil || l.waiting.len() > fewWaiting)
 	if pause <= 0 {
 		l.waiting.remove(next)
 		l.retry.begun = now

@@ -21,7 +21,7 @@ var _ Exporter = (*Multi)(nil)
 //
 // The lane of a [Queue] is the Queue itself, and that of an Exporter with the method
 //
-//	Queue() *exporter.Queue
+//	Lane() *exporter.Queue
 //
 // the Queue that it returns: profiles go there without a call of Export. The lanes of
 // another Multi are that one's. Any other Exporter gets a lane that gives it one profile
@@ -44,8 +44,8 @@ func NewMulti(exporters ...Exporter) *Multi {
 			m.lanes = append(m.lanes, e.lanes...)
 		case *Queue:
 			m.lanes = append(m.lanes, e.lane)
-		case interface{ Queue() *Queue }:
-			m.lanes = append(m.lanes, e.Queue().lane)
+		case interface{ Lane() *Queue }:
+			m.lanes = append(m.lanes, e.Lane().lane)
 		default:
 			name := strings.TrimPrefix(fmt.Sprintf("%T", e), "*")
 			m.lanes = append(m.lanes, newLane(name, sink{send: e.Export, flush: e.ForceFlush, shutdown: e.Shutdown}, queueConfig{}))
@@ -60,7 +60,9 @@ func NewMulti(exporters ...Exporter) *Multi {
 func (m *Multi) SetMeterProvider(p metric.MeterProvider) {
 	for _, l := range m.lanes {
 		if l.retry == nil {
+			l.mu.Lock()
 			l.config.meterProvider = p
+			l.mu.Unlock()
 		}
 	}
 }

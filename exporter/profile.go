@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"unsafe"
 	"weak"
 
 	"github.com/google/pprof/profile"
@@ -17,8 +18,8 @@ import (
 //
 // It holds the profile as pprof bytes or in parsed form, whichever it was made
 // from; the other form is made when it is asked for. All who ask while somebody
-// has a parsed form get the same one; the Profile itself does not keep it, because it
-// can be 50 times as large as the bytes. A Profile is immutable and safe for
+// has that get the same one; the Profile itself does not keep it, because a parsed
+// form can be 50 times as large as the bytes. A Profile is immutable and safe for
 // concurrent use: neither the bytes nor the parsed profile may be changed by those who
 // read them.
 type Profile struct {
@@ -52,24 +53,35 @@ func NewProfile(w Window, pprof []byte) *Profile {
 	p := newProfile(w)
 	p.size = len(pprof)
 	p.pprof = func() ([]byte, error) { return pprof, nil }
-	var (
-		mu     sync.Mutex // held while one parses for all
-		shared weak.Pointer[profile.Profile]
-	)
-	p.parsed = func() (*profile.Profile, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if parsed := shared.Value(); parsed != nil {
-			return parsed, nil
-		}
+	p.parsed = shared(func() (*profile.Profile, error) {
 		parsed, err := profile.ParseData(pprof)
 		if err != nil {
 			return nil, fmt.Errorf("exporter: parse %s profile: %w", w.Kind, err)
 		}
-		shared = weak.Make(parsed)
 		return parsed, nil
-	}
+	})
 	return p
+}
+
+// shared returns a function that gives all who call it while somebody has what it
+// gave the same again, and does not keep it.
+func shared[T any](make func() (*T, error)) func() (*T, error) {
+	var (
+		mu   sync.Mutex // held while one makes it for all
+		made weak.Pointer[T]
+	)
+	return func() (*T, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if v := made.Value(); v != nil {
+			return v, nil
+		}
+		v, err := make()
+		if err == nil {
+			made = weak.Make(v)
+		}
+		return v, err
+	}
 }
 
 // NewParsedProfile returns a profile of window w from its parsed form, which
@@ -99,13 +111,22 @@ func NewTimedProfile(w Window, parsed *profile.Profile, times [][]int64) *Profil
 	p.times = times
 	p.size = sizeOf(parsed, times)
 	p.parsed = func() (*profile.Profile, error) { return parsed, nil }
-	p.pprof = sync.OnceValues(func() ([]byte, error) {
+	n := 0 // how many bytes there are; not written while somebody has them
+	first := shared(func() (*byte, error) {
 		b, err := encode(parsed)
 		if err != nil {
 			return nil, fmt.Errorf("exporter: encode %s profile: %w", w.Kind, err)
 		}
-		return b, nil
+		n = len(b)
+		return &b[0], nil // gzip has a header
 	})
+	p.pprof = func() ([]byte, error) {
+		b, err := first()
+		if err != nil {
+			return nil, err
+		}
+		return unsafe.Slice(b, n), nil
+	}
 	return p
 }
 

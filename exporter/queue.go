@@ -20,8 +20,8 @@ var _ Exporter = (*Queue)(nil)
 // dropped when that has happened five times, unless the destination refuses it or
 // asks for time, as one that limits the rate does.
 //
-// While more than eight profiles wait, or parts of one that was split, up to four are
-// sent at once, each begun 50 ms after the one before, if that takes as long: so a
+// While more than eight profiles wait, or parts of one that was split, and during
+// Shutdown, up to four are sent at once, each begun 50 ms after the one before, if that takes as long: so a
 // destination that takes half a second for each catches up after an outage.
 //
 // Delivery is at least once: a profile whose attempt ends without an answer is

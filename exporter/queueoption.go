@@ -117,11 +117,3 @@ func newQueueConfig(opts []QueueOption) (queueConfig, error) {
 	}
 	return c, nil
 }
-
-// meters returns where metrics go, by default the global MeterProvider.
-func (c queueConfig) meters() metric.MeterProvider {
-	if c.meterProvider == nil {
-		return otel.GetMeterProvider()
-	}
-	return c.meterProvider
-}

@@ -23,8 +23,7 @@ const (
 	// apart is how long an attempt runs before another begins beside it. A
 	// destination that answers faster is sent one at a time.
 	apart = 50 * time.Millisecond
-	// lastChance is the part of Shutdown's time that may be left for an attempt:
-	// the last one begins in it.
+	// lastChance is how much of Shutdown's time must be left for another attempt.
 	lastChance = 50 * time.Millisecond
 )
 
@@ -64,17 +63,16 @@ func (r *retry) order() int {
 }
 
 // pause returns how long to wait before an attempt at next, with those of sending
-// running and waiting profiles behind them; forever until one of those ends.
-func (r *retry) pause(now time.Time, next *item, sending map[*item]struct{}, waiting int) time.Duration {
+// running; forever until one of those ends. Several run at once where many wait.
+func (r *retry) pause(now time.Time, next *item, sending map[*item]struct{}, many bool) time.Duration {
 	if len(sending) == 0 {
 		return r.notBefore.Sub(now)
 	}
-	part := false
 	for i := range sending {
-		part = part || i.number == next.number
+		many = many || i.number == next.number // it was split
 	}
 	// One that has not answered yet, or has just failed, is tried with one.
-	if len(sending) == maxSending || r.failures > 0 || r.answers == 1 || waiting <= fewWaiting && !part {
+	if len(sending) == maxSending || r.failures > 0 || r.answers == 1 || !many {
 		return forever
 	}
 	return r.begun.Add(apart).Sub(now)
@@ -108,17 +106,23 @@ func (r *retry) postpone(i *item, failure *RetryError, now time.Time, maxAge tim
 
 // succeed ends an outage.
 func (r *retry) succeed() {
-	r.failure, r.notBefore, r.asked, r.failures, r.blamed = nil, time.Time{}, false, 0, false
+	r.failure, r.notBefore, r.asked, r.failures, r.tried, r.blamed = nil, time.Time{}, false, 0, nil, false
 	r.answers++
 	r.backoff.Reset()
 }
 
-// hasten makes the next attempt due and the pauses after it short, unless the
-// destination wants it later.
+// hasten makes the next attempt due, unless the destination wants it later.
 func (r *retry) hasten() {
-	if r != nil && !r.asked {
+	if !r.asked {
 		r.notBefore = time.Time{}
+	}
+}
+
+// refresh is hasten where somebody waits, and has the pauses begin short again.
+func (r *retry) refresh() {
+	if r != nil {
 		r.backoff.Reset()
+		r.hasten()
 	}
 }
 
@@ -126,23 +130,21 @@ func (r *retry) hasten() {
 func (r *retry) arrive() {
 	if r.blamed {
 		r.blamed, r.failures = false, 0
-		r.backoff.Reset()
-		r.hasten()
+		r.refresh()
 	}
 }
 
-// inTime reports whether an attempt is due before deadline. A pause of ours that is
-// longer is cut, so that a last attempt is made.
+// inTime reports whether an attempt is due before Shutdown's deadline. A pause of ours
+// is an eighth of the time that is left at most.
 func (r *retry) inTime(now, deadline time.Time) bool {
-	if r.notBefore.Before(deadline) {
-		return true
+	if r.asked {
+		return r.notBefore.Before(deadline)
 	}
 	left := deadline.Sub(now)
-	if r.asked || left <= lastChance {
-		return false
+	if next := now.Add(left / 8); next.Before(r.notBefore) {
+		r.notBefore = next
 	}
-	r.notBefore = deadline.Add(-max(lastChance/2, left/4))
-	return true
+	return left > lastChance
 }
 
 // retried returns err as a RetryError, if it is one.

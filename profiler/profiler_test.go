@@ -59,6 +59,7 @@ func TestDefaults(t *testing.T) {
 		Kinds:  []exporter.Kind{exporter.KindCPU, exporter.KindHeap},
 		Window: 10 * time.Second,
 		CPU:    "stopped",
+		Lanes:  recorded(0),
 	}
 	if diff := cmp.Diff(want, p.Status()); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)

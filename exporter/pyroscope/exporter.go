@@ -65,8 +65,8 @@ func parseAddress(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// Queue returns the queue that the profiles wait in: a profiler hands them to it.
-func (e *Exporter) Queue() *exporter.Queue { return e.queue }
+// Lane returns the queue that the profiles wait in: a profiler hands them to it.
+func (e *Exporter) Lane() *exporter.Queue { return e.queue }
 
 // Export takes p over and returns at once. It returns exporter.ErrShutdown after
 // Shutdown, and an error if p, or a part of it, is larger than the queue.
