@@ -6,15 +6,20 @@ package exporter
 import (
 	"cmp"
 	"container/heap"
+	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/spanprof/spanprof/internal/recordfile"
 )
 
 // backlog holds the items that wait to be sent. It has them in several orders at
 // once, each a heap that knows the places of its items, so that taking any of them
 // out costs O(log n): after a long outage a directory may hold 100,000.
 type backlog struct {
+	age    func(*item) time.Duration // how old an item may become
 	orders [orders]order
 	bytes  int64
 }
@@ -24,18 +29,20 @@ const (
 	byNumber = iota // the oldest
 	byBad           // what has proved bad the least often
 	byTries         // what was tried the least
-	byEnd           // what is too old first
+	byExpiry        // what is too old first
+	byPlace         // what waits in memory and could be in a file
 	orders
 )
 
-func newBacklog() *backlog {
-	b := new(backlog)
+func newBacklog(age func(*item) time.Duration) *backlog {
+	b := &backlog{age: age}
 	number := func(x, y *item) int { return cmp.Or(cmp.Compare(x.number, y.number), cmp.Compare(x.part, y.part)) }
 	for i, compare := range [orders]func(x, y *item) int{
 		byNumber: number,
 		byBad:    func(x, y *item) int { return cmp.Or(cmp.Compare(x.bad, y.bad), number(x, y)) },
 		byTries:  func(x, y *item) int { return cmp.Or(cmp.Compare(x.attempts, y.attempts), number(x, y)) },
-		byEnd:    func(x, y *item) int { return cmp.Or(x.end.Compare(y.end), number(x, y)) },
+		byExpiry: func(x, y *item) int { return cmp.Or(x.expires.Compare(y.expires), number(x, y)) },
+		byPlace:  func(x, y *item) int { return cmp.Or(cmp.Compare(x.place(), y.place()), number(x, y)) },
 	} {
 		b.orders[i] = order{index: i, compare: compare}
 	}
@@ -55,6 +62,7 @@ func (b *backlog) first(order int) *item {
 func (b *backlog) oldest() *item { return b.first(byNumber) }
 
 func (b *backlog) add(i *item) {
+	i.expires = i.end.Add(b.age(i))
 	b.bytes += i.size
 	for o := range b.orders {
 		heap.Push(&b.orders[o], i)
@@ -112,9 +120,11 @@ type item struct {
 	bad      int    // how often it failed although another was taken since the last time
 	doubtful bool   // the destination may have it
 	spilled  bool   // it is in a file
+	unfit    bool   // no file can hold it
 
-	file    string      // where it is, if it is spilled
+	file    string      // where it is, if it is spilled; empty once it was set aside
 	profile *Profile    // nil while it is in a file
+	expires time.Time   // set by a backlog
 	at      [orders]int // where it is in a backlog
 }
 
@@ -130,17 +140,37 @@ func newItem(w Window, end time.Time, data []byte) *item {
 	return &item{window: w, end: end, size: int64(len(data)), profile: NewProfile(w, data)}
 }
 
-// load returns the profile for an attempt.
+// place orders items: those that could be moved to a file come first.
+func (i *item) place() int {
+	if i.spilled || i.unfit {
+		return 1
+	}
+	return 0
+}
+
+// load returns the profile for an attempt. A damaged file is set aside; what fails
+// for another reason, too many open files for example, is tried again.
 func (i *item) load() (*Profile, error) {
 	if i.profile != nil {
 		return i.profile, nil
 	}
 	w, data, err := readSpilled(i.file)
-	if err != nil {
+	if err == nil {
+		i.window, i.profile = w, NewProfile(w, data)
+		return i.profile, nil
+	}
+	if _, damaged := errors.AsType[*recordfile.DamagedError](err); damaged {
+		aside, failure := recordfile.SetAside(i.file)
+		i.file = ""
+		if failure != nil {
+			return nil, &unreadableError{errors.Join(err, failure)}
+		}
+		return nil, &unreadableError{fmt.Errorf("%w; it is %s now", err, aside)}
+	}
+	if errors.Is(err, os.ErrNotExist) {
 		return nil, &unreadableError{err}
 	}
-	i.window, i.profile = w, NewProfile(w, data)
-	return i.profile, nil
+	return nil, &RetryError{Err: err, Refused: true}
 }
 
 // unload forgets the bytes of an attempt if there is a file.
@@ -154,7 +184,7 @@ func (i *item) unload() {
 // the next Queue has to know it, even if the process is killed in the middle of an
 // attempt. Where that fails, a duplicate is not counted.
 func (i *item) mark(doubtful bool) {
-	if !i.spilled || doubtful == strings.HasSuffix(i.file, doubtfulSuffix) {
+	if i.file == "" || doubtful == strings.HasSuffix(i.file, doubtfulSuffix) {
 		return
 	}
 	from, to := spillSuffix, doubtfulSuffix
@@ -170,7 +200,7 @@ func (i *item) mark(doubtful bool) {
 // remove removes the file. Where that fails, the profile is sent twice, as it is
 // after a kill.
 func (i *item) remove() {
-	if i.spilled {
+	if i.file != "" {
 		_ = os.Remove(i.file)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel"
 
@@ -52,11 +53,12 @@ type lane struct {
 	endFlushing context.CancelFunc
 
 	mu        sync.Mutex
-	retry     *retry   // nil where what fails is given up
-	given     []*item  // that wait as they were given, oldest first
-	bytes     int64    // of given
-	preparing *item    // one of given that is being encoded
-	waiting   *backlog // what waits encoded
+	retry     *retry    // nil where what fails is given up
+	given     []*item   // that wait as they were given, oldest first
+	bytes     int64     // of given
+	preparing *item     // is being encoded or written to a file
+	waiting   *backlog  // what waits encoded
+	respill   time.Time // when to try again to write files
 	sending   map[*item]struct{}
 	leaving   map[*item]struct{} // done with but for their files
 	last      uint64             // the number of the newest profile
@@ -92,7 +94,7 @@ func newLane(name string, s sink, c queueConfig) *lane {
 		wake:    make(chan struct{}, 1),
 		done:    make(chan struct{}),
 		shut:    make(chan struct{}),
-		waiting: newBacklog(),
+		waiting: newBacklog(c.age),
 		sending: make(map[*item]struct{}),
 		leaving: make(map[*item]struct{}),
 	}

@@ -68,10 +68,10 @@ func (l *lane) admit(p *Profile, given *item) error {
 		}
 		return l.refuse()
 	}
-	l.preparing = nil
 	l.status.Taken += uint64(len(parts))
 	number := l.last + 1
 	if given != nil {
+		l.preparing = nil
 		l.status.Taken--
 		number = given.number
 	}
@@ -79,6 +79,9 @@ func (l *lane) admit(p *Profile, given *item) error {
 	l.status.Unreadable += unreadable
 	l.status.Full += tooMuch
 	l.status.NotSpilled += spillsMissed
+	if spillsMissed > 0 {
+		l.respill = time.Now().Add(respillPause)
+	}
 	var dropped []*item
 	for _, i := range items {
 		if l.sendingBytes()+i.size > l.config.maxBytes {
@@ -144,11 +147,13 @@ func (l *lane) item(p *Profile, data []byte) (*item, error) {
 		end = now
 	}
 	if l.config.spill {
-		i, err := spill(l.config.dir, w, end, data)
+		spilled, err := spill(l.config, w, end, data)
 		if err == nil {
-			return i, nil
+			return spilled, nil
 		}
-		return newItem(w, end, data), err
+		i := newItem(w, end, data)
+		_, i.unfit = errors.AsType[*unfitError](err)
+		return i, err
 	}
 	return newItem(w, end, data), nil
 }

@@ -116,7 +116,7 @@ func (l *lane) abandon(cause error) error {
 		l.unlock() // the worker has nothing to do with the files any more
 	}
 	l.abandoned = true
-	l.given, l.bytes, l.preparing, l.waiting = nil, 0, nil, newBacklog()
+	l.given, l.bytes, l.preparing, l.waiting = nil, 0, nil, newBacklog(l.config.age)
 	l.status.Kept += uint64(kept)
 	l.status.Unsent += uint64(lost)
 	cause = l.because(cause)

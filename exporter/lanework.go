@@ -43,7 +43,7 @@ func (l *lane) step() bool {
 	if expired := l.expire(now); len(expired) > 0 {
 		l.mu.Unlock()
 		l.forget(expired)
-		l.report(fmt.Errorf("%d profile(s) dropped: not delivered within %v", len(expired), l.config.maxAge))
+		l.report(fmt.Errorf("%d profile(s) dropped: not delivered within %v", len(expired), l.config.age(expired[0])))
 		return true
 	}
 	if l.retry != nil && len(l.given) > 0 && !l.abandoned {
@@ -51,6 +51,11 @@ func (l *lane) step() bool {
 		i := l.preparing
 		l.mu.Unlock()
 		l.prepare(i)
+		return true
+	}
+	if i := l.unspilled(now); i != nil {
+		l.mu.Unlock()
+		l.moveToFile(i)
 		return true
 	}
 	i, pause := l.due(now)
@@ -127,15 +132,18 @@ func (l *lane) due(now time.Time) (*item, time.Duration) {
 		}
 		pause = l.retry.notBefore.Sub(now)
 	}
-	untilExpired := l.waiting.first(byEnd).end.Add(l.config.maxAge).Sub(now)
-	return nil, max(0, min(pause, untilExpired))
+	if respill, some := l.respillIn(now); some {
+		pause = min(pause, respill)
+	}
+	return nil, max(0, min(pause, l.waiting.first(byExpiry).expires.Sub(now)))
 }
 
-// expire takes the profiles out that are too old; the caller holds l.mu.
+// expire takes profiles out that are too old, those in memory or those in files; the
+// caller holds l.mu.
 func (l *lane) expire(now time.Time) (expired []*item) {
 	for {
-		i := l.waiting.first(byEnd)
-		if i == nil || now.Sub(i.end) < l.config.maxAge {
+		i := l.waiting.first(byExpiry)
+		if i == nil || now.Before(i.expires) || len(expired) > 0 && i.spilled != expired[0].spilled {
 			return expired
 		}
 		expired = append(expired, l.drop(i, &l.status.Expired))
@@ -209,7 +217,7 @@ func (l *lane) finish(i *item, err error) {
 	}
 	if failure, ok := retried(err); ok && l.retry != nil {
 		first := l.retry.failure == nil
-		if l.retry.postpone(i, failure, time.Now(), l.config.maxAge) {
+		if l.retry.postpone(i, failure, time.Now(), l.config.age(i)) {
 			l.waiting.add(i)
 			l.mu.Unlock()
 			l.observe()

@@ -4,11 +4,9 @@
 package exporter
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,10 +17,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/internal/atomicfile"
+	"github.com/spanprof/spanprof/internal/recordfile"
 )
 
-// A spilled profile is a file <end of the window in Unix ns>-<random>.spanprof:
-// a spillHeader as a line of JSON, then the pprof form. The name ends in
+// A spilled profile is a record in a file <end of the window in Unix
+// ns>-<random>.spanprof, described by a spillHeader in JSON. The name ends in
 // doubtfulSuffix while the destination may have it.
 const (
 	spillSuffix    = ".spanprof"
@@ -35,31 +34,33 @@ type spillHeader struct {
 	Duration time.Duration    `json:"duration_ns"`
 	Schema   string           `json:"schema_url,omitempty"`
 	Resource []spillAttribute `json:"resource"`
-	Bytes    int              `json:"pprof_bytes"`
-	CRC32    uint32           `json:"pprof_crc32"`
 }
 
-// spill writes a profile to dir.
-func spill(dir string, w Window, end time.Time, data []byte) (*item, error) {
+// spill writes a profile to the directory of c.
+func spill(c queueConfig, w Window, end time.Time, data []byte) (*item, error) {
 	header, err := json.Marshal(spillHeader{
 		Kind:     w.Kind,
 		Start:    w.Start,
 		Duration: w.Duration,
 		Schema:   w.Resource.SchemaURL(),
 		Resource: spillAttributes(w.Resource.Attributes()),
-		Bytes:    len(data),
-		CRC32:    crc32.ChecksumIEEE(data),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("describe it for the spill directory: %w", err)
+		return nil, &unfitError{fmt.Errorf("describe it for the spill directory: %w", err)}
 	}
-	header = append(header, '\n')
 	name := fmt.Sprintf("%019d-%016x%s", max(end.UnixNano(), 0), rand.Uint64(), spillSuffix)
-	if err := atomicfile.Write(dir, name, atomicfile.Process, header, data); err != nil {
+	size, err := recordfile.Write(c.dir, name, header, data, c.durability)
+	if err != nil {
 		return nil, err
 	}
-	return &item{window: w, end: end, size: int64(len(header) + len(data)), spilled: true, file: filepath.Join(dir, name)}, nil
+	return &item{window: w, end: end, size: size, spilled: true, file: filepath.Join(c.dir, name)}, nil
 }
+
+// unfitError says that no file can hold a profile.
+type unfitError struct{ err error }
+
+func (e *unfitError) Error() string { return e.err.Error() }
+func (e *unfitError) Unwrap() error { return e.err }
 
 // openSpill makes dir usable, takes its lock and returns what an earlier process
 // has left there, oldest first.
@@ -113,17 +114,13 @@ func leftIn(dir string) ([]*item, error) {
 
 // readSpilled reads what spill has written.
 func readSpilled(file string) (Window, []byte, error) {
-	data, err := os.ReadFile(file)
+	description, pprof, err := recordfile.Read(file)
 	if err != nil {
 		return Window{}, nil, err
 	}
-	line, pprof, _ := bytes.Cut(data, []byte("\n"))
 	var h spillHeader
-	if err := json.Unmarshal(line, &h); err != nil {
-		return Window{}, nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if len(pprof) != h.Bytes || crc32.ChecksumIEEE(pprof) != h.CRC32 {
-		return Window{}, nil, fmt.Errorf("%s: the profile is damaged", file)
+	if err := json.Unmarshal(description, &h); err != nil {
+		return Window{}, nil, &recordfile.DamagedError{File: file, Reason: err.Error()}
 	}
 	return Window{
 		Kind:     h.Kind,
@@ -131,4 +128,59 @@ func readSpilled(file string) (Window, []byte, error) {
 		Duration: h.Duration,
 		Resource: resource.NewWithAttributes(h.Schema, attributes(h.Resource)...),
 	}, pprof, nil
+}
+
+// respillPause is how long a lane waits before it tries again to write files, after
+// it failed: on a full disk.
+const respillPause = time.Second
+
+// unspilled takes out a profile that waits in memory and should be in a file, if it is
+// time to write one; the caller holds l.mu.
+func (l *lane) unspilled(now time.Time) *item {
+	if pause, some := l.respillIn(now); !some || pause > 0 {
+		return nil
+	}
+	i := l.waiting.first(byPlace)
+	l.waiting.remove(i)
+	l.preparing = i
+	return i
+}
+
+// respillIn returns when the next profile that waits in memory is to be written, and
+// whether there is one; the caller holds l.mu.
+func (l *lane) respillIn(now time.Time) (pause time.Duration, some bool) {
+	if !l.config.spill {
+		return 0, false
+	}
+	i := l.waiting.first(byPlace)
+	return l.respill.Sub(now), i != nil && i.place() == 0
+}
+
+// moveToFile writes a profile that has waited in memory.
+func (l *lane) moveToFile(i *item) {
+	data, err := i.profile.Pprof()
+	var written *item
+	if err == nil {
+		written, err = spill(l.config, i.window, i.end, data)
+	}
+	l.mu.Lock()
+	if err == nil {
+		i.size, i.spilled, i.file, i.profile = written.size, true, written.file, nil
+		i.mark(i.doubtful)
+	} else {
+		l.respill = time.Now().Add(respillPause)
+	}
+	if l.preparing != i { // Shutdown has given up, and counted it as unsent
+		if err == nil {
+			l.status.Unsent--
+			l.status.Kept++
+		}
+		l.mu.Unlock()
+		return
+	}
+	l.preparing = nil
+	l.waiting.add(i)
+	dropped := l.makeRoom(0)
+	l.mu.Unlock()
+	l.forget(dropped)
 }

@@ -177,7 +177,7 @@ func TestSpillTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leave(t, dir, "a")
 		<-time.After(5 * time.Minute)
-		q := newQueue(t, &destination{send: down}, exporter.WithSpill(dir))
+		q := newQueue(t, &destination{send: down}, exporter.WithSpill(dir), exporter.WithSpillMaxAge(10*time.Minute))
 		export(t, q, "b")
 		<-time.After(5 * time.Minute)
 		synctest.Wait()
@@ -193,7 +193,7 @@ func TestSpillTooOld(t *testing.T) {
 
 		<-time.After(5 * time.Minute)
 		d := new(destination)
-		q = newQueue(t, d, exporter.WithSpill(dir))
+		q = newQueue(t, d, exporter.WithSpill(dir), exporter.WithSpillMaxAge(10*time.Minute))
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -235,9 +235,18 @@ func TestSpillDamaged(t *testing.T) {
 		}
 		wantStats(t, q, exporter.LaneStatus{Exported: 1, Unreadable: 3})
 		shutdown(t, q)
-		if left := files(t, dir); len(left) != 1 || left[0] != other {
-			t.Errorf("files %v, want the one that is not ours", left)
+		want := []string{all[0] + ".damaged", all[1] + ".damaged", other}
+		if left := files(t, dir); !slices.Equal(left, want) {
+			t.Errorf("files %v, want the one that is not ours, and the damaged set aside", left)
 		}
+		// The next start leaves them alone.
+		q = newQueue(t, d, exporter.WithSpill(dir))
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantStats(t, q, exporter.LaneStatus{})
+		shutdown(t, q)
+		wantFiles(t, dir, 3)
 	})
 	if got := reported(); len(got) < 3 {
 		t.Errorf("reported %q", got)

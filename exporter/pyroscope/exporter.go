@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/httpsend"
@@ -40,7 +41,9 @@ func New(address string, opts ...Option) (*Exporter, error) {
 		d.transport = httpsend.NewTransport()
 		d.client = httpsend.WithoutRedirects(&http.Client{Transport: d.transport})
 	}
-	q, err := exporter.NewQueue("pyroscope", d, c.queue...)
+	// By default the server refuses what is older than an hour (reject_older_than).
+	queue := append([]exporter.QueueOption{exporter.WithSpillMaxAge(time.Hour)}, c.queue...)
+	q, err := exporter.NewQueue("pyroscope", d, queue...)
 	if err != nil {
 		return nil, err
 	}
