@@ -67,7 +67,7 @@ type lane struct {
 	abandoned bool            // Shutdown has given up, or has nothing left to do
 	left      error           // that profiles stayed, once abandoned
 	lagging   bool            // profiles were dropped, and that was reported
-	lost      error           // why one was lost last
+	lost      error           // why one was lost last, if that is known and was not told
 	status    LaneStatus      // Name, Waiting and Bytes are not kept here
 	told      LaneStatus      // what losses has told of
 }
@@ -247,14 +247,15 @@ func (l *lane) losses() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, lost := l.status.lostSince(l.told)
-	l.told = l.status
+	cause := l.lost
+	l.told, l.lost = l.status, nil
 	switch {
 	case lost == "":
 		return nil
-	case l.lost == nil:
+	case cause == nil:
 		return fmt.Errorf("%s: %s", l.name, lost)
 	}
-	return fmt.Errorf("%s: %s: %w", l.name, lost, l.lost)
+	return fmt.Errorf("%s: %s: %w", l.name, lost, cause)
 }
 
 // because adds why the last attempt failed to the end of a context; the caller

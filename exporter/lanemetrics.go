@@ -128,10 +128,9 @@ func (m *laneMetrics) record(status func() LaneStatus) {
 			m.counters[i].Add(m.ctx, int64(n), m.attributes)
 		}
 	}
-	was := last.reasons()
-	for i, l := range now.reasons() {
-		if n := l.N - was[i].N; n > 0 && l.Reason != failed {
-			m.dropped.Add(m.ctx, int64(n), m.attributes, metric.WithAttributes(attribute.String("reason", l.Reason)))
+	for _, l := range now.lossesSince(last) {
+		if l.Reason != failed {
+			m.dropped.Add(m.ctx, int64(l.N), m.attributes, metric.WithAttributes(attribute.String("reason", l.Reason)))
 		}
 	}
 }

@@ -5,6 +5,7 @@ package exporter
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -98,38 +99,29 @@ type Loss struct {
 }
 
 // Losses returns the reasons for which profiles were lost.
-func (s LaneStatus) Losses() []Loss {
-	var losses []Loss
-	for _, l := range s.reasons() {
-		if l.N > 0 {
-			losses = append(losses, l)
-		}
-	}
-	return losses
-}
+func (s LaneStatus) Losses() []Loss { return s.lossesSince(LaneStatus{}) }
 
-// failed and unsent are the first and the last of reasons.
+// failed and unsent are reasons that are not always meant.
 const failed, unsent = "failed", "unsent"
 
-func (s LaneStatus) reasons() []Loss {
-	return []Loss{
-		{failed, s.Failed},
-		{"full", s.Full},
-		{"expired", s.Expired},
-		{"rejected", s.Rejected},
-		{"failing", s.Failing},
-		{"unreadable", s.Unreadable},
-		{unsent, s.Unsent},
-	}
+func (s LaneStatus) lossesSince(before LaneStatus) []Loss {
+	return slices.DeleteFunc([]Loss{
+		{failed, s.Failed - before.Failed},
+		{"full", s.Full - before.Full},
+		{"expired", s.Expired - before.Expired},
+		{"rejected", s.Rejected - before.Rejected},
+		{"failing", s.Failing - before.Failing},
+		{"unreadable", s.Unreadable - before.Unreadable},
+		{unsent, s.Unsent - before.Unsent},
+	}, func(l Loss) bool { return l.N == 0 })
 }
 
 // lostSince returns how many profiles were lost since before, and for what reasons,
 // but for those that Shutdown had no time for.
 func (s LaneStatus) lostSince(before LaneStatus) (n uint64, text string) {
 	var texts []string
-	then := before.reasons()
-	for i, l := range s.reasons() {
-		if l.N -= then[i].N; l.N > 0 && l.Reason != unsent {
+	for _, l := range s.lossesSince(before) {
+		if l.Reason != unsent {
 			n += l.N
 			texts = append(texts, fmt.Sprintf("%d %s", l.N, l.Reason))
 		}

@@ -147,6 +147,7 @@ func (l *lane) expire(now time.Time) (expired []*item) {
 			return expired
 		}
 		expired = append(expired, l.drop(i, &l.status.Expired))
+		l.lost = cmp.Or(l.retry.failure, l.lost)
 		if i == l.retry.tried {
 			l.retry.hasten() // the pause was for its sake
 		}
