@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"runtime/pprof"
 	"strings"
@@ -39,6 +38,9 @@ func TestContain(t *testing.T) {
 	}
 }
 
+// refused returns errors of different causes.
+func refused(i int) error { return errors.New("refused " + strings.Repeat("x", i)) }
+
 func TestErrorHandlerThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -46,7 +48,7 @@ func TestErrorHandlerThatHangs(t *testing.T) {
 		setErrorHandler(t, func(err error) { <-release; log.Handle(err) })
 		var r report.Reporter
 		for i := range 20 {
-			r.Report(fmt.Errorf("refused %d", i))
+			r.Report(refused(i))
 			synctest.Wait()
 		}
 		r.Wait(t.Context()) // for half a second
@@ -61,7 +63,7 @@ func TestErrorHandlerThatHangs(t *testing.T) {
 			got = append(got, err.Error())
 		}
 		for i := range 17 { // one in the handler's hands, and 16 that wait
-			want = append(want, fmt.Sprintf("refused %d", i))
+			want = append(want, refused(i).Error())
 		}
 		want = append(want, "3 more error(s) are not reported: the error handler was busy")
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -75,7 +77,7 @@ func TestErrorHandlerThatEndsItsGoroutine(t *testing.T) {
 	setErrorHandler(t, func(err error) { log.Handle(err); runtime.Goexit() })
 	var r report.Reporter
 	for i := range 3 {
-		r.Report(fmt.Errorf("refused %d", i))
+		r.Report(refused(i))
 	}
 	r.Wait(t.Context())
 	if got := log.take(); len(got) != 3 {
