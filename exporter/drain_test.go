@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -214,7 +215,7 @@ func TestQueueShutdownAfterAnOutage(t *testing.T) {
 		d := newFar(10 * time.Minute)
 		q := newQueue(t, d, exporter.WithMaxAge(time.Hour))
 		for i := range 8 {
-			export(t, q, fmt.Sprint(i))
+			export(t, q, strconv.Itoa(i))
 		}
 		<-time.After(time.Until(d.up) - 4*time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
