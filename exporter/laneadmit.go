@@ -68,10 +68,10 @@ func (l *lane) admit(p *Profile, given *item) error {
 		}
 		return l.refuse()
 	}
-	l.preparing = nil
 	l.status.Taken += uint64(len(parts))
 	number := l.last + 1
 	if given != nil {
+		l.preparing = nil
 		l.status.Taken--
 		number = given.number
 	}
