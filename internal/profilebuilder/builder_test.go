@@ -28,7 +28,7 @@ func TestBuilder(t *testing.T) {
 			}
 		})
 	}
-	for range 2 {
+	for range 2 { // described, and known
 		if location("hidden") != nil {
 			t.Error("a location that was left out is there")
 		}
