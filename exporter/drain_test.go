@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -206,6 +207,48 @@ func TestQueueSplits(t *testing.T) {
 	}
 }
 
+// One Export of the program's own, while the worker encodes what the fan-out gave it: a
+// flush waits for that all the same.
+func TestQueueExportWhileItEncodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &cuttingSlowly{release: make(chan struct{})}
+		q := newQueue(t, d)
+		m := exporter.NewMulti(q)
+		if err := m.Export(t.Context(), named("slow")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		export(t, q, "other")
+		wantStats(t, q, exporter.LaneStatus{Waiting: 2, Bytes: q.Stats().Bytes})
+		flushed := make(chan error, 1)
+		go func() { flushed <- m.ForceFlush(t.Context()) }()
+		synctest.Wait()
+		if len(flushed) > 0 {
+			t.Error("ForceFlush has returned while a profile was being encoded")
+		}
+		close(d.release)
+		if err := <-flushed; err != nil {
+			t.Error(err)
+		}
+		wantStats(t, q, exporter.LaneStatus{Exported: 2})
+		shutdown(t, q)
+	})
+}
+
+// cuttingSlowly is a destination that takes its time to look at one profile.
+type cuttingSlowly struct {
+	destination
+	release chan struct{}
+}
+
+func (c *cuttingSlowly) Split(p *exporter.Profile) ([]*exporter.Profile, error) {
+	data, err := p.Pprof()
+	if string(data) == "slow" {
+		<-c.release
+	}
+	return []*exporter.Profile{p}, err
+}
+
 // After an outage the pauses are long. Shutdown begins with short ones again, and
 // makes a last attempt before its time is over.
 func TestQueueShutdownAfterAnOutage(t *testing.T) {
@@ -214,7 +257,7 @@ func TestQueueShutdownAfterAnOutage(t *testing.T) {
 		d := newFar(10 * time.Minute)
 		q := newQueue(t, d, exporter.WithMaxAge(time.Hour))
 		for i := range 8 {
-			export(t, q, fmt.Sprint(i))
+			export(t, q, strconv.Itoa(i))
 		}
 		<-time.After(time.Until(d.up) - 4*time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

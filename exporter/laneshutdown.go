@@ -25,7 +25,7 @@ const (
 // shutdown sends what waits until ctx ends and shuts the sink down. The error says how
 // many profiles stayed.
 func (l *lane) shutdown(ctx context.Context) error {
-	l.start()
+	l.start() //nolint:contextcheck // the worker outlives the call
 	closing, cancel := l.closingContext(ctx)
 	defer cancel()
 	l.mu.Lock()
@@ -153,7 +153,7 @@ func (l *lane) flushSink(ctx context.Context) error {
 	stop := context.AfterFunc(l.flushCtx, cancel) //nolint:contextcheck // a flush ends with either context
 	result := make(chan error, 1)
 	l.flushing.Go(func() {
-		pprof.SetGoroutineLabels(context.Background())
+		pprof.SetGoroutineLabels(l.ctx) //nolint:contextcheck // it has none
 		defer cancel()
 		defer stop()
 		result <- report.Contain(func() error { return l.sink.flush(inner) })

@@ -82,7 +82,9 @@ func NewQueue(name string, d Destination, opts ...QueueOption) (*Queue, error) {
 // cannot be encoded, is larger than the Queue, or has no room beside what is being
 // sent. A profiler and a [Multi] do not wait for that: the Queue's worker does it for
 // them.
-func (q *Queue) Export(_ context.Context, p *Profile) error { return q.lane.export(p) }
+func (q *Queue) Export(_ context.Context, p *Profile) error {
+	return q.lane.export(p) //nolint:contextcheck // delivery outlives the call
+}
 
 // ForceFlush returns after every profile that Export took before it has been
 // delivered or dropped. If an attempt has failed, the next one is made now,

@@ -200,7 +200,7 @@ func TestPyroscopeRejects(t *testing.T) {
 	if want := map[string]uint64{"rejected": 4}; !cmp.Equal(want, numbers(lane)) || lane.LastError == nil || lane.LastErrorTime.IsZero() || !lane.LastSuccess.IsZero() {
 		t.Errorf("%s, last error %v at %v; want %v", lane, lane.LastError, lane.LastErrorTime, want)
 	}
-	if diff := cmp.Diff(lane, push.Stats(), cmp.Comparer(func(a, b error) bool { return errors.Is(a, b) })); diff != "" {
+	if diff := cmp.Diff(lane, push.Stats(), cmp.Comparer(errors.Is)); diff != "" {
 		t.Errorf("Stats (-Status +Stats):\n%s", diff)
 	}
 	if got := timesReported(reported(), "pyroscope: "); got != 4 {
