@@ -204,8 +204,9 @@ func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, err
 		p.unclosed.Add(-1)
 	}
 	for _, w := range windows {
-		// The error would be that Shutdown has given up; the queue counts it.
-		_ = p.queue.Push(w)
+		p.windows.Add(1)
+		// The error would be that Shutdown has given up; the lanes count it.
+		_ = p.lanes.Export(context.Background(), w)
 	}
 	switch {
 	case len(windows) > 0:
@@ -220,6 +221,6 @@ func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, err
 
 func (p *Profiler) report(err error) {
 	if err != nil {
-		p.queue.Report(fmt.Errorf("profiler: %w", err))
+		p.reporter.Report(fmt.Errorf("profiler: %w", err))
 	}
 }

@@ -87,7 +87,7 @@ func (p *Profiler) listen(ctx context.Context, k exporter.Kind, t *tap) error {
 		return ErrNotEnabled
 	}
 	joined := make(chan bool, 1)
-	err := p.do(ctx, func(g *grid) { joined <- p.attach(g, k, t) })
+	err := p.do(ctx, func(g *grid) { joined <- p.attach(g, k, t) }) //nolint:contextcheck // a report outlives the call
 	switch {
 	case errors.Is(err, ErrShutdown):
 		return ErrNotEnabled

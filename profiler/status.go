@@ -53,24 +53,16 @@ type Status struct {
 	// among the kinds.
 	Wall WallStatus
 
-	// WindowsExported is the number of windows that the exporter took
-	// without an error.
-	WindowsExported uint64
 	// WindowsSkipped is the number of windows that could not be measured.
 	// Of CPU it counts those of the schedule that were over before another
 	// CPU profile had ended: it grows with time alone, not with calls of
 	// Flush. A window of which a part was measured is exported instead.
 	WindowsSkipped uint64
-	// WindowsDropped is the number of windows that were measured and never
-	// given to the exporter, because it was too slow for them or the time
-	// at Shutdown was too short.
-	WindowsDropped uint64
-	// ExportErrors is the number of windows for which the exporter
-	// returned an error or panicked.
-	ExportErrors uint64
-	// WindowsWaiting is the number of windows that wait for the exporter
-	// or are in its hands.
-	WindowsWaiting int
+	// Windows is the number of windows that were measured and handed to the
+	// lanes.
+	Windows uint64
+	// Lanes say what became of them, one for each exporter.
+	Lanes []exporter.LaneStatus
 }
 
 // Status returns what the Profiler is doing. It is cheap.
@@ -82,15 +74,12 @@ func (p *Profiler) Status() Status {
 		Kinds:          slices.Clone(p.kinds),
 		Window:         p.config.window,
 		WindowsSkipped: p.skipped.Load(),
+		Windows:        p.windows.Load(),
+		Lanes:          p.lanes.Lanes(),
 	}
-	queue, due, cpuRun := p.queue, p.due, p.cpuRun
+	due, cpuRun := p.due, p.cpuRun
 	p.mu.Unlock()
 
-	if queue != nil {
-		q := queue.Stats()
-		s.WindowsExported, s.WindowsDropped = q.Exported, q.Dropped
-		s.ExportErrors, s.WindowsWaiting = q.Failed, q.Waiting
-	}
 	if slices.Contains(s.Kinds, exporter.KindWall) {
 		s.Wall = p.wall.status()
 	}

@@ -23,18 +23,17 @@ import (
 
 var _ exporter.Destination = (*destination)(nil)
 
-// destination makes a request for each profile, or several for a large one.
+// destination makes a request for each profile.
 type destination struct {
-	config   config
-	sender   *parts.Sender
+	config config
+	parts.Splitter
 	client   *http.Client
 	close    func() // ends the connections that are its own
 	warnings partial.Warnings
 }
 
 func newDestination(c config, converter *convert.Converter) *destination {
-	d := &destination{config: c, client: c.client, close: func() {}}
-	d.sender = parts.New("otlp", converter, d.post)
+	d := &destination{config: c, client: c.client, close: func() {}, Splitter: parts.Splitter{Name: "otlp", Converter: converter}}
 	if d.client == nil {
 		transport := httpsend.NewTransport()
 		transport.Proxy = c.proxy
@@ -50,11 +49,10 @@ func newDestination(c config, converter *convert.Converter) *destination {
 
 // Send makes one attempt.
 func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
-	return d.sender.Send(ctx, p)
-}
-
-// post makes one request.
-func (d *destination) post(ctx context.Context, message *collectorpb.ExportProfilesServiceRequest) error {
+	message, err := d.Converter.Request(p)
+	if err != nil {
+		return err
+	}
 	request, err := d.request(ctx, message)
 	if err != nil {
 		return err
@@ -79,7 +77,7 @@ func (d *destination) post(ctx context.Context, message *collectorpb.ExportProfi
 func (d *destination) Shutdown(ctx context.Context) error {
 	d.close()
 	d.warnings.Wait(ctx)
-	d.sender.Wait(ctx)
+	d.Reporter.Wait(ctx)
 	return nil
 }
 

@@ -62,7 +62,7 @@
 // with times one millisecond apart. It counts as one, as exported when the server has
 // all of it; the attempt after one that failed begins with the request that failed.
 // The first profile that is split is reported through otel.Handle. A profile without
-// samples, as that of an idle window, is not sent: [Exporter.Empty] counts those.
+// samples, as that of an idle window, is not sent: LaneStatus.Empty counts those.
 //
 // # Answers
 //

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/internal/nettest"
@@ -33,7 +34,7 @@ type dialFunc = func(ctx context.Context, network, address string) (net.Conn, er
 
 // up starts a server that has the fault until it is healed, and an exporter that
 // reaches it by dial. stop ends the server after the exporter.
-func (f fault) up(t *testing.T, listener net.Listener, dial dialFunc) (b *backend, e *otlp.Exporter, stop func()) {
+func (f fault) up(t *testing.T, listener net.Listener, dial dialFunc) (b *backend, e *exporter.Queue, stop func()) {
 	t.Helper()
 	b = &backend{t: t, fault: f.answer}
 	server := &http.Server{Handler: b, ErrorLog: log.New(io.Discard, "", 0)} // it complains about the faults
@@ -69,7 +70,7 @@ func (f fault) up(t *testing.T, listener net.Listener, dial dialFunc) (b *backen
 }
 
 // upInMemory is up in a synctest bubble.
-func (f fault) upInMemory(t *testing.T) (b *backend, e *otlp.Exporter, stop func()) {
+func (f fault) upInMemory(t *testing.T) (b *backend, e *exporter.Queue, stop func()) {
 	t.Helper()
 	network := nettest.NewMemory()
 	b, e, end := f.up(t, network, network.DialContext)

@@ -23,7 +23,7 @@ import (
 )
 
 // newExporter returns one in front of b, without a network.
-func newExporter(t *testing.T, b *backend, opts ...otlp.Option) *otlp.Exporter {
+func newExporter(t *testing.T, b *backend, opts ...otlp.Option) *exporter.Queue {
 	t.Helper()
 	e, err := otlp.New(append([]otlp.Option{otlp.WithHTTPClient(&http.Client{Transport: b})}, opts...)...)
 	if err != nil {
@@ -32,7 +32,7 @@ func newExporter(t *testing.T, b *backend, opts ...otlp.Option) *otlp.Exporter {
 	return e
 }
 
-func export(t *testing.T, e *otlp.Exporter, number int64) {
+func export(t *testing.T, e *exporter.Queue, number int64) {
 	t.Helper()
 	if err := e.Export(t.Context(), newProfile(number)); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/httpsend"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 var _ exporter.Destination = (*destination)(nil)
@@ -27,8 +28,9 @@ type destination struct {
 	config    config
 	client    *http.Client
 	transport *http.Transport // nil if the client is the user's
-
-	unauthorized sync.Once // guards what is said of a request without tenant and user
+	labels    labels
+	reporter  report.Reporter
+	said      struct{ foreignID, labels, split, unauthorized sync.Once } // guard what is reported once
 }
 
 // Send makes one request.
@@ -47,7 +49,7 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	case err == nil && answer.IsPage():
 		return answer.NotLike("Pyroscope")
 	case unauthorized && !d.config.isIdentified():
-		d.unauthorized.Do(func() {
+		d.said.unauthorized.Do(func() {
 			err = fmt.Errorf("%w (a server with several tenants wants WithTenantID; Grafana Cloud, or a proxy, WithBasicAuth; this is said once)", err)
 		})
 	}
@@ -58,10 +60,11 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 }
 
 // Shutdown closes the connections, unless they are the user's.
-func (d *destination) Shutdown(context.Context) error {
+func (d *destination) Shutdown(ctx context.Context) error {
 	if d.transport != nil {
 		d.transport.CloseIdleConnections()
 	}
+	d.reporter.Wait(ctx)
 	return nil
 }
 

@@ -8,7 +8,8 @@
 //	exp, err := pyroscope.New("http://pyroscope:4040")
 //	p, err := profiler.New(exp, profiler.WithResource(res))
 //
-// The Exporter is a queue: see [exporter.Queue] for what it bounds, retries and
+// The Exporter is a queue, whose worker parses each profile to see whether it must be
+// split, and whether its ids can be queried. See [exporter.Queue] for what it bounds, retries and
 // counts, and WithQueue for its options. Give the spill directory a maximum age
 // of less than an hour: older profiles are refused by the server's default.
 //

@@ -23,7 +23,7 @@ import (
 )
 
 // export sends profiles to s on a real socket, and returns the Exporter's counts.
-func (s *ingest) export(t *testing.T, opts []pyroscope.Option, profiles ...*exporter.Profile) exporter.QueueStats {
+func (s *ingest) export(t *testing.T, opts []pyroscope.Option, profiles ...*exporter.Profile) exporter.LaneStatus {
 	t.Helper()
 	server := httptest.NewServer(s)
 	defer server.Close()

@@ -4,8 +4,6 @@
 package pyroscope
 
 import (
-	"encoding/binary"
-
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -27,7 +25,7 @@ const (
 // of p: p itself as a rule. parsed is the parsed form of p, and valid.
 func parts(p *exporter.Profile, parsed *profile.Profile) []*exporter.Profile {
 	data, err := p.Pprof()
-	if err != nil || len(parsed.Sample) <= maxSamples && size(data) <= maxSize {
+	if err != nil || len(parsed.Sample) <= maxSamples && split.UncompressedSize(data) <= maxSize {
 		return []*exporter.Profile{p}
 	}
 	parts, err := split.Profile(p, split.Pprof(parsed), split.Limits{Samples: maxSamples, Bytes: maxSize})
@@ -35,13 +33,4 @@ func parts(p *exporter.Profile, parsed *profile.Profile) []*exporter.Profile {
 		return []*exporter.Profile{p}
 	}
 	return parts
-}
-
-// size returns the uncompressed size of a pprof form: what the trailer of gzip
-// states, if it is gzipped (RFC 1952, 2.3.1).
-func size(data []byte) int64 {
-	if len(data) < 18 || data[0] != 0x1f || data[1] != 0x8b {
-		return int64(len(data))
-	}
-	return int64(binary.LittleEndian.Uint32(data[len(data)-4:]))
 }

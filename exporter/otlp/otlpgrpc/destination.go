@@ -32,11 +32,11 @@ const exportMethod = "/opentelemetry.proto.collector.profiles.v1development.Prof
 // as in OTLP/HTTP.
 const versionHeader = "otlp-profiles-development-version"
 
-// destination makes a call for each profile, or several for a large one.
+// destination makes a call for each profile.
 type destination struct {
-	target   string
-	conn     *grpc.ClientConn
-	sender   *parts.Sender
+	target string
+	conn   *grpc.ClientConn
+	parts.Splitter
 	metadata metadata.MD
 	redactor servertext.Redactor
 	warnings partial.Warnings
@@ -45,21 +45,19 @@ type destination struct {
 func newDestination(c config, conn *grpc.ClientConn, converter *convert.Converter) *destination {
 	md := metadata.New(c.headers)
 	md.Set(versionHeader, "1")
-	d := &destination{target: c.target, conn: conn, metadata: md, redactor: servertext.NewRedactor(md, nil)}
-	d.sender = parts.New("otlpgrpc", converter, d.call)
+	d := &destination{target: c.target, conn: conn, metadata: md, redactor: servertext.NewRedactor(md, nil), Splitter: parts.Splitter{Name: "otlpgrpc", Converter: converter}}
 	return d
 }
 
 // Send makes one attempt.
 func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
-	return d.sender.Send(ctx, p)
-}
-
-// call makes one call.
-func (d *destination) call(ctx context.Context, request *collectorpb.ExportProfilesServiceRequest) error {
+	request, err := d.Converter.Request(p)
+	if err != nil {
+		return err
+	}
 	response := new(collectorpb.ExportProfilesServiceResponse)
 	var server peer.Peer
-	err := d.conn.Invoke(metadata.NewOutgoingContext(ctx, d.metadata), exportMethod, request, response, grpc.Peer(&server))
+	err = d.conn.Invoke(metadata.NewOutgoingContext(ctx, d.metadata), exportMethod, request, response, grpc.Peer(&server))
 	if err != nil {
 		// The queue says how long to wait, not the connection.
 		d.conn.ResetConnectBackoff()
@@ -72,7 +70,7 @@ func (d *destination) call(ctx context.Context, request *collectorpb.ExportProfi
 func (d *destination) Shutdown(ctx context.Context) error {
 	err := d.conn.Close()
 	d.warnings.Wait(ctx)
-	d.sender.Wait(ctx)
+	d.Reporter.Wait(ctx)
 	return err
 }
 

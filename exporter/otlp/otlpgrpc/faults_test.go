@@ -26,6 +26,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/nettest"
 )
@@ -123,7 +124,7 @@ func (h handshake) Clone() credentials.TransportCredentials { return h }
 
 // faulty returns a backend in memory that has fault number i for that long, and
 // an exporter in front of it.
-func faulty(t *testing.T, i int, d time.Duration) (*backend, *otlpgrpc.Exporter) {
+func faulty(t *testing.T, i int, d time.Duration) (*backend, *exporter.Queue) {
 	t.Helper()
 	fault, start := faults[i], time.Now()
 	end := start.Add(d)

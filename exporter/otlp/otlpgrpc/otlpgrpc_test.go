@@ -48,7 +48,7 @@ func newProfile() *exporter.Profile {
 }
 
 // export gives a profile to a new exporter, which is shut down with the test.
-func export(t *testing.T, opts ...otlpgrpc.Option) *otlpgrpc.Exporter {
+func export(t *testing.T, opts ...otlpgrpc.Option) *exporter.Queue {
 	t.Helper()
 	e, err := otlpgrpc.New(opts...)
 	if err != nil {

@@ -44,8 +44,8 @@ func TestLargerThanTheServerTakes(t *testing.T) {
 	if err := e.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if calls, _ := b.seen(); calls != 2 || e.Stats().Exported != 2 || e.Empty() != 1 {
-		t.Errorf("%d calls, %+v, %d empty, want 2 calls for one profile, and none for an empty one", calls, e.Stats(), e.Empty())
+	if calls, _ := b.seen(); calls != 2 || e.Stats().Exported != 2 || e.Stats().Empty != 1 {
+		t.Errorf("%d calls, %+v, %d empty, want 2 calls for one profile, and none for an empty one", calls, e.Stats(), e.Stats().Empty)
 	}
 }
 

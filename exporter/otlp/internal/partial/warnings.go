@@ -11,14 +11,14 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
-	"github.com/spanprof/spanprof/internal/handoff"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 // Warnings reports, through otel.Handle, what a server has to say about requests
 // that it has taken. It does not wait for the handler, which may use the
 // exporter.
 type Warnings struct {
-	reporter handoff.Reporter
+	reporter report.Reporter
 }
 
 // Check returns an error if the server has rejected profiles of the request. It

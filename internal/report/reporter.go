@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package handoff
+package report
 
 import (
 	"context"
@@ -29,16 +29,27 @@ const (
 // zero value is ready to use.
 type Reporter struct {
 	mu      sync.Mutex
+	causes  map[string]*cause
 	waiting []error
 	missed  int           // errors that found no room since the last report
 	idle    chan struct{} // closed when no report is running; nil when none is
 }
 
-// Report returns at once. When maxReports errors are waiting, err is counted
-// and the number is reported in its turn.
+// Report returns at once. An error is reported at most once a minute for each cause,
+// with how many there were in between: a server that refuses every profile would fill
+// the log otherwise. Two errors have one cause if their first lines differ in numbers
+// alone. When maxReports errors are waiting, err is counted and the number is
+// reported in its turn.
 func (r *Reporter) Report(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err = r.limit(err, time.Now()); err != nil {
+		r.add(err)
+	}
+}
+
+// add reports err in its turn; the caller holds r.mu.
+func (r *Reporter) add(err error) {
 	if len(r.waiting) == maxReports {
 		r.missed++
 		return
@@ -81,9 +92,10 @@ func (r *Reporter) handle(err error) {
 	otel.Handle(err)
 }
 
-// Wait returns when every error has been reported. It does not wait longer than
+// Wait flushes, and returns when every error has been reported. It does not wait longer than
 // reportGrace, for it may be the error handler that calls.
 func (r *Reporter) Wait(ctx context.Context) {
+	r.Flush()
 	r.mu.Lock()
 	idle := r.idle
 	r.mu.Unlock()
