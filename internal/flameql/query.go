@@ -1,0 +1,101 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package flameql reads and writes FlameQL: queries such as
+// shop.cpu{span_name="GET /search"}, which name an application, a profile type
+// and conditions on the labels of samples. The documentation of package viewer
+// has the grammar.
+package flameql
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spanprof/spanprof/store"
+)
+
+// idLabels single out one span or one trace.
+var idLabels = []string{"profile_id", "span_id", "trace_id"}
+
+// Query is a parsed query: App.Type{Matchers}. Its methods never change it.
+type Query struct {
+	App      string
+	Type     Type
+	Matchers []store.Matcher
+}
+
+// ForService returns the query for the CPU time of a service. FlameQL cannot
+// spell every name: for such a service the query is about all services.
+func ForService(service string) Query {
+	if strings.Contains(service, "{") || strings.TrimSpace(service) != service {
+		service = ""
+	}
+	return Query{App: service, Type: CPU}
+}
+
+// String returns the canonical form, which parses to the same query.
+func (q Query) String() string {
+	var b strings.Builder
+	b.WriteString(q.App)
+	b.WriteByte('.')
+	b.WriteString(q.Type.Name)
+	b.WriteByte('{')
+	for i, m := range q.Matchers {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(m.Label())
+		b.WriteString(operators[m.Op()])
+		b.WriteString(strconv.Quote(m.Value()))
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// Value returns the value that the query requires label to be equal to.
+func (q Query) Value(label string) (string, bool) {
+	for _, m := range q.Matchers {
+		if m.Label() == label && m.Op() == store.MatchEqual {
+			return m.Value(), true
+		}
+	}
+	return "", false
+}
+
+// SpanID returns the id of the one span or exemplar that the query selects.
+func (q Query) SpanID() (string, bool) {
+	if id, ok := q.Value("profile_id"); ok {
+		return id, true
+	}
+	return q.Value("span_id")
+}
+
+// With returns the query with more conditions.
+func (q Query) With(matchers ...store.Matcher) Query {
+	q.Matchers = append(slices.Clip(q.Matchers), matchers...)
+	return q
+}
+
+// WithEqual returns the query with the condition that label has the value.
+func (q Query) WithEqual(label, value string) Query {
+	// Only an expression can be invalid.
+	m, _ := store.NewMatcher(label, store.MatchEqual, value)
+	return q.With(m)
+}
+
+// Without returns the query without its conditions on labels.
+func (q Query) Without(labels ...string) Query {
+	var kept []store.Matcher
+	for _, m := range q.Matchers {
+		if !slices.Contains(labels, m.Label()) {
+			kept = append(kept, m)
+		}
+	}
+	q.Matchers = kept
+	return q
+}
+
+// WithoutIDs returns the query without its conditions on ids of spans and
+// traces, as a baseline is.
+func (q Query) WithoutIDs() Query { return q.Without(idLabels...) }
