@@ -3,7 +3,11 @@
 
 package viewer
 
-import "time"
+import (
+	"time"
+
+	"github.com/spanprof/spanprof/viewer/internal/answer"
+)
 
 // Status is what the viewer tells about the profiler that feeds its store.
 type Status struct {
@@ -23,4 +27,35 @@ type Status struct {
 	Message string
 	// Counters are shown as they are, in this order.
 	Counters []Counter
+}
+
+// Counter is a number that the viewer shows beside its status, such as how
+// many profiles were dropped.
+type Counter struct {
+	Name  string
+	Value uint64
+	// Unit is that of Value, "nanoseconds" or "bytes"; empty for a count.
+	Unit string
+}
+
+// currentStatus returns what answers say about the profiler, nil if the viewer knows
+// nothing of it.
+func (h *handler) currentStatus() *answer.Status {
+	if h.status == nil && h.flush == nil {
+		return nil
+	}
+	out := &answer.Status{CanFlush: h.flush != nil, Now: time.Now()}
+	if h.status == nil {
+		return out
+	}
+	s := h.status()
+	out.Running = &s.Running
+	out.CanFlush = out.CanFlush && s.Running
+	out.WindowStart, out.WindowEnd = s.WindowStart, s.WindowEnd
+	out.WallIntervalNs = s.WallInterval.Nanoseconds()
+	out.Message = s.Message
+	for _, c := range s.Counters {
+		out.Counters = append(out.Counters, answer.Counter(c))
+	}
+	return out
 }

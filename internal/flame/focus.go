@@ -3,6 +3,8 @@
 
 package flame
 
+import "slices"
+
 // Focus is a function with its callers and callees. A stack on which the function
 // is more than once counts once, at the call nearest to the root: recursion is among
 // the callees.
@@ -27,7 +29,8 @@ func (s *Summary) Focus(name string, maxNodes int) *Focus {
 			frames = s.functions.frames(frames[:0], sv.Stack)
 			for i, frame := range frames {
 				if frame.function == id {
-					callers.addReversed(frames[:i], sv.Value)
+					slices.Reverse(frames[:i])
+					callers.add(frames[:i], sv.Value)
 					callees.add(frames[i+1:], sv.Value)
 					break
 				}

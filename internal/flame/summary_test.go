@@ -11,13 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spanprof/spanprof/internal/flame"
-	"github.com/spanprof/spanprof/internal/flame/flametest"
 	"github.com/spanprof/spanprof/store"
 )
 
 func TestFocus(t *testing.T) {
-	var s flametest.Locations
-	main, f, g, h := s.Location("main"), s.Location("f"), s.Location("g"), s.Location("h")
+	var s locations
+	main, f, g, h := s.location("main"), s.location("f"), s.location("g"), s.location("h")
 	stacks := []store.StackValue{
 		// f calls itself through g: the outer call is the one that counts.
 		stack(4, f, g, f, main),
@@ -66,8 +65,8 @@ func TestExecutables(t *testing.T) {
 }
 
 func TestFolded(t *testing.T) {
-	var s flametest.Locations
-	f, generic := s.Location("main.f"), s.Location("main.g[struct { a int; b int }]")
+	var s locations
+	f, generic := s.location("main.f"), s.location("main.g[struct { a int; b int }]")
 	stacks := []store.StackValue{
 		stack(3, generic, f),
 		stack(2, f),
@@ -87,8 +86,8 @@ func TestFolded(t *testing.T) {
 
 // The right graph of a comparison has the left side's values by path.
 func TestFlameAgainst(t *testing.T) {
-	var s flametest.Locations
-	main, f, g := s.Location("main"), s.Location("f"), s.Location("g")
+	var s locations
+	main, f, g := s.location("main"), s.location("f"), s.location("g")
 	fns := flame.NewFunctions()
 	left := flame.NewSummary([]store.StackValue{
 		stack(6, f, main),

@@ -3,8 +3,6 @@
 
 package flame
 
-import "slices"
-
 // tree is a flame tree. Its nodes are in one slice, a parent before its children:
 // sums over the tree are loops, so that no stack is too deep.
 type tree struct {
@@ -42,15 +40,6 @@ func newTree(fns *Functions) *tree {
 func (t *tree) add(path []frame, value int64) {
 	at := int32(0)
 	for _, f := range path {
-		at = t.child(at, f)
-	}
-	t.nodes[at].self += value
-}
-
-// addReversed is add for a path in the order from its end to the root.
-func (t *tree) addReversed(path []frame, value int64) {
-	at := int32(0)
-	for _, f := range slices.Backward(path) {
 		at = t.child(at, f)
 	}
 	t.nodes[at].self += value

@@ -7,12 +7,35 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/spanprof/spanprof/internal/flame"
-	"github.com/spanprof/spanprof/internal/flame/flametest"
 	"github.com/spanprof/spanprof/store"
 )
+
+// locations makes locations. Those with one function name share the function.
+type locations struct {
+	functions map[string]*store.Function
+}
+
+// location returns a location of functions, the innermost inlined one first.
+func (l *locations) location(names ...string) *store.Location {
+	if l.functions == nil {
+		l.functions = map[string]*store.Function{}
+	}
+	loc := &store.Location{}
+	for _, name := range names {
+		fn, ok := l.functions[name]
+		if !ok {
+			fn = &store.Function{Name: name, File: name + ".go"}
+			l.functions[name] = fn
+		}
+		loc.Lines = append(loc.Lines, store.Line{Function: fn, Line: 7})
+	}
+	return loc
+}
 
 func stack(value int64, leafFirst ...*store.Location) store.StackValue {
 	return store.StackValue{Stack: &store.Stack{Locations: leafFirst}, Value: value}
@@ -26,11 +49,11 @@ func summary(stacks []store.StackValue) *flame.Summary {
 const maxNodes = 1400
 
 func TestTreeInlining(t *testing.T) {
-	var s flametest.Locations
+	var s locations
 	unnamed := &store.Location{Address: 0x42, Mapping: &store.Mapping{File: "/lib/libc.so"}}
 	stacks := []store.StackValue{
-		stack(3, s.Location("in", "mid", "out"), s.Location("main")),
-		stack(2, s.Location("out"), s.Location("main")),
+		stack(3, s.location("in", "mid", "out"), s.location("main")),
+		stack(2, s.location("out"), s.location("main")),
 		stack(1, unnamed),
 		stack(1),
 	}
@@ -50,8 +73,8 @@ func TestTreeInlining(t *testing.T) {
 }
 
 func TestRecursionCountsOnce(t *testing.T) {
-	var s flametest.Locations
-	f, g := s.Location("f"), s.Location("g")
+	var s locations
+	f, g := s.location("f"), s.location("g")
 	list := summary([]store.StackValue{stack(10, f, g, f, f)}).Functions()
 	for _, fn := range list {
 		if fn.Total != 10 {
@@ -65,7 +88,7 @@ func TestRecursionCountsOnce(t *testing.T) {
 
 // Nothing is lost by cutting: the totals of children and self add up.
 func TestPruning(t *testing.T) {
-	all := summary(flametest.Random(10_000, 40, 500))
+	all := summary(randomStacks(10_000, 40, 500))
 	for _, maxNodes := range []int{1, 2, 100, 1000, maxNodes} {
 		root := all.Flame(maxNodes)
 		if want := int64(10_000 * 1e7); root.Total != want || all.Total() != want {
@@ -97,10 +120,10 @@ func TestPruning(t *testing.T) {
 }
 
 func TestDeepStack(t *testing.T) {
-	var s flametest.Locations
+	var s locations
 	deep := &store.Stack{}
 	for i := range 10_000 {
-		deep.Locations = append(deep.Locations, s.Location(fmt.Sprintf("f%d", i)))
+		deep.Locations = append(deep.Locations, s.location(fmt.Sprintf("f%d", i)))
 	}
 	root := summary([]store.StackValue{{Stack: deep, Value: 9}}).Flame(10_000)
 	b, err := json.Marshal(root)
@@ -124,13 +147,13 @@ func TestDeepStack(t *testing.T) {
 
 // The store gives stacks in no order: what has no room must not depend on it.
 func TestPruningDoesNotDependOnOrder(t *testing.T) {
-	var s flametest.Locations
+	var s locations
 	elsewhere := &store.Location{Lines: []store.Line{{Function: &store.Function{Name: "f7", File: "a.go"}, Line: 3}}}
-	stacks := []store.StackValue{stack(1, elsewhere, s.Location("main"))}
+	stacks := []store.StackValue{stack(1, elsewhere, s.location("main"))}
 	for i := range 3000 {
 		// Twins have the same function, and differ in what called it.
-		leaf, caller := s.Location(fmt.Sprint("f", i/2)), s.Location(fmt.Sprint("g", i%7, i%2))
-		stacks = append(stacks, stack(1, leaf, caller, s.Location("main")))
+		leaf, caller := s.location(fmt.Sprint("f", i/2)), s.location(fmt.Sprint("g", i%7, i%2))
+		stacks = append(stacks, stack(1, leaf, caller, s.location("main")))
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, maxNodes := range []int{1, 5, 1000, maxNodes} {
@@ -160,4 +183,43 @@ func TestPruningDoesNotDependOnOrder(t *testing.T) {
 			t.Errorf("%d nodes: %d have room", maxNodes, named)
 		}
 	}
+}
+
+// randomStacks returns the stacks of a made-up program with samples of 10 ms. Every function calls up to three others, the first of them most of
+// the time.
+func randomStacks(samples, depth, functions int) []store.StackValue {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var l locations
+	all := make([]*store.Location, functions)
+	for i := range all {
+		all[i] = l.location(fmt.Sprintf("example.com/some/module/package%d.(*Type%d).Method%d", i%20, i%50, i))
+	}
+	values := map[string]*store.StackValue{}
+	for range samples {
+		var stack []*store.Location
+		var path strings.Builder
+		at := 0
+		for range depth/2 + rnd.IntN(depth/2) {
+			stack = append(stack, all[at])
+			fmt.Fprint(&path, at, ",")
+			callee := 0
+			for callee < 2 && rnd.IntN(24) == 0 {
+				callee++
+			}
+			at = (at*3 + callee + 1) % functions
+		}
+		slices.Reverse(stack)
+		key := path.String()
+		v, ok := values[key]
+		if !ok {
+			v = &store.StackValue{Stack: &store.Stack{Locations: stack}}
+			values[key] = v
+		}
+		v.Value += 1e7
+	}
+	var stacks []store.StackValue
+	for _, v := range values {
+		stacks = append(stacks, *v)
+	}
+	return stacks
 }

@@ -30,9 +30,10 @@ type Type struct {
 const KindHost exporter.Kind = "host"
 
 // CPU is the type of a query that names none.
-var CPU = types[0]
+var CPU = Types[0]
 
-var types = []Type{
+// Types are all types, CPU first.
+var Types = []Type{
 	{"cpu", exporter.KindCPU, "cpu", "nanoseconds", "CPU", "CPU time", false},
 	{"wall", exporter.KindWall, "wall", "nanoseconds", "Wall", "wall time", false},
 	{"host", KindHost, "", "nanoseconds", "Host", "CPU time seen by the host", false},
@@ -47,12 +48,9 @@ var types = []Type{
 	{"block_count", exporter.KindBlock, "contentions", "count", "Blocked times", "times blocked", true},
 }
 
-// Types returns all types, CPU first. The caller must not change them.
-func Types() []Type { return types }
-
 // TypeByName returns the type with a name.
 func TypeByName(name string) (Type, bool) {
-	for _, t := range types {
+	for _, t := range Types {
 		if t.Name == name {
 			return t, true
 		}
@@ -61,8 +59,8 @@ func TypeByName(name string) (Type, bool) {
 }
 
 func typeNames() string {
-	names := make([]string, 0, len(types))
-	for _, t := range types {
+	names := make([]string, 0, len(Types))
+	for _, t := range Types {
 		names = append(names, "."+t.Name)
 	}
 	return strings.Join(names, ", ")

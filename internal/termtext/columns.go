@@ -4,6 +4,7 @@
 package termtext
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +55,15 @@ func Wrap(s string, n int) []string {
 	return append(lines, string(line))
 }
 
+// Prose writes a text in as many lines as it takes, each indented by n columns. The first
+// one begins with name.
+func Prose(b *strings.Builder, name string, n int, text string) {
+	for _, line := range Wrap(text, Columns-n) {
+		fmt.Fprintf(b, "%-*s%s\n", n, name, OneLine(line))
+		name = ""
+	}
+}
+
 // TimeColumn formats the times in one column of a table. If they are all of one
 // day, the day is the column's title.
 type TimeColumn struct {
@@ -61,15 +71,15 @@ type TimeColumn struct {
 	layout string
 }
 
-// NewTimeColumn returns the column for times.
-func NewTimeColumn(times []time.Time) TimeColumn {
+// NewTimeColumn returns the column for the times of rows.
+func NewTimeColumn[T any](rows []T, at func(T) time.Time) TimeColumn {
 	const day = "2006-01-02"
 	c := TimeColumn{Title: "start", layout: "15:04:05.000"}
-	if len(times) == 0 {
+	if len(rows) == 0 {
 		return c
 	}
-	c.Title = times[0].UTC().Format(day)
-	if slices.ContainsFunc(times, func(t time.Time) bool { return t.UTC().Format(day) != c.Title }) {
+	c.Title = at(rows[0]).UTC().Format(day)
+	if slices.ContainsFunc(rows, func(row T) bool { return at(row).UTC().Format(day) != c.Title }) {
 		return TimeColumn{Title: "start (UTC)", layout: "01-02 15:04:05.000"}
 	}
 	c.Title += " Z"
