@@ -6,6 +6,7 @@ package viewer
 import (
 	"cmp"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -57,7 +58,7 @@ func (h *handler) baseline(q query, span store.Span, sel *store.Selection) *base
 		// Without a sample nothing is known but the name.
 		label = cmp.Or(label, span.Name)
 	}
-	_, named := base.value("span_name")
+	_, named := base.value(labelkey.SpanName)
 	if !named {
 		// A span has one name, but its samples may carry earlier ones. Any
 		// other id may be that of work in several spans.
@@ -70,7 +71,7 @@ func (h *handler) baseline(q query, span store.Span, sel *store.Selection) *base
 			}
 		}
 		if label != "" {
-			base = base.with("span_name", label)
+			base = base.with(labelkey.SpanName, label)
 		}
 		if label != span.Name {
 			b.Label = label

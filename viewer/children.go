@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -50,14 +51,14 @@ func newChildren(q query, span store.Span, trace []store.Span) *childrenJSON {
 	if !found {
 		return nil
 	}
-	all := q.without("profile_id", "span_id")
+	all := q.without(labelkey.ProfileID, labelkey.SpanID)
 	expression := strings.Join(ids, "|")
 	if len(expression) > maxListedBytes {
-		all = all.with("trace_id", span.TraceID)
+		all = all.with(labelkey.TraceID, span.TraceID)
 		return &childrenJSON{Query: all.String(), Meaning: "the whole trace, as these are too many for one query", Spans: len(ids)}
 	}
 	// The ids of spans are hexadecimal digits.
-	m, err := store.NewMatcher("profile_id", store.MatchRegexp, expression)
+	m, err := store.NewMatcher(labelkey.ProfileID, store.MatchRegexp, expression)
 	if err != nil {
 		return nil
 	}

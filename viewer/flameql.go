@@ -8,12 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
 
 // idLabels are the labels that single out one span or one trace. A baseline is
 // a query without them.
-var idLabels = []string{"profile_id", "span_id", "trace_id"}
+var idLabels = []string{labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID}
 
 // flameQL is a parsed query: app.type{label="value",...}. Doc.go has the
 // grammar.
@@ -54,10 +55,10 @@ func (q flameQL) value(label string) (string, bool) {
 
 // spanID returns the one profile that the query asks for by id.
 func (q flameQL) spanID() (string, bool) {
-	if id, ok := q.value("profile_id"); ok {
+	if id, ok := q.value(labelkey.ProfileID); ok {
 		return id, true
 	}
-	return q.value("span_id")
+	return q.value(labelkey.SpanID)
 }
 
 // idExpressions returns how many conditions are to be tried on each id.

@@ -6,6 +6,7 @@ package viewer
 import (
 	"cmp"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -42,7 +43,7 @@ func newGroupJSON(t store.NameTotal, held services, labels labelNames) groupJSON
 		MaxWallNs: t.MaxDuration.Nanoseconds(),
 		WallNs:    t.Duration.Nanoseconds(),
 		CPUNs:     t.CPU.Nanoseconds(),
-		Query:     held.query(t.Service).with("span_name", label).String(),
+		Query:     held.query(t.Service).with(labelkey.SpanName, label).String(),
 	}
 	if label != t.Name {
 		g.Label, g.LabelNames = label, labels[serviceLabel{t.Service, label}]

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -35,7 +36,7 @@ const maxNoteNames = 3
 // labelNote tells whose work a query for a span_name selects, where spans have
 // other names than that.
 func (h *handler) labelNote(q query) string {
-	label, ok := q.value("span_name")
+	label, ok := q.value(labelkey.SpanName)
 	if _, single := q.spanID(); !ok || label == "" || single {
 		return ""
 	}

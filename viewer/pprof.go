@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // pprof answers with the samples that q selects and their labels.
@@ -88,7 +90,7 @@ func pprofResponse(p *profile.Profile, name string) (response, error) {
 // shell or file system minds.
 func fileName(q flameQL) string {
 	id, _ := q.spanID()
-	name, _ := q.value("span_name")
+	name, _ := q.value(labelkey.SpanName)
 	base := strings.Map(func(r rune) rune {
 		switch {
 		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '-', r == '_':

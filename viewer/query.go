@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -67,13 +68,13 @@ func (q query) title(span *spanJSON, ids int) string {
 	if span != nil {
 		return span.title()
 	}
-	if name, ok := q.value("span_name"); ok && name != "" {
+	if name, ok := q.value(labelkey.SpanName); ok && name != "" {
 		return name
 	}
 	if id, ok := q.spanID(); ok {
 		return "Profile " + id
 	}
-	if id, ok := q.value("trace_id"); ok {
+	if id, ok := q.value(labelkey.TraceID); ok {
 		return "Trace " + id
 	}
 	if version, ok := q.value("service_version"); ok {
@@ -86,7 +87,7 @@ func (q query) title(span *spanJSON, ids int) string {
 	if len(q.matchers) == 0 {
 		return "Whole process: " + q.typ.words
 	}
-	if m := q.matchers[0]; len(q.matchers) == 1 && m.Label() == "profile_id" && m.Op() == store.MatchRegexp && ids > 0 {
+	if m := q.matchers[0]; len(q.matchers) == 1 && m.Label() == labelkey.ProfileID && m.Op() == store.MatchRegexp && ids > 0 {
 		// What the list of spans makes of those it shows.
 		return plural(ids, "span") + " together"
 	}

@@ -6,6 +6,7 @@ package viewer
 import (
 	"time"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -70,7 +71,7 @@ func newSpanJSON(s store.Span) spanJSON {
 		SummaryMissing: s.SummaryMissing,
 		Complete:       s.Complete,
 		Coverage:       s.Coverage.String(),
-		Query:          q.with("profile_id", s.ProfileID).String(),
+		Query:          q.with(labelkey.ProfileID, s.ProfileID).String(),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -92,7 +93,7 @@ func listedProfile(spans []store.Span) (query, error) {
 	if len(ids) > 0 {
 		expression = strings.Join(ids, "|")
 	}
-	m, err := store.NewMatcher("profile_id", store.MatchRegexp, expression)
+	m, err := store.NewMatcher(labelkey.ProfileID, store.MatchRegexp, expression)
 	if err != nil {
 		return query{}, badRequestf("%d spans are too many for one profile: set limit", len(spans))
 	}
