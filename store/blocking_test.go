@@ -26,7 +26,9 @@ func TestQueriesDoNotBlock(t *testing.T) {
 		record()
 	}
 	visited := 0
-	s.spans.each(func(*spanRecord) bool { return true }, func(*spanRecord) {
+	m := s.open()
+	defer m.close()
+	s.spans.each(m.snapshot, func(*spanRecord) bool { return true }, func(*spanRecord) {
 		if visited < 300 {
 			record()
 		}
@@ -37,7 +39,7 @@ func TestQueriesDoNotBlock(t *testing.T) {
 	}
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})), inWindow(1, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
 	looked := 0
-	_, windows := s.snapshot()
+	windows := s.held().windows
 	matches := (&Query{}).matches(nil, func(yield func(*window) bool) {
 		for _, w := range windows {
 			record()

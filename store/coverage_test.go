@@ -193,11 +193,11 @@ func TestCoverageIsBounded(t *testing.T) {
 	for len(s.index.windows) > 0 {
 		s.evictOldest()
 	}
-	if n := len(times.evicted); n > maxPeriods {
+	if n := len(s.index.times["checkout"].evicted); n > maxPeriods {
 		t.Error("evicted periods:", n)
 	}
 	for len(s.index.times) > 0 {
-		s.index.dropTimes()
+		s.index.setTimes(s.index.stalest(), nil)
 	}
 	if s.index.bytes != before {
 		t.Errorf("bytes in the index: %d, want %d", s.index.bytes, before)

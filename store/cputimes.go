@@ -5,6 +5,7 @@ package store
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 )
 
@@ -20,6 +21,12 @@ type cpuTimes struct {
 }
 
 func newCPUTimes() *cpuTimes { return &cpuTimes{until: math.MinInt64, forgotten: math.MinInt64} }
+
+func (c *cpuTimes) clone() *cpuTimes {
+	own := *c
+	own.profiled, own.evicted = slices.Clone(c.profiled), slices.Clone(c.evicted)
+	return &own
+}
 
 func (c *cpuTimes) add(w *window) {
 	start, end := w.start.UnixNano(), w.end.UnixNano()

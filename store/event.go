@@ -36,7 +36,3 @@ type Event struct {
 	// Text is the error of a profile that was refused, cut to 1024 bytes.
 	Text string
 }
-
-// Log returns what happened to the newest windows, the oldest event first: of
-// the last 512 events, none for spans.
-func (s *Store) Log() []Event { return s.events.list() }

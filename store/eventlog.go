@@ -20,6 +20,8 @@ const eventSize = int64(unsafe.Sizeof(Event{}))
 type eventLog struct {
 	mu     sync.Mutex
 	events []Event
+	// shared says that a view has the events: none may be overwritten.
+	shared bool
 	// next is the place of the next event once the ring is full.
 	next int
 	// bytes is the memory of the texts.
@@ -36,15 +38,20 @@ func (l *eventLog) add(e Event) {
 		l.events = append(l.events, e)
 		return
 	}
+	if l.shared {
+		l.events, l.shared = slices.Clone(l.events), false
+	}
 	l.texts -= l.events[l.next].cost()
 	l.events[l.next] = e
 	l.next = (l.next + 1) % maxEvents
 }
 
-func (l *eventLog) list() []Event {
+// share returns the events, which nobody may change, and the place of the oldest.
+func (l *eventLog) share() (events []Event, oldest int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Concat(l.events[l.next:], l.events[:l.next])
+	l.shared = true
+	return slices.Clip(l.events), l.next
 }
 
 func (l *eventLog) bytes() int64 {

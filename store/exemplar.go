@@ -96,10 +96,9 @@ func orElse(s, other string) string {
 }
 
 // exemplarOf returns what the profiles know of an id.
-func (s *Store) exemplarOf(id string, key spanKey) (*exemplar, bool) {
+func (m *moment) exemplarOf(id string, key spanKey) (*exemplar, bool) {
 	var groups []group
-	kept, windows := s.snapshot()
-	for _, w := range slices.Concat(kept, windows) {
+	for _, w := range slices.Concat(m.kept, m.windows) {
 		groups = w.appendGroups(groups, id, key)
 	}
 	x := &exemplar{text: id}
@@ -119,12 +118,11 @@ func (s *Store) exemplarOf(id string, key spanKey) (*exemplar, bool) {
 
 // exemplarRows returns the manual exemplars that a filter lets through, as many as
 // its query asks for.
-func (s *Store) exemplarRows(filter *spanFilter) []spanRow {
+func (m *moment) exemplarRows(filter *spanFilter) []spanRow {
 	q := filter.query
 	top := topRows{order: q.Order, limit: q.Limit}
-	_, windows := s.snapshot()
-	list := s.exemplars(windows)
-	known := s.knownOf(list)
+	list := m.store.exemplars(m.windows)
+	known := m.knownOf(list)
 	// The newest first: of these most others are not wanted.
 	for i := range slices.Backward(list) {
 		x := &list[i]

@@ -34,14 +34,14 @@ func (s *Store) exemplars(windows []*window) []exemplar {
 }
 
 // knownOf returns the exemplars that are spans by now: the log has a record.
-func (s *Store) knownOf(list []exemplar) map[spanKey]bool {
+func (m *moment) knownOf(list []exemplar) map[spanKey]bool {
 	var keys []spanKey
 	for i := range list {
 		if key := list[i].key; key != 0 && !list[i].named {
 			keys = append(keys, key)
 		}
 	}
-	return s.spans.known(keys)
+	return m.store.spans.known(m.snapshot, keys)
 }
 
 func newExemplars(windows []*window) []exemplar {

@@ -26,9 +26,8 @@ type found struct {
 }
 
 // find answers q. The error is about its SampleType.
-func (s *Store) find(q Query) (found, error) {
-	kept, windows := s.snapshot()
-	all := slices.Concat(kept, windows)
+func (h *held) find(q Query) (found, error) {
+	all := slices.Concat(h.kept, h.windows)
 	f := found{types: typesOf(all, q.Kind), newest: make(map[string]*window)}
 	if len(f.types) == 0 {
 		f.selected.name = q.SampleType
@@ -38,7 +37,7 @@ func (s *Store) find(q Query) (found, error) {
 	if f.selected, err = selectType(f.types, defaultType(all, q.Kind), q); err != nil {
 		return found{}, err
 	}
-	f.matches = q.matches(ofKind(kept, q.Kind), ofKind(windows, q.Kind))
+	f.matches = q.matches(ofKind(h.kept, q.Kind), ofKind(h.windows, q.Kind))
 	for i := range f.matches {
 		w := f.matches[i].window
 		if newest := f.newest[w.service]; newest == nil || !w.end.Before(newest.end) {
@@ -46,7 +45,7 @@ func (s *Store) find(q Query) (found, error) {
 		}
 	}
 	f.windows = keptOf(f.matches)
-	for _, w := range windows {
+	for _, w := range h.windows {
 		if w.kind == q.Kind && w.overlaps(q.From, q.Until) {
 			f.windows = append(f.windows, w)
 		}
@@ -54,12 +53,11 @@ func (s *Store) find(q Query) (found, error) {
 	return f, nil
 }
 
-// snapshot returns the windows held, in the order of their arrival, and what is
-// kept of those that are gone.
-func (s *Store) snapshot() (kept, windows []*window) {
+// held returns what is held now.
+func (s *Store) held() held {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.index.kept, s.index.windows
+	return s.index.held
 }
 
 func ofKind(windows []*window, kind exporter.Kind) iter.Seq[*window] {

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -12,9 +13,9 @@ import (
 // maxServices bounds for how many services the times of CPU windows are known.
 const maxServices = 256
 
-// index holds the windows. Slices in it only grow at the end or are replaced, so
-// that a reader may keep them.
-type index struct {
+// held is what queries read. Slices in it only grow at the end, and all else is
+// replaced, so that a copy never changes.
+type held struct {
 	// windows are in the order of their arrival.
 	windows []*window
 	// kept has, of windows that are gone, the groups of spans that are kept
@@ -22,6 +23,11 @@ type index struct {
 	kept []*window
 	// times are those of the CPU windows, by service.
 	times map[string]*cpuTimes
+}
+
+// index holds the windows.
+type index struct {
+	held
 	// bytes is the memory of all windows and of the index, keptBytes that of
 	// kept in it, unlabelledBytes that of the windows without labels.
 	bytes, keptBytes, unlabelledBytes int64
@@ -29,7 +35,7 @@ type index struct {
 	unlabelled int
 }
 
-func newIndex() index { return index{times: make(map[string]*cpuTimes)} }
+func newIndex() index { return index{held: held{times: make(map[string]*cpuTimes)}} }
 
 func (x *index) add(w *window) {
 	x.windows = append(x.windows, w)
@@ -44,36 +50,45 @@ func (x *index) add(w *window) {
 }
 
 func (x *index) addTimes(w *window) {
-	t, ok := x.times[w.service]
-	if ok {
-		x.bytes -= t.cost(w.service)
-	} else {
-		if len(x.times) >= maxServices {
-			x.dropTimes()
-		}
-		t = newCPUTimes()
-		x.times[w.service] = t
+	if _, ok := x.times[w.service]; !ok && len(x.times) >= maxServices {
+		x.setTimes(x.stalest(), nil)
+	}
+	t := newCPUTimes()
+	if old := x.times[w.service]; old != nil {
+		t = old.clone()
 	}
 	t.add(w)
-	x.bytes += t.cost(w.service)
+	x.setTimes(w.service, t)
 }
 
-// dropTimes forgets the service whose windows ended first.
-func (x *index) dropTimes() {
+// setTimes replaces the times of a service; nil forgets it.
+func (x *index) setTimes(service string, t *cpuTimes) {
+	x.times = maps.Clone(x.times)
+	if old := x.times[service]; old != nil {
+		x.bytes -= old.cost(service)
+		delete(x.times, service)
+	}
+	if t != nil {
+		x.times[service] = t
+		x.bytes += t.cost(service)
+	}
+}
+
+// stalest returns the service whose windows ended first.
+func (x *index) stalest() string {
 	first := ""
 	for service, t := range x.times {
 		if oldest, ok := x.times[first]; !ok || t.until < oldest.until {
 			first = service
 		}
 	}
-	x.bytes -= x.times[first].cost(first)
-	delete(x.times, first)
+	return first
 }
 
 // timesOf returns the times of the CPU windows of a service, or of the service
 // with the latest one if it has none: the spans' resource then differs from the
 // profiles'. It is nil where there was no CPU window.
-func (x *index) timesOf(service string) *cpuTimes {
+func (x *held) timesOf(service string) *cpuTimes {
 	if t, ok := x.times[service]; ok {
 		return t
 	}
@@ -117,9 +132,9 @@ func (x *index) remove(i int, rest *window) {
 		x.unlabelledBytes -= w.cost()
 	}
 	if t := x.times[w.service]; t != nil && w.kind == exporter.KindCPU {
-		x.bytes -= t.cost(w.service)
+		t = t.clone()
 		t.evict(w.start.UnixNano(), w.end.UnixNano())
-		x.bytes += t.cost(w.service)
+		x.setTimes(w.service, t)
 	}
 	if rest != nil {
 		x.kept = append(x.kept, rest)

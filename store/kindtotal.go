@@ -18,12 +18,9 @@ type KindTotal struct {
 	Windows int
 }
 
-// Kinds returns the kinds of profiles that have samples for the matchers and the
-// time of q, by name. Kind and SampleType of q do not count.
-func (s *Store) Kinds(q Query) []KindTotal {
+func (h *held) kindTotals(q Query) []KindTotal {
 	var totals []KindTotal
-	kept, windows := s.snapshot()
-	for _, m := range q.matches(slices.Values(kept), slices.Values(windows)) {
+	for _, m := range q.matches(slices.Values(h.kept), slices.Values(h.windows)) {
 		samples := int64(0)
 		for g := range m.groups() {
 			samples += g.count()

@@ -11,14 +11,16 @@ import (
 	"unsafe"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // The labels that name spans; they are kept apart from the others.
 const (
-	profileIDLabel = "profile_id"
-	spanIDLabel    = "span_id"
-	traceIDLabel   = "trace_id"
-	spanNameLabel  = "span_name"
+	profileIDLabel = labelkey.ProfileID
+	spanIDLabel    = labelkey.SpanID
+	traceIDLabel   = labelkey.TraceID
+	spanNameLabel  = labelkey.SpanName
 )
 
 // The labels that stand for the profile's resource.

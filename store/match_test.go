@@ -46,7 +46,7 @@ func TestManyMatchers(t *testing.T) {
 		matchers = append(matchers, matcher(t, "span_name", MatchNotEqual, fmt.Sprint("a", i)))
 	}
 	q := Query{Kind: exporter.KindCPU, Matchers: matchers}
-	kept, windows := s.snapshot()
+	kept, windows := s.held().kept, s.held().windows
 	matches := q.matches(slices.Values(kept), ofKind(windows, q.Kind))
 	groups := 0
 	for _, m := range matches {

@@ -26,19 +26,7 @@ type NameTotal struct {
 	CPUSamples int64
 }
 
-// NameTotals sums spans by service and name, those with most CPU time first. It
-// counts the spans that ended in the time of the windows held, and their samples
-// in these windows: also the spans that are not kept (see [WithMinDuration] and
-// [WithSampling]) or that made room for others. What ended before the oldest
-// window held does not count, though [Store.Spans] may list it.
-//
-// Samples count by the name that their span had when they came: where it got its
-// last name later, that of a route, say, the name that it had before has CPU time
-// without a span. Samples of spans that the store has no summary of count by their
-// span_name. Of more than 1,000 names in one window, the further ones count as
-// "other", those of more than some hundred services as that of no service.
-// Manual exemplars with a name are spans too.
-func (s *Store) NameTotals() []NameTotal {
+func (m *moment) nameTotals() []NameTotal {
 	totals := make(map[nameKey]*nameCount)
 	total := func(key nameKey) *nameCount {
 		t := totals[key]
@@ -48,17 +36,16 @@ func (s *Store) NameTotals() []NameTotal {
 		}
 		return t
 	}
-	windows, pending := s.counts()
-	for _, w := range windows {
+	for _, w := range m.windows {
 		for i := range w.names {
 			total(w.names[i].texts.nameKey).add(w.names[i].count())
 		}
 	}
-	for i := range pending {
-		total(pending[i].nameKey).add(pending[i])
+	for i := range m.counts {
+		total(m.counts[i].nameKey).add(m.counts[i])
 	}
-	exemplars := s.exemplars(windows)
-	known := s.knownOf(exemplars)
+	exemplars := m.store.exemplars(m.windows)
+	known := m.knownOf(exemplars)
 	for i := range exemplars {
 		x := &exemplars[i]
 		if x.label == "" {
@@ -88,15 +75,6 @@ func (s *Store) NameTotals() []NameTotal {
 		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
 	})
 	return list
-}
-
-// counts returns the windows held and what was counted since the newest.
-func (s *Store) counts() ([]*window, []nameCount) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	s.spans.mu.Lock()
-	defer s.spans.mu.Unlock()
-	return s.index.windows, s.spans.pendingCounts()
 }
 
 func (c *nameCount) total() NameTotal {

@@ -13,13 +13,8 @@ import (
 // maxSpanNames bounds SpanNames of a selection.
 const maxSpanNames = 16
 
-// Select returns the samples that match q, summed by stack. Without a profile
-// of the kind the selection is empty. Of values that describe a moment, like
-// inuse_space or goroutines, only those of each service's latest window that has
-// any in the time of the query count. The error is ErrUnknownSampleType, for a
-// SampleType that the kind does not have; it names the ones it has.
-func (s *Store) Select(q Query) (*Selection, error) {
-	f, err := s.find(q)
+func (h *held) selection(q Query) (*Selection, error) {
+	f, err := h.find(q)
 	if err != nil {
 		return nil, err
 	}

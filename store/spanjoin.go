@@ -119,6 +119,7 @@ func (l *spanLog) addSamples(key spanKey, j *joining) bool {
 	if !ok {
 		return false
 	}
+	l.save(id)
 	r := l.row(id)
 	if r.cpuCount == 0 && j.cpuCount > 0 {
 		l.withSamples++
@@ -195,6 +196,7 @@ func (l *spanLog) climbFrom(r *spanRecord, except spanKey, cpu time.Duration) {
 		}
 		r = l.row(id)
 		if parent != except {
+			l.save(id)
 			r.below += cpu
 		}
 	}
@@ -256,6 +258,7 @@ func (l *spanLog) drop(j *joining) {
 
 func (l *spanLog) dropFrom(key spanKey, j *joining) {
 	if id, ok := l.index[key]; ok {
+		l.save(id)
 		r := l.row(id)
 		r.held = max(0, r.held-j.held)
 		r.missed = r.missed || j.cpuCount > 0

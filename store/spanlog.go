@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -69,6 +70,7 @@ type spanLog struct {
 	keepers      int
 	others       spanKeeper
 	orphans      orphans
+	history      history
 	// resource is that of the last span, service its service.name.
 	resource *resource.Resource
 	service  string
@@ -159,6 +161,7 @@ func (l *spanLog) end(s sdktrace.ReadOnlySpan, localRoot bool) {
 	defer l.mu.Unlock()
 	id, ok := l.index[key]
 	if ok && l.row(id).running() {
+		l.save(id)
 		l.unlink(id)
 	} else {
 		id = l.newRow()
@@ -235,13 +238,13 @@ func (l *spanLog) lastService() (string, bool) {
 	return l.service, l.resource != nil
 }
 
-// each shows copies of all records that are kept and wanted, some at a time: what
-// changes meanwhile may be seen before or after. The last come first, as these are
-// the newest until records are used again. wanted runs while the log is locked.
-func (l *spanLog) each(wanted func(*spanRecord) bool, visit func(*spanRecord)) {
+// each shows copies of all records of a view that are kept and wanted. The last
+// come first, as these are the newest until records are used again. wanted runs
+// while the log is locked.
+func (l *spanLog) each(e *snapshot, wanted func(*spanRecord) bool, visit func(*spanRecord)) {
 	var rows [copyLen]spanRecord
 	for first := l.len() - copyLen; first >= 0; first -= copyLen {
-		n := l.copyRows(&rows, first, wanted)
+		n := l.copyRows(e, &rows, first, wanted)
 		for i := range n {
 			visit(&rows[i])
 		}
@@ -257,12 +260,11 @@ func (l *spanLog) len() int {
 
 // copyRows copies what is wanted of copyLen records, the last first, and returns
 // how many these are.
-func (l *spanLog) copyRows(rows *[copyLen]spanRecord, first int, wanted func(*spanRecord) bool) (n int) {
+func (l *spanLog) copyRows(e *snapshot, rows *[copyLen]spanRecord, first int, wanted func(*spanRecord) bool) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	chunk := l.chunks[first/chunkLen][first%chunkLen:][:copyLen]
-	for i := range chunk {
-		r := &chunk[copyLen-1-i]
+	for i := copyLen; i > 0; i-- {
+		r := l.rowAt(e, rowID(first+i))
 		if r.list != freeList && r.list != passedList && wanted(r) {
 			rows[n] = *r
 			n++
@@ -271,38 +273,65 @@ func (l *spanLog) copyRows(rows *[copyLen]spanRecord, first int, wanted func(*sp
 	return n
 }
 
-// known says of which of the ids the log has a record.
-func (l *spanLog) known(keys []spanKey) map[spanKey]bool {
+// known says of which of the ids a view has a record.
+func (l *spanLog) known(e *snapshot, keys []spanKey) map[spanKey]bool {
 	known := make(map[spanKey]bool)
-	for len(keys) > 0 {
-		n := min(len(keys), chunkLen)
+	if len(keys) == 0 {
+		return known
+	}
+	for some := range slices.Chunk(keys, chunkLen) {
 		l.mu.Lock()
-		for _, key := range keys[:n] {
-			if _, ok := l.index[key]; ok {
+		for _, key := range some {
+			if l.indexed(e, key) != nil {
 				known[key] = true
 			}
 		}
 		l.mu.Unlock()
-		keys = keys[n:]
 	}
+	l.eachSaved(e, func(r *spanRecord) {
+		if r.list != freeList {
+			known[newSpanKey(r.spanID)] = true
+		}
+	})
 	return known
 }
 
-// find returns a copy of the record of a span.
-func (l *spanLog) find(key spanKey) (spanRecord, bool) {
+// find returns a copy of the record of a span as a view has it.
+func (l *spanLog) find(e *snapshot, key spanKey) (found spanRecord, ok bool) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	id, ok := l.index[key]
-	if !ok {
-		return spanRecord{}, false
+	if r := l.indexed(e, key); r != nil {
+		found, ok = *r, true
 	}
-	return *l.row(id), true
+	l.mu.Unlock()
+	if ok {
+		return found, true
+	}
+	// Its record may have become another's since.
+	l.eachSaved(e, func(r *spanRecord) {
+		if r.list != freeList && newSpanKey(r.spanID) == key {
+			found, ok = *r, true
+		}
+	})
+	return found, ok
 }
 
-// addTo adds what the log knows to the statistics of the store.
+// indexed returns the record that a span has now, as a view has it; nil if it had
+// none or another one then. The caller holds the lock.
+func (l *spanLog) indexed(e *snapshot, key spanKey) *spanRecord {
+	id, ok := l.index[key]
+	if !ok {
+		return nil
+	}
+	r := l.rowAt(e, id)
+	if r.list == freeList || newSpanKey(r.spanID) != key {
+		return nil
+	}
+	return r
+}
+
+// addTo adds what the log knows to the statistics of the store. The caller holds
+// the lock.
 func (l *spanLog) addTo(s *Stats) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	s.Bytes += l.bytes + l.orphans.bytes
 	s.SpansEnded = l.ended
 	s.SpansNotKept = l.passed

@@ -14,6 +14,7 @@ func (l *spanLog) newRow() rowID {
 		}
 	}
 	id := l.unused
+	l.save(id)
 	l.unused = l.row(id).next
 	*l.row(id) = spanRecord{}
 	return id
@@ -81,6 +82,7 @@ func (l *spanLog) evictFrom(list listID) {
 
 // free gives a record back.
 func (l *spanLog) free(id rowID) {
+	l.save(id)
 	r := l.row(id)
 	switch r.list {
 	case newestList, errorList, pinnedList:

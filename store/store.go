@@ -35,11 +35,15 @@ type Store struct {
 	events eventLog
 
 	// mu guards what queries read: index and stats are written under both
-	// locks, so that Export may read them under its own. Queries hold it
-	// for as long as it takes to copy references and totals.
+	// locks, so that Export may read them under its own. Export holds it from
+	// the first change to the last of what belongs together; views for as long
+	// as it takes to copy references and totals.
 	mu    sync.RWMutex
 	index index
 	stats Stats
+	// last is the moment of the newest view, while any is open. The span
+	// log's lock guards it.
+	last *moment
 
 	exemplarsMu   sync.Mutex
 	lastExemplars weak.Pointer[exemplarList]
@@ -82,10 +86,7 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 		return exporter.ErrShutdown
 	}
 	if err != nil {
-		s.mu.Lock()
-		s.stats.ParseErrors++
-		s.mu.Unlock()
-		return s.refuse(p, fmt.Errorf("store: invalid %s profile: %w", p.Kind(), err))
+		return s.refuse(p, func(stats *Stats) { stats.ParseErrors++ }, fmt.Errorf("store: invalid %s profile: %w", p.Kind(), err))
 	}
 
 	// What is too big for an empty store need not be built to its end.
@@ -93,17 +94,12 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 	w, ok := newWindowBuilder(&s.tables).build(p, parsed, before+s.maxProfileBytes())
 	if !ok || s.tables.bytes()-before+w.bytes > s.maxProfileBytes() {
 		s.tables.releaseWindow(w)
-		s.mu.Lock()
-		s.stats.WindowsRefused++
-		s.mu.Unlock()
-		return s.refuse(p, s.tooBig(p, parsed))
+		return s.refuse(p, func(stats *Stats) { stats.WindowsRefused++ }, s.tooBig(p, parsed))
 	}
-	s.spans.join(w)
-	s.events.add(w.event(EventReceived))
 	tooBig := s.add(w)
 	s.reportService()
 	if tooBig {
-		return s.refuse(p, s.tooBig(p, parsed))
+		return s.refuse(p, func(*Stats) {}, s.tooBig(p, parsed))
 	}
 	return nil
 }
@@ -122,6 +118,8 @@ func (s *Store) maxProfileBytes() int64 {
 func (s *Store) add(w *window) (tooBig bool) {
 	total, labelled := w.cpu()
 	s.mu.Lock()
+	s.spans.join(w)
+	s.events.add(w.event(EventReceived))
 	// A window without labels may go before the older ones whose spans it
 	// would count.
 	if !w.unlabelled() || s.index.unlabelled == len(s.index.windows) {
@@ -168,34 +166,38 @@ func (s *Store) bytes() int64 { return s.index.bytes + s.tables.bytes() }
 func (s *Store) evict(i int) *window {
 	w := s.index.windows[i]
 	var rest *window
+	s.mu.Lock()
 	if kept := s.spans.leave(w); len(kept) > 0 {
 		rest = w.part(kept)
 		s.tables.retainParts(rest)
 	}
-	s.mu.Lock()
+	s.events.add(w.event(EventEvicted))
 	s.index.remove(i, rest)
 	s.spans.generation.Add(1)
 	s.stats.WindowsEvicted++
 	s.mu.Unlock()
 	s.tables.releaseWindow(w)
-	s.events.add(w.event(EventEvicted))
 	return w
 }
 
 // evictKept lets the oldest samples go that were kept for longer.
 func (s *Store) evictKept() {
 	oldest := s.index.kept[0]
-	s.spans.leaveAll(oldest)
 	s.mu.Lock()
+	s.spans.leaveAll(oldest)
 	s.index.removeKept()
 	s.spans.generation.Add(1)
 	s.mu.Unlock()
 	s.tables.releaseWindow(oldest)
 }
 
-// refuse enters a profile that is not taken in, and returns err.
-func (s *Store) refuse(p *exporter.Profile, err error) error {
+// refuse enters a profile that is not taken in, which count counts, and returns
+// err.
+func (s *Store) refuse(p *exporter.Profile, count func(*Stats), err error) error {
+	s.mu.Lock()
+	count(&s.stats)
 	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(serviceName(p.Resource())), Text: err.Error()})
+	s.mu.Unlock()
 	// The text takes room.
 	s.trim()
 	return err
@@ -246,11 +248,107 @@ func (s *Store) Generation() uint64 { return s.spans.generation.Load() }
 // Stats returns what the store holds, took in and lost.
 func (s *Store) Stats() Stats {
 	s.mu.RLock()
-	stats := s.stats
-	stats.Windows = len(s.index.windows)
-	s.mu.RUnlock()
-	stats.MaxBytes = s.maxBytes
-	stats.Bytes += s.events.bytes()
-	s.spans.addTo(&stats)
-	return stats
+	defer s.mu.RUnlock()
+	s.spans.mu.Lock()
+	defer s.spans.mu.Unlock()
+	return s.statsNow()
+}
+
+// Log returns what happened to the newest windows, the oldest event first: of
+// the last 512 events, none for spans.
+func (s *Store) Log() []Event {
+	m := s.open()
+	defer m.close()
+	return m.log()
+}
+
+// Spans returns the spans that q selects: those held, and the manual exemplars
+// of the profiles held. Of spans that have not ended only local roots are among
+// them, if q asks for them.
+func (s *Store) Spans(q SpanQuery) []Span {
+	m := s.open()
+	defer m.close()
+	return m.spans(q)
+}
+
+// Span returns the span or manual exemplar with that profile_id or span_id. Of
+// a span whose summary the store does not have it tells what the profiles tell:
+// Name, Service, TraceID, CPU and CPUSamples, and in Start and Duration the
+// bounds of the windows with its samples.
+func (s *Store) Span(profileID string) (Span, bool) {
+	m := s.open()
+	defer m.close()
+	return m.span(profileID)
+}
+
+// NameTotals sums spans by service and name, those with most CPU time first. It
+// counts the spans that ended in the time of the windows held, and their samples
+// in these windows: also the spans that are not kept (see [WithMinDuration] and
+// [WithSampling]) or that made room for others. What ended before the oldest
+// window held does not count, though [Store.Spans] may list it.
+//
+// Samples count by the name that their span had when they came: where it got its
+// last name later, that of a route, say, the name that it had before has CPU time
+// without a span. Samples of spans that the store has no summary of count by their
+// span_name. Of more than 1,000 names in one window, the further ones count as
+// "other", those of more than some hundred services as that of no service.
+// Manual exemplars with a name are spans too.
+func (s *Store) NameTotals() []NameTotal {
+	m := s.open()
+	defer m.close()
+	return m.nameTotals()
+}
+
+// Select returns the samples that match q, summed by stack. Without a profile
+// of the kind the selection is empty. Of values that describe a moment, like
+// inuse_space or goroutines, only those of each service's latest window that has
+// any in the time of the query count. The error is ErrUnknownSampleType, for a
+// SampleType that the kind does not have; it names the ones it has.
+func (s *Store) Select(q Query) (*Selection, error) {
+	h := s.held()
+	return h.selection(q)
+}
+
+// Profile returns the samples that match q as a pprof profile with all sample
+// types of the kind and all labels, or all but the ids (see [Query]), samples with
+// the same stack and labels summed and those without any value left out;
+// q.SampleType becomes its default type. The profile is the caller's own. Values
+// that describe a moment and errors are as in Select. Comments and the frame
+// filters of old profiles are not kept, and of an id label with several values
+// only the first.
+//
+// With ids, each sample has labels of its own: all samples of a full store take
+// many times the store's bytes. Query has a bound for them.
+func (s *Store) Profile(q Query) (*profile.Profile, error) {
+	h := s.held()
+	return h.profile(q)
+}
+
+// Timeline returns the value that q selects by window and by span_name: of the n
+// names with most of it each by itself, of the others together. The error is as
+// in Select. Windows without a sample that matches are in it, with the value 0.
+func (s *Store) Timeline(q Query, n int) (*Timeline, error) {
+	h := s.held()
+	return h.timeline(q, n)
+}
+
+// Kinds returns the kinds of profiles that have samples for the matchers and the
+// time of q, by name. Kind and SampleType of q do not count.
+func (s *Store) Kinds(q Query) []KindTotal {
+	h := s.held()
+	return h.kindTotals(q)
+}
+
+// Windows returns the windows held that q selects, by the time of their start,
+// the oldest first.
+func (s *Store) Windows(q WindowQuery) []WindowInfo {
+	h := s.held()
+	return h.infos(q)
+}
+
+// SampleTypes returns the names of the values that profiles of a kind have,
+// "samples" and "cpu" say; none if the store holds no such profile.
+func (s *Store) SampleTypes(kind exporter.Kind) []string {
+	h := s.held()
+	return h.sampleTypes(kind)
 }

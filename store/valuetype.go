@@ -45,13 +45,8 @@ func timeUnit(unit string) time.Duration {
 	}
 }
 
-// SampleTypes returns the names of the values that profiles of a kind have,
-// "samples" and "cpu" say; none if the store holds no such profile.
-func (s *Store) SampleTypes(kind exporter.Kind) []string {
-	s.mu.RLock()
-	windows := s.index.windows
-	s.mu.RUnlock()
-	return typeNames(typesOf(windows, kind))
+func (h *held) sampleTypes(kind exporter.Kind) []string {
+	return typeNames(typesOf(h.windows, kind))
 }
 
 func typesOf(windows []*window, kind exporter.Kind) []valueType {

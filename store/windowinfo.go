@@ -38,12 +38,9 @@ func (w *window) info() WindowInfo {
 	}
 }
 
-// Windows returns the windows held that q selects, by the time of their start,
-// the oldest first.
-func (s *Store) Windows(q WindowQuery) []WindowInfo {
-	_, windows := s.snapshot()
+func (h *held) infos(q WindowQuery) []WindowInfo {
 	var infos []WindowInfo
-	for _, w := range windows {
+	for _, w := range h.windows {
 		if q.matches(w) {
 			infos = append(infos, w.info())
 		}

@@ -93,21 +93,22 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 	if err != nil || f == formatHTML {
 		return pageResponse(), err
 	}
+	ctx, since := r.Context(), params.Get("since")
 	// A list of the time before now changes with the clock.
 	byClock := strings.HasPrefix(params.Get("from"), "now") || strings.HasPrefix(params.Get("until"), "now")
-	ctx := r.Context()
-	return h.read(ctx, false, func(a *answer.Reader) (response, error) {
-		if f == formatJSON && !byClock {
-			// A client that polls does not wait to hear that nothing is new.
-			if same := a.Unchanged(params.Get("since")); same != nil {
+	// A client that polls waits for its turn only if there is something new.
+	polls := f == formatJSON && since != "" && !byClock
+	return h.read(ctx, !polls, func(a *answer.Reader) (response, error) {
+		if polls {
+			if same := a.Unchanged(since); same != nil {
 				return jsonResponse(same)
 			}
+			leave, err := h.enter(ctx)
+			if err != nil {
+				return response{}, err
+			}
+			defer leave()
 		}
-		leave, err := h.enter(ctx)
-		if err != nil {
-			return response{}, err
-		}
-		defer leave()
 		if f == formatPprof || f == formatFolded {
 			listed, err := a.ListedProfile(q)
 			if err != nil {

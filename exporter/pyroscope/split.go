@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // The limits of a profile, by the server's defaults.
@@ -126,7 +127,7 @@ func size(data []byte) int64 {
 // foreignID returns a profile_id that is not 16 hex digits, if there is one.
 func foreignID(p *profile.Profile) (string, bool) {
 	for _, s := range p.Sample {
-		for _, id := range s.Label["profile_id"] {
+		for _, id := range s.Label[labelkey.ProfileID] {
 			if !isSpanID(id) {
 				return id, true
 			}

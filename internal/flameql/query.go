@@ -12,11 +12,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
+
 	"github.com/spanprof/spanprof/store"
 )
 
 // idLabels single out one span or one trace.
-var idLabels = []string{"profile_id", "span_id", "trace_id"}
+var idLabels = []string{labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID}
 
 // Query is a parsed query: App.Type{Matchers}. Its methods never change it.
 type Query struct {
@@ -65,10 +67,10 @@ func (q Query) Value(label string) (string, bool) {
 
 // SpanID returns the id of the one span or exemplar that the query selects.
 func (q Query) SpanID() (string, bool) {
-	if id, ok := q.Value("profile_id"); ok {
+	if id, ok := q.Value(labelkey.ProfileID); ok {
 		return id, true
 	}
-	return q.Value("span_id")
+	return q.Value(labelkey.SpanID)
 }
 
 // With returns the query with more conditions.

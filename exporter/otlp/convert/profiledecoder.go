@@ -15,6 +15,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // profileDecoder makes one pprof profile, whose tables are its own.
@@ -173,9 +175,9 @@ func (d *profileDecoder) addLink(s *profile.Sample, i int32) error {
 	if len(traceID) != 16 || len(spanID) != 8 {
 		return fmt.Errorf("link_table[%d]: ids of %d and %d bytes, want 16 and 8", i, len(traceID), len(spanID))
 	}
-	labels := map[string][]byte{labelTraceID: traceID, labelSpanID: spanID}
+	labels := map[string][]byte{labelkey.TraceID: traceID, labelkey.SpanID: spanID}
 	if d.linkHasProfileID {
-		labels[labelProfileID] = spanID
+		labels[labelkey.ProfileID] = spanID
 	}
 	if s.Label == nil {
 		s.Label = make(map[string][]string, len(labels))

@@ -6,6 +6,8 @@ package answer
 import (
 	"cmp"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
+
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
@@ -58,7 +60,7 @@ func (r *Reader) baseline(q Query, span store.Span, sel *store.Selection) *Basel
 		// Without a sample nothing is known but the name.
 		label = cmp.Or(label, span.Name)
 	}
-	_, named := base.Value("span_name")
+	_, named := base.Value(labelkey.SpanName)
 	if !named {
 		// A span has one name, although its samples may carry earlier ones.
 		// Any other id may be on the work of several spans.
@@ -71,7 +73,7 @@ func (r *Reader) baseline(q Query, span store.Span, sel *store.Selection) *Basel
 			}
 		}
 		if label != "" {
-			base = base.WithEqual("span_name", label)
+			base = base.WithEqual(labelkey.SpanName, label)
 		}
 		if label != span.Name {
 			b.Label = label

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
+
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/termtext"
@@ -69,7 +71,7 @@ func meantLabel(written string) (string, bool) {
 			return r
 		}, s))
 	}
-	for _, label := range []string{"span_name", "profile_id", "span_id", "trace_id", "service_name", "service_version"} {
+	for _, label := range []string{labelkey.SpanName, labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID, "service_name", "service_version"} {
 		if written != label && letters(written) == letters(label) {
 			return label, true
 		}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
+
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
@@ -38,7 +40,7 @@ const maxNoteNames = 3
 // labelNote says which spans' samples carry the span_name of the query, if it is not
 // their name.
 func (r *Reader) labelNote(q Query) string {
-	label, ok := q.Value("span_name")
+	label, ok := q.Value(labelkey.SpanName)
 	if _, single := q.SpanID(); !ok || label == "" || single {
 		return ""
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
+
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/flameql"
@@ -75,7 +77,7 @@ func (r *Reader) PprofDiff(left, right Query) (*Pprof, error) {
 // system takes.
 func fileName(q flameql.Query) string {
 	id, _ := q.SpanID()
-	name, _ := q.Value("span_name")
+	name, _ := q.Value(labelkey.SpanName)
 	base := strings.Map(func(r rune) rune {
 		switch {
 		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '-', r == '_':

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
+
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
@@ -43,13 +45,13 @@ func (q Query) title(span *Span, ids int) string {
 	if span != nil {
 		return span.title()
 	}
-	if name, ok := q.Value("span_name"); ok && name != "" {
+	if name, ok := q.Value(labelkey.SpanName); ok && name != "" {
 		return name
 	}
 	if id, ok := q.SpanID(); ok {
 		return "Profile " + id
 	}
-	if id, ok := q.Value("trace_id"); ok {
+	if id, ok := q.Value(labelkey.TraceID); ok {
 		return "Trace " + id
 	}
 	if version, ok := q.Value("service_version"); ok {
@@ -62,7 +64,7 @@ func (q Query) title(span *Span, ids int) string {
 	if len(q.Matchers) == 0 {
 		return "Whole process: " + q.Type.Words
 	}
-	if m := q.Matchers[0]; len(q.Matchers) == 1 && m.Label() == "profile_id" && m.Op() == store.MatchRegexp && ids > 0 {
+	if m := q.Matchers[0]; len(q.Matchers) == 1 && m.Label() == labelkey.ProfileID && m.Op() == store.MatchRegexp && ids > 0 {
 		// The list of spans links to the profile of the spans in it.
 		return termtext.Plural(ids, "span") + " together"
 	}

@@ -6,6 +6,8 @@ package answer
 import (
 	"time"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
+
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
@@ -73,7 +75,7 @@ func newSpan(s store.Span) Span {
 		SummaryMissing: s.SummaryMissing,
 		Complete:       s.Complete,
 		Coverage:       s.Coverage.String(),
-		Query:          q.WithEqual("profile_id", s.ProfileID).String(),
+		Query:          q.WithEqual(labelkey.ProfileID, s.ProfileID).String(),
 	}
 }
 

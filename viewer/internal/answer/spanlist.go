@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
+
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
@@ -49,7 +51,7 @@ type Unchanged struct {
 // Unchanged returns nil unless the list of spans is as it was at a generation: no span
 // ended, no profile came or went, and no span is running, whose duration would differ.
 func (r *Reader) Unchanged(since string) *Unchanged {
-	if since == "" || since != r.generation() || r.stats().SpansRunning > 0 {
+	if since != r.generation() || r.stats().SpansRunning > 0 {
 		return nil
 	}
 	return &Unchanged{Generation: since, Unchanged: true, Status: r.status}
@@ -123,7 +125,7 @@ func (r *Reader) ListedProfile(q store.SpanQuery) (Query, error) {
 			ids = append(ids, regexp.QuoteMeta(s.ProfileID))
 		}
 	}
-	m, err := store.NewMatcher("profile_id", store.MatchRegexp, cmp.Or(strings.Join(ids, "|"), matchNothing))
+	m, err := store.NewMatcher(labelkey.ProfileID, store.MatchRegexp, cmp.Or(strings.Join(ids, "|"), matchNothing))
 	if err != nil {
 		return Query{}, BadRequestf("%d spans are too many for one profile: set limit", len(spans))
 	}
@@ -211,7 +213,7 @@ func newGroup(t store.NameTotal, held services, labels labelNames) Group {
 		MaxWallNs: t.MaxDuration.Nanoseconds(),
 		WallNs:    t.Duration.Nanoseconds(),
 		CPUNs:     t.CPU.Nanoseconds(),
-		Query:     held.query(t.Service).WithEqual("span_name", label).String(),
+		Query:     held.query(t.Service).WithEqual(labelkey.SpanName, label).String(),
 	}
 	if label != t.Name {
 		g.Label, g.LabelNames = label, labels[serviceLabel{t.Service, label}]

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
+
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
@@ -52,14 +54,14 @@ func newChildren(q Query, span store.Span, trace []store.Span) *Children {
 	if !found {
 		return nil
 	}
-	all := q.Without("profile_id", "span_id")
+	all := q.Without(labelkey.ProfileID, labelkey.SpanID)
 	expression := strings.Join(ids, "|")
 	if len(expression) > maxListedBytes {
-		all = all.WithEqual("trace_id", span.TraceID)
+		all = all.WithEqual(labelkey.TraceID, span.TraceID)
 		return &Children{Query: all.String(), Meaning: "the whole trace, as these are too many for one query", Spans: len(ids)}
 	}
 	// Ids of spans are hexadecimal digits: they need no quoting.
-	m, err := store.NewMatcher("profile_id", store.MatchRegexp, expression)
+	m, err := store.NewMatcher(labelkey.ProfileID, store.MatchRegexp, expression)
 	if err != nil {
 		return nil
 	}
