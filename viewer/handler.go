@@ -102,10 +102,8 @@ func (h *handler) route(segment string, r *http.Request) (http.HandlerFunc, bool
 	case "log":
 		return h.page(formatHTML, h.serveLog), true
 	}
-	if a, ok := static.Assets[segment]; ok {
-		return a.ServeHTTP, true
-	}
-	return nil, false
+	asset, ok := static.Assets[segment]
+	return asset, ok
 }
 
 // serveFlush closes the open window. No other request changes anything, so a browser may

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
-
 	"github.com/spanprof/spanprof/store"
 )
 

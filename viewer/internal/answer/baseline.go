@@ -6,9 +6,8 @@ package answer
 import (
 	"cmp"
 
-	"github.com/spanprof/spanprof/internal/labelkey"
-
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )

@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spanprof/spanprof/internal/labelkey"
-
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
@@ -39,7 +38,7 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 	}
 	reason := fmt.Sprintf("none of the samples in %s meets the conditions of the query", termtext.Plural(a.Windows, "window"))
 	for _, m := range q.Matchers {
-		if meant, ok := meantLabel(m.Label()); ok {
+		if meant := meantLabel(m.Label()); meant != "" {
 			return fmt.Sprintf("%s: the label %q is spelt %s", reason, m.Label(), meant)
 		}
 	}
@@ -62,7 +61,7 @@ func (r *Reader) begins(q Query) (time.Time, bool) {
 
 // meantLabel returns the label that a query spells in another style, such as spanName or
 // service.name.
-func meantLabel(written string) (string, bool) {
+func meantLabel(written string) string {
 	letters := func(s string) string {
 		return strings.ToLower(strings.Map(func(r rune) rune {
 			if strings.ContainsRune("_-. ", r) {
@@ -73,10 +72,10 @@ func meantLabel(written string) (string, bool) {
 	}
 	for _, label := range []string{labelkey.SpanName, labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID, "service_name", "service_version"} {
 		if written != label && letters(written) == letters(label) {
-			return label, true
+			return label
 		}
 	}
-	return "", false
+	return ""
 }
 
 // emptyUnknown is the reason for an id that is not known.
@@ -86,7 +85,7 @@ func (r *Reader) emptyUnknown(q Query) string {
 	if r.live == nil {
 		return "nothing here has the id " + id
 	}
-	reason := fmt.Sprintf("nothing with the id %s is in the store: it was never seen here, or it made room for newer spans (%d did so far)", id, r.stats().SpansEvicted)
+	reason := fmt.Sprintf("nothing with the id %s is in the store: it was never seen here, or it made room for newer spans (%d did so far)", id, r.stats.SpansEvicted)
 	if r.running() {
 		return r.untilThen(reason+", or its span is still running and its samples are not in yet", ": ")
 	}
@@ -108,7 +107,7 @@ func (r *Reader) emptySpan(q Query, a *Profile) string {
 	case q.Type.Kind != exporter.KindCPU:
 		return fmt.Sprintf("no sample of the %s profiles has the id of this span", q.Type.Kind)
 	case s.Coverage == store.CoverageEvicted.String() || s.CPUSamples > 0:
-		return fmt.Sprintf("CPU profiles of this span's time made room for newer ones (%s did so far), and samples of this span with them, if there were any: a store with more bytes keeps them longer", termtext.Plural(r.stats().WindowsEvicted, "profile"))
+		return fmt.Sprintf("CPU profiles of this span's time made room for newer ones (%s did so far), and samples of this span with them, if there were any: a store with more bytes keeps them longer", termtext.Plural(r.stats.WindowsEvicted, "profile"))
 	case s.Coverage == store.CoverageNone.String():
 		return "CPU was not profiled during this span, as happens before the profiler starts and while another CPU profile runs in the process"
 	case s.Coverage == store.CoveragePartial.String():

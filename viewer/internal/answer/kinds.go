@@ -50,20 +50,16 @@ func (r *Reader) kinds(q Query) []Kind {
 // process lists the profiles of the whole process, or of each process if the source has
 // several services. Types without a sample are left out.
 func (r *Reader) process() []Kind {
-	held := r.services()
-	if !held.several() {
-		return sampledKinds(r.kinds(Query{Query: flameql.Query{Type: flameql.CPU}}))
-	}
 	list := []Kind{}
-	for _, service := range held {
-		for _, k := range r.kinds(r.resolve(Query{Query: held.query(service)})) {
-			k.Service = service
-			list = append(list, k)
+	if held := r.services(); held.several() {
+		for _, service := range held {
+			for _, k := range r.kinds(r.resolve(Query{Query: held.query(service)})) {
+				k.Service = service
+				list = append(list, k)
+			}
 		}
+	} else {
+		list = r.kinds(Query{Query: flameql.Query{Type: flameql.CPU}})
 	}
-	return sampledKinds(list)
-}
-
-func sampledKinds(list []Kind) []Kind {
 	return slices.DeleteFunc(list, func(k Kind) bool { return k.Samples == 0 })
 }

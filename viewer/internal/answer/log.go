@@ -39,7 +39,7 @@ type Event struct {
 func (r *Reader) Log() (*Log, error) {
 	l := &Log{
 		Status: r.status,
-		Stats:  newStats(r.stats()),
+		Stats:  newStats(r.stats),
 		Kinds:  windowsByKind(r.allWindows()),
 		Events: []Event{},
 	}

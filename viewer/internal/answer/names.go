@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spanprof/spanprof/internal/labelkey"
-
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )

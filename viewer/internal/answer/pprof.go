@@ -8,11 +8,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spanprof/spanprof/internal/labelkey"
-
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // Pprof is a profile for go tool pprof and others, with the file name of its download.
@@ -30,14 +29,7 @@ func (r *Reader) Pprof(q Query) (*Pprof, error) {
 // span.
 func (r *Reader) pprof(q Query) *profile.Profile {
 	q = r.resolve(q)
-	if r.err != nil {
-		return nil
-	}
-	p, err := r.view.Profile(q.store())
-	if err != nil {
-		r.err = queryError("profile", q, err)
-		return nil
-	}
+	p := selected(r, "profile", q, r.view.Profile)
 	if id, _ := q.SpanID(); id != "" {
 		if span, ok := r.span(id); ok && !span.Manual && !span.SummaryMissing {
 			// The windows around a short span would make it look idle.

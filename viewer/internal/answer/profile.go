@@ -78,7 +78,6 @@ type Profile struct {
 	Flame *flame.Node  `json:"flame"`
 
 	query   Query
-	kind    exporter.Kind
 	span    store.Span
 	summary *flame.Summary
 }
@@ -127,7 +126,6 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		From:       sel.From,
 		Until:      sel.Until,
 		query:      q,
-		kind:       sel.Kind,
 		summary:    flame.NewSummary(sel.Stacks, fns),
 	}
 	id, single := q.SpanID()

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spanprof/spanprof/internal/labelkey"
-
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )

@@ -19,8 +19,10 @@ import (
 // the method that makes the answer returns the error.
 type Reader struct {
 	view store.View
-	// live is nil where the source does not take in profiles while it is read.
+	// live is nil where the source does not take in profiles while it is read. It
+	// has no stats either.
 	live   store.Live
+	stats  store.Stats
 	status *Status
 	// instance names the handler, and so its source, in generations.
 	instance string
@@ -35,14 +37,16 @@ type Reader struct {
 // profiler; the reader completes its message. instance tells the source from others.
 func NewReader(view store.View, status *Status, instance string) *Reader {
 	r := &Reader{view: view, status: status, instance: instance}
-	r.live, _ = view.(store.Live)
+	if live, ok := view.(store.Live); ok {
+		r.live, r.stats = live, live.Stats()
+	}
 	r.nameTotals = sync.OnceValue(func() []store.NameTotal { return ask(r, "names", view.NameTotals) })
 	r.allWindows = sync.OnceValue(func() []store.WindowInfo {
 		return ask(r, "windows", func() ([]store.WindowInfo, error) { return view.Windows(store.WindowQuery{}) })
 	})
 	if status != nil && status.Message == "" && status.stopped() {
 		status.Message = "Profiling is off: no samples come."
-		if r.stats().WindowsReceived > 0 {
+		if r.stats.WindowsReceived > 0 {
 			status.Message = "Profiling has stopped: no more samples come."
 		}
 	}
@@ -72,14 +76,6 @@ func answered[T any](r *Reader, a *T) (*T, error) {
 // running reports whether samples may be on their way.
 func (r *Reader) running() bool {
 	return r.live != nil && (r.status == nil || !r.status.stopped())
-}
-
-// stats returns zeros for a source that does not count.
-func (r *Reader) stats() store.Stats {
-	if r.live == nil {
-		return store.Stats{}
-	}
-	return r.live.Stats()
 }
 
 // generation names what the source holds; "" where it does not change. Another
@@ -122,14 +118,19 @@ func (r *Reader) totals(q Query) []store.KindTotal {
 	return ask(r, "kinds", func() ([]store.KindTotal, error) { return r.view.Kinds(asked) })
 }
 
-// selection returns an empty selection where it cannot return one.
+// selection returns the samples that q selects, summed by stack.
 func (r *Reader) selection(q Query) *store.Selection {
+	return selected(r, "select", q, r.view.Select)
+}
+
+// selected asks for what q selects. It returns a zero value where there is no answer.
+func selected[T any](r *Reader, action string, q Query, question func(store.Query) (*T, error)) *T {
 	if r.err == nil {
-		sel, err := r.view.Select(q.store())
+		answer, err := question(q.store())
 		if err == nil {
-			return sel
+			return answer
 		}
-		r.err = queryError("select", q, err)
+		r.err = queryError(action, q, err)
 	}
-	return &store.Selection{}
+	return new(T)
 }

@@ -11,9 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/spanprof/spanprof/internal/labelkey"
-
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
@@ -51,7 +50,7 @@ type Unchanged struct {
 // Unchanged returns nil unless the list of spans is as it was at a generation: no span
 // ended, no profile came or went, and no span is running, whose duration would differ.
 func (r *Reader) Unchanged(since string) *Unchanged {
-	if since != r.generation() || r.stats().SpansRunning > 0 {
+	if since != r.generation() || r.stats.SpansRunning > 0 {
 		return nil
 	}
 	return &Unchanged{Generation: since, Unchanged: true, Status: r.status}
@@ -63,7 +62,7 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	list := &SpanList{
 		Generation: r.generation(),
 		Status:     r.status,
-		Stats:      newStats(r.stats()),
+		Stats:      newStats(r.stats),
 		Spans:      []Span{},
 		Groups:     []Group{},
 		Process:    r.process(),

@@ -104,7 +104,7 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 
 // sources says how many samples the total is the sum of.
 func (a *Profile) sources() string {
-	switch a.kind {
+	switch a.query.Type.Kind {
 	case exporter.KindHeap:
 		return "from " + termtext.Plural(a.Samples, "allocation site")
 	case exporter.KindMutex, exporter.KindBlock:

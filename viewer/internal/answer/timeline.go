@@ -59,13 +59,9 @@ func (b Bucket) total() int64 {
 // Timeline answers what q selects over time.
 func (r *Reader) Timeline(q Query) (*Timeline, error) {
 	q = r.resolve(q)
-	if r.err != nil {
-		return nil, r.err
-	}
-	held, err := r.view.Timeline(q.store(), timelineNames)
-	if err != nil {
-		return nil, queryError("time line", q, err)
-	}
+	held := selected(r, "time line", q, func(q store.Query) (*store.Timeline, error) {
+		return r.view.Timeline(q, timelineNames)
+	})
 	return answered(r, &Timeline{
 		Query:     q.String(),
 		Measure:   q.Type.Words,

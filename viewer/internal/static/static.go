@@ -25,42 +25,35 @@ func Page() []byte {
 	return body
 }
 
-// Asset is a file that the page loads.
-type Asset struct {
-	name string
-	body []byte
-	etag string
-}
-
-// Assets are the files that the page loads, by name.
+// Assets serve the files that the page loads, by name.
 var Assets = loadAssets()
 
-func loadAssets() map[string]Asset {
-	all := map[string]Asset{}
+func loadAssets() map[string]http.HandlerFunc {
+	all := map[string]http.HandlerFunc{}
 	entries, _ := files.ReadDir(".")
 	for _, entry := range entries {
-		name := entry.Name()
-		if name == "index.html" {
-			continue
+		if name := entry.Name(); name != "index.html" {
+			body, _ := files.ReadFile(name)
+			all[name] = serve(name, body)
 		}
-		body, _ := files.ReadFile(name)
-		sum := sha256.Sum256(body)
-		all[name] = Asset{name: name, body: body, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}
 	}
 	return all
 }
 
-// ServeHTTP implements http.Handler.
-func (a Asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// The names carry no version: a browser asks each time, and gets a 304.
-	w.Header().Set("Cache-Control", "no-cache")
-	w.Header().Set("ETag", a.etag)
-	// Types must not depend on the machine's own table of types.
-	switch path.Ext(a.name) {
-	case ".js":
-		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-	case ".css":
-		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+func serve(name string, body []byte) http.HandlerFunc {
+	sum := sha256.Sum256(body)
+	etag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	return func(w http.ResponseWriter, r *http.Request) {
+		// The names carry no version: a browser asks each time, and gets a 304.
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("ETag", etag)
+		// Types must not depend on the machine's own table of types.
+		switch path.Ext(name) {
+		case ".js":
+			w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+		case ".css":
+			w.Header().Set("Content-Type", "text/css; charset=utf-8")
+		}
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
 	}
-	http.ServeContent(w, r, a.name, time.Time{}, bytes.NewReader(a.body))
 }
