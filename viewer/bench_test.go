@@ -6,10 +6,12 @@ package viewer_test
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,6 +134,7 @@ func newBenchStore(tb testing.TB) *store.Store {
 	// Every function calls up to three others, the first of them most of the time.
 	const samples, depth, functions = 10_000, 30, 400
 	profile, rnd := newProfileBuilder(), rand.New(rand.NewPCG(1, 2))
+	stacks := map[string]int64{}
 	for range samples {
 		var stack []string
 		at := 0
@@ -144,7 +147,10 @@ func newBenchStore(tb testing.TB) *store.Store {
 			at = (at*3 + callee + 1) % functions
 		}
 		slices.Reverse(stack)
-		profile.add(1, labels(slowID, "GET /search"), stack...)
+		stacks[strings.Join(stack, "\n")]++
+	}
+	for _, stack := range slices.Sorted(maps.Keys(stacks)) {
+		profile.add(stacks[stack], labels(slowID, "GET /search"), strings.Split(stack, "\n")...)
 	}
 	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
 	export(tb, s, res, exporter.KindCPU, profile.profile)

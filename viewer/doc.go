@@ -172,13 +172,10 @@
 //
 // # For developers
 //
-// This package is HTTP alone: handler.go says who may ask and routes, pages.go serves each
-// page from one view of the source, params.go and timeparam.go read the address,
-// response.go writes answers and errors. internal/answer makes the answers: a file for
-// each, with its JSON and its text; reader.go asks the view. internal/static is the page:
-// app.js decides what to show; spans.js, profile.js, compare.js and logview.js are the
-// pages; flame.js and flamepaint.js the flame graph, strip.js the time line; keep.js keeps
-// elements over updates. What a program named reaches the page through dom.js alone, as
-// text. FlameQL, the sums over stacks and the text of values are the module's own
+// This package is HTTP alone: handler.go says who may ask and routes, pages.go opens the
+// one view of a request, params.go and timeparam.go read the address, response.go writes.
+// internal/answer makes the answers, a file for each, with its JSON and its text;
+// reader.go asks the view. internal/static is the page: app.js chooses what to show, and
+// only dom.js puts in what a program named, as text. Shared with commands are the module's
 // internal/flameql, internal/flame and internal/termtext.
 package viewer

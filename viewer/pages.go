@@ -110,11 +110,7 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 			defer leave()
 		}
 		if f == formatPprof || f == formatFolded {
-			listed, err := a.ListedProfile(q)
-			if err != nil {
-				return response{}, err
-			}
-			return profileResponse(a, listed, f)
+			return profileResponse(a, a.ListedProfile(q), f)
 		}
 		list, err := a.SpanList(q)
 		return dataResponse(list, f, err)

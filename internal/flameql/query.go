@@ -37,21 +37,20 @@ func ForService(service string) Query {
 
 // String returns the canonical form, which parses to the same query.
 func (q Query) String() string {
-	var b strings.Builder
-	b.WriteString(q.App)
-	b.WriteByte('.')
-	b.WriteString(q.Type.Name)
-	b.WriteByte('{')
+	b := make([]byte, 0, 128) // On the stack, and enough for most queries.
+	b = append(b, q.App...)
+	b = append(b, '.')
+	b = append(b, q.Type.Name...)
+	b = append(b, '{')
 	for i, m := range q.Matchers {
 		if i > 0 {
-			b.WriteByte(',')
+			b = append(b, ',')
 		}
-		b.WriteString(m.Label())
-		b.WriteString(operators[m.Op()])
-		b.WriteString(strconv.Quote(m.Value()))
+		b = append(b, m.Label()...)
+		b = append(b, operators[m.Op()]...)
+		b = strconv.AppendQuote(b, m.Value())
 	}
-	b.WriteByte('}')
-	return b.String()
+	return string(append(b, '}'))
 }
 
 // Value returns the value that the query requires label to be equal to.

@@ -47,11 +47,11 @@ func (r *Reader) kinds(q Query) []Kind {
 	return list
 }
 
-// process lists the profiles of the whole process, or of each process if the source has
-// several services. Types without a sample are left out.
-func (r *Reader) process() []Kind {
+// process lists the profiles of the whole process, or of each process if there are several
+// services. Types without a sample are left out.
+func (r *Reader) process(held services) []Kind {
 	list := []Kind{}
-	if held := r.services(); held.several() {
+	if held.several() {
 		for _, service := range held {
 			for _, k := range r.kinds(r.resolve(Query{Query: held.query(service)})) {
 				k.Service = service

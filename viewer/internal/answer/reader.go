@@ -9,14 +9,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/spanprof/spanprof/store"
 )
 
-// Reader makes the answer to one request from one view. It asks the view each
-// question once, and keeps the first error: what it reads after that is empty, and
-// the method that makes the answer returns the error.
+// Reader makes the answer to one request from one view. It keeps the first error: what it
+// reads after that is empty, and the method that makes the answer returns the error.
 type Reader struct {
 	view store.View
 	// live is nil where the source does not take in profiles while it is read. It
@@ -28,9 +26,9 @@ type Reader struct {
 	instance string
 	err      error
 
-	// nameTotals and allWindows ask once, for several parts of an answer.
-	nameTotals func() []store.NameTotal
-	allWindows func() []store.WindowInfo
+	// names and windows are kept for further parts of the answer.
+	names   []store.NameTotal
+	windows []store.WindowInfo
 }
 
 // NewReader returns a reader of view. status is nil where nothing is known of the
@@ -40,10 +38,6 @@ func NewReader(view store.View, status *Status, instance string) *Reader {
 	if live, ok := view.(store.Live); ok {
 		r.live, r.stats = live, live.Stats()
 	}
-	r.nameTotals = sync.OnceValue(func() []store.NameTotal { return ask(r, "names", view.NameTotals) })
-	r.allWindows = sync.OnceValue(func() []store.WindowInfo {
-		return ask(r, "windows", func() ([]store.WindowInfo, error) { return view.Windows(store.WindowQuery{}) })
-	})
 	if status != nil && status.Message == "" && status.stopped() {
 		status.Message = "Profiling is off: no samples come."
 		if r.stats.WindowsReceived > 0 {
@@ -85,6 +79,20 @@ func (r *Reader) generation() string {
 		return ""
 	}
 	return r.instance + "-" + strconv.FormatUint(r.live.Generation(), 36)
+}
+
+func (r *Reader) nameTotals() []store.NameTotal {
+	if r.names == nil {
+		r.names = ask(r, "names", r.view.NameTotals)
+	}
+	return r.names
+}
+
+func (r *Reader) allWindows() []store.WindowInfo {
+	if r.windows == nil {
+		r.windows = ask(r, "windows", func() ([]store.WindowInfo, error) { return r.view.Windows(store.WindowQuery{}) })
+	}
+	return r.windows
 }
 
 // services returns the services that there are profiles of.

@@ -65,7 +65,7 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 		Stats:      newStats(r.stats),
 		Spans:      []Span{},
 		Groups:     []Group{},
-		Process:    r.process(),
+		Process:    r.process(held),
 	}
 	if held.several() {
 		list.Services = held
@@ -114,8 +114,9 @@ func (r *Reader) listed(q store.SpanQuery) []store.Span {
 // matchNothing is an expression that matches no text.
 const matchNothing = "x^"
 
-// ListedProfile returns the query for the CPU profile of the spans that q selects.
-func (r *Reader) ListedProfile(q store.SpanQuery) (Query, error) {
+// ListedProfile returns the query for the CPU profile of the spans that q selects. An error
+// is kept for the answer to it.
+func (r *Reader) ListedProfile(q store.SpanQuery) Query {
 	spans := r.listed(q)
 	var ids []string
 	for _, s := range spans {
@@ -125,10 +126,10 @@ func (r *Reader) ListedProfile(q store.SpanQuery) (Query, error) {
 		}
 	}
 	m, err := store.NewMatcher(labelkey.ProfileID, store.MatchRegexp, cmp.Or(strings.Join(ids, "|"), matchNothing))
-	if err != nil {
-		return Query{}, BadRequestf("%d spans are too many for one profile: set limit", len(spans))
+	if err != nil && r.err == nil {
+		r.err = BadRequestf("%d spans are too many for one profile: set limit", len(spans))
 	}
-	return Query{Query: flameql.Query{Type: flameql.CPU}.With(m)}, r.err
+	return Query{Query: flameql.Query{Type: flameql.CPU}.With(m)}
 }
 
 // Text returns the list for a terminal.
@@ -165,9 +166,7 @@ func (l *SpanList) Text() string {
 			mark += " [running]"
 		case !s.Complete:
 			mark += " [window open]"
-		case s.CPUSamples > 0 && s.SamplesHeld == 0:
-			mark += " [profile evicted]"
-		case s.CPUSamples == 0 && s.Coverage == store.CoverageEvicted.String():
+		case s.CPUSamples > 0 && s.SamplesHeld == 0, s.CPUSamples == 0 && s.Coverage == store.CoverageEvicted.String():
 			mark += " [profile evicted]"
 		case s.CPUSamples == 0 && s.Coverage != store.CoverageWhole.String():
 			mark += " [not profiled]"

@@ -52,7 +52,11 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 		fmt.Fprintf(b, "%s%-9s%s\n", indent, name, termtext.OneLine(fmt.Sprintf(format, args...)))
 	}
 	room := termtext.Columns - len(indent) - 9
-	prose := func(name, text string) { termtext.Prose(b, indent+name, len(indent)+9, text) }
+	prose := func(name, text string) {
+		if text != "" {
+			termtext.Prose(b, indent+name, len(indent)+9, text)
+		}
+	}
 	line("query", "%s", a.Query)
 	if s := a.Span; s != nil {
 		line("span", "%s", termtext.Clip(s.title(), room))
@@ -65,12 +69,8 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 		}
 	}
 	line("total", "%s %s %s, %s", a.Measure, termtext.Value(a.Total, a.Unit), a.sources(), termtext.Plural(a.Windows, "window"))
-	if a.Note != "" {
-		prose("note", a.Note)
-	}
-	if a.Empty != "" {
-		prose("empty", a.Empty)
-	}
+	prose("note", a.Note)
+	prose("empty", a.Empty)
 	if base := a.Baseline; base != nil && !base.Empty {
 		if utf8.RuneCountInString(base.Query+base.Meaning) <= room-len("  ()") {
 			line("baseline", "%s  (%s)", base.Query, base.Meaning)
