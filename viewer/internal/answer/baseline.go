@@ -12,8 +12,7 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// Baseline is the query for all profiles that share a selection's labels except the
-// ids.
+// Baseline is the query for all profiles with a selection's labels except the ids.
 type Baseline struct {
 	Query string `json:"query"`
 	// Meaning says in words what the query selects.

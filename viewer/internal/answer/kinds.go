@@ -21,8 +21,7 @@ type Kind struct {
 	// Samples counts the samples of the profile's kind.
 	Samples int64  `json:"samples"`
 	Query   string `json:"query"`
-	// Service is the profile's service, in a list of profiles of several
-	// services.
+	// Service is set in a list of profiles of several services.
 	Service string `json:"service,omitempty"`
 }
 

@@ -22,8 +22,7 @@ const (
 	maxFlameNodes = 1400
 	// maxFocusNodes bounds each of the two graphs around a function.
 	maxFocusNodes = 1000
-	// maxFunctions bounds the list of functions. Those after it take next to
-	// nothing.
+	// maxFunctions bounds the list of functions.
 	maxFunctions = 1000
 )
 

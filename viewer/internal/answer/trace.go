@@ -38,8 +38,7 @@ func newChildren(q Query, span store.Span, trace []store.Span) *Children {
 	ids, todo, found := []string{}, []store.Span{span}, false
 	for len(todo) > 0 {
 		s := todo[0]
-		// Delete what was found: parent ids that form a circle must not loop
-		// for ever.
+		// Delete what was found, for parent ids may form a circle.
 		todo = append(todo[1:], below[s.ProfileID]...)
 		delete(below, s.ProfileID)
 		switch {
