@@ -20,8 +20,8 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// newFamily returns a store with a span that did nothing itself, two spans below
-// it, one of them below the other, that did, and one beside it in the same trace.
+// newFamily returns a store with a span without samples, its child and grandchild, which
+// have some, and another span of the same trace.
 func newFamily(t *testing.T) (s *store.Store, root, child, grandchild string) {
 	t.Helper()
 	s = newStore(t)
@@ -50,7 +50,7 @@ func newFamily(t *testing.T) (s *store.Store, root, child, grandchild string) {
 	return s, ids[0], ids[1], ids[2]
 }
 
-// A span that left the work to its children leads to what they did.
+// A span whose children did the work links to their profile.
 func TestSpanWithChildren(t *testing.T) {
 	s, root, child, grandchild := newFamily(t)
 	h := viewer.Handler(s)
@@ -83,7 +83,7 @@ func TestSpanWithChildren(t *testing.T) {
 	}
 }
 
-// Where the ids do not fit into a query, the trace has them.
+// If the ids do not fit into a query, it selects the trace.
 func TestVeryManyChildren(t *testing.T) {
 	root := store.Span{ProfileID: slowID, TraceID: "010000000000000000000000000000a1", CPUSamples: 1, SamplesHeld: 1}
 	all := []store.Span{root}
@@ -109,7 +109,7 @@ func childrenOf(t *testing.T, profileType string, trace []store.Span) *answer.Ch
 	return a.WithChildren
 }
 
-// Parents that form a circle end somewhere.
+// Parent ids that form a circle do not loop.
 func TestChildrenInACircle(t *testing.T) {
 	trace := []store.Span{
 		{ProfileID: slowID, TraceID: "a1", ParentID: fastID, CPUSamples: 1, SamplesHeld: 1},

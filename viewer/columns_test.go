@@ -21,8 +21,8 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// However long what a program named is, the text forms fit into 100 columns. Only
-// queries may be longer, for they are to be copied.
+// The text forms fit into 100 columns, however long the names are. Only queries may be
+// longer, for people copy them.
 func TestTextFitsIntoColumns(t *testing.T) {
 	s := newStore(t)
 	long := strings.Repeat("länge ", 100) + strings.Repeat("x", 200)

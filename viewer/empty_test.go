@@ -25,8 +25,7 @@ import (
 
 var shop = resource.NewSchemaless(attribute.String("service.name", "shop"))
 
-// endSpan records a span that lies at some seconds of the test and returns its
-// id.
+// endSpan records a span from one second of the test to another and returns its id.
 func endSpan(t *testing.T, s *store.Store, name string, start, end int) string {
 	t.Helper()
 	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
@@ -48,7 +47,7 @@ func exportSecond(t *testing.T, s *store.Store, second int, b *profileBuilder) {
 
 func byID(id string) string { return `shop.cpu{profile_id="` + id + `"}` }
 
-// That no sample hit a span is said only where CPU was profiled.
+// The page says "no sample hit this span" only if CPU was profiled.
 func TestEmptyForWantOfAProfile(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
@@ -106,13 +105,13 @@ func TestEmptyForWantOfRoom(t *testing.T) {
 	if list := get(t, h, "/?format=text").Body.String(); !strings.Contains(list, "GET /old [profile evicted]") {
 		t.Errorf("the list does not say what was evicted:\n%s", list)
 	}
-	// Of what had no sample nothing went.
+	// A span without samples has lost none.
 	var a answer.Profile
 	getJSON(t, h, target("/", "query", byID(idle), "format", "json"), http.StatusOK, &a)
 	if a.Span.Coverage != "whole" || !strings.HasPrefix(a.Empty, "no sample hit this span") {
 		t.Errorf("%+v, empty because %q", a.Span, a.Empty)
 	}
-	// What is left of a profile is no whole one.
+	// A note says that the rest of a profile is not the whole.
 	a = answer.Profile{}
 	getJSON(t, h, target("/", "query", byID(long), "format", "json"), http.StatusOK, &a)
 	if a.Total == 0 || a.Empty != "" || !strings.Contains(a.Note, "made room for newer ones") {
@@ -120,7 +119,7 @@ func TestEmptyForWantOfRoom(t *testing.T) {
 	}
 }
 
-// A part of a span without a CPU profile is told where there are samples too.
+// A note says that CPU was not profiled in part of a span, also if it has samples.
 func TestNoteOnGap(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
@@ -138,7 +137,7 @@ func TestNoteOnGap(t *testing.T) {
 	}
 }
 
-// The profile of a name is looked for under the label that its samples have.
+// The query for a name has the label that the samples carry.
 func TestLabelIsNotTheName(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
@@ -185,8 +184,8 @@ func TestLabelIsNotTheName(t *testing.T) {
 	}
 }
 
-// Spans that were renamed have samples under the name that they had before: who
-// looks at one of their names is told whose work he sees.
+// The samples of renamed spans carry the earlier name: a note says which spans a query for
+// that name selects.
 func TestRenamedSpans(t *testing.T) {
 	s := newStore(t)
 	h := viewer.Handler(s)
@@ -263,7 +262,7 @@ func TestUnknownSampleType(t *testing.T) {
 	}
 }
 
-// Of a span without a summary the wall time is not known.
+// The wall time of a span without a summary is not known.
 func TestSummaryMissing(t *testing.T) {
 	s, err := store.New()
 	if err != nil {

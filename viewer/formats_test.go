@@ -29,7 +29,7 @@ func TestFormatsOfEveryView(t *testing.T) {
 		t.Errorf("folded comparison\n%s", diff)
 	}
 
-	// The list as a profile is that of the spans in it.
+	// The list of spans as a profile has the spans listed.
 	for address, total := range map[string]int64{
 		"/?format=pprof": 73e7,
 		target("/", "format", "pprof", "name", "GET /search"):        63e7,

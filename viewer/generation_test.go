@@ -13,7 +13,7 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// A list that is as it was is not sent again.
+// An unchanged list is not sent again.
 func TestUnchangedList(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true} }))
@@ -28,7 +28,7 @@ func TestUnchangedList(t *testing.T) {
 	if !got.Unchanged || got.Generation != list.Generation || got.Status == nil {
 		t.Errorf("got %+v, want nothing new since %s", got, list.Generation)
 	}
-	// A time that moves may select others.
+	// A time before now may select other spans later.
 	if ask("since", list.Generation, "from", "now-1h").Unchanged {
 		t.Error("the spans of the last hour are said to be those of the hour before")
 	}
@@ -49,7 +49,7 @@ func TestUnchangedList(t *testing.T) {
 		t.Errorf("after a profile: %+v", after)
 	}
 
-	// The length of what runs is another one each time.
+	// The duration of a running span changes all the time.
 	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
 	_, span := tp.Tracer("test").Start(t.Context(), "nightly report")
 	defer span.End()

@@ -120,8 +120,8 @@ func TestClientIsGone(t *testing.T) {
 	}
 }
 
-// Pages of other sites may link to the pages here, but not load what is here: their
-// links get the page, and what it shows it asks for itself.
+// Other sites may link to the viewer but not load anything from it: their links get the
+// page, which fetches its own data.
 func TestRequestsFromElsewhere(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
 	const (

@@ -12,7 +12,7 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// What people write by mistake is answered with what they meant.
+// The answer to a common mistake says what to write instead.
 func TestHints(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
 	for name, test := range map[string]struct {

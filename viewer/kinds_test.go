@@ -28,7 +28,7 @@ func exportKind(t *testing.T, h *kindTest, kind exporter.Kind, sampleType, unit 
 	export(t, h.store, shop, kind, b.profile)
 }
 
-// A span leads to its profiles of other kinds, and the process to all.
+// A span links to its profiles of other kinds, the process to those of all kinds.
 func TestKinds(t *testing.T) {
 	h := newKindTest(t)
 	exportKind(t, h, exporter.KindWall, "wall", "nanoseconds", labels(slowID, "GET /search"))

@@ -53,7 +53,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A profile that no store of this size could hold is lost, and counted.
+// A profile that is too big for the store is lost, and counted.
 func TestLogCountsWhatWasRefused(t *testing.T) {
 	s, err := store.New(store.WithMaxBytes(1 << 20))
 	if err != nil {

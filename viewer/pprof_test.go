@@ -16,7 +16,7 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// Ids are in a profile only where somebody asks for them. The other labels stay.
+// A pprof has ids only if the request asks for them. It always has the other labels.
 func TestIDsInPprof(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
 	for _, test := range []struct {
@@ -57,7 +57,7 @@ func TestIDsInPprof(t *testing.T) {
 	}
 }
 
-// Tools hold the samples against the duration: that of a span is its own.
+// Tools divide the samples by the duration: the profile of a span has that of the span.
 func TestDurationInPprof(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s)

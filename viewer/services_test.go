@@ -21,7 +21,7 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// What several services in one store have in common is told apart by service.
+// Several services in one store are told apart, also where they have equal names.
 func TestSeveralServices(t *testing.T) {
 	s := newStore(t)
 	ids := map[string]string{}
@@ -76,7 +76,7 @@ func TestSeveralServices(t *testing.T) {
 	if a := ask("alpha.cpu"); a.Title != "alpha: CPU time" || a.Query != "alpha.cpu{}" {
 		t.Errorf("title %q of %s", a.Title, a.Query)
 	}
-	// What is none of them is no reason to refuse, but to say so.
+	// An unknown service is not an error, but has a note.
 	if a := ask("gamma.cpu"); a.Total != 50e7 || !strings.Contains(a.Note, `no span here belongs to a service "gamma"`) {
 		t.Errorf("total %d, note %q", a.Total, a.Note)
 	}

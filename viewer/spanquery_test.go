@@ -59,7 +59,7 @@ func TestSpansOfATrace(t *testing.T) {
 	if len(a.Trace) != 2 || a.Trace[0].Name != "root" || a.Trace[1].Name != "child" {
 		t.Errorf("trace %+v", a.Trace)
 	}
-	// One that is alone in its trace has no list.
+	// A span that is alone in its trace has no list.
 	a = answer.Profile{}
 	getJSON(t, h, target("/", "query", byID(slowID), "format", "json"), http.StatusOK, &a)
 	if a.Trace != nil {

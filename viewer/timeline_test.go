@@ -115,7 +115,7 @@ func TestEmptyTimeline(t *testing.T) {
 	}
 }
 
-// Numbers are for programs: a browser that is led to them gets the page.
+// A browser gets the page, a program JSON.
 func TestTimelineInABrowser(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
 	for accept, want := range map[string]string{

@@ -55,7 +55,7 @@ func TestWallOfSpan(t *testing.T) {
 		t.Errorf("a span without samples is empty because %q", a.Empty)
 	}
 
-	// Who knows how often wall time is sampled, knows how many samples to expect.
+	// The interval between wall samples gives the number of samples to expect.
 	told := viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true, WallInterval: 20 * time.Millisecond} }))
 	a = answer.Profile{}
 	getJSON(t, told, bySlow, http.StatusOK, &a)
@@ -99,8 +99,7 @@ func newWallBuilder() *profileBuilder {
 	return b
 }
 
-// From a span that only waited, no way leads to an empty page without one to a
-// page that has something.
+// No link from a span that only waited leads to an empty page without links to others.
 func TestSpanOfWallSamplesAlone(t *testing.T) {
 	s, id := newWaitingStore(t)
 	h := viewer.Handler(s)

@@ -27,8 +27,7 @@ func newStore(t *testing.T) *store.Store {
 	return s
 }
 
-// What a foreign host is told names the option of both packages that make this
-// handler.
+// The error for a foreign host names the options of both packages that make handlers.
 func TestForeignHostIsToldTheOption(t *testing.T) {
 	w := httptest.NewRecorder()
 	viewer.Handler(newStore(t)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://evil.example/", nil))
@@ -73,7 +72,7 @@ func TestStatusOfWhatDoesNotRun(t *testing.T) {
 			}
 		})
 	}
-	// A viewer that was not told does not guess.
+	// Without a status function the viewer does not guess.
 	var list answer.SpanList
 	getJSON(t, viewer.Handler(full, viewer.WithFlush(func(context.Context) error { return nil })), "/?format=json", http.StatusOK, &list)
 	if list.Status.Running != nil || list.Status.Message != "" || !list.Status.CanFlush {
@@ -144,7 +143,7 @@ func TestUnnamedSpan(t *testing.T) {
 	}
 }
 
-// A span that is still running is unknown too.
+// An unknown id may be that of a span that is still running.
 func TestUnknownIDMayBeRunning(t *testing.T) {
 	s := newTestStore(t)
 	address := target("/", "query", `.cpu{profile_id="ffffffffffffffff"}`, "format", "json")
@@ -215,7 +214,7 @@ func TestLongNamesInText(t *testing.T) {
 	}
 }
 
-// JSON has U+FFFD for each byte that is no UTF-8, and that finds the span too.
+// JSON has U+FFFD for each byte that is not UTF-8: that name finds the span too.
 func TestNameOfInvalidUTF8(t *testing.T) {
 	s := newStore(t)
 	name := "bad\xff\xfename"
@@ -249,7 +248,7 @@ func TestNameOfInvalidUTF8(t *testing.T) {
 	}
 }
 
-// Such a name is no reason to forget what else is asked for.
+// Other conditions count beside such a name.
 func TestNameOfInvalidUTF8AndMore(t *testing.T) {
 	s := newStore(t)
 	name := "bad\xffname"
@@ -276,7 +275,7 @@ func TestNameOfInvalidUTF8AndMore(t *testing.T) {
 	}
 }
 
-// Heap profiles without a CPU profile offer what there is.
+// A store with one kind of profile offers no other.
 func TestProcessOfOneKind(t *testing.T) {
 	s := newStore(t)
 	b := newProfileBuilder()

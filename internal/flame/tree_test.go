@@ -45,7 +45,7 @@ func summary(stacks []store.StackValue) *flame.Summary {
 	return flame.NewSummary(stacks, flame.NewFunctions())
 }
 
-// maxNodes is as many frames as a page asks for.
+// maxNodes is the number of frames that a page asks for.
 const maxNodes = 1400
 
 func TestTreeInlining(t *testing.T) {
@@ -145,7 +145,7 @@ func TestDeepStack(t *testing.T) {
 	}
 }
 
-// The store gives stacks in no order: what has no room must not depend on it.
+// Which frames are cut must not depend on the order of the stacks.
 func TestPruningDoesNotDependOnOrder(t *testing.T) {
 	var s locations
 	elsewhere := &store.Location{Lines: []store.Line{{Function: &store.Function{Name: "f7", File: "a.go"}, Line: 3}}}
@@ -185,8 +185,8 @@ func TestPruningDoesNotDependOnOrder(t *testing.T) {
 	}
 }
 
-// randomStacks returns the stacks of a made-up program with samples of 10 ms. Every function calls up to three others, the first of them most of
-// the time.
+// randomStacks returns the stacks of a made-up program with samples of 10 ms. Every
+// function calls up to three others, the first of them most of the time.
 func randomStacks(samples, depth, functions int) []store.StackValue {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var l locations

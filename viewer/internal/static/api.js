@@ -1,9 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// rawQuery is the parameters of the page's address but for those named, as they
-// were written: what a server cannot read is its to refuse, not for a browser's
-// more lenient reading to hide.
+// rawQuery returns the parameters of the page's address without those named, unchanged:
+// the server must see what it cannot parse, which a browser would repair.
 export const rawQuery = (...names) => location.search.slice(1).split('&').filter((p) => p && !names.includes(p.split('=')[0]));
 
 // asJSON is the address of the data of this page, with other parameters added.
@@ -12,8 +11,7 @@ export function asJSON(more = {}) {
   return `${location.pathname}?${[...rawQuery(...names), new URLSearchParams({ ...more, format: 'json' })].join('&')}`;
 }
 
-// get fetches JSON. Errors have the message of the server, and are marked as
-// served.
+// get fetches JSON. Errors from the server have its message, and served is true.
 export async function get(address) {
   const answer = await fetch(address, { headers: { Accept: 'application/json' } });
   const text = await answer.text();
@@ -33,14 +31,14 @@ export function link(page, params) {
   return `./${page}${query ? `?${query}` : ''}`;
 }
 
-// range is the time that the page's address is limited to.
+// range returns the from and until of the page's address.
 export function range() {
   const params = new URLSearchParams(location.search);
   return Object.fromEntries(['from', 'until'].filter((k) => params.get(k)).map((k) => [k, params.get(k)]));
 }
 
-// comparison is the address of two queries, each with a range of its own, as
-// one coloured graph.
+// comparison returns the address of the comparison of two queries, each with its own
+// range.
 export function comparison(left, leftRange, right, rightRange) {
   const side = (name, r) => Object.fromEntries(Object.entries(r).map(([k, v]) => [name + (k === 'from' ? 'From' : 'Until'), v]));
   return link('comparison-diff', { query: left, leftQuery: left, ...side('left', leftRange), rightQuery: right, ...side('right', rightRange) });

@@ -28,13 +28,13 @@ addEventListener('keydown', (e) => {
   if (search) { e.preventDefault(); search.focus(); }
 });
 
-// live shows a view that keeps its element and is given new data every now and
-// then: {element, address, update, poll, attach}.
+// live shows a view that keeps its element and gets new data from time to time:
+// {element, address, update, poll, attach}.
 async function live(view) {
   let last = null;
   let turn = 0;
   const load = async () => {
-    // An answer that a later one has overtaken is about what was asked before.
+    // A later request has been answered already: drop this answer.
     const mine = ++turn;
     const data = await get(view.address());
     if (mine !== turn) return;
@@ -59,8 +59,7 @@ async function live(view) {
   repeat(() => view.poll() && quiet());
 }
 
-// profile shows what a query selects. While its samples are on their way it
-// looks again.
+// profile shows what a query selects, and polls while samples are on their way.
 async function profile() {
   let waiting = false;
   let shown = null;
@@ -69,7 +68,7 @@ async function profile() {
     showService(data.span?.service);
     showStatus(data.status, load);
     const view = profileView(data, load);
-    // Somebody may be writing another query.
+    // The user may be typing another query.
     if (waiting && data.waiting && main.contains(shown)) morph(shown, view);
     else main.replaceChildren(shown = view);
     waiting = Boolean(data.waiting);

@@ -12,7 +12,7 @@ export function deltaColour(t, dark) {
 
 // packageColour is the same for a package on every page.
 export function packageColour(name, dark) {
-  // The runtime is what all programs share, and seldom what one looks for.
+  // The runtime is in every program, and seldom what is searched for.
   if (name === 'runtime' || name.startsWith('runtime/') || name.startsWith('internal/runtime')) {
     return dark ? 'hsl(220 9% 33%)' : 'hsl(220 14% 83%)';
   }
@@ -24,7 +24,7 @@ export function packageColour(name, dark) {
   return dark ? `hsl(${hue} 34% ${31 + tone}%)` : `hsl(${hue} 58% ${75 + tone}%)`;
 }
 
-// stripColour tells the names of a time line apart; -1 is the rest.
+// stripColour returns the colour of a time line's name by its index; -1 is the rest.
 export function stripColour(i, dark) {
   if (i < 0) return dark ? 'hsl(220 9% 38%)' : 'hsl(220 14% 78%)';
   const hue = [18, 205, 145, 280, 48, 335][i % 6];

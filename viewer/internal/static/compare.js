@@ -9,8 +9,8 @@ import { diffTable } from './difftable.js';
 import { Flame } from './flame.js';
 import { clock, sentence, sources, spanTitle, value } from './format.js';
 
-// compareView holds two profiles against each other: as one graph of the right
-// side in colours of change, or as two graphs.
+// compareView compares two profiles: one graph of the right side coloured by change, or
+// two graphs.
 export function compareView(data, page) {
   const { left, right, diff } = data;
   const both = page === 'comparison';
@@ -19,7 +19,7 @@ export function compareView(data, page) {
   const deltas = new Map(diff.map((d) => [d.name, { delta: d.delta, left: share(d.leftTotal, left.total), right: share(d.rightTotal, right.total) }]));
   const params = new URLSearchParams(location.search);
   params.delete('format');
-  // The left side of an address is whatever its maker put there.
+  // The left side of an address may be any query.
   const against = left.query === right.baseline?.query;
   const other = both ? 'comparison-diff' : 'comparison';
   const ranged = (a) => ({ query: a.query, ...times(params, a === left ? 'left' : 'right') });

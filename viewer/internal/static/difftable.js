@@ -11,9 +11,8 @@ const BY = {
   self: (d, left, right) => ({ left: share(d.leftSelf, left), right: share(d.rightSelf, right), delta: d.deltaSelf }),
 };
 
-// diffTable lists the functions whose shares differ most, with what they called
-// or by themselves: what takes more on the right first, for that is what makes
-// it slow. search is called with the name of one.
+// diffTable lists the functions whose shares differ most, with callees or by themselves,
+// those that take more on the right first. search is called with a function's name.
 export function diffTable({ left, right, diff, diffOmitted }, search) {
   const halves = h('div', { class: 'halves' });
   const more = button('', () => { shown = Infinity; render(); });

@@ -1,12 +1,12 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// straight is a text without what turns the direction of writing: such a name
-// would be read as another one.
+// straight returns a text without characters that change its direction: they could make
+// a name look like another one.
 const straight = (text) => (typeof text === 'string' ? text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd') : text);
 
-// h makes an element. What a program named reaches the page through here only,
-// as text nodes and attributes: never as markup.
+// h makes an element. Names from a program reach the page through h alone, as text nodes
+// and attributes, never as markup.
 export function h(tag, props, ...children) {
   const el = document.createElement(tag);
   for (const [key, value] of Object.entries(props ?? {})) {
@@ -18,15 +18,15 @@ export function h(tag, props, ...children) {
   return el;
 }
 
-// bar is a horizontal bar that is share of its place wide. A share above 0 is
-// always visible.
+// bar returns a horizontal bar that fills a share of its width. A share above 0 is always
+// visible.
 export function bar(share, cls) {
   const inside = h('i', { class: cls });
   fill(inside, share);
   return h('span', { class: 'bar', 'aria-hidden': 'true' }, inside);
 }
 
-// fill gives the inside of a bar another share. That of more than 1 fades out.
+// fill changes the share of a bar. A share above 1 fades out.
 export function fill(inside, share) {
   inside.style.width = share > 0 ? `max(2px, ${Math.min(share, 1) * 100}%)` : '0';
   inside.classList.toggle('over', share > 1);

@@ -7,7 +7,7 @@ import { queryForm } from './queryform.js';
 
 // failure says what went wrong, and where in the query.
 export function failure(err) {
-  // What the server says is no fault of the page.
+  // An error from the server is not a bug of the page.
   if (!err.served) console.error(err);
   const params = new URLSearchParams(location.search);
   const page = location.pathname.slice(location.pathname.lastIndexOf('/') + 1);

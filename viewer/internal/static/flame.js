@@ -8,15 +8,14 @@ import { paint, ROW } from './flamepaint.js';
 import { percent, pkg, signedPoints, value } from './format.js';
 import { flatten, sibling, within } from './frames.js';
 
-// Flame is a flame graph on a canvas. The canvas is as high as the window at
-// most and follows it, so that a deep graph costs no more than a shallow one.
+// Flame is a flame graph on a canvas. The canvas is at most as high as the window and
+// moves with it, so that a deep graph costs no more than a shallow one.
 export class Flame {
-  // options: root is the tree, unit that of its values, label the graph's name
-  // for those who cannot see it, whole the total that shares are of. functions
-  // is a Map from names to {file, line}; deltas one to the change of a
-  // function's share, which colours by change instead of by package. flipped
-  // puts the root at the bottom, simple leaves the tools out, onfunction is
-  // called with a name whose callers and callees are asked for.
+  // options: root is the tree, unit the unit of its values, label the graph's name for
+  // screen readers, whole the total for shares. functions is a Map from names to
+  // {file, line}; deltas is a Map from names to the change of a function's share, which
+  // then sets the colour. flipped puts the root at the bottom, simple omits the tools,
+  // onfunction is called with the name whose callers and callees to show.
   constructor(options) {
     const { root, unit, label, whole, functions, deltas, flipped, simple, onfunction } = options;
     Object.assign(this, { unit, functions, deltas, onfunction, flipped: Boolean(flipped) });
@@ -141,7 +140,7 @@ export class Flame {
     requestAnimationFrame(step);
   }
 
-  // showDetail tells of the zoomed frame, for those too who cannot hover.
+  // showDetail describes the zoomed frame, also for devices without hover.
   showDetail(frame) {
     this.detail.hidden = !frame.parent;
     if (!frame.parent) return;
@@ -158,8 +157,8 @@ export class Flame {
     this.draw();
   }
 
-  // find marks the functions whose names hold text. A frame below another
-  // match adds nothing to the sum.
+  // find marks the functions whose names contain text. A frame below another match does
+  // not count again.
   find(text) {
     const wanted = text.trim().toLowerCase();
     this.matches = null;

@@ -64,7 +64,7 @@ function fit(c, flame, f, room) {
   if (measure(c, full) <= room) return full;
   const short = f.parent ? shortName(full) : full;
   if (measure(c, short) <= room) return short;
-  // The package is in the colour; what is left is the method's name.
+  // The colour shows the package, so the method's name is enough.
   const last = f.parent ? bareName(short) : short;
   const width = measure(c, last);
   if (width <= room) return last;

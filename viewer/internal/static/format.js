@@ -28,7 +28,7 @@ export const signedPoints = (share) => (share > 0 ? '+' : share < 0 ? '\u2212' :
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-// sentence gives a text the capital and the full stop that it may lack.
+// sentence adds a capital and a full stop where they are missing.
 export const sentence = (text) => capital(text) + (/[.!?]$/.test(text) ? '' : '.');
 
 // sources says how many measurements an answer's total is the sum of.
@@ -36,8 +36,8 @@ export const sources = (a) => (isHeap(a) ? `from ${count(a.samples, 'allocation 
 
 export const isHeap = (a) => /^(alloc|inuse)_/.test(a.sampleType);
 
-// spanTitle is what a span is shown as. Work without a span is known by the id
-// that the program gave it.
+// spanTitle returns what a span is shown as. Work without a span is shown by the id that
+// the program gave it.
 export const spanTitle = (s) => s.name || (s.manual || s.summaryMissing ? s.profileId : '(unnamed)');
 
 export const count = (n, one, many) => `${n.toLocaleString('en')} ${n === 1 ? one : many ?? `${one}s`}`;
@@ -60,8 +60,7 @@ export function clock(when) {
   return date.toDateString() === new Date().toDateString() ? text : `${date.toLocaleDateString('en-CA')} ${text}`;
 }
 
-// wall is a span's wall time. Of work that no span's summary is known of, only
-// the windows it was seen in are known.
+// wall returns a span's wall time. It is not known without a span's summary.
 export const wall = (span) => (span.manual || span.summaryMissing ? null : span.durationNs);
 
 // pkg is the package of a function's name: its path up to the first dot after

@@ -6,7 +6,7 @@ import { h } from './dom.js';
 import { capital, clock, duration, isHeap, percent, spanTitle, time, value, wall } from './format.js';
 import { arrival } from './status.js';
 
-// heading says what is looked at: a span, or the sum of some work.
+// heading shows what is selected: a span, or the sum of some work.
 export function heading(data) {
   return data.span ? spanHeading(data) : h('header', { class: 'head' },
     h('h1', null, h('span', { class: 'clamp', title: data.title }, data.title)),
@@ -42,8 +42,8 @@ function spanHeading(data) {
       ['Samples', samples(data)]]));
 }
 
-// samples are those of the profile that is shown, and how many of them a span
-// of this length can be expected to have.
+// samples returns the number of samples, with the number to expect in a span of this
+// duration.
 function samples({ samples: n, expectedSamples }) {
   const text = n.toLocaleString('en');
   if (!expectedSamples) return text;

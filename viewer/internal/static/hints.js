@@ -10,7 +10,7 @@ import { arrival, flushButton } from './status.js';
 // error of a half is about 11 points.
 const FEW = 20;
 
-// fewHint says that a graph is rough, and where there is a better one.
+// fewHint says that a graph has few samples, and links to one with more.
 export function fewHint(data) {
   if (data.samples >= FEW || data.unit !== 'nanoseconds') return null;
   const length = data.span && wall(data.span) != null ? ` in ${duration(data.span.durationNs)}` : '';
@@ -18,11 +18,11 @@ export function fewHint(data) {
     data.baseline && 'Here are ', data.baseline && h('a', { href: link('', { query: data.baseline.query }) }, target(data.baseline)), data.baseline && '.');
 }
 
-// emptyCard stands where there is nothing to draw: why, and what to do.
+// emptyCard says why there is nothing to draw, and what to do.
 export function emptyCard(data, refresh) {
   const open = data.waiting;
   const baseline = data.baseline?.empty ? null : data.baseline;
-  // What is there of this very work comes first.
+  // Links to profiles of the same work come first.
   const ways = data.kinds.filter((k) => k.samples > 0 && k.query !== data.query).map((k) => [`${capital(k.measure)}: ${count(k.samples, 'sample')}`, k.query]);
   if (data.withChildren) ways.unshift(['With its children', data.withChildren.query]);
   if (baseline) ways.push([capital(target(baseline)), baseline.query]);
@@ -38,7 +38,7 @@ export function emptyCard(data, refresh) {
     baseline && h('p', { class: 'muted' }, h('code', null, baseline.query)));
 }
 
-// target is what a baseline is of, by name where that is known.
+// target says what a baseline selects, by name if it is known.
 function target(b) {
   return b.spans > 1 && b.name && !b.label ? `the ${count(b.spans, 'span')} named ${b.name}` : b.meaning;
 }

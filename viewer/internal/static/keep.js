@@ -1,14 +1,13 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// OWN are attributes that a fresh element does not decide: what the user has
-// opened stays open, and the page's policy allows no style as an attribute.
+// OWN are attributes that updates leave alone: what the user has opened stays open, and
+// the page's policy forbids style attributes.
 const OWN = ['open', 'style'];
 
-// morph gives an element the attributes, the texts and the children of a fresh
-// one. What is in both stays the same: an element that has the focus, or is being
-// clicked on or written in, must not be replaced under the hand. Listeners are not
-// taken over.
+// morph gives an element the attributes, texts and children of a fresh one. Elements in
+// both stay: one that has the focus, or that the user clicks on or types in, must not be
+// replaced. Listeners are not copied.
 export function morph(old, fresh) {
   if (old.nodeName !== fresh.nodeName) {
     old.replaceWith(fresh);
@@ -38,12 +37,12 @@ export function arrange(list, elements) {
     if (at === element) at = at.nextSibling;
     else list.insertBefore(element, at);
   }
-  // What is moved loses the focus.
+  // An element that is moved loses the focus.
   if (focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
 }
 
-// refill gives a list fresh children, each of which has a data-key. Those that it
-// has already are kept.
+// refill gives a list fresh children, each with a data-key. Children with the same key are
+// kept.
 export function refill(list, fresh) {
   const known = new Map([...list.children].map((child) => [child.dataset.key, child]));
   arrange(list, fresh.map((child) => {

@@ -5,7 +5,7 @@ import { h } from './dom.js';
 import { clock, duration, sentence, time, value } from './format.js';
 import { tiles } from './heading.js';
 
-// logView tells what the profiler and the store have done, and what they lost.
+// logView shows what the profiler and the store have done, and what they lost.
 export function logView() {
   document.title = 'Log \u00b7 spanprof';
   const note = h('p', { class: 'note', hidden: true });
@@ -42,7 +42,7 @@ const table = (heads, body) => h('div', { class: 'scroll' }, h('table', { class:
 
 const row = (texts, numbers, more) => h('tr', null, texts.map((t) => h('td', null, t)), numbers.map((n) => h('td', { class: 'num' }, n.toLocaleString('en'))), more.map((t) => h('td', null, t)));
 
-// counters are what was taken in and what was lost.
+// counters shows what was received and what was lost.
 function counters(stats, status) {
   return [
     ['spans ended', stats.spansEnded], ['spans with samples', stats.spansWithSamples], ['spans running', stats.spansRunning],

@@ -27,8 +27,8 @@ export function names() {
 
 function group(g, most, many) {
   const spans = (more) => link('', { name: g.name, ...(many && { service: g.service }), ...more });
-  // What is asked for by such a label is the work of other names too: the list
-  // has the spans of this one.
+  // Such a label selects the work of other names too: link to the list of this name's
+  // spans instead.
   const shared = g.labelNames > 1;
   return h('li', { 'data-key': JSON.stringify([g.service, g.name]) },
     h('a', { class: 'name', href: shared ? spans({ order: 'cpu' }) : link('', { query: g.query }), title: g.name }, g.name),

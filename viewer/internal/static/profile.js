@@ -35,11 +35,11 @@ export function profileView(data, refresh) {
   return h('article', null, ...children, actions(data), fewHint(data), panel(data));
 }
 
-// PLACES are the types whose samples are places in the code, once for each window:
-// how many these are says nothing about the graph.
+// PLACES are the types whose samples are places in the code, one for each window: their
+// number says nothing about the quality of the graph.
 const PLACES = /^(inuse|alloc|goroutines)/;
 
-// kindTabs leads to the other profiles of the same work.
+// kindTabs links to the other profiles of the same work.
 function kindTabs(data) {
   if (data.kinds.length < 2) return null;
   return h('nav', { class: 'tabs kinds', 'aria-label': 'Kind of profile' }, data.kinds.map((k) =>
@@ -60,8 +60,7 @@ function actions(data) {
     h('span', { class: 'formats muted' }, ['text', 'json', 'folded'].map((format) => h('a', { href: link('', { ...selected, format }) }, format))));
 }
 
-// panel is the graph, with tabs for the other ways to look at it. The address
-// remembers which.
+// panel is the graph, with tabs for the other views. The address has the chosen one.
 function panel(data) {
   const functions = new Map(data.functions.map((f) => [f.name, f]));
   const body = h('div', { class: 'panel', role: 'tabpanel' });
@@ -97,7 +96,7 @@ function panel(data) {
   return h('div', null, h('div', { class: 'tabs views', role: 'tablist', 'aria-label': 'View' }, tabs), body);
 }
 
-// width says what a frame's width is. What is in use is so at one moment.
+// width says what a frame's width means. Heap in use is that of one moment.
 function width(data) {
   if (!isHeap(data)) return data.measure;
   const until = time(new Date(data.until));

@@ -4,7 +4,7 @@
 import { range } from './api.js';
 import { h } from './dom.js';
 
-// queryForm is where a query is written.
+// queryForm is the input for a query.
 export function queryForm(query) {
   const input = h('input', { name: 'query', 'aria-label': 'FlameQL query', spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off' });
   input.value = query;

@@ -7,8 +7,8 @@ import { Flame } from './flame.js';
 import { percent, sentence, value } from './format.js';
 import { functionsView } from './functions.js';
 
-// sandwichView shows a function between its callers and its callees. Without a
-// name, it lets one choose.
+// sandwichView shows a function between its callers and its callees. Without a name it
+// shows a list to choose from.
 export function sandwichView(data, name, functions, pick) {
   if (!name) return [h('p', { class: 'muted legend' }, 'Choose a function to see what called it and what it called.'), functionsView(data, pick)];
   const place = h('div', { class: 'sandwich', 'aria-busy': 'true' }, h('p', { class: 'muted' }, 'Looking for its callers and callees \u2026'));

@@ -20,8 +20,7 @@ function mark(s) {
 
 const ended = (s) => new Date(new Date(s.start).getTime() + s.durationNs / 1e6);
 
-// spanRow is a span in the list; tell has what else depends on the others and on
-// the time.
+// spanRow is a span in the list; tell writes what depends on other spans and on the time.
 export function spanRow(s, manyServices) {
   const [cls, meaning] = mark(s);
   const inclusive = s.cpuInclusiveNs > s.cpuNs ? duration(s.cpuInclusiveNs) : null;
@@ -42,8 +41,8 @@ export function spanRow(s, manyServices) {
     h('td', { class: 'num', 'data-label': 'samples' }, s.cpuSamples.toLocaleString('en')));
 }
 
-// tell writes into a row how long ago its span ended, and draws its bars: most is
-// the longest time there is room for.
+// tell writes how long ago the span of a row ended, and draws its bars, in which most is
+// the whole width.
 export function tell(row, s, now, most) {
   const since = row.querySelector('.since');
   const text = ago(ended(s), now);

@@ -16,14 +16,14 @@ const MOST = 1000;
 const LONGEST = 15000;
 const ORDERS = [['newest', 'Newest'], ['slowest', 'Slowest'], ['cpu', 'Most CPU']];
 const LEAST = [['', 'any length'], ['1ms', '\u2265 1 ms'], ['10ms', '\u2265 10 ms'], ['100ms', '\u2265 100 ms'], ['1s', '\u2265 1 s'], ['10s', '\u2265 10 s']];
-// CONDITIONS are parameters that the tools do not show otherwise.
+// CONDITIONS are the parameters without a control of their own.
 const CONDITIONS = { name: 'named', trace: 'of trace', service: 'of service', max: 'at most', from: 'from', until: 'until' };
 
 // spansView lists the spans. It keeps its controls while update brings data.
 export function spansView() {
   const params = new URLSearchParams(location.search);
   const asked = params.get('limit');
-  // What is no number is the server's to refuse.
+  // The server refuses what is not a number.
   const limit = Number(asked) > MOST ? String(MOST) : asked || String(LIMIT);
   let data = null;
   let asking = '';
@@ -88,7 +88,7 @@ export function spansView() {
     const now = data.status ? new Date(data.status.now) : new Date();
     const { spans } = data;
     const services = new Set(data.groups.map((g) => g.service));
-    // What still runs may have done so for days, and would leave no bar to others.
+    // A span that still runs may be days old: it would shrink all other bars.
     const lengths = spans.filter((s) => !s.running).map((s) => Math.max(wall(s) ?? 0, s.cpuNs));
     most = Math.max(1, ...(lengths.length ? lengths : spans.map((s) => s.durationNs)));
     const known = shownRows;
@@ -149,7 +149,7 @@ export function spansView() {
       const p = new URLSearchParams(params);
       p.set('format', 'json');
       p.set('limit', limit);
-      // Nothing has to be sent again that is here.
+      // The server need not send again what is here.
       if (data && answered === `${p}`) return `./?${p}&since=${data.generation}`;
       asking = `${p}`;
       return `./?${p}`;
@@ -171,9 +171,8 @@ export function spansView() {
   };
 }
 
-// listed is the query for the profile of the spans that have one, all of them
-// together or as many as a query has room for: their CPU, or where they did
-// nothing but wait, their wall time.
+// listed returns the query for the profile of all spans that have one, or of as many as
+// fit into a query: CPU, or wall time if they only waited.
 function listed(spans) {
   const having = (samples) => spans.filter((s) => s.samplesHeld > 0 && s[samples] > 0).map((s) => s.profileId.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const cpu = having('cpuSamples');

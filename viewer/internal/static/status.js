@@ -4,8 +4,7 @@
 import { button, h } from './dom.js';
 
 const alert = document.getElementById('alert');
-// closes is when the open window does, by this machine's clock; 0 if there is
-// none.
+// closes is when the open window ends, by this machine's clock; 0 if there is none.
 let closes = 0;
 let message = '';
 let load = () => {};
@@ -15,11 +14,11 @@ flush.hidden = true;
 document.getElementById('status').append(pill, flush);
 
 setInterval(tick, 1000);
-// What went wrong stays until it was seen: capture lets a click on a button say
-// something new.
+// An error stays until the next click. capture runs before the button's own listener, which
+// may show a new one.
 addEventListener('click', () => { alert.hidden = true; }, { capture: true });
 
-// showStatus tells what the profiler does. refresh is called after a flush.
+// showStatus shows what the profiler does. refresh is called after a flush.
 export function showStatus(status, refresh) {
   closes = 0;
   message = status?.message ?? '';
@@ -33,7 +32,7 @@ export function showStatus(status, refresh) {
   tick();
 }
 
-// arrival says when samples that are not here yet will be.
+// arrival says when the next samples are to be expected.
 export function arrival() {
   const el = h('span', { 'data-left': 'samples', title: 'its samples arrive when the open window closes' });
   write(el);

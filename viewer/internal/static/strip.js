@@ -8,8 +8,8 @@ import { clock, duration, value } from './format.js';
 
 const HEIGHT = 64;
 
-// strip shows what a query selects over time, by span name. Dragging selects a
-// time, to be looked at or compared with another one.
+// strip shows what a query selects over time, by span name. Dragging selects a time range,
+// to show or to compare with another one.
 export function strip(query) {
   const canvas = h('canvas', { tabindex: 0, role: 'application', 'aria-label': 'Time line. Drag, or hold Shift and use the arrow keys, to select a time; Escape drops it.' });
   const legend = h('div', { class: 'chips' });
@@ -40,8 +40,8 @@ export function strip(query) {
     canvas.height = Math.round(HEIGHT * ratio);
     const c = canvas.getContext('2d');
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    // A window that was cut short has too few samples for a rate of its own. What
-    // there is at a moment does not depend on lengths.
+    // A window that was cut short has too few samples for a rate. A value that describes
+    // a moment does not depend on the length of its window.
     const lengths = data.buckets.map((b) => b.durationNs).sort((a, b) => a - b);
     const rate = (v, b) => (data.momentary ? v : v / Math.max(1, b.durationNs, lengths[lengths.length >> 1] / 2));
     const most = Math.max(Number.MIN_VALUE, ...data.buckets.map((b) => rate(total(b), b)));
@@ -69,8 +69,8 @@ export function strip(query) {
     }
   }
 
-  // times is a range's from and until. Windows touch each other, and one that
-  // shares but an instant with a range would be in it: keep clear of the edges.
+  // times returns a range's from and until. Windows touch each other, and one that shares
+  // only an instant with a range would be in it: keep clear of the edges.
   const times = ([a, b]) => ({ from: Math.ceil(start(data.buckets[a])) + 1, until: Math.floor(end(data.buckets[b])) - 2 });
 
   function choose() {
@@ -93,7 +93,7 @@ export function strip(query) {
 
   function hint() {
     chosen.hidden = false;
-    chosen.replaceChildren(h('span', null, 'Now select the range to hold against the first one.'), button('Drop', drop));
+    chosen.replaceChildren(h('span', null, 'Now select the range to compare with the first one.'), button('Drop', drop));
   }
 
   function drop() {
@@ -169,11 +169,11 @@ export function strip(query) {
       button('Compare', () => { location.href = comparison(data.versions[left.value].query, {}, data.versions[right.value].query, {}); }));
   }
 
-  // load asks for the time line. What is being selected stays as it is.
+  // load asks for the time line. The user's selection stays.
   async function load() {
     if (selection || held) return;
     try {
-      // All of it: what the page is limited to is marked.
+      // Ask for all of it: the page's range is marked.
       data = await get(link('timeline', query ? { query, format: 'json' } : { format: 'json' }));
     } catch {
       return; // The page itself tells of an error.
@@ -191,8 +191,8 @@ export function strip(query) {
   return { element, load };
 }
 
-// pageRange is what the page is limited to in milliseconds, where its address
-// has them, as the links of a strip do.
+// pageRange returns the page's range, if its address has it in milliseconds, as the links of
+// a strip do.
 function pageRange() {
   const { from, until } = range();
   const ms = (text, open) => (/^\d{12,14}$/.test(text ?? '') ? Number(text) : open);

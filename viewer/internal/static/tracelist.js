@@ -5,8 +5,7 @@ import { link } from './api.js';
 import { h } from './dom.js';
 import { count, duration, spanTitle, wall } from './format.js';
 
-// traceList shows when the spans of the same trace ran, as far as they have
-// profiles of their own.
+// traceList shows when the spans of the same trace ran that have profiles of their own.
 export function traceList(data) {
   if (!data.trace) return null;
   const start = (s) => new Date(s.start).getTime();
@@ -18,7 +17,7 @@ export function traceList(data) {
     return el;
   };
   const depths = new Map();
-  // Parents start before their children, and so come first.
+  // Parents start before their children, so they come first.
   for (const s of data.trace) depths.set(s.profileId, Math.min(12, (depths.get(s.parentId) ?? -1) + 1));
   const indent = (el, s) => {
     el.style.paddingLeft = `${depths.get(s.profileId) * 14}px`;
