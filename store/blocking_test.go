@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
 // TestQueriesDoNotBlock records spans and takes profiles in from the midst of
@@ -28,7 +29,7 @@ func TestQueriesDoNotBlock(t *testing.T) {
 	visited := 0
 	m := s.open()
 	defer m.close()
-	s.spans.each(m.snapshot, func(*spanRecord) bool { return true }, func(*spanRecord) {
+	m.spans.Each(func(*spanlog.Record) bool { return true }, func(*spanlog.Record) {
 		if visited < 300 {
 			record()
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 // FuzzExport takes any bytes in, and holds what the store answers against what
@@ -145,7 +146,7 @@ func checkParts(t *testing.T, s *Store) {
 				}
 			}
 			for _, id := range []string{want.profileID(), want.spanID()} {
-				if id != "" && !slices.Contains(part.appendGroups(nil, id, parseSpanKey(id)), got) {
+				if id != "" && !slices.Contains(part.appendGroups(nil, id, ident.ParseKey(id)), got) {
 					t.Fatalf("group %d is not found by %q", index, id)
 				}
 			}

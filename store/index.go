@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
 // maxServices bounds for how many services the times of CPU windows are known.
@@ -152,4 +153,4 @@ func (x *index) removeKept() {
 }
 
 // cost is the memory of a window with its place in the index.
-func (w *window) cost() int64 { return w.bytes + 2*pointerSize }
+func (w *window) cost() int64 { return w.bytes + 2*memory.Pointer }

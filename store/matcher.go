@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 // Matcher is one condition on the labels of a sample; NewMatcher makes it. The
@@ -19,7 +23,7 @@ type Matcher struct {
 	re       *regexp.Regexp
 	literals *literals
 	// key is value if that is the id of a span.
-	key spanKey
+	key ident.Key
 }
 
 // maxIDProgram bounds the instructions of a regular expression on ids, each of
@@ -33,7 +37,7 @@ const maxIDProgram = 100
 // long, as it is tried on all ids. The error says what is wrong with the
 // expression, or that there is no such operator.
 func NewMatcher(label string, op MatchOp, value string) (Matcher, error) {
-	m := Matcher{label: label, op: op, value: value, key: parseSpanKey(value)}
+	m := Matcher{label: label, op: op, value: value, key: ident.ParseKey(value)}
 	switch op {
 	case MatchEqual, MatchNotEqual:
 		return m, nil
@@ -116,4 +120,71 @@ func programLen(expression string) int {
 		return 0
 	}
 	return len(program.Inst)
+}
+
+// literals are the values that a regular expression without operators but | is
+// equal to. To look one up takes the same time however many there are.
+type literals struct {
+	values map[string]struct{}
+	// keys are those of the values that are ids of spans.
+	keys map[ident.Key]struct{}
+	// replaced says that a value has U+FFFD, which an expression finds for each
+	// byte that is no UTF-8 too.
+	replaced bool
+}
+
+// newLiterals returns nil for any other expression, valid or not.
+func newLiterals(expression string) *literals {
+	if !utf8.ValidString(expression) {
+		return nil
+	}
+	s := &literals{
+		values:   make(map[string]struct{}),
+		keys:     make(map[ident.Key]struct{}),
+		replaced: strings.ContainsRune(expression, utf8.RuneError),
+	}
+	var value strings.Builder
+	add := func() {
+		s.values[value.String()] = struct{}{}
+		if key := ident.ParseKey(value.String()); key != 0 {
+			s.keys[key] = struct{}{}
+		}
+		value.Reset()
+	}
+	for i := 0; i < len(expression); i++ {
+		c := expression[i]
+		switch {
+		case c == '|':
+			add()
+			continue
+		case c == '\\':
+			// Before letters and digits a backslash has other meanings.
+			if i++; i == len(expression) || expression[i] >= utf8.RuneSelf || isLetterOrDigit(expression[i]) {
+				return nil
+			}
+			c = expression[i]
+		case strings.IndexByte(".+*?()[]{}^$", c) >= 0:
+			return nil
+		}
+		value.WriteByte(c)
+	}
+	add()
+	return s
+}
+
+func isLetterOrDigit(c byte) bool {
+	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+}
+
+func (s *literals) has(value string) bool {
+	if s.replaced && !utf8.ValidString(value) {
+		value = string([]rune(value))
+	}
+	_, ok := s.values[value]
+	return ok
+}
+
+func (s *literals) hasKey(key ident.Key) bool {
+	_, ok := s.keys[key]
+	return ok
 }

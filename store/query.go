@@ -9,19 +9,6 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// Order is an order of spans.
-type Order int
-
-// The orders of SpanQuery.
-const (
-	// Newest puts the span that ended last first.
-	Newest Order = iota
-	// Slowest puts the longest wall time first.
-	Slowest
-	// MostCPU puts the most CPU time first.
-	MostCPU
-)
-
 // MatchOp compares a sample's label with a Matcher's value.
 type MatchOp int
 

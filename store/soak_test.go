@@ -97,12 +97,15 @@ func TestSoak(t *testing.T) {
 			t.Errorf("counted %d bytes, the heap grew by %d", stats.Bytes, grown)
 		}
 		if i >= ticks*7/10 {
-			l, x := s.spans, s.index
-			if newest, errors := l.lists[newestList].len, l.lists[errorList].len; newest < l.maxRows/2 || errors < 100 {
-				t.Errorf("%d newest spans and %d with errors are left of %d", newest, errors, stats.Spans)
+			if errors := len(s.Spans(SpanQuery{OnlyErrors: true})); stats.Spans-errors < stats.Spans/2 || errors < 100 {
+				t.Errorf("%d spans with errors are left of %d", errors, stats.Spans)
 			}
-			if x.unlabelledBytes > s.maxProfileBytes()/4 {
-				t.Errorf("heap takes %d bytes of %d", x.unlabelledBytes, s.maxProfileBytes())
+			heap := int64(0)
+			for _, w := range s.Windows(WindowQuery{Kind: exporter.KindHeap}) {
+				heap += w.Bytes
+			}
+			if heap > stats.MaxBytes*3/4/4 {
+				t.Errorf("heap takes %d bytes of %d", heap, stats.MaxBytes)
 			}
 		}
 		switch {

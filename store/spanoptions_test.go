@@ -39,13 +39,14 @@ func TestMinDuration(t *testing.T) {
 	if stats := s.Stats(); stats.SpansEnded != 2 || stats.Spans != 1 || stats.SpansNotKept != 1 || stats.SpansEvicted != 0 {
 		t.Errorf("%+v", stats)
 	}
+	const maxRows = 65536 // More than fit.
 	// Those that are not kept leave the room to those that are.
-	for i := range 2 * s.spans.maxRows {
+	for i := range 2 * maxRows {
 		_, span := tracer.Start(t.Context(), fmt.Sprint("GET /", i%3), at(0))
 		span.End(at(0.1))
 	}
-	if stats := s.Stats(); stats.Spans != 1 || stats.SpansEvicted != 0 || s.spans.lists[passedList].len > s.spans.maxPassed {
-		t.Errorf("%+v, %d rows that are not kept", stats, s.spans.lists[passedList].len)
+	if stats := s.Stats(); stats.Spans != 1 || stats.SpansEvicted != 0 {
+		t.Errorf("%+v", stats)
 	}
 }
 

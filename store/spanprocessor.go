@@ -9,6 +9,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
 // profileIDKey marks the spans that have a profile of their own.
@@ -23,7 +25,7 @@ func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
 }
 
 type spanProcessor struct {
-	log *spanLog
+	log *spanlog.Log
 }
 
 var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
@@ -32,14 +34,14 @@ var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
 // and samples that name them by span_id find them when they end.
 func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 	if localRoot(s.Parent()) {
-		p.log.start(s)
+		p.log.Start(s)
 	}
 }
 
 func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
 	root := localRoot(s.Parent())
 	if root || hasProfile(s.Attributes()) {
-		p.log.end(s, root)
+		p.log.End(s, root)
 	}
 }
 

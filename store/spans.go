@@ -5,16 +5,19 @@ package store
 
 import (
 	"time"
+
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
-func (m *moment) spans(q SpanQuery) []Span {
+func (m *moment) listSpans(q SpanQuery) []Span {
 	filter := newSpanFilter(&q)
 	top := topRows{order: q.Order, limit: q.Limit}
 	for _, row := range m.exemplarRows(filter) {
 		top.add(row)
 	}
-	wanted := func(r *spanRecord) bool { return top.wants(q.Order.value(r, filter.now)) }
-	m.store.spans.each(m.snapshot, wanted, func(r *spanRecord) {
+	wanted := func(r *spanlog.Record) bool { return top.wants(q.Order.value(r, filter.now)) }
+	m.spans.Each(wanted, func(r *spanlog.Record) {
 		if filter.matches(r) {
 			top.add(spanRow{record: *r, value: q.Order.value(r, filter.now)})
 		}
@@ -22,11 +25,11 @@ func (m *moment) spans(q SpanQuery) []Span {
 	return m.complete(top.sorted(), filter.now)
 }
 
-func (m *moment) span(profileID string) (Span, bool) {
-	key := parseSpanKey(profileID)
+func (m *moment) findSpan(profileID string) (Span, bool) {
+	key := ident.ParseKey(profileID)
 	now := time.Now().UnixNano()
 	if key != 0 {
-		if r, ok := m.store.spans.find(m.snapshot, key); ok {
+		if r, ok := m.spans.Find(key); ok {
 			return m.complete([]spanRow{{record: r}}, now)[0], true
 		}
 	}
@@ -53,7 +56,7 @@ func (m *moment) complete(rows []spanRow, now int64) []Span {
 		if row.exemplar != nil {
 			*span = *row.exemplar
 		} else {
-			*span = row.record.span(now)
+			*span = newSpan(&row.record, now)
 		}
 		// Neighbours are of one service, as a rule.
 		if i == 0 || span.Service != service {
@@ -70,7 +73,75 @@ func (m *moment) complete(rows []spanRow, now int64) []Span {
 			continue
 		}
 		span.Complete = !span.Running && times.until >= end
-		span.Coverage = times.coverage(start, end, row.record.missed)
+		span.Coverage = times.coverage(start, end, row.record.Missed)
 	}
 	return spans
+}
+
+// newSpan returns the span of a record at a moment in nanoseconds since 1970, which only counts
+// if it is running.
+func newSpan(r *spanlog.Record, now int64) Span {
+	span := Span{
+		ProfileID:    r.SpanID.String(),
+		Name:         r.Name.Value,
+		Service:      r.Name.Service,
+		Start:        time.Unix(0, r.Start),
+		Duration:     time.Duration(r.Duration),
+		Err:          r.Err,
+		Status:       r.Status,
+		LocalRoot:    r.LocalRoot,
+		Running:      r.Running(),
+		Label:        r.Label.String(),
+		CPU:          r.CPU,
+		CPUSamples:   r.CPUCount,
+		CPUInclusive: r.CPU + r.Below,
+		WallSamples:  r.WallCount,
+		SamplesHeld:  r.Held,
+	}
+	if span.Running {
+		span.Duration = time.Duration(max(0, now-r.Start))
+	}
+	if r.TraceID.IsValid() {
+		span.TraceID = r.TraceID.String()
+	}
+	if r.ParentID.IsValid() {
+		span.ParentID = r.ParentID.String()
+	}
+	return span
+}
+
+// spanRow is a span or an exemplar on its way into a result.
+type spanRow struct {
+	record   spanlog.Record
+	exemplar *Span
+	// value decides on the order: the greatest comes first.
+	value int64
+}
+
+// value returns what decides on the place of a record, at a moment in nanoseconds
+// since 1970, which only counts if it is running.
+func (o Order) value(r *spanlog.Record, now int64) int64 {
+	end, duration := r.Start+r.Duration, r.Duration
+	if r.Running() {
+		end, duration = now, now-r.Start
+	}
+	switch o {
+	case Slowest:
+		return duration
+	case MostCPU:
+		return int64(r.CPU)
+	default:
+		return end
+	}
+}
+
+func (o Order) valueOfExemplar(x *exemplar) int64 {
+	switch o {
+	case Slowest:
+		return int64(x.duration())
+	case MostCPU:
+		return int64(x.CPU)
+	default:
+		return x.last.end.UnixNano()
+	}
 }

@@ -17,13 +17,16 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/memory"
+	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
 // Store holds the newest spans and profiles and joins them by id. It is safe
 // for concurrent use; New makes it.
 type Store struct {
 	maxBytes int64
-	spans    *spanLog
+	spans    *spanlog.Log
 
 	// ingest lets one profile in at a time. It guards what follows.
 	ingest sync.Mutex
@@ -41,9 +44,9 @@ type Store struct {
 	mu    sync.RWMutex
 	index index
 	stats Stats
-	// last is the moment of the newest view, while any is open. The span
-	// log's lock guards it.
-	last *moment
+	// viewsMu guards last, the moment of the newest view while any is open.
+	viewsMu sync.Mutex
+	last    *moment
 
 	exemplarsMu   sync.Mutex
 	lastExemplars weak.Pointer[exemplarList]
@@ -59,7 +62,7 @@ func New(opts ...Option) (*Store, error) {
 	}
 	return &Store{
 		maxBytes: c.maxBytes,
-		spans:    newSpanLog(c),
+		spans:    spanlog.New(spanlog.Config{MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName}),
 		tables:   newTables(),
 		index:    newIndex(),
 	}, nil
@@ -110,7 +113,7 @@ func (s *Store) tooBig(p *exporter.Profile, parsed *profile.Profile) error {
 
 // maxProfileBytes is what the spans and the log of events leave to profiles.
 func (s *Store) maxProfileBytes() int64 {
-	return s.maxBytes - s.maxBytes/4 - max(allocSize(maxEvents*eventSize), s.events.bytes())
+	return s.maxBytes - s.maxBytes/4 - max(memory.Alloc(maxEvents*eventSize), s.events.bytes())
 }
 
 // add makes w visible to queries, and evicts what does not fit. It reports whether
@@ -118,17 +121,20 @@ func (s *Store) maxProfileBytes() int64 {
 func (s *Store) add(w *window) (tooBig bool) {
 	total, labelled := w.cpu()
 	s.mu.Lock()
-	s.spans.join(w)
+	if w.kind == exporter.KindCPU {
+		s.spans.ProfiledUntil(w.end.UnixNano())
+	}
+	w.loose = s.spans.Join(w.service, w.ofSpans())
 	s.events.add(w.event(EventReceived))
 	// A window without labels may go before the older ones whose spans it
 	// would count.
 	if !w.unlabelled() || s.index.unlabelled == len(s.index.windows) {
 		// The counts go from there to here where no query can see it.
-		w.names = s.tables.windowNames(s.spans.takeCounts())
+		w.names = s.tables.windowNames(s.spans.TakeCounts())
 		w.bytes = w.size()
 	}
 	s.index.add(w)
-	s.spans.generation.Add(1)
+	s.spans.Changed()
 	s.stats.WindowsReceived++
 	s.stats.CPUTime += total
 	s.stats.CPUTimeLabelled += labelled
@@ -167,13 +173,13 @@ func (s *Store) evict(i int) *window {
 	w := s.index.windows[i]
 	var rest *window
 	s.mu.Lock()
-	if kept := s.spans.leave(w); len(kept) > 0 {
+	if kept := s.spans.Leave(w.ofSpans()); len(kept) > 0 {
 		rest = w.part(kept)
 		s.tables.retainParts(rest)
 	}
 	s.events.add(w.event(EventEvicted))
 	s.index.remove(i, rest)
-	s.spans.generation.Add(1)
+	s.spans.Changed()
 	s.stats.WindowsEvicted++
 	s.mu.Unlock()
 	s.tables.releaseWindow(w)
@@ -184,9 +190,9 @@ func (s *Store) evict(i int) *window {
 func (s *Store) evictKept() {
 	oldest := s.index.kept[0]
 	s.mu.Lock()
-	s.spans.leaveAll(oldest)
+	s.spans.LeaveAll(oldest.ofSpans())
 	s.index.removeKept()
-	s.spans.generation.Add(1)
+	s.spans.Changed()
 	s.mu.Unlock()
 	s.tables.releaseWindow(oldest)
 }
@@ -196,7 +202,7 @@ func (s *Store) evictKept() {
 func (s *Store) refuse(p *exporter.Profile, count func(*Stats), err error) error {
 	s.mu.Lock()
 	count(&s.stats)
-	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(serviceName(p.Resource())), Text: err.Error()})
+	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(ident.Service(p.Resource())), Text: err.Error()})
 	s.mu.Unlock()
 	// The text takes room.
 	s.trim()
@@ -206,7 +212,7 @@ func (s *Store) refuse(p *exporter.Profile, count func(*Stats), err error) error
 // reportService says once that spans and profiles name different services. They
 // are joined all the same, but other tools join them by service.name.
 func (s *Store) reportService() {
-	service, ok := s.spans.lastService()
+	service, ok := s.spans.LastService()
 	if s.foreign || !ok || len(s.index.times) == 0 {
 		return
 	}
@@ -243,15 +249,13 @@ func (s *Store) Shutdown(context.Context) error {
 // have come, changed or gone: where it is the same before two equal queries, so
 // are the answers, but for spans that run. It costs nothing, so that a page that
 // asks again and again can be told that nothing is new.
-func (s *Store) Generation() uint64 { return s.spans.generation.Load() }
+func (s *Store) Generation() uint64 { return s.spans.Generation() }
 
 // Stats returns what the store holds, took in and lost.
 func (s *Store) Stats() Stats {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	s.spans.mu.Lock()
-	defer s.spans.mu.Unlock()
-	return s.statsNow()
+	return s.statsWith(s.spans.Totals())
 }
 
 // Log returns what happened to the newest windows, the oldest event first: of
@@ -268,7 +272,7 @@ func (s *Store) Log() []Event {
 func (s *Store) Spans(q SpanQuery) []Span {
 	m := s.open()
 	defer m.close()
-	return m.spans(q)
+	return m.listSpans(q)
 }
 
 // Span returns the span or manual exemplar with that profile_id or span_id. Of
@@ -278,7 +282,7 @@ func (s *Store) Spans(q SpanQuery) []Span {
 func (s *Store) Span(profileID string) (Span, bool) {
 	m := s.open()
 	defer m.close()
-	return m.span(profileID)
+	return m.findSpan(profileID)
 }
 
 // NameTotals sums spans by service and name, those with most CPU time first. It

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 func TestJoin(t *testing.T) {
@@ -417,11 +418,11 @@ func TestOptions(t *testing.T) {
 
 func TestLongTexts(t *testing.T) {
 	s := newStore(t)
-	_, span := newTracerProvider(s).Tracer("").Start(t.Context(), strings.Repeat("x", maxTextLen-1)+"é")
+	_, span := newTracerProvider(s).Tracer("").Start(t.Context(), strings.Repeat("x", ident.MaxTextLen-1)+"é")
 	span.SetStatus(codes.Error, strings.Repeat("x", 1<<20))
 	span.End()
 	got := s.Spans(SpanQuery{})[0]
-	if len(got.Name) != maxTextLen-1 || len(got.Status) != maxTextLen {
+	if len(got.Name) != ident.MaxTextLen-1 || len(got.Status) != ident.MaxTextLen {
 		t.Error(len(got.Name), len(got.Status))
 	}
 }

@@ -6,35 +6,71 @@ package store
 import (
 	"hash/maphash"
 	"slices"
+	"unsafe"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/store/internal/intern"
+	"github.com/spanprof/spanprof/store/internal/memory"
+	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
 // tables hold what windows have in common: the code of the program and the
 // label sets. What no window refers to any more is not in them.
 type tables struct {
-	texts     texts
-	mappings  table[Mapping, *Mapping]
-	functions table[Function, *Function]
-	locations table[Location, *Location]
-	frames    frames
-	labels    table[labelSet, *labelSet]
-	names     table[nameTexts, *nameTexts]
+	texts     intern.Texts
+	mappings  *intern.Table[Mapping]
+	functions *intern.Table[Function]
+	locations *intern.Table[Location]
+	frames    *intern.Table[frame]
+	labels    *intern.Table[labelSet]
+	names     *intern.Table[spanlog.Texts]
 }
 
 func newTables() tables {
-	seed := maphash.MakeSeed()
 	return tables{
-		mappings:  newTable[Mapping](seed),
-		functions: newTable[Function](seed),
-		locations: newTable[Location](seed),
-		labels:    newTable[labelSet](seed),
-		names:     newTable[nameTexts](seed),
+		texts:     intern.NewTexts(),
+		mappings:  intern.NewComparable[Mapping](),
+		functions: intern.NewComparable[Function](),
+		locations: intern.New(intern.Traits[Location]{
+			Hash: hashLocation,
+			Equal: func(a, b *Location) bool {
+				return a.Address == b.Address && a.Mapping == b.Mapping && a.folded == b.folded && slices.Equal(a.Lines, b.Lines)
+			},
+			Size: func(l *Location) int64 { return memory.Alloc(int64(len(l.Lines)) * int64(unsafe.Sizeof(Line{}))) },
+		}),
+		frames: intern.NewComparable[frame](),
+		labels: intern.New(intern.Traits[labelSet]{
+			Hash:  hashLabels,
+			Equal: func(a, b *labelSet) bool { return slices.Equal(a.labels, b.labels) },
+			Size:  func(s *labelSet) int64 { return memory.Alloc(int64(len(s.labels)) * int64(unsafe.Sizeof(label{}))) },
+		}),
+		names: intern.NewComparable[spanlog.Texts](),
 	}
 }
 
+func hashLocation(seed maphash.Seed, l *Location) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	maphash.WriteComparable(&h, l.Address)
+	maphash.WriteComparable(&h, l.Mapping)
+	for _, line := range l.Lines {
+		maphash.WriteComparable(&h, line)
+	}
+	return h.Sum64()
+}
+
+func hashLabels(seed maphash.Seed, s *labelSet) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, l := range s.labels {
+		maphash.WriteComparable(&h, l)
+	}
+	return h.Sum64()
+}
+
 func (t *tables) bytes() int64 {
-	return t.texts.bytes() + t.mappings.bytes() + t.functions.bytes() + t.locations.bytes() + t.frames.bytes() + t.labels.bytes() + t.names.bytes()
+	return t.texts.Bytes() + t.mappings.Bytes() + t.functions.Bytes() + t.locations.Bytes() + t.frames.Bytes() + t.labels.Bytes() + t.names.Bytes()
 }
 
 // mapping, function, location and stack return the table's copy without a
@@ -42,7 +78,7 @@ func (t *tables) bytes() int64 {
 // is there already holds its parts, so no part is left without a reference.
 
 func (t *tables) mapping(m *profile.Mapping) *Mapping {
-	own, fresh := t.mappings.intern(&Mapping{
+	own, fresh := t.mappings.Intern(Mapping{
 		File:            m.File,
 		BuildID:         m.BuildID,
 		Start:           m.Start,
@@ -54,57 +90,57 @@ func (t *tables) mapping(m *profile.Mapping) *Mapping {
 		hasInlineFrames: m.HasInlineFrames,
 	})
 	if fresh {
-		own.File, own.BuildID = t.texts.retain(own.File), t.texts.retain(own.BuildID)
+		own.File, own.BuildID = t.texts.Retain(own.File), t.texts.Retain(own.BuildID)
 	}
 	return own
 }
 
 func (t *tables) releaseMapping(m *Mapping) {
-	if t.mappings.release(m) {
-		t.texts.release(m.File)
-		t.texts.release(m.BuildID)
+	if t.mappings.Release(m) {
+		t.texts.Release(m.File)
+		t.texts.Release(m.BuildID)
 	}
 }
 
 func (t *tables) function(f *profile.Function) *Function {
-	own, fresh := t.functions.intern(&Function{
+	own, fresh := t.functions.Intern(Function{
 		Name:       f.Name,
 		File:       f.Filename,
 		StartLine:  f.StartLine,
 		systemName: f.SystemName,
 	})
 	if fresh {
-		own.Name, own.File = t.texts.retain(own.Name), t.texts.retain(own.File)
-		own.systemName = t.texts.retain(own.systemName)
+		own.Name, own.File = t.texts.Retain(own.Name), t.texts.Retain(own.File)
+		own.systemName = t.texts.Retain(own.systemName)
 	}
 	return own
 }
 
 func (t *tables) releaseFunction(f *Function) {
-	if t.functions.release(f) {
-		t.texts.release(f.Name)
-		t.texts.release(f.File)
-		t.texts.release(f.systemName)
+	if t.functions.Release(f) {
+		t.texts.Release(f.Name)
+		t.texts.Release(f.File)
+		t.texts.Release(f.systemName)
 	}
 }
 
 // location does not keep lines. m may be nil.
 func (t *tables) location(l *profile.Location, m *Mapping, lines []Line) *Location {
-	own, fresh := t.locations.intern(&Location{Address: l.Address, Mapping: m, Lines: lines, folded: l.IsFolded})
+	own, fresh := t.locations.Intern(Location{Address: l.Address, Mapping: m, Lines: lines, folded: l.IsFolded})
 	if fresh {
 		own.Lines = slices.Clone(lines)
 		if own.Mapping != nil {
-			t.mappings.retain(own.Mapping)
+			t.mappings.Retain(own.Mapping)
 		}
 		for _, line := range own.Lines {
-			t.functions.retain(line.Function)
+			t.functions.Retain(line.Function)
 		}
 	}
 	return own
 }
 
 func (t *tables) releaseLocation(l *Location) {
-	if !t.locations.release(l) {
+	if !t.locations.Release(l) {
 		return
 	}
 	if l.Mapping != nil {
@@ -119,10 +155,10 @@ func (t *tables) releaseLocation(l *Location) {
 func (t *tables) stack(locations []*Location) *frame {
 	var leaf *frame
 	for _, l := range slices.Backward(locations) {
-		f, fresh := t.frames.intern(frameKey{parent: leaf, location: l})
+		f, fresh := t.frames.Intern(frame{parent: leaf, location: l})
 		if fresh {
 			t.retainStack(leaf)
-			t.locations.retain(l)
+			t.locations.Retain(l)
 		}
 		leaf = f
 	}
@@ -131,62 +167,62 @@ func (t *tables) stack(locations []*Location) *frame {
 
 func (t *tables) retainStack(leaf *frame) {
 	if leaf != nil {
-		leaf.refs++
+		t.frames.Retain(leaf)
 	}
 }
 
 // releaseStack gives a reference to a leaf back, and those of frames that this
 // was the last of.
 func (t *tables) releaseStack(leaf *frame) {
-	for f := leaf; f != nil && t.frames.release(f); f = f.parent {
+	for f := leaf; f != nil && t.frames.Release(f); f = f.parent {
 		t.releaseLocation(f.location)
 	}
 }
 
 // labelSet does not keep labels.
 func (t *tables) labelSet(labels []label) *labelSet {
-	own, fresh := t.labels.intern(&labelSet{labels: labels})
+	own, fresh := t.labels.Intern(labelSet{labels: labels})
 	if fresh {
 		own.labels = slices.Clone(labels)
 		for i, l := range own.labels {
-			own.labels[i].key = t.texts.retain(l.key)
-			own.labels[i].value = t.texts.retain(l.value)
-			own.labels[i].unit = t.texts.retain(l.unit)
+			own.labels[i].key = t.texts.Retain(l.key)
+			own.labels[i].value = t.texts.Retain(l.value)
+			own.labels[i].unit = t.texts.Retain(l.unit)
 		}
 	}
 	return own
 }
 
 func (t *tables) releaseLabelSet(s *labelSet) {
-	if !t.labels.release(s) {
+	if !t.labels.Release(s) {
 		return
 	}
 	for _, l := range s.labels {
-		t.texts.release(l.key)
-		t.texts.release(l.value)
-		t.texts.release(l.unit)
+		t.texts.Release(l.key)
+		t.texts.Release(l.value)
+		t.texts.Release(l.unit)
 	}
 }
 
 // windowNames returns counts as a window keeps them, with references.
-func (t *tables) windowNames(counts []nameCount) []windowName {
+func (t *tables) windowNames(counts []spanlog.Count) []windowName {
 	names := make([]windowName, len(counts))
 	for i := range counts {
-		own, fresh := t.names.intern(&counts[i].nameTexts)
+		own, fresh := t.names.Intern(counts[i].Texts)
 		if fresh {
-			own.service, own.value, own.label = t.texts.retain(own.service), t.texts.retain(own.value), t.texts.retain(own.label)
+			own.Service, own.Value, own.Label = t.texts.Retain(own.Service), t.texts.Retain(own.Value), t.texts.Retain(own.Label)
 		}
-		t.names.retain(own)
-		names[i] = windowName{texts: own, nameNumbers: counts[i].nameNumbers}
+		t.names.Retain(own)
+		names[i] = windowName{texts: own, Numbers: counts[i].Numbers}
 	}
 	return names
 }
 
-func (t *tables) releaseName(n *nameTexts) {
-	if t.names.release(n) {
-		t.texts.release(n.service)
-		t.texts.release(n.value)
-		t.texts.release(n.label)
+func (t *tables) releaseName(n *spanlog.Texts) {
+	if t.names.Release(n) {
+		t.texts.Release(n.Service)
+		t.texts.Release(n.Value)
+		t.texts.Release(n.Label)
 	}
 }
 
@@ -196,12 +232,12 @@ func (t *tables) retainParts(w *window) {
 		t.retainStack(leaf)
 	}
 	for _, l := range w.labellings {
-		t.labels.retain(l.set)
+		t.labels.Retain(l.set)
 	}
 	for _, m := range w.mappings {
-		t.mappings.retain(m)
+		t.mappings.Retain(m)
 	}
-	w.eachText(func(s string) { t.texts.retain(s) })
+	w.eachText(func(s string) { t.texts.Retain(s) })
 }
 
 // releaseWindow gives back what a window has in the tables.
@@ -218,5 +254,5 @@ func (t *tables) releaseWindow(w *window) {
 	for i := range w.names {
 		t.releaseName(w.names[i].texts)
 	}
-	w.eachText(t.texts.release)
+	w.eachText(t.texts.Release)
 }
