@@ -224,7 +224,7 @@ func (m Matcher) matchesIDs(g group) bool {
 	switch {
 	case key != 0 && m.literals != nil:
 		// Without writing out each id.
-		return m.literals.hasKey(key) == (m.op == MatchRegexp)
+		return m.literals.HasKey(key) == (m.op == MatchRegexp)
 	case m.label == profileIDLabel:
 		return m.matches(g.profileID())
 	default:

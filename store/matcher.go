@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
-	"strings"
-	"unicode/utf8"
+
+	"github.com/spanprof/spanprof/store/internal/literal"
 
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
@@ -21,7 +21,7 @@ type Matcher struct {
 	value string
 	// An expression is either of them.
 	re       *regexp.Regexp
-	literals *literals
+	literals *literal.Set
 	// key is value if that is the id of a span.
 	key ident.Key
 }
@@ -45,7 +45,7 @@ func NewMatcher(label string, op MatchOp, value string) (Matcher, error) {
 	default:
 		return Matcher{}, fmt.Errorf("label %s: unknown operator %d", label, op)
 	}
-	if m.literals = newLiterals(value); m.literals != nil {
+	if m.literals = literal.Parse(value); m.literals != nil {
 		return m, nil
 	}
 	// First by itself, so that it cannot end the group around it.
@@ -83,7 +83,7 @@ func (m Matcher) ListsIDs() bool {
 	case !m.onID():
 		return false
 	case m.op == MatchRegexp:
-		return m.literals != nil && !m.literals.has("")
+		return m.literals != nil && !m.literals.Has("")
 	default:
 		return m.op == MatchEqual && m.value != ""
 	}
@@ -104,7 +104,7 @@ func (m Matcher) matches(value string) bool {
 
 func (m Matcher) matchesExpression(value string) bool {
 	if m.literals != nil {
-		return m.literals.has(value)
+		return m.literals.Has(value)
 	}
 	return m.re.MatchString(value)
 }
@@ -120,71 +120,4 @@ func programLen(expression string) int {
 		return 0
 	}
 	return len(program.Inst)
-}
-
-// literals are the values that a regular expression without operators but | is
-// equal to. To look one up takes the same time however many there are.
-type literals struct {
-	values map[string]struct{}
-	// keys are those of the values that are ids of spans.
-	keys map[ident.Key]struct{}
-	// replaced says that a value has U+FFFD, which an expression finds for each
-	// byte that is no UTF-8 too.
-	replaced bool
-}
-
-// newLiterals returns nil for any other expression, valid or not.
-func newLiterals(expression string) *literals {
-	if !utf8.ValidString(expression) {
-		return nil
-	}
-	s := &literals{
-		values:   make(map[string]struct{}),
-		keys:     make(map[ident.Key]struct{}),
-		replaced: strings.ContainsRune(expression, utf8.RuneError),
-	}
-	var value strings.Builder
-	add := func() {
-		s.values[value.String()] = struct{}{}
-		if key := ident.ParseKey(value.String()); key != 0 {
-			s.keys[key] = struct{}{}
-		}
-		value.Reset()
-	}
-	for i := 0; i < len(expression); i++ {
-		c := expression[i]
-		switch {
-		case c == '|':
-			add()
-			continue
-		case c == '\\':
-			// Before letters and digits a backslash has other meanings.
-			if i++; i == len(expression) || expression[i] >= utf8.RuneSelf || isLetterOrDigit(expression[i]) {
-				return nil
-			}
-			c = expression[i]
-		case strings.IndexByte(".+*?()[]{}^$", c) >= 0:
-			return nil
-		}
-		value.WriteByte(c)
-	}
-	add()
-	return s
-}
-
-func isLetterOrDigit(c byte) bool {
-	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
-}
-
-func (s *literals) has(value string) bool {
-	if s.replaced && !utf8.ValidString(value) {
-		value = string([]rune(value))
-	}
-	_, ok := s.values[value]
-	return ok
-}
-
-func (s *literals) hasKey(key ident.Key) bool {
-	_, ok := s.keys[key]
-	return ok
 }

@@ -6,6 +6,8 @@ package store
 import (
 	"time"
 
+	"github.com/spanprof/spanprof/store/internal/cputime"
+
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
@@ -48,7 +50,7 @@ func (m *moment) findSpan(profileID string) (Span, bool) {
 func (m *moment) complete(rows []spanRow, now int64) []Span {
 	spans := make([]Span, len(rows))
 	var (
-		times   *cpuTimes
+		times   *cputime.Times
 		service string
 	)
 	for i := range rows {
@@ -69,11 +71,11 @@ func (m *moment) complete(rows []spanRow, now int64) []Span {
 		end := start + int64(span.Duration)
 		if row.exemplar != nil {
 			// A window after its last: it has come to its end.
-			span.Complete = times.until > end
+			span.Complete = times.Until > end
 			continue
 		}
-		span.Complete = !span.Running && times.until >= end
-		span.Coverage = times.coverage(start, end, row.record.Missed)
+		span.Complete = !span.Running && times.Until >= end
+		span.Coverage = coverages[times.Held(start, end, row.record.Missed)]
 	}
 	return spans
 }

@@ -12,8 +12,8 @@ import (
 // saveLen is how many saved records are allocated at once.
 const saveLen = 64
 
-// history lets views read records as they were when the view was opened. While
-// views are open, a record is saved before its first change since the newest view.
+// history lets views read records as they were when the view was opened: while views
+// are open, a record is saved before its first change since the newest was opened.
 type history struct {
 	oldest, newest *snapshot
 	// views is the number of open views, saved that of the records saved for
@@ -21,8 +21,8 @@ type history struct {
 	views, saved int
 }
 
-// snapshot is the time from one view to the next. It has the records that changed in
-// that time, as they were at its start.
+// snapshot holds the records that changed between the opening of a view and that of
+// the next one, as they were at first.
 type snapshot struct {
 	next  *snapshot
 	views int
@@ -64,7 +64,7 @@ func (l *Log) Open(last *View) *View {
 	}
 	// A snapshot in which nothing has changed serves the new view too.
 	if h.newest == nil || h.newest.len > 0 {
-		s := &snapshot{places: make([]*[chunkLen]int32, len(l.chunks))}
+		s := &snapshot{}
 		if h.newest == nil {
 			h.oldest = s
 		} else {
@@ -115,8 +115,12 @@ func (v *View) copyRows(rows *[copyLen]Record, first int, wanted func(*Record) b
 	l := v.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := copyLen; i > 0; i-- {
-		r := l.rowAt(v.from, rowID(first+i))
+	changed := v.from.changed(first / chunkLen)
+	for i := first + copyLen; i > first; i-- {
+		r := l.row(rowID(i))
+		if changed {
+			r = l.rowAt(v.from, rowID(i))
+		}
 		if r.list != freeList && r.list != passedList && wanted(r) {
 			rows[n] = *r
 			n++
@@ -188,8 +192,8 @@ func (l *Log) save(id rowID) {
 		return
 	}
 	chunk, i := int(id-1)/chunkLen, int(id-1)%chunkLen
-	for chunk >= len(e.places) {
-		e.places = append(e.places, nil)
+	if chunk >= len(e.places) {
+		e.places = append(e.places, make([]*[chunkLen]int32, len(l.chunks)-len(e.places))...)
 	}
 	places := e.places[chunk]
 	if places == nil {
@@ -218,6 +222,16 @@ func (l *Log) rowAt(e *snapshot, id rowID) *Record {
 		}
 	}
 	return l.row(id)
+}
+
+// changed reports whether a record of a chunk has changed since the start of e.
+func (e *snapshot) changed(chunk int) bool {
+	for ; e != nil; e = e.next {
+		if chunk < len(e.places) && e.places[chunk] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // eachSaved shows the records that have changed since the view was opened, as they

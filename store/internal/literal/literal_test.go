@@ -1,11 +1,13 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package literal_test
 
 import (
 	"regexp"
 	"testing"
+
+	"github.com/spanprof/spanprof/store/internal/literal"
 )
 
 // Lists of values match what regexp does with the same expression.
@@ -43,24 +45,22 @@ func TestLiterals(t *testing.T) {
 		{"^a$", false},
 	} {
 		re := regexp.MustCompile("^(?s:" + test.expression + ")$")
-		for _, op := range []MatchOp{MatchRegexp, MatchNotRegexp} {
-			m, err := NewMatcher("l", op, test.expression)
-			if err != nil {
-				t.Fatalf("%q: %v", test.expression, err)
-			}
-			if list := m.literals != nil; list != test.list {
-				t.Errorf("%q: list is %t", test.expression, list)
-			}
-			for _, value := range values {
-				if got, want := m.matches(value), re.MatchString(value) == (op == MatchRegexp); got != want {
-					t.Errorf("%q, operator %d, %q: %t", test.expression, op, value, got)
-				}
+		set := literal.Parse(test.expression)
+		if list := set != nil; list != test.list {
+			t.Errorf("%q: got a list: %t, want %t", test.expression, list, test.list)
+		}
+		if set == nil {
+			continue
+		}
+		for _, value := range values {
+			if got, want := set.Has(value), re.MatchString(value); got != want {
+				t.Errorf("%q, %q: got %t, want %t", test.expression, value, got, want)
 			}
 		}
 	}
 	for _, expression := range []string{"a\xff", `a\`, `a|\q`, `a|\é`, "(", "a)|(b"} {
-		if _, err := NewMatcher("l", MatchRegexp, expression); err == nil {
-			t.Errorf("%q: no error", expression)
+		if literal.Parse(expression) != nil {
+			t.Errorf("%q: got a list, want none", expression)
 		}
 	}
 }
