@@ -31,7 +31,7 @@ type Inside struct {
 
 // Look looks inside.
 func (s *Store) Look() Inside {
-	t := &s.tables
+	t := s.tables
 	inside := Inside{
 		Nodes:  t.texts.Len() + t.mappings.Len() + t.functions.Len() + t.locations.Len() + t.frames.Len() + t.labels.Len() + t.names.Len(),
 		Tables: t.bytes(),

@@ -15,6 +15,9 @@ import (
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -30,7 +33,7 @@ type Store struct {
 
 	// ingest lets one profile in at a time. It guards what follows.
 	ingest sync.Mutex
-	tables tables
+	tables *tables
 	shut   bool
 	// foreign is true once spans of a service without profiles were reported.
 	foreign bool
@@ -94,7 +97,7 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 
 	// What is too big for an empty store need not be built to its end.
 	before := s.tables.bytes()
-	w, ok := newWindowBuilder(&s.tables).build(p, parsed, before+s.maxProfileBytes())
+	w, ok := newWindowBuilder(s.tables).build(p, parsed, before+s.maxProfileBytes())
 	if !ok || s.tables.bytes()-before+w.bytes > s.maxProfileBytes() {
 		s.tables.releaseWindow(w)
 		return s.refuse(p, func(stats *Stats) { stats.WindowsRefused++ }, s.tooBig(p, parsed))
@@ -245,114 +248,49 @@ func (s *Store) Shutdown(context.Context) error {
 	return nil
 }
 
-// Generation returns a number that is another one whenever windows or ended spans
-// have come, changed or gone: where it is the same before two equal queries, so
-// are the answers, but for spans that run. It costs nothing, so that a page that
-// asks again and again can be told that nothing is new.
-func (s *Store) Generation() uint64 { return s.spans.Generation() }
+// profileIDKey marks the spans that have a profile of their own.
+const profileIDKey attribute.Key = "pyroscope.profile.id"
 
-// Stats returns what the store holds, took in and lost.
-func (s *Store) Stats() Stats {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.statsWith(s.spans.Totals())
+// SpanProcessor returns the processor that records spans: local roots, and
+// spans with the attribute pyroscope.profile.id. Register it on the tracer
+// provider. Its Shutdown and ForceFlush do nothing, so that the tracer provider
+// and the profiler may be shut down in any order.
+func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
+	return &spanProcessor{log: s.spans}
 }
 
-// Log returns what happened to the newest windows, the oldest event first: of
-// the last 512 events, none for spans.
-func (s *Store) Log() []Event {
-	m := s.open()
-	defer m.close()
-	return m.log()
+type spanProcessor struct {
+	log *spanlog.Log
 }
 
-// Spans returns the spans that q selects: those held, and the manual exemplars
-// of the profiles held. Of spans that have not ended only local roots are among
-// them, if q asks for them.
-func (s *Store) Spans(q SpanQuery) []Span {
-	m := s.open()
-	defer m.close()
-	return m.listSpans(q)
+var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
+
+// OnStart remembers local roots only: other spans have their attributes later,
+// and samples that name them by span_id find them when they end.
+func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
+	if localRoot(s.Parent()) {
+		p.log.Start(s)
+	}
 }
 
-// Span returns the span or manual exemplar with that profile_id or span_id. Of
-// a span whose summary the store does not have it tells what the profiles tell:
-// Name, Service, TraceID, CPU and CPUSamples, and in Start and Duration the
-// bounds of the windows with its samples.
-func (s *Store) Span(profileID string) (Span, bool) {
-	m := s.open()
-	defer m.close()
-	return m.findSpan(profileID)
+func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
+	root := localRoot(s.Parent())
+	if root || hasProfile(s.Attributes()) {
+		p.log.End(s, root)
+	}
 }
 
-// NameTotals sums spans by service and name, those with most CPU time first. It
-// counts the spans that ended in the time of the windows held, and their samples
-// in these windows: also the spans that are not kept (see [WithMinDuration] and
-// [WithSampling]) or that made room for others. What ended before the oldest
-// window held does not count, though [Store.Spans] may list it.
-//
-// Samples count by the name that their span had when they came: where it got its
-// last name later, that of a route, say, the name that it had before has CPU time
-// without a span. Samples of spans that the store has no summary of count by their
-// span_name. Of more than 1,000 names in one window, the further ones count as
-// "other", those of more than some hundred services as that of no service.
-// Manual exemplars with a name are spans too.
-func (s *Store) NameTotals() []NameTotal {
-	m := s.open()
-	defer m.close()
-	return m.nameTotals()
-}
+func (p *spanProcessor) Shutdown(context.Context) error { return nil }
 
-// Select returns the samples that match q, summed by stack. Without a profile
-// of the kind the selection is empty. Of values that describe a moment, like
-// inuse_space or goroutines, only those of each service's latest window that has
-// any in the time of the query count. The error is ErrUnknownSampleType, for a
-// SampleType that the kind does not have; it names the ones it has.
-func (s *Store) Select(q Query) (*Selection, error) {
-	h := s.held()
-	return h.selection(q)
-}
+func (p *spanProcessor) ForceFlush(context.Context) error { return nil }
 
-// Profile returns the samples that match q as a pprof profile with all sample
-// types of the kind and all labels, or all but the ids (see [Query]), samples with
-// the same stack and labels summed and those without any value left out;
-// q.SampleType becomes its default type. The profile is the caller's own. Values
-// that describe a moment and errors are as in Select. Comments and the frame
-// filters of old profiles are not kept, and of an id label with several values
-// only the first.
-//
-// With ids, each sample has labels of its own: all samples of a full store take
-// many times the store's bytes. Query has a bound for them.
-func (s *Store) Profile(q Query) (*profile.Profile, error) {
-	h := s.held()
-	return h.profile(q)
-}
+func localRoot(parent trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }
 
-// Timeline returns the value that q selects by window and by span_name: of the n
-// names with most of it each by itself, of the others together. The error is as
-// in Select. Windows without a sample that matches are in it, with the value 0.
-func (s *Store) Timeline(q Query, n int) (*Timeline, error) {
-	h := s.held()
-	return h.timeline(q, n)
-}
-
-// Kinds returns the kinds of profiles that have samples for the matchers and the
-// time of q, by name. Kind and SampleType of q do not count.
-func (s *Store) Kinds(q Query) []KindTotal {
-	h := s.held()
-	return h.kindTotals(q)
-}
-
-// Windows returns the windows held that q selects, by the time of their start,
-// the oldest first.
-func (s *Store) Windows(q WindowQuery) []WindowInfo {
-	h := s.held()
-	return h.infos(q)
-}
-
-// SampleTypes returns the names of the values that profiles of a kind have,
-// "samples" and "cpu" say; none if the store holds no such profile.
-func (s *Store) SampleTypes(kind exporter.Kind) []string {
-	h := s.held()
-	return h.sampleTypes(kind)
+func hasProfile(attributes []attribute.KeyValue) bool {
+	for i := range attributes {
+		if attributes[i].Key == profileIDKey {
+			return true
+		}
+	}
+	return false
 }

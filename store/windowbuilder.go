@@ -155,7 +155,7 @@ func (b *windowBuilder) group(s *profile.Sample) uint32 {
 
 func (b *windowBuilder) releaseSets() {
 	for set := range b.sets {
-		b.tables.releaseLabelSet(set)
+		b.tables.labels.Release(set)
 	}
 }
 

@@ -32,6 +32,9 @@ type Traits[V any] struct {
 	Equal func(a, b *V) bool
 	// Size is the memory of what the value alone points to.
 	Size func(*V) int64
+	// Keep takes the references of a new value, which it may change into
+	// something equal. Drop gives them back. Both may be nil.
+	Keep, Drop func(*V)
 }
 
 // node is a value of a table. Those with equal hashes form a list.
@@ -46,28 +49,32 @@ func New[V any](traits Traits[V]) *Table[V] {
 	return &Table[V]{traits: traits, seed: maphash.MakeSeed()}
 }
 
-// NewComparable returns an empty table of values that == compares, and that own
-// nothing.
-func NewComparable[V comparable]() *Table[V] {
+// NewComparable returns an empty table of values that == compares, and that alone
+// point to nothing. keep and drop are those of Traits.
+func NewComparable[V comparable](keep, drop func(*V)) *Table[V] {
 	return New(Traits[V]{
+		Keep:  keep,
+		Drop:  drop,
 		Hash:  func(seed maphash.Seed, v *V) uint64 { return maphash.Comparable(seed, *v) },
 		Equal: func(a, b *V) bool { return *a == *b },
 		Size:  func(*V) int64 { return 0 },
 	})
 }
 
-// Intern returns the table's copy of v and whether it is new. A new value has no
-// references: the caller retains it, together with what it points to. What v points
-// to may be replaced in a new value by something equal.
-func (t *Table[V]) Intern(v V) (own *V, fresh bool) {
+// Intern returns the table's copy of v. A new value has no references: the caller
+// retains it.
+func (t *Table[V]) Intern(v V) *V {
 	own, hash := t.find(v)
 	if own != nil {
-		return own, false
+		return own
 	}
 	n := &node[V]{next: t.nodes.get(hash), value: v}
 	t.nodes.set(hash, n)
 	t.size += t.cost(&n.value)
-	return &n.value, true
+	if t.traits.Keep != nil {
+		t.traits.Keep(&n.value)
+	}
+	return &n.value
 }
 
 // find returns the table's copy of v, nil if there is none, and the hash.
@@ -115,6 +122,9 @@ func (t *Table[V]) Release(v *V) bool {
 			t.nodes.remove(hash)
 		}
 		t.size -= t.cost(v)
+		if t.traits.Drop != nil {
+			t.traits.Drop(v)
+		}
 		return true
 	}
 	return false
@@ -135,7 +145,8 @@ type Texts struct{ table *Table[string] }
 
 // NewTexts returns an empty table of strings.
 func NewTexts() Texts {
-	t := NewComparable[string]()
+	// A copy: the text may be a slice of something big.
+	t := NewComparable(func(s *string) { *s = strings.Clone(*s) }, nil)
 	t.traits.Size = func(s *string) int64 { return memory.Alloc(int64(len(*s))) }
 	return Texts{t}
 }
@@ -145,11 +156,7 @@ func (t Texts) Retain(s string) string {
 	if s == "" {
 		return ""
 	}
-	own, fresh := t.table.Intern(s)
-	if fresh {
-		// s may be a slice of something big.
-		*own = strings.Clone(s)
-	}
+	own := t.table.Intern(s)
 	t.table.Retain(own)
 	return *own
 }
@@ -158,6 +165,20 @@ func (t Texts) Retain(s string) string {
 func (t Texts) Release(s string) {
 	if own, _ := t.table.find(s); own != nil {
 		t.table.Release(own)
+	}
+}
+
+// Keep replaces texts by the one copy of each, with a reference.
+func (t Texts) Keep(texts ...*string) {
+	for _, s := range texts {
+		*s = t.Retain(*s)
+	}
+}
+
+// Drop gives references back.
+func (t Texts) Drop(texts ...string) {
+	for _, s := range texts {
+		t.Release(s)
 	}
 }
 

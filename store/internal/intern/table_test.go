@@ -14,16 +14,18 @@ import (
 func TestTableCollisions(t *testing.T) {
 	// Every place in the list: last, in the middle, first.
 	for _, order := range [][]int{{0, 1, 2}, {1, 0, 2}, {2, 1, 0}} {
+		kept, dropped := 0, 0
 		table := intern.New(intern.Traits[int]{
 			Hash:  func(maphash.Seed, *int) uint64 { return 1 },
 			Equal: func(a, b *int) bool { return *a == *b },
 			Size:  func(*int) int64 { return 8 },
+			Keep:  func(*int) { kept++ },
+			Drop:  func(*int) { dropped++ },
 		})
 		var values []*int
 		for i := range 3 {
-			own, fresh := table.Intern(i)
-			again, second := table.Intern(i)
-			if !fresh || second || own != again {
+			own, again := table.Intern(i), table.Intern(i)
+			if own != again || kept != i+1 {
 				t.Fatal("not interned:", i)
 			}
 			table.Retain(own)
@@ -40,6 +42,9 @@ func TestTableCollisions(t *testing.T) {
 			if table.Release(values[i]) {
 				t.Error("gone twice:", i)
 			}
+		}
+		if dropped != 3 {
+			t.Errorf("got %d values dropped, want 3", dropped)
 		}
 		if table.Len() != 0 || table.Bytes() != 0 {
 			t.Error("left:", table.Len(), table.Bytes())
