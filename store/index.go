@@ -7,7 +7,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/spanprof/spanprof/store/internal/cputime"
+
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
 // maxServices bounds for how many services the times of CPU windows are known.
@@ -22,7 +25,7 @@ type held struct {
 	// for longer than their windows: the slowest, say.
 	kept []*window
 	// times are those of the CPU windows, by service.
-	times map[string]*cpuTimes
+	times map[string]*cputime.Times
 }
 
 // index holds the windows.
@@ -35,7 +38,7 @@ type index struct {
 	unlabelled int
 }
 
-func newIndex() index { return index{held: held{times: make(map[string]*cpuTimes)}} }
+func newIndex() index { return index{held: held{times: make(map[string]*cputime.Times)}} }
 
 func (x *index) add(w *window) {
 	x.windows = append(x.windows, w)
@@ -53,24 +56,24 @@ func (x *index) addTimes(w *window) {
 	if _, ok := x.times[w.service]; !ok && len(x.times) >= maxServices {
 		x.setTimes(x.stalest(), nil)
 	}
-	t := newCPUTimes()
+	t := cputime.New()
 	if old := x.times[w.service]; old != nil {
-		t = old.clone()
+		t = old.Clone()
 	}
-	t.add(w)
+	t.Add(w.start.UnixNano(), w.end.UnixNano())
 	x.setTimes(w.service, t)
 }
 
 // setTimes replaces the times of a service; nil forgets it.
-func (x *index) setTimes(service string, t *cpuTimes) {
+func (x *index) setTimes(service string, t *cputime.Times) {
 	x.times = maps.Clone(x.times)
 	if old := x.times[service]; old != nil {
-		x.bytes -= old.cost(service)
+		x.bytes -= old.Cost(service)
 		delete(x.times, service)
 	}
 	if t != nil {
 		x.times[service] = t
-		x.bytes += t.cost(service)
+		x.bytes += t.Cost(service)
 	}
 }
 
@@ -78,7 +81,7 @@ func (x *index) setTimes(service string, t *cpuTimes) {
 func (x *index) stalest() string {
 	first := ""
 	for service, t := range x.times {
-		if oldest, ok := x.times[first]; !ok || t.until < oldest.until {
+		if oldest, ok := x.times[first]; !ok || t.Until < oldest.Until {
 			first = service
 		}
 	}
@@ -88,13 +91,13 @@ func (x *index) stalest() string {
 // timesOf returns the times of the CPU windows of a service, or of the service
 // with the latest one if it has none: the spans' resource then differs from the
 // profiles'. It is nil where there was no CPU window.
-func (x *held) timesOf(service string) *cpuTimes {
+func (x *held) timesOf(service string) *cputime.Times {
 	if t, ok := x.times[service]; ok {
 		return t
 	}
-	var latest *cpuTimes
+	var latest *cputime.Times
 	for _, t := range x.times {
-		if latest == nil || t.until > latest.until {
+		if latest == nil || t.Until > latest.Until {
 			latest = t
 		}
 	}
@@ -132,8 +135,8 @@ func (x *index) remove(i int, rest *window) {
 		x.unlabelledBytes -= w.cost()
 	}
 	if t := x.times[w.service]; t != nil && w.kind == exporter.KindCPU {
-		t = t.clone()
-		t.evict(w.start.UnixNano(), w.end.UnixNano())
+		t = t.Clone()
+		t.Evict(w.start.UnixNano(), w.end.UnixNano())
 		x.setTimes(w.service, t)
 	}
 	if rest != nil {
@@ -152,4 +155,4 @@ func (x *index) removeKept() {
 }
 
 // cost is the memory of a window with its place in the index.
-func (w *window) cost() int64 { return w.bytes + 2*pointerSize }
+func (w *window) cost() int64 { return w.bytes + 2*memory.Pointer }

@@ -7,13 +7,15 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
 // NameTotal is the sum of the spans of one name in one service.
 type NameTotal struct {
 	Service, Name string
 	// Label is the span_name label that samples of these spans carry: the
-	// name, as a rule, but it may be cut, "other", or an earlier name of
+	// name, as a rule, but it may be ident.Cut, "other", or an earlier name of
 	// the span. It is empty where there are no samples.
 	Label string
 	// Spans is their number, Errors of those with the status Error, Duration
@@ -27,22 +29,22 @@ type NameTotal struct {
 }
 
 func (m *moment) nameTotals() []NameTotal {
-	totals := make(map[nameKey]*nameCount)
-	total := func(key nameKey) *nameCount {
+	totals := make(map[spanlog.NameKey]*spanlog.Count)
+	total := func(key spanlog.NameKey) *spanlog.Count {
 		t := totals[key]
 		if t == nil {
-			t = &nameCount{nameTexts: nameTexts{nameKey: key}}
+			t = &spanlog.Count{Texts: spanlog.Texts{NameKey: key}}
 			totals[key] = t
 		}
 		return t
 	}
 	for _, w := range m.windows {
 		for i := range w.names {
-			total(w.names[i].texts.nameKey).add(w.names[i].count())
+			total(w.names[i].texts.NameKey).Add(w.names[i].count())
 		}
 	}
-	for i := range m.counts {
-		total(m.counts[i].nameKey).add(m.counts[i])
+	for i := range m.spans.Counts {
+		total(m.spans.Counts[i].NameKey).Add(m.spans.Counts[i])
 	}
 	exemplars := m.store.exemplars(m.windows)
 	known := m.knownOf(exemplars)
@@ -51,24 +53,24 @@ func (m *moment) nameTotals() []NameTotal {
 		if x.label == "" {
 			continue
 		}
-		t := total(nameKey{x.service(), x.label})
-		t.label = orElse(t.label, x.label)
+		t := total(spanlog.NameKey{Service: x.service(), Value: x.label})
+		t.Label = cmp.Or(t.Label, x.label)
 		if x.named || known[x.key] {
 			// Samples of a span that the log did not know yet.
-			t.cpu += x.lone.cpu
-			t.cpuCount += x.lone.cpuCount
+			t.CPU += x.lone.cpu
+			t.CPUCount += x.lone.cpuCount
 			continue
 		}
-		t.spans++
-		t.cpu += x.cpu
-		t.cpuCount += x.cpuCount
+		t.Spans++
+		t.CPU += x.CPU
+		t.CPUCount += x.CPUCount
 	}
 
 	list := make([]NameTotal, 0, len(totals))
 	for _, t := range totals {
 		// An id that is a span's by now may leave nothing to count.
-		if t.spans > 0 || t.cpuCount > 0 {
-			list = append(list, t.total())
+		if t.Spans > 0 || t.CPUCount > 0 {
+			list = append(list, nameTotal(t))
 		}
 	}
 	slices.SortFunc(list, func(a, b NameTotal) int {
@@ -77,16 +79,26 @@ func (m *moment) nameTotals() []NameTotal {
 	return list
 }
 
-func (c *nameCount) total() NameTotal {
+func nameTotal(c *spanlog.Count) NameTotal {
 	return NameTotal{
-		Service:     c.service,
-		Name:        c.value,
-		Label:       c.label,
-		Spans:       int(c.spans),
-		Errors:      int(c.errors),
-		Duration:    c.duration,
-		MaxDuration: c.maxDuration,
-		CPU:         c.cpu,
-		CPUSamples:  c.cpuCount,
+		Service:     c.Service,
+		Name:        c.Value,
+		Label:       c.Label,
+		Spans:       int(c.Spans),
+		Errors:      int(c.Errors),
+		Duration:    c.Duration,
+		MaxDuration: c.MaxDuration,
+		CPU:         c.CPU,
+		CPUSamples:  c.CPUCount,
 	}
+}
+
+// windowName is a count as a window keeps it.
+type windowName struct {
+	texts *spanlog.Texts
+	spanlog.Numbers
+}
+
+func (w *windowName) count() spanlog.Count {
+	return spanlog.Count{Texts: *w.texts, Numbers: w.Numbers}
 }

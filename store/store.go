@@ -15,19 +15,25 @@ import (
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/memory"
+	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
 // Store holds the newest spans and profiles and joins them by id. It is safe
 // for concurrent use; New makes it.
 type Store struct {
 	maxBytes int64
-	spans    *spanLog
+	spans    *spanlog.Log
 
 	// ingest lets one profile in at a time. It guards what follows.
 	ingest sync.Mutex
-	tables tables
+	tables *tables
 	shut   bool
 	// foreign is true once spans of a service without profiles were reported.
 	foreign bool
@@ -41,9 +47,9 @@ type Store struct {
 	mu    sync.RWMutex
 	index index
 	stats Stats
-	// last is the moment of the newest view, while any is open. The span
-	// log's lock guards it.
-	last *moment
+	// viewsMu guards last, the moment of the newest view while any is open.
+	viewsMu sync.Mutex
+	last    *moment
 
 	exemplarsMu   sync.Mutex
 	lastExemplars weak.Pointer[exemplarList]
@@ -59,7 +65,7 @@ func New(opts ...Option) (*Store, error) {
 	}
 	return &Store{
 		maxBytes: c.maxBytes,
-		spans:    newSpanLog(c),
+		spans:    spanlog.New(spanlog.Config{MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName}),
 		tables:   newTables(),
 		index:    newIndex(),
 	}, nil
@@ -91,7 +97,7 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 
 	// What is too big for an empty store need not be built to its end.
 	before := s.tables.bytes()
-	w, ok := newWindowBuilder(&s.tables).build(p, parsed, before+s.maxProfileBytes())
+	w, ok := newWindowBuilder(s.tables).build(p, parsed, before+s.maxProfileBytes())
 	if !ok || s.tables.bytes()-before+w.bytes > s.maxProfileBytes() {
 		s.tables.releaseWindow(w)
 		return s.refuse(p, func(stats *Stats) { stats.WindowsRefused++ }, s.tooBig(p, parsed))
@@ -110,7 +116,7 @@ func (s *Store) tooBig(p *exporter.Profile, parsed *profile.Profile) error {
 
 // maxProfileBytes is what the spans and the log of events leave to profiles.
 func (s *Store) maxProfileBytes() int64 {
-	return s.maxBytes - s.maxBytes/4 - max(allocSize(maxEvents*eventSize), s.events.bytes())
+	return s.maxBytes - s.maxBytes/4 - max(memory.Alloc(maxEvents*eventSize), s.events.bytes())
 }
 
 // add makes w visible to queries, and evicts what does not fit. It reports whether
@@ -118,17 +124,20 @@ func (s *Store) maxProfileBytes() int64 {
 func (s *Store) add(w *window) (tooBig bool) {
 	total, labelled := w.cpu()
 	s.mu.Lock()
-	s.spans.join(w)
+	if w.kind == exporter.KindCPU {
+		s.spans.ProfiledUntil(w.end.UnixNano())
+	}
+	w.loose = s.spans.Join(w.service, w.ofSpans())
 	s.events.add(w.event(EventReceived))
 	// A window without labels may go before the older ones whose spans it
 	// would count.
 	if !w.unlabelled() || s.index.unlabelled == len(s.index.windows) {
 		// The counts go from there to here where no query can see it.
-		w.names = s.tables.windowNames(s.spans.takeCounts())
+		w.names = s.tables.windowNames(s.spans.TakeCounts())
 		w.bytes = w.size()
 	}
 	s.index.add(w)
-	s.spans.generation.Add(1)
+	s.spans.Changed()
 	s.stats.WindowsReceived++
 	s.stats.CPUTime += total
 	s.stats.CPUTimeLabelled += labelled
@@ -167,13 +176,13 @@ func (s *Store) evict(i int) *window {
 	w := s.index.windows[i]
 	var rest *window
 	s.mu.Lock()
-	if kept := s.spans.leave(w); len(kept) > 0 {
+	if kept := s.spans.Leave(w.ofSpans()); len(kept) > 0 {
 		rest = w.part(kept)
 		s.tables.retainParts(rest)
 	}
 	s.events.add(w.event(EventEvicted))
 	s.index.remove(i, rest)
-	s.spans.generation.Add(1)
+	s.spans.Changed()
 	s.stats.WindowsEvicted++
 	s.mu.Unlock()
 	s.tables.releaseWindow(w)
@@ -184,9 +193,9 @@ func (s *Store) evict(i int) *window {
 func (s *Store) evictKept() {
 	oldest := s.index.kept[0]
 	s.mu.Lock()
-	s.spans.leaveAll(oldest)
+	s.spans.LeaveAll(oldest.ofSpans())
 	s.index.removeKept()
-	s.spans.generation.Add(1)
+	s.spans.Changed()
 	s.mu.Unlock()
 	s.tables.releaseWindow(oldest)
 }
@@ -196,7 +205,7 @@ func (s *Store) evictKept() {
 func (s *Store) refuse(p *exporter.Profile, count func(*Stats), err error) error {
 	s.mu.Lock()
 	count(&s.stats)
-	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(serviceName(p.Resource())), Text: err.Error()})
+	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(ident.Service(p.Resource())), Text: err.Error()})
 	s.mu.Unlock()
 	// The text takes room.
 	s.trim()
@@ -206,7 +215,7 @@ func (s *Store) refuse(p *exporter.Profile, count func(*Stats), err error) error
 // reportService says once that spans and profiles name different services. They
 // are joined all the same, but other tools join them by service.name.
 func (s *Store) reportService() {
-	service, ok := s.spans.lastService()
+	service, ok := s.spans.LastService()
 	if s.foreign || !ok || len(s.index.times) == 0 {
 		return
 	}
@@ -239,116 +248,49 @@ func (s *Store) Shutdown(context.Context) error {
 	return nil
 }
 
-// Generation returns a number that is another one whenever windows or ended spans
-// have come, changed or gone: where it is the same before two equal queries, so
-// are the answers, but for spans that run. It costs nothing, so that a page that
-// asks again and again can be told that nothing is new.
-func (s *Store) Generation() uint64 { return s.spans.generation.Load() }
+// profileIDKey marks the spans that have a profile of their own.
+const profileIDKey attribute.Key = "pyroscope.profile.id"
 
-// Stats returns what the store holds, took in and lost.
-func (s *Store) Stats() Stats {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	s.spans.mu.Lock()
-	defer s.spans.mu.Unlock()
-	return s.statsNow()
+// SpanProcessor returns the processor that records spans: local roots, and
+// spans with the attribute pyroscope.profile.id. Register it on the tracer
+// provider. Its Shutdown and ForceFlush do nothing, so that the tracer provider
+// and the profiler may be shut down in any order.
+func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
+	return &spanProcessor{log: s.spans}
 }
 
-// Log returns what happened to the newest windows, the oldest event first: of
-// the last 512 events, none for spans.
-func (s *Store) Log() []Event {
-	m := s.open()
-	defer m.close()
-	return m.log()
+type spanProcessor struct {
+	log *spanlog.Log
 }
 
-// Spans returns the spans that q selects: those held, and the manual exemplars
-// of the profiles held. Of spans that have not ended only local roots are among
-// them, if q asks for them.
-func (s *Store) Spans(q SpanQuery) []Span {
-	m := s.open()
-	defer m.close()
-	return m.spans(q)
+var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
+
+// OnStart remembers local roots only: other spans have their attributes later,
+// and samples that name them by span_id find them when they end.
+func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
+	if localRoot(s.Parent()) {
+		p.log.Start(s)
+	}
 }
 
-// Span returns the span or manual exemplar with that profile_id or span_id. Of
-// a span whose summary the store does not have it tells what the profiles tell:
-// Name, Service, TraceID, CPU and CPUSamples, and in Start and Duration the
-// bounds of the windows with its samples.
-func (s *Store) Span(profileID string) (Span, bool) {
-	m := s.open()
-	defer m.close()
-	return m.span(profileID)
+func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
+	root := localRoot(s.Parent())
+	if root || hasProfile(s.Attributes()) {
+		p.log.End(s, root)
+	}
 }
 
-// NameTotals sums spans by service and name, those with most CPU time first. It
-// counts the spans that ended in the time of the windows held, and their samples
-// in these windows: also the spans that are not kept (see [WithMinDuration] and
-// [WithSampling]) or that made room for others. What ended before the oldest
-// window held does not count, though [Store.Spans] may list it.
-//
-// Samples count by the name that their span had when they came: where it got its
-// last name later, that of a route, say, the name that it had before has CPU time
-// without a span. Samples of spans that the store has no summary of count by their
-// span_name. Of more than 1,000 names in one window, the further ones count as
-// "other", those of more than some hundred services as that of no service.
-// Manual exemplars with a name are spans too.
-func (s *Store) NameTotals() []NameTotal {
-	m := s.open()
-	defer m.close()
-	return m.nameTotals()
-}
+func (p *spanProcessor) Shutdown(context.Context) error { return nil }
 
-// Select returns the samples that match q, summed by stack. Without a profile
-// of the kind the selection is empty. Of values that describe a moment, like
-// inuse_space or goroutines, only those of each service's latest window that has
-// any in the time of the query count. The error is ErrUnknownSampleType, for a
-// SampleType that the kind does not have; it names the ones it has.
-func (s *Store) Select(q Query) (*Selection, error) {
-	h := s.held()
-	return h.selection(q)
-}
+func (p *spanProcessor) ForceFlush(context.Context) error { return nil }
 
-// Profile returns the samples that match q as a pprof profile with all sample
-// types of the kind and all labels, or all but the ids (see [Query]), samples with
-// the same stack and labels summed and those without any value left out;
-// q.SampleType becomes its default type. The profile is the caller's own. Values
-// that describe a moment and errors are as in Select. Comments and the frame
-// filters of old profiles are not kept, and of an id label with several values
-// only the first.
-//
-// With ids, each sample has labels of its own: all samples of a full store take
-// many times the store's bytes. Query has a bound for them.
-func (s *Store) Profile(q Query) (*profile.Profile, error) {
-	h := s.held()
-	return h.profile(q)
-}
+func localRoot(parent trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }
 
-// Timeline returns the value that q selects by window and by span_name: of the n
-// names with most of it each by itself, of the others together. The error is as
-// in Select. Windows without a sample that matches are in it, with the value 0.
-func (s *Store) Timeline(q Query, n int) (*Timeline, error) {
-	h := s.held()
-	return h.timeline(q, n)
-}
-
-// Kinds returns the kinds of profiles that have samples for the matchers and the
-// time of q, by name. Kind and SampleType of q do not count.
-func (s *Store) Kinds(q Query) []KindTotal {
-	h := s.held()
-	return h.kindTotals(q)
-}
-
-// Windows returns the windows held that q selects, by the time of their start,
-// the oldest first.
-func (s *Store) Windows(q WindowQuery) []WindowInfo {
-	h := s.held()
-	return h.infos(q)
-}
-
-// SampleTypes returns the names of the values that profiles of a kind have,
-// "samples" and "cpu" say; none if the store holds no such profile.
-func (s *Store) SampleTypes(kind exporter.Kind) []string {
-	h := s.held()
-	return h.sampleTypes(kind)
+func hasProfile(attributes []attribute.KeyValue) bool {
+	for i := range attributes {
+		if attributes[i].Key == profileIDKey {
+			return true
+		}
+	}
+	return false
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
 // Source is anything whose spans and profiles can be shown: a Store, profiles in
@@ -98,49 +100,53 @@ func (s *Store) View(ctx context.Context) (View, error) {
 // moment is what the store held at one moment.
 type moment struct {
 	held
-	store      *Store
-	snapshot   *snapshot
-	counts     []nameCount
-	stats      Stats
-	events     []Event
-	oldest     int
-	generation uint64
+	store  *Store
+	spans  *spanlog.View
+	stats  Stats
+	events []Event
+	oldest int
 }
 
 // open returns the moment of a new view, for which close must be called.
 func (s *Store) open() *moment {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	l := s.spans
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.crowded() {
-		l.openView()
+	s.viewsMu.Lock()
+	defer s.viewsMu.Unlock()
+	var last *spanlog.View
+	if s.last != nil {
+		last = s.last.spans
+	}
+	spans := s.spans.Open(last)
+	if spans == last {
 		return s.last
 	}
-	m := &moment{held: s.index.held, store: s, snapshot: l.openView(), counts: l.pendingCounts(), stats: s.statsNow(), generation: l.generation.Load()}
+	m := &moment{held: s.index.held, store: s, spans: spans, stats: s.statsWith(spans.Totals)}
 	m.events, m.oldest = s.events.share()
 	s.last = m
 	return m
 }
 
 func (m *moment) close() {
-	l := m.store.spans
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closeView(m.snapshot)
-	if l.history.views == 0 {
+	m.store.viewsMu.Lock()
+	defer m.store.viewsMu.Unlock()
+	if m.spans.Close() {
 		m.store.last = nil
 	}
 }
 
-// statsNow returns the statistics. The caller holds both locks.
-func (s *Store) statsNow() Stats {
+// statsWith returns the statistics, with those of the spans. The caller holds the
+// lock.
+func (s *Store) statsWith(spans spanlog.Totals) Stats {
 	stats := s.stats
 	stats.Windows = len(s.index.windows)
 	stats.MaxBytes = s.maxBytes
-	stats.Bytes += s.events.bytes()
-	s.spans.addTo(&stats)
+	stats.Bytes += s.events.bytes() + spans.Bytes
+	stats.SpansEnded = spans.Ended
+	stats.SpansNotKept = spans.NotKept
+	stats.SpansEvicted = spans.Evicted
+	stats.SpansWithSamples = spans.WithSamples
+	stats.Spans, stats.SpansRunning = spans.Held, spans.Running
 	return stats
 }
 
@@ -155,12 +161,12 @@ func (v *storeView) Span(id string) (Span, bool, error) {
 	if err := v.ctx.Err(); err != nil {
 		return Span{}, false, err
 	}
-	span, ok := v.span(id)
+	span, ok := v.findSpan(id)
 	return span, ok, nil
 }
 
 func (v *storeView) Spans(q SpanQuery) ([]Span, error) {
-	return answer(v.ctx, func() ([]Span, error) { return v.spans(q), nil })
+	return answer(v.ctx, func() ([]Span, error) { return v.listSpans(q), nil })
 }
 
 func (v *storeView) NameTotals() ([]NameTotal, error) {
@@ -191,7 +197,7 @@ func (v *storeView) Stats() Stats { return v.stats }
 
 func (v *storeView) Log() []Event { return v.log() }
 
-func (v *storeView) Generation() uint64 { return v.generation }
+func (v *storeView) Generation() uint64 { return v.moment.spans.Generation }
 
 func (v *storeView) Close() { v.close() }
 

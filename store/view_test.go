@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"context"
@@ -18,13 +18,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
 )
 
 // TestViewAgrees asks views for all that they know while profiles come, old ones
 // make room, and spans start, end and make room: no two answers of one view may
 // contradict each other.
 func TestViewAgrees(t *testing.T) {
-	s := newStore(t, WithMaxBytes(1<<20), WithSpansPerName(3))
+	s := newStore(t, store.WithMaxBytes(1<<20), store.WithSpansPerName(3))
 	tracer := newTracerProvider(s).Tracer("")
 	stop := make(chan struct{})
 	var writers, readers sync.WaitGroup
@@ -90,7 +91,7 @@ func TestViewAgrees(t *testing.T) {
 }
 
 // agree opens a view and holds its answers against each other.
-func agree(t *testing.T, s *Store) bool {
+func agree(t *testing.T, s *store.Store) bool {
 	view, err := s.View(t.Context())
 	if err != nil {
 		t.Error(err)
@@ -108,10 +109,10 @@ func agree(t *testing.T, s *Store) bool {
 			errs = append(errs, fmt.Errorf("%s: got %d, want %d", what, got, want))
 		}
 	}
-	cpu := Query{Kind: exporter.KindCPU}
+	cpu := store.Query{Kind: exporter.KindCPU}
 
-	stats := view.(Live).Stats()
-	windows, err := view.Windows(WindowQuery{})
+	stats := view.(store.Live).Stats()
+	windows, err := view.Windows(store.WindowQuery{})
 	fail(err)
 	same("windows", int64(len(windows)), int64(stats.Windows))
 	same("windows held", int64(stats.Windows), stats.WindowsReceived-stats.WindowsEvicted)
@@ -132,7 +133,7 @@ func agree(t *testing.T, s *Store) bool {
 	selection, err := view.Select(cpu)
 	fail(err)
 	same("samples selected", selection.Samples, held)
-	p, err := view.Profile(Query{Kind: exporter.KindCPU, WithoutIDs: true})
+	p, err := view.Profile(store.Query{Kind: exporter.KindCPU, WithoutIDs: true})
 	fail(err)
 	inProfile := int64(0)
 	for _, sample := range p.Sample {
@@ -150,7 +151,7 @@ func agree(t *testing.T, s *Store) bool {
 	}
 	same("CPU over time", overTime, selection.Total)
 
-	named, err := view.Select(Query{Kind: exporter.KindCPU, Matchers: []Matcher{matcher(t, "span_name", MatchNotEqual, "")}})
+	named, err := view.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "span_name", store.MatchNotEqual, "")}})
 	fail(err)
 	totals, err := view.NameTotals()
 	fail(err)
@@ -163,7 +164,7 @@ func agree(t *testing.T, s *Store) bool {
 	}
 	same("CPU by name", int64(byName), named.Total)
 
-	spans, err := view.Spans(SpanQuery{Running: true})
+	spans, err := view.Spans(store.SpanQuery{Running: true})
 	fail(err)
 	counted := map[string]int64{}
 	for _, span := range spans {
@@ -179,7 +180,7 @@ func agree(t *testing.T, s *Store) bool {
 	same("spans listed", counted["ended"], int64(stats.Spans))
 	same("running spans listed", counted["running"], int64(stats.SpansRunning))
 	// The list may have come from another moment than what follows it.
-	again, err := view.Spans(SpanQuery{Running: true})
+	again, err := view.Spans(store.SpanQuery{Running: true})
 	fail(err)
 	same("spans listed again", int64(len(again)), int64(len(spans)))
 	for i, span := range spans {
@@ -197,14 +198,14 @@ func agree(t *testing.T, s *Store) bool {
 		if !span.Running && found != span {
 			errs = append(errs, fmt.Errorf("span %s: got %+v, listed %+v", span.ProfileID, found, span))
 		}
-		sel, err := view.Select(Query{Kind: exporter.KindCPU, Matchers: []Matcher{matcher(t, "profile_id", MatchEqual, span.ProfileID)}})
+		sel, err := view.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, span.ProfileID)}})
 		fail(err)
 		same("samples of span "+span.ProfileID, sel.Samples, found.SamplesHeld)
 	}
 	received := 0
-	log := view.(Live).Log()
+	log := view.(store.Live).Log()
 	for _, e := range log {
-		if e.Type == EventReceived {
+		if e.Type == store.EventReceived {
 			received++
 		}
 	}
@@ -219,7 +220,7 @@ func agree(t *testing.T, s *Store) bool {
 
 // TestViewStays keeps its answers when all that it is about has gone.
 func TestViewStays(t *testing.T) {
-	s := newStore(t, WithMaxBytes(1<<20), WithSpansPerName(0))
+	s := newStore(t, store.WithMaxBytes(1<<20), store.WithSpansPerName(0))
 	tracer := newTracerProvider(s).Tracer("")
 	_, ended := tracer.Start(t.Context(), "ended", at(0))
 	ended.End(at(0.5))
@@ -235,12 +236,12 @@ func TestViewStays(t *testing.T) {
 	}
 	defer view.Close()
 	type answers struct {
-		ended, job Span
+		ended, job store.Span
 		running    bool
 		samples    int64
-		totals     []NameTotal
-		spans      []Span
-		stats      Stats
+		totals     []store.NameTotal
+		spans      []store.Span
+		stats      store.Stats
 		events     int
 		generation uint64
 	}
@@ -255,14 +256,14 @@ func TestViewStays(t *testing.T) {
 		a.job, _, errs[1] = view.Span("job")
 		r, found, err := view.Span(idOf(running))
 		errs[2], a.running = err, r.Running && found
-		sel, err := view.Select(Query{Kind: exporter.KindCPU})
+		sel, err := view.Select(store.Query{Kind: exporter.KindCPU})
 		errs[3], a.samples = err, sel.Samples
 		a.totals, errs[4] = view.NameTotals()
-		a.spans, errs[5] = view.Spans(SpanQuery{})
+		a.spans, errs[5] = view.Spans(store.SpanQuery{})
 		if err := errors.Join(errs[:]...); err != nil {
 			t.Fatal(err)
 		}
-		live := view.(Live)
+		live := view.(store.Live)
 		a.stats, a.events, a.generation = live.Stats(), len(live.Log()), live.Generation()
 		return a
 	}
@@ -308,13 +309,13 @@ func TestViewEnds(t *testing.T) {
 	cancel()
 	for what, ask := range map[string]func() error{
 		"Span":       func() error { _, _, err := view.Span("job"); return err },
-		"Spans":      func() error { _, err := view.Spans(SpanQuery{}); return err },
+		"Spans":      func() error { _, err := view.Spans(store.SpanQuery{}); return err },
 		"NameTotals": func() error { _, err := view.NameTotals(); return err },
-		"Select":     func() error { _, err := view.Select(Query{}); return err },
-		"Profile":    func() error { _, err := view.Profile(Query{}); return err },
-		"Timeline":   func() error { _, err := view.Timeline(Query{}, 1); return err },
-		"Kinds":      func() error { _, err := view.Kinds(Query{}); return err },
-		"Windows":    func() error { _, err := view.Windows(WindowQuery{}); return err },
+		"Select":     func() error { _, err := view.Select(store.Query{}); return err },
+		"Profile":    func() error { _, err := view.Profile(store.Query{}); return err },
+		"Timeline":   func() error { _, err := view.Timeline(store.Query{}, 1); return err },
+		"Kinds":      func() error { _, err := view.Kinds(store.Query{}); return err },
+		"Windows":    func() error { _, err := view.Windows(store.WindowQuery{}); return err },
 	} {
 		if err := ask(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %v, want %v", what, err, context.Canceled)
