@@ -147,7 +147,7 @@ export function strip(query) {
     paint();
   });
   new ResizeObserver(paint).observe(canvas);
-  onThemeChange(() => { paint(); key(); });
+  onThemeChange(() => { if (data) { paint(); key(); } });
 
   function key() {
     const { dark } = theme();
