@@ -200,7 +200,7 @@ func (v *storeView) Stats() Stats { return v.stats }
 
 func (v *storeView) Log() []Event { return v.log() }
 
-func (v *storeView) Generation() uint64 { return v.moment.spans.Generation }
+func (v *storeView) Generation() uint64 { return v.spans.Generation }
 
 func (v *storeView) Close() { v.close() }
 
