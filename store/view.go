@@ -59,7 +59,8 @@ type View interface {
 	// Windows returns the windows that q selects, the oldest first.
 	Windows(q WindowQuery) ([]WindowInfo, error)
 
-	// Close ends the view. It must be called once, and nothing after it.
+	// Close ends the view. It must be called, and no other method after it; a
+	// second call does nothing.
 	Close()
 }
 
@@ -158,6 +159,7 @@ func (m *moment) log() []Event { return slices.Concat(m.events[m.oldest:], m.eve
 type storeView struct {
 	ctx context.Context
 	*moment
+	closed bool
 }
 
 func (v *storeView) Span(id string) (Span, bool, error) {
@@ -202,7 +204,12 @@ func (v *storeView) Log() []Event { return v.log() }
 
 func (v *storeView) Generation() uint64 { return v.spans.Generation }
 
-func (v *storeView) Close() { v.close() }
+func (v *storeView) Close() {
+	if !v.closed {
+		v.closed = true
+		v.close()
+	}
+}
 
 // answer asks for a client that still waits.
 func answer[A any](ctx context.Context, ask func() (A, error)) (A, error) {
