@@ -15,7 +15,7 @@ import (
 type NameTotal struct {
 	Service, Name string
 	// Label is the span_name label that samples of these spans carry: the
-	// name, as a rule, but it may be ident.Cut, "other", or an earlier name of
+	// name, as a rule, but it may be cut, "other", or an earlier name of
 	// the span. It is empty where there are no samples.
 	Label string
 	// Spans is their number, Errors of those with the status Error, Duration

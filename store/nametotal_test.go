@@ -106,7 +106,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// Samples carry a name that was ident.Cut, "other", or one from before SetName.
+// Samples carry a name that was cut, "other", or one from before SetName.
 func TestLabelOfSamples(t *testing.T) {
 	s := newStore(t)
 	tracer := newTracerProvider(s).Tracer("")

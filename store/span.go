@@ -170,10 +170,10 @@ type spanFilter struct {
 	names map[*spanlog.Name]bool
 }
 
-func newSpanFilter(q *SpanQuery) *spanFilter {
+func newSpanFilter(q *SpanQuery, now int64) *spanFilter {
 	f := &spanFilter{
 		query: q,
-		now:   time.Now().UnixNano(),
+		now:   now,
 		part:  strings.ToLower(q.NameContains),
 		names: make(map[*spanlog.Name]bool),
 	}

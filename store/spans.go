@@ -15,26 +15,25 @@ import (
 )
 
 func (m *moment) listSpans(q SpanQuery) []Span {
-	filter := newSpanFilter(&q)
+	filter := newSpanFilter(&q, m.now)
 	top := topRows{order: q.Order, limit: q.Limit}
 	for _, row := range m.exemplarRows(filter) {
 		top.add(row)
 	}
-	wanted := func(r *spanlog.Record) bool { return top.wants(q.Order.value(r, filter.now)) }
+	wanted := func(r *spanlog.Record) bool { return top.wants(q.Order.value(r, m.now)) }
 	m.spans.Each(wanted, func(r *spanlog.Record) {
 		if filter.matches(r) {
-			top.add(spanRow{record: *r, value: q.Order.value(r, filter.now)})
+			top.add(spanRow{record: *r, value: q.Order.value(r, m.now)})
 		}
 	})
-	return m.complete(top.sorted(), filter.now)
+	return m.complete(top.sorted())
 }
 
 func (m *moment) findSpan(profileID string) (Span, bool) {
 	key := ident.ParseKey(profileID)
-	now := time.Now().UnixNano()
 	if key != 0 {
 		if r, ok := m.spans.Find(key); ok {
-			return m.complete([]spanRow{{record: r}}, now)[0], true
+			return m.complete([]spanRow{{record: r}})[0], true
 		}
 	}
 	x, ok := m.exemplarOf(profileID, key)
@@ -44,12 +43,12 @@ func (m *moment) findSpan(profileID string) (Span, bool) {
 	span := x.span()
 	span.Manual = !x.named
 	span.SummaryMissing = x.named
-	return m.complete([]spanRow{{exemplar: &span}}, now)[0], true
+	return m.complete([]spanRow{{exemplar: &span}})[0], true
 }
 
 // complete returns the spans of the rows, with what is known of the time when
 // they ran.
-func (m *moment) complete(rows []spanRow, now int64) []Span {
+func (m *moment) complete(rows []spanRow) []Span {
 	spans := make([]Span, len(rows))
 	var (
 		times   *cputime.Times
@@ -60,7 +59,7 @@ func (m *moment) complete(rows []spanRow, now int64) []Span {
 		if row.exemplar != nil {
 			*span = *row.exemplar
 		} else {
-			*span = newSpan(&row.record, now)
+			*span = newSpan(&row.record, m.now)
 		}
 		// Neighbours are of one service, as a rule.
 		if i == 0 || span.Service != service {

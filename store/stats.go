@@ -77,7 +77,7 @@ type Event struct {
 	// Samples is the number of samples taken, Bytes the memory that the
 	// window takes by itself. Both are 0 for a profile that was refused.
 	Samples, Bytes int64
-	// Text is the error of a profile that was refused, ident.Cut to 1024 bytes.
+	// Text is the error of a profile that was refused, cut to 1024 bytes.
 	Text string
 }
 

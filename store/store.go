@@ -92,7 +92,7 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 		return exporter.ErrShutdown
 	}
 	if err != nil {
-		return s.refuse(p, func(stats *Stats) { stats.ParseErrors++ }, fmt.Errorf("store: invalid %s profile: %w", p.Kind(), err))
+		return s.refuse(p, &s.stats.ParseErrors, fmt.Errorf("store: invalid %s profile: %w", p.Kind(), err))
 	}
 
 	// What is too big for an empty store need not be built to its end.
@@ -100,12 +100,12 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 	w, ok := newWindowBuilder(s.tables).build(p, parsed, before+s.maxProfileBytes())
 	if !ok || s.tables.bytes()-before+w.bytes > s.maxProfileBytes() {
 		s.tables.releaseWindow(w)
-		return s.refuse(p, func(stats *Stats) { stats.WindowsRefused++ }, s.tooBig(p, parsed))
+		return s.refuse(p, &s.stats.WindowsRefused, s.tooBig(p, parsed))
 	}
 	tooBig := s.add(w)
 	s.reportService()
 	if tooBig {
-		return s.refuse(p, func(*Stats) {}, s.tooBig(p, parsed))
+		return s.refuse(p, nil, s.tooBig(p, parsed))
 	}
 	return nil
 }
@@ -200,11 +200,13 @@ func (s *Store) evictKept() {
 	s.tables.releaseWindow(oldest)
 }
 
-// refuse enters a profile that is not taken in, which count counts, and returns
-// err.
-func (s *Store) refuse(p *exporter.Profile, count func(*Stats), err error) error {
+// refuse logs a profile that is not taken in, counts it unless count is nil, and
+// returns err.
+func (s *Store) refuse(p *exporter.Profile, count *int64, err error) error {
 	s.mu.Lock()
-	count(&s.stats)
+	if count != nil {
+		*count++
+	}
 	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(ident.Service(p.Resource())), Text: err.Error()})
 	s.mu.Unlock()
 	// The text takes room.

@@ -6,6 +6,7 @@ package store
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -58,7 +59,8 @@ type View interface {
 	// Windows returns the windows that q selects, the oldest first.
 	Windows(q WindowQuery) ([]WindowInfo, error)
 
-	// Close ends the view. It must be called once, and nothing after it.
+	// Close ends the view. It must be called, and no other method after it; a
+	// second call does nothing.
 	Close()
 }
 
@@ -81,15 +83,15 @@ var (
 
 // View opens a view of what the store holds now. All of its answers are about one
 // moment between two changes: a profile that comes or makes room counts
-// everywhere or nowhere, and so does a span that starts, ends or makes room. What
-// runs goes on: how long, is told when it is asked.
+// everywhere or nowhere, and so does a span that starts, ends or makes room. The
+// durations of running spans are those of that moment.
 //
-// A view copies references, not spans or samples. While it is open, a span whose
-// record changes has the old one kept, so views should be closed early; together
-// these take no more than two more quarters of the bytes, as further views share
-// the moment of the last one where there are too many changes. To open one waits
-// for a profile that is being added, some milliseconds at most. Neither spans nor
-// profiles ever wait for a view.
+// A view copies references, not spans or samples. While it is open, the records of
+// spans that change are kept as they were, so close it early. All open views
+// together keep at most twice the records that the store has: beyond that, further
+// views share the moment of the last one. Opening a view waits for a profile that
+// is being added, for some milliseconds at most. Spans and profiles do not wait
+// while a view is open.
 func (s *Store) View(ctx context.Context) (View, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -100,8 +102,10 @@ func (s *Store) View(ctx context.Context) (View, error) {
 // moment is what the store held at one moment.
 type moment struct {
 	held
-	store  *Store
-	spans  *spanlog.View
+	store *Store
+	spans *spanlog.View
+	// now is the moment in nanoseconds since 1970.
+	now    int64
 	stats  Stats
 	events []Event
 	oldest int
@@ -121,7 +125,7 @@ func (s *Store) open() *moment {
 	if spans == last {
 		return s.last
 	}
-	m := &moment{held: s.index.held, store: s, spans: spans, stats: s.statsWith(spans.Totals)}
+	m := &moment{held: s.index.held, store: s, spans: spans, now: time.Now().UnixNano(), stats: s.statsWith(spans.Totals)}
 	m.events, m.oldest = s.events.share()
 	s.last = m
 	return m
@@ -155,6 +159,7 @@ func (m *moment) log() []Event { return slices.Concat(m.events[m.oldest:], m.eve
 type storeView struct {
 	ctx context.Context
 	*moment
+	closed bool
 }
 
 func (v *storeView) Span(id string) (Span, bool, error) {
@@ -197,9 +202,14 @@ func (v *storeView) Stats() Stats { return v.stats }
 
 func (v *storeView) Log() []Event { return v.log() }
 
-func (v *storeView) Generation() uint64 { return v.moment.spans.Generation }
+func (v *storeView) Generation() uint64 { return v.spans.Generation }
 
-func (v *storeView) Close() { v.close() }
+func (v *storeView) Close() {
+	if !v.closed {
+		v.closed = true
+		v.close()
+	}
+}
 
 // answer asks for a client that still waits.
 func answer[A any](ctx context.Context, ask func() (A, error)) (A, error) {

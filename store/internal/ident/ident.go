@@ -17,6 +17,7 @@ import (
 // Key is the id of a span in binary; 0, which no span has, for none.
 type Key uint64
 
+// NewKey returns the key of an id.
 func NewKey(id trace.SpanID) Key { return Key(binary.BigEndian.Uint64(id[:])) }
 
 // ParseKey returns 0 for a text that is not the id of a span.
@@ -38,14 +39,14 @@ func (k Key) String() string {
 	return hex.EncodeToString(id[:])
 }
 
-// Version returns service.version of a resource, Cut, "" where there is
+// Version returns service.version of a resource, cut, "" where there is
 // none.
 func Version(r *resource.Resource) string {
 	v, _ := r.Set().Value(semconv.ServiceVersionKey)
 	return Cut(v.AsString())
 }
 
-// Service returns service.name of a resource, Cut, "" where there is none.
+// Service returns service.name of a resource, cut, "" where there is none.
 func Service(r *resource.Resource) string {
 	v, _ := r.Set().Value(semconv.ServiceNameKey)
 	return Cut(v.AsString())

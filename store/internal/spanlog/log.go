@@ -1,6 +1,15 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package spanlog keeps records of the spans that run and of those that ended,
+// bounded in bytes, and joins them with the samples of profiles.
+//
+// log.go records the start and the end of spans, on the request path. list.go makes
+// room; keeper.go keeps the slowest spans of each name, and those with most CPU time,
+// for longer; name.go has the texts that records share. join.go adds samples to
+// records and takes them off; orphans.go has those of spans without a record.
+// count.go counts by name what is not kept. view.go reads all this as it was at one
+// moment.
 package spanlog
 
 import (

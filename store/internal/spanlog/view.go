@@ -187,47 +187,47 @@ func (v *View) indexed(key ident.Key) *Record {
 
 // save keeps a record that is about to change for the views that are open.
 func (l *Log) save(id rowID) {
-	e := l.history.newest
-	if e == nil {
+	s := l.history.newest
+	if s == nil {
 		return
 	}
 	chunk, i := int(id-1)/chunkLen, int(id-1)%chunkLen
-	if chunk >= len(e.places) {
-		e.places = append(e.places, make([]*[chunkLen]int32, len(l.chunks)-len(e.places))...)
+	if chunk >= len(s.places) {
+		s.places = append(s.places, make([]*[chunkLen]int32, len(l.chunks)-len(s.places))...)
 	}
-	places := e.places[chunk]
+	places := s.places[chunk]
 	if places == nil {
 		places = new([chunkLen]int32)
-		e.places[chunk] = places
+		s.places[chunk] = places
 	}
 	if places[i] != 0 {
 		return
 	}
-	if e.len%saveLen == 0 {
-		e.saved = append(e.saved, make([]savedRecord, 0, saveLen))
+	if s.len%saveLen == 0 {
+		s.saved = append(s.saved, make([]savedRecord, 0, saveLen))
 	}
-	last := &e.saved[e.len/saveLen]
+	last := &s.saved[s.len/saveLen]
 	*last = append(*last, savedRecord{id, *l.row(id)})
-	e.len++
-	places[i] = int32(e.len)
+	s.len++
+	places[i] = int32(s.len)
 	l.history.saved++
 }
 
 // rowAt returns a record as it was at the start of a snapshot. The caller holds the
 // lock.
-func (l *Log) rowAt(e *snapshot, id rowID) *Record {
-	for ; e != nil; e = e.next {
-		if r := e.at(id); r != nil {
+func (l *Log) rowAt(s *snapshot, id rowID) *Record {
+	for ; s != nil; s = s.next {
+		if r := s.at(id); r != nil {
 			return r
 		}
 	}
 	return l.row(id)
 }
 
-// changed reports whether a record of a chunk has changed since the start of e.
-func (e *snapshot) changed(chunk int) bool {
-	for ; e != nil; e = e.next {
-		if chunk < len(e.places) && e.places[chunk] != nil {
+// changed reports whether a record of a chunk has changed since the start of s.
+func (s *snapshot) changed(chunk int) bool {
+	for ; s != nil; s = s.next {
+		if chunk < len(s.places) && s.places[chunk] != nil {
 			return true
 		}
 	}
@@ -237,29 +237,29 @@ func (e *snapshot) changed(chunk int) bool {
 // eachSaved shows the records that have changed since the view was opened, as they
 // were then. Nothing is locked meanwhile: what is saved never changes.
 func (v *View) eachSaved(visit func(*Record)) {
-	for e := v.from; e != nil; {
-		saved, next := v.log.savedIn(e)
+	for s := v.from; s != nil; {
+		saved, next := v.log.savedIn(s)
 		for _, some := range saved {
 			for i := range some {
-				if r := &some[i]; !v.from.has(r.id, e) {
+				if r := &some[i]; !v.from.has(r.id, s) {
 					visit(&r.Record)
 				}
 			}
 		}
-		e = next
+		s = next
 	}
 }
 
-func (l *Log) savedIn(e *snapshot) (saved [][]savedRecord, next *snapshot) {
+func (l *Log) savedIn(s *snapshot) (saved [][]savedRecord, next *snapshot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(e.saved), e.next
+	return slices.Clone(s.saved), s.next
 }
 
-// has says whether a record was saved in e or in a later snapshot before until.
-func (e *snapshot) has(id rowID, until *snapshot) bool {
-	for ; e != until; e = e.next {
-		if e.at(id) != nil {
+// has says whether a record was saved in s or in a later snapshot before until.
+func (s *snapshot) has(id rowID, until *snapshot) bool {
+	for ; s != until; s = s.next {
+		if s.at(id) != nil {
 			return true
 		}
 	}
@@ -267,14 +267,14 @@ func (e *snapshot) has(id rowID, until *snapshot) bool {
 }
 
 // at returns what was saved of a record, nil for none.
-func (e *snapshot) at(id rowID) *Record {
+func (s *snapshot) at(id rowID) *Record {
 	chunk := int(id-1) / chunkLen
-	if chunk >= len(e.places) || e.places[chunk] == nil {
+	if chunk >= len(s.places) || s.places[chunk] == nil {
 		return nil
 	}
-	place := int(e.places[chunk][int(id-1)%chunkLen]) - 1
+	place := int(s.places[chunk][int(id-1)%chunkLen]) - 1
 	if place < 0 {
 		return nil
 	}
-	return &e.saved[place/saveLen][place%saveLen].Record
+	return &s.saved[place/saveLen][place%saveLen].Record
 }
