@@ -18,18 +18,8 @@ import (
 // than MaxSamples of the query.
 var ErrTooManySamples = errors.New("more samples than the query allows")
 
-// Profile returns the samples that match q as a pprof profile with all sample
-// types of the kind and all labels, or all but the ids (see [Query]), samples with
-// the same stack and labels summed and those without any value left out;
-// q.SampleType becomes its default type. The profile is the caller's own. Values
-// that describe a moment and errors are as in Select. Comments and the frame
-// filters of old profiles are not kept, and of an id label with several values
-// only the first.
-//
-// With ids, each sample has labels of its own: all samples of a full store take
-// many times the store's bytes. Query has a bound for them.
-func (s *Store) Profile(q Query) (*profile.Profile, error) {
-	f, err := s.find(q)
+func (h *held) profile(q Query) (*profile.Profile, error) {
+	f, err := h.find(q)
 	if err != nil {
 		return nil, err
 	}

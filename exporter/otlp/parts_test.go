@@ -113,8 +113,8 @@ func TestLargeProfileArrivesInParts(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if got := log.String(); strings.Count(got, "is split into") != 1 {
-		t.Errorf("reported %s, want one about the split for two profiles", got)
+	if got := log.String(); strings.Count(got, "is split into") != 2 {
+		t.Errorf("reported %s, want the split of two profiles, the second at the end", got)
 	}
 }
 
