@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/sdk/resource"
-	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -42,13 +41,13 @@ func (k Key) String() string {
 // Version returns service.version of a resource, cut, "" where there is
 // none.
 func Version(r *resource.Resource) string {
-	v, _ := r.Set().Value(semconv.ServiceVersionKey)
+	v, _ := r.Set().Value("service.version")
 	return Cut(v.AsString())
 }
 
 // Service returns service.name of a resource, cut, "" where there is none.
 func Service(r *resource.Resource) string {
-	v, _ := r.Set().Value(semconv.ServiceNameKey)
+	v, _ := r.Set().Value("service.name")
 	return Cut(v.AsString())
 }
 
