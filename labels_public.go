@@ -71,7 +71,7 @@ func (publicLabeler) enter(ctx context.Context) (leave func()) {
 		return func() { pprof.SetGoroutineLabels(context.Background()) }
 	}
 	s.entered.Add(1)
-	return func() {
+	return func() { //nolint:contextcheck // none of the caller's labels
 		s.entered.Add(-1)
 		pprof.SetGoroutineLabels(context.Background())
 	}

@@ -199,16 +199,6 @@ func getJSON(t testing.TB, h http.Handler, target string, status int, v any) {
 }
 
 // gzippedSize returns the number of bytes that h sends to a client that takes gzip.
-func gzippedSize(t testing.TB, h http.Handler, r *http.Request) int {
-	t.Helper()
-	r.Header.Set("Accept-Encoding", "gzip")
-	w := do(t, h, r)
-	if w.Code != http.StatusOK || w.Header().Get("Content-Encoding") != "gzip" {
-		t.Fatalf("GET %s: status %d, encoding %q", r.URL, w.Code, w.Header().Get("Content-Encoding"))
-	}
-	return w.Body.Len()
-}
-
 func gzipped(t testing.TB, plain []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
