@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +24,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/pyroscope"
 	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -215,15 +215,7 @@ func timesReported(texts []string, prefix string) (n uint64) {
 		if prefix == "" || !strings.HasPrefix(text, prefix) {
 			continue
 		}
-		n++
-		if _, more, ok := strings.Cut(text, " (and "); ok {
-			count, _, _ := strings.Cut(more, " ")
-			like, err := strconv.ParseUint(count, 10, 64)
-			if err != nil {
-				panic(err)
-			}
-			n += like
-		}
+		n += reporttest.Times(text)
 	}
 	return n
 }
