@@ -15,7 +15,8 @@ import (
 // exactly one of Exported, Empty, Failed, the six reasons of Dropped, Kept and Waiting;
 // Taken is their sum.
 type LaneStatus struct {
-	// Name is that of a [Queue], and otherwise the type of the Exporter.
+	// Name is that of a [Queue], and otherwise the type of the Exporter, or its
+	// package if that is of this module.
 	Name string
 	// Taken are the profiles that the lane was given or found in its directory.
 	// One that was split counts once for each part.

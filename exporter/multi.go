@@ -6,7 +6,8 @@ package exporter
 import (
 	"context"
 	"errors"
-	"fmt"
+	"path"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -47,11 +48,24 @@ func NewMulti(exporters ...Exporter) *Multi {
 		case interface{ Lane() *Queue }:
 			m.lanes = append(m.lanes, e.Lane().lane)
 		default:
-			name := strings.TrimPrefix(fmt.Sprintf("%T", e), "*")
+			name := nameOf(e)
 			m.lanes = append(m.lanes, newLane(name, sink{send: e.Export, flush: e.ForceFlush, shutdown: e.Shutdown}, queueConfig{}))
 		}
 	}
 	return m
+}
+
+// nameOf returns the name of an Exporter's lane: its type, or for those of this module
+// their package.
+func nameOf(e Exporter) string {
+	t := reflect.TypeOf(e)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if own, ok := strings.CutPrefix(t.PkgPath(), "github.com/spanprof/spanprof/"); ok && !strings.HasSuffix(own, "_test") {
+		return path.Base(own)
+	}
+	return t.String()
 }
 
 // SetMeterProvider sets where the metrics of the lanes go that NewMulti made; a Queue

@@ -132,7 +132,7 @@ func TestLanesAgree(t *testing.T) {
 				if s.Windows != flushes || len(s.Lanes) != 2 {
 					t.Fatalf("Status %+v, want %d windows and two lanes", s, flushes)
 				}
-				for i, want := range []exporter.LaneStatus{{Name: "store.Store", Exported: flushes}, tt.want} {
+				for i, want := range []exporter.LaneStatus{{Name: "store", Exported: flushes}, tt.want} {
 					got := s.Lanes[i]
 					if diff := cmp.Diff(numbers(want), numbers(got)); diff != "" || got.Name != want.Name {
 						t.Errorf("%s (-want +got):\n%s", got, diff)
