@@ -33,8 +33,8 @@ func ExampleNewMulti() {
 		fmt.Println(lane)
 	}
 	// Output:
-	// exportertest.Recorder: 1 exported
-	// exportertest.Recorder: 1 exported
+	// exportertest: 1 exported
+	// exportertest: 1 exported
 }
 
 // courier is a destination that is busy at first.

@@ -64,7 +64,7 @@ func lane(p *profiler.Profiler) exporter.LaneStatus { return p.Status().Lanes[0]
 
 // recorded is that of a Recorder that has taken n profiles.
 func recorded(n uint64) []exporter.LaneStatus {
-	return []exporter.LaneStatus{{Name: "exportertest.Recorder", Taken: n, Exported: n}}
+	return []exporter.LaneStatus{{Name: "exportertest", Taken: n, Exported: n}}
 }
 
 func flush(t *testing.T, p *profiler.Profiler) {
