@@ -144,7 +144,7 @@ func TestMetrics(t *testing.T) {
 		if err := p.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Flush(t.Context()); err == nil || err.Error() != "profiler.faulty: 1 failed: an Export of two" {
+		if err := p.Flush(t.Context()); err == nil || err.Error() != "profiler: 1 failed: an Export of two" {
 			t.Errorf("Flush: %v, want the failure", err)
 		}
 		check("after Flush", map[string]int64{"window.measured": 2, "profile.exported": 1, "profile.failed": 1})
