@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/internal/env"
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 const (
@@ -36,6 +37,7 @@ type config struct {
 	recordOnly     bool
 	publicLabels   bool
 	disabled       bool
+	unknownRuntime func() error
 }
 
 // newConfig applies opts to the defaults. What cannot work is reported and
@@ -47,6 +49,8 @@ func newConfig(opts []Option) config {
 		maxNames:     defaultMaxNames,
 		maxNameBytes: defaultMaxNameBytes,
 		disabled:     env.Disabled(),
+
+		unknownRuntime: goruntime.Unknown,
 	}
 	for _, o := range opts {
 		if o != nil {

@@ -14,19 +14,24 @@ import (
 
 func TestConformance(t *testing.T) {
 	for name, allSpans := range map[string]bool{"root scope": false, "all spans": true} {
-		w := conformance.Wrapper{
-			Wrap: func(tp trace.TracerProvider) trace.TracerProvider {
-				return spanprof.NewTracerProvider(tp, spanprof.WithRootSpanOnly(!allSpans))
-			},
-			AllSpans:   allSpans,
-			CannotRead: !spanprof.ReadsGoroutineLabels(),
-		}
-		for _, row := range conformance.Rows {
-			t.Run(name+"/"+row.Name, func(t *testing.T) {
-				if err := w.Run(row); err != nil {
-					t.Error(err)
-				}
-			})
-		}
+		testConformance(t, name, allSpans, !spanprof.ReadsGoroutineLabels())
+		testConformance(t, name+" by the public API", allSpans, true, spanprof.WithPublicLabelsOnly())
+	}
+}
+
+func testConformance(t *testing.T, name string, allSpans, cannotRead bool, options ...spanprof.Option) {
+	w := conformance.Wrapper{
+		Wrap: func(tp trace.TracerProvider) trace.TracerProvider {
+			return spanprof.NewTracerProvider(tp, append(options, spanprof.WithRootSpanOnly(!allSpans))...)
+		},
+		AllSpans:   allSpans,
+		CannotRead: cannotRead,
+	}
+	for _, row := range conformance.Rows {
+		t.Run(name+"/"+row.Name, func(t *testing.T) {
+			if err := w.Run(row); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -5,11 +5,11 @@ package spanprof
 
 import (
 	"context"
-	"runtime/pprof"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/internal/contextkey"
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // The keys under which OpenTelemetry and runtime/pprof keep their values in a
@@ -20,7 +20,5 @@ var (
 	otelSpanKey = contextkey.Asked(func(ctx context.Context) {
 		trace.SpanFromContext(ctx)
 	})
-	pprofLabelsKey = contextkey.Asked(func(ctx context.Context) {
-		pprof.Label(ctx, "")
-	})
+	pprofLabelsKey = goruntime.LabelsKey
 )

@@ -6,6 +6,8 @@ package spanprof
 import (
 	"context"
 	"runtime/pprof"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // Do calls f with the labels of ctx on the calling goroutine, those of its span
@@ -25,9 +27,11 @@ import (
 // spanprof uses runtime/pprof's public API alone, Do leaves the goroutine
 // without labels.
 func Do(ctx context.Context, f func(context.Context)) {
-	l := newLabeler()
+	var l labeler = runtimeLabeler{}
 	if s, ok := ctx.Value(stateKey{}).(*spanState); ok {
 		l = s.by.labeler
+	} else if goruntime.Unknown() != nil {
+		l = publicLabeler{}
 	}
 	defer l.enter(ctx)()
 	f(ctx)

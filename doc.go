@@ -51,9 +51,12 @@
 // one alone, spans that end out of order neither take a live span's labels away
 // nor bring an ended one's back.
 //
-// On Go versions whose label internals spanprof does not know, and with the
-// build tag spanprof_public, it uses runtime/pprof's public API alone, which
-// cannot read labels: see [WithPublicLabelsOnly] for what is weaker then.
+// For that spanprof reads and writes labels by two functions that the Go runtime
+// promises to keep, and verifies at the start how runtime/pprof stores labels. Where a
+// new Go has changed that, and with the build tag spanprof_public, it uses
+// runtime/pprof's public API alone, which cannot read labels: see
+// [WithPublicLabelsOnly] for what is weaker then. otel.Handle hears of it, and
+// [TracerProvider.PublicLabelsOnly] tells.
 //
 // # What no wrapper can do
 //
@@ -82,6 +85,20 @@
 //     spans outside of it.
 //   - In root scope, where descendants end out of order on one goroutine and the
 //     local root before the last of them, that one may run without labels.
+//
+// # Tracebacks
+//
+// Where go.mod of the main module says go 1.27 or later, tracebacks show the labels of
+// goroutines: those of a crash that is not recovered, of runtime.Stack and debug.Stack, and of
+// the goroutine profile with debug=2.
+//
+//	goroutine 1 [running] {profile_id: 00f067aa0ba902b7, span_id: 00f067aa0ba902b7, span_name: "GET /users", trace_id: ...}:
+//
+// So a crash tells which request it was in, and logs of crashes have the names of
+// spans. To keep them out, run the program with GODEBUG=tracebacklabels=0, or put
+// "godebug tracebacklabels=0" into go.mod or "//go:debug tracebacklabels=0" into package
+// main; tracebacklabels=1 shows them with an earlier go line and a toolchain of 1.27. A
+// panic that passes a deferred End has taken that span's labels off by then.
 //
 // # Cost
 //

@@ -3,8 +3,15 @@
 
 package spanprof
 
+import "github.com/spanprof/spanprof/internal/goruntime"
+
 // ReadsGoroutineLabels reports whether the labels of goroutines can be read.
-func ReadsGoroutineLabels() bool {
-	_, public := newLabeler().(publicLabeler)
-	return !public
+func ReadsGoroutineLabels() bool { return goruntime.Unknown() == nil }
+
+// WithUnknownRuntime has the provider find the runtime as err says.
+func WithUnknownRuntime(err error) Option {
+	return optionFunc(func(c config) config {
+		c.unknownRuntime = func() error { return err }
+		return c
+	})
 }

@@ -3,16 +3,19 @@
 
 package spanprof
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
+)
 
 // hexIDsLen is the room for a span id and a trace id in hex digits.
 const hexIDsLen = 16 + 32
 
-// label and labelMap have the layout of runtime/pprof's label.Label and
-// labelMap, which runtimeLabeler verifies before it relies on it.
-type label struct{ Key, Value string }
-
-type labelMap struct{ list []label }
+type (
+	label    = goruntime.Label
+	labelMap = goruntime.LabelSet
+)
 
 // labelBlock holds one label set of a span in one allocation: the maps that
 // goroutines point to and all that they point to. It is apart from the span,
@@ -84,28 +87,8 @@ func (b *labelBlock) slot(m *labelMap) int {
 	}
 }
 
-// find returns the label of a map with the given key, nil if m lacks it.
-func (m *labelMap) find(key string) *label {
-	if m == nil {
-		return nil
-	}
-	for i := range m.list {
-		if m.list[i].Key == key {
-			return &m.list[i]
-		}
-	}
-	return nil
-}
+// blockOf returns the block that m belongs to, nil if m was not made here.
+func blockOf(m *labelMap) *labelBlock { return goruntime.Marked[labelBlock](m) }
 
-// has reports whether m has a label with the given key.
-func (m *labelMap) has(key string) bool { return m.find(key) != nil }
-
-// agrees reports whether both maps have the same value of a label, or neither
-// has one.
-func (m *labelMap) agrees(other *labelMap, key string) bool {
-	a, b := m.find(key), other.find(key)
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Value == b.Value
-}
+// ids returns the hex digits of an origin.
+func (b *labelBlock) ids() string { return goruntime.Text(b.hex[:]) }

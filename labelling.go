@@ -5,11 +5,18 @@ package spanprof
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/livelabels"
 )
 
 // labelling is how spans are labelled, by a TracerProvider or a SpanProcessor.
@@ -25,13 +32,19 @@ type labelling struct {
 
 func newLabelling(c config) *labelling {
 	l := &labelling{
-		config:  c,
-		labeler: publicLabeler{},
-		names:   newSpanNames(c.maxNames, c.maxNameBytes),
-		links:   newLinks(&c),
+		config: c,
+		names:  newSpanNames(c.maxNames, c.maxNameBytes),
+		links:  newLinks(&c),
 	}
-	if !c.publicLabels {
-		l.labeler = newLabeler()
+	switch err := c.unknownRuntime(); {
+	case c.publicLabels, errors.Is(err, goruntime.ErrPublic):
+		l.labeler = publicLabeler{} // as the program chose
+	case err != nil:
+		otel.Handle(fmt.Errorf("spanprof: spans that end out of order or on another goroutine, and labels of goroutines, are handled less well, as with WithPublicLabelsOnly: the runtime of %s is not as expected: %w", runtime.Version(), err))
+		l.labeler = publicLabeler{}
+	default:
+		livelabels.Register(live)
+		l.labeler = runtimeLabeler{}
 	}
 	return l
 }

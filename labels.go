@@ -3,20 +3,22 @@
 
 package spanprof
 
+import "github.com/spanprof/spanprof/internal/labelkey"
+
 // The goroutine labels of a span, which runtime/pprof puts on CPU and
 // goroutine samples. LabelProfileID and LabelSpanID have the same value, so
 // that backends which know only one of the two find the span.
 const (
-	// LabelProfileID is 16 hex digits: the local root's id in root scope,
-	// the span's own in all-spans scope.
-	LabelProfileID = "profile_id"
-	// LabelSpanID has the value of LabelProfileID.
-	LabelSpanID = "span_id"
-	// LabelSpanName is the span's name, cut to [WithMaxSpanNameLength]
-	// bytes; [OtherSpanName] once there are [WithMaxSpanNames] of them.
-	LabelSpanName = "span_name"
-	// LabelTraceID is the trace id in 32 hex digits.
-	LabelTraceID = "trace_id"
+	// LabelProfileID, "profile_id", is 16 hex digits: the local root's id in
+	// root scope, the span's own in all-spans scope.
+	LabelProfileID = labelkey.ProfileID
+	// LabelSpanID, "span_id", has the value of LabelProfileID.
+	LabelSpanID = labelkey.SpanID
+	// LabelSpanName, "span_name", is the span's name, cut to
+	// [WithMaxSpanNameLength] bytes; [OtherSpanName] once there are [WithMaxSpanNames] of them.
+	LabelSpanName = labelkey.SpanName
+	// LabelTraceID, "trace_id", is the trace id in 32 hex digits.
+	LabelTraceID = labelkey.TraceID
 )
 
 // OtherSpanName is the value of LabelSpanName for spans whose name came after

@@ -8,11 +8,9 @@ import (
 	"runtime/pprof"
 )
 
-// publicLabeler uses the public API of runtime/pprof alone, for Go versions
-// whose internals are not known. It cannot see what the goroutine carries, so
-// it takes the span's context for the truth: End puts the labels of the
-// context that Start was given on the goroutine that calls End, whichever that
-// is and whatever it carried, and SetName labels the goroutine that calls it.
+// publicLabeler uses the public API of runtime/pprof alone, for a runtime that is not as
+// expected. It cannot see what the goroutine carries, so it takes the span's context for
+// the truth: [WithPublicLabelsOnly] says what follows.
 type publicLabeler struct{}
 
 var _ labeler = publicLabeler{}
@@ -35,7 +33,7 @@ func (publicLabeler) inherit(ctx context.Context, s *spanState) {
 func (publicLabeler) rename(s *spanState, name string) { s.setPublic(name) }
 
 func (publicLabeler) end(s *spanState) bool {
-	pprof.SetGoroutineLabels(s.started)
+	pprof.SetGoroutineLabels(s.before())
 	return true
 }
 
@@ -68,7 +66,52 @@ func (publicLabeler) contextValue(s *spanState) any {
 
 func (publicLabeler) enter(ctx context.Context) (leave func()) {
 	pprof.SetGoroutineLabels(ctx)
-	return func() { pprof.SetGoroutineLabels(context.Background()) }
+	s, ok := ctx.Value(stateKey{}).(*spanState)
+	if !ok {
+		return func() { pprof.SetGoroutineLabels(context.Background()) }
+	}
+	s.entered.Add(1)
+	return func() { //nolint:contextcheck // none of the caller's labels
+		s.entered.Add(-1)
+		pprof.SetGoroutineLabels(context.Background())
+	}
+}
+
+// maxEnded bounds how many ended spans before looks behind.
+const maxEnded = 32
+
+// before returns the context whose labels End puts on the goroutine: the one that s was
+// started with or, where the span in it has ended, the one which that was started with,
+// and so on, with the user's labels of the former. While a Do has the labels of an ended
+// span on a goroutine, which may be this one, they stay.
+func (s *spanState) before() context.Context {
+	ctx := s.started
+	for n := range maxEnded {
+		parent, ok := ctx.Value(stateKey{}).(*spanState)
+		if !ok || parent.started == nil || !parent.endedFlag().Load() || parent.entered.Load() > 0 {
+			if n == 0 {
+				return ctx
+			}
+			return withUserLabelsOf(ctx, s.started)
+		}
+		ctx = parent.started
+	}
+	return withUserLabelsOf(context.Background(), s.started)
+}
+
+// withUserLabelsOf returns ctx with the labels of the user's that another context has.
+func withUserLabelsOf(ctx, other context.Context) context.Context {
+	var kv []string
+	pprof.ForLabels(other, func(key, value string) bool {
+		if !isSpanLabel(key) {
+			kv = append(kv, key, value)
+		}
+		return true
+	})
+	if len(kv) == 0 {
+		return ctx
+	}
+	return pprof.WithLabels(ctx, pprof.Labels(kv...))
 }
 
 // publicContext returns the context with the labels of s, nil if s has none of

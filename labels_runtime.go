@@ -1,8 +1,6 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build go1.26 && !go1.28 && !spanprof_public
-
 package spanprof
 
 import (
@@ -10,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spanprof/spanprof/internal/livelabels"
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // runtimeLabeler reads and writes the labels of the calling goroutine by the
@@ -20,15 +18,6 @@ import (
 type runtimeLabeler struct{}
 
 var _ labeler = runtimeLabeler{}
-
-// newLabeler returns the labeler for this Go version.
-func newLabeler() labeler {
-	if knowsLayout() {
-		livelabels.Register(liveSet)
-		return runtimeLabeler{}
-	}
-	return publicLabeler{}
-}
 
 // live returns m, or where m belongs to a span that has ended, what the
 // goroutine carried before that span, and where the span has another name now,
@@ -54,7 +43,7 @@ func live(m *labelMap) *labelMap {
 }
 
 func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) {
-	found := goroutineLabels()
+	found := goruntime.GoroutineLabels()
 	b := &labelBlock{name: name, byProcessor: s.byProcessor}
 	b.origin = b
 	s.encodeIDs(&b.hex)
@@ -67,7 +56,7 @@ func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) {
 	own := s.appendLabels(b.inline[:0], b.ids(), name)
 	b.own = uint8(len(own))
 
-	inContext := contextLabels(ctx)
+	inContext := goruntime.ContextLabels(ctx)
 	if inContext == found {
 		inContext = nil
 	}
@@ -77,7 +66,7 @@ func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) {
 		b.setList(own)
 	}
 	s.carrier = b
-	setGoroutineLabels(&b.maps[ownMap])
+	goruntime.SetLabels(&b.maps[ownMap])
 }
 
 // cover makes b go back to prev when its span ends. Where the chain of blocks
@@ -110,10 +99,10 @@ func (b *labelBlock) cover(prev *labelMap) {
 
 func (runtimeLabeler) inherit(ctx context.Context, s *spanState) {
 	root := s.root.carrier
-	found := goroutineLabels()
+	found := goruntime.GoroutineLabels()
 	b := blockOf(found)
 	switch {
-	case !carries(found, root), !hasUserLabelsOf(found, contextLabels(ctx)):
+	case !carries(found, root), !hasUserLabelsOf(found, goruntime.ContextLabels(ctx)):
 		runtimeLabeler{}.start(ctx, s, root.current().name)
 	case b == nil:
 		// A pprof.Do within the root added labels of the user's: they are
@@ -122,7 +111,7 @@ func (runtimeLabeler) inherit(ctx context.Context, s *spanState) {
 		runtimeLabeler{}.start(ctx, s, root.current().name)
 	default:
 		s.carrier, s.heir, s.found = b.origin, true, found
-		setGoroutineLabels(b.enterHeir())
+		goruntime.SetLabels(b.enterHeir())
 	}
 }
 
@@ -136,7 +125,7 @@ func (runtimeLabeler) rename(s *spanState, name string) {
 	old := s.carrier.current()
 	b := &labelBlock{name: name, own: old.own, origin: old.origin}
 	list := b.inline[:0]
-	labels := old.maps[ownMap].list
+	labels := old.maps[ownMap].List
 	if len(labels)+1 >= cap(list) {
 		list = make([]label, 0, len(labels)+2)
 	}
@@ -150,14 +139,14 @@ func (runtimeLabeler) rename(s *spanState, name string) {
 	if name != "" {
 		b.own++
 		at, _ := slices.BinarySearchFunc(list, LabelSpanName, func(l label, key string) int { return strings.Compare(l.Key, key) })
-		list = slices.Insert(list, at, label{LabelSpanName, name})
+		list = slices.Insert(list, at, label{Key: LabelSpanName, Value: name})
 	}
 	b.setList(list)
 	b.origin.latest.Store(b)
 
-	carried := goroutineLabels()
+	carried := goruntime.GoroutineLabels()
 	if c := blockOf(carried); c != nil && c.origin == b.origin {
-		setGoroutineLabels(&b.maps[min(c.slot(carried), heirMap)])
+		goruntime.SetLabels(&b.maps[min(c.slot(carried), heirMap)])
 	}
 }
 
@@ -178,7 +167,7 @@ func (runtimeLabeler) end(s *spanState) bool {
 			carrier.prev.Store(prev)
 		}
 	}
-	carried := goroutineLabels()
+	carried := goruntime.GoroutineLabels()
 	for m := carried; ; {
 		b := blockOf(m)
 		if b == nil {
@@ -186,7 +175,7 @@ func (runtimeLabeler) end(s *spanState) bool {
 		}
 		slot := b.slot(m)
 		if b.origin == carrier && carrier.endsWith(slot, s.heir) {
-			setGoroutineLabels(live(prev))
+			goruntime.SetLabels(live(prev))
 			return true
 		}
 		if !b.origin.ended.Load() || slot == heirMap && b.origin.heirs.Load() > 0 {
@@ -219,14 +208,14 @@ func (runtimeLabeler) abandon(s *spanState) {
 	}
 }
 
-func (runtimeLabeler) settle() { setGoroutineLabels(live(goroutineLabels())) }
+func (runtimeLabeler) settle() { goruntime.SetLabels(live(goruntime.GoroutineLabels())) }
 
 func (runtimeLabeler) name(s *spanState) string { return s.carrier.current().name }
 
 func (runtimeLabeler) profileID(s *spanState) string { return s.carrier.ids()[:16] }
 
 func (runtimeLabeler) hasUserLabels(s *spanState) bool {
-	return len(s.carrier.maps[ownMap].list) > int(s.carrier.own)
+	return len(s.carrier.maps[ownMap].List) > int(s.carrier.own)
 }
 
 func (runtimeLabeler) contextValue(s *spanState) any {
@@ -234,46 +223,46 @@ func (runtimeLabeler) contextValue(s *spanState) any {
 	case s.carrier == nil:
 		return s.ctx.Context.Value(pprofLabelsKey)
 	case s.heir:
-		return asContextValue(&s.carrier.current().maps[heirMap])
+		return goruntime.ContextValue(&s.carrier.current().maps[heirMap])
 	default:
-		return asContextValue(&s.carrier.current().maps[ownMap])
+		return goruntime.ContextValue(&s.carrier.current().maps[ownMap])
 	}
 }
 
 func (runtimeLabeler) enter(ctx context.Context) (leave func()) {
-	found, entered := goroutineLabels(), contextLabels(ctx)
+	found, entered := goruntime.GoroutineLabels(), goruntime.ContextLabels(ctx)
 	if entered == nil {
-		return func() { setGoroutineLabels(live(found)) }
+		return func() { goruntime.SetLabels(live(found)) }
 	}
 	if entered != found && hasUserLabels(found) {
 		// The ids of a span on the goroutine are not the user's.
 		var own []label
-		for _, l := range entered.list {
+		for _, l := range entered.List {
 			if isSpanLabel(l.Key) {
 				own = append(own, l)
 			}
 		}
-		entered = &labelMap{list: withUserLabels(own, found, entered)}
+		entered = &labelMap{List: withUserLabels(own, found, entered)}
 	}
 	b := blockOf(entered)
 	if b == nil {
-		setGoroutineLabels(entered)
-		return func() { setGoroutineLabels(live(found)) }
+		goruntime.SetLabels(entered)
+		return func() { goruntime.SetLabels(live(found)) }
 	}
 	// An heir, so that the labels stay when spans within end, though the span
 	// that they belong to may have ended.
-	setGoroutineLabels(b.enterHeir())
+	goruntime.SetLabels(b.enterHeir())
 	return func() {
 		b.origin.heirs.Add(-1)
-		setGoroutineLabels(live(found))
+		goruntime.SetLabels(live(found))
 	}
 }
 
 // setList makes list, which has room for one label more, the labels of b.
 func (b *labelBlock) setList(list []label) {
-	list = append(list, b.mark())[:len(list)]
-	b.maps[ownMap].list = list
-	b.maps[heirMap].list = list
+	list = append(list, goruntime.Mark(b))[:len(list)]
+	b.maps[ownMap].List = list
+	b.maps[heirMap].List = list
 }
 
 // carries reports whether m has the ids of b's labels.
@@ -285,7 +274,17 @@ func carries(m *labelMap, b *labelBlock) bool {
 		return true
 	}
 	own := &b.maps[ownMap]
-	return m.agrees(own, LabelTraceID) && m.agrees(own, LabelSpanID)
+	return sameValue(m, own, LabelTraceID) && sameValue(m, own, LabelSpanID)
+}
+
+// sameValue reports whether two sets have the same value of a label, or neither has
+// one.
+func sameValue(m, other *labelMap, key string) bool {
+	a, b := m.Find(key), other.Find(key)
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Value == b.Value
 }
 
 // coveredBy reports whether m carries b's labels, or they will come back when

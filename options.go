@@ -164,13 +164,28 @@ func WithRecordOnlySpans() Option {
 	})
 }
 
-// WithPublicLabelsOnly labels goroutines by the public API of runtime/pprof
-// alone, as the build tag spanprof_public and unknown Go versions do. End then sets the
-// labels of the context that the span was started with, whatever the goroutine
-// carried; SetName labels the goroutine that calls it; and a goroutine of a pool
-// keeps the labels of its last span's context. Use it to see whether a problem
-// is one of the default, which reads and writes goroutine labels by the
-// runtime's own hooks.
+// WithPublicLabelsOnly labels goroutines by the public API of runtime/pprof alone, as
+// the build tag spanprof_public does, and a Go version whose runtime is not as expected.
+// Use it to see whether a problem is one of the default, which reads and writes
+// goroutine labels by the runtime's own functions.
+//
+// The public API sets labels. It does not tell which ones a goroutine carries, nor
+// goroutines apart: runtime.Stack does, and takes 7 us and more. So
+//
+//   - labels of a goroutine that are not in the context of a span are lost to the span
+//     and after it;
+//   - End puts the labels of the context that the span was started with on the goroutine
+//     that calls it, whichever that is and whatever it carried: a span that ends
+//     elsewhere changes the labels there, a parent that ends before its child takes the
+//     child's off, and so do overlapping roots;
+//   - a worker of a pool has, after the span of a job, the labels of the job's context
+//     if the span in that is still open, and none if it has ended. [Do] leaves a worker
+//     without labels;
+//   - SetName labels the goroutine that calls it;
+//   - [TracerProvider.EndsElsewhere] counts nothing.
+//
+// As by default, labels of a span that has ended do not come back, unless more than 32
+// spans around it have ended too; then End leaves none but the user's.
 func WithPublicLabelsOnly() Option {
 	return optionFunc(func(c config) config {
 		c.publicLabels = true

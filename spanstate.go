@@ -40,9 +40,10 @@ type spanState struct {
 	heir    bool
 	found   *labelMap
 
-	// What publicLabeler keeps: the context that Start was given, and a
-	// context.Context with the labels.
+	// What publicLabeler keeps: the context that Start was given, how many calls of
+	// Do have the span's context, and a context.Context with the labels.
 	started context.Context
+	entered atomic.Int32
 	public  atomic.Value
 }
 
@@ -65,13 +66,13 @@ func (s *spanState) encodeIDs(digits *[hexIDsLen]byte) {
 // that encodeIDs made.
 func (s *spanState) appendLabels(list []label, ids, name string) []label {
 	if s.sampled && s.by.config.idScope != ScopeNone {
-		list = append(list, label{LabelProfileID, ids[:16]}, label{LabelSpanID, ids[:16]})
+		list = append(list, label{Key: LabelProfileID, Value: ids[:16]}, label{Key: LabelSpanID, Value: ids[:16]})
 	}
 	if name != "" {
-		list = append(list, label{LabelSpanName, name})
+		list = append(list, label{Key: LabelSpanName, Value: name})
 	}
 	if s.sampled {
-		list = append(list, label{LabelTraceID, ids[16:]})
+		list = append(list, label{Key: LabelTraceID, Value: ids[16:]})
 	}
 	return list
 }

@@ -121,6 +121,15 @@ func (tp *TracerProvider) UnregisterSpanProcessor(sp sdktrace.SpanProcessor) {
 	}
 }
 
+// PublicLabelsOnly reports whether goroutines are labelled by the public API of
+// runtime/pprof alone, which is weaker: because of [WithPublicLabelsOnly] or the build
+// tag spanprof_public, or because the runtime of this Go version is not as spanprof
+// expects it, which otel.Handle has heard of too.
+func (tp *TracerProvider) PublicLabelsOnly() bool {
+	_, public := tp.labelling.labeler.(publicLabeler)
+	return public
+}
+
 // EndsElsewhere returns how many labelled spans ended on a goroutine that did
 // not carry their labels. The goroutine that such a span started on keeps them
 // until a span that was open around it there ends, or something else sets them.

@@ -1,8 +1,6 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build go1.26 && !go1.28 && !spanprof_public
-
 package spanprof
 
 import (
@@ -15,9 +13,9 @@ func hasUserLabels(m *labelMap) bool {
 		return false
 	}
 	if b := blockOf(m); b != nil {
-		return len(m.list) > int(b.own)
+		return len(m.List) > int(b.own)
 	}
-	return slices.ContainsFunc(m.list, func(l label) bool { return !isSpanLabel(l.Key) })
+	return slices.ContainsFunc(m.List, func(l label) bool { return !isSpanLabel(l.Key) })
 }
 
 // hasUserLabelsOf reports whether m has all labels of the user's that are in
@@ -26,12 +24,12 @@ func hasUserLabelsOf(m, other *labelMap) bool {
 	if m == other || !hasUserLabels(other) {
 		return true
 	}
-	for i := range other.list {
-		l := &other.list[i]
+	for i := range other.List {
+		l := &other.List[i]
 		if isSpanLabel(l.Key) {
 			continue
 		}
-		if mine := m.find(l.Key); mine == nil || mine.Value != l.Value {
+		if mine := m.Find(l.Key); mine == nil || mine.Value != l.Value {
 			return false
 		}
 	}
@@ -42,13 +40,7 @@ func hasUserLabelsOf(m, other *labelMap) bool {
 // runtime/pprof keeps them, with room for one more. What the context says of a
 // label goes before what the goroutine carries, as in pprof.Do.
 func withUserLabels(own []label, onGoroutine, inContext *labelMap) []label {
-	var fromContext, fromGoroutine []label
-	if inContext != nil {
-		fromContext = inContext.list
-	}
-	if onGoroutine != nil {
-		fromGoroutine = onGoroutine.list
-	}
+	fromContext, fromGoroutine := inContext.Labels(), onGoroutine.Labels()
 	list := make([]label, 0, len(own)+len(fromContext)+len(fromGoroutine)+1)
 	list = append(list, own...)
 	for _, l := range fromContext {
@@ -57,7 +49,7 @@ func withUserLabels(own []label, onGoroutine, inContext *labelMap) []label {
 		}
 	}
 	for _, l := range fromGoroutine {
-		if !isSpanLabel(l.Key) && !inContext.has(l.Key) {
+		if !isSpanLabel(l.Key) && inContext.Find(l.Key) == nil {
 			list = append(list, l)
 		}
 	}

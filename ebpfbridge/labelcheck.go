@@ -15,17 +15,14 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // What the agent keeps of a goroutine's labels.
 const (
-	maxLabels      = 10 // the first by key
-	maxLabelKey    = 15 // bytes
-	maxLabelValue  = 47 // bytes
-	labelProfileID = "profile_id"
-	labelSpanID    = "span_id"
-	labelSpanName  = "span_name"
-	labelTraceID   = "trace_id"
+	maxLabels     = 10 // the first by key
+	maxLabelKey   = 15 // bytes
+	maxLabelValue = 47 // bytes
 )
 
 // ErrLabelBudget is what a LabelCheck reports.
@@ -69,7 +66,7 @@ func (*LabelCheck) ForceFlush(context.Context) error { return nil }
 func (*LabelCheck) Shutdown(context.Context) error { return nil }
 
 func checkLabels(s *profile.Sample) error {
-	if len(s.Label[labelSpanID]) == 0 {
+	if len(s.Label[labelkey.SpanID]) == 0 {
 		return nil
 	}
 	keys := slices.Sorted(maps.Keys(s.Label))
@@ -85,7 +82,7 @@ func checkLabels(s *profile.Sample) error {
 	switch {
 	case slices.ContainsFunc(lost, isOwn):
 		return fmt.Errorf("ebpfbridge: %w: of %d they lose %s; have fewer labels before %q in the alphabet",
-			ErrLabelBudget, len(keys), strings.Join(lost, ", "), labelProfileID)
+			ErrLabelBudget, len(keys), strings.Join(lost, ", "), labelkey.ProfileID)
 	case len(cut) > 0:
 		return fmt.Errorf("ebpfbridge: %w: they cut %s to %d bytes of key and %d of value",
 			ErrLabelBudget, strings.Join(cut, ", "), maxLabelKey, maxLabelValue)
@@ -98,7 +95,7 @@ func isLong(value string) bool { return len(value) > maxLabelValue }
 // isOwn reports whether key is a label that spanprof sets.
 func isOwn(key string) bool {
 	switch key {
-	case labelProfileID, labelSpanID, labelSpanName, labelTraceID:
+	case labelkey.ProfileID, labelkey.SpanID, labelkey.SpanName, labelkey.TraceID:
 		return true
 	}
 	return false

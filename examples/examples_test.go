@@ -162,13 +162,13 @@ type flame struct {
 	Children    []flame
 }
 
-// leaves adds up the time of the functions that were running.
-func (f flame) leaves(sum map[string]int64) map[string]int64 {
-	if f.Self > 0 {
-		sum[f.Name] += f.Self
+// under adds up the time of functions with a prefix and of all that they called.
+func (f flame) under(prefix string) (sum int64) {
+	if strings.HasPrefix(f.Name, prefix) {
+		return f.Total
 	}
 	for _, c := range f.Children {
-		c.leaves(sum)
+		sum += c.under(prefix)
 	}
 	return sum
 }
@@ -263,14 +263,10 @@ func TestQuickstart(t *testing.T) {
 		}
 		return profile.Total >= int64(150*time.Millisecond)
 	})
-	var inRegexp int64
-	for name, self := range profile.Flame.leaves(map[string]int64{}) {
-		if strings.HasPrefix(name, "regexp") {
-			inRegexp += self
-		}
-	}
-	if inRegexp*2 < profile.Total {
-		t.Errorf("regexp's functions have %d of the %d ns of an expensive search", inRegexp, profile.Total)
+	// With what they call: how much of it is the runtime's, for memory and preemption,
+	// depends on the version of Go and on how busy the machine is.
+	if inRegexp := profile.Flame.under("regexp."); inRegexp*5 < profile.Total*4 {
+		t.Errorf("regexp's functions have %d of the %d ns of an expensive search, want four fifths", inRegexp, profile.Total)
 	}
 
 	both := getJSON[comparison](t, withFormat(t, expensive.attribute("pyroscope.profile.baseline.url"), "json"))
@@ -295,7 +291,7 @@ func TestQuickstart(t *testing.T) {
 	}
 
 	out := p.stop()
-	summary := regexp.MustCompile(`(\d+) spans ended, (\d+) with samples; spans carry ([\d.]+) % of the process's CPU; 0 profiles dropped\n$`)
+	summary := regexp.MustCompile(`(\d+) spans ended, (\d+) with samples; spans carry ([\d.]+) % of the process's CPU; profiles: store: [1-9]\d* exported\n$`)
 	if !summary.MatchString(out) {
 		t.Errorf("summary missing or with dropped profiles:\n%s", out)
 	}

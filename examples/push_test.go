@@ -80,7 +80,7 @@ func (s *pushes) run(name string, args ...string) string {
 // Both push profiles in which the spans that they print are found.
 func TestPush(t *testing.T) {
 	for name, last := range map[string]string{
-		"pyroscope":    `\n[1-9]\d* profiles exported, 0 dropped, 0 kept for the next start\n$`,
+		"pyroscope":    `\nprofiles: pyroscope: [1-9]\d* exported\n$`,
 		"pyroscope-go": `\n$`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestPushSpill(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), binary, "-server", gone.URL, "-spill", dir, "-duration", "1s")
 	cmd.Stderr = io.Discard
 	out, err := cmd.Output()
-	if err == nil || !regexp.MustCompile(`\n0 profiles exported, 0 dropped, [1-9]\d* kept for the next start\n$`).Match(out) {
+	if err == nil || !regexp.MustCompile(`\nprofiles: pyroscope: 0 exported, [1-9]\d* kept for the next start\n$`).Match(out) {
 		t.Fatalf("%v, want an error and the profiles kept:\n%s", err, out)
 	}
 	s := &pushes{t: t, names: map[string]bool{}, cpu: map[string]int64{}}

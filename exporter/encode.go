@@ -5,6 +5,7 @@ package exporter
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/google/pprof/profile"
 )
@@ -14,64 +15,51 @@ import (
 // copy a profile.Line, as profile.Merge does.
 func encode(p *profile.Profile) ([]byte, error) {
 	own := &profile.Profile{
-		SampleType:        make([]*profile.ValueType, len(p.SampleType)),
 		DefaultSampleType: p.DefaultSampleType,
-		Sample:            make([]*profile.Sample, len(p.Sample)),
-		Mapping:           make([]*profile.Mapping, len(p.Mapping)),
-		Location:          make([]*profile.Location, len(p.Location)),
-		Function:          make([]*profile.Function, len(p.Function)),
 		Comments:          p.Comments,
 		DocURL:            p.DocURL,
 		DropFrames:        p.DropFrames,
 		KeepFrames:        p.KeepFrames,
 		TimeNanos:         p.TimeNanos,
 		DurationNanos:     p.DurationNanos,
-		PeriodType:        valueType(p.PeriodType),
 		Period:            p.Period,
 	}
-	for i, t := range p.SampleType {
-		own.SampleType[i] = valueType(t)
+	if p.PeriodType != nil {
+		t := *p.PeriodType
+		own.PeriodType = &t
 	}
 	mappings := make(map[*profile.Mapping]*profile.Mapping, len(p.Mapping))
-	for i, m := range p.Mapping {
-		own.Mapping[i] = &profile.Mapping{
-			ID: m.ID, Start: m.Start, Limit: m.Limit, Offset: m.Offset, File: m.File, BuildID: m.BuildID,
-			HasFunctions: m.HasFunctions, HasFilenames: m.HasFilenames, HasLineNumbers: m.HasLineNumbers,
-			HasInlineFrames: m.HasInlineFrames, KernelRelocationSymbol: m.KernelRelocationSymbol,
-		}
-		mappings[m] = own.Mapping[i]
-	}
 	functions := make(map[*profile.Function]*profile.Function, len(p.Function))
-	for i, f := range p.Function {
-		own.Function[i] = &profile.Function{ID: f.ID, Name: f.Name, SystemName: f.SystemName, Filename: f.Filename, StartLine: f.StartLine}
-		functions[f] = own.Function[i]
-	}
 	locations := make(map[*profile.Location]*profile.Location, len(p.Location))
-	for i, l := range p.Location {
-		own.Location[i] = &profile.Location{
-			ID: l.ID, Mapping: mappings[l.Mapping], Address: l.Address, IsFolded: l.IsFolded, Line: make([]profile.Line, len(l.Line)),
+	own.SampleType = copies(p.SampleType, func(_, _ *profile.ValueType) {})
+	own.Mapping = copies(p.Mapping, func(m, c *profile.Mapping) { mappings[m] = c })
+	own.Function = copies(p.Function, func(f, c *profile.Function) { functions[f] = c })
+	own.Location = copies(p.Location, func(l, c *profile.Location) {
+		locations[l] = c
+		c.Mapping = mappings[l.Mapping]
+		c.Line = slices.Clone(l.Line)
+		for i := range c.Line {
+			c.Line[i].Function = functions[c.Line[i].Function]
 		}
-		for j := range l.Line {
-			own.Location[i].Line[j] = profile.Line{Function: functions[l.Line[j].Function], Line: l.Line[j].Line, Column: l.Line[j].Column}
+	})
+	own.Sample = copies(p.Sample, func(s, c *profile.Sample) {
+		c.Location = slices.Clone(s.Location)
+		for i, l := range c.Location {
+			c.Location[i] = locations[l]
 		}
-		locations[l] = own.Location[i]
-	}
-	for i, s := range p.Sample {
-		own.Sample[i] = &profile.Sample{
-			Value: s.Value, Label: s.Label, NumLabel: s.NumLabel, NumUnit: s.NumUnit, Location: make([]*profile.Location, len(s.Location)),
-		}
-		for j, l := range s.Location {
-			own.Sample[i].Location[j] = locations[l]
-		}
-	}
+	})
 	var b bytes.Buffer
 	err := own.Write(&b)
-	return b.Bytes(), err
+	return bytes.Clone(b.Bytes()), err // without the room for more
 }
 
-func valueType(t *profile.ValueType) *profile.ValueType {
-	if t == nil {
-		return nil
+// copies returns copies of all, each after a call of adapt with both.
+func copies[T any](all []*T, adapt func(from, c *T)) []*T {
+	copied, memory := make([]*T, len(all)), make([]T, len(all))
+	for i, x := range all {
+		memory[i] = *x
+		copied[i] = &memory[i]
+		adapt(x, copied[i])
 	}
-	return &profile.ValueType{Type: t.Type, Unit: t.Unit}
+	return copied
 }

@@ -29,8 +29,12 @@ func ExampleNewMulti() {
 	if err := all.Shutdown(ctx); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(len(memory.Profiles()), len(archive.Profiles()), all.Dropped())
-	// Output: 1 1 0
+	for _, lane := range all.Lanes() {
+		fmt.Println(lane)
+	}
+	// Output:
+	// exportertest: 1 exported
+	// exportertest: 1 exported
 }
 
 // courier is a destination that is busy at first.
@@ -44,8 +48,6 @@ func (c *courier) Send(_ context.Context, p *exporter.Profile) error {
 	fmt.Println("taken:", p.Kind())
 	return nil
 }
-
-func (c *courier) Shutdown(context.Context) error { return nil }
 
 // A destination of one's own, with the queue of the others in front of it.
 func ExampleNewQueue() {

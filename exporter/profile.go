@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"unsafe"
+	"weak"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -15,9 +17,11 @@ import (
 // Profile is one window of one kind of profile.
 //
 // It holds the profile as pprof bytes or in parsed form, whichever it was made
-// from; the other form is made when first asked for, and once. A Profile is
-// immutable and safe for concurrent use: neither the bytes nor the parsed
-// profile may be changed by those who read them.
+// from; the other form is made when it is asked for. All who ask while somebody
+// has that get the same one; the Profile itself does not keep it, because a parsed
+// form can be 50 times as large as the bytes. A Profile is immutable and safe for
+// concurrent use: neither the bytes nor the parsed profile may be changed by those who
+// read them.
 type Profile struct {
 	kind     Kind
 	start    time.Time
@@ -27,7 +31,7 @@ type Profile struct {
 	size   int
 	pprof  func() ([]byte, error)
 	parsed func() (*profile.Profile, error)
-	copied func() *Profile
+	times  [][]int64
 }
 
 // Window says what a profile covers and whose it is.
@@ -49,8 +53,7 @@ func NewProfile(w Window, pprof []byte) *Profile {
 	p := newProfile(w)
 	p.size = len(pprof)
 	p.pprof = func() ([]byte, error) { return pprof, nil }
-	p.copied = func() *Profile { return NewProfile(w, pprof) }
-	p.parsed = sync.OnceValues(func() (*profile.Profile, error) {
+	p.parsed = shared(func() (*profile.Profile, error) {
 		parsed, err := profile.ParseData(pprof)
 		if err != nil {
 			return nil, fmt.Errorf("exporter: parse %s profile: %w", w.Kind, err)
@@ -60,27 +63,70 @@ func NewProfile(w Window, pprof []byte) *Profile {
 	return p
 }
 
+// shared returns a function that gives all who call it while somebody has what it
+// gave the same again, and does not keep it.
+func shared[T any](make func() (*T, error)) func() (*T, error) {
+	var (
+		mu   sync.Mutex // held while one makes it for all
+		made weak.Pointer[T]
+	)
+	return func() (*T, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if v := made.Value(); v != nil {
+			return v, nil
+		}
+		v, err := make()
+		if err == nil {
+			made = weak.Make(v)
+		}
+		return v, err
+	}
+}
+
 // NewParsedProfile returns a profile of window w from its parsed form, which
 // must not be changed any more. If that is nil, Pprof and Parsed return an error.
 func NewParsedProfile(w Window, parsed *profile.Profile) *Profile {
+	return NewTimedProfile(w, parsed, nil)
+}
+
+// NewTimedProfile is NewParsedProfile with the times at which each sample was taken, in
+// nanoseconds since 1970, in the order of the samples; nil where they are not known. The
+// pprof format has no room for them: they are lost in bytes and files. If there are times
+// for more or fewer samples than parsed has, Pprof and Parsed return an error.
+func NewTimedProfile(w Window, parsed *profile.Profile, times [][]int64) *Profile {
 	p := newProfile(w)
-	if parsed == nil {
-		err := fmt.Errorf("exporter: the %s profile is nil", w.Kind)
+	var err error
+	switch {
+	case parsed == nil:
+		err = fmt.Errorf("exporter: the %s profile is nil", w.Kind)
+	case times != nil && len(times) != len(parsed.Sample):
+		err = fmt.Errorf("exporter: the %s profile has %d samples, and times of %d", w.Kind, len(parsed.Sample), len(times))
+	}
+	if err != nil {
 		p.pprof = func() ([]byte, error) { return nil, err }
 		p.parsed = func() (*profile.Profile, error) { return nil, err }
-		p.copied = func() *Profile { return p }
 		return p
 	}
-	p.size = sizeOf(parsed)
+	p.times = times
+	p.size = sizeOf(parsed, times)
 	p.parsed = func() (*profile.Profile, error) { return parsed, nil }
-	p.copied = func() *Profile { return NewParsedProfile(w, parsed) }
-	p.pprof = sync.OnceValues(func() ([]byte, error) {
+	n := 0 // how many bytes there are; not written while somebody has them
+	first := shared(func() (*byte, error) {
 		b, err := encode(parsed)
 		if err != nil {
 			return nil, fmt.Errorf("exporter: encode %s profile: %w", w.Kind, err)
 		}
-		return b, nil
+		n = len(b)
+		return &b[0], nil // gzip has a header
 	})
+	p.pprof = func() ([]byte, error) {
+		b, err := first()
+		if err != nil {
+			return nil, err
+		}
+		return unsafe.Slice(b, n), nil
+	}
 	return p
 }
 
@@ -107,17 +153,20 @@ func (p *Profile) End() time.Time { return p.start.Add(p.duration) }
 func (p *Profile) Resource() *resource.Resource { return p.resource }
 
 // Size returns about how many bytes of memory the profile takes in the form that
-// it was made from.
+// it was made from, with the sample times.
 func (p *Profile) Size() int { return p.size }
 
 // sizeOf counts what there are many of, by what they take on 64-bit systems. What
 // several samples share it counts for each, which is too much rather than too
 // little.
-func sizeOf(p *profile.Profile) int {
+func sizeOf(p *profile.Profile, times [][]int64) int {
 	const sample, label, location, function = 128, 64, 144, 96
 	n := location*len(p.Location) + function*len(p.Function)
 	for _, s := range p.Sample {
 		n += sample + label*len(s.Label) + 8*(len(s.Value)+len(s.Location))
+	}
+	for _, t := range times {
+		n += 24 + 8*len(t)
 	}
 	return n
 }
@@ -127,10 +176,9 @@ func sizeOf(p *profile.Profile) int {
 func (p *Profile) Pprof() ([]byte, error) { return p.pprof() }
 
 // Parsed returns the parsed profile. It is shared: copy it before you change
-// or encode it.
+// or encode it. Keep it where you need it twice.
 func (p *Profile) Parsed() (*profile.Profile, error) { return p.parsed() }
 
-// Copy returns a Profile that shares with p what p was made from, and no more. The
-// other form, which can be many times as large, is made anew for it and goes when it
-// goes: where one keeps a profile by its Size, another may read the copy.
-func (p *Profile) Copy() *Profile { return p.copied() }
+// SampleTimes returns when each sample of Parsed was taken, in nanoseconds since 1970;
+// nil where that is not known. Like the parsed form it must not be changed.
+func (p *Profile) SampleTimes() [][]int64 { return p.times }

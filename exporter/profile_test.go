@@ -70,34 +70,30 @@ func TestProfileForms(t *testing.T) {
 	}
 }
 
-// A copy shares what the profile was made from, and not what was made of it.
-func TestProfileCopy(t *testing.T) {
-	w := exporter.Window{Kind: exporter.KindHeap, Start: time.Unix(1, 0), Duration: time.Second, Resource: resource.NewSchemaless(attribute.String("service.name", "shop"))}
-	made := exporter.NewParsedProfile(w, &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "space", Unit: "bytes"}},
-		PeriodType: &profile.ValueType{Type: "space", Unit: "bytes"},
-	})
-	encoded, err := made.Pprof()
+func TestProfileSampleTimes(t *testing.T) {
+	parsed := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Sample:     []*profile.Sample{{Value: []int64{2}}, {Value: []int64{1}}},
+	}
+	w := exporter.Window{Kind: exporter.KindCPU}
+	times := [][]int64{{1, 2}, {3}}
+	timed, plain := exporter.NewTimedProfile(w, parsed, times), exporter.NewParsedProfile(w, parsed)
+	if got := timed.SampleTimes(); len(got) != 2 || got[0][1] != 2 || plain.SampleTimes() != nil {
+		t.Errorf("times %v and %v, want those given and none", got, plain.SampleTimes())
+	}
+	if more := timed.Size() - plain.Size(); more < 3*8 {
+		t.Errorf("the times count %d bytes", more)
+	}
+	b, err := timed.Pprof()
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := exporter.NewProfile(w, encoded)
-	decoded, err := read.Parsed()
-	if err != nil {
-		t.Fatal(err)
+	if got := exporter.NewProfile(w, b).SampleTimes(); got != nil {
+		t.Errorf("times %v of bytes, want none", got)
 	}
-	for _, p := range []*exporter.Profile{made, read} {
-		c := p.Copy()
-		if c.Kind() != p.Kind() || !c.Start().Equal(p.Start()) || c.Duration() != p.Duration() || c.Resource() != p.Resource() || c.Size() != p.Size() {
-			t.Errorf("the copy is of another window: %v %v %v %v, %d bytes", c.Kind(), c.Start(), c.Duration(), c.Resource(), c.Size())
-		}
-		b, err := c.Pprof()
-		if err != nil || !bytes.Equal(b, encoded) || (&b[0] == &encoded[0]) != (p == read) {
-			t.Errorf("%v, bytes are shared: %v, want so only where the profile was made from them", err, &b[0] == &encoded[0])
-		}
-		if got, err := c.Parsed(); err != nil || got.String() != decoded.String() || got == decoded {
-			t.Errorf("%v, want a form of its own of\n%s\ngot\n%s", err, decoded, got)
-		}
+	if _, err := exporter.NewTimedProfile(w, parsed, times[:1]).Parsed(); err == nil || !strings.Contains(err.Error(), "2 samples, and times of 1") {
+		t.Errorf("Parsed with times of one sample: %v", err)
 	}
 }
 
@@ -145,7 +141,7 @@ func TestProfileIsReadAndEncodedAtOnce(t *testing.T) {
 }
 
 func TestParsedProfileIsNil(t *testing.T) {
-	p := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, nil).Copy()
+	p := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, nil)
 	const want = "exporter: the cpu profile is nil"
 	if parsed, err := p.Parsed(); parsed != nil || err == nil || err.Error() != want {
 		t.Errorf("Parsed: %v, %v; want the error %q", parsed, err, want)

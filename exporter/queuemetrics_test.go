@@ -254,6 +254,7 @@ func TestQueueMetrics(t *testing.T) {
 			"spanprof.exporter.profile.retries" + name:                             1,
 			"spanprof.exporter.profile.duplicates" + name:                          1,
 			"spanprof.exporter.profile.dropped{" + component + ",reason=rejected}": 1,
+			"spanprof.exporter.queue.length" + name:                                0,
 			"spanprof.exporter.queue.size" + name:                                  0,
 			"spanprof.exporter.last_success" + name:                                now,
 		}

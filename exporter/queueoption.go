@@ -10,11 +10,15 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/spanprof/spanprof/internal/atomicfile"
 )
 
 const (
 	defaultMaxBytes = 32 << 20
 	defaultMaxAge   = 10 * time.Minute
+	// defaultSpillMaxAge lets files outlive a night's outage of a server.
+	defaultSpillMaxAge = 24 * time.Hour
 	// defaultTimeout is the default of the OTLP exporters.
 	defaultTimeout = 10 * time.Second
 )
@@ -33,6 +37,8 @@ type queueConfig struct {
 	maxAge        time.Duration
 	timeout       time.Duration
 	spill         bool
+	spillMaxAge   time.Duration
+	durability    atomicfile.Durability
 	dir           string
 	meterProvider metric.MeterProvider
 }
@@ -48,8 +54,8 @@ func WithMaxBytes(n int64) QueueOption {
 	})
 }
 
-// WithMaxAge sets when a profile that could not be delivered is dropped: d after
-// the end of its window. The default is 10 min. NewQueue refuses less than 1 ns.
+// WithMaxAge sets when a profile that waits in memory is dropped: d after the end of
+// its window. The default is 10 min. NewQueue refuses less than 1 ns.
 func WithMaxAge(d time.Duration) QueueOption {
 	return queueOptionFunc(func(c queueConfig) queueConfig {
 		c.maxAge = d
@@ -73,11 +79,32 @@ func WithTimeout(d time.Duration) QueueOption {
 // A directory belongs to one Queue at a time, which the file spanprof.lock in it
 // says: NewQueue waits a second for another to end, and then fails. A file is
 // written when a profile arrives and removed when it has been delivered or
-// dropped. Where none can be written, the profile waits in memory and
-// QueueStats.NotSpilled counts it. NewQueue fails if no file can be written.
+// dropped. Where none can be written, the profile waits in memory,
+// LaneStatus.NotSpilled counts it, and it is written when that works again. A file
+// that is damaged is never sent: it is renamed to end in .damaged, stays, and
+// LaneStatus.Unreadable counts it. NewQueue fails if no file can be written.
 func WithSpill(dir string) QueueOption {
 	return queueOptionFunc(func(c queueConfig) queueConfig {
 		c.spill, c.dir = true, dir
+		return c
+	})
+}
+
+// WithSpillMaxAge sets when a profile that waits in a file is dropped: d after the end
+// of its window. The default is 24 h, and 1 h in exporter/pyroscope, whose server
+// refuses older ones by default. NewQueue refuses less than 1 ns.
+func WithSpillMaxAge(d time.Duration) QueueOption {
+	return queueOptionFunc(func(c queueConfig) queueConfig {
+		c.spillMaxAge = d
+		return c
+	})
+}
+
+// WithSpillSync has each file survive a crash of the machine, not of the process
+// alone: Export then waits milliseconds for the disk.
+func WithSpillSync() QueueOption {
+	return queueOptionFunc(func(c queueConfig) queueConfig {
+		c.durability = atomicfile.Machine
 		return c
 	})
 }
@@ -95,6 +122,7 @@ func newQueueConfig(opts []QueueOption) (queueConfig, error) {
 	c := queueConfig{
 		maxBytes:      defaultMaxBytes,
 		maxAge:        defaultMaxAge,
+		spillMaxAge:   defaultSpillMaxAge,
 		timeout:       defaultTimeout,
 		meterProvider: otel.GetMeterProvider(),
 	}
@@ -108,6 +136,8 @@ func newQueueConfig(opts []QueueOption) (queueConfig, error) {
 		return c, fmt.Errorf("max bytes of %d leaves no room for a profile: leave WithMaxBytes out for %d", c.maxBytes, int64(defaultMaxBytes))
 	case c.maxAge < 1:
 		return c, fmt.Errorf("max age of %v drops every profile: leave WithMaxAge out for %v", c.maxAge, defaultMaxAge)
+	case c.spillMaxAge < 1:
+		return c, fmt.Errorf("max age of %v drops every spilled profile: leave WithSpillMaxAge out for %v", c.spillMaxAge, defaultSpillMaxAge)
 	case c.timeout < 1:
 		return c, fmt.Errorf("timeout of %v lets no attempt succeed: leave WithTimeout out for %v", c.timeout, defaultTimeout)
 	case c.spill && c.dir == "":
@@ -116,4 +146,12 @@ func newQueueConfig(opts []QueueOption) (queueConfig, error) {
 		return c, errors.New("meter provider is nil: leave WithMeterProvider out for the global one")
 	}
 	return c, nil
+}
+
+// age returns how old an item may become.
+func (c queueConfig) age(i *item) time.Duration {
+	if i.spilled {
+		return c.spillMaxAge
+	}
+	return c.maxAge
 }

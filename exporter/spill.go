@@ -4,11 +4,9 @@
 package exporter
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,10 +17,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/internal/atomicfile"
+	"github.com/spanprof/spanprof/internal/recordfile"
 )
 
-// A spilled profile is a file <end of the window in Unix ns>-<random>.spanprof:
-// a spillHeader as a line of JSON, then the pprof form. The name ends in
+// A spilled profile is a record in a file <end of the window in Unix
+// ns>-<random>.spanprof, described by a spillHeader in JSON. The name ends in
 // doubtfulSuffix while the destination may have it.
 const (
 	spillSuffix    = ".spanprof"
@@ -35,50 +34,43 @@ type spillHeader struct {
 	Duration time.Duration    `json:"duration_ns"`
 	Schema   string           `json:"schema_url,omitempty"`
 	Resource []spillAttribute `json:"resource"`
-	Bytes    int              `json:"pprof_bytes"`
-	CRC32    uint32           `json:"pprof_crc32"`
 }
 
-// spill writes a profile to dir.
-func spill(dir string, w Window, end time.Time, data []byte) (queued, error) {
+// spill writes a profile to the directory of c.
+func spill(c queueConfig, w Window, end time.Time, data []byte) (*item, error) {
 	header, err := json.Marshal(spillHeader{
 		Kind:     w.Kind,
 		Start:    w.Start,
 		Duration: w.Duration,
 		Schema:   w.Resource.SchemaURL(),
 		Resource: spillAttributes(w.Resource.Attributes()),
-		Bytes:    len(data),
-		CRC32:    crc32.ChecksumIEEE(data),
 	})
 	if err != nil {
-		return queued{}, fmt.Errorf("describe it for the spill directory: %w", err)
+		return nil, &unfitError{fmt.Errorf("describe it for the spill directory: %w", err)}
 	}
-	header = append(header, '\n')
 	name := fmt.Sprintf("%019d-%016x%s", max(end.UnixNano(), 0), rand.Uint64(), spillSuffix)
-	if err := atomicfile.Write(dir, name, header, data); err != nil {
-		return queued{}, err
+	size, err := recordfile.Write(c.dir, name, header, data, c.durability)
+	if err != nil {
+		return nil, err
 	}
-	return queued{window: w, end: end, size: int64(len(header) + len(data)), file: filepath.Join(dir, name)}, nil
+	return &item{window: w, end: end, size: size, spilled: true, file: filepath.Join(c.dir, name)}, nil
 }
 
-// lockWait is how long a Queue waits for one before it in the same directory,
-// which may be on its way out.
-const lockWait = time.Second
+// unfitError says that no file can hold a profile.
+type unfitError struct{ err error }
+
+func (e *unfitError) Error() string { return e.err.Error() }
+func (e *unfitError) Unwrap() error { return e.err }
 
 // openSpill makes dir usable, takes its lock and returns what an earlier process
 // has left there, oldest first.
-func openSpill(dir string) (lock *os.File, left []queued, err error) {
+func openSpill(dir string) (lock *os.File, left []*item, err error) {
 	if err := atomicfile.Prepare(dir); err != nil {
 		return nil, nil, err
 	}
-	for end := time.Now().Add(lockWait); ; time.Sleep(lockWait / 50) {
-		lock, err = atomicfile.Lock(dir)
-		if !errors.Is(err, atomicfile.ErrLocked) {
-			break
-		}
-		if time.Now().After(end) {
-			return nil, nil, fmt.Errorf("%w: name another one for each queue", err)
-		}
+	lock, err = atomicfile.Lock(dir)
+	if errors.Is(err, atomicfile.ErrLocked) {
+		return nil, nil, fmt.Errorf("%w: name another one for each queue", err)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -90,12 +82,12 @@ func openSpill(dir string) (lock *os.File, left []queued, err error) {
 }
 
 // leftIn returns the profiles in dir.
-func leftIn(dir string) ([]queued, error) {
+func leftIn(dir string) ([]*item, error) {
 	entries, err := os.ReadDir(dir) // by name: by the end of the window
 	if err != nil {
 		return nil, err
 	}
-	var left []queued
+	var left []*item
 	for _, e := range entries {
 		stamp, _, ok := strings.Cut(e.Name(), "-")
 		end, err := strconv.ParseInt(stamp, 10, 64)
@@ -109,10 +101,11 @@ func leftIn(dir string) ([]queued, error) {
 		if err != nil {
 			return nil, err
 		}
-		left = append(left, queued{
+		left = append(left, &item{
 			end:      time.Unix(0, min(end, time.Now().UnixNano())), // the clock may have been set back
 			size:     info.Size(),
 			doubtful: strings.HasSuffix(e.Name(), doubtfulSuffix),
+			spilled:  true,
 			file:     filepath.Join(dir, e.Name()),
 		})
 	}
@@ -121,17 +114,13 @@ func leftIn(dir string) ([]queued, error) {
 
 // readSpilled reads what spill has written.
 func readSpilled(file string) (Window, []byte, error) {
-	data, err := os.ReadFile(file)
+	description, pprof, err := recordfile.Read(file)
 	if err != nil {
 		return Window{}, nil, err
 	}
-	line, pprof, _ := bytes.Cut(data, []byte("\n"))
 	var h spillHeader
-	if err := json.Unmarshal(line, &h); err != nil {
-		return Window{}, nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if len(pprof) != h.Bytes || crc32.ChecksumIEEE(pprof) != h.CRC32 {
-		return Window{}, nil, fmt.Errorf("%s: the profile is damaged", file)
+	if err := json.Unmarshal(description, &h); err != nil {
+		return Window{}, nil, &recordfile.DamagedError{File: file, Reason: err.Error()}
 	}
 	return Window{
 		Kind:     h.Kind,
@@ -139,4 +128,59 @@ func readSpilled(file string) (Window, []byte, error) {
 		Duration: h.Duration,
 		Resource: resource.NewWithAttributes(h.Schema, attributes(h.Resource)...),
 	}, pprof, nil
+}
+
+// respillPause is how long a lane waits before it tries again to write files, after
+// it failed: on a full disk.
+const respillPause = time.Second
+
+// unspilled takes out a profile that waits in memory and should be in a file, if it is
+// time to write one; the caller holds l.mu.
+func (l *lane) unspilled(now time.Time) *item {
+	if pause, some := l.respillIn(now); !some || pause > 0 {
+		return nil
+	}
+	i := l.waiting.first(byPlace)
+	l.waiting.remove(i)
+	l.preparing = i
+	return i
+}
+
+// respillIn returns when the next profile that waits in memory is to be written, and
+// whether there is one; the caller holds l.mu.
+func (l *lane) respillIn(now time.Time) (pause time.Duration, some bool) {
+	if !l.config.spill {
+		return 0, false
+	}
+	i := l.waiting.first(byPlace)
+	return l.respill.Sub(now), i != nil && i.place() == 0
+}
+
+// moveToFile writes a profile that has waited in memory.
+func (l *lane) moveToFile(i *item) {
+	data, err := i.profile.Pprof()
+	var written *item
+	if err == nil {
+		written, err = spill(l.config, i.window, i.end, data)
+	}
+	l.mu.Lock()
+	if err == nil {
+		i.size, i.spilled, i.file, i.profile = written.size, true, written.file, nil
+		i.mark(i.doubtful)
+	} else {
+		l.respill = time.Now().Add(respillPause)
+	}
+	if l.preparing != i { // Shutdown has given up, and counted it as unsent
+		if err == nil {
+			l.status.Unsent--
+			l.status.Kept++
+		}
+		l.mu.Unlock()
+		return
+	}
+	l.preparing = nil
+	l.waiting.add(i)
+	dropped := l.makeRoom(0)
+	l.mu.Unlock()
+	l.forget(dropped)
 }

@@ -82,7 +82,7 @@ func TestSpillSurvives(t *testing.T) {
 		if got := d.names(); len(got) != 3 || got[2] != "c" {
 			t.Errorf("taken %q, want a and b, then c", got)
 		}
-		wantStats(t, q, exporter.QueueStats{Exported: 3})
+		wantStats(t, q, exporter.LaneStatus{Exported: 3})
 		wantFiles(t, dir, 0)
 		shutdown(t, q)
 	})
@@ -115,7 +115,7 @@ func TestSpillKnowsWhatWasTried(t *testing.T) {
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		wantStats(t, q, exporter.QueueStats{Exported: 4, Duplicates: 1})
+		wantStats(t, q, exporter.LaneStatus{Exported: 4, Duplicates: 1})
 		wantFiles(t, dir, 0)
 		shutdown(t, q)
 	})
@@ -177,7 +177,7 @@ func TestSpillTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leave(t, dir, "a")
 		<-time.After(5 * time.Minute)
-		q := newQueue(t, &destination{send: down}, exporter.WithSpill(dir))
+		q := newQueue(t, &destination{send: down}, exporter.WithSpill(dir), exporter.WithSpillMaxAge(10*time.Minute))
 		export(t, q, "b")
 		<-time.After(5 * time.Minute)
 		synctest.Wait()
@@ -193,12 +193,12 @@ func TestSpillTooOld(t *testing.T) {
 
 		<-time.After(5 * time.Minute)
 		d := new(destination)
-		q = newQueue(t, d, exporter.WithSpill(dir))
+		q = newQueue(t, d, exporter.WithSpill(dir), exporter.WithSpillMaxAge(10*time.Minute))
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
 		wantTaken(t, d)
-		wantStats(t, q, exporter.QueueStats{Expired: 1})
+		wantStats(t, q, exporter.LaneStatus{Expired: 1})
 		wantFiles(t, dir, 0)
 		shutdown(t, q)
 	})
@@ -233,11 +233,20 @@ func TestSpillDamaged(t *testing.T) {
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		wantStats(t, q, exporter.QueueStats{Exported: 1, Unreadable: 3})
+		wantStats(t, q, exporter.LaneStatus{Exported: 1, Unreadable: 3})
 		shutdown(t, q)
-		if left := files(t, dir); len(left) != 1 || left[0] != other {
-			t.Errorf("files %v, want the one that is not ours", left)
+		want := []string{all[0] + ".damaged", all[1] + ".damaged", other}
+		if left := files(t, dir); !slices.Equal(left, want) {
+			t.Errorf("files %v, want the one that is not ours, and the damaged set aside", left)
 		}
+		// The next start leaves them alone.
+		q = newQueue(t, d, exporter.WithSpill(dir))
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantStats(t, q, exporter.LaneStatus{})
+		shutdown(t, q)
+		wantFiles(t, dir, 3)
 	})
 	if got := reported(); len(got) < 3 {
 		t.Errorf("reported %q", got)
@@ -299,7 +308,7 @@ func TestSpillOversized(t *testing.T) {
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		wantStats(t, q, exporter.QueueStats{Full: 1, Exported: 2})
+		wantStats(t, q, exporter.LaneStatus{Full: 1, Exported: 2})
 		wantFiles(t, dir, 0)
 		// With its header the file is larger than the Queue, the profile is not.
 		if err := q.Export(t.Context(), named(strings.Repeat("x", 890))); err == nil {
@@ -320,7 +329,7 @@ func TestSpillBounded(t *testing.T) {
 			export(t, q, strings.Repeat("x", 100))
 		}
 		s := q.Stats()
-		if s.WaitingBytes > 500 || s.Full == 0 || s.Full+uint64(s.Waiting) != 14 {
+		if s.Bytes > 500 || s.Full == 0 || s.Full+uint64(s.Waiting) != 14 {
 			t.Errorf("Stats %+v", s)
 		}
 		wantFiles(t, dir, s.Waiting)
@@ -337,10 +346,10 @@ func TestSpillBounded(t *testing.T) {
 func TestSpillDeliveredLate(t *testing.T) {
 	for _, tt := range []struct {
 		outcome error
-		want    exporter.QueueStats
+		want    exporter.LaneStatus
 	}{
-		{nil, exporter.QueueStats{Exported: 1, Kept: 1}},
-		{&exporter.RetryError{Err: errors.New("500")}, exporter.QueueStats{Kept: 2}},
+		{nil, exporter.LaneStatus{Exported: 1, Kept: 1}},
+		{&exporter.RetryError{Err: errors.New("500")}, exporter.LaneStatus{Kept: 2}},
 	} {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
@@ -371,7 +380,7 @@ func TestSpillOfNaN(t *testing.T) {
 	}
 	shutdown(t, q)
 	wantTaken(t, d, "a")
-	wantStats(t, q, exporter.QueueStats{Exported: 1, NotSpilled: 1})
+	wantStats(t, q, exporter.LaneStatus{Exported: 1, NotSpilled: 1})
 	if got := reported(); len(got) != 1 || !strings.Contains(got[0], "NaN") {
 		t.Errorf("reported %q", got)
 	}
@@ -400,7 +409,7 @@ func TestSpillFails(t *testing.T) {
 			t.Error(err)
 		}
 		wantTaken(t, d, "a")
-		wantStats(t, q, exporter.QueueStats{Exported: 1, NotSpilled: 1})
+		wantStats(t, q, exporter.LaneStatus{Exported: 1, NotSpilled: 1})
 		shutdown(t, q)
 	})
 	if got := reported(); len(got) != 1 || !strings.Contains(got[0], "a cpu profile waits in memory") {

@@ -58,10 +58,7 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 	if err != nil {
 		return nil, failed(err, exporter.NewMulti(c.exporters...))
 	}
-	var exp exporter.Exporter = s
-	if len(c.exporters) > 0 {
-		exp = exporter.NewMulti(append([]exporter.Exporter{s}, c.exporters...)...)
-	}
+	exp := exporter.NewMulti(append([]exporter.Exporter{s}, c.exporters...)...)
 	prof, err := profiler.New(exp, c.profiler...)
 	if err != nil {
 		return nil, failed(err, exp)
@@ -145,14 +142,14 @@ func (p *Profiling) status() viewer.Status {
 		WindowEnd:    s.CPUEnd,
 		WallInterval: wallInterval(s.Wall),
 		Counters: []viewer.Counter{
-			{Name: "windows exported", Value: s.WindowsExported},
+			{Name: "windows measured", Value: s.Windows},
 			{Name: "windows skipped", Value: s.WindowsSkipped},
-			{Name: "windows dropped", Value: s.WindowsDropped},
-			{Name: "windows waiting", Value: uint64(s.WindowsWaiting)},
-			{Name: "export errors", Value: s.ExportErrors},
 			{Name: "CPU profiles stopped by others", Value: s.CPUForeignStops},
 			{Name: "CPU samples dropped", Value: s.CPUSamplesDropped},
 		},
+	}
+	for _, lane := range s.Lanes {
+		v.Counters = append(v.Counters, laneCounters(lane)...)
 	}
 	if slices.Contains(s.Kinds, exporter.KindWall) {
 		v.Counters = append(v.Counters,
@@ -171,8 +168,32 @@ func (p *Profiling) status() viewer.Status {
 		v.Message = "CPU time is not among the kinds that are measured."
 	case s.Running && s.CPUStart.IsZero():
 		v.Message = s.CPU
+	case s.Running && s.CPUFallback != "":
+		v.Message = s.CPUFallback
+	case s.Running && publicLabels(p.tp):
+		v.Message = "Goroutines are labelled by runtime/pprof's public API alone: see spanprof.WithPublicLabelsOnly for what is weaker then."
 	}
 	return v
+}
+
+// publicLabels reports whether tp is spanprof's and labels goroutines in the weaker way.
+func publicLabels(tp TracerProvider) bool {
+	labeller, ok := tp.(interface{ PublicLabelsOnly() bool })
+	return ok && labeller.PublicLabelsOnly()
+}
+
+// laneCounters returns the account of a lane, without the losses that there were none of.
+func laneCounters(s exporter.LaneStatus) []viewer.Counter {
+	counters := []viewer.Counter{{Name: s.Name + ": exported", Value: s.Exported}}
+	for _, l := range s.Losses() {
+		counters = append(counters, viewer.Counter{Name: s.Name + ": " + l.Reason, Value: l.N})
+	}
+	if s.Kept > 0 {
+		counters = append(counters, viewer.Counter{Name: s.Name + ": kept for the next start", Value: s.Kept})
+	}
+	return append(counters,
+		viewer.Counter{Name: s.Name + ": waiting", Value: uint64(s.Waiting)},
+		viewer.Counter{Name: s.Name + ": waiting, size", Value: uint64(s.Bytes), Unit: "bytes"})
 }
 
 // wallInterval returns the mean time between rounds that were taken, or the

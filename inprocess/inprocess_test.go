@@ -173,7 +173,7 @@ func TestHandler(t *testing.T) {
 		}
 		return s
 	}
-	if s := status(); !s.Running || s.Message != "" {
+	if s := status(); !s.Running || (s.Message != "") != tp.PublicLabelsOnly() {
 		t.Errorf("status while running: %+v", s)
 	}
 	if err := p.Shutdown(t.Context()); err != nil {
@@ -211,7 +211,7 @@ func TestKinds(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "http://localhost/log?format=text", http.NoBody)
 	w := httptest.NewRecorder()
 	p.Handler().ServeHTTP(w, r)
-	for _, want := range []string{"wall rounds: ", "CPU profiles stopped by others: 0", "CPU samples dropped: 0", "windows waiting: "} {
+	for _, want := range []string{"wall rounds: ", "CPU profiles stopped by others: 0", "CPU samples dropped: 0", "store: waiting: "} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%q is not in\n%s", want, w.Body)
 		}
@@ -246,6 +246,26 @@ func TestPageWithoutCPU(t *testing.T) {
 	}
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// The page says so where the public API alone labels goroutines.
+func TestPageOfPublicLabels(t *testing.T) {
+	for public, options := range map[bool][]spanprof.Option{true: {spanprof.WithPublicLabelsOnly()}, false: nil} {
+		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), options...)
+		p, err := inprocess.Start(tp, inprocess.WithKinds(exporter.KindHeap, exporter.KindCPU))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/?format=text", http.NoBody))
+		want := public || tp.PublicLabelsOnly() // by the build tag
+		if page := strings.Join(strings.Fields(w.Body.String()), " "); strings.Contains(page, "labelled by runtime/pprof's public API alone") != want {
+			t.Errorf("want a note: %t; the page:\n%s", want, page)
+		}
+		if err := p.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -396,41 +396,59 @@ func free(t *testing.T) {
 // A server's WriteTimeout counts from the request: it is extended where that is
 // possible, and otherwise a profile that would come too late is not begun.
 func TestWriteTimeout(t *testing.T) {
+	const timeout = time.Minute
 	p, _ := newProfiler(t)
 	h := profhttp.Handler(p)
 	for _, test := range []struct {
 		name    string
-		handler http.Handler
+		hidden  bool
 		path    string
+		seconds time.Duration
 		status  int
 	}{
-		{"extended", h, "/profile?seconds=1.2", http.StatusOK},
-		{"extended", h, "/trace?seconds=1.2", http.StatusOK},
-		{"extended", h, "/heap?seconds=1.2", http.StatusOK},
-		{"not possible", hidden(h), "/profile?seconds=1.2", http.StatusBadRequest},
-		{"not possible", hidden(h), "/trace?seconds=1.2", http.StatusBadRequest},
-		{"not possible", hidden(h), "/heap?seconds=1.2", http.StatusBadRequest},
-		{"not needed", hidden(h), "/heap", http.StatusOK},
+		{"extended", false, "/profile?seconds=0.1", 100 * time.Millisecond, http.StatusOK},
+		{"extended", false, "/trace?seconds=0.1", 100 * time.Millisecond, http.StatusOK},
+		{"extended", false, "/heap?seconds=0.1", 100 * time.Millisecond, http.StatusOK},
+		{"not possible", true, "/profile?seconds=60.1", 0, http.StatusBadRequest},
+		{"not possible", true, "/trace?seconds=60.1", 0, http.StatusBadRequest},
+		{"not possible", true, "/heap?seconds=60.1", 0, http.StatusBadRequest},
+		{"not needed", true, "/heap", 0, http.StatusOK},
 	} {
 		t.Run(test.name+test.path, func(t *testing.T) {
-			server := httptest.NewUnstartedServer(test.handler)
-			server.Config.WriteTimeout = time.Second
+			var least, set time.Time
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if test.hidden {
+					h.ServeHTTP(struct{ http.ResponseWriter }{w}, r)
+					return
+				}
+				least = time.Now().Add(timeout + test.seconds)
+				d := &deadline{ResponseWriter: w}
+				h.ServeHTTP(d, r)
+				set = d.set
+			}))
+			server.Config.WriteTimeout = timeout
 			server.Start()
-			defer server.Close()
 			response, body := ask(t, http.MethodGet, server.URL+test.path, "")
+			server.Close() // returns when the handler has
 			if response.StatusCode != test.status {
 				t.Errorf("%s %s, want %d", response.Status, body, test.status)
+			}
+			if set.Before(least) {
+				t.Errorf("the answer has time until %v, want %v at least", set, least)
 			}
 		})
 	}
 }
 
-// hidden serves by h behind a middleware that hides what http.ResponseController
-// needs.
-func hidden(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(struct{ http.ResponseWriter }{w}, r)
-	})
+// deadline remembers the last write deadline that was set.
+type deadline struct {
+	http.ResponseWriter
+	set time.Time
+}
+
+func (d *deadline) SetWriteDeadline(t time.Time) error {
+	d.set = t
+	return http.NewResponseController(d.ResponseWriter).SetWriteDeadline(t)
 }
 
 func TestDeltaSinceTheLastRequest(t *testing.T) {

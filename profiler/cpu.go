@@ -15,6 +15,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/profiler/internal/cpulog"
 )
 
 var _ sampler = (*cpu)(nil)
@@ -30,13 +32,12 @@ var (
 // use it too: a profile that is not ours is never ended.
 type cpu struct {
 	resource *resource.Resource
-	hz       int
 	// patience is how long a call of runtime/pprof may keep the loop waiting. A
 	// run's end takes some 20 ms, and up to a second where 64 goroutines want two
 	// cores.
 	patience time.Duration
-	// slow, which may be nil, says that the system cannot sample at hz.
-	slow error
+	// read is what samples are read by at rates other than runtime/pprof's.
+	read cpulog.Reader
 	// stopped holds a token when something else may have stopped our run.
 	stopped chan struct{}
 
@@ -56,12 +57,23 @@ type cpu struct {
 	// between them.
 	edges      uint64
 	unmeasured time.Duration
+	hz         int
+	// slow, which may be nil, says that the system cannot sample at hz, fallback that
+	// hz is not what was wanted.
+	slow, fallback error
 
 	dropped atomic.Uint64 // samples that are in no profile
 }
 
 func newCPU(r *resource.Resource, hz int) *cpu {
-	return &cpu{resource: r, hz: hz, slow: slowTick(hz, tick()), patience: 2 * time.Second, stopped: make(chan struct{}, 1)}
+	return &cpu{
+		resource: r,
+		patience: 2 * time.Second,
+		read:     goruntime.ReadCPUProfile,
+		stopped:  make(chan struct{}, 1),
+		hz:       hz,
+		slow:     slowTick(hz, tick()),
+	}
 }
 
 func (c *cpu) start() error {
@@ -86,10 +98,16 @@ func (c *cpu) rotate() (*exporter.Profile, error) {
 	if c.pending != nil {
 		return nil, nil
 	}
+	var err error
 	if c.measuring() && c.open.log != nil {
-		return c.cut()
+		select {
+		case <-c.open.surprised():
+			err = c.fallBack(cpulog.ErrRecord)
+		default:
+			return c.cut()
+		}
 	}
-	err := c.notice(c.open)
+	err = errors.Join(err, c.notice(c.open))
 	if time.Now().Before(c.resume) {
 		piece, missing := c.collect()
 		return piece, errors.Join(err, missing)
@@ -146,10 +164,10 @@ func (c *cpu) wait() {
 // nanoseconds between that answer and our StopCPUProfile; runtime/pprof has no
 // call that does both.
 func (c *cpu) next(closed *cpuWindow) *cpuWindow {
-	w, err := openCPUWindow(c.hz, c.stopped)
+	w, err := openCPUWindow(c.log(), c.stopped)
 	if err != nil && closed != nil && closed.running() {
 		closed.stop()
-		w, _ = openCPUWindow(c.hz, c.stopped)
+		w, _ = openCPUWindow(c.log(), c.stopped)
 	}
 	if closed != nil && !closed.byUs.Load() {
 		// By runtime.SetCPUProfileRate(0) it can be over without a call of
@@ -253,7 +271,7 @@ func (c *cpu) abandon() {
 // says how.
 func halt(w *cpuWindow) {
 	for w != nil && w.running() {
-		probe, err := openCPUWindow(defaultCPURate, nil)
+		probe, err := openCPUWindow(nil, nil)
 		if err != nil {
 			if w.running() {
 				w.stop()

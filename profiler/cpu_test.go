@@ -82,7 +82,7 @@ func TestCPUProgramIsRefused(t *testing.T) {
 	}
 	flush(t, p)
 	parsed(t, last(t, rec))
-	if got := p.Status(); got.WindowsExported != 1 || got.WindowsSkipped != 0 || got.CPU != "profiling" {
+	if got := p.Status(); got.Lanes[0].Exported != 1 || got.WindowsSkipped != 0 || got.CPU != "profiling" {
 		t.Errorf("Status() = %+v", got)
 	}
 	if errs := reported.take("cpu profile"); len(errs) != 0 {
@@ -112,8 +112,8 @@ func TestCPUSkipsWhileTheProgramProfiles(t *testing.T) {
 		}
 		flush(t, p)
 		parsed(t, last(t, rec))
-		if got := p.Status(); got.WindowsSkipped != 0 || got.WindowsExported == 0 {
-			t.Errorf("%d windows skipped and %d exported, want 0 in such a short time, and some", got.WindowsSkipped, got.WindowsExported)
+		if got := p.Status(); got.WindowsSkipped != 0 || got.Lanes[0].Exported == 0 {
+			t.Errorf("%d windows skipped and %d exported, want 0 in such a short time, and some", got.WindowsSkipped, got.Lanes[0].Exported)
 		}
 		shutdown(t, p)
 		if errs := reported.take("cpu profile"); len(errs) != 1 || !strings.Contains(errs[0].Error(), "another one is running") {
@@ -173,6 +173,8 @@ func TestStartDuringASlowStop(t *testing.T) {
 		Kinds:   []exporter.Kind{exporter.KindCPU},
 		Window:  endless,
 		CPU:     "waiting until another CPU profile of this process has been written",
+		CPURate: 100,
+		Lanes:   recorded(0),
 	}
 	if diff := cmp.Diff(want, p.Status()); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)
@@ -181,7 +183,7 @@ func TestStartDuringASlowStop(t *testing.T) {
 	release()
 	flush(t, p)
 	parsed(t, last(t, rec))
-	if got := p.Status(); got.CPU != "profiling" || got.WindowsExported != 1 {
+	if got := p.Status(); got.CPU != "profiling" || got.Lanes[0].Exported != 1 {
 		t.Errorf("Status() = %+v, want that it profiles", got)
 	}
 }
@@ -217,8 +219,8 @@ func TestShutdownDuringASlowStop(t *testing.T) {
 
 			release()
 			free(t)
-			if got := p.Status(); got.WindowsDropped != test.dropped || len(rec.Profiles()) != 0 {
-				t.Errorf("%d windows dropped and %d exported after Shutdown, want %d and none", got.WindowsDropped, len(rec.Profiles()), test.dropped)
+			if got := p.Status(); got.Lanes[0].Dropped() != test.dropped || len(rec.Profiles()) != 0 {
+				t.Errorf("%d windows dropped and %d exported after Shutdown, want %d and none", got.Lanes[0].Dropped(), len(rec.Profiles()), test.dropped)
 			}
 		})
 	}
@@ -286,7 +288,7 @@ func TestCPUForeignStopThenStart(t *testing.T) {
 		if err := pprof.StartCPUProfile(io.Discard); err == nil {
 			t.Fatal("the program's profile was ended")
 		}
-		if got := p.Status().WindowsExported; got != 1 {
+		if got := lane(p).Exported; got != 1 {
 			t.Errorf("%d windows exported, want 1", got)
 		}
 		return burned(theirs.stop(t), "theirs") && burned(parsed(t, ours), "before")
@@ -317,7 +319,7 @@ func TestCPUForeignStop(t *testing.T) {
 	}
 	flush(t, p)
 	startForeign(t).stop(t) // it is left alone
-	if got := p.Status(); got.WindowsExported != 2 || !got.CPUStart.IsZero() || !got.CPUEnd.IsZero() {
+	if got := p.Status(); got.Lanes[0].Exported != 2 || !got.CPUStart.IsZero() || !got.CPUEnd.IsZero() {
 		t.Errorf("Status() = %+v, want that no window is open", got)
 	}
 	shutdown(t, p)

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/profiler"
-	"github.com/spanprof/spanprof/profiler/internal/goruntime"
 )
 
 // hostile is how long a test plays against a program that uses the CPU profiler.
@@ -39,7 +39,7 @@ func (o *owned) Write(b []byte) (int, error) {
 // rates are one at which runtime/pprof writes the profiles and, where there is one,
 // one at which it does not.
 func rates() []int {
-	if goruntime.Known() {
+	if goruntime.Unknown() == nil {
 		return []int{100, 97}
 	}
 	return []int{100}

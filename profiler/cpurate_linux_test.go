@@ -11,7 +11,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
-	"github.com/spanprof/spanprof/profiler/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // At the rates that New takes, the samples stand for the CPU time that was used: at
@@ -20,8 +20,8 @@ import (
 func TestSamplesStandForTheCPUTime(t *testing.T) {
 	for _, hz := range []int{97, defaultCPURate, maxCPURate} {
 		t.Run(strconv.Itoa(hz), func(t *testing.T) {
-			if hz != defaultCPURate && !goruntime.Known() {
-				t.Skip("the internals of this Go version are not known")
+			if hz != defaultCPURate && goruntime.Unknown() != nil {
+				t.Skip(goruntime.Unknown())
 			}
 			if err := slowTick(hz, tick()); err != nil && tick() > 4*time.Millisecond {
 				t.Skip(err)

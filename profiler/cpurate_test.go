@@ -9,15 +9,19 @@ import (
 	"os"
 	"os/exec"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/profiler"
-	"github.com/spanprof/spanprof/profiler/internal/goruntime"
 )
 
 // What a sample stands for is the rate's, in windows and for callers of Profile.
@@ -67,7 +71,7 @@ func TestCPURateIsQuiet(t *testing.T) {
 		return
 	}
 	rates := []int{100}
-	if goruntime.Known() {
+	if goruntime.Unknown() == nil {
 		rates = append(rates, 97, 200)
 	}
 	for _, hz := range rates {
@@ -84,22 +88,126 @@ func TestCPURateIsQuiet(t *testing.T) {
 	}
 }
 
-// Where the rate cannot be set without a word of the runtime on stderr, New says
-// so.
+// Rates that make no sense on any Go are refused.
 func TestCPURateIsRefused(t *testing.T) {
-	_, err := profiler.New(new(exportertest.Recorder), profiler.WithCPURate(97))
-	if goruntime.Known() && err != nil || !goruntime.Known() && !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("New: %v", err)
+	for _, hz := range []int{-1, 0, 201, 1000} {
+		if _, err := profiler.New(new(exportertest.Recorder), profiler.WithCPURate(hz)); err == nil {
+			t.Errorf("a rate of %d Hz is accepted", hz)
+		}
 	}
-	if _, err := profiler.New(new(exportertest.Recorder), profiler.WithCPURate(100)); err != nil {
-		t.Errorf("New with the default: %v", err)
+}
+
+// On a runtime that is not as expected New does not fail: the rate is runtime/pprof's,
+// which Status says, and otel.Handle hears of it once.
+func TestCPURateFallsBack(t *testing.T) {
+	changed := errors.New("labels are kept as map[string]string")
+	for _, hz := range []int{97, 99, 100, 101} {
+		t.Run(strconv.Itoa(hz), func(t *testing.T) {
+			heard := hear(t, changed.Error())
+			p, rec := start(t, profiler.WithUnknownRuntime(changed), profiler.WithKinds(exporter.KindCPU), profiler.WithCPURate(hz), profiler.WithWindow(endless))
+			flush(t, p)
+			flush(t, p)
+			if got := last(t, rec); parsed(t, got).Period != int64(10*time.Millisecond) {
+				t.Errorf("a period of %d ns, want that of 100 Hz", parsed(t, got).Period)
+			}
+			if got := profileCPU(t, p, 10*time.Millisecond).Period; got != int64(10*time.Millisecond) {
+				t.Errorf("Profile has a period of %d ns, want that of 100 Hz", got)
+			}
+			shutdown(t, p)
+			s := p.Status()
+			wanted := hz == 100
+			if s.CPURate != 100 || (s.CPUFallback == "") != wanted || !wanted && !strings.Contains(s.CPUFallback, changed.Error()) {
+				t.Errorf("status: %d Hz, %q", s.CPURate, s.CPUFallback)
+			}
+			if got := heard(); (got == 0) != wanted || got > 1 {
+				t.Errorf("otel.Handle heard of it %d times", got)
+			}
+		})
 	}
+}
+
+// Records that the runtime of another Go could write end in runtime/pprof's own
+// profiles at its rate, at once.
+func TestCPURateFallsBackFromRecords(t *testing.T) {
+	knownRuntime(t)
+	for name, change := range map[string]func(records []uint64) []uint64{
+		"header":  func(r []uint64) []uint64 { return append([]uint64{4, r[1], r[2], 0}, r[3:]...) },
+		"records": func(r []uint64) []uint64 { return append(slices.Clone(r[:3]), 2, 0) },
+		"order":   func(r []uint64) []uint64 { return append(slices.Clone(r[:3]), 4, 1, 1<<40, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			heard := hear(t, "100 samples are taken a second, not 97")
+			first := true
+			rec := new(exportertest.Recorder)
+			p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU), profiler.WithCPURate(97), profiler.WithWindow(endless))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.SetReader(func() (records []uint64, labels []*goruntime.LabelSet, eof bool) {
+				records, labels, eof = goruntime.ReadCPUProfile()
+				if first && len(records) > 0 {
+					first, records, labels = false, change(records), append(labels, nil)
+				}
+				return records, labels, eof
+			})
+			if err := p.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer shutdown(t, p)
+			until(t, func() bool { return p.Status().CPURate == 100 })
+			if got := p.Status().CPUFallback; !strings.Contains(got, "records") {
+				t.Errorf("the status is %q", got)
+			}
+			doubling(t, func(d time.Duration) bool {
+				burn("fallback", d)
+				flush(t, p)
+				got := parsed(t, last(t, rec))
+				return got.Period == int64(10*time.Millisecond) && burned(got, "fallback")
+			})
+			if got := heard(); got != 1 {
+				t.Errorf("otel.Handle heard of it %d times", got)
+			}
+		})
+	}
+}
+
+// The profile of a Profiler that does not run falls back too.
+func TestProfileFallsBackFromRecords(t *testing.T) {
+	knownRuntime(t)
+	p, err := profiler.New(new(exportertest.Recorder), profiler.WithCPURate(97))
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := hear(t, "100 samples are taken a second, not 97")
+	p.SetReader(func() (records []uint64, labels []*goruntime.LabelSet, eof bool) {
+		_, _, eof = goruntime.ReadCPUProfile()
+		return []uint64{1}, make([]*goruntime.LabelSet, 1), eof
+	})
+	profileCPU(t, p, 10*time.Millisecond)
+	if got := profileCPU(t, p, 10*time.Millisecond).Period; got != int64(10*time.Millisecond) {
+		t.Errorf("a period of %d ns, want that of 100 Hz", got)
+	}
+	if got := heard(); got != 1 {
+		t.Errorf("otel.Handle heard of it %d times", got)
+	}
+}
+
+// hear returns how often otel.Handle has heard of text.
+func hear(t *testing.T, text string) (times func() int64) {
+	t.Helper()
+	var n atomic.Int64
+	before := otel.GetErrorHandler()
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		n.Add(int64(strings.Count(err.Error(), text)))
+	}))
+	t.Cleanup(func() { otel.SetErrorHandler(before) })
+	return n.Load
 }
 
 // knownRuntime skips where runtime/pprof writes CPU profiles.
 func knownRuntime(t *testing.T) {
 	t.Helper()
-	if !goruntime.Known() {
-		t.Skip("the internals of this Go version are not known")
+	if err := goruntime.Unknown(); err != nil {
+		t.Skip(err)
 	}
 }

@@ -66,13 +66,10 @@ type cpuWindow struct {
 	profile bytes.Buffer
 }
 
-// openCPUWindow starts the CPU profiler. It fails while a CPU profile runs, ours
-// or another.
-func openCPUWindow(hz int, stopped chan<- struct{}) (*cpuWindow, error) {
-	w := &cpuWindow{stopped: stopped}
-	if hz != defaultCPURate {
-		w.log = cpulog.New(hz)
-	}
+// openCPUWindow starts the CPU profiler, whose samples log reads; where that is nil
+// runtime/pprof writes the profile. It fails while a CPU profile runs, ours or another.
+func openCPUWindow(log *cpulog.Log, stopped chan<- struct{}) (*cpuWindow, error) {
+	w := &cpuWindow{log: log, stopped: stopped}
 	if err := pprof.StartCPUProfile(w); err != nil {
 		return nil, err
 	}
@@ -93,7 +90,7 @@ func openCPUWindow(hz int, stopped chan<- struct{}) (*cpuWindow, error) {
 func (w *cpuWindow) confirm() {
 	tried := make(chan *cpuWindow, 1)
 	go func() {
-		probe, _ := openCPUWindow(defaultCPURate, nil)
+		probe, _ := openCPUWindow(nil, nil)
 		tried <- probe
 	}()
 	for look := firstLook; ; look = min(2*look, lastLook) {
@@ -133,6 +130,15 @@ func (w *cpuWindow) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.profile.Write(b)
+}
+
+// surprised returns what is closed when samples cannot be read, nil if that cannot
+// happen. w may be nil.
+func (w *cpuWindow) surprised() <-chan struct{} {
+	if w == nil || w.log == nil {
+		return nil
+	}
+	return w.log.Surprised()
 }
 
 // running reports whether nobody has stopped the run yet.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/profiler/internal/cpulog"
-	"github.com/spanprof/spanprof/profiler/internal/goruntime"
 )
 
 //go:noinline
@@ -30,8 +30,8 @@ func recurse(depth int, f func()) {
 // and before ours has begun, or just after. Either way his call returns, the run
 // is over and the profiler is free.
 func TestStopWhileTheLogIsTakenOver(t *testing.T) {
-	if !goruntime.Known() {
-		t.Skip("the internals of this Go version are not known")
+	if goruntime.Unknown() != nil {
+		t.Skip(goruntime.Unknown())
 	}
 	// Many goroutines among which to look for him.
 	release := make(chan struct{})
@@ -43,7 +43,7 @@ func TestStopWhileTheLogIsTakenOver(t *testing.T) {
 	defer close(release)
 	for range 4 {
 		told := make(chan struct{}, 1)
-		w := &cpuWindow{log: cpulog.New(100), stopped: told}
+		w := &cpuWindow{log: cpulog.New(100, goruntime.ReadCPUProfile), stopped: told}
 		if err := pprof.StartCPUProfile(w); err != nil {
 			t.Fatal(err)
 		}
@@ -70,8 +70,8 @@ func TestStopWhileTheLogIsTakenOver(t *testing.T) {
 // The program sets a rate in the gap between two pieces: the samples come at that
 // rate, and weigh what they stand for.
 func TestForeignRateInTheGap(t *testing.T) {
-	if !goruntime.Known() {
-		t.Skip("the internals of this Go version are not known")
+	if goruntime.Unknown() != nil {
+		t.Skip(goruntime.Unknown())
 	}
 	const inner = "SPANPROF_TEST_GAP"
 	if os.Getenv(inner) == "" { // for the runtime's warning on stderr
@@ -82,7 +82,7 @@ func TestForeignRateInTheGap(t *testing.T) {
 		}
 		return
 	}
-	w := &cpuWindow{log: cpulog.New(97)}
+	w := &cpuWindow{log: cpulog.New(97, goruntime.ReadCPUProfile)}
 	if err := pprof.StartCPUProfile(writerFunc(func(b []byte) (int, error) {
 		if !w.read.Load() {
 			runtime.SetCPUProfileRate(500)

@@ -21,8 +21,8 @@
 //
 // The exporter is a store for the viewer, a network exporter, or several of
 // them behind [exporter.NewMulti]. The profiler owns it and shuts it down. It
-// never waits for it: when 48 profiles are waiting, or 32 MiB of them, the oldest are
-// dropped and counted in [Status].
+// never waits for it: each destination has a lane, where profiles wait and, when it is
+// full, the oldest are dropped. [Status] has the account of each; see package exporter.
 //
 // # What is measured
 //
@@ -97,16 +97,15 @@
 //
 // A goroutine keeps the labels that it was started with: the two that an HTTP client
 // starts for a connection carry those of the span that dialled, for hours. Where
-// package spanprof labels, on the Go versions whose internals are known, they do not
-// count for it any more when it has ended; what spanprof.Go runs does. The labels of
-// pprof.Do count as long as a goroutine carries them. [WithWallOfAllGoroutines] counts
-// what works for no span too.
+// package spanprof labels, with Go 1.26 and 1.27, they do not count for it any more
+// when it has ended; what spanprof.Go runs does. The labels of pprof.Do count as long
+// as a goroutine carries them. [WithWallOfAllGoroutines] counts what works for no span
+// too.
 //
 // Rounds are taken as often as [WithWallBudget] allows, 1 % of a core by
 // default, but not more than 100 times a second on average, at irregular
-// intervals. A round costs about 1 us for each goroutine of the process,
-// labelled or not, on the Go versions whose internals are known, and 10 us on
-// others. [WallStatus] has the time between rounds, the number of those that the
+// intervals. A round costs about 1 us for each goroutine of the process, labelled or
+// not, with Go 1.26 and 1.27, and 10 us with others. [WallStatus] has the time between rounds, the number of those that the
 // budget did not allow, and what all took. Spans that are shorter than the time
 // between rounds seldom have a sample, and then one that weighs more than they
 // took: they are right in the sum over many.
@@ -145,6 +144,7 @@ package profiler
 // and takeover.go shares the runtime's CPU profiler with the program, delta.go,
 // goroutines.go, and wall.go, which makes windows of what package internal/wall
 // samples. Package internal/cpulog reads CPU samples while they are taken, at rates
-// other than 100 Hz; what both know of the runtime's internals is in
-// internal/goruntime. tick.go knows which rates are too fast for the system.
-// option.go is what can be set, status.go and metrics.go tell what is lost.
+// other than 100 Hz, and cpurate.go falls back to that rate; what all know of the
+// runtime's internals is in internal/goruntime of the module. tick.go knows which rates
+// are too fast for the system. option.go is what can be set, status.go and metrics.go
+// tell what is lost.

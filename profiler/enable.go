@@ -42,7 +42,7 @@ func (p *Profiler) change(ctx context.Context, k exporter.Kind, on bool) error {
 		return nil
 	}
 	p.mu.Unlock()
-	return p.do(ctx, func(*grid) {
+	return p.do(ctx, func(*grid) { //nolint:contextcheck // a report outlives the call
 		p.mu.Lock()
 		changed := p.list(k, on)
 		p.mu.Unlock()
@@ -77,7 +77,7 @@ func (p *Profiler) open(k exporter.Kind) {
 		p.mu.Lock()
 		p.cpuRun = s
 		p.mu.Unlock()
-		p.report(p.cpu.slow)
+		p.report(p.cpu.warning())
 	}
 	p.report(s.start())
 }

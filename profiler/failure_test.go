@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -54,7 +56,7 @@ func TestExporterThatBlocks(t *testing.T) {
 		const ends = 60
 		<-time.After(ends*time.Second + time.Second/2)
 		got := p.Status()
-		if got.WindowsWaiting != 49 || got.WindowsDropped+uint64(got.WindowsWaiting) != ends*uint64(len(inBubble)) {
+		if got.Lanes[0].Waiting != 49 || got.Lanes[0].Dropped()+uint64(got.Lanes[0].Waiting) != ends*uint64(len(inBubble)) {
 			t.Errorf("Status() = %+v, want 49 windows waiting and the others of %d dropped", got, ends*len(inBubble))
 		}
 		synctest.Wait()
@@ -64,7 +66,10 @@ func TestExporterThatBlocks(t *testing.T) {
 
 		close(release)
 		synctest.Wait() // or there would be no room for the open ones
-		shutdown(t, p)
+		want := fmt.Sprintf("profiler: profiler_test.before: %d full", got.Lanes[0].Full)
+		if err := p.Shutdown(t.Context()); err == nil || err.Error() != want {
+			t.Errorf("Shutdown: %v, want %s", err, want)
+		}
 		all := rec.Profiles()
 		if len(all) != 49+len(inBubble) {
 			t.Fatalf("%d windows exported, want those that waited and the open ones", len(all))
@@ -75,7 +80,7 @@ func TestExporterThatBlocks(t *testing.T) {
 				t.Errorf("a window of %s is %v old", w.Kind(), age)
 			}
 		}
-		if got := p.Status(); got.WindowsWaiting != 0 || got.WindowsExported != uint64(len(all)) {
+		if got := p.Status(); got.Lanes[0].Waiting != 0 || got.Lanes[0].Exported != uint64(len(all)) {
 			t.Errorf("Status() = %+v, want %d windows exported", got, len(all))
 		}
 	})
@@ -104,12 +109,19 @@ func testFailure(t *testing.T, failure func() error, report string) {
 		}})
 		<-time.After(3500 * time.Millisecond)
 		kinds := uint64(len(inBubble))
-		if got := p.Status(); got.ExportErrors != 2*kinds || got.WindowsExported != kinds || got.WindowsDropped != 0 {
+		if got := p.Status(); got.Lanes[0].Failed != 2*kinds || got.Lanes[0].Exported != kinds || got.Lanes[0].Dropped() != 0 {
 			t.Errorf("Status() = %+v, want %d export errors and %d windows", got, 2*kinds, kinds)
 		}
-		shutdown(t, p)
-		if errs := reported.take(report); uint64(len(errs)) != 2*kinds {
-			t.Errorf("%d errors reported, want %d of %q", len(errs), 2*kinds, report)
+		want := fmt.Sprintf("profiler: profiler_test.before: %d failed: %s", 2*kinds, report)
+		if err := p.Shutdown(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("Shutdown: %v, want %s", err, want)
+		}
+		var times uint64
+		for _, err := range reported.take(report) {
+			times += reporttest.Times(err.Error())
+		}
+		if times != 2*kinds {
+			t.Errorf("%d errors reported, want %d of %q", times, 2*kinds, report)
 		}
 	})
 }
@@ -142,7 +154,7 @@ func TestShutdownReturnsWithinItsContext(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "5 profile(s) not exported") {
 			t.Errorf("Shutdown: %v, want DeadlineExceeded and the 5 windows", err)
 		}
-		if got := p.Status().WindowsDropped; got != 5 {
+		if got := lane(p).Dropped(); got != 5 {
 			t.Errorf("%d windows dropped, want 5", got)
 		}
 		close(release)
@@ -247,7 +259,7 @@ func TestCallsAtOnce(t *testing.T) {
 				}
 			}
 			wg.Wait()
-			if got := p.Status(); got.Running || got.WindowsWaiting != 0 {
+			if got := p.Status(); got.Running || got.Lanes[0].Waiting != 0 {
 				t.Errorf("Status() = %+v, want that it is shut down", got)
 			}
 		}

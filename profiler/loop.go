@@ -79,6 +79,8 @@ func (p *Profiler) loop(opened chan<- struct{}) {
 			if p.cpu.pending == nil { // or it will be noticed by adopt
 				p.report(p.cpu.notice(p.cpu.open))
 			}
+		case <-p.surprised():
+			p.cut(&g, p.cpuRun)
 		case call := <-p.calls:
 			call(&g)
 		case <-p.stop:
@@ -100,6 +102,15 @@ func (p *Profiler) loop(opened chan<- struct{}) {
 		p.metrics.record(p.counts)
 		timer.Reset(p.next())
 	}
+}
+
+// surprised returns what is closed when the samples of the open CPU run cannot be
+// read, nil if there is nothing to be done about it.
+func (p *Profiler) surprised() <-chan struct{} {
+	if !p.cpu.measuring() {
+		return nil
+	}
+	return p.cpu.open.surprised()
 }
 
 // schedule sets when the open windows end.
@@ -193,8 +204,9 @@ func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, err
 		p.unclosed.Add(-1)
 	}
 	for _, w := range windows {
-		// The error would be that Shutdown has given up; the queue counts it.
-		_ = p.queue.Push(w)
+		p.windows.Add(1)
+		// The error would be that Shutdown has given up; the lanes count it.
+		_ = p.lanes.Export(context.Background(), w)
 	}
 	switch {
 	case len(windows) > 0:
@@ -209,6 +221,6 @@ func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, err
 
 func (p *Profiler) report(err error) {
 	if err != nil {
-		p.queue.Report(fmt.Errorf("profiler: %w", err))
+		p.reporter.Report(fmt.Errorf("profiler: %w", err))
 	}
 }

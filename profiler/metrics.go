@@ -20,12 +20,14 @@ const scope = "github.com/spanprof/spanprof/profiler"
 // nil. They are counters of what [Status] counts of windows and losses, brought up to
 // date when windows end and by Flush and Shutdown:
 //
-//   - spanprof.profiler.window.exported, .failed (ExportErrors), .dropped and
-//     .skipped, in {window};
+//   - spanprof.profiler.window.measured and .skipped, in {window};
 //   - spanprof.profiler.cpu.foreign_stops, in {stop};
 //   - spanprof.profiler.cpu.sample.dropped and spanprof.profiler.wall.sample.dropped,
 //     in {sample};
 //   - spanprof.profiler.wall.round.skipped, in {round}.
+//
+// What becomes of the windows afterwards the lanes say: see package exporter. Those that
+// are not a Queue's go to the same MeterProvider.
 func WithMeterProvider(m metric.MeterProvider) Option {
 	return optionFunc(func(c config) config {
 		c.meterProvider = m
@@ -37,9 +39,7 @@ var counters = []struct {
 	name, unit, description string
 	of                      func(Status) uint64
 }{
-	{"window.exported", "{window}", "Windows that the exporter has taken.", func(s Status) uint64 { return s.WindowsExported }},
-	{"window.failed", "{window}", "Windows for which the exporter returned an error.", func(s Status) uint64 { return s.ExportErrors }},
-	{"window.dropped", "{window}", "Windows that were measured and never given to the exporter.", func(s Status) uint64 { return s.WindowsDropped }},
+	{"window.measured", "{window}", "Windows that were measured and handed to the lanes.", func(s Status) uint64 { return s.Windows }},
 	{"window.skipped", "{window}", "Windows that could not be measured.", func(s Status) uint64 { return s.WindowsSkipped }},
 	{"cpu.foreign_stops", "{stop}", "CPU profiles that something else has stopped.", func(s Status) uint64 { return s.CPUForeignStops }},
 	{"cpu.sample.dropped", "{sample}", "CPU samples that are in no profile.", func(s Status) uint64 { return s.CPUSamplesDropped }},

@@ -50,7 +50,7 @@ type meter struct {
 }
 
 func (m meter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
-	return sum{provider: m.provider, name: strings.TrimPrefix(name, "spanprof.profiler.")}, m.provider.fail
+	return sum{provider: m.provider, name: strings.TrimPrefix(strings.TrimPrefix(name, "spanprof.profiler."), "spanprof.exporter.")}, m.provider.fail
 }
 
 type sum struct {
@@ -90,13 +90,13 @@ func TestMetricsOfStatus(t *testing.T) {
 	for i := range uint64(3) {
 		m.record(func() Status {
 			return Status{
-				WindowsExported: 1 * i, ExportErrors: 2 * i, WindowsDropped: 3 * i, WindowsSkipped: 4 * i, CPUForeignStops: 5 * i, CPUSamplesDropped: 6 * i,
+				Windows: 1 * i, WindowsSkipped: 4 * i, CPUForeignStops: 5 * i, CPUSamplesDropped: 6 * i,
 				Wall: WallStatus{RoundsSkipped: 7 * i, SamplesDropped: 8 * i},
 			}
 		})
 	}
 	want := map[string]int64{
-		"window.exported": 2, "window.failed": 4, "window.dropped": 6, "window.skipped": 8,
+		"window.measured": 2, "window.skipped": 8,
 		"cpu.foreign_stops": 10, "cpu.sample.dropped": 12, "wall.round.skipped": 14, "wall.sample.dropped": 16,
 	}
 	if diff := cmp.Diff(want, provider.values()); diff != "" {
@@ -141,21 +141,21 @@ func TestMetrics(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", when, diff)
 			}
 		}
-		for range 2 {
-			if err := p.Flush(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+		if err := p.Flush(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-		check("after Flush", map[string]int64{"window.exported": 1, "window.failed": 1})
+		if err := p.Flush(t.Context()); err == nil || err.Error() != "profiler: 1 failed: an Export of two" {
+			t.Errorf("Flush: %v, want the failure", err)
+		}
+		check("after Flush", map[string]int64{"window.measured": 2, "profile.exported": 1, "profile.failed": 1})
 		<-time.After(3500 * time.Millisecond)
-		// Of the third the end of a fourth will tell.
-		check("after windows", map[string]int64{"window.exported": 2, "window.failed": 2})
+		check("after windows", map[string]int64{"window.measured": 5, "profile.exported": 2, "profile.failed": 2})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := p.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Shutdown: %v", err)
 		}
-		check("after Shutdown", map[string]int64{"window.exported": 2, "window.failed": 2, "window.dropped": 2})
+		check("after Shutdown", map[string]int64{"window.measured": 6, "profile.exported": 2, "profile.failed": 2, "profile.dropped": 2})
 	})
 }
 

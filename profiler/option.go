@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/profiler/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 const (
@@ -53,6 +52,7 @@ type config struct {
 	wallOfAll                bool
 	mutexFraction, blockRate int // 0: as the program has set them
 	phase                    func(window time.Duration) time.Duration
+	unknownRuntime           func() error
 	meterProvider            metric.MeterProvider
 }
 
@@ -112,9 +112,10 @@ func WithKinds(kinds ...exporter.Kind) Option {
 // tick less often than the rate, otel.Handle hears of it at the start and
 // [Status] says so.
 //
-// New also refuses, with an error that is errors.ErrUnsupported, anything but 100
-// where the internals of the Go version are not known: there the runtime would
-// print that warning at the start of every window.
+// Where the runtime of a Go version is not as this package expects it, which is
+// found out when the Profiler is made or, from the form of the samples, later, the
+// rate is 100. So it is with the build tag spanprof_public. otel.Handle hears of
+// it, and CPURate and CPUFallback of [Status] say so.
 func WithCPURate(hz int) Option {
 	return optionFunc(func(c config) config {
 		c.cpuRate = hz
@@ -159,6 +160,8 @@ func newConfig(opts []Option) (config, error) {
 		kinds:    byDefault,
 		phase:    rand.N[time.Duration],
 
+		unknownRuntime: goruntime.Unknown,
+
 		cpuRate:    defaultCPURate,
 		wallBudget: defaultWallBudget,
 
@@ -176,8 +179,6 @@ func newConfig(opts []Option) (config, error) {
 		return config{}, errors.New("profiler: resource is nil: leave WithResource out for resource.Default()")
 	case c.cpuRate < 1 || c.cpuRate > maxCPURate:
 		return config{}, fmt.Errorf("profiler: cpu rate of %d Hz: use 1 to %d, at which systems lose no samples", c.cpuRate, maxCPURate)
-	case c.cpuRate != defaultCPURate && !goruntime.Known():
-		return config{}, fmt.Errorf("profiler: cpu rate of %d Hz with %s: %w: leave WithCPURate out for 100 Hz", c.cpuRate, runtime.Version(), errors.ErrUnsupported)
 	case c.mutexFraction < 0:
 		return config{}, errors.New("profiler: mutex fraction is less than 1: use n to count one in n, or leave WithMutexFraction out")
 	case c.blockRate < 0:

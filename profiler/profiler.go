@@ -14,7 +14,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/env"
-	"github.com/spanprof/spanprof/internal/handoff"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 var (
@@ -34,16 +34,18 @@ var (
 const stopGrace = 500 * time.Millisecond
 
 // Profiler measures the process, window after window, and gives each window's
-// profile to an exporter. It is safe for concurrent use.
+// profile to the lanes of its exporter. It is safe for concurrent use.
 type Profiler struct {
-	exporter exporter.Exporter
+	lanes    *exporter.Multi
+	reporter report.Reporter
 	config   config
 	disabled bool
 	cpu      *cpu       // in use while CPU is among the kinds
 	wall     *wallClock // likewise
 	metrics  *metrics
 	skipped  atomic.Uint64
-	unclosed atomic.Int64 // how many windows Shutdown has not closed (yet)
+	windows  atomic.Uint64 // that were handed to the lanes
+	unclosed atomic.Int64  // how many windows Shutdown has not closed (yet)
 
 	wake  chan struct{}    // holds a token when pending is not nil
 	calls chan func(*grid) // what the loop is to run
@@ -57,10 +59,9 @@ type Profiler struct {
 	mu      sync.Mutex
 	state   state
 	kinds   []exporter.Kind
-	cpuRun  *stream                           // that of the CPU; nil if there is none
-	queue   *handoff.Queue[*exporter.Profile] // nil before Start or Shutdown
-	pending chan struct{}                     // closed when the rotation that Flush asked for is done
-	due     time.Time                         // the end of the open windows
+	cpuRun  *stream       // that of the CPU; nil if there is none
+	pending chan struct{} // closed when the rotation that Flush asked for is done
+	due     time.Time     // the end of the open windows
 }
 
 // state is how far a Profiler's life has come.
@@ -87,12 +88,18 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 	if err != nil {
 		return nil, err
 	}
+	cpu := newCPU(c.resource, c.cpuRate)
+	if err := c.unknownRuntime(); err != nil && c.cpuRate != defaultCPURate {
+		_ = cpu.fallBack(err) // reported when the CPU is profiled
+	}
+	lanes := exporter.NewMulti(exp)
+	lanes.SetMeterProvider(c.meterProvider)
 	return &Profiler{
-		exporter: exp,
+		lanes:    lanes,
 		config:   c,
 		metrics:  m,
 		disabled: env.Disabled(),
-		cpu:      newCPU(c.resource, c.cpuRate),
+		cpu:      cpu,
 		wall:     newWallClock(c.resource, c.wallBudget, c.wallOfAll),
 		wake:     make(chan struct{}, 1),
 		calls:    make(chan func(*grid)),
@@ -119,7 +126,6 @@ func (p *Profiler) Start() error {
 		return nil
 	}
 	p.state = running
-	p.queue = handoff.New(p.exporter, (*exporter.Profile).Size, exporter.ErrShutdown)
 	p.mu.Unlock()
 
 	opened := make(chan struct{})
@@ -133,11 +139,12 @@ func (p *Profiler) Start() error {
 	return nil
 }
 
-// Flush closes the open windows now, opens the next, and returns when the
-// exporter has delivered the profiles. It returns ctx's error if it ends first,
-// an error of the exporter's ForceFlush, ErrNotStarted or ErrShutdown. An error
-// of Export goes to otel.Handle and is counted in Status. The error handler may
-// call Flush and Shutdown; an exporter may not.
+// Flush closes the open windows now, opens the next, and returns when every lane
+// has delivered the profiles. It returns ctx's error if it ends first,
+// ErrNotStarted or ErrShutdown, and the errors of the lanes: of an exporter's
+// ForceFlush, and that profiles were lost since the last Flush, with the reason. The
+// latter goes to otel.Handle too, when it happens, and is counted in Status. The error
+// handler may call Flush and Shutdown; an exporter may not.
 //
 // Every window loses about 20 ms of CPU samples at its end, so Flush is for
 // people who wait and for tests, not for a loop. Concurrent calls share a
@@ -157,10 +164,13 @@ func (p *Profiler) Flush(ctx context.Context) error {
 		return ctx.Err()
 	}
 	defer p.metrics.record(p.counts)
-	if err := p.queue.Flush(ctx); !errors.Is(err, exporter.ErrShutdown) {
-		return err
+	err = p.lanes.ForceFlush(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil && p.state == shutDown {
+		return ErrShutdown
 	}
-	return ErrShutdown
+	return err
 }
 
 // requestRotation returns a channel that is closed after a rotation that begins
@@ -184,8 +194,8 @@ func (p *Profiler) requestRotation() (<-chan struct{}, error) {
 }
 
 // Shutdown closes the open windows, exports them and shuts the exporter down.
-// When ctx ends first it returns an error that says how many profiles were left
-// behind. Closing the windows takes about 20 ms, and more where all cores are
+// It returns the errors of the lanes, as Flush does, and when ctx ends first how many
+// profiles each has left behind. Closing the windows takes about 20 ms, and more where all cores are
 // busy; Shutdown waits for that, for at most half a second, even if ctx has
 // ended, so that no CPU profile is left on. For a CPU window that cannot be
 // closed because somebody's StopCPUProfile does not return it waits two
@@ -202,9 +212,6 @@ func (p *Profiler) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
 	before := p.state
 	p.state = shutDown
-	if p.queue == nil {
-		p.queue = handoff.New(p.exporter, (*exporter.Profile).Size, exporter.ErrShutdown)
-	}
 	p.mu.Unlock()
 
 	if before == shutDown {
@@ -219,9 +226,12 @@ func (p *Profiler) Shutdown(ctx context.Context) error {
 		close(p.stop)
 		errs = append(errs, p.join(ctx))
 	}
-	if err := p.queue.Shutdown(ctx); err != nil {
+	var reported sync.WaitGroup
+	reported.Go(func() { p.reporter.Wait(ctx) })
+	if err := p.lanes.Shutdown(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("profiler: %w", err))
 	}
+	reported.Wait()
 	return errors.Join(errs...)
 }
 

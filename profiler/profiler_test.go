@@ -59,6 +59,9 @@ func TestDefaults(t *testing.T) {
 		Kinds:  []exporter.Kind{exporter.KindCPU, exporter.KindHeap},
 		Window: 10 * time.Second,
 		CPU:    "stopped",
+
+		CPURate: 100,
+		Lanes:   recorded(0),
 	}
 	if diff := cmp.Diff(want, p.Status()); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)
@@ -113,8 +116,8 @@ func TestLife(t *testing.T) {
 	if got := len(rec.Profiles()); got != 2 {
 		t.Errorf("%d profiles, want 2: of Flush and of Shutdown", got)
 	}
-	want := profiler.Status{Kinds: []exporter.Kind{exporter.KindHeap}, Window: endless, WindowsExported: 2}
-	if diff := cmp.Diff(want, p.Status()); diff != "" {
+	want := profiler.Status{Kinds: []exporter.Kind{exporter.KindHeap}, Window: endless, Windows: 2, Lanes: recorded(2)}
+	if diff := cmp.Diff(want, p.Status(), cmpopts.IgnoreFields(exporter.LaneStatus{}, "LastSuccess")); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)
 	}
 }
@@ -147,6 +150,7 @@ func TestDisabled(t *testing.T) {
 		Kinds:    []exporter.Kind{exporter.KindCPU, exporter.KindHeap},
 		Window:   10 * time.Second,
 		CPU:      "disabled by the environment",
+		Lanes:    recorded(0),
 	}
 	if diff := cmp.Diff(want, p.Status()); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)
@@ -223,7 +227,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 		if err := p.Flush(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Flush: %v, want DeadlineExceeded", err)
 		}
-		if got := p.Status().WindowsWaiting; got != 1 {
+		if got := lane(p).Waiting; got != 1 {
 			t.Errorf("%d windows waiting, want 1", got)
 		}
 
@@ -240,7 +244,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 		if err := <-flushed; !errors.Is(err, profiler.ErrShutdown) {
 			t.Errorf("Flush during Shutdown: %v, want ErrShutdown", err)
 		}
-		want := profiler.Status{WindowsDropped: 3}
+		want := profiler.Status{Windows: 3, Lanes: []exporter.LaneStatus{{Name: "profiler_test.hanging", Taken: 3, Unsent: 3}}}
 		if diff := cmp.Diff(want, p.Status(), cmpopts.IgnoreFields(profiler.Status{}, "Kinds", "Window")); diff != "" {
 			t.Errorf("Status (-want +got):\n%s", diff)
 		}
@@ -280,12 +284,17 @@ func TestExportErrorsAreCounted(t *testing.T) {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	flush(t, p)
-	shutdown(t, p)
-	if got := p.Status(); got.ExportErrors != 2 || got.WindowsExported != 0 {
+	const want = "profiler_test.failing: 1 failed: refused"
+	if err := p.Flush(t.Context()); !errors.Is(err, errRefused) || err.Error() != want {
+		t.Errorf("Flush: %v, want %s", err, want)
+	}
+	if err := p.Shutdown(t.Context()); !errors.Is(err, errRefused) || err.Error() != "profiler: "+want {
+		t.Errorf("Shutdown: %v, want %s", err, want)
+	}
+	if got := p.Status(); got.Lanes[0].Failed != 2 || got.Lanes[0].Exported != 0 {
 		t.Errorf("Status() = %+v, want two export errors", got)
 	}
-	if errs := reported.take(errRefused.Error()); len(errs) != 2 {
+	if errs := reported.take(errRefused.Error()); len(errs) != 2 { // the second is reported at the end
 		t.Errorf("reported %v, want two of %v", errs, errRefused)
 	}
 }
@@ -316,10 +325,13 @@ func TestErrorHandlerMayUseTheProfiler(t *testing.T) {
 				done := make(chan error, 10)
 				otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {
 					err := p.Flush(context.Background())
-					if errors.Is(err, profiler.ErrShutdown) {
+					if errors.Is(err, profiler.ErrShutdown) || errors.Is(err, errRefused) {
 						err = nil
 					}
-					done <- errors.Join(err, p.Shutdown(context.Background()))
+					if end := p.Shutdown(context.Background()); !errors.Is(end, errRefused) {
+						err = errors.Join(err, end)
+					}
+					done <- err
 				}))
 				defer otel.SetErrorHandler(&reported)
 				if err := p.Start(); err != nil {
@@ -329,7 +341,7 @@ func TestErrorHandlerMayUseTheProfiler(t *testing.T) {
 					t.Error(err)
 				}
 				synctest.Wait()
-				if got := p.Status(); got.Running || got.WindowsWaiting != 0 {
+				if got := p.Status(); got.Running || got.Lanes[0].Waiting != 0 {
 					t.Errorf("Status() = %+v, want that it is shut down", got)
 				}
 			})

@@ -12,7 +12,10 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/profiler/internal/cpulog"
 )
 
 var (
@@ -71,7 +74,7 @@ func (p *Profiler) Profile(ctx context.Context, w io.Writer, k exporter.Kind, d 
 	case !errors.Is(err, ErrNotEnabled) || k != exporter.KindCPU:
 		return err
 	}
-	return profileCPU(ctx, w, p.config.cpuRate, d)
+	return p.profileCPU(ctx, w, d)
 }
 
 // listen makes t a tap of a kind's stream. It returns ErrNotEnabled if there is
@@ -84,7 +87,7 @@ func (p *Profiler) listen(ctx context.Context, k exporter.Kind, t *tap) error {
 		return ErrNotEnabled
 	}
 	joined := make(chan bool, 1)
-	err := p.do(ctx, func(g *grid) { joined <- p.attach(g, k, t) })
+	err := p.do(ctx, func(g *grid) { joined <- p.attach(g, k, t) }) //nolint:contextcheck // a report outlives the call
 	switch {
 	case errors.Is(err, ErrShutdown):
 		return ErrNotEnabled
@@ -155,8 +158,10 @@ func (t *tap) write(ctx context.Context, w io.Writer) error {
 }
 
 // profileCPU runs a CPU profile of its own.
-func profileCPU(ctx context.Context, w io.Writer, hz int, d time.Duration) error {
+func (p *Profiler) profileCPU(ctx context.Context, w io.Writer, d time.Duration) error {
+	hz, _ := p.cpu.rate()
 	c := newCPU(nil, hz)
+	c.read = p.cpu.read
 	c.patience = math.MaxInt64 // its caller has a context
 	// A goroutine of its own, because it waits for who is just stopping
 	// another profile, for as long as he likes.
@@ -188,7 +193,10 @@ func profileCPU(ctx context.Context, w io.Writer, hz int, d time.Duration) error
 		ctxErr = ctx.Err()
 	}
 	// A stop by somebody else makes the profile shorter and is no error.
-	piece, _ := c.stop() //nolint:contextcheck // likewise
+	piece, err := c.stop() //nolint:contextcheck // likewise
+	if errors.Is(err, cpulog.ErrRecord) {
+		otel.Handle(fmt.Errorf("profiler: %w", errors.Join(err, p.cpu.fallBack(cpulog.ErrRecord))))
+	}
 	if ctxErr != nil {
 		return ctxErr
 	}

@@ -72,7 +72,7 @@ func testSharing(t *testing.T, hz int) {
 		var wg sync.WaitGroup
 		wg.Go(func() { long = profileCPU(t, p, 12*d) })
 		wg.Go(func() { short = profileCPU(t, p, 8*d) })
-		until(t, func() bool { return p.Status().WindowsExported > 0 })
+		until(t, func() bool { return lane(p).Exported > 0 })
 		begin := time.Now()
 		burn("all", d)
 		end := time.Now()
@@ -106,7 +106,7 @@ func TestProfileDoesNotCutTheWindows(t *testing.T) {
 	for range 3 {
 		profiled += profileCPU(t, p, 20*time.Millisecond).DurationNanos
 	}
-	if got := p.Status(); !got.CPUStart.Equal(begin) || got.WindowsExported != 0 {
+	if got := p.Status(); !got.CPUStart.Equal(begin) || got.Lanes[0].Exported != 0 {
 		t.Errorf("Status() = %+v, want the window that began at %v", got, begin)
 	}
 	flush(t, p)
@@ -272,7 +272,7 @@ func TestProfileOfManyPieces(t *testing.T) {
 		p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(100*time.Millisecond))
 		profiled := make(chan *profile.Profile)
 		go func() { profiled <- profileCPU(t, p, 1500*time.Millisecond+2*d) }()
-		until(t, func() bool { return p.Status().WindowsExported > 5 })
+		until(t, func() bool { return lane(p).Exported > 5 })
 		begin := time.Now()
 		burn("many", d)
 		end := time.Now()

@@ -30,6 +30,11 @@ type Status struct {
 	// CPU says in a few words, for people, what the CPU profiler is doing.
 	// It is empty when KindCPU is not among the kinds.
 	CPU string
+	// CPURate is how many samples are taken per second of CPU: as [WithCPURate]
+	// says, or 100 where the runtime is not as expected. CPUFallback then says, for
+	// people, what is not; otherwise it is empty.
+	CPURate     int
+	CPUFallback string
 	// CPUForeignStops is how often something else in the process has
 	// stopped the CPU profile of this Profiler.
 	CPUForeignStops uint64
@@ -48,24 +53,16 @@ type Status struct {
 	// among the kinds.
 	Wall WallStatus
 
-	// WindowsExported is the number of windows that the exporter took
-	// without an error.
-	WindowsExported uint64
 	// WindowsSkipped is the number of windows that could not be measured.
 	// Of CPU it counts those of the schedule that were over before another
 	// CPU profile had ended: it grows with time alone, not with calls of
 	// Flush. A window of which a part was measured is exported instead.
 	WindowsSkipped uint64
-	// WindowsDropped is the number of windows that were measured and never
-	// given to the exporter, because it was too slow for them or the time
-	// at Shutdown was too short.
-	WindowsDropped uint64
-	// ExportErrors is the number of windows for which the exporter
-	// returned an error or panicked.
-	ExportErrors uint64
-	// WindowsWaiting is the number of windows that wait for the exporter
-	// or are in its hands.
-	WindowsWaiting int
+	// Windows is the number of windows that were measured and handed to the
+	// lanes.
+	Windows uint64
+	// Lanes say what became of them, one for each exporter.
+	Lanes []exporter.LaneStatus
 }
 
 // Status returns what the Profiler is doing. It is cheap.
@@ -77,15 +74,12 @@ func (p *Profiler) Status() Status {
 		Kinds:          slices.Clone(p.kinds),
 		Window:         p.config.window,
 		WindowsSkipped: p.skipped.Load(),
+		Windows:        p.windows.Load(),
+		Lanes:          p.lanes.Lanes(),
 	}
-	queue, due, cpuRun := p.queue, p.due, p.cpuRun
+	due, cpuRun := p.due, p.cpuRun
 	p.mu.Unlock()
 
-	if queue != nil {
-		q := queue.Stats()
-		s.WindowsExported, s.WindowsDropped = q.Exported, q.Dropped
-		s.ExportErrors, s.WindowsWaiting = q.Failed, q.Waiting
-	}
 	if slices.Contains(s.Kinds, exporter.KindWall) {
 		s.Wall = p.wall.status()
 	}
@@ -96,6 +90,11 @@ func (p *Profiler) Status() Status {
 	default:
 		s.CPUStart, s.CPUForeignStops, s.CPU = p.cpu.status()
 		s.CPUEdges, s.CPUUnmeasured = p.cpu.lost()
+		hz, fallback := p.cpu.rate()
+		s.CPURate = hz
+		if fallback != nil {
+			s.CPUFallback = fallback.Error()
+		}
 		s.CPUSamplesDropped = p.cpu.dropped.Load()
 		if s.CPUStart.IsZero() {
 			break

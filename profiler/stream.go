@@ -74,11 +74,6 @@ func (s *stream) end(by func(sampler) (*exporter.Profile, error)) ([]*exporter.P
 	if mergeErr == nil {
 		windows = []*exporter.Profile{w}
 	}
-	// The taps have the pieces too. What is decoded for them must not stay with a
-	// window, which waits for the exporter and counts there by its Size.
-	for i, w := range windows {
-		windows[i] = w.Copy()
-	}
 	return windows, errors.Join(err, mergeErr)
 }
 

@@ -27,8 +27,8 @@ type WallStatus struct {
 	// waking of threads, which cannot be measured. On systems other than
 	// Linux it is the time that passed meanwhile, which is more.
 	CPU time.Duration
-	// Source is how rounds are taken: "runtime" on Go versions whose
-	// internals are known, or "public", by runtime/pprof's goroutine
+	// Source is how rounds are taken: "runtime" with Go 1.26 and 1.27,
+	// or "public" with others, by runtime/pprof's goroutine
 	// profile, which takes some ten times as much CPU.
 	Source string
 	// Rounds is the number of rounds that were taken.

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"fmt"
@@ -13,6 +13,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/store"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -100,8 +102,8 @@ func BenchmarkBytesPerSample(b *testing.B) {
 					export(b, s, r.replay(i, exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * step), Duration: step, Resource: checkout}, nil))
 				}
 				all := float64(int64(rounds) * samples)
-				b.ReportMetric(float64(s.bytes())/all, "B/sample")
-				b.ReportMetric(float64(s.tables.bytes())/all, "tables-B/sample")
+				b.ReportMetric(float64((s.Look().Index+s.Look().Tables))/all, "B/sample")
+				b.ReportMetric(float64(s.Look().Tables)/all, "tables-B/sample")
 				b.ReportMetric(100*float64(ofSpans)/float64(samples), "%in-spans")
 				b.ReportMetric(all, "samples")
 				if s.Stats().WindowsEvicted > 0 {
@@ -121,7 +123,7 @@ func BenchmarkReach(b *testing.B) {
 			heap := heapProfile(sites)
 			for b.Loop() {
 				s := newStore(b)
-				for n := 0; n == 0 || len(s.index.times["checkout"].evicted) == 0; n++ {
+				for n := 0; len(s.Windows(store.WindowQuery{Kind: exporter.KindCPU})) == n; n++ {
 					if sites > 0 {
 						export(b, s, inWindow(n, exporter.KindHeap, heap))
 					}
@@ -129,8 +131,8 @@ func BenchmarkReach(b *testing.B) {
 					export(b, s, r.replay(n, window, nil))
 				}
 				reach := map[exporter.Kind]float64{}
-				for _, w := range s.index.windows {
-					reach[w.kind] += step.Hours()
+				for _, w := range s.Windows(store.WindowQuery{}) {
+					reach[w.Kind] += step.Hours()
 				}
 				b.ReportMetric(reach[exporter.KindCPU], "h-of-CPU")
 				b.ReportMetric(reach[exporter.KindHeap], "h-of-heap")
@@ -151,7 +153,7 @@ func BenchmarkSelectSpan(b *testing.B) {
 		}
 		export(b, s, inWindow(n, exporter.KindCPU, p))
 	}
-	m := matcher(b, "span_id", MatchEqual, "00000000000000aa")
+	m := matcher(b, "span_id", store.MatchEqual, "00000000000000aa")
 	b.ReportAllocs()
 	for b.Loop() {
 		if sel := selectCPU(b, s, m); sel.Samples != 10000 {
@@ -166,11 +168,11 @@ func BenchmarkSpans(b *testing.B) {
 	for i := range 50000 {
 		p.OnEnd(localRootSpan(trace.SpanID{1, byte(i >> 8), byte(i)}))
 	}
-	for _, order := range []Order{Newest, MostCPU} {
+	for _, order := range []store.Order{store.Newest, store.MostCPU} {
 		b.Run(fmt.Sprint(order), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				s.Spans(SpanQuery{Order: order, Limit: 100})
+				s.Spans(store.SpanQuery{Order: order, Limit: 100})
 			}
 		})
 	}
@@ -188,22 +190,22 @@ func BenchmarkFull(b *testing.B) {
 		_, span := tracer.Start(b.Context(), fmt.Sprintf("GET /%d", i%60))
 		span.End()
 	}
-	var many []Matcher
+	var many []store.Matcher
 	for i := range 32 {
-		many = append(many, matcher(b, "span_name", MatchNotEqual, fmt.Sprint("a", i)))
+		many = append(many, matcher(b, "span_name", store.MatchNotEqual, fmt.Sprint("a", i)))
 	}
-	cpu := Query{Kind: exporter.KindCPU}
-	byMany := Query{Kind: exporter.KindCPU, Matchers: many}
-	byID := Query{Kind: exporter.KindCPU, Matchers: []Matcher{matcher(b, "profile_id", MatchRegexp, ".+")}}
+	cpu := store.Query{Kind: exporter.KindCPU}
+	byMany := store.Query{Kind: exporter.KindCPU, Matchers: many}
+	byID := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "profile_id", store.MatchRegexp, ".+")}}
 	for name, ask := range map[string]func() error{
-		"Profile":            func() error { _, err := s.Profile(Query{Kind: exporter.KindCPU, WithoutIDs: true}); return err },
+		"Profile":            func() error { _, err := s.Profile(store.Query{Kind: exporter.KindCPU, WithoutIDs: true}); return err },
 		"Select":             func() error { _, err := s.Select(cpu); return err },
 		"Select/32 matchers": func() error { _, err := s.Select(byMany); return err },
 		"Select/by id":       func() error { _, err := s.Select(byID); return err },
 		"Timeline":           func() error { _, err := s.Timeline(cpu, 6); return err },
 		"Timeline/by id":     func() error { _, err := s.Timeline(byID, 6); return err },
-		"Spans/newest":       func() error { s.Spans(SpanQuery{Limit: 500}); return nil },
-		"Spans/most CPU":     func() error { s.Spans(SpanQuery{Order: MostCPU, Limit: 500}); return nil },
+		"Spans/newest":       func() error { s.Spans(store.SpanQuery{Limit: 500}); return nil },
+		"Spans/most CPU":     func() error { s.Spans(store.SpanQuery{Order: store.MostCPU, Limit: 500}); return nil },
 		"NameTotals":         func() error { s.NameTotals(); return nil },
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -1,13 +1,15 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
 )
 
 // TestQueriesDoNotBlock records spans and takes profiles in from the midst of
@@ -20,42 +22,16 @@ func TestQueriesDoNotBlock(t *testing.T) {
 		span.End()
 		id := idOf(span)
 		export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, labels("span_id", id)}, sample{"g", 1, labels("profile_id", "job")})))
-		s.evictOldest()
+		s.EvictOldest()
 	}
 	for range 300 {
 		record()
 	}
-	visited := 0
-	s.spans.each(func(*spanRecord) bool { return true }, func(*spanRecord) {
-		if visited < 300 {
-			record()
-		}
-		visited++
-	})
-	if visited < 300 {
-		t.Error("spans seen:", visited)
-	}
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})), inWindow(1, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
-	looked := 0
-	_, windows := s.snapshot()
-	matches := (&Query{}).matches(nil, func(yield func(*window) bool) {
-		for _, w := range windows {
-			record()
-			looked++
-			yield(w)
-		}
-	})
 	// What it found is there, though the store has let it go.
-	if looked != 2 || len(matches) != 2 {
-		t.Errorf("%d windows, %d matches", looked, len(matches))
-	}
-	for _, m := range matches {
-		for g := range m.groups() {
-			record()
-			if g.count() != 1 {
-				t.Error("samples:", g.count())
-			}
-		}
+	looked, counts := s.Visit(store.Query{}, record)
+	if looked != 2 || !slices.Equal(counts, []int64{1, 1}) {
+		t.Errorf("got %d windows and %v samples, want 2 and 1 each", looked, counts)
 	}
 }
 
@@ -74,7 +50,7 @@ func BenchmarkSpanWhileQueried(b *testing.B) {
 	count := 0
 	queries.Go(func() {
 		for {
-			s.Spans(SpanQuery{Order: MostCPU, Limit: 100})
+			s.Spans(store.SpanQuery{Order: store.MostCPU, Limit: 100})
 			count++
 			select {
 			case <-done:

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"fmt"
@@ -14,6 +14,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/store/internal/cputime"
 )
 
 // cpuWindow is a window without samples that lasts from one moment of the test
@@ -39,7 +41,7 @@ func TestCoverage(t *testing.T) {
 	)
 	type want struct {
 		complete bool
-		coverage Coverage
+		coverage store.Coverage
 	}
 	type test struct {
 		name        string
@@ -58,45 +60,45 @@ func TestCoverage(t *testing.T) {
 		}
 	}
 	check(
-		test{"before all windows", -2, -1, want{true, CoverageNone}},
-		test{"begins before", -1, 0.5, want{true, CoveragePartial}},
-		test{"in one window", 0.2, 0.4, want{true, CoverageWhole}},
-		test{"over a rotation", 0.5, 1.5, want{true, CoverageWhole}},
-		test{"into the gap", 1.5, 2.01, want{true, CoveragePartial}},
-		test{"in the gap", 2.2, 2.3, want{true, CoverageNone}},
-		test{"no time, in the gap", 3, 3, want{true, CoverageNone}},
-		test{"over the gap", 1, 5, want{true, CoveragePartial}},
-		test{"after the gap", 4, 6, want{true, CoverageWhole}},
-		test{"no time, at the end", 6, 6, want{true, CoverageWhole}},
-		test{"not to its end yet", 5.5, 6.5, want{false, CoverageWhole}},
-		test{"over the gap, not to its end yet", 3, 7, want{false, CoveragePartial}},
-		test{"not yet", 7, 8, want{false, CoverageWhole}},
+		test{"before all windows", -2, -1, want{true, store.CoverageNone}},
+		test{"begins before", -1, 0.5, want{true, store.CoveragePartial}},
+		test{"in one window", 0.2, 0.4, want{true, store.CoverageWhole}},
+		test{"over a rotation", 0.5, 1.5, want{true, store.CoverageWhole}},
+		test{"into the gap", 1.5, 2.01, want{true, store.CoveragePartial}},
+		test{"in the gap", 2.2, 2.3, want{true, store.CoverageNone}},
+		test{"no time, in the gap", 3, 3, want{true, store.CoverageNone}},
+		test{"over the gap", 1, 5, want{true, store.CoveragePartial}},
+		test{"after the gap", 4, 6, want{true, store.CoverageWhole}},
+		test{"no time, at the end", 6, 6, want{true, store.CoverageWhole}},
+		test{"not to its end yet", 5.5, 6.5, want{false, store.CoverageWhole}},
+		test{"over the gap, not to its end yet", 3, 7, want{false, store.CoveragePartial}},
+		test{"not yet", 7, 8, want{false, store.CoverageWhole}},
 	)
 
-	s.evictOldest()
+	s.EvictOldest()
 	check(
-		test{"before all windows, held or not", -2, -1, want{true, CoverageNone}},
-		test{"in what was evicted", 0.2, 0.4, want{true, CoverageEvicted}},
-		test{"begins in what was evicted", 0.5, 1.5, want{true, CoverageEvicted}},
-		test{"in the oldest held", 1.1, 1.5, want{true, CoverageWhole}},
-		test{"in the gap after it", 2.2, 2.3, want{true, CoverageNone}},
+		test{"before all windows, held or not", -2, -1, want{true, store.CoverageNone}},
+		test{"in what was evicted", 0.2, 0.4, want{true, store.CoverageEvicted}},
+		test{"begins in what was evicted", 0.5, 1.5, want{true, store.CoverageEvicted}},
+		test{"in the oldest held", 1.1, 1.5, want{true, store.CoverageWhole}},
+		test{"in the gap after it", 2.2, 2.3, want{true, store.CoverageNone}},
 	)
-	s.evictOldest()
-	s.evictOldest() // Heap: no CPU goes with it.
+	s.EvictOldest()
+	s.EvictOldest() // Heap: no CPU goes with it.
 	check(
-		test{"in the gap between what was evicted and what is held", 2.2, 2.3, want{true, CoverageNone}},
-		test{"in the first one after it", 4, 4.5, want{true, CoverageWhole}},
+		test{"in the gap between what was evicted and what is held", 2.2, 2.3, want{true, store.CoverageNone}},
+		test{"in the first one after it", 4, 4.5, want{true, store.CoverageWhole}},
 	)
-	for len(s.index.windows) > 0 {
-		s.evictOldest()
+	for s.Look().Windows > 0 {
+		s.EvictOldest()
 	}
 	check(
-		test{"in the last one, evicted", 5.2, 5.4, want{true, CoverageEvicted}},
-		test{"not yet, with nothing held", 7, 8, want{false, CoverageWhole}},
+		test{"in the last one, evicted", 5.2, 5.4, want{true, store.CoverageEvicted}},
+		test{"not yet, with nothing held", 7, 8, want{false, store.CoverageWhole}},
 	)
 
 	// A list says the same as a look at one span.
-	for _, listed := range s.Spans(SpanQuery{}) {
+	for _, listed := range s.Spans(store.SpanQuery{}) {
 		if got, _ := s.Span(listed.ProfileID); !cmp.Equal(listed, got) {
 			t.Error(cmp.Diff(listed, got))
 		}
@@ -106,7 +108,7 @@ func TestCoverage(t *testing.T) {
 // Windows that went take nothing from spans that had no samples in them, or whose
 // samples are kept.
 func TestCoverageWithoutLoss(t *testing.T) {
-	s := newStore(t, WithSpansPerName(1))
+	s := newStore(t, store.WithSpansPerName(1))
 	tracer := newTracerProvider(s).Tracer("")
 	span := func(name string, from, until float64) string {
 		_, span := tracer.Start(t.Context(), name, at(from))
@@ -117,7 +119,7 @@ func TestCoverageWithoutLoss(t *testing.T) {
 	kept, idle, over := span("kept", 0, 0.9), span("idle", 0, 0.5), span("over", 0.8, 1.3)
 	lost := span("kept", 0, 0.8)
 	_, running := tracer.Start(t.Context(), "running", at(0.1))
-	check := func(when string, want map[string]Coverage) {
+	check := func(when string, want map[string]store.Coverage) {
 		t.Helper()
 		for id, coverage := range want {
 			if got, ok := s.Span(id); !ok || got.Coverage != coverage {
@@ -127,23 +129,23 @@ func TestCoverageWithoutLoss(t *testing.T) {
 	}
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(ofSpan(kept, 2), ofSpan(lost, 1))), inWindow(1, exporter.KindCPU, cpuProfile(ofSpan(over, 1))))
 	running.End(at(2))
-	s.evictOldest()
-	check("one window went", map[string]Coverage{
-		kept: CoverageWhole, idle: CoverageWhole, over: CoverageWhole, idOf(running): CoverageWhole,
-		lost:                    CoverageEvicted,
-		span("late", 0.1, 0.2):  CoverageEvicted,
-		span("later", 1.1, 1.2): CoverageWhole,
+	s.EvictOldest()
+	check("one window went", map[string]store.Coverage{
+		kept: store.CoverageWhole, idle: store.CoverageWhole, over: store.CoverageWhole, idOf(running): store.CoverageWhole,
+		lost:                    store.CoverageEvicted,
+		span("late", 0.1, 0.2):  store.CoverageEvicted,
+		span("later", 1.1, 1.2): store.CoverageWhole,
 	})
 	// What is kept goes at last.
-	s.evictKept()
-	check("what was kept went", map[string]Coverage{kept: CoverageEvicted, idle: CoverageWhole})
+	s.EvictKept()
+	check("what was kept went", map[string]store.Coverage{kept: store.CoverageEvicted, idle: store.CoverageWhole})
 
 	// What was no profile stays none when the profiles around it go.
 	unprofiled := span("unprofiled", 2.4, 2.6)
 	export(t, s, cpuWindow("checkout", 3, 4))
-	s.evictOldest()
-	s.evictOldest()
-	check("a gap", map[string]Coverage{unprofiled: CoverageNone, over: CoverageWhole})
+	s.EvictOldest()
+	s.EvictOldest()
+	check("a gap", map[string]store.Coverage{unprofiled: store.CoverageNone, over: store.CoverageWhole})
 }
 
 // Spans of a service without windows go by those of the service that has the
@@ -153,105 +155,41 @@ func TestCoverageOfServices(t *testing.T) {
 	export(t, s, cpuWindow("other", 0, 3), cpuWindow("gone", 0, 1))
 	_, span := newTracerProvider(s).Tracer("").Start(t.Context(), "GET /", at(1))
 	span.End(at(2))
-	if got, _ := s.Span(idOf(span)); !got.Complete || got.Coverage != CoverageWhole {
+	if got, _ := s.Span(idOf(span)); !got.Complete || got.Coverage != store.CoverageWhole {
 		t.Errorf("by another service: %+v", got)
 	}
 	export(t, s, cpuWindow("checkout", 4, 5))
-	if got, _ := s.Span(idOf(span)); !got.Complete || got.Coverage != CoverageNone {
+	if got, _ := s.Span(idOf(span)); !got.Complete || got.Coverage != store.CoverageNone {
 		t.Errorf("by its own: %+v", got)
 	}
 }
 
 func TestCoverageIsBounded(t *testing.T) {
 	s := newStore(t)
-	before := s.index.bytes
-	for i := range 3 * maxPeriods {
+	before := s.Look().Index
+	for i := range 3 * cputime.MaxPeriods {
 		export(t, s, cpuWindow("checkout", float64(2*i), float64(2*i+1)))
 	}
-	for i := range 2 * maxServices {
+	for i := range 2 * 256 {
 		export(t, s, cpuWindow(fmt.Sprint("service ", i), float64(i), float64(i+1)))
 	}
-	if n := len(s.index.times); n != maxServices {
+	if n := s.Look().Services; n != 256 {
 		t.Error("services:", n)
 	}
-	// The services whose windows ended first are gone.
-	if s.index.times["service 0"] != nil || s.index.times["checkout"] == nil {
+	for s.Look().Windows > 0 {
+		s.EvictOldest()
+	}
+	// The services whose windows ended first were gone before.
+	if services := s.ForgetServices(); slices.Contains(services, "service 0") || !slices.Contains(services, "checkout") {
 		t.Error("the wrong services were forgotten")
 	}
-	times := s.index.times["checkout"]
-	if n := len(times.profiled); n != maxPeriods {
-		t.Error("periods:", n)
-	}
-	at := func(windows float64) int64 { return epoch.Add(time.Duration(windows * float64(step))).UnixNano() }
-	// The oldest gaps went as profiles go; the newest are known.
-	if got := times.coverage(at(1.2), at(1.4), false); got != CoverageEvicted {
-		t.Error("in the oldest gap:", got)
-	}
-	if got := times.coverage(at(6*maxPeriods-2.8), at(6*maxPeriods-2.6), true); got != CoverageNone {
-		t.Error("in the newest gap:", got)
-	}
-	for len(s.index.windows) > 0 {
-		s.evictOldest()
-	}
-	if n := len(times.evicted); n > maxPeriods {
-		t.Error("evicted periods:", n)
-	}
-	for len(s.index.times) > 0 {
-		s.index.dropTimes()
-	}
-	if s.index.bytes != before {
-		t.Errorf("bytes in the index: %d, want %d", s.index.bytes, before)
+	if s.Look().Index != before {
+		t.Errorf("bytes in the index: %d, want %d", s.Look().Index, before)
 	}
 }
 
-// TestPeriods holds periods against a list of milliseconds.
-func TestPeriods(t *testing.T) {
-	const length, ms = 4000, int64(time.Millisecond)
-	random := newGenerator().rand
-	for range 200 {
-		var p periods
-		covered := make([]bool, length)
-		for range 1 + random.IntN(12) {
-			start := random.Int64N(length)
-			end := min(length, start+random.Int64N(400))
-			p = p.add(start*ms, end*ms)
-			for i := start; i < end; i++ {
-				covered[i] = true
-			}
-		}
-		for i := 1; i < len(p); i++ {
-			if p[i].start-p[i-1].end <= maxRotation {
-				t.Fatalf("%v: no gap before the %d. period", p, i)
-			}
-		}
-		// What lies between two near periods is no gap.
-		last := -1
-		for i, is := range covered {
-			if is && last >= 0 && int64(i-last-1)*ms <= maxRotation {
-				for j := last; j < i; j++ {
-					covered[j] = true
-				}
-			}
-			if is {
-				last = i
-			}
-		}
-		start := random.Int64N(length)
-		end := start + random.Int64N(length-start)
-		var want int64
-		for _, is := range covered[start:end] {
-			if is {
-				want += ms
-			}
-		}
-		if got := p.overlap(start*ms, end*ms); got != want {
-			t.Fatalf("%v overlaps [%d, %d) ms by %d, want %d", p, start, end, got, want)
-		}
-	}
-	if p := (periods{}).add(1, 1).add(2, 1); len(p) != 0 {
-		t.Error("periods of no time:", p)
-	}
-	if names := []string{CoverageWhole.String(), CoveragePartial.String(), CoverageNone.String(), CoverageEvicted.String()}; !slices.Equal(names, []string{"whole", "partial", "none", "evicted"}) {
+func TestCoverageNames(t *testing.T) {
+	if names := []string{store.CoverageWhole.String(), store.CoveragePartial.String(), store.CoverageNone.String(), store.CoverageEvicted.String()}; !slices.Equal(names, []string{"whole", "partial", "none", "evicted"}) {
 		t.Error(names)
 	}
 }

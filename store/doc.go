@@ -78,11 +78,16 @@
 // service_name is the resource's where samples have no such label. [Store.Kinds]
 // says which kinds of profiles have samples for the matchers. [Store.Windows]
 // lists the profiles held, [Store.Log] what happened to the newest, and
-// [Store.Stats] counts what came and what was lost. Who asks again and again, as a
-// page does that is open, may ask [Store.Generation] first whether anything is new.
+// [Store.Stats] counts what came and what was lost. A client that
+// polls may ask [Store.Generation] first whether anything is new.
+//
+// Each of these is about the moment at which it is asked. Answers to be shown
+// together come from one [View], which [Store.View] opens: they agree with each
+// other, whatever comes and goes meanwhile. [Source] and [View] are interfaces, so
+// that what shows a store can show profile files or a profile server too.
 //
 // Queries copy references, or some records at a time, under a short lock and work
-// on data that does not change from then on: a slow one holds up neither the
+// on data that does not change from then on: a slow query delays neither the
 // profiler nor the spans. The lock that spans take on the request path is one of
 // their own; start and end of a span take less than half a microsecond, and
 // allocate nothing (go test -bench Span).
@@ -106,23 +111,27 @@
 //
 // The bytes are counted, not measured, and meet what the heap holds within 15 %
 // (go test -run TestSoak, and -soak 2m for a store of 64 MiB). What a query
-// returns, and a profile that is being parsed, come on top.
+// returns, what open views keep, and a profile that is being parsed, come on top.
 //
 // # For the next developer
 //
-// Profiles: windowbuilder.go turns one into a window (window.go), which never
-// changes; tables.go, table.go and frame.go keep what windows share, with
-// reference counts; index.go holds windows; cputimes.go knows when CPU was
-// profiled, and what of that is still held.
+// A profile comes by Store.Export (store.go). windowbuilder.go makes a window of it
+// (window.go), whose groups (group.go) are the samples that have all labels in
+// common; code, stacks and labels come from tables (code.go, labels.go). A window
+// never changes. index.go holds the windows and picks the next one to evict.
 //
-// Spans: spanlog.go holds records (spanrecord.go), for which spanroom.go makes room,
-// in lists (spanlist.go) and among the extremes of their names (spankeeper.go,
-// spanname.go). holders.go knows which list's texts make room. It is all that runs
-// on the request path. spanjoin.go adds the samples of a window to the records when
-// it comes, and takes them off when it goes; orphans.go has those of spans without a
-// record, spantext.go the labels and services.
+// A span comes by Store.SpanProcessor to the span log. Store.Export adds the samples
+// of a window to the spans' records there, and takes them off when the window goes.
 //
-// Queries: spans.go with toprows.go, nametotal.go, exemplar.go and exemplarlist.go;
-// find.go and match.go evaluate a Query, whose conditions are matcher.go and
-// literals.go, for select.go, profile.go, timeline.go and kindtotal.go.
+// A query reads a moment (view.go): windows by reference, and a view of the span
+// log. ask.go has the queries that open a moment of their own. spans.go, span.go,
+// nametotal.go and exemplar.go answer about spans; find.go and match.go evaluate a
+// Query (query.go) for selection.go, profile.go, timeline.go and inventory.go.
+//
+// Rooms, none of which imports this package: internal/spanlog has the records of
+// spans, makes room for them, keeps the extremes of each name, counts by name, joins
+// samples, and lets views read the past; internal/intern has one copy of equal
+// values; internal/cputime knows when CPU was profiled; internal/literal finds
+// values that an expression lists; internal/ident has ids and names of services;
+// internal/memory counts bytes.
 package store

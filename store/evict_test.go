@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"fmt"
@@ -18,9 +18,13 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/store"
+
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 // TestEvictionFreesTables takes all windows out again.
@@ -37,27 +41,22 @@ func TestEvictionFreesTables(t *testing.T) {
 		sample{"b", 1, labels("profile_id", "job", "span_id", "job")},
 		sample{"b", 1, labels("profile_id", "other", "span_id", "job")},
 	)))
-	for len(s.index.windows) > 0 {
-		s.evictOldest()
+	for s.Look().Windows > 0 {
+		s.EvictOldest()
 	}
-	if n := s.tables.bytes(); n != 0 {
+	if n := s.Look().Tables; n != 0 {
 		t.Error("bytes in tables:", n)
 	}
-	if n := nodes(&s.tables); n != 0 {
+	if n := s.Look().Nodes; n != 0 {
 		t.Error("nodes in tables:", n)
 	}
-	if n := len(s.index.kept); n != 0 {
+	if n := s.Look().Kept; n != 0 {
 		t.Error("windows kept:", n)
 	}
 	// What remains is when CPU was profiled in the service.
-	if s.index.bytes > 200 {
-		t.Error("bytes in the index:", s.index.bytes)
+	if s.Look().Index > 200 {
+		t.Error("bytes in the index:", s.Look().Index)
 	}
-}
-
-func nodes(t *tables) int {
-	return len(t.texts.nodes.elements) + len(t.mappings.nodes.elements) + len(t.functions.nodes.elements) + len(t.locations.nodes.elements) +
-		len(t.frames.nodes.elements) + len(t.labels.nodes.elements) + len(t.names.nodes.elements)
 }
 
 // TestEvictionKeepsRest compares a store that evicted with one that never had
@@ -75,18 +74,18 @@ func TestEvictionKeepsRest(t *testing.T) {
 	export(t, all, profiles...)
 	export(t, rest, profiles[3:]...)
 	for range 3 {
-		all.evictOldest()
+		all.EvictOldest()
 	}
-	if diff := cmp.Diff(rest.Spans(SpanQuery{}), all.Spans(SpanQuery{})); diff != "" {
+	if diff := cmp.Diff(rest.Spans(store.SpanQuery{}), all.Spans(store.SpanQuery{})); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(folded(selectCPU(t, rest)), folded(selectCPU(t, all))); diff != "" {
 		t.Error(diff)
 	}
-	if a, b := nodes(&all.tables), nodes(&rest.tables); a != b {
+	if a, b := all.Look().Nodes, rest.Look().Nodes; a != b {
 		t.Error("nodes in tables:", a, b)
 	}
-	if a, b := all.index.windows[0].bytes, rest.index.windows[0].bytes; a != b {
+	if a, b := all.Look().Oldest, rest.Look().Oldest; a != b {
 		t.Error("bytes of the oldest window:", a, b)
 	}
 }
@@ -102,21 +101,22 @@ func TestShareOfUnlabelledWindows(t *testing.T) {
 		}
 		return cpuProfile(samples...)
 	}
-	held := func(s *Store) (windows map[exporter.Kind]int, unlabelled int64) {
+	held := func(s *store.Store) (windows map[exporter.Kind]int, unlabelled int64) {
 		windows = make(map[exporter.Kind]int)
-		for _, w := range s.index.windows {
-			windows[w.kind]++
-			if w.kind != exporter.KindCPU {
-				unlabelled += w.cost()
+		for _, w := range s.Windows(store.WindowQuery{}) {
+			windows[w.Kind]++
+			if w.Kind != exporter.KindCPU {
+				unlabelled += w.Bytes + 16 // Its place in the index.
 			}
 		}
-		if unlabelled != s.index.unlabelledBytes || len(s.index.windows)-windows[exporter.KindCPU] != s.index.unlabelled {
-			t.Fatalf("counted %d windows of %d bytes without labels of %v, %d", s.index.unlabelled, s.index.unlabelledBytes, windows, unlabelled)
+		inside := s.Look()
+		if unlabelled != inside.UnlabelledBytes || inside.Windows-windows[exporter.KindCPU] != inside.Unlabelled {
+			t.Fatalf("counted %d windows of %d bytes without labels of %v, %d", inside.Unlabelled, inside.UnlabelledBytes, windows, unlabelled)
 		}
 		return windows, unlabelled
 	}
 	const steps = 600
-	alone, both := newStore(t, WithMaxBytes(2<<20)), newStore(t, WithMaxBytes(2<<20))
+	alone, both := newStore(t, store.WithMaxBytes(2<<20)), newStore(t, store.WithMaxBytes(2<<20))
 	tracer := newTracerProvider(both).Tracer("")
 	for n := range steps {
 		if n%100 == 0 {
@@ -134,7 +134,7 @@ func TestShareOfUnlabelledWindows(t *testing.T) {
 	}
 	reach, _ := held(alone)
 	windows, unlabelled := held(both)
-	if limit := both.maxProfileBytes(); unlabelled > limit/4 || unlabelled < limit/5 {
+	if limit := both.Look().MaxProfileBytes; unlabelled > limit/4 || unlabelled < limit/5 {
 		t.Errorf("windows without labels take %d bytes of %d", unlabelled, limit)
 	}
 	if windows[exporter.KindCPU] < reach[exporter.KindCPU]*7/10 || windows[exporter.KindMutex] == 0 {
@@ -144,35 +144,35 @@ func TestShareOfUnlabelledWindows(t *testing.T) {
 	if got := both.NameTotals()[0]; got.Name != "GET /" || got.Spans != 3*windows[exporter.KindCPU] {
 		t.Errorf("%d windows of CPU count %+v", windows[exporter.KindCPU], got)
 	}
-	for n, w := range slices.Backward(both.Windows(WindowQuery{Kind: exporter.KindHeap})) {
+	for n, w := range slices.Backward(both.Windows(store.WindowQuery{Kind: exporter.KindHeap})) {
 		if want := epoch.Add(time.Duration(steps-windows[exporter.KindHeap]+n) * step); !w.Start.Equal(want) {
 			t.Fatalf("heap of %s is held, want %s", w.Start, want)
 		}
 	}
 
 	// With nothing beside them they have all the room, and count the spans.
-	s := newStore(t, WithMaxBytes(2<<20))
+	s := newStore(t, store.WithMaxBytes(2<<20))
 	tracer = newTracerProvider(s).Tracer("")
 	for n := 0; s.Stats().WindowsEvicted < 10; n++ {
 		_, span := tracer.Start(t.Context(), "GET /")
 		span.End()
 		export(t, s, inWindow(n, exporter.KindHeap, heapProfile(300)))
 	}
-	if windows, unlabelled := held(s); unlabelled < s.maxProfileBytes()/3 || s.NameTotals()[0].Spans != windows[exporter.KindHeap] {
+	if windows, unlabelled := held(s); unlabelled < s.Look().MaxProfileBytes/3 || s.NameTotals()[0].Spans != windows[exporter.KindHeap] {
 		t.Errorf("heap alone takes %d bytes; %+v", unlabelled, s.NameTotals())
 	}
 	// One that takes more than the share is held all the same.
 	export(t, s, inWindow(0, exporter.KindHeap, heapProfile(10000)), inWindow(0, exporter.KindBlock, heapProfile(10)), inWindow(0, exporter.KindCPU, cpu(0)))
-	if windows, unlabelled := held(s); unlabelled <= s.maxProfileBytes()/4 || windows[exporter.KindHeap] == 0 || windows[exporter.KindBlock] == 0 || windows[exporter.KindCPU] == 0 {
+	if windows, unlabelled := held(s); unlabelled <= s.Look().MaxProfileBytes/4 || windows[exporter.KindHeap] == 0 || windows[exporter.KindBlock] == 0 || windows[exporter.KindCPU] == 0 {
 		t.Errorf("held: %v, without labels %d bytes", windows, unlabelled)
 	}
 }
 
 // A profile that cannot fit pushes nothing out.
 func TestTooBig(t *testing.T) {
-	s := newStore(t, WithMaxBytes(1<<20))
+	s := newStore(t, store.WithMaxBytes(1<<20))
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
-	before := nodes(&s.tables)
+	before := s.Look().Nodes
 	deep := cpuProfile(sample{"f", 1, nil})
 	deep.Sample[0].Location = make([]*profile.Location, 1<<20)
 	for i := range deep.Sample[0].Location {
@@ -186,7 +186,7 @@ func TestTooBig(t *testing.T) {
 	if stats := s.Stats(); stats.Windows != 1 || stats.WindowsReceived != 1 || stats.WindowsEvicted != 0 || stats.WindowsRefused != 2 || stats.Bytes > 100000 {
 		t.Errorf("%+v", stats)
 	}
-	if after := nodes(&s.tables); after != before {
+	if after := s.Look().Nodes; after != before {
 		t.Errorf("%d nodes in tables, %d before", after, before)
 	}
 	export(t, s, inWindow(2, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
@@ -194,30 +194,30 @@ func TestTooBig(t *testing.T) {
 
 // Texts in the log of events take their part of what profiles may take.
 func TestEventsAreBounded(t *testing.T) {
-	s := newStore(t, WithMaxBytes(1<<20))
+	s := newStore(t, store.WithMaxBytes(1<<20))
 	g := newGenerator()
 	g.stacks = g.stacks[:20]
 	for n := 0; s.Stats().WindowsEvicted == 0; n++ {
 		export(t, s, inWindow(n, exporter.KindCPU, g.profile(300)))
 	}
-	service := resource.NewSchemaless(attribute.String("service.name", strings.Repeat("x", maxTextLen)))
+	service := resource.NewSchemaless(attribute.String("service.name", strings.Repeat("x", ident.MaxTextLen)))
 	bad := exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Resource: service}, []byte("no pprof"))
-	for range maxEvents {
+	for range 512 {
 		if err := s.Export(t.Context(), bad); err == nil {
 			t.Fatal("no error")
 		}
-		if bytes := s.bytes() + s.events.bytes(); bytes > s.maxBytes*3/4 {
-			t.Fatalf("profiles and events take %d of %d bytes", bytes, s.maxBytes)
+		if bytes := s.Stats().Bytes - s.Look().Spans; bytes > 3<<18 {
+			t.Fatalf("profiles and events take %d of %d bytes", bytes, 3<<18)
 		}
 	}
-	if n := s.Stats().ParseErrors; n != maxEvents {
+	if n := s.Stats().ParseErrors; n != 512 {
 		t.Error("parse errors:", n)
 	}
 }
 
 // Names and descriptions take their part of what spans may take.
 func TestTextsAreBounded(t *testing.T) {
-	s := newStore(t, WithMaxBytes(1<<20))
+	s := newStore(t, store.WithMaxBytes(1<<20))
 	tracer := newTracerProvider(s).Tracer("")
 	for i := range 3000 {
 		long := strings.Repeat(strconv.Itoa(i), 500)
@@ -225,13 +225,13 @@ func TestTextsAreBounded(t *testing.T) {
 		span.SetStatus(codes.Error, long)
 		span.End()
 	}
-	if stats := s.Stats(); stats.Bytes > stats.MaxBytes/4 || stats.Spans < 10 || stats.Spans != len(s.Spans(SpanQuery{})) {
+	if stats := s.Stats(); stats.Bytes > stats.MaxBytes/4 || stats.Spans < 10 || stats.Spans != len(s.Spans(store.SpanQuery{})) {
 		t.Errorf("%+v", stats)
 	}
 }
 
 func TestSpansAreBounded(t *testing.T) {
-	s := newStore(t, WithMaxBytes(1<<20), WithSpansPerName(0))
+	s := newStore(t, store.WithMaxBytes(1<<20), store.WithSpansPerName(0))
 	tracer := newTracerProvider(s).Tracer("")
 	const n = 10000
 	for i := range n {
@@ -242,7 +242,7 @@ func TestSpansAreBounded(t *testing.T) {
 	if stats.Bytes > 1<<18 || stats.Bytes < 1<<17 {
 		t.Error("bytes:", stats.Bytes)
 	}
-	spans := s.Spans(SpanQuery{})
+	spans := s.Spans(store.SpanQuery{})
 	if stats.SpansEnded != n || stats.SpansEvicted != n-int64(stats.Spans) || stats.Spans != len(spans) {
 		t.Errorf("%+v, %d spans", stats, len(spans))
 	}
@@ -250,10 +250,11 @@ func TestSpansAreBounded(t *testing.T) {
 		t.Error(spans[0].Name, spans[len(spans)-1].Name)
 	}
 	// Spans that never end are forgotten.
-	for range 10 * s.spans.maxRunning {
+	const maxRunning = 128 // An eighth of the records of 1 MiB.
+	for range 10 * maxRunning {
 		tracer.Start(t.Context(), "leak")
 	}
-	if running := s.Stats().SpansRunning; running != s.spans.maxRunning {
+	if running := s.Stats().SpansRunning; running == 0 || running > maxRunning {
 		t.Error("running spans:", running)
 	}
 	if got := s.Stats().Bytes; got > 1<<18 {
@@ -267,7 +268,7 @@ func TestBytesAreHonest(t *testing.T) {
 	r := readRecording(t)
 	window := exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: step, Resource: checkout}
 	before := heapBytes()
-	s := newStore(t, WithMaxBytes(maxBytes))
+	s := newStore(t, store.WithMaxBytes(maxBytes))
 	tracer := newTracerProvider(s).Tracer("")
 	windows := 0
 	fill := func() (grown, counted int64) {
@@ -307,7 +308,7 @@ func TestBytesAreHonest(t *testing.T) {
 // TestHeapIsHonest is TestBytesAreHonest for heap profiles, whose values differ.
 func TestHeapIsHonest(t *testing.T) {
 	before := heapBytes()
-	s := newStore(t, WithMaxBytes(4<<20))
+	s := newStore(t, store.WithMaxBytes(4<<20))
 	for n := 0; s.Stats().WindowsEvicted < 5; n++ {
 		export(t, s, inWindow(n, exporter.KindHeap, heapProfile(1300)))
 	}
@@ -328,7 +329,7 @@ func TestTextsAreHonest(t *testing.T) {
 		return resource.NewSchemaless(attribute.String("service.name", service))
 	}
 	// exportLabels puts each id into a sample, with a long label of its own.
-	exportLabels := func(t *testing.T, s *Store, id func(i int) string) {
+	exportLabels := func(t *testing.T, s *store.Store, id func(i int) string) {
 		for w := range 50 {
 			var samples []sample
 			for i := range 100 {
@@ -337,22 +338,22 @@ func TestTextsAreHonest(t *testing.T) {
 			export(t, s, inWindow(w, exporter.KindCPU, cpuProfile(samples...)))
 		}
 	}
-	for name, fill := range map[string]func(*testing.T, *Store){
-		"services of spans": func(t *testing.T, s *Store) {
+	for name, fill := range map[string]func(*testing.T, *store.Store){
+		"services of spans": func(t *testing.T, s *store.Store) {
 			for i := range 5000 {
 				tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor()), sdktrace.WithResource(resourceOf(unique(4096, i))))
 				_, span := tp.Tracer("").Start(t.Context(), "GET /")
 				span.End()
 			}
 		},
-		"services of windows": func(t *testing.T, s *Store) {
+		"services of windows": func(t *testing.T, s *store.Store) {
 			for i := range 5000 {
 				p := cpuProfile(sample{"f", 1, labels("span_id", fmt.Sprintf("%016x", i+1), "span_name", "GET /")})
 				window := exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: step, Resource: resourceOf(unique(4096, i))}
 				export(t, s, exporter.NewParsedProfile(window, p))
 			}
 		},
-		"labels of spans": func(t *testing.T, s *Store) {
+		"labels of spans": func(t *testing.T, s *store.Store) {
 			tracer := newTracerProvider(s).Tracer("")
 			exportLabels(t, s, func(int) string {
 				_, span := tracer.Start(t.Context(), "GET /")
@@ -360,17 +361,17 @@ func TestTextsAreHonest(t *testing.T) {
 				return idOf(span)
 			})
 		},
-		"labels of spans without a record": func(t *testing.T, s *Store) {
+		"labels of spans without a record": func(t *testing.T, s *store.Store) {
 			exportLabels(t, s, func(i int) string { return fmt.Sprintf("%016x", i+1) })
 		},
-		"names of spans": func(t *testing.T, s *Store) {
+		"names of spans": func(t *testing.T, s *store.Store) {
 			tracer := newTracerProvider(s).Tracer("")
 			for i := range 50000 {
 				_, span := tracer.Start(t.Context(), unique(20, i))
 				span.End()
 			}
 		},
-		"spans that never end": func(t *testing.T, s *Store) {
+		"spans that never end": func(t *testing.T, s *store.Store) {
 			tracer := newTracerProvider(s).Tracer("")
 			for i := range 25000 {
 				tracer.Start(t.Context(), unique(100, i))
@@ -379,7 +380,7 @@ func TestTextsAreHonest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := heapBytes()
-			s := newStore(t, WithMaxBytes(maxBytes))
+			s := newStore(t, store.WithMaxBytes(maxBytes))
 			fill(t, s)
 			grown, counted := heapBytes()-before, s.Stats().Bytes
 			t.Logf("counted %d KiB, heap %d KiB (%+d %%)", counted>>10, grown>>10, 100*(grown-counted)/counted)
@@ -389,7 +390,7 @@ func TestTextsAreHonest(t *testing.T) {
 			if counted > maxBytes {
 				t.Errorf("counted %d of at most %d bytes", counted, maxBytes)
 			}
-			if bytes := s.spans.bytes + s.spans.orphans.bytes; bytes > maxBytes/4 {
+			if bytes := s.Look().Spans; bytes > maxBytes/4 {
 				t.Errorf("spans take %d of %d bytes", bytes, maxBytes)
 			}
 			if stats := s.Stats(); stats.SpansEnded > 0 && stats.Spans < 1000 {
@@ -411,7 +412,7 @@ func heapBytes() int64 {
 
 // TestConcurrentUse is for the race detector.
 func TestConcurrentUse(t *testing.T) {
-	s := newStore(t, WithMaxBytes(2<<20))
+	s := newStore(t, store.WithMaxBytes(2<<20))
 	g := newGenerator()
 	tracer := newTracerProvider(s).Tracer("")
 	var input []*exporter.Profile
@@ -439,26 +440,26 @@ func TestConcurrentUse(t *testing.T) {
 			}
 		})
 	}
-	byID := matcher(t, "profile_id", MatchEqual, "job")
+	byID := matcher(t, "profile_id", store.MatchEqual, "job")
 	queries := []func(){
-		func() { s.Spans(SpanQuery{Order: MostCPU}) },
+		func() { s.Spans(store.SpanQuery{Order: store.MostCPU}) },
 		func() { s.Span("job") },
 		func() { selectCPU(t, s, byID) },
 		func() { folded(selectCPU(t, s)) },
 		func() {
-			p, err := s.Profile(Query{Kind: exporter.KindCPU, Until: epoch.Add(time.Hour)})
+			p, err := s.Profile(store.Query{Kind: exporter.KindCPU, Until: epoch.Add(time.Hour)})
 			if err != nil || p.CheckValid() != nil {
 				t.Error(err)
 			}
 		},
 		func() { s.Stats() },
-		func() { s.Spans(SpanQuery{Running: true, NameContains: "span", Limit: 10}) },
+		func() { s.Spans(store.SpanQuery{Running: true, NameContains: "span", Limit: 10}) },
 		func() { s.NameTotals() },
-		func() { s.Windows(WindowQuery{}) },
+		func() { s.Windows(store.WindowQuery{}) },
 		func() { s.Log() },
-		func() { s.Kinds(Query{Matchers: []Matcher{byID}}) },
+		func() { s.Kinds(store.Query{Matchers: []store.Matcher{byID}}) },
 		func() {
-			if _, err := s.Timeline(Query{Kind: exporter.KindCPU}, 3); err != nil {
+			if _, err := s.Timeline(store.Query{Kind: exporter.KindCPU}, 3); err != nil {
 				t.Error(err)
 			}
 		},

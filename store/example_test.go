@@ -32,7 +32,7 @@ func Example() {
 
 	// The profiler does this.
 	window := exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: 10 * time.Second}
-	if err := s.Export(ctx, exporter.NewParsedProfile(window, cpuProfile(id))); err != nil {
+	if err := s.Export(ctx, exporter.NewParsedProfile(window, exampleProfile(id))); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -61,8 +61,8 @@ func Example() {
 	// main.total 30000000 nanoseconds
 }
 
-// cpuProfile has three samples of the span.
-func cpuProfile(id string) *profile.Profile {
+// exampleProfile has three samples of the span.
+func exampleProfile(id string) *profile.Profile {
 	f := &profile.Function{ID: 1, Name: "main.total"}
 	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f, Line: 7}}}
 	return &profile.Profile{

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"fmt"
@@ -13,15 +13,17 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store"
 )
 
 // A list of the first of many exemplars writes none of the others out, and what was
 // summed for one is there for the next.
 func TestExemplarsAllocate(t *testing.T) {
 	for _, format := range []string{"%016x", "job-%016x"} {
-		s, _ := ofIDs(t, 20, 1000, format, profileIDLabel)
-		for _, order := range []Order{Newest, Slowest, MostCPU} {
-			q := SpanQuery{Order: order, Limit: 100}
+		s, _ := ofIDs(t, 20, 1000, format, labelkey.ProfileID)
+		for _, order := range []store.Order{store.Newest, store.Slowest, store.MostCPU} {
+			q := store.SpanQuery{Order: order, Limit: 100}
 			if n := len(s.Spans(q)); n != q.Limit {
 				t.Fatalf("%d exemplars", n)
 			}
@@ -44,7 +46,7 @@ func TestExemplarsAreCurrent(t *testing.T) {
 	check := func(when string, want ...string) {
 		t.Helper()
 		var got []string
-		for _, span := range s.Spans(SpanQuery{}) {
+		for _, span := range s.Spans(store.SpanQuery{}) {
 			got = append(got, fmt.Sprintf("%s %d %t", span.ProfileID, span.CPUSamples, span.Manual))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -74,6 +76,6 @@ func TestExemplarsAreCurrent(t *testing.T) {
 	check("a span", "a 2 true", child+" 1 false")
 	runtime.GC()
 	check("after a collection", "a 2 true", child+" 1 false")
-	s.evictOldest()
+	s.EvictOldest()
 	check("without the oldest", "a 1 true", child+" 1 false")
 }

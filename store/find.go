@@ -4,8 +4,11 @@
 package store
 
 import (
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -26,9 +29,8 @@ type found struct {
 }
 
 // find answers q. The error is about its SampleType.
-func (s *Store) find(q Query) (found, error) {
-	kept, windows := s.snapshot()
-	all := slices.Concat(kept, windows)
+func (h *held) find(q Query) (found, error) {
+	all := slices.Concat(h.kept, h.windows)
 	f := found{types: typesOf(all, q.Kind), newest: make(map[string]*window)}
 	if len(f.types) == 0 {
 		f.selected.name = q.SampleType
@@ -38,7 +40,7 @@ func (s *Store) find(q Query) (found, error) {
 	if f.selected, err = selectType(f.types, defaultType(all, q.Kind), q); err != nil {
 		return found{}, err
 	}
-	f.matches = q.matches(ofKind(kept, q.Kind), ofKind(windows, q.Kind))
+	f.matches = q.matches(ofKind(h.kept, q.Kind), ofKind(h.windows, q.Kind))
 	for i := range f.matches {
 		w := f.matches[i].window
 		if newest := f.newest[w.service]; newest == nil || !w.end.Before(newest.end) {
@@ -46,7 +48,7 @@ func (s *Store) find(q Query) (found, error) {
 		}
 	}
 	f.windows = keptOf(f.matches)
-	for _, w := range windows {
+	for _, w := range h.windows {
 		if w.kind == q.Kind && w.overlaps(q.From, q.Until) {
 			f.windows = append(f.windows, w)
 		}
@@ -54,12 +56,11 @@ func (s *Store) find(q Query) (found, error) {
 	return f, nil
 }
 
-// snapshot returns the windows held, in the order of their arrival, and what is
-// kept of those that are gone.
-func (s *Store) snapshot() (kept, windows []*window) {
+// held returns what is held now.
+func (s *Store) held() held {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.index.kept, s.index.windows
+	return s.index.held
 }
 
 func ofKind(windows []*window, kind exporter.Kind) iter.Seq[*window] {
@@ -103,4 +104,92 @@ func (f *found) bounds() (from, until time.Time) {
 		}
 	}
 	return from, until
+}
+
+// ErrUnknownSampleType is returned by [Store.Select] and [Store.Profile] for a
+// SampleType that no profile held of the kind has.
+var ErrUnknownSampleType = errors.New("unknown sample type")
+
+// valueType is what a value measures, and in what unit.
+type valueType struct {
+	name, unit string
+}
+
+// momentary says that a value describes the end of its window, so that those
+// of several windows must not be added: what was live then, in heap profiles, and
+// the goroutines that there were.
+func (t valueType) momentary() bool {
+	return strings.HasPrefix(t.name, "inuse_") || t.name == "goroutine"
+}
+
+// timeUnit returns 0 for a unit that is not one of time.
+func timeUnit(unit string) time.Duration {
+	switch unit {
+	case "nanoseconds":
+		return time.Nanosecond
+	case "microseconds":
+		return time.Microsecond
+	case "milliseconds":
+		return time.Millisecond
+	case "seconds":
+		return time.Second
+	default:
+		return 0
+	}
+}
+
+func (h *held) sampleTypes(kind exporter.Kind) []string {
+	return typeNames(typesOf(h.windows, kind))
+}
+
+func typesOf(windows []*window, kind exporter.Kind) []valueType {
+	var types []valueType
+	for _, w := range slices.Backward(windows) {
+		if w.kind != kind {
+			continue
+		}
+		for _, t := range w.types {
+			if !slices.Contains(types, t) {
+				types = append(types, t)
+			}
+		}
+	}
+	return types
+}
+
+func typeNames(types []valueType) []string {
+	var names []string
+	for _, t := range types {
+		if !slices.Contains(names, t.name) {
+			names = append(names, t.name)
+		}
+	}
+	return names
+}
+
+// defaultType returns the name of the type to show: the one that the newest
+// profile names, or its last one, as pprof does.
+func defaultType(windows []*window, kind exporter.Kind) string {
+	for _, w := range slices.Backward(windows) {
+		if w.kind != kind || len(w.types) == 0 {
+			continue
+		}
+		if slices.ContainsFunc(w.types, func(t valueType) bool { return t.name == w.defaultType }) {
+			return w.defaultType
+		}
+		return w.types[len(w.types)-1].name
+	}
+	return ""
+}
+
+func selectType(types []valueType, standard string, q Query) (valueType, error) {
+	name := q.SampleType
+	if name == "" {
+		name = standard
+	}
+	i := slices.IndexFunc(types, func(t valueType) bool { return t.name == name })
+	if i < 0 {
+		return valueType{}, fmt.Errorf("store: %s profiles: %w %q: use one of %s", q.Kind, ErrUnknownSampleType, name, strings.Join(typeNames(types), ", "))
+	}
+	return types[i], nil
 }

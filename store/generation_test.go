@@ -1,18 +1,19 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"testing"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
 )
 
 // TestGeneration moves with what windows and ended spans answer, and with nothing
 // else.
 func TestGeneration(t *testing.T) {
-	s := newStore(t, WithMaxBytes(1<<20), WithSpansPerName(0))
+	s := newStore(t, store.WithMaxBytes(1<<20), store.WithSpansPerName(0))
 	tracer := newTracerProvider(s).Tracer("")
 	last := s.Generation()
 	check := func(what string, moves bool) {
@@ -27,7 +28,7 @@ func TestGeneration(t *testing.T) {
 	check("start", false)
 	span.End()
 	check("end", true)
-	s.Spans(SpanQuery{})
+	s.Spans(store.SpanQuery{})
 	s.NameTotals()
 	selectCPU(t, s)
 	check("queries", false)
@@ -37,7 +38,7 @@ func TestGeneration(t *testing.T) {
 		t.Error("no error")
 	}
 	check("refused window", false)
-	s.evictOldest()
+	s.EvictOldest()
 	check("evicted window", true)
 	// A start that pushes out a span that has ended.
 	for evicted := s.Stats().SpansEvicted; ; {

@@ -4,17 +4,20 @@
 package store
 
 import (
+	"iter"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
 // groupRow is a group as a window keeps it. Most samples of a busy server are in
 // a group of few, so its size is what a sample costs.
 type groupRow struct {
-	span  spanKey
+	span  ident.Key
 	trace trace.TraceID
 }
 
@@ -26,7 +29,7 @@ type group struct {
 
 func (g group) row() *groupRow { return &g.window.groups[g.index] }
 
-func (g group) labelling() *labelling { return &g.window.labellings[g.window.labelled.at(g.index)] }
+func (g group) labelling() *labelling { return &g.window.labellings[g.window.labelled.At(g.index)] }
 
 func (g group) labels() *labelSet { return g.labelling().set }
 
@@ -34,9 +37,9 @@ func (g group) labels() *labelSet { return g.labelling().set }
 func (g group) bounds() (first, last int) {
 	last = len(g.window.frames)
 	if next := g.index + 1; next < len(g.window.groups) {
-		last = next + g.window.surplus.at(next)
+		last = next + g.window.surplus.At(next)
 	}
-	return g.index + g.window.surplus.at(g.index), last
+	return g.index + g.window.surplus.At(g.index), last
 }
 
 // profileID and spanID return the labels, "" where there is none.
@@ -82,7 +85,7 @@ func (g group) traced() bool {
 
 // spans returns the spans that profile_id and span_id name, 0 for none and for
 // ids that are not a span's.
-func (g group) spans() (profile, span spanKey) {
+func (g group) spans() (profile, span ident.Key) {
 	row := g.row()
 	switch l := g.labelling(); l.form {
 	case bothIDs:
@@ -92,7 +95,7 @@ func (g group) spans() (profile, span spanKey) {
 	case profileIDOnly:
 		return row.span, 0
 	case textIDs:
-		return parseSpanKey(l.texts.profileID), parseSpanKey(l.texts.spanID)
+		return ident.ParseKey(l.texts.profileID), ident.ParseKey(l.texts.spanID)
 	default:
 		return 0, 0
 	}
@@ -100,7 +103,7 @@ func (g group) spans() (profile, span spanKey) {
 
 // belongsTo says whether profile_id or span_id is an id, which is text or, if that
 // is a span's, key.
-func (g group) belongsTo(text string, key spanKey) bool {
+func (g group) belongsTo(text string, key ident.Key) bool {
 	if l := g.labelling(); l.form == textIDs {
 		return l.texts.profileID == text || l.texts.spanID == text
 	}
@@ -149,4 +152,27 @@ func (g group) cpu() (total time.Duration, samples int64) {
 		samples += w.count(i)
 	}
 	return total, samples
+}
+
+// ofSpans returns the groups that have an id.
+func (w *window) ofSpans() iter.Seq[spanlog.Group] {
+	return func(yield func(spanlog.Group) bool) {
+		for i := range w.groups {
+			if g := (group{w, i}); g.named() && !yield(g.ofSpan()) {
+				return
+			}
+		}
+	}
+}
+
+// ofSpan returns what the span log wants to know of a group.
+func (g group) ofSpan() spanlog.Group {
+	s := spanlog.Group{Index: g.index, Loose: g.loose(), Label: ident.Cut(g.labels().get(spanNameLabel))}
+	s.Profile, s.Span = g.spans()
+	s.Held = g.count()
+	s.CPU, s.CPUCount = g.cpu()
+	if g.window.wall() {
+		s.WallCount = s.Held
+	}
+	return s
 }

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"cmp"
@@ -16,6 +16,9 @@ import (
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/store"
+
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -93,7 +96,7 @@ func inWindow(n int, kind exporter.Kind, p *profile.Profile) *exporter.Profile {
 	}, p)
 }
 
-func export(tb testing.TB, s *Store, profiles ...*exporter.Profile) {
+func export(tb testing.TB, s *store.Store, profiles ...*exporter.Profile) {
 	tb.Helper()
 	for _, p := range profiles {
 		if err := s.Export(context.Background(), p); err != nil {
@@ -102,19 +105,16 @@ func export(tb testing.TB, s *Store, profiles ...*exporter.Profile) {
 	}
 }
 
-func newStore(tb testing.TB, opts ...Option) *Store {
+func newStore(tb testing.TB, opts ...store.Option) *store.Store {
 	tb.Helper()
-	s, err := New(opts...)
+	s, err := store.New(opts...)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return s
 }
 
-// evictOldest lets the window go that came first.
-func (s *Store) evictOldest() { s.evict(0) }
-
-func newTracerProvider(s *Store) *sdktrace.TracerProvider {
+func newTracerProvider(s *store.Store) *sdktrace.TracerProvider {
 	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor()), sdktrace.WithResource(checkout))
 }
 
@@ -125,18 +125,18 @@ func at(windows float64) trace.SpanEventOption {
 
 func idOf(s trace.Span) string { return s.SpanContext().SpanID().String() }
 
-func matcher(tb testing.TB, label string, op MatchOp, value string) Matcher {
+func matcher(tb testing.TB, label string, op store.MatchOp, value string) store.Matcher {
 	tb.Helper()
-	m, err := NewMatcher(label, op, value)
+	m, err := store.NewMatcher(label, op, value)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return m
 }
 
-func selectCPU(tb testing.TB, s *Store, matchers ...Matcher) *Selection {
+func selectCPU(tb testing.TB, s *store.Store, matchers ...store.Matcher) *store.Selection {
 	tb.Helper()
-	sel, err := s.Select(Query{Kind: exporter.KindCPU, Matchers: matchers})
+	sel, err := s.Select(store.Query{Kind: exporter.KindCPU, Matchers: matchers})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func selectCPU(tb testing.TB, s *Store, matchers ...Matcher) *Selection {
 }
 
 // folded writes a selection as "root;...;leaf value" lines, sorted.
-func folded(sel *Selection) []string {
+func folded(sel *store.Selection) []string {
 	var lines []string
 	for _, sv := range sel.Stacks {
 		var names []string

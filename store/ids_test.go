@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"fmt"
@@ -13,11 +13,13 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store"
 )
 
 // ofIDs returns a store with n windows of some samples each, with an id of its own
 // for each sample, and these ids. label says which labels have it.
-func ofIDs(tb testing.TB, windows, samples int, format string, labels ...string) (*Store, []string) {
+func ofIDs(tb testing.TB, windows, samples int, format string, labels ...string) (*store.Store, []string) {
 	tb.Helper()
 	s := newStore(tb)
 	var all []string
@@ -29,7 +31,7 @@ func ofIDs(tb testing.TB, windows, samples int, format string, labels ...string)
 			// The low bits of ids must not be in order.
 			id := fmt.Sprintf(format, uint64(len(all)+1)*0x9e3779b97f4a7c15)
 			all = append(all, id)
-			of := map[string][]string{spanNameLabel: {fmt.Sprint("job ", len(all)%20)}}
+			of := map[string][]string{labelkey.SpanName: {fmt.Sprint("job ", len(all)%20)}}
 			for _, label := range labels {
 				of[label] = []string{id}
 			}
@@ -68,21 +70,21 @@ func TestLists(t *testing.T) {
 			sample{"main;g", 64, nil},
 		)))
 	}
-	name := matcher(t, "span_name", MatchEqual, "GET /")
-	for _, label := range []string{profileIDLabel, spanIDLabel, traceIDLabel} {
+	name := matcher(t, "span_name", store.MatchEqual, "GET /")
+	for _, label := range []string{labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID} {
 		for _, list := range [][]string{{x}, {x, y}, {z, "job", x, "none"}, {"00000000000000AA"}, {"", x}, {strings.Repeat("2", 32), "t"}, {""}, {"none"}} {
 			// An expression is about one of the labels, so without the list: a
 			// group around it makes it none.
 			written := strings.Join(list, "|")
-			for _, op := range []MatchOp{MatchRegexp, MatchNotRegexp} {
+			for _, op := range []store.MatchOp{store.MatchRegexp, store.MatchNotRegexp} {
 				got, other := matcher(t, label, op, written), matcher(t, label, op, "("+written+")")
-				for _, more := range [][]Matcher{nil, {name}} {
+				for _, more := range [][]store.Matcher{nil, {name}} {
 					want := selectCPU(t, s, append(more, other)...)
 					if diff := cmp.Diff(folded(want), folded(selectCPU(t, s, append(more, got)...))); diff != "" {
 						t.Errorf("%s, operator %d, %q with %d others: %s", label, op, list, len(more), diff)
 					}
 				}
-				if lists := op == MatchRegexp && !slices.Contains(list, ""); got.ListsIDs() != lists || other.ListsIDs() {
+				if lists := op == store.MatchRegexp && !slices.Contains(list, ""); got.ListsIDs() != lists || other.ListsIDs() {
 					t.Errorf("%s, operator %d, %q: lists ids: %t, in a group %t", label, op, list, got.ListsIDs(), other.ListsIDs())
 				}
 			}
@@ -90,16 +92,16 @@ func TestLists(t *testing.T) {
 	}
 	for _, test := range []struct {
 		label string
-		op    MatchOp
+		op    store.MatchOp
 		value string
 		want  bool
 	}{
-		{profileIDLabel, MatchEqual, "job", true},
-		{traceIDLabel, MatchEqual, "t", true},
-		{spanIDLabel, MatchEqual, "", false},
-		{spanIDLabel, MatchNotEqual, x, false},
-		{spanNameLabel, MatchEqual, "GET /", false},
-		{spanNameLabel, MatchRegexp, "a|b", false},
+		{labelkey.ProfileID, store.MatchEqual, "job", true},
+		{labelkey.TraceID, store.MatchEqual, "t", true},
+		{labelkey.SpanID, store.MatchEqual, "", false},
+		{labelkey.SpanID, store.MatchNotEqual, x, false},
+		{labelkey.SpanName, store.MatchEqual, "GET /", false},
+		{labelkey.SpanName, store.MatchRegexp, "a|b", false},
 	} {
 		if got := matcher(t, test.label, test.op, test.value).ListsIDs(); got != test.want {
 			t.Errorf("%+v: %t", test, got)
@@ -121,20 +123,20 @@ func TestListFindsKept(t *testing.T) {
 			sample{"main;g", 5, nil},
 		)))
 	}
-	s.evictOldest()
-	for _, m := range []Matcher{
-		matcher(t, profileIDLabel, MatchRegexp, strings.Join(ids, "|")),
-		matcher(t, spanIDLabel, MatchRegexp, strings.Join(ids, "|")),
-		matcher(t, traceIDLabel, MatchRegexp, strings.Join(traces, "|")),
+	s.EvictOldest()
+	for _, m := range []store.Matcher{
+		matcher(t, labelkey.ProfileID, store.MatchRegexp, strings.Join(ids, "|")),
+		matcher(t, labelkey.SpanID, store.MatchRegexp, strings.Join(ids, "|")),
+		matcher(t, labelkey.TraceID, store.MatchRegexp, strings.Join(traces, "|")),
 	} {
 		if sel := selectCPU(t, s, m); sel.Samples != 6 || sel.Windows != 2 {
 			t.Errorf("%s: %d samples in %d windows", m.Label(), sel.Samples, sel.Windows)
 		}
 	}
-	if sel := selectCPU(t, s, matcher(t, traceIDLabel, MatchEqual, traces[0])); sel.Samples != 3 {
+	if sel := selectCPU(t, s, matcher(t, labelkey.TraceID, store.MatchEqual, traces[0])); sel.Samples != 3 {
 		t.Errorf("one trace: %d samples", sel.Samples)
 	}
-	if sel := selectCPU(t, s, matcher(t, profileIDLabel, MatchRegexp, ".+")); sel.Samples != 3 {
+	if sel := selectCPU(t, s, matcher(t, labelkey.ProfileID, store.MatchRegexp, ".+")); sel.Samples != 3 {
 		t.Errorf("any id: %d samples", sel.Samples)
 	}
 }
@@ -142,8 +144,8 @@ func TestListFindsKept(t *testing.T) {
 // To select those of a list out of many ids writes none of the others out.
 func TestListAllocates(t *testing.T) {
 	const windows, listed = 10, 300
-	s, ids := ofIDs(t, windows, 1000, "%016x", profileIDLabel, spanIDLabel)
-	q := Query{Kind: exporter.KindCPU, Matchers: []Matcher{matcher(t, profileIDLabel, MatchRegexp, strings.Join(some(ids, listed), "|"))}}
+	s, ids := ofIDs(t, windows, 1000, "%016x", labelkey.ProfileID, labelkey.SpanID)
+	q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, labelkey.ProfileID, store.MatchRegexp, strings.Join(some(ids, listed), "|"))}}
 	sel, err := s.Select(q)
 	if err != nil || sel.Samples != listed || sel.ProfileIDs != listed {
 		t.Fatalf("%d samples of %d ids: %v", sel.Samples, sel.ProfileIDs, err)
@@ -161,30 +163,30 @@ func TestListAllocates(t *testing.T) {
 func TestLongExpressions(t *testing.T) {
 	const long = "(?:.?){900}(?:.?){900}z"
 	list := strings.Repeat("00000000000000aa|", 1000) + "b"
-	for _, label := range []string{profileIDLabel, spanIDLabel, traceIDLabel} {
-		for _, op := range []MatchOp{MatchRegexp, MatchNotRegexp} {
-			if _, err := NewMatcher(label, op, long); err == nil {
+	for _, label := range []string{labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID} {
+		for _, op := range []store.MatchOp{store.MatchRegexp, store.MatchNotRegexp} {
+			if _, err := store.NewMatcher(label, op, long); err == nil {
 				t.Errorf("%s: no error", label)
 			}
 			matcher(t, label, op, list)
 			matcher(t, label, op, "[0-9a-f]{16}|job-.*")
 		}
 	}
-	matcher(t, spanNameLabel, MatchRegexp, long)
+	matcher(t, labelkey.SpanName, store.MatchRegexp, long)
 }
 
 // BenchmarkIDs asks a store of 650,000 ids for those of a page's list.
 func BenchmarkIDs(b *testing.B) {
-	s, ids := ofIDs(b, 500, 1300, "%016x", profileIDLabel, spanIDLabel)
-	for name, m := range map[string]Matcher{
-		"one":         matcher(b, profileIDLabel, MatchEqual, ids[7]),
-		"500":         matcher(b, profileIDLabel, MatchRegexp, strings.Join(some(ids, 500), "|")),
-		"all but 500": matcher(b, profileIDLabel, MatchNotRegexp, strings.Join(some(ids, 500), "|")),
-		"one trace":   matcher(b, traceIDLabel, MatchEqual, "0123456789abcdef0123456789abcdef"),
-		"any":         matcher(b, profileIDLabel, MatchRegexp, ".+"),
-		"expression":  matcher(b, profileIDLabel, MatchRegexp, "(?:.?){48}z"),
+	s, ids := ofIDs(b, 500, 1300, "%016x", labelkey.ProfileID, labelkey.SpanID)
+	for name, m := range map[string]store.Matcher{
+		"one":         matcher(b, labelkey.ProfileID, store.MatchEqual, ids[7]),
+		"500":         matcher(b, labelkey.ProfileID, store.MatchRegexp, strings.Join(some(ids, 500), "|")),
+		"all but 500": matcher(b, labelkey.ProfileID, store.MatchNotRegexp, strings.Join(some(ids, 500), "|")),
+		"one trace":   matcher(b, labelkey.TraceID, store.MatchEqual, "0123456789abcdef0123456789abcdef"),
+		"any":         matcher(b, labelkey.ProfileID, store.MatchRegexp, ".+"),
+		"expression":  matcher(b, labelkey.ProfileID, store.MatchRegexp, "(?:.?){48}z"),
 	} {
-		q := Query{Kind: exporter.KindCPU, Matchers: []Matcher{m}}
+		q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{m}}
 		b.Run("Select/"+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -207,11 +209,11 @@ func BenchmarkIDs(b *testing.B) {
 // BenchmarkExemplars lists work that is labelled by hand.
 func BenchmarkExemplars(b *testing.B) {
 	for name, format := range map[string]string{"ids of spans": "%016x", "texts": "job-%016x"} {
-		s, _ := ofIDs(b, 476, 500, format, profileIDLabel)
+		s, _ := ofIDs(b, 476, 500, format, labelkey.ProfileID)
 		b.Run("Spans/"+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if n := len(s.Spans(SpanQuery{Limit: 500})); n != 500 {
+				if n := len(s.Spans(store.SpanQuery{Limit: 500})); n != 500 {
 					b.Fatal(n)
 				}
 			}

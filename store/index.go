@@ -4,24 +4,33 @@
 package store
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/spanprof/spanprof/store/internal/cputime"
+
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
 // maxServices bounds for how many services the times of CPU windows are known.
 const maxServices = 256
 
-// index holds the windows. Slices in it only grow at the end or are replaced, so
-// that a reader may keep them.
-type index struct {
+// held is what queries read. Slices in it only grow at the end, and all else is
+// replaced, so that a copy never changes.
+type held struct {
 	// windows are in the order of their arrival.
 	windows []*window
 	// kept has, of windows that are gone, the groups of spans that are kept
 	// for longer than their windows: the slowest, say.
 	kept []*window
 	// times are those of the CPU windows, by service.
-	times map[string]*cpuTimes
+	times map[string]*cputime.Times
+}
+
+// index holds the windows.
+type index struct {
+	held
 	// bytes is the memory of all windows and of the index, keptBytes that of
 	// kept in it, unlabelledBytes that of the windows without labels.
 	bytes, keptBytes, unlabelledBytes int64
@@ -29,7 +38,7 @@ type index struct {
 	unlabelled int
 }
 
-func newIndex() index { return index{times: make(map[string]*cpuTimes)} }
+func newIndex() index { return index{held: held{times: make(map[string]*cputime.Times)}} }
 
 func (x *index) add(w *window) {
 	x.windows = append(x.windows, w)
@@ -44,42 +53,51 @@ func (x *index) add(w *window) {
 }
 
 func (x *index) addTimes(w *window) {
-	t, ok := x.times[w.service]
-	if ok {
-		x.bytes -= t.cost(w.service)
-	} else {
-		if len(x.times) >= maxServices {
-			x.dropTimes()
-		}
-		t = newCPUTimes()
-		x.times[w.service] = t
+	if _, ok := x.times[w.service]; !ok && len(x.times) >= maxServices {
+		x.setTimes(x.stalest(), nil)
 	}
-	t.add(w)
-	x.bytes += t.cost(w.service)
+	t := cputime.New()
+	if old := x.times[w.service]; old != nil {
+		t = old.Clone()
+	}
+	t.Add(w.start.UnixNano(), w.end.UnixNano())
+	x.setTimes(w.service, t)
 }
 
-// dropTimes forgets the service whose windows ended first.
-func (x *index) dropTimes() {
+// setTimes replaces the times of a service; nil forgets it.
+func (x *index) setTimes(service string, t *cputime.Times) {
+	x.times = maps.Clone(x.times)
+	if old := x.times[service]; old != nil {
+		x.bytes -= old.Cost(service)
+		delete(x.times, service)
+	}
+	if t != nil {
+		x.times[service] = t
+		x.bytes += t.Cost(service)
+	}
+}
+
+// stalest returns the service whose windows ended first.
+func (x *index) stalest() string {
 	first := ""
 	for service, t := range x.times {
-		if oldest, ok := x.times[first]; !ok || t.until < oldest.until {
+		if oldest, ok := x.times[first]; !ok || t.Until < oldest.Until {
 			first = service
 		}
 	}
-	x.bytes -= x.times[first].cost(first)
-	delete(x.times, first)
+	return first
 }
 
 // timesOf returns the times of the CPU windows of a service, or of the service
 // with the latest one if it has none: the spans' resource then differs from the
 // profiles'. It is nil where there was no CPU window.
-func (x *index) timesOf(service string) *cpuTimes {
+func (x *held) timesOf(service string) *cputime.Times {
 	if t, ok := x.times[service]; ok {
 		return t
 	}
-	var latest *cpuTimes
+	var latest *cputime.Times
 	for _, t := range x.times {
-		if latest == nil || t.until > latest.until {
+		if latest == nil || t.Until > latest.Until {
 			latest = t
 		}
 	}
@@ -117,9 +135,9 @@ func (x *index) remove(i int, rest *window) {
 		x.unlabelledBytes -= w.cost()
 	}
 	if t := x.times[w.service]; t != nil && w.kind == exporter.KindCPU {
-		x.bytes -= t.cost(w.service)
-		t.evict(w.start.UnixNano(), w.end.UnixNano())
-		x.bytes += t.cost(w.service)
+		t = t.Clone()
+		t.Evict(w.start.UnixNano(), w.end.UnixNano())
+		x.setTimes(w.service, t)
 	}
 	if rest != nil {
 		x.kept = append(x.kept, rest)
@@ -137,4 +155,4 @@ func (x *index) removeKept() {
 }
 
 // cost is the memory of a window with its place in the index.
-func (w *window) cost() int64 { return w.bytes + 2*pointerSize }
+func (w *window) cost() int64 { return w.bytes + 2*memory.Pointer }

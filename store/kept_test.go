@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"fmt"
@@ -14,10 +14,11 @@ import (
 	"go.opentelemetry.io/otel/codes"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
 )
 
 // fillUp ends spans and exports windows until all that came before made room.
-func fillUp(t *testing.T, s *Store) {
+func fillUp(t *testing.T, s *store.Store) {
 	t.Helper()
 	tracer := newTracerProvider(s).Tracer("")
 	r := readRecording(t)
@@ -33,7 +34,7 @@ func fillUp(t *testing.T, s *Store) {
 
 // TestExtremesAreKept has spans and samples outlive all that came with them.
 func TestExtremesAreKept(t *testing.T) {
-	s := newStore(t, WithMaxBytes(6<<20), WithSpansPerName(3))
+	s := newStore(t, store.WithMaxBytes(6<<20), store.WithSpansPerName(3))
 	tracer := newTracerProvider(s).Tracer("")
 	// Of 100 spans the first are the slowest, the last have most CPU time,
 	// and one has an error.
@@ -50,7 +51,7 @@ func TestExtremesAreKept(t *testing.T) {
 		samples = append(samples, sample{fmt.Sprint("main;f", i), 1 + int64(i), labels("profile_id", id, "span_id", id, "span_name", "GET /", "i", strconv.Itoa(i%2))})
 	}
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples...)), inWindow(0, exporter.KindWall, cpuProfile(samples...)))
-	before := make(map[string]Span)
+	before := make(map[string]store.Span)
 	profiles := make(map[string][]string)
 	for _, id := range ids {
 		before[id], _ = s.Span(id)
@@ -59,7 +60,7 @@ func TestExtremesAreKept(t *testing.T) {
 	fillUp(t, s)
 
 	var got []string
-	for _, span := range s.Spans(SpanQuery{Name: "GET /", Order: Slowest}) {
+	for _, span := range s.Spans(store.SpanQuery{Name: "GET /", Order: store.Slowest}) {
 		got = append(got, span.ProfileID)
 		want := before[span.ProfileID]
 		if diff := cmp.Diff(want, span); diff != "" {
@@ -74,20 +75,20 @@ func TestExtremesAreKept(t *testing.T) {
 		t.Error("kept:", diff)
 	}
 	// Their samples are no measure of the time in which there are no others.
-	sel, err := s.Select(Query{Kind: exporter.KindCPU, Until: epoch.Add(step)})
+	sel, err := s.Select(store.Query{Kind: exporter.KindCPU, Until: epoch.Add(step)})
 	if err != nil || sel.Total != 0 || sel.Windows != 0 {
 		t.Errorf("%+v, %v", sel, err)
 	}
-	byID := []Matcher{matcher(t, "span_id", MatchEqual, ids[99])}
-	sel, err = s.Select(Query{Kind: exporter.KindCPU, Matchers: byID, Until: epoch.Add(step)})
+	byID := []store.Matcher{matcher(t, "span_id", store.MatchEqual, ids[99])}
+	sel, err = s.Select(store.Query{Kind: exporter.KindCPU, Matchers: byID, Until: epoch.Add(step)})
 	if err != nil || sel.Samples != 100 || sel.Windows != 1 || !sel.From.Equal(epoch) {
 		t.Errorf("%+v, %v", sel, err)
 	}
-	timeline, err := s.Timeline(Query{Kind: exporter.KindCPU, SampleType: "samples", Matchers: byID}, 1)
+	timeline, err := s.Timeline(store.Query{Kind: exporter.KindCPU, SampleType: "samples", Matchers: byID}, 1)
 	if err != nil || !timeline.Buckets[0].Start.Equal(epoch) || !slices.Equal(timeline.Buckets[0].Values, []int64{100}) {
 		t.Errorf("%+v, %v", timeline, err)
 	}
-	if got := s.Kinds(Query{Matchers: byID}); !slices.Equal(got, []KindTotal{{exporter.KindCPU, 100, 1}, {exporter.KindWall, 100, 1}}) {
+	if got := s.Kinds(store.Query{Matchers: byID}); !slices.Equal(got, []store.KindTotal{{exporter.KindCPU, 100, 1}, {exporter.KindWall, 100, 1}}) {
 		t.Error(got)
 	}
 	if _, ok := s.Span(ids[10]); ok {
@@ -111,26 +112,26 @@ func TestExtremesAreKept(t *testing.T) {
 			t.Error("no longer among the slowest, but kept")
 		}
 	}
-	for len(s.index.windows)+len(s.index.kept) > 0 {
-		if len(s.index.kept) > 0 {
-			s.evictKept()
+	for s.Look().Windows+s.Look().Kept > 0 {
+		if s.Look().Kept > 0 {
+			s.EvictKept()
 		} else {
-			s.evictOldest()
+			s.EvictOldest()
 		}
 	}
-	for _, span := range s.Spans(SpanQuery{}) {
+	for _, span := range s.Spans(store.SpanQuery{}) {
 		if span.SamplesHeld != 0 {
 			t.Errorf("held, with no window left: %+v", span)
 		}
 	}
-	if n := nodes(&s.tables); n != 0 || s.index.keptBytes != 0 {
-		t.Errorf("%d nodes and %d bytes are left", n, s.index.keptBytes)
+	if n := s.Look().Nodes; n != 0 || s.Look().KeptBytes != 0 {
+		t.Errorf("%d nodes and %d bytes are left", n, s.Look().KeptBytes)
 	}
 }
 
-func profileOf(t *testing.T, s *Store, id string) []string {
+func profileOf(t *testing.T, s *store.Store, id string) []string {
 	t.Helper()
-	p, err := s.Profile(Query{Kind: exporter.KindCPU, Matchers: []Matcher{matcher(t, "span_id", MatchEqual, id)}})
+	p, err := s.Profile(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "span_id", store.MatchEqual, id)}})
 	if err != nil || p.CheckValid() != nil {
 		t.Fatal(err, p.CheckValid())
 	}
@@ -139,21 +140,17 @@ func profileOf(t *testing.T, s *Store, id string) []string {
 
 // The names that have extremes of their own are bounded, and so are the others.
 func TestManyNames(t *testing.T) {
-	s := newStore(t, WithMaxBytes(2<<20), WithSpansPerName(5))
+	s := newStore(t, store.WithMaxBytes(2<<20), store.WithSpansPerName(5))
 	tracer := newTracerProvider(s).Tracer("")
 	const n = 20000
 	for i := range n {
 		_, span := tracer.Start(t.Context(), fmt.Sprint("GET /", i), at(0))
 		span.End(at(1 + float64(i%1000)))
 	}
-	l := s.spans
-	if pinned := l.lists[pinnedList].len; pinned == 0 || pinned > l.maxRows/4 {
-		t.Errorf("%d of %d rows are pinned", pinned, l.maxRows)
-	}
-	if slowest := s.Spans(SpanQuery{Order: Slowest, Limit: 1})[0]; slowest.Duration != 1000*step {
+	if slowest := s.Spans(store.SpanQuery{Order: store.Slowest, Limit: 1})[0]; slowest.Duration != 1000*step {
 		t.Error("slowest:", slowest.Duration)
 	}
-	if stats := s.Stats(); stats.Bytes > stats.MaxBytes/4 || stats.Spans < l.maxRows/4 || int64(stats.Spans)+stats.SpansEvicted != n {
+	if stats := s.Stats(); stats.Bytes > stats.MaxBytes/4 || stats.Spans < 480 || int64(stats.Spans)+stats.SpansEvicted != n {
 		t.Errorf("%+v", stats)
 	}
 	// All are counted, though not all by their names.
@@ -162,30 +159,22 @@ func TestManyNames(t *testing.T) {
 	for _, total := range totals {
 		spans += total.Spans
 	}
-	if i := slices.IndexFunc(totals, func(t NameTotal) bool { return t.Name == "other" }); spans != n || len(totals) > maxNames+1 || i < 0 {
+	if i := slices.IndexFunc(totals, func(t store.NameTotal) bool { return t.Name == "other" }); spans != n || len(totals) > 1001 || i < 0 {
 		t.Errorf("%d spans of %d names", spans, len(totals))
 	}
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile()))
-	if len(l.counted) != 0 || len(s.NameTotals()) != len(totals) {
+	if len(s.NameTotals()) != len(totals) {
 		t.Error("the window did not take the counts over")
 	}
-	s.evictOldest()
+	s.EvictOldest()
 	if got := s.NameTotals(); len(got) != 0 {
 		t.Errorf("%d names without a window", len(got))
-	}
-	// A record holds its name once, and so does nothing else.
-	refs := 0
-	for _, n := range l.names {
-		refs += n.refs
-	}
-	if rows := s.Stats().Spans; refs != rows || len(l.names) > rows {
-		t.Errorf("%d names with %d references, %d rows", len(l.names), refs, rows)
 	}
 }
 
 // TestOrphansAreBounded has samples of spans that the store never hears of.
 func TestOrphansAreBounded(t *testing.T) {
-	s := newStore(t, WithMaxBytes(2<<20))
+	s := newStore(t, store.WithMaxBytes(2<<20))
 	most := int64(0)
 	for n := range 20 {
 		var samples []sample
@@ -194,9 +183,9 @@ func TestOrphansAreBounded(t *testing.T) {
 			samples = append(samples, sample{"f", 1, labels("profile_id", id, "span_id", id, "span_name", fmt.Sprint("GET /", i))})
 		}
 		export(t, s, inWindow(n, exporter.KindCPU, cpuProfile(samples...)))
-		most = max(most, s.spans.orphans.bytes)
+		most = max(most, s.Look().Spans)
 	}
-	if most == 0 || most > s.maxBytes/4/15 {
+	if most == 0 || most > 2<<20/4/15 {
 		t.Errorf("orphans take %d bytes", most)
 	}
 	stats := s.Stats()

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"fmt"
@@ -14,10 +14,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
 )
 
 // fillWindows puts in windows of two services and two kinds.
-func fillWindows(t *testing.T, s *Store) {
+func fillWindows(t *testing.T, s *store.Store) {
 	t.Helper()
 	g := newGenerator()
 	for n := range 6 {
@@ -41,41 +42,30 @@ func fillWindows(t *testing.T, s *Store) {
 func TestManyMatchers(t *testing.T) {
 	s := newStore(t)
 	fillWindows(t, s)
-	matchers := []Matcher{matcher(t, "span_name", MatchNotEqual, "import"), matcher(t, "trace_id", MatchNotEqual, "")}
+	matchers := []store.Matcher{matcher(t, "span_name", store.MatchNotEqual, "import"), matcher(t, "trace_id", store.MatchNotEqual, "")}
 	for i := range 20000 {
-		matchers = append(matchers, matcher(t, "span_name", MatchNotEqual, fmt.Sprint("a", i)))
+		matchers = append(matchers, matcher(t, "span_name", store.MatchNotEqual, fmt.Sprint("a", i)))
 	}
-	q := Query{Kind: exporter.KindCPU, Matchers: matchers}
-	kept, windows := s.snapshot()
-	matches := q.matches(slices.Values(kept), ofKind(windows, q.Kind))
-	groups := 0
-	for _, m := range matches {
-		for g := range m.groups() {
-			groups++
-			if g.labels().get(spanNameLabel) == "import" || g.traceID() == "" {
-				t.Error("not selected:", g.labels())
-			}
+	q := store.Query{Kind: exporter.KindCPU, Matchers: matchers}
+	sel, err := s.Select(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Profile(store.Query{Kind: exporter.KindCPU})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := int64(0)
+	for _, sample := range p.Sample {
+		if !slices.Equal(sample.Label["span_name"], []string{"import"}) && len(sample.Label["trace_id"]) > 0 {
+			all += sample.Value[0]
 		}
 	}
-	sets := make(map[labelsOf]bool)
-	all := 0
-	for _, w := range windows {
-		if w.kind != exporter.KindCPU {
-			continue
-		}
-		for i := range w.groups {
-			g := group{w, i}
-			sets[labelsOf{g.labels(), w.service, w.version}] = true
-			if g.labels().get(spanNameLabel) != "import" && g.traceID() != "" {
-				all++
-			}
-		}
+	if sel.Samples != all || all == 0 {
+		t.Errorf("got %d samples, want %d", sel.Samples, all)
 	}
-	if groups != all || groups == 0 {
-		t.Errorf("%d groups, want %d", groups, all)
-	}
-	if asked := len(matches[0].matcher.answers); asked != len(sets) {
-		t.Errorf("asked about %d label sets of %d", asked, len(sets))
+	if asked, sets := s.Asked(q); asked != sets || sets == 0 {
+		t.Errorf("asked about %d label sets of %d", asked, sets)
 	}
 }
 
@@ -84,28 +74,28 @@ func TestManyMatchers(t *testing.T) {
 func TestTimelineSums(t *testing.T) {
 	s := newStore(t)
 	fillWindows(t, s)
-	anyID := matcher(t, "trace_id", MatchRegexp, ".*")
+	anyID := matcher(t, "trace_id", store.MatchRegexp, ".*")
 	for _, kind := range []exporter.Kind{exporter.KindCPU, exporter.KindGoroutine} {
-		for name, matchers := range map[string][]Matcher{
+		for name, matchers := range map[string][]store.Matcher{
 			"all":      nil,
-			"name":     {matcher(t, "span_name", MatchRegexp, ".*resource1.*")},
-			"service":  {matcher(t, "service_name", MatchEqual, "service 1")},
-			"own":      {matcher(t, "service_name", MatchEqual, "own")},
-			"no match": {matcher(t, "service_name", MatchEqual, "none")},
+			"name":     {matcher(t, "span_name", store.MatchRegexp, ".*resource1.*")},
+			"service":  {matcher(t, "service_name", store.MatchEqual, "service 1")},
+			"own":      {matcher(t, "service_name", store.MatchEqual, "own")},
+			"no match": {matcher(t, "service_name", store.MatchEqual, "none")},
 		} {
 			for _, n := range []int{0, 3, 1000} {
-				got, err := s.Timeline(Query{Kind: kind, Matchers: matchers}, n)
+				got, err := s.Timeline(store.Query{Kind: kind, Matchers: matchers}, n)
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, err := s.Timeline(Query{Kind: kind, Matchers: append(slices.Clip(matchers), anyID)}, n)
+				want, err := s.Timeline(store.Query{Kind: kind, Matchers: append(slices.Clip(matchers), anyID)}, n)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s, %s, %d names: %s", kind, name, n, diff)
 				}
-				sel, err := s.Select(Query{Kind: kind, Matchers: matchers})
+				sel, err := s.Select(store.Query{Kind: kind, Matchers: matchers})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -143,20 +133,20 @@ func TestSpanNames(t *testing.T) {
 	s := newStore(t)
 	fillWindows(t, s)
 	for name, test := range map[string]struct {
-		matcher Matcher
+		matcher store.Matcher
 		want    []string
 	}{
-		"one":          {matcher(t, "profile_id", MatchEqual, "job"), []string{"import"}},
-		"two":          {matcher(t, "span_name", MatchRegexp, "import|.*/resource7"), []string{"GET /api/v1/resource7", "import"}},
-		"without":      {matcher(t, "span_name", MatchEqual, ""), []string{""}},
-		"no such span": {matcher(t, "span_id", MatchEqual, "none"), nil},
+		"one":          {matcher(t, "profile_id", store.MatchEqual, "job"), []string{"import"}},
+		"two":          {matcher(t, "span_name", store.MatchRegexp, "import|.*/resource7"), []string{"GET /api/v1/resource7", "import"}},
+		"without":      {matcher(t, "span_name", store.MatchEqual, ""), []string{""}},
+		"no such span": {matcher(t, "span_id", store.MatchEqual, "none"), nil},
 	} {
 		if diff := cmp.Diff(test.want, selectCPU(t, s, test.matcher).SpanNames); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 	all := selectCPU(t, s).SpanNames
-	if len(all) != maxSpanNames || len(slices.Compact(slices.Clone(all))) != maxSpanNames || !slices.IsSorted(all) {
+	if len(all) != 16 || len(slices.Compact(slices.Clone(all))) != 16 || !slices.IsSorted(all) {
 		t.Errorf("all: %q", all)
 	}
 }

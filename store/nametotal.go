@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
 // NameTotal is the sum of the spans of one name in one service.
@@ -26,62 +28,49 @@ type NameTotal struct {
 	CPUSamples int64
 }
 
-// NameTotals sums spans by service and name, those with most CPU time first. It
-// counts the spans that ended in the time of the windows held, and their samples
-// in these windows: also the spans that are not kept (see [WithMinDuration] and
-// [WithSampling]) or that made room for others. What ended before the oldest
-// window held does not count, though [Store.Spans] may list it.
-//
-// Samples count by the name that their span had when they came: where it got its
-// last name later, that of a route, say, the name that it had before has CPU time
-// without a span. Samples of spans that the store has no summary of count by their
-// span_name. Of more than 1,000 names in one window, the further ones count as
-// "other", those of more than some hundred services as that of no service.
-// Manual exemplars with a name are spans too.
-func (s *Store) NameTotals() []NameTotal {
-	totals := make(map[nameKey]*nameCount)
-	total := func(key nameKey) *nameCount {
+func (m *moment) nameTotals() []NameTotal {
+	totals := make(map[spanlog.NameKey]*spanlog.Count)
+	total := func(key spanlog.NameKey) *spanlog.Count {
 		t := totals[key]
 		if t == nil {
-			t = &nameCount{nameTexts: nameTexts{nameKey: key}}
+			t = &spanlog.Count{Texts: spanlog.Texts{NameKey: key}}
 			totals[key] = t
 		}
 		return t
 	}
-	windows, pending := s.counts()
-	for _, w := range windows {
+	for _, w := range m.windows {
 		for i := range w.names {
-			total(w.names[i].texts.nameKey).add(w.names[i].count())
+			total(w.names[i].texts.NameKey).Add(w.names[i].count())
 		}
 	}
-	for i := range pending {
-		total(pending[i].nameKey).add(pending[i])
+	for i := range m.spans.Counts {
+		total(m.spans.Counts[i].NameKey).Add(m.spans.Counts[i])
 	}
-	exemplars := s.exemplars(windows)
-	known := s.knownOf(exemplars)
+	exemplars := m.store.exemplars(m.windows)
+	known := m.knownOf(exemplars)
 	for i := range exemplars {
 		x := &exemplars[i]
 		if x.label == "" {
 			continue
 		}
-		t := total(nameKey{x.service(), x.label})
-		t.label = orElse(t.label, x.label)
+		t := total(spanlog.NameKey{Service: x.service(), Value: x.label})
+		t.Label = cmp.Or(t.Label, x.label)
 		if x.named || known[x.key] {
 			// Samples of a span that the log did not know yet.
-			t.cpu += x.lone.cpu
-			t.cpuCount += x.lone.cpuCount
+			t.CPU += x.lone.cpu
+			t.CPUCount += x.lone.cpuCount
 			continue
 		}
-		t.spans++
-		t.cpu += x.cpu
-		t.cpuCount += x.cpuCount
+		t.Spans++
+		t.CPU += x.CPU
+		t.CPUCount += x.CPUCount
 	}
 
 	list := make([]NameTotal, 0, len(totals))
 	for _, t := range totals {
 		// An id that is a span's by now may leave nothing to count.
-		if t.spans > 0 || t.cpuCount > 0 {
-			list = append(list, t.total())
+		if t.Spans > 0 || t.CPUCount > 0 {
+			list = append(list, nameTotal(t))
 		}
 	}
 	slices.SortFunc(list, func(a, b NameTotal) int {
@@ -90,25 +79,26 @@ func (s *Store) NameTotals() []NameTotal {
 	return list
 }
 
-// counts returns the windows held and what was counted since the newest.
-func (s *Store) counts() ([]*window, []nameCount) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	s.spans.mu.Lock()
-	defer s.spans.mu.Unlock()
-	return s.index.windows, s.spans.pendingCounts()
+func nameTotal(c *spanlog.Count) NameTotal {
+	return NameTotal{
+		Service:     c.Service,
+		Name:        c.Value,
+		Label:       c.Label,
+		Spans:       int(c.Spans),
+		Errors:      int(c.Errors),
+		Duration:    c.Duration,
+		MaxDuration: c.MaxDuration,
+		CPU:         c.CPU,
+		CPUSamples:  c.CPUCount,
+	}
 }
 
-func (c *nameCount) total() NameTotal {
-	return NameTotal{
-		Service:     c.service,
-		Name:        c.value,
-		Label:       c.label,
-		Spans:       int(c.spans),
-		Errors:      int(c.errors),
-		Duration:    c.duration,
-		MaxDuration: c.maxDuration,
-		CPU:         c.cpu,
-		CPUSamples:  c.cpuCount,
-	}
+// windowName is a count as a window keeps it.
+type windowName struct {
+	texts *spanlog.Texts
+	spanlog.Numbers
+}
+
+func (w *windowName) count() spanlog.Count {
+	return spanlog.Count{Texts: *w.texts, Numbers: w.Numbers}
 }

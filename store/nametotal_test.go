@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"fmt"
@@ -12,6 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/store"
+
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -20,7 +23,7 @@ import (
 
 // fillStore puts in spans of two services that end in any order, some of which
 // have samples, and manual exemplars with and without a name.
-func fillStore(t *testing.T, s *Store) {
+func fillStore(t *testing.T, s *store.Store) {
 	t.Helper()
 	random := newGenerator().rand
 	cart := resource.NewSchemaless(attribute.String("service.name", "cart"))
@@ -49,8 +52,8 @@ func TestNameTotals(t *testing.T) {
 	}
 	fillStore(t, s)
 	type key struct{ service, name string }
-	want := map[key]NameTotal{}
-	for _, span := range s.Spans(SpanQuery{}) {
+	want := map[key]store.NameTotal{}
+	for _, span := range s.Spans(store.SpanQuery{}) {
 		if span.Name == "" {
 			continue
 		}
@@ -69,7 +72,7 @@ func TestNameTotals(t *testing.T) {
 		}
 		want[k] = total
 	}
-	got := map[key]NameTotal{}
+	got := map[key]store.NameTotal{}
 	last := time.Duration(math.MaxInt64)
 	for _, total := range s.NameTotals() {
 		got[key{total.Service, total.Name}] = total
@@ -90,11 +93,11 @@ func TestNameTotals(t *testing.T) {
 func TestLimit(t *testing.T) {
 	s := newStore(t)
 	fillStore(t, s)
-	for _, order := range []Order{Newest, Slowest, MostCPU} {
+	for _, order := range []store.Order{store.Newest, store.Slowest, store.MostCPU} {
 		for _, name := range []string{"", "GET /1"} {
-			all := s.Spans(SpanQuery{Order: order, Name: name})
+			all := s.Spans(store.SpanQuery{Order: order, Name: name})
 			for _, limit := range []int{1, 2, 10, 100, len(all) - 1, len(all), len(all) + 1, math.MaxInt} {
-				got := s.Spans(SpanQuery{Order: order, Name: name, Limit: limit})
+				got := s.Spans(store.SpanQuery{Order: order, Name: name, Limit: limit})
 				if diff := cmp.Diff(all[:min(limit, len(all))], got); diff != "" {
 					t.Fatalf("order %d, name %q, limit %d: %s", order, name, limit, diff)
 				}
@@ -145,7 +148,7 @@ func TestTotalsOfRenamedSpans(t *testing.T) {
 	} {
 		for _, withSpanID := range []bool{true, false} {
 			t.Run(fmt.Sprint(name, ", span_id ", withSpanID), func(t *testing.T) {
-				s := newStore(t, WithMaxBytes(1<<20))
+				s := newStore(t, store.WithMaxBytes(1<<20))
 				tracer := newTracerProvider(s).Tracer("")
 				ctx, root := tracer.Start(t.Context(), "GET", at(0))
 				span := root
@@ -183,7 +186,7 @@ func TestTotalsOfRenamedSpans(t *testing.T) {
 	}
 }
 
-func totalCPU(s *Store) (sum time.Duration) {
+func totalCPU(s *store.Store) (sum time.Duration) {
 	for _, total := range s.NameTotals() {
 		sum += total.CPU
 	}
@@ -191,14 +194,14 @@ func totalCPU(s *Store) (sum time.Duration) {
 }
 
 // checkTotals holds totals against the samples with a name.
-func checkTotals(t *testing.T, s *Store) {
+func checkTotals(t *testing.T, s *store.Store) {
 	t.Helper()
 	for _, total := range s.NameTotals() {
 		if total.Spans < 0 || total.CPU < 0 || total.CPUSamples < 0 {
 			t.Errorf("negative: %+v", total)
 		}
 	}
-	held := selectCPU(t, s, matcher(t, "span_name", MatchNotEqual, "")).Total
+	held := selectCPU(t, s, matcher(t, "span_name", store.MatchNotEqual, "")).Total
 	if got := totalCPU(s); got > time.Duration(held) || got == 0 {
 		t.Errorf("totals of %s, the samples held of %s", got, time.Duration(held))
 	}

@@ -10,37 +10,29 @@ import (
 	"slices"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/profilebuilder"
 )
 
 // ErrTooManySamples is returned by [Store.Profile] where there are more samples
 // than MaxSamples of the query.
 var ErrTooManySamples = errors.New("more samples than the query allows")
 
-// Profile returns the samples that match q as a pprof profile with all sample
-// types of the kind and all labels, or all but the ids (see [Query]), samples with
-// the same stack and labels summed and those without any value left out;
-// q.SampleType becomes its default type. The profile is the caller's own. Values
-// that describe a moment and errors are as in Select. Comments and the frame
-// filters of old profiles are not kept, and of an id label with several values
-// only the first.
-//
-// With ids, each sample has labels of its own: all samples of a full store take
-// many times the store's bytes. Query has a bound for them.
-func (s *Store) Profile(q Query) (*profile.Profile, error) {
-	f, err := s.find(q)
+func (h *held) profile(q Query) (*profile.Profile, error) {
+	f, err := h.find(q)
 	if err != nil {
 		return nil, err
 	}
 	b := newProfileBuilder(f.types)
 	b.withoutIDs = q.WithoutIDs
 	if q.SampleType != "" {
-		b.profile.DefaultSampleType = f.selected.name
+		b.Profile.DefaultSampleType = f.selected.name
 	}
 	for _, w := range f.windows {
 		b.window(w)
 	}
 	if from, _ := f.bounds(); !from.IsZero() {
-		b.profile.TimeNanos = from.UnixNano()
+		b.Profile.TimeNanos = from.UnixNano()
 	}
 	columns := make([]int, len(f.types))
 	for i := range f.matches {
@@ -50,27 +42,25 @@ func (s *Store) Profile(q Query) (*profile.Profile, error) {
 		}
 		for g := range m.groups() {
 			b.group(g, columns)
-			if q.MaxSamples > 0 && len(b.profile.Sample) > q.MaxSamples {
+			if q.MaxSamples > 0 && len(b.Profile.Sample) > q.MaxSamples {
 				return nil, fmt.Errorf("store: %s profile: %w: %d", q.Kind, ErrTooManySamples, q.MaxSamples)
 			}
 		}
 	}
 	// What older windows say of a moment leaves samples without a value.
-	b.profile.Sample = slices.DeleteFunc(b.profile.Sample, func(s *profile.Sample) bool {
+	b.Profile.Sample = slices.DeleteFunc(b.Profile.Sample, func(s *profile.Sample) bool {
 		return !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 })
 	})
-	return b.profile, nil
+	return b.Profile, nil
 }
 
 // profileBuilder writes windows as a pprof profile.
 type profileBuilder struct {
 	withoutIDs bool
 
-	profile   *profile.Profile
-	mappings  map[*Mapping]*profile.Mapping
-	functions map[*Function]*profile.Function
-	locations map[*Location]*profile.Location
-	samples   map[sampleKey]*profile.Sample
+	*profilebuilder.Builder[*Location]
+	samples map[sampleKey]*profile.Sample
+	stack   []*profile.Location // of the sample that is being added
 }
 
 type sampleKey struct {
@@ -80,14 +70,11 @@ type sampleKey struct {
 
 func newProfileBuilder(types []valueType) *profileBuilder {
 	b := &profileBuilder{
-		profile:   &profile.Profile{PeriodType: &profile.ValueType{}},
-		mappings:  make(map[*Mapping]*profile.Mapping),
-		functions: make(map[*Function]*profile.Function),
-		locations: make(map[*Location]*profile.Location),
-		samples:   make(map[sampleKey]*profile.Sample),
+		Builder: profilebuilder.New[*Location](&profile.Profile{PeriodType: &profile.ValueType{}}),
+		samples: make(map[sampleKey]*profile.Sample),
 	}
 	for _, t := range types {
-		b.profile.SampleType = append(b.profile.SampleType, &profile.ValueType{Type: t.name, Unit: t.unit})
+		b.Profile.SampleType = append(b.Profile.SampleType, &profile.ValueType{Type: t.name, Unit: t.unit})
 	}
 	return b
 }
@@ -95,7 +82,7 @@ func newProfileBuilder(types []valueType) *profileBuilder {
 // window adds what a window knows about all its samples. Durations add up and
 // the longest period wins, as when pprof merges profiles.
 func (b *profileBuilder) window(w *window) {
-	p := b.profile
+	p := b.Profile
 	p.DurationNanos += int64(w.end.Sub(w.start))
 	if w.period > p.Period || p.PeriodType.Type == "" {
 		p.PeriodType = &profile.ValueType{Type: w.periodType.name, Unit: w.periodType.unit}
@@ -133,16 +120,12 @@ func (b *profileBuilder) group(g group, columns []int) {
 }
 
 func (b *profileBuilder) sample(key *sampleKey) *profile.Sample {
-	stack := key.leaf.stack()
-	s := &profile.Sample{
-		Location: make([]*profile.Location, len(stack.Locations)),
-		Value:    make([]int64, len(b.profile.SampleType)),
+	b.stack = b.stack[:0]
+	for _, l := range key.leaf.stack().Locations {
+		b.stack = append(b.stack, b.Location(l, func() *profile.Location { return b.describe(l) }))
 	}
-	for i, l := range stack.Locations {
-		s.Location[i] = b.location(l)
-	}
+	s := b.Sample(b.stack)
 	setLabels(s, &key.groupKey)
-	b.profile.Sample = append(b.profile.Sample, s)
 	return s
 }
 
@@ -180,38 +163,19 @@ func setLabels(s *profile.Sample, g *groupKey) {
 	}
 }
 
-func (b *profileBuilder) location(l *Location) *profile.Location {
-	if p, ok := b.locations[l]; ok {
-		return p
-	}
+func (b *profileBuilder) describe(l *Location) *profile.Location {
 	p := &profile.Location{
-		ID:       uint64(len(b.profile.Location) + 1),
 		Mapping:  b.mapping(l.Mapping),
 		Address:  l.Address,
 		Line:     make([]profile.Line, len(l.Lines)),
 		IsFolded: l.folded,
 	}
 	for i, line := range l.Lines {
-		p.Line[i] = profile.Line{Function: b.function(line.Function), Line: line.Line, Column: line.column}
+		f := line.Function
+		p.Line[i] = profile.Line{Line: line.Line, Column: line.column, Function: b.Function(profile.Function{
+			Name: f.Name, SystemName: f.systemName, Filename: f.File, StartLine: f.StartLine,
+		})}
 	}
-	b.locations[l] = p
-	b.profile.Location = append(b.profile.Location, p)
-	return p
-}
-
-func (b *profileBuilder) function(f *Function) *profile.Function {
-	if p, ok := b.functions[f]; ok {
-		return p
-	}
-	p := &profile.Function{
-		ID:         uint64(len(b.profile.Function) + 1),
-		Name:       f.Name,
-		SystemName: f.systemName,
-		Filename:   f.File,
-		StartLine:  f.StartLine,
-	}
-	b.functions[f] = p
-	b.profile.Function = append(b.profile.Function, p)
 	return p
 }
 
@@ -219,22 +183,9 @@ func (b *profileBuilder) mapping(m *Mapping) *profile.Mapping {
 	if m == nil {
 		return nil
 	}
-	if p, ok := b.mappings[m]; ok {
-		return p
-	}
-	p := &profile.Mapping{
-		ID:              uint64(len(b.profile.Mapping) + 1),
-		Start:           m.Start,
-		Limit:           m.Limit,
-		Offset:          m.Offset,
-		File:            m.File,
-		BuildID:         m.BuildID,
-		HasFunctions:    m.hasFunctions,
-		HasFilenames:    m.hasFilenames,
-		HasLineNumbers:  m.hasLineNumbers,
-		HasInlineFrames: m.hasInlineFrames,
-	}
-	b.mappings[m] = p
-	b.profile.Mapping = append(b.profile.Mapping, p)
-	return p
+	return b.Mapping(profile.Mapping{
+		Start: m.Start, Limit: m.Limit, Offset: m.Offset, File: m.File, BuildID: m.BuildID,
+		HasFunctions: m.hasFunctions, HasFilenames: m.hasFilenames,
+		HasLineNumbers: m.hasLineNumbers, HasInlineFrames: m.hasInlineFrames,
+	})
 }

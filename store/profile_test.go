@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
 )
 
 // TestProfileRoundTrip has a profile with everything that must survive, in the
@@ -56,7 +57,7 @@ func TestProfileRoundTrip(t *testing.T) {
 	s := newStore(t)
 	export(t, s, inWindow(0, exporter.KindCPU, in))
 	for range 2 {
-		out, err := s.Profile(Query{Kind: exporter.KindCPU})
+		out, err := s.Profile(store.Query{Kind: exporter.KindCPU})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +95,7 @@ func TestProfileSums(t *testing.T) {
 	s := newStore(t)
 	for n := range 2 {
 		export(t, s, exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(step), Duration: step}, b.Bytes()))
-		out, err := s.Profile(Query{Kind: exporter.KindCPU, SampleType: "samples"})
+		out, err := s.Profile(store.Query{Kind: exporter.KindCPU, SampleType: "samples"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +116,7 @@ func TestProfileOfOneSpan(t *testing.T) {
 		inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, ids}, sample{"g", 1, nil})),
 		inWindow(1, exporter.KindCPU, cpuProfile(sample{"f", 2, ids}, sample{"f", 4, labels("span_id", "b")})),
 	)
-	out, err := s.Profile(Query{Kind: exporter.KindCPU, Matchers: []Matcher{matcher(t, "profile_id", MatchEqual, "b")}})
+	out, err := s.Profile(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, "b")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,10 +127,10 @@ func TestProfileOfOneSpan(t *testing.T) {
 	if diff := cmp.Diff(want, sums(out, 1)); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := s.Profile(Query{Kind: exporter.KindCPU, SampleType: "none"}); err == nil {
+	if _, err := s.Profile(store.Query{Kind: exporter.KindCPU, SampleType: "none"}); err == nil {
 		t.Error("no error for an unknown sample type")
 	}
-	if p, err := s.Profile(Query{Kind: exporter.KindHeap}); err != nil || p.CheckValid() != nil || len(p.Sample) != 0 {
+	if p, err := s.Profile(store.Query{Kind: exporter.KindHeap}); err != nil || p.CheckValid() != nil || len(p.Sample) != 0 {
 		t.Error("no windows:", p, err)
 	}
 }
@@ -197,14 +198,14 @@ func TestManyValues(t *testing.T) {
 	in := cpuProfile(samples...)
 	s := newStore(t)
 	export(t, s, inWindow(0, exporter.KindCPU, in))
-	out, err := s.Profile(Query{Kind: exporter.KindCPU})
+	out, err := s.Profile(store.Query{Kind: exporter.KindCPU})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(sums(in, 1), sums(out, 1)); diff != "" {
 		t.Error(diff)
 	}
-	checkParts(t, s)
+	s.CheckParts(t)
 }
 
 // TestProfileWithoutIDs sums what differs in ids alone.
@@ -221,12 +222,12 @@ func TestProfileWithoutIDs(t *testing.T) {
 		).Sample...)
 		export(t, s, inWindow(n, exporter.KindCPU, p))
 	}
-	for name, matchers := range map[string][]Matcher{
+	for name, matchers := range map[string][]store.Matcher{
 		"all":      nil,
-		"by label": {matcher(t, "span_name", MatchRegexp, ".*1")},
-		"by id":    {matcher(t, "profile_id", MatchRegexp, "job.*|0.*")},
+		"by label": {matcher(t, "span_name", store.MatchRegexp, ".*1")},
+		"by id":    {matcher(t, "profile_id", store.MatchRegexp, "job.*|0.*")},
 	} {
-		q := Query{Kind: exporter.KindCPU, Matchers: matchers}
+		q := store.Query{Kind: exporter.KindCPU, Matchers: matchers}
 		whole, err := s.Profile(q)
 		if err != nil {
 			t.Fatal(err)
@@ -285,8 +286,8 @@ func TestProfileMaxSamples(t *testing.T) {
 		ids   bool
 		fails bool
 	}{{0, true, false}, {3, true, false}, {2, true, true}, {2, false, false}, {1, false, true}} {
-		p, err := s.Profile(Query{Kind: exporter.KindCPU, MaxSamples: test.bound, WithoutIDs: !test.ids})
-		if (p == nil) != test.fails || errors.Is(err, ErrTooManySamples) != test.fails {
+		p, err := s.Profile(store.Query{Kind: exporter.KindCPU, MaxSamples: test.bound, WithoutIDs: !test.ids})
+		if (p == nil) != test.fails || errors.Is(err, store.ErrTooManySamples) != test.fails {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}

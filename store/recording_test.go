@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"encoding/binary"
@@ -14,6 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // recording is the CPU profiles of an HTTP service; see TestRecord.
@@ -73,9 +74,9 @@ func (r *recording) replay(k int, w exporter.Window, ids []string) *exporter.Pro
 		s.Label = make(map[string][]string, len(old.Label))
 		for key, values := range old.Label {
 			switch key {
-			case profileIDLabel, spanIDLabel:
+			case labelkey.ProfileID, labelkey.SpanID:
 				values = renew(values[0], 16)
-			case traceIDLabel:
+			case labelkey.TraceID:
 				values = renew(values[0], 32)
 			}
 			s.Label[key] = values
@@ -91,7 +92,7 @@ func (r *recording) count() (samples, ofSpans int64) {
 	for _, p := range r.windows {
 		for _, s := range p.Sample {
 			samples += s.Value[0]
-			if firstLabel(s, spanIDLabel) != "" {
+			if len(s.Label[labelkey.SpanID]) > 0 {
 				ofSpans += s.Value[0]
 			}
 		}

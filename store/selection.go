@@ -4,9 +4,12 @@
 package store
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 // Selection is the answer to a Query: the samples that matched, summed by
@@ -41,4 +44,77 @@ type Selection struct {
 type StackValue struct {
 	Stack *Stack
 	Value int64
+}
+
+// maxSpanNames bounds SpanNames of a selection.
+const maxSpanNames = 16
+
+func (h *held) selection(q Query) (*Selection, error) {
+	f, err := h.find(q)
+	if err != nil {
+		return nil, err
+	}
+	selection := &Selection{
+		Kind:       q.Kind,
+		SampleType: f.selected.name,
+		Unit:       f.selected.unit,
+		Windows:    len(f.windows),
+	}
+	selection.From, selection.Until = f.bounds()
+	// sums are in the order in which their leaves are found, which is the same for
+	// the same windows; places tell where they are.
+	var (
+		leaves []*frame
+		sums   []int64
+	)
+	places := make(map[*frame]uint32)
+	names := make(map[string]struct{})
+	var profiles []ident.Key
+	texts := make(map[string]struct{})
+	for i := range f.matches {
+		w := f.matches[i].window
+		column := f.column(w, f.selected)
+		if column < 0 {
+			continue
+		}
+		for g := range f.matches[i].groups() {
+			if profile, _ := g.spans(); profile != 0 {
+				profiles = append(profiles, profile)
+			} else if id := g.profileID(); id != "" {
+				texts[id] = struct{}{}
+			}
+			before := selection.Samples
+			first, last := g.bounds()
+			for i := first; i < last; i++ {
+				value := w.value(i, column)
+				if value == 0 {
+					continue
+				}
+				leaf := w.frames[i]
+				place, ok := places[leaf]
+				if !ok {
+					place = uint32(len(leaves))
+					places[leaf] = place
+					leaves, sums = append(leaves, leaf), append(sums, 0)
+				}
+				sums[place] += value
+				selection.Total += value
+				selection.Samples += w.count(i)
+			}
+			if selection.Samples > before && len(names) < maxSpanNames {
+				names[g.labels().get(spanNameLabel)] = struct{}{}
+			}
+		}
+	}
+	slices.Sort(profiles)
+	selection.ProfileIDs = len(slices.Compact(profiles)) + len(texts)
+	selection.SpanNames = slices.Sorted(maps.Keys(names))
+	selection.Stacks = make([]StackValue, len(leaves))
+	for i, leaf := range leaves {
+		selection.Stacks[i] = StackValue{Stack: leaf.stack(), Value: sums[i]}
+	}
+	if q.Kind == exporter.KindHeap {
+		selection.Samples = int64(len(selection.Stacks))
+	}
+	return selection, nil
 }

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"flag"
@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
 )
 
 var soak = flag.Duration("soak", 3*time.Second, "how long TestSoak takes: 2m fills a store of 64 MiB")
@@ -31,7 +32,7 @@ func TestSoak(t *testing.T) {
 		// windowSize is about what a window of the recording takes.
 		windowSize = 36 << 10
 	)
-	natural := soak.Seconds() / 120 * defaultMaxBytes
+	natural := soak.Seconds() / 120 * (64 << 20)
 	maxBytes := max(6<<20, natural)
 	ticks := int(soak.Seconds() * ticksPerSecond)
 	spans := int(soak.Seconds() * spansPerSecond * maxBytes / natural)
@@ -39,7 +40,7 @@ func TestSoak(t *testing.T) {
 
 	recording, heap := readRecording(t), heapProfile(1000)
 	before := heapBytes()
-	s := newStore(t, WithMaxBytes(int64(maxBytes)))
+	s := newStore(t, store.WithMaxBytes(int64(maxBytes)))
 	tracer := newTracerProvider(s).Tracer("")
 	ticker := time.NewTicker(time.Second / ticksPerSecond)
 	defer ticker.Stop()
@@ -97,12 +98,18 @@ func TestSoak(t *testing.T) {
 			t.Errorf("counted %d bytes, the heap grew by %d", stats.Bytes, grown)
 		}
 		if i >= ticks*7/10 {
-			l, x := s.spans, s.index
-			if newest, errors := l.lists[newestList].len, l.lists[errorList].len; newest < l.maxRows/2 || errors < 100 {
-				t.Errorf("%d newest spans and %d with errors are left of %d", newest, errors, stats.Spans)
+			// A record and its place in the index take 170 bytes, of three quarters of
+			// what spans have.
+			rows := int(stats.MaxBytes / 4 * 15 / 16 * 3 / 4 / 170)
+			if errors := len(s.Spans(store.SpanQuery{OnlyErrors: true})); stats.Spans-errors < rows/2 || errors < 100 {
+				t.Errorf("%d newest spans and %d with errors are left of %d", stats.Spans-errors, errors, stats.Spans)
 			}
-			if x.unlabelledBytes > s.maxProfileBytes()/4 {
-				t.Errorf("heap takes %d bytes of %d", x.unlabelledBytes, s.maxProfileBytes())
+			heap := int64(0)
+			for _, w := range s.Windows(store.WindowQuery{Kind: exporter.KindHeap}) {
+				heap += w.Bytes
+			}
+			if heap > stats.MaxBytes*3/4/4 {
+				t.Errorf("heap takes %d bytes of %d", heap, stats.MaxBytes)
 			}
 		}
 		switch {

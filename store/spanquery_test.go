@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"slices"
@@ -13,6 +13,9 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/store"
+
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -36,25 +39,25 @@ func TestSpanQuery(t *testing.T) {
 
 	for _, test := range []struct {
 		name string
-		q    SpanQuery
+		q    store.SpanQuery
 		want string
 	}{
-		{"all that ended", SpanQuery{}, "add to cart, cart job, GET /items, GET /Cart"},
-		{"name", SpanQuery{Name: "GET /Cart"}, "GET /Cart"},
-		{"part of the name", SpanQuery{NameContains: "cART"}, "add to cart, cart job, GET /Cart"},
-		{"service", SpanQuery{Service: "cart"}, "add to cart"},
-		{"trace", SpanQuery{TraceID: strings.ToUpper(b.SpanContext().TraceID().String())}, "GET /items"},
-		{"trace of an exemplar", SpanQuery{TraceID: "t"}, "cart job"},
-		{"no trace's id", SpanQuery{TraceID: strings.Repeat("0", 32)}, ""},
-		{"errors", SpanQuery{OnlyErrors: true}, "GET /items"},
-		{"long", SpanQuery{MinDuration: 2 * step}, "add to cart, GET /items"},
-		{"short", SpanQuery{MaxDuration: 2 * step}, "GET /items, GET /Cart"},
-		{"neither", SpanQuery{MinDuration: step + 1, MaxDuration: 4*step - 1}, "GET /items"},
-		{"from", SpanQuery{From: epoch.Add(3 * step)}, "add to cart, cart job"},
-		{"until", SpanQuery{Until: epoch.Add(step)}, "GET /Cart"},
-		{"at a moment", SpanQuery{From: epoch.Add(2 * step), Until: epoch.Add(2*step + 1)}, "add to cart, GET /items"},
-		{"running", SpanQuery{Running: true, Limit: 2}, "GET /cart/slow, add to cart"},
-		{"running for long", SpanQuery{Running: true, MinDuration: 5 * step}, "GET /cart/slow"},
+		{"all that ended", store.SpanQuery{}, "add to cart, cart job, GET /items, GET /Cart"},
+		{"name", store.SpanQuery{Name: "GET /Cart"}, "GET /Cart"},
+		{"part of the name", store.SpanQuery{NameContains: "cART"}, "add to cart, cart job, GET /Cart"},
+		{"service", store.SpanQuery{Service: "cart"}, "add to cart"},
+		{"trace", store.SpanQuery{TraceID: strings.ToUpper(b.SpanContext().TraceID().String())}, "GET /items"},
+		{"trace of an exemplar", store.SpanQuery{TraceID: "t"}, "cart job"},
+		{"no trace's id", store.SpanQuery{TraceID: strings.Repeat("0", 32)}, ""},
+		{"errors", store.SpanQuery{OnlyErrors: true}, "GET /items"},
+		{"long", store.SpanQuery{MinDuration: 2 * step}, "add to cart, GET /items"},
+		{"short", store.SpanQuery{MaxDuration: 2 * step}, "GET /items, GET /Cart"},
+		{"neither", store.SpanQuery{MinDuration: step + 1, MaxDuration: 4*step - 1}, "GET /items"},
+		{"from", store.SpanQuery{From: epoch.Add(3 * step)}, "add to cart, cart job"},
+		{"until", store.SpanQuery{Until: epoch.Add(step)}, "GET /Cart"},
+		{"at a moment", store.SpanQuery{From: epoch.Add(2 * step), Until: epoch.Add(2*step + 1)}, "add to cart, GET /items"},
+		{"running", store.SpanQuery{Running: true, Limit: 2}, "GET /cart/slow, add to cart"},
+		{"running for long", store.SpanQuery{Running: true, MinDuration: 5 * step}, "GET /cart/slow"},
 	} {
 		var names []string
 		for _, span := range s.Spans(test.q) {
@@ -72,7 +75,7 @@ func TestRunningSpans(t *testing.T) {
 	ctx, root := tracer.Start(t.Context(), "GET", at(0))
 	tracer.Start(ctx, "child")
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 3, labels("profile_id", idOf(root), "span_id", idOf(root), "span_name", "GET")})))
-	got := s.Spans(SpanQuery{Running: true})
+	got := s.Spans(store.SpanQuery{Running: true})
 	if len(got) != 1 || s.Stats().SpansRunning != 1 || s.Stats().Spans != 0 {
 		t.Fatalf("%+v, want the local root alone", got)
 	}
@@ -81,7 +84,7 @@ func TestRunningSpans(t *testing.T) {
 		t.Error("duration so far:", span.Duration)
 	}
 	span.Duration = 0
-	want := Span{
+	want := store.Span{
 		ProfileID: idOf(root), TraceID: root.SpanContext().TraceID().String(), Name: "GET", Service: "checkout", Start: epoch,
 		LocalRoot: true, Running: true, CPU: 3 * tick, CPUSamples: 3, CPUInclusive: 3 * tick, SamplesHeld: 3, Label: "GET",
 	}

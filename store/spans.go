@@ -4,57 +4,54 @@
 package store
 
 import (
+	"cmp"
+	"container/heap"
+	"slices"
 	"time"
+
+	"github.com/spanprof/spanprof/store/internal/cputime"
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
-// Spans returns the spans that q selects: those held, and the manual exemplars
-// of the profiles held. Of spans that have not ended only local roots are among
-// them, if q asks for them.
-func (s *Store) Spans(q SpanQuery) []Span {
-	filter := newSpanFilter(&q)
+func (m *moment) listSpans(q SpanQuery) []Span {
+	filter := newSpanFilter(&q, m.now)
 	top := topRows{order: q.Order, limit: q.Limit}
-	for _, row := range s.exemplarRows(filter) {
+	for _, row := range m.exemplarRows(filter) {
 		top.add(row)
 	}
-	wanted := func(r *spanRecord) bool { return top.wants(q.Order.value(r, filter.now)) }
-	s.spans.each(wanted, func(r *spanRecord) {
+	wanted := func(r *spanlog.Record) bool { return top.wants(q.Order.value(r, m.now)) }
+	m.spans.Each(wanted, func(r *spanlog.Record) {
 		if filter.matches(r) {
-			top.add(spanRow{record: *r, value: q.Order.value(r, filter.now)})
+			top.add(spanRow{record: *r, value: q.Order.value(r, m.now)})
 		}
 	})
-	return s.complete(top.sorted(), filter.now)
+	return m.complete(top.sorted())
 }
 
-// Span returns the span or manual exemplar with that profile_id or span_id. Of
-// a span whose summary the store does not have it tells what the profiles tell:
-// Name, Service, TraceID, CPU and CPUSamples, and in Start and Duration the
-// bounds of the windows with its samples.
-func (s *Store) Span(profileID string) (Span, bool) {
-	key := parseSpanKey(profileID)
-	now := time.Now().UnixNano()
+func (m *moment) findSpan(profileID string) (Span, bool) {
+	key := ident.ParseKey(profileID)
 	if key != 0 {
-		if r, ok := s.spans.find(key); ok {
-			return s.complete([]spanRow{{record: r}}, now)[0], true
+		if r, ok := m.spans.Find(key); ok {
+			return m.complete([]spanRow{{record: r}})[0], true
 		}
 	}
-	x, ok := s.exemplarOf(profileID, key)
+	x, ok := m.exemplarOf(profileID, key)
 	if !ok {
 		return Span{}, false
 	}
 	span := x.span()
 	span.Manual = !x.named
 	span.SummaryMissing = x.named
-	return s.complete([]spanRow{{exemplar: &span}}, now)[0], true
+	return m.complete([]spanRow{{exemplar: &span}})[0], true
 }
 
 // complete returns the spans of the rows, with what is known of the time when
 // they ran.
-func (s *Store) complete(rows []spanRow, now int64) []Span {
+func (m *moment) complete(rows []spanRow) []Span {
 	spans := make([]Span, len(rows))
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	var (
-		times   *cpuTimes
+		times   *cputime.Times
 		service string
 	)
 	for i := range rows {
@@ -62,11 +59,11 @@ func (s *Store) complete(rows []spanRow, now int64) []Span {
 		if row.exemplar != nil {
 			*span = *row.exemplar
 		} else {
-			*span = row.record.span(now)
+			*span = newSpan(&row.record, m.now)
 		}
 		// Neighbours are of one service, as a rule.
 		if i == 0 || span.Service != service {
-			service, times = span.Service, s.index.timesOf(span.Service)
+			service, times = span.Service, m.timesOf(span.Service)
 		}
 		if times == nil {
 			continue
@@ -75,11 +72,155 @@ func (s *Store) complete(rows []spanRow, now int64) []Span {
 		end := start + int64(span.Duration)
 		if row.exemplar != nil {
 			// A window after its last: it has come to its end.
-			span.Complete = times.until > end
+			span.Complete = times.Until > end
 			continue
 		}
-		span.Complete = !span.Running && times.until >= end
-		span.Coverage = times.coverage(start, end, row.record.missed)
+		span.Complete = !span.Running && times.Until >= end
+		span.Coverage = coverages[times.Held(start, end, row.record.Missed)]
 	}
 	return spans
+}
+
+// newSpan returns the span of a record at a moment in nanoseconds since 1970, which only counts
+// if it is running.
+func newSpan(r *spanlog.Record, now int64) Span {
+	span := Span{
+		ProfileID:    r.SpanID.String(),
+		Name:         r.Name.Value,
+		Service:      r.Name.Service,
+		Start:        time.Unix(0, r.Start),
+		Duration:     time.Duration(r.Duration),
+		Err:          r.Err,
+		Status:       r.Status,
+		LocalRoot:    r.LocalRoot,
+		Running:      r.Running(),
+		Label:        r.Label.String(),
+		CPU:          r.CPU,
+		CPUSamples:   r.CPUCount,
+		CPUInclusive: r.CPU + r.Below,
+		WallSamples:  r.WallCount,
+		SamplesHeld:  r.Held,
+	}
+	if span.Running {
+		span.Duration = time.Duration(max(0, now-r.Start))
+	}
+	if r.TraceID.IsValid() {
+		span.TraceID = r.TraceID.String()
+	}
+	if r.ParentID.IsValid() {
+		span.ParentID = r.ParentID.String()
+	}
+	return span
+}
+
+// spanRow is a span or an exemplar on its way into a result.
+type spanRow struct {
+	record   spanlog.Record
+	exemplar *Span
+	// value decides on the order: the greatest comes first.
+	value int64
+}
+
+// value returns what decides on the place of a record, at a moment in nanoseconds
+// since 1970, which only counts if it is running.
+func (o Order) value(r *spanlog.Record, now int64) int64 {
+	end, duration := r.Start+r.Duration, r.Duration
+	if r.Running() {
+		end, duration = now, now-r.Start
+	}
+	switch o {
+	case Slowest:
+		return duration
+	case MostCPU:
+		return int64(r.CPU)
+	default:
+		return end
+	}
+}
+
+func (o Order) valueOfExemplar(x *exemplar) int64 {
+	switch o {
+	case Slowest:
+		return int64(x.duration())
+	case MostCPU:
+		return int64(x.CPU)
+	default:
+		return x.last.end.UnixNano()
+	}
+}
+
+// topRows picks the first rows of an order out of many, without keeping or sorting
+// the others. Rows with equal values stay in the order in which they came.
+type topRows struct {
+	order Order
+	// limit is how many rows are wanted; 0 means all.
+	limit int
+	rows  []spanRow
+	// places are those of rows; once there are as many as are wanted they are
+	// a heap, with the last of the order at the top.
+	places rowPlaces
+	// came is how many rows were added.
+	came int
+}
+
+// rowPlace is what decides on the order of a row, and where it is.
+type rowPlace struct {
+	value       int64
+	came, place int
+}
+
+// compare is negative if p comes before q.
+func (p rowPlace) compare(q rowPlace) int {
+	return cmp.Or(cmp.Compare(q.value, p.value), cmp.Compare(p.came, q.came))
+}
+
+// wants says whether a row of that value that comes now is among the first so far.
+func (t *topRows) wants(value int64) bool {
+	return t.limit == 0 || len(t.rows) < t.limit || value > t.places[0].value
+}
+
+// add keeps the row, if it is wanted.
+func (t *topRows) add(row spanRow) {
+	if !t.wants(row.value) {
+		return
+	}
+	p := rowPlace{value: row.value, came: t.came, place: len(t.rows)}
+	t.came++
+	if t.limit == 0 || len(t.rows) < t.limit {
+		t.rows = append(t.rows, row)
+		t.places = append(t.places, p)
+		if len(t.rows) == t.limit {
+			heap.Init(&t.places)
+		}
+		return
+	}
+	p.place = t.places[0].place
+	t.rows[p.place] = row
+	t.places[0] = p
+	heap.Fix(&t.places, 0)
+}
+
+// sorted returns the rows in their order. Nothing may be added after it.
+func (t *topRows) sorted() []spanRow {
+	slices.SortFunc(t.places, rowPlace.compare)
+	rows := make([]spanRow, len(t.rows))
+	for i, p := range t.places {
+		rows[i] = t.rows[p.place]
+	}
+	return rows
+}
+
+// rowPlaces is a heap.Interface of a length that stays.
+type rowPlaces []rowPlace
+
+func (p rowPlaces) Len() int           { return len(p) }
+func (p rowPlaces) Less(i, j int) bool { return p[i].compare(p[j]) > 0 }
+func (p rowPlaces) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
+func (p *rowPlaces) Push(x any)        { *p = append(*p, x.(rowPlace)) }
+
+func (p *rowPlaces) Pop() any {
+	last := len(*p) - 1
+	x := (*p)[last]
+	*p = (*p)[:last]
+	return x
 }

@@ -3,7 +3,17 @@
 
 package store
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/memory"
+)
 
 // Stats says how full a Store is, what it has taken in and what it lost. All
 // counts are cumulative except those that say "held".
@@ -41,4 +51,86 @@ type Stats struct {
 	// CPUTime is the time of all CPU samples taken in, CPUTimeLabelled of
 	// those that carry a profile_id, a span_id or a span_name.
 	CPUTime, CPUTimeLabelled time.Duration
+}
+
+// EventType says what happened to a window.
+type EventType string
+
+// The types of an Event.
+const (
+	// EventReceived says that a window was taken in.
+	EventReceived EventType = "received"
+	// EventRefused says that a profile was not taken in, as Text tells.
+	EventRefused EventType = "refused"
+	// EventEvicted says that a window made room for newer ones.
+	EventEvicted EventType = "evicted"
+)
+
+// Event is an entry of the store's log.
+type Event struct {
+	// Time is when it happened.
+	Time time.Time
+	Type EventType
+	// Kind and Service are those of the window.
+	Kind    exporter.Kind
+	Service string
+	// Samples is the number of samples taken, Bytes the memory that the
+	// window takes by itself. Both are 0 for a profile that was refused.
+	Samples, Bytes int64
+	// Text is the error of a profile that was refused, cut to 1024 bytes.
+	Text string
+}
+
+// maxEvents is how many events are remembered.
+const maxEvents = 512
+
+const eventSize = int64(unsafe.Sizeof(Event{}))
+
+// eventLog is a ring of the newest events.
+type eventLog struct {
+	mu     sync.Mutex
+	events []Event
+	// shared says that a view has the events: none may be overwritten.
+	shared bool
+	// next is the place of the next event once the ring is full.
+	next int
+	// bytes is the memory of the texts.
+	texts int64
+}
+
+func (l *eventLog) add(e Event) {
+	e.Time = time.Now().Round(0)
+	e.Text = strings.Clone(ident.Cut(e.Text))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.texts += e.cost()
+	if len(l.events) < maxEvents {
+		l.events = append(l.events, e)
+		return
+	}
+	if l.shared {
+		l.events, l.shared = slices.Clone(l.events), false
+	}
+	l.texts -= l.events[l.next].cost()
+	l.events[l.next] = e
+	l.next = (l.next + 1) % maxEvents
+}
+
+// share returns the events, which nobody may change, and the place of the oldest.
+func (l *eventLog) share() (events []Event, oldest int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shared = true
+	return slices.Clip(l.events), l.next
+}
+
+func (l *eventLog) bytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return memory.Alloc(int64(cap(l.events))*int64(unsafe.Sizeof(Event{}))) + l.texts
+}
+
+// cost is the memory of an event's texts.
+func (e *Event) cost() int64 {
+	return memory.Alloc(int64(len(e.Text))) + memory.Alloc(int64(len(e.Service)))
 }

@@ -15,19 +15,25 @@ import (
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/memory"
+	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
 // Store holds the newest spans and profiles and joins them by id. It is safe
 // for concurrent use; New makes it.
 type Store struct {
 	maxBytes int64
-	spans    *spanLog
+	spans    *spanlog.Log
 
 	// ingest lets one profile in at a time. It guards what follows.
 	ingest sync.Mutex
-	tables tables
+	tables *tables
 	shut   bool
 	// foreign is true once spans of a service without profiles were reported.
 	foreign bool
@@ -35,11 +41,15 @@ type Store struct {
 	events eventLog
 
 	// mu guards what queries read: index and stats are written under both
-	// locks, so that Export may read them under its own. Queries hold it
-	// for as long as it takes to copy references and totals.
+	// locks, so that Export may read them under its own. Export holds it from
+	// the first change to the last of what belongs together; views for as long
+	// as it takes to copy references and totals.
 	mu    sync.RWMutex
 	index index
 	stats Stats
+	// viewsMu guards last, the moment of the newest view while any is open.
+	viewsMu sync.Mutex
+	last    *moment
 
 	exemplarsMu   sync.Mutex
 	lastExemplars weak.Pointer[exemplarList]
@@ -55,7 +65,7 @@ func New(opts ...Option) (*Store, error) {
 	}
 	return &Store{
 		maxBytes: c.maxBytes,
-		spans:    newSpanLog(c),
+		spans:    spanlog.New(spanlog.Config{MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName}),
 		tables:   newTables(),
 		index:    newIndex(),
 	}, nil
@@ -82,28 +92,20 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 		return exporter.ErrShutdown
 	}
 	if err != nil {
-		s.mu.Lock()
-		s.stats.ParseErrors++
-		s.mu.Unlock()
-		return s.refuse(p, fmt.Errorf("store: invalid %s profile: %w", p.Kind(), err))
+		return s.refuse(p, &s.stats.ParseErrors, fmt.Errorf("store: invalid %s profile: %w", p.Kind(), err))
 	}
 
 	// What is too big for an empty store need not be built to its end.
 	before := s.tables.bytes()
-	w, ok := newWindowBuilder(&s.tables).build(p, parsed, before+s.maxProfileBytes())
+	w, ok := newWindowBuilder(s.tables).build(p, parsed, before+s.maxProfileBytes())
 	if !ok || s.tables.bytes()-before+w.bytes > s.maxProfileBytes() {
 		s.tables.releaseWindow(w)
-		s.mu.Lock()
-		s.stats.WindowsRefused++
-		s.mu.Unlock()
-		return s.refuse(p, s.tooBig(p, parsed))
+		return s.refuse(p, &s.stats.WindowsRefused, s.tooBig(p, parsed))
 	}
-	s.spans.join(w)
-	s.events.add(w.event(EventReceived))
 	tooBig := s.add(w)
 	s.reportService()
 	if tooBig {
-		return s.refuse(p, s.tooBig(p, parsed))
+		return s.refuse(p, nil, s.tooBig(p, parsed))
 	}
 	return nil
 }
@@ -114,7 +116,7 @@ func (s *Store) tooBig(p *exporter.Profile, parsed *profile.Profile) error {
 
 // maxProfileBytes is what the spans and the log of events leave to profiles.
 func (s *Store) maxProfileBytes() int64 {
-	return s.maxBytes - s.maxBytes/4 - max(allocSize(maxEvents*eventSize), s.events.bytes())
+	return s.maxBytes - s.maxBytes/4 - max(memory.Alloc(maxEvents*eventSize), s.events.bytes())
 }
 
 // add makes w visible to queries, and evicts what does not fit. It reports whether
@@ -122,15 +124,20 @@ func (s *Store) maxProfileBytes() int64 {
 func (s *Store) add(w *window) (tooBig bool) {
 	total, labelled := w.cpu()
 	s.mu.Lock()
+	if w.kind == exporter.KindCPU {
+		s.spans.ProfiledUntil(w.end.UnixNano())
+	}
+	w.loose = s.spans.Join(w.service, w.ofSpans())
+	s.events.add(w.event(EventReceived))
 	// A window without labels may go before the older ones whose spans it
 	// would count.
 	if !w.unlabelled() || s.index.unlabelled == len(s.index.windows) {
 		// The counts go from there to here where no query can see it.
-		w.names = s.tables.windowNames(s.spans.takeCounts())
+		w.names = s.tables.windowNames(s.spans.TakeCounts())
 		w.bytes = w.size()
 	}
 	s.index.add(w)
-	s.spans.generation.Add(1)
+	s.spans.Changed()
 	s.stats.WindowsReceived++
 	s.stats.CPUTime += total
 	s.stats.CPUTimeLabelled += labelled
@@ -168,34 +175,40 @@ func (s *Store) bytes() int64 { return s.index.bytes + s.tables.bytes() }
 func (s *Store) evict(i int) *window {
 	w := s.index.windows[i]
 	var rest *window
-	if kept := s.spans.leave(w); len(kept) > 0 {
+	s.mu.Lock()
+	if kept := s.spans.Leave(w.ofSpans()); len(kept) > 0 {
 		rest = w.part(kept)
 		s.tables.retainParts(rest)
 	}
-	s.mu.Lock()
+	s.events.add(w.event(EventEvicted))
 	s.index.remove(i, rest)
-	s.spans.generation.Add(1)
+	s.spans.Changed()
 	s.stats.WindowsEvicted++
 	s.mu.Unlock()
 	s.tables.releaseWindow(w)
-	s.events.add(w.event(EventEvicted))
 	return w
 }
 
 // evictKept lets the oldest samples go that were kept for longer.
 func (s *Store) evictKept() {
 	oldest := s.index.kept[0]
-	s.spans.leaveAll(oldest)
 	s.mu.Lock()
+	s.spans.LeaveAll(oldest.ofSpans())
 	s.index.removeKept()
-	s.spans.generation.Add(1)
+	s.spans.Changed()
 	s.mu.Unlock()
 	s.tables.releaseWindow(oldest)
 }
 
-// refuse enters a profile that is not taken in, and returns err.
-func (s *Store) refuse(p *exporter.Profile, err error) error {
-	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(serviceName(p.Resource())), Text: err.Error()})
+// refuse logs a profile that is not taken in, counts it unless count is nil, and
+// returns err.
+func (s *Store) refuse(p *exporter.Profile, count *int64, err error) error {
+	s.mu.Lock()
+	if count != nil {
+		*count++
+	}
+	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(ident.Service(p.Resource())), Text: err.Error()})
+	s.mu.Unlock()
 	// The text takes room.
 	s.trim()
 	return err
@@ -204,7 +217,7 @@ func (s *Store) refuse(p *exporter.Profile, err error) error {
 // reportService says once that spans and profiles name different services. They
 // are joined all the same, but other tools join them by service.name.
 func (s *Store) reportService() {
-	service, ok := s.spans.lastService()
+	service, ok := s.spans.LastService()
 	if s.foreign || !ok || len(s.index.times) == 0 {
 		return
 	}
@@ -237,20 +250,49 @@ func (s *Store) Shutdown(context.Context) error {
 	return nil
 }
 
-// Generation returns a number that is another one whenever windows or ended spans
-// have come, changed or gone: where it is the same before two equal queries, so
-// are the answers, but for spans that run. It costs nothing, so that a page that
-// asks again and again can be told that nothing is new.
-func (s *Store) Generation() uint64 { return s.spans.generation.Load() }
+// profileIDKey marks the spans that have a profile of their own.
+const profileIDKey attribute.Key = "pyroscope.profile.id"
 
-// Stats returns what the store holds, took in and lost.
-func (s *Store) Stats() Stats {
-	s.mu.RLock()
-	stats := s.stats
-	stats.Windows = len(s.index.windows)
-	s.mu.RUnlock()
-	stats.MaxBytes = s.maxBytes
-	stats.Bytes += s.events.bytes()
-	s.spans.addTo(&stats)
-	return stats
+// SpanProcessor returns the processor that records spans: local roots, and
+// spans with the attribute pyroscope.profile.id. Register it on the tracer
+// provider. Its Shutdown and ForceFlush do nothing, so that the tracer provider
+// and the profiler may be shut down in any order.
+func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
+	return &spanProcessor{log: s.spans}
+}
+
+type spanProcessor struct {
+	log *spanlog.Log
+}
+
+var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
+
+// OnStart remembers local roots only: other spans have their attributes later,
+// and samples that name them by span_id find them when they end.
+func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
+	if localRoot(s.Parent()) {
+		p.log.Start(s)
+	}
+}
+
+func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
+	root := localRoot(s.Parent())
+	if root || hasProfile(s.Attributes()) {
+		p.log.End(s, root)
+	}
+}
+
+func (p *spanProcessor) Shutdown(context.Context) error { return nil }
+
+func (p *spanProcessor) ForceFlush(context.Context) error { return nil }
+
+func localRoot(parent trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }
+
+func hasProfile(attributes []attribute.KeyValue) bool {
+	for i := range attributes {
+		if attributes[i].Key == profileIDKey {
+			return true
+		}
+	}
+	return false
 }

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"context"
@@ -18,6 +18,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 func TestJoin(t *testing.T) {
@@ -46,7 +48,7 @@ func TestJoin(t *testing.T) {
 		sample{"main;gc", 5, nil},
 	)))
 
-	want := []Span{
+	want := []store.Span{
 		{
 			ProfileID: idOf(slow), TraceID: "01000000000000000000000000000000", ParentID: "0200000000000000", Name: "POST /", Service: "checkout",
 			Start: epoch.Add(6 * time.Second), Duration: 9 * time.Second, LocalRoot: true,
@@ -62,16 +64,16 @@ func TestJoin(t *testing.T) {
 			CPU: 2 * tick, CPUSamples: 2, CPUInclusive: 2 * tick, SamplesHeld: 2, Label: "render", Complete: true,
 		},
 	}
-	if diff := cmp.Diff(want, s.Spans(SpanQuery{})); diff != "" {
+	if diff := cmp.Diff(want, s.Spans(store.SpanQuery{})); diff != "" {
 		t.Error("newest:", diff)
 	}
-	if diff := cmp.Diff([]Span{want[1], want[2], want[0]}, s.Spans(SpanQuery{Order: MostCPU})); diff != "" {
+	if diff := cmp.Diff([]store.Span{want[1], want[2], want[0]}, s.Spans(store.SpanQuery{Order: store.MostCPU})); diff != "" {
 		t.Error("most CPU:", diff)
 	}
-	if diff := cmp.Diff(want[:2], s.Spans(SpanQuery{Order: Slowest, Limit: 2})); diff != "" {
+	if diff := cmp.Diff(want[:2], s.Spans(store.SpanQuery{Order: store.Slowest, Limit: 2})); diff != "" {
 		t.Error("slowest two:", diff)
 	}
-	if diff := cmp.Diff(want[2:], s.Spans(SpanQuery{Name: "render"})); diff != "" {
+	if diff := cmp.Diff(want[2:], s.Spans(store.SpanQuery{Name: "render"})); diff != "" {
 		t.Error("by name:", diff)
 	}
 	for _, span := range want {
@@ -85,11 +87,11 @@ func TestJoin(t *testing.T) {
 	}
 
 	for _, label := range []string{"profile_id", "span_id"} {
-		got := folded(selectCPU(t, s, matcher(t, label, MatchEqual, idOf(root))))
+		got := folded(selectCPU(t, s, matcher(t, label, store.MatchEqual, idOf(root))))
 		if diff := cmp.Diff([]string{"main;serve 30000000", "main;serve;render 20000000"}, got); diff != "" {
 			t.Error(label, diff)
 		}
-		got = folded(selectCPU(t, s, matcher(t, label, MatchNotEqual, idOf(labelled))))
+		got = folded(selectCPU(t, s, matcher(t, label, store.MatchNotEqual, idOf(labelled))))
 		if diff := cmp.Diff([]string{"main;gc 50000000", "main;serve 30000000"}, got); diff != "" {
 			t.Error(label, diff)
 		}
@@ -100,7 +102,7 @@ func TestJoin(t *testing.T) {
 		t.Error("bytes:", stats.Bytes)
 	}
 	stats.Bytes = 0
-	if diff := cmp.Diff(Stats{
+	if diff := cmp.Diff(store.Stats{
 		MaxBytes: 64 << 20, SpansEnded: 3, SpansWithSamples: 2, Spans: 3,
 		Windows: 1, WindowsReceived: 1, CPUTime: 10 * tick, CPUTimeLabelled: 5 * tick,
 	}, stats); diff != "" {
@@ -110,7 +112,7 @@ func TestJoin(t *testing.T) {
 
 func TestSelection(t *testing.T) {
 	s := newStore(t)
-	if got, err := s.Select(Query{Kind: exporter.KindCPU, SampleType: "cpu"}); err != nil || len(got.Stacks) != 0 || got.Windows != 0 {
+	if got, err := s.Select(store.Query{Kind: exporter.KindCPU, SampleType: "cpu"}); err != nil || len(got.Stacks) != 0 || got.Windows != 0 {
 		t.Error("empty store:", got, err)
 	}
 	a := labels("profile_id", "a", "span_id", "1111111111111111")
@@ -120,7 +122,7 @@ func TestSelection(t *testing.T) {
 		inWindow(1, exporter.KindCPU, cpuProfile(sample{"main;f", 2, a}, sample{"main;h", 1, nil})),
 		inWindow(2, exporter.KindCPU, cpuProfile(sample{"main;f", 4, a})),
 	)
-	got, err := s.Select(Query{Kind: exporter.KindCPU, SampleType: "samples", From: epoch.Add(step), Until: epoch.Add(2 * step)})
+	got, err := s.Select(store.Query{Kind: exporter.KindCPU, SampleType: "samples", From: epoch.Add(step), Until: epoch.Add(2 * step)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +130,7 @@ func TestSelection(t *testing.T) {
 		t.Error(diff)
 	}
 	got.Stacks = nil
-	if diff := cmp.Diff(&Selection{
+	if diff := cmp.Diff(&store.Selection{
 		Kind: exporter.KindCPU, SampleType: "samples", Unit: "count", Total: 3, Samples: 3, ProfileIDs: 1, SpanNames: []string{""},
 		From: epoch.Add(step), Until: epoch.Add(2 * step), Windows: 1,
 	}, got); diff != "" {
@@ -139,16 +141,16 @@ func TestSelection(t *testing.T) {
 	if all.Total != 9*int64(tick) || all.Samples != 9 || all.ProfileIDs != 2 || all.Windows != 3 || all.SampleType != "cpu" {
 		t.Errorf("all: %+v", all)
 	}
-	byID := selectCPU(t, s, matcher(t, "span_id", MatchEqual, "a"))
+	byID := selectCPU(t, s, matcher(t, "span_id", store.MatchEqual, "a"))
 	if byID.Total != 7*int64(tick) || byID.ProfileIDs != 1 || byID.Windows != 3 {
 		t.Errorf("by id: %+v", byID)
 	}
 
-	_, err = s.Select(Query{Kind: exporter.KindCPU, SampleType: "alloc_space"})
-	if !errors.Is(err, ErrUnknownSampleType) || err.Error() != `store: cpu profiles: unknown sample type "alloc_space": use one of samples, cpu` {
+	_, err = s.Select(store.Query{Kind: exporter.KindCPU, SampleType: "alloc_space"})
+	if !errors.Is(err, store.ErrUnknownSampleType) || err.Error() != `store: cpu profiles: unknown sample type "alloc_space": use one of samples, cpu` {
 		t.Error(err)
 	}
-	if _, err := s.Profile(Query{Kind: exporter.KindCPU, SampleType: "alloc_space"}); !errors.Is(err, ErrUnknownSampleType) {
+	if _, err := s.Profile(store.Query{Kind: exporter.KindCPU, SampleType: "alloc_space"}); !errors.Is(err, store.ErrUnknownSampleType) {
 		t.Error("Profile:", err)
 	}
 	if diff := cmp.Diff([]string{"samples", "cpu"}, s.SampleTypes(exporter.KindCPU)); diff != "" {
@@ -171,27 +173,27 @@ func TestMatchers(t *testing.T) {
 	export(t, s, inWindow(0, exporter.KindCPU, p))
 	for _, test := range []struct {
 		label string
-		op    MatchOp
+		op    store.MatchOp
 		value string
 		want  string
 	}{
-		{"profile_id", MatchEqual, "p1", "a"},
-		{"profile_id", MatchEqual, "s1", "a"},
-		{"span_id", MatchEqual, "p2", "bc"},
-		{"span_id", MatchNotEqual, "p2", "ad"},
-		{"span_id", MatchEqual, "", "bd"},
-		{"span_id", MatchNotEqual, "", "ac"},
-		{"profile_id", MatchEqual, "none", ""},
-		{"profile_id", MatchRegexp, "p.", "ab"},
-		{"profile_id", MatchNotRegexp, "p2|", "a"},
-		{"trace_id", MatchEqual, "t1", "a"},
-		{"trace_id", MatchNotEqual, "t1", "bcd"},
-		{"span_name", MatchRegexp, "GET", ""},
-		{"span_name", MatchRegexp, "GET .*", "ab"},
-		{"team", MatchNotEqual, "x", "bcd"},
-		{"team", MatchNotRegexp, "x|y", "bd"},
-		{"bytes", MatchEqual, "512", "d"},
-		{"none", MatchEqual, "", "abcd"},
+		{"profile_id", store.MatchEqual, "p1", "a"},
+		{"profile_id", store.MatchEqual, "s1", "a"},
+		{"span_id", store.MatchEqual, "p2", "bc"},
+		{"span_id", store.MatchNotEqual, "p2", "ad"},
+		{"span_id", store.MatchEqual, "", "bd"},
+		{"span_id", store.MatchNotEqual, "", "ac"},
+		{"profile_id", store.MatchEqual, "none", ""},
+		{"profile_id", store.MatchRegexp, "p.", "ab"},
+		{"profile_id", store.MatchNotRegexp, "p2|", "a"},
+		{"trace_id", store.MatchEqual, "t1", "a"},
+		{"trace_id", store.MatchNotEqual, "t1", "bcd"},
+		{"span_name", store.MatchRegexp, "GET", ""},
+		{"span_name", store.MatchRegexp, "GET .*", "ab"},
+		{"team", store.MatchNotEqual, "x", "bcd"},
+		{"team", store.MatchNotRegexp, "x|y", "bd"},
+		{"bytes", store.MatchEqual, "512", "d"},
+		{"none", store.MatchEqual, "", "abcd"},
 	} {
 		var got strings.Builder
 		for _, line := range folded(selectCPU(t, s, matcher(t, test.label, test.op, test.value))) {
@@ -201,16 +203,16 @@ func TestMatchers(t *testing.T) {
 			t.Errorf("%s %d %q: got %q, want %q", test.label, test.op, test.value, got, test.want)
 		}
 	}
-	both := selectCPU(t, s, matcher(t, "span_id", MatchEqual, "p2"), matcher(t, "team", MatchEqual, "y"), Matcher{})
+	both := selectCPU(t, s, matcher(t, "span_id", store.MatchEqual, "p2"), matcher(t, "team", store.MatchEqual, "y"), store.Matcher{})
 	if diff := cmp.Diff([]string{"c 10000000"}, folded(both)); diff != "" {
 		t.Error(diff)
 	}
 	for _, bad := range []string{"(", ")(", `\Q`} {
-		if _, err := NewMatcher("team", MatchRegexp, bad); err == nil {
+		if _, err := store.NewMatcher("team", store.MatchRegexp, bad); err == nil {
 			t.Errorf("no error for %s", bad)
 		}
 	}
-	if _, err := NewMatcher("team", MatchOp(9), ""); err == nil {
+	if _, err := store.NewMatcher("team", store.MatchOp(9), ""); err == nil {
 		t.Error("no error for an unknown operator")
 	}
 }
@@ -237,11 +239,11 @@ func TestManualExemplars(t *testing.T) {
 			sample{"both", 4, labels("profile_id", "job-1", "span_id", idOf(ended))},
 		)),
 	)
-	job := Span{
+	job := store.Span{
 		ProfileID: "job-1", TraceID: "t", Name: "import", Service: "checkout", Start: epoch, Duration: 2 * step,
 		Manual: true, CPU: 7 * tick, CPUSamples: 7, CPUInclusive: 7 * tick, SamplesHeld: 7, Label: "import",
 	}
-	hex := Span{
+	hex := store.Span{
 		ProfileID: "00000000000000bb", Service: "checkout", Start: epoch, Duration: step,
 		Manual: true, CPU: tick, CPUSamples: 1, CPUInclusive: tick, SamplesHeld: 1, Complete: true,
 	}
@@ -249,10 +251,10 @@ func TestManualExemplars(t *testing.T) {
 	if ofEnded.CPUSamples != 5 {
 		t.Error("a sample that names an exemplar and a span belongs to both:", ofEnded.CPUSamples)
 	}
-	if diff := cmp.Diff([]Span{job, hex, ofEnded}, s.Spans(SpanQuery{})); diff != "" {
+	if diff := cmp.Diff([]store.Span{job, hex, ofEnded}, s.Spans(store.SpanQuery{})); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Span{job}, s.Spans(SpanQuery{Name: "import"})); diff != "" {
+	if diff := cmp.Diff([]store.Span{job}, s.Spans(store.SpanQuery{Name: "import"})); diff != "" {
 		t.Error(diff)
 	}
 	if total := selectCPU(t, s).Samples; total != 12 {
@@ -308,7 +310,7 @@ func TestHeapOfSeveralWindows(t *testing.T) {
 		{"what was allocated adds up", "alloc_space", "main;f 3"},
 		{"what is live does not", "inuse_space", "main;g 50"},
 	} {
-		got, err := s.Select(Query{Kind: exporter.KindHeap, SampleType: test.sampleType})
+		got, err := s.Select(store.Query{Kind: exporter.KindHeap, SampleType: test.sampleType})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +318,7 @@ func TestHeapOfSeveralWindows(t *testing.T) {
 			t.Error(test.name, diff, got.Samples, got.Windows)
 		}
 	}
-	p, err := s.Profile(Query{Kind: exporter.KindHeap})
+	p, err := s.Profile(store.Query{Kind: exporter.KindHeap})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,11 +343,11 @@ func TestGoroutinesOfSeveralWindows(t *testing.T) {
 		inWindow(0, exporter.KindGoroutine, goroutines(sample{"main;f", 2, span}, sample{"main;g", 5, nil})),
 		inWindow(1, exporter.KindGoroutine, goroutines(sample{"main;f", 1, span}, sample{"main;g", 3, nil})),
 		inWindow(2, exporter.KindGoroutine, goroutines(sample{"main;g", 4, nil})))
-	for want, matchers := range map[string][]Matcher{
+	for want, matchers := range map[string][]store.Matcher{
 		"main;g 4": nil,
-		"main;f 1": {matcher(t, "span_id", MatchEqual, "00000000000000aa")},
+		"main;f 1": {matcher(t, "span_id", store.MatchEqual, "00000000000000aa")},
 	} {
-		got, err := s.Select(Query{Kind: exporter.KindGoroutine, Matchers: matchers})
+		got, err := s.Select(store.Query{Kind: exporter.KindGoroutine, Matchers: matchers})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -379,7 +381,7 @@ func TestExportErrors(t *testing.T) {
 	p.SampleType = []*profile.ValueType{nil, nil}
 	p.PeriodType = nil
 	export(t, s, exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Duration: -1}, p))
-	out, err := s.Profile(Query{Kind: exporter.KindCPU})
+	out, err := s.Profile(store.Query{Kind: exporter.KindCPU})
 	if err != nil || out.CheckValid() != nil {
 		t.Error(err, out.CheckValid())
 	}
@@ -404,24 +406,24 @@ func TestExportErrors(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	if s := newStore(t, nil); s.Stats().MaxBytes != defaultMaxBytes {
+	if s := newStore(t, nil); s.Stats().MaxBytes != 64<<20 {
 		t.Error("a nil option changes", s.Stats().MaxBytes)
 	}
-	if _, err := New(WithMaxBytes(1<<20 - 1)); err == nil {
+	if _, err := store.New(store.WithMaxBytes(1<<20 - 1)); err == nil {
 		t.Error("no error below 1 MiB")
 	}
-	if s := newStore(t, WithMaxBytes(1<<20)); s.Stats().MaxBytes != 1<<20 {
+	if s := newStore(t, store.WithMaxBytes(1<<20)); s.Stats().MaxBytes != 1<<20 {
 		t.Error(s.Stats().MaxBytes)
 	}
 }
 
 func TestLongTexts(t *testing.T) {
 	s := newStore(t)
-	_, span := newTracerProvider(s).Tracer("").Start(t.Context(), strings.Repeat("x", maxTextLen-1)+"é")
+	_, span := newTracerProvider(s).Tracer("").Start(t.Context(), strings.Repeat("x", ident.MaxTextLen-1)+"é")
 	span.SetStatus(codes.Error, strings.Repeat("x", 1<<20))
 	span.End()
-	got := s.Spans(SpanQuery{})[0]
-	if len(got.Name) != maxTextLen-1 || len(got.Status) != maxTextLen {
+	got := s.Spans(store.SpanQuery{})[0]
+	if len(got.Name) != ident.MaxTextLen-1 || len(got.Status) != ident.MaxTextLen {
 		t.Error(len(got.Name), len(got.Status))
 	}
 }
@@ -431,7 +433,7 @@ func TestOverflowIsHarmless(t *testing.T) {
 	for range 2 {
 		export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", math.MaxInt64, labels("profile_id", "x")})))
 	}
-	s.Spans(SpanQuery{Order: MostCPU})
+	s.Spans(store.SpanQuery{Order: store.MostCPU})
 }
 
 func TestProcessorEndsLate(t *testing.T) {
@@ -448,7 +450,7 @@ func TestProcessorEndsLate(t *testing.T) {
 	}
 	_, span := tracer.Start(t.Context(), "late")
 	span.End()
-	if len(s.Spans(SpanQuery{})) != 1 {
+	if len(s.Spans(store.SpanQuery{})) != 1 {
 		t.Error("a span after Shutdown is lost")
 	}
 }

@@ -37,11 +37,8 @@ type TimelineBucket struct {
 	Rest   int64
 }
 
-// Timeline returns the value that q selects by window and by span_name: of the n
-// names with most of it each by itself, of the others together. The error is as
-// in Select. Windows without a sample that matches are in it, with the value 0.
-func (s *Store) Timeline(q Query, n int) (*Timeline, error) {
-	f, err := s.find(q)
+func (h *held) timeline(q Query, n int) (*Timeline, error) {
+	f, err := h.find(q)
 	if err != nil {
 		return nil, err
 	}

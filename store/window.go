@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
 // window is a profile that was taken in. It is immutable, so that queries read
@@ -34,16 +36,16 @@ type window struct {
 	// labelled is where in labellings each group has its own. surplus is how
 	// many more samples than groups come before a group, which is less than
 	// the place of its first one.
-	labelled   column
+	labelled   memory.Column
 	labellings []labelling
-	surplus    column
+	surplus    memory.Column
 	texts      []textID
 	loose      []uint32
 	// frames are the leaves of the samples' stacks, in the order of the
 	// groups. rows are the places of their values: values has len(types) for
 	// each, and few different ones in a CPU profile.
 	frames []*frame
-	rows   column
+	rows   memory.Column
 	values []int64
 	// sums has len(types) for each labelling: the sums of its samples. What is
 	// kept of a window has none, as only queries for an id look at it.
@@ -82,14 +84,14 @@ func (w *window) cpu() (total, labelled time.Duration) {
 }
 
 func (w *window) value(sample, column int) int64 {
-	return w.values[w.rows.at(sample)*len(w.types)+column]
+	return w.values[w.rows.At(sample)*len(w.types)+column]
 }
 
 // appendGroups appends the groups that have an id, which is text or, if that is
 // the id of a span, key.
-func (w *window) appendGroups(groups []group, text string, key spanKey) []group {
+func (w *window) appendGroups(groups []group, text string, key ident.Key) []group {
 	if key != 0 {
-		i, _ := slices.BinarySearchFunc(w.groups, key, func(r groupRow, key spanKey) int { return cmp.Compare(r.span, key) })
+		i, _ := slices.BinarySearchFunc(w.groups, key, func(r groupRow, key ident.Key) int { return cmp.Compare(r.span, key) })
 		for ; i < len(w.groups) && w.groups[i].span == key; i++ {
 			groups = append(groups, group{w, i})
 		}
@@ -179,7 +181,7 @@ func (w *window) part(groups []int) *window {
 	var labelled, surplus, rows []uint32
 	for _, index := range groups {
 		g := group{w, index}
-		from := w.labelled.at(index)
+		from := w.labelled.At(index)
 		place, ok := labellings[from]
 		if !ok {
 			place = uint32(len(part.labellings))
@@ -190,7 +192,7 @@ func (w *window) part(groups []int) *window {
 		surplus = append(surplus, uint32(len(part.frames)-len(part.groups)))
 		first, last := g.bounds()
 		for i := first; i < last; i++ {
-			from := w.rows.at(i)
+			from := w.rows.At(i)
 			place, ok := places[from]
 			if !ok {
 				place = uint32(len(places))
@@ -205,7 +207,7 @@ func (w *window) part(groups []int) *window {
 		}
 		part.groups = append(part.groups, *g.row())
 	}
-	part.labelled, part.surplus, part.rows = newColumn(labelled), newColumn(surplus), newColumn(rows)
+	part.labelled, part.surplus, part.rows = memory.NewColumn(labelled), memory.NewColumn(surplus), memory.NewColumn(rows)
 	part.finish()
 	return part
 }
@@ -214,7 +216,7 @@ func (w *window) sumLabellings() []int64 {
 	n := len(w.types)
 	sums := make([]int64, n*len(w.labellings))
 	for i := range w.groups {
-		of := sums[w.labelled.at(i)*n:][:n]
+		of := sums[w.labelled.At(i)*n:][:n]
 		first, last := (group{w, i}).bounds()
 		for s := first; s < last; s++ {
 			for column := range of {
@@ -246,10 +248,10 @@ func (w *window) finish() {
 
 // size returns the memory of the window, without what the tables hold.
 func (w *window) size() int64 {
-	size := allocSize(int64(unsafe.Sizeof(*w))) +
-		sliceSize(w.types) + sliceSize(w.mappings) + sliceSize(w.groups) + w.labelled.size() + w.surplus.size() + sliceSize(w.labellings) +
-		sliceSize(w.texts) + sliceSize(w.loose) + sliceSize(w.frames) + w.rows.size() + sliceSize(w.values) +
-		sliceSize(w.sums) + sliceSize(w.names)
+	size := memory.Alloc(int64(unsafe.Sizeof(*w))) +
+		memory.Slice(w.types) + memory.Slice(w.mappings) + memory.Slice(w.groups) + w.labelled.Size() + w.surplus.Size() + memory.Slice(w.labellings) +
+		memory.Slice(w.texts) + memory.Slice(w.loose) + memory.Slice(w.frames) + w.rows.Size() + memory.Slice(w.values) +
+		memory.Slice(w.sums) + memory.Slice(w.names)
 	for _, l := range w.labellings {
 		if l.texts != nil {
 			size += l.texts.size()

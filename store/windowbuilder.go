@@ -13,6 +13,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
 // windowBuilder makes a window of a profile. What windows share comes from the
@@ -69,12 +71,12 @@ func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile, limi
 	defer b.releaseSets()
 	w := &window{
 		kind:        p.Kind(),
-		service:     b.tables.texts.retain(serviceName(p.Resource())),
-		version:     b.tables.texts.retain(serviceVersion(p.Resource())),
+		service:     b.tables.texts.Retain(ident.Service(p.Resource())),
+		version:     b.tables.texts.Retain(ident.Version(p.Resource())),
 		start:       p.Start().Round(0),
 		end:         p.Start().Round(0).Add(max(p.Duration(), 0)),
 		types:       make([]valueType, len(parsed.SampleType)),
-		defaultType: b.tables.texts.retain(parsed.DefaultSampleType),
+		defaultType: b.tables.texts.Retain(parsed.DefaultSampleType),
 		periodType:  b.valueType(parsed.PeriodType),
 		period:      parsed.Period,
 		mappings:    make([]*Mapping, len(parsed.Mapping)),
@@ -87,7 +89,7 @@ func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile, limi
 	w.setColumns()
 	for i, m := range parsed.Mapping {
 		w.mappings[i] = b.mapping(m)
-		b.tables.mappings.retain(w.mappings[i])
+		b.tables.mappings.Retain(w.mappings[i])
 	}
 
 	// The samples of a group end up side by side, and the groups in the
@@ -113,7 +115,7 @@ func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile, limi
 		next[from] = place
 		place += built.samples
 	}
-	w.labelled, w.surplus = newColumn(labelled), newColumn(surplus)
+	w.labelled, w.surplus = memory.NewColumn(labelled), memory.NewColumn(surplus)
 	rows := make([]uint32, len(parsed.Sample))
 	for i, s := range parsed.Sample {
 		place := next[groupOf[i]]
@@ -124,7 +126,7 @@ func (b *windowBuilder) build(p *exporter.Profile, parsed *profile.Profile, limi
 			return w, false
 		}
 	}
-	w.rows = newColumn(rows)
+	w.rows = memory.NewColumn(rows)
 	// Copies: they grew to more than they need.
 	w.values, w.labellings = slices.Clone(w.values), slices.Clone(w.labellings)
 	w.sums = w.sumLabellings()
@@ -153,7 +155,7 @@ func (b *windowBuilder) group(s *profile.Sample) uint32 {
 
 func (b *windowBuilder) releaseSets() {
 	for set := range b.sets {
-		b.tables.releaseLabelSet(set)
+		b.tables.labels.Release(set)
 	}
 }
 
@@ -162,14 +164,14 @@ func (b *windowBuilder) labelSet() *labelSet {
 	own := b.tables.labelSet(b.labels)
 	if _, ok := b.sets[own]; !ok {
 		// For as long as the builder has it; labellings take their own.
-		b.tables.labels.retain(own)
+		b.tables.labels.Retain(own)
 		b.sets[own] = struct{}{}
 	}
 	return own
 }
 
 func (b *windowBuilder) newGroup(key groupKey) builtGroup {
-	row := groupRow{span: parseSpanKey(cmp.Or(key.spanID, key.profileID))}
+	row := groupRow{span: ident.ParseKey(cmp.Or(key.spanID, key.profileID))}
 	l := labelling{set: key.labels}
 	trace, err := trace.TraceIDFromHex(key.traceID)
 	switch {
@@ -206,7 +208,7 @@ func (b *windowBuilder) labelling(l labelling) uint32 {
 		i = uint32(len(b.window.labellings))
 		b.labellings[l] = i
 		b.window.labellings = append(b.window.labellings, l)
-		b.tables.labels.retain(l.set)
+		b.tables.labels.Retain(l.set)
 	}
 	return i
 }
@@ -281,5 +283,5 @@ func (b *windowBuilder) valueType(t *profile.ValueType) valueType {
 	if t == nil {
 		return valueType{}
 	}
-	return valueType{name: b.tables.texts.retain(t.Type), unit: b.tables.texts.retain(t.Unit)}
+	return valueType{name: b.tables.texts.Retain(t.Type), unit: b.tables.texts.Retain(t.Unit)}
 }

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"errors"
@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
 )
 
 // of is inWindow for a service and its version.
@@ -29,7 +29,7 @@ func of(service, version string, n int, kind exporter.Kind, p *profile.Profile) 
 
 func TestWindows(t *testing.T) {
 	s := newStore(t)
-	if got := s.Windows(WindowQuery{}); len(got) != 0 {
+	if got := s.Windows(store.WindowQuery{}); len(got) != 0 {
 		t.Error(got)
 	}
 	export(
@@ -38,20 +38,20 @@ func TestWindows(t *testing.T) {
 		of("cart", "1.0", 0, exporter.KindCPU, cpuProfile(sample{"f", 2, nil})),
 		of("shop", "7", 1, exporter.KindWall, cpuProfile()),
 	)
-	all := []WindowInfo{
+	all := []store.WindowInfo{
 		{Kind: exporter.KindCPU, Service: "cart", ServiceVersion: "1.0", Start: epoch, Duration: step, Samples: 2},
 		{Kind: exporter.KindCPU, Service: "cart", ServiceVersion: "1.1", Start: epoch.Add(step), Duration: step, Samples: 4},
 		{Kind: exporter.KindWall, Service: "shop", ServiceVersion: "7", Start: epoch.Add(step), Duration: step},
 	}
 	for _, test := range []struct {
-		q    WindowQuery
-		want []WindowInfo
+		q    store.WindowQuery
+		want []store.WindowInfo
 	}{
-		{WindowQuery{}, all},
-		{WindowQuery{Kind: exporter.KindCPU}, all[:2]},
-		{WindowQuery{Service: "shop"}, all[2:]},
-		{WindowQuery{From: epoch.Add(step)}, all[1:]},
-		{WindowQuery{Until: epoch.Add(step)}, all[:1]},
+		{store.WindowQuery{}, all},
+		{store.WindowQuery{Kind: exporter.KindCPU}, all[:2]},
+		{store.WindowQuery{Service: "shop"}, all[2:]},
+		{store.WindowQuery{From: epoch.Add(step)}, all[1:]},
+		{store.WindowQuery{Until: epoch.Add(step)}, all[:1]},
 	} {
 		got := s.Windows(test.q)
 		for i := range got {
@@ -78,16 +78,16 @@ func TestServiceMatchers(t *testing.T) {
 	)
 	for _, test := range []struct {
 		label string
-		op    MatchOp
+		op    store.MatchOp
 		value string
 		want  string
 	}{
-		{"service_name", MatchEqual, "cart", "ac"},
-		{"service_name", MatchNotEqual, "cart", "bd"},
-		{"service_name", MatchEqual, "proxied", "b"},
-		{"service_version", MatchEqual, "1.1", "c"},
-		{"service_version", MatchRegexp, "1.*", "abc"},
-		{"service_version", MatchEqual, "", "d"},
+		{"service_name", store.MatchEqual, "cart", "ac"},
+		{"service_name", store.MatchNotEqual, "cart", "bd"},
+		{"service_name", store.MatchEqual, "proxied", "b"},
+		{"service_version", store.MatchEqual, "1.1", "c"},
+		{"service_version", store.MatchRegexp, "1.*", "abc"},
+		{"service_version", store.MatchEqual, "", "d"},
 	} {
 		var got strings.Builder
 		for _, line := range folded(selectCPU(t, s, matcher(t, test.label, test.op, test.value))) {
@@ -101,7 +101,7 @@ func TestServiceMatchers(t *testing.T) {
 
 func TestTimeline(t *testing.T) {
 	s := newStore(t)
-	if got, err := s.Timeline(Query{Kind: exporter.KindCPU}, 3); err != nil || len(got.Buckets) != 0 {
+	if got, err := s.Timeline(store.Query{Kind: exporter.KindCPU}, 3); err != nil || len(got.Buckets) != 0 {
 		t.Error("empty store:", got, err)
 	}
 	named := func(name string) map[string]string { return labels("span_name", name) }
@@ -113,13 +113,13 @@ func TestTimeline(t *testing.T) {
 		of("shop", "", 1, exporter.KindCPU, cpuProfile()),
 		of("shop", "", 1, exporter.KindWall, cpuProfile(sample{"g", 100, named("z")})),
 	)
-	got, err := s.Timeline(Query{Kind: exporter.KindCPU, SampleType: "samples"}, 2)
+	got, err := s.Timeline(store.Query{Kind: exporter.KindCPU, SampleType: "samples"}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Timeline{
+	want := &store.Timeline{
 		SampleType: "samples", Unit: "count", Names: []string{"a", "b"},
-		Buckets: []TimelineBucket{
+		Buckets: []store.TimelineBucket{
 			{Start: epoch, Duration: step, Values: []int64{5, 5}, Rest: 9},
 			{Start: epoch.Add(step), Duration: step, Values: []int64{0, 0}},
 			{Start: epoch.Add(2 * step), Duration: step, Values: []int64{1, 0}, Rest: 1},
@@ -128,11 +128,11 @@ func TestTimeline(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	got, err = s.Timeline(Query{Kind: exporter.KindCPU, From: epoch.Add(2 * step), Matchers: []Matcher{matcher(t, "span_name", MatchEqual, "c")}}, -1)
+	got, err = s.Timeline(store.Query{Kind: exporter.KindCPU, From: epoch.Add(2 * step), Matchers: []store.Matcher{matcher(t, "span_name", store.MatchEqual, "c")}}, -1)
 	if err != nil || len(got.Names) != 0 || len(got.Buckets) != 1 || got.Buckets[0].Rest != int64(tick) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := s.Timeline(Query{Kind: exporter.KindCPU, SampleType: "none"}, 1); !errors.Is(err, ErrUnknownSampleType) {
+	if _, err := s.Timeline(store.Query{Kind: exporter.KindCPU, SampleType: "none"}, 1); !errors.Is(err, store.ErrUnknownSampleType) {
 		t.Error(err)
 	}
 }
@@ -155,15 +155,15 @@ func TestMomentaryTimeline(t *testing.T) {
 		// The clocks of windows are not those of their ends.
 		heap("cart", 10*i*second, 10*second+time.Millisecond, int64(1000+i))
 	}
-	timeline := func(sampleType string) *Timeline {
+	timeline := func(sampleType string) *store.Timeline {
 		t.Helper()
-		got, err := s.Timeline(Query{Kind: exporter.KindHeap, SampleType: sampleType}, 3)
+		got, err := s.Timeline(store.Query{Kind: exporter.KindHeap, SampleType: sampleType}, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got
 	}
-	rests := func(timeline *Timeline) (rests []int64) {
+	rests := func(timeline *store.Timeline) (rests []int64) {
 		for _, b := range timeline.Buckets {
 			rests = append(rests, b.Rest)
 		}
@@ -194,7 +194,7 @@ func TestMomentaryTimeline(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	// A selection still has the latest of each service.
-	sel, err := s.Select(Query{Kind: exporter.KindHeap, SampleType: "inuse_space"})
+	sel, err := s.Select(store.Query{Kind: exporter.KindHeap, SampleType: "inuse_space"})
 	if err != nil || sel.Total != 1003+50+200+3 {
 		t.Errorf("%d, %v", sel.Total, err)
 	}
@@ -210,11 +210,11 @@ func TestKinds(t *testing.T) {
 		of("cart", "", 1, exporter.KindCPU, cpuProfile(sample{"f", 4, ids}, sample{"g", 5, nil})),
 		of("cart", "", 1, exporter.KindGoroutine, cpuProfile(sample{"g", 5, nil})),
 	)
-	byID := matcher(t, "span_id", MatchEqual, "00000000000000aa")
-	if diff := cmp.Diff([]KindTotal{{exporter.KindCPU, 7, 2}, {exporter.KindWall, 31, 1}}, s.Kinds(Query{Kind: "x", Matchers: []Matcher{byID}})); diff != "" {
+	byID := matcher(t, "span_id", store.MatchEqual, "00000000000000aa")
+	if diff := cmp.Diff([]store.KindTotal{{exporter.KindCPU, 7, 2}, {exporter.KindWall, 31, 1}}, s.Kinds(store.Query{Kind: "x", Matchers: []store.Matcher{byID}})); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]KindTotal{{exporter.KindCPU, 8, 1}, {exporter.KindWall, 38, 1}}, s.Kinds(Query{Until: epoch.Add(step)})); diff != "" {
+	if diff := cmp.Diff([]store.KindTotal{{exporter.KindCPU, 8, 1}, {exporter.KindWall, 38, 1}}, s.Kinds(store.Query{Until: epoch.Add(step)})); diff != "" {
 		t.Error(diff)
 	}
 	if got, _ := s.Span("00000000000000aa"); got.CPUSamples != 7 || got.WallSamples != 31 || got.SamplesHeld != 38 {
@@ -228,7 +228,7 @@ func TestLog(t *testing.T) {
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 3, nil})))
 	bad := exporter.NewProfile(exporter.Window{Kind: exporter.KindHeap, Resource: checkout}, []byte("no pprof"))
 	err := s.Export(t.Context(), bad)
-	s.evictOldest()
+	s.EvictOldest()
 	got := s.Log()
 	for i := range got {
 		if got[i].Time.Before(start.Add(-time.Second)) || got[i].Time.After(time.Now().Add(time.Second)) {
@@ -236,19 +236,19 @@ func TestLog(t *testing.T) {
 		}
 		got[i].Time, got[i].Bytes = time.Time{}, min(got[i].Bytes, 1)
 	}
-	want := []Event{
-		{Type: EventReceived, Kind: exporter.KindCPU, Service: "checkout", Samples: 3, Bytes: 1},
-		{Type: EventRefused, Kind: exporter.KindHeap, Service: "checkout", Text: err.Error()},
-		{Type: EventEvicted, Kind: exporter.KindCPU, Service: "checkout", Samples: 3, Bytes: 1},
+	want := []store.Event{
+		{Type: store.EventReceived, Kind: exporter.KindCPU, Service: "checkout", Samples: 3, Bytes: 1},
+		{Type: store.EventRefused, Kind: exporter.KindHeap, Service: "checkout", Text: err.Error()},
+		{Type: store.EventEvicted, Kind: exporter.KindCPU, Service: "checkout", Samples: 3, Bytes: 1},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	for n := range maxEvents {
+	for n := range 512 {
 		export(t, s, inWindow(n, exporter.KindWall, cpuProfile()))
 	}
 	got = s.Log()
-	if len(got) != maxEvents || got[0].Kind != exporter.KindWall {
+	if len(got) != 512 || got[0].Kind != exporter.KindWall {
 		t.Error(len(got), got[0])
 	}
 	for i := range len(got) - 1 {

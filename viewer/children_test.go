@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"fmt"
@@ -14,12 +14,14 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// newFamily returns a store with a span that did nothing itself, two spans below
-// it, one of them below the other, that did, and one beside it in the same trace.
+// newFamily returns a store with a span without samples, its child and grandchild, which
+// have some, and another span of the same trace.
 func newFamily(t *testing.T) (s *store.Store, root, child, grandchild string) {
 	t.Helper()
 	s = newStore(t)
@@ -48,16 +50,16 @@ func newFamily(t *testing.T) (s *store.Store, root, child, grandchild string) {
 	return s, ids[0], ids[1], ids[2]
 }
 
-// A span that left the work to its children leads to what they did.
+// A span whose children did the work links to their profile.
 func TestSpanWithChildren(t *testing.T) {
 	s, root, child, grandchild := newFamily(t)
-	h := Handler(s)
-	for id, want := range map[string]*childrenJSON{
+	h := viewer.Handler(s)
+	for id, want := range map[string]*answer.Children{
 		root:       {Query: `shop.cpu{profile_id=~"` + root + `|` + child + `|` + grandchild + `"}`, Meaning: "this span with 2 spans below it", Spans: 3},
 		child:      {Query: `shop.cpu{profile_id=~"` + child + `|` + grandchild + `"}`, Meaning: "this span with 1 span below it", Spans: 2},
 		grandchild: nil,
 	} {
-		var a answer
+		var a answer.Profile
 		getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
 		if a.Span == nil {
 			t.Fatalf("no span %s", id)
@@ -69,7 +71,7 @@ func TestSpanWithChildren(t *testing.T) {
 			if a.Span.CPUInclusiveNs != 3e7 {
 				t.Errorf("inclusive %d", a.Span.CPUInclusiveNs)
 			}
-			var together answer
+			var together answer.Profile
 			getJSON(t, h, target("/", "query", got.Query, "format", "json"), http.StatusOK, &together)
 			if together.Total != a.Span.CPUInclusiveNs {
 				t.Errorf("%s selects %d, want %d", got.Query, together.Total, a.Span.CPUInclusiveNs)
@@ -81,37 +83,42 @@ func TestSpanWithChildren(t *testing.T) {
 	}
 }
 
-// Where the ids do not fit into a query, the trace has them.
+// If the ids do not fit into a query, it selects the trace.
 func TestVeryManyChildren(t *testing.T) {
 	root := store.Span{ProfileID: slowID, TraceID: "010000000000000000000000000000a1", CPUSamples: 1, SamplesHeld: 1}
 	all := []store.Span{root}
 	for i := range 900 {
 		all = append(all, store.Span{ProfileID: fmt.Sprintf("%016x", 0x1000+i), ParentID: slowID, CPUSamples: 1, SamplesHeld: 1})
 	}
-	q := query{flameQL: newFlameQL("shop").with("profile_id", slowID)}
-	if got, want := newChildren(q, root, all[:800]), `shop.cpu{profile_id=~"`+slowID+`|`; got.Spans != 800 || !strings.HasPrefix(got.Query, want) {
+	if got, want := childrenOf(t, ".cpu", all[:800]), `.cpu{profile_id=~"`+slowID+`|`; got == nil || got.Spans != 800 || !strings.HasPrefix(got.Query, want) {
 		t.Errorf("got %+v", got)
-	} else if _, err := parseFlameQL(got.Query); err != nil {
+	} else if _, err := flameql.Parse(got.Query); err != nil {
 		t.Error(err)
 	}
-	if got, want := newChildren(q, root, all), `shop.cpu{trace_id="`+root.TraceID+`"}`; got.Spans != 901 || got.Query != want {
+	if got, want := childrenOf(t, ".cpu", all), `.cpu{trace_id="`+root.TraceID+`"}`; got == nil || got.Spans != 901 || got.Query != want {
 		t.Errorf("got %+v, want %s", got, want)
 	}
 }
 
-// Parents that lead round in a circle end somewhere.
+// childrenOf asks for the span slowID in a trace.
+func childrenOf(t *testing.T, profileType string, trace []store.Span) *answer.Children {
+	t.Helper()
+	h := viewer.Handler(&fileSource{spans: trace})
+	var a answer.Profile
+	getJSON(t, h, target("/", "query", profileType+`{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
+	return a.WithChildren
+}
+
+// Parent ids that form a circle do not loop.
 func TestChildrenInACircle(t *testing.T) {
-	a := store.Span{ProfileID: slowID, ParentID: fastID, CPUSamples: 1, SamplesHeld: 1}
-	b := store.Span{ProfileID: fastID, ParentID: slowID, WallSamples: 1, SamplesHeld: 1}
-	q := query{flameQL: newFlameQL("shop").with("profile_id", slowID)}
-	if got := newChildren(q, a, []store.Span{a, b}); got != nil {
+	trace := []store.Span{
+		{ProfileID: slowID, TraceID: "a1", ParentID: fastID, CPUSamples: 1, SamplesHeld: 1},
+		{ProfileID: fastID, TraceID: "a1", ParentID: slowID, WallSamples: 1, SamplesHeld: 1},
+	}
+	if got := childrenOf(t, ".cpu", trace); got != nil {
 		t.Errorf("got %+v, though no child has samples of CPU", got)
 	}
-	q.typ, _ = profileTypeByName("wall")
-	if q.typ.kind != exporter.KindWall {
-		t.Fatal(q.typ)
-	}
-	if got := newChildren(q, a, []store.Span{a, b}); got == nil || got.Spans != 2 {
+	if got := childrenOf(t, ".wall", trace); got == nil || got.Spans != 2 {
 		t.Errorf("got %+v, want both once", got)
 	}
 }

@@ -1,28 +1,28 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/viewer"
 )
 
-// However long what a program named is, the text forms fit into 100 columns. Only
-// queries may be longer, for they are to be copied.
+// The text forms fit into 100 columns, however long the names are. Only queries may be
+// longer, for people copy them.
 func TestTextFitsIntoColumns(t *testing.T) {
 	s := newStore(t)
 	long := strings.Repeat("länge ", 100) + strings.Repeat("x", 200)
@@ -54,7 +54,7 @@ func TestTextFitsIntoColumns(t *testing.T) {
 	if err := s.Export(t.Context(), exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Resource: res}, []byte("no profile"))); err == nil {
 		t.Error("no error for what is no profile")
 	}
-	h := Handler(s, WithStatus(func() Status { return Status{Running: true, Message: long} }))
+	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true, Message: long} }))
 	query := regexp.MustCompile(`^ *(query|baseline|also|version|whole process:)? .*\.[a-z_]+\{`)
 	for _, address := range []string{
 		"/?format=text",
@@ -73,55 +73,9 @@ func TestTextFitsIntoColumns(t *testing.T) {
 		}
 		for line := range strings.Lines(text) {
 			line = strings.TrimSuffix(line, "\n")
-			if n := utf8.RuneCountInString(line); n > textColumns && !query.MatchString(line) {
+			if n := utf8.RuneCountInString(line); n > termtext.Columns && !query.MatchString(line) {
 				t.Errorf("GET %s: %d columns: %s", address, n, line)
 			}
 		}
-	}
-}
-
-func TestClip(t *testing.T) {
-	for _, test := range []struct {
-		in              string
-		n               int
-		start, function string
-	}{
-		{"", 3, "", ""},
-		{"été", 3, "été", "été"},
-		{"étés", 3, "ét…", "…és"},
-		{"étés", 1, "…", "…"},
-	} {
-		if got := clip(test.in, test.n); got != test.start {
-			t.Errorf("clip(%q, %d) = %q", test.in, test.n, got)
-		}
-		if got := clipFunction(test.in, test.n); got != test.function {
-			t.Errorf("clipFunction(%q, %d) = %q", test.in, test.n, got)
-		}
-	}
-}
-
-func TestWrap(t *testing.T) {
-	for in, want := range map[string][]string{
-		"":                {""},
-		"one two":         {"one two"},
-		"one two three":   {"one two", "three"},
-		"extraordinarily": {"extraor", "dinaril", "y"},
-		"a extraordinary": {"a", "extraor", "dinary"},
-	} {
-		if got := wrap(in, 7); !slices.Equal(got, want) {
-			t.Errorf("%q (-want +got):\n%s", in, cmp.Diff(want, got))
-		}
-	}
-}
-
-// What turns the direction of writing would turn that of the line after it.
-func TestDirectionOfNames(t *testing.T) {
-	for _, r := range "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
-		if got := oneLine("a" + string(r) + "b"); got != "a\uFFFDb" {
-			t.Errorf("%U became %q", r, got)
-		}
-	}
-	if got := oneLine("שלום عالم"); got != "שלום عالم" {
-		t.Errorf("got %q", got)
 	}
 }

@@ -1,18 +1,18 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package viewer shows what a [store.Store] holds: the recent spans with their
-// wall and CPU time, the flame graph of each, and how it differs from the
-// other spans of its name. Pages, JSON, plain text and pprof come from one
-// [http.Handler]:
+// Package viewer shows the spans and profiles of a [store.Source], such as a
+// [store.Store]: the recent spans with their wall and CPU time, the flame graph of each,
+// and how it differs from the other spans of its name. One [http.Handler] serves pages,
+// JSON, plain text and pprof:
 //
 //	mux.Handle("/debug/spanprof/", viewer.Handler(s))
 //
 // # Mounting
 //
-// The handler goes by the last segment of a request's path, so that it works
-// under any prefix, with or without [http.StripPrefix], and at "/". The pages
-// are relative to where they lie: mount a path that ends in a slash.
+// Only the last segment of a request's path counts, so that the handler works under any
+// prefix, with or without [http.StripPrefix], and at "/". The pages' links are relative:
+// mount a path that ends in a slash.
 //
 //	./                   the recent spans; with query=, a flame graph
 //	./comparison         two flame graphs and a table of their differences
@@ -22,23 +22,21 @@
 //	./log                what was received, refused and dropped
 //	./flush              POST: closes the open window (see WithFlush)
 //
-// A program without a server of its own has one for this alone, on a loopback
-// address:
+// For programs without a server of their own there is one, on a loopback address:
 //
 //	err := viewer.ListenAndServe(ctx, "localhost:6060", viewer.Handler(s))
 //
-// These are the addresses of Pyroscope's pages before its version 1.15, so that
-// links to spans that were made for such a server lead here as well.
+// Pyroscope's pages had these addresses before version 1.15: links to spans for such a
+// server work here too.
 //
 // # Privacy
 //
-// Profiles tell much about a program. Requests are answered only under a
-// loopback name, unless [WithAllowedHosts] lists others; the name is checked,
-// not the address, so listen on a loopback address as well, or put something
-// in front that knows who may look. Links from other sites get the page,
-// whatever format they ask for; their images, frames and scripts are refused. The pages load nothing from outside, and
-// nothing but a POST to flush, from the pages themselves or from a program,
-// changes anything.
+// Profiles tell much about a program. The handler answers requests to loopback names only,
+// unless [WithAllowedHosts] lists others. It checks the name, not the address: listen on a
+// loopback address as well, or put an authenticating proxy in front. Links from other
+// sites get the page, whatever format they ask for; their images, frames and scripts are
+// refused. The pages load nothing from outside. Only a POST to flush changes anything, and
+// it must come from the pages or from a program.
 //
 // # Parameters
 //
@@ -53,10 +51,10 @@
 //	from=, until=        only those that ran in this time
 //	order=newest         or slowest, or cpu
 //	limit=200            the length of the list; the page shows 1,000 at most
-//	since=GENERATION     as JSON: {unchanged: true} if the list with this
-//	                     generation is still right
+//	since=GENERATION     as JSON: {unchanged: true} as long as the list of
+//	                     this generation is right
 //
-// Of a flame graph, where both ends of the time may be left out:
+// Of a flame graph, whose time may be open at both ends:
 //
 //	query=shop.cpu{profile_id="ID"}
 //	from=now-1h          also unix seconds, ms or ns, or RFC 3339
@@ -64,10 +62,9 @@
 //	function=main.work   also the callers and the callees of this function
 //	labels=ids           as pprof: keep the ids of the samples
 //
-// Profiles are whole windows: all that overlap the time are looked at. Of a
-// comparison, leftQuery, leftFrom, leftUntil, rightQuery, rightFrom and
-// rightUntil are the sides; what one of them lacks is taken from query, from
-// and until. Left is the baseline.
+// All windows that overlap the time count, each as a whole. A comparison has leftQuery,
+// leftFrom, leftUntil, rightQuery, rightFrom and rightUntil; where one is missing, query,
+// from or until counts. Left is the baseline.
 //
 // # FlameQL
 //
@@ -79,17 +76,16 @@
 //	matcher  = label ( "=" | "!=" | "=~" | "!~" ) value
 //	value    = a Go string literal, in double quotes or backquotes
 //
-// The type is cpu where none is given. Names of applications may hold dots:
-// what follows the last one is the type. In a store with profiles of several
-// services the application selects the one of its name. Any other name makes no
-// difference, and is answered with a note where no span belongs to it.
-// Expressions are RE2 and match a whole value; a label that a sample lacks is
-// "". Labels of samples are profile_id, span_id, trace_id, span_name and those
-// of the program's own [runtime/pprof.Do]; service_name and service_version are
-// those of the process. Host is the CPU time that a profiler of the machine saw,
-// where one feeds the store. A query has 16 KiB and 32 conditions at most; but for
-// lists such as profile_id=~"a|b", two of them may be expressions on ids, of about
-// 100 characters, as each is tried on all ids.
+// The default type is cpu. The type follows the last dot, for names of applications may
+// have dots. In a store with profiles of several services the application selects the
+// service of that name. Any other name selects all, and the answer has a note if no span
+// belongs to it. Expressions are RE2 and match a whole value; a label that a sample lacks
+// is "". Samples have the labels profile_id, span_id, trace_id, span_name and those that
+// the program sets with [runtime/pprof.Do]; service_name and service_version are those of
+// the process. The type host is CPU time measured by a profiler of the machine, where one
+// feeds the store. A query has at most 16 KiB and 32 conditions. At most two of these may
+// be expressions on ids, of about 100 characters, as each is tried on all ids; lists such
+// as profile_id=~"a|b" do not count.
 //
 //	shop.cpu{profile_id="00f067aa0ba902b7"}       one span
 //	shop.cpu{span_name="GET /search"}             all spans of a name
@@ -100,20 +96,19 @@
 //
 // # Formats
 //
-// format=html, the default, is the page. An error in the query has status 400
-// in every format, and the page shows it.
+// format=html, the default, is the page. An error in the query has status 400 in every
+// format, and the page shows it.
 //
-// format=json is compressed if the client accepts gzip. The list of spans is
-// {generation, service, services, status, stats, spans, groups, process}, where
-// services are there if they are several, groups are the 500 names with most CPU
-// time, groupsOmitted counts the others and unnamed the spans without a name,
-// which are in no group; process has the queries for the whole process. Where the
-// samples of a group carry another span_name than its name, label is that, and
-// labelNames how many names share it. A span's query is that of its CPU, or of
-// its wall time where it has samples of nothing else. Its coverage says whether
-// CPU was profiled while it ran: whole, partial, none, or evicted, where profiles
-// of that time made room for newer ones, and samples of it may have gone with them.
-// A query is answered with
+// format=json is compressed if the client accepts gzip. The list of spans is {generation,
+// service, services, status, stats, spans, groups, process}: services only if there are
+// several; groups are the 500 names with most CPU time, groupsOmitted counts the others,
+// and unnamed the spans without a name, which are in no group; process has the queries for
+// the whole process. If the samples of a group carry another span_name than its name,
+// label is that one, and labelNames the number of names that share it. A span's query
+// selects its CPU profile, or its wall profile if it has no other samples. Its coverage
+// says whether CPU was profiled while it ran: whole, partial, none, or evicted if profiles
+// of that time, maybe with samples of the span, made room for newer ones. The answer to a
+// query is
 //
 //	query, title                            in its canonical form, in words
 //	sampleType, measure, unit               what was measured; measure: in words
@@ -134,60 +129,53 @@
 //	focus {function, callers, callees}      if function= asks for it
 //	flame {name, self, total, inlined, children}
 //
-// where functions are merged by name, a self that is missing is 0, the 1,000
-// functions with most self come first, children have the biggest total first, and
-// frames beyond the 1,400 widest are summed as "(other)". A baseline has the name
-// of the spans and their number, spans, where these are known, and a label if its
-// samples carry another span_name than the span's name: a cut one, "other", or
-// one from before the span was renamed. It is marked as empty where it has no
-// sample either. There is none where samples have several names, as those of a
-// trace may. A comparison is {left, right, diff}: two such answers, where each
-// frame of the right one has in left what it takes on the left, and for each
-// function its values on both sides and delta, its share of the right total less
-// its share of the left one: those that take more on the right come first. Errors
-// are {error, column}. A status has running false, and says in its message why,
-// once profiling has ended or where it never began.
+// where functions are merged by name, a missing self is 0, functions are the 1,000 with
+// most self, children come with the biggest total first, and frames beyond the 1,400
+// widest are summed as "(other)". A baseline has the name of the spans and their number,
+// spans, if these are known, and a label if its samples carry another span_name than the
+// span's name: a cut one, "other", or one from before the span was renamed. It is marked
+// as empty if it has no sample either. Samples with several names, as those of a trace,
+// have no baseline. A comparison is {left, right, diff}: two such answers, in which each
+// frame of the right one has its total on the left side as left; and for each function its
+// values on both sides and delta, its share of the right total less its share of the left
+// one, those that take more on the right first. Errors are {error, column}. Once profiling
+// has ended, or if it never began, the status has running false and a message that says
+// why.
 //
-// format=text is for terminals: the functions that take most themselves and
-// the widest frames, in about 60 lines of 100 columns, where queries alone may be
-// longer. Names of spans lose their end, those of functions their beginning.
+// format=text is for terminals: the functions with most self and the widest frames, in
+// about 60 lines of 100 columns. Only queries may be longer. Names of spans lose their
+// end, those of functions their beginning.
 //
 //	curl 'localhost:6060/debug/spanprof/?format=text&order=slowest'
 //
-// format=folded is a line for each stack, as flamegraph.pl, inferno and
-// speedscope read it; of a comparison with two values, the left one first. The
-// list of spans has in it the CPU of the spans listed.
+// format=folded is a line for each stack, as flamegraph.pl, inferno and speedscope read it;
+// of a comparison with two values, left and right. Of the list of spans it is the CPU time
+// of the spans listed.
 //
-// format=pprof is the profile with its labels, but without the ids unless a
-// condition lists some, as profile_id="a" and trace_id=~"a|b" do, or labels=ids
-// asks for them; with ids, it has 50,000 samples at most. It is for
+// format=pprof is the profile with its labels, without the ids unless a condition lists
+// some, as profile_id="a" and trace_id=~"a|b" do, or labels=ids asks for them. With ids it
+// has at most 50,000 samples. It is for
 //
 //	go tool pprof 'http://localhost:6060/debug/spanprof/profile?query=.cpu{span_name="GET%20/search"}'
 //
-// That of a span lasts as long as the span. Of the list of spans it is the CPU of
-// the spans listed; of a comparison it is the right side less the left one,
-// scaled to the same total, as -diff_base would have it.
+// The profile of a span has the span's duration. Of the list of spans it is the CPU time
+// of the spans listed; of a comparison it is the right side less the left one, scaled to
+// the same total, as -diff_base makes it.
 //
 // # Limits
 //
-// A span shorter than the time between two samples, ten milliseconds of CPU as
-// a rule, mostly has none; its page says so and leads to all spans of its name.
-// Where CPU was not profiled, or the profiles are gone, it says that instead.
-// The 20 ms between two windows, 200 ms on macOS, do not count as a gap.
-// Shares of few samples are rough: with n of them, to about 1/√n.
+// A span with less CPU time than passes between two samples, 10 ms by default, mostly has
+// none: its page says so and links to all spans of its name. If CPU was not profiled, or
+// the profiles are gone, it says that instead. The 20 ms between two windows, 200 ms on
+// macOS, do not count as a gap. Shares of few samples are rough: with n of them, to about
+// 1/√n.
 //
 // # For developers
 //
-// handler.go routes, security.go and heavy.go say who has to go or to wait,
-// listenandserve.go is a server for it; query.go, flameql.go, flameqlparser.go,
-// spanquery.go and timeparam.go read what is asked for, services.go whose it is;
-// answer.go, baseline.go, children.go, labelnames.go, comparison.go, spanlist.go,
-// timeline.go and log.go build what is answered, breakdown.go, tree.go, flame.go,
-// functiontotals.go, executables.go, focus.go and diff.go the numbers in it,
-// text.go, columns.go, folded.go and pprof.go its other forms.
-//
-// The page is in static: app.js decides what to show; spans.js, profile.js,
-// compare.js and logview.js are the pages; flame.js and flamepaint.js are the
-// flame graph, strip.js the time line; keep.js keeps elements over updates. What
-// a program named reaches the page through dom.js alone, as text.
+// This package is HTTP alone: handler.go says who may ask and routes, pages.go opens the
+// one view of a request, params.go and timeparam.go read the address, response.go writes.
+// internal/answer makes the answers, a file for each, with its JSON and its text;
+// reader.go asks the view. internal/static is the page: app.js chooses what to show, and
+// only dom.js puts in what a program named, as text. Shared with commands are the module's
+// internal/flameql, internal/flame and internal/termtext.
 package viewer

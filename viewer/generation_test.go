@@ -1,22 +1,25 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"net/http"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// A list that is as it was is not sent again.
+// An unchanged list is not sent again.
 func TestUnchangedList(t *testing.T) {
 	s := newTestStore(t)
-	h := Handler(s, WithStatus(func() Status { return Status{Running: true} }))
-	var list spanList
+	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true} }))
+	var list answer.SpanList
 	getJSON(t, h, "/?format=json", http.StatusOK, &list)
-	ask := func(pairs ...string) (got unchanged) {
+	ask := func(pairs ...string) (got answer.Unchanged) {
 		t.Helper()
 		getJSON(t, h, target("/", append(pairs, "format", "json")...), http.StatusOK, &got)
 		return got
@@ -25,13 +28,13 @@ func TestUnchangedList(t *testing.T) {
 	if !got.Unchanged || got.Generation != list.Generation || got.Status == nil {
 		t.Errorf("got %+v, want nothing new since %s", got, list.Generation)
 	}
-	// A time that moves may select others.
+	// A time before now may select other spans later.
 	if ask("since", list.Generation, "from", "now-1h").Unchanged {
 		t.Error("the spans of the last hour are said to be those of the hour before")
 	}
 	// Other handlers may have other stores.
-	var other unchanged
-	getJSON(t, Handler(s), target("/", "format", "json", "since", list.Generation), http.StatusOK, &other)
+	var other answer.Unchanged
+	getJSON(t, viewer.Handler(s), target("/", "format", "json", "since", list.Generation), http.StatusOK, &other)
 	if other.Unchanged {
 		t.Error("two handlers have the same generation")
 	}
@@ -46,7 +49,7 @@ func TestUnchangedList(t *testing.T) {
 		t.Errorf("after a profile: %+v", after)
 	}
 
-	// The length of what runs is another one each time.
+	// The duration of a running span changes all the time.
 	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
 	_, span := tp.Tracer("test").Start(t.Context(), "nightly report")
 	defer span.End()

@@ -4,7 +4,6 @@
 package viewer
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -14,30 +13,32 @@ import (
 
 	"go.opentelemetry.io/otel"
 
+	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/static"
 )
 
-// Handler returns the viewer of what s holds. It may be mounted under any
-// path, with or without http.StripPrefix; it goes by the last segment of a
-// request's path. The package documentation lists what it answers.
+// Handler returns the viewer of a source, such as a *store.Store. It may be mounted
+// under any path, with or without http.StripPrefix: only the last segment of a request's
+// path counts. The package documentation lists the pages.
 //
-// Options that cannot be used are ignored and reported to otel.Handle. The
-// handler is safe for concurrent use.
-func Handler(s *store.Store, opts ...Option) http.Handler {
+// Options that cannot be used are ignored and reported to otel.Handle. The handler is
+// safe for concurrent use. Every request reads one view of the source.
+func Handler(s store.Source, opts ...Option) http.Handler {
 	c, err := newConfig(opts)
 	if err != nil {
 		otel.Handle(err)
 	}
-	return &handler{store: s, config: c, heavy: make(chan struct{}, 1), instance: strconv.FormatInt(time.Now().UnixNano(), 36)}
+	return &handler{source: s, config: c, heavy: make(chan struct{}, 1), instance: strconv.FormatInt(time.Now().UnixNano(), 36)}
 }
 
 type handler struct {
 	config
-	store       *store.Store
+	source      store.Source
 	crossOrigin http.CrossOriginProtection
-	// heavy has room for the one query that may look at everything.
+	// heavy has room for one request that looks at everything.
 	heavy chan struct{}
-	// instance tells this handler from others, and from one before a restart.
+	// instance tells this handler from others, and from those before a restart.
 	instance string
 }
 
@@ -45,14 +46,14 @@ var _ http.Handler = (*handler)(nil)
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	secure(w.Header())
+	setSecurityHeaders(w.Header())
 	if !hostAllowed(r.Host, h.hosts) {
-		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with inprocess.WithAllowedHosts, or with viewer.WithAllowedHosts if you made this handler yourself", clip(r.Host, maxQuoted)), http.StatusForbidden)
+		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with inprocess.WithAllowedHosts, or with viewer.WithAllowedHosts if you made this handler yourself", termtext.Clip(r.Host, termtext.MaxQuoted)), http.StatusForbidden)
 		return
 	}
 	if target, ok := slashMissing(r); ok {
-		// http.Redirect would make the target absolute, and it knows
-		// nothing of a prefix that was stripped.
+		// http.Redirect would make the target absolute, without the prefix that
+		// was stripped.
 		w.Header().Set("Location", target)
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
@@ -72,11 +73,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "spanprof: only GET and HEAD are answered here", http.StatusMethodNotAllowed)
 		return
 	}
-	switch _, asset := assets[segment]; {
-	case !fromElsewhere(r.Header):
+	switch _, asset := static.Assets[segment]; {
+	case !fromOtherSite(r.Header):
 		serve(w, r)
 	case followsLink(r.Header) && !asset:
-		// The page shows what the link is about, whatever format it asks for.
+		// Whatever format the link asks for, the page shows what it is about.
 		pageResponse().write(w, r, http.StatusOK)
 	default:
 		http.Error(w, "spanprof: pages of other sites may link to the pages here, but not load what is here", http.StatusForbidden)
@@ -94,153 +95,19 @@ func (h *handler) route(segment string, r *http.Request) (http.HandlerFunc, bool
 	case "timeline":
 		fallback := formatJSON
 		if strings.Contains(r.Header.Get("Accept"), "text/html") {
-			// A person came here, and wants no numbers.
+			// A browser: serve the page, not JSON.
 			fallback = formatHTML
 		}
 		return h.page(fallback, h.serveTimeline), true
 	case "log":
 		return h.page(formatHTML, h.serveLog), true
 	}
-	if a, ok := assets[segment]; ok {
-		return a.serve, true
-	}
-	return nil, false
+	asset, ok := static.Assets[segment]
+	return asset, ok
 }
 
-// page reads what the pages have in common: the parameters and the format.
-func (h *handler) page(fallback format, serve func(*http.Request, url.Values, format) (response, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		// URL.Query drops what it cannot read, and a value that holds an
-		// unescaped semicolon is such a thing.
-		params, malformed := url.ParseQuery(r.URL.RawQuery)
-		f, err := parseFormat(params.Get("format"), fallback)
-		if malformed != nil {
-			// The parts that can be read are there nevertheless.
-			writeError(w, r, cmp.Or(f, fallback), badRequestf("malformed URL: %w: in a value, write a semicolon as %%3B and a percent sign as %%25", malformed))
-			return
-		}
-		if err != nil {
-			writeError(w, r, formatText, err)
-			return
-		}
-		resp, err := serve(r, params, f)
-		if err != nil {
-			writeError(w, r, f, err)
-			return
-		}
-		resp.write(w, r, http.StatusOK)
-	}
-}
-
-// serveRoot answers the list of spans or, with a query, a flame graph.
-func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (response, error) {
-	if params.Get("query") != "" {
-		return h.serveProfile(r, params, f)
-	}
-	q, err := parseSpanQuery(params)
-	if err != nil {
-		return response{}, err
-	}
-	since := params.Get("since")
-	// What was asked for by the clock changes with it.
-	byClock := strings.HasPrefix(params.Get("from"), "now") || strings.HasPrefix(params.Get("until"), "now")
-	switch {
-	case f == formatHTML:
-		return pageResponse(), nil
-	case f == formatJSON && since != "" && !byClock && h.unchangedSince(since):
-		return jsonResponse(unchanged{Generation: since, Unchanged: true, Status: h.statusJSON()})
-	}
-	leave, err := h.enterHeavy(r.Context())
-	if err != nil {
-		return response{}, err
-	}
-	defer leave()
-	switch f {
-	case formatJSON:
-		return jsonResponse(h.spanList(q))
-	case formatText:
-		return textResponse(h.spanList(q).text()), nil
-	}
-	listed, err := listedProfile(h.spans(q))
-	if err != nil {
-		return response{}, err
-	}
-	if f == formatPprof {
-		return h.pprof(r.Context(), listed)
-	}
-	return h.folded(r.Context(), listed)
-}
-
-// serveProfile answers the profile that a query selects.
-func (h *handler) serveProfile(r *http.Request, params url.Values, f format) (response, error) {
-	q, err := h.parseQuery(params, "query", "from", "until")
-	if err != nil {
-		return response{}, err
-	}
-	if f == formatHTML {
-		return pageResponse(), nil
-	}
-	leave, err := h.enter(r.Context(), q)
-	if err != nil {
-		return response{}, err
-	}
-	defer leave()
-	switch f {
-	case formatPprof:
-		return h.pprof(r.Context(), q)
-	case formatFolded:
-		return h.folded(r.Context(), q)
-	}
-	a, err := h.answer(r.Context(), q, newFunctions())
-	if err != nil {
-		return response{}, err
-	}
-	h.detail(a, params.Get("function"))
-	if f == formatText {
-		return textResponse(a.text()), nil
-	}
-	return jsonResponse(a)
-}
-
-// serveComparison answers two profiles and how they differ.
-func (h *handler) serveComparison(r *http.Request, params url.Values, f format) (response, error) {
-	left, err := h.parseQuery(params, "leftQuery", "leftFrom", "leftUntil")
-	if err != nil {
-		return response{}, err
-	}
-	right, err := h.parseQuery(params, "rightQuery", "rightFrom", "rightUntil")
-	if err != nil {
-		return response{}, err
-	}
-	if err := sameType(left, right); err != nil {
-		return response{}, err
-	}
-	if f == formatHTML {
-		return pageResponse(), nil
-	}
-	leave, err := h.enter(r.Context(), left, right)
-	if err != nil {
-		return response{}, err
-	}
-	defer leave()
-	if f == formatPprof {
-		return h.pprofDiff(r.Context(), left, right)
-	}
-	c, err := h.compare(r.Context(), left, right)
-	if err != nil {
-		return response{}, err
-	}
-	switch f {
-	case formatFolded:
-		return textResponse(foldedDiff(c.Left.breakdown.tree, c.Right.breakdown.tree)), nil
-	case formatText:
-		return textResponse(c.text()), nil
-	}
-	return jsonResponse(c)
-}
-
-// serveFlush closes the open window. It is the only thing that changes
-// anything, so it must come from the viewer's own page or from a program.
+// serveFlush closes the open window. No other request changes anything, so a browser may
+// send it only from the viewer's own page.
 func (h *handler) serveFlush(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method != http.MethodPost:
@@ -261,9 +128,9 @@ func (h *handler) serveFlush(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// slashMissing returns where to send a request for the very path that the
-// viewer is mounted on. Without the slash at its end, the page's relative
-// links would lead elsewhere.
+// slashMissing returns the target of a redirect if the request is for the path of the
+// mount without the slash at its end, from which the page's relative links would be
+// wrong.
 func slashMissing(r *http.Request) (string, bool) {
 	path := r.URL.Path
 	switch {
@@ -281,7 +148,7 @@ func slashMissing(r *http.Request) (string, bool) {
 	if name == "" {
 		return "", false
 	}
-	// The dot keeps a name that holds a colon from being read as a scheme.
+	// Without the dot, a colon in the name would end a scheme.
 	u := url.URL{Path: "./" + name + "/", RawQuery: r.URL.RawQuery}
 	return u.String(), true
 }

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"bytes"
@@ -11,25 +11,31 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel"
+
+	"github.com/spanprof/spanprof/internal/flame"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 func TestSpanList(t *testing.T) {
-	h := Handler(newTestStore(t), WithStatus(func() Status {
-		return Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), Counters: []Counter{{Name: "dropped", Value: 3}}}
+	h := viewer.Handler(newTestStore(t), viewer.WithStatus(func() viewer.Status {
+		return viewer.Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), Counters: []viewer.Counter{{Name: "dropped", Value: 3}}}
 	}))
-	var list spanList
+	var list answer.SpanList
 	getJSON(t, h, "/?format=json&order=cpu", http.StatusOK, &list)
 	if list.Service != "shop" || len(list.Spans) != 6 {
 		t.Fatalf("got %d spans of %q, want 6 of shop", len(list.Spans), list.Service)
 	}
 	first := list.Spans[0]
-	want := spanJSON{
+	want := answer.Span{
 		ProfileID: slowID, TraceID: "010000000000000000000000000000a1", Name: "GET /search", Service: "shop",
 		Start: epoch.Add(time.Second), DurationNs: 8e8, CPUNs: 55e7, CPUSamples: 55, CPUInclusiveNs: 55e7, SamplesHeld: 55, LocalRoot: true, Complete: true, Coverage: "whole",
 		Query: `shop.cpu{profile_id="` + slowID + `"}`,
@@ -51,7 +57,7 @@ func TestSpanList(t *testing.T) {
 }
 
 func TestHostileNamesStayData(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	for _, address := range []string{"/?format=json", target("/", "query", `.cpu{profile_id="`+evilID+`"}`, "format", "json")} {
 		body := get(t, h, address).Body.String()
 		if strings.Contains(body, "<img") || !strings.Contains(body, `\u003cimg`) {
@@ -66,8 +72,8 @@ func TestHostileNamesStayData(t *testing.T) {
 }
 
 func TestProfileOfSpan(t *testing.T) {
-	h := Handler(newTestStore(t))
-	var a answer
+	h := viewer.Handler(newTestStore(t))
+	var a answer.Profile
 	getJSON(t, h, target("/", "query", `shop.cpu{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
 	if a.Total != 55e7 || a.Samples != 55 || a.ProfileIDs != 1 || a.Windows != 1 || a.SampleType != "cpu" || a.Unit != "nanoseconds" {
 		t.Errorf("got %+v", a)
@@ -98,8 +104,8 @@ func TestProfileOfSpan(t *testing.T) {
 }
 
 func TestProfileOfName(t *testing.T) {
-	h := Handler(newTestStore(t))
-	var a answer
+	h := viewer.Handler(newTestStore(t))
+	var a answer.Profile
 	getJSON(t, h, target("/", "query", `other.cpu{span_name="GET /search"}`, "format", "json"), http.StatusOK, &a)
 	if a.Total != 63e7 || a.ProfileIDs != 2 || a.Baseline != nil {
 		t.Errorf("got %+v", a)
@@ -115,8 +121,8 @@ func TestProfileOfName(t *testing.T) {
 
 func TestEmptySaysWhy(t *testing.T) {
 	s := newTestStore(t)
-	h := Handler(s, WithStatus(func() Status {
-		return Status{Running: true, WindowStart: epoch.Add(10 * time.Second), WindowEnd: epoch.Add(20 * time.Second)}
+	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status {
+		return viewer.Status{Running: true, WindowStart: epoch.Add(10 * time.Second), WindowEnd: epoch.Add(20 * time.Second)}
 	}))
 	for _, test := range []struct{ query, from, until, want, baseline string }{
 		{query: `.cpu{profile_id="` + shortID + `"}`, want: "it took 400 µs of wall time, and a sample is taken about every 10.0 ms", baseline: `.cpu{span_name="GET /search"}`},
@@ -127,7 +133,7 @@ func TestEmptySaysWhy(t *testing.T) {
 		{query: `.cpu{}`, from: "now-1h", want: "no cpu profile covers this time"},
 		{query: `.inuse_space{profile_id="` + slowID + `"}`, want: "heap profiles carry no labels", baseline: `.inuse_space{span_name="GET /search"}`},
 	} {
-		var a answer
+		var a answer.Profile
 		getJSON(t, h, target("/", "query", test.query, "from", test.from, "until", test.until, "format", "json"), http.StatusOK, &a)
 		if !strings.Contains(a.Empty, test.want) {
 			t.Errorf("%s: empty because %q, want %q", test.query, a.Empty, test.want)
@@ -141,18 +147,18 @@ func TestEmptySaysWhy(t *testing.T) {
 		}
 	}
 
-	for status, want := range map[*Status]string{
+	for status, want := range map[*viewer.Status]string{
 		nil:                               "when the current profile ends",
 		{Message: "another profile runs"}: "another profile runs",
 		{}:                                "Profiling has stopped",
 		{Running: true}:                   "when the next profile ends",
 	} {
-		var opts []Option
+		var opts []viewer.Option
 		if status != nil {
-			opts = append(opts, WithStatus(func() Status { return *status }))
+			opts = append(opts, viewer.WithStatus(func() viewer.Status { return *status }))
 		}
-		var a answer
-		getJSON(t, Handler(s, opts...), target("/", "query", `{profile_id="`+openID+`"}`, "format", "json"), http.StatusOK, &a)
+		var a answer.Profile
+		getJSON(t, viewer.Handler(s, opts...), target("/", "query", `{profile_id="`+openID+`"}`, "format", "json"), http.StatusOK, &a)
 		if !strings.Contains(a.Empty, want) {
 			t.Errorf("status %+v: empty because %q, want %q", status, a.Empty, want)
 		}
@@ -161,14 +167,14 @@ func TestEmptySaysWhy(t *testing.T) {
 
 // The span's own times, in any unit, find the window that it lies in.
 func TestTimesOfTheSpan(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	for _, times := range [][2]string{
 		{"1793534401", "1793534401"},
 		{"1793534401000", "1793534401800"},
 		{"1793534401000000000", "1793534401800000000"},
 		{"2026-11-01T12:00:01Z", "2026-11-01T12:00:01.8Z"},
 	} {
-		var a answer
+		var a answer.Profile
 		getJSON(t, h, target("/", "query", `{profile_id="`+slowID+`"}`, "from", times[0], "until", times[1], "format", "json"), http.StatusOK, &a)
 		if a.Total != 55e7 {
 			t.Errorf("%v: total %d (%s)", times, a.Total, a.Empty)
@@ -177,16 +183,16 @@ func TestTimesOfTheSpan(t *testing.T) {
 }
 
 func TestComparison(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	left, right := `shop.cpu{span_name="GET /search"}`, `shop.cpu{profile_id="`+slowID+`"}`
 	for _, page := range []string{"/comparison", "/comparison-diff"} {
-		var c comparison
+		var c answer.Comparison
 		getJSON(t, h, target(page, "query", left, "leftQuery", left, "leftFrom", "1793534401", "leftUntil", "1793534402", "rightQuery", right, "format", "json"), http.StatusOK, &c)
 		if c.Left.Total != 63e7 || c.Right.Total != 55e7 || c.Right.Span == nil {
 			t.Fatalf("%s: totals %d and %d", page, c.Left.Total, c.Right.Total)
 		}
-		want := diffRow{Name: "json.Marshal", LeftSelf: 11e7, LeftTotal: 11e7, RightSelf: 5e7, RightTotal: 5e7, Delta: -0.083694, DeltaSelf: -0.083694}
-		var got diffRow
+		want := flame.DiffRow{Name: "json.Marshal", LeftSelf: 11e7, LeftTotal: 11e7, RightSelf: 5e7, RightTotal: 5e7, Delta: -0.083694, DeltaSelf: -0.083694}
+		var got flame.DiffRow
 		for _, d := range c.Diff {
 			if d.Name == want.Name {
 				got = d
@@ -206,7 +212,7 @@ func TestComparison(t *testing.T) {
 		}
 	}
 	// A side without a query takes the page's.
-	var c comparison
+	var c answer.Comparison
 	getJSON(t, h, target("/comparison", "query", left, "rightQuery", right, "format", "json"), http.StatusOK, &c)
 	if c.Left.Query != left || c.Right.Query != right {
 		t.Errorf("sides are %s and %s", c.Left.Query, c.Right.Query)
@@ -214,7 +220,7 @@ func TestComparison(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	right := `shop.cpu{profile_id="` + slowID + `"}`
 	for name, address := range map[string]string{
 		"span.txt":       target("/", "query", right, "format", "text"),
@@ -231,7 +237,7 @@ func TestText(t *testing.T) {
 }
 
 func TestPprof(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	query := `shop.cpu{profile_id="` + slowID + `"}`
 	// go tool pprof asks a server without a path for /debug/pprof/profile.
 	for _, address := range []string{target("/", "query", query, "format", "pprof"), target("/profile", "query", query), target("/debug/pprof/profile", "query", query, "format", "pprof")} {
@@ -260,7 +266,7 @@ func TestPprof(t *testing.T) {
 }
 
 func TestBadRequests(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	for _, test := range []struct {
 		address string
 		want    string
@@ -287,7 +293,10 @@ func TestBadRequests(t *testing.T) {
 		{`/?name=a;b`, "malformed URL", 0},
 		{`/comparison?leftQuery={}&rightQuery=%`, "malformed URL", 0},
 	} {
-		var e errorJSON
+		var e struct {
+			Error  string
+			Column int
+		}
 		address := test.address + "&format=json"
 		getJSON(t, h, address, http.StatusBadRequest, &e)
 		if !strings.Contains(e.Error, test.want) || e.Column != test.column {
@@ -313,7 +322,7 @@ func TestBadRequests(t *testing.T) {
 }
 
 func TestMounting(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	mux := http.NewServeMux()
 	mux.Handle("/debug/spanprof/", h)
 	mux.Handle("/stripped/", http.StripPrefix("/stripped/", h))
@@ -359,22 +368,33 @@ func TestHostHeader(t *testing.T) {
 	s := newTestStore(t)
 	r := httptest.NewRequest(http.MethodGet, "http://evil.example/?format=json", nil)
 	w := httptest.NewRecorder()
-	Handler(s).ServeHTTP(w, r)
+	viewer.Handler(s).ServeHTTP(w, r)
 	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "WithAllowedHosts") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 	w = httptest.NewRecorder()
-	Handler(s, WithAllowedHosts("Evil.example:80")).ServeHTTP(w, r)
+	viewer.Handler(s, viewer.WithAllowedHosts("Evil.example:80")).ServeHTTP(w, r)
 	if w.Code != http.StatusOK {
 		t.Errorf("allowed host: status %d: %s", w.Code, w.Body)
 	}
-	if _, err := newConfig([]Option{WithAllowedHosts("http://x/", "", "*.example.com", "ok.example")}); err == nil || strings.Count(err.Error(), "ignored") != 3 {
-		t.Errorf("error %v, want three ignored hosts", err)
+	var reported error
+	before := otel.GetErrorHandler()
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reported = err }))
+	defer otel.SetErrorHandler(before)
+	h := viewer.Handler(s, viewer.WithAllowedHosts("http://x/", "", "*.example.com", "ok.example"))
+	if reported == nil || strings.Count(reported.Error(), "ignored") != 3 {
+		t.Errorf("error %v, want three ignored hosts", reported)
+	}
+	r.Host = "ok.example"
+	if w := do(t, h, r); w.Code != http.StatusOK {
+		t.Errorf("the host beside those: status %d", w.Code)
 	}
 }
 
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
 func TestHeaders(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	for _, address := range []string{"/", "/?format=json", "/?format=xml", "/app.js", "/nowhere", "/profile?query={}", "/flush"} {
 		header := get(t, h, address).Header()
 		if header.Get("Content-Security-Policy") != contentPolicy || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Referrer-Policy") != "no-referrer" {
@@ -391,7 +411,7 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestMethods(t *testing.T) {
-	h := Handler(newTestStore(t), WithFlush(func(context.Context) error { return nil }))
+	h := viewer.Handler(newTestStore(t), viewer.WithFlush(func(context.Context) error { return nil }))
 	for _, test := range []struct{ method, address, allow string }{
 		{http.MethodPost, "/", "GET, HEAD"},
 		{http.MethodDelete, "/comparison", "GET, HEAD"},
@@ -412,7 +432,7 @@ func TestFlush(t *testing.T) {
 	s := newTestStore(t)
 	flushed := 0
 	var fail error
-	h := Handler(s, WithFlush(func(context.Context) error {
+	h := viewer.Handler(s, viewer.WithFlush(func(context.Context) error {
 		flushed++
 		return fail
 	}))
@@ -443,13 +463,13 @@ func TestFlush(t *testing.T) {
 	if w := post(h, nil); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "too late") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
-	if w := post(Handler(s), nil); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "WithFlush") {
+	if w := post(viewer.Handler(s), nil); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "WithFlush") {
 		t.Errorf("without a flush: status %d: %s", w.Code, w.Body)
 	}
 }
 
 func TestGzip(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	plain := get(t, h, "/?format=json").Body.Bytes()
 	r := httptest.NewRequest(http.MethodGet, "/?format=json", nil)
 	r.Header.Set("Accept-Encoding", "br, gzip")
@@ -458,22 +478,39 @@ func TestGzip(t *testing.T) {
 		t.Errorf("encoding %q", w.Header().Get("Content-Encoding"))
 	}
 	for field, want := range map[string]bool{"": false, "br": false, "gzip;q=0": false, "gzip; q=0.0": false, "gzip;q=0.5": true, "GZIP": true} {
-		if got := acceptsGzip(http.Header{"Accept-Encoding": {field}}); got != want {
+		r.Header.Set("Accept-Encoding", field)
+		if got := do(t, h, r).Header().Get("Content-Encoding") == "gzip"; got != want {
 			t.Errorf("%q: accepted %t, want %t", field, got, want)
 		}
 	}
 }
 
 func TestAssets(t *testing.T) {
-	h := Handler(newTestStore(t))
-	total := len(compress(pageResponse().body))
-	for name, a := range assets {
-		total += len(compress(a.body))
-		if bytes.Contains(a.body, []byte("innerHTML")) {
-			t.Errorf("%s makes markup from text", name)
+	h := viewer.Handler(newTestStore(t))
+	files, err := filepath.Glob("internal/static/*.*")
+	if err != nil || len(files) < 30 {
+		t.Fatalf("%d files of the page, error %v", len(files), err)
+	}
+	total := 0
+	for _, file := range files {
+		name := filepath.Base(file)
+		if name == "static.go" {
+			continue
+		}
+		if name == "index.html" {
+			name = ""
+		}
+		w := get(t, h, "/"+name)
+		if w.Code != http.StatusOK || bytes.Contains(w.Body.Bytes(), []byte("innerHTML")) {
+			t.Errorf("%s: status %d, or it makes markup from text", name, w.Code)
+		}
+		// Files are sent as they are; a proxy may compress them.
+		total += len(gzipped(t, w.Body.Bytes()))
+		if name == "" {
+			continue
 		}
 		r := httptest.NewRequest(http.MethodGet, "/"+name, nil)
-		r.Header.Set("If-None-Match", a.etag)
+		r.Header.Set("If-None-Match", w.Header().Get("ETag"))
 		if w := do(t, h, r); w.Code != http.StatusNotModified {
 			t.Errorf("%s: status %d for the version that the client has", name, w.Code)
 		}
@@ -483,7 +520,7 @@ func TestAssets(t *testing.T) {
 	}
 	t.Logf("the page takes %d bytes gzipped", total)
 	for _, forbidden := range []string{"http://", "https://", "style=", "<script>", "onclick"} {
-		page := bytes.ReplaceAll(pageResponse().body, []byte("http://www.w3.org/2000/svg"), nil)
+		page := bytes.ReplaceAll(get(t, h, "/").Body.Bytes(), []byte("http://www.w3.org/2000/svg"), nil)
 		if bytes.Contains(page, []byte(forbidden)) {
 			t.Errorf("the page holds %q", forbidden)
 		}
@@ -502,7 +539,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add("/comparison", `query={}&rightQuery={profile_id%3D"`+slowID+`"}&format=pprof`)
 	f.Add("/timeline", `query=.goroutines{service_version%3D"1"}&format=text`)
 	f.Add("/log", `format=text`)
-	h := Handler(newTestStore(f))
+	h := viewer.Handler(newTestStore(f))
 	f.Fuzz(func(t *testing.T, path, query string) {
 		u := url.URL{Scheme: "http", Host: "localhost", Path: path, RawQuery: query}
 		r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)

@@ -1,24 +1,53 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
 )
 
-// Queries that may look at everything are answered one at a time. Those for one
-// id are not held up, and a client that goes leaves the line.
+// turnSource is a source whose first selection lasts until release is closed.
+type turnSource struct {
+	store.Source
+	first   sync.Once
+	release chan struct{}
+}
+
+func (s *turnSource) View(ctx context.Context) (store.View, error) {
+	v, err := s.Source.View(ctx)
+	return &turnView{v, s}, err
+}
+
+type turnView struct {
+	store.View
+	source *turnSource
+}
+
+func (v *turnView) Select(q store.Query) (*store.Selection, error) {
+	v.source.first.Do(func() { <-v.source.release })
+	return v.View.Select(q)
+}
+
+// Requests that may look at everything are answered one at a time. Queries for one id do
+// not wait, and a client that goes away leaves the queue.
 func TestOneHeavyQueryAtATime(t *testing.T) {
 	s := newTestStore(t)
 	synctest.Test(t, func(t *testing.T) {
-		h := Handler(s).(*handler)
-		h.heavy <- struct{}{} // A query is being answered.
-		if w := get(t, h, target("/", "query", byID(slowID), "format", "json")); w.Code != http.StatusOK {
+		source := &turnSource{Source: s, release: make(chan struct{})}
+		h := viewer.Handler(source)
+		first := make(chan int)
+		go func() { first <- get(t, h, target("/", "query", ".cpu", "format", "json")).Code }()
+		synctest.Wait() // It is being answered.
+		if w := get(t, h, target("/", "query", byID(slowID), "format", "pprof")); w.Code != http.StatusOK {
 			t.Errorf("the query for one id: status %d", w.Code)
 		}
 		heavy := []string{
@@ -52,7 +81,10 @@ func TestOneHeavyQueryAtATime(t *testing.T) {
 				t.Errorf("GET %s, cancelled: status %d", address, code)
 			}
 		}
-		<-h.heavy
+		close(source.release)
+		if code := <-first; code != http.StatusOK {
+			t.Errorf("the first query: status %d", code)
+		}
 		for _, address := range heavy {
 			if w := get(t, h, address); w.Code != http.StatusOK {
 				t.Errorf("GET %s: status %d", address, w.Code)
@@ -61,32 +93,37 @@ func TestOneHeavyQueryAtATime(t *testing.T) {
 	})
 }
 
-// Nothing is put together for a client that has gone.
+// Nothing is built for a client that has gone away.
 func TestClientIsGone(t *testing.T) {
-	h := Handler(newTestStore(t)).(*handler)
+	source := newFile(t)
+	source.asked = func(question any) { t.Errorf("%+v was asked", question) }
+	h := viewer.Handler(source)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, address := range []string{
 		target("/", "query", ".cpu", "format", "json"),
-		target("/", "query", byID(slowID), "format", "pprof"),
+		target("/", "query", ".cpu", "format", "pprof"),
 	} {
 		if w := do(t, h, httptest.NewRequestWithContext(ctx, http.MethodGet, address, nil)); w.Code != http.StatusServiceUnavailable {
 			t.Errorf("GET %s: status %d", address, w.Code)
 		}
 	}
-	q := query{flameQL: flameQL{typ: profileTypes[0]}}
-	if _, err := h.selection(ctx, q); err == nil {
-		t.Error("the selection was made")
-	}
-	if _, err := h.profile(ctx, q); err == nil {
-		t.Error("the profile was made")
+	// A query for one id does not wait: the view says that the request has ended.
+	source.asked = nil
+	for _, format := range []string{"json", "pprof"} {
+		for _, source := range []store.Source{source, newTestStore(t)} {
+			address := target("/", "query", byID(slowID), "format", format)
+			if w := do(t, viewer.Handler(source), httptest.NewRequestWithContext(ctx, http.MethodGet, address, nil)); w.Code != http.StatusServiceUnavailable {
+				t.Errorf("GET %s: status %d", address, w.Code)
+			}
+		}
 	}
 }
 
-// Pages of other sites may link to the pages here, but not load what is here: their
-// links get the page, and what it shows it asks for itself.
+// Other sites may link to the viewer but not load anything from it: their links get the
+// page, which fetches its own data.
 func TestRequestsFromElsewhere(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	const (
 		nothing = iota
 		page

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"bytes"
@@ -196,6 +196,23 @@ func getJSON(t testing.TB, h http.Handler, target string, status int, v any) {
 	if err := json.Unmarshal(w.Body.Bytes(), v); err != nil {
 		t.Fatalf("GET %s: %v in %s", target, err, w.Body)
 	}
+}
+
+// gzippedSize returns the number of bytes that h sends to a client that takes gzip.
+func gzipped(t testing.TB, plain []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, 5) // The level of answers.
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Write(plain); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 func gunzip(t testing.TB, b []byte) []byte {

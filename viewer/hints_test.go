@@ -1,18 +1,20 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spanprof/spanprof/viewer"
 )
 
-// What people write by mistake is answered with what they meant.
+// The answer to a common mistake says what to write instead.
 func TestHints(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	for name, test := range map[string]struct {
 		query, until string
 		want         string

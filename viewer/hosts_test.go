@@ -1,11 +1,28 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
-import "testing"
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/spanprof/spanprof/viewer"
+)
 
 func TestHostAllowed(t *testing.T) {
+	s := newStore(t)
+	allowed := func(host string, hosts ...string) bool {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		viewer.Handler(s, viewer.WithAllowedHosts(hosts...)).ServeHTTP(w, r)
+		if w.Code != http.StatusOK && w.Code != http.StatusForbidden {
+			t.Errorf("%q: status %d", host, w.Code)
+		}
+		return w.Code == http.StatusOK
+	}
 	for host, want := range map[string]bool{
 		"localhost":                true,
 		"LocalHost:6060":           true,
@@ -25,14 +42,14 @@ func TestHostAllowed(t *testing.T) {
 		"[2001:db8::1]:6060":       false,
 		"debug.internal:8080":      false,
 	} {
-		if got := hostAllowed(host, nil); got != want {
+		if got := allowed(host); got != want {
 			t.Errorf("%q: allowed %t, want %t", host, got, want)
 		}
 	}
-	if !hostAllowed("debug.internal:8080", []string{"debug.internal"}) || hostAllowed("other.internal", []string{"debug.internal"}) {
-		t.Error("a list of hosts allows those on it and no other")
+	if !allowed("debug.internal:8080", "debug.internal") || allowed("other.internal", "debug.internal") {
+		t.Error("a list of hosts does not allow those on it, or others too")
 	}
-	if !hostAllowed("anything", []string{"*"}) {
-		t.Error(`"*" allows every host`)
+	if !allowed("anything", "*") {
+		t.Error(`"*" does not allow every host`)
 	}
 }

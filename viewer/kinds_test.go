@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"net/http"
@@ -12,7 +12,10 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 // exportKind exports one sample of a kind.
@@ -25,13 +28,13 @@ func exportKind(t *testing.T, h *kindTest, kind exporter.Kind, sampleType, unit 
 	export(t, h.store, shop, kind, b.profile)
 }
 
-// A span leads to its profiles of other kinds, and the process to all.
+// A span links to its profiles of other kinds, the process to those of all kinds.
 func TestKinds(t *testing.T) {
 	h := newKindTest(t)
 	exportKind(t, h, exporter.KindWall, "wall", "nanoseconds", labels(slowID, "GET /search"))
 	exportKind(t, h, exporter.KindGoroutine, "goroutine", "count", labels(fastID, "GET /search"))
 	exportKind(t, h, exporter.KindMutex, "delay", "nanoseconds", nil)
-	exportKind(t, h, kindHost, "samples", "nanoseconds", labels(slowID, "GET /search"))
+	exportKind(t, h, flameql.KindHost, "samples", "nanoseconds", labels(slowID, "GET /search"))
 	for query, want := range map[string][]string{
 		byID(slowID):                         {"cpu", "wall", "host"},
 		byID(fastID):                         {"cpu", "goroutines"},
@@ -41,12 +44,12 @@ func TestKinds(t *testing.T) {
 		`.cpu{service_name="shop"}`:          {"cpu", "wall", "host", "goroutines", "inuse_space", "alloc_space", "mutex_duration"},
 		`.cpu{service_name="other"}`:         {"cpu"},
 	} {
-		var a answer
+		var a answer.Profile
 		getJSON(t, h.handler, target("/", "query", query, "format", "json"), http.StatusOK, &a)
 		var got []string
 		for _, k := range a.Kinds {
 			got = append(got, k.Type)
-			var other answer
+			var other answer.Profile
 			getJSON(t, h.handler, target("/", "query", k.Query, "format", "json"), http.StatusOK, &other)
 			if other.Query != k.Query || (other.Total == 0) != (k.Samples == 0) {
 				t.Errorf("%s: %s has a total of %d, and %d samples are announced", query, k.Query, other.Total, k.Samples)
@@ -60,7 +63,7 @@ func TestKinds(t *testing.T) {
 	if want := `also     shop.wall{profile_id="` + slowID + `"}  (wall time)`; !strings.Contains(text, want) {
 		t.Errorf("%q is not in\n%s", want, text)
 	}
-	var a answer
+	var a answer.Profile
 	getJSON(t, h.handler, target("/", "query", `.mutex_duration{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
 	if !strings.Contains(a.Empty, "mutex profiles carry no labels") {
 		t.Errorf("empty because %q", a.Empty)
@@ -76,11 +79,11 @@ type kindTest struct {
 func newKindTest(t *testing.T) *kindTest {
 	t.Helper()
 	s := newTestStore(t)
-	return &kindTest{store: s, handler: Handler(s)}
+	return &kindTest{store: s, handler: viewer.Handler(s)}
 }
 
 func TestTitles(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	for query, want := range map[string]string{
 		`.cpu{service_name="shop",service_version="1.2"}`:   "shop version 1.2",
 		`.cpu{service_version="1.2"}`:                       "version 1.2",
@@ -91,7 +94,7 @@ func TestTitles(t *testing.T) {
 		`.cpu{tenant="a"}`:                                  `.cpu{tenant="a"}`,
 		`.cpu{trace_id="00000000"}`:                         "Trace 00000000",
 	} {
-		var a answer
+		var a answer.Profile
 		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
 		if a.Title != want {
 			t.Errorf("%s: title %q, want %q", query, a.Title, want)

@@ -5,25 +5,21 @@ package viewer
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	stdlog "log"
 	"net"
 	"net/http"
-	"strings"
-	"time"
 
-	"go.opentelemetry.io/otel"
+	"github.com/spanprof/spanprof/viewer/internal/server"
 )
 
-// ListenAndServe answers requests to addr with h until ctx ends; it is for
-// programs that have no server of their own. addr is a loopback address with a
-// port, such as "localhost:6060". Requests that are being answered have five
-// seconds to end when ctx does, and their contexts end with it.
+// ListenAndServe answers requests to addr with h until ctx ends. It is for programs that
+// have no server of their own. addr is a loopback address with a port, such as
+// "localhost:6060". When ctx ends, so do the contexts of requests, which then have five
+// seconds.
 //
-// It returns nil after ctx has ended. It fails at once where addr is not a
-// loopback address, for what is shown is not for everyone, and where it cannot
-// be listened on. What the server itself complains of goes to otel.Handle.
+// It returns nil after ctx has ended. It fails at once if addr is not a loopback address,
+// for profiles are not for everyone, or if it cannot listen on addr. The server's own
+// errors go to otel.Handle.
 func ListenAndServe(ctx context.Context, addr string, h http.Handler) error {
 	local, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
@@ -36,45 +32,5 @@ func ListenAndServe(ctx context.Context, addr string, h http.Handler) error {
 	if err != nil {
 		return fmt.Errorf("viewer: %w", err)
 	}
-	return serve(ctx, listener, h)
-}
-
-// grace is how long requests may go on after the end.
-const grace = 5 * time.Second
-
-func serve(ctx context.Context, listener net.Listener, h http.Handler) error {
-	server := &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       10 * time.Second,
-		// A flush waits for the profiles that it closes, and a heavy query
-		// for the one before it.
-		WriteTimeout: 2 * time.Minute,
-		IdleTimeout:  2 * time.Minute,
-		BaseContext:  func(net.Listener) context.Context { return ctx },
-		ErrorLog:     stdlog.New(handled{}, "viewer: ", 0),
-	}
-	down := make(chan struct{}) // Closed when the server is down.
-	stop := context.AfterFunc(ctx, func() {
-		defer close(down)
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-		defer cancel()
-		if server.Shutdown(end) != nil {
-			_ = server.Close()
-		}
-	})
-	err := server.Serve(listener)
-	if stop() {
-		return fmt.Errorf("viewer: %w", err)
-	}
-	<-down
-	return nil
-}
-
-// handled is a log whose lines go to otel.Handle.
-type handled struct{}
-
-func (handled) Write(line []byte) (int, error) {
-	otel.Handle(errors.New(strings.TrimSpace(string(line))))
-	return len(line), nil
+	return server.Serve(ctx, listener, h)
 }

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"fmt"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 func TestLog(t *testing.T) {
@@ -20,10 +22,10 @@ func TestLog(t *testing.T) {
 	if err := s.Export(t.Context(), broken); err == nil {
 		t.Fatal("the store took what is no profile")
 	}
-	h := Handler(s, WithStatus(func() Status {
-		return Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), WallInterval: 25 * time.Millisecond, Counters: []Counter{{Name: "windows dropped", Value: 3}, {Name: "CPU for wall samples", Value: 1_234_567, Unit: "nanoseconds"}}}
+	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status {
+		return viewer.Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), WallInterval: 25 * time.Millisecond, Counters: []viewer.Counter{{Name: "windows dropped", Value: 3}, {Name: "CPU for wall samples", Value: 1_234_567, Unit: "nanoseconds"}}}
 	}))
-	var got log
+	var got answer.Log
 	getJSON(t, h, "/log?format=json", http.StatusOK, &got)
 	if len(got.Events) != 3 || got.Events[0].Type != "refused" || got.Events[0].Text == "" || got.Events[2].Type != "received" || got.Events[2].Samples != 77 {
 		t.Errorf("events %+v", got.Events)
@@ -34,7 +36,7 @@ func TestLog(t *testing.T) {
 	if got.Status.WallIntervalNs != 25e6 || got.Stats.ParseErrors != 1 {
 		t.Errorf("status %+v, stats %+v", got.Status, got.Stats)
 	}
-	if c := got.Status.Counters; c[0].Unit != "" || c[1] != (counterJSON{Name: "CPU for wall samples", Value: 1_234_567, Unit: "nanoseconds"}) {
+	if c := got.Status.Counters; c[0].Unit != "" || c[1] != (answer.Counter{Name: "CPU for wall samples", Value: 1_234_567, Unit: "nanoseconds"}) {
 		t.Errorf("counters %+v", c)
 	}
 	text := get(t, h, "/log?format=text").Body.String()
@@ -46,12 +48,12 @@ func TestLog(t *testing.T) {
 	if page := get(t, h, "/log").Body.String(); !strings.Contains(page, "<!doctype html>") {
 		t.Errorf("page %s", page)
 	}
-	if text := get(t, Handler(newStore(t)), "/log?format=text").Body.String(); !strings.Contains(text, "no event\n") {
+	if text := get(t, viewer.Handler(newStore(t)), "/log?format=text").Body.String(); !strings.Contains(text, "no event\n") {
 		t.Errorf("of an empty store:\n%s", text)
 	}
 }
 
-// A profile that no store of this size could hold is lost, and counted.
+// A profile that is too big for the store is lost, and counted.
 func TestLogCountsWhatWasRefused(t *testing.T) {
 	s, err := store.New(store.WithMaxBytes(1 << 20))
 	if err != nil {
@@ -65,8 +67,8 @@ func TestLogCountsWhatWasRefused(t *testing.T) {
 	if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile)); err == nil {
 		t.Fatal("the store took what does not fit")
 	}
-	h := Handler(s)
-	var got log
+	h := viewer.Handler(s)
+	var got answer.Log
 	getJSON(t, h, "/log?format=json", http.StatusOK, &got)
 	if got.Stats.WindowsRefused != 1 {
 		t.Errorf("%d windows refused, want 1", got.Stats.WindowsRefused)
@@ -74,7 +76,7 @@ func TestLogCountsWhatWasRefused(t *testing.T) {
 	if text := get(t, h, "/log?format=text").Body.String(); !strings.Contains(text, "1 refused as too big") {
 		t.Errorf("the text does not count it:\n%s", text)
 	}
-	if page := string(assets["logview.js"].body); !strings.Contains(page, "stats.windowsRefused") {
+	if page := get(t, h, "/logview.js").Body.String(); !strings.Contains(page, "stats.windowsRefused") {
 		t.Error("the page does not count it")
 	}
 }

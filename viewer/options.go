@@ -26,7 +26,7 @@ type config struct {
 	hosts  []string
 }
 
-// newConfig drops what it cannot use: the handler then is as closed as it was.
+// newConfig drops hosts that it cannot use: the handler stays closed to them.
 func newConfig(opts []Option) (config, error) {
 	var c config
 	for _, opt := range opts {
@@ -50,9 +50,9 @@ func newConfig(opts []Option) (config, error) {
 	return c, errors.Join(errs...)
 }
 
-// WithFlush sets what a POST to flush calls, and shows a button for it: it
-// closes the open window, so that its samples are in the store when it
-// returns. By default there is no such button.
+// WithFlush sets the function that a POST to flush calls, and shows a button for it.
+// f closes the open window: when it returns, the window's samples are in the store.
+// By default there is no such button.
 //
 // The context is the request's. f must be safe for concurrent use.
 func WithFlush(f func(context.Context) error) Option {
@@ -62,8 +62,8 @@ func WithFlush(f func(context.Context) error) Option {
 	})
 }
 
-// WithStatus sets where the state of the profiler comes from. By default the
-// viewer shows none.
+// WithStatus sets the function that returns the state of the profiler. By default
+// the viewer shows none.
 //
 // f is called for every request for data and must be safe for concurrent use.
 func WithStatus(f func() Status) Option {
@@ -73,9 +73,9 @@ func WithStatus(f func() Status) Option {
 	})
 }
 
-// WithAllowedHosts adds names by which the viewer may be asked, without their
-// port: "debug.example.com". "*" allows every name, which is right only where
-// something in front of the viewer decides who may see it.
+// WithAllowedHosts adds host names under which the viewer answers, without port:
+// "debug.example.com". "*" allows every name, which is safe only behind an
+// authenticating proxy.
 //
 // By default only loopback names are allowed: localhost, *.localhost and the
 // loopback addresses. The check keeps web pages from reading profiles through

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"fmt"
@@ -11,11 +11,14 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// Ids are in a profile only where somebody asks for them. The other labels stay.
+// A pprof has ids only if the request asks for them. It always has the other labels.
 func TestIDsInPprof(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	for _, test := range []struct {
 		address string
 		ids     bool
@@ -40,7 +43,7 @@ func TestIDsInPprof(t *testing.T) {
 		}
 		ids, names := 0, 0
 		for _, s := range p.Sample {
-			for _, label := range idLabels {
+			for _, label := range []string{"profile_id", "span_id", "trace_id"} {
 				ids += len(s.Label[label])
 			}
 			names += len(s.Label["span_name"])
@@ -54,10 +57,10 @@ func TestIDsInPprof(t *testing.T) {
 	}
 }
 
-// Tools hold the samples against the duration: that of a span is its own.
+// Tools divide the samples by the duration: the profile of a span has that of the span.
 func TestDurationInPprof(t *testing.T) {
 	s := newTestStore(t)
-	h := Handler(s)
+	h := viewer.Handler(s)
 	slow, _ := s.Span(slowID)
 	compared := func(right string) string {
 		return target("/comparison", "leftQuery", `.cpu{span_name="GET /search"}`, "rightQuery", right, "format", "pprof")
@@ -86,11 +89,11 @@ func TestDurationInPprof(t *testing.T) {
 func TestTooManyIDsForPprof(t *testing.T) {
 	s := newStore(t)
 	b := newProfileBuilder()
-	for i := range maxIDSamples + 1 {
+	for i := range answer.MaxIDSamples + 1 {
 		b.add(1, labels(fmt.Sprintf("%016x", i+1), "GET /search"), "main.search")
 	}
 	exportSecond(t, s, 0, b)
-	h := Handler(s)
+	h := viewer.Handler(s)
 	for address, want := range map[string]int{
 		target("/", "query", ".cpu", "format", "pprof", "labels", "ids"):               http.StatusBadRequest,
 		target("/timeline", "format", "pprof", "labels", "ids"):                        http.StatusBadRequest,

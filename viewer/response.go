@@ -13,18 +13,49 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
+	"github.com/spanprof/spanprof/viewer/internal/static"
 )
 
-// minGzipBytes is the length below which compressing saves no packet.
+// minGzipBytes is the length below which compression saves no packet.
 const minGzipBytes = 1400
 
-// response is a complete answer. It is built before anything is sent, so that
-// an error can still be answered as one.
+// format is the form of an answer.
+type format string
+
+const (
+	formatHTML format = "html"
+	formatJSON format = "json"
+	formatText format = "text"
+	// formatFolded is what flamegraph.pl and speedscope read.
+	formatFolded format = "folded"
+	formatPprof  format = "pprof"
+)
+
+func parseFormat(name string, fallback format) (format, error) {
+	switch f := format(name); f {
+	case "":
+		return fallback, nil
+	case formatHTML, formatJSON, formatText, formatFolded, formatPprof:
+		return f, nil
+	}
+	return "", answer.BadRequestf("unknown format %q: known are html, json, text, folded and pprof", name)
+}
+
+// response is a complete answer. It is built before anything is sent, so that an error
+// can have a status of its own.
 type response struct {
 	contentType string
-	// disposition is the Content-Disposition, if there is one.
+	// disposition is the Content-Disposition of a download.
 	disposition string
 	body        []byte
+}
+
+// pageResponse returns the page, which fetches its data as JSON.
+func pageResponse() response {
+	return response{contentType: "text/html; charset=utf-8", body: static.Page()}
 }
 
 func textResponse(text string) response {
@@ -37,6 +68,45 @@ func jsonResponse(v any) (response, error) {
 		return response{}, fmt.Errorf("encode: %w", err)
 	}
 	return response{contentType: "application/json", body: b.Bytes()}, nil
+}
+
+// texter is data that has a text form beside its JSON.
+type texter interface{ Text() string }
+
+// dataResponse answers data as text or, in any other format, as JSON.
+func dataResponse(data texter, f format, err error) (response, error) {
+	switch {
+	case err != nil:
+		return response{}, err
+	case f == formatText:
+		return textResponse(data.Text()), nil
+	}
+	return jsonResponse(data)
+}
+
+// profileResponse answers the samples that q selects as pprof or in the folded form.
+func profileResponse(a *answer.Reader, q answer.Query, f format) (response, error) {
+	if f == formatPprof {
+		p, err := a.Pprof(q)
+		return pprofResponse(p, err)
+	}
+	folded, err := a.Folded(q)
+	return textResponse(folded), err
+}
+
+func pprofResponse(p *answer.Pprof, err error) (response, error) {
+	if err != nil {
+		return response{}, err
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		return response{}, fmt.Errorf("encode %s: %w", p.FileName, err)
+	}
+	return response{
+		contentType: "application/octet-stream",
+		disposition: fmt.Sprintf("attachment; filename=%q", p.FileName),
+		body:        b.Bytes(),
+	}, nil
 }
 
 func (resp response) write(w http.ResponseWriter, r *http.Request, status int) {
@@ -54,17 +124,17 @@ func (resp response) write(w http.ResponseWriter, r *http.Request, status int) {
 		}
 	}
 	w.WriteHeader(status)
-	// What fails here is the connection, and there is nobody left to tell.
+	// Only the connection can fail here.
 	_, _ = w.Write(resp.body)
 }
 
-// gzipLevel takes half the time of the default level and gives 6 % more bytes,
-// for the flame graph of 10,000 samples.
+// gzipLevel takes half the time of the default level for 6 % more bytes, on the flame
+// graph of 10,000 samples.
 const gzipLevel = 5
 
-// gzipWriters are kept: a new one clears 800 kB first.
+// gzipWriters are reused: a new one clears 800 kB.
 var gzipWriters = sync.Pool{New: func() any {
-	// The level is a valid one.
+	// The level is valid.
 	z, _ := gzip.NewWriterLevel(io.Discard, gzipLevel)
 	return z
 }}
@@ -94,16 +164,15 @@ func acceptsGzip(header http.Header) bool {
 	return false
 }
 
-// writeError answers an error in the format that was asked for. A browser gets
-// the page, which asks again for JSON and shows the error in its place.
+// writeError answers an error in the format that was asked for. A browser gets the page,
+// which fetches the JSON and shows the error in it.
 func writeError(w http.ResponseWriter, r *http.Request, f format, err error) {
 	status := http.StatusInternalServerError
-	if _, ok := errors.AsType[badRequest](err); ok {
+	if _, ok := errors.AsType[answer.BadRequest](err); ok {
 		status = http.StatusBadRequest
 	}
 	if r.Context().Err() != nil {
-		// Of whom nobody waits for, or a handler around this one that has
-		// had enough.
+		// The client has gone away, or a handler around this one has timed out.
 		status = http.StatusServiceUnavailable
 	}
 	switch f {
@@ -111,8 +180,8 @@ func writeError(w http.ResponseWriter, r *http.Request, f format, err error) {
 		pageResponse().write(w, r, status)
 	case formatJSON:
 		e := errorJSON{Error: err.Error()}
-		if syntax, ok := errors.AsType[*syntaxError](err); ok {
-			e.Column = syntax.column
+		if syntax, ok := errors.AsType[*flameql.SyntaxError](err); ok {
+			e.Column = syntax.Column
 		}
 		resp, err := jsonResponse(e)
 		if err != nil {
@@ -125,9 +194,9 @@ func writeError(w http.ResponseWriter, r *http.Request, f format, err error) {
 	}
 }
 
-// errorJSON is an error as programs see it.
+// errorJSON is the JSON of an error.
 type errorJSON struct {
 	Error string `json:"error"`
-	// Column is where in the query the error lies, counted in bytes from 1.
+	// Column is the place of the error in the query, in bytes from 1.
 	Column int `json:"column,omitempty"`
 }

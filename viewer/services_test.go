@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"fmt"
@@ -16,9 +16,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// What several services in one store have in common is told apart by service.
+// Several services in one store are told apart, also where they have equal names.
 func TestSeveralServices(t *testing.T) {
 	s := newStore(t)
 	ids := map[string]string{}
@@ -35,15 +38,15 @@ func TestSeveralServices(t *testing.T) {
 		b.add(10, nil, "runtime.gcBgMarkWorker")
 		export(t, s, res, exporter.KindCPU, b.profile)
 	}
-	h := Handler(s)
-	ask := func(query string) answer {
+	h := viewer.Handler(s)
+	ask := func(query string) answer.Profile {
 		t.Helper()
-		var a answer
+		var a answer.Profile
 		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
 		return a
 	}
 
-	var list spanList
+	var list answer.SpanList
 	getJSON(t, h, "/?format=json", http.StatusOK, &list)
 	if got := get(t, h, "/?format=text").Body.String(); !strings.HasPrefix(got, "4 services: ") {
 		t.Errorf("the list begins with\n%s", got)
@@ -57,7 +60,7 @@ func TestSeveralServices(t *testing.T) {
 			t.Errorf("%s of %q has %d, its link %d, note %q", g.Query, g.Service, g.CPUNs, a.Total, a.Note)
 		}
 		// The same work, by way of a span, whether or not the query names the service.
-		for _, query := range []string{newFlameQL(g.Service).with("profile_id", ids[g.Service]).String(), fmt.Sprintf(`.cpu{profile_id=%q}`, ids[g.Service])} {
+		for _, query := range []string{flameql.ForService(g.Service).WithEqual("profile_id", ids[g.Service]).String(), fmt.Sprintf(`.cpu{profile_id=%q}`, ids[g.Service])} {
 			a = ask(query)
 			if a.Baseline == nil || a.Baseline.Spans != g.Spans || ask(a.Baseline.Query).Total != g.CPUNs {
 				t.Errorf("%s: the baseline is %+v", query, a.Baseline)
@@ -73,7 +76,7 @@ func TestSeveralServices(t *testing.T) {
 	if a := ask("alpha.cpu"); a.Title != "alpha: CPU time" || a.Query != "alpha.cpu{}" {
 		t.Errorf("title %q of %s", a.Title, a.Query)
 	}
-	// What is none of them is no reason to refuse, but to say so.
+	// An unknown service is not an error, but has a note.
 	if a := ask("gamma.cpu"); a.Total != 50e7 || !strings.Contains(a.Note, `no span here belongs to a service "gamma"`) {
 		t.Errorf("total %d, note %q", a.Total, a.Note)
 	}
@@ -81,11 +84,14 @@ func TestSeveralServices(t *testing.T) {
 		t.Errorf("total %d, title %q", a.Total, a.Title)
 	}
 	// Every form selects alike.
-	var line timeline
+	var line answer.Timeline
 	getJSON(t, h, target("/timeline", "query", "beta.cpu", "format", "json"), http.StatusOK, &line)
 	total := int64(0)
 	for _, b := range line.Buckets {
-		total += b.total()
+		total += b.Rest
+		for _, v := range b.Values {
+			total += v
+		}
 	}
 	if total != 12e7 || len(line.Versions) != 1 {
 		t.Errorf("the time line has %d and %+v", total, line.Versions)
@@ -93,7 +99,7 @@ func TestSeveralServices(t *testing.T) {
 	if folded := get(t, h, target("/", "query", "beta.cpu", "format", "folded")).Body.String(); !strings.Contains(folded, "main.serve 20000000\n") {
 		t.Errorf("folded:\n%s", folded)
 	}
-	var c comparison
+	var c answer.Comparison
 	getJSON(t, h, target("/comparison", "leftQuery", "alpha.cpu", "rightQuery", "beta.cpu", "format", "json"), http.StatusOK, &c)
 	if c.Left.Total != 11e7 || c.Right.Total != 12e7 {
 		t.Errorf("the sides have %d and %d", c.Left.Total, c.Right.Total)

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"net/http"
@@ -11,10 +11,13 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 func TestFilters(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	for _, test := range []struct {
 		params []string
 		want   []string
@@ -29,7 +32,7 @@ func TestFilters(t *testing.T) {
 		{[]string{"min", "1ns", "from", "1793534404"}, []string{openID, evilID}},
 		{[]string{"min", "1ns", "until", "1793534401"}, []string{slowID}},
 	} {
-		var list spanList
+		var list answer.SpanList
 		getJSON(t, h, target("/", append(test.params, "order", "slowest", "format", "json")...), http.StatusOK, &list)
 		var got []string
 		for _, s := range list.Spans {
@@ -50,14 +53,14 @@ func TestSpansOfATrace(t *testing.T) {
 	child.SetAttributes(attribute.String("pyroscope.profile.id", child.SpanContext().SpanID().String()))
 	child.End()
 	root.End()
-	h := Handler(s)
-	var a answer
+	h := viewer.Handler(s)
+	var a answer.Profile
 	getJSON(t, h, target("/", "query", byID(root.SpanContext().SpanID().String()), "format", "json"), http.StatusOK, &a)
 	if len(a.Trace) != 2 || a.Trace[0].Name != "root" || a.Trace[1].Name != "child" {
 		t.Errorf("trace %+v", a.Trace)
 	}
-	// One that is alone in its trace has no list.
-	a = answer{}
+	// A span that is alone in its trace has no list.
+	a = answer.Profile{}
 	getJSON(t, h, target("/", "query", byID(slowID), "format", "json"), http.StatusOK, &a)
 	if a.Trace != nil {
 		t.Errorf("trace %+v", a.Trace)
@@ -70,8 +73,8 @@ func TestRunningSpan(t *testing.T) {
 	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
 	_, span := tp.Tracer("test").Start(t.Context(), "nightly report")
 	defer span.End()
-	h := Handler(s, WithStatus(func() Status { return Status{Running: true} }))
-	var list spanList
+	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true} }))
+	var list answer.SpanList
 	getJSON(t, h, target("/", "format", "json", "name", "nightly report"), http.StatusOK, &list)
 	if len(list.Spans) != 1 || !list.Spans[0].Running || list.Spans[0].Complete {
 		t.Fatalf("spans %+v", list.Spans)
@@ -79,7 +82,7 @@ func TestRunningSpan(t *testing.T) {
 	if text := get(t, h, "/?format=text").Body.String(); !strings.Contains(text, "nightly report [running]") {
 		t.Errorf("the list is\n%s", text)
 	}
-	var a answer
+	var a answer.Profile
 	getJSON(t, h, target("/", "query", list.Spans[0].Query, "format", "json"), http.StatusOK, &a)
 	if !a.Waiting || !strings.Contains(a.Empty, "still running") {
 		t.Errorf("waiting %t, empty because %q", a.Waiting, a.Empty)

@@ -3,24 +3,59 @@
 
 package viewer
 
-import "time"
+import (
+	"time"
 
-// Status is what the viewer tells about the profiler that feeds its store.
+	"github.com/spanprof/spanprof/viewer/internal/answer"
+)
+
+// Status is what the viewer shows of the profiler that feeds its store.
 type Status struct {
 	// Running says whether CPU is being profiled. Where it is not, nothing
 	// can be flushed, and without a Message the viewer says that profiling
 	// has stopped, or that it is off if no profile ever came.
 	Running bool
-	// WindowStart and WindowEnd bound the CPU window that is being measured;
-	// they are zero if there is none. Its samples arrive at its end.
+	// WindowStart and WindowEnd bound the open CPU window; they are zero if there
+	// is none. Its samples arrive at its end.
 	WindowStart, WindowEnd time.Time
-	// WallInterval is the mean time between two looks at a goroutine's stack
-	// by the samples of wall time; 0 where none are taken. A span of length
-	// d can be expected to have d / WallInterval of them.
+	// WallInterval is the mean time between two wall samples of one goroutine, 0
+	// if wall time is not sampled. A span of duration d can be expected to have
+	// d / WallInterval samples.
 	WallInterval time.Duration
-	// Message is a sentence for people where something is off, such as that
-	// another CPU profile runs; otherwise it is empty.
+	// Message says in a sentence what is wrong, such as that another CPU profile
+	// runs; it is empty if nothing is.
 	Message string
-	// Counters are shown as they are, in this order.
+	// Counters are shown unchanged, in this order.
 	Counters []Counter
+}
+
+// Counter is a number that the viewer shows beside its status, such as how
+// many profiles were dropped.
+type Counter struct {
+	Name  string
+	Value uint64
+	// Unit is that of Value, "nanoseconds" or "bytes"; empty for a count.
+	Unit string
+}
+
+// currentStatus returns what answers say about the profiler, nil if the viewer knows
+// nothing of it.
+func (h *handler) currentStatus() *answer.Status {
+	if h.status == nil && h.flush == nil {
+		return nil
+	}
+	out := &answer.Status{CanFlush: h.flush != nil, Now: time.Now()}
+	if h.status == nil {
+		return out
+	}
+	s := h.status()
+	out.Running = &s.Running
+	out.CanFlush = out.CanFlush && s.Running
+	out.WindowStart, out.WindowEnd = s.WindowStart, s.WindowEnd
+	out.WallIntervalNs = s.WallInterval.Nanoseconds()
+	out.Message = s.Message
+	for _, c := range s.Counters {
+		out.Counters = append(out.Counters, answer.Counter(c))
+	}
+	return out
 }

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"net/http"
@@ -15,7 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 func TestTimeline(t *testing.T) {
@@ -33,18 +36,18 @@ func TestTimeline(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h := Handler(s)
-	var got timeline
+	h := viewer.Handler(s)
+	var got answer.Timeline
 	getJSON(t, h, "/timeline", http.StatusOK, &got)
-	want := timeline{
-		Query: ".cpu{}", Measure: "CPU time", Unit: unitNanoseconds,
+	want := answer.Timeline{
+		Query: ".cpu{}", Measure: "CPU time", Unit: termtext.Nanoseconds,
 		Names: []string{"GET /search", "GET /cheap"},
-		Buckets: []timelineBucket{
+		Buckets: []answer.Bucket{
 			{Start: epoch, DurationNs: 1e10, Values: []int64{1e8, 5e7}, Rest: 1e7},
 			{Start: epoch.Add(10 * time.Second), DurationNs: 1e10, Values: []int64{2e8, 5e7}, Rest: 1e7},
 			{Start: epoch.Add(20 * time.Second), DurationNs: 1e10, Values: []int64{3e8, 5e7}, Rest: 1e7},
 		},
-		Versions: []versionJSON{
+		Versions: []answer.Version{
 			{Service: "shop", Version: "1.0", From: epoch, Until: epoch.Add(20 * time.Second), Query: `shop.cpu{service_name="shop",service_version="1.0"}`},
 			{Service: "shop", Version: "1.1", From: epoch.Add(20 * time.Second), Until: epoch.Add(30 * time.Second), Query: `shop.cpu{service_name="shop",service_version="1.1"}`},
 		},
@@ -59,7 +62,7 @@ func TestTimeline(t *testing.T) {
 		"versions": target("/comparison-diff", "leftQuery", want.Versions[0].Query, "rightQuery", want.Versions[1].Query, "format", "json"),
 		"ranges":   target("/comparison-diff", "query", ".cpu{}", "leftUntil", "1793534419998", "rightFrom", "1793534420001", "format", "json"),
 	} {
-		var c comparison
+		var c answer.Comparison
 		getJSON(t, h, address, http.StatusOK, &c)
 		if c.Left.Total != 42e7 || c.Right.Total != 36e7 {
 			t.Errorf("%s: totals %d and %d", name, c.Left.Total, c.Right.Total)
@@ -67,37 +70,44 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
+// A long time line has 240 buckets at most: here 659 windows make 220 of three.
 func TestMergeBuckets(t *testing.T) {
-	windows := make([]store.TimelineBucket, 11)
+	windows := make([]store.TimelineBucket, 659)
 	for i := range windows {
 		windows[i] = store.TimelineBucket{Start: epoch.Add(time.Duration(i) * time.Second), Duration: time.Second, Values: []int64{1}, Rest: 2}
 	}
 	windows[7].Rest = 5 // In the middle of the third bucket.
 	held := &store.Timeline{Names: []string{"a"}, Buckets: windows}
-	sums := mergeBuckets(held, 4)
-	held.Momentary = true
-	moments := mergeBuckets(held, 4)
-	if len(sums) != 4 || len(moments) != 4 {
-		t.Fatalf("%d and %d buckets, want 4", len(sums), len(moments))
+	merged := func() []answer.Bucket {
+		var line answer.Timeline
+		getJSON(t, viewer.Handler(&fileSource{timeline: held}), "/timeline", http.StatusOK, &line)
+		return line.Buckets
 	}
-	last := timelineBucket{Start: epoch.Add(9 * time.Second), DurationNs: 2e9, Values: []int64{2}, Rest: 4}
-	if diff := cmp.Diff(last, sums[3]); diff != "" || sums[2].Rest != 9 {
+	sums := merged()
+	held.Momentary = true
+	moments := merged()
+	if len(sums) != 220 || len(moments) != 220 {
+		t.Fatalf("%d and %d buckets, want 220", len(sums), len(moments))
+	}
+	last := answer.Bucket{Start: epoch.Add(657 * time.Second), DurationNs: 2e9, Values: []int64{2}, Rest: 4}
+	if diff := cmp.Diff(last, sums[219]); diff != "" || sums[2].Rest != 9 {
 		t.Error(diff, sums[2])
 	}
 	last.Values[0], last.Rest = 1, 2
-	if diff := cmp.Diff(last, moments[3]); diff != "" || moments[2].Rest != 2 || moments[2].DurationNs != 3e9 {
+	if diff := cmp.Diff(last, moments[219]); diff != "" || moments[2].Rest != 2 || moments[2].DurationNs != 3e9 {
 		t.Error(diff, moments[2])
 	}
-	if got := mergeBuckets(&store.Timeline{}, 4); len(got) != 0 {
+	held.Buckets = nil
+	if got := merged(); len(got) != 0 {
 		t.Errorf("no windows make %+v", got)
 	}
 }
 
 func TestEmptyTimeline(t *testing.T) {
-	h := Handler(newStore(t))
-	var got timeline
+	h := viewer.Handler(newStore(t))
+	var got answer.Timeline
 	getJSON(t, h, "/timeline", http.StatusOK, &got)
-	if got.Buckets == nil || got.Names == nil || got.Versions == nil || got.Unit != unitNanoseconds {
+	if got.Buckets == nil || got.Names == nil || got.Versions == nil || got.Unit != termtext.Nanoseconds {
 		t.Errorf("got %+v", got)
 	}
 	if text := get(t, h, "/timeline?format=text").Body.String(); text != "query    .cpu{}\nno window\n" {
@@ -105,9 +115,9 @@ func TestEmptyTimeline(t *testing.T) {
 	}
 }
 
-// Numbers are for programs: a browser that is led to them gets the page.
+// A browser gets the page, a program JSON.
 func TestTimelineInABrowser(t *testing.T) {
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	for accept, want := range map[string]string{
 		"": "application/json",
 		"text/html,application/xhtml+xml,*/*;q=0.8": "text/html; charset=utf-8",

@@ -5,16 +5,42 @@ package viewer
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// parseTime reads a time as the pages of continuous profilers write it: unix
-// seconds, milliseconds, microseconds or nanoseconds, told apart by their
-// magnitude; RFC 3339; now, or now-1h. It also returns how long the unit is in
-// which the time was given: 1700000000 is a whole second, not its first
-// instant.
+// parseRange reads the time [from, until) from two parameters. A missing one leaves that
+// side open.
+func parseRange(params url.Values, fromName, untilName string) (from, until time.Time, err error) {
+	now := time.Now()
+	if text := params.Get(fromName); text != "" {
+		if from, _, err = parseTime(text, now); err != nil {
+			return from, until, answer.BadRequestf("%s: %w", fromName, err)
+		}
+	}
+	if text := params.Get(untilName); text != "" {
+		t, unit, err := parseTime(text, now)
+		if err != nil {
+			return from, until, answer.BadRequestf("%s: %w", untilName, err)
+		}
+		// A span's end that was cut to seconds lies before the end, and maybe
+		// before the window that has its samples.
+		until = t.Add(unit)
+	}
+	if !from.IsZero() && !until.IsZero() && until.Before(from) {
+		return from, until, answer.BadRequestf("%s lies before %s", untilName, fromName)
+	}
+	return from, until, nil
+}
+
+// parseTime reads a time in the forms of continuous profilers: unix seconds,
+// milliseconds, microseconds or nanoseconds, told apart by their magnitude; RFC 3339;
+// now, or now-1h. It also returns the length of the unit: 1700000000 is a whole second,
+// not its first instant.
 func parseTime(text string, now time.Time) (time.Time, time.Duration, error) {
 	if ago, ok := strings.CutPrefix(text, "now"); ok {
 		if ago == "" {

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"fmt"
@@ -17,13 +17,15 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 func TestWallOfSpan(t *testing.T) {
 	s := newTestStore(t)
-	h := Handler(s)
+	h := viewer.Handler(s)
 	bySlow := target("/", "query", `shop.wall{profile_id="`+slowID+`"}`, "format", "json")
-	var a answer
+	var a answer.Profile
 	getJSON(t, h, bySlow, http.StatusOK, &a)
 	if !strings.Contains(a.Empty, "no wall profile covers this time") || a.Total != 0 {
 		t.Errorf("without a wall profile: %d, empty because %q", a.Total, a.Empty)
@@ -34,7 +36,7 @@ func TestWallOfSpan(t *testing.T) {
 	b.addValues([]int64{1, 6e7}, labels(fastID, "GET /search"), "time.Sleep", "main.search", "main.serve")
 	export(t, s, resource.NewSchemaless(attribute.String("service.name", "shop")), exporter.KindWall, b.profile)
 
-	a = answer{}
+	a = answer.Profile{}
 	getJSON(t, h, bySlow, http.StatusOK, &a)
 	if a.Total != 7e8 || a.Samples != 10 || a.SampleType != "wall" || a.Unit != "nanoseconds" || a.Empty != "" {
 		t.Errorf("got %+v", a)
@@ -47,15 +49,15 @@ func TestWallOfSpan(t *testing.T) {
 	}
 
 	short := target("/", "query", `shop.wall{profile_id="`+shortID+`"}`, "format", "json")
-	a = answer{}
+	a = answer.Profile{}
 	getJSON(t, h, short, http.StatusOK, &a)
 	if !strings.Contains(a.Empty, "between two samples") || a.ExpectedSamples != 0 {
 		t.Errorf("a span without samples is empty because %q", a.Empty)
 	}
 
-	// Who knows how often wall time is sampled, knows how many samples to expect.
-	told := Handler(s, WithStatus(func() Status { return Status{Running: true, WallInterval: 20 * time.Millisecond} }))
-	a = answer{}
+	// The interval between wall samples gives the number of samples to expect.
+	told := viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true, WallInterval: 20 * time.Millisecond} }))
+	a = answer.Profile{}
 	getJSON(t, told, bySlow, http.StatusOK, &a)
 	if a.ExpectedSamples != 40 {
 		t.Errorf("%v samples are expected in 800 ms, want 40", a.ExpectedSamples)
@@ -64,13 +66,13 @@ func TestWallOfSpan(t *testing.T) {
 	if want := "in 10 samples of 1 profile id (40 expected for each goroutine), 1 window"; !strings.Contains(text, want) {
 		t.Errorf("%q is not in\n%s", want, text)
 	}
-	a = answer{}
+	a = answer.Profile{}
 	getJSON(t, told, short, http.StatusOK, &a)
 	if !strings.Contains(a.Empty, "about every 20.0 ms: 0.02 samples can be expected") {
 		t.Errorf("a span without samples is empty because %q", a.Empty)
 	}
 
-	a = answer{}
+	a = answer.Profile{}
 	getJSON(t, h, target("/", "query", `shop.cpu{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
 	if a.Total != 55e7 || a.Windows != 1 {
 		t.Errorf("its CPU is %d of %d windows", a.Total, a.Windows)
@@ -97,19 +99,18 @@ func newWallBuilder() *profileBuilder {
 	return b
 }
 
-// From a span that only waited, no way leads to an empty page without one to a
-// page that has something.
+// No link from a span that only waited leads to an empty page without links to others.
 func TestSpanOfWallSamplesAlone(t *testing.T) {
 	s, id := newWaitingStore(t)
-	h := Handler(s)
-	var list spanList
+	h := viewer.Handler(s)
+	var list answer.SpanList
 	getJSON(t, h, "/?format=json", http.StatusOK, &list)
 	wall := `shop.wall{profile_id="` + id + `"}`
 	if got := list.Spans[0].Query; got != wall {
 		t.Errorf("the list leads to %s, want %s", got, wall)
 	}
 
-	var a answer
+	var a answer.Profile
 	getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
 	if a.Empty == "" || a.Baseline == nil || !a.Baseline.Empty {
 		t.Errorf("empty because %q, baseline %+v, want one that is empty", a.Empty, a.Baseline)
@@ -126,7 +127,7 @@ func TestSpanOfWallSamplesAlone(t *testing.T) {
 		t.Errorf("the text offers what is empty, or not what is there:\n%s", text)
 	}
 
-	a = answer{}
+	a = answer.Profile{}
 	getJSON(t, h, target("/", "query", wall, "format", "json"), http.StatusOK, &a)
 	if len(a.Kinds) != 2 || a.Kinds[0].Query != byID(id) || a.Kinds[0].Samples != 0 {
 		t.Errorf("the kinds are %+v, want a way back to CPU", a.Kinds)

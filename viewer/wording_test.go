@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package viewer_test
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 func newStore(t *testing.T) *store.Store {
@@ -25,11 +27,10 @@ func newStore(t *testing.T) *store.Store {
 	return s
 }
 
-// What a foreign host is told names the option of both packages that make this
-// handler.
+// The error for a foreign host names the options of both packages that make handlers.
 func TestForeignHostIsToldTheOption(t *testing.T) {
 	w := httptest.NewRecorder()
-	Handler(newStore(t)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://evil.example/", nil))
+	viewer.Handler(newStore(t)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://evil.example/", nil))
 	for _, want := range []string{"inprocess.WithAllowedHosts", "viewer.WithAllowedHosts"} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s is not in %s", want, w.Body)
@@ -43,22 +44,22 @@ func TestStatusOfWhatDoesNotRun(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		store    *store.Store
-		status   Status
+		status   viewer.Status
 		want     string
 		canFlush bool
 	}{
-		{"running", full, Status{Running: true}, "", true},
-		{"paused", full, Status{Running: true, Message: "Another CPU profile runs."}, "Another CPU profile runs.", true},
-		{"stopped", full, Status{}, "Profiling has stopped: no more samples come.", false},
-		{"never started", bare, Status{}, "Profiling is off: no samples come.", false},
-		{"disabled", bare, Status{Message: "Profiling is disabled."}, "Profiling is disabled.", false},
+		{"running", full, viewer.Status{Running: true}, "", true},
+		{"paused", full, viewer.Status{Running: true, Message: "Another CPU profile runs."}, "Another CPU profile runs.", true},
+		{"stopped", full, viewer.Status{}, "Profiling has stopped: no more samples come.", false},
+		{"never started", bare, viewer.Status{}, "Profiling is off: no samples come.", false},
+		{"disabled", bare, viewer.Status{Message: "Profiling is disabled."}, "Profiling is disabled.", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			h := Handler(test.store,
-				WithFlush(func(context.Context) error { return nil }),
-				WithStatus(func() Status { return test.status }))
+			h := viewer.Handler(test.store,
+				viewer.WithFlush(func(context.Context) error { return nil }),
+				viewer.WithStatus(func() viewer.Status { return test.status }))
 			for _, address := range []string{"/?", query + "&", target("/comparison", "query", byID(slowID)) + "&"} {
-				var got struct{ Status statusJSON }
+				var got struct{ Status answer.Status }
 				getJSON(t, h, address+"format=json", http.StatusOK, &got)
 				s := got.Status
 				if s.Message != test.want || s.CanFlush != test.canFlush || s.Running == nil || *s.Running != test.status.Running {
@@ -71,9 +72,9 @@ func TestStatusOfWhatDoesNotRun(t *testing.T) {
 			}
 		})
 	}
-	// A viewer that was not told does not guess.
-	var list spanList
-	getJSON(t, Handler(full, WithFlush(func(context.Context) error { return nil })), "/?format=json", http.StatusOK, &list)
+	// Without a status function the viewer does not guess.
+	var list answer.SpanList
+	getJSON(t, viewer.Handler(full, viewer.WithFlush(func(context.Context) error { return nil })), "/?format=json", http.StatusOK, &list)
 	if list.Status.Running != nil || list.Status.Message != "" || !list.Status.CanFlush {
 		t.Errorf("without a status function: %+v", list.Status)
 	}
@@ -96,8 +97,8 @@ func TestBaselineOfSeveralNames(t *testing.T) {
 	add("b1", "one name", "GET /a")
 	add("b2", "no name", "")
 	exportSecond(t, s, 0, b)
-	h := Handler(s)
-	for query, want := range map[string]*baselineJSON{
+	h := viewer.Handler(s)
+	for query, want := range map[string]*answer.Baseline{
 		`{trace_id="two names"}`:                      nil,
 		`{profile_id="job"}`:                          nil,
 		`{profile_id=~"b.*"}`:                         nil,
@@ -107,7 +108,7 @@ func TestBaselineOfSeveralNames(t *testing.T) {
 		`{trace_id="two names",span_name="GET /b"}`:   {Query: `.cpu{span_name="GET /b"}`, Meaning: "all spans of this name"},
 		`{trace_id="no name",span_name!="GET /late"}`: {Query: `.cpu{span_name!="GET /late"}`, Meaning: "all that meets the other conditions"},
 	} {
-		var a answer
+		var a answer.Profile
 		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
 		switch got := a.Baseline; {
 		case a.Total == 0:
@@ -126,8 +127,8 @@ func TestUnnamedSpan(t *testing.T) {
 	b := newProfileBuilder()
 	b.add(5, map[string][]string{"profile_id": {id}, "span_id": {id}}, "main.serve")
 	exportSecond(t, s, 0, b)
-	h := Handler(s)
-	var list spanList
+	h := viewer.Handler(s)
+	var list answer.SpanList
 	getJSON(t, h, "/?format=json", http.StatusOK, &list)
 	if len(list.Spans) != 1 || len(list.Groups) != 0 || list.Unnamed != 1 || list.Service != "shop" {
 		t.Errorf("got %+v", list)
@@ -135,46 +136,46 @@ func TestUnnamedSpan(t *testing.T) {
 	if text := get(t, h, "/?format=text").Body.String(); !strings.Contains(text, "  "+id+"  (unnamed)\n") {
 		t.Errorf("the list is\n%s", text)
 	}
-	var a answer
+	var a answer.Profile
 	getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
 	if a.Title != "(unnamed)" || a.Baseline.Query != "shop.cpu{}" || a.Baseline.Meaning != "the whole process, as this span has no name" {
 		t.Errorf("title %q, baseline %+v", a.Title, a.Baseline)
 	}
 }
 
-// A span that is still running is unknown too.
+// An unknown id may be that of a span that is still running.
 func TestUnknownIDMayBeRunning(t *testing.T) {
 	s := newTestStore(t)
 	address := target("/", "query", `.cpu{profile_id="ffffffffffffffff"}`, "format", "json")
-	var a answer
-	getJSON(t, Handler(s), address, http.StatusOK, &a)
+	var a answer.Profile
+	getJSON(t, viewer.Handler(s), address, http.StatusOK, &a)
 	if a.Title != "Profile ffffffffffffffff" {
 		t.Errorf("title %q", a.Title)
 	}
 	if !strings.Contains(a.Empty, "still running") || !a.Waiting {
 		t.Errorf("waiting %t, empty because %q", a.Waiting, a.Empty)
 	}
-	a = answer{}
-	getJSON(t, Handler(s, WithStatus(func() Status { return Status{} })), address, http.StatusOK, &a)
+	a = answer.Profile{}
+	getJSON(t, viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{} })), address, http.StatusOK, &a)
 	if strings.Contains(a.Empty, "still running") || !strings.Contains(a.Empty, "has stopped") || a.Waiting {
 		t.Errorf("stopped: waiting %t, empty because %q", a.Waiting, a.Empty)
 	}
 }
 
 func TestProfilesOfTheProcess(t *testing.T) {
-	var list spanList
-	getJSON(t, Handler(newStore(t)), "/?format=json", http.StatusOK, &list)
+	var list answer.SpanList
+	getJSON(t, viewer.Handler(newStore(t)), "/?format=json", http.StatusOK, &list)
 	if list.Process == nil || len(list.Process) != 0 {
 		t.Errorf("an empty store has %+v", list.Process)
 	}
-	h := Handler(newTestStore(t))
+	h := viewer.Handler(newTestStore(t))
 	getJSON(t, h, "/?format=json", http.StatusOK, &list)
 	titles := []string{"Whole process: CPU time", "Whole process: heap in use", "Whole process: heap allocated"}
 	if len(list.Process) != len(titles) {
 		t.Fatalf("got %+v", list.Process)
 	}
 	for i, p := range list.Process {
-		var a answer
+		var a answer.Profile
 		getJSON(t, h, target("/", "query", p.Query, "format", "json"), http.StatusOK, &a)
 		if a.Total == 0 || a.Title != titles[i] || a.Measure != p.Measure {
 			t.Errorf("%s: total %d, title %q", p.Query, a.Total, a.Title)
@@ -188,7 +189,7 @@ func TestProfilesOfTheProcess(t *testing.T) {
 
 // The unit does not depend on whether there is a profile.
 func TestUnitWithoutAProfile(t *testing.T) {
-	h := Handler(newStore(t))
+	h := viewer.Handler(newStore(t))
 	for query, want := range map[string]string{
 		".cpu":           "CPU time 0 ns in 0 samples of 0 profile ids, 0 windows",
 		".alloc_space":   "heap allocated 0 B from 0 allocation sites, 0 windows",
@@ -203,7 +204,7 @@ func TestUnitWithoutAProfile(t *testing.T) {
 func TestLongNamesInText(t *testing.T) {
 	s := newStore(t)
 	id := endSpan(t, s, strings.Repeat("é", 500), 1, 3)
-	h := Handler(s)
+	h := viewer.Handler(s)
 	want := strings.Repeat("é", 24)
 	for _, address := range []string{"/?format=text", target("/", "query", byID(id), "format", "text")} {
 		text := get(t, h, address).Body.String()
@@ -211,14 +212,9 @@ func TestLongNamesInText(t *testing.T) {
 			t.Errorf("GET %s:\n%s", address, text)
 		}
 	}
-	for _, s := range []string{"", "short", strings.Repeat("é", 80)} {
-		if got := clip(s, 80); got != s {
-			t.Errorf("clip(%q, 80) = %q", s, got)
-		}
-	}
 }
 
-// JSON has U+FFFD for each byte that is no UTF-8, and that finds the span too.
+// JSON has U+FFFD for each byte that is not UTF-8: that name finds the span too.
 func TestNameOfInvalidUTF8(t *testing.T) {
 	s := newStore(t)
 	name := "bad\xff\xfename"
@@ -227,39 +223,39 @@ func TestNameOfInvalidUTF8(t *testing.T) {
 	b := newProfileBuilder()
 	b.add(5, labels(id, name), "main.serve")
 	exportSecond(t, s, 0, b)
-	h := Handler(s)
-	var list spanList
+	h := viewer.Handler(s)
+	var list answer.SpanList
 	getJSON(t, h, "/?format=json", http.StatusOK, &list)
 	for _, group := range list.Groups {
 		if group.Name == "other" {
 			continue
 		}
-		var named spanList
+		var named answer.SpanList
 		getJSON(t, h, target("/", "format", "json", "name", group.Name), http.StatusOK, &named)
 		if len(named.Spans) != 1 || named.Spans[0].ProfileID != id {
 			t.Errorf("name %q finds %+v", group.Name, named.Spans)
 		}
-		var a answer
+		var a answer.Profile
 		getJSON(t, h, target("/", "query", group.Query, "format", "json"), http.StatusOK, &a)
 		if a.Total != 5e7 {
 			t.Errorf("%s selects %d", group.Query, a.Total)
 		}
 	}
-	var raw spanList
+	var raw answer.SpanList
 	getJSON(t, h, target("/", "format", "json", "name", name), http.StatusOK, &raw)
 	if len(raw.Spans) != 1 {
 		t.Errorf("the name as it is finds %d spans", len(raw.Spans))
 	}
 }
 
-// Such a name is no reason to forget what else is asked for.
+// Other conditions count beside such a name.
 func TestNameOfInvalidUTF8AndMore(t *testing.T) {
 	s := newStore(t)
 	name := "bad\xffname"
 	endSpan(t, s, name, 1, 3)
 	long := endSpan(t, s, name, 1, 9)
 	longer := endSpan(t, s, name, 2, 12)
-	h := Handler(s)
+	h := viewer.Handler(s)
 	for params, want := range map[string][]string{
 		"min=5s&order=slowest": {longer, long},
 		"min=5s&limit=1":       {longer},
@@ -267,7 +263,7 @@ func TestNameOfInvalidUTF8AndMore(t *testing.T) {
 		"error=true":           {},
 		"service=other":        {},
 	} {
-		var list spanList
+		var list answer.SpanList
 		getJSON(t, h, "/?format=json&name="+url.QueryEscape("bad\uFFFDname")+"&"+params, http.StatusOK, &list)
 		got := []string{}
 		for _, s := range list.Spans {
@@ -279,15 +275,15 @@ func TestNameOfInvalidUTF8AndMore(t *testing.T) {
 	}
 }
 
-// Heap profiles without a CPU profile offer what there is.
+// A store with one kind of profile offers no other.
 func TestProcessOfOneKind(t *testing.T) {
 	s := newStore(t)
 	b := newProfileBuilder()
 	b.add(1, nil, "main.serve")
 	export(t, s, shop, exporter.KindCPU, b.profile)
-	var list spanList
-	getJSON(t, Handler(s), "/?format=json", http.StatusOK, &list)
-	if len(list.Process) != 1 || list.Process[0] != (kindJSON{Type: "cpu", Label: "CPU", Measure: "CPU time", Samples: 1, Query: ".cpu{}"}) {
+	var list answer.SpanList
+	getJSON(t, viewer.Handler(s), "/?format=json", http.StatusOK, &list)
+	if len(list.Process) != 1 || list.Process[0] != (answer.Kind{Type: "cpu", Label: "CPU", Measure: "CPU time", Samples: 1, Query: ".cpu{}"}) {
 		t.Errorf("got %+v", list.Process)
 	}
 }

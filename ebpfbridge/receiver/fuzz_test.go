@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // FuzzTake takes what anybody may send: what is exported is valid, and has each
@@ -64,7 +65,7 @@ func FuzzTake(f *testing.F) {
 			}
 			for _, s := range parsed.Sample {
 				got += s.Value[0]
-				if slices.Contains(s.Label[labelAttribution], ambiguous) && len(s.Label[labelSpanID]) > 0 {
+				if slices.Contains(s.Label[labelAttribution], ambiguous) && len(s.Label[labelkey.SpanID]) > 0 {
 					t.Fatalf("an ambiguous sample has the span %v", s.Label)
 				}
 			}

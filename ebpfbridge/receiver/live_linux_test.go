@@ -22,6 +22,7 @@ import (
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // needAgent returns the stock agent that SPANPROF_EBPF_AGENT names. Without one, or
@@ -160,7 +161,7 @@ func TestLiveAgrees(t *testing.T) {
 	_, _, exported := truth.compare(t, got, WithTimelines(timelines{truth}))
 	host := map[string]seconds{}
 	for s := range ofSpans(t, exported) {
-		host[s.Label[labelSpanName][0]] = host[s.Label[labelSpanName][0]].plus(s)
+		host[s.Label[labelkey.SpanName][0]] = host[s.Label[labelkey.SpanName][0]].plus(s)
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -172,7 +173,7 @@ func TestLiveAgrees(t *testing.T) {
 	}
 	inProcess := map[string]seconds{}
 	for _, s := range parsed.Sample {
-		if name := s.Label[labelSpanName]; len(name) > 0 {
+		if name := s.Label[labelkey.SpanName]; len(name) > 0 {
 			inProcess[name[0]] = inProcess[name[0]].plus(s)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // owner finds this process among those of the host.
@@ -76,7 +78,7 @@ func (t tables) references(lookup Lookup) references {
 	refs := references{map[int32]bool{}, map[int32]bool{}}
 	for i, a := range t.GetAttributeTable() {
 		switch label(t.text(a.GetKeyStrindex())) {
-		case labelSpanID, labelProfileID:
+		case labelkey.SpanID, labelkey.ProfileID:
 			if _, ok := lookup.own(t.value(a.GetValue())); ok {
 				refs.attributes[int32(i)] = true
 			}
@@ -113,14 +115,6 @@ func (t tables) value(v *commonpb.AnyValue) string {
 	}
 	return v.GetStringValue()
 }
-
-// The labels that tie a sample to a span, as spanprof sets them.
-const (
-	labelProfileID = "profile_id"
-	labelSpanID    = "span_id"
-	labelSpanName  = "span_name"
-	labelTraceID   = "trace_id"
-)
 
 // label returns the name that a label has in Go. The stock agent sends it with a
 // prefix, which is not settled (open-telemetry/semantic-conventions#2561): ids are

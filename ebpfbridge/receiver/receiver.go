@@ -13,7 +13,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
-	"github.com/spanprof/spanprof/internal/handoff"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 // Bounds on what a message may take.
@@ -53,7 +53,7 @@ type Receiver struct {
 	owner    owner
 	agents   agents
 	symbols  symbols
-	reports  handoff.Reporter
+	reports  report.Reporter
 	statusMu sync.Mutex
 	status   Status
 }

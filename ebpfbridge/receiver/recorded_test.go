@@ -19,6 +19,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // loads are those of internal/integration/ebpftarget.
@@ -129,9 +130,9 @@ func checkExported(t *testing.T, truth truth, s Status, exported *exportertest.R
 				continue
 			}
 			certain += sample.Value[0]
-			if id := sample.Label[labelSpanID]; len(id) > 0 {
-				if span, ok := truth.lookup(id[0]); !ok || !slices.Equal(sample.Label[labelSpanName], []string{span.Name}) {
-					t.Errorf("span %s has the name %q, want %q", id, sample.Label[labelSpanName], span.Name)
+			if id := sample.Label[labelkey.SpanID]; len(id) > 0 {
+				if span, ok := truth.lookup(id[0]); !ok || !slices.Equal(sample.Label[labelkey.SpanName], []string{span.Name}) {
+					t.Errorf("span %s has the name %q, want %q", id, sample.Label[labelkey.SpanName], span.Name)
 				}
 			}
 		}
@@ -167,7 +168,7 @@ func ofSpans(tb testing.TB, exported *exportertest.Recorder) func(func(*profile.
 				tb.Fatal(err)
 			}
 			for _, s := range parsed.Sample {
-				if len(s.Label[labelSpanID]) > 0 && !yield(s) {
+				if len(s.Label[labelkey.SpanID]) > 0 && !yield(s) {
 					return
 				}
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // slice is a line of what internal/integration/ebpftarget prints: what a thread ran.
@@ -109,7 +110,7 @@ func (t truth) compare(tb testing.TB, messages []*collectorpb.ExportProfilesServ
 }
 
 func (t truth) compareRecord(sum *score, rec record, list []placed) {
-	sent := rec.labels[labelSpanID]
+	sent := rec.labels[labelkey.SpanID]
 	for _, p := range list {
 		for _, at := range p.at {
 			id, known := t.at(rec.thread, at)
@@ -122,7 +123,7 @@ func (t truth) compareRecord(sum *score, rec record, list []placed) {
 					sum.asSentRight++
 				}
 			}
-			switch got := p.labels[labelSpanID]; {
+			switch got := p.labels[labelkey.SpanID]; {
 			case p.labels[labelAttribution] == ambiguous:
 				if sent != "" {
 					sum.ambiguous++

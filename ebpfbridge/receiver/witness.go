@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // agent is one run of an agent, as far as a receiver can tell: an agent that starts
@@ -84,7 +85,7 @@ func records(p convert.Timed, parsed *profile.Profile) []record {
 			rest = append(rest, fmt.Sprintf("%q=%d", key, values[0]))
 		}
 		if id := p.SpanIDs[i]; id != "" {
-			rec.link[labelSpanID] = id
+			rec.link[labelkey.SpanID] = id
 		}
 		slices.Sort(rest)
 		rec.rest = stackKey(s.Location) + strings.Join(rest, "\n")
@@ -94,7 +95,7 @@ func records(p convert.Timed, parsed *profile.Profile) []record {
 }
 
 func isID(key string) bool {
-	return key == labelSpanID || key == labelTraceID || key == labelProfileID
+	return key == labelkey.SpanID || key == labelkey.TraceID || key == labelkey.ProfileID
 }
 
 func stackKey(stack []*profile.Location) string {
@@ -146,16 +147,16 @@ func (r *Receiver) place(rec record, keyed bool, counted *Status) []placed {
 	first, later := rec.timestamps[:1], rec.timestamps[1:]
 	counted.First++
 	list := []placed{{both, first}}
-	if labels[labelSpanID] != "" {
+	if labels[labelkey.SpanID] != "" {
 		list[0].labels = labels
 	}
-	if len(rec.labels) >= maxLabels && list[0].labels[labelSpanID] == "" {
+	if len(rec.labels) >= maxLabels && list[0].labels[labelkey.SpanID] == "" {
 		counted.LabelsLost++
 	}
 	switch {
 	case len(later) == 0:
 		return list
-	case rec.link[labelSpanID] != "":
+	case rec.link[labelkey.SpanID] != "":
 		// The Link is the same for all of them, and no other label is.
 		counted.Witnessed += len(later)
 		return append(list, placed{ofLink, later})
@@ -194,21 +195,21 @@ func (r *Receiver) labelsOf(id string) map[string]string {
 	if id == "" {
 		return nil
 	}
-	return r.restored(map[string]string{labelSpanID: id, labelProfileID: id})
+	return r.restored(map[string]string{labelkey.SpanID: id, labelkey.ProfileID: id})
 }
 
 // restored returns labels with the span's name in full: the agent cuts it.
 func (r *Receiver) restored(labels map[string]string) map[string]string {
-	span, ok := r.lookup.own(labels[labelSpanID])
+	span, ok := r.lookup.own(labels[labelkey.SpanID])
 	if !ok {
 		return labels
 	}
 	labels = maps.Clone(labels)
 	if span.Name != "" {
-		labels[labelSpanName] = span.Name
+		labels[labelkey.SpanName] = span.Name
 	}
 	if span.TraceID != "" {
-		labels[labelTraceID] = span.TraceID
+		labels[labelkey.TraceID] = span.TraceID
 	}
 	return labels
 }

@@ -16,6 +16,7 @@ import (
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // take gives messages to a receiver, and returns what it has exported in a form for
@@ -156,8 +157,8 @@ func TestIDsWithoutPrefix(t *testing.T) {
 	m := newMessage()
 	m.process(100, m.record(1, []uint64{1, 2}, "span_id", checkoutID))
 	for _, a := range m.Dictionary.AttributeTable {
-		if a.GetKeyStrindex() == m.text(labelPrefix+labelSpanID) {
-			a.KeyStrindex = m.text(labelSpanID)
+		if a.GetKeyStrindex() == m.text(labelPrefix+labelkey.SpanID) {
+			a.KeyStrindex = m.text(labelkey.SpanID)
 		}
 	}
 	got, status := take(t, []message{m})

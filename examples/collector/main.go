@@ -54,8 +54,7 @@ func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	err := errors.Join(tp.Shutdown(ctx), p.Shutdown(ctx)) // sends what waits
-	stats := profiles.Stats()
-	fmt.Printf("%d profiles sent, %d dropped\n", stats.Exported, stats.Dropped())
+	fmt.Println("profiles:", profiles.Stats())
 	_ = must(0, err)
 }
 

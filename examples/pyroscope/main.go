@@ -61,8 +61,7 @@ func main() {
 	ctx, stop = context.WithTimeout(context.Background(), 5*time.Second)
 	defer stop()
 	err = errors.Join(tp.Shutdown(ctx), prof.Shutdown(ctx)) // which sends the last profiles
-	stats := push.Stats()
-	fmt.Println(stats.Exported, "profiles exported,", stats.Dropped(), "dropped,", stats.Kept, "kept for the next start")
+	fmt.Println("profiles:", push.Stats())
 	check(err)
 }
 

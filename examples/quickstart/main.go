@@ -77,9 +77,9 @@ func main() {
 	ctx, stop = context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	_ = must(0, errors.Join(server.Shutdown(ctx), tp.Shutdown(ctx), profiling.Shutdown(ctx)))
-	stats, dropped := profiling.Store().Stats(), profiling.Status().WindowsDropped
-	fmt.Printf("%d spans ended, %d with samples; spans carry %.1f %% of the process's CPU; %d profiles dropped\n",
-		stats.SpansEnded, stats.SpansWithSamples, 100*float64(stats.CPUTimeLabelled)/float64(max(stats.CPUTime, 1)), dropped)
+	stats := profiling.Store().Stats()
+	fmt.Printf("%d spans ended, %d with samples; spans carry %.1f %% of the process's CPU; profiles: %v\n",
+		stats.SpansEnded, stats.SpansWithSamples, 100*float64(stats.CPUTimeLabelled)/float64(max(stats.CPUTime, 1)), profiling.Status().Lanes[0])
 }
 
 func must[T any](value T, err error) T {

@@ -22,6 +22,7 @@
 // A file is there as a whole or not at all. Only its owner can read it: profiles
 // carry the names of spans. The oldest files are removed, those of earlier runs
 // too, when the directory has more bytes or older windows than the options allow;
-// what is not named like a profile is left alone. Give each process a directory of
-// its own, for it counts only the files that it found there and wrote.
+// what is not named like a profile is left alone. On a full disk the oldest make room
+// for the newest. A directory belongs to one process at a time, which the file
+// spanprof.lock in it says.
 package file

@@ -25,6 +25,7 @@ var _ exporter.Exporter = (*Exporter)(nil)
 type Exporter struct {
 	dir    string
 	config config
+	lock   *os.File // keeps other processes out of dir until Shutdown
 
 	mu       sync.Mutex
 	files    []window // oldest first
@@ -33,7 +34,8 @@ type Exporter struct {
 }
 
 // New returns an Exporter to dir, which is made if it does not exist. It returns
-// an error if no file can be written there or an option makes no sense.
+// an error if no file can be written there, if another Exporter or process uses it
+// and goes on doing so for a second, or if an option makes no sense.
 func New(dir string, opts ...Option) (*Exporter, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -45,9 +47,16 @@ func New(dir string, opts ...Option) (*Exporter, error) {
 	if err := atomicfile.Prepare(dir); err != nil {
 		return nil, fmt.Errorf("file: directory %s: %w", dir, err)
 	}
-	e := &Exporter{dir: dir, config: c}
-	if e.files, err = windows(dir); err != nil {
+	lock, err := atomicfile.Lock(dir)
+	if errors.Is(err, atomicfile.ErrLocked) {
+		return nil, fmt.Errorf("file: directory %s: %w: name another one for each process, by its host's name for example", dir, atomicfile.ErrLocked)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("file: directory %s: %w", dir, err)
+	}
+	e := &Exporter{dir: dir, config: c, lock: lock}
+	if e.files, err = windows(dir); err != nil {
+		return nil, fmt.Errorf("file: directory %s: %w", dir, errors.Join(err, lock.Close()))
 	}
 	for _, w := range e.files {
 		e.stats.Bytes += w.size
@@ -101,8 +110,14 @@ func (e *Exporter) write(p *exporter.Profile) error {
 	if w.name, err = e.free(p, w.start); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(e.dir, w.name, data); err != nil {
-		return err
+	for {
+		err := atomicfile.Write(e.dir, w.name, atomicfile.Process, data)
+		if err == nil {
+			break
+		}
+		if !atomicfile.DiskFull(err) || !e.removeOldest() {
+			return err
+		}
 	}
 	i, _ := slices.BinarySearchFunc(e.files, w, func(a, b window) int { return a.start.Compare(b.start) })
 	e.files = slices.Insert(e.files, i, w)
@@ -133,18 +148,38 @@ func (e *Exporter) rotate(n int64) error {
 		if e.stats.Bytes+n <= e.config.maxBytes && !w.start.Before(oldest) {
 			return false
 		}
-		if err := os.Remove(filepath.Join(e.dir, w.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			e.stats.NotRemoved++
+		err := e.remove(w)
+		if err != nil {
 			stuck = err
-			return false
 		}
-		e.stats.Removed++
-		e.stats.Bytes -= w.size
-		return true
+		return err == nil
 	})
 	if e.stats.Bytes+n > e.config.maxBytes {
 		return fmt.Errorf("make room: %w", stuck)
 	}
+	return nil
+}
+
+// removeOldest makes room on a full disk, and reports whether there was a file to
+// remove; the caller holds e.mu. The newest window is worth more than the oldest.
+func (e *Exporter) removeOldest() bool {
+	for i, w := range e.files {
+		if e.remove(w) == nil {
+			e.files = slices.Delete(e.files, i, i+1)
+			return true
+		}
+	}
+	return false
+}
+
+// remove removes a file; the caller holds e.mu.
+func (e *Exporter) remove(w window) error {
+	if err := os.Remove(filepath.Join(e.dir, w.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		e.stats.NotRemoved++
+		return err
+	}
+	e.stats.Removed++
+	e.stats.Bytes -= w.size
 	return nil
 }
 
@@ -171,12 +206,16 @@ func (e *Exporter) ForceFlush(context.Context) error {
 	return nil
 }
 
-// Shutdown makes Export and ForceFlush fail from now on. It returns nil.
+// Shutdown makes Export and ForceFlush fail from now on, and leaves the directory to
+// others.
 func (e *Exporter) Shutdown(context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.shutdown {
+		return nil
+	}
 	e.shutdown = true
-	return nil
+	return e.lock.Close()
 }
 
 // Stats returns the counts.

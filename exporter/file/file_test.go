@@ -28,7 +28,15 @@ func newExporter(t *testing.T, dir string, opts ...file.Option) *file.Exporter {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { shutdown(t, e) })
 	return e
+}
+
+func shutdown(t *testing.T, e *file.Exporter) {
+	t.Helper()
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 func export(t *testing.T, e *file.Exporter, p *exporter.Profile) {
@@ -63,7 +71,9 @@ func names(t *testing.T, dir string) []string {
 	}
 	var names []string
 	for _, e := range entries {
-		names = append(names, e.Name())
+		if e.Name() != "spanprof.lock" {
+			names = append(names, e.Name())
+		}
 	}
 	return names
 }
@@ -142,6 +152,20 @@ func TestGoToolPprof(t *testing.T) {
 	}
 }
 
+// Two that rotate one directory would remove each other's files.
+func TestDirectoryBelongsToOneExporter(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		first := newExporter(t, dir)
+		if _, err := file.New(dir); err == nil || !strings.Contains(err.Error(), "in use already: name another one for each process") {
+			t.Errorf("New with the directory of another: %v", err)
+		}
+		// One that ends within a second is waited for.
+		time.AfterFunc(time.Second/2, func() { shutdown(t, first) })
+		shutdown(t, newExporter(t, dir))
+	})
+}
+
 func TestRotation(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -157,6 +181,7 @@ func TestRotation(t *testing.T) {
 		wantStats(t, e, file.Stats{Written: 6, Removed: 1, Files: 5, Bytes: 100})
 
 		// The next run counts what is there.
+		shutdown(t, e)
 		e = newExporter(t, dir, file.WithMaxBytes(100), file.WithMaxAge(time.Hour))
 		wantStats(t, e, file.Stats{Files: 5, Bytes: 100})
 		export(t, e, gzipped(time.Now(), 50))

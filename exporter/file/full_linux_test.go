@@ -5,6 +5,8 @@ package file_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -24,25 +26,48 @@ func TestFullDisk(t *testing.T) {
 	}()
 	e := newExporter(t, dir)
 	start := time.Now()
-	var full error
-	for i := 0; full == nil && i < 100; i++ {
-		full = e.Export(t.Context(), gzipped(start.Add(time.Duration(i)*time.Second), 10_000))
-	}
-	if !errors.Is(full, syscall.ENOSPC) {
-		t.Fatalf("Export: %v, want no space left on device", full)
+	const windows = 20
+	for i := range windows { // 64 kB hold six of them
+		export(t, e, gzipped(start.Add(time.Duration(i)*time.Second), 10_000))
 	}
 	s := e.Stats()
-	if s.Dropped != 1 || s.Written == 0 || s.Bytes != int64(s.Written)*10_000 {
-		t.Errorf("Stats %+v", s)
+	if s.Written != windows || s.Dropped != 0 || s.Removed != uint64(windows-s.Files) || s.Bytes != int64(s.Files)*10_000 {
+		t.Errorf("Stats %+v, want every window written, and the oldest removed for it", s)
 	}
-	if got := names(t, dir); len(got) != s.Files {
-		t.Errorf("%d files, want %d: %v", len(got), s.Files, got)
+	got := names(t, dir)
+	if len(got) != s.Files {
+		t.Errorf("files %v, want %d", got, s.Files)
 	}
 
-	// A later start rotates what is there, and goes on.
-	e = newExporter(t, dir, file.WithMaxBytes(20_000))
-	export(t, e, gzipped(start.Add(time.Hour), 10_000))
-	if got := names(t, dir); len(got) != 2 {
-		t.Errorf("%d files, want 2: %v", len(got), got)
+	// What others have written is left alone.
+	other := filepath.Join(dir, "other")
+	for _, name := range got {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	if err := os.WriteFile(other, make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("fill the disk: %v", err)
+	}
+	err := e.Export(t.Context(), gzipped(start.Add(time.Hour), 10_000))
+	if !errors.Is(err, syscall.ENOSPC) || e.Stats().Dropped != 1 {
+		t.Errorf("Export on a disk that is full of other things: %v, %+v", err, e.Stats())
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+	shutdown(t, e)
+
+	// A later start rotates what is there, and goes on.
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	e = newExporter(t, dir, file.WithMaxBytes(20_000))
+	for i := range 3 {
+		export(t, e, gzipped(start.Add(time.Duration(i)*time.Hour), 10_000))
+	}
+	if got := names(t, dir); len(got) != 2 {
+		t.Errorf("files %v, want two", got)
+	}
+	shutdown(t, e)
 }

@@ -8,9 +8,9 @@ package file
 type Stats struct {
 	// Written are the profiles of which a file was made.
 	Written uint64
-	// Dropped are the profiles of which none was: the disk was full, or the
-	// directory gone, or the profile larger than all files may be, or it
-	// came after Shutdown.
+	// Dropped are the profiles of which none was: the disk was full of other
+	// things, or the directory gone, or the profile larger than all files may
+	// be, or it came after Shutdown.
 	Dropped uint64
 	// Removed are the files that were removed because of their age or to
 	// make room, those of earlier runs among them.

@@ -16,23 +16,24 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/parts"
 	"github.com/spanprof/spanprof/internal/httpsend"
 	"github.com/spanprof/spanprof/internal/servertext"
 )
 
 var _ exporter.Destination = (*destination)(nil)
 
-// destination makes one request for each profile.
+// destination makes a request for each profile.
 type destination struct {
-	config    config
-	converter *convert.Converter
-	client    *http.Client
-	close     func() // ends the connections that are its own
-	warnings  partial.Warnings
+	config config
+	parts.Splitter
+	client   *http.Client
+	close    func() // ends the connections that are its own
+	warnings partial.Warnings
 }
 
 func newDestination(c config, converter *convert.Converter) *destination {
-	d := &destination{config: c, converter: converter, client: c.client, close: func() {}}
+	d := &destination{config: c, client: c.client, close: func() {}, Splitter: parts.Splitter{Name: "otlp", Converter: converter}}
 	if d.client == nil {
 		transport := httpsend.NewTransport()
 		transport.Proxy = c.proxy
@@ -43,34 +44,32 @@ func newDestination(c config, converter *convert.Converter) *destination {
 		d.client, d.close = &http.Client{Transport: transport}, transport.CloseIdleConnections
 	}
 	d.client = httpsend.WithoutRedirects(d.client)
-	if d.client.Transport == nil {
-		d.client.Transport = http.DefaultTransport
-	}
 	return d
 }
 
 // Send makes one attempt.
 func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
-	request, err := d.request(ctx, p)
+	message, err := d.Converter.Request(p)
 	if err != nil {
 		return err
 	}
-	exchange := &exchange{base: d.client.Transport}
-	client := *d.client
-	client.Transport = exchange
-	body, err := httpsend.Do(&client, request, retryable)
+	request, err := d.request(ctx, message)
 	if err != nil {
 		return err
 	}
-	where := nameOf(d.config.url)
+	answer, err := httpsend.Do(d.client, request, httpsend.Protocol{Retryable: retryable, Text: errorText})
+	if err != nil {
+		return err
+	}
 	response := new(collectorpb.ExportProfilesServiceResponse)
-	switch err := proto.Unmarshal(body, response); {
+	switch err := proto.Unmarshal(answer.Body, response); {
 	case err == nil:
-		return d.warnings.Check("otlp: "+where, response) //nolint:contextcheck // the report may outlive the attempt
-	case exchange.isProtobuf() || exchange.isJSON():
+		clean := servertext.NewRedactor(request.Header, request.URL).Clean
+		return d.warnings.Check("otlp: "+nameOf(d.config.url), response, clean) //nolint:contextcheck // the report may outlive the attempt
+	case answer.Type == protobufType || answer.Type == "application/json":
 		return nil // cut off, or in a form that says no more than the status does
 	default: // a page to log in, perhaps
-		return fmt.Errorf("%s answers with success, but not as OTLP does: is the endpoint right? It says %s: %s", where, exchange.contentType, servertext.Clean(string(body)))
+		return answer.NotLike("OTLP")
 	}
 }
 
@@ -78,17 +77,14 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 func (d *destination) Shutdown(ctx context.Context) error {
 	d.close()
 	d.warnings.Wait(ctx)
+	d.Reporter.Wait(ctx)
 	return nil
 }
 
-func (d *destination) request(ctx context.Context, p *exporter.Profile) (*http.Request, error) {
-	message, err := d.converter.Request(p)
-	if err != nil {
-		return nil, err
-	}
+func (d *destination) request(ctx context.Context, message *collectorpb.ExportProfilesServiceRequest) (*http.Request, error) {
 	body, err := proto.Marshal(message)
 	if err != nil {
-		return nil, fmt.Errorf("otlp: encode %s profile: %w", p.Kind(), err)
+		return nil, fmt.Errorf("otlp: encode profile: %w", err)
 	}
 	if d.config.compression == GzipCompression {
 		body = gzipped(body)
@@ -101,7 +97,7 @@ func (d *destination) request(ctx context.Context, p *exporter.Profile) (*http.R
 	for k, v := range d.config.headers {
 		r.Header.Set(k, v)
 	}
-	r.Header.Set("Content-Type", "application/x-protobuf")
+	r.Header.Set("Content-Type", protobufType)
 	r.Header.Set(versionHeader, "1")
 	if d.config.compression == GzipCompression {
 		r.Header.Set("Content-Encoding", "gzip")

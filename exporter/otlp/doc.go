@@ -55,6 +55,15 @@
 // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are the Resource's, which comes
 // with the profiles.
 //
+// # Sizes
+//
+// A profile of more than 16,000 samples or nearly 4 MiB uncompressed, which is what a
+// gRPC server takes at once unless it is told otherwise, is sent in several requests,
+// with times one millisecond apart. It counts as one, as exported when the server has
+// all of it; the attempt after one that failed begins with the request that failed.
+// The first profile that is split is reported through otel.Handle. A profile without
+// samples, as that of an idle window, is not sent: LaneStatus.Empty counts those.
+//
 // # Answers
 //
 // 429, 502, 503 and 504 are tried again, as is a connection that fails; every
@@ -62,5 +71,6 @@
 // reports with the server's text. OTLP says so of 500 too. A partial success
 // counts as rejected: it is never repeated. So does a status of success with a
 // body that is not OTLP's, like a page to log in. One whose body does not come
-// within a second is a success.
+// within a second is a success. What the server repeats of the credentials of a
+// request is left out of what is reported.
 package otlp

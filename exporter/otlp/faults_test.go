@@ -6,6 +6,7 @@ package otlp_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -220,7 +221,7 @@ func TestShutdownDuringFault(t *testing.T) {
 					t.Errorf("Shutdown took %v", d)
 				}
 				stats := e.Stats()
-				if lost := stats.Unsent > 0; lost != (err != nil) || lost && !strings.Contains(err.Error(), "2 profile(s) not exported") {
+				if lost := stats.Unsent > 0; lost != (err != nil) || lost && !strings.Contains(err.Error(), fmt.Sprintf("otlp: %d profile(s) not exported", stats.Unsent)) {
 					t.Errorf("Shutdown: %v with %+v", err, stats)
 				}
 				if stats.Exported-before+stats.Rejected+stats.Unsent != 2 || stats.Waiting != 0 {

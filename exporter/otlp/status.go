@@ -3,14 +3,21 @@
 
 package otlp
 
-import (
-	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/spanprof/spanprof/internal/servertext"
-)
+import "google.golang.org/protobuf/encoding/protowire"
 
 // statusMessage is the number of google.rpc.Status's field of that name.
 const statusMessage = 2
+
+// protobufType is the content type of OTLP's messages.
+const protobufType = "application/x-protobuf"
+
+// errorText returns what the body of an error says.
+func errorText(contentType string, body []byte) []byte {
+	if contentType == protobufType {
+		return statusText(body)
+	}
+	return body
+}
 
 // statusText returns the message of a google.rpc.Status, or b if it is none or
 // has no message. A module for the one field would be a lot.
@@ -27,7 +34,7 @@ func statusText(b []byte) []byte {
 		}
 		if number == statusMessage && wireType == protowire.BytesType {
 			message, _ := protowire.ConsumeBytes(rest)
-			text = []byte(servertext.Clean(string(message)))
+			text = message
 		}
 		rest = rest[n:]
 	}

@@ -16,8 +16,8 @@ import (
 	"sync"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/handoff"
 	"github.com/spanprof/spanprof/internal/httpsend"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 var _ exporter.Destination = (*destination)(nil)
@@ -28,8 +28,9 @@ type destination struct {
 	config    config
 	client    *http.Client
 	transport *http.Transport // nil if the client is the user's
-	reporter  *handoff.Reporter
-	leftOut   sync.Once // guards the report of attributes that cannot be tags
+	labels    labels
+	reporter  report.Reporter
+	said      struct{ foreignID, labels, split, unauthorized sync.Once } // guard what is reported once
 }
 
 // Send makes one request.
@@ -38,11 +39,20 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	if err != nil {
 		return err
 	}
-	limited := false
-	_, err = httpsend.Do(d.client, r, func(status int, body []byte) bool {
+	limited, unauthorized := false, false
+	answer, err := httpsend.Do(d.client, r, httpsend.Protocol{Retryable: func(status int, body []byte) bool {
 		limited = isRateLimit(status, body)
+		unauthorized = status == http.StatusUnauthorized
 		return limited || retryable(status, body)
-	})
+	}})
+	switch {
+	case err == nil && answer.IsPage():
+		return answer.NotLike("Pyroscope")
+	case unauthorized && !d.config.isIdentified():
+		d.said.unauthorized.Do(func() {
+			err = fmt.Errorf("%w (a server with several tenants wants WithTenantID; Grafana Cloud, or a proxy, WithBasicAuth; this is said once)", err)
+		})
+	}
 	if retry, ok := errors.AsType[*exporter.RetryError](err); ok && limited {
 		retry.Refused = true
 	}
@@ -50,10 +60,11 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 }
 
 // Shutdown closes the connections, unless they are the user's.
-func (d *destination) Shutdown(context.Context) error {
+func (d *destination) Shutdown(ctx context.Context) error {
 	if d.transport != nil {
 		d.transport.CloseIdleConnections()
 	}
+	d.reporter.Wait(ctx)
 	return nil
 }
 
@@ -67,17 +78,10 @@ func (d *destination) request(ctx context.Context, p *exporter.Profile) (*http.R
 	if err != nil {
 		return nil, err
 	}
-	name, left := seriesName(p.Resource(), d.config.tags)
-	if left > 0 {
-		d.leftOut.Do(func() { //nolint:contextcheck // the report outlives the call
-			d.reporter.Report(fmt.Errorf("pyroscope: %d attribute(s) of the resource are not sent as tags: the server takes %d, their names have to differ with underscores for dots, and service_name and __* are its own (this is said once)", left, maxTags))
-		})
-	}
-
 	// Without a format: "pprof" would say that the body is not multipart.
 	u := *d.ingest
 	q := url.Values{}
-	q.Set("name", name)
+	q.Set("name", seriesName(p.Resource(), d.config.tags))
 	q.Set("from", strconv.FormatInt(p.Start().UnixNano(), 10))
 	q.Set("until", strconv.FormatInt(p.End().UnixNano(), 10))
 	q.Set("spyName", "gospy")

@@ -8,7 +8,8 @@
 //	exp, err := pyroscope.New("http://pyroscope:4040")
 //	p, err := profiler.New(exp, profiler.WithResource(res))
 //
-// The Exporter is a queue: see [exporter.Queue] for what it bounds, retries and
+// The Exporter is a queue, whose worker parses each profile to see whether it must be
+// split, and whether its ids can be queried. See [exporter.Queue] for what it bounds, retries and
 // counts, and WithQueue for its options. Give the spill directory a maximum age
 // of less than an hour: older profiles are refused by the server's default.
 //
@@ -22,6 +23,15 @@
 // container.id, k8s.pod.uid). Of two attributes that get the same name the first
 // is sent; service_name and what begins with two underscores is the server's, and
 // left out. [WithTags] adds more.
+//
+// A series has 30 labels at most on the server, six of which are its own or kept for
+// it: the other 24 are for tags and for the labels of samples together, and one more
+// would have it refuse the whole profile. [WithTags] comes first, then span_name and
+// the other labels of samples by their names, then attributes by theirs. The rest is
+// left out. Room that the labels of samples have taken once stays theirs, so that a
+// series does not change from window to window. Values are cut to 2,048 bytes, and
+// what the server does not take in a name becomes an underscore. The first of each
+// is reported through otel.Handle.
 //
 // Profile types have the names that pyroscope-go v1.4.3 gives them, so that
 // dashboards go on working: process_cpu, memory, mutex, block, goroutines. Wall
@@ -49,7 +59,21 @@
 //
 // Profiles of more than 16,000 samples or nearly 2 MiB uncompressed, which is what
 // a server with its defaults takes at once, are split into several, one millisecond
-// apart: Pyroscope reads two profiles of one series and one time once
-// (pkg/block/section_profiles.go). That is also why a push which is repeated,
-// because its answer was lost, does not count twice there.
+// apart: Pyroscope takes two profiles of one series and one time for the same
+// (pkg/block/section_profiles.go). The first one that is split is reported.
+//
+// # Answers
+//
+// 408, 429, every 5xx and a connection that fails are tried again; any other status
+// drops the profile at once, which the queue counts as rejected and reports with the
+// server's text. A page with a status of success counts as rejected too: a proxy
+// gives one where it wants people to log in. What the server repeats of the
+// credentials of a request is left out of what is reported.
+//
+// A push is repeated where the server has refused it for now, which does no harm,
+// or where its answer was lost or says nothing certain, and the server may have the
+// profile already. Queries then count it twice, or three times, until the server has
+// compacted the blocks that it is in: only then is one of them left. Duplicates of
+// [Exporter.Stats] is the sign: it counts the profiles to which that may have
+// happened.
 package pyroscope

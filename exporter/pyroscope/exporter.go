@@ -10,10 +10,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/handoff"
 	"github.com/spanprof/spanprof/internal/httpsend"
 )
 
@@ -21,11 +20,7 @@ var _ exporter.Exporter = (*Exporter)(nil)
 
 // Exporter sends profiles to one Pyroscope server. It is safe for concurrent use
 // and must be shut down: it holds a goroutine from New on.
-type Exporter struct {
-	queue    *exporter.Queue
-	reporter handoff.Reporter
-	foreign  sync.Once // guards the report of a profile_id that cannot be queried
-}
+type Exporter struct{ queue *exporter.Queue }
 
 // New returns a running Exporter for the server at address, its root: for
 // example http://pyroscope:4040. It returns an error if address is not an HTTP
@@ -39,19 +34,20 @@ func New(address string, opts ...Option) (*Exporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pyroscope: %w", err)
 	}
-	e := new(Exporter)
-	d := &destination{ingest: u.JoinPath("ingest"), config: c, reporter: &e.reporter}
+	d := &destination{ingest: u.JoinPath("ingest"), config: c, labels: labels{tags: c.tags}}
 	if c.client != nil {
 		d.client = httpsend.WithoutRedirects(c.client)
 	} else {
 		d.transport = httpsend.NewTransport()
 		d.client = httpsend.WithoutRedirects(&http.Client{Transport: d.transport})
 	}
-	e.queue, err = exporter.NewQueue("pyroscope", d, c.queue...)
+	// By default the server refuses what is older than an hour (reject_older_than).
+	queue := append([]exporter.QueueOption{exporter.WithSpillMaxAge(time.Hour)}, c.queue...)
+	q, err := exporter.NewQueue("pyroscope", d, queue...)
 	if err != nil {
 		return nil, err
 	}
-	return e, nil
+	return &Exporter{q}, nil
 }
 
 // parseAddress returns the root of a server. The errors have nothing of the
@@ -72,32 +68,13 @@ func parseAddress(address string) (*url.URL, error) {
 	return u, nil
 }
 
+// Lane returns the queue that the profiles wait in: a profiler hands them to it.
+func (e *Exporter) Lane() *exporter.Queue { return e.queue }
+
 // Export takes p over and returns at once. It returns exporter.ErrShutdown after
 // Shutdown, and an error if p, or a part of it, is larger than the queue.
 func (e *Exporter) Export(ctx context.Context, p *exporter.Profile) error {
-	if p == nil {
-		return e.queue.Export(ctx, nil)
-	}
-	parsed, err := p.Parsed()
-	if err != nil {
-		// Not for us to judge: the server says what it makes of it.
-		return e.queue.Export(ctx, p)
-	}
-	if id, ok := foreignID(parsed); ok {
-		e.foreign.Do(func() { //nolint:contextcheck // the report outlives the call
-			e.reporter.Report(fmt.Errorf("pyroscope: profile_id %q cannot be queried in Pyroscope: only ids of 16 hex digits can (this is said once)", id))
-		})
-	}
-	parts, err := split(p, parsed)
-	if err != nil {
-		// As above: a profile that contradicts itself, say.
-		return e.queue.Export(ctx, p)
-	}
-	var errs []error
-	for _, part := range parts {
-		errs = append(errs, e.queue.Export(ctx, part))
-	}
-	return errors.Join(errs...)
+	return e.queue.Export(ctx, p)
 }
 
 // ForceFlush returns after everything that Export took has been delivered or
@@ -105,12 +82,8 @@ func (e *Exporter) Export(ctx context.Context, p *exporter.Profile) error {
 func (e *Exporter) ForceFlush(ctx context.Context) error { return e.queue.ForceFlush(ctx) }
 
 // Shutdown sends what it can until ctx ends; see exporter.Queue.
-func (e *Exporter) Shutdown(ctx context.Context) error {
-	err := e.queue.Shutdown(ctx)
-	e.reporter.Wait(ctx)
-	return err
-}
+func (e *Exporter) Shutdown(ctx context.Context) error { return e.queue.Shutdown(ctx) }
 
 // Stats returns what became of the profiles. One that was split counts as
 // several.
-func (e *Exporter) Stats() exporter.QueueStats { return e.queue.Stats() }
+func (e *Exporter) Stats() exporter.LaneStatus { return e.queue.Stats() }

@@ -35,3 +35,12 @@ func window(end time.Time) *exporter.Profile {
 		Duration: 10 * time.Second,
 	}, parsed(1))
 }
+
+// call gives a sample a leaf of its own, a function with this name.
+func call(p *profile.Profile, sample int, name string) {
+	f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name}
+	l := &profile.Location{ID: uint64(len(p.Location) + 1), Line: []profile.Line{{Function: f}}}
+	p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+	s := p.Sample[sample]
+	s.Location = append([]*profile.Location{l}, s.Location...)
+}

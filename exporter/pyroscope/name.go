@@ -13,41 +13,20 @@ import (
 )
 
 const (
-	// maxTags leaves room for the server's own among the 30 label names that
-	// it takes (-validation.max-label-names-per-series).
+	// maxTags is for tags and the labels of samples together. It leaves room for
+	// the server's own among the 30 label names that it takes in a series
+	// (-validation.max-label-names-per-series).
 	maxTags = 24
-	// maxTagValue is -validation.max-length-label-value.
+	// maxTagValue, of tags and labels, is -validation.max-length-label-value.
 	maxTagValue = 2048
 	// unknownService is OpenTelemetry's name of a service without one.
 	unknownService = "unknown_service"
 )
 
 // seriesName returns the application and its tags as /ingest reads them,
-// app{key=value,...}, and the number of attributes that should be tags and cannot:
-// there was no room, another has the same name, or the server has that name for
-// something else.
-func seriesName(r *resource.Resource, static map[string]string) (name string, leftOut int) {
-	tags := maps.Clone(static)
-	if tags == nil {
-		tags = map[string]string{}
-	}
-	app := unknownService
-	for _, kv := range r.Attributes() { // sorted by key
-		value := tagValue(kv.Value.Emit()) //nolint:staticcheck // OpenTelemetry 1.38 has no String
-		key := tagName(string(kv.Key))
-		_, overruled := static[key]
-		_, taken := tags[key]
-		switch {
-		case value == "":
-		case kv.Key == "service.name":
-			app = value
-		case !isTag(kv.Key) || overruled:
-		case taken, isReserved(key), len(tags) == maxTags:
-			leftOut++
-		default:
-			tags[key] = value
-		}
-	}
+// app{key=value,...}.
+func seriesName(r *resource.Resource, static map[string]string) string {
+	app, tags, _ := seriesTags(r, static, maxTags)
 	var b strings.Builder
 	b.WriteString(appName(app))
 	if appName(app) != app {
@@ -62,7 +41,36 @@ func seriesName(r *resource.Resource, static map[string]string) (name string, le
 		b.WriteString(key + "=" + tags[key])
 	}
 	b.WriteByte('}')
-	return b.String(), leftOut
+	return b.String()
+}
+
+// seriesTags returns the application, the static tags with those of the resource
+// for which there is room, and the attributes that should be tags and cannot: there
+// was no room, another has the same name, or the server has that name for something
+// else.
+func seriesTags(r *resource.Resource, static map[string]string, room int) (app string, tags map[string]string, left []attribute.Key) {
+	tags = maps.Clone(static)
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	app = unknownService
+	for _, kv := range r.Attributes() { // sorted by key
+		value := tagValue(kv.Value.Emit()) //nolint:staticcheck // OpenTelemetry 1.38 has no String
+		key := tagName(string(kv.Key))
+		_, overruled := static[key]
+		_, taken := tags[key]
+		switch {
+		case value == "":
+		case kv.Key == "service.name":
+			app = value
+		case !isTag(kv.Key) || overruled:
+		case taken, isReserved(key), len(tags) >= room:
+			left = append(left, kv.Key)
+		default:
+			tags[key] = value
+		}
+	}
+	return app, tags, left
 }
 
 // isTag reports whether an attribute says where to look, and does not make a

@@ -37,7 +37,8 @@ type config struct {
 }
 
 // WithTags adds tags to every profile; they go before attributes of the Resource
-// that have the same name. New refuses names other than letters, digits and
+// that have the same name, and before labels of samples where there are more than
+// the server takes. New refuses names other than letters, digits and
 // underscores, values that /ingest cannot carry, and more than 24 tags.
 func WithTags(tags map[string]string) Option {
 	tags = maps.Clone(tags)
@@ -101,6 +102,11 @@ func WithQueue(opts ...exporter.QueueOption) Option {
 		c.queue = append(slices.Clip(c.queue), opts...)
 		return c
 	})
+}
+
+// isIdentified reports whether requests say whose they are.
+func (c config) isIdentified() bool {
+	return c.tenant != "" || c.basic || c.bearerSet || len(c.headers) > 0
 }
 
 func newConfig(opts []Option) (config, error) {

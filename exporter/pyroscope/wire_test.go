@@ -222,7 +222,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func TestSplit(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
-		samples, bytes int // bytes of the label of each sample
+		samples, bytes int // bytes of two labels of each sample
 	}{
 		{"samples", 17_000, 0},
 		{"bytes", 1_000, 3_000},
@@ -230,7 +230,8 @@ func TestSplit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := parsed(tt.samples)
 			for i, s := range p.Sample {
-				s.Label = map[string][]string{"span_id": {fmt.Sprintf("%016x", i)}, "span_name": {strings.Repeat("x", tt.bytes) + strconv.Itoa(i)}}
+				half := strings.Repeat("x", tt.bytes/2) + strconv.Itoa(i) // as long as the server takes it
+				s.Label = map[string][]string{"span_id": {fmt.Sprintf("%016x", i)}, "span_name": {half}, "url": {half + "b"}}
 			}
 			w := of(exporter.KindCPU)
 			pushes := deliver(t, nil, exporter.NewParsedProfile(w, p))
@@ -271,7 +272,7 @@ func TestSplit(t *testing.T) {
 // One sample that is too large by itself is for the server to refuse.
 func TestSplitHasAnEnd(t *testing.T) {
 	p := parsed(2)
-	p.Sample[0].Label = map[string][]string{"key": {strings.Repeat("x", 5<<20)}}
+	call(p, 0, strings.Repeat("x", 5<<20))
 	pushes := deliver(t, nil, exporter.NewParsedProfile(of(exporter.KindCPU), p))
 	if len(pushes) != 2 {
 		t.Errorf("%d pushes, want 2", len(pushes))
@@ -298,7 +299,7 @@ func TestSplitCountsEachPart(t *testing.T) {
 		for j := 0; j < len(random) && i == 0; j += 8 { // the first does not compress
 			binary.LittleEndian.PutUint64(random[j:], rand.Uint64())
 		}
-		p.Sample[i].Label = map[string][]string{"key": {hex.EncodeToString(random)}}
+		call(p, i, hex.EncodeToString(random))
 	}
 	pushes := make(chan struct{}, 3)
 	client := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // ErrLocked is returned by Lock where another holds the lock.
@@ -15,9 +16,19 @@ var ErrLocked = errors.New("in use already")
 // lockName is the file in the directory that is locked. It stays.
 const lockName = "spanprof.lock"
 
+// lockWait is how long Lock waits for another holder, which may be a process that
+// is ending while its successor starts.
+const lockWait = time.Second
+
 // Lock keeps dir from others, in this process too, until the file is closed or
-// the process ends, however it does. Systems without such a lock, which are
-// neither Unix nor Windows or are Solaris or AIX, let everybody in.
+// the process ends, however it does. It waits a second for another holder and then
+// returns ErrLocked. Systems without such a lock, which are neither Unix nor Windows
+// or are Solaris or AIX, let everybody in.
 func Lock(dir string) (*os.File, error) {
-	return lock(filepath.Join(dir, lockName))
+	for end := time.Now().Add(lockWait); ; time.Sleep(lockWait / 50) {
+		f, err := lock(filepath.Join(dir, lockName))
+		if !errors.Is(err, ErrLocked) || time.Now().After(end) {
+			return f, err
+		}
+	}
 }

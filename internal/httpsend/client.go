@@ -20,6 +20,10 @@ const (
 	pingTimeout     = 15 * time.Second
 )
 
+// maxHeader is how much is read of the header of an answer, of which net/http would
+// keep 10 MiB.
+const maxHeader = 64 << 10
+
 // NewTransport returns a transport like http.DefaultTransport, with connections
 // of its own, which whoever made it can close. It replaces connections of HTTP/2
 // that have become silent, as http.DefaultTransport does not unless the program
@@ -30,6 +34,7 @@ func NewTransport() *http.Transport {
 	if t, ok := http.DefaultTransport.(*http.Transport); ok {
 		own = t.Clone()
 	}
+	own.MaxResponseHeaderBytes = cmp.Or(own.MaxResponseHeaderBytes, maxHeader)
 	if own.HTTP2 == nil {
 		own.HTTP2 = new(http.HTTP2Config)
 	}

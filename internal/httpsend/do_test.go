@@ -34,7 +34,11 @@ func post(ctx context.Context, t *testing.T, c *http.Client, url string) ([]byte
 	if err != nil {
 		t.Fatal(err)
 	}
-	return httpsend.Do(c, r, retryable)
+	answer, err := httpsend.Do(c, r, httpsend.Protocol{Retryable: retryable})
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, nil
 }
 
 func TestStatuses(t *testing.T) {

@@ -47,7 +47,7 @@ func TestCollector(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !regexp.MustCompile(`^[1-9]\d* profiles sent, 0 dropped\n$`).Match(out) {
+		if !regexp.MustCompile(`^profiles: otlp: [1-9]\d* exported\n$`).Match(out) {
 			t.Errorf("the example says %q", out)
 		}
 	})

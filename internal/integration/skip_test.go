@@ -4,6 +4,7 @@
 package integration
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,14 +21,14 @@ func needModules(t *testing.T, dir string) {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "./...")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOWORK=off")
-	var errors strings.Builder
-	cmd.Stderr = &errors
+	var failure strings.Builder
+	cmd.Stderr = &failure
 	if cmd.Run() == nil {
 		return
 	}
-	registry := regexp.MustCompile(`.*: (reading|dial tcp) .*`).FindString(errors.String())
+	registry := regexp.MustCompile(`.*: (reading|dial tcp) .*`).FindString(failure.String())
 	if registry == "" {
-		t.Fatalf("go list in %s: %s", dir, &errors)
+		t.Fatalf("go list in %s: %s", dir, &failure)
 	}
 	reason := t.Name() + ": " + registry
 	if name := os.Getenv("SPANPROF_SKIPPED"); name != "" {
@@ -35,8 +36,8 @@ func needModules(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close()
-		if _, err := fmt.Fprintln(f, reason); err != nil {
+		_, err = fmt.Fprintln(f, reason)
+		if err := errors.Join(err, f.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,18 +11,19 @@ package livelabels
 
 import (
 	"sync/atomic"
-	"unsafe"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
-var registered atomic.Pointer[func(set unsafe.Pointer) unsafe.Pointer]
+var registered atomic.Pointer[func(*goruntime.LabelSet) *goruntime.LabelSet]
 
 // Register sets what Of calls, from any goroutine.
-func Register(of func(set unsafe.Pointer) unsafe.Pointer) { registered.Store(&of) }
+func Register(of func(*goruntime.LabelSet) *goruntime.LabelSet) { registered.Store(&of) }
 
 // Of returns the label set of runtime/pprof that holds on a goroutine which carries
 // set: set itself unless it is of a span that has ended. Both may be nil. It may be
 // called from any goroutine, and does not change what the goroutine carries.
-func Of(set unsafe.Pointer) unsafe.Pointer {
+func Of(set *goruntime.LabelSet) *goruntime.LabelSet {
 	of := registered.Load()
 	if of == nil || set == nil {
 		return set

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -131,12 +132,8 @@ func sumsOf(m module, dir, version string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(zipped.Name())
-	err = writeZip(zipped, m, dir, version)
-	if e := zipped.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
+	defer func() { _ = os.Remove(zipped.Name()) }()
+	if err := errors.Join(writeZip(zipped, m, dir, version), zipped.Close()); err != nil {
 		return nil, err
 	}
 	all, err := dirhash.HashZip(zipped.Name(), dirhash.Hash1)

@@ -18,6 +18,11 @@
 // its span in OTLP; [WithSpanIDs] has the other choices. All other labels become
 // attributes of the sample under their own names.
 //
+// pprof does not say which language a frame is of. profile.frame.type is go for
+// functions of .go files and Go's assembly, kernel for the mappings of the kernel,
+// native for frames that have an address alone, and of other languages by the name
+// of the source file; it is left out where that does not tell.
+//
 // What pprof holds and OTLP has no field for, like comments or the order of the
 // sample types, travels in the attributes that OpenTelemetry's semantic
 // conventions have for it (the namespace pprof). Two facts have none there and

@@ -5,13 +5,6 @@ package convert
 
 import "go.opentelemetry.io/otel/attribute"
 
-// The labels that tie a sample to a span, as the spanprof package sets them.
-const (
-	labelTraceID   = "trace_id"
-	labelSpanID    = "span_id"
-	labelProfileID = "profile_id"
-)
-
 // scopeName is the instrumentation scope of the profiles.
 const scopeName = "github.com/spanprof/spanprof"
 

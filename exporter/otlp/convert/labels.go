@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // labelEncoder turns the labels of samples into Links and attributes.
@@ -33,7 +35,7 @@ func profileIDsAreSpanIDs(p *profile.Profile) bool {
 			continue
 		}
 		linked = true
-		if len(s.NumLabel[labelProfileID]) > 0 || !slices.Equal(s.Label[labelProfileID], s.Label[labelSpanID]) {
+		if len(s.NumLabel[labelkey.ProfileID]) > 0 || !slices.Equal(s.Label[labelkey.ProfileID], s.Label[labelkey.SpanID]) {
 			return false
 		}
 	}
@@ -75,9 +77,9 @@ func (e *labelEncoder) encode(s *profile.Sample) (link int32, attributes []int32
 // inLink reports whether a Link stands for the label.
 func (e *labelEncoder) inLink(key string) bool {
 	switch key {
-	case labelTraceID, labelSpanID:
+	case labelkey.TraceID, labelkey.SpanID:
 		return e.spanIDs == Links
-	case labelProfileID:
+	case labelkey.ProfileID:
 		return e.linkHasProfileID
 	}
 	return false
@@ -115,10 +117,10 @@ func labelValue(texts []string, nums []int64, units []string) (v attribute.Value
 // linkOf returns the ids of the span that s belongs to; ok is false if there
 // are none or they are not those of OpenTelemetry.
 func linkOf(s *profile.Sample) (k linkKey, ok bool) {
-	if len(s.NumLabel[labelTraceID]) > 0 || len(s.NumLabel[labelSpanID]) > 0 {
+	if len(s.NumLabel[labelkey.TraceID]) > 0 || len(s.NumLabel[labelkey.SpanID]) > 0 {
 		return k, false
 	}
-	ok = decodeID(k.traceID[:], s.Label[labelTraceID]) && decodeID(k.spanID[:], s.Label[labelSpanID])
+	ok = decodeID(k.traceID[:], s.Label[labelkey.TraceID]) && decodeID(k.spanID[:], s.Label[labelkey.SpanID])
 	return k, ok
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 )
@@ -19,10 +18,12 @@ func (e *encoder) location(l *profile.Location) int32 {
 		return i
 	}
 	location := &profilespb.Location{
-		MappingIndex:     e.mappings[l.Mapping],
-		Address:          l.Address,
-		Lines:            make([]*profilespb.Line, len(l.Line)),
-		AttributeIndices: []int32{e.dict.attribute(frameType(l), "")},
+		MappingIndex: e.mappings[l.Mapping],
+		Address:      l.Address,
+		Lines:        make([]*profilespb.Line, len(l.Line)),
+	}
+	if kv, ok := frameType(l); ok {
+		location.AttributeIndices = append(location.AttributeIndices, e.dict.attribute(kv, ""))
 	}
 	if l.IsFolded {
 		location.AttributeIndices = append(location.AttributeIndices, e.dict.attribute(semconv.PprofLocationIsFolded(true), ""))
@@ -38,15 +39,6 @@ func (e *encoder) location(l *profile.Location) int32 {
 	i := e.dict.location(e.locationKey(location), location)
 	e.locations[l] = i
 	return i
-}
-
-// frameType tells Go's frames, which the runtime symbolizes, from those of C and
-// the vDSO, which have an address alone.
-func frameType(l *profile.Location) attribute.KeyValue {
-	if len(l.Line) == 0 {
-		return semconv.ProfileFrameTypeNative
-	}
-	return semconv.ProfileFrameTypeGo
 }
 
 // locationKey returns bytes that are equal for equal locations only.

@@ -15,6 +15,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // profileDecoder makes one pprof profile, whose tables are its own.
@@ -180,9 +182,9 @@ func (d *profileDecoder) addLink(s *profile.Sample, i int32) (spanID string, err
 		return "", fmt.Errorf("link_table[%d]: ids of %d and %d bytes, want 16 and 8", i, len(link.GetTraceId()), len(link.GetSpanId()))
 	}
 	spanID = hex.EncodeToString(link.GetSpanId())
-	labels := map[string]string{labelTraceID: hex.EncodeToString(link.GetTraceId()), labelSpanID: spanID}
+	labels := map[string]string{labelkey.TraceID: hex.EncodeToString(link.GetTraceId()), labelkey.SpanID: spanID}
 	if d.linkHasProfileID {
-		labels[labelProfileID] = spanID
+		labels[labelkey.ProfileID] = spanID
 	}
 	if s.Label == nil {
 		s.Label = make(map[string][]string, len(labels))

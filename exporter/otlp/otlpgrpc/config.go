@@ -30,6 +30,10 @@ import (
 // From one that takes fewer, gRPC learns to send them more rarely.
 var keepAlive = keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}
 
+// maxHeader is how much is read of the header of an answer, of which gRPC would
+// keep 16 MiB.
+const maxHeader = 64 << 10
+
 type config struct {
 	target      string
 	insecure    bool
@@ -106,6 +110,7 @@ func (c config) dialOptions() []grpc.DialOption {
 		grpc.WithUserAgent("spanprof"),
 		grpc.WithTransportCredentials(creds),
 		grpc.WithKeepaliveParams(keepAlive),
+		grpc.WithMaxHeaderListSize(maxHeader),
 	}
 	if c.gzip {
 		opts = append(opts, grpc.WithDefaultCallOptions(grpc.UseCompressor(gzip.Name)))

@@ -18,6 +18,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/parts"
 	"github.com/spanprof/spanprof/internal/servertext"
 )
 
@@ -31,24 +32,26 @@ const exportMethod = "/opentelemetry.proto.collector.profiles.v1development.Prof
 // as in OTLP/HTTP.
 const versionHeader = "otlp-profiles-development-version"
 
-// destination makes one call for each profile.
+// destination makes a call for each profile.
 type destination struct {
-	target    string
-	conn      *grpc.ClientConn
-	converter *convert.Converter
-	metadata  metadata.MD
-	warnings  partial.Warnings
+	target string
+	conn   *grpc.ClientConn
+	parts.Splitter
+	metadata metadata.MD
+	redactor servertext.Redactor
+	warnings partial.Warnings
 }
 
 func newDestination(c config, conn *grpc.ClientConn, converter *convert.Converter) *destination {
 	md := metadata.New(c.headers)
 	md.Set(versionHeader, "1")
-	return &destination{target: c.target, conn: conn, converter: converter, metadata: md}
+	d := &destination{target: c.target, conn: conn, metadata: md, redactor: servertext.NewRedactor(md, nil), Splitter: parts.Splitter{Name: "otlpgrpc", Converter: converter}}
+	return d
 }
 
 // Send makes one attempt.
 func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
-	request, err := d.converter.Request(p)
+	request, err := d.Converter.Request(p)
 	if err != nil {
 		return err
 	}
@@ -58,22 +61,23 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	if err != nil {
 		// The queue says how long to wait, not the connection.
 		d.conn.ResetConnectBackoff()
-		return classify(fmt.Errorf("%s: %w", d.target, cleaned(err)), server.Addr != nil)
+		return classify(fmt.Errorf("%s: %w", d.target, d.cleaned(err)), server.Addr != nil)
 	}
-	return d.warnings.Check("otlpgrpc: "+d.target, response) //nolint:contextcheck // the report may outlive the attempt
+	return d.warnings.Check("otlpgrpc: "+d.target, response, d.redactor.Clean) //nolint:contextcheck // the report may outlive the attempt
 }
 
 // Shutdown ends the connection.
 func (d *destination) Shutdown(ctx context.Context) error {
 	err := d.conn.Close()
 	d.warnings.Wait(ctx)
+	d.Reporter.Wait(ctx)
 	return err
 }
 
 // cleaned returns the error of a call with a text that is fit for a log.
-func cleaned(err error) error {
+func (d *destination) cleaned(err error) error {
 	p := status.Convert(err).Proto() // a copy
-	p.Message = servertext.Clean(p.GetMessage())
+	p.Message = d.redactor.Clean(p.GetMessage())
 	return status.ErrorProto(p)
 }
 

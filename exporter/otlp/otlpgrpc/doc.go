@@ -21,6 +21,11 @@
 // collector:4317.
 // HTTPS_PROXY and NO_PROXY hold as gRPC reads them.
 //
+// # Sizes
+//
+// A large profile is sent in several calls, and an empty one in none, as by
+// OTLP/HTTP: see there.
+//
 // # Answers
 //
 // CANCELLED, DEADLINE_EXCEEDED, ABORTED, OUT_OF_RANGE, UNAVAILABLE and DATA_LOSS

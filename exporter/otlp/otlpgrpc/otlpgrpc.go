@@ -33,6 +33,7 @@ func New(opts ...Option) (*exporter.Queue, error) {
 	q, err := exporter.NewQueue("otlpgrpc", newDestination(c, conn, converter), c.queue...)
 	if err != nil {
 		_ = conn.Close()
+		return nil, err
 	}
-	return q, err
+	return q, nil
 }

@@ -195,7 +195,8 @@ func TestBrowser(t *testing.T) {
 		chromedp.KeyEvent(kb.ArrowLeft),
 		chromedp.WaitVisible(css(`.chosen .primary`)),
 		chromedp.Click(css(`.chosen .primary`)),
-		chromedp.WaitVisible(css(`.graph canvas`)))
+		chromedp.WaitVisible(css(`.graph canvas`)),
+		chromedp.WaitVisible(css(`.strip canvas`))) // It comes by a request of its own.
 	title = b.text(`h1`)
 	if title != "Whole process: CPU time" {
 		t.Errorf("the range is %q", title)

@@ -182,7 +182,7 @@ var ownCode = []string{
 	"github.com/spanprof/spanprof/profiler.",
 	"github.com/spanprof/spanprof/profiler/",
 	"github.com/spanprof/spanprof/store.",
-	"github.com/spanprof/spanprof/internal/handoff.",
+	"github.com/spanprof/spanprof/exporter.",
 	"github.com/google/pprof/profile.",
 }
 

@@ -15,22 +15,32 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/profiler/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // maxEntries bounds what is kept until a cut, to some 30 MB with labels and stacks.
 const maxEntries = 1 << 16
 
-var (
-	errRecord = errors.New("cpu samples: the runtime's records are not as expected")
-	seed      = maphash.MakeSeed()
+// No record of the runtime has more words, nor samples: nanoseconds since the machine
+// was started, which are in a record too, are more.
+const (
+	maxWords = 1 << 12
+	maxCount = 1 << 30
 )
+
+// ErrRecord says that samples are missing because the runtime's records do not have
+// the form that this package knows. What was read before them is in the profile.
+var ErrRecord = errors.New("cpu samples: the runtime's records are not as expected")
+
+var seed = maphash.MakeSeed()
 
 // Log counts CPU samples by stack and labels. Record and Cut may be called at the
 // same time, each by one goroutine.
 type Log struct {
-	hz      int
-	reading chan struct{} // closed when samples are being taken
+	hz          int
+	readProfile Reader
+	reading     chan struct{} // closed when samples are being taken
+	surprised   chan struct{} // closed when records are not as expected
 
 	// What follows is for Cut alone.
 	symbols *goruntime.Symbols
@@ -40,6 +50,8 @@ type Log struct {
 	open  *part
 	cut   chan *part // of the Cut that waits; nil when there is none
 	ended bool       // Record has returned, or is about to
+
+	surprise bool // surprised is closed
 }
 
 // part is what was counted between two cuts.
@@ -48,7 +60,11 @@ type part struct {
 	period     time.Duration // between two samples
 	entries    map[key]*entry
 	dropped    int64 // samples for which there was no room
-	err        error
+	// foreign counts stacks without an address of Go code, until one has some, which
+	// inCode says.
+	foreign int
+	inCode  bool
+	err     error
 }
 
 func (l *Log) newPart(start time.Time) *part {
@@ -64,17 +80,22 @@ type key struct {
 
 type entry struct {
 	stack  []uintptr
-	labels unsafe.Pointer // the first of the equal sets
+	labels *goruntime.LabelSet // the first of the equal sets
 	count  int64
 }
 
-// New returns a Log for hz samples per second of CPU. It may be used if
-// goruntime.Known.
-func New(hz int) *Log {
+// Reader is goruntime.ReadCPUProfile.
+type Reader func() (records []uint64, labels []*goruntime.LabelSet, eof bool)
+
+// New returns a Log for hz samples per second of CPU that read reads. It may be used
+// if goruntime.Unknown returns nil.
+func New(hz int, read Reader) *Log {
 	return &Log{
-		hz:      hz,
-		reading: make(chan struct{}),
-		symbols: goruntime.NewSymbols(),
+		hz:          hz,
+		readProfile: read,
+		reading:     make(chan struct{}),
+		surprised:   make(chan struct{}),
+		symbols:     goruntime.NewSymbols(),
 	}
 }
 
@@ -105,6 +126,10 @@ func (l *Log) Record() {
 // Reading is closed when Record has had the runtime take samples.
 func (l *Log) Reading() <-chan struct{} { return l.reading }
 
+// Surprised is closed when the runtime's records are not as expected: the error of a
+// Cut is, or will be, ErrRecord.
+func (l *Log) Surprised() <-chan struct{} { return l.surprised }
+
 // read counts samples until the runtime has no more.
 func (l *Log) read() {
 	header := true
@@ -114,13 +139,17 @@ func (l *Log) read() {
 			<-time.After(100 * time.Millisecond)
 		}
 		var records []uint64
-		var labels []unsafe.Pointer
-		records, labels, eof = goruntime.ReadCPUProfile()
+		var labels []*goruntime.LabelSet
+		records, labels, eof = l.readProfile()
 		l.mu.Lock()
 		if header && len(records) > 0 && len(labels) > 0 {
 			records, labels, header = l.open.header(records), labels[1:], false
 		}
 		l.open.add(records, labels)
+		if l.open.err != nil && !l.surprise {
+			l.surprise = true
+			close(l.surprised)
+		}
 		l.mu.Unlock()
 	}
 }
@@ -144,7 +173,7 @@ func (l *Log) next() (done *part, cut chan<- *part) {
 // before.
 func (p *part) header(records []uint64) []uint64 {
 	if len(records) < 3 || records[0] != 3 || records[2] == 0 || records[2] > uint64(time.Second) {
-		p.err = errRecord
+		p.err = ErrRecord
 		return nil
 	}
 	p.period = time.Second / time.Duration(records[2])
@@ -153,24 +182,44 @@ func (p *part) header(records []uint64) []uint64 {
 
 // add counts records, each of which is: its length in words, the time, the
 // count, and the stack.
-func (p *part) add(records []uint64, labels []unsafe.Pointer) {
+func (p *part) add(records []uint64, labels []*goruntime.LabelSet) {
 	for ; len(records) > 0; labels = labels[1:] {
 		n := records[0]
-		if n < 3 || n > uint64(len(records)) || len(labels) == 0 {
-			p.err = errRecord
+		if n < 3 || n > min(uint64(len(records)), maxWords) || len(labels) == 0 {
+			p.err = ErrRecord
 			return
 		}
 		count, stack := records[2], records[3:n]
-		if count == 0 && len(stack) == 1 {
+		switch {
+		case count == 0 && len(stack) == 1:
 			// The runtime had no room for so many samples.
 			count, stack = stack[0], []uint64{lost}
+		case !p.inCode && len(stack) > 0:
+			p.verify(stack)
+		}
+		if count > maxCount {
+			p.err = ErrRecord
+			return
 		}
 		p.count(stack, labels[0], int64(count))
 		records = records[n:]
 	}
 }
 
-func (p *part) count(stack []uint64, labels unsafe.Pointer, count int64) {
+// maxForeign is how many stacks may be outside of Go code, from which the runtime has
+// nearly all: those of C threads end in its runtime._ExternalCode unless the program
+// has called runtime.SetCgoTraceback.
+const maxForeign = 100
+
+// verify checks that stacks are made of the addresses of code.
+func (p *part) verify(stack []uint64) {
+	p.inCode = slices.ContainsFunc(stack, func(pc uint64) bool { return runtime.FuncForPC(uintptr(pc)-1) != nil })
+	if p.foreign++; !p.inCode && p.foreign == maxForeign {
+		p.err = ErrRecord
+	}
+}
+
+func (p *part) count(stack []uint64, labels *goruntime.LabelSet, count int64) {
 	k := key{labels: content(labels)}
 	if len(stack) > 0 {
 		k.hash = maphash.Bytes(seed, unsafe.Slice((*byte)(unsafe.Pointer(&stack[0])), 8*len(stack)))
@@ -197,9 +246,9 @@ func (p *part) count(stack []uint64, labels unsafe.Pointer, count int64) {
 }
 
 // content returns a string that is equal for equal labels.
-func content(set unsafe.Pointer) string {
+func content(set *goruntime.LabelSet) string {
 	var b []byte
-	for _, l := range goruntime.Labels(set) {
+	for _, l := range set.Labels() {
 		for _, s := range []string{l.Key, l.Value} {
 			b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 		}

@@ -12,25 +12,24 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/profiler/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // known skips where the package may not be used.
 func known(t *testing.T) {
 	t.Helper()
-	if !goruntime.Known() {
-		t.Skip("the internals of this Go version are not known")
+	if err := goruntime.Unknown(); err != nil {
+		t.Skip(err)
 	}
 }
 
 // ended returns a Log that takes no samples.
 func ended(hz int) *Log {
-	l := New(hz)
+	l := New(hz, goruntime.ReadCPUProfile)
 	l.ended = true
 	l.open = l.newPart(time.Unix(1, 0))
 	l.open.end = time.Unix(2, 0)
@@ -73,7 +72,7 @@ func TestAddSumsRecords(t *testing.T) {
 		4, 0, 1, b,
 		5, 0, 2, a, b,
 		4, 0, 0, 7, // seven samples lost
-	}, make([]unsafe.Pointer, 4))
+	}, make([]*goruntime.LabelSet, 4))
 	want := map[string]int64{"TestAddSumsRecords": 3, "TestAddRefusesWhatItDoesNotKnow": 1, "lostProfileEvent": 7}
 	if diff := cmp.Diff(want, counted(t, l)); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
@@ -101,11 +100,11 @@ func TestMappingHasFunctions(t *testing.T) {
 			if i < 0 && runtime.GOOS != "linux" {
 				t.Skip("not every system tells a process its mappings, as runtime/pprof asks for them")
 			}
-			l.open.add([]uint64{4, 0, 1, pc}, make([]unsafe.Pointer, 1))
+			l.open.add([]uint64{4, 0, 1, pc}, make([]*goruntime.LabelSet, 1))
 			for range test.header {
-				l.open.add([]uint64{4, 0, 1, l.loaded[i].Start + 2}, make([]unsafe.Pointer, 1))
+				l.open.add([]uint64{4, 0, 1, l.loaded[i].Start + 2}, make([]*goruntime.LabelSet, 1))
 			}
-			l.open.add([]uint64{4, 0, 1, pc + 1}, make([]unsafe.Pointer, 1))
+			l.open.add([]uint64{4, 0, 1, pc + 1}, make([]*goruntime.LabelSet, 1))
 			p, _, _, err := l.Cut()
 			if err != nil {
 				t.Fatal(err)
@@ -122,15 +121,41 @@ func TestMappingHasFunctions(t *testing.T) {
 func TestAddRefusesWhatItDoesNotKnow(t *testing.T) {
 	known(t)
 	pc := uint64(funcPC(known)) + 1
-	for _, records := range [][]uint64{{2, 0}, {9, 0, 1, pc}, {0}, {4, 0, 1, pc, 4, 0, 1, pc}} {
+	for _, records := range [][]uint64{{2, 0}, {9, 0, 1, pc}, {0}, {4, 0, 1, pc, 4, 0, 1, pc}, {4, 1, 1 << 40, pc}} {
 		l := ended(100)
-		l.open.add(records, make([]unsafe.Pointer, 1))
-		if _, _, _, err := l.Cut(); !errors.Is(err, errRecord) {
-			t.Errorf("%d: %v, want errRecord", records, err)
+		l.open.add(records, make([]*goruntime.LabelSet, 1))
+		if _, _, _, err := l.Cut(); !errors.Is(err, ErrRecord) {
+			t.Errorf("%d: %v, want ErrRecord", records, err)
 		}
-		l.open.add([]uint64{4, 0, 1, pc}, make([]unsafe.Pointer, 1))
+		l.open.add([]uint64{4, 0, 1, pc}, make([]*goruntime.LabelSet, 1))
 		if diff := cmp.Diff(map[string]int64{"known": 1}, counted(t, l)); diff != "" {
 			t.Errorf("samples after %d (-want +got):\n%s", records, diff)
+		}
+	}
+}
+
+// Stacks that nowhere have an address of Go code are none. Those of C threads may be.
+func TestAddRefusesWhatIsNoCode(t *testing.T) {
+	known(t)
+	foreign := []uint64{4, 0, 1, 16}
+	for _, test := range []struct {
+		before, after int // foreign stacks before and after one of Go code, if any
+		inCode        bool
+		want          error
+	}{
+		{maxForeign - 1, 0, false, nil},
+		{maxForeign, 0, false, ErrRecord},
+		{maxForeign - 1, maxForeign, true, nil},
+	} {
+		l := ended(100)
+		records := slices.Repeat(foreign, test.before)
+		if test.inCode {
+			records = append(records, 4, 0, 1, uint64(funcPC(known))+1)
+		}
+		records = append(records, slices.Repeat(foreign, test.after)...)
+		l.open.add(records, make([]*goruntime.LabelSet, len(records)/len(foreign)))
+		if _, _, _, err := l.Cut(); !errors.Is(err, test.want) {
+			t.Errorf("%+v: %v", test, err)
 		}
 	}
 }
@@ -163,13 +188,13 @@ func TestHeader(t *testing.T) {
 	}{
 		{[]uint64{3, 0, 100}, 10 * time.Millisecond, nil},
 		{[]uint64{3, 0, 500}, 2 * time.Millisecond, nil},
-		{[]uint64{3, 0, 0}, 10 * time.Millisecond, errRecord},
-		{[]uint64{4, 0, 500}, 10 * time.Millisecond, errRecord},
+		{[]uint64{3, 0, 0}, 10 * time.Millisecond, ErrRecord},
+		{[]uint64{4, 0, 500}, 10 * time.Millisecond, ErrRecord},
 	} {
 		l := ended(100)
 		rest := l.open.header(append(test.header, 4, 0, 2, pc))
 		if test.err == nil {
-			l.open.add(rest, make([]unsafe.Pointer, 1))
+			l.open.add(rest, make([]*goruntime.LabelSet, 1))
 		}
 		p, _, _, err := l.Cut()
 		if !errors.Is(err, test.err) || p.Period != int64(test.period) {
@@ -191,7 +216,7 @@ func TestCountMergesEqualLabels(t *testing.T) {
 	for range 3 {
 		for _, set := range [][]string{{"a", "1"}, {"a", "1", "b", "2"}, {"a1", ""}} {
 			pprof.Do(t.Context(), pprof.Labels(set...), func(context.Context) {
-				l.open.count(stack, labelSet(t), 1)
+				l.open.count(stack, goruntime.GoroutineLabels(), 1)
 			})
 		}
 	}
@@ -201,16 +226,6 @@ func TestCountMergesEqualLabels(t *testing.T) {
 	if diff := cmp.Diff(map[string]int64{"known": 9}, counted(t, l)); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
-}
-
-// labelSet returns the labels of the calling goroutine.
-func labelSet(t *testing.T) unsafe.Pointer {
-	t.Helper()
-	records, sets := make([]goruntime.StackRecord, 1000), make([]unsafe.Pointer, 1000)
-	if _, ok := goruntime.GoroutineProfile(records, sets); !ok {
-		t.Fatal("too many goroutines")
-	}
-	return sets[0] // the runtime's first is who asks
 }
 
 // What there is no room for is counted.
@@ -242,7 +257,7 @@ func FuzzAdd(f *testing.F) {
 			records[i] = uint64(w)
 		}
 		l := ended(100)
-		l.open.add(records, make([]unsafe.Pointer, max(0, min(labels, 100))))
+		l.open.add(records, make([]*goruntime.LabelSet, max(0, min(labels, 100))))
 		if p, _, _, _ := l.Cut(); p.CheckValid() != nil {
 			t.Error(p.CheckValid())
 		}

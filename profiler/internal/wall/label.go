@@ -3,7 +3,10 @@
 
 package wall
 
-import "github.com/spanprof/spanprof/profiler/internal/goruntime"
+import (
+	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/labelkey"
+)
 
 type label = goruntime.Label
 
@@ -11,7 +14,7 @@ type label = goruntime.Label
 func ofSpan(labels []label) bool {
 	for i := range labels {
 		switch labels[i].Key {
-		case "profile_id", "span_id", "span_name":
+		case labelkey.ProfileID, labelkey.SpanID, labelkey.SpanName:
 			return true
 		}
 	}

@@ -3,7 +3,7 @@
 
 package wall
 
-import "github.com/spanprof/spanprof/profiler/internal/goruntime"
+import "github.com/spanprof/spanprof/internal/goruntime"
 
 // source takes rounds: looks at all goroutines once.
 type source interface {
@@ -28,7 +28,7 @@ type source interface {
 // newSource returns the fastest way for this Go version to look at the
 // goroutines of spans, or at all.
 func newSource(all bool) source {
-	if goruntime.Known() {
+	if goruntime.ListsGoroutines() {
 		return newRuntimeSource(all)
 	}
 	return newPublicSource(all)

@@ -5,10 +5,9 @@ package wall
 
 import (
 	"slices"
-	"unsafe"
 
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/livelabels"
-	"github.com/spanprof/spanprof/profiler/internal/goruntime"
 )
 
 var _ source = (*runtimeSource)(nil)
@@ -20,7 +19,7 @@ var _ source = (*runtimeSource)(nil)
 type runtimeSource struct {
 	all     bool
 	records []goruntime.StackRecord
-	labels  []unsafe.Pointer
+	labels  []*goruntime.LabelSet
 	symbols *goruntime.Symbols
 }
 
@@ -35,7 +34,7 @@ func (*runtimeSource) priorCost() float64 { return 3000 }
 func (s *runtimeSource) round(found func(stack []uintptr, labels []label, count int64)) error {
 	n := s.fill()
 	for i, r := range s.records[:n] {
-		if labels := goruntime.Labels(livelabels.Of(s.labels[i])); len(r.Stack) > 0 && (s.all || ofSpan(labels)) {
+		if labels := livelabels.Of(s.labels[i]).Labels(); len(r.Stack) > 0 && (s.all || ofSpan(labels)) {
 			found(r.Stack, labels, 1)
 		}
 	}
@@ -52,7 +51,7 @@ func (s *runtimeSource) fill() int {
 	for {
 		if room := n + n/8 + 64; len(s.records) < n || len(s.records) > 4*room {
 			s.records = make([]goruntime.StackRecord, room)
-			s.labels = make([]unsafe.Pointer, room)
+			s.labels = make([]*goruntime.LabelSet, room)
 		}
 		var ok bool
 		if n, ok = goruntime.GoroutineProfile(s.records, s.labels); ok {

@@ -11,26 +11,26 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
-	"github.com/spanprof/spanprof/internal/handoff"
-	"github.com/spanprof/spanprof/internal/servertext"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 // Warnings reports, through otel.Handle, what a server has to say about requests
 // that it has taken. It does not wait for the handler, which may use the
 // exporter.
 type Warnings struct {
-	reporter handoff.Reporter
+	reporter report.Reporter
 }
 
 // Check returns an error if the server has rejected profiles of the request. It
-// is permanent: OTLP forbids to repeat such a request.
-func (w *Warnings) Check(who string, r *collectorpb.ExportProfilesServiceResponse) error {
+// is permanent: OTLP forbids to repeat such a request. clean makes the server's text
+// fit for a log.
+func (w *Warnings) Check(who string, r *collectorpb.ExportProfilesServiceResponse, clean func(string) string) error {
 	p := r.GetPartialSuccess()
 	switch {
 	case p.GetRejectedProfiles() > 0:
-		return fmt.Errorf("%s: partial success: %d profile(s) rejected: %s", who, p.GetRejectedProfiles(), servertext.Clean(p.GetErrorMessage()))
+		return fmt.Errorf("%s: partial success: %d profile(s) rejected: %s", who, p.GetRejectedProfiles(), clean(p.GetErrorMessage()))
 	case p.GetErrorMessage() != "":
-		w.reporter.Report(fmt.Errorf("%s: profiles taken, with a warning: %s", who, servertext.Clean(p.GetErrorMessage())))
+		w.reporter.Report(fmt.Errorf("%s: profiles taken, with a warning: %s", who, clean(p.GetErrorMessage())))
 	}
 	return nil
 }

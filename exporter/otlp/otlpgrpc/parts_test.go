@@ -1,0 +1,69 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlpgrpc_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel"
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
+)
+
+// A server of gRPC's takes messages of 4 MiB unless it is told otherwise.
+func TestLargerThanTheServerTakes(t *testing.T) {
+	otel.SetErrorHandler(new(errorLog))
+	b, _ := start(t, healthy)
+	e, err := otlpgrpc.New(otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &profile.Function{ID: 1, Name: "main.main", Filename: "main.go"}
+	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}}, Function: []*profile.Function{f}, Location: []*profile.Location{l}}
+	for i := range 5_000 {
+		p.Sample = append(p.Sample, &profile.Sample{Location: p.Location, Value: []int64{1}, Label: map[string][]string{"key": {strings.Repeat("x", 1<<10) + strconv.Itoa(i)}}})
+	}
+	if err := e.Export(t.Context(), exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Now()}, p)); err != nil {
+		t.Error(err)
+	}
+	idle := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Now()}, &profile.Profile{SampleType: p.SampleType})
+	if err := e.Export(t.Context(), idle); err != nil {
+		t.Error(err)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if calls, _ := b.seen(); calls != 2 || e.Stats().Exported != 2 || e.Stats().Empty != 1 {
+		t.Errorf("%d calls, %+v, %d empty, want 2 calls for one profile, and none for an empty one", calls, e.Stats(), e.Stats().Empty)
+	}
+}
+
+// What the server repeats of a credential is not reported.
+func TestRepeatedCredential(t *testing.T) {
+	log := new(errorLog)
+	otel.SetErrorHandler(log)
+	b, _ := start(t, func(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error) {
+		return nil, status.Error(codes.Unauthenticated, "Bearer secret99 is unknown: secret99")
+	})
+	e := export(t, otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure(), otlpgrpc.WithHeaders(map[string]string{"authorization": "Bearer secret99"}))
+	if err := e.ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := log.String(); !strings.Contains(got, "[redacted] is unknown: [redacted]") || strings.Contains(got, "secret99") {
+		t.Errorf("reported %s", got)
+	}
+}

@@ -1,0 +1,326 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pyroscope_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/pyroscope"
+)
+
+// export sends profiles to s on a real socket, and returns the Exporter's counts.
+func (s *ingest) export(t *testing.T, opts []pyroscope.Option, profiles ...*exporter.Profile) exporter.LaneStatus {
+	t.Helper()
+	server := httptest.NewServer(s)
+	defer server.Close()
+	e, err := pyroscope.New(server.URL, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range profiles {
+		if err := e.Export(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return e.Stats()
+}
+
+func now(attributes ...attribute.KeyValue) exporter.Window {
+	return exporter.Window{Kind: exporter.KindCPU, Start: time.Now().Add(-10 * time.Second), Duration: 10 * time.Second, Resource: resource.NewSchemaless(attributes...)}
+}
+
+// numbered returns n attributes, or tags, with these names.
+func numbered(prefix string, n int) (attributes []attribute.KeyValue, tags map[string]string) {
+	tags = map[string]string{}
+	for i := range n {
+		name := fmt.Sprintf("%s%02d", prefix, i)
+		attributes = append(attributes, attribute.String(name, "x"))
+		tags[name] = "x"
+	}
+	return attributes, tags
+}
+
+// A series has 30 labels at most, those of samples included: no window is lost for
+// one that has more of them.
+func TestLabelLimits(t *testing.T) {
+	attributes, _ := numbered("a", 30)
+	_, static := numbered("t", 24)
+	_, some := numbered("t", 12)
+	labels := func(n int) map[string][]string {
+		m := map[string][]string{"span_id": {"0123456789abcdef"}, "trace_id": {"0123456789abcdef0123456789abcdef"}, "span_name": {"GET /"}}
+		for i := range n - 1 {
+			m[fmt.Sprintf("own%02d", i)] = []string{"x"}
+		}
+		return m
+	}
+	for _, tt := range []struct {
+		name    string
+		tags    map[string]string
+		labels  map[string][]string
+		want    []string // that are there
+		without []string
+		reports int
+	}{
+		{"tags of the resource go first", nil, labels(8), []string{"a15:x", "own06:x", "span_name:GET /"}, []string{"a16:x"}, 1},
+		{"then labels of samples", some, labels(20), []string{"t11:x", "own10:x", "span_name:GET /"}, []string{"a00:x", "own11:x"}, 2},
+		{"WithTags stays", static, labels(2), []string{"t23:x"}, []string{"own00:x", "span_name:"}, 2},
+		{"long value", nil, map[string][]string{"url": {strings.Repeat("ä", 1100)}}, []string{"url:" + strings.Repeat("ä", 1024)}, []string{strings.Repeat("ä", 1025)}, 2},
+		{"name", nil, map[string][]string{"http-method": {"GET"}, "http.route": {"/"}}, []string{"http_method:GET", "http_route:/"}, nil, 2},
+		{"collision", nil, map[string][]string{"http.route": {"/"}, "http_route": {"/cart"}}, []string{"http_route:/"}, []string{"/cart"}, 2},
+		{"not UTF-8", nil, map[string][]string{"user": {"J\xf6rg"}}, []string{"user:J_rg"}, nil, 2},
+		{"as it is", nil, map[string][]string{"http.route": {"/"}}, []string{"http.route:/"}, nil, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			reported := reports(t)
+			windows := make([]*exporter.Profile, 2)
+			for i := range windows {
+				p := parsed(3)
+				for _, s := range p.Sample {
+					s.Label = tt.labels
+				}
+				windows[i] = exporter.NewParsedProfile(now(attributes...), p)
+			}
+			s := new(ingest)
+			stats := s.export(t, []pyroscope.Option{pyroscope.WithTags(tt.tags)}, windows...)
+			if _, refusals := s.seen(); stats.Exported != 2 || len(refusals) != 0 {
+				t.Fatalf("Stats %+v, refused %q", stats, refusals)
+			}
+			for k := range s.rows {
+				for _, want := range tt.want {
+					if !strings.Contains(k.series, want) {
+						t.Errorf("series %.300s is without %s", k.series, want)
+					}
+				}
+				for _, without := range tt.without {
+					if strings.Contains(k.series, without) {
+						t.Errorf("series %.300s has %s", k.series, without)
+					}
+				}
+				if strings.Contains(k.series, "span_id") {
+					t.Errorf("series %s has an id", k.series)
+				}
+			}
+			if got := reported(); len(got) != tt.reports {
+				t.Errorf("reported %q, want %d reports for two profiles", got, tt.reports)
+			}
+			p, err := windows[0].Parsed()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.labels, p.Sample[0].Label); diff != "" {
+				t.Errorf("the profile was changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+// Tags that made room for labels once stay away: a series does not change with the
+// labels that a window happens to have.
+func TestTagsDoNotComeBack(t *testing.T) {
+	attributes, _ := numbered("a", 24)
+	labelled := parsed(1)
+	labelled.Sample[0].Label = map[string][]string{"span_name": {"GET /"}, "user": {"x"}}
+	w := now(attributes...)
+	pushes := deliver(t, nil, exporter.NewParsedProfile(w, labelled), exporter.NewParsedProfile(w, parsed(1)))
+	if len(pushes) != 2 || pushes[0].query["name"] != pushes[1].query["name"] || strings.Count(pushes[0].query["name"], "=") != 22 {
+		t.Errorf("pushes %v, want two with the same 22 tags", pushes)
+	}
+}
+
+// A profile beyond the limits arrives whole: what it adds up to is what the server
+// has.
+func TestLargeProfileArrives(t *testing.T) {
+	reported := reports(t)
+	p := parsed(0)
+	for i := range 500 {
+		name := fmt.Sprintf("example.com/shop/internal/pkg%d.(*Service).Method%d", i/100, i)
+		f := &profile.Function{ID: uint64(i + 2), Name: name, SystemName: name, Filename: fmt.Sprintf("/src/shop/internal/pkg%d/service.go", i/100)}
+		p.Function = append(p.Function, f)
+		p.Location = append(p.Location, &profile.Location{ID: uint64(i + 2), Line: []profile.Line{{Function: f, Line: 1}}})
+	}
+	for i := range 17_500 {
+		s := &profile.Sample{Value: []int64{1, int64(i)}, Label: map[string][]string{"span_id": {fmt.Sprintf("%016x", i)}, "span_name": {fmt.Sprint("GET /", i%50)}}}
+		for d := range 6 {
+			s.Location = append(s.Location, p.Location[1+(i*7919%5*100+i*(d+1)*31%100)%500])
+		}
+		s.Location = append(s.Location, p.Location[0])
+		p.Sample = append(p.Sample, s)
+	}
+	s := new(ingest)
+	whole := exporter.NewParsedProfile(now(), p)
+	stats := s.export(t, []pyroscope.Option{pyroscope.WithQueue(exporter.WithTimeout(time.Minute))}, whole, whole)
+	pushes, refusals := s.seen()
+	if len(refusals) != 0 || stats.Exported != uint64(pushes) || pushes > 2*3 {
+		t.Errorf("Stats %+v, %d pushes, refused %q", stats, pushes, refusals)
+	}
+	want := map[string]int64{}
+	addSums(want, p)
+	s.compact()                                   // of the same profile twice
+	if got := s.taken(); !maps.Equal(want, got) { // too many for a diff
+		t.Errorf("%d sums arrived of %d, or others", len(got), len(want))
+	}
+	if got := reported(); len(got) != 1 || !strings.Contains(got[0], fmt.Sprintf("of 17500 samples was split into %d", pushes/2)) {
+		t.Errorf("reported %q, want one report for two profiles", got)
+	}
+}
+
+// A window whose answer was lost counts twice until the server compacts, and
+// Duplicates says that it may. One that was refused does not.
+func TestRepeatedPush(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		fault      func(w http.ResponseWriter, n int) bool
+		refusals   int // before the first success
+		before     int64
+		duplicates uint64
+	}{
+		{"lost answers", func(_ http.ResponseWriter, n int) bool {
+			if n <= 2 {
+				panic(http.ErrAbortHandler)
+			}
+			return false
+		}, 0, 30e6, 1},
+		{"refused", nil, 2, 10e6, 0},
+		{"well", nil, 0, 10e6, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &ingest{fault: tt.fault}
+				refusals := tt.refusals
+				client, stop := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if refusals > 0 {
+						refusals--
+						status(http.StatusTooManyRequests, "rate limit")(nil, w, r)
+						return
+					}
+					s.ServeHTTP(w, r)
+				}), nil)
+				e, err := pyroscope.New("http://pyroscope", pyroscope.WithHTTPClient(client))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := e.Export(t.Context(), window(time.Now())); err != nil {
+					t.Error(err)
+				}
+				if err := e.Shutdown(t.Context()); err != nil {
+					t.Error(err)
+				}
+				stop()
+				sum := func() (sum int64) {
+					for _, v := range s.taken() {
+						sum += v
+					}
+					return sum
+				}
+				if stats := e.Stats(); sum() != tt.before || stats.Exported != 1 || stats.Duplicates != tt.duplicates {
+					t.Errorf("%d ns before compaction, want %d; Stats %+v, want %d duplicates", sum(), tt.before, stats, tt.duplicates)
+				}
+				if s.compact(); sum() != 10e6 {
+					t.Errorf("%d ns after compaction, want 10e6", sum())
+				}
+			})
+		})
+	}
+}
+
+// What a 401 asks for is said where the request has nothing of it, and once.
+func TestUnauthorized(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		opts []pyroscope.Option
+		want int // reports with the advice
+	}{
+		{"nothing", nil, 1},
+		{"user", []pyroscope.Option{pyroscope.WithBasicAuth("user", "password")}, 0},
+		{"token", []pyroscope.Option{pyroscope.WithBearerToken("token")}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			reported := reports(t)
+			p := exporter.NewParsedProfile(now(), parsed(1))
+			if stats := (&ingest{tenants: true}).export(t, tt.opts, p, p); stats.Rejected != 2 {
+				t.Errorf("Stats %+v, want two rejected", stats)
+			}
+			advice := 0
+			for _, text := range reported() {
+				if !strings.Contains(text, "answers 401 Unauthorized") || !strings.Contains(text, "no org id") {
+					t.Errorf("reported %q", text)
+				}
+				if strings.Contains(text, "WithTenantID") && strings.Contains(text, "WithBasicAuth") {
+					advice++
+				}
+			}
+			if got := len(reported()); got != 2 || advice != tt.want {
+				t.Errorf("%d reports, %d with advice, want %d of 2", got, advice, tt.want)
+			}
+		})
+	}
+	if stats := (&ingest{tenants: true}).export(t, []pyroscope.Option{pyroscope.WithTenantID("a")}, exporter.NewParsedProfile(now(), parsed(1))); stats.Exported != 1 {
+		t.Errorf("Stats %+v with a tenant", stats)
+	}
+}
+
+// A page is not a success, whatever its status, and what the server repeats of a
+// password is not reported.
+func TestPageAndPassword(t *testing.T) {
+	for _, tt := range []struct {
+		name, contentType, body, want string
+		status                        int
+	}{
+		{"login page", "text/html; charset=utf-8", "<title>Log in</title> secret99", "answers with success, but not as Pyroscope does: is the endpoint right? It says text/html: <title>Log in</title> [redacted]", 200},
+		{"page without a type", "", "<!DOCTYPE html><title>Log in</title>", "answers with success, but not as Pyroscope does", 200},
+		{"refusal", "text/plain", "bad credentials 12345:secret99", "answers 403 Forbidden: bad credentials [redacted]", 403},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			reported := reports(t)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header()["Content-Type"] = nil
+				if tt.contentType != "" {
+					w.Header().Set("Content-Type", tt.contentType)
+				}
+				w.WriteHeader(tt.status)
+				_, _ = w.Write([]byte(tt.body + r.Header.Get("Authorization")))
+			}))
+			defer server.Close()
+			e, err := pyroscope.New(server.URL, pyroscope.WithBasicAuth("12345", "secret99"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Export(t.Context(), exporter.NewParsedProfile(now(), parsed(1))); err != nil {
+				t.Error(err)
+			}
+			if err := e.ForceFlush(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := e.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if s := e.Stats(); s.Rejected != 1 || s.Exported != 0 {
+				t.Errorf("Stats %+v, want one rejected", s)
+			}
+			got := strings.Join(reported(), "\n")
+			if !strings.Contains(got, tt.want) || strings.Contains(got, "secret99") || strings.Contains(got, "MTIzNDU6c2VjcmV0OTk=") {
+				t.Errorf("reported %s, want %s", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,73 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flame
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// DiffRow is what one function takes on both sides of a comparison.
+type DiffRow struct {
+	Name       string `json:"name"`
+	LeftSelf   int64  `json:"leftSelf"`
+	LeftTotal  int64  `json:"leftTotal"`
+	RightSelf  int64  `json:"rightSelf"`
+	RightTotal int64  `json:"rightTotal"`
+	// Delta is the function's share of the right total less its share of
+	// the left total, from -1 to 1.
+	Delta float64 `json:"delta"`
+	// DeltaSelf is the same for what the function takes itself.
+	DeltaSelf float64 `json:"deltaSelf"`
+}
+
+// Diff compares two summaries of the same functions, function by function, and
+// returns the n functions that differ most. Those that take more on the right come
+// first, then those that take less, each by its difference. Where functions differ
+// equally, as those do that only call each other, the difference of self decides.
+func Diff(left, right *Summary, n int) (rows []DiffRow, omitted int) {
+	leftTotal, rightTotal := left.Total(), right.Total()
+	for i, fn := range left.functions.list {
+		l, r := left.top.of(int32(i)), right.top.of(int32(i))
+		rows = append(rows, DiffRow{
+			Name: fn.name, LeftSelf: l.self, LeftTotal: l.total, RightSelf: r.self, RightTotal: r.total,
+			Delta:     shareDelta(r.total, rightTotal, l.total, leftTotal),
+			DeltaSelf: shareDelta(r.self, rightTotal, l.self, leftTotal),
+		})
+	}
+	slices.SortFunc(rows, func(a, b DiffRow) int {
+		return cmp.Or(cmp.Compare(math.Abs(b.Delta), math.Abs(a.Delta)), cmp.Compare(math.Abs(b.DeltaSelf), math.Abs(a.DeltaSelf)), cmp.Compare(a.Name, b.Name))
+	})
+	if omitted = len(rows) - n; omitted > 0 {
+		rows = rows[:n]
+	}
+	slices.SortStableFunc(rows, func(a, b DiffRow) int { return cmp.Compare(rank(b), rank(a)) })
+	return rows, max(0, omitted)
+}
+
+// rank orders rows: more on the right, less on the right, the same on both sides.
+func rank(r DiffRow) int {
+	switch {
+	case r.Delta > 0:
+		return 2
+	case r.Delta < 0:
+		return 1
+	}
+	return 0
+}
+
+// shareDelta returns the difference of two shares. Samples justify fewer than six
+// digits.
+func shareDelta(right, rightTotal, left, leftTotal int64) float64 {
+	return math.Round((share(right, rightTotal)-share(left, leftTotal))*1e6) / 1e6
+}
+
+// share returns part/total, and 0 where there is nothing to share.
+func share(part, total int64) float64 {
+	if total == 0 {
+		return 0
+	}
+	return float64(part) / float64(total)
+}

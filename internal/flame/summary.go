@@ -1,0 +1,58 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package flame sums the stacks of a profile: as a flame graph, by function and by
+// executable, and as the difference of two profiles. It knows no queries and no HTTP.
+package flame
+
+import (
+	"slices"
+
+	"github.com/spanprof/spanprof/store"
+)
+
+// Summary is the stacks of one profile, summed by path, by function and by
+// executable. NewSummary makes it.
+type Summary struct {
+	stacks      []store.StackValue
+	functions   *Functions
+	tree        *tree
+	top         top
+	executables executables
+}
+
+// NewSummary sums stacks. Two summaries that are to be compared share their
+// functions.
+func NewSummary(stacks []store.StackValue, fns *Functions) *Summary {
+	s := &Summary{stacks: stacks, functions: fns, tree: newTree(fns)}
+	// On average a stack adds three or four nodes to the tree.
+	s.tree.nodes = slices.Grow(s.tree.nodes, 4*len(stacks))
+	var frames []frame
+	for _, sv := range stacks {
+		frames = fns.frames(frames[:0], sv.Stack)
+		s.tree.add(frames, sv.Value)
+		s.top.add(frames, sv.Value, len(fns.list))
+		s.executables.add(sv.Stack, sv.Value)
+	}
+	s.tree.sum()
+	return s
+}
+
+// Total returns the sum of all stacks.
+func (s *Summary) Total() int64 { return s.tree.nodes[0].total }
+
+// Functions returns the functions, those with most self first.
+func (s *Summary) Functions() []Function { return s.top.list(s.functions) }
+
+// Executables returns the executables, those with most self first.
+func (s *Summary) Executables() []Executable { return s.executables.sorted() }
+
+// Flame returns the widest frames of the flame graph, at most maxNodes, and for each
+// of them one "(other)" frame that holds the sum of the callees that were cut.
+// Children are ordered by their total, the widest first.
+func (s *Summary) Flame(maxNodes int) *Node { return s.tree.flame(maxNodes, nil) }
+
+// FlameAgainst is Flame, with the totals of the same paths in left.
+func (s *Summary) FlameAgainst(left *Summary, maxNodes int) *Node {
+	return s.tree.flame(maxNodes, s.tree.totalsIn(left.tree))
+}

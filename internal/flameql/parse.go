@@ -1,0 +1,232 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flameql
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spanprof/spanprof/store"
+)
+
+// operators are the spellings of store.MatchOp.
+var operators = map[store.MatchOp]string{
+	store.MatchEqual:     "=",
+	store.MatchNotEqual:  "!=",
+	store.MatchRegexp:    "=~",
+	store.MatchNotRegexp: "!~",
+}
+
+const spaces = " \t\r\n"
+
+const (
+	// MaxBytes and maxMatchers bound what a query costs: each condition is
+	// tried on every set of labels. The list of spans asks for some hundred
+	// ids in one expression.
+	MaxBytes    = 16 << 10
+	maxMatchers = 32
+	// maxIDExpressions bounds the conditions that are tried on every id.
+	maxIDExpressions = 2
+)
+
+// SyntaxError says what is wrong with a query, and where.
+type SyntaxError struct {
+	// Column counts bytes from 1.
+	Column int
+	// place counts characters from 1, which is what people count.
+	place int
+	msg   string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("flameql: column %d: %s", e.place, e.msg)
+}
+
+// Parse parses a query. Its error is a *SyntaxError.
+func Parse(text string) (Query, error) {
+	p := parser{text: text}
+	return p.query()
+}
+
+// parser reads a query once from left to right.
+type parser struct {
+	text string
+	pos  int
+}
+
+func (p *parser) query() (Query, error) {
+	if len(p.text) > MaxBytes {
+		p.pos = MaxBytes
+		return Query{}, p.fail(fmt.Sprintf("a query has at most %d bytes, this one %d", MaxBytes, len(p.text)))
+	}
+	end := strings.IndexByte(p.text, '{')
+	if end < 0 {
+		end = len(p.text)
+	}
+	q, err := p.name(end)
+	if err != nil {
+		return Query{}, err
+	}
+	p.pos = end
+	if p.pos == len(p.text) {
+		return q, nil
+	}
+	p.pos++ // The opening brace.
+	for {
+		p.space()
+		if p.skip("}") {
+			break
+		}
+		if len(q.Matchers) == maxMatchers {
+			return Query{}, p.fail(fmt.Sprintf("a query has at most %d conditions: join those on one label in an expression such as span_name!~\"a|b\"", maxMatchers))
+		}
+		start := p.pos
+		m, err := p.matcher()
+		if err != nil {
+			return Query{}, err
+		}
+		q.Matchers = append(q.Matchers, m)
+		if idExpressions(q.Matchers) > maxIDExpressions {
+			p.pos = start
+			return Query{}, p.fail(fmt.Sprintf("a query has at most %d expressions on ids, but for lists such as profile_id=~\"a|b\"", maxIDExpressions))
+		}
+		p.space()
+		if !p.skip(",") && p.peek() != '}' {
+			return Query{}, p.expected(`"," or "}"`)
+		}
+	}
+	p.space()
+	if p.pos != len(p.text) {
+		return Query{}, p.expected("the end of the query")
+	}
+	return q, nil
+}
+
+// idExpressions counts the conditions that have to be tried on every id.
+func idExpressions(matchers []store.Matcher) (n int) {
+	for _, m := range matchers {
+		expression := m.Op() == store.MatchRegexp || m.Op() == store.MatchNotRegexp
+		if expression && slices.Contains(idLabels, m.Label()) && !m.ListsIDs() {
+			n++
+		}
+	}
+	return n
+}
+
+// name parses what stands before the braces: app.type, .type, type, app or
+// nothing. Names of applications have dots, so only what follows the last one
+// is the type.
+func (p *parser) name(end int) (Query, error) {
+	name := strings.TrimRight(p.text[:end], spaces)
+	dot := strings.LastIndexByte(name, '.')
+	if dot < 0 {
+		name = strings.TrimLeft(name, spaces)
+		if t, ok := TypeByName(name); ok {
+			return Query{Type: t}, nil
+		}
+		return Query{App: name, Type: CPU}, nil
+	}
+	t, ok := TypeByName(name[dot+1:])
+	if !ok {
+		p.pos = dot + 1
+		return Query{}, p.fail(fmt.Sprintf("unknown profile type %q: the name must end in one of %s", name[dot+1:], typeNames()))
+	}
+	return Query{App: strings.Trim(name[:dot], spaces), Type: t}, nil
+}
+
+func (p *parser) matcher() (store.Matcher, error) {
+	label := p.label()
+	if label == "" {
+		return store.Matcher{}, p.expected(`a label name or "}"`)
+	}
+	p.space()
+	var op store.MatchOp
+	switch {
+	case p.skip("=~"):
+		op = store.MatchRegexp
+	case p.skip("!~"):
+		op = store.MatchNotRegexp
+	case p.skip("!="):
+		op = store.MatchNotEqual
+	case p.skip("="):
+		op = store.MatchEqual
+	default:
+		return store.Matcher{}, p.expected("one of = != =~ !~")
+	}
+	p.space()
+	start := p.pos
+	value, err := p.value()
+	if err != nil {
+		return store.Matcher{}, err
+	}
+	m, err := store.NewMatcher(label, op, value)
+	if err != nil {
+		p.pos = start
+		return store.Matcher{}, p.fail(err.Error())
+	}
+	return m, nil
+}
+
+// label takes any text that cannot be mistaken for what follows it: the keys
+// of pprof labels are not limited to identifiers.
+func (p *parser) label() string {
+	n := strings.IndexAny(p.text[p.pos:], "=!~,{}\"`"+spaces)
+	if n < 0 {
+		n = len(p.text) - p.pos
+	}
+	label := p.text[p.pos : p.pos+n]
+	p.pos += n
+	return label
+}
+
+func (p *parser) value() (string, error) {
+	if c := p.peek(); c != '"' && c != '`' {
+		return "", p.expected("a value in double quotes or backquotes")
+	}
+	quoted, err := strconv.QuotedPrefix(p.text[p.pos:])
+	if err != nil {
+		return "", p.fail("the quoted value does not end, or has an unknown escape")
+	}
+	value, err := strconv.Unquote(quoted)
+	if err != nil {
+		return "", p.fail("the quoted value has an unknown escape")
+	}
+	p.pos += len(quoted)
+	return value, nil
+}
+
+func (p *parser) space() {
+	p.pos = len(p.text) - len(strings.TrimLeft(p.text[p.pos:], spaces))
+}
+
+func (p *parser) skip(token string) bool {
+	if !strings.HasPrefix(p.text[p.pos:], token) {
+		return false
+	}
+	p.pos += len(token)
+	return true
+}
+
+// peek returns the next byte, or 0 at the end.
+func (p *parser) peek() byte {
+	if p.pos == len(p.text) {
+		return 0
+	}
+	return p.text[p.pos]
+}
+
+func (p *parser) expected(what string) error {
+	return p.fail("expected " + what)
+}
+
+func (p *parser) fail(msg string) error {
+	return &SyntaxError{
+		Column: p.pos + 1,
+		place:  utf8.RuneCountInString(p.text[:p.pos]) + 1,
+		msg:    msg,
+	}
+}

@@ -1,0 +1,76 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flameql
+
+import (
+	"strings"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// Type is a profile type: what the name in a query ends in.
+type Type struct {
+	Name string
+	// Kind and SampleType say which value of which profiles is meant. An empty
+	// SampleType is the kind's default.
+	Kind       exporter.Kind
+	SampleType string
+	// Unit is the unit in profiles that Go programs write.
+	Unit string
+	// Label is a short name, for a button; Words say what is measured.
+	Label, Words string
+	// Minor marks a type that a page does not offer by itself: another value
+	// of a profile that it offers.
+	Minor bool
+}
+
+// KindHost is the kind of profiles that a profiler of the host took of this
+// process.
+const KindHost exporter.Kind = "host"
+
+// CPU is the type of a query that names none.
+var CPU = Types[0]
+
+// Types are all types, CPU first.
+var Types = []Type{
+	{"cpu", exporter.KindCPU, "cpu", "nanoseconds", "CPU", "CPU time", false},
+	{"wall", exporter.KindWall, "wall", "nanoseconds", "Wall", "wall time", false},
+	{"host", KindHost, "", "nanoseconds", "Host", "CPU time seen by the host", false},
+	{"goroutines", exporter.KindGoroutine, "goroutine", "count", "Goroutines", "goroutines", false},
+	{"inuse_space", exporter.KindHeap, "inuse_space", "bytes", "Heap in use", "heap in use", false},
+	{"alloc_space", exporter.KindHeap, "alloc_space", "bytes", "Heap allocated", "heap allocated", false},
+	{"inuse_objects", exporter.KindHeap, "inuse_objects", "count", "Objects in use", "objects in use", true},
+	{"alloc_objects", exporter.KindHeap, "alloc_objects", "count", "Objects allocated", "objects allocated", true},
+	{"mutex_duration", exporter.KindMutex, "delay", "nanoseconds", "Mutex", "time that mutexes made others wait", false},
+	{"mutex_count", exporter.KindMutex, "contentions", "count", "Mutex waits", "waits for mutexes", true},
+	{"block_duration", exporter.KindBlock, "delay", "nanoseconds", "Blocked", "time blocked", false},
+	{"block_count", exporter.KindBlock, "contentions", "count", "Blocked times", "times blocked", true},
+}
+
+// TypeByName returns the type with a name.
+func TypeByName(name string) (Type, bool) {
+	for _, t := range Types {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Type{}, false
+}
+
+func typeNames() string {
+	names := make([]string, 0, len(Types))
+	for _, t := range Types {
+		names = append(names, "."+t.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Labelled says whether samples of the type carry the labels of goroutines.
+func (t Type) Labelled() bool {
+	switch t.Kind {
+	case exporter.KindHeap, exporter.KindMutex, exporter.KindBlock:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,20 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package goruntime is the one place where spanprof uses what the Go runtime does
+// not document: goroutine labels, the log of CPU samples, functions of addresses
+// and the list of goroutines. Nothing else links to the runtime's functions by name.
+//
+// Two things guard it. Functions that the runtime promises to keep ("do not remove or
+// change the type signature", https://go.dev/issue/67401) are linked on every Go;
+// [GoroutineProfile], which has no such promise, is linked on the Go versions that it
+// was tested with. And [Unknown] verifies at run time what no signature tells:
+// while it returns an error, nothing of the package may be used but the types.
+//
+// The build tag spanprof_public leaves all of it out.
+package goruntime
+
+// For developers: hooks.go has the functions with a promise and is, with
+// goroutines_linked.go, all that is linked; verify.go is what Unknown verifies;
+// public.go and goroutines_public.go stand in for them. symbols.go finds the functions
+// of stacks.

@@ -1,0 +1,23 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build go1.26 && !go1.28 && !spanprof_public
+
+package goruntime
+
+import _ "unsafe" // for linkname
+
+// The runtime does not promise to keep this function, and where it is missing the
+// program does not link: raise the upper bound above when a new Go has it.
+//
+//go:linkname goroutineProfile runtime.pprof_goroutineProfileWithLabels
+func goroutineProfile(records []StackRecord, labels []*LabelSet) (n int, ok bool)
+
+// ListsGoroutines reports whether GoroutineProfile may be used.
+func ListsGoroutines() bool { return Unknown() == nil }
+
+// GoroutineProfile stores the stacks and label sets of all goroutines if there is
+// room, and reports how many there are. The stacks are allocated by the call.
+func GoroutineProfile(records []StackRecord, labels []*LabelSet) (n int, ok bool) {
+	return goroutineProfile(records, labels)
+}

@@ -1,0 +1,119 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build go1.26 && !spanprof_public
+
+package goruntime
+
+import (
+	"context"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"unsafe"
+)
+
+// Each of the functions that are linked here has the runtime's promise in its
+// comment, in Go 1.26 and 1.27.
+
+//go:linkname setProfLabel runtime/pprof.runtime_setProfLabel
+func setProfLabel(s *LabelSet)
+
+//go:linkname getProfLabel runtime/pprof.runtime_getProfLabel
+func getProfLabel() *LabelSet
+
+//go:linkname readProfile runtime/pprof.readProfile
+func readProfile() ([]uint64, []*LabelSet, bool)
+
+//go:linkname expandFinalInlineFrame runtime/pprof.runtime_expandFinalInlineFrame
+func expandFinalInlineFrame(stack []uintptr) []uintptr
+
+//go:linkname frameName runtime/pprof.runtime_FrameSymbolName
+func frameName(f *runtime.Frame) string
+
+//go:linkname frameStartLine runtime/pprof.runtime_FrameStartLine
+func frameStartLine(f *runtime.Frame) int
+
+// SetLabels makes s, which may be nil, what the calling goroutine carries.
+func SetLabels(s *LabelSet) { setProfLabel(s) }
+
+// GoroutineLabels returns what the calling goroutine carries.
+func GoroutineLabels() *LabelSet { return getProfLabel() }
+
+// anyWords is the layout of an any that holds a pointer.
+type anyWords struct{ typ, data unsafe.Pointer }
+
+// labelSetType is the type word of runtime/pprof's *labelMap.
+var labelSetType = func() unsafe.Pointer {
+	ctx := pprof.WithLabels(context.Background(), pprof.Labels("a", "1"))
+	value := ctx.Value(LabelsKey)
+	return (*anyWords)(unsafe.Pointer(&value)).typ
+}()
+
+// ContextLabels returns the labels that runtime/pprof finds in ctx.
+func ContextLabels(ctx context.Context) *LabelSet {
+	value := ctx.Value(LabelsKey)
+	words := (*anyWords)(unsafe.Pointer(&value))
+	if words.typ != labelSetType {
+		return nil
+	}
+	return (*LabelSet)(words.data)
+}
+
+// ContextValue returns s as runtime/pprof keeps it in a context, under LabelsKey.
+func ContextValue(s *LabelSet) (value any) {
+	*(*anyWords)(unsafe.Pointer(&value)) = anyWords{labelSetType, unsafe.Pointer(s)}
+	return value
+}
+
+// markKey is the key of marks: no other string has its address.
+var markKey = strings.Clone("spanprof mark")
+
+// Mark returns a label that leads from a LabelSet to its owner. It is put behind the
+// last label, within the list's capacity but not its length: code that copies labels
+// does not copy it, so a list with a mark is the one that the owner made.
+func Mark[T any](owner *T) Label {
+	return Label{markKey, unsafe.String((*byte)(unsafe.Pointer(owner)), 1)}
+}
+
+// Marked returns the owner whose mark is behind the labels of s, nil if there is none.
+// All marks must be of the same type.
+func Marked[T any](s *LabelSet) *T {
+	if s == nil || cap(s.List) == len(s.List) {
+		return nil
+	}
+	mark := &s.List[:len(s.List)+1][len(s.List)]
+	if unsafe.StringData(mark.Key) != unsafe.StringData(markKey) {
+		return nil
+	}
+	return (*T)(unsafe.Pointer(unsafe.StringData(mark.Value)))
+}
+
+// Text returns a string of b, which is not empty and must not be changed any more,
+// without a copy.
+func Text(b []byte) string { return unsafe.String(&b[0], len(b)) }
+
+// ReadCPUProfile waits for samples of the running CPU profile and returns them
+// as records of length, time, count and stack, each with a label set. What it has
+// returned is overwritten by the next call. When the profile has been stopped
+// and all is read, it returns true. Only one goroutine may read.
+func ReadCPUProfile() (records []uint64, labels []*LabelSet, eof bool) { return readProfile() }
+
+// ExpandFinalInlineFrame adds the callers that the last address of a truncated
+// stack is inlined into. It may write to the array behind stack.
+func ExpandFinalInlineFrame(stack []uintptr) []uintptr { return expandFinalInlineFrame(stack) }
+
+// symbolize returns what is at a return address of a stack. Functions are named as
+// profiles name them: with the types of a generic one.
+func symbolize(pc uintptr) (found symbol) {
+	callers := runtime.CallersFrames([]uintptr{pc})
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = callers.Next()
+		if f.PC != 0 && f.Function != "" {
+			found.frames = append(found.frames, Frame{frameName(&f), f.File, int64(f.Line), int64(frameStartLine(&f))})
+			found.entry, found.inlined = f.Entry, f.Func == nil
+		}
+	}
+	return found
+}

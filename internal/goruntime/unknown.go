@@ -1,0 +1,17 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package goruntime
+
+import (
+	"errors"
+	"sync"
+)
+
+// ErrPublic is what Unknown returns where the program chose the public API by the
+// build tag spanprof_public.
+var ErrPublic = errors.New("built with the tag spanprof_public")
+
+// Unknown returns nil where the runtime is as this package expects it, whatever its
+// version, and otherwise an error that says what is different.
+var Unknown = sync.OnceValue(verify)

@@ -1,0 +1,109 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package servertext
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Redactor cleans what a server says to a request of the request's credentials: a
+// server or a proxy that refuses them may repeat them. The zero value knows none.
+type Redactor struct {
+	secrets []string // the longest first
+}
+
+const redacted = "[redacted]"
+
+// NewRedactor returns one that knows the credentials in headers, of HTTP or gRPC,
+// and in u, which may be nil: those with a telling name, and others that are long
+// enough to be one.
+func NewRedactor(headers map[string][]string, u *url.URL) Redactor {
+	var r Redactor
+	for name, values := range headers {
+		for _, value := range values {
+			switch {
+			case isTelling(name):
+				r.add(value)
+				r.addAuthorization(value)
+			case !isHarmless(name) && len(value) >= 8:
+				r.add(value)
+			}
+		}
+	}
+	if u != nil {
+		if password, ok := u.User.Password(); ok {
+			r.add(password)
+		}
+		for name, values := range u.Query() {
+			if isTelling(name) {
+				r.add(values...)
+			}
+		}
+	}
+	slices.SortFunc(r.secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
+	r.secrets = slices.Compact(r.secrets)
+	return r
+}
+
+// Clean is the function of that name, without the credentials.
+func (r Redactor) Clean(text string) string {
+	for _, secret := range r.secrets {
+		text = strings.ReplaceAll(text, secret, redacted)
+	}
+	for _, secret := range r.secrets { // of which the text may have the beginning
+		for n := min(len(secret)-1, len(text)); n >= 4; n-- {
+			if strings.HasSuffix(text, secret[:n]) {
+				text = text[:len(text)-n] + redacted
+				break
+			}
+		}
+	}
+	return Clean(text)
+}
+
+// add adds secrets, in the forms that a page or a message of JSON has them.
+func (r *Redactor) add(secrets ...string) {
+	for _, s := range secrets {
+		if s == "" {
+			continue
+		}
+		quoted, _ := json.Marshal(s)
+		r.secrets = append(r.secrets, s, url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s), strings.Trim(string(quoted), `"`))
+	}
+}
+
+// addAuthorization adds what a value has after the scheme, and the password in it.
+func (r *Redactor) addAuthorization(value string) {
+	scheme, rest, ok := strings.Cut(value, " ")
+	if !ok {
+		return
+	}
+	r.add(strings.TrimSpace(rest))
+	if pair, err := base64.StdEncoding.DecodeString(rest); err == nil && strings.EqualFold(scheme, "basic") {
+		_, password, _ := strings.Cut(string(pair), ":")
+		r.add(string(pair), password)
+	}
+}
+
+// isTelling reports whether a name says that its value is a credential.
+func isTelling(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"auth", "token", "key", "secret", "password", "cookie", "signature"}, func(word string) bool { return strings.Contains(name, word) })
+}
+
+// isHarmless reports whether a header says nothing that the reader of a log must
+// not know.
+func isHarmless(name string) bool {
+	switch strings.ToLower(name) {
+	case "user-agent", "content-type", "content-encoding", "x-scope-orgid":
+		return true
+	}
+	return false
+}

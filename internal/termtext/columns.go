@@ -1,0 +1,103 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package termtext
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Columns is the width of the text forms. Queries may be longer: people copy them.
+const Columns = 100
+
+// MaxQuoted is how many columns of a name a sentence quotes.
+const MaxQuoted = 80
+
+// Clip shortens a text to n columns, at its end.
+func Clip(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:max(0, n-1)]) + "…"
+}
+
+// ClipStart shortens a text to n columns, at its beginning: the end of a function's
+// name says more than its package's path.
+func ClipStart(s string, n int) string {
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	return "…" + string(runes[len(runes)-max(0, n-1):])
+}
+
+// Wrap breaks a text into lines of n columns, between words where possible.
+func Wrap(s string, n int) []string {
+	var lines []string
+	var line []rune
+	for field := range strings.FieldsSeq(s) {
+		word := []rune(field)
+		if len(line) > 0 && len(line)+1+len(word) > n {
+			lines, line = append(lines, string(line)), nil
+		}
+		if len(line) > 0 {
+			line = append(line, ' ')
+		}
+		line = append(line, word...)
+		for len(line) > n {
+			lines, line = append(lines, string(line[:n])), line[n:]
+		}
+	}
+	return append(lines, string(line))
+}
+
+// Prose writes a text in as many lines as it takes, each indented by n columns. The first
+// one begins with name.
+func Prose(b *strings.Builder, name string, n int, text string) {
+	for _, line := range Wrap(text, Columns-n) {
+		fmt.Fprintf(b, "%-*s%s\n", n, name, OneLine(line))
+		name = ""
+	}
+}
+
+// TimeColumn formats the times in one column of a table. If they are all of one
+// day, the day is the column's title.
+type TimeColumn struct {
+	Title  string
+	layout string
+}
+
+// NewTimeColumn returns the column for the times of rows.
+func NewTimeColumn[T any](rows []T, at func(T) time.Time) TimeColumn {
+	const day = "2006-01-02"
+	c := TimeColumn{Title: "start", layout: "15:04:05.000"}
+	if len(rows) == 0 {
+		return c
+	}
+	c.Title = at(rows[0]).UTC().Format(day)
+	if slices.ContainsFunc(rows, func(row T) bool { return at(row).UTC().Format(day) != c.Title }) {
+		return TimeColumn{Title: "start (UTC)", layout: "01-02 15:04:05.000"}
+	}
+	c.Title += " Z"
+	return c
+}
+
+// Width returns the number of columns that a time takes.
+func (c TimeColumn) Width() int { return len(c.layout) }
+
+// Format returns a time as it stands in the column.
+func (c TimeColumn) Format(t time.Time) string { return t.UTC().Format(c.layout) }
+
+// TimeRange returns the time from one moment until another.
+func TimeRange(from, until time.Time) string {
+	const day, clock = "2006-01-02", "15:04:05"
+	from, until = from.UTC(), until.UTC()
+	if from.Format(day) == until.Format(day) {
+		return from.Format(day+" "+clock) + " to " + until.Format(clock) + " UTC"
+	}
+	return from.Format(day+" "+clock) + " to " + until.Format(day+" "+clock) + " UTC"
+}

@@ -1,0 +1,99 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package termtext writes values, names and times for a terminal: in columns, and
+// without control characters.
+package termtext
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The units that pprof sample types come in.
+const (
+	Nanoseconds = "nanoseconds"
+	Bytes       = "bytes"
+	Count       = "count"
+)
+
+// Value returns a value with three digits and a unit that people read.
+func Value(v int64, unit string) string {
+	switch unit {
+	case Nanoseconds:
+		return scaled(float64(v), 1000, "ns", "µs", "ms", "s")
+	case Bytes:
+		return scaled(float64(v), 1024, "B", "KiB", "MiB", "GiB", "TiB")
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+func scaled(v, step float64, units ...string) string {
+	i := 0
+	for ; i < len(units)-1 && (v >= step || v <= -step); i++ {
+		v /= step
+	}
+	switch {
+	case i == 0 || v >= 100:
+		return fmt.Sprintf("%.0f %s", v, units[i])
+	case v >= 10:
+		return fmt.Sprintf("%.1f %s", v, units[i])
+	}
+	return fmt.Sprintf("%.2f %s", v, units[i])
+}
+
+// Expected returns a mean number of samples, which may be below 1.
+func Expected(n float64) string {
+	switch {
+	case n >= 10:
+		return fmt.Sprintf("%.0f", n)
+	case n >= 1:
+		return fmt.Sprintf("%.1f", n)
+	}
+	return fmt.Sprintf("%.2g", n)
+}
+
+// OneLine replaces the characters in s that would move a terminal's cursor or change
+// the direction of the text that follows.
+func OneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// Plural returns a number and what is counted: "2 spans".
+func Plural[N int | int64](n N, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// Percent returns part as a share of total.
+func Percent(part, total int64) string {
+	return fmt.Sprintf("%.1f%%", 100*share(part, total))
+}
+
+// Bar draws part as a share of total in ten cells, by eighths.
+func Bar(part, total int64) string {
+	eighths := min(max(int(share(part, total)*80+0.5), 0), 80)
+	full := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		full += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	// Printf pads by runes, which is what a terminal's cells are here.
+	return full + strings.Repeat(" ", 10-utf8.RuneCountInString(full))
+}
+
+func share(part, total int64) float64 {
+	if total == 0 {
+		return 0
+	}
+	return float64(part) / float64(total)
+}

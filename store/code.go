@@ -1,0 +1,273 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"hash/maphash"
+	"slices"
+	"unsafe"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/store/internal/intern"
+	"github.com/spanprof/spanprof/store/internal/memory"
+	"github.com/spanprof/spanprof/store/internal/spanlog"
+)
+
+// Stack is a call stack. Equal locations of one store are the same pointer while
+// the store holds them; they must not be changed.
+type Stack struct {
+	// Locations are ordered from the leaf to the root.
+	Locations []*Location
+}
+
+// Location is an instruction address and the source lines it stands for.
+type Location struct {
+	Address uint64
+	// Mapping is where the address is from; nil where that is not known.
+	Mapping *Mapping
+	// Lines has more than one element where functions were inlined: the
+	// last is the caller into which the preceding ones were inlined. It is
+	// empty where the address has no symbol.
+	Lines []Line
+
+	folded bool
+}
+
+// Line is a line of source code.
+type Line struct {
+	// Function is never nil.
+	Function *Function
+	Line     int64
+
+	column int64
+}
+
+// Function is a function of the profiled program.
+type Function struct {
+	Name, File string
+	StartLine  int64
+
+	systemName string
+}
+
+// Mapping is an executable or a library of the profiled program.
+type Mapping struct {
+	File, BuildID string
+	Start, Limit  uint64
+	Offset        uint64
+
+	hasFunctions, hasFilenames, hasLineNumbers, hasInlineFrames bool
+}
+
+// frame is the part of a call stack from the root down to one location. Stacks
+// that begin alike share their frames, and nearly all do: a stack that differs
+// from another one in its leaf takes one frame, not as many as it is deep.
+type frame struct {
+	// parent is nil at the root.
+	parent   *frame
+	location *Location
+}
+
+// stack returns the locations from f up to the root.
+func (f *frame) stack() *Stack {
+	depth := 0
+	for g := f; g != nil; g = g.parent {
+		depth++
+	}
+	s := &Stack{Locations: make([]*Location, 0, depth)}
+	for g := f; g != nil; g = g.parent {
+		s.Locations = append(s.Locations, g.location)
+	}
+	return s
+}
+
+// tables hold what windows have in common: the code of the program and the
+// label sets. What no window refers to any more is not in them.
+type tables struct {
+	texts     intern.Texts
+	mappings  *intern.Table[Mapping]
+	functions *intern.Table[Function]
+	locations *intern.Table[Location]
+	frames    *intern.Table[frame]
+	labels    *intern.Table[labelSet]
+	names     *intern.Table[spanlog.Texts]
+}
+
+func newTables() *tables {
+	t := &tables{texts: intern.NewTexts()}
+	t.mappings = intern.NewComparable(
+		func(m *Mapping) { t.texts.Keep(&m.File, &m.BuildID) },
+		func(m *Mapping) { t.texts.Drop(m.File, m.BuildID) })
+	t.functions = intern.NewComparable(
+		func(f *Function) { t.texts.Keep(&f.Name, &f.File, &f.systemName) },
+		func(f *Function) { t.texts.Drop(f.Name, f.File, f.systemName) })
+	t.locations = intern.New(intern.Traits[Location]{
+		Hash: hashLocation,
+		Equal: func(a, b *Location) bool {
+			return a.Address == b.Address && a.Mapping == b.Mapping && a.folded == b.folded && slices.Equal(a.Lines, b.Lines)
+		},
+		Size: func(l *Location) int64 { return memory.Alloc(int64(len(l.Lines)) * int64(unsafe.Sizeof(Line{}))) },
+		Keep: func(l *Location) {
+			l.Lines = slices.Clone(l.Lines)
+			if l.Mapping != nil {
+				t.mappings.Retain(l.Mapping)
+			}
+			for _, line := range l.Lines {
+				t.functions.Retain(line.Function)
+			}
+		},
+		Drop: func(l *Location) {
+			if l.Mapping != nil {
+				t.mappings.Release(l.Mapping)
+			}
+			for _, line := range l.Lines {
+				t.functions.Release(line.Function)
+			}
+		},
+	})
+	// releaseStack drops what frames have: a stack may be too deep to recurse.
+	t.frames = intern.NewComparable(func(f *frame) {
+		t.retainStack(f.parent)
+		t.locations.Retain(f.location)
+	}, nil)
+	t.labels = intern.New(intern.Traits[labelSet]{
+		Hash:  hashLabels,
+		Equal: func(a, b *labelSet) bool { return slices.Equal(a.labels, b.labels) },
+		Size:  func(s *labelSet) int64 { return memory.Alloc(int64(len(s.labels)) * int64(unsafe.Sizeof(label{}))) },
+		Keep: func(s *labelSet) {
+			s.labels = slices.Clone(s.labels)
+			for i := range s.labels {
+				t.texts.Keep(&s.labels[i].key, &s.labels[i].value, &s.labels[i].unit)
+			}
+		},
+		Drop: func(s *labelSet) {
+			for _, l := range s.labels {
+				t.texts.Drop(l.key, l.value, l.unit)
+			}
+		},
+	})
+	t.names = intern.NewComparable(
+		func(n *spanlog.Texts) { t.texts.Keep(&n.Service, &n.Value, &n.Label) },
+		func(n *spanlog.Texts) { t.texts.Drop(n.Service, n.Value, n.Label) })
+	return t
+}
+
+func hashLocation(seed maphash.Seed, l *Location) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	maphash.WriteComparable(&h, l.Address)
+	maphash.WriteComparable(&h, l.Mapping)
+	for _, line := range l.Lines {
+		maphash.WriteComparable(&h, line)
+	}
+	return h.Sum64()
+}
+
+func hashLabels(seed maphash.Seed, s *labelSet) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, l := range s.labels {
+		maphash.WriteComparable(&h, l)
+	}
+	return h.Sum64()
+}
+
+func (t *tables) bytes() int64 {
+	return t.texts.Bytes() + t.mappings.Bytes() + t.functions.Bytes() + t.locations.Bytes() + t.frames.Bytes() + t.labels.Bytes() + t.names.Bytes()
+}
+
+// mapping, function, location, stack and labelSet return the table's copy without a
+// reference: the parent takes one when it enters its own table. A parent that is
+// there already holds its parts, so no part is left without a reference.
+
+func (t *tables) mapping(m *profile.Mapping) *Mapping {
+	return t.mappings.Intern(Mapping{
+		File:            m.File,
+		BuildID:         m.BuildID,
+		Start:           m.Start,
+		Limit:           m.Limit,
+		Offset:          m.Offset,
+		hasFunctions:    m.HasFunctions,
+		hasFilenames:    m.HasFilenames,
+		hasLineNumbers:  m.HasLineNumbers,
+		hasInlineFrames: m.HasInlineFrames,
+	})
+}
+
+func (t *tables) function(f *profile.Function) *Function {
+	return t.functions.Intern(Function{Name: f.Name, File: f.Filename, StartLine: f.StartLine, systemName: f.SystemName})
+}
+
+// location does not keep lines. m may be nil.
+func (t *tables) location(l *profile.Location, m *Mapping, lines []Line) *Location {
+	return t.locations.Intern(Location{Address: l.Address, Mapping: m, Lines: lines, folded: l.IsFolded})
+}
+
+// stack returns the leaf of a stack, nil for a stack without locations.
+func (t *tables) stack(locations []*Location) (leaf *frame) {
+	for _, l := range slices.Backward(locations) {
+		leaf = t.frames.Intern(frame{parent: leaf, location: l})
+	}
+	return leaf
+}
+
+// labelSet does not keep labels.
+func (t *tables) labelSet(labels []label) *labelSet { return t.labels.Intern(labelSet{labels: labels}) }
+
+func (t *tables) retainStack(leaf *frame) {
+	if leaf != nil {
+		t.frames.Retain(leaf)
+	}
+}
+
+// releaseStack gives a reference to a leaf back, and those of frames that this
+// was the last of.
+func (t *tables) releaseStack(leaf *frame) {
+	for f := leaf; f != nil && t.frames.Release(f); f = f.parent {
+		t.locations.Release(f.location)
+	}
+}
+
+// windowNames returns counts as a window keeps them, with references.
+func (t *tables) windowNames(counts []spanlog.Count) []windowName {
+	names := make([]windowName, len(counts))
+	for i := range counts {
+		own := t.names.Intern(counts[i].Texts)
+		t.names.Retain(own)
+		names[i] = windowName{texts: own, Numbers: counts[i].Numbers}
+	}
+	return names
+}
+
+// retainParts takes a reference for w to all that it has in the tables.
+func (t *tables) retainParts(w *window) {
+	for _, leaf := range w.frames {
+		t.retainStack(leaf)
+	}
+	for _, l := range w.labellings {
+		t.labels.Retain(l.set)
+	}
+	for _, m := range w.mappings {
+		t.mappings.Retain(m)
+	}
+	w.eachText(func(s string) { t.texts.Retain(s) })
+}
+
+// releaseWindow gives back what a window has in the tables.
+func (t *tables) releaseWindow(w *window) {
+	for _, leaf := range w.frames {
+		t.releaseStack(leaf)
+	}
+	for _, l := range w.labellings {
+		t.labels.Release(l.set)
+	}
+	for _, m := range w.mappings {
+		t.mappings.Release(m)
+	}
+	for i := range w.names {
+		t.names.Release(w.names[i].texts)
+	}
+	w.eachText(t.texts.Release)
+}

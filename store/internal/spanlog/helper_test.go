@@ -1,0 +1,40 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanlog
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/store/internal/ident"
+)
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+const step = 10 * time.Second
+
+// at is a moment of the test, in windows.
+func at(windows float64) trace.SpanEventOption {
+	return trace.WithTimestamp(epoch.Add(time.Duration(windows * float64(step))))
+}
+
+func keyOf(s trace.Span) ident.Key { return ident.NewKey(s.SpanContext().SpanID()) }
+
+// recorder gives local roots to a log.
+type recorder struct{ log *Log }
+
+func (r recorder) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) { r.log.Start(s) }
+func (r recorder) OnEnd(s sdktrace.ReadOnlySpan)                       { r.log.End(s, true) }
+func (r recorder) Shutdown(context.Context) error                      { return nil }
+func (r recorder) ForceFlush(context.Context) error                    { return nil }
+
+func newTracer(l *Log) trace.Tracer {
+	checkout := resource.NewSchemaless(attribute.String("service.name", "checkout"))
+	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder{l}), sdktrace.WithResource(checkout)).Tracer("")
+}

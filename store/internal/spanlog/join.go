@@ -1,0 +1,245 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanlog
+
+import (
+	"cmp"
+	"iter"
+	"time"
+
+	"github.com/spanprof/spanprof/store/internal/ident"
+)
+
+const (
+	// joinLen is how many groups are joined while the log is locked.
+	joinLen = 32
+	// maxDepth bounds the way from a span to its local root.
+	maxDepth = 100
+)
+
+// Group is the samples of a window that have all labels in common, of a span.
+type Group struct {
+	// Index is the caller's number of the group.
+	Index int
+	// Profile and Span are the spans that profile_id and span_id name, 0 for
+	// none. Loose says that profile_id names something that span_id does not.
+	Profile, Span ident.Key
+	Loose         bool
+	Label         string
+	Samples
+}
+
+// batches calls do with joinLen groups at a time, so that the log is not locked for
+// long.
+func batches(groups iter.Seq[Group], do func([]Group)) {
+	some := make([]Group, 0, joinLen)
+	for g := range groups {
+		if some = append(some, g); len(some) == joinLen {
+			do(some)
+			some = some[:0]
+		}
+	}
+	if len(some) > 0 {
+		do(some)
+	}
+}
+
+// ProfiledUntil says when a CPU window ended whose samples are about to come, in
+// nanoseconds since 1970.
+func (l *Log) ProfiledUntil(end int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.joinedUntil = max(l.joinedUntil, end)
+}
+
+// Join adds the samples of a service to their spans. It returns the numbers of the
+// groups whose profile_id names no known span.
+func (l *Log) Join(service string, groups iter.Seq[Group]) (loose []uint32) {
+	batches(groups, func(some []Group) { loose = l.joinSome(loose, service, some) })
+	return loose
+}
+
+func (l *Log) joinSome(loose []uint32, service string, some []Group) []uint32 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.generation.Add(1)
+	for i := range some {
+		g := &some[i]
+		if g.Span != 0 && !l.addSamples(g.Span, g) {
+			if l.addOrphan(g.Span, g) {
+				l.withSamples++
+			}
+			l.countByLabel(g, service)
+		}
+		known := false
+		if g.Profile != 0 && g.Profile != g.Span {
+			if known = l.addSamples(g.Profile, g); !known && g.Span == 0 {
+				// It may be a manual exemplar as well, which counts by
+				// itself.
+				l.addOrphan(g.Profile, g)
+			}
+		}
+		if g.Loose && !known {
+			loose = append(loose, uint32(g.Index))
+		}
+		switch {
+		case g.CPU == 0:
+		case g.Span != 0:
+			l.climb(g.Span, g.Profile, g.CPU)
+		default:
+			l.climb(g.Profile, 0, g.CPU)
+		}
+	}
+	// Their labels may be new.
+	l.trim()
+	return loose
+}
+
+// addSamples adds samples to the record of a span. It returns false if there is
+// none.
+func (l *Log) addSamples(key ident.Key, g *Group) bool {
+	id, ok := l.index[key]
+	if !ok {
+		return false
+	}
+	l.save(id)
+	r := l.row(id)
+	if r.CPUCount == 0 && g.CPUCount > 0 {
+		l.withSamples++
+	}
+	r.add(g.Samples)
+	l.setLabel(r, g.Label)
+	if g.CPUCount > 0 {
+		c := l.count(r.Name)
+		c.CPU += g.CPU
+		c.CPUCount += g.CPUCount
+		c.Label = cmp.Or(g.Label, c.Label)
+	}
+	l.offer(id)
+	return true
+}
+
+// addOrphan remembers samples of a span without a record, and says whether they
+// are its first of CPU.
+func (l *Log) addOrphan(key ident.Key, g *Group) (first bool) {
+	o := l.orphans.of(key)
+	first = o.CPUCount == 0 && g.CPUCount > 0
+	o.add(g.Samples)
+	l.orphans.setLabel(o, g.Label)
+	return first
+}
+
+// countByLabel counts samples of a span without a record.
+func (l *Log) countByLabel(g *Group, service string) {
+	if g.Label == "" || g.CPUCount == 0 {
+		return
+	}
+	n := l.retainName(service, g.Label)
+	c := l.count(n)
+	c.CPU += g.CPU
+	c.CPUCount += g.CPUCount
+	c.Label = g.Label
+	l.releaseName(n)
+}
+
+// adopt gives a span that ends the samples that came before.
+func (l *Log) adopt(r *Record, key ident.Key) {
+	o := l.orphans.byKey[key]
+	if o == nil {
+		return
+	}
+	l.orphans.remove(o)
+	r.add(o.Samples)
+	l.setLabel(r, o.label)
+	// What went up from its children stopped here.
+	if o.Below > 0 || o.CPU > 0 {
+		l.climbFrom(r, 0, o.Below+o.CPU)
+	}
+}
+
+// climb adds CPU time of a span to those that it descends from, but for the span
+// named except, which has it already.
+func (l *Log) climb(from, except ident.Key, cpu time.Duration) {
+	if id, ok := l.index[from]; ok {
+		l.climbFrom(l.row(id), except, cpu)
+	}
+	// An orphan's goes up when its parent is known.
+}
+
+func (l *Log) climbFrom(r *Record, except ident.Key, cpu time.Duration) {
+	for range maxDepth {
+		if r.LocalRoot || !r.ParentID.IsValid() {
+			return
+		}
+		parent := ident.NewKey(r.ParentID)
+		id, ok := l.index[parent]
+		if !ok {
+			l.orphans.of(parent).Below += cpu
+			return
+		}
+		r = l.row(id)
+		if parent != except {
+			l.save(id)
+			r.Below += cpu
+		}
+	}
+}
+
+// Leave takes the samples of a window that is evicted from what their spans hold.
+// It returns the numbers of the groups that stay, as their spans are kept for
+// longer.
+func (l *Log) Leave(groups iter.Seq[Group]) (kept []int) {
+	batches(groups, func(some []Group) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.generation.Add(1)
+		for i := range some {
+			if g := &some[i]; l.pinned(g.Profile) || l.pinned(g.Span) {
+				kept = append(kept, g.Index)
+			} else {
+				l.drop(g)
+			}
+		}
+	})
+	return kept
+}
+
+// LeaveAll is Leave for groups that stayed until now.
+func (l *Log) LeaveAll(groups iter.Seq[Group]) {
+	batches(groups, func(some []Group) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.generation.Add(1)
+		for i := range some {
+			l.drop(&some[i])
+		}
+	})
+}
+
+func (l *Log) pinned(key ident.Key) bool {
+	id, ok := l.index[key]
+	return ok && key != 0 && l.row(id).pinned()
+}
+
+// drop takes samples from what their spans hold. Of some the log may never have
+// known, as they came before the span's record and were too many.
+func (l *Log) drop(g *Group) {
+	l.dropFrom(g.Span, g)
+	if g.Profile != g.Span {
+		l.dropFrom(g.Profile, g)
+	}
+}
+
+func (l *Log) dropFrom(key ident.Key, g *Group) {
+	if id, ok := l.index[key]; ok {
+		l.save(id)
+		r := l.row(id)
+		r.Held = max(0, r.Held-g.Held)
+		r.Missed = r.Missed || g.CPUCount > 0
+	} else if o := l.orphans.byKey[key]; o != nil {
+		// It has started before the window ended: its record will know that
+		// it may miss samples.
+		o.Held = max(0, o.Held-g.Held)
+	}
+}

@@ -1,0 +1,280 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanlog
+
+import (
+	"slices"
+
+	"github.com/spanprof/spanprof/store/internal/ident"
+)
+
+// saveLen is how many saved records are allocated at once.
+const saveLen = 64
+
+// history lets views read records as they were when the view was opened: while views
+// are open, a record is saved before its first change since the newest was opened.
+type history struct {
+	oldest, newest *snapshot
+	// views is the number of open views, saved that of the records saved for
+	// them.
+	views, saved int
+}
+
+// snapshot holds the records that changed between the opening of a view and that of
+// the next one, as they were at first.
+type snapshot struct {
+	next  *snapshot
+	views int
+	// places tell where in saved a record is, from 1 on, by chunk; nil for a
+	// chunk of which none is.
+	places []*[chunkLen]int32
+	saved  [][]savedRecord
+	len    int
+}
+
+type savedRecord struct {
+	id rowID
+	Record
+}
+
+// View is the log as it is at one moment.
+type View struct {
+	log  *Log
+	from *snapshot
+	// Counts are what was counted by name since TakeCounts, Totals what the
+	// log holds, Generation its generation.
+	Counts     []Count
+	Totals     Totals
+	Generation uint64
+}
+
+// Open returns a view of the log as it is now, or last, the newest one, again: where
+// the views that are open keep as many records as the log does, others share the
+// moment of the last, which bounds the memory of all. Close must be called as often
+// as Open.
+func (l *Log) Open(last *View) *View {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := &l.history
+	h.views++
+	if last != nil && h.saved > l.maxRows {
+		last.from.views++
+		return last
+	}
+	// A snapshot in which nothing has changed serves the new view too.
+	if h.newest == nil || h.newest.len > 0 {
+		s := &snapshot{}
+		if h.newest == nil {
+			h.oldest = s
+		} else {
+			h.newest.next = s
+		}
+		h.newest = s
+	}
+	h.newest.views++
+	return &View{log: l, from: h.newest, Counts: l.pendingCounts(), Totals: l.totals(), Generation: l.generation.Load()}
+}
+
+// Close forgets what no other view reads. It reports whether no view is open any
+// more.
+func (v *View) Close() (last bool) {
+	l := v.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := &l.history
+	h.views--
+	v.from.views--
+	if h.views == 0 {
+		*h = history{}
+		return true
+	}
+	for h.oldest.views == 0 {
+		h.saved -= h.oldest.len
+		h.oldest = h.oldest.next
+	}
+	return false
+}
+
+// Each shows copies of all records that are kept and wanted. The last
+// come first, as these are the newest until records are used again. wanted runs
+// while the log is locked.
+func (v *View) Each(wanted func(*Record) bool, visit func(*Record)) {
+	var rows [copyLen]Record
+	for first := v.log.len() - copyLen; first >= 0; first -= copyLen {
+		n := v.copyRows(&rows, first, wanted)
+		for i := range n {
+			visit(&rows[i])
+		}
+	}
+}
+
+// copyRows copies what is wanted of copyLen records, the last first, and returns
+// how many these are.
+func (v *View) copyRows(rows *[copyLen]Record, first int, wanted func(*Record) bool) (n int) {
+	l := v.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	changed := v.from.changed(first / chunkLen)
+	for i := first + copyLen; i > first; i-- {
+		r := l.row(rowID(i))
+		if changed {
+			r = l.rowAt(v.from, rowID(i))
+		}
+		if r.list != freeList && r.list != passedList && wanted(r) {
+			rows[n] = *r
+			n++
+		}
+	}
+	return n
+}
+
+// Known says which of the ids have a record.
+func (v *View) Known(keys []ident.Key) map[ident.Key]bool {
+	known := make(map[ident.Key]bool)
+	if len(keys) == 0 {
+		return known
+	}
+	for some := range slices.Chunk(keys, chunkLen) {
+		v.log.mu.Lock()
+		for _, key := range some {
+			if v.indexed(key) != nil {
+				known[key] = true
+			}
+		}
+		v.log.mu.Unlock()
+	}
+	v.eachSaved(func(r *Record) {
+		if r.list != freeList {
+			known[ident.NewKey(r.SpanID)] = true
+		}
+	})
+	return known
+}
+
+// Find returns a copy of the record of a span.
+func (v *View) Find(key ident.Key) (found Record, ok bool) {
+	v.log.mu.Lock()
+	if r := v.indexed(key); r != nil {
+		found, ok = *r, true
+	}
+	v.log.mu.Unlock()
+	if ok {
+		return found, true
+	}
+	// Its record may have become another's since.
+	v.eachSaved(func(r *Record) {
+		if r.list != freeList && ident.NewKey(r.SpanID) == key {
+			found, ok = *r, true
+		}
+	})
+	return found, ok
+}
+
+// indexed returns the record that a span has now, as it was then; nil if the span
+// had none or another one. The caller holds the lock.
+func (v *View) indexed(key ident.Key) *Record {
+	id, ok := v.log.index[key]
+	if !ok {
+		return nil
+	}
+	r := v.log.rowAt(v.from, id)
+	if r.list == freeList || ident.NewKey(r.SpanID) != key {
+		return nil
+	}
+	return r
+}
+
+// save keeps a record that is about to change for the views that are open.
+func (l *Log) save(id rowID) {
+	s := l.history.newest
+	if s == nil {
+		return
+	}
+	chunk, i := int(id-1)/chunkLen, int(id-1)%chunkLen
+	if chunk >= len(s.places) {
+		s.places = append(s.places, make([]*[chunkLen]int32, len(l.chunks)-len(s.places))...)
+	}
+	places := s.places[chunk]
+	if places == nil {
+		places = new([chunkLen]int32)
+		s.places[chunk] = places
+	}
+	if places[i] != 0 {
+		return
+	}
+	if s.len%saveLen == 0 {
+		s.saved = append(s.saved, make([]savedRecord, 0, saveLen))
+	}
+	last := &s.saved[s.len/saveLen]
+	*last = append(*last, savedRecord{id, *l.row(id)})
+	s.len++
+	places[i] = int32(s.len)
+	l.history.saved++
+}
+
+// rowAt returns a record as it was at the start of a snapshot. The caller holds the
+// lock.
+func (l *Log) rowAt(s *snapshot, id rowID) *Record {
+	for ; s != nil; s = s.next {
+		if r := s.at(id); r != nil {
+			return r
+		}
+	}
+	return l.row(id)
+}
+
+// changed reports whether a record of a chunk has changed since the start of s.
+func (s *snapshot) changed(chunk int) bool {
+	for ; s != nil; s = s.next {
+		if chunk < len(s.places) && s.places[chunk] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// eachSaved shows the records that have changed since the view was opened, as they
+// were then. Nothing is locked meanwhile: what is saved never changes.
+func (v *View) eachSaved(visit func(*Record)) {
+	for s := v.from; s != nil; {
+		saved, next := v.log.savedIn(s)
+		for _, some := range saved {
+			for i := range some {
+				if r := &some[i]; !v.from.has(r.id, s) {
+					visit(&r.Record)
+				}
+			}
+		}
+		s = next
+	}
+}
+
+func (l *Log) savedIn(s *snapshot) (saved [][]savedRecord, next *snapshot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(s.saved), s.next
+}
+
+// has says whether a record was saved in s or in a later snapshot before until.
+func (s *snapshot) has(id rowID, until *snapshot) bool {
+	for ; s != until; s = s.next {
+		if s.at(id) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// at returns what was saved of a record, nil for none.
+func (s *snapshot) at(id rowID) *Record {
+	chunk := int(id-1) / chunkLen
+	if chunk >= len(s.places) || s.places[chunk] == nil {
+		return nil
+	}
+	place := int(s.places[chunk][int(id-1)%chunkLen]) - 1
+	if place < 0 {
+		return nil
+	}
+	return &s.saved[place/saveLen][place%saveLen].Record
+}

@@ -1,0 +1,326 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+)
+
+// TestViewAgrees asks views for all that they know while profiles come, old ones
+// make room, and spans start, end and make room: no two answers of one view may
+// contradict each other.
+func TestViewAgrees(t *testing.T) {
+	s := newStore(t, store.WithMaxBytes(1<<20), store.WithSpansPerName(3))
+	tracer := newTracerProvider(s).Tracer("")
+	stop := make(chan struct{})
+	var writers, readers sync.WaitGroup
+	until := func(work func(n int)) {
+		writers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+					work(n)
+				}
+			}
+		})
+	}
+	// Spans that end meanwhile, in all lists that there are.
+	until(func(n int) {
+		_, span := tracer.Start(t.Context(), fmt.Sprint("GET /", n%40))
+		if n%50 == 0 {
+			span.SetStatus(codes.Error, "no")
+		}
+		if n%2000 != 0 {
+			span.End()
+		}
+	})
+	// Profiles with samples of spans that run, of spans that ended and of none.
+	until(func(n int) {
+		var spans []trace.Span
+		var samples []sample
+		for i := range 20 {
+			name := fmt.Sprint("GET /", i)
+			_, span := tracer.Start(t.Context(), name)
+			if i%2 == 0 {
+				span.End()
+			}
+			spans = append(spans, span)
+			samples = append(samples, sample{"main;f", int64(1 + i), labels("profile_id", idOf(span), "span_id", idOf(span), "span_name", name)})
+		}
+		samples = append(samples, sample{"main;g", 3, labels("profile_id", fmt.Sprint("job", n%5), "span_name", "job")}, sample{"main;h", 5, nil})
+		export(t, s, inWindow(n, exporter.KindCPU, cpuProfile(samples...)), inWindow(n, exporter.KindHeap, heapProfile(5)))
+		for _, span := range spans {
+			span.End()
+		}
+	})
+	for s.Stats().WindowsEvicted == 0 {
+		runtime.Gosched()
+	}
+	for range 2 {
+		readers.Go(func() {
+			for range 40 {
+				if !agree(t, s) {
+					return
+				}
+			}
+		})
+	}
+	readers.Wait()
+	close(stop)
+	writers.Wait()
+	if stats := s.Stats(); stats.SpansEvicted == 0 || stats.WindowsEvicted < 10 {
+		t.Errorf("%d spans and %d windows evicted, want more", stats.SpansEvicted, stats.WindowsEvicted)
+	}
+}
+
+// agree opens a view and holds its answers against each other.
+func agree(t *testing.T, s *store.Store) bool {
+	view, err := s.View(t.Context())
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	defer view.Close()
+	var errs []error
+	fail := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	same := func(what string, got, want int64) {
+		if got != want {
+			errs = append(errs, fmt.Errorf("%s: got %d, want %d", what, got, want))
+		}
+	}
+	cpu := store.Query{Kind: exporter.KindCPU}
+
+	stats := view.(store.Live).Stats()
+	windows, err := view.Windows(store.WindowQuery{})
+	fail(err)
+	same("windows", int64(len(windows)), int64(stats.Windows))
+	same("windows held", int64(stats.Windows), stats.WindowsReceived-stats.WindowsEvicted)
+	held := int64(0)
+	for _, w := range windows {
+		if w.Kind == exporter.KindCPU {
+			held += w.Samples
+		}
+	}
+	kinds, err := view.Kinds(cpu)
+	fail(err)
+	for _, k := range kinds {
+		if k.Kind == exporter.KindCPU {
+			same("kinds[cpu]", k.Samples, held)
+		}
+	}
+
+	selection, err := view.Select(cpu)
+	fail(err)
+	same("samples selected", selection.Samples, held)
+	p, err := view.Profile(store.Query{Kind: exporter.KindCPU, WithoutIDs: true})
+	fail(err)
+	inProfile := int64(0)
+	for _, sample := range p.Sample {
+		inProfile += sample.Value[0]
+	}
+	same("samples in the profile", inProfile, held)
+	timeline, err := view.Timeline(cpu, 3)
+	fail(err)
+	overTime := int64(0)
+	for _, b := range timeline.Buckets {
+		overTime += b.Rest
+		for _, v := range b.Values {
+			overTime += v
+		}
+	}
+	same("CPU over time", overTime, selection.Total)
+
+	named, err := view.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "span_name", store.MatchNotEqual, "")}})
+	fail(err)
+	totals, err := view.NameTotals()
+	fail(err)
+	byName, ended := time.Duration(0), 0
+	for _, total := range totals {
+		byName += total.CPU
+		if total.Name != "job" {
+			ended += total.Spans
+		}
+	}
+	same("CPU by name", int64(byName), named.Total)
+
+	spans, err := view.Spans(store.SpanQuery{Running: true})
+	fail(err)
+	counted := map[string]int64{}
+	for _, span := range spans {
+		switch {
+		case span.Manual:
+			counted["manual"]++
+		case span.Running:
+			counted["running"]++
+		default:
+			counted["ended"]++
+		}
+	}
+	same("spans listed", counted["ended"], int64(stats.Spans))
+	same("running spans listed", counted["running"], int64(stats.SpansRunning))
+	// The list may have come from another moment than what follows it.
+	again, err := view.Spans(store.SpanQuery{Running: true})
+	fail(err)
+	same("spans listed again", int64(len(again)), int64(len(spans)))
+	for i, span := range spans {
+		// Of a thousand, some are enough.
+		if i%37 != 0 {
+			continue
+		}
+		found, ok, err := view.Span(span.ProfileID)
+		fail(err)
+		if !ok {
+			errs = append(errs, fmt.Errorf("span %s is listed, but not found", span.ProfileID))
+			continue
+		}
+		if found != span {
+			errs = append(errs, fmt.Errorf("span %s: got %+v, listed %+v", span.ProfileID, found, span))
+		}
+		sel, err := view.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, span.ProfileID)}})
+		fail(err)
+		same("samples of span "+span.ProfileID, sel.Samples, found.SamplesHeld)
+	}
+	received := 0
+	log := view.(store.Live).Log()
+	for _, e := range log {
+		if e.Type == store.EventReceived {
+			received++
+		}
+	}
+	if len(log) < 512 {
+		same("windows received by the log", int64(received), stats.WindowsReceived)
+	}
+	for _, err := range errs[:min(len(errs), 3)] {
+		t.Error(err)
+	}
+	return len(errs) == 0
+}
+
+// TestViewStays keeps its answers when all that it is about has gone.
+func TestViewStays(t *testing.T) {
+	s := newStore(t, store.WithMaxBytes(1<<20), store.WithSpansPerName(0))
+	tracer := newTracerProvider(s).Tracer("")
+	_, ended := tracer.Start(t.Context(), "ended", at(0))
+	ended.End(at(0.5))
+	_, running := tracer.Start(t.Context(), "running", at(0))
+	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(
+		sample{"f", 2, labels("span_id", idOf(ended), "span_name", "ended")},
+		sample{"f", 3, labels("span_id", idOf(running), "span_name", "running")},
+		sample{"f", 4, labels("profile_id", "job")},
+	)))
+	view, err := s.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	type answers struct {
+		ended, job store.Span
+		running    bool
+		samples    int64
+		totals     []store.NameTotal
+		spans      []store.Span
+		stats      store.Stats
+		events     int
+		generation uint64
+	}
+	ask := func() (a answers) {
+		t.Helper()
+		var errs [6]error
+		var found bool
+		a.ended, found, errs[0] = view.Span(idOf(ended))
+		if !found {
+			t.Error("the span that ended is not found")
+		}
+		a.job, _, errs[1] = view.Span("job")
+		r, found, err := view.Span(idOf(running))
+		errs[2], a.running = err, r.Running && found
+		sel, err := view.Select(store.Query{Kind: exporter.KindCPU})
+		errs[3], a.samples = err, sel.Samples
+		a.totals, errs[4] = view.NameTotals()
+		a.spans, errs[5] = view.Spans(store.SpanQuery{})
+		if err := errors.Join(errs[:]...); err != nil {
+			t.Fatal(err)
+		}
+		live := view.(store.Live)
+		a.stats, a.events, a.generation = live.Stats(), len(live.Log()), live.Generation()
+		return a
+	}
+	before := ask()
+	running.End(at(1))
+	for n := 1; s.Stats().WindowsEvicted < 2; n++ {
+		export(t, s, inWindow(n, exporter.KindCPU, cpuProfile(sample{"f", 1, labels("profile_id", fmt.Sprint("job ", n, strings.Repeat("x", 100_000)))})))
+	}
+	for s.Stats().SpansEvicted < 3 {
+		_, span := tracer.Start(t.Context(), "later")
+		span.End()
+	}
+	if span, ok := s.Span(idOf(ended)); ok {
+		t.Error("the store still has", span)
+	}
+	after := ask()
+	if !slices.Equal(before.totals, after.totals) || !slices.Equal(before.spans, after.spans) {
+		t.Errorf("got %v and %v, want %v and %v", after.totals, after.spans, before.totals, before.spans)
+	}
+	if got, want := fmt.Sprintf("%+v", after), fmt.Sprintf("%+v", before); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	// What the next view is about is not what this one was.
+	next, err := s.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	if _, found, err := next.Span(idOf(ended)); found || err != nil {
+		t.Error("found in the next view:", found, err)
+	}
+}
+
+// TestViewEnds has a client that goes away.
+func TestViewEnds(t *testing.T) {
+	s := newStore(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	view, err := s.View(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	cancel()
+	for what, ask := range map[string]func() error{
+		"Span":       func() error { _, _, err := view.Span("job"); return err },
+		"Spans":      func() error { _, err := view.Spans(store.SpanQuery{}); return err },
+		"NameTotals": func() error { _, err := view.NameTotals(); return err },
+		"Select":     func() error { _, err := view.Select(store.Query{}); return err },
+		"Profile":    func() error { _, err := view.Profile(store.Query{}); return err },
+		"Timeline":   func() error { _, err := view.Timeline(store.Query{}, 1); return err },
+		"Kinds":      func() error { _, err := view.Kinds(store.Query{}); return err },
+		"Windows":    func() error { _, err := view.Windows(store.WindowQuery{}); return err },
+	} {
+		if err := ask(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v, want %v", what, err, context.Canceled)
+		}
+	}
+	if _, err := s.View(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}

@@ -1,0 +1,303 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
+)
+
+var shop = resource.NewSchemaless(attribute.String("service.name", "shop"))
+
+// endSpan records a span from one second of the test to another and returns its id.
+func endSpan(t *testing.T, s *store.Store, name string, start, end int) string {
+	t.Helper()
+	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
+	at := func(seconds int) time.Time { return epoch.Add(time.Duration(seconds) * time.Second) }
+	_, span := tp.Tracer("test").Start(t.Context(), name, trace.WithTimestamp(at(start)))
+	span.End(trace.WithTimestamp(at(end)))
+	return span.SpanContext().SpanID().String()
+}
+
+// exportSecond exports a window of ten seconds that begins at a second of the
+// test.
+func exportSecond(t *testing.T, s *store.Store, second int, b *profileBuilder) {
+	t.Helper()
+	window := exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(second) * time.Second), Duration: 10 * time.Second, Resource: shop}
+	if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func byID(id string) string { return `shop.cpu{profile_id="` + id + `"}` }
+
+// The page says "no sample hit this span" only if CPU was profiled.
+func TestEmptyForWantOfAProfile(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Another CPU profile ran from 10 s to 30 s.
+	exportSecond(t, s, 0, newProfileBuilder())
+	exportSecond(t, s, 30, newProfileBuilder())
+	h := viewer.Handler(s)
+	for id, want := range map[string]struct{ empty, coverage, list string }{
+		endSpan(t, s, "before", -5, -3):      {"CPU was not profiled during this span", "none", "before [not profiled]"},
+		endSpan(t, s, "profiled", 2, 3):      {"no sample hit this span: it took 1.00 s", "whole", "profiled\n"},
+		endSpan(t, s, "in the gap", 15, 20):  {"CPU was not profiled during this span", "none", "in the gap [not profiled]"},
+		endSpan(t, s, "into the gap", 8, 12): {"no sample hit this span, but CPU was not profiled during part of it", "partial", "into the gap [not profiled]"},
+		endSpan(t, s, "late", 35, 45):        {"the samples of this span are not in yet", "whole", "late [window open]"},
+	} {
+		var a answer.Profile
+		getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+		if !strings.HasPrefix(a.Empty, want.empty) || a.Span.Coverage != want.coverage {
+			t.Errorf("coverage %s, empty because %q, want %s and %q", a.Span.Coverage, a.Empty, want.coverage, want.empty)
+		}
+		if list := get(t, h, "/?format=text").Body.String(); !strings.Contains(list, want.list) {
+			t.Errorf("%q is not in the list:\n%s", want.list, list)
+		}
+	}
+}
+
+func TestEmptyForWantOfRoom(t *testing.T) {
+	s, err := store.New(store.WithMaxBytes(1 << 20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := viewer.Handler(s)
+	id := endSpan(t, s, "GET /old", 2, 3)
+	long := endSpan(t, s, "GET /long", 2, 9999)
+	idle := endSpan(t, s, "GET /idle", 2, 9999)
+	for second := 0; s.Stats().WindowsEvicted < 2 || second < 10000; second += 10 {
+		b := newProfileBuilder()
+		b.add(1, labels(long, "GET /long"), "main.serve")
+		if second == 0 {
+			b.add(7, labels(id, "GET /old"), "main.serve")
+		}
+		for i := range 20 {
+			b.add(1, labels(fmt.Sprintf("%016x", second*100+i), "GET /new"), "main.serve")
+		}
+		exportSecond(t, s, second, b)
+	}
+	for _, id := range []string{id, endSpan(t, s, "GET /late", 2, 9999)} {
+		var a answer.Profile
+		getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+		if !strings.Contains(a.Empty, "made room for newer ones") || a.Span.Coverage != "evicted" || !a.Span.Complete {
+			t.Errorf("%+v, empty because %q", a.Span, a.Empty)
+		}
+	}
+	if list := get(t, h, "/?format=text").Body.String(); !strings.Contains(list, "GET /old [profile evicted]") {
+		t.Errorf("the list does not say what was evicted:\n%s", list)
+	}
+	// A span without samples has lost none.
+	var a answer.Profile
+	getJSON(t, h, target("/", "query", byID(idle), "format", "json"), http.StatusOK, &a)
+	if a.Span.Coverage != "whole" || !strings.HasPrefix(a.Empty, "no sample hit this span") {
+		t.Errorf("%+v, empty because %q", a.Span, a.Empty)
+	}
+	// A note says that the rest of a profile is not the whole.
+	a = answer.Profile{}
+	getJSON(t, h, target("/", "query", byID(long), "format", "json"), http.StatusOK, &a)
+	if a.Total == 0 || a.Empty != "" || !strings.Contains(a.Note, "made room for newer ones") {
+		t.Errorf("total %d, empty %q, note %q", a.Total, a.Empty, a.Note)
+	}
+}
+
+// A note says that CPU was not profiled in part of a span, also if it has samples.
+func TestNoteOnGap(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := endSpan(t, s, "GET /", 5, 35)
+	b := newProfileBuilder()
+	b.add(7, labels(id, "GET /"), "main.serve")
+	exportSecond(t, s, 0, b)
+	exportSecond(t, s, 30, newProfileBuilder())
+	var a answer.Profile
+	getJSON(t, viewer.Handler(s), target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+	if a.Total != 7e7 || !strings.HasPrefix(a.Note, "CPU was not profiled in part") {
+		t.Errorf("total %d, note %q", a.Total, a.Note)
+	}
+}
+
+// The query for a name has the label that the samples carry.
+func TestLabelIsNotTheName(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := viewer.Handler(s)
+	b := newProfileBuilder()
+	names := map[string]string{
+		"GET /" + strings.Repeat("x", 200): "GET /" + strings.Repeat("x", 27), // WithMaxSpanNameLength(32)
+		"GET /rare":                        "other",
+		"GET /route":                       "GET", // SetName
+		"GET /plain":                       "GET /plain",
+	}
+	idle := map[string]string{}
+	for name, label := range names {
+		id := endSpan(t, s, name, 1, 2)
+		idle[name] = endSpan(t, s, name, 3, 4)
+		b.add(7, labels(id, label), "main.serve")
+	}
+	exportSecond(t, s, 0, b)
+
+	var list answer.SpanList
+	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	if len(list.Groups) != len(names) {
+		t.Fatalf("groups %+v", list.Groups)
+	}
+	for _, g := range list.Groups {
+		var a answer.Profile
+		getJSON(t, h, target("/", "query", g.Query, "format", "json"), http.StatusOK, &a)
+		if a.Total != 7e7 {
+			t.Errorf("%s has a total of %d: %s", g.Query, a.Total, a.Empty)
+		}
+	}
+	for _, span := range list.Spans {
+		var a answer.Profile
+		getJSON(t, h, target("/", "query", span.Query, "format", "json"), http.StatusOK, &a)
+		label := names[span.Name]
+		if want := flameql.ForService("shop").WithEqual("span_name", label).String(); a.Baseline.Query != want || a.Baseline.Spans != 2 {
+			t.Errorf("baseline %+v, want %s of 2 spans", a.Baseline, want)
+		}
+		if want := strings.TrimPrefix(label, span.Name); a.Baseline.Label != want {
+			t.Errorf("%s: baseline has the label %q, want %q", span.Name, a.Baseline.Label, want)
+		}
+	}
+}
+
+// The samples of renamed spans carry the earlier name: a note says which spans a query for
+// that name selects.
+func TestRenamedSpans(t *testing.T) {
+	s := newStore(t)
+	h := viewer.Handler(s)
+	b := newProfileBuilder()
+	add := func(name, label string) {
+		b.add(7, labels(endSpan(t, s, name, 1, 2), label), "main.serve")
+	}
+	for i := range 4 {
+		add(fmt.Sprint("GET /route/", i), "HTTP GET")
+	}
+	add("GET /cut off", "GET /cut")
+	add("GET /plain", "GET /plain")
+	exportSecond(t, s, 0, b)
+
+	var list answer.SpanList
+	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	if len(list.Groups) != 6 {
+		t.Fatalf("groups %+v", list.Groups)
+	}
+	for _, g := range list.Groups {
+		label, names := "HTTP GET", 4
+		switch g.Name {
+		case "GET /cut off":
+			label, names = "GET /cut", 1
+		case "GET /plain":
+			label, names = "", 0
+		}
+		if g.Label != label || g.LabelNames != names {
+			t.Errorf("%s: label %q of %d names, want %q of %d", g.Name, g.Label, g.LabelNames, label, names)
+		}
+	}
+	for query, want := range map[string]string{
+		`{span_name="HTTP GET"}`:   `samples of spans of 4 other names carry this span_name: "GET /route/0", "GET /route/1", "GET /route/2" and 1 more`,
+		`{span_name="GET /cut"}`:   `samples of spans named "GET /cut off" carry this span_name`,
+		`{span_name="GET /plain"}`: "",
+		`{span_name="nobody"}`:     "",
+	} {
+		var a answer.Profile
+		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		if a.Note != want {
+			t.Errorf("%s: note %q, want %q", query, a.Note, want)
+		}
+	}
+}
+
+// A profile without the sample type is not the server's fault.
+func TestUnknownSampleType(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newProfileBuilder()
+	b.profile.SampleType = b.profile.SampleType[:1]
+	b.addValues([]int64{3}, labels(slowID, "GET /"), "main.serve")
+	exportSecond(t, s, 0, b)
+	h := viewer.Handler(s)
+	for _, address := range []string{
+		target("/", "query", ".cpu{}", "format", "json"),
+		target("/", "query", ".cpu{}", "format", "pprof"),
+		target("/comparison", "query", ".cpu{}", "format", "text"),
+	} {
+		if w := get(t, h, address); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "use one of samples") {
+			t.Errorf("GET %s: status %d: %s", address, w.Code, w.Body)
+		}
+	}
+	w := get(t, h, "/?format=json")
+	if w.Code != http.StatusOK {
+		t.Errorf("status %d", w.Code)
+	}
+	// Other errors are not the client's.
+	broken := viewer.Handler(&fileSource{err: errors.New("disk on fire")})
+	if w := get(t, broken, target("/", "query", ".cpu{}", "format", "text")); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "disk on fire") {
+		t.Errorf("a source that fails: status %d: %s", w.Code, w.Body)
+	}
+}
+
+// The wall time of a span without a summary is not known.
+func TestSummaryMissing(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newProfileBuilder()
+	b.add(7, labels(slowID, "GET /"), "main.serve")
+	exportSecond(t, s, 0, b)
+	var a answer.Profile
+	getJSON(t, viewer.Handler(s), target("/", "query", byID(slowID), "format", "json"), http.StatusOK, &a)
+	if a.Span == nil || !a.Span.SummaryMissing || a.Span.Manual {
+		t.Errorf("span %+v", a.Span)
+	}
+	if text := get(t, viewer.Handler(s), target("/", "query", byID(slowID), "format", "text")).Body.String(); !strings.Contains(text, "  wall -  ") {
+		t.Errorf("the text has a wall time:\n%s", text)
+	}
+}
+
+func TestGroupsAreBounded(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range answer.MaxGroups + 7 {
+		endSpan(t, s, fmt.Sprint("GET /", i), 0, 1)
+	}
+	var list answer.SpanList
+	getJSON(t, viewer.Handler(s), "/?format=json", http.StatusOK, &list)
+	if len(list.Groups) != answer.MaxGroups || list.GroupsOmitted != 7 {
+		t.Errorf("%d groups, %d omitted", len(list.Groups), list.GroupsOmitted)
+	}
+}
+
+func TestNilOption(t *testing.T) {
+	if w := get(t, viewer.Handler(newTestStore(t), nil, viewer.WithAllowedHosts("x.example"), nil), "/?format=json"); w.Code != http.StatusOK {
+		t.Errorf("status %d", w.Code)
+	}
+}

@@ -1,0 +1,319 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer_test
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
+)
+
+// fileSource is a source that is not a store: one CPU profile in the pprof format,
+// without spans unless a test adds some.
+type fileSource struct {
+	profile *profile.Profile
+	spans   []store.Span
+	// timeline replaces that of the profile, if it is set.
+	timeline *store.Timeline
+	// err is what every question fails with.
+	err error
+	// asked is called before every question, if it is set.
+	asked func(question any)
+	// open and opened count views.
+	open, opened int
+}
+
+func (s *fileSource) View(ctx context.Context) (store.View, error) {
+	s.open++
+	s.opened++
+	return &fileView{fileSource: s, ctx: ctx}, nil
+}
+
+type fileView struct {
+	*fileSource
+	ctx context.Context
+}
+
+func (v *fileView) Close() { v.open-- }
+
+// ask fails after the request and in a source that is broken.
+func (v *fileView) ask(question any) error {
+	if v.asked != nil {
+		v.asked(question)
+	}
+	return cmp.Or(v.ctx.Err(), v.err)
+}
+
+func (v *fileView) Span(id string) (store.Span, bool, error) {
+	i := slices.IndexFunc(v.spans, func(s store.Span) bool { return s.ProfileID == id })
+	if i < 0 {
+		return store.Span{}, false, v.ask(id)
+	}
+	return v.spans[i], true, v.ask(id)
+}
+
+func (v *fileView) Spans(q store.SpanQuery) ([]store.Span, error) {
+	return slices.Clone(v.spans), v.ask(q)
+}
+
+func (v *fileView) NameTotals() ([]store.NameTotal, error) { return nil, v.ask("names") }
+
+func (v *fileView) start() time.Time { return time.Unix(0, v.profile.TimeNanos) }
+
+func (v *fileView) samples(q store.Query) []*profile.Sample {
+	if v.profile == nil || q.Kind != "" && q.Kind != exporter.KindCPU {
+		return nil
+	}
+	if !q.From.IsZero() && !q.From.Before(v.start().Add(time.Duration(v.profile.DurationNanos))) || !q.Until.IsZero() && !q.Until.After(v.start()) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(v.profile.Sample), func(s *profile.Sample) bool {
+		return slices.ContainsFunc(q.Matchers, func(m store.Matcher) bool { return !matches(m, s) })
+	})
+}
+
+func matches(m store.Matcher, s *profile.Sample) bool {
+	value := strings.Join(s.Label[m.Label()], "")
+	switch m.Op() {
+	case store.MatchEqual:
+		return value == m.Value()
+	case store.MatchNotEqual:
+		return value != m.Value()
+	}
+	expression := regexp.MustCompile("^(?:" + m.Value() + ")$")
+	return expression.MatchString(value) == (m.Op() == store.MatchRegexp)
+}
+
+func (v *fileView) Select(q store.Query) (*store.Selection, error) {
+	sel := &store.Selection{Kind: q.Kind}
+	if err := v.ask(q); err != nil {
+		return nil, err
+	}
+	locations, names := map[*profile.Location]*store.Location{}, map[string]bool{}
+	for _, s := range v.samples(q) {
+		stack := &store.Stack{}
+		for _, from := range s.Location {
+			loc, ok := locations[from]
+			if !ok {
+				loc = &store.Location{Address: from.Address}
+				for _, line := range from.Line {
+					loc.Lines = append(loc.Lines, store.Line{Function: &store.Function{Name: line.Function.Name, File: line.Function.Filename}, Line: line.Line})
+				}
+				locations[from] = loc
+			}
+			stack.Locations = append(stack.Locations, loc)
+		}
+		sel.SampleType, sel.Unit, sel.Windows = "cpu", "nanoseconds", 1
+		sel.Stacks = append(sel.Stacks, store.StackValue{Stack: stack, Value: s.Value[1]})
+		sel.Total += s.Value[1]
+		sel.Samples += s.Value[0]
+		for _, name := range s.Label["span_name"] {
+			names[name] = true
+		}
+	}
+	sel.SpanNames = slices.Sorted(maps.Keys(names))
+	return sel, nil
+}
+
+func (v *fileView) Profile(q store.Query) (*profile.Profile, error) {
+	if err := v.ask(q); err != nil {
+		return nil, err
+	}
+	if v.profile == nil {
+		return newProfileBuilder().profile, nil
+	}
+	p := v.profile.Copy()
+	p.Sample = (&fileView{fileSource: &fileSource{profile: p}}).samples(q)
+	return p, nil
+}
+
+func (v *fileView) Timeline(q store.Query, _ int) (*store.Timeline, error) {
+	t := &store.Timeline{SampleType: "cpu", Unit: "nanoseconds"}
+	if v.timeline != nil {
+		t = v.timeline
+	} else if samples := v.samples(q); len(samples) > 0 {
+		b := store.TimelineBucket{Start: v.start(), Duration: time.Duration(v.profile.DurationNanos)}
+		for _, s := range samples {
+			b.Rest += s.Value[1]
+		}
+		t.Buckets = append(t.Buckets, b)
+	}
+	return t, v.ask(q)
+}
+
+func (v *fileView) Kinds(q store.Query) ([]store.KindTotal, error) {
+	total := store.KindTotal{Kind: exporter.KindCPU}
+	for _, s := range v.samples(q) {
+		total.Samples += s.Value[0]
+		total.Windows = 1
+	}
+	return []store.KindTotal{total}, v.ask(q)
+}
+
+func (v *fileView) Windows(q store.WindowQuery) ([]store.WindowInfo, error) {
+	if v.profile == nil {
+		return nil, v.ask(q)
+	}
+	return []store.WindowInfo{{
+		Kind: exporter.KindCPU, Service: "shop", Start: v.start(), Duration: time.Duration(v.profile.DurationNanos), Samples: int64(len(v.profile.Sample)),
+	}}, v.ask(q)
+}
+
+// newFile returns the profile of newTestStore, as it came out of a file.
+func newFile(t *testing.T) *fileSource {
+	t.Helper()
+	w := get(t, viewer.Handler(newTestStore(t)), target("/profile", "query", ".cpu", "labels", "ids"))
+	p, err := profile.Parse(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fileSource{profile: p}
+}
+
+// Every page answers over a source without spans, status and log, from one view that it
+// closes.
+func TestPagesOverAFile(t *testing.T) {
+	source := newFile(t)
+	h := viewer.Handler(source)
+	queries := []string{
+		".cpu", "shop.cpu", "other.cpu", byID(slowID), byID("none"), `{span_name="GET /search"}`, `{span_name=~"GET .*",tenant!="x"}`, `{trace_id!=""}`, ".inuse_space", `.wall{profile_id="a"}`, ".goroutines", `.mutex_count{a="b"}`,
+	}
+	formats := []string{"html", "json", "text", "folded", "pprof"}
+	addresses := []string{}
+	for _, format := range formats {
+		for _, params := range [][]string{nil, {"order", "slowest"}, {"name", "bad\uFFFDname"}, {"since", "x"}} {
+			addresses = append(addresses, target("/", append(params, "format", format)...))
+		}
+		for _, query := range queries {
+			for _, page := range []string{"/", "/profile", "/timeline", "/comparison", "/comparison-diff"} {
+				addresses = append(addresses, target(page, "query", query, "format", format), target(page, "query", query, "format", format, "until", "1", "function", "main.serve"))
+			}
+		}
+	}
+	for _, address := range append(addresses, "/log", "/log?format=json", "/log?format=text") {
+		source.opened = 0
+		w := get(t, h, address)
+		if w.Code != http.StatusOK || w.Body.Len() == 0 && !strings.Contains(address, "format=folded") {
+			t.Errorf("GET %s: status %d: %s", address, w.Code, w.Body)
+		}
+		want := 1
+		if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+			want = 0
+		}
+		if source.opened != want || source.open != 0 {
+			t.Errorf("GET %s: %d views were opened, want %d; %d are open", address, source.opened, want, source.open)
+		}
+	}
+}
+
+// What the pages say over a file agrees with the profile, and does not promise spans or
+// samples that cannot come.
+func TestAnswersOverAFile(t *testing.T) {
+	h := viewer.Handler(newFile(t))
+	var a answer.Profile
+	getJSON(t, h, target("/", "query", byID(slowID), "format", "json"), http.StatusOK, &a)
+	if a.Total != 55e7 || a.Samples != 55 || a.Windows != 1 || a.Flame.Total != 55e7 || a.Functions[0].Name != "regexp.tryBacktrack" || a.Span != nil || a.Status != nil || a.Title != "Profile "+slowID {
+		t.Errorf("got %+v", a)
+	}
+	if a.Baseline == nil || a.Baseline.Query != `shop.cpu{span_name="GET /search"}` || len(a.Kinds) != 1 || a.Kinds[0].Samples != 55 {
+		t.Errorf("baseline %+v, kinds %+v", a.Baseline, a.Kinds)
+	}
+	for query, want := range map[string]string{
+		byID("none"):                   `nothing here has the id "none"`,
+		`.cpu{tenant="x"}`:             "no cpu profile covers this time",
+		".inuse_space":                 "no heap profile covers this time: heap in use is measured where the profiler's kinds name it",
+		`.inuse_space{profile_id="a"}`: "heap profiles carry no labels (golang/go#23458), so label filters match nothing: remove the {...} filter for the whole process",
+	} {
+		a = answer.Profile{}
+		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		if a.Empty != want || a.Waiting {
+			t.Errorf("%s: empty because %q, waiting %t, want %q", query, a.Empty, a.Waiting, want)
+		}
+	}
+	var c answer.Comparison
+	getJSON(t, h, target("/comparison", "leftQuery", `{span_name="GET /search"}`, "rightQuery", byID(slowID), "format", "json"), http.StatusOK, &c)
+	if c.Left.Total != 63e7 || c.Right.Total != 55e7 || c.Right.Flame.Left != 63e7 || c.Diff[0].Name != "regexp.tryBacktrack" {
+		t.Errorf("left %d, right %d, diff %+v", c.Left.Total, c.Right.Total, c.Diff)
+	}
+	var list answer.SpanList
+	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	if len(list.Spans) != 0 || list.Generation != "" || len(list.Process) != 1 || list.Process[0].Samples != 77 {
+		t.Errorf("list %+v", list)
+	}
+	var line answer.Timeline
+	getJSON(t, h, "/timeline?format=json", http.StatusOK, &line)
+	if len(line.Buckets) != 1 || line.Buckets[0].Rest != 77e7 {
+		t.Errorf("time line %+v", line)
+	}
+	var log answer.Log
+	getJSON(t, h, "/log?format=json", http.StatusOK, &log)
+	if len(log.Kinds) != 1 || log.Kinds[0].Kind != "cpu" || len(log.Events) != 0 {
+		t.Errorf("log %+v", log)
+	}
+	folded := get(t, h, target("/", "query", byID(slowID), "format", "folded")).Body.String()
+	if !strings.HasPrefix(folded, "main.serve;json.Marshal 50000000\n") {
+		t.Errorf("folded\n%s", folded)
+	}
+}
+
+// A source that fails is an error of the server, on every page that asks it.
+func TestSourceFails(t *testing.T) {
+	for _, address := range []string{
+		"/?format=json", "/?format=text", "/?format=pprof", "/?format=folded", "/log?format=json", "/timeline?format=text",
+		target("/", "query", ".cpu", "format", "text"), target("/profile", "query", ".cpu"), target("/comparison", "query", ".cpu", "format", "json"),
+		target("/comparison", "query", ".cpu", "format", "folded"), target("/comparison", "query", ".cpu", "format", "pprof"),
+	} {
+		source := newFile(t)
+		h := viewer.Handler(source)
+		// Every question may be the one that fails.
+		questions := 0
+		source.asked = func(any) { questions++ }
+		get(t, h, address)
+		for failing := range questions {
+			n := 0
+			source.asked = func(any) {
+				source.err = nil
+				if n == failing {
+					source.err = http.ErrAbortHandler
+				}
+				n++
+			}
+			if w := get(t, h, address); w.Code != http.StatusInternalServerError || source.open != 0 {
+				t.Errorf("GET %s: status %d although question %d of %d fails", address, w.Code, failing+1, questions)
+			}
+		}
+		if questions == 0 {
+			t.Errorf("GET %s asks nothing", address)
+		}
+	}
+}
+
+// A client that goes away while the source works is not answered any further.
+func TestClientGoesAwayMeanwhile(t *testing.T) {
+	source := newFile(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	questions := 0
+	source.asked = func(any) {
+		questions++
+		cancel()
+	}
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, target("/", "query", byID(slowID), "format", "json"), nil)
+	if w := do(t, viewer.Handler(source), r); w.Code != http.StatusServiceUnavailable || questions != 1 {
+		t.Errorf("status %d after %d questions, want 1", w.Code, questions)
+	}
+}

@@ -1,0 +1,93 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
+)
+
+func TestFormatsOfEveryView(t *testing.T) {
+	s := newTestStore(t)
+	h := viewer.Handler(s)
+	left, right := `.cpu{span_name="GET /search"}`, byID(slowID)
+	folded := get(t, h, target("/", "query", right, "format", "folded")).Body.String()
+	want := "main.serve;json.Marshal 50000000\nmain.serve;main.search;regexp.doExecute;regexp.tryBacktrack 400000000\nmain.serve;main.search;regexp.doExecute;regexp.tryBacktrack;regexp.step 100000000\n"
+	if folded != want {
+		t.Errorf("folded\n%s", folded)
+	}
+	diff := get(t, h, target("/comparison-diff", "leftQuery", left, "rightQuery", right, "format", "folded")).Body.String()
+	if !strings.HasPrefix(diff, "main.serve;json.Marshal 110000000 50000000\n") {
+		t.Errorf("folded comparison\n%s", diff)
+	}
+
+	// The list of spans as a profile has the spans listed.
+	for address, total := range map[string]int64{
+		"/?format=pprof": 73e7,
+		target("/", "format", "pprof", "name", "GET /search"):        63e7,
+		target("/", "format", "pprof", "order", "cpu", "limit", "1"): 55e7,
+		target("/", "format", "pprof", "name", "nobody"):             0,
+		target("/timeline", "format", "pprof"):                       77e7,
+		// 550 ms of the span, less as much of the baseline.
+		target("/comparison", "leftQuery", left, "rightQuery", right, "format", "pprof"): 0,
+	} {
+		w := get(t, h, address)
+		p, err := profile.ParseData(w.Body.Bytes())
+		if err != nil || w.Code != http.StatusOK {
+			t.Errorf("GET %s: status %d, %v", address, w.Code, err)
+			continue
+		}
+		sum := int64(0)
+		for _, s := range p.Sample {
+			sum += s.Value[1]
+		}
+		// Scaling rounds every sample.
+		if sum < total-10 || sum > total+10 {
+			t.Errorf("GET %s: %d ns, want %d", address, sum, total)
+		}
+	}
+	if w := get(t, h, target("/", "format", "folded", "name", "nobody")); w.Code != http.StatusOK || w.Body.Len() > 0 {
+		t.Errorf("folded list of no spans: status %d, %q", w.Code, w.Body)
+	}
+	if body := get(t, h, target("/timeline", "format", "folded", "query", right)).Body.String(); body != folded {
+		t.Errorf("folded time line\n%s", body)
+	}
+}
+
+func TestFocusOfAnAnswer(t *testing.T) {
+	h := viewer.Handler(newTestStore(t))
+	address := target("/", "query", byID(slowID), "function", "regexp.tryBacktrack", "format", "json")
+	var a answer.Profile
+	getJSON(t, h, address, http.StatusOK, &a)
+	if f := a.Focus; f == nil || f.Function.Total != 5e8 || f.Callers.Children[0].Name != "regexp.doExecute" || f.Callees.Children[0].Name != "regexp.step" {
+		t.Errorf("focus %+v", a.Focus)
+	}
+	golden(t, "function.txt", get(t, h, strings.Replace(address, "format=json", "format=text", 1)).Body.String())
+	text := get(t, h, target("/", "query", byID(slowID), "function", "nobody", "format", "text")).Body.String()
+	if !strings.Contains(text, "function nobody\n         is on no stack") {
+		t.Errorf("of a function that is on no stack:\n%s", text)
+	}
+}
+
+// A run of frames that only call the next one takes one line of text.
+func TestDeepStackInText(t *testing.T) {
+	b := newProfileBuilder()
+	var deep []string
+	for i := range 10_000 {
+		deep = append(deep, fmt.Sprintf("f%d", i))
+	}
+	b.add(9, nil, deep...)
+	text := get(t, viewer.Handler(&fileSource{profile: b.profile}), target("/", "query", ".cpu", "format", "text")).Body.String()
+	_, frames, _ := strings.Cut(text, "  frame\n")
+	if strings.Count(frames, "\n") != 1 || !strings.Contains(frames, "f9999 > .. ") {
+		t.Errorf("a run of single calls takes more than one line:\n%s", frames)
+	}
+}

@@ -1,0 +1,170 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+)
+
+// Log is what the source and the profiler have done.
+type Log struct {
+	Status *Status `json:"status,omitempty"`
+	Stats  Stats   `json:"stats"`
+	// Kinds are the windows held, by kind.
+	Kinds []Windows `json:"kinds"`
+	// Events are what happened to windows, the newest first.
+	Events []Event `json:"events"`
+}
+
+// Event is something that happened to a window.
+type Event struct {
+	Time    time.Time `json:"time"`
+	Type    string    `json:"type"`
+	Kind    string    `json:"kind"`
+	Service string    `json:"service"`
+	Samples int64     `json:"samples"`
+	Bytes   int64     `json:"bytes"`
+	// Text is the error of a window that was refused.
+	Text string `json:"text,omitempty"`
+}
+
+// Log answers the log.
+func (r *Reader) Log() (*Log, error) {
+	l := &Log{
+		Status: r.status,
+		Stats:  newStats(r.stats),
+		Kinds:  windowsByKind(r.allWindows()),
+		Events: []Event{},
+	}
+	if r.live != nil {
+		for _, e := range slices.Backward(r.live.Log()) {
+			l.Events = append(l.Events, Event{
+				Time: e.Time, Type: string(e.Type), Kind: string(e.Kind), Service: e.Service, Samples: e.Samples, Bytes: e.Bytes, Text: e.Text,
+			})
+		}
+	}
+	return answered(r, l)
+}
+
+// textEvents bounds the events in the text form.
+const textEvents = 30
+
+// Text returns the log for a terminal.
+func (l *Log) Text() string {
+	var b strings.Builder
+	if s := l.Status; s != nil {
+		switch {
+		case s.Message != "":
+			termtext.Prose(&b, "status", 9, s.Message)
+		case !s.WindowEnd.IsZero():
+			fmt.Fprintf(&b, "status   profiling; the window is open until %s\n", s.WindowEnd.UTC().Format("15:04:05 MST"))
+		}
+		for _, c := range s.Counters {
+			fmt.Fprintf(&b, "         %s: %s\n", termtext.OneLine(c.Name), termtext.Value(int64(c.Value), c.Unit))
+		}
+	}
+	fmt.Fprintf(&b, "store    %s of %s; %s and %s held\n", termtext.Value(l.Stats.Bytes, termtext.Bytes), termtext.Value(l.Stats.MaxBytes, termtext.Bytes), termtext.Plural(l.Stats.Spans, "span"), termtext.Plural(l.Stats.Windows, "window"))
+	fmt.Fprintf(&b, "         %s evicted; windows: %d received, %d evicted, %d refused as too big, %d not readable\n", termtext.Plural(l.Stats.SpansEvicted, "span"), l.Stats.WindowsReceived, l.Stats.WindowsEvicted, l.Stats.WindowsRefused, l.Stats.ParseErrors)
+	for _, k := range l.Kinds {
+		fmt.Fprintf(&b, "%-8s %s of %s, %s: %s, %s\n", termtext.OneLine(k.Kind), termtext.Plural(k.Windows, "window"), termtext.Clip(termtext.OneLine(k.Service), 12), termtext.TimeRange(k.From, k.Until), termtext.Plural(k.Samples, "sample"), termtext.Value(k.Bytes, termtext.Bytes))
+	}
+	if len(l.Events) == 0 {
+		b.WriteString("no event\n")
+		return b.String()
+	}
+	shown := l.Events[:min(len(l.Events), textEvents)]
+	when := termtext.NewTimeColumn(shown, func(e Event) time.Time { return e.Time })
+	fmt.Fprintf(&b, "\n%-*s %-9s %-10s %8s %10s  %s\n", when.Width(), when.Title, "event", "kind", "samples", "bytes", "service")
+	for _, e := range shown {
+		fmt.Fprintf(&b, "%s %-9s %-10s %8d %10s  %s\n", when.Format(e.Time), e.Type, termtext.OneLine(e.Kind), e.Samples, termtext.Value(e.Bytes, termtext.Bytes), termtext.Clip(termtext.OneLine(e.Service), termtext.Columns-when.Width()-43))
+		if e.Text != "" {
+			termtext.Prose(&b, "", when.Width()+1, e.Text)
+		}
+	}
+	if more := len(l.Events) - textEvents; more > 0 {
+		fmt.Fprintf(&b, "%19s %s\n", "...", termtext.Plural(more, "older event"))
+	}
+	return b.String()
+}
+
+// Stats says how full the store is, and what it lost; all zeros for another source.
+type Stats struct {
+	Bytes            int64 `json:"bytes"`
+	MaxBytes         int64 `json:"maxBytes"`
+	Spans            int   `json:"spans"`
+	SpansRunning     int   `json:"spansRunning"`
+	Windows          int   `json:"windows"`
+	SpansEnded       int64 `json:"spansEnded"`
+	SpansWithSamples int64 `json:"spansWithSamples"`
+	SpansEvicted     int64 `json:"spansEvicted"`
+	SpansNotKept     int64 `json:"spansNotKept"`
+	WindowsReceived  int64 `json:"windowsReceived"`
+	WindowsEvicted   int64 `json:"windowsEvicted"`
+	// ParseErrors is the number of profiles that were not valid pprof,
+	// WindowsRefused that of profiles too big for an empty store.
+	ParseErrors    int64 `json:"parseErrors"`
+	WindowsRefused int64 `json:"windowsRefused"`
+	CPUNs          int64 `json:"cpuNs"`
+	CPULabelledNs  int64 `json:"cpuLabelledNs"`
+}
+
+func newStats(s store.Stats) Stats {
+	return Stats{
+		Bytes:            s.Bytes,
+		MaxBytes:         s.MaxBytes,
+		Spans:            s.Spans,
+		SpansRunning:     s.SpansRunning,
+		Windows:          s.Windows,
+		SpansEnded:       s.SpansEnded,
+		SpansWithSamples: s.SpansWithSamples,
+		SpansEvicted:     s.SpansEvicted,
+		SpansNotKept:     s.SpansNotKept,
+		WindowsReceived:  s.WindowsReceived,
+		WindowsEvicted:   s.WindowsEvicted,
+		ParseErrors:      s.ParseErrors,
+		WindowsRefused:   s.WindowsRefused,
+		CPUNs:            s.CPUTime.Nanoseconds(),
+		CPULabelledNs:    s.CPUTimeLabelled.Nanoseconds(),
+	}
+}
+
+// Windows is the sum of the windows held of one kind, service and version.
+type Windows struct {
+	Kind    string    `json:"kind"`
+	Service string    `json:"service"`
+	Version string    `json:"version,omitempty"`
+	Windows int       `json:"windows"`
+	Samples int64     `json:"samples"`
+	Bytes   int64     `json:"bytes"`
+	From    time.Time `json:"from"`
+	Until   time.Time `json:"until"`
+}
+
+// windowsByKind sums windows, in the order of the first of each sum.
+func windowsByKind(windows []store.WindowInfo) []Windows {
+	list := []Windows{}
+	for _, w := range windows {
+		i := slices.IndexFunc(list, func(k Windows) bool {
+			return k.Kind == string(w.Kind) && k.Service == w.Service && k.Version == w.ServiceVersion
+		})
+		if i < 0 {
+			i = len(list)
+			list = append(list, Windows{Kind: string(w.Kind), Service: w.Service, Version: w.ServiceVersion, From: w.Start})
+		}
+		k := &list[i]
+		k.Windows++
+		k.Samples += w.Samples
+		k.Bytes += w.Bytes
+		if end := w.Start.Add(w.Duration); end.After(k.Until) {
+			k.Until = end
+		}
+	}
+	return list
+}

@@ -1,0 +1,81 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+)
+
+// labelNames counts, for each value of the label span_name, the names of the spans whose
+// samples carry it. There may be several: routers rename spans after the labels were
+// set, long names are cut, and beyond a bound names become "other".
+type labelNames map[serviceLabel]int
+
+type serviceLabel struct{ service, label string }
+
+func newLabelNames(totals []store.NameTotal) labelNames {
+	names := labelNames{}
+	for _, t := range totals {
+		// The earlier name of a renamed span has samples, but no span.
+		if t.Spans > 0 {
+			names[serviceLabel{t.Service, t.Label}]++
+		}
+	}
+	return names
+}
+
+// maxNoteNames bounds the names in a sentence.
+const maxNoteNames = 3
+
+// labelNote says which spans' samples carry the span_name of the query, if it is not
+// their name.
+func (r *Reader) labelNote(q Query) string {
+	label, ok := q.Value(labelkey.SpanName)
+	if _, single := q.SpanID(); !ok || label == "" || single {
+		return ""
+	}
+	var names []string
+	for _, t := range r.nameTotals() {
+		if t.Label == label && t.Name != label && t.Spans > 0 && (q.service == "" || t.Service == q.service) {
+			names = append(names, strconv.Quote(termtext.Clip(t.Name, termtext.MaxQuoted)))
+		}
+	}
+	switch more := len(names) - maxNoteNames; {
+	case len(names) == 0:
+		return ""
+	case len(names) == 1:
+		return "samples of spans named " + names[0] + " carry this span_name"
+	case more > 0:
+		return fmt.Sprintf("samples of spans of %d other names carry this span_name: %s and %d more", len(names), strings.Join(names[:maxNoteNames], ", "), more)
+	}
+	return fmt.Sprintf("samples of spans of %d other names carry this span_name: %s", len(names), strings.Join(names, ", "))
+}
+
+// services are the names of services in alphabetical order. A process has one, but a
+// store may take in profiles of several.
+type services []string
+
+// several reports whether work has to be told apart by its service.
+func (s services) several() bool { return len(s) > 1 }
+
+// among reports whether name is one of several services.
+func (s services) among(name string) bool { return s.several() && slices.Contains(s, name) }
+
+// query returns the query for the CPU time of a service.
+func (s services) query(name string) flameql.Query {
+	q := flameql.ForService(name)
+	if q.App == "" && s.among(name) {
+		// FlameQL cannot spell the name.
+		return q.WithEqual("service_name", name)
+	}
+	return q
+}

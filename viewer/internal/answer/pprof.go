@@ -1,0 +1,81 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
+)
+
+// Pprof is a profile for go tool pprof and others, with the file name of its download.
+type Pprof struct {
+	*profile.Profile
+	FileName string
+}
+
+// Pprof answers the samples that q selects, with their labels.
+func (r *Reader) Pprof(q Query) (*Pprof, error) {
+	return answered(r, &Pprof{r.pprof(q), fileName(q.Query)})
+}
+
+// pprof returns the samples that q selects. The profile of a span lasts as long as the
+// span.
+func (r *Reader) pprof(q Query) *profile.Profile {
+	q = r.resolve(q)
+	p := selected(r, "profile", q, r.view.Profile)
+	if id, _ := q.SpanID(); id != "" {
+		if span, ok := r.span(id); ok && !span.Manual && !span.SummaryMissing {
+			// The windows around a short span would make it look idle.
+			p.TimeNanos, p.DurationNanos = span.Start.UnixNano(), span.Duration.Nanoseconds()
+		}
+	}
+	return p
+}
+
+// PprofDiff answers the samples of right less those of left. The left side is scaled to
+// the total of the right one, so that shares are compared, and marked as pprof marks the
+// base of a comparison: go tool pprof then gives percentages of the base.
+func (r *Reader) PprofDiff(left, right Query) (*Pprof, error) {
+	base, p := r.pprof(left), r.pprof(right)
+	if r.err != nil {
+		return nil, r.err
+	}
+	if len(base.Sample) == 0 {
+		return &Pprof{p, fileName(right.Query)}, nil
+	}
+	if len(p.Sample) > 0 {
+		if err := base.Normalize(p); err != nil {
+			return nil, fmt.Errorf("scale %s to %s: %w", left, right, err)
+		}
+	}
+	base.SetLabel("pprof::base", []string{"true"})
+	base.Scale(-1)
+	diff, err := profile.Merge([]*profile.Profile{p, base})
+	if err != nil {
+		return nil, fmt.Errorf("compare %s with %s: %w", right, left, err)
+	}
+	diff.TimeNanos, diff.DurationNanos = p.TimeNanos, p.DurationNanos
+	return &Pprof{diff, "diff." + fileName(right.Query)}, nil
+}
+
+// fileName names a download after the query, in characters that every shell and file
+// system takes.
+func fileName(q flameql.Query) string {
+	id, _ := q.SpanID()
+	name, _ := q.Value(labelkey.SpanName)
+	base := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '-', r == '_':
+			return r
+		}
+		return '_'
+	}, cmp.Or(q.App, "spanprof")+"."+q.Type.Name+"."+cmp.Or(id, name, "all"))
+	return base[:min(len(base), 120)] + ".pb.gz"
+}

@@ -1,0 +1,197 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flame"
+	"github.com/spanprof/spanprof/store"
+)
+
+const (
+	// maxFlameNodes bounds a flame graph. A page of 1,400 pixels has no room for
+	// more: most of so many frames are narrower than a pixel.
+	maxFlameNodes = 1400
+	// maxFocusNodes bounds each of the two graphs around a function.
+	maxFocusNodes = 1000
+	// maxFunctions bounds the list of functions.
+	maxFunctions = 1000
+)
+
+// Profile is what a query selects.
+type Profile struct {
+	Query string `json:"query"`
+	// Title says in words what is selected.
+	Title string `json:"title"`
+	// Note says in words what to know about the query.
+	Note       string `json:"note,omitempty"`
+	SampleType string `json:"sampleType"`
+	// Measure says in words what Total is.
+	Measure string `json:"measure"`
+	Unit    string `json:"unit"`
+	Total   int64  `json:"total"`
+	// Samples is the number of samples; of heap profiles, of allocation sites.
+	Samples int64 `json:"samples"`
+	// ExpectedSamples is the mean number of samples of one goroutine in the wall
+	// time of Span, if Total is wall time.
+	ExpectedSamples float64 `json:"expectedSamples,omitempty"`
+	// ProfileIDs is the number of different profile_id values.
+	ProfileIDs int `json:"profileIds"`
+	// Windows is the number of windows looked at, From and Until bound them.
+	Windows int       `json:"windows"`
+	From    time.Time `json:"from,omitzero"`
+	Until   time.Time `json:"until,omitzero"`
+	// Span is the span whose id the query has.
+	Span *Span `json:"span,omitempty"`
+	// Baseline is what the selection may be compared with.
+	Baseline *Baseline `json:"baseline,omitempty"`
+	// WithChildren is Span and the spans below it, where their work is not in the
+	// profile of Span.
+	WithChildren *Children `json:"withChildren,omitempty"`
+	// Empty says in words why nothing was selected.
+	Empty string `json:"empty,omitempty"`
+	// Waiting says that samples may be on their way.
+	Waiting bool `json:"waiting,omitempty"`
+	// Kinds are all profiles that meet the same conditions.
+	Kinds []Kind `json:"kinds"`
+	// Trace has the spans of Span's trace in the order of their start,
+	// TraceOmitted is the number of those left out.
+	Trace        []Span  `json:"trace,omitempty"`
+	TraceOmitted int     `json:"traceOmitted,omitempty"`
+	Status       *Status `json:"status,omitempty"`
+	// Functions are those with most self, FunctionsOmitted is the number of those
+	// left out.
+	Functions        []flame.Function   `json:"functions"`
+	FunctionsOmitted int                `json:"functionsOmitted,omitempty"`
+	Executables      []flame.Executable `json:"executables"`
+	// Focus has the callers and callees of the function that was asked for.
+	Focus *flame.Focus `json:"focus,omitempty"`
+	Flame *flame.Node  `json:"flame"`
+
+	query   Query
+	span    store.Span
+	summary *flame.Summary
+}
+
+// Profile answers what q selects; with a function, also its callers and callees.
+func (r *Reader) Profile(q Query, function string) (*Profile, error) {
+	a := r.profile(q, flame.NewFunctions())
+	a.Kinds = r.kinds(a.query)
+	trace := r.trace(a.span)
+	a.Trace, a.TraceOmitted = listTrace(trace)
+	a.WithChildren = newChildren(a.query, a.span, trace)
+	a.Functions = a.summary.Functions()
+	if omitted := len(a.Functions) - maxFunctions; omitted > 0 {
+		a.Functions, a.FunctionsOmitted = a.Functions[:maxFunctions], omitted
+	}
+	a.Executables = a.summary.Executables()
+	if function != "" {
+		a.Focus = a.summary.Focus(function, maxFocusNodes)
+	}
+	a.Flame = a.summary.Flame(maxFlameNodes)
+	a.Status = r.status
+	return answered(r, a)
+}
+
+// Folded answers what q selects in the folded form.
+func (r *Reader) Folded(q Query) (string, error) {
+	sel := r.selection(r.resolve(q))
+	return flame.NewSummary(sel.Stacks, flame.NewFunctions()).Folded(), r.err
+}
+
+// profile makes the part of a profile that each side of a comparison has, without the
+// flame graph. Two profiles that are to be compared share their functions.
+func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
+	q = r.resolve(q)
+	sel := r.selection(q)
+	a := &Profile{
+		Query:      q.String(),
+		SampleType: sel.SampleType,
+		Measure:    q.Type.Words,
+		// The source knows no unit if it has no profile.
+		Unit:       cmp.Or(sel.Unit, q.Type.Unit),
+		Total:      sel.Total,
+		Samples:    sel.Samples,
+		ProfileIDs: sel.ProfileIDs,
+		Windows:    sel.Windows,
+		From:       sel.From,
+		Until:      sel.Until,
+		query:      q,
+		summary:    flame.NewSummary(sel.Stacks, fns),
+	}
+	id, single := q.SpanID()
+	if single {
+		var known bool
+		if a.span, known = r.span(id); known {
+			s := newSpan(a.span)
+			a.Span = &s
+		}
+	}
+	if interval := r.wallInterval(); a.Span != nil && q.Type.Kind == exporter.KindWall && interval > 0 {
+		a.ExpectedSamples = float64(a.Span.DurationNs) / float64(interval)
+	}
+	a.Title = q.title(a.Span, a.ProfileIDs)
+	a.Note = r.note(q, a.span)
+	a.Baseline = r.baseline(q, a.span, sel)
+	if len(sel.Stacks) == 0 {
+		a.Empty = r.emptyReason(q, a)
+		if a.Baseline != nil {
+			a.Baseline.Empty = !r.holds(a.Baseline.query)
+		}
+		a.Waiting = single && (a.Span == nil || !a.Span.Complete) && r.running()
+	}
+	return a
+}
+
+// note says what to know about a query and its span, in sentences without a full stop.
+func (r *Reader) note(q Query, span store.Span) string {
+	var notes []string
+	if span.CPUSamples > 0 {
+		switch span.Coverage {
+		case store.CoveragePartial:
+			notes = append(notes, "CPU was not profiled in part of this span's time: it may have used more than is shown")
+		case store.CoverageEvicted:
+			notes = append(notes, "profiles of part of this span's time made room for newer ones: it may have used more than is shown")
+		}
+	}
+	for _, note := range []string{r.labelNote(q), r.appNote(q, span)} {
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return strings.Join(notes, "; ")
+}
+
+// appNote says that no span belongs to the query's application. That is no reason to
+// refuse the query: spanprof.WithAppName may have put any name into the URL.
+func (r *Reader) appNote(q Query, span store.Span) string {
+	if q.App == "" || q.App == q.service || q.App == span.Service {
+		return ""
+	}
+	var services []string
+	isName := false
+	for _, t := range r.nameTotals() {
+		if t.Service == q.App {
+			return ""
+		}
+		services = append(services, strconv.Quote(t.Service))
+		isName = isName || t.Name == q.App
+	}
+	if len(services) == 0 {
+		return ""
+	}
+	slices.Sort(services)
+	note := fmt.Sprintf("no span here belongs to a service %q; this is the profile of %s", q.App, strings.Join(slices.Compact(services), ", "))
+	if isName {
+		note += fmt.Sprintf("; for the spans of that name ask for .%s{span_name=%q}", q.Type.Name, q.App)
+	}
+	return note
+}

@@ -1,0 +1,129 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+)
+
+// Query is a FlameQL query and the time it looks at.
+type Query struct {
+	flameql.Query
+	// From and Until bound the time; a zero end is open.
+	From, Until time.Time
+	// KeepIDs keeps the ids in pprof although no condition lists any.
+	KeepIDs bool
+
+	// service is the service that App names; see resolve.
+	service string
+}
+
+// resolve makes a query select the service that it names, where the source has
+// profiles of several. A name that is none of them selects all services:
+// spanprof.WithAppName may put any name into the addresses.
+func (r *Reader) resolve(q Query) Query {
+	if q.App != "" && r.services().among(q.App) {
+		q.service = q.App
+	}
+	return q
+}
+
+// title says in words what the query selects. span is the span whose id the query
+// has, if it is known; ids is the number of profile_id values found.
+func (q Query) title(span *Span, ids int) string {
+	if span != nil {
+		return span.title()
+	}
+	if name, ok := q.Value(labelkey.SpanName); ok && name != "" {
+		return name
+	}
+	if id, ok := q.SpanID(); ok {
+		return "Profile " + id
+	}
+	if id, ok := q.Value(labelkey.TraceID); ok {
+		return "Trace " + id
+	}
+	if version, ok := q.Value("service_version"); ok {
+		service, _ := q.Value("service_name")
+		return strings.TrimSpace(service + " version " + version)
+	}
+	if len(q.Matchers) == 0 && q.service != "" {
+		return q.service + ": " + q.Type.Words
+	}
+	if len(q.Matchers) == 0 {
+		return "Whole process: " + q.Type.Words
+	}
+	if m := q.Matchers[0]; len(q.Matchers) == 1 && m.Label() == labelkey.ProfileID && m.Op() == store.MatchRegexp && ids > 0 {
+		// The list of spans links to the profile of the spans in it.
+		return termtext.Plural(ids, "span") + " together"
+	}
+	return q.String()
+}
+
+// filtersWork reports whether the query has conditions that only the samples of some
+// of a process's work can meet.
+func (q Query) filtersWork() bool {
+	return len(q.Without("service_name", "service_version").Matchers) > 0
+}
+
+// MaxIDSamples bounds the samples of a pprof with ids: each takes 3 kB while the
+// profile is built.
+const MaxIDSamples = 50_000
+
+// store returns the query in the store's terms.
+func (q Query) store() store.Query {
+	withIDs := q.KeepIDs || slices.ContainsFunc(q.Matchers, store.Matcher.ListsIDs)
+	selected := q.Query
+	if q.service != "" {
+		selected = selected.WithEqual("service_name", q.service)
+	}
+	query := store.Query{
+		Kind:       q.Type.Kind,
+		SampleType: q.Type.SampleType,
+		Matchers:   selected.Matchers,
+		From:       q.From,
+		Until:      q.Until,
+		// Ids that nobody asked for would be most of a big profile.
+		WithoutIDs: !withIDs,
+	}
+	if withIDs {
+		query.MaxSamples = MaxIDSamples
+	}
+	return query
+}
+
+// BadRequest is an error that the client can correct.
+type BadRequest struct{ Err error }
+
+// BadRequestf returns a BadRequest.
+func BadRequestf(format string, args ...any) error {
+	return BadRequest{fmt.Errorf(format, args...)}
+}
+
+func (e BadRequest) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong with the request.
+func (e BadRequest) Unwrap() error { return e.Err }
+
+// queryError returns an error about a query. The client can correct a query for an
+// unknown sample type or for too many samples.
+func queryError(action string, q Query, err error) error {
+	err = fmt.Errorf("%s %s: %w", action, q, err)
+	switch {
+	case errors.Is(err, store.ErrUnknownSampleType):
+		return BadRequest{err}
+	case errors.Is(err, store.ErrTooManySamples):
+		return BadRequestf("%w samples with ids: ask for fewer ids or, with from and until, for less time, or leave the ids out", err)
+	}
+	return err
+}

@@ -1,0 +1,144 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package answer makes what the viewer answers: the JSON and the text of every page,
+// from one view of the profiles. It knows no HTTP.
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spanprof/spanprof/store"
+)
+
+// Reader makes the answer to one request from one view. It keeps the first error: what it
+// reads after that is empty, and the method that makes the answer returns the error.
+type Reader struct {
+	view store.View
+	// live is nil where the source does not take in profiles while it is read. It
+	// has no stats either.
+	live   store.Live
+	stats  store.Stats
+	status *Status
+	// instance names the handler, and so its source, in generations.
+	instance string
+	err      error
+
+	// names and windows are kept for further parts of the answer.
+	names   []store.NameTotal
+	windows []store.WindowInfo
+}
+
+// NewReader returns a reader of view. status is nil where nothing is known of the
+// profiler; the reader completes its message. instance tells the source from others.
+func NewReader(view store.View, status *Status, instance string) *Reader {
+	r := &Reader{view: view, status: status, instance: instance}
+	if live, ok := view.(store.Live); ok {
+		r.live, r.stats = live, live.Stats()
+	}
+	if status != nil && status.Message == "" && status.stopped() {
+		status.Message = "Profiling is off: no samples come."
+		if r.stats.WindowsReceived > 0 {
+			status.Message = "Profiling has stopped: no more samples come."
+		}
+	}
+	return r
+}
+
+// ask asks the view a question and keeps the first error.
+func ask[T any](r *Reader, about string, question func() (T, error)) (answer T) {
+	if r.err != nil {
+		return answer
+	}
+	answer, err := question()
+	if err != nil {
+		r.err = fmt.Errorf("%s: %w", about, err)
+	}
+	return answer
+}
+
+// answered returns a, or the first error.
+func answered[T any](r *Reader, a *T) (*T, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	return a, nil
+}
+
+// running reports whether samples may be on their way.
+func (r *Reader) running() bool {
+	return r.live != nil && (r.status == nil || !r.status.stopped())
+}
+
+// generation names what the source holds; "" where it does not change. Another
+// handler, or one after a restart, has other names.
+func (r *Reader) generation() string {
+	if r.live == nil {
+		return ""
+	}
+	return r.instance + "-" + strconv.FormatUint(r.live.Generation(), 36)
+}
+
+func (r *Reader) nameTotals() []store.NameTotal {
+	if r.names == nil {
+		r.names = ask(r, "names", r.view.NameTotals)
+	}
+	return r.names
+}
+
+func (r *Reader) allWindows() []store.WindowInfo {
+	if r.windows == nil {
+		r.windows = ask(r, "windows", func() ([]store.WindowInfo, error) { return r.view.Windows(store.WindowQuery{}) })
+	}
+	return r.windows
+}
+
+// services returns the services that there are profiles of.
+func (r *Reader) services() services {
+	var names services
+	for _, w := range r.allWindows() {
+		if !slices.Contains(names, w.Service) {
+			names = append(names, w.Service)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (r *Reader) span(id string) (span store.Span, known bool) {
+	span = ask(r, "span "+id, func() (s store.Span, err error) {
+		s, known, err = r.view.Span(id)
+		return s, err
+	})
+	return span, known && r.err == nil
+}
+
+func (r *Reader) spans(q store.SpanQuery) []store.Span {
+	return ask(r, "spans", func() ([]store.Span, error) { return r.view.Spans(q) })
+}
+
+// totals returns the number of samples by kind that meet the conditions of q.
+func (r *Reader) totals(q Query) []store.KindTotal {
+	asked := q.store()
+	asked.Kind, asked.SampleType = "", ""
+	return ask(r, "kinds", func() ([]store.KindTotal, error) { return r.view.Kinds(asked) })
+}
+
+// selection returns the samples that q selects, summed by stack.
+func (r *Reader) selection(q Query) *store.Selection {
+	return selected(r, "select", q, r.view.Select)
+}
+
+// selected asks for what q selects. It returns a zero value where there is no answer.
+func selected[T any](r *Reader, action string, q Query, question func(store.Query) (*T, error)) *T {
+	if r.err == nil {
+		answer, err := question(q.store())
+		if err == nil {
+			return answer
+		}
+		r.err = queryError(action, q, err)
+	}
+	return new(T)
+}

@@ -1,0 +1,107 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"time"
+
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+)
+
+// Span is a span in an answer.
+type Span struct {
+	ProfileID  string    `json:"profileId"`
+	TraceID    string    `json:"traceId,omitempty"`
+	ParentID   string    `json:"parentId,omitempty"`
+	Name       string    `json:"name"`
+	Service    string    `json:"service"`
+	Start      time.Time `json:"start"`
+	DurationNs int64     `json:"durationNs"`
+	CPUNs      int64     `json:"cpuNs"`
+	CPUSamples int64     `json:"cpuSamples"`
+	// CPUInclusiveNs adds the CPU time of the spans below it in this process,
+	// where these have profiles of their own.
+	CPUInclusiveNs int64 `json:"cpuInclusiveNs"`
+	WallSamples    int64 `json:"wallSamples"`
+	// SamplesHeld is the number of samples of all kinds that are held. If it is
+	// 0 and CPUSamples is not, the profile was evicted.
+	SamplesHeld int64 `json:"samplesHeld"`
+	// Running says that the span has not ended: DurationNs is its time so far.
+	Running   bool   `json:"running"`
+	Err       bool   `json:"err"`
+	Status    string `json:"status,omitempty"`
+	Manual    bool   `json:"manual"`
+	LocalRoot bool   `json:"localRoot"`
+	// SummaryMissing says that only samples of the span are known: Start and
+	// DurationNs are those of their profiles.
+	SummaryMissing bool `json:"summaryMissing"`
+	Complete       bool `json:"complete"`
+	// Coverage says how much of the span's time the profiles held cover:
+	// whole, partial, none or evicted.
+	Coverage string `json:"coverage"`
+	// Query selects the span's CPU profile, or its wall profile if it has no
+	// other samples.
+	Query string `json:"query"`
+}
+
+func newSpan(s store.Span) Span {
+	q := flameql.ForService(s.Service)
+	if s.CPUSamples == 0 && s.WallSamples > 0 {
+		q.Type, _ = flameql.TypeByName("wall")
+	}
+	return Span{
+		ProfileID:      s.ProfileID,
+		TraceID:        s.TraceID,
+		ParentID:       s.ParentID,
+		Name:           s.Name,
+		Service:        s.Service,
+		Start:          s.Start,
+		DurationNs:     s.Duration.Nanoseconds(),
+		CPUNs:          s.CPU.Nanoseconds(),
+		CPUSamples:     s.CPUSamples,
+		CPUInclusiveNs: s.CPUInclusive.Nanoseconds(),
+		WallSamples:    s.WallSamples,
+		SamplesHeld:    s.SamplesHeld,
+		Running:        s.Running,
+		Err:            s.Err,
+		Status:         s.Status,
+		Manual:         s.Manual,
+		LocalRoot:      s.LocalRoot,
+		SummaryMissing: s.SummaryMissing,
+		Complete:       s.Complete,
+		Coverage:       s.Coverage.String(),
+		Query:          q.WithEqual(labelkey.ProfileID, s.ProfileID).String(),
+	}
+}
+
+// title returns what the span is shown as. Work without a span is shown by the id
+// that the program gave it.
+func (s Span) title() string {
+	switch {
+	case s.Name != "":
+		return s.Name
+	case s.Manual || s.SummaryMissing:
+		return s.ProfileID
+	}
+	return "(unnamed)"
+}
+
+// name returns what a list shows beside the id.
+func (s Span) name() string {
+	if title := s.title(); title != s.ProfileID {
+		return title
+	}
+	return "(no span)"
+}
+
+// wall returns the wall time as text. It is not known without a span's summary.
+func (s Span) wall() string {
+	if s.Manual || s.SummaryMissing {
+		return "-"
+	}
+	return termtext.Value(s.DurationNs, termtext.Nanoseconds)
+}

@@ -1,0 +1,220 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+)
+
+// SpanList is the list of spans, with their sums by name.
+type SpanList struct {
+	// Generation names what the source holds. A request that has it as since gets
+	// a short answer as long as the list is the same.
+	Generation string `json:"generation"`
+	Service    string `json:"service"`
+	// Services are all services with profiles, if there are several; Service is
+	// that of the first group.
+	Services []string `json:"services,omitempty"`
+	Status   *Status  `json:"status,omitempty"`
+	Stats    Stats    `json:"stats"`
+	Spans    []Span   `json:"spans"`
+	// Groups sums all spans by name, those with most CPU time first.
+	// GroupsOmitted is the number of names left out at its end.
+	Groups        []Group `json:"groups"`
+	GroupsOmitted int     `json:"groupsOmitted,omitempty"`
+	// Unnamed is the number of spans without a name. They are in no group, for no
+	// query by name selects them alone.
+	Unnamed int `json:"unnamed,omitempty"`
+	// Process has the profiles of the whole process.
+	Process []Kind `json:"process"`
+}
+
+// Unchanged is the answer to a client that has the list of spans.
+type Unchanged struct {
+	Generation string  `json:"generation"`
+	Unchanged  bool    `json:"unchanged"`
+	Status     *Status `json:"status,omitempty"`
+}
+
+// Unchanged returns nil unless the list of spans is as it was at a generation: no span
+// ended, no profile came or went, and no span is running, whose duration would differ.
+func (r *Reader) Unchanged(since string) *Unchanged {
+	if since != r.generation() || r.stats.SpansRunning > 0 {
+		return nil
+	}
+	return &Unchanged{Generation: since, Unchanged: true, Status: r.status}
+}
+
+// SpanList answers the list of spans that q selects.
+func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
+	held := r.services()
+	list := &SpanList{
+		Generation: r.generation(),
+		Status:     r.status,
+		Stats:      newStats(r.stats),
+		Spans:      []Span{},
+		Groups:     []Group{},
+		Process:    r.process(held),
+	}
+	if held.several() {
+		list.Services = held
+	}
+	totals := r.nameTotals()
+	labels := newLabelNames(totals)
+	for i, t := range totals {
+		if i == 0 {
+			list.Service = t.Service
+		}
+		switch {
+		case t.Name == "":
+			list.Unnamed += t.Spans
+		case len(list.Groups) == MaxGroups:
+			list.GroupsOmitted++
+		default:
+			list.Groups = append(list.Groups, newGroup(t, held, labels))
+		}
+	}
+	for _, s := range r.listed(q) {
+		list.Spans = append(list.Spans, newSpan(s))
+	}
+	return answered(r, list)
+}
+
+// listed returns the spans that q selects. A name with U+FFFD also selects the names that
+// JSON shows as that name: it has one for each byte that is not UTF-8.
+func (r *Reader) listed(q store.SpanQuery) []store.Span {
+	if !strings.ContainsRune(q.Name, utf8.RuneError) {
+		return r.spans(q)
+	}
+	var spans []store.Span
+	anyName := q
+	anyName.Name, anyName.Limit = "", 0
+	for _, s := range r.spans(anyName) {
+		if s.Name != q.Name && string([]rune(s.Name)) != q.Name {
+			continue
+		}
+		if spans = append(spans, s); len(spans) == q.Limit {
+			break
+		}
+	}
+	return spans
+}
+
+// matchNothing is an expression that matches no text.
+const matchNothing = "x^"
+
+// ListedProfile returns the query for the CPU profile of the spans that q selects. An error
+// is kept for the answer to it.
+func (r *Reader) ListedProfile(q store.SpanQuery) Query {
+	spans := r.listed(q)
+	var ids []string
+	for _, s := range spans {
+		// No expression matches what is not UTF-8.
+		if utf8.ValidString(s.ProfileID) {
+			ids = append(ids, regexp.QuoteMeta(s.ProfileID))
+		}
+	}
+	m, err := store.NewMatcher(labelkey.ProfileID, store.MatchRegexp, cmp.Or(strings.Join(ids, "|"), matchNothing))
+	if err != nil && r.err == nil {
+		r.err = BadRequestf("%d spans are too many for one profile: set limit", len(spans))
+	}
+	return Query{Query: flameql.Query{Type: flameql.CPU}.With(m)}
+}
+
+// Text returns the list for a terminal.
+func (l *SpanList) Text() string {
+	var b strings.Builder
+	service := "service " + cmp.Or(termtext.OneLine(l.Service), "(none yet)")
+	if len(l.Services) > 1 {
+		service = fmt.Sprintf("%d services", len(l.Services))
+	}
+	fmt.Fprintf(&b, "%s: %d listed; %s and %s held\n", termtext.Clip(service, 40), len(l.Spans), termtext.Plural(l.Stats.Spans, "span"), termtext.Plural(l.Stats.Windows, "window"))
+	if l.Status != nil && l.Status.Message != "" {
+		termtext.Prose(&b, "", 0, "note: "+l.Status.Message)
+	}
+	for i, p := range l.Process {
+		lead := ""
+		if i == 0 {
+			lead = "whole process:"
+		}
+		fmt.Fprintf(&b, "%-14s %-14s  %s\n", lead, p.Measure, p.Query)
+	}
+	if len(l.Spans) == 0 {
+		b.WriteString("no spans\n")
+		return b.String()
+	}
+	when := termtext.NewTimeColumn(l.Spans, func(s Span) time.Time { return s.Start })
+	fmt.Fprintf(&b, "a span's profile: ?format=text&query=.cpu{profile_id=\"ID\"}\n\n%-*s %8s %8s %8s  %-16s  %s\n", when.Width(), when.Title, "wall", "cpu", "samples", "ID", "name")
+	for _, s := range l.Spans {
+		mark := ""
+		if s.Err {
+			mark = " [error]"
+		}
+		switch {
+		case s.Running:
+			mark += " [running]"
+		case !s.Complete:
+			mark += " [window open]"
+		case s.CPUSamples > 0 && s.SamplesHeld == 0, s.CPUSamples == 0 && s.Coverage == store.CoverageEvicted.String():
+			mark += " [profile evicted]"
+		case s.CPUSamples == 0 && s.Coverage != store.CoverageWhole.String():
+			mark += " [not profiled]"
+		}
+		id := termtext.OneLine(s.ProfileID)
+		room := termtext.Columns - when.Width() - 31 - max(16, utf8.RuneCountInString(id)) - len(mark)
+		fmt.Fprintf(&b, "%s %8s %8s %8d  %-16s  %s%s\n", when.Format(s.Start), s.wall(), termtext.Value(s.CPUNs, termtext.Nanoseconds), s.CPUSamples, id, termtext.Clip(termtext.OneLine(s.name()), max(room, 8)), mark)
+	}
+	return b.String()
+}
+
+// MaxGroups bounds the list of names: a program may put ids into names.
+const MaxGroups = 500
+
+// Group is the sum of the spans of one name.
+type Group struct {
+	Name    string `json:"name"`
+	Service string `json:"service"`
+	Spans   int    `json:"spans"`
+	Errors  int    `json:"errors"`
+	WallNs  int64  `json:"wallNs"`
+	// MaxWallNs is the wall time of the slowest span.
+	MaxWallNs int64 `json:"maxWallNs"`
+	CPUNs     int64 `json:"cpuNs"`
+	// Query selects the profile of the name.
+	Query string `json:"query"`
+	// Label is the span_name of Query if it is not Name: the label that the
+	// samples carry. LabelNames is the number of names of the service whose spans
+	// have that label: Query selects the work of all of them.
+	Label      string `json:"label,omitempty"`
+	LabelNames int    `json:"labelNames,omitempty"`
+}
+
+func newGroup(t store.NameTotal, held services, labels labelNames) Group {
+	// Without a sample only the name is known.
+	label := cmp.Or(t.Label, t.Name)
+	g := Group{
+		Name:      t.Name,
+		Service:   t.Service,
+		Spans:     t.Spans,
+		Errors:    t.Errors,
+		MaxWallNs: t.MaxDuration.Nanoseconds(),
+		WallNs:    t.Duration.Nanoseconds(),
+		CPUNs:     t.CPU.Nanoseconds(),
+		Query:     held.query(t.Service).WithEqual(labelkey.SpanName, label).String(),
+	}
+	if label != t.Name {
+		g.Label, g.LabelNames = label, labels[serviceLabel{t.Service, label}]
+	}
+	return g
+}

@@ -1,0 +1,190 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flame"
+	"github.com/spanprof/spanprof/internal/termtext"
+)
+
+const (
+	// textFunctions and textFrames bound the text form, which has about 60 lines
+	// with its header.
+	textFunctions   = 15
+	textFrames      = 32
+	textDiffRows    = 40
+	textExecutables = 8
+)
+
+// Text returns the profile for a terminal.
+func (a *Profile) Text() string {
+	var b strings.Builder
+	a.header(&b, "")
+	if a.Empty != "" {
+		return b.String()
+	}
+	b.WriteByte('\n')
+	if f := a.Focus; f != nil {
+		writeFocus(&b, f, a.Total, a.Unit)
+		return b.String()
+	}
+	writeFunctions(&b, a.Functions, a.FunctionsOmitted, a.Total, a.Unit)
+	b.WriteByte('\n')
+	if len(a.Executables) > 1 {
+		writeExecutables(&b, a.Executables, a.Total, a.Unit)
+		b.WriteByte('\n')
+	}
+	writeFrames(&b, a.Flame, a.Total, textFrames)
+	return b.String()
+}
+
+// header writes what is selected, in lines that begin with indent.
+func (a *Profile) header(b *strings.Builder, indent string) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(b, "%s%-9s%s\n", indent, name, termtext.OneLine(fmt.Sprintf(format, args...)))
+	}
+	room := termtext.Columns - len(indent) - 9
+	prose := func(name, text string) {
+		if text != "" {
+			termtext.Prose(b, indent+name, len(indent)+9, text)
+		}
+	}
+	line("query", "%s", a.Query)
+	if s := a.Span; s != nil {
+		line("span", "%s", termtext.Clip(s.title(), room))
+		line("", "start %s  wall %s  cpu %s", s.Start.UTC().Format(time.RFC3339Nano), s.wall(), termtext.Value(s.CPUNs, termtext.Nanoseconds))
+		if s.TraceID != "" {
+			line("", "trace %s", s.TraceID)
+		}
+		if s.Err {
+			line("", "error %s", termtext.Clip(s.Status, room-len("error ")))
+		}
+	}
+	line("total", "%s %s %s, %s", a.Measure, termtext.Value(a.Total, a.Unit), a.sources(), termtext.Plural(a.Windows, "window"))
+	prose("note", a.Note)
+	prose("empty", a.Empty)
+	if base := a.Baseline; base != nil && !base.Empty {
+		if utf8.RuneCountInString(base.Query+base.Meaning) <= room-len("  ()") {
+			line("baseline", "%s  (%s)", base.Query, base.Meaning)
+		} else {
+			line("baseline", "%s", base.Query)
+			prose("", "("+base.Meaning+")")
+		}
+	}
+	if c := a.WithChildren; c != nil {
+		line("children", "%s", c.Query)
+		prose("", "("+c.Meaning+")")
+	}
+	for _, k := range a.Kinds {
+		if k.Type != a.query.Type.Name && k.Samples > 0 {
+			line("also", "%s  (%s)", k.Query, k.Measure)
+		}
+	}
+	for _, s := range a.Trace {
+		if s.ProfileID != a.Span.ProfileID {
+			text := fmt.Sprintf("%s  wall %s  cpu %s  ", s.ProfileID, s.wall(), termtext.Value(s.CPUNs, termtext.Nanoseconds))
+			line("trace", "%s%s", text, termtext.Clip(s.title(), room-utf8.RuneCountInString(text)))
+		}
+	}
+	if a.TraceOmitted > 0 {
+		line("trace", "and %s", termtext.Plural(a.TraceOmitted, "more span"))
+	}
+	if s := a.Status; s != nil && !strings.Contains(a.Empty, strings.TrimSuffix(s.Message, ".")) {
+		prose("status", s.Message)
+	}
+}
+
+// sources says how many samples the total is the sum of.
+func (a *Profile) sources() string {
+	switch a.query.Type.Kind {
+	case exporter.KindHeap:
+		return "from " + termtext.Plural(a.Samples, "allocation site")
+	case exporter.KindMutex, exporter.KindBlock:
+		return "in " + termtext.Plural(a.Samples, "wait")
+	}
+	text := "in " + termtext.Plural(a.Samples, "sample") + " of " + termtext.Plural(a.ProfileIDs, "profile id")
+	if a.ExpectedSamples > 0 {
+		text += fmt.Sprintf(" (%s expected for each goroutine)", termtext.Expected(a.ExpectedSamples))
+	}
+	return text
+}
+
+// writeFunctions writes the functions with most self.
+func writeFunctions(b *strings.Builder, functions []flame.Function, omitted int, total int64, unit string) {
+	fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", "self", "", "total", "", "function")
+	for _, f := range functions[:min(len(functions), textFunctions)] {
+		fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", termtext.Value(f.Self, unit), termtext.Percent(f.Self, total), termtext.Value(f.Total, unit), termtext.Percent(f.Total, total), termtext.ClipStart(termtext.OneLine(f.Name), termtext.Columns-39))
+	}
+	if more := len(functions) + omitted - textFunctions; more > 0 {
+		fmt.Fprintf(b, "%38s %s\n", "...", termtext.Plural(more, "more function"))
+	}
+}
+
+// writeExecutables writes the executables with most self.
+func writeExecutables(b *strings.Builder, executables []flame.Executable, total int64, unit string) {
+	fmt.Fprintf(b, "%10s %7s  %s\n", "self", "", "executable, build id")
+	for _, x := range executables[:min(len(executables), textExecutables)] {
+		fmt.Fprintf(b, "%10s %7s  %s %s\n", termtext.Value(x.Self, unit), termtext.Percent(x.Self, total), termtext.ClipStart(termtext.OneLine(cmp.Or(x.File, "(unknown)")), termtext.Columns-62), termtext.Clip(termtext.OneLine(x.BuildID), 40))
+	}
+	if more := len(executables) - textExecutables; more > 0 {
+		fmt.Fprintf(b, "%19s %s\n", "...", termtext.Plural(more, "more executable"))
+	}
+}
+
+// writeFocus writes a function with its callers and its callees.
+func writeFocus(b *strings.Builder, f *flame.Focus, total int64, unit string) {
+	fmt.Fprintf(b, "function %s\n", termtext.ClipStart(termtext.OneLine(f.Function.Name), termtext.Columns-9))
+	if f.Function.Total == 0 {
+		b.WriteString("         is on no stack of this profile\n")
+		return
+	}
+	if f.Function.File != "" {
+		fmt.Fprintf(b, "         %s\n", termtext.ClipStart(fmt.Sprintf("%s:%d", termtext.OneLine(f.Function.File), f.Function.Line), termtext.Columns-9))
+	}
+	fmt.Fprintf(b, "         self %s (%s)  total %s (%s)\n", termtext.Value(f.Function.Self, unit), termtext.Percent(f.Function.Self, total), termtext.Value(f.Function.Total, unit), termtext.Percent(f.Function.Total, total))
+	b.WriteString("\ncallers, the nearest first\n")
+	writeFrames(b, f.Callers, total, textFrames/2)
+	b.WriteString("\ncallees\n")
+	writeFrames(b, f.Callees, total, textFrames/2)
+}
+
+// Text returns the comparison for a terminal.
+func (c *Comparison) Text() string {
+	var b strings.Builder
+	b.WriteString("left\n")
+	c.Left.header(&b, "  ")
+	b.WriteString("right\n")
+	c.Right.header(&b, "  ")
+	if s := c.Status; s != nil && s.Message != "" {
+		termtext.Prose(&b, "status", 11, s.Message)
+	}
+	fmt.Fprintf(&b, "\n%7s %7s %9s  %s\n", "left", "right", "change", "function, by the change of its share of the total in percentage points")
+	more, less := 0, 0
+	for _, d := range c.Diff {
+		// Functions that take more come before those that take less.
+		switch {
+		case d.Delta > 0 && more < textDiffRows/2:
+			more++
+		case d.Delta < 0 && less < textDiffRows/2:
+			if less == 0 {
+				b.WriteByte('\n')
+			}
+			less++
+		default:
+			continue
+		}
+		fmt.Fprintf(&b, "%7s %7s %+6.1f pp  %s\n", termtext.Percent(d.LeftTotal, c.Left.Total), termtext.Percent(d.RightTotal, c.Right.Total), 100*d.Delta, termtext.ClipStart(termtext.OneLine(d.Name), termtext.Columns-27))
+	}
+	if rest := len(c.Diff) + c.DiffOmitted - more - less; rest > 0 {
+		fmt.Fprintf(&b, "%20s %s, differing less or not at all\n", "...", termtext.Plural(rest, "more function"))
+	}
+	return b.String()
+}

@@ -1,0 +1,158 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+)
+
+const (
+	// timelineNames bounds the names: people can tell only a few colours apart.
+	timelineNames = 6
+	// maxBuckets bounds the answer. More windows than that are merged.
+	maxBuckets = 240
+)
+
+// Timeline is what a query selects over time.
+type Timeline struct {
+	Query   string `json:"query"`
+	Measure string `json:"measure"`
+	Unit    string `json:"unit"`
+	// Momentary says that a value describes a moment, as the heap in use does: it
+	// must not be added to others, or divided by the length of its window.
+	Momentary bool `json:"momentary,omitempty"`
+	// Names are the values of span_name with the highest sums, highest first.
+	Names []string `json:"names"`
+	// Buckets are the windows; of very many, neighbours are merged.
+	Buckets []Bucket `json:"buckets"`
+	// Versions are the profiled versions of the services, in the order of their
+	// first window.
+	Versions []Version `json:"versions"`
+}
+
+// Bucket is one or more windows.
+type Bucket struct {
+	Start      time.Time `json:"start"`
+	DurationNs int64     `json:"durationNs"`
+	// Values are those of Names, Rest is that of all other samples.
+	Values []int64 `json:"values"`
+	Rest   int64   `json:"rest"`
+}
+
+func (b Bucket) total() int64 {
+	total := b.Rest
+	for _, v := range b.Values {
+		total += v
+	}
+	return total
+}
+
+// Timeline answers what q selects over time.
+func (r *Reader) Timeline(q Query) (*Timeline, error) {
+	q = r.resolve(q)
+	held := selected(r, "time line", q, func(q store.Query) (*store.Timeline, error) {
+		return r.view.Timeline(q, timelineNames)
+	})
+	return answered(r, &Timeline{
+		Query:     q.String(),
+		Measure:   q.Type.Words,
+		Unit:      cmp.Or(held.Unit, q.Type.Unit),
+		Momentary: held.Momentary,
+		Names:     append([]string{}, held.Names...),
+		Buckets:   mergeBuckets(held, maxBuckets),
+		Versions:  r.versions(q),
+	})
+}
+
+// mergeBuckets merges neighbours so that there are at most n buckets. Of values that
+// describe a moment the last one counts.
+func mergeBuckets(held *store.Timeline, n int) []Bucket {
+	buckets := []Bucket{}
+	for part := range slices.Chunk(held.Buckets, max(1, (len(held.Buckets)+n-1)/n)) {
+		b := Bucket{Start: part[0].Start, Values: make([]int64, len(held.Names))}
+		for i, w := range part {
+			b.DurationNs = max(b.DurationNs, w.Start.Add(w.Duration).Sub(b.Start).Nanoseconds())
+			if held.Momentary && i < len(part)-1 {
+				continue
+			}
+			b.Rest += w.Rest
+			for i, v := range w.Values {
+				b.Values[i] += v
+			}
+		}
+		buckets = append(buckets, b)
+	}
+	return buckets
+}
+
+// textBuckets bounds the text form, which has the newest buckets.
+const textBuckets = 40
+
+// Text returns the time line for a terminal.
+func (t *Timeline) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "query    %s\n", termtext.OneLine(t.Query))
+	for _, v := range t.Versions {
+		fmt.Fprintf(&b, "version  %s\n         %s\n", termtext.OneLine(v.Query), termtext.TimeRange(v.From, v.Until))
+	}
+	if len(t.Buckets) == 0 {
+		b.WriteString("no window\n")
+		return b.String()
+	}
+	shown := t.Buckets[max(0, len(t.Buckets)-textBuckets):]
+	most := slices.MaxFunc(shown, func(a, b Bucket) int { return cmp.Compare(a.total(), b.total()) }).total()
+	when := termtext.NewTimeColumn(shown, func(b Bucket) time.Time { return b.Start })
+	fmt.Fprintf(&b, "\n%-*s %8s %11s  %-10s %s\n", when.Width(), when.Title, "lasts", t.Unit, "", "most of it")
+	if hidden := len(t.Buckets) - len(shown); hidden > 0 {
+		fmt.Fprintf(&b, "%s\n", termtext.Plural(hidden, "older line")+" left out: set from and until")
+	}
+	for _, bucket := range shown {
+		total := bucket.total()
+		top := "-"
+		if total > 0 {
+			top = "others " + termtext.Percent(bucket.Rest, total)
+			if len(bucket.Values) > 0 {
+				if i := slices.Index(bucket.Values, slices.Max(bucket.Values)); bucket.Values[i] > bucket.Rest {
+					top = termtext.Clip(termtext.OneLine(t.Names[i]), termtext.Columns-when.Width()-42) + " " + termtext.Percent(bucket.Values[i], total)
+				}
+			}
+		}
+		fmt.Fprintf(&b, "%s %8s %11s  %s %s\n", when.Format(bucket.Start), termtext.Value(bucket.DurationNs, termtext.Nanoseconds), termtext.Value(total, t.Unit), termtext.Bar(total, most), top)
+	}
+	return b.String()
+}
+
+// Version is a version of a service that was profiled.
+type Version struct {
+	Service string    `json:"service"`
+	Version string    `json:"version"`
+	From    time.Time `json:"from"`
+	Until   time.Time `json:"until"`
+	// Query selects the profile of the version.
+	Query string `json:"query"`
+}
+
+// versions lists the versions with profiles of the query's type, in the order of their
+// first window.
+func (r *Reader) versions(asked Query) []Version {
+	list := []Version{}
+	for _, w := range windowsByKind(r.allWindows()) {
+		if w.Kind != string(asked.Type.Kind) || asked.service != "" && w.Service != asked.service {
+			continue
+		}
+		q := flameql.ForService(w.Service)
+		q.Type = asked.Type
+		q = q.WithEqual("service_name", w.Service).WithEqual("service_version", w.Version)
+		list = append(list, Version{Service: w.Service, Version: w.Version, From: w.From, Until: w.Until, Query: q.String()})
+	}
+	return list
+}

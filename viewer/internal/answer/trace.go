@@ -1,0 +1,106 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+)
+
+// maxListedBytes bounds the ids in a query: flameql.MaxBytes less the rest of it.
+const maxListedBytes = 15_000
+
+// Children is the query for a span and the spans below it in this process that have
+// profiles of their own.
+type Children struct {
+	Query string `json:"query"`
+	// Meaning says in words what the query selects.
+	Meaning string `json:"meaning"`
+	// Spans is their number.
+	Spans int `json:"spans"`
+}
+
+// newChildren returns nil if no span below span has samples of the query's kind. trace
+// has the spans of its trace.
+func newChildren(q Query, span store.Span, trace []store.Span) *Children {
+	below := map[string][]store.Span{}
+	for _, s := range trace {
+		if s.ParentID != "" {
+			below[s.ParentID] = append(below[s.ParentID], s)
+		}
+	}
+	ids, todo, found := []string{}, []store.Span{span}, false
+	for len(todo) > 0 {
+		s := todo[0]
+		// Delete what was found, for parent ids may form a circle.
+		todo = append(todo[1:], below[s.ProfileID]...)
+		delete(below, s.ProfileID)
+		switch {
+		case len(ids) == 0:
+			ids = append(ids, s.ProfileID)
+		case s.SamplesHeld > 0 && s.ProfileID != span.ProfileID:
+			ids = append(ids, s.ProfileID)
+			found = found || sampled(s, q.Type.Kind)
+		}
+	}
+	if !found {
+		return nil
+	}
+	all := q.Without(labelkey.ProfileID, labelkey.SpanID)
+	expression := strings.Join(ids, "|")
+	if len(expression) > maxListedBytes {
+		all = all.WithEqual(labelkey.TraceID, span.TraceID)
+		return &Children{Query: all.String(), Meaning: "the whole trace, as these are too many for one query", Spans: len(ids)}
+	}
+	// Ids of spans are hexadecimal digits: they need no quoting.
+	m, err := store.NewMatcher(labelkey.ProfileID, store.MatchRegexp, expression)
+	if err != nil {
+		return nil
+	}
+	return &Children{Query: all.With(m).String(), Meaning: "this span with " + termtext.Plural(len(ids)-1, "span") + " below it", Spans: len(ids)}
+}
+
+// sampled reports whether a span with samples may have some of a kind.
+func sampled(s store.Span, kind exporter.Kind) bool {
+	switch kind {
+	case exporter.KindCPU:
+		return s.CPUSamples > 0
+	case exporter.KindWall:
+		return s.WallSamples > 0
+	}
+	return true
+}
+
+// maxTraceSpans bounds the list of the spans of a trace.
+const maxTraceSpans = 100
+
+// trace returns the spans of a span's trace, in the order of their start.
+func (r *Reader) trace(span store.Span) []store.Span {
+	if span.TraceID == "" {
+		return nil
+	}
+	all := r.spans(store.SpanQuery{TraceID: span.TraceID, Running: true})
+	slices.SortStableFunc(all, func(a, b store.Span) int { return a.Start.Compare(b.Start) })
+	return all
+}
+
+// listTrace returns the spans of a trace and the number of those left out. A span that
+// is alone in its trace has no list.
+func listTrace(all []store.Span) (spans []Span, omitted int) {
+	if len(all) < 2 {
+		return nil, 0
+	}
+	if omitted = len(all) - maxTraceSpans; omitted > 0 {
+		all = all[:maxTraceSpans]
+	}
+	for _, s := range all {
+		spans = append(spans, newSpan(s))
+	}
+	return spans, max(0, omitted)
+}

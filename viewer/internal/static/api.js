@@ -1,0 +1,45 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// rawQuery returns the parameters of the page's address without those named, unchanged:
+// the server must see what it cannot parse, which a browser would repair.
+export const rawQuery = (...names) => location.search.slice(1).split('&').filter((p) => p && !names.includes(p.split('=')[0]));
+
+// asJSON is the address of the data of this page, with other parameters added.
+export function asJSON(more = {}) {
+  const names = ['format', ...Object.keys(more)];
+  return `${location.pathname}?${[...rawQuery(...names), new URLSearchParams({ ...more, format: 'json' })].join('&')}`;
+}
+
+// get fetches JSON. Errors from the server have its message, and served is true.
+export async function get(address) {
+  const answer = await fetch(address, { headers: { Accept: 'application/json' } });
+  const text = await answer.text();
+  let data;
+  try {
+    data = JSON.parse(text);
+  } catch {
+    throw Object.assign(new Error(text.trim() || `the server answered ${answer.status}`), { served: true });
+  }
+  if (!answer.ok) throw Object.assign(new Error(data.error), { column: data.column, served: true });
+  return data;
+}
+
+// link is an address of this viewer, relative to where it is mounted.
+export function link(page, params) {
+  const query = new URLSearchParams(params).toString();
+  return `./${page}${query ? `?${query}` : ''}`;
+}
+
+// range returns the from and until of the page's address.
+export function range() {
+  const params = new URLSearchParams(location.search);
+  return Object.fromEntries(['from', 'until'].filter((k) => params.get(k)).map((k) => [k, params.get(k)]));
+}
+
+// comparison returns the address of the comparison of two queries, each with its own
+// range.
+export function comparison(left, leftRange, right, rightRange) {
+  const side = (name, r) => Object.fromEntries(Object.entries(r).map(([k, v]) => [name + (k === 'from' ? 'From' : 'Until'), v]));
+  return link('comparison-diff', { query: left, leftQuery: left, ...side('left', leftRange), rightQuery: right, ...side('right', rightRange) });
+}

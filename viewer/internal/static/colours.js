@@ -1,0 +1,41 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// deltaColour runs from blue over grey to red while t runs from -1 to 1.
+export function deltaColour(t, dark) {
+  const strength = Math.min(1, Math.abs(t)) ** 0.7;
+  const hue = t > 0 ? 6 : 214;
+  return dark
+    ? `hsl(${hue} ${Math.round(62 * strength)}% ${Math.round(27 + 15 * strength)}%)`
+    : `hsl(${hue} ${Math.round(82 * strength)}% ${Math.round(90 - 20 * strength)}%)`;
+}
+
+// packageColour is the same for a package on every page.
+export function packageColour(name, dark) {
+  // The runtime is in every program, and seldom what is searched for.
+  if (name === 'runtime' || name.startsWith('runtime/') || name.startsWith('internal/runtime')) {
+    return dark ? 'hsl(220 9% 33%)' : 'hsl(220 14% 83%)';
+  }
+  let hash = 2166136261; // FNV-1a
+  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619) >>> 0;
+  hash ^= hash >>> 15;
+  const hue = hash % 24 * 15;
+  const tone = (hash >>> 8) % 3 * 3;
+  return dark ? `hsl(${hue} 34% ${31 + tone}%)` : `hsl(${hue} 58% ${75 + tone}%)`;
+}
+
+// stripColour returns the colour of a time line's name by its index; -1 is the rest.
+export function stripColour(i, dark) {
+  if (i < 0) return dark ? 'hsl(220 9% 38%)' : 'hsl(220 14% 78%)';
+  const hue = [18, 205, 145, 280, 48, 335][i % 6];
+  return dark ? `hsl(${hue} 62% 56%)` : `hsl(${hue} 66% 54%)`;
+}
+
+// theme reads what the style sheet says about colours.
+export function theme() {
+  const css = getComputedStyle(document.documentElement);
+  const get = (name) => css.getPropertyValue(name).trim();
+  return { dark: get('--dark') === '1', ink: get('--frame-ink'), plain: get('--frame-plain'), match: get('--match'), matchInk: get('--match-ink'), line: get('--line'), muted: get('--muted'), accent: get('--accent') };
+}
+
+export const onThemeChange = (f) => matchMedia('(prefers-color-scheme: dark)').addEventListener('change', f);

@@ -1,0 +1,81 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { bareName, shortName, value } from './format.js';
+
+export const ROW = 20;
+const FONT = '12px system-ui, sans-serif';
+const MIN_TEXT = 28; // Pixels below which a text would be an ellipsis.
+const widths = new Map();
+
+// paint draws the part of a flame graph that is in the window.
+export function paint(flame, theme) {
+  const height = flame.depth * ROW;
+  flame.body.style.height = `${height}px`;
+  flame.width = flame.body.clientWidth;
+  if (!flame.width) return;
+  const shown = Math.min(height, innerHeight);
+  const ratio = devicePixelRatio || 1;
+  const { canvas } = flame;
+  // The canvas sticks to the top of the window while its body scrolls by.
+  flame.offset = Math.min(Math.max(0, -flame.body.getBoundingClientRect().top), height - shown);
+  canvas.style.height = `${shown}px`;
+  const size = [Math.round(flame.width * ratio), Math.round(shown * ratio)];
+  if (canvas.width !== size[0]) canvas.width = size[0];
+  if (canvas.height !== size[1]) canvas.height = size[1];
+
+  const c = canvas.getContext('2d');
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  c.clearRect(0, 0, flame.width, shown);
+  c.textBaseline = 'middle';
+  for (const f of flame.frames) {
+    const y = flame.row(f) * ROW - flame.offset;
+    if (y <= -ROW || y >= shown) continue;
+    const left = Math.max(0, flame.px(f.x));
+    const right = Math.min(flame.width, flame.px(f.x + f.total));
+    if (right - left >= 0.4) paintFrame(c, flame, f, left, y, right - left, theme);
+  }
+}
+
+function paintFrame(c, flame, f, x, y, w, theme) {
+  const hit = flame.matches?.has(f);
+  const dim = !hit && (flame.matches || f.depth < flame.zoomed.depth);
+  c.globalAlpha = dim ? 0.38 : 1;
+  c.fillStyle = hit ? theme.match : flame.colour(f, theme);
+  const gap = w > 3 ? 1 : 0;
+  c.fillRect(x, y, w - gap, ROW - 1);
+  if (f === flame.hover || f === flame.focus) {
+    c.globalAlpha = 1;
+    c.strokeStyle = theme.ink;
+    c.lineWidth = f === flame.focus ? 2 : 1;
+    c.strokeRect(x + 1, y + 1, Math.max(1, w - gap - 2), ROW - 3);
+  }
+  if (w < MIN_TEXT) return;
+  c.globalAlpha = dim ? 0.7 : 1;
+  c.fillStyle = hit ? theme.matchInk : theme.ink;
+  c.font = f.inlined ? `italic ${FONT}` : f.parent ? FONT : `600 ${FONT}`;
+  const text = fit(c, flame, f, w - 10);
+  if (text) c.fillText(text, x + 5, y + ROW / 2);
+}
+
+// fit returns the longest form of a frame's name that has room.
+function fit(c, flame, f, room) {
+  const full = f.parent ? f.name : `${f.name}  ${value(f.total, flame.unit)}`;
+  if (measure(c, full) <= room) return full;
+  const short = f.parent ? shortName(full) : full;
+  if (measure(c, short) <= room) return short;
+  // The colour shows the package, so the method's name is enough.
+  const last = f.parent ? bareName(short) : short;
+  const width = measure(c, last);
+  if (width <= room) return last;
+  let n = Math.floor(last.length * room / width);
+  while (n >= 2 && measure(c, `${last.slice(0, n)}\u2026`) > room) n--;
+  return n < 2 ? '' : `${last.slice(0, n)}\u2026`;
+}
+
+function measure(c, text) {
+  const key = c.font + text;
+  let w = widths.get(key);
+  if (w === undefined) widths.set(key, w = c.measureText(text).width);
+  return w;
+}

@@ -1,0 +1,54 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { h } from './dom.js';
+import { clock, duration, sentence, time, value } from './format.js';
+import { tiles } from './heading.js';
+
+// logView shows what the profiler and the store have done, and what they lost.
+export function logView() {
+  document.title = 'Log \u00b7 spanprof';
+  const note = h('p', { class: 'note', hidden: true });
+  const head = h('div');
+  const numbers = h('dl', { class: 'numbers' });
+  const kinds = h('tbody');
+  const events = h('tbody');
+  const element = h('article', null,
+    h('nav', { class: 'crumbs' }, h('a', { href: './' }, '\u2190 Spans'), h('a', { href: './log?format=text' }, 'text'), h('a', { href: './log?format=json' }, 'json')),
+    h('h1', null, 'Log'), note, head,
+    h('section', { class: 'card' }, h('h2', null, 'Profiles held'), table(['Kind', 'Service', '#Windows', '#Samples', '#Memory', 'From', 'Until'], kinds)),
+    h('section', { class: 'card' }, h('h2', null, 'Counters'), numbers),
+    h('section', { class: 'card' }, h('h2', null, 'What happened'), table(['Time', 'Event', 'Kind', 'Service', '#Samples', '#Bytes', 'Text'], events)));
+
+  function update({ status, stats, kinds: held, events: log }) {
+    note.hidden = !status?.message;
+    note.textContent = status?.message ? sentence(status.message) : '';
+    const share = stats.cpuNs ? stats.cpuLabelledNs / stats.cpuNs : 0;
+    head.replaceChildren(tiles([
+      ['Memory', `${value(stats.bytes, 'bytes')} of ${value(stats.maxBytes, 'bytes')}`],
+      ['Spans held', stats.spans.toLocaleString('en')],
+      ['Windows held', stats.windows.toLocaleString('en')],
+      stats.cpuNs > 0 && ['CPU time in spans', `${(share * 100).toFixed(1)} %`],
+      status?.wallIntervalNs > 0 && ['Wall samples every', duration(status.wallIntervalNs)]]));
+    numbers.replaceChildren(...counters(stats, status).map(([name, n]) => h('div', null, h('dt', null, name), h('dd', null, n))));
+    kinds.replaceChildren(...held.map((k) => row([k.kind, [k.service, k.version].filter(Boolean).join(' ')], [k.windows, k.samples, value(k.bytes, 'bytes')], [clock(k.from), clock(k.until)])));
+    events.replaceChildren(...log.map((e) => row([time(new Date(e.time)), h('span', { class: `tag ${e.type === 'refused' ? 'err' : ''}` }, e.type), e.kind, e.service], [e.samples, value(e.bytes, 'bytes')], [e.text ?? ''])));
+  }
+  return { element, update, attach() {}, poll: () => true, address: () => './log?format=json' };
+}
+
+const table = (heads, body) => h('div', { class: 'scroll' }, h('table', { class: 'plain' },
+  h('thead', null, h('tr', null, heads.map((t) => h('th', { scope: 'col', class: t.startsWith('#') ? 'num' : null }, t.replace('#', ''))))), body));
+
+const row = (texts, numbers, more) => h('tr', null, texts.map((t) => h('td', null, t)), numbers.map((n) => h('td', { class: 'num' }, n.toLocaleString('en'))), more.map((t) => h('td', null, t)));
+
+// counters shows what was received and what was lost.
+function counters(stats, status) {
+  return [
+    ['spans ended', stats.spansEnded], ['spans with samples', stats.spansWithSamples], ['spans running', stats.spansRunning],
+    ['spans not kept', stats.spansNotKept], ['spans evicted', stats.spansEvicted],
+    ['windows received', stats.windowsReceived], ['windows evicted', stats.windowsEvicted], ['windows refused as too big', stats.windowsRefused], ['profiles not readable', stats.parseErrors],
+    ['CPU time sampled', duration(stats.cpuNs)], ['CPU time in spans', duration(stats.cpuLabelledNs)],
+    ...(status?.counters ?? []).map((c) => [c.name, value(c.value, c.unit)]),
+  ].map(([name, n]) => [name, n.toLocaleString('en')]);
+}

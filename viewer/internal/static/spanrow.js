@@ -1,0 +1,53 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { link } from './api.js';
+import { bar, fill, h } from './dom.js';
+import { ago, duration, spanTitle, time, wall } from './format.js';
+import { arrival } from './status.js';
+
+// MISSING is why a span has no samples, by its coverage.
+const MISSING = { whole: 'no sample hit it', partial: 'no sample hit it; CPU was not profiled all the time', none: 'CPU was not profiled', evicted: 'its profile made room for newer ones' };
+
+// mark says whether a span has a profile: [class, meaning].
+function mark(s) {
+  if (s.samplesHeld > 0) return ['full', 'has a profile'];
+  if (s.cpuSamples > 0) return ['none', MISSING.evicted];
+  if (!s.complete) return ['open', 'its samples are not in yet'];
+  if (s.cpuInclusiveNs > s.cpuNs) return ['full', 'spans below it have profiles'];
+  return ['none', MISSING[s.coverage]];
+}
+
+const ended = (s) => new Date(new Date(s.start).getTime() + s.durationNs / 1e6);
+
+// spanRow is a span in the list; tell writes what depends on other spans and on the time.
+export function spanRow(s, manyServices) {
+  const [cls, meaning] = mark(s);
+  const inclusive = s.cpuInclusiveNs > s.cpuNs ? duration(s.cpuInclusiveNs) : null;
+  return h('tr', { class: s.err ? 'err' : null },
+    h('td', null, h('div', { class: 'what' },
+      h('span', { class: `dot ${cls}`, title: meaning }, h('span', { class: 'sr' }, meaning)),
+      h('a', { class: 'name', href: link('', { query: s.query }), 'data-id': s.profileId, title: spanTitle(s) }, spanTitle(s)),
+      s.err && h('span', { class: 'tag err', title: s.status }, 'error'),
+      s.manual && h('span', { class: 'tag', title: 'work under a profile_id label of its own, without a span' }, 'manual'),
+      s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival()),
+      manyServices && h('span', { class: 'muted service' }, s.service))),
+    s.running ? h('td', { class: 'when' }, 'running')
+      : h('td', { class: 'when', title: ended(s).toISOString() }, h('span', { class: 'since' }), h('span', { class: 'muted clock' }, time(ended(s)))),
+    h('td', { class: 'bars' }, bar(0, 'wall'), bar(0, 'cpu')),
+    h('td', { class: 'num', 'data-label': 'wall' }, wall(s) == null ? '\u2013' : duration(wall(s))),
+    h('td', { class: 'num', 'data-label': 'CPU', title: inclusive && `with its children ${inclusive}` },
+      s.cpuSamples ? duration(s.cpuNs) : inclusive ? h('span', { class: 'muted' }, `(${inclusive})`) : '\u2013'),
+    h('td', { class: 'num', 'data-label': 'samples' }, s.cpuSamples.toLocaleString('en')));
+}
+
+// tell writes how long ago the span of a row ended, and draws its bars, in which most is
+// the whole width.
+export function tell(row, s, now, most) {
+  const since = row.querySelector('.since');
+  const text = ago(ended(s), now);
+  if (since && since.textContent !== text) since.textContent = text;
+  const [wallBar, cpuBar] = row.querySelectorAll('.bar i');
+  fill(wallBar, (wall(s) ?? 0) / most);
+  fill(cpuBar, s.cpuNs / most);
+}

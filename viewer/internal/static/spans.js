@@ -1,0 +1,186 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { link } from './api.js';
+import { button, choice, h } from './dom.js';
+import { capital, clock, count, sentence, wall } from './format.js';
+import { arrange, morph, refill } from './keep.js';
+import { names } from './names.js';
+import { spanRow, tell } from './spanrow.js';
+import { strip } from './strip.js';
+
+const LIMIT = 500;
+// MOST rows are what a browser shows without delay.
+const MOST = 1000;
+// LONGEST is the longest expression that fits into a query.
+const LONGEST = 15000;
+const ORDERS = [['newest', 'Newest'], ['slowest', 'Slowest'], ['cpu', 'Most CPU']];
+const LEAST = [['', 'any length'], ['1ms', '\u2265 1 ms'], ['10ms', '\u2265 10 ms'], ['100ms', '\u2265 100 ms'], ['1s', '\u2265 1 s'], ['10s', '\u2265 10 s']];
+// CONDITIONS are the parameters without a control of their own.
+const CONDITIONS = { name: 'named', trace: 'of trace', service: 'of service', max: 'at most', from: 'from', until: 'until' };
+
+// spansView lists the spans. It keeps its controls while update brings data.
+export function spansView() {
+  const params = new URLSearchParams(location.search);
+  const asked = params.get('limit');
+  // The server refuses what is not a number.
+  const limit = Number(asked) > MOST ? String(MOST) : asked || String(LIMIT);
+  let data = null;
+  let asking = '';
+  let answered = ''; // the conditions that data is the answer to
+  let reload = () => {};
+  let windows = -1;
+  let on = true;
+  let shownRows = new Map(); // by id: {key, span, element}
+  let most = 1; // the time that a whole bar is
+
+  const set = (key, v) => {
+    if (v) params.set(key, v);
+    else params.delete(key);
+    history.replaceState(null, '', link('', params));
+    reload();
+  };
+  let typing;
+  const filter = h('input', { type: 'search', placeholder: 'Filter by name  ( / )', 'aria-label': 'Filter spans by name', 'data-search': '', spellcheck: 'false', autocomplete: 'off', oninput: () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => set('filter', filter.value.trim()), 150);
+  } });
+  filter.value = params.get('filter') ?? '';
+  const order = params.get('order') ?? 'newest';
+  const orders = choice('Order', ORDERS, order, (key) => set('order', key === 'newest' ? '' : key));
+  const errors = h('input', { type: 'checkbox', checked: params.get('error') === 'true', onchange: () => set('error', errors.checked ? 'true' : '') });
+  const lengths = LEAST.some(([k]) => k === (params.get('min') ?? '')) ? LEAST : [...LEAST, [params.get('min'), `\u2265 ${params.get('min')}`]];
+  const least = h('select', { 'aria-label': 'Least wall time', onchange: () => set('min', least.value) }, lengths.map(([key, text]) => h('option', { value: key, selected: key === (params.get('min') ?? '') }, text)));
+  const live = h('input', { type: 'checkbox', checked: true, onchange: () => { on = live.checked; } });
+  const shown = h('span', { class: 'muted count' });
+  const together = button('Flame graph of these', () => { location.href = link('', { query: listed(data.spans).query }); });
+  const conditions = h('div', { class: 'chips conditions', hidden: true });
+  const rows = h('tbody');
+  const table = h('table', { class: 'spans' },
+    h('thead', null, h('tr', null,
+      h('th', { scope: 'col' }, 'Span'), h('th', { scope: 'col' }, 'Ended'),
+      h('th', { scope: 'col', class: 'bars' }, h('span', { class: 'key wall' }, 'Wall'), ' ', h('span', { class: 'key cpu' }, 'CPU')),
+      h('th', { scope: 'col', class: 'num' }, 'Wall'), h('th', { scope: 'col', class: 'num' }, 'CPU'), h('th', { scope: 'col', class: 'num' }, 'Samples'))),
+    rows);
+  const empty = h('div', { class: 'card empty', hidden: true });
+  const aside = names();
+  const line = strip('');
+  const whole = h('nav', { class: 'tabs kinds', 'aria-label': 'Whole process', hidden: true });
+
+  table.addEventListener('keydown', (e) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[e.key];
+    if (!step) return;
+    const links = [...rows.querySelectorAll('a.name')];
+    const next = links[links.indexOf(document.activeElement) + step];
+    if (next) { e.preventDefault(); next.focus(); }
+  });
+
+  function showConditions() {
+    const given = Object.entries(CONDITIONS).filter(([k]) => params.get(k));
+    conditions.hidden = given.length === 0;
+    refill(conditions, given.map(([k, text]) => {
+      const v = params.get(k);
+      return button(`${text} ${/^\d{13}$/.test(v) ? clock(Number(v)) : v} \u00d7`, () => set(k, ''), { class: 'chip', title: 'Drop this condition', 'data-key': k });
+    }));
+  }
+
+  function render() {
+    const now = data.status ? new Date(data.status.now) : new Date();
+    const { spans } = data;
+    const services = new Set(data.groups.map((g) => g.service));
+    // A span that still runs may be days old: it would shrink all other bars.
+    const lengths = spans.filter((s) => !s.running).map((s) => Math.max(wall(s) ?? 0, s.cpuNs));
+    most = Math.max(1, ...(lengths.length ? lengths : spans.map((s) => s.durationNs)));
+    const known = shownRows;
+    shownRows = new Map();
+    for (const s of spans) {
+      const key = JSON.stringify([s, services.size > 1]);
+      let row = known.get(s.profileId);
+      if (row?.key !== key) {
+        const fresh = spanRow(s, services.size > 1);
+        if (row) morph(row.element, fresh);
+        row = { key, span: s, element: row?.element ?? fresh };
+      }
+      shownRows.set(s.profileId, row);
+    }
+    tellAll(now);
+    arrange(rows, [...shownRows.values()].map((row) => row.element));
+    shown.textContent = spans.length < Number(limit) ? count(spans.length, 'span') : `the first ${count(spans.length, 'span')}`;
+    shown.title = Number(asked) > MOST ? `This page shows no more than ${MOST.toLocaleString('en')}: format=json and format=text do` : '';
+    if (shown.title) shown.textContent += ', no more fit here';
+    const { n, all } = listed(spans);
+    together.hidden = n === 0;
+    together.textContent = n === all ? 'Flame graph of these' : `Flame graph of the first ${n.toLocaleString('en')}`;
+    table.hidden = spans.length === 0;
+    empty.hidden = spans.length > 0;
+    if (!spans.length) morph(empty, h('div', { class: 'card empty' }, whyEmpty()));
+    showConditions();
+    aside.update(data, filter.value.trim().toLowerCase());
+    whole.hidden = data.process.length === 0;
+    refill(whole, data.process.flatMap((p, i) => [
+      p.service !== data.process[i - 1]?.service || i === 0 ? h('span', { class: 'muted', 'data-key': `service ${p.service}` }, p.service ?? 'Whole process') : null,
+      h('a', { href: link('', { query: p.query }), title: capital(p.measure), 'data-key': p.query }, p.label)].filter(Boolean)));
+  }
+
+  function tellAll(now) {
+    for (const row of shownRows.values()) tell(row.element, row.span, now, most);
+  }
+
+  function whyEmpty() {
+    if (['filter', 'error', 'min', ...Object.keys(CONDITIONS)].some((k) => params.get(k))) {
+      return [h('h2', null, 'No span meets these conditions'), h('p', null, 'The store holds ', count(data.stats.spans, 'ended span'), '. ', h('a', { href: './' }, 'Show them without conditions.'))];
+    }
+    if (data.status?.running === false) return [h('h2', null, 'No spans, and nothing is being profiled'), h('p', null, sentence(data.status.message))];
+    return [h('h2', null, 'No span has ended yet'),
+      h('p', null, 'Spans show up here when they end, their samples when the profiling window around them closes. This page looks for them every two seconds.'),
+      h('p', { class: 'muted' }, 'If spans end and this stays empty: is the tracer provider the one that spanprof wraps, and are the spans sampled?')];
+  }
+
+  const element = h('div', null, line.element, h('div', { class: 'list' },
+    h('section', { 'aria-label': 'Spans' },
+      h('div', { class: 'tools' }, filter, orders, h('label', { class: 'check' }, errors, 'Errors'), least, h('label', { class: 'check' }, live, 'Live'), h('span', { class: 'grow' }), shown, together),
+      conditions, whole, table, empty),
+    aside.element));
+  return {
+    element,
+    attach(load) { reload = load; },
+    poll: () => on,
+    address() {
+      const p = new URLSearchParams(params);
+      p.set('format', 'json');
+      p.set('limit', limit);
+      // The server need not send again what is here.
+      if (data && answered === `${p}`) return `./?${p}&since=${data.generation}`;
+      asking = `${p}`;
+      return `./?${p}`;
+    },
+    update(answer) {
+      if (answer.unchanged) {
+        data.status = answer.status;
+        const now = answer.status ? new Date(answer.status.now) : new Date();
+        tellAll(now);
+        return;
+      }
+      data = answer;
+      answered = asking;
+      document.title = `${data.services ? `${data.services.length} services \u00b7 ` : data.service ? `${data.service} \u00b7 ` : ''}spanprof`;
+      render();
+      if (data.stats.windowsReceived !== windows) line.load();
+      windows = data.stats.windowsReceived;
+    },
+  };
+}
+
+// listed returns the query for the profile of all spans that have one, or of as many as
+// fit into a query: CPU, or wall time if they only waited.
+function listed(spans) {
+  const having = (samples) => spans.filter((s) => s.samplesHeld > 0 && s[samples] > 0).map((s) => s.profileId.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const cpu = having('cpuSamples');
+  const ids = cpu.length ? cpu : having('wallSamples');
+  const bytes = new TextEncoder();
+  let room = LONGEST;
+  // Quoted, a backslash takes two.
+  const cut = ids.findIndex((id) => (room -= bytes.encode(JSON.stringify(id)).length - 1) < 0);
+  const some = cut < 0 ? ids : ids.slice(0, cut);
+  return { n: some.length, all: ids.length, query: `.${cpu.length ? 'cpu' : 'wall'}{profile_id=~${JSON.stringify(some.join('|'))}}` };
+}

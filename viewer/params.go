@@ -1,0 +1,110 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
+)
+
+// parseQuery reads a query from three parameters. Where a side of a comparison lacks one,
+// the page's own parameter counts.
+func parseQuery(params url.Values, name, from, until string) (answer.Query, error) {
+	if params.Get(name) == "" {
+		if params.Get("query") == "" {
+			return answer.Query{}, answer.BadRequestf("%s is missing: give a query such as .cpu{span_name=\"NAME\"}", name)
+		}
+		name = "query"
+	}
+	if params.Get(from) == "" {
+		from = "from"
+	}
+	if params.Get(until) == "" {
+		until = "until"
+	}
+	ql, err := flameql.Parse(params.Get(name))
+	if err != nil {
+		if name != "query" {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		return answer.Query{}, answer.BadRequest{Err: err}
+	}
+	q := answer.Query{Query: ql}
+	if q.From, q.Until, err = parseRange(params, from, until); err != nil {
+		return q, err
+	}
+	switch labels := params.Get("labels"); labels {
+	case "":
+	case "ids":
+		q.KeepIDs = true
+	default:
+		return q, answer.BadRequestf("labels %q: the only choice is ids, which keeps profile_id, span_id and trace_id in pprof", labels)
+	}
+	return q, nil
+}
+
+// defaultSpans is the length of the list of spans without a limit.
+const defaultSpans = 200
+
+// parseSpanQuery reads the parameters of the list of spans.
+func parseSpanQuery(params url.Values) (store.SpanQuery, error) {
+	q := store.SpanQuery{
+		Name:         params.Get("name"),
+		NameContains: params.Get("filter"),
+		Service:      params.Get("service"),
+		TraceID:      params.Get("trace"),
+		Limit:        defaultSpans,
+		Running:      true,
+	}
+	switch order := params.Get("order"); order {
+	case "", "newest":
+		q.Order = store.Newest
+	case "slowest":
+		q.Order = store.Slowest
+	case "cpu":
+		q.Order = store.MostCPU
+	default:
+		return q, answer.BadRequestf("unknown order %q: known are newest, slowest and cpu", order)
+	}
+	if text := params.Get("limit"); text != "" {
+		limit, err := strconv.Atoi(text)
+		if err != nil || limit < 1 {
+			return q, answer.BadRequestf("limit %q: expected a whole number above 0", text)
+		}
+		q.Limit = limit
+	}
+	if text := params.Get("error"); text != "" {
+		only, err := strconv.ParseBool(text)
+		if err != nil {
+			return q, answer.BadRequestf("error %q: expected true or false", text)
+		}
+		q.OnlyErrors = only
+	}
+	for _, bound := range []struct {
+		name  string
+		value *time.Duration
+	}{{"min", &q.MinDuration}, {"max", &q.MaxDuration}} {
+		text := params.Get(bound.name)
+		if text == "" {
+			continue
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return q, answer.BadRequestf("%s %q: expected a duration such as 250ms or 1.5s", bound.name, text)
+		}
+		*bound.value = d
+	}
+	if q.MaxDuration > 0 && q.MaxDuration < q.MinDuration {
+		return q, answer.BadRequestf("max %s is less than min %s", q.MaxDuration, q.MinDuration)
+	}
+	var err error
+	q.From, q.Until, err = parseRange(params, "from", "until")
+	return q, err
+}
