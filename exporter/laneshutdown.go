@@ -117,6 +117,7 @@ func (l *lane) abandon(cause error) error {
 		l.unlock() // the worker has nothing to do with the files any more
 	}
 	l.abandoned = true
+	l.flushes = nil // l.ctx ends them
 	l.given, l.bytes, l.preparing, l.waiting = nil, 0, nil, newBacklog(l.config.age)
 	l.status.Kept += uint64(kept)
 	l.status.Unsent += uint64(lost)

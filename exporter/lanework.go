@@ -182,7 +182,7 @@ func (l *lane) forget(items []*item) {
 // attempt sends a profile once.
 func (l *lane) attempt(i *item) error {
 	if l.retry == nil {
-		return report.Contain(func() error { return l.sink.send(l.ctx, i.profile) })
+		return l.send(l.ctx, i.profile)
 	}
 	p, err := i.load()
 	if err != nil {
@@ -191,8 +191,7 @@ func (l *lane) attempt(i *item) error {
 	i.mark(true)
 	ctx, cancel := context.WithTimeout(l.ctx, l.config.timeout)
 	defer cancel()
-	err = report.Contain(func() error { return l.sink.send(ctx, p) })
-	if err == nil {
+	if err = l.send(ctx, p); err == nil {
 		return nil
 	}
 	failure, ok := retried(err)
@@ -203,6 +202,16 @@ func (l *lane) attempt(i *item) error {
 		return &RetryError{Err: fmt.Errorf("no answer within %v: %w", l.config.timeout, err)}
 	}
 	return err
+}
+
+// send calls the sink. It also unwraps the error, where a panic is contained: finish
+// will, and an error that is a nil pointer panics then.
+func (l *lane) send(ctx context.Context, p *Profile) error {
+	return report.Contain(func() error {
+		err := l.sink.send(ctx, p)
+		_, _ = errors.AsType[*unreadableError](err) // which is never found: all are unwrapped
+		return err
+	})
 }
 
 // finish decides what becomes of a profile after an attempt.

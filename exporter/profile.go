@@ -6,6 +6,7 @@ package exporter
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 	"weak"
@@ -111,13 +112,13 @@ func NewTimedProfile(w Window, parsed *profile.Profile, times [][]int64) *Profil
 	p.times = times
 	p.size = sizeOf(parsed, times)
 	p.parsed = func() (*profile.Profile, error) { return parsed, nil }
-	n := 0 // how many bytes there are; not written while somebody has them
+	var n atomic.Int64 // how many bytes there are; not written while somebody has them
 	first := shared(func() (*byte, error) {
 		b, err := encode(parsed)
 		if err != nil {
 			return nil, fmt.Errorf("exporter: encode %s profile: %w", w.Kind, err)
 		}
-		n = len(b)
+		n.Store(int64(len(b)))
 		return &b[0], nil // gzip has a header
 	})
 	p.pprof = func() ([]byte, error) {
@@ -125,7 +126,7 @@ func NewTimedProfile(w Window, parsed *profile.Profile, times [][]int64) *Profil
 		if err != nil {
 			return nil, err
 		}
-		return unsafe.Slice(b, n), nil
+		return unsafe.Slice(b, n.Load()), nil
 	}
 	return p
 }

@@ -1,0 +1,110 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// An error that is a nil pointer in an interface panics when it is looked at, and so
+// does an error whose own methods do. Neither may end the program.
+func TestLaneOutlivesBadErrors(t *testing.T) {
+	var (
+		path  *fs.PathError
+		retry *exporter.RetryError
+	)
+	for name, test := range map[string]struct {
+		bad  error
+		want string
+	}{
+		"a nil *fs.PathError":        {path, "panic: "},
+		"a nil *exporter.RetryError": {retry, "panic: "},
+		"a nil one that is wrapped":  {fmt.Errorf("send: %w", retry), "panic: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reported := reports(t)
+			synctest.Test(t, func(t *testing.T) {
+				m := exporter.NewMulti(&sink{export: func(context.Context, string) error { return test.bad }})
+				push(t, m, 0)
+				if err := m.ForceFlush(t.Context()); err == nil || !strings.Contains(err.Error(), "1 failed: "+test.want) {
+					t.Errorf("ForceFlush: %v, want the failure", err)
+				}
+				check(t, m, exporter.LaneStatus{Failed: 1})
+				if err := m.Shutdown(t.Context()); err != nil {
+					t.Error(err)
+				}
+
+				q := newQueue(t, &destination{send: func(context.Context, string) error { return test.bad }})
+				export(t, q, "a")
+				if err := q.ForceFlush(t.Context()); err != nil {
+					t.Error(err)
+				}
+				wantStats(t, q, exporter.LaneStatus{Rejected: 1})
+				shutdown(t, q)
+			})
+			if got := reported(); len(got) != 2 || !strings.Contains(got[0], test.want) || !strings.Contains(got[1], test.want) {
+				t.Errorf("reported %q, want %q twice", got, test.want)
+			}
+		})
+	}
+}
+
+// What was given up by Shutdown has not been delivered, though one of the attempts
+// then succeeds at once.
+func TestQueueForceFlushWhileShutdownGivesUp(t *testing.T) {
+	reports(t)
+	dir := t.TempDir()
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueue(t, &destination{send: func(ctx context.Context, _ string) error { <-ctx.Done(); return nil }}, exporter.WithSpill(dir))
+			export(t, q, "a", "b")
+			flushed := make(chan error, 1)
+			go func() { flushed <- q.ForceFlush(t.Context()) }()
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := q.Shutdown(ctx); err == nil {
+				t.Error("Shutdown returned nil, though b was not sent")
+			}
+			if err := <-flushed; !errors.Is(err, exporter.ErrShutdown) {
+				t.Fatalf("ForceFlush: %v, want ErrShutdown: b was not sent", err)
+			}
+			synctest.Wait()
+		})
+		for _, name := range files(t, dir) {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// The bytes of a parsed profile are made again when nobody has them any more, by
+// whoever asks then. This finds something with -race alone.
+func TestProfileIsEncodedAgainElsewhere(t *testing.T) {
+	p := exporter.NewParsedProfile(exporter.Window{}, &profile.Profile{SampleType: []*profile.ValueType{{Type: "n", Unit: "count"}}})
+	before := runtime.NumGoroutine()
+	go func() { _, _ = p.Pprof() }()
+	for runtime.NumGoroutine() > before { // nothing that the race detector takes for an order
+		runtime.Gosched()
+	}
+	runtime.GC()
+	runtime.GC()
+	if _, err := p.Pprof(); err != nil {
+		t.Error(err)
+	}
+}
