@@ -58,13 +58,15 @@ func (l *lane) admit(p *Profile, given *item) error {
 	}
 
 	l.mu.Lock()
-	if given == nil && l.closing != nil || l.abandoned {
+	if given != nil && l.abandoned {
+		l.keepLate(max(1, len(parts)), items...)
+		l.mu.Unlock()
+		return nil
+	}
+	if given == nil && l.closing != nil {
 		l.mu.Unlock()
 		for _, i := range items {
 			i.remove()
-		}
-		if given != nil {
-			return nil // Shutdown has counted it
 		}
 		return l.refuse()
 	}

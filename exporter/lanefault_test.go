@@ -108,3 +108,42 @@ func TestProfileIsEncodedAgainElsewhere(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A profile that is being encoded when Shutdown gives up gets into a file a moment
+// later: there it stays, for the next Queue.
+func TestQueueKeepsWhatItWasEncoding(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		counts := &meter{sums: map[string]float64{}}
+		d := &cuttingSlowly{release: make(chan struct{})}
+		q := newQueue(t, d, exporter.WithSpill(dir), exporter.WithMeterProvider(meterProvider{meter: counts}))
+		m := exporter.NewMulti(q)
+		for range 2 { // the second one is not looked at
+			if err := m.Export(t.Context(), named("slow")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := m.Shutdown(ctx); err == nil || !strings.Contains(err.Error(), "2 profile(s) not exported") {
+			t.Errorf("Shutdown: %v, want two that were not exported in time", err)
+		}
+		counts.collect(t)
+		close(d.release)
+		synctest.Wait()
+		wantStats(t, q, exporter.LaneStatus{Kept: 1, Unsent: 1})
+		wantFiles(t, dir, 1)
+		for name, n := range counts.collect(t) {
+			if n < 0 {
+				t.Errorf("the counter %s has gone down to %v", name, n)
+			}
+		}
+
+		q = newQueue(t, new(destination), exporter.WithSpill(dir))
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantStats(t, q, exporter.LaneStatus{Exported: 1})
+		shutdown(t, q)
+	})
+}

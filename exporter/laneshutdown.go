@@ -139,6 +139,20 @@ func (l *lane) abandon(cause error) error {
 	return left
 }
 
+// keepLate corrects the account of a profile in n parts, which was being prepared when
+// Shutdown gave up, and was counted as unsent: those of items that are in files are kept.
+// The caller holds l.mu.
+func (l *lane) keepLate(n int, items ...*item) {
+	l.status.Taken += uint64(n - 1)
+	l.status.Unsent += uint64(n - 1)
+	for _, i := range items {
+		if i.spilled {
+			l.status.Unsent--
+			l.status.Kept++
+		}
+	}
+}
+
 // flushSink calls the sink's flush, and does not wait longer than ctx lasts. The
 // caller holds l.mu, which is unlocked.
 func (l *lane) flushSink(ctx context.Context) error {

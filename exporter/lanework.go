@@ -284,10 +284,7 @@ func (l *lane) finishLate(i *item, err error) {
 	delivered := err == nil && i.spilled
 	if delivered {
 		l.status.Kept--
-		l.status.Exported++
-		if i.doubtful {
-			l.status.Duplicates++
-		}
+		l.conclude(i, nil)
 		l.leaving[i] = struct{}{}
 	}
 	l.mu.Unlock()
