@@ -38,7 +38,8 @@ func (l *lane) admit(p *Profile, given *item) error {
 	)
 	parts := l.parts(p)
 	for n, part := range parts {
-		data, err := part.Pprof()
+		var data []byte
+		err := report.Contain(func() (err error) { data, err = part.Pprof(); return err }) // a user's may panic
 		switch size := int64(len(data)); {
 		case err != nil:
 			unreadable++
@@ -61,6 +62,7 @@ func (l *lane) admit(p *Profile, given *item) error {
 	if given != nil && l.abandoned {
 		l.keepLate(max(1, len(parts)), items...)
 		l.mu.Unlock()
+		l.observe()
 		return nil
 	}
 	if given == nil && l.closing != nil {

@@ -147,3 +147,39 @@ func TestQueueKeepsWhatItWasEncoding(t *testing.T) {
 		shutdown(t, q)
 	})
 }
+
+// A part that cannot be encoded, because it is nil or has a nil function, costs the others
+// nothing, and the program neither.
+func TestQueueOutlivesBadProfiles(t *testing.T) {
+	reports(t)
+	dir := t.TempDir()
+	bad := exporter.NewParsedProfile(exporter.Window{}, &profile.Profile{Function: []*profile.Function{nil}})
+	synctest.Test(t, func(t *testing.T) {
+		d := &adding{parts: []*exporter.Profile{nil, bad}}
+		q := newQueue(t, d, exporter.WithSpill(dir))
+		if err := q.Export(t.Context(), named("a")); err == nil || strings.Count(err.Error(), "panic: ") != 2 {
+			t.Errorf("Export: %v, want two panics", err)
+		}
+		m := exporter.NewMulti(q)
+		if err := m.Export(t.Context(), named("b")); err != nil {
+			t.Error(err)
+		}
+		if err := m.ForceFlush(t.Context()); err == nil || !strings.Contains(err.Error(), "4 unreadable") {
+			t.Errorf("ForceFlush: %v, want what was lost", err)
+		}
+		wantTaken(t, &d.destination, "a", "b")
+		wantStats(t, q, exporter.LaneStatus{Exported: 2, Unreadable: 4})
+		wantFiles(t, dir, 0)
+		shutdown(t, q)
+	})
+}
+
+// adding is a destination that adds parts to every profile.
+type adding struct {
+	destination
+	parts []*exporter.Profile
+}
+
+func (a *adding) Split(p *exporter.Profile) ([]*exporter.Profile, error) {
+	return append([]*exporter.Profile{p}, a.parts...), nil
+}

@@ -50,7 +50,9 @@ func (l *lane) step() bool {
 		l.preparing = l.takeGiven()
 		i := l.preparing
 		l.mu.Unlock()
-		l.prepare(i)
+		if err := l.admit(i.profile, i); err != nil {
+			l.report(err)
+		}
 		return true
 	}
 	if i := l.unspilled(now); i != nil {
@@ -90,22 +92,6 @@ func (l *lane) step() bool {
 	case <-l.ctx.Done():
 	}
 	return true
-}
-
-// prepare encodes a profile that has waited as it was given. A user's may panic.
-func (l *lane) prepare(i *item) {
-	err := report.Contain(func() error { return l.admit(i.profile, i) })
-	l.mu.Lock()
-	if l.preparing == i {
-		l.preparing = nil
-		l.lost, l.status.Unreadable = err, l.status.Unreadable+1
-		l.settle()
-	}
-	l.mu.Unlock()
-	l.observe()
-	if err != nil {
-		l.report(err)
-	}
 }
 
 // due takes the next profile out if one is to be sent now. Otherwise it returns how
