@@ -61,7 +61,7 @@ func TestDefaults(t *testing.T) {
 		CPU:    "stopped",
 
 		CPURate: 100,
-		Lanes:  recorded(0),
+		Lanes:   recorded(0),
 	}
 	if diff := cmp.Diff(want, p.Status()); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)
