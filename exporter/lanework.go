@@ -231,7 +231,7 @@ func (l *lane) finish(i *item, err error) {
 	l.leaving[i] = struct{}{}
 	l.mu.Unlock()
 	if err != nil && l.retry != nil {
-		err = fmt.Errorf("%s profile dropped: %w", cmp.Or(i.window.Kind, "spilled"), err)
+		err = fmt.Errorf("%s profile dropped: %w", cmp.Or(i.kind, "spilled"), err)
 	}
 	if err != nil {
 		l.report(err)

@@ -53,7 +53,7 @@ func spill(c queueConfig, w Window, end time.Time, data []byte) (*item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &item{window: w, end: end, size: size, spilled: true, file: filepath.Join(c.dir, name)}, nil
+	return &item{kind: w.Kind, end: end, size: size, spilled: true, file: filepath.Join(c.dir, name)}, nil
 }
 
 // unfitError says that no file can hold a profile.
@@ -161,7 +161,7 @@ func (l *lane) moveToFile(i *item) {
 	data, err := i.profile.Pprof()
 	var written *item
 	if err == nil {
-		if written, err = spill(l.config, i.window, i.end, data); err == nil {
+		if written, err = spill(l.config, i.profile.window, i.end, data); err == nil {
 			written.mark(i.doubtful)
 		}
 	}
