@@ -4,8 +4,11 @@
 package store
 
 import (
+	"context"
 	"slices"
 	"testing"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
@@ -53,6 +56,64 @@ func (s *Store) EvictOldest() { s.evict(0) }
 // EvictKept lets the oldest samples go that were kept for longer than their window.
 func (s *Store) EvictKept() { s.evictKept() }
 
+// ask answers one query through a view of its own.
+func ask[A any](s *Store, query func(View) (A, error)) (A, error) {
+	v, err := s.View(context.Background())
+	if err != nil {
+		return *new(A), err
+	}
+	defer v.Close()
+	return query(v)
+}
+
+// must is ask for queries that cannot fail.
+func must[A any](s *Store, query func(View) (A, error)) A {
+	a, err := ask(s, query)
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+func (s *Store) Spans(q SpanQuery) []Span {
+	return must(s, func(v View) ([]Span, error) { return v.Spans(q) })
+}
+
+func (s *Store) Span(id string) (span Span, ok bool) {
+	must(s, func(v View) (_ any, err error) { span, ok, err = v.Span(id); return nil, err })
+	return span, ok
+}
+
+func (s *Store) NameTotals() []NameTotal { return must(s, View.NameTotals) }
+
+func (s *Store) Select(q Query) (*Selection, error) {
+	return ask(s, func(v View) (*Selection, error) { return v.Select(q) })
+}
+
+func (s *Store) Profile(q Query) (*profile.Profile, error) {
+	return ask(s, func(v View) (*profile.Profile, error) { return v.Profile(q) })
+}
+
+func (s *Store) Timeline(q Query, n int) (*Timeline, error) {
+	return ask(s, func(v View) (*Timeline, error) { return v.Timeline(q, n) })
+}
+
+func (s *Store) Kinds(q Query) []KindTotal {
+	return must(s, func(v View) ([]KindTotal, error) { return v.Kinds(q) })
+}
+
+func (s *Store) Windows(q WindowQuery) []WindowInfo {
+	return must(s, func(v View) ([]WindowInfo, error) { return v.Windows(q) })
+}
+
+func (s *Store) Log() []Event {
+	return must(s, func(v View) ([]Event, error) { return v.(Live).Log(), nil })
+}
+
+func (s *Store) Generation() uint64 {
+	return must(s, func(v View) (uint64, error) { return v.(Live).Generation(), nil })
+}
+
 // CheckParts cuts a window into two parts, which say what the window says.
 func (s *Store) CheckParts(t *testing.T) {
 	w := s.index.windows[0]
@@ -94,7 +155,7 @@ func (s *Store) CheckParts(t *testing.T) {
 // Visit selects samples, and calls do between windows and between groups. It returns
 // how many windows it looked at, and how many samples each group has.
 func (s *Store) Visit(q Query, do func()) (looked int, counts []int64) {
-	h := s.held()
+	h := s.index.held
 	for _, m := range q.matches(nil, func(yield func(*window) bool) {
 		for _, w := range h.windows {
 			do()
@@ -113,7 +174,7 @@ func (s *Store) Visit(q Query, do func()) (looked int, counts []int64) {
 // Asked returns about how many label sets the matchers on labels were asked in a
 // query, and how many there are.
 func (s *Store) Asked(q Query) (asked, sets int) {
-	h := s.held()
+	h := s.index.held
 	all := make(map[labelsOf]bool)
 	for w := range ofKind(h.windows, q.Kind) {
 		for _, l := range w.labellings {

@@ -56,13 +56,6 @@ func (h *held) find(q Query) (found, error) {
 	return f, nil
 }
 
-// held returns what is held now.
-func (s *Store) held() held {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.index.held
-}
-
 func ofKind(windows []*window, kind exporter.Kind) iter.Seq[*window] {
 	return func(yield func(*window) bool) {
 		for _, w := range windows {
@@ -106,8 +99,8 @@ func (f *found) bounds() (from, until time.Time) {
 	return from, until
 }
 
-// ErrUnknownSampleType is returned by [Store.Select] and [Store.Profile] for a
-// SampleType that no profile held of the kind has.
+// ErrUnknownSampleType is returned by Select, Profile and Timeline of a
+// [View] for a SampleType that no profile held of the kind has.
 var ErrUnknownSampleType = errors.New("unknown sample type")
 
 // valueType is what a value measures, and in what unit.
@@ -136,10 +129,6 @@ func timeUnit(unit string) time.Duration {
 	default:
 		return 0
 	}
-}
-
-func (h *held) sampleTypes(kind exporter.Kind) []string {
-	return typeNames(typesOf(h.windows, kind))
 }
 
 func typesOf(windows []*window, kind exporter.Kind) []valueType {

@@ -14,7 +14,7 @@ import (
 	"github.com/spanprof/spanprof/internal/profilebuilder"
 )
 
-// ErrTooManySamples is returned by [Store.Profile] where there are more samples
+// ErrTooManySamples is returned by Profile of a [View] where there are more samples
 // than MaxSamples of the query.
 var ErrTooManySamples = errors.New("more samples than the query allows")
 
