@@ -214,7 +214,10 @@ func BenchmarkFull(b *testing.B) {
 	byMany := store.Query{Kind: exporter.KindCPU, Matchers: many}
 	byID := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "profile_id", store.MatchRegexp, ".+")}}
 	for name, ask := range map[string]func() error{
-		"Profile":            func() error { _, err := view.Profile(store.Query{Kind: exporter.KindCPU, WithoutIDs: true}); return err },
+		"Profile": func() error {
+			_, err := view.Profile(store.Query{Kind: exporter.KindCPU, WithoutIDs: true})
+			return err
+		},
 		"Select":             func() error { _, err := view.Select(cpu); return err },
 		"Select/32 matchers": func() error { _, err := view.Select(byMany); return err },
 		"Select/by id":       func() error { _, err := view.Select(byID); return err },

@@ -121,23 +121,27 @@
 //
 // # For the next developer
 //
-// A profile comes by Store.Export (store.go). windowbuilder.go makes a window of it
-// (window.go), whose groups (group.go) are the samples that have all labels in
-// common; code, stacks and labels come from tables (code.go, labels.go). A window
-// never changes. index.go holds the windows and picks the next one to evict.
+// A profile comes by Store.Export (store.go). tables.build makes a window of it
+// (window.go): internal/samples keeps the samples and their labels, code.go the stacks
+// and the code, once for all windows. A window never changes. index.go holds the
+// windows and picks the next one to evict.
 //
 // A span comes by Store.SpanProcessor to the span log. Store.Export adds the samples
 // of a window to the spans' records there, and takes them off when the window goes.
 //
 // A query reads a moment (view.go): windows by reference, and a view of the span
-// log. spans.go, span.go,
-// nametotal.go and exemplar.go answer about spans; find.go and match.go evaluate a
-// Query (query.go) for selection.go, profile.go, timeline.go and inventory.go.
+// log. span.go and spans.go answer about spans; names.go sums them by name, with
+// the manual exemplars. query.go finds the samples of a Query for selection.go,
+// profile.go and timeline.go; inventory.go tells what is held.
 //
-// Rooms, none of which imports this package: internal/spanlog has the records of
-// spans, makes room for them, keeps the extremes of each name, counts by name, joins
-// samples, and lets views read the past; internal/intern has one copy of equal
-// values; internal/cputime knows when CPU was profiled; internal/literal finds
-// values that an expression lists; internal/ident has ids and names of services;
-// internal/memory counts bytes.
+// Rooms, none of which imports this package:
+//   - internal/spanlog has the records of spans, makes room for them, keeps the
+//     extremes of each name, counts by name, joins samples, and lets views read the
+//     past;
+//   - internal/samples has the samples of a window, in groups with labels in common;
+//   - internal/filter finds the groups that meet the conditions of a query, and
+//     internal/literal the values that an expression lists;
+//   - internal/intern has one copy of equal values, internal/memory counts bytes;
+//   - internal/cputime knows when CPU was profiled, internal/ident has ids and the
+//     names of services.
 package store
