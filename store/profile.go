@@ -128,20 +128,13 @@ func (b *profileBuilder) sample(key *sampleKey) *profile.Sample {
 		b.stack = append(b.stack, b.Location(f.location, func() *profile.Location { return b.describe(f.location) }))
 	}
 	s := b.Sample(b.stack)
-	setLabels(s, key)
-	return s
-}
-
-func setLabels(s *profile.Sample, of *sampleKey) {
-	set := func(key, value string) {
-		if s.Label == nil {
-			s.Label = make(map[string][]string)
-		}
-		s.Label[key] = append(s.Label[key], value)
-	}
-	for _, l := range of.labels.Labels {
+	for _, l := range key.labels.Labels {
 		if !l.Numeric {
-			set(l.Key, l.Value)
+			if s.Label == nil {
+				s.Label = make(map[string][]string)
+			}
+			// An empty value too, which b.Label leaves out.
+			s.Label[l.Key] = append(s.Label[l.Key], l.Value)
 			continue
 		}
 		if s.NumLabel == nil {
@@ -155,15 +148,10 @@ func setLabels(s *profile.Sample, of *sampleKey) {
 	maps.DeleteFunc(s.NumUnit, func(_ string, units []string) bool {
 		return !slices.ContainsFunc(units, func(unit string) bool { return unit != "" })
 	})
-	for key, id := range map[string]string{
-		labelkey.ProfileID: of.Profile,
-		labelkey.SpanID:    of.Span,
-		labelkey.TraceID:   of.Trace,
-	} {
-		if id != "" {
-			set(key, id)
-		}
-	}
+	s.Label = b.Label(s.Label, labelkey.ProfileID, key.Profile)
+	s.Label = b.Label(s.Label, labelkey.SpanID, key.Span)
+	s.Label = b.Label(s.Label, labelkey.TraceID, key.Trace)
+	return s
 }
 
 func (b *profileBuilder) describe(l *Location) *profile.Location {
