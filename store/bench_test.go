@@ -153,11 +153,12 @@ func BenchmarkSelectSpan(b *testing.B) {
 		}
 		export(b, s, inWindow(n, exporter.KindCPU, p))
 	}
-	m := matcher(b, "span_id", store.MatchEqual, "00000000000000aa")
+	q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "span_id", store.MatchEqual, "00000000000000aa")}}
+	view := open(b, s)
 	b.ReportAllocs()
 	for b.Loop() {
-		if sel := selectCPU(b, s, m); sel.Samples != 10000 {
-			b.Fatal(sel.Samples)
+		if sel, err := view.Select(q); err != nil || sel.Samples != 10000 {
+			b.Fatal(sel, err)
 		}
 	}
 }
@@ -168,14 +169,28 @@ func BenchmarkSpans(b *testing.B) {
 	for i := range 50000 {
 		p.OnEnd(localRootSpan(trace.SpanID{1, byte(i >> 8), byte(i)}))
 	}
+	view := open(b, s)
 	for _, order := range []store.Order{store.Newest, store.MostCPU} {
 		b.Run(fmt.Sprint(order), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				s.Spans(store.SpanQuery{Order: order, Limit: 100})
+				if _, err := view.Spans(store.SpanQuery{Order: order, Limit: 100}); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}
+}
+
+// open returns a view that is closed at the end of the benchmark.
+func open(b *testing.B, s *store.Store) store.View {
+	b.Helper()
+	view, err := s.View(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(view.Close)
+	return view
 }
 
 // BenchmarkFull asks a store that is full, of the recorded service.
@@ -190,6 +205,7 @@ func BenchmarkFull(b *testing.B) {
 		_, span := tracer.Start(b.Context(), fmt.Sprintf("GET /%d", i%60))
 		span.End()
 	}
+	view := open(b, s)
 	var many []store.Matcher
 	for i := range 32 {
 		many = append(many, matcher(b, "span_name", store.MatchNotEqual, fmt.Sprint("a", i)))
@@ -198,15 +214,18 @@ func BenchmarkFull(b *testing.B) {
 	byMany := store.Query{Kind: exporter.KindCPU, Matchers: many}
 	byID := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "profile_id", store.MatchRegexp, ".+")}}
 	for name, ask := range map[string]func() error{
-		"Profile":            func() error { _, err := s.Profile(store.Query{Kind: exporter.KindCPU, WithoutIDs: true}); return err },
-		"Select":             func() error { _, err := s.Select(cpu); return err },
-		"Select/32 matchers": func() error { _, err := s.Select(byMany); return err },
-		"Select/by id":       func() error { _, err := s.Select(byID); return err },
-		"Timeline":           func() error { _, err := s.Timeline(cpu, 6); return err },
-		"Timeline/by id":     func() error { _, err := s.Timeline(byID, 6); return err },
-		"Spans/newest":       func() error { s.Spans(store.SpanQuery{Limit: 500}); return nil },
-		"Spans/most CPU":     func() error { s.Spans(store.SpanQuery{Order: store.MostCPU, Limit: 500}); return nil },
-		"NameTotals":         func() error { s.NameTotals(); return nil },
+		"Profile": func() error {
+			_, err := view.Profile(store.Query{Kind: exporter.KindCPU, WithoutIDs: true})
+			return err
+		},
+		"Select":             func() error { _, err := view.Select(cpu); return err },
+		"Select/32 matchers": func() error { _, err := view.Select(byMany); return err },
+		"Select/by id":       func() error { _, err := view.Select(byID); return err },
+		"Timeline":           func() error { _, err := view.Timeline(cpu, 6); return err },
+		"Timeline/by id":     func() error { _, err := view.Timeline(byID, 6); return err },
+		"Spans/newest":       func() error { _, err := view.Spans(store.SpanQuery{Limit: 500}); return err },
+		"Spans/most CPU":     func() error { _, err := view.Spans(store.SpanQuery{Order: store.MostCPU, Limit: 500}); return err },
+		"NameTotals":         func() error { _, err := view.NameTotals(); return err },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

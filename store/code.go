@@ -12,6 +12,7 @@ import (
 
 	"github.com/spanprof/spanprof/store/internal/intern"
 	"github.com/spanprof/spanprof/store/internal/memory"
+	"github.com/spanprof/spanprof/store/internal/samples"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
@@ -83,15 +84,15 @@ func (f *frame) stack() *Stack {
 	return s
 }
 
-// tables hold what windows have in common: the code of the program and the
-// label sets. What no window refers to any more is not in them.
+// tables hold what windows have in common: the code of the program, the label sets
+// and the names. They hold nothing that no window refers to.
 type tables struct {
 	texts     intern.Texts
 	mappings  *intern.Table[Mapping]
 	functions *intern.Table[Function]
 	locations *intern.Table[Location]
 	frames    *intern.Table[frame]
-	labels    *intern.Table[labelSet]
+	samples   *samples.Table
 	names     *intern.Table[spanlog.Texts]
 }
 
@@ -132,22 +133,7 @@ func newTables() *tables {
 		t.retainStack(f.parent)
 		t.locations.Retain(f.location)
 	}, nil)
-	t.labels = intern.New(intern.Traits[labelSet]{
-		Hash:  hashLabels,
-		Equal: func(a, b *labelSet) bool { return slices.Equal(a.labels, b.labels) },
-		Size:  func(s *labelSet) int64 { return memory.Alloc(int64(len(s.labels)) * int64(unsafe.Sizeof(label{}))) },
-		Keep: func(s *labelSet) {
-			s.labels = slices.Clone(s.labels)
-			for i := range s.labels {
-				t.texts.Keep(&s.labels[i].key, &s.labels[i].value, &s.labels[i].unit)
-			}
-		},
-		Drop: func(s *labelSet) {
-			for _, l := range s.labels {
-				t.texts.Drop(l.key, l.value, l.unit)
-			}
-		},
-	})
+	t.samples = samples.NewTable(t.texts)
 	t.names = intern.NewComparable(
 		func(n *spanlog.Texts) { t.texts.Keep(&n.Service, &n.Value, &n.Label) },
 		func(n *spanlog.Texts) { t.texts.Drop(n.Service, n.Value, n.Label) })
@@ -165,20 +151,11 @@ func hashLocation(seed maphash.Seed, l *Location) uint64 {
 	return h.Sum64()
 }
 
-func hashLabels(seed maphash.Seed, s *labelSet) uint64 {
-	var h maphash.Hash
-	h.SetSeed(seed)
-	for _, l := range s.labels {
-		maphash.WriteComparable(&h, l)
-	}
-	return h.Sum64()
-}
-
 func (t *tables) bytes() int64 {
-	return t.texts.Bytes() + t.mappings.Bytes() + t.functions.Bytes() + t.locations.Bytes() + t.frames.Bytes() + t.labels.Bytes() + t.names.Bytes()
+	return t.texts.Bytes() + t.mappings.Bytes() + t.functions.Bytes() + t.locations.Bytes() + t.frames.Bytes() + t.samples.Bytes() + t.names.Bytes()
 }
 
-// mapping, function, location, stack and labelSet return the table's copy without a
+// mapping, function, location and stack return the table's copy without a
 // reference: the parent takes one when it enters its own table. A parent that is
 // there already holds its parts, so no part is left without a reference.
 
@@ -213,9 +190,6 @@ func (t *tables) stack(locations []*Location) (leaf *frame) {
 	return leaf
 }
 
-// labelSet does not keep labels.
-func (t *tables) labelSet(labels []label) *labelSet { return t.labels.Intern(labelSet{labels: labels}) }
-
 func (t *tables) retainStack(leaf *frame) {
 	if leaf != nil {
 		t.frames.Retain(leaf)
@@ -228,46 +202,4 @@ func (t *tables) releaseStack(leaf *frame) {
 	for f := leaf; f != nil && t.frames.Release(f); f = f.parent {
 		t.locations.Release(f.location)
 	}
-}
-
-// windowNames returns counts as a window keeps them, with references.
-func (t *tables) windowNames(counts []spanlog.Count) []windowName {
-	names := make([]windowName, len(counts))
-	for i := range counts {
-		own := t.names.Intern(counts[i].Texts)
-		t.names.Retain(own)
-		names[i] = windowName{texts: own, Numbers: counts[i].Numbers}
-	}
-	return names
-}
-
-// retainParts takes a reference for w to all that it has in the tables.
-func (t *tables) retainParts(w *window) {
-	for _, leaf := range w.frames {
-		t.retainStack(leaf)
-	}
-	for _, l := range w.labellings {
-		t.labels.Retain(l.set)
-	}
-	for _, m := range w.mappings {
-		t.mappings.Retain(m)
-	}
-	w.eachText(func(s string) { t.texts.Retain(s) })
-}
-
-// releaseWindow gives back what a window has in the tables.
-func (t *tables) releaseWindow(w *window) {
-	for _, leaf := range w.frames {
-		t.releaseStack(leaf)
-	}
-	for _, l := range w.labellings {
-		t.labels.Release(l.set)
-	}
-	for _, m := range w.mappings {
-		t.mappings.Release(m)
-	}
-	for i := range w.names {
-		t.names.Release(w.names[i].texts)
-	}
-	w.eachText(t.texts.Release)
 }

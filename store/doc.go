@@ -30,7 +30,7 @@
 // errors. The samples of these outlive the profiles they came in, so that the
 // slowest span of the week opens with its flame graph. To reach further back,
 // [WithMinDuration] keeps slow spans only, and [WithSampling] those of a part of
-// the traces. What is not kept counts all the same: [Store.NameTotals] is about
+// the traces. What is not kept counts all the same: NameTotals of a view is about
 // all spans that ended in the time of the profiles held.
 //
 // # The join
@@ -41,12 +41,12 @@
 // that both name, and once in totals where they name two.
 //
 // A profile_id may be any text. Where it is not the id of a span, that is where
-// no span_id has that value and no such span was recorded, [Store.Spans] lists
+// no span_id has that value and no such span was recorded, Spans lists
 // it as a manual exemplar: work that a program labelled with
 // [runtime/pprof.Do], without a tracer. Local roots are known from their start,
 // so that one that runs is never taken for an exemplar. A span whose samples are
 // there but whose summary is not, because it is a child that has not ended, was
-// evicted, or came from another tracer provider, is not listed; [Store.Span]
+// evicted, or came from another tracer provider, is not listed; Span
 // finds it by its id.
 //
 // Where every span has a profile of its own, CPU is what a span took itself and
@@ -56,35 +56,41 @@
 //
 // # Asking
 //
-// [Store.Spans] lists spans, the newest, the slowest or those with most CPU
-// time first; [Store.NameTotals] sums them by name. A span without samples used
+// Queries are asked of a [View], which [Store.View] opens. All answers of a view are
+// about one moment, so that they agree with each other whatever comes and goes
+// meanwhile. Spans lists spans, the newest, the slowest or those with most CPU time
+// first; NameTotals sums them by name. A span without samples used
 // little CPU only if its Coverage is CoverageWhole: where CPU was not profiled,
 // or where the profiles made room for newer ones, it may have used any.
-// [Store.Select] sums samples by stack, for a flame graph; [Store.Profile]
+// Select sums samples by stack, for a flame graph; Profile
 // returns the same samples in the pprof format, with labels, those of many spans
-// best without the ids; [Store.Timeline] sums them by window and name. They take a
+// best without the ids; Timeline sums them by window and name. They take a
 // [Query]: all samples of one span are
 //
+//	view, err := s.View(ctx)
+//	if err != nil {
+//		return err
+//	}
+//	defer view.Close()
 //	m, err := store.NewMatcher("span_id", store.MatchEqual, id)
 //	if err != nil {
 //		return err
 //	}
-//	selection, err := s.Select(store.Query{
+//	selection, err := view.Select(store.Query{
 //		Kind:     exporter.KindCPU,
 //		Matchers: []store.Matcher{m},
 //	})
 //
 // and those of one version of a service match on service_version, which like
-// service_name is the resource's where samples have no such label. [Store.Kinds]
-// says which kinds of profiles have samples for the matchers. [Store.Windows]
-// lists the profiles held, [Store.Log] what happened to the newest, and
-// [Store.Stats] counts what came and what was lost. A client that
-// polls may ask [Store.Generation] first whether anything is new.
+// service_name is the resource's where samples have no such label. Kinds
+// says which kinds of profiles have samples for the matchers. Windows
+// lists the profiles held. Of a [Live] view, such as a store's, Log tells what
+// happened to the newest windows, Stats counts what came and what was lost, and
+// Generation tells a client that polls whether anything is new. [Store.Stats] needs
+// no view.
 //
-// Each of these is about the moment at which it is asked. Answers to be shown
-// together come from one [View], which [Store.View] opens: they agree with each
-// other, whatever comes and goes meanwhile. [Source] and [View] are interfaces, so
-// that what shows a store can show profile files or a profile server too.
+// [Source] and [View] are interfaces, so that what shows a store can show profile
+// files or a profile server too.
 //
 // Queries copy references, or some records at a time, under a short lock and work
 // on data that does not change from then on: a slow query delays neither the
@@ -115,23 +121,27 @@
 //
 // # For the next developer
 //
-// A profile comes by Store.Export (store.go). windowbuilder.go makes a window of it
-// (window.go), whose groups (group.go) are the samples that have all labels in
-// common; code, stacks and labels come from tables (code.go, labels.go). A window
-// never changes. index.go holds the windows and picks the next one to evict.
+// A profile comes by Store.Export (store.go). tables.build makes a window of it
+// (window.go): internal/samples keeps the samples and their labels, code.go the stacks
+// and the code, once for all windows. A window never changes. index.go holds the
+// windows and picks the next one to evict.
 //
 // A span comes by Store.SpanProcessor to the span log. Store.Export adds the samples
 // of a window to the spans' records there, and takes them off when the window goes.
 //
 // A query reads a moment (view.go): windows by reference, and a view of the span
-// log. ask.go has the queries that open a moment of their own. spans.go, span.go,
-// nametotal.go and exemplar.go answer about spans; find.go and match.go evaluate a
-// Query (query.go) for selection.go, profile.go, timeline.go and inventory.go.
+// log. span.go and spans.go answer about spans; names.go sums them by name, with
+// the manual exemplars. query.go finds the samples of a Query for selection.go,
+// profile.go and timeline.go; inventory.go tells what is held.
 //
-// Rooms, none of which imports this package: internal/spanlog has the records of
-// spans, makes room for them, keeps the extremes of each name, counts by name, joins
-// samples, and lets views read the past; internal/intern has one copy of equal
-// values; internal/cputime knows when CPU was profiled; internal/literal finds
-// values that an expression lists; internal/ident has ids and names of services;
-// internal/memory counts bytes.
+// Rooms, none of which imports this package:
+//   - internal/spanlog has the records of spans, makes room for them, keeps the
+//     extremes of each name, counts by name, joins samples, and lets views read the
+//     past;
+//   - internal/samples has the samples of a window, in groups with labels in common;
+//   - internal/filter finds the groups that meet the conditions of a query, and
+//     internal/literal the values that an expression lists;
+//   - internal/intern has one copy of equal values, internal/memory counts bytes;
+//   - internal/cputime knows when CPU was profiled, internal/ident has ids and the
+//     names of services.
 package store

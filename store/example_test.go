@@ -37,7 +37,18 @@ func Example() {
 		return
 	}
 
-	for _, span := range s.Spans(store.SpanQuery{Order: store.MostCPU, Limit: 10}) {
+	view, err := s.View(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer view.Close()
+	spans, err := view.Spans(store.SpanQuery{Order: store.MostCPU, Limit: 10})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, span := range spans {
 		fmt.Println(span.Name, span.CPU)
 	}
 	m, err := store.NewMatcher("span_id", store.MatchEqual, id)
@@ -45,7 +56,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	selection, err := s.Select(store.Query{
+	selection, err := view.Select(store.Query{
 		Kind:     exporter.KindCPU,
 		Matchers: []store.Matcher{m},
 	})

@@ -7,9 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/spanprof/spanprof/store/internal/cputime"
-
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/cputime"
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
@@ -47,21 +46,21 @@ func (x *index) add(w *window) {
 		x.unlabelled++
 		x.unlabelledBytes += w.cost()
 	}
-	if w.kind == exporter.KindCPU {
+	if w.Kind == exporter.KindCPU {
 		x.addTimes(w)
 	}
 }
 
 func (x *index) addTimes(w *window) {
-	if _, ok := x.times[w.service]; !ok && len(x.times) >= maxServices {
+	if _, ok := x.times[w.Service]; !ok && len(x.times) >= maxServices {
 		x.setTimes(x.stalest(), nil)
 	}
 	t := cputime.New()
-	if old := x.times[w.service]; old != nil {
+	if old := x.times[w.Service]; old != nil {
 		t = old.Clone()
 	}
-	t.Add(w.start.UnixNano(), w.end.UnixNano())
-	x.setTimes(w.service, t)
+	t.Add(w.Start.UnixNano(), w.End.UnixNano())
+	x.setTimes(w.Service, t)
 }
 
 // setTimes replaces the times of a service; nil forgets it.
@@ -116,10 +115,10 @@ func (x *index) next(share int64) int {
 		if !w.unlabelled() {
 			continue
 		}
-		if newer[w.kind] {
+		if newer[w.Kind] {
 			oldest = i
 		}
-		newer[w.kind] = true
+		newer[w.Kind] = true
 	}
 	return oldest
 }
@@ -134,10 +133,10 @@ func (x *index) remove(i int, rest *window) {
 		x.unlabelled--
 		x.unlabelledBytes -= w.cost()
 	}
-	if t := x.times[w.service]; t != nil && w.kind == exporter.KindCPU {
+	if t := x.times[w.Service]; t != nil && w.Kind == exporter.KindCPU {
 		t = t.Clone()
-		t.Evict(w.start.UnixNano(), w.end.UnixNano())
-		x.setTimes(w.service, t)
+		t.Evict(w.Start.UnixNano(), w.End.UnixNano())
+		x.setTimes(w.Service, t)
 	}
 	if rest != nil {
 		x.kept = append(x.kept, rest)

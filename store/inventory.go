@@ -6,10 +6,135 @@ package store
 import (
 	"cmp"
 	"slices"
+	"strings"
+	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/memory"
 )
+
+// Stats says how full a Store is, what it has taken in and what it lost. All
+// counts are cumulative except those that say "held".
+type Stats struct {
+	// Bytes is the memory held, as far as the store can tell: windows,
+	// spans, the tables they share and the indexes. MaxBytes is its bound.
+	Bytes, MaxBytes int64
+
+	// SpansEnded is the number of spans that were recorded: local roots,
+	// and spans with a profile of their own.
+	SpansEnded int64
+	// SpansWithSamples is the number of spans, evicted ones and ones still
+	// running included, that had at least one CPU sample. A span whose
+	// summary the store never gets may be counted again in a later window.
+	SpansWithSamples int64
+	// Spans is the number of ended spans held, Windows that of windows held
+	// as a whole.
+	Spans, Windows int
+	// SpansRunning is the number of local roots that have not ended.
+	SpansRunning int
+	// SpansNotKept is the number of spans that ended and that WithMinDuration
+	// or WithSampling does not keep.
+	SpansNotKept int64
+	// SpansEvicted is the number of spans that made room for newer ones.
+	SpansEvicted int64
+
+	// WindowsReceived is the number of profiles that were taken in,
+	// WindowsEvicted of those that made room for newer ones.
+	WindowsReceived, WindowsEvicted int64
+	// ParseErrors is the number of profiles that were not valid pprof,
+	// WindowsRefused that of profiles that were not taken in as they would
+	// not fit into an empty store.
+	ParseErrors, WindowsRefused int64
+
+	// CPUTime is the time of all CPU samples taken in, CPUTimeLabelled of
+	// those that carry a profile_id, a span_id or a span_name.
+	CPUTime, CPUTimeLabelled time.Duration
+}
+
+// EventType says what happened to a window.
+type EventType string
+
+// The types of an Event.
+const (
+	// EventReceived says that a window was taken in.
+	EventReceived EventType = "received"
+	// EventRefused says that a profile was not taken in, as Text tells.
+	EventRefused EventType = "refused"
+	// EventEvicted says that a window made room for newer ones.
+	EventEvicted EventType = "evicted"
+)
+
+// Event is an entry of the store's log.
+type Event struct {
+	// Time is when it happened.
+	Time time.Time
+	Type EventType
+	// Kind and Service are those of the window.
+	Kind    exporter.Kind
+	Service string
+	// Samples is the number of samples taken, Bytes the memory that the
+	// window takes by itself. Both are 0 for a profile that was refused.
+	Samples, Bytes int64
+	// Text is the error of a profile that was refused, cut to 1024 bytes.
+	Text string
+}
+
+// maxEvents is how many events are remembered.
+const maxEvents = 512
+
+const eventSize = int64(unsafe.Sizeof(Event{}))
+
+// eventLog is a ring of the newest events.
+type eventLog struct {
+	mu     sync.Mutex
+	events []Event
+	// shared says that a view has the events: none may be overwritten.
+	shared bool
+	// next is the place of the next event once the ring is full.
+	next int
+	// bytes is the memory of the texts.
+	texts int64
+}
+
+func (l *eventLog) add(e Event) {
+	e.Time = time.Now().Round(0)
+	e.Text = strings.Clone(ident.Cut(e.Text))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.texts += e.cost()
+	if len(l.events) < maxEvents {
+		l.events = append(l.events, e)
+		return
+	}
+	if l.shared {
+		l.events, l.shared = slices.Clone(l.events), false
+	}
+	l.texts -= l.events[l.next].cost()
+	l.events[l.next] = e
+	l.next = (l.next + 1) % maxEvents
+}
+
+// share returns the events, which nobody may change, and the place of the oldest.
+func (l *eventLog) share() (events []Event, oldest int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shared = true
+	return slices.Clip(l.events), l.next
+}
+
+func (l *eventLog) bytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return memory.Alloc(int64(cap(l.events))*int64(unsafe.Sizeof(Event{}))) + l.texts
+}
+
+// cost is the memory of an event's texts.
+func (e *Event) cost() int64 {
+	return memory.Alloc(int64(len(e.Text))) + memory.Alloc(int64(len(e.Service)))
+}
 
 // WindowInfo is what the store knows of a window that it holds: one profile as
 // it was taken in.
@@ -27,24 +152,21 @@ type WindowInfo struct {
 	Samples, Bytes int64
 }
 
-func (w *window) info() WindowInfo {
-	return WindowInfo{
-		Kind:           w.kind,
-		Service:        w.service,
-		ServiceVersion: w.version,
-		Start:          w.start,
-		Duration:       w.end.Sub(w.start),
-		Samples:        w.samples,
-		Bytes:          w.bytes,
-	}
-}
-
 func (h *held) infos(q WindowQuery) []WindowInfo {
 	var infos []WindowInfo
 	for _, w := range h.windows {
-		if q.matches(w) {
-			infos = append(infos, w.info())
+		if q.Kind != "" && q.Kind != w.Kind || q.Service != "" && q.Service != w.Service || !w.Overlaps(q.From, q.Until) {
+			continue
 		}
+		infos = append(infos, WindowInfo{
+			Kind:           w.Kind,
+			Service:        w.Service,
+			ServiceVersion: w.Version,
+			Start:          w.Start,
+			Duration:       w.End.Sub(w.Start),
+			Samples:        w.Count,
+			Bytes:          w.bytes,
+		})
 	}
 	slices.SortStableFunc(infos, func(a, b WindowInfo) int { return a.Start.Compare(b.Start) })
 	return infos
@@ -61,10 +183,6 @@ type WindowQuery struct {
 	From, Until time.Time
 }
 
-func (q *WindowQuery) matches(w *window) bool {
-	return (q.Kind == "" || q.Kind == w.kind) && (q.Service == "" || q.Service == w.service) && w.overlaps(q.From, q.Until)
-}
-
 // KindTotal says that profiles of a kind have samples that a query selects.
 type KindTotal struct {
 	Kind exporter.Kind
@@ -75,18 +193,18 @@ type KindTotal struct {
 
 func (h *held) kindTotals(q Query) []KindTotal {
 	var totals []KindTotal
-	for _, m := range q.matches(slices.Values(h.kept), slices.Values(h.windows)) {
+	for _, m := range h.matches(&q, "") {
 		samples := int64(0)
-		for g := range m.groups() {
-			samples += g.count()
+		for g := range m.Groups() {
+			samples += g.Count()
 		}
 		if samples == 0 {
 			continue
 		}
-		i := slices.IndexFunc(totals, func(t KindTotal) bool { return t.Kind == m.window.kind })
+		i := slices.IndexFunc(totals, func(t KindTotal) bool { return t.Kind == m.window.Kind })
 		if i < 0 {
 			i = len(totals)
-			totals = append(totals, KindTotal{Kind: m.window.kind})
+			totals = append(totals, KindTotal{Kind: m.window.Kind})
 		}
 		totals[i].Samples += samples
 		totals[i].Windows++

@@ -11,10 +11,12 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/profilebuilder"
+	"github.com/spanprof/spanprof/store/internal/samples"
 )
 
-// ErrTooManySamples is returned by [Store.Profile] where there are more samples
+// ErrTooManySamples is returned by Profile of a [View] where there are more samples
 // than MaxSamples of the query.
 var ErrTooManySamples = errors.New("more samples than the query allows")
 
@@ -26,7 +28,7 @@ func (h *held) profile(q Query) (*profile.Profile, error) {
 	b := newProfileBuilder(f.types)
 	b.withoutIDs = q.WithoutIDs
 	if q.SampleType != "" {
-		b.Profile.DefaultSampleType = f.selected.name
+		b.Profile.DefaultSampleType = f.selected.Name
 	}
 	for _, w := range f.windows {
 		b.window(w)
@@ -40,8 +42,8 @@ func (h *held) profile(q Query) (*profile.Profile, error) {
 		for j, t := range f.types {
 			columns[j] = f.column(m.window, t)
 		}
-		for g := range m.groups() {
-			b.group(g, columns)
+		for g := range m.Groups() {
+			b.group(m.window, g, columns)
 			if q.MaxSamples > 0 && len(b.Profile.Sample) > q.MaxSamples {
 				return nil, fmt.Errorf("store: %s profile: %w: %d", q.Kind, ErrTooManySamples, q.MaxSamples)
 			}
@@ -64,17 +66,18 @@ type profileBuilder struct {
 }
 
 type sampleKey struct {
-	groupKey
-	leaf *frame
+	samples.IDs
+	labels *samples.LabelSet
+	leaf   *frame
 }
 
-func newProfileBuilder(types []valueType) *profileBuilder {
+func newProfileBuilder(types []samples.ValueType) *profileBuilder {
 	b := &profileBuilder{
 		Builder: profilebuilder.New[*Location](&profile.Profile{PeriodType: &profile.ValueType{}}),
 		samples: make(map[sampleKey]*profile.Sample),
 	}
 	for _, t := range types {
-		b.Profile.SampleType = append(b.Profile.SampleType, &profile.ValueType{Type: t.name, Unit: t.unit})
+		b.Profile.SampleType = append(b.Profile.SampleType, &profile.ValueType{Type: t.Name, Unit: t.Unit})
 	}
 	return b
 }
@@ -83,29 +86,29 @@ func newProfileBuilder(types []valueType) *profileBuilder {
 // the longest period wins, as when pprof merges profiles.
 func (b *profileBuilder) window(w *window) {
 	p := b.Profile
-	p.DurationNanos += int64(w.end.Sub(w.start))
-	if w.period > p.Period || p.PeriodType.Type == "" {
-		p.PeriodType = &profile.ValueType{Type: w.periodType.name, Unit: w.periodType.unit}
-		p.Period = w.period
+	p.DurationNanos += int64(w.End.Sub(w.Start))
+	if w.Period > p.Period || p.PeriodType.Type == "" {
+		p.PeriodType = &profile.ValueType{Type: w.PeriodType.Name, Unit: w.PeriodType.Unit}
+		p.Period = w.Period
 	}
 	if p.DefaultSampleType == "" {
-		p.DefaultSampleType = w.defaultType
+		p.DefaultSampleType = w.DefaultType
 	}
 	for _, m := range w.mappings {
 		b.mapping(m)
 	}
 }
 
-// group adds the samples of a group. columns tell where the window has the
-// profile's values.
-func (b *profileBuilder) group(g group, columns []int) {
-	key := sampleKey{groupKey: groupKey{labels: g.labels()}}
+// group adds the samples of a group of w. columns tell where w has the profile's
+// values.
+func (b *profileBuilder) group(w *window, g samples.Group, columns []int) {
+	key := sampleKey{labels: g.Labels()}
 	if !b.withoutIDs {
-		key.idTexts = idTexts{profileID: g.profileID(), spanID: g.spanID(), traceID: g.traceID()}
+		key.IDs = samples.IDs{Profile: g.ProfileID(), Span: g.SpanID(), Trace: g.TraceID()}
 	}
-	first, last := g.bounds()
+	first, last := g.Bounds()
 	for i := first; i < last; i++ {
-		key.leaf = g.window.frames[i]
+		key.leaf = w.frames[i]
 		s := b.samples[key]
 		if s == nil {
 			s = b.sample(&key)
@@ -113,7 +116,7 @@ func (b *profileBuilder) group(g group, columns []int) {
 		}
 		for j, column := range columns {
 			if column >= 0 {
-				s.Value[j] += g.window.value(i, column)
+				s.Value[j] += w.Value(i, column)
 			}
 		}
 	}
@@ -121,46 +124,34 @@ func (b *profileBuilder) group(g group, columns []int) {
 
 func (b *profileBuilder) sample(key *sampleKey) *profile.Sample {
 	b.stack = b.stack[:0]
-	for _, l := range key.leaf.stack().Locations {
-		b.stack = append(b.stack, b.Location(l, func() *profile.Location { return b.describe(l) }))
+	for f := key.leaf; f != nil; f = f.parent {
+		b.stack = append(b.stack, b.Location(f.location, func() *profile.Location { return b.describe(f.location) }))
 	}
 	s := b.Sample(b.stack)
-	setLabels(s, &key.groupKey)
-	return s
-}
-
-func setLabels(s *profile.Sample, g *groupKey) {
-	set := func(key, value string) {
-		if s.Label == nil {
-			s.Label = make(map[string][]string)
-		}
-		s.Label[key] = append(s.Label[key], value)
-	}
-	for _, l := range g.labels.labels {
-		if !l.numeric {
-			set(l.key, l.value)
+	for _, l := range key.labels.Labels {
+		if !l.Numeric {
+			if s.Label == nil {
+				s.Label = make(map[string][]string)
+			}
+			// An empty value too, which b.Label leaves out.
+			s.Label[l.Key] = append(s.Label[l.Key], l.Value)
 			continue
 		}
 		if s.NumLabel == nil {
 			s.NumLabel = make(map[string][]int64)
 			s.NumUnit = make(map[string][]string)
 		}
-		s.NumLabel[l.key] = append(s.NumLabel[l.key], l.num)
-		s.NumUnit[l.key] = append(s.NumUnit[l.key], l.unit)
+		s.NumLabel[l.Key] = append(s.NumLabel[l.Key], l.Num)
+		s.NumUnit[l.Key] = append(s.NumUnit[l.Key], l.Unit)
 	}
 	// pprof takes a key whose units are all empty for one without units.
 	maps.DeleteFunc(s.NumUnit, func(_ string, units []string) bool {
 		return !slices.ContainsFunc(units, func(unit string) bool { return unit != "" })
 	})
-	for key, id := range map[string]string{
-		profileIDLabel: g.profileID,
-		spanIDLabel:    g.spanID,
-		traceIDLabel:   g.traceID,
-	} {
-		if id != "" {
-			set(key, id)
-		}
-	}
+	s.Label = b.Label(s.Label, labelkey.ProfileID, key.Profile)
+	s.Label = b.Label(s.Label, labelkey.SpanID, key.Span)
+	s.Label = b.Label(s.Label, labelkey.TraceID, key.Trace)
+	return s
 }
 
 func (b *profileBuilder) describe(l *Location) *profile.Location {

@@ -4,14 +4,15 @@
 package store
 
 import (
+	"errors"
 	"fmt"
-	"regexp"
-	"regexp/syntax"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/store/internal/ident"
-	"github.com/spanprof/spanprof/store/internal/literal"
+	"github.com/spanprof/spanprof/store/internal/filter"
+	"github.com/spanprof/spanprof/store/internal/samples"
 )
 
 // MatchOp compares a sample's label with a Matcher's value.
@@ -19,10 +20,10 @@ type MatchOp int
 
 // The operators of a Matcher. A label that a sample lacks has the value "".
 const (
-	MatchEqual MatchOp = iota
-	MatchNotEqual
-	MatchRegexp
-	MatchNotRegexp
+	MatchEqual     = MatchOp(filter.Equal)
+	MatchNotEqual  = MatchOp(filter.NotEqual)
+	MatchRegexp    = MatchOp(filter.Regexp)
+	MatchNotRegexp = MatchOp(filter.NotRegexp)
 )
 
 // Query selects samples.
@@ -56,21 +57,7 @@ type Query struct {
 
 // Matcher is one condition on the labels of a sample; NewMatcher makes it. The
 // zero Matcher matches every sample.
-type Matcher struct {
-	label string
-	op    MatchOp
-	value string
-	// An expression is either of them.
-	re       *regexp.Regexp
-	literals *literal.Set
-	// key is value if that is the id of a span.
-	key ident.Key
-}
-
-// maxIDProgram bounds the instructions of a regular expression on ids, each of
-// which may run for each byte of each id: 100 of them take some seconds for the
-// 650,000 ids of a full store.
-const maxIDProgram = 100
+type Matcher struct{ condition filter.Condition }
 
 // NewMatcher returns a condition on a label. Regular expressions are RE2 and
 // match the whole value, as they do in PromQL. A list of values, a|b|c, may be of
@@ -78,87 +65,177 @@ const maxIDProgram = 100
 // long, as it is tried on all ids. The error says what is wrong with the
 // expression, or that there is no such operator.
 func NewMatcher(label string, op MatchOp, value string) (Matcher, error) {
-	m := Matcher{label: label, op: op, value: value, key: ident.ParseKey(value)}
-	switch op {
-	case MatchEqual, MatchNotEqual:
-		return m, nil
-	case MatchRegexp, MatchNotRegexp:
-	default:
-		return Matcher{}, fmt.Errorf("label %s: unknown operator %d", label, op)
-	}
-	if m.literals = literal.Parse(value); m.literals != nil {
-		return m, nil
-	}
-	// First by itself, so that it cannot end the group around it.
-	_, err := regexp.Compile(value)
-	if err == nil {
-		// The group can be one too deep, or swallowed by an open \Q.
-		m.re, err = regexp.Compile("^(?s:" + value + ")$")
-	}
-	if err != nil {
-		return Matcher{}, fmt.Errorf("label %s: %w", label, err)
-	}
-	if !m.onID() {
-		return m, nil
-	}
-	if n := programLen(value); n > maxIDProgram {
-		return Matcher{}, fmt.Errorf("label %s: an expression of %d instructions, and ids take %d at most: make it shorter, or list the ids as a|b|c", label, n, maxIDProgram)
-	}
-	return m, nil
+	c, err := filter.NewCondition(label, filter.Op(op), value)
+	return Matcher{c}, err
 }
 
 // Label returns the name of the label.
-func (m Matcher) Label() string { return m.label }
+func (m Matcher) Label() string { return m.condition.Label() }
 
 // Op returns the operator.
-func (m Matcher) Op() MatchOp { return m.op }
+func (m Matcher) Op() MatchOp { return MatchOp(m.condition.Op()) }
 
 // Value returns what the label is compared with.
-func (m Matcher) Value() string { return m.value }
+func (m Matcher) Value() string { return m.condition.Value() }
 
 // ListsIDs says whether the matcher lists the ids of what matches: as one value of
 // profile_id, span_id or trace_id, or as a regular expression that is a list of
 // them. What lacks the label never matches it.
-func (m Matcher) ListsIDs() bool {
-	switch {
-	case !m.onID():
-		return false
-	case m.op == MatchRegexp:
-		return m.literals != nil && !m.literals.Has("")
-	default:
-		return m.op == MatchEqual && m.value != ""
-	}
+func (m Matcher) ListsIDs() bool { return m.condition.ListsIDs() }
+
+// found is what a Query found: immutable data, to be read without a lock.
+type found struct {
+	// windows are those of the kind that overlap the query's time, after what
+	// is kept of older ones and matches.
+	windows []*window
+	matches []match
+	// types are the value types of the kind in all windows held, those of
+	// the newest window first, and selected is the one of the query.
+	types    []samples.ValueType
+	selected samples.ValueType
+	// newest is the latest window of each service that has any of the matches.
+	newest map[string]*window
 }
 
-func (m Matcher) matches(value string) bool {
-	switch m.op {
-	case MatchEqual:
-		return value == m.value
-	case MatchNotEqual:
-		return value != m.value
-	case MatchRegexp:
-		return m.matchesExpression(value)
-	default:
-		return !m.matchesExpression(value)
+// find answers q. The error is about its SampleType.
+func (h *held) find(q Query) (found, error) {
+	all := slices.Concat(h.kept, h.windows)
+	f := found{types: typesOf(all, q.Kind), newest: make(map[string]*window)}
+	if len(f.types) == 0 {
+		f.selected.Name = q.SampleType
+		return f, nil
 	}
+	var err error
+	if f.selected, err = selectType(f.types, defaultType(all, q.Kind), q); err != nil {
+		return found{}, err
+	}
+	f.matches = h.matches(&q, q.Kind)
+	for i := range f.matches {
+		w := f.matches[i].window
+		if newest := f.newest[w.Service]; newest == nil || !w.End.Before(newest.End) {
+			f.newest[w.Service] = w
+		}
+		if w.Kept {
+			f.windows = append(f.windows, w)
+		}
+	}
+	for _, w := range h.windows {
+		if w.Kind == q.Kind && w.Overlaps(q.From, q.Until) {
+			f.windows = append(f.windows, w)
+		}
+	}
+	return f, nil
 }
 
-func (m Matcher) matchesExpression(value string) bool {
-	if m.literals != nil {
-		return m.literals.Has(value)
-	}
-	return m.re.MatchString(value)
+// match is the groups of one window that a query selects; there is one at least.
+type match struct {
+	window *window
+	filter.Match
 }
 
-// programLen returns how many instructions a valid expression is compiled to.
-func programLen(expression string) int {
-	parsed, err := syntax.Parse(expression, syntax.Perl)
-	if err != nil {
-		return 0
+// matches returns what q selects in the windows of a kind, "" for all kinds, and of
+// its time. A query that lists ids finds what is kept of older windows too.
+func (h *held) matches(q *Query, kind exporter.Kind) (matches []match) {
+	f := q.filter()
+	look := func(windows []*window) {
+		for _, w := range windows {
+			if kind != "" && w.Kind != kind || !w.Overlaps(q.From, q.Until) {
+				continue
+			}
+			if m, ok := f.Match(&w.Window); ok {
+				matches = append(matches, match{w, m})
+			}
+		}
 	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return 0
+	if f.ListsIDs() {
+		look(h.kept)
 	}
-	return len(program.Inst)
+	look(h.windows)
+	return matches
+}
+
+func (q *Query) filter() *filter.Filter {
+	f := filter.New()
+	for _, m := range q.Matchers {
+		f.Add(m.condition)
+	}
+	return f
+}
+
+// column returns where a window has the values of a type, -1 where it has none
+// that count.
+func (f *found) column(w *window, t samples.ValueType) int {
+	if t.Momentary() && f.newest[w.Service] != w {
+		return -1
+	}
+	return w.Column(t)
+}
+
+// bounds returns the time that the windows span.
+func (f *found) bounds() (from, until time.Time) {
+	for i, w := range f.windows {
+		if i == 0 || w.Start.Before(from) {
+			from = w.Start
+		}
+		if i == 0 || w.End.After(until) {
+			until = w.End
+		}
+	}
+	return from, until
+}
+
+// ErrUnknownSampleType is returned by Select, Profile and Timeline of a
+// [View] for a SampleType that no profile held of the kind has.
+var ErrUnknownSampleType = errors.New("unknown sample type")
+
+func typesOf(windows []*window, kind exporter.Kind) []samples.ValueType {
+	var types []samples.ValueType
+	for _, w := range slices.Backward(windows) {
+		if w.Kind != kind {
+			continue
+		}
+		for _, t := range w.Types {
+			if !slices.Contains(types, t) {
+				types = append(types, t)
+			}
+		}
+	}
+	return types
+}
+
+func typeNames(types []samples.ValueType) []string {
+	var names []string
+	for _, t := range types {
+		if !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// defaultType returns the name of the type to show: the one that the newest
+// profile names, or its last one, as pprof does.
+func defaultType(windows []*window, kind exporter.Kind) string {
+	for _, w := range slices.Backward(windows) {
+		if w.Kind != kind || len(w.Types) == 0 {
+			continue
+		}
+		if slices.ContainsFunc(w.Types, func(t samples.ValueType) bool { return t.Name == w.DefaultType }) {
+			return w.DefaultType
+		}
+		return w.Types[len(w.Types)-1].Name
+	}
+	return ""
+}
+
+func selectType(types []samples.ValueType, standard string, q Query) (samples.ValueType, error) {
+	name := q.SampleType
+	if name == "" {
+		name = standard
+	}
+	i := slices.IndexFunc(types, func(t samples.ValueType) bool { return t.Name == name })
+	if i < 0 {
+		return samples.ValueType{}, fmt.Errorf("store: %s profiles: %w %q: use one of %s", q.Kind, ErrUnknownSampleType, name, strings.Join(typeNames(types), ", "))
+	}
+	return types[i], nil
 }

@@ -56,8 +56,8 @@ func (h *held) selection(q Query) (*Selection, error) {
 	}
 	selection := &Selection{
 		Kind:       q.Kind,
-		SampleType: f.selected.name,
-		Unit:       f.selected.unit,
+		SampleType: f.selected.Name,
+		Unit:       f.selected.Unit,
 		Windows:    len(f.windows),
 	}
 	selection.From, selection.Until = f.bounds()
@@ -77,16 +77,16 @@ func (h *held) selection(q Query) (*Selection, error) {
 		if column < 0 {
 			continue
 		}
-		for g := range f.matches[i].groups() {
-			if profile, _ := g.spans(); profile != 0 {
+		for g := range f.matches[i].Groups() {
+			if profile, _ := g.Spans(); profile != 0 {
 				profiles = append(profiles, profile)
-			} else if id := g.profileID(); id != "" {
+			} else if id := g.ProfileID(); id != "" {
 				texts[id] = struct{}{}
 			}
 			before := selection.Samples
-			first, last := g.bounds()
+			first, last := g.Bounds()
 			for i := first; i < last; i++ {
-				value := w.value(i, column)
+				value := w.Value(i, column)
 				if value == 0 {
 					continue
 				}
@@ -99,10 +99,10 @@ func (h *held) selection(q Query) (*Selection, error) {
 				}
 				sums[place] += value
 				selection.Total += value
-				selection.Samples += w.count(i)
+				selection.Samples += w.CountOf(i)
 			}
 			if selection.Samples > before && len(names) < maxSpanNames {
-				names[g.labels().get(spanNameLabel)] = struct{}{}
+				names[g.Labels().SpanName()] = struct{}{}
 			}
 		}
 	}

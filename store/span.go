@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/store/internal/cputime"
+	"github.com/spanprof/spanprof/store/internal/samples"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
@@ -213,12 +214,13 @@ func (f *spanFilter) matches(r *spanlog.Record) bool {
 
 // matchesExemplar is matches for a manual exemplar, which is no error and has no
 // wall clock.
-func (f *spanFilter) matchesExemplar(x *exemplar) bool {
+func (f *spanFilter) matchesExemplar(x *samples.Exemplar) bool {
 	q := f.query
-	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || q.TraceID != "" && !strings.EqualFold(q.TraceID, x.traceID()) {
+	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || q.TraceID != "" && !strings.EqualFold(q.TraceID, x.TraceID()) {
 		return false
 	}
-	return f.overlaps(x.first.start.UnixNano(), x.last.end.UnixNano()) && f.matchesName(x.service(), x.label)
+	start, end := x.Bounds()
+	return f.overlaps(start.UnixNano(), end.UnixNano()) && f.matchesName(x.Service(), x.Label)
 }
 
 // overlaps says whether [start, end), or the moment start, has a part in the

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spanprof/spanprof/store/internal/cputime"
 	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/samples"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
@@ -36,13 +37,13 @@ func (m *moment) findSpan(profileID string) (Span, bool) {
 			return m.complete([]spanRow{{record: r}})[0], true
 		}
 	}
-	x, ok := m.exemplarOf(profileID, key)
-	if !ok {
+	x := samples.ExemplarOf(samplesOf(slices.Concat(m.kept, m.windows)), profileID, key)
+	if x == nil {
 		return Span{}, false
 	}
-	span := x.span()
-	span.Manual = !x.named
-	span.SummaryMissing = x.named
+	span := newExemplarSpan(x)
+	span.Manual = !x.Named
+	span.SummaryMissing = x.Named
 	return m.complete([]spanRow{{exemplar: &span}})[0], true
 }
 
@@ -138,14 +139,15 @@ func (o Order) value(r *spanlog.Record, now int64) int64 {
 	}
 }
 
-func (o Order) valueOfExemplar(x *exemplar) int64 {
+func (o Order) valueOfExemplar(x *samples.Exemplar) int64 {
+	start, end := x.Bounds()
 	switch o {
 	case Slowest:
-		return int64(x.duration())
+		return int64(end.Sub(start))
 	case MostCPU:
 		return int64(x.CPU)
 	default:
-		return x.last.end.UnixNano()
+		return end.UnixNano()
 	}
 }
 

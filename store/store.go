@@ -97,9 +97,9 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 
 	// What is too big for an empty store need not be built to its end.
 	before := s.tables.bytes()
-	w, ok := newWindowBuilder(s.tables).build(p, parsed, before+s.maxProfileBytes())
+	w, ok := s.tables.build(p, parsed, before+s.maxProfileBytes())
 	if !ok || s.tables.bytes()-before+w.bytes > s.maxProfileBytes() {
-		s.tables.releaseWindow(w)
+		s.tables.release(w)
 		return s.refuse(p, &s.stats.WindowsRefused, s.tooBig(p, parsed))
 	}
 	tooBig := s.add(w)
@@ -122,19 +122,18 @@ func (s *Store) maxProfileBytes() int64 {
 // add makes w visible to queries, and evicts what does not fit. It reports whether
 // that was w itself.
 func (s *Store) add(w *window) (tooBig bool) {
-	total, labelled := w.cpu()
+	total, labelled := w.CPU()
 	s.mu.Lock()
-	if w.kind == exporter.KindCPU {
-		s.spans.ProfiledUntil(w.end.UnixNano())
+	if w.Kind == exporter.KindCPU {
+		s.spans.ProfiledUntil(w.End.UnixNano())
 	}
-	w.loose = s.spans.Join(w.service, w.ofSpans())
+	w.SetLoose(s.spans.Join(w.Service, w.OfSpans()))
 	s.events.add(w.event(EventReceived))
 	// A window without labels may go before the older ones whose spans it
 	// would count.
 	if !w.unlabelled() || s.index.unlabelled == len(s.index.windows) {
 		// The counts go from there to here where no query can see it.
-		w.names = s.tables.windowNames(s.spans.TakeCounts())
-		w.bytes = w.size()
+		s.tables.setNames(w, s.spans.TakeCounts())
 	}
 	s.index.add(w)
 	s.spans.Changed()
@@ -176,16 +175,16 @@ func (s *Store) evict(i int) *window {
 	w := s.index.windows[i]
 	var rest *window
 	s.mu.Lock()
-	if kept := s.spans.Leave(w.ofSpans()); len(kept) > 0 {
+	if kept := s.spans.Leave(w.OfSpans()); len(kept) > 0 {
 		rest = w.part(kept)
-		s.tables.retainParts(rest)
+		s.tables.retain(rest)
 	}
 	s.events.add(w.event(EventEvicted))
 	s.index.remove(i, rest)
 	s.spans.Changed()
 	s.stats.WindowsEvicted++
 	s.mu.Unlock()
-	s.tables.releaseWindow(w)
+	s.tables.release(w)
 	return w
 }
 
@@ -193,11 +192,11 @@ func (s *Store) evict(i int) *window {
 func (s *Store) evictKept() {
 	oldest := s.index.kept[0]
 	s.mu.Lock()
-	s.spans.LeaveAll(oldest.ofSpans())
+	s.spans.LeaveAll(oldest.OfSpans())
 	s.index.removeKept()
 	s.spans.Changed()
 	s.mu.Unlock()
-	s.tables.releaseWindow(oldest)
+	s.tables.release(oldest)
 }
 
 // refuse logs a profile that is not taken in, counts it unless count is nil, and

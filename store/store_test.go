@@ -153,11 +153,9 @@ func TestSelection(t *testing.T) {
 	if _, err := s.Profile(store.Query{Kind: exporter.KindCPU, SampleType: "alloc_space"}); !errors.Is(err, store.ErrUnknownSampleType) {
 		t.Error("Profile:", err)
 	}
-	if diff := cmp.Diff([]string{"samples", "cpu"}, s.SampleTypes(exporter.KindCPU)); diff != "" {
-		t.Error(diff)
-	}
-	if got := s.SampleTypes(exporter.KindHeap); got != nil {
-		t.Error("heap:", got)
+	// Nothing is known of the types of a kind without profiles.
+	if sel, err := s.Select(store.Query{Kind: exporter.KindHeap, SampleType: "alloc_space"}); err != nil || sel.Unit != "" || sel.Windows != 0 {
+		t.Errorf("heap: %+v, %v", sel, err)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spanprof/spanprof/store/internal/samples"
 )
 
 // Timeline is a value over time, by the name of the span that it belongs to.
@@ -42,9 +44,9 @@ func (h *held) timeline(q Query, n int) (*Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	timeline := &Timeline{SampleType: f.selected.name, Unit: f.selected.unit, Momentary: f.selected.momentary()}
+	timeline := &Timeline{SampleType: f.selected.Name, Unit: f.selected.Unit, Momentary: f.selected.Momentary()}
 	for _, w := range f.windows {
-		timeline.Buckets = append(timeline.Buckets, TimelineBucket{Start: w.start, Duration: w.end.Sub(w.start)})
+		timeline.Buckets = append(timeline.Buckets, TimelineBucket{Start: w.Start, Duration: w.End.Sub(w.Start)})
 	}
 	slices.SortFunc(timeline.Buckets, func(a, b TimelineBucket) int {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(b.Duration, a.Duration))
@@ -90,13 +92,13 @@ type nameSum struct {
 // and the names in it.
 func (f *found) nameSums(buckets []TimelineBucket) (sums []nameSum, names []string) {
 	byName := make(map[string]uint32)
-	bySet := make(map[*labelSet]uint32)
-	nameOf := func(set *labelSet) uint32 {
+	bySet := make(map[*samples.LabelSet]uint32)
+	nameOf := func(set *samples.LabelSet) uint32 {
 		i, ok := bySet[set]
 		if ok {
 			return i
 		}
-		name := set.get(spanNameLabel)
+		name := set.SpanName()
 		i, ok = byName[name]
 		if !ok {
 			i = uint32(len(names))
@@ -111,7 +113,7 @@ func (f *found) nameSums(buckets []TimelineBucket) (sums []nameSum, names []stri
 		return i
 	}
 	var until map[*window]time.Time
-	if f.selected.momentary() {
+	if f.selected.Momentary() {
 		until = f.currentUntil()
 	}
 	var values, ofNames []int64
@@ -120,21 +122,21 @@ func (f *found) nameSums(buckets []TimelineBucket) (sums []nameSum, names []stri
 		w := m.window
 		// Those of each window count, also where the latest one is the answer to
 		// other queries.
-		column := w.column(f.selected)
+		column := w.Column(f.selected)
 		if column < 0 {
 			continue
 		}
-		values = m.appendSums(values[:0], column)
+		values = m.AppendSums(values[:0], column)
 		clear(ofNames)
 		for j, value := range values {
 			if value == 0 {
 				continue
 			}
-			name := nameOf(w.labellings[j].set)
+			name := nameOf(w.LabelsOf(j))
 			ofNames = append(ofNames, make([]int64, len(names)-len(ofNames))...)
 			ofNames[name] += value
 		}
-		first := place(w.start)
+		first := place(w.Start)
 		last := max(first+1, place(until[w]))
 		for name, value := range ofNames {
 			for bucket := first; bucket < last && value != 0; bucket++ {
@@ -150,19 +152,19 @@ func (f *found) nameSums(buckets []TimelineBucket) (sums []nameSum, names []stri
 func (f *found) currentUntil() map[*window]time.Time {
 	windows := slices.Clone(f.windows)
 	slices.SortFunc(windows, func(a, b *window) int {
-		return cmp.Or(strings.Compare(a.service, b.service), b.start.Compare(a.start))
+		return cmp.Or(strings.Compare(a.Service, b.Service), b.Start.Compare(a.Start))
 	})
 	until := make(map[*window]time.Time, len(windows))
 	var next time.Time
 	for i, w := range windows {
 		switch {
-		case i == 0 || windows[i-1].service != w.service:
-			next = w.end
-		case windows[i-1].start.After(w.start):
-			next = windows[i-1].start
+		case i == 0 || windows[i-1].Service != w.Service:
+			next = w.End
+		case windows[i-1].Start.After(w.Start):
+			next = windows[i-1].Start
 		}
-		until[w] = w.end
-		if next.Before(w.end) {
+		until[w] = w.End
+		if next.Before(w.End) {
 			until[w] = next
 		}
 	}

@@ -36,27 +36,58 @@ var _ Source = (*Store)(nil)
 // returned stays valid after Close, and belongs to the caller, except for the
 // locations of stacks, which are shared and must not be changed.
 type View interface {
-	// Span returns the span or manual exemplar with that profile_id or
-	// span_id, and whether there is one.
-	Span(id string) (Span, bool, error)
-	// Spans returns the spans that q selects.
+	// Spans returns the spans that q selects and the manual exemplars of the
+	// profiles held. Of spans that have not ended only local roots are among
+	// them, if q asks for them.
 	Spans(q SpanQuery) ([]Span, error)
+	// Span returns the span or manual exemplar with that profile_id or
+	// span_id, and whether there is one. Of a span without a summary it
+	// returns what the profiles tell: Name, Service, TraceID, CPU and
+	// CPUSamples, and in Start and Duration the bounds of the windows with its
+	// samples.
+	Span(id string) (Span, bool, error)
 	// NameTotals sums spans by service and name, those with most CPU time
-	// first.
+	// first. It counts the spans that ended in the time of the windows held,
+	// and their samples in these windows: also the spans that are not kept (see
+	// [WithMinDuration] and [WithSampling]) or that made room for others. What
+	// ended before the oldest window held does not count, though Spans may
+	// list it.
+	//
+	// Samples count by the name that their span had when they came. If a span is
+	// renamed later, to that of a route, say, its earlier name has CPU time
+	// without a span. Samples of spans without a summary count by their
+	// span_name. Of more than 1,000 names in one window, the further ones count
+	// as "other"; of more than some hundred services, those of the further ones
+	// count as that of no service. Manual exemplars with a name are spans too.
 	NameTotals() ([]NameTotal, error)
 
-	// Select returns the samples that q selects, summed by stack.
+	// Select returns the samples that q selects, summed by stack; none if
+	// there is no profile of the kind. Of values that describe a moment, such as
+	// inuse_space and goroutines, only those of each service's latest window
+	// that has any in the time of q count. The error is ErrUnknownSampleType
+	// for a SampleType that the kind does not have; it lists those it has.
 	Select(q Query) (*Selection, error)
-	// Profile returns the samples that q selects in the pprof format.
+	// Profile returns the samples that q selects in the pprof format, with all
+	// sample types of the kind and all labels, or all but the ids (see
+	// [Query]). Samples with the same stack and labels are summed, and those
+	// without any value left out; q.SampleType becomes the default type.
+	// Values that describe a moment and errors are as in Select. Comments and
+	// the frame filters of old profiles are not kept, and of an id label with
+	// several values only the first.
+	//
+	// With ids, each sample has labels of its own: all samples of a full store
+	// take many times the store's bytes. Query has a bound for them.
 	Profile(q Query) (*profile.Profile, error)
-	// Timeline returns the value of the samples that q selects, by window
-	// and by the n values of span_name that have most of it.
+	// Timeline returns the value that q selects by window and by span_name: of
+	// the n names with most of it each by itself, of the others together.
+	// Windows without a matching sample have the value 0. The error is as in
+	// Select.
 	Timeline(q Query, n int) (*Timeline, error)
 
 	// Kinds returns the kinds of profiles that have samples for the matchers
 	// and the time of q, by name. Kind and SampleType of q do not count.
 	Kinds(q Query) ([]KindTotal, error)
-	// Windows returns the windows that q selects, the oldest first.
+	// Windows returns the windows that q selects, by start, the oldest first.
 	Windows(q WindowQuery) ([]WindowInfo, error)
 
 	// Close ends the view. It must be called, and no other method after it; a
@@ -70,9 +101,13 @@ type View interface {
 type Live interface {
 	// Stats returns what the source holds, took in and lost.
 	Stats() Stats
-	// Log returns what happened to the newest windows, the oldest event first.
+	// Log returns what happened to the newest windows, the oldest event first:
+	// the last 512 events, none of them about spans.
 	Log() []Event
-	// Generation is Store.Generation at the moment of the view.
+	// Generation returns a number that changes whenever windows or ended spans
+	// come, change or go. While it stays the same, so do the answers to equal
+	// queries, except about running spans: a client that polls need not ask
+	// again.
 	Generation() uint64
 }
 
@@ -139,6 +174,13 @@ func (m *moment) close() {
 	}
 }
 
+// Stats returns what the store holds, took in and lost.
+func (s *Store) Stats() Stats {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.statsWith(s.spans.Totals())
+}
+
 // statsWith returns the statistics, with those of the spans. The caller holds the
 // lock.
 func (s *Store) statsWith(spans spanlog.Totals) Stats {
@@ -153,8 +195,6 @@ func (s *Store) statsWith(spans spanlog.Totals) Stats {
 	stats.Spans, stats.SpansRunning = spans.Held, spans.Running
 	return stats
 }
-
-func (m *moment) log() []Event { return slices.Concat(m.events[m.oldest:], m.events[:m.oldest]) }
 
 type storeView struct {
 	ctx context.Context
@@ -200,7 +240,7 @@ func (v *storeView) Windows(q WindowQuery) ([]WindowInfo, error) {
 
 func (v *storeView) Stats() Stats { return v.stats }
 
-func (v *storeView) Log() []Event { return v.log() }
+func (v *storeView) Log() []Event { return slices.Concat(v.events[v.oldest:], v.events[:v.oldest]) }
 
 func (v *storeView) Generation() uint64 { return v.spans.Generation }
 

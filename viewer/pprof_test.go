@@ -61,7 +61,15 @@ func TestIDsInPprof(t *testing.T) {
 func TestDurationInPprof(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s)
-	slow, _ := s.Span(slowID)
+	view, err := s.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	slow, _, err := view.Span(slowID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	compared := func(right string) string {
 		return target("/comparison", "leftQuery", `.cpu{span_name="GET /search"}`, "rightQuery", right, "format", "pprof")
 	}

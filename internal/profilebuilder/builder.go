@@ -80,8 +80,9 @@ func (b *Builder[L]) Location(key L, describe func() *profile.Location) *profile
 func (b *Builder[L]) Function(f profile.Function) *profile.Function {
 	known := b.functions[f]
 	if known == nil {
-		known = &f
-		b.functions[f] = known // the key is a copy, without the ID
+		known = new(profile.Function) // &f would allocate for a known function too
+		*known = f
+		b.functions[f] = known
 		known.ID = uint64(len(b.Profile.Function) + 1)
 		b.Profile.Function = append(b.Profile.Function, known)
 	}
@@ -92,7 +93,8 @@ func (b *Builder[L]) Function(f profile.Function) *profile.Function {
 func (b *Builder[L]) Mapping(m profile.Mapping) *profile.Mapping {
 	known := b.mappings[m]
 	if known == nil {
-		known = &m
+		known = new(profile.Mapping)
+		*known = m
 		b.mappings[m] = known
 		known.ID = uint64(len(b.Profile.Mapping) + 1)
 		b.Profile.Mapping = append(b.Profile.Mapping, known)

@@ -55,3 +55,6 @@ func (c *Column) At(i int) int {
 func (c *Column) Size() int64 {
 	return Slice(c.narrow) + Slice(c.middle) + Slice(c.wide)
 }
+
+// Len returns how many numbers there are.
+func (c *Column) Len() int { return len(c.narrow) + len(c.middle) + len(c.wide) }

@@ -108,7 +108,7 @@ func (l *Log) addSamples(key ident.Key, g *Group) bool {
 	if r.CPUCount == 0 && g.CPUCount > 0 {
 		l.withSamples++
 	}
-	r.add(g.Samples)
+	r.Add(g.Samples)
 	l.setLabel(r, g.Label)
 	if g.CPUCount > 0 {
 		c := l.count(r.Name)
@@ -125,7 +125,7 @@ func (l *Log) addSamples(key ident.Key, g *Group) bool {
 func (l *Log) addOrphan(key ident.Key, g *Group) (first bool) {
 	o := l.orphans.of(key)
 	first = o.CPUCount == 0 && g.CPUCount > 0
-	o.add(g.Samples)
+	o.Add(g.Samples)
 	l.orphans.setLabel(o, g.Label)
 	return first
 }
@@ -150,7 +150,7 @@ func (l *Log) adopt(r *Record, key ident.Key) {
 		return
 	}
 	l.orphans.remove(o)
-	r.add(o.Samples)
+	r.Add(o.Samples)
 	l.setLabel(r, o.label)
 	// What went up from its children stopped here.
 	if o.Below > 0 || o.CPU > 0 {

@@ -48,7 +48,8 @@ func (r *Record) Running() bool { return r.list == runningList }
 // pinned reports whether the record is kept longer than the newest ones are.
 func (r *Record) pinned() bool { return r.slow || r.hungry || r.list == errorList }
 
-func (s *Samples) add(other Samples) {
+// Add adds other samples of the span.
+func (s *Samples) Add(other Samples) {
 	s.CPU += other.CPU
 	s.Below += other.Below
 	s.CPUCount += other.CPUCount

@@ -5,6 +5,7 @@ package spanlog
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
@@ -16,9 +17,8 @@ const saveLen = 64
 // are open, a record is saved before its first change since the newest was opened.
 type history struct {
 	oldest, newest *snapshot
-	// views is the number of open views, saved that of the records saved for
-	// them.
-	views, saved int
+	// saved is the number of records saved for all open views.
+	saved int
 }
 
 // snapshot holds the records that changed between the opening of a view and that of
@@ -29,14 +29,19 @@ type snapshot struct {
 	// places tell where in saved a record is, from 1 on, by chunk; nil for a
 	// chunk of which none is.
 	places []*[chunkLen]int32
-	saved  [][]savedRecord
-	len    int
+	// saved has room for saveLen records each, of which len are there in all.
+	saved []*[saveLen]savedRecord
+	len   int
 }
 
 type savedRecord struct {
 	id rowID
 	Record
 }
+
+// savedPool has the memory of snapshots that no view reads any more: spans that end
+// while a page is open need none of their own.
+var savedPool = sync.Pool{New: func() any { return new([saveLen]savedRecord) }}
 
 // View is the log as it is at one moment.
 type View struct {
@@ -57,7 +62,6 @@ func (l *Log) Open(last *View) *View {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := &l.history
-	h.views++
 	if last != nil && h.saved > l.maxRows {
 		last.from.views++
 		return last
@@ -83,17 +87,18 @@ func (v *View) Close() (last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := &l.history
-	h.views--
 	v.from.views--
-	if h.views == 0 {
-		*h = history{}
-		return true
-	}
-	for h.oldest.views == 0 {
+	for h.oldest != nil && h.oldest.views == 0 {
 		h.saved -= h.oldest.len
+		for _, some := range h.oldest.saved {
+			savedPool.Put(some)
+		}
 		h.oldest = h.oldest.next
 	}
-	return false
+	if h.oldest == nil {
+		h.newest = nil
+	}
+	return h.newest == nil
 }
 
 // Each shows copies of all records that are kept and wanted. The last
@@ -204,10 +209,9 @@ func (l *Log) save(id rowID) {
 		return
 	}
 	if s.len%saveLen == 0 {
-		s.saved = append(s.saved, make([]savedRecord, 0, saveLen))
+		s.saved = append(s.saved, savedPool.Get().(*[saveLen]savedRecord))
 	}
-	last := &s.saved[s.len/saveLen]
-	*last = append(*last, savedRecord{id, *l.row(id)})
+	s.saved[s.len/saveLen][s.len%saveLen] = savedRecord{id, *l.row(id)}
 	s.len++
 	places[i] = int32(s.len)
 	l.history.saved++
@@ -238,22 +242,20 @@ func (s *snapshot) changed(chunk int) bool {
 // were then. Nothing is locked meanwhile: what is saved never changes.
 func (v *View) eachSaved(visit func(*Record)) {
 	for s := v.from; s != nil; {
-		saved, next := v.log.savedIn(s)
-		for _, some := range saved {
-			for i := range some {
-				if r := &some[i]; !v.from.has(r.id, s) {
-					visit(&r.Record)
-				}
+		saved, n, next := v.log.savedIn(s)
+		for i := range n {
+			if r := &saved[i/saveLen][i%saveLen]; !v.from.has(r.id, s) {
+				visit(&r.Record)
 			}
 		}
 		s = next
 	}
 }
 
-func (l *Log) savedIn(s *snapshot) (saved [][]savedRecord, next *snapshot) {
+func (l *Log) savedIn(s *snapshot) (saved []*[saveLen]savedRecord, n int, next *snapshot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(s.saved), s.next
+	return slices.Clip(s.saved), s.len, s.next
 }
 
 // has says whether a record was saved in s or in a later snapshot before until.

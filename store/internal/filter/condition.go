@@ -1,0 +1,154 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package filter
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/literal"
+	"github.com/spanprof/spanprof/store/internal/samples"
+)
+
+// Op compares a label with the value of a condition.
+type Op int
+
+// The operators. A label that a sample lacks has the value "".
+const (
+	Equal Op = iota
+	NotEqual
+	Regexp
+	NotRegexp
+)
+
+// Condition is a condition on one label. The zero Condition matches every sample.
+type Condition struct {
+	label string
+	op    Op
+	value string
+	// A regular expression is one of these: a list of values, or any other.
+	literals *literal.Set
+	re       *regexp.Regexp
+	// key is value if that is the id of a span.
+	key ident.Key
+}
+
+// maxIDProgram bounds the instructions of a regular expression on ids, each of
+// which may run for each byte of each id: 100 of them take some seconds for the
+// 650,000 ids of a full store.
+const maxIDProgram = 100
+
+// NewCondition returns a condition. The error says what is wrong with the
+// expression, or that there is no such operator.
+func NewCondition(label string, op Op, value string) (Condition, error) {
+	c := Condition{label: label, op: op, value: value, key: ident.ParseKey(value)}
+	switch op {
+	case Equal, NotEqual:
+		return c, nil
+	case Regexp, NotRegexp:
+	default:
+		return Condition{}, fmt.Errorf("label %s: unknown operator %d", label, op)
+	}
+	if c.literals = literal.Parse(value); c.literals != nil {
+		return c, nil
+	}
+	// First by itself, so that it cannot end the group around it.
+	_, err := regexp.Compile(value)
+	if err == nil {
+		// The group can be one too deep, or swallowed by an open \Q.
+		c.re, err = regexp.Compile("^(?s:" + value + ")$")
+	}
+	if err != nil {
+		return Condition{}, fmt.Errorf("label %s: %w", label, err)
+	}
+	if !c.onID() {
+		return c, nil
+	}
+	if n := programLen(value); n > maxIDProgram {
+		return Condition{}, fmt.Errorf("label %s: an expression of %d instructions, and ids take %d at most: make it shorter, or list the ids as a|b|c", label, n, maxIDProgram)
+	}
+	return c, nil
+}
+
+// programLen returns how many instructions a valid expression is compiled to.
+func programLen(expression string) int {
+	parsed, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst)
+}
+
+// Label returns the name of the label.
+func (c Condition) Label() string { return c.label }
+
+// Op returns the operator.
+func (c Condition) Op() Op { return c.op }
+
+// Value returns what the label is compared with.
+func (c Condition) Value() string { return c.value }
+
+// ListsIDs reports whether the condition lists the ids of what matches: as one value
+// of profile_id, span_id or trace_id, or as a regular expression that is a list of
+// them. A sample without the label never matches it.
+func (c Condition) ListsIDs() bool {
+	switch {
+	case !c.onID():
+		return false
+	case c.op == Regexp:
+		return c.literals != nil && !c.literals.Has("")
+	default:
+		return c.op == Equal && c.value != ""
+	}
+}
+
+func (c *Condition) matches(value string) bool {
+	switch {
+	case c.op == Equal || c.op == NotEqual:
+		return (value == c.value) == (c.op == Equal)
+	case c.literals != nil:
+		return c.literals.Has(value) == (c.op == Regexp)
+	default:
+		return c.re.MatchString(value) == (c.op == Regexp)
+	}
+}
+
+// matchesID reports whether the ids of a group match a condition on an id.
+func (c *Condition) matchesID(g samples.Group) bool {
+	if c.onSpan() && c.value != "" && (c.op == Equal || c.op == NotEqual) {
+		return g.BelongsTo(c.value, c.key) == (c.op == Equal)
+	}
+	if c.label == labelkey.TraceID {
+		return c.matches(g.TraceID())
+	}
+	key, span := g.Spans()
+	if c.label == labelkey.SpanID {
+		key = span
+	}
+	switch {
+	case key != 0 && c.literals != nil:
+		// Without writing out each id.
+		return c.literals.HasKey(key) == (c.op == Regexp)
+	case c.label == labelkey.ProfileID:
+		return c.matches(g.ProfileID())
+	default:
+		return c.matches(g.SpanID())
+	}
+}
+
+// namesID reports whether only what belongs to one span or exemplar matches.
+func (c Condition) namesID() bool { return c.op == Equal && c.value != "" && c.onSpan() }
+
+func (c *Condition) onSpan() bool {
+	return c.label == labelkey.ProfileID || c.label == labelkey.SpanID
+}
+
+func (c *Condition) onID() bool { return c.onSpan() || c.label == labelkey.TraceID }

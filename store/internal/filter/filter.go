@@ -1,0 +1,180 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package filter finds the samples of windows whose labels meet the conditions of a
+// query. condition.go has one condition, filter.go all of a query.
+package filter
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/spanprof/spanprof/store/internal/samples"
+)
+
+// Filter applies the conditions of one query to windows.
+type Filter struct {
+	// ids are the conditions on ids, which are tried on every group, labels
+	// the others.
+	ids, labels []Condition
+	// answers remembers what matched: windows share their label sets.
+	answers map[labelsOf]bool
+}
+
+// labelsOf is a label set of samples of one service and version.
+type labelsOf struct {
+	set              *samples.LabelSet
+	service, version string
+}
+
+// New returns a filter without conditions, which matches all samples.
+func New() *Filter { return &Filter{answers: make(map[labelsOf]bool)} }
+
+// Add adds a condition.
+func (f *Filter) Add(c Condition) {
+	if c.onID() {
+		f.ids = append(f.ids, c)
+	} else {
+		f.labels = append(f.labels, c)
+	}
+}
+
+// ListsIDs reports whether the ids of what matches are listed: few groups do.
+func (f *Filter) ListsIDs() bool { return slices.ContainsFunc(f.ids, Condition.ListsIDs) }
+
+// Asked returns how many label sets the conditions were tried on.
+func (f *Filter) Asked() int { return len(f.answers) }
+
+// Match is the groups of one window that a query selects; there is one at least.
+type Match struct {
+	window *samples.Window
+	filter *Filter
+	// named are the groups of a query that lists ids. There are few; those of
+	// any other query are found again each time.
+	named []samples.Group
+	// labellings says which labellings of the window match; nil for all.
+	labellings []bool
+}
+
+// Match returns the groups of a window that match, and whether there is any.
+func (f *Filter) Match(w *samples.Window) (Match, bool) {
+	m := Match{window: w, filter: f}
+	if i := slices.IndexFunc(f.ids, Condition.namesID); i >= 0 {
+		id := f.ids[i]
+		for _, g := range w.Find(nil, id.value, id.key) {
+			if f.matches(g) {
+				m.named = append(m.named, g)
+			}
+		}
+		return m, m.named != nil
+	}
+	if f.ListsIDs() {
+		// To search for each of 500 takes no less than to look at all.
+		for i := range w.Groups() {
+			if g := (samples.Group{Window: w, Index: i}); f.matches(g) {
+				m.named = append(m.named, g)
+			}
+		}
+		return m, m.named != nil
+	}
+	m.labellings = f.labellings(w)
+	for range m.Groups() {
+		return m, true
+	}
+	return m, false
+}
+
+// Groups returns the groups in the order of the window.
+func (m *Match) Groups() iter.Seq[samples.Group] {
+	return func(yield func(samples.Group) bool) {
+		for _, g := range m.named {
+			if !yield(g) {
+				return
+			}
+		}
+		if m.named != nil {
+			return
+		}
+		for i := range m.window.Groups() {
+			if g := (samples.Group{Window: m.window, Index: i}); m.selects(g) && !yield(g) {
+				return
+			}
+		}
+	}
+}
+
+func (m *Match) selects(g samples.Group) bool {
+	return (m.labellings == nil || m.labellings[g.Labelling()]) && m.filter.matchesIDs(g)
+}
+
+// AppendSums appends the sum of a column for each labelling of the window.
+func (m *Match) AppendSums(sums []int64, column int) []int64 {
+	w, from := m.window, len(sums)
+	sums = append(sums, make([]int64, w.Labellings())...)
+	if m.named == nil && len(m.filter.ids) == 0 && !w.Kept {
+		for i := range w.Labellings() {
+			if m.labellings == nil || m.labellings[i] {
+				sums[from+i] = w.Sum(i, column)
+			}
+		}
+		return sums
+	}
+	for g := range m.Groups() {
+		first, last := g.Bounds()
+		for i := first; i < last; i++ {
+			sums[from+g.Labelling()] += w.Value(i, column)
+		}
+	}
+	return sums
+}
+
+// labellings says which labellings of a window match, but for the ids; nil for
+// all.
+func (f *Filter) labellings(w *samples.Window) []bool {
+	if len(f.labels) == 0 {
+		return nil
+	}
+	matched := make([]bool, w.Labellings())
+	for i := range matched {
+		matched[i] = f.matchesLabels(labelsOf{w.LabelsOf(i), w.Service, w.Version})
+	}
+	return matched
+}
+
+func (f *Filter) matches(g samples.Group) bool {
+	return f.matchesIDs(g) && f.matchesLabels(labelsOf{g.Labels(), g.Window.Service, g.Window.Version})
+}
+
+func (f *Filter) matchesIDs(g samples.Group) bool {
+	for i := range f.ids {
+		if !f.ids[i].matchesID(g) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *Filter) matchesLabels(labels labelsOf) bool {
+	matched, ok := f.answers[labels]
+	if !ok {
+		matched = !slices.ContainsFunc(f.labels, func(c Condition) bool { return !c.matches(labels.get(c.label)) })
+		f.answers[labels] = matched
+	}
+	return matched
+}
+
+// get returns the value of a label; the service's name and version are those of
+// the resource unless a sample has them as labels of its own.
+func (l labelsOf) get(key string) string {
+	value, ok := l.set.Lookup(key)
+	switch {
+	case ok:
+		return value
+	case key == "service_name":
+		return l.service
+	case key == "service_version":
+		return l.version
+	default:
+		return ""
+	}
+}

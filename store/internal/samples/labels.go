@@ -1,0 +1,194 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package samples
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"unsafe"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store/internal/intern"
+	"github.com/spanprof/spanprof/store/internal/memory"
+)
+
+// LabelSet holds the labels of samples except the ids.
+type LabelSet struct {
+	// Labels are sorted by key.
+	Labels []Label
+}
+
+// Label is a string label, or a numeric one with its unit.
+type Label struct {
+	Key, Value, Unit string
+	Num              int64
+	Numeric          bool
+}
+
+// Lookup returns the value of the first label of that key, a number in decimal, and
+// whether there is one.
+func (s *LabelSet) Lookup(key string) (string, bool) {
+	for _, l := range s.Labels {
+		if l.Key != key {
+			continue
+		}
+		if l.Numeric {
+			return strconv.FormatInt(l.Num, 10), true
+		}
+		return l.Value, true
+	}
+	return "", false
+}
+
+// SpanName returns the value of span_name, "" if there is none.
+func (s *LabelSet) SpanName() string {
+	name, _ := s.Lookup(labelkey.SpanName)
+	return name
+}
+
+// Table keeps one copy of equal label sets for all windows.
+type Table struct {
+	texts intern.Texts
+	sets  *intern.Table[LabelSet]
+}
+
+// NewTable returns an empty table, whose labels keep their strings in texts.
+func NewTable(texts intern.Texts) *Table {
+	return &Table{texts: texts, sets: intern.New(intern.Traits[LabelSet]{
+		Hash: func(seed maphash.Seed, s *LabelSet) uint64 {
+			var h maphash.Hash
+			h.SetSeed(seed)
+			for _, l := range s.Labels {
+				maphash.WriteComparable(&h, l)
+			}
+			return h.Sum64()
+		},
+		Equal: func(a, b *LabelSet) bool { return slices.Equal(a.Labels, b.Labels) },
+		Size:  func(s *LabelSet) int64 { return memory.Alloc(int64(len(s.Labels)) * int64(unsafe.Sizeof(Label{}))) },
+		Keep: func(s *LabelSet) {
+			s.Labels = slices.Clone(s.Labels)
+			for i := range s.Labels {
+				texts.Keep(&s.Labels[i].Key, &s.Labels[i].Value, &s.Labels[i].Unit)
+			}
+		},
+		Drop: func(s *LabelSet) {
+			for _, l := range s.Labels {
+				texts.Drop(l.Key, l.Value, l.Unit)
+			}
+		},
+	})}
+}
+
+// Bytes returns the memory of the label sets without their strings.
+func (t *Table) Bytes() int64 { return t.sets.Bytes() }
+
+// Len returns the number of label sets.
+func (t *Table) Len() int { return t.sets.Len() }
+
+// Retain takes a reference for w to all that it shares with other windows.
+func (t *Table) Retain(w *Window) {
+	for _, l := range w.labellings {
+		t.sets.Retain(l.set)
+	}
+	w.eachText(func(s string) { t.texts.Retain(s) })
+}
+
+// Release gives the references of Retain back.
+func (t *Table) Release(w *Window) {
+	for _, l := range w.labellings {
+		t.sets.Release(l.set)
+	}
+	w.eachText(t.texts.Release)
+}
+
+// appendLabels appends the labels of s except the ids, sorted.
+func appendLabels(labels []Label, s *profile.Sample) []Label {
+	for key, values := range s.Label {
+		switch key {
+		case labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID:
+			continue
+		}
+		for _, value := range values {
+			labels = append(labels, Label{Key: key, Value: value})
+		}
+	}
+	for key, nums := range s.NumLabel {
+		units := s.NumUnit[key]
+		for i, num := range nums {
+			l := Label{Key: key, Num: num, Numeric: true}
+			if i < len(units) {
+				l.Unit = units[i]
+			}
+			labels = append(labels, l)
+		}
+	}
+	// Stable, as several values of one key keep their order.
+	slices.SortStableFunc(labels, func(a, b Label) int {
+		if c := cmp.Compare(a.Key, b.Key); c != 0 {
+			return c
+		}
+		switch {
+		case a.Numeric == b.Numeric:
+			return 0
+		case b.Numeric:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return labels
+}
+
+// firstLabel returns the first value of a label, "" where there is none.
+func firstLabel(s *profile.Sample, key string) string {
+	if values := s.Label[key]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// labelling is what groups of a window may have in common: their labels, and
+// how they name their span.
+type labelling struct {
+	set   *LabelSet
+	form  idForm
+	texts *IDs
+}
+
+// idForm says which labels hold the span of a group.
+type idForm uint8
+
+const (
+	// noIDs: the group has neither profile_id nor span_id.
+	noIDs idForm = iota
+	// bothIDs: profile_id and span_id are the span's id.
+	bothIDs
+	// spanIDOnly and profileIDOnly: one of them is, and the other is not
+	// there.
+	spanIDOnly
+	profileIDOnly
+	// textIDs: the ids are in texts, as they differ from each other or are
+	// not what OpenTelemetry calls an id.
+	textIDs
+)
+
+// IDs are the ids of a group as they were written.
+type IDs struct {
+	Profile, Span, Trace string
+}
+
+func (t *IDs) size() int64 {
+	return memory.Alloc(int64(unsafe.Sizeof(*t))) + memory.Alloc(int64(len(t.Profile))) +
+		memory.Alloc(int64(len(t.Span))) + memory.Alloc(int64(len(t.Trace)))
+}
+
+// textID finds a group whose ids are texts by one of them.
+type textID struct {
+	id    string
+	group uint32
+}

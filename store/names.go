@@ -1,0 +1,184 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+	"weak"
+
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/samples"
+	"github.com/spanprof/spanprof/store/internal/spanlog"
+)
+
+// NameTotal is the sum of the spans of one name in one service.
+type NameTotal struct {
+	Service, Name string
+	// Label is the span_name label that samples of these spans carry: the
+	// name, as a rule, but it may be cut, "other", or an earlier name of
+	// the span. It is empty where there are no samples.
+	Label string
+	// Spans is their number, Errors of those with the status Error, Duration
+	// the sum of their wall clocks, MaxDuration the longest. Manual exemplars
+	// have no wall clock.
+	Spans, Errors         int
+	Duration, MaxDuration time.Duration
+	// CPU and CPUSamples are the sums of those of the spans.
+	CPU        time.Duration
+	CPUSamples int64
+}
+
+func (m *moment) nameTotals() []NameTotal {
+	totals := make(map[spanlog.NameKey]*spanlog.Count)
+	total := func(key spanlog.NameKey) *spanlog.Count {
+		t := totals[key]
+		if t == nil {
+			t = &spanlog.Count{Texts: spanlog.Texts{NameKey: key}}
+			totals[key] = t
+		}
+		return t
+	}
+	for _, w := range m.windows {
+		for i := range w.names {
+			total(w.names[i].texts.NameKey).Add(w.names[i].count())
+		}
+	}
+	for i := range m.spans.Counts {
+		total(m.spans.Counts[i].NameKey).Add(m.spans.Counts[i])
+	}
+	exemplars := m.exemplars()
+	known := m.knownOf(exemplars)
+	for i := range exemplars {
+		x := &exemplars[i]
+		if x.Label == "" {
+			continue
+		}
+		t := total(spanlog.NameKey{Service: x.Service(), Value: x.Label})
+		t.Label = cmp.Or(t.Label, x.Label)
+		if x.Named || known[x.Key] {
+			// Samples of a span that the log did not know yet.
+			t.CPU += x.LoneCPU
+			t.CPUCount += x.LoneCount
+			continue
+		}
+		t.Spans++
+		t.CPU += x.CPU
+		t.CPUCount += x.CPUCount
+	}
+
+	list := make([]NameTotal, 0, len(totals))
+	for _, t := range totals {
+		// An id that is a span's by now may leave nothing to count.
+		if t.Spans > 0 || t.CPUCount > 0 {
+			list = append(list, nameTotal(t))
+		}
+	}
+	slices.SortFunc(list, func(a, b NameTotal) int {
+		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
+	})
+	return list
+}
+
+func nameTotal(c *spanlog.Count) NameTotal {
+	return NameTotal{
+		Service:     c.Service,
+		Name:        c.Value,
+		Label:       c.Label,
+		Spans:       int(c.Spans),
+		Errors:      int(c.Errors),
+		Duration:    c.Duration,
+		MaxDuration: c.MaxDuration,
+		CPU:         c.CPU,
+		CPUSamples:  c.CPUCount,
+	}
+}
+
+func newExemplarSpan(x *samples.Exemplar) Span {
+	start, end := x.Bounds()
+	return Span{
+		ProfileID:    x.ID(),
+		TraceID:      x.TraceID(),
+		Name:         x.Label,
+		Service:      x.Service(),
+		Start:        start,
+		Duration:     end.Sub(start),
+		CPU:          x.CPU,
+		CPUSamples:   x.CPUCount,
+		CPUInclusive: x.CPU,
+		WallSamples:  x.WallCount,
+		SamplesHeld:  x.Held,
+		Label:        x.Label,
+	}
+}
+
+// exemplarRows returns the manual exemplars that a filter lets through, as many as
+// its query asks for.
+func (m *moment) exemplarRows(filter *spanFilter) []spanRow {
+	q := filter.query
+	top := topRows{order: q.Order, limit: q.Limit}
+	list := m.exemplars()
+	known := m.knownOf(list)
+	// The newest first: of these most others are not wanted.
+	for i := range slices.Backward(list) {
+		x := &list[i]
+		value := q.Order.valueOfExemplar(x)
+		if x.Named || !top.wants(value) || known[x.Key] || !filter.matchesExemplar(x) {
+			continue
+		}
+		span := newExemplarSpan(x)
+		span.Manual = true
+		top.add(spanRow{exemplar: &span, value: value})
+	}
+	return top.sorted()
+}
+
+// exemplarList is what windows have of ids that were no known span's when the
+// windows came.
+type exemplarList struct {
+	windows   []*window
+	exemplars []samples.Exemplar
+}
+
+// exemplars returns what the windows have of ids that were no known span's when the
+// windows came: the manual exemplars, and spans that the log knows by now. The list
+// must not be changed.
+//
+// Of hundreds of thousands it takes a tenth of a second and 50 MB, and a page that
+// lists spans needs it twice. So the last one is kept until the next garbage
+// collection.
+func (m *moment) exemplars() []samples.Exemplar {
+	s := m.store
+	s.exemplarsMu.Lock()
+	defer s.exemplarsMu.Unlock()
+	if last := s.lastExemplars.Value(); last != nil && slices.Equal(last.windows, m.windows) {
+		return last.exemplars
+	}
+	list := &exemplarList{windows: m.windows, exemplars: samples.Exemplars(samplesOf(m.windows))}
+	s.lastExemplars = weak.Make(list)
+	return list.exemplars
+}
+
+func samplesOf(windows []*window) iter.Seq[*samples.Window] {
+	return func(yield func(*samples.Window) bool) {
+		for _, w := range windows {
+			if !yield(&w.Window) {
+				return
+			}
+		}
+	}
+}
+
+// knownOf returns the exemplars that are spans by now: the log has a record.
+func (m *moment) knownOf(list []samples.Exemplar) map[ident.Key]bool {
+	var keys []ident.Key
+	for i := range list {
+		if key := list[i].Key; key != 0 && !list[i].Named {
+			keys = append(keys, key)
+		}
+	}
+	return m.spans.Known(keys)
+}
