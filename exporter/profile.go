@@ -5,6 +5,7 @@ package exporter
 
 import (
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -153,14 +154,18 @@ func (p *Profile) Resource() *resource.Resource { return p.window.Resource }
 // it was made from, with the sample times.
 func (p *Profile) Size() int { return p.size }
 
-// sizeOf counts what there are many of, by what they take on 64-bit systems. What
-// several samples share it counts for each, which is too much rather than too
-// little.
+// sizeOf counts what there are many of, by what they take on 64-bit systems. Samples
+// share labels, those of a span for example.
 func sizeOf(p *profile.Profile, times [][]int64) int {
-	const sample, label, location, function = 128, 64, 144, 96
+	const sample, labels, label, location, function = 128, 400, 16, 144, 96
 	n := location*len(p.Location) + function*len(p.Function)
+	seen := map[unsafe.Pointer]bool{nil: true}
 	for _, s := range p.Sample {
-		n += sample + label*len(s.Label) + 8*(len(s.Value)+len(s.Location))
+		n += sample + 8*(len(s.Value)+len(s.Location))
+		if at := reflect.ValueOf(s.Label).UnsafePointer(); !seen[at] {
+			seen[at] = true
+			n += labels*((len(s.Label)+7)/8) + label*len(s.Label) // a map has room for eight
+		}
 	}
 	for _, t := range times {
 		n += 24 + 8*len(t)
