@@ -16,11 +16,13 @@ import (
 //	Split(p *Profile) ([]*Profile, error)
 //	Shutdown(ctx context.Context) error
 //
-// Split cuts a profile that is too large for the destination into parts, before it
-// waits; each is then sent, and counted, by itself. It returns p alone where nothing
-// is to be done, and nothing for a profile that says nothing, which counts as empty.
-// After an error p is sent as it is. Shutdown frees what the Destination holds. It is called once, when the
-// last Send has returned.
+// Split is called before a profile waits. It cuts one that is too large for the
+// destination into parts, each of which is then sent, and counted, by itself. It
+// returns p alone where there is nothing to cut, and no parts for a profile that is
+// not worth sending, which counts as empty. After an error p is sent uncut.
+//
+// Shutdown frees what the Destination holds. It is called once, when the last Send
+// has returned.
 type Destination interface {
 	// Send makes one attempt to deliver p, and returns nil when it has been
 	// taken. A [*RetryError] has the Queue send p again, after any other

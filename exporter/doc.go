@@ -24,7 +24,8 @@
 //   - A [Destination] is what a Queue sends to. It has one method, and may have two
 //     more; it does not retry.
 //
-// The policies differ:
+// The policies differ. What a Queue has not encoded yet it holds like an Exporter's
+// lane, within the same bound.
 //
 //	                an Exporter's lane               a Queue
 //	holds           profiles as they were made       their pprof bytes, or files

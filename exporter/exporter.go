@@ -18,11 +18,11 @@ var ErrShutdown = errors.New("exporter: already shut down")
 // have returned. An Exporter that is used elsewhere too must be safe for concurrent
 // use.
 //
-// The profiler waits for these calls: none of them may wait for the profiler,
-// by its Flush or Shutdown. An error is returned rather than given to
-// otel.Handle, since the program's error handler may do just that; what Export
-// returns is reported where it may. A panic counts as an error, and so does a
-// call that ends its goroutine.
+// None of these calls may wait for the profiler's Flush or Shutdown, which wait for
+// them. So return errors and do not give them to otel.Handle, whose handler may call
+// either: what Export returns is reported by the lane, and what the others return by
+// Flush and Shutdown. A panic counts as an error, and so does a call that ends its
+// goroutine.
 type Exporter interface {
 	// Export delivers p, or takes it over for a later delivery. It must
 	// not change p, may keep it, and returns when ctx ends.

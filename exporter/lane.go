@@ -60,16 +60,16 @@ type lane struct {
 	waiting   *backlog  // what waits encoded
 	respill   time.Time // when to try again to write files
 	sending   map[*item]struct{}
-	leaving   map[*item]struct{} // done with but for their files
+	leaving   map[*item]struct{} // counted already, but their files are still there
 	last      uint64             // the number of the newest profile
 	flushes   []*flush
 	closing   context.Context // that of Shutdown, from its call on
 	abandoned bool            // Shutdown has given up, or has nothing left to do
-	left      error           // that profiles stayed, once abandoned
+	left      error           // says how many profiles Shutdown left; set with abandoned
 	lagging   bool            // profiles were dropped, and that was reported
-	lost      error           // why one was lost last, if that is known and was not told
+	lost      error           // why the last one was lost; nil after losses has returned it
 	status    LaneStatus      // Name, Waiting and Bytes are not kept here
-	told      LaneStatus      // what losses has told of
+	told      LaneStatus      // the status at the last call of losses
 }
 
 // sink is what a lane calls. Only send is always there.
@@ -128,13 +128,11 @@ func (l *lane) push(p *Profile) error {
 	l.start()
 	i := &item{profile: p, size: int64(p.Size())}
 	l.mu.Lock()
-	l.status.Taken++
 	if l.closing != nil {
-		l.status.Unsent++
 		l.mu.Unlock()
-		l.observe()
-		return ErrShutdown
+		return l.refuse()
 	}
+	l.status.Taken++
 	var full uint64
 	for len(l.given) > 0 && (len(l.given) == maxGiven || l.bytes+i.size > maxGivenBytes) {
 		l.takeGiven()

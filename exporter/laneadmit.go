@@ -23,57 +23,68 @@ func (l *lane) export(p *Profile) error {
 	return nil
 }
 
+// encoded is a profile cut into parts that can wait.
+type encoded struct {
+	parts      int // how many there are; none of an empty profile
+	items      []*item
+	errs       []error // why others are lost
+	unreadable uint64  // of these
+	tooLarge   uint64  // of these
+	inMemory   uint64  // of items, for want of a file
+	notSpilled error   // why
+}
+
+func (l *lane) encode(p *Profile) (e encoded) {
+	parts := l.parts(p)
+	e.parts = len(parts)
+	for n, part := range parts {
+		var data []byte
+		err := report.Contain(func() (err error) { data, err = part.Pprof(); return err }) // a user's may panic
+		if err != nil {
+			e.unreadable++
+			e.errs = append(e.errs, err)
+			continue
+		}
+		if size := int64(len(data)); size > l.config.maxBytes {
+			e.tooLarge++
+			e.errs = append(e.errs, fmt.Errorf("a %s profile of %d bytes is larger than the queue, which holds %d: see WithMaxBytes", p.Kind(), size, l.config.maxBytes))
+			continue
+		}
+		i, err := l.item(part, data)
+		if err != nil {
+			e.inMemory++
+			e.notSpilled = err
+		}
+		i.part = n
+		e.items = append(e.items, i)
+	}
+	return e
+}
+
 // admit has the encoded parts of p wait to be sent. given is the item as which p has
 // waited so far, nil if it has not.
 func (l *lane) admit(p *Profile, given *item) error {
 	if given == nil && l.isClosing() {
 		return l.refuse()
 	}
-	var (
-		items               []*item
-		errs                []error
-		notSpilled          error
-		spillsMissed        uint64
-		unreadable, tooMuch uint64
-	)
-	parts := l.parts(p)
-	for n, part := range parts {
-		var data []byte
-		err := report.Contain(func() (err error) { data, err = part.Pprof(); return err }) // a user's may panic
-		switch size := int64(len(data)); {
-		case err != nil:
-			unreadable++
-			errs = append(errs, err)
-		case size > l.config.maxBytes:
-			tooMuch++
-			errs = append(errs, fmt.Errorf("a %s profile of %d bytes is larger than the queue, which holds %d: see WithMaxBytes", p.Kind(), size, l.config.maxBytes))
-		default:
-			i, err := l.item(part, data)
-			if err != nil {
-				spillsMissed++
-				notSpilled = err
-			}
-			i.part = n
-			items = append(items, i)
-		}
-	}
+	e := l.encode(p)
 
 	l.mu.Lock()
-	if given != nil && l.abandoned {
-		l.keepLate(max(1, len(parts)), items...)
+	switch {
+	case given != nil && l.abandoned:
+		l.keepLate(max(1, e.parts), e.items...)
 		l.mu.Unlock()
 		l.observe()
 		return nil
-	}
-	if given == nil && l.closing != nil {
+	case given == nil && l.closing != nil:
 		l.mu.Unlock()
-		for _, i := range items {
+		for _, i := range e.items {
 			i.remove()
 		}
 		return l.refuse()
 	}
-	l.status.Taken += uint64(max(1, len(parts)))
-	if len(parts) == 0 {
+	l.status.Taken += uint64(max(1, e.parts))
+	if e.parts == 0 {
 		l.status.Empty++
 	}
 	number := l.last + 1
@@ -83,29 +94,31 @@ func (l *lane) admit(p *Profile, given *item) error {
 		number = given.number
 	}
 	l.last = max(l.last, number)
-	l.status.Unreadable += unreadable
-	l.status.Full += tooMuch
-	l.status.NotSpilled += spillsMissed
-	if spillsMissed > 0 {
+	l.status.Unreadable += e.unreadable
+	l.status.Full += e.tooLarge
+	l.status.NotSpilled += e.inMemory
+	if e.inMemory > 0 {
 		l.respill = time.Now().Add(respillPause)
 	}
 	var dropped []*item
-	for _, i := range items {
+	full := false // of profiles that were there before
+	for _, i := range e.items {
 		if l.sendingBytes()+i.size > l.config.maxBytes {
 			l.status.Full++
 			l.leaving[i] = struct{}{}
 			dropped = append(dropped, i)
-			errs = append(errs, fmt.Errorf("no room for a %s profile of %d bytes beside what is being sent: see WithMaxBytes", p.Kind(), i.size))
+			e.errs = append(e.errs, fmt.Errorf("no room for a %s profile of %d bytes beside what is being sent: see WithMaxBytes", p.Kind(), i.size))
 			continue
 		}
-		dropped = append(dropped, l.makeRoom(i.size)...)
+		oldest := l.makeRoom(i.size)
+		full = full || len(oldest) > 0
+		dropped = append(dropped, oldest...)
 		i.number = number
 		l.waiting.add(i)
 	}
-	full := len(dropped) > len(errs)-int(unreadable+tooMuch)
 	tell := full && !l.lagging
 	l.lagging = l.lagging || full
-	err := errors.Join(errs...)
+	err := errors.Join(e.errs...)
 	if err != nil {
 		l.lost = err
 	}
@@ -117,8 +130,8 @@ func (l *lane) admit(p *Profile, given *item) error {
 	if tell {
 		l.report(errors.New("the queue is full, the oldest profiles are being dropped"))
 	}
-	if notSpilled != nil {
-		l.report(fmt.Errorf("a %s profile waits in memory: %w", p.Kind(), notSpilled))
+	if e.notSpilled != nil {
+		l.report(fmt.Errorf("a %s profile waits in memory: %w", p.Kind(), e.notSpilled))
 	}
 	return err
 }
@@ -141,7 +154,7 @@ func (l *lane) parts(p *Profile) []*Profile {
 	}
 	var parts []*Profile
 	if err := report.Contain(func() (err error) { parts, err = l.sink.split(p); return err }); err != nil {
-		return []*Profile{p} // not for us to judge: the destination says what it makes of it
+		return []*Profile{p} // the destination will say what is wrong with it
 	}
 	return parts
 }

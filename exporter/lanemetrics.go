@@ -44,7 +44,7 @@ var counters = [...]struct {
 // laneMetrics says in OTel metrics what LaneStatus says. The counters are
 // synchronous, so that they keep their values when the lane is gone.
 type laneMetrics struct {
-	ctx        context.Context // of no span: a loss is nobody's work
+	ctx        context.Context // without a span: a loss is not part of one
 	attributes metric.MeasurementOption
 	counters   [len(counters)]metric.Int64Counter
 	dropped    metric.Int64Counter

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxShutdown is how long Shutdown of a Queue takes where nobody says. It is
+	// maxShutdown is how long Shutdown of a Queue takes without a deadline. It is
 	// what Kubernetes gives a process to end.
 	maxShutdown = 30 * time.Second
 	// lastWord is the end of Shutdown's time that an Exporter does not get to

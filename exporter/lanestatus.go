@@ -172,7 +172,7 @@ func (l *lane) sendingBytes() (n int64) {
 }
 
 // losses returns an error that says what was lost since its last call; nil if
-// nothing was. What Shutdown leaves is not in it: that says so itself.
+// nothing was. What Shutdown leaves is not in it, but in Shutdown's own error.
 func (l *lane) losses() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

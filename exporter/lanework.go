@@ -135,7 +135,7 @@ func (l *lane) expire(now time.Time) (expired []*item) {
 		expired = append(expired, l.drop(i, &l.status.Expired))
 		l.lost = cmp.Or(l.retry.failure, l.lost)
 		if i == l.retry.tried {
-			l.retry.hasten() // the pause was for its sake
+			l.retry.hasten() // it was the reason for the pause
 		}
 	}
 }
@@ -263,9 +263,9 @@ func (l *lane) conclude(i *item, err error) {
 	l.lost = err
 }
 
-// finishLate is finish after Shutdown has given up and counted the profile. If it
-// has been delivered all the same, it is no more for the next Queue. The caller holds
-// l.mu, which is unlocked.
+// finishLate is finish after Shutdown has given up and counted the profile. If it was
+// delivered all the same, its file is removed, so that the next Queue does not send it
+// again. The caller holds l.mu, which is unlocked.
 func (l *lane) finishLate(i *item, err error) {
 	delivered := err == nil && i.spilled
 	if delivered {

@@ -63,6 +63,37 @@ func TestLanesHoldWhatTheyCount(t *testing.T) {
 	}
 }
 
+// A parsed profile counts what it takes, whether its samples share their labels, as
+// those of the profiler do, or not.
+func TestParsedProfileHoldsWhatItCounts(t *testing.T) {
+	const profiles = 10
+	encoded := manySpans(t)
+	for _, shared := range []bool{false, true} {
+		var held []*exporter.Profile
+		counted := int64(0)
+		before := heap()
+		for range profiles {
+			parsed, err := profile.ParseData(encoded)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, s := range parsed.Sample {
+				if shared {
+					s.Label = parsed.Sample[i-i%20].Label
+				}
+			}
+			p := exporter.NewParsedProfile(exporter.Window{}, parsed)
+			held, counted = append(held, p), counted+int64(p.Size())
+		}
+		got := heap() - before
+		t.Logf("shared labels: %v; %d KiB held, %d counted", shared, got>>10, counted>>10)
+		if counted < got*3/4 || counted > got*3/2 {
+			t.Errorf("shared labels: %v; %d bytes held, %d counted", shared, got, counted)
+		}
+		runtime.KeepAlive(held)
+	}
+}
+
 // parsing is a Destination that parses and cannot deliver.
 type parsing struct{}
 

@@ -5,6 +5,7 @@ package exporter
 
 import (
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,9 +19,9 @@ import (
 // Profile is one window of one kind of profile.
 //
 // It holds the profile as pprof bytes or in parsed form, whichever it was made
-// from; the other form is made when it is asked for. All who ask while somebody
-// has that get the same one; the Profile itself does not keep it, because a parsed
-// form can be 50 times as large as the bytes. A Profile is immutable and safe for
+// from; the other form is made when it is asked for. Callers
+// share it for as long as one of them refers to it; the Profile itself does not keep
+// it, because a parsed form can be 50 times as large as the bytes. A Profile is immutable and safe for
 // concurrent use: neither the bytes nor the parsed profile may be changed by those who
 // read them.
 type Profile struct {
@@ -31,7 +32,7 @@ type Profile struct {
 	times  [][]int64
 }
 
-// Window says what a profile covers and whose it is.
+// Window says what was measured, when, and of which service.
 type Window struct {
 	// Kind is what was measured.
 	Kind Kind
@@ -60,8 +61,8 @@ func NewProfile(w Window, pprof []byte) *Profile {
 	return p
 }
 
-// shared returns a function that gives all who call it while somebody has what it
-// gave the same again, and does not keep it.
+// shared returns a function that calls make and remembers the result by a weak pointer:
+// it returns the same again for as long as a caller refers to it.
 func shared[T any](make func() (*T, error)) func() (*T, error) {
 	var (
 		mu   sync.Mutex // held while one makes it for all
@@ -108,7 +109,7 @@ func NewTimedProfile(w Window, parsed *profile.Profile, times [][]int64) *Profil
 	p.times = times
 	p.size = sizeOf(parsed, times)
 	p.parsed = func() (*profile.Profile, error) { return parsed, nil }
-	var n atomic.Int64 // how many bytes there are; not written while somebody has them
+	var n atomic.Int64 // the length of the bytes that are in use
 	first := shared(func() (*byte, error) {
 		b, err := encode(parsed)
 		if err != nil {
@@ -153,14 +154,18 @@ func (p *Profile) Resource() *resource.Resource { return p.window.Resource }
 // it was made from, with the sample times.
 func (p *Profile) Size() int { return p.size }
 
-// sizeOf counts what there are many of, by what they take on 64-bit systems. What
-// several samples share it counts for each, which is too much rather than too
-// little.
+// sizeOf counts what there are many of, by what they take on 64-bit systems. Samples
+// share labels, those of a span for example.
 func sizeOf(p *profile.Profile, times [][]int64) int {
-	const sample, label, location, function = 128, 64, 144, 96
+	const sample, labels, label, location, function = 128, 400, 16, 144, 96
 	n := location*len(p.Location) + function*len(p.Function)
+	seen := map[unsafe.Pointer]bool{nil: true}
 	for _, s := range p.Sample {
-		n += sample + label*len(s.Label) + 8*(len(s.Value)+len(s.Location))
+		n += sample + 8*(len(s.Value)+len(s.Location))
+		if at := reflect.ValueOf(s.Label).UnsafePointer(); !seen[at] {
+			seen[at] = true
+			n += labels*((len(s.Label)+7)/8) + label*len(s.Label) // a map has room for eight
+		}
 	}
 	for _, t := range times {
 		n += 24 + 8*len(t)

@@ -20,15 +20,17 @@ var _ Exporter = (*Queue)(nil)
 // dropped when that has happened five times, unless the destination refuses it or
 // asks for time, as one that limits the rate does.
 //
-// While more than eight profiles wait, or parts of one that was split, and during
-// Shutdown, up to four are sent at once, each begun 50 ms after the one before, if that takes as long: so a
-// destination that takes half a second for each catches up after an outage.
+// Up to four are sent at once while more than eight wait, for the parts of one that was
+// split, and during Shutdown, so that a slow destination catches up after an outage.
+// Each is begun 50 ms after the one before: a destination that answers faster gets one
+// at a time.
 //
 // Delivery is at least once: a profile whose attempt ends without an answer is
 // sent again. What is lost is counted, in [Queue.Stats] and in OTel metrics.
 // The first failure after a success and every profile that the destination
-// rejects are reported through otel.Handle, whose handler may use the Queue. That
-// it works again is no error, and not reported: LaneStatus.LastSuccess says so.
+// rejects are reported through otel.Handle, at most once a minute for each cause; the
+// handler may use the Queue. That it works again is no error, and not reported:
+// LaneStatus.LastSuccess says so.
 //
 // A Queue is safe for concurrent use and must be shut down: it holds a
 // goroutine from NewQueue on.

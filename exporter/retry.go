@@ -39,7 +39,7 @@ type retry struct {
 	failure   error     // of the last attempt, if that is to be repeated
 	failures  int       // in a row
 	tried     *item     // that failed last
-	blamed    bool      // that one has proved bad: the pause is for its sake alone
+	blamed    bool      // tried has proved bad, and is the only reason for notBefore
 	answers   uint64    // 1 and the number of profiles that were taken or rejected
 	begun     time.Time // when the last attempt began
 }
@@ -118,7 +118,8 @@ func (r *retry) hasten() {
 	}
 }
 
-// refresh is hasten where somebody waits, and has the pauses begin short again.
+// refresh makes the next attempt due for a caller that waits, as hasten does, and has
+// the pauses begin short again.
 func (r *retry) refresh() {
 	if r != nil {
 		r.backoff.Reset()

@@ -113,7 +113,7 @@ func (p *Profiling) Status() profiler.Status { return p.profiler.Status() }
 // store, or ctx has ended.
 func (p *Profiling) Flush(ctx context.Context) error { return p.profiler.Flush(ctx) }
 
-// maxPageFlush is how long who clicks on a button can be asked to wait.
+// maxPageFlush is how long the page's flush button may take.
 const maxPageFlush = 10 * time.Second
 
 // flushPage does not wait for an exporter as long as that may take: what the page

@@ -39,7 +39,7 @@ func newConfig(opts []Option) config {
 	return c
 }
 
-// WithResource says whose the profiles are. Give it the resource of the tracer
+// WithResource sets the resource attached to profiles. Give it the resource of the tracer
 // provider; the default is resource.Default().
 func WithResource(r *resource.Resource) Option {
 	return optionFunc(func(c config) config {

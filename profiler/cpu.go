@@ -225,7 +225,7 @@ func (c *cpu) notice(w *cpuWindow) error {
 
 	now := time.Now()
 	c.resume = c.takeover.stopped(now)
-	// Not at once: who stops a profile may be about to start one.
+	// Not at once: what stops a profile may be about to start one.
 	c.retry = c.resume.Add(jitter(firstPoll))
 	if !c.resume.After(now) {
 		return errForeignStop

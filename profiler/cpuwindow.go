@@ -20,7 +20,7 @@ import (
 	"github.com/spanprof/spanprof/profiler/internal/cpulog"
 )
 
-// confirm looks for who is in StopCPUProfile after firstLook, which is above the time
+// confirm looks for a call of StopCPUProfile after firstLook, which is above the time
 // that a call of runtime/pprof takes on a machine that is not busy, and then
 // after twice as long each time, since a look stops all goroutines for a moment.
 const (
@@ -84,9 +84,9 @@ func openCPUWindow(log *cpulog.Log, stopped chan<- struct{}) (*cpuWindow, error)
 	return w, nil
 }
 
-// confirm finds out whether somebody has called StopCPUProfile while nothing was
-// measured, just before the log began or began again. His call would wait for as
-// long as we read. An attempt to start a profile waits for him too.
+// confirm finds out whether the program has called StopCPUProfile while nothing was
+// measured, just before the log began or began again. That call would wait for as
+// long as we read, and an attempt to start a profile waits for it.
 func (w *cpuWindow) confirm() {
 	tried := make(chan *cpuWindow, 1)
 	go func() {

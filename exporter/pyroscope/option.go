@@ -104,7 +104,7 @@ func WithQueue(opts ...exporter.QueueOption) Option {
 	})
 }
 
-// isIdentified reports whether requests say whose they are.
+// isIdentified reports whether requests carry credentials, a tenant or headers.
 func (c config) isIdentified() bool {
 	return c.tenant != "" || c.basic || c.bearerSet || len(c.headers) > 0
 }

@@ -25,8 +25,8 @@ func (d *destination) Split(p *exporter.Profile) ([]*exporter.Profile, error) {
 	return parts, nil
 }
 
-// prepare returns profiles that the server takes in place of p: p itself as a rule,
-// and where it is not for us to judge what the server makes of it.
+// prepare returns profiles that the server takes in place of p: p itself as a rule, and
+// where it cannot be parsed, which the server then says.
 func (d *destination) prepare(p *exporter.Profile) []*exporter.Profile {
 	parsed, err := p.Parsed()
 	if err != nil || parsed.CheckValid() != nil {

@@ -21,14 +21,14 @@ const (
 	maxCause = 200
 )
 
-// cause is what errors whose texts differ in numbers alone have in common.
+// cause stands for the errors whose texts differ in numbers alone.
 type cause struct {
 	reported time.Time // last
 	since    int       // errors that were not reported since then
 	newest   error     // of these
 }
 
-// limit returns err as it is to be reported, nil if it is not; the caller holds r.mu.
+// limit returns what to report of err, nil if it is too soon; the caller holds r.mu.
 func (r *Reporter) limit(err error, now time.Time) error {
 	text := causeOf(err)
 	c := r.causes[text]

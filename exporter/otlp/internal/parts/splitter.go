@@ -36,7 +36,7 @@ type Splitter struct {
 }
 
 // Split returns p, the parts that servers take in its place, or nothing for a profile
-// without samples: it says nothing, and there are servers that refuse it.
+// without samples, which some servers refuse.
 func (s *Splitter) Split(p *exporter.Profile) ([]*exporter.Profile, error) {
 	parsed, err := p.Parsed()
 	if err != nil {
