@@ -97,9 +97,12 @@ type found struct {
 	newest map[string]*window
 }
 
-// find answers q. The error is about its SampleType.
-func (h *held) find(q Query) (found, error) {
-	all := slices.Concat(h.kept, h.windows)
+// find answers q. The error is about its SampleType, or the context's.
+func (v *view) find(q Query) (found, error) {
+	if err := v.ctx.Err(); err != nil {
+		return found{}, err
+	}
+	all := slices.Concat(v.kept, v.windows)
 	f := found{types: typesOf(all, q.Kind), newest: make(map[string]*window)}
 	if len(f.types) == 0 {
 		f.selected.Name = q.SampleType
@@ -109,7 +112,7 @@ func (h *held) find(q Query) (found, error) {
 	if f.selected, err = selectType(f.types, defaultType(all, q.Kind), q); err != nil {
 		return found{}, err
 	}
-	f.matches = h.matches(&q, q.Kind)
+	f.matches = v.matches(&q, q.Kind)
 	for i := range f.matches {
 		w := f.matches[i].window
 		if newest := f.newest[w.Service]; newest == nil || !w.End.Before(newest.End) {
@@ -119,7 +122,7 @@ func (h *held) find(q Query) (found, error) {
 			f.windows = append(f.windows, w)
 		}
 	}
-	for _, w := range h.windows {
+	for _, w := range v.windows {
 		if w.Kind == q.Kind && w.Overlaps(q.From, q.Until) {
 			f.windows = append(f.windows, w)
 		}
