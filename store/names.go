@@ -77,27 +77,23 @@ func (v *view) NameTotals() ([]NameTotal, error) {
 	for _, t := range totals {
 		// An id that is a span's by now may leave nothing to count.
 		if t.Spans > 0 || t.CPUCount > 0 {
-			list = append(list, nameTotal(t))
+			list = append(list, NameTotal{
+				Service:     t.Service,
+				Name:        t.Value,
+				Label:       t.Label,
+				Spans:       int(t.Spans),
+				Errors:      int(t.Errors),
+				Duration:    t.Duration,
+				MaxDuration: t.MaxDuration,
+				CPU:         t.CPU,
+				CPUSamples:  t.CPUCount,
+			})
 		}
 	}
 	slices.SortFunc(list, func(a, b NameTotal) int {
 		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
 	})
 	return list, nil
-}
-
-func nameTotal(c *spanlog.Count) NameTotal {
-	return NameTotal{
-		Service:     c.Service,
-		Name:        c.Value,
-		Label:       c.Label,
-		Spans:       int(c.Spans),
-		Errors:      int(c.Errors),
-		Duration:    c.Duration,
-		MaxDuration: c.MaxDuration,
-		CPU:         c.CPU,
-		CPUSamples:  c.CPUCount,
-	}
 }
 
 func newExemplarSpan(x *samples.Exemplar) Span {

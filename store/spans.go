@@ -83,7 +83,7 @@ func (m *moment) complete(rows []spanRow) []Span {
 			continue
 		}
 		span.Complete = !span.Running && times.Until >= end
-		span.Coverage = coverages[times.Held(start, end, row.record.Missed)]
+		span.Coverage = Coverage(times.Held(start, end, row.record.Missed))
 	}
 	return spans
 }
