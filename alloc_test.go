@@ -62,6 +62,13 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// Eight bytes more put every span into the next size class, 16 bytes above.
+func TestSpanStateIsSmall(t *testing.T) {
+	if limit := uintptr(144); spanprof.SpanStateSize > limit {
+		t.Errorf("the state of a span takes %d bytes, want at most %d", spanprof.SpanStateSize, limit)
+	}
+}
+
 func spanAllocations(tp trace.TracerProvider, child bool) float64 {
 	tracer := tp.Tracer("test")
 	ctx := context.Background()

@@ -3,7 +3,14 @@
 
 package spanprof
 
-import "github.com/spanprof/spanprof/internal/goruntime"
+import (
+	"unsafe"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
+)
+
+// SpanStateSize is what a span takes beside its labels and what the SDK keeps.
+const SpanStateSize = unsafe.Sizeof(spanState{})
 
 // ReadsGoroutineLabels reports whether the labels of goroutines can be read.
 func ReadsGoroutineLabels() bool { return goruntime.Unknown() == nil }

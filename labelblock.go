@@ -92,3 +92,13 @@ func blockOf(m *labelMap) *labelBlock { return goruntime.Marked[labelBlock](m) }
 
 // ids returns the hex digits of an origin.
 func (b *labelBlock) ids() string { return goruntime.Text(b.hex[:]) }
+
+// sameValue reports whether two sets have the same value of a label, or neither has
+// one.
+func sameValue(m, other *labelMap, key string) bool {
+	a, b := m.Find(key), other.Find(key)
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Value == b.Value
+}

@@ -277,16 +277,6 @@ func carries(m *labelMap, b *labelBlock) bool {
 	return sameValue(m, own, LabelTraceID) && sameValue(m, own, LabelSpanID)
 }
 
-// sameValue reports whether two sets have the same value of a label, or neither has
-// one.
-func sameValue(m, other *labelMap, key string) bool {
-	a, b := m.Find(key), other.Find(key)
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Value == b.Value
-}
-
 // coveredBy reports whether m carries b's labels, or they will come back when
 // the spans end whose labels cover them on this goroutine.
 func coveredBy(m *labelMap, b *labelBlock) bool {

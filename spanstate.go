@@ -37,13 +37,13 @@ type spanState struct {
 	// for the span: the origin of its own block, or for an heir that of an
 	// ancestor, and then found is what the goroutine carried before.
 	carrier *labelBlock
-	heir    bool
 	found   *labelMap
+	heir    bool
 
-	// What publicLabeler keeps: the context that Start was given, how many calls of
-	// Do have the span's context, and a context.Context with the labels.
-	started context.Context
+	// What publicLabeler keeps: how many calls of Do have the span's context, the
+	// context that Start was given, and a context.Context with the labels.
 	entered atomic.Int32
+	started context.Context
 	public  atomic.Value
 }
 

@@ -113,7 +113,7 @@ type item struct {
 
 	// The rest is of items that are sent again if they fail. While one is being
 	// sent, only its attempt uses these.
-	window   Window
+	kind     Kind      // of its profile; empty before a file of an earlier process is read
 	end      time.Time // from which its age counts
 	attempts int
 	failedAt uint64 // retry.answers when it last failed; 0 if it has not
@@ -134,10 +134,11 @@ type unreadableError struct{ err error }
 func (e *unreadableError) Error() string { return e.err.Error() }
 func (e *unreadableError) Unwrap() error { return e.err }
 
-// newItem returns what waits in memory. It has a Profile of its own, because the
-// caller's may have been made from the parsed form, which is many times larger.
-func newItem(w Window, end time.Time, data []byte) *item {
-	return &item{window: w, end: end, size: int64(len(data)), profile: NewProfile(w, data)}
+// newItem returns what waits in memory for p, whose pprof form is data. It has a Profile
+// of its own, because p may have been made from the parsed form, which is many times
+// larger.
+func newItem(p *Profile, end time.Time, data []byte) *item {
+	return &item{kind: p.Kind(), end: end, size: int64(len(data)), profile: NewProfile(p.window, data)}
 }
 
 // place orders items: those that could be moved to a file come first.
@@ -156,7 +157,7 @@ func (i *item) load() (*Profile, error) {
 	}
 	w, data, err := readSpilled(i.file)
 	if err == nil {
-		i.window, i.profile = w, NewProfile(w, data)
+		i.kind, i.profile = w.Kind, NewProfile(w, data)
 		return i.profile, nil
 	}
 	if _, damaged := errors.AsType[*recordfile.DamagedError](err); damaged {

@@ -19,10 +19,10 @@
 //   - profiler.New takes an Exporter as before, and has a fan-out of its own in front
 //     of it. The lanes of a Multi are used as they are.
 //   - inprocess.Start fans out to the store and to each inprocess.WithExporter.
-//   - A [Queue] is a lane that sends again what fails. In front of it there is no
-//     other. So is an Exporter that has one and the method Lane() *Queue.
+//   - A [Queue] is a lane that sends again what fails: a fan-out gives it no other.
+//     The exporters of this project that send over a network are Queues.
 //   - A [Destination] is what a Queue sends to. It has one method, and may have two
-//     more; it knows no retry.
+//     more; it does not retry.
 //
 // The policies differ:
 //

@@ -461,7 +461,7 @@ func check(t *testing.T, m *exporter.Multi, want exporter.LaneStatus) {
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(exporter.LaneStatus{}, "Name", "Taken", "Bytes", "LastSuccess", "LastError", "LastErrorTime")); diff != "" {
 		t.Errorf("Lanes (-want +got):\n%s", diff)
 	}
-	if sum := got.Exported + got.Failed + got.Dropped() + got.Kept + uint64(got.Waiting); got.Taken != sum {
+	if sum := got.Exported + got.Empty + got.Failed + got.Dropped() + got.Kept + uint64(got.Waiting); got.Taken != sum {
 		t.Errorf("%d taken, and the account has %d: %+v", got.Taken, sum, got)
 	}
 }

@@ -38,7 +38,8 @@ func (l *lane) admit(p *Profile, given *item) error {
 	)
 	parts := l.parts(p)
 	for n, part := range parts {
-		data, err := part.Pprof()
+		var data []byte
+		err := report.Contain(func() (err error) { data, err = part.Pprof(); return err }) // a user's may panic
 		switch size := int64(len(data)); {
 		case err != nil:
 			unreadable++
@@ -58,13 +59,16 @@ func (l *lane) admit(p *Profile, given *item) error {
 	}
 
 	l.mu.Lock()
-	if given == nil && l.closing != nil || l.abandoned {
+	if given != nil && l.abandoned {
+		l.keepLate(max(1, len(parts)), items...)
+		l.mu.Unlock()
+		l.observe()
+		return nil
+	}
+	if given == nil && l.closing != nil {
 		l.mu.Unlock()
 		for _, i := range items {
 			i.remove()
-		}
-		if given != nil {
-			return nil // Shutdown has counted it
 		}
 		return l.refuse()
 	}
@@ -144,22 +148,21 @@ func (l *lane) parts(p *Profile) []*Profile {
 
 // item returns what waits for p, and why no file does.
 func (l *lane) item(p *Profile, data []byte) (*item, error) {
-	w := Window{Kind: p.Kind(), Start: p.Start(), Duration: p.Duration(), Resource: p.Resource()}
 	end := p.End()
 	// A user's profile may be without a time, and a clock may have been set back.
 	if now := time.Now(); p.Start().IsZero() || end.After(now) {
 		end = now
 	}
 	if l.config.spill {
-		spilled, err := spill(l.config, w, end, data)
+		spilled, err := spill(l.config, p.window, end, data)
 		if err == nil {
 			return spilled, nil
 		}
-		i := newItem(w, end, data)
+		i := newItem(p, end, data)
 		_, i.unfit = errors.AsType[*unfitError](err)
 		return i, err
 	}
-	return newItem(w, end, data), nil
+	return newItem(p, end, data), nil
 }
 
 // makeRoom drops the oldest profiles until n bytes fit; the caller holds l.mu.

@@ -115,7 +115,8 @@ func (m *laneMetrics) unregister(ctx context.Context) {
 	}
 }
 
-// record adds to the counters what the account has more than at the last call.
+// record adds to the counters what the account has more than at the last call. It may
+// have less: a profile that Shutdown has counted as unsent may still get into a file.
 func (m *laneMetrics) record(status func() LaneStatus) {
 	if m == nil {
 		return
@@ -125,13 +126,13 @@ func (m *laneMetrics) record(status func() LaneStatus) {
 	now, last := status(), m.last
 	m.last = now
 	for i, c := range counters {
-		if n := c.of(now) - c.of(last); n > 0 {
-			m.counters[i].Add(m.ctx, int64(n), m.attributes)
+		if n := int64(c.of(now) - c.of(last)); n > 0 {
+			m.counters[i].Add(m.ctx, n, m.attributes)
 		}
 	}
 	for _, l := range now.lossesSince(last) {
-		if l.Reason != failed {
-			m.dropped.Add(m.ctx, int64(l.N), m.attributes, metric.WithAttributes(attribute.String("reason", l.Reason)))
+		if n := int64(l.N); l.Reason != failed && n > 0 {
+			m.dropped.Add(m.ctx, n, m.attributes, metric.WithAttributes(attribute.String("reason", l.Reason)))
 		}
 	}
 }

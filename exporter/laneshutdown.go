@@ -117,6 +117,7 @@ func (l *lane) abandon(cause error) error {
 		l.unlock() // the worker has nothing to do with the files any more
 	}
 	l.abandoned = true
+	l.flushes = nil // l.ctx ends them
 	l.given, l.bytes, l.preparing, l.waiting = nil, 0, nil, newBacklog(l.config.age)
 	l.status.Kept += uint64(kept)
 	l.status.Unsent += uint64(lost)
@@ -136,6 +137,20 @@ func (l *lane) abandon(cause error) error {
 	l.observe()
 	l.notify()
 	return left
+}
+
+// keepLate corrects the account of a profile in n parts, which was being prepared when
+// Shutdown gave up, and was counted as unsent: those of items that are in files are kept.
+// The caller holds l.mu.
+func (l *lane) keepLate(n int, items ...*item) {
+	l.status.Taken += uint64(n - 1)
+	l.status.Unsent += uint64(n - 1)
+	for _, i := range items {
+		if i.spilled {
+			l.status.Unsent--
+			l.status.Kept++
+		}
+	}
 }
 
 // flushSink calls the sink's flush, and does not wait longer than ctx lasts. The

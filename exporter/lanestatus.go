@@ -135,3 +135,64 @@ func (s LaneStatus) lostSince(before LaneStatus) (n uint64, text string) {
 	}
 	return n, strings.Join(texts, ", ")
 }
+
+// Status returns the account.
+func (l *lane) Status() LaneStatus {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.status
+	s.Name, s.Waiting, s.Bytes = l.name, l.count(), l.bytes+l.waiting.bytes+l.sendingBytes()
+	if l.preparing != nil {
+		s.Bytes += l.preparing.size
+	}
+	return s
+}
+
+// count returns how many profiles are not done with; the caller holds l.mu.
+func (l *lane) count() int {
+	if l.abandoned {
+		return 0
+	}
+	n := len(l.given) + l.waiting.len() + len(l.sending)
+	if l.preparing != nil {
+		n++
+	}
+	return n
+}
+
+// sendingBytes returns the size of what is being sent; the caller holds l.mu.
+func (l *lane) sendingBytes() (n int64) {
+	if l.abandoned {
+		return 0
+	}
+	for i := range l.sending {
+		n += i.size
+	}
+	return n
+}
+
+// losses returns an error that says what was lost since its last call; nil if
+// nothing was. What Shutdown leaves is not in it: that says so itself.
+func (l *lane) losses() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, lost := l.status.lostSince(l.told)
+	cause := l.lost
+	l.told, l.lost = l.status, nil
+	switch {
+	case lost == "":
+		return nil
+	case cause == nil:
+		return fmt.Errorf("%s: %s", l.name, lost)
+	}
+	return fmt.Errorf("%s: %s: %w", l.name, lost, cause)
+}
+
+// because adds why the last attempt failed to the end of a context; the caller
+// holds l.mu.
+func (l *lane) because(err error) error {
+	if l.retry == nil || l.retry.failure == nil {
+		return err
+	}
+	return fmt.Errorf("%w (last attempt: %w)", err, l.retry.failure)
+}

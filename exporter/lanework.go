@@ -50,7 +50,9 @@ func (l *lane) step() bool {
 		l.preparing = l.takeGiven()
 		i := l.preparing
 		l.mu.Unlock()
-		l.prepare(i)
+		if err := l.admit(i.profile, i); err != nil {
+			l.report(err)
+		}
 		return true
 	}
 	if i := l.unspilled(now); i != nil {
@@ -90,22 +92,6 @@ func (l *lane) step() bool {
 	case <-l.ctx.Done():
 	}
 	return true
-}
-
-// prepare encodes a profile that has waited as it was given. A user's may panic.
-func (l *lane) prepare(i *item) {
-	err := report.Contain(func() error { return l.admit(i.profile, i) })
-	l.mu.Lock()
-	if l.preparing == i {
-		l.preparing = nil
-		l.lost, l.status.Unreadable = err, l.status.Unreadable+1
-		l.settle()
-	}
-	l.mu.Unlock()
-	l.observe()
-	if err != nil {
-		l.report(err)
-	}
 }
 
 // due takes the next profile out if one is to be sent now. Otherwise it returns how
@@ -182,7 +168,7 @@ func (l *lane) forget(items []*item) {
 // attempt sends a profile once.
 func (l *lane) attempt(i *item) error {
 	if l.retry == nil {
-		return report.Contain(func() error { return l.sink.send(l.ctx, i.profile) })
+		return l.send(l.ctx, i.profile)
 	}
 	p, err := i.load()
 	if err != nil {
@@ -191,8 +177,7 @@ func (l *lane) attempt(i *item) error {
 	i.mark(true)
 	ctx, cancel := context.WithTimeout(l.ctx, l.config.timeout)
 	defer cancel()
-	err = report.Contain(func() error { return l.sink.send(ctx, p) })
-	if err == nil {
+	if err = l.send(ctx, p); err == nil {
 		return nil
 	}
 	failure, ok := retried(err)
@@ -203,6 +188,16 @@ func (l *lane) attempt(i *item) error {
 		return &RetryError{Err: fmt.Errorf("no answer within %v: %w", l.config.timeout, err)}
 	}
 	return err
+}
+
+// send calls the sink. It also unwraps the error, where a panic is contained: finish
+// will, and an error that is a nil pointer panics then.
+func (l *lane) send(ctx context.Context, p *Profile) error {
+	return report.Contain(func() error {
+		err := l.sink.send(ctx, p)
+		_, _ = errors.AsType[*unreadableError](err) // which is never found: all are unwrapped
+		return err
+	})
 }
 
 // finish decides what becomes of a profile after an attempt.
@@ -236,7 +231,7 @@ func (l *lane) finish(i *item, err error) {
 	l.leaving[i] = struct{}{}
 	l.mu.Unlock()
 	if err != nil && l.retry != nil {
-		err = fmt.Errorf("%s profile dropped: %w", cmp.Or(i.window.Kind, "spilled"), err)
+		err = fmt.Errorf("%s profile dropped: %w", cmp.Or(i.kind, "spilled"), err)
 	}
 	if err != nil {
 		l.report(err)
@@ -275,10 +270,7 @@ func (l *lane) finishLate(i *item, err error) {
 	delivered := err == nil && i.spilled
 	if delivered {
 		l.status.Kept--
-		l.status.Exported++
-		if i.doubtful {
-			l.status.Duplicates++
-		}
+		l.conclude(i, nil)
 		l.leaving[i] = struct{}{}
 	}
 	l.mu.Unlock()

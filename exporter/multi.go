@@ -20,13 +20,9 @@ var _ Exporter = (*Multi)(nil)
 // has a lane of its own, with a bound, a worker and an account, so that one which is
 // slow, fails or panics does not hold the others up.
 //
-// The lane of a [Queue] is the Queue itself, and that of an Exporter with the method
-//
-//	Lane() *exporter.Queue
-//
-// the Queue that it returns: profiles go there without a call of Export. The lanes of
-// another Multi are that one's. Any other Exporter gets a lane that gives it one profile
-// at a time and nothing twice. When that is full, because the Exporter has been slow for
+// The lane of a [Queue] is the Queue itself: profiles go there without a call of Export.
+// The lanes of another Multi are that one's. Any other Exporter gets a lane that gives it
+// one profile at a time and nothing twice. When that is full, because the Exporter has been slow for
 // 48 profiles or for 32 MiB of them, the oldest are dropped. Errors and panics of its
 // Export are reported through otel.Handle, whose handler may use the Multi.
 // [Multi.Lanes] has the accounts.
@@ -45,8 +41,6 @@ func NewMulti(exporters ...Exporter) *Multi {
 			m.lanes = append(m.lanes, e.lanes...)
 		case *Queue:
 			m.lanes = append(m.lanes, e.lane)
-		case interface{ Lane() *Queue }:
-			m.lanes = append(m.lanes, e.Lane().lane)
 		default:
 			name := nameOf(e)
 			m.lanes = append(m.lanes, newLane(name, sink{send: e.Export, flush: e.ForceFlush, shutdown: e.Shutdown}, queueConfig{}))

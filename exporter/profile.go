@@ -6,6 +6,7 @@ package exporter
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 	"weak"
@@ -23,11 +24,7 @@ import (
 // concurrent use: neither the bytes nor the parsed profile may be changed by those who
 // read them.
 type Profile struct {
-	kind     Kind
-	start    time.Time
-	duration time.Duration
-	resource *resource.Resource
-
+	window Window // with a Resource
 	size   int
 	pprof  func() ([]byte, error)
 	parsed func() (*profile.Profile, error)
@@ -111,13 +108,13 @@ func NewTimedProfile(w Window, parsed *profile.Profile, times [][]int64) *Profil
 	p.times = times
 	p.size = sizeOf(parsed, times)
 	p.parsed = func() (*profile.Profile, error) { return parsed, nil }
-	n := 0 // how many bytes there are; not written while somebody has them
+	var n atomic.Int64 // how many bytes there are; not written while somebody has them
 	first := shared(func() (*byte, error) {
 		b, err := encode(parsed)
 		if err != nil {
 			return nil, fmt.Errorf("exporter: encode %s profile: %w", w.Kind, err)
 		}
-		n = len(b)
+		n.Store(int64(len(b)))
 		return &b[0], nil // gzip has a header
 	})
 	p.pprof = func() ([]byte, error) {
@@ -125,7 +122,7 @@ func NewTimedProfile(w Window, parsed *profile.Profile, times [][]int64) *Profil
 		if err != nil {
 			return nil, err
 		}
-		return unsafe.Slice(b, n), nil
+		return unsafe.Slice(b, n.Load()), nil
 	}
 	return p
 }
@@ -134,23 +131,23 @@ func newProfile(w Window) *Profile {
 	if w.Resource == nil {
 		w.Resource = resource.Empty()
 	}
-	return &Profile{kind: w.Kind, start: w.Start, duration: w.Duration, resource: w.Resource}
+	return &Profile{window: w}
 }
 
 // Kind returns what was measured.
-func (p *Profile) Kind() Kind { return p.kind }
+func (p *Profile) Kind() Kind { return p.window.Kind }
 
 // Start returns when the window began.
-func (p *Profile) Start() time.Time { return p.start }
+func (p *Profile) Start() time.Time { return p.window.Start }
 
 // Duration returns how long the window lasted; 0 for a snapshot.
-func (p *Profile) Duration() time.Duration { return p.duration }
+func (p *Profile) Duration() time.Duration { return p.window.Duration }
 
 // End returns when the window ended.
-func (p *Profile) End() time.Time { return p.start.Add(p.duration) }
+func (p *Profile) End() time.Time { return p.Start().Add(p.Duration()) }
 
 // Resource returns the service that was measured, never nil.
-func (p *Profile) Resource() *resource.Resource { return p.resource }
+func (p *Profile) Resource() *resource.Resource { return p.window.Resource }
 
 // Size returns about how many bytes of memory the profile takes in the form that
 // it was made from, with the sample times.

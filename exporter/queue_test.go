@@ -109,7 +109,7 @@ func wantTaken(t *testing.T, d *destination, want ...string) {
 func wantStats(t *testing.T, q *exporter.Queue, want exporter.LaneStatus) {
 	t.Helper()
 	s := q.Stats()
-	if sum := s.Exported + s.Failed + s.Dropped() + s.Kept + uint64(s.Waiting); s.Taken != sum {
+	if sum := s.Exported + s.Empty + s.Failed + s.Dropped() + s.Kept + uint64(s.Waiting); s.Taken != sum {
 		t.Errorf("%d taken, and the account has %d: %+v", s.Taken, sum, s)
 	}
 	if diff := cmp.Diff(want, s, cmpopts.IgnoreFields(exporter.LaneStatus{}, "Name", "Taken", "LastSuccess", "LastError", "LastErrorTime")); diff != "" {

@@ -53,7 +53,7 @@ func spill(c queueConfig, w Window, end time.Time, data []byte) (*item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &item{window: w, end: end, size: size, spilled: true, file: filepath.Join(c.dir, name)}, nil
+	return &item{kind: w.Kind, end: end, size: size, spilled: true, file: filepath.Join(c.dir, name)}, nil
 }
 
 // unfitError says that no file can hold a profile.
@@ -161,20 +161,18 @@ func (l *lane) moveToFile(i *item) {
 	data, err := i.profile.Pprof()
 	var written *item
 	if err == nil {
-		written, err = spill(l.config, i.window, i.end, data)
+		if written, err = spill(l.config, i.profile.window, i.end, data); err == nil {
+			written.mark(i.doubtful)
+		}
 	}
 	l.mu.Lock()
 	if err == nil {
 		i.size, i.spilled, i.file, i.profile = written.size, true, written.file, nil
-		i.mark(i.doubtful)
 	} else {
 		l.respill = time.Now().Add(respillPause)
 	}
-	if l.preparing != i { // Shutdown has given up, and counted it as unsent
-		if err == nil {
-			l.status.Unsent--
-			l.status.Kept++
-		}
+	if l.abandoned {
+		l.keepLate(1, i)
 		l.mu.Unlock()
 		return
 	}

@@ -74,7 +74,7 @@ func TestSpillSurvives(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		d := new(destination)
-		q := newQueue(t, d, exporter.WithSpill(dir))
+		q := newQueue(t, d, exporter.WithSpill(dir), exporter.WithSpillSync())
 		export(t, q, "c")
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Error(err)

@@ -76,9 +76,15 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 	return p, nil
 }
 
+// maxFailure is how long an exporter may take to shut down where Start fails. It has
+// nothing of this process to deliver.
+const maxFailure = time.Second
+
 // failed returns why Start fails, after what it made or was given is shut down.
 func failed(err error, made interface{ Shutdown(context.Context) error }) error {
-	return errors.Join(fmt.Errorf("inprocess: %w", err), made.Shutdown(context.Background()))
+	ctx, cancel := context.WithTimeout(context.Background(), maxFailure)
+	defer cancel()
+	return errors.Join(fmt.Errorf("inprocess: %w", err), made.Shutdown(ctx))
 }
 
 // isNil reports whether tp is nil, or a nil pointer that has become a
@@ -185,6 +191,9 @@ func publicLabels(tp TracerProvider) bool {
 // laneCounters returns the account of a lane, without the losses that there were none of.
 func laneCounters(s exporter.LaneStatus) []viewer.Counter {
 	counters := []viewer.Counter{{Name: s.Name + ": exported", Value: s.Exported}}
+	if s.Empty > 0 {
+		counters = append(counters, viewer.Counter{Name: s.Name + ": empty", Value: s.Empty})
+	}
 	for _, l := range s.Losses() {
 		counters = append(counters, viewer.Counter{Name: s.Name + ": " + l.Reason, Value: l.N})
 	}

@@ -348,6 +348,28 @@ func TestExporterIsShutDownWhereStartFails(t *testing.T) {
 	}
 }
 
+// A Start that fails does not wait for an exporter that cannot deliver what it has.
+func TestStartFailsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		if _, err := inprocess.Start(nil, inprocess.WithExporter(new(undelivered)), inprocess.WithWindow(1)); err == nil || !strings.Contains(err.Error(), "window") {
+			t.Errorf("Start: %v, want an error about the window", err)
+		}
+		if d := time.Since(begin); d > 10*time.Second {
+			t.Errorf("Start failed after %v", d)
+		}
+	})
+}
+
+// undelivered is an exporter that goes on trying to deliver what it has until its time
+// is over.
+type undelivered struct{ exportertest.Recorder }
+
+func (*undelivered) Shutdown(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 // unreachable is an exporter whose destination is away.
 type unreachable struct{ exportertest.Recorder }
 

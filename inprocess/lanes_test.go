@@ -63,6 +63,11 @@ func (d *halfRefusing) Send(context.Context, *exporter.Profile) error {
 	return nil
 }
 
+// emptying is a destination that has no use for any profile.
+type emptying struct{ halfRefusing }
+
+func (*emptying) Split(*exporter.Profile) ([]*exporter.Profile, error) { return nil, nil }
+
 // Whatever an exporter beside the store does, its account adds up to what was measured,
 // and Status, page, log, metrics and Flush say the same.
 func TestLanesAgree(t *testing.T) {
@@ -105,6 +110,17 @@ func TestLanesAgree(t *testing.T) {
 			"half: 1 rejected: 400 no room",
 			"half: heap profile dropped: 400 no room", true,
 		},
+		{
+			"emptying", func(t *testing.T, m metric.MeterProvider, _ stuck) exporter.Exporter {
+				q, err := exporter.NewQueue("empty", new(emptying), exporter.WithMeterProvider(m))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return q
+			},
+			exporter.LaneStatus{Name: "empty", Empty: 60},
+			"<nil>", "", false,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -137,7 +153,7 @@ func TestLanesAgree(t *testing.T) {
 					if diff := cmp.Diff(numbers(want), numbers(got)); diff != "" || got.Name != want.Name {
 						t.Errorf("%s (-want +got):\n%s", got, diff)
 					}
-					if sum := got.Exported + got.Failed + got.Dropped() + got.Kept + uint64(got.Waiting); sum != s.Windows || got.Taken != sum {
+					if sum := got.Exported + got.Empty + got.Failed + got.Dropped() + got.Kept + uint64(got.Waiting); sum != s.Windows || got.Taken != sum {
 						t.Errorf("%s: the sum is %d, want %d windows", got, sum, s.Windows)
 					}
 					if diff := cmp.Diff(numbers(got), page(t, p.Handler(), got.Name)); diff != "" {
@@ -154,7 +170,7 @@ func TestLanesAgree(t *testing.T) {
 				defer cancel()
 				_ = p.Shutdown(ctx) // what it says is tested elsewhere
 				for _, got := range p.Status().Lanes {
-					if sum := got.Exported + got.Failed + got.Dropped(); sum != flushes+1 || got.Waiting != 0 || got.Bytes != 0 {
+					if sum := got.Exported + got.Empty + got.Failed + got.Dropped(); sum != flushes+1 || got.Waiting != 0 || got.Bytes != 0 {
 						t.Errorf("after Shutdown: %+v, want all of %d windows", got, flushes+1)
 					}
 				}
@@ -222,7 +238,7 @@ func timesReported(texts []string, prefix string) (n uint64) {
 
 // numbers returns what is not 0 of an account.
 func numbers(s exporter.LaneStatus) map[string]uint64 {
-	n := map[string]uint64{"exported": s.Exported, "waiting": uint64(s.Waiting)}
+	n := map[string]uint64{"exported": s.Exported, "empty": s.Empty, "waiting": uint64(s.Waiting)}
 	for _, l := range s.Losses() {
 		n[l.Reason] = l.N
 	}

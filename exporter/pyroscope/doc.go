@@ -74,6 +74,6 @@
 // or where its answer was lost or says nothing certain, and the server may have the
 // profile already. Queries then count it twice, or three times, until the server has
 // compacted the blocks that it is in: only then is one of them left. Duplicates of
-// [Exporter.Stats] is the sign: it counts the profiles to which that may have
+// [exporter.LaneStatus] is the sign: it counts the profiles to which that may have
 // happened.
 package pyroscope

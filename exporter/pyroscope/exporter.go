@@ -4,7 +4,6 @@
 package pyroscope
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,11 +15,9 @@ import (
 	"github.com/spanprof/spanprof/internal/httpsend"
 )
 
-var _ exporter.Exporter = (*Exporter)(nil)
-
-// Exporter sends profiles to one Pyroscope server. It is safe for concurrent use
-// and must be shut down: it holds a goroutine from New on.
-type Exporter struct{ queue *exporter.Queue }
+// Exporter is a Queue in front of one Pyroscope server. A profile that
+// was split counts as several in its Stats.
+type Exporter = exporter.Queue
 
 // New returns a running Exporter for the server at address, its root: for
 // example http://pyroscope:4040. It returns an error if address is not an HTTP
@@ -43,11 +40,7 @@ func New(address string, opts ...Option) (*Exporter, error) {
 	}
 	// By default the server refuses what is older than an hour (reject_older_than).
 	queue := append([]exporter.QueueOption{exporter.WithSpillMaxAge(time.Hour)}, c.queue...)
-	q, err := exporter.NewQueue("pyroscope", d, queue...)
-	if err != nil {
-		return nil, err
-	}
-	return &Exporter{q}, nil
+	return exporter.NewQueue("pyroscope", d, queue...)
 }
 
 // parseAddress returns the root of a server. The errors have nothing of the
@@ -67,23 +60,3 @@ func parseAddress(address string) (*url.URL, error) {
 	}
 	return u, nil
 }
-
-// Lane returns the queue that the profiles wait in: a profiler hands them to it.
-func (e *Exporter) Lane() *exporter.Queue { return e.queue }
-
-// Export takes p over and returns at once. It returns exporter.ErrShutdown after
-// Shutdown, and an error if p, or a part of it, is larger than the queue.
-func (e *Exporter) Export(ctx context.Context, p *exporter.Profile) error {
-	return e.queue.Export(ctx, p)
-}
-
-// ForceFlush returns after everything that Export took has been delivered or
-// dropped; see exporter.Queue.
-func (e *Exporter) ForceFlush(ctx context.Context) error { return e.queue.ForceFlush(ctx) }
-
-// Shutdown sends what it can until ctx ends; see exporter.Queue.
-func (e *Exporter) Shutdown(ctx context.Context) error { return e.queue.Shutdown(ctx) }
-
-// Stats returns what became of the profiles. One that was split counts as
-// several.
-func (e *Exporter) Stats() exporter.LaneStatus { return e.queue.Stats() }

@@ -1,0 +1,217 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exporter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// An error that is a nil pointer in an interface panics when it is looked at, and so
+// does an error whose own methods do. Neither may end the program.
+func TestLaneOutlivesBadErrors(t *testing.T) {
+	var (
+		path  *fs.PathError
+		retry *exporter.RetryError
+	)
+	for name, test := range map[string]struct {
+		bad  error
+		want string
+	}{
+		"a nil *fs.PathError":        {path, "panic: "},
+		"a nil *exporter.RetryError": {retry, "panic: "},
+		"a nil one that is wrapped":  {fmt.Errorf("send: %w", retry), "panic: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reported := reports(t)
+			synctest.Test(t, func(t *testing.T) {
+				m := exporter.NewMulti(&sink{export: func(context.Context, string) error { return test.bad }})
+				push(t, m, 0)
+				if err := m.ForceFlush(t.Context()); err == nil || !strings.Contains(err.Error(), "1 failed: "+test.want) {
+					t.Errorf("ForceFlush: %v, want the failure", err)
+				}
+				check(t, m, exporter.LaneStatus{Failed: 1})
+				if err := m.Shutdown(t.Context()); err != nil {
+					t.Error(err)
+				}
+
+				q := newQueue(t, &destination{send: func(context.Context, string) error { return test.bad }})
+				export(t, q, "a")
+				if err := q.ForceFlush(t.Context()); err != nil {
+					t.Error(err)
+				}
+				wantStats(t, q, exporter.LaneStatus{Rejected: 1})
+				shutdown(t, q)
+			})
+			if got := reported(); len(got) != 2 || !strings.Contains(got[0], test.want) || !strings.Contains(got[1], test.want) {
+				t.Errorf("reported %q, want %q twice", got, test.want)
+			}
+		})
+	}
+}
+
+// What was given up by Shutdown has not been delivered, though one of the attempts
+// then succeeds at once.
+func TestQueueForceFlushWhileShutdownGivesUp(t *testing.T) {
+	reports(t)
+	dir := t.TempDir()
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueue(t, &destination{send: func(ctx context.Context, _ string) error { <-ctx.Done(); return nil }}, exporter.WithSpill(dir))
+			export(t, q, "a", "b")
+			flushed := make(chan error, 1)
+			go func() { flushed <- q.ForceFlush(t.Context()) }()
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := q.Shutdown(ctx); err == nil {
+				t.Error("Shutdown returned nil, though b was not sent")
+			}
+			if err := <-flushed; !errors.Is(err, exporter.ErrShutdown) {
+				t.Fatalf("ForceFlush: %v, want ErrShutdown: b was not sent", err)
+			}
+			synctest.Wait()
+		})
+		for _, name := range files(t, dir) {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// The bytes of a parsed profile are made again when nobody has them any more, by
+// whoever asks then. This finds something with -race alone.
+func TestProfileIsEncodedAgainElsewhere(t *testing.T) {
+	p := exporter.NewParsedProfile(exporter.Window{}, &profile.Profile{SampleType: []*profile.ValueType{{Type: "n", Unit: "count"}}})
+	before := runtime.NumGoroutine()
+	go func() { _, _ = p.Pprof() }()
+	for runtime.NumGoroutine() > before { // nothing that the race detector takes for an order
+		runtime.Gosched()
+	}
+	runtime.GC()
+	runtime.GC()
+	if _, err := p.Pprof(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A profile that is being encoded when Shutdown gives up gets into a file a moment
+// later: there it stays, for the next Queue.
+func TestQueueKeepsWhatItWasEncoding(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		counts := &meter{sums: map[string]float64{}}
+		d := &cuttingSlowly{release: make(chan struct{})}
+		q := newQueue(t, d, exporter.WithSpill(dir), exporter.WithMeterProvider(meterProvider{meter: counts}))
+		m := exporter.NewMulti(q)
+		for range 2 { // the second one is not looked at
+			if err := m.Export(t.Context(), named("slow")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := m.Shutdown(ctx); err == nil || !strings.Contains(err.Error(), "2 profile(s) not exported") {
+			t.Errorf("Shutdown: %v, want two that were not exported in time", err)
+		}
+		counts.collect(t)
+		close(d.release)
+		synctest.Wait()
+		wantStats(t, q, exporter.LaneStatus{Kept: 1, Unsent: 1})
+		wantFiles(t, dir, 1)
+		for name, n := range counts.collect(t) {
+			if n < 0 {
+				t.Errorf("the counter %s has gone down to %v", name, n)
+			}
+		}
+
+		q = newQueue(t, new(destination), exporter.WithSpill(dir))
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantStats(t, q, exporter.LaneStatus{Exported: 1})
+		shutdown(t, q)
+	})
+}
+
+// A part that cannot be encoded, because it is nil or has a nil function, costs the others
+// nothing, and the program neither.
+func TestQueueOutlivesBadProfiles(t *testing.T) {
+	reports(t)
+	dir := t.TempDir()
+	bad := exporter.NewParsedProfile(exporter.Window{}, &profile.Profile{Function: []*profile.Function{nil}})
+	synctest.Test(t, func(t *testing.T) {
+		d := &adding{parts: []*exporter.Profile{nil, bad}}
+		q := newQueue(t, d, exporter.WithSpill(dir))
+		if err := q.Export(t.Context(), named("a")); err == nil || strings.Count(err.Error(), "panic: ") != 2 {
+			t.Errorf("Export: %v, want two panics", err)
+		}
+		m := exporter.NewMulti(q)
+		if err := m.Export(t.Context(), named("b")); err != nil {
+			t.Error(err)
+		}
+		if err := m.ForceFlush(t.Context()); err == nil || !strings.Contains(err.Error(), "4 unreadable") {
+			t.Errorf("ForceFlush: %v, want what was lost", err)
+		}
+		wantTaken(t, &d.destination, "a", "b")
+		wantStats(t, q, exporter.LaneStatus{Exported: 2, Unreadable: 4})
+		wantFiles(t, dir, 0)
+		shutdown(t, q)
+	})
+}
+
+// adding is a destination that adds parts to every profile.
+type adding struct {
+	destination
+	parts []*exporter.Profile
+}
+
+func (a *adding) Split(p *exporter.Profile) ([]*exporter.Profile, error) {
+	return append([]*exporter.Profile{p}, a.parts...), nil
+}
+
+// What waits in a file takes no memory to speak of, though it was read for an attempt.
+func TestSpillForgetsWhatItRead(t *testing.T) {
+	const profiles, size = 100, 100_000
+	reports(t)
+	w := exporter.Window{Resource: resource.NewSchemaless(attribute.String("process.command_line", strings.Repeat("x", size)))}
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		refuse := func(context.Context, string) error {
+			return &exporter.RetryError{Err: errors.New("429"), Refused: true, After: time.Second}
+		}
+		q := newQueue(t, &destination{send: refuse}, exporter.WithSpill(dir))
+		for range profiles {
+			if err := q.Export(t.Context(), exporter.NewProfile(w, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := heap()
+		<-time.After(2 * profiles * time.Second) // each is tried
+		if grown := heap() - before; grown > profiles*size/4 {
+			t.Errorf("%d profiles of %d bytes in files pin %d bytes", profiles, size, grown)
+		}
+		if got := q.Stats(); got.Retries < profiles/2 || got.Waiting != profiles {
+			t.Errorf("Stats %+v, want attempts at all", got)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_ = q.Shutdown(ctx)
+	})
+}
