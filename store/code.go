@@ -8,8 +8,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/spanprof/spanprof/store/internal/intern"
 	"github.com/spanprof/spanprof/store/internal/memory"
 	"github.com/spanprof/spanprof/store/internal/samples"
@@ -153,41 +151,6 @@ func hashLocation(seed maphash.Seed, l *Location) uint64 {
 
 func (t *tables) bytes() int64 {
 	return t.texts.Bytes() + t.mappings.Bytes() + t.functions.Bytes() + t.locations.Bytes() + t.frames.Bytes() + t.samples.Bytes() + t.names.Bytes()
-}
-
-// mapping, function, location and stack return the table's copy without a
-// reference: the parent takes one when it enters its own table. A parent that is
-// there already holds its parts, so no part is left without a reference.
-
-func (t *tables) mapping(m *profile.Mapping) *Mapping {
-	return t.mappings.Intern(Mapping{
-		File:            m.File,
-		BuildID:         m.BuildID,
-		Start:           m.Start,
-		Limit:           m.Limit,
-		Offset:          m.Offset,
-		hasFunctions:    m.HasFunctions,
-		hasFilenames:    m.HasFilenames,
-		hasLineNumbers:  m.HasLineNumbers,
-		hasInlineFrames: m.HasInlineFrames,
-	})
-}
-
-func (t *tables) function(f *profile.Function) *Function {
-	return t.functions.Intern(Function{Name: f.Name, File: f.Filename, StartLine: f.StartLine, systemName: f.SystemName})
-}
-
-// location does not keep lines. m may be nil.
-func (t *tables) location(l *profile.Location, m *Mapping, lines []Line) *Location {
-	return t.locations.Intern(Location{Address: l.Address, Mapping: m, Lines: lines, folded: l.IsFolded})
-}
-
-// stack returns the leaf of a stack, nil for a stack without locations.
-func (t *tables) stack(locations []*Location) (leaf *frame) {
-	for _, l := range slices.Backward(locations) {
-		leaf = t.frames.Intern(frame{parent: leaf, location: l})
-	}
-	return leaf
 }
 
 func (t *tables) retainStack(leaf *frame) {

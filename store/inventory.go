@@ -152,9 +152,12 @@ type WindowInfo struct {
 	Samples, Bytes int64
 }
 
-func (h *held) infos(q WindowQuery) []WindowInfo {
+func (v *view) Windows(q WindowQuery) ([]WindowInfo, error) {
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
+	}
 	var infos []WindowInfo
-	for _, w := range h.windows {
+	for _, w := range v.windows {
 		if q.Kind != "" && q.Kind != w.Kind || q.Service != "" && q.Service != w.Service || !w.Overlaps(q.From, q.Until) {
 			continue
 		}
@@ -169,7 +172,7 @@ func (h *held) infos(q WindowQuery) []WindowInfo {
 		})
 	}
 	slices.SortStableFunc(infos, func(a, b WindowInfo) int { return a.Start.Compare(b.Start) })
-	return infos
+	return infos, nil
 }
 
 // WindowQuery selects windows. The zero value selects all.
@@ -191,9 +194,12 @@ type KindTotal struct {
 	Windows int
 }
 
-func (h *held) kindTotals(q Query) []KindTotal {
+func (v *view) Kinds(q Query) ([]KindTotal, error) {
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
+	}
 	var totals []KindTotal
-	for _, m := range h.matches(&q, "") {
+	for _, m := range v.matches(&q, "") {
 		samples := int64(0)
 		for g := range m.Groups() {
 			samples += g.Count()
@@ -210,5 +216,5 @@ func (h *held) kindTotals(q Query) []KindTotal {
 		totals[i].Windows++
 	}
 	slices.SortFunc(totals, func(a, b KindTotal) int { return cmp.Compare(a.Kind, b.Kind) })
-	return totals
+	return totals, nil
 }

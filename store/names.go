@@ -32,7 +32,10 @@ type NameTotal struct {
 	CPUSamples int64
 }
 
-func (m *moment) nameTotals() []NameTotal {
+func (v *view) NameTotals() ([]NameTotal, error) {
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
+	}
 	totals := make(map[spanlog.NameKey]*spanlog.Count)
 	total := func(key spanlog.NameKey) *spanlog.Count {
 		t := totals[key]
@@ -42,16 +45,16 @@ func (m *moment) nameTotals() []NameTotal {
 		}
 		return t
 	}
-	for _, w := range m.windows {
+	for _, w := range v.windows {
 		for i := range w.names {
 			total(w.names[i].texts.NameKey).Add(w.names[i].count())
 		}
 	}
-	for i := range m.spans.Counts {
-		total(m.spans.Counts[i].NameKey).Add(m.spans.Counts[i])
+	for i := range v.spans.Counts {
+		total(v.spans.Counts[i].NameKey).Add(v.spans.Counts[i])
 	}
-	exemplars := m.exemplars()
-	known := m.knownOf(exemplars)
+	exemplars := v.exemplars()
+	known := v.knownOf(exemplars)
 	for i := range exemplars {
 		x := &exemplars[i]
 		if x.Label == "" {
@@ -74,27 +77,23 @@ func (m *moment) nameTotals() []NameTotal {
 	for _, t := range totals {
 		// An id that is a span's by now may leave nothing to count.
 		if t.Spans > 0 || t.CPUCount > 0 {
-			list = append(list, nameTotal(t))
+			list = append(list, NameTotal{
+				Service:     t.Service,
+				Name:        t.Value,
+				Label:       t.Label,
+				Spans:       int(t.Spans),
+				Errors:      int(t.Errors),
+				Duration:    t.Duration,
+				MaxDuration: t.MaxDuration,
+				CPU:         t.CPU,
+				CPUSamples:  t.CPUCount,
+			})
 		}
 	}
 	slices.SortFunc(list, func(a, b NameTotal) int {
 		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
 	})
-	return list
-}
-
-func nameTotal(c *spanlog.Count) NameTotal {
-	return NameTotal{
-		Service:     c.Service,
-		Name:        c.Value,
-		Label:       c.Label,
-		Spans:       int(c.Spans),
-		Errors:      int(c.Errors),
-		Duration:    c.Duration,
-		MaxDuration: c.MaxDuration,
-		CPU:         c.CPU,
-		CPUSamples:  c.CPUCount,
-	}
+	return list, nil
 }
 
 func newExemplarSpan(x *samples.Exemplar) Span {

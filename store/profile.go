@@ -20,8 +20,8 @@ import (
 // than MaxSamples of the query.
 var ErrTooManySamples = errors.New("more samples than the query allows")
 
-func (h *held) profile(q Query) (*profile.Profile, error) {
-	f, err := h.find(q)
+func (v *view) Profile(q Query) (*profile.Profile, error) {
+	f, err := v.find(q)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -97,19 +98,22 @@ type found struct {
 	newest map[string]*window
 }
 
-// find answers q. The error is about its SampleType.
-func (h *held) find(q Query) (found, error) {
-	all := slices.Concat(h.kept, h.windows)
-	f := found{types: typesOf(all, q.Kind), newest: make(map[string]*window)}
-	if len(f.types) == 0 {
+// find answers q. The error is about its SampleType, or the context's.
+func (v *view) find(q Query) (found, error) {
+	if err := v.ctx.Err(); err != nil {
+		return found{}, err
+	}
+	types, standard := typesOf(slices.Concat(v.kept, v.windows), q.Kind)
+	f := found{types: types, newest: make(map[string]*window)}
+	if len(types) == 0 {
 		f.selected.Name = q.SampleType
 		return f, nil
 	}
 	var err error
-	if f.selected, err = selectType(f.types, defaultType(all, q.Kind), q); err != nil {
+	if f.selected, err = selectType(types, cmp.Or(q.SampleType, standard), q.Kind); err != nil {
 		return found{}, err
 	}
-	f.matches = h.matches(&q, q.Kind)
+	f.matches = v.matches(&q, q.Kind)
 	for i := range f.matches {
 		w := f.matches[i].window
 		if newest := f.newest[w.Service]; newest == nil || !w.End.Before(newest.End) {
@@ -119,7 +123,7 @@ func (h *held) find(q Query) (found, error) {
 			f.windows = append(f.windows, w)
 		}
 	}
-	for _, w := range h.windows {
+	for _, w := range v.windows {
 		if w.Kind == q.Kind && w.Overlaps(q.From, q.Until) {
 			f.windows = append(f.windows, w)
 		}
@@ -188,11 +192,19 @@ func (f *found) bounds() (from, until time.Time) {
 // [View] for a SampleType that no profile held of the kind has.
 var ErrUnknownSampleType = errors.New("unknown sample type")
 
-func typesOf(windows []*window, kind exporter.Kind) []samples.ValueType {
-	var types []samples.ValueType
+// typesOf returns the value types of a kind, those of the newest window first, and
+// the name of the type to show: the one that the newest profile names, or its last
+// one, as pprof does.
+func typesOf(windows []*window, kind exporter.Kind) (types []samples.ValueType, standard string) {
 	for _, w := range slices.Backward(windows) {
-		if w.Kind != kind {
+		if w.Kind != kind || len(w.Types) == 0 {
 			continue
+		}
+		if len(types) == 0 {
+			standard = w.Types[len(w.Types)-1].Name
+			if slices.ContainsFunc(w.Types, func(t samples.ValueType) bool { return t.Name == w.DefaultType }) {
+				standard = w.DefaultType
+			}
 		}
 		for _, t := range w.Types {
 			if !slices.Contains(types, t) {
@@ -200,42 +212,19 @@ func typesOf(windows []*window, kind exporter.Kind) []samples.ValueType {
 			}
 		}
 	}
-	return types
+	return types, standard
 }
 
-func typeNames(types []samples.ValueType) []string {
+// selectType returns the first of types with a name.
+func selectType(types []samples.ValueType, name string, kind exporter.Kind) (samples.ValueType, error) {
+	if i := slices.IndexFunc(types, func(t samples.ValueType) bool { return t.Name == name }); i >= 0 {
+		return types[i], nil
+	}
 	var names []string
 	for _, t := range types {
 		if !slices.Contains(names, t.Name) {
 			names = append(names, t.Name)
 		}
 	}
-	return names
-}
-
-// defaultType returns the name of the type to show: the one that the newest
-// profile names, or its last one, as pprof does.
-func defaultType(windows []*window, kind exporter.Kind) string {
-	for _, w := range slices.Backward(windows) {
-		if w.Kind != kind || len(w.Types) == 0 {
-			continue
-		}
-		if slices.ContainsFunc(w.Types, func(t samples.ValueType) bool { return t.Name == w.DefaultType }) {
-			return w.DefaultType
-		}
-		return w.Types[len(w.Types)-1].Name
-	}
-	return ""
-}
-
-func selectType(types []samples.ValueType, standard string, q Query) (samples.ValueType, error) {
-	name := q.SampleType
-	if name == "" {
-		name = standard
-	}
-	i := slices.IndexFunc(types, func(t samples.ValueType) bool { return t.Name == name })
-	if i < 0 {
-		return samples.ValueType{}, fmt.Errorf("store: %s profiles: %w %q: use one of %s", q.Kind, ErrUnknownSampleType, name, strings.Join(typeNames(types), ", "))
-	}
-	return types[i], nil
+	return samples.ValueType{}, fmt.Errorf("store: %s profiles: %w %q: use one of %s", kind, ErrUnknownSampleType, name, strings.Join(names, ", "))
 }

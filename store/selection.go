@@ -49,8 +49,8 @@ type StackValue struct {
 // maxSpanNames bounds SpanNames of a selection.
 const maxSpanNames = 16
 
-func (h *held) selection(q Query) (*Selection, error) {
-	f, err := h.find(q)
+func (v *view) Select(q Query) (*Selection, error) {
+	f, err := v.find(q)
 	if err != nil {
 		return nil, err
 	}

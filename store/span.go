@@ -85,16 +85,16 @@ const (
 	// CoverageWhole says that CPU was profiled all the time and that what the
 	// profiles have of the span is held: samples that are not there were never
 	// taken.
-	CoverageWhole Coverage = iota
+	CoverageWhole = Coverage(cputime.Whole)
 	// CoveragePartial says that CPU was not profiled in part of the time, as
 	// while another CPU profile ran in the process.
-	CoveragePartial
+	CoveragePartial = Coverage(cputime.Part)
 	// CoverageNone says that CPU was not profiled at all in that time.
-	CoverageNone
+	CoverageNone = Coverage(cputime.None)
 	// CoverageEvicted says that profiles of that time, or of a part of it,
 	// made room for newer ones, and samples of the span with them; or that the
 	// store got to know of the span too late to tell.
-	CoverageEvicted
+	CoverageEvicted = Coverage(cputime.Gone)
 )
 
 // String returns "whole", "partial", "none" or "evicted".
@@ -109,13 +109,6 @@ func (c Coverage) String() string {
 	default:
 		return "whole"
 	}
-}
-
-var coverages = [...]Coverage{
-	cputime.Whole: CoverageWhole,
-	cputime.Part:  CoveragePartial,
-	cputime.None:  CoverageNone,
-	cputime.Gone:  CoverageEvicted,
 }
 
 // SpanQuery selects spans. The zero value selects all that have ended, newest

@@ -15,36 +15,42 @@ import (
 	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
-func (m *moment) listSpans(q SpanQuery) []Span {
-	filter := newSpanFilter(&q, m.now)
+func (v *view) Spans(q SpanQuery) ([]Span, error) {
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
+	}
+	filter := newSpanFilter(&q, v.now)
 	top := topRows{order: q.Order, limit: q.Limit}
-	for _, row := range m.exemplarRows(filter) {
+	for _, row := range v.exemplarRows(filter) {
 		top.add(row)
 	}
-	wanted := func(r *spanlog.Record) bool { return top.wants(q.Order.value(r, m.now)) }
-	m.spans.Each(wanted, func(r *spanlog.Record) {
+	wanted := func(r *spanlog.Record) bool { return top.wants(q.Order.value(r, v.now)) }
+	v.spans.Each(wanted, func(r *spanlog.Record) {
 		if filter.matches(r) {
-			top.add(spanRow{record: *r, value: q.Order.value(r, m.now)})
+			top.add(spanRow{record: *r, value: q.Order.value(r, v.now)})
 		}
 	})
-	return m.complete(top.sorted())
+	return v.complete(top.sorted()), nil
 }
 
-func (m *moment) findSpan(profileID string) (Span, bool) {
-	key := ident.ParseKey(profileID)
+func (v *view) Span(id string) (Span, bool, error) {
+	if err := v.ctx.Err(); err != nil {
+		return Span{}, false, err
+	}
+	key := ident.ParseKey(id)
 	if key != 0 {
-		if r, ok := m.spans.Find(key); ok {
-			return m.complete([]spanRow{{record: r}})[0], true
+		if r, ok := v.spans.Find(key); ok {
+			return v.complete([]spanRow{{record: r}})[0], true, nil
 		}
 	}
-	x := samples.ExemplarOf(samplesOf(slices.Concat(m.kept, m.windows)), profileID, key)
+	x := samples.ExemplarOf(samplesOf(slices.Concat(v.kept, v.windows)), id, key)
 	if x == nil {
-		return Span{}, false
+		return Span{}, false, nil
 	}
 	span := newExemplarSpan(x)
 	span.Manual = !x.Named
 	span.SummaryMissing = x.Named
-	return m.complete([]spanRow{{exemplar: &span}})[0], true
+	return v.complete([]spanRow{{exemplar: &span}})[0], true, nil
 }
 
 // complete returns the spans of the rows, with what is known of the time when
@@ -77,7 +83,7 @@ func (m *moment) complete(rows []spanRow) []Span {
 			continue
 		}
 		span.Complete = !span.Running && times.Until >= end
-		span.Coverage = coverages[times.Held(start, end, row.record.Missed)]
+		span.Coverage = Coverage(times.Held(start, end, row.record.Missed))
 	}
 	return spans
 }

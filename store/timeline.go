@@ -39,8 +39,8 @@ type TimelineBucket struct {
 	Rest   int64
 }
 
-func (h *held) timeline(q Query, n int) (*Timeline, error) {
-	f, err := h.find(q)
+func (v *view) Timeline(q Query, n int) (*Timeline, error) {
+	f, err := v.find(q)
 	if err != nil {
 		return nil, err
 	}

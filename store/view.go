@@ -112,8 +112,8 @@ type Live interface {
 }
 
 var (
-	_ View = (*storeView)(nil)
-	_ Live = (*storeView)(nil)
+	_ View = (*view)(nil)
+	_ Live = (*view)(nil)
 )
 
 // View opens a view of what the store holds now. All of its answers are about one
@@ -131,7 +131,7 @@ func (s *Store) View(ctx context.Context) (View, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &storeView{ctx: ctx, moment: s.open()}, nil
+	return &view{ctx: ctx, moment: s.open()}, nil
 }
 
 // moment is what the store held at one moment.
@@ -196,66 +196,23 @@ func (s *Store) statsWith(spans spanlog.Totals) Stats {
 	return stats
 }
 
-type storeView struct {
+// view answers the queries of one request about a moment. The methods that answer
+// are beside the types of their answers.
+type view struct {
 	ctx context.Context
 	*moment
 	closed bool
 }
 
-func (v *storeView) Span(id string) (Span, bool, error) {
-	if err := v.ctx.Err(); err != nil {
-		return Span{}, false, err
-	}
-	span, ok := v.findSpan(id)
-	return span, ok, nil
-}
+func (v *view) Stats() Stats { return v.stats }
 
-func (v *storeView) Spans(q SpanQuery) ([]Span, error) {
-	return answer(v.ctx, func() ([]Span, error) { return v.listSpans(q), nil })
-}
+func (v *view) Log() []Event { return slices.Concat(v.events[v.oldest:], v.events[:v.oldest]) }
 
-func (v *storeView) NameTotals() ([]NameTotal, error) {
-	return answer(v.ctx, func() ([]NameTotal, error) { return v.nameTotals(), nil })
-}
+func (v *view) Generation() uint64 { return v.spans.Generation }
 
-func (v *storeView) Select(q Query) (*Selection, error) {
-	return answer(v.ctx, func() (*Selection, error) { return v.selection(q) })
-}
-
-func (v *storeView) Profile(q Query) (*profile.Profile, error) {
-	return answer(v.ctx, func() (*profile.Profile, error) { return v.profile(q) })
-}
-
-func (v *storeView) Timeline(q Query, n int) (*Timeline, error) {
-	return answer(v.ctx, func() (*Timeline, error) { return v.timeline(q, n) })
-}
-
-func (v *storeView) Kinds(q Query) ([]KindTotal, error) {
-	return answer(v.ctx, func() ([]KindTotal, error) { return v.kindTotals(q), nil })
-}
-
-func (v *storeView) Windows(q WindowQuery) ([]WindowInfo, error) {
-	return answer(v.ctx, func() ([]WindowInfo, error) { return v.infos(q), nil })
-}
-
-func (v *storeView) Stats() Stats { return v.stats }
-
-func (v *storeView) Log() []Event { return slices.Concat(v.events[v.oldest:], v.events[:v.oldest]) }
-
-func (v *storeView) Generation() uint64 { return v.spans.Generation }
-
-func (v *storeView) Close() {
+func (v *view) Close() {
 	if !v.closed {
 		v.closed = true
 		v.close()
 	}
-}
-
-// answer asks for a client that still waits.
-func answer[A any](ctx context.Context, ask func() (A, error)) (A, error) {
-	if err := ctx.Err(); err != nil {
-		var none A
-		return none, err
-	}
-	return ask()
 }

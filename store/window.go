@@ -4,6 +4,8 @@
 package store
 
 import (
+	"cmp"
+	"slices"
 	"unsafe"
 
 	"github.com/google/pprof/profile"
@@ -130,64 +132,68 @@ func (t *tables) build(p *exporter.Profile, parsed *profile.Profile, limit int64
 	return w, true
 }
 
-// codeReader finds the code of one profile in the tables.
+// codeReader finds the code of one profile in the tables. Its methods return the
+// table's copy without a reference: the parent takes one when it enters its own
+// table. A parent that is there already holds its parts, so no part is left without
+// a reference.
 type codeReader struct {
 	tables    *tables
 	mappings  map[*profile.Mapping]*Mapping
 	functions map[*profile.Function]*Function
 	locations map[*profile.Location]*Location
 
-	// Scratch space of one sample and of one location.
-	locationsOf []*Location
-	lines       []Line
+	lines []Line // of the location that is read
 }
 
-// stack returns the leaf of the sample's stack with a reference for the window.
-func (c *codeReader) stack(s *profile.Sample) *frame {
-	c.locationsOf = c.locationsOf[:0]
-	for _, l := range s.Location {
-		c.locationsOf = append(c.locationsOf, c.location(l))
+// stack returns the leaf of the sample's stack with a reference for the window, nil
+// for a stack without locations.
+func (c *codeReader) stack(s *profile.Sample) (leaf *frame) {
+	for _, l := range slices.Backward(s.Location) {
+		leaf = c.tables.frames.Intern(frame{parent: leaf, location: c.location(l)})
 	}
-	leaf := c.tables.stack(c.locationsOf)
 	c.tables.retainStack(leaf)
 	return leaf
 }
 
 func (c *codeReader) location(l *profile.Location) *Location {
-	if own, ok := c.locations[l]; ok {
-		return own
+	own, ok := c.locations[l]
+	if !ok {
+		c.lines = c.lines[:0]
+		for _, line := range l.Line {
+			c.lines = append(c.lines, Line{Function: c.function(line.Function), Line: line.Line, column: line.Column})
+		}
+		own = c.tables.locations.Intern(Location{Address: l.Address, Mapping: c.mapping(l.Mapping), Lines: c.lines, folded: l.IsFolded})
+		c.locations[l] = own
 	}
-	c.lines = c.lines[:0]
-	for _, line := range l.Line {
-		c.lines = append(c.lines, Line{Function: c.function(line.Function), Line: line.Line, column: line.Column})
-	}
-	own := c.tables.location(l, c.mapping(l.Mapping), c.lines)
-	c.locations[l] = own
 	return own
 }
 
 func (c *codeReader) function(f *profile.Function) *Function {
 	own, ok := c.functions[f]
-	if ok {
-		return own
+	if !ok {
+		// CheckValid does not see locations that only a sample knows: f may be nil.
+		of := cmp.Or(f, &profile.Function{})
+		own = c.tables.functions.Intern(Function{Name: of.Name, File: of.Filename, StartLine: of.StartLine, systemName: of.SystemName})
+		c.functions[f] = own
 	}
-	if f == nil {
-		// CheckValid does not see locations that only a sample knows.
-		own = c.tables.function(&profile.Function{})
-	} else {
-		own = c.tables.function(f)
-	}
-	c.functions[f] = own
 	return own
 }
 
+// mapping returns nil for nil.
 func (c *codeReader) mapping(m *profile.Mapping) *Mapping {
-	if m == nil {
-		return nil
-	}
 	own, ok := c.mappings[m]
-	if !ok {
-		own = c.tables.mapping(m)
+	if !ok && m != nil {
+		own = c.tables.mappings.Intern(Mapping{
+			File:            m.File,
+			BuildID:         m.BuildID,
+			Start:           m.Start,
+			Limit:           m.Limit,
+			Offset:          m.Offset,
+			hasFunctions:    m.HasFunctions,
+			hasFilenames:    m.HasFilenames,
+			hasLineNumbers:  m.HasLineNumbers,
+			hasInlineFrames: m.HasInlineFrames,
+		})
 		c.mappings[m] = own
 	}
 	return own
