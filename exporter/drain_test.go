@@ -249,24 +249,29 @@ func (c *cuttingSlowly) Split(p *exporter.Profile) ([]*exporter.Profile, error) 
 	return []*exporter.Profile{p}, err
 }
 
-// After an outage the pauses are long. Shutdown begins with short ones again, and
-// makes a last attempt before its time is over.
-func TestQueueShutdownAfterAnOutage(t *testing.T) {
+// After an outage the pauses are long. Shutdown and ForceFlush begin with short ones
+// again, and make a last attempt before their time is over.
+func TestQueueDeliversAfterAnOutage(t *testing.T) {
 	reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		d := newFar(10 * time.Minute)
-		q := newQueue(t, d, exporter.WithMaxAge(time.Hour))
-		for i := range 8 {
-			export(t, q, strconv.Itoa(i))
-		}
-		<-time.After(time.Until(d.up) - 4*time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		if err := q.Shutdown(ctx); err != nil {
-			t.Errorf("Shutdown: %v", err)
-		}
-		if s := q.Stats(); s.Exported != 8 {
-			t.Errorf("Stats %+v, want 8 exported", s)
-		}
-	})
+	for name, deliver := range map[string]func(*exporter.Queue, context.Context) error{"Shutdown": (*exporter.Queue).Shutdown, "ForceFlush": (*exporter.Queue).ForceFlush} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newFar(10 * time.Minute)
+				q := newQueue(t, d, exporter.WithMaxAge(time.Hour))
+				for i := range 3 {
+					export(t, q, strconv.Itoa(i))
+				}
+				<-time.After(time.Until(d.up) - 7*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				if err := deliver(q, ctx); err != nil {
+					t.Error(err)
+				}
+				if s := q.Stats(); s.Exported != 3 {
+					t.Errorf("Stats %+v, want 3 exported", s)
+				}
+				shutdown(t, q)
+			})
+		})
+	}
 }

@@ -82,6 +82,7 @@ type sink struct {
 
 // flush is a call of ForceFlush.
 type flush struct {
+	ctx   context.Context
 	after uint64        // the number of the newest profile that it waits for
 	done  chan struct{} // closed when that and all before it are gone
 }
@@ -177,7 +178,7 @@ func (l *lane) flush(ctx context.Context) error {
 		l.mu.Unlock()
 		return ErrShutdown
 	}
-	f := &flush{after: l.last, done: make(chan struct{})}
+	f := &flush{ctx: ctx, after: l.last, done: make(chan struct{})}
 	l.flushes = append(l.flushes, f)
 	l.retry.refresh()
 	l.settle()

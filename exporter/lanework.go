@@ -112,8 +112,8 @@ func (l *lane) due(now time.Time) (*item, time.Duration) {
 		l.retry.begun = now
 		return next, 0
 	}
-	if l.closing != nil && len(l.sending) == 0 {
-		if deadline, bounded := l.closing.Deadline(); bounded && !l.retry.inTime(now, deadline) {
+	if len(l.sending) == 0 {
+		if !l.hurry(now) {
 			return nil, -1
 		}
 		pause = l.retry.notBefore.Sub(now)
@@ -122,6 +122,21 @@ func (l *lane) due(now time.Time) (*item, time.Duration) {
 		pause = min(pause, respill)
 	}
 	return nil, max(0, min(pause, l.waiting.first(byExpiry).expires.Sub(now)))
+}
+
+// hurry has the next attempt begin in time for those that wait for it. It returns false
+// if Shutdown has none left. The caller holds l.mu.
+func (l *lane) hurry(now time.Time) bool {
+	for _, f := range l.flushes {
+		if deadline, bounded := f.ctx.Deadline(); bounded {
+			l.retry.inTime(now, deadline)
+		}
+	}
+	if l.closing == nil {
+		return true
+	}
+	deadline, bounded := l.closing.Deadline()
+	return !bounded || l.retry.inTime(now, deadline)
 }
 
 // expire takes profiles out that are too old, those in memory or those in files; the

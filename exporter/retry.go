@@ -23,7 +23,8 @@ const (
 	// apart is how long an attempt runs before another begins beside it. A
 	// destination that answers faster is sent one at a time.
 	apart = 50 * time.Millisecond
-	// lastChance is how much of Shutdown's time must be left for another attempt.
+	// lastChance is how much of the time of a Shutdown or ForceFlush must be left
+	// for another attempt.
 	lastChance = 50 * time.Millisecond
 )
 
@@ -135,17 +136,20 @@ func (r *retry) arrive() {
 	}
 }
 
-// inTime reports whether an attempt is due before Shutdown's deadline. A pause of ours
-// is an eighth of the time that is left at most.
+// inTime reports whether an attempt is due before the deadline of a Shutdown or
+// ForceFlush. A pause of ours is an eighth of the time that is left at most.
 func (r *retry) inTime(now, deadline time.Time) bool {
-	if r.asked {
-		return r.notBefore.Before(deadline)
-	}
 	left := deadline.Sub(now)
+	switch {
+	case r.asked:
+		return r.notBefore.Before(deadline)
+	case left <= lastChance:
+		return false
+	}
 	if next := now.Add(left / 8); next.Before(r.notBefore) {
 		r.notBefore = next
 	}
-	return left > lastChance
+	return true
 }
 
 // retried returns err as a RetryError, if it is one.

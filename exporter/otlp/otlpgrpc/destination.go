@@ -6,11 +6,13 @@ package otlpgrpc
 import (
 	"context"
 	"fmt"
+	"time"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -31,6 +33,10 @@ const exportMethod = "/opentelemetry.proto.collector.profiles.v1development.Prof
 // versionHeader says which state of the signal's development the message is in,
 // as in OTLP/HTTP.
 const versionHeader = "otlp-profiles-development-version"
+
+// connectTime is how long a call waits for a connection that has failed. One that takes
+// longer to come about is there for the next call.
+const connectTime = 500 * time.Millisecond
 
 // destination makes a call for each profile.
 type destination struct {
@@ -55,15 +61,27 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	if err != nil {
 		return err
 	}
+	d.reconnect(ctx)
 	response := new(collectorpb.ExportProfilesServiceResponse)
 	var server peer.Peer
 	err = d.conn.Invoke(metadata.NewOutgoingContext(ctx, d.metadata), exportMethod, request, response, grpc.Peer(&server))
 	if err != nil {
-		// The queue says how long to wait, not the connection.
-		d.conn.ResetConnectBackoff()
 		return classify(fmt.Errorf("%s: %w", d.target, d.cleaned(err)), server.Addr != nil)
 	}
 	return d.warnings.Check("otlpgrpc: "+d.target, response, d.redactor.Clean) //nolint:contextcheck // the report may outlive the attempt
+}
+
+// reconnect has a connection that has failed tried now, not when gRPC's own pause is
+// over, and gives it a moment: in that state a call would fail at once, with the error
+// of an attempt that may be minutes old.
+func (d *destination) reconnect(ctx context.Context) {
+	if d.conn.GetState() != connectivity.TransientFailure {
+		return
+	}
+	d.conn.ResetConnectBackoff()
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	d.conn.WaitForStateChange(ctx, connectivity.TransientFailure)
 }
 
 // Shutdown ends the connection.

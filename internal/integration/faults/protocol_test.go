@@ -1,0 +1,97 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp"
+	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
+	"github.com/spanprof/spanprof/exporter/pyroscope"
+)
+
+// queue is an exporter across a network.
+type queue interface {
+	exporter.Exporter
+	Stats() exporter.LaneStatus
+}
+
+// protocol is one of those by which profiles travel.
+type protocol struct {
+	name string
+	grpc bool
+	new  func(address string, opts []exporter.QueueOption) (queue, error)
+}
+
+var protocols = []protocol{
+	{name: "pyroscope", new: func(address string, opts []exporter.QueueOption) (queue, error) {
+		return pyroscope.New("http://"+address, pyroscope.WithQueue(opts...))
+	}},
+	{name: "otlp", new: func(address string, opts []exporter.QueueOption) (queue, error) {
+		return otlp.New(otlp.WithEndpoint(address), otlp.WithInsecure(), otlp.WithQueue(opts...))
+	}},
+	{name: "otlpgrpc", grpc: true, new: func(address string, opts []exporter.QueueOption) (queue, error) {
+		return otlpgrpc.New(otlpgrpc.WithEndpoint(address), otlpgrpc.WithInsecure(), otlpgrpc.WithQueue(opts...))
+	}},
+}
+
+// export hands over the profiles of these numbers, which end now.
+func export(t *testing.T, q queue, from, to int) {
+	t.Helper()
+	for i := from; i < to; i++ {
+		if err := q.Export(t.Context(), newProfile(idOf(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// newProfile returns a CPU profile of one sample, which has the id. It is of 3 kB when
+// it is compressed.
+func newProfile(id string) *exporter.Profile {
+	name := make([]byte, 3<<10)
+	_, _ = rand.Read(name)
+	f := &profile.Function{ID: 1, Name: hex.EncodeToString(name)}
+	l := &profile.Location{ID: 1, Address: 0x1000, Line: []profile.Line{{Function: f}}}
+	return exporter.NewParsedProfile(exporter.Window{
+		Kind:     exporter.KindCPU,
+		Start:    time.Now().Add(-time.Second),
+		Duration: time.Second,
+		Resource: resource.NewSchemaless(attribute.String("service.name", "shop")),
+	}, &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:     1e7,
+		Function:   []*profile.Function{f},
+		Location:   []*profile.Location{l},
+		Sample: []*profile.Sample{{
+			Location: []*profile.Location{l},
+			Value:    []int64{1, 1e7},
+			Label:    map[string][]string{"span_id": {id}, "profile_id": {id}, "trace_id": {id + id}},
+		}},
+	})
+}
+
+// until waits until the account says so.
+func until(t *testing.T, q queue, what string, is func(exporter.LaneStatus) bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	end := time.NewTimer(30 * time.Second)
+	defer end.Stop()
+	for s := q.Stats(); !is(s); s = q.Stats() {
+		select {
+		case <-tick.C:
+		case <-end.C:
+			t.Fatalf("no %s within 30 s: %+v", what, s)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nettest
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Fault is what a Proxy does to its connections. The zero Fault is none.
+type Fault struct {
+	// Refused has nothing listen.
+	Refused bool
+	// Latency delays every piece, each way.
+	Latency time.Duration
+	// Bandwidth limits the bytes a second, each way; 0 is no limit.
+	Bandwidth int
+	// SlowClose keeps the end of one side of a connection from the other.
+	SlowClose bool
+	// End is what becomes of a connection once After bytes have come from the client.
+	End   End
+	After int
+}
+
+// End is how a connection fails.
+type End int
+
+const (
+	// Whole connections do not fail.
+	Whole End = iota
+	// ByReset has both sides reset.
+	ByReset
+	// BySilence has the client's side stay open, and nothing more is read or answered.
+	// The server's side is closed: half-open, as after a crash.
+	BySilence
+)
+
+// Proxy forwards TCP connections to a server, with a fault if it is told to.
+type Proxy struct {
+	server  string
+	address string
+	running sync.WaitGroup
+
+	mu       sync.Mutex
+	listener net.Listener // nil while connections are refused
+	fault    Fault
+	links    map[*link]struct{}
+}
+
+// NewProxy returns a Proxy in front of the server at that address. It must be closed.
+func NewProxy(server string) (*Proxy, error) {
+	p := &Proxy{server: server, address: loopback(), links: make(map[*link]struct{})}
+	return p, p.Set(Fault{})
+}
+
+// Address is where the Proxy listens. It stays the same.
+func (p *Proxy) Address() string { return p.address }
+
+// Set resets all connections and gives those that follow this fault.
+func (p *Proxy) Set(f Fault) error {
+	p.mu.Lock()
+	p.fault = f
+	old := p.listener
+	if f.Refused {
+		p.listener = nil
+	}
+	p.mu.Unlock()
+	var err error
+	if f.Refused && old != nil {
+		err = old.Close()
+	}
+	p.Reset()
+	if f.Refused || old != nil {
+		return err
+	}
+
+	l, err := net.Listen("tcp", p.address)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.listener, p.address = l, l.Addr().String()
+	p.mu.Unlock()
+	p.running.Go(func() { p.accept(l) })
+	return nil
+}
+
+// Reset resets all connections.
+func (p *Proxy) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
+		l.reset()
+	}
+}
+
+// Close ends the Proxy and its connections.
+func (p *Proxy) Close() error {
+	err := p.Set(Fault{Refused: true})
+	p.running.Wait()
+	return err
+}
+
+func (p *Proxy) accept(l net.Listener) {
+	for {
+		client, err := l.Accept()
+		if err != nil {
+			return
+		}
+		k := &link{client: client.(*net.TCPConn), done: make(chan struct{})}
+		p.mu.Lock()
+		k.fault = p.fault
+		if p.listener != l {
+			k.reset()
+		}
+		p.links[k] = struct{}{}
+		p.mu.Unlock()
+		p.running.Go(func() {
+			k.run(p.server)
+			p.mu.Lock()
+			delete(p.links, k)
+			p.mu.Unlock()
+		})
+	}
+}
+
+// link is one connection through the Proxy.
+type link struct {
+	fault  Fault
+	client *net.TCPConn
+	silent atomic.Bool
+
+	mu     sync.Mutex
+	server *net.TCPConn // nil until it is there
+	ended  bool
+	done   chan struct{} // closed by reset
+}
+
+// run forwards until both sides have ended, or the link is reset.
+func (l *link) run(server string) {
+	defer l.reset()
+	if l.fault.End == BySilence && l.fault.After == 0 {
+		<-l.done
+		return
+	}
+	conn, err := net.Dial("tcp", server)
+	if err != nil {
+		return
+	}
+	l.mu.Lock()
+	l.server = conn.(*net.TCPConn)
+	if l.ended {
+		closeHard(l.server)
+	}
+	l.mu.Unlock()
+	var both sync.WaitGroup
+	both.Go(func() { l.forward(l.client, l.server, true) })
+	both.Go(func() { l.forward(l.server, l.client, false) })
+	both.Wait()
+	if l.silent.Load() {
+		<-l.done
+	}
+}
+
+// forward copies what one side sends to the other, until it ends.
+func (l *link) forward(from, to *net.TCPConn, request bool) {
+	piece := make([]byte, 4<<10)
+	left := l.fault.After
+	for {
+		n, err := from.Read(piece)
+		if n > 0 && !l.pause(n) {
+			return
+		}
+		if request && l.fault.End != Whole && n >= left {
+			_, _ = to.Write(piece[:left])
+			if l.fault.End == ByReset {
+				l.reset()
+			} else {
+				l.silent.Store(true)
+				closeHard(to)
+			}
+			return
+		}
+		left -= n
+		if l.silent.Load() {
+			return
+		}
+		if _, failure := to.Write(piece[:n]); failure != nil {
+			return
+		}
+		if err != nil {
+			if l.fault.SlowClose {
+				<-l.done
+			}
+			_ = to.CloseWrite()
+			return
+		}
+	}
+}
+
+// pause takes as long as the network for n bytes. It returns false if the link was
+// reset meanwhile.
+func (l *link) pause(n int) bool {
+	d := l.fault.Latency
+	if l.fault.Bandwidth > 0 {
+		d += time.Duration(n) * time.Second / time.Duration(l.fault.Bandwidth)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.done:
+		return false
+	}
+}
+
+func (l *link) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return
+	}
+	l.ended = true
+	close(l.done)
+	closeHard(l.client)
+	if l.server != nil {
+		closeHard(l.server)
+	}
+}
+
+// closeHard ends a connection by a reset.
+func closeHard(c *net.TCPConn) { _ = errors.Join(c.SetLinger(0), c.Close()) }
