@@ -7,12 +7,13 @@
 //
 //	go run ./internal/integration/outage
 //
-// The backend is away for -outage, while each gets an item every 5 ms. It comes back
-// with one more 503, and the program ends with -shutdown left.
+// The backend is away for -outage, while each gets its items: ten profiles or 200 spans a
+// second. It comes back with one more 503, and the program ends with -shutdown left.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -24,22 +25,24 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// every is the time between two items: 200 spans a second are a small service.
-const every = 5 * time.Millisecond
-
 func main() {
 	outage := flag.Duration("outage", 13*time.Second, "how long the backend is away")
 	shutdown := flag.Duration("shutdown", 5*time.Second, "how long Shutdown may take")
 	flag.Parse()
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) // of the outage
-	if err := run(os.Stdout, *outage, *shutdown); err != nil {
+	rows, err := run(*outage, *shutdown)
+	if err == nil {
+		fmt.Printf("an outage of %v, then one 503, then Shutdown with %v\n\n", *outage, *shutdown)
+		err = show(os.Stdout, rows)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "outage:", err)
 		os.Exit(1)
 	}
 }
 
-// run has the outage for every peer at once, and prints a row for each.
-func run(w io.Writer, outage, shutdown time.Duration) error {
+// run has the outage for every peer at once.
+func run(outage, shutdown time.Duration) ([]row, error) {
 	rows := make([]row, len(peers))
 	errs := make([]error, len(peers))
 	var all sync.WaitGroup
@@ -47,13 +50,14 @@ func run(w io.Writer, outage, shutdown time.Duration) error {
 		all.Go(func() { rows[i], errs[i] = p.meet(outage, shutdown) })
 	}
 	all.Wait()
-	fmt.Fprintf(w, "an outage of %v, then one 503, then Shutdown with %v\n\n", outage, shutdown)
+	return rows, errors.Join(errs...)
+}
+
+// show prints a table.
+func show(w io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "exporter\tgiven\tdelivered\tlost\tcounted as lost\tShutdown returned")
 	for i, r := range rows {
-		if errs[i] != nil {
-			return fmt.Errorf("%s: %w", peers[i].name, errs[i])
-		}
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\t%v\n", peers[i].name, r.given, r.delivered, r.given-r.delivered, r.counted, r.err)
 	}
 	return t.Flush()
@@ -79,7 +83,7 @@ func (p peer) meet(outage, shutdown time.Duration) (row, error) {
 	}
 	ctx := context.Background()
 	var r row
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(p.every)
 	defer tick.Stop()
 	for begin := time.Now(); time.Since(begin) < outage; <-tick.C {
 		e.give(ctx)

@@ -22,6 +22,7 @@ import (
 // peer is an exporter with its defaults.
 type peer struct {
 	name  string
+	every time.Duration // between two items
 	start func(address string) (running, error)
 }
 
@@ -33,21 +34,21 @@ type running struct {
 }
 
 var peers = []peer{
-	{"exporter/pyroscope, profiles", func(address string) (running, error) {
+	{"exporter/pyroscope, profiles", 100 * time.Millisecond, func(address string) (running, error) {
 		e, err := pyroscope.New("http://" + address)
 		if err != nil {
 			return running{}, err
 		}
 		return ours(e, e.Stats), nil
 	}},
-	{"exporter/otlp, profiles", func(address string) (running, error) {
+	{"exporter/otlp, profiles", 100 * time.Millisecond, func(address string) (running, error) {
 		e, err := otlp.New(otlp.WithEndpoint(address), otlp.WithInsecure())
 		if err != nil {
 			return running{}, err
 		}
 		return ours(e, e.Stats), nil
 	}},
-	{"otlptracehttp behind a batch span processor, spans", batchProcessor},
+	{"otlptracehttp behind a batch span processor, spans", 5 * time.Millisecond, batchProcessor},
 }
 
 func ours(e exporter.Exporter, stats func() exporter.LaneStatus) running {
