@@ -77,9 +77,10 @@ func TestLaneAccountAddsUp(t *testing.T) {
 			}
 		})
 		for i := range profiles {
-			if i%20 == 10 { // files cannot be written for a while
+			switch i % 20 {
+			case 10: // files cannot be written for a while
 				_ = os.RemoveAll(dir)
-			} else if i%20 == 19 {
+			case 19:
 				_ = os.MkdirAll(dir, 0o700)
 			}
 			to := exporter.Exporter(m)

@@ -10,8 +10,9 @@
 //
 // The Exporter is a queue, whose worker parses each profile to see whether it must be
 // split, and whether its ids can be queried. See [exporter.Queue] for what it bounds, retries and
-// counts, and WithQueue for its options. Give the spill directory a maximum age
-// of less than an hour: older profiles are refused by the server's default.
+// counts, and WithQueue for its options. What waits in a spill directory is dropped after
+// an hour, since the server refuses older profiles by default: exporter.WithSpillMaxAge
+// is for one that is told otherwise.
 //
 // # Names
 //
@@ -64,16 +65,20 @@
 //
 // # Answers
 //
-// 408, 429, every 5xx and a connection that fails are tried again; any other status
-// drops the profile at once, which the queue counts as rejected and reports with the
-// server's text. A page with a status of success counts as rejected too: a proxy
-// gives one where it wants people to log in. What the server repeats of the
+//	2xx                                   taken; rejected if it is a page for people
+//	429, 422 with resource_exhausted      refused for now: sent again
+//	408, 5xx, 422 of a part that is away  sent again; the server may have the profile
+//	no connection                         sent again
+//	no answer, or half of one             sent again; the server may have the profile
+//	any other                             rejected: dropped, and reported with the
+//	                                      server's text
+//
+// A proxy gives a page where it wants people to log in. Pyroscope's 408 is a deadline of
+// its own, by which it may have taken the profile. What the server repeats of the
 // credentials of a request is left out of what is reported.
 //
-// A push is repeated where the server has refused it for now, which does no harm,
-// or where its answer was lost or says nothing certain, and the server may have the
-// profile already. Queries then count it twice, or three times, until the server has
-// compacted the blocks that it is in: only then is one of them left. Duplicates of
-// [exporter.LaneStatus] is the sign: it counts the profiles to which that may have
-// happened.
+// Where the server has a profile already, the push of it once more counts twice in
+// queries, until the server has compacted the blocks that both are in: only then is one
+// of them left. Duplicates of [exporter.LaneStatus] is the sign: it counts the profiles to
+// which that may have happened.
 package pyroscope

@@ -33,4 +33,7 @@
 // code drops the profile at once, which the queue counts as rejected and reports
 // with the server's text. A partial success counts as rejected: it is never
 // repeated.
+//
+// A connection that has failed is tried again before the next call, not after gRPC's own
+// pause, so that a call does not fail with the error of minutes ago.
 package otlpgrpc

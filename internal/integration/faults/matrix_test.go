@@ -4,6 +4,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"testing"
@@ -52,8 +53,8 @@ func networkFaults(p protocol) []fault {
 		{name: "slow close", network: nettest.Fault{SlowClose: true}, answer: &answer{takes: true, slow: true}, outcome: slow},
 		{name: "refused", network: nettest.Fault{Refused: true}, outcome: refused},
 		{name: "reset in the body", network: nettest.Fault{End: nettest.ByReset, After: inBody}, outcome: doubtful},
-		{name: "half-open", network: nettest.Fault{End: nettest.BySilence, After: inBody}, timeout: time.Second, outcome: doubtful},
-		{name: "silent", network: nettest.Fault{End: nettest.BySilence}, timeout: time.Second, outcome: unheard},
+		{name: "half-open", network: nettest.Fault{End: nettest.BySilence, After: inBody}, timeout: 2 * time.Second, outcome: doubtful},
+		{name: "silent", network: nettest.Fault{End: nettest.BySilence}, timeout: 2 * time.Second, outcome: unheard},
 		{name: "lost answer", answer: &answer{takes: true}, lost: true, outcome: doubtful},
 	}
 }
@@ -147,11 +148,7 @@ func (f fault) up(t *testing.T, p protocol) (*backend, *nettest.Proxy, queue) {
 		}
 		b.answer.Store(&a)
 	}
-	var opts []exporter.QueueOption
-	if f.timeout > 0 {
-		opts = append(opts, exporter.WithTimeout(f.timeout))
-	}
-	q, err := p.new(proxy.Address(), opts)
+	q, err := p.new(proxy.Address(), []exporter.QueueOption{exporter.WithTimeout(cmp.Or(f.timeout, patience))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +168,7 @@ func (f fault) passes(t *testing.T, p protocol) {
 		}
 		b.answer.Store(nil)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := q.ForceFlush(ctx); err != nil {
 		t.Error(err)
@@ -187,8 +184,8 @@ func (f fault) passes(t *testing.T, p protocol) {
 			t.Errorf("%+v, want %d exported, each by one attempt", s, want)
 		}
 	default:
-		if s.Exported != want || s.Retries == 0 || (s.Duplicates > 0) != (f.outcome == doubtful) {
-			t.Errorf("%+v, want %d exported after retries, in doubt: %t", s, want, f.outcome == doubtful)
+		if s.Exported != want || s.Retries == 0 || f.outcome == doubtful && s.Duplicates == 0 || f.isCertain() && s.Duplicates > 0 {
+			t.Errorf("%+v, %d in doubt, want %d exported after retries, in doubt: %t", s, s.Duplicates, want, f.outcome == doubtful)
 		}
 	}
 	f.settle(t, b, s)
@@ -215,6 +212,12 @@ func (f fault) stays(t *testing.T, p protocol) {
 	f.settle(t, b, s)
 }
 
+// isCertain reports whether the server has not taken what fails. Where attempts have
+// little time, they may end without an answer on a busy machine.
+func (f fault) isCertain() bool {
+	return (f.outcome == rejected || f.outcome == refused) && f.timeout == 0
+}
+
 // settle compares the account with what the backend has, by id.
 func (f fault) settle(t *testing.T, b *backend, s exporter.LaneStatus) {
 	t.Helper()
@@ -238,7 +241,7 @@ func (f fault) settle(t *testing.T, b *backend, s exporter.LaneStatus) {
 	}
 	// What was given up without an answer may have arrived.
 	unsure := s.Unsent
-	if f.outcome == rejected || f.outcome == refused {
+	if f.isCertain() {
 		unsure = 0
 	}
 	if missing > s.Dropped() || missing+unsure < s.Dropped() {
