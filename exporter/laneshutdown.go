@@ -47,7 +47,7 @@ func (l *lane) shutdown(ctx context.Context) error {
 	l.retry.refresh()
 	l.mu.Unlock()
 	defer close(l.shut)
-	defer l.reporter.Flush()
+	defer l.reporter.Flush() //nolint:contextcheck // what it reports outlives the call
 	defer func() { l.metrics.unregister(ctx) }()
 
 	l.notify()
