@@ -91,7 +91,7 @@ func (q *Queue) Export(_ context.Context, p *Profile) error {
 // ForceFlush returns after every profile that Export took before it has been
 // delivered or dropped. If an attempt has failed, the next one is made now,
 // unless the destination has asked for a later time, and the pauses begin at 0.1 s
-// again. It returns ctx's error, with the number of profiles that wait, or
+// again and are short enough for attempts until ctx's deadline. It returns ctx's error, with the number of profiles that wait, or
 // ErrShutdown.
 func (q *Queue) ForceFlush(ctx context.Context) error { return q.lane.flush(ctx) }
 

@@ -73,8 +73,8 @@
 //	any other                             rejected: dropped, and reported with the
 //	                                      server's text
 //
-// A proxy gives a page where it wants people to log in. Pyroscope's 408 is a deadline of
-// its own, by which it may have taken the profile. What the server repeats of the
+// A proxy gives a page where it wants people to log in. It may also have passed on what
+// it answers with 408, which therefore leaves a doubt. What the server repeats of the
 // credentials of a request is left out of what is reported.
 //
 // Where the server has a profile already, the push of it once more counts twice in
