@@ -45,7 +45,6 @@ type answer struct {
 // backend is a server of all three protocols. It knows how often it took each profile,
 // by the id.
 type backend struct {
-	t      *testing.T
 	answer atomic.Pointer[answer] // nil while it is well
 
 	mu    sync.Mutex
@@ -159,7 +158,7 @@ func idOfMessage(m *collectorpb.ExportProfilesServiceRequest) string {
 // serve runs a backend of the protocol until the end of the test and returns where.
 func serve(t *testing.T, p protocol) (*backend, string) {
 	t.Helper()
-	b := &backend{t: t, taken: make(map[string]int)}
+	b := &backend{taken: make(map[string]int)}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
