@@ -8,7 +8,8 @@
 //	go run ./internal/integration/outage
 //
 // The backend is away for -outage, while each gets its items: ten profiles or 200 spans a
-// second. It comes back with one more 503, and the program ends with -shutdown left.
+// second, or -rate of both. It comes back with one more 503, and the program ends with
+// -shutdown left.
 package main
 
 import (
@@ -28,7 +29,13 @@ import (
 func main() {
 	outage := flag.Duration("outage", 13*time.Second, "how long the backend is away")
 	shutdown := flag.Duration("shutdown", 5*time.Second, "how long Shutdown may take")
+	rate := flag.Int("rate", 0, "items a second for each; 0 means 10 profiles and 200 spans")
 	flag.Parse()
+	if *rate > 0 {
+		for i := range peers {
+			peers[i].every = time.Second / time.Duration(*rate)
+		}
+	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) // of the outage
 	rows, err := run(*outage, *shutdown)
 	if err == nil {
@@ -56,9 +63,9 @@ func run(outage, shutdown time.Duration) ([]row, error) {
 // show prints a table.
 func show(w io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "exporter\tgiven\tdelivered\tlost\tcounted as lost\tShutdown returned")
+	fmt.Fprintln(t, "exporter\ta second\tgiven\tdelivered\tlost\tcounted as lost\tShutdown returned")
 	for i, r := range rows {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\t%v\n", peers[i].name, r.given, r.delivered, r.given-r.delivered, r.counted, r.err)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%s\t%v\n", peers[i].name, time.Second/peers[i].every, r.given, r.delivered, r.given-r.delivered, r.counted, r.err)
 	}
 	return t.Flush()
 }
