@@ -44,6 +44,7 @@ func (l *lane) shutdown(ctx context.Context) error {
 		return nil
 	}
 	l.closing = closing
+	l.respill = time.Time{} // what waits in memory is written once more
 	l.retry.refresh()
 	l.mu.Unlock()
 	defer close(l.shut)

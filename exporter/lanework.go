@@ -287,6 +287,9 @@ func (l *lane) finishLate(i *item, err error) {
 		l.status.Kept--
 		l.conclude(i, nil)
 		l.leaving[i] = struct{}{}
+	} else if i.spilled && i.file == "" { // damaged, and set aside
+		l.status.Kept--
+		l.status.Unreadable++
 	}
 	l.mu.Unlock()
 	if delivered {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/loudskip"
 )
 
 // A process that has no file descriptors left for six seconds loses no file.
@@ -78,7 +79,7 @@ func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("needs a small file system, which only root can mount: %v", err)
+		loudskip.Test(t, "needs a small file system, which only root can mount: "+err.Error())
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {
@@ -129,6 +130,33 @@ func TestSpillAfterAFullDisk(t *testing.T) {
 			t.Errorf("taken %q", got)
 		}
 	})
+}
+
+// Shutdown writes what waits in memory, if there is room by then, before it gives up.
+func TestShutdownSpillsWhatWaitsInMemory(t *testing.T) {
+	reports(t)
+	dir := smallDisk(t)
+	full := filepath.Join(dir, "others")
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t, &destination{send: func(context.Context, string) error {
+			return &exporter.RetryError{Err: errors.New("503"), Refused: true, After: time.Minute}
+		}}, exporter.WithSpill(dir))
+		if err := os.WriteFile(full, make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("fill the disk: %v", err)
+		}
+		export(t, q, "a", "b")
+		synctest.Wait()
+		if err := os.Remove(full); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		if err := q.Shutdown(ctx); err == nil || !strings.Contains(err.Error(), "2 profile(s) kept") {
+			t.Errorf("Shutdown: %v, want both kept", err)
+		}
+		wantNotSpilled(t, q, 2)
+	})
+	wantFiles(t, dir, 2)
 }
 
 func wantNotSpilled(t *testing.T, q *exporter.Queue, n uint64) {

@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exporter/file"
+	"github.com/spanprof/spanprof/internal/loudskip"
 )
 
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skipf("needs a small file system, which only root can mount: %v", err)
+		loudskip.Test(t, "needs a small file system, which only root can mount: "+err.Error())
 	}
 	defer func() {
 		if err := syscall.Unmount(dir, 0); err != nil {

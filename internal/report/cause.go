@@ -71,19 +71,29 @@ func (r *Reporter) Flush() {
 	now := time.Now()
 	for _, text := range slices.Sorted(maps.Keys(r.causes)) {
 		if c := r.causes[text]; c.since > 0 {
-			c.since-- // newest stands for itself
-			r.add(c.report(c.newest, now))
+			r.add(c.rest(now))
 		}
 	}
 }
 
-// forget drops the causes that would be reported again; the caller holds r.mu.
+// forget drops the causes that would be reported again, and reports what is left of
+// them; the caller holds r.mu.
 func (r *Reporter) forget(now time.Time) {
 	for text, c := range r.causes {
-		if now.Sub(c.reported) >= apart {
-			delete(r.causes, text)
+		if now.Sub(c.reported) < apart {
+			continue
 		}
+		if c.since > 0 {
+			r.add(c.rest(now))
+		}
+		delete(r.causes, text)
 	}
+}
+
+// rest returns the report of what has not been reported.
+func (c *cause) rest(now time.Time) error {
+	c.since-- // newest stands for itself
+	return c.report(c.newest, now)
 }
 
 // causeOf returns the first line of an error with 0 for each number.
