@@ -215,3 +215,17 @@ func TestSpillForgetsWhatItRead(t *testing.T) {
 		_ = q.Shutdown(ctx)
 	})
 }
+
+func TestNewQueueRefuses(t *testing.T) {
+	for want, start := range map[string]func() (*exporter.Queue, error){
+		"the queue has no name":        func() (*exporter.Queue, error) { return exporter.NewQueue("", new(destination)) },
+		"test: the destination is nil": func() (*exporter.Queue, error) { return exporter.NewQueue("test", nil) },
+		"WithSpillSync without WithSpill": func() (*exporter.Queue, error) {
+			return exporter.NewQueue("test", new(destination), exporter.WithSpillSync())
+		},
+	} {
+		if _, err := start(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("NewQueue: %v, want %q", err, want)
+		}
+	}
+}

@@ -38,9 +38,13 @@ func NewMulti(exporters ...Exporter) *Multi {
 		switch e := e.(type) {
 		case nil:
 		case *Multi:
-			m.lanes = append(m.lanes, e.lanes...)
+			if e != nil { // as a variable may be that nothing was assigned to
+				m.lanes = append(m.lanes, e.lanes...)
+			}
 		case *Queue:
-			m.lanes = append(m.lanes, e.lane)
+			if e != nil {
+				m.lanes = append(m.lanes, e.lane)
+			}
 		default:
 			name := nameOf(e)
 			m.lanes = append(m.lanes, newLane(name, sink{send: e.Export, flush: e.ForceFlush, shutdown: e.Shutdown}, queueConfig{}))

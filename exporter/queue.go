@@ -41,12 +41,19 @@ type Queue struct{ lane *lane }
 // The name goes into the errors and into the metrics: as otel.component.type, and,
 // with a number that tells Queues of that name apart, as otel.component.name.
 //
-// It returns an error for an option that makes no sense, a spill directory that
+// It returns an error for an empty name, a nil d, an option that makes no sense, a
+// spill directory that
 // cannot be written, and metrics that the MeterProvider refuses.
 func NewQueue(name string, d Destination, opts ...QueueOption) (*Queue, error) {
+	if name == "" {
+		return nil, errors.New("exporter: the queue has no name, which its errors and metrics are told apart by")
+	}
 	c, err := newQueueConfig(opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if d == nil {
+		return nil, fmt.Errorf("%s: the destination is nil", name)
 	}
 	s := sink{send: d.Send}
 	if d, ok := d.(interface {

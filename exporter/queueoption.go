@@ -101,7 +101,8 @@ func WithSpillMaxAge(d time.Duration) QueueOption {
 }
 
 // WithSpillSync has each file survive a crash of the machine, not of the process
-// alone: Export then waits milliseconds for the disk.
+// alone: Export then waits milliseconds for the disk. NewQueue refuses it without
+// WithSpill.
 func WithSpillSync() QueueOption {
 	return queueOptionFunc(func(c queueConfig) queueConfig {
 		c.durability = atomicfile.Machine
@@ -142,6 +143,8 @@ func newQueueConfig(opts []QueueOption) (queueConfig, error) {
 		return c, fmt.Errorf("timeout of %v lets no attempt succeed: leave WithTimeout out for %v", c.timeout, defaultTimeout)
 	case c.spill && c.dir == "":
 		return c, errors.New("spill directory has no name: name one, or leave WithSpill out")
+	case c.durability == atomicfile.Machine && !c.spill:
+		return c, errors.New("WithSpillSync without WithSpill makes nothing durable: name a directory by WithSpill")
 	case c.meterProvider == nil:
 		return c, errors.New("meter provider is nil: leave WithMeterProvider out for the global one")
 	}

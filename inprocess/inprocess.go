@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -109,8 +110,9 @@ func (p *Profiling) Profiler() *profiler.Profiler { return p.profiler }
 // Status returns what the profiler is doing and what it lost.
 func (p *Profiling) Status() profiler.Status { return p.profiler.Status() }
 
-// Flush closes the open windows; when it returns, their samples are in the
-// store, or ctx has ended.
+// Flush closes the open windows; when it returns, their samples are in the store and
+// every other destination has taken or lost them, or ctx has ended. The error names the
+// destinations that lost profiles or have not taken them yet.
 func (p *Profiling) Flush(ctx context.Context) error { return p.profiler.Flush(ctx) }
 
 // maxPageFlush is how long the page's flush button may take.
@@ -165,15 +167,18 @@ func (p *Profiling) status() viewer.Status {
 			viewer.Counter{Name: "wall samples dropped", Value: s.Wall.SamplesDropped},
 			viewer.Counter{Name: "CPU for wall samples", Value: uint64(s.Wall.CPU), Unit: "nanoseconds"})
 	}
+	failing := failingLane(s.Lanes)
 	switch {
 	case s.Disabled:
 		v.Message = "Profiling is disabled by OTEL_SDK_DISABLED or SPANPROF_DISABLED."
 	case s.Running && len(s.Kinds) == 0:
 		v.Message = "Nothing is measured: every kind is disabled."
+	case s.Running && s.CPUStart.IsZero() && slices.Contains(s.Kinds, exporter.KindCPU):
+		v.Message = s.CPU
+	case s.Running && failing != "":
+		v.Message = failing
 	case s.Running && !slices.Contains(s.Kinds, exporter.KindCPU):
 		v.Message = "CPU time is not among the kinds that are measured."
-	case s.Running && s.CPUStart.IsZero():
-		v.Message = s.CPU
 	case s.Running && s.CPUFallback != "":
 		v.Message = s.CPUFallback
 	case s.Running && publicLabels(p.tp):
@@ -186,6 +191,23 @@ func (p *Profiling) status() viewer.Status {
 func publicLabels(tp TracerProvider) bool {
 	labeller, ok := tp.(interface{ PublicLabelsOnly() bool })
 	return ok && labeller.PublicLabelsOnly()
+}
+
+// maxWhy is how much of an error the head of the page has room for.
+const maxWhy = 80
+
+// failingLane says which destination fails now, and why; "" if none does.
+func failingLane(lanes []exporter.LaneStatus) string {
+	for _, l := range lanes {
+		if l.LastError != nil && l.LastErrorTime.After(l.LastSuccess) {
+			why, _, _ := strings.Cut(l.LastError.Error(), "\n")
+			if r := []rune(why); len(r) > maxWhy {
+				why = string(r[:maxWhy]) + "…"
+			}
+			return fmt.Sprintf("Profiles do not reach %s: %s", l.Name, why)
+		}
+	}
+	return ""
 }
 
 // laneCounters returns the account of a lane, without the losses that there were none of.

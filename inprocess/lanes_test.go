@@ -348,3 +348,29 @@ func (c counter) Add(_ context.Context, n int64, opts ...metric.AddOption) {
 	defer c.provider.mu.Unlock()
 	c.provider.sums[lane.AsString()+" "+name] += uint64(n)
 }
+
+// Variables to which nothing was assigned add no lane, and the page says which
+// destination fails and why.
+func TestDestinationThatFailsIsNamedOnThePage(t *testing.T) {
+	listen(t)
+	var none *exporter.Queue
+	p, err := inprocess.Start(nil, inprocess.WithKinds(exporter.KindHeap), inprocess.WithWindow(time.Hour),
+		inprocess.WithExporter(none), inprocess.WithExporter((*exporter.Multi)(nil)), inprocess.WithExporter(failing{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(p.Status().Lanes); n != 2 {
+		t.Errorf("%d lanes, want those of the store and of one exporter", n)
+	}
+	if err := p.Flush(t.Context()); err == nil {
+		t.Error("Flush returns nil")
+	}
+	r := httptest.NewRequest(http.MethodGet, "/log?format=json", nil)
+	r.Host = "localhost"
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, r)
+	if want := "Profiles do not reach inprocess_test.failing: refused"; !strings.Contains(w.Body.String(), want) {
+		t.Errorf("the page says %s, want %q", w.Body, want)
+	}
+	_ = p.Shutdown(t.Context()) // what it says is tested elsewhere
+}
