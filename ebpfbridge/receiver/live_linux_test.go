@@ -23,11 +23,12 @@ import (
 
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/loudskip"
 )
 
 // needAgent returns the stock agent that SPANPROF_EBPF_AGENT names. Without one, or
-// without root and tracefs, it skips the test and says so in the file that
-// SPANPROF_SKIPPED names, unless SPANPROF_REQUIRE_EBPF is 1.
+// without root and tracefs, it skips the test loudly, unless
+// SPANPROF_REQUIRE_EBPF is 1.
 func needAgent(t *testing.T) string {
 	t.Helper()
 	agent := os.Getenv("SPANPROF_EBPF_AGENT")
@@ -49,17 +50,7 @@ func needAgent(t *testing.T) string {
 	if os.Getenv("SPANPROF_REQUIRE_EBPF") == "1" {
 		t.Fatal(reason)
 	}
-	if name := os.Getenv("SPANPROF_SKIPPED"); name != "" {
-		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = f.Close() }()
-		if _, err := fmt.Fprintln(f, reason); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Skip("SKIPPED: " + reason)
+	loudskip.Test(t, reason)
 	return ""
 }
 
