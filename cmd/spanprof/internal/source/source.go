@@ -1,0 +1,63 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package source reads profiles from where a command line says they are.
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// Usage explains the grammar of a SOURCE.
+const Usage = `A SOURCE is one of
+  PATH                         a pprof file, a glob, or a directory of profiles
+`
+
+// Profile is a profile of a source.
+type Profile struct {
+	*exporter.Profile
+	// Name says where the profile comes from, for messages: a file or an address,
+	// without credentials.
+	Name string
+	// Replica names the run of a process that the profile was taken of. Profiles of
+	// the same run have the same; it is empty where the source does not know.
+	Replica string
+}
+
+// Want says which profiles are wanted.
+type Want struct {
+	// Kinds are the kinds wanted; none means all.
+	Kinds []exporter.Kind
+	// Measure is how long a process is measured that keeps no profiles, such as
+	// one with net/http/pprof.
+	Measure time.Duration
+}
+
+// Source is where profiles come from.
+type Source interface {
+	// String returns the source as it was written, without credentials.
+	String() string
+	// Read calls each with one profile after another, oldest first where the
+	// source knows times. What cannot be read, and what each returns, is an
+	// error that names the profile. Where skip is not nil, it is told of what
+	// cannot be read instead, and the rest is read.
+	Read(ctx context.Context, want Want, skip func(error), each func(*Profile) error) error
+}
+
+// Parse reads a SOURCE of the command line.
+func Parse(arg string) (Source, error) {
+	scheme, _, found := strings.Cut(arg, "://")
+	switch {
+	case arg == "":
+		return nil, errors.New("an empty SOURCE: give a file, a directory or an address")
+	case !found:
+		return files(arg), nil
+	}
+	return nil, fmt.Errorf("%q: %s addresses are not known", arg, scheme)
+}

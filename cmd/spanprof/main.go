@@ -1,0 +1,137 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+)
+
+// The exit codes.
+const (
+	exitDone = iota
+	exitFailed
+	exitCannotTell
+	exitGrew
+)
+
+// command is a subcommand.
+type command struct {
+	name, synopsis, summary string
+	// run adds the command's flags, parses args with them and does the work.
+	run func(ctx context.Context, c *call) error
+}
+
+var commands []command
+
+// call is one run of a subcommand.
+type call struct {
+	*flag.FlagSet
+	args           []string
+	stdout, stderr io.Writer
+	getenv         func(string) string
+}
+
+// parse reads the flags that the command has added.
+func (c *call) parse() error {
+	switch err := c.Parse(c.args); {
+	case errors.Is(err, flag.ErrHelp):
+		return err
+	case err != nil:
+		return reportedError{err}
+	}
+	return nil
+}
+
+// progressf tells a person at a terminal how far the work is, and nothing
+// anybody else: logs of CI stay short.
+func (c *call) progressf(format string, args ...any) {
+	if f, ok := c.stderr.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			_, _ = fmt.Fprintf(f, format+"\n", args...)
+		}
+	}
+}
+
+// reportedError is an error that the person has read already.
+type reportedError struct{ error }
+
+// codeError is an error with an exit code other than 1.
+type codeError struct {
+	error
+	code int
+}
+
+func (e codeError) Unwrap() error { return e.error }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.Getenv)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv func(string) string) int {
+	if len(args) == 0 {
+		usage(stderr)
+		return exitFailed
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		usage(stdout)
+		return exitDone
+	}
+	for _, cmd := range commands {
+		if cmd.name != args[0] {
+			continue
+		}
+		flags := flag.NewFlagSet("spanprof "+cmd.name, flag.ContinueOnError)
+		flags.SetOutput(stderr)
+		flags.Usage = func() {
+			_, _ = fmt.Fprintf(flags.Output(), "Usage: spanprof %s %s\n\n%s\n\n", cmd.name, cmd.synopsis, cmd.summary)
+			flags.PrintDefaults()
+			_, _ = fmt.Fprint(flags.Output(), "\n", source.Usage)
+		}
+		err := cmd.run(ctx, &call{FlagSet: flags, args: args[1:], stdout: stdout, stderr: stderr, getenv: getenv})
+		return exitCode(err, stderr)
+	}
+	_, _ = fmt.Fprintf(stderr, "spanprof: there is no command %q\n\n", args[0])
+	usage(stderr)
+	return exitFailed
+}
+
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return exitDone
+	}
+	if _, reported := errors.AsType[reportedError](err); !reported {
+		_, _ = fmt.Fprintln(stderr, "spanprof:", err)
+	}
+	if coded, ok := errors.AsType[codeError](err); ok {
+		return coded.code
+	}
+	return exitFailed
+}
+
+func usage(w io.Writer) {
+	_, _ = fmt.Fprint(w, "Usage: spanprof COMMAND [FLAG]... [ARGUMENT]...\n\n")
+	for _, cmd := range commands {
+		_, _ = fmt.Fprintf(w, "  %-8s %s\n", cmd.name, cmd.summary)
+	}
+	_, _ = fmt.Fprint(w, `
+"spanprof COMMAND -help" lists a command's flags.
+
+`, source.Usage, `
+Exit codes: 0 done, 1 failed, 2 cannot tell (diff -fail-over: too few replicas),
+3 something grew (diff -fail-over).
+`)
+}

@@ -1,0 +1,36 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// spanprof runs the command as from a shell.
+func spanprof(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, &out, &errs, func(string) string { return "" })
+	return code, out.String(), errs.String()
+}
+
+func TestUsage(t *testing.T) {
+	for _, test := range []struct {
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		{[]string{}, exitFailed, "", "Usage: spanprof COMMAND"},
+		{[]string{"help"}, exitDone, "Exit codes: 0 done", ""},
+		{[]string{"-h"}, exitDone, "Exit codes: 0 done", ""},
+		{[]string{"pog"}, exitFailed, "", `there is no command "pog"`},
+	} {
+		code, stdout, stderr := spanprof(t, test.args...)
+		if code != test.code || !strings.Contains(stdout, test.stdout) || !strings.Contains(stderr, test.stderr) {
+			t.Errorf("spanprof %q: code %d, stdout %q, stderr %q", test.args, code, stdout, stderr)
+		}
+	}
+}
