@@ -26,6 +26,10 @@ type config struct {
 	appName        string
 	url            string
 	profileURL     bool
+	urlForm        urlForm
+	templateText   string
+	urlTemplate    *urlTemplate // templateText, parsed
+	urlBuilder     func(id string) string
 	baselineURL    bool
 	baselineLabels map[string]string
 	noProfileID    bool
@@ -39,6 +43,15 @@ type config struct {
 	disabled       bool
 	unknownRuntime func() error
 }
+
+// urlForm says how the profile URL of a span is made.
+type urlForm uint8
+
+const (
+	urlOfPage urlForm = iota // of our page at the address of WithPyroscopeURL
+	urlByTemplate
+	urlByBuilder
+)
 
 // newConfig applies opts to the defaults. What cannot work is reported and
 // left out: the signature that programs know has no error to return.
@@ -67,12 +80,7 @@ func newConfig(opts []Option) config {
 	}
 	c.idScope = knownScope("WithSpanIDLabelScope", c.idScope)
 	c.nameScope = knownScope("WithSpanNameLabelScope", c.nameScope)
-	if c.profileURL || c.baselineURL {
-		if err := c.checkURLs(); err != nil {
-			otel.Handle(fmt.Errorf("spanprof: spans get no profile URLs: %w", err))
-			c.profileURL, c.baselineURL = false, false
-		}
-	}
+	c.settleURLs()
 	c.url = strings.TrimRight(c.url, "/")
 	return c
 }
@@ -85,11 +93,48 @@ func knownScope(option string, s Scope) Scope {
 	return s
 }
 
-func (c *config) checkURLs() error {
-	if c.idScope == ScopeNone {
-		return errors.New("without span ids among the labels, by ScopeNone, spans have no profiles")
+var (
+	errUserInAddress = errors.New("the address has a user in it, who would be in the attributes of all spans; leave it out")
+	errNoAddress     = errors.New("want an address such as http://localhost:4040/?id={span_id}")
+)
+
+// settleURLs leaves out the URLs that cannot work, and says why.
+func (c *config) settleURLs() {
+	if (c.profileURL || c.baselineURL) && c.idScope == ScopeNone {
+		otel.Handle(errors.New("spanprof: spans get no profile URLs: without span ids among the labels, by ScopeNone, spans have no profiles"))
+		c.profileURL, c.baselineURL = false, false
 	}
-	return checkAddress(c.url)
+	if c.baselineURL || c.profileURL && c.urlForm == urlOfPage {
+		if err := checkAddress(c.url); err != nil {
+			otel.Handle(fmt.Errorf("spanprof: spans get no profile URLs: %w", err))
+			c.baselineURL = false
+			c.profileURL = c.profileURL && c.urlForm != urlOfPage
+		}
+	}
+	if c.profileURL {
+		if err := c.checkProfileURL(); err != nil {
+			otel.Handle(fmt.Errorf("spanprof: spans get no %s: %w", AttributeProfileURL, err))
+			c.profileURL = false
+		}
+	}
+}
+
+func (c *config) checkProfileURL() (err error) {
+	switch c.urlForm {
+	case urlByTemplate:
+		c.urlTemplate, err = parseURLTemplate(c.templateText)
+	case urlByBuilder:
+		if c.urlBuilder == nil {
+			err = errors.New("WithProfileURLBuilder(nil): want a function that makes the URL for a profile id")
+		}
+	case urlOfPage: // settleURLs has checked the address
+	}
+	return err
+}
+
+// asksByQuery reports whether a URL has a query with the application's name in it.
+func (c *config) asksByQuery() bool {
+	return c.baselineURL || c.profileURL && c.urlForm == urlOfPage
 }
 
 func checkAddress(addr string) error {
@@ -98,10 +143,10 @@ func checkAddress(addr string) error {
 	}
 	u, err := url.Parse(addr)
 	if err != nil {
-		return fmt.Errorf("WithPyroscopeURL: %w", err)
+		return fmt.Errorf("WithPyroscopeURL: %w", withoutURL(err))
 	}
 	if u.User != nil {
-		return errors.New("WithPyroscopeURL: the address has a user in it, who would be in the attributes of all spans; leave it out")
+		return fmt.Errorf("WithPyroscopeURL: %w", errUserInAddress)
 	}
 	if u.Scheme == "" || u.Host == "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return fmt.Errorf("WithPyroscopeURL(%q): want an address such as http://localhost:4040 or http://localhost:8080/debug/spanprof", addr)

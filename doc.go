@@ -33,8 +33,11 @@
 // A span whose own id is among the labels gets the attribute
 // pyroscope.profile.id. With [WithPyroscopeURL], [WithProfileURL] and
 // [WithProfileBaselineURL] it also gets pyroscope.profile.url, which opens its
-// profile, and pyroscope.profile.baseline.url, which opens it beside the sum of
-// all profiles that share its labels except for the ids.
+// profile, pyroscope.profile.baseline.url, which opens it beside the sum of
+// all profiles that share its labels except for the ids, and
+// pyroscope.profile.diff.url for the difference of the two. [WithGrafanaProfileURL],
+// [WithProfileURLTemplate] and [WithProfileURLBuilder] make the first URL another
+// tool's.
 //
 // # What stays as it was
 //

@@ -118,12 +118,18 @@ func (l *labelling) setAttributes(span trace.Span, s *spanState) {
 		}
 		return
 	}
-	to := linkTo{id: l.labeler.profileID(s), start: startTime(span, s), end: time.Now()}
 	l.links.prepare(span)
-	if l.config.baselineURL {
-		to.baseline = l.links.baseline(s)
+	to := linkTo{id: l.labeler.profileID(s), start: startTime(span, s), end: time.Now()}
+	if l.links.traceID {
+		to.traceID = s.traceID.String()
 	}
-	kv := make([]attribute.KeyValue, 0, 3)
+	if l.links.name {
+		to.name = l.links.escapedName(l.labeler.name(s))
+	}
+	if l.links.baseline {
+		to.baseline = l.links.baselineQuery(s)
+	}
+	kv := make([]attribute.KeyValue, 0, maxAttributes)
 	if !l.config.noProfileID {
 		kv = append(kv, attribute.String(AttributeProfileID, to.id))
 	}

@@ -4,6 +4,7 @@
 package spanprof
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -19,6 +20,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 // The attributes of a span that has a profile of its own. The keys are those
@@ -32,46 +35,46 @@ const (
 	// the sum of the profiles of the last hour that share the span's labels
 	// except for the ids.
 	AttributeBaselineURL = "pyroscope.profile.baseline.url"
+	// AttributeDiffURL opens the difference between the span's profile and its
+	// baseline, in one flame graph.
+	AttributeDiffURL = "pyroscope.profile.diff.url"
 )
+
+// maxAttributes is how many attributes a span can get.
+const maxAttributes = 4
 
 // baselineReach is how far before the span's start its baseline begins.
 const baselineReach = time.Hour
 
 // links makes the URL attributes. What spans have in common is escaped once.
 type links struct {
-	config *config
+	config   *config
+	reporter report.Reporter
+	refused  sync.Once
 
 	prepared sync.Once
 	selector string // app.cpu{ , escaped
 	extra    string // the configured baseline labels, escaped
+	urls     []urlAttribute
+	room     int // for all URLs, but for long names and baselines
+	// traceID, name and baseline say which values the URLs need.
+	traceID, name, baseline bool
 
-	// The parts of a profile URL between id, start and end, and those of a
-	// comparison that do not depend on the baseline.
-	profileHead, comparisonHead, rightHead string
-	// room is the length of the URLs without the baseline's queries.
-	room int
-	// baselines are the escaped queries by span name.
-	baselines *boundedMap
+	// baselines are the escaped queries by span name, names the escaped names.
+	baselines, names *boundedMap
 }
 
-// The parameters of the URLs between what differs from span to span.
-const (
-	profileFrom     = "%22%7D&from="
-	comparisonFrom  = "&from="
-	until           = "&until="
-	leftQuery       = "&leftQuery="
-	leftFrom        = "&leftFrom="
-	leftUntil       = "&leftUntil="
-	rightFrom       = "%22%7D&rightFrom="
-	rightUntil      = "&rightUntil="
-	idLen, nanosLen = 16, 20
-)
+// urlAttribute is an attribute and the template of its value.
+type urlAttribute struct {
+	key attribute.Key
+	*urlTemplate
+}
 
 func newLinks(c *config) *links {
 	if !c.profileURL && !c.baselineURL {
 		return nil
 	}
-	return &links{config: c, baselines: newBoundedMap(c.maxNames + 1)}
+	return &links{config: c, baselines: newBoundedMap(c.maxNames + 1), names: newBoundedMap(c.maxNames + 1)}
 }
 
 // prepare escapes what spans have in common. The application's name is known
@@ -82,23 +85,13 @@ func (l *links) prepare(span any) {
 		if app == "" {
 			app = serviceName(span)
 		}
+		service := app
 		// A query without an application begins with the dot and asks all.
-		if strings.ContainsAny(app, "{}") {
+		if strings.ContainsAny(app, "{}") && l.config.asksByQuery() {
 			otel.Handle(fmt.Errorf("spanprof: the application name %q cannot be part of a query and is left out of profile URLs: set another one by WithAppName", app))
 			app = ""
 		}
 		l.selector = url.QueryEscape(app + ".cpu{")
-		span := l.selector + url.QueryEscape(LabelProfileID+"=\"")
-		l.profileHead = l.config.url + "/?query=" + span
-		l.comparisonHead = l.config.url + "/comparison?query="
-		l.rightHead = "&rightQuery=" + span
-		if l.config.profileURL {
-			l.room = len(l.profileHead) + len(profileFrom) + len(until) + idLen + 2*nanosLen
-		}
-		if l.config.baselineURL {
-			l.room += len(l.comparisonHead) + len(comparisonFrom) + len(until) + len(leftQuery) + len(leftFrom) +
-				len(leftUntil) + len(l.rightHead) + len(rightFrom) + len(rightUntil) + idLen + 6*nanosLen
-		}
 		var extra strings.Builder
 		for _, key := range slices.Sorted(maps.Keys(l.config.baselineLabels)) {
 			if value := l.config.baselineLabels[key]; value != "" {
@@ -106,70 +99,139 @@ func (l *links) prepare(span any) {
 			}
 		}
 		l.extra = url.QueryEscape(extra.String())
+
+		switch {
+		case !l.config.profileURL:
+		case l.config.urlForm == urlByTemplate:
+			l.addURL(AttributeProfileURL, l.config.urlTemplate.bind(service))
+		case l.config.urlForm == urlOfPage:
+			l.addURL(AttributeProfileURL, l.profileTemplate())
+		}
+		if l.config.baselineURL {
+			l.addURL(AttributeBaselineURL, l.comparisonTemplate("/comparison"))
+			l.addURL(AttributeDiffURL, l.comparisonTemplate("/comparison-diff"))
+		}
 	})
 }
 
-// linkTo is what the URLs of a span depend on.
-type linkTo struct {
-	id         string // of the labels
-	start, end time.Time
-	baseline   string // the escaped query of the span's baseline, if there is a URL for it
+func (l *links) addURL(key attribute.Key, t *urlTemplate) {
+	l.urls = append(l.urls, urlAttribute{key, t})
+	l.room += t.room
+	l.traceID = l.traceID || t.has(valueTraceID)
+	l.name = l.name || t.has(valueSpanName)
+	l.baseline = l.baseline || t.has(valueBaseline)
 }
+
+// profileTemplate returns the template of a span's profile on our page.
+func (l *links) profileTemplate() *urlTemplate {
+	var t urlTemplate
+	t.add(l.config.url+"/?query="+l.byID(), urlValue{what: valueSpanID})
+	t.add("%22%7D&from=", urlValue{what: valueStart})
+	t.add("&until=", urlValue{what: valueEnd})
+	return t.bind("")
+}
+
+// comparisonTemplate returns the template of a comparison on our page: the baseline is
+// on the left, the span on the right.
+func (l *links) comparisonTemplate(path string) *urlTemplate {
+	var t urlTemplate
+	t.add(l.config.url+path+"?query=", urlValue{what: valueBaseline})
+	t.add("&from=", urlValue{what: valueBaselineStart})
+	t.add("&until=", urlValue{what: valueEnd})
+	t.add("&leftQuery=", urlValue{what: valueBaseline})
+	t.add("&leftFrom=", urlValue{what: valueBaselineStart})
+	t.add("&leftUntil=", urlValue{what: valueEnd})
+	t.add("&rightQuery="+l.byID(), urlValue{what: valueSpanID})
+	t.add("%22%7D&rightFrom=", urlValue{what: valueStart})
+	t.add("&rightUntil=", urlValue{what: valueEnd})
+	return t.bind("")
+}
+
+// byID returns the escaped query of a span's profile up to the id.
+func (l *links) byID() string { return l.selector + url.QueryEscape(LabelProfileID+"=\"") }
+
+// linkTo is what the URLs of a span depend on. Texts are escaped.
+type linkTo struct {
+	id, traceID string
+	start, end  time.Time
+	name        string // the value of LabelSpanName
+	baseline    string // the query of the span's baseline
+
+	// What appendAttributes makes of them.
+	startDigits, endDigits, baselineDigits nanos
+}
+
+// nanos are the digits of a time in nanoseconds since 1970. A slice in their place
+// would be an allocation for each span.
+type nanos struct {
+	array [nanosLen]byte
+	n     int
+}
+
+func (d *nanos) set(t time.Time) { d.n = len(strconv.AppendInt(d.array[:0], t.UnixNano(), 10)) }
+
+func (d *nanos) digits() []byte { return d.array[:d.n] }
 
 // appendAttributes appends the URL attributes of a span. l is prepared.
 func (l *links) appendAttributes(kv []attribute.KeyValue, to *linkTo) []attribute.KeyValue {
-	var digits [3][nanosLen]byte
-	start, end := appendNanos(digits[0][:0], to.start), appendNanos(digits[1][:0], to.end)
+	if l.config.profileURL && l.config.urlForm == urlByBuilder {
+		if built := l.build(to.id); built != "" {
+			kv = append(kv, attribute.String(AttributeProfileURL, built))
+		}
+	}
+	if len(l.urls) == 0 {
+		return kv
+	}
+	to.startDigits.set(to.start)
+	to.endDigits.set(to.end)
+	if l.baseline {
+		to.baselineDigits.set(to.start.Add(-baselineReach))
+	}
 
-	// One string for both: allocations cost more than what they hold.
-	var urls strings.Builder
-	urls.Grow(l.room + 2*len(to.baseline))
-	if l.config.profileURL {
-		urls.WriteString(l.profileHead)
-		urls.WriteString(to.id)
-		urls.WriteString(profileFrom)
-		urls.Write(start)
-		urls.WriteString(until)
-		urls.Write(end)
-	}
-	profileLen := urls.Len()
-	if l.config.baselineURL {
-		// The baseline is on the left, the span on the right.
-		from := appendNanos(digits[2][:0], to.start.Add(-baselineReach))
-		urls.WriteString(l.comparisonHead)
-		urls.WriteString(to.baseline)
-		urls.WriteString(comparisonFrom)
-		urls.Write(from)
-		urls.WriteString(until)
-		urls.Write(end)
-		urls.WriteString(leftQuery)
-		urls.WriteString(to.baseline)
-		urls.WriteString(leftFrom)
-		urls.Write(from)
-		urls.WriteString(leftUntil)
-		urls.Write(end)
-		urls.WriteString(l.rightHead)
-		urls.WriteString(to.id)
-		urls.WriteString(rightFrom)
-		urls.Write(start)
-		urls.WriteString(rightUntil)
-		urls.Write(end)
-	}
-	both := urls.String()
-	if l.config.profileURL {
-		kv = append(kv, attribute.String(AttributeProfileURL, both[:profileLen]))
-	}
-	if l.config.baselineURL {
-		kv = append(kv, attribute.String(AttributeBaselineURL, both[profileLen:]))
+	// One string for all: allocations cost more than what they hold.
+	var all strings.Builder
+	all.Grow(l.room + len(l.urls)*(len(to.name)+2*len(to.baseline)))
+	for _, u := range l.urls {
+		from := all.Len()
+		u.write(&all, to)
+		kv = append(kv, u.key.String(all.String()[from:]))
 	}
 	return kv
 }
 
-func appendNanos(b []byte, t time.Time) []byte { return strconv.AppendInt(b, t.UnixNano(), 10) }
+// build calls the program's builder, whose failures must not become the span's.
+func (l *links) build(id string) (built string) {
+	defer func() {
+		if r := recover(); r != nil {
+			built = ""
+			l.refuse(fmt.Errorf("it panicked: %v", r))
+		}
+	}()
+	if built = l.config.urlBuilder(id); built == "" {
+		l.refuse(errors.New("it returned nothing"))
+	}
+	return built
+}
 
-// baseline returns the escaped query of the span's baseline: its labels but for
-// the ids, and the configured ones.
-func (l *links) baseline(s *spanState) string {
+func (l *links) refuse(err error) {
+	l.refused.Do(func() {
+		l.reporter.Report(fmt.Errorf("spanprof: a span got no %s from the function of WithProfileURLBuilder, further ones are not reported: %w", AttributeProfileURL, err))
+	})
+}
+
+// escapedName returns a span name for a URL.
+func (l *links) escapedName(name string) string {
+	if escaped, ok := l.names.get(name); ok {
+		return escaped
+	}
+	escaped := escape(name)
+	l.names.add(name, escaped)
+	return escaped
+}
+
+// baselineQuery returns the escaped query of the span's baseline: its labels except
+// for the ids, and the configured ones.
+func (l *links) baselineQuery(s *spanState) string {
 	if !s.by.labeler.hasUserLabels(s) {
 		return l.baselineOf(s.by.labeler.name(s))
 	}

@@ -3,7 +3,11 @@
 
 package spanprof
 
-import "maps"
+import (
+	"maps"
+	"net/url"
+	"strings"
+)
 
 // Option configures a TracerProvider.
 type Option interface{ apply(config) config }
@@ -21,8 +25,10 @@ func WithAppName(name string) Option {
 	})
 }
 
-// WithPyroscopeURL sets the address that profile URLs begin with: of the viewer
-// of package inprocess, or of a Pyroscope server before 1.15.
+// WithPyroscopeURL sets the address that profile URLs begin with: that of the page
+// of package inprocess, of "spanprof view" over a Pyroscope server, or of a Pyroscope
+// server before 1.0. Later servers refuse or ignore the URLs:
+// [WithGrafanaProfileURL] makes those that Grafana answers.
 func WithPyroscopeURL(addr string) Option {
 	return optionFunc(func(c config) config {
 		c.url = addr
@@ -83,7 +89,8 @@ func WithSpanIDLabelScope(s Scope) Option {
 }
 
 // WithProfileURL says whether spans get the attribute [AttributeProfileURL].
-// It needs [WithPyroscopeURL].
+// It needs an address by [WithPyroscopeURL], unless [WithProfileURLTemplate],
+// [WithGrafanaProfileURL] or [WithProfileURLBuilder] make the URL.
 func WithProfileURL(add bool) Option {
 	return optionFunc(func(c config) config {
 		c.profileURL = add
@@ -91,8 +98,75 @@ func WithProfileURL(add bool) Option {
 	})
 }
 
-// WithProfileBaselineURL says whether spans get the attribute
-// [AttributeBaselineURL]. It needs [WithPyroscopeURL].
+// WithProfileURLTemplate makes the attribute [AttributeProfileURL] by a template, for a
+// tool with URLs of its own form:
+//
+//	spanprof.WithProfileURLTemplate("https://profiles.example.com/{service}?span={span_id}&from={window_from_ms}&to={window_to_ms}")
+//
+// The placeholders are
+//
+//	{span_id}         the value of the labels LabelSpanID and LabelProfileID, 16 hex digits
+//	{trace_id}        32 hex digits
+//	{service}         service.name of the span's resource, or the name of WithAppName
+//	{span_name}       the value of the label LabelSpanName
+//	{from_ms}         the span's start, in ms since 1970
+//	{to_ms}           its end, rounded up
+//	{window_from_ms}  a minute before the start, {window_to_ms} a minute after the
+//	                  end: what asks for profiles by the time at which their windows
+//	                  begin finds those with the span's samples in this time
+//
+// and the times with _s and _ns in place of _ms. Values are escaped for any place in a URL.
+// A template with other placeholders, or that makes no address, is reported and spans get
+// no URL. Of the three options that make the URL the last one counts.
+func WithProfileURLTemplate(template string) Option {
+	return optionFunc(func(c config) config {
+		c.profileURL, c.urlForm, c.templateText = true, urlByTemplate, template
+		return c
+	})
+}
+
+// WithGrafanaProfileURL makes the attribute [AttributeProfileURL] a link to the span's CPU
+// profile in Grafana Profiles Drilldown. addr is Grafana's address, dataSource the uid of its
+// Pyroscope data source. The service's name in Pyroscope has to be service.name of the spans'
+// resource, or the name of [WithAppName].
+func WithGrafanaProfileURL(addr, dataSource string) Option {
+	return WithProfileURLTemplate(strings.TrimRight(addr, "/") + "/a/grafana-pyroscope-app/explore" +
+		"?var-dataSource=" + escape(dataSource) +
+		"&var-serviceName={service}" +
+		"&var-profileMetricId=process_cpu:cpu:nanoseconds:cpu:nanoseconds" +
+		"&from={window_from_ms}&to={window_to_ms}" +
+		"&explorationType=flame-graph&var-spanSelector={span_id}")
+}
+
+// WithProfileURLBuilder makes the attribute [AttributeProfileURL] by a function, which is
+// called at the end of each span with a profile of its own, with the profile id, by many
+// goroutines at once. A span for which it returns "" or panics has no such attribute; the
+// first one is reported.
+func WithProfileURLBuilder(build func(id string) string) Option {
+	return optionFunc(func(c config) config {
+		c.profileURL, c.urlForm, c.urlBuilder = true, urlByBuilder, build
+		return c
+	})
+}
+
+// WithDefaultProfileURLBuilder is short for [WithPyroscopeURL], [WithAppName] and
+// [WithProfileURL](true), for programs that have it.
+func WithDefaultProfileURLBuilder(addr, app string) Option {
+	return optionFunc(func(c config) config {
+		c.profileURL, c.urlForm, c.url, c.appName = true, urlOfPage, addr, app
+		return c
+	})
+}
+
+// DefaultProfileURLBuilder returns a function for [WithProfileURLBuilder]. Its URLs are those
+// of [WithDefaultProfileURLBuilder] without times.
+func DefaultProfileURLBuilder(addr, app string) func(id string) string {
+	head := strings.TrimRight(addr, "/") + "/?query=" + url.QueryEscape(app+".cpu{"+LabelProfileID+"=\"")
+	return func(id string) string { return head + url.QueryEscape(id) + "%22%7D" }
+}
+
+// WithProfileBaselineURL says whether spans get the attributes
+// [AttributeBaselineURL] and [AttributeDiffURL]. They need [WithPyroscopeURL].
 func WithProfileBaselineURL(add bool) Option {
 	return optionFunc(func(c config) config {
 		c.baselineURL = add

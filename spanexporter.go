@@ -45,7 +45,7 @@ func NewSpanExporter(exporter sdktrace.SpanExporter, opts ...Option) sdktrace.Sp
 func (e *spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	profiled := make([]sdktrace.ReadOnlySpan, len(spans))
 	for i, span := range spans {
-		profiled[i] = e.profiled(span)
+		profiled[i] = e.profiled(span) //nolint:contextcheck // what a URL builder did wrong is reported without waiting
 	}
 	return e.SpanExporter.ExportSpans(ctx, profiled)
 }
@@ -59,7 +59,7 @@ func (e *spanExporter) profiled(span sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpa
 		return span
 	}
 	id := sc.SpanID().String()
-	own := make([]attribute.KeyValue, 0, 3)
+	own := make([]attribute.KeyValue, 0, maxAttributes)
 	if !l.config.noProfileID {
 		own = append(own, attribute.String(AttributeProfileID, id))
 	}
@@ -68,10 +68,10 @@ func (e *spanExporter) profiled(span sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpa
 		if l.config.nameScope == ScopeAllSpans || l.config.nameScope == ScopeRootSpan && localRoot {
 			name = l.names.label(span.Name())
 		}
-		to := linkTo{id: id, start: span.StartTime(), end: span.EndTime()}
 		l.links.prepare(span)
-		if l.config.baselineURL {
-			to.baseline = l.links.baselineOf(name)
+		to := linkTo{
+			id: id, traceID: sc.TraceID().String(), start: span.StartTime(), end: span.EndTime(),
+			name: l.links.escapedName(name), baseline: l.links.baselineOf(name),
 		}
 		own = l.links.appendAttributes(own, &to)
 	}

@@ -1,0 +1,194 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof"
+)
+
+// linked ends a span of the name and returns it with its attributes and what was
+// reported.
+func linked(t *testing.T, name string, options ...spanprof.Option) (sdktrace.ReadOnlySpan, map[string]string, func() []string) {
+	t.Helper()
+	said := reports(t)
+	recorder := tracetest.NewSpanRecorder()
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder),
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "web shop")))), options...)
+	start := time.Unix(1_800_000_000, 123_456_789)
+	for range 2 {
+		_, span := tp.Tracer("test").Start(t.Context(), name, trace.WithTimestamp(start))
+		span.End(trace.WithTimestamp(start.Add(time.Second)))
+	}
+	ended := recorder.Ended()[1]
+	return ended, attributes(ended), said
+}
+
+func TestURLTemplate(t *testing.T) {
+	span, got, said := linked(t, "GET /a+b", spanprof.WithProfileURLTemplate(
+		"https://p.example/{service}/{span_name}?s={span_id}&t={trace_id}&f={from_s},{from_ms},{from_ns}&w={window_from_s},{window_from_ms},{window_from_ns}#end"))
+	want := fmt.Sprintf("https://p.example/web%%20shop/GET%%20%%2Fa%%2Bb?s=%s&t=%s&f=1800000000,1800000000123,1800000000123456789&w=1799999940,1799999940123,1799999940123456789#end",
+		span.SpanContext().SpanID(), span.SpanContext().TraceID())
+	if got[spanprof.AttributeProfileURL] != want {
+		t.Errorf("got  %s\nwant %s", got[spanprof.AttributeProfileURL], want)
+	}
+	if said := said(); len(said) != 0 {
+		t.Errorf("reports %q", said)
+	}
+}
+
+// TestURLTemplateEnd compares the ends of the times, which the wrapper takes from the clock.
+func TestURLTemplateEnd(t *testing.T) {
+	before := time.Now()
+	_, got, _ := linked(t, "GET", spanprof.WithProfileURLTemplate("https://p.example/?{to_ns},{to_ms},{to_s},{window_to_ns},{window_to_ms},{window_to_s}"))
+	after := time.Now()
+	var ns, ms, s, windowNs, windowMs, windowS int64
+	if _, err := fmt.Sscanf(got[spanprof.AttributeProfileURL], "https://p.example/?%d,%d,%d,%d,%d,%d", &ns, &ms, &s, &windowNs, &windowMs, &windowS); err != nil {
+		t.Fatalf("%q: %v", got[spanprof.AttributeProfileURL], err)
+	}
+	if ns < before.UnixNano() || ns > after.UnixNano() {
+		t.Errorf("the end is %d, not between %d and %d", ns, before.UnixNano(), after.UnixNano())
+	}
+	for _, rounded := range []struct{ got, unit, exact int64 }{
+		{ms, 1e6, ns}, {s, 1e9, ns}, {windowNs, 1, ns + 60e9}, {windowMs, 1e6, ns + 60e9}, {windowS, 1e9, ns + 60e9},
+	} {
+		if want := (rounded.exact + rounded.unit - 1) / rounded.unit; rounded.got != want {
+			t.Errorf("%d in units of %d ns: got %d, want %d", rounded.exact, rounded.unit, rounded.got, want)
+		}
+	}
+}
+
+// TestGrafanaProfileURL compares with the form that Grafana Profiles Drilldown reads.
+func TestGrafanaProfileURL(t *testing.T) {
+	span, got, said := linked(t, "GET", spanprof.WithGrafanaProfileURL("https://grafana.example/", "P 1"),
+		spanprof.WithProfileURLTemplate("not this"), spanprof.WithGrafanaProfileURL("https://grafana.example/", "P 1"))
+	u := parse(t, got[spanprof.AttributeProfileURL])
+	query := u.Query()
+	var to int64
+	if _, err := fmt.Sscan(query.Get("to"), &to); err != nil || to < time.Now().UnixMilli() {
+		t.Errorf("to is %q: %v", query.Get("to"), err)
+	}
+	check(t, u, "https://grafana.example/a/grafana-pyroscope-app/explore", map[string]string{
+		"var-dataSource":      "P 1",
+		"var-serviceName":     "web shop",
+		"var-profileMetricId": "process_cpu:cpu:nanoseconds:cpu:nanoseconds",
+		"from":                "1799999940123",
+		"to":                  query.Get("to"),
+		"explorationType":     "flame-graph",
+		"var-spanSelector":    span.SpanContext().SpanID().String(),
+	})
+	if said := said(); len(said) != 0 {
+		t.Errorf("reports %q", said)
+	}
+}
+
+func TestBadURLTemplate(t *testing.T) {
+	for template, want := range map[string]string{
+		"":                                      "want an address",
+		"{span_id}":                             "want an address",
+		"/profiles/{span_id}":                   "want an address",
+		"https://me:secret@p.example/{span_id}": "has a user in it",
+		"https://p.example/{id}":                "no placeholder {id}: known are {from_ms}, {from_ns}",
+		"https://p.example/{span_id":            "a { without }",
+		"https://p.example/span_id}":            "a } without {",
+		"https://p.example/%zz{span_id}":        "invalid URL escape",
+	} {
+		_, got, said := linked(t, "GET", spanprof.WithProfileURLTemplate(template))
+		if _, ok := got[spanprof.AttributeProfileURL]; ok || got[spanprof.AttributeProfileID] == "" {
+			t.Errorf("%q: attributes %v", template, got)
+		}
+		if said := said(); len(said) != 1 || !strings.Contains(said[0], want) || strings.Contains(said[0], "secret") {
+			t.Errorf("%q: reports %q, want one with %q", template, said, want)
+		}
+	}
+}
+
+func TestURLBuilder(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		build  func(string) string
+		want   string // ID stands for the span's
+		report string
+	}{
+		{"builds", func(id string) string { return "https://p.example/" + id }, "https://p.example/ID", ""},
+		{"default", spanprof.DefaultProfileURLBuilder("http://localhost:4040/", "a&b"), "http://localhost:4040/?query=a%26b.cpu%7Bprofile_id%3D%22ID%22%7D", ""},
+		{"nil", nil, "", "WithProfileURLBuilder(nil)"},
+		{"returns nothing", func(string) string { return "" }, "", "it returned nothing"},
+		{"panics", func(string) string { panic("no") }, "", "it panicked: no"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var (
+				span sdktrace.ReadOnlySpan
+				got  map[string]string
+				said func() []string
+			)
+			synctest.Test(t, func(t *testing.T) {
+				span, got, said = linked(t, "GET", spanprof.WithProfileURLBuilder(test.build))
+				synctest.Wait() // for the report
+			})
+			want := strings.ReplaceAll(test.want, "ID", span.SpanContext().SpanID().String())
+			if got[spanprof.AttributeProfileURL] != want {
+				t.Errorf("got %q, want %q", got[spanprof.AttributeProfileURL], want)
+			}
+			if got[spanprof.AttributeProfileID] == "" {
+				t.Error("the id is missing too")
+			}
+			if said := said(); test.report == "" && len(said) != 0 || test.report != "" && (len(said) != 1 || !strings.Contains(said[0], test.report)) {
+				t.Errorf("reports %q, want one with %q", said, test.report)
+			}
+		})
+	}
+}
+
+// TestURLBuilderInPanic sees that a builder which panics does not hide the panic in
+// which a span ends.
+func TestURLBuilderInPanic(t *testing.T) {
+	recorder := tracetest.NewSpanRecorder()
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)),
+		spanprof.WithProfileURLBuilder(func(string) string { panic("the builder's") }))
+	reports(t)
+	func() {
+		defer func() {
+			if r := recover(); r != "the program's" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		_, span := tp.Tracer("test").Start(t.Context(), "GET")
+		defer span.End()
+		panic("the program's")
+	}()
+	ended := recorder.Ended()
+	if len(ended) != 1 || len(ended[0].Events()) != 1 || ended[0].Events()[0].Name != "exception" {
+		t.Errorf("the span ended with %v", ended)
+	}
+}
+
+func TestDiffURL(t *testing.T) {
+	_, got, _ := linked(t, "GET", spanprof.WithDefaultProfileURLBuilder("http://localhost:4040", "shop"), spanprof.WithProfileBaselineURL(true))
+	baseline, diff := got[spanprof.AttributeBaselineURL], got[spanprof.AttributeDiffURL]
+	if want := strings.Replace(baseline, "/comparison?", "/comparison-diff?", 1); diff != want || diff == baseline {
+		t.Errorf("difference %s, baseline %s", diff, baseline)
+	}
+	if q := parse(t, got[spanprof.AttributeProfileURL]).Query().Get("query"); !strings.HasPrefix(q, `shop.cpu{profile_id="`) {
+		t.Errorf("query %q", q)
+	}
+}
+
+func TestURLOfWithoutIDs(t *testing.T) {
+	_, got, said := linked(t, "GET", spanprof.WithProfileURLTemplate("https://p.example/{span_id}"), spanprof.WithSpanIDLabelScope(spanprof.ScopeNone))
+	if said := said(); len(got) != 0 || len(said) != 1 || !strings.Contains(said[0], "ScopeNone") {
+		t.Errorf("attributes %v, reports %q", got, said)
+	}
+}
