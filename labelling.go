@@ -118,8 +118,18 @@ func (l *labelling) setAttributes(span trace.Span, s *spanState) {
 		}
 		return
 	}
+	to := l.linkTo(span, s, time.Now())
+	kv := make([]attribute.KeyValue, 0, maxAttributes)
+	if !l.config.noProfileID {
+		kv = append(kv, attribute.String(AttributeProfileID, to.id))
+	}
+	span.SetAttributes(l.links.appendAttributes(kv, &to)...)
+}
+
+// linkTo returns what the URLs of a span depend on.
+func (l *labelling) linkTo(span trace.Span, s *spanState, end time.Time) linkTo {
 	l.links.prepare(span)
-	to := linkTo{id: l.labeler.profileID(s), start: startTime(span, s), end: time.Now()}
+	to := linkTo{id: l.labeler.profileID(s), start: startTime(span, s), end: end}
 	if l.links.traceID {
 		to.traceID = s.traceID.String()
 	}
@@ -129,9 +139,15 @@ func (l *labelling) setAttributes(span trace.Span, s *spanState) {
 	if l.links.baseline {
 		to.baseline = l.links.baselineQuery(s)
 	}
-	kv := make([]attribute.KeyValue, 0, maxAttributes)
-	if !l.config.noProfileID {
-		kv = append(kv, attribute.String(AttributeProfileID, to.id))
+	return to
+}
+
+// openURL returns the profile URL of a span that may go on.
+func (l *labelling) openURL(s *spanState) string {
+	end := time.Now().Add(openReach)
+	if ended, ok := s.ctx.span.(interface{ EndTime() time.Time }); ok && !ended.EndTime().IsZero() {
+		end = ended.EndTime()
 	}
-	span.SetAttributes(l.links.appendAttributes(kv, &to)...)
+	to := l.linkTo(s.ctx.span, s, end)
+	return l.links.profileURL(&to)
 }

@@ -157,7 +157,7 @@ type linkTo struct {
 	name        string // the value of LabelSpanName
 	baseline    string // the query of the span's baseline
 
-	// What appendAttributes makes of them.
+	// What writeTimes makes of them.
 	startDigits, endDigits, baselineDigits nanos
 }
 
@@ -182,12 +182,7 @@ func (l *links) appendAttributes(kv []attribute.KeyValue, to *linkTo) []attribut
 	if len(l.urls) == 0 {
 		return kv
 	}
-	to.startDigits.set(to.start)
-	to.endDigits.set(to.end)
-	if l.baseline {
-		to.baselineDigits.set(to.start.Add(-baselineReach))
-	}
-
+	l.writeTimes(to)
 	// One string for all: allocations cost more than what they hold.
 	var all strings.Builder
 	all.Grow(l.room + len(l.urls)*(len(to.name)+2*len(to.baseline)))
@@ -197,6 +192,28 @@ func (l *links) appendAttributes(kv []attribute.KeyValue, to *linkTo) []attribut
 		kv = append(kv, u.key.String(all.String()[from:]))
 	}
 	return kv
+}
+
+func (l *links) writeTimes(to *linkTo) {
+	to.startDigits.set(to.start)
+	to.endDigits.set(to.end)
+	if l.baseline {
+		to.baselineDigits.set(to.start.Add(-baselineReach))
+	}
+}
+
+// profileURL returns the value of AttributeProfileURL, "" if there is none. l is prepared.
+func (l *links) profileURL(to *linkTo) string {
+	switch {
+	case !l.config.profileURL:
+		return ""
+	case l.config.urlForm == urlByBuilder:
+		return l.build(to.id)
+	}
+	l.writeTimes(to)
+	var b strings.Builder
+	l.urls[0].write(&b, to) // prepare puts it first
+	return b.String()
 }
 
 // build calls the program's builder, whose failures must not become the span's.

@@ -1,0 +1,157 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"testing/slogtest"
+
+	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof"
+)
+
+func newJSON(w *bytes.Buffer) slog.Handler {
+	return slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+			return slog.Attr{}
+		}
+		return a
+	}})
+}
+
+// TestLogHandlerIsAHandler asks what slog asks of every handler, with and without a span.
+func TestLogHandlerIsAHandler(t *testing.T) {
+	var buf bytes.Buffer
+	slogtest.Run(t, func(*testing.T) slog.Handler {
+		buf.Reset()
+		return spanprof.NewLogHandler(slog.NewJSONHandler(&buf, nil))
+	}, func(t *testing.T) map[string]any {
+		var got map[string]any
+		if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	})
+}
+
+func TestLogHandler(t *testing.T) {
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+	ctx, root := tp.Tracer("test").Start(t.Context(), "root")
+	defer root.End()
+	childCtx, child := tp.Tracer("test").Start(ctx, "child")
+	defer child.End()
+	never := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())))
+	neverCtx, unsampled := never.Tracer("test").Start(t.Context(), "unsampled")
+	defer unsampled.End()
+	manual := pprof.WithLabels(t.Context(), pprof.Labels("profile_id", "job 7"))
+
+	sc := root.SpanContext()
+	rootIDs := map[string]any{"trace_id": sc.TraceID().String(), "span_id": sc.SpanID().String(), "profile_id": sc.SpanID().String()}
+	childIDs := map[string]any{"trace_id": sc.TraceID().String(), "span_id": child.SpanContext().SpanID().String(), "profile_id": sc.SpanID().String()}
+	with := func(ids map[string]any, more map[string]any) map[string]any {
+		all := map[string]any{"msg": "m"}
+		for _, m := range []map[string]any{ids, more} {
+			maps.Copy(all, m)
+		}
+		return all
+	}
+	for _, test := range []struct {
+		name    string
+		ctx     context.Context
+		options []spanprof.LogOption
+		log     func(*slog.Logger) *slog.Logger
+		want    map[string]any
+	}{
+		{"no span", t.Context(), nil, nil, with(nil, nil)},
+		{"local root", ctx, nil, nil, with(rootIDs, nil)},
+		{"child", childCtx, nil, nil, with(childIDs, nil)},
+		{"not sampled", neverCtx, nil, nil, with(map[string]any{
+			"trace_id": unsampled.SpanContext().TraceID().String(), "span_id": unsampled.SpanContext().SpanID().String(),
+		}, nil)},
+		{"labels of the program's", manual, nil, nil, with(map[string]any{"profile_id": "job 7"}, nil)},
+		{"for a handler with span ids", ctx, []spanprof.LogOption{spanprof.WithoutLogSpanIDs(), nil}, nil, with(map[string]any{"profile_id": rootIDs["profile_id"]}, nil)},
+		{"links without URLs", ctx, []spanprof.LogOption{spanprof.WithLogLinks()}, nil, with(rootIDs, nil)},
+		{"groups", ctx, nil, func(l *slog.Logger) *slog.Logger {
+			return l.With("a", 1).WithGroup("g").With("b", 2).WithGroup("").WithGroup("h")
+		}, with(rootIDs, map[string]any{"a": 1.0, "g": map[string]any{"b": 2.0, "h": map[string]any{"c": 3.0}}})},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var buf bytes.Buffer
+			logger := slog.New(spanprof.NewLogHandler(newJSON(&buf), test.options...))
+			if test.log != nil {
+				logger = test.log(logger)
+				logger.InfoContext(test.ctx, "m", "c", 3)
+			} else {
+				logger.InfoContext(test.ctx, "m")
+			}
+			var got map[string]any
+			if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
+				t.Fatalf("%q: %v", buf.String(), err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestLogLinks sees that a record's link opens what the span's attribute opens.
+func TestLogLinks(t *testing.T) {
+	var buf bytes.Buffer
+	logger := slog.New(spanprof.NewLogHandler(newJSON(&buf), spanprof.WithLogLinks()))
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(),
+		spanprof.WithPyroscopeURL("http://localhost:4040"), spanprof.WithProfileURL(true), spanprof.WithAppName("shop"))
+	ctx, root := tp.Tracer("test").Start(t.Context(), "root")
+	childCtx, child := tp.Tracer("test").Start(ctx, "child")
+	logger.InfoContext(childCtx, "m")
+	child.End()
+	root.End()
+	logger.InfoContext(ctx, "m")
+
+	attribute := attributes(root.(sdktrace.ReadOnlySpan))[spanprof.AttributeProfileURL]
+	var links []string
+	for line := range strings.Lines(buf.String()) {
+		var record struct {
+			URL string `json:"profile_url"`
+		}
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			t.Fatal(err)
+		}
+		links = append(links, record.URL)
+	}
+	before, _, _ := strings.Cut(attribute, "&until=")
+	if len(links) != 2 || !strings.HasPrefix(links[0], before+"&until=") {
+		t.Errorf("links %q, attribute %q", links, attribute)
+	}
+	// The attribute is made just before the SDK takes the end.
+	if after, _, _ := strings.Cut(links[1], "&until="); after != before {
+		t.Errorf("after the end: link %q, attribute %q", links[1], attribute)
+	}
+}
+
+func TestLogHandlerLeavesRecordsAlone(t *testing.T) {
+	var buf bytes.Buffer
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+	ctx, span := tp.Tracer("test").Start(t.Context(), "root")
+	defer span.End()
+	record := slog.Record{Message: "m"}
+	record.Add("a", 1, "b", 2, "c", 3, "d", 4, "e", 5, "f", 6)
+	for range 2 {
+		if err := spanprof.NewLogHandler(newJSON(&buf)).Handle(ctx, record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if record.NumAttrs() != 6 || strings.Count(buf.String(), "profile_id") != 2 {
+		t.Errorf("%d attributes; %s", record.NumAttrs(), buf.String())
+	}
+}
