@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -44,6 +45,16 @@ func (e *StatusError) Error() string {
 	}
 	return text
 }
+
+// UnansweredError is that no answer came, or not all of it.
+type UnansweredError struct {
+	Name string // the address
+	Err  error
+}
+
+func (e *UnansweredError) Error() string { return e.Name + ": " + e.Err.Error() }
+
+func (e *UnansweredError) Unwrap() error { return e.Err }
 
 // client asks servers, with the credentials of the environment.
 type client struct {
@@ -103,14 +114,12 @@ func (c *client) do(ctx context.Context, name string, r *http.Request, measure t
 	limited, cancel := context.WithTimeout(ctx, measure+answerTime)
 	defer cancel()
 	r = r.WithContext(limited)
-	for key, values := range c.header {
-		r.Header[key] = values
-	}
+	maps.Copy(r.Header, c.header)
 	fail := func(err error) ([]byte, error) {
 		if ctx.Err() == nil && limited.Err() != nil {
 			err = fmt.Errorf("no answer within %v", measure+answerTime)
 		}
-		return nil, fmt.Errorf("%s: %w", name, withoutAddress(err))
+		return nil, &UnansweredError{Name: name, Err: withoutAddress(err)}
 	}
 	response, err := c.http.Do(r)
 	if err != nil {

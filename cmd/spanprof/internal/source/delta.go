@@ -40,7 +40,7 @@ func BuildID(p *profile.Profile) string {
 // process began. Live memory, the inuse values of a heap profile, is that of the
 // end. It returns ErrRestarted if they are of different runs.
 func Delta(begin, end *profile.Profile) (*profile.Profile, error) {
-	if a, b := Run(begin), Run(end); a != b {
+	if a, b := Run(begin), Run(end); a != "" && b != "" && a != b {
 		return nil, ErrRestarted
 	}
 	if len(begin.SampleType) != len(end.SampleType) {

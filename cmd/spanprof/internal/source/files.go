@@ -238,6 +238,12 @@ func partsOfName(path string) (service, kind string, ok bool) {
 	return rest[:i], rest[i+1:], true
 }
 
+// IsRecorded reports whether a file has a name that exporter/file gives.
+func IsRecorded(name string) bool {
+	_, _, ok := partsOfName(name)
+	return ok
+}
+
 // kindOfName returns the kind in the name of a file of exporter/file; empty if
 // the name is not of that form.
 func kindOfName(path string) exporter.Kind {

@@ -21,8 +21,9 @@ import (
 	"github.com/spanprof/spanprof/internal/atomicfile"
 )
 
-// recordingFile describes the profiles that are in the same directory.
-const recordingFile = "recording.json"
+// RecordingFile is the name of the file that describes the profiles in its
+// directory.
+const RecordingFile = "recording.json"
 
 // Recording says what the profiles in a directory are of: one run of a process.
 type Recording struct {
@@ -46,7 +47,7 @@ func (r Recording) Write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(dir, recordingFile, atomicfile.Process, append(data, '\n'))
+	return atomicfile.Write(dir, RecordingFile, atomicfile.Process, append(data, '\n'))
 }
 
 // maxRecording bounds what is read of a description.
@@ -54,7 +55,7 @@ const maxRecording = 1 << 20
 
 // readRecording returns the description in a directory; nil if there is none.
 func readRecording(dir string) (*Recording, error) {
-	path := filepath.Join(dir, recordingFile)
+	path := filepath.Join(dir, RecordingFile)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
