@@ -31,7 +31,7 @@ type command struct {
 	run func(ctx context.Context, c *call) error
 }
 
-var commands []command
+var commands = []command{recordCommand}
 
 // call is one run of a subcommand.
 type call struct {
@@ -75,6 +75,7 @@ func (e codeError) Unwrap() error { return e.error }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.Getenv)
 	stop()
 	os.Exit(code)

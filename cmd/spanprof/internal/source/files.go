@@ -6,6 +6,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,9 +15,14 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 )
+
+// maxFile bounds a file with a profile.
+const maxFile = maxUnpacked
 
 // files is a file, a directory or a glob.
 type files string
@@ -28,24 +34,37 @@ func (s files) Read(ctx context.Context, want Want, skip func(error), each func(
 	if err != nil {
 		return err
 	}
-	for _, path := range paths {
-		if err := ctx.Err(); err != nil {
+	failed := func(err error) error {
+		if skip == nil || ctx.Err() != nil {
 			return err
 		}
-		p, err := readFile(path)
-		if err != nil {
-			if skip == nil {
+		skip(err)
+		return nil
+	}
+	for len(paths) > 0 { // one directory after the other
+		dir := filepath.Dir(paths[0])
+		n := slices.IndexFunc(paths, func(path string) bool { return filepath.Dir(path) != dir })
+		if n < 0 {
+			n = len(paths)
+		}
+		d := directory{want: want, failed: failed, each: each, last: map[exporter.Kind]snapshot{}}
+		if d.recording, err = readRecording(dir); err != nil {
+			if err := failed(err); err != nil {
 				return err
 			}
-			skip(err)
-			continue
 		}
-		if len(want.Kinds) > 0 && !slices.Contains(want.Kinds, p.Kind()) {
-			continue
+		for _, path := range paths[:n] {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := d.read(path, path == string(s)); err != nil {
+				return err
+			}
 		}
-		if err := each(p); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+		if err := d.end(); err != nil {
+			return err
 		}
+		paths = paths[n:]
 	}
 	return nil
 }
@@ -68,66 +87,175 @@ func (s files) paths() ([]string, error) {
 	}
 	var paths []string
 	for _, root := range roots {
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
+		if info, err := os.Stat(root); err == nil && info.IsDir() {
+			// WalkDir does not follow a link.
+			if root, err = filepath.EvalSymlinks(root); err != nil {
+				return nil, err
 			}
-			if path == root || isProfile(path) {
+		} else {
+			paths = append(paths, root)
+			continue
+		}
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && isProfile(path) {
 				paths = append(paths, path)
 			}
-			return nil
+			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("%s: no profiles are there: their names end in .pprof.gz, .pprof, .pb.gz or .pgo", s)
+		return nil, fmt.Errorf("%s: no profiles are there: their names end in %s", s, strings.Join(suffixes, ", "))
 	}
-	return paths, nil
+	// Files of a directory that are named before and after its subdirectories.
+	slices.SortStableFunc(paths, func(a, b string) int { return strings.Compare(filepath.Dir(a), filepath.Dir(b)) })
+	return slices.Compact(paths), nil
 }
+
+var suffixes = []string{".pprof.gz", ".pprof", ".pb.gz", ".pgo"}
 
 func isProfile(path string) bool {
-	return slices.ContainsFunc([]string{".pprof.gz", ".pprof", ".pb.gz", ".pgo"}, func(suffix string) bool {
-		return strings.HasSuffix(path, suffix)
-	})
+	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(path, suffix) })
 }
 
-func readFile(path string) (*Profile, error) {
-	data, err := os.ReadFile(path)
+// snapshot is a profile that counts since its process began.
+type snapshot struct {
+	path   string
+	parsed *profile.Profile
+	// used says that a window ends at it.
+	used bool
+}
+
+// directory is one directory while it is read.
+type directory struct {
+	want      Want
+	failed    func(error) error
+	each      func(*Profile) error
+	recording *Recording // nil if there is none
+	last      map[exporter.Kind]snapshot
+}
+
+// read reads one of the files; only says that it is all that was asked for.
+func (d *directory) read(path string, only bool) error {
+	if kind := kindOfName(path); kind != "" && !only && !d.wants(kind) {
+		return nil
+	}
+	parsed, err := readFile(path)
+	if err != nil {
+		return d.failed(err)
+	}
+	kind := kindOf(parsed, path)
+	if !d.wants(kind) {
+		if only {
+			return d.failed(fmt.Errorf("%s: a %s profile, want %v", path, kind, d.want.Kinds))
+		}
+		return nil
+	}
+	if d.recording == nil || !slices.Contains(d.recording.Cumulative, kind) {
+		return d.give(path, kind, parsed)
+	}
+	before, ok := d.last[kind]
+	d.last[kind] = snapshot{path: path, parsed: parsed, used: ok}
+	if !ok {
+		return nil
+	}
+	delta, err := Delta(before.parsed, parsed)
+	if err != nil {
+		return d.failed(fmt.Errorf("%s: its difference to %s: %w", path, filepath.Base(before.path), err))
+	}
+	return d.give(path, kind, delta)
+}
+
+// end gives what a single profile tells that counts since the process began:
+// the live memory.
+func (d *directory) end() error {
+	if s, ok := d.last[exporter.KindHeap]; ok && !s.used {
+		return d.give(s.path, exporter.KindHeap, live(s.parsed))
+	}
+	return nil
+}
+
+func (d *directory) wants(kind exporter.Kind) bool {
+	return len(d.want.Kinds) == 0 || slices.Contains(d.want.Kinds, kind)
+}
+
+func (d *directory) give(path string, kind exporter.Kind, parsed *profile.Profile) error {
+	w := windowOf(kind, parsed)
+	p := &Profile{Name: path}
+	if d.recording != nil {
+		w.Resource = d.recording.Attributes()
+		p.Replica = filepath.Dir(path)
+	} else {
+		if service := serviceOfName(path); service != "" {
+			w.Resource = resource.NewSchemaless(attribute.String("service.name", service))
+		}
+		// The profiles of one run are in one directory, with those of others.
+		if run := Run(parsed); run != "" {
+			p.Replica = filepath.Dir(path) + " " + run
+		}
+	}
+	p.Profile = exporter.NewParsedProfile(w, parsed)
+	if err := d.each(p); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func readFile(path string) (*profile.Profile, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := profile.ParseData(data)
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("%s: it has more than %d MiB", path, maxFile>>20)
+	}
+	parsed, err := Decode(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: no profile in the pprof format: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	w := exporter.Window{
-		Kind:     kindOf(parsed),
-		Start:    time.Unix(0, parsed.TimeNanos),
-		Duration: time.Duration(parsed.DurationNanos),
-	}
-	return &Profile{Profile: exporter.NewParsedProfile(w, parsed), Name: path}, nil
+	return parsed, nil
 }
 
-// kindOf tells the kind of a profile by its sample types.
-func kindOf(p *profile.Profile) exporter.Kind {
-	has := func(names ...string) bool {
-		return slices.ContainsFunc(p.SampleType, func(t *profile.ValueType) bool { return slices.Contains(names, t.Type) })
+// partsOfName returns the service and the kind that exporter/file puts into a
+// file's name.
+func partsOfName(path string) (service, kind string, ok bool) {
+	stamp, rest, _ := strings.Cut(filepath.Base(path), "-")
+	if _, err := time.Parse("20060102T150405.000000000Z", stamp); err != nil {
+		return "", "", false
 	}
-	switch {
-	case has("cpu", "samples"):
-		return exporter.KindCPU
-	case has("inuse_space", "alloc_space"):
-		return exporter.KindHeap
-	case has("wall"):
-		return exporter.KindWall
-	case has("goroutine", "goroutines"):
-		return exporter.KindGoroutine
-	case has("contentions", "delay"):
-		if p.PeriodType != nil && p.PeriodType.Type == "contentions" {
-			return exporter.KindMutex
-		}
+	rest, ok = strings.CutSuffix(rest, ".pprof.gz")
+	i := strings.LastIndexByte(rest, '-')
+	if !ok || i < 0 {
+		return "", "", false
 	}
-	return "unknown"
+	return rest[:i], rest[i+1:], true
+}
+
+// IsRecorded reports whether a file has a name that exporter/file gives.
+func IsRecorded(name string) bool {
+	_, _, ok := partsOfName(name)
+	return ok
+}
+
+// kindOfName returns the kind in the name of a file of exporter/file; empty if
+// the name is not of that form.
+func kindOfName(path string) exporter.Kind {
+	_, kind, _ := partsOfName(path)
+	return exporter.Kind(kind)
+}
+
+// serviceOfName returns the service in such a name, empty where there was none.
+func serviceOfName(path string) string {
+	service, _, _ := partsOfName(path)
+	if service == "unknown_service" {
+		return ""
+	}
+	return service
 }

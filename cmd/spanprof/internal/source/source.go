@@ -16,7 +16,20 @@ import (
 
 // Usage explains the grammar of a SOURCE.
 const Usage = `A SOURCE is one of
-  PATH                         a pprof file, a glob, or a directory of profiles
+  PATH                         a pprof file, a glob, or a directory and those
+                               below it: of spanprof record, of exporter/file
+  http://HOST/debug/pprof/     a process with net/http/pprof, measured now; or one
+                               of its profiles: .../debug/pprof/profile?seconds=10
+  http://HOST/debug/spanprof/  a spanprof page, or what a page's URL shows
+  pyroscope+http://HOST?query={service_name="shop"}&from=now-1h&until=now-30m
+                               a Pyroscope server. The query is its label selector,
+                               with a profile type before it or without. by=LABEL
+                               has one profile for each value of the label; the
+                               default is the first of service_instance_id, pod,
+                               instance and hostname that the profiles have
+https does in the place of http. An address has no credentials in it: they come
+from SPANPROF_USER and SPANPROF_PASSWORD or from SPANPROF_TOKEN, and the tenant
+of a Pyroscope from SPANPROF_TENANT. They go to every address of the command.
 `
 
 // Profile is a profile of a source.
@@ -59,5 +72,18 @@ func Parse(arg string) (Source, error) {
 	case !found:
 		return files(arg), nil
 	}
-	return nil, fmt.Errorf("%q: %s addresses are not known", arg, scheme)
+	u, err := parseAddress(arg)
+	if err != nil {
+		return nil, err
+	}
+	switch u.Scheme {
+	case "http", "https":
+		if strings.Contains(u.Path+"/", pprofPath+"/") {
+			return newPprofSource(u)
+		}
+		return newPage(u)
+	case "pyroscope+http", "pyroscope+https":
+		return newPyroscope(u)
+	}
+	return nil, fmt.Errorf("%s: there are no %s addresses: known are http, https, pyroscope+http and pyroscope+https", withoutUser(u), scheme)
 }

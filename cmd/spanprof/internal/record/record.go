@@ -1,0 +1,107 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// Config says what to record.
+type Config struct {
+	// Dir is where the directories of the targets are made.
+	Dir     string
+	Targets []*source.Target
+	// For is how long to record, Every how long a window is. CPU profiles are in
+	// whole seconds.
+	For, Every time.Duration
+	// Kinds are those of source.TargetKinds to record.
+	Kinds []exporter.Kind
+	// Resource is what the person says of the processes: attributes of
+	// OpenTelemetry such as service.version, and others.
+	Resource map[string]string
+	// MaxBytes bounds the profiles below Dir: the oldest make room for new ones.
+	MaxBytes int64
+	// Report is told what a person should know at once, and Progress that a window
+	// has ended. They are called by several goroutines.
+	Report, Progress func(string)
+}
+
+// Result says what became of a target.
+type Result struct {
+	Target, Dir string
+	// Profiles and Bytes were written, in Runs directories.
+	Profiles, Runs int
+	Bytes          int64
+	// Failures are the requests and files that failed, Busy those that another CPU
+	// profile refused.
+	Failures, Busy int
+	// Gaps is how often the target was away, for Away in all.
+	Gaps int
+	Away time.Duration
+	// Lacks are the kinds that the target does not have.
+	Lacks []exporter.Kind
+	// Err is why the target was given up, or what failed last where there is no
+	// profile at all.
+	Err error
+}
+
+// String returns the result as a line.
+func (r Result) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s", r.Target, count(r.Profiles, "profile"), megabytes(r.Bytes))
+	if r.Profiles > 0 {
+		fmt.Fprintf(&b, ", %s of the process, in %s", count(r.Runs, "run"), r.Dir)
+	}
+	if r.Failures > 0 {
+		fmt.Fprintf(&b, "; %s", count(r.Failures, "failure"))
+	}
+	if r.Busy > 0 {
+		fmt.Fprintf(&b, "; the CPU profiler was in use %s", count(r.Busy, "time"))
+	}
+	if r.Gaps > 0 {
+		fmt.Fprintf(&b, "; %s of %v in all", count(r.Gaps, "gap"), r.Away.Round(100*time.Millisecond))
+	}
+	if len(r.Lacks) > 0 {
+		fmt.Fprintf(&b, "; it has no %v", r.Lacks)
+	}
+	if r.Err != nil {
+		fmt.Fprintf(&b, "; %v", r.Err)
+	}
+	return b.String()
+}
+
+func count(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
+// Run records until the time is over or ctx ends, and returns what became of each
+// target and how many files were removed to make room.
+func Run(ctx context.Context, c Config) (results []Result, removed int) {
+	room := &room{max: c.MaxBytes}
+	for _, t := range c.Targets {
+		room.dirs = append(room.dirs, DirOf(c.Dir, t))
+	}
+	results = make([]Result, len(c.Targets))
+	var all sync.WaitGroup
+	for i, t := range c.Targets {
+		all.Go(func() {
+			defer t.Close()
+			results[i] = newTarget(c, t, room).record(ctx)
+		})
+	}
+	all.Wait()
+	return results, room.removed
+}

@@ -1,0 +1,169 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/file"
+)
+
+const (
+	// maxRuns bounds the directories of a target that is restarted all the time.
+	maxRuns = 200
+	// forever is the age of files: MaxBytes bounds them.
+	forever = 100 * 365 * 24 * time.Hour
+)
+
+// run is one run of a process.
+type run struct {
+	id, build string // empty where profiles do not tell
+	recording source.Recording
+	files     *file.Exporter
+	// last are the newest profiles that count since the process began.
+	last map[exporter.Kind]*profile.Profile
+}
+
+// write writes a profile into the directory of the run that it is of.
+func (t *target) write(kind exporter.Kind, begun time.Time, raw *source.Raw) (int64, error) {
+	r, err := t.runOf(kind, raw.Parsed)
+	if err != nil {
+		return 0, err
+	}
+	w := exporter.Window{Kind: kind, Start: begun, Duration: time.Duration(raw.Parsed.DurationNanos), Resource: r.recording.Attributes()}
+	if raw.Parsed.TimeNanos != 0 {
+		w.Start = time.Unix(0, raw.Parsed.TimeNanos)
+	}
+	n := int64(len(raw.Data))
+	err = t.room.forWrite(n, func() error { return r.files.Export(context.Background(), exporter.NewProfile(w, raw.Data)) })
+	if err != nil {
+		return 0, err
+	}
+	if source.Cumulative(kind) {
+		r.last[kind] = raw.Parsed
+	}
+	return n, nil
+}
+
+// runOf returns the run that a profile is of, and begins one if there is none.
+func (t *target) runOf(kind exporter.Kind, p *profile.Profile) (*run, error) {
+	id, build := source.Run(p), source.BuildID(p)
+	for _, r := range t.runs {
+		if id != "" && r.id == id {
+			if r != t.current && !t.mixed {
+				t.mixed = true
+				t.Report(t.Name() + ": several processes answer there in turn: their profiles are kept apart, but none of them is recorded as a whole; name each by an address of its own")
+			}
+			t.current = r
+			return r, nil
+		}
+	}
+	if r := t.current; r != nil && (id == "" || r.id == "") && (build == "" || r.build == "" || build == r.build) {
+		restarted, err := r.isBefore(kind, p)
+		if err != nil {
+			return nil, err
+		}
+		if !restarted {
+			r.id = cmp.Or(r.id, id)
+			return r, nil
+		}
+	}
+	if len(t.runs) >= maxRuns {
+		return nil, fmt.Errorf("the process has been restarted %d times: no more directories are made", maxRuns-1)
+	}
+	r, err := t.newRun(id, build, p)
+	if err != nil {
+		return nil, err
+	}
+	if t.current != nil {
+		t.Report(fmt.Sprintf("%s: the process was restarted", t.Name()))
+	}
+	t.runs = append(t.runs, r)
+	t.current = r
+	return r, nil
+}
+
+func (t *target) newRun(id, build string, p *profile.Profile) (*run, error) {
+	r := &run{id: id, build: build, last: map[exporter.Kind]*profile.Profile{}, recording: source.Recording{
+		Target: t.Name(), Started: time.Now().UTC().Truncate(time.Millisecond), BuildID: build, Resource: map[string]string{},
+	}}
+	for _, kv := range t.Target.Resource(p).Attributes() {
+		if kv.Key != "process.executable.build_id.gnu" {
+			r.recording.Resource[string(kv.Key)] = kv.Value.AsString()
+		}
+	}
+	r.recording.Resource["service.name"] = "unknown_service"
+	if name := r.recording.Resource["process.executable.name"]; name != "" {
+		r.recording.Resource["service.name"] = "unknown_service:" + name // as OpenTelemetry names it
+	}
+	maps.Copy(r.recording.Resource, t.Config.Resource)
+	for _, kind := range t.Config.Kinds {
+		if source.Cumulative(kind) {
+			r.recording.Cumulative = append(r.recording.Cumulative, kind)
+		}
+	}
+	dir, err := makeDir(t.dir, r.recording.Started)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.recording.Write(dir); err != nil {
+		return nil, err
+	}
+	if r.files, err = file.New(dir, file.WithMaxBytes(t.MaxBytes), file.WithMaxAge(forever)); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// isBefore reports whether p is of a later run of the process, as far as what is
+// counted since it began can tell.
+func (r *run) isBefore(kind exporter.Kind, p *profile.Profile) (bool, error) {
+	if r.last[kind] == nil {
+		return false, nil
+	}
+	_, err := source.Delta(r.last[kind], p)
+	if errors.Is(err, source.ErrRestarted) {
+		return true, nil
+	}
+	return false, err
+}
+
+// makeDir makes a directory that is named after the time.
+func makeDir(parent string, at time.Time) (string, error) {
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		dir := filepath.Join(parent, at.Format("20060102T150405Z"))
+		if n > 1 {
+			dir += "-" + strconv.Itoa(n)
+		}
+		if err := os.Mkdir(dir, 0o700); !errors.Is(err, os.ErrExist) {
+			return dir, err
+		}
+	}
+}
+
+// joinClean appends a name of an address to a directory.
+func joinClean(dir, name string) string {
+	return filepath.Join(dir, strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
+			return r
+		}
+		return '_'
+	}, name))
+}

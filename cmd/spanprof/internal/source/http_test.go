@@ -1,0 +1,401 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/pprof"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/inprocess"
+)
+
+// read returns the profiles of a SOURCE.
+func read(t *testing.T, arg string, want source.Want) ([]*source.Profile, error) {
+	t.Helper()
+	s, err := source.Parse(arg)
+	if err != nil {
+		return nil, err
+	}
+	var all []*source.Profile
+	err = s.Read(t.Context(), want, nil, func(p *source.Profile) error {
+		all = append(all, p)
+		return nil
+	})
+	return all, err
+}
+
+func kinds(profiles []*source.Profile) []exporter.Kind {
+	var all []exporter.Kind
+	for _, p := range profiles {
+		all = append(all, p.Kind())
+	}
+	return all
+}
+
+// serve serves a handler on a loopback port.
+func serve(t *testing.T, h http.Handler) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// pprofMux has the paths of net/http/pprof.
+func pprofMux() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	return mux
+}
+
+var kept atomic.Pointer[[]byte]
+
+// allocate allocates until the test ends.
+func allocate(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			b := make([]byte, 1<<20)
+			kept.Store(&b)
+			runtime.Gosched()
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+}
+
+func TestPprof(t *testing.T) {
+	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1))
+	allocate(t)
+	server := serve(t, pprofMux())
+	profiles, err := read(t, server.URL+"/debug/pprof/", source.Want{Measure: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := kinds(profiles); !slices.Equal(got, source.TargetKinds) {
+		t.Errorf("kinds %v, want %v", got, source.TargetKinds)
+	}
+	host := strings.TrimPrefix(server.URL, "http://")
+	for _, p := range profiles {
+		if p.Replica != host || !strings.HasPrefix(p.Name, server.URL+"/debug/pprof/ ") {
+			t.Errorf("profile of replica %q, named %q", p.Replica, p.Name)
+		}
+		if age := time.Since(p.Start()); age < 0 || age > time.Minute {
+			t.Errorf("%s begins at %v", p.Kind(), p.Start())
+		}
+		if p.Kind() == exporter.KindGoroutine {
+			if p.Duration() != 0 {
+				t.Errorf("goroutine profile of %v", p.Duration())
+			}
+		} else if p.Duration() < time.Second {
+			t.Errorf("%s profile of %v, want a second", p.Kind(), p.Duration())
+		}
+		if name, _ := p.Resource().Set().Value("process.executable.name"); runtime.GOOS == "linux" && name.AsString() != "source.test" {
+			t.Errorf("%s: executable %q", p.Kind(), name.AsString())
+		}
+	}
+}
+
+// The heap's window has what it allocated, and the memory that is live at its end.
+func TestPprofHeapIsADelta(t *testing.T) {
+	allocate(t)
+	server := serve(t, pprofMux())
+	raw := readRaw(t, server.URL+"/debug/pprof/heap")
+	profiles, err := read(t, server.URL+"/debug/pprof/heap?seconds=1", source.Want{Measure: time.Hour})
+	if err != nil || len(profiles) != 1 {
+		t.Fatalf("%d profiles, %v", len(profiles), err)
+	}
+	parsed, err := profiles[0].Parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := readRaw(t, server.URL+"/debug/pprof/heap")
+	allocated, begun, ended := total(parsed, "alloc_space"), total(raw, "alloc_space"), total(after, "alloc_space")
+	if allocated <= 0 || allocated > ended-begun {
+		t.Errorf("%d bytes allocated in the window, %d around it", allocated, ended-begun)
+	}
+	if live := total(parsed, "inuse_space"); live <= 0 {
+		t.Errorf("%d live bytes", live)
+	}
+}
+
+func TestPprofKinds(t *testing.T) {
+	server := serve(t, pprofMux())
+	for address, want := range map[string][]exporter.Kind{
+		"/debug/pprof/goroutine":           {exporter.KindGoroutine},
+		"/debug/pprof/profile?seconds=1":   {exporter.KindCPU},
+		"/debug/pprof/mutex?seconds=1":     {exporter.KindMutex},
+		"/debug/pprof/block?seconds=1":     {exporter.KindBlock},
+		"/debug/pprof/allocs?seconds=1":    {exporter.KindHeap},
+		"/debug/pprof/goroutine?seconds=1": {exporter.KindGoroutine},
+	} {
+		t.Run(address, func(t *testing.T) {
+			profiles, err := read(t, server.URL+address, source.Want{})
+			if got := kinds(profiles); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%v, %v, want %v", got, err, want)
+			}
+		})
+	}
+	profiles, err := read(t, server.URL+"/debug/pprof", source.Want{Kinds: []exporter.Kind{exporter.KindGoroutine}})
+	if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{exporter.KindGoroutine}) {
+		t.Errorf("with Want.Kinds: %v, %v", got, err)
+	}
+}
+
+// What a server lacks is left out, unless it was asked for.
+func TestPprofLacksKinds(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("/debug/pprof/goroutine", pprof.Handler("goroutine"))
+	mux.Handle("/debug/pprof/heap", pprof.Handler("heap"))
+	server := serve(t, mux)
+	profiles, err := read(t, server.URL+"/debug/pprof/", source.Want{Measure: time.Second})
+	if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{exporter.KindHeap, exporter.KindGoroutine}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := read(t, server.URL+"/debug/pprof/profile", source.Want{}); err == nil || !strings.Contains(err.Error(), "/debug/pprof/profile?seconds=30: the server answers 404") {
+		t.Errorf("a profile that is not there: %v", err)
+	}
+}
+
+func TestPage(t *testing.T) {
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+	p, err := inprocess.Start(tp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/debug/spanprof/", p.Handler())
+	server := serve(t, mux)
+	if _, err := read(t, server.URL+"/debug/spanprof/", source.Want{}); err == nil || !strings.Contains(err.Error(), "the page has no profiles yet") {
+		t.Errorf("before the first window: %v", err)
+	}
+	_, span := tp.Tracer("test").Start(t.Context(), "GET /search")
+	id := span.SpanContext().SpanID().String()
+	for began := time.Now(); time.Since(began) < time.Second; {
+		kept.Store(new(make([]byte, 1<<16)))
+	}
+	span.End()
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	profiles, err := read(t, server.URL+"/debug/spanprof/", source.Want{})
+	if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{exporter.KindCPU, exporter.KindHeap}) {
+		t.Fatalf("%v, %v", got, err)
+	}
+	parsed, err := profiles[0].Parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(parsed.Sample, func(s *sample) bool { return slices.Contains(s.Label["span_name"], "GET /search") }) {
+		t.Errorf("no sample of GET /search in\n%s", parsed)
+	}
+	for _, p := range profiles {
+		if p.Duration() <= 0 || p.Start().IsZero() || p.Replica == "" {
+			t.Errorf("%s of %v from %v on, of %q", p.Kind(), p.Duration(), p.Start(), p.Replica)
+		}
+	}
+	heap, err := profiles[1].Parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"} {
+		total(heap, name)
+	}
+
+	span1, err := read(t, server.URL+"/debug/spanprof/?query="+url.QueryEscape(`.cpu{profile_id="`+id+`"}`)+"#flame", source.Want{})
+	if err != nil || len(span1) != 1 {
+		t.Fatalf("the span's: %d profiles, %v", len(span1), err)
+	}
+	whole := total(parsed, "cpu")
+	if parsed, err = span1[0].Parsed(); err != nil {
+		t.Fatal(err)
+	}
+	if got := total(parsed, "cpu"); got <= 0 || got > whole {
+		t.Errorf("the span's CPU is %d of %d", got, whole)
+	}
+	for address, want := range map[string]string{
+		"/debug/spanprof/?query=.nothing":        "unknown",
+		"/debug/spanprof/comparison":             "two sides",
+		"/debug/spanprof/?query=.cpu{a=%22b%22}": "no samples",
+		"/elsewhere/":                            "404",
+	} {
+		if _, err := read(t, server.URL+address, source.Want{}); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), server.URL) {
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	var got http.Header
+	other := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	mux := pprofMux()
+	mux.HandleFunc("/away/debug/pprof/goroutine", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+"/login?token=x", http.StatusFound)
+	})
+	mux.HandleFunc("/there/debug/pprof/goroutine", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/debug/pprof/goroutine", http.StatusFound)
+	})
+	mux.HandleFunc("/refused/debug/pprof/goroutine", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = fmt.Fprintf(w, "wrong: %s\nsecond line", r.Header.Get("Authorization"))
+	})
+	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		mux.ServeHTTP(w, r)
+	}))
+
+	t.Run("basic", func(t *testing.T) {
+		t.Setenv("SPANPROF_USER", "ann")
+		t.Setenv("SPANPROF_PASSWORD", "pass-of-ann")
+		t.Setenv("SPANPROF_TENANT", "team")
+		if _, err := read(t, server.URL+"/there/debug/pprof/goroutine", source.Want{}); err != nil {
+			t.Error(err)
+		}
+		want := "Basic " + base64.StdEncoding.EncodeToString([]byte("ann:pass-of-ann"))
+		if got.Get("Authorization") != want || got.Get("X-Scope-OrgID") != "team" {
+			t.Errorf("header %v", got)
+		}
+		_, err := read(t, server.URL+"/refused/debug/pprof/goroutine", source.Want{})
+		if err == nil || strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "second") || !strings.Contains(err.Error(), "401 Unauthorized: wrong: [redacted]") {
+			t.Errorf("refused: %v", err)
+		}
+		_, err = read(t, server.URL+"/away/debug/pprof/goroutine", source.Want{})
+		if err == nil || !strings.Contains(err.Error(), "redirects to "+other.URL+"/login, another server") {
+			t.Errorf("redirect to another host: %v", err)
+		}
+	})
+	t.Run("token", func(t *testing.T) {
+		t.Setenv("SPANPROF_TOKEN", "t0ken")
+		if _, err := read(t, server.URL+"/debug/pprof/goroutine", source.Want{}); err != nil || got.Get("Authorization") != "Bearer t0ken" {
+			t.Errorf("%v, header %v", err, got)
+		}
+		t.Setenv("SPANPROF_USER", "ann")
+		if _, err := source.Parse(server.URL + "/debug/pprof/"); err == nil || !strings.Contains(err.Error(), "both SPANPROF_TOKEN") {
+			t.Errorf("both: %v", err)
+		}
+	})
+}
+
+// What no server of profiles answers is an error that names the address.
+func TestBadAnswers(t *testing.T) {
+	goroutine := func() []byte {
+		recorder := httptest.NewRecorder()
+		pprof.Handler("goroutine").ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/", nil))
+		return recorder.Body.Bytes()
+	}()
+	for name, test := range map[string]struct {
+		handler http.HandlerFunc
+		want    string
+	}{
+		"empty": {func(http.ResponseWriter, *http.Request) {}, "empty"},
+		"login": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("<html><head><title>Log in</title>"))
+		}, "but text (a page to log in?): Log in"},
+		"text":      {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("heap profile: 0: 0\nmore")) }, "heap profile: 0: 0"},
+		"binary":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte{0xff, 0}, 100)) }, "no profile in the pprof format"},
+		"truncated": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(goroutine[:len(goroutine)/2]) }, "cut off"},
+		"other":     {pprof.Handler("heap").ServeHTTP, "is a heap profile, want goroutine"},
+		"503": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "no\x1b[31m pod\nat all", http.StatusServiceUnavailable)
+		}, "503 Service Unavailable: no [31m pod"},
+		"endless": {func(w http.ResponseWriter, r *http.Request) {
+			for chunk := make([]byte, 1<<20); ; {
+				if _, err := w.Write(chunk); err != nil {
+					return
+				}
+			}
+		}, "more than 64 MiB"},
+		"broken": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte("x"))
+		}, "breaks off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, test.handler)
+			address := server.URL + "/debug/pprof/goroutine"
+			_, err := read(t, address, source.Want{})
+			if err == nil || !strings.HasPrefix(err.Error(), address+": ") || !strings.Contains(err.Error(), test.want) || strings.ContainsAny(err.Error(), "\n\x1b") {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
+	}
+	t.Run("nobody", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := "http://" + l.Addr().String() + "/debug/pprof/goroutine"
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := read(t, address, source.Want{}); err == nil || !strings.HasPrefix(err.Error(), address+": ") || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("hanging", func(t *testing.T) {
+		server := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		s, err := source.Parse(server.URL + "/debug/pprof/goroutine")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		if err := s.Read(ctx, source.Want{}, func(error) { t.Error("skipped") }, nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("Read that was cancelled: %v", err)
+		}
+	})
+}
+
+func TestParseRefuses(t *testing.T) {
+	for arg, want := range map[string]string{
+		"":                                               "empty SOURCE",
+		"ftp://host/x":                                   "there are no ftp addresses",
+		"http://ann:pw@host/debug/pprof/":                "set SPANPROF_USER",
+		"pyroscope+http://ann:pw@host?query={}":          "set SPANPROF_USER",
+		"http://ann:p%w@host/debug/pprof/":               "no address that can be read",
+		"http:///debug/pprof/":                           "no host",
+		"http://host/debug/pprof/?access_token=pw":       `"access_token"`,
+		"http://host/debug/pprof/trace":                  `no profile "trace"`,
+		"http://host/debug/pprof/cpu":                    `no profile "cpu"`,
+		"http://host/debug/pprof/heap?debug=1":           `"debug" is not known`,
+		"http://host/debug/pprof/heap?seconds=0":         "seconds=0 is no number",
+		"http://host/debug/pprof/heap?seconds=x":         "seconds=x is no number",
+		"http://host/api/things":                         "profiles are read of net/http/pprof",
+		"pyroscope+http://host":                          "query= is missing",
+		"pyroscope+http://host?query=shop":               "no label selector",
+		"pyroscope+http://host?query=cpu{}":              `"cpu" is no profile type`,
+		"pyroscope+http://host?query={}&from=yesterday":  `from: "yesterday" is no time`,
+		"pyroscope+http://host?query={}&from=now":        "is not before",
+		"pyroscope+http://host?query={}&form=now-1h":     `"form" is not known`,
+		"pyroscope+http://host?query={}&until=%zz":       "invalid URL escape",
+		"pyroscope+http://host?query={}&until=now%2b10m": `"now+10m" is no time`,
+	} {
+		_, err := source.Parse(arg)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pw") || strings.Contains(err.Error(), "p%w") {
+			t.Errorf("Parse(%q) = %v, want %q", arg, err, want)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// defaultMeasure is that of go tool pprof.
+const defaultMeasure = 30 * time.Second
+
+// pprofSource is a process with the paths of net/http/pprof.
+type pprofSource struct {
+	address string
+	target  *Target
+	kinds   []exporter.Kind // none means all that the server has
+	measure time.Duration   // 0 leaves it to Want
+}
+
+func newPprofSource(u *url.URL) (Source, error) {
+	kinds, measure, err := parsePprof(u)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", u, err)
+	}
+	target, err := NewTarget(u.String())
+	if err != nil {
+		return nil, err
+	}
+	return &pprofSource{address: u.String(), target: target, kinds: kinds, measure: measure}, nil
+}
+
+func (s *pprofSource) String() string { return s.address }
+
+func (s *pprofSource) Read(ctx context.Context, want Want, skip func(error), each func(*Profile) error) error {
+	defer s.target.Close()
+	kinds, err := s.wanted(want)
+	if err != nil {
+		return err
+	}
+	measure := wholeSeconds(firstOf(s.measure, want.Measure, defaultMeasure))
+	profiles, errs := make([]*Profile, len(kinds)), make([]error, len(kinds))
+	var all sync.WaitGroup
+	for i, kind := range kinds {
+		all.Go(func() { profiles[i], errs[i] = s.measured(ctx, kind, measure) })
+	}
+	all.Wait()
+	if s.kinds == nil {
+		leaveOut(errs)
+	}
+	for i, p := range profiles {
+		if errs[i] != nil {
+			if skip == nil || ctx.Err() != nil {
+				return errs[i]
+			}
+			skip(errs[i])
+			continue
+		}
+		if p == nil {
+			continue
+		}
+		if err := each(p); err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// wanted returns the kinds to measure.
+func (s *pprofSource) wanted(want Want) ([]exporter.Kind, error) {
+	kinds := s.kinds
+	if kinds == nil {
+		kinds = TargetKinds
+	}
+	if len(want.Kinds) > 0 {
+		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k exporter.Kind) bool { return !slices.Contains(want.Kinds, k) })
+	}
+	if len(kinds) == 0 {
+		return nil, fmt.Errorf("%s: such an address has none of the wanted kinds, %v", s.address, want.Kinds)
+	}
+	return kinds, nil
+}
+
+// leaveOut forgets the kinds that the server lacks, as long as it has another:
+// a service need not register all.
+func leaveOut(errs []error) {
+	if !slices.ContainsFunc(errs, func(err error) bool { return !isNotFound(err) }) {
+		return
+	}
+	for i, err := range errs {
+		if isNotFound(err) {
+			errs[i] = nil
+		}
+	}
+}
+
+func isNotFound(err error) bool {
+	status, ok := errors.AsType[*StatusError](err)
+	return ok && status.Code == http.StatusNotFound
+}
+
+// measured returns the window of a kind that begins now.
+func (s *pprofSource) measured(ctx context.Context, kind exporter.Kind, measure time.Duration) (*Profile, error) {
+	start := time.Now()
+	raw, err := s.target.Fetch(ctx, kind, measure)
+	if err != nil {
+		return nil, err
+	}
+	parsed := raw.Parsed
+	if Cumulative(kind) {
+		select {
+		case <-time.After(measure):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		end, err := s.target.Fetch(ctx, kind, 0)
+		if err != nil {
+			return nil, err
+		}
+		if parsed, err = Delta(raw.Parsed, end.Parsed); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", s.target.Name(), kind, err)
+		}
+	}
+	w := windowOf(kind, parsed)
+	if w.Start.IsZero() {
+		w.Start = start
+	}
+	w.Resource = s.target.Resource(parsed)
+	return &Profile{Profile: exporter.NewParsedProfile(w, parsed), Name: s.target.Name() + " " + string(kind), Replica: s.target.Host()}, nil
+}
+
+// Resource says of which process p is, as far as an address and a profile tell.
+func (t *Target) Resource(p *profile.Profile) *resource.Resource {
+	attributes := []attribute.KeyValue{attribute.String("service.instance.id", t.base.Host)}
+	if len(p.Mapping) > 0 && p.Mapping[0].File != "" {
+		attributes = append(attributes, attribute.String("process.executable.name", filepath.Base(p.Mapping[0].File)))
+	}
+	if id := BuildID(p); id != "" {
+		attributes = append(attributes, attribute.String("process.executable.build_id.gnu", id))
+	}
+	return resource.NewSchemaless(attributes...)
+}
+
+// windowOf returns the window of a profile by the times in it.
+func windowOf(kind exporter.Kind, p *profile.Profile) exporter.Window {
+	w := exporter.Window{Kind: kind, Duration: time.Duration(p.DurationNanos)}
+	if p.TimeNanos != 0 {
+		w.Start = time.Unix(0, p.TimeNanos)
+	}
+	return w
+}
+
+// wholeSeconds rounds up: the parameter of net/http/pprof has no fractions.
+func wholeSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
+}
+
+func firstOf(durations ...time.Duration) time.Duration {
+	for _, d := range durations {
+		if d > 0 {
+			return d
+		}
+	}
+	return 0
+}

@@ -1,0 +1,223 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// fakeQuerier answers as a Pyroscope server does, with one function per profile
+// type and replica.
+type fakeQuerier struct {
+	t      *testing.T
+	labels []map[string]string // of the series
+
+	mu       sync.Mutex
+	requests []string // type and selector of each SelectMergeProfile
+	header   http.Header
+}
+
+func (q *fakeQuerier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		q.t.Error(err)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.header = r.Header
+	switch r.URL.Path {
+	case "/prefix/querier.v1.QuerierService/Series":
+		var request struct {
+			Matchers, LabelNames []string
+			Start, End           int64
+		}
+		if err := json.Unmarshal(body, &request); err != nil || request.Start == 0 || request.End <= request.Start {
+			q.t.Errorf("Series asked with %s: %v", body, err)
+		}
+		if request.Matchers[0] == `{service_name="refused"}` {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"code":"invalid_argument","message":"the query time range exceeds the limit"}`)
+			return
+		}
+		type pair struct {
+			Name  string `json:"name"`
+			Value string `json:"value"`
+		}
+		type set struct {
+			Labels []pair `json:"labels"`
+		}
+		answer := map[string][]set{}
+		for _, labels := range q.labels {
+			var s set
+			for _, name := range request.LabelNames {
+				if labels[name] != "" {
+					s.Labels = append(s.Labels, pair{name, labels[name]})
+				}
+			}
+			answer["labelsSet"] = append(answer["labelsSet"], s)
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	case "/prefix/querier.v1.QuerierService/SelectMergeProfile":
+		if got := r.Header.Get("Content-Type"); got != "application/proto" {
+			q.t.Errorf("Content-Type %q", got)
+		}
+		texts, times := decodeRequest(q.t, body)
+		if len(times) != 2 || times[1]-times[0] != uint64((30*time.Minute).Milliseconds()) {
+			q.t.Errorf("times %v, want 30 minutes", times)
+		}
+		q.requests = append(q.requests, strings.Join(texts, " "))
+		part := strings.Split(texts[0], ":")
+		function := &profile.Function{ID: 1, Name: "main.work"}
+		location := &profile.Location{ID: 1, Line: []profile.Line{{Function: function, Line: 7}}}
+		p := &profile.Profile{
+			SampleType: []*profile.ValueType{{Type: part[1], Unit: part[2]}},
+			Function:   []*profile.Function{function}, Location: []*profile.Location{location},
+			Sample: []*profile.Sample{{Location: []*profile.Location{location}, Value: []int64{int64(len(part[1]))}}},
+		}
+		var b bytes.Buffer
+		if err := p.WriteUncompressed(&b); err != nil {
+			q.t.Error(err)
+		}
+		if strings.Contains(texts[1], `"empty"`) {
+			b.Reset()
+		}
+		_, _ = w.Write(b.Bytes())
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// decodeRequest reads the fields of a SelectMergeProfileRequest.
+func decodeRequest(t *testing.T, b []byte) (texts []string, times []uint64) {
+	t.Helper()
+	for len(b) > 0 {
+		key, n := binary.Uvarint(b)
+		value, m := binary.Uvarint(b[n:])
+		b = b[n+m:]
+		if want := uint64(len(texts) + len(times) + 1); key>>3 != want {
+			t.Fatalf("field %d, want %d", key>>3, want)
+		}
+		if key&7 == 2 {
+			texts, b = append(texts, string(b[:value])), b[value:]
+		} else {
+			times = append(times, value)
+		}
+	}
+	return texts, times
+}
+
+const (
+	typeCPU     = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+	typeSamples = "process_cpu:samples:count:cpu:nanoseconds"
+	typeInUse   = "memory:inuse_space:bytes:space:bytes"
+	typeAlloc   = "memory:alloc_space:bytes:space:bytes"
+	typeBlock   = "block:delay:nanoseconds:contentions:count"
+)
+
+func TestPyroscope(t *testing.T) {
+	q := &fakeQuerier{t: t}
+	for _, pod := range []string{"a", "b"} {
+		for _, profileType := range []string{typeInUse, typeCPU, typeBlock, typeSamples, typeAlloc} {
+			q.labels = append(q.labels, map[string]string{"__profile_type__": profileType, "service_name": "shop", "pod": pod, "zone": "z" + pod})
+		}
+	}
+	server := serve(t, q)
+	address := "pyroscope+" + server.URL + `/prefix?query={service_name="shop",}&from=now-1h&until=now-30m`
+	t.Setenv("SPANPROF_TENANT", "team")
+
+	profiles, err := read(t, address, source.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range profiles {
+		parsed, err := p.Parsed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var types []string
+		for _, st := range parsed.SampleType {
+			types = append(types, st.Type+"/"+st.Unit)
+		}
+		got = append(got, fmt.Sprint(p.Replica, " ", p.Kind(), " ", types, " ", parsed.Sample[0].Value))
+		if p.Duration() != 30*time.Minute || time.Since(p.Start()) < time.Hour || len(parsed.Sample) != 1 {
+			t.Errorf("%s from %v on for %v, %d samples", p.Name, p.Start(), p.Duration(), len(parsed.Sample))
+		}
+		if name, _ := p.Resource().Set().Value("service.name"); name.AsString() != "shop" {
+			t.Errorf("service %q", name.AsString())
+		}
+	}
+	want := []string{
+		"a block [delay/nanoseconds] [5]", "a heap [alloc_space/bytes inuse_space/bytes] [11 11]", "a cpu [samples/count cpu/nanoseconds] [7 3]",
+		"b block [delay/nanoseconds] [5]", "b heap [alloc_space/bytes inuse_space/bytes] [11 11]", "b cpu [samples/count cpu/nanoseconds] [7 3]",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("profiles\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if q.header.Get("X-Scope-OrgID") != "team" || q.header.Get("Connect-Protocol-Version") != "1" {
+		t.Errorf("header %v", q.header)
+	}
+
+	for _, test := range []struct {
+		more, query string
+		want        source.Want
+		requests    []string
+	}{
+		{"", typeCPU, source.Want{}, []string{
+			typeCPU + ` {service_name="shop",service_name="shop",pod="a"}`, typeCPU + ` {service_name="shop",service_name="shop",pod="b"}`,
+		}},
+		{"&by=zone", typeBlock, source.Want{Kinds: []exporter.Kind{exporter.KindBlock}}, []string{
+			typeBlock + ` {service_name="shop",service_name="shop",zone="za"}`, typeBlock + ` {service_name="shop",service_name="shop",zone="zb"}`,
+		}},
+		{"&by=", "", source.Want{Kinds: []exporter.Kind{exporter.KindBlock}}, []string{typeBlock + ` {service_name="shop",service_name="shop"}`}},
+	} {
+		q.requests = nil
+		address := "pyroscope+" + server.URL + "/prefix?query=" + url.QueryEscape(test.query+`{service_name="shop"}`) + "&from=now-1h&until=now-30m" + test.more
+		if _, err := read(t, address, test.want); err != nil {
+			t.Error(err)
+		}
+		if !slices.Equal(q.requests, test.requests) {
+			t.Errorf("%s: requests\n%s\nwant\n%s", address, strings.Join(q.requests, "\n"), strings.Join(test.requests, "\n"))
+		}
+	}
+
+	for query, want := range map[string]string{
+		`{service_name="refused"}`:                                       "400 Bad Request: the query time range exceeds the limit",
+		`{service_name="shop"}&by=node`:                                  "by=node: no profile",
+		`goroutine:goroutine:count:goroutine:count{service_name="shop"}`: "none of the wanted profiles",
+	} {
+		address := "pyroscope+" + server.URL + "/prefix?from=now-1h&until=now-30m&query=" + query
+		if _, err := read(t, address, source.Want{}); err == nil || !strings.HasPrefix(err.Error(), "pyroscope+"+server.URL) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", query, err, want)
+		}
+	}
+	q.labels = []map[string]string{{"__profile_type__": typeCPU, "service_name": "empty"}}
+	if profiles, err := read(t, address, source.Want{}); err != nil || len(profiles) != 0 {
+		t.Errorf("series without samples: %d profiles, %v", len(profiles), err)
+	}
+	q.labels = nil
+	if _, err := read(t, address, source.Want{}); err == nil || !strings.Contains(err.Error(), "has no profiles of") {
+		t.Errorf("no series: %v", err)
+	}
+	if _, err := read(t, "pyroscope+"+server.URL+"?query={}", source.Want{}); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("another server: %v", err)
+	}
+}

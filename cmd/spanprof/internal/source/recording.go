@@ -1,0 +1,89 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/atomicfile"
+)
+
+// RecordingFile is the name of the file that describes the profiles in its
+// directory.
+const RecordingFile = "recording.json"
+
+// Recording says what the profiles in a directory are of: one run of a process.
+type Recording struct {
+	// Target is the address that they were read from.
+	Target string `json:"target"`
+	// Started is when the first was read.
+	Started time.Time `json:"started"`
+	// Resource are the attributes of the process: service.name, service.version,
+	// service.instance.id and what the person has said of it.
+	Resource map[string]string `json:"resource"`
+	// BuildID is that of the binary, empty if it has none.
+	BuildID string `json:"buildId,omitempty"`
+	// Cumulative are the kinds whose files count since the process began. The
+	// window of such a file is its difference to the one before it.
+	Cumulative []exporter.Kind `json:"cumulative,omitempty"`
+}
+
+// Write writes the description into a directory.
+func (r Recording) Write(dir string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(dir, RecordingFile, atomicfile.Process, append(data, '\n'))
+}
+
+// maxRecording bounds what is read of a description.
+const maxRecording = 1 << 20
+
+// readRecording returns the description in a directory; nil if there is none.
+func readRecording(dir string) (*Recording, error) {
+	path := filepath.Join(dir, RecordingFile)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.Size() > maxRecording:
+		return nil, fmt.Errorf("%s: no description of a recording: it has %d bytes", path, info.Size())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r Recording
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("%s: no description of a recording: %w", path, err)
+	}
+	return &r, nil
+}
+
+// Attributes returns the attributes of the process.
+func (r Recording) Attributes() *resource.Resource {
+	attributes := make([]attribute.KeyValue, 0, len(r.Resource)+1)
+	for _, key := range slices.Sorted(maps.Keys(r.Resource)) {
+		attributes = append(attributes, attribute.String(key, r.Resource[key]))
+	}
+	if r.BuildID != "" {
+		attributes = append(attributes, attribute.String("process.executable.build_id.gnu", r.BuildID))
+	}
+	return resource.NewSchemaless(attributes...)
+}

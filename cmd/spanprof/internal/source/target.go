@@ -1,0 +1,133 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// TargetKinds are the kinds that a process with net/http/pprof can have.
+var TargetKinds = []exporter.Kind{exporter.KindCPU, exporter.KindHeap, exporter.KindGoroutine, exporter.KindMutex, exporter.KindBlock}
+
+// Cumulative reports whether net/http/pprof answers with what was counted since
+// the process began, of which a window is the difference of two answers.
+func Cumulative(kind exporter.Kind) bool {
+	return kind == exporter.KindHeap || kind == exporter.KindMutex || kind == exporter.KindBlock
+}
+
+const pprofPath = "/debug/pprof"
+
+// Target is a process with the paths of net/http/pprof. It is safe for
+// concurrent use.
+type Target struct {
+	base   url.URL // ends in /debug/pprof/, without a query
+	client *client
+}
+
+// NewTarget returns the process at an address of one of its profiles, of their
+// list, or of its server alone.
+func NewTarget(arg string) (*Target, error) {
+	u, err := parseAddress(arg)
+	if err != nil {
+		return nil, err
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%s: the address of a process with net/http/pprof begins with http:// or https://", arg)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = pprofPath + "/"
+	}
+	prefix, _, ok := strings.Cut(u.Path+"/", pprofPath+"/")
+	if !ok {
+		return nil, fmt.Errorf("%s: the address of a process with net/http/pprof has %s/ in its path", arg, pprofPath)
+	}
+	c, err := clientFromEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	return &Target{base: url.URL{Scheme: u.Scheme, Host: u.Host, Path: prefix + pprofPath + "/"}, client: c}, nil
+}
+
+// Name returns the address without credentials.
+func (t *Target) Name() string { return t.base.String() }
+
+// Host returns the host and the port.
+func (t *Target) Host() string { return t.base.Host }
+
+// Raw is a profile as the server sent it.
+type Raw struct {
+	Data   []byte
+	Parsed *profile.Profile
+}
+
+// Fetch returns a profile of a kind: the CPU profile of the next measure, which
+// is in whole seconds, or what another kind's profile has at once. It is a
+// *StatusError if the server refuses.
+func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Duration) (*Raw, error) {
+	u := t.base
+	switch kind {
+	case exporter.KindCPU:
+		u.Path += "profile"
+	default:
+		u.Path += string(kind)
+		measure = 0
+	}
+	if measure > 0 {
+		u.RawQuery = "seconds=" + strconv.Itoa(int(measure/time.Second))
+	}
+	name := u.String()
+	data, err := t.client.get(ctx, name, name, measure)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := Decode(data)
+	if err != nil {
+		return nil, t.client.decodeError(name, data, err)
+	}
+	if got := kindOf(parsed, name); got != kind {
+		return nil, fmt.Errorf("%s: the answer is a %s profile, want %s", name, got, kind)
+	}
+	return &Raw{Data: data, Parsed: parsed}, nil
+}
+
+// Close frees the connections.
+func (t *Target) Close() { t.client.http.CloseIdleConnections() }
+
+// parsePprof reads an address under /debug/pprof/: which kinds it means, and for
+// how long to measure; 0 if it does not say.
+func parsePprof(u *url.URL) (kinds []exporter.Kind, measure time.Duration, err error) {
+	_, name, _ := strings.Cut(u.Path+"/", pprofPath+"/")
+	switch name = strings.Trim(name, "/"); name {
+	case "":
+	case "profile":
+		kinds = []exporter.Kind{exporter.KindCPU}
+	case "allocs", "heap": // two views of the same profile
+		kinds = []exporter.Kind{exporter.KindHeap}
+	default:
+		if kinds = []exporter.Kind{exporter.Kind(name)}; !slices.Contains(TargetKinds, kinds[0]) || kinds[0] == exporter.KindCPU {
+			return nil, 0, fmt.Errorf("there is no profile %q to be read: known are profile, heap, allocs, goroutine, mutex and block, and %s/ for all", name, pprofPath)
+		}
+	}
+	for name, values := range u.Query() {
+		if name != "seconds" || len(values) != 1 {
+			return nil, 0, fmt.Errorf("the parameter %q is not known: only seconds is", name)
+		}
+		n, err := strconv.ParseUint(values[0], 10, 16)
+		if err != nil || n == 0 {
+			return nil, 0, fmt.Errorf("seconds=%s is no number of seconds from 1 to 65535", values[0])
+		}
+		measure = time.Duration(n) * time.Second
+	}
+	return kinds, measure, nil
+}

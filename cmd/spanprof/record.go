@@ -1,0 +1,117 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/record"
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/exporter"
+)
+
+var recordCommand = command{
+	name:     "record",
+	synopsis: "-o DIR [-for 30m] [-every 1m] [-kinds cpu,heap] [-label KEY=VALUE]... URL...",
+	summary:  "keeps the profiles of running services in files",
+	run:      runRecord,
+}
+
+// recordAll is what -kinds says by itself.
+const recordAll = "cpu,heap,goroutine,mutex,block"
+
+func runRecord(ctx context.Context, c *call) error {
+	config := record.Config{Resource: map[string]string{}}
+	c.StringVar(&config.Dir, "o", "", "the `directory` for the profiles; each run of a process has one of its own below")
+	c.DurationVar(&config.For, "for", 30*time.Minute, "how long to record; a signal ends it before")
+	c.DurationVar(&config.Every, "every", time.Minute, "how long a window is")
+	kinds := c.String("kinds", recordAll, "the kinds of profiles to record")
+	c.Func("label", "an attribute of the processes, as `KEY=VALUE`: service.name, service.version, or one of your own; repeatable", func(text string) error {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok || key == "" || value == "" {
+			return errors.New("it has the form KEY=VALUE")
+		}
+		config.Resource[key] = value
+		return nil
+	})
+	c.Int64Var(&config.MaxBytes, "max-bytes", 1<<30, "how many bytes the profiles may take; the oldest make room")
+	if err := c.parse(); err != nil {
+		return err
+	}
+	var err error
+	if config.Kinds, err = parseKinds(*kinds); err != nil {
+		return err
+	}
+	switch {
+	case config.Dir == "":
+		return errors.New("record: -o DIR is missing: it says where the profiles go")
+	case config.For < time.Second || config.Every < time.Second:
+		return errors.New("record: -for and -every are at least a second")
+	case config.MaxBytes < 1:
+		return errors.New("record: -max-bytes leaves no room for a profile")
+	case c.NArg() == 0:
+		return errors.New("record: name one address or more, such as http://localhost:6060/debug/pprof/")
+	case c.NArg() > 1 && config.Resource["service.instance.id"] != "":
+		return errors.New("record: -label service.instance.id names one process, and several are to be recorded")
+	}
+	for _, arg := range c.Args() {
+		t, err := source.NewTarget(arg)
+		if err != nil {
+			return fmt.Errorf("record: %w", err)
+		}
+		if slices.ContainsFunc(config.Targets, func(other *source.Target) bool {
+			return record.DirOf("", other) == record.DirOf("", t)
+		}) {
+			return fmt.Errorf("record: %s: the address is there twice", t.Name())
+		}
+		config.Targets = append(config.Targets, t)
+	}
+
+	var mu sync.Mutex
+	config.Report = func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = fmt.Fprintln(c.stderr, "spanprof:", text)
+	}
+	config.Progress = func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		c.progressf("%s", text)
+	}
+	results, removed := record.Run(ctx, config)
+	var without []string
+	for _, r := range results {
+		_, _ = fmt.Fprintln(c.stdout, r)
+		if r.Profiles == 0 {
+			without = append(without, r.Target)
+		}
+	}
+	if removed > 0 {
+		_, _ = fmt.Fprintf(c.stdout, "%d of the oldest profiles were removed: all together have at most %d bytes (-max-bytes)\n", removed, config.MaxBytes)
+	}
+	if len(without) > 0 {
+		return fmt.Errorf("record: no profile of %s", strings.Join(without, ", "))
+	}
+	return nil
+}
+
+func parseKinds(text string) ([]exporter.Kind, error) {
+	var kinds []exporter.Kind
+	for name := range strings.SplitSeq(text, ",") {
+		kind := exporter.Kind(strings.TrimSpace(name))
+		if !slices.Contains(source.TargetKinds, kind) {
+			return nil, fmt.Errorf("record: -kinds: there is no kind %q: known are %s", kind, recordAll)
+		}
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds, nil
+}

@@ -1,0 +1,394 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/http/pprof"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	rpprof "runtime/pprof"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	otelattribute "go.opentelemetry.io/otel/attribute"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// As a test's child, the test's program is the command or a service.
+func TestMain(m *testing.M) {
+	switch role, arg, _ := strings.Cut(os.Getenv("SPANPROF_TEST_AS"), " "); role {
+	case "command":
+		main()
+	case "service":
+		mux := http.NewServeMux()
+		pprofHandlers(mux)
+		fmt.Fprintln(os.Stderr, http.ListenAndServe(arg, mux))
+		os.Exit(1)
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+func pprofHandlers(mux *http.ServeMux) {
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+}
+
+// service starts a process with net/http/pprof and returns it when it answers.
+func service(t *testing.T, address string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "SPANPROF_TEST_AS=service "+address)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { end(cmd) })
+	for {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close()
+			return cmd
+		}
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func end(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+// freeAddress returns a loopback address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// recorded returns what a directory has, as the other subcommands read it.
+func recorded(t *testing.T, dir string) []*source.Profile {
+	t.Helper()
+	s, err := source.Parse(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*source.Profile
+	if err := s.Read(t.Context(), source.Want{}, nil, func(p *source.Profile) error {
+		all = append(all, p)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func profilesOf(all []*source.Profile, kind exporter.Kind) []*source.Profile {
+	return slices.DeleteFunc(slices.Clone(all), func(p *source.Profile) bool { return p.Kind() != kind })
+}
+
+func attribute(p *source.Profile, key string) string {
+	value, _ := p.Resource().Set().Value(otelattribute.Key(key))
+	return value.AsString()
+}
+
+func TestRecord(t *testing.T) {
+	address := freeAddress(t)
+	service(t, address)
+	dir := filepath.Join(t.TempDir(), "before")
+	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "3s", "-every", "1s", "-label", "service.name=shop", "-label", "service.version=1.2", "-label", "config=ab12", "http://"+address)
+	// 3 of CPU, 4 of each other kind.
+	if code != exitDone || stderr != "" || !strings.HasPrefix(stdout, "http://"+address+"/debug/pprof/: 19 profiles, ") || !strings.Contains(stdout, "1 run of the process") {
+		t.Fatalf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, strings.ReplaceAll(address, ":", "_"), "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := regexp.MustCompile(`^(recording\.json|spanprof\.lock|\d{8}T\d{6}\.\d{9}Z-shop-(cpu|heap|goroutine|mutex|block)\.pprof\.gz)$`)
+	for _, f := range files {
+		if !form.MatchString(filepath.Base(f)) {
+			t.Errorf("file %s", f)
+		}
+	}
+
+	all := recorded(t, dir)
+	for kind, want := range map[exporter.Kind]int{exporter.KindCPU: 3, exporter.KindHeap: 3, exporter.KindGoroutine: 4, exporter.KindMutex: 3, exporter.KindBlock: 3} {
+		got := profilesOf(all, kind)
+		if len(got) != want {
+			t.Errorf("%d %s profiles, want %d", len(got), kind, want)
+		}
+		for _, p := range got {
+			if kind != exporter.KindGoroutine && p.Duration() < 900*time.Millisecond {
+				t.Errorf("%s of %v", kind, p.Duration())
+			}
+			if attribute(p, "service.name") != "shop" || attribute(p, "service.version") != "1.2" || attribute(p, "config") != "ab12" || attribute(p, "service.instance.id") != address {
+				t.Errorf("%s of %v", kind, p.Resource())
+			}
+			if p.Replica == "" || p.Replica != all[0].Replica {
+				t.Errorf("%s of replica %q", kind, p.Replica)
+			}
+		}
+	}
+
+	// Another recording begins another directory.
+	if code, stdout, stderr = spanprof(t, "record", "-o", dir, "-for", "1s", "-kinds", "goroutine", "http://"+address+"/debug/pprof/heap"); code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	if runs, _ := filepath.Glob(filepath.Join(dir, "*", "*", "recording.json")); len(runs) != 2 {
+		t.Errorf("runs %q", runs)
+	}
+}
+
+// A process that is restarted has two directories, and the time between is a gap.
+func TestRecordRestart(t *testing.T) {
+	address := freeAddress(t)
+	first := service(t, address)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		time.Sleep(1500 * time.Millisecond) // within a window
+		end(first)
+		time.Sleep(time.Second)
+		service(t, address)
+	}()
+	dir := t.TempDir()
+	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "8s", "-every", "1s", "http://"+address)
+	<-gone
+	if code != exitDone || !strings.Contains(stdout, "2 runs of the process") || !strings.Contains(stdout, "; 1 gap of ") {
+		t.Errorf("code %d, stdout %q", code, stdout)
+	}
+	for _, want := range []string{"it is asked again and again", "it is there again after", "the process was restarted"} {
+		if strings.Count(stderr, want) != 1 {
+			t.Errorf("stderr\n%s\nwant %q once", stderr, want)
+		}
+	}
+	replicas := map[string]int{}
+	for _, p := range profilesOf(recorded(t, dir), exporter.KindCPU) {
+		replicas[p.Replica]++
+	}
+	if len(replicas) != 2 {
+		t.Errorf("CPU profiles by run: %v", replicas)
+	}
+}
+
+// A restart between two requests, which no request notices.
+func TestRecordQuickRestart(t *testing.T) {
+	addresses := []string{freeAddress(t), freeAddress(t)}
+	service(t, addresses[0])
+	service(t, addresses[1])
+	var requests atomic.Int64
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: "http", Host: addresses[min(requests.Add(1)/7, 1)]})
+	}})
+	t.Cleanup(proxy.Close)
+	dir := t.TempDir()
+	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "3s", "-every", "1s", proxy.URL)
+	if code != exitDone || !strings.Contains(stdout, "2 runs of the process") || strings.Contains(stdout, "gap") || !strings.Contains(stderr, "the process was restarted") {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	recorded(t, dir)
+}
+
+func TestRecordBehindALoadBalancer(t *testing.T) {
+	addresses := []string{freeAddress(t), freeAddress(t)}
+	service(t, addresses[0])
+	service(t, addresses[1])
+	var requests atomic.Int64
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: "http", Host: addresses[requests.Add(1)%2]})
+	}})
+	t.Cleanup(proxy.Close)
+	dir := t.TempDir()
+	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "3s", "-every", "1s", proxy.URL)
+	if code != exitDone || !strings.Contains(stdout, "2 runs of the process") || strings.Count(stderr, "several processes answer there in turn") != 1 {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	recorded(t, dir)
+}
+
+// While another profile runs, the CPU is not measured, and everything else is.
+func TestRecordBusyCPU(t *testing.T) {
+	if err := rpprof.StartCPUProfile(new(bytes.Buffer)); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(1500*time.Millisecond, rpprof.StopCPUProfile)
+	mux := http.NewServeMux()
+	pprofHandlers(mux)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "5s", "-every", "1s", "-kinds", "cpu,goroutine", server.URL)
+	if code != exitDone || !regexp.MustCompile(`the CPU profiler was in use \d+ times?`).MatchString(stdout) || strings.Contains(stdout, "failure") {
+		t.Errorf("code %d, stdout %q", code, stdout)
+	}
+	if strings.Count(stderr, "already in use") != 1 || !strings.Contains(stderr, "cpu profiles are there again after") {
+		t.Errorf("stderr %q", stderr)
+	}
+	if n := len(profilesOf(recorded(t, dir), exporter.KindCPU)); n == 0 {
+		t.Error("no CPU profile")
+	}
+}
+
+func TestRecordLacksKinds(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("/debug/pprof/goroutine", pprof.Handler("goroutine"))
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	code, stdout, stderr := spanprof(t, "record", "-o", t.TempDir(), "-for", "1s", server.URL)
+	if code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") || !strings.Contains(stdout, "; it has no [heap mutex block cpu]") || strings.Contains(stdout, "failure") {
+		t.Errorf("code %d, stdout %q", code, stdout)
+	}
+	if strings.Count(stderr, "which is left out") != 4 {
+		t.Errorf("stderr %q", stderr)
+	}
+}
+
+func TestRecordNothing(t *testing.T) {
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusUnauthorized) }))
+	t.Cleanup(refusing.Close)
+	empty := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(empty.Close)
+	login := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<title>Log in</title>")) }))
+	t.Cleanup(login.Close)
+	away := "http://" + freeAddress(t)
+	for address, want := range map[string]string{
+		refusing.URL: "401 Unauthorized: who are you?",
+		empty.URL:    "404 Not Found",
+		login.URL:    "(a page to log in?): Log in",
+		away:         "connection refused",
+	} {
+		code, stdout, stderr := spanprof(t, "record", "-o", t.TempDir(), "-for", "2s", "-every", "1s", address)
+		if code != exitFailed || !strings.HasPrefix(stdout, address) || !strings.Contains(stdout, ": 0 profiles") || !strings.Contains(stdout, want) {
+			t.Errorf("%s: code %d, stdout %q", want, code, stdout)
+		}
+		if !strings.Contains(stderr, want) || !strings.HasSuffix(stderr, "spanprof: record: no profile of "+address+"/debug/pprof/\n") {
+			t.Errorf("%s: stderr %q", want, stderr)
+		}
+	}
+}
+
+// The oldest profiles of all targets make room, and those of an earlier recording.
+func TestRecordMaxBytes(t *testing.T) {
+	addresses := []string{freeAddress(t), freeAddress(t)}
+	service(t, addresses[0])
+	service(t, addresses[1])
+	dir := t.TempDir()
+	other := filepath.Join(dir, "20000101T000000.000000000Z-other-cpu.pprof.gz")
+	if err := os.WriteFile(other, make([]byte, 100_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const maxBytes = 20_000
+	removed := regexp.MustCompile(`(\d+) of the oldest profiles were removed`)
+	for range 2 {
+		code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "4s", "-every", "1s", "-kinds", "heap,goroutine", "-max-bytes", fmt.Sprint(maxBytes), "http://"+addresses[0], "http://"+addresses[1])
+		if code != exitDone || stderr != "" || !removed.MatchString(stdout) {
+			t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+		}
+		sum := int64(0)
+		files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*.pprof.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			info, err := os.Stat(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += info.Size()
+		}
+		if sum > maxBytes || sum < maxBytes/2 {
+			t.Errorf("%d bytes in %d files, want at most %d", sum, len(files), maxBytes)
+		}
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "-kinds", "heap", "-max-bytes", "10", "http://"+addresses[0])
+	if code != exitFailed || !strings.Contains(stderr, "record with a larger -max-bytes") {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
+// A signal ends a recording with what counts since the process began, and without
+// the CPU profile in flight.
+func TestRecordSignal(t *testing.T) {
+	address := freeAddress(t)
+	service(t, address)
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "record", "-o", dir, "-for", "1h", "-every", "1m", "http://"+address)
+	cmd.Env = append(os.Environ(), "SPANPROF_TEST_AS=command")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for { // until all that comes before the CPU profile is there
+		files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*.pprof.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) == 4 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(100 * time.Millisecond)
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(stdout.String(), ": 8 profiles, ") || !strings.Contains(stderr.String(), "the CPU profile in flight is dropped") {
+		t.Errorf("stdout %q, stderr %q", &stdout, &stderr)
+	}
+	if n := len(profilesOf(recorded(t, dir), exporter.KindHeap)); n != 1 {
+		t.Errorf("%d heap profiles, want the one window", n)
+	}
+}
+
+func TestRecordUsage(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"http://localhost"}, "-o DIR is missing"},
+		{[]string{"-o", "d"}, "name one address or more"},
+		{[]string{"-o", "d", "-for", "1ms", "http://localhost"}, "at least a second"},
+		{[]string{"-o", "d", "-max-bytes", "0", "http://localhost"}, "leaves no room"},
+		{[]string{"-o", "d", "-kinds", "cpu,wall", "http://localhost"}, `no kind "wall"`},
+		{[]string{"-o", "d", "-label", "x", "http://localhost"}, "KEY=VALUE"},
+		{[]string{"-o", "d", "-label", "service.instance.id=a", "http://a", "http://b"}, "names one process"},
+		{[]string{"-o", "d", "http://a", "http://a/debug/pprof/heap"}, "there twice"},
+		{[]string{"-o", "d", "http://a/debug/spanprof/"}, "has /debug/pprof/ in its path"},
+		{[]string{"-o", "d", "http://u:secret@a/"}, "SPANPROF_USER"},
+	} {
+		code, _, stderr := spanprof(t, append([]string{"record"}, test.args...)...)
+		if code != exitFailed || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "secret") {
+			t.Errorf("record %q: code %d, stderr %q", test.args, code, stderr)
+		}
+	}
+}
