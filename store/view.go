@@ -111,6 +111,21 @@ type Live interface {
 	Generation() uint64
 }
 
+// Ranged is implemented by the views of a source that keeps more than it can look
+// through, such as a profile server. About is called before any question, with the time
+// that the request is about: NameTotals, Windows and Span answer about it then. A zero
+// time leaves that side open.
+type Ranged interface {
+	About(from, until time.Time)
+}
+
+// Noter is implemented by the views of a source that has something to say about its
+// answers, such as that they are cut short. Notes is called after the last question. The
+// notes are sentences without a capital and a full stop.
+type Noter interface {
+	Notes() []string
+}
+
 var (
 	_ View = (*view)(nil)
 	_ Live = (*view)(nil)

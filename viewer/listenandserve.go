@@ -34,3 +34,10 @@ func ListenAndServe(ctx context.Context, addr string, h http.Handler) error {
 	}
 	return server.Serve(ctx, listener, h)
 }
+
+// Serve is ListenAndServe for a listener that the program has opened itself, and that
+// Serve closes. It does not look at the listener's address: on one that is not a loopback
+// address, the program decides who may look.
+func Serve(ctx context.Context, listener net.Listener, h http.Handler) error {
+	return server.Serve(ctx, listener, h)
+}

@@ -99,6 +99,7 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 	// A client that polls waits for its turn only if there is something new.
 	polls := f == formatJSON && since != "" && !byClock
 	return h.read(ctx, !polls, func(a *answer.Reader) (response, error) {
+		a.About(answer.Query{From: q.From, Until: q.Until})
 		if polls {
 			if same := a.Unchanged(since); same != nil {
 				return jsonResponse(same)
@@ -143,6 +144,7 @@ func (h *handler) serveQuery(r *http.Request, params url.Values, f format, data 
 		return pageResponse(), err
 	}
 	return h.read(r.Context(), heavy(q), func(a *answer.Reader) (response, error) {
+		a.About(q)
 		if f == formatPprof || f == formatFolded {
 			return profileResponse(a, q, f)
 		}
@@ -165,6 +167,7 @@ func (h *handler) serveComparison(r *http.Request, params url.Values, f format) 
 		return pageResponse(), err
 	}
 	return h.read(r.Context(), heavy(left, right), func(a *answer.Reader) (response, error) {
+		a.About(left, right)
 		if f == formatPprof {
 			p, err := a.PprofDiff(left, right)
 			return pprofResponse(p, err)

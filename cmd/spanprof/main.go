@@ -31,7 +31,7 @@ type command struct {
 	run func(ctx context.Context, c *call) error
 }
 
-var commands = []command{recordCommand}
+var commands = []command{recordCommand, viewCommand}
 
 // call is one run of a subcommand.
 type call struct {

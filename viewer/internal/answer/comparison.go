@@ -18,7 +18,9 @@ type Comparison struct {
 	// the number of those left out, which differ least.
 	Diff        []flame.DiffRow `json:"diff"`
 	DiffOmitted int             `json:"diffOmitted,omitempty"`
-	Status      *Status         `json:"status,omitempty"`
+	// Note says in words what to know about both sides.
+	Note   string  `json:"note,omitempty"`
+	Status *Status `json:"status,omitempty"`
 }
 
 // Comparable returns an error for two queries of different profile types.
@@ -36,6 +38,7 @@ func (r *Reader) Compare(left, right Query) (*Comparison, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
+	c.Note = r.notes()
 	c.Left.Flame = c.Left.summary.Flame(maxFlameNodes)
 	c.Right.Flame = c.Right.summary.FlameAgainst(c.Left.summary, maxFlameNodes)
 	c.Diff, c.DiffOmitted = flame.Diff(c.Left.summary, c.Right.summary, maxDiffRows)

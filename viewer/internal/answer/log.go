@@ -21,6 +21,11 @@ type Log struct {
 	Kinds []Windows `json:"kinds"`
 	// Events are what happened to windows, the newest first.
 	Events []Event `json:"events"`
+	// Fixed says that the source takes in nothing while it is read: Stats are zero,
+	// and nothing happens.
+	Fixed bool `json:"fixed,omitempty"`
+	// Note says in words what to know about the source.
+	Note string `json:"note,omitempty"`
 }
 
 // Event is something that happened to a window.
@@ -42,6 +47,7 @@ func (r *Reader) Log() (*Log, error) {
 		Stats:  newStats(r.stats),
 		Kinds:  windowsByKind(r.allWindows()),
 		Events: []Event{},
+		Fixed:  r.live == nil,
 	}
 	if r.live != nil {
 		for _, e := range slices.Backward(r.live.Log()) {
@@ -50,6 +56,7 @@ func (r *Reader) Log() (*Log, error) {
 			})
 		}
 	}
+	l.Note = r.notes()
 	return answered(r, l)
 }
 
@@ -70,10 +77,17 @@ func (l *Log) Text() string {
 			fmt.Fprintf(&b, "         %s: %s\n", termtext.OneLine(c.Name), termtext.Value(int64(c.Value), c.Unit))
 		}
 	}
-	fmt.Fprintf(&b, "store    %s of %s; %s and %s held\n", termtext.Value(l.Stats.Bytes, termtext.Bytes), termtext.Value(l.Stats.MaxBytes, termtext.Bytes), termtext.Plural(l.Stats.Spans, "span"), termtext.Plural(l.Stats.Windows, "window"))
-	fmt.Fprintf(&b, "         %s evicted; windows: %d received, %d evicted, %d refused as too big, %d not readable\n", termtext.Plural(l.Stats.SpansEvicted, "span"), l.Stats.WindowsReceived, l.Stats.WindowsEvicted, l.Stats.WindowsRefused, l.Stats.ParseErrors)
+	if l.Note != "" {
+		termtext.Prose(&b, "note", 9, l.Note)
+	}
+	if !l.Fixed {
+		l.writeStats(&b)
+	}
 	for _, k := range l.Kinds {
 		fmt.Fprintf(&b, "%-8s %s of %s, %s: %s, %s\n", termtext.OneLine(k.Kind), termtext.Plural(k.Windows, "window"), termtext.Clip(termtext.OneLine(k.Service), 12), termtext.TimeRange(k.From, k.Until), termtext.Plural(k.Samples, "sample"), termtext.Value(k.Bytes, termtext.Bytes))
+	}
+	if l.Fixed {
+		return b.String()
 	}
 	if len(l.Events) == 0 {
 		b.WriteString("no event\n")
@@ -92,6 +106,11 @@ func (l *Log) Text() string {
 		fmt.Fprintf(&b, "%19s %s\n", "...", termtext.Plural(more, "older event"))
 	}
 	return b.String()
+}
+
+func (l *Log) writeStats(b *strings.Builder) {
+	fmt.Fprintf(b, "store    %s of %s; %s and %s held\n", termtext.Value(l.Stats.Bytes, termtext.Bytes), termtext.Value(l.Stats.MaxBytes, termtext.Bytes), termtext.Plural(l.Stats.Spans, "span"), termtext.Plural(l.Stats.Windows, "window"))
+	fmt.Fprintf(b, "         %s evicted; windows: %d received, %d evicted, %d refused as too big, %d not readable\n", termtext.Plural(l.Stats.SpansEvicted, "span"), l.Stats.WindowsReceived, l.Stats.WindowsEvicted, l.Stats.WindowsRefused, l.Stats.ParseErrors)
 }
 
 // Stats says how full the store is, and what it lost; all zeros for another source.

@@ -60,6 +60,8 @@ type Profile struct {
 	Empty string `json:"empty,omitempty"`
 	// Waiting says that samples may be on their way.
 	Waiting bool `json:"waiting,omitempty"`
+	// Ranged says that the source cannot be looked through as a whole.
+	Ranged bool `json:"ranged,omitempty"`
 	// Kinds are all profiles that meet the same conditions.
 	Kinds []Kind `json:"kinds"`
 	// Trace has the spans of Span's trace in the order of their start,
@@ -85,6 +87,7 @@ type Profile struct {
 func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 	a := r.profile(q, flame.NewFunctions())
 	a.Kinds = r.kinds(a.query)
+	a.Ranged = r.ranged()
 	trace := r.trace(a.span)
 	a.Trace, a.TraceOmitted = listTrace(trace)
 	a.WithChildren = newChildren(a.query, a.span, trace)
@@ -98,6 +101,7 @@ func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 	}
 	a.Flame = a.summary.Flame(maxFlameNodes)
 	a.Status = r.status
+	a.Note = r.notes(a.Note)
 	return answered(r, a)
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spanprof/spanprof/store"
 )
@@ -45,6 +46,39 @@ func NewReader(view store.View, status *Status, instance string) *Reader {
 		}
 	}
 	return r
+}
+
+// About tells the view the time that the request is about. It comes before any question.
+func (r *Reader) About(queries ...Query) {
+	ranged, ok := r.view.(store.Ranged)
+	if !ok || len(queries) == 0 {
+		return
+	}
+	from, until := queries[0].From, queries[0].Until
+	for _, q := range queries[1:] {
+		if q.From.IsZero() || q.From.Before(from) {
+			from = q.From
+		}
+		if q.Until.IsZero() || !until.IsZero() && q.Until.After(until) {
+			until = q.Until
+		}
+	}
+	ranged.About(from, until)
+}
+
+// ranged reports whether answers are about the time asked for alone.
+func (r *Reader) ranged() bool {
+	_, ok := r.view.(store.Ranged)
+	return ok
+}
+
+// notes returns what the view has to say about its answers, after other notes.
+func (r *Reader) notes(others ...string) string {
+	others = slices.DeleteFunc(others, func(note string) bool { return note == "" })
+	if noter, ok := r.view.(store.Noter); ok && r.err == nil {
+		others = append(others, noter.Notes()...)
+	}
+	return strings.Join(others, "; ")
 }
 
 // ask asks the view a question and keeps the first error.

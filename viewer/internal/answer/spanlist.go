@@ -38,6 +38,13 @@ type SpanList struct {
 	Unnamed int `json:"unnamed,omitempty"`
 	// Process has the profiles of the whole process.
 	Process []Kind `json:"process"`
+	// Fixed says that the source takes in nothing while it is read: there is
+	// nothing to poll for.
+	Fixed bool `json:"fixed,omitempty"`
+	// Ranged says that the source cannot be looked through as a whole.
+	Ranged bool `json:"ranged,omitempty"`
+	// Note says in words what to know about the list.
+	Note string `json:"note,omitempty"`
 }
 
 // Unchanged is the answer to a client that has the list of spans.
@@ -66,6 +73,8 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 		Spans:      []Span{},
 		Groups:     []Group{},
 		Process:    r.process(held),
+		Fixed:      r.live == nil,
+		Ranged:     r.ranged(),
 	}
 	if held.several() {
 		list.Services = held
@@ -88,6 +97,7 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	for _, s := range r.listed(q) {
 		list.Spans = append(list.Spans, newSpan(s))
 	}
+	list.Note = r.notes()
 	return answered(r, list)
 }
 
@@ -139,7 +149,14 @@ func (l *SpanList) Text() string {
 	if len(l.Services) > 1 {
 		service = fmt.Sprintf("%d services", len(l.Services))
 	}
-	fmt.Fprintf(&b, "%s: %d listed; %s and %s held\n", termtext.Clip(service, 40), len(l.Spans), termtext.Plural(l.Stats.Spans, "span"), termtext.Plural(l.Stats.Windows, "window"))
+	fmt.Fprintf(&b, "%s: %d listed", termtext.Clip(service, 40), len(l.Spans))
+	if !l.Fixed {
+		fmt.Fprintf(&b, "; %s and %s held", termtext.Plural(l.Stats.Spans, "span"), termtext.Plural(l.Stats.Windows, "window"))
+	}
+	b.WriteByte('\n')
+	if l.Note != "" {
+		termtext.Prose(&b, "", 0, "note: "+l.Note)
+	}
 	if l.Status != nil && l.Status.Message != "" {
 		termtext.Prose(&b, "", 0, "note: "+l.Status.Message)
 	}

@@ -163,6 +163,9 @@ func (c *Comparison) Text() string {
 	c.Left.header(&b, "  ")
 	b.WriteString("right\n")
 	c.Right.header(&b, "  ")
+	if c.Note != "" {
+		termtext.Prose(&b, "note", 11, c.Note)
+	}
 	if s := c.Status; s != nil && s.Message != "" {
 		termtext.Prose(&b, "status", 11, s.Message)
 	}

@@ -37,6 +37,8 @@ type Timeline struct {
 	// Versions are the profiled versions of the services, in the order of their
 	// first window.
 	Versions []Version `json:"versions"`
+	// Note says in words what to know about the time line.
+	Note string `json:"note,omitempty"`
 }
 
 // Bucket is one or more windows.
@@ -62,7 +64,7 @@ func (r *Reader) Timeline(q Query) (*Timeline, error) {
 	held := selected(r, "time line", q, func(q store.Query) (*store.Timeline, error) {
 		return r.view.Timeline(q, timelineNames)
 	})
-	return answered(r, &Timeline{
+	t := &Timeline{
 		Query:     q.String(),
 		Measure:   q.Type.Words,
 		Unit:      cmp.Or(held.Unit, q.Type.Unit),
@@ -70,7 +72,9 @@ func (r *Reader) Timeline(q Query) (*Timeline, error) {
 		Names:     append([]string{}, held.Names...),
 		Buckets:   mergeBuckets(held, maxBuckets),
 		Versions:  r.versions(q),
-	})
+	}
+	t.Note = r.notes()
+	return answered(r, t)
 }
 
 // mergeBuckets merges neighbours so that there are at most n buckets. Of values that
@@ -103,6 +107,9 @@ func (t *Timeline) Text() string {
 	fmt.Fprintf(&b, "query    %s\n", termtext.OneLine(t.Query))
 	for _, v := range t.Versions {
 		fmt.Fprintf(&b, "version  %s\n         %s\n", termtext.OneLine(v.Query), termtext.TimeRange(v.From, v.Until))
+	}
+	if t.Note != "" {
+		termtext.Prose(&b, "note", 9, t.Note)
 	}
 	if len(t.Buckets) == 0 {
 		b.WriteString("no window\n")

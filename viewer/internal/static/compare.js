@@ -34,6 +34,7 @@ export function compareView(data, page) {
       copyPprof(page, { ...Object.fromEntries(params), format: 'pprof' }),
       copyLink(),
       h('span', { class: 'formats muted' }, ['text', 'json', 'folded'].map((format) => h('a', { href: link(page, { ...Object.fromEntries(params), format }) }, format)))),
+    data.note && h('p', { class: 'note' }, sentence(data.note)),
     ...[['left', left], ['right', right]].map(([name, a]) => a.empty && h('p', { class: 'note' }, sentence(`The ${name} side is empty: ${a.empty}`))),
   ];
   const graphs = [];

@@ -13,14 +13,21 @@ export function logView() {
   const numbers = h('dl', { class: 'numbers' });
   const kinds = h('tbody');
   const events = h('tbody');
+  const said = h('p', { class: 'note', hidden: true });
+  let fixed = false; // nothing happens, and there are no numbers
+  const moving = [h('section', { class: 'card' }, h('h2', null, 'Counters'), numbers),
+    h('section', { class: 'card' }, h('h2', null, 'What happened'), table(['Time', 'Event', 'Kind', 'Service', '#Samples', '#Bytes', 'Text'], events))];
   const element = h('article', null,
     h('nav', { class: 'crumbs' }, h('a', { href: './' }, '\u2190 Spans'), h('a', { href: './log?format=text' }, 'text'), h('a', { href: './log?format=json' }, 'json')),
-    h('h1', null, 'Log'), note, head,
+    h('h1', null, 'Log'), note, said, head,
     h('section', { class: 'card' }, h('h2', null, 'Profiles held'), table(['Kind', 'Service', '#Windows', '#Samples', '#Memory', 'From', 'Until'], kinds)),
-    h('section', { class: 'card' }, h('h2', null, 'Counters'), numbers),
-    h('section', { class: 'card' }, h('h2', null, 'What happened'), table(['Time', 'Event', 'Kind', 'Service', '#Samples', '#Bytes', 'Text'], events)));
+    moving);
 
-  function update({ status, stats, kinds: held, events: log }) {
+  function update({ status, stats, kinds: held, events: log, ...more }) {
+    fixed = Boolean(more.fixed);
+    said.hidden = !more.note;
+    said.textContent = more.note ? sentence(more.note) : '';
+    for (const part of [head, ...moving]) part.hidden = fixed;
     note.hidden = !status?.message;
     note.textContent = status?.message ? sentence(status.message) : '';
     const share = stats.cpuNs ? stats.cpuLabelledNs / stats.cpuNs : 0;
@@ -34,7 +41,7 @@ export function logView() {
     kinds.replaceChildren(...held.map((k) => row([k.kind, [k.service, k.version].filter(Boolean).join(' ')], [k.windows, k.samples, value(k.bytes, 'bytes')], [clock(k.from), clock(k.until)])));
     events.replaceChildren(...log.map((e) => row([time(new Date(e.time)), h('span', { class: `tag ${e.type === 'refused' ? 'err' : ''}` }, e.type), e.kind, e.service], [e.samples, value(e.bytes, 'bytes')], [e.text ?? ''])));
   }
-  return { element, update, attach() {}, poll: () => true, address: () => './log?format=json' };
+  return { element, update, attach() {}, poll: () => !fixed, address: () => './log?format=json' };
 }
 
 const table = (heads, body) => h('div', { class: 'scroll' }, h('table', { class: 'plain' },

@@ -31,7 +31,11 @@ export function profileView(data, refresh) {
     data.note && h('p', { class: 'note' }, sentence(data.note)),
   ];
   if (data.empty) return h('article', null, ...children, emptyCard(data, refresh));
-  if (!data.span) children.push(strip(data.query).element);
+  if (!data.span) {
+    const line = strip(data.query);
+    line.load(data.ranged);
+    children.push(line.element);
+  }
   return h('article', null, ...children, actions(data), fewHint(data), panel(data));
 }
 

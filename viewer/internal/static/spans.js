@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { link } from './api.js';
+import { link, range } from './api.js';
 import { button, choice, h } from './dom.js';
 import { capital, clock, count, sentence, wall } from './format.js';
 import { arrange, morph, refill } from './keep.js';
@@ -52,6 +52,7 @@ export function spansView() {
   const lengths = LEAST.some(([k]) => k === (params.get('min') ?? '')) ? LEAST : [...LEAST, [params.get('min'), `\u2265 ${params.get('min')}`]];
   const least = h('select', { 'aria-label': 'Least wall time', onchange: () => set('min', least.value) }, lengths.map(([key, text]) => h('option', { value: key, selected: key === (params.get('min') ?? '') }, text)));
   const live = h('input', { type: 'checkbox', checked: true, onchange: () => { on = live.checked; } });
+  const polls = h('label', { class: 'check' }, live, 'Live');
   const shown = h('span', { class: 'muted count' });
   const together = button('Flame graph of these', () => { location.href = link('', { query: listed(data.spans).query }); });
   const conditions = h('div', { class: 'chips conditions', hidden: true });
@@ -65,6 +66,8 @@ export function spansView() {
   const empty = h('div', { class: 'card empty', hidden: true });
   const aside = names();
   const line = strip('');
+  const note = h('p', { class: 'note', hidden: true });
+  const byID = idForm();
   const whole = h('nav', { class: 'tabs kinds', 'aria-label': 'Whole process', hidden: true });
 
   table.addEventListener('keydown', (e) => {
@@ -109,6 +112,10 @@ export function spansView() {
     shown.title = Number(asked) > MOST ? `This page shows no more than ${MOST.toLocaleString('en')}: format=json and format=text do` : '';
     if (shown.title) shown.textContent += ', no more fit here';
     const { n, all } = listed(spans);
+    polls.hidden = Boolean(data.fixed);
+    byID.hidden = !data.fixed;
+    note.hidden = !data.note;
+    note.textContent = data.note ? sentence(data.note) : '';
     together.hidden = n === 0;
     together.textContent = n === all ? 'Flame graph of these' : `Flame graph of the first ${n.toLocaleString('en')}`;
     table.hidden = spans.length === 0;
@@ -128,8 +135,9 @@ export function spansView() {
 
   function whyEmpty() {
     if (['filter', 'error', 'min', ...Object.keys(CONDITIONS)].some((k) => params.get(k))) {
-      return [h('h2', null, 'No span meets these conditions'), h('p', null, 'The store holds ', count(data.stats.spans, 'ended span'), '. ', h('a', { href: './' }, 'Show them without conditions.'))];
+      return [h('h2', null, 'No span meets these conditions'), h('p', null, !data.fixed && ['The store holds ', count(data.stats.spans, 'ended span'), '. '], h('a', { href: './' }, 'Show them without conditions.'))];
     }
+    if (data.fixed) return [h('h2', null, 'No span is listed here'), h('p', null, 'Ask for one by its id above, or choose a profile of a whole service.')];
     if (data.status?.running === false) return [h('h2', null, 'No spans, and nothing is being profiled'), h('p', null, sentence(data.status.message))];
     return [h('h2', null, 'No span has ended yet'),
       h('p', null, 'Spans show up here when they end, their samples when the profiling window around them closes. This page looks for them every two seconds.'),
@@ -138,13 +146,13 @@ export function spansView() {
 
   const element = h('div', null, line.element, h('div', { class: 'list' },
     h('section', { 'aria-label': 'Spans' },
-      h('div', { class: 'tools' }, filter, orders, h('label', { class: 'check' }, errors, 'Errors'), least, h('label', { class: 'check' }, live, 'Live'), h('span', { class: 'grow' }), shown, together),
-      conditions, whole, table, empty),
+      h('div', { class: 'tools' }, filter, orders, h('label', { class: 'check' }, errors, 'Errors'), least, polls, h('span', { class: 'grow' }), shown, together),
+      conditions, note, byID, whole, table, empty),
     aside.element));
   return {
     element,
     attach(load) { reload = load; },
-    poll: () => on,
+    poll: () => on && !data?.fixed,
     address() {
       const p = new URLSearchParams(params);
       p.set('format', 'json');
@@ -165,10 +173,20 @@ export function spansView() {
       answered = asking;
       document.title = `${data.services ? `${data.services.length} services \u00b7 ` : data.service ? `${data.service} \u00b7 ` : ''}spanprof`;
       render();
-      if (data.stats.windowsReceived !== windows) line.load();
+      if (data.stats.windowsReceived !== windows) line.load(data.ranged);
       windows = data.stats.windowsReceived;
     },
   };
+}
+
+// idForm asks for a span by its id, where not every span is in the list.
+function idForm() {
+  const id = h('input', { 'aria-label': 'Span or profile id', placeholder: 'Span id', spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off' });
+  const go = (e) => {
+    e.preventDefault();
+    if (id.value.trim()) location.href = link('', { query: `.cpu{profile_id=${JSON.stringify(id.value.trim())}}`, ...range() });
+  };
+  return h('form', { class: 'query', hidden: true, onsubmit: go }, id, h('button', null, 'Show'));
 }
 
 // listed returns the query for the profile of all spans that have one, or of as many as

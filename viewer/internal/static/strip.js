@@ -9,7 +9,7 @@ import { clock, duration, value } from './format.js';
 const HEIGHT = 64;
 
 // strip shows what a query selects over time, by span name. Dragging selects a time range,
-// to show or to compare with another one.
+// to show or to compare with another one. It is hidden until load has brought data.
 export function strip(query) {
   const canvas = h('canvas', { tabindex: 0, role: 'application', 'aria-label': 'Time line. Drag, or hold Shift and use the arrow keys, to select a time; Escape drops it.' });
   const legend = h('div', { class: 'chips' });
@@ -170,11 +170,12 @@ export function strip(query) {
   }
 
   // load asks for the time line. The user's selection stays.
-  async function load() {
+  async function load(ranged) {
     if (selection || held) return;
     try {
-      // Ask for all of it: the page's range is marked.
-      data = await get(link('timeline', query ? { query, format: 'json' } : { format: 'json' }));
+      // Ask for all of it, and mark the page's range. What is ranged cannot be
+      // looked through as a whole: ask for the page's range.
+      data = await get(link('timeline', { ...(query && { query }), ...(ranged && range()), format: 'json' }));
     } catch {
       return; // The page itself tells of an error.
     }
@@ -187,7 +188,6 @@ export function strip(query) {
     showVersions();
     paint();
   }
-  load();
   return { element, load };
 }
 

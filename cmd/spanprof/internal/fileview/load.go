@@ -1,0 +1,153 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fileview shows the profiles of files, or of other sources that can be read
+// as a whole, on the viewer's page: one set of them, or two beside each other.
+package fileview
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// Label is the label that tells the samples of several sets apart. Its value is the
+// name of the set.
+const Label = "set"
+
+// Set is profiles that are shown together.
+type Set struct {
+	// Name is the value of Label. It does not count where there is one set.
+	Name    string
+	Sources []source.Source
+}
+
+// Page is the profiles of some sets, ready to be shown.
+type Page struct {
+	store *store.Store
+	sets  []Set
+	notes []string
+	// Profiles is the number of profiles that are shown, Unreadable of those that
+	// could not be read.
+	Profiles, Unreadable int
+}
+
+// Load reads the profiles of all sets, which may take up to maxBytes of memory, at least
+// 1 MiB. The oldest ones that do not fit are left out: Notes says so. skip is told of
+// what cannot be read. It is an error if nothing can be shown.
+func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*Page, error) {
+	s, err := store.New(store.WithMaxBytes(maxBytes), store.WithSpansPerName(0))
+	if err != nil {
+		return nil, err
+	}
+	p := &Page{store: s, sets: sets}
+	read := 0
+	unreadable := func(err error) {
+		p.Unreadable++
+		skip(err)
+	}
+	for _, set := range sets {
+		for _, src := range set.Sources {
+			err := src.Read(ctx, source.Want{}, unreadable, func(profile *source.Profile) error {
+				read++
+				shown, err := p.labelled(set, profile)
+				if err == nil {
+					err = s.Export(ctx, shown)
+				}
+				if err != nil {
+					unreadable(fmt.Errorf("%s: %w", profile.Name, err))
+				}
+				return ctx.Err()
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p, p.finish(read, maxBytes)
+}
+
+// labelled returns a profile whose samples carry the name of the set, where there are
+// several sets. A label of that name that a sample has comes second.
+func (p *Page) labelled(set Set, from *source.Profile) (*exporter.Profile, error) {
+	if len(p.sets) < 2 {
+		return from.Profile, nil
+	}
+	parsed, err := from.Parsed()
+	if err != nil {
+		return nil, err
+	}
+	own := parsed.Copy()
+	for _, s := range own.Sample {
+		if s.Label == nil {
+			s.Label = make(map[string][]string)
+		}
+		s.Label[Label] = append([]string{set.Name}, s.Label[Label]...)
+	}
+	w := exporter.Window{Kind: from.Kind(), Start: from.Start(), Duration: from.Duration(), Resource: from.Resource()}
+	return exporter.NewParsedProfile(w, own), nil
+}
+
+// finish counts what is shown, and says what is not.
+func (p *Page) finish(read int, maxBytes int64) error {
+	stats := p.store.Stats()
+	p.Profiles = stats.Windows
+	if p.Profiles == 0 {
+		return fmt.Errorf("none of %d profiles can be shown", read+p.Unreadable)
+	}
+	if left := stats.WindowsEvicted + stats.WindowsRefused; left > 0 {
+		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles are left out, as they do not fit into %d MiB: -max-bytes gives them more room", left, read, maxBytes>>20))
+	}
+	if p.Unreadable > 0 {
+		p.notes = append(p.notes, fmt.Sprintf("%d profiles could not be read, as the command has said", p.Unreadable))
+	}
+	return nil
+}
+
+// Notes says what is not shown, in sentences without a capital and a full stop. The page
+// has them too.
+func (p *Page) Notes() []string { return p.notes }
+
+// Handler returns the page.
+func (p *Page) Handler(opts ...viewer.Option) http.Handler {
+	return viewer.Handler(&fileSource{p}, opts...)
+}
+
+// Path returns the path to open: the list of what is there, or the comparison of two
+// sets, in the first type of profiles that both have.
+func (p *Page) Path(ctx context.Context) (string, error) {
+	if len(p.sets) != 2 {
+		return "/", nil
+	}
+	v, err := p.store.View(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer v.Close()
+	for _, t := range flameql.Types {
+		left, right := query(t, p.sets[0]), query(t, p.sets[1])
+		both := true
+		for _, q := range []flameql.Query{left, right} {
+			selection, err := v.Select(store.Query{Kind: t.Kind, SampleType: t.SampleType, Matchers: q.Matchers})
+			// What has no such value has none in common.
+			both = both && err == nil && selection.Total != 0
+		}
+		if both {
+			params := url.Values{"query": {right.String()}, "leftQuery": {left.String()}, "rightQuery": {right.String()}}
+			return "/comparison?" + params.Encode(), nil
+		}
+	}
+	p.notes = append(p.notes, "the two sides have no type of profiles in common")
+	return "/", nil
+}
+
+func query(t flameql.Type, set Set) flameql.Query {
+	return flameql.Query{Type: t}.WithEqual(Label, set.Name)
+}
