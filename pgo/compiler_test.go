@@ -42,7 +42,7 @@ func TestCompiler(t *testing.T) {
 				t.Fatal("mix is inlined without a profile: make it larger")
 			}
 			out := a.mustRun(t, "go", "build", "-pgo="+file, "-gcflags=-m -d=pgodebug=1", "./mix")
-			for _, want := range []string{inlined, "hot-node enabled increased budget=2000 for func=mix.mix"} {
+			for _, want := range []string{inlined, "hot-node enabled increased budget=2000 for func=example.com/app/mix.mix"} {
 				if !strings.Contains(out, want) {
 					t.Errorf("no %q in the compiler's output:\n%s", want, out)
 				}

@@ -6,7 +6,6 @@ package pgo
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -41,24 +40,17 @@ func valuesOf(p *profile.Profile) (values, error) {
 			v.period = p.Period * unit
 		}
 	}
-	switch {
-	case v.cpu < 0 && v.count >= 0 && v.period == 0:
-		return values{}, fmt.Errorf("%w: its samples are counted, but not every how many nanoseconds of CPU time they were taken; its period type is %s", ErrNotCPU, typeName(p.PeriodType))
-	case v.cpu < 0 && v.count < 0:
+	if v.cpu < 0 && (v.count < 0 || v.period == 0) {
 		names := make([]string, len(p.SampleType))
 		for i, t := range p.SampleType {
-			names[i] = typeName(t)
+			names[i] = fmt.Sprintf("%.40s/%.40s", t.Type, t.Unit)
 		}
-		return values{}, fmt.Errorf("%w: it measures %s", ErrNotCPU, strings.Join(slices.Compact(names), ", "))
+		if len(names) == 1 && v.count >= 0 {
+			return values{}, fmt.Errorf("%w: it counts samples, and does not say after how much CPU time each was taken", ErrNotCPU)
+		}
+		return values{}, fmt.Errorf("%w: it measures %s", ErrNotCPU, strings.Join(names, ", "))
 	}
 	return v, nil
-}
-
-func typeName(t *profile.ValueType) string {
-	if t == nil {
-		return "unknown"
-	}
-	return fmt.Sprintf("%.40s/%.40s", t.Type, t.Unit)
 }
 
 // of returns the nanoseconds and the count of a sample.
