@@ -1,0 +1,65 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pgo
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/google/pprof/profile"
+)
+
+// maxDecoded bounds what a small gzip file may become in memory. A CPU profile of
+// a minute has about a megabyte.
+const maxDecoded = 256 << 20
+
+// Parse parses a profile in pprof's format, gzipped or not. It returns an error that
+// wraps [ErrNotProfile], [ErrDamaged] or, if there are no data, [ErrEmpty].
+func Parse(data []byte) (*profile.Profile, error) {
+	zipped := bytes.HasPrefix(data, []byte{0x1f, 0x8b})
+	switch {
+	case len(data) == 0:
+		return nil, fmt.Errorf("%w: it has no bytes", ErrEmpty)
+	case bytes.HasPrefix(data, []byte("GO PREPROFILE")):
+		return nil, fmt.Errorf("%w, but the output of go tool preprofile: give what that was made of", ErrNotProfile)
+	case zipped:
+		var err error
+		if data, err = unzip(data); err != nil {
+			return nil, err
+		}
+	case len(data) > maxDecoded:
+		return nil, fmt.Errorf("%w: more than %d MiB", ErrNotProfile, maxDecoded>>20)
+	}
+	p, err := profile.ParseUncompressed(data)
+	if err == nil {
+		err = p.CheckValid()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotProfile, err)
+	}
+	if len(p.SampleType) == 0 {
+		return nil, fmt.Errorf("%w: it says nowhere what it measures", ErrNotProfile)
+	}
+	return p, nil
+}
+
+func unzip(data []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	decoded, err := io.ReadAll(io.LimitReader(r, maxDecoded+1))
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("%w: the file was cut off: %w", ErrDamaged, err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	case len(decoded) > maxDecoded:
+		return nil, fmt.Errorf("%w: more than %d MiB once unpacked", ErrNotProfile, maxDecoded>>20)
+	}
+	return decoded, nil
+}

@@ -1,0 +1,358 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pgo_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/pgo"
+)
+
+// totals adds up CPU time and samples by the function that ran.
+func totals(p *profile.Profile) map[string][2]int64 {
+	sums := map[string][2]int64{}
+	for _, s := range p.Sample {
+		name := s.Location[0].Line[0].Function.Name
+		sum := sums[name]
+		sums[name] = [2]int64{sum[0] + s.Value[0], sum[1] + s.Value[1]}
+	}
+	return sums
+}
+
+// What the compiler does not use goes, what it uses stays.
+func TestStrip(t *testing.T) {
+	p := cpuProfile(1e7)
+	addCall(p, "main.serve", "main.hash", 600, map[string][]string{"span_id": {"0123456789abcdef"}, "span_name": {"GET /"}})
+	addCall(p, "main.serve", "main.hash", 500, map[string][]string{"span_id": {"fedcba9876543210"}})
+	p.Comments = []string{"secret"}
+	before := p.String()
+	result, err := pgo.Merge([]pgo.Source{{Name: "p", Profile: p}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.String() != before {
+		t.Error("the source was changed")
+	}
+	got := result.Profile
+	if len(got.Sample) != 1 || len(got.Sample[0].Label) > 0 || len(got.Mapping) > 0 {
+		t.Errorf("got %v", got)
+	}
+	if want := map[string][2]int64{"main.hash": {11e9, 1100}}; !cmp.Equal(totals(got), want) {
+		t.Errorf("got %v, want %v", totals(got), want)
+	}
+	if f := got.Sample[0].Location[0].Line[0].Function; f.StartLine != 40 {
+		t.Errorf("start line %d, want 40", f.StartLine)
+	}
+	if result.Samples != 1100 || result.CPU != 11*time.Second || result.Functions != 3 || result.Unseen != 0 || len(result.Warnings) > 0 {
+		t.Errorf("got %+v", result)
+	}
+	want := []pgo.Binary{{BuildID: "b1", File: "shop", Main: "/src/shop", Samples: 1100}}
+	if diff := cmp.Diff(want, result.Binaries); diff != "" {
+		t.Error(diff)
+	}
+	for _, c := range got.Comments {
+		if strings.Contains(c, "secret") {
+			t.Errorf("comment %q", c)
+		}
+	}
+}
+
+// Rates and units differ, time is time.
+func TestRates(t *testing.T) {
+	fast := cpuProfile(1e7)
+	addCall(fast, "main.serve", "main.hash", 1000, nil)
+	slow := cpuProfile(10309278) // 97 Hz
+	addCall(slow, "main.serve", "main.sort", 970, nil)
+	counted := cpuProfile(1e7) // as a server gives it back
+	addCall(counted, "main.serve", "main.read", 10, nil)
+	timed := cpuProfile(1e4)
+	addCall(timed, "main.serve", "main.write", 100, nil)
+	for _, s := range counted.Sample {
+		s.Value = s.Value[:1]
+	}
+	counted.SampleType = counted.SampleType[:1]
+	for _, s := range timed.Sample {
+		s.Value = []int64{1e6} // microseconds
+	}
+	timed.SampleType = []*profile.ValueType{{Type: "cpu", Unit: "microseconds"}}
+	timed.PeriodType = &profile.ValueType{Type: "cpu", Unit: "microseconds"}
+	result, err := pgo.Merge([]pgo.Source{{Name: "a", Data: encode(t, fast)}, {Name: "b", Profile: slow}, {Name: "c", Profile: counted}, {Name: "d", Profile: timed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][2]int64{"main.hash": {1e10, 1000}, "main.sort": {970 * 10309278, 970}, "main.read": {1e8, 10}, "main.write": {1e9, 100}}
+	if diff := cmp.Diff(want, totals(result.Profile)); diff != "" {
+		t.Error(diff)
+	}
+	if first := result.Profile.SampleType[0]; first.Type != "cpu" {
+		t.Errorf("the compiler reads %s, which mean different times", first.Type)
+	}
+}
+
+func TestBalance(t *testing.T) {
+	sources := []pgo.Source{
+		{Name: "1", Replica: "busy", Profile: calling("main.serve", "main.hash", 6000)},
+		{Name: "2", Replica: "busy", Profile: calling("main.serve", "main.hash", 3000)},
+		{Name: "3", Replica: "calm", Profile: calling("main.serve", "main.sort", 50)},
+		{Name: "4", Replica: "idle", Profile: cpuProfile(1e7)},
+		{Name: "5", Replica: "idle", Profile: calling("main.serve", "main.read", 950)},
+	}
+	result, err := pgo.Merge(sources, pgo.WithBalance())
+	if err != nil {
+		t.Fatal(err)
+	}
+	third := int64(100e9) / 3
+	for name, want := range map[string][2]int64{"main.hash": {third, 9000}, "main.sort": {third, 50}, "main.read": {third, 950}} {
+		if got := totals(result.Profile)[name]; got[0] < want[0]-2 || got[0] > want[0]+2 || got[1] != want[1] {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+	if len(result.Replicas) != 3 || result.Replicas[0].Profiles != 2 || result.Replicas[0].Samples != 9000 || result.Replicas[1].Weight < 66 {
+		t.Errorf("got %+v", result.Replicas)
+	}
+	if !warns(result, "calm has 50 samples, and each counts 67 times") || len(result.Warnings) != 1 {
+		t.Errorf("got %q", result.Warnings)
+	}
+}
+
+func TestSpan(t *testing.T) {
+	p := cpuProfile(1e7)
+	addCall(p, "main.serve", "main.hash", 1500, map[string][]string{"span_name": {"GET /"}})
+	addCall(p, "main.serve", "main.sort", 2000, map[string][]string{"span_name": {"PUT /"}})
+	addCall(p, "main.serve", "main.read", 500, nil)
+	other := calling("main.serve", "main.read", 10)
+	sources := []pgo.Source{{Name: "p", Profile: p}, {Name: "other", Profile: other}}
+	result, err := pgo.Merge(sources, pgo.WithSpan("GET /"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string][2]int64{"main.hash": {15e9, 1500}}; !cmp.Equal(totals(result.Profile), want) {
+		t.Errorf("got %v, want %v", totals(result.Profile), want)
+	}
+	if !warns(result, `other has no samples of a span named "GET /"`) {
+		t.Errorf("got %q", result.Warnings)
+	}
+	_, err = pgo.Merge(sources, pgo.WithSpan("GET"))
+	if !errors.Is(err, pgo.ErrEmpty) || !strings.Contains(err.Error(), `there are "PUT /", "GET /"`) {
+		t.Errorf("got %v", err)
+	}
+	_, err = pgo.Merge(sources[1:], pgo.WithSpan("GET"))
+	if !errors.Is(err, pgo.ErrEmpty) || !strings.Contains(err.Error(), "no sample has the label span_name") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func warns(r *pgo.Result, text string) bool {
+	return slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, text) })
+}
+
+func TestWarnings(t *testing.T) {
+	source := func(build, dir string, n int64) pgo.Source {
+		p := calling("main.serve", "main.hash", n)
+		p.Mapping[0].BuildID = build
+		for _, f := range p.Function {
+			f.Filename = dir + "/main.go"
+		}
+		return pgo.Source{Name: build + " in " + dir, Profile: p}
+	}
+	tail := cpuProfile(1e7)
+	addCall(tail, "main.serve", "main.hash", 700, nil)
+	for i := range int64(400) {
+		addCall(tail, "main.serve", "main.rare"+strings.Repeat("e", int(i)), 1, nil)
+	}
+	nameless := calling("main.serve", "main.hash", 1000)
+	nameless.Location = append(nameless.Location, &profile.Location{ID: 9, Address: 0x99})
+	nameless.Sample = append(nameless.Sample, &profile.Sample{Location: nameless.Location[3:], Value: []int64{1000, 1e10}})
+	for _, test := range []struct {
+		name    string
+		sources []pgo.Source
+		want    string // none if empty
+	}{
+		{"enough", []pgo.Source{source("b1", "/src/shop", 1000)}, ""},
+		{"few", []pgo.Source{source("b1", "/src/shop", 999)}, "thin: 999 samples"},
+		{"long tail", []pgo.Source{{Name: "p", Profile: tail}}, "thin: about 36 % of the time"},
+		{"nameless", []pgo.Source{{Name: "p", Profile: nameless}}, "50 % of the samples are in code without a function's name"},
+		{"same build", []pgo.Source{source("b1", "/src/shop", 1000), source("b1", "/src/shop", 1000)}, ""},
+		{"other build", []pgo.Source{source("b1", "/src/shop", 1000), source("b2", "/build/7/shop", 1000)}, "of 2 builds"},
+		{"other program", []pgo.Source{source("b1", "/src/shop", 1000), source("b2", "/src/cart", 1000)}, "of different programs"},
+		{"other module", []pgo.Source{source("", "example.com/a/server", 1000), source("", "example.com/b/server", 1000)}, "of different programs"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			result, err := pgo.Merge(test.sources)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.want == "" && len(result.Warnings) > 0 || test.want != "" && !warns(result, test.want) {
+				t.Errorf("got %q, want %q", result.Warnings, test.want)
+			}
+		})
+	}
+}
+
+func TestBadSources(t *testing.T) {
+	good := calling("main.serve", "main.hash", 1000)
+	data := encode(t, good)
+	heap := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}},
+		PeriodType: &profile.ValueType{Type: "space", Unit: "bytes"},
+	}
+	wall := calling("main.serve", "main.hash", 1000)
+	wall.SampleType[1].Type, wall.PeriodType.Type = "wall", "wall"
+	old := calling("main.serve", "main.hash", 1000)
+	for _, f := range old.Function {
+		f.StartLine = 0
+	}
+	minus := calling("main.serve", "main.hash", -5)
+	huge := calling("main.serve", "main.hash", 1000)
+	huge.Sample[0].Value[1] = 1 << 62
+	var bomb bytes.Buffer
+	w, err := gzip.NewWriterLevel(&bomb, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 257 {
+		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name   string
+		source pgo.Source
+		want   error
+	}{
+		{"text", pgo.Source{Data: []byte("404 page not found\n")}, pgo.ErrNotProfile},
+		{"preprofile", pgo.Source{Data: []byte("GO PREPROFILE V1\na\nb\n1 2\n")}, pgo.ErrNotProfile},
+		{"bomb", pgo.Source{Data: bomb.Bytes()}, pgo.ErrNotProfile},
+		{"cut", pgo.Source{Data: data[:len(data)/2]}, pgo.ErrDamaged},
+		{"header", pgo.Source{Data: data[:5]}, pgo.ErrDamaged},
+		{"huge", pgo.Source{Profile: huge}, pgo.ErrDamaged},
+		{"heap", pgo.Source{Data: encode(t, heap)}, pgo.ErrNotCPU},
+		{"wall", pgo.Source{Profile: wall}, pgo.ErrNotCPU},
+		{"difference", pgo.Source{Profile: minus}, pgo.ErrNotCPU},
+		{"no data", pgo.Source{}, pgo.ErrEmpty},
+		{"idle", pgo.Source{Profile: cpuProfile(1e7)}, pgo.ErrEmpty},
+		{"old", pgo.Source{Profile: old}, pgo.ErrNoStartLine},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.source.Name = "/tmp/" + test.name + ".pb.gz"
+			_, err := pgo.Merge([]pgo.Source{{Name: "good", Data: data}, test.source})
+			var source *pgo.SourceError
+			if !errors.Is(err, test.want) || !errors.As(err, &source) || source.Source != test.source.Name {
+				t.Fatalf("got %v, want %v", err, test.want)
+			}
+			t.Log(err)
+			m, err := pgo.NewMerger()
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = m.Add(test.source) // the others are used
+			if err := m.Add(pgo.Source{Name: "good", Data: data}); err != nil {
+				t.Fatal(err)
+			}
+			if result, err := m.Result(); err != nil || result.Samples != 1000 {
+				t.Errorf("got %+v, %v", result, err)
+			}
+		})
+	}
+	if _, err := pgo.Merge(nil); err == nil {
+		t.Error("nothing was merged")
+	}
+	if _, err := pgo.NewMerger(pgo.WithLeaf(1)); err == nil {
+		t.Error("WithLeaf(1) is taken")
+	}
+}
+
+// Hundreds of windows are merged as they come.
+func TestMany(t *testing.T) {
+	m, err := pgo.NewMerger(nil, pgo.WithLeaf(5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := encode(t, calling("main.serve", "main.hash", 10))
+	for range 200 {
+		if err := m.Add(pgo.Source{Name: "window", Replica: "a", Data: data}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result, err := m.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Samples != 2000 || len(result.Profile.Sample) != 1 || result.Profile.Sample[0].Value[1] != 2000 {
+		t.Errorf("got %+v", result)
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	result, err := pgo.Merge([]pgo.Source{{Name: "p", Profile: calling("main.serve", "main.hash", 1000)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := result.WriteFile("default.pgo"); err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.ReadFile("default.pgo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := result.WriteFile("default.pgo"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v", err)
+	}
+	if err := result.ReplaceFile("default.pgo"); err != nil {
+		t.Error(err)
+	}
+	if again, err := os.ReadFile("default.pgo"); err != nil || !bytes.Equal(first, again) {
+		t.Errorf("the same profile makes another file: %v", err)
+	}
+	if err := os.Mkdir("dir", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"dir", filepath.Join("absent", "default.pgo")} {
+		if err := result.ReplaceFile(bad); err == nil {
+			t.Errorf("%s was written", bad)
+		}
+	}
+	entries, err := os.ReadDir(".")
+	if err != nil || len(entries) != 2 {
+		t.Errorf("got %v, %v: want default.pgo and dir", entries, err)
+	}
+}
+
+func FuzzMerge(f *testing.F) {
+	var b bytes.Buffer
+	if err := calling("main.serve", "main.hash", 10).WriteUncompressed(&b); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		result, err := pgo.Merge([]pgo.Source{{Name: "a", Data: data}, {Name: "b", Data: data}}, pgo.WithBalance(), pgo.WithLeaf(2))
+		if err != nil {
+			return
+		}
+		if err := result.Profile.CheckValid(); err != nil {
+			t.Error(err)
+		}
+		for _, s := range result.Profile.Sample {
+			if s.Value[0] <= 0 {
+				t.Errorf("a sample of %d ns", s.Value[0])
+			}
+		}
+	})
+}
