@@ -288,11 +288,19 @@ type listedSpan struct {
 // startQuickstart runs the quickstart and returns the address of its page.
 func startQuickstart(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "quickstart")
+	address, _ := startExample(t, "quickstart")
+	return address
+}
+
+// startExample runs an example. It returns the address of its page and what it printed
+// before.
+func startExample(t *testing.T, name string) (page, printed string) {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), name)
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./quickstart")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./"+name)
 	build.Dir = "../../../examples"
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -306,11 +314,18 @@ func startQuickstart(t *testing.T) string {
 		t.Fatal(err)
 	}
 	opened, ended := make(chan string, 1), make(chan struct{})
+	var before strings.Builder
 	go func() {
 		defer close(ended)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if page, ok := strings.CutPrefix(lines.Text(), "Open "); ok {
+		for lines, found := bufio.NewScanner(out), false; lines.Scan(); {
+			page, ok := strings.CutPrefix(lines.Text(), "Open ")
+			switch {
+			case found:
+			case ok:
+				found = true
 				opened <- page
+			default:
+				before.WriteString(lines.Text() + "\n")
 			}
 		}
 	}()
@@ -320,10 +335,10 @@ func startQuickstart(t *testing.T) string {
 	})
 	select {
 	case page := <-opened:
-		return page
+		return page, before.String()
 	case <-ended:
-		t.Fatal("the quickstart ended without saying where its page is")
-		return ""
+		t.Fatalf("%s ended without saying where its page is", name)
+		return "", ""
 	}
 }
 
