@@ -50,9 +50,16 @@ func (e *Executable) Check(p *profile.Profile) (*Check, error) {
 	missing := map[string]*Missing{}
 	known := map[string]bool{}
 	check := &Check{}
+	profiled := map[string]bool{}
+	for _, f := range p.Function {
+		profiled[f.Name] = true
+	}
 	look := func(name string) bool {
 		if _, seen := known[name]; !seen && name != "" {
 			ok, why, now := e.functions.find(name)
+			if why == Moved && profiled[now] { // it was there before, beside the other
+				why, now = Gone, ""
+			}
 			known[name] = ok
 			if !ok {
 				missing[name] = &Missing{Name: name, Reason: why, Now: now}

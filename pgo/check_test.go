@@ -90,7 +90,7 @@ func TestInlined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() { _ = f.Close() })
 	symbols, err := f.Symbols()
 	if err != nil {
 		t.Fatal(err)

@@ -110,7 +110,7 @@ func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) 
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("pgo: go %s in %s: %w: %s", args[0], dir, err, bytes.TrimSpace(stderr.Bytes()))
+		return nil, fmt.Errorf("pgo: go %s %s in %s: %w: %s", args[0], args[len(args)-1], dir, err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return out, nil
 }

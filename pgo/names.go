@@ -15,7 +15,8 @@ const (
 	// Gone functions have no trace in the executable: removed, renamed, or called
 	// by nothing any more.
 	Gone Reason = iota
-	// Moved functions are in another package of the same name.
+	// Moved functions have left their package, and one of the same name is in another
+	// package of that name: most likely the same, in another directory or version.
 	Moved
 	// Instance says that the generic function has no instance for these types any
 	// more, but one for others.

@@ -71,7 +71,7 @@ func otherBinaries(binaries []Binary) []string {
 	}
 	switch {
 	case other:
-		return []string{fmt.Sprintf("the profiles are of different programs, and one's hot calls are cold in the other: %s", list(names))}
+		return []string{"the profiles are of different programs, and one's hot calls are cold in the other: " + list(names)}
 	case len(builds) > 1:
 		return []string{fmt.Sprintf("the profiles are of %d builds; calls whose lines have moved between them are counted apart: %s", len(builds), list(names))}
 	}

@@ -32,7 +32,7 @@ func Functions(path string) (map[string]struct{}, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	all, err := sections(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
