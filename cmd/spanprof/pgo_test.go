@@ -1,0 +1,172 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/pgo"
+)
+
+// cpuFile writes a CPU profile with n samples of callee, which main.main calls, for
+// spans of a name.
+func cpuFile(t *testing.T, path, callee, span string, n int64) string {
+	t.Helper()
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:     1e7,
+		Function: []*profile.Function{
+			{ID: 1, Name: callee, SystemName: callee, Filename: "/src/tiny/main.go", StartLine: 9},
+			{ID: 2, Name: "main.main", SystemName: "main.main", Filename: "/src/tiny/main.go", StartLine: 5},
+		},
+	}
+	p.Location = []*profile.Location{
+		{ID: 1, Line: []profile.Line{{Function: p.Function[0], Line: 9}}},
+		{ID: 2, Line: []profile.Line{{Function: p.Function[1], Line: 5}}},
+	}
+	if n > 0 {
+		p.Sample = []*profile.Sample{{Location: p.Location, Value: []int64{n, n * 1e7}, Label: map[string][]string{"span_name": {span}}}}
+	}
+	return profileFile(t, path, p)
+}
+
+func profileFile(t *testing.T, path string, p *profile.Profile) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return writeFile(t, path, b.Bytes())
+}
+
+func writeFile(t *testing.T, path string, data []byte) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// outcome is what a run of the command should do.
+type outcome struct {
+	code           int
+	stdout, stderr string // what stands in them
+}
+
+func (want outcome) check(t *testing.T, args ...string) {
+	t.Helper()
+	code, stdout, stderr := spanprof(t, args...)
+	if code != want.code || !strings.Contains(stdout, want.stdout) || !strings.Contains(stderr, want.stderr) || want.stderr == "" && stderr != "" {
+		t.Errorf("spanprof %q: code %d, stdout %q, stderr %q; want %+v", args, code, stdout, stderr, want)
+	}
+}
+
+func readPGO(t *testing.T, path string) *profile.Profile {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pgo.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestPGO(t *testing.T) {
+	t.Chdir(t.TempDir())
+	cpuFile(t, "a/1.pprof.gz", "main.hash", "GET /", 3000)
+	cpuFile(t, "a/2.pprof.gz", "main.hash", "GET /", 0) // idle
+	b := cpuFile(t, "b.pb.gz", "main.sort", "PUT /", 1000)
+	outcome{exitDone, "default.pgo: 4000 samples of 3 functions, 40s of CPU time, from 2 replicas", ""}.check(t, "pgo", "a", b)
+	outcome{exitFailed, "", "default.pgo exists: -f replaces it"}.check(t, "pgo", "a", b)
+	outcome{exitDone, "4000 samples", ""}.check(t, "pgo", "-f", "-balance", "-leaf", "5", "a", b)
+	times := map[string]int64{}
+	for _, s := range readPGO(t, "default.pgo").Sample {
+		times[s.Location[0].Line[0].Function.Name] = s.Value[0]
+	}
+	if times["main.hash"] != 20e9 || times["main.sort"] != 20e9 {
+		t.Errorf("balanced: got %v", times)
+	}
+	outcome{exitDone, "out.pgo: 1000 samples of 2 functions", `warning: a has no samples of a span named "PUT /"`}.check(t, "pgo", "-o", "out.pgo", "-span", "PUT /", "a", b)
+	outcome{exitFailed, "", `no samples of a span named "POST /"; there are "GET /", "PUT /"`}.check(t, "pgo", "-o", "none.pgo", "-span", "POST /", "a", b)
+	if _, err := os.Stat("none.pgo"); err == nil {
+		t.Error("a profile without samples was written")
+	}
+	outcome{exitDone, "thin.pgo: 3 samples", "warning: the profile is thin: 3 samples"}.check(t, "pgo", "-o", "thin.pgo", cpuFile(t, "few.pprof", "main.hash", "", 3))
+}
+
+func TestPGOBadSources(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good := cpuFile(t, "good.pprof", "main.hash", "GET /", 2000)
+	data, err := os.ReadFile(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}},
+		PeriodType: &profile.ValueType{Type: "space", Unit: "bytes"},
+	}
+	for _, bad := range []string{
+		writeFile(t, "text.pprof", []byte("404 page not found\n")),
+		writeFile(t, "cut.pprof", data[:len(data)/2]),
+		writeFile(t, "nothing.pprof", nil),
+		profileFile(t, "heap.pprof", heap),
+		cpuFile(t, "old.pprof", "main.hash", "", 0),
+		"absent.pprof",
+		"http://127.0.0.1:1/debug/pprof/profile?seconds=1",
+	} {
+		outcome{exitFailed, "", bad[:8]}.check(t, "pgo", good, bad)
+		if _, err := os.Stat("default.pgo"); err == nil {
+			t.Fatalf("%s: default.pgo was written", bad)
+		}
+	}
+	outcome{exitDone, "2000 samples", "left out: "}.check(t, "pgo", "-k", good, "text.pprof", "cut.pprof", "heap.pprof", "absent.pprof")
+	outcome{exitFailed, "", "there is no profile to merge"}.check(t, "pgo", "-k", "-f", "text.pprof", "absent.pprof")
+}
+
+func TestPGOUsage(t *testing.T) {
+	for _, test := range []struct {
+		want string
+		args []string
+	}{
+		{"name a SOURCE", nil},
+		{"WithLeaf needs at least 2", []string{"-leaf", "1", "x"}},
+		{"-profile goes with -check", []string{"-profile", "x", "y"}},
+		{"-check writes no file", []string{"-check", "x", "-o", "y"}},
+		{"-for must be more than zero", []string{"-for", "0s", "x"}},
+	} {
+		outcome{exitFailed, "", test.want}.check(t, append([]string{"pgo"}, test.args...)...)
+	}
+}
+
+func TestPGOCheck(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "")
+	writeFile(t, "tiny/go.mod", []byte("module example.com/tiny\n\ngo 1.26\n"))
+	writeFile(t, "tiny/main.go", []byte("package main\n\nvar n = 4\n\nfunc main() { println(hash(n)) }\n\nfunc hash(n int) int { return n*n - n/3 }\n"))
+	outcome{exitFailed, "", "make it by spanprof pgo -o"}.check(t, "pgo", "-check", "tiny")
+	hash := cpuFile(t, "hash.pprof", "main.hash", "", 2000)
+	cpuFile(t, "both/1.pprof", "main.hash", "", 1500)
+	cpuFile(t, "both/2.pprof", "main.sort", "", 500)
+	outcome{exitDone, "2000 samples", ""}.check(t, "pgo", "-o", "both.pgo", "both")
+	outcome{exitDone, "example.com/tiny has all 2 hot functions of hash.pprof", ""}.check(t, "pgo", "-check", "tiny", "-profile", hash)
+	outcome{exitDone, "example.com/tiny lacks 1 of the 3 hot functions of both.pgo: 25.0 % of the CPU time ran in them", ""}.check(t, "pgo", "-check", "./tiny", "-profile", "both.pgo")
+	outcome{exitDone, " 25.00%  25.00%  main.sort: gone\n", ""}.check(t, "pgo", "-check", "./tiny", "-profile", "both.pgo")
+	outcome{exitDone, "   75.0 % is in hot calls of hash.pprof\n  100.0 % would be in hot calls of a profile of its own\n", ""}.check(t, "pgo", "-check", "tiny", "-profile", hash, "both")
+	outcome{exitFailed, "", "both.pgo: not an executable"}.check(t, "pgo", "-check", "both.pgo", "-profile", hash)
+	outcome{exitFailed, "", "absent"}.check(t, "pgo", "-check", "./absent")
+}
