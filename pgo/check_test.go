@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/internal/loudskip"
 	"github.com/spanprof/spanprof/pgo"
 )
 
@@ -82,7 +83,7 @@ func TestCheck(t *testing.T) {
 // Names of inlined functions are in no symbol table.
 func TestInlined(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("reads the symbol table of ELF")
+		loudskip.Test(t, "it reads the symbol table of ELF")
 	}
 	a := newApp(t)
 	path := filepath.Join(a.dir, "before.exe")
