@@ -18,6 +18,7 @@ import (
 	"regexp"
 	rpprof "runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -303,7 +304,7 @@ func TestRecordMaxBytes(t *testing.T) {
 	const maxBytes = 20_000
 	removed := regexp.MustCompile(`(\d+) of the oldest profiles were removed`)
 	for range 2 {
-		code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "4s", "-every", "1s", "-kinds", "heap,goroutine", "-max-bytes", fmt.Sprint(maxBytes), "http://"+addresses[0], "http://"+addresses[1])
+		code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "4s", "-every", "1s", "-kinds", "heap,goroutine", "-max-bytes", strconv.Itoa(maxBytes), "http://"+addresses[0], "http://"+addresses[1])
 		if code != exitDone || stderr != "" || !removed.MatchString(stdout) {
 			t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 		}

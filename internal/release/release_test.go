@@ -25,7 +25,7 @@ const testVersion = "v0.1.0"
 // outside the repository.
 func TestReleaseCanBeConsumed(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it compiles four programs")
+		t.Skip("it compiles five programs")
 	}
 	top := checkout(t)
 	if err := prepare(top, testVersion); err != nil {
@@ -84,6 +84,40 @@ func main() { _, _ = otlpgrpc.New() }
 			}
 		})
 	}
+	t.Run("the command", func(t *testing.T) {
+		dir := t.TempDir()
+		command(t, dir, append(environment, "GOBIN="+dir), "go", "install", root+"/cmd/spanprof@"+testVersion)
+		program := filepath.Join(dir, "spanprof"+goEnv(t, "GOEXE"))
+		if out := command(t, dir, environment, program, "help"); !strings.Contains(out, "Usage: spanprof COMMAND") {
+			t.Errorf("spanprof help says\n%s", out)
+		}
+		// What Go has written into the program: the command's module, then those
+		// of its packages, and no replacement.
+		var used []string
+		built := command(t, dir, environment, "go", "version", "-m", program)
+		for line := range strings.Lines(built) {
+			switch fields := strings.Fields(line); fields[0] {
+			case "mod":
+				if got, want := fields[1]+"@"+fields[2], root+"/cmd/spanprof@"+testVersion; got != want {
+					t.Errorf("the program is %s, want %s", got, want)
+				}
+			case "dep":
+				if isSibling(fields[1]) {
+					continue
+				}
+				used = append(used, fields[1])
+				if slices.ContainsFunc([]string{"google.golang.org/grpc", "go.opentelemetry.io/collector"}, func(heavy string) bool { return strings.HasPrefix(fields[1], heavy) }) {
+					t.Errorf("the command depends on %s", fields[1])
+				}
+			case "=>":
+				t.Errorf("the program has a replacement: %s", line)
+			}
+		}
+		t.Logf("%s/cmd/spanprof %s with %d modules of others: %s", root, testVersion, len(used), strings.Join(used, " "))
+		if len(used) == 0 || len(used) > 13 {
+			t.Errorf("%d modules, want at most 13", len(used))
+		}
+	})
 	t.Run("quickstart", func(t *testing.T) {
 		out := command(t, t.TempDir(), environment, "go", "run", root+"/examples/quickstart@"+testVersion, "-listen", "127.0.0.1:0", "-duration", "5s")
 		if !regexp.MustCompile(`(?m)^[1-9]\d* spans ended, `).MatchString(out) {

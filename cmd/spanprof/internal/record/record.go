@@ -56,7 +56,7 @@ type Result struct {
 // String returns the result as a line.
 func (r Result) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s", r.Target, count(r.Profiles, "profile"), megabytes(r.Bytes))
+	fmt.Fprintf(&b, "%s: %s, %s", r.Target, count(r.Profiles, "profile"), size(r.Bytes))
 	if r.Profiles > 0 {
 		fmt.Fprintf(&b, ", %s of the process, in %s", count(r.Runs, "run"), r.Dir)
 	}
@@ -85,7 +85,12 @@ func count(n int, of string) string {
 	return fmt.Sprintf("%d %ss", n, of)
 }
 
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+func size(n int64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
 
 // Run records until the time is over or ctx ends, and returns what became of each
 // target and how many files were removed to make room.

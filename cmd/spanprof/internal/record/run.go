@@ -39,7 +39,7 @@ type run struct {
 }
 
 // write writes a profile into the directory of the run that it is of.
-func (t *target) write(kind exporter.Kind, begun time.Time, raw *source.Raw) (int64, error) {
+func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time, raw *source.Raw) (int64, error) {
 	r, err := t.runOf(kind, raw.Parsed)
 	if err != nil {
 		return 0, err
@@ -49,7 +49,7 @@ func (t *target) write(kind exporter.Kind, begun time.Time, raw *source.Raw) (in
 		w.Start = time.Unix(0, raw.Parsed.TimeNanos)
 	}
 	n := int64(len(raw.Data))
-	err = t.room.forWrite(n, func() error { return r.files.Export(context.Background(), exporter.NewProfile(w, raw.Data)) })
+	err = t.room.forWrite(n, func() error { return r.files.Export(ctx, exporter.NewProfile(w, raw.Data)) })
 	if err != nil {
 		return 0, err
 	}
@@ -90,7 +90,7 @@ func (t *target) runOf(kind exporter.Kind, p *profile.Profile) (*run, error) {
 		return nil, err
 	}
 	if t.current != nil {
-		t.Report(fmt.Sprintf("%s: the process was restarted", t.Name()))
+		t.Report(t.Name() + ": the process was restarted")
 	}
 	t.runs = append(t.runs, r)
 	t.current = r
@@ -111,7 +111,7 @@ func (t *target) newRun(id, build string, p *profile.Profile) (*run, error) {
 		r.recording.Resource["service.name"] = "unknown_service:" + name // as OpenTelemetry names it
 	}
 	maps.Copy(r.recording.Resource, t.Config.Resource)
-	for _, kind := range t.Config.Kinds {
+	for _, kind := range t.Kinds {
 		if source.Cumulative(kind) {
 			r.recording.Cumulative = append(r.recording.Cumulative, kind)
 		}

@@ -96,7 +96,7 @@ func (t *target) windows(ctx context.Context, end time.Time) error {
 		case err != nil:
 			t.wait(ctx, earlier(time.Now().Add(t.pause.NextBackOff()), end))
 		default:
-			t.Progress(fmt.Sprintf("%s: %s, %s, %v to go", t.Name(), count(t.result.Profiles, "profile"), megabytes(t.result.Bytes), max(0, time.Until(end)).Round(time.Second)))
+			t.Progress(fmt.Sprintf("%s: %s, %s, %v to go", t.Name(), count(t.result.Profiles, "profile"), size(t.result.Bytes), max(0, time.Until(end)).Round(time.Second)))
 		}
 	}
 	return ctx.Err()
@@ -131,7 +131,7 @@ func (t *target) window(ctx context.Context, end time.Time) error {
 		case err == nil || isAway(err):
 			return err
 		case ctx.Err() != nil:
-			t.Report(fmt.Sprintf("%s: the CPU profile in flight is dropped", t.Name()))
+			t.Report(t.Name() + ": the CPU profile in flight is dropped")
 			return ctx.Err()
 		case t.missing[exporter.KindCPU] && len(t.missing) == len(t.kinds):
 			return t.fail(ctx, "", err)
@@ -150,7 +150,7 @@ func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Dura
 		return t.fail(ctx, kind, err)
 	}
 	t.succeeded(kind)
-	n, err := t.write(kind, begun, raw)
+	n, err := t.write(ctx, kind, begun, raw)
 	if err != nil {
 		return t.fail(ctx, kind, err)
 	}

@@ -135,6 +135,8 @@ type directory struct {
 	each      func(*Profile) error
 	recording *Recording // nil if there is none
 	last      map[exporter.Kind]snapshot
+	// run is that of the newest profile that says which it is of.
+	run string
 }
 
 // read reads one of the files; only says that it is all that was asked for.
@@ -191,16 +193,32 @@ func (d *directory) give(path string, kind exporter.Kind, parsed *profile.Profil
 		if service := serviceOfName(path); service != "" {
 			w.Resource = resource.NewSchemaless(attribute.String("service.name", service))
 		}
-		// The profiles of one run are in one directory, with those of others.
-		if run := Run(parsed); run != "" {
-			p.Replica = filepath.Dir(path) + " " + run
+		if start := startOfName(path); Cumulative(kind) && w.Duration == 0 && w.Start.After(start) && !start.IsZero() {
+			// Profiles of this project that are differences: pprof has their end.
+			w.Start, w.Duration = start, w.Start.Sub(start)
 		}
+		p.Replica = d.runOf(path, parsed)
 	}
 	p.Profile = exporter.NewParsedProfile(w, parsed)
 	if err := d.each(p); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+// runOf names the run that a profile of a directory without description is of.
+// The file exporter goes on in a directory after a restart. Its profiles of wall
+// time have no mappings, and are of the run before them.
+func (d *directory) runOf(path string, p *profile.Profile) string {
+	run := Run(p)
+	if run == "" && IsRecorded(path) {
+		run = d.run
+	}
+	if run == "" {
+		return ""
+	}
+	d.run = run
+	return filepath.Dir(path) + " " + run
 }
 
 func readFile(path string) (*profile.Profile, error) {
@@ -223,39 +241,49 @@ func readFile(path string) (*profile.Profile, error) {
 	return parsed, nil
 }
 
-// partsOfName returns the service and the kind that exporter/file puts into a
-// file's name.
-func partsOfName(path string) (service, kind string, ok bool) {
+// nameParts are what exporter/file puts into a file's name.
+type nameParts struct {
+	start         time.Time
+	service, kind string
+}
+
+// partsOfName returns the parts of a name that has the form.
+func partsOfName(path string) (parts nameParts, ok bool) {
 	stamp, rest, _ := strings.Cut(filepath.Base(path), "-")
-	if _, err := time.Parse("20060102T150405.000000000Z", stamp); err != nil {
-		return "", "", false
-	}
+	start, err := time.Parse("20060102T150405.000000000Z", stamp)
 	rest, ok = strings.CutSuffix(rest, ".pprof.gz")
 	i := strings.LastIndexByte(rest, '-')
-	if !ok || i < 0 {
-		return "", "", false
+	if err != nil || !ok || i < 0 {
+		return nameParts{}, false
 	}
-	return rest[:i], rest[i+1:], true
+	return nameParts{start: start, service: rest[:i], kind: rest[i+1:]}, true
 }
 
 // IsRecorded reports whether a file has a name that exporter/file gives.
 func IsRecorded(name string) bool {
-	_, _, ok := partsOfName(name)
+	_, ok := partsOfName(name)
 	return ok
 }
 
 // kindOfName returns the kind in the name of a file of exporter/file; empty if
 // the name is not of that form.
 func kindOfName(path string) exporter.Kind {
-	_, kind, _ := partsOfName(path)
-	return exporter.Kind(kind)
+	parts, _ := partsOfName(path)
+	return exporter.Kind(parts.kind)
 }
 
 // serviceOfName returns the service in such a name, empty where there was none.
 func serviceOfName(path string) string {
-	service, _, _ := partsOfName(path)
-	if service == "unknown_service" {
+	parts, _ := partsOfName(path)
+	if parts.service == "unknown_service" {
 		return ""
 	}
-	return service
+	return parts.service
+}
+
+// startOfName returns the time in such a name; zero if the name is not of that
+// form.
+func startOfName(path string) time.Time {
+	parts, _ := partsOfName(path)
+	return parts.start
 }

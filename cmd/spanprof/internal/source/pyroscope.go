@@ -211,7 +211,7 @@ func kindOfType(group, rest string) exporter.Kind {
 }
 
 // read returns the merged profile of a series, with all its types; nil if it has
-// no samples.
+// no samples. Live memory and goroutines are averages of the range.
 func (s *pyroscope) read(ctx context.Context, one series) (*Profile, error) {
 	matchers := []string{"service_name=" + strconv.Quote(one.service)}
 	if one.label != "" {
@@ -232,6 +232,15 @@ func (s *pyroscope) read(ctx context.Context, one series) (*Profile, error) {
 		if err != nil {
 			return nil, s.querier.client.decodeError(name, data, err)
 		}
+		if isSnapshot(profileType) {
+			n, err := s.querier.profiles(ctx, name, profileType, selector, s.from, s.until)
+			if err != nil {
+				return nil, err
+			}
+			if n > 1 { // the server adds up what is there at one moment and at the next
+				part.Scale(1 / float64(n))
+			}
+		}
 		if err := widen(part, one.types, i); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -248,6 +257,13 @@ func (s *pyroscope) read(ctx context.Context, one series) (*Profile, error) {
 	w := exporter.Window{Kind: one.kind, Start: s.from, Duration: s.until.Sub(s.from), Resource: one.resource()}
 	merged.TimeNanos, merged.DurationNanos = w.Start.UnixNano(), w.Duration.Nanoseconds()
 	return &Profile{Profile: exporter.NewParsedProfile(w, merged), Name: name, Replica: one.replica}, nil
+}
+
+// isSnapshot reports whether the values of a profile type are what is there at a
+// moment: live memory, and goroutines.
+func isSnapshot(profileType string) bool {
+	group, rest, _ := strings.Cut(profileType, ":")
+	return strings.HasPrefix(rest, "inuse_") || kindOfType(group, rest) == exporter.KindGoroutine
 }
 
 func (one series) resource() *resource.Resource {

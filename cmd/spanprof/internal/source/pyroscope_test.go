@@ -100,6 +100,11 @@ func (q *fakeQuerier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			b.Reset()
 		}
 		_, _ = w.Write(b.Bytes())
+	case "/prefix/querier.v1.QuerierService/SelectSeries":
+		if !bytes.Contains(body, []byte(`"profileTypeID":"`+typeInUse+`"`)) || !bytes.Contains(body, []byte(`"step":1`)) {
+			q.t.Errorf("SelectSeries asked with %s", body)
+		}
+		_, _ = io.WriteString(w, `{"series":[{"points":[{"value":6,"timestamp":"1000"},{"value":5,"timestamp":"9000"}]}]}`)
 	default:
 		http.NotFound(w, r)
 	}
@@ -166,8 +171,8 @@ func TestPyroscope(t *testing.T) {
 		}
 	}
 	want := []string{
-		"a block [delay/nanoseconds] [5]", "a heap [alloc_space/bytes inuse_space/bytes] [11 11]", "a cpu [samples/count cpu/nanoseconds] [7 3]",
-		"b block [delay/nanoseconds] [5]", "b heap [alloc_space/bytes inuse_space/bytes] [11 11]", "b cpu [samples/count cpu/nanoseconds] [7 3]",
+		"a block [delay/nanoseconds] [5]", "a heap [alloc_space/bytes inuse_space/bytes] [11 6]", "a cpu [samples/count cpu/nanoseconds] [7 3]",
+		"b block [delay/nanoseconds] [5]", "b heap [alloc_space/bytes inuse_space/bytes] [11 6]", "b cpu [samples/count cpu/nanoseconds] [7 3]",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("profiles\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

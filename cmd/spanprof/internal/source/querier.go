@@ -73,6 +73,32 @@ func (q *querier) mergeProfile(ctx context.Context, name, profileType, selector 
 	return q.call(ctx, name, "SelectMergeProfile", "application/proto", request)
 }
 
+// profiles returns how many profiles of a type a selector means, at a second's
+// resolution: profiles of several replicas that come at the same time count once.
+func (q *querier) profiles(ctx context.Context, name, profileType, selector string, from, until time.Time) (int, error) {
+	request, err := json.Marshal(map[string]any{
+		"profileTypeID": profileType, "labelSelector": selector, "start": from.UnixMilli(), "end": until.UnixMilli(), "step": 1,
+	})
+	if err != nil {
+		return 0, err
+	}
+	data, err := q.call(ctx, name, "SelectSeries", "application/json", request)
+	if err != nil {
+		return 0, err
+	}
+	var answer struct {
+		Series []struct{ Points []struct{} }
+	}
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return 0, q.client.decodeError(name, data, fmt.Errorf("the answer is not that of a Pyroscope server: %w", err))
+	}
+	n := 0
+	for _, s := range answer.Series {
+		n += len(s.Points)
+	}
+	return n, nil
+}
+
 // call makes a call; its errors have the server's message.
 func (q *querier) call(ctx context.Context, name, method, contentType string, request []byte) ([]byte, error) {
 	r, err := http.NewRequest(http.MethodPost, q.base+"/querier.v1.QuerierService/"+method, bytes.NewReader(request))

@@ -1,0 +1,283 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// made is a profile with one sample, of a run of a process on Linux.
+type made struct {
+	types  []string
+	period string
+	values []int64
+	vdso   uint64
+	at     time.Time
+	length time.Duration
+}
+
+func (m made) profile() *profile.Profile {
+	mapping := &profile.Mapping{ID: 1, Start: 0x400000, Limit: 0x500000, File: "/shop", BuildID: "abc"}
+	function := &profile.Function{ID: 1, Name: "main.work"}
+	location := &profile.Location{ID: 1, Mapping: mapping, Address: 0x400100, Line: []profile.Line{{Function: function, Line: 7}}}
+	p := &profile.Profile{
+		PeriodType: &profile.ValueType{Type: m.period},
+		Mapping:    []*profile.Mapping{mapping},
+		Function:   []*profile.Function{function}, Location: []*profile.Location{location},
+		DurationNanos: m.length.Nanoseconds(),
+	}
+	if !m.at.IsZero() {
+		p.TimeNanos = m.at.UnixNano()
+	}
+	if m.vdso != 0 {
+		p.Mapping = append(p.Mapping, &profile.Mapping{ID: 2, Start: m.vdso, Limit: m.vdso + 0x2000, File: "[vdso]"})
+	}
+	for _, name := range m.types {
+		p.SampleType = append(p.SampleType, &profile.ValueType{Type: name})
+	}
+	if m.values != nil {
+		p.Sample = []*profile.Sample{{Location: []*profile.Location{location}, Value: m.values}}
+	}
+	return p
+}
+
+func (m made) bytes(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := m.profile().Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var (
+	begin      = time.Date(2026, 11, 21, 13, 4, 5, 0, time.UTC)
+	cpuTypes   = []string{"samples", "cpu"}
+	heapTypes  = []string{"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"}
+	mutexTypes = []string{"contentions", "delay"}
+)
+
+// name is that of a file of the file exporter, some seconds after begin.
+func name(seconds int, rest string) string {
+	return begin.Add(time.Duration(seconds)*time.Second).Format("20060102T150405.000000000Z") + "-" + rest + ".pprof.gz"
+}
+
+// Mutex and block profiles have the same types, and fgprof's have those of CPU.
+func TestKinds(t *testing.T) {
+	cpu, contentions := made{types: cpuTypes, period: "cpu", values: []int64{1, 2}}, made{types: mutexTypes, period: "contentions", values: []int64{1, 2}}
+	for file, test := range map[string]struct {
+		made
+		want exporter.Kind
+	}{
+		"a.pprof":                   {cpu, exporter.KindCPU},
+		"default.pgo":               {cpu, exporter.KindCPU},
+		name(0, "shop-host"):        {cpu, exporter.KindHost},
+		"mutex.pb.gz":               {contentions, exporter.KindMutex},
+		"shop.block.pprof":          {contentions, exporter.KindBlock},
+		name(0, "mutex-shop-block"): {contentions, exporter.KindBlock},
+		name(0, "block-mutex"):      {contentions, exporter.KindMutex},
+		"contentions.pb.gz":         {contentions, source.KindUnknown},
+		"heap.pb.gz":                {made{types: heapTypes, period: "space", values: []int64{1, 2, 3, 4}}, exporter.KindHeap},
+		"fgprof.pb.gz":              {made{types: []string{"samples", "time"}, values: []int64{1, 2}}, exporter.KindWall},
+		"goroutine.pb.gz":           {made{types: []string{"goroutine"}, values: []int64{1}}, exporter.KindGoroutine},
+		"parca.pb.gz":               {made{types: []string{"samples"}, period: "cpu", values: []int64{1}}, exporter.KindCPU},
+		"other.pb.gz":               {made{types: []string{"samples"}, period: "cycles", values: []int64{1}}, source.KindUnknown},
+	} {
+		path := filepath.Join(t.TempDir(), file)
+		write(t, path, test.bytes(t))
+		profiles, err := read(t, path, source.Want{})
+		if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{test.want}) {
+			t.Errorf("%s: %v, %v, want %s", file, got, err, test.want)
+		}
+	}
+}
+
+// A directory of the file exporter has the runs of one process after another.
+func TestRunsInADirectory(t *testing.T) {
+	dir := t.TempDir()
+	for i, vdso := range []uint64{0x7f01, 0x7f01, 0x7f02} {
+		at := begin.Add(time.Duration(i) * 10 * time.Second)
+		write(t, filepath.Join(dir, name(10*i, "my-shop-cpu")), made{types: cpuTypes, period: "cpu", values: []int64{1, 2}, vdso: vdso, at: at, length: 10 * time.Second}.bytes(t))
+		// What is counted in a window has its end.
+		write(t, filepath.Join(dir, name(10*i, "my-shop-mutex")), made{types: mutexTypes, values: []int64{1, 2}, vdso: vdso, at: at.Add(10 * time.Second)}.bytes(t))
+		write(t, filepath.Join(dir, name(10*i, "my-shop-wall")), made{types: []string{"wall"}, values: []int64{1}, at: at, length: 10 * time.Second}.bytes(t))
+	}
+	write(t, filepath.Join(dir, "spanprof.lock"), nil)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	profiles, err := read(t, link, source.Want{})
+	if err != nil || len(profiles) != 9 {
+		t.Fatalf("%d profiles, %v", len(profiles), err)
+	}
+	for i, p := range profiles {
+		if want := begin.Add(time.Duration(i/3) * 10 * time.Second); !p.Start().Equal(want) || p.Duration() != 10*time.Second {
+			t.Errorf("%s from %v on for %v, want %v", p.Kind(), p.Start(), p.Duration(), want)
+		}
+		if first := profiles[0].Replica; first == "" || (p.Replica == first) != (i < 6) {
+			t.Errorf("profile %d, %s, is of replica %q", i, p.Kind(), p.Replica)
+		}
+		if service, _ := p.Resource().Set().Value("service.name"); service.AsString() != "my-shop" {
+			t.Errorf("service %q", service.AsString())
+		}
+	}
+	for _, arg := range []string{filepath.Join(dir, "*-wall.pprof.gz"), filepath.Join(dir, "*-cpu.pprof.gz")} {
+		if profiles, err := read(t, arg, source.Want{}); err != nil || len(profiles) != 3 {
+			t.Errorf("%s: %d profiles, %v", arg, len(profiles), err)
+		}
+	}
+	if profiles, err = read(t, dir, source.Want{Kinds: []exporter.Kind{exporter.KindWall}}); err != nil || len(profiles) != 3 || profiles[0].Replica != "" {
+		t.Errorf("wall alone: %d profiles, %v", len(profiles), err)
+	}
+}
+
+// Files that count since the process began are subtracted, each directory apart.
+func TestRecordedDirectory(t *testing.T) {
+	dir := t.TempDir()
+	for _, run := range []string{"a", "b"} {
+		r := source.Recording{
+			Target: "http://a/", Started: begin, BuildID: "abc", Resource: map[string]string{"service.name": "shop", "config": "x"},
+			Cumulative: []exporter.Kind{exporter.KindHeap, exporter.KindMutex},
+		}
+		if err := os.Mkdir(filepath.Join(dir, run), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Write(filepath.Join(dir, run)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			at := begin.Add(time.Duration(i) * time.Minute)
+			n := int64(i * i)
+			if run == "a" {
+				write(t, filepath.Join(dir, run, name(60*i, "shop-heap")), made{types: heapTypes, values: []int64{100 + n, 1000 + n, 5, 50 + n}, vdso: 7, at: at}.bytes(t))
+			}
+			write(t, filepath.Join(dir, run, name(60*i, "shop-mutex")), made{types: mutexTypes, values: []int64{10 + n, 7}, vdso: 7, at: at}.bytes(t))
+		}
+	}
+	write(t, filepath.Join(dir, "b", name(0, "shop-heap")), made{types: heapTypes, values: []int64{1, 2, 3, 4}, vdso: 7, at: begin}.bytes(t))
+	profiles, err := read(t, dir, source.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range profiles {
+		parsed, err := p.Parsed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprint(filepath.Base(p.Replica), " ", p.Kind(), " ", p.Start().Sub(begin), " ", p.Duration(), " ", parsed.Sample[0].Value))
+		for key, want := range map[string]string{"service.name": "shop", "config": "x", "process.executable.build_id.gnu": "abc"} {
+			if value, _ := p.Resource().Set().Value(attribute.Key(key)); value.AsString() != want {
+				t.Errorf("%s is %q", key, value.AsString())
+			}
+		}
+	}
+	want := []string{
+		"a heap 0s 1m0s [1 1 5 51]", "a mutex 0s 1m0s [1 0]", "a heap 1m0s 1m0s [3 3 5 54]", "a mutex 1m0s 1m0s [3 0]",
+		"b mutex 0s 1m0s [1 0]", "b mutex 1m0s 1m0s [3 0]", "b heap 0s 0s [0 0 3 4]",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("profiles\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+
+	for why, m := range map[string]made{
+		"less":        {types: mutexTypes, values: []int64{1, 7}, vdso: 7, at: begin.Add(time.Hour)},
+		"another run": {types: mutexTypes, values: []int64{100, 7}, vdso: 8, at: begin.Add(time.Hour)},
+	} {
+		last := filepath.Join(dir, "b", name(3600, "shop-mutex"))
+		write(t, last, m.bytes(t))
+		if _, err := read(t, dir, source.Want{}); err == nil || !strings.HasPrefix(err.Error(), last+": its difference to ") || !strings.Contains(err.Error(), "restarted") {
+			t.Errorf("%s: %v", why, err)
+		}
+	}
+	write(t, filepath.Join(dir, "a", source.RecordingFile), []byte("{"))
+	if _, err := read(t, filepath.Join(dir, "a"), source.Want{}); err == nil || !strings.HasPrefix(err.Error(), filepath.Join(dir, "a", source.RecordingFile)) {
+		t.Errorf("damaged description: %v", err)
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	whole := made{types: cpuTypes, period: "cpu", values: []int64{1, 2}}
+	bomb := func() []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		for chunk, n := make([]byte, 1<<20), 0; n < 257; n++ {
+			_, _ = z.Write(chunk)
+		}
+		_ = z.Close()
+		return b.Bytes()
+	}
+	for want, data := range map[string][]byte{
+		"empty":                           {},
+		"no profile in the pprof format":  []byte("this is text"),
+		"it is cut off":                   whole.bytes(t)[:len(whole.bytes(t))/2],
+		"damaged: gzip: invalid checksum": append(whole.bytes(t)[:len(whole.bytes(t))-8], 1, 2, 3, 4, 5, 6, 7, 8),
+		"no sample types":                 made{}.bytes(t),
+		"more than 256 MiB":               bomb(),
+	} {
+		dir := t.TempDir()
+		bad, good := filepath.Join(dir, "bad.pprof.gz"), filepath.Join(dir, "good.pprof.gz")
+		write(t, bad, data)
+		write(t, good, whole.bytes(t))
+		if _, err := read(t, dir, source.Want{}); err == nil || !strings.HasPrefix(err.Error(), bad+": ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		s, err := source.Parse(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		skipped, found := 0, 0
+		err = s.Read(t.Context(), source.Want{}, func(error) { skipped++ }, func(*source.Profile) error { found++; return nil })
+		if err != nil || skipped != 1 || found != 1 {
+			t.Errorf("%s: %d skipped, %d read, %v", want, skipped, found, err)
+		}
+	}
+
+	dir := t.TempDir()
+	heap := filepath.Join(dir, "x.pprof")
+	write(t, heap, made{types: heapTypes, values: []int64{1, 2, 3, 4}}.bytes(t))
+	want := source.Want{Kinds: []exporter.Kind{exporter.KindCPU}}
+	if _, err := read(t, heap, want); err == nil || err.Error() != heap+": a heap profile, want [cpu]" {
+		t.Errorf("a file of another kind: %v", err)
+	}
+	if profiles, err := read(t, dir, want); err != nil || len(profiles) != 0 {
+		t.Errorf("a directory with another kind: %d profiles, %v", len(profiles), err)
+	}
+	for arg, want := range map[string]string{
+		filepath.Join(dir, "none"):   "no such file",
+		filepath.Join(dir, "*.none"): "no file has such a name",
+		filepath.Join(dir, "[x"):     "syntax error",
+		t.TempDir():                  "no profiles are there",
+	} {
+		if _, err := read(t, arg, source.Want{}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), arg) {
+			t.Errorf("%s: %v, want %q", arg, err, want)
+		}
+	}
+}
