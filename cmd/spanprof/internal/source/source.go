@@ -2,6 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package source reads profiles from where a command line says they are.
+//
+// # Windows and runs
+//
+// A Profile is one window: what was sampled or counted in it, and the memory that
+// was live at its end. Where a process answers with what it has counted since it
+// began, as net/http/pprof does for heap, mutex and block, the window is the
+// difference of two answers (Delta): of two requests to a process that is
+// measured now, or of two files where a Recording says that they are such. A
+// difference shows a restart, for nothing that is counted becomes less.
+//
+// Profile.Replica is the run of a process: the directory of a Recording; the
+// values of a Pyroscope label; and in other directories what Run reads out of a
+// profile on Linux. It is empty where nothing tells runs apart.
+//
+// # For developers
+//
+// source.go reads the grammar, files.go, pprof.go, page.go and pyroscope.go are
+// the sources. client.go asks servers: bounded, with the credentials of the
+// environment. decode.go reads pprof and kind.go tells kinds. target.go is a
+// process with net/http/pprof, for package record too, and recording.go what that
+// writes beside profiles.
 package source
 
 import (
@@ -56,8 +77,8 @@ type Want struct {
 type Source interface {
 	// String returns the source as it was written, without credentials.
 	String() string
-	// Read calls each with one profile after another, oldest first where the
-	// source knows times. What cannot be read, and what each returns, is an
+	// Read calls each with one profile after another, those of a run oldest first
+	// where the source knows times. What cannot be read, and what each returns, is an
 	// error that names the profile. Where skip is not nil, it is told of what
 	// cannot be read instead, and the rest is read.
 	Read(ctx context.Context, want Want, skip func(error), each func(*Profile) error) error
