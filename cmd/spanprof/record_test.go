@@ -155,7 +155,7 @@ func TestRecord(t *testing.T) {
 	}
 
 	// Another recording begins another directory.
-	if code, stdout, stderr = spanprof(t, "record", "-o", dir, "-for", "1s", "-kinds", "goroutine", "http://"+address+"/debug/pprof/heap"); code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") {
+	if code, stdout, stderr = spanprof(t, "record", "-o", dir, "-for", "1s", "-kinds", "goroutine", "http://"+address+"/debug/pprof"); code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") {
 		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	if runs, _ := filepath.Glob(filepath.Join(dir, "*", "*", "recording.json")); len(runs) != 2 {
@@ -383,8 +383,10 @@ func TestRecordUsage(t *testing.T) {
 		{[]string{"-o", "d", "-kinds", "cpu,wall", "http://localhost"}, `no kind "wall"`},
 		{[]string{"-o", "d", "-label", "x", "http://localhost"}, "KEY=VALUE"},
 		{[]string{"-o", "d", "-label", "service.instance.id=a", "http://a", "http://b"}, "names one process"},
-		{[]string{"-o", "d", "http://a", "http://a/debug/pprof/heap"}, "there twice"},
-		{[]string{"-o", "d", "http://a/debug/spanprof/"}, "has /debug/pprof/ in its path"},
+		{[]string{"-o", "d", "http://a", "http://a/debug/pprof/"}, "there twice"},
+		{[]string{"-o", "d", "http://a/debug/spanprof/"}, "ends in /debug/pprof/"},
+		{[]string{"-o", "d", "http://a/debug/pprof/heap"}, "ends in /debug/pprof/"},
+		{[]string{"-o", "d", "http://a/debug/pprof/?seconds=9"}, "ends in /debug/pprof/"},
 		{[]string{"-o", "d", "http://u:secret@a/"}, "SPANPROF_USER"},
 	} {
 		code, _, stderr := spanprof(t, append([]string{"record"}, test.args...)...)

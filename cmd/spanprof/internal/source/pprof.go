@@ -37,7 +37,7 @@ func newPprofSource(u *url.URL) (Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", u, err)
 	}
-	target, err := NewTarget(u.String())
+	target, err := newTarget(u)
 	if err != nil {
 		return nil, err
 	}

@@ -22,8 +22,9 @@ import (
 )
 
 // replicaLabels are the labels that tell replicas apart, unless a SOURCE names
-// one: of OpenTelemetry, Kubernetes' discovery, Prometheus and pyroscope-go.
-var replicaLabels = []string{"service_instance_id", "pod", "instance", "hostname"}
+// one: of OpenTelemetry, as a collector and as exporter/pyroscope send them, of
+// Kubernetes' discovery, Prometheus and pyroscope-go.
+var replicaLabels = []string{"service_instance_id", "k8s_pod_name", "pod", "instance", "hostname", "host_name"}
 
 // maxProfiles bounds the profiles that one SOURCE has read, each a request or
 // more.
@@ -268,8 +269,12 @@ func isSnapshot(profileType string) bool {
 
 func (one series) resource() *resource.Resource {
 	attributes := []attribute.KeyValue{attribute.String("service.name", one.service)}
-	if one.replica != "" {
+	switch {
+	case one.replica == "":
+	case slices.Contains(replicaLabels, one.label):
 		attributes = append(attributes, attribute.String("service.instance.id", one.replica))
+	default:
+		attributes = append(attributes, attribute.String(one.label, one.replica))
 	}
 	return resource.NewSchemaless(attributes...)
 }

@@ -46,8 +46,9 @@ const Usage = `A SOURCE is one of
                                a Pyroscope server. The query is its label selector,
                                with a profile type before it or without. by=LABEL
                                has one profile for each value of the label; the
-                               default is the first of service_instance_id, pod,
-                               instance and hostname that the profiles have
+                               default is the first of service_instance_id,
+                               k8s_pod_name, pod, instance, hostname, host_name
+                               that the profiles have, by= has one in all
 https does in the place of http. An address has no credentials in it: they come
 from SPANPROF_USER and SPANPROF_PASSWORD or from SPANPROF_TOKEN, and the tenant
 of a Pyroscope from SPANPROF_TENANT. They go to every address of the command.

@@ -35,8 +35,8 @@ type Target struct {
 	client *client
 }
 
-// NewTarget returns the process at an address of one of its profiles, of their
-// list, or of its server alone.
+// NewTarget returns the process at the address of its server, or of the list of
+// its profiles.
 func NewTarget(arg string) (*Target, error) {
 	u, err := parseAddress(arg)
 	if err != nil {
@@ -48,10 +48,15 @@ func NewTarget(arg string) (*Target, error) {
 	if u.Path == "" || u.Path == "/" {
 		u.Path = pprofPath + "/"
 	}
-	prefix, _, ok := strings.Cut(u.Path+"/", pprofPath+"/")
-	if !ok {
-		return nil, fmt.Errorf("%s: the address of a process with net/http/pprof has %s/ in its path", arg, pprofPath)
+	if !strings.HasSuffix(u.Path+"/", pprofPath+"/") && !strings.HasSuffix(u.Path, pprofPath+"/") || u.RawQuery != "" {
+		return nil, fmt.Errorf("%s: the address of a process with net/http/pprof ends in %s/", arg, pprofPath)
 	}
+	return newTarget(u)
+}
+
+// newTarget returns the process of an address with /debug/pprof in its path.
+func newTarget(u *url.URL) (*Target, error) {
+	prefix, _, _ := strings.Cut(u.Path+"/", pprofPath+"/")
 	c, err := clientFromEnvironment()
 	if err != nil {
 		return nil, err
