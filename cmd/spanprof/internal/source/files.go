@@ -22,7 +22,7 @@ import (
 )
 
 // maxFile bounds a file with a profile.
-const maxFile = maxUnpacked
+const maxFile = 256 << 20
 
 // files is a file, a directory or a glob.
 type files string

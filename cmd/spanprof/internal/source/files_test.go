@@ -6,6 +6,7 @@ package source_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -225,14 +226,12 @@ func TestRecordedDirectory(t *testing.T) {
 
 func TestBadFiles(t *testing.T) {
 	whole := made{types: cpuTypes, period: "cpu", values: []int64{1, 2}}
-	bomb := func() []byte {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		for chunk, n := make([]byte, 1<<20), 0; n < 257; n++ {
-			_, _ = z.Write(chunk)
-		}
-		_ = z.Close()
-		return b.Bytes()
+	source.SetMaxUnpacked(t, 4<<20)
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	_, writeErr := z.Write(make([]byte, 5<<20))
+	if err := errors.Join(writeErr, z.Close()); err != nil {
+		t.Fatal(err)
 	}
 	for want, data := range map[string][]byte{
 		"empty":                           {},
@@ -240,7 +239,7 @@ func TestBadFiles(t *testing.T) {
 		"it is cut off":                   whole.bytes(t)[:len(whole.bytes(t))/2],
 		"damaged: gzip: invalid checksum": append(whole.bytes(t)[:len(whole.bytes(t))-8], 1, 2, 3, 4, 5, 6, 7, 8),
 		"no sample types":                 made{}.bytes(t),
-		"more than 256 MiB":               bomb(),
+		"more than 4 MiB":                 bomb.Bytes(),
 	} {
 		dir := t.TempDir()
 		bad, good := filepath.Join(dir, "bad.pprof.gz"), filepath.Join(dir, "good.pprof.gz")
