@@ -25,10 +25,6 @@ type Type struct {
 	Minor bool
 }
 
-// KindHost is the kind of profiles that a profiler of the host took of this
-// process.
-const KindHost exporter.Kind = "host"
-
 // CPU is the type of a query that names none.
 var CPU = Types[0]
 
@@ -36,7 +32,7 @@ var CPU = Types[0]
 var Types = []Type{
 	{"cpu", exporter.KindCPU, "cpu", "nanoseconds", "CPU", "CPU time", false},
 	{"wall", exporter.KindWall, "wall", "nanoseconds", "Wall", "wall time", false},
-	{"host", KindHost, "", "nanoseconds", "Host", "CPU time seen by the host", false},
+	{"host", exporter.KindHost, "", "nanoseconds", "Host", "CPU time seen by the host", false},
 	{"goroutines", exporter.KindGoroutine, "goroutine", "count", "Goroutines", "goroutines", false},
 	{"inuse_space", exporter.KindHeap, "inuse_space", "bytes", "Heap in use", "heap in use", false},
 	{"alloc_space", exporter.KindHeap, "alloc_space", "bytes", "Heap allocated", "heap allocated", false},
