@@ -40,8 +40,9 @@
 //     that differ in their labels alone, which shows that it does tell them apart;
 //   - [WithTimelines] knows what ran on the thread at that time.
 //
-// Other samples are counted as ambiguous. They stay in the profile, without the labels
-// of a span, and with the label attribution=ambiguous.
+// The label span_attribution of a span's samples has the witness: first, labels, link or
+// timeline. Other samples are counted as ambiguous. They stay in the profile, without the
+// labels of a span, and with the label span_attribution=ambiguous.
 //
 // # Limits
 //
