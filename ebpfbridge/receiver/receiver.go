@@ -35,6 +35,17 @@ type Span struct {
 // those of other processes too.
 type Lookup func(id string) (span Span, ok bool)
 
+// LookupIn returns the Lookup of a store.
+func LookupIn(store interface {
+	Lookup(id string) (name, traceID string, ok bool)
+},
+) Lookup {
+	return func(id string) (Span, bool) {
+		name, traceID, ok := store.Lookup(id)
+		return Span{Name: name, TraceID: traceID}, ok
+	}
+}
+
 // own is lookup for what a message has for an id, which may be anything.
 func (lookup Lookup) own(id string) (Span, bool) {
 	if len(id) != 16 {

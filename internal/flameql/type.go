@@ -25,10 +25,14 @@ type Type struct {
 	Minor bool
 }
 
-// CPU is the type of a query that names none.
-var CPU = Types[0]
+// Types that programs ask for. CPU is the type of a query that names none.
+var (
+	CPU  = Types[0]
+	Wall = Types[1]
+	Host = Types[2]
+)
 
-// Types are all types, CPU first.
+// Types are all types: CPU, wall and host first.
 var Types = []Type{
 	{"cpu", exporter.KindCPU, "cpu", "nanoseconds", "CPU", "CPU time", false},
 	{"wall", exporter.KindWall, "wall", "nanoseconds", "Wall", "wall time", false},
