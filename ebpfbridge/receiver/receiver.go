@@ -65,6 +65,7 @@ type Receiver struct {
 	agents   agents
 	symbols  symbols
 	reports  report.Reporter
+	metrics  *metrics
 	statusMu sync.Mutex
 	status   Status
 }
@@ -75,7 +76,12 @@ func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error)
 	if to == nil || lookup == nil {
 		return nil, errors.New("receiver: New needs an exporter and a lookup")
 	}
-	return &Receiver{config: newConfig(opts), to: to, lookup: lookup}, nil
+	c := newConfig(opts)
+	m, err := newMetrics(c.meters)
+	if err != nil {
+		return nil, err
+	}
+	return &Receiver{config: c, to: to, lookup: lookup, metrics: m}, nil
 }
 
 // take takes a message that came over a connection. An error means that the message
