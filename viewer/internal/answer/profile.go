@@ -73,8 +73,8 @@ type Profile struct {
 	Status       *Status `json:"status,omitempty"`
 	// Functions are those with most self, FunctionsOmitted is the number of those
 	// left out.
-	Functions        []flame.Function   `json:"functions"`
-	FunctionsOmitted int                `json:"functionsOmitted,omitempty"`
+	Functions        []flame.Function `json:"functions"`
+	FunctionsOmitted int              `json:"functionsOmitted,omitempty"`
 	// FrameTypes are what ran in the frames of each type, of host profiles.
 	FrameTypes  []flame.TypeTotal  `json:"frameTypes,omitempty"`
 	Executables []flame.Executable `json:"executables"`
