@@ -52,6 +52,7 @@ func (r *Receiver) Counters(yield func(name string, n uint64) bool) {
 
 // metrics says in OTel metrics what Status says.
 type metrics struct {
+	ctx        context.Context // without a span: what an agent sends is part of none
 	counters   [len(counts)]metric.Int64Counter
 	attributes [len(counts)]metric.MeasurementOption
 }
@@ -61,7 +62,7 @@ func newMetrics(p metric.MeterProvider) (*metrics, error) {
 	if meter == nil {
 		return nil, errors.New("receiver: the meter provider has no meter: leave WithMeterProvider out for the global one")
 	}
-	m := new(metrics)
+	m := &metrics{ctx: context.Background()}
 	var errs []error
 	for i, c := range counts {
 		var attributes []attribute.KeyValue
@@ -79,12 +80,11 @@ func newMetrics(p metric.MeterProvider) (*metrics, error) {
 	return m, nil
 }
 
-// add adds what a message has brought. The context has no span: what an agent sends is
-// part of none.
+// add adds what a message has brought.
 func (m *metrics) add(more Status) {
 	for i, c := range counts {
 		if n := c.of(more); n > 0 {
-			m.counters[i].Add(context.Background(), int64(n), m.attributes[i])
+			m.counters[i].Add(m.ctx, int64(n), m.attributes[i])
 		}
 	}
 }

@@ -5,17 +5,21 @@
 
 package main
 
-// static unsigned int collatz(unsigned int n) {
-// 	unsigned int steps = 0;
-// 	for (; n > 1; steps++) n = n % 2 ? 3 * n + 1 : n / 2;
-// 	return steps;
-// }
-//
-// unsigned int shop_work_in_c(unsigned int n) {
-// 	unsigned int sum = 0;
-// 	for (; n > 0; n--) sum += collatz(n);
-// 	return sum;
-// }
+/*
+static unsigned int collatz(unsigned int n) {
+	unsigned int steps = 0;
+	for (; n > 1; steps++) n = n % 2 ? 3 * n + 1 : n / 2;
+	return steps;
+}
+
+unsigned int shop_work_in_c(unsigned int n) {
+	unsigned int sum = 0;
+	for (; n > 0; n--) sum += collatz(n);
+	return sum;
+}
+
+// The frames of a span have this name.
+*/
 import "C"
 
 func init() {
