@@ -8,7 +8,9 @@ require (
 	github.com/spanprof/spanprof v0.0.0
 	github.com/spanprof/spanprof/exporter/otlp v0.0.0
 	go.opentelemetry.io/otel v1.45.0 // as exporter/otlp
+	go.opentelemetry.io/otel/metric v1.45.0 // the receiver's numbers
 	go.opentelemetry.io/otel/sdk v1.45.0
+	go.opentelemetry.io/otel/trace v1.45.0 // tests
 	go.opentelemetry.io/proto/slim/otlp v1.11.1 // the messages, without gRPC
 	go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development v0.4.1
 	go.opentelemetry.io/proto/slim/otlp/profiles/v1development v0.4.1
@@ -26,8 +28,6 @@ require (
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
-	go.opentelemetry.io/otel/metric v1.45.0 // indirect
-	go.opentelemetry.io/otel/trace v1.45.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260526163538-3dc84a4a5aaa // indirect
 )

@@ -448,3 +448,22 @@ func TestPull(t *testing.T) {
 	wg.Wait()
 	p.stop()
 }
+
+// Without an agent the program says so, and what to do, and the page too.
+func TestEbpf(t *testing.T) {
+	p := start(t, "ebpf", "-otlp", "127.0.0.1:0", "-patience", "100ms")
+	poll(t, "word of the missing agent", func() bool { return strings.Contains(p.text(), "No agent has connected to 127.0.0.1:") })
+	v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(`.host{span_name="parse JSON in Go"}`))
+	if !strings.Contains(v.Empty, "eBPF agent") {
+		t.Errorf("the tab Host is empty because %q", v.Empty)
+	}
+	poll(t, "CPU time of a span", func() bool {
+		return getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(`.cpu{span_name="read in the kernel"}`)).Total > 0
+	})
+	if log := string(get(t, p.page+"log?format=text", http.StatusOK)); !strings.Contains(log, "agent: messages: 0\n") {
+		t.Errorf("the receiver's numbers are not in the log:\n%s", log)
+	}
+	if out := p.stop(); !strings.Contains(out, "0 messages of agents; samples of this program: 0 certain, 0 ambiguous\n") {
+		t.Errorf("no summary in\n%s", out)
+	}
+}

@@ -6,6 +6,7 @@ require (
 	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // tests
 	github.com/grafana/pyroscope-go v1.4.3 // the neighbour in examples/pyroscope-go
 	github.com/spanprof/spanprof v0.0.0
+	github.com/spanprof/spanprof/ebpfbridge v0.0.0
 	github.com/spanprof/spanprof/exporter/otlp v0.0.0
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.72.0 // the server of the quickstart; it asks for OpenTelemetry 1.47
 	go.opentelemetry.io/otel v1.47.0
@@ -56,5 +57,6 @@ require (
 
 replace (
 	github.com/spanprof/spanprof => ../
+	github.com/spanprof/spanprof/ebpfbridge => ../ebpfbridge
 	github.com/spanprof/spanprof/exporter/otlp => ../exporter/otlp
 )

@@ -33,3 +33,7 @@ const (
 	// and C code too. It measures the same time as KindCPU; never add them.
 	KindHost Kind = "host"
 )
+
+// KernelMapping is the file of the mapping that kernel frames have in profiles of
+// KindHost.
+const KernelMapping = "[kernel]"

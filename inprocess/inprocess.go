@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -37,6 +39,9 @@ type Profiling struct {
 	store    *store.Store
 	profiler *profiler.Profiler
 	handler  http.Handler
+
+	mu       sync.Mutex
+	counters []iter.Seq2[string, uint64] // of AddCounters
 }
 
 // Start starts to profile CPU and heap, and to keep the newest profiles and the
@@ -110,6 +115,18 @@ func (p *Profiling) Profiler() *profiler.Profiler { return p.profiler }
 // Status returns what the profiler is doing and what it lost.
 func (p *Profiling) Status() profiler.Status { return p.profiler.Status() }
 
+// AddCounters shows further numbers on the page beside those of the profiler, such as
+// what a receiver of an eBPF agent's samples has taken. They are asked for at each
+// request for the page's data, also by several at once; nil adds nothing.
+func (p *Profiling) AddCounters(more iter.Seq2[string, uint64]) {
+	if more == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counters = append(slices.Clip(p.counters), more)
+}
+
 // Flush closes the open windows; when it returns, their samples are in the store and
 // every other destination has taken or lost them, or ctx has ended. The error names the
 // destinations that lost profiles or have not taken them yet.
@@ -166,6 +183,14 @@ func (p *Profiling) status() viewer.Status {
 			viewer.Counter{Name: "wall samples of spans", Value: s.Wall.Samples},
 			viewer.Counter{Name: "wall samples dropped", Value: s.Wall.SamplesDropped},
 			viewer.Counter{Name: "CPU for wall samples", Value: uint64(s.Wall.CPU), Unit: "nanoseconds"})
+	}
+	p.mu.Lock()
+	added := p.counters
+	p.mu.Unlock()
+	for _, counters := range added {
+		for name, n := range counters {
+			v.Counters = append(v.Counters, viewer.Counter{Name: name, Value: n})
+		}
 	}
 	failing := failingLane(s.Lanes)
 	switch {

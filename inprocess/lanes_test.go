@@ -374,3 +374,19 @@ func TestDestinationThatFailsIsNamedOnThePage(t *testing.T) {
 	}
 	_ = p.Shutdown(t.Context()) // what it says is tested elsewhere
 }
+
+// Numbers of other parts of the program are on the page.
+func TestAddCounters(t *testing.T) {
+	p, err := inprocess.Start(nil, inprocess.WithKinds(exporter.KindHeap))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Shutdown(context.WithoutCancel(t.Context())) }()
+	p.AddCounters(nil)
+	p.AddCounters(func(yield func(string, uint64) bool) { yield("agent: messages", 42) })
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/log?format=text", http.NoBody))
+	if !strings.Contains(w.Body.String(), "agent: messages: 42\n") {
+		t.Errorf("no messages of the agent in\n%s", w.Body)
+	}
+}

@@ -228,3 +228,26 @@ func BenchmarkExemplars(b *testing.B) {
 		})
 	}
 }
+
+// TestLookup finds spans that run, spans that have ended and no others.
+func TestLookup(t *testing.T) {
+	s := newStore(t)
+	tp := newTracerProvider(s)
+	ctx, root := tp.Tracer("test").Start(t.Context(), "GET /search", at(1))
+	_, child := tp.Tracer("test").Start(ctx, "query", at(1))
+	check := func(id, wantName string, wantOK bool) {
+		t.Helper()
+		name, traceID, ok := s.Lookup(id)
+		if name != wantName || ok != wantOK || ok && traceID != root.SpanContext().TraceID().String() {
+			t.Errorf("Lookup(%q) is %q of the trace %q, %v, want %q, %v", id, name, traceID, ok, wantName, wantOK)
+		}
+	}
+	check(idOf(root), "GET /search", true)
+	check(idOf(child), "", false)
+	root.SetName("GET /search/{q}")
+	root.End(at(2))
+	check(idOf(root), "GET /search/{q}", true)
+	for _, id := range []string{"", "0000000000000000", "00f067aa0ba902b7", "no hex at all :-)"} {
+		check(id, "", false)
+	}
+}

@@ -53,6 +53,21 @@ func (v *view) Span(id string) (Span, bool, error) {
 	return v.complete([]spanRow{{exemplar: &span}})[0], true, nil
 }
 
+// Lookup returns the name and the trace id of a span by its id, 16 hex digits. It knows
+// the spans that have a record now, and opens no view: what receives samples of many
+// processes may ask it for each id. The trace id is empty where there is none.
+func (s *Store) Lookup(id string) (name, traceID string, ok bool) {
+	key := ident.ParseKey(id)
+	if key == 0 {
+		return "", "", false
+	}
+	name, trace, ok := s.spans.Lookup(key)
+	if trace.IsValid() {
+		traceID = trace.String()
+	}
+	return name, traceID, ok
+}
+
 // complete returns the spans of the rows, with what is known of the time when
 // they ran.
 func (m *moment) complete(rows []spanRow) []Span {

@@ -82,10 +82,12 @@
 // belongs to it. Expressions are RE2 and match a whole value; a label that a sample lacks
 // is "". Samples have the labels profile_id, span_id, trace_id, span_name and those that
 // the program sets with [runtime/pprof.Do]; service_name and service_version are those of
-// the process. The type host is CPU time measured by a profiler of the machine, where one
-// feeds the store. A query has at most 16 KiB and 32 conditions. At most two of these may
-// be expressions on ids, of about 100 characters, as each is tried on all ids; lists such
-// as profile_id=~"a|b" do not count.
+// the process. The type host is CPU time measured by an eBPF agent of the machine, where
+// package ebpfbridge/receiver feeds the store: the same time as cpu has, never to be added
+// to it. The label span_attribution has the witness of a sample's span, or ambiguous. A
+// query has at most 16 KiB and 32 conditions. At most two of these may be expressions on
+// ids, of about 100 characters, as each is tried on all ids; lists such as
+// profile_id=~"a|b" do not count.
 //
 //	shop.cpu{profile_id="00f067aa0ba902b7"}       one span
 //	shop.cpu{span_name="GET /search"}             all spans of a name
@@ -103,9 +105,9 @@
 // service, services, status, stats, spans, groups, process}: services only if there are
 // several; groups are the 500 names with most CPU time, groupsOmitted counts the others,
 // and unnamed the spans without a name, which are in no group; process has the queries for
-// the whole process. If the samples of a group carry another span_name than its name,
-// label is that one, and labelNames the number of names that share it. A span's query
-// selects its CPU profile, or its wall profile if it has no other samples. Its coverage
+// the whole process. If the samples of a group carry another span_name than its name, label
+// is that one, and labelNames the number of names that share it. A span's query selects its
+// CPU profile or, if it has no samples there, its wall or its host profile. Its coverage
 // says whether CPU was profiled while it ran: whole, partial, none, or evicted if profiles
 // of that time, maybe with samples of the span, made room for newer ones. The answer to a
 // query is
@@ -124,33 +126,38 @@
 //	empty, waiting                          why there is nothing, in words, and
 //	                                        whether samples may be on their way
 //	note                                    what to know about the query
-//	functions [{name, file, line, self, total}]
+//	attribution {witnesses, ambiguous, ...} of host profiles: by what samples are
+//	                                        known to be their spans'
+//	frameTypes [{type, self}]               of host profiles
+//	functions [{name, type, file, line, self, total}]
 //	executables [{file, buildId, self, total}]
 //	focus {function, callers, callees}      if function= asks for it
-//	flame {name, self, total, inlined, children}
+//	flame {name, self, total, inlined, type, children}
 //
-// where functions are merged by name, a missing self is 0, functions are the 1,000 with
-// most self, children come with the biggest total first, and frames beyond the 1,400
-// widest are summed as "(other)". A baseline has the name of the spans and their number,
-// spans, if these are known, and a label if its samples carry another span_name than the
-// span's name: a cut one, "other", or one from before the span was renamed. It is marked
-// as empty if it has no sample either. Samples with several names, as those of a trace,
-// have no baseline. A comparison is {left, right, diff}: two such answers, in which each
-// frame of the right one has its total on the left side as left; and for each function its
-// values on both sides and delta, its share of the right total less its share of the left
-// one, those that take more on the right first. Errors are {error, column}. Once profiling
-// has ended, or if it never began, the status has running false and a message that says
-// why.
+// where frames of host profiles have the type go, kernel, native or other, which is another
+// language, functions are merged by name and type, a missing self is 0, functions are the
+// 1,000 with most self, children come with the biggest total first, and frames beyond the
+// 1,400 widest are summed as "(other)". A baseline has the name of the spans and their
+// number, spans, if these are known, and a label if its samples carry another span_name
+// than the span's name: a cut one, "other", or one from before the span was renamed. It is
+// marked as empty if it has no sample either. Samples with several names, as those of a
+// trace, have no baseline. A comparison is {left, right, diff}: two such answers, in which
+// each frame of the right one has its total on the left side as left; and for each function
+// its values on both sides and delta, its share of the right total less its share of the
+// left one, those that take more on the right first. Errors are {error, column}. Once
+// profiling has ended, or if it never began, the status has running false and a message
+// that says why.
 //
 // format=text is for terminals: the functions with most self and the widest frames, in
-// about 60 lines of 100 columns. Only queries may be longer. Names of spans lose their
-// end, those of functions their beginning.
+// about 60 lines of 100 columns. In host profiles [k] marks the kernel's, [n] native code.
+// Only queries may be longer. Names of spans lose their end, those of functions their
+// beginning.
 //
 //	curl 'localhost:6060/debug/spanprof/?format=text&order=slowest'
 //
-// format=folded is a line for each stack, as flamegraph.pl, inferno and speedscope read it;
-// of a comparison with two values, left and right. Of the list of spans it is the CPU time
-// of the spans listed.
+// format=folded is a line for each stack, as flamegraph.pl, inferno and speedscope read it,
+// with _[k] after the kernel's frames; of a comparison with two values, left and right. Of
+// the list of spans it is the CPU time of the spans listed.
 //
 // format=pprof is the profile with its labels, without the ids unless a condition lists
 // some, as profile_id="a" and trace_id=~"a|b" do, or labels=ids asks for them. With ids it

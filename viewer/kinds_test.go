@@ -12,7 +12,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
@@ -34,7 +33,7 @@ func TestKinds(t *testing.T) {
 	exportKind(t, h, exporter.KindWall, "wall", "nanoseconds", labels(slowID, "GET /search"))
 	exportKind(t, h, exporter.KindGoroutine, "goroutine", "count", labels(fastID, "GET /search"))
 	exportKind(t, h, exporter.KindMutex, "delay", "nanoseconds", nil)
-	exportKind(t, h, flameql.KindHost, "samples", "nanoseconds", labels(slowID, "GET /search"))
+	exportKind(t, h, exporter.KindHost, "samples", "nanoseconds", labels(slowID, "GET /search"))
 	for query, want := range map[string][]string{
 		byID(slowID):                         {"cpu", "wall", "host"},
 		byID(fastID):                         {"cpu", "goroutines"},

@@ -128,10 +128,14 @@ func (h *handler) serveProfile(r *http.Request, params url.Values, f format) (re
 // serveTimeline answers what a query selects over time; without a query, the CPU time of
 // the process. The script of the page goes on to the page that has this time line.
 func (h *handler) serveTimeline(r *http.Request, params url.Values, f format) (response, error) {
-	if params.Get("query") == "" {
+	process := params.Get("query") == ""
+	if process {
 		params.Set("query", flameql.Query{Type: flameql.CPU}.String())
 	}
 	return h.serveQuery(r, params, f, func(a *answer.Reader, q answer.Query) (texter, error) {
+		if process {
+			q = a.CPUTime(q)
+		}
 		return a.Timeline(q)
 	})
 }

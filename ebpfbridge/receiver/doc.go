@@ -5,7 +5,7 @@
 // hands it on as profiles of [exporter.KindHost]: kernel, C and Go frames, each sample
 // with the labels of the span that it belongs to.
 //
-//	r, err := receiver.New(store, lookup)
+//	r, err := receiver.New(store, receiver.LookupIn(store))
 //	if err != nil {
 //		return err
 //	}
@@ -24,7 +24,7 @@
 // # Whose samples
 //
 // An agent sends the whole host. The receiver knows this process's part by the ids of
-// spans, which lookup knows: the agent may see another process id than the process
+// spans, which the Lookup knows: the agent may see another process id than the process
 // itself. Until the first span has been sampled, nothing is this process's.
 //
 // # Which span
@@ -40,8 +40,9 @@
 //     that differ in their labels alone, which shows that it does tell them apart;
 //   - [WithTimelines] knows what ran on the thread at that time.
 //
-// Other samples are counted as ambiguous. They stay in the profile, without the labels
-// of a span, and with the label attribution=ambiguous.
+// The label span_attribution of a span's samples has the witness: first, labels, link or
+// timeline. Other samples are counted as ambiguous. They stay in the profile, without the
+// labels of a span, and with the label span_attribution=ambiguous.
 //
 // # Limits
 //

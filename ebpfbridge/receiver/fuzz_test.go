@@ -65,7 +65,7 @@ func FuzzTake(f *testing.F) {
 			}
 			for _, s := range parsed.Sample {
 				got += s.Value[0]
-				if slices.Contains(s.Label[labelAttribution], ambiguous) && len(s.Label[labelkey.SpanID]) > 0 {
+				if slices.Contains(s.Label[labelkey.SpanAttribution], labelkey.Ambiguous) && len(s.Label[labelkey.SpanID]) > 0 {
 					t.Fatalf("an ambiguous sample has the span %v", s.Label)
 				}
 			}

@@ -15,9 +15,6 @@ import (
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 )
 
-// KernelMapping is the file of the frames that ran in the kernel.
-const KernelMapping = "[kernel]"
-
 // hostProfile returns the profile of kind host that an agent's profile of this
 // process makes, or nil if that is not of CPU time.
 func (r *Receiver) hostProfile(p convert.Timed, from agent, counted *Status) (*exporter.Profile, error) {
@@ -97,7 +94,7 @@ func (r *Receiver) nameFrames(p *profile.Profile, types map[uint64]string) {
 		switch {
 		case types[l.ID] == "kernel":
 			if kernel == nil {
-				kernel = &profile.Mapping{ID: uint64(len(p.Mapping)) + 1, File: KernelMapping, HasFunctions: true}
+				kernel = &profile.Mapping{ID: uint64(len(p.Mapping)) + 1, File: exporter.KernelMapping, HasFunctions: true}
 				p.Mapping = append(p.Mapping, kernel)
 			}
 			l.Mapping = kernel

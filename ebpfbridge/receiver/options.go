@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
@@ -23,10 +25,11 @@ type config struct {
 	resource  *resource.Resource
 	timelines Timelines
 	hosts     []string
+	meters    metric.MeterProvider
 }
 
 func newConfig(opts []Option) config {
-	c := config{resource: resource.Default()}
+	c := config{resource: resource.Default(), meters: otel.GetMeterProvider()}
 	for _, o := range opts {
 		if o != nil {
 			c = o.apply(c)
@@ -59,6 +62,17 @@ type Timelines interface {
 func WithTimelines(t Timelines) Option {
 	return optionFunc(func(c config) config {
 		c.timelines = t
+		return c
+	})
+}
+
+// WithMeterProvider sets where the numbers of [Status] go as metrics, which are named
+// spanprof.receiver.*. The default is the global meter provider.
+func WithMeterProvider(p metric.MeterProvider) Option {
+	return optionFunc(func(c config) config {
+		if p != nil {
+			c.meters = p
+		}
 		return c
 	})
 }

@@ -28,8 +28,8 @@ func TestOwnProcess(t *testing.T) {
 	want := []string{
 		"1 frames, [1 10]:",
 		"1 frames, [1 10]:",
-		"2 frames, [1 10]: span_id=" + searchID + " span_name=search",
-		"2 frames, [1 10]: span_id=" + searchID + " span_name=search",
+		"2 frames, [1 10]: span_attribution=first span_id=" + searchID + " span_name=search",
+		"2 frames, [1 10]: span_attribution=first span_id=" + searchID + " span_name=search",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -35,6 +35,17 @@ type Span struct {
 // those of other processes too.
 type Lookup func(id string) (span Span, ok bool)
 
+// LookupIn returns the Lookup of a store.
+func LookupIn(store interface {
+	Lookup(id string) (name, traceID string, ok bool)
+},
+) Lookup {
+	return func(id string) (Span, bool) {
+		name, traceID, ok := store.Lookup(id)
+		return Span{Name: name, TraceID: traceID}, ok
+	}
+}
+
 // own is lookup for what a message has for an id, which may be anything.
 func (lookup Lookup) own(id string) (Span, bool) {
 	if len(id) != 16 {
@@ -54,6 +65,7 @@ type Receiver struct {
 	agents   agents
 	symbols  symbols
 	reports  report.Reporter
+	metrics  *metrics
 	statusMu sync.Mutex
 	status   Status
 }
@@ -64,7 +76,12 @@ func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error)
 	if to == nil || lookup == nil {
 		return nil, errors.New("receiver: New needs an exporter and a lookup")
 	}
-	return &Receiver{config: newConfig(opts), to: to, lookup: lookup}, nil
+	c := newConfig(opts)
+	m, err := newMetrics(c.meters)
+	if err != nil {
+		return nil, err
+	}
+	return &Receiver{config: c, to: to, lookup: lookup, metrics: m}, nil
 }
 
 // take takes a message that came over a connection. An error means that the message

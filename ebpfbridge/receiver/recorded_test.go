@@ -122,7 +122,7 @@ func checkExported(t *testing.T, truth truth, s Status, exported *exportertest.R
 			if sample.Value[1] != sample.Value[0]*parsed.Period {
 				t.Errorf("values %d with a period of %d", sample.Value, parsed.Period)
 			}
-			if slices.Equal(sample.Label[labelAttribution], []string{ambiguous}) {
+			if slices.Equal(sample.Label[labelkey.SpanAttribution], []string{labelkey.Ambiguous}) {
 				unclear += sample.Value[0]
 				if len(sample.Label) != 1 {
 					t.Errorf("an ambiguous sample has the labels %v", sample.Label)
@@ -150,7 +150,7 @@ func TestRecordedKernel(t *testing.T) {
 	for s := range ofSpans(t, exported) {
 		all++
 		leaf := s.Location[0]
-		if leaf.Mapping.File == KernelMapping && leaf.Line[0].Function.Name != "" {
+		if leaf.Mapping.File == exporter.KernelMapping && leaf.Line[0].Function.Name != "" {
 			kernel++
 		}
 	}

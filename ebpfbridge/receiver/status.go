@@ -29,6 +29,7 @@ func (r *Receiver) Status() Status {
 }
 
 func (r *Receiver) count(more Status) {
+	r.metrics.add(more)
 	r.statusMu.Lock()
 	defer r.statusMu.Unlock()
 	s := &r.status

@@ -124,7 +124,7 @@ func (t truth) compareRecord(sum *score, rec record, list []placed) {
 				}
 			}
 			switch got := p.labels[labelkey.SpanID]; {
-			case p.labels[labelAttribution] == ambiguous:
+			case p.labels[labelkey.SpanAttribution] == labelkey.Ambiguous:
 				if sent != "" {
 					sum.ambiguous++
 				}

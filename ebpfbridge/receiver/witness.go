@@ -125,11 +125,15 @@ type placed struct {
 	at     []uint64 // their times
 }
 
-// labelAttribution marks samples that may belong to any span.
-const (
-	labelAttribution = "attribution"
-	ambiguous        = "ambiguous"
-)
+// attributed adds to the labels of a span's samples by what they are the span's.
+func attributed(labels map[string]string, by string) map[string]string {
+	if labels[labelkey.SpanID] == "" {
+		return labels
+	}
+	labels = maps.Clone(labels)
+	labels[labelkey.SpanAttribution] = by
+	return labels
+}
 
 // maxLabels is how many labels an agent keeps.
 const maxLabels = 10
@@ -142,15 +146,16 @@ func (r *Receiver) place(rec record, keyed bool, counted *Status) []placed {
 	maps.Copy(both, ofLink)
 	if keyed {
 		counted.Witnessed += len(rec.timestamps)
-		return []placed{{both, rec.timestamps}}
+		return []placed{{attributed(both, labelkey.ByLabels), rec.timestamps}}
 	}
 	first, later := rec.timestamps[:1], rec.timestamps[1:]
 	counted.First++
-	list := []placed{{both, first}}
+	ofFirst := attributed(both, labelkey.ByLink)
 	if labels[labelkey.SpanID] != "" {
-		list[0].labels = labels
+		ofFirst = attributed(labels, labelkey.First)
 	}
-	if len(rec.labels) >= maxLabels && list[0].labels[labelkey.SpanID] == "" {
+	list := []placed{{ofFirst, first}}
+	if len(rec.labels) >= maxLabels && ofFirst[labelkey.SpanID] == "" {
 		counted.LabelsLost++
 	}
 	switch {
@@ -159,7 +164,7 @@ func (r *Receiver) place(rec record, keyed bool, counted *Status) []placed {
 	case rec.link[labelkey.SpanID] != "":
 		// The Link is the same for all of them, and no other label is.
 		counted.Witnessed += len(later)
-		return append(list, placed{ofLink, later})
+		return append(list, placed{attributed(ofLink, labelkey.ByLink), later})
 	}
 	return append(list, r.placeByTime(rec.thread, later, counted)...)
 }
@@ -180,12 +185,12 @@ func (r *Receiver) placeByTime(thread int64, times []uint64, counted *Status) []
 	}
 	var list []placed
 	for _, id := range slices.Sorted(maps.Keys(bySpan)) {
-		list = append(list, placed{r.labelsOf(id), bySpan[id]})
+		list = append(list, placed{attributed(r.labelsOf(id), labelkey.ByTimeline), bySpan[id]})
 	}
 	counted.Placed += len(times) - len(unclear)
 	counted.Ambiguous += len(unclear)
 	if len(unclear) > 0 {
-		list = append(list, placed{map[string]string{labelAttribution: ambiguous}, unclear})
+		list = append(list, placed{map[string]string{labelkey.SpanAttribution: labelkey.Ambiguous}, unclear})
 	}
 	return list
 }

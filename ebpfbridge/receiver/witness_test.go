@@ -64,8 +64,8 @@ func TestFirstOnly(t *testing.T) {
 	got, status := take(t, []message{m})
 	want := []string{
 		"1 frames, [1 10]:",
-		"2 frames, [1 10]: span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID + " user=ann",
-		"2 frames, [2 20]: attribution=ambiguous",
+		"2 frames, [1 10]: span_attribution=first span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID + " user=ann",
+		"2 frames, [2 20]: span_attribution=ambiguous",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -86,11 +86,11 @@ func TestTwins(t *testing.T) {
 	got, status := take(t, []message{before, twins, after})
 	want := []string{
 		"1 frames, [2 20]:",
-		"2 frames, [1 10]: attribution=ambiguous",
-		"2 frames, [1 10]: " + checkout,
-		"2 frames, [2 20]: " + checkout,
-		"2 frames, [2 20]: " + checkout,
-		"2 frames, [2 20]: span_id=" + searchID + " span_name=search",
+		"2 frames, [1 10]: span_attribution=ambiguous",
+		"2 frames, [1 10]: span_attribution=first " + checkout,
+		"2 frames, [2 20]: span_attribution=labels " + checkout,
+		"2 frames, [2 20]: span_attribution=labels " + checkout,
+		"2 frames, [2 20]: span_attribution=labels span_id=" + searchID + " span_name=search",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -140,7 +140,7 @@ func TestLink(t *testing.T) {
 	linked := m.record(1, []uint64{1, 2, 3}, "user", "ann")
 	linked.LinkIndex = 1
 	m.process(100, linked)
-	span := "span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID
+	span := "span_attribution=link span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID
 	got, status := take(t, []message{m})
 	want := []string{"2 frames, [1 10]: " + span + " user=ann", "2 frames, [2 20]: " + span}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -163,8 +163,8 @@ func TestIDsWithoutPrefix(t *testing.T) {
 	}
 	got, status := take(t, []message{m})
 	want := []string{
-		"2 frames, [1 10]: attribution=ambiguous",
-		"2 frames, [1 10]: span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID,
+		"2 frames, [1 10]: span_attribution=ambiguous",
+		"2 frames, [1 10]: span_attribution=first span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -196,9 +196,9 @@ func TestTimelines(t *testing.T) {
 	})))
 	want := []string{
 		"2 frames, [1 10]:",
-		"2 frames, [1 10]: attribution=ambiguous",
-		"2 frames, [1 10]: profile_id=" + searchID + " span_id=" + searchID + " span_name=search",
-		"2 frames, [1 10]: span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID,
+		"2 frames, [1 10]: profile_id=" + searchID + " span_attribution=timeline span_id=" + searchID + " span_name=search",
+		"2 frames, [1 10]: span_attribution=ambiguous",
+		"2 frames, [1 10]: span_attribution=first span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -11,11 +11,12 @@ import (
 
 // DiffRow is what one function takes on both sides of a comparison.
 type DiffRow struct {
-	Name       string `json:"name"`
-	LeftSelf   int64  `json:"leftSelf"`
-	LeftTotal  int64  `json:"leftTotal"`
-	RightSelf  int64  `json:"rightSelf"`
-	RightTotal int64  `json:"rightTotal"`
+	Name       string    `json:"name"`
+	Type       FrameType `json:"type,omitempty"`
+	LeftSelf   int64     `json:"leftSelf"`
+	LeftTotal  int64     `json:"leftTotal"`
+	RightSelf  int64     `json:"rightSelf"`
+	RightTotal int64     `json:"rightTotal"`
 	// Delta is the function's share of the right total less its share of
 	// the left total, from -1 to 1.
 	Delta float64 `json:"delta"`
@@ -32,13 +33,13 @@ func Diff(left, right *Summary, n int) (rows []DiffRow, omitted int) {
 	for i, fn := range left.functions.list {
 		l, r := left.top.of(int32(i)), right.top.of(int32(i))
 		rows = append(rows, DiffRow{
-			Name: fn.name, LeftSelf: l.self, LeftTotal: l.total, RightSelf: r.self, RightTotal: r.total,
+			Name: fn.name, Type: fn.typ, LeftSelf: l.self, LeftTotal: l.total, RightSelf: r.self, RightTotal: r.total,
 			Delta:     shareDelta(r.total, rightTotal, l.total, leftTotal),
 			DeltaSelf: shareDelta(r.self, rightTotal, l.self, leftTotal),
 		})
 	}
 	slices.SortFunc(rows, func(a, b DiffRow) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.Delta), math.Abs(a.Delta)), cmp.Compare(math.Abs(b.DeltaSelf), math.Abs(a.DeltaSelf)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(math.Abs(b.Delta), math.Abs(a.Delta)), cmp.Compare(math.Abs(b.DeltaSelf), math.Abs(a.DeltaSelf)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
 	})
 	if omitted = len(rows) - n; omitted > 0 {
 		rows = rows[:n]

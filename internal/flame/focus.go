@@ -17,24 +17,30 @@ type Focus struct {
 }
 
 // Focus looks for a function by its name; each of the two graphs has at most maxNodes
-// frames. For an unknown name both are empty.
+// frames. For an unknown name both are empty. Functions of several types that share a
+// name are summed.
 func (s *Summary) Focus(name string, maxNodes int) *Focus {
 	f := &Focus{Function: Function{Name: name}}
 	callers, callees := newTree(s.functions), newTree(s.functions)
-	if id, ok := s.functions.byName[name]; ok {
-		fn, sum := s.functions.list[id], s.top.of(id)
-		f.Function = Function{Name: name, File: fn.file, Line: fn.line, Self: sum.self, Total: sum.total}
-		var frames []frame
-		for _, sv := range s.stacks {
-			frames = s.functions.frames(frames[:0], sv.Stack)
-			for i, frame := range frames {
-				if frame.function == id {
-					slices.Reverse(frames[:i])
-					callers.add(frames[:i], sv.Value)
-					callees.add(frames[i+1:], sv.Value)
-					break
-				}
-			}
+	ids := s.functions.named(name)
+	var frames []frame
+	for _, sv := range s.stacks {
+		frames = s.functions.frames(frames[:0], sv.Stack)
+		i := slices.IndexFunc(frames, func(f frame) bool { return slices.Contains(ids, f.function) })
+		if i < 0 {
+			continue
+		}
+		f.Function.Total += sv.Value
+		if slices.Contains(ids, frames[len(frames)-1].function) {
+			f.Function.Self += sv.Value
+		}
+		slices.Reverse(frames[:i])
+		callers.add(frames[:i], sv.Value)
+		callees.add(frames[i+1:], sv.Value)
+	}
+	for _, id := range ids {
+		if fn := s.functions.list[id]; f.Function.File == "" {
+			f.Function.Type, f.Function.File, f.Function.Line = fn.typ, fn.file, fn.line
 		}
 	}
 	graph := func(t *tree) *Node {

@@ -42,6 +42,9 @@ func (t *tree) stacks() map[string]int64 {
 	names := make([]string, len(t.functions.list))
 	for i, fn := range t.functions.list {
 		names[i] = foldedName(fn.name)
+		if fn.typ == Kernel {
+			names[i] += "_[k]" // by which flamegraph.pl colours kernel frames
+		}
 	}
 	stacks := map[string]int64{}
 	var path []string

@@ -9,24 +9,32 @@ import (
 	"path"
 	"slices"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 )
 
 // Functions numbers functions, so that stacks are summed without hashing a name for
 // every frame. It is not safe for concurrent use.
 type Functions struct {
+	typed      bool // frames have a FrameType
 	list       []function
-	byName     map[string]int32
+	byName     map[functionKey]int32
 	byFunc     map[*store.Function]int32
 	byLocation map[*store.Location][]frame
 }
 
 // function is what a frame of a flame graph shows. Functions are merged by name: one
-// that is inlined in one place and called in another is one function.
+// that is inlined in one place and called in another is one function. The kernel's
+// memset and that of C are two.
 type function struct {
-	name string
+	functionKey
 	file string
 	line int64
+}
+
+type functionKey struct {
+	name string
+	typ  FrameType
 }
 
 // frame is a function on a stack.
@@ -37,13 +45,15 @@ type frame struct {
 	inlined bool
 }
 
-// NewFunctions returns an empty table.
-func NewFunctions() *Functions {
+// NewFunctions returns an empty table for profiles of a kind. Frames of
+// exporter.KindHost have a type.
+func NewFunctions(kind exporter.Kind) *Functions {
 	// The profile of a server's span has some hundred functions.
 	const some = 512
 	return &Functions{
+		typed:      kind == exporter.KindHost,
 		list:       make([]function, 0, some),
-		byName:     make(map[string]int32, some),
+		byName:     make(map[functionKey]int32, some),
 		byFunc:     make(map[*store.Function]int32, some),
 		byLocation: make(map[*store.Location][]frame, some),
 	}
@@ -65,7 +75,7 @@ func (f *Functions) frames(buf []frame, stack *store.Stack) []frame {
 // location returns the frames of a location, the caller first.
 func (f *Functions) location(loc *store.Location) []frame {
 	if len(loc.Lines) == 0 {
-		return []frame{{function: f.add(function{name: addressName(loc)})}}
+		return []frame{{function: f.address(loc)}}
 	}
 	frames := make([]frame, 0, len(loc.Lines))
 	for i, line := range slices.Backward(loc.Lines) {
@@ -76,29 +86,35 @@ func (f *Functions) location(loc *store.Location) []frame {
 
 func (f *Functions) line(loc *store.Location, line store.Line) int32 {
 	if line.Function == nil {
-		return f.add(function{name: addressName(loc)})
+		return f.address(loc)
 	}
 	id, ok := f.byFunc[line.Function]
-	if !ok {
+	// One function may be of several types: the kernel's memset, and that of C.
+	if !ok || f.typed {
 		at := line.Function.StartLine
 		if at == 0 {
 			at = line.Line
 		}
-		id = f.add(function{name: line.Function.Name, file: line.Function.File, line: at})
+		id = f.add(function{functionKey{line.Function.Name, f.typeOf(loc, line.Function)}, line.Function.File, at})
 		f.byFunc[line.Function] = id
 	}
 	return id
+}
+
+// address returns the function of a location without symbols.
+func (f *Functions) address(loc *store.Location) int32 {
+	return f.add(function{functionKey: functionKey{addressName(loc), f.typeOf(loc, nil)}})
 }
 
 func (f *Functions) add(fn function) int32 {
 	if fn.name == "" {
 		fn.name = "(unnamed)"
 	}
-	id, ok := f.byName[fn.name]
+	id, ok := f.byName[fn.functionKey]
 	if !ok {
 		id = int32(len(f.list))
 		f.list = append(f.list, fn)
-		f.byName[fn.name] = id
+		f.byName[fn.functionKey] = id
 	} else if old := &f.list[id]; fn.file != "" && (old.file == "" || cmp.Or(cmp.Compare(fn.file, old.file), cmp.Compare(fn.line, old.line)) < 0) {
 		// The choice must not depend on the order of the stacks.
 		*old = fn

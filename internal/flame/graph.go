@@ -25,9 +25,10 @@ type Node struct {
 	Total int64  `json:"total"`
 	// Left is the total of the same path in the profile that this one is
 	// compared with.
-	Left     int64   `json:"left,omitempty"`
-	Inlined  bool    `json:"inlined,omitempty"`
-	Children []*Node `json:"children,omitempty"`
+	Left     int64     `json:"left,omitempty"`
+	Inlined  bool      `json:"inlined,omitempty"`
+	Type     FrameType `json:"type,omitempty"`
+	Children []*Node   `json:"children,omitempty"`
 }
 
 // flame returns the widest frames. left has the totals of the other side for the
@@ -70,14 +71,15 @@ func (t *tree) flame(maxNodes int, left []int64) *Node {
 			other.Left += node.Left
 			continue
 		}
-		node.Name = t.functions.list[n.function].name
+		fn := &t.functions.list[n.function]
+		node.Name, node.Type = fn.name, fn.typ
 		at[i] = int32(len(list))
 		list = append(list, node)
 		parent.Children = append(parent.Children, &list[at[i]])
 	}
 	for i := range list {
 		slices.SortFunc(list[i].Children, func(a, b *Node) int {
-			return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
+			return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
 		})
 	}
 	return &list[0]
@@ -153,7 +155,7 @@ func (t *tree) comparePaths(a, b int32) int {
 	for a != b {
 		m, n := &t.nodes[a], &t.nodes[b]
 		if m.function != n.function {
-			return cmp.Compare(t.functions.list[m.function].name, t.functions.list[n.function].name)
+			return t.functions.list[m.function].compare(t.functions.list[n.function].functionKey)
 		}
 		a, b = m.parent, n.parent
 	}

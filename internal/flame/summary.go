@@ -6,6 +6,7 @@
 package flame
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/spanprof/spanprof/store"
@@ -43,6 +44,26 @@ func (s *Summary) Total() int64 { return s.tree.nodes[0].total }
 
 // Functions returns the functions, those with most self first.
 func (s *Summary) Functions() []Function { return s.top.list(s.functions) }
+
+// Types returns what ran in frames of each type, the most first; nil for profiles
+// whose frames have none.
+func (s *Summary) Types() []TypeTotal {
+	if !s.functions.typed {
+		return nil
+	}
+	totals := map[FrameType]int64{}
+	for i, sum := range s.top.sums {
+		totals[s.functions.list[i].typ] += sum.self
+	}
+	list := []TypeTotal{}
+	for typ, self := range totals {
+		if self != 0 {
+			list = append(list, TypeTotal{typ, self})
+		}
+	}
+	slices.SortFunc(list, func(a, b TypeTotal) int { return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(a.Type, b.Type)) })
+	return list
+}
 
 // Executables returns the executables, those with most self first.
 func (s *Summary) Executables() []Executable { return s.executables.sorted() }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/store"
 )
@@ -88,7 +89,7 @@ func TestFolded(t *testing.T) {
 func TestFlameAgainst(t *testing.T) {
 	var s locations
 	main, f, g := s.location("main"), s.location("f"), s.location("g")
-	fns := flame.NewFunctions()
+	fns := flame.NewFunctions(exporter.KindCPU)
 	left := flame.NewSummary([]store.StackValue{
 		stack(6, f, main),
 		stack(2, f, g, main),

@@ -10,8 +10,9 @@ import (
 
 // Function is what one function takes: Self by itself, Total with what it called.
 type Function struct {
-	Name string `json:"name"`
-	File string `json:"file,omitempty"`
+	Name string    `json:"name"`
+	Type FrameType `json:"type,omitempty"`
+	File string    `json:"file,omitempty"`
 	// Line is where the function begins.
 	Line  int64 `json:"line,omitempty"`
 	Self  int64 `json:"self,omitempty"`
@@ -64,10 +65,10 @@ func (t *top) list(fns *Functions) []Function {
 			continue
 		}
 		fn := fns.list[i]
-		list = append(list, Function{Name: fn.name, File: fn.file, Line: fn.line, Self: s.self, Total: s.total})
+		list = append(list, Function{Name: fn.name, Type: fn.typ, File: fn.file, Line: fn.line, Self: s.self, Total: s.total})
 	}
 	slices.SortFunc(list, func(a, b Function) int {
-		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
 	})
 	return list
 }

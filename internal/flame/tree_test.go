@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/store"
 )
@@ -42,7 +43,7 @@ func stack(value int64, leafFirst ...*store.Location) store.StackValue {
 }
 
 func summary(stacks []store.StackValue) *flame.Summary {
-	return flame.NewSummary(stacks, flame.NewFunctions())
+	return flame.NewSummary(stacks, flame.NewFunctions(exporter.KindCPU))
 }
 
 // maxNodes is the number of frames that a page asks for.

@@ -84,6 +84,12 @@ func (q Query) WithEqual(label, value string) Query {
 	return q.With(m)
 }
 
+// OfType returns the query for profiles of another type.
+func (q Query) OfType(t Type) Query {
+	q.Type = t
+	return q
+}
+
 // Without returns the query without its conditions on labels.
 func (q Query) Without(labels ...string) Query {
 	var kept []store.Matcher

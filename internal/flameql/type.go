@@ -25,18 +25,18 @@ type Type struct {
 	Minor bool
 }
 
-// KindHost is the kind of profiles that a profiler of the host took of this
-// process.
-const KindHost exporter.Kind = "host"
+// Types that programs ask for. CPU is the type of a query that names none.
+var (
+	CPU  = Types[0]
+	Wall = Types[1]
+	Host = Types[2]
+)
 
-// CPU is the type of a query that names none.
-var CPU = Types[0]
-
-// Types are all types, CPU first.
+// Types are all types: CPU, wall and host first.
 var Types = []Type{
 	{"cpu", exporter.KindCPU, "cpu", "nanoseconds", "CPU", "CPU time", false},
 	{"wall", exporter.KindWall, "wall", "nanoseconds", "Wall", "wall time", false},
-	{"host", KindHost, "", "nanoseconds", "Host", "CPU time seen by the host", false},
+	{"host", exporter.KindHost, "", "nanoseconds", "Host", "CPU time seen by the host", false},
 	{"goroutines", exporter.KindGoroutine, "goroutine", "count", "Goroutines", "goroutines", false},
 	{"inuse_space", exporter.KindHeap, "inuse_space", "bytes", "Heap in use", "heap in use", false},
 	{"alloc_space", exporter.KindHeap, "alloc_space", "bytes", "Heap allocated", "heap allocated", false},

@@ -12,3 +12,23 @@ const (
 	SpanName  = "span_name"
 	TraceID   = "trace_id"
 )
+
+// SpanAttribution is the key of the label that says of samples of a host profile how
+// they were given to a span, or that they may be any span's. No label of a program
+// becomes it by way of the eBPF agent, which cuts keys at 15 bytes.
+const SpanAttribution = "span_attribution"
+
+// The values of SpanAttribution.
+const (
+	// First is the first sample of an agent's record, whose labels are those of the
+	// record.
+	First = "first"
+	// ByLabels is a sample of an agent that tells records apart by their labels.
+	ByLabels = "labels"
+	// ByLink is a sample of a record with a Link.
+	ByLink = "link"
+	// ByTimeline is a sample that was placed by what ran on its thread.
+	ByTimeline = "timeline"
+	// Ambiguous is a sample that may be any span's, or none's. It has no other label.
+	Ambiguous = "ambiguous"
+)

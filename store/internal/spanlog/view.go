@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
@@ -174,6 +176,18 @@ func (v *View) Find(key ident.Key) (found Record, ok bool) {
 		}
 	})
 	return found, ok
+}
+
+// Lookup returns the name and the trace of a span that has a record now.
+func (l *Log) Lookup(key ident.Key) (name string, trace trace.TraceID, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id, ok := l.index[key]
+	if !ok {
+		return "", trace, false
+	}
+	r := l.row(id)
+	return r.Name.Value, r.TraceID, true
 }
 
 // indexed returns the record that a span has now, as it was then; nil if the span

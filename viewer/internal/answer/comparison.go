@@ -33,7 +33,7 @@ func Comparable(left, right Query) error {
 
 // Compare answers how what right selects differs from what left selects.
 func (r *Reader) Compare(left, right Query) (*Comparison, error) {
-	fns := flame.NewFunctions()
+	fns := flame.NewFunctions(right.Type.Kind)
 	c := &Comparison{Left: r.profile(left, fns), Right: r.profile(right, fns), Status: r.status}
 	if r.err != nil {
 		return nil, r.err

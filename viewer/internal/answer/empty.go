@@ -24,6 +24,8 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 	switch {
 	case !q.Type.Labelled() && q.filtersWork():
 		return fmt.Sprintf("%s profiles carry no labels (golang/go#23458), so label filters match nothing: remove the {...} filter for the whole process", q.Type.Kind)
+	case q.Type.Kind == exporter.KindHost && a.Windows == 0:
+		return "no host profile covers this time: an eBPF agent on the machine measures it, where the program takes what the agent sends, as package ebpfbridge/receiver does"
 	case q.Type.Kind != exporter.KindCPU && a.Windows == 0:
 		return fmt.Sprintf("no %s profile covers this time: %s is measured where the profiler's kinds name it", q.Type.Kind, q.Type.Words)
 	case single && a.Span == nil:
@@ -104,6 +106,8 @@ func (r *Reader) emptySpan(q Query, a *Profile) string {
 		return r.untilThen("the samples of this span are not in yet", ": ")
 	case q.Type.Kind == exporter.KindWall:
 		return r.emptyWall(s)
+	case q.Type.Kind == exporter.KindHost && a.Attribution != nil:
+		return "no sample of the host profiles is this span's for certain"
 	case q.Type.Kind != exporter.KindCPU:
 		return fmt.Sprintf("no sample of the %s profiles has the id of this span", q.Type.Kind)
 	case s.Coverage == store.CoverageEvicted.String() || s.CPUSamples > 0:

@@ -41,18 +41,33 @@ type frameLine struct {
 
 // text writes the frames of the line in n columns.
 func (l frameLine) text(n int) string {
-	first, last := termtext.OneLine(l.first.Name), termtext.OneLine(l.last.Name)
 	if l.skipped == 0 {
-		return termtext.ClipStart(last, n)
+		return marked(l.last.Type, l.last.Name, n)
 	}
+	first, last := termtext.OneLine(l.first.Name), termtext.OneLine(l.last.Name)
 	between := " > "
 	if l.skipped > 1 {
 		between = fmt.Sprintf(" > .. %d .. > ", l.skipped-1)
 	}
-	n -= len(between)
+	n -= len(between) + len(l.first.Type.Mark()) + len(l.last.Type.Mark())
 	// The last frame takes the time: it gets at least half of the columns.
 	last = termtext.ClipStart(last, max(n/2, n-utf8.RuneCountInString(first)))
-	return termtext.ClipStart(first, n-utf8.RuneCountInString(last)) + between + last
+	first = termtext.ClipStart(first, n-utf8.RuneCountInString(last))
+	return l.first.Type.Mark() + first + between + l.last.Type.Mark() + last
+}
+
+// marked writes the name of a frame in n columns, after the mark of its type.
+func marked(t flame.FrameType, name string, n int) string {
+	return t.Mark() + termtext.ClipStart(termtext.OneLine(name), n-len(t.Mark()))
+}
+
+// frameTypes writes what ran in frames of each type, and what marks them.
+func frameTypes(list []flame.TypeTotal, total int64) string {
+	var parts []string
+	for _, t := range list {
+		parts = append(parts, fmt.Sprintf("%s%s %s", t.Type.Mark(), t.Type, termtext.Percent(t.Self, total)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // frameLines returns the lines below root from top to bottom.

@@ -26,7 +26,7 @@ type Kind struct {
 }
 
 // kinds lists the types of profiles that have samples for the conditions of q, the type
-// of q itself, and CPU, so that there is a link back to it. Minor types are left out
+// of q itself, and CPU time, so that there is a link back to it. Minor types are left out
 // unless q asks for one.
 func (r *Reader) kinds(q Query) []Kind {
 	totals := map[exporter.Kind]store.KindTotal{}
@@ -34,9 +34,10 @@ func (r *Reader) kinds(q Query) []Kind {
 		totals[t.Kind] = t
 	}
 	list := []Kind{}
+	cpu := r.cpuType()
 	for _, t := range flameql.Types {
 		total := totals[t.Kind]
-		if t != q.Type && t != flameql.CPU && (total.Samples == 0 || t.Minor) {
+		if t != q.Type && t != cpu && (total.Samples == 0 || t.Minor) {
 			continue
 		}
 		other := q.Query

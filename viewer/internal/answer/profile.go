@@ -51,6 +51,8 @@ type Profile struct {
 	Until   time.Time `json:"until,omitzero"`
 	// Span is the span whose id the query has.
 	Span *Span `json:"span,omitempty"`
+	// Attribution says how certain a host profile is about spans.
+	Attribution *Attribution `json:"attribution,omitempty"`
 	// Baseline is what the selection may be compared with.
 	Baseline *Baseline `json:"baseline,omitempty"`
 	// WithChildren is Span and the spans below it, where their work is not in the
@@ -71,9 +73,11 @@ type Profile struct {
 	Status       *Status `json:"status,omitempty"`
 	// Functions are those with most self, FunctionsOmitted is the number of those
 	// left out.
-	Functions        []flame.Function   `json:"functions"`
-	FunctionsOmitted int                `json:"functionsOmitted,omitempty"`
-	Executables      []flame.Executable `json:"executables"`
+	Functions        []flame.Function `json:"functions"`
+	FunctionsOmitted int              `json:"functionsOmitted,omitempty"`
+	// FrameTypes are what ran in the frames of each type, of host profiles.
+	FrameTypes  []flame.TypeTotal  `json:"frameTypes,omitempty"`
+	Executables []flame.Executable `json:"executables"`
 	// Focus has the callers and callees of the function that was asked for.
 	Focus *flame.Focus `json:"focus,omitempty"`
 	Flame *flame.Node  `json:"flame"`
@@ -85,17 +89,17 @@ type Profile struct {
 
 // Profile answers what q selects; with a function, also its callers and callees.
 func (r *Reader) Profile(q Query, function string) (*Profile, error) {
-	a := r.profile(q, flame.NewFunctions())
+	a := r.profile(q, flame.NewFunctions(q.Type.Kind))
 	a.Kinds = r.kinds(a.query)
 	a.Ranged = r.ranged()
 	trace := r.trace(a.span)
-	a.Trace, a.TraceOmitted = listTrace(trace)
+	a.Trace, a.TraceOmitted = r.listTrace(trace)
 	a.WithChildren = newChildren(a.query, a.span, trace)
 	a.Functions = a.summary.Functions()
 	if omitted := len(a.Functions) - maxFunctions; omitted > 0 {
 		a.Functions, a.FunctionsOmitted = a.Functions[:maxFunctions], omitted
 	}
-	a.Executables = a.summary.Executables()
+	a.FrameTypes, a.Executables = a.summary.Types(), a.summary.Executables()
 	if function != "" {
 		a.Focus = a.summary.Focus(function, maxFocusNodes)
 	}
@@ -108,7 +112,7 @@ func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 // Folded answers what q selects in the folded form.
 func (r *Reader) Folded(q Query) (string, error) {
 	sel := r.selection(r.resolve(q))
-	return flame.NewSummary(sel.Stacks, flame.NewFunctions()).Folded(), r.err
+	return flame.NewSummary(sel.Stacks, flame.NewFunctions(q.Type.Kind)).Folded(), r.err
 }
 
 // profile makes the part of a profile that each side of a comparison has, without the
@@ -135,7 +139,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	if single {
 		var known bool
 		if a.span, known = r.span(id); known {
-			s := newSpan(a.span)
+			s := r.newSpan(a.span)
 			a.Span = &s
 		}
 	}
@@ -143,7 +147,8 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		a.ExpectedSamples = float64(a.Span.DurationNs) / float64(interval)
 	}
 	a.Title = q.title(a.Span, a.ProfileIDs)
-	a.Note = r.note(q, a.span)
+	a.Attribution = r.attribution(q, a.Span)
+	a.Note = r.note(q, a.span, a.Attribution.note(single, a.Unit))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.emptyReason(q, a)
@@ -156,9 +161,9 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 }
 
 // note says what to know about a query and its span, in sentences without a full stop.
-func (r *Reader) note(q Query, span store.Span) string {
+func (r *Reader) note(q Query, span store.Span, attribution string) string {
 	var notes []string
-	if span.CPUSamples > 0 {
+	if span.CPUSamples > 0 && q.Type.Kind != exporter.KindHost {
 		switch span.Coverage {
 		case store.CoveragePartial:
 			notes = append(notes, "CPU was not profiled in part of this span's time: it may have used more than is shown")
@@ -166,7 +171,7 @@ func (r *Reader) note(q Query, span store.Span) string {
 			notes = append(notes, "profiles of part of this span's time made room for newer ones: it may have used more than is shown")
 		}
 	}
-	for _, note := range []string{r.labelNote(q), r.appNote(q, span)} {
+	for _, note := range []string{r.labelNote(q), r.appNote(q, span), attribution} {
 		if note != "" {
 			notes = append(notes, note)
 		}

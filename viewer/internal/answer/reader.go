@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -127,6 +129,26 @@ func (r *Reader) allWindows() []store.WindowInfo {
 		r.windows = ask(r, "windows", func() ([]store.WindowInfo, error) { return r.view.Windows(store.WindowQuery{}) })
 	}
 	return r.windows
+}
+
+// has reports whether there are profiles of a kind.
+func (r *Reader) has(kind exporter.Kind) bool {
+	return slices.ContainsFunc(r.allWindows(), func(w store.WindowInfo) bool { return w.Kind == kind })
+}
+
+// cpuType is the type of CPU time that is shown where none is asked for: what the host
+// saw, if nothing else did.
+func (r *Reader) cpuType() flameql.Type {
+	if !r.has(exporter.KindCPU) && r.has(exporter.KindHost) {
+		return flameql.Host
+	}
+	return flameql.CPU
+}
+
+// CPUTime returns the query for CPU time as the source has it.
+func (r *Reader) CPUTime(q Query) Query {
+	q.Query = q.OfType(r.cpuType())
+	return q
 }
 
 // services returns the services that there are profiles of.

@@ -6,6 +6,7 @@ package answer
 import (
 	"time"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
@@ -43,15 +44,21 @@ type Span struct {
 	// Coverage says how much of the span's time the profiles held cover:
 	// whole, partial, none or evicted.
 	Coverage string `json:"coverage"`
-	// Query selects the span's CPU profile, or its wall profile if it has no
-	// other samples.
+	// Query selects the span's CPU profile or, if it has no samples there, its wall
+	// or its host profile.
 	Query string `json:"query"`
 }
 
-func newSpan(s store.Span) Span {
+func (r *Reader) newSpan(s store.Span) Span {
 	q := flameql.ForService(s.Service)
-	if s.CPUSamples == 0 && s.WallSamples > 0 {
-		q.Type, _ = flameql.TypeByName("wall")
+	switch {
+	case s.CPUSamples > 0:
+	case s.WallSamples > 0:
+		q.Type = flameql.Wall
+	case s.SamplesHeld > 0 && r.has(exporter.KindHost):
+		q.Type = flameql.Host
+	default:
+		q.Type = r.cpuType()
 	}
 	return Span{
 		ProfileID:      s.ProfileID,

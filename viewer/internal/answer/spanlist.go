@@ -91,11 +91,11 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 		case len(list.Groups) == MaxGroups:
 			list.GroupsOmitted++
 		default:
-			list.Groups = append(list.Groups, newGroup(t, held, labels))
+			list.Groups = append(list.Groups, newGroup(t, held.query(t.Service).OfType(r.cpuType()), labels))
 		}
 	}
 	for _, s := range r.listed(q) {
-		list.Spans = append(list.Spans, newSpan(s))
+		list.Spans = append(list.Spans, r.newSpan(s))
 	}
 	list.Note = r.notes()
 	return answered(r, list)
@@ -124,7 +124,7 @@ func (r *Reader) listed(q store.SpanQuery) []store.Span {
 // matchNothing is an expression that matches no text.
 const matchNothing = "x^"
 
-// ListedProfile returns the query for the CPU profile of the spans that q selects. An error
+// ListedProfile returns the query for the CPU time of the spans that q selects. An error
 // is kept for the answer to it.
 func (r *Reader) ListedProfile(q store.SpanQuery) Query {
 	spans := r.listed(q)
@@ -139,7 +139,7 @@ func (r *Reader) ListedProfile(q store.SpanQuery) Query {
 	if err != nil && r.err == nil {
 		r.err = BadRequestf("%d spans are too many for one profile: set limit", len(spans))
 	}
-	return Query{Query: flameql.Query{Type: flameql.CPU}.With(m)}
+	return Query{Query: flameql.Query{Type: r.cpuType()}.With(m)}
 }
 
 // Text returns the list for a terminal.
@@ -217,7 +217,7 @@ type Group struct {
 	LabelNames int    `json:"labelNames,omitempty"`
 }
 
-func newGroup(t store.NameTotal, held services, labels labelNames) Group {
+func newGroup(t store.NameTotal, process flameql.Query, labels labelNames) Group {
 	// Without a sample only the name is known.
 	label := cmp.Or(t.Label, t.Name)
 	g := Group{
@@ -228,7 +228,7 @@ func newGroup(t store.NameTotal, held services, labels labelNames) Group {
 		MaxWallNs: t.MaxDuration.Nanoseconds(),
 		WallNs:    t.Duration.Nanoseconds(),
 		CPUNs:     t.CPU.Nanoseconds(),
-		Query:     held.query(t.Service).WithEqual(labelkey.SpanName, label).String(),
+		Query:     process.WithEqual(labelkey.SpanName, label).String(),
 	}
 	if label != t.Name {
 		g.Label, g.LabelNames = label, labels[serviceLabel{t.Service, label}]

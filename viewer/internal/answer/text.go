@@ -31,6 +31,9 @@ func (a *Profile) Text() string {
 	if a.Empty != "" {
 		return b.String()
 	}
+	if a.FrameTypes != nil {
+		fmt.Fprintf(&b, "%-9s%s\n", "frames", frameTypes(a.FrameTypes, a.Total))
+	}
 	b.WriteByte('\n')
 	if f := a.Focus; f != nil {
 		writeFocus(&b, f, a.Total, a.Unit)
@@ -121,7 +124,7 @@ func (a *Profile) sources() string {
 func writeFunctions(b *strings.Builder, functions []flame.Function, omitted int, total int64, unit string) {
 	fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", "self", "", "total", "", "function")
 	for _, f := range functions[:min(len(functions), textFunctions)] {
-		fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", termtext.Value(f.Self, unit), termtext.Percent(f.Self, total), termtext.Value(f.Total, unit), termtext.Percent(f.Total, total), termtext.ClipStart(termtext.OneLine(f.Name), termtext.Columns-39))
+		fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", termtext.Value(f.Self, unit), termtext.Percent(f.Self, total), termtext.Value(f.Total, unit), termtext.Percent(f.Total, total), marked(f.Type, f.Name, termtext.Columns-39))
 	}
 	if more := len(functions) + omitted - textFunctions; more > 0 {
 		fmt.Fprintf(b, "%38s %s\n", "...", termtext.Plural(more, "more function"))
@@ -141,7 +144,7 @@ func writeExecutables(b *strings.Builder, executables []flame.Executable, total 
 
 // writeFocus writes a function with its callers and its callees.
 func writeFocus(b *strings.Builder, f *flame.Focus, total int64, unit string) {
-	fmt.Fprintf(b, "function %s\n", termtext.ClipStart(termtext.OneLine(f.Function.Name), termtext.Columns-9))
+	fmt.Fprintf(b, "function %s\n", marked(f.Function.Type, f.Function.Name, termtext.Columns-9))
 	if f.Function.Total == 0 {
 		b.WriteString("         is on no stack of this profile\n")
 		return
@@ -184,7 +187,7 @@ func (c *Comparison) Text() string {
 		default:
 			continue
 		}
-		fmt.Fprintf(&b, "%7s %7s %+6.1f pp  %s\n", termtext.Percent(d.LeftTotal, c.Left.Total), termtext.Percent(d.RightTotal, c.Right.Total), 100*d.Delta, termtext.ClipStart(termtext.OneLine(d.Name), termtext.Columns-27))
+		fmt.Fprintf(&b, "%7s %7s %+6.1f pp  %s\n", termtext.Percent(d.LeftTotal, c.Left.Total), termtext.Percent(d.RightTotal, c.Right.Total), 100*d.Delta, marked(d.Type, d.Name, termtext.Columns-27))
 	}
 	if rest := len(c.Diff) + c.DiffOmitted - more - less; rest > 0 {
 		fmt.Fprintf(&b, "%20s %s, differing less or not at all\n", "...", termtext.Plural(rest, "more function"))

@@ -92,7 +92,7 @@ func (r *Reader) trace(span store.Span) []store.Span {
 
 // listTrace returns the spans of a trace and the number of those left out. A span that
 // is alone in its trace has no list.
-func listTrace(all []store.Span) (spans []Span, omitted int) {
+func (r *Reader) listTrace(all []store.Span) (spans []Span, omitted int) {
 	if len(all) < 2 {
 		return nil, 0
 	}
@@ -100,7 +100,7 @@ func listTrace(all []store.Span) (spans []Span, omitted int) {
 		all = all[:maxTraceSpans]
 	}
 	for _, s := range all {
-		spans = append(spans, newSpan(s))
+		spans = append(spans, r.newSpan(s))
 	}
 	return spans, max(0, omitted)
 }

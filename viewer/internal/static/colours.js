@@ -24,6 +24,15 @@ export function packageColour(name, dark) {
   return dark ? `hsl(${hue} 34% ${31 + tone}%)` : `hsl(${hue} 58% ${75 + tone}%)`;
 }
 
+// TYPES are the colours of a host profile's frames: blue and orange stay apart without
+// red or green, and Go's, which are most, are grey.
+const TYPES = { kernel: [28, 88, 70, 72, 33], native: [212, 78, 77, 55, 42], other: [290, 40, 82, 30, 44], go: [150, 12, 84, 8, 31] };
+
+export function typeColour(type, dark) {
+  const [hue, saturation, lightness, darkSaturation, darkLightness] = TYPES[type];
+  return dark ? `hsl(${hue} ${darkSaturation}% ${darkLightness}%)` : `hsl(${hue} ${saturation}% ${lightness}%)`;
+}
+
 // stripColour returns the colour of a time line's name by its index; -1 is the rest.
 export function stripColour(i, dark) {
   if (i < 0) return dark ? 'hsl(220 9% 38%)' : 'hsl(220 14% 78%)';

@@ -3,6 +3,7 @@
 
 import { button, choice, h } from './dom.js';
 import { count, percent, points, shortName, signedPoints } from './format.js';
+import { mark } from './frametypes.js';
 
 const FIRST_ROWS = 8;
 const share = (part, total) => (total ? part / total : 0);
@@ -19,7 +20,7 @@ export function diffTable({ left, right, diff, diffOmitted }, search) {
   let by = 'total';
   let shown = FIRST_ROWS;
   const render = () => {
-    const rows = diff.map((d) => ({ name: d.name, ...BY[by](d, left.total, right.total) })).filter((d) => d.delta !== 0);
+    const rows = diff.map((d) => ({ name: d.name, type: d.type, ...BY[by](d, left.total, right.total) })).filter((d) => d.delta !== 0);
     const most = rows.reduce((m, d) => Math.max(m, Math.abs(d.delta)), 0.0001);
     // The order of the server breaks ties.
     rows.sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta));
@@ -51,7 +52,7 @@ function row(d, most, search) {
   const fill = h('i', { class: d.delta > 0 ? 'more' : 'less' });
   fill.style.width = `max(1px, ${Math.abs(d.delta) / most * 100}%)`;
   return h('tr', null,
-    h('td', { class: 'fn' }, button(shortName(d.name), () => search(d.name), { class: 'plain', title: d.name })),
+    h('td', { class: 'fn' }, mark(d), button(shortName(d.name), () => search(d.name), { class: 'plain', title: d.name })),
     h('td', { class: 'num' }, percent(d.left)),
     h('td', { class: 'num' }, percent(d.right)),
     h('td', { class: `num ${d.delta > 0 ? 'more' : 'less'}` }, signedPoints(d.delta)),

@@ -1,12 +1,13 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { packageColour, deltaColour, onThemeChange, theme } from './colours.js';
+import { packageColour, deltaColour, onThemeChange, theme, typeColour } from './colours.js';
 import { copyButton } from './copy.js';
 import { button, h } from './dom.js';
 import { paint, ROW } from './flamepaint.js';
 import { percent, pkg, signedPoints, value } from './format.js';
 import { flatten, sibling, within } from './frames.js';
+import { typeOfMark } from './frametypes.js';
 
 // Flame is a flame graph on a canvas. The canvas is at most as high as the window and
 // moves with it, so that a deep graph costs no more than a shallow one.
@@ -157,10 +158,12 @@ export class Flame {
     this.draw();
   }
 
-  // find marks the functions whose names contain text. A frame below another match does
+  // find marks the functions whose names contain text, or which are of the type that the
+  // text is the mark of. A frame below another match does
   // not count again.
   find(text) {
     const wanted = text.trim().toLowerCase();
+    const type = typeOfMark(wanted);
     this.matches = null;
     this.found.textContent = '';
     if (wanted) {
@@ -168,7 +171,7 @@ export class Flame {
       const counted = new Set();
       let sum = 0;
       for (const f of this.frames) {
-        const hit = f.parent && f.name.toLowerCase().includes(wanted);
+        const hit = f.parent && (type ? f.type === type : f.name.toLowerCase().includes(wanted));
         if (hit) {
           this.matches.add(f);
           if (!counted.has(f.parent)) sum += f.total;
@@ -212,6 +215,7 @@ export class Flame {
     const fn = this.functions?.get(f.name);
     if (fn?.file) lines.push(fn.line ? `${fn.file}:${fn.line}` : fn.file);
     if (f.inlined) lines.push('inlined');
+    if (f.type === 'kernel' || f.type === 'native') lines.push(`${f.type} code`);
     return [f.name, ...lines];
   }
 
@@ -238,6 +242,7 @@ export class Flame {
     if (!f.parent) return plain;
     if (this.deltas) return deltaColour(this.delta(f) / this.maxDelta, dark);
     if (f.name === '(other)') return plain;
+    if (f.type) return typeColour(f.type, dark);
     return packageColour(pkg(f.name), dark);
   }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { bareName, shortName, value } from './format.js';
+import { mark } from './frametypes.js';
 
 export const ROW = 20;
 const FONT = '12px system-ui, sans-serif';
@@ -60,9 +61,9 @@ function paintFrame(c, flame, f, x, y, w, theme) {
 
 // fit returns the longest form of a frame's name that has room.
 function fit(c, flame, f, room) {
-  const full = f.parent ? f.name : `${f.name}  ${value(f.total, flame.unit)}`;
+  const full = f.parent ? mark(f) + f.name : `${f.name}  ${value(f.total, flame.unit)}`;
   if (measure(c, full) <= room) return full;
-  const short = f.parent ? shortName(full) : full;
+  const short = f.parent ? shortName(f.name) : full;
   if (measure(c, short) <= room) return short;
   // The colour shows the package, so the method's name is enough.
   const last = f.parent ? bareName(short) : short;

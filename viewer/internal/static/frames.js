@@ -8,7 +8,7 @@ export function flatten(root) {
   const todo = [[root, null, 0, 0]];
   while (todo.length) {
     const [node, parent, x, depth] = todo.pop();
-    const frame = { parent, x, depth, name: node.name, self: node.self ?? 0, total: node.total, left: node.left ?? 0, inlined: Boolean(node.inlined), children: [] };
+    const frame = { parent, x, depth, name: node.name, self: node.self ?? 0, total: node.total, left: node.left ?? 0, inlined: Boolean(node.inlined), type: node.type, children: [] };
     frames.push(frame);
     parent?.children.push(frame);
     let at = x;

@@ -3,6 +3,7 @@
 
 import { bar, button, h } from './dom.js';
 import { count, percent, shortName, value } from './format.js';
+import { mark } from './frametypes.js';
 
 const ROWS = 100;
 
@@ -24,7 +25,7 @@ export function functionsView(data, pick) {
     list.sort((a, b) => (by === 'name' ? a.name.localeCompare(b.name) : (b[by] ?? 0) - (a[by] ?? 0) || b.total - a.total));
     for (const head of heads) head.setAttribute('aria-sort', head.dataset.by !== by ? 'none' : by === 'name' ? 'ascending' : 'descending');
     body.replaceChildren(...list.slice(0, shown).map((f) => h('tr', null,
-      h('td', { class: 'fn' }, button(shortName(f.name), () => pick(f.name), { class: 'plain', title: [f.name, f.file && `${f.file}:${f.line}`].filter(Boolean).join('\n') })),
+      h('td', { class: 'fn' }, mark(f), button(shortName(f.name), () => pick(f.name), { class: 'plain', title: [f.name, f.file && `${f.file}:${f.line}`].filter(Boolean).join('\n') })),
       ...cells(f.self ?? 0, data), ...cells(f.total, data))));
     more.hidden = list.length <= shown;
     more.textContent = `Show more of ${count(list.length, 'function')}`;

@@ -22,7 +22,8 @@ function spanHeading(data) {
   const s = data.span;
   const start = new Date(s.start);
   const cpu = s.cpuSamples > 0;
-  const other = data.sampleType !== 'cpu' && data.total > 0;
+  // The CPU time that the host saw is beside the process's own: never in it.
+  const other = (data.sampleType !== 'cpu' || data.frameTypes) && data.total > 0;
   return h('header', { class: 'head' },
     h('h1', null, h('span', { class: 'clamp', title: spanTitle(s) }, spanTitle(s)),
       s.err && h('span', { class: 'tag err' }, 'error'),

@@ -7,6 +7,7 @@ import { h, linkButton } from './dom.js';
 import { executablesView } from './executables.js';
 import { Flame } from './flame.js';
 import { capital, isHeap, sentence, time } from './format.js';
+import { typeLegend } from './frametypes.js';
 import { functionsView } from './functions.js';
 import { heading } from './heading.js';
 import { emptyCard, fewHint } from './hints.js';
@@ -92,8 +93,8 @@ function panel(data) {
       case 'executables': return executablesView(data);
     }
     const flame = new Flame({ root: data.flame, unit: data.unit, label: `Flame graph of ${data.title}`, functions, onfunction: pick });
-    return [flame.element, packageLegend(data, flame),
-      h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the package, `, h('i', null, 'italics'), ' were inlined. Click a frame to zoom, click it again to go back; ', h('kbd', null, 'c'), ' shows its callers and callees.')];
+    return [flame.element, data.frameTypes ? typeLegend(data, flame) : packageLegend(data, flame),
+      h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the ${data.frameTypes ? 'type of the frame' : 'package'}, `, h('i', null, 'italics'), ' were inlined. Click a frame to zoom, click it again to go back; ', h('kbd', null, 'c'), ' shows its callers and callees.')];
   };
   addEventListener('popstate', () => body.isConnected && show());
   show();

@@ -5,6 +5,7 @@ import { asJSON, get } from './api.js';
 import { h } from './dom.js';
 import { Flame } from './flame.js';
 import { percent, sentence, value } from './format.js';
+import { mark } from './frametypes.js';
 import { functionsView } from './functions.js';
 
 // sandwichView shows a function between its callers and its callees. Without a name it
@@ -32,7 +33,7 @@ async function fill(place, data, name, functions, pick) {
   const graph = (root, label, flipped) => new Flame({ root, unit: data.unit, label: `${label} of ${name}`, whole: data.total, functions, flipped, simple: true, onfunction: pick }).element;
   const share = (v) => `${value(v, data.unit)}, ${percent(v / data.total)} of the total`;
   place.replaceChildren(
-    h('section', { class: 'card about-function' }, h('h2', { class: 'code' }, fn.name),
+    h('section', { class: 'card about-function' }, h('h2', { class: 'code' }, mark(fn), fn.name),
       fn.file && h('p', { class: 'muted code' }, `${fn.file}:${fn.line}`),
       h('p', null, `Self ${share(fn.self ?? 0)} \u00b7 with what it called ${share(fn.total)}`)),
     h('h3', null, 'Callers'), callers.children ? graph(callers, 'Callers', true) : h('p', { class: 'muted' }, 'Nothing called it: it is at the root of its stacks.'),

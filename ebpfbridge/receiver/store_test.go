@@ -1,0 +1,252 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// ids gives a span the id that it had when it was recorded.
+type ids struct{ next trace.SpanID }
+
+func (g *ids) NewIDs(context.Context) (trace.TraceID, trace.SpanID) {
+	return trace.TraceID{0: 1, 15: g.next[7]}, g.next
+}
+
+func (g *ids) NewSpanID(context.Context, trace.TraceID) trace.SpanID { return g.next }
+
+// spans returns what the target ran by span: its first and last slice.
+func (t truth) spans() []slice {
+	var spans []slice
+	for _, s := range t {
+		if s.Span == "" {
+			continue
+		}
+		if i := slices.IndexFunc(spans, func(x slice) bool { return x.Span == s.Span }); i >= 0 {
+			spans[i].Until = s.Until
+			continue
+		}
+		spans = append(spans, s)
+	}
+	return spans
+}
+
+// page is a store that has taken a recording and its spans, and the viewer over it.
+type page struct {
+	store   *store.Store
+	status  Status
+	handler http.Handler
+}
+
+func newPage(t *testing.T, load string, opts ...Option) (page, truth) {
+	t.Helper()
+	truth, messages := recorded(t, load)
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
+	gen := new(ids)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(gen), sdktrace.WithResource(res), sdktrace.WithSpanProcessor(s.SpanProcessor()))
+	for _, span := range truth.spans() {
+		if _, err := hex.Decode(gen.next[:], []byte(span.Span)); err != nil {
+			t.Fatal(err)
+		}
+		_, running := tp.Tracer("test").Start(t.Context(), span.Name, trace.WithTimestamp(time.Unix(0, span.From)))
+		running.End(trace.WithTimestamp(time.Unix(0, span.Until)))
+	}
+	r, err := New(s, LookupIn(s), append(opts, WithResource(res))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range messages {
+		if err := r.take(t.Context(), "connection", m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return page{s, r.Status(), viewer.Handler(s)}, truth
+}
+
+func (p page) get(t *testing.T, query, format string) []byte {
+	t.Helper()
+	w := httptest.NewRecorder()
+	address := "http://localhost/?" + url.Values{"query": {query}, "format": {format}}.Encode()
+	p.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s as %s: %d %s", query, format, w.Code, w.Body)
+	}
+	return w.Body.Bytes()
+}
+
+// hostProfile is what the tests need of the page's JSON.
+type hostProfile struct {
+	Title, Note, Empty string
+	Total, Samples     int64
+	Kinds              []struct {
+		Type    string
+		Samples int64
+	}
+	Attribution struct {
+		Witnesses []struct {
+			Name    string
+			Samples int64
+		}
+		Ambiguous, AmbiguousSamples int64
+	}
+	FrameTypes []struct {
+		Type string
+		Self int64
+	}
+	Functions   []struct{ Name, Type string }
+	Executables []struct{ File string }
+}
+
+func (p page) json(t *testing.T, query string) (a hostProfile) {
+	t.Helper()
+	if err := json.Unmarshal(p.get(t, query, "json"), &a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// tab returns the number of samples beside a tab.
+func (a hostProfile) tab(name string) int64 {
+	for _, k := range a.Kinds {
+		if k.Type == name {
+			return k.Samples
+		}
+	}
+	return 0
+}
+
+func byID(id string) string { return fmt.Sprintf(`shop.host{profile_id=%q}`, id) }
+
+// TestPages follows recordings through the store to the pages of their spans: each
+// sample is on one page, and is what the target ran.
+func TestPages(t *testing.T) {
+	for _, load := range loads {
+		truth, _ := recorded(t, load)
+		t.Run(load, func(t *testing.T) { checkPages(t, load, []string{labelkey.First}) })
+		t.Run(load+" with timelines", func(t *testing.T) {
+			checkPages(t, load, []string{labelkey.First, labelkey.ByTimeline}, WithTimelines(timelines{truth}))
+		})
+	}
+	for _, load := range []string{"tight-keyed", "shared-keyed"} {
+		t.Run(load, func(t *testing.T) { checkPages(t, load, []string{labelkey.ByLabels}) })
+	}
+}
+
+// checkPages takes the witnesses that pages may name.
+func checkPages(t *testing.T, load string, witnesses []string, opts ...Option) {
+	t.Helper()
+	p, truth := newPage(t, load, opts...)
+	_, messages := recorded(t, load)
+	want, _, _ := truth.compare(t, messages, opts...)
+	all := p.json(t, "shop.host")
+	certain := p.status.First + p.status.Witnessed + p.status.Placed
+	if all.Samples != int64(certain+p.status.Ambiguous) || all.Attribution.AmbiguousSamples != int64(p.status.Ambiguous) {
+		t.Errorf("the process has %d samples, %d of them ambiguous, want those of %+v", all.Samples, all.Attribution.AmbiguousSamples, p.status)
+	}
+	period := all.Total / all.Samples
+	onPages := int64(0)
+	for _, span := range truth.spans() {
+		a := p.json(t, byID(span.Span))
+		onPages += a.Samples
+		if a.Title != span.Name {
+			t.Errorf("span %s has the title %q, want %q", span.Span, a.Title, span.Name)
+		}
+		if a.Total != a.Samples*period {
+			t.Errorf("span %s: %d ns in %d samples of %d ns", span.Span, a.Total, a.Samples, period)
+		}
+		witnessed := int64(0)
+		for _, w := range a.Attribution.Witnesses {
+			witnessed += w.Samples
+			if !slices.Contains(witnesses, w.Name) {
+				t.Errorf("span %s has the witness %q, want %q", span.Span, w.Name, witnesses)
+			}
+		}
+		if witnessed != a.Samples {
+			t.Errorf("span %s has witnesses of %d samples for its %d", span.Span, witnessed, a.Samples)
+		}
+		if tab := a.tab("host"); tab != a.Samples {
+			t.Errorf("span %s has %d samples in the tab host, want %d", span.Span, tab, a.Samples)
+		}
+	}
+	if right := int64(want.right + want.unknown); want.wrong != 0 || onPages != right {
+		t.Errorf("%d samples on the spans' pages, want the %d right ones of %v", onPages, right, want)
+	}
+	for _, span := range truth.spans()[:2] {
+		if a := p.json(t, fmt.Sprintf(`shop.host{span_name=%q}`, span.Name)); a.Samples == 0 {
+			t.Errorf("nothing has the span_name %q in full: %s", span.Name, a.Empty)
+		}
+	}
+	t.Logf("%d samples on the pages of %d spans, 0 wrong, %d ambiguous", onPages, len(truth.spans()), p.status.Ambiguous)
+}
+
+// TestPagesFormats has the kernel's frames and those of C in all formats.
+func TestPagesFormats(t *testing.T) {
+	for _, tt := range []struct{ load, typ, mark, file string }{
+		{"kernel", "kernel", "[k] ", exporter.KernelMapping},
+		{"cgo", "native", "[n] ", "ebpftarget"},
+	} {
+		truth, _ := recorded(t, tt.load)
+		p, _ := newPage(t, tt.load, WithTimelines(timelines{truth}))
+		query := byID(truth.spans()[2].Span)
+		a := p.json(t, query)
+		if len(a.FrameTypes) == 0 || a.FrameTypes[0].Type != tt.typ || a.FrameTypes[0].Self*2 < a.Total {
+			t.Errorf("%s: frames %v, want most in %s code", tt.load, a.FrameTypes, tt.typ)
+		}
+		if a.Functions[0].Type != tt.typ || a.Executables[0].File != tt.file {
+			t.Errorf("%s: first %v and %v, want %s code of %s", tt.load, a.Functions[0], a.Executables[0], tt.typ, tt.file)
+		}
+		if !strings.Contains(a.Note, "by an execution trace of what ran on their thread") {
+			t.Errorf("%s: the note %q names no timelines", tt.load, a.Note)
+		}
+		if text := string(p.get(t, query, "text")); !strings.Contains(text, tt.mark) || !strings.Contains(text, tt.file) {
+			t.Errorf("%s: no %q or %s in\n%s", tt.load, tt.mark, tt.file, text)
+		}
+		if folded := string(p.get(t, query, "folded")); tt.typ == "kernel" && !strings.Contains(folded, "_[k] ") || strings.Count(folded, "\n") < 2 {
+			t.Errorf("%s:\n%s", tt.load, folded)
+		}
+		if html := string(p.get(t, query, "html")); !strings.Contains(html, "<html") {
+			t.Errorf("%s: no page: %s", tt.load, html)
+		}
+		parsed, err := profile.Parse(bytes.NewReader(p.get(t, query, "pprof")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum int64
+		for _, s := range parsed.Sample {
+			sum += s.Value[len(s.Value)-1]
+			if !slices.Equal(s.Label[labelkey.SpanName], []string{truth.spans()[2].Name}) || len(s.Label[labelkey.SpanAttribution]) != 1 {
+				t.Errorf("%s: a sample has the labels %v", tt.load, s.Label)
+			}
+		}
+		if sum != a.Total {
+			t.Errorf("%s: %d ns as pprof, %d as JSON", tt.load, sum, a.Total)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Ebpf joins what the host's eBPF agent samples with the spans of this program.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/ebpfbridge/receiver"
+	"github.com/spanprof/spanprof/inprocess"
+)
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:4040", "`address` of the page")
+	otlp := flag.String("otlp", "127.0.0.1:11000", "`address` that the agent sends to")
+	patience := flag.Duration("patience", 20*time.Second, "after how long without an agent to say so")
+	duration := flag.Duration("duration", 0, "how long to run; 0 means until Ctrl-C")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	page, agents := must(net.Listen("tcp", *listen)), must(net.Listen("tcp", *otlp))
+	res := resource.NewSchemaless(semconv.ServiceName("shop"))
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)))
+	p := must(inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithWindow(2*time.Second)))
+	// The agent's samples of this program go to the store too.
+	host := must(receiver.New(p.Store(), receiver.LookupIn(p.Store()), receiver.WithResource(res)))
+	p.AddCounters(host.Counters)
+	go func() { _ = must(0, host.ServeGRPC(ctx, agents)) }()
+	go func() { log.Fatal(http.Serve(page, p.Handler())) }()
+	fmt.Printf("Waiting for an agent: ebpf-profiler -collection-agent %s -disable-tls -t go,labels -reporter-interval 1s\nOpen http://%s/\n", agents.Addr(), page.Addr())
+	absent := time.AfterFunc(*patience, func() {
+		if host.Status().Messages > 0 {
+			fmt.Println("An agent sends, but no labels of this program's spans: it needs -t go,labels.")
+			return
+		}
+		fmt.Printf("No agent has connected to %s: spans have no tab Host. An agent needs root, Linux 5.10 and tracefs on /sys/kernel/tracing.\n", agents.Addr())
+	})
+	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
+	for i := 0; ctx.Err() == nil; i++ {
+		_, span := tp.Tracer("shop").Start(ctx, jobs[i%len(jobs)].name)
+		jobs[i%len(jobs)].run()
+		span.End()
+		<-time.After(20 * time.Millisecond)
+		if s := host.Status(); s.First+s.Witnessed > 0 && absent != nil {
+			absent.Stop()
+			absent = nil
+			fmt.Println("The agent's first samples of this program have come: its spans have the tab Host.")
+		}
+	}
+	_ = must(0, errors.Join(tp.Shutdown(context.Background()), p.Shutdown(context.Background())))
+	s := host.Status()
+	fmt.Printf("%d messages of agents; samples of this program: %d certain, %d ambiguous\n", s.Messages, s.First+s.Witnessed+s.Placed, s.Ambiguous)
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		log.Fatal("ebpf: ", err)
+	}
+	return value
+}

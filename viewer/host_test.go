@@ -1,0 +1,171 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flame"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
+)
+
+// sampled are samples of a host profile: their number, and by what they are a span's.
+type sampled struct {
+	n   int64
+	id  string
+	why string
+}
+
+// exportHost exports samples in the kernel, below Go's code, as a receiver makes them.
+func exportHost(t *testing.T, s *store.Store, list ...sampled) {
+	t.Helper()
+	b := newProfileBuilder()
+	for _, one := range list {
+		of := map[string][]string{}
+		if one.id != "" {
+			of = labels(one.id, "GET /search")
+		}
+		if one.why != "" {
+			of[labelkey.SpanAttribution] = []string{one.why}
+		}
+		b.add(one.n, of, "vfs_read", "main.serve")
+	}
+	kernel := &profile.Mapping{ID: 1, File: exporter.KernelMapping, HasFunctions: true}
+	b.profile.Mapping = []*profile.Mapping{kernel}
+	leaf := b.location("vfs_read")
+	leaf.Mapping, leaf.Line[0].Function.Filename = kernel, ""
+	export(t, s, shop, exporter.KindHost, b.profile)
+}
+
+// A host profile names its witnesses and counts what is ambiguous, and adds nothing to
+// the CPU time of the process's own profiler.
+func TestHost(t *testing.T) {
+	s := newTestStore(t)
+	before := answer.Profile{}
+	h := viewer.Handler(s)
+	cpu := target("/", "query", byID(slowID), "format", "json")
+	getJSON(t, h, cpu, http.StatusOK, &before)
+	exportHost(t, s,
+		sampled{3, slowID, labelkey.First}, sampled{5, slowID, labelkey.ByTimeline},
+		sampled{2, fastID, labelkey.ByLink}, sampled{7, "", labelkey.Ambiguous}, sampled{1, "", ""})
+	for _, tt := range []struct {
+		query       string
+		samples     int64
+		attribution *answer.Attribution
+		note, empty string
+	}{
+		{
+			`shop.host{profile_id="` + slowID + `"}`, 8,
+			&answer.Attribution{Witnesses: []answer.Witness{
+				{Name: "timeline", Meaning: "by an execution trace of what ran on their thread", Samples: 5},
+				{Name: "first", Meaning: "by being the first of their record", Samples: 3},
+			}, Ambiguous: 7e7, AmbiguousSamples: 7},
+			"the span is certain for 5 samples by an execution trace of what ran on their thread, 3 samples by being the first of their record; " +
+				"7 samples of the profiles that cover this span's time (70.0 ms) may be its own or another span's, and no span has them", "",
+		},
+		{
+			`shop.host{profile_id="` + shortID + `"}`, 0,
+			&answer.Attribution{Witnesses: []answer.Witness{}, Ambiguous: 7e7, AmbiguousSamples: 7},
+			"7 samples of the profiles that cover this span's time (70.0 ms) may be its own or another span's, and no span has them",
+			"no sample of the host profiles is this span's for certain",
+		},
+		{
+			`shop.host{span_name="GET /search"}`, 10,
+			&answer.Attribution{Witnesses: []answer.Witness{
+				{Name: "timeline", Meaning: "by an execution trace of what ran on their thread", Samples: 5},
+				{Name: "first", Meaning: "by being the first of their record", Samples: 3},
+				{Name: "link", Meaning: "by the Link of their record", Samples: 2},
+			}, Ambiguous: 7e7, AmbiguousSamples: 7},
+			"the span is certain for 5 samples by an execution trace of what ran on their thread, 3 samples by being the first of their record, 2 samples by the Link of their record; " +
+				"7 samples of this time (70.0 ms) may be any span's, and no span has them", "",
+		},
+		{byID(slowID), before.Samples, nil, "", ""},
+	} {
+		var a answer.Profile
+		getJSON(t, h, target("/", "query", tt.query, "format", "json"), http.StatusOK, &a)
+		if a.Samples != tt.samples || a.Note != tt.note || a.Empty != tt.empty {
+			t.Errorf("%s: %d samples, note %q, empty %q; want %d, %q, %q", tt.query, a.Samples, a.Note, a.Empty, tt.samples, tt.note, tt.empty)
+		}
+		if diff := cmp.Diff(tt.attribution, a.Attribution); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.query, diff)
+		}
+	}
+	var all, after answer.Profile
+	getJSON(t, h, target("/", "query", ".host", "format", "json"), http.StatusOK, &all)
+	if all.Samples != 18 || all.Attribution.AmbiguousSamples != 7 {
+		t.Errorf("the process has %d samples, %d ambiguous, want all 18 and 7", all.Samples, all.Attribution.AmbiguousSamples)
+	}
+	if diff := cmp.Diff([]flame.TypeTotal{{Type: flame.Kernel, Self: 18e7}}, all.FrameTypes); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if !slices.ContainsFunc(all.Executables, func(x flame.Executable) bool { return x.File == exporter.KernelMapping && x.Self == 18e7 }) {
+		t.Errorf("executables %v, want the kernel with all", all.Executables)
+	}
+	getJSON(t, h, cpu, http.StatusOK, &after)
+	if after.Total != before.Total || after.Span.CPUNs != before.Span.CPUNs {
+		t.Errorf("the CPU time was %d, %d of the span, and is %d, %d with a host profile", before.Total, before.Span.CPUNs, after.Total, after.Span.CPUNs)
+	}
+	text := get(t, h, target("/", "query", ".host", "format", "text")).Body.String()
+	for _, want := range []string{"frames   [k] kernel 100.0%\n", " [k] vfs_read\n", " > [k] vfs_read\n", "[kernel]"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if folded := get(t, h, target("/", "query", ".host", "format", "folded")).Body.String(); folded != "main.serve;vfs_read_[k] 180000000\n" {
+		t.Errorf("folded: %q", folded)
+	}
+	diff := get(t, h, target("/comparison", "query", ".host", "leftQuery", `.host{span_name="GET /search"}`, "format", "text"))
+	if diff.Code != http.StatusOK {
+		t.Errorf("comparison: %d %s", diff.Code, diff.Body)
+	}
+}
+
+// Where no profile but the host's is there, lists lead to it.
+func TestHostAlone(t *testing.T) {
+	s := newStore(t)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithIDGenerator(&fixedIDs{}), sdktrace.WithSpanProcessor(s.SpanProcessor()))
+	_, span := tp.Tracer("test").Start(t.Context(), "GET /search", trace.WithTimestamp(epoch))
+	span.End(trace.WithTimestamp(epoch.Add(time.Second)))
+	exportHost(t, s, sampled{3, slowID, labelkey.First}, sampled{1, "", ""})
+	h := viewer.Handler(s)
+	var list answer.SpanList
+	getJSON(t, h, target("/", "format", "json"), http.StatusOK, &list)
+	want := `.host{profile_id="` + slowID + `"}`
+	if len(list.Spans) != 1 || list.Spans[0].Query != "shop"+want {
+		t.Fatalf("spans %+v, want one that leads to shop%s", list.Spans, want)
+	}
+	if len(list.Process) != 1 || list.Process[0].Type != "host" {
+		t.Errorf("the process has %v, want the host's profile", list.Process)
+	}
+	var timeline answer.Timeline
+	getJSON(t, h, target("/timeline", "format", "json"), http.StatusOK, &timeline)
+	if timeline.Query != ".host{}" {
+		t.Errorf("the time line is of %s", timeline.Query)
+	}
+	if folded := get(t, h, target("/", "format", "folded")).Body.String(); folded != "main.serve;vfs_read_[k] 30000000\n" {
+		t.Errorf("folded: %q", folded)
+	}
+}
+
+// Without a host profile the page says what makes one.
+func TestNoHost(t *testing.T) {
+	var a answer.Profile
+	getJSON(t, viewer.Handler(newTestStore(t)), target("/", "query", ".host", "format", "json"), http.StatusOK, &a)
+	if a.Attribution != nil || !strings.Contains(a.Empty, "an eBPF agent on the machine measures it") {
+		t.Errorf("attribution %v, empty because %q", a.Attribution, a.Empty)
+	}
+}

@@ -1,0 +1,37 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { onThemeChange, theme, typeColour } from './colours.js';
+import { button, h } from './dom.js';
+import { percent } from './format.js';
+
+// NAMES are what the legend calls the frames of a type; MARKS are what a search finds
+// them by, as the text form of the page marks them.
+const NAMES = { go: 'Go', kernel: 'Kernel', native: 'Native code', other: 'Other languages' };
+const MARKS = { kernel: '[k]', native: '[n]', go: '[go]', other: '[other]' };
+
+// typeOfMark returns the type of frames that a search text means, if it is a mark.
+export const typeOfMark = (text) => Object.keys(MARKS).find((type) => MARKS[type] === text);
+
+// mark is what stands before the name of a frame.
+export const mark = (f) => (f.type === 'kernel' || f.type === 'native' ? `${MARKS[f.type]} ` : '');
+
+// typeLegend names the colours of a host profile's frames, with what ran in them. A click
+// marks the frames of one type.
+export function typeLegend(data, flame) {
+  const chips = data.frameTypes.map(({ type, self }) => {
+    const chip = button('', () => {
+      flame.search.value = flame.search.value === MARKS[type] ? '' : MARKS[type];
+      flame.find(flame.search.value);
+    }, { class: 'chip', title: `Mark the frames of this type, or search for ${MARKS[type]}` });
+    chip.append(h('i'), `${mark({ type })}${NAMES[type]}`, h('span', { class: 'muted' }, percent(self / (data.total || 1))));
+    return chip;
+  });
+  const paint = () => {
+    const { dark } = theme();
+    chips.forEach((chip, i) => { chip.firstElementChild.style.background = typeColour(data.frameTypes[i].type, dark); });
+  };
+  paint();
+  onThemeChange(paint);
+  return h('div', { class: 'chips types', 'aria-label': 'Types of frames by what they take themselves' }, chips);
+}
