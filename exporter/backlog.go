@@ -22,6 +22,7 @@ type backlog struct {
 	age    func(*item) time.Duration // how old an item may become
 	orders [orders]order
 	bytes  int64
+	memory int64 // of bytes, those that are in no file
 }
 
 // The orders, by what comes first.
@@ -30,7 +31,7 @@ const (
 	byBad           // what has proved bad the least often
 	byTries         // what was tried the least
 	byExpiry        // what is too old first
-	byPlace         // what waits in memory and could be in a file
+	byPlace         // what waits in memory, and of that what could be in a file
 	orders
 )
 
@@ -64,6 +65,7 @@ func (b *backlog) oldest() *item { return b.first(byNumber) }
 func (b *backlog) add(i *item) {
 	i.expires = i.end.Add(b.age(i))
 	b.bytes += i.size
+	b.memory += i.inMemory()
 	for o := range b.orders {
 		heap.Push(&b.orders[o], i)
 	}
@@ -71,6 +73,7 @@ func (b *backlog) add(i *item) {
 
 func (b *backlog) remove(i *item) {
 	b.bytes -= i.size
+	b.memory -= i.inMemory()
 	for o := range b.orders {
 		heap.Remove(&b.orders[o], i.at[o])
 	}
@@ -141,12 +144,24 @@ func newItem(p *Profile, end time.Time, data []byte) *item {
 	return &item{kind: p.Kind(), end: end, size: int64(len(data)), profile: NewProfile(p.window, data)}
 }
 
-// place orders items: those that could be moved to a file come first.
+// place orders items: those that could be moved to a file come first, then those that
+// have to wait in memory.
 func (i *item) place() int {
-	if i.spilled || i.unfit {
+	switch {
+	case i.spilled:
+		return 2
+	case i.unfit:
 		return 1
 	}
 	return 0
+}
+
+// inMemory returns how much of the size is in no file.
+func (i *item) inMemory() int64 {
+	if i.spilled {
+		return 0
+	}
+	return i.size
 }
 
 // load returns the profile for an attempt. A damaged file is set aside; what fails

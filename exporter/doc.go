@@ -29,7 +29,9 @@
 //
 //	                an Exporter's lane               a Queue
 //	holds           profiles as they were made       their pprof bytes, or files
-//	bound           48 profiles, 32 MiB              WithMaxBytes, WithMaxAge
+//	bound           48 profiles, 32 MiB              WithMaxBytes, WithMaxAge;
+//	                                                 32 MiB of them in memory
+//	                                                 beside files
 //	full            drops the oldest                 drops the oldest
 //	fails           failed, and reported             sent again, or rejected
 //	at a time       one                              one, up to four to catch up

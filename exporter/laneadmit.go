@@ -103,14 +103,14 @@ func (l *lane) admit(p *Profile, given *item) error {
 	var dropped []*item
 	full := false // of profiles that were there before
 	for _, i := range e.items {
-		if l.sendingBytes()+i.size > l.config.maxBytes {
+		if err := l.fits(i); err != nil {
 			l.status.Full++
 			l.leaving[i] = struct{}{}
 			dropped = append(dropped, i)
-			e.errs = append(e.errs, fmt.Errorf("no room for a %s profile of %d bytes beside what is being sent: see WithMaxBytes", p.Kind(), i.size))
+			e.errs = append(e.errs, err)
 			continue
 		}
-		oldest := l.makeRoom(i.size)
+		oldest := l.makeRoom(i.size, i.inMemory())
 		full = full || len(oldest) > 0
 		dropped = append(dropped, oldest...)
 		i.number = number
@@ -178,10 +178,27 @@ func (l *lane) item(p *Profile, data []byte) (*item, error) {
 	return newItem(p, end, data), nil
 }
 
-// makeRoom drops the oldest profiles until n bytes fit; the caller holds l.mu.
-func (l *lane) makeRoom(n int64) (dropped []*item) {
-	for i := l.waiting.oldest(); i != nil && l.waiting.bytes+l.sendingBytes()+n > l.config.maxBytes; i = l.waiting.oldest() {
+// fits returns why there is no room for i, whatever is dropped; the caller holds l.mu.
+func (l *lane) fits(i *item) error {
+	bytes, memory := l.sendingBytes()
+	switch {
+	case bytes+i.size > l.config.maxBytes:
+		return fmt.Errorf("no room for a %s profile of %d bytes beside what is being sent: see WithMaxBytes", i.kind, i.size)
+	case memory+i.inMemory() > l.config.maxMemory():
+		return fmt.Errorf("no room in memory for a %s profile of %d bytes, which no file could be written for: see WithSpill", i.kind, i.size)
+	}
+	return nil
+}
+
+// makeRoom drops the oldest profiles until n bytes fit, of which so many are to wait in
+// memory; the caller holds l.mu.
+func (l *lane) makeRoom(n, inMemory int64) (dropped []*item) {
+	bytes, memory := l.sendingBytes()
+	for i := l.waiting.oldest(); i != nil && l.waiting.bytes+bytes+n > l.config.maxBytes; i = l.waiting.oldest() {
 		dropped = append(dropped, l.drop(i, &l.status.Full))
+	}
+	for l.waiting.memory > 0 && l.waiting.memory+memory+inMemory > l.config.maxMemory() {
+		dropped = append(dropped, l.drop(l.waiting.first(byPlace), &l.status.Full))
 	}
 	return dropped
 }
@@ -199,7 +216,7 @@ func (l *lane) adopt(left []*item) (dropped []*item) {
 			dropped = append(dropped, l.drop(i, &l.status.Full))
 		}
 	}
-	return append(dropped, l.makeRoom(0)...)
+	return append(dropped, l.makeRoom(0, 0)...)
 }
 
 func (l *lane) isClosing() bool {

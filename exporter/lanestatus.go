@@ -30,7 +30,7 @@ type LaneStatus struct {
 	// has none: see Rejected and Failing.
 	Failed uint64
 	// Full are the profiles that made room for newer ones, or were larger
-	// than the lane.
+	// than the lane, or than what of it may wait in memory: see WithSpill.
 	Full uint64
 	// Expired are the profiles that became too old.
 	Expired uint64
@@ -141,7 +141,8 @@ func (l *lane) Status() LaneStatus {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.status
-	s.Name, s.Waiting, s.Bytes = l.name, l.count(), l.bytes+l.waiting.bytes+l.sendingBytes()
+	sending, _ := l.sendingBytes()
+	s.Name, s.Waiting, s.Bytes = l.name, l.count(), l.bytes+l.waiting.bytes+sending
 	if l.preparing != nil {
 		s.Bytes += l.preparing.size
 	}
@@ -160,15 +161,17 @@ func (l *lane) count() int {
 	return n
 }
 
-// sendingBytes returns the size of what is being sent; the caller holds l.mu.
-func (l *lane) sendingBytes() (n int64) {
+// sendingBytes returns the size of what is being sent, and how much of that is in no
+// file; the caller holds l.mu.
+func (l *lane) sendingBytes() (n, memory int64) {
 	if l.abandoned {
-		return 0
+		return 0, 0
 	}
 	for i := range l.sending {
 		n += i.size
+		memory += i.inMemory()
 	}
-	return n
+	return n, memory
 }
 
 // losses returns an error that says what was lost since its last call; nil if

@@ -43,6 +43,15 @@ type queueConfig struct {
 	meterProvider metric.MeterProvider
 }
 
+// maxMemory bounds what waits in memory. With a directory, maxBytes is chosen for a disk:
+// a process whose disk is full must not take that much instead.
+func (c queueConfig) maxMemory() int64 {
+	if c.spill {
+		return min(c.maxBytes, defaultMaxBytes)
+	}
+	return c.maxBytes
+}
+
 // WithMaxBytes bounds the profiles that wait, by the sum of their pprof forms,
 // which are gzipped as a rule. When there is no room for a new profile, the
 // oldest are dropped; where the one that is being sent leaves none, the new one
@@ -80,7 +89,9 @@ func WithTimeout(d time.Duration) QueueOption {
 // says: NewQueue waits a second for another to end, and then fails. A file is
 // written when a profile arrives and removed when it has been delivered or
 // dropped. Where none can be written, the profile waits in memory,
-// LaneStatus.NotSpilled counts it, and it is written when that works again. A file
+// LaneStatus.NotSpilled counts it, and it is written when that works again. However
+// large WithMaxBytes is for the files, at most 32 MiB wait so: beyond that the oldest
+// of those in memory are dropped, and counted as full. A file
 // that is damaged is never sent: it is renamed to end in .damaged, stays, and
 // LaneStatus.Unreadable counts it. NewQueue fails if no file can be written.
 func WithSpill(dir string) QueueOption {

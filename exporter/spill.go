@@ -178,7 +178,7 @@ func (l *lane) moveToFile(i *item) {
 	}
 	l.preparing = nil
 	l.waiting.add(i)
-	dropped := l.makeRoom(0)
+	dropped := l.makeRoom(0, 0)
 	l.mu.Unlock()
 	l.forget(dropped)
 }

@@ -417,6 +417,52 @@ func TestSpillFails(t *testing.T) {
 	}
 }
 
+// A directory that cannot be written does not have memory take what is meant for a disk:
+// the oldest of what waits there make room, and what is in files stays.
+func TestSpillBoundsMemory(t *testing.T) {
+	reports(t)
+	synctest.Test(t, func(t *testing.T) {
+		const mib = 1 << 20
+		dir := filepath.Join(t.TempDir(), "spill")
+		hold := make(chan struct{}) // what is in the file is being sent while there is no directory
+		d := &destination{send: func(ctx context.Context, name string) error { <-hold; return down(ctx, name) }}
+		q := newQueue(t, d, exporter.WithSpill(dir), exporter.WithMaxBytes(1<<30))
+		sized := func(first byte, n int) string { return string(first) + strings.Repeat("x", n-1) }
+		export(t, q, sized('f', 40*mib)) // in a file, which may be larger
+		synctest.Wait()
+		away := dir + ".away"
+		if err := os.Rename(dir, away); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 40 {
+			export(t, q, sized(byte(i), mib))
+		}
+		if s := q.Stats(); s.Full != 8 || s.NotSpilled != 40 || s.Waiting != 33 || s.Bytes > 73*mib {
+			t.Errorf("%+v, want 32 of 40 MiB to wait in memory beside one file", s)
+		}
+		if err := q.Export(t.Context(), named(sized('l', 33*mib))); err == nil || !strings.Contains(err.Error(), "no room in memory for a cpu profile of 34603008 bytes") {
+			t.Errorf("Export of more than may wait in memory: %v", err)
+		}
+		if err := os.Rename(away, dir); err != nil {
+			t.Fatal(err)
+		}
+		close(hold)
+		<-time.After(2 * time.Second)
+		wantFiles(t, dir, 33)
+		for i := range 40 {
+			export(t, q, sized(byte(i), mib)) // beyond what memory has room for
+		}
+		if s := q.Stats(); s.Full != 9 || s.NotSpilled != 41 || s.Waiting != 73 {
+			t.Errorf("%+v, want that nothing more is dropped once files can be written", s)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := q.Shutdown(ctx); err == nil || !strings.Contains(err.Error(), "73 profile(s) kept") {
+			t.Errorf("Shutdown: %v", err)
+		}
+	})
+}
+
 // A process that is killed in the middle of its work loses nothing.
 func TestSpillSurvivesKill(t *testing.T) {
 	const variable = "SPANPROF_TEST_SPILL_DIR"
