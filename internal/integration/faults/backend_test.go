@@ -4,9 +4,7 @@
 package faults
 
 import (
-	"compress/gzip"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -19,15 +17,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	_ "google.golang.org/grpc/encoding/gzip" // what the exporter sends
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/spanprof/spanprof/internal/integration/sentid"
 )
 
 // answer is what a backend does in place of taking a profile and saying so.
@@ -77,15 +75,12 @@ func (b *backend) receive(id string) answer {
 
 // ServeHTTP is /ingest and OTLP/HTTP.
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id, err := idOfIngest(r)
-	if r.URL.Path != "/ingest" {
-		id, err = idOfRequest(r)
-	}
+	ids, err := sentid.Of(r)
 	if err != nil { // the rest is lost on the way
 		http.Error(w, err.Error(), http.StatusRequestTimeout)
 		return
 	}
-	a := b.receive(id)
+	a := b.receive(ids[0])
 	if a.slow {
 		w.Header().Set("Connection", "close")
 	}
@@ -105,7 +100,11 @@ func (b *backend) export(_ any, _ context.Context, decode func(any) error, _ grp
 	if err := decode(m); err != nil {
 		return nil, err
 	}
-	a := b.receive(idOfMessage(m))
+	ids, err := sentid.OfProfiles(m)
+	if err != nil {
+		return nil, err
+	}
+	a := b.receive(ids[0])
 	if a.code == codes.OK {
 		return new(collectorpb.ExportProfilesServiceResponse), nil
 	}
@@ -114,45 +113,6 @@ func (b *backend) export(_ any, _ context.Context, decode func(any) error, _ grp
 		s, _ = s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Millisecond)})
 	}
 	return nil, s.Err()
-}
-
-// idOfIngest returns the id of the one sample of a push.
-func idOfIngest(r *http.Request) (string, error) {
-	f, _, err := r.FormFile("profile")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
-	p, err := profile.Parse(f)
-	if err != nil {
-		return "", err
-	}
-	return p.Sample[0].Label["span_id"][0], nil
-}
-
-// idOfRequest is idOfIngest for OTLP/HTTP.
-func idOfRequest(r *http.Request) (string, error) {
-	body := r.Body
-	if r.Header.Get("Content-Encoding") == "gzip" {
-		var err error
-		if body, err = gzip.NewReader(body); err != nil {
-			return "", err
-		}
-	}
-	data, err := io.ReadAll(body)
-	if err != nil {
-		return "", err
-	}
-	m := new(collectorpb.ExportProfilesServiceRequest)
-	if err := proto.Unmarshal(data, m); err != nil {
-		return "", err
-	}
-	return idOfMessage(m), nil
-}
-
-func idOfMessage(m *collectorpb.ExportProfilesServiceRequest) string {
-	sample := m.ResourceProfiles[0].ScopeProfiles[0].Profiles[0].Samples[0]
-	return hex.EncodeToString(m.Dictionary.LinkTable[sample.LinkIndex].SpanId)
 }
 
 // serve runs a backend of the protocol until the end of the test and returns where.

@@ -63,9 +63,9 @@ func run(outage, shutdown time.Duration) ([]row, error) {
 // show prints a table.
 func show(w io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "exporter\ta second\tgiven\tdelivered\tlost\tcounted as lost\tShutdown returned")
+	fmt.Fprintln(t, "exporter\ta second\tgiven\tdelivered\ttwice\tlost\tcounted as lost\tShutdown returned")
 	for i, r := range rows {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%s\t%v\n", peers[i].name, time.Second/peers[i].every, r.given, r.delivered, r.given-r.delivered, r.counted, r.err)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%s\t%v\n", peers[i].name, time.Second/peers[i].every, r.given, r.delivered, r.twice, r.given-r.delivered, r.counted, r.err)
 	}
 	return t.Flush()
 }
@@ -73,6 +73,7 @@ func show(w io.Writer, rows []row) error {
 // row is what became of what a peer was given.
 type row struct {
 	given, delivered int
+	twice            int    // of those delivered
 	counted          string // what it says itself
 	err              error  // of Shutdown
 }
@@ -102,6 +103,7 @@ func (p peer) meet(outage, shutdown time.Duration) (row, error) {
 	ending, cancel := context.WithTimeout(ctx, shutdown)
 	defer cancel()
 	r.err = e.shutdown(ending)
-	r.delivered, r.counted = int(b.taken.Load()), e.lost()
+	r.delivered, r.twice = b.delivered()
+	r.counted = e.lost()
 	return r, nil
 }

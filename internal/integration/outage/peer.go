@@ -52,8 +52,12 @@ var peers = []peer{
 }
 
 func ours(e exporter.Exporter, stats func() exporter.LaneStatus) running {
+	given := 0
 	return running{
-		give:     func(ctx context.Context) { _ = e.Export(ctx, window()) }, // what fails is in the account
+		give: func(ctx context.Context) {
+			given++
+			_ = e.Export(ctx, window(fmt.Sprintf("%016x", given))) // what fails is in the account
+		},
 		shutdown: e.Shutdown,
 		lost: func() string {
 			var reasons []string
@@ -82,8 +86,8 @@ func batchProcessor(address string) (running, error) {
 	}, nil
 }
 
-// window returns a CPU profile of one sample that ends now.
-func window() *exporter.Profile {
+// window returns a CPU profile of one sample, of the span with that id, that ends now.
+func window(id string) *exporter.Profile {
 	f := &profile.Function{ID: 1, Name: "main.work"}
 	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
 	return exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Now().Add(-time.Second), Duration: time.Second}, &profile.Profile{
@@ -92,6 +96,10 @@ func window() *exporter.Profile {
 		Period:     1e7,
 		Function:   []*profile.Function{f},
 		Location:   []*profile.Location{l},
-		Sample:     []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{1, 1e7}}},
+		Sample: []*profile.Sample{{
+			Location: []*profile.Location{l},
+			Value:    []int64{1, 1e7},
+			Label:    map[string][]string{"span_id": {id}, "profile_id": {id}, "trace_id": {id + id}},
+		}},
 	})
 }

@@ -1,0 +1,100 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sentid reads from requests which spans they are of, so that the server of a
+// test knows what arrived, and how often, not only how many requests did.
+package sentid
+
+import (
+	"compress/gzip"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/google/pprof/profile"
+	profilespb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	tracepb "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Of returns the ids of the spans in a request: a push to /ingest or OTLP/HTTP, in which
+// the first sample of a profile says which span it is of. The body is read.
+func Of(r *http.Request) ([]string, error) {
+	switch r.URL.Path {
+	case "/ingest":
+		return ofIngest(r)
+	case "/v1/traces":
+		m := new(tracepb.ExportTraceServiceRequest)
+		if err := decode(r, m); err != nil {
+			return nil, err
+		}
+		return ofTraces(m), nil
+	default:
+		m := new(profilespb.ExportProfilesServiceRequest)
+		if err := decode(r, m); err != nil {
+			return nil, err
+		}
+		return OfProfiles(m)
+	}
+}
+
+// OfProfiles is Of for the message of OTLP/gRPC.
+func OfProfiles(m *profilespb.ExportProfilesServiceRequest) (ids []string, err error) {
+	links := m.GetDictionary().GetLinkTable()
+	for _, resource := range m.ResourceProfiles {
+		for _, scope := range resource.ScopeProfiles {
+			for _, p := range scope.Profiles {
+				if len(p.Samples) == 0 || int(p.Samples[0].LinkIndex) >= len(links) {
+					return nil, errors.New("a profile has no sample with a link")
+				}
+				ids = append(ids, hex.EncodeToString(links[p.Samples[0].LinkIndex].SpanId))
+			}
+		}
+	}
+	return ids, nil
+}
+
+func ofIngest(r *http.Request) ([]string, error) {
+	f, _, err := r.FormFile("profile")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	p, err := profile.Parse(f)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Sample) == 0 || len(p.Sample[0].Label["span_id"]) != 1 {
+		return nil, errors.New("a profile has no sample with a span_id")
+	}
+	return p.Sample[0].Label["span_id"], nil
+}
+
+func ofTraces(m *tracepb.ExportTraceServiceRequest) (ids []string) {
+	for _, resource := range m.ResourceSpans {
+		for _, scope := range resource.ScopeSpans {
+			for _, span := range scope.Spans {
+				ids = append(ids, hex.EncodeToString(span.SpanId))
+			}
+		}
+	}
+	return ids
+}
+
+// decode reads a message of OTLP/HTTP.
+func decode(r *http.Request, m proto.Message) error {
+	body := r.Body
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		var err error
+		if body, err = gzip.NewReader(body); err != nil {
+			return fmt.Errorf("gzip: %w", err)
+		}
+	}
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	return proto.Unmarshal(data, m)
+}
