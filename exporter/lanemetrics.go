@@ -116,7 +116,8 @@ func (m *laneMetrics) unregister(ctx context.Context) {
 }
 
 // record adds to the counters what the account has more than at the last call. It may
-// have less: a profile that Shutdown has counted as unsent may still get into a file.
+// have less: a profile that Shutdown has counted as unsent may still get into a file, or
+// be delivered.
 func (m *laneMetrics) record(status func() LaneStatus) {
 	if m == nil {
 		return

@@ -44,7 +44,8 @@ type LaneStatus struct {
 	// encoder failed, or a file is damaged or gone.
 	Unreadable uint64
 	// Unsent are the profiles that Shutdown had no time for, or that came
-	// after it.
+	// after it. One that was being sent then, and whose answer comes after all,
+	// becomes Exported; so do those of Kept.
 	Unsent uint64
 	// Kept are the profiles that Shutdown had no time for and that are in
 	// the directory, for the next Queue.

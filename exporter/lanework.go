@@ -279,20 +279,24 @@ func (l *lane) conclude(i *item, err error) {
 }
 
 // finishLate is finish after Shutdown has given up and counted the profile. If it was
-// delivered all the same, its file is removed, so that the next Queue does not send it
-// again. The caller holds l.mu, which is unlocked.
+// delivered all the same, the account says so, and its file is removed, so that the next
+// Queue does not send it again. The caller holds l.mu, which is unlocked.
 func (l *lane) finishLate(i *item, err error) {
-	delivered := err == nil && i.spilled
-	if delivered {
-		l.status.Kept--
+	counted := &l.status.Unsent
+	if i.spilled {
+		counted = &l.status.Kept
+	}
+	switch {
+	case err == nil:
+		*counted--
 		l.conclude(i, nil)
 		l.leaving[i] = struct{}{}
-	} else if i.spilled && i.file == "" { // damaged, and set aside
-		l.status.Kept--
+	case i.spilled && i.file == "": // damaged, and set aside
+		*counted--
 		l.status.Unreadable++
 	}
 	l.mu.Unlock()
-	if delivered {
+	if err == nil {
 		l.forget([]*item{i})
 	}
 	l.notify()

@@ -49,6 +49,8 @@ type Proxy struct {
 	listener net.Listener // nil while connections are refused
 	fault    Fault
 	links    map[*link]struct{}
+
+	failed atomic.Int64
 }
 
 // NewProxy returns a Proxy in front of the server at that address. It must be closed.
@@ -89,6 +91,9 @@ func (p *Proxy) Set(f Fault) error {
 	return nil
 }
 
+// Failed returns how many connections have met their End.
+func (p *Proxy) Failed() int { return int(p.failed.Load()) }
+
 // Reset resets all connections.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
@@ -111,7 +116,7 @@ func (p *Proxy) accept(l net.Listener) {
 		if err != nil {
 			return
 		}
-		k := &link{client: client.(*net.TCPConn), done: make(chan struct{})}
+		k := &link{client: client.(*net.TCPConn), done: make(chan struct{}), failed: &p.failed}
 		p.mu.Lock()
 		k.fault = p.fault
 		if p.listener != l {
@@ -133,6 +138,7 @@ type link struct {
 	fault  Fault
 	client *net.TCPConn
 	silent atomic.Bool
+	failed *atomic.Int64 // counts those that have met their End
 
 	mu     sync.Mutex
 	server *net.TCPConn // nil until it is there
@@ -144,6 +150,7 @@ type link struct {
 func (l *link) run(server string) {
 	defer l.reset()
 	if l.fault.End == BySilence && l.fault.After == 0 {
+		l.failed.Add(1)
 		<-l.done
 		return
 	}
@@ -177,6 +184,7 @@ func (l *link) forward(from, to *net.TCPConn, request bool) {
 		}
 		if request && l.fault.End != Whole && n >= left {
 			_, _ = to.Write(piece[:left])
+			l.failed.Add(1)
 			if l.fault.End == ByReset {
 				l.reset()
 			} else {

@@ -45,15 +45,16 @@ type answer struct {
 type backend struct {
 	answer atomic.Pointer[answer] // nil while it is well
 
-	mu    sync.Mutex
-	taken map[string]int
+	mu      sync.Mutex
+	taken   map[string]int
+	refused map[string]int // how often it answered that it had not
 }
 
-// delivered returns how often each profile was taken.
-func (b *backend) delivered() map[string]int {
+// delivered returns how often each profile was taken, and refused.
+func (b *backend) delivered() (taken, refused map[string]int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return maps.Clone(b.taken)
+	return maps.Clone(b.taken), maps.Clone(b.refused)
 }
 
 // receive takes the profile with that id unless it is to answer otherwise.
@@ -62,11 +63,13 @@ func (b *backend) receive(id string) answer {
 	if other := b.answer.Load(); other != nil {
 		a = *other
 	}
+	b.mu.Lock()
 	if a.takes {
-		b.mu.Lock()
 		b.taken[id]++
-		b.mu.Unlock()
+	} else {
+		b.refused[id]++
 	}
+	b.mu.Unlock()
 	if a.first != nil {
 		a.first()
 	}
@@ -118,7 +121,7 @@ func (b *backend) export(_ any, _ context.Context, decode func(any) error, _ grp
 // serve runs a backend of the protocol until the end of the test and returns where.
 func serve(t *testing.T, p protocol) (*backend, string) {
 	t.Helper()
-	b := &backend{taken: make(map[string]int)}
+	b := &backend{taken: make(map[string]int), refused: make(map[string]int)}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

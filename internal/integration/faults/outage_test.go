@@ -26,7 +26,7 @@ func TestDeliveryAfterAnOutage(t *testing.T) {
 			t.Run(p.name+"/"+what, func(t *testing.T) {
 				t.Parallel()
 				b, proxy := behindProxy(t, p)
-				q, err := p.new(proxy.Address(), nil)
+				q, err := p.new(proxy.Address(), nil, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -48,7 +48,8 @@ func TestDeliveryAfterAnOutage(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				defer cancel()
 				err = deliver(q, ctx)
-				s, got := q.Stats(), b.delivered()
+				got, _ := b.delivered()
+				s := q.Stats()
 				t.Logf("%d of %d delivered, %s: %v", len(got), n, what, err)
 				if err != nil || len(got) != n || s.Exported != n || s.Dropped() != 0 {
 					t.Errorf("%d of %d delivered; %v; %+v", len(got), n, err, s)

@@ -6,12 +6,14 @@ package faults
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"net/http"
 	"testing"
 	"time"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
+	"google.golang.org/grpc"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
@@ -29,18 +31,32 @@ type queue interface {
 type protocol struct {
 	name string
 	grpc bool
-	new  func(address string, opts []exporter.QueueOption) (queue, error)
+	// new returns an exporter for the server at address. Its attempts are seen by a,
+	// unless that is nil.
+	new func(address string, a *attempts, opts []exporter.QueueOption) (queue, error)
 }
 
 var protocols = []protocol{
-	{name: "pyroscope", new: func(address string, opts []exporter.QueueOption) (queue, error) {
-		return pyroscope.New("http://"+address, pyroscope.WithQueue(opts...))
+	{name: "pyroscope", new: func(address string, a *attempts, opts []exporter.QueueOption) (queue, error) {
+		all := []pyroscope.Option{pyroscope.WithQueue(opts...)}
+		if a != nil {
+			all = append(all, pyroscope.WithHTTPClient(&http.Client{Transport: a}))
+		}
+		return pyroscope.New("http://"+address, all...)
 	}},
-	{name: "otlp", new: func(address string, opts []exporter.QueueOption) (queue, error) {
-		return otlp.New(otlp.WithEndpoint(address), otlp.WithInsecure(), otlp.WithQueue(opts...))
+	{name: "otlp", new: func(address string, a *attempts, opts []exporter.QueueOption) (queue, error) {
+		all := []otlp.Option{otlp.WithEndpoint(address), otlp.WithInsecure(), otlp.WithQueue(opts...)}
+		if a != nil {
+			all = append(all, otlp.WithHTTPClient(&http.Client{Transport: a}))
+		}
+		return otlp.New(all...)
 	}},
-	{name: "otlpgrpc", grpc: true, new: func(address string, opts []exporter.QueueOption) (queue, error) {
-		return otlpgrpc.New(otlpgrpc.WithEndpoint(address), otlpgrpc.WithInsecure(), otlpgrpc.WithQueue(opts...))
+	{name: "otlpgrpc", grpc: true, new: func(address string, a *attempts, opts []exporter.QueueOption) (queue, error) {
+		all := []otlpgrpc.Option{otlpgrpc.WithEndpoint(address), otlpgrpc.WithInsecure(), otlpgrpc.WithQueue(opts...)}
+		if a != nil {
+			all = append(all, otlpgrpc.WithDialOptions(grpc.WithUnaryInterceptor(a.invoke)))
+		}
+		return otlpgrpc.New(all...)
 	}},
 }
 
