@@ -32,7 +32,9 @@
 // left out. Room that the labels of samples have taken once stays theirs, so that a
 // series does not change from window to window. Values are cut to 2,048 bytes, and
 // what the server does not take in a name becomes an underscore. The first of each
-// is reported through otel.Handle.
+// is reported through otel.Handle. A dot in the name of a sample's label becomes an
+// underscore too, as in tags: the server would store it, and hide the label from
+// clients that do not ask for names of all of UTF-8.
 //
 // Profile types have the names that pyroscope-go v1.4.3 gives them, so that
 // dashboards go on working: process_cpu, memory, mutex, block, goroutines. Wall
@@ -78,7 +80,7 @@
 // credentials of a request is left out of what is reported.
 //
 // Where the server has a profile already, the push of it once more counts twice in
-// queries, until the server has compacted the blocks that both are in: only then is one
-// of them left. Duplicates of [exporter.LaneStatus] is the sign: it counts the profiles to
+// queries, until the server has compacted the blocks that both are in, about a minute
+// later by its defaults: only then is one of them left. Duplicates of [exporter.LaneStatus] is the sign: it counts the profiles to
 // which that may have happened.
 package pyroscope

@@ -5,6 +5,7 @@ package pyroscope_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,12 +43,13 @@ type row struct {
 }
 
 const (
-	limitLabels  = 30        // -validation.max-label-names-per-series
-	limitValue   = 2048      // -validation.max-length-label-value
-	limitName    = 1024      // -validation.max-length-label-name
-	limitSamples = 16_000    // -validation.max-profile-stacktrace-samples
-	limitBytes   = 4 << 20   // -validation.max-profile-size-bytes
-	limitBurst   = 2_000_000 // -distributor.ingestion-burst-size-mb
+	limitLabels       = 30        // -validation.max-label-names-per-series
+	limitValue        = 2048      // -validation.max-length-label-value
+	limitName         = 1024      // -validation.max-length-label-name
+	limitSamples      = 16_000    // -validation.max-profile-stacktrace-samples
+	limitSampleLabels = 100       // -validation.max-profile-stacktrace-sample-labels
+	limitBytes        = 4 << 20   // -validation.max-profile-size-bytes
+	limitBurst        = 2_000_000 // -distributor.ingestion-burst-size-mb
 )
 
 // refusal is an answer that is no success.
@@ -56,10 +58,26 @@ type refusal struct {
 	text   string
 }
 
+// codes are those that the server puts into its answers beside a status.
+var codes = map[int]string{
+	http.StatusBadRequest:      "invalid_argument",
+	http.StatusUnauthorized:    "unauthenticated",
+	http.StatusTooManyRequests: "resource_exhausted",
+}
+
 func (r *refusal) Error() string { return r.text }
 
 func refuse(status int, format string, args ...any) error {
 	return &refusal{status, fmt.Sprintf(format, args...)}
+}
+
+// refuseSeries is what one part of the server says of another's refusal.
+func refuseSeries(status int, format string, args ...any) error {
+	code := "invalid_argument"
+	if status == http.StatusTooManyRequests {
+		code = codes[status]
+	}
+	return refuse(status, "pushing IngestInput-pprof failed push series with index 0 and id  failed: "+code+": "+format, args...)
 }
 
 func (s *ingest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -73,7 +91,7 @@ func (s *ingest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(refused.status)
-		_ = json.NewEncoder(w).Encode(map[string]string{"code": "invalid_argument", "message": refused.text})
+		_ = json.NewEncoder(w).Encode(map[string]string{"code": cmp.Or(codes[refused.status], "unknown"), "message": refused.text})
 		return
 	}
 	if s.fault != nil && s.fault(w, n) {
@@ -87,15 +105,23 @@ func (s *ingest) push(r *http.Request) error {
 	}
 	data, err := pushed(r)
 	if err != nil {
-		return refuse(http.StatusRequestTimeout, "failed to read request body: %v", err)
+		return refuse(http.StatusRequestTimeout, "error reading request body bytes_read 0: %v", err)
+	}
+	app, tags, err := seriesOf(r.URL.Query().Get("name"))
+	if err != nil || len(data) == 0 {
+		return err // an empty one is taken, and nothing of it stored
 	}
 	p, err := profile.ParseData(data)
 	if err != nil {
-		return refuse(http.StatusUnprocessableEntity, "parsing IngestInput-pprof failed: %v", err)
+		return refuse(http.StatusUnprocessableEntity, "parsing IngestInput-pprof failed invalid_argument: %v", err)
 	}
 	var raw bytes.Buffer
 	if err := p.WriteUncompressed(&raw); err != nil {
 		return err
+	}
+	tags["__name__"], tags["__delta__"], tags["pyroscope_spy"] = "process_cpu", "false", r.URL.Query().Get("spyName")
+	if tags["service_name"] == "" {
+		tags["service_name"] = app
 	}
 	at := time.Unix(0, p.TimeNanos)
 	if p.TimeNanos == 0 {
@@ -103,22 +129,16 @@ func (s *ingest) push(r *http.Request) error {
 		at = time.Unix(0, from)
 	}
 	switch n := len(p.Sample); {
-	case raw.Len() > limitBurst:
-		return refuse(http.StatusTooManyRequests, "push rate limit (4.0 MiB) exceeded while adding %d B", raw.Len())
 	case raw.Len() > limitBytes:
-		return refuse(http.StatusUnprocessableEntity, "exceeds the size limit (max_profile_size_byte, actual: %d, limit: %d)", raw.Len(), limitBytes)
-	case n > limitSamples:
-		return refuse(http.StatusTooManyRequests, "exceeds the samples count limit (max_profile_stacktrace_samples, actual: %d, limit: %d)", n, limitSamples)
+		return refuse(http.StatusUnprocessableEntity, "parsing IngestInput-pprof failed invalid_argument: decompressed size exceeds maximum allowed size of %d bytes", limitBytes)
+	case raw.Len() > limitBurst:
+		return refuseSeries(http.StatusTooManyRequests, "push rate limit (4.0 MiB) exceeded while adding %.1f MiB", float64(raw.Len())/(1<<20))
 	case time.Since(at) > time.Hour || time.Until(at) > 10*time.Minute:
-		return refuse(http.StatusUnprocessableEntity, "profile is outside of ingestion window (profile timestamp: %v)", at)
-	}
-	app, tags, err := seriesOf(r.URL.Query().Get("name"))
-	if err != nil {
-		return err
-	}
-	tags["__name__"], tags["__delta__"], tags["pyroscope_spy"] = "process_cpu", "false", r.URL.Query().Get("spyName")
-	if tags["service_name"] == "" {
-		tags["service_name"] = app
+		return refuseSeries(http.StatusUnprocessableEntity, "profile with labels '%s' is outside of ingestion window (profile timestamp: %v)", textOf(tags), at)
+	case n > limitSamples:
+		return refuseSeries(http.StatusUnprocessableEntity, "the profile with labels '%s' exceeds the samples count limit (max_profile_stacktrace_samples, actual: %d, limit: %d)", textOf(tags), n, limitSamples)
+	case slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool { return len(s.Label) > limitSampleLabels }):
+		return refuseSeries(http.StatusUnprocessableEntity, "the profile with labels '%s' exceeds the sample labels limit (max_profile_stacktrace_sample_labels, limit: %d)", textOf(tags), limitSampleLabels)
 	}
 	series := map[string][]*profile.Sample{}
 	for _, sample := range p.Sample {
@@ -167,13 +187,22 @@ func pushed(r *http.Request) ([]byte, error) {
 func seriesOf(name string) (app string, tags map[string]string, err error) {
 	tags = map[string]string{}
 	app, rest, _ := strings.Cut(name, "{")
-	if app == "" || strings.ContainsFunc(app, func(r rune) bool { return !strings.ContainsRune("_.-/", r) && !isAlphanumeric(r) }) {
-		return "", nil, refuse(http.StatusBadRequest, "name: invalid service name %q", app)
+	if app == "" {
+		return "", nil, refuse(http.StatusBadRequest, "name: service name is required")
+	}
+	if r := strings.IndexFunc(app, func(r rune) bool { return !strings.ContainsRune("_.-/", r) && !isAlphanumeric(r) }); r >= 0 {
+		return "", nil, refuse(http.StatusBadRequest, "name: invalid service name: %s: character is not allowed: %q", app, []rune(app[r:])[0])
 	}
 	for tag := range strings.SplitSeq(strings.TrimSuffix(rest, "}"), ",") {
-		if key, value, ok := strings.Cut(tag, "="); ok {
-			tags[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		key, value, ok := strings.Cut(tag, "=")
+		if !ok {
+			continue
 		}
+		key = strings.TrimSpace(key)
+		if r := strings.IndexFunc(key, func(r rune) bool { return r != '_' && r != '.' && !isAlphanumeric(r) }); r >= 0 {
+			return "", nil, refuse(http.StatusBadRequest, "name: invalid label name: %s: character is not allowed: %q", key, []rune(key[r:])[0])
+		}
+		tags[key] = strings.TrimSpace(value)
 	}
 	return app, tags, nil
 }
@@ -182,27 +211,38 @@ func isAlphanumeric(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-var labelName = regexp.MustCompile(`^[a-zA-Z_.][a-zA-Z0-9_.]*$`)
+// hidden reports whether a query that does not ask for names of all of UTF-8 does not
+// show a label. The server stores it.
+func hidden(name string) bool { return !classicName.MatchString(name) }
+
+var classicName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 // validate is what a series has to be like.
 func validate(labels map[string]string) error {
 	if len(labels) > limitLabels {
-		return refuse(http.StatusUnprocessableEntity, "profile series has %d label names; limit %d", len(labels), limitLabels)
+		return refuseSeries(http.StatusUnprocessableEntity, "profile series '%s' has %d label names; limit %d", textOf(labels), len(labels), limitLabels)
 	}
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		value, plain := labels[name], strings.ReplaceAll(name, ".", "_")
+		value := labels[name]
 		switch {
 		case len(name) > limitName:
-			return refuse(http.StatusUnprocessableEntity, "label name too long: '%.20s'", name)
+			return refuseSeries(http.StatusUnprocessableEntity, "profile with labels '%s' has label name too long: '%s'", textOf(labels), name)
 		case len(value) > limitValue:
-			return refuse(http.StatusUnprocessableEntity, "label value too long: '%.20s'", value)
-		case !labelName.MatchString(name) || !utf8.ValidString(value):
-			return refuse(http.StatusUnprocessableEntity, "invalid label '%.20s'", name)
-		case plain != name && labels[plain] != "" && labels[plain] != value:
-			return refuse(http.StatusUnprocessableEntity, "duplicate label name '%s' after label name sanitization", plain)
+			return refuseSeries(http.StatusUnprocessableEntity, "profile with labels '%s' has label value too long: '%s'", textOf(labels), value)
+		case !utf8.ValidString(name + value):
+			return refuseSeries(http.StatusUnprocessableEntity, "invalid utf8 string hex: %x", name+value)
 		}
 	}
 	return nil
+}
+
+// textOf is how the server writes labels into its answers.
+func textOf(labels map[string]string) string {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		pairs = append(pairs, fmt.Sprintf("%s=%q", name, labels[name]))
+	}
+	return "{" + strings.Join(pairs, ", ") + "}"
 }
 
 // compact keeps each profile once, as the server does some time after the push.

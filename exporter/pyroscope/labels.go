@@ -46,19 +46,21 @@ func (l *labels) isMore(left int) bool {
 	return more
 }
 
-// fit returns p with labels that the server takes: p itself if they are so. It
-// shares the rest with p.
-func (l *labels) fit(p *profile.Profile) *profile.Profile {
+// fit returns p with labels that the server takes and shows: p itself if they are so. It
+// shares the rest with p. It reports whether more has changed than dots, which become
+// underscores in tags too.
+func (l *labels) fit(p *profile.Profile) (_ *profile.Profile, changed bool) {
 	var fitted []*profile.Sample
 	own, room := 0, maxTags-len(l.tags)
 	for i, s := range p.Sample {
-		n, ok := l.count(s)
-		if !ok || n > room {
+		n, shown, ok := l.count(s)
+		if !shown || !ok || n > room {
 			if fitted == nil {
 				fitted = slices.Clone(p.Sample)
 			}
+			changed = changed || !ok || n > room
 			fitted[i] = l.fitSample(s, room)
-			n, _ = l.count(fitted[i])
+			n, _, _ = l.count(fitted[i])
 		}
 		own = max(own, n)
 	}
@@ -66,15 +68,15 @@ func (l *labels) fit(p *profile.Profile) *profile.Profile {
 	l.own = max(l.own, own)
 	l.mu.Unlock()
 	if fitted == nil {
-		return p
+		return p, false
 	}
-	return split.WithSamples(p, fitted)
+	return split.WithSamples(p, fitted), changed
 }
 
-// count returns how many labels a sample adds to a series, and whether the server
-// takes their names and values.
-func (l *labels) count(s *profile.Sample) (n int, ok bool) {
-	ok = true
+// count returns how many labels a sample adds to a series, whether the server shows all
+// of them, and whether it takes the values and, but for dots, the names.
+func (l *labels) count(s *profile.Sample) (n int, shown, ok bool) {
+	shown, ok = true, true
 	for name, values := range s.Label {
 		if isID(name) || l.tags[name] != "" { // the server prefers the tag
 			continue
@@ -82,9 +84,10 @@ func (l *labels) count(s *profile.Sample) (n int, ok bool) {
 		n++
 		own := tagName(name)
 		_, twice := s.Label[own]
+		shown = shown && own == name
 		ok = ok && (own == name || own == strings.ReplaceAll(name, ".", "_") && !twice) && !slices.ContainsFunc(values, isBadValue)
 	}
-	return n, ok
+	return n, shown, ok
 }
 
 // fitSample returns s with no more labels than there is room for: span_name, and

@@ -101,8 +101,10 @@ func appName(s string) string {
 	}, s)
 }
 
-// tagName replaces what cannot be in the name of a tag. The server itself puts
-// underscores in place of dots.
+// tagName replaces what cannot be in the name of a tag. Servers used to put
+// underscores in place of dots themselves. v2.2.1 keeps the dots, and shows such a label
+// only to clients that ask for names of all of UTF-8
+// (-validation.disable-label-sanitization).
 func tagName(s string) string {
 	name := strings.Map(func(r rune) rune {
 		if isAlphanumeric(r) {

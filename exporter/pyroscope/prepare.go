@@ -37,10 +37,13 @@ func (d *destination) prepare(p *exporter.Profile) []*exporter.Profile {
 			d.reporter.Report(fmt.Errorf("pyroscope: profile_id %q cannot be queried in Pyroscope: only ids of 16 hex digits can (this is said once)", id))
 		})
 	}
-	if fitted := d.labels.fit(parsed); fitted != parsed {
+	fitted, changed := d.labels.fit(parsed)
+	if changed {
 		d.said.labels.Do(func() {
-			d.reporter.Report(fmt.Errorf("pyroscope: labels of a %s profile are changed, or the server would refuse it: it takes %d together with the tags, values of %d bytes, and names of letters, digits, underscores and dots (this is said once)", p.Kind(), maxTags, maxTagValue))
+			d.reporter.Report(fmt.Errorf("pyroscope: labels of a %s profile are changed, or the server would refuse it or hide them: it takes %d together with the tags, values of %d bytes, and shows names of letters, digits and underscores (this is said once)", p.Kind(), maxTags, maxTagValue))
 		})
+	}
+	if fitted != parsed {
 		p = exporter.NewParsedProfile(windowOf(p), fitted)
 		parsed = fitted
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -60,6 +61,9 @@ func numbered(prefix string, n int) (attributes []attribute.KeyValue, tags map[s
 	return attributes, tags
 }
 
+// names finds the names in the text of a series.
+var names = regexp.MustCompile(`[[ ]([^ :\[]+):`)
+
 // A series has 30 labels at most, those of samples included: no window is lost for
 // one that has more of them.
 func TestLabelLimits(t *testing.T) {
@@ -88,7 +92,7 @@ func TestLabelLimits(t *testing.T) {
 		{"name", nil, map[string][]string{"http-method": {"GET"}, "http.route": {"/"}}, []string{"http_method:GET", "http_route:/"}, nil, 2},
 		{"collision", nil, map[string][]string{"http.route": {"/"}, "http_route": {"/cart"}}, []string{"http_route:/"}, []string{"/cart"}, 2},
 		{"not UTF-8", nil, map[string][]string{"user": {"J\xf6rg"}}, []string{"user:J_rg"}, nil, 2},
-		{"as it is", nil, map[string][]string{"http.route": {"/"}}, []string{"http.route:/"}, nil, 1},
+		{"dots", nil, map[string][]string{"http.route": {"/"}}, []string{"http_route:/"}, []string{"http.route"}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			reported := reports(t)
@@ -118,6 +122,11 @@ func TestLabelLimits(t *testing.T) {
 				}
 				if strings.Contains(k.series, "span_id") {
 					t.Errorf("series %s has an id", k.series)
+				}
+				for _, name := range names.FindAllStringSubmatch(k.series, -1) {
+					if hidden(name[1]) {
+						t.Errorf("label %q is not shown", name[1])
+					}
 				}
 			}
 			if got := reported(); len(got) != tt.reports {
