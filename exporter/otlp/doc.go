@@ -57,14 +57,20 @@
 //
 // # Sizes
 //
-// A profile of more than 16,000 samples or nearly 4 MiB uncompressed, which is what a
-// gRPC server takes at once unless it is told otherwise, is sent in several requests,
-// with times one millisecond apart. It counts as one, as exported when the server has
-// all of it; the attempt after one that failed begins with the request that failed.
-// The first profile that is split is reported through otel.Handle. A profile without
+// A profile of more than 16,000 samples or nearly 2 MB is sent in several requests, with
+// times one millisecond apart, each of which counts in the account by itself. That is what
+// Pyroscope takes at once by its defaults (-distributor.ingestion-burst-size-mb), and a
+// gRPC server takes 4 MiB unless it is told otherwise. Pyroscope makes a profile of each
+// type of sample: the four types of a heap profile share the 2 MB.
+// A profile that is split is reported through otel.Handle. A profile without
 // samples, as that of an idle window, is not sent: LaneStatus.Empty counts those.
 //
 // # Answers
+//
+// Pyroscope may answer 429, its rate limit, after it has taken some types of samples of a
+// profile. Those count twice there until it compacts, and LaneStatus.Duplicates does not
+// say so. By gRPC it answers ResourceExhausted without RetryInfo, which drops the profile:
+// for Pyroscope, exporter/pyroscope is the better choice, or HTTP.
 //
 // 429, 502, 503 and 504 are tried again, as is a connection that fails; every
 // other status drops the profile at once, which the queue counts as rejected and

@@ -4,6 +4,7 @@
 package otlp_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -21,6 +22,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp/convert"
 )
 
 // largeProfile returns a CPU profile of n samples, each of a span of its own whose
@@ -116,6 +118,76 @@ func TestLargeProfileArrivesInParts(t *testing.T) {
 	if got := log.String(); strings.Count(got, "is split into") != 2 {
 		t.Errorf("reported %s, want the split of two profiles, the second at the end", got)
 	}
+}
+
+// Pyroscope makes a pprof profile of each type of sample in a message, and takes 2 MB of
+// them at once.
+func TestPartsFitPyroscope(t *testing.T) {
+	otel.SetErrorHandler(new(errorLog))
+	for _, types := range []int{1, 4} {
+		p := &profile.Profile{}
+		for i := range types {
+			p.SampleType = append(p.SampleType, &profile.ValueType{Type: fmt.Sprintf("type%d", i), Unit: "bytes"})
+		}
+		for i := range 3000 {
+			f := &profile.Function{ID: uint64(i + 1), Name: fmt.Sprintf("example.com/shop/internal/pkg%d.(*Service).Method%d", i/100, i)}
+			p.Function = append(p.Function, f)
+			p.Location = append(p.Location, &profile.Location{ID: uint64(i + 1), Address: uint64(i + 1), Line: []profile.Line{{Function: f, Line: 1}}})
+		}
+		// Many spans on few stacks: a message holds each stack once, pprof does not.
+		for i := range 12_000 {
+			s := &profile.Sample{Value: make([]int64, types), Label: map[string][]string{"trace_id": {fmt.Sprintf("%032x", i+1)}, "span_id": {fmt.Sprintf("%016x", i+1)}}}
+			for d := range 80 {
+				s.Location = append(s.Location, p.Location[(i/40*10+d)%len(p.Location)])
+			}
+			s.Value[0] = 1
+			p.Sample = append(p.Sample, s)
+		}
+		b := &backend{t: t}
+		e := newExporter(t, b)
+		w := exporter.Window{Kind: exporter.KindHeap, Start: time.Now().Add(-time.Second), Duration: time.Second}
+		if err := e.Export(t.Context(), exporter.NewParsedProfile(w, p)); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		_, messages := b.received()
+		samples := 0
+		for _, m := range messages {
+			stored := 0
+			profiles := m.ResourceProfiles[0].ScopeProfiles[0].Profiles
+			for range profiles {
+				stored += pprofSize(t, m)
+			}
+			if stored > 2_000_000 || len(profiles) != types {
+				t.Errorf("%d types: a message of %d profiles, of which Pyroscope makes %d bytes", types, len(profiles), stored)
+			}
+			samples += len(profiles[0].Samples)
+		}
+		if samples != len(p.Sample) {
+			t.Errorf("%d types: %d samples arrived in %d messages, want %d", types, samples, len(messages), len(p.Sample))
+		}
+	}
+}
+
+// pprofSize returns how large a profile of a message is as pprof with all values, which is
+// no less than with one.
+func pprofSize(t *testing.T, m *collectorpb.ExportProfilesServiceRequest) int {
+	t.Helper()
+	profiles, err := convert.Profiles(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profiles[0].Parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := p.WriteUncompressed(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Len()
 }
 
 // A part that the server will never take is reported, and the others arrive.
