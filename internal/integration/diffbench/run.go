@@ -1,0 +1,72 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/file"
+	"github.com/spanprof/spanprof/profiler"
+)
+
+// job is what one process does.
+type job struct {
+	dir      string  // where its profile goes
+	requests int     // it ends after so many
+	slow     string  // the step that does more
+	by       float64 // 0.2 is a fifth more
+	hz       int
+}
+
+// do serves the requests with two workers, with spans of their names, and writes one
+// window of CPU. The requests are other ones in every process.
+func (j job) do(ctx context.Context) (err error) {
+	ballast := make([]byte, 64<<20) // a service's heap
+	defer runtime.KeepAlive(ballast)
+	exp, err := file.New(j.dir)
+	if err != nil {
+		return err
+	}
+	p, err := profiler.New(exp, profiler.WithKinds(exporter.KindCPU), profiler.WithCPURate(j.hz), profiler.WithWindow(time.Hour))
+	if err != nil {
+		return err
+	}
+	if err := p.Start(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Shutdown(ctx)) }()
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("diffbench")
+	var workers sync.WaitGroup
+	for range 2 {
+		workers.Go(func() {
+			s := newShop(rand.Uint64())
+			for range j.requests / 2 {
+				at, size := s.random.IntN(100), math.Exp(s.random.NormFloat64()/2)
+				kind := slices.IndexFunc(kinds, func(k kind) bool { at -= k.share; return at < 0 })
+				_, span := tracer.Start(ctx, kinds[kind].name)
+				for _, step := range kinds[kind].steps {
+					n := float64(step.n) * min(size, 4)
+					if step.name == j.slow {
+						n *= 1 + j.by
+					}
+					step.do(s, max(1, int(n)))
+				}
+				span.End()
+			}
+		})
+	}
+	workers.Wait()
+	return nil
+}
