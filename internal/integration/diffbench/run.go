@@ -9,7 +9,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -53,15 +52,17 @@ func (j job) do(ctx context.Context) (err error) {
 		workers.Go(func() {
 			s := newShop(rand.Uint64())
 			for range j.requests / 2 {
-				at, size := s.random.IntN(100), math.Exp(s.random.NormFloat64()/2)
-				kind := slices.IndexFunc(kinds, func(k kind) bool { at -= k.share; return at < 0 })
-				_, span := tracer.Start(ctx, kinds[kind].name)
-				for _, step := range kinds[kind].steps {
-					n := float64(step.n) * min(size, 4)
+				k := pick(s.random.IntN(100))
+				size := 4 * min(math.Exp(s.random.NormFloat64()*k.spread), 12)
+				_, span := tracer.Start(ctx, k.name)
+				for _, step := range k.steps {
+					size := size
 					if step.name == j.slow {
-						n *= 1 + j.by
+						size *= 1 + j.by
 					}
-					step.do(s, max(1, int(n)))
+					for ; size > 0; size-- {
+						step.do(s, max(1, int(float64(step.n)*min(size, 1))))
+					}
 				}
 				span.End()
 			}
@@ -69,4 +70,14 @@ func (j job) do(ctx context.Context) (err error) {
 	}
 	workers.Wait()
 	return nil
+}
+
+// pick returns the kind of a request by a number below 100.
+func pick(n int) kind {
+	for _, k := range kinds {
+		if n -= k.share; n < 0 {
+			return k
+		}
+	}
+	panic("the shares are less than 100")
 }

@@ -26,33 +26,36 @@ type step struct {
 type kind struct {
 	name  string
 	share int // of 100 requests
-	steps []step
+	// spread is that of the logarithm of the requests' sizes: a few are much larger
+	// than most, so that samples come in clusters.
+	spread float64
+	steps  []step
 }
 
 // Every step is of one kind of request.
 var kinds = []kind{
-	{"GET /cart", 26, []step{
+	{"GET /cart", 26, 0.3, []step{
 		{"priceCart", priceCart, 250000}, {"readCart", readCart, 12}, {"sortLines", sortLines, 300}, {"renderCart", renderCart, 90}, {"signCart", signCart, 60},
 	}},
-	{"GET /item", 22, []step{
+	{"GET /item", 22, 0.5, []step{
 		{"findItem", findItem, 300}, {"describeItem", describeItem, 60}, {"rateItem", rateItem, 24000}, {"linkItem", linkItem, 40}, {"cacheItem", cacheItem, 20},
 	}},
-	{"POST /order", 12, []step{
+	{"POST /order", 12, 0.7, []step{
 		{"checkOrder", checkOrder, 40000}, {"taxOrder", taxOrder, 40000}, {"numberOrder", numberOrder, 200}, {"packOrder", packOrder, 2}, {"storeOrder", storeOrder, 12},
 	}},
-	{"GET /search", 14, []step{
+	{"GET /search", 14, 1.1, []step{
 		{"splitQuery", splitQuery, 80}, {"scoreHits", scoreHits, 40000}, {"mergeHits", mergeHits, 600}, {"countFacets", countFacets, 1500}, {"markHits", markHits, 60},
 	}},
-	{"GET /image", 8, []step{
+	{"GET /image", 8, 1.1, []step{
 		{"scaleImage", scaleImage, 60000}, {"blurImage", blurImage, 40000}, {"encodeImage", encodeImage, 3}, {"hashImage", hashImage, 240}, {"tileImage", tileImage, 60000},
 	}},
-	{"GET /tree", 8, []step{
+	{"GET /tree", 8, 0.9, []step{
 		{"walkTree", walkTreeFrom, 40}, {"growTree", growTree, 60}, {"flattenTree", flattenTree, 500}, {"labelTree", labelTree, 150}, {"weighTree", weighTree, 40000},
 	}},
-	{"POST /login", 5, []step{
+	{"POST /login", 5, 0.3, []step{
 		{"hashPassword", hashPassword, 500}, {"checkToken", checkToken, 400}, {"newSession", newSession, 12}, {"auditLogin", auditLogin, 90}, {"limitLogin", limitLogin, 60000},
 	}},
-	{"GET /report", 5, []step{
+	{"GET /report", 5, 1.3, []step{
 		{"sumReport", sumReport, 120000}, {"groupReport", groupReport, 500}, {"rankReport", rankReport, 700}, {"formatReport", formatReport, 200}, {"zipReport", zipReport, 3},
 	}},
 }
