@@ -21,17 +21,21 @@ func main() {
 	flag.IntVar(&c.rounds, "rounds", 8, "how many times two sides are compared")
 	flag.IntVar(&c.replicas, "replicas", 5, "processes a side")
 	flag.StringVar(&c.job.dir, "dir", "", "`directory` for the profiles")
-	flag.IntVar(&c.job.requests, "requests", 40000, "requests that a process serves")
+	flag.IntVar(&c.job.requests, "requests", 3200, "requests that a process serves")
 	flag.StringVar(&c.job.slow, "slow", "priceCart", "the `function` that does more on one side")
 	flag.Float64Var(&c.job.by, "by", 0.2, "how much more: 0.2 is a fifth")
 	flag.IntVar(&c.job.hz, "hz", 199, "samples per second of CPU")
+	again := flag.Bool("again", false, "compare the profiles that are in -dir already")
 	process := flag.Bool("process", false, "be one of the processes")
 	flag.Parse()
 	var err error
-	if *process {
+	switch {
+	case *process:
 		err = c.job.do(context.Background())
-	} else {
-		err = c.run(context.Background())
+	case *again:
+		err = c.report(os.Stdout)
+	default:
+		err = errors.Join(c.run(context.Background()), c.report(os.Stdout))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "diffbench:", err)

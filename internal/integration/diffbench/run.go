@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,8 +52,12 @@ func (j job) do(ctx context.Context) (err error) {
 	for range 2 {
 		workers.Go(func() {
 			s := newShop(rand.Uint64())
-			for range j.requests / 2 {
-				k := pick(s.random.IntN(100))
+			deck := newDeck()
+			for i := range j.requests / 2 {
+				if i%len(deck) == 0 {
+					s.random.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+				}
+				k := deck[i%len(deck)]
 				size := 4 * min(math.Exp(s.random.NormFloat64()*k.spread), 12)
 				_, span := tracer.Start(ctx, k.name)
 				for _, step := range k.steps {
@@ -72,12 +77,11 @@ func (j job) do(ctx context.Context) (err error) {
 	return nil
 }
 
-// pick returns the kind of a request by a number below 100.
-func pick(n int) kind {
+// newDeck returns the kinds of a hundred requests.
+func newDeck() []kind {
+	var deck []kind
 	for _, k := range kinds {
-		if n -= k.share; n < 0 {
-			return k
-		}
+		deck = append(deck, slices.Repeat([]kind{k}, k.share)...)
 	}
-	panic("the shares are less than 100")
+	return deck
 }
