@@ -146,13 +146,7 @@ func (c *comparison) fill(r *Result) {
 	if tested {
 		c.test(r, changes, pairs, parts)
 	}
-	for i := range r.Functions {
-		f := &r.Functions[i]
-		f.Moved = f.Total.Moved() || f.Self.Moved()
-		if f.Total.Test != nil || f.Self.Test != nil {
-			r.Tested++
-		}
-	}
+	r.summarize()
 	slices.SortFunc(r.Functions, func(a, b Function) int {
 		return cmp.Or(compareBool(b.Moved, a.Moved), cmp.Compare(b.size(), a.size()), cmp.Compare(a.Name, b.Name))
 	})
@@ -201,6 +195,28 @@ func (c *comparison) side(units []unit, m measure, all float64) (float64, moment
 	y.samples = all / c.sample / float64(len(c.before)+len(c.after))
 	y.counting = counting * (1 - min(1, all/c.all.total)) / y.samples
 	return sum, y
+}
+
+// summarize sets what follows from the tests of the functions.
+func (r *Result) summarize() {
+	var detectable []float64
+	for i := range r.Functions {
+		f := &r.Functions[i]
+		f.Moved = f.Total.Moved() || f.Self.Moved()
+		t := cmp.Or(f.Total.Test, f.Self.Test)
+		if t == nil {
+			continue
+		}
+		r.Tested++
+		detectable = append(detectable, t.Detectable)
+		if r.Detectable == nil || t.Detectable < r.Detectable.Ratio {
+			r.Detectable = &Detectable{Function: f.Name, Ratio: t.Detectable}
+		}
+	}
+	if r.Detectable != nil {
+		slices.Sort(detectable)
+		r.Detectable.Median = detectable[len(detectable)/2]
+	}
 }
 
 // size is how much CPU time a function differs.

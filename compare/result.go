@@ -52,8 +52,20 @@ type Result struct {
 	// them: by Total, by Self, or both.
 	Tested int `json:"tested"`
 	Tests  int `json:"tests"`
+	// Detectable says what a comparison of as many units with this noise can find;
+	// nil where nothing is tested.
+	Detectable *Detectable `json:"detectable,omitempty"`
 	// Heap has the memory, which is not tested.
 	Heap []Heap `json:"heap,omitempty"`
+}
+
+// Detectable is the smallest ratio above 1 that would be found in 8 of 10 comparisons.
+type Detectable struct {
+	// Function is the one in which the smallest is found, Ratio that ratio.
+	Function string  `json:"function"`
+	Ratio    float64 `json:"ratio"`
+	// Median is the ratio for the median function that is tested.
+	Median float64 `json:"median"`
 }
 
 // Size says how much a side has.
