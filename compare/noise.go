@@ -3,11 +3,7 @@
 
 package compare
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 // moments is the mean of some logarithms on one side, and how they vary.
 type moments struct {
@@ -49,14 +45,15 @@ func (p pair) counting() float64 { return (p.before.counting + p.after.counting)
 
 // prior is what the functions tell together about the noise of each of them. Three runs
 // say little about how much a function varies, but some dozens of functions say how
-// much the samples of this program come in clusters. It is the prior of Smyth's
-// moderated t statistic (Linear models and empirical Bayes methods for assessing
-// differential expression, 2004), taken for variances in multiples of what is expected:
-// the counting variance, and that of what all functions have in common.
+// much the samples of this program come in clusters, and what the machine does to all
+// of them. It is the prior of Smyth's moderated t statistic (Linear models and empirical
+// Bayes methods for assessing differential expression, 2004), taken for variances in
+// multiples of what is expected.
 type prior struct {
-	common  float64 // variance of what a unit has in all functions: a slower machine
-	scale   float64 // the usual variance in multiples of the expected one
-	degrees float64 // how many degrees of freedom that is worth; 0 for no prior
+	clusters float64 // expected variance, in multiples of the counting variance,
+	common   float64 // and beside it, as on a machine that is now slower, now faster
+	scale    float64 // the usual variance in multiples of the expected one
+	degrees  float64 // how many degrees of freedom that is worth; 0 for no prior
 }
 
 const (
@@ -68,20 +65,23 @@ const (
 	mostDegrees = 30
 )
 
+// newPrior learns from the values that are tested. parts are functions by their self
+// time, which share no sample.
 func newPrior(pairs, parts []pair) prior {
-	if len(pairs) < fewest || len(parts) < fewest/2 {
+	if len(pairs) < fewest || len(parts) < fewest {
 		return prior{}
 	}
-	p := prior{common: commonVariance(parts)}
+	var p prior
+	p.clusters, p.common = fit(parts)
 	var logs []float64
 	for _, pair := range pairs {
-		expected := pair.counting() + p.common
+		expected := p.clusters*pair.counting() + p.common
 		if v := pair.pooled(); v > 0 && expected > 0 {
 			logs = append(logs, math.Log(v/expected))
 		}
 	}
 	if len(logs) < fewest {
-		return p
+		return prior{}
 	}
 	// The logarithm of a variance estimated with df degrees of freedom has a known
 	// mean and variance. What is above that is how functions differ.
@@ -96,46 +96,47 @@ func newPrior(pairs, parts []pair) prior {
 	return p
 }
 
-// commonVariance is what the noise has beyond counting in the median sample: a process
-// that runs on a slower machine has it in all functions. parts are functions by their
-// self time, which share no sample.
-func commonVariance(parts []pair) float64 {
-	excess := make([]weighted, len(parts))
-	for i, p := range parts {
-		excess[i] = weighted{p.pooled() - p.counting(), p.before.samples}
-	}
-	return max(0, median(excess))
-}
-
-type weighted struct{ value, weight float64 }
-
-// median returns the value that has half of the weight below it.
-func median(values []weighted) float64 {
-	slices.SortFunc(values, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
-	rest := 0.0
-	for _, v := range values {
-		rest += v.weight / 2
-	}
-	for _, v := range values {
-		if rest -= v.weight; rest <= 0 {
-			return v.value
+// fit explains the variances of parts as a multiple of their counting variances, of at
+// least 1, and a part that they have in common, of at least 0. A variance is the less
+// exact the larger it is, by which they are weighted: from step to step better.
+func fit(parts []pair) (clusters, common float64) {
+	clusters = 1
+	for range 30 {
+		var w, wx, wxx, wy, wxy float64
+		for _, p := range parts {
+			x, y := p.counting(), p.pooled()
+			weight := 1 / ((clusters*x + common) * (clusters*x + common))
+			w += weight
+			wx += weight * x
+			wxx += weight * x * x
+			wy += weight * y
+			wxy += weight * x * y
+		}
+		if determinant := w*wxx - wx*wx; determinant > 1e-9*w*wxx {
+			clusters, common = (w*wxy-wx*wy)/determinant, (wxx*wy-wx*wxy)/determinant
+		}
+		if common < 0 {
+			clusters, common = wxy/wxx, 0
+		}
+		if clusters < 1 {
+			clusters, common = 1, max(0, (wy-wx)/w)
 		}
 	}
-	return values[len(values)-1].value
+	return clusters, common
 }
 
 // shrunk returns the variance of one side of a value, between what its own units say and
 // what the prior does, and its degrees of freedom.
 func (p prior) shrunk(m moments) (variance, degrees float64) {
 	own := m.n - 1
-	expected := m.counting + p.common
+	clusters := p.clusters * m.counting
+	expected := clusters + p.common
 	if p.degrees == 0 || expected == 0 {
 		return max(m.variance, m.counting), own
 	}
 	// What is common to all functions has been estimated once, and not by each of
 	// them: the more of the noise it is, the less do the others tell.
-	part := m.counting / expected
-	trust := p.degrees * part * part
+	trust := p.degrees * (clusters / expected) * (clusters / expected)
 	return max(m.counting, (trust*p.scale*expected+own*m.variance)/(trust+own)), trust + own
 }
 

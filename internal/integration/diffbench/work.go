@@ -35,7 +35,7 @@ type kind struct {
 // Every step is of one kind of request.
 var kinds = []kind{
 	{"GET /cart", 26, 0.3, []step{
-		{"priceCart", priceCart, 420000}, {"readCart", readCart, 12}, {"sortLines", sortLines, 300}, {"renderCart", renderCart, 90}, {"signCart", signCart, 60},
+		{"priceCart", priceCart, 800000}, {"readCart", readCart, 12}, {"sortLines", sortLines, 300}, {"renderCart", renderCart, 90}, {"signCart", signCart, 60},
 	}},
 	{"GET /item", 22, 0.5, []step{
 		{"findItem", findItem, 300}, {"describeItem", describeItem, 60}, {"rateItem", rateItem, 24000}, {"linkItem", linkItem, 40}, {"cacheItem", cacheItem, 20},
