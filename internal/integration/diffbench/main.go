@@ -1,7 +1,15 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command diffbench measures
+// Command diffbench measures what package compare claims and what it finds:
+//
+//	go run ./internal/integration/diffbench -dir /tmp/diffbench
+//
+// It runs one binary as many processes, each of which serves a mix of requests that
+// call forty functions: two sides of the same work, and one on which a function does a
+// fifth more. Of the same two sides all that is flagged is wrong, and beside it stands
+// what a test of two proportions flags. The processes take about ten minutes on two
+// idle cores. -again compares the profiles of -dir once more.
 package main
 
 import (
@@ -51,7 +59,8 @@ type campaign struct {
 	rounds, replicas int
 }
 
-// run runs one process after the other, the sides by turns: the speed of a machine that is shared drifts.
+// run runs one process after the other, the sides by turns: the speed of a machine that
+// is shared drifts.
 func (c campaign) run(ctx context.Context) error {
 	if c.job.dir == "" {
 		return errors.New("no directory: use -dir")
