@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -139,7 +140,7 @@ func (p program) poisson(mean float64) int {
 func (p program) side(t testing.TB, runs int, slow string, by float64) *compare.Side {
 	s := compare.NewSide(compare.Selection{})
 	for i := range runs {
-		add(t, s, fmt.Sprint(i), p.run(slow, by).of(exporter.KindCPU, time.Minute))
+		add(t, s, strconv.Itoa(i), p.run(slow, by).of(exporter.KindCPU, time.Minute))
 	}
 	return s
 }

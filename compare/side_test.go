@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func sideOf(t *testing.T, s compare.Selection, runs int, make func(c *cpu)) *com
 	for i := range runs {
 		c := newCPU()
 		make(c)
-		add(t, side, fmt.Sprint(i), c.of(exporter.KindCPU, 10*time.Second))
+		add(t, side, strconv.Itoa(i), c.of(exporter.KindCPU, 10*time.Second))
 	}
 	return side
 }
@@ -227,7 +228,7 @@ func TestHeap(t *testing.T) {
 			c.p.SampleType = []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}
 			c.values("load", []int64{bytes, 3 * bytes})
 			c.values("other", []int64{0, 10})
-			add(t, s, fmt.Sprint(i), c.of(exporter.KindHeap, d))
+			add(t, s, strconv.Itoa(i), c.of(exporter.KindHeap, d))
 		}
 		return s
 	}

@@ -7,13 +7,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +60,7 @@ func writeSide(t *testing.T, runs int, parse int64) string {
 	t.Helper()
 	dir := t.TempDir()
 	for i := range runs {
-		writeRun(t, filepath.Join(dir, fmt.Sprint(i), "cpu.pprof.gz"), parse+int64(i%3), 1000-int64(i%2))
+		writeRun(t, filepath.Join(dir, strconv.Itoa(i), "cpu.pprof.gz"), parse+int64(i%3), 1000-int64(i%2))
 	}
 	return dir
 }
@@ -175,7 +175,8 @@ func TestDiffPage(t *testing.T) {
 		}
 		text = append(text, buf[:n]...)
 	}
-	url := strings.TrimSpace(string(text[bytes.Index(text, []byte("http://")):]))
+	_, address, _ := strings.Cut(string(text), "http://")
+	url := "http://" + strings.TrimSpace(address)
 	resp, err := http.Get(url + "&format=json")
 	if err != nil {
 		t.Fatal(err)

@@ -158,10 +158,10 @@ func notes(r *compare.Result) []string {
 		notes = append(notes, fmt.Sprintf("With %d and %d %ss and this noise, 8 of 10 comparisons would find %s in %s, and %s in the median function.",
 			r.Before.Units, r.After.Units, r.Unit, percent(d.Ratio), termtext.OneLine(termtext.ClipStart(d.Function, termtext.MaxQuoted)), percent(d.Median)))
 	}
-	switch {
-	case r.Per == compare.PerShare:
+	switch r.Per {
+	case compare.PerShare:
 		notes = append(notes, "Shares: if one function takes more, those of the others fall.")
-	case r.Per == compare.PerSpan:
+	case compare.PerSpan:
 		notes = append(notes, "Only spans that have samples are counted: shorter spans often have none.")
 	}
 	if n := r.Before.LeftOut + r.After.LeftOut; n > 0 {
