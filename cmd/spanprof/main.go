@@ -31,7 +31,7 @@ type command struct {
 	run func(ctx context.Context, c *call) error
 }
 
-var commands = []command{recordCommand, pgoCommand, viewCommand}
+var commands = []command{recordCommand, pgoCommand, diffCommand, viewCommand}
 
 // call is one run of a subcommand.
 type call struct {

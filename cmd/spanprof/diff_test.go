@@ -1,0 +1,193 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/compare"
+)
+
+// writeRun writes a profile of a run: ten seconds with samples of parse and of render.
+func writeRun(t *testing.T, path string, parse, render int64) {
+	t.Helper()
+	p := &profile.Profile{
+		SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:        1e7,
+		TimeNanos:     time.Now().UnixNano(),
+		DurationNanos: 1e10,
+	}
+	for i, name := range []string{"main.parse", "main.render"} {
+		f := &profile.Function{ID: uint64(i + 1), Name: name}
+		l := &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f}}}
+		p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+		n := []int64{parse, render}[i]
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{n, n * 1e7}})
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeSide writes runs into directories of their own and returns that of all.
+func writeSide(t *testing.T, runs int, parse int64) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range runs {
+		writeRun(t, filepath.Join(dir, strconv.Itoa(i), "cpu.pprof.gz"), parse+int64(i%3), 1000-int64(i%2))
+	}
+	return dir
+}
+
+func TestDiff(t *testing.T) {
+	before, after := writeSide(t, 3, 500), writeSide(t, 3, 700)
+	lists := strings.Join([]string{before + "/0", before + "/1", before + "/2"}, " ")
+	for _, test := range []struct {
+		name   string
+		args   []string
+		code   int
+		stdout string // a regular expression
+		stderr string
+	}{
+		{"directories", []string{before, after}, exitDone, `(?s)per second, 3 runs.*\n +\+39\.\d%.* main\.parse\n`, ""},
+		{"a list", []string{lists, after}, exitDone, `\+39\.\d%.* main\.parse\n`, ""},
+		{"nothing moved", []string{before, before}, exitDone, `0 functions of 2 moved`, ""},
+		{"all", []string{"-all", before, before}, exitDone, `\+0\.0%.* main\.render\n`, ""},
+		{"one run", []string{before + "/0", after + "/0"}, exitDone, `No noise estimate`, ""},
+		{"focus", []string{"-focus", "render", before, after}, exitDone, `0 functions of 1 moved`, ""},
+		{"requests", []string{"-requests", "100:100,100,100", before, after}, exitDone, `per request`, ""},
+		{"shares", []string{"-per", "share", before, after}, exitDone, `as a share of the total`, ""},
+		{"grew", []string{"-fail-over", "5%", before, after}, exitGrew, `main\.parse`, "grew by more than 5%, beyond noise: main.parse"},
+		{"grew less", []string{"-fail-over", "60", before, after}, exitDone, `main\.parse`, ""},
+		{"shrank", []string{"-fail-over", "5%", after, before}, exitDone, `-\d\d\.\d%.* main\.parse`, ""},
+		{"too few to tell", []string{"-fail-over", "5%", before + "/0", after + "/0"}, exitCannotTell, `main\.parse`, "three runs a side, and there are 1 and 1"},
+
+		{"one side", []string{before}, exitFailed, `^$`, "name two sides"},
+		{"no such file", []string{before, after + "/none"}, exitFailed, `^$`, "none"},
+		{"no such span", []string{"-span", "GET /", before, after}, exitFailed, `^$`, "no sample of before is selected"},
+		{"bad focus", []string{"-focus", "(", before, after}, exitFailed, `^$`, "missing closing"},
+		{"bad percentage", []string{"-fail-over", "much", before, after}, exitFailed, `^$`, "want a percentage"},
+		{"bad per", []string{"-per", "day", before, after}, exitFailed, `^$`, "request, span, second and share"},
+		{"bad requests", []string{"-requests", "100", before, after}, exitFailed, `^$`, "two sides with a colon"},
+		{"too many requests", []string{"-requests", "1,2:1", before, after}, exitFailed, `^$`, "2 amounts of work for 3 runs"},
+		{"a page for others", []string{"-http", "0.0.0.0:0", before, after}, exitFailed, `^$`, "others can reach this address"},
+	} {
+		code, stdout, stderr := spanprof(t, append([]string{"diff"}, test.args...)...)
+		if code != test.code || !regexp.MustCompile(test.stdout).MatchString(stdout) || !strings.Contains(stderr, test.stderr) {
+			t.Errorf("%s: code %d, want %d, stdout\n%s\nstderr\n%s", test.name, code, test.code, stdout, stderr)
+		}
+	}
+}
+
+func TestDiffJSON(t *testing.T) {
+	before, after := writeSide(t, 3, 500), writeSide(t, 3, 700)
+	code, stdout, stderr := spanprof(t, "diff", "-json", before, after)
+	var r compare.Result
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitDone {
+		t.Fatalf("code %d, %v: %s", code, err, stderr)
+	}
+	if len(r.Functions) != 1 || r.Functions[0].Name != "main.parse" || !r.Functions[0].Moved || r.Unit != compare.UnitRun {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What cannot be read is an error that names it, or is left out with -k.
+func TestDiffKeepsGoing(t *testing.T) {
+	before, after := writeSide(t, 3, 500), writeSide(t, 4, 500)
+	bad := filepath.Join(after, "3", "cpu.pprof.gz")
+	if err := os.WriteFile(bad, []byte("not a profile"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := spanprof(t, "diff", before, after); code != exitFailed || !strings.Contains(stderr, bad) {
+		t.Errorf("code %d, stderr %s", code, stderr)
+	}
+	if code, stdout, stderr := spanprof(t, "diff", "-k", before, after); code != exitDone || !strings.Contains(stderr, bad) || !strings.Contains(stdout, "3 runs with") {
+		t.Errorf("with -k: code %d, stdout %s, stderr %s", code, stdout, stderr)
+	}
+}
+
+func TestList(t *testing.T) {
+	odd := filepath.Join(t.TempDir(), "a, b")
+	if err := os.Mkdir(odd, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		in   string
+		want []string
+	}{
+		{"a b,c", []string{"a", "b", "c"}},
+		{" a,\n b ", []string{"a", "b"}},
+		{odd, []string{odd}},
+		{`pyroscope+http://h?query={a="1 , }", b="2"}&from=now-1h x`, []string{`pyroscope+http://h?query={a="1 , }", b="2"}&from=now-1h`, "x"}},
+		{"", nil},
+	} {
+		if got := list(test.in); !slices.Equal(got, test.want) {
+			t.Errorf("list(%q) = %q, want %q", test.in, got, test.want)
+		}
+	}
+}
+
+// -http serves the comparison of both sides until the command ends.
+func TestDiffPage(t *testing.T) {
+	before, after := writeSide(t, 3, 500), writeSide(t, 3, 700)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stdout, w := io.Pipe()
+	var stderr bytes.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		code := run(ctx, []string{"diff", "-http", "127.0.0.1:0", before, after}, w, &stderr, func(string) string { return "" })
+		_ = w.Close()
+		ended <- code
+	}()
+	text := make([]byte, 0, 1<<12)
+	buf := make([]byte, 1<<12)
+	for !bytes.Contains(text, []byte("Open http://")) || text[len(text)-1] != '\n' {
+		n, err := stdout.Read(buf)
+		if err != nil {
+			t.Fatalf("%v: %s%s", err, text, stderr.String())
+		}
+		text = append(text, buf[:n]...)
+	}
+	_, address, _ := strings.Cut(string(text), "http://")
+	url := "http://" + strings.TrimSpace(address)
+	resp, err := http.Get(url + "&format=json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil || resp.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(`"name":"main.parse"`)) {
+		t.Errorf("%s: %s, %v\n%.500s", url, resp.Status, err, body)
+	}
+	cancel()
+	if code := <-ended; code != exitDone {
+		t.Errorf("code %d: %s", code, stderr.String())
+	}
+}

@@ -1,0 +1,75 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/fileview"
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// replay is a source whose profiles have been read: a process is not measured twice.
+type replay struct {
+	name     string
+	profiles []*source.Profile
+}
+
+func (r *replay) String() string { return r.name }
+
+func (r *replay) Read(ctx context.Context, _ source.Want, _ func(error), each func(*source.Profile) error) error {
+	for _, p := range r.profiles {
+		if err := each(p); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// maxPage bounds the memory of the page's profiles, as that of spanprof view.
+const maxPage = 1 << 30
+
+// listen opens the page's address, before anything is measured. It asks for no password,
+// so that only this machine may reach it.
+func (d *diff) listen() (net.Listener, error) {
+	address, err := net.ResolveTCPAddr("tcp", d.http)
+	if err != nil {
+		return nil, fmt.Errorf("diff: -http: %w", err)
+	}
+	if !address.IP.IsLoopback() {
+		return nil, fmt.Errorf("diff: -http %s: others can reach this address: use 127.0.0.1:0, or spanprof view", d.http)
+	}
+	listener, err := net.ListenTCP("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("diff: -http: %w", err)
+	}
+	return listener, nil
+}
+
+// serve shows the two sides on a page until ctx ends.
+func (d *diff) serve(ctx context.Context, c *call, listener net.Listener, sides [2]*replay) error {
+	sets := []fileview.Set{{Name: "before", Sources: []source.Source{sides[0]}}, {Name: "after", Sources: []source.Source{sides[1]}}}
+	page, err := fileview.Load(ctx, sets, maxPage, func(err error) {
+		_, _ = fmt.Fprintln(c.stderr, "spanprof: diff: not on the page:", err)
+	})
+	var path string
+	if err == nil {
+		path, err = page.Path(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("diff: -http: %w", err)
+	}
+	for _, note := range page.Notes() {
+		_, _ = fmt.Fprintln(c.stderr, "spanprof: diff:", note)
+	}
+	out := c.stdout
+	if d.json {
+		out = c.stderr
+	}
+	_, _ = fmt.Fprintf(out, "Open http://%s%s\n", listener.Addr(), path)
+	return viewer.Serve(ctx, listener, page.Handler())
+}

@@ -1,0 +1,202 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package diffview writes comparisons for a terminal.
+package diffview
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spanprof/spanprof/compare"
+	"github.com/spanprof/spanprof/internal/termtext"
+)
+
+// most bounds the rows of a table; JSON has all.
+const most = 200
+
+// untested is how many functions are shown where nothing is tested, which would end the
+// list.
+const untested = 20
+
+// Moved returns the functions that moved, never nil.
+func Moved(all []compare.Function) []compare.Function {
+	moved := []compare.Function{}
+	for _, f := range all {
+		if f.Moved {
+			moved = append(moved, f)
+		}
+	}
+	return moved
+}
+
+// Text returns a comparison for a terminal, with all functions or those that moved.
+func Text(r *compare.Result, all bool) string {
+	var b strings.Builder
+	if r.Before.Runs+r.After.Runs > 0 {
+		cpu(&b, r, all)
+	}
+	for i, h := range r.Heap {
+		if i > 0 || b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		heap(&b, h)
+	}
+	return b.String()
+}
+
+func cpu(b *strings.Builder, r *compare.Result, all bool) {
+	fmt.Fprintf(b, "CPU time %s, %s before and %s after\n", per[r.Per], side(r.Unit, r.Before), side(r.Unit, r.After))
+	header(b, r.Total.Test != nil)
+	row(b, r.Per, r.Total, "all that is compared")
+	shown, omitted, end := r.Functions, 0, most
+	switch {
+	case all:
+	case r.Unit == compare.UnitNone:
+		end = untested
+	default:
+		shown = Moved(shown)
+	}
+	if len(shown) > end {
+		shown, omitted = shown[:end], len(shown)-end
+	}
+	for _, f := range shown {
+		if f.Self.Moved() && !f.Total.Moved() {
+			row(b, r.Per, f.Self, f.Name+" (self)")
+			continue
+		}
+		row(b, r.Per, f.Total, f.Name)
+		if f.Self.Moved() {
+			row(b, r.Per, f.Self, "  of it self")
+		}
+	}
+	if omitted > 0 {
+		fmt.Fprintf(b, "%20s %s, which differ less\n", "...", termtext.Plural(omitted, "more function"))
+	}
+	b.WriteByte('\n')
+	for _, note := range notes(r) {
+		termtext.Prose(b, "", 0, note)
+	}
+}
+
+var per = map[compare.Per]string{
+	compare.PerRequest: "per request",
+	compare.PerSpan:    "per span with samples",
+	compare.PerSecond:  "per second",
+	compare.PerShare:   "as a share of the total",
+}
+
+func side(u compare.Unit, s compare.Size) string {
+	text := termtext.Plural(s.Runs, "run")
+	if u != compare.UnitRun {
+		text += fmt.Sprintf(" (%s)", termtext.Plural(s.Windows, "profile"))
+	}
+	return text + fmt.Sprintf(" with %.0f samples", s.Samples)
+}
+
+func header(b *strings.Builder, tested bool) {
+	interval, q := "", ""
+	if tested {
+		interval, q = "95 % interval", "q"
+	}
+	fmt.Fprintf(b, "%8s  %-18s %9s %9s  %-6s  %s\n", "change", interval, "before", "after", q, "function")
+}
+
+func row(b *strings.Builder, per compare.Per, c compare.Change, name string) {
+	interval, q, change := "", "", percent(c.Ratio)
+	if c.Test != nil {
+		interval = percent(c.Test.Low) + " to " + percent(c.Test.High)
+		q = fmt.Sprintf("%.4f", c.Test.Q)
+		if c.Test.Q < 0.0001 {
+			q = "<.0001"
+		}
+	}
+	switch {
+	case c.Before == 0 && c.After > 0:
+		change = "new"
+	case c.After == 0 && c.Before > 0:
+		change = "gone"
+	}
+	fmt.Fprintf(b, "%8s  %-18s %9s %9s  %-6s  %s\n", change, interval, amount(per, c.Before), amount(per, c.After), q,
+		termtext.OneLine(termtext.ClipStart(name, termtext.MaxQuoted)))
+}
+
+func amount(per compare.Per, v float64) string {
+	if per == compare.PerShare {
+		return fmt.Sprintf("%.2f%%", 100*v)
+	}
+	return termtext.Value(int64(v+0.5), termtext.Nanoseconds)
+}
+
+func percent(ratio float64) string {
+	switch change := 100 * (ratio - 1); {
+	case change >= 1000:
+		return fmt.Sprintf("x%.0f", ratio)
+	case change >= 100 || change <= -100:
+		return fmt.Sprintf("%+.0f%%", change)
+	default:
+		return fmt.Sprintf("%+.1f%%", change)
+	}
+}
+
+// notes says how much may be read out of the table.
+func notes(r *compare.Result) []string {
+	var notes []string
+	moved := len(Moved(r.Functions))
+	switch r.Unit {
+	case compare.UnitRun:
+		notes = append(notes, fmt.Sprintf("%s of %d moved beyond noise; %d have too few samples to tell.", termtext.Plural(moved, "function"), r.Tested, len(r.Functions)-r.Tested))
+	case compare.UnitWindow:
+		notes = append(notes, fmt.Sprintf("%s of %d moved beyond the noise between the profiles of a run; %d have too few samples to tell.", termtext.Plural(moved, "function"), r.Tested, len(r.Functions)-r.Tested),
+			"How much two runs of one binary differ is not known: give three runs a side.")
+	default:
+		notes = append(notes, "No noise estimate: nothing was repeated. Two runs of one binary differ too. Give three runs a side.")
+	}
+	if d := r.Detectable; d != nil {
+		notes = append(notes, fmt.Sprintf("With %d and %d %ss and this noise, 8 of 10 comparisons would find %s in %s, and %s in the median function.",
+			r.Before.Units, r.After.Units, r.Unit, percent(d.Ratio), termtext.OneLine(termtext.ClipStart(d.Function, termtext.MaxQuoted)), percent(d.Median)))
+	}
+	switch r.Per {
+	case compare.PerShare:
+		notes = append(notes, "Shares: if one function takes more, those of the others fall.")
+	case compare.PerSpan:
+		notes = append(notes, "Only spans that have samples are counted: shorter spans often have none.")
+	}
+	if n := r.Before.LeftOut + r.After.LeftOut; n > 0 {
+		notes = append(notes, fmt.Sprintf("%s left out, with no %s to divide by.", termtext.Plural(n, string(r.Unit)), r.Per))
+	}
+	return notes
+}
+
+var heapTypes = map[string]string{
+	"inuse_space": "Live heap",
+	"alloc_space": "Allocations a second",
+}
+
+func heap(b *strings.Builder, h compare.Heap) {
+	fmt.Fprintf(b, "%s, not tested against noise\n", cmp.Or(heapTypes[h.Type], h.Type))
+	line := func(c compare.Change, name string) {
+		change := "new"
+		if c.Before > 0 {
+			change = percent(c.Ratio)
+		}
+		fmt.Fprintf(b, "%8s  %10s %10s  %s\n", change, bytes(c.Before), bytes(c.After), termtext.OneLine(termtext.ClipStart(name, termtext.MaxQuoted)))
+	}
+	fmt.Fprintf(b, "%8s  %10s %10s  %s\n", "change", "before", "after", "function")
+	line(h.Total, "all")
+	bySelf := slices.Clone(h.Functions)
+	slices.SortFunc(bySelf, func(a, b compare.Function) int {
+		return cmp.Or(cmp.Compare(difference(b.Self), difference(a.Self)), cmp.Compare(a.Name, b.Name))
+	})
+	for _, f := range bySelf[:min(untested, len(bySelf))] {
+		if difference(f.Self) > 0 {
+			line(f.Self, f.Name)
+		}
+	}
+}
+
+func difference(c compare.Change) float64 { return max(c.After-c.Before, c.Before-c.After) }
+
+func bytes(v float64) string { return termtext.Value(int64(v+0.5), termtext.Bytes) }

@@ -1,0 +1,80 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import "math"
+
+// twoSided returns how likely a value of Student's distribution is at least as far from
+// zero as t. The degrees of freedom need not be whole, and may be infinite.
+func twoSided(t, df float64) float64 {
+	if math.IsInf(df, 1) {
+		return math.Erfc(math.Abs(t) / math.Sqrt2)
+	}
+	return incompleteBeta(df/2, 0.5, df/(df+t*t))
+}
+
+// quantile returns the t that a value of Student's distribution exceeds with probability
+// p, for p up to one half.
+func quantile(p, df float64) float64 {
+	high := 1.0
+	for twoSided(high, df) > 2*p {
+		high *= 2
+	}
+	low := 0.0
+	for range 200 {
+		mid := low + (high-low)/2
+		if mid == low || mid == high {
+			break
+		}
+		if twoSided(mid, df) > 2*p {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return high
+}
+
+// incompleteBeta is the regularized incomplete beta function, for 0 <= x <= 1.
+func incompleteBeta(a, b, x float64) float64 {
+	switch {
+	case x <= 0:
+		return 0
+	case x >= 1:
+		return 1
+	case x > (a+1)/(a+b+2): // where the fraction converges fast
+		return 1 - incompleteBeta(b, a, 1-x)
+	}
+	la, _ := math.Lgamma(a)
+	lb, _ := math.Lgamma(b)
+	lab, _ := math.Lgamma(a + b)
+	front := math.Exp(lab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) / a
+	return front * betaFraction(a, b, x)
+}
+
+// betaFraction is the continued fraction of the incomplete beta function (DLMF 8.17.22),
+// from the front, by Lentz's method.
+func betaFraction(a, b, x float64) float64 {
+	const tiny, enough, most = 1e-300, 1e-15, 10000
+	apart := func(v float64) float64 {
+		if math.Abs(v) < tiny {
+			return tiny
+		}
+		return v
+	}
+	c, d := 1.0, 1/apart(1-(a+b)*x/(a+1))
+	f := d
+	for m := 1.0; m < most; m++ {
+		even := m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
+		d, c = 1/apart(1+even*d), apart(1+even/c)
+		f *= c * d
+		odd := -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
+		d, c = 1/apart(1+odd*d), apart(1+odd/c)
+		f *= c * d
+		if math.Abs(c*d-1) < enough {
+			break
+		}
+	}
+	return f
+}
