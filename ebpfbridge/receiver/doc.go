@@ -21,11 +21,16 @@
 //
 // [Receiver.Handler] takes the same by OTLP/HTTP.
 //
+// In a container, [Receiver.Subscribe] takes this process's samples from the socket of
+// command hostview, which runs beside the agent. [Host] is hostview without its page.
+//
 // # Whose samples
 //
 // An agent sends the whole host. The receiver knows this process's part by the ids of
 // spans, which the Lookup knows: the agent may see another process id than the process
-// itself. Until the first span has been sampled, nothing is this process's.
+// itself. Until the first span has been sampled, nothing is this process's. What
+// [Receiver.Subscribe] takes is this process's from the start: the kernel tells hostview
+// which process connects.
 //
 // # Which span
 //
@@ -55,5 +60,5 @@
 //
 // grpc.go and http.go take messages, owner.go finds this process in one, witness.go
 // places the samples, hostprofile.go makes a profile of them and symbols.go names
-// functions.
+// functions. host.go does the same for all processes, with hostsymbols.go.
 package receiver

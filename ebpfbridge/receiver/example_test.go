@@ -36,3 +36,19 @@ func ExampleReceiver() {
 	fmt.Println(<-done, r.Status().Messages)
 	// Output: <nil> 0
 }
+
+func ExampleReceiver_Subscribe() {
+	lookup := func(string) (receiver.Span, bool) { return receiver.Span{}, false }
+	r, err := receiver.New(new(exportertest.Recorder), lookup)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- r.Subscribe(ctx, "/run/spanprof/host.sock") }() // of hostview -socket
+	// ... samples come ...
+	stop()
+	fmt.Println(<-done, r.Status().Lost)
+	// Output: <nil> 0
+}

@@ -10,14 +10,25 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 )
 
-// hostProfile returns the profile of kind host that an agent's profile of this
-// process makes, or nil if that is not of CPU time.
-func (r *Receiver) hostProfile(p convert.Timed, from agent, counted *Status) (*exporter.Profile, error) {
+// whose says of which process a profile is.
+type whose struct {
+	kind     exporter.Kind
+	resource *resource.Resource
+	// name returns the function at an address of a file, as ELF counts it.
+	name func(m *profile.Mapping, address uint64) (string, bool)
+	// sample, unless nil, changes the labels of a sample.
+	sample func(*profile.Sample)
+}
+
+// hostProfile returns the profile that an agent's profile of a process makes, or nil if
+// that is not of CPU time.
+func (r *Receiver) hostProfile(p convert.Timed, of whose, from agent, counted *Status) (*exporter.Profile, error) {
 	parsed, err := p.Parsed()
 	if err != nil {
 		return nil, err
@@ -41,10 +52,15 @@ func (r *Receiver) hostProfile(p convert.Timed, from agent, counted *Status) (*e
 			b.add(rec.stack, s)
 		}
 	}
-	r.nameFrames(parsed, p.FrameTypes)
+	nameFrames(parsed, p.FrameTypes, of)
 	parsed.Sample = b.list
+	if of.sample != nil {
+		for _, s := range parsed.Sample {
+			of.sample(s)
+		}
+	}
 	return exporter.NewParsedProfile(exporter.Window{
-		Kind: exporter.KindHost, Start: p.Start(), Duration: p.Duration(), Resource: r.resource,
+		Kind: of.kind, Start: p.Start(), Duration: p.Duration(), Resource: of.resource,
 	}, parsed), nil
 }
 
@@ -85,9 +101,9 @@ func (b *builder) add(stack []*profile.Location, p placed) {
 	s.Value[1] += int64(len(p.at)) * b.period
 }
 
-// nameFrames gives the frames of the kernel a mapping, and those of this process's C
-// code their functions.
-func (r *Receiver) nameFrames(p *profile.Profile, types map[uint64]string) {
+// nameFrames gives the frames of the kernel a mapping, and those of C code their
+// functions.
+func nameFrames(p *profile.Profile, types map[uint64]string, of whose) {
 	var kernel *profile.Mapping
 	functions := map[string]*profile.Function{}
 	for _, l := range p.Location {
@@ -99,7 +115,7 @@ func (r *Receiver) nameFrames(p *profile.Profile, types map[uint64]string) {
 			}
 			l.Mapping = kernel
 		case len(l.Line) == 0 && l.Mapping != nil:
-			name, ok := r.symbols.name(l.Mapping, l.Address)
+			name, ok := of.name(l.Mapping, l.Address)
 			if !ok {
 				continue
 			}

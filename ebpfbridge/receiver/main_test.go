@@ -4,9 +4,15 @@
 package receiver
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(appVariable); path != "" {
+		os.Exit(runApp(path))
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -34,6 +34,7 @@ var counts = [...]count{
 	{"agent: samples ambiguous", "sample.received", "{sample}", ofSamples, "ambiguous", func(s Status) int { return s.Ambiguous }},
 	{"agent: samples that may have lost labels", "sample.labels_lost", "{sample}", "Samples with as many labels as an agent keeps, but not those of a span.", "", func(s Status) int { return s.LabelsLost }},
 	{"agent: profiles not of CPU time", "profile.other", "{profile}", "Profiles of this process that are not of CPU time.", "", func(s Status) int { return s.Other }},
+	{"agent: samples lost by hostview", "sample.lost", "{sample}", "Samples of this process that hostview had and lost, because the process did not read in time.", "", func(s Status) int { return s.Lost }},
 	{"agent: profiles not exported", "profile.failed", "{profile}", "Profiles whose Export returned an error.", "", func(s Status) int { return s.Failed }},
 }
 

@@ -90,6 +90,11 @@ func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error)
 func (r *Receiver) take(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.takeOwn(ctx, connection, r.owner.own(m, r.lookup))
+}
+
+// takeOwn takes a message of which all is this process's. The caller holds the lock.
+func (r *Receiver) takeOwn(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error {
 	counted := Status{Messages: 1}
 	defer func() { r.count(counted) }()
 	profiles, err := r.profiles(connection, m, &counted)
@@ -97,24 +102,28 @@ func (r *Receiver) take(ctx context.Context, connection string, m *collectorpb.E
 		counted = Status{Messages: 1, Malformed: 1}
 		return fmt.Errorf("receiver: %w", err)
 	}
+	r.export(ctx, profiles, &counted)
+	return nil
+}
+
+func (r *Receiver) export(ctx context.Context, profiles []*exporter.Profile, counted *Status) {
 	for _, p := range profiles {
 		if err := r.to.Export(ctx, p); err != nil {
 			counted.Failed++
 			r.reports.Report(fmt.Errorf("receiver: export: %w", err)) //nolint:contextcheck // the report may outlive the message
 		}
 	}
-	return nil
 }
 
-// profiles returns those of this process in a message.
+// profiles returns those of a message of this process.
 func (r *Receiver) profiles(connection string, m *collectorpb.ExportProfilesServiceRequest, counted *Status) ([]*exporter.Profile, error) {
-	timed, err := convert.TimedProfiles(r.owner.own(m, r.lookup), maxMemory)
+	timed, err := convert.TimedProfiles(m, maxMemory)
 	if err != nil {
 		return nil, err
 	}
 	var profiles []*exporter.Profile
 	for _, p := range timed {
-		host, err := r.hostProfile(p, agent{connection, p.Scope}, counted)
+		host, err := r.hostProfile(p, whose{kind: exporter.KindHost, resource: r.resource, name: r.symbols.name}, agent{connection, p.Scope}, counted)
 		if err != nil {
 			return nil, err
 		}

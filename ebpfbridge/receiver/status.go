@@ -19,6 +19,9 @@ type Status struct {
 	LabelsLost int
 	// Other are profiles of this process that are not of CPU time.
 	Other int
+	// Lost are samples that hostview had for this process and lost, because
+	// [Receiver.Subscribe] did not take them in time.
+	Lost int
 }
 
 // Status returns what has been counted since New.
@@ -42,4 +45,5 @@ func (r *Receiver) count(more Status) {
 	s.Ambiguous += more.Ambiguous
 	s.LabelsLost += more.LabelsLost
 	s.Other += more.Other
+	s.Lost += more.Lost
 }

@@ -79,7 +79,7 @@ func (t table) at(address uint64) (string, bool) {
 
 // functions reads those of an ELF file, if it is the one that the agent means.
 func (want file) functions(f *elf.File) table {
-	if !want.matches(f) {
+	if !sound(f) || !want.matches(f) {
 		return nil
 	}
 	all, _ := f.Symbols() // none in a stripped file
@@ -92,6 +92,22 @@ func (want file) functions(f *elf.File) table {
 	}
 	slices.SortFunc(t, func(a, b function) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.name, b.name)) })
 	return slices.CompactFunc(t, func(a, b function) bool { return a.start == b.start })
+}
+
+// maxSection is how much of a section is read, in bytes. That of a Go program of 100 MB
+// has 10 MB.
+const maxSection = 64 << 20
+
+// sound reports whether a file's symbols can be read without harm: a section may claim
+// any size, and be packed.
+func sound(f *elf.File) bool {
+	return !slices.ContainsFunc(f.Sections, func(s *elf.Section) bool {
+		switch s.Type {
+		case elf.SHT_SYMTAB, elf.SHT_DYNSYM, elf.SHT_STRTAB, elf.SHT_NOTE, elf.SHT_GNU_VERSYM, elf.SHT_GNU_VERNEED, elf.SHT_GNU_VERDEF:
+			return s.Size > maxSection || s.Flags&elf.SHF_COMPRESSED != 0
+		}
+		return false
+	})
 }
 
 // matches reports whether an ELF file has the build id. Without one, the name has to

@@ -1,0 +1,46 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestParse(t *testing.T) {
+	c, err := parse([]string{"-socket", "/run/s", "-socket-mode", "660", "-window", "5s"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config{listen: "127.0.0.1:11000", page: "127.0.0.1:6061", socket: "/run/s", socketMode: 0o660, window: 5 * time.Second, maxMiB: 256, maxProcesses: 2000}
+	if c != want {
+		t.Errorf("got %+v, want %+v", c, want)
+	}
+	for args, want := range map[string]string{
+		"-nosuch":           "-nosuch",
+		"extra":             "no flag",
+		"-socket-mode 0888": "octal",
+		"-socket-mode 7777": "octal",
+		"-window 1ms":       "one second",
+		"-window 2h":        "one hour",
+		"-max-mib 0":        "-max-mib",
+		"-max-processes 0":  "-max-processes",
+	} {
+		if _, err := parse(strings.Fields(args), io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", args, err, want)
+		}
+	}
+	var help strings.Builder
+	if _, err := parse([]string{"-help"}, &help); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "ebpf-profiler -collection-agent") {
+		t.Errorf("%v, help:\n%s", err, help.String())
+	}
+}

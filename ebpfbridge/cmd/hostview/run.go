@@ -1,0 +1,87 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+
+	"github.com/spanprof/spanprof/ebpfbridge/receiver"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// run serves until ctx ends, or one of its parts fails. It writes to out where.
+func run(ctx context.Context, c config, out io.Writer) error {
+	kept, err := store.New(store.WithMaxBytes(c.maxMiB << 20))
+	if err != nil {
+		return err
+	}
+	w := newWindows(kept, c.window, c.maxProcesses)
+	host, err := receiver.NewHost(w)
+	if err != nil {
+		return err
+	}
+	listener, err := listen(ctx, c.listen)
+	if err != nil {
+		return fmt.Errorf("-listen %s: %w", c.listen, err)
+	}
+	status := pageStatus{host: host, windows: w, agents: listener.Addr().String()}
+	page := viewer.Handler(kept, viewer.WithStatus(status.status), viewer.WithFlush(w.flush))
+
+	fmt.Fprintf(out, "hostview: agents send to %s (OTLP/gRPC); the page is http://%s/\n", status.agents, c.page)
+	parts := []func(context.Context) error{
+		w.run,
+		func(ctx context.Context) error { return host.ServeGRPC(ctx, listener) },
+		func(ctx context.Context) error { return explain(viewer.ListenAndServe(ctx, c.page, page), "-page") },
+	}
+	if c.socket != "" {
+		fmt.Fprintf(out, "hostview: programs get their own samples from %s\n", c.socket)
+		parts = append(parts, func(ctx context.Context) error { return host.ServeSocket(ctx, c.socket, c.socketMode) })
+	}
+	return together(ctx, parts)
+}
+
+// listen listens on a loopback address: whoever can connect can send anything.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	local, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if !local.IP.IsLoopback() {
+		return nil, errors.New("this is no loopback address, such as 127.0.0.1:11000: whoever can connect can send anything")
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", local.String())
+	return l, explain(err, "-listen")
+}
+
+// explain says which flag helps if a port is in use.
+func explain(err error, flag string) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w: does another hostview run? Give another port with %s", err, flag)
+	}
+	return err
+}
+
+// together runs all until ctx ends or the first of them fails, and returns when all have
+// ended.
+func together(ctx context.Context, parts []func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	errs := make([]error, len(parts))
+	var running sync.WaitGroup
+	for i, part := range parts {
+		running.Go(func() {
+			defer stop()
+			errs[i] = part(ctx)
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}

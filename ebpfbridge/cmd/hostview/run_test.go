@@ -1,0 +1,165 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
+	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// freeAddress returns one on which nobody listens now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// message has processes with a sample each, whose labels name a span.
+func message(processes int) *collectorpb.ExportProfilesServiceRequest {
+	texts := []string{"", "samples", "count", "cpu", "nanoseconds", "process.context.label.span_name", "process.context.label.profile_id", "process.context.label.span_id", "GET /cart", "00f067aa0ba902b7", "main.work"}
+	ref := func(i int32) *commonpb.AnyValue {
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValueStrindex{StringValueStrindex: i}}
+	}
+	m := &collectorpb.ExportProfilesServiceRequest{Dictionary: &profilespb.ProfilesDictionary{
+		StringTable:    texts,
+		AttributeTable: []*profilespb.KeyValueAndUnit{{}, {KeyStrindex: 5, Value: ref(8)}, {KeyStrindex: 6, Value: ref(9)}, {KeyStrindex: 7, Value: ref(9)}},
+		FunctionTable:  []*profilespb.Function{{}, {NameStrindex: 10}},
+		MappingTable:   []*profilespb.Mapping{{}},
+		LocationTable:  []*profilespb.Location{{}, {Address: 1, Lines: []*profilespb.Line{{FunctionIndex: 1}}}},
+		StackTable:     []*profilespb.Stack{{}, {LocationIndices: []int32{1}}},
+		LinkTable:      []*profilespb.Link{{}},
+	}}
+	now := uint64(time.Now().UnixNano())
+	for i := range processes {
+		name := fmt.Sprintf("program%d", i%2)
+		m.ResourceProfiles = append(m.ResourceProfiles, &profilespb.ResourceProfiles{
+			Resource: &resourcepb.Resource{Attributes: []*commonpb.KeyValue{
+				{Key: "process.pid", Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: int64(1<<30 + i)}}},
+				{Key: "process.executable.name", Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: name}}},
+			}},
+			ScopeProfiles: []*profilespb.ScopeProfiles{{Profiles: []*profilespb.Profile{{
+				SampleType: &profilespb.ValueType{TypeStrindex: 1, UnitStrindex: 2}, PeriodType: &profilespb.ValueType{TypeStrindex: 3, UnitStrindex: 4}, Period: 1e7,
+				TimeUnixNano: now, DurationNano: 1e9,
+				Samples: []*profilespb.Sample{{StackIndex: 1, AttributeIndices: []int32{1, 2, 3}, TimestampsUnixNano: []uint64{now}}},
+			}}}},
+		})
+	}
+	return m
+}
+
+// get returns what the page answers.
+func get(t *testing.T, address, query string) string {
+	t.Helper()
+	for {
+		answer, err := http.Get("http://" + address + "/" + query)
+		if err != nil { // it does not listen yet
+			if t.Context().Err() != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		b, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		return string(b)
+	}
+}
+
+// TestRun sends the samples of five processes, one more than is allowed.
+func TestRun(t *testing.T) {
+	defer http.DefaultClient.CloseIdleConnections()
+	c, err := parse([]string{"-listen", freeAddress(t), "-page", freeAddress(t), "-max-processes", "4"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, c, io.Discard) }()
+	if text := get(t, c.page, "?format=text"); !strings.Contains(text, "No agent has sent anything yet") {
+		t.Errorf("before the first message:\n%s", text)
+	}
+	conn, err := grpc.NewClient(c.listen, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = conn.Invoke(ctx, "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export", message(5), new(collectorpb.ExportProfilesServiceResponse))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := http.Post("http://"+c.page+"/flush", "", nil); err != nil || answer.StatusCode != http.StatusNoContent {
+		t.Fatal(answer, err)
+	}
+	var list struct {
+		Services []string
+		Spans    []struct{ ProfileID, Name string }
+		Process  []struct{ Query string }
+	}
+	if err := json.Unmarshal([]byte(get(t, c.page, "?format=json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(list); got != "{[program0 program1] [{00f067aa0ba902b7 GET /cart}] [{program0.cpu{}} {program1.cpu{}}]}" {
+		t.Errorf("the page lists %s", got)
+	}
+	for query, want := range map[string]string{
+		"?format=text&query=program0.cpu{}":                          "20.0 ms in 2 samples",
+		"?format=text&query=.cpu{profile_id=%2200f067aa0ba902b7%22}": "40.0 ms in 4 samples",
+		"?format=text&query=.cpu{process_pid=%22" + "1073741825%22}": "10.0 ms in 1 sample",
+		"log?format=text": "samples lost: too many processes: 1",
+	} {
+		if text := get(t, c.page, query); !strings.Contains(text, want) {
+			t.Errorf("%s:\n%s\nwant %q", query, text, want)
+		}
+	}
+	_ = conn.Close()
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRunFails(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	used, free := l.Addr().String(), freeAddress(t)
+	for args, want := range map[string]string{
+		"-listen " + used:                      "does another hostview run",
+		"-listen " + free + " -page " + used:   "Give another port with -page",
+		"-listen nonsense":                     "-listen nonsense",
+		"-listen 0.0.0.0:11000":                "loopback",
+		"-listen " + free + " -page 0.0.0.0:1": "loopback",
+		"-listen " + free + " -page " + freeAddress(t) + " -socket /no/such/directory/s": "/no/such/directory",
+	} {
+		c, err := parse(strings.Fields(args), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run(t.Context(), c, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", args, err, want)
+		}
+	}
+}

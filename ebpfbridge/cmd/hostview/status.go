@@ -1,0 +1,56 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spanprof/spanprof/ebpfbridge/receiver"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// pageStatus is what the page says about the agent and about what was lost.
+type pageStatus struct {
+	host    *receiver.Host
+	windows *windows
+	agents  string // the address for agents
+}
+
+// silence is how long an agent may be silent before the page says so. Agents report every
+// five seconds by default.
+const silence = 30 * time.Second
+
+func (p pageStatus) status() viewer.Status {
+	s := p.host.Status()
+	last, opened := p.windows.seen()
+	v := viewer.Status{Running: true, WindowStart: opened, WindowEnd: opened.Add(p.windows.every)}
+	switch {
+	case s.Messages == 0:
+		v.Message = "No agent has sent anything yet. As root: ebpf-profiler -collection-agent " + p.agents + " -disable-tls -t all,labels"
+	case s.Malformed > 0 && s.Malformed == s.Messages:
+		v.Message = "No message of the agent can be read: it speaks another version of OTLP profiles."
+	case time.Since(last.message) > silence:
+		v.Message = fmt.Sprintf("The agent has sent no samples since %s.", last.message.UTC().Format("15:04:05 MST"))
+	case s.Unreadable:
+		v.Message = "C functions are addresses where hostview may not read a process's files: run it as root, or with CAP_SYS_PTRACE."
+	}
+	add := func(name string, n int) {
+		v.Counters = append(v.Counters, viewer.Counter{Name: name, Value: uint64(n)})
+	}
+	add("processes in the last window", last.processes)
+	add("agent: messages", s.Messages)
+	add("agent: messages that break the format's rules", s.Malformed)
+	add("agent: profiles of anything but CPU", s.Other)
+	add("samples whose labels are certain", s.First+s.Witnessed)
+	add("samples that may belong to any span", s.Ambiguous)
+	add("samples whose labels the agent may have cut", s.LabelsLost)
+	add("samples lost: too many processes", int(last.lost))
+	add("windows lost: see the log", last.failed)
+	add("socket: programs connected", s.Subscribers)
+	add("socket: samples handed out", s.HandedOut)
+	add("socket: samples lost, as programs read too slowly", s.Lost)
+	add("socket: connections refused", s.Refused)
+	return v
+}

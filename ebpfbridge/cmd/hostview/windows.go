@@ -1,0 +1,160 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/ebpfbridge/receiver"
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// windows adds up what an agent reports every few seconds of each process: the page has
+// one window for each service.
+type windows struct {
+	to           exporter.Exporter
+	every        time.Duration
+	maxProcesses int
+
+	mu        sync.Mutex
+	opened    time.Time
+	services  map[service]*window
+	processes map[string]bool
+	samples   int
+	last      lastSeen
+}
+
+// lastSeen counts over all windows.
+type lastSeen struct {
+	message   time.Time // zero before the first
+	processes int       // in the last window
+	lost      int64     // samples of processes beyond maxProcesses
+	failed    int       // windows that could not be added up or kept
+}
+
+type service struct{ name, version string }
+
+// window is the open window of a service.
+type window struct {
+	exporter.Window
+	end   time.Time
+	parts []*profile.Profile
+}
+
+// maxSamples are in memory before a window closes early. A sample with its stack takes
+// about a kilobyte.
+const maxSamples = 200_000
+
+func newWindows(to exporter.Exporter, every time.Duration, maxProcesses int) *windows {
+	w := &windows{to: to, every: every, maxProcesses: maxProcesses}
+	w.open(time.Now())
+	return w
+}
+
+// open begins with nothing. The caller holds the lock, but for a new one.
+func (w *windows) open(now time.Time) {
+	w.opened, w.services, w.processes, w.samples = now, map[service]*window{}, map[string]bool{}, 0
+}
+
+// Export adds a process's profile of one report.
+func (w *windows) Export(ctx context.Context, p *exporter.Profile) error {
+	parsed, err := p.Parsed()
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last.message = time.Now()
+	if len(parsed.Sample) == 0 {
+		return nil
+	}
+	pid := parsed.Sample[0].Label[receiver.LabelProcess][0]
+	if !w.processes[pid] && len(w.processes) >= w.maxProcesses {
+		for _, s := range parsed.Sample {
+			w.last.lost += s.Value[0]
+		}
+		return nil
+	}
+	w.processes[pid] = true
+	name, _ := p.Resource().Set().Value("service.name")
+	version, _ := p.Resource().Set().Value("service.version")
+	key := service{name.AsString(), version.AsString()}
+	end := p.Start().Add(p.Duration())
+	s := w.services[key]
+	if s == nil {
+		s = &window{Window: exporter.Window{Kind: p.Kind(), Start: p.Start(), Resource: p.Resource()}, end: end}
+		w.services[key] = s
+	}
+	if p.Start().Before(s.Start) {
+		s.Start = p.Start()
+	}
+	if end.After(s.end) {
+		s.end = end
+	}
+	s.parts = append(s.parts, parsed)
+	if w.samples += len(parsed.Sample); w.samples > maxSamples {
+		return w.close(ctx)
+	}
+	return nil
+}
+
+// close exports the open windows and opens the next ones. The caller holds the lock.
+func (w *windows) close(ctx context.Context) error {
+	w.last.processes = len(w.processes)
+	services := w.services
+	w.open(time.Now())
+	var first error
+	for key, s := range services {
+		merged, err := profile.Merge(s.parts)
+		if err == nil {
+			s.Duration = s.end.Sub(s.Start)
+			err = w.to.Export(ctx, exporter.NewParsedProfile(s.Window, merged))
+		}
+		if err != nil {
+			w.last.failed++
+		}
+		if err != nil && first == nil {
+			first = fmt.Errorf("service %s: %w", key.name, err)
+		}
+	}
+	return first
+}
+
+func (w *windows) flush(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.close(ctx)
+}
+
+// run closes a window after another until ctx ends. What the store refuses is in its log.
+func (w *windows) run(ctx context.Context) error {
+	ticker := time.NewTicker(w.every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			_ = w.flush(ctx)
+		}
+	}
+}
+
+func (w *windows) ForceFlush(ctx context.Context) error { return w.flush(ctx) }
+
+func (w *windows) Shutdown(context.Context) error { return nil }
+
+// seen returns what came, and when the open window began.
+func (w *windows) seen() (lastSeen, time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.last
+	last.processes = max(last.processes, len(w.processes))
+	return last, w.opened
+}

@@ -1,0 +1,102 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package handout
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Listener listens on a socket file, which Close removes.
+type Listener struct {
+	*net.UnixListener
+	path string
+	file os.FileInfo
+}
+
+// maxPath is how long a socket's path may be in Linux, in bytes.
+const maxPath = 107
+
+// Listen makes a socket file. A socket that nobody listens on any more makes room; one
+// that is in use, and any other file, is an error. Whoever may write to the file may
+// connect: that may be everybody, as each process gets its own samples only.
+func Listen(path string, mode os.FileMode) (*Listener, error) {
+	if err := checkNamespace(); err != nil {
+		return nil, fmt.Errorf("socket %s: %w", path, err)
+	}
+	return listen(path, mode)
+}
+
+func listen(path string, mode os.FileMode) (*Listener, error) {
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
+	if err := removeStale(path); err != nil {
+		return nil, err
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("socket %s: the directory %s does not exist: make it first", path, filepath.Dir(path))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("socket %s: %w", path, err)
+	}
+	l.SetUnlinkOnClose(false) // it would remove the file of a later program too
+	file, err := os.Lstat(path)
+	if err == nil {
+		err = os.Chmod(path, mode)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("socket %s: %w", path, err), l.Close())
+	}
+	return &Listener{l, path, file}, nil
+}
+
+func checkPath(path string) error {
+	switch {
+	case path == "" || path[0] == '@' || strings.ContainsRune(path, 0):
+		return fmt.Errorf("socket %q: give the path of a file", path)
+	case len(path) > maxPath:
+		return fmt.Errorf("socket %s: the path has %d bytes, %d are allowed", path, len(path), maxPath)
+	}
+	return nil
+}
+
+// removeStale removes a socket that a program left that has ended.
+func removeStale(path string) error {
+	file, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("socket %w", err)
+	}
+	if file.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("socket %s: there is a file that is no socket: remove it, or give another path", path)
+	}
+	conn, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		return errors.Join(fmt.Errorf("socket %s: another program listens there: stop it, or give another path", path), conn.Close())
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("socket %s: is it in use? %w", path, err)
+	}
+	return os.Remove(path)
+}
+
+// Close ends listening, and removes the file unless it is another one by now.
+func (l *Listener) Close() error {
+	var err error
+	if file, statErr := os.Lstat(l.path); statErr == nil && os.SameFile(file, l.file) {
+		err = os.Remove(l.path)
+	}
+	return errors.Join(err, l.UnixListener.Close())
+}

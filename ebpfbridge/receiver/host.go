@@ -1,0 +1,176 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+
+	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/internal/labelkey"
+)
+
+// Host takes the profiles of all processes of a machine from its agent, and hands each
+// process that subscribes its own samples. It is safe for concurrent use. Command
+// hostview is one with a page.
+type Host struct {
+	core    *Receiver   // its lock and its status, and what it knows of agents
+	symbols hostSymbols // under the lock of core
+	handout handout.Server
+
+	mu         sync.Mutex
+	unreadable bool
+}
+
+// HostStatus counts what a Host has taken.
+type HostStatus struct {
+	// Status is about all processes; Lost is that of their subscriptions.
+	Status
+	// Subscribers are the processes that are connected now, HandedOut the samples
+	// that they got, and Refused the connections that were not served.
+	Subscribers, HandedOut, Refused int
+	// Unreadable says that the last message had C code of processes whose files may
+	// not be read: its functions stay addresses.
+	Unreadable bool
+}
+
+// maxHostMemory bounds what a message of all processes may take, in bytes, about.
+const maxHostMemory = 512 << 20
+
+// NewHost returns a Host that exports a profile for each process in each message, of
+// [exporter.KindCPU]: there is no other CPU profile of these processes that it could be
+// added to. Its resource is what the agent tells of the process, with service.name, by
+// default the name of the executable. Samples have the process id as the label
+// process_pid. The host neither flushes the exporter nor shuts it down.
+func NewHost(to exporter.Exporter) (*Host, error) {
+	if to == nil {
+		return nil, errors.New("receiver: NewHost needs an exporter")
+	}
+	nobody := func(string) (Span, bool) { return Span{}, false }
+	core, err := New(to, nobody)
+	if err != nil {
+		return nil, err
+	}
+	return &Host{core: core}, nil
+}
+
+// ServeGRPC takes OTLP/gRPC until ctx ends, as [Receiver.ServeGRPC] does.
+func (h *Host) ServeGRPC(ctx context.Context, listener net.Listener) error {
+	return serve(ctx, listener, h.take)
+}
+
+// ServeSocket makes a socket and hands each process that connects to it its own samples,
+// from then on until ctx ends. It returns an error where the socket cannot be made: where
+// the path is in use, or this process is not in the host's pid namespace. mode says
+// who may connect; 0666, all, is safe.
+func (h *Host) ServeSocket(ctx context.Context, path string, mode os.FileMode) error {
+	l, err := handout.Listen(path, mode)
+	if err == nil {
+		err = h.handout.Serve(ctx, l)
+	}
+	if err != nil {
+		return fmt.Errorf("receiver: %w", err)
+	}
+	return nil
+}
+
+// Status returns what has been counted since NewHost.
+func (h *Host) Status() HostStatus {
+	out := h.handout.Status()
+	s := HostStatus{Status: h.core.Status(), Subscribers: out.Subscribers, HandedOut: int(out.HandedOut), Refused: int(out.Refused)}
+	s.Lost += int(out.Lost)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.Unreadable = h.unreadable
+	return s
+}
+
+// take takes a message of all processes.
+func (h *Host) take(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error {
+	handErr := h.handout.HandOut(connection, m)
+	h.core.mu.Lock()
+	defer h.core.mu.Unlock()
+	counted := Status{Messages: 1}
+	defer func() { h.core.count(counted) }()
+	profiles, err := h.profiles(connection, m, &counted)
+	if err = errors.Join(handErr, err); err != nil {
+		counted = Status{Messages: 1, Malformed: 1}
+		return fmt.Errorf("receiver: %w", err)
+	}
+	h.core.export(ctx, profiles, &counted)
+	return nil
+}
+
+func (h *Host) profiles(connection string, m *collectorpb.ExportProfilesServiceRequest, counted *Status) ([]*exporter.Profile, error) {
+	timed, err := convert.TimedProfiles(m, maxHostMemory)
+	if err != nil {
+		return nil, err
+	}
+	h.symbols.begin()
+	var profiles []*exporter.Profile
+	for _, p := range timed {
+		id, _ := p.Resource().Set().Value("process.pid")
+		pid := id.AsInt64()
+		host, err := h.core.hostProfile(p, whose{
+			kind:     exporter.KindCPU,
+			resource: withService(p.Resource()),
+			name:     func(m *profile.Mapping, address uint64) (string, bool) { return h.symbols.name(pid, m, address) },
+			sample:   func(s *profile.Sample) { labelProcess(s, pid) },
+		}, agent{connection, p.Scope}, counted)
+		if err != nil {
+			return nil, err
+		}
+		if host != nil {
+			profiles = append(profiles, host)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.unreadable = h.symbols.unreadable
+	return profiles, nil
+}
+
+// LabelProcess is the label of a [Host]'s samples that has the id of their process.
+const LabelProcess = "process_pid"
+
+func labelProcess(s *profile.Sample, pid int64) {
+	if s.Label == nil {
+		s.Label = map[string][]string{}
+	}
+	s.Label[LabelProcess] = []string{strconv.FormatInt(pid, 10)}
+	// Where both are the same, profile_id alone says that there is a span with work of
+	// its own. A store whose spans nobody registers lists it then.
+	if id := s.Label[labelkey.ProfileID]; len(id) > 0 && slices.Equal(id, s.Label[labelkey.SpanID]) {
+		delete(s.Label, labelkey.SpanID)
+	}
+}
+
+// withService returns a resource with the name of a service. Threads of the kernel have
+// no executable.
+func withService(r *resource.Resource) *resource.Resource {
+	if v, ok := r.Set().Value("service.name"); ok && v.AsString() != "" {
+		return r
+	}
+	name := "(no executable)"
+	if v, ok := r.Set().Value("process.executable.name"); ok && v.AsString() != "" {
+		name = v.AsString()
+	} else if v, ok := r.Set().Value("process.executable.path"); ok && v.AsString() != "" {
+		name = path.Base(v.AsString())
+	}
+	return resource.NewSchemaless(append(r.Attributes(), attribute.String("service.name", name))...)
+}

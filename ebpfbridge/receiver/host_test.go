@@ -1,0 +1,111 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"context"
+	"net"
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
+
+	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/labelkey"
+)
+
+// serveGRPC serves a host until the end of the test, and returns its address.
+func serveGRPC(t *testing.T, h *Host) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- h.ServeGRPC(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+func TestHost(t *testing.T) {
+	exported := new(exportertest.Recorder)
+	h, err := NewHost(exported)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMessage()
+	m.process(100, m.record(1, []uint64{1, 2}, "span_id", searchID, "profile_id", searchID, "span_name", "search"))
+	m.process(200, m.record(1, []uint64{3}, "span_id", checkoutID, "profile_id", searchID))
+	m.process(300, m.record(2, []uint64{4, 5, 6}))
+	for i, name := range []string{"", "process.executable.name", "service.name"} {
+		if name != "" {
+			r := m.ResourceProfiles[i].GetResource()
+			r.Attributes = append(r.Attributes, &commonpb.KeyValue{Key: name, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: name}}})
+		}
+	}
+	conn, err := grpc.NewClient(serveGRPC(t, h), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := export(t, conn, m.ExportProfilesServiceRequest); err != nil {
+		t.Fatal(err)
+	}
+	var services, labels []string
+	for _, p := range exported.Profiles() {
+		v, _ := p.Resource().Set().Value("service.name")
+		services = append(services, v.AsString())
+		parsed, err := p.Parsed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range parsed.Sample {
+			l := s.Label
+			labels = append(labels, first(l[LabelProcess])+" "+first(l[labelkey.ProfileID])+" "+first(l[labelkey.SpanID])+" "+first(l[labelkey.SpanAttribution]))
+		}
+	}
+	if want := []string{"(no executable)", "process.executable.name", "service.name"}; !slices.Equal(services, want) {
+		t.Errorf("services %q, want %q", services, want)
+	}
+	want := []string{
+		"100 " + searchID + "  first", "100   ambiguous",
+		"200 " + searchID + " " + checkoutID + " first", // a span below that of the profile
+		"300   ", "300   ambiguous",
+	}
+	if !slices.Equal(labels, want) {
+		t.Errorf("labels %q, want %q", labels, want)
+	}
+	if s := h.Status(); s.Messages != 1 || s.First != 3 || s.Ambiguous != 3 {
+		t.Errorf("%+v, want 3 first samples and 3 ambiguous ones", s)
+	}
+
+	m.process(400, m.record(77, []uint64{1}))
+	if err := export(t, conn, m.ExportProfilesServiceRequest); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("an index out of range: %v", err)
+	}
+	if s := h.Status(); s.Malformed != 1 || len(exported.Profiles()) != 3 {
+		t.Errorf("%+v with %d profiles, want nothing of a malformed message", s, len(exported.Profiles()))
+	}
+	if _, err := NewHost(nil); err == nil {
+		t.Error("no error without an exporter")
+	}
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
