@@ -38,6 +38,7 @@ import (
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/profhttp"
 )
 
 func main() {
@@ -66,6 +67,7 @@ func main() {
 		inprocess.WithKinds(exporter.KindCPU, exporter.KindWall, exporter.KindHeap)))
 	mux := http.NewServeMux()
 	mux.Handle("/debug/spanprof/", profiling.Handler())
+	mux.Handle("/debug/pprof/", profhttp.Handler(profiling.Profiler())) // for spanprof record and other scrapers
 	mux.Handle("/{$}", http.RedirectHandler("/debug/spanprof/", http.StatusFound))
 	for path, handle := range map[string]http.HandlerFunc{"/search": files.search, "/archive": files.archive, "/slow": files.slow} {
 		mux.Handle(path, otelhttp.NewHandler(handle, "GET "+path, otelhttp.WithTracerProvider(tp)))
