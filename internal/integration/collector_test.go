@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,10 +147,10 @@ func startCollector(t *testing.T) *collectorProcess {
 
 // build compiles a program of another module and returns its file. The
 // workspace would change the versions of the Collector's parts.
-func build(t *testing.T, dir, pkg string) string {
+func build(t *testing.T, dir, pkg string, flags ...string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "program")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, pkg)
+	cmd := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"build", "-o", binary}, flags, []string{pkg})...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -29,7 +29,10 @@ func (b *bench) buildTools(ctx context.Context) error {
 	if b.dir, err = filepath.Abs(b.dir); err != nil {
 		return err
 	}
-	return b.shell(ctx, "go", "build", "-o", b.dir+"/", "./cmd/spanprof", "./internal/integration/otlpload")
+	if err := b.shell(ctx, "go", "build", "-C", "cmd/spanprof", "-o", b.dir+"/", "."); err != nil {
+		return err
+	}
+	return b.shell(ctx, "go", "build", "-C", "internal/integration", "-o", b.dir+"/", "./otlpload")
 }
 
 // compile builds all layers with a profile, or without.
