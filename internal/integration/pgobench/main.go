@@ -35,6 +35,7 @@ func main() {
 	flag.StringVar(&b.dir, "dir", "", "new or empty `directory` for programs, recordings and profiles")
 	names := flag.String("layers", "edge,gateway", "layers to measure, in the order in which spans pass them")
 	flag.DurationVar(&b.record, "record", 40*time.Second, "how long to record for default.pgo")
+	flag.StringVar(&b.profiles, "profiles", "", "`directory` with the edge.pgo and gateway.pgo of an earlier run, to measure its builds again: record nothing")
 	flag.IntVar(&b.rounds, "rounds", 5, "how often each build is measured; 0 ends before")
 	flag.IntVar(&b.spans, "spans", 400_000, "spans of a measurement")
 	flag.IntVar(&b.rate, "rate", 40_000, "spans a second")
@@ -54,6 +55,7 @@ func main() {
 // bench is a run of the command.
 type bench struct {
 	dir         string
+	profiles    string
 	record      time.Duration
 	rounds      int
 	spans, rate int
@@ -62,8 +64,8 @@ type bench struct {
 
 // choose takes the flags' values.
 func (b *bench) choose(names []string) error {
-	if b.dir == "" || b.record < time.Second || b.rounds < 0 || b.spans <= 0 || b.rate <= 0 {
-		return errors.New("give -dir, at least a second for -record, and numbers above zero")
+	if b.dir == "" || b.record < time.Second || b.rounds < 0 || b.rounds > maxRounds || b.spans <= 0 || b.rate <= 0 {
+		return fmt.Errorf("give -dir, at least a second for -record, at most %d rounds, and numbers above zero", maxRounds)
 	}
 	if left, err := os.ReadDir(b.dir); err == nil && len(left) > 0 {
 		return fmt.Errorf("%s is not empty: recordings of another run would mix with those of this one", b.dir)
@@ -94,7 +96,11 @@ func (b *bench) run(ctx context.Context) error {
 	if err := b.compile(ctx, ""); err != nil {
 		return err
 	}
-	if err := b.makeProfiles(ctx); err != nil || b.rounds == 0 {
+	profiles := b.makeProfiles
+	if b.profiles != "" {
+		profiles = b.takeProfiles
+	}
+	if err := profiles(ctx); err != nil || b.rounds == 0 {
 		return err
 	}
 	builds := []string{plain, own}
@@ -140,6 +146,16 @@ func (b *bench) makeProfiles(ctx context.Context) error {
 	}
 	for _, l := range b.layers {
 		if err := b.spanprof(ctx, "pgo", "-o", l.profile(b), l.recording(b, "before")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeProfiles uses those of an earlier run, from which the compiler has its results still.
+func (b *bench) takeProfiles(ctx context.Context) error {
+	for _, l := range b.layers {
+		if err := b.shell(ctx, "cp", filepath.Join(b.profiles, l.name+".pgo"), l.profile(b)); err != nil {
 			return err
 		}
 	}

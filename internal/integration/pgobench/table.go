@@ -36,7 +36,7 @@ func against(cpu, base []float64) string {
 		ratios[i] = math.Log(cpu[i] / base[i])
 	}
 	mean, deviation := moments(ratios)
-	if deviation == 0 || len(ratios) < 2 || len(ratios)-2 >= len(t975) {
+	if deviation == 0 { // of one round, or of base itself
 		return fmt.Sprintf("%+.1f %%", percent(mean))
 	}
 	half := t975[len(ratios)-2] * deviation / math.Sqrt(float64(len(ratios)))
@@ -44,6 +44,9 @@ func against(cpu, base []float64) string {
 }
 
 func percent(logRatio float64) float64 { return 100 * math.Expm1(logRatio) }
+
+// maxRounds is as far as t975 goes.
+const maxRounds = len(t975) + 1
 
 // t975 is Student's t for 95 % on both sides, from one degree of freedom on.
 var t975 = [...]float64{12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13}
