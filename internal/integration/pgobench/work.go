@@ -37,7 +37,7 @@ func (b *bench) buildTools(ctx context.Context) error {
 
 // compile builds all layers with a profile, or without.
 func (b *bench) compile(ctx context.Context, profile string) error {
-	args := []string{"build", "-C", collectors, "-o", filepath.Dir(b.program(profile, "")) + "/"}
+	args := []string{"build", "-C", collectors, "-o", b.program(profile, "") + "/"}
 	if profile != "" {
 		args = append(args, "-pgo="+profile)
 	}
@@ -58,7 +58,7 @@ func (b *bench) program(profile, layer string) string {
 	if profile != "" {
 		dir = strings.TrimSuffix(filepath.Base(profile), ".pgo")
 	}
-	return filepath.Join(b.dir, "built-"+dir, layer) // Join drops an empty layer, and leaves the directory
+	return filepath.Join(b.dir, "built-"+dir, layer) // the directory, if layer is empty
 }
 
 // recorder returns what records the layers into a directory by spanprof record.
@@ -127,7 +127,7 @@ func (b *bench) spanprof(ctx context.Context, args ...string) error {
 // shell runs a command and shows it with what it prints.
 func (b *bench) shell(ctx context.Context, name string, args ...string) error {
 	text := strings.Join(append([]string{filepath.Base(name)}, args...), " ")
-	fmt.Println("$ " + strings.ReplaceAll(text, b.dir+"/", ""))
+	fmt.Println("$ " + strings.ReplaceAll(text, b.dir+"/", "./"))
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
 	if slices.Contains(args, collectors) {
