@@ -59,6 +59,7 @@ type bench struct {
 	record      time.Duration
 	rounds      int
 	spans, rate int
+	sent        int // spans of a measurement, in whole rounds of the load
 	layers      []*layer
 }
 
@@ -164,17 +165,21 @@ func (b *bench) takeProfiles(ctx context.Context) error {
 
 // measure has the programs of a build do their work once.
 func (b *bench) measure(ctx context.Context, build string) error {
-	whole := time.Duration(b.spans/b.rate)*time.Second + 5*time.Second // with what is left in the queues
-	cpu, err := b.work(ctx, build, b.spans, b.recorder(build, whole, "-every", whole.String(), "-kinds", "cpu"))
-	if err != nil {
+	whole := headStart + time.Duration(b.spans/b.rate)*time.Second + 6*time.Second // with what waits for its decision
+	w, err := b.work(ctx, build, b.spans, b.recorder(build, whole, "-every", whole.String(), "-kinds", "cpu"))
+	switch {
+	case err != nil:
 		return err
+	case !w.covered:
+		return fmt.Errorf("the machine does not manage %d spans a second, so that the recording ended before the work: lower -rate", b.rate)
 	}
+	b.sent = w.sent
 	for i, l := range b.layers {
 		if l.cpu == nil {
 			l.cpu = map[string][]float64{}
 		}
-		l.cpu[build] = append(l.cpu[build], cpu[i])
-		fmt.Printf("%-8s %-6s %6.2f CPU seconds for a million spans\n", l.name, build, cpu[i])
+		l.cpu[build] = append(l.cpu[build], w.cpu[i])
+		fmt.Printf("%-8s %-6s %6.2f CPU seconds for a million spans\n", l.name, build, w.cpu[i])
 	}
 	return nil
 }
@@ -182,7 +187,7 @@ func (b *bench) measure(ctx context.Context, build string) error {
 // compare has spanprof compare the builds and the layers.
 func (b *bench) compare(ctx context.Context) error {
 	for _, l := range b.layers {
-		if err := b.spanprof(ctx, "diff", l.recording(b, plain), l.recording(b, own)); err != nil {
+		if err := b.spanprof(ctx, "diff", "-requests", fmt.Sprintf("%d:%d", b.sent, b.sent), l.recording(b, plain), l.recording(b, own)); err != nil {
 			return err
 		}
 	}

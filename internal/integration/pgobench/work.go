@@ -70,38 +70,47 @@ func (b *bench) recorder(name string, length time.Duration, flags ...string) fun
 	return func(ctx context.Context) error { return b.spanprof(ctx, args...) }
 }
 
-// work sends spans through a build of the layers while they are recorded, and returns their CPU
-// seconds for a million spans.
-func (b *bench) work(ctx context.Context, build string, spans int, record func(context.Context) error) (cpu []float64, err error) {
+// headStart is how long the recording runs before the load does.
+const headStart = 2 * time.Second
+
+// worked is what became of a load.
+type worked struct {
+	sent    int       // spans
+	cpu     []float64 // seconds for a million spans, by layer
+	covered bool      // the recording went on until all spans were through
+}
+
+// work sends spans through a build of the layers while they are recorded.
+func (b *bench) work(ctx context.Context, build string, spans int, record func(context.Context) error) (w worked, err error) {
 	for _, l := range slices.Backward(b.layers) { // the edge needs a gateway
 		defer func() { err = errors.Join(err, l.stop()) }()
 		if err := l.start(ctx, b, build); err != nil {
-			return nil, err
+			return w, err
 		}
 	}
-	var before []float64
-	for _, l := range b.layers {
-		m, err := l.read(ctx)
-		if err != nil {
-			return nil, err
+	before := make([]numbers, len(b.layers))
+	for i, l := range b.layers {
+		if before[i], err = l.read(ctx); err != nil {
+			return w, err
 		}
-		before = append(before, m.cpu)
 	}
 	recorded := make(chan error, 1)
 	go func() { recorded <- record(ctx) }()
-	sent, err := b.load(ctx, spans)
+	<-time.After(headStart)
+	w.sent, err = b.load(ctx, spans)
 	for i, l := range b.layers {
 		if err != nil {
 			break
 		}
-		err = l.until(ctx, "is through with its spans", func() (bool, error) { return l.settled(ctx, b, sent) })
+		err = l.until(ctx, "is through with its spans", func() (bool, error) { return l.settled(ctx, b, w.sent) })
 		if err == nil {
 			var m numbers
 			m, err = l.read(ctx)
-			cpu = append(cpu, (m.cpu-before[i])*1e6/float64(sent))
+			w.cpu = append(w.cpu, (m.cpu-before[i].cpu)*1e6/float64(w.sent))
 		}
 	}
-	return cpu, errors.Join(err, <-recorded)
+	w.covered = len(recorded) == 0
+	return w, errors.Join(err, <-recorded)
 }
 
 // load sends spans to the first layer and returns how many were sent.
