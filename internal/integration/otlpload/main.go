@@ -31,9 +31,9 @@ func main() {
 	flag.IntVar(&l.rate, "rate", 40_000, "spans a second at most; 0 sends as fast as they are taken")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	start := time.Now()
 	err := l.send(ctx)
+	stop()
 	fmt.Printf("%d spans sent in %.1f s\n", l.sent.Load(), time.Since(start).Seconds())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "otlpload:", err)

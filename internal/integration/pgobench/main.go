@@ -41,11 +41,11 @@ func main() {
 	flag.IntVar(&b.rate, "rate", 40_000, "spans a second")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	err := b.choose(strings.Split(*names, ","))
 	if err == nil {
 		err = b.run(ctx)
 	}
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "pgobench:", err)
 		os.Exit(1)
