@@ -38,7 +38,7 @@ func main() {
 	flag.DurationVar(&b.record, "record", 40*time.Second, "how long to record for default.pgo")
 	flag.StringVar(&b.profiles, "profiles", "", "`directory` with the edge.pgo and gateway.pgo of an earlier run, to measure its builds again: record nothing")
 	flag.IntVar(&b.rounds, "rounds", 5, "how often each build is measured; 0 ends before")
-	flag.IntVar(&b.spans, "spans", 400_000, "spans of a measurement")
+	flag.IntVar(&b.spans, "spans", 300_000, "spans of a measurement")
 	flag.IntVar(&b.rate, "rate", 40_000, "spans a second")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
