@@ -19,8 +19,8 @@ import (
 // The way of a default.pgo for README's quickstart: record it, build it with what
 // its own requests need, record that one too, and compare.
 func TestQuickstartPGO(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a minute to build with a profile")
+	if os.Getenv("SPANPROF_QUICKSTART_PGO") == "" {
+		t.Skip("it builds the quickstart with a profile, runtime and all, which takes two minutes: SPANPROF_QUICKSTART_PGO=1")
 	}
 	if runtime.GOOS == "windows" {
 		t.Skip("the quickstart is ended by an interrupt")
