@@ -79,9 +79,7 @@ func (c campaign) run(ctx context.Context) error {
 				if side == "slow" {
 					args = append(args, "-slow", c.job.slow, "-by", fmt.Sprint(c.job.by))
 				}
-				cmd := exec.CommandContext(ctx, self, args...)
-				cmd.Stderr = os.Stderr
-				if err := cmd.Run(); err != nil {
+				if err := runProcess(ctx, self, dir, args); err != nil {
 					return err
 				}
 			}
@@ -89,4 +87,22 @@ func (c campaign) run(ctx context.Context) error {
 		fmt.Printf("round %d: %v\n", round+1, time.Since(begin).Round(time.Second))
 	}
 	return nil
+}
+
+// runProcess runs a process until its profile is whole: on a machine that is overloaded
+// the profiler may give up waiting for it. Which processes ran again is printed.
+func runProcess(ctx context.Context, self, dir string, args []string) error {
+	const attempts = 3
+	for attempt := 1; ; attempt++ {
+		cmd := exec.CommandContext(ctx, self, args...)
+		cmd.Stderr = os.Stderr
+		err := cmd.Run()
+		if err == nil || attempt == attempts || ctx.Err() != nil {
+			return err
+		}
+		fmt.Printf("%s: again: %v\n", dir, err)
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
 }
