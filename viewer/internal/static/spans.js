@@ -100,7 +100,7 @@ export function spansView() {
       const key = JSON.stringify([s, services.size > 1]);
       let row = known.get(s.profileId);
       if (row?.key !== key) {
-        const fresh = spanRow(s, services.size > 1);
+        const fresh = spanRow(s, services.size > 1, data.ranged);
         if (row) morph(row.element, fresh);
         row = { key, span: s, element: row?.element ?? fresh };
       }
@@ -126,7 +126,7 @@ export function spansView() {
     whole.hidden = data.process.length === 0;
     refill(whole, data.process.flatMap((p, i) => [
       p.service !== data.process[i - 1]?.service || i === 0 ? h('span', { class: 'muted', 'data-key': `service ${p.service}` }, p.service ?? 'Whole process') : null,
-      h('a', { href: link('', { query: p.query }), title: capital(p.measure), 'data-key': p.query }, p.label)].filter(Boolean)));
+      h('a', { href: link('', { query: p.query, ...(data.ranged && range()) }), title: capital(p.measure), 'data-key': p.query }, p.label)].filter(Boolean)));
   }
 
   function tellAll(now) {
