@@ -139,7 +139,7 @@ func (v *view) Kinds(q store.Query) ([]store.KindTotal, error) {
 		}
 	}
 	switch {
-	case c.spans != nil || c.traces != nil:
+	case c.ids:
 		if kinds, err = v.kindsOfIDs(c, q); err != nil {
 			return nil, err
 		}

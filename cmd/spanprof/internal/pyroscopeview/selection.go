@@ -30,7 +30,7 @@ func key(s querier.Selector) string { return fmt.Sprint(s) }
 // selectorOf returns what is asked of a profile type.
 func (v *view) selectorOf(t profileType, c conditions, from, until time.Time) querier.Selector {
 	from, until = v.times(from, until)
-	if c.spans != nil || c.traces != nil {
+	if c.ids {
 		from, until = around(from, until)
 	}
 	return querier.Selector{Type: t.id, Labels: c.labels, Spans: c.spans, Traces: c.traces, From: from, Until: until}

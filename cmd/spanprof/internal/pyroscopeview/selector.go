@@ -22,6 +22,8 @@ type conditions struct {
 	labels string
 	// spans and traces are the only ids that count; nil for all.
 	spans, traces []string
+	// ids says that there are conditions on ids.
+	ids bool
 	// none says that nothing can meet the conditions.
 	none bool
 	// service is the value of service_name that is asked for; simple says that there
@@ -49,7 +51,7 @@ func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 			if err := v.addIDs(&c, m); err != nil {
 				return c, err
 			}
-			c.simple = false
+			c.ids, c.simple = true, false
 			continue
 		case serviceName:
 			if m.Op() == store.MatchEqual {

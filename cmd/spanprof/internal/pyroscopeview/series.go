@@ -30,7 +30,7 @@ func (v *view) Timeline(q store.Query, n int) (*store.Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.spans != nil || c.traces != nil {
+	if c.ids {
 		return nil, fmt.Errorf("%w: a Pyroscope server has no time line of spans and traces", store.ErrUnsupported)
 	}
 	sample := cmp.Or(q.SampleType, standard(q.Kind))
@@ -44,9 +44,8 @@ func (v *view) Timeline(q store.Query, n int) (*store.Timeline, error) {
 	}
 	line.Unit = types[0].unit
 	from, until := v.times(q.From, q.Until)
-	from = from.Truncate(time.Millisecond) // as the server's times
-	step := max(leastStep, (until.Sub(from) / maxSteps).Truncate(time.Second))
-	s := querier.Selector{Type: types[0].id, Labels: c.labels, From: from, Until: wholeSteps(from, until, step)}
+	from, until, step := steps(from, until, max(1, min(maxSteps, int(until.Sub(from)/leastStep))))
+	s := querier.Selector{Type: types[0].id, Labels: c.labels, From: from, Until: until}
 	if len(types) > 1 {
 		v.note("of several profile types of this kind, the time line has " + types[0].id)
 	}
@@ -70,10 +69,12 @@ func (v *view) Timeline(q store.Query, n int) (*store.Timeline, error) {
 	return line, nil
 }
 
-// wholeSteps returns the end of the last step that begins before until: the server leaves
+// steps cuts a time into n steps of whole milliseconds, as the server has them. It leaves
 // out what is not a whole step.
-func wholeSteps(from, until time.Time, step time.Duration) time.Time {
-	return from.Add((until.Sub(from) + step - 1) / step * step)
+func steps(from, until time.Time, n int) (start, end time.Time, step time.Duration) {
+	from = from.Truncate(time.Millisecond)
+	step = max(time.Millisecond, (until.Sub(from)/time.Duration(n) + time.Millisecond).Truncate(time.Millisecond))
+	return from, from.Add(time.Duration(n) * step), step
 }
 
 // fill makes the buckets of a time line from what it is by name, and in all.
@@ -132,10 +133,8 @@ func (v *view) NameTotals() ([]store.NameTotal, error) {
 	if err := v.call(); err != nil {
 		return nil, err
 	}
-	// One step has all of it. The server's times are in milliseconds.
-	from := v.from.Truncate(time.Millisecond)
-	step := (v.until.Sub(from) + time.Second).Truncate(time.Second)
-	s := querier.Selector{Type: types[0].id, Labels: "{}", From: from, Until: from.Add(step)}
+	from, until, step := steps(v.from, v.until, 1) // One step has all of it.
+	s := querier.Selector{Type: types[0].id, Labels: "{}", From: from, Until: until}
 	all, err := v.client.SelectSeries(v.ctx, s, []string{serviceName, labelkey.SpanName}, step, maxNames, false)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
+	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -68,8 +69,7 @@ func (v *view) Notes() []string {
 	if !v.chosen {
 		return v.notes
 	}
-	span := fmt.Sprintf("from %s to %s", v.from.UTC().Format(time.DateTime), v.until.UTC().Format(time.DateTime+" MST"))
-	return append(slices.Clip(v.notes), fmt.Sprintf("this is about the %s %s at %s: from and until in the address choose another time, and -lookback another length", short(v.lookback), span, v.client))
+	return append(slices.Clip(v.notes), fmt.Sprintf("this is about %s, %s: from and until in the address choose another time, and -lookback another length", short(v.lookback), termtext.TimeRange(v.from, v.until)))
 }
 
 // short writes a duration without zeros at its end: 1h.

@@ -42,6 +42,10 @@ func selectionOf(s Selector) selection {
 	return selection{timesOf(s.From, s.Until), s.Type, s.Labels, s.Spans, s.Traces}
 }
 
+// stepOf returns a step in seconds. The server cuts it to milliseconds: half of one keeps
+// it from the one before.
+func stepOf(step time.Duration) float64 { return (float64(step.Milliseconds()) + 0.5) / 1000 }
+
 type labelPair struct{ Name, Value string }
 
 func labelsOf(pairs []labelPair) map[string]string {
@@ -123,7 +127,7 @@ func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step
 		Step        float64  `json:"step"`
 		Limit       int64    `json:"limit,string,omitempty"`
 		Aggregation string   `json:"aggregation,omitempty"`
-	}{selectionOf(s), by, step.Seconds(), int64(limit), ""}
+	}{selectionOf(s), by, stepOf(step), int64(limit), ""}
 	request.SpanSelector, request.TraceSelector = nil, nil
 	if mean {
 		request.Aggregation = "TIME_SERIES_AGGREGATION_TYPE_AVERAGE"
@@ -173,7 +177,7 @@ func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limi
 		QueryType    string   `json:"queryType"`
 		ExemplarType string   `json:"exemplarType"`
 		Limit        int64    `json:"limit,string"`
-	}{selectionOf(s), step.Seconds(), []string{"service_name", "span_name"}, "HEATMAP_QUERY_TYPE_SPAN", "EXEMPLAR_TYPE_SPAN", int64(limit)}
+	}{selectionOf(s), stepOf(step), []string{"service_name", "span_name"}, "HEATMAP_QUERY_TYPE_SPAN", "EXEMPLAR_TYPE_SPAN", int64(limit)}
 	request.SpanSelector, request.TraceSelector = nil, nil
 	var answer struct {
 		Series []struct {
