@@ -98,7 +98,10 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	for _, s := range r.listed(q) {
 		list.Spans = append(list.Spans, r.newSpan(s))
 	}
-	list.Note = r.notes()
+	if more := len(held) - maxServices; more > 0 {
+		list.Note = fmt.Sprintf("the profiles of %s are not listed: ask for one by its name, as in NAME.cpu", termtext.Plural(more, "more service"))
+	}
+	list.Note = r.notes(list.Note)
 	return answered(r, list)
 }
 

@@ -67,7 +67,7 @@ func TestFaults(t *testing.T) {
 		"too many requests": {answers(429, "text/plain", "slow down"), "429 Too Many Requests to Series: slow down"},
 		"no password":       {answers(401, "text/html", "<html><body>log in"), "401 Unauthorized to Series (credentials come from the environment"},
 		"a redirect":        {answers(302, "text/plain", ""), "302 Found to Series (redirects are not followed"},
-		"a page to log in":  {answers(200, "text/html", "<html>log in"), `the answer is "text/html", and not one of a Pyroscope server`},
+		"a page to log in":  {answers(200, "text/html", "<html>log in"), "and not one of a Pyroscope server (is a proxy in between"},
 		"not JSON":          {answers(200, "application/json", "{"), "the answer to Series is not one of a Pyroscope server"},
 		"other JSON":        {answers(200, "application/json", `{"labelsSet":7}`), "the answer to Series is not one of a Pyroscope server"},
 		"endless":           {huge, "the answer has more than 1 MiB: ask for less time or by more labels, or raise -max-bytes"},

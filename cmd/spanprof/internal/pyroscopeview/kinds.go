@@ -65,6 +65,7 @@ func (v *view) typesOf(kind exporter.Kind, service string) ([]profileType, error
 	}
 	var types []profileType
 	for _, s := range all {
+		// There are few types, of many services.
 		if s.kind == kind && (service == "" || s.service == service) && !slices.Contains(types, s.profileType) {
 			types = append(types, s.profileType)
 		}
@@ -112,12 +113,13 @@ func (v *view) Windows(q store.WindowQuery) ([]store.WindowInfo, error) {
 	var windows []store.WindowInfo
 	for _, s := range all {
 		w := store.WindowInfo{Kind: s.kind, Service: s.service, ServiceVersion: s.version, Start: v.from, Duration: v.until.Sub(v.from)}
-		if q.Kind != "" && q.Kind != w.Kind || q.Service != "" && q.Service != w.Service || slices.Contains(windows, w) {
+		if q.Kind != "" && q.Kind != w.Kind || q.Service != "" && q.Service != w.Service {
 			continue
 		}
 		windows = append(windows, w)
 	}
-	return windows, nil
+	// They come by service, kind and version.
+	return slices.Compact(windows), nil
 }
 
 // Kinds implements store.View. The number of samples is not known: it is 1 where there
