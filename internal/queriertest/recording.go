@@ -40,7 +40,7 @@ type Recording struct {
 // Exchange is a question and its answer.
 type Exchange struct {
 	// Question is the method with the request, without its time.
-	Question string
+	Question    string
 	Status      int
 	ContentType string
 	// Start and End are the time that it asks about, in milliseconds.

@@ -37,10 +37,10 @@ type answerJSON struct {
 	Services    []string
 	Spans       []spanJSON
 	Groups      []groupJSON
-	Process  []struct{ Type, Service string }
-	Names    []string
-	Versions []struct{ Service, Version string }
-	Buckets  []struct {
+	Process     []struct{ Type, Service string }
+	Names       []string
+	Versions    []struct{ Service, Version string }
+	Buckets     []struct {
 		Values     []int64
 		Rest       int64
 		DurationNs int64

@@ -67,7 +67,9 @@ func (c *Client) Series(ctx context.Context, selector string, names []string, fr
 	if selector != "" {
 		request.Matchers = []string{selector}
 	}
-	var answer struct{ LabelsSet []struct{ Labels []labelPair } }
+	var answer struct {
+		LabelsSet []struct{ Labels []labelPair }
+	}
 	if err := c.callJSON(ctx, "Series", request, &answer); err != nil {
 		return nil, err
 	}
