@@ -215,6 +215,11 @@ func TestTimelineRecorded(t *testing.T) {
 	for _, storage := range []string{"v2", "dual"} {
 		t.Run(storage, func(t *testing.T) {
 			h, r := recorded(t, storage)
+			var whole answerJSON
+			getJSON(t, h, &whole, "/timeline", times(r)...)
+			if !slices.Contains(whole.Names, r.Name) {
+				t.Errorf("names of the whole server %q", whole.Names)
+			}
 			query := r.Service + ".cpu"
 			var line, all answerJSON
 			getJSON(t, h, &line, "/timeline", append(times(r), "query", query)...)
