@@ -45,8 +45,7 @@ func TestView(t *testing.T) {
 
 	b.run("the list of spans",
 		chromedp.Navigate(address+"?"+query("order", "cpu")),
-		chromedp.WaitVisible(css(`.spans a.name`)),
-		chromedp.WaitVisible(css(`.strip canvas`)))
+		chromedp.WaitVisible(css(`.spans a.name`)))
 	if note := b.text(`main .note`); !strings.Contains(note, "lists not all spans") {
 		t.Errorf("the note is %q", note)
 	}
@@ -60,7 +59,7 @@ func TestView(t *testing.T) {
 
 	b.run("a span by its id",
 		chromedp.SendKeys(css(`input[name=id]`), r.Span+"\r"),
-		chromedp.WaitVisible(css(`.flame canvas, .flame svg, .flame`)))
+		chromedp.WaitVisible(css(`.flame`)))
 	if title := b.text(`h1`); !strings.HasPrefix(title, r.Name) {
 		t.Errorf("the span is %q", title)
 	}

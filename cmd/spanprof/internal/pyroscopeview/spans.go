@@ -31,6 +31,8 @@ type spanPage struct {
 	spans []querier.Span
 	total int64
 	cut   bool
+	// missing says that the server cannot list spans of that time.
+	missing bool
 }
 
 // page returns the spans that the server gives for a selector. What it does not have is
@@ -48,7 +50,7 @@ func (v *view) page(s querier.Selector) (*spanPage, error) {
 	p.spans, p.total, p.cut, err = v.client.Spans(v.ctx, s, step, spanSeries)
 	switch {
 	case querier.IsUnimplemented(err):
-		v.note("this server lists no spans, as storage v2 does: ask for one by its id")
+		p.missing = true
 	case err != nil:
 		return nil, err
 	}
@@ -78,6 +80,9 @@ func (v *view) Spans(q store.SpanQuery) ([]store.Span, error) {
 			return nil, err
 		}
 		break
+	}
+	if all.missing {
+		v.note("the server lists no spans of this time, as its storage v2 does: ask for one by its id, or for less time")
 	}
 	if all.total > int64(len(all.spans)) {
 		v.note(fmt.Sprintf("the server lists not all spans, but those with the greatest values of each time and name: %d of %d, a span counting once for each of its profiles", len(all.spans), all.total))

@@ -62,11 +62,6 @@ func standard(kind exporter.Kind) string {
 	return "samples"
 }
 
-// labelled reports whether the runtime puts labels on profiles of a kind.
-func labelled(kind exporter.Kind) bool {
-	return kind == exporter.KindCPU || kind == exporter.KindWall || kind == exporter.KindGoroutine || kind == flameql.KindHost
-}
-
 // momentary reports whether a sample type describes a moment.
 func momentary(sample string) bool {
 	return strings.HasPrefix(sample, "inuse_") || sample == "goroutine"

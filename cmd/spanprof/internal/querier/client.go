@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -142,9 +143,7 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.base, err)
 	}
-	for name, values := range c.header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, c.header)
 	r.Header.Set("Content-Type", contentType)
 	r.Header.Set("Connect-Protocol-Version", "1")
 	fail := func(err error) ([]byte, error) {
