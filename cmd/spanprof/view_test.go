@@ -93,7 +93,7 @@ func TestViewRefuses(t *testing.T) {
 		{[]string{"-listen", "nowhere", profilesDir}, "-listen"},
 		{[]string{"-lookback", "-1h", "pyroscope+http://127.0.0.1:1"}, "-lookback -1h0m0s"},
 		{[]string{"-max-bytes", "5", profilesDir}, "5 bytes are too few"},
-		{[]string{service + "none"}, "none"},
+		{[]string{profilesDir + "none"}, "none"},
 		{[]string{"pyroscope+http://ann:secret@127.0.0.1:1"}, "SPANPROF_USER"},
 		{[]string{"pyroscope+http://127.0.0.1:1", profilesDir}, "query= is missing"},
 		{[]string{"gopher://127.0.0.1"}, "there are no gopher addresses"},

@@ -30,7 +30,7 @@ func parseType(id string) (profileType, bool) {
 	case t.name == "wall" || t.sample == "wall":
 		t.kind = exporter.KindWall
 	case t.name == "host":
-		t.kind = flameql.KindHost
+		t.kind = exporter.KindHost
 	case t.sample == "cpu", t.name == "process_cpu":
 		t.kind = exporter.KindCPU
 	case strings.HasPrefix(t.sample, "inuse_"), strings.HasPrefix(t.sample, "alloc_"):
