@@ -6,6 +6,7 @@ package browser
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"net/http/httptest"
 	"net/url"
 	"os/exec"
@@ -34,9 +35,7 @@ func TestView(t *testing.T) {
 	times := url.Values{"from": {r.From.Format(time.RFC3339Nano)}, "until": {r.Until.Format(time.RFC3339Nano)}}
 	query := func(more ...string) string {
 		params := url.Values{}
-		for k, v := range times {
-			params[k] = v
-		}
+		maps.Copy(params, times)
 		for i := 0; i < len(more); i += 2 {
 			params.Set(more[i], more[i+1])
 		}
