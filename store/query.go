@@ -192,6 +192,10 @@ func (f *found) bounds() (from, until time.Time) {
 // [View] for a SampleType that no profile held of the kind has.
 var ErrUnknownSampleType = errors.New("unknown sample type")
 
+// ErrUnsupported is returned by the queries of a [View] whose source cannot answer a query
+// of this form. A Store answers all.
+var ErrUnsupported = errors.New("the source cannot answer this query")
+
 // typesOf returns the value types of a kind, those of the newest window first, and
 // the name of the type to show: the one that the newest profile names, or its last
 // one, as pprof does.

@@ -29,7 +29,7 @@ var _ Source = (*Store)(nil)
 //
 // A source that does not know something answers with zero values: profiles in
 // files have no spans to list. An error says that the query is wrong
-// ([ErrUnknownSampleType], [ErrTooManySamples]), that the context has ended, or
+// ([ErrUnknownSampleType], [ErrTooManySamples], [ErrUnsupported]), that the context has ended, or
 // that the source failed.
 //
 // A view serves one request: it need not be safe for concurrent use. What it

@@ -4,15 +4,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/fileview"
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/pyroscopeview"
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/viewer"
 )
@@ -45,7 +49,8 @@ func runView(ctx context.Context, c *call) error {
 	var hosts names
 	listen := c.String("listen", "127.0.0.1:0", "the `address` to listen on; port 0 means any that is free")
 	c.Var(&hosts, "allow-host", "answer requests to this host `name` too, beside loopback names; may be repeated")
-	maxBytes := c.Int64("max-bytes", 1<<30, "how much memory the profiles of files may take, in `bytes`")
+	lookback := c.Duration("lookback", time.Hour, "how far pages go back whose address has no time, of a Pyroscope server")
+	maxBytes := c.Int64("max-bytes", 0, "how much memory profiles may take, in `bytes`: those of files together (default 1 GiB), or one answer of a Pyroscope server (default 64 MiB)")
 	if err := c.parse(); err != nil {
 		return err
 	}
@@ -56,7 +61,12 @@ func runView(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	p, err := fileViewOf(ctx, c, *maxBytes, viewer.WithAllowedHosts(hosts...))
+	var p page
+	if address, ok := pyroscopeAddress(c.Args()); ok {
+		p, err = pyroscopeViewOf(c, address, *lookback, *maxBytes, viewer.WithAllowedHosts(hosts...))
+	} else {
+		p, err = fileViewOf(ctx, c, *maxBytes, viewer.WithAllowedHosts(hosts...))
+	}
 	if err != nil {
 		_ = listener.Close()
 		return err
@@ -97,7 +107,7 @@ func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Opt
 		set.Sources = append(set.Sources, src)
 	}
 	start := time.Now()
-	loaded, err := fileview.Load(ctx, sets, maxBytes, func(err error) {
+	loaded, err := fileview.Load(ctx, sets, cmp.Or(maxBytes, 1<<30), func(err error) {
 		_, _ = fmt.Fprintln(c.stderr, "spanprof: view:", err)
 	})
 	if err != nil {
@@ -112,4 +122,30 @@ func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Opt
 		_, _ = fmt.Fprintln(c.stderr, "spanprof: view:", note)
 	}
 	return page{loaded.Handler(opts...), path}, nil
+}
+
+// pyroscopeAddress returns the server if the only SOURCE is one without a query. With a
+// query, what it selects is loaded as files are.
+func pyroscopeAddress(args []string) (*url.URL, bool) {
+	if len(args) != 1 || !strings.HasPrefix(args[0], "pyroscope+") {
+		return nil, false
+	}
+	u, err := url.Parse(strings.TrimPrefix(args[0], "pyroscope+"))
+	// The SOURCE's own errors say what is wrong with an address.
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, false
+	}
+	return u, true
+}
+
+// pyroscopeViewOf shows what a server has.
+func pyroscopeViewOf(c *call, address *url.URL, lookback time.Duration, maxBytes int64, opts ...viewer.Option) (page, error) {
+	if lookback <= 0 {
+		return page{}, fmt.Errorf("view: -lookback %s: want a time such as 1h", lookback)
+	}
+	client, err := querier.New(address, c.getenv, cmp.Or(maxBytes, 64<<20))
+	if err != nil {
+		return page{}, fmt.Errorf("view: %w", err)
+	}
+	return page{pyroscopeview.Handler(client, lookback, opts...), "/"}, nil
 }

@@ -5,6 +5,7 @@ package answer
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
@@ -26,9 +27,20 @@ type Baseline struct {
 	Label string `json:"label,omitempty"`
 	// Empty says that the query selects no sample either.
 	Empty bool `json:"empty,omitempty"`
+	// From and Until bound the time of the query, where the source cannot be looked
+	// through as a whole and the profile has a time.
+	From  time.Time `json:"from,omitzero"`
+	Until time.Time `json:"until,omitzero"`
 
 	query flameql.Query
 }
+
+func (b *Baseline) asked() Query { return Query{Query: b.query, From: b.From, Until: b.Until} }
+
+// baselineReach is how far before a profile its baseline begins in a source that cannot
+// be looked through as a whole, as in the addresses that spanprof.WithProfileBaselineURL
+// writes.
+const baselineReach = time.Hour
 
 // baseline returns nil for a query without ids, and for one whose samples have several
 // names, for which there is no one baseline.
@@ -78,6 +90,9 @@ func (r *Reader) baseline(q Query, span store.Span, sel *store.Selection) *Basel
 		}
 	}
 	b.Query, b.query = base.String(), base
+	if r.ranged() && !q.From.IsZero() {
+		b.From, b.Until = q.From.Add(-baselineReach), q.Until
+	}
 	switch {
 	case b.Label != "":
 		b.Meaning = "all work labelled " + termtext.Clip(b.Label, termtext.MaxQuoted)

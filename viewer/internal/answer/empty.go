@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
@@ -160,16 +159,16 @@ func (r *Reader) untilThen(reason, separator string) string {
 func (r *Reader) samplePeriod(a *Profile) string {
 	period := int64(10 * time.Millisecond) // The Go runtime's default, 100 Hz.
 	if a.Baseline != nil {
-		if sel := r.selection(r.resolve(Query{Query: a.Baseline.query})); sel.Samples > 0 && sel.Unit == termtext.Nanoseconds {
+		if sel := r.selection(r.resolve(a.Baseline.asked())); sel.Samples > 0 && sel.Unit == termtext.Nanoseconds {
 			period = sel.Total / sel.Samples
 		}
 	}
 	return termtext.Value(period, termtext.Nanoseconds)
 }
 
-// holds reports whether a query selects any sample, at any time.
-func (r *Reader) holds(q flameql.Query) bool {
-	return slices.ContainsFunc(r.totals(r.resolve(Query{Query: q})), func(t store.KindTotal) bool {
-		return t.Kind == q.Type.Kind && t.Samples > 0
+// holds reports whether a baseline selects any sample.
+func (r *Reader) holds(b *Baseline) bool {
+	return slices.ContainsFunc(r.totals(r.resolve(b.asked())), func(t store.KindTotal) bool {
+		return t.Kind == b.query.Type.Kind && t.Samples > 0
 	})
 }

@@ -47,12 +47,15 @@ func (r *Reader) kinds(q Query) []Kind {
 	return list
 }
 
+// maxServices bounds the services of which a page lists the profiles.
+const maxServices = 100
+
 // process lists the profiles of the whole process, or of each process if there are several
-// services. Types without a sample are left out.
+// services: of the first hundred by name. Types without a sample are left out.
 func (r *Reader) process(held services) []Kind {
 	list := []Kind{}
 	if held.several() {
-		for _, service := range held {
+		for _, service := range held[:min(maxServices, len(held))] {
 			for _, k := range r.kinds(r.resolve(Query{Query: held.query(service)})) {
 				k.Service = service
 				list = append(list, k)

@@ -24,6 +24,9 @@ type Log struct {
 	// Fixed says that the source takes in nothing while it is read: Stats are zero,
 	// and nothing happens.
 	Fixed bool `json:"fixed,omitempty"`
+	// Ranged says that the source cannot be looked through as a whole: of Kinds it
+	// knows service, version and kind alone.
+	Ranged bool `json:"ranged,omitempty"`
 	// Note says in words what to know about the source.
 	Note string `json:"note,omitempty"`
 }
@@ -48,6 +51,7 @@ func (r *Reader) Log() (*Log, error) {
 		Kinds:  windowsByKind(r.allWindows()),
 		Events: []Event{},
 		Fixed:  r.live == nil,
+		Ranged: r.ranged(),
 	}
 	if r.live != nil {
 		for _, e := range slices.Backward(r.live.Log()) {
@@ -84,6 +88,10 @@ func (l *Log) Text() string {
 		l.writeStats(&b)
 	}
 	for _, k := range l.Kinds {
+		if l.Ranged {
+			fmt.Fprintf(&b, "%-10s of %s %s\n", termtext.OneLine(k.Kind), termtext.Clip(termtext.OneLine(k.Service), 40), termtext.Clip(termtext.OneLine(k.Version), 40))
+			continue
+		}
 		fmt.Fprintf(&b, "%-8s %s of %s, %s: %s, %s\n", termtext.OneLine(k.Kind), termtext.Plural(k.Windows, "window"), termtext.Clip(termtext.OneLine(k.Service), 12), termtext.TimeRange(k.From, k.Until), termtext.Plural(k.Samples, "sample"), termtext.Value(k.Bytes, termtext.Bytes))
 	}
 	if l.Fixed {

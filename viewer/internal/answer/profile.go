@@ -91,7 +91,6 @@ type Profile struct {
 func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 	a := r.profile(q, flame.NewFunctions(q.Type.Kind))
 	a.Kinds = r.kinds(a.query)
-	a.Ranged = r.ranged()
 	trace := r.trace(a.span)
 	a.Trace, a.TraceOmitted = r.listTrace(trace)
 	a.WithChildren = newChildren(a.query, a.span, trace)
@@ -132,6 +131,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		Windows:    sel.Windows,
 		From:       sel.From,
 		Until:      sel.Until,
+		Ranged:     r.ranged(),
 		query:      q,
 		summary:    flame.NewSummary(sel.Stacks, fns),
 	}
@@ -153,7 +153,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.emptyReason(q, a)
 		if a.Baseline != nil {
-			a.Baseline.Empty = !r.holds(a.Baseline.query)
+			a.Baseline.Empty = !r.holds(a.Baseline)
 		}
 		a.Waiting = single && (a.Span == nil || !a.Span.Complete) && r.running()
 	}

@@ -32,7 +32,13 @@ type Query struct {
 // profiles of several. A name that is none of them selects all services:
 // spanprof.WithAppName may put any name into the addresses.
 func (r *Reader) resolve(q Query) Query {
-	if q.App != "" && r.services().among(q.App) {
+	if q.App == "" {
+		return q
+	}
+	// What is ranged may have the service at another time: its other services are
+	// not what was asked for. An id needs no service.
+	id, _ := q.SpanID()
+	if r.services().among(q.App) || r.ranged() && id == "" {
 		q.service = q.App
 	}
 	return q
@@ -120,7 +126,7 @@ func (e BadRequest) Unwrap() error { return e.Err }
 func queryError(action string, q Query, err error) error {
 	err = fmt.Errorf("%s %s: %w", action, q, err)
 	switch {
-	case errors.Is(err, store.ErrUnknownSampleType):
+	case errors.Is(err, store.ErrUnknownSampleType), errors.Is(err, store.ErrUnsupported):
 		return BadRequest{err}
 	case errors.Is(err, store.ErrTooManySamples):
 		return BadRequestf("%w samples with ids: ask for fewer ids or, with from and until, for less time, or leave the ids out", err)

@@ -32,6 +32,7 @@ type Reader struct {
 	// names and windows are kept for further parts of the answer.
 	names   []store.NameTotal
 	windows []store.WindowInfo
+	held    services
 }
 
 // NewReader returns a reader of view. status is nil where nothing is known of the
@@ -153,14 +154,15 @@ func (r *Reader) CPUTime(q Query) Query {
 
 // services returns the services that there are profiles of.
 func (r *Reader) services() services {
-	var names services
-	for _, w := range r.allWindows() {
-		if !slices.Contains(names, w.Service) {
-			names = append(names, w.Service)
+	if r.held == nil {
+		r.held = services{}
+		for _, w := range r.allWindows() {
+			r.held = append(r.held, w.Service)
 		}
+		slices.Sort(r.held)
+		r.held = slices.Compact(r.held)
 	}
-	slices.Sort(names)
-	return names
+	return r.held
 }
 
 func (r *Reader) span(id string) (span store.Span, known bool) {

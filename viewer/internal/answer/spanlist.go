@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -97,7 +98,10 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	for _, s := range r.listed(q) {
 		list.Spans = append(list.Spans, r.newSpan(s))
 	}
-	list.Note = r.notes()
+	if more := len(held) - maxServices; more > 0 {
+		list.Note = fmt.Sprintf("the profiles of %s are not listed: ask for one by its name, as in NAME.cpu", termtext.Plural(more, "more service"))
+	}
+	list.Note = r.notes(list.Note)
 	return answered(r, list)
 }
 
@@ -190,7 +194,11 @@ func (l *SpanList) Text() string {
 		}
 		id := termtext.OneLine(s.ProfileID)
 		room := termtext.Columns - when.Width() - 31 - max(16, utf8.RuneCountInString(id)) - len(mark)
-		fmt.Fprintf(&b, "%s %8s %8s %8d  %-16s  %s%s\n", when.Format(s.Start), s.wall(), termtext.Value(s.CPUNs, termtext.Nanoseconds), s.CPUSamples, id, termtext.Clip(termtext.OneLine(s.name()), max(room, 8)), mark)
+		samples := strconv.FormatInt(s.CPUSamples, 10)
+		if l.Ranged {
+			samples = "-"
+		}
+		fmt.Fprintf(&b, "%s %8s %8s %8s  %-16s  %s%s\n", when.Format(s.Start), s.wall(), termtext.Value(s.CPUNs, termtext.Nanoseconds), samples, id, termtext.Clip(termtext.OneLine(s.name()), max(room, 8)), mark)
 	}
 	return b.String()
 }

@@ -71,7 +71,7 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 			line("", "error %s", termtext.Clip(s.Status, room-len("error ")))
 		}
 	}
-	line("total", "%s %s %s, %s", a.Measure, termtext.Value(a.Total, a.Unit), a.sources(), termtext.Plural(a.Windows, "window"))
+	line("total", "%s %s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), a.sources(), a.windows())
 	prose("note", a.Note)
 	prose("empty", a.Empty)
 	if base := a.Baseline; base != nil && !base.Empty {
@@ -105,6 +105,17 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 	}
 }
 
+// windows says in how many windows the total was found, and when, where they are known.
+func (a *Profile) windows() string {
+	if !a.Ranged {
+		return ", " + termtext.Plural(a.Windows, "window")
+	}
+	if a.Windows == 0 {
+		return ""
+	}
+	return ", " + termtext.TimeRange(a.From, a.Until)
+}
+
 // sources says how many samples the total is the sum of.
 func (a *Profile) sources() string {
 	switch a.query.Type.Kind {
@@ -113,11 +124,19 @@ func (a *Profile) sources() string {
 	case exporter.KindMutex, exporter.KindBlock:
 		return "in " + termtext.Plural(a.Samples, "wait")
 	}
-	text := "in " + termtext.Plural(a.Samples, "sample") + " of " + termtext.Plural(a.ProfileIDs, "profile id")
+	text := "in " + termtext.Plural(a.Samples, "sample") + a.ids()
 	if a.ExpectedSamples > 0 {
 		text += fmt.Sprintf(" (%s expected for each goroutine)", termtext.Expected(a.ExpectedSamples))
 	}
 	return text
+}
+
+// ids says how many ids the samples are of, where that is known.
+func (a *Profile) ids() string {
+	if a.Ranged && a.ProfileIDs == 0 {
+		return ""
+	}
+	return " of " + termtext.Plural(a.ProfileIDs, "profile id")
 }
 
 // writeFunctions writes the functions with most self.

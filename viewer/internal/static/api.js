@@ -37,6 +37,9 @@ export function range() {
   return Object.fromEntries(['from', 'until'].filter((k) => params.get(k)).map((k) => [k, params.get(k)]));
 }
 
+// times returns the range of a baseline that has one.
+export const times = ({ from, until }) => ({ ...(from && { from }), ...(until && { until }) });
+
 // comparison returns the address of the comparison of two queries, each with its own
 // range.
 export function comparison(left, leftRange, right, rightRange) {

@@ -14,7 +14,7 @@ export function heading(data) {
       [isHeap(data) ? 'Allocation sites' : 'Samples', data.samples.toLocaleString('en')],
       data.profileIds > 0 && ['Profile ids', data.profileIds.toLocaleString('en')],
       data.profileIds > 0 && data.query.includes('span_name=') && ['Per profile id', value(data.total / data.profileIds, data.unit)],
-      ['Windows', data.windows.toLocaleString('en')],
+      !data.ranged && ['Windows', data.windows.toLocaleString('en')],
       data.windows > 0 && ['Time', `${clock(data.from)} \u2013 ${clock(data.until)}`]]));
 }
 

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { link } from './api.js';
+import { link, range } from './api.js';
 import { bar, h } from './dom.js';
 import { count, duration } from './format.js';
 import { refill } from './keep.js';
@@ -16,25 +16,26 @@ export function names() {
   function update(data, wanted) {
     const many = new Set(data.groups.map((g) => g.service)).size > 1;
     const most = Math.max(1, ...data.groups.map((g) => g.cpuNs));
+    const when = data.ranged ? range() : {};
     const groups = data.groups.filter((g) => g.name.toLowerCase().includes(wanted)).slice(0, SHOWN);
     element.hidden = groups.length === 0 && !data.unnamed;
-    refill(list, [...groups.map((g) => group(g, most, many)),
+    refill(list, [...groups.map((g) => group(g, most, many, data.fixed, when)),
       ...(data.groupsOmitted ? [h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(data.groupsOmitted, 'name')} with less CPU`)] : []),
       ...(data.unnamed ? [h('li', { class: 'muted', 'data-key': 'unnamed' }, `${count(data.unnamed, 'unnamed span')} ${data.unnamed === 1 ? 'is' : 'are'} in no group: what has no name cannot be asked for by name.`)] : [])]);
   }
   return { element, update };
 }
 
-function group(g, most, many) {
-  const spans = (more) => link('', { name: g.name, ...(many && { service: g.service }), ...more });
+function group(g, most, many, fixed, when) {
+  const spans = (more) => link('', { name: g.name, ...(many && { service: g.service }), ...when, ...more });
   // Such a label selects the work of other names too: link to the list of this name's
   // spans instead.
   const shared = g.labelNames > 1;
   return h('li', { 'data-key': JSON.stringify([g.service, g.name]) },
-    h('a', { class: 'name', href: shared ? spans({ order: 'cpu' }) : link('', { query: g.query }), title: g.name }, g.name),
+    h('a', { class: 'name', href: shared ? spans({ order: 'cpu' }) : link('', { query: g.query, ...when }), title: g.name }, g.name),
     many && h('span', { class: 'muted of' }, g.service),
     bar(g.cpuNs / most, 'cpu'),
-    h('span', { class: 'muted' }, g.spans > 0 ? h('a', { href: spans({ order: 'slowest' }) }, count(g.spans, 'span')) : 'no span has ended',
+    h('span', { class: 'muted' }, g.spans > 0 ? h('a', { href: spans({ order: 'slowest' }) }, count(g.spans, 'span')) : fixed ? h('a', { href: spans({ order: 'cpu' }) }, 'spans') : 'no span has ended',
       g.errors > 0 && [', ', h('a', { class: 'err', href: spans({ error: 'true' }) }, count(g.errors, 'error'))],
       g.spans > 0 ? ` \u00b7 avg ${g.wallNs ? `${duration(g.wallNs / g.spans)} wall, ` : ''}${duration(g.cpuNs / g.spans)} CPU` : ` \u00b7 ${duration(g.cpuNs)} CPU`,
       g.maxWallNs > 0 && ` \u00b7 max ${duration(g.maxWallNs)}`),

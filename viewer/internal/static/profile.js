@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { comparison, link, range } from './api.js';
+import { comparison, link, range, times } from './api.js';
 import { copyLink, copyPprof } from './copy.js';
 import { h, linkButton } from './dom.js';
 import { executablesView } from './executables.js';
@@ -49,7 +49,7 @@ function kindTabs(data) {
   if (data.kinds.length < 2) return null;
   return h('nav', { class: 'tabs kinds', 'aria-label': 'Kind of profile' }, data.kinds.map((k) =>
     h('a', { href: link('', { query: k.query, ...range() }), 'aria-current': k.query === data.query && 'page', title: capital(k.measure) },
-      k.label, !PLACES.test(k.type) && h('span', { class: 'muted' }, k.samples.toLocaleString('en')))));
+      k.label, !data.ranged && !PLACES.test(k.type) && h('span', { class: 'muted' }, k.samples.toLocaleString('en')))));
 }
 
 function actions(data) {
@@ -57,8 +57,8 @@ function actions(data) {
   const selected = { query: data.query, ...range() };
   return h('div', { class: 'actions' },
     withChildren && linkButton('With its children', link('', { query: withChildren.query }), { class: 'button primary', title: capital(withChildren.meaning) }),
-    baseline && linkButton('Compare with the baseline', comparison(baseline.query, {}, data.query, range()), { class: withChildren ? 'button' : 'button primary', title: capital(baseline.meaning) }),
-    baseline && linkButton(capital(baseline.meaning), link('', { query: baseline.query })),
+    baseline && linkButton('Compare with the baseline', comparison(baseline.query, times(baseline), data.query, range()), { class: withChildren ? 'button' : 'button primary', title: capital(baseline.meaning) }),
+    baseline && linkButton(capital(baseline.meaning), link('', { query: baseline.query, ...times(baseline) })),
     linkButton('Download pprof', link('profile', selected), { download: true }),
     copyPprof('profile', selected),
     copyLink(),

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { link } from './api.js';
+import { link, range } from './api.js';
 import { bar, fill, h } from './dom.js';
 import { ago, duration, spanTitle, time, wall } from './format.js';
 import { arrival } from './status.js';
@@ -21,13 +21,14 @@ function mark(s) {
 const ended = (s) => new Date(new Date(s.start).getTime() + s.durationNs / 1e6);
 
 // spanRow is a span in the list; tell writes what depends on other spans and on the time.
-export function spanRow(s, manyServices) {
+// Of what is ranged the number of samples is not known.
+export function spanRow(s, manyServices, ranged) {
   const [cls, meaning] = mark(s);
   const inclusive = s.cpuInclusiveNs > s.cpuNs ? duration(s.cpuInclusiveNs) : null;
   return h('tr', { class: s.err ? 'err' : null },
     h('td', null, h('div', { class: 'what' },
       h('span', { class: `dot ${cls}`, title: meaning }, h('span', { class: 'sr' }, meaning)),
-      h('a', { class: 'name', href: link('', { query: s.query }), 'data-id': s.profileId, title: spanTitle(s) }, spanTitle(s)),
+      h('a', { class: 'name', href: link('', { query: s.query, ...(ranged && range()) }), 'data-id': s.profileId, title: spanTitle(s) }, spanTitle(s)),
       s.err && h('span', { class: 'tag err', title: s.status }, 'error'),
       s.manual && h('span', { class: 'tag', title: 'work under a profile_id label of its own, without a span' }, 'manual'),
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival()),
@@ -38,7 +39,7 @@ export function spanRow(s, manyServices) {
     h('td', { class: 'num', 'data-label': 'wall' }, wall(s) == null ? '\u2013' : duration(wall(s))),
     h('td', { class: 'num', 'data-label': 'CPU', title: inclusive && `with its children ${inclusive}` },
       s.cpuSamples ? duration(s.cpuNs) : inclusive ? h('span', { class: 'muted' }, `(${inclusive})`) : '\u2013'),
-    h('td', { class: 'num', 'data-label': 'samples' }, s.cpuSamples.toLocaleString('en')));
+    h('td', { class: 'num', 'data-label': 'samples' }, ranged ? '\u2013' : s.cpuSamples.toLocaleString('en')));
 }
 
 // tell writes how long ago the span of a row ended, and draws its bars, in which most is

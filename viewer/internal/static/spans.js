@@ -48,8 +48,10 @@ export function spansView() {
   filter.value = params.get('filter') ?? '';
   const order = params.get('order') ?? 'newest';
   const orders = choice('Order', ORDERS, order, (key) => set('order', key === 'newest' ? '' : key));
+  const slow = orders.querySelector('[value=slowest]').parentElement;
   const errors = h('input', { type: 'checkbox', checked: params.get('error') === 'true', onchange: () => set('error', errors.checked ? 'true' : '') });
   const lengths = LEAST.some(([k]) => k === (params.get('min') ?? '')) ? LEAST : [...LEAST, [params.get('min'), `\u2265 ${params.get('min')}`]];
+  const failed = h('label', { class: 'check' }, errors, 'Errors');
   const least = h('select', { 'aria-label': 'Least wall time', onchange: () => set('min', least.value) }, lengths.map(([key, text]) => h('option', { value: key, selected: key === (params.get('min') ?? '') }, text)));
   const live = h('input', { type: 'checkbox', checked: true, onchange: () => { on = live.checked; } });
   const polls = h('label', { class: 'check' }, live, 'Live');
@@ -57,9 +59,10 @@ export function spansView() {
   const together = button('Flame graph of these', () => { location.href = link('', { query: listed(data.spans).query }); });
   const conditions = h('div', { class: 'chips conditions', hidden: true });
   const rows = h('tbody');
+  const head = h('th', { scope: 'col' }, 'Ended');
   const table = h('table', { class: 'spans' },
     h('thead', null, h('tr', null,
-      h('th', { scope: 'col' }, 'Span'), h('th', { scope: 'col' }, 'Ended'),
+      h('th', { scope: 'col' }, 'Span'), head,
       h('th', { scope: 'col', class: 'bars' }, h('span', { class: 'key wall' }, 'Wall'), ' ', h('span', { class: 'key cpu' }, 'CPU')),
       h('th', { scope: 'col', class: 'num' }, 'Wall'), h('th', { scope: 'col', class: 'num' }, 'CPU'), h('th', { scope: 'col', class: 'num' }, 'Samples'))),
     rows);
@@ -100,7 +103,7 @@ export function spansView() {
       const key = JSON.stringify([s, services.size > 1]);
       let row = known.get(s.profileId);
       if (row?.key !== key) {
-        const fresh = spanRow(s, services.size > 1);
+        const fresh = spanRow(s, services.size > 1, data.ranged);
         if (row) morph(row.element, fresh);
         row = { key, span: s, element: row?.element ?? fresh };
       }
@@ -113,6 +116,9 @@ export function spansView() {
     if (shown.title) shown.textContent += ', no more fit here';
     const { n, all } = listed(spans);
     polls.hidden = Boolean(data.fixed);
+    // What is ranged knows no wall time and no errors.
+    for (const control of [slow, failed, least]) control.hidden = Boolean(data.ranged);
+    head.textContent = data.ranged ? 'Profiled' : 'Ended';
     byID.hidden = !data.fixed;
     note.hidden = !data.note;
     note.textContent = data.note ? sentence(data.note) : '';
@@ -126,7 +132,7 @@ export function spansView() {
     whole.hidden = data.process.length === 0;
     refill(whole, data.process.flatMap((p, i) => [
       p.service !== data.process[i - 1]?.service || i === 0 ? h('span', { class: 'muted', 'data-key': `service ${p.service}` }, p.service ?? 'Whole process') : null,
-      h('a', { href: link('', { query: p.query }), title: capital(p.measure), 'data-key': p.query }, p.label)].filter(Boolean)));
+      h('a', { href: link('', { query: p.query, ...(data.ranged && range()) }), title: capital(p.measure), 'data-key': p.query }, p.label)].filter(Boolean)));
   }
 
   function tellAll(now) {
@@ -146,7 +152,7 @@ export function spansView() {
 
   const element = h('div', null, line.element, h('div', { class: 'list' },
     h('section', { 'aria-label': 'Spans' },
-      h('div', { class: 'tools' }, filter, orders, h('label', { class: 'check' }, errors, 'Errors'), least, polls, h('span', { class: 'grow' }), shown, together),
+      h('div', { class: 'tools' }, filter, orders, failed, least, polls, h('span', { class: 'grow' }), shown, together),
       conditions, note, byID, whole, table, empty),
     aside.element));
   return {
@@ -181,7 +187,7 @@ export function spansView() {
 
 // idForm asks for a span by its id, where not every span is in the list.
 function idForm() {
-  const id = h('input', { 'aria-label': 'Span or profile id', placeholder: 'Span id', spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off' });
+  const id = h('input', { name: 'id', size: 24, 'aria-label': 'Span or profile id', placeholder: 'Id of a span', spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off' });
   const go = (e) => {
     e.preventDefault();
     if (id.value.trim()) location.href = link('', { query: `.cpu{profile_id=${JSON.stringify(id.value.trim())}}`, ...range() });

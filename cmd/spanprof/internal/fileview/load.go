@@ -33,6 +33,7 @@ type Set struct {
 type Page struct {
 	store *store.Store
 	sets  []Set
+	ids   ids
 	notes []string
 	// Profiles is the number of profiles that are shown, Unreadable of those that
 	// could not be read.
@@ -58,11 +59,12 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 			err := src.Read(ctx, source.Want{}, unreadable, func(profile *source.Profile) error {
 				read++
 				shown, err := p.labelled(set, profile)
-				if err == nil {
-					err = s.Export(ctx, shown)
-				}
 				if err != nil {
 					unreadable(fmt.Errorf("%s: %w", profile.Name, err))
+					return nil
+				}
+				if err := s.Export(ctx, shown); err != nil {
+					skip(fmt.Errorf("%s: %w", profile.Name, err)) // The store counts it.
 				}
 				return ctx.Err()
 			})
@@ -77,12 +79,13 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 // labelled returns a profile whose samples carry the name of the set, where there are
 // several sets. A label of that name that a sample has comes second.
 func (p *Page) labelled(set Set, from *source.Profile) (*exporter.Profile, error) {
-	if len(p.sets) < 2 {
-		return from.Profile, nil
-	}
 	parsed, err := from.Parsed()
 	if err != nil {
 		return nil, err
+	}
+	p.ids.add(parsed)
+	if len(p.sets) < 2 {
+		return from.Profile, nil
 	}
 	own := parsed.Copy()
 	for _, s := range own.Sample {
@@ -106,7 +109,10 @@ func (p *Page) finish(read int, maxBytes int64) error {
 		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles are left out, as they do not fit into %d MiB: -max-bytes gives them more room", left, read, maxBytes>>20))
 	}
 	if p.Unreadable > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%d profiles could not be read, as the command has said", p.Unreadable))
+		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles could not be read: the command has said why", p.Unreadable, read+p.Unreadable))
+	}
+	if p.ids.more {
+		p.notes = append(p.notes, fmt.Sprintf("there are more than %d spans, and these are listed alone", maxIDs))
 	}
 	return nil
 }

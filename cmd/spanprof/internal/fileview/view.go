@@ -4,8 +4,11 @@
 package fileview
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
+	"slices"
+	"strings"
 
 	"github.com/spanprof/spanprof/store"
 )
@@ -21,20 +24,20 @@ func (s *fileSource) View(ctx context.Context) (store.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fileView{v, s.notes}, nil
+	return &fileView{v, s.Page}, nil
 }
 
 // fileView is a view of the store that is not a store.Live: profiles of files have no
 // log, and there are none to wait for.
 type fileView struct {
 	store.View
-	notes []string
+	page *Page
 }
 
 var _ store.Noter = (*fileView)(nil)
 
 // Notes implements store.Noter.
-func (v *fileView) Notes() []string { return v.notes }
+func (v *fileView) Notes() []string { return v.page.notes }
 
 // Span implements store.View.
 func (v *fileView) Span(id string) (store.Span, bool, error) {
@@ -42,13 +45,38 @@ func (v *fileView) Span(id string) (store.Span, bool, error) {
 	return withoutSummary(s), ok, err
 }
 
-// Spans implements store.View.
+// Spans implements store.View. The spans are those that samples name.
 func (v *fileView) Spans(q store.SpanQuery) ([]store.Span, error) {
-	spans, err := v.View.Spans(q)
-	for i, s := range spans {
-		spans[i] = withoutSummary(s)
+	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 {
+		return nil, nil // Nothing is known of that.
 	}
-	return spans, err
+	var spans []store.Span
+	part := strings.ToLower(q.NameContains)
+	for _, id := range v.page.ids.list {
+		s, ok, err := v.Span(id)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case !ok,
+			q.Name != "" && s.Name != q.Name, !strings.Contains(strings.ToLower(s.Name), part),
+			q.Service != "" && s.Service != q.Service,
+			q.TraceID != "" && !strings.EqualFold(s.TraceID, q.TraceID),
+			!q.Until.IsZero() && !s.Start.Before(q.Until), !q.From.IsZero() && s.Start.Add(s.Duration).Before(q.From):
+			continue
+		}
+		spans = append(spans, s)
+	}
+	slices.SortStableFunc(spans, func(a, b store.Span) int {
+		if q.Order == store.Newest {
+			return b.Start.Add(b.Duration).Compare(a.Start.Add(a.Duration))
+		}
+		return cmp.Compare(b.CPU, a.CPU) // There is no wall time.
+	})
+	if q.Limit > 0 {
+		spans = spans[:min(q.Limit, len(spans))]
+	}
+	return spans, nil
 }
 
 // withoutSummary tells the spans among what the store takes for manual exemplars, as

@@ -1,0 +1,193 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fileview
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+)
+
+// newProfile returns a profile of one function, in which a span is.
+func newProfile(function, id string, start time.Time, value int64) *profile.Profile {
+	f := &profile.Function{ID: 1, Name: function}
+	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
+	return &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:     1e7,
+		TimeNanos:  start.UnixNano(), DurationNanos: 10e9,
+		Function: []*profile.Function{f}, Location: []*profile.Location{l},
+		Sample: []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{value / 1e7, value}, Label: map[string][]string{
+			"profile_id": {id}, "span_id": {id}, "span_name": {"GET /search"}, "set": {"own"},
+		}}},
+	}
+}
+
+func write(t *testing.T, path string, p *profile.Profile) source.Source {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	src, err := source.Parse(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+func get(t *testing.T, p *Page, path string) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("GET %s: status %d: %s", path, w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+const (
+	first  = "00000000000000a1"
+	second = "00000000000000b2"
+)
+
+var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
+// Two sets are compared, whose totals are those of the files.
+func TestComparison(t *testing.T) {
+	dir := t.TempDir()
+	before := write(t, filepath.Join(dir, "a.pprof"), newProfile("main.old", first, start, 2e9))
+	after := write(t, filepath.Join(dir, "b.pprof"), newProfile("main.fresh", second, start, 3e9))
+	p, err := Load(t.Context(), []Set{{"before", []source.Source{before}}, {"after", []source.Source{after}}}, 1<<20, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := p.Path(t.Context())
+	if err != nil || !strings.HasPrefix(path, "/comparison?") || p.Profiles != 2 {
+		t.Fatalf("path %q of %d profiles: %v", path, p.Profiles, err)
+	}
+	text := get(t, p, path+"&format=text")
+	for _, want := range []string{`.cpu{set="before"}`, "CPU time 2.00 s in 200 samples", `.cpu{set="after"}`, "CPU time 3.00 s in 300 samples", "main.fresh", "main.old"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the comparison lacks %q:\n%s", want, text)
+		}
+	}
+	if all := get(t, p, "/?query=.cpu&format=text"); !strings.Contains(all, "CPU time 5.00 s in 500 samples of 2 profile ids") {
+		t.Errorf("both together:\n%s", all)
+	}
+}
+
+// One set has its spans, a name and nothing to wait for.
+func TestSpans(t *testing.T) {
+	dir := t.TempDir()
+	sources := []source.Source{
+		write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9)),
+		write(t, filepath.Join(dir, "b.pprof"), newProfile("main.work", second, start.Add(10*time.Second), 3e9)),
+		write(t, filepath.Join(dir, "c.pprof"), newProfile("main.work", first, start.Add(20*time.Second), 2e9)),
+	}
+	p, err := Load(t.Context(), []Set{{"all", sources}}, 1<<20, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path, err := p.Path(t.Context()); path != "/" || err != nil {
+		t.Errorf("path %q: %v", path, err)
+	}
+	list := get(t, p, "/?format=text&order=cpu")
+	if i, j := strings.Index(list, first), strings.Index(list, second); i < 0 || j < i || !strings.Contains(list, "4.00 s") || !strings.Contains(list, "GET /search") {
+		t.Errorf("spans by CPU time:\n%s", list)
+	}
+	if list = get(t, p, "/?format=text&limit=1"); !strings.Contains(list, first) || strings.Contains(list, second) {
+		t.Errorf("the newest span:\n%s", list)
+	}
+	if list = get(t, p, "/?format=text&filter=checkout"); strings.Contains(list, first) {
+		t.Errorf("spans of another name:\n%s", list)
+	}
+	if text := get(t, p, "/?query=.cpu{profile_id=%22"+first+"%22}&format=text"); !strings.Contains(text, "CPU time 4.00 s in 400 samples") || !strings.Contains(text, "baseline") {
+		t.Errorf("a span:\n%s", text)
+	}
+	if text := get(t, p, "/?query=.cpu{profile_id=%22none%22}&format=text"); !strings.Contains(text, `nothing here has the id "none"`) {
+		t.Errorf("no span:\n%s", text)
+	}
+}
+
+// What cannot be read or does not fit is said.
+func TestLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9))
+	if err := os.WriteFile(filepath.Join(dir, "b.pprof"), []byte("no profile"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	src, err := source.Parse(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []error
+	p, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 1<<20, func(err error) { said = append(said, err) })
+	if err != nil || p.Profiles != 1 || p.Unreadable != 1 || len(said) != 1 || !strings.Contains(said[0].Error(), "b.pprof") {
+		t.Fatalf("%+v, said %q: %v", p, said, err)
+	}
+	if list := get(t, p, "/?format=text"); !strings.Contains(list, "1 of 2 profiles could not be read") {
+		t.Errorf("the page:\n%s", list)
+	}
+	if err := os.Remove(filepath.Join(dir, "a.pprof")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 1<<20, func(error) {}); err == nil || !strings.Contains(err.Error(), "none of 1 profiles can be shown") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Profiles that do not fit leave the newest ones.
+func TestMaxBytes(t *testing.T) {
+	big := newProfile("main.work", first, start, 2e9)
+	for i := range 20_000 {
+		f := &profile.Function{ID: uint64(i + 2), Name: "main.function"}
+		l := &profile.Location{ID: uint64(i + 2), Line: []profile.Line{{Function: f, Line: int64(i)}}}
+		big.Function, big.Location = append(big.Function, f), append(big.Location, l)
+		big.Sample = append(big.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{1, 1e7}})
+	}
+	dir := t.TempDir()
+	sources := []source.Source{write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9)), write(t, filepath.Join(dir, "b.pprof"), big)}
+	said := 0
+	p, err := Load(t.Context(), []Set{{"all", sources}}, 1<<20, func(error) { said++ })
+	if err != nil || said != 1 {
+		t.Fatalf("%d errors told: %v", said, err)
+	}
+	if notes := strings.Join(p.Notes(), "; "); !strings.Contains(notes, "1 of 2 profiles are left out, as they do not fit into 1 MiB") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// Sets without a type of profiles in common open as a list, which says so.
+func TestNothingInCommon(t *testing.T) {
+	heap := newProfile("main.work", first, start, 2e9)
+	heap.SampleType = []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}
+	heap.PeriodType = &profile.ValueType{Type: "space", Unit: "bytes"}
+	dir := t.TempDir()
+	before := write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9))
+	after := write(t, filepath.Join(dir, "b.pprof"), heap)
+	p, err := Load(t.Context(), []Set{{"before", []source.Source{before}}, {"after", []source.Source{after}}}, 1<<20, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := p.Path(t.Context())
+	if err != nil || path != "/" || len(p.Notes()) != 1 {
+		t.Errorf("path %q, notes %q: %v", path, p.Notes(), err)
+	}
+}

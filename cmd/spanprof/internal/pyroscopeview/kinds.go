@@ -1,0 +1,207 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pyroscopeview
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+)
+
+const (
+	typeLabel    = "__profile_type__"
+	versionLabel = "service_version"
+	// maxSeries bounds the services, versions and types of a page.
+	maxSeries = 20_000
+)
+
+// series is what the server has of a service.
+type series struct {
+	service, version string
+	profileType
+}
+
+// series returns what the server has in the time of the view, by service, version and
+// type.
+func (v *view) series() ([]series, error) {
+	if v.asked {
+		return v.held, nil
+	}
+	if err := v.call(); err != nil {
+		return nil, err
+	}
+	from, until := around(v.from, v.until)
+	sets, err := v.client.Series(v.ctx, "", []string{serviceName, versionLabel, typeLabel}, from, until)
+	if err != nil {
+		return nil, err
+	}
+	if len(sets) > maxSeries {
+		return nil, fmt.Errorf("%s has %d services, versions and types, and a page takes %d: ask for less time", v.client, len(sets), maxSeries)
+	}
+	for _, set := range sets {
+		if t, ok := parseType(set[typeLabel]); ok {
+			v.held = append(v.held, series{set[serviceName], set[versionLabel], t})
+		}
+	}
+	slices.SortFunc(v.held, func(a, b series) int {
+		return cmp.Or(cmp.Compare(a.service, b.service), cmp.Compare(a.kind, b.kind), cmp.Compare(a.version, b.version), cmp.Compare(a.id, b.id))
+	})
+	v.asked = true
+	return v.held, nil
+}
+
+// typesOf returns the profile types of a kind, of one service or, where service is empty,
+// of all.
+func (v *view) typesOf(kind exporter.Kind, service string) ([]profileType, error) {
+	all, err := v.series()
+	if err != nil {
+		return nil, err
+	}
+	var types []profileType
+	for _, s := range all {
+		// There are few types, of many services.
+		if s.kind == kind && (service == "" || s.service == service) && !slices.Contains(types, s.profileType) {
+			types = append(types, s.profileType)
+		}
+	}
+	return types, nil
+}
+
+// sampleTypes returns the profile types of a kind with a sample type. The error says that
+// there are others alone.
+func (v *view) sampleTypes(kind exporter.Kind, sample, service string) ([]profileType, error) {
+	all, err := v.typesOf(kind, service)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	types := slices.DeleteFunc(slices.Clone(all), func(t profileType) bool {
+		if !slices.Contains(names, t.sample) {
+			names = append(names, t.sample)
+		}
+		return t.sample != sample
+	})
+	if len(types) == 0 && len(all) > 0 {
+		return nil, fmt.Errorf("%s profiles: %w %q: the server has %q", kind, store.ErrUnknownSampleType, sample, names)
+	}
+	return types, nil
+}
+
+// standardTypes returns the profile types of a kind with the sample type that a query
+// means which names none; none if there are others alone.
+func (v *view) standardTypes(kind exporter.Kind, service string) ([]profileType, error) {
+	types, err := v.sampleTypes(kind, standard(kind), service)
+	if errors.Is(err, store.ErrUnknownSampleType) {
+		return nil, nil
+	}
+	return types, err
+}
+
+// Windows implements store.View. A server does not tell its profiles: a window is all that
+// it has of one service, version and kind.
+func (v *view) Windows(q store.WindowQuery) ([]store.WindowInfo, error) {
+	all, err := v.series()
+	if err != nil {
+		return nil, err
+	}
+	var windows []store.WindowInfo
+	for _, s := range all {
+		w := store.WindowInfo{Kind: s.kind, Service: s.service, ServiceVersion: s.version, Start: v.from, Duration: v.until.Sub(v.from)}
+		if q.Kind != "" && q.Kind != w.Kind || q.Service != "" && q.Service != w.Service {
+			continue
+		}
+		windows = append(windows, w)
+	}
+	// They come by service, kind and version.
+	return slices.Compact(windows), nil
+}
+
+// Kinds implements store.View. The number of samples is not known: it is 1 where there
+// are any.
+func (v *view) Kinds(q store.Query) ([]store.KindTotal, error) {
+	c, err := v.conditionsOf(q.Matchers)
+	if err != nil || c.none {
+		return nil, err
+	}
+	all, err := v.series()
+	if err != nil {
+		return nil, err
+	}
+	from, until := v.times(q.From, q.Until)
+	var kinds []exporter.Kind
+	add := func(kind exporter.Kind) {
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	switch {
+	case c.ids:
+		if kinds, err = v.kindsOfIDs(c, q); err != nil {
+			return nil, err
+		}
+	case c.simple:
+		for _, s := range all {
+			if c.service == "" || s.service == c.service {
+				add(s.kind)
+			}
+		}
+	default:
+		if err := v.call(); err != nil {
+			return nil, err
+		}
+		sets, err := v.client.Series(v.ctx, c.labels, []string{typeLabel}, from, until)
+		if err != nil {
+			return nil, err
+		}
+		for _, set := range sets {
+			if t, ok := parseType(set[typeLabel]); ok {
+				add(t.kind)
+			}
+		}
+	}
+	slices.Sort(kinds)
+	totals := make([]store.KindTotal, 0, len(kinds))
+	for _, kind := range kinds {
+		totals = append(totals, store.KindTotal{Kind: kind, Samples: 1, Windows: 1})
+	}
+	return totals, nil
+}
+
+// kindsOfIDs returns the kinds with samples of some spans or traces.
+func (v *view) kindsOfIDs(c conditions, q store.Query) (kinds []exporter.Kind, err error) {
+	for _, kind := range []exporter.Kind{exporter.KindCPU, exporter.KindGoroutine, exporter.KindWall} {
+		types, err := v.standardTypes(kind, c.service)
+		if err != nil {
+			return nil, err
+		}
+		total := int64(0)
+		for _, t := range types {
+			n, err := v.total(v.selectorOf(t, c, q.From, q.Until))
+			if err != nil {
+				return nil, err
+			}
+			total += n
+		}
+		if total != 0 {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds, nil
+}
+
+// total returns the sum of what a selector selects, from its samples if they are here.
+func (v *view) total(s querier.Selector) (int64, error) {
+	if m, ok := v.merges[key(s)]; ok {
+		return m.total, nil
+	}
+	if err := v.call(); err != nil {
+		return 0, err
+	}
+	return v.client.Total(v.ctx, s)
+}

@@ -1,0 +1,279 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pyroscopeview
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// answerJSON has what the tests look at of any answer.
+type answerJSON struct {
+	Query, Title, Note, Empty, Unit string
+	Total, Samples                  int64
+	From, Until                     time.Time
+	Ranged, Fixed                   bool
+	Span                            *spanJSON
+	Baseline                        *struct {
+		Query string
+		From  time.Time
+		Empty bool
+	}
+	Kinds []struct {
+		Type    string
+		Samples int64
+	}
+	Functions   []struct{ Name, File string }
+	Left, Right *answerJSON
+	Diff        []struct{ Name string }
+	Services    []string
+	Spans       []spanJSON
+	Groups      []groupJSON
+	Process     []struct{ Type, Service string }
+	Names       []string
+	Versions    []struct{ Service, Version string }
+	Buckets     []struct {
+		Values     []int64
+		Rest       int64
+		DurationNs int64
+	}
+}
+
+type spanJSON struct {
+	ProfileID, TraceID, Name, Service, Query string
+	CPUNs                                    int64
+}
+
+type groupJSON struct {
+	Name, Service, Query string
+	CPUNs                int64
+}
+
+func byID(service, kind, id string) string {
+	return fmt.Sprintf("%s.%s{profile_id=%q}", service, kind, id)
+}
+
+// A span's page has what its own process measured, whatever it knows of the span.
+func TestSpanRecorded(t *testing.T) {
+	for _, storage := range []string{"v2", "dual"} {
+		t.Run(storage, func(t *testing.T) {
+			h, r := recorded(t, storage)
+			for _, service := range []string{r.Service, "", "none"} {
+				var a answerJSON
+				getJSON(t, h, &a, "/", append(times(r), "query", byID(service, "cpu", r.Span))...)
+				if a.Total != r.CPU.Nanoseconds() || a.Samples != r.CPU.Milliseconds()/10 || a.Unit != "nanoseconds" || !a.Ranged {
+					t.Errorf("%q: total %d in %d samples, want %d", service, a.Total, a.Samples, r.CPU.Nanoseconds())
+				}
+				if a.Title != r.Name || a.Span == nil || a.Span.Service != r.Service || a.Span.CPUNs != r.CPU.Nanoseconds() {
+					t.Errorf("%q: title %q, span %+v", service, a.Title, a.Span)
+				}
+				if a.Baseline == nil || !strings.Contains(a.Baseline.Query, fmt.Sprintf("span_name=%q", r.Name)) || !a.Baseline.From.Equal(r.From.Add(-time.Hour)) {
+					t.Errorf("%q: baseline %+v", service, a.Baseline)
+				}
+				var kinds []string
+				for _, k := range a.Kinds {
+					kinds = append(kinds, k.Type)
+				}
+				if !slices.Equal(kinds, []string{"cpu", "wall"}) {
+					t.Errorf("%q: kinds %q", service, kinds)
+				}
+			}
+			var wall answerJSON
+			getJSON(t, h, &wall, "/", append(times(r), "query", byID(r.Service, "wall", r.Span))...)
+			if wall.Total == 0 || wall.Span == nil {
+				t.Errorf("wall time %d, span %+v", wall.Total, wall.Span)
+			}
+		})
+	}
+}
+
+// The comparison with the baseline is that of a span with all of its name, from all
+// replicas.
+func TestComparisonRecorded(t *testing.T) {
+	for _, storage := range []string{"v2", "dual"} {
+		t.Run(storage, func(t *testing.T) {
+			h, r := recorded(t, storage)
+			for _, page := range []string{"/comparison", "/comparison-diff"} {
+				var c answerJSON
+				getJSON(t, h, &c, page, append(times(r), "leftQuery", fmt.Sprintf("%s.cpu{span_name=%q}", r.Service, r.Name), "rightQuery", byID(r.Service, "cpu", r.Span))...)
+				if c.Right.Total != r.CPU.Nanoseconds() || c.Left.Total < 2*c.Right.Total || len(c.Diff) == 0 || c.Note != "" {
+					t.Errorf("left %d, right %d, %d differences, note %q", c.Left.Total, c.Right.Total, len(c.Diff), c.Note)
+				}
+			}
+		})
+	}
+}
+
+// The list has the spans that the server gives, and says so where it gives none.
+func TestSpansRecorded(t *testing.T) {
+	h, r := recorded(t, "v2")
+	var list answerJSON
+	getJSON(t, h, &list, "/", append(times(r), "order", "cpu")...)
+	if !list.Fixed || !list.Ranged || len(list.Services) != 2 || !strings.Contains(list.Note, "lists not all spans") {
+		t.Errorf("services %q, note %q", list.Services, list.Note)
+	}
+	if !slices.IsSortedFunc(list.Spans, func(a, b spanJSON) int { return int(b.CPUNs - a.CPUNs) }) || len(list.Spans) < 5 {
+		t.Errorf("spans %+v", list.Spans)
+	}
+	if !slices.ContainsFunc(list.Groups, func(g groupJSON) bool {
+		return g.Name == r.Name && g.Service == r.Service && g.CPUNs >= r.CPU.Nanoseconds()
+	}) {
+		t.Errorf("names %+v", list.Groups)
+	}
+	if len(list.Process) < 6 {
+		t.Errorf("kinds %+v", list.Process)
+	}
+	for _, s := range list.Spans[:5] {
+		if len(s.ProfileID) != 16 || len(s.TraceID) != 32 || s.Name == "" || s.Service == "" {
+			t.Errorf("span %+v", s)
+		}
+	}
+	for _, test := range [][]string{{"filter", "ARCHIVE"}, {"name", r.Name}, {"service", r.Service}, {"trace", list.Spans[0].TraceID}} {
+		var some answerJSON
+		getJSON(t, h, &some, "/", append(times(r), test...)...)
+		if len(some.Spans) == 0 || len(some.Spans) >= len(list.Spans) {
+			t.Errorf("%q: %d of %d spans", test, len(some.Spans), len(list.Spans))
+		}
+	}
+	var none answerJSON
+	getJSON(t, h, &none, "/", append(times(r), "min", "1s")...)
+	if len(none.Spans) != 0 || !strings.Contains(none.Note, "knows neither the wall time of spans nor their errors") {
+		t.Errorf("%d spans, note %q", len(none.Spans), none.Note)
+	}
+}
+
+// Storage before v2 lists no spans, and still shows one by its id.
+func TestNoSpanList(t *testing.T) {
+	if *record != "" {
+		t.Skip("it needs no recording of its own")
+	}
+	r, err := recording("v2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := over(t, except(t, "SelectHeatmap", answers(http.StatusNotImplemented, "application/json", `{"code":"unimplemented"}`)), 64<<20)
+	var list answerJSON
+	getJSON(t, h, &list, "/", times(r)...)
+	if len(list.Spans) != 0 || !strings.Contains(list.Note, "ask for one by its id") || len(list.Groups) == 0 {
+		t.Errorf("%d spans, note %q, names %+v", len(list.Spans), list.Note, list.Groups)
+	}
+}
+
+// Every page answers in every format.
+func TestPagesRecorded(t *testing.T) {
+	for _, storage := range []string{"v2", "dual"} {
+		t.Run(storage, func(t *testing.T) {
+			h, r := recorded(t, storage)
+			service := r.Service
+			for _, query := range []string{
+				service + ".cpu", "none.cpu", service + ".inuse_space", service + ".goroutines", service + ".mutex_duration",
+				fmt.Sprintf("%s.cpu{span_name=~%q}", service, "GET .*"), fmt.Sprintf("{span_name=%q,service.version!=\"9\"}", r.Name), byID(service, "cpu", r.Span), byID(service, "cpu", "none"), byID(service, "wall", "00000000000000aa"),
+			} {
+				for _, page := range []string{"/", "/profile", "/timeline", "/comparison"} {
+					for _, format := range []string{"html", "json", "text", "folded", "pprof"} {
+						w := get(t, h, page, append(times(r), "query", query, "function", "main.main", "format", format)...)
+						data := page == "/timeline" && strings.Contains(query, "_id") && (format == "json" || format == "text")
+						switch {
+						case data && (w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "no time line of spans")):
+							t.Errorf("%s of %s as %s: status %d: %s", page, query, format, w.Code, w.Body)
+						case !data && w.Code != http.StatusOK:
+							t.Errorf("%s of %s as %s: status %d: %s", page, query, format, w.Code, w.Body)
+						}
+					}
+				}
+			}
+			for _, format := range []string{"html", "json", "text", "folded", "pprof"} {
+				if w := get(t, h, "/", append(times(r), "format", format)...); w.Code != http.StatusOK {
+					t.Errorf("spans as %s: status %d: %s", format, w.Code, w.Body)
+				}
+			}
+			if text := get(t, h, "/log", "format", "text").Body.String(); !strings.Contains(text, "heap") || !strings.Contains(text, service) || strings.Contains(text, "store") {
+				t.Errorf("log\n%s", text)
+			}
+		})
+	}
+}
+
+// The samples of a span are a profile that go tool pprof reads.
+func TestPprofRecorded(t *testing.T) {
+	h, r := recorded(t, "v2")
+	p, err := profile.Parse(bytes.NewReader(get(t, h, "/profile", append(times(r), "query", byID(r.Service, "cpu", r.Span))...).Body.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := int64(0)
+	for _, s := range p.Sample {
+		total += s.Value[0]
+	}
+	if total != r.CPU.Nanoseconds() || p.SampleType[0].Type != "cpu" || p.SampleType[0].Unit != "nanoseconds" || p.DurationNanos != r.Until.Sub(r.From).Nanoseconds() {
+		t.Errorf("total %d of %v in %d ns", total, p.SampleType[0], p.DurationNanos)
+	}
+}
+
+// A time line has all that a query selects, by name.
+func TestTimelineRecorded(t *testing.T) {
+	for _, storage := range []string{"v2", "dual"} {
+		t.Run(storage, func(t *testing.T) {
+			h, r := recorded(t, storage)
+			var whole answerJSON
+			getJSON(t, h, &whole, "/timeline", times(r)...)
+			if !slices.Contains(whole.Names, r.Name) {
+				t.Errorf("names of the whole server %q", whole.Names)
+			}
+			query := r.Service + ".cpu"
+			var line, all answerJSON
+			getJSON(t, h, &line, "/timeline", append(times(r), "query", query)...)
+			getJSON(t, h, &all, "/", append(times(r), "query", query)...)
+			total := int64(0)
+			for _, b := range line.Buckets {
+				total += b.Rest
+				for _, v := range b.Values {
+					total += v
+				}
+			}
+			if !slices.Contains(line.Names, r.Name) || total < all.Total*8/10 || total > all.Total*12/10 {
+				t.Errorf("names %q, total %d, want about %d", line.Names, total, all.Total)
+			}
+			if len(line.Versions) != 2 {
+				t.Errorf("versions %+v", line.Versions)
+			}
+		})
+	}
+}
+
+// Of what cannot be asked for, the page says so.
+func TestRefusalsRecorded(t *testing.T) {
+	h, r := recorded(t, "v2")
+	for query, want := range map[string]string{
+		`.cpu{profile_id=~"a.*"}`: "finds ids by lists alone",
+		`.cpu{trace_id!="a"}`:     "finds ids by lists alone",
+	} {
+		w := get(t, h, "/", append(times(r), "query", query, "format", "text")...)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: status %d: %s", query, w.Code, w.Body)
+		}
+	}
+	var a answerJSON
+	getJSON(t, h, &a, "/", append(times(r), "query", `.cpu{profile_id="order-4711"}`)...)
+	if a.Empty != `nothing here has the id "order-4711"` || !strings.Contains(a.Note, "16 hex digits alone") {
+		t.Errorf("empty because %q, note %q", a.Empty, a.Note)
+	}
+}
+
+// An address without times is about the last hour, and the page says so.
+func TestWithoutTimesRecorded(t *testing.T) {
+	h, r := recorded(t, "v2")
+	var a answerJSON
+	getJSON(t, h, &a, "/", "query", r.Service+".cpu")
+	if !strings.Contains(a.Note, "this is about 1h, ") || a.Until.Sub(a.From) != time.Hour || time.Since(a.Until) > time.Minute {
+		t.Errorf("from %s until %s, note %q", a.From, a.Until, a.Note)
+	}
+}

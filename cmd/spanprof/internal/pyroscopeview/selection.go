@@ -1,0 +1,207 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pyroscopeview
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+)
+
+// unsent is how old profiles may be before a server that takes them has them.
+const unsent = time.Minute
+
+// merged is the profile that a selector selects; nil if it has no sample.
+type merged struct {
+	profile *profile.Profile
+	total   int64
+}
+
+func key(s querier.Selector) string { return fmt.Sprint(s) }
+
+// selectorOf returns what is asked of a profile type.
+func (v *view) selectorOf(t profileType, c conditions, from, until time.Time) querier.Selector {
+	from, until = v.times(from, until)
+	if c.ids {
+		from, until = around(from, until)
+	}
+	return querier.Selector{Type: t.id, Labels: c.labels, Spans: c.spans, Traces: c.traces, From: from, Until: until}
+}
+
+// merge returns the profile that a selector selects.
+func (v *view) merge(s querier.Selector) (*merged, error) {
+	if m, ok := v.merges[key(s)]; ok {
+		return m, nil
+	}
+	if err := v.call(); err != nil {
+		return nil, err
+	}
+	p, err := v.client.Merge(v.ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	m := &merged{profile: p}
+	if p != nil {
+		for _, sample := range p.Sample {
+			m.total += sample.Value[0]
+		}
+	}
+	v.merges[key(s)] = m
+	return m, nil
+}
+
+// parts returns the profiles that a query selects, of each profile type that the server
+// has for it, and the type of the first.
+func (v *view) parts(q store.Query) (parts []*merged, first profileType, c conditions, err error) {
+	if c, err = v.conditionsOf(q.Matchers); err != nil {
+		return nil, first, c, err
+	}
+	first.sample = cmp.Or(q.SampleType, standard(q.Kind))
+	types, err := v.sampleTypes(q.Kind, first.sample, "")
+	if err != nil || len(types) == 0 {
+		return nil, first, c, err
+	}
+	first = types[0]
+	if c.none {
+		return nil, first, c, nil
+	}
+	for _, t := range types {
+		s := v.selectorOf(t, c, q.From, q.Until)
+		if len(c.spans) == 1 {
+			// The span's own questions are about the same time.
+			v.seen[c.spans[0]] = s
+		}
+		m, err := v.merge(s)
+		if err != nil {
+			return nil, first, c, err
+		}
+		if m.profile != nil {
+			parts = append(parts, m)
+		}
+	}
+	if momentary(first.sample) && len(parts) > 0 {
+		v.note(fmt.Sprintf("the server adds up what describes a moment, as %s does, over all profiles of this time: shares are right, sums are not", first.sample))
+	}
+	return parts, first, c, nil
+}
+
+// Select implements store.View.
+func (v *view) Select(q store.Query) (*store.Selection, error) {
+	parts, t, c, err := v.parts(q)
+	if err != nil {
+		return nil, err
+	}
+	selection := &store.Selection{Kind: q.Kind, SampleType: t.sample, Unit: t.unit}
+	if t.id == "" {
+		return selection, nil // There is no profile of the kind.
+	}
+	selection.From, selection.Until = v.times(q.From, q.Until)
+	selection.Windows = 1
+	for _, part := range parts {
+		addStacks(selection, part.profile)
+		selection.Total += part.total
+	}
+	if selection.Samples, err = v.samples(q, t, c, selection); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(c.spans) > 0 && len(parts) > 0:
+		selection.ProfileIDs = len(c.spans)
+	case len(c.spans) > 0 && time.Since(selection.Until) < unsent:
+		v.note("profiles of the last minute may be on their way to the server: look again")
+	}
+	return selection, nil
+}
+
+// samples returns the number of samples of a selection. The server has it as a profile
+// type of its own; of heap profiles it is the number of places.
+func (v *view) samples(q store.Query, t profileType, c conditions, selection *store.Selection) (int64, error) {
+	places := int64(len(selection.Stacks))
+	counted := "samples"
+	switch {
+	case places == 0 || q.Kind == exporter.KindHeap || q.Kind == exporter.KindGoroutine:
+		return places, nil
+	case t.sample == counted || t.sample == "contentions":
+		return selection.Total, nil
+	case t.sample == "delay":
+		counted = "contentions"
+	}
+	types, err := v.sampleTypes(q.Kind, counted, "")
+	if errors.Is(err, store.ErrUnknownSampleType) {
+		return places, nil // There is one for each at least.
+	}
+	if err != nil {
+		return 0, err
+	}
+	total := int64(0)
+	for _, t := range types {
+		n, err := v.total(v.selectorOf(t, c, q.From, q.Until))
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return max(total, 1), nil
+}
+
+// addStacks adds the stacks of a profile to a selection.
+func addStacks(selection *store.Selection, p *profile.Profile) {
+	functions := make(map[*profile.Function]*store.Function, len(p.Function))
+	for _, f := range p.Function {
+		functions[f] = &store.Function{Name: f.Name, File: f.Filename, StartLine: f.StartLine}
+	}
+	mappings := make(map[*profile.Mapping]*store.Mapping, len(p.Mapping))
+	for _, m := range p.Mapping {
+		mappings[m] = &store.Mapping{File: m.File, BuildID: m.BuildID, Start: m.Start, Limit: m.Limit, Offset: m.Offset}
+	}
+	locations := make(map[*profile.Location]*store.Location, len(p.Location))
+	for _, l := range p.Location {
+		to := &store.Location{Address: l.Address, Mapping: mappings[l.Mapping]}
+		for _, line := range l.Line {
+			if f := functions[line.Function]; f != nil {
+				to.Lines = append(to.Lines, store.Line{Function: f, Line: line.Line})
+			}
+		}
+		locations[l] = to
+	}
+	for _, s := range p.Sample {
+		if s.Value[0] == 0 {
+			continue
+		}
+		stack := &store.Stack{Locations: make([]*store.Location, len(s.Location))}
+		for i, l := range s.Location {
+			stack.Locations[i] = locations[l]
+		}
+		selection.Stacks = append(selection.Stacks, store.StackValue{Stack: stack, Value: s.Value[0]})
+	}
+}
+
+// Profile implements store.View. The server's profiles have one value a sample, that of
+// the query, and no labels.
+func (v *view) Profile(q store.Query) (*profile.Profile, error) {
+	parts, t, _, err := v.parts(q)
+	if err != nil {
+		return nil, err
+	}
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: t.sample, Unit: t.unit}}, PeriodType: &profile.ValueType{}}
+	if len(parts) > 0 {
+		profiles := make([]*profile.Profile, 0, len(parts))
+		for _, part := range parts {
+			profiles = append(profiles, part.profile)
+		}
+		if p, err = profile.Merge(profiles); err != nil {
+			return nil, fmt.Errorf("%s: %w", v.client, err)
+		}
+	}
+	from, until := v.times(q.From, q.Until)
+	p.TimeNanos, p.DurationNanos = from.UnixNano(), until.Sub(from).Nanoseconds()
+	return p, nil
+}

@@ -1,0 +1,119 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pyroscopeview
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store"
+)
+
+const serviceName = "service_name"
+
+// conditions are those of a query, in the server's terms.
+type conditions struct {
+	// labels is a label selector.
+	labels string
+	// spans and traces are the only ids that count; nil for all.
+	spans, traces []string
+	// ids says that there are conditions on ids.
+	ids bool
+	// none says that nothing can meet the conditions.
+	none bool
+	// service is the value of service_name that is asked for; simple says that there
+	// are no other conditions.
+	service string
+	simple  bool
+}
+
+var operators = map[store.MatchOp]string{
+	store.MatchEqual:     "=",
+	store.MatchNotEqual:  "!=",
+	store.MatchRegexp:    "=~",
+	store.MatchNotRegexp: "!~",
+}
+
+// conditionsOf returns the conditions of matchers. The server selects ids by lists alone.
+func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
+	c := conditions{simple: true}
+	var labels []string
+	for _, m := range matchers {
+		switch m.Label() {
+		case "": // The zero Matcher matches all.
+			continue
+		case labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID:
+			if err := v.addIDs(&c, m); err != nil {
+				return c, err
+			}
+			c.ids, c.simple = true, false
+			continue
+		case serviceName:
+			if m.Op() == store.MatchEqual {
+				c.service = m.Value()
+				break
+			}
+			c.simple = false
+		default:
+			c.simple = false
+		}
+		labels = append(labels, labelName(m.Label())+operators[m.Op()]+strconv.Quote(m.Value()))
+	}
+	c.labels = "{" + strings.Join(labels, ",") + "}"
+	if len(c.spans) > 0 && len(c.traces) > 0 {
+		// A span is in one trace. Whether it is in this one, the server cannot be
+		// asked.
+		v.note("a Pyroscope server cannot be asked for spans of a trace: the condition on trace_id does not count")
+		c.traces = nil
+	}
+	return c, nil
+}
+
+// addIDs adds a condition on ids.
+func (v *view) addIDs(c *conditions, m store.Matcher) error {
+	if !m.ListsIDs() || m.Value() == "" {
+		return fmt.Errorf(`%w: a Pyroscope server finds ids by lists alone, such as %s="a" and %[2]s=~"a|b"`, store.ErrUnsupported, m.Label())
+	}
+	bytes, list := 8, &c.spans
+	if m.Label() == labelkey.TraceID {
+		bytes, list = 16, &c.traces
+	}
+	ids := []string{m.Value()}
+	if m.Op() == store.MatchRegexp {
+		ids = strings.Split(strings.Trim(strings.TrimPrefix(m.Value(), "(?:"), "^$()"), "|")
+	}
+	var known []string
+	for _, id := range ids {
+		id = strings.ToLower(id)
+		if b, err := hex.DecodeString(id); err != nil || len(b) != bytes {
+			v.note(fmt.Sprintf("a Pyroscope server keeps ids of %d hex digits alone: it has none other", 2*bytes))
+			continue
+		}
+		if *list == nil || slices.Contains(*list, id) {
+			known = append(known, id)
+		}
+	}
+	*list = known
+	c.none = c.none || len(known) == 0
+	return nil
+}
+
+// labelName returns a label as the exporter and the server write it.
+func labelName(name string) string {
+	written := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_':
+			return r
+		}
+		return '_'
+	}, name)
+	if written == "" || written[0] >= '0' && written[0] <= '9' {
+		return "_" + written
+	}
+	return written
+}

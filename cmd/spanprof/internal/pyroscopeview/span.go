@@ -1,0 +1,182 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pyroscopeview
+
+import (
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store"
+)
+
+// foundSpan is the answer about a span.
+type foundSpan struct {
+	store.Span
+	known bool
+}
+
+// Span implements store.View. A span is known if it has samples. The server is not asked
+// for the labels of a span by its id: they are those of a list of spans, or else those of
+// the values by which samples of the span are found.
+func (v *view) Span(id string) (store.Span, bool, error) {
+	if b, err := hex.DecodeString(id); err != nil || len(b) != 8 {
+		return store.Span{}, false, nil
+	}
+	id = strings.ToLower(id)
+	if s, ok := v.spans[id]; ok {
+		return s.Span, s.known, nil
+	}
+	found, err := v.findSpan(id)
+	if err != nil {
+		return store.Span{}, false, err
+	}
+	v.spans[id] = found
+	return found.Span, found.known, nil
+}
+
+func (v *view) findSpan(id string) (foundSpan, error) {
+	asked, ok := v.seen[id]
+	if !ok {
+		asked.Labels = "{}"
+		asked.From, asked.Until = around(v.from, v.until)
+	}
+	asked.Spans = []string{id}
+	s := store.Span{ProfileID: id, SummaryMissing: true, Complete: true, Start: asked.From.Add(margin), Duration: asked.Until.Sub(asked.From) - margin}
+	for _, kind := range []exporter.Kind{exporter.KindWall, exporter.KindCPU} {
+		types, err := v.standardTypes(kind, "")
+		if err != nil {
+			return foundSpan{}, err
+		}
+		if len(types) == 0 {
+			continue
+		}
+		of := asked
+		of.Type = types[0].id
+		total, err := v.total(of)
+		if err != nil {
+			return foundSpan{}, err
+		}
+		if total == 0 {
+			continue
+		}
+		asked.Type = of.Type
+		s.SamplesHeld++
+		if kind == exporter.KindWall {
+			s.WallSamples = 1
+		} else {
+			s.CPU, s.CPUInclusive, s.CPUSamples = time.Duration(total), time.Duration(total), 1
+		}
+	}
+	if s.SamplesHeld == 0 {
+		return foundSpan{}, nil
+	}
+	if err := v.describe(&s, asked); err != nil {
+		return foundSpan{}, err
+	}
+	return foundSpan{s, true}, nil
+}
+
+// describe finds the name and the service of a span that has samples.
+func (v *view) describe(s *store.Span, asked querier.Selector) error {
+	list := asked
+	list.Spans = nil
+	page, err := v.page(list)
+	if err != nil {
+		return err
+	}
+	for _, row := range spanRows(page.spans, exporter.KindCPU) {
+		if row.ProfileID == s.ProfileID {
+			s.TraceID, s.Name, s.Label, s.Service, s.Start = row.TraceID, row.Name, row.Label, row.Service, row.Start
+			return nil
+		}
+	}
+	if s.Service, err = v.valueOf(serviceName, asked); err != nil {
+		return err
+	}
+	if s.Service != "" {
+		asked.Labels = strings.TrimSuffix(asked.Labels, "}")
+		if asked.Labels != "{" {
+			asked.Labels += ","
+		}
+		asked.Labels += serviceName + "=" + strconv.Quote(s.Service) + "}"
+	}
+	s.Name, err = v.valueOf(labelkey.SpanName, asked)
+	s.Label = s.Name
+	return err
+}
+
+const (
+	// maxValues is the number of values of a label among which that of a span is looked
+	// for: four rounds of calls.
+	maxValues = 256
+	ways      = 4
+)
+
+// valueOf returns the value of a label of what a selector selects, which is one span: ""
+// if there is none, or too many to look for.
+func (v *view) valueOf(label string, asked querier.Selector) (string, error) {
+	if err := v.call(); err != nil {
+		return "", err
+	}
+	values, err := v.client.LabelValues(v.ctx, asked.Labels, label, asked.From, asked.Until)
+	if err != nil {
+		return "", err
+	}
+	if len(values) > maxValues {
+		v.note(fmt.Sprintf("the %s of this span is not known: the server has %d of them at that time", label, len(values)))
+		return "", nil
+	}
+	if label == serviceName && len(values) == 1 {
+		return values[0], nil // What is pushed has a service.
+	}
+	for len(values) > 0 {
+		pieces := slices.Collect(slices.Chunk(values, (len(values)+ways-1)/ways))
+		found := make([]int64, len(pieces))
+		var ask []func() error
+		for i, piece := range pieces {
+			if err := v.call(); err != nil {
+				return "", err
+			}
+			s := asked
+			s.Labels = withList(asked.Labels, label, piece)
+			ask = append(ask, func() (err error) {
+				found[i], err = v.client.Total(v.ctx, s)
+				return err
+			})
+		}
+		if err := group(ask...); err != nil {
+			return "", err
+		}
+		i := slices.IndexFunc(found, func(total int64) bool { return total != 0 })
+		switch {
+		case i < 0:
+			return "", nil // Its samples lack the label.
+		case len(pieces[i]) == 1:
+			return pieces[i][0], nil
+		}
+		values = pieces[i]
+	}
+	return "", nil
+}
+
+// withList adds to a label selector that a label has one of some values.
+func withList(selector, label string, values []string) string {
+	quoted := make([]string, len(values))
+	for i, value := range values {
+		quoted[i] = regexp.QuoteMeta(value)
+	}
+	selector = strings.TrimSuffix(selector, "}")
+	if selector != "{" {
+		selector += ","
+	}
+	return selector + label + "=~" + strconv.Quote(strings.Join(quoted, "|")) + "}"
+}

@@ -1,0 +1,145 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pyroscopeview
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+)
+
+const (
+	// viewTime bounds a request: the viewer's server gives up after two minutes.
+	viewTime = 90 * time.Second
+	// maxCalls bounds the calls of one request.
+	maxCalls = 64
+	// margin is how long before a span the profile with its samples may begin. The
+	// server selects profiles by their beginning.
+	margin = 2 * time.Minute
+)
+
+// view answers the questions of one request.
+type view struct {
+	*source
+	ctx    context.Context
+	cancel context.CancelFunc
+	// from and until are the time that the request is about; chosen says that it
+	// named none.
+	from, until time.Time
+	chosen      bool
+	calls       int
+	notes       []string
+
+	// What is asked once for a view.
+	held   []series
+	asked  bool // whether held is known
+	merges map[string]*merged
+	seen   map[string]querier.Selector
+	spans  map[string]foundSpan
+	listed map[string]*spanPage
+	names  []store.NameTotal
+}
+
+var (
+	_ store.View   = (*view)(nil)
+	_ store.Ranged = (*view)(nil)
+	_ store.Noter  = (*view)(nil)
+)
+
+// About implements store.Ranged.
+func (v *view) About(from, until time.Time) {
+	v.chosen = from.IsZero()
+	if until.IsZero() {
+		until = time.Now()
+	}
+	if from.IsZero() {
+		from = until.Add(-v.lookback)
+	}
+	v.from, v.until = from, until
+}
+
+// Notes implements store.Noter.
+func (v *view) Notes() []string {
+	if !v.chosen {
+		return v.notes
+	}
+	return append(slices.Clip(v.notes), fmt.Sprintf("this is about %s, %s: from and until in the address choose another time, and -lookback another length", short(v.lookback), termtext.TimeRange(v.from, v.until)))
+}
+
+// short writes a duration without zeros at its end: 1h.
+func short(d time.Duration) string {
+	text := d.String()
+	for _, zeros := range []string{"m0s", "h0m"} {
+		if n := len(text) - len(zeros) + 1; n > 1 && text[n-1:] == zeros {
+			text = text[:n]
+		}
+	}
+	return text
+}
+
+// note adds a note, once.
+func (v *view) note(text string) {
+	if !slices.Contains(v.notes, text) {
+		v.notes = append(v.notes, text)
+	}
+}
+
+// Close implements store.View.
+func (v *view) Close() { v.cancel() }
+
+// call counts a call to the server, and fails if there were too many.
+func (v *view) call() error {
+	if err := v.ctx.Err(); err != nil {
+		return fmt.Errorf("%s: no answer to all questions of this page within %s: ask for less time: %w", v.client, viewTime, err)
+	}
+	if v.calls++; v.calls > maxCalls {
+		return fmt.Errorf("%s: this page takes more than %d calls: ask for less", v.client, maxCalls)
+	}
+	return nil
+}
+
+// times returns the time of a query, with that of the view where it has none.
+func (v *view) times(from, until time.Time) (time.Time, time.Time) {
+	switch {
+	case from.IsZero() && until.IsZero():
+		return v.from, v.until
+	case from.IsZero():
+		return until.Add(-v.lookback), until
+	case until.IsZero():
+		return from, v.until
+	}
+	return from, until
+}
+
+// around returns a time with what is before it in which profiles may begin that reach
+// into it.
+func around(from, until time.Time) (time.Time, time.Time) {
+	return from.Add(-margin), until.Add(time.Second)
+}
+
+// group runs functions at one time, and returns the first error in their order.
+func group(run ...func() error) error {
+	errs := make([]error, len(run))
+	done := make(chan struct{})
+	for i, f := range run {
+		go func() {
+			errs[i] = f()
+			done <- struct{}{}
+		}()
+	}
+	for range run {
+		<-done
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

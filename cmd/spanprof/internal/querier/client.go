@@ -1,0 +1,195 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package querier asks a Pyroscope server by querier.v1.QuerierService, in the unary form
+// of the Connect protocol.
+package querier
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/internal/httpsend"
+	"github.com/spanprof/spanprof/internal/servertext"
+)
+
+const (
+	// callTime is how long one call may take.
+	callTime = 30 * time.Second
+	// maxErrorBytes is how much is read of an answer that is an error.
+	maxErrorBytes = 16 << 10
+	// maxCalls is the number of calls at one time.
+	maxCalls = 8
+)
+
+// Client asks one server. It is safe for concurrent use.
+type Client struct {
+	http *http.Client
+	// base is the address without a slash at its end.
+	base     string
+	header   http.Header
+	maxBytes int64
+	slots    chan struct{}
+}
+
+// New returns a client of the server at an address that begins with http:// or
+// https://. getenv has the credentials: SPANPROF_TOKEN, or SPANPROF_USER and
+// SPANPROF_PASSWORD, and SPANPROF_TENANT. An answer may have maxBytes once it is
+// unpacked.
+func New(address *url.URL, getenv func(string) string, maxBytes int64) (*Client, error) {
+	u := url.URL{Scheme: address.Scheme, Host: address.Host, Path: strings.TrimRight(address.Path, "/")}
+	c := &Client{
+		http:     httpsend.WithoutRedirects(&http.Client{Transport: httpsend.NewTransport()}),
+		base:     u.String(),
+		header:   http.Header{"User-Agent": {"spanprof"}},
+		maxBytes: maxBytes,
+		slots:    make(chan struct{}, maxCalls),
+	}
+	user, password, token := getenv("SPANPROF_USER"), getenv("SPANPROF_PASSWORD"), getenv("SPANPROF_TOKEN")
+	switch {
+	case token != "" && (user != "" || password != ""):
+		return nil, errors.New("both SPANPROF_TOKEN and SPANPROF_USER or SPANPROF_PASSWORD are set: a request has room for one")
+	case token != "":
+		c.header.Set("Authorization", "Bearer "+token)
+	case user != "" || password != "":
+		r := http.Request{Header: c.header}
+		r.SetBasicAuth(user, password)
+	}
+	if tenant := getenv("SPANPROF_TENANT"); tenant != "" {
+		c.header.Set("X-Scope-OrgID", tenant)
+	}
+	return c, nil
+}
+
+// String returns the server's address, without credentials.
+func (c *Client) String() string { return c.base }
+
+// Close closes the connections that are idle.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Error is an answer that is none: what the server or a proxy refuses.
+type Error struct {
+	// Server is its address, Method what it was asked.
+	Server, Method string
+	// Code is that of the Connect protocol, "" where a proxy answers.
+	Code string
+	// Status is that of HTTP, such as "404 Not Found".
+	Status string
+	// Text is what the server says, without credentials.
+	Text string
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%s answers %s to %s", e.Server, e.Status, e.Method)
+	if e.Text != "" {
+		text += ": " + e.Text
+	}
+	switch e.Status[:min(3, len(e.Status))] {
+	case "401", "403":
+		text += " (credentials come from the environment: SPANPROF_TOKEN, or SPANPROF_USER and SPANPROF_PASSWORD, and SPANPROF_TENANT)"
+	case "301", "302", "303", "307", "308":
+		text += " (redirects are not followed: give the address that it leads to)"
+	}
+	return text
+}
+
+// IsUnimplemented reports whether the server does not have what it was asked for.
+func IsUnimplemented(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.Code == "unimplemented" || e.Code == "" && strings.HasPrefix(e.Status, "404"))
+}
+
+const (
+	asJSON  = "application/json"
+	asProto = "application/proto"
+)
+
+// callJSON makes a call with messages in JSON.
+func (c *Client) callJSON(ctx context.Context, method string, request, answer any) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	body, err = c.call(ctx, method, asJSON, body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, answer); err != nil {
+		return fmt.Errorf("%s: the answer to %s is not one of a Pyroscope server: %w", c.base, method, err)
+	}
+	return nil
+}
+
+// call makes a call, and returns the answer unpacked.
+func (c *Client) call(ctx context.Context, method, contentType string, request []byte) ([]byte, error) {
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	limited, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(limited, http.MethodPost, c.base+"/querier.v1.QuerierService/"+method, bytes.NewReader(request))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.base, err)
+	}
+	maps.Copy(r.Header, c.header)
+	r.Header.Set("Content-Type", contentType)
+	r.Header.Set("Connect-Protocol-Version", "1")
+	fail := func(err error) ([]byte, error) {
+		if limited.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("no answer within %s: ask for less time, or fewer labels", callTime)
+		}
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err
+		}
+		return nil, fmt.Errorf("%s: %s: %w", c.base, method, err)
+	}
+	answer, err := c.http.Do(r)
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return nil, c.refusal(method, r, answer)
+	}
+	// A page to log in is an answer too.
+	if got := answer.Header.Get("Content-Type"); !strings.HasPrefix(got, contentType) {
+		return fail(fmt.Errorf("the answer is %q, and not one of a Pyroscope server (is a proxy in between that wants people to log in?)", servertext.Clean(got)))
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, c.maxBytes+1))
+	switch {
+	case err != nil:
+		return fail(fmt.Errorf("the answer breaks off: %w", err))
+	case int64(len(body)) > c.maxBytes:
+		return fail(fmt.Errorf("the answer has more than %d MiB: ask for less time or by more labels, or raise -max-bytes", c.maxBytes>>20))
+	}
+	return body, nil
+}
+
+// refusal reads an answer that is an error.
+func (c *Client) refusal(method string, r *http.Request, answer *http.Response) error {
+	clean := servertext.NewRedactor(r.Header, nil).Clean
+	e := &Error{Server: c.base, Method: method, Status: clean(answer.Status)}
+	// What cannot be read of an error is not worth another error.
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBytes))
+	var message struct{ Code, Message string }
+	if json.Unmarshal(text, &message) == nil && message.Code != "" {
+		e.Code, e.Text = clean(message.Code), clean(message.Message)
+		return e
+	}
+	if !strings.Contains(http.DetectContentType(text), "html") {
+		e.Text = clean(string(text))
+	}
+	return e
+}

@@ -1,0 +1,214 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package querier
+
+import (
+	"context"
+	"time"
+)
+
+// Selector says which samples a call is about.
+type Selector struct {
+	// Type is the id of a profile type, process_cpu:cpu:nanoseconds:cpu:nanoseconds.
+	Type string
+	// Labels is a label selector, {service_name="shop"}.
+	Labels string
+	// Spans and Traces, if not empty, are the ids of the only spans or traces that
+	// count, in 16 and 32 hex digits. There must not be both.
+	Spans, Traces []string
+	// From and Until bound the time, in milliseconds.
+	From, Until time.Time
+}
+
+// times is the part of a request that has its time.
+type times struct {
+	Start int64 `json:"start,string"`
+	End   int64 `json:"end,string"`
+}
+
+func timesOf(from, until time.Time) times { return times{from.UnixMilli(), until.UnixMilli()} }
+
+// selection is the part of a request that has a type and labels.
+type selection struct {
+	times
+	ProfileTypeID string   `json:"profileTypeID"`
+	LabelSelector string   `json:"labelSelector"`
+	SpanSelector  []string `json:"spanSelector,omitempty"`
+	TraceSelector []string `json:"traceIdSelector,omitempty"`
+}
+
+func selectionOf(s Selector) selection {
+	return selection{timesOf(s.From, s.Until), s.Type, s.Labels, s.Spans, s.Traces}
+}
+
+// stepOf returns a step in seconds. The server cuts it to milliseconds: half of one keeps
+// it from the one before.
+func stepOf(step time.Duration) float64 { return (float64(step.Milliseconds()) + 0.5) / 1000 }
+
+type labelPair struct{ Name, Value string }
+
+func labelsOf(pairs []labelPair) map[string]string {
+	labels := make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		labels[p.Name] = p.Value
+	}
+	return labels
+}
+
+// Series returns the different values of some labels of the series that a label selector
+// means; an empty selector means all.
+func (c *Client) Series(ctx context.Context, selector string, names []string, from, until time.Time) ([]map[string]string, error) {
+	request := struct {
+		times
+		Matchers   []string `json:"matchers,omitempty"`
+		LabelNames []string `json:"labelNames"`
+	}{times: timesOf(from, until), LabelNames: names}
+	if selector != "" {
+		request.Matchers = []string{selector}
+	}
+	var answer struct {
+		LabelsSet []struct{ Labels []labelPair }
+	}
+	if err := c.callJSON(ctx, "Series", request, &answer); err != nil {
+		return nil, err
+	}
+	sets := make([]map[string]string, 0, len(answer.LabelsSet))
+	for _, set := range answer.LabelsSet {
+		sets = append(sets, labelsOf(set.Labels))
+	}
+	return sets, nil
+}
+
+// LabelValues returns the values of a label among the series that a label selector means.
+func (c *Client) LabelValues(ctx context.Context, selector, name string, from, until time.Time) ([]string, error) {
+	request := struct {
+		times
+		Name     string   `json:"name"`
+		Matchers []string `json:"matchers"`
+	}{timesOf(from, until), name, []string{selector}}
+	var answer struct{ Names []string }
+	err := c.callJSON(ctx, "LabelValues", request, &answer)
+	return answer.Names, err
+}
+
+// Total returns the sum of what s selects.
+func (c *Client) Total(ctx context.Context, s Selector) (int64, error) {
+	request := struct {
+		selection
+		MaxNodes int64 `json:"maxNodes,string"`
+	}{selectionOf(s), 1}
+	var answer struct {
+		Flamegraph struct {
+			Total int64 `json:",string"`
+		}
+	}
+	err := c.callJSON(ctx, "SelectMergeStacktraces", request, &answer)
+	return answer.Flamegraph.Total, err
+}
+
+// Points is a value over time of the series with the same values of some labels.
+type Points struct {
+	Labels map[string]string
+	Points []Point
+}
+
+// Point is a value of the step that ends at a time.
+type Point struct {
+	Time  time.Time
+	Value float64
+}
+
+// SelectSeries returns what s selects over time, by labels: the limit greatest series, 0
+// for all. Spans and Traces of s do not count. With mean, the values of a step are not
+// added up.
+func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step time.Duration, limit int, mean bool) ([]Points, error) {
+	request := struct {
+		selection
+		GroupBy     []string `json:"groupBy"`
+		Step        float64  `json:"step"`
+		Limit       int64    `json:"limit,string,omitempty"`
+		Aggregation string   `json:"aggregation,omitempty"`
+	}{selectionOf(s), by, stepOf(step), int64(limit), ""}
+	request.SpanSelector, request.TraceSelector = nil, nil
+	if mean {
+		request.Aggregation = "TIME_SERIES_AGGREGATION_TYPE_AVERAGE"
+	}
+	var answer struct {
+		Series []struct {
+			Labels []labelPair
+			Points []struct {
+				Value     float64
+				Timestamp int64 `json:",string"`
+			}
+		}
+	}
+	if err := c.callJSON(ctx, "SelectSeries", request, &answer); err != nil {
+		return nil, err
+	}
+	all := make([]Points, 0, len(answer.Series))
+	for _, series := range answer.Series {
+		p := Points{Labels: labelsOf(series.Labels)}
+		for _, point := range series.Points {
+			p.Points = append(p.Points, Point{time.UnixMilli(point.Timestamp), point.Value})
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// Span is what one profile has of a span.
+type Span struct {
+	ID, TraceID string
+	// Labels are those of the series.
+	Labels map[string]string
+	// Time is that of the profile.
+	Time  time.Time
+	Value int64
+}
+
+// Spans returns, of what s selects, the spans with the greatest values of each step, of
+// each name and of each twentieth of the values; and the number of all, of which one
+// counts for each profile. Spans and Traces of s do not count. The number of names is
+// limited: cut says that there are more.
+func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limit int) (spans []Span, total int64, cut bool, err error) {
+	request := struct {
+		selection
+		Step         float64  `json:"step"`
+		GroupBy      []string `json:"groupBy"`
+		QueryType    string   `json:"queryType"`
+		ExemplarType string   `json:"exemplarType"`
+		Limit        int64    `json:"limit,string"`
+	}{selectionOf(s), stepOf(step), []string{"service_name", "span_name"}, "HEATMAP_QUERY_TYPE_SPAN", "EXEMPLAR_TYPE_SPAN", int64(limit)}
+	request.SpanSelector, request.TraceSelector = nil, nil
+	var answer struct {
+		Series []struct {
+			Labels []labelPair
+			Slots  []struct {
+				Counts    []int64
+				Exemplars []struct {
+					Timestamp int64 `json:",string"`
+					SpanID    string
+					TraceID   string
+					Value     int64 `json:",string"`
+					Labels    []labelPair
+				}
+			}
+		}
+	}
+	if err := c.callJSON(ctx, "SelectHeatmap", request, &answer); err != nil {
+		return nil, 0, false, err
+	}
+	for _, series := range answer.Series {
+		for _, slot := range series.Slots {
+			for _, n := range slot.Counts {
+				total += n
+			}
+			for _, e := range slot.Exemplars {
+				labels := labelsOf(append(e.Labels, series.Labels...))
+				spans = append(spans, Span{e.SpanID, e.TraceID, labels, time.UnixMilli(e.Timestamp), e.Value})
+			}
+		}
+	}
+	return spans, total, len(answer.Series) >= limit, nil
+}

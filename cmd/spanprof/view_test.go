@@ -1,0 +1,106 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// viewing runs `spanprof view` until the test ends, and returns the address to open.
+func viewing(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	var errs bytes.Buffer
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, append([]string{"view"}, args...), in, &errs, func(string) string { return "" })
+		_ = in.Close()
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	t.Cleanup(func() {
+		cancel()
+		if c := <-code; c != exitDone {
+			t.Errorf("view ended with code %d: %s", c, errs.String())
+		}
+	})
+	page, ok := strings.CutPrefix(strings.TrimSpace(line), "Open ")
+	if !ok {
+		t.Fatalf("the first line is %q: %v", line, err)
+	}
+	return page
+}
+
+func fetch(t *testing.T, address, host string) (status int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if host != "" {
+		r.Host = host
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+const profilesDir = "../../store/testdata/service/"
+
+func TestViewFiles(t *testing.T) {
+	page := viewing(t, "-allow-host", "debug.example.com", profilesDir+"cpu0.pprof.gz", profilesDir+"cpu1.pprof.gz")
+	if !strings.Contains(page, "/comparison?") {
+		t.Errorf("it opens %s", page)
+	}
+	if status, text := fetch(t, page+"&format=text", ""); status != http.StatusOK || !strings.Contains(text, "in 771 samples of 480 profile ids") || !strings.Contains(text, "in 834 samples of 551 profile ids") {
+		t.Errorf("status %d:\n%s", status, text)
+	}
+	for host, want := range map[string]int{"debug.example.com": http.StatusOK, "evil.example.com": http.StatusForbidden} {
+		if status, text := fetch(t, page, host); status != want {
+			t.Errorf("status %d for the host %s, want %d: %s", status, host, want, text)
+		}
+	}
+}
+
+func TestViewPyroscopeAway(t *testing.T) {
+	page := viewing(t, "pyroscope+http://127.0.0.1:1")
+	if status, text := fetch(t, page+"?format=text", ""); status != http.StatusInternalServerError || !strings.Contains(text, "http://127.0.0.1:1: Series: ") || !strings.Contains(text, "connect") {
+		t.Errorf("status %d: %s", status, text)
+	}
+}
+
+func TestViewRefuses(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "name a SOURCE"},
+		{[]string{"-listen", "0.0.0.0:0", profilesDir}, "-listen 0.0.0.0:0: others can reach this address"},
+		{[]string{"-listen", "nowhere", profilesDir}, "-listen"},
+		{[]string{"-lookback", "-1h", "pyroscope+http://127.0.0.1:1"}, "-lookback -1h0m0s"},
+		{[]string{"-max-bytes", "5", profilesDir}, "5 bytes are too few"},
+		{[]string{profilesDir + "none"}, "none"},
+		{[]string{"pyroscope+http://ann:secret@127.0.0.1:1"}, "SPANPROF_USER"},
+		{[]string{"pyroscope+http://127.0.0.1:1", profilesDir}, "query= is missing"},
+		{[]string{"gopher://127.0.0.1"}, "there are no gopher addresses"},
+	} {
+		code, stdout, stderr := spanprof(t, append([]string{"view"}, test.args...)...)
+		if code != exitFailed || stdout != "" || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "secret") {
+			t.Errorf("view %q: code %d, stdout %q, stderr %q, want %q", test.args, code, stdout, stderr, test.want)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package queriertest stands in for a Pyroscope server in tests: it answers as a real one
+// did when its answers were recorded.
+package queriertest
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"embed"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+//go:embed testdata/*.json
+var files embed.FS
+
+// Recording is what a server answered, and what is known of what it holds.
+type Recording struct {
+	// From and Until are the time of the questions. Answers do not depend on it.
+	From, Until time.Time
+	// Span is the id of a span, CPU its CPU time by its own process.
+	Span          string
+	CPU           time.Duration
+	Service, Name string
+	Exchanges     []Exchange
+}
+
+// Exchange is a question and its answer.
+type Exchange struct {
+	// Question is the method with the request, without its time.
+	Question    string
+	Status      int
+	ContentType string
+	// Start and End are the time that it asks about, in milliseconds.
+	Start, End string
+	// Answer is set where the answer is a short one in JSON, Gzipped otherwise.
+	Answer  json.RawMessage `json:",omitempty"`
+	Gzipped []byte          `json:",omitempty"`
+}
+
+// Load returns the recording of a server with the storage "v2", or "dual" of both, which
+// the server still asked for v1.
+func Load(storage string) (*Recording, error) {
+	data, err := files.ReadFile("testdata/" + storage + ".json")
+	if err != nil {
+		return nil, err
+	}
+	r := &Recording{}
+	return r, json.Unmarshal(data, r)
+}
+
+// ServeHTTP answers as the server did. What was not recorded is status 500.
+func (r *Recording) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	asked, _, err := questionOf(request)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	i := slices.IndexFunc(r.Exchanges, asked.is)
+	if i < 0 {
+		// A question about now was recorded at another time.
+		i = slices.IndexFunc(r.Exchanges, func(e Exchange) bool { return e.Question == asked.Question })
+	}
+	if i < 0 {
+		http.Error(w, "not recorded: "+asked.Question, http.StatusInternalServerError)
+		return
+	}
+	r.Exchanges[i].write(w)
+}
+
+// is says whether both are the same question.
+func (e Exchange) is(other Exchange) bool {
+	return e.Question == other.Question && e.Start == other.Start && e.End == other.End
+}
+
+func (e Exchange) write(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", e.ContentType)
+	body := []byte(e.Answer)
+	if e.Answer == nil {
+		// The client unpacks it, as it does a server's.
+		w.Header().Set("Content-Encoding", "gzip")
+		body = e.Gzipped
+	}
+	w.WriteHeader(e.Status)
+	_, _ = w.Write(body)
+}
+
+// Recorder passes questions on to a server, and records the answers.
+type Recorder struct {
+	// Server is the address of the server.
+	Server string
+
+	mu        sync.Mutex
+	exchanges []Exchange
+}
+
+// Exchanges returns what was asked, each question once.
+func (r *Recorder) Exchanges() []Exchange {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.SortedStableFunc(slices.Values(r.exchanges), func(a, b Exchange) int {
+		return cmp.Or(strings.Compare(a.Question, b.Question), strings.Compare(a.Start, b.Start))
+	})
+}
+
+// ServeHTTP implements http.Handler.
+func (r *Recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	e, err := r.pass(request)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	r.mu.Lock()
+	if !slices.ContainsFunc(r.exchanges, e.is) {
+		r.exchanges = append(r.exchanges, e)
+	}
+	r.mu.Unlock()
+	e.write(w)
+}
+
+func (r *Recorder) pass(request *http.Request) (Exchange, error) {
+	e, body, err := questionOf(request)
+	if err != nil {
+		return Exchange{}, err
+	}
+	onward, err := http.NewRequestWithContext(request.Context(), request.Method, r.Server+request.URL.Path, bytes.NewReader(body))
+	if err != nil {
+		return Exchange{}, err
+	}
+	onward.Header.Set("Content-Type", request.Header.Get("Content-Type"))
+	answer, err := http.DefaultClient.Do(onward)
+	if err != nil {
+		return Exchange{}, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if body, err = io.ReadAll(answer.Body); err != nil {
+		return Exchange{}, err
+	}
+	e.Status, e.ContentType = answer.StatusCode, answer.Header.Get("Content-Type")
+	if json.Valid(body) && len(body) < 4<<10 {
+		e.Answer = body
+		return e, nil
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err = z.Write(body)
+	err = errors.Join(err, z.Close())
+	e.Gzipped = packed.Bytes()
+	return e, err
+}
+
+// questionOf returns the question of a request, and its body.
+func questionOf(request *http.Request) (e Exchange, body []byte, err error) {
+	if body, err = io.ReadAll(request.Body); err != nil {
+		return e, nil, err
+	}
+	fields := map[string]any{}
+	if strings.HasSuffix(request.Header.Get("Content-Type"), "json") {
+		err = json.Unmarshal(body, &fields)
+		delete(fields, "step") // follows from the time
+	} else {
+		fields, err = fieldsOf(body)
+	}
+	if err != nil {
+		return e, nil, err
+	}
+	e.Start, e.End = fmt.Sprint(fields["start"]), fmt.Sprint(fields["end"])
+	delete(fields, "start")
+	delete(fields, "end")
+	text, err := json.Marshal(fields)
+	e.Question = path.Base(request.URL.Path) + " " + string(text)
+	return e, body, err
+}
+
+// fieldNames are the fields of a SelectMergeStacktracesRequest in protobuf.
+var fieldNames = map[uint64]string{
+	1: "profileTypeID", 2: "labelSelector", 3: "start", 4: "end", 6: "format", 10: "traceIdSelector", 11: "spanSelector",
+}
+
+// fieldsOf reads a SelectMergeStacktracesRequest in protobuf.
+func fieldsOf(message []byte) (map[string]any, error) {
+	fields := map[string]any{}
+	for len(message) > 0 {
+		key, n := binary.Uvarint(message)
+		value, m := binary.Uvarint(message[max(n, 0):])
+		name, known := fieldNames[key>>3]
+		if n <= 0 || m <= 0 || !known {
+			return nil, errors.New("no SelectMergeStacktracesRequest")
+		}
+		message = message[n+m:]
+		if key&7 == 0 {
+			fields[name] = value
+			continue
+		}
+		if value > uint64(len(message)) {
+			return nil, errors.New("no protobuf message")
+		}
+		list, _ := fields[name].([]string)
+		fields[name] = append(list, string(message[:value]))
+		message = message[value:]
+	}
+	return fields, nil
+}
