@@ -26,8 +26,8 @@
 //
 //	err := viewer.ListenAndServe(ctx, "localhost:6060", viewer.Handler(s))
 //
-// Pyroscope's pages had these addresses before version 1.15: links to spans for such a
-// server work here too.
+// The pages of Pyroscope 0.x had these addresses: links to spans for such a server
+// work here too.
 //
 // # Privacy
 //
