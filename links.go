@@ -16,7 +16,6 @@ import (
 	"time"
 	"unicode"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
@@ -88,7 +87,8 @@ func (l *links) prepare(span any) {
 		service := app
 		// A query without an application begins with the dot and asks all.
 		if strings.ContainsAny(app, "{}") && l.config.asksByQuery() {
-			otel.Handle(fmt.Errorf("spanprof: the application name %q cannot be part of a query and is left out of profile URLs: set another one by WithAppName", app))
+			// A handler that ends a span itself must not wait for this.
+			l.reporter.Report(fmt.Errorf("spanprof: the application name %q cannot be part of a query and is left out of profile URLs: set another one by WithAppName", app))
 			app = ""
 		}
 		l.selector = url.QueryEscape(app + ".cpu{")

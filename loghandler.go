@@ -144,7 +144,9 @@ func (h *LogHandler) ids(ctx context.Context, ids []slog.Attr) []slog.Attr {
 
 // WithAttrs returns a handler whose records have the attributes.
 func (h *LogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return h.with(func(inner slog.Handler) slog.Handler { return inner.WithAttrs(attrs) }, len(h.grouped) > 0)
+	// The inner handler owns what it is given, and is given them again with each record
+	// in a group.
+	return h.with(func(inner slog.Handler) slog.Handler { return inner.WithAttrs(slices.Clone(attrs)) }, len(h.grouped) > 0)
 }
 
 // WithGroup returns a handler whose records have what the program adds from here on in
@@ -171,13 +173,13 @@ func (h *LogHandler) with(apply func(slog.Handler) slog.Handler, grouped bool) *
 // none.
 func openURL(ctx context.Context, id string) string {
 	s, ok := ctx.Value(stateKey{}).(*spanState)
-	if !ok || s.root == nil || s.by.links == nil || !s.by.config.profileURL {
+	if !ok || s.root == nil {
 		return ""
 	}
 	if !s.profiled {
-		s = s.root // in root scope the profile is the local root's
+		s = s.root // in root scope the profile is the local root's, whose provider may be another one
 	}
-	if !s.profiled || s.by.labeler.profileID(s) != id {
+	if !s.profiled || s.by.links == nil || s.by.labeler.profileID(s) != id {
 		return ""
 	}
 	return s.by.openURL(s) //nolint:contextcheck // the baseline is of the labels in the span's own context

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"runtime/pprof"
 	"strings"
+	"sync"
 	"testing"
 	"testing/slogtest"
 
@@ -29,19 +30,39 @@ func newJSON(w *bytes.Buffer) slog.Handler {
 	}})
 }
 
+// under puts the span of ctx into the context of each record.
+type under struct {
+	slog.Handler
+	ctx context.Context //nolint:containedctx // slogtest logs without one
+}
+
+func (h under) Handle(_ context.Context, r slog.Record) error { return h.Handler.Handle(h.ctx, r) }
+func (h under) WithAttrs(attrs []slog.Attr) slog.Handler      { return under{h.Handler.WithAttrs(attrs), h.ctx} }
+func (h under) WithGroup(name string) slog.Handler            { return under{h.Handler.WithGroup(name), h.ctx} }
+
 // TestLogHandlerIsAHandler asks what slog asks of every handler, with and without a span.
 func TestLogHandlerIsAHandler(t *testing.T) {
-	var buf bytes.Buffer
-	slogtest.Run(t, func(*testing.T) slog.Handler {
-		buf.Reset()
-		return spanprof.NewLogHandler(slog.NewJSONHandler(&buf, nil))
-	}, func(t *testing.T) map[string]any {
-		var got map[string]any
-		if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
-			t.Fatal(err)
-		}
-		return got
-	})
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+	ctx, span := tp.Tracer("test").Start(t.Context(), "root")
+	defer span.End()
+	for name, ctx := range map[string]context.Context{"without a span": t.Context(), "with a span": ctx} {
+		t.Run(name, func(t *testing.T) {
+			var buf bytes.Buffer
+			slogtest.Run(t, func(*testing.T) slog.Handler {
+				buf.Reset()
+				return under{spanprof.NewLogHandler(slog.NewJSONHandler(&buf, nil)), ctx}
+			}, func(t *testing.T) map[string]any {
+				var got map[string]any
+				if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
+					t.Fatal(err)
+				}
+				if _, ok := got["trace_id"]; ok != (name == "with a span") {
+					t.Errorf("trace_id is there: %t", ok)
+				}
+				return got
+			})
+		})
+	}
 }
 
 func TestLogHandler(t *testing.T) {
@@ -153,5 +174,67 @@ func TestLogHandlerLeavesRecordsAlone(t *testing.T) {
 	}
 	if record.NumAttrs() != 6 || strings.Count(buf.String(), "profile_id") != 2 {
 		t.Errorf("%d attributes; %s", record.NumAttrs(), buf.String())
+	}
+}
+
+// TestLogLinksOfTwoProviders logs under a child whose provider makes URLs and whose local
+// root's does not, and the other way round: the link is that of the root.
+func TestLogLinksOfTwoProviders(t *testing.T) {
+	plain := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+	baseline := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(),
+		spanprof.WithPyroscopeURL("http://localhost:4040"), spanprof.WithProfileBaselineURL(true))
+	linking := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithProfileURLTemplate("https://p.example/{span_id}"))
+	for _, test := range []struct {
+		name        string
+		root, child *spanprof.TracerProvider
+		linked      bool
+	}{
+		{"root without URLs", plain, linking, false},
+		{"root with a baseline alone", baseline, linking, false},
+		{"child without URLs", linking, plain, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var buf bytes.Buffer
+			ctx, root := test.root.Tracer("test").Start(t.Context(), "root")
+			defer root.End()
+			ctx, child := test.child.Tracer("test").Start(ctx, "child")
+			defer child.End()
+			slog.New(spanprof.NewLogHandler(newJSON(&buf), spanprof.WithLogLinks())).InfoContext(ctx, "m")
+			if link := "https://p.example/" + root.SpanContext().SpanID().String(); strings.Contains(buf.String(), link) != test.linked || strings.Contains(buf.String(), "profile_url") != test.linked {
+				t.Errorf("got %s, want link %t", buf.String(), test.linked)
+			}
+		})
+	}
+}
+
+// owningHandler changes the attributes that it is given, as a slog.Handler may.
+type owningHandler struct{ slog.Handler }
+
+func (h owningHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	for i := range attrs {
+		attrs[i].Key = "own_" + attrs[i].Key
+	}
+	return owningHandler{h.Handler.WithAttrs(attrs)}
+}
+
+func (h owningHandler) WithGroup(name string) slog.Handler {
+	return owningHandler{h.Handler.WithGroup(name)}
+}
+
+// TestLogHandlerGivesAttributesAway logs in a group at once from several goroutines, through
+// a handler that keeps and changes the attributes of With.
+func TestLogHandlerGivesAttributesAway(t *testing.T) {
+	var buf bytes.Buffer
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+	ctx, span := tp.Tracer("test").Start(t.Context(), "root")
+	defer span.End()
+	logger := slog.New(spanprof.NewLogHandler(owningHandler{newJSON(&buf)})).WithGroup("g").With("a", 1)
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() { logger.InfoContext(ctx, "m") })
+	}
+	wait.Wait()
+	if n := strings.Count(buf.String(), `"g":{"own_a":1}`); n != 4 {
+		t.Errorf("%d of 4 records are as they should be:\n%s", n, buf.String())
 	}
 }
