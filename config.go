@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel"
 
@@ -30,6 +31,8 @@ type config struct {
 	templateText   string
 	urlTemplate    *urlTemplate // templateText, parsed
 	urlBuilder     func(id string) string
+	grafana        string // its address
+	dataSource     string
 	baselineURL    bool
 	baselineLabels map[string]string
 	noProfileID    bool
@@ -49,6 +52,7 @@ type urlForm uint8
 
 const (
 	urlOfPage urlForm = iota // of our page at the address of WithPyroscopeURL
+	urlOfGrafana // by a template too, once the options are checked
 	urlByTemplate
 	urlByBuilder
 )
@@ -96,6 +100,7 @@ func knownScope(option string, s Scope) Scope {
 var (
 	errUserInAddress = errors.New("the address has a user in it, who would be in the attributes of all spans; leave it out")
 	errNoAddress     = errors.New("want an address such as http://localhost:4040/?id={span_id}")
+	errNotUTF8       = errors.New("the address is not UTF-8, which OTLP exporters refuse with the whole batch of spans")
 )
 
 // settleURLs leaves out the URLs that cannot work, and says why.
@@ -104,11 +109,16 @@ func (c *config) settleURLs() {
 		otel.Handle(errors.New("spanprof: spans get no profile URLs: without span ids among the labels, by ScopeNone, spans have no profiles"))
 		c.profileURL, c.baselineURL = false, false
 	}
-	if c.baselineURL || c.profileURL && c.urlForm == urlOfPage {
-		if err := checkAddress(c.url); err != nil {
-			otel.Handle(fmt.Errorf("spanprof: spans get no profile URLs: %w", err))
+	ofPage := c.profileURL && c.urlForm == urlOfPage
+	if c.baselineURL || ofPage {
+		if err := checkAddress("WithPyroscopeURL", c.url); err != nil {
+			lost := "profile URLs"
+			if c.profileURL && !ofPage {
+				lost = AttributeBaselineURL
+			}
+			otel.Handle(fmt.Errorf("spanprof: spans get no %s: %w", lost, err))
 			c.baselineURL = false
-			c.profileURL = c.profileURL && c.urlForm != urlOfPage
+			c.profileURL = c.profileURL && !ofPage
 		}
 	}
 	if c.profileURL {
@@ -121,8 +131,18 @@ func (c *config) settleURLs() {
 
 func (c *config) checkProfileURL() (err error) {
 	switch c.urlForm {
+	case urlOfGrafana:
+		const option = "WithGrafanaProfileURL"
+		if err := checkAddress(option, c.grafana); err != nil {
+			return err
+		}
+		if c.dataSource == "" {
+			return errors.New(option + ": want the uid of a Pyroscope data source of Grafana")
+		}
+		c.urlForm = urlByTemplate
+		c.urlTemplate, err = parseURLTemplate(option, grafanaTemplate(c.grafana, c.dataSource))
 	case urlByTemplate:
-		c.urlTemplate, err = parseURLTemplate(c.templateText)
+		c.urlTemplate, err = parseURLTemplate("WithProfileURLTemplate", c.templateText)
 	case urlByBuilder:
 		if c.urlBuilder == nil {
 			err = errors.New("WithProfileURLBuilder(nil): want a function that makes the URL for a profile id")
@@ -137,19 +157,23 @@ func (c *config) asksByQuery() bool {
 	return c.baselineURL || c.profileURL && c.urlForm == urlOfPage
 }
 
-func checkAddress(addr string) error {
+// checkAddress sees whether an option's address is one that paths can be put behind.
+func checkAddress(option, addr string) error {
 	if addr == "" {
-		return errors.New("no address; set one by WithPyroscopeURL")
+		return errors.New("no address; set one by " + option)
+	}
+	if !utf8.ValidString(addr) {
+		return fmt.Errorf("%s: %w", option, errNotUTF8)
 	}
 	u, err := url.Parse(addr)
 	if err != nil {
-		return fmt.Errorf("WithPyroscopeURL: %w", withoutURL(err))
+		return fmt.Errorf("%s: %w", option, withoutURL(err))
 	}
 	if u.User != nil {
-		return fmt.Errorf("WithPyroscopeURL: %w", errUserInAddress)
+		return fmt.Errorf("%s: %w", option, errUserInAddress)
 	}
 	if u.Scheme == "" || u.Host == "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return fmt.Errorf("WithPyroscopeURL(%q): want an address such as http://localhost:4040 or http://localhost:8080/debug/spanprof", addr)
+		return fmt.Errorf("%s(%q): want an address such as http://localhost:4040 or http://localhost:8080/debug/spanprof", option, addr)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -224,8 +225,13 @@ func (l *links) build(id string) (built string) {
 			l.refuse(fmt.Errorf("it panicked: %v", r))
 		}
 	}()
-	if built = l.config.urlBuilder(id); built == "" {
+	built = l.config.urlBuilder(id)
+	switch {
+	case built == "":
 		l.refuse(errors.New("it returned nothing"))
+	case !utf8.ValidString(built):
+		l.refuse(errNotUTF8)
+		return ""
 	}
 	return built
 }

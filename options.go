@@ -115,9 +115,10 @@ func WithProfileURL(add bool) Option {
 //	                  end: what asks for profiles by the time at which their windows
 //	                  begin finds those with the span's samples in this time
 //
-// and the times with _s and _ns in place of _ms. Values are escaped for any place in a URL.
-// A template with other placeholders, or that makes no address, is reported and spans get
-// no URL. Of the three options that make the URL the last one counts.
+// and the times with _s and _ns in place of _ms. Values are escaped for a path, a query or a
+// fragment. A template with other placeholders, or that makes no address, is reported and spans
+// get no URL. Of several options that say how the URL is made the last one counts, and
+// [WithPyroscopeURL] is not one of them.
 func WithProfileURLTemplate(template string) Option {
 	return optionFunc(func(c config) config {
 		c.profileURL, c.urlForm, c.templateText = true, urlByTemplate, template
@@ -127,21 +128,21 @@ func WithProfileURLTemplate(template string) Option {
 
 // WithGrafanaProfileURL makes the attribute [AttributeProfileURL] a link to the span's CPU
 // profile in Grafana Profiles Drilldown. addr is Grafana's address, dataSource the uid of its
-// Pyroscope data source. The service's name in Pyroscope has to be service.name of the spans'
+// Pyroscope data source. Drilldown makes links of this form in links.ts of
+// https://github.com/grafana/profiles-drilldown. The service's name in Pyroscope has to be service.name of the spans'
 // resource, or the name of [WithAppName].
 func WithGrafanaProfileURL(addr, dataSource string) Option {
-	return WithProfileURLTemplate(strings.TrimRight(addr, "/") + "/a/grafana-pyroscope-app/explore" +
-		"?var-dataSource=" + escape(dataSource) +
-		"&var-serviceName={service}" +
-		"&var-profileMetricId=process_cpu:cpu:nanoseconds:cpu:nanoseconds" +
-		"&from={window_from_ms}&to={window_to_ms}" +
-		"&explorationType=flame-graph&var-spanSelector={span_id}")
+	return optionFunc(func(c config) config {
+		c.profileURL, c.urlForm, c.grafana, c.dataSource = true, urlOfGrafana, addr, dataSource
+		return c
+	})
 }
 
-// WithProfileURLBuilder makes the attribute [AttributeProfileURL] by a function, which is
-// called at the end of each span with a profile of its own, with the profile id, by many
-// goroutines at once. A span for which it returns "" or panics has no such attribute; the
-// first one is reported.
+// WithProfileURLBuilder makes the attribute [AttributeProfileURL] by a function of the profile
+// id. End calls it for each span with a profile of its own and waits for it, on many goroutines
+// at once; so do [NewSpanExporter] at the export, and a [LogHandler] with [WithLogLinks] for each
+// record. Where it panics, or returns "" or what is not UTF-8, there is no URL, and the first
+// time is reported.
 func WithProfileURLBuilder(build func(id string) string) Option {
 	return optionFunc(func(c config) config {
 		c.profileURL, c.urlForm, c.urlBuilder = true, urlByBuilder, build

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // urlTemplate is an address with values of a span between literal text.
@@ -82,36 +83,55 @@ func urlPlaceholders() map[string]urlValue {
 	return all
 }
 
-// parseURLTemplate reads a template of a program's.
-func parseURLTemplate(text string) (*urlTemplate, error) {
+// grafanaTemplate is the template of an address in Grafana Profiles Drilldown.
+func grafanaTemplate(addr, dataSource string) string {
+	addr = strings.NewReplacer("{", "%7B", "}", "%7D").Replace(strings.TrimRight(addr, "/"))
+	return addr + "/a/grafana-pyroscope-app/explore" +
+		"?var-dataSource=" + escape(dataSource) +
+		"&var-serviceName={service}" +
+		"&var-profileMetricId=process_cpu:cpu:nanoseconds:cpu:nanoseconds" +
+		"&from={window_from_ms}&to={window_to_ms}" +
+		"&explorationType=flame-graph&var-spanSelector={span_id}"
+}
+
+// parseURLTemplate reads the template of an option. Errors do not quote it: it may have
+// a password in it.
+func parseURLTemplate(option, text string) (*urlTemplate, error) {
+	t, err := parsePlaceholders(text)
+	if err == nil {
+		err = t.checkAddress()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", option, err)
+	}
+	return t, nil
+}
+
+func parsePlaceholders(text string) (*urlTemplate, error) {
 	placeholders := urlPlaceholders()
 	var t urlTemplate
 	rest := text
 	for {
 		literal, after, found := strings.Cut(rest, "{")
-		if strings.Contains(literal, "}") {
-			return nil, fmt.Errorf("WithProfileURLTemplate(%q): a } without {; write %%7D if the address has one", text)
+		if at := strings.IndexByte(literal, '}'); at >= 0 {
+			return nil, fmt.Errorf("byte %d is a } without {: write %%7D if the address has one", len(text)-len(rest)+at+1)
 		}
 		if !found {
 			t.add(literal)
-			break
+			return &t, nil
 		}
 		name, after, found := strings.Cut(after, "}")
 		value, known := placeholders[name]
 		switch {
 		case !found:
-			return nil, fmt.Errorf("WithProfileURLTemplate(%q): a { without }; write %%7B if the address has one", text)
+			return nil, fmt.Errorf("byte %d is a { without }: write %%7B if the address has one", len(text)-len(rest)+len(literal)+1)
 		case !known:
-			return nil, fmt.Errorf("WithProfileURLTemplate(%q): no placeholder {%s}: known are {%s}; write %%7B and %%7D if the address has braces",
-				text, name, strings.Join(slices.Sorted(maps.Keys(placeholders)), "}, {"))
+			return nil, fmt.Errorf("no placeholder {%s}: known are {%s}; write %%7B and %%7D if the address has braces",
+				name, strings.Join(slices.Sorted(maps.Keys(placeholders)), "}, {"))
 		}
 		t.add(literal, value)
 		rest = after
 	}
-	if err := t.checkAddress(); err != nil {
-		return nil, fmt.Errorf("WithProfileURLTemplate: %w", err) // the text may have a password in it
-	}
-	return &t, nil
 }
 
 // checkAddress sees whether the template makes addresses that can be opened.
@@ -120,6 +140,8 @@ func (t *urlTemplate) checkAddress() error {
 	t.bind("service").write(&sample, &linkTo{id: "0123456789abcdef", name: "name", traceID: strings.Repeat("0", traceIDLen)})
 	u, err := url.Parse(sample.String())
 	switch {
+	case !utf8.ValidString(sample.String()):
+		return errNotUTF8
 	case err != nil:
 		return withoutURL(err)
 	case u.User != nil:

@@ -4,12 +4,14 @@
 package spanprof_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -100,18 +102,73 @@ func TestBadURLTemplate(t *testing.T) {
 		"{span_id}":                             "want an address",
 		"/profiles/{span_id}":                   "want an address",
 		"https://me:secret@p.example/{span_id}": "has a user in it",
-		"https://p.example/{id}":                "no placeholder {id}: known are {from_ms}, {from_ns}",
-		"https://p.example/{span_id":            "a { without }",
-		"https://p.example/span_id}":            "a } without {",
+		"https://me:secret@p.example/{id}":      "no placeholder {id}: known are {from_ms}, {from_ns}",
+		"https://me:secret@p.example/{span_id":  "byte 29 is a { without }",
+		"https://me:secret@p.example/span_id}":  "byte 36 is a } without {",
+		"https://p.example/{span_id}}":          "byte 28 is a } without {",
 		"https://p.example/%zz{span_id}":        "invalid URL escape",
+		"https://p.example/\xff{span_id}":       "not UTF-8",
 	} {
-		_, got, said := linked(t, "GET", spanprof.WithProfileURLTemplate(template))
-		if _, ok := got[spanprof.AttributeProfileURL]; ok || got[spanprof.AttributeProfileID] == "" {
-			t.Errorf("%q: attributes %v", template, got)
-		}
-		if said := said(); len(said) != 1 || !strings.Contains(said[0], want) || strings.Contains(said[0], "secret") {
-			t.Errorf("%q: reports %q, want one with %q", template, said, want)
-		}
+		checkRefused(t, template, "WithProfileURLTemplate: ", want, spanprof.WithProfileURLTemplate(template))
+	}
+	checkRefused(t, "builder", "WithProfileURLBuilder", "(nil)", spanprof.WithProfileURLBuilder(nil))
+	for _, test := range []struct{ addr, dataSource, want string }{
+		{"", "uid", "no address"},
+		{"localhost:3000", "uid", "want an address"},
+		{"http://me:secret@localhost:3000", "uid", "has a user in it"},
+		{"http://localhost:3000/?orgId=1", "uid", "want an address"},
+		{"http://localhost:3000/\xff", "uid", "not UTF-8"},
+		{"http://localhost:3000", "", "want the uid"},
+	} {
+		checkRefused(t, test.addr, "WithGrafanaProfileURL", test.want, spanprof.WithGrafanaProfileURL(test.addr, test.dataSource))
+	}
+}
+
+// checkRefused sees that spans get no URL, and one report that names the option and what
+// is wrong with it.
+func checkRefused(t *testing.T, what, option, want string, made spanprof.Option) {
+	t.Helper()
+	_, got, said := linked(t, "GET", made)
+	if _, ok := got[spanprof.AttributeProfileURL]; ok || got[spanprof.AttributeProfileID] == "" {
+		t.Errorf("%q: attributes %v", what, got)
+	}
+	if said := said(); len(said) != 1 || !strings.Contains(said[0], option) || !strings.Contains(said[0], want) || strings.Contains(said[0], "secret") {
+		t.Errorf("%q: reports %q, want one of %q with %q", what, said, option, want)
+	}
+}
+
+// TestBaselineURLWithoutAddress sees that a profile URL of another tool's stays where the
+// baseline has no address.
+func TestBaselineURLWithoutAddress(t *testing.T) {
+	_, got, said := linked(t, "GET", spanprof.WithGrafanaProfileURL("http://localhost:3000/{sub}", "{uid}"), spanprof.WithProfileBaselineURL(true))
+	if got[spanprof.AttributeBaselineURL] != "" || !strings.HasPrefix(got[spanprof.AttributeProfileURL], "http://localhost:3000/%7Bsub%7D/a/grafana-pyroscope-app/explore?var-dataSource=%7Buid%7D&") {
+		t.Errorf("attributes %v", got)
+	}
+	if said := said(); len(said) != 1 || !strings.Contains(said[0], "no pyroscope.profile.baseline.url: no address; set one by WithPyroscopeURL") {
+		t.Errorf("reports %q", said)
+	}
+}
+
+// TestApplicationNameReport ends a span in the error handler that hears of the application's
+// name while a span ends.
+func TestApplicationNameReport(t *testing.T) {
+	var tp *spanprof.TracerProvider
+	heard := make(chan string, 1)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		_, span := tp.Tracer("test").Start(context.Background(), "of the handler") //nolint:usetesting // may come after the test
+		span.End()
+		heard <- err.Error()
+	}))
+	t.Cleanup(func() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) })
+	tp = spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithDefaultProfileURLBuilder("http://localhost:4040", "a{b}"))
+	_, span := tp.Tracer("test").Start(t.Context(), "GET")
+	span.End()
+	if said := <-heard; !strings.Contains(said, `"a{b}"`) {
+		t.Errorf("reported %q", said)
+	}
+	u := parse(t, attributes(span.(sdktrace.ReadOnlySpan))[spanprof.AttributeProfileURL])
+	if query := u.Query().Get("query"); !strings.HasPrefix(query, `.cpu{profile_id="`) {
+		t.Errorf("query %s", query)
 	}
 }
 
@@ -126,6 +183,7 @@ func TestURLBuilder(t *testing.T) {
 		{"default", spanprof.DefaultProfileURLBuilder("http://localhost:4040/", "a&b"), "http://localhost:4040/?query=a%26b.cpu%7Bprofile_id%3D%22ID%22%7D", ""},
 		{"nil", nil, "", "WithProfileURLBuilder(nil)"},
 		{"returns nothing", func(string) string { return "" }, "", "it returned nothing"},
+		{"not UTF-8", func(string) string { return "https://p.example/\xff" }, "", "not UTF-8"},
 		{"panics", func(string) string { panic("no") }, "", "it panicked: no"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
