@@ -51,8 +51,8 @@ type config struct {
 type urlForm uint8
 
 const (
-	urlOfPage urlForm = iota // of our page at the address of WithPyroscopeURL
-	urlOfGrafana // by a template too, once the options are checked
+	urlOfPage    urlForm = iota // of our page at the address of WithPyroscopeURL
+	urlOfGrafana                // by a template too, once the options are checked
 	urlByTemplate
 	urlByBuilder
 )

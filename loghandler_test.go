@@ -37,8 +37,11 @@ type under struct {
 }
 
 func (h under) Handle(_ context.Context, r slog.Record) error { return h.Handler.Handle(h.ctx, r) }
-func (h under) WithAttrs(attrs []slog.Attr) slog.Handler      { return under{h.Handler.WithAttrs(attrs), h.ctx} }
-func (h under) WithGroup(name string) slog.Handler            { return under{h.Handler.WithGroup(name), h.ctx} }
+func (h under) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return under{h.Handler.WithAttrs(attrs), h.ctx}
+}
+
+func (h under) WithGroup(name string) slog.Handler { return under{h.Handler.WithGroup(name), h.ctx} }
 
 // TestLogHandlerIsAHandler asks what slog asks of every handler, with and without a span.
 func TestLogHandlerIsAHandler(t *testing.T) {
