@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -120,5 +121,50 @@ func TestChildrenInACircle(t *testing.T) {
 	}
 	if got := childrenOf(t, ".wall", trace); got == nil || got.Spans != 2 {
 		t.Errorf("got %+v, want both once", got)
+	}
+}
+
+// The ids of a trace and of a span without a profile of its own, as an exemplar of a metric
+// has them in root scope, select the local roots of the trace.
+func TestLocalRootOfChild(t *testing.T) {
+	const child = "00000000000000c1"
+	s := newStore(t)
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	_, root := tracer.Start(t.Context(), "checkout", trace.WithTimestamp(epoch))
+	id, traceID := root.SpanContext().SpanID().String(), root.SpanContext().TraceID().String()
+	b := newProfileBuilder()
+	b.add(5, map[string][]string{"profile_id": {id}, "span_id": {id}, "trace_id": {traceID}, "span_name": {"checkout"}}, "main.pay", "main.serve")
+	root.End(trace.WithTimestamp(epoch.Add(time.Second)))
+	exportSecond(t, s, 0, b)
+	h := viewer.Handler(s)
+
+	query := `.cpu{span_id="` + child + `",trace_id="` + traceID + `"}`
+	var a answer.Profile
+	getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+	if a.Total != 5e7 || a.Title != "checkout" || a.Span == nil || a.Span.ProfileID != id || !strings.Contains(a.Note, child) || !strings.Contains(a.Note, "1 local root of its trace") {
+		t.Errorf("total %d, title %q, span %+v, note %q", a.Total, a.Title, a.Span, a.Note)
+	}
+	if folded := get(t, h, target("/", "query", query, "format", "folded")).Body.String(); !strings.Contains(folded, "main.serve;main.pay") {
+		t.Errorf("folded %q", folded)
+	}
+	p, err := profile.Parse(get(t, h, target("/", "query", query, "format", "pprof")).Body)
+	if err != nil || len(p.Sample) != 1 || p.DurationNanos != int64(time.Second) {
+		t.Errorf("pprof %v, %v", p, err)
+	}
+
+	for _, unknown := range []string{`.cpu{span_id="` + child + `"}`, `.cpu{span_id="` + child + `",trace_id="00000000000000000000000000000001"}`} {
+		var a answer.Profile
+		getJSON(t, h, target("/", "query", unknown, "format", "json"), http.StatusOK, &a)
+		if a.Total != 0 || !strings.Contains(a.Empty, child) {
+			t.Errorf("%s: total %d, %q", unknown, a.Total, a.Empty)
+		}
+	}
+
+	// A service that is called twice has two local roots in the trace.
+	_, again := tracer.Start(trace.ContextWithRemoteSpanContext(t.Context(), root.SpanContext()), "refund", trace.WithTimestamp(epoch))
+	again.End(trace.WithTimestamp(epoch.Add(time.Second)))
+	getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+	if a.Total != 5e7 || a.Query != `.cpu{trace_id="`+traceID+`"}` || !strings.Contains(a.Note, "2 local roots") {
+		t.Errorf("total %d of %s, note %q", a.Total, a.Query, a.Note)
 	}
 }

@@ -90,6 +90,9 @@
 // profile_id=~"a|b" do not count.
 //
 //	shop.cpu{profile_id="00f067aa0ba902b7"}       one span
+//	.cpu{span_id="00f067aa0ba902b7",trace_id="TRACE"}
+//	                                              one span; if it has no profile here,
+//	                                              the local roots of its trace
 //	shop.cpu{span_name="GET /search"}             all spans of a name
 //	{span_name=~"GET .*", tenant!="test"}         by labels of one's own
 //	.inuse_space                                  the heap of the process

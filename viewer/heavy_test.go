@@ -54,6 +54,7 @@ func TestOneHeavyQueryAtATime(t *testing.T) {
 			target("/", "query", ".cpu", "format", "json"),
 			target("/", "query", ".cpu", "format", "pprof"),
 			target("/", "query", `.cpu{profile_id=""}`, "format", "folded"),
+			target("/", "query", `.cpu{span_id="00000000000000c1",trace_id="010000000000000000000000000000a1"}`, "format", "json"),
 			target("/comparison", "leftQuery", ".cpu", "rightQuery", byID(slowID), "format", "text"),
 			target("/comparison", "leftQuery", byID(slowID), "rightQuery", ".cpu", "format", "pprof"),
 			"/timeline?format=json",

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
@@ -61,11 +62,13 @@ func (h *handler) read(ctx context.Context, inTurn bool, respond func(*answer.Re
 
 // heavy reports whether a request has to wait for its turn: one at a time may look at
 // everything that the source holds, for the host program comes first. A query for one id
-// need not wait, for an index leads to its samples.
+// need not wait, for an index leads to its samples, unless its trace is named too: the
+// answer may be the trace's.
 func heavy(queries ...answer.Query) bool {
 	return slices.ContainsFunc(queries, func(q answer.Query) bool {
 		id, _ := q.SpanID()
-		return id == ""
+		_, ofTrace := q.Value(labelkey.TraceID)
+		return id == "" || ofTrace
 	})
 }
 

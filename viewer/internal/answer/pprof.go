@@ -30,6 +30,12 @@ func (r *Reader) Pprof(q Query) (*Pprof, error) {
 func (r *Reader) pprof(q Query) *profile.Profile {
 	q = r.resolve(q)
 	p := selected(r, "profile", q, r.view.Profile)
+	if len(p.Sample) == 0 {
+		if root, _, ok := r.localRoot(q); ok {
+			q = root
+			p = selected(r, "profile", q, r.view.Profile)
+		}
+	}
 	if id, _ := q.SpanID(); id != "" {
 		if span, ok := r.span(id); ok && !span.Manual && !span.SummaryMissing {
 			// The windows around a short span would make it look idle.

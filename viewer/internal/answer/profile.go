@@ -110,15 +110,28 @@ func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 
 // Folded answers what q selects in the folded form.
 func (r *Reader) Folded(q Query) (string, error) {
-	sel := r.selection(r.resolve(q))
+	_, sel, _ := r.found(q)
 	return flame.NewSummary(sel.Stacks, flame.NewFunctions(q.Type.Kind)).Folded(), r.err
+}
+
+// found returns what q selects, or else its local root, and what it is instead.
+func (r *Reader) found(q Query) (Query, *store.Selection, string) {
+	q = r.resolve(q)
+	sel := r.selection(q)
+	if len(sel.Stacks) > 0 {
+		return q, sel, ""
+	}
+	root, note, ok := r.localRoot(q)
+	if !ok {
+		return q, sel, ""
+	}
+	return root, r.selection(root), note
 }
 
 // profile makes the part of a profile that each side of a comparison has, without the
 // flame graph. Two profiles that are to be compared share their functions.
 func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
-	q = r.resolve(q)
-	sel := r.selection(q)
+	q, sel, instead := r.found(q)
 	a := &Profile{
 		Query:      q.String(),
 		SampleType: sel.SampleType,
@@ -148,7 +161,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	}
 	a.Title = q.title(a.Span, a.ProfileIDs)
 	a.Attribution = r.attribution(q, a.Span)
-	a.Note = r.note(q, a.span, a.Attribution.note(single, a.Unit))
+	a.Note = joinNotes(instead, r.note(q, a.span, a.Attribution.note(single, a.Unit)))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.emptyReason(q, a)
@@ -171,12 +184,12 @@ func (r *Reader) note(q Query, span store.Span, attribution string) string {
 			notes = append(notes, "profiles of part of this span's time made room for newer ones: it may have used more than is shown")
 		}
 	}
-	for _, note := range []string{r.labelNote(q), r.appNote(q, span), attribution} {
-		if note != "" {
-			notes = append(notes, note)
-		}
-	}
-	return strings.Join(notes, "; ")
+	return joinNotes(append(notes, r.labelNote(q), r.appNote(q, span), attribution)...)
+}
+
+// joinNotes leaves out those that are empty.
+func joinNotes(notes ...string) string {
+	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
 // appNote says that no span belongs to the query's application. That is no reason to

@@ -4,7 +4,9 @@
 package answer
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -75,6 +77,29 @@ func sampled(s store.Span, kind exporter.Kind) bool {
 		return s.WallSamples > 0
 	}
 	return true
+}
+
+// localRoot returns a query to answer in place of q, which selects nothing, and a note that
+// says so: for the local roots of a trace here, where q has the ids of the trace and of a span
+// that is not known. In root scope a child's samples are its local root's, and an exemplar of a
+// metric, for one, names the child.
+func (r *Reader) localRoot(q Query) (root Query, note string, ok bool) {
+	id, single := q.SpanID()
+	trace, ofTrace := q.Value(labelkey.TraceID)
+	if !single || !ofTrace || trace == "" {
+		return q, "", false
+	}
+	if _, known := r.span(id); known {
+		return q, "", false
+	}
+	roots := slices.DeleteFunc(r.spans(store.SpanQuery{TraceID: trace, Running: true}), func(s store.Span) bool { return !s.LocalRoot })
+	q.Query = q.Without(labelkey.ProfileID, labelkey.SpanID)
+	if len(roots) == 1 {
+		q.Query = q.WithEqual(labelkey.ProfileID, roots[0].ProfileID)
+	}
+	note = fmt.Sprintf("the span %s has no profile of its own here: this is that of %s of its trace",
+		strconv.Quote(termtext.Clip(id, termtext.MaxQuoted)), termtext.Plural(len(roots), "local root"))
+	return q, note, len(roots) > 0
 }
 
 // maxTraceSpans bounds the list of the spans of a trace.
