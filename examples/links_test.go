@@ -6,6 +6,7 @@ package examples
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	collectortrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
@@ -55,25 +57,56 @@ func TestLogs(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	p := start(t, "metrics")
 	metrics := openMetrics(t, strings.TrimSuffix(p.page, "/debug/spanprof/")+"/metrics")
-	exemplars := regexp.MustCompile(`span_id="([0-9a-f]{16})",trace_id="([0-9a-f]{32})"`).FindAllStringSubmatch(metrics, -1)
+	exemplars := regexp.MustCompile(`# \{.*\}`).FindAllString(metrics, -1)
 	if len(exemplars) == 0 {
 		t.Fatalf("no exemplars:\n%s", metrics)
 	}
 	for _, exemplar := range exemplars {
+		// The labels of an exemplar have no order.
+		child, trace := idIn(exemplar, "span_id"), idIn(exemplar, "trace_id")
 		list := getJSON[struct {
 			Spans []struct{ Name, ProfileID, Query string }
-		}](t, p.page+"?format=json&trace="+exemplar[2])
-		if len(list.Spans) != 1 || list.Spans[0].Name != "checkout" || list.Spans[0].ProfileID == exemplar[1] {
-			t.Fatalf("spans of trace %s: %v, want the local root of %s", exemplar[2], list.Spans, exemplar[1])
+		}](t, p.page+"?format=json&trace="+trace)
+		if len(child) != 16 || len(list.Spans) != 1 || list.Spans[0].Name != "checkout" || list.Spans[0].ProfileID == child {
+			t.Fatalf("spans of the trace of %s: %v, want the local root", exemplar, list.Spans)
 		}
-		if v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(list.Spans[0].Query)); v.Total == 0 {
-			t.Errorf("%s: no samples: %s", list.Spans[0].Query, v.Empty)
+		// Both ids lead to the local root at once.
+		byBoth := `.cpu{span_id="` + child + `",trace_id="` + trace + `"}`
+		for _, query := range []string{list.Spans[0].Query, byBoth} {
+			if v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(query)); v.Total == 0 {
+				t.Errorf("%s: no samples: %s", query, v.Empty)
+			}
 		}
 	}
-	if v := getJSON[view](t, p.page+"?format=json&from=now-5m&until=now&query="+url.QueryEscape(`.cpu{span_name="checkout"}`)); v.Total == 0 {
-		t.Errorf("the spike has no samples: %s", v.Empty)
+	// Grafana's ${__from} and ${__to} are milliseconds.
+	now := time.Now()
+	for _, spike := range []struct {
+		from, until time.Time
+		empty       bool
+	}{{now.Add(-5 * time.Minute), now, false}, {now.Add(-2 * time.Hour), now.Add(-time.Hour), true}} {
+		v := getJSON[view](t, fmt.Sprintf("%s?format=json&from=%d&until=%d&query=%s", p.page, spike.from.UnixMilli(), spike.until.UnixMilli(), url.QueryEscape(`.cpu{span_name="checkout"}`)))
+		if (v.Total == 0) != spike.empty {
+			t.Errorf("from %s until %s: total %d, %s", spike.from, spike.until, v.Total, v.Empty)
+		}
+	}
+
+	// What a link opens after its time: a text, and no error.
+	for query, want := range map[string]string{
+		`.cpu{profile_id="00000000000000c1"}`:               "was never seen here, or it made room for newer spans",
+		`.cpu{trace_id="00000000000000000000000000000001"}`: "none of the samples",
+	} {
+		if v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(query)); v.Total != 0 || !strings.Contains(v.Empty, want) {
+			t.Errorf("%s: total %d, %q, want %q", query, v.Total, v.Empty, want)
+		}
 	}
 	p.stop()
+}
+
+// idIn returns the value of a label of an exemplar.
+func idIn(exemplar, label string) string {
+	_, rest, _ := strings.Cut(exemplar, label+`="`)
+	id, _, _ := strings.Cut(rest, `"`)
+	return id
 }
 
 // openMetrics scrapes as Prometheus does: exemplars are in this format alone.
@@ -131,7 +164,7 @@ func TestJaeger(t *testing.T) {
 			switch pattern.Type {
 			case "tags":
 				// Jaeger escapes the values.
-				address = strings.ReplaceAll(address, "#{"+pattern.Key+"}", url.PathEscape(attributes[pattern.Key]))
+				address = strings.ReplaceAll(address, "#{"+pattern.Key+"}", url.QueryEscape(attributes[pattern.Key]))
 			case "traces":
 				address = strings.ReplaceAll(address, "#{traceID}", attributes["trace id"])
 			}
@@ -144,8 +177,8 @@ func TestJaeger(t *testing.T) {
 		if opened != 2 {
 			t.Errorf("%d of ui.json's links name the span or its trace", opened)
 		}
-		for _, key := range []string{"pyroscope.profile.url", "pyroscope.profile.baseline.url"} {
-			if !strings.Contains(string(script), "key: '"+key+"'") {
+		for _, key := range []string{"pyroscope.profile.url", "pyroscope.profile.baseline.url", "pyroscope.profile.diff.url"} {
+			if !strings.Contains(string(script), "attribute('"+key+"'") {
 				t.Errorf("ui.js has no link for %s", key)
 			}
 			get(t, withFormat(t, attributes[key], "json"), http.StatusOK)

@@ -1,20 +1,13 @@
-// What ui.json does, and a link to the span beside its baseline: a template of this form
-// takes an attribute's value as it is.
+// Links of ui.json's kind, and those that it cannot have: a template of this form takes an
+// attribute's value unchanged.
 function UIConfig() {
+  const attribute = (key, text) => ({ type: 'tags', key, url: { parameters: [key], template: (data) => data[key] }, text });
   return {
     linkPatterns: [
-      {
-        type: 'tags',
-        key: 'pyroscope.profile.url',
-        url: { parameters: ['pyroscope.profile.url'], template: (data) => data['pyroscope.profile.url'] },
-        text: 'Flame graph of this span',
-      },
-      {
-        type: 'tags',
-        key: 'pyroscope.profile.baseline.url',
-        url: { parameters: ['pyroscope.profile.baseline.url'], template: (data) => data['pyroscope.profile.baseline.url'] },
-        text: 'This span beside its baseline',
-      },
+      attribute('pyroscope.profile.url', 'Flame graph of this span'),
+      attribute('pyroscope.profile.baseline.url', 'This span beside its baseline'),
+      attribute('pyroscope.profile.diff.url', 'This span less its baseline'),
+      { type: 'traces', url: 'http://127.0.0.1:4040/?trace=#{traceID}', text: "Flame graphs of this trace's spans" },
     ],
   };
 }

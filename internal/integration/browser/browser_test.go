@@ -294,7 +294,7 @@ func startQuickstart(t *testing.T) string {
 
 // startExample runs an example. It returns the address of its page and what it printed
 // before.
-func startExample(t *testing.T, name string) (page, printed string) {
+func startExample(t *testing.T, name string, args ...string) (page, printed string) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), name)
 	if runtime.GOOS == "windows" {
@@ -305,7 +305,7 @@ func startExample(t *testing.T, name string) (page, printed string) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-listen", "127.0.0.1:0")
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"-listen", "127.0.0.1:0"}, args...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
