@@ -37,7 +37,11 @@ const openReach = time.Hour
 // attributes stand beside those of the program, outside of its groups.
 //
 // In root scope, the default, the profile is that of the local root, and profile_id its span
-// id. A [SpanProcessor] puts no labels into contexts: under its spans there is no profile_id.
+// id. A [SpanProcessor] puts no labels into contexts: under its spans there is no profile_id, but
+// the page finds the profile by trace_id and span_id.
+//
+// OTEL_SDK_DISABLED and SPANPROF_DISABLED take the labels away, and so profile_id and
+// profile_url; a span that there is all the same keeps its trace_id and span_id.
 type LogHandler struct {
 	config logConfig
 	// inner has the attributes and groups of the program; base has those before

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
 )
@@ -177,6 +178,57 @@ func TestLogHandlerLeavesRecordsAlone(t *testing.T) {
 	}
 	if record.NumAttrs() != 6 || strings.Count(buf.String(), "profile_id") != 2 {
 		t.Errorf("%d attributes; %s", record.NumAttrs(), buf.String())
+	}
+}
+
+// TestLogHandlerBesideLabels sees what a record has where spans are not labelled by a
+// TracerProvider, or are by the public API.
+func TestLogHandlerBesideLabels(t *testing.T) {
+	template := spanprof.WithProfileURLTemplate("https://p.example/{span_id}")
+	for _, test := range []struct {
+		name                string
+		start               func(t *testing.T) trace.TracerProvider
+		profile, ownProfile bool
+	}{
+		{"disabled", func(t *testing.T) trace.TracerProvider {
+			t.Setenv("SPANPROF_DISABLED", "true")
+			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), template)
+		}, false, false},
+		{"SpanProcessor", func(*testing.T) trace.TracerProvider {
+			return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor(template)))
+		}, false, false},
+		{"public labels", func(*testing.T) trace.TracerProvider {
+			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), template, spanprof.WithPublicLabelsOnly())
+		}, true, false},
+		{"all spans", func(*testing.T) trace.TracerProvider {
+			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), template, spanprof.WithRootSpanOnly(false))
+		}, true, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var buf bytes.Buffer
+			tracer := test.start(t).Tracer("test")
+			ctx, root := tracer.Start(t.Context(), "root")
+			ctx, child := tracer.Start(ctx, "child")
+			slog.New(spanprof.NewLogHandler(newJSON(&buf), spanprof.WithLogLinks())).InfoContext(ctx, "m")
+			child.End()
+			root.End()
+			want := map[string]any{"msg": "m", "trace_id": child.SpanContext().TraceID().String(), "span_id": child.SpanContext().SpanID().String()}
+			if test.profile {
+				profiled := root
+				if test.ownProfile {
+					profiled = child
+				}
+				id := profiled.SpanContext().SpanID().String()
+				want["profile_id"], want["profile_url"] = id, "https://p.example/"+id
+			}
+			var got map[string]any
+			if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -110,7 +110,7 @@ func WithProfileURL(add bool) Option {
 //	{service}         service.name of the span's resource, or the name of WithAppName
 //	{span_name}       the value of the label LabelSpanName
 //	{from_ms}         the span's start, in ms since 1970
-//	{to_ms}           its end, rounded up
+//	{to_ms}           when End was called, rounded up
 //	{window_from_ms}  a minute before the start, {window_to_ms} a minute after the
 //	                  end: what asks for profiles by the time at which their windows
 //	                  begin finds those with the span's samples in this time

@@ -72,7 +72,31 @@ func TestURLTemplateEnd(t *testing.T) {
 	}
 }
 
-// TestGrafanaProfileURL compares with the form that Grafana Profiles Drilldown reads.
+// TestURLTemplateOfExporter has the exact end, and in all-spans scope a child too.
+func TestURLTemplateOfExporter(t *testing.T) {
+	memory := tracetest.NewInMemoryExporter()
+	exporter := spanprof.NewSpanExporter(memory, spanprof.WithRootSpanOnly(false), spanprof.WithAppName("app"),
+		spanprof.WithProfileURLTemplate("https://p.example/{service}/{span_name}?s={span_id}&t={trace_id}&f={from_ms}&u={to_ms},{window_to_s}"))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
+	start := time.Unix(1_800_000_000, 123_456_789)
+	ctx, root := tp.Tracer("test").Start(t.Context(), "root", trace.WithTimestamp(start))
+	_, child := tp.Tracer("test").Start(ctx, "a b", trace.WithTimestamp(start))
+	child.End(trace.WithTimestamp(start.Add(time.Second)))
+	root.End(trace.WithTimestamp(start.Add(time.Second)))
+	for i, span := range memory.GetSpans().Snapshots() {
+		want := fmt.Sprintf("https://p.example/app/%s?s=%s&t=%s&f=1800000000123&u=1800000001124,1800000062",
+			[]string{"a%20b", "root"}[i], span.SpanContext().SpanID(), span.SpanContext().TraceID())
+		if got := attributes(span)[spanprof.AttributeProfileURL]; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	if n := len(memory.GetSpans()); n != 2 {
+		t.Errorf("%d spans", n)
+	}
+}
+
+// TestGrafanaProfileURL compares with the form that Grafana Profiles Drilldown makes itself, by
+// buildURL in links.ts of https://github.com/grafana/profiles-drilldown.
 func TestGrafanaProfileURL(t *testing.T) {
 	span, got, said := linked(t, "GET", spanprof.WithGrafanaProfileURL("https://grafana.example/", "P 1"),
 		spanprof.WithProfileURLTemplate("not this"), spanprof.WithGrafanaProfileURL("https://grafana.example/", "P 1"))

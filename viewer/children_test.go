@@ -160,6 +160,16 @@ func TestLocalRootOfChild(t *testing.T) {
 		}
 	}
 
+	// Of this trace there are samples alone, as in files.
+	const alone = "00000000000000000000000000000002"
+	b = newProfileBuilder()
+	b.add(3, map[string][]string{"profile_id": {"00000000000000d1"}, "span_id": {"00000000000000d1"}, "trace_id": {alone}}, "main.alone")
+	exportSecond(t, s, 1, b)
+	getJSON(t, h, target("/", "query", `.cpu{span_id="`+child+`",trace_id="`+alone+`"}`, "format", "json"), http.StatusOK, &a)
+	if a.Total != 3e7 || !strings.HasSuffix(a.Note, "this is that of its trace") {
+		t.Errorf("samples alone: total %d, note %q", a.Total, a.Note)
+	}
+
 	// A service that is called twice has two local roots in the trace.
 	_, again := tracer.Start(trace.ContextWithRemoteSpanContext(t.Context(), root.SpanContext()), "refund", trace.WithTimestamp(epoch))
 	again.End(trace.WithTimestamp(epoch.Add(time.Second)))

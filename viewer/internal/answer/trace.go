@@ -80,8 +80,8 @@ func sampled(s store.Span, kind exporter.Kind) bool {
 }
 
 // localRoot returns a query to answer in place of q, which selects nothing, and a note that
-// says so: for the local roots of a trace here, where q has the ids of the trace and of a span
-// that is not known. In root scope a child's samples are its local root's, and an exemplar of a
+// says so: for the local roots of a trace here, or all samples of it, where q has the ids of the
+// trace and of a span that is not known. In root scope a child's samples are its local root's, and an exemplar of a
 // metric, for one, names the child.
 func (r *Reader) localRoot(q Query) (root Query, note string, ok bool) {
 	id, single := q.SpanID()
@@ -97,9 +97,12 @@ func (r *Reader) localRoot(q Query) (root Query, note string, ok bool) {
 	if len(roots) == 1 {
 		q.Query = q.WithEqual(labelkey.ProfileID, roots[0].ProfileID)
 	}
-	note = fmt.Sprintf("the span %s has no profile of its own here: this is that of %s of its trace",
-		strconv.Quote(termtext.Clip(id, termtext.MaxQuoted)), termtext.Plural(len(roots), "local root"))
-	return q, note, len(roots) > 0
+	note = fmt.Sprintf("the span %s has no profile of its own here: this is that of ", strconv.Quote(termtext.Clip(id, termtext.MaxQuoted)))
+	if len(roots) > 0 {
+		return q, note + termtext.Plural(len(roots), "local root") + " of its trace", true
+	}
+	// Sources without records of spans have samples that name the trace.
+	return q, note + "its trace", len(r.selection(q).Stacks) > 0
 }
 
 // maxTraceSpans bounds the list of the spans of a trace.
