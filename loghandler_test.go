@@ -37,7 +37,10 @@ type under struct {
 	ctx context.Context //nolint:containedctx // slogtest logs without one
 }
 
-func (h under) Handle(_ context.Context, r slog.Record) error { return h.Handler.Handle(h.ctx, r) }
+func (h under) Handle(_ context.Context, r slog.Record) error {
+	return h.Handler.Handle(h.ctx, r) //nolint:contextcheck // the span's context is the point
+}
+
 func (h under) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return under{h.Handler.WithAttrs(attrs), h.ctx}
 }
