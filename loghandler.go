@@ -6,6 +6,7 @@ package spanprof
 import (
 	"context"
 	"log/slog"
+	"os"
 	"runtime/pprof"
 	"slices"
 	"time"
@@ -85,11 +86,15 @@ func WithoutLogSpanIDs() LogOption {
 	})
 }
 
-// NewLogHandler returns a handler that passes records on to inner. A nil inner is the
-// handler of slog.Default at this moment. It is safe for concurrent use if inner is.
+// NewLogHandler returns a handler that passes records on to inner. A nil inner is slog's text
+// handler on standard error. It is safe for concurrent use if inner is.
+//
+// The handler that slog.Default has before any slog.SetDefault is no inner for a logger that
+// is then given to slog.SetDefault: the first record waits for itself, as with all handlers that
+// wrap it (golang/go#62424).
 func NewLogHandler(inner slog.Handler, options ...LogOption) *LogHandler {
 	if inner == nil {
-		inner = slog.Default().Handler()
+		inner = slog.NewTextHandler(os.Stderr, nil)
 	}
 	h := &LogHandler{inner: inner, base: inner}
 	for _, o := range options {

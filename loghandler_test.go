@@ -7,8 +7,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"log"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -181,6 +184,37 @@ func TestLogHandlerLeavesRecordsAlone(t *testing.T) {
 	}
 	if record.NumAttrs() != 6 || strings.Count(buf.String(), "profile_id") != 2 {
 		t.Errorf("%d attributes; %s", record.NumAttrs(), buf.String())
+	}
+}
+
+// TestDefaultLogHandler makes a handler of nothing the default of slog and of log.
+func TestDefaultLogHandler(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // it is read by its name
+	stderr, logger, output, flags := os.Stderr, slog.Default(), log.Writer(), log.Flags()
+	os.Stderr = file
+	t.Cleanup(func() {
+		os.Stderr = stderr
+		slog.SetDefault(logger)
+		log.SetOutput(output)
+		log.SetFlags(flags)
+	})
+	slog.SetDefault(slog.New(spanprof.NewLogHandler(nil)))
+	ctx, span := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test").Start(t.Context(), "root")
+	defer span.End()
+	slog.InfoContext(ctx, "by slog")
+	log.Print("by log")
+	written, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`msg="by slog" trace_id=` + span.SpanContext().TraceID().String(), `msg="by log"`} {
+		if !strings.Contains(string(written), want) {
+			t.Errorf("no %s in\n%s", want, written)
+		}
 	}
 }
 
