@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
@@ -48,6 +49,11 @@ func (c *call) parse() error {
 		return err
 	case err != nil:
 		return reportedError{err}
+	}
+	for _, arg := range c.Args() {
+		if strings.HasPrefix(arg, "-") {
+			return fmt.Errorf("%s stands after an argument: flags come first; a file of that name is ./%[1]s", arg)
+		}
 	}
 	return nil
 }
