@@ -85,7 +85,7 @@ func TestRecordSignalAtTheEnd(t *testing.T) {
 		}
 	})
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, []string{"record", "-o", t.TempDir(), "-for", "1s", "-kinds", "goroutine", address}, &stdout, &stderr, os.Getenv)
+	code := run(ctx, []string{"record", "-o", t.TempDir(), "-for", "1s", "-kinds", "goroutine", address}, &stdout, &stderr, func(string) string { return "" })
 	if code != exitDone || !strings.Contains(stdout.String(), ": 2 profiles, ") {
 		t.Errorf("code %d, stdout %q, stderr %q", code, &stdout, &stderr)
 	}
