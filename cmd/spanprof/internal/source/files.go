@@ -97,7 +97,7 @@ func (s files) paths() ([]string, error) {
 			continue
 		}
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && isProfile(path) {
+			if err == nil && isProfile(path) && isFile(path, d) {
 				paths = append(paths, path)
 			}
 			return err
@@ -118,6 +118,16 @@ var suffixes = []string{".pprof.gz", ".pprof", ".pb.gz", ".pgo"}
 
 func isProfile(path string) bool {
 	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(path, suffix) })
+}
+
+// isFile reports whether there is a file at path, or a link to one. To read a pipe
+// could take for ever.
+func isFile(path string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return d.Type().IsRegular()
+	}
+	info, err := os.Stat(path)
+	return err != nil || info.Mode().IsRegular() // a link to nothing is an error in its turn
 }
 
 // snapshot is a profile that counts since its process began.
