@@ -98,6 +98,7 @@ func TestPGO(t *testing.T) {
 	b := cpuFile(t, "b.pb.gz", "main.sort", "PUT /", 1000)
 	outcome{exitDone, "default.pgo: 4000 samples of 3 functions, 40s of CPU time, from 2 replicas", ""}.check(t, "pgo", "a", b)
 	outcome{exitFailed, "", "default.pgo exists: -f replaces it"}.check(t, "pgo", "a", b)
+	outcome{exitDone, "4000 samples", "left out: a/1.pprof.gz: another SOURCE has it too"}.check(t, "pgo", "-o", "twice.pgo", "a", b, "./a/1*")
 	outcome{exitDone, "4000 samples", ""}.check(t, "pgo", "-f", "-balance", "-leaf", "5", "a", b)
 	times := map[string]int64{}
 	for _, s := range readPGO(t, "default.pgo").Sample {

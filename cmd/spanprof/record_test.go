@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	rpprof "runtime/pprof"
 	"slices"
 	"strconv"
@@ -166,6 +167,11 @@ func TestRecord(t *testing.T) {
 	}
 	if runs, _ := filepath.Glob(filepath.Join(dir, "*", "*", "recording.json")); len(runs) != 2 {
 		t.Errorf("runs %q", runs)
+	}
+	for _, p := range recorded(t, dir) { // of the one process, where its profiles tell
+		if runtime.GOOS == "linux" && p.Replica != all[0].Replica {
+			t.Errorf("%s: replica %q, want %q", p.Name, p.Replica, all[0].Replica)
+		}
 	}
 }
 

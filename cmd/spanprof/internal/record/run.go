@@ -126,7 +126,7 @@ func (t *target) turnTo(r *run) {
 
 func (t *target) newRun(id, build string, p *profile.Profile) (*run, error) {
 	r := &run{id: id, build: build, last: map[exporter.Kind]*profile.Profile{}, recording: source.Recording{
-		Target: t.Name(), Started: time.Now().UTC().Truncate(time.Millisecond), BuildID: build, Resource: map[string]string{},
+		Target: t.Name(), Started: time.Now().UTC().Truncate(time.Millisecond), BuildID: build, Run: id, Resource: map[string]string{},
 	}}
 	for _, kv := range t.Target.Resource(p).Attributes() {
 		if kv.Key != "process.executable.build_id.gnu" {
