@@ -12,6 +12,7 @@ import (
 	httppprof "net/http/pprof"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -134,7 +135,7 @@ func TestPGOHostileNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for build, path := range []string{"1.pprof", "2.pprof"} {
 		p := readPGO(t, cpuFile(t, path, "main.hash", "", 2000))
-		p.Mapping = []*profile.Mapping{{ID: 1, File: "/bin/\x1b[2J\nspanprof: all is well" + strings.Repeat("x", 1<<16), BuildID: fmt.Sprint(build)}}
+		p.Mapping = []*profile.Mapping{{ID: 1, File: "/bin/\x1b[2J\nspanprof: all is well" + strings.Repeat("x", 1<<16), BuildID: strconv.Itoa(build)}}
 		for _, l := range p.Location {
 			l.Mapping = p.Mapping[0]
 		}
