@@ -239,7 +239,7 @@ func (m *Merger) empty() error {
 		}
 		return fmt.Errorf("pgo: %s: %w", list(names), ErrEmpty)
 	case len(m.spans) == 0:
-		return fmt.Errorf("pgo: %w of a span named %q: no sample has the label span_name", ErrEmpty, m.config.span)
+		return fmt.Errorf("pgo: %w of a span named %q: no sample has the label span_name, which spanprof gives in the service that is profiled", ErrEmpty, m.config.span)
 	}
 	names := slices.SortedFunc(maps.Keys(m.spans), func(a, b string) int {
 		return cmp.Or(cmp.Compare(m.spans[b], m.spans[a]), strings.Compare(a, b))

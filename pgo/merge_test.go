@@ -226,10 +226,9 @@ func TestBadSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 257 {
-		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
-			t.Fatal(err)
-		}
+	pgo.SetMaxDecoded(t, 4<<20)
+	if _, err := w.Write(make([]byte, 5<<20)); err != nil {
+		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

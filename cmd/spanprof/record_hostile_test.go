@@ -43,6 +43,7 @@ func answers(t *testing.T, sampleType string, write func(p *profile.Profile)) (a
 // A server that answers with what it has, as one of files does, is asked no more
 // often than one that measures.
 func TestRecordAnswersAtOnce(t *testing.T) {
+	t.Parallel()
 	address, requests := answers(t, "cpu", func(*profile.Profile) {})
 	code, stdout, stderr := spanprof(t, "record", "-o", t.TempDir(), "-for", "3s", "-every", "1s", "-kinds", "cpu", address)
 	if n := requests.Load(); code != exitDone || n < 1 || n > 3 {
@@ -53,6 +54,7 @@ func TestRecordAnswersAtOnce(t *testing.T) {
 // What a server says of its program does not fill the disk, and what it sends
 // without compression counts as it is kept.
 func TestRecordHugeBuildID(t *testing.T) {
+	t.Parallel()
 	address, _ := answers(t, "goroutine", func(p *profile.Profile) {
 		p.Mapping[0].BuildID = strings.Repeat("b", 1<<20)
 		p.Mapping[0].File = "/bin/" + strings.Repeat("f", 1<<20)
@@ -76,6 +78,7 @@ func TestRecordHugeBuildID(t *testing.T) {
 
 // A signal that comes with the last requests does not cost what they bring.
 func TestRecordSignalAtTheEnd(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var asked atomic.Int64

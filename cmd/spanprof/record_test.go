@@ -117,6 +117,7 @@ func attribute(p *source.Profile, key string) string {
 }
 
 func TestRecord(t *testing.T) {
+	t.Parallel()
 	address := freeAddress(t)
 	service(t, address)
 	var dir string
@@ -177,6 +178,7 @@ func TestRecord(t *testing.T) {
 
 // A process that is restarted has two directories, and the time between is a gap.
 func TestRecordRestart(t *testing.T) {
+	t.Parallel()
 	address := freeAddress(t)
 	first := service(t, address)
 	gone := make(chan struct{})
@@ -209,6 +211,7 @@ func TestRecordRestart(t *testing.T) {
 
 // A restart between two requests, which no request notices.
 func TestRecordQuickRestart(t *testing.T) {
+	t.Parallel()
 	addresses := []string{freeAddress(t), freeAddress(t)}
 	service(t, addresses[0])
 	service(t, addresses[1])
@@ -226,6 +229,7 @@ func TestRecordQuickRestart(t *testing.T) {
 }
 
 func TestRecordBehindALoadBalancer(t *testing.T) {
+	t.Parallel()
 	addresses := []string{freeAddress(t), freeAddress(t)}
 	service(t, addresses[0])
 	service(t, addresses[1])
@@ -242,8 +246,10 @@ func TestRecordBehindALoadBalancer(t *testing.T) {
 	recorded(t, dir)
 }
 
-// While another profile runs, the CPU is not measured, and everything else is.
+// While another profile runs, the CPU is not measured, and everything else is. No
+// other test that runs in parallel profiles this process.
 func TestRecordBusyCPU(t *testing.T) {
+	t.Parallel()
 	if err := rpprof.StartCPUProfile(new(bytes.Buffer)); err != nil {
 		t.Fatal(err)
 	}
@@ -266,6 +272,7 @@ func TestRecordBusyCPU(t *testing.T) {
 }
 
 func TestRecordLacksKinds(t *testing.T) {
+	t.Parallel()
 	mux := http.NewServeMux()
 	mux.Handle("/debug/pprof/goroutine", pprof.Handler("goroutine"))
 	server := httptest.NewServer(mux)
@@ -280,6 +287,7 @@ func TestRecordLacksKinds(t *testing.T) {
 }
 
 func TestRecordNothing(t *testing.T) {
+	t.Parallel()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusUnauthorized) }))
 	t.Cleanup(refusing.Close)
 	empty := httptest.NewServer(http.NotFoundHandler())
@@ -305,6 +313,7 @@ func TestRecordNothing(t *testing.T) {
 
 // The oldest profiles of all targets make room, and those of an earlier recording.
 func TestRecordMaxBytes(t *testing.T) {
+	t.Parallel()
 	addresses := []string{freeAddress(t), freeAddress(t)}
 	service(t, addresses[0])
 	service(t, addresses[1])
@@ -360,6 +369,7 @@ func bytesBelow(t *testing.T, dir string) (sum int64) {
 // A signal ends a recording with what counts since the process began, and without
 // the CPU profile in flight.
 func TestRecordSignal(t *testing.T) {
+	t.Parallel()
 	address := freeAddress(t)
 	service(t, address)
 	dir := t.TempDir()

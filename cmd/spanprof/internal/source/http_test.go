@@ -159,6 +159,7 @@ func TestPprofKinds(t *testing.T) {
 		"/debug/pprof/goroutine?seconds=1": {exporter.KindGoroutine},
 	} {
 		t.Run(address, func(t *testing.T) {
+			t.Parallel()
 			profiles, err := read(t, server.URL+address, source.Want{})
 			if got := kinds(profiles); err != nil || !slices.Equal(got, want) {
 				t.Errorf("%v, %v, want %v", got, err, want)
