@@ -44,16 +44,19 @@ type node struct {
 func callsOf(p *profile.Profile, index int) calls {
 	c := calls{weight: map[call]int64{}}
 	var chain []node
+	seen := map[[2]node]bool{}
 	for _, s := range p.Sample {
 		if s.Value[index] == 0 {
 			continue
 		}
 		chain = chainOf(s, chain[:0])
+		clear(seen)
 		for i := 1; i < len(chain); i++ {
 			from, to := chain[i-1], chain[i]
-			if from == to || repeated(chain[:i+1]) {
-				continue
+			if from == to || seen[[2]node{from, to}] {
+				continue // a stack counts once for each call
 			}
+			seen[[2]node{from, to}] = true
 			c.weight[callBetween(from, to)] += s.Value[index]
 			c.total += s.Value[index]
 		}
@@ -78,18 +81,6 @@ func chainOf(s *profile.Sample, chain []node) []node {
 		}
 	}
 	return chain
-}
-
-// repeated reports whether the last call of chain is in it before: a stack counts
-// once for each call.
-func repeated(chain []node) bool {
-	last := len(chain) - 1
-	for i := 1; i < last; i++ {
-		if chain[i-1] == chain[last-1] && chain[i] == chain[last] {
-			return true
-		}
-	}
-	return false
 }
 
 func callBetween(from, to node) call {

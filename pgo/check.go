@@ -96,6 +96,9 @@ func callsIn(p *profile.Profile) (calls, int, error) {
 	if err != nil {
 		return calls{}, 0, fmt.Errorf("pgo: %w", err)
 	}
+	if err := checkInlined(p); err != nil {
+		return calls{}, 0, fmt.Errorf("pgo: %w", err)
+	}
 	c := callsOf(p, index)
 	if c.total <= 0 {
 		return calls{}, 0, fmt.Errorf("pgo: %w with a call in them", ErrEmpty)

@@ -6,6 +6,7 @@ package pgo
 import (
 	"fmt"
 	"slices"
+	"testing"
 
 	"github.com/google/pprof/profile"
 )
@@ -22,4 +23,12 @@ func Calls(p *profile.Profile) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// SetMaxDecoded bounds profiles by less, until the test ends.
+func SetMaxDecoded(t *testing.T, n int) {
+	t.Helper()
+	before := maxDecoded
+	maxDecoded = n
+	t.Cleanup(func() { maxDecoded = before })
 }

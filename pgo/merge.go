@@ -4,6 +4,7 @@
 package pgo
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -59,6 +60,7 @@ type Merger struct {
 	config   config
 	replicas []*replica
 	cpu      int64
+	samples  int64
 	spans    map[string]int64
 	nameless int64
 	binaries []Binary
@@ -105,7 +107,7 @@ func (m *Merger) add(source Source) error {
 	if err != nil {
 		return err
 	}
-	if s.cpu > maxCPU-m.cpu {
+	if s.cpu > maxCPU-m.cpu || s.samples > maxCPU-m.samples {
 		return fmt.Errorf("%w: more than 73 years of CPU time in all", ErrDamaged)
 	}
 	r := m.replica(source)
@@ -113,6 +115,7 @@ func (m *Merger) add(source Source) error {
 	r.Samples += s.samples
 	r.cpu += s.cpu
 	m.cpu += s.cpu
+	m.samples += s.samples
 	m.nameless += s.nameless
 	for name, n := range s.spans {
 		m.spans[name] += n
@@ -146,11 +149,12 @@ func (m *Merger) replica(source Source) *replica {
 func (m *Merger) seen(binaries []Binary) {
 	for _, b := range binaries {
 		i := slices.IndexFunc(m.binaries, func(other Binary) bool { return other.identity() == b.identity() })
-		if i < 0 {
+		switch {
+		case i >= 0:
+			m.binaries[i].Samples += b.Samples
+		case len(m.binaries) < maxBinaries:
 			m.binaries = append(m.binaries, b)
-			continue
 		}
-		m.binaries[i].Samples += b.Samples
 	}
 }
 
@@ -235,13 +239,10 @@ func (m *Merger) empty() error {
 		}
 		return fmt.Errorf("pgo: %s: %w", list(names), ErrEmpty)
 	case len(m.spans) == 0:
-		return fmt.Errorf("pgo: %w of a span named %q: no sample has the label span_name", ErrEmpty, m.config.span)
+		return fmt.Errorf("pgo: %w of a span named %q: no sample has the label span_name, which spanprof gives in the service that is profiled", ErrEmpty, m.config.span)
 	}
 	names := slices.SortedFunc(maps.Keys(m.spans), func(a, b string) int {
-		if m.spans[a] != m.spans[b] {
-			return int(m.spans[b] - m.spans[a])
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(m.spans[b], m.spans[a]), strings.Compare(a, b))
 	})
 	for i := range names {
 		names[i] = fmt.Sprintf("%q", names[i])

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -218,15 +219,16 @@ func TestBadSources(t *testing.T) {
 	minus := calling("main.serve", "main.hash", -5)
 	huge := calling("main.serve", "main.hash", 1000)
 	huge.Sample[0].Value[1] = 1 << 62
+	deep := calling("main.serve", "main.hash", 1000)
+	deep.Location[0].Line = slices.Repeat(deep.Location[0].Line, 1001)
 	var bomb bytes.Buffer
 	w, err := gzip.NewWriterLevel(&bomb, gzip.BestSpeed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 257 {
-		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
-			t.Fatal(err)
-		}
+	pgo.SetMaxDecoded(t, 4<<20)
+	if _, err := w.Write(make([]byte, 5<<20)); err != nil {
+		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -242,6 +244,7 @@ func TestBadSources(t *testing.T) {
 		{"cut", pgo.Source{Data: data[:len(data)/2]}, pgo.ErrDamaged},
 		{"header", pgo.Source{Data: data[:5]}, pgo.ErrDamaged},
 		{"huge", pgo.Source{Profile: huge}, pgo.ErrDamaged},
+		{"deep", pgo.Source{Profile: deep}, pgo.ErrDamaged},
 		{"heap", pgo.Source{Data: encode(t, heap)}, pgo.ErrNotCPU},
 		{"wall", pgo.Source{Profile: wall}, pgo.ErrNotCPU},
 		{"difference", pgo.Source{Profile: minus}, pgo.ErrNotCPU},
@@ -270,11 +273,32 @@ func TestBadSources(t *testing.T) {
 			}
 		})
 	}
+	counts := calling("main.serve", "main.hash", 1000)
+	counts.Sample[0].Value[0] = 1<<61 - 1
+	if _, err := pgo.Merge([]pgo.Source{{Name: "one", Profile: counts}, {Name: "two", Profile: counts}}); !errors.Is(err, pgo.ErrDamaged) {
+		t.Errorf("counts whose sum overflows: %v", err)
+	}
 	if _, err := pgo.Merge(nil); err == nil {
 		t.Error("nothing was merged")
 	}
 	if _, err := pgo.NewMerger(pgo.WithLeaf(1)); err == nil {
 		t.Error("WithLeaf(1) is taken")
+	}
+}
+
+// Profiles of a thousand programs make no list of a thousand.
+func TestManyBinaries(t *testing.T) {
+	p := cpuProfile(1e7)
+	p.Mapping = nil
+	for i := range uint64(1000) {
+		m := &profile.Mapping{ID: i + 1, File: fmt.Sprint("/bin/", i)}
+		p.Mapping = append(p.Mapping, m)
+		addCall(p, fmt.Sprint("main.f", i), "main.hash", 1, nil)
+		p.Location[len(p.Location)-1].Mapping = m
+	}
+	result, err := pgo.Merge([]pgo.Source{{Name: "p", Profile: p}})
+	if err != nil || len(result.Binaries) != 100 {
+		t.Errorf("%d binaries, %v", len(result.Binaries), err)
 	}
 }
 
@@ -321,6 +345,21 @@ func TestWriteFile(t *testing.T) {
 	if again, err := os.ReadFile("default.pgo"); err != nil || !bytes.Equal(first, again) {
 		t.Errorf("the same profile makes another file: %v", err)
 	}
+	if err := os.WriteFile("shared.pgo", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("shared.pgo", "link.pgo"); err != nil {
+		t.Fatal(err)
+	}
+	if err := result.ReplaceFile("link.pgo"); err != nil {
+		t.Error(err)
+	}
+	if shared, err := os.ReadFile("shared.pgo"); err != nil || !bytes.Equal(first, shared) {
+		t.Errorf("the file behind a link is not written: %v", err)
+	}
+	if info, err := os.Lstat("link.pgo"); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link is replaced: %v", err)
+	}
 	if err := os.Mkdir("dir", 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -330,8 +369,8 @@ func TestWriteFile(t *testing.T) {
 		}
 	}
 	entries, err := os.ReadDir(".")
-	if err != nil || len(entries) != 2 {
-		t.Errorf("got %v, %v: want default.pgo and dir", entries, err)
+	if err != nil || len(entries) != 4 {
+		t.Errorf("got %v, %v: want default.pgo, dir, shared.pgo and link.pgo", entries, err)
 	}
 }
 

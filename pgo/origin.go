@@ -11,6 +11,9 @@ import (
 	"github.com/google/pprof/profile"
 )
 
+// maxBinaries bounds the programs that are told apart.
+const maxBinaries = 100
+
 // Binary is a program that profiles were taken of, as far as they tell.
 type Binary struct {
 	// BuildID tells builds apart. Go's profiler knows it on Linux.
@@ -39,7 +42,7 @@ func binariesOf(p *profile.Profile, used map[*profile.Location]bool, samples int
 			}
 		}
 		same := func(other Binary) bool { return other.BuildID == b.BuildID && other.File == b.File }
-		if !slices.ContainsFunc(found, same) {
+		if len(found) < maxBinaries && !slices.ContainsFunc(found, same) {
 			found = append(found, b)
 		}
 	}

@@ -33,7 +33,7 @@ type Result struct {
 	// Replicas are the runs of processes that the profiles were taken of, in the
 	// order in which they came.
 	Replicas []Replica
-	// Binaries are the programs that the profiles were taken of.
+	// Binaries are the programs that the profiles were taken of, the first 100.
 	Binaries []Binary
 	// Warnings say why the profile may serve badly: too few samples, or samples of
 	// different programs, for example. Each is a sentence.
@@ -61,7 +61,7 @@ func (r *Result) WriteFile(path string) error {
 }
 
 // ReplaceFile is WriteFile where a regular file may be there already. That is
-// replaced.
+// replaced; a link to it stays.
 func (r *Result) ReplaceFile(path string) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -69,6 +69,10 @@ func (r *Result) ReplaceFile(path string) error {
 		return err
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("write %s: it is not a regular file", path)
+	default:
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
 	}
 	var b bytes.Buffer
 	if err := r.Profile.Write(&b); err != nil {

@@ -39,6 +39,9 @@ func strip(p *profile.Profile, c config) (*stripped, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkInlined(p); err != nil {
+		return nil, err
+	}
 	s := &stripped{
 		profile: &profile.Profile{
 			SampleType:        []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}, {Type: "samples", Unit: "count"}},

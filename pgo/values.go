@@ -18,6 +18,19 @@ var nanoseconds = map[string]int64{"nanoseconds": 1, "microseconds": 1e3, "milli
 // maxCPU bounds the CPU time of all sources, so that sums do not overflow: 73 years.
 const maxCPU int64 = math.MaxInt64 / 4
 
+// maxInlined bounds the functions at one place of the code, which are inlined into
+// one another. Compilers stay far below, and the work for each sample grows with it.
+const maxInlined = 1000
+
+func checkInlined(p *profile.Profile) error {
+	for _, l := range p.Location {
+		if len(l.Line) > maxInlined {
+			return fmt.Errorf("%w: %d functions are inlined at one place", ErrDamaged, len(l.Line))
+		}
+	}
+	return nil
+}
+
 // values reads the CPU time and the number of samples of a profile's samples.
 type values struct {
 	cpu, count int   // indices of values, or -1

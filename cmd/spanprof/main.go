@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -11,9 +12,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/internal/termtext"
 )
 
 // The exit codes.
@@ -39,6 +42,8 @@ type call struct {
 	args           []string
 	stdout, stderr io.Writer
 	getenv         func(string) string
+	// terminal says that a person looks at stderr.
+	terminal bool
 }
 
 // parse reads the flags that the command has added.
@@ -49,17 +54,50 @@ func (c *call) parse() error {
 	case err != nil:
 		return reportedError{err}
 	}
+	for _, arg := range c.Args() {
+		if strings.HasPrefix(arg, "-") {
+			return fmt.Errorf("%s stands after an argument: flags come first; a file of that name is ./%[1]s", arg)
+		}
+	}
 	return nil
 }
 
 // progressf tells a person at a terminal how far the work is, and nothing
 // anybody else: logs of CI stay short.
 func (c *call) progressf(format string, args ...any) {
-	if f, ok := c.stderr.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			_, _ = fmt.Fprintf(f, format+"\n", args...)
+	if c.terminal {
+		_, _ = fmt.Fprintf(c.stderr, format+"\n", args...)
+	}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// plainWriter writes lines, and nothing that would move a terminal's cursor: what
+// profiles and servers say of themselves is in messages.
+type plainWriter struct{ io.Writer }
+
+func (w plainWriter) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		text, end := line, ""
+		if bytes.HasSuffix(line, []byte("\n")) {
+			text, end = line[:len(line)-1], "\n"
+		}
+		columns := strings.Split(string(text), "\t") // of a list of flags
+		for i := range columns {
+			columns[i] = termtext.OneLine(columns[i])
+		}
+		if _, err := io.WriteString(w.Writer, strings.Join(columns, "\t")+end); err != nil {
+			return 0, err
 		}
 	}
+	return len(p), nil
 }
 
 // reportedError is an error that the person has read already.
@@ -82,6 +120,8 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv func(string) string) int {
+	terminal := isTerminal(stderr)
+	stderr = plainWriter{stderr}
 	if len(args) == 0 {
 		usage(stderr)
 		return exitFailed
@@ -102,7 +142,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 			flags.PrintDefaults()
 			_, _ = fmt.Fprint(flags.Output(), "\n", source.Usage)
 		}
-		err := cmd.run(ctx, &call{FlagSet: flags, args: args[1:], stdout: stdout, stderr: stderr, getenv: getenv})
+		err := cmd.run(ctx, &call{FlagSet: flags, args: args[1:], stdout: stdout, stderr: stderr, getenv: getenv, terminal: terminal})
 		return exitCode(err, stderr)
 	}
 	_, _ = fmt.Fprintf(stderr, "spanprof: there is no command %q\n\n", args[0])

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/termtext"
@@ -51,8 +52,10 @@ func runPGO(ctx context.Context, c *call) error {
 		s.options = append(s.options, pgo.WithSpan(*span))
 	}
 	switch {
-	case s.measure <= 0:
-		return errors.New("pgo: -for must be more than zero")
+	case s.measure <= 0 || s.measure > longest:
+		return errors.New("pgo: -for must be more than zero, and at most a year")
+	case *leaf == 1 || *leaf < 0:
+		return errors.New("pgo: -leaf must be at least 2: less is no call; 0 keeps all frames")
 	case given["check"] && (given["o"] || given["f"]):
 		return errors.New("pgo: -check writes no file: leave -o and -f out")
 	case given["check"]:
@@ -64,8 +67,12 @@ func runPGO(ctx context.Context, c *call) error {
 	}
 	exists := fmt.Errorf("pgo: %s exists: -f replaces it", *out)
 	if _, err := os.Lstat(*out); err == nil && !*force {
-		return exists // before anything is measured
+		return exists
 	}
+	if err := canWrite(*out); err != nil { // before anything is measured
+		return fmt.Errorf("pgo: -o: %w", err)
+	}
+	s.out = *out
 	result, err := s.merge(ctx, c)
 	if err != nil {
 		return err
@@ -83,4 +90,24 @@ func runPGO(ctx context.Context, c *call) error {
 	fmt.Fprintf(c.stdout, "%s: %s of %s, %v of CPU time, from %s\n", *out, termtext.Plural(result.Samples, "sample"),
 		termtext.Plural(result.Functions, "function"), result.CPU.Round(time.Millisecond), termtext.Plural(len(result.Replicas), "replica"))
 	return nil
+}
+
+// canWrite returns an error where a file cannot be written.
+func canWrite(path string) error {
+	if path == "" {
+		return errors.New("the file has no name")
+	}
+	if info, err := os.Stat(path); err == nil {
+		if info.IsDir() {
+			return fmt.Errorf("%s is a directory: name the file, such as %s", path, filepath.Join(path, "default.pgo"))
+		}
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+	}
+	probe, err := os.CreateTemp(filepath.Dir(path), ".spanprof-*.tmp")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

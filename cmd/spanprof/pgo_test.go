@@ -12,6 +12,7 @@ import (
 	httppprof "net/http/pprof"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -98,6 +99,7 @@ func TestPGO(t *testing.T) {
 	b := cpuFile(t, "b.pb.gz", "main.sort", "PUT /", 1000)
 	outcome{exitDone, "default.pgo: 4000 samples of 3 functions, 40s of CPU time, from 2 replicas", ""}.check(t, "pgo", "a", b)
 	outcome{exitFailed, "", "default.pgo exists: -f replaces it"}.check(t, "pgo", "a", b)
+	outcome{exitDone, "4000 samples", "left out: a/1.pprof.gz: another SOURCE has it too"}.check(t, "pgo", "-o", "twice.pgo", "a", b, "./a/1*")
 	outcome{exitDone, "4000 samples", ""}.check(t, "pgo", "-f", "-balance", "-leaf", "5", "a", b)
 	times := map[string]int64{}
 	for _, s := range readPGO(t, "default.pgo").Sample {
@@ -112,6 +114,37 @@ func TestPGO(t *testing.T) {
 		t.Error("a profile without samples was written")
 	}
 	outcome{exitDone, "thin.pgo: 3 samples", "warning: the profile is thin: 3 samples"}.check(t, "pgo", "-o", "thin.pgo", cpuFile(t, "few.pprof", "main.hash", "", 3))
+}
+
+// What was written before is no source of its own unless it is named.
+func TestPGOOverItself(t *testing.T) {
+	t.Chdir(t.TempDir())
+	cpuFile(t, "1.pprof", "main.hash", "", 2000)
+	for _, source := range []string{".", "*.p*"} {
+		outcome{exitDone, "default.pgo: 2000 samples", ""}.check(t, "pgo", source)
+		outcome{exitDone, "default.pgo: 2000 samples", "left out: default.pgo: it is the file to write"}.check(t, "pgo", "-f", source)
+		outcome{exitDone, "default.pgo: 4000 samples", ""}.check(t, "pgo", "-f", "default.pgo", "1.pprof")
+		if err := os.Remove("default.pgo"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A profile from elsewhere neither moves the cursor nor fills the screen.
+func TestPGOHostileNames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for build, path := range []string{"1.pprof", "2.pprof"} {
+		p := readPGO(t, cpuFile(t, path, "main.hash", "", 2000))
+		p.Mapping = []*profile.Mapping{{ID: 1, File: "/bin/\x1b[2J\nspanprof: all is well" + strings.Repeat("x", 1<<16), BuildID: strconv.Itoa(build)}}
+		for _, l := range p.Location {
+			l.Mapping = p.Mapping[0]
+		}
+		profileFile(t, path, p)
+	}
+	code, _, stderr := spanprof(t, "pgo", "1.pprof", "2.pprof")
+	if code != exitDone || !strings.HasPrefix(stderr, "spanprof: warning: the profiles are of 2 builds") || strings.Contains(stderr, "\x1b") || len(stderr) > 10_000 || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("code %d, stderr %.500q", code, stderr)
+	}
 }
 
 func TestPGOBadSources(t *testing.T) {
@@ -188,7 +221,12 @@ func TestPGOUsage(t *testing.T) {
 		args []string
 	}{
 		{"name a SOURCE", nil},
-		{"WithLeaf needs at least 2", []string{"-leaf", "1", "x"}},
+		{"-leaf must be at least 2", []string{"-leaf", "1", "x"}},
+		{"-leaf must be at least 2", []string{"-leaf", "-5", "x"}},
+		{"-f stands after an argument", []string{"x", "-f"}},
+		{"the file has no name", []string{"-o", "", "x"}},
+		{"/absent/", []string{"-o", "/absent/default.pgo", "x"}},
+		{"is a directory: name the file", []string{"-f", "-o", ".", "x"}},
 		{"-profile goes with -check", []string{"-profile", "x", "y"}},
 		{"-check writes no file", []string{"-check", "x", "-o", "y"}},
 		{"-for must be more than zero", []string{"-for", "0s", "x"}},

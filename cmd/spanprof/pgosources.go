@@ -7,14 +7,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/pgo"
 )
+
+// maxWarning bounds a warning, which has names that profiles give to themselves.
+const maxWarning = 2000
 
 // pgoSources is how the sources of spanprof pgo are read.
 type pgoSources struct {
@@ -22,6 +28,10 @@ type pgoSources struct {
 	bySpan    bool
 	keepGoing bool
 	measure   time.Duration
+	// out is the file to write, which a directory or a glob may have too.
+	out string
+	// merged are the files that were read, which two SOURCEs may have.
+	merged map[string]bool
 }
 
 // merge merges the profiles of the arguments, and says what may be wrong with the
@@ -31,6 +41,7 @@ func (s pgoSources) merge(ctx context.Context, c *call) (*pgo.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.merged = map[string]bool{}
 	ctx, cancel := context.WithCancel(ctx)
 	var measured sync.WaitGroup
 	defer measured.Wait()
@@ -65,7 +76,7 @@ func (s pgoSources) merge(ctx context.Context, c *call) (*pgo.Result, error) {
 		}
 	}
 	for _, w := range result.Warnings {
-		fmt.Fprintln(c.stderr, "spanprof: warning:", w)
+		fmt.Fprintln(c.stderr, "spanprof: warning:", termtext.OneLine(termtext.Clip(w, maxWarning)))
 	}
 	return result, nil
 }
@@ -75,7 +86,15 @@ func (s pgoSources) add(ctx context.Context, c *call, m *pgo.Merger, r *reading)
 	leftOut := func(err error) { fmt.Fprintln(c.stderr, "spanprof: left out:", err) }
 	n := 0
 	err := r.read(ctx, leftOut, func(p *source.Profile) error {
+		if p.Name != r.String() && sameFile(p.Name, s.out) {
+			leftOut(fmt.Errorf("%s: it is the file to write; name it as a SOURCE of its own to have it merged", p.Name))
+			return nil
+		}
 		n++
+		if s.again(p.Name) {
+			leftOut(fmt.Errorf("%s: another SOURCE has it too, and it counts once", p.Name))
+			return nil
+		}
 		c.progressf("%s", p.Name)
 		parsed, err := p.Parsed()
 		if err == nil {
@@ -99,6 +118,30 @@ func (s pgoSources) add(ctx context.Context, c *call, m *pgo.Merger, r *reading)
 		return nil
 	}
 	return err
+}
+
+// again reports whether a file was read before.
+func (s pgoSources) again(name string) bool {
+	if strings.Contains(name, "://") {
+		return false
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return false
+	}
+	before := s.merged[path]
+	s.merged[path] = true
+	return before
+}
+
+// sameFile reports whether a and b are names of one file.
+func sameFile(a, b string) bool {
+	if b == "" {
+		return false
+	}
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // cause takes the source's name off an error that gets it again.

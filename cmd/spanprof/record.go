@@ -15,6 +15,7 @@ import (
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/record"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/atomicfile"
 )
 
 var recordCommand = command{
@@ -23,6 +24,9 @@ var recordCommand = command{
 	summary:  "keeps the profiles of running services in files",
 	run:      runRecord,
 }
+
+// longest is how long anything may be recorded or measured.
+const longest = 365 * 24 * time.Hour
 
 // recordAll is what -kinds says by itself.
 const recordAll = "cpu,heap,goroutine,mutex,block"
@@ -41,7 +45,7 @@ func runRecord(ctx context.Context, c *call) error {
 		config.Resource[key] = value
 		return nil
 	})
-	c.Int64Var(&config.MaxBytes, "max-bytes", 1<<30, "how many bytes the profiles may take; the oldest make room")
+	c.Int64Var(&config.MaxBytes, "max-bytes", 1<<30, "how many bytes the profiles below -o may take, those of earlier recordings too; the oldest make room")
 	if err := c.parse(); err != nil {
 		return err
 	}
@@ -52,8 +56,8 @@ func runRecord(ctx context.Context, c *call) error {
 	switch {
 	case config.Dir == "":
 		return errors.New("record: -o DIR is missing: it says where the profiles go")
-	case config.For < time.Second || config.Every < time.Second:
-		return errors.New("record: -for and -every are at least a second")
+	case min(config.For, config.Every) < time.Second || max(config.For, config.Every) > longest:
+		return errors.New("record: -for and -every are at least a second, and at most a year")
 	case config.MaxBytes < 1:
 		return errors.New("record: -max-bytes leaves no room for a profile")
 	case c.NArg() == 0:
@@ -74,6 +78,9 @@ func runRecord(ctx context.Context, c *call) error {
 		config.Targets = append(config.Targets, t)
 	}
 
+	if err := atomicfile.Prepare(config.Dir); err != nil { // at once, not with the first profile
+		return fmt.Errorf("record: -o %s: %w", config.Dir, err)
+	}
 	var mu sync.Mutex
 	config.Report = func(text string) {
 		mu.Lock()

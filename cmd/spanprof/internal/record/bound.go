@@ -18,8 +18,8 @@ import (
 
 // room bounds the profiles of all targets. It is safe for concurrent use.
 type room struct {
-	dirs []string // of the targets
-	max  int64
+	dir string // of all targets
+	max int64
 
 	mu      sync.Mutex
 	removed int
@@ -56,20 +56,23 @@ func (r *room) forWrite(n int64, write func() error) error {
 	return write()
 }
 
-// kept returns the profiles of all runs of the targets, those of earlier
+// kept returns the profiles of all runs of all targets, those of earlier
 // recordings too, oldest first, and their size. Other files are left alone.
 func (r *room) kept() (all []kept, sum int64, err error) {
-	for _, dir := range r.dirs {
-		runs, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	targets, err := directories(r.dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, target := range targets {
+		runs, err := directories(target)
+		if err != nil {
 			return nil, 0, err
 		}
 		for _, run := range runs {
-			path := filepath.Join(dir, run.Name())
-			if _, err := os.Stat(filepath.Join(path, source.RecordingFile)); err != nil {
+			if _, err := os.Stat(filepath.Join(run, source.RecordingFile)); err != nil {
 				continue
 			}
-			entries, err := os.ReadDir(path)
+			entries, err := os.ReadDir(run)
 			if err != nil {
 				return nil, 0, err
 			}
@@ -84,11 +87,27 @@ func (r *room) kept() (all []kept, sum int64, err error) {
 				if err != nil {
 					return nil, 0, err
 				}
-				all = append(all, kept{path: filepath.Join(path, e.Name()), name: e.Name(), size: info.Size()})
+				all = append(all, kept{path: filepath.Join(run, e.Name()), name: e.Name(), size: info.Size()})
 				sum += info.Size()
 			}
 		}
 	}
 	slices.SortFunc(all, func(a, b kept) int { return strings.Compare(a.name, b.name) })
 	return all, sum, nil
+}
+
+// directories returns the directories in dir. Links, which may lead out of it, are
+// none.
+func directories(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var paths []string
+	for _, e := range entries {
+		if e.IsDir() {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths, nil
 }

@@ -95,10 +95,7 @@ func size(n int64) string {
 // Run records until the time is over or ctx ends, and returns what became of each
 // target and how many files were removed to make room.
 func Run(ctx context.Context, c Config) (results []Result, removed int) {
-	room := &room{max: c.MaxBytes}
-	for _, t := range c.Targets {
-		room.dirs = append(room.dirs, DirOf(c.Dir, t))
-	}
+	room := &room{dir: c.Dir, max: c.MaxBytes}
 	results = make([]Result, len(c.Targets))
 	var all sync.WaitGroup
 	for i, t := range c.Targets {

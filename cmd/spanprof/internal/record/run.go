@@ -4,7 +4,9 @@
 package record
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -45,11 +47,15 @@ func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time,
 		return 0, err
 	}
 	w := exporter.Window{Kind: kind, Start: begun, Duration: time.Duration(raw.Parsed.DurationNanos), Resource: r.recording.Attributes()}
-	if raw.Parsed.TimeNanos != 0 {
+	if raw.Parsed.TimeNanos > 0 {
 		w.Start = time.Unix(0, raw.Parsed.TimeNanos)
 	}
-	n := int64(len(raw.Data))
-	err = t.room.forWrite(n, func() error { return r.files.Export(ctx, exporter.NewProfile(w, raw.Data)) })
+	data, err := zipped(raw.Data)
+	if err != nil {
+		return 0, err
+	}
+	n := int64(len(data))
+	err = t.room.forWrite(n, func() error { return r.files.Export(ctx, exporter.NewProfile(w, data)) })
 	if err != nil {
 		return 0, err
 	}
@@ -57,6 +63,18 @@ func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time,
 		r.last[kind] = raw.Parsed
 	}
 	return n, nil
+}
+
+// zipped returns what a file will have: net/http/pprof compresses, others need not.
+func zipped(data []byte) ([]byte, error) {
+	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return data, nil
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write(data)
+	err = errors.Join(err, z.Close())
+	return b.Bytes(), err
 }
 
 // runOf returns the run that a profile is of, and begins one if there is none.
@@ -68,7 +86,7 @@ func (t *target) runOf(kind exporter.Kind, p *profile.Profile) (*run, error) {
 				t.mixed = true
 				t.Report(t.Name() + ": several processes answer there in turn: their profiles are kept apart, but none of them is recorded as a whole; name each by an address of its own")
 			}
-			t.current = r
+			t.turnTo(r)
 			return r, nil
 		}
 	}
@@ -93,13 +111,22 @@ func (t *target) runOf(kind exporter.Kind, p *profile.Profile) (*run, error) {
 		t.Report(t.Name() + ": the process was restarted")
 	}
 	t.runs = append(t.runs, r)
-	t.current = r
+	t.turnTo(r)
 	return r, nil
+}
+
+// turnTo makes r the run that profiles are of which do not tell. The newest
+// profiles of the one before it are compared with no others any more.
+func (t *target) turnTo(r *run) {
+	if t.current != nil && t.current != r {
+		clear(t.current.last)
+	}
+	t.current = r
 }
 
 func (t *target) newRun(id, build string, p *profile.Profile) (*run, error) {
 	r := &run{id: id, build: build, last: map[exporter.Kind]*profile.Profile{}, recording: source.Recording{
-		Target: t.Name(), Started: time.Now().UTC().Truncate(time.Millisecond), BuildID: build, Resource: map[string]string{},
+		Target: t.Name(), Started: time.Now().UTC().Truncate(time.Millisecond), BuildID: build, Run: id, Resource: map[string]string{},
 	}}
 	for _, kv := range t.Target.Resource(p).Attributes() {
 		if kv.Key != "process.executable.build_id.gnu" {
@@ -160,10 +187,14 @@ func makeDir(parent string, at time.Time) (string, error) {
 
 // joinClean appends a name of an address to a directory.
 func joinClean(dir, name string) string {
-	return filepath.Join(dir, strings.Map(func(r rune) rune {
+	name = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
 			return r
 		}
 		return '_'
-	}, name))
+	}, name)
+	if strings.Trim(name, ".") == "" { // of which some mean another directory
+		name = "_" + name
+	}
+	return filepath.Join(dir, name)
 }

@@ -62,12 +62,11 @@ func (t *target) record(ctx context.Context) Result {
 	end := time.Now().Add(t.For)
 	err := t.windows(ctx, end)
 	if !errors.Is(err, errGivenUp) {
-		last := ctx
-		if ctx.Err() != nil { // what counts since the process began can still be had
-			var cancel context.CancelFunc
-			last, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastTime)
-			defer cancel()
-		}
+		// After a signal, which may come now too, there is a little time for what
+		// counts since the process began.
+		last, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		defer cancel()
+		defer context.AfterFunc(ctx, func() { time.AfterFunc(lastTime, cancel) })()
 		if len(t.runs) > 0 {
 			_ = t.snapshots(last)
 		}
@@ -126,9 +125,13 @@ func (t *target) window(ctx context.Context, end time.Time) error {
 		if measure < time.Second {
 			break
 		}
+		measured := time.Now().Add(measure)
 		err := t.keep(ctx, exporter.KindCPU, measure)
 		switch {
-		case err == nil || isAway(err):
+		case err == nil:
+			t.wait(ctx, measured) // where the server has answered with what it had
+			return nil
+		case isAway(err):
 			return err
 		case ctx.Err() != nil:
 			t.Report(t.Name() + ": the CPU profile in flight is dropped")

@@ -50,9 +50,12 @@ func (e *StatusError) Error() string {
 type UnansweredError struct {
 	Name string // the address
 	Err  error
+	// text is Err without the credentials, which a server may repeat in a header
+	// that is none.
+	text string
 }
 
-func (e *UnansweredError) Error() string { return e.Name + ": " + e.Err.Error() }
+func (e *UnansweredError) Error() string { return e.Name + ": " + e.text }
 
 func (e *UnansweredError) Unwrap() error { return e.Err }
 
@@ -119,7 +122,8 @@ func (c *client) do(ctx context.Context, name string, r *http.Request, measure t
 		if ctx.Err() == nil && limited.Err() != nil {
 			err = fmt.Errorf("no answer within %v", measure+answerTime)
 		}
-		return nil, &UnansweredError{Name: name, Err: withoutAddress(err)}
+		err = withoutAddress(err)
+		return nil, &UnansweredError{Name: name, Err: err, text: servertext.NewRedactor(r.Header, nil).Clean(err.Error())}
 	}
 	response, err := c.http.Do(r)
 	if err != nil {
@@ -201,7 +205,7 @@ func withoutUser(u *url.URL) string {
 // isCredential reports whether a parameter has the name of a credential.
 func isCredential(name string) bool {
 	name = strings.ToLower(name)
-	for _, word := range []string{"token", "secret", "password", "apikey", "api_key", "signature", "authorization"} {
+	for _, word := range []string{"auth", "cookie", "key", "passwd", "password", "pwd", "secret", "signature", "token"} {
 		if strings.Contains(name, word) {
 			return true
 		}

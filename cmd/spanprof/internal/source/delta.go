@@ -27,10 +27,14 @@ func Run(p *profile.Profile) string {
 	return ""
 }
 
+// maxText bounds what a profile says of its program. File names have at most as
+// many bytes, build ids some dozens.
+const maxText = 255
+
 // BuildID returns that of the program, which is the first mapping; empty where
-// the linker has given none.
+// the linker has given none, or what is there cannot be one.
 func BuildID(p *profile.Profile) string {
-	if len(p.Mapping) == 0 {
+	if len(p.Mapping) == 0 || len(p.Mapping[0].BuildID) > maxText {
 		return ""
 	}
 	return p.Mapping[0].BuildID

@@ -41,6 +41,7 @@ func (s files) Read(ctx context.Context, want Want, skip func(error), each func(
 		skip(err)
 		return nil
 	}
+	runs := map[string]string{}
 	for len(paths) > 0 { // one directory after the other
 		dir := filepath.Dir(paths[0])
 		n := slices.IndexFunc(paths, func(path string) bool { return filepath.Dir(path) != dir })
@@ -52,6 +53,14 @@ func (s files) Read(ctx context.Context, want Want, skip func(error), each func(
 			if err := failed(err); err != nil {
 				return err
 			}
+		}
+		d.replica = dir
+		if d.recording != nil && d.recording.Run != "" {
+			run := filepath.Dir(dir) + " " + d.recording.Run
+			if runs[run] == "" {
+				runs[run] = dir
+			}
+			d.replica = runs[run]
 		}
 		for _, path := range paths[:n] {
 			if err := ctx.Err(); err != nil {
@@ -97,7 +106,7 @@ func (s files) paths() ([]string, error) {
 			continue
 		}
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && isProfile(path) {
+			if err == nil && isProfile(path) && isFile(path, d) {
 				paths = append(paths, path)
 			}
 			return err
@@ -120,6 +129,16 @@ func isProfile(path string) bool {
 	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(path, suffix) })
 }
 
+// isFile reports whether there is a file at path, or a link to one. To read a pipe
+// could take for ever.
+func isFile(path string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return d.Type().IsRegular()
+	}
+	info, err := os.Stat(path)
+	return err != nil || info.Mode().IsRegular() // a link to nothing is an error in its turn
+}
+
 // snapshot is a profile that counts since its process began.
 type snapshot struct {
 	path   string
@@ -134,7 +153,10 @@ type directory struct {
 	failed    func(error) error
 	each      func(*Profile) error
 	recording *Recording // nil if there is none
-	last      map[exporter.Kind]snapshot
+	// replica is the run that the recording is of: the directory in which the first
+	// recording of it is.
+	replica string
+	last    map[exporter.Kind]snapshot
 	// run is that of the newest profile that says which it is of.
 	run string
 }
@@ -188,7 +210,7 @@ func (d *directory) give(path string, kind exporter.Kind, parsed *profile.Profil
 	p := &Profile{Name: path}
 	if d.recording != nil {
 		w.Resource = d.recording.Attributes()
-		p.Replica = filepath.Dir(path)
+		p.Replica = d.replica
 	} else {
 		if service := serviceOfName(path); service != "" {
 			w.Resource = resource.NewSchemaless(attribute.String("service.name", service))

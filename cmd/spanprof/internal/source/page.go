@@ -111,6 +111,9 @@ func (s *page) queries(ctx context.Context) ([]pageQuery, error) {
 			service = list.Service
 		}
 		next := pageQuery{text: p.Query, service: service, kind: t.Kind}
+		if len(queries) == maxProfiles {
+			return nil, fmt.Errorf("%s: the page offers more than %d profiles", s, maxProfiles)
+		}
 		// The types of a heap profile are in one.
 		if !slices.ContainsFunc(queries, func(q pageQuery) bool { return q.kind == next.kind && q.service == next.service }) {
 			queries = append(queries, next)

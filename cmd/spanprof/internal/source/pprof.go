@@ -147,7 +147,9 @@ func (s *pprofSource) measured(ctx context.Context, kind exporter.Kind, measure 
 func (t *Target) Resource(p *profile.Profile) *resource.Resource {
 	attributes := []attribute.KeyValue{attribute.String("service.instance.id", t.base.Host)}
 	if len(p.Mapping) > 0 && p.Mapping[0].File != "" {
-		attributes = append(attributes, attribute.String("process.executable.name", filepath.Base(p.Mapping[0].File)))
+		if name := filepath.Base(p.Mapping[0].File); len(name) <= maxText {
+			attributes = append(attributes, attribute.String("process.executable.name", name))
+		}
 	}
 	if id := BuildID(p); id != "" {
 		attributes = append(attributes, attribute.String("process.executable.build_id.gnu", id))

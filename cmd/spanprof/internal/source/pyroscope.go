@@ -161,6 +161,9 @@ func (s *pyroscope) series(ctx context.Context, want Want) ([]series, error) {
 			return f.service == one.service && f.replica == one.replica && f.group == group && f.kind == kind
 		})
 		if i < 0 {
+			if len(found) == maxProfiles {
+				return nil, fmt.Errorf("%s: the query means more than %d profiles: make it narrower, or have fewer by another by=LABEL", s.querier.name, maxProfiles)
+			}
 			i = len(found)
 			found = append(found, one)
 		}
@@ -168,11 +171,8 @@ func (s *pyroscope) series(ctx context.Context, want Want) ([]series, error) {
 			found[i].types = append(found[i].types, profileType)
 		}
 	}
-	switch {
-	case len(found) == 0:
+	if len(found) == 0 {
 		return nil, fmt.Errorf("%s: the server has none of the wanted profiles of %s from %s until %s", s.querier.name, s.selector, s.from.Format(time.RFC3339), s.until.Format(time.RFC3339))
-	case len(found) > maxProfiles:
-		return nil, fmt.Errorf("%s: the query means %d profiles, more than %d: make it narrower, or have fewer by another by=LABEL", s.querier.name, len(found), maxProfiles)
 	}
 	slices.SortFunc(found, func(a, b series) int {
 		return cmp.Or(cmp.Compare(a.service, b.service), cmp.Compare(a.replica, b.replica), cmp.Compare(a.group, b.group))

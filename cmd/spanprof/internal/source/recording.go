@@ -36,6 +36,9 @@ type Recording struct {
 	Resource map[string]string `json:"resource"`
 	// BuildID is that of the binary, empty if it has none.
 	BuildID string `json:"buildId,omitempty"`
+	// Run is what Run tells of it: recordings of the same have the same. It is empty
+	// where profiles do not tell runs apart.
+	Run string `json:"run,omitempty"`
 	// Cumulative are the kinds whose files count since the process began. The
 	// window of such a file is its difference to the one before it.
 	Cumulative []exporter.Kind `json:"cumulative,omitempty"`

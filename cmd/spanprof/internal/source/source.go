@@ -12,9 +12,10 @@
 // measured now, or of two files where a Recording says that they are such. A
 // difference shows a restart, for nothing that is counted becomes less.
 //
-// Profile.Replica is the run of a process: the directory of a Recording; the
-// values of a Pyroscope label; and in other directories what Run reads out of a
-// profile on Linux. It is empty where nothing tells runs apart.
+// Profile.Replica is the run of a process: the directory of a Recording, of the
+// first one where a run was recorded several times; the values of a Pyroscope
+// label; and in other directories what Run reads out of a profile on Linux. It is
+// empty where nothing tells runs apart.
 //
 // # For developers
 //
