@@ -114,13 +114,16 @@ func TestRun(t *testing.T) {
 	}
 	var list struct {
 		Services []string
-		Spans    []struct{ ProfileID, Name string }
-		Process  []struct{ Query string }
+		Spans    []struct {
+			ProfileID, Name        string
+			Manual, SummaryMissing bool
+		}
+		Process []struct{ Query string }
 	}
 	if err := json.Unmarshal([]byte(get(t, c.page, "?format=json")), &list); err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(list); got != "{[program0 program1] [{00f067aa0ba902b7 GET /cart}] [{program0.cpu{}} {program1.cpu{}}]}" {
+	if got := fmt.Sprint(list); got != "{[program0 program1] [{00f067aa0ba902b7 GET /cart false true}] [{program0.cpu{}} {program1.cpu{}}]}" {
 		t.Errorf("the page lists %s", got)
 	}
 	const ofSpan = "?format=text&query=.cpu{profile_id=%2200f067aa0ba902b7%22}"
