@@ -150,6 +150,9 @@ type WindowInfo struct {
 	// Samples is the number of samples taken, Bytes the memory of the window
 	// without what it shares with others.
 	Samples, Bytes int64
+	// Kernel says that the profile has a mapping of the kernel: an eBPF agent of the
+	// host has taken it, whatever its kind.
+	Kernel bool
 }
 
 func (v *view) Windows(q WindowQuery) ([]WindowInfo, error) {
@@ -169,6 +172,7 @@ func (v *view) Windows(q WindowQuery) ([]WindowInfo, error) {
 			Duration:       w.End.Sub(w.Start),
 			Samples:        w.Count,
 			Bytes:          w.bytes,
+			Kernel:         slices.ContainsFunc(w.mappings, func(m *Mapping) bool { return m.File == exporter.KernelMapping }),
 		})
 	}
 	slices.SortStableFunc(infos, func(a, b WindowInfo) int { return a.Start.Compare(b.Start) })

@@ -21,7 +21,8 @@ type Counts struct {
 	// First are the first of their record, Labels those of agents that tell records apart
 	// by labels, Link those that came with a Link: their span is certain.
 	First, Labels, Link int64
-	// Ambiguous have lost the labels: they may be any span's.
+	// Ambiguous have lost the labels, and have the attribute span_attribution=ambiguous:
+	// they may be any span's.
 	Ambiguous int64
 }
 
@@ -131,6 +132,9 @@ func (m message) split(list pprofile.SampleSlice, isKeyed func(twins bool) bool)
 				m.counts.Link += n - 1
 			} else {
 				m.counts.Ambiguous += n - 1
+				if err := m.markAmbiguous(rest); err != nil {
+					return err
+				}
 			}
 			fallthrough
 		default:
@@ -157,6 +161,25 @@ func splitSample(s, rest pprofile.Sample, attributes []int32) {
 		s.Values().FromRaw(values[:1])
 		rest.Values().FromRaw(values[1:])
 	}
+}
+
+// The attribute of samples that may be any span's. It also says that they and the first one
+// are no twins, to those who look for such after this processor.
+const attributionKey, ambiguous = "span_attribution", "ambiguous"
+
+func (m message) markAmbiguous(s pprofile.Sample) error {
+	key, err := pprofile.SetString(m.dict.StringTable(), attributionKey)
+	if err != nil {
+		return err
+	}
+	attribute := pprofile.NewKeyValueAndUnit()
+	attribute.SetKeyStrindex(key)
+	attribute.Value().SetStr(ambiguous)
+	i, err := pprofile.SetAttribute(m.dict.AttributeTable(), attribute)
+	if err == nil {
+		s.AttributeIndices().Append(i)
+	}
+	return err
 }
 
 // link gives s a Link to the span of its labels, if they have both ids.

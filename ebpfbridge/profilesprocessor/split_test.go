@@ -134,7 +134,7 @@ func TestSplit(t *testing.T) {
 		messages, truth := recorded(t, load)
 		var before, after score
 		var counts Counts
-		var s Splitter
+		var s, afterwards Splitter
 		for _, td := range messages {
 			for _, r := range td.ResourceProfiles().All() {
 				for _, scope := range r.ScopeProfiles().All() {
@@ -152,6 +152,11 @@ func TestSplit(t *testing.T) {
 			counts.Link += c.Link
 			counts.Ambiguous += c.Ambiguous
 			after.add(t, td, truth)
+			// One more of these, or a receiver, sees what is left as it is.
+			again, err := afterwards.Split("connection", td)
+			if err != nil || again.Ambiguous != 0 || again.First != c.First || again.Labels != c.Labels {
+				t.Errorf("%s: %+v, %v, the second time; %+v the first time", load, again, err, c)
+			}
 		}
 		t.Logf("%-12s %+v; %+v", load, after, counts)
 		if after.all != before.all || after.wrong != 0 || after.right == 0 || after.labelled != counts.First+counts.Labels {

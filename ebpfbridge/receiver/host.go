@@ -146,7 +146,7 @@ func (h *Host) profiles(connection string, m *collectorpb.ExportProfilesServiceR
 }
 
 // LabelProcess is the label of a [Host]'s samples that has the id of their process.
-const LabelProcess = "process_pid"
+const LabelProcess = labelkey.Process
 
 func labelProcess(s *profile.Sample, pid int64) {
 	if s.Label == nil {

@@ -5,6 +5,7 @@ package receiver
 
 import (
 	"context"
+	"math"
 	"net"
 	"slices"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
@@ -108,4 +110,34 @@ func first(list []string) string {
 		return ""
 	}
 	return list[0]
+}
+
+// What no agent measures spoils no sums: it is refused, or counted as no CPU profile.
+func TestImplausible(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change              func(m message, p *profilespb.Profile)
+		malformed, other, n int
+	}{
+		"nothing":       {func(message, *profilespb.Profile) {}, 0, 0, 1},
+		"a long period": {func(_ message, p *profilespb.Profile) { p.Period = math.MaxInt64 }, 1, 0, 0},
+		"no period":     {func(_ message, p *profilespb.Profile) { p.Period = 0 }, 0, 1, 0},
+		"other period":  {func(m message, p *profilespb.Profile) { p.PeriodType.TypeStrindex = m.text("cycles") }, 0, 1, 0},
+		"no time":       {func(_ message, p *profilespb.Profile) { p.TimeUnixNano = 0 }, 1, 0, 0},
+		"before 1970":   {func(_ message, p *profilespb.Profile) { p.TimeUnixNano = 1 << 63 }, 1, 0, 0},
+		"long":          {func(_ message, p *profilespb.Profile) { p.DurationNano = math.MaxInt64 }, 1, 0, 0},
+		"back in time":  {func(_ message, p *profilespb.Profile) { p.DurationNano = math.MaxUint64 }, 1, 0, 0},
+	} {
+		exported := new(exportertest.Recorder)
+		h, err := NewHost(exported)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newMessage()
+		m.process(100, m.record(1, []uint64{1, 2}))
+		tt.change(m, m.GetResourceProfiles()[0].GetScopeProfiles()[0].GetProfiles()[0])
+		err = h.take(t.Context(), "", m.ExportProfilesServiceRequest)
+		if s, n := h.Status(), len(exported.Profiles()); s.Malformed != tt.malformed || s.Other != tt.other || n != tt.n || (err != nil) != (tt.malformed > 0) {
+			t.Errorf("%s: %v, %d profiles, %+v", name, err, n, s)
+		}
+	}
 }

@@ -4,10 +4,12 @@
 package receiver
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -36,6 +38,9 @@ func (r *Receiver) hostProfile(p convert.Timed, of whose, from agent, counted *S
 	if !isCPU(parsed) {
 		counted.Other++
 		return nil, nil
+	}
+	if err := plausible(p, parsed); err != nil {
+		return nil, err
 	}
 	list := records(p, parsed)
 	if haveTwins(list) {
@@ -67,8 +72,23 @@ func (r *Receiver) hostProfile(p convert.Timed, of whose, from agent, counted *S
 // isCPU reports whether a profile has the columns of Go's CPU profiles, which the
 // decoder makes of an agent's.
 func isCPU(p *profile.Profile) bool {
-	return len(p.SampleType) == 2 && p.SampleType[0].Type == "samples" && p.SampleType[1].Type == "cpu" &&
+	return p.PeriodType.Type == "cpu" && p.PeriodType.Unit == "nanoseconds" && len(p.SampleType) == 2 && p.SampleType[0].Type == "samples" && p.SampleType[1].Type == "cpu" &&
 		p.SampleType[1].Unit == "nanoseconds" && p.Period > 0
+}
+
+// plausible returns an error for times and weights that no agent measures. One such
+// profile would spoil the sums, and the time, of all that it is added to.
+func plausible(p convert.Timed, parsed *profile.Profile) error {
+	const longest = 24 * time.Hour
+	switch {
+	case parsed.Period > int64(time.Second):
+		return fmt.Errorf("a period of %v, want one second at most", time.Duration(parsed.Period))
+	case parsed.TimeNanos <= 0:
+		return errors.New("a profile without the time of its start")
+	case p.Duration() < 0 || p.Duration() > longest:
+		return fmt.Errorf("a profile of %v, want %v at most", p.Duration(), longest)
+	}
+	return nil
 }
 
 // builder sums up samples that have the same stack and labels: the agent has one for

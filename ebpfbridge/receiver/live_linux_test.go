@@ -149,7 +149,8 @@ func TestLiveAgrees(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cpu.pprof")
 	// Go takes 100 samples a second; half of them are of each of two names.
 	truth, got := l.run(t, "-load", "json", "-cpu", "24s", "-cpuprofile", file)
-	_, _, exported := truth.compare(t, got, WithTimelines(timelines{truth}))
+	sum, r, exported := truth.compare(t, got, WithTimelines(timelines{truth}))
+	t.Logf("%v; %+v", sum, r.Status())
 	host := map[string]seconds{}
 	for s := range ofSpans(t, exported) {
 		host[s.Label[labelkey.SpanName][0]] = host[s.Label[labelkey.SpanName][0]].plus(s)

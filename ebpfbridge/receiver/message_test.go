@@ -68,7 +68,7 @@ func (m message) process(pid int64, samples ...*profilespb.Sample) {
 			Profiles: []*profilespb.Profile{{
 				SampleType: &profilespb.ValueType{TypeStrindex: m.text("samples"), UnitStrindex: m.text("count")},
 				PeriodType: &profilespb.ValueType{TypeStrindex: m.text("cpu"), UnitStrindex: m.text("nanoseconds")},
-				Period:     10, Samples: samples,
+				Period:     10, Samples: samples, TimeUnixNano: 1e18, DurationNano: 1e9,
 			}},
 		}},
 	})

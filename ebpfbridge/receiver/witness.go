@@ -46,6 +46,7 @@ type record struct {
 	link       map[string]string // the ids of its Link, if it has one
 	thread     int64
 	timestamps []uint64
+	ambiguous  bool   // as profilesprocessor says
 	rest       string // all that tells records apart, but for labels and Link
 }
 
@@ -72,6 +73,7 @@ func records(p convert.Timed, parsed *profile.Profile) []record {
 			case isID(key):
 				rec.labels[key] = value
 			default:
+				rec.ambiguous = rec.ambiguous || key == labelkey.SpanAttribution && value == labelkey.Ambiguous
 				rest = append(rest, fmt.Sprintf("%q=%q", key, value))
 			}
 		}
@@ -141,6 +143,9 @@ const maxLabels = 10
 // place gives each sample of a record its labels. keyed says that the agent tells
 // records apart by them.
 func (r *Receiver) place(rec record, keyed bool, counted *Status) []placed {
+	if rec.ambiguous {
+		return r.placeByTime(rec.thread, rec.timestamps, counted)
+	}
 	labels, ofLink := r.restored(rec.labels), r.restored(rec.link)
 	both := maps.Clone(labels)
 	maps.Copy(both, ofLink)

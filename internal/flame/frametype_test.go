@@ -43,7 +43,7 @@ func TestFrameTypes(t *testing.T) {
 		{"python3", "app.py", "handle", flame.OtherLanguage},
 	} {
 		stacks := []store.StackValue{stack(1, hostLocation(tt.mapping, tt.file, tt.name))}
-		got := flame.NewSummary(stacks, flame.NewFunctions(exporter.KindHost))
+		got := flame.NewSummary(stacks, flame.NewFunctions(true))
 		if typ := got.Flame(maxNodes).Children[0].Type; typ != tt.want {
 			t.Errorf("%s of %q in %s has the type %q, want %q", tt.name, tt.file, tt.mapping, typ, tt.want)
 		}
@@ -66,7 +66,7 @@ func TestFrameTypesOfOneName(t *testing.T) {
 		stack(5, inKernel, inC, main),
 		stack(3, inC, main),
 		stack(2, inKernel, main),
-	}, flame.NewFunctions(exporter.KindHost))
+	}, flame.NewFunctions(true))
 	got, err := json.Marshal(s.Flame(maxNodes))
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -45,13 +44,13 @@ type frame struct {
 	inlined bool
 }
 
-// NewFunctions returns an empty table for profiles of a kind. Frames of
-// exporter.KindHost have a type.
-func NewFunctions(kind exporter.Kind) *Functions {
+// NewFunctions returns an empty table. typed says that frames have a type, as those of
+// profiles that an eBPF agent has taken do.
+func NewFunctions(typed bool) *Functions {
 	// The profile of a server's span has some hundred functions.
 	const some = 512
 	return &Functions{
-		typed:      kind == exporter.KindHost,
+		typed:      typed,
 		list:       make([]function, 0, some),
 		byName:     make(map[functionKey]int32, some),
 		byFunc:     make(map[*store.Function]int32, some),

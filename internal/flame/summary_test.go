@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/store"
 )
@@ -89,7 +88,7 @@ func TestFolded(t *testing.T) {
 func TestFlameAgainst(t *testing.T) {
 	var s locations
 	main, f, g := s.location("main"), s.location("f"), s.location("g")
-	fns := flame.NewFunctions(exporter.KindCPU)
+	fns := flame.NewFunctions(false)
 	left := flame.NewSummary([]store.StackValue{
 		stack(6, f, main),
 		stack(2, f, g, main),

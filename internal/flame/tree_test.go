@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/store"
 )
@@ -43,7 +42,7 @@ func stack(value int64, leafFirst ...*store.Location) store.StackValue {
 }
 
 func summary(stacks []store.StackValue) *flame.Summary {
-	return flame.NewSummary(stacks, flame.NewFunctions(exporter.KindCPU))
+	return flame.NewSummary(stacks, flame.NewFunctions(false))
 }
 
 // maxNodes is the number of frames that a page asks for.

@@ -18,6 +18,10 @@ const (
 // becomes it by way of the eBPF agent, which cuts keys at 15 bytes.
 const SpanAttribution = "span_attribution"
 
+// Process is the key of the label that has the id of a process, in profiles that an agent
+// has taken of a whole machine.
+const Process = "process_pid"
+
 // The values of SpanAttribution.
 const (
 	// First is the first sample of an agent's record, whose labels are those of the

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/mod/modfile"
 	modmodule "golang.org/x/mod/module"
 )
 
@@ -135,21 +135,22 @@ func main() { _, _ = otlpgrpc.New() }
 	})
 }
 
-// The workspace holds the modules of a release, and those that are for tests.
-func TestModulesAreThoseOfTheWorkspace(t *testing.T) {
-	data, err := os.ReadFile("../../go.work")
-	if err != nil {
-		t.Fatal(err)
-	}
-	work, err := modfile.ParseWork("go.work", data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+// A release has all modules but those for tests and tools, in the workspace or outside.
+func TestModulesAreThoseOfTheRepository(t *testing.T) {
 	var want []string
-	for _, use := range work.Use {
-		if dir := filepath.ToSlash(filepath.Clean(use.Path)); !strings.HasPrefix(dir, "internal/") {
-			want = append(want, dir)
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(file string, entry fs.DirEntry, err error) error {
+		switch name := entry.Name(); {
+		case err != nil:
+			return err
+		case file != "." && entry.IsDir() && (strings.HasPrefix(name, ".") || file == "internal"):
+			return fs.SkipDir
+		case name == "go.mod":
+			want = append(want, path.Dir(file))
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	var got []string
 	for _, m := range modules {
@@ -157,7 +158,7 @@ func TestModulesAreThoseOfTheWorkspace(t *testing.T) {
 	}
 	slices.Sort(want)
 	if slices.Sort(got); !slices.Equal(got, want) {
-		t.Errorf("modules are %v, those of go.work %v", got, want)
+		t.Errorf("modules are %v, those of the repository %v", got, want)
 	}
 }
 

@@ -28,18 +28,22 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(ctx, c.listen)
+	listener, err := listen(ctx, "-listen", c.listen)
 	if err != nil {
-		return fmt.Errorf("-listen %s: %w", c.listen, err)
+		return err
+	}
+	pages, err := listen(ctx, "-page", c.page)
+	if err != nil {
+		return errors.Join(err, listener.Close())
 	}
 	status := pageStatus{host: host, windows: w, agents: listener.Addr().String()}
-	page := viewer.Handler(kept, viewer.WithStatus(status.status), viewer.WithFlush(w.flush))
+	page := viewer.Handler(source{kept}, viewer.WithStatus(status.status), viewer.WithFlush(w.flush))
 
-	fmt.Fprintf(out, "hostview: agents send to %s (OTLP/gRPC); the page is http://%s/\n", status.agents, c.page)
+	fmt.Fprintf(out, "hostview: agents send to %s (OTLP/gRPC); the page is http://%s/\n", status.agents, pages.Addr())
 	parts := []func(context.Context) error{
 		w.run,
 		func(ctx context.Context) error { return host.ServeGRPC(ctx, listener) },
-		func(ctx context.Context) error { return explain(viewer.ListenAndServe(ctx, c.page, page), "-page") },
+		func(ctx context.Context) error { return viewer.Serve(ctx, pages, page) },
 	}
 	if c.socket != "" {
 		fmt.Fprintf(out, "hostview: programs get their own samples from %s\n", c.socket)
@@ -48,25 +52,24 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	return together(ctx, parts)
 }
 
-// listen listens on a loopback address: whoever can connect can send anything.
-func listen(ctx context.Context, address string) (net.Listener, error) {
+// listen listens on the loopback address of a flag: whoever can connect to the one can send
+// anything, and to the other see everything.
+func listen(ctx context.Context, flag, address string) (net.Listener, error) {
 	local, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s %s: %w", flag, address, err)
 	}
 	if !local.IP.IsLoopback() {
-		return nil, errors.New("this is no loopback address, such as 127.0.0.1:11000: whoever can connect can send anything")
+		return nil, fmt.Errorf("%s %s: this is no loopback address, such as 127.0.0.1:%d: whoever can connect sees or sends what they like", flag, address, local.Port)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", local.String())
-	return l, explain(err, "-listen")
-}
-
-// explain says which flag helps if a port is in use.
-func explain(err error, flag string) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%w: does another hostview run? Give another port with %s", err, flag)
+		return nil, fmt.Errorf("%w: does another hostview run? Give another port with %s", err, flag)
 	}
-	return err
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return l, nil
 }
 
 // together runs all until ctx ends or the first of them fails, and returns when all have

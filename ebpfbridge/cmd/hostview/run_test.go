@@ -33,19 +33,20 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// message has processes with a sample each, whose labels name a span.
+// message has processes with a record each, of two samples in the kernel, whose labels
+// name a span.
 func message(processes int) *collectorpb.ExportProfilesServiceRequest {
-	texts := []string{"", "samples", "count", "cpu", "nanoseconds", "process.context.label.span_name", "process.context.label.profile_id", "process.context.label.span_id", "GET /cart", "00f067aa0ba902b7", "main.work"}
+	texts := []string{"", "samples", "count", "cpu", "nanoseconds", "process.context.label.span_name", "process.context.label.profile_id", "process.context.label.span_id", "GET /cart", "00f067aa0ba902b7", "main.work", "vfs_read", "profile.frame.type", "kernel"}
 	ref := func(i int32) *commonpb.AnyValue {
 		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValueStrindex{StringValueStrindex: i}}
 	}
 	m := &collectorpb.ExportProfilesServiceRequest{Dictionary: &profilespb.ProfilesDictionary{
 		StringTable:    texts,
-		AttributeTable: []*profilespb.KeyValueAndUnit{{}, {KeyStrindex: 5, Value: ref(8)}, {KeyStrindex: 6, Value: ref(9)}, {KeyStrindex: 7, Value: ref(9)}},
-		FunctionTable:  []*profilespb.Function{{}, {NameStrindex: 10}},
+		AttributeTable: []*profilespb.KeyValueAndUnit{{}, {KeyStrindex: 5, Value: ref(8)}, {KeyStrindex: 6, Value: ref(9)}, {KeyStrindex: 7, Value: ref(9)}, {KeyStrindex: 12, Value: ref(13)}},
+		FunctionTable:  []*profilespb.Function{{}, {NameStrindex: 10}, {NameStrindex: 11}},
 		MappingTable:   []*profilespb.Mapping{{}},
-		LocationTable:  []*profilespb.Location{{}, {Address: 1, Lines: []*profilespb.Line{{FunctionIndex: 1}}}},
-		StackTable:     []*profilespb.Stack{{}, {LocationIndices: []int32{1}}},
+		LocationTable:  []*profilespb.Location{{}, {Address: 1, Lines: []*profilespb.Line{{FunctionIndex: 1}}}, {Address: 2, Lines: []*profilespb.Line{{FunctionIndex: 2}}, AttributeIndices: []int32{4}}},
+		StackTable:     []*profilespb.Stack{{}, {LocationIndices: []int32{2, 1}}},
 		LinkTable:      []*profilespb.Link{{}},
 	}}
 	now := uint64(time.Now().UnixNano())
@@ -59,7 +60,7 @@ func message(processes int) *collectorpb.ExportProfilesServiceRequest {
 			ScopeProfiles: []*profilespb.ScopeProfiles{{Profiles: []*profilespb.Profile{{
 				SampleType: &profilespb.ValueType{TypeStrindex: 1, UnitStrindex: 2}, PeriodType: &profilespb.ValueType{TypeStrindex: 3, UnitStrindex: 4}, Period: 1e7,
 				TimeUnixNano: now, DurationNano: 1e9,
-				Samples: []*profilespb.Sample{{StackIndex: 1, AttributeIndices: []int32{1, 2, 3}, TimestampsUnixNano: []uint64{now}}},
+				Samples: []*profilespb.Sample{{StackIndex: 1, AttributeIndices: []int32{1, 2, 3}, TimestampsUnixNano: []uint64{now, now + 1}}},
 			}}}},
 		})
 	}
@@ -113,23 +114,31 @@ func TestRun(t *testing.T) {
 	}
 	var list struct {
 		Services []string
-		Spans    []struct{ ProfileID, Name string }
-		Process  []struct{ Query string }
+		Spans    []struct {
+			ProfileID, Name        string
+			Manual, SummaryMissing bool
+		}
+		Process []struct{ Query string }
 	}
 	if err := json.Unmarshal([]byte(get(t, c.page, "?format=json")), &list); err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(list); got != "{[program0 program1] [{00f067aa0ba902b7 GET /cart}] [{program0.cpu{}} {program1.cpu{}}]}" {
+	if got := fmt.Sprint(list); got != "{[program0 program1] [{00f067aa0ba902b7 GET /cart false true}] [{program0.cpu{}} {program1.cpu{}}]}" {
 		t.Errorf("the page lists %s", got)
 	}
-	for query, want := range map[string]string{
-		"?format=text&query=program0.cpu{}":                          "20.0 ms in 2 samples",
-		"?format=text&query=.cpu{profile_id=%2200f067aa0ba902b7%22}": "40.0 ms in 4 samples",
-		"?format=text&query=.cpu{process_pid=%22" + "1073741825%22}": "10.0 ms in 1 sample",
-		"log?format=text": "samples lost: too many processes: 1",
+	const ofSpan = "?format=text&query=.cpu{profile_id=%2200f067aa0ba902b7%22}"
+	for _, tt := range []struct{ query, want string }{
+		{"?format=text&query=program0.cpu{}", "40.0 ms in 4 samples"},
+		{"?format=text&query=program0.cpu{}", "frames   [k] kernel 100.0%"},
+		{ofSpan, "40.0 ms in 4 samples"},
+		{ofSpan, " > [k] vfs_read"},
+		{ofSpan, "the span is certain for 4 samples by being the first of their record"},
+		{"?format=text&query=.cpu{process_pid=%221073741825%22}", "20.0 ms in 2 samples"},
+		{"?format=text&query=.cpu{process_pid=%221073741825%22}", "(10.0 ms) may be any span's"},
+		{"log?format=text", "samples lost: too many processes: 2"},
 	} {
-		if text := get(t, c.page, query); !strings.Contains(text, want) {
-			t.Errorf("%s:\n%s\nwant %q", query, text, want)
+		if text := get(t, c.page, tt.query); !strings.Contains(text, tt.want) {
+			t.Errorf("%s:\n%s\nwant %q", tt.query, text, tt.want)
 		}
 	}
 	_ = conn.Close()

@@ -26,7 +26,7 @@ type windows struct {
 	opened    time.Time
 	services  map[service]*window
 	processes map[string]bool
-	samples   int
+	bytes     int64
 	last      lastSeen
 }
 
@@ -47,9 +47,8 @@ type window struct {
 	parts []*profile.Profile
 }
 
-// maxSamples are in memory before a window closes early. A sample with its stack takes
-// about a kilobyte.
-const maxSamples = 200_000
+// maxOpen is what open windows take, in bytes, before they close early.
+const maxOpen = 128 << 20
 
 func newWindows(to exporter.Exporter, every time.Duration, maxProcesses int) *windows {
 	w := &windows{to: to, every: every, maxProcesses: maxProcesses}
@@ -59,7 +58,7 @@ func newWindows(to exporter.Exporter, every time.Duration, maxProcesses int) *wi
 
 // open begins with nothing. The caller holds the lock, but for a new one.
 func (w *windows) open(now time.Time) {
-	w.opened, w.services, w.processes, w.samples = now, map[service]*window{}, map[string]bool{}, 0
+	w.opened, w.services, w.processes, w.bytes = now, map[service]*window{}, map[string]bool{}, 0
 }
 
 // Export adds a process's profile of one report.
@@ -98,7 +97,7 @@ func (w *windows) Export(ctx context.Context, p *exporter.Profile) error {
 		s.end = end
 	}
 	s.parts = append(s.parts, parsed)
-	if w.samples += len(parsed.Sample); w.samples > maxSamples {
+	if w.bytes += size(parsed); w.bytes > maxOpen {
 		return w.close(ctx)
 	}
 	return nil
@@ -157,4 +156,26 @@ func (w *windows) seen() (lastSeen, time.Time) {
 	last := w.last
 	last.processes = max(last.processes, len(w.processes))
 	return last, w.opened
+}
+
+// size returns about how many bytes a profile takes.
+func size(p *profile.Profile) int64 {
+	const element = 160 // a sample, or what it refers to, with what points to it
+	n := element * (len(p.Sample) + len(p.Location) + len(p.Function) + len(p.Mapping))
+	for _, s := range p.Sample {
+		n += 8 * len(s.Location)
+		for key, values := range s.Label {
+			n += element + len(key) + len(values[0])
+		}
+	}
+	for _, f := range p.Function {
+		n += len(f.Name) + len(f.SystemName) + len(f.Filename)
+	}
+	for _, l := range p.Location {
+		n += 32 * len(l.Line)
+	}
+	for _, m := range p.Mapping {
+		n += len(m.File) + len(m.BuildID)
+	}
+	return int64(n)
 }

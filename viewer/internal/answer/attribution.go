@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
@@ -43,10 +42,10 @@ var witnesses = []Witness{
 	{Name: labelkey.ByTimeline, Meaning: "by an execution trace of what ran on their thread"},
 }
 
-// attribution returns nil for other than host profiles, and for those that nobody has
-// given to spans.
+// attribution returns nil for other profiles than those of an eBPF agent, and for those
+// that nobody has given to spans.
 func (r *Reader) attribution(q Query, span *Span) *Attribution {
-	if q.Type.Kind != exporter.KindHost {
+	if !r.ofHost(q) {
 		return nil
 	}
 	a := &Attribution{Witnesses: []Witness{}}
@@ -74,7 +73,7 @@ func (r *Reader) attribution(q Query, span *Span) *Attribution {
 // process and time.
 func (q Query) unclear(span *Span) Query {
 	q.Matchers = slices.DeleteFunc(slices.Clone(q.Matchers), func(m store.Matcher) bool {
-		return m.Label() != "service_name" && m.Label() != "service_version"
+		return !slices.Contains([]string{"service_name", "service_version", labelkey.Process}, m.Label())
 	})
 	if span != nil {
 		if q.From.Before(span.Start) {

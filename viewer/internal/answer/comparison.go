@@ -33,7 +33,7 @@ func Comparable(left, right Query) error {
 
 // Compare answers how what right selects differs from what left selects.
 func (r *Reader) Compare(left, right Query) (*Comparison, error) {
-	fns := flame.NewFunctions(right.Type.Kind)
+	fns := flame.NewFunctions(r.ofHost(right))
 	c := &Comparison{Left: r.profile(left, fns), Right: r.profile(right, fns), Status: r.status}
 	if r.err != nil {
 		return nil, r.err

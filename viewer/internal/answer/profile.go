@@ -89,7 +89,7 @@ type Profile struct {
 
 // Profile answers what q selects; with a function, also its callers and callees.
 func (r *Reader) Profile(q Query, function string) (*Profile, error) {
-	a := r.profile(q, flame.NewFunctions(q.Type.Kind))
+	a := r.profile(q, flame.NewFunctions(r.ofHost(q)))
 	a.Kinds = r.kinds(a.query)
 	trace := r.trace(a.span)
 	a.Trace, a.TraceOmitted = r.listTrace(trace)
@@ -110,8 +110,8 @@ func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 
 // Folded answers what q selects in the folded form.
 func (r *Reader) Folded(q Query) (string, error) {
-	_, sel, _ := r.found(q)
-	return flame.NewSummary(sel.Stacks, flame.NewFunctions(q.Type.Kind)).Folded(), r.err
+	q, sel, _ := r.found(q)
+	return flame.NewSummary(sel.Stacks, flame.NewFunctions(r.ofHost(q))).Folded(), r.err
 }
 
 // found returns what q selects, or else its local root, and what it is instead.

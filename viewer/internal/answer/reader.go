@@ -137,6 +137,14 @@ func (r *Reader) has(kind exporter.Kind) bool {
 	return slices.ContainsFunc(r.allWindows(), func(w store.WindowInfo) bool { return w.Kind == kind })
 }
 
+// ofHost reports whether an eBPF agent has taken the profiles of q's kind: those of a
+// program's own profiler have no frames of the kernel.
+func (r *Reader) ofHost(q Query) bool {
+	return q.Type.Kind == exporter.KindHost || slices.ContainsFunc(r.allWindows(), func(w store.WindowInfo) bool {
+		return w.Kind == q.Type.Kind && w.Kernel
+	})
+}
+
 // cpuType is the type of CPU time that is shown where none is asked for: what the host
 // saw, if nothing else did.
 func (r *Reader) cpuType() flameql.Type {
