@@ -45,6 +45,11 @@ func FuzzTake(f *testing.F) {
 				}
 			}
 		}
+		host, err := NewHost(new(exportertest.Recorder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = host.take(t.Context(), "", m) // as hostview does
 		exported := new(exportertest.Recorder)
 		// All ids are this process's, so that much is decoded.
 		r, err := New(exported, func(string) (Span, bool) { return Span{Name: "x"}, true })
