@@ -6,6 +6,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/attributesprocessor"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/nopexporter"
@@ -17,7 +19,7 @@ import (
 )
 
 func main() {
-	layer.Run("edge",
+	os.Exit(layer.Run("edge",
 		[]processor.Factory{attributesprocessor.NewFactory(), batchprocessor.NewFactory()},
-		[]exporter.Factory{otlpexporter.NewFactory(), nopexporter.NewFactory()})
+		[]exporter.Factory{otlpexporter.NewFactory(), nopexporter.NewFactory()}))
 }

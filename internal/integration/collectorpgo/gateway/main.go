@@ -6,6 +6,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/tailsamplingprocessor"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/nopexporter"
@@ -16,7 +18,7 @@ import (
 )
 
 func main() {
-	layer.Run("gateway",
+	os.Exit(layer.Run("gateway",
 		[]processor.Factory{tailsamplingprocessor.NewFactory(), batchprocessor.NewFactory()},
-		[]exporter.Factory{nopexporter.NewFactory()})
+		[]exporter.Factory{nopexporter.NewFactory()}))
 }

@@ -23,8 +23,9 @@ import (
 	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
 )
 
-// Run runs a Collector with the layer's own components, until a signal ends it.
-func Run(name string, processors []processor.Factory, exporters []exporter.Factory) {
+// Run runs a Collector with the layer's own components, until a signal ends it. It
+// returns the program's exit code.
+func Run(name string, processors []processor.Factory, exporters []exporter.Factory) int {
 	settings := otelcol.CollectorSettings{
 		BuildInfo: component.BuildInfo{Command: name, Description: "Collector of the layer " + name, Version: "0.161.0"},
 		Factories: func() (otelcol.Factories, error) { return factories(processors, exporters) },
@@ -35,8 +36,9 @@ func Run(name string, processors []processor.Factory, exporters []exporter.Facto
 	}
 	if err := otelcol.NewCommand(settings).Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 func factories(processors []processor.Factory, exporters []exporter.Factory) (f otelcol.Factories, err error) {
