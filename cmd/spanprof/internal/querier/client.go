@@ -146,12 +146,18 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 	maps.Copy(r.Header, c.header)
 	r.Header.Set("Content-Type", contentType)
 	r.Header.Set("Connect-Protocol-Version", "1")
+	redactor := servertext.NewRedactor(r.Header, nil)
 	fail := func(err error) ([]byte, error) {
 		if limited.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("no answer within %s: ask for less time, or fewer labels", callTime)
 		}
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
+		}
+		// net/http quotes a header that it cannot read, and a server may repeat there
+		// what it was told.
+		if text := redactor.Clean(err.Error()); text != err.Error() && ctx.Err() == nil {
+			err = errors.New(text)
 		}
 		return nil, fmt.Errorf("%s: %s: %w", c.base, method, err)
 	}
@@ -161,7 +167,7 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
-		return nil, c.refusal(method, r, answer)
+		return nil, c.refusal(method, redactor, answer)
 	}
 	// A page to log in is an answer too.
 	if got := answer.Header.Get("Content-Type"); !strings.HasPrefix(got, contentType) {
@@ -178,8 +184,8 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 }
 
 // refusal reads an answer that is an error.
-func (c *Client) refusal(method string, r *http.Request, answer *http.Response) error {
-	clean := servertext.NewRedactor(r.Header, nil).Clean
+func (c *Client) refusal(method string, redactor servertext.Redactor, answer *http.Response) error {
+	clean := redactor.Clean
 	e := &Error{Server: c.base, Method: method, Status: clean(answer.Status)}
 	// What cannot be read of an error is not worth another error.
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBytes))
