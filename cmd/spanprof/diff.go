@@ -52,11 +52,11 @@ func runDiff(ctx context.Context, c *call) error {
 	})
 	c.Func("per", "divide CPU time by this: request, span (only those that have samples), second or share (of the total); the default is request with -requests, else second, else share", d.setPer)
 	c.Func("requests", "`BEFORE:AFTER`, the requests that each side has served: one number for every run, or one for each with commas", d.setRequests)
-	c.BoolVar(&d.json, "json", false, "write JSON: see compare.Result")
+	c.BoolVar(&d.json, "json", false, "write JSON, the fields of compare.Result")
 	c.BoolVar(&d.all, "all", false, "show the functions within noise too")
 	c.Func("fail-over", "exit with 3 if a function's CPU time per unit of work grew by more than this `percentage`, beyond noise, and with 2 if there are not enough runs to tell", d.setFailOver)
 	c.StringVar(&d.http, "http", "", "show both sides on a page on this `address`, afterwards: 127.0.0.1:0, say")
-	c.BoolVar(&d.keepGoing, "k", false, "leave out what cannot be used, and go on with the others")
+	c.BoolVar(&d.keepGoing, "k", false, "leave out profiles and SOURCEs that cannot be used, and go on with the others")
 	c.DurationVar(&d.measure, "for", 30*time.Second, "how long to measure a process that keeps no profiles")
 	if err := c.parse(); err != nil {
 		return err
