@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/credential"
 	"github.com/spanprof/spanprof/internal/httpsend"
 	"github.com/spanprof/spanprof/internal/servertext"
 )
@@ -42,32 +43,21 @@ type Client struct {
 }
 
 // New returns a client of the server at an address that begins with http:// or
-// https://. getenv has the credentials: SPANPROF_TOKEN, or SPANPROF_USER and
-// SPANPROF_PASSWORD, and SPANPROF_TENANT. An answer may have maxBytes once it is
-// unpacked.
+// https://. getenv has the credentials, see package credential. An answer may have
+// maxBytes once it is unpacked.
 func New(address *url.URL, getenv func(string) string, maxBytes int64) (*Client, error) {
+	header, err := credential.Header(getenv)
+	if err != nil {
+		return nil, err
+	}
 	u := url.URL{Scheme: address.Scheme, Host: address.Host, Path: strings.TrimRight(address.Path, "/")}
-	c := &Client{
+	return &Client{
 		http:     httpsend.WithoutRedirects(&http.Client{Transport: httpsend.NewTransport()}),
 		base:     u.String(),
-		header:   http.Header{"User-Agent": {"spanprof"}},
+		header:   header,
 		maxBytes: maxBytes,
 		slots:    make(chan struct{}, maxCalls),
-	}
-	user, password, token := getenv("SPANPROF_USER"), getenv("SPANPROF_PASSWORD"), getenv("SPANPROF_TOKEN")
-	switch {
-	case token != "" && (user != "" || password != ""):
-		return nil, errors.New("both SPANPROF_TOKEN and SPANPROF_USER or SPANPROF_PASSWORD are set: a request has room for one")
-	case token != "":
-		c.header.Set("Authorization", "Bearer "+token)
-	case user != "" || password != "":
-		r := http.Request{Header: c.header}
-		r.SetBasicAuth(user, password)
-	}
-	if tenant := getenv("SPANPROF_TENANT"); tenant != "" {
-		c.header.Set("X-Scope-OrgID", tenant)
-	}
-	return c, nil
+	}, nil
 }
 
 // String returns the server's address, without credentials.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/credential"
 	"github.com/spanprof/spanprof/internal/httpsend"
 	"github.com/spanprof/spanprof/internal/servertext"
 )
@@ -68,28 +69,13 @@ type client struct {
 	header http.Header
 }
 
-// clientFromEnvironment returns a client with the credentials that
-// SPANPROF_USER and SPANPROF_PASSWORD, or SPANPROF_TOKEN, and SPANPROF_TENANT
-// name.
+// clientFromEnvironment returns a client with the credentials of the environment.
 func clientFromEnvironment() (*client, error) {
-	c := &client{
-		http:   &http.Client{Transport: httpsend.NewTransport(), CheckRedirect: sameServer},
-		header: http.Header{"User-Agent": {"spanprof"}},
+	header, err := credential.Header(os.Getenv)
+	if err != nil {
+		return nil, err
 	}
-	user, password, token := os.Getenv("SPANPROF_USER"), os.Getenv("SPANPROF_PASSWORD"), os.Getenv("SPANPROF_TOKEN")
-	switch {
-	case token != "" && (user != "" || password != ""):
-		return nil, errors.New("both SPANPROF_TOKEN and SPANPROF_USER or SPANPROF_PASSWORD are set: a request has room for one")
-	case token != "":
-		c.header.Set("Authorization", "Bearer "+token)
-	case user != "" || password != "":
-		r := http.Request{Header: c.header}
-		r.SetBasicAuth(user, password)
-	}
-	if tenant := os.Getenv("SPANPROF_TENANT"); tenant != "" {
-		c.header.Set("X-Scope-OrgID", tenant)
-	}
-	return c, nil
+	return &client{http: &http.Client{Transport: httpsend.NewTransport(), CheckRedirect: sameServer}, header: header}, nil
 }
 
 // sameServer follows redirects of a GET within a server alone: another one gets no
