@@ -52,7 +52,11 @@ func Compare(before, after *Side, per Per) (*Result, error) {
 	if min(r.Before.Units, r.After.Units) < enough {
 		r.Unit = UnitNone
 	}
-	newComparison(sides[0], sides[1]).fill(r)
+	c := newComparison(sides[0], sides[1])
+	if c.all.total == 0 {
+		return nil, errors.New("compare: the samples of both sides have no CPU time")
+	}
+	c.fill(r)
 	return r, nil
 }
 

@@ -64,7 +64,8 @@ func (s *Side) Runs() []string {
 }
 
 // Add adds a profile of CPU or of the heap, which was taken of the run of a process with
-// this name. Other kinds are an error, as is a profile that cannot be parsed.
+// this name. Other kinds are an error, as are a profile that cannot be parsed and values
+// of CPU below zero.
 func (s *Side) Add(name string, p *exporter.Profile) error {
 	parsed, err := p.Parsed()
 	if err != nil {
@@ -100,6 +101,11 @@ func (s *Side) addCPU(name string, p *exporter.Profile, parsed *profile.Profile)
 	value, err := newValue(parsed)
 	if err != nil {
 		return err
+	}
+	for _, sample := range parsed.Sample {
+		if ns, count := value.of(sample); ns < 0 || count < 0 {
+			return errors.New("compare: a CPU profile with values below zero: is it a difference already?")
+		}
 	}
 	at := slices.IndexFunc(s.runs, func(r *run) bool { return r.name == name })
 	if at < 0 {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/compare"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/termtext"
 )
 
 var diffCommand = command{
@@ -50,11 +52,11 @@ func runDiff(ctx context.Context, c *call) error {
 	})
 	c.Func("per", "divide CPU time by this: request, span (only those that have samples), second or share (of the total); the default is request with -requests, else second, else share", d.setPer)
 	c.Func("requests", "`BEFORE:AFTER`, the requests that each side has served: one number for every run, or one for each with commas", d.setRequests)
-	c.BoolVar(&d.json, "json", false, "write JSON: see compare.Result")
+	c.BoolVar(&d.json, "json", false, "write JSON, the fields of compare.Result")
 	c.BoolVar(&d.all, "all", false, "show the functions within noise too")
 	c.Func("fail-over", "exit with 3 if a function's CPU time per unit of work grew by more than this `percentage`, beyond noise, and with 2 if there are not enough runs to tell", d.setFailOver)
 	c.StringVar(&d.http, "http", "", "show both sides on a page on this `address`, afterwards: 127.0.0.1:0, say")
-	c.BoolVar(&d.keepGoing, "k", false, "leave out what cannot be used, and go on with the others")
+	c.BoolVar(&d.keepGoing, "k", false, "leave out profiles and SOURCEs that cannot be used, and go on with the others")
 	c.DurationVar(&d.measure, "for", 30*time.Second, "how long to measure a process that keeps no profiles")
 	if err := c.parse(); err != nil {
 		return err
@@ -107,7 +109,7 @@ func (d *diff) setRequests(s string) error {
 
 func (d *diff) setFailOver(s string) error {
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
-	if err != nil || !(percent >= 0) {
+	if err != nil || !(percent >= 0) || math.IsInf(percent, 1) {
 		return errors.New("want a percentage from 0 on: 5%")
 	}
 	d.failOver = percent / 100
@@ -160,13 +162,20 @@ func (d *diff) write(c *call, r *compare.Result) error {
 	return err
 }
 
+// maxGrew bounds the names in the message of -fail-over.
+const maxGrew = 20
+
 // verdict is the error for -fail-over.
 func (d *diff) verdict(r *compare.Result) error {
 	switch {
 	case d.failOver < 0:
 		return nil
 	case r.Unit != compare.UnitRun:
-		return codeError{fmt.Errorf("diff: -fail-over cannot tell: it needs three runs a side, and there are %d and %d", r.Before.Runs, r.After.Runs), exitCannotTell}
+		text := fmt.Sprintf("diff: -fail-over cannot tell: it needs three runs a side, and there are %d and %d", r.Before.Runs, r.After.Runs)
+		if n := r.Before.LeftOut + r.After.LeftOut; n > 0 {
+			text += fmt.Sprintf(", of which %d have no %s to divide by", n, r.Per)
+		}
+		return codeError{errors.New(text), exitCannotTell}
 	case r.Per == compare.PerShare:
 		return codeError{errors.New("diff: -fail-over cannot tell: the profiles have no duration: give the work by -requests"), exitCannotTell}
 	}
@@ -174,7 +183,7 @@ func (d *diff) verdict(r *compare.Result) error {
 	for _, f := range r.Functions {
 		for _, change := range []compare.Change{f.Total, f.Self} {
 			if change.Moved() && change.Ratio > 1+d.failOver {
-				grew = append(grew, f.Name)
+				grew = append(grew, termtext.OneLine(termtext.ClipStart(f.Name, termtext.MaxQuoted)))
 				break
 			}
 		}
@@ -182,10 +191,15 @@ func (d *diff) verdict(r *compare.Result) error {
 	if len(grew) == 0 {
 		return nil
 	}
-	return codeError{fmt.Errorf("diff: grew by more than %g%%, beyond noise: %s", 100*d.failOver, strings.Join(grew, ", ")), exitGrew}
+	more := ""
+	if n := len(grew) - maxGrew; n > 0 {
+		grew, more = grew[:maxGrew], fmt.Sprintf(" and %d more", n)
+	}
+	return codeError{fmt.Errorf("diff: grew by more than %g%%, beyond noise: %s%s", 100*d.failOver, strings.Join(grew, ", "), more), exitGrew}
 }
 
-// read adds the profiles of one side.
+// read adds the profiles of one side. With -k, what cannot be used is left out: a
+// profile, or a whole SOURCE.
 func (d *diff) read(ctx context.Context, c *call, arg string, side *compare.Side, kept *replay) error {
 	var skip func(error)
 	if d.keepGoing {
@@ -199,23 +213,29 @@ func (d *diff) read(ctx context.Context, c *call, arg string, side *compare.Side
 			return err
 		}
 		err = src.Read(ctx, want, skip, func(p *source.Profile) error {
+			if err := side.Add(runOf(src, p), p.Profile); err != nil {
+				if skip == nil {
+					return err
+				}
+				skip(fmt.Errorf("%s: %w", p.Name, err))
+				return nil
+			}
 			n++
 			if d.http != "" {
 				kept.profiles = append(kept.profiles, p)
 			}
-			err := side.Add(runOf(src, p), p.Profile)
-			if err != nil && skip != nil {
-				skip(fmt.Errorf("%s: %w", p.Name, err))
-				return nil
-			}
-			return err
+			return nil
 		})
-		if err != nil {
+		switch {
+		case err == nil:
+		case skip == nil || ctx.Err() != nil:
 			return err
+		default:
+			skip(err)
 		}
 	}
 	if n == 0 {
-		return fmt.Errorf("%s: there is no profile of CPU or heap", arg)
+		return fmt.Errorf("%s: there is no profile of CPU or heap that can be used", arg)
 	}
 	c.progressf("%s: %d profiles of %d runs", arg, n, len(side.Runs()))
 	return nil
@@ -234,13 +254,14 @@ func runOf(src source.Source, p *source.Profile) string {
 }
 
 // list splits a list of SOURCEs at spaces and commas. Those between braces or quotes are
-// part of a query, and a path that exists is one SOURCE whatever its name.
+// part of a SOURCE, and quotes around a whole one do not belong to it. A path that exists
+// is one SOURCE whatever its name.
 func list(arg string) []string {
 	if _, err := os.Stat(arg); err == nil {
 		return []string{arg}
 	}
 	quoted, depth := false, 0
-	return strings.FieldsFunc(arg, func(r rune) bool {
+	sources := strings.FieldsFunc(arg, func(r rune) bool {
 		switch {
 		case r == '"':
 			quoted = !quoted
@@ -252,4 +273,10 @@ func list(arg string) []string {
 		}
 		return !quoted && depth <= 0 && (r == ' ' || r == ',' || r == '\n' || r == '\t')
 	})
+	for i, s := range sources {
+		if len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' {
+			sources[i] = s[1 : len(s)-1]
+		}
+	}
+	return sources
 }

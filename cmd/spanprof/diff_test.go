@@ -92,6 +92,13 @@ func TestDiff(t *testing.T) {
 		{"no such file", []string{before, after + "/none"}, exitFailed, `^$`, "none"},
 		{"no such span", []string{"-span", "GET /", before, after}, exitFailed, `^$`, "no sample of before is selected"},
 		{"bad focus", []string{"-focus", "(", before, after}, exitFailed, `^$`, "missing closing"},
+		{"over 0", []string{"-fail-over", "0", before, after}, exitGrew, `main\.parse`, "grew by more than 0%"},
+		{"nothing grew over 0", []string{"-fail-over", "0%", before, before}, exitDone, `0 functions of 2 moved`, ""},
+		{"no work to tell by", []string{"-fail-over", "5%", "-per", "span", before, after}, exitFailed, `^$`, "no profile of before has a number of spans"},
+		{"-fail-over and shares", []string{"-fail-over", "5%", "-per", "share", before, after}, exitFailed, `^$`, "leave -per share out"},
+		{"negative percentage", []string{"-fail-over", "-5%", before, after}, exitFailed, `^$`, "want a percentage"},
+		{"endless percentage", []string{"-fail-over", "inf", before, after}, exitFailed, `^$`, "want a percentage"},
+		{"no percentage", []string{"-fail-over", "", before, after}, exitFailed, `^$`, "want a percentage"},
 		{"bad percentage", []string{"-fail-over", "much", before, after}, exitFailed, `^$`, "want a percentage"},
 		{"bad per", []string{"-per", "day", before, after}, exitFailed, `^$`, "request, span, second and share"},
 		{"bad requests", []string{"-requests", "100", before, after}, exitFailed, `^$`, "two sides with a colon"},
@@ -114,6 +121,39 @@ func TestDiffJSON(t *testing.T) {
 	}
 	if len(r.Functions) != 1 || r.Functions[0].Name != "main.parse" || !r.Functions[0].Moved || r.Unit != compare.UnitRun {
 		t.Errorf("%+v", r)
+	}
+}
+
+// With -k a whole SOURCE may be left out, a server that is away, but not all of a side.
+func TestDiffLeavesSourcesOut(t *testing.T) {
+	before, after := writeSide(t, 3, 500), writeSide(t, 3, 500)
+	const away, awayToo, gone = "http://127.0.0.1:1/debug/pprof/", `pyroscope+http://127.0.0.1:1?query={service_name="shop"}`, "/none/there"
+	for _, missing := range []string{away, awayToo, gone} {
+		list := before + " " + missing
+		if code, stdout, stderr := spanprof(t, "diff", "-for", "1s", list, after); code != exitFailed || stdout != "" {
+			t.Errorf("%s: code %d, stdout %s, stderr %s", missing, code, stdout, stderr)
+		}
+		code, stdout, stderr := spanprof(t, "diff", "-for", "1s", "-k", list, after)
+		if code != exitDone || !strings.Contains(stdout, "3 runs with") || !strings.Contains(stderr, "left out: ") {
+			t.Errorf("%s with -k: code %d, stdout %s, stderr %s", missing, code, stdout, stderr)
+		}
+		if code, _, stderr := spanprof(t, "diff", "-for", "1s", "-k", missing, after); code != exitFailed || !strings.Contains(stderr, "no profile of CPU or heap") {
+			t.Errorf("%s alone: code %d, stderr %s", missing, code, stderr)
+		}
+	}
+}
+
+// What a profile calls its functions does not steer the terminal of who reads a message.
+func TestDiffHostileNames(t *testing.T) {
+	d := diff{failOver: 0.05}
+	grown := compare.Change{Ratio: 2, Test: &compare.Test{Moved: true}}
+	r := &compare.Result{Unit: compare.UnitRun}
+	for range 2 * maxGrew {
+		r.Functions = append(r.Functions, compare.Function{Name: "main.\x1b[2Jparse" + strings.Repeat("e", 5000), Total: grown})
+	}
+	text := d.verdict(r).Error()
+	if strings.Contains(text, "\x1b") || len(text) > 20_000 || !strings.HasSuffix(text, "and 20 more") {
+		t.Errorf("%d bytes: %.300q", len(text), text)
 	}
 }
 
@@ -145,6 +185,7 @@ func TestList(t *testing.T) {
 		{" a,\n b ", []string{"a", "b"}},
 		{odd, []string{odd}},
 		{`pyroscope+http://h?query={a="1 , }", b="2"}&from=now-1h x`, []string{`pyroscope+http://h?query={a="1 , }", b="2"}&from=now-1h`, "x"}},
+		{`"my runs/*" b "c, d"`, []string{"my runs/*", "b", "c, d"}},
 		{"", nil},
 	} {
 		if got := list(test.in); !slices.Equal(got, test.want) {

@@ -57,6 +57,9 @@ func runView(ctx context.Context, c *call) error {
 	if c.NArg() == 0 {
 		return errors.New("view: name a SOURCE, such as a directory of profiles")
 	}
+	if *maxBytes < 0 {
+		return fmt.Errorf("view: -max-bytes %d: want a number of bytes above zero", *maxBytes)
+	}
 	listener, err := openListener(*listen, hosts)
 	if err != nil {
 		return err
@@ -138,12 +141,19 @@ func pyroscopeAddress(args []string) (*url.URL, bool) {
 	return u, true
 }
 
+// minAnswer is the least bound of an answer.
+const minAnswer = 1 << 20
+
 // pyroscopeViewOf shows what a server has.
 func pyroscopeViewOf(c *call, address *url.URL, lookback time.Duration, maxBytes int64, opts ...viewer.Option) (page, error) {
 	if lookback <= 0 {
 		return page{}, fmt.Errorf("view: -lookback %s: want a time such as 1h", lookback)
 	}
-	client, err := querier.New(address, c.getenv, cmp.Or(maxBytes, 64<<20))
+	maxBytes = cmp.Or(maxBytes, 64<<20)
+	if maxBytes < minAnswer {
+		return page{}, fmt.Errorf("view: -max-bytes %d: an answer of a Pyroscope server needs 1 MiB at least", maxBytes)
+	}
+	client, err := querier.New(address, c.getenv, maxBytes)
 	if err != nil {
 		return page{}, fmt.Errorf("view: %w", err)
 	}

@@ -156,6 +156,34 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+// Errors of net/http quote headers, in which a server may repeat credentials.
+func TestCredentialsInHeaders(t *testing.T) {
+	const token = "t0ken-1234"
+	for name, header := range map[string]string{
+		"status":       "HTTP/1.1 Bearer-" + token + " no",
+		"header":       "HTTP/1.1 200 OK\r\nBearer " + token,
+		"content type": "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Type: " + token,
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				c, _, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, _ = io.WriteString(c, header+"\r\n\r\n")
+				_ = c.Close()
+			}))
+			defer server.Close()
+			h := Handler(newClient(t, server.URL, map[string]string{"SPANPROF_TOKEN": token}, 1<<20), time.Hour)
+			text := get(t, h, "/", "format", "text").Body.String()
+			if strings.Contains(text, token) || !strings.Contains(text, "[redacted]") {
+				t.Errorf("the page says %s", text)
+			}
+		})
+	}
+}
+
 // A server with very many services, names and spans is asked a bounded number of
 // questions.
 func TestManyValues(t *testing.T) {

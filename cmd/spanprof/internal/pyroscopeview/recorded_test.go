@@ -195,6 +195,9 @@ func TestPagesRecorded(t *testing.T) {
 					t.Errorf("spans as %s: status %d: %s", format, w.Code, w.Body)
 				}
 			}
+			if text := get(t, h, "/", "query", service+".inuse_space", "format", "text").Body.String(); !strings.Contains(strings.Join(strings.Fields(text), " "), "shares are right, sums are not") {
+				t.Errorf("heap in use is not said to be a sum of moments:\n%.2000s", text)
+			}
 			if text := get(t, h, "/log", "format", "text").Body.String(); !strings.Contains(text, "heap") || !strings.Contains(text, service) || strings.Contains(text, "store") {
 				t.Errorf("log\n%s", text)
 			}

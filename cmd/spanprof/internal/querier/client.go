@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/credential"
 	"github.com/spanprof/spanprof/internal/httpsend"
 	"github.com/spanprof/spanprof/internal/servertext"
 )
@@ -42,32 +43,21 @@ type Client struct {
 }
 
 // New returns a client of the server at an address that begins with http:// or
-// https://. getenv has the credentials: SPANPROF_TOKEN, or SPANPROF_USER and
-// SPANPROF_PASSWORD, and SPANPROF_TENANT. An answer may have maxBytes once it is
-// unpacked.
+// https://. getenv has the credentials, see package credential. An answer may have
+// maxBytes once it is unpacked.
 func New(address *url.URL, getenv func(string) string, maxBytes int64) (*Client, error) {
+	header, err := credential.Header(getenv)
+	if err != nil {
+		return nil, err
+	}
 	u := url.URL{Scheme: address.Scheme, Host: address.Host, Path: strings.TrimRight(address.Path, "/")}
-	c := &Client{
+	return &Client{
 		http:     httpsend.WithoutRedirects(&http.Client{Transport: httpsend.NewTransport()}),
 		base:     u.String(),
-		header:   http.Header{"User-Agent": {"spanprof"}},
+		header:   header,
 		maxBytes: maxBytes,
 		slots:    make(chan struct{}, maxCalls),
-	}
-	user, password, token := getenv("SPANPROF_USER"), getenv("SPANPROF_PASSWORD"), getenv("SPANPROF_TOKEN")
-	switch {
-	case token != "" && (user != "" || password != ""):
-		return nil, errors.New("both SPANPROF_TOKEN and SPANPROF_USER or SPANPROF_PASSWORD are set: a request has room for one")
-	case token != "":
-		c.header.Set("Authorization", "Bearer "+token)
-	case user != "" || password != "":
-		r := http.Request{Header: c.header}
-		r.SetBasicAuth(user, password)
-	}
-	if tenant := getenv("SPANPROF_TENANT"); tenant != "" {
-		c.header.Set("X-Scope-OrgID", tenant)
-	}
-	return c, nil
+	}, nil
 }
 
 // String returns the server's address, without credentials.
@@ -146,12 +136,18 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 	maps.Copy(r.Header, c.header)
 	r.Header.Set("Content-Type", contentType)
 	r.Header.Set("Connect-Protocol-Version", "1")
+	redactor := servertext.NewRedactor(r.Header, nil)
 	fail := func(err error) ([]byte, error) {
 		if limited.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("no answer within %s: ask for less time, or fewer labels", callTime)
 		}
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
+		}
+		// net/http quotes a header that it cannot read, and a server may repeat there
+		// what it was told.
+		if text := redactor.Clean(err.Error()); text != err.Error() && ctx.Err() == nil {
+			err = errors.New(text)
 		}
 		return nil, fmt.Errorf("%s: %s: %w", c.base, method, err)
 	}
@@ -161,7 +157,7 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
-		return nil, c.refusal(method, r, answer)
+		return nil, c.refusal(method, redactor, answer)
 	}
 	// A page to log in is an answer too.
 	if got := answer.Header.Get("Content-Type"); !strings.HasPrefix(got, contentType) {
@@ -178,8 +174,8 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 }
 
 // refusal reads an answer that is an error.
-func (c *Client) refusal(method string, r *http.Request, answer *http.Response) error {
-	clean := servertext.NewRedactor(r.Header, nil).Clean
+func (c *Client) refusal(method string, redactor servertext.Redactor, answer *http.Response) error {
+	clean := redactor.Clean
 	e := &Error{Server: c.base, Method: method, Status: clean(answer.Status)}
 	// What cannot be read of an error is not worth another error.
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBytes))

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/credential"
 	"github.com/spanprof/spanprof/internal/httpsend"
 	"github.com/spanprof/spanprof/internal/servertext"
 )
@@ -43,6 +44,9 @@ func (e *StatusError) Error() string {
 	if e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden {
 		text += " (credentials come from SPANPROF_USER and SPANPROF_PASSWORD, or from SPANPROF_TOKEN)"
 	}
+	if e.Code >= 300 && e.Code < 400 {
+		text += " (such redirects are not followed: give the address that it leads to)"
+	}
 	return text
 }
 
@@ -65,34 +69,24 @@ type client struct {
 	header http.Header
 }
 
-// clientFromEnvironment returns a client with the credentials that
-// SPANPROF_USER and SPANPROF_PASSWORD, or SPANPROF_TOKEN, and SPANPROF_TENANT
-// name.
+// clientFromEnvironment returns a client with the credentials of the environment.
 func clientFromEnvironment() (*client, error) {
-	c := &client{
-		http:   &http.Client{Transport: httpsend.NewTransport(), CheckRedirect: sameServer},
-		header: http.Header{"User-Agent": {"spanprof"}},
+	header, err := credential.Header(os.Getenv)
+	if err != nil {
+		return nil, err
 	}
-	user, password, token := os.Getenv("SPANPROF_USER"), os.Getenv("SPANPROF_PASSWORD"), os.Getenv("SPANPROF_TOKEN")
-	switch {
-	case token != "" && (user != "" || password != ""):
-		return nil, errors.New("both SPANPROF_TOKEN and SPANPROF_USER or SPANPROF_PASSWORD are set: a request has room for one")
-	case token != "":
-		c.header.Set("Authorization", "Bearer "+token)
-	case user != "" || password != "":
-		r := http.Request{Header: c.header}
-		r.SetBasicAuth(user, password)
-	}
-	if tenant := os.Getenv("SPANPROF_TENANT"); tenant != "" {
-		c.header.Set("X-Scope-OrgID", tenant)
-	}
-	return c, nil
+	return &client{http: &http.Client{Transport: httpsend.NewTransport(), CheckRedirect: sameServer}, header: header}, nil
 }
 
-// sameServer follows redirects within a server alone: another one gets no
-// credentials, and its profiles are not those that were asked for.
+// sameServer follows redirects of a GET within a server alone: another one gets no
+// credentials, and its profiles are not those that were asked for. What a Pyroscope server
+// is asked is a POST, of which a redirect is an error.
 func sameServer(r *http.Request, via []*http.Request) error {
 	first := via[0].URL
+	if via[0].Method != http.MethodGet {
+		// net/http would repeat a POST as a GET without its question.
+		return http.ErrUseLastResponse
+	}
 	if r.URL.Scheme != first.Scheme || r.URL.Host != first.Host {
 		to := url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host, Path: r.URL.Path}
 		return fmt.Errorf("it redirects to %s, another server: name that one if it is the right one", servertext.Clean(to.String()))
@@ -118,12 +112,13 @@ func (c *client) do(ctx context.Context, name string, r *http.Request, measure t
 	defer cancel()
 	r = r.WithContext(limited)
 	maps.Copy(r.Header, c.header)
+	redactor := servertext.NewRedactor(r.Header, nil)
 	fail := func(err error) ([]byte, error) {
 		if ctx.Err() == nil && limited.Err() != nil {
 			err = fmt.Errorf("no answer within %v", measure+answerTime)
 		}
 		err = withoutAddress(err)
-		return nil, &UnansweredError{Name: name, Err: err, text: servertext.NewRedactor(r.Header, nil).Clean(err.Error())}
+		return nil, &UnansweredError{Name: name, Err: err, text: redactor.Clean(err.Error())}
 	}
 	response, err := c.http.Do(r)
 	if err != nil {
@@ -132,7 +127,7 @@ func (c *client) do(ctx context.Context, name string, r *http.Request, measure t
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
-		clean := servertext.NewRedactor(r.Header, nil).Clean
+		clean := redactor.Clean
 		return nil, &StatusError{Name: name, Status: clean(response.Status), Code: response.StatusCode, Text: clean(firstLine(response.Header, text))}
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))

@@ -226,3 +226,23 @@ func TestPyroscope(t *testing.T) {
 		t.Errorf("another server: %v", err)
 	}
 }
+
+// A POST is not repeated where a server points: net/http would make a GET of it, without
+// the question.
+func TestPyroscopeRedirect(t *testing.T) {
+	other := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	for _, to := range []string{"/elsewhere", other.URL + "/?token=x"} {
+		for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+			server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/elsewhere" {
+					t.Error("the redirect was followed")
+				}
+				http.Redirect(w, r, to, status)
+			}))
+			_, err := read(t, "pyroscope+"+server.URL+"?query={}", source.Want{})
+			if err == nil || !strings.Contains(err.Error(), http.StatusText(status)) || !strings.Contains(err.Error(), "redirects are not followed") {
+				t.Errorf("%d to %s: %v", status, to, err)
+			}
+		}
+	}
+}
