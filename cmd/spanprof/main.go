@@ -52,7 +52,7 @@ func (c *call) parse() error {
 	case errors.Is(err, flag.ErrHelp):
 		return err
 	case err != nil:
-		return reportedError{err}
+		return fmt.Errorf("%w; %q lists the flags", err, c.Name()+" -help")
 	}
 	for _, arg := range c.Args() {
 		if strings.HasPrefix(arg, "-") {
@@ -100,9 +100,6 @@ func (w plainWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// reportedError is an error that the person has read already.
-type reportedError struct{ error }
-
 // codeError is an error with an exit code other than 1.
 type codeError struct {
 	error
@@ -128,21 +125,27 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 	}
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
-		usage(stdout)
-		return exitDone
+		if len(args) == 1 {
+			usage(stdout)
+			return exitDone
+		}
+		args = []string{args[1], "-help"}
 	}
 	for _, cmd := range commands {
 		if cmd.name != args[0] {
 			continue
 		}
 		flags := flag.NewFlagSet("spanprof "+cmd.name, flag.ContinueOnError)
-		flags.SetOutput(stderr)
-		flags.Usage = func() {
-			_, _ = fmt.Fprintf(flags.Output(), "Usage: spanprof %s %s\n\n%s\n\n", cmd.name, cmd.synopsis, cmd.summary)
-			flags.PrintDefaults()
-			_, _ = fmt.Fprint(flags.Output(), "\n", source.Usage)
-		}
+		flags.SetOutput(io.Discard) // exitCode prints errors, and here is the help
+		flags.Usage = func() {}
 		err := cmd.run(ctx, &call{FlagSet: flags, args: args[1:], stdout: stdout, stderr: stderr, getenv: getenv, terminal: terminal})
+		if errors.Is(err, flag.ErrHelp) {
+			_, _ = fmt.Fprintf(stdout, "Usage: spanprof %s %s\n\n%s\n\n", cmd.name, cmd.synopsis, cmd.summary)
+			flags.SetOutput(stdout)
+			flags.PrintDefaults()
+			_, _ = fmt.Fprint(stdout, "\n", source.Usage)
+			return exitDone
+		}
 		return exitCode(err, stderr)
 	}
 	_, _ = fmt.Fprintf(stderr, "spanprof: there is no command %q\n\n", args[0])
@@ -151,12 +154,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 }
 
 func exitCode(err error, stderr io.Writer) int {
-	if err == nil || errors.Is(err, flag.ErrHelp) {
+	if err == nil {
 		return exitDone
 	}
-	if _, reported := errors.AsType[reportedError](err); !reported {
-		_, _ = fmt.Fprintln(stderr, "spanprof:", err)
-	}
+	_, _ = fmt.Fprintln(stderr, "spanprof:", err)
 	if coded, ok := errors.AsType[codeError](err); ok {
 		return coded.code
 	}

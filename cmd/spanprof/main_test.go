@@ -27,6 +27,13 @@ func TestUsage(t *testing.T) {
 		{[]string{"help"}, exitDone, "Exit codes: 0 done", ""},
 		{[]string{"-h"}, exitDone, "Exit codes: 0 done", ""},
 		{[]string{"pog"}, exitFailed, "", `there is no command "pog"`},
+		{[]string{"help", "pog"}, exitFailed, "", `there is no command "pog"`},
+		{[]string{"help", "pgo"}, exitDone, "Usage: spanprof pgo", ""},
+		{[]string{"record", "-help"}, exitDone, "Usage: spanprof record", ""},
+		{[]string{"record", "-ot", "x"}, exitFailed, "", `-ot; "spanprof record -help" lists the flags`},
+		{[]string{"record", "-for", "30"}, exitFailed, "", `"spanprof record -help" lists the flags`},
+		{[]string{"record", "-o", "x", "127.0.0.1:6060"}, exitFailed, "", "an address begins with http:// or https://"},
+		{[]string{"pgo", "-o", "x", "127.0.0.1:6060"}, exitFailed, "", "an address begins with http:// or https://"},
 	} {
 		code, stdout, stderr := spanprof(t, test.args...)
 		if code != test.code || !strings.Contains(stdout, test.stdout) || !strings.Contains(stderr, test.stderr) {

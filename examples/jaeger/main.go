@@ -53,7 +53,10 @@ func main() {
 		child.End()
 		root.End()
 	}
-	_ = must(0, errors.Join(tp.ForceFlush(ctx), p.Flush(ctx)))
+	if err := tp.ForceFlush(ctx); err != nil {
+		log.Println("jaeger: no Jaeger takes the spans; -jaeger says where it is: ", err)
+	}
+	_ = must(0, p.Flush(ctx))
 	fmt.Println("Open http://" + listener.Addr().String())
 	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
 	<-ctx.Done()

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,9 @@ import (
 
 // maxFile bounds a file with a profile.
 const maxFile = 256 << 20
+
+// hostAndPort is what an address without its scheme begins with.
+var hostAndPort = regexp.MustCompile(`^[\w.-]+:\d+(/|$)`)
 
 // files is a file, a directory or a glob.
 type files string
@@ -89,6 +93,8 @@ func (s files) paths() ([]string, error) {
 			return nil, fmt.Errorf("%s: %w", s, globErr)
 		case len(matches) == 0 && strings.ContainsAny(string(s), "*?["):
 			return nil, fmt.Errorf("%s: no file has such a name", s)
+		case len(matches) == 0 && hostAndPort.MatchString(string(s)):
+			return nil, fmt.Errorf("%s: no such file; an address begins with http:// or https://", s)
 		case len(matches) == 0:
 			return nil, err
 		}

@@ -38,6 +38,9 @@ type Target struct {
 // NewTarget returns the process at the address of its server, or of the list of
 // its profiles.
 func NewTarget(arg string) (*Target, error) {
+	if !strings.Contains(arg, "://") {
+		return nil, fmt.Errorf("%q: an address begins with http:// or https://", arg)
+	}
 	u, err := parseAddress(arg)
 	if err != nil {
 		return nil, err
