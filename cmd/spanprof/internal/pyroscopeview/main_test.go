@@ -90,16 +90,16 @@ func over(t *testing.T, server http.Handler, maxBytes int64) http.Handler {
 	t.Helper()
 	s := httptest.NewServer(server)
 	t.Cleanup(s.Close)
-	return Handler(newClient(t, s.URL, nil, maxBytes), time.Hour)
+	return Handler(newClient(t, s.URL, maxBytes), time.Hour)
 }
 
-func newClient(t *testing.T, address string, environment map[string]string, maxBytes int64) *querier.Client {
+func newClient(t *testing.T, address string, maxBytes int64) *querier.Client {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := querier.New(u, func(name string) string { return environment[name] }, maxBytes)
+	c, err := querier.New(u, func(string) string { return "" }, maxBytes, "ask for less")
 	if err != nil {
 		t.Fatal(err)
 	}

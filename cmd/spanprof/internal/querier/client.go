@@ -35,33 +35,40 @@ const (
 // Client asks one server. It is safe for concurrent use.
 type Client struct {
 	http *http.Client
-	// base is the address without a slash at its end.
-	base     string
-	header   http.Header
-	maxBytes int64
-	slots    chan struct{}
+	// name is the address as it was given, without a slash at its end, base the one of HTTP.
+	name, base string
+	header     http.Header
+	redactor   servertext.Redactor
+	maxBytes   int64
+	remedy     string
+	slots      chan struct{}
 }
 
-// New returns a client of the server at an address that begins with http:// or
-// https://. getenv has the credentials, see package credential. An answer may have
-// maxBytes once it is unpacked.
-func New(address *url.URL, getenv func(string) string, maxBytes int64) (*Client, error) {
+// New returns a client of the server at an address that begins with http:// or https://,
+// or with pyroscope+ before these. getenv has the credentials, see package credential. An
+// answer may have maxBytes once it is unpacked; remedy says in an error what to do about a
+// larger one.
+func New(address *url.URL, getenv func(string) string, maxBytes int64, remedy string) (*Client, error) {
 	header, err := credential.Header(getenv)
 	if err != nil {
 		return nil, err
 	}
 	u := url.URL{Scheme: address.Scheme, Host: address.Host, Path: strings.TrimRight(address.Path, "/")}
 	return &Client{
+		// net/http would repeat a POST as a GET without its question.
 		http:     httpsend.WithoutRedirects(&http.Client{Transport: httpsend.NewTransport()}),
-		base:     u.String(),
+		name:     u.String(),
+		base:     strings.TrimPrefix(u.String(), "pyroscope+"),
 		header:   header,
+		redactor: servertext.NewRedactor(header, nil),
 		maxBytes: maxBytes,
+		remedy:   remedy,
 		slots:    make(chan struct{}, maxCalls),
 	}, nil
 }
 
-// String returns the server's address, without credentials.
-func (c *Client) String() string { return c.base }
+// String returns the server's address as it was given, without credentials.
+func (c *Client) String() string { return c.name }
 
 // Close closes the connections that are idle.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
@@ -114,7 +121,8 @@ func (c *Client) callJSON(ctx context.Context, method string, request, answer an
 		return err
 	}
 	if err := json.Unmarshal(body, answer); err != nil {
-		return fmt.Errorf("%s: the answer to %s is not one of a Pyroscope server: %w", c.base, method, err)
+		// Such errors quote values.
+		return fmt.Errorf("%s: the answer to %s is not one of a Pyroscope server: %s", c.name, method, c.redactor.Clean(err.Error()))
 	}
 	return nil
 }
@@ -131,12 +139,11 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 	defer cancel()
 	r, err := http.NewRequestWithContext(limited, http.MethodPost, c.base+"/querier.v1.QuerierService/"+method, bytes.NewReader(request))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.base, err)
+		return nil, fmt.Errorf("%s: %w", c.name, err)
 	}
 	maps.Copy(r.Header, c.header)
 	r.Header.Set("Content-Type", contentType)
 	r.Header.Set("Connect-Protocol-Version", "1")
-	redactor := servertext.NewRedactor(r.Header, nil)
 	fail := func(err error) ([]byte, error) {
 		if limited.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("no answer within %s: ask for less time, or fewer labels", callTime)
@@ -146,10 +153,10 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 		}
 		// net/http quotes a header that it cannot read, and a server may repeat there
 		// what it was told.
-		if text := redactor.Clean(err.Error()); text != err.Error() && ctx.Err() == nil {
+		if text := c.redactor.Clean(err.Error()); text != err.Error() && ctx.Err() == nil {
 			err = errors.New(text)
 		}
-		return nil, fmt.Errorf("%s: %s: %w", c.base, method, err)
+		return nil, fmt.Errorf("%s: %s: %w", c.name, method, err)
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {
@@ -157,7 +164,7 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
-		return nil, c.refusal(method, redactor, answer)
+		return nil, c.refusal(method, answer)
 	}
 	// A page to log in is an answer too.
 	if got := answer.Header.Get("Content-Type"); !strings.HasPrefix(got, contentType) {
@@ -168,15 +175,15 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 	case err != nil:
 		return fail(fmt.Errorf("the answer breaks off: %w", err))
 	case int64(len(body)) > c.maxBytes:
-		return fail(fmt.Errorf("the answer has more than %d MiB: ask for less time or by more labels, or raise -max-bytes", c.maxBytes>>20))
+		return fail(fmt.Errorf("the answer has more than %d MiB: %s", c.maxBytes>>20, c.remedy))
 	}
 	return body, nil
 }
 
 // refusal reads an answer that is an error.
-func (c *Client) refusal(method string, redactor servertext.Redactor, answer *http.Response) error {
-	clean := redactor.Clean
-	e := &Error{Server: c.base, Method: method, Status: clean(answer.Status)}
+func (c *Client) refusal(method string, answer *http.Response) error {
+	clean := c.redactor.Clean
+	e := &Error{Server: c.name, Method: method, Status: clean(answer.Status)}
 	// What cannot be read of an error is not worth another error.
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBytes))
 	var message struct{ Code, Message string }

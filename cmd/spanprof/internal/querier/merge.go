@@ -12,7 +12,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// The numbers of fields and values of querier/v1/querier.proto.
+// The numbers of fields and values of querier/v1/querier.proto. The first four are those of
+// both requests.
 const (
 	mergeType, mergeLabels, mergeStart, mergeEnd, mergeFormat, mergeTraces, mergeSpans = 1, 2, 3, 4, 6, 10, 11
 
@@ -27,44 +28,59 @@ const (
 )
 
 // Merge returns the sum of what s selects, with one value a sample and without labels;
-// nil if there is none.
-//
-// The call is in protobuf, for an answer has the form of its request: there the profile
-// is pprof's own message, which JSON would make several times as long.
+// nil if there is none. Servers before version 2.2 do not know the call.
 func (c *Client) Merge(ctx context.Context, s Selector) (*profile.Profile, error) {
-	var request []byte
-	text := func(field int, value string) {
-		request = binary.AppendUvarint(request, uint64(field)<<3|wireBytes)
-		request = binary.AppendUvarint(request, uint64(len(value)))
-		request = append(request, value...)
-	}
-	number := func(field int, value int64) {
-		request = binary.AppendUvarint(request, uint64(field)<<3|wireVarint)
-		request = binary.AppendUvarint(request, uint64(value))
-	}
-	text(mergeType, s.Type)
-	text(mergeLabels, s.Labels)
-	number(mergeStart, s.From.UnixMilli())
-	number(mergeEnd, s.Until.UnixMilli())
-	number(mergeFormat, formatPprof)
+	request := appendSelection(nil, s)
+	request = appendNumber(request, mergeFormat, formatPprof)
 	for _, id := range s.Traces {
-		text(mergeTraces, id)
+		request = appendText(request, mergeTraces, id)
 	}
 	for _, id := range s.Spans {
-		text(mergeSpans, id)
+		request = appendText(request, mergeSpans, id)
 	}
-	const method = "SelectMergeStacktraces"
+	return c.merge(ctx, "SelectMergeStacktraces", request, decodeMerge)
+}
+
+// MergeProfile is Merge by a call that servers of all versions know. Spans and Traces of s
+// do not count.
+func (c *Client) MergeProfile(ctx context.Context, s Selector) (*profile.Profile, error) {
+	return c.merge(ctx, "SelectMergeProfile", appendSelection(nil, s), decodeProfile)
+}
+
+// merge makes a call in protobuf, for an answer has the form of its request: there the
+// profile is pprof's own message, which JSON would make several times as long.
+func (c *Client) merge(ctx context.Context, method string, request []byte, decode func([]byte) (*profile.Profile, error)) (*profile.Profile, error) {
 	answer, err := c.call(ctx, method, asProto, request)
 	if err != nil {
 		return nil, err
 	}
-	p, err := decodeMerge(answer)
+	p, err := decode(answer)
 	if err != nil {
-		return nil, fmt.Errorf("%s: the answer to %s: %w", c.base, method, err)
+		return nil, fmt.Errorf("%s: the answer to %s: %w", c.name, method, err)
 	}
 	return p, nil
 }
 
+// appendSelection adds the fields that the requests of both calls begin with.
+func appendSelection(request []byte, s Selector) []byte {
+	request = appendText(request, mergeType, s.Type)
+	request = appendText(request, mergeLabels, s.Labels)
+	request = appendNumber(request, mergeStart, s.From.UnixMilli())
+	return appendNumber(request, mergeEnd, s.Until.UnixMilli())
+}
+
+func appendText(request []byte, field int, value string) []byte {
+	request = binary.AppendUvarint(request, uint64(field)<<3|wireBytes)
+	request = binary.AppendUvarint(request, uint64(len(value)))
+	return append(request, value...)
+}
+
+func appendNumber(request []byte, field int, value int64) []byte {
+	request = binary.AppendUvarint(request, uint64(field)<<3|wireVarint)
+	return binary.AppendUvarint(request, uint64(value))
+}
+
+// decodeMerge reads the answer to SelectMergeStacktraces.
 func decodeMerge(answer []byte) (*profile.Profile, error) {
 	pprof, found, err := field(answer, answerPprof)
 	if err != nil {
@@ -77,18 +93,26 @@ func decodeMerge(answer []byte) (*profile.Profile, error) {
 		return nil, errors.New("it is not in the pprof format: a Pyroscope server has that since version 2.2")
 	}
 	data, _, err := field(pprof, pprofProfile)
-	if err != nil || len(data) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	return decodeProfile(data)
+}
+
+// decodeProfile reads a profile of one type; nil if it has no samples.
+func decodeProfile(data []byte) (*profile.Profile, error) {
+	if len(data) == 0 {
+		return nil, nil
 	}
 	p, err := profile.ParseUncompressed(data)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("it is no profile in the pprof format: %w", err)
 	}
 	if len(p.Sample) == 0 {
 		return nil, nil
 	}
 	if err := p.CheckValid(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("it is no profile in the pprof format: %w", err)
 	}
 	if len(p.SampleType) != 1 {
 		return nil, fmt.Errorf("its samples have %d values, want 1", len(p.SampleType))

@@ -78,15 +78,10 @@ func clientFromEnvironment() (*client, error) {
 	return &client{http: &http.Client{Transport: httpsend.NewTransport(), CheckRedirect: sameServer}, header: header}, nil
 }
 
-// sameServer follows redirects of a GET within a server alone: another one gets no
-// credentials, and its profiles are not those that were asked for. What a Pyroscope server
-// is asked is a POST, of which a redirect is an error.
+// sameServer follows redirects within a server alone: another one gets no
+// credentials, and its profiles are not those that were asked for.
 func sameServer(r *http.Request, via []*http.Request) error {
 	first := via[0].URL
-	if via[0].Method != http.MethodGet {
-		// net/http would repeat a POST as a GET without its question.
-		return http.ErrUseLastResponse
-	}
 	if r.URL.Scheme != first.Scheme || r.URL.Host != first.Host {
 		to := url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host, Path: r.URL.Path}
 		return fmt.Errorf("it redirects to %s, another server: name that one if it is the right one", servertext.Clean(to.String()))
@@ -100,17 +95,12 @@ func sameServer(r *http.Request, via []*http.Request) error {
 // get returns the body of the answer to a GET that takes up to measure and the
 // time of an answer; name is the address in messages.
 func (c *client) get(ctx context.Context, name, address string, measure time.Duration) ([]byte, error) {
-	r, err := http.NewRequest(http.MethodGet, address, http.NoBody)
+	limited, cancel := context.WithTimeout(ctx, measure+answerTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(limited, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, withoutAddress(err))
 	}
-	return c.do(ctx, name, r, measure)
-}
-
-func (c *client) do(ctx context.Context, name string, r *http.Request, measure time.Duration) ([]byte, error) {
-	limited, cancel := context.WithTimeout(ctx, measure+answerTime)
-	defer cancel()
-	r = r.WithContext(limited)
 	maps.Copy(r.Header, c.header)
 	redactor := servertext.NewRedactor(r.Header, nil)
 	fail := func(err error) ([]byte, error) {

@@ -55,6 +55,7 @@ func TestTooManyProfiles(t *testing.T) {
 		if r.Method == http.MethodPost {
 			body, one = `{"labelsSet":[%s]}`, `{"labels":[{"name":"__profile_type__","value":"process_cpu:cpu:nanoseconds:cpu:nanoseconds"},{"name":"service_name","value":"s%d"}]}`
 		}
+		w.Header().Set("Content-Type", "application/json")
 		var all []string
 		for i := range 1001 {
 			all = append(all, fmt.Sprintf(one, i))
