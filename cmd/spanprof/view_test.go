@@ -9,6 +9,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -79,6 +80,19 @@ func TestViewFiles(t *testing.T) {
 func TestViewPyroscopeAway(t *testing.T) {
 	page := viewing(t, "pyroscope+http://127.0.0.1:1")
 	if status, text := fetch(t, page+"?format=text", ""); status != http.StatusInternalServerError || !strings.Contains(text, "http://127.0.0.1:1: Series: ") || !strings.Contains(text, "connect") {
+		t.Errorf("status %d: %s", status, text)
+	}
+}
+
+// An answer that is too large names the flag.
+func TestViewPyroscopeTooLarge(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, strings.Repeat(" ", 1<<20+1))
+	}))
+	defer server.Close()
+	page := viewing(t, "-max-bytes", "1048576", "pyroscope+"+server.URL)
+	if status, text := fetch(t, page+"?format=text", ""); status != http.StatusInternalServerError || !strings.Contains(text, "more than 1 MiB: ask for less time or by more labels, or raise -max-bytes") {
 		t.Errorf("status %d: %s", status, text)
 	}
 }
