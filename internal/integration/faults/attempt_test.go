@@ -35,6 +35,8 @@ type attempt struct {
 	cut   bool // its time was over before there was an answer
 }
 
+func (k attempt) wasTaken() bool { return k.taken }
+
 func newAttempts(t *testing.T) *attempts {
 	return &attempts{t: t, transport: httpsend.NewTransport(), of: make(map[string][]*attempt)}
 }
@@ -48,13 +50,31 @@ func (a *attempts) begin(ctx context.Context, id string) (end func(taken bool)) 
 	}
 	k := &attempt{ctx: ctx}
 	a.of[id] = append(a.of[id], k)
-	a.running.Add(1)
+	late := a.over // one without time: it fails at once, and nobody waits for it
+	if !late {
+		a.running.Add(1)
+	}
 	return func(taken bool) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		k.ended, k.taken, k.cut = true, taken, !taken && ctx.Err() != nil
-		a.running.Done()
+		if !late {
+			a.running.Done()
+		}
 	}
+}
+
+// seen returns the attempts so far, by the id of the profile.
+func (a *attempts) seen() map[string][]attempt {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	seen := make(map[string][]attempt, len(a.of))
+	for id, of := range a.of {
+		for _, k := range of {
+			seen[id] = append(seen[id], *k)
+		}
+	}
+	return seen
 }
 
 // end is called when Shutdown has returned: what is still being sent has no time left.

@@ -251,9 +251,10 @@ func (f fault) stays(t *testing.T, p protocol) {
 // seen, by id.
 func (f fault) settle(t *testing.T, b *backend, q queue, a *attempts) {
 	t.Helper()
+	attempts := a.seen()
 	var said uint64 // to have been taken, by the backend to the client
-	for _, of := range a.of {
-		if slices.ContainsFunc(of, func(k *attempt) bool { return k.taken }) {
+	for _, of := range attempts {
+		if slices.ContainsFunc(of, attempt.wasTaken) {
 			said++
 		}
 	}
@@ -270,7 +271,7 @@ func (f fault) settle(t *testing.T, b *backend, q queue, a *attempts) {
 	}
 	var unsaid uint64
 	for id, n := range taken {
-		of := a.of[id]
+		of := attempts[id]
 		unheard := 0 // attempts of which the client does not know what became
 		for _, k := range of {
 			if !k.taken && (f.lost || k.cut) {
@@ -280,7 +281,7 @@ func (f fault) settle(t *testing.T, b *backend, q queue, a *attempts) {
 		switch {
 		case n > len(of):
 			t.Errorf("%s was taken %d times by %d attempts", id, n, len(of))
-		case slices.ContainsFunc(of, func(k *attempt) bool { return k.taken }):
+		case slices.ContainsFunc(of, attempt.wasTaken):
 			n-- // this one was heard of
 		default:
 			unsaid++

@@ -109,7 +109,7 @@ func TestPprof(t *testing.T) {
 			if p.Duration() != 0 {
 				t.Errorf("goroutine profile of %v", p.Duration())
 			}
-		} else if p.Duration() < time.Second {
+		} else if p.Duration() < 900*time.Millisecond { // runtime/pprof stops a clock of its own
 			t.Errorf("%s profile of %v, want a second", p.Kind(), p.Duration())
 		}
 		if name, _ := p.Resource().Set().Value("process.executable.name"); runtime.GOOS == "linux" && name.AsString() != "source.test" {
