@@ -253,7 +253,7 @@ func TestBadSources(t *testing.T) {
 		{"old", pgo.Source{Profile: old}, pgo.ErrNoStartLine},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			test.source.Name = "/tmp/" + test.name + ".pb.gz"
+			test.source.Name = "profiles/" + test.name + ".pb.gz"
 			_, err := pgo.Merge([]pgo.Source{{Name: "good", Data: data}, test.source})
 			var source *pgo.SourceError
 			if !errors.Is(err, test.want) || !errors.As(err, &source) || source.Source != test.source.Name {
