@@ -41,20 +41,34 @@ type labelBlock struct {
 	latest atomic.Pointer[labelBlock]
 	// prev is what the goroutine carried when the span started.
 	prev atomic.Pointer[labelMap]
-	// root is the origin of the span's local root: the block itself for one.
-	root *labelBlock
+	// root is the origin of the span's local root, nil where that is the block itself.
+	root atomic.Pointer[labelBlock]
 	// ended is when the span ended, on the clock of goruntime.Nanotime: 0 before
 	// that, so that nobody puts the labels back on a goroutine afterwards.
 	ended atomic.Int64
 	// left is when the last heir left after that.
 	left atomic.Int64
-	own  uint8 // number of labels that are ours
-	// byProcessor says that a SpanProcessor made the block.
-	byProcessor bool
-	depth       uint16 // number of blocks under this one, at most maxDepth
-	// heirs is the number of open spans whose goroutines carry maps[heirMap].
-	heirs atomic.Int32
+	// heirs is the number of open spans and calls of Do whose goroutines carry
+	// maps[heirMap], and nested the number of those spans among them that started on the
+	// goroutine of the block's span: nestedGivenUp when that has ended there.
+	heirs, nested atomic.Int32
+	// goroutine is where the span started, as goruntime.Goroutine tells it.
+	goroutine uint32
+	depth     uint16 // number of blocks under this one, at most maxDepth
+	own       uint8  // number of labels that are ours
+	flags     uint8
 }
+
+// The flags of a block.
+const (
+	// byProcessor says that a SpanProcessor made the block.
+	byProcessor = 1 << iota
+	// outermost says that no other span of its local root was on the goroutine when
+	// the span started: it is the local root, or a descendant of it on a worker.
+	outermost
+)
+
+const nestedGivenUp = -1
 
 // The slots of a label set of a block.
 const (
@@ -76,6 +90,14 @@ func (b *labelBlock) current() *labelBlock {
 		return latest
 	}
 	return b.origin
+}
+
+// localRoot returns the origin of the span's local root.
+func (b *labelBlock) localRoot() *labelBlock {
+	if root := b.root.Load(); root != nil {
+		return root
+	}
+	return b
 }
 
 // name returns the span name among the labels, "" if there is none.

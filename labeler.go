@@ -33,6 +33,10 @@ type labeler interface {
 	abandon(s *spanState)
 	settle()
 
+	// givenUp reports whether s needs no End for its labels any more, though it may
+	// not have ended: its local root has, on the goroutine of both.
+	givenUp(s *spanState) bool
+
 	// name returns the span name among the labels of s, "" if there is none,
 	// and profileID the value of LabelProfileID. s has labels of its own.
 	name(s *spanState) string

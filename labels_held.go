@@ -40,7 +40,8 @@ func (b *labelBlock) heldAt(slot int, nanotime int64) bool {
 	}
 	// In root scope the labels of a child are those of its local root, which
 	// goes on: so do they, on the goroutines that the child has started.
-	return b.root != b && b.hex == b.root.hex && b.root.heldAt(ownMap, nanotime)
+	root := b.localRoot()
+	return root != b && root.hex == b.hex && root.heldAt(ownMap, nanotime)
 }
 
 // spanIDOf returns the value of LabelSpanID, "" where there is none.

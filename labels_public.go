@@ -43,6 +43,9 @@ func (publicLabeler) abandon(*spanState) {}
 // settle does nothing, as it does not see what the goroutine carries.
 func (publicLabeler) settle() {}
 
+// givenUp is false, as it does not see which goroutine a span is on.
+func (publicLabeler) givenUp(*spanState) bool { return false }
+
 func (publicLabeler) name(s *spanState) string { return labelIn(s.publicContext(), LabelSpanName) }
 
 func (publicLabeler) profileID(s *spanState) string {

@@ -39,6 +39,7 @@ type spanState struct {
 	carrier *labelBlock
 	found   *labelMap
 	heir    bool
+	nested  bool // the heir is counted in carrier.nested
 
 	// What publicLabeler keeps: how many calls of Do have the span's context, the
 	// context that Start was given, and a context.Context with the labels.
@@ -100,7 +101,7 @@ func (s *spanState) finish(span trace.Span) {
 	if s.ended.Swap(true) || !s.labelled {
 		return
 	}
-	// First what cannot panic.
+	// Restore labels first: this cannot panic.
 	if !s.by.labeler.end(s) {
 		s.by.endsElsewhere.Add(1)
 	}
