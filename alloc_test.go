@@ -62,10 +62,40 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// Eight bytes more put every span into the next size class, 16 bytes above.
+// Do costs no allocation, and Go none but for its goroutine.
+func TestAllocationsOfDo(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, public := range []bool{false, true} {
+		var options []spanprof.Option
+		if public {
+			options = append(options, spanprof.WithPublicLabelsOnly())
+		}
+		tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), options...).Tracer("test")
+		ctx, span := tracer.Start(context.Background(), "root")
+		span.End()
+		byDo := testing.AllocsPerRun(1000, func() { spanprof.Do(ctx, func(context.Context) {}) })
+		done := make(chan struct{})
+		f := func(context.Context) { done <- struct{}{} }
+		byGo := testing.AllocsPerRun(1000, func() {
+			spanprof.Go(ctx, f)
+			<-done
+		})
+		if byDo > 0 || byGo > 1 {
+			t.Errorf("public API %t: %v allocations by Do, %v by Go, want 0 and 1, the goroutine's function", public, byDo, byGo)
+		}
+	}
+}
+
+// Eight bytes more put every span, or every label block, into the next size class, 16 or 32
+// bytes above.
 func TestSpanStateIsSmall(t *testing.T) {
 	if limit := uintptr(144); spanprof.SpanStateSize > limit {
 		t.Errorf("the state of a span takes %d bytes, want at most %d", spanprof.SpanStateSize, limit)
+	}
+	if limit := uintptr(320); spanprof.LabelBlockSize > limit {
+		t.Errorf("the labels of a span take %d bytes, want at most %d", spanprof.LabelBlockSize, limit)
 	}
 }
 

@@ -49,7 +49,15 @@ type labeler interface {
 	// contextValue returns what runtime/pprof finds in the context of s.
 	contextValue(s *spanState) any
 
-	// enter puts the labels of ctx on the calling goroutine and returns a
-	// function that puts back what was there.
-	enter(ctx context.Context) (leave func())
+	// enter puts the labels of ctx on the calling goroutine, and leave puts back what
+	// was there.
+	enter(ctx context.Context) entered
+	leave(e entered)
+}
+
+// entered is what leave needs of enter.
+type entered struct {
+	found *labelMap   // what the goroutine carried, for runtimeLabeler
+	heir  *labelBlock // the origin that has an heir more
+	span  *spanState  // the span of the context, for publicLabeler
 }

@@ -9,31 +9,35 @@ import (
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
-func (runtimeLabeler) enter(ctx context.Context) (leave func()) {
-	found, entered := goruntime.GoroutineLabels(), goruntime.ContextLabels(ctx)
-	if entered == nil {
-		return func() { goruntime.SetLabels(live(found)) }
+func (runtimeLabeler) enter(ctx context.Context) entered {
+	found, labels := goruntime.GoroutineLabels(), goruntime.ContextLabels(ctx)
+	if labels == nil {
+		return entered{found: found}
 	}
-	if entered != found && hasUserLabels(found) {
+	if labels != found && hasUserLabels(found) {
 		// The ids of a span on the goroutine are not the user's.
 		var own []label
-		for _, l := range entered.List {
+		for _, l := range labels.List {
 			if isSpanLabel(l.Key) {
 				own = append(own, l)
 			}
 		}
-		entered = &labelMap{List: withUserLabels(own, found, entered)}
+		labels = &labelMap{List: withUserLabels(own, found, labels)}
 	}
-	b := blockOf(entered)
+	b := blockOf(labels)
 	if b == nil {
-		goruntime.SetLabels(entered)
-		return func() { goruntime.SetLabels(live(found)) }
+		goruntime.SetLabels(labels)
+		return entered{found: found}
 	}
 	// An heir, so that the labels stay when spans within end, though the span
 	// that they belong to may have ended.
 	goruntime.SetLabels(b.enterHeir())
-	return func() {
-		b.origin.leaveHeir()
-		goruntime.SetLabels(live(found))
+	return entered{found, b.origin, nil}
+}
+
+func (runtimeLabeler) leave(e entered) {
+	if e.heir != nil {
+		e.heir.leaveHeir()
 	}
+	goruntime.SetLabels(live(e.found))
 }

@@ -67,17 +67,20 @@ func (publicLabeler) contextValue(s *spanState) any {
 	return s.ctx.Context.Value(pprofLabelsKey)
 }
 
-func (publicLabeler) enter(ctx context.Context) (leave func()) {
+func (publicLabeler) enter(ctx context.Context) entered {
 	pprof.SetGoroutineLabels(ctx)
-	s, ok := ctx.Value(stateKey{}).(*spanState)
-	if !ok {
-		return func() { pprof.SetGoroutineLabels(context.Background()) }
+	s, _ := ctx.Value(stateKey{}).(*spanState)
+	if s != nil {
+		s.entered.Add(1)
 	}
-	s.entered.Add(1)
-	return func() { //nolint:contextcheck // none of the caller's labels
-		s.entered.Add(-1)
-		pprof.SetGoroutineLabels(context.Background())
+	return entered{span: s}
+}
+
+func (publicLabeler) leave(e entered) {
+	if e.span != nil {
+		e.span.entered.Add(-1)
 	}
+	pprof.SetGoroutineLabels(context.Background())
 }
 
 // maxEnded bounds how many ended spans before looks behind.
