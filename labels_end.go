@@ -50,8 +50,9 @@ func (b *labelBlock) takeOffDescendants(prev *labelMap) bool {
 	var other *labelBlock // the one right above b and its descendants
 	at := blockOf(carried)
 	for ; at != nil && at.origin != b; at = blockOf(at.origin.prev.Load()) {
-		if at.origin.localRoot() != b.localRoot() {
-			other = at.origin
+		// One that has ended keeps what came back when it did, for samples from then on.
+		if o := at.origin; o.localRoot() != b.localRoot() && (!o.hasEnded() || o.heirs.Load() > 0) {
+			other = o
 		}
 	}
 	if at == nil {
