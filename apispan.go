@@ -20,7 +20,7 @@ type apiSpan struct {
 
 // End restores the goroutine's labels and ends the span.
 func (s *apiSpan) End(options ...trace.SpanEndOption) {
-	if s.state.endedFlag().Load() || !s.IsRecording() {
+	if s.state.ended.Load() || !s.IsRecording() {
 		s.state.finish(s.Span)
 		s.Span.End(options...)
 		return

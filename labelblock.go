@@ -32,7 +32,6 @@ type labelBlock struct {
 	// labels and the mark behind them.
 	inline [5]label
 	hex    [hexIDsLen]byte
-	name   string
 
 	// origin is the block that the span started with; it differs from the
 	// block itself where SetName made a new one. The fields below but for own
@@ -42,10 +41,14 @@ type labelBlock struct {
 	latest atomic.Pointer[labelBlock]
 	// prev is what the goroutine carried when the span started.
 	prev atomic.Pointer[labelMap]
-	// ended says that the span has ended, so that nobody puts its labels
-	// back on a goroutine.
-	ended atomic.Bool
-	own   uint8 // number of labels that are ours
+	// root is the origin of the span's local root: the block itself for one.
+	root *labelBlock
+	// ended is when the span ended, on the clock of goruntime.Nanotime: 0 before
+	// that, so that nobody puts the labels back on a goroutine afterwards.
+	ended atomic.Int64
+	// left is when the last heir left after that.
+	left atomic.Int64
+	own  uint8 // number of labels that are ours
 	// byProcessor says that a SpanProcessor made the block.
 	byProcessor bool
 	depth       uint16 // number of blocks under this one, at most maxDepth
@@ -74,6 +77,20 @@ func (b *labelBlock) current() *labelBlock {
 	}
 	return b.origin
 }
+
+// name returns the span name among the labels, "" if there is none.
+func (b *labelBlock) name() string {
+	if l := b.maps[ownMap].Find(LabelSpanName); l != nil {
+		return l.Value
+	}
+	return ""
+}
+
+// hasEnded reports whether the span of an origin has ended.
+func (b *labelBlock) hasEnded() bool { return b.ended.Load() != 0 }
+
+// endNow notes that the span of an origin has ended, unless that was noted before.
+func (b *labelBlock) endNow() { b.ended.CompareAndSwap(0, goruntime.Nanotime()) }
 
 // slot tells which of the block's maps m is.
 func (b *labelBlock) slot(m *labelMap) int {

@@ -43,7 +43,7 @@ func newLabelling(c config) *labelling {
 		otel.Handle(fmt.Errorf("spanprof: spans that end out of order or on another goroutine, and labels of goroutines, are handled less well, as with WithPublicLabelsOnly: the runtime of %s is not as expected: %w", runtime.Version(), err))
 		l.labeler = publicLabeler{}
 	default:
-		livelabels.Register(live)
+		livelabels.Register(&heldAtHook)
 		l.labeler = runtimeLabeler{}
 	}
 	return l

@@ -88,7 +88,7 @@ func (s *spanState) before() context.Context {
 	ctx := s.started
 	for n := range maxEnded {
 		parent, ok := ctx.Value(stateKey{}).(*spanState)
-		if !ok || parent.started == nil || !parent.endedFlag().Load() || parent.entered.Load() > 0 {
+		if !ok || parent.started == nil || !parent.ended.Load() || parent.entered.Load() > 0 {
 			if n == 0 {
 				return ctx
 			}

@@ -32,7 +32,7 @@ func live(m *labelMap) *labelMap {
 		switch {
 		case slot == heirMap && b.origin.heirs.Load() > 0:
 			return &b.current().maps[heirMap]
-		case b.origin.ended.Load():
+		case b.origin.hasEnded():
 			m = b.origin.prev.Load()
 		case slot == copiedMap:
 			return m
@@ -44,14 +44,23 @@ func live(m *labelMap) *labelMap {
 
 func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) {
 	found := goruntime.GoroutineLabels()
-	b := &labelBlock{name: name, byProcessor: s.byProcessor}
-	b.origin = b
+	b := &labelBlock{byProcessor: s.byProcessor}
+	b.origin, b.root = b, b
+	if s.root != s {
+		b.root = s.root.carrier
+	}
 	s.encodeIDs(&b.hex)
-	if p := blockOf(found); p != nil && p.byProcessor && p.hex == b.hex {
-		p.ended.Store(true) // a SpanProcessor's, of the same span
+	p := blockOf(found)
+	if p == nil || !p.byProcessor || p.hex != b.hex {
+		p = nil
+	} else {
+		p.endNow() // a SpanProcessor's, of the same span
 	}
 	if prev := live(found); prev != nil {
 		b.cover(prev)
+	}
+	if p != nil {
+		p.prev.Store(&b.maps[ownMap]) // where the span goes on
 	}
 	own := s.appendLabels(b.inline[:0], b.ids(), name)
 	b.own = uint8(len(own))
@@ -103,12 +112,12 @@ func (runtimeLabeler) inherit(ctx context.Context, s *spanState) {
 	b := blockOf(found)
 	switch {
 	case !carries(found, root), !hasUserLabelsOf(found, goruntime.ContextLabels(ctx)):
-		runtimeLabeler{}.start(ctx, s, root.current().name)
+		runtimeLabeler{}.start(ctx, s, root.current().name())
 	case b == nil:
 		// A pprof.Do within the root added labels of the user's: they are
 		// on the goroutine and in ctx, and its return takes them off.
 	case b.byProcessor && !s.byProcessor:
-		runtimeLabeler{}.start(ctx, s, root.current().name)
+		runtimeLabeler{}.start(ctx, s, root.current().name())
 	default:
 		s.carrier, s.heir, s.found = b.origin, true, found
 		goruntime.SetLabels(b.enterHeir())
@@ -121,9 +130,18 @@ func (b *labelBlock) enterHeir() *labelMap {
 	return &b.current().maps[heirMap]
 }
 
+// leaveHeir takes an heir off the count. It keeps the time where the span has ended: until
+// then the labels held on the goroutines that the heir started.
+func (b *labelBlock) leaveHeir() {
+	if b.hasEnded() {
+		b.left.Store(goruntime.Nanotime())
+	}
+	b.heirs.Add(-1)
+}
+
 func (runtimeLabeler) rename(s *spanState, name string) {
 	old := s.carrier.current()
-	b := &labelBlock{name: name, own: old.own, origin: old.origin}
+	b := &labelBlock{own: old.own, origin: old.origin}
 	list := b.inline[:0]
 	labels := old.maps[ownMap].List
 	if len(labels)+1 >= cap(list) {
@@ -152,39 +170,51 @@ func (runtimeLabeler) rename(s *spanState, name string) {
 
 func (runtimeLabeler) end(s *spanState) bool {
 	carrier := s.carrier
-	if carrier == nil {
+	switch {
+	case carrier == nil:
 		return true
+	case s.heir:
+		carrier.leaveHeir()
+		return carrier.takeOff(true, s.found)
+	case carrier.hasEnded():
+		return true // a TracerProvider has taken the span over
 	}
-	prev := s.found
-	if s.heir {
-		carrier.heirs.Add(-1)
-	} else {
-		prev = carrier.prev.Load()
-		// Resolved now, so that spans which follow each other from
-		// goroutine to goroutine do not pin a chain of ended ones.
-		if resolved := live(prev); resolved != prev {
-			prev = resolved
-			carrier.prev.Store(prev)
-		}
+	prev := carrier.prev.Load()
+	// Resolved now, so that spans which follow each other from goroutine to
+	// goroutine do not pin a chain of ended ones.
+	if resolved := live(prev); resolved != prev {
+		prev = resolved
+		carrier.prev.Store(prev)
 	}
+	carried := carrier.takeOff(false, prev)
+	// The time is taken when the labels are off the goroutine: samples that are taken
+	// with them on it are the span's.
+	carrier.ended.Store(goruntime.Nanotime())
+	return carried
+}
+
+// takeOff puts what prev leads to on the goroutine where it carries the labels of b, an
+// origin, for the span that ends: for an heir or for the owner of b. It reports whether
+// the goroutine carries those labels, or goes back to them.
+func (b *labelBlock) takeOff(heir bool, prev *labelMap) bool {
 	carried := goruntime.GoroutineLabels()
 	for m := carried; ; {
-		b := blockOf(m)
-		if b == nil {
+		at := blockOf(m)
+		if at == nil {
 			break
 		}
-		slot := b.slot(m)
-		if b.origin == carrier && carrier.endsWith(slot, s.heir) {
+		slot := at.slot(m)
+		if at.origin == b && b.endsWith(slot, heir) {
 			goruntime.SetLabels(live(prev))
 			return true
 		}
-		if !b.origin.ended.Load() || slot == heirMap && b.origin.heirs.Load() > 0 {
+		if !at.origin.hasEnded() || slot == heirMap && at.origin.heirs.Load() > 0 {
 			break
 		}
 		// A descendant that ended elsewhere has left its labels here.
-		m = b.origin.prev.Load()
+		m = at.origin.prev.Load()
 	}
-	return coveredBy(carried, carrier)
+	return coveredBy(carried, b)
 }
 
 // endsWith reports whether a goroutine with the labels of a slot carries them
@@ -203,14 +233,18 @@ func (b *labelBlock) endsWith(slot int, heir bool) bool {
 // abandon leaves the labels to the next Start or End on the goroutine, which puts
 // those of no span that has ended back, or to settle.
 func (runtimeLabeler) abandon(s *spanState) {
-	if !s.endedFlag().Swap(true) && s.heir {
-		s.carrier.heirs.Add(-1)
+	switch {
+	case s.ended.Swap(true):
+	case s.heir:
+		s.carrier.leaveHeir()
+	default:
+		s.carrier.endNow()
 	}
 }
 
 func (runtimeLabeler) settle() { goruntime.SetLabels(live(goruntime.GoroutineLabels())) }
 
-func (runtimeLabeler) name(s *spanState) string { return s.carrier.current().name }
+func (runtimeLabeler) name(s *spanState) string { return s.carrier.current().name() }
 
 func (runtimeLabeler) profileID(s *spanState) string { return s.carrier.ids()[:16] }
 
@@ -253,7 +287,7 @@ func (runtimeLabeler) enter(ctx context.Context) (leave func()) {
 	// that they belong to may have ended.
 	goruntime.SetLabels(b.enterHeir())
 	return func() {
-		b.origin.heirs.Add(-1)
+		b.origin.leaveHeir()
 		goruntime.SetLabels(live(found))
 	}
 }

@@ -26,7 +26,7 @@ type childSpan struct {
 // End restores the goroutine's labels and ends the span. Only where the SDK's
 // End would look for a panic does it do so.
 func (s *sdkSpan) End(options ...trace.SpanEndOption) {
-	if s.state.endedFlag().Load() {
+	if s.state.ended.Load() {
 		s.ReadWriteSpan.End(options...)
 		return
 	}

@@ -31,7 +31,7 @@ type spanState struct {
 	// byProcessor says that a SpanProcessor labels the span. A TracerProvider
 	// that does so too takes it over.
 	byProcessor bool
-	ended       atomic.Bool // where there is no carrier of the span's own
+	ended       atomic.Bool // End has been called
 
 	// What runtimeLabeler keeps. carrier is whose labels the goroutine carries
 	// for the span: the origin of its own block, or for an heir that of an
@@ -80,7 +80,7 @@ func (s *spanState) appendLabels(list []label, ids, name string) []label {
 // setName changes the labels after the span's name. Only a span whose own name
 // is in its labels has them changed.
 func (s *spanState) setName(name string) {
-	if !s.labelled || s.endedFlag().Load() {
+	if !s.labelled || s.ended.Load() {
 		return
 	}
 	switch s.by.config.nameScope {
@@ -94,19 +94,10 @@ func (s *spanState) setName(name string) {
 	s.by.labeler.rename(s, s.by.names.label(name))
 }
 
-// endedFlag returns what says that the span has ended. A span with a block of
-// its own has it there, where other spans' Ends look for it.
-func (s *spanState) endedFlag() *atomic.Bool {
-	if s.carrier != nil && !s.heir {
-		return &s.carrier.ended
-	}
-	return &s.ended
-}
-
 // finish does, once, what precedes the end of span: its labels are taken off the
 // goroutine, its attributes are set. span is nil where it has ended already.
 func (s *spanState) finish(span trace.Span) {
-	if s.endedFlag().Swap(true) || !s.labelled {
+	if s.ended.Swap(true) || !s.labelled {
 		return
 	}
 	// First what cannot panic.

@@ -25,6 +25,9 @@ func getProfLabel() *LabelSet
 //go:linkname readProfile runtime/pprof.readProfile
 func readProfile() ([]uint64, []*LabelSet, bool)
 
+//go:linkname nanotime runtime.nanotime
+func nanotime() int64
+
 //go:linkname expandFinalInlineFrame runtime/pprof.runtime_expandFinalInlineFrame
 func expandFinalInlineFrame(stack []uintptr) []uintptr
 
@@ -39,6 +42,10 @@ func SetLabels(s *LabelSet) { setProfLabel(s) }
 
 // GoroutineLabels returns what the calling goroutine carries.
 func GoroutineLabels() *LabelSet { return getProfLabel() }
+
+// Nanotime returns the time in nanoseconds since a moment before the program's start,
+// on the clock of the times in the records of ReadCPUProfile. It is never 0 or less.
+func Nanotime() int64 { return nanotime() }
 
 // anyWords is the layout of an any that holds a pointer.
 type anyWords struct{ typ, data unsafe.Pointer }

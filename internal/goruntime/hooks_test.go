@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestRuntimeIsAsExpected fails where a Go release has changed what labels rely on.
@@ -64,5 +65,17 @@ func TestFrames(t *testing.T) {
 	}
 	if got := symbols.Frames([]uintptr{1}); len(got) != 0 {
 		t.Errorf("%+v at an address without code", got)
+	}
+}
+
+// The clock runs as the monotonic one of package time does.
+func TestNanotime(t *testing.T) {
+	start, first := time.Now(), Nanotime()
+	for time.Since(start) < 2*time.Millisecond {
+		runtime.Gosched()
+	}
+	mostly, all := Nanotime()-first, time.Since(start)
+	if first <= 0 || mostly <= 0 || time.Duration(mostly) > all || time.Duration(mostly) < time.Millisecond {
+		t.Errorf("%d ns after %d ns, while %v went by", mostly, first, all)
 	}
 }

@@ -15,6 +15,9 @@ func SetLabels(*LabelSet) { panic(notLinked) }
 // GoroutineLabels must not be called.
 func GoroutineLabels() *LabelSet { panic(notLinked) }
 
+// Nanotime must not be called.
+func Nanotime() int64 { panic(notLinked) }
+
 // ContextLabels must not be called.
 func ContextLabels(context.Context) *LabelSet { panic(notLinked) }
 

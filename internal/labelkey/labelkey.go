@@ -13,6 +13,12 @@ const (
 	TraceID   = "trace_id"
 )
 
+// EndedSpanID is the key of a label that profiles have and goroutines never carry: the
+// span that the goroutine of a sample still had labels of, though it had ended when the
+// sample was taken. The value is that of the span's SpanID. The other labels of
+// such a sample are those that held before the span.
+const EndedSpanID = "ended_span_id"
+
 // SpanAttribution is the key of the label that says of samples of a host profile how
 // they were given to a span, or that they may be any span's. No label of a program
 // becomes it by way of the eBPF agent, which cuts keys at 15 bytes.
