@@ -58,9 +58,10 @@ type cpu struct {
 	edges      uint64
 	unmeasured time.Duration
 	hz         int
-	// slow, which may be nil, says that the system cannot sample at hz, fallback that
-	// hz is not what was wanted.
+	// slow, which may be nil, says that the system cannot sample at hz, fallback why
+	// runtime/pprof reads the samples, and public that this is nothing to report.
 	slow, fallback error
+	public         bool
 
 	dropped atomic.Uint64 // samples that are in no profile
 }
@@ -203,9 +204,11 @@ func (c *cpu) edge(gap time.Duration) {
 
 // cut returns what the open run has measured, and lets it go on.
 func (c *cpu) cut() (*exporter.Profile, error) {
-	piece, err := c.open.cut(c.resource)
+	piece, restarted, err := c.open.cut(c.resource)
 	start := c.open.log.Start()
-	c.edge(start.Sub(piece.End()))
+	if restarted {
+		c.edge(start.Sub(piece.End()))
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open.start = start

@@ -15,6 +15,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/env"
 	"github.com/spanprof/spanprof/internal/report"
+	"github.com/spanprof/spanprof/profiler/internal/cpulog"
 )
 
 var (
@@ -89,8 +90,11 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 		return nil, err
 	}
 	cpu := newCPU(c.resource, c.cpuRate)
-	if err := c.unknownRuntime(); err != nil && c.cpuRate != defaultCPURate {
-		_ = cpu.fallBack(err) // reported when the CPU is profiled
+	switch err := c.unknownRuntime(); {
+	case err != nil:
+		cpu.avoid(err)
+	case !cpulog.Uncut && c.cpuRate == defaultCPURate:
+		cpu.avoid(errors.New("on this system that would stop the profile at each end of a window"))
 	}
 	lanes := exporter.NewMulti(exp)
 	lanes.SetMeterProvider(c.meterProvider)

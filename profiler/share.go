@@ -68,6 +68,9 @@ func (p *Profiler) Profile(ctx context.Context, w io.Writer, k exporter.Kind, d 
 		return fmt.Errorf("%w: %q cannot be profiled for a time, use one of %q", ErrUnknownKind, k, shared)
 	}
 	t := newTap(d)
+	if k == exporter.KindCPU {
+		t.slack = min(t.slack, p.cpu.apart())
+	}
 	switch err := p.listen(ctx, k, t); {
 	case err == nil:
 		return t.write(ctx, w)
@@ -107,7 +110,7 @@ func (p *Profiler) attach(g *grid, k exporter.Kind, t *tap) bool {
 		return false
 	}
 	s := p.streams[i]
-	if time.Since(s.edge) >= apart || !p.measuring(s) {
+	if time.Since(s.edge) >= s.apart() || !p.measuring(s) {
 		p.cut(g, s)
 	}
 	if !p.measuring(s) {
@@ -162,6 +165,7 @@ func (p *Profiler) profileCPU(ctx context.Context, w io.Writer, d time.Duration)
 	hz, _ := p.cpu.rate()
 	c := newCPU(nil, hz)
 	c.read = p.cpu.read
+	_, c.fallback = p.cpu.rate()
 	c.patience = math.MaxInt64 // its caller has a context
 	// A goroutine of its own, because it waits for who is just stopping
 	// another profile, for as long as he likes.

@@ -19,6 +19,8 @@ const (
 	// maxPieces is how many pieces a tap keeps before it merges them, so
 	// that a day's profile takes no more memory than its different stacks.
 	maxPieces = 8
+	// manyPieces is how many pieces of a window are kept before they are merged.
+	manyPieces = 64
 )
 
 // slack returns how much before its time a profile of d may end. A fifth keeps
