@@ -36,7 +36,7 @@ type cpu struct {
 	// run's end takes some 20 ms, and up to a second where 64 goroutines want two
 	// cores.
 	patience time.Duration
-	// read is what samples are read by at rates other than runtime/pprof's.
+	// read is what samples are read by, except where runtime/pprof does.
 	read cpulog.Reader
 	// stopped holds a token when something else may have stopped our run.
 	stopped chan struct{}
@@ -53,8 +53,8 @@ type cpu struct {
 	open  *cpuWindow // nil when another profile is running, and before start
 	state cpuState
 	stops uint64 // how often something else has stopped our run
-	// edges is how often a run was ended and the next begun, unmeasured the time
-	// between them.
+	// edges is how often the runtime was stopped and begun again, unmeasured the time
+	// in between.
 	edges      uint64
 	unmeasured time.Duration
 	hz         int

@@ -32,16 +32,15 @@ var _ io.Writer = (*cpuWindow)(nil)
 
 // cpuWindow is one run of the runtime's CPU profiler, and receives its profile.
 //
-// At 100 Hz runtime/pprof writes the profile. At another rate the samples are read
-// from within its first Write: runtime/pprof begins to write when the samples that it
-// took have ended, and then waits for Write, holding the CPU profiler for us like
-// for any profile. So its own measurement is ended as soon as it has begun, and
-// the one that is read begins inside of Write, at the rate that is wanted. When
-// anybody stops the profile that one ends, and Write returns.
+// Where the runtime is known the samples are read from within the first Write of
+// runtime/pprof: it begins to write when the samples that it took have ended, and
+// then waits for Write, holding the CPU profiler for us like for any profile. So its
+// own measurement is ended as soon as it has begun, and the one that is read
+// begins inside of Write, at the rate that is wanted. When anybody stops the profile
+// that one ends, and Write returns. Elsewhere runtime/pprof writes the profile.
 //
-// That is how another rate can be had: runtime/pprof asks for 100 Hz, and the
-// runtime prints a line on stderr when another one is set before
-// (https://go.dev/issue/42502).
+// The other way, to take samples before runtime/pprof does, prints a line on stderr
+// (https://go.dev/issue/42502), and a profile of the program would have two readers.
 type cpuWindow struct {
 	log *cpulog.Log // nil if runtime/pprof writes the profile
 	// stopped gets a token, if it has room, when something else stops the

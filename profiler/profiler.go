@@ -150,9 +150,9 @@ func (p *Profiler) Start() error {
 // latter goes to otel.Handle too, when it happens, and is counted in Status. The error
 // handler may call Flush and Shutdown; an exporter may not.
 //
-// Every window loses about 20 ms of CPU samples at its end, so Flush is for
-// people who wait and for tests, not for a loop. Concurrent calls share a
-// rotation.
+// Each end of a window has a profile made, and where runtime/pprof reads CPU samples it
+// loses those of about 20 ms, so Flush is for people who wait and for tests, not for a
+// loop. Concurrent calls share a rotation.
 //
 // When profiling is disabled by the environment Flush does nothing.
 func (p *Profiler) Flush(ctx context.Context) error {

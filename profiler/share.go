@@ -41,11 +41,13 @@ var shared = []exporter.Kind{exporter.KindCPU, exporter.KindWall}
 // the samples of the Profiler's own windows, and any number of calls may run at
 // once. Nothing is missing from the windows because of them.
 //
-// Where the profile begins and ends, the runtime's profile is cut, which loses
-// the samples of about 20 ms for all; cuts are a second apart at least, and
-// shared. So the profile begins at most a second before the call, and ends at
-// most a second (for d below 5 s: a fifth of d) before d is over, or, where
-// the last cut was less than a second ago, up to a second after. It is shorter,
+// Where samples have times (see CPUFallback of [Status]) a profile of CPU begins and ends
+// when it is to, by up to the time between two samples, 10 ms, more or less. Otherwise
+// its beginning and end are cuts of the runtime's profile, which loses the samples of
+// about 20 ms for all; cuts are a second apart at least, and shared, as they
+// are for wall time. So the profile begins at most a second before the call, and ends
+// at most a second (for d below 5 s: a fifth of d) before d is over, or, where the last
+// cut was less than a second ago, up to a second after. It is shorter,
 // without an error, when the Profiler is shut down or the kind disabled meanwhile, or
 // when the program takes the CPU profiler away; the duration inside the profile
 // tells.
