@@ -36,7 +36,7 @@ type cpu struct {
 	// run's end takes some 20 ms, and up to a second where 64 goroutines want two
 	// cores.
 	patience time.Duration
-	// read is what samples are read by at rates other than runtime/pprof's.
+	// read is what samples are read by, except where runtime/pprof does.
 	read cpulog.Reader
 	// stopped holds a token when something else may have stopped our run.
 	stopped chan struct{}
@@ -53,14 +53,15 @@ type cpu struct {
 	open  *cpuWindow // nil when another profile is running, and before start
 	state cpuState
 	stops uint64 // how often something else has stopped our run
-	// edges is how often a run was ended and the next begun, unmeasured the time
-	// between them.
+	// edges is how often the runtime was stopped and begun again, unmeasured the time
+	// in between.
 	edges      uint64
 	unmeasured time.Duration
 	hz         int
-	// slow, which may be nil, says that the system cannot sample at hz, fallback that
-	// hz is not what was wanted.
+	// slow, which may be nil, says that the system cannot sample at hz, fallback why
+	// runtime/pprof reads the samples, and public that this is nothing to report.
 	slow, fallback error
+	public         bool
 
 	dropped atomic.Uint64 // samples that are in no profile
 }
@@ -203,9 +204,11 @@ func (c *cpu) edge(gap time.Duration) {
 
 // cut returns what the open run has measured, and lets it go on.
 func (c *cpu) cut() (*exporter.Profile, error) {
-	piece, err := c.open.cut(c.resource)
+	piece, restarted, err := c.open.cut(c.resource)
 	start := c.open.log.Start()
-	c.edge(start.Sub(piece.End()))
+	if restarted {
+		c.edge(start.Sub(piece.End()))
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open.start = start

@@ -175,6 +175,8 @@ func TestStartDuringASlowStop(t *testing.T) {
 		CPU:     "waiting until another CPU profile of this process has been written",
 		CPURate: 100,
 		Lanes:   recorded(0),
+
+		CPUFallback: fallback(t, p),
 	}
 	if diff := cmp.Diff(want, p.Status()); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)

@@ -43,7 +43,7 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 	switch {
 	case closed == nil:
 		return before, err
-	case !closed.complete():
+	case closed.log == nil && !closed.complete():
 		return before, errors.Join(err, errNotClosed)
 	}
 	piece, missing := closed.export(c.resource)

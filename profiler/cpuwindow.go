@@ -32,16 +32,15 @@ var _ io.Writer = (*cpuWindow)(nil)
 
 // cpuWindow is one run of the runtime's CPU profiler, and receives its profile.
 //
-// At 100 Hz runtime/pprof writes the profile. At another rate the samples are read
-// from within its first Write: runtime/pprof begins to write when the samples that it
-// took have ended, and then waits for Write, holding the CPU profiler for us like
-// for any profile. So its own measurement is ended as soon as it has begun, and
-// the one that is read begins inside of Write, at the rate that is wanted. When
-// anybody stops the profile that one ends, and Write returns.
+// Where the runtime is known the samples are read from within the first Write of
+// runtime/pprof: it begins to write when the samples that it took have ended, and
+// then waits for Write, holding the CPU profiler for us like for any profile. So its
+// own measurement is ended as soon as it has begun, and the one that is read
+// begins inside of Write, at the rate that is wanted. When anybody stops the profile
+// that one ends, and Write returns. Elsewhere runtime/pprof writes the profile.
 //
-// That is how another rate can be had: runtime/pprof asks for 100 Hz, and the
-// runtime prints a line on stderr when another one is set before
-// (https://go.dev/issue/42502).
+// The other way, to take samples before runtime/pprof does, prints a line on stderr
+// (https://go.dev/issue/42502), and a profile of the program would have two readers.
 type cpuWindow struct {
 	log *cpulog.Log // nil if runtime/pprof writes the profile
 	// stopped gets a token, if it has room, when something else stops the
@@ -77,16 +76,15 @@ func openCPUWindow(log *cpulog.Log, stopped chan<- struct{}) (*cpuWindow, error)
 		runtime.SetCPUProfileRate(0) // runtime/pprof calls Write
 		<-w.log.Reading()
 		w.start = w.log.Start()
-		w.confirm()
 		return w, nil
 	}
 	w.start = time.Now()
 	return w, nil
 }
 
-// confirm finds out whether the program has called StopCPUProfile while nothing was
-// measured, just before the log began or began again. That call would wait for as
-// long as we read, and an attempt to start a profile waits for it.
+// confirm finds out whether the program has called StopCPUProfile while the log was
+// stopped. That call would wait for as long as we read, and an attempt to start a profile
+// waits for it.
 func (w *cpuWindow) confirm() {
 	tried := make(chan *cpuWindow, 1)
 	go func() {
@@ -113,6 +111,13 @@ func (w *cpuWindow) Write(b []byte) (int, error) {
 	if w.log != nil {
 		if w.read.Load() {
 			return len(b), nil // of a profile without samples
+		}
+		w.log.Begin()
+		// A StopCPUProfile that the program has called since our profile was
+		// started, before the log began, waits for us and would do so for as long as
+		// we measure. One that is called from now on ends the log itself.
+		if stopping() {
+			w.log.End()
 		}
 		w.log.Record()
 		w.read.Store(true)
@@ -148,6 +153,9 @@ func (w *cpuWindow) running() bool { return w.ended.Load() == nil }
 func (w *cpuWindow) stop() {
 	w.byUs.Store(true)
 	w.end()
+	if w.log != nil {
+		w.log.Close()
+	}
 	pprof.StopCPUProfile()
 }
 
@@ -184,7 +192,8 @@ func (w *cpuWindow) await(limit time.Duration) {
 // export returns what a run that has ended measured.
 func (w *cpuWindow) export(r *resource.Resource) (*exporter.Profile, error) {
 	if w.log != nil {
-		return w.cut(r)
+		p, _, err := w.cut(r)
+		return p, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -199,14 +208,16 @@ func (w *cpuWindow) export(r *resource.Resource) (*exporter.Profile, error) {
 }
 
 // cut returns what a run with a log has measured since the last cut. The run goes
-// on. The error, which comes with a profile, says that samples are missing.
-func (w *cpuWindow) cut(r *resource.Resource) (*exporter.Profile, error) {
-	p, start, end, err := w.log.Cut()
+// on. The error, which comes with a profile, says that samples are missing, restarted
+// that the runtime was stopped to have them.
+func (w *cpuWindow) cut(r *resource.Resource) (p *exporter.Profile, restarted bool, err error) {
+	piece, err := w.log.Cut()
 	w.count(err)
-	if w.running() {
+	if piece.Restarted && w.running() {
 		w.confirm()
 	}
-	return exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: end.Sub(start), Resource: r}, p), err
+	window := exporter.Window{Kind: exporter.KindCPU, Start: piece.Start, Duration: piece.End.Sub(piece.Start), Resource: r}
+	return exporter.NewTimedProfile(window, piece.Profile, piece.Times), piece.Restarted, err
 }
 
 // count counts the samples that err says are missing.

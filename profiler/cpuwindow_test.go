@@ -54,7 +54,6 @@ func TestStopWhileTheLogIsTakenOver(t *testing.T) {
 			close(returned)
 		}()
 		<-w.log.Reading()
-		w.confirm()
 		<-returned
 		<-told
 		if w.running() || !w.complete() {
@@ -93,9 +92,8 @@ func TestForeignRateInTheGap(t *testing.T) {
 	}
 	runtime.SetCPUProfileRate(0)
 	<-w.log.Reading()
-	w.confirm()
 	for _, hz := range []int64{500, 97} { // the next piece is at our rate again
-		piece, err := w.cut(nil)
+		piece, _, err := w.cut(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

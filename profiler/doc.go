@@ -45,13 +45,25 @@
 //
 // # Windows
 //
-// The runtime gives a CPU profile away by ending it: samples are lost until the
-// next one runs. That takes about 20 ms where a core is free, 0.2 % of the default
-// window of ten seconds, and more where all are busy, because runtime/pprof's
-// goroutine has to wait for one: on two cores some 55 ms with 6 busy
-// goroutines and 370 to 900 ms with 64. [Status] has the sum. A shorter window, by
-// [WithWindow], shows results sooner and loses more; [Profiler.Flush] shows them
-// now, at the price of one more end.
+// Each CPU sample has the time at which it was taken, and windows are cut by it while the
+// runtime goes on: no sample is lost at the end of one, nor for a [Profiler.Flush] or a
+// caller of [Profiler.Profile]. The times are those of the runtime's clock, counted from
+// the time of the day at the beginning of the window. So when the system's clock is set
+// meanwhile, the samples of the open window have the old time, and the next begins with
+// the new one.
+//
+// By its time a sample is compared with the end of the span whose labels it has. A
+// goroutine keeps the labels that it was started with, also when the span has ended: what it does
+// from then on has the labels from before the span, and the label ended_span_id with
+// the span's id. It does not count for the span. What spanprof.Go and spanprof.Do
+// run counts for theirs.
+//
+// Where runtime/pprof reads the samples, as CPUFallback of [Status] says, there are no
+// times, what a goroutine does after its span counts for it, and a profile has to be ended
+// to be had: samples are lost until the next one runs. That takes about 20 ms where
+// a core is free, 0.2 % of the default window of ten seconds, and more where all are busy,
+// because runtime/pprof's goroutine has to wait for one: on two cores some 55 ms with
+// 6 busy goroutines and 370 to 900 ms with 64. [Status] has the sum.
 //
 // Windows of one kind do not overlap. Apart from Flush they end on a grid. The
 // first end comes at random, up to 1.1 windows after Start, so that programs
@@ -143,8 +155,8 @@ package profiler
 // kinds.go chooses between cpu.go, which with cpustate.go, cpuwindow.go, stopping.go
 // and takeover.go shares the runtime's CPU profiler with the program, delta.go,
 // goroutines.go, and wall.go, which makes windows of what package internal/wall
-// samples. Package internal/cpulog reads CPU samples while they are taken, at rates
-// other than 100 Hz, and cpurate.go falls back to that rate; what all know of the
-// runtime's internals is in internal/goruntime of the module. tick.go knows which rates
+// samples. Package internal/cpulog reads CPU samples while they are taken, and cpurate.go falls
+// back to runtime/pprof; what all know of the runtime's internals is in
+// internal/goruntime of the module. tick.go knows which rates
 // are too fast for the system. option.go is what can be set, status.go and metrics.go
 // tell what is lost.

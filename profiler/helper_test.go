@@ -6,6 +6,7 @@ package profiler_test
 import (
 	"bytes"
 	"context"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -79,6 +81,17 @@ func shutdown(t *testing.T, p *profiler.Profiler) {
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// fallback returns what Status says of samples that runtime/pprof reads, which is
+// nothing on a runtime that is known.
+func fallback(t *testing.T, p *profiler.Profiler) string {
+	t.Helper()
+	why := p.Status().CPUFallback
+	if unknown := goruntime.Unknown(); (why == "") != (unknown == nil) && runtime.GOOS == "linux" {
+		t.Errorf("the status is %q, while the runtime is known: %v", why, unknown)
+	}
+	return why
 }
 
 // burn takes CPU time for d, under the label test=value.

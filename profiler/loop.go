@@ -160,7 +160,7 @@ func (p *Profiler) tick(g *grid) {
 // cut makes an edge in s. Windows that are due anyway soon end there, all of
 // them; then it returns true.
 func (p *Profiler) cut(g *grid, s *stream) bool {
-	if time.Until(p.due) <= min(apart, p.config.window/10) {
+	if time.Until(p.due) <= min(s.apart(), p.config.window/10) {
 		p.end(g, sampler.rotate)
 		return true
 	}

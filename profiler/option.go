@@ -21,7 +21,7 @@ import (
 const (
 	defaultWindow = 10 * time.Second
 	minWindow     = 100 * time.Millisecond
-	// defaultCPURate is the rate of runtime/pprof.
+	// defaultCPURate is the rate of runtime/pprof, and the only one that it knows.
 	defaultCPURate = 100
 	// maxCPURate leaves room below the 250 ticks a second of most Linux systems.
 	// The samples that came at 97, 199, 250, 333 and 500 Hz there stand for 99, 99,
@@ -57,9 +57,10 @@ type config struct {
 }
 
 // WithWindow sets how long a window is: how soon a profile arrives, unless
-// Flush asks for it. The default is 10 s. Each end of a CPU window loses about
-// 20 ms of samples, more where all cores are busy: 0.2 % of 10 s, but a fifth of
-// 100 ms, which is why New refuses less than that.
+// Flush asks for it. The default is 10 s. The end of a CPU window loses no samples on
+// Linux and macOS where the runtime is known (see CPUFallback of [Status]). Elsewhere it
+// loses those of about 20 ms, more where all cores are busy: 0.2 % of 10 s, but a fifth
+// of 100 ms, which is why New refuses less than that.
 func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c config) config {
 		c.window = d
@@ -91,20 +92,20 @@ func WithKinds(kinds ...exporter.Kind) Option {
 // default is 100. A rate such as 97, 99 or 101 does not run in step with what
 // the program does every 10 ms; a higher one costs more.
 //
-// At 100 profiles are runtime/pprof's own work. It knows no other rate, so at any
-// other this package reads the samples from the runtime: through
-// runtime/pprof.readProfile and two functions for the names of frames, which are
-// linked by name, and by the layout of label sets, which is verified. Between two
-// windows the profile then stays open for runtime/pprof while the runtime's
-// own is ended and begun again. What that costs:
+// The samples are read from the runtime by this package, with the time of each:
+// through runtime/pprof.readProfile and a few functions that are linked by name, and by the
+// layout of label sets, which is verified. runtime/pprof keeps the profile open
+// meanwhile, so that it is in use for the program as any profile is. The reader sends
+// its own thread a SIGPROF 50 times a second while the process works, and about
+// a thousand at the end of a window where it did not: by that the runtime gives
+// its samples away without a stop.
 //
-//   - A StopCPUProfile that the program calls just then, for our profile, waits
-//     until we have noticed: about 20 ms, more where all cores are busy.
-//   - If the program calls runtime.SetCPUProfileRate just then, the runtime's
-//     warning (https://go.dev/issue/42502) appears on stderr, and samples come at
-//     the program's rate until the window ends, which the profile tells.
-//   - A program that stops our profile the moment it begins, and begins one of its
-//     own, can find that without samples.
+// What that costs the program: StopCPUProfile, called for our profile, takes up to 20 ms
+// longer than runtime/pprof alone would need, and while our profile is just beginning
+// some milliseconds. If the program calls runtime.SetCPUProfileRate in those
+// milliseconds, the runtime's warning (https://go.dev/issue/42502) appears on stderr, as it
+// does at any other time while a profile runs, and the samples of the first window come at
+// the program's rate, which the profile tells.
 //
 // New refuses less than 1 and more than 200: Linux takes samples when its clock
 // ticks, 250 times a second on most systems, and at a rate near that or above it
@@ -113,9 +114,12 @@ func WithKinds(kinds ...exporter.Kind) Option {
 // [Status] says so.
 //
 // Where the runtime of a Go version is not as this package expects it, which is
-// found out when the Profiler is made or, from the form of the samples, later, the
-// rate is 100. So it is with the build tag spanprof_public. otel.Handle hears of
-// it, and CPURate and CPUFallback of [Status] say so.
+// found out when the Profiler is made or, from the form of the samples, later,
+// runtime/pprof reads the samples, and the rate is 100. So it is with the build tag
+// spanprof_public and, at the rate of 100, on systems other than Linux and macOS, where the
+// runtime must be stopped to be read. Samples then have no times, and those of a goroutine
+// that has outlived its span count for the span. CPURate and CPUFallback of [Status]
+// say so; otel.Handle hears of it if another rate was wanted.
 func WithCPURate(hz int) Option {
 	return optionFunc(func(c config) config {
 		c.cpuRate = hz

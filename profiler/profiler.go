@@ -15,6 +15,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/env"
 	"github.com/spanprof/spanprof/internal/report"
+	"github.com/spanprof/spanprof/profiler/internal/cpulog"
 )
 
 var (
@@ -89,8 +90,11 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 		return nil, err
 	}
 	cpu := newCPU(c.resource, c.cpuRate)
-	if err := c.unknownRuntime(); err != nil && c.cpuRate != defaultCPURate {
-		_ = cpu.fallBack(err) // reported when the CPU is profiled
+	switch err := c.unknownRuntime(); {
+	case err != nil:
+		cpu.avoid(err)
+	case !cpulog.Uncut && c.cpuRate == defaultCPURate:
+		cpu.avoid(errors.New("on this system that would stop the profile at each end of a window"))
 	}
 	lanes := exporter.NewMulti(exp)
 	lanes.SetMeterProvider(c.meterProvider)
@@ -146,9 +150,9 @@ func (p *Profiler) Start() error {
 // latter goes to otel.Handle too, when it happens, and is counted in Status. The error
 // handler may call Flush and Shutdown; an exporter may not.
 //
-// Every window loses about 20 ms of CPU samples at its end, so Flush is for
-// people who wait and for tests, not for a loop. Concurrent calls share a
-// rotation.
+// Each end of a window has a profile made, and where runtime/pprof reads CPU samples it
+// loses those of about 20 ms, so Flush is for people who wait and for tests, not for a
+// loop. Concurrent calls share a rotation.
 //
 // When profiling is disabled by the environment Flush does nothing.
 func (p *Profiler) Flush(ctx context.Context) error {

@@ -62,6 +62,8 @@ func TestDefaults(t *testing.T) {
 
 		CPURate: 100,
 		Lanes:   recorded(0),
+
+		CPUFallback: fallback(t, p),
 	}
 	if diff := cmp.Diff(want, p.Status()); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)

@@ -41,11 +41,13 @@ var shared = []exporter.Kind{exporter.KindCPU, exporter.KindWall}
 // the samples of the Profiler's own windows, and any number of calls may run at
 // once. Nothing is missing from the windows because of them.
 //
-// Where the profile begins and ends, the runtime's profile is cut, which loses
-// the samples of about 20 ms for all; cuts are a second apart at least, and
-// shared. So the profile begins at most a second before the call, and ends at
-// most a second (for d below 5 s: a fifth of d) before d is over, or, where
-// the last cut was less than a second ago, up to a second after. It is shorter,
+// Where samples have times (see CPUFallback of [Status]) a profile of CPU begins and ends
+// when it is to, by up to the time between two samples, 10 ms, more or less. Otherwise
+// its beginning and end are cuts of the runtime's profile, which loses the samples of
+// about 20 ms for all; cuts are a second apart at least, and shared, as they
+// are for wall time. So the profile begins at most a second before the call, and ends
+// at most a second (for d below 5 s: a fifth of d) before d is over, or, where the last
+// cut was less than a second ago, up to a second after. It is shorter,
 // without an error, when the Profiler is shut down or the kind disabled meanwhile, or
 // when the program takes the CPU profiler away; the duration inside the profile
 // tells.
@@ -68,6 +70,9 @@ func (p *Profiler) Profile(ctx context.Context, w io.Writer, k exporter.Kind, d 
 		return fmt.Errorf("%w: %q cannot be profiled for a time, use one of %q", ErrUnknownKind, k, shared)
 	}
 	t := newTap(d)
+	if k == exporter.KindCPU {
+		t.slack = min(t.slack, p.cpu.apart())
+	}
 	switch err := p.listen(ctx, k, t); {
 	case err == nil:
 		return t.write(ctx, w)
@@ -107,7 +112,7 @@ func (p *Profiler) attach(g *grid, k exporter.Kind, t *tap) bool {
 		return false
 	}
 	s := p.streams[i]
-	if time.Since(s.edge) >= apart || !p.measuring(s) {
+	if time.Since(s.edge) >= s.apart() || !p.measuring(s) {
 		p.cut(g, s)
 	}
 	if !p.measuring(s) {
@@ -162,6 +167,7 @@ func (p *Profiler) profileCPU(ctx context.Context, w io.Writer, d time.Duration)
 	hz, _ := p.cpu.rate()
 	c := newCPU(nil, hz)
 	c.read = p.cpu.read
+	_, c.fallback = p.cpu.rate()
 	c.patience = math.MaxInt64 // its caller has a context
 	// A goroutine of its own, because it waits for who is just stopping
 	// another profile, for as long as he likes.

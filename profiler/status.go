@@ -32,7 +32,7 @@ type Status struct {
 	CPU string
 	// CPURate is how many samples are taken per second of CPU: as [WithCPURate]
 	// says, or 100 where the runtime is not as expected. CPUFallback then says, for
-	// people, what is not; otherwise it is empty.
+	// people, what is not, and what that means for the samples; otherwise it is empty.
 	CPURate     int
 	CPUFallback string
 	// CPUForeignStops is how often something else in the process has
@@ -41,13 +41,13 @@ type Status struct {
 	// CPUEdges is how often the CPU profile was ended and begun again, for
 	// the end of a window, a Flush or a caller of Profile. CPUUnmeasured is the time
 	// in between, in all, of which there are no samples. What passes while
-	// something else has the CPU profiler is not in it.
+	// something else has the CPU profiler is not in it. Both are 0 on Linux and macOS,
+	// unless CPUFallback says why not.
 	CPUEdges      uint64
 	CPUUnmeasured time.Duration
 	// CPUSamplesDropped is the number of CPU samples that are in no profile
 	// because the window, or the piece that was cut from it, had 65,536
-	// different ones already. At 100 Hz, where runtime/pprof takes the samples,
-	// it is 0.
+	// different ones already. Where runtime/pprof reads the samples it is 0.
 	CPUSamplesDropped uint64
 	// Wall is about the samples of KindWall. It is zero when that is not
 	// among the kinds.

@@ -56,7 +56,7 @@ func (s *stream) cut(by func(sampler) (*exporter.Profile, error)) error {
 		}
 	}
 	s.taps = slices.DeleteFunc(s.taps, func(t *tap) bool { return t.over(s.edge) })
-	return err
+	return errors.Join(err, s.compact())
 }
 
 // end cuts and returns the window's profile, none if nothing was measured. If
@@ -84,10 +84,31 @@ func (s *stream) due() (time.Time, bool) {
 		return time.Time{}, false
 	}
 	due := slices.MinFunc(s.taps, func(a, b *tap) int { return a.until.Compare(b.until) }).until
-	if next := s.edge.Add(apart); due.Before(next) {
+	if next := s.edge.Add(s.apart()); due.Before(next) {
 		due = next
 	}
 	return due, true
+}
+
+// apart returns the least time between two cuts for callers of Profile.
+func (s *stream) apart() time.Duration {
+	if c, ok := s.sampler.(*cpu); ok {
+		return c.apart()
+	}
+	return apart
+}
+
+// compact merges the pieces if there are many.
+func (s *stream) compact() error {
+	if len(s.pieces) < manyPieces {
+		return nil
+	}
+	sum, err := merge(s.pieces)
+	if err != nil {
+		return err
+	}
+	s.pieces = []*exporter.Profile{sum}
+	return nil
 }
 
 // release ends all taps with what they have.

@@ -13,12 +13,15 @@ import (
 
 const (
 	// apart is how far apart edges are that callers of Profile want, however
-	// short their profiles are: everybody loses the samples of an edge of CPU,
-	// some 20 ms, so that one each second loses up to 2 %.
+	// short their profiles are, unless an edge costs nothing: where runtime/pprof reads
+	// CPU samples everybody loses those of an edge, some 20 ms, so that one each
+	// second loses up to 2 %.
 	apart = time.Second
 	// maxPieces is how many pieces a tap keeps before it merges them, so
 	// that a day's profile takes no more memory than its different stacks.
 	maxPieces = 8
+	// manyPieces is how many pieces of a window are kept before they are merged.
+	manyPieces = 64
 )
 
 // slack returns how much before its time a profile of d may end. A fifth keeps

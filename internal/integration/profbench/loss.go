@@ -19,30 +19,36 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// losses are the ways to profile that are compared, the first being what the
-// others are held against: one profile by runtime/pprof, without an end in between.
+// losses are the ways to profile that are compared. The first of each load is what
+// the others are held against: one profile by runtime/pprof, without an end in between.
 // What that loses, the runtime and the machine lose, by the timers of threads.
 var losses = []struct {
-	name, goal string
-	run        func(ctx context.Context) (result, error)
+	name string
+	load load
+	run  func(ctx context.Context, l load) (result, error)
 }{
-	{"runtime/pprof, one profile", "", func(ctx context.Context) (result, error) { return byHand(ctx, time.Hour) }},
-	{"windows of 10 s", "0.99", func(ctx context.Context) (result, error) { return windows(ctx, window, 1) }},
-	{"windows of 10 s, scraped for 7 s and 14 s", "0.97", func(ctx context.Context) (result, error) {
-		return windows(ctx, window, 1, 7*time.Second, 14*time.Second)
-	}},
-	{"windows of 1 s", "", func(ctx context.Context) (result, error) { return windows(ctx, time.Second, 1) }},
-	{"windows of 10 s, 64 busy goroutines", "", func(ctx context.Context) (result, error) { return windows(ctx, window, saturated) }},
-	{"runtime/pprof, stopped and started every 1 s", "", func(ctx context.Context) (result, error) { return byHand(ctx, time.Second) }},
+	{"runtime/pprof, one profile", busy, one},
+	{"windows of 10 s", busy, windows(window)},
+	{"windows of 10 s, scraped for 7 s and 14 s", busy, windows(window, 7*time.Second, 14*time.Second)},
+	{"windows of 1 s", busy, windows(time.Second)},
+	{"runtime/pprof, stopped and started every 1 s", busy, func(ctx context.Context, l load) (result, error) { return byHand(ctx, time.Second, l) }},
+	{"idle: runtime/pprof, one profile", idle, one},
+	{"idle: windows of 10 s", idle, windows(window)},
+	{"idle: windows of 10 s, scraped for 7 s and 14 s", idle, windows(window, 7*time.Second, 14*time.Second)},
+	{"64 goroutines: runtime/pprof, one profile", saturated, one},
+	{"64 goroutines: windows of 10 s", saturated, windows(window)},
+	{"64 goroutines: scraped for 7 s and 14 s", saturated, windows(window, 7*time.Second, 14*time.Second)},
+	{"neighbours: runtime/pprof, one profile", crowded, one},
+	{"neighbours: windows of 10 s", crowded, windows(window)},
+	{"neighbours: scraped for 7 s and 14 s", crowded, windows(window, 7*time.Second, 14*time.Second)},
 }
 
-// saturated is how many goroutines work where all cores are busy, and the one that
-// ends a profile has to wait for its turn.
-const saturated = 64
+// one is one profile by runtime/pprof.
+func one(ctx context.Context, l load) (result, error) { return byHand(ctx, time.Hour, l) }
 
 // printLoss compares the CPU time that samples stand for with what the system
 // says that the process took. Ends of windows show in what they lose beyond one
-// long profile in the same round; windows of 1 s have ten times as many.
+// long profile of the same load in the same round; windows of 1 s have ten times as many.
 func printLoss(w *tabwriter.Writer, rounds int, d time.Duration) error {
 	ratios := make([][]float64, len(losses))
 	relative := make([][]float64, len(losses))
@@ -65,18 +71,22 @@ func printLoss(w *tabwriter.Writer, rounds int, d time.Duration) error {
 			totals[which].edges += r.edges
 			totals[which].unmeasured += r.unmeasured
 		}
+		first := 0
 		for i := range losses {
-			relative[i] = append(relative[i], ratios[i][n]/ratios[0][n])
+			if losses[i].load != losses[first].load {
+				first = i
+			}
+			relative[i] = append(relative[i], ratios[i][n]/ratios[first][n])
 		}
 	}
-	fmt.Fprintf(w, "sampled/actual CPU, %d times %v\tmean\t95 %% interval\tgoal\tto the first\t95 %% interval\tends\tmean profile\tscrapes\tunmeasured per edge\t\n", rounds, d)
+	fmt.Fprintf(w, "sampled/actual CPU, %d times %v\tmean\t95 %% interval\tto the one profile\t95 %% interval\tends\tmean profile\tscrapes\tunmeasured per edge\t\n", rounds, d)
 	for i, l := range losses {
 		t := totals[i]
 		perEdge := "-"
 		if t.edges > 0 {
 			perEdge = fmt.Sprintf("%.1f ms", t.unmeasured.Seconds()*1e3/float64(t.edges))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%.1f kB\t%d\t%s\t\n", l.name, estimateOf(ratios[i]).columns("%.4f", ""), l.goal,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%.1f kB\t%d\t%s\t\n", l.name, estimateOf(ratios[i]).columns("%.4f", ""),
 			estimateOf(relative[i]).columns("%.4f", ""), t.profiles, float64(t.bytes)/float64(t.profiles)/1e3, t.scrapes, perEdge)
 	}
 	return nil
@@ -89,7 +99,12 @@ func measureLoss(which int, d time.Duration) (ratio float64, r result, size int,
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	if r, err = losses[which].run(ctx); err != nil {
+	left, err := losses[which].load.crowd(ctx)
+	if err != nil {
+		return 0, r, 0, err
+	}
+	defer left()
+	if r, err = losses[which].run(ctx, losses[which].load); err != nil {
 		return 0, r, 0, err
 	}
 	after, err := cpuTime()
@@ -110,19 +125,11 @@ type result struct {
 }
 
 // byHand uses runtime/pprof, with a profile for each d.
-func byHand(ctx context.Context, d time.Duration) (result, error) {
-	stop := make(chan struct{})
-	working := sync.WaitGroup{}
-	working.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				work(1)
-			}
-		}
-	})
+func byHand(ctx context.Context, d time.Duration, l load) (result, error) {
+	working, stop := context.WithCancel(context.Background())
+	wait := l.start(working) //nolint:contextcheck // what is not profiled is not to count either
+	defer wait()
+	defer stop()
 	var r result
 	var failed error
 	for ctx.Err() == nil && failed == nil {
@@ -135,23 +142,22 @@ func byHand(ctx context.Context, d time.Duration) (result, error) {
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
-			close(stop)
-			working.Wait() // what is not profiled is not to count either
-			stop = nil
+			stop()
+			wait()
 		}
 		pprof.StopCPUProfile()
 		r.profiles = append(r.profiles, exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, b.Bytes()))
 	}
-	if stop != nil {
-		close(stop)
-		working.Wait()
-	}
 	return r, failed
 }
 
-// windows measures busy goroutines with a Profiler, and with scrapers that ask again
-// and again for so many seconds.
-func windows(ctx context.Context, d time.Duration, busy int, scrapes ...time.Duration) (result, error) {
+// windows measures a load with a Profiler, and with scrapers that ask again and again
+// for so many seconds.
+func windows(d time.Duration, scrapes ...time.Duration) func(ctx context.Context, l load) (result, error) {
+	return func(ctx context.Context, l load) (result, error) { return measureWindows(ctx, l, d, scrapes) }
+}
+
+func measureWindows(ctx context.Context, l load, d time.Duration, scrapes []time.Duration) (result, error) {
 	rec := new(exportertest.Recorder)
 	p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(d))
 	if err != nil {
@@ -183,14 +189,7 @@ func windows(ctx context.Context, d time.Duration, busy int, scrapes ...time.Dur
 			}
 		})
 	}
-	// Goroutines of their own, like byHand's.
-	for range busy {
-		others.Go(func() {
-			for ctx.Err() == nil {
-				work(1)
-			}
-		})
-	}
+	l.start(ctx)()
 	others.Wait()
 	if err := p.Shutdown(context.WithoutCancel(ctx)); err != nil {
 		return result{}, err

@@ -25,6 +25,10 @@ import (
 
 func main() {
 	log.SetFlags(0)
+	if os.Getenv(neighbourEnv) != "" {
+		neighbour()
+		return
+	}
 	parts := flag.String("run", "windows,loss,overhead", "what to measure: the end of a window of each kind, lost samples, CPU time that is added")
 	rounds := flag.Int("rounds", 3, "how often lost samples are measured, each way")
 	segment := flag.Duration("segment", 30*time.Second, "how long, each time")

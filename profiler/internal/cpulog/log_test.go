@@ -6,6 +6,7 @@ package cpulog
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"runtime/pprof"
 	"slices"
@@ -31,32 +32,35 @@ func known(t *testing.T) {
 func ended(hz int) *Log {
 	l := New(hz, goruntime.ReadCPUProfile)
 	l.ended = true
-	l.open = l.newPart(time.Unix(1, 0))
-	l.open.end = time.Unix(2, 0)
+	l.open.begin(0, l.clock)
+	l.open.end = int64(time.Second)
 	return l
 }
+
+// anyTime is no bound of times.
+var anyTime = span{0, math.MaxInt64}
 
 // counted is what a profile says of the samples: their counts by the function of
 // the leaf.
 func counted(t *testing.T, l *Log) map[string]int64 {
 	t.Helper()
-	p, _, _, err := l.Cut()
+	p, err := l.Cut()
 	if err != nil {
 		t.Error(err)
 	}
-	if err := p.CheckValid(); err != nil {
+	if err := p.Profile.CheckValid(); err != nil {
 		t.Error(err)
 	}
 	counts := map[string]int64{}
-	for _, s := range p.Sample {
+	for _, s := range p.Profile.Sample {
 		name := "none"
 		if len(s.Location) > 0 && len(s.Location[0].Line) > 0 {
 			name = s.Location[0].Line[0].Function.Name
 		}
 		name = name[strings.LastIndexByte(name, '.')+1:]
 		counts[name] += s.Value[0]
-		if s.Value[1] != s.Value[0]*p.Period {
-			t.Errorf("%s: %v with a period of %d", name, s.Value, p.Period)
+		if s.Value[1] != s.Value[0]*p.Profile.Period {
+			t.Errorf("%s: %v with a period of %d", name, s.Value, p.Profile.Period)
 		}
 	}
 	return counts
@@ -72,7 +76,7 @@ func TestAddSumsRecords(t *testing.T) {
 		4, 0, 1, b,
 		5, 0, 2, a, b,
 		4, 0, 0, 7, // seven samples lost
-	}, make([]*goruntime.LabelSet, 4))
+	}, make([]*goruntime.LabelSet, 4), anyTime)
 	want := map[string]int64{"TestAddSumsRecords": 3, "TestAddRefusesWhatItDoesNotKnow": 1, "lostProfileEvent": 7}
 	if diff := cmp.Diff(want, counted(t, l)); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
@@ -100,16 +104,16 @@ func TestMappingHasFunctions(t *testing.T) {
 			if i < 0 && runtime.GOOS != "linux" {
 				t.Skip("not every system tells a process its mappings, as runtime/pprof asks for them")
 			}
-			l.open.add([]uint64{4, 0, 1, pc}, make([]*goruntime.LabelSet, 1))
+			l.open.add([]uint64{4, 0, 1, pc}, make([]*goruntime.LabelSet, 1), anyTime)
 			for range test.header {
-				l.open.add([]uint64{4, 0, 1, l.loaded[i].Start + 2}, make([]*goruntime.LabelSet, 1))
+				l.open.add([]uint64{4, 0, 1, l.loaded[i].Start + 2}, make([]*goruntime.LabelSet, 1), anyTime)
 			}
-			l.open.add([]uint64{4, 0, 1, pc + 1}, make([]*goruntime.LabelSet, 1))
-			p, _, _, err := l.Cut()
+			l.open.add([]uint64{4, 0, 1, pc + 1}, make([]*goruntime.LabelSet, 1), anyTime)
+			p, err := l.Cut()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := p.Sample[0].Location[0].Mapping.HasFunctions; got != test.want {
+			if got := p.Profile.Sample[0].Location[0].Mapping.HasFunctions; got != test.want {
 				t.Errorf("HasFunctions is %t", got)
 			}
 		})
@@ -123,11 +127,11 @@ func TestAddRefusesWhatItDoesNotKnow(t *testing.T) {
 	pc := uint64(funcPC(known)) + 1
 	for _, records := range [][]uint64{{2, 0}, {9, 0, 1, pc}, {0}, {4, 0, 1, pc, 4, 0, 1, pc}, {4, 1, 1 << 40, pc}} {
 		l := ended(100)
-		l.open.add(records, make([]*goruntime.LabelSet, 1))
-		if _, _, _, err := l.Cut(); !errors.Is(err, ErrRecord) {
+		l.open.add(records, make([]*goruntime.LabelSet, 1), anyTime)
+		if _, err := l.Cut(); !errors.Is(err, ErrRecord) {
 			t.Errorf("%d: %v, want ErrRecord", records, err)
 		}
-		l.open.add([]uint64{4, 0, 1, pc}, make([]*goruntime.LabelSet, 1))
+		l.open.add([]uint64{4, 0, 1, pc}, make([]*goruntime.LabelSet, 1), anyTime)
 		if diff := cmp.Diff(map[string]int64{"known": 1}, counted(t, l)); diff != "" {
 			t.Errorf("samples after %d (-want +got):\n%s", records, diff)
 		}
@@ -153,8 +157,8 @@ func TestAddRefusesWhatIsNoCode(t *testing.T) {
 			records = append(records, 4, 0, 1, uint64(funcPC(known))+1)
 		}
 		records = append(records, slices.Repeat(foreign, test.after)...)
-		l.open.add(records, make([]*goruntime.LabelSet, len(records)/len(foreign)))
-		if _, _, _, err := l.Cut(); !errors.Is(err, test.want) {
+		l.open.add(records, make([]*goruntime.LabelSet, len(records)/len(foreign)), anyTime)
+		if _, err := l.Cut(); !errors.Is(err, test.want) {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}
@@ -165,13 +169,13 @@ func TestCountOfEqualHashes(t *testing.T) {
 	known(t)
 	l := ended(100)
 	stack := []uint64{uint64(funcPC(known)) + 1}
-	l.open.count(stack, nil, 1)
+	l.open.count(stack, nil, 0, 1)
 	for k, e := range l.open.entries {
 		e.stack = []uintptr{funcPC(counted) + 1} // as if another had come first
 		l.open.entries[k] = e
 	}
-	l.open.count(stack, nil, 2)
-	l.open.count(stack, nil, 4)
+	l.open.count(stack, nil, 0, 2)
+	l.open.count(stack, nil, 0, 4)
 	if diff := cmp.Diff(map[string]int64{"counted": 1, "known": 6}, counted(t, l)); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
@@ -194,13 +198,13 @@ func TestHeader(t *testing.T) {
 		l := ended(100)
 		rest := l.open.header(append(test.header, 4, 0, 2, pc))
 		if test.err == nil {
-			l.open.add(rest, make([]*goruntime.LabelSet, 1))
+			l.open.add(rest, make([]*goruntime.LabelSet, 1), anyTime)
 		}
-		p, _, _, err := l.Cut()
-		if !errors.Is(err, test.err) || p.Period != int64(test.period) {
-			t.Errorf("%d: a period of %d, %v, want %v, %v", test.header, p.Period, err, test.period, test.err)
+		p, err := l.Cut()
+		if !errors.Is(err, test.err) || p.Profile.Period != int64(test.period) {
+			t.Errorf("%d: a period of %d, %v, want %v, %v", test.header, p.Profile.Period, err, test.period, test.err)
 		}
-		for _, s := range p.Sample {
+		for _, s := range p.Profile.Sample {
 			if s.Value[0] != 2 || s.Value[1] != 2*int64(test.period) {
 				t.Errorf("%d: a sample of %v", test.header, s.Value)
 			}
@@ -216,7 +220,7 @@ func TestCountMergesEqualLabels(t *testing.T) {
 	for range 3 {
 		for _, set := range [][]string{{"a", "1"}, {"a", "1", "b", "2"}, {"a1", ""}} {
 			pprof.Do(t.Context(), pprof.Labels(set...), func(context.Context) {
-				l.open.count(stack, goruntime.GoroutineLabels(), 1)
+				l.open.count(stack, goruntime.GoroutineLabels(), 0, 1)
 			})
 		}
 	}
@@ -235,14 +239,14 @@ func TestCountIsBounded(t *testing.T) {
 	stack := []uint64{uint64(funcPC(known)) + 1, 0}
 	for i := range uint64(maxEntries) {
 		stack[1] = i + 1
-		l.open.count(stack, nil, 1)
+		l.open.count(stack, nil, 0, 1)
 	}
-	l.open.count([]uint64{1}, nil, 3)
-	l.open.count(stack, nil, 1) // is there already
+	l.open.count([]uint64{1}, nil, 0, 3)
+	l.open.count(stack, nil, 0, 1) // is there already
 	if got := l.open.dropped; got != 3 || len(l.open.entries) != maxEntries {
 		t.Errorf("%d samples dropped and %d entries, want 3 and %d", got, len(l.open.entries), maxEntries)
 	}
-	_, _, _, err := l.Cut()
+	_, err := l.Cut()
 	if dropped := (*DroppedError)(nil); !errors.As(err, &dropped) || dropped.Samples != 3 || !strings.Contains(err.Error(), "3 are in no profile") {
 		t.Errorf("%v, want that 3 are missing", err)
 	}
@@ -257,9 +261,9 @@ func FuzzAdd(f *testing.F) {
 			records[i] = uint64(w)
 		}
 		l := ended(100)
-		l.open.add(records, make([]*goruntime.LabelSet, max(0, min(labels, 100))))
-		if p, _, _, _ := l.Cut(); p.CheckValid() != nil {
-			t.Error(p.CheckValid())
+		l.open.add(records, make([]*goruntime.LabelSet, max(0, min(labels, 100))), anyTime)
+		if p, _ := l.Cut(); p.Profile.CheckValid() != nil {
+			t.Error(p.Profile.CheckValid())
 		}
 	})
 }

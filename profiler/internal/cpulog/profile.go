@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/profiler/internal/stacks"
 )
 
@@ -19,18 +20,25 @@ const lost = 0
 
 var lostFrame = []goruntime.Frame{{Function: "runtime/pprof.lostProfileEvent"}}
 
+// labelled is the labels of a sample.
+type labelled struct {
+	held  *goruntime.LabelSet
+	ended string
+}
+
 // builder makes a profile of entries.
 type builder struct {
 	log       *Log
 	stacks    *stacks.Builder
-	labelSets map[*goruntime.LabelSet]map[string][]string
+	labelSets map[labelled]map[string][]string
 	unnamed   map[*profile.Mapping]bool // a location in it has no function
 }
 
-func (l *Log) build(p *part) *profile.Profile {
+// build returns the profile of a part and the times of its samples.
+func (l *Log) build(p *part) (*profile.Profile, [][]int64) {
 	b := &builder{
 		log:       l,
-		labelSets: make(map[*goruntime.LabelSet]map[string][]string),
+		labelSets: make(map[labelled]map[string][]string),
 		unnamed:   make(map[*profile.Mapping]bool),
 	}
 	built := &profile.Profile{
@@ -38,7 +46,7 @@ func (l *Log) build(p *part) *profile.Profile {
 		PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
 		Period:        int64(p.period),
 		TimeNanos:     p.start.UnixNano(),
-		DurationNanos: p.end.Sub(p.start).Nanoseconds(),
+		DurationNanos: p.end - p.began,
 		Sample:        make([]*profile.Sample, 0, len(p.entries)),
 	}
 	b.stacks = stacks.New(built, l.symbols.Split, b.location)
@@ -48,18 +56,26 @@ func (l *Log) build(p *part) *profile.Profile {
 	for _, m := range l.loaded {
 		b.stacks.Mapping(*m) // a copy: users of a profile may write to it
 	}
+	times := make([][]int64, 0, len(p.entries))
 	for _, e := range p.entries {
-		s := b.stacks.Add(goruntime.ExpandFinalInlineFrame(e.stack), b.labels(e.labels))
+		s := b.stacks.Add(goruntime.ExpandFinalInlineFrame(e.stack), b.labels(labelled{e.labels, e.ended}))
 		s.Value[0], s.Value[1] = e.count, e.count*int64(p.period)
+		for i := range e.times {
+			e.times[i] += p.start.UnixNano() - p.began
+		}
+		times = append(times, e.times)
 	}
-	return built
+	return built, times
 }
 
 // labels returns those of a set, in a map for all its samples.
-func (b *builder) labels(set *goruntime.LabelSet) map[string][]string {
+func (b *builder) labels(set labelled) map[string][]string {
 	m, ok := b.labelSets[set]
 	if !ok {
-		m = b.stacks.Labels(nil, set.Labels())
+		m = b.stacks.Labels(nil, set.held.Labels())
+		if set.ended != "" {
+			m = b.stacks.Label(m, labelkey.EndedSpanID, set.ended)
+		}
 		b.labelSets[set] = m
 	}
 	return m

@@ -1,0 +1,178 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cpulog
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
+)
+
+// running returns a Log that takes samples until the end of the test.
+func running(t *testing.T, hz int) *Log {
+	t.Helper()
+	known(t)
+	l := New(hz, goruntime.ReadCPUProfile)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		l.Begin()
+		l.Record()
+	})
+	<-l.Reading()
+	t.Cleanup(func() {
+		l.End()
+		reading.Wait()
+	})
+	return l
+}
+
+//go:noinline
+func busy(d time.Duration) {
+	for begin, n := time.Now(), 0; time.Since(begin) < d; {
+		for range 1000 {
+			n++
+		}
+	}
+}
+
+// samplesOf counts those of a function.
+func samplesOf(p *profile.Profile, function string) (n int64) {
+	for _, s := range p.Sample {
+		for _, loc := range s.Location {
+			if len(loc.Line) > 0 && strings.HasSuffix(loc.Line[len(loc.Line)-1].Function.Name, function) {
+				n += s.Value[0]
+				break
+			}
+		}
+	}
+	return n
+}
+
+// cut is a piece of which nothing may be missing, begun where the one before ended.
+func cut(t *testing.T, l *Log, before *Piece) Piece {
+	t.Helper()
+	p, err := l.Cut()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Restarted && Uncut {
+		t.Error("the runtime was stopped for a cut")
+	}
+	if before != nil && !p.Restarted && p.Start.Sub(before.End) != 0 {
+		t.Errorf("a piece begins at %v, and the one before has ended at %v", p.Start, before.End)
+	}
+	if len(p.Times) != len(p.Profile.Sample) {
+		t.Fatalf("times of %d samples, of %d", len(p.Times), len(p.Profile.Sample))
+	}
+	for i, s := range p.Profile.Sample {
+		if int64(len(p.Times[i])) != s.Value[0] {
+			t.Errorf("%d times of a sample of %d", len(p.Times[i]), s.Value[0])
+		}
+		for _, at := range p.Times[i] {
+			if at < p.Start.UnixNano() || at > p.End.UnixNano() {
+				t.Errorf("a sample at %d in a piece from %v to %v", at, p.Start, p.End)
+			}
+		}
+	}
+	if n := samplesOf(p.Profile, "cpulog.poke"); n > 0 {
+		t.Errorf("%d samples of our own signals", n)
+	}
+	return p
+}
+
+// Every sample is in the piece of its time, whether the reader is awake or sleeps
+// when it is cut.
+func TestCutHasAllSamples(t *testing.T) {
+	for name, asleep := range map[string]bool{"awake": false, "asleep": true} {
+		t.Run(name, func(t *testing.T) {
+			l := running(t, 100)
+			for d := 50 * time.Millisecond; ; d *= 2 {
+				if d > 8*time.Second {
+					t.Fatal("no sample")
+				}
+				before := cut(t, l, nil)
+				for n := 0; asleep && Uncut && n < 100; n++ { // for longer than a look takes
+					if !l.asleep.Load() {
+						n = 0
+					}
+					<-time.After(time.Millisecond)
+				}
+				busy(d)
+				first := cut(t, l, &before)
+				second := cut(t, l, &first)
+				if samplesOf(second.Profile, ".busy") > 0 {
+					t.Error("samples come after the end of their piece")
+				}
+				if samplesOf(first.Profile, ".busy") > 0 {
+					return
+				}
+			}
+		})
+	}
+}
+
+// Cuts come as fast as one likes.
+func TestManyCuts(t *testing.T) {
+	l := running(t, 100)
+	if !Uncut {
+		t.Skipf("the runtime of %s is stopped for each", runtime.GOOS)
+	}
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	for range 4 {
+		working.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					busy(time.Millisecond)
+				}
+			}
+		})
+	}
+	before := cut(t, l, nil)
+	var n int64
+	for range 300 {
+		before = cut(t, l, &before)
+		n += samplesOf(before.Profile, ".busy")
+	}
+	close(stop)
+	working.Wait()
+	t.Logf("%d samples", n)
+}
+
+// Times are bounded, and those that are left are spread over all.
+func TestTimesAreBounded(t *testing.T) {
+	known(t)
+	l := ended(100)
+	stack := []uint64{uint64(funcPC(known)) + 1}
+	const n = maxTimes + maxTimes/2
+	for i := range int64(n) {
+		l.open.count(stack, nil, i, 1)
+	}
+	p, err := l.Cut()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := p.Times[0]
+	if p.Profile.Sample[0].Value[0] != n || len(got) > maxTimes || len(got) < maxTimes/2 {
+		t.Errorf("%d times of %d samples", len(got), p.Profile.Sample[0].Value[0])
+	}
+	late := 0
+	for _, at := range got {
+		if at-p.Start.UnixNano() >= n/2 {
+			late++
+		}
+	}
+	if share := float64(late) / float64(len(got)); share < 0.45 || share > 0.55 {
+		t.Errorf("%.2f of the times are of the second half", share)
+	}
+}
