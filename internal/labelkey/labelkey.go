@@ -13,6 +13,11 @@ const (
 	TraceID   = "trace_id"
 )
 
+// EndedSpanID is the key of the label that names the span after whose end a sample was
+// taken, in a goroutine that the span had started. The other labels of such a sample are
+// those that held before the span. Package profiler sets it.
+const EndedSpanID = "ended_span_id"
+
 // SpanAttribution is the key of the label that says of samples of a host profile how
 // they were given to a span, or that they may be any span's. No label of a program
 // becomes it by way of the eBPF agent, which cuts keys at 15 bytes.
