@@ -29,7 +29,7 @@ type Group struct {
 	// Ended is the span after whose end the samples were taken, 0 for none. They are
 	// not its own, but stay for as long as its own do.
 	Ended ident.Key
-	Label         string
+	Label string
 	Samples
 }
 
