@@ -54,6 +54,11 @@
 // roots have profiles, these have the work of their descendants in CPU already,
 // and both are the same.
 //
+// What goroutines of a span do after its end is not the span's: its samples have the
+// label ended_span_id with the id of the span, beside the labels that held before it.
+// CPUAfterEnd of a span is their CPU time in the profiles held; nothing else of the span
+// has a part in it.
+//
 // # Asking
 //
 // Queries are asked of a [View], which [Store.View] opens. All answers of a view are
@@ -87,7 +92,8 @@
 // lists the profiles held. Of a [Live] view, such as a store's, Log tells what
 // happened to the newest windows, Stats counts what came and what was lost, and
 // Generation tells a client that polls whether anything is new. [Store.Stats] needs
-// no view.
+// no view. CPUTimes of a [Timed] view, such as a store's, tells when in the time of a
+// span its CPU samples were taken, where the profiles know it.
 //
 // [Source] and [View] are interfaces, so that what shows a store can show profile
 // files or a profile server too.
@@ -110,7 +116,9 @@
 // a recorded HTTP service with 60 routes take 1.5 MB, and each of its samples 34
 // bytes more on average; two thirds of them are each in a span of its own, which
 // is the dearest case. In two hours, that is 670,000 samples in 24 MB, a sample
-// takes 36 bytes all in all (go test -bench BytesPerSample). So the default store
+// takes 36 bytes all in all, and 38 with the time at which it was taken
+// (go test -bench BytesPerSample). Of a window, 65,536 times are kept at most, beside
+// one for each different sample. So the default store
 // reaches back 4.3 hours with CPU profiles of 10 seconds alone. With as many heap
 // profiles it is 3.2 hours, of which heap reaches back 40 minutes if it has 1,000
 // allocation sites, a quarter of an hour if it has 3,000 (go test -bench Reach).
@@ -138,7 +146,8 @@
 //   - internal/spanlog has the records of spans, makes room for them, keeps the
 //     extremes of each name, counts by name, joins samples, and lets views read the
 //     past;
-//   - internal/samples has the samples of a window, in groups with labels in common;
+//   - internal/samples has the samples of a window, in groups with labels in common, and
+//     when they were taken;
 //   - internal/filter finds the groups that meet the conditions of a query, and
 //     internal/literal the values that an expression lists;
 //   - internal/intern has one copy of equal values, internal/memory counts bytes;

@@ -278,7 +278,7 @@ func TestBytesAreHonest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			export(t, s, exporter.NewProfile(window, b))
+			export(t, s, r.timed(exporter.NewProfile(window, b)))
 			windows++
 			for range 500 {
 				_, span := tracer.Start(t.Context(), fmt.Sprint("GET /", windows))

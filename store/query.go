@@ -46,8 +46,8 @@ type Query struct {
 	// From and Until select the windows that overlap [From, Until); a
 	// zero time leaves that side open.
 	From, Until time.Time
-	// WithoutIDs leaves the labels profile_id, span_id and trace_id out of what
-	// Profile returns: samples that differ in nothing else are summed. A
+	// WithoutIDs leaves the labels profile_id, span_id, trace_id and ended_span_id out
+	// of what Profile returns: samples that differ in nothing else are summed. A
 	// profile of many spans is much smaller that way.
 	WithoutIDs bool
 	// MaxSamples bounds the number of samples that Profile returns, which are
@@ -80,8 +80,8 @@ func (m Matcher) Op() MatchOp { return MatchOp(m.condition.Op()) }
 func (m Matcher) Value() string { return m.condition.Value() }
 
 // ListsIDs says whether the matcher lists the ids of what matches: as one value of
-// profile_id, span_id or trace_id, or as a regular expression that is a list of
-// them. What lacks the label never matches it.
+// profile_id, span_id, trace_id or ended_span_id, or as a regular expression that is a
+// list of them. What lacks the label never matches it.
 func (m Matcher) ListsIDs() bool { return m.condition.ListsIDs() }
 
 // found is what a Query found: immutable data, to be read without a lock.

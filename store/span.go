@@ -59,6 +59,11 @@ type Span struct {
 	// CPUInclusive is CPU and that of the spans that descend from this one in
 	// this process. Where only local roots have profiles both are the same.
 	CPUInclusive time.Duration
+	// CPUAfterEnd is the on-CPU time that goroutines of the span took once it had
+	// ended, CPUAfterEndSamples the number of these samples, in the profiles that are
+	// held. They have the label ended_span_id, and are in no other number of the span.
+	CPUAfterEnd        time.Duration
+	CPUAfterEndSamples int64
 	// WallSamples is the number of its samples in wall-clock profiles.
 	WallSamples int64
 	// SamplesHeld is the number of its samples of all kinds in the profiles

@@ -100,6 +100,7 @@ func (m *moment) complete(rows []spanRow) []Span {
 		span.Complete = !span.Running && times.Until >= end
 		span.Coverage = Coverage(times.Held(start, end, row.record.Missed))
 	}
+	m.addAfterEnd(spans)
 	return spans
 }
 

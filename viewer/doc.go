@@ -81,7 +81,8 @@
 // service of that name. Any other name selects all, and the answer has a note if no span
 // belongs to it. Expressions are RE2 and match a whole value; a label that a sample lacks
 // is "". Samples have the labels profile_id, span_id, trace_id, span_name and those that
-// the program sets with [runtime/pprof.Do]; service_name and service_version are those of
+// the program sets with [runtime/pprof.Do]; ended_span_id is on what goroutines of a span
+// did after its end, beside the labels that held before the span; service_name and service_version are those of
 // the process. The type host is CPU time measured by an eBPF agent of the machine, where
 // package ebpfbridge/receiver feeds the store: the same time as cpu has, never to be added
 // to it. The label span_attribution has the witness of a sample's span, or ambiguous. A
@@ -98,6 +99,7 @@
 //	.inuse_space                                  the heap of the process
 //	.cpu{service_version="1.4.2"}                 one version
 //	.wall{profile_id="00f067aa0ba902b7"}          where one span spent its time
+//	.cpu{ended_span_id="00f067aa0ba902b7"}        what it caused after its end
 //
 // # Formats
 //
@@ -112,8 +114,14 @@
 // is that one, and labelNames the number of names that share it. A span's query selects its
 // CPU profile or, if it has no samples there, its wall or its host profile. Its coverage
 // says whether CPU was profiled while it ran: whole, partial, none, or evicted if profiles
-// of that time, maybe with samples of the span, made room for newer ones. The answer to a
-// query is
+// of that time, maybe with samples of the span, made room for newer ones. Its afterEnd,
+// {cpuNs, cpuSamples, query}, is the CPU time of goroutines that it had started, after its
+// end, in the profiles held; no other number of the span has it. In the answer to a query,
+// the cpuTimes of a span are when its CPU samples were taken, where that is known: at most
+// 200 entries [ns after its start, CPU time in ns, samples], in order, of samples that are
+// nearer to each other than a 200th of its duration one for all. An entry stands for CPU
+// time before its moment. Their CPU time is less than cpuNs where not all profiles have
+// times or are held. The answer to a query is
 //
 //	query, title                            in its canonical form, in words
 //	sampleType, measure, unit               what was measured; measure: in words

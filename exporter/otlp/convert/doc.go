@@ -18,6 +18,9 @@
 // its span in OTLP; [WithSpanIDs] has the other choices. All other labels become
 // attributes of the sample under their own names.
 //
+// When samples were taken is sent if [WithSampleTimestamps] asks for it, and the profile
+// knows it.
+//
 // pprof does not say which language a frame is of. profile.frame.type is go for
 // functions of .go files and Go's assembly, kernel for the mappings of the kernel,
 // native for frames that have an address alone, and of other languages by the name

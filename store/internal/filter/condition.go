@@ -4,6 +4,7 @@
 package filter
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
@@ -97,7 +98,7 @@ func (c Condition) Op() Op { return c.op }
 func (c Condition) Value() string { return c.value }
 
 // ListsIDs reports whether the condition lists the ids of what matches: as one value
-// of profile_id, span_id or trace_id, or as a regular expression that is a list of
+// of profile_id, span_id, trace_id or ended_span_id, or as a regular expression that is a list of
 // them. A sample without the label never matches it.
 func (c Condition) ListsIDs() bool {
 	switch {
@@ -130,8 +131,11 @@ func (c *Condition) matchesID(g samples.Group) bool {
 		return c.matches(g.TraceID())
 	}
 	key, span := g.Spans()
-	if c.label == labelkey.SpanID {
+	switch c.label {
+	case labelkey.SpanID:
 		key = span
+	case labelkey.EndedSpanID:
+		key = g.Ended()
 	}
 	switch {
 	case key != 0 && c.literals != nil:
@@ -139,6 +143,8 @@ func (c *Condition) matchesID(g samples.Group) bool {
 		return c.literals.HasKey(key) == (c.op == Regexp)
 	case c.label == labelkey.ProfileID:
 		return c.matches(g.ProfileID())
+	case c.label == labelkey.EndedSpanID:
+		return c.matches(cmp.Or(key.String(), g.Labels().Value(labelkey.EndedSpanID)))
 	default:
 		return c.matches(g.SpanID())
 	}
@@ -147,8 +153,15 @@ func (c *Condition) matchesID(g samples.Group) bool {
 // namesID reports whether only what belongs to one span or exemplar matches.
 func (c Condition) namesID() bool { return c.op == Equal && c.value != "" && c.onSpan() }
 
+// namesEnded reports whether only what was taken after the end of one span matches.
+func (c Condition) namesEnded() bool {
+	return c.op == Equal && c.key != 0 && c.label == labelkey.EndedSpanID
+}
+
 func (c *Condition) onSpan() bool {
 	return c.label == labelkey.ProfileID || c.label == labelkey.SpanID
 }
 
-func (c *Condition) onID() bool { return c.onSpan() || c.label == labelkey.TraceID }
+func (c *Condition) onID() bool {
+	return c.onSpan() || c.label == labelkey.TraceID || c.label == labelkey.EndedSpanID
+}

@@ -68,6 +68,14 @@ func (f *Filter) Match(w *samples.Window) (Match, bool) {
 		}
 		return m, m.named != nil
 	}
+	if i := slices.IndexFunc(f.ids, Condition.namesEnded); i >= 0 {
+		for _, g := range w.FindEnded(nil, f.ids[i].key) {
+			if f.matches(g) {
+				m.named = append(m.named, g)
+			}
+		}
+		return m, m.named != nil
+	}
 	if f.ListsIDs() {
 		// To search for each of 500 takes no less than to look at all.
 		for i := range w.Groups() {

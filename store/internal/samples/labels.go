@@ -45,11 +45,14 @@ func (s *LabelSet) Lookup(key string) (string, bool) {
 	return "", false
 }
 
-// SpanName returns the value of span_name, "" if there is none.
-func (s *LabelSet) SpanName() string {
-	name, _ := s.Lookup(labelkey.SpanName)
-	return name
+// Value is Lookup where "" stands for none.
+func (s *LabelSet) Value(key string) string {
+	value, _ := s.Lookup(key)
+	return value
 }
+
+// SpanName returns the value of span_name, "" if there is none.
+func (s *LabelSet) SpanName() string { return s.Value(labelkey.SpanName) }
 
 // Table keeps one copy of equal label sets for all windows.
 type Table struct {
@@ -106,12 +109,17 @@ func (t *Table) Release(w *Window) {
 	w.eachText(t.texts.Release)
 }
 
-// appendLabels appends the labels of s except the ids, sorted.
-func appendLabels(labels []Label, s *profile.Sample) []Label {
+// appendLabels appends the labels of s except the ids, sorted. ended says that
+// ended_span_id is one.
+func appendLabels(labels []Label, s *profile.Sample, ended bool) []Label {
 	for key, values := range s.Label {
 		switch key {
 		case labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID:
 			continue
+		case labelkey.EndedSpanID:
+			if ended {
+				continue
+			}
 		}
 		for _, value := range values {
 			labels = append(labels, Label{Key: key, Value: value})

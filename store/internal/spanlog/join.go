@@ -26,7 +26,10 @@ type Group struct {
 	// none. Loose says that profile_id names something that span_id does not.
 	Profile, Span ident.Key
 	Loose         bool
-	Label         string
+	// Ended is the span after whose end the samples were taken, 0 for none. They are
+	// not its own, but stay for as long as its own do.
+	Ended ident.Key
+	Label string
 	Samples
 }
 
@@ -195,7 +198,7 @@ func (l *Log) Leave(groups iter.Seq[Group]) (kept []int) {
 		defer l.mu.Unlock()
 		l.generation.Add(1)
 		for i := range some {
-			if g := &some[i]; l.pinned(g.Profile) || l.pinned(g.Span) {
+			if g := &some[i]; l.pinned(g.Profile) || l.pinned(g.Span) || l.pinned(g.Ended) {
 				kept = append(kept, g.Index)
 			} else {
 				l.drop(g)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -93,6 +94,10 @@ func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 	a.Kinds = r.kinds(a.query)
 	trace := r.trace(a.span)
 	a.Trace, a.TraceOmitted = r.listTrace(trace)
+	if a.Span != nil {
+		timed := r.withTimes(*a.Span, a.span)
+		a.Span = &timed
+	}
 	a.WithChildren = newChildren(a.query, a.span, trace)
 	a.Functions = a.summary.Functions()
 	if omitted := len(a.Functions) - maxFunctions; omitted > 0 {
@@ -160,8 +165,12 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		a.ExpectedSamples = float64(a.Span.DurationNs) / float64(interval)
 	}
 	a.Title = q.title(a.Span, a.ProfileIDs)
+	var ended string
+	if id, ok := q.Value(labelkey.EndedSpanID); ok && id != "" && !single {
+		a.Title, ended = r.afterEnd(id)
+	}
 	a.Attribution = r.attribution(q, a.Span)
-	a.Note = joinNotes(instead, r.note(q, a.span, a.Attribution.note(single, a.Unit)))
+	a.Note = joinNotes(instead, ended, r.note(q, a.span, a.Attribution.note(single, a.Unit)))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.emptyReason(q, a)

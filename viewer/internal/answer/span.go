@@ -27,7 +27,12 @@ type Span struct {
 	// CPUInclusiveNs adds the CPU time of the spans below it in this process,
 	// where these have profiles of their own.
 	CPUInclusiveNs int64 `json:"cpuInclusiveNs"`
-	WallSamples    int64 `json:"wallSamples"`
+	// CPUTimes is when the CPU samples were taken, in their order: one entry for each
+	// 200th of the duration at most. Only the answer to a query has it.
+	CPUTimes []CPUTime `json:"cpuTimes,omitempty"`
+	// AfterEnd is CPU time that the span caused after its end, in no other number.
+	AfterEnd    *AfterEnd `json:"afterEnd,omitempty"`
+	WallSamples int64     `json:"wallSamples"`
 	// SamplesHeld is the number of samples of all kinds that are held. If it is
 	// 0 and CPUSamples is not, the profile was evicted.
 	SamplesHeld int64 `json:"samplesHeld"`
@@ -71,6 +76,7 @@ func (r *Reader) newSpan(s store.Span) Span {
 		CPUNs:          s.CPU.Nanoseconds(),
 		CPUSamples:     s.CPUSamples,
 		CPUInclusiveNs: s.CPUInclusive.Nanoseconds(),
+		AfterEnd:       newAfterEnd(s),
 		WallSamples:    s.WallSamples,
 		SamplesHeld:    s.SamplesHeld,
 		Running:        s.Running,

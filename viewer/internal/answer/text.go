@@ -70,6 +70,13 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 		if s.Err {
 			line("", "error %s", termtext.Clip(s.Status, room-len("error ")))
 		}
+		if when := s.when(); when != "" {
+			line("", "when  %s  on a CPU, each %s", when, termtext.Value(s.DurationNs/textParts, termtext.Nanoseconds))
+		}
+		if s.AfterEnd != nil {
+			line("after", "%s", s.AfterEnd.text())
+			line("", "%s", s.AfterEnd.Query)
+		}
 	}
 	line("total", "%s %s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), a.sources(), a.windows())
 	prose("note", a.Note)
