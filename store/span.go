@@ -37,6 +37,11 @@ type Span struct {
 	// Label.
 	Err    bool
 	Status string
+	// Attributes are the telling attributes of the span, in its order, then those
+	// of children that are not recorded themselves. AttributesOmitted says that
+	// there was no room for others. A running span has none yet.
+	Attributes        []Attribute
+	AttributesOmitted bool
 	// LocalRoot says that the span has no parent in this process.
 	LocalRoot bool
 	// Running says that the span has not ended: Duration is how long it runs
@@ -75,6 +80,18 @@ type Span struct {
 	// what the profiles have of it is still held. It is CoverageWhole for manual exemplars
 	// and where the summary is missing, whose times are those of profiles.
 	Coverage Coverage
+}
+
+// Attribute is an attribute of a span. Of the first exception event there are
+// exception.type and exception.message.
+type Attribute struct {
+	Key string
+	// Value is the value as text. Of more than 1024 bytes the first are kept,
+	// and an ellipsis. In URLs, credentials and signatures are REDACTED.
+	Value string
+	// Child is the name of the child that has the attribute, where the child
+	// is not recorded itself; empty for the span's own.
+	Child string
 }
 
 // Coverage says whether CPU profiles cover the time of a span. Time for which

@@ -82,6 +82,7 @@ func (m *moment) complete(rows []spanRow) []Span {
 			*span = *row.exemplar
 		} else {
 			*span = newSpan(&row.record, m.now)
+			span.Attributes, span.AttributesOmitted = m.attributes(&row.record)
 		}
 		// Neighbours are of one service, as a rule.
 		if i == 0 || span.Service != service {

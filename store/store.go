@@ -65,7 +65,10 @@ func New(opts ...Option) (*Store, error) {
 	}
 	return &Store{
 		maxBytes: c.maxBytes,
-		spans:    spanlog.New(spanlog.Config{MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName}),
+		spans: spanlog.New(spanlog.Config{
+			MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName,
+			Keys: c.attributeKeys(),
+		}),
 		tables:   newTables(),
 		index:    newIndex(),
 	}, nil
@@ -278,7 +281,9 @@ func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
 	root := localRoot(s.Parent())
 	if root || hasProfile(s.Attributes()) {
 		p.log.End(s, root)
+		return
 	}
+	p.log.EndUnrecorded(s)
 }
 
 func (p *spanProcessor) Shutdown(context.Context) error { return nil }
