@@ -5,7 +5,9 @@ package store
 
 import (
 	"cmp"
+	"iter"
 
+	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
@@ -26,4 +28,14 @@ func (m *moment) attributes(r *spanlog.Record) (list []Attribute, omitted bool) 
 		list = append(list, a)
 	}
 	return list, omitted
+}
+
+// valuesOf returns the values of one key.
+func valuesOf(entries iter.Seq[attributes.Entry], key string) (values []string) {
+	for e := range entries {
+		if !e.More && e.Key == key {
+			values = append(values, e.Value)
+		}
+	}
+	return values
 }

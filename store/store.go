@@ -69,8 +69,8 @@ func New(opts ...Option) (*Store, error) {
 			MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName,
 			Keys: c.attributeKeys(),
 		}),
-		tables:   newTables(),
-		index:    newIndex(),
+		tables: newTables(),
+		index:  newIndex(),
 	}, nil
 }
 
@@ -128,7 +128,7 @@ func (s *Store) add(w *window) (tooBig bool) {
 	total, labelled := w.CPU()
 	s.mu.Lock()
 	if w.Kind == exporter.KindCPU {
-		s.spans.ProfiledUntil(w.End.UnixNano())
+		s.spans.ProfiledUntil(ident.UnixNano(w.End))
 	}
 	w.SetLoose(s.spans.Join(w.Service, w.OfSpans()))
 	s.events.add(w.event(EventReceived))

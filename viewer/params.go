@@ -56,12 +56,13 @@ const defaultSpans = 200
 // parseSpanQuery reads the parameters of the list of spans.
 func parseSpanQuery(params url.Values) (store.SpanQuery, error) {
 	q := store.SpanQuery{
-		Name:         params.Get("name"),
-		NameContains: params.Get("filter"),
-		Service:      params.Get("service"),
-		TraceID:      params.Get("trace"),
-		Limit:        defaultSpans,
-		Running:      true,
+		Name:     params.Get("name"),
+		Contains: params.Get("filter"),
+		Service:  params.Get("service"),
+		TraceID:  params.Get("trace"),
+		Below:    params.Get("below"),
+		Limit:    defaultSpans,
+		Running:  true,
 	}
 	switch order := params.Get("order"); order {
 	case "", "newest":

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -119,6 +120,18 @@ func (c *Condition) matches(value string) bool {
 	default:
 		return c.re.MatchString(value) == (c.op == Regexp)
 	}
+}
+
+// MatchesAll reports whether the values of one attribute meet the condition: one of them
+// or, where the condition says what must not be, each. Without any, "" is the value.
+func (c *Condition) MatchesAll(values []string) bool {
+	if len(values) == 0 {
+		return c.matches("")
+	}
+	if c.op == NotEqual || c.op == NotRegexp {
+		return !slices.ContainsFunc(values, func(v string) bool { return !c.matches(v) })
+	}
+	return slices.ContainsFunc(values, c.matches)
 }
 
 // matchesID reports whether the ids of a group match a condition on an id.

@@ -167,6 +167,9 @@ func (l *Log) free(id rowID) {
 	l.releaseName(r.Name)
 	l.releaseText(r.Label)
 	l.releaseText(r.Attributes)
+	if !r.LocalRoot {
+		l.inner--
+	}
 	*r = Record{next: l.unused}
 	l.unused = id
 }

@@ -98,6 +98,8 @@ type Log struct {
 	ended, passed, evicted, withSamples int64
 	// lostAttributes counts children whose attributes reached no record.
 	lostAttributes int64
+	// inner is the number of records of spans that are no local roots.
+	inner int
 }
 
 // Config says how much a log keeps, and of what.
@@ -169,7 +171,7 @@ func (l *Log) row(id rowID) *Record {
 
 // Start records a local root that starts.
 func (l *Log) Start(s sdktrace.ReadWriteSpan) {
-	ctx, parent, name, start, res := s.SpanContext(), s.Parent().SpanID(), ident.Cut(s.Name()), s.StartTime().UnixNano(), s.Resource()
+	ctx, parent, name, start, res := s.SpanContext(), s.Parent().SpanID(), ident.Cut(s.Name()), ident.UnixNano(s.StartTime()), s.Resource()
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,7 +192,12 @@ func (l *Log) Start(s sdktrace.ReadWriteSpan) {
 // End records a span that ends.
 func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	ctx, parent, status, res := s.SpanContext(), s.Parent().SpanID(), s.Status(), s.Resource()
-	start, duration := s.StartTime(), max(0, s.EndTime().Sub(s.StartTime()))
+	start := ident.UnixNano(s.StartTime())
+	duration := max(0, s.EndTime().Sub(s.StartTime()))
+	if start > 0 {
+		// The end, too, is a time that nanoseconds can tell.
+		duration = min(duration, time.Duration(math.MaxInt64-start))
+	}
 	name, description := ident.Cut(s.Name()), strings.Clone(ident.Cut(status.Description))
 	key := ident.NewKey(ctx.SpanID())
 	set := l.collect(s, false)
@@ -205,16 +212,19 @@ func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	} else {
 		id = l.newRow()
 		l.index[key] = id
-		l.row(id).Missed = start.UnixNano() < l.joinedUntil
+		l.row(id).Missed = start < l.joinedUntil
 	}
 	r := l.row(id)
 	r.TraceID, r.SpanID, r.ParentID = ctx.TraceID(), ctx.SpanID(), parent
-	r.Start, r.Duration = start.UnixNano(), int64(duration)
+	r.Start, r.Duration = start, int64(duration)
 	r.Status, r.Err, r.LocalRoot = description, status.Code == codes.Error, localRoot
 	l.bytes += memory.Alloc(int64(len(description)))
 	l.rename(r, l.serviceOf(res), name)
 	l.adopt(r, key)
 	l.describe(r, key, set)
+	if !localRoot {
+		l.inner++
+	}
 
 	l.ended++
 	c := l.count(r.Name)
@@ -283,7 +293,7 @@ type Totals struct {
 	Bytes                                int64
 	Ended, NotKept, Evicted, WithSamples int64
 	LostAttributes                       int64
-	Held, Running                        int
+	Held, Running, Inner                 int
 }
 
 // Totals returns the totals of now.
@@ -305,6 +315,7 @@ func (l *Log) totals() Totals {
 
 		Held:    int(l.ended - l.passed - l.evicted),
 		Running: l.lists[runningList].len,
+		Inner:   l.inner,
 	}
 }
 
