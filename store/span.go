@@ -140,10 +140,10 @@ type SpanQuery struct {
 	// selects those that have it in their name, their status or the value of an
 	// attribute, in letters of either case.
 	Name, Contains string
-	// Attributes must all match the attributes of a span: the label of a Matcher
-	// is the key. Where several have the key, as those of children, one must
-	// match or, of MatchNotEqual and MatchNotRegexp, all. An attribute that a
-	// span lacks is "". No manual exemplar matches.
+	// Attributes must all match the attributes of a span: the label of each is the
+	// key after "span.", as in a Query. Where several attributes have the key, as
+	// those of children, one must match or, of MatchNotEqual and MatchNotRegexp,
+	// all. An attribute that a span lacks is "". No manual exemplar matches.
 	Attributes []Matcher
 	// Below, if not empty, selects the spans below the one with this id, in this
 	// process: 16 hex digits.
@@ -306,7 +306,8 @@ func (f *spanFilter) matchesAttributes(r *spanlog.Record) bool {
 		return matches
 	}
 	matches = !slices.ContainsFunc(f.query.Attributes, func(m Matcher) bool {
-		return !m.condition.MatchesAll(valuesOf(f.spans.Attributes(r), m.Label()))
+		key, _ := m.SpanAttribute()
+		return !m.condition.MatchesAll(valuesOf(f.spans.Attributes(r), key))
 	})
 	f.attributes[r.Attributes] = matches
 	return matches
