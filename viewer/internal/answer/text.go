@@ -70,6 +70,9 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 		if s.Err {
 			line("", "error %s", termtext.Clip(s.Status, room-len("error ")))
 		}
+		for _, a := range s.Attributes {
+			line("", "%s", termtext.Clip(a.text(), room))
+		}
 	}
 	line("total", "%s %s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), a.sources(), a.windows())
 	prose("note", a.Note)
