@@ -4,6 +4,9 @@
 package store
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
@@ -27,6 +30,8 @@ type node struct {
 	root, listed bool
 	// below is the number of spans below it.
 	below int
+	// record has the name, the start and the attributes.
+	record spanlog.Record
 }
 
 // tree returns nil where a query is about no more than each span by itself.
@@ -39,7 +44,7 @@ func (m *moment) tree(f *spanFilter) *tree {
 	t.nodes = make(map[ident.Key]*node)
 	all := func(*spanlog.Record) bool { return true }
 	m.spans.Each(all, func(r *spanlog.Record) {
-		t.nodes[ident.NewKey(r.SpanID)] = &node{parent: ident.NewKey(r.ParentID), root: r.LocalRoot || !r.ParentID.IsValid(), listed: f.matches(r)}
+		t.nodes[ident.NewKey(r.SpanID)] = &node{parent: ident.NewKey(r.ParentID), root: r.LocalRoot || !r.ParentID.IsValid(), listed: f.matches(r), record: spanlog.Record{Name: r.Name, Start: r.Start, Attributes: r.Attributes}}
 	})
 	for _, n := range t.nodes {
 		t.above(n, func(_ ident.Key, a *node) bool {
@@ -97,14 +102,53 @@ func (t *tree) lists(r *spanlog.Record) bool {
 	return !hidden
 }
 
-// count fills in the numbers of spans below those of a list.
-func (t *tree) count(spans []Span) {
-	if t == nil {
+// maxBelowAttributes bounds the attributes that a request shows of the spans below it.
+const maxBelowAttributes = 16
+
+// complete fills in what a list of requests says of the spans below each: their number,
+// and their attributes.
+func (t *tree) complete(spans []Span, m *moment) {
+	if t == nil || !t.requests {
 		return
 	}
+	type described struct {
+		*node
+		place int
+	}
+	places := make(map[*node]int)
 	for i := range spans {
-		if n := t.nodes[ident.ParseKey(spans[i].ProfileID)]; n != nil && !spans[i].Manual {
+		if n := t.nodes[ident.ParseKey(spans[i].ProfileID)]; n != nil && !spans[i].Manual && n.below > 0 {
 			spans[i].Below = n.below
+			places[n] = i
+		}
+	}
+	var all []described
+	for _, n := range t.nodes {
+		if n.record.Attributes == nil {
+			continue
+		}
+		t.above(n, func(_ ident.Key, a *node) bool {
+			place, ok := places[a]
+			if ok {
+				all = append(all, described{n, place})
+			}
+			return !ok
+		})
+	}
+	slices.SortFunc(all, func(a, b described) int { return cmp.Compare(a.record.Start, b.record.Start) })
+	for _, d := range all {
+		s := &spans[d.place]
+		own, omitted := m.attributes(&d.record)
+		s.AttributesOmitted = s.AttributesOmitted || omitted
+		for _, a := range own {
+			a.Child = cmp.Or(a.Child, d.record.Name.Value, unnamedChild)
+			switch {
+			case slices.Contains(s.Attributes, a):
+			case len(s.Attributes) >= maxBelowAttributes:
+				s.AttributesOmitted = true
+			default:
+				s.Attributes = append(s.Attributes, a)
+			}
 		}
 	}
 }

@@ -40,7 +40,8 @@ type Span struct {
 	Err    bool
 	Status string
 	// Attributes are the telling attributes of the span, in its order, then those
-	// of children that are not recorded themselves. AttributesOmitted says that
+	// of children that are not recorded themselves; in the answer to a query for
+	// Requests those of all spans below it, 16 in all. AttributesOmitted says that
 	// there was no room for others. A running span has none yet.
 	Attributes        []Attribute
 	AttributesOmitted bool
@@ -94,8 +95,8 @@ type Attribute struct {
 	// Value is the value as text. Of more than 1024 bytes the first are kept,
 	// and an ellipsis. In URLs, credentials and signatures are REDACTED.
 	Value string
-	// Child is the name of the child that has the attribute, where the child
-	// is not recorded itself; empty for the span's own.
+	// Child is the name of the child that has the attribute; empty for the span's
+	// own.
 	Child string
 }
 
@@ -164,8 +165,8 @@ type SpanQuery struct {
 	// Running adds the local roots that have not ended.
 	Running bool
 	// Requests makes a list of requests: it leaves out a span that is below
-	// another one of the result. Span.Below counts the spans below each, and
-	// MostCPU is about CPUInclusive. Where only local roots have profiles this
+	// another one of the result. Span.Below counts the spans below each, their
+	// attributes are among those of Span, and MostCPU is about CPUInclusive. Where only local roots have profiles this
 	// changes nothing.
 	Requests bool
 	// Order is the order of the result.

@@ -42,7 +42,7 @@ func (v *view) Spans(q SpanQuery) ([]Span, error) {
 		}
 	})
 	spans := v.complete(top.sorted())
-	tree.count(spans)
+	tree.complete(spans, v.moment)
 	return spans, nil
 }
 

@@ -28,17 +28,18 @@ import (
 
 func main() {
 	address := flag.String("listen", "localhost:6060", "the address of the page")
+	all := flag.Bool("all-spans", false, "give every span a profile of its own")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *address); err != nil {
+	if err := run(ctx, *address, *all); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, address string) error {
-	p, err := profile()
+func run(ctx context.Context, address string, allSpans bool) error {
+	p, err := profile(allSpans)
 	if err != nil {
 		return err
 	}
@@ -67,8 +68,8 @@ func run(ctx context.Context, address string) error {
 
 // profile starts to profile the spans of the global tracer provider, which is what
 // Prometheus uses.
-func profile() (*inprocess.Profiling, error) {
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+func profile(allSpans bool) (*inprocess.Profiling, error) {
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(!allSpans))
 	otel.SetTracerProvider(tp)
 	return inprocess.Start(tp, inprocess.WithSpanAttributes("query"))
 }

@@ -18,7 +18,7 @@ import (
 // The slowest request names its PromQL, and its samples and those of all requests with
 // this query are in Prometheus's engine.
 func TestSlowQueryIsNamed(t *testing.T) {
-	p, err := profile()
+	p, err := profile(false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,6 +137,7 @@ const matchNothing = "x^"
 // ListedProfile returns the query for the CPU time of the spans that q selects. An error
 // is kept for the answer to it.
 func (r *Reader) ListedProfile(q store.SpanQuery) Query {
+	q.Requests = false // What is below a request is part of it.
 	spans := r.listed(q)
 	var ids []string
 	for _, s := range spans {
@@ -207,7 +208,11 @@ func (l *SpanList) Text() string {
 		if l.Ranged {
 			samples = "-"
 		}
-		fmt.Fprintf(&b, "%s %8s %8s %8s  %-16s  %s%s\n", when.Format(s.Start), s.wall(), termtext.Value(s.CPUNs, termtext.Nanoseconds), samples, id, termtext.Clip(termtext.OneLine(s.name()), max(room, 8)), mark)
+		cpu := s.CPUNs
+		if s.Below > 0 {
+			cpu = s.CPUInclusiveNs
+		}
+		fmt.Fprintf(&b, "%s %8s %8s %8s  %-16s  %s%s\n", when.Format(s.Start), s.wall(), termtext.Value(cpu, termtext.Nanoseconds), samples, id, termtext.Clip(termtext.OneLine(s.name()), max(room, 8)), mark)
 		if more := s.telling(); more != "" {
 			fmt.Fprintf(&b, "    %s\n", termtext.Clip(more, termtext.Columns-4))
 		}
