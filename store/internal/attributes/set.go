@@ -38,6 +38,17 @@ const (
 	more = 255
 )
 
+// Any reports whether a span may have attributes to keep.
+func (k *Keys) Any(s sdktrace.ReadOnlySpan, child bool) bool {
+	all := s.Attributes()
+	for i := range all {
+		if k.number(string(all[i].Key)) != 0 {
+			return true
+		}
+	}
+	return len(s.Events()) > 0 || child && s.Status().Code == codes.Error
+}
+
 // Append appends the attributes of a span that has ended to a set. child says that they
 // are for the set of another span, and so with the span's name; without any, nothing is
 // appended.

@@ -8,20 +8,18 @@ import (
 	"time"
 )
 
-// The times that nanoseconds since 1970 can tell apart: from 1677 to 2262.
-var (
-	earliest = time.Unix(0, math.MinInt64)
-	latest   = time.Unix(0, math.MaxInt64)
-)
+// maxSeconds is the last whole second since 1970 whose nanoseconds fit: in 2262. The
+// first is as far before 1970.
+const maxSeconds = math.MaxInt64/int64(time.Second) - 1
 
 // UnixNano returns a time in nanoseconds since 1970; the nearest that there is for one
 // that is too early or too late.
 func UnixNano(t time.Time) int64 {
-	switch {
-	case t.Before(earliest):
-		return math.MinInt64
-	case t.After(latest):
-		return math.MaxInt64
+	switch s := t.Unix(); {
+	case s < -maxSeconds:
+		return -maxSeconds * int64(time.Second)
+	case s > maxSeconds:
+		return maxSeconds * int64(time.Second)
 	}
 	return t.UnixNano()
 }

@@ -32,7 +32,7 @@ func (s *attributeSet) free() {
 // collect returns the attributes of a span, nil if it has none that are kept. It needs no
 // lock.
 func (l *Log) collect(s sdktrace.ReadOnlySpan, child bool) *attributeSet {
-	if l.keys == nil {
+	if l.keys == nil || !l.keys.Any(s, child) {
 		return nil
 	}
 	set := attributeSets.Get().(*attributeSet)
@@ -76,9 +76,12 @@ func (l *Log) EndUnrecorded(s sdktrace.ReadOnlySpan) {
 	if set == nil && l.below.len.Load() == 0 {
 		return
 	}
-	defer set.free()
-	key, parent := ident.NewKey(s.SpanContext().SpanID()), ident.NewKey(s.Parent().SpanID())
+	l.handUp(ident.NewKey(s.SpanContext().SpanID()), ident.NewKey(s.Parent().SpanID()), set)
+	set.free()
+}
 
+// handUp gives the attributes of a span, and what came from its children, to its parent.
+func (l *Log) handUp(key, parent ident.Key, set *attributeSet) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	x := l.takeBelow(key)

@@ -201,7 +201,6 @@ func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	name, description := ident.Cut(s.Name()), strings.Clone(ident.Cut(status.Description))
 	key := ident.NewKey(ctx.SpanID())
 	set := l.collect(s, false)
-	defer set.free()
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -221,7 +220,10 @@ func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	l.bytes += memory.Alloc(int64(len(description)))
 	l.rename(r, l.serviceOf(res), name)
 	l.adopt(r, key)
-	l.describe(r, key, set)
+	if set != nil || len(l.below.byKey) > 0 {
+		l.describe(r, key, set)
+		set.free()
+	}
 	if !localRoot {
 		l.inner++
 	}
