@@ -127,6 +127,24 @@ func WithSpansPerName(n int) Option {
 	})
 }
 
+// WithSpanAttributes keeps attributes of spans with these keys too, beside those of the
+// semantic conventions that are kept by default; see store.WithSpanAttributes.
+func WithSpanAttributes(keys ...string) Option {
+	keys = slices.Clone(keys)
+	return optionFunc(func(c config) config {
+		c.store = append(c.store, store.WithSpanAttributes(keys...))
+		return c
+	})
+}
+
+// WithoutSpanAttributes keeps no attributes of spans; see store.WithoutSpanAttributes.
+func WithoutSpanAttributes() Option {
+	return optionFunc(func(c config) config {
+		c.store = append(c.store, store.WithoutSpanAttributes())
+		return c
+	})
+}
+
 // WithAllowedHosts adds names by which browsers may ask for the page, which by
 // default answers to loopback names alone; see viewer.WithAllowedHosts.
 func WithAllowedHosts(hosts ...string) Option {

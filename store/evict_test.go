@@ -453,7 +453,7 @@ func TestConcurrentUse(t *testing.T) {
 			}
 		},
 		func() { s.Stats() },
-		func() { s.Spans(store.SpanQuery{Running: true, NameContains: "span", Limit: 10}) },
+		func() { s.Spans(store.SpanQuery{Running: true, Contains: "span", Limit: 10}) },
 		func() { s.NameTotals() },
 		func() { s.Windows(store.WindowQuery{}) },
 		func() { s.Log() },

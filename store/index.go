@@ -9,6 +9,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store/internal/cputime"
+	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
@@ -59,7 +60,7 @@ func (x *index) addTimes(w *window) {
 	if old := x.times[w.Service]; old != nil {
 		t = old.Clone()
 	}
-	t.Add(w.Start.UnixNano(), w.End.UnixNano())
+	t.Add(ident.UnixNano(w.Start), ident.UnixNano(w.End))
 	x.setTimes(w.Service, t)
 }
 
@@ -135,7 +136,7 @@ func (x *index) remove(i int, rest *window) {
 	}
 	if t := x.times[w.Service]; t != nil && w.Kind == exporter.KindCPU {
 		t = t.Clone()
-		t.Evict(w.Start.UnixNano(), w.End.UnixNano())
+		t.Evict(ident.UnixNano(w.Start), ident.UnixNano(w.End))
 		x.setTimes(w.Service, t)
 	}
 	if rest != nil {

@@ -35,7 +35,7 @@ func (v *view) Profile(q Query) (*profile.Profile, error) {
 		b.window(w)
 	}
 	if from, _ := f.bounds(); !from.IsZero() {
-		b.Profile.TimeNanos = from.UnixNano()
+		b.Profile.TimeNanos = ident.UnixNano(from)
 	}
 	columns := make([]int, len(f.types))
 	for i := range f.matches {

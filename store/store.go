@@ -65,9 +65,12 @@ func New(opts ...Option) (*Store, error) {
 	}
 	return &Store{
 		maxBytes: c.maxBytes,
-		spans:    spanlog.New(spanlog.Config{MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName}),
-		tables:   newTables(),
-		index:    newIndex(),
+		spans: spanlog.New(spanlog.Config{
+			MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName,
+			Keys: c.attributeKeys(),
+		}),
+		tables: newTables(),
+		index:  newIndex(),
 	}, nil
 }
 
@@ -125,7 +128,7 @@ func (s *Store) add(w *window) (tooBig bool) {
 	total, labelled := w.CPU()
 	s.mu.Lock()
 	if w.Kind == exporter.KindCPU {
-		s.spans.ProfiledUntil(w.End.UnixNano())
+		s.spans.ProfiledUntil(ident.UnixNano(w.End))
 	}
 	w.SetLoose(s.spans.Join(w.Service, w.OfSpans()))
 	s.events.add(w.event(EventReceived))
@@ -278,7 +281,9 @@ func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
 	root := localRoot(s.Parent())
 	if root || hasProfile(s.Attributes()) {
 		p.log.End(s, root)
+		return
 	}
+	p.log.EndUnrecorded(s)
 }
 
 func (p *spanProcessor) Shutdown(context.Context) error { return nil }

@@ -217,6 +217,8 @@ type view struct {
 	ctx context.Context
 	*moment
 	closed bool
+	// spanNodes are made when a query needs them.
+	spanNodes *spanNodes
 }
 
 func (v *view) Stats() Stats { return v.stats }

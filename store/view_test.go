@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -194,7 +195,7 @@ func agree(t *testing.T, s *store.Store) bool {
 			errs = append(errs, fmt.Errorf("span %s is listed, but not found", span.ProfileID))
 			continue
 		}
-		if found != span {
+		if !reflect.DeepEqual(found, span) {
 			errs = append(errs, fmt.Errorf("span %s: got %+v, listed %+v", span.ProfileID, found, span))
 		}
 		sel, err := view.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, span.ProfileID)}})
@@ -279,7 +280,7 @@ func TestViewStays(t *testing.T) {
 		t.Error("the store still has", span)
 	}
 	after := ask()
-	if !slices.Equal(before.totals, after.totals) || !slices.Equal(before.spans, after.spans) {
+	if !slices.Equal(before.totals, after.totals) || !reflect.DeepEqual(before.spans, after.spans) {
 		t.Errorf("got %v and %v, want %v and %v", after.totals, after.spans, before.totals, before.spans)
 	}
 	if got, want := fmt.Sprintf("%+v", after), fmt.Sprintf("%+v", before); got != want {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
+	"strings"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -66,11 +68,16 @@ func NewCondition(label string, op Op, value string) (Condition, error) {
 	if err != nil {
 		return Condition{}, fmt.Errorf("label %s: %w", label, err)
 	}
-	if !c.onID() {
+	_, onAttribute := c.Attribute()
+	if !c.onID() && !onAttribute {
 		return c, nil
 	}
 	if n := programLen(value); n > maxIDProgram {
-		return Condition{}, fmt.Errorf("label %s: an expression of %d instructions, and ids take %d at most: make it shorter, or list the ids as a|b|c", label, n, maxIDProgram)
+		what := "ids"
+		if onAttribute {
+			what = "attributes"
+		}
+		return Condition{}, fmt.Errorf("label %s: an expression of %d instructions, and %s take %d at most: make it shorter, or list the values as a|b|c", label, n, what, maxIDProgram)
 	}
 	return c, nil
 }
@@ -86,6 +93,14 @@ func programLen(expression string) int {
 		return 0
 	}
 	return len(program.Inst)
+}
+
+// AttributePrefix begins the label of a condition on an attribute of spans.
+const AttributePrefix = "span."
+
+// Attribute returns the key of the attribute that the condition is about.
+func (c Condition) Attribute() (key string, ok bool) {
+	return strings.CutPrefix(c.label, AttributePrefix)
 }
 
 // Label returns the name of the label.
@@ -120,6 +135,18 @@ func (c *Condition) matches(value string) bool {
 	default:
 		return c.re.MatchString(value) == (c.op == Regexp)
 	}
+}
+
+// MatchesAll reports whether the values of one attribute meet the condition: one of them
+// or, where the condition says what must not be, each. Without any, "" is the value.
+func (c *Condition) MatchesAll(values []string) bool {
+	if len(values) == 0 {
+		return c.matches("")
+	}
+	if c.op == NotEqual || c.op == NotRegexp {
+		return !slices.ContainsFunc(values, func(v string) bool { return !c.matches(v) })
+	}
+	return slices.ContainsFunc(values, c.matches)
 }
 
 // matchesID reports whether the ids of a group match a condition on an id.

@@ -77,10 +77,14 @@ func (l *Log) joinSome(loose []uint32, service string, some []Group) []uint32 {
 		}
 		known := false
 		if g.Profile != 0 && g.Profile != g.Span {
-			if known = l.addSamples(g.Profile, g); !known && g.Span == 0 {
+			if known = l.addSamples(g.Profile, g); !known {
 				// It may be a manual exemplar as well, which counts by
 				// itself.
 				l.addOrphan(g.Profile, g)
+				if g.Span != 0 {
+					// Their way up begins at the span.
+					l.orphans.of(g.Profile).shared += g.CPU
+				}
 			}
 		}
 		if g.Loose && !known {
@@ -156,8 +160,8 @@ func (l *Log) adopt(r *Record, key ident.Key) {
 	r.Add(o.Samples)
 	l.setLabel(r, o.label)
 	// What went up from its children stopped here.
-	if o.Below > 0 || o.CPU > 0 {
-		l.climbFrom(r, 0, o.Below+o.CPU)
+	if up := o.Below + o.CPU - o.shared; up > 0 {
+		l.climbFrom(r, 0, up)
 	}
 }
 
@@ -178,7 +182,12 @@ func (l *Log) climbFrom(r *Record, except ident.Key, cpu time.Duration) {
 		parent := ident.NewKey(r.ParentID)
 		id, ok := l.index[parent]
 		if !ok {
-			l.orphans.of(parent).Below += cpu
+			if o := l.orphans.of(parent); parent == except {
+				// It has them already, and they go on from there.
+				o.shared -= cpu
+			} else {
+				o.Below += cpu
+			}
 			return
 		}
 		r = l.row(id)

@@ -166,6 +166,10 @@ func (l *Log) free(id rowID) {
 	l.bytes -= memory.Alloc(int64(len(r.Status)))
 	l.releaseName(r.Name)
 	l.releaseText(r.Label)
+	l.releaseText(r.Attributes)
+	if !r.LocalRoot {
+		l.inner--
+	}
 	*r = Record{next: l.unused}
 	l.unused = id
 }

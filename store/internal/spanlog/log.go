@@ -8,6 +8,8 @@
 // room; keeper.go keeps the slowest spans of each name, and those with most CPU time,
 // for longer; name.go has the texts that records share. join.go adds samples to
 // records and takes them off; orphans.go has those of spans without a record.
+// attributes.go gives records the attributes of their spans, and of children without
+// a record.
 // count.go counts by name what is not kept. view.go reads all this as it was at one
 // moment.
 package spanlog
@@ -25,6 +27,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 
@@ -80,6 +83,10 @@ type Log struct {
 	others       keeper
 	orphans      orphans
 	history      history
+	// keys are the attributes that are kept, nil for none; below has those of
+	// children without a record, on their way up.
+	keys  *attributes.Keys
+	below below
 	// resource is that of the last span, service its service.name.
 	resource *resource.Resource
 	service  string
@@ -89,6 +96,10 @@ type Log struct {
 
 	bytes                               int64
 	ended, passed, evicted, withSamples int64
+	// lostAttributes counts children whose attributes reached no record.
+	lostAttributes int64
+	// inner is the number of records of spans that are no local roots.
+	inner int
 }
 
 // Config says how much a log keeps, and of what.
@@ -101,6 +112,8 @@ type Config struct {
 	// PerName is how many of the slowest spans of each name, and of those
 	// with most CPU time, outlive the newest.
 	PerName int
+	// Keys are the attributes of spans to keep, nil for none.
+	Keys *attributes.Keys
 }
 
 // New returns an empty log.
@@ -126,6 +139,8 @@ func New(c Config) *Log {
 		seed:        maphash.MakeSeed(),
 		names:       make(nameMap),
 		texts:       make(map[string]*Text),
+		keys:        c.Keys,
+		below:       newBelow(c.MaxBytes / 32),
 	}
 	if c.Fraction < 1 {
 		l.sampled = uint64(c.Fraction * (1 << 63))
@@ -156,7 +171,7 @@ func (l *Log) row(id rowID) *Record {
 
 // Start records a local root that starts.
 func (l *Log) Start(s sdktrace.ReadWriteSpan) {
-	ctx, parent, name, start, res := s.SpanContext(), s.Parent().SpanID(), ident.Cut(s.Name()), s.StartTime().UnixNano(), s.Resource()
+	ctx, parent, name, start, res := s.SpanContext(), s.Parent().SpanID(), ident.Cut(s.Name()), ident.UnixNano(s.StartTime()), s.Resource()
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,9 +192,15 @@ func (l *Log) Start(s sdktrace.ReadWriteSpan) {
 // End records a span that ends.
 func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	ctx, parent, status, res := s.SpanContext(), s.Parent().SpanID(), s.Status(), s.Resource()
-	start, duration := s.StartTime(), max(0, s.EndTime().Sub(s.StartTime()))
+	start := ident.UnixNano(s.StartTime())
+	duration := max(0, s.EndTime().Sub(s.StartTime()))
+	if start > 0 {
+		// The end, too, is a time that nanoseconds can tell.
+		duration = min(duration, time.Duration(math.MaxInt64-start))
+	}
 	name, description := ident.Cut(s.Name()), strings.Clone(ident.Cut(status.Description))
 	key := ident.NewKey(ctx.SpanID())
+	set := l.collect(s, false)
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,15 +211,22 @@ func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	} else {
 		id = l.newRow()
 		l.index[key] = id
-		l.row(id).Missed = start.UnixNano() < l.joinedUntil
+		l.row(id).Missed = start < l.joinedUntil
 	}
 	r := l.row(id)
 	r.TraceID, r.SpanID, r.ParentID = ctx.TraceID(), ctx.SpanID(), parent
-	r.Start, r.Duration = start.UnixNano(), int64(duration)
+	r.Start, r.Duration = start, int64(duration)
 	r.Status, r.Err, r.LocalRoot = description, status.Code == codes.Error, localRoot
 	l.bytes += memory.Alloc(int64(len(description)))
 	l.rename(r, l.serviceOf(res), name)
 	l.adopt(r, key)
+	if set != nil || len(l.below.byKey) > 0 {
+		l.describe(r, key, set)
+		set.free()
+	}
+	if !localRoot {
+		l.inner++
+	}
 
 	l.ended++
 	c := l.count(r.Name)
@@ -266,7 +294,8 @@ func (l *Log) LastService() (string, bool) {
 type Totals struct {
 	Bytes                                int64
 	Ended, NotKept, Evicted, WithSamples int64
-	Held, Running                        int
+	LostAttributes                       int64
+	Held, Running, Inner                 int
 }
 
 // Totals returns the totals of now.
@@ -283,8 +312,12 @@ func (l *Log) totals() Totals {
 		NotKept:     l.passed,
 		Evicted:     l.evicted,
 		WithSamples: l.withSamples,
-		Held:        int(l.ended - l.passed - l.evicted),
-		Running:     l.lists[runningList].len,
+
+		LostAttributes: l.lostAttributes,
+
+		Held:    int(l.ended - l.passed - l.evicted),
+		Running: l.lists[runningList].len,
+		Inner:   l.inner,
 	}
 }
 

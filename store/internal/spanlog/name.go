@@ -237,4 +237,7 @@ func (l *Log) enlistTexts(r *Record, records int32) {
 	if r.Label != nil {
 		l.enlist(&r.Label.holders, r.list, records)
 	}
+	if r.Attributes != nil {
+		l.enlist(&r.Attributes.holders, r.list, records)
+	}
 }

@@ -5,6 +5,7 @@ package spanlog
 
 import (
 	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -24,6 +25,9 @@ type orphans struct {
 type orphan struct {
 	Samples
 	key ident.Key
+	// shared is the part of CPU that came beside the id of another span, and goes up
+	// from that span.
+	shared time.Duration
 	// label is the span_name label of its newest samples that have one.
 	label string
 	// older and newer are its neighbours in the order in which they came.

@@ -17,6 +17,9 @@ type Record struct {
 	// Label is the span_name label of the newest samples that have one.
 	Label  *Text
 	Status string
+	// Attributes are the telling attributes of the span, and of its children that
+	// have no record, as package attributes writes them.
+	Attributes *Text
 	// Start and Duration are in nanoseconds, Start since 1970.
 	Start, Duration int64
 	Samples

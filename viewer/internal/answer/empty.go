@@ -37,6 +37,9 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 		}
 		return r.untilThen(fmt.Sprintf("no %s profile covers this time", q.Type.Kind), ": ")
 	}
+	if q.OnAttributes() {
+		return r.emptyAttributes(q)
+	}
 	reason := fmt.Sprintf("none of the samples in %s meets the conditions of the query", termtext.Plural(a.Windows, "window"))
 	for _, m := range q.Matchers {
 		if meant := meantLabel(m.Label()); meant != "" {

@@ -37,11 +37,17 @@ type Span struct {
 	// 0 and CPUSamples is not, the profile was evicted.
 	SamplesHeld int64 `json:"samplesHeld"`
 	// Running says that the span has not ended: DurationNs is its time so far.
-	Running   bool   `json:"running"`
-	Err       bool   `json:"err"`
-	Status    string `json:"status,omitempty"`
-	Manual    bool   `json:"manual"`
-	LocalRoot bool   `json:"localRoot"`
+	Running bool   `json:"running"`
+	Err     bool   `json:"err"`
+	Status  string `json:"status,omitempty"`
+	// Attributes are the span's own, then those of children that are not recorded
+	// themselves. AttributesOmitted says that there was no room for others.
+	Attributes        []Attribute `json:"attributes,omitempty"`
+	AttributesOmitted bool        `json:"attributesOmitted,omitempty"`
+	// Below is the number of spans with records below it, in the list of spans.
+	Below     int  `json:"below,omitempty"`
+	Manual    bool `json:"manual"`
+	LocalRoot bool `json:"localRoot"`
 	// SummaryMissing says that only samples of the span are known: Start and
 	// DurationNs are those of their profiles.
 	SummaryMissing bool `json:"summaryMissing"`
@@ -66,28 +72,31 @@ func (r *Reader) newSpan(s store.Span) Span {
 		q.Type = r.cpuType()
 	}
 	return Span{
-		ProfileID:      s.ProfileID,
-		TraceID:        s.TraceID,
-		ParentID:       s.ParentID,
-		Name:           s.Name,
-		Service:        s.Service,
-		Start:          s.Start,
-		DurationNs:     s.Duration.Nanoseconds(),
-		CPUNs:          s.CPU.Nanoseconds(),
-		CPUSamples:     s.CPUSamples,
-		CPUInclusiveNs: s.CPUInclusive.Nanoseconds(),
-		AfterEnd:       newAfterEnd(s),
-		WallSamples:    s.WallSamples,
-		SamplesHeld:    s.SamplesHeld,
-		Running:        s.Running,
-		Err:            s.Err,
-		Status:         s.Status,
-		Manual:         s.Manual,
-		LocalRoot:      s.LocalRoot,
-		SummaryMissing: s.SummaryMissing,
-		Complete:       s.Complete,
-		Coverage:       s.Coverage.String(),
-		Query:          q.WithEqual(labelkey.ProfileID, s.ProfileID).String(),
+		ProfileID:         s.ProfileID,
+		TraceID:           s.TraceID,
+		ParentID:          s.ParentID,
+		Name:              s.Name,
+		Service:           s.Service,
+		Start:             s.Start,
+		DurationNs:        s.Duration.Nanoseconds(),
+		CPUNs:             s.CPU.Nanoseconds(),
+		CPUSamples:        s.CPUSamples,
+		CPUInclusiveNs:    s.CPUInclusive.Nanoseconds(),
+		AfterEnd:          newAfterEnd(s),
+		WallSamples:       s.WallSamples,
+		SamplesHeld:       s.SamplesHeld,
+		Running:           s.Running,
+		Err:               s.Err,
+		Status:            s.Status,
+		Attributes:        newAttributes(s.Attributes),
+		AttributesOmitted: s.AttributesOmitted,
+		Below:             s.Below,
+		Manual:            s.Manual,
+		LocalRoot:         s.LocalRoot,
+		SummaryMissing:    s.SummaryMissing,
+		Complete:          s.Complete,
+		Coverage:          s.Coverage.String(),
+		Query:             q.WithEqual(labelkey.ProfileID, s.ProfileID).String(),
 	}
 }
 

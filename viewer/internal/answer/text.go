@@ -77,6 +77,9 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 			line("after", "%s", s.AfterEnd.text())
 			line("", "%s", s.AfterEnd.Query)
 		}
+		for _, a := range s.Attributes {
+			line("", "%s", termtext.Clip(a.text(), room))
+		}
 	}
 	line("total", "%s %s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), a.sources(), a.windows())
 	prose("note", a.Note)

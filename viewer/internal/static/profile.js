@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { comparison, link, range, times } from './api.js';
+import { attributeTable } from './attributes.js';
 import { copyLink, copyPprof } from './copy.js';
 import { h, linkButton } from './dom.js';
 import { executablesView } from './executables.js';
@@ -26,6 +27,7 @@ export function profileView(data, refresh) {
     h('nav', { class: 'crumbs' }, h('a', { href: './' }, '\u2190 Spans'),
       data.trace && h('a', { href: link('', { trace: data.span.traceId }) }, 'Its trace')),
     heading(data),
+    data.span && attributeTable(data.span),
     traceList(data),
     kindTabs(data),
     queryForm(data.query),
