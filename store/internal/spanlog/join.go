@@ -6,6 +6,7 @@ package spanlog
 import (
 	"cmp"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -186,18 +187,27 @@ func (l *Log) climbFrom(r *Record, except ident.Key, cpu time.Duration) {
 	}
 }
 
+// Kept is a group that stays when its window goes, and the span that it stays for.
+type Kept struct {
+	Index int
+	Owner ident.Key
+}
+
 // Leave takes the samples of a window that is evicted from what their spans hold.
-// It returns the numbers of the groups that stay, as their spans are kept for
-// longer.
-func (l *Log) Leave(groups iter.Seq[Group]) (kept []int) {
+// It returns the groups that stay, as their spans are kept for longer.
+func (l *Log) Leave(groups iter.Seq[Group]) (kept []Kept) {
 	batches(groups, func(some []Group) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.generation.Add(1)
 		for i := range some {
-			if g := &some[i]; l.pinned(g.Profile) || l.pinned(g.Span) {
-				kept = append(kept, g.Index)
-			} else {
+			g := &some[i]
+			switch {
+			case l.pinned(g.Span):
+				kept = append(kept, Kept{g.Index, g.Span})
+			case l.pinned(g.Profile):
+				kept = append(kept, Kept{g.Index, g.Profile})
+			default:
 				l.drop(g)
 			}
 		}
@@ -217,9 +227,26 @@ func (l *Log) LeaveAll(groups iter.Seq[Group]) {
 	})
 }
 
+// Ranks returns the rank of each span, as rank does.
+func (l *Log) Ranks(keys []ident.Key) []int {
+	ranks := make([]int, 0, len(keys))
+	for some := range slices.Chunk(keys, joinLen) {
+		l.mu.Lock()
+		for _, key := range some {
+			rank := NoRank
+			if id, ok := l.index[key]; ok {
+				rank = l.rank(l.row(id))
+			}
+			ranks = append(ranks, rank)
+		}
+		l.mu.Unlock()
+	}
+	return ranks
+}
+
 func (l *Log) pinned(key ident.Key) bool {
 	id, ok := l.index[key]
-	return ok && key != 0 && l.row(id).pinned()
+	return ok && key != 0 && l.rank(l.row(id)) != NoRank
 }
 
 // drop takes samples from what their spans hold. Of some the log may never have

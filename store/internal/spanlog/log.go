@@ -5,8 +5,8 @@
 // bounded in bytes, and joins them with the samples of profiles.
 //
 // log.go records the start and the end of spans, on the request path. list.go makes
-// room; keeper.go keeps the slowest spans of each name, and those with most CPU time,
-// for longer; name.go has the texts that records share. join.go adds samples to
+// room; keeper.go keeps the slowest spans of each name, those with most CPU time and
+// examples of each latency for longer, errors.go the last errors of each type; name.go has the texts that records share. join.go adds samples to
 // records and takes them off; orphans.go has those of spans without a record.
 // count.go counts by name what is not kept. view.go reads all this as it was at one
 // moment.
@@ -50,7 +50,7 @@ type Log struct {
 	maxBytes int64
 	// Numbers of records.
 	maxRows, maxRunning, maxErrors, maxPassed int
-	maxKeepers                                int
+	maxKeepers, maxErrorTypes                 int
 	// What the options say.
 	minDuration time.Duration
 	sampled     uint64
@@ -78,6 +78,10 @@ type Log struct {
 	countedBytes int64
 	keepers      int
 	others       keeper
+	// owners are the names with a keeper of their own.
+	owners []*Name
+	// errorTypes are in the order of their last errors.
+	errorTypes []errorType
 	orphans      orphans
 	history      history
 	// resource is that of the last span, service its service.name.
@@ -133,7 +137,9 @@ func New(c Config) *Log {
 	if l.perName > 0 {
 		// Extremes take at most a quarter of the rows, the last share of
 		// which is for the names without a keeper of their own.
-		l.maxKeepers = min(maxOwnKeepers, max(0, rows/4/(2*l.perName)-1))
+		l.maxKeepers = min(maxOwnKeepers, max(0, rows/4/l.rowsPerKeeper()-1))
+		// The last errors of each type take a sixteenth more.
+		l.maxErrorTypes = min(maxErrorTypes, rows/16/lastErrors)
 	}
 	return l
 }
@@ -220,6 +226,7 @@ func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	default:
 		l.push(id, newestList)
 	}
+	l.saw(r.Name, r.Start+r.Duration)
 	l.offer(id)
 	l.trim()
 	l.generation.Add(1)

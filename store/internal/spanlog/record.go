@@ -24,9 +24,8 @@ type Record struct {
 	// prev and next are the neighbours in the list.
 	prev, next rowID
 	list       listID
-	// slow and hungry say that the record is among the slowest of its name,
-	// and among those with most CPU time.
-	slow, hungry   bool
+	// places says where the record is among those that are kept for longer.
+	places         places
 	Err, LocalRoot bool
 	// Missed says that CPU samples of the span may have gone with their
 	// windows.
@@ -44,9 +43,6 @@ type Samples struct {
 
 // Running reports whether the span has not ended.
 func (r *Record) Running() bool { return r.list == runningList }
-
-// pinned reports whether the record is kept longer than the newest ones are.
-func (r *Record) pinned() bool { return r.slow || r.hungry || r.list == errorList }
 
 // Add adds other samples of the span.
 func (s *Samples) Add(other Samples) {
