@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spanprof/spanprof/store/internal/cputime"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
@@ -51,7 +52,10 @@ func batches(groups iter.Seq[Group], do func([]Group)) {
 func (l *Log) ProfiledUntil(end int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.joinedUntil = max(l.joinedUntil, end)
+	l.joinedUntil = cputime.Until(l.joinedUntil, end)
+	l.orphans.now = l.joinedUntil
+	// The clock may have been set back.
+	l.orphans.lostAt = min(l.orphans.lostAt, l.joinedUntil)
 }
 
 // Join adds the samples of a service to their spans. It returns the numbers of the
@@ -102,7 +106,7 @@ func (l *Log) joinSome(loose []uint32, service string, some []Group) []uint32 {
 func (l *Log) addSamples(key ident.Key, g *Group) bool {
 	id, ok := l.index[key]
 	if !ok {
-		return false
+		return l.addDeparted(key, g)
 	}
 	l.save(id)
 	r := l.row(id)
@@ -146,13 +150,12 @@ func (l *Log) countByLabel(g *Group, service string) {
 
 // adopt gives a span that ends the samples that came before.
 func (l *Log) adopt(r *Record, key ident.Key) {
-	o := l.orphans.byKey[key]
-	if o == nil {
+	o, label, ok := l.orphans.find(key)
+	if !ok {
 		return
 	}
-	l.orphans.remove(o)
 	r.Add(o.Samples)
-	l.setLabel(r, o.label)
+	l.setLabel(r, label)
 	// What went up from its children stopped here.
 	if o.Below > 0 || o.CPU > 0 {
 		l.climbFrom(r, 0, o.Below+o.CPU)
@@ -164,6 +167,8 @@ func (l *Log) adopt(r *Record, key ident.Key) {
 func (l *Log) climb(from, except ident.Key, cpu time.Duration) {
 	if id, ok := l.index[from]; ok {
 		l.climbFrom(l.row(id), except, cpu)
+	} else if d := l.departed.get(from); d != nil {
+		l.climbFrom(&Record{ParentID: d.parent, LocalRoot: d.local}, except, cpu)
 	}
 	// An orphan's goes up when its parent is known.
 }
@@ -268,5 +273,9 @@ func (l *Log) dropFrom(key ident.Key, g *Group) {
 		// It has started before the window ended: its record will know that
 		// it may miss samples.
 		o.Held = max(0, o.Held-g.Held)
+	} else if f := l.orphans.faded.get(key); f != nil {
+		f.Held = max(0, f.Held-g.Held)
+	} else if d := l.departed.get(key); d != nil {
+		d.Held = max(0, d.Held-g.Held)
 	}
 }

@@ -157,6 +157,12 @@ func (l *Log) free(id rowID) {
 	case newestList, errorList, pinnedList:
 		l.evicted++
 		l.generation.Add(1)
+		if l.outstanding(r) {
+			l.depart(r)
+		}
+	case runningList:
+		l.forgotten++
+		l.abandon(r)
 	}
 	l.unlink(id)
 	l.unpin(id)

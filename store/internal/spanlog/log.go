@@ -7,7 +7,8 @@
 // log.go records the start and the end of spans, on the request path. list.go makes
 // room; keeper.go keeps the slowest spans of each name, those with most CPU time and
 // examples of each latency for longer, errors.go the last errors of each type; name.go has the texts that records share. join.go adds samples to
-// records and takes them off; orphans.go has those of spans without a record.
+// records and takes them off; orphans.go has those of spans without a record, departed.go
+// spans whose record went before its samples came, ring.go what both leave behind.
 // count.go counts by name what is not kept. view.go reads all this as it was at one
 // moment.
 package spanlog
@@ -82,8 +83,11 @@ type Log struct {
 	owners []*Name
 	// errorTypes are in the order of their last errors.
 	errorTypes []errorType
-	orphans      orphans
-	history      history
+	orphans    orphans
+	departed   remains[departed]
+	// nested says that spans other than local roots were recorded.
+	nested  bool
+	history history
 	// resource is that of the last span, service its service.name.
 	resource *resource.Resource
 	service  string
@@ -93,6 +97,9 @@ type Log struct {
 
 	bytes                               int64
 	ended, passed, evicted, withSamples int64
+	// forgotten counts local roots that ran for as long as there was room, and
+	// evictedEarly records that made room before their samples came.
+	forgotten, evictedEarly int64
 }
 
 // Config says how much a log keeps, and of what.
@@ -123,6 +130,7 @@ func New(c Config) *Log {
 		maxErrors:   rows / 8,
 		maxPassed:   rows / 4,
 		orphans:     newOrphans(c.MaxBytes / 16),
+		departed:    remains[departed]{maxBytes: c.MaxBytes / 32},
 		minDuration: c.MinDuration,
 		sampled:     math.MaxUint64,
 		perName:     c.PerName,
@@ -167,7 +175,7 @@ func (l *Log) Start(s sdktrace.ReadWriteSpan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lists[runningList].len >= l.maxRunning {
-		// The program loses spans without ending them.
+		// There are many, or the program loses spans without ending them.
 		l.free(l.lists[runningList].first)
 	}
 	id := l.newRow()
@@ -190,7 +198,8 @@ func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	id, ok := l.index[key]
-	if ok && l.row(id).Running() {
+	running := ok && l.row(id).Running()
+	if running {
 		l.save(id)
 		l.unlink(id)
 	} else {
@@ -205,6 +214,11 @@ func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	l.bytes += memory.Alloc(int64(len(description)))
 	l.rename(r, l.serviceOf(res), name)
 	l.adopt(r, key)
+	l.nested = l.nested || !localRoot
+	if r.Start < l.orphans.lostAt && (l.nested || !running) {
+		// A local root that had a record has its own samples.
+		r.Lost = LostSamples
+	}
 
 	l.ended++
 	c := l.count(r.Name)
@@ -274,6 +288,9 @@ type Totals struct {
 	Bytes                                int64
 	Ended, NotKept, Evicted, WithSamples int64
 	Held, Running                        int
+	// Forgotten, EvictedEarly and SamplesLost count spans, as store.Stats says.
+	Forgotten, EvictedEarly, SamplesLost int64
+	CPULost                              time.Duration
 }
 
 // Totals returns the totals of now.
@@ -292,6 +309,11 @@ func (l *Log) totals() Totals {
 		WithSamples: l.withSamples,
 		Held:        int(l.ended - l.passed - l.evicted),
 		Running:     l.lists[runningList].len,
+
+		Forgotten:    l.forgotten,
+		EvictedEarly: l.evictedEarly,
+		SamplesLost:  l.orphans.lost,
+		CPULost:      l.orphans.lostCPU,
 	}
 }
 

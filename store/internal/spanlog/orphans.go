@@ -5,24 +5,38 @@ package spanlog
 
 import (
 	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
+// maxFlight is how long samples wait for a span at least before it does not count as
+// a loss that they make room: most of these are of spans that the store never hears of.
+const maxFlight = int64(5 * time.Minute)
+
 // orphans are the samples of spans without a record: those of a child that has
 // not ended, which find it when it does, and those of spans that the store never
-// hears of. The oldest make room for the newest.
+// hears of. The oldest make room for the newest, and leave their sums behind.
 type orphans struct {
 	maxBytes, bytes int64
-	byKey           map[ident.Key]*orphan
-	oldest, newest  *orphan
+	// faded are the sums of those that made room.
+	faded remains[faded]
+	// now is when the latest CPU window ended that came, and lostAt what it was when
+	// samples were lost last, in nanoseconds since 1970.
+	now, lostAt int64
+	// lost is the number of spans of which samples were lost, and lostCPU what they
+	// had.
+	lost           int64
+	lostCPU        time.Duration
+	byKey          map[ident.Key]*orphan
+	oldest, newest *orphan
 }
 
 // orphan is what is known of such a span.
 type orphan struct {
-	Samples
+	faded
 	key ident.Key
 	// label is the span_name label of its newest samples that have one.
 	label string
@@ -30,8 +44,18 @@ type orphan struct {
 	older, newer *orphan
 }
 
+// faded is what is known of a span in few bytes.
+type faded struct {
+	Samples
+	// came is when the first samples came: the end of their window, in nanoseconds
+	// since 1970.
+	came int64
+}
+
+func (f *faded) cpu() time.Duration { return f.CPU + f.Below }
+
 func newOrphans(maxBytes int64) orphans {
-	return orphans{maxBytes: maxBytes, byKey: make(map[ident.Key]*orphan)}
+	return orphans{maxBytes: maxBytes, byKey: make(map[ident.Key]*orphan), faded: remains[faded]{maxBytes: maxBytes / 4}}
 }
 
 func (o *orphan) cost() int64 {
@@ -43,7 +67,10 @@ func (o *orphans) of(key ident.Key) *orphan {
 	if x := o.byKey[key]; x != nil {
 		return x
 	}
-	x := &orphan{key: key, older: o.newest}
+	x := &orphan{key: key, older: o.newest, faded: faded{came: o.now}}
+	if f, ok := o.faded.take(key); ok {
+		x.faded = f
+	}
 	if o.newest != nil {
 		o.newest.newer = x
 	} else {
@@ -82,9 +109,39 @@ func (o *orphans) setLabel(x *orphan, label string) {
 	o.trim()
 }
 
+// find returns what is remembered of a span, nil for nothing, and forgets it.
+func (o *orphans) find(key ident.Key) (x faded, label string, ok bool) {
+	if x := o.byKey[key]; x != nil {
+		o.remove(x)
+		return x.faded, x.label, true
+	}
+	x, ok = o.faded.take(key)
+	return x, "", ok
+}
+
 // trim makes room, but for the newest one.
 func (o *orphans) trim() {
 	for o.bytes > o.maxBytes && o.oldest != o.newest {
-		o.remove(o.oldest)
+		x := o.oldest
+		o.remove(x)
+		gone, full, grown := o.faded.put(x.key, int64(x.cpu()), x.faded)
+		o.bytes += grown
+		if full && gone.cpu() > 0 && o.now-gone.came < maxFlight {
+			o.lost++
+			o.lostCPU += gone.cpu()
+			o.lostAt = o.now
+		}
 	}
+}
+
+// abandon gives the samples of a span that runs, and whose record goes, to what is
+// remembered of spans without one: its end finds them there.
+func (l *Log) abandon(r *Record) {
+	if r.Samples == (Samples{}) {
+		return
+	}
+	o := l.orphans.of(ident.NewKey(r.SpanID))
+	o.Add(r.Samples)
+	// What is below it has gone up to it, and it is a local root.
+	l.orphans.setLabel(o, r.Label.String())
 }

@@ -30,7 +30,24 @@ type Record struct {
 	// Missed says that CPU samples of the span may have gone with their
 	// windows.
 	Missed bool
+	// Lost says what of the span had no room.
+	Lost Lost
 }
+
+// Lost is what of a span was lost as there was no room for it.
+type Lost uint8
+
+// What may be lost of a span.
+const (
+	// LostNothing: nothing that the log knows of.
+	LostNothing Lost = iota
+	// LostSamples: while the span ran, samples of spans that had no record went,
+	// which may be its own or those of its descendants.
+	LostSamples
+	// LostSummary: its record made room before its samples came. What these do not
+	// need, such as its status, is not known any more.
+	LostSummary
+)
 
 // Samples is what the profiles say about one span.
 type Samples struct {
