@@ -112,8 +112,8 @@
 // is that one, and labelNames the number of names that share it. A span's query selects its
 // CPU profile or, if it has no samples there, its wall or its host profile. Its coverage
 // says whether CPU was profiled while it ran: whole, partial, none, or evicted if profiles
-// of that time, maybe with samples of the span, made room for newer ones. The answer to a
-// query is
+// of that time, maybe with samples of the span, made room for newer ones. Its loss, if any,
+// says what the store had no room for: samples or summary. The answer to a query is
 //
 //	query, title                            in its canonical form, in words
 //	sampleType, measure, unit               what was measured; measure: in words

@@ -131,7 +131,7 @@ func (l *Log) addOrphan(key ident.Key, g *Group) (first bool) {
 	o := l.orphans.of(key)
 	first = o.CPUCount == 0 && g.CPUCount > 0
 	o.Add(g.Samples)
-	l.orphans.setLabel(o, g.Label)
+	l.orphans.setLabel(key, g.Label)
 	return first
 }
 

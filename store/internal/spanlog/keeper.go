@@ -230,12 +230,14 @@ func (l *Log) before(x *extremes, of int, v int64) (n int) {
 
 // runningRank is the rank of a span that runs.
 func (l *Log) runningRank(k *keeper, r *Record) int {
-	slowRank := l.before(&k.extremes[0], 0, l.joinedUntil-r.Start)
-	hungryRank := l.before(&k.extremes[2], 2, int64(r.CPU))
-	if rank := min(slowRank, hungryRank); rank < l.perName {
-		return rank
+	rank := l.before(&k.extremes[0], 0, l.joinedUntil-r.Start)
+	if r.CPU > 0 {
+		rank = min(rank, l.before(&k.extremes[2], 2, int64(r.CPU)))
 	}
-	return NoRank
+	if rank >= l.perName {
+		return NoRank
+	}
+	return rank
 }
 
 // saw counts a span that ended, and finds a keeper for names that come again and again.

@@ -55,7 +55,7 @@ type faded struct {
 func (f *faded) cpu() time.Duration { return f.CPU + f.Below }
 
 func newOrphans(maxBytes int64) orphans {
-	return orphans{maxBytes: maxBytes, byKey: make(map[ident.Key]*orphan), faded: remains[faded]{maxBytes: maxBytes / 4}}
+	return orphans{maxBytes: maxBytes, byKey: make(map[ident.Key]*orphan), faded: remains[faded]{maxBytes: maxBytes / 2}}
 }
 
 func (o *orphan) cost() int64 {
@@ -63,14 +63,14 @@ func (o *orphan) cost() int64 {
 }
 
 // of returns what is remembered of a span, which may be new.
-func (o *orphans) of(key ident.Key) *orphan {
+func (o *orphans) of(key ident.Key) *faded {
 	if x := o.byKey[key]; x != nil {
-		return x
+		return &x.faded
+	}
+	if f := o.faded.get(key); f != nil {
+		return f
 	}
 	x := &orphan{key: key, older: o.newest, faded: faded{came: o.now}}
-	if f, ok := o.faded.take(key); ok {
-		x.faded = f
-	}
 	if o.newest != nil {
 		o.newest.newer = x
 	} else {
@@ -80,7 +80,7 @@ func (o *orphans) of(key ident.Key) *orphan {
 	o.byKey[key] = x
 	o.bytes += x.cost()
 	o.trim()
-	return x
+	return &x.faded
 }
 
 func (o *orphans) remove(x *orphan) {
@@ -98,8 +98,10 @@ func (o *orphans) remove(x *orphan) {
 	o.bytes -= x.cost()
 }
 
-func (o *orphans) setLabel(x *orphan, label string) {
-	if label == "" || label == x.label {
+// setLabel gives a span the label of its newest samples, unless only sums are left.
+func (o *orphans) setLabel(key ident.Key, label string) {
+	x := o.byKey[key]
+	if x == nil || label == "" || label == x.label {
 		return
 	}
 	o.bytes -= x.cost()
@@ -140,8 +142,7 @@ func (l *Log) abandon(r *Record) {
 	if r.Samples == (Samples{}) {
 		return
 	}
-	o := l.orphans.of(ident.NewKey(r.SpanID))
-	o.Add(r.Samples)
-	// What is below it has gone up to it, and it is a local root.
-	l.orphans.setLabel(o, r.Label.String())
+	key := ident.NewKey(r.SpanID)
+	l.orphans.of(key).Add(r.Samples)
+	l.orphans.setLabel(key, r.Label.String())
 }

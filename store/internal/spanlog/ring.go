@@ -11,7 +11,7 @@ import (
 )
 
 // ways is how many places there are for a key.
-const ways = 4
+const ways = 8
 
 // remains are what is left of things that made room, found by id, in few bytes and of
 // a fixed number. Where there is no place, the one of least worth goes.
