@@ -20,6 +20,8 @@ type Inside struct {
 	// Nodes is the number of values in the tables, Tables their memory.
 	Nodes  int
 	Tables int64
+	// KeptTables is the memory of what Kept has in the tables alone.
+	KeptTables int64
 	// Windows, Kept and Services are how many the index has, Index their
 	// memory, KeptBytes that of Kept in it.
 	Windows, Kept, Services int
@@ -39,7 +41,7 @@ func (s *Store) Look() Inside {
 	t := s.tables
 	inside := Inside{
 		Nodes:  t.texts.Len() + t.mappings.Len() + t.functions.Len() + t.locations.Len() + t.frames.Len() + t.samples.Len() + t.names.Len(),
-		Tables: t.bytes(),
+		Tables: t.bytes(), KeptTables: t.keptBytes(),
 
 		Windows: len(s.index.windows), Kept: len(s.index.kept), Services: len(s.index.times),
 		Index: s.index.bytes, KeptBytes: s.index.keptBytes,

@@ -43,7 +43,7 @@ func (t *truth) ended(s *span) {
 
 // enter keeps the spans with the greatest values; of equal ones the first.
 func enter(spans map[string][]*span, s *span, value func(*span) int64) {
-	list := append(spans[s.name], s)
+	list := slices.Concat(spans[s.name], []*span{s})
 	slices.SortStableFunc(list, func(a, b *span) int { return cmp.Compare(value(b), value(a)) })
 	spans[s.name] = list[:min(top, len(list))]
 }

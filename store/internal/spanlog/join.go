@@ -264,18 +264,20 @@ func (l *Log) drop(g *Group) {
 }
 
 func (l *Log) dropFrom(key ident.Key, g *Group) {
+	held := g.Held
+	// It has started before the window ended: its record will know that it may miss
+	// samples.
+	if o := l.orphans.byKey[key]; o != nil {
+		held -= o.drop(held)
+	} else if f := l.orphans.faded.get(key); f != nil {
+		held -= f.drop(held)
+	}
 	if id, ok := l.index[key]; ok {
 		l.save(id)
 		r := l.row(id)
-		r.Held = max(0, r.Held-g.Held)
+		r.Held = max(0, r.Held-held)
 		r.Missed = r.Missed || g.CPUCount > 0
-	} else if o := l.orphans.byKey[key]; o != nil {
-		// It has started before the window ended: its record will know that
-		// it may miss samples.
-		o.Held = max(0, o.Held-g.Held)
-	} else if f := l.orphans.faded.get(key); f != nil {
-		f.Held = max(0, f.Held-g.Held)
 	} else if d := l.departed.get(key); d != nil {
-		d.Held = max(0, d.Held-g.Held)
+		d.Held = max(0, d.Held-held)
 	}
 }

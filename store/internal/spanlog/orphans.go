@@ -54,6 +54,14 @@ type faded struct {
 
 func (f *faded) cpu() time.Duration { return f.CPU + f.Below }
 
+// drop takes samples off that are no longer held, as many as there are, and returns how
+// many these were.
+func (f *faded) drop(held int64) int64 {
+	held = min(held, f.Held)
+	f.Held -= held
+	return held
+}
+
 func newOrphans(maxBytes int64) orphans {
 	return orphans{maxBytes: maxBytes, byKey: make(map[ident.Key]*orphan), faded: remains[faded]{maxBytes: maxBytes / 2}}
 }
