@@ -466,12 +466,12 @@ func TestBadOptions(t *testing.T) {
 }
 
 func TestNilOption(t *testing.T) {
-	p, err := inprocess.Start(nil, nil, inprocess.WithMaxBytes(1<<20), nil)
+	p, err := inprocess.Start(nil, nil, inprocess.WithMaxBytes(2<<20), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Store().Stats().MaxBytes; got != 1<<20 {
-		t.Errorf("the store has %d bytes, want 1 MiB", got)
+	if got := p.Store().Stats().MaxBytes; got != 2<<20 {
+		t.Errorf("the store has %d bytes, want 2 MiB", got)
 	}
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)

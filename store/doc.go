@@ -26,9 +26,13 @@
 // # What is kept
 //
 // Of the spans, the newest are kept. Others outlive them: of each name the
-// slowest and those with most CPU time ([WithSpansPerName]), and the newest
-// errors. The samples of these outlive the profiles they came in, so that the
-// slowest span of the week opens with its flame graph. To reach further back,
+// slowest, those with most CPU time ([WithSpansPerName]) and an example of each
+// latency; the newest errors, and of each type of error the last ones with samples.
+// The samples of these outlive the profiles they came in, so that the
+// slowest span of the week opens with its flame graph. Where they take too much,
+// those of least worth go first: the twentieth of its name before the first, and
+// those of names without new spans before others. A name that comes once has no
+// place of its own for long. To reach further back,
 // [WithMinDuration] keeps slow spans only, and [WithSampling] those of a part of
 // the traces. What is not kept counts all the same: NameTotals of a view is about
 // all spans that ended in the time of the profiles held.
@@ -108,7 +112,11 @@
 //
 // Spans take at most a quarter of the bytes, profiles and the log the rest; the
 // oldest make room for the newest. Samples that are kept for longer than their
-// profiles take at most a quarter of what profiles take. Where there is no room,
+// profiles take at most a quarter of what profiles take, with the stacks and labels
+// that nothing else has; of a simulated week in 64 MiB, all of the 3 slowest and 3
+// hungriest spans of 20 names and of the last errors are held
+// (go run ./internal/integration/storeweek). What is lost when more comes at once than
+// there is room for is counted in [Stats], and [Span] has it in Loss. Where there is no room,
 // heap, mutex and block profiles together take another quarter: they are of no
 // span, and make room for each other.
 //
@@ -132,7 +140,8 @@
 // A profile comes by Store.Export (store.go). tables.build makes a window of it
 // (window.go): internal/samples keeps the samples and their labels, code.go the stacks
 // and the code, once for all windows. A window never changes. index.go holds the
-// windows and picks the next one to evict.
+// windows and picks the next one to evict; kept.go has the parts of windows that are
+// kept for single spans.
 //
 // A span comes by Store.SpanProcessor to the span log. Store.Export adds the samples
 // of a window to the spans' records there, and takes them off when the window goes.
@@ -143,8 +152,8 @@
 // profile.go and timeline.go; inventory.go tells what is held.
 //
 // Rooms, none of which imports this package:
-//   - internal/spanlog has the records of spans, makes room for them, keeps the
-//     extremes of each name, counts by name, joins samples, and lets views read the
+//   - internal/spanlog has the records of spans, makes room for them, keeps what is worth
+//     keeping of each name, counts by name, joins samples, and lets views read the
 //     past;
 //   - internal/samples has the samples of a window, in groups with labels in common, and
 //     when they were taken;

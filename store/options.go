@@ -13,7 +13,9 @@ import (
 
 const (
 	defaultMaxBytes = 64 << 20
-	minMaxBytes     = 1 << 20
+	// minMaxBytes has room for one CPU profile of a small HTTP service: with its
+	// code, ten seconds of one take up to 0.8 MB (store/testdata/service).
+	minMaxBytes = 2 << 20
 
 	defaultSpansPerName = 20
 	maxSpansPerName     = 1000
@@ -46,7 +48,7 @@ func newConfig(opts []Option) (config, error) {
 		}
 	}
 	if c.maxBytes < minMaxBytes {
-		return config{}, fmt.Errorf("store: %d bytes are too few: WithMaxBytes needs at least %d (1 MiB)", c.maxBytes, minMaxBytes)
+		return config{}, fmt.Errorf("store: %d bytes are too few: WithMaxBytes needs at least %d (2 MiB), as a CPU profile of a small HTTP service takes up to 0.8 MB and profiles get three quarters", c.maxBytes, minMaxBytes)
 	}
 	if c.minDuration < 0 {
 		return config{}, fmt.Errorf("store: WithMinDuration(%s) is negative: use 0 to keep spans of any duration", c.minDuration)
@@ -79,7 +81,7 @@ func (c config) attributeKeys() *attributes.Keys {
 
 // WithMaxBytes bounds the memory of the store to n bytes, of which spans take
 // at most a quarter and profiles three quarters. The default is 64 MiB, the
-// least is 1 MiB.
+// least is 2 MiB, which has room for some profiles of a small service.
 func WithMaxBytes(n int64) Option {
 	return optionFunc(func(c config) config {
 		c.maxBytes = n

@@ -91,6 +91,36 @@ type Span struct {
 	// what the profiles have of it is still held. It is CoverageWhole for manual exemplars
 	// and where the summary is missing, whose times are those of profiles.
 	Coverage Coverage
+	// Loss says what of the span is not known because the store had no room for
+	// all that came at once. A greater store loses less.
+	Loss Loss
+}
+
+// Loss is what of a span was lost for want of room.
+type Loss int
+
+const (
+	// LossNone says that nothing was lost, as far as the store can tell.
+	LossNone = Loss(spanlog.LostNothing)
+	// LossSamples says that while the span ran, samples made room that waited for
+	// the end of their span. They may be those of this span or of its descendants:
+	// CPU and CPUInclusive may be too small.
+	LossSamples = Loss(spanlog.LostSamples)
+	// LossSummary says that the span made room before its samples came, and came
+	// back with them: its status and whatever else samples do not need is unknown.
+	LossSummary = Loss(spanlog.LostSummary)
+)
+
+// String returns "none", "samples" or "summary".
+func (l Loss) String() string {
+	switch l {
+	case LossSamples:
+		return "samples"
+	case LossSummary:
+		return "summary"
+	default:
+		return "none"
+	}
 }
 
 // Attribute is an attribute of a span. Of the first exception event there are

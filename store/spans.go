@@ -137,6 +137,7 @@ func newSpan(r *spanlog.Record, now int64) Span {
 		CPUInclusive: r.CPU + r.Below,
 		WallSamples:  r.WallCount,
 		SamplesHeld:  r.Held,
+		Loss:         Loss(r.Lost),
 	}
 	if span.Running {
 		span.Duration = time.Duration(ident.Elapsed(r.Start, now))

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -148,18 +149,26 @@ func (s *Store) add(w *window) (tooBig bool) {
 }
 
 // trim evicts older windows until the rest fits, and returns the last that was
-// evicted, nil for none.
+// evicted, nil for none. Samples of spans that nothing keeps any more go before any
+// window does, and all that is kept goes before the newest window.
 func (s *Store) trim() (last *window) {
-	for len(s.index.windows) > 0 || len(s.index.kept) > 0 {
+	for swept := false; len(s.index.windows) > 0 || len(s.index.kept) > 0; {
 		// The log of evictions takes its part.
 		limit := s.maxProfileBytes()
 		if s.bytes() <= limit {
 			break
 		}
-		if s.index.keptBytes > limit/4 || len(s.index.windows) == 0 {
-			s.evictKept()
-		} else {
-			last = s.evict(s.index.next(limit / 4))
+		switch share := limit / 4; {
+		case !swept:
+			swept = true
+			s.evictKept(math.MaxInt64)
+		case s.keptBytes() > share:
+			// Some more, so that it is not for each window.
+			s.evictKept(share - share/16)
+		case len(s.index.windows) < 2 && len(s.index.kept) > 0:
+			s.evictKept(s.keptBytes() / 2)
+		default:
+			last = s.evict(s.index.next(share))
 		}
 	}
 
@@ -172,18 +181,18 @@ func (s *Store) trim() (last *window) {
 // bytes is the memory of the profiles.
 func (s *Store) bytes() int64 { return s.index.bytes + s.tables.bytes() }
 
+// keptBytes is the memory of what is kept for longer than its windows, with what nothing
+// else has in the tables.
+func (s *Store) keptBytes() int64 { return s.index.keptBytes + s.tables.keptBytes() }
+
 // evict lets the i-th window go, but for the samples of spans that are kept for
 // longer.
 func (s *Store) evict(i int) *window {
 	w := s.index.windows[i]
-	var rest *window
 	s.mu.Lock()
-	if kept := s.spans.Leave(w.OfSpans()); len(kept) > 0 {
-		rest = w.part(kept)
-		s.tables.retain(rest)
-	}
+	s.keep(w, s.spans.Leave(w.OfSpans()))
 	s.events.add(w.event(EventEvicted))
-	s.index.remove(i, rest)
+	s.index.remove(i)
 	s.spans.Changed()
 	s.stats.WindowsEvicted++
 	s.mu.Unlock()
@@ -191,15 +200,40 @@ func (s *Store) evict(i int) *window {
 	return w
 }
 
-// evictKept lets the oldest samples go that were kept for longer.
-func (s *Store) evictKept() {
-	oldest := s.index.kept[0]
+// evictKept lets samples go that were kept for longer: those of spans that are no longer
+// kept, and then those of the least worth, until the rest takes that many bytes.
+func (s *Store) evictKept(limit int64) {
+	owned := make(map[ident.Key][]*window)
+	var owners []ident.Key
+	for _, w := range s.index.kept {
+		if owned[w.owner] == nil {
+			owners = append(owners, w.owner)
+		}
+		owned[w.owner] = append(owned[w.owner], w)
+	}
+	worth := worthOf(owners, s.spans.Ranks(owners), owned)
+	var (
+		without []*window
+		freed   int64
+	)
 	s.mu.Lock()
-	s.spans.LeaveAll(oldest.OfSpans())
-	s.index.removeKept()
-	s.spans.Changed()
+	for _, of := range worth {
+		if of.rank < spanlog.NoRank && s.keptBytes()-freed <= limit {
+			break
+		}
+		for _, w := range owned[of.owner] {
+			s.spans.LeaveAll(w.OfSpans())
+			s.tables.releaseKept(w)
+			// The index counts it when all are known.
+			freed += w.cost()
+			without = append(without, w)
+		}
+	}
+	if len(without) > 0 {
+		s.index.keep(nil, without)
+		s.spans.Changed()
+	}
 	s.mu.Unlock()
-	s.tables.release(oldest)
 }
 
 // refuse logs a profile that is not taken in, counts it unless count is nil, and

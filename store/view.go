@@ -205,7 +205,9 @@ func (s *Store) statsWith(spans spanlog.Totals) Stats {
 	stats.Bytes += s.events.bytes() + spans.Bytes
 	stats.SpansEnded = spans.Ended
 	stats.SpansNotKept = spans.NotKept
-	stats.SpansEvicted = spans.Evicted
+	stats.SpansEvicted, stats.SpansEvictedEarly = spans.Evicted, spans.EvictedEarly
+	stats.SpansForgotten = spans.Forgotten
+	stats.SpansLosingSamples, stats.CPUTimeLost = spans.SamplesLost, spans.CPULost
 	stats.SpansWithSamples = spans.WithSamples
 	stats.Spans, stats.SpansRunning = spans.Held, spans.Running
 	return stats

@@ -26,7 +26,7 @@ import (
 // make room, and spans start, end and make room: no two answers of one view may
 // contradict each other.
 func TestViewAgrees(t *testing.T) {
-	s := newStore(t, store.WithMaxBytes(1<<20), store.WithSpansPerName(3))
+	s := newStore(t, store.WithMaxBytes(2<<20), store.WithSpansPerName(3))
 	tracer := newTracerProvider(s).Tracer("")
 	stop := make(chan struct{})
 	var writers, readers sync.WaitGroup
@@ -220,7 +220,7 @@ func agree(t *testing.T, s *store.Store) bool {
 
 // TestViewStays keeps its answers when all that it is about has gone.
 func TestViewStays(t *testing.T) {
-	s := newStore(t, store.WithMaxBytes(1<<20), store.WithSpansPerName(0))
+	s := newStore(t, store.WithMaxBytes(2<<20), store.WithSpansPerName(0))
 	tracer := newTracerProvider(s).Tracer("")
 	_, ended := tracer.Start(t.Context(), "ended", at(0))
 	ended.End(at(0.5))

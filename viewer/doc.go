@@ -121,7 +121,8 @@
 // 200 entries [ns after its start, CPU time in ns, samples], in order, of samples that are
 // nearer to each other than a 200th of its duration one for all. An entry stands for CPU
 // time before its moment. Their CPU time is less than cpuNs where not all profiles have
-// times or are held. The answer to a query is
+// times or are held. Its loss, if any, says what the store had no room for: samples or
+// summary. The answer to a query is
 //
 //	query, title                            in its canonical form, in words
 //	sampleType, measure, unit               what was measured; measure: in words

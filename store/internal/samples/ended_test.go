@@ -80,7 +80,7 @@ func TestEnded(t *testing.T) {
 	if len(groups) != 4 {
 		t.Errorf("groups %v, want 4: that without a span's id is of no span", groups)
 	}
-	part := w.Part(groups)
+	part := cut(&w, groups)
 	check(&part)
 	// Another label of that name is like any other.
 	texts := 0

@@ -84,24 +84,41 @@ func NewTable(texts intern.Texts) *Table {
 				texts.Drop(l.Key, l.Value, l.Unit)
 			}
 		},
+		Shift: func(s *LabelSet, kept bool) {
+			for _, l := range s.Labels {
+				texts.Shift(kept, l.Key, l.Value, l.Unit)
+			}
+		},
 	})}
 }
 
 // Bytes returns the memory of the label sets without their strings.
 func (t *Table) Bytes() int64 { return t.sets.Bytes() }
 
+// KeptBytes returns the memory of the label sets that keepers alone refer to.
+func (t *Table) KeptBytes() int64 { return t.sets.KeptBytes() }
+
 // Len returns the number of label sets.
 func (t *Table) Len() int { return t.sets.Len() }
 
-// Retain takes a reference for w to all that it shares with other windows.
-func (t *Table) Retain(w *Window) {
+// RetainKept takes a reference for w, a part that is kept, to all that it shares with
+// other windows.
+func (t *Table) RetainKept(w *Window) {
 	for _, l := range w.labellings {
-		t.sets.Retain(l.set)
+		t.sets.RetainKept(l.set)
 	}
-	w.eachText(func(s string) { t.texts.Retain(s) })
+	w.eachText(t.texts.RetainKept)
 }
 
-// Release gives the references of Retain back.
+// ReleaseKept gives the references of RetainKept back.
+func (t *Table) ReleaseKept(w *Window) {
+	for _, l := range w.labellings {
+		t.sets.ReleaseKept(l.set)
+	}
+	w.eachText(t.texts.ReleaseKept)
+}
+
+// Release gives the references back that Build took.
 func (t *Table) Release(w *Window) {
 	for _, l := range w.labellings {
 		t.sets.Release(l.set)

@@ -195,29 +195,3 @@ func (g Group) Times() iter.Seq2[int, []int64] {
 		}
 	}
 }
-
-// timesOf returns the times of some groups, in the order of w.
-func (w *Window) timesOf(groups []int) packedTimes {
-	if !w.HasTimes() {
-		return packedTimes{}
-	}
-	t := w.times
-	t.bytes, t.index = nil, nil
-	r := timeReader{packedTimes: &w.times}
-	next := 0 // the group that r is at
-	for i, index := range groups {
-		if i%indexStep == 0 {
-			t.index = append(t.index, uint32(len(t.bytes)))
-		}
-		g := Group{w, index}
-		if next != index {
-			r.seek(g)
-		}
-		from := r.place
-		r.group(g)
-		next = index + 1
-		t.bytes = append(t.bytes, w.times.bytes[from:r.place]...)
-	}
-	t.bytes, t.index = slices.Clone(t.bytes), slices.Clone(t.index)
-	return t
-}

@@ -6,7 +6,7 @@
 // once. The package knows no stacks: a sample is a number, by which the store finds
 // its stack.
 //
-// build.go makes a window of a profile, window.go reads and cuts it. group.go and
+// build.go makes a window of a profile, window.go reads it, part.go cuts it. group.go and
 // labels.go have what samples have in common, times.go when they were taken. ended.go
 // has those of goroutines that outlived their span. exemplar.go collects the ids that
 // may name work without a span.
@@ -34,7 +34,7 @@ type Window struct {
 	DefaultType      string
 	PeriodType       ValueType
 	Period           int64
-	// Kept says that this is the part that is kept of a window that is gone.
+	// Kept says that this is a part that is kept of windows that are gone.
 	Kept bool
 	// Count is the number of samples taken.
 	Count int64
@@ -207,54 +207,6 @@ func (w *Window) eachText(visit func(string)) {
 		visit(t.Name)
 		visit(t.Unit)
 	}
-}
-
-// Part returns the part of w to keep when w goes: some of its groups, in the order
-// of w.
-func (w *Window) Part(groups []int) Window {
-	part := Window{
-		Kind: w.Kind, Service: w.Service, Version: w.Version, Start: w.Start, End: w.End,
-		Types: w.Types, DefaultType: w.DefaultType, PeriodType: w.PeriodType, Period: w.Period,
-		cpuColumn: w.cpuColumn, countColumn: w.countColumn, cpuScale: w.cpuScale,
-		Kept: true,
-	}
-	labellings := make(map[int]uint32)
-	places := make(map[int]uint32)
-	var labelled, surplus, rows []uint32
-	for _, index := range groups {
-		g := Group{w, index}
-		from := g.Labelling()
-		place, ok := labellings[from]
-		if !ok {
-			place = uint32(len(part.labellings))
-			labellings[from] = place
-			part.labellings = append(part.labellings, *g.labelling())
-		}
-		labelled = append(labelled, place)
-		surplus = append(surplus, uint32(len(rows)-len(part.groups)))
-		first, last := g.Bounds()
-		for i := first; i < last; i++ {
-			from := w.rows.At(i)
-			place, ok := places[from]
-			if !ok {
-				place = uint32(len(places))
-				places[from] = place
-				part.values = append(part.values, w.values[from*len(w.Types):][:len(w.Types)]...)
-			}
-			rows = append(rows, place)
-		}
-		if w.Loose(index) {
-			part.loose = append(part.loose, uint32(len(part.groups)))
-		}
-		if span := g.Ended(); span != 0 {
-			part.ended = append(part.ended, endedGroup{span: span, group: uint32(len(part.groups))})
-		}
-		part.groups = append(part.groups, *g.row())
-	}
-	part.labelled, part.surplus, part.rows = memory.NewColumn(labelled), memory.NewColumn(surplus), memory.NewColumn(rows)
-	part.times = w.timesOf(groups)
-	part.finish()
-	return part
 }
 
 // finish fills in what follows from the samples.

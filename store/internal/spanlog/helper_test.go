@@ -38,3 +38,17 @@ func newTracer(l *Log) trace.Tracer {
 	checkout := resource.NewSchemaless(attribute.String("service.name", "checkout"))
 	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder{l}), sdktrace.WithResource(checkout)).Tracer("")
 }
+
+// recorderOfAll gives all spans to a log.
+type recorderOfAll struct{ recorder }
+
+func (r recorderOfAll) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
+	if !s.Parent().IsValid() {
+		r.log.Start(s)
+	}
+}
+func (r recorderOfAll) OnEnd(s sdktrace.ReadOnlySpan) { r.log.End(s, !s.Parent().IsValid()) }
+
+func newTracerOfAll(l *Log) trace.Tracer {
+	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorderOfAll{recorder{l}})).Tracer("")
+}

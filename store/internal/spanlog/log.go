@@ -5,11 +5,12 @@
 // bounded in bytes, and joins them with the samples of profiles.
 //
 // log.go records the start and the end of spans, on the request path. list.go makes
-// room; keeper.go keeps the slowest spans of each name, and those with most CPU time,
-// for longer; name.go has the texts that records share. join.go adds samples to
-// records and takes them off; orphans.go has those of spans without a record.
-// attributes.go gives records the attributes of their spans, and of children without
-// a record.
+// room; keeper.go keeps the slowest spans of each name, those with most CPU time and
+// examples of each latency for longer, errors.go the last errors of each type; name.go
+// has the texts that records share. join.go adds samples to records and takes them off;
+// orphans.go has those of spans without a record, departed.go spans whose record went
+// before its samples came, ring.go what both leave behind. attributes.go gives records
+// the attributes of their spans, and of children without a record.
 // count.go counts by name what is not kept. view.go reads all this as it was at one
 // moment.
 package spanlog
@@ -53,7 +54,7 @@ type Log struct {
 	maxBytes int64
 	// Numbers of records.
 	maxRows, maxRunning, maxErrors, maxPassed int
-	maxKeepers                                int
+	maxKeepers, maxErrorTypes                 int
 	// What the options say.
 	minDuration time.Duration
 	sampled     uint64
@@ -81,8 +82,15 @@ type Log struct {
 	countedBytes int64
 	keepers      int
 	others       keeper
-	orphans      orphans
-	history      history
+	// owners are the names with a keeper of their own.
+	owners []*Name
+	// errorTypes are in the order of their last errors.
+	errorTypes []errorType
+	orphans    orphans
+	departed   remains[departed]
+	// nested says that spans other than local roots were recorded.
+	nested  bool
+	history history
 	// keys are the attributes that are kept, nil for none; below has those of
 	// children without a record, on their way up.
 	keys  *attributes.Keys
@@ -100,6 +108,9 @@ type Log struct {
 	lostAttributes int64
 	// inner is the number of records of spans that are no local roots.
 	inner int
+	// forgotten counts local roots that ran for as long as there was room, and
+	// evictedEarly records that made room before their samples came.
+	forgotten, evictedEarly int64
 }
 
 // Config says how much a log keeps, and of what.
@@ -132,6 +143,7 @@ func New(c Config) *Log {
 		maxErrors:   rows / 8,
 		maxPassed:   rows / 4,
 		orphans:     newOrphans(c.MaxBytes / 16),
+		departed:    remains[departed]{maxBytes: c.MaxBytes / 32},
 		minDuration: c.MinDuration,
 		sampled:     math.MaxUint64,
 		perName:     c.PerName,
@@ -148,7 +160,9 @@ func New(c Config) *Log {
 	if l.perName > 0 {
 		// Extremes take at most a quarter of the rows, the last share of
 		// which is for the names without a keeper of their own.
-		l.maxKeepers = min(maxOwnKeepers, max(0, rows/4/(2*l.perName)-1))
+		l.maxKeepers = min(maxOwnKeepers, max(0, rows/4/l.rowsPerKeeper()-1))
+		// The last errors of each type take a sixteenth more.
+		l.maxErrorTypes = min(maxErrorTypes, rows/16/lastErrors)
 	}
 	return l
 }
@@ -176,7 +190,7 @@ func (l *Log) Start(s sdktrace.ReadWriteSpan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lists[runningList].len >= l.maxRunning {
-		// The program loses spans without ending them.
+		// There are many, or the program loses spans without ending them.
 		l.free(l.lists[runningList].first)
 	}
 	id := l.newRow()
@@ -205,7 +219,8 @@ func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	id, ok := l.index[key]
-	if ok && l.row(id).Running() {
+	running := ok && l.row(id).Running()
+	if running {
 		l.save(id)
 		l.unlink(id)
 	} else {
@@ -226,6 +241,11 @@ func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	}
 	if !localRoot {
 		l.inner++
+		l.nested = true
+	}
+	if r.Start < l.orphans.lostAt && (l.nested || !running) {
+		// A local root that had a record has its own samples.
+		r.Lost = LostSamples
 	}
 
 	l.ended++
@@ -248,6 +268,7 @@ func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	default:
 		l.push(id, newestList)
 	}
+	l.saw(r.Name, r.Start+r.Duration)
 	l.offer(id)
 	l.trim()
 	l.generation.Add(1)
@@ -296,6 +317,9 @@ type Totals struct {
 	Ended, NotKept, Evicted, WithSamples int64
 	LostAttributes                       int64
 	Held, Running, Inner                 int
+	// Forgotten, EvictedEarly and SamplesLost count spans, as store.Stats says.
+	Forgotten, EvictedEarly, SamplesLost int64
+	CPULost                              time.Duration
 }
 
 // Totals returns the totals of now.
@@ -318,6 +342,11 @@ func (l *Log) totals() Totals {
 		Held:    int(l.ended - l.passed - l.evicted),
 		Running: l.lists[runningList].len,
 		Inner:   l.inner,
+
+		Forgotten:    l.forgotten,
+		EvictedEarly: l.evictedEarly,
+		SamplesLost:  l.orphans.lost,
+		CPULost:      l.orphans.lostCPU,
 	}
 }
 

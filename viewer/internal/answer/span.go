@@ -55,6 +55,9 @@ type Span struct {
 	// Coverage says how much of the span's time the profiles held cover:
 	// whole, partial, none or evicted.
 	Coverage string `json:"coverage"`
+	// Loss says what of the span is not known for want of room in the store:
+	// samples or summary; it is left out where nothing is.
+	Loss string `json:"loss,omitempty"`
 	// Query selects the span's CPU profile or, if it has no samples there, its wall
 	// or its host profile.
 	Query string `json:"query"`
@@ -96,8 +99,17 @@ func (r *Reader) newSpan(s store.Span) Span {
 		SummaryMissing:    s.SummaryMissing,
 		Complete:          s.Complete,
 		Coverage:          s.Coverage.String(),
+		Loss:              loss(s.Loss),
 		Query:             q.WithEqual(labelkey.ProfileID, s.ProfileID).String(),
 	}
+}
+
+// loss returns "" for none.
+func loss(l store.Loss) string {
+	if l == store.LossNone {
+		return ""
+	}
+	return l.String()
 }
 
 // title returns what the span is shown as. Work without a span is shown by the id

@@ -202,6 +202,9 @@ func (l *SpanList) Text() string {
 		case s.CPUSamples == 0 && s.Coverage != store.CoverageWhole.String():
 			mark += " [not profiled]"
 		}
+		if s.Loss != "" {
+			mark += " [incomplete]"
+		}
 		id := termtext.OneLine(s.ProfileID)
 		room := termtext.Columns - when.Width() - 31 - max(16, utf8.RuneCountInString(id)) - len(mark)
 		samples := strconv.FormatInt(s.CPUSamples, 10)

@@ -54,6 +54,8 @@ function counters(stats, status) {
   return [
     ['spans ended', stats.spansEnded], ['spans with samples', stats.spansWithSamples], ['spans running', stats.spansRunning],
     ['spans not kept', stats.spansNotKept], ['spans evicted', stats.spansEvicted],
+    ['spans evicted before their samples came', stats.spansEvictedEarly], ['spans evicted while running', stats.spansForgotten],
+    ['spans that lost samples', stats.spansLosingSamples], ['CPU time lost', duration(stats.cpuLostNs)],
     ['windows received', stats.windowsReceived], ['windows evicted', stats.windowsEvicted], ['windows refused as too big', stats.windowsRefused], ['profiles not readable', stats.parseErrors],
     ['CPU time sampled', duration(stats.cpuNs)], ['CPU time in spans', duration(stats.cpuLabelledNs)],
     ...(status?.counters ?? []).map((c) => [c.name, value(c.value, c.unit)]),

@@ -19,6 +19,9 @@ function mark(s) {
   return ['none', MISSING[s.coverage]];
 }
 
+// LOSS is what of a span the store had no room for.
+const LOSS = { samples: 'samples were lost while it ran: it may have used more CPU', summary: 'its status was lost' };
+
 const ended = (s) => new Date(new Date(s.start).getTime() + s.durationNs / 1e6);
 
 // spanRow is a span in the list; tell writes what depends on other spans and on the time.
@@ -35,6 +38,7 @@ export function spanRow(s, manyServices, ranged, toggle) {
       h('a', { class: 'name', href: link('', { query: s.query, ...(ranged && range()) }), 'data-id': s.profileId, title: spanTitle(s) }, spanTitle(s)),
       s.err && h('span', { class: 'tag err', title: s.status }, 'error'),
       s.manual && h('span', { class: 'tag', title: 'work under a profile_id label of its own, without a span' }, 'manual'),
+      s.loss && h('span', { class: 'tag', title: LOSS[s.loss] }, 'incomplete'),
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival()),
       manyServices && h('span', { class: 'muted service' }, s.service));
   if (s.depth) what.style.paddingLeft = `${s.depth * 18}px`;
