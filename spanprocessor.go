@@ -64,6 +64,7 @@ func NewSpanProcessor(opts ...Option) *SpanProcessor {
 	for i := range p.shards {
 		p.shards[i].spans = make(map[openKey]*spanState)
 	}
+	p.labelling.tell(p.unlabelled.Load)
 	return p
 }
 

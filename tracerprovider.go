@@ -51,6 +51,7 @@ func NewTracerProvider(tp trace.TracerProvider, opts ...Option) *TracerProvider 
 	}
 	wrapper := &TracerProvider{inner: tp, labelling: newLabelling(newConfig(opts))}
 	wrapper.labelling.provider = wrapper
+	wrapper.labelling.tell(func() uint64 { return 0 })
 	return wrapper
 }
 
