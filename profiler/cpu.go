@@ -53,6 +53,8 @@ type cpu struct {
 	open  *cpuWindow // nil when another profile is running, and before start
 	state cpuState
 	stops uint64 // how often something else has stopped our run
+	// foreigners is how often another profile was found running.
+	foreigners uint64
 	// edges is how often a run was ended and the next begun, unmeasured the time
 	// between them.
 	edges      uint64
@@ -268,6 +270,7 @@ func (c *cpu) set(w *cpuWindow) error {
 	if before == cpuForeign {
 		return nil
 	}
+	c.foreigners++
 	return errForeignProfile
 }
 

@@ -1,0 +1,35 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanlog
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+)
+
+// RunningSince returns how many local roots that have not ended started at t or before.
+// It looks at copyLen records at most for each time that it locks the log.
+func (l *Log) RunningSince(t time.Time) int {
+	until := t.UnixNano()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	// The list is in the order in which spans started. The walk ends at the first that
+	// is younger: in a program that ends its spans, at once.
+	for id := l.lists[runningList].first; id != 0; id = l.row(id).next {
+		if l.row(id).Start > until {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// LastResource returns the resource of the span that came last, nil before there is one.
+func (l *Log) LastResource() *resource.Resource {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.resource
+}
