@@ -82,7 +82,8 @@ func (o *origins) list() []Tracer {
 	return list
 }
 
-// RunningFor returns how many local roots have been running for d or longer.
+// RunningFor returns how many local roots have been running for d or longer; 128 stands
+// for more too.
 func (s *Store) RunningFor(d time.Duration) int { return s.spans.RunningSince(time.Now().Add(-d)) }
 
 // SpanResource returns the resource of the span that came last, nil before there is one.

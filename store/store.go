@@ -35,10 +35,12 @@ type Store struct {
 	ingest sync.Mutex
 	tables *tables
 	shut   bool
-	// foreign is true once spans of a service without profiles were reported.
-	foreign bool
+	// foreign is true once spans of a service without profiles were reported, named once
+	// a profile came after the first span.
+	foreign, named bool
 
-	events eventLog
+	events  eventLog
+	origins origins
 
 	// mu guards what queries read: index and stats are written under both
 	// locks, so that Export may read them under its own. Export holds it from
@@ -223,6 +225,11 @@ func (s *Store) reportService() {
 	if _, profiled := s.index.times[service]; profiled {
 		return
 	}
+	if !s.named {
+		// Profiles may take their resource from the first span: see SpanResource.
+		s.named = true
+		return
+	}
 	s.foreign = true
 	// The handler may shut down the profiler, which waits for this Export.
 	go otel.Handle(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
@@ -257,11 +264,12 @@ const profileIDKey attribute.Key = "pyroscope.profile.id"
 // provider. Its Shutdown and ForceFlush do nothing, so that the tracer provider
 // and the profiler may be shut down in any order.
 func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
-	return &spanProcessor{log: s.spans}
+	return &spanProcessor{log: s.spans, origins: &s.origins}
 }
 
 type spanProcessor struct {
-	log *spanlog.Log
+	log     *spanlog.Log
+	origins *origins
 }
 
 var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
@@ -275,8 +283,11 @@ func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 }
 
 func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
-	root := localRoot(s.Parent())
-	if root || hasProfile(s.Attributes()) {
+	root, labelled := localRoot(s.Parent()), hasProfile(s.Attributes())
+	if root {
+		p.origins.count(s, labelled)
+	}
+	if root || labelled {
 		p.log.End(s, root)
 	}
 }

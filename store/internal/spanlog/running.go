@@ -9,8 +9,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// RunningSince returns how many local roots that have not ended started at t or before.
-// It looks at copyLen records at most for each time that it locks the log.
+// maxRunningSince bounds the walk of RunningSince, which keeps spans waiting.
+const maxRunningSince = 4 * copyLen
+
+// RunningSince returns how many local roots that have not ended started at t or before;
+// 128 stands for more too.
 func (l *Log) RunningSince(t time.Time) int {
 	until := t.UnixNano()
 	l.mu.Lock()
@@ -18,7 +21,7 @@ func (l *Log) RunningSince(t time.Time) int {
 	n := 0
 	// The list is in the order in which spans started. The walk ends at the first that
 	// is younger: in a program that ends its spans, at once.
-	for id := l.lists[runningList].first; id != 0; id = l.row(id).next {
+	for id := l.lists[runningList].first; id != 0 && n < maxRunningSince; id = l.row(id).next {
 		if l.row(id).Start > until {
 			break
 		}
