@@ -35,7 +35,7 @@ func (c *cpu) status() (start time.Time, stops uint64, text string) {
 	case c.state == cpuOpening && c.open != nil && c.open.byUs.Load():
 		return time.Time{}, c.stops, "waiting until the last CPU profile has been written, which takes long where all cores are busy"
 	case c.state == cpuOpening:
-		return time.Time{}, c.stops, "waiting for the CPU profiler of the process"
+		return time.Time{}, c.stops, "waiting until another CPU profile of this process has been written"
 	case c.state == cpuForeign:
 		return time.Time{}, c.stops, "another CPU profile is running in this process; waiting for it to end"
 	case c.state == cpuBackoff:

@@ -89,9 +89,8 @@ const (
 
 // Labels is what labels spans in the process.
 type Labels struct {
-	// Labellers is how many TracerProviders and SpanProcessors of package spanprof there
-	// are.
-	Labellers int
+	// Wrappers is how many TracerProviders of package spanprof there are.
+	Wrappers int
 	// NoProfileID says that spans do not tell whether they are labelled.
 	NoProfileID bool
 	// PublicAPI says that runtime/pprof's public API alone sets labels.

@@ -127,3 +127,20 @@ func list(names []string) string {
 	}
 	return b.String()
 }
+
+// Head are the findings that the head of the page says in place of what is being measured.
+var Head = []string{
+	Disabled, NotStarted, NothingMeasured, SecondProfiler, ForeignProfile, CPUWaits, Failed,
+	ProviderMissing, ProviderNotWrapped, ProviderNotGlobal, ProviderOther, TracersBeforeWrap,
+	NoCPU, Fallback, PublicAPI,
+}
+
+// Of returns the first finding with one of the ids, or nil.
+func Of(found []Finding, ids []string) *Finding {
+	for i := range found {
+		if slices.Contains(ids, found[i].ID) {
+			return &found[i]
+		}
+	}
+	return nil
+}

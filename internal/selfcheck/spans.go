@@ -33,7 +33,7 @@ var spanChecks = []check{
 }
 
 func providerMissing(f *Facts) *Finding {
-	if f.Disabled != "" || f.Provider.Given || f.Labels.Labellers == 0 || f.Labels.Sampled == 0 || f.Spans.Ended > 0 {
+	if f.Disabled != "" || f.Provider.Given || f.Labels.Wrappers == 0 || f.Labels.Sampled == 0 || f.Spans.Ended > 0 {
 		return nil
 	}
 	return &Finding{
@@ -61,7 +61,7 @@ func (f *Facts) unlabelled() (names []string, spans, all int64) {
 
 func providerNotWrapped(f *Facts) *Finding {
 	_, spans, all := f.unlabelled()
-	if spans == 0 || spans < all || f.Labels.Labellers > 0 {
+	if spans == 0 || spans < all || f.Labels.Wrappers > 0 {
 		return nil
 	}
 	return &Finding{
@@ -73,7 +73,7 @@ func providerNotWrapped(f *Facts) *Finding {
 
 func providerNotGlobal(f *Facts) *Finding {
 	_, spans, all := f.unlabelled()
-	if spans == 0 || spans < all || f.Labels.Labellers == 0 || f.Provider.Global != GlobalInner {
+	if spans == 0 || spans < all || f.Labels.Wrappers == 0 || f.Provider.Global != GlobalInner {
 		return nil
 	}
 	return &Finding{
@@ -96,12 +96,12 @@ func providerOther(f *Facts) *Finding {
 
 func tracersBeforeWrap(f *Facts) *Finding {
 	names, spans, all := f.unlabelled()
-	if spans == 0 || spans == all && (f.Labels.Labellers == 0 || f.Provider.Global == GlobalInner) {
+	if spans == 0 || spans == all && (f.Labels.Wrappers == 0 || f.Provider.Global == GlobalInner) {
 		return nil
 	}
 	return &Finding{
 		ID: TracersBeforeWrap, Severity: Wrong, Certain: f.enough(spans),
-		Seen: fmt.Sprintf("%s of %s local root spans have no labels: all those of %s %s, which the SDK's own provider made, not the one that wraps it.", number(spans), number(all), plural(len(names), "tracer"), list(names)),
+		Seen: fmt.Sprintf("%s of %s local root spans have no labels: all those of %s %s, which the SDK's own provider made, not one that package spanprof wraps.", number(spans), number(all), plural(len(names), "tracer"), list(names)),
 		Do:   "Get tracers from the wrapper, or register spanprof.NewSpanProcessor with the SDK's provider: it labels the spans of tracers that were made before the wrapper.",
 	}
 }
