@@ -40,12 +40,9 @@ import (
 //
 // Each of tp, p and s may be nil, where the program has none.
 func SelfCheck(tp TracerProvider, p *profiler.Profiler, s *store.Store) viewer.SelfCheck {
-	return shown(selfcheck.Run(facts(tp, p, s)))
-}
-
-func shown(found []selfcheck.Finding) viewer.SelfCheck {
-	check := viewer.SelfCheck{Checks: selfcheck.Checks}
-	for _, f := range found {
+	known := facts(tp, p, s)
+	check := viewer.SelfCheck{Checks: selfcheck.Checks, Gaps: selfcheck.Gaps(known)}
+	for _, f := range selfcheck.Run(known) {
 		check.Findings = append(check.Findings, viewer.Finding{ID: f.ID, Severity: string(f.Severity), Seen: f.Seen, Do: f.Do})
 	}
 	return check

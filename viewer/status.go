@@ -39,6 +39,9 @@ type SelfCheck struct {
 	Checks int
 	// Findings are those that found something, what is wrong first.
 	Findings []Finding
+	// Gaps says why CPU was not profiled all the time, for spans that ran meanwhile; it
+	// is empty where that is not known.
+	Gaps string
 }
 
 // Finding is what a check has found.
@@ -88,7 +91,7 @@ func (h *handler) selfCheck(s SelfCheck) *answer.SelfCheck {
 	if s.Checks == 0 {
 		return nil
 	}
-	out := &answer.SelfCheck{Checks: s.Checks, Findings: []answer.Finding{}}
+	out := &answer.SelfCheck{Checks: s.Checks, Findings: []answer.Finding{}, Gaps: s.Gaps}
 	for _, f := range s.Findings {
 		out.Findings = append(out.Findings, answer.Finding(f))
 	}

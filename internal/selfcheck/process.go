@@ -235,3 +235,19 @@ func wallBudget(f *Facts) *Finding {
 		Do:   "Raise the budget by profiler.WithWallBudget, or leave the kind wall out.",
 	}
 }
+
+// Gaps says why CPU was not profiled all the time, "" where that is not known.
+func Gaps(f *Facts) string {
+	p := &f.Profiler
+	switch {
+	case p.Profilers > 1:
+		return "another profiler of this process has the CPU profiler"
+	case p.Stops > 0:
+		return fmt.Sprintf("something else in this process has stopped the CPU profile, %s so far", count(p.Stops, "time"))
+	case p.Found > 0:
+		return fmt.Sprintf("another CPU profile ran in this process, %s so far", count(p.Found, "time"))
+	case p.Unmeasured >= maxEdge:
+		return fmt.Sprintf("all cores were busy, and the change from one CPU window to the next took long: %v in all, over %s", p.Unmeasured.Round(10*time.Millisecond), count(p.Edges, "window"))
+	}
+	return ""
+}

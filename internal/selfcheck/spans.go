@@ -11,6 +11,7 @@ const (
 	ProviderNotWrapped = "provider-not-wrapped"
 	ProviderNotGlobal  = "provider-not-global"
 	ProviderOther      = "provider-of-others"
+	ProviderUnset      = "provider-not-set"
 	TracersBeforeWrap  = "tracers-before-wrap"
 	NotSampled         = "spans-not-sampled"
 	NamesFull          = "span-names-too-many"
@@ -24,11 +25,8 @@ const (
 // Unlabelled are the findings that explain why spans have no samples at all.
 var Unlabelled = []string{Disabled, ProviderNotWrapped, ProviderNotGlobal, TracersBeforeWrap}
 
-// NoSpans are those that explain why there are no spans.
-var NoSpans = []string{Disabled, ProviderMissing, ProviderOther, NotSampled, NotKept}
-
 var spanChecks = []check{
-	providerMissing, providerNotWrapped, providerNotGlobal, providerOther, tracersBeforeWrap,
+	providerMissing, providerNotWrapped, providerNotGlobal, providerOther, providerUnset, tracersBeforeWrap,
 	notSampled, namesFull, endsElsewhere, noRoom, notEnded, publicAPI, cpuOutside, ownRequests,
 }
 
@@ -40,6 +38,17 @@ func providerMissing(f *Facts) *Finding {
 		ID: ProviderMissing, Severity: Wrong, Certain: f.enough(int64(f.Labels.Sampled)),
 		Seen: fmt.Sprintf("About %s are labelled and none is recorded: no tracer provider was given.", count(f.Labels.Sampled, "span")),
 		Do:   "Give what spanprof.NewTracerProvider returned to inprocess.Start.",
+	}
+}
+
+func providerUnset(f *Facts) *Finding {
+	if f.Disabled != "" || !f.Provider.Given || f.Provider.Global != GlobalUnset || f.Spans.Ended > 0 || f.Spans.Running > 0 || f.Labels.Sampled+f.Labels.Unsampled > 0 {
+		return nil
+	}
+	return &Finding{
+		ID: ProviderUnset, Severity: Note,
+		Seen: "0 spans were started, and no tracer provider is set as the global one, which instrumentations take their tracers from.",
+		Do:   "Give what spanprof.NewTracerProvider returned to otel.SetTracerProvider.",
 	}
 }
 

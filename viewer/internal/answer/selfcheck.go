@@ -16,6 +16,8 @@ import (
 type SelfCheck struct {
 	Checks   int       `json:"checks"`
 	Findings []Finding `json:"findings"`
+	// Gaps says why CPU was not profiled all the time, "" where it is not known.
+	Gaps string `json:"-"`
 }
 
 // Finding is what a check has found.
