@@ -10,6 +10,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"runtime/pprof"
 	"slices"
@@ -32,7 +33,13 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if name := os.Getenv(mistakeVariable); name != "" {
+		makeMistake(name)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // work uses CPU for about d.
 func work(d time.Duration) {

@@ -134,15 +134,16 @@ func why(err error) string {
 // kept enters what the store has.
 func kept(f *selfcheck.Facts, s *store.Store) {
 	stats := s.Stats()
-	spans, profiles := s.Services()
+	service, named, others := s.Services()
 	f.Spans = selfcheck.Spans{
 		Ended:       stats.SpansEnded,
 		NotKept:     int64(stats.SpansNotKept),
 		Running:     stats.SpansRunning,
 		RunningLong: s.RunningFor(spansLong),
 		Long:        spansLong,
-		Service:     spans,
-		Profiled:    profiles,
+		Named:       named,
+		Service:     service,
+		Profiled:    others,
 	}
 	for _, t := range s.Tracers() {
 		f.Spans.Tracers = append(f.Spans.Tracers, selfcheck.Tracer(t))

@@ -90,11 +90,15 @@ func (s *Store) RunningFor(d time.Duration) int { return s.spans.RunningSince(ti
 // Given to profiler.WithResourceFunc, it makes profiles those of the spans' service.
 func (s *Store) SpanResource() *resource.Resource { return s.spans.LastResource() }
 
-// Services returns service.name of the span that came last, "" before there is one, and of
-// the CPU profiles that came, in the order of letters.
-func (s *Store) Services() (spans string, profiles []string) {
-	spans, _ = s.spans.LastService()
+// Services returns service.name of the span that came last, and whether there is one. If
+// CPU profiles that came after the first span are of other services, as otel.Handle has
+// heard, it returns these too, in the order of letters.
+func (s *Store) Services() (spans string, known bool, others []string) {
+	spans, known = s.spans.LastService()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return spans, slices.Sorted(maps.Keys(s.index.times))
+	if _, profiled := s.index.times[spans]; known && s.foreign && !profiled {
+		others = slices.Sorted(maps.Keys(s.index.times))
+	}
+	return spans, known, others
 }

@@ -35,9 +35,8 @@ type Store struct {
 	ingest sync.Mutex
 	tables *tables
 	shut   bool
-	// foreign is true once spans of a service without profiles were reported, named once
-	// a profile came after the first span.
-	foreign, named bool
+	// named is true once a profile came after the first span.
+	named bool
 
 	events  eventLog
 	origins origins
@@ -49,6 +48,8 @@ type Store struct {
 	mu    sync.RWMutex
 	index index
 	stats Stats
+	// foreign is true once spans of a service without profiles were reported.
+	foreign bool
 	// viewsMu guards last, the moment of the newest view while any is open.
 	viewsMu sync.Mutex
 	last    *moment
@@ -105,7 +106,9 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 		return s.refuse(p, &s.stats.WindowsRefused, s.tooBig(p, parsed))
 	}
 	tooBig := s.add(w)
-	s.reportService()
+	if p.Kind() == exporter.KindCPU {
+		s.reportService()
+	}
 	if tooBig {
 		return s.refuse(p, nil, s.tooBig(p, parsed))
 	}
@@ -230,7 +233,9 @@ func (s *Store) reportService() {
 		s.named = true
 		return
 	}
+	s.mu.Lock()
 	s.foreign = true
+	s.mu.Unlock()
 	// The handler may shut down the profiler, which waits for this Export.
 	go otel.Handle(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
 		service, slices.Sorted(maps.Keys(s.index.times))))

@@ -115,7 +115,9 @@ type Spans struct {
 	// running for Long; it may be bounded.
 	Running, RunningLong int
 	Long                 time.Duration
-	// Service is the service.name of spans, Profiled those of CPU profiles.
+	// Named says that Service is known, the service.name of spans. Profiled are those of CPU
+	// profiles, where they differ.
+	Named    bool
 	Service  string
 	Profiled []string
 	// Traced is how many requests for the page came within a span.
@@ -142,11 +144,11 @@ type Store struct {
 // Failing is a destination that fails.
 type Failing struct{ Name, Why string }
 
-// What is enough for the log.
-const (
-	enoughSpans = 100
-	enoughCPU   = 5 * time.Second
-)
+// enoughSpans and EnoughCPU are how many spans and how much sampled CPU time are enough
+// for the log. Tests need less CPU time.
+const enoughSpans = 100
+
+var EnoughCPU = 5 * time.Second
 
 // enough says that a program has worked for long enough in spans to tell it about labels.
-func (f *Facts) enough(spans int64) bool { return spans >= enoughSpans && f.Store.CPU >= enoughCPU }
+func (f *Facts) enough(spans int64) bool { return spans >= enoughSpans && f.Store.CPU >= EnoughCPU }

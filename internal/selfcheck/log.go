@@ -20,7 +20,7 @@ func (l *Log) News(found []Finding) []error {
 			continue
 		}
 		if _, said := l.said.LoadOrStore(f.ID, true); !said {
-			news = append(news, fmt.Errorf("spanprof: self-check %s: %s", f.ID, f.Text()))
+			news = append(news, fmt.Errorf("self-check %s: %s", f.ID, f.Text()))
 		}
 	}
 	return news

@@ -5,6 +5,7 @@ package selfcheck
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -83,25 +84,9 @@ func foreignProfile(f *Facts) *Finding {
 	}
 	return &Finding{
 		ID: ForeignProfile, Severity: Wrong, Reported: true,
-		Seen: fmt.Sprintf("Another CPU profile is running in this process (the %s time), so no CPU window is open.", ordinal(p.Found)),
+		Seen: fmt.Sprintf("Another CPU profile is running in this process (%s found so far), so no CPU window is open.", number(p.Found)),
 		Do:   "End it, or have it share the samples: serve /debug/pprof/ by profhttp.Handler, and take profiles by Profile of the profiler.",
 	}
-}
-
-// ordinal returns "1st", "2nd" and so on.
-func ordinal(n uint64) string {
-	suffix := "th"
-	if n%100 < 11 || n%100 > 13 {
-		switch n % 10 {
-		case 1:
-			suffix = "st"
-		case 2:
-			suffix = "nd"
-		case 3:
-			suffix = "rd"
-		}
-	}
-	return number(n) + suffix
 }
 
 func foreignStops(f *Facts) *Finding {
@@ -129,18 +114,23 @@ func cpuWaits(f *Facts) *Finding {
 }
 
 func failing(f *Facts) *Finding {
-	if len(f.Failing) == 0 {
+	failing := f.Failing
+	if f.Store.Refused > 0 {
+		// The store is too small, as another check says.
+		failing = slices.DeleteFunc(slices.Clone(failing), func(one Failing) bool { return one.Name == "store" })
+	}
+	if len(failing) == 0 {
 		return nil
 	}
-	first := f.Failing[0]
+	first := failing[0]
 	more := ""
-	if n := len(f.Failing) - 1; n > 0 {
+	if n := len(failing) - 1; n > 0 {
 		more = fmt.Sprintf(" (and %s)", count(n, "more destination"))
 	}
 	return &Finding{
 		ID: Failed, Severity: Wrong, Reported: true,
 		Seen: fmt.Sprintf("Profiles do not reach %s%s: %s", first.Name, more, first.Why),
-		Do:   "The log below counts what is lost and what waits.",
+		Do:   "See the page log for what is lost and what waits.",
 	}
 }
 

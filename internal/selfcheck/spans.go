@@ -97,7 +97,7 @@ func providerOther(f *Facts) *Finding {
 		return nil
 	}
 	return &Finding{
-		ID: ProviderOther, Severity: Wrong, Certain: f.Store.CPU >= enoughCPU,
+		ID: ProviderOther, Severity: Wrong, Certain: f.Store.CPU >= EnoughCPU,
 		Seen: "0 spans were recorded: the global tracer provider is not the one that was given, nor does the one given wrap it.",
 		Do:   "Give inprocess.Start the provider that otel.SetTracerProvider was given.",
 	}
@@ -137,7 +137,7 @@ func notSampled(f *Facts) *Finding {
 	}
 	return &Finding{
 		ID: NotSampled, Severity: severity, Certain: true,
-		Seen: fmt.Sprintf("About %s of %s were not sampled, and sampled spans alone are labelled.", percent(float64(unsampled), float64(all)), count(all, "span")),
+		Seen: fmt.Sprintf("Of about %s %s were not sampled, and sampled spans alone are labelled.", count(all, "span"), percent(float64(unsampled), float64(all))),
 		Do:   "Sample more of them by sdktrace.WithSampler, or name the CPU time of the others by spanprof.WithUnsampledSpanNames.",
 	}
 }

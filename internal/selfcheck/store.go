@@ -5,7 +5,6 @@ package selfcheck
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -21,8 +20,7 @@ var storeChecks = []check{servicesDiffer, serviceUnnamed, notKept, storeTooSmall
 
 func servicesDiffer(f *Facts) *Finding {
 	s := &f.Spans
-	// One window may have ended before the first span, whose resource later ones have.
-	if s.Service == "" || len(s.Profiled) == 0 || f.Store.Received < 2 || slices.Contains(s.Profiled, s.Service) {
+	if !s.Named || len(s.Profiled) == 0 {
 		return nil
 	}
 	return &Finding{
@@ -34,7 +32,7 @@ func servicesDiffer(f *Facts) *Finding {
 
 func serviceUnnamed(f *Facts) *Finding {
 	s := &f.Spans
-	if s.Service != "" && !strings.HasPrefix(s.Service, "unknown_service") || s.Service == "" && s.Ended == 0 {
+	if !s.Named || s.Service != "" && !strings.HasPrefix(s.Service, "unknown_service") {
 		return nil
 	}
 	return &Finding{
@@ -63,7 +61,7 @@ func storeTooSmall(f *Facts) *Finding {
 	case s.Refused > 0:
 		return &Finding{
 			ID: StoreTooSmall, Severity: Wrong, Reported: true,
-			Seen: fmt.Sprintf("%s did not fit into the %d MiB of the store, and were not taken in.", count(s.Refused, "profile"), s.MaxBytes/mebi),
+			Seen: fmt.Sprintf("%s did not fit into the store of %d MiB: the samples are on no page.", count(s.Refused, "profile"), s.MaxBytes/mebi),
 			Do:   "Raise WithMaxBytes, or make windows shorter by WithWindow.",
 		}
 	case s.Received >= 20 && s.Windows <= 4 && s.Evicted > 0:
