@@ -133,6 +133,44 @@ func TestSpansHaveProfiles(t *testing.T) {
 	}
 }
 
+// Without WithResource profiles are those of the spans' service, once there is a span.
+func TestProfilesTakeTheResourceOfSpans(t *testing.T) {
+	tp, res := newTracerProvider(t)
+	for name, test := range map[string]struct {
+		opts []inprocess.Option
+		want []string
+	}{
+		"by default":       {nil, []string{resource.Default().String(), res.String()}},
+		"another is given": {[]inprocess.Option{inprocess.WithResource(resource.Empty())}, []string{"", ""}},
+		"given otherwise":  {[]inprocess.Option{inprocess.WithProfilerOptions(profiler.WithResource(resource.Empty()))}, []string{"", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := new(exportertest.Recorder)
+			p, err := inprocess.Start(tp, append(test.opts, inprocess.WithExporter(rec), inprocess.WithKinds(exporter.KindHeap), inprocess.WithWindow(time.Hour))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if err := p.Flush(t.Context()); err != nil {
+					t.Error(err)
+				}
+				_, span := tp.Tracer("test").Start(t.Context(), "GET /")
+				span.End()
+			}
+			var got []string
+			for _, profile := range rec.Profiles() {
+				got = append(got, profile.Resource().String())
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if err := p.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestTracerProviderShutDownFirst(t *testing.T) {
 	for d := 100 * time.Millisecond; ; d *= 2 {
 		tp, res := newTracerProvider(t)
