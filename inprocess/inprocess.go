@@ -200,8 +200,7 @@ func (p *Profiling) status() viewer.Status {
 			v.Counters = append(v.Counters, viewer.Counter{Name: name, Value: n})
 		}
 	}
-	v.SelfCheck = SelfCheck(p.tp, p.profiler, p.store)
-	v.Message = headline(v.SelfCheck)
+	v.SelfCheck, v.Message = check(p.tp, p.profiler, p.store)
 	return v
 }
 

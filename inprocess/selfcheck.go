@@ -40,22 +40,19 @@ import (
 //
 // Each of tp, p and s may be nil, where the program has none.
 func SelfCheck(tp TracerProvider, p *profiler.Profiler, s *store.Store) viewer.SelfCheck {
-	known := facts(tp, p, s)
-	check := viewer.SelfCheck{Checks: selfcheck.Checks, Gaps: selfcheck.Gaps(known)}
-	for _, f := range selfcheck.Run(known) {
-		check.Findings = append(check.Findings, viewer.Finding{ID: f.ID, Severity: string(f.Severity), Seen: f.Seen, Do: f.Do})
-	}
+	check, _ := check(tp, p, s)
 	return check
 }
 
-// headline returns what the head of the page says, "" where all is well.
-func headline(check viewer.SelfCheck) string {
-	for _, f := range check.Findings {
-		if slices.Contains(selfcheck.Head, f.ID) {
-			return f.Seen
-		}
+// check returns what the viewer shows, and the headline of its pages.
+func check(tp TracerProvider, p *profiler.Profiler, s *store.Store) (check viewer.SelfCheck, headline string) {
+	known := facts(tp, p, s)
+	found := selfcheck.Run(known)
+	check = viewer.SelfCheck{Checks: selfcheck.Checks, Gaps: selfcheck.Gaps(known)}
+	for _, f := range found {
+		check.Findings = append(check.Findings, viewer.Finding{ID: f.ID, Severity: string(f.Severity), Seen: f.Seen, Do: f.Do})
 	}
-	return ""
+	return check, selfcheck.Headline(found)
 }
 
 // spansLong is how long a span may run before it is taken for one that is never ended.

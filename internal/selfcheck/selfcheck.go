@@ -46,8 +46,8 @@ func (f Finding) Text() string { return f.Seen + " " + f.Do }
 // Checks is how many checks Run makes.
 var Checks = len(checks)
 
-// checks are all checks, those first that explain others.
-var checks = slices.Concat(processChecks, spanChecks, storeChecks)
+// checks are all checks, in the order of what they find.
+var checks = slices.Concat(spanChecks, processChecks, storeChecks)
 
 // check finds something in facts, or returns nil.
 type check func(*Facts) *Finding
@@ -128,19 +128,20 @@ func list(names []string) string {
 	return b.String()
 }
 
-// Head are the findings that the head of the page says in place of what is being measured.
-var Head = []string{
-	Disabled, NotStarted, NothingMeasured, SecondProfiler, ForeignProfile, CPUWaits, Failed,
-	ProviderMissing, ProviderNotWrapped, ProviderNotGlobal, ProviderOther, TracersBeforeWrap,
-	NoCPU, Fallback, PublicAPI,
+// head are the checks that say why nothing is measured, or not as usual, or does not arrive.
+var head = []string{
+	Disabled, NotStarted, NothingMeasured, SecondProfiler, ForeignProfile, CPUWaits, Failed, NoCPU, Fallback, PublicAPI,
 }
 
-// Of returns the first finding with one of the ids, or nil.
-func Of(found []Finding, ids []string) *Finding {
-	for i := range found {
-		if slices.Contains(ids, found[i].ID) {
-			return &found[i]
+// Headline returns what the head of a page says in place of "profiling", "" where the
+// profiler does what it should.
+func Headline(found []Finding) string {
+	for _, id := range head {
+		for _, f := range found {
+			if f.ID == id {
+				return f.Seen
+			}
 		}
 	}
-	return nil
+	return ""
 }

@@ -167,8 +167,20 @@ func wellFormed(t *testing.T, f selfcheck.Finding) {
 func TestOrder(t *testing.T) {
 	f := healthy()
 	f.Labels.PublicAPI, f.Profiler.Dropped, f.Profiler.MutexFraction = true, 1, 0
-	if diff := cmp.Diff([]string{selfcheck.MutexFraction, selfcheck.Dropped, selfcheck.PublicAPI}, ids(selfcheck.Run(f))); diff != "" {
+	if diff := cmp.Diff([]string{selfcheck.MutexFraction, selfcheck.PublicAPI, selfcheck.Dropped}, ids(selfcheck.Run(f))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The head of a page speaks of what measures, not of labels.
+func TestHeadline(t *testing.T) {
+	f := healthy()
+	f.Labels.PublicAPI, f.Profiler.CPU, f.Spans.Tracers[1].Unlabelled = true, false, 1000
+	if got := selfcheck.Headline(selfcheck.Run(f)); got != "CPU time is not among the kinds that are measured." {
+		t.Errorf("headline %q", got)
+	}
+	if got := selfcheck.Headline(selfcheck.Run(healthy())); got != "" {
+		t.Errorf("headline %q", got)
 	}
 }
 
