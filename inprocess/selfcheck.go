@@ -134,7 +134,7 @@ func kept(f *selfcheck.Facts, s *store.Store) {
 	service, named, others := s.Services()
 	f.Spans = selfcheck.Spans{
 		Ended:       stats.SpansEnded,
-		NotKept:     int64(stats.SpansNotKept),
+		NotKept:     stats.SpansNotKept,
 		Running:     stats.SpansRunning,
 		RunningLong: s.RunningFor(spansLong),
 		Long:        spansLong,

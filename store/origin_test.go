@@ -39,7 +39,7 @@ func TestTracers(t *testing.T) {
 
 	// The SDK kept one attribute, and it was not ours.
 	limited := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor()),
-		sdktrace.WithSpanLimits(sdktrace.SpanLimits{AttributeCountLimit: 1, AttributeValueLengthLimit: -1})))
+		sdktrace.WithRawSpanLimits(sdktrace.SpanLimits{AttributeCountLimit: 1, AttributeValueLengthLimit: -1, EventCountLimit: -1, LinkCountLimit: -1, AttributePerEventCountLimit: -1, AttributePerLinkCountLimit: -1})))
 	_, full := limited.Tracer("limited").Start(t.Context(), "GET /")
 	full.SetAttributes(attribute.Int("own", 1))
 	full.End()

@@ -162,7 +162,7 @@ func dropped(f *Facts) *Finding {
 	}
 	return &Finding{
 		ID: Dropped, Severity: Note,
-		Seen: fmt.Sprintf("%s are in no profile, as their windows had 65,536 different ones already.", count(f.Profiler.Dropped, "CPU sample")),
+		Seen: count(f.Profiler.Dropped, "CPU sample") + " are in no profile, as their windows had 65,536 different ones already.",
 		Do:   "Make windows shorter by WithWindow.",
 	}
 }

@@ -75,7 +75,7 @@ func providerNotWrapped(f *Facts) *Finding {
 	}
 	return &Finding{
 		ID: ProviderNotWrapped, Severity: Wrong, Certain: f.enough(spans),
-		Seen: fmt.Sprintf("%s ended and none has labels, so no sample can be theirs: package spanprof does not wrap the tracer provider.", count(spans, "local root span")),
+		Seen: count(spans, "local root span") + " ended and none has labels, so no sample can be theirs: package spanprof does not wrap the tracer provider.",
 		Do:   "Wrap the SDK's provider by spanprof.NewTracerProvider and give the result to otel.SetTracerProvider and inprocess.Start, or register spanprof.NewSpanProcessor with it.",
 	}
 }
@@ -87,7 +87,7 @@ func providerNotGlobal(f *Facts) *Finding {
 	}
 	return &Finding{
 		ID: ProviderNotGlobal, Severity: Wrong, Certain: f.enough(spans),
-		Seen: fmt.Sprintf("%s ended and none has labels, so no sample can be theirs: the global tracer provider is the SDK's own, not the one that wraps it.", count(spans, "local root span")),
+		Seen: count(spans, "local root span") + " ended and none has labels, so no sample can be theirs: the global tracer provider is the SDK's own, not the one that wraps it.",
 		Do:   "Give what spanprof.NewTracerProvider returned to otel.SetTracerProvider.",
 	}
 }
@@ -171,7 +171,7 @@ func noRoom(f *Facts) *Finding {
 	}
 	return &Finding{
 		ID: NoRoom, Severity: Wrong, Certain: f.Labels.NoRoom >= enoughSpans,
-		Seen: fmt.Sprintf("%s got no labels, as some 60,000 were open, which is what spanprof.NewSpanProcessor remembers.", count(f.Labels.NoRoom, "span")),
+		Seen: count(f.Labels.NoRoom, "span") + " got no labels, as some 60,000 were open, which is what spanprof.NewSpanProcessor remembers.",
 		Do:   "End every span, or wrap the provider by spanprof.NewTracerProvider, which has no such bound.",
 	}
 }
@@ -224,7 +224,7 @@ func ownRequests(f *Facts) *Finding {
 	}
 	return &Finding{
 		ID: OwnRequests, Severity: Note,
-		Seen: fmt.Sprintf("%s for this page came within a span, so the page lists its own requests.", count(f.Spans.Traced, "request")),
+		Seen: count(f.Spans.Traced, "request") + " for this page came within a span, so the page lists its own requests.",
 		Do:   "Mount the handler outside of otelhttp, or leave its path out by otelhttp.WithFilter.",
 	}
 }
