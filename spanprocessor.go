@@ -79,6 +79,7 @@ func NewSpanProcessor(opts ...Option) *SpanProcessor {
 		p.shards[i].spans = make(map[openKey]*spanState)
 		p.shards[i].sweepAt = minSweep
 	}
+	p.labelling.tell(p.unlabelled.Load)
 	return p
 }
 

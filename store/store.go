@@ -36,10 +36,11 @@ type Store struct {
 	ingest sync.Mutex
 	tables *tables
 	shut   bool
-	// foreign is true once spans of a service without profiles were reported.
-	foreign bool
+	// named is true once a profile came after the first span.
+	named bool
 
-	events eventLog
+	events  eventLog
+	origins origins
 
 	// mu guards what queries read: index and stats are written under both
 	// locks, so that Export may read them under its own. Export holds it from
@@ -48,6 +49,8 @@ type Store struct {
 	mu    sync.RWMutex
 	index index
 	stats Stats
+	// foreign is true once spans of a service without profiles were reported.
+	foreign bool
 	// viewsMu guards last, the moment of the newest view while any is open.
 	viewsMu sync.Mutex
 	last    *moment
@@ -107,7 +110,9 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 		return s.refuse(p, &s.stats.WindowsRefused, s.tooBig(p, parsed))
 	}
 	tooBig := s.add(w)
-	s.reportService()
+	if p.Kind() == exporter.KindCPU {
+		s.reportService()
+	}
 	if tooBig {
 		return s.refuse(p, nil, s.tooBig(p, parsed))
 	}
@@ -260,7 +265,14 @@ func (s *Store) reportService() {
 	if _, profiled := s.index.times[service]; profiled {
 		return
 	}
+	if !s.named {
+		// Profiles may take their resource from the first span: see SpanResource.
+		s.named = true
+		return
+	}
+	s.mu.Lock()
 	s.foreign = true
+	s.mu.Unlock()
 	// The handler may shut down the profiler, which waits for this Export.
 	go otel.Handle(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
 		service, slices.Sorted(maps.Keys(s.index.times))))
@@ -294,11 +306,12 @@ const profileIDKey attribute.Key = "pyroscope.profile.id"
 // provider. Its Shutdown and ForceFlush do nothing, so that the tracer provider
 // and the profiler may be shut down in any order.
 func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
-	return &spanProcessor{log: s.spans}
+	return &spanProcessor{log: s.spans, origins: &s.origins}
 }
 
 type spanProcessor struct {
-	log *spanlog.Log
+	log     *spanlog.Log
+	origins *origins
 }
 
 var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
@@ -312,8 +325,11 @@ func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 }
 
 func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
-	root := localRoot(s.Parent())
-	if root || hasProfile(s.Attributes()) {
+	root, labelled := localRoot(s.Parent()), hasProfile(s.Attributes())
+	if root {
+		p.origins.count(s, labelled)
+	}
+	if root || labelled {
 		p.log.End(s, root)
 		return
 	}

@@ -112,7 +112,10 @@
 // and unnamed the spans without a name, which are in no group; process has the queries for
 // the whole process. If the samples of a group carry another span_name than its name, label
 // is that one, and labelNames the number of names that share it. A span's query selects its
-// CPU profile or, if it has no samples there, its wall or its host profile. Its coverage
+// CPU profile or, if it has no samples there, its wall or its host profile. In status,
+// selfCheck is {checks, findings: [{id, severity, seen, do}]} where the program checks itself,
+// as package inprocess does: how many checks were made, and those that found something, with
+// the severity wrong or note, in a sentence what is seen and in another what to do. A span's coverage
 // says whether CPU was profiled while it ran: whole, partial, none, or evicted if profiles
 // of that time, maybe with samples of the span, made room for newer ones. Its afterEnd,
 // {cpuNs, cpuSamples, query}, is the CPU time of goroutines that it had started, after its

@@ -6,6 +6,7 @@ package viewer
 import (
 	"time"
 
+	"github.com/spanprof/spanprof/internal/selfcheck"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
@@ -27,6 +28,30 @@ type Status struct {
 	Message string
 	// Counters are shown unchanged, in this order.
 	Counters []Counter
+	// SelfCheck is what was checked and found, as inprocess.SelfCheck returns it. The
+	// viewer shows none where it is zero.
+	SelfCheck SelfCheck
+}
+
+// SelfCheck is the result of checks of what makes spans and profiles.
+type SelfCheck struct {
+	// Checks is how many checks were made.
+	Checks int
+	// Findings are those that found something, what is wrong first.
+	Findings []Finding
+	// Gaps says why CPU was not profiled all the time, for spans that ran meanwhile; it
+	// is empty where that is not known.
+	Gaps string
+}
+
+// Finding is what a check has found.
+type Finding struct {
+	// ID names the check, in kebab-case.
+	ID string
+	// Severity is "wrong" for a mistake, "note" for what the program may want so.
+	Severity string
+	// Seen says in a sentence what is seen, Do what to do about it.
+	Seen, Do string
 }
 
 // Counter is a number that the viewer shows beside its status, such as how
@@ -56,6 +81,22 @@ func (h *handler) currentStatus() *answer.Status {
 	out.Message = s.Message
 	for _, c := range s.Counters {
 		out.Counters = append(out.Counters, answer.Counter(c))
+	}
+	out.SelfCheck = h.selfCheck(s.SelfCheck)
+	return out
+}
+
+// selfCheck returns what was found, and what the viewer finds itself.
+func (h *handler) selfCheck(s SelfCheck) *answer.SelfCheck {
+	if s.Checks == 0 {
+		return nil
+	}
+	out := &answer.SelfCheck{Checks: s.Checks, Findings: []answer.Finding{}, Gaps: s.Gaps}
+	for _, f := range s.Findings {
+		out.Findings = append(out.Findings, answer.Finding(f))
+	}
+	for _, f := range selfcheck.Run(&selfcheck.Facts{Spans: selfcheck.Spans{Traced: h.traced.Load()}}) {
+		out.Findings = append(out.Findings, answer.Finding{ID: f.ID, Severity: string(f.Severity), Seen: f.Seen, Do: f.Do})
 	}
 	return out
 }

@@ -77,6 +77,7 @@ func (l *Log) Text() string {
 		case !s.WindowEnd.IsZero():
 			fmt.Fprintf(&b, "status   profiling; the window is open until %s\n", s.WindowEnd.UTC().Format("15:04:05 MST"))
 		}
+		s.SelfCheck.write(&b, true)
 		for _, c := range s.Counters {
 			fmt.Fprintf(&b, "         %s: %s\n", termtext.OneLine(c.Name), termtext.Value(int64(c.Value), c.Unit))
 		}

@@ -168,8 +168,11 @@ func (l *SpanList) Text() string {
 	if l.Note != "" {
 		termtext.Prose(&b, "", 0, "note: "+l.Note)
 	}
-	if l.Status != nil && l.Status.Message != "" {
-		termtext.Prose(&b, "", 0, "note: "+l.Status.Message)
+	if l.Status != nil {
+		if l.Status.Message != "" {
+			termtext.Prose(&b, "", 0, "note: "+l.Status.Message)
+		}
+		l.Status.SelfCheck.write(&b, len(l.Spans) == 0)
 	}
 	for i, p := range l.Process {
 		lead := ""

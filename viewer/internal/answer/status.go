@@ -16,6 +16,8 @@ type Status struct {
 	WallIntervalNs int64     `json:"wallIntervalNs,omitempty"`
 	Message        string    `json:"message,omitempty"`
 	Counters       []Counter `json:"counters,omitempty"`
+	// SelfCheck is missing where the viewer was told of none.
+	SelfCheck *SelfCheck `json:"selfCheck,omitempty"`
 	// CanFlush says that a POST to flush closes the window.
 	CanFlush bool `json:"canFlush,omitempty"`
 	// Now is the server's clock, to which the times belong.

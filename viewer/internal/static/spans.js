@@ -8,6 +8,7 @@ import { button, choice, h } from './dom.js';
 import { capital, clock, count, sentence, wall } from './format.js';
 import { arrange, morph, refill } from './keep.js';
 import { names } from './names.js';
+import { selfCheck } from './selfcheck.js';
 import { spanRow, tell } from './spanrow.js';
 import { strip } from './strip.js';
 
@@ -79,6 +80,7 @@ export function spansView() {
   const sums = byAttribute((key) => set('by', key));
   const folded = unfolding(() => render());
   const line = strip('');
+  const checked = selfCheck();
   const note = h('p', { class: 'note', hidden: true });
   const byID = idForm();
   const whole = h('nav', { class: 'tabs kinds', 'aria-label': 'Whole process', hidden: true });
@@ -157,11 +159,10 @@ export function spansView() {
     if (data.fixed) return [h('h2', null, 'No span is listed here'), h('p', null, 'Ask for one by its id above, or choose a profile of a whole service.')];
     if (data.status?.running === false) return [h('h2', null, 'No spans, and nothing is being profiled'), h('p', null, sentence(data.status.message))];
     return [h('h2', null, 'No span has ended yet'),
-      h('p', null, 'Spans show up here when they end, their samples when the profiling window around them closes. This page looks for them every two seconds.'),
-      h('p', { class: 'muted' }, 'If spans end and this stays empty: is the tracer provider the one that spanprof wraps, and are the spans sampled?')];
+      h('p', null, 'Spans show up here when they end, their samples when the profiling window around them closes. This page looks for them every two seconds.')];
   }
 
-  const element = h('div', null, line.element, h('div', { class: 'list' },
+  const element = h('div', null, checked.element, line.element, h('div', { class: 'list' },
     h('section', { 'aria-label': 'Spans' },
       h('div', { class: 'tools' }, filter, orders, failed, least, polls, h('span', { class: 'grow' }), shown, together),
       conditions, note, byID, whole, table, empty),
@@ -180,6 +181,7 @@ export function spansView() {
       return `./?${p}`;
     },
     update(answer) {
+      checked.update(answer.status?.selfCheck);
       if (answer.unchanged) {
         data.status = answer.status;
         const now = answer.status ? new Date(answer.status.now) : new Date();
