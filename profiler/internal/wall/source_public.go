@@ -6,6 +6,7 @@ package wall
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -41,6 +42,8 @@ func (s *publicSource) round(found func(stack []uintptr, labels []label, count i
 	if err != nil {
 		return fmt.Errorf("goroutine profile: %w", err)
 	}
+	// Where there is not room for all, it is not always the last that are left out.
+	rand.Shuffle(len(p.Sample), func(i, j int) { p.Sample[i], p.Sample[j] = p.Sample[j], p.Sample[i] })
 	for _, sample := range p.Sample {
 		labels := labelsOf(sample)
 		if len(sample.Value) == 0 || !s.all && !ofSpan(labels) {

@@ -4,6 +4,7 @@
 package wall
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
@@ -33,7 +34,12 @@ func (*runtimeSource) priorCost() float64 { return 3000 }
 
 func (s *runtimeSource) round(found func(stack []uintptr, labels []label, count int64)) error {
 	n := s.fill()
-	for i, r := range s.records[:n] {
+	// The records are in the order in which goroutines were first made. Where there
+	// is not room for all, it is not always the last that are left out.
+	first := rand.IntN(max(1, n))
+	for i := range n {
+		i = (first + i) % n
+		r := s.records[i]
 		if labels := livelabels.Of(s.labels[i]).Labels(); len(r.Stack) > 0 && (s.all || ofSpan(labels)) {
 			found(r.Stack, labels, 1)
 		}
