@@ -111,8 +111,7 @@
 // between rounds seldom have a sample, and then one that weighs more than they
 // took: they are right in the sum over many.
 //
-// While the process does not run, because it was suspended or had used up its quota
-// of CPU, nobody looks. Such a time counts for goroutines that are found in the same
+// While the process does not run, because it was stopped or suspended, nobody looks. Such a time counts for goroutines that are found in the same
 // span before and after it, and for no other: what began after it has not waited for
 // it. Nor does anybody look in a window without a round; it has no samples.
 // WallStatus.Unwatched has the sum of both. In no window a goroutine has more time than

@@ -38,8 +38,9 @@ type WallStatus struct {
 	RoundsSkipped uint64
 	// Unwatched is the time in which nobody looked, which is in the profiles of
 	// those goroutines alone that were found in the same span before and
-	// after. It is the time in which the process did not run, such as while it
-	// was suspended, and the windows without a round.
+	// after. It is the time in which the process did not run because it was
+	// stopped or suspended, and the windows without a round. Where it runs slowly, for a
+	// quota of CPU or on a busy machine, that is time as any other.
 	Unwatched time.Duration
 	// Freezes is how often the process did not run for longer than 10 ms.
 	Freezes uint64

@@ -40,6 +40,7 @@ type Sampler struct {
 	from    time.Time     // until when all is counted: the last round, or opened
 	unseen  time.Duration // of the time since then, by what watch noticed
 	before  sets          // what the last round found before table was opened
+	both    sets          // and what it found of the one before, if the process was frozen in its midst
 	perItem float64       // cost of an entry of table when it becomes a sample, in ns
 	prepaid time.Duration // what rounds have paid for the entries of table
 	err     error         // of a round; Rotate returns it
@@ -73,6 +74,7 @@ func (s *Sampler) Start() {
 	s.mu.Lock()
 	s.open(now)
 	s.before = nil
+	s.both = nil
 	s.pacer.restart(now)
 	s.watch.notice(now) // of what was before, which is nobody's
 	s.watch.plan(0)
@@ -106,12 +108,13 @@ func (s *Sampler) Rotate() (*profile.Profile, error) {
 	now = time.Now()
 	t, opened, prepaid, err := s.table, s.opened, s.prepaid, s.err
 	if t.rounds > 0 {
-		s.before = t.lastFound()
+		s.before = s.lastFound()
 		t.extend(now.Sub(s.from) - s.unseen)
 	} else {
 		s.unseen = now.Sub(s.from)
 	}
 	unseen := s.unseen
+	s.both = nil
 	s.open(now)
 
 	var p *profile.Profile
@@ -168,12 +171,29 @@ func (s *Sampler) run(stop <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// notice finds out whether the process was frozen.
+// notice finds out whether the process was frozen since the last round.
 func (s *Sampler) notice(now time.Time) {
-	if d := s.watch.notice(now); d > 0 {
-		s.unseen = min(s.unseen+d, now.Sub(s.from))
+	s.unseen = min(s.unseen+s.frozen(now), now.Sub(s.from))
+}
+
+// frozen returns for how long the process was frozen since it was asked last.
+func (s *Sampler) frozen(now time.Time) time.Duration {
+	d := s.watch.notice(now)
+	if d > 0 {
 		s.count(func(st *Stats) { st.Freezes++ })
 	}
+	return d
+}
+
+// lastFound returns what was found before what nobody saw since.
+func (s *Sampler) lastFound() sets {
+	switch {
+	case s.both != nil:
+		return s.both
+	case s.table.rounds > 0:
+		return s.table.lastFound()
+	}
+	return s.before
 }
 
 // turn takes a round if one is due, and returns when to look again.
@@ -230,18 +250,30 @@ func (s *Sampler) attempt(now time.Time, n int) {
 // what it finds then may have begun since. Goroutines that are in the span in which
 // they were before have been in it all the time.
 func (s *Sampler) round(now time.Time, n int) {
-	w := weight{watched: now.Sub(s.from) - s.unseen, unwatched: s.unseen}
-	if s.unseen > 0 {
-		w.before = s.before
-		if s.table.rounds > 0 {
-			w.before = s.table.lastFound()
-		}
-	}
 	var samples, dropped uint64
 	var err error
+	var frozen time.Duration
+	var earlier sets
+	seen := now
 	before := len(s.table.entries)
 	cost := s.measure(func() {
-		err = s.source.round(func(stack []uintptr, labels []label, count int64) {
+		// The goroutines are seen when the world has stopped, which may take
+		// long on a busy machine. From then on the look takes CPU time.
+		cpu := measure(func() { err = s.source.look() })
+		end := time.Now()
+		if at := end.Add(-cpu); at.After(now) {
+			seen = at
+		}
+		if err != nil {
+			return
+		}
+		if frozen = s.frozen(end); frozen > 0 {
+			// Whether before or after it has seen the goroutines is not
+			// known. The next round decides.
+			seen, earlier = now, s.lastFound()
+		}
+		w := s.weigh(seen)
+		s.source.visit(func(stack []uintptr, labels []label, count int64) {
 			if s.table.add(stack, labels, count, w) {
 				samples += uint64(count)
 			} else {
@@ -253,8 +285,12 @@ func (s *Sampler) round(now time.Time, n int) {
 	if err != nil {
 		s.err = errors.Join(s.err, err)
 	} else {
-		s.from, s.unseen = now, 0
+		s.from, s.unseen = seen, frozen
 		s.table.rounds++
+		s.both = nil
+		if frozen > 0 {
+			s.both = earlier.and(s.table.lastFound())
+		}
 	}
 	// What becomes of the entries at the end of the window is paid for now,
 	// so that a window with many does not end in a debt.
@@ -271,4 +307,15 @@ func (s *Sampler) round(now time.Time, n int) {
 			st.Unwatched += unseen
 		}
 	})
+}
+
+// weigh returns what a round counts that sees the goroutines at a time.
+func (s *Sampler) weigh(at time.Time) weight {
+	since := at.Sub(s.from)
+	unseen := min(s.unseen, since)
+	w := weight{watched: since - unseen, unwatched: unseen}
+	if s.unseen > 0 {
+		w.before = s.lastFound()
+	}
+	return w
 }

@@ -357,22 +357,22 @@ type variedSource struct {
 	found []uintptr
 }
 
-func (s *variedSource) round(found func([]uintptr, []label, int64)) error {
+func (s *variedSource) visit(found func([]uintptr, []label, int64)) {
 	for range s.n {
 		s.found = append(s.found, uintptr(len(s.found)))
 		found(s.found[len(s.found)-1:], nil, 1)
 	}
-	return nil
 }
 
 // emptySource finds nothing.
 type emptySource struct{}
 
-func (emptySource) name() string                                { return "empty" }
-func (emptySource) priorCost() float64                          { return 3000 }
-func (emptySource) round(func([]uintptr, []label, int64)) error { return nil }
-func (emptySource) split([]uintptr) int                         { return 1 }
-func (emptySource) frames([]uintptr) []frame                    { return nil }
+func (emptySource) name() string                          { return "empty" }
+func (emptySource) priorCost() float64                    { return 3000 }
+func (emptySource) look() error                           { return nil }
+func (emptySource) visit(func([]uintptr, []label, int64)) {}
+func (emptySource) split([]uintptr) int                   { return 1 }
+func (emptySource) frames([]uintptr) []frame              { return nil }
 
 // TestManyGoroutinesFromTheStart: how dear rounds are is found out, even where the
 // guess that there is at first could never be paid for.
@@ -384,7 +384,7 @@ func TestManyGoroutinesFromTheStart(t *testing.T) {
 	}{
 		{100_000, 900, 3000, 50, "there is one in 10s"},
 		{50_000, 900, 3000, 100, ""},
-		{199_000, 900, 3000, 30, "there is one in 20s"},
+		{199_000, 900, 3000, 25, "there is one in 20s"},
 		{1_000_000, 900, 3000, 5, "there is one in 1m40s"},
 		{100_000, 7000, 25_000, 7, "there is one in 1m18s"},
 		{100_000_000, 900, 3000, 0, "is never enough"},
@@ -477,11 +477,11 @@ type failingSource struct {
 	fail atomic.Bool
 }
 
-func (s *failingSource) round(found func([]uintptr, []label, int64)) error {
+func (s *failingSource) look() error {
 	if s.fail.Load() {
 		return errFailing
 	}
-	return s.source.round(found)
+	return s.source.look()
 }
 
 func TestProfileSaysWhatItIs(t *testing.T) {

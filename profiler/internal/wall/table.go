@@ -54,6 +54,17 @@ func (s sets) take(set uint64, n int64) int64 {
 	return n
 }
 
+// and returns what is in both.
+func (s sets) and(other sets) sets {
+	both := make(sets)
+	for set, n := range s {
+		if n = min(n, other[set]); n > 0 {
+			both[set] = n
+		}
+	}
+	return both
+}
+
 var seed = maphash.MakeSeed()
 
 func newTable() *table {

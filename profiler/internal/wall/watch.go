@@ -13,10 +13,15 @@ const shortest = minInterval
 // not known: later than that the process is taken to have been frozen.
 const unknownClock = time.Second
 
-// watch notices that the process has not run: that it was stopped, suspended with its
-// container, or had used up its quota of CPU. Then a timer fires late, and the
-// process has taken no CPU time in the meantime. A timer that is late because others
-// in the process took the CPU is no freeze: what they did took that time.
+// slow is how much of the time that the sampler is late the process may have run in a
+// freeze.
+const slow = 1.0 / 8
+
+// watch notices that the process has not run: that it was stopped, or suspended with
+// its container. Then a timer fires late, and the process has taken hardly any CPU time
+// in the meantime. A timer that is late because others took the CPU, in the process or
+// on the machine, or because a quota leaves the process a part of the time, is no
+// freeze: the process ran on, if slowly, and what it did took that time.
 type watch struct {
 	processTime func() (time.Duration, bool) // CPU time of the process; tests replace it
 
@@ -52,7 +57,7 @@ func (w *watch) notice(now time.Time) time.Duration {
 	w.cpu = cpu
 	// By what it took before, it has run for so long.
 	ran := time.Duration(float64(used) / w.load)
-	if late-ran >= shortest {
+	if late-ran >= shortest && float64(ran) <= slow*float64(late) {
 		return late - ran
 	}
 	if elapsed > 0 {

@@ -25,6 +25,7 @@ func TestWatch(t *testing.T) {
 		"the process took the CPU": {nil, wake{10 * ms, 100 * ms, 95 * ms}, 0},
 		"on eight cores":           {[]wake{{10 * ms, 10 * ms, 80 * ms}}, wake{10 * ms, 100 * ms, 80 * ms}, 80 * ms},
 		"eight cores, all late":    {[]wake{{10 * ms, 10 * ms, 80 * ms}}, wake{10 * ms, 50 * ms, 400 * ms}, 0},
+		"slow, for a quota":        {nil, wake{10 * ms, 100 * ms, 20 * ms}, 0},
 		"by two, after one":        {[]wake{{10 * ms, 4 * ms, 0}}, wake{6 * ms, 106 * ms, 0}, 100 * ms},
 	} {
 		t.Run(name, func(t *testing.T) {
