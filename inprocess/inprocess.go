@@ -188,6 +188,8 @@ func (p *Profiling) status() viewer.Status {
 		v.Counters = append(v.Counters,
 			viewer.Counter{Name: "wall rounds", Value: s.Wall.Rounds},
 			viewer.Counter{Name: "wall rounds skipped for the budget", Value: s.Wall.RoundsSkipped},
+			viewer.Counter{Name: "wall: freezes of the process", Value: s.Wall.Freezes},
+			viewer.Counter{Name: "wall: time in which nobody looked", Value: uint64(s.Wall.Unwatched), Unit: "nanoseconds"},
 			viewer.Counter{Name: "wall samples of spans", Value: s.Wall.Samples},
 			viewer.Counter{Name: "wall samples dropped", Value: s.Wall.SamplesDropped},
 			viewer.Counter{Name: "CPU for wall samples", Value: uint64(s.Wall.CPU), Unit: "nanoseconds"})

@@ -131,6 +131,8 @@
 //	sampleType, measure, unit               what was measured; measure: in words
 //	total, samples                          how much; of heap, samples are sites
 //	expectedSamples                         of wall time: in a span of this length
+//	errorNs                                 of wall time: the standard error of total
+//	waits [{class, ns, errorNs}]            of wall time: what it was spent on
 //	profileIds, windows, from, until        in how much
 //	span                                    if the query has a profile_id
 //	trace                                   the spans of the same trace
@@ -149,7 +151,9 @@
 //	focus {function, callers, callees}      if function= asks for it
 //	flame {name, self, total, inlined, type, children}
 //
-// where frames of host profiles have the type go, kernel, native or other, which is another
+// where the class of a wait is one of running (or ready to run), mutex, channel, select,
+// cond or waitgroup, network, file or syscall, sleep, GC, cgo and unknown, as the functions at
+// the leaf tell, frames of host profiles have the type go, kernel, native or other, which is another
 // language, functions are merged by name and type, a missing self is 0, functions are the
 // 1,000 with most self, children come with the biggest total first, and frames beyond the
 // 1,400 widest are summed as "(other)". A baseline has the name of the spans and their
@@ -190,7 +194,11 @@
 // none: its page says so and links to all spans of its name. If CPU was not profiled, or
 // the profiles are gone, it says that instead. The 20 ms between two windows, 200 ms on
 // macOS, do not count as a gap. Shares of few samples are rough: with n of them, to about
-// 1/√n.
+// 1/√n. Wall time has a standard error for each figure: about half the time between two
+// looks at the goroutines for one that stays in the span, which may begin and end anywhere
+// between looks; as many times that as there are goroutines at a time; and for the sum of
+// many spans, and what is found now and then, √n times the time between looks. It is right
+// as long as the process runs: see profiler.WallStatus.Unwatched.
 //
 // # For developers
 //

@@ -41,6 +41,10 @@ type Profile struct {
 	Total   int64  `json:"total"`
 	// Samples is the number of samples; of heap profiles, of allocation sites.
 	Samples int64 `json:"samples"`
+	// ErrorNs is the standard error of Total, and Waits is what it was spent on, the
+	// most first, if Total is wall time.
+	ErrorNs int64  `json:"errorNs,omitempty"`
+	Waits   []Wait `json:"waits,omitempty"`
 	// ExpectedSamples is the mean number of samples of one goroutine in the wall
 	// time of Span, if Total is wall time.
 	ExpectedSamples float64 `json:"expectedSamples,omitempty"`
@@ -164,6 +168,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	if interval := r.wallInterval(); a.Span != nil && q.Type.Kind == exporter.KindWall && interval > 0 {
 		a.ExpectedSamples = float64(a.Span.DurationNs) / float64(interval)
 	}
+	a.setWall(sel.Stacks)
 	a.Title = q.title(a.Span, a.ProfileIDs)
 	var ended string
 	if id, ok := q.Value(labelkey.EndedSpanID); ok && id != "" && !single {

@@ -81,7 +81,8 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 			line("", "%s", termtext.Clip(a.text(), room))
 		}
 	}
-	line("total", "%s %s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), a.sources(), a.windows())
+	line("total", "%s %s%s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), plusMinus(a.ErrorNs), a.sources(), a.windows())
+	prose("waits", a.waits())
 	prose("note", a.Note)
 	prose("empty", a.Empty)
 	if base := a.Baseline; base != nil && !base.Empty {

@@ -17,6 +17,7 @@ import { queryForm } from './queryform.js';
 import { sandwichView } from './sandwich.js';
 import { strip } from './strip.js';
 import { traceList } from './tracelist.js';
+import { waits } from './waits.js';
 
 const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', h('span', null, 'Callers', h('span', { class: 'rest' }, ' and callees'))], ['executables', 'Executables']];
 
@@ -31,6 +32,7 @@ export function profileView(data, refresh) {
     traceList(data),
     kindTabs(data),
     queryForm(data.query),
+    waits(data),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
   ];
   if (data.empty) return h('article', null, ...children, emptyCard(data, refresh));
