@@ -160,6 +160,9 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		a.ExpectedSamples = float64(a.Span.DurationNs) / float64(interval)
 	}
 	a.Title = q.title(a.Span, a.ProfileIDs)
+	if r.status != nil && r.status.Host && len(q.Matchers) == 0 && q.service == "" {
+		a.Title = "Whole machine: " + q.Type.Words
+	}
 	a.Attribution = r.attribution(q, a.Span)
 	a.Note = joinNotes(instead, r.note(q, a.span, a.Attribution.note(single, a.Unit)))
 	a.Baseline = r.baseline(q, a.span, sel)
