@@ -165,7 +165,7 @@
 // its values on both sides and delta, its share of the right total less its share of the
 // left one, those that take more on the right first. Errors are {error, column}. Once
 // profiling has ended, or if it never began, the status has running false and a message
-// that says why.
+// that says why. Where an eBPF agent feeds the store of a whole machine, it has host true.
 //
 // format=text is for terminals: the functions with most self and the widest frames, in
 // about 60 lines of 100 columns. In host profiles [k] marks the kernel's, [n] native code.

@@ -16,6 +16,9 @@ type Status struct {
 	// can be flushed, and without a Message the viewer says that profiling
 	// has stopped, or that it is off if no profile ever came.
 	Running bool
+	// Host says that the samples are an eBPF agent's, of whole processes that this one is
+	// not: a span is known by the labels of samples alone.
+	Host bool
 	// WindowStart and WindowEnd bound the open CPU window; they are zero if there
 	// is none. Its samples arrive at its end.
 	WindowStart, WindowEnd time.Time
@@ -78,7 +81,7 @@ func (h *handler) currentStatus() *answer.Status {
 	out.CanFlush = out.CanFlush && s.Running
 	out.WindowStart, out.WindowEnd = s.WindowStart, s.WindowEnd
 	out.WallIntervalNs = s.WallInterval.Nanoseconds()
-	out.Message = s.Message
+	out.Message, out.Host = s.Message, s.Host
 	for _, c := range s.Counters {
 		out.Counters = append(out.Counters, answer.Counter(c))
 	}

@@ -96,6 +96,9 @@ func (r *Reader) emptyUnknown(q Query) string {
 	if r.live == nil {
 		return "nothing here has the id " + id
 	}
+	if r.status != nil && r.status.Host {
+		return r.untilThen(fmt.Sprintf("nothing with the id %s is in the store: no sample of the agent is this span's for certain, or it made room for newer ones (%d spans did so far)", id, r.stats.SpansEvicted), "; ")
+	}
 	reason := fmt.Sprintf("nothing with the id %s is in the store: it was never seen here, or it made room for newer spans (%d did so far)", id, r.stats.SpansEvicted)
 	if r.running() {
 		return r.untilThen(reason+", or its span is still running and its samples are not in yet", ": ")

@@ -170,6 +170,9 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	}
 	a.setWall(sel.Stacks)
 	a.Title = q.title(a.Span, a.ProfileIDs)
+	if r.status != nil && r.status.Host && len(q.Matchers) == 0 && q.service == "" {
+		a.Title = "Whole machine: " + q.Type.Words
+	}
 	var ended string
 	if id, ok := q.Value(labelkey.EndedSpanID); ok && id != "" && !single {
 		a.Title, ended = r.afterEnd(id)

@@ -178,6 +178,9 @@ func (l *SpanList) Text() string {
 		lead := ""
 		if i == 0 {
 			lead = "whole process:"
+			if l.Status != nil && l.Status.Host {
+				lead = "processes:"
+			}
 		}
 		fmt.Fprintf(&b, "%-14s %-14s  %s\n", lead, p.Measure, p.Query)
 	}

@@ -8,7 +8,9 @@ import "time"
 // Status is what the viewer was told about the profiler.
 type Status struct {
 	// Running is missing where the viewer was not told.
-	Running     *bool     `json:"running,omitempty"`
+	Running *bool `json:"running,omitempty"`
+	// Host says that spans are known by the labels of an eBPF agent's samples alone.
+	Host        bool      `json:"host,omitempty"`
 	WindowStart time.Time `json:"windowStart,omitzero"`
 	WindowEnd   time.Time `json:"windowEnd,omitzero"`
 	// WallIntervalNs is the mean time between two wall samples; 0 where it is

@@ -158,6 +158,11 @@ export function spansView() {
     }
     if (data.fixed) return [h('h2', null, 'No span is listed here'), h('p', null, 'Ask for one by its id above, or choose a profile of a whole service.')];
     if (data.status?.running === false) return [h('h2', null, 'No spans, and nothing is being profiled'), h('p', null, sentence(data.status.message))];
+    if (data.status?.host) {
+      return [h('h2', null, 'No span has been seen yet'),
+        h('p', null, 'Spans show up here when the agent has sent samples with their labels. This page looks for them every two seconds.'),
+        h('p', { class: 'muted' }, 'If this stays empty: do the programs label their spans, as package spanprof does, and does the agent read labels (-t all,labels)?')];
+    }
     return [h('h2', null, 'No span has ended yet'),
       h('p', null, 'Spans show up here when they end, their samples when the profiling window around them closes. This page looks for them every two seconds.')];
   }
