@@ -144,7 +144,7 @@ func BenchmarkReach(b *testing.B) {
 						export(b, s, inWindow(n, exporter.KindHeap, heap))
 					}
 					window := exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(n) * step), Duration: step, Resource: checkout}
-					export(b, s, r.replay(n, window, nil))
+					export(b, s, r.timed(r.replay(n, window, nil)))
 				}
 				reach := map[exporter.Kind]float64{}
 				for _, w := range s.Windows(store.WindowQuery{}) {

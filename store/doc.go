@@ -127,8 +127,8 @@
 // takes 36 bytes all in all, and 38 with the time at which it was taken
 // (go test -bench BytesPerSample). Of a window, 65,536 times are kept at most, beside
 // one for each different sample. So the default store
-// reaches back 4.3 hours with CPU profiles of 10 seconds alone. With as many heap
-// profiles it is 3.2 hours, of which heap reaches back 40 minutes if it has 1,000
+// reaches back 4.0 hours with CPU profiles of 10 seconds alone. With as many heap
+// profiles it is 3.0 hours, of which heap reaches back 40 minutes if it has 1,000
 // allocation sites, a quarter of an hour if it has 3,000 (go test -bench Reach).
 //
 // The bytes are counted, not measured, and meet what the heap holds within 15 %

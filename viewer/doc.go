@@ -168,7 +168,9 @@
 // that says why. Where an eBPF agent feeds the store of a whole machine, it has host true.
 //
 // format=text is for terminals: the functions with most self and the widest frames, in
-// about 60 lines of 100 columns. In host profiles [k] marks the kernel's, [n] native code.
+// about 60 lines of 100 columns. The line "when" of a span has 60 parts of its duration: #
+// where it was on a CPU for half of the part or longer, - for less, and a dot where no
+// sample was taken; "after" is what it caused after its end. In host profiles [k] marks the kernel's, [n] native code.
 // Only queries may be longer. Names of spans lose their end, those of functions their
 // beginning.
 //

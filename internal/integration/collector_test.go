@@ -54,6 +54,7 @@ func TestCollector(t *testing.T) {
 	})
 	var ofGRPC string
 	t.Run("gRPC", func(t *testing.T) { ofGRPC = exportByGRPC(t, c.grpc) })
+	exportTimed(t, c.grpc)
 	records := c.stop(t)
 
 	spans := map[string]bool{ofGRPC: true} // of both programs
@@ -84,6 +85,7 @@ func TestCollector(t *testing.T) {
 			}
 		}
 	}
+	checkTimed(t, records)
 	for _, service := range []string{"collector-example", "grpc-example"} {
 		if linked[service] == 0 {
 			t.Errorf("no sample of %s has a Link to its span, but %v", service, linked)
@@ -233,9 +235,7 @@ type record struct {
 		}
 		ScopeProfiles []struct {
 			Profiles []struct {
-				Samples []struct {
-					LinkIndex int
-				}
+				Samples []fileSample
 			}
 		}
 	}
@@ -244,6 +244,12 @@ type record struct {
 
 type ids struct {
 	TraceID, SpanID string
+}
+
+type fileSample struct {
+	LinkIndex          int
+	Values             []json.Number
+	TimestampsUnixNano []json.Number
 }
 
 // fileAttribute is one as the Collector writes it: our inline texts have moved

@@ -37,6 +37,8 @@
 //
 // [Profiles] gives back what [Converter.Request] was given, but for this:
 //   - mappings, locations and functions that no sample refers to;
+//   - the label ended_span_id, the span after whose end a sample was taken, unless
+//     [WithSpanIDs] sends ids as attributes: Pyroscope would make a series of each;
 //   - the ids of the tables, which are numbered anew;
 //   - bytes that are not UTF-8, which protobuf refuses: U+FFFD stands in their
 //     place, and labels whose keys become the same by it are one;

@@ -113,7 +113,7 @@ func (z *sizes) Add(s *profile.Sample) int {
 	}
 	attributes := 0
 	for key := range s.Label {
-		if !linked || !z.labels.inLink(key) {
+		if (!linked || !z.labels.inLink(key)) && !z.labels.leftOut(key) {
 			added += z.attribute(key, s)
 			attributes += z.tables.Index()
 		}

@@ -250,6 +250,29 @@ func TestSplitKeepsTimes(t *testing.T) {
 	}
 }
 
+// TestEndedSpanID is sent where ids are attributes alone.
+func TestEndedSpanID(t *testing.T) {
+	p := timedProfile([]int64{1}, nil)
+	parsed, err := p.Parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed.Sample[0].Label["ended_span_id"] = []string{"00000000000000bb"}
+	for ids, want := range map[convert.SpanIDs]int{convert.Links: 0, convert.Attributes: 1, convert.LinksAndAttributes: 1} {
+		profiles, err := convert.Profiles(request(t, p, convert.WithSpanIDs(ids)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded, err := profiles[0].Parsed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := decoded.Sample[0].Label["ended_span_id"]; len(got) != want {
+			t.Errorf("%v: ended_span_id %v", ids, got)
+		}
+	}
+}
+
 // BenchmarkTimestampBytes reports what timestamps add to a message.
 func BenchmarkTimestampBytes(b *testing.B) {
 	var counts []int64
