@@ -4,7 +4,9 @@
 package spanprof
 
 import (
+	"strings"
 	"sync/atomic"
+	"unsafe" // for Offsetof
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
@@ -31,7 +33,8 @@ type labelBlock struct {
 	// inline is the labels' memory where the user has none of his own: four
 	// labels and the mark behind them.
 	inline [5]label
-	hex    [hexIDsLen]byte
+	// hex are the ids' digits. copiedFrom relies on origin being behind them.
+	hex [hexIDsLen]byte
 
 	// origin is the block that the span started with; it differs from the
 	// block itself where SetName made a new one. The fields below but for own
@@ -128,6 +131,28 @@ func (b *labelBlock) slot(m *labelMap) int {
 
 // blockOf returns the block that m belongs to, nil if m was not made here.
 func blockOf(m *labelMap) *labelBlock { return goruntime.Marked[labelBlock](m) }
+
+// idKeys are the keys of the labels with ids.
+type idKeys struct{ span, trace string }
+
+var (
+	publicIDKeys = idKeys{LabelSpanID, LabelTraceID}
+	// blockIDKeys are at addresses of their own, as is a mark's key.
+	blockIDKeys = idKeys{strings.Clone(LabelSpanID), strings.Clone(LabelTraceID)}
+)
+
+// copiedFrom returns the origin whose ids are in m, a copy of its labels with others beside
+// them, as pprof.Do makes it without the mark. It is nil where m has no ids of a block.
+// Labels that are not copied from a block have other keys, though with the same text, or
+// values that do not lie next to each other.
+func copiedFrom(m *labelMap) *labelBlock {
+	span, trace := m.Find(LabelSpanID), m.Find(LabelTraceID)
+	if span == nil || trace == nil || !goruntime.SameText(span.Key, blockIDKeys.span) || !goruntime.SameText(trace.Key, blockIDKeys.trace) ||
+		len(span.Value) != 16 || len(trace.Value) != hexIDsLen-16 || !goruntime.Adjacent(span.Value, trace.Value) {
+		return nil
+	}
+	return goruntime.TextOwner[labelBlock](span.Value, unsafe.Offsetof(labelBlock{}.hex), unsafe.Offsetof(labelBlock{}.origin))
+}
 
 // ids returns the hex digits of an origin.
 func (b *labelBlock) ids() string { return goruntime.Text(b.hex[:]) }

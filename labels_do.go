@@ -16,18 +16,15 @@ func (runtimeLabeler) enter(ctx context.Context) entered {
 	}
 	if labels != found && hasUserLabels(found) {
 		// The ids of a span on the goroutine are not the user's.
-		var own []label
-		for _, l := range labels.List {
-			if isSpanLabel(l.Key) {
-				own = append(own, l)
-			}
-		}
-		labels = &labelMap{List: withUserLabels(own, found, labels)}
+		labels = &labelMap{List: withUserLabels(spanLabelsOf(labels), found, labels)}
 	}
 	b := blockOf(labels)
 	if b == nil {
 		goruntime.SetLabels(labels)
-		return entered{found: found}
+		if b = copiedFrom(labels); b != nil {
+			b.heirs.Add(1)
+		}
+		return entered{found, b, nil}
 	}
 	// An heir, so that the labels stay when spans within end, though the span
 	// that they belong to may have ended.

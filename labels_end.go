@@ -19,7 +19,7 @@ func (runtimeLabeler) end(s *spanState) bool {
 		return true
 	case s.heir:
 		carrier.leaveHeir()
-		return carrier.takeOff(true, s.found)
+		return s.copied || carrier.takeOff(true, s.found)
 	}
 	prev := carrier.prev.Load()
 	// Resolved now, so that spans which follow each other from goroutine to

@@ -137,7 +137,7 @@ func (s *spanState) setPublic(name string) {
 	var labels [4]label
 	var args [8]string
 	kv := args[:0]
-	for _, l := range s.appendLabels(labels[:0], ids, name) {
+	for _, l := range s.appendLabels(labels[:0], &publicIDKeys, ids, name) {
 		kv = append(kv, l.Key, l.Value)
 	}
 	labelled := pprof.WithLabels(s.started, pprof.Labels(kv...))

@@ -69,7 +69,7 @@ func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) {
 	if p != nil {
 		p.prev.Store(&b.maps[ownMap]) // where the span goes on
 	}
-	own := s.appendLabels(b.inline[:0], b.ids(), name)
+	own := s.appendLabels(b.inline[:0], &blockIDKeys, b.ids(), name)
 	b.own = uint8(len(own))
 
 	inContext := goruntime.ContextLabels(ctx)
@@ -140,6 +140,11 @@ func (runtimeLabeler) inherit(ctx context.Context, s *spanState) {
 	case b == nil:
 		// A pprof.Do within the root added labels of the user's: they are
 		// on the goroutine and in ctx, and its return takes them off.
+		if c := copiedFrom(found); c != nil {
+			s.carrier, s.heir, s.copied = c, true, true
+			s.nested = c.goroutine == goruntime.Goroutine() && c.enterNested()
+			c.heirs.Add(1)
+		}
 	case b.origin.flags&byProcessor != 0 && !s.byProcessor:
 		runtimeLabeler{}.start(ctx, s, root.current().name())
 	default:
@@ -188,7 +193,7 @@ func (runtimeLabeler) hasUserLabels(s *spanState) bool {
 
 func (runtimeLabeler) contextValue(s *spanState) any {
 	switch {
-	case s.carrier == nil:
+	case s.carrier == nil || s.copied:
 		return s.ctx.Context.Value(pprofLabelsKey)
 	case s.heir:
 		return goruntime.ContextValue(&s.carrier.current().maps[heirMap])
