@@ -23,6 +23,23 @@
 // spans with the attribute pyroscope.profile.id. The work of any other span is
 // in the profile of its local root. Several services may share a store.
 //
+// # Which request it was
+//
+// A span keeps the attributes of the semantic conventions that tell one request from
+// another: http.route, url.path, url.query, http.response.status_code, db.query.text,
+// db.operation.name, rpc.method, messaging.destination.name, graphql.document, error.type
+// and their like, in the spelling of v1.37 and in older ones such as http.target; and of
+// the first exception event the type and the message. [WithSpanAttributes] adds keys,
+// [WithoutSpanAttributes] leaves all out. Those of a child that is not recorded itself
+// are with the nearest span above it that is. A value has 1024 bytes at most, those of
+// one span together 2048, and those of its children as many. In URLs, passwords and the
+// signatures that the semantic conventions list are replaced by REDACTED.
+//
+// Contains and Attributes of a [SpanQuery] search them, Matchers of a [Query] whose label
+// begins with "span." select samples by them, and AttributeTotals of an [Attributed] view
+// sums by them. Where every span has a profile of its own, Requests of a SpanQuery lists
+// each request once.
+//
 // # What is kept
 //
 // Of the spans, the newest are kept. Others outlive them: of each name the
@@ -147,8 +164,8 @@
 // of a window to the spans' records there, and takes them off when the window goes.
 //
 // A query reads a moment (view.go): windows by reference, and a view of the span
-// log. span.go and spans.go answer about spans; names.go sums them by name, with
-// the manual exemplars. query.go finds the samples of a Query for selection.go,
+// log. span.go and spans.go answer about spans, requests.go about those below others;
+// names.go sums them by name, with the manual exemplars, attributetotal.go by attribute. query.go finds the samples of a Query for selection.go,
 // profile.go and timeline.go; inventory.go tells what is held.
 //
 // Rooms, none of which imports this package:
@@ -159,6 +176,7 @@
 //     when they were taken;
 //   - internal/filter finds the groups that meet the conditions of a query, and
 //     internal/literal the values that an expression lists;
+//   - internal/attributes knows which attributes are kept and what is secret in them;
 //   - internal/intern has one copy of equal values, internal/memory counts bytes;
 //   - internal/cputime knows when CPU was profiled, internal/ident has ids and the
 //     names of services.

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -260,7 +261,9 @@ func newSpanFilter(q *SpanQuery, m *moment) *spanFilter {
 		f.from = ident.UnixNano(q.From)
 	}
 	if !q.Until.IsZero() {
-		f.until = ident.UnixNano(q.Until)
+		if f.until = ident.UnixNano(q.Until); f.until == ident.Latest {
+			f.until = math.MaxInt64 // It is after all that there is.
+		}
 	}
 	return f
 }

@@ -43,12 +43,20 @@
 // Of the list of spans:
 //
 //	name=GET /search     only spans of this very name, as JSON has it
-//	filter=search        only those whose name holds this, in either case
+//	filter=search        only those whose name, status or attributes hold this, in
+//	                     either case
+//	attribute=http.route=/cart
+//	                     only those with this attribute; also !=, and =~ and !~ for
+//	                     expressions; may be given four times
 //	error=true           only those that ended in an error
 //	min=100ms, max=2s    only those that took as long
 //	trace=ID             only those of this trace
 //	service=shop         only those of this service
 //	from=, until=        only those that ran in this time
+//	below=ID             only those below the span with this id
+//	flat=true            each span by itself: where every span has a profile of its
+//	                     own, the list otherwise has one span for each request
+//	by=http.route        also the sums by the values of this attribute
 //	order=newest         or slowest, or cpu
 //	limit=200            the length of the list; the page shows 1,000 at most
 //	since=GENERATION     as JSON: {unchanged: true} as long as the list of
@@ -82,12 +90,14 @@
 // belongs to it. Expressions are RE2 and match a whole value; a label that a sample lacks
 // is "". Samples have the labels profile_id, span_id, trace_id, span_name and those that
 // the program sets with [runtime/pprof.Do]; ended_span_id is on what goroutines of a span
-// did after its end, beside the labels that held before the span; service_name and service_version are those of
-// the process. The type host is CPU time measured by an eBPF agent of the machine, where
+// did after its end, beside the labels that held before the span; service_name and
+// service_version are those of the process. A label that begins with "span." is an
+// attribute of the sample's span, as the store has it: own, a child's or, if it has none,
+// that of the nearest span above it in this process. The type host is CPU time measured by an eBPF agent of the machine, where
 // package ebpfbridge/receiver feeds the store: the same time as cpu has, never to be added
 // to it. The label span_attribution has the witness of a sample's span, or ambiguous. A
 // query has at most 16 KiB and 32 conditions. At most two of these may be expressions on
-// ids, of about 100 characters, as each is tried on all ids; lists such as
+// ids and attributes, of about 100 characters, as each is tried on all; lists such as
 // profile_id=~"a|b" do not count.
 //
 //	shop.cpu{profile_id="00f067aa0ba902b7"}       one span
@@ -96,6 +106,7 @@
 //	                                              the local roots of its trace
 //	shop.cpu{span_name="GET /search"}             all spans of a name
 //	{span_name=~"GET .*", tenant!="test"}         by labels of one's own
+//	.cpu{span.db.query.text="SELECT 1"}           the spans with this attribute
 //	.inuse_space                                  the heap of the process
 //	.cpu{service_version="1.4.2"}                 one version
 //	.wall{profile_id="00f067aa0ba902b7"}          where one span spent its time
@@ -108,7 +119,10 @@
 //
 // format=json is compressed if the client accepts gzip. The list of spans is {generation,
 // service, services, status, stats, spans, groups, process}: services only if there are
-// several; groups are the 500 names with most CPU time, groupsOmitted counts the others,
+// several; a span's attributes are {key, value, child}, and below is the number of spans
+// below it, whose CPU time cpuInclusiveNs has and whose attributes are among its own;
+// attributeKeys are the keys that spans have, and by has the sums by the one that by=
+// names; groups are the 500 names with most CPU time, groupsOmitted counts the others,
 // and unnamed the spans without a name, which are in no group; process has the queries for
 // the whole process. If the samples of a group carry another span_name than its name, label
 // is that one, and labelNames the number of names that share it. A span's query selects its

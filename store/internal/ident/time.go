@@ -12,14 +12,17 @@ import (
 // first is as far before 1970.
 const maxSeconds = math.MaxInt64/int64(time.Second) - 1
 
+// Latest is the last time that UnixNano returns.
+const Latest = maxSeconds * int64(time.Second)
+
 // UnixNano returns a time in nanoseconds since 1970; the nearest that there is for one
 // that is too early or too late.
 func UnixNano(t time.Time) int64 {
 	switch s := t.Unix(); {
 	case s < -maxSeconds:
-		return -maxSeconds * int64(time.Second)
-	case s > maxSeconds:
-		return maxSeconds * int64(time.Second)
+		return -Latest
+	case s >= maxSeconds:
+		return Latest
 	}
 	return t.UnixNano()
 }

@@ -56,7 +56,7 @@ const row = (texts, numbers, more) => h('tr', null, texts.map((t) => h('td', nul
 function counters(stats, status) {
   return [
     ['spans ended', stats.spansEnded], ['spans with samples', stats.spansWithSamples], ['spans running', stats.spansRunning],
-    ['spans not kept', stats.spansNotKept], ['spans evicted', stats.spansEvicted],
+    ['spans not kept', stats.spansNotKept], ['children\u2019s attributes lost', stats.attributesLost], ['spans evicted', stats.spansEvicted],
     ['spans evicted before their samples came', stats.spansEvictedEarly], ['spans evicted while running', stats.spansForgotten],
     ['spans that lost samples', stats.spansLosingSamples], ['CPU time lost', duration(stats.cpuLostNs)],
     ['windows received', stats.windowsReceived], ['windows evicted', stats.windowsEvicted], ['windows refused as too big', stats.windowsRefused], ['profiles not readable', stats.parseErrors],
