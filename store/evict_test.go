@@ -346,6 +346,19 @@ func TestTextsAreHonest(t *testing.T) {
 				span.End()
 			}
 		},
+		"attributes": func(t *testing.T, s *store.Store) {
+			tracer := newTracerProvider(s).Tracer("")
+			for i := range 30000 {
+				ctx, span := tracer.Start(t.Context(), "GET /")
+				_, child := tracer.Start(ctx, "query")
+				child.SetAttributes(attribute.String("db.query.text", unique(700, i)))
+				child.End()
+				span.SetAttributes(attribute.String("url.path", unique(300, i)))
+				if i%10 > 0 { // The others never end, and have what came from their children.
+					span.End()
+				}
+			}
+		},
 		"services of windows": func(t *testing.T, s *store.Store) {
 			for i := range 5000 {
 				p := cpuProfile(sample{"f", 1, labels("span_id", fmt.Sprintf("%016x", i+1), "span_name", "GET /")})

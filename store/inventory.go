@@ -54,6 +54,11 @@ type Stats struct {
 	SpansLosingSamples int64
 	CPUTimeLost        time.Duration
 
+	// AttributesLost is the number of children, not recorded themselves, whose
+	// attributes reached no record: too many spans were running, or the child ended
+	// after the spans above it.
+	AttributesLost int64
+
 	// WindowsReceived is the number of profiles that were taken in,
 	// WindowsEvicted of those that made room for newer ones.
 	WindowsReceived, WindowsEvicted int64

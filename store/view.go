@@ -209,6 +209,7 @@ func (s *Store) statsWith(spans spanlog.Totals) Stats {
 	stats.SpansForgotten = spans.Forgotten
 	stats.SpansLosingSamples, stats.CPUTimeLost = spans.SamplesLost, spans.CPULost
 	stats.SpansWithSamples = spans.WithSamples
+	stats.AttributesLost = spans.LostAttributes
 	stats.Spans, stats.SpansRunning = spans.Held, spans.Running
 	return stats
 }

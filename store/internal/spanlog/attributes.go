@@ -4,7 +4,9 @@
 package spanlog
 
 import (
+	"hash/maphash"
 	"iter"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -58,9 +60,29 @@ func (l *Log) describe(r *Record, key ident.Key, set *attributeSet) {
 		all = x.set
 	}
 	if len(all) > 0 && l.keeps(r) {
-		r.Attributes = l.retainText(asString(all))
+		r.Attributes = l.retainSet(asString(all))
 	}
 	l.reuse(x)
+}
+
+// seenLen is how many sets are remembered by their hash.
+const seenLen = 1024
+
+// retainSet returns a copy of a set, with a reference: the one copy if it is not the first
+// of its kind. Most programs have few different sets, or one for each request: those would
+// take half as much again for a place where nothing finds them.
+func (l *Log) retainSet(set string) *Text {
+	hash := maphash.String(l.seed, set)
+	seen := &l.seenSets[hash%seenLen]
+	if *seen == uint32(hash>>32) {
+		return l.retainText(set)
+	}
+	*seen = uint32(hash >> 32)
+	t := &Text{value: strings.Clone(set), alone: true}
+	t.bytes = t.cost()
+	l.bytes += t.bytes
+	l.retain(&t.holders)
+	return t
 }
 
 // asString returns the text of bytes that do not change while it is used.
@@ -124,7 +146,7 @@ func (l *Log) describeLate(id rowID, below []byte) {
 	}
 	l.save(id)
 	l.enlistTexts(r, -1)
-	r.Attributes = l.retainText(asString(all))
+	r.Attributes = l.retainSet(asString(all))
 	l.enlistTexts(r, +1)
 	l.releaseText(old)
 	l.generation.Add(1)

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -25,6 +26,16 @@ func at(windows float64) trace.SpanEventOption {
 }
 
 func keyOf(s trace.Span) ident.Key { return ident.NewKey(s.SpanContext().SpanID()) }
+
+// childOf returns a child of a span that has ended, with a query.
+func childOf(parent trace.Span, query string) sdktrace.ReadOnlySpan {
+	return tracetest.SpanStub{
+		Name:        "query",
+		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: parent.SpanContext().TraceID(), SpanID: trace.SpanID{1}}),
+		Parent:      parent.SpanContext(),
+		Attributes:  []attribute.KeyValue{attribute.String("db.query.text", query)},
+	}.Snapshot()
+}
 
 // recorder gives local roots to a log.
 type recorder struct{ log *Log }

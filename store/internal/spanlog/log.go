@@ -95,6 +95,8 @@ type Log struct {
 	// children without a record, on their way up.
 	keys  *attributes.Keys
 	below below
+	// seenSets are parts of the hashes of sets of attributes that came.
+	seenSets [seenLen]uint32
 	// resource is that of the last span, service its service.name.
 	resource *resource.Resource
 	service  string

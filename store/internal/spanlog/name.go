@@ -155,11 +155,17 @@ func (m nameMap) remove(hash uint64, n *Name) {
 // samples, which outlives the windows that it came in.
 type Text struct {
 	value string
+	// alone says that it has one holder, and is not to be found for others.
+	alone bool
 	holders
 }
 
 func (t *Text) cost() int64 {
-	return memory.Alloc(int64(unsafe.Sizeof(*t))) + memory.Alloc(int64(len(t.value))) + memory.ChurnedSlot(memory.String+memory.Pointer)
+	cost := memory.Alloc(int64(unsafe.Sizeof(*t))) + memory.Alloc(int64(len(t.value)))
+	if !t.alone {
+		cost += memory.ChurnedSlot(memory.String + memory.Pointer)
+	}
+	return cost
 }
 
 // String returns "" for nil, which stands for the empty text.
@@ -192,7 +198,9 @@ func (l *Log) releaseText(t *Text) {
 	}
 	l.release(&t.holders)
 	if t.refs == 0 {
-		delete(l.texts, t.value)
+		if !t.alone {
+			delete(l.texts, t.value)
+		}
 		l.bytes -= t.bytes
 	}
 }

@@ -136,6 +136,7 @@ type Stats struct {
 	SpansWithSamples int64 `json:"spansWithSamples"`
 	SpansEvicted     int64 `json:"spansEvicted"`
 	SpansNotKept     int64 `json:"spansNotKept"`
+	AttributesLost   int64 `json:"attributesLost"`
 	// SpansEvictedEarly is the number of spans that were evicted before their
 	// samples came, SpansForgotten that of local roots evicted while they ran, and
 	// SpansLosingSamples that of spans whose samples came before their end and were
@@ -165,6 +166,7 @@ func newStats(s store.Stats) Stats {
 		SpansWithSamples: s.SpansWithSamples,
 		SpansEvicted:     s.SpansEvicted,
 		SpansNotKept:     s.SpansNotKept,
+		AttributesLost:   s.AttributesLost,
 
 		SpansEvictedEarly:  s.SpansEvictedEarly,
 		SpansForgotten:     s.SpansForgotten,
