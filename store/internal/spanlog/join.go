@@ -157,10 +157,10 @@ func (l *Log) countByLabel(g *Group, service string) {
 
 // adopt gives a span that ends the samples that came before.
 func (l *Log) adopt(r *Record, key ident.Key) {
-	o, label, ok := l.orphans.find(key)
-	if !ok {
+	if !l.orphans.has(key) {
 		return
 	}
+	o, label := l.orphans.take(key)
 	r.Add(o.Samples)
 	l.setLabel(r, label)
 	// What went up from its children stopped here.

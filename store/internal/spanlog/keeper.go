@@ -92,22 +92,32 @@ func (l *Log) offer(id rowID) {
 	if k == nil || r.Running() || r.list == passedList {
 		return
 	}
-	for of := range k.extremes {
-		place := places(1) << of
-		if r.places&place != 0 || place != slow && r.CPUCount == 0 {
-			continue
-		}
-		in, out := l.keep(&k.extremes[of], id, of)
-		if in {
-			r.places |= place
-		}
-		if out != 0 {
-			l.leave(out, place)
-		}
+	// On the request path nearly all are not among the slowest.
+	if x := &k.extremes[0]; r.Duration > x.least || len(x.rows) < l.perName {
+		l.offerFor(k, id, 0)
 	}
-	if r.CPUCount > 0 {
-		l.offerExample(k, id)
-		l.offerError(id)
+	if r.CPUCount == 0 {
+		return
+	}
+	for of := 1; of < extremesLen; of++ {
+		l.offerFor(k, id, of)
+	}
+	l.offerExample(k, id)
+	l.offerError(id)
+}
+
+// offerFor is offer for one list of extremes.
+func (l *Log) offerFor(k *keeper, id rowID, of int) {
+	r, place := l.row(id), places(1)<<of
+	if r.places&place != 0 {
+		return
+	}
+	in, out := l.keep(&k.extremes[of], id, of)
+	if in {
+		r.places |= place
+	}
+	if out != 0 {
+		l.leave(out, place)
 	}
 }
 

@@ -122,14 +122,19 @@ func (o *orphans) setLabel(key ident.Key, label string) {
 	o.trim()
 }
 
-// find returns what is remembered of a span, nil for nothing, and forgets it.
-func (o *orphans) find(key ident.Key) (x faded, label string, ok bool) {
+// has reports whether anything is remembered of a span.
+func (o *orphans) has(key ident.Key) bool {
+	return o.byKey[key] != nil || len(o.faded.slots) > 0 && o.faded.get(key) != nil
+}
+
+// take returns what is remembered of a span, and forgets it.
+func (o *orphans) take(key ident.Key) (faded, string) {
 	if x := o.byKey[key]; x != nil {
 		o.remove(x)
-		return x.faded, x.label, true
+		return x.faded, x.label
 	}
-	x, ok = o.faded.take(key)
-	return x, "", ok
+	x, _ := o.faded.take(key)
+	return x, ""
 }
 
 // trim makes room, but for the newest one.
