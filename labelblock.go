@@ -51,10 +51,10 @@ type labelBlock struct {
 	ended atomic.Int64
 	// left is when the last heir left after that.
 	left atomic.Int64
-	// heirs is the number of open spans and calls of Do whose goroutines carry
-	// maps[heirMap], and nested the number of those spans among them that started on the
-	// goroutine of the block's span: nestedGivenUp when that has ended there.
-	heirs, nested atomic.Int32
+	// heirs counts open spans and calls of Do whose goroutines carry maps[heirMap], and
+	// apart the nested ones: those spans among them that started on the goroutine of the
+	// block's span.
+	heirs heirCount
 	// goroutine is where the span started, as goruntime.Goroutine tells it.
 	goroutine uint32
 	depth     uint16 // number of blocks under this one, at most maxDepth
@@ -70,8 +70,6 @@ const (
 	// the span started: it is the local root, or a descendant of it on a worker.
 	outermost
 )
-
-const nestedGivenUp = -1
 
 // The slots of a label set of a block.
 const (

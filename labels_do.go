@@ -22,7 +22,7 @@ func (runtimeLabeler) enter(ctx context.Context) entered {
 	if b == nil {
 		goruntime.SetLabels(labels)
 		if b = copiedFrom(labels); b != nil {
-			b.heirs.Add(1)
+			b.heirs.enter()
 		}
 		return entered{found, b, nil}
 	}

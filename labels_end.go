@@ -12,13 +12,12 @@ func (runtimeLabeler) end(s *spanState) bool {
 	switch {
 	case carrier == nil:
 		return true
-	case s.heir && s.nested && !carrier.leaveNested(), !s.heir && carrier.hasEnded():
+	case s.heir && !s.leaveHeir(), !s.heir && carrier.hasEnded():
 		// Given up or taken over by another span: nothing is left to be done but where
 		// a pprof.Do has put the labels back.
 		runtimeLabeler{}.settle()
 		return true
 	case s.heir:
-		carrier.leaveHeir()
 		return s.copied || carrier.takeOff(true, s.found)
 	}
 	prev := carrier.prev.Load()
@@ -43,15 +42,19 @@ func (runtimeLabeler) end(s *spanState) bool {
 // Spans of other local roots that started since, and are open, keep their labels: what
 // prev leads to comes back when they end.
 func (b *labelBlock) takeOffDescendants(prev *labelMap) bool {
+	carried := goruntime.GoroutineLabels()
+	if carried == &b.current().maps[ownMap] && !b.heirs.anyNested() {
+		goruntime.SetLabels(live(prev))
+		return true // as nearly always
+	}
 	if b.flags&outermost == 0 || b.goroutine != goruntime.Goroutine() {
 		return false
 	}
-	carried := goruntime.GoroutineLabels()
 	var other *labelBlock // the one right above b and its descendants
 	at := blockOf(carried)
 	for ; at != nil && at.origin != b; at = blockOf(at.origin.prev.Load()) {
 		// One that has ended keeps what came back when it did, for samples from then on.
-		if o := at.origin; o.localRoot() != b.localRoot() && (!o.hasEnded() || o.heirs.Load() > 0) {
+		if o := at.origin; o.localRoot() != b.localRoot() && (!o.hasEnded() || o.heirs.any()) {
 			other = o
 		}
 	}
@@ -59,10 +62,10 @@ func (b *labelBlock) takeOffDescendants(prev *labelMap) bool {
 		return false
 	}
 	top := blockOf(carried)
-	forgotten := b.giveUpNested() && top.origin == b
+	forgotten := b.heirs.giveUpNested() && top.origin == b
 	for at := top; at != nil && at.origin != b; at = blockOf(at.origin.prev.Load()) {
 		if at.origin.localRoot() == b.localRoot() {
-			forgotten = at.origin.giveUpNested() && at == top || forgotten
+			forgotten = at.origin.heirs.giveUpNested() && at == top || forgotten
 			at.origin.endNow()
 		}
 	}
@@ -73,7 +76,7 @@ func (b *labelBlock) takeOffDescendants(prev *labelMap) bool {
 		runtimeLabeler{}.settle()
 	case slot == copiedMap:
 		// Within a pprof.Do, which takes its labels off itself.
-	case slot == heirMap && top.origin.heirs.Load() > 0 && !forgotten:
+	case slot == heirMap && top.origin.heirs.any() && !forgotten:
 		// Within a Do, which does so too.
 	default:
 		goruntime.SetLabels(live(prev))
@@ -88,7 +91,7 @@ func (runtimeLabeler) givenUp(s *spanState) bool {
 	case s.carrier == nil:
 		return false
 	case s.heir:
-		return s.nested && s.carrier.nested.Load() == nestedGivenUp
+		return s.nested && s.carrier.heirs.closed()
 	default:
 		return s.carrier.hasEnded()
 	}
@@ -109,7 +112,7 @@ func (b *labelBlock) takeOff(heir bool, prev *labelMap) bool {
 			goruntime.SetLabels(live(prev))
 			return true
 		}
-		if !at.origin.hasEnded() || slot == heirMap && at.origin.heirs.Load() > 0 {
+		if !at.origin.hasEnded() || slot == heirMap && at.origin.heirs.any() {
 			break
 		}
 		// A descendant that ended elsewhere has left its labels here.
@@ -125,7 +128,7 @@ func (b *labelBlock) endsWith(slot int, heir bool) bool {
 	case ownMap:
 		return !heir
 	case heirMap:
-		return heir || b.heirs.Load() == 0
+		return heir || !b.heirs.any()
 	default:
 		return false // within a pprof.Do, which takes its labels off itself
 	}
@@ -138,8 +141,8 @@ func (runtimeLabeler) abandon(s *spanState) {
 	case s.ended.Swap(true):
 	case !s.heir:
 		s.carrier.endNow()
-	case !s.nested || s.carrier.leaveNested():
-		s.carrier.leaveHeir()
+	default:
+		s.leaveHeir()
 	}
 }
 

@@ -59,7 +59,7 @@ func spanLabelsOf(m *labelMap) []label {
 // heldAt reports whether the labels of an origin held at a time, on a goroutine
 // that carries them in a slot.
 func (b *labelBlock) heldAt(slot int, nanotime int64) bool {
-	if slot != ownMap && (b.heirs.Load() > 0 || nanotime <= b.left.Load()) {
+	if slot != ownMap && (b.heirs.any() || nanotime <= b.left.Load()) {
 		return true
 	}
 	if ended := b.ended.Load(); ended == 0 || nanotime <= ended {

@@ -30,7 +30,7 @@ func live(m *labelMap) *labelMap {
 		}
 		slot := b.slot(m)
 		switch {
-		case slot == heirMap && b.origin.heirs.Load() > 0:
+		case slot == heirMap && b.origin.heirs.any():
 			return &b.current().maps[heirMap]
 		case b.origin.hasEnded():
 			m = b.origin.prev.Load()
@@ -141,16 +141,15 @@ func (runtimeLabeler) inherit(ctx context.Context, s *spanState) {
 		// A pprof.Do within the root added labels of the user's: they are
 		// on the goroutine and in ctx, and its return takes them off.
 		if c := copiedFrom(found); c != nil {
-			s.carrier, s.heir, s.copied = c, true, true
-			s.nested = c.goroutine == goruntime.Goroutine() && c.enterNested()
-			c.heirs.Add(1)
+			s.inheritFrom(c)
+			s.copied = true
 		}
 	case b.origin.flags&byProcessor != 0 && !s.byProcessor:
 		runtimeLabeler{}.start(ctx, s, root.current().name())
 	default:
-		s.carrier, s.heir, s.found = b.origin, true, found
-		s.nested = b.origin.goroutine == goruntime.Goroutine() && b.origin.enterNested()
-		goruntime.SetLabels(b.enterHeir())
+		s.inheritFrom(b.origin)
+		s.found = found
+		goruntime.SetLabels(&b.current().maps[heirMap])
 	}
 }
 
