@@ -33,12 +33,13 @@ func (*runtimeSource) name() string { return "runtime" }
 
 func (*runtimeSource) priorCost() float64 { return 3000 }
 
-// look resolves the labels at once: of a span that ends before that it would not
-// count what the look has seen.
+// look sees the labels that held when it began: where it takes long, spans end before
+// it has.
 func (s *runtimeSource) look() error {
+	at := goruntime.Nanotime()
 	s.n = s.fill()
 	for i, set := range s.labels[:s.n] {
-		s.labels[i] = livelabels.Of(set)
+		s.labels[i], _ = livelabels.At(set, at)
 	}
 	return nil
 }
