@@ -39,10 +39,10 @@ type WallStatus struct {
 	// Unwatched is the time in which nobody looked, which is in the profiles of
 	// those goroutines alone that were found in the same span before and
 	// after. It is the time in which the process did not run because it was
-	// stopped or suspended, and the windows without a round. Where it runs slowly, for a
+	// stopped or suspended for 100 ms or longer, and the windows without a round. Where it runs slowly, for a
 	// quota of CPU or on a busy machine, that is time as any other.
 	Unwatched time.Duration
-	// Freezes is how often the process did not run for longer than 10 ms.
+	// Freezes is how often the process did not run for 100 ms or longer.
 	Freezes uint64
 	// Samples is the number of goroutines that rounds have found with the
 	// labels of a span, each time counted.

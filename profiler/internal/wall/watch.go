@@ -5,9 +5,9 @@ package wall
 
 import "time"
 
-// shortest is the shortest time without the process that counts as a freeze. On
-// a busy machine each thread waits as long now and then.
-const shortest = minInterval
+// shortest is the shortest time without the process that counts as a freeze. On a
+// busy machine each thread waits for some part of that now and then.
+const shortest = 100 * time.Millisecond
 
 // unknownClock is how late the sampler may be where the CPU time of the process is
 // not known: later than that the process is taken to have been frozen.

@@ -18,15 +18,15 @@ func TestWatch(t *testing.T) {
 		want   time.Duration
 	}{
 		"in time":                  {nil, wake{10 * ms, 10 * ms, 0}, 0},
-		"somewhat late":            {nil, wake{10 * ms, 19 * ms, 0}, 0},
+		"somewhat late":            {nil, wake{10 * ms, 109 * ms, 0}, 0},
 		"early":                    {nil, wake{10 * ms, ms, 0}, 0},
 		"frozen":                   {nil, wake{10 * ms, 2010 * ms, 0}, 2000 * ms},
 		"frozen in a busy time":    {nil, wake{10 * ms, 2010 * ms, 10 * ms}, 1990 * ms},
 		"the process took the CPU": {nil, wake{10 * ms, 100 * ms, 95 * ms}, 0},
-		"on eight cores":           {[]wake{{10 * ms, 10 * ms, 80 * ms}}, wake{10 * ms, 100 * ms, 80 * ms}, 80 * ms},
+		"on eight cores":           {[]wake{{10 * ms, 10 * ms, 80 * ms}}, wake{10 * ms, 200 * ms, 80 * ms}, 180 * ms},
 		"eight cores, all late":    {[]wake{{10 * ms, 10 * ms, 80 * ms}}, wake{10 * ms, 50 * ms, 400 * ms}, 0},
-		"slow, for a quota":        {nil, wake{10 * ms, 100 * ms, 20 * ms}, 0},
-		"by two, after one":        {[]wake{{10 * ms, 4 * ms, 0}}, wake{6 * ms, 106 * ms, 0}, 100 * ms},
+		"slow, for a quota":        {nil, wake{10 * ms, 300 * ms, 60 * ms}, 0},
+		"by two, after one":        {[]wake{{10 * ms, 4 * ms, 0}}, wake{6 * ms, 206 * ms, 0}, 200 * ms},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var cpu time.Duration
