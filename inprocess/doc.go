@@ -41,7 +41,8 @@
 //	sample can be theirs: the global tracer provider is the SDK's own, not the one that
 //	wraps it. Give what spanprof.NewTracerProvider returned to otel.SetTracerProvider.
 //
-// It says nothing of labels before 100 spans have ended and 5 s of CPU time are sampled.
+// The log hears nothing of labels before 100 spans have ended and 5 s of CPU time are
+// sampled; the page says what it sees from the first span on.
 // [SelfCheck] is for programs that put the parts together themselves.
 //
 // A program with needs of its own puts packages profiler, store and viewer
