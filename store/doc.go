@@ -123,7 +123,8 @@
 // on data that does not change from then on: a slow query delays neither the
 // profiler nor the spans. The lock that spans take on the request path is one of
 // their own; start and end of a span take less than half a microsecond, and
-// allocate nothing (go test -bench Span).
+// allocate nothing. Attributes add a quarter of a microsecond and, where no other
+// span has the same ones, two allocations for the copy (go test -bench Span).
 //
 // # Limits
 //
@@ -136,6 +137,10 @@
 // there is room for is counted in [Stats], and [Span] has it in Loss. Where there is no room,
 // heap, mutex and block profiles together take another quarter: they are of no
 // span, and make room for each other.
+//
+// The default store holds 61,000 spans of 190 bytes. Attributes that several spans
+// have in common are kept once; where each request has a path of its own it holds
+// 50,000, and 31,000 where each has a query of 200 bytes.
 //
 // Code, stacks and labels are kept once for all profiles that have them. Those of
 // a recorded HTTP service with 60 routes take 1.5 MB, and each of its samples 34
