@@ -30,19 +30,19 @@ func main() {
 	address := flag.String("listen", "localhost:6060", "the address of the page")
 	all := flag.Bool("all-spans", false, "give every span a profile of its own")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *address, *all); err != nil {
+	if err := run(*address, *all); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, address string, allSpans bool) error {
+func run(address string, allSpans bool) error {
 	p, err := profile(allSpans)
 	if err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	defer func() { _ = p.Shutdown(context.WithoutCancel(ctx)) }()
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

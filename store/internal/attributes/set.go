@@ -15,12 +15,15 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
+// MaxValue bounds the bytes of one value, MaxOwn those of all that one span has, and
+// MaxBelow those of its children.
 const (
-	// MaxValue bounds the bytes of one value, MaxOwn those of all that one span has,
-	// and MaxBelow those of its children.
 	MaxValue = 1024
 	MaxOwn   = 2048
 	MaxBelow = 2048
+)
+
+const (
 	// maxName bounds the name of a child, minRoom is the least room in which a part
 	// of a value says anything.
 	maxName = 128
@@ -118,7 +121,7 @@ func (w *writer) value(n uint8, v *attribute.Value) {
 		w.entry(n, v.AsString())
 	case attribute.INT64:
 		w.entry(n, string(strconv.AppendInt(number[:0], v.AsInt64(), 10)))
-	case attribute.INVALID:
+	case attribute.Type(0): // No value, which has another name in each SDK.
 	default:
 		w.entry(n, v.Emit()) //nolint:staticcheck // String is not in the oldest SDK that we support.
 	}
