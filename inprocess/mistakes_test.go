@@ -363,9 +363,9 @@ var mistakes = []mistake{
 		what: "a store that is too small for one window", id: "store-too-small", wrong: true,
 		logged: "raise WithMaxBytes",
 		run: func(p *program) {
-			p.start(wrapped(), inprocess.WithMaxBytes(1<<20), inprocess.WithKinds(exporter.KindCPU, exporter.KindGoroutine))
+			p.start(wrapped(), inprocess.WithMaxBytes(2<<20), inprocess.WithKinds(exporter.KindCPU, exporter.KindGoroutine))
 			stop := make(chan struct{})
-			for worker := range 3000 {
+			for worker := range 6000 {
 				go pprof.Do(p, pprof.Labels("worker", fmt.Sprint("a worker with a long name, number ", worker)), func(context.Context) { <-stop })
 			}
 			end := p.end

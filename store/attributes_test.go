@@ -92,7 +92,7 @@ func TestAttributeOptions(t *testing.T) {
 
 // Children whose parents never end make room for others, and are counted.
 func TestAttributesOfLostParents(t *testing.T) {
-	s := newStore(t, store.WithMaxBytes(1<<20))
+	s := newStore(t, store.WithMaxBytes(2<<20))
 	tracer := newTracerProvider(s).Tracer("")
 	var last trace.Span
 	for i := range 2000 {
@@ -318,7 +318,7 @@ func TestRequests(t *testing.T) {
 // TestAttributesModel holds many spans with attributes against a plain list of them, while
 // spans make room.
 func TestAttributesModel(t *testing.T) {
-	s := newStore(t, store.WithMaxBytes(1<<20))
+	s := newStore(t, store.WithMaxBytes(2<<20))
 	tracer := newTracerProvider(s).Tracer("")
 	random := rand.New(rand.NewPCG(3, 4))
 	model := map[string][]store.Attribute{}

@@ -102,10 +102,7 @@ func Part(cuts ...Cut) (part Window, order []Place) {
 			part.ended = append(part.ended, endedGroup{span: span, group: uint32(len(part.groups))})
 		}
 		if timed {
-			times = append(times, make([][]int64, last-first)...)
-			for i, of := range g.Times() {
-				times[len(times)-(last-i)] = slices.Clone(of)
-			}
+			times = g.appendTimes(times)
 		}
 		part.groups = append(part.groups, *g.row())
 	}

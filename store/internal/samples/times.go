@@ -29,7 +29,7 @@ const (
 // For each sample, in the order of the window, bytes has variable-length numbers: how
 // many times there are, if counted; the first one, in units since base, as the
 // difference to that of the sample before in the same group; and the differences of the
-// others, each to the one before. Those of a group can be read and moved by themselves.
+// others, each to the one before. Those of a group can be read by themselves.
 type packedTimes struct {
 	bytes []byte
 	// index tells where in bytes every indexStep-th group begins.
@@ -162,17 +162,12 @@ func (r *timeReader) group(g Group) {
 // reader returns a reader that is about to read a group.
 func (g Group) reader() timeReader {
 	r := timeReader{packedTimes: &g.Window.times}
-	r.seek(g)
-	return r
-}
-
-// seek goes to a group.
-func (r *timeReader) seek(g Group) {
 	r.place = int(r.index[g.Index/indexStep])
 	for i := g.Index - g.Index%indexStep; i < g.Index; i++ {
 		r.group(Group{g.Window, i})
 	}
 	r.before, r.begun = 0, false
+	return r
 }
 
 // Times returns the samples of the group, each with the times at which it was taken, in
@@ -194,4 +189,15 @@ func (g Group) Times() iter.Seq2[int, []int64] {
 			}
 		}
 	}
+}
+
+// appendTimes appends the times of each sample of the group, nil where they are not known.
+func (g Group) appendTimes(times [][]int64) [][]int64 {
+	first, last := g.Bounds()
+	from := len(times)
+	times = append(times, make([][]int64, last-first)...)
+	for i, of := range g.Times() {
+		times[from+i-first] = slices.Clone(of)
+	}
+	return times
 }
