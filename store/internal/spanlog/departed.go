@@ -38,7 +38,7 @@ func (l *Log) depart(r *Record) {
 		return
 	}
 	l.retain(&r.Name.holders)
-	gone, _, grown := l.departed.put(ident.NewKey(r.SpanID), r.Duration, departed{
+	gone, _, grown := l.departed.put(ident.NewKey(r.SpanID), r.Duration, l.joinedUntil, r.Start+r.Duration, departed{
 		Samples: r.Samples, name: r.Name, trace: r.TraceID, span: r.SpanID, parent: r.ParentID,
 		start: r.Start, duration: r.Duration, failed: r.Err, local: r.LocalRoot,
 	})
