@@ -97,6 +97,9 @@ func (l *Log) comeBack(key ident.Key, label string) {
 	l.index[key] = id
 	l.push(id, pinnedList)
 	l.evicted--
+	if !r.LocalRoot {
+		l.inner++
+	}
 	l.setLabel(r, label)
 	l.offer(id)
 	if r.places == 0 {
