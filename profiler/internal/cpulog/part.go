@@ -142,8 +142,12 @@ func (p *part) time(e *entry, at int64) {
 
 // content returns a string that is equal for equal labels.
 func content(set *goruntime.LabelSet) string {
-	var b []byte
-	for _, l := range set.Labels() {
+	labels := set.Labels()
+	if len(labels) == 0 {
+		return ""
+	}
+	b := make([]byte, 0, 256)
+	for _, l := range labels {
 		for _, s := range []string{l.Key, l.Value} {
 			b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 		}
