@@ -40,7 +40,7 @@ const Uncut = polls
 // the Cut ends. The samples of our signals are not counted.
 func (l *Log) read() {
 	l.header = true
-	for n := 0; ; n++ {
+	for n := looks - 1; ; n++ {
 		m := l.mark(n < looks)
 		if l.drain(m) {
 			return
@@ -48,7 +48,7 @@ func (l *Log) read() {
 		if m.cut {
 			n = 0
 		}
-		if m.poked && n < looks || darwin {
+		if m.poked && n+1 < looks || darwin {
 			l.wait()
 		}
 	}
