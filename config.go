@@ -6,14 +6,13 @@ package spanprof
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/internal/env"
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/linkurl"
 )
 
 const (
@@ -29,7 +28,7 @@ type config struct {
 	profileURL     bool
 	urlForm        urlForm
 	templateText   string
-	urlTemplate    *urlTemplate // templateText, parsed
+	urlTemplate    *linkurl.Template // templateText, parsed
 	urlBuilder     func(id string) string
 	grafana        string // its address
 	dataSource     string
@@ -97,12 +96,6 @@ func knownScope(option string, s Scope) Scope {
 	return s
 }
 
-var (
-	errUserInAddress = errors.New("the address has a user in it, who would be in the attributes of all spans; leave it out")
-	errNoAddress     = errors.New("want an address such as http://localhost:4040/?id={span_id}")
-	errNotUTF8       = errors.New("the address is not UTF-8, which OTLP exporters refuse with the whole batch of spans")
-)
-
 // settleURLs leaves out the URLs that cannot work, and says why.
 func (c *config) settleURLs() {
 	if (c.profileURL || c.baselineURL) && c.idScope == ScopeNone {
@@ -111,7 +104,7 @@ func (c *config) settleURLs() {
 	}
 	ofPage := c.profileURL && c.urlForm == urlOfPage
 	if c.baselineURL || ofPage {
-		if err := checkAddress("WithPyroscopeURL", c.url); err != nil {
+		if err := linkurl.CheckAddress("WithPyroscopeURL", c.url); err != nil {
 			lost := "profile URLs"
 			if c.profileURL && !ofPage {
 				lost = AttributeBaselineURL
@@ -133,16 +126,16 @@ func (c *config) checkProfileURL() (err error) {
 	switch c.urlForm {
 	case urlOfGrafana:
 		const option = "WithGrafanaProfileURL"
-		if err := checkAddress(option, c.grafana); err != nil {
+		if err := linkurl.CheckAddress(option, c.grafana); err != nil {
 			return err
 		}
 		if c.dataSource == "" {
 			return errors.New(option + ": want the uid of a Pyroscope data source of Grafana")
 		}
 		c.urlForm = urlByTemplate
-		c.urlTemplate, err = parseURLTemplate(option, grafanaTemplate(c.grafana, c.dataSource))
+		c.urlTemplate, err = linkurl.Parse(option, linkurl.Grafana(c.grafana, c.dataSource))
 	case urlByTemplate:
-		c.urlTemplate, err = parseURLTemplate("WithProfileURLTemplate", c.templateText)
+		c.urlTemplate, err = linkurl.Parse("WithProfileURLTemplate", c.templateText)
 	case urlByBuilder:
 		if c.urlBuilder == nil {
 			err = errors.New("WithProfileURLBuilder(nil): want a function that makes the URL for a profile id")
@@ -155,25 +148,4 @@ func (c *config) checkProfileURL() (err error) {
 // asksByQuery reports whether a URL has a query with the application's name in it.
 func (c *config) asksByQuery() bool {
 	return c.baselineURL || c.profileURL && c.urlForm == urlOfPage
-}
-
-// checkAddress sees whether an option's address is one that paths can be put behind.
-func checkAddress(option, addr string) error {
-	if addr == "" {
-		return errors.New("no address; set one by " + option)
-	}
-	if !utf8.ValidString(addr) {
-		return fmt.Errorf("%s: %w", option, errNotUTF8)
-	}
-	u, err := url.Parse(addr)
-	if err != nil {
-		return fmt.Errorf("%s: %w", option, withoutURL(err))
-	}
-	if u.User != nil {
-		return fmt.Errorf("%s: %w", option, errUserInAddress)
-	}
-	if u.Scheme == "" || u.Host == "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return fmt.Errorf("%s(%q): want an address such as http://localhost:4040 or http://localhost:8080/debug/spanprof", option, addr)
-	}
-	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/linkurl"
 	"github.com/spanprof/spanprof/internal/livelabels"
 )
 
@@ -121,23 +122,24 @@ func (l *labelling) setAttributes(span trace.Span, s *spanState) {
 	to := l.linkTo(span, s, time.Now())
 	kv := make([]attribute.KeyValue, 0, maxAttributes)
 	if !l.config.noProfileID {
-		kv = append(kv, attribute.String(AttributeProfileID, to.id))
+		kv = append(kv, attribute.String(AttributeProfileID, to.ID))
 	}
 	span.SetAttributes(l.links.appendAttributes(kv, &to)...)
 }
 
 // linkTo returns what the URLs of a span depend on.
-func (l *labelling) linkTo(span trace.Span, s *spanState, end time.Time) linkTo {
+func (l *labelling) linkTo(span trace.Span, s *spanState, end time.Time) linkurl.Span {
 	l.links.prepare(span)
-	to := linkTo{id: l.labeler.profileID(s), start: startTime(span, s), end: end}
+	to := linkurl.Span{ID: l.labeler.profileID(s)}
+	to.SetTimes(startTime(span, s), end)
 	if l.links.traceID {
-		to.traceID = s.traceID.String()
+		to.TraceID = s.traceID.String()
 	}
 	if l.links.name {
-		to.name = l.links.escapedName(l.labeler.name(s))
+		to.Name = l.links.escapedName(l.labeler.name(s))
 	}
 	if l.links.baseline {
-		to.baseline = l.links.baselineQuery(s)
+		to.Baseline = l.links.baselineQuery(s)
 	}
 	return to
 }

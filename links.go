@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spanprof/spanprof/internal/linkurl"
 	"github.com/spanprof/spanprof/internal/report"
 )
 
@@ -43,9 +44,6 @@ const (
 // maxAttributes is how many attributes a span can get.
 const maxAttributes = 4
 
-// baselineReach is how far before the span's start its baseline begins.
-const baselineReach = time.Hour
-
 // links makes the URL attributes. What spans have in common is escaped once.
 type links struct {
 	config   *config
@@ -67,7 +65,7 @@ type links struct {
 // urlAttribute is an attribute and the template of its value.
 type urlAttribute struct {
 	key attribute.Key
-	*urlTemplate
+	*linkurl.Template
 }
 
 func newLinks(c *config) *links {
@@ -104,7 +102,7 @@ func (l *links) prepare(span any) {
 		switch {
 		case !l.config.profileURL:
 		case l.config.urlForm == urlByTemplate:
-			l.addURL(AttributeProfileURL, l.config.urlTemplate.bind(service))
+			l.addURL(AttributeProfileURL, l.config.urlTemplate.Bind(service))
 		case l.config.urlForm == urlOfPage:
 			l.addURL(AttributeProfileURL, l.profileTemplate())
 		}
@@ -115,105 +113,73 @@ func (l *links) prepare(span any) {
 	})
 }
 
-func (l *links) addURL(key attribute.Key, t *urlTemplate) {
+func (l *links) addURL(key attribute.Key, t *linkurl.Template) {
 	l.urls = append(l.urls, urlAttribute{key, t})
-	l.room += t.room
-	l.traceID = l.traceID || t.has(valueTraceID)
-	l.name = l.name || t.has(valueSpanName)
-	l.baseline = l.baseline || t.has(valueBaseline)
+	l.room += t.Room()
+	l.traceID = l.traceID || t.Has(linkurl.TraceID)
+	l.name = l.name || t.Has(linkurl.SpanName)
+	l.baseline = l.baseline || t.Has(linkurl.Baseline)
 }
 
 // profileTemplate returns the template of a span's profile on our page.
-func (l *links) profileTemplate() *urlTemplate {
-	var t urlTemplate
-	t.add(l.config.url+"/?query="+l.byID(), urlValue{what: valueSpanID})
-	t.add("%22%7D&from=", urlValue{what: valueStart})
-	t.add("&until=", urlValue{what: valueEnd})
-	return t.bind("")
+func (l *links) profileTemplate() *linkurl.Template {
+	var t linkurl.Template
+	t.Add(l.config.url+"/?query="+l.byID(), linkurl.SpanID)
+	t.Add("%22%7D&from=", linkurl.Start)
+	t.Add("&until=", linkurl.End)
+	return t.Bind("")
 }
 
 // comparisonTemplate returns the template of a comparison on our page: the baseline is
 // on the left, the span on the right.
-func (l *links) comparisonTemplate(path string) *urlTemplate {
-	var t urlTemplate
-	t.add(l.config.url+path+"?query=", urlValue{what: valueBaseline})
-	t.add("&from=", urlValue{what: valueBaselineStart})
-	t.add("&until=", urlValue{what: valueEnd})
-	t.add("&leftQuery=", urlValue{what: valueBaseline})
-	t.add("&leftFrom=", urlValue{what: valueBaselineStart})
-	t.add("&leftUntil=", urlValue{what: valueEnd})
-	t.add("&rightQuery="+l.byID(), urlValue{what: valueSpanID})
-	t.add("%22%7D&rightFrom=", urlValue{what: valueStart})
-	t.add("&rightUntil=", urlValue{what: valueEnd})
-	return t.bind("")
+func (l *links) comparisonTemplate(path string) *linkurl.Template {
+	var t linkurl.Template
+	t.Add(l.config.url+path+"?query=", linkurl.Baseline)
+	t.Add("&from=", linkurl.BaselineStart)
+	t.Add("&until=", linkurl.End)
+	t.Add("&leftQuery=", linkurl.Baseline)
+	t.Add("&leftFrom=", linkurl.BaselineStart)
+	t.Add("&leftUntil=", linkurl.End)
+	t.Add("&rightQuery="+l.byID(), linkurl.SpanID)
+	t.Add("%22%7D&rightFrom=", linkurl.Start)
+	t.Add("&rightUntil=", linkurl.End)
+	return t.Bind("")
 }
 
 // byID returns the escaped query of a span's profile up to the id.
 func (l *links) byID() string { return l.selector + url.QueryEscape(LabelProfileID+"=\"") }
 
-// linkTo is what the URLs of a span depend on. Texts are escaped.
-type linkTo struct {
-	id, traceID string
-	start, end  time.Time
-	name        string // the value of LabelSpanName
-	baseline    string // the query of the span's baseline
-
-	// What writeTimes makes of them.
-	startDigits, endDigits, baselineDigits nanos
-}
-
-// nanos are the digits of a time in nanoseconds since 1970. A slice in their place
-// would be an allocation for each span.
-type nanos struct {
-	array [nanosLen]byte
-	n     int
-}
-
-func (d *nanos) set(t time.Time) { d.n = len(strconv.AppendInt(d.array[:0], t.UnixNano(), 10)) }
-
-func (d *nanos) digits() []byte { return d.array[:d.n] }
-
 // appendAttributes appends the URL attributes of a span. l is prepared.
-func (l *links) appendAttributes(kv []attribute.KeyValue, to *linkTo) []attribute.KeyValue {
+func (l *links) appendAttributes(kv []attribute.KeyValue, to *linkurl.Span) []attribute.KeyValue {
 	if l.config.profileURL && l.config.urlForm == urlByBuilder {
-		if built := l.build(to.id); built != "" {
+		if built := l.build(to.ID); built != "" {
 			kv = append(kv, attribute.String(AttributeProfileURL, built))
 		}
 	}
 	if len(l.urls) == 0 {
 		return kv
 	}
-	l.writeTimes(to)
 	// One string for all: allocations cost more than what they hold.
 	var all strings.Builder
-	all.Grow(l.room + len(l.urls)*(len(to.name)+2*len(to.baseline)))
+	all.Grow(l.room + len(l.urls)*(len(to.Name)+2*len(to.Baseline)))
 	for _, u := range l.urls {
 		from := all.Len()
-		u.write(&all, to)
+		u.Write(&all, to)
 		kv = append(kv, u.key.String(all.String()[from:]))
 	}
 	return kv
 }
 
-func (l *links) writeTimes(to *linkTo) {
-	to.startDigits.set(to.start)
-	to.endDigits.set(to.end)
-	if l.baseline {
-		to.baselineDigits.set(to.start.Add(-baselineReach))
-	}
-}
-
 // profileURL returns the value of AttributeProfileURL, "" if there is none. l is prepared.
-func (l *links) profileURL(to *linkTo) string {
+func (l *links) profileURL(to *linkurl.Span) string {
 	switch {
 	case !l.config.profileURL:
 		return ""
 	case l.config.urlForm == urlByBuilder:
-		return l.build(to.id)
+		return l.build(to.ID)
 	}
-	l.writeTimes(to)
 	var b strings.Builder
-	l.urls[0].write(&b, to) // prepare puts it first
+	l.urls[0].Write(&b, to) // prepare puts it first
 	return b.String()
 }
 
@@ -230,7 +196,7 @@ func (l *links) build(id string) (built string) {
 	case built == "":
 		l.refuse(errors.New("it returned nothing"))
 	case !utf8.ValidString(built):
-		l.refuse(errNotUTF8)
+		l.refuse(linkurl.ErrNotUTF8)
 		return ""
 	}
 	return built
@@ -247,7 +213,7 @@ func (l *links) escapedName(name string) string {
 	if escaped, ok := l.names.get(name); ok {
 		return escaped
 	}
-	escaped := escape(name)
+	escaped := linkurl.Escape(name)
 	l.names.add(name, escaped)
 	return escaped
 }

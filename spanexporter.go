@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/internal/linkurl"
 )
 
 // spanExporter adds profile attributes on the way to another exporter.
@@ -69,10 +71,11 @@ func (e *spanExporter) profiled(span sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpa
 			name = l.names.label(span.Name())
 		}
 		l.links.prepare(span)
-		to := linkTo{
-			id: id, traceID: sc.TraceID().String(), start: span.StartTime(), end: span.EndTime(),
-			name: l.links.escapedName(name), baseline: l.links.baselineOf(name),
+		to := linkurl.Span{
+			ID: id, TraceID: sc.TraceID().String(),
+			Name: l.links.escapedName(name), Baseline: l.links.baselineOf(name),
 		}
+		to.SetTimes(span.StartTime(), span.EndTime())
 		own = l.links.appendAttributes(own, &to)
 	}
 	attributes := slices.Clip(span.Attributes())

@@ -207,12 +207,18 @@ func (d *diff) read(ctx context.Context, c *call, arg string, side *compare.Side
 	}
 	want := source.Want{Kinds: []exporter.Kind{exporter.KindCPU, exporter.KindHeap}, Measure: d.measure}
 	n := 0
+	seen := source.Seen{}
 	for _, arg := range list(arg) {
 		src, err := source.Parse(arg)
 		if err != nil {
 			return err
 		}
 		err = src.Read(ctx, want, skip, func(p *source.Profile) error {
+			if seen.Again(p) {
+				_, _ = fmt.Fprintf(c.stderr, "spanprof: diff: left out: %s: %v\n", p.Name, source.ErrSeen)
+				n++
+				return nil
+			}
 			if err := side.Add(runOf(src, p), p.Profile); err != nil {
 				if skip == nil {
 					return err

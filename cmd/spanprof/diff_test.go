@@ -77,6 +77,7 @@ func TestDiff(t *testing.T) {
 	}{
 		{"directories", []string{before, after}, exitDone, `(?s)per second, 3 runs.*\n +\+39\.\d%.* main\.parse\n`, ""},
 		{"a list", []string{lists, after}, exitDone, `\+39\.\d%.* main\.parse\n`, ""},
+		{"a run named twice", []string{lists + " " + before, after}, exitDone, `per second, 3 runs.*`, "1/cpu.pprof.gz: another SOURCE has it too, and it counts once"},
 		{"nothing moved", []string{before, before}, exitDone, `0 functions of 2 moved`, ""},
 		{"all", []string{"-all", before, before}, exitDone, `\+0\.0%.* main\.render\n`, ""},
 		{"one run", []string{before + "/0", after + "/0"}, exitDone, `No noise estimate`, ""},

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -31,7 +30,7 @@ type pgoSources struct {
 	// out is the file to write, which a directory or a glob may have too.
 	out string
 	// merged are the files that were read, which two SOURCEs may have.
-	merged map[string]bool
+	merged source.Seen
 }
 
 // merge merges the profiles of the arguments, and says what may be wrong with the
@@ -41,7 +40,7 @@ func (s pgoSources) merge(ctx context.Context, c *call) (*pgo.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.merged = map[string]bool{}
+	s.merged = source.Seen{}
 	ctx, cancel := context.WithCancel(ctx)
 	var measured sync.WaitGroup
 	defer measured.Wait()
@@ -91,8 +90,8 @@ func (s pgoSources) add(ctx context.Context, c *call, m *pgo.Merger, r *reading)
 			return nil
 		}
 		n++
-		if s.again(p.Name) {
-			leftOut(fmt.Errorf("%s: another SOURCE has it too, and it counts once", p.Name))
+		if s.merged.Again(p) {
+			leftOut(fmt.Errorf("%s: %w", p.Name, source.ErrSeen))
 			return nil
 		}
 		c.progressf("%s", p.Name)
@@ -118,20 +117,6 @@ func (s pgoSources) add(ctx context.Context, c *call, m *pgo.Merger, r *reading)
 		return nil
 	}
 	return err
-}
-
-// again reports whether a file was read before.
-func (s pgoSources) again(name string) bool {
-	if strings.Contains(name, "://") {
-		return false
-	}
-	path, err := filepath.Abs(name)
-	if err != nil {
-		return false
-	}
-	before := s.merged[path]
-	s.merged[path] = true
-	return before
 }
 
 // sameFile reports whether a and b are names of one file.

@@ -70,7 +70,7 @@ func service(t *testing.T, address string) *exec.Cmd {
 		if t.Context().Err() != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 	}
 }
 
@@ -181,15 +181,19 @@ func TestRecordRestart(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t)
 	first := service(t, address)
+	dir := t.TempDir()
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		time.Sleep(1500 * time.Millisecond) // within a window
+		for files := []string(nil); len(files) == 0 && t.Context().Err() == nil; { // until a window is recorded
+			<-time.After(10 * time.Millisecond)
+			files, _ = filepath.Glob(filepath.Join(dir, "*", "*", "*-cpu.pprof.gz"))
+		}
 		end(first)
-		time.Sleep(time.Second)
+		// Longer than the second that a window takes, so that one is missing.
+		<-time.After(time.Second)
 		service(t, address)
 	}()
-	dir := t.TempDir()
 	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "8s", "-every", "1s", "http://"+address)
 	<-gone
 	if code != exitDone || !strings.Contains(stdout, "2 runs of the process") || !strings.Contains(stdout, "; 1 gap of ") {
@@ -388,9 +392,8 @@ func TestRecordSignal(t *testing.T) {
 		if len(files) == 4 {
 			break
 		}
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 	}
-	time.Sleep(100 * time.Millisecond)
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -55,8 +55,13 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 		skip(err)
 	}
 	for _, set := range sets {
+		seen := source.Seen{}
 		for _, src := range set.Sources {
 			err := src.Read(ctx, source.Want{}, unreadable, func(profile *source.Profile) error {
+				if seen.Again(profile) {
+					skip(fmt.Errorf("%s: %w", profile.Name, source.ErrSeen))
+					return nil
+				}
 				read++
 				shown, err := p.labelled(set, profile)
 				if err != nil {

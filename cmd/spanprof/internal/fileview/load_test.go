@@ -191,3 +191,21 @@ func TestNothingInCommon(t *testing.T) {
 		t.Errorf("path %q, notes %q: %v", path, p.Notes(), err)
 	}
 }
+
+// A file that two SOURCEs have counts once.
+func TestFileNamedTwice(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, "a.pprof"), newProfile("main.old", first, start, 2e9))
+	whole, err := source.Parse(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var skipped []string
+	p, err := Load(t.Context(), []Set{{"all", []source.Source{file, whole, file}}}, 1<<20, func(err error) { skipped = append(skipped, err.Error()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Profiles != 1 || p.Unreadable != 0 || len(skipped) != 2 || !strings.Contains(skipped[0], source.ErrSeen.Error()) {
+		t.Errorf("%d profiles, %d unreadable, skipped %q, want one profile and two that are named twice", p.Profiles, p.Unreadable, skipped)
+	}
+}

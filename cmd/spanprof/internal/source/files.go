@@ -5,6 +5,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,11 +14,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 )
@@ -129,6 +127,28 @@ func (s files) paths() ([]string, error) {
 	return slices.Compact(paths), nil
 }
 
+// Seen has the files that were read, by their absolute paths. Two SOURCEs of a command
+// line may have the same file, whose samples must count once.
+type Seen map[string]bool
+
+// Again reports whether a profile of the same file was asked about before. What was
+// measured anew is never the same.
+func (s Seen) Again(p *Profile) bool {
+	if strings.Contains(p.Name, "://") {
+		return false
+	}
+	path, err := filepath.Abs(p.Name)
+	if err != nil {
+		return false
+	}
+	before := s[path]
+	s[path] = true
+	return before
+}
+
+// ErrSeen says why a profile is left out that Seen knows.
+var ErrSeen = errors.New("another SOURCE has it too, and it counts once")
+
 var suffixes = []string{".pprof.gz", ".pprof", ".pb.gz", ".pgo"}
 
 func isProfile(path string) bool {
@@ -143,110 +163,6 @@ func isFile(path string, d fs.DirEntry) bool {
 	}
 	info, err := os.Stat(path)
 	return err != nil || info.Mode().IsRegular() // a link to nothing is an error in its turn
-}
-
-// snapshot is a profile that counts since its process began.
-type snapshot struct {
-	path   string
-	parsed *profile.Profile
-	// used says that a window ends at it.
-	used bool
-}
-
-// directory is one directory while it is read.
-type directory struct {
-	want      Want
-	failed    func(error) error
-	each      func(*Profile) error
-	recording *Recording // nil if there is none
-	// replica is the run that the recording is of: the directory in which the first
-	// recording of it is.
-	replica string
-	last    map[exporter.Kind]snapshot
-	// run is that of the newest profile that says which it is of.
-	run string
-}
-
-// read reads one of the files; only says that it is all that was asked for.
-func (d *directory) read(path string, only bool) error {
-	if kind := kindOfName(path); kind != "" && !only && !d.wants(kind) {
-		return nil
-	}
-	parsed, err := readFile(path)
-	if err != nil {
-		return d.failed(err)
-	}
-	kind := kindOf(parsed, path)
-	if !d.wants(kind) {
-		if only {
-			return d.failed(fmt.Errorf("%s: a %s profile, want %v", path, kind, d.want.Kinds))
-		}
-		return nil
-	}
-	if d.recording == nil || !slices.Contains(d.recording.Cumulative, kind) {
-		return d.give(path, kind, parsed)
-	}
-	before, ok := d.last[kind]
-	d.last[kind] = snapshot{path: path, parsed: parsed, used: ok}
-	if !ok {
-		return nil
-	}
-	delta, err := Delta(before.parsed, parsed)
-	if err != nil {
-		return d.failed(fmt.Errorf("%s: its difference to %s: %w", path, filepath.Base(before.path), err))
-	}
-	return d.give(path, kind, delta)
-}
-
-// end gives what a single profile tells that counts since the process began:
-// the live memory.
-func (d *directory) end() error {
-	if s, ok := d.last[exporter.KindHeap]; ok && !s.used {
-		return d.give(s.path, exporter.KindHeap, live(s.parsed))
-	}
-	return nil
-}
-
-func (d *directory) wants(kind exporter.Kind) bool {
-	return len(d.want.Kinds) == 0 || slices.Contains(d.want.Kinds, kind)
-}
-
-func (d *directory) give(path string, kind exporter.Kind, parsed *profile.Profile) error {
-	w := windowOf(kind, parsed)
-	p := &Profile{Name: path}
-	if d.recording != nil {
-		w.Resource = d.recording.Attributes()
-		p.Replica = d.replica
-	} else {
-		if service := serviceOfName(path); service != "" {
-			w.Resource = resource.NewSchemaless(attribute.String("service.name", service))
-		}
-		if start := startOfName(path); Cumulative(kind) && w.Duration == 0 && w.Start.After(start) && !start.IsZero() {
-			// Profiles of this project that are differences: pprof has their end.
-			w.Start, w.Duration = start, w.Start.Sub(start)
-		}
-		p.Replica = d.runOf(path, parsed)
-	}
-	p.Profile = exporter.NewParsedProfile(w, parsed)
-	if err := d.each(p); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
-
-// runOf names the run that a profile of a directory without description is of.
-// The file exporter goes on in a directory after a restart. Its profiles of wall
-// time have no mappings, and are of the run before them.
-func (d *directory) runOf(path string, p *profile.Profile) string {
-	run := Run(p)
-	if run == "" && IsRecorded(path) {
-		run = d.run
-	}
-	if run == "" {
-		return ""
-	}
-	d.run = run
-	return filepath.Dir(path) + " " + run
 }
 
 func readFile(path string) (*profile.Profile, error) {
@@ -267,51 +183,4 @@ func readFile(path string) (*profile.Profile, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return parsed, nil
-}
-
-// nameParts are what exporter/file puts into a file's name.
-type nameParts struct {
-	start         time.Time
-	service, kind string
-}
-
-// partsOfName returns the parts of a name that has the form.
-func partsOfName(path string) (parts nameParts, ok bool) {
-	stamp, rest, _ := strings.Cut(filepath.Base(path), "-")
-	start, err := time.Parse("20060102T150405.000000000Z", stamp)
-	rest, ok = strings.CutSuffix(rest, ".pprof.gz")
-	i := strings.LastIndexByte(rest, '-')
-	if err != nil || !ok || i < 0 {
-		return nameParts{}, false
-	}
-	return nameParts{start: start, service: rest[:i], kind: rest[i+1:]}, true
-}
-
-// IsRecorded reports whether a file has a name that exporter/file gives.
-func IsRecorded(name string) bool {
-	_, ok := partsOfName(name)
-	return ok
-}
-
-// kindOfName returns the kind in the name of a file of exporter/file; empty if
-// the name is not of that form.
-func kindOfName(path string) exporter.Kind {
-	parts, _ := partsOfName(path)
-	return exporter.Kind(parts.kind)
-}
-
-// serviceOfName returns the service in such a name, empty where there was none.
-func serviceOfName(path string) string {
-	parts, _ := partsOfName(path)
-	if parts.service == "unknown_service" {
-		return ""
-	}
-	return parts.service
-}
-
-// startOfName returns the time in such a name; zero if the name is not of that
-// form.
-func startOfName(path string) time.Time {
-	parts, _ := partsOfName(path)
-	return parts.start
 }

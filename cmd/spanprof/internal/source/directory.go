@@ -1,0 +1,120 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// snapshot is a profile that counts since its process began.
+type snapshot struct {
+	path   string
+	parsed *profile.Profile
+	// used says that a window ends at it.
+	used bool
+}
+
+// directory is one directory while it is read.
+type directory struct {
+	want      Want
+	failed    func(error) error
+	each      func(*Profile) error
+	recording *Recording // nil if there is none
+	// replica is the run that the recording is of: the directory in which the first
+	// recording of it is.
+	replica string
+	last    map[exporter.Kind]snapshot
+	// run is that of the newest profile that says which it is of.
+	run string
+}
+
+// read reads one of the files; only says that it is all that was asked for.
+func (d *directory) read(path string, only bool) error {
+	if kind := kindOfName(path); kind != "" && !only && !d.wants(kind) {
+		return nil
+	}
+	parsed, err := readFile(path)
+	if err != nil {
+		return d.failed(err)
+	}
+	kind := kindOf(parsed, path)
+	if !d.wants(kind) {
+		if only {
+			return d.failed(fmt.Errorf("%s: a %s profile, want %v", path, kind, d.want.Kinds))
+		}
+		return nil
+	}
+	if d.recording == nil || !slices.Contains(d.recording.Cumulative, kind) {
+		return d.give(path, kind, parsed)
+	}
+	before, ok := d.last[kind]
+	d.last[kind] = snapshot{path: path, parsed: parsed, used: ok}
+	if !ok {
+		return nil
+	}
+	delta, err := Delta(before.parsed, parsed)
+	if err != nil {
+		return d.failed(fmt.Errorf("%s: its difference to %s: %w", path, filepath.Base(before.path), err))
+	}
+	return d.give(path, kind, delta)
+}
+
+// end gives what a single profile tells that counts since the process began:
+// the live memory.
+func (d *directory) end() error {
+	if s, ok := d.last[exporter.KindHeap]; ok && !s.used {
+		return d.give(s.path, exporter.KindHeap, live(s.parsed))
+	}
+	return nil
+}
+
+func (d *directory) wants(kind exporter.Kind) bool {
+	return len(d.want.Kinds) == 0 || slices.Contains(d.want.Kinds, kind)
+}
+
+func (d *directory) give(path string, kind exporter.Kind, parsed *profile.Profile) error {
+	w := windowOf(kind, parsed)
+	p := &Profile{Name: path}
+	if d.recording != nil {
+		w.Resource = d.recording.Attributes()
+		p.Replica = d.replica
+	} else {
+		if service := serviceOfName(path); service != "" {
+			w.Resource = resource.NewSchemaless(attribute.String("service.name", service))
+		}
+		if start := startOfName(path); Cumulative(kind) && w.Duration == 0 && w.Start.After(start) && !start.IsZero() {
+			// Profiles of this project that are differences: pprof has their end.
+			w.Start, w.Duration = start, w.Start.Sub(start)
+		}
+		p.Replica = d.runOf(path, parsed)
+	}
+	p.Profile = exporter.NewParsedProfile(w, parsed)
+	if err := d.each(p); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// runOf names the run that a profile of a directory without description is of.
+// The file exporter goes on in a directory after a restart. Its profiles of wall
+// time have no mappings, and are of the run before them.
+func (d *directory) runOf(path string, p *profile.Profile) string {
+	run := Run(p)
+	if run == "" && IsRecorded(path) {
+		run = d.run
+	}
+	if run == "" {
+		return ""
+	}
+	d.run = run
+	return filepath.Dir(path) + " " + run
+}
