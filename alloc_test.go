@@ -62,10 +62,40 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// Eight bytes more put every span into the next size class, 16 bytes above.
+// Do costs no allocation, and Go none but for its goroutine.
+func TestAllocationsOfDo(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, public := range []bool{false, true} {
+		var options []spanprof.Option
+		if public {
+			options = append(options, spanprof.WithPublicLabelsOnly())
+		}
+		tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), options...).Tracer("test")
+		ctx, span := tracer.Start(context.Background(), "root")
+		span.End()
+		byDo := testing.AllocsPerRun(1000, func() { spanprof.Do(ctx, func(context.Context) {}) })
+		done := make(chan struct{})
+		f := func(context.Context) { done <- struct{}{} }
+		byGo := testing.AllocsPerRun(1000, func() {
+			spanprof.Go(ctx, f)
+			<-done
+		})
+		if byDo > 0 || byGo > 1 {
+			t.Errorf("public API %t: %v allocations by Do, %v by Go, want 0 and 1, the goroutine's function", public, byDo, byGo)
+		}
+	}
+}
+
+// Eight bytes more put every span, or every label block, into the next size class, 16 or 32
+// bytes above.
 func TestSpanStateIsSmall(t *testing.T) {
 	if limit := uintptr(144); spanprof.SpanStateSize > limit {
 		t.Errorf("the state of a span takes %d bytes, want at most %d", spanprof.SpanStateSize, limit)
+	}
+	if limit := uintptr(320); spanprof.LabelBlockSize > limit {
+		t.Errorf("the labels of a span take %d bytes, want at most %d", spanprof.LabelBlockSize, limit)
 	}
 }
 
@@ -90,19 +120,68 @@ func spanAllocations(tp trace.TracerProvider, child bool) float64 {
 func TestForgottenSpansPinLittle(t *testing.T) {
 	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
 	defer pprof.SetGoroutineLabels(context.Background())
-	heap := func() int64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := heap()
+	before := heapAlloc()
 	for range 50_000 {
 		tracer.Start(context.Background(), "forgotten")
 	}
-	if grown := heap() - before; grown > 2<<20 {
+	if grown := heapAlloc() - before; grown > 2<<20 {
 		t.Errorf("50,000 forgotten spans pin %d bytes", grown)
 	}
+}
+
+// A handler that forgets to end its child leaves nothing on the goroutine of its
+// connection: neither memory nor labels.
+func TestForgottenChildrenPinNothing(t *testing.T) {
+	all := spanprof.WithRootSpanOnly(false)
+	sdk := sdktrace.NewTracerProvider()
+	providers := map[string]trace.TracerProvider{
+		"root scope":            spanprof.NewTracerProvider(sdk),
+		"all spans":             spanprof.NewTracerProvider(sdk, all),
+		"public API":            spanprof.NewTracerProvider(sdk, spanprof.WithPublicLabelsOnly()),
+		"public API, all spans": spanprof.NewTracerProvider(sdk, spanprof.WithPublicLabelsOnly(), all),
+	}
+	if spanprof.ReadsGoroutineLabels() { // elsewhere a processor remembers each span until it ends
+		providers["SpanProcessor"] = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))
+		providers["SpanProcessor, all spans"] = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor(all)))
+	}
+	for name, tp := range providers {
+		t.Run(name, func(t *testing.T) {
+			tracer := tp.Tracer("test")
+			handle := func() {
+				ctx, server := tracer.Start(context.Background(), "server")
+				defer server.End()
+				ctx, forgotten := tracer.Start(ctx, "forgotten")
+				forgotten.SetName("renamed")
+				tracer.Start(ctx, "forgotten within it")
+			}
+			handle() // what is made once
+			before := heapAlloc()
+			for range 100_000 {
+				handle()
+			}
+			carries(t, "after the requests", map[string]string{})
+			limit := int64(1 << 20)
+			if name[0] == 'S' {
+				limit = 32 << 20 // up to 64 spans in each of 64 shards
+			}
+			if grown := heapAlloc() - before; grown > limit {
+				t.Errorf("200,000 forgotten children pin %d bytes, want at most %d", grown, limit)
+			}
+			_, next := tracer.Start(context.Background(), "next")
+			carries(t, "in the next request", spanLabels(next, "next"))
+			next.End()
+			carries(t, "after the next request", map[string]string{})
+		})
+	}
+}
+
+// heapAlloc returns the bytes that are in use.
+func heapAlloc() int64 {
+	runtime.GC()
+	runtime.GC() // what the first has finalized
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 func TestSpansFollowEachOther(t *testing.T) {

@@ -33,7 +33,7 @@ func Do(ctx context.Context, f func(context.Context)) {
 	} else if goruntime.Unknown() != nil {
 		l = publicLabeler{}
 	}
-	defer l.enter(ctx)()
+	defer l.leave(l.enter(ctx))
 	f(ctx)
 }
 

@@ -86,8 +86,13 @@
 //   - pprof.Do puts the labels of its context back when it returns. A span that
 //     ends within a pprof.Do that has the span's context comes back by it: End
 //     spans outside of it.
-//   - In root scope, where descendants end out of order on one goroutine and the
-//     local root before the last of them, that one may run without labels.
+//   - A local root that ends on the goroutine that it started on takes its labels and
+//     those of all its descendants off it: of those that are open the program may have
+//     forgotten the End. What a descendant does on that goroutine afterwards has no
+//     labels of its own; its End does what it does without spanprof, and leaves the
+//     goroutine's labels alone. The same holds for the first span of a local root on a
+//     worker. Spans of other local roots, with trace.WithNewRoot say, keep their labels
+//     until they end.
 //
 // # Tracebacks
 //

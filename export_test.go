@@ -12,6 +12,9 @@ import (
 // SpanStateSize is what a span takes beside its labels and what the SDK keeps.
 const SpanStateSize = unsafe.Sizeof(spanState{})
 
+// LabelBlockSize is what the labels of a span take.
+const LabelBlockSize = unsafe.Sizeof(labelBlock{})
+
 // ReadsGoroutineLabels reports whether the labels of goroutines can be read.
 func ReadsGoroutineLabels() bool { return goruntime.Unknown() == nil }
 

@@ -4,7 +4,9 @@
 package spanprof
 
 import (
+	"strings"
 	"sync/atomic"
+	"unsafe" // for Offsetof
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
@@ -31,7 +33,8 @@ type labelBlock struct {
 	// inline is the labels' memory where the user has none of his own: four
 	// labels and the mark behind them.
 	inline [5]label
-	hex    [hexIDsLen]byte
+	// hex are the ids' digits. copiedFrom relies on origin being behind them.
+	hex [hexIDsLen]byte
 
 	// origin is the block that the span started with; it differs from the
 	// block itself where SetName made a new one. The fields below but for own
@@ -41,20 +44,32 @@ type labelBlock struct {
 	latest atomic.Pointer[labelBlock]
 	// prev is what the goroutine carried when the span started.
 	prev atomic.Pointer[labelMap]
-	// root is the origin of the span's local root: the block itself for one.
-	root *labelBlock
+	// root is the origin of the span's local root, nil where that is the block itself.
+	root atomic.Pointer[labelBlock]
 	// ended is when the span ended, on the clock of goruntime.Nanotime: 0 before
 	// that, so that nobody puts the labels back on a goroutine afterwards.
 	ended atomic.Int64
 	// left is when the last heir left after that.
 	left atomic.Int64
-	own  uint8 // number of labels that are ours
-	// byProcessor says that a SpanProcessor made the block.
-	byProcessor bool
-	depth       uint16 // number of blocks under this one, at most maxDepth
-	// heirs is the number of open spans whose goroutines carry maps[heirMap].
-	heirs atomic.Int32
+	// heirs counts open spans and calls of Do whose goroutines carry maps[heirMap], and
+	// apart the nested ones: those spans among them that started on the goroutine of the
+	// block's span.
+	heirs heirCount
+	// goroutine is where the span started, as goruntime.Goroutine tells it.
+	goroutine uint32
+	depth     uint16 // number of blocks under this one, at most maxDepth
+	own       uint8  // number of labels that are ours
+	flags     uint8
 }
+
+// The flags of a block.
+const (
+	// byProcessor says that a SpanProcessor made the block.
+	byProcessor = 1 << iota
+	// outermost says that no other span of its local root was on the goroutine when
+	// the span started: it is the local root, or a descendant of it on a worker.
+	outermost
+)
 
 // The slots of a label set of a block.
 const (
@@ -76,6 +91,14 @@ func (b *labelBlock) current() *labelBlock {
 		return latest
 	}
 	return b.origin
+}
+
+// localRoot returns the origin of the span's local root.
+func (b *labelBlock) localRoot() *labelBlock {
+	if root := b.root.Load(); root != nil {
+		return root
+	}
+	return b
 }
 
 // name returns the span name among the labels, "" if there is none.
@@ -106,6 +129,28 @@ func (b *labelBlock) slot(m *labelMap) int {
 
 // blockOf returns the block that m belongs to, nil if m was not made here.
 func blockOf(m *labelMap) *labelBlock { return goruntime.Marked[labelBlock](m) }
+
+// idKeys are the keys of the labels with ids.
+type idKeys struct{ span, trace string }
+
+var (
+	publicIDKeys = idKeys{LabelSpanID, LabelTraceID}
+	// blockIDKeys are at addresses of their own, as is a mark's key.
+	blockIDKeys = idKeys{strings.Clone(LabelSpanID), strings.Clone(LabelTraceID)}
+)
+
+// copiedFrom returns the origin whose ids are in m, a copy of its labels with others beside
+// them, as pprof.Do makes it without the mark. It is nil where m has no ids of a block.
+// Labels that are not copied from a block have other keys, though with the same text, or
+// values that do not lie next to each other.
+func copiedFrom(m *labelMap) *labelBlock {
+	span, trace := m.Find(LabelSpanID), m.Find(LabelTraceID)
+	if span == nil || trace == nil || !goruntime.SameText(span.Key, blockIDKeys.span) || !goruntime.SameText(trace.Key, blockIDKeys.trace) ||
+		len(span.Value) != 16 || len(trace.Value) != hexIDsLen-16 || !goruntime.Adjacent(span.Value, trace.Value) {
+		return nil
+	}
+	return goruntime.TextOwner[labelBlock](span.Value, unsafe.Offsetof(labelBlock{}.hex), unsafe.Offsetof(labelBlock{}.origin))
+}
 
 // ids returns the hex digits of an origin.
 func (b *labelBlock) ids() string { return goruntime.Text(b.hex[:]) }

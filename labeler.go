@@ -33,6 +33,10 @@ type labeler interface {
 	abandon(s *spanState)
 	settle()
 
+	// givenUp reports whether s needs no End for its labels any more, though it may
+	// not have ended: its local root has, on the goroutine of both.
+	givenUp(s *spanState) bool
+
 	// name returns the span name among the labels of s, "" if there is none,
 	// and profileID the value of LabelProfileID. s has labels of its own.
 	name(s *spanState) string
@@ -45,7 +49,15 @@ type labeler interface {
 	// contextValue returns what runtime/pprof finds in the context of s.
 	contextValue(s *spanState) any
 
-	// enter puts the labels of ctx on the calling goroutine and returns a
-	// function that puts back what was there.
-	enter(ctx context.Context) (leave func())
+	// enter puts the labels of ctx on the calling goroutine, and leave puts back what
+	// was there.
+	enter(ctx context.Context) entered
+	leave(e entered)
+}
+
+// entered is what leave needs of enter.
+type entered struct {
+	found *labelMap   // what the goroutine carried, for runtimeLabeler
+	heir  *labelBlock // the origin that has an heir more
+	span  *spanState  // the span of the context, for publicLabeler
 }

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/labelfacts"
 	"github.com/spanprof/spanprof/internal/linkurl"
 	"github.com/spanprof/spanprof/internal/livelabels"
 )
@@ -29,6 +30,7 @@ type labelling struct {
 	provider *TracerProvider // nil for a SpanProcessor
 
 	endsElsewhere atomic.Uint64
+	facts         *labelfacts.Labeller // for the self-check
 }
 
 func newLabelling(c config) *labelling {
@@ -55,6 +57,7 @@ func (l *labelling) begin(ctx, innerCtx context.Context, span trace.Span, sc *tr
 	s.by = l
 	s.ctx = spanContext{innerCtx, span, s}
 	s.traceID = sc.TraceID()
+	l.facts.Count(s.traceID, sc.IsSampled())
 
 	c := &l.config
 	s.sampled = sc.IsSampled() || c.recordOnly && span.IsRecording()

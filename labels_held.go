@@ -11,8 +11,12 @@ var heldAtHook livelabels.Hook = heldAt
 // heldAt is what livelabels.At documents, for a set that is not nil.
 func heldAt(set *labelMap, nanotime int64) (held *labelMap, endedSpanID string) {
 	held = set
-	for b := blockOf(held); b != nil && !b.origin.heldAt(b.slot(held), nanotime); b = blockOf(held) {
-		held = b.origin.prev.Load()
+	for {
+		b, slot := ownerOf(held)
+		if b == nil || b.heldAt(slot, nanotime) {
+			break
+		}
+		held = b.prev.Load()
 	}
 	if held == set {
 		return set, ""
@@ -26,13 +30,36 @@ func heldAt(set *labelMap, nanotime int64) (held *labelMap, endedSpanID string) 
 			held = &b.current().maps[slot]
 		}
 	}
+	if b := blockOf(set); b == nil {
+		// What a pprof.Do has added is not the span's.
+		held = &labelMap{List: withUserLabels(spanLabelsOf(held), held, set)}
+	}
 	return held, endedSpanID
+}
+
+// ownerOf returns the origin that has the labels of m, and in which slot.
+func ownerOf(m *labelMap) (b *labelBlock, slot int) {
+	if b := blockOf(m); b != nil {
+		return b.origin, b.slot(m)
+	}
+	return copiedFrom(m), copiedMap
+}
+
+// spanLabelsOf returns the labels of m that are spanprof's.
+func spanLabelsOf(m *labelMap) []label {
+	var own []label
+	for _, l := range m.Labels() {
+		if isSpanLabel(l.Key) {
+			own = append(own, l)
+		}
+	}
+	return own
 }
 
 // heldAt reports whether the labels of an origin held at a time, on a goroutine
 // that carries them in a slot.
 func (b *labelBlock) heldAt(slot int, nanotime int64) bool {
-	if slot == heirMap && (b.heirs.Load() > 0 || nanotime <= b.left.Load()) {
+	if slot != ownMap && (b.heirs.any() || nanotime <= b.left.Load()) {
 		return true
 	}
 	if ended := b.ended.Load(); ended == 0 || nanotime <= ended {
@@ -40,7 +67,8 @@ func (b *labelBlock) heldAt(slot int, nanotime int64) bool {
 	}
 	// In root scope the labels of a child are those of its local root, which
 	// goes on: so do they, on the goroutines that the child has started.
-	return b.root != b && b.hex == b.root.hex && b.root.heldAt(ownMap, nanotime)
+	root := b.localRoot()
+	return root != b && root.hex == b.hex && root.heldAt(ownMap, nanotime)
 }
 
 // spanIDOf returns the value of LabelSpanID, "" where there is none.

@@ -99,6 +99,51 @@ func TestUserLabelsHeldAtATime(t *testing.T) {
 	})
 }
 
+// Copies that pprof.Do makes, with labels of the user's, are of the span too.
+func TestCopiedLabelsHeldAtATime(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		tracer := heldTracer(t, WithRootSpanOnly(!all))
+		goruntime.SetLabels(nil)
+		ctx, root := tracer.Start(context.Background(), "root")
+		var of *labelMap
+		var entering context.Context
+		pprof.Do(ctx, pprof.Labels("tenant", "a"), func(ctx context.Context) {
+			of, entering = goruntime.GoroutineLabels(), ctx
+			tracer.Start(ctx, "forgotten") // gives its labels back by pprof.Do's return
+		})
+		in := goruntime.Nanotime()
+		root.End()
+		held(t, "in pprof.Do", of, in, root, nil, "root")
+		held(t, "pprof.Do's, after the root", of, goruntime.Nanotime(), nil, root, "")
+		if got, _ := livelabels.At(of, math.MaxInt64); len(got.Labels()) != 1 || got.Find("tenant").Value != "a" {
+			t.Errorf("after the root: %v, want the tenant alone", got.Labels())
+		}
+		Do(entering, func(context.Context) {
+			held(t, "in a Do", goruntime.GoroutineLabels(), goruntime.Nanotime(), root, nil, "root")
+		})
+		held(t, "after the Do", of, goruntime.Nanotime(), nil, root, "")
+		done := make(chan struct{})
+		go func() { // an heir of the copy
+			defer close(done)
+			goruntime.SetLabels(of)
+			_, child := tracer.Start(entering, "child")
+			if !all {
+				held(t, "in a child", of, goruntime.Nanotime(), root, nil, "root")
+			}
+			child.End()
+		}()
+		<-done
+		held(t, "after a child", of, goruntime.Nanotime(), nil, root, "")
+		goruntime.SetLabels(nil)
+	}
+	// Equal labels that are no copies are the user's.
+	ids := "0123456789abcdef0123456789abcdef0123456789abcdef"
+	user := &labelMap{List: []label{{Key: LabelSpanID, Value: ids[:16]}, {Key: LabelTraceID, Value: ids[16:]}}}
+	if got, ended := livelabels.At(user, math.MaxInt64); got != user || ended != "" {
+		t.Errorf("labels of the user's: %v, ended %q", got, ended)
+	}
+}
+
 // What Go and Do run after the span's end still counts, and no longer.
 func TestLabelsOfDoHeldAtATime(t *testing.T) {
 	tracer := heldTracer(t)

@@ -43,6 +43,9 @@ func (publicLabeler) abandon(*spanState) {}
 // settle does nothing, as it does not see what the goroutine carries.
 func (publicLabeler) settle() {}
 
+// givenUp is false, as it does not see which goroutine a span is on.
+func (publicLabeler) givenUp(*spanState) bool { return false }
+
 func (publicLabeler) name(s *spanState) string { return labelIn(s.publicContext(), LabelSpanName) }
 
 func (publicLabeler) profileID(s *spanState) string {
@@ -64,17 +67,20 @@ func (publicLabeler) contextValue(s *spanState) any {
 	return s.ctx.Context.Value(pprofLabelsKey)
 }
 
-func (publicLabeler) enter(ctx context.Context) (leave func()) {
+func (publicLabeler) enter(ctx context.Context) entered {
 	pprof.SetGoroutineLabels(ctx)
-	s, ok := ctx.Value(stateKey{}).(*spanState)
-	if !ok {
-		return func() { pprof.SetGoroutineLabels(context.Background()) }
+	s, _ := ctx.Value(stateKey{}).(*spanState)
+	if s != nil {
+		s.entered.Add(1)
 	}
-	s.entered.Add(1)
-	return func() { //nolint:contextcheck // none of the caller's labels
-		s.entered.Add(-1)
-		pprof.SetGoroutineLabels(context.Background())
+	return entered{span: s}
+}
+
+func (publicLabeler) leave(e entered) {
+	if e.span != nil {
+		e.span.entered.Add(-1)
 	}
+	pprof.SetGoroutineLabels(context.Background())
 }
 
 // maxEnded bounds how many ended spans before looks behind.
@@ -131,7 +137,7 @@ func (s *spanState) setPublic(name string) {
 	var labels [4]label
 	var args [8]string
 	kv := args[:0]
-	for _, l := range s.appendLabels(labels[:0], ids, name) {
+	for _, l := range s.appendLabels(labels[:0], &publicIDKeys, ids, name) {
 		kv = append(kv, l.Key, l.Value)
 	}
 	labelled := pprof.WithLabels(s.started, pprof.Labels(kv...))

@@ -30,7 +30,7 @@ func live(m *labelMap) *labelMap {
 		}
 		slot := b.slot(m)
 		switch {
-		case slot == heirMap && b.origin.heirs.Load() > 0:
+		case slot == heirMap && b.origin.heirs.any():
 			return &b.current().maps[heirMap]
 		case b.origin.hasEnded():
 			m = b.origin.prev.Load()
@@ -44,25 +44,32 @@ func live(m *labelMap) *labelMap {
 
 func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) {
 	found := goruntime.GoroutineLabels()
-	b := &labelBlock{byProcessor: s.byProcessor}
-	b.origin, b.root = b, b
-	if s.root != s {
-		b.root = s.root.carrier
+	b := &labelBlock{goroutine: goruntime.Goroutine(), flags: outermost}
+	b.origin = b
+	if s.byProcessor {
+		b.flags |= byProcessor
 	}
 	s.encodeIDs(&b.hex)
 	p := blockOf(found)
-	if p == nil || !p.byProcessor || p.hex != b.hex {
+	if p == nil || p.flags&byProcessor == 0 || p.hex != b.hex {
 		p = nil
 	} else {
 		p.endNow() // a SpanProcessor's, of the same span
 	}
-	if prev := live(found); prev != nil {
+	prev := live(found)
+	if s.root != s {
+		b.root.Store(s.root.carrier)
+		if b.continues(prev) {
+			b.flags &^= outermost
+		}
+	}
+	if prev != nil {
 		b.cover(prev)
 	}
 	if p != nil {
 		p.prev.Store(&b.maps[ownMap]) // where the span goes on
 	}
-	own := s.appendLabels(b.inline[:0], b.ids(), name)
+	own := s.appendLabels(b.inline[:0], &blockIDKeys, b.ids(), name)
 	b.own = uint8(len(own))
 
 	inContext := goruntime.ContextLabels(ctx)
@@ -88,22 +95,39 @@ func (b *labelBlock) cover(prev *labelMap) {
 	if under == nil {
 		return
 	}
+	under = under.origin
 	if b.depth = under.depth + 1; b.depth <= maxDepth {
 		return
 	}
-	b.depth = 1
-	for ; b.depth < maxDepth/2; b.depth++ {
-		next := blockOf(live(under.origin.prev.Load()))
+	kept := map[*labelBlock]bool{b: true}
+	for b.depth = 1; b.depth < maxDepth/2; b.depth++ {
+		kept[under] = true
+		next := blockOf(live(under.prev.Load()))
 		if next == nil {
 			return // spans under prev have ended since
 		}
-		under = next
+		under = next.origin
 	}
-	bottom := live(under.origin.prev.Load())
+	bottom := live(under.prev.Load())
 	for at := blockOf(bottom); at != nil; at = blockOf(bottom) {
 		bottom = live(at.origin.prev.Load())
 	}
-	under.origin.prev.Store(bottom)
+	under.prev.Store(bottom)
+	for at := range kept {
+		// A local root of this goroutine that is not kept is not held by others.
+		if root := at.localRoot(); root.goroutine == at.goroutine && !kept[root] {
+			at.root.Store(nil)
+		}
+	}
+}
+
+// continues reports whether prev are labels of a span with the same local root as b.
+func (b *labelBlock) continues(prev *labelMap) bool {
+	if under := blockOf(prev); under != nil && under.origin.localRoot() == b.localRoot() {
+		return true
+	}
+	l := prev.Find(LabelTraceID)
+	return l != nil && l.Value == b.ids()[16:]
 }
 
 func (runtimeLabeler) inherit(ctx context.Context, s *spanState) {
@@ -116,27 +140,17 @@ func (runtimeLabeler) inherit(ctx context.Context, s *spanState) {
 	case b == nil:
 		// A pprof.Do within the root added labels of the user's: they are
 		// on the goroutine and in ctx, and its return takes them off.
-	case b.byProcessor && !s.byProcessor:
+		if c := copiedFrom(found); c != nil {
+			s.inheritFrom(c)
+			s.copied = true
+		}
+	case b.origin.flags&byProcessor != 0 && !s.byProcessor:
 		runtimeLabeler{}.start(ctx, s, root.current().name())
 	default:
-		s.carrier, s.heir, s.found = b.origin, true, found
-		goruntime.SetLabels(b.enterHeir())
+		s.inheritFrom(b.origin)
+		s.found = found
+		goruntime.SetLabels(&b.current().maps[heirMap])
 	}
-}
-
-// enterHeir counts an heir and returns the labels for it.
-func (b *labelBlock) enterHeir() *labelMap {
-	b.origin.heirs.Add(1)
-	return &b.current().maps[heirMap]
-}
-
-// leaveHeir takes an heir off the count. It keeps the time where the span has ended: until
-// then the labels held on the goroutines that the heir started.
-func (b *labelBlock) leaveHeir() {
-	if b.hasEnded() {
-		b.left.Store(goruntime.Nanotime())
-	}
-	b.heirs.Add(-1)
 }
 
 func (runtimeLabeler) rename(s *spanState, name string) {
@@ -168,82 +182,6 @@ func (runtimeLabeler) rename(s *spanState, name string) {
 	}
 }
 
-func (runtimeLabeler) end(s *spanState) bool {
-	carrier := s.carrier
-	switch {
-	case carrier == nil:
-		return true
-	case s.heir:
-		carrier.leaveHeir()
-		return carrier.takeOff(true, s.found)
-	case carrier.hasEnded():
-		return true // a TracerProvider has taken the span over
-	}
-	prev := carrier.prev.Load()
-	// Resolved now, so that spans which follow each other from goroutine to
-	// goroutine do not pin a chain of ended ones.
-	if resolved := live(prev); resolved != prev {
-		prev = resolved
-		carrier.prev.Store(prev)
-	}
-	carried := carrier.takeOff(false, prev)
-	// The time is taken when the labels are off the goroutine: samples that are taken
-	// with them on it are the span's.
-	carrier.ended.Store(goruntime.Nanotime())
-	return carried
-}
-
-// takeOff puts what prev leads to on the goroutine where it carries the labels of b, an
-// origin, for the span that ends: for an heir or for the owner of b. It reports whether
-// the goroutine carries those labels, or goes back to them.
-func (b *labelBlock) takeOff(heir bool, prev *labelMap) bool {
-	carried := goruntime.GoroutineLabels()
-	for m := carried; ; {
-		at := blockOf(m)
-		if at == nil {
-			break
-		}
-		slot := at.slot(m)
-		if at.origin == b && b.endsWith(slot, heir) {
-			goruntime.SetLabels(live(prev))
-			return true
-		}
-		if !at.origin.hasEnded() || slot == heirMap && at.origin.heirs.Load() > 0 {
-			break
-		}
-		// A descendant that ended elsewhere has left its labels here.
-		m = at.origin.prev.Load()
-	}
-	return coveredBy(carried, b)
-}
-
-// endsWith reports whether a goroutine with the labels of a slot carries them
-// for the span that ends, an heir or the owner of b, and not for another.
-func (b *labelBlock) endsWith(slot int, heir bool) bool {
-	switch slot {
-	case ownMap:
-		return !heir
-	case heirMap:
-		return heir || b.heirs.Load() == 0
-	default:
-		return false // within a pprof.Do, which takes its labels off itself
-	}
-}
-
-// abandon leaves the labels to the next Start or End on the goroutine, which puts
-// those of no span that has ended back, or to settle.
-func (runtimeLabeler) abandon(s *spanState) {
-	switch {
-	case s.ended.Swap(true):
-	case s.heir:
-		s.carrier.leaveHeir()
-	default:
-		s.carrier.endNow()
-	}
-}
-
-func (runtimeLabeler) settle() { goruntime.SetLabels(live(goruntime.GoroutineLabels())) }
-
 func (runtimeLabeler) name(s *spanState) string { return s.carrier.current().name() }
 
 func (runtimeLabeler) profileID(s *spanState) string { return s.carrier.ids()[:16] }
@@ -254,41 +192,12 @@ func (runtimeLabeler) hasUserLabels(s *spanState) bool {
 
 func (runtimeLabeler) contextValue(s *spanState) any {
 	switch {
-	case s.carrier == nil:
+	case s.carrier == nil || s.copied:
 		return s.ctx.Context.Value(pprofLabelsKey)
 	case s.heir:
 		return goruntime.ContextValue(&s.carrier.current().maps[heirMap])
 	default:
 		return goruntime.ContextValue(&s.carrier.current().maps[ownMap])
-	}
-}
-
-func (runtimeLabeler) enter(ctx context.Context) (leave func()) {
-	found, entered := goruntime.GoroutineLabels(), goruntime.ContextLabels(ctx)
-	if entered == nil {
-		return func() { goruntime.SetLabels(live(found)) }
-	}
-	if entered != found && hasUserLabels(found) {
-		// The ids of a span on the goroutine are not the user's.
-		var own []label
-		for _, l := range entered.List {
-			if isSpanLabel(l.Key) {
-				own = append(own, l)
-			}
-		}
-		entered = &labelMap{List: withUserLabels(own, found, entered)}
-	}
-	b := blockOf(entered)
-	if b == nil {
-		goruntime.SetLabels(entered)
-		return func() { goruntime.SetLabels(live(found)) }
-	}
-	// An heir, so that the labels stay when spans within end, though the span
-	// that they belong to may have ended.
-	goruntime.SetLabels(b.enterHeir())
-	return func() {
-		b.origin.leaveHeir()
-		goruntime.SetLabels(live(found))
 	}
 }
 
@@ -309,20 +218,4 @@ func carries(m *labelMap, b *labelBlock) bool {
 	}
 	own := &b.maps[ownMap]
 	return sameValue(m, own, LabelTraceID) && sameValue(m, own, LabelSpanID)
-}
-
-// coveredBy reports whether m carries b's labels, or they will come back when
-// the spans end whose labels cover them on this goroutine.
-func coveredBy(m *labelMap, b *labelBlock) bool {
-	for m != nil {
-		if carries(m, b) {
-			return true
-		}
-		cover := blockOf(m)
-		if cover == nil {
-			return false
-		}
-		m = cover.origin.prev.Load()
-	}
-	return false
 }

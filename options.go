@@ -252,7 +252,8 @@ func WithRecordOnlySpans() Option {
 //   - End puts the labels of the context that the span was started with on the goroutine
 //     that calls it, whichever that is and whatever it carried: a span that ends
 //     elsewhere changes the labels there, a parent that ends before its child takes the
-//     child's off, and so do overlapping roots;
+//     child's off, and so do overlapping roots. A child that is never ended leaves nothing
+//     behind; one that ends during the next request takes that one's labels off;
 //   - a worker of a pool has, after the span of a job, the labels of the job's context
 //     if the span in that is still open, and none if it has ended. [Do] leaves a worker
 //     without labels;

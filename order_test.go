@@ -18,12 +18,14 @@ import (
 )
 
 // model is what a goroutine should carry: the labels of the span that was
-// started last among those that have not ended.
+// started last among those that have not ended. A local root that ends gives up its
+// descendants, which may end later or never.
 type model struct {
-	tracer trace.Tracer
-	all    bool
-	open   []*modelSpan
-	log    []string
+	tracer    trace.Tracer
+	all       bool
+	open      []*modelSpan
+	forgotten []*modelSpan
+	log       []string
 }
 
 type modelSpan struct {
@@ -46,9 +48,22 @@ func (m *model) start(parent *modelSpan, name string) {
 }
 
 func (m *model) end(i int) {
-	m.open[i].span.End()
-	m.log = append(m.log, "end "+m.open[i].name)
-	m.open = slices.Delete(m.open, i, i+1)
+	ended := m.open[i]
+	ended.span.End()
+	m.log = append(m.log, "end "+ended.name)
+	m.open = slices.DeleteFunc(m.open, func(s *modelSpan) bool {
+		if s != ended && s.root == ended {
+			m.forgotten = append(m.forgotten, s)
+		}
+		return s == ended || s.root == ended
+	})
+}
+
+// endLate ends a span that was given up.
+func (m *model) endLate(i int) {
+	m.forgotten[i].span.End()
+	m.log = append(m.log, "end late "+m.forgotten[i].name)
+	m.forgotten = slices.Delete(m.forgotten, i, i+1)
 }
 
 func (m *model) rename(s *modelSpan, name string) {
@@ -74,14 +89,6 @@ func (m *model) check() error {
 		return fmt.Errorf("%s: labels of %q, want %q", strings.Join(m.log, ", "), got, want)
 	}
 	return nil
-}
-
-// canEnd reports whether the model holds after the i-th open span ends. In root
-// scope it does not where a local root ends while descendants are open, as they
-// may then end out of order.
-func (m *model) canEnd(i int) bool {
-	s := m.open[i]
-	return m.all || s.root != s || !slices.ContainsFunc(m.open, func(other *modelSpan) bool { return other != s && other.root == s })
 }
 
 // TestAnyOrder starts, ends and renames spans on one goroutine in random orders.
@@ -122,9 +129,9 @@ func (m *model) walk(r *rand.Rand) error {
 				m.start(parent, fmt.Sprintf("s%d", step))
 			}
 		case n < 8:
-			if i := r.IntN(len(m.open)); m.canEnd(i) {
-				m.end(i)
-			}
+			m.end(r.IntN(len(m.open)))
+		case n < 9 && len(m.forgotten) > 0:
+			m.endLate(r.IntN(len(m.forgotten)))
 		default:
 			m.rename(m.open[r.IntN(len(m.open))], fmt.Sprintf("n%d", step))
 		}
@@ -133,11 +140,9 @@ func (m *model) walk(r *rand.Rand) error {
 		}
 	}
 	for len(m.open) > 0 {
-		if i := r.IntN(len(m.open)); m.canEnd(i) {
-			m.end(i)
-			if err := m.check(); err != nil {
-				return err
-			}
+		m.end(r.IntN(len(m.open)))
+		if err := m.check(); err != nil {
+			return err
 		}
 	}
 	return nil

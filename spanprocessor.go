@@ -5,6 +5,7 @@ package spanprof
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -27,7 +28,9 @@ import (
 //   - finds local roots by spans that are open: in root scope the child of a span
 //     that has ended is a root of its own;
 //   - has to remember each span that is open, to find its local root: some 60,000
-//     of them; those above have no labels, see [SpanProcessor.Unlabelled].
+//     of them; those above have no labels, see [SpanProcessor.Unlabelled]. Spans that the
+//     program forgets to end are forgotten too when their local root ends, but not with
+//     [WithPublicLabelsOnly].
 //
 // Where the provider is wrapped too, the wrapper's labels count; give both the
 // same options.
@@ -46,8 +49,19 @@ const (
 type openSpans struct {
 	mu    sync.Mutex
 	spans map[openKey]*spanState
-	shut  bool
+	// sweepAt is how many spans there are when those that have been given up are
+	// removed, as the program may have forgotten to end them.
+	sweepAt        int
+	startsWhenFull int // since the last time
+	shut           bool
 }
+
+const (
+	minSweep = 64
+	// sweepWhenFull is how many spans start while there is no room before a shard looks
+	// for given up ones again, so that not every Start has to look.
+	sweepWhenFull = openPerShard / 4
+)
 
 type openKey struct {
 	trace trace.TraceID
@@ -63,7 +77,9 @@ func NewSpanProcessor(opts ...Option) *SpanProcessor {
 	p := &SpanProcessor{labelling: newLabelling(c)}
 	for i := range p.shards {
 		p.shards[i].spans = make(map[openKey]*spanState)
+		p.shards[i].sweepAt = minSweep
 	}
+	p.labelling.tell(p.unlabelled.Load)
 	return p
 }
 
@@ -150,11 +166,24 @@ func (p *SpanProcessor) reserve(key openKey) bool {
 		return false
 	}
 	if len(shard.spans) >= openPerShard {
+		shard.startsWhenFull++
+	}
+	if len(shard.spans) >= shard.sweepAt || shard.startsWhenFull == sweepWhenFull {
+		shard.sweep(p.labelling.labeler)
+	}
+	if len(shard.spans) >= openPerShard {
 		p.unlabelled.Add(1)
 		return false
 	}
 	shard.spans[key] = nil
 	return true
+}
+
+// sweep removes spans that have been given up. It looks at each span about once, as
+// long as there is room: next time there are twice as many.
+func (o *openSpans) sweep(l labeler) {
+	maps.DeleteFunc(o.spans, func(_ openKey, s *spanState) bool { return s != nil && l.givenUp(s) })
+	o.sweepAt, o.startsWhenFull = max(minSweep, 2*len(o.spans)), 0
 }
 
 func (p *SpanProcessor) put(key openKey, s *spanState) {

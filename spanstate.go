@@ -39,6 +39,8 @@ type spanState struct {
 	carrier *labelBlock
 	found   *labelMap
 	heir    bool
+	nested  bool // the heir is counted in carrier.nested
+	copied  bool // the goroutine carries a copy of the labels, with others of a pprof.Do
 
 	// What publicLabeler keeps: how many calls of Do have the span's context, the
 	// context that Start was given, and a context.Context with the labels.
@@ -64,15 +66,15 @@ func (s *spanState) encodeIDs(digits *[hexIDsLen]byte) {
 
 // appendLabels appends the span's labels, sorted by key. ids are the digits
 // that encodeIDs made.
-func (s *spanState) appendLabels(list []label, ids, name string) []label {
+func (s *spanState) appendLabels(list []label, keys *idKeys, ids, name string) []label {
 	if s.sampled && s.by.config.idScope != ScopeNone {
-		list = append(list, label{Key: LabelProfileID, Value: ids[:16]}, label{Key: LabelSpanID, Value: ids[:16]})
+		list = append(list, label{Key: LabelProfileID, Value: ids[:16]}, label{Key: keys.span, Value: ids[:16]})
 	}
 	if name != "" {
 		list = append(list, label{Key: LabelSpanName, Value: name})
 	}
 	if s.sampled {
-		list = append(list, label{Key: LabelTraceID, Value: ids[16:]})
+		list = append(list, label{Key: keys.trace, Value: ids[16:]})
 	}
 	return list
 }
@@ -100,7 +102,7 @@ func (s *spanState) finish(span trace.Span) {
 	if s.ended.Swap(true) || !s.labelled {
 		return
 	}
-	// First what cannot panic.
+	// Restore labels first: this cannot panic.
 	if !s.by.labeler.end(s) {
 		s.by.endsElsewhere.Add(1)
 	}

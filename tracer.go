@@ -40,6 +40,7 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 	innerCtx, span := t.inner.Start(ctx, name, options...)
 	sc := span.SpanContext()
 	if !t.by.config.unsampledNames && !sc.IsSampled() && !span.IsRecording() {
+		t.by.unlabelled(&sc)
 		return innerCtx, span
 	}
 	return t.wrap(ctx, innerCtx, span, &sc, ancestor(ctx, parent), name)
@@ -71,6 +72,7 @@ func (t *tracer) wrap(ctx, innerCtx context.Context, span trace.Span, sc *trace.
 	if !sc.IsSampled() && !span.IsRecording() {
 		localRoot := parent == nil || parent.traceID != sc.TraceID()
 		if !t.by.config.unsampledNames || !localRoot || !sc.IsValid() {
+			t.by.unlabelled(sc)
 			return innerCtx, span
 		}
 	}

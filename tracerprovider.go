@@ -33,6 +33,10 @@ var _ trace.TracerProvider = (*TracerProvider)(nil)
 // has been set cannot be wrapped: set as the provider, the wrapper and it would
 // wait for each other.
 //
+// Spans of tracers that were got from the wrapped provider itself, before or after, have no
+// labels. [NewSpanProcessor], registered with the wrapped provider, labels those too; give it
+// the same options.
+//
 // A *TracerProvider is not wrapped twice: its wrapped provider is wrapped anew,
 // with opts alone.
 //
@@ -51,6 +55,7 @@ func NewTracerProvider(tp trace.TracerProvider, opts ...Option) *TracerProvider 
 	}
 	wrapper := &TracerProvider{inner: tp, labelling: newLabelling(newConfig(opts))}
 	wrapper.labelling.provider = wrapper
+	wrapper.labelling.tell(func() uint64 { return 0 })
 	return wrapper
 }
 

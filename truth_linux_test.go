@@ -122,7 +122,7 @@ func (w *truthful) run(n int, pool chan<- func()) {
 		j.name = "light"
 	}
 	ctx := context.Background()
-	switch n % 6 {
+	switch n % 7 {
 	case 0: // a root and a child
 		ctx, root := w.start(ctx, j, j.name)
 		_, child := w.start(ctx, j, "child")
@@ -176,6 +176,11 @@ func (w *truthful) run(n int, pool chan<- func()) {
 			}
 		}()
 		<-ended
+	case 6: // a child that is never ended
+		ctx, root := w.start(ctx, j, j.name)
+		w.start(ctx, j, "child")
+		w.do(j)
+		root.End()
 	}
 	w.neither.Add(int64(workUnlabelled(time.Millisecond)))
 }

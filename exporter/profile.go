@@ -128,6 +128,15 @@ func NewTimedProfile(w Window, parsed *profile.Profile, times [][]int64) *Profil
 	return p
 }
 
+// WithResource returns the profile as that of another service. Both share what they hold.
+func (p *Profile) WithResource(r *resource.Resource) *Profile {
+	of := *p
+	if of.window.Resource = r; r == nil {
+		of.window.Resource = resource.Empty()
+	}
+	return &of
+}
+
 func newProfile(w Window) *Profile {
 	if w.Resource == nil {
 		w.Resource = resource.Empty()

@@ -30,6 +30,21 @@
 //	...
 //	mux.Handle("/debug/pprof/", profhttp.Handler(p.Profiler()))
 //
+// # Self-check
+//
+// What is wrong with all this mostly shows by samples that do not come. So the provider, the
+// labels, the profiler and the store are checked together: the page has the section
+// Self-check, its JSON the field selfCheck of status, and a mistake that is certain goes once
+// to otel.Handle, which logs it unless the program sets a handler:
+//
+//	self-check provider-not-global: 214 local root spans ended and none has labels, so no
+//	sample can be theirs: the global tracer provider is the SDK's own, not the one that
+//	wraps it. Give what spanprof.NewTracerProvider returned to otel.SetTracerProvider.
+//
+// The log hears nothing of labels before 100 spans have ended and 5 s of CPU time are
+// sampled; the page says what it sees from the first span on.
+// [SelfCheck] is for programs that put the parts together themselves.
+//
 // A program with needs of its own puts packages profiler, store and viewer
 // together itself; this package does nothing that it could not do.
 package inprocess

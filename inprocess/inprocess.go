@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +38,7 @@ type Profiling struct {
 	store    *store.Store
 	profiler *profiler.Profiler
 	handler  http.Handler
+	watcher  watcher
 
 	mu       sync.Mutex
 	counters []iter.Seq2[string, uint64] // of AddCounters
@@ -64,6 +64,8 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 	if err != nil {
 		return nil, failed(err, exporter.NewMulti(c.exporters...))
 	}
+	// First, so that WithResource counts.
+	c.profiler = append([]profiler.Option{profiler.WithResourceFunc(s.SpanResource)}, c.profiler...)
 	exp := exporter.NewMulti(append([]exporter.Exporter{s}, c.exporters...)...)
 	prof, err := profiler.New(exp, c.profiler...)
 	if err != nil {
@@ -76,8 +78,11 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 	if err := prof.Start(); err != nil {
 		return nil, failed(err, prof)
 	}
-	if tp != nil && prof.Status().Running {
-		tp.RegisterSpanProcessor(p.spans)
+	if prof.Status().Running {
+		if tp != nil {
+			tp.RegisterSpanProcessor(p.spans)
+		}
+		p.watch(c.checkEvery)
 	}
 	return p, nil
 }
@@ -151,10 +156,13 @@ func (p *Profiling) flushPage(ctx context.Context) error {
 // recording spans, by the end of ctx. The tracer provider may be shut down
 // before or after. Calls after the first do nothing.
 func (p *Profiling) Shutdown(ctx context.Context) error {
+	p.watcher.end()
+	p.checkLog() //nolint:contextcheck // a report outlives the call
 	err := p.profiler.Shutdown(ctx)
 	if p.tp != nil {
 		p.tp.UnregisterSpanProcessor(p.spans)
 	}
+	p.watcher.reporter.Wait(ctx)
 	return err
 }
 
@@ -180,6 +188,8 @@ func (p *Profiling) status() viewer.Status {
 		v.Counters = append(v.Counters,
 			viewer.Counter{Name: "wall rounds", Value: s.Wall.Rounds},
 			viewer.Counter{Name: "wall rounds skipped for the budget", Value: s.Wall.RoundsSkipped},
+			viewer.Counter{Name: "wall: freezes of the process", Value: s.Wall.Freezes},
+			viewer.Counter{Name: "wall: time in which nobody looked", Value: uint64(s.Wall.Unwatched), Unit: "nanoseconds"},
 			viewer.Counter{Name: "wall samples of spans", Value: s.Wall.Samples},
 			viewer.Counter{Name: "wall samples dropped", Value: s.Wall.SamplesDropped},
 			viewer.Counter{Name: "CPU for wall samples", Value: uint64(s.Wall.CPU), Unit: "nanoseconds"})
@@ -192,47 +202,8 @@ func (p *Profiling) status() viewer.Status {
 			v.Counters = append(v.Counters, viewer.Counter{Name: name, Value: n})
 		}
 	}
-	failing := failingLane(s.Lanes)
-	switch {
-	case s.Disabled:
-		v.Message = "Profiling is disabled by OTEL_SDK_DISABLED or SPANPROF_DISABLED."
-	case s.Running && len(s.Kinds) == 0:
-		v.Message = "Nothing is measured: every kind is disabled."
-	case s.Running && s.CPUStart.IsZero() && slices.Contains(s.Kinds, exporter.KindCPU):
-		v.Message = s.CPU
-	case s.Running && failing != "":
-		v.Message = failing
-	case s.Running && !slices.Contains(s.Kinds, exporter.KindCPU):
-		v.Message = "CPU time is not among the kinds that are measured."
-	case s.Running && s.CPUFallback != "":
-		v.Message = s.CPUFallback
-	case s.Running && publicLabels(p.tp):
-		v.Message = "Goroutines are labelled by runtime/pprof's public API alone: see spanprof.WithPublicLabelsOnly for what is weaker then."
-	}
+	v.SelfCheck, v.Message = check(p.tp, p.profiler, p.store)
 	return v
-}
-
-// publicLabels reports whether tp is spanprof's and labels goroutines in the weaker way.
-func publicLabels(tp TracerProvider) bool {
-	labeller, ok := tp.(interface{ PublicLabelsOnly() bool })
-	return ok && labeller.PublicLabelsOnly()
-}
-
-// maxWhy is how much of an error the head of the page has room for.
-const maxWhy = 80
-
-// failingLane says which destination fails now, and why; "" if none does.
-func failingLane(lanes []exporter.LaneStatus) string {
-	for _, l := range lanes {
-		if l.LastError != nil && l.LastErrorTime.After(l.LastSuccess) {
-			why, _, _ := strings.Cut(l.LastError.Error(), "\n")
-			if r := []rune(why); len(r) > maxWhy {
-				why = string(r[:maxWhy]) + "…"
-			}
-			return fmt.Sprintf("Profiles do not reach %s: %s", l.Name, why)
-		}
-	}
-	return ""
 }
 
 // laneCounters returns the account of a lane, without the losses that there were none of.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"runtime/pprof"
 	"slices"
@@ -32,7 +33,13 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if name := os.Getenv(mistakeVariable); name != "" {
+		makeMistake(name)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // work uses CPU for about d.
 func work(d time.Duration) {
@@ -123,6 +130,44 @@ func TestSpansHaveProfiles(t *testing.T) {
 	}
 	if got, ok := spanOf(t, p, s.ProfileID); !ok || got.CPU != s.CPU {
 		t.Errorf("after Shutdown: %+v, want %+v", got, s)
+	}
+}
+
+// Without WithResource profiles are those of the spans' service, once there is a span.
+func TestProfilesTakeTheResourceOfSpans(t *testing.T) {
+	tp, res := newTracerProvider(t)
+	for name, test := range map[string]struct {
+		opts []inprocess.Option
+		want []string
+	}{
+		"by default":       {nil, []string{resource.Default().String(), res.String()}},
+		"another is given": {[]inprocess.Option{inprocess.WithResource(resource.Empty())}, []string{"", ""}},
+		"given otherwise":  {[]inprocess.Option{inprocess.WithProfilerOptions(profiler.WithResource(resource.Empty()))}, []string{"", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := new(exportertest.Recorder)
+			p, err := inprocess.Start(tp, append(test.opts, inprocess.WithExporter(rec), inprocess.WithKinds(exporter.KindHeap), inprocess.WithWindow(time.Hour))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if err := p.Flush(t.Context()); err != nil {
+					t.Error(err)
+				}
+				_, span := tp.Tracer("test").Start(t.Context(), "GET /")
+				span.End()
+			}
+			var got []string
+			for _, profile := range rec.Profiles() {
+				got = append(got, profile.Resource().String())
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if err := p.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -466,12 +511,12 @@ func TestBadOptions(t *testing.T) {
 }
 
 func TestNilOption(t *testing.T) {
-	p, err := inprocess.Start(nil, nil, inprocess.WithMaxBytes(1<<20), nil)
+	p, err := inprocess.Start(nil, nil, inprocess.WithMaxBytes(2<<20), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Store().Stats().MaxBytes; got != 1<<20 {
-		t.Errorf("the store has %d bytes, want 1 MiB", got)
+	if got := p.Store().Stats().MaxBytes; got != 2<<20 {
+		t.Errorf("the store has %d bytes, want 2 MiB", got)
 	}
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)

@@ -27,10 +27,12 @@ type config struct {
 	profiler  []profiler.Option
 	store     []store.Option
 	viewer    []viewer.Option
+	// checkEvery is how often the self-check looks for what is to be logged.
+	checkEvery time.Duration
 }
 
 func newConfig(opts []Option) config {
-	var c config
+	c := config{checkEvery: checkEvery}
 	for _, o := range opts {
 		if o != nil {
 			c = o.apply(c)
@@ -40,7 +42,9 @@ func newConfig(opts []Option) config {
 }
 
 // WithResource sets the resource attached to profiles. Give it the resource of the tracer
-// provider; the default is resource.Default().
+// provider. Without it profiles have the resource of the spans of the provider that Start
+// was given, once the first span has started; a window that ends before has
+// resource.Default(), and so have all where Start was given no provider.
 func WithResource(r *resource.Resource) Option {
 	return optionFunc(func(c config) config {
 		c.profiler = append(c.profiler, profiler.WithResource(r))
@@ -123,6 +127,24 @@ func WithSampling(fraction float64) Option {
 func WithSpansPerName(n int) Option {
 	return optionFunc(func(c config) config {
 		c.store = append(c.store, store.WithSpansPerName(n))
+		return c
+	})
+}
+
+// WithSpanAttributes keeps attributes of spans with these keys too, beside those of the
+// semantic conventions that are kept by default; see store.WithSpanAttributes.
+func WithSpanAttributes(keys ...string) Option {
+	keys = slices.Clone(keys)
+	return optionFunc(func(c config) config {
+		c.store = append(c.store, store.WithSpanAttributes(keys...))
+		return c
+	})
+}
+
+// WithoutSpanAttributes keeps no attributes of spans; see store.WithoutSpanAttributes.
+func WithoutSpanAttributes() Option {
+	return optionFunc(func(c config) config {
+		c.store = append(c.store, store.WithoutSpanAttributes())
 		return c
 	})
 }

@@ -53,6 +53,8 @@ type cpu struct {
 	open  *cpuWindow // nil when another profile is running, and before start
 	state cpuState
 	stops uint64 // how often something else has stopped our run
+	// foreigners is how often another profile was found running.
+	foreigners uint64
 	// edges is how often the runtime was stopped and begun again, unmeasured the time
 	// in between.
 	edges      uint64
@@ -271,6 +273,7 @@ func (c *cpu) set(w *cpuWindow) error {
 	if before == cpuForeign {
 		return nil
 	}
+	c.foreigners++
 	return errForeignProfile
 }
 

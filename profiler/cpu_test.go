@@ -169,7 +169,9 @@ func TestStartDuringASlowStop(t *testing.T) {
 	p, rec := launch(t, longest, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
 	until(t, func() bool { return p.Status().CPU != "stopped" }) // where Start was faster than the loop
 	want := profiler.Status{
-		Running: true,
+		Running:   true,
+		Profilers: 1,
+
 		Kinds:   []exporter.Kind{exporter.KindCPU},
 		Window:  endless,
 		CPU:     "waiting until another CPU profile of this process has been written",

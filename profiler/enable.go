@@ -7,9 +7,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/spanprof/spanprof/exporter"
 )
+
+// measuringCPU is how many Profilers of this process measure the CPU.
+var measuringCPU atomic.Int32
 
 // Enable measures a kind from now on. It does nothing if the kind is measured
 // already, and may be called before Start. The first window of the kind ends
@@ -77,6 +81,7 @@ func (p *Profiler) open(k exporter.Kind) {
 		p.mu.Lock()
 		p.cpuRun = s
 		p.mu.Unlock()
+		measuringCPU.Add(1)
 		p.report(p.cpu.warning())
 	}
 	p.report(s.start())
@@ -89,4 +94,7 @@ func (p *Profiler) close(k exporter.Kind) {
 	p.streams = slices.Delete(p.streams, i, i+1)
 	p.endStream(s, sampler.stop)
 	s.release()
+	if k == exporter.KindCPU {
+		measuringCPU.Add(-1)
+	}
 }

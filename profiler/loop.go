@@ -90,6 +90,9 @@ func (p *Profiler) loop(opened chan<- struct{}) {
 			p.end(&g, sampler.stop)
 			for _, s := range p.streams {
 				s.release()
+				if s.kind == exporter.KindCPU {
+					measuringCPU.Add(-1)
+				}
 			}
 			return
 		}
@@ -206,7 +209,7 @@ func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, err
 	for _, w := range windows {
 		p.windows.Add(1)
 		// The error would be that Shutdown has given up; the lanes count it.
-		_ = p.lanes.Export(context.Background(), w)
+		_ = p.lanes.Export(context.Background(), p.identified(w))
 	}
 	switch {
 	case len(windows) > 0:
@@ -217,6 +220,17 @@ func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, err
 		p.skipped.Add(1)
 		return true
 	}
+}
+
+// identified returns w with the resource of now.
+func (p *Profiler) identified(w *exporter.Profile) *exporter.Profile {
+	if p.config.resourceNow == nil {
+		return w
+	}
+	if r := p.config.resourceNow(); r != nil {
+		return w.WithResource(r)
+	}
+	return w
 }
 
 func (p *Profiler) report(err error) {

@@ -4,6 +4,8 @@
 package profiler_test
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -17,8 +19,21 @@ import (
 // reported is what otel.Handle got; each test takes what it expects.
 var reported errorLog
 
+// childVariable says in the environment of this executable which of children it is
+// to be, instead of running tests. They are programs that tests do something to.
+const childVariable = "SPANPROF_TEST_CHILD"
+
+var children = map[string]func() error{}
+
 // The process has one CPU profiler: no test of this package runs in parallel.
 func TestMain(m *testing.M) {
+	if child := children[os.Getenv(childVariable)]; child != nil {
+		if err := child(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	otel.SetErrorHandler(&reported)
 	goleak.VerifyTestMain(m)
 }

@@ -24,7 +24,8 @@ const scope = "github.com/spanprof/spanprof/profiler"
 //   - spanprof.profiler.cpu.foreign_stops, in {stop};
 //   - spanprof.profiler.cpu.sample.dropped and spanprof.profiler.wall.sample.dropped,
 //     in {sample};
-//   - spanprof.profiler.wall.round.skipped, in {round}.
+//   - spanprof.profiler.wall.round.skipped, in {round};
+//   - spanprof.profiler.wall.freezes, in {freeze}, and .unwatched, in ms.
 //
 // What becomes of the windows afterwards the lanes say: see package exporter. Those that
 // are not a Queue's go to the same MeterProvider.
@@ -44,6 +45,8 @@ var counters = []struct {
 	{"cpu.foreign_stops", "{stop}", "CPU profiles that something else has stopped.", func(s Status) uint64 { return s.CPUForeignStops }},
 	{"cpu.sample.dropped", "{sample}", "CPU samples that are in no profile.", func(s Status) uint64 { return s.CPUSamplesDropped }},
 	{"wall.round.skipped", "{round}", "Rounds that the budget did not allow.", func(s Status) uint64 { return s.Wall.RoundsSkipped }},
+	{"wall.freezes", "{freeze}", "Times that the process did not run for 100 ms or longer.", func(s Status) uint64 { return s.Wall.Freezes }},
+	{"wall.unwatched", "ms", "Time that is in wall profiles for spans alone that were found before and after it.", func(s Status) uint64 { return uint64(s.Wall.Unwatched.Milliseconds()) }},
 	{"wall.sample.dropped", "{sample}", "Wall samples that are in no profile.", func(s Status) uint64 { return s.Wall.SamplesDropped }},
 }
 

@@ -91,13 +91,14 @@ func TestMetricsOfStatus(t *testing.T) {
 		m.record(func() Status {
 			return Status{
 				Windows: 1 * i, WindowsSkipped: 4 * i, CPUForeignStops: 5 * i, CPUSamplesDropped: 6 * i,
-				Wall: WallStatus{RoundsSkipped: 7 * i, SamplesDropped: 8 * i},
+				Wall: WallStatus{RoundsSkipped: 7 * i, SamplesDropped: 8 * i, Freezes: 9 * i, Unwatched: time.Duration(10*i) * time.Millisecond},
 			}
 		})
 	}
 	want := map[string]int64{
 		"window.measured": 2, "window.skipped": 8,
 		"cpu.foreign_stops": 10, "cpu.sample.dropped": 12, "wall.round.skipped": 14, "wall.sample.dropped": 16,
+		"wall.freezes": 18, "wall.unwatched": 20,
 	}
 	if diff := cmp.Diff(want, provider.values()); diff != "" {
 		t.Errorf("sums (-want +got):\n%s", diff)

@@ -45,7 +45,9 @@ func (f optionFunc) apply(c config) config { return f(c) }
 type config struct {
 	window   time.Duration
 	resource *resource.Resource
-	kinds    []exporter.Kind
+	// resourceNow is nil where the resource is fixed.
+	resourceNow func() *resource.Resource
+	kinds       []exporter.Kind
 
 	cpuRate                  int
 	wallBudget               float64
@@ -73,7 +75,19 @@ func WithWindow(d time.Duration) Option {
 // profiles and spans. The default is resource.Default(); New refuses nil.
 func WithResource(r *resource.Resource) Option {
 	return optionFunc(func(c config) config {
-		c.resource = r
+		c.resource, c.resourceNow = r, nil
+		return c
+	})
+}
+
+// WithResourceFunc is WithResource for a resource that is not known yet when the
+// Profiler is made, such as that of spans: f is called at the end of each window. Where
+// it returns nil the profile has resource.Default(). A nil f does nothing.
+func WithResourceFunc(f func() *resource.Resource) Option {
+	return optionFunc(func(c config) config {
+		if f != nil {
+			c.resource, c.resourceNow = resource.Default(), f
+		}
 		return c
 	})
 }

@@ -24,6 +24,8 @@ var (
 	// ErrShutdown is returned by Start, Flush, Enable and Disable after
 	// Shutdown.
 	ErrShutdown = errors.New("profiler: already shut down")
+
+	errNeverStarted = errors.New("shut down without Start: nothing was measured, and the exporter got no profile; call Start after New")
 )
 
 // stopGrace is how long Start waits for the first windows to open, and Shutdown
@@ -210,7 +212,8 @@ func (p *Profiler) requestRotation() (<-chan struct{}, error) {
 // It ends the calls of Profile that share its windows, so shut the Profiler down
 // before an http.Server whose handlers call it, and which would wait for them.
 //
-// Without Start it shuts only the exporter down. Calls after the first do
+// Without Start it shuts only the exporter down, and otel.Handle hears that nothing was
+// measured. Calls after the first do
 // nothing and return nil.
 func (p *Profiler) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
@@ -222,6 +225,9 @@ func (p *Profiler) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	defer p.metrics.record(p.counts)
+	if before == created && !p.disabled {
+		p.report(errNeverStarted) //nolint:contextcheck // a report outlives the call
+	}
 	var errs []error
 	if before == running {
 		p.mu.Lock()

@@ -56,6 +56,8 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := profiler.Status{
+		NotStarted: true,
+
 		Kinds:  []exporter.Kind{exporter.KindCPU, exporter.KindHeap},
 		Window: 10 * time.Second,
 		CPU:    "stopped",

@@ -19,9 +19,17 @@ type Status struct {
 	// Disabled says that OTEL_SDK_DISABLED or SPANPROF_DISABLED was true
 	// when the Profiler was made.
 	Disabled bool
+	// NotStarted says that neither Start nor Shutdown was called.
+	NotStarted bool
+	// Profilers is how many Profilers of this process measure the CPU, this one included.
+	// Only one can. It is 0 when KindCPU is not among the kinds.
+	Profilers int
 	// Kinds is what is measured, Window how long a window is.
 	Kinds  []exporter.Kind
 	Window time.Duration
+	// MutexFraction and BlockRate are as [WithMutexFraction] and [WithBlockRate] say, 0
+	// without these options.
+	MutexFraction, BlockRate int
 
 	// CPUStart is when the open CPU window began to measure, CPUEnd when it
 	// is due to close. Both are zero when nothing is measured: because
@@ -35,6 +43,11 @@ type Status struct {
 	// people, what is not, and what that means for the samples; otherwise it is empty.
 	CPURate     int
 	CPUFallback string
+	// CPUForeign says that another CPU profile of the process is known to run now,
+	// CPUForeignFound how often one was found. The Profiler's own change from a window to
+	// the next is no such time, however long it takes.
+	CPUForeign      bool
+	CPUForeignFound uint64
 	// CPUForeignStops is how often something else in the process has
 	// stopped the CPU profile of this Profiler.
 	CPUForeignStops uint64
@@ -71,6 +84,9 @@ func (p *Profiler) Status() Status {
 	s := Status{
 		Running:        p.state == running,
 		Disabled:       p.disabled,
+		NotStarted:     p.state == created && !p.disabled,
+		MutexFraction:  max(0, p.config.mutexFraction),
+		BlockRate:      max(0, p.config.blockRate),
 		Kinds:          slices.Clone(p.kinds),
 		Window:         p.config.window,
 		WindowsSkipped: p.skipped.Load(),
@@ -89,6 +105,8 @@ func (p *Profiler) Status() Status {
 		s.CPU = "disabled by the environment"
 	default:
 		s.CPUStart, s.CPUForeignStops, s.CPU = p.cpu.status()
+		s.Profilers = int(measuringCPU.Load())
+		s.CPUForeign, s.CPUForeignFound = p.cpu.foreign()
 		s.CPUEdges, s.CPUUnmeasured = p.cpu.lost()
 		hz, fallback := p.cpu.rate()
 		s.CPURate = hz

@@ -19,7 +19,10 @@ const defaultWallBudget = 0.01
 // WithWallBudget sets how much CPU [exporter.KindWall] may take, as a share of
 // one core: 0.02 is 20 ms per second. The default is 0.01. More of it is more
 // samples. Over a minute at most twice the budget is used, unless rounds cost more
-// than those before foretold, by more than the budget of half a minute. New
+// than those before foretold, by more than the budget of half a minute, or there
+// are so many goroutines that one round costs more than that: then the budget is
+// saved for it, for up to ten minutes. The first round tells what rounds cost, and
+// where there is less than one in ten seconds, otel.Handle hears of it once. New
 // refuses what is not above 0 and up to 1.
 func WithWallBudget(share float64) Option {
 	return optionFunc(func(c config) config {
@@ -69,7 +72,7 @@ func (w *wallClock) window(p *profile.Profile, err error) (*exporter.Profile, er
 	opened := w.opened
 	w.opened = time.Now()
 	if err != nil {
-		err = fmt.Errorf("wall profile: rounds are missing: %w", err)
+		err = fmt.Errorf("wall profile: %w", err)
 	}
 	if p == nil {
 		return nil, err
@@ -93,6 +96,8 @@ func (w *wallClock) status() WallStatus {
 		Source:         s.Source,
 		Rounds:         s.Rounds,
 		RoundsSkipped:  s.Skipped,
+		Unwatched:      s.Unwatched,
+		Freezes:        s.Freezes,
 		Samples:        s.Samples,
 		SamplesDropped: s.Dropped,
 	}

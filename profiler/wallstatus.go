@@ -20,7 +20,7 @@ type WallStatus struct {
 	Rate float64
 	// Interval is the mean time between rounds that is planned, which the
 	// budget allows with the goroutines there are now; 0 before the first
-	// round, and when there are so many that it allows none.
+	// round, and when there are so many that ten minutes of it allow none.
 	Interval time.Duration
 	// CPU is the CPU time that rounds and the making of profiles have
 	// taken, measured on their thread, and 150 us for each round, for the
@@ -36,6 +36,14 @@ type WallStatus struct {
 	// RoundsSkipped is the number of rounds that were not taken because
 	// the budget did not allow them. The next has the weight of both.
 	RoundsSkipped uint64
+	// Unwatched is the time in which nobody looked, which is in the profiles of
+	// those goroutines alone that were found in the same span before and
+	// after. It is the time in which the process did not run because it was
+	// stopped or suspended for 100 ms or longer, and the windows without a round. Where it runs slowly, for a
+	// quota of CPU or on a busy machine, that is time as any other.
+	Unwatched time.Duration
+	// Freezes is how often the process did not run for 100 ms or longer.
+	Freezes uint64
 	// Samples is the number of goroutines that rounds have found with the
 	// labels of a span, each time counted.
 	Samples uint64

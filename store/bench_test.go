@@ -69,21 +69,54 @@ func TestSpanAllocates(t *testing.T) {
 	}
 }
 
+// Attributes are copied at once: equal ones once for all, others in two allocations.
+func TestAttributesAllocate(t *testing.T) {
+	for name, test := range map[string]struct {
+		own  bool
+		most float64
+	}{"equal": {false, 0}, "own": {true, 2}} {
+		p := newStore(t).SpanProcessor()
+		var spans []sdktrace.ReadOnlySpan
+		for i := range 2000 {
+			path := "/"
+			if test.own {
+				path = fmt.Sprint("/", i)
+			}
+			spans = append(spans, spanWith(trace.SpanID{1, byte(i >> 8), byte(i)}, trace.SpanID{}, serverAttributes(path)))
+		}
+		i := 0
+		if n := testing.AllocsPerRun(1000, func() {
+			p.OnEnd(spans[i%len(spans)])
+			i++
+		}); n > test.most {
+			t.Errorf("%s: %v allocations per span, want at most %v", name, n, test.most)
+		}
+	}
+}
+
 // BenchmarkExport takes in windows of the recorded service, of 900 samples on
 // average, when the store knows its code.
 func BenchmarkExport(b *testing.B) {
-	r := readRecording(b)
-	var input []*exporter.Profile
-	for i := range 20 {
-		input = append(input, r.replay(i, exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * step), Duration: step, Resource: checkout}, nil))
-	}
-	s := newStore(b)
-	export(b, s, input...)
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		export(b, s, input[i%len(input)])
-		i++
+	for _, timed := range []bool{false, true} {
+		b.Run(fmt.Sprintf("times=%v", timed), func(b *testing.B) {
+			r := readRecording(b)
+			var input []*exporter.Profile
+			for i := range 20 {
+				p := r.replay(i, exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * step), Duration: step, Resource: checkout}, nil)
+				if timed {
+					p = r.timed(p)
+				}
+				input = append(input, p)
+			}
+			s := newStore(b)
+			export(b, s, input...)
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				export(b, s, input[i%len(input)])
+				i++
+			}
+		})
 	}
 }
 
@@ -93,13 +126,21 @@ func BenchmarkExport(b *testing.B) {
 func BenchmarkBytesPerSample(b *testing.B) {
 	r := readRecording(b)
 	samples, ofSpans := r.count()
-	for _, rounds := range []int{1, 10, 144} {
+	for _, run := range []struct {
+		rounds int
+		timed  bool
+	}{{1, false}, {10, false}, {144, false}, {144, true}} {
+		rounds := run.rounds
 		minutes := float64(rounds*len(r.windows)) * 10 / 60
-		b.Run(fmt.Sprintf("minutes=%.1f", minutes), func(b *testing.B) {
+		b.Run(fmt.Sprintf("minutes=%.1f/times=%v", minutes, run.timed), func(b *testing.B) {
 			for b.Loop() {
 				s := newStore(b)
 				for i := range rounds * len(r.windows) {
-					export(b, s, r.replay(i, exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * step), Duration: step, Resource: checkout}, nil))
+					p := r.replay(i, exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * step), Duration: step, Resource: checkout}, nil)
+					if run.timed {
+						p = r.timed(p)
+					}
+					export(b, s, p)
 				}
 				all := float64(int64(rounds) * samples)
 				b.ReportMetric(float64((s.Look().Index+s.Look().Tables))/all, "B/sample")
@@ -128,7 +169,7 @@ func BenchmarkReach(b *testing.B) {
 						export(b, s, inWindow(n, exporter.KindHeap, heap))
 					}
 					window := exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(n) * step), Duration: step, Resource: checkout}
-					export(b, s, r.replay(n, window, nil))
+					export(b, s, r.timed(r.replay(n, window, nil)))
 				}
 				reach := map[exporter.Kind]float64{}
 				for _, w := range s.Windows(store.WindowQuery{}) {

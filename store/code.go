@@ -98,10 +98,12 @@ func newTables() *tables {
 	t := &tables{texts: intern.NewTexts()}
 	t.mappings = intern.NewComparable(
 		func(m *Mapping) { t.texts.Keep(&m.File, &m.BuildID) },
-		func(m *Mapping) { t.texts.Drop(m.File, m.BuildID) })
+		func(m *Mapping) { t.texts.Drop(m.File, m.BuildID) },
+		func(m *Mapping, kept bool) { t.texts.Shift(kept, m.File, m.BuildID) })
 	t.functions = intern.NewComparable(
 		func(f *Function) { t.texts.Keep(&f.Name, &f.File, &f.systemName) },
-		func(f *Function) { t.texts.Drop(f.Name, f.File, f.systemName) })
+		func(f *Function) { t.texts.Drop(f.Name, f.File, f.systemName) },
+		func(f *Function, kept bool) { t.texts.Shift(kept, f.Name, f.File, f.systemName) })
 	t.locations = intern.New(intern.Traits[Location]{
 		Hash: hashLocation,
 		Equal: func(a, b *Location) bool {
@@ -125,16 +127,24 @@ func newTables() *tables {
 				t.functions.Release(line.Function)
 			}
 		},
+		Shift: func(l *Location, kept bool) {
+			if l.Mapping != nil {
+				t.mappings.Shift(l.Mapping, kept)
+			}
+			for _, line := range l.Lines {
+				t.functions.Shift(line.Function, kept)
+			}
+		},
 	})
-	// releaseStack drops what frames have: a stack may be too deep to recurse.
+	// follow does the rest for frames: a stack may be too deep to recurse.
 	t.frames = intern.NewComparable(func(f *frame) {
 		t.retainStack(f.parent)
 		t.locations.Retain(f.location)
-	}, nil)
+	}, nil, nil)
 	t.samples = samples.NewTable(t.texts)
 	t.names = intern.NewComparable(
 		func(n *spanlog.Texts) { t.texts.Keep(&n.Service, &n.Value, &n.Label) },
-		func(n *spanlog.Texts) { t.texts.Drop(n.Service, n.Value, n.Label) })
+		func(n *spanlog.Texts) { t.texts.Drop(n.Service, n.Value, n.Label) }, nil)
 	return t
 }
 
@@ -153,16 +163,58 @@ func (t *tables) bytes() int64 {
 	return t.texts.Bytes() + t.mappings.Bytes() + t.functions.Bytes() + t.locations.Bytes() + t.frames.Bytes() + t.samples.Bytes() + t.names.Bytes()
 }
 
+// keptBytes is the memory of what parts that are kept have in the tables alone.
+func (t *tables) keptBytes() int64 {
+	return t.texts.KeptBytes() + t.mappings.KeptBytes() + t.functions.KeptBytes() + t.locations.KeptBytes() + t.frames.KeptBytes() + t.samples.KeptBytes()
+}
+
 func (t *tables) retainStack(leaf *frame) {
 	if leaf != nil {
-		t.frames.Retain(leaf)
+		t.follow(leaf, t.frames.Retain(leaf))
 	}
 }
 
-// releaseStack gives a reference to a leaf back, and those of frames that this
-// was the last of.
 func (t *tables) releaseStack(leaf *frame) {
-	for f := leaf; f != nil && t.frames.Release(f); f = f.parent {
-		t.locations.Release(f.location)
+	if leaf != nil {
+		t.follow(leaf, t.frames.Release(leaf))
+	}
+}
+
+func (t *tables) retainKeptStack(leaf *frame) {
+	if leaf != nil {
+		t.follow(leaf, t.frames.RetainKept(leaf))
+	}
+}
+
+func (t *tables) releaseKeptStack(leaf *frame) {
+	if leaf != nil {
+		t.follow(leaf, t.frames.ReleaseKept(leaf))
+	}
+}
+
+// follow does to what a frame refers to what was done to the frame, and so on
+// towards the root, until a frame stays as it was.
+func (t *tables) follow(f *frame, change intern.Change) {
+	for f != nil && change != intern.Same {
+		location, parent := f.location, f.parent
+		switch change {
+		case intern.Gone:
+			t.locations.Release(location)
+		case intern.GoneKept:
+			t.locations.ReleaseKept(location)
+		default:
+			t.locations.Shift(location, change == intern.OnlyKept)
+		}
+		if f = parent; f == nil {
+			return
+		}
+		switch change {
+		case intern.Gone:
+			change = t.frames.Release(f)
+		case intern.GoneKept:
+			change = t.frames.ReleaseKept(f)
+		default:
+			change = t.frames.Shift(f, change == intern.OnlyKept)
+		}
 	}
 }

@@ -117,7 +117,11 @@ func TestCoverageWithoutLoss(t *testing.T) {
 	}
 	ofSpan := func(id string, count int64) sample { return sample{"f", count, labels("span_id", id)} }
 	kept, idle, over := span("kept", 0, 0.9), span("idle", 0, 0.5), span("over", 0.8, 1.3)
-	lost := span("kept", 0, 0.8)
+	// Of two spans the one whose samples come first, by the id, is an example.
+	example, lost := span("kept", 0, 0.3), span("kept", 0, 0.3)
+	if lost < example {
+		example, lost = lost, example
+	}
 	_, running := tracer.Start(t.Context(), "running", at(0.1))
 	check := func(when string, want map[string]store.Coverage) {
 		t.Helper()
@@ -127,11 +131,11 @@ func TestCoverageWithoutLoss(t *testing.T) {
 			}
 		}
 	}
-	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(ofSpan(kept, 2), ofSpan(lost, 1))), inWindow(1, exporter.KindCPU, cpuProfile(ofSpan(over, 1))))
+	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(ofSpan(kept, 2), ofSpan(example, 1), ofSpan(lost, 1))), inWindow(1, exporter.KindCPU, cpuProfile(ofSpan(over, 1))))
 	running.End(at(2))
 	s.EvictOldest()
 	check("one window went", map[string]store.Coverage{
-		kept: store.CoverageWhole, idle: store.CoverageWhole, over: store.CoverageWhole, idOf(running): store.CoverageWhole,
+		kept: store.CoverageWhole, example: store.CoverageWhole, idle: store.CoverageWhole, over: store.CoverageWhole, idOf(running): store.CoverageWhole,
 		lost:                    store.CoverageEvicted,
 		span("late", 0.1, 0.2):  store.CoverageEvicted,
 		span("later", 1.1, 1.2): store.CoverageWhole,

@@ -20,6 +20,8 @@ type Inside struct {
 	// Nodes is the number of values in the tables, Tables their memory.
 	Nodes  int
 	Tables int64
+	// KeptTables is the memory of what Kept has in the tables alone.
+	KeptTables int64
 	// Windows, Kept and Services are how many the index has, Index their
 	// memory, KeptBytes that of Kept in it.
 	Windows, Kept, Services int
@@ -39,7 +41,7 @@ func (s *Store) Look() Inside {
 	t := s.tables
 	inside := Inside{
 		Nodes:  t.texts.Len() + t.mappings.Len() + t.functions.Len() + t.locations.Len() + t.frames.Len() + t.samples.Len() + t.names.Len(),
-		Tables: t.bytes(),
+		Tables: t.bytes(), KeptTables: t.keptBytes(),
 
 		Windows: len(s.index.windows), Kept: len(s.index.kept), Services: len(s.index.times),
 		Index: s.index.bytes, KeptBytes: s.index.keptBytes,
@@ -55,8 +57,8 @@ func (s *Store) Look() Inside {
 // EvictOldest lets the window go that came first.
 func (s *Store) EvictOldest() { s.evict(0) }
 
-// EvictKept lets the oldest samples go that were kept for longer than their window.
-func (s *Store) EvictKept() { s.evictKept() }
+// EvictKept lets all samples go that were kept for longer than their window.
+func (s *Store) EvictKept() { s.evictKept(-1) }
 
 // ask answers one query through a view of its own.
 func ask[A any](s *Store, query func(View) (A, error)) (A, error) {
@@ -124,7 +126,7 @@ func (s *Store) CheckParts(t *testing.T) {
 		halves[i%2] = append(halves[i%2], i)
 	}
 	for _, half := range halves {
-		part := w.part(half)
+		part := part(1, []*window{w}, []samples.Cut{{Window: &w.Window, Groups: half}})
 		for i, index := range half {
 			got, want := samples.Group{Window: &part.Window, Index: i}, samples.Group{Window: &w.Window, Index: index}
 			if got.ProfileID() != want.ProfileID() || got.SpanID() != want.SpanID() || got.TraceID() != want.TraceID() || got.Labels() != want.Labels() {

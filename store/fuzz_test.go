@@ -5,6 +5,7 @@ package store_test
 
 import (
 	"bytes"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -103,7 +104,7 @@ func FuzzExport(f *testing.F) {
 		}
 		s.CheckParts(t)
 		for _, span := range s.Spans(store.SpanQuery{Order: store.MostCPU}) {
-			if got, ok := s.Span(span.ProfileID); !ok || got != span {
+			if got, ok := s.Span(span.ProfileID); !ok || !reflect.DeepEqual(got, span) {
 				t.Errorf("listed %+v, found %+v", span, got)
 			}
 		}

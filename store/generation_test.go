@@ -13,7 +13,7 @@ import (
 // TestGeneration moves with what windows and ended spans answer, and with nothing
 // else.
 func TestGeneration(t *testing.T) {
-	s := newStore(t, store.WithMaxBytes(1<<20), store.WithSpansPerName(0))
+	s := newStore(t, store.WithMaxBytes(2<<20), store.WithSpansPerName(0))
 	tracer := newTracerProvider(s).Tracer("")
 	last := s.Generation()
 	check := func(what string, moves bool) {

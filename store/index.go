@@ -9,6 +9,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store/internal/cputime"
+	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
@@ -21,7 +22,7 @@ type held struct {
 	// windows are in the order of their arrival.
 	windows []*window
 	// kept has, of windows that are gone, the groups of spans that are kept
-	// for longer than their windows: the slowest, say.
+	// for longer: the slowest, say. Each is of one span, its owner.
 	kept []*window
 	// times are those of the CPU windows, by service.
 	times map[string]*cputime.Times
@@ -59,7 +60,7 @@ func (x *index) addTimes(w *window) {
 	if old := x.times[w.Service]; old != nil {
 		t = old.Clone()
 	}
-	t.Add(w.Start.UnixNano(), w.End.UnixNano())
+	t.Add(ident.UnixNano(w.Start), ident.UnixNano(w.End))
 	x.setTimes(w.Service, t)
 }
 
@@ -123,9 +124,8 @@ func (x *index) next(share int64) int {
 	return oldest
 }
 
-// remove takes the i-th window out of the index and puts rest, what is left of it,
-// in its place if that is not nil.
-func (x *index) remove(i int, rest *window) {
+// remove takes the i-th window out of the index.
+func (x *index) remove(i int) {
 	w := x.windows[i]
 	x.windows = slices.Concat(x.windows[:i], x.windows[i+1:])
 	x.bytes -= w.cost()
@@ -135,22 +135,29 @@ func (x *index) remove(i int, rest *window) {
 	}
 	if t := x.times[w.Service]; t != nil && w.Kind == exporter.KindCPU {
 		t = t.Clone()
-		t.Evict(w.Start.UnixNano(), w.End.UnixNano())
+		t.Evict(ident.UnixNano(w.Start), ident.UnixNano(w.End))
 		x.setTimes(w.Service, t)
-	}
-	if rest != nil {
-		x.kept = append(x.kept, rest)
-		x.bytes += rest.cost()
-		x.keptBytes += rest.cost()
 	}
 }
 
-// removeKept takes the oldest of kept out of the index.
-func (x *index) removeKept() {
-	w := x.kept[0]
-	x.kept = slices.Clone(x.kept[1:])
-	x.bytes -= w.cost()
-	x.keptBytes -= w.cost()
+// keep enters parts, and takes others out.
+func (x *index) keep(parts, without []*window) {
+	for _, w := range without {
+		x.bytes -= w.cost()
+		x.keptBytes -= w.cost()
+	}
+	if len(without) > 0 {
+		gone := make(map[*window]bool, len(without))
+		for _, w := range without {
+			gone[w] = true
+		}
+		x.kept = slices.DeleteFunc(slices.Clone(x.kept), func(w *window) bool { return gone[w] })
+	}
+	for _, w := range parts {
+		x.bytes += w.cost()
+		x.keptBytes += w.cost()
+	}
+	x.kept = append(x.kept, parts...)
 }
 
 // cost is the memory of a window with its place in the index.

@@ -38,8 +38,26 @@ type Stats struct {
 	// SpansNotKept is the number of spans that ended and that WithMinDuration
 	// or WithSampling does not keep.
 	SpansNotKept int64
-	// SpansEvicted is the number of spans that made room for newer ones.
-	SpansEvicted int64
+	// SpansEvicted is the number of spans that made room for newer ones,
+	// SpansEvictedEarly of those of them whose CPU samples had not come yet: more
+	// spans end in the time of two profiles than the store has room for, and the
+	// span with most CPU time may be missing from lists. The slowest of these come
+	// back with their samples; see Loss.
+	SpansEvicted, SpansEvictedEarly int64
+	// SpansForgotten is the number of local roots that made room while they ran.
+	// They are spans again when they end.
+	SpansForgotten int64
+	// SpansLosingSamples is the number of spans without a record, because they
+	// ran and were no local roots or had made room, whose samples made room within
+	// minutes, and CPUTimeLost what these had: it is missing from the spans and from
+	// those above them. NameTotals counts it.
+	SpansLosingSamples int64
+	CPUTimeLost        time.Duration
+
+	// AttributesLost is the number of children, not recorded themselves, whose
+	// attributes reached no record: too many spans were running, or the child ended
+	// after the spans above it.
+	AttributesLost int64
 
 	// WindowsReceived is the number of profiles that were taken in,
 	// WindowsEvicted of those that made room for newer ones.

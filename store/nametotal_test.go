@@ -148,7 +148,7 @@ func TestTotalsOfRenamedSpans(t *testing.T) {
 	} {
 		for _, withSpanID := range []bool{true, false} {
 			t.Run(fmt.Sprint(name, ", span_id ", withSpanID), func(t *testing.T) {
-				s := newStore(t, store.WithMaxBytes(1<<20))
+				s := newStore(t, store.WithMaxBytes(2<<20))
 				tracer := newTracerProvider(s).Tracer("")
 				ctx, root := tracer.Start(t.Context(), "GET", at(0))
 				span := root

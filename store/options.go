@@ -5,12 +5,17 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/spanprof/spanprof/store/internal/attributes"
 )
 
 const (
 	defaultMaxBytes = 64 << 20
-	minMaxBytes     = 1 << 20
+	// minMaxBytes has room for one CPU profile of a small HTTP service: with its
+	// code, ten seconds of one take up to 0.8 MB (store/testdata/service).
+	minMaxBytes = 2 << 20
 
 	defaultSpansPerName = 20
 	maxSpansPerName     = 1000
@@ -30,6 +35,9 @@ type config struct {
 	minDuration  time.Duration
 	fraction     float64
 	spansPerName int
+	// attributes are the keys to keep beside the default ones.
+	attributes        []string
+	withoutAttributes bool
 }
 
 func newConfig(opts []Option) (config, error) {
@@ -40,7 +48,7 @@ func newConfig(opts []Option) (config, error) {
 		}
 	}
 	if c.maxBytes < minMaxBytes {
-		return config{}, fmt.Errorf("store: %d bytes are too few: WithMaxBytes needs at least %d (1 MiB)", c.maxBytes, minMaxBytes)
+		return config{}, fmt.Errorf("store: %d bytes are too few: WithMaxBytes needs at least %d (2 MiB), as a CPU profile of a small HTTP service takes up to 0.8 MB and profiles get three quarters", c.maxBytes, minMaxBytes)
 	}
 	if c.minDuration < 0 {
 		return config{}, fmt.Errorf("store: WithMinDuration(%s) is negative: use 0 to keep spans of any duration", c.minDuration)
@@ -52,12 +60,28 @@ func newConfig(opts []Option) (config, error) {
 	if c.spansPerName < 0 || c.spansPerName > maxSpansPerName {
 		return config{}, fmt.Errorf("store: WithSpansPerName(%d): use a number from 0, to keep the newest spans alone, to %d", c.spansPerName, maxSpansPerName)
 	}
+	if len(c.attributes) > attributes.MaxKeys {
+		return config{}, fmt.Errorf("store: WithSpanAttributes: %d keys are too many: name %d at most", len(c.attributes), attributes.MaxKeys)
+	}
+	for _, key := range c.attributes {
+		if key == "" || len(key) > attributes.MaxKeyLen {
+			return config{}, fmt.Errorf("store: WithSpanAttributes: a key has 1 to %d bytes, this one %d", attributes.MaxKeyLen, len(key))
+		}
+	}
 	return c, nil
+}
+
+// attributeKeys returns the attributes to keep, nil for none.
+func (c config) attributeKeys() *attributes.Keys {
+	if c.withoutAttributes {
+		return nil
+	}
+	return attributes.NewKeys(c.attributes)
 }
 
 // WithMaxBytes bounds the memory of the store to n bytes, of which spans take
 // at most a quarter and profiles three quarters. The default is 64 MiB, the
-// least is 1 MiB.
+// least is 2 MiB, which has room for some profiles of a small service.
 func WithMaxBytes(n int64) Option {
 	return optionFunc(func(c config) config {
 		c.maxBytes = n
@@ -95,6 +119,27 @@ func WithSampling(fraction float64) Option {
 func WithSpansPerName(n int) Option {
 	return optionFunc(func(c config) config {
 		c.spansPerName = n
+		return c
+	})
+}
+
+// WithSpanAttributes keeps attributes with these keys too, at most 64, beside those
+// of the semantic conventions that are kept by default (see the package
+// documentation). Values that identify people are better left out. Given again, it
+// adds more.
+func WithSpanAttributes(keys ...string) Option {
+	keys = slices.Clone(keys)
+	return optionFunc(func(c config) config {
+		c.attributes = append(slices.Clip(c.attributes), keys...)
+		return c
+	})
+}
+
+// WithoutSpanAttributes keeps no attributes of spans, and no exceptions. It wins
+// over WithSpanAttributes. The description of a span's status is kept all the same.
+func WithoutSpanAttributes() Option {
+	return optionFunc(func(c config) config {
+		c.withoutAttributes = true
 		return c
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/profilebuilder"
+	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/samples"
 )
 
@@ -34,7 +35,7 @@ func (v *view) Profile(q Query) (*profile.Profile, error) {
 		b.window(w)
 	}
 	if from, _ := f.bounds(); !from.IsZero() {
-		b.Profile.TimeNanos = from.UnixNano()
+		b.Profile.TimeNanos = ident.UnixNano(from)
 	}
 	columns := make([]int, len(f.types))
 	for i := range f.matches {
@@ -67,6 +68,7 @@ type profileBuilder struct {
 
 type sampleKey struct {
 	samples.IDs
+	ended  ident.Key
 	labels *samples.LabelSet
 	leaf   *frame
 }
@@ -105,6 +107,7 @@ func (b *profileBuilder) group(w *window, g samples.Group, columns []int) {
 	key := sampleKey{labels: g.Labels()}
 	if !b.withoutIDs {
 		key.IDs = samples.IDs{Profile: g.ProfileID(), Span: g.SpanID(), Trace: g.TraceID()}
+		key.ended = g.Ended()
 	}
 	first, last := g.Bounds()
 	for i := first; i < last; i++ {
@@ -151,6 +154,7 @@ func (b *profileBuilder) sample(key *sampleKey) *profile.Sample {
 	s.Label = b.Label(s.Label, labelkey.ProfileID, key.Profile)
 	s.Label = b.Label(s.Label, labelkey.SpanID, key.Span)
 	s.Label = b.Label(s.Label, labelkey.TraceID, key.Trace)
+	s.Label = b.Label(s.Label, labelkey.EndedSpanID, key.ended.String())
 	return s
 }
 

@@ -34,7 +34,13 @@ type Query struct {
 	// SampleType names the value to return, "cpu" or "alloc_space" say;
 	// empty means the kind's default type.
 	SampleType string
-	// Matchers must all match a sample's labels. service_name and
+	// Matchers must all match a sample's labels or, where the label begins with
+	// "span.", an attribute of the sample's span: "span.http.route" matches the
+	// samples of spans that have this attribute with a value that matches. Only
+	// spans with a record match. An attribute that a span lacks is that of the
+	// nearest span above it in this process that has it, and "" if none does; of
+	// several values, as those of children, one must match or, of MatchNotEqual and
+	// MatchNotRegexp, all. service_name and
 	// service_version are those of the profile's resource where a sample has
 	// no such label of its own. An equality matcher on
 	// profile_id or span_id matches a sample where either label has the
@@ -46,8 +52,8 @@ type Query struct {
 	// From and Until select the windows that overlap [From, Until); a
 	// zero time leaves that side open.
 	From, Until time.Time
-	// WithoutIDs leaves the labels profile_id, span_id and trace_id out of what
-	// Profile returns: samples that differ in nothing else are summed. A
+	// WithoutIDs leaves the labels profile_id, span_id, trace_id and ended_span_id out
+	// of what Profile returns: samples that differ in nothing else are summed. A
 	// profile of many spans is much smaller that way.
 	WithoutIDs bool
 	// MaxSamples bounds the number of samples that Profile returns, which are
@@ -70,6 +76,10 @@ func NewMatcher(label string, op MatchOp, value string) (Matcher, error) {
 	return Matcher{c}, err
 }
 
+// SpanAttribute returns the key of the attribute that the matcher is about, and whether
+// it is about one: its label begins with "span.".
+func (m Matcher) SpanAttribute() (key string, ok bool) { return m.condition.Attribute() }
+
 // Label returns the name of the label.
 func (m Matcher) Label() string { return m.condition.Label() }
 
@@ -80,8 +90,8 @@ func (m Matcher) Op() MatchOp { return MatchOp(m.condition.Op()) }
 func (m Matcher) Value() string { return m.condition.Value() }
 
 // ListsIDs says whether the matcher lists the ids of what matches: as one value of
-// profile_id, span_id or trace_id, or as a regular expression that is a list of
-// them. What lacks the label never matches it.
+// profile_id, span_id, trace_id or ended_span_id, or as a regular expression that is a
+// list of them. What lacks the label never matches it.
 func (m Matcher) ListsIDs() bool { return m.condition.ListsIDs() }
 
 // found is what a Query found: immutable data, to be read without a lock.
@@ -138,9 +148,13 @@ type match struct {
 }
 
 // matches returns what q selects in the windows of a kind, "" for all kinds, and of
-// its time. A query that lists ids finds what is kept of older windows too.
-func (h *held) matches(q *Query, kind exporter.Kind) (matches []match) {
+// its time. A query that lists ids, or names attributes, finds what is kept of older
+// windows too.
+func (v *view) matches(q *Query, kind exporter.Kind) (matches []match) {
 	f := q.filter()
+	if spans := v.spansWith(q.Matchers); spans != nil {
+		f.OfSpans(spans)
+	}
 	look := func(windows []*window) {
 		for _, w := range windows {
 			if kind != "" && w.Kind != kind || !w.Overlaps(q.From, q.Until) {
@@ -151,17 +165,20 @@ func (h *held) matches(q *Query, kind exporter.Kind) (matches []match) {
 			}
 		}
 	}
-	if f.ListsIDs() {
-		look(h.kept)
+	if f.SelectsSpans() {
+		look(v.kept)
 	}
-	look(h.windows)
+	look(v.windows)
 	return matches
 }
 
+// filter returns the conditions of q, but for those on attributes.
 func (q *Query) filter() *filter.Filter {
 	f := filter.New()
 	for _, m := range q.Matchers {
-		f.Add(m.condition)
+		if _, ok := m.SpanAttribute(); !ok {
+			f.Add(m.condition)
+		}
 	}
 	return f
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -61,7 +62,13 @@ func TestSoak(t *testing.T) {
 	for i := 1; i <= ticks; i++ {
 		<-ticker.C
 		for ; ended < spans*i/ticks; ended++ {
-			_, span := tracer.Start(t.Context(), fmt.Sprintf("GET /%d", ended%60))
+			ctx, span := tracer.Start(t.Context(), fmt.Sprintf("GET /%d", ended%60))
+			span.SetAttributes(attribute.String("url.path", fmt.Sprint("/", ended)), attribute.String("http.route", fmt.Sprintf("/%d", ended%60)))
+			if ended%3 == 0 {
+				_, child := tracer.Start(ctx, "query")
+				child.SetAttributes(attribute.String("db.query.text", fmt.Sprint("SELECT ", ended%1000)))
+				child.End()
+			}
 			if ended%10 == 0 {
 				span.SetStatus(codes.Error, fmt.Sprintf("item %0700d: out of stock", ended))
 			}

@@ -4,12 +4,15 @@
 package store
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/store/internal/cputime"
+	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/samples"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
@@ -37,6 +40,12 @@ type Span struct {
 	// Label.
 	Err    bool
 	Status string
+	// Attributes are the telling attributes of the span, in its order, then those
+	// of children that are not recorded themselves; in the answer to a query for
+	// Requests those of all spans below it, 16 in all. AttributesOmitted says that
+	// there was no room for others. A running span has none yet.
+	Attributes        []Attribute
+	AttributesOmitted bool
 	// LocalRoot says that the span has no parent in this process.
 	LocalRoot bool
 	// Running says that the span has not ended: Duration is how long it runs
@@ -59,6 +68,14 @@ type Span struct {
 	// CPUInclusive is CPU and that of the spans that descend from this one in
 	// this process. Where only local roots have profiles both are the same.
 	CPUInclusive time.Duration
+	// CPUAfterEnd is the on-CPU time that goroutines of the span took once it had
+	// ended, CPUAfterEndSamples the number of these samples, in the profiles that are
+	// held. They have the label ended_span_id, and are in no other number of the span.
+	CPUAfterEnd        time.Duration
+	CPUAfterEndSamples int64
+	// Below is the number of spans with a record below this one in this process,
+	// in the answer to a query for Requests; otherwise it is 0.
+	Below int
 	// WallSamples is the number of its samples in wall-clock profiles.
 	WallSamples int64
 	// SamplesHeld is the number of its samples of all kinds in the profiles
@@ -75,6 +92,48 @@ type Span struct {
 	// what the profiles have of it is still held. It is CoverageWhole for manual exemplars
 	// and where the summary is missing, whose times are those of profiles.
 	Coverage Coverage
+	// Loss says what of the span is not known because the store had no room for
+	// all that came at once. A greater store loses less.
+	Loss Loss
+}
+
+// Loss is what of a span was lost for want of room.
+type Loss int
+
+const (
+	// LossNone says that nothing was lost, as far as the store can tell.
+	LossNone = Loss(spanlog.LostNothing)
+	// LossSamples says that while the span ran, samples made room that waited for
+	// the end of their span. They may be those of this span or of its descendants:
+	// CPU and CPUInclusive may be too small.
+	LossSamples = Loss(spanlog.LostSamples)
+	// LossSummary says that the span made room before its samples came, and came
+	// back with them: its status and whatever else samples do not need is unknown.
+	LossSummary = Loss(spanlog.LostSummary)
+)
+
+// String returns "none", "samples" or "summary".
+func (l Loss) String() string {
+	switch l {
+	case LossSamples:
+		return "samples"
+	case LossSummary:
+		return "summary"
+	default:
+		return "none"
+	}
+}
+
+// Attribute is an attribute of a span. Of the first exception event there are
+// exception.type and exception.message.
+type Attribute struct {
+	Key string
+	// Value is the value as text. Of more than 1024 bytes the first are kept,
+	// and an ellipsis. In URLs, credentials and signatures are REDACTED.
+	Value string
+	// Child is the name of the child that has the attribute; empty for the span's
+	// own.
+	Child string
 }
 
 // Coverage says whether CPU profiles cover the time of a span. Time for which
@@ -114,9 +173,18 @@ func (c Coverage) String() string {
 // SpanQuery selects spans. The zero value selects all that have ended, newest
 // first.
 type SpanQuery struct {
-	// Name, if not empty, selects spans of this very name, NameContains those
-	// whose name has it as a part, in letters of either case.
-	Name, NameContains string
+	// Name, if not empty, selects spans of this very name. Contains, if not empty,
+	// selects those that have it in their name, their status or the value of an
+	// attribute, in letters of either case.
+	Name, Contains string
+	// Attributes must all match the attributes of a span: the label of each is the
+	// key after "span.", as in a Query. Where several attributes have the key, as
+	// those of children, one must match or, of MatchNotEqual and MatchNotRegexp,
+	// all. An attribute that a span lacks is "". No manual exemplar matches.
+	Attributes []Matcher
+	// Below, if not empty, selects the spans below the one with this id, in this
+	// process: 16 hex digits.
+	Below string
 	// Service, if not empty, selects spans of this very service.name.
 	Service string
 	// TraceID, if not empty, selects the spans of one trace: 32 hex digits.
@@ -132,9 +200,15 @@ type SpanQuery struct {
 	From, Until time.Time
 	// Running adds the local roots that have not ended.
 	Running bool
+	// Requests makes a list of requests: it leaves out a span that is below
+	// another one of the result. Span.Below counts the spans below each, their
+	// attributes are among those of Span, and MostCPU is about CPUInclusive. Where only local roots have profiles this
+	// changes nothing.
+	Requests bool
 	// Order is the order of the result.
 	Order Order
-	// Limit bounds the length of the result; 0 means no bound.
+	// Limit bounds the length of the result; 0 means no bound, and less is an
+	// error.
 	Limit int
 }
 
@@ -147,7 +221,7 @@ const (
 	Newest Order = iota
 	// Slowest puts the longest wall time first.
 	Slowest
-	// MostCPU puts the most CPU time first.
+	// MostCPU puts the most CPU time first: CPU, or CPUInclusive of requests.
 	MostCPU
 )
 
@@ -160,24 +234,36 @@ type spanFilter struct {
 	from, until int64
 	part        string
 	trace       trace.TraceID
-	// names remembers which names match.
-	names map[*spanlog.Name]bool
+	spans       *spanlog.View
+	// names remembers which names match, parts which attributes contain part, and
+	// attributes which meet the conditions on attributes.
+	names             map[*spanlog.Name]nameMatch
+	parts, attributes map[*spanlog.Text]bool
 }
 
-func newSpanFilter(q *SpanQuery, now int64) *spanFilter {
+// nameMatch says whether a name meets the conditions on it, and whether it contains the
+// part that is asked for.
+type nameMatch struct{ matches, contains bool }
+
+func newSpanFilter(q *SpanQuery, m *moment) *spanFilter {
 	f := &spanFilter{
-		query: q,
-		now:   now,
-		part:  strings.ToLower(q.NameContains),
-		names: make(map[*spanlog.Name]bool),
+		query:      q,
+		now:        m.now,
+		part:       strings.ToLower(q.Contains),
+		spans:      m.spans,
+		names:      make(map[*spanlog.Name]nameMatch),
+		parts:      make(map[*spanlog.Text]bool),
+		attributes: make(map[*spanlog.Text]bool),
 	}
 	// What is no id of a trace is not the zero id of a span either.
 	f.trace, _ = trace.TraceIDFromHex(strings.ToLower(q.TraceID))
 	if !q.From.IsZero() {
-		f.from = q.From.UnixNano()
+		f.from = ident.UnixNano(q.From)
 	}
 	if !q.Until.IsZero() {
-		f.until = q.Until.UnixNano()
+		if f.until = ident.UnixNano(q.Until); f.until == ident.Latest {
+			f.until = math.MaxInt64 // It is after all that there is.
+		}
 	}
 	return f
 }
@@ -186,7 +272,7 @@ func (f *spanFilter) matches(r *spanlog.Record) bool {
 	q := f.query
 	duration := r.Duration
 	if r.Running() {
-		duration = max(0, f.now-r.Start)
+		duration = ident.Elapsed(r.Start, f.now)
 	}
 	switch {
 	case r.Running() && !q.Running,
@@ -197,23 +283,23 @@ func (f *spanFilter) matches(r *spanlog.Record) bool {
 		!f.overlaps(r.Start, r.Start+duration):
 		return false
 	}
-	matched, ok := f.names[r.Name]
+	name, ok := f.names[r.Name]
 	if !ok {
-		matched = f.matchesName(r.Name.Service, r.Name.Value)
-		f.names[r.Name] = matched
+		name = nameMatch{f.matchesName(r.Name.Service, r.Name.Value), f.contains(r.Name.Value)}
+		f.names[r.Name] = name
 	}
-	return matched
+	return name.matches && (name.contains || f.contains(r.Status) || f.attributeContains(r)) && f.matchesAttributes(r)
 }
 
 // matchesExemplar is matches for a manual exemplar, which is no error and has no
 // wall clock.
 func (f *spanFilter) matchesExemplar(x *samples.Exemplar) bool {
 	q := f.query
-	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || q.TraceID != "" && !strings.EqualFold(q.TraceID, x.TraceID()) {
+	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || len(q.Attributes) > 0 || q.Below != "" || q.TraceID != "" && !strings.EqualFold(q.TraceID, x.TraceID()) {
 		return false
 	}
 	start, end := x.Bounds()
-	return f.overlaps(start.UnixNano(), end.UnixNano()) && f.matchesName(x.Service(), x.Label)
+	return f.overlaps(ident.UnixNano(start), ident.UnixNano(end)) && f.matchesName(x.Service(), x.Label) && f.contains(x.Label)
 }
 
 // overlaps says whether [start, end), or the moment start, has a part in the
@@ -226,6 +312,42 @@ func (f *spanFilter) overlaps(start, end int64) bool {
 
 func (f *spanFilter) matchesName(service, name string) bool {
 	q := f.query
-	return (q.Service == "" || service == q.Service) && (q.Name == "" || name == q.Name) &&
-		(f.part == "" || strings.Contains(strings.ToLower(name), f.part))
+	return (q.Service == "" || service == q.Service) && (q.Name == "" || name == q.Name)
+}
+
+func (f *spanFilter) contains(text string) bool {
+	return f.part == "" || strings.Contains(strings.ToLower(text), f.part)
+}
+
+// attributeContains says whether the value of an attribute contains the part that is
+// asked for.
+func (f *spanFilter) attributeContains(r *spanlog.Record) bool {
+	if r.Attributes == nil {
+		return false
+	}
+	contains, ok := f.parts[r.Attributes]
+	if ok {
+		return contains
+	}
+	for e := range f.spans.Attributes(r) {
+		contains = contains || !e.More && f.contains(e.Value)
+	}
+	f.parts[r.Attributes] = contains
+	return contains
+}
+
+func (f *spanFilter) matchesAttributes(r *spanlog.Record) bool {
+	if len(f.query.Attributes) == 0 {
+		return true
+	}
+	matches, ok := f.attributes[r.Attributes]
+	if ok {
+		return matches
+	}
+	matches = !slices.ContainsFunc(f.query.Attributes, func(m Matcher) bool {
+		key, _ := m.SpanAttribute()
+		return !m.condition.MatchesAll(valuesOf(f.spans.Attributes(r), key))
+	})
+	f.attributes[r.Attributes] = matches
+	return matches
 }

@@ -44,7 +44,7 @@ func TestSpanQuery(t *testing.T) {
 	}{
 		{"all that ended", store.SpanQuery{}, "add to cart, cart job, GET /items, GET /Cart"},
 		{"name", store.SpanQuery{Name: "GET /Cart"}, "GET /Cart"},
-		{"part of the name", store.SpanQuery{NameContains: "cART"}, "add to cart, cart job, GET /Cart"},
+		{"part of the name", store.SpanQuery{Contains: "cART"}, "add to cart, cart job, GET /Cart"},
 		{"service", store.SpanQuery{Service: "cart"}, "add to cart"},
 		{"trace", store.SpanQuery{TraceID: strings.ToUpper(b.SpanContext().TraceID().String())}, "GET /items"},
 		{"trace of an exemplar", store.SpanQuery{TraceID: "t"}, "cart job"},

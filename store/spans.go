@@ -6,6 +6,7 @@ package store
 import (
 	"cmp"
 	"container/heap"
+	"fmt"
 	"slices"
 	"time"
 
@@ -19,18 +20,30 @@ func (v *view) Spans(q SpanQuery) ([]Span, error) {
 	if err := v.ctx.Err(); err != nil {
 		return nil, err
 	}
-	filter := newSpanFilter(&q, v.now)
+	if q.Limit < 0 {
+		return nil, fmt.Errorf("store: SpanQuery.Limit %d is negative: use 0 for no bound", q.Limit)
+	}
+	filter := newSpanFilter(&q, v.moment)
+	tree := v.tree(filter)
 	top := topRows{order: q.Order, limit: q.Limit}
 	for _, row := range v.exemplarRows(filter) {
 		top.add(row)
 	}
-	wanted := func(r *spanlog.Record) bool { return top.wants(q.Order.value(r, v.now)) }
+	value := func(r *spanlog.Record) int64 {
+		if q.Requests && q.Order == MostCPU {
+			return int64(r.CPU + r.Below)
+		}
+		return q.Order.value(r, v.now)
+	}
+	wanted := func(r *spanlog.Record) bool { return top.wants(value(r)) }
 	v.spans.Each(wanted, func(r *spanlog.Record) {
-		if filter.matches(r) {
-			top.add(spanRow{record: *r, value: q.Order.value(r, v.now)})
+		if filter.matches(r) && tree.lists(r) {
+			top.add(spanRow{record: *r, value: value(r)})
 		}
 	})
-	return v.complete(top.sorted()), nil
+	spans := v.complete(top.sorted())
+	tree.complete(spans, v.moment)
+	return spans, nil
 }
 
 func (v *view) Span(id string) (Span, bool, error) {
@@ -82,6 +95,7 @@ func (m *moment) complete(rows []spanRow) []Span {
 			*span = *row.exemplar
 		} else {
 			*span = newSpan(&row.record, m.now)
+			span.Attributes, span.AttributesOmitted = m.attributes(&row.record)
 		}
 		// Neighbours are of one service, as a rule.
 		if i == 0 || span.Service != service {
@@ -90,7 +104,7 @@ func (m *moment) complete(rows []spanRow) []Span {
 		if times == nil {
 			continue
 		}
-		start := span.Start.UnixNano()
+		start := ident.UnixNano(span.Start)
 		end := start + int64(span.Duration)
 		if row.exemplar != nil {
 			// A window after its last: it has come to its end.
@@ -100,6 +114,7 @@ func (m *moment) complete(rows []spanRow) []Span {
 		span.Complete = !span.Running && times.Until >= end
 		span.Coverage = Coverage(times.Held(start, end, row.record.Missed))
 	}
+	m.addAfterEnd(spans)
 	return spans
 }
 
@@ -122,9 +137,10 @@ func newSpan(r *spanlog.Record, now int64) Span {
 		CPUInclusive: r.CPU + r.Below,
 		WallSamples:  r.WallCount,
 		SamplesHeld:  r.Held,
+		Loss:         Loss(r.Lost),
 	}
 	if span.Running {
-		span.Duration = time.Duration(max(0, now-r.Start))
+		span.Duration = time.Duration(ident.Elapsed(r.Start, now))
 	}
 	if r.TraceID.IsValid() {
 		span.TraceID = r.TraceID.String()
@@ -148,7 +164,7 @@ type spanRow struct {
 func (o Order) value(r *spanlog.Record, now int64) int64 {
 	end, duration := r.Start+r.Duration, r.Duration
 	if r.Running() {
-		end, duration = now, now-r.Start
+		end, duration = now, ident.Elapsed(r.Start, now)
 	}
 	switch o {
 	case Slowest:
@@ -161,14 +177,15 @@ func (o Order) value(r *spanlog.Record, now int64) int64 {
 }
 
 func (o Order) valueOfExemplar(x *samples.Exemplar) int64 {
-	start, end := x.Bounds()
 	switch o {
 	case Slowest:
-		return int64(end.Sub(start))
+		// It has no wall time of its own: it comes after all that have.
+		return -1
 	case MostCPU:
 		return int64(x.CPU)
 	default:
-		return end.UnixNano()
+		_, end := x.Bounds()
+		return ident.UnixNano(end)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -35,10 +36,11 @@ type Store struct {
 	ingest sync.Mutex
 	tables *tables
 	shut   bool
-	// foreign is true once spans of a service without profiles were reported.
-	foreign bool
+	// named is true once a profile came after the first span.
+	named bool
 
-	events eventLog
+	events  eventLog
+	origins origins
 
 	// mu guards what queries read: index and stats are written under both
 	// locks, so that Export may read them under its own. Export holds it from
@@ -47,6 +49,8 @@ type Store struct {
 	mu    sync.RWMutex
 	index index
 	stats Stats
+	// foreign is true once spans of a service without profiles were reported.
+	foreign bool
 	// viewsMu guards last, the moment of the newest view while any is open.
 	viewsMu sync.Mutex
 	last    *moment
@@ -65,9 +69,12 @@ func New(opts ...Option) (*Store, error) {
 	}
 	return &Store{
 		maxBytes: c.maxBytes,
-		spans:    spanlog.New(spanlog.Config{MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName}),
-		tables:   newTables(),
-		index:    newIndex(),
+		spans: spanlog.New(spanlog.Config{
+			MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName,
+			Keys: c.attributeKeys(),
+		}),
+		tables: newTables(),
+		index:  newIndex(),
 	}, nil
 }
 
@@ -103,7 +110,9 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 		return s.refuse(p, &s.stats.WindowsRefused, s.tooBig(p, parsed))
 	}
 	tooBig := s.add(w)
-	s.reportService()
+	if p.Kind() == exporter.KindCPU {
+		s.reportService()
+	}
 	if tooBig {
 		return s.refuse(p, nil, s.tooBig(p, parsed))
 	}
@@ -125,7 +134,7 @@ func (s *Store) add(w *window) (tooBig bool) {
 	total, labelled := w.CPU()
 	s.mu.Lock()
 	if w.Kind == exporter.KindCPU {
-		s.spans.ProfiledUntil(w.End.UnixNano())
+		s.spans.ProfiledUntil(ident.UnixNano(w.End))
 	}
 	w.SetLoose(s.spans.Join(w.Service, w.OfSpans()))
 	s.events.add(w.event(EventReceived))
@@ -145,18 +154,26 @@ func (s *Store) add(w *window) (tooBig bool) {
 }
 
 // trim evicts older windows until the rest fits, and returns the last that was
-// evicted, nil for none.
+// evicted, nil for none. Samples of spans that nothing keeps any more go before any
+// window does, and all that is kept goes before the newest window.
 func (s *Store) trim() (last *window) {
-	for len(s.index.windows) > 0 || len(s.index.kept) > 0 {
+	for swept := false; len(s.index.windows) > 0 || len(s.index.kept) > 0; {
 		// The log of evictions takes its part.
 		limit := s.maxProfileBytes()
 		if s.bytes() <= limit {
 			break
 		}
-		if s.index.keptBytes > limit/4 || len(s.index.windows) == 0 {
-			s.evictKept()
-		} else {
-			last = s.evict(s.index.next(limit / 4))
+		switch share := limit / 4; {
+		case !swept:
+			swept = true
+			s.evictKept(math.MaxInt64)
+		case s.keptBytes() > share:
+			// Some more, so that it is not for each window.
+			s.evictKept(share - share/16)
+		case len(s.index.windows) < 2 && len(s.index.kept) > 0:
+			s.evictKept(s.keptBytes() / 2)
+		default:
+			last = s.evict(s.index.next(share))
 		}
 	}
 
@@ -169,18 +186,18 @@ func (s *Store) trim() (last *window) {
 // bytes is the memory of the profiles.
 func (s *Store) bytes() int64 { return s.index.bytes + s.tables.bytes() }
 
+// keptBytes is the memory of what is kept for longer than its windows, with what nothing
+// else has in the tables.
+func (s *Store) keptBytes() int64 { return s.index.keptBytes + s.tables.keptBytes() }
+
 // evict lets the i-th window go, but for the samples of spans that are kept for
 // longer.
 func (s *Store) evict(i int) *window {
 	w := s.index.windows[i]
-	var rest *window
 	s.mu.Lock()
-	if kept := s.spans.Leave(w.OfSpans()); len(kept) > 0 {
-		rest = w.part(kept)
-		s.tables.retain(rest)
-	}
+	s.keep(w, s.spans.Leave(w.OfSpans()))
 	s.events.add(w.event(EventEvicted))
-	s.index.remove(i, rest)
+	s.index.remove(i)
 	s.spans.Changed()
 	s.stats.WindowsEvicted++
 	s.mu.Unlock()
@@ -188,15 +205,40 @@ func (s *Store) evict(i int) *window {
 	return w
 }
 
-// evictKept lets the oldest samples go that were kept for longer.
-func (s *Store) evictKept() {
-	oldest := s.index.kept[0]
+// evictKept lets samples go that were kept for longer: those of spans that are no longer
+// kept, and then those of the least worth, until the rest takes that many bytes.
+func (s *Store) evictKept(limit int64) {
+	owned := make(map[ident.Key][]*window)
+	var owners []ident.Key
+	for _, w := range s.index.kept {
+		if owned[w.owner] == nil {
+			owners = append(owners, w.owner)
+		}
+		owned[w.owner] = append(owned[w.owner], w)
+	}
+	worth := worthOf(owners, s.spans.Ranks(owners), owned)
+	var (
+		without []*window
+		freed   int64
+	)
 	s.mu.Lock()
-	s.spans.LeaveAll(oldest.OfSpans())
-	s.index.removeKept()
-	s.spans.Changed()
+	for _, of := range worth {
+		if of.rank < spanlog.NoRank && s.keptBytes()-freed <= limit {
+			break
+		}
+		for _, w := range owned[of.owner] {
+			s.spans.LeaveAll(w.OfSpans())
+			s.tables.releaseKept(w)
+			// The index counts it when all are known.
+			freed += w.cost()
+			without = append(without, w)
+		}
+	}
+	if len(without) > 0 {
+		s.index.keep(nil, without)
+		s.spans.Changed()
+	}
 	s.mu.Unlock()
-	s.tables.release(oldest)
 }
 
 // refuse logs a profile that is not taken in, counts it unless count is nil, and
@@ -223,7 +265,14 @@ func (s *Store) reportService() {
 	if _, profiled := s.index.times[service]; profiled {
 		return
 	}
+	if !s.named {
+		// Profiles may take their resource from the first span: see SpanResource.
+		s.named = true
+		return
+	}
+	s.mu.Lock()
 	s.foreign = true
+	s.mu.Unlock()
 	// The handler may shut down the profiler, which waits for this Export.
 	go otel.Handle(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
 		service, slices.Sorted(maps.Keys(s.index.times))))
@@ -257,11 +306,12 @@ const profileIDKey attribute.Key = "pyroscope.profile.id"
 // provider. Its Shutdown and ForceFlush do nothing, so that the tracer provider
 // and the profiler may be shut down in any order.
 func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
-	return &spanProcessor{log: s.spans}
+	return &spanProcessor{log: s.spans, origins: &s.origins}
 }
 
 type spanProcessor struct {
-	log *spanlog.Log
+	log     *spanlog.Log
+	origins *origins
 }
 
 var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
@@ -275,10 +325,15 @@ func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 }
 
 func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
-	root := localRoot(s.Parent())
-	if root || hasProfile(s.Attributes()) {
-		p.log.End(s, root)
+	root, labelled := localRoot(s.Parent()), hasProfile(s.Attributes())
+	if root {
+		p.origins.count(s, labelled)
 	}
+	if root || labelled {
+		p.log.End(s, root)
+		return
+	}
+	p.log.EndUnrecorded(s)
 }
 
 func (p *spanProcessor) Shutdown(context.Context) error { return nil }

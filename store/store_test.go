@@ -407,10 +407,10 @@ func TestOptions(t *testing.T) {
 	if s := newStore(t, nil); s.Stats().MaxBytes != 64<<20 {
 		t.Error("a nil option changes", s.Stats().MaxBytes)
 	}
-	if _, err := store.New(store.WithMaxBytes(1<<20 - 1)); err == nil {
-		t.Error("no error below 1 MiB")
+	if _, err := store.New(store.WithMaxBytes(2<<20 - 1)); err == nil {
+		t.Error("no error below 2 MiB")
 	}
-	if s := newStore(t, store.WithMaxBytes(1<<20)); s.Stats().MaxBytes != 1<<20 {
+	if s := newStore(t, store.WithMaxBytes(2<<20)); s.Stats().MaxBytes != 2<<20 {
 		t.Error(s.Stats().MaxBytes)
 	}
 }

@@ -205,8 +205,11 @@ func (s *Store) statsWith(spans spanlog.Totals) Stats {
 	stats.Bytes += s.events.bytes() + spans.Bytes
 	stats.SpansEnded = spans.Ended
 	stats.SpansNotKept = spans.NotKept
-	stats.SpansEvicted = spans.Evicted
+	stats.SpansEvicted, stats.SpansEvictedEarly = spans.Evicted, spans.EvictedEarly
+	stats.SpansForgotten = spans.Forgotten
+	stats.SpansLosingSamples, stats.CPUTimeLost = spans.SamplesLost, spans.CPULost
 	stats.SpansWithSamples = spans.WithSamples
+	stats.AttributesLost = spans.LostAttributes
 	stats.Spans, stats.SpansRunning = spans.Held, spans.Running
 	return stats
 }
@@ -217,6 +220,8 @@ type view struct {
 	ctx context.Context
 	*moment
 	closed bool
+	// spanNodes are made when a query needs them.
+	spanNodes *spanNodes
 }
 
 func (v *view) Stats() Stats { return v.stats }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ import (
 // make room, and spans start, end and make room: no two answers of one view may
 // contradict each other.
 func TestViewAgrees(t *testing.T) {
-	s := newStore(t, store.WithMaxBytes(1<<20), store.WithSpansPerName(3))
+	s := newStore(t, store.WithMaxBytes(2<<20), store.WithSpansPerName(3))
 	tracer := newTracerProvider(s).Tracer("")
 	stop := make(chan struct{})
 	var writers, readers sync.WaitGroup
@@ -194,7 +195,7 @@ func agree(t *testing.T, s *store.Store) bool {
 			errs = append(errs, fmt.Errorf("span %s is listed, but not found", span.ProfileID))
 			continue
 		}
-		if found != span {
+		if !reflect.DeepEqual(found, span) {
 			errs = append(errs, fmt.Errorf("span %s: got %+v, listed %+v", span.ProfileID, found, span))
 		}
 		sel, err := view.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, span.ProfileID)}})
@@ -219,7 +220,7 @@ func agree(t *testing.T, s *store.Store) bool {
 
 // TestViewStays keeps its answers when all that it is about has gone.
 func TestViewStays(t *testing.T) {
-	s := newStore(t, store.WithMaxBytes(1<<20), store.WithSpansPerName(0))
+	s := newStore(t, store.WithMaxBytes(2<<20), store.WithSpansPerName(0))
 	tracer := newTracerProvider(s).Tracer("")
 	_, ended := tracer.Start(t.Context(), "ended", at(0))
 	ended.End(at(0.5))
@@ -279,7 +280,7 @@ func TestViewStays(t *testing.T) {
 		t.Error("the store still has", span)
 	}
 	after := ask()
-	if !slices.Equal(before.totals, after.totals) || !slices.Equal(before.spans, after.spans) {
+	if !slices.Equal(before.totals, after.totals) || !reflect.DeepEqual(before.spans, after.spans) {
 		t.Errorf("got %v and %v, want %v and %v", after.totals, after.spans, before.totals, before.spans)
 	}
 	if got, want := fmt.Sprintf("%+v", after), fmt.Sprintf("%+v", before); got != want {

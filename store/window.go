@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 	"github.com/spanprof/spanprof/store/internal/samples"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
@@ -28,6 +29,8 @@ type window struct {
 	// names counts the spans that ended, and the CPU time that spans took,
 	// between the arrival of the window before this one and its own.
 	names []windowName
+	// owner is the span that a part is kept for.
+	owner ident.Key
 	// bytes is the memory of all this, without what the tables hold.
 	bytes int64
 }
@@ -52,16 +55,23 @@ func (w *window) event(t EventType) Event {
 	return Event{Type: t, Kind: w.Kind, Service: w.Service, Samples: w.Count, Bytes: w.bytes}
 }
 
-// part returns the part of w to keep when w goes: some of its groups, in the order
-// of w.
-func (w *window) part(groups []int) *window {
-	part := &window{Window: w.Part(groups), mappings: w.mappings}
-	for _, i := range groups {
-		first, last := samples.Group{Window: &w.Window, Index: i}.Bounds()
-		part.frames = append(part.frames, w.frames[first:last]...)
+// part returns a window of the groups of some windows, for the span that owns them to
+// keep when the windows go.
+func part(owner ident.Key, windows []*window, cuts []samples.Cut) *window {
+	of, order := samples.Part(cuts...)
+	p := &window{Window: of, owner: owner, frames: make([]*frame, len(order)), mappings: windows[0].mappings}
+	for i, from := range order {
+		p.frames[i] = windows[from.Cut].frames[from.Index]
 	}
-	part.bytes = part.size()
-	return part
+	for _, w := range windows[1:] {
+		for _, m := range w.mappings {
+			if !slices.Contains(p.mappings, m) {
+				p.mappings = append(slices.Clip(p.mappings), m)
+			}
+		}
+	}
+	p.bytes = p.size()
+	return p
 }
 
 // size returns the memory of the window, without what the tables hold.
@@ -80,15 +90,27 @@ func (t *tables) setNames(w *window, counts []spanlog.Count) {
 	w.bytes = w.size()
 }
 
-// retain takes a reference for w to all that it has in the tables, but for names.
-func (t *tables) retain(w *window) {
+// retainKept takes a reference for w, a part that is kept, to all that it has in the
+// tables.
+func (t *tables) retainKept(w *window) {
 	for _, leaf := range w.frames {
-		t.retainStack(leaf)
+		t.retainKeptStack(leaf)
 	}
 	for _, m := range w.mappings {
-		t.mappings.Retain(m)
+		t.mappings.RetainKept(m)
 	}
-	t.samples.Retain(&w.Window)
+	t.samples.RetainKept(&w.Window)
+}
+
+// releaseKept gives back what a part that was kept has in the tables.
+func (t *tables) releaseKept(w *window) {
+	for _, leaf := range w.frames {
+		t.releaseKeptStack(leaf)
+	}
+	for _, m := range w.mappings {
+		t.mappings.ReleaseKept(m)
+	}
+	t.samples.ReleaseKept(&w.Window)
 }
 
 // release gives back what w has in the tables.

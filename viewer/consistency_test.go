@@ -27,7 +27,7 @@ import (
 // An answer is made of several queries. While profiles come and go, all of them must be
 // about the same profiles: each of these answers has one number in two places.
 func TestAnswersDoNotContradictThemselves(t *testing.T) {
-	s, err := store.New(store.WithMaxBytes(1 << 20))
+	s, err := store.New(store.WithMaxBytes(2 << 20))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,12 +43,20 @@
 // Of the list of spans:
 //
 //	name=GET /search     only spans of this very name, as JSON has it
-//	filter=search        only those whose name holds this, in either case
+//	filter=search        only those whose name, status or attributes hold this, in
+//	                     either case
+//	attribute=http.route=/cart
+//	                     only those with this attribute; also !=, and =~ and !~ for
+//	                     expressions; may be given four times
 //	error=true           only those that ended in an error
 //	min=100ms, max=2s    only those that took as long
 //	trace=ID             only those of this trace
 //	service=shop         only those of this service
 //	from=, until=        only those that ran in this time
+//	below=ID             only those below the span with this id
+//	flat=true            each span by itself: where every span has a profile of its
+//	                     own, the list otherwise has one span for each request
+//	by=http.route        also the sums by the values of this attribute
 //	order=newest         or slowest, or cpu
 //	limit=200            the length of the list; the page shows 1,000 at most
 //	since=GENERATION     as JSON: {unchanged: true} as long as the list of
@@ -81,12 +89,15 @@
 // service of that name. Any other name selects all, and the answer has a note if no span
 // belongs to it. Expressions are RE2 and match a whole value; a label that a sample lacks
 // is "". Samples have the labels profile_id, span_id, trace_id, span_name and those that
-// the program sets with [runtime/pprof.Do]; service_name and service_version are those of
-// the process. The type host is CPU time measured by an eBPF agent of the machine, where
+// the program sets with [runtime/pprof.Do]; ended_span_id is on what goroutines of a span
+// did after its end, beside the labels that held before the span; service_name and
+// service_version are those of the process. A label that begins with "span." is an
+// attribute of the sample's span, as the store has it: own, a child's or, if it has none,
+// that of the nearest span above it in this process. The type host is CPU time measured by an eBPF agent of the machine, where
 // package ebpfbridge/receiver feeds the store: the same time as cpu has, never to be added
 // to it. The label span_attribution has the witness of a sample's span, or ambiguous. A
 // query has at most 16 KiB and 32 conditions. At most two of these may be expressions on
-// ids, of about 100 characters, as each is tried on all ids; lists such as
+// ids and attributes, of about 100 characters, as each is tried on all; lists such as
 // profile_id=~"a|b" do not count.
 //
 //	shop.cpu{profile_id="00f067aa0ba902b7"}       one span
@@ -95,9 +106,11 @@
 //	                                              the local roots of its trace
 //	shop.cpu{span_name="GET /search"}             all spans of a name
 //	{span_name=~"GET .*", tenant!="test"}         by labels of one's own
+//	.cpu{span.db.query.text="SELECT 1"}           the spans with this attribute
 //	.inuse_space                                  the heap of the process
 //	.cpu{service_version="1.4.2"}                 one version
 //	.wall{profile_id="00f067aa0ba902b7"}          where one span spent its time
+//	.cpu{ended_span_id="00f067aa0ba902b7"}        what it caused after its end
 //
 // # Formats
 //
@@ -106,19 +119,34 @@
 //
 // format=json is compressed if the client accepts gzip. The list of spans is {generation,
 // service, services, status, stats, spans, groups, process}: services only if there are
-// several; groups are the 500 names with most CPU time, groupsOmitted counts the others,
+// several; a span's attributes are {key, value, child}, and below is the number of spans
+// below it, whose CPU time cpuInclusiveNs has and whose attributes are among its own;
+// attributeKeys are the keys that spans have, and by has the sums by the one that by=
+// names; groups are the 500 names with most CPU time, groupsOmitted counts the others,
 // and unnamed the spans without a name, which are in no group; process has the queries for
 // the whole process. If the samples of a group carry another span_name than its name, label
 // is that one, and labelNames the number of names that share it. A span's query selects its
-// CPU profile or, if it has no samples there, its wall or its host profile. Its coverage
+// CPU profile or, if it has no samples there, its wall or its host profile. In status,
+// selfCheck is {checks, findings: [{id, severity, seen, do}]} where the program checks itself,
+// as package inprocess does: how many checks were made, and those that found something, with
+// the severity wrong or note, in a sentence what is seen and in another what to do. A span's coverage
 // says whether CPU was profiled while it ran: whole, partial, none, or evicted if profiles
-// of that time, maybe with samples of the span, made room for newer ones. The answer to a
-// query is
+// of that time, maybe with samples of the span, made room for newer ones. Its afterEnd,
+// {cpuNs, cpuSamples, query}, is the CPU time of goroutines that it had started, after its
+// end, in the profiles held; no other number of the span has it. In the answer to a query,
+// the cpuTimes of a span are when its CPU samples were taken, where that is known: at most
+// 200 entries [ns after its start, CPU time in ns, samples], in order, of samples that are
+// nearer to each other than a 200th of its duration one for all. An entry stands for CPU
+// time before its moment. Their CPU time is less than cpuNs where not all profiles have
+// times or are held. Its loss, if any, says what the store had no room for: samples or
+// summary. The answer to a query is
 //
 //	query, title                            in its canonical form, in words
 //	sampleType, measure, unit               what was measured; measure: in words
 //	total, samples                          how much; of heap, samples are sites
 //	expectedSamples                         of wall time: in a span of this length
+//	errorNs                                 of wall time: the standard error of total
+//	waits [{class, ns, errorNs}]            of wall time: what it was spent on
 //	profileIds, windows, from, until        in how much
 //	span                                    if the query has a profile_id
 //	trace                                   the spans of the same trace
@@ -137,7 +165,9 @@
 //	focus {function, callers, callees}      if function= asks for it
 //	flame {name, self, total, inlined, type, children}
 //
-// where frames of host profiles have the type go, kernel, native or other, which is another
+// where the class of a wait is one of running (or ready to run), mutex, channel, select,
+// cond or waitgroup, network, file or syscall, sleep, GC, cgo and unknown, as the functions at
+// the leaf tell, frames of host profiles have the type go, kernel, native or other, which is another
 // language, functions are merged by name and type, a missing self is 0, functions are the
 // 1,000 with most self, children come with the biggest total first, and frames beyond the
 // 1,400 widest are summed as "(other)". A baseline has the name of the spans and their
@@ -149,10 +179,12 @@
 // its values on both sides and delta, its share of the right total less its share of the
 // left one, those that take more on the right first. Errors are {error, column}. Once
 // profiling has ended, or if it never began, the status has running false and a message
-// that says why.
+// that says why. Where an eBPF agent feeds the store of a whole machine, it has host true.
 //
 // format=text is for terminals: the functions with most self and the widest frames, in
-// about 60 lines of 100 columns. In host profiles [k] marks the kernel's, [n] native code.
+// about 60 lines of 100 columns. The line "when" of a span has 60 parts of its duration: #
+// where it was on a CPU for half of the part or longer, - for less, and a dot where no
+// sample was taken; "after" is what it caused after its end. In host profiles [k] marks the kernel's, [n] native code.
 // Only queries may be longer. Names of spans lose their end, those of functions their
 // beginning.
 //
@@ -178,7 +210,11 @@
 // none: its page says so and links to all spans of its name. If CPU was not profiled, or
 // the profiles are gone, it says that instead. The 20 ms between two windows, 200 ms on
 // macOS, do not count as a gap. Shares of few samples are rough: with n of them, to about
-// 1/√n.
+// 1/√n. Wall time has a standard error for each figure: about half the time between two
+// looks at the goroutines for one that stays in the span, which may begin and end anywhere
+// between looks; as many times that as there are goroutines at a time; and for the sum of
+// many spans, and what is found now and then, √n times the time between looks. It is right
+// as long as the process runs: see profiler.WallStatus.Unwatched.
 //
 // # For developers
 //

@@ -76,7 +76,7 @@ func TestEmptyForWantOfAProfile(t *testing.T) {
 }
 
 func TestEmptyForWantOfRoom(t *testing.T) {
-	s, err := store.New(store.WithMaxBytes(1 << 20))
+	s, err := store.New(store.WithMaxBytes(2<<20), store.WithSpansPerName(0))
 	if err != nil {
 		t.Fatal(err)
 	}

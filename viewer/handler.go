@@ -9,9 +9,11 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
@@ -40,6 +42,8 @@ type handler struct {
 	heavy chan struct{}
 	// instance tells this handler from others, and from those before a restart.
 	instance string
+	// traced is how many requests came within a span that is recorded.
+	traced atomic.Uint64
 }
 
 var _ http.Handler = (*handler)(nil)
@@ -47,6 +51,9 @@ var _ http.Handler = (*handler)(nil)
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setSecurityHeaders(w.Header())
+	if trace.SpanFromContext(r.Context()).IsRecording() {
+		h.traced.Add(1)
+	}
 	if !hostAllowed(r.Host, h.hosts) {
 		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with inprocess.WithAllowedHosts, or with viewer.WithAllowedHosts if you made this handler yourself", termtext.Clip(r.Host, termtext.MaxQuoted)), http.StatusForbidden)
 		return

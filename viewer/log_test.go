@@ -55,12 +55,12 @@ func TestLog(t *testing.T) {
 
 // A profile that is too big for the store is lost, and counted.
 func TestLogCountsWhatWasRefused(t *testing.T) {
-	s, err := store.New(store.WithMaxBytes(1 << 20))
+	s, err := store.New(store.WithMaxBytes(2 << 20))
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := newProfileBuilder()
-	for i := range 50_000 {
+	for i := range 100_000 {
 		b.add(1, labels(fmt.Sprintf("%016x", i), "GET /search"), fmt.Sprint("main.f", i))
 	}
 	window := exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: time.Second, Resource: shop}

@@ -68,7 +68,7 @@ func heavy(queries ...answer.Query) bool {
 	return slices.ContainsFunc(queries, func(q answer.Query) bool {
 		id, _ := q.SpanID()
 		_, ofTrace := q.Value(labelkey.TraceID)
-		return id == "" || ofTrace
+		return id == "" || ofTrace || q.OnAttributes()
 	})
 }
 
@@ -116,7 +116,7 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 		if f == formatPprof || f == formatFolded {
 			return profileResponse(a, a.ListedProfile(q), f)
 		}
-		list, err := a.SpanList(q)
+		list, err := a.SpanList(q, params.Get("by"))
 		return dataResponse(list, f, err)
 	})
 }

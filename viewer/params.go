@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/flameql"
@@ -53,16 +54,68 @@ func parseQuery(params url.Values, name, from, until string) (answer.Query, erro
 // defaultSpans is the length of the list of spans without a limit.
 const defaultSpans = 200
 
+// maxAttributeConditions bounds what a list of spans costs.
+const maxAttributeConditions = 4
+
+// parseAttribute reads a condition such as http.route=/cart or http.route=~/cart.*, whose
+// value needs no quotes.
+func parseAttribute(text string) (store.Matcher, error) {
+	i := strings.IndexAny(text, "=!")
+	if i > 0 {
+		for _, o := range []struct {
+			text string
+			op   store.MatchOp
+		}{{"=~", store.MatchRegexp}, {"!~", store.MatchNotRegexp}, {"!=", store.MatchNotEqual}, {"=", store.MatchEqual}} {
+			if value, ok := strings.CutPrefix(text[i:], o.text); ok {
+				m, err := store.NewMatcher("span."+text[:i], o.op, value)
+				if err != nil {
+					return m, answer.BadRequestf("attribute %s: %w", text, err)
+				}
+				return m, nil
+			}
+		}
+	}
+	return store.Matcher{}, answer.BadRequestf("attribute %q: expected a condition such as http.route=/cart, with =, !=, =~ or !~", text)
+}
+
 // parseSpanQuery reads the parameters of the list of spans.
 func parseSpanQuery(params url.Values) (store.SpanQuery, error) {
 	q := store.SpanQuery{
-		Name:         params.Get("name"),
-		NameContains: params.Get("filter"),
-		Service:      params.Get("service"),
-		TraceID:      params.Get("trace"),
-		Limit:        defaultSpans,
-		Running:      true,
+		Name:     params.Get("name"),
+		Contains: params.Get("filter"),
+		Service:  params.Get("service"),
+		TraceID:  params.Get("trace"),
+		Below:    params.Get("below"),
+		Limit:    defaultSpans,
+		Running:  true,
 	}
+	for _, text := range params["attribute"] {
+		if len(q.Attributes) == maxAttributeConditions {
+			return q, answer.BadRequestf("attribute: at most %d conditions count", maxAttributeConditions)
+		}
+		m, err := parseAttribute(text)
+		if err != nil {
+			return q, err
+		}
+		q.Attributes = append(q.Attributes, m)
+	}
+	flat := false
+	for _, flag := range []struct {
+		name  string
+		value *bool
+	}{{"error", &q.OnlyErrors}, {"flat", &flat}} {
+		text := params.Get(flag.name)
+		if text == "" {
+			continue
+		}
+		on, err := strconv.ParseBool(text)
+		if err != nil {
+			return q, answer.BadRequestf("%s %q: expected true or false", flag.name, text)
+		}
+		*flag.value = on
+	}
+	// A trace, and what is below a span, is looked at span by span.
+	q.Requests = !flat && q.TraceID == "" && q.Below == ""
 	switch order := params.Get("order"); order {
 	case "", "newest":
 		q.Order = store.Newest
@@ -79,13 +132,6 @@ func parseSpanQuery(params url.Values) (store.SpanQuery, error) {
 			return q, answer.BadRequestf("limit %q: expected a whole number above 0", text)
 		}
 		q.Limit = limit
-	}
-	if text := params.Get("error"); text != "" {
-		only, err := strconv.ParseBool(text)
-		if err != nil {
-			return q, answer.BadRequestf("error %q: expected true or false", text)
-		}
-		q.OnlyErrors = only
 	}
 	for _, bound := range []struct {
 		name  string

@@ -6,6 +6,7 @@ package viewer
 import (
 	"time"
 
+	"github.com/spanprof/spanprof/internal/selfcheck"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
@@ -15,6 +16,9 @@ type Status struct {
 	// can be flushed, and without a Message the viewer says that profiling
 	// has stopped, or that it is off if no profile ever came.
 	Running bool
+	// Host says that the samples are an eBPF agent's, of whole processes that this one is
+	// not: a span is known by the labels of samples alone.
+	Host bool
 	// WindowStart and WindowEnd bound the open CPU window; they are zero if there
 	// is none. Its samples arrive at its end.
 	WindowStart, WindowEnd time.Time
@@ -27,6 +31,30 @@ type Status struct {
 	Message string
 	// Counters are shown unchanged, in this order.
 	Counters []Counter
+	// SelfCheck is what was checked and found, as inprocess.SelfCheck returns it. The
+	// viewer shows none where it is zero.
+	SelfCheck SelfCheck
+}
+
+// SelfCheck is the result of checks of what makes spans and profiles.
+type SelfCheck struct {
+	// Checks is how many checks were made.
+	Checks int
+	// Findings are those that found something, what is wrong first.
+	Findings []Finding
+	// Gaps says why CPU was not profiled all the time, for spans that ran meanwhile; it
+	// is empty where that is not known.
+	Gaps string
+}
+
+// Finding is what a check has found.
+type Finding struct {
+	// ID names the check, in kebab-case.
+	ID string
+	// Severity is "wrong" for a mistake, "note" for what the program may want so.
+	Severity string
+	// Seen says in a sentence what is seen, Do what to do about it.
+	Seen, Do string
 }
 
 // Counter is a number that the viewer shows beside its status, such as how
@@ -53,9 +81,25 @@ func (h *handler) currentStatus() *answer.Status {
 	out.CanFlush = out.CanFlush && s.Running
 	out.WindowStart, out.WindowEnd = s.WindowStart, s.WindowEnd
 	out.WallIntervalNs = s.WallInterval.Nanoseconds()
-	out.Message = s.Message
+	out.Message, out.Host = s.Message, s.Host
 	for _, c := range s.Counters {
 		out.Counters = append(out.Counters, answer.Counter(c))
+	}
+	out.SelfCheck = h.selfCheck(s.SelfCheck)
+	return out
+}
+
+// selfCheck returns what was found, and what the viewer finds itself.
+func (h *handler) selfCheck(s SelfCheck) *answer.SelfCheck {
+	if s.Checks == 0 {
+		return nil
+	}
+	out := &answer.SelfCheck{Checks: s.Checks, Findings: []answer.Finding{}, Gaps: s.Gaps}
+	for _, f := range s.Findings {
+		out.Findings = append(out.Findings, answer.Finding(f))
+	}
+	for _, f := range selfcheck.Run(&selfcheck.Facts{Spans: selfcheck.Spans{Traced: h.traced.Load()}}) {
+		out.Findings = append(out.Findings, answer.Finding{ID: f.ID, Severity: string(f.Severity), Seen: f.Seen, Do: f.Do})
 	}
 	return out
 }

@@ -5,6 +5,7 @@ package viewer_test
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -41,6 +42,9 @@ func TestWallOfSpan(t *testing.T) {
 	if a.Total != 7e8 || a.Samples != 10 || a.SampleType != "wall" || a.Unit != "nanoseconds" || a.Empty != "" {
 		t.Errorf("got %+v", a)
 	}
+	if want := []answer.Wait{{Class: "channel", Ns: 7e8, ErrorNs: 35e6}}; a.ErrorNs != 35e6 || !slices.Equal(a.Waits, want) {
+		t.Errorf("the error is %d and the time was spent on %+v, want %+v", a.ErrorNs, a.Waits, want)
+	}
 	if a.Span == nil || a.Span.ProfileID != slowID || a.Span.CPUNs != 55e7 || a.Span.CPUSamples != 55 {
 		t.Errorf("span %+v, want the CPU time that it has without the wall profile", a.Span)
 	}
@@ -63,8 +67,25 @@ func TestWallOfSpan(t *testing.T) {
 		t.Errorf("%v samples are expected in 800 ms, want 40", a.ExpectedSamples)
 	}
 	text := get(t, told, strings.Replace(bySlow, "format=json", "format=text", 1)).Body.String()
-	if want := "in 10 samples of 1 profile id (40 expected for each goroutine), 1 window"; !strings.Contains(text, want) {
-		t.Errorf("%q is not in\n%s", want, text)
+	for _, want := range []string{"wall time 700 ms ± 35.0 ms in 10 samples of 1 profile id (40 expected for each goroutine), 1 window", "channel 700 ms (100.0% ± 35.0 ms)"} {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+
+	// So it is by name; the samples of many spans are independent.
+	a = answer.Profile{}
+	getJSON(t, h, target("/", "query", `shop.wall{span_name="GET /search"}`, "format", "json"), http.StatusOK, &a)
+	want := []answer.Wait{{Class: "channel", Ns: 7e8, ErrorNs: int64(76e7 / 11 * math.Sqrt(10.131578))}, {Class: "sleep", Ns: 6e7, ErrorNs: int64(76e7 / 11 * math.Sqrt(0.868421))}}
+	if len(a.Waits) == 2 {
+		for i := range a.Waits { // to a microsecond
+			if got := a.Waits[i].ErrorNs; got/1000 == want[i].ErrorNs/1000 {
+				want[i].ErrorNs = got
+			}
+		}
+	}
+	if !slices.Equal(a.Waits, want) || a.ErrorNs/1000 != int64(76e7/11*math.Sqrt(11))/1000 {
+		t.Errorf("the error is %d and the time was spent on %+v, want %+v", a.ErrorNs, a.Waits, want)
 	}
 	a = answer.Profile{}
 	getJSON(t, told, short, http.StatusOK, &a)

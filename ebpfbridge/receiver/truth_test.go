@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
@@ -22,7 +23,11 @@ type slice struct {
 	Thread                  int64
 	Span, Name              string
 	From, Start, End, Until int64
+	CPU                     time.Duration
 }
+
+// warmUp is the name of a target's spans before its load.
+const warmUp = "warm-up"
 
 // truth is what a target ran.
 type truth []slice
@@ -66,6 +71,8 @@ type score struct {
 	right, wrong        int // those that were given a span
 	ambiguous, unknown  int
 	asSentRight, asSent int // when all of a record's samples have its labels
+	// times are those of all samples, by thread.
+	times map[int64][]int64
 }
 
 func (s score) String() string {
@@ -76,7 +83,7 @@ func (s score) String() string {
 // compare places the samples of messages as take does, and compares.
 func (t truth) compare(tb testing.TB, messages []*collectorpb.ExportProfilesServiceRequest, opts ...Option) (score, *Receiver, *exportertest.Recorder) {
 	tb.Helper()
-	var sum score
+	sum := score{times: map[int64][]int64{}}
 	exported := new(exportertest.Recorder)
 	r, err := New(exported, t.lookup, opts...)
 	if err != nil {
@@ -113,6 +120,7 @@ func (t truth) compareRecord(sum *score, rec record, list []placed) {
 	sent := rec.labels[labelkey.SpanID]
 	for _, p := range list {
 		for _, at := range p.at {
+			sum.times[rec.thread] = append(sum.times[rec.thread], int64(at))
 			id, known := t.at(rec.thread, at)
 			if sent != "" {
 				sum.labelled++

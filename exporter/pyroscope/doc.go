@@ -48,7 +48,9 @@
 // form, which the store and its viewer understand, cannot be queried there: the
 // Exporter reports the first one through otel.Handle. Where profile_id and span_id
 // of a sample differ, Pyroscope keeps one of them. Every other label, span_name
-// too, becomes a series label there.
+// too, becomes a series label there, but for ended_span_id, the span after whose end a
+// sample was taken: it is left out, as each span would make a series of its own. Pyroscope
+// has no place for the times of samples either.
 //
 // # Wire
 //

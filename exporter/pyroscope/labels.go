@@ -81,6 +81,10 @@ func (l *labels) count(s *profile.Sample) (n int, shown, ok bool) {
 		if isID(name) || l.tags[name] != "" { // the server prefers the tag
 			continue
 		}
+		if name == labelkey.EndedSpanID {
+			shown = false
+			continue
+		}
 		n++
 		own := tagName(name)
 		_, twice := s.Label[own]
@@ -109,6 +113,8 @@ func (l *labels) fitSample(s *profile.Sample, room int) *profile.Sample {
 		switch fitted := tagName(name); {
 		case isID(name):
 			own[name] = s.Label[name]
+		case name == labelkey.EndedSpanID:
+			// The server does not know it: each of its values would be a series.
 		case own[fitted] == nil && l.tags[fitted] == "" && room > 0:
 			room--
 			for _, value := range s.Label[name] {

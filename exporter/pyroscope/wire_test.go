@@ -254,7 +254,7 @@ func TestSplit(t *testing.T) {
 				for _, s := range part.Sample {
 					ids[s.Label["span_id"][0]] = true
 				}
-				want := strconv.FormatInt(w.Start.Add(time.Duration(i)*time.Millisecond).UnixNano(), 10)
+				want := strconv.FormatInt(w.Start.Add(-time.Duration(i)*time.Millisecond).UnixNano(), 10)
 				if push.query["from"] != want || strconv.FormatInt(part.TimeNanos, 10) != want {
 					t.Errorf("part %d begins at %s and %d, want %s", i, push.query["from"], part.TimeNanos, want)
 				}

@@ -185,15 +185,38 @@ func endElsewhere(c *Case) {
 func parentEndsFirst(c *Case) {
 	s := c.newSDK()
 	ctx, root := s.tracer.Start(context.Background(), "root")
+	ctx, parent := s.tracer.Start(ctx, "parent")
 	_, child := s.tracer.Start(ctx, "child")
 	owner, name := c.owner(root, child, "root", "child")
-	root.End()
+	parent.End()
 	if c.CannotRead {
-		c.bare("after root")
-		return
+		c.carries("after parent", root, "root")
+	} else {
+		c.carries("in child after parent ended", owner, name)
 	}
-	c.carries("in child after root ended", owner, name)
 	child.End()
+	c.carries("after child", root, "root")
+	root.End()
+	c.bare("after all")
+}
+
+// rootEndsFirst ends a local root while a child is open on its goroutine, as where a
+// handler forgets to end one, and the child during the next request, or never.
+func rootEndsFirst(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	_, child := s.tracer.Start(ctx, "child")
+	root.End()
+	c.bare("after root")
+	_, next := s.tracer.Start(context.Background(), "next")
+	c.carries("in next", next, "next")
+	child.End()
+	if c.CannotRead {
+		c.bare("in next after child ended")
+	} else {
+		c.carries("in next after child ended", next, "next")
+	}
+	next.End()
 	c.bare("after all")
 }
 

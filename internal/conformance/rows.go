@@ -22,6 +22,7 @@ var Rows = []Row{
 	{"End twice is harmless", endTwice},
 	{"End on another goroutine leaves that goroutine's labels alone", endElsewhere},
 	{"a parent that ends before its child leaves the labels to it", parentEndsFirst},
+	{"a local root that ends before its child takes the labels off for good", rootEndsFirst},
 	{"an ended parent's labels do not come back", deadParent},
 	{"overlapping roots neither wipe nor revive each other's labels", overlappingRoots},
 	{"work that outlives its local root keeps its labels", fireAndForget},

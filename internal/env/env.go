@@ -12,10 +12,14 @@ import (
 // Disabled reports whether OTEL_SDK_DISABLED or SPANPROF_DISABLED asks for
 // everything to be a pass-through. As OpenTelemetry's specification says for
 // booleans, only "true" in any case means true; any other value means false.
-func Disabled() bool {
-	return isTrue("OTEL_SDK_DISABLED") || isTrue("SPANPROF_DISABLED")
-}
+func Disabled() bool { return DisabledBy() != "" }
 
-func isTrue(name string) bool {
-	return strings.EqualFold(os.Getenv(name), "true")
+// DisabledBy returns the variable by which Disabled is true, "" where it is false.
+func DisabledBy() string {
+	for _, name := range []string{"OTEL_SDK_DISABLED", "SPANPROF_DISABLED"} {
+		if strings.EqualFold(os.Getenv(name), "true") {
+			return name
+		}
+	}
+	return ""
 }

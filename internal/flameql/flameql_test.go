@@ -28,6 +28,7 @@ func TestParse(t *testing.T) {
 		{"{span_name=`GET \"/x\"`}", `.cpu{span_name="GET \"/x\""}`},
 		{`{span_name="{\"a\": [1,2]}"}`, `.cpu{span_name="{\"a\": [1,2]}"}`},
 		{`{profile_id=~"a|b",span_id=~"a|b",trace_id=~"a|b",span_id=~"a.*"}`, `.cpu{profile_id=~"a|b",span_id=~"a|b",trace_id=~"a|b",span_id=~"a.*"}`},
+		{`shop.cpu{span.http.route="/a", span.db.query.text!~"SELECT .*"}`, `shop.cpu{span.http.route="/a",span.db.query.text!~"SELECT .*"}`},
 		{`{http.route="/a",user-id="7"}`, `.cpu{http.route="/a",user-id="7"}`},
 	} {
 		q, err := flameql.Parse(test.in)
@@ -62,6 +63,8 @@ func TestParseErrors(t *testing.T) {
 		{`.cpu{profile_id=~"(?:.?){900}(?:.?){900}z"}`, 18, "ids take 100 at most"},
 		{`.cpu{trace_id!~"(?:.?){100}"}`, 16, "ids take 100 at most"},
 		{`{profile_id=~"a.*",span_id!~"b.*",span_name=~"c.*",trace_id=~"d.*"}`, 52, "at most 2 expressions on ids"},
+		{`{span.a=~"a.*",span.b=~"b.*",span.c=~"c.*"}`, 30, "at most 2 expressions on ids and attributes"},
+		{`{span.a=~"(?:.?){100}"}`, 10, "attributes take 100 at most"},
 		{`{a="` + strings.Repeat("x", 16<<10) + `"}`, 16<<10 + 1, "at most 16384 bytes, this one 16390"},
 		{`shop.gpu{}`, 6, `unknown profile type "gpu": the name must end in one of .cpu, .wall, .host`},
 	} {

@@ -29,7 +29,8 @@ const (
 	// ids in one expression.
 	MaxBytes    = 16 << 10
 	maxMatchers = 32
-	// maxIDExpressions bounds the conditions that are tried on every id.
+	// maxIDExpressions bounds the conditions that are tried on every id, or on the
+	// attributes of every span.
 	maxIDExpressions = 2
 )
 
@@ -92,7 +93,7 @@ func (p *parser) query() (Query, error) {
 		q.Matchers = append(q.Matchers, m)
 		if idExpressions(q.Matchers) > maxIDExpressions {
 			p.pos = start
-			return Query{}, p.fail(fmt.Sprintf("a query has at most %d expressions on ids, but for lists such as profile_id=~\"a|b\"", maxIDExpressions))
+			return Query{}, p.fail(fmt.Sprintf("a query has at most %d expressions on ids and attributes, but for lists such as profile_id=~\"a|b\"", maxIDExpressions))
 		}
 		p.space()
 		if !p.skip(",") && p.peek() != '}' {
@@ -106,11 +107,13 @@ func (p *parser) query() (Query, error) {
 	return q, nil
 }
 
-// idExpressions counts the conditions that have to be tried on every id.
+// idExpressions counts the conditions that have to be tried on every id, or on the
+// attributes of every span.
 func idExpressions(matchers []store.Matcher) (n int) {
 	for _, m := range matchers {
 		expression := m.Op() == store.MatchRegexp || m.Op() == store.MatchNotRegexp
-		if expression && slices.Contains(idLabels, m.Label()) && !m.ListsIDs() {
+		_, onAttribute := m.SpanAttribute()
+		if expression && (onAttribute || slices.Contains(idLabels, m.Label()) && !m.ListsIDs()) {
 			n++
 		}
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // idLabels single out one span or one trace.
-var idLabels = []string{labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID}
+var idLabels = []string{labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID, labelkey.EndedSpanID}
 
 // Query is a parsed query: App.Type{Matchers}. Its methods never change it.
 type Query struct {

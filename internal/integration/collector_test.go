@@ -39,7 +39,7 @@ func TestCollector(t *testing.T) {
 		t.Skip("the Collector is ended by an interrupt")
 	}
 	needModules(t, "collector")
-	c := startCollector(t)
+	c := startCollector(t, "../../examples/collector/collector.yaml")
 	t.Run("example", func(t *testing.T) {
 		binary := build(t, "../../examples", "./collector")
 		program := exec.CommandContext(t.Context(), binary, "-collector", "http://"+c.http, "-duration", "6s")
@@ -54,6 +54,7 @@ func TestCollector(t *testing.T) {
 	})
 	var ofGRPC string
 	t.Run("gRPC", func(t *testing.T) { ofGRPC = exportByGRPC(t, c.grpc) })
+	exportTimed(t, c.grpc)
 	records := c.stop(t)
 
 	spans := map[string]bool{ofGRPC: true} // of both programs
@@ -84,6 +85,7 @@ func TestCollector(t *testing.T) {
 			}
 		}
 	}
+	checkTimed(t, records)
 	for _, service := range []string{"collector-example", "grpc-example"} {
 		if linked[service] == 0 {
 			t.Errorf("no sample of %s has a Link to its span, but %v", service, linked)
@@ -99,13 +101,12 @@ type collectorProcess struct {
 	logged     chan struct{} // closed when it has closed its log
 }
 
-// startCollector builds the Collector and runs it with the example's
-// configuration.
-func startCollector(t *testing.T) *collectorProcess {
+// startCollector builds the Collector and runs it with a configuration.
+func startCollector(t *testing.T, configuration string) *collectorProcess {
 	t.Helper()
 	c := &collectorProcess{file: filepath.Join(t.TempDir(), "collector.json"), logged: make(chan struct{})}
 	c.cmd = exec.CommandContext(t.Context(), build(t, "collector", "."),
-		"--config", "../../examples/collector/collector.yaml", "--feature-gates=service.profilesSupport")
+		"--config", configuration, "--feature-gates=service.profilesSupport")
 	c.cmd.Env = append(os.Environ(), "COLLECTOR_FILE="+c.file,
 		"COLLECTOR_HTTP=127.0.0.1:0", "COLLECTOR_GRPC=127.0.0.1:0", "COLLECTOR_PPROF=127.0.0.1:0")
 	log, err := c.cmd.StderrPipe()
@@ -162,6 +163,12 @@ func build(t *testing.T, dir, pkg string, flags ...string) string {
 // stop ends the Collector and returns what it has written.
 func (c *collectorProcess) stop(t *testing.T) []record {
 	t.Helper()
+	return written[record](t, c)
+}
+
+// written ends the Collector and returns the lines that it has written.
+func written[line any](t *testing.T, c *collectorProcess) []line {
+	t.Helper()
 	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -173,9 +180,9 @@ func (c *collectorProcess) stop(t *testing.T) []record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var records []record
+	var records []line
 	for d := json.NewDecoder(bytes.NewReader(b)); d.More(); {
-		var r record
+		var r line
 		if err := d.Decode(&r); err != nil {
 			t.Fatal(err)
 		}
@@ -228,9 +235,7 @@ type record struct {
 		}
 		ScopeProfiles []struct {
 			Profiles []struct {
-				Samples []struct {
-					LinkIndex int
-				}
+				Samples []fileSample
 			}
 		}
 	}
@@ -239,6 +244,12 @@ type record struct {
 
 type ids struct {
 	TraceID, SpanID string
+}
+
+type fileSample struct {
+	LinkIndex          int
+	Values             []json.Number
+	TimestampsUnixNano []json.Number
 }
 
 // fileAttribute is one as the Collector writes it: our inline texts have moved

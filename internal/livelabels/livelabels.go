@@ -51,8 +51,8 @@ func Of(set *goruntime.LabelSet) *goruntime.LabelSet {
 //     between two of them.
 //   - Where a Do with labels of a span that has ended begins after the time, what
 //     the goroutine goes back to may be of a span below that one.
-//   - Copies of labels that pprof.Do or pprof.WithLabels made with others beside them
-//     are not known to be of a span: they hold as they are.
+//   - Labels that a pprof.Do within the span added stay; where such a copy has no span_id
+//     or trace_id, as of a span that is not sampled, it is not known to be of a span.
 //
 // The first nanoseconds after the end of a span, until its labels are off the goroutine,
 // count for the span.

@@ -135,6 +135,9 @@ func TestRun(t *testing.T) {
 		{ofSpan, "the span is certain for 4 samples by being the first of their record"},
 		{"?format=text&query=.cpu{process_pid=%221073741825%22}", "20.0 ms in 2 samples"},
 		{"?format=text&query=.cpu{process_pid=%221073741825%22}", "(10.0 ms) may be any span's"},
+		{"?format=json&query=.cpu{}", `"Whole machine: CPU time"`},
+		{"?format=text&query=.cpu{profile_id=%220000000000000001%22}", "no sample of the agent is"},
+		{"?format=text", "processes:"},
 		{"log?format=text", "samples lost: too many processes: 2"},
 	} {
 		if text := get(t, c.page, tt.query); !strings.Contains(text, tt.want) {

@@ -25,7 +25,7 @@ const silence = 30 * time.Second
 func (p pageStatus) status() viewer.Status {
 	s := p.host.Status()
 	last, opened := p.windows.seen()
-	v := viewer.Status{Running: true, WindowStart: opened, WindowEnd: opened.Add(p.windows.every)}
+	v := viewer.Status{Running: true, Host: true, WindowStart: opened, WindowEnd: opened.Add(p.windows.every)}
 	switch {
 	case s.Messages == 0:
 		v.Message = "No agent has sent anything yet. As root: ebpf-profiler -collection-agent " + p.agents + " -disable-tls -t all,labels"

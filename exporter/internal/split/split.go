@@ -38,7 +38,8 @@ type Sizes interface {
 }
 
 // Profile returns profiles within the limits that have the samples of p, each of
-// them once and unchanged. Their windows begin one millisecond apart: Pyroscope
+// them once and unchanged, with their times if p knows them. Their windows begin one
+// millisecond apart, and end when that of p does: Pyroscope
 // takes two profiles of one series and one time for the same.
 //
 // A sample that is too large by itself gets a part of its own. It returns p alone
@@ -56,22 +57,43 @@ func Profile(p *exporter.Profile, sizes Sizes, limits Limits) ([]*exporter.Profi
 	if len(groups) == 0 {
 		return []*exporter.Profile{p}, nil
 	}
-	parts := make([]*exporter.Profile, len(groups))
+	parts, known := make([]*exporter.Profile, len(groups)), Times(p, parsed)
 	for i, samples := range groups {
-		later := time.Duration(i) * time.Millisecond
+		// Earlier, so that the window has all times of the samples.
+		earlier := time.Duration(i) * time.Millisecond
 		part := WithSamples(parsed, samples)
 		if len(groups) == 1 && len(part.Location) == len(parsed.Location) && len(part.Function) == len(parsed.Function) {
 			return []*exporter.Profile{p}, nil
 		}
-		part.TimeNanos = cmp.Or(part.TimeNanos, p.Start().UnixNano()) + int64(later)
-		parts[i] = exporter.NewParsedProfile(exporter.Window{
+		var times [][]int64
+		for _, s := range samples {
+			if known != nil {
+				times = append(times, known[s])
+			}
+		}
+		part.TimeNanos = cmp.Or(part.TimeNanos, p.Start().UnixNano()) - int64(earlier)
+		parts[i] = exporter.NewTimedProfile(exporter.Window{
 			Kind:     p.Kind(),
-			Start:    p.Start().Add(later),
-			Duration: p.Duration(),
+			Start:    p.Start().Add(-earlier),
+			Duration: p.Duration() + earlier,
 			Resource: p.Resource(),
-		}, part)
+		}, part, times)
 	}
 	return parts, nil
+}
+
+// Times returns when each sample of p was taken, whose parsed form is parsed; nil where
+// that is not known.
+func Times(p *exporter.Profile, parsed *profile.Profile) map[*profile.Sample][]int64 {
+	times := p.SampleTimes()
+	if times == nil {
+		return nil
+	}
+	known := make(map[*profile.Sample][]int64, len(times))
+	for i, s := range parsed.Sample {
+		known[s] = times[i]
+	}
+	return known
 }
 
 // cut returns the samples, sorted by stack, in as few groups as the limits allow;

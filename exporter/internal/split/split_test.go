@@ -179,7 +179,7 @@ func TestParts(t *testing.T) {
 			if n := uncompressed(t, part); n > limits.Bytes {
 				t.Errorf("seed %d: a part of %d bytes, want at most %d", seed, n, limits.Bytes)
 			}
-			if want := window.Start.Add(time.Duration(j) * time.Millisecond); !part.Start().Equal(want) || part != whole && parsed.TimeNanos != want.UnixNano() {
+			if want := window.Start.Add(-time.Duration(j) * time.Millisecond); !part.Start().Equal(want) || !part.End().Equal(whole.End()) || part != whole && parsed.TimeNanos != want.UnixNano() {
 				t.Errorf("part %d begins at %v and %d, want %v", j, part.Start(), parsed.TimeNanos, want)
 			}
 		}
@@ -201,5 +201,34 @@ func TestNumberOfParts(t *testing.T) {
 	t.Logf("%d bytes, %.2f times the limit: %d parts", size, least, len(got))
 	if float64(len(got)) > math.Ceil(1.2*least) {
 		t.Errorf("%d parts, want at most 1.2 times %.2f", len(got), least)
+	}
+}
+
+// TestSplitKeepsTimes cuts a profile that knows when its samples were taken.
+func TestSplitKeepsTimes(t *testing.T) {
+	f := &profile.Function{ID: 1, Name: "main.work"}
+	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}}, Function: []*profile.Function{f}, Location: []*profile.Location{l}}
+	var times [][]int64
+	for i := range int64(100) {
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{i + 1}})
+		times = append(times, []int64{1000 + i})
+	}
+	window := exporter.Window{Start: time.Unix(0, 1000), Duration: 100}
+	parts, err := split.Profile(exporter.NewTimedProfile(window, p, times), split.Pprof(p), split.Limits{Samples: 30, Bytes: 1 << 20})
+	if err != nil || len(parts) != 4 {
+		t.Fatalf("%d parts, %v, want 4", len(parts), err)
+	}
+	for _, part := range parts {
+		parsed, err := part.Parsed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range parsed.Sample {
+			at := part.SampleTimes()[i]
+			if len(at) != 1 || at[0] != 999+s.Value[0] || at[0] < part.Start().UnixNano() || at[0] >= part.End().UnixNano() {
+				t.Errorf("sample %d has the times %v, in a part from %v to %v", s.Value[0], at, part.Start().UnixNano(), part.End().UnixNano())
+			}
+		}
 	}
 }

@@ -18,6 +18,7 @@ const (
 	locationCost  = 400
 	lineCost      = 100
 	functionCost  = 400
+	timestampCost = 8
 )
 
 // defaultMaxCost is that of a message: 100,000 samples, which are a minute of CPU time

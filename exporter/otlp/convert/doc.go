@@ -18,6 +18,9 @@
 // its span in OTLP; [WithSpanIDs] has the other choices. All other labels become
 // attributes of the sample under their own names.
 //
+// When samples were taken is sent if [WithSampleTimestamps] asks for it, and the profile
+// knows it.
+//
 // pprof does not say which language a frame is of. profile.frame.type is go for
 // functions of .go files and Go's assembly, kernel for the mappings of the kernel,
 // native for frames that have an address alone, and of other languages by the name
@@ -34,6 +37,8 @@
 //
 // [Profiles] gives back what [Converter.Request] was given, but for this:
 //   - mappings, locations and functions that no sample refers to;
+//   - the label ended_span_id, the span after whose end a sample was taken, unless
+//     [WithSpanIDs] sends ids as attributes: Pyroscope would make a series of each;
 //   - the ids of the tables, which are numbered anew;
 //   - bytes that are not UTF-8, which protobuf refuses: U+FFFD stands in their
 //     place, and labels whose keys become the same by it are one;

@@ -95,15 +95,31 @@ func (e *encoder) profiles() []*profilespb.Profile {
 		profiles[c] = e.header(c, attributes)
 		profiles[c].Samples = make([]*profilespb.Sample, n)
 	}
+	stamps := make([][]uint64, n)
 	for i, s := range e.pprof.Sample {
 		stack := e.stack(s.Location)
+		s, times := withoutTimes(s)
 		link, attributes := e.labels.encode(s)
+		if own := e.profile.SampleTimes(); own != nil {
+			times = own[i]
+		}
+		if e.config.timestamps {
+			stamps[i] = timestamps(times)
+		}
 		for c, p := range profiles {
 			sample, value := &samples[c*n+i], values[c*n+i:][:1:1]
 			value[0] = s.Value[c]
 			sample.StackIndex, sample.LinkIndex = stack, link
 			sample.AttributeIndices, sample.Values = attributes, value
 			p.Samples[i] = sample
+		}
+	}
+	for c, p := range profiles {
+		if !countsTimestamps(e.pprof.Sample, stamps, c) {
+			continue
+		}
+		for i, sample := range p.Samples {
+			sample.Values, sample.TimestampsUnixNano = nil, stamps[i]
 		}
 	}
 	return profiles

@@ -55,7 +55,7 @@ func (e *labelEncoder) encode(s *profile.Sample) (link int32, attributes []int32
 	}
 	e.keys = e.keys[:0]
 	for k := range s.Label {
-		if linked && e.inLink(k) {
+		if linked && e.inLink(k) || e.leftOut(k) {
 			continue
 		}
 		e.keys = append(e.keys, k)
@@ -83,6 +83,12 @@ func (e *labelEncoder) inLink(key string) bool {
 		return e.linkHasProfileID
 	}
 	return false
+}
+
+// leftOut reports whether the label is not sent: the id of a span that had ended, which no
+// Link can hold. As an attribute it would make a series of each span in Pyroscope.
+func (e *labelEncoder) leftOut(key string) bool {
+	return e.spanIDs == Links && key == labelkey.EndedSpanID
 }
 
 // labelValue returns the value of all labels of one key: an attribute has one

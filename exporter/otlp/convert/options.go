@@ -15,8 +15,9 @@ type optionFunc func(config) config
 func (f optionFunc) apply(c config) config { return f(c) }
 
 type config struct {
-	spanIDs SpanIDs
-	cpuTime bool
+	spanIDs    SpanIDs
+	cpuTime    bool
+	timestamps bool
 }
 
 func newConfig(opts []Option) (config, error) {

@@ -124,7 +124,7 @@ func (d *profileDecoder) sample(columns []*profilespb.Profile, i int) error {
 	if s.Location, err = d.stack(first.GetStackIndex()); err != nil {
 		return err
 	}
-	if err := cmp.Or(d.spend(1, sampleCost), d.spend(len(s.Location), frameCost)); err != nil {
+	if err := cmp.Or(d.spend(1, sampleCost), d.spend(len(s.Location), frameCost), d.spend(len(first.GetTimestampsUnixNano()), timestampCost)); err != nil {
 		return err
 	}
 	for _, a := range first.GetAttributeIndices() {

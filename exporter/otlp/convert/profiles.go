@@ -18,8 +18,8 @@ import (
 // pprof.scope.sample_type_order, are one again. Profiles of samples/count whose
 // period is CPU time get Go's second column, cpu/nanoseconds, the count times
 // the period, unless their scope has a profile of cpu/nanoseconds too. A sample
-// that has timestamps and no values counts 1 for each of them. Timestamps
-// themselves have no place in pprof: see [TimedProfiles].
+// that has timestamps and no values counts 1 for each of them. Timestamps have no place
+// in pprof: they become the profiles' SampleTimes, without the values of each.
 //
 // A Link becomes the labels trace_id and span_id. Attributes of samples become
 // labels under their own names: text and integers as they are, others as
@@ -43,7 +43,11 @@ func Profiles(m *collectorpb.ExportProfilesServiceRequest) ([]*exporter.Profile,
 	}
 	var profiles []*exporter.Profile
 	for _, t := range timed {
-		profiles = append(profiles, t.Profile)
+		p, err := t.withTimestamps()
+		if err != nil {
+			return nil, fmt.Errorf("convert: %w", err)
+		}
+		profiles = append(profiles, p)
 	}
 	return profiles, nil
 }
@@ -64,7 +68,7 @@ type Timed struct {
 	Scope instrumentation.Scope
 }
 
-// TimedProfiles is Profiles for those who need to know when each sample was taken. A
+// TimedProfiles is Profiles for those who need all that the message says. A
 // message that would take more than about maxMemory bytes as pprof is an error.
 func TimedProfiles(m *collectorpb.ExportProfilesServiceRequest, maxMemory int64) ([]Timed, error) {
 	d := newDecoder(m.GetDictionary(), maxMemory)

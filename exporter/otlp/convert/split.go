@@ -38,6 +38,8 @@ func (c *Converter) Split(p *exporter.Profile, maxSamples, maxBytes int) ([]*exp
 		columns:    columns,
 		number:     split.Field(uint64(len(parsed.Sample))),
 		tables:     split.NewTables(parsed),
+		timestamps: c.config.timestamps,
+		times:      split.Times(p, parsed),
 		links:      map[linkKey]int{},
 		attributes: map[[2]string]int{},
 	}, split.Limits{Samples: maxSamples, Bytes: maxBytes})
@@ -50,6 +52,9 @@ type sizes struct {
 	header  int // of a message without samples
 	columns int
 	number  int // of a field that numbers samples, stacks or links, at most
+
+	timestamps bool // are sent
+	times      map[*profile.Sample][]int64
 
 	tables     *split.Tables
 	part       int
@@ -76,6 +81,13 @@ func (z *sizes) Header() int {
 
 func (z *sizes) Add(s *profile.Sample) int {
 	added := 0
+	times := z.times[s]
+	if labelled := s.NumLabel[timesLabel]; times == nil {
+		times = labelled
+	}
+	if !z.timestamps {
+		times = nil
+	}
 	if indices := 0; z.stack == nil || !slices.Equal(z.stack, s.Location) {
 		for _, l := range s.Location {
 			// Beyond what pprof has: the frame's type, and indices that
@@ -101,19 +113,20 @@ func (z *sizes) Add(s *profile.Sample) int {
 	}
 	attributes := 0
 	for key := range s.Label {
-		if !linked || !z.labels.inLink(key) {
+		if (!linked || !z.labels.inLink(key)) && !z.labels.leftOut(key) {
 			added += z.attribute(key, s)
 			attributes += z.tables.Index()
 		}
 	}
 	for key := range s.NumLabel {
-		if _, both := s.Label[key]; !both {
+		if _, both := s.Label[key]; !both && key != timesLabel {
 			added += z.attribute(key, s)
 			attributes += z.tables.Index()
 		}
 	}
 	for _, v := range s.Value[:z.columns] {
-		added += split.Bytes(sample + split.Bytes(attributes) + split.Bytes(split.Varint(uint64(v))))
+		// Either the value or the timestamps: which of them depends on all samples.
+		added += split.Bytes(sample + split.Bytes(attributes) + split.Bytes(max(split.Varint(uint64(v)), 8*len(times))))
 	}
 	return added
 }

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 )
 
@@ -66,5 +67,35 @@ func TestRepeatedCredential(t *testing.T) {
 	}
 	if got := log.String(); !strings.Contains(got, "[redacted] is unknown: [redacted]") || strings.Contains(got, "secret99") {
 		t.Errorf("reported %s", got)
+	}
+}
+
+// Timestamps arrive where the option asks for them.
+func TestTimestamps(t *testing.T) {
+	b, _ := start(t, healthy)
+	e, err := otlpgrpc.New(otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure(), otlpgrpc.WithConversion(convert.WithSampleTimestamps()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProfile()
+	parsed, err := p.Parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := make([]int64, parsed.Sample[0].Value[0])
+	for i := range times {
+		times[i] = p.Start().UnixNano() + int64(i)
+	}
+	window := exporter.Window{Kind: p.Kind(), Start: p.Start(), Duration: p.Duration(), Resource: p.Resource()}
+	if err := e.Export(t.Context(), exporter.NewTimedProfile(window, parsed, [][]int64{times})); err != nil {
+		t.Error(err)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if got := b.last.ResourceProfiles[0].ScopeProfiles[0].Profiles[0].Samples[0].TimestampsUnixNano; len(got) != len(times) || got[0] != uint64(times[0]) {
+		t.Errorf("timestamps %v, want %v", got, times)
 	}
 }

@@ -5,9 +5,14 @@
 
 // Ebpftarget is a program with spans for an eBPF agent to sample. It knows the truth
 // that a receiver of the agent's profiles has to find: which span ran when on which
-// thread. It runs one load and prints that as JSON, one slice of a span a line.
+// thread. It warms up until its input ends, runs one load and prints the truth as JSON,
+// one slice of a span a line.
 //
-//	ebpftarget -load tight -cpu 10s
+//	ebpftarget -load tight -cpu 10s </dev/null
+//
+// An agent samples no process before it has read the process's files, which takes a busy
+// machine seconds. So whoever starts the target closes its input when the agent has sent
+// samples of spans named "warm-up".
 package main
 
 import (
@@ -16,6 +21,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"runtime/pprof"
@@ -39,19 +45,21 @@ type slice struct {
 	Start int64 `json:"start"`
 	End   int64 `json:"end"`
 	Until int64 `json:"until"`
+	// CPU is what the kernel says the thread took from Start to End, in nanoseconds.
+	CPU int64 `json:"cpu"`
 }
 
 // target makes spans of 100 ms and remembers them.
 type target struct {
 	tracer trace.Tracer
 	work   func()
-	cpu    time.Duration // when to end
+	cpu    time.Duration // of the process, when to end
 	truth  []slice
 }
 
 func main() {
 	load := flag.String("load", "tight", "tight, json, cgo, kernel or shared")
-	cpu := flag.Duration("cpu", 10*time.Second, "how much CPU time to take: how long that is depends on what else runs")
+	cpu := flag.Duration("cpu", 10*time.Second, "how much CPU time to take after the warm-up: how long that is depends on what else runs")
 	cpuProfile := flag.String("cpuprofile", "", "a file for the CPU profile that the process takes of itself")
 	flag.Parse()
 	if err := run(*load, *cpu, *cpuProfile); err != nil {
@@ -61,6 +69,16 @@ func main() {
 }
 
 func run(load string, cpu time.Duration, cpuProfile string) error {
+	provider := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+	t := &target{tracer: provider.Tracer("ebpftarget"), work: loads[load]}
+	runLoad := t.alternate
+	if load == "shared" {
+		t.work, runLoad = calculate, t.share
+	}
+	if t.work == nil {
+		return fmt.Errorf("no load %q", load)
+	}
+	t.warmUp()
 	if cpuProfile != "" {
 		f, err := os.Create(cpuProfile)
 		if err != nil {
@@ -72,18 +90,8 @@ func run(load string, cpu time.Duration, cpuProfile string) error {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	provider := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-	t := &target{tracer: provider.Tracer("ebpftarget"), cpu: cpu}
-	if load == "shared" {
-		t.work = calculate
-		t.share()
-	} else {
-		t.work = loads[load]
-		if t.work == nil {
-			return fmt.Errorf("no load %q", load)
-		}
-		t.alternate()
-	}
+	t.cpu = cpuTime(unix.RUSAGE_SELF) + cpu
+	runLoad()
 	out := bufio.NewWriter(os.Stdout)
 	encoder := json.NewEncoder(out)
 	for _, s := range t.truth {
@@ -94,34 +102,58 @@ func run(load string, cpu time.Duration, cpuProfile string) error {
 	return out.Flush()
 }
 
-// cpuTime is that of the process so far.
-func cpuTime() time.Duration {
+// cpuTime is that of the process or of the thread so far.
+func cpuTime(of int) time.Duration {
 	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+	if err := unix.Getrusage(of, &u); err != nil {
 		panic(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// warmUp works in spans until the input ends.
+func (t *target) warmUp() {
+	ended := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(ended)
+	}()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for {
+		t.span("warm-up", t.work)
+		select {
+		case <-ended:
+			return
+		default:
+		}
+	}
 }
 
 // alternate runs spans of two names on one thread, one after the other.
 func (t *target) alternate() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for i := 0; cpuTime() < t.cpu; i++ {
-		t.span(i, t.work)
+	for i := 0; cpuTime(unix.RUSAGE_SELF) < t.cpu; i++ {
+		t.span(names[i%2], t.work)
 	}
 }
 
+// names are those of spans. An agent cuts the first one.
+var names = [...]string{"GET /products/{id} for the first of two shops that alternate", "checkout"}
+
 // span runs 100 ms of work as a span.
-func (t *target) span(i int, work func()) {
-	s := slice{Thread: unix.Gettid(), Name: [...]string{"GET /products/{id} for the first of two shops that alternate", "checkout"}[i%2]}
+func (t *target) span(name string, work func()) {
+	s := slice{Thread: unix.Gettid(), Name: name}
 	s.From = time.Now().UnixNano()
 	_, span := t.tracer.Start(context.Background(), s.Name)
 	s.Span = span.SpanContext().SpanID().String()
 	s.Start = time.Now().UnixNano()
+	before := cpuTime(unix.RUSAGE_THREAD)
 	for time.Now().UnixNano() < s.Start+int64(100*time.Millisecond) {
 		work()
 	}
+	s.CPU = int64(cpuTime(unix.RUSAGE_THREAD) - before)
 	s.End = time.Now().UnixNano()
 	span.End()
 	s.Until = time.Now().UnixNano()
@@ -150,8 +182,8 @@ func (t *target) share() {
 		}
 		close(spans)
 	}()
-	for i := 0; cpuTime() < t.cpu; i++ {
-		t.span(i, t.work)
+	for i := 0; cpuTime(unix.RUSAGE_SELF) < t.cpu; i++ {
+		t.span(names[i%2], t.work)
 		others <- 0
 		<-spans
 	}

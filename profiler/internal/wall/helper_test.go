@@ -107,11 +107,11 @@ type timedSource struct {
 	widest time.Duration
 }
 
-func (s *timedSource) round(found func([]uintptr, []label, int64)) error {
+func (s *timedSource) look() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	begin := time.Now()
-	err := s.source.round(found)
+	err := s.source.look()
 	if !s.begin.IsZero() {
 		s.widest = max(s.widest, time.Since(s.begin))
 	}
@@ -123,4 +123,13 @@ func (s *timedSource) error() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return max(s.widest, time.Since(s.begin))
+}
+
+// round takes one.
+func round(s source, found func([]uintptr, []label, int64)) error {
+	if err := s.look(); err != nil {
+		return err
+	}
+	s.visit(found)
+	return nil
 }

@@ -8,10 +8,12 @@ import (
 	"time"
 )
 
-// evenly is a pacer without chance: intervals are what they are on average.
+// evenly is a pacer without chance, to whom unit is no guess: intervals are what they
+// are on average.
 func evenly(budget, unit float64, now time.Time) *pacer {
 	p := newPacer(budget, unit, now)
 	p.random = func() float64 { return 0.5 }
+	p.learned = true
 	p.restart(now)
 	return p
 }
@@ -89,20 +91,79 @@ func TestAllow(t *testing.T) {
 		n     int
 		want  bool
 	}{
-		// 1 us each; a second brings 10 ms, and that of one is there at first.
-		{"at first", 0, 0, 9_700, true},
-		{"too many at first", 0, 0, 10_100, false},
-		{"those a second later", 0, time.Second, 10_100, true},
-		{"in debt", 15 * time.Millisecond, 0, 0, false},
-		{"out of debt", 15 * time.Millisecond, time.Second, 4_700, true},
-		{"what half a minute saves", 0, time.Minute, 299_700, true},
-		{"more than can be saved", 0, time.Hour, 300_100, false},
+		// 1 us each; a second brings 10 ms, and that of half a minute is there at first.
+		{"at first", 0, 0, 299_700, true},
+		{"too many at first", 0, 0, 300_100, false},
+		{"those a second later", 0, time.Second, 300_100, true},
+		{"in debt", 305 * time.Millisecond, 0, 0, false},
+		{"out of debt", 305 * time.Millisecond, time.Second, 4_700, true},
+		{"what half a minute saves", 300 * time.Millisecond, time.Minute, 299_700, true},
+		{"less than that", 300 * time.Millisecond, 29 * time.Second, 299_700, false},
+		{"what ten minutes save", 0, time.Hour, 5_390_000, true},
+		{"more than can be saved", 0, time.Hour, 6_000_100, false},
 	} {
 		p := evenly(0.01, 1000, start)
 		p.spend(test.spent)
 		if got := p.allow(start.Add(test.after), test.n); got != test.want {
 			t.Errorf("%s: %v, want %v with %.3f s of credit", test.name, got, test.want, p.credit/second)
 		}
+	}
+}
+
+// What is not known yet is found out by a round, unless it is hopeless.
+func TestFirstRound(t *testing.T) {
+	start := time.Now()
+	for _, test := range []struct {
+		n             int
+		allow, afford bool
+	}{
+		{100, true, true},
+		{100_000, true, true},
+		{5_000_000, true, true},
+		{6_000_000, false, false},
+	} {
+		p := newPacer(0.01, 3000, start)
+		if got := p.allow(start, test.n); got != test.allow || p.affordable(test.n) != test.afford {
+			t.Errorf("%d goroutines: allowed %v and affordable %v, want %v", test.n, got, p.affordable(test.n), test.allow)
+		}
+		if got := p.wait(start, test.n); test.allow && got > 3*firstInterval/2 {
+			t.Errorf("%d goroutines: the first round comes after %v", test.n, got)
+		}
+		// It is taken, and costs a third.
+		p.spend(time.Duration(1000 * test.n))
+		p.learn(test.n, time.Duration(1000*test.n))
+		if p.mean > 1000 || p.high != p.mean {
+			t.Errorf("%d goroutines: a round of 1000 ns for each is taken for one of %v to %v", test.n, p.mean, p.high)
+		}
+	}
+	p := newPacer(0.01, 3000, start)
+	p.spend(time.Millisecond)
+	if p.allow(start, 100_000) || !p.allow(start.Add(time.Second), 100_000) {
+		t.Error("a first round of unknown cost is taken with less than half a minute's budget, or not with that")
+	}
+}
+
+func TestPostpone(t *testing.T) {
+	now := time.Now()
+	p := evenly(0.01, 1000, now)
+	p.spend(400 * time.Millisecond) // a debt of 100 ms
+	n := 100_000 - overhead - int(waking/1000)
+	if p.allow(now, n) {
+		t.Fatal("a round is paid for with a debt")
+	}
+	p.postpone(now, n)
+	// The mean interval is 11.1 s, and the 200 ms that are missing come in 20.
+	if got := p.wait(now, n); got < 11*time.Second || got > 12*time.Second {
+		t.Errorf("the next attempt comes in %v, want a usual interval", got)
+	}
+	now = now.Add(19 * time.Second)
+	p.allow(now, n)
+	p.postpone(now, n)
+	if got := p.wait(now, n); got < time.Second || got > time.Second+2*minInterval {
+		t.Errorf("the next attempt comes in %v, want it when the budget allows it", got)
+	}
+	if now = now.Add(time.Second + 2*minInterval); !p.allow(now, n) {
+		t.Error("it does not")
 	}
 }
 

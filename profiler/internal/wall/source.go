@@ -13,11 +13,13 @@ type source interface {
 	// CPU, before any has been measured. It is some three times what it is
 	// on a fast machine.
 	priorCost() float64
-	// round calls found for goroutines with a span's labels, or for all. It may sum
-	// those that have all in common to a count. What it hands over must not
-	// be changed, and may be kept.
-	round(found func(stack []uintptr, labels []label, count int64)) error
-	// split returns how many addresses at the leaf of a stack that round
+	// look finds out what all goroutines do now.
+	look() error
+	// visit calls found for goroutines that the last look saw with a span's labels, or
+	// for all. It may sum those that have all in common to a count. What it hands
+	// over must not be changed, and may be kept.
+	visit(found func(stack []uintptr, labels []label, count int64))
+	// split returns how many addresses at the leaf of a stack that visit
 	// found, which is not empty, are one location of a profile.
 	split(stack []uintptr) int
 	// frames returns the functions of a location that split found, the

@@ -6,6 +6,7 @@ package wall
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ var _ source = (*publicSource)(nil)
 type publicSource struct {
 	all     bool
 	encoded bytes.Buffer
+	samples []*profile.Sample   // of the last look
 	seen    map[uintptr][]frame // addresses in the profiles so far: bounded by the program's code
 }
 
@@ -32,7 +34,7 @@ func (*publicSource) name() string { return "public" }
 
 func (*publicSource) priorCost() float64 { return 25_000 }
 
-func (s *publicSource) round(found func(stack []uintptr, labels []label, count int64)) error {
+func (s *publicSource) look() error {
 	s.encoded.Reset()
 	if err := pprof.Lookup("goroutine").WriteTo(&s.encoded, 0); err != nil {
 		return fmt.Errorf("goroutine profile: %w", err)
@@ -41,7 +43,14 @@ func (s *publicSource) round(found func(stack []uintptr, labels []label, count i
 	if err != nil {
 		return fmt.Errorf("goroutine profile: %w", err)
 	}
-	for _, sample := range p.Sample {
+	s.samples = p.Sample
+	return nil
+}
+
+func (s *publicSource) visit(found func(stack []uintptr, labels []label, count int64)) {
+	// Where there is not room for all, it is not always the last that are left out.
+	rand.Shuffle(len(s.samples), func(i, j int) { s.samples[i], s.samples[j] = s.samples[j], s.samples[i] })
+	for _, sample := range s.samples {
 		labels := labelsOf(sample)
 		if len(sample.Value) == 0 || !s.all && !ofSpan(labels) {
 			continue
@@ -55,7 +64,7 @@ func (s *publicSource) round(found func(stack []uintptr, labels []label, count i
 		}
 		found(stack, labels, sample.Value[0])
 	}
-	return nil
+	s.samples = nil
 }
 
 func labelsOf(s *profile.Sample) []label {

@@ -4,6 +4,7 @@
 package wall
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
@@ -20,6 +21,7 @@ type runtimeSource struct {
 	all     bool
 	records []goruntime.StackRecord
 	labels  []*goruntime.LabelSet
+	n       int // how many the last look has filled
 	symbols *goruntime.Symbols
 }
 
@@ -31,17 +33,32 @@ func (*runtimeSource) name() string { return "runtime" }
 
 func (*runtimeSource) priorCost() float64 { return 3000 }
 
-func (s *runtimeSource) round(found func(stack []uintptr, labels []label, count int64)) error {
-	n := s.fill()
-	for i, r := range s.records[:n] {
-		if labels := livelabels.Of(s.labels[i]).Labels(); len(r.Stack) > 0 && (s.all || ofSpan(labels)) {
+// look sees the labels that held when it began: where it takes long, spans end before
+// it has.
+func (s *runtimeSource) look() error {
+	at := goruntime.Nanotime()
+	s.n = s.fill()
+	for i, set := range s.labels[:s.n] {
+		s.labels[i], _ = livelabels.At(set, at)
+	}
+	return nil
+}
+
+func (s *runtimeSource) visit(found func(stack []uintptr, labels []label, count int64)) {
+	// The records are in the order in which goroutines were first made. Where there
+	// is not room for all, it is not always the last that are left out.
+	first := rand.IntN(max(1, s.n))
+	for i := range s.n {
+		i = (first + i) % s.n
+		r := s.records[i]
+		if labels := s.labels[i].Labels(); len(r.Stack) > 0 && (s.all || ofSpan(labels)) {
 			found(r.Stack, labels, 1)
 		}
 	}
 	// The stacks and labels are garbage now, unless found has kept them.
-	clear(s.records[:n])
-	clear(s.labels[:n])
-	return nil
+	clear(s.records[:s.n])
+	clear(s.labels[:s.n])
+	s.n = 0
 }
 
 // fill takes the profile, with room for goroutines that start meanwhile, and

@@ -15,6 +15,10 @@ type Stats struct {
 	// Samples is how many goroutines were counted, Dropped how many were
 	// not because the table was full.
 	Samples, Dropped uint64
+	// Unwatched is the time in which nobody looked: that of the freezes of the
+	// process, of which there were so many, and that of profiles without a round.
+	Unwatched time.Duration
+	Freezes   uint64
 	// CPU is what all this has cost: what was measured, and waking for each
 	// round.
 	CPU time.Duration

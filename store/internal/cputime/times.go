@@ -16,7 +16,8 @@ import (
 
 // Times knows when CPU was profiled in a service.
 type Times struct {
-	// Until is the end of the latest window, in nanoseconds since 1970.
+	// Until is the end of the latest window by the clock of the newest one, in
+	// nanoseconds since 1970.
 	Until int64
 	// profiled are the times of all windows that came, evicted those of
 	// windows that went.
@@ -35,9 +36,20 @@ func (c *Times) Clone() *Times {
 	return &own
 }
 
+// Until returns the end of the latest window when one comes that ends at end, and what
+// it was before. It does not go back for windows that overtook each other, but it does
+// when the clock was set back: spans that end from then on have times before windows
+// that came long ago.
+func Until(before, end int64) int64 {
+	if end < before && end < before-maxOvertaken {
+		return end
+	}
+	return max(before, end)
+}
+
 // Add enters a window that came.
 func (c *Times) Add(start, end int64) {
-	c.Until = max(c.Until, end)
+	c.Until = Until(c.Until, end)
 	c.profiled = c.profiled.add(start, end)
 	if len(c.profiled) > MaxPeriods {
 		// The knowledge of the oldest gap makes room for newer ones, as
@@ -100,6 +112,10 @@ func (c *Times) Cost(service string) int64 {
 // nanoseconds. The runtime takes it to write a profile: 20 ms, and up to 200 ms
 // on macOS.
 const maxRotation int64 = 250e6
+
+// maxOvertaken is how much earlier than another one a window may end that comes after
+// it, in nanoseconds: a profiler waits for a destination for that long.
+const maxOvertaken int64 = 60e9
 
 // MaxPeriods bounds what is remembered of one service.
 const MaxPeriods = 256

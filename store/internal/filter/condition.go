@@ -4,9 +4,12 @@
 package filter
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
+	"strings"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -65,11 +68,16 @@ func NewCondition(label string, op Op, value string) (Condition, error) {
 	if err != nil {
 		return Condition{}, fmt.Errorf("label %s: %w", label, err)
 	}
-	if !c.onID() {
+	_, onAttribute := c.Attribute()
+	if !c.onID() && !onAttribute {
 		return c, nil
 	}
 	if n := programLen(value); n > maxIDProgram {
-		return Condition{}, fmt.Errorf("label %s: an expression of %d instructions, and ids take %d at most: make it shorter, or list the ids as a|b|c", label, n, maxIDProgram)
+		what := "ids"
+		if onAttribute {
+			what = "attributes"
+		}
+		return Condition{}, fmt.Errorf("label %s: an expression of %d instructions, and %s take %d at most: make it shorter, or list the values as a|b|c", label, n, what, maxIDProgram)
 	}
 	return c, nil
 }
@@ -87,6 +95,14 @@ func programLen(expression string) int {
 	return len(program.Inst)
 }
 
+// AttributePrefix begins the label of a condition on an attribute of spans.
+const AttributePrefix = "span."
+
+// Attribute returns the key of the attribute that the condition is about.
+func (c Condition) Attribute() (key string, ok bool) {
+	return strings.CutPrefix(c.label, AttributePrefix)
+}
+
 // Label returns the name of the label.
 func (c Condition) Label() string { return c.label }
 
@@ -97,7 +113,7 @@ func (c Condition) Op() Op { return c.op }
 func (c Condition) Value() string { return c.value }
 
 // ListsIDs reports whether the condition lists the ids of what matches: as one value
-// of profile_id, span_id or trace_id, or as a regular expression that is a list of
+// of profile_id, span_id, trace_id or ended_span_id, or as a regular expression that is a list of
 // them. A sample without the label never matches it.
 func (c Condition) ListsIDs() bool {
 	switch {
@@ -121,6 +137,18 @@ func (c *Condition) matches(value string) bool {
 	}
 }
 
+// MatchesAll reports whether the values of one attribute meet the condition: one of them
+// or, where the condition says what must not be, each. Without any, "" is the value.
+func (c *Condition) MatchesAll(values []string) bool {
+	if len(values) == 0 {
+		return c.matches("")
+	}
+	if c.op == NotEqual || c.op == NotRegexp {
+		return !slices.ContainsFunc(values, func(v string) bool { return !c.matches(v) })
+	}
+	return slices.ContainsFunc(values, c.matches)
+}
+
 // matchesID reports whether the ids of a group match a condition on an id.
 func (c *Condition) matchesID(g samples.Group) bool {
 	if c.onSpan() && c.value != "" && (c.op == Equal || c.op == NotEqual) {
@@ -130,8 +158,11 @@ func (c *Condition) matchesID(g samples.Group) bool {
 		return c.matches(g.TraceID())
 	}
 	key, span := g.Spans()
-	if c.label == labelkey.SpanID {
+	switch c.label {
+	case labelkey.SpanID:
 		key = span
+	case labelkey.EndedSpanID:
+		key = g.Ended()
 	}
 	switch {
 	case key != 0 && c.literals != nil:
@@ -139,6 +170,8 @@ func (c *Condition) matchesID(g samples.Group) bool {
 		return c.literals.HasKey(key) == (c.op == Regexp)
 	case c.label == labelkey.ProfileID:
 		return c.matches(g.ProfileID())
+	case c.label == labelkey.EndedSpanID:
+		return c.matches(cmp.Or(key.String(), g.Labels().Value(labelkey.EndedSpanID)))
 	default:
 		return c.matches(g.SpanID())
 	}
@@ -147,8 +180,15 @@ func (c *Condition) matchesID(g samples.Group) bool {
 // namesID reports whether only what belongs to one span or exemplar matches.
 func (c Condition) namesID() bool { return c.op == Equal && c.value != "" && c.onSpan() }
 
+// namesEnded reports whether only what was taken after the end of one span matches.
+func (c Condition) namesEnded() bool {
+	return c.op == Equal && c.key != 0 && c.label == labelkey.EndedSpanID
+}
+
 func (c *Condition) onSpan() bool {
 	return c.label == labelkey.ProfileID || c.label == labelkey.SpanID
 }
 
-func (c *Condition) onID() bool { return c.onSpan() || c.label == labelkey.TraceID }
+func (c *Condition) onID() bool {
+	return c.onSpan() || c.label == labelkey.TraceID || c.label == labelkey.EndedSpanID
+}

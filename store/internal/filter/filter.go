@@ -9,6 +9,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/samples"
 )
 
@@ -17,6 +18,8 @@ type Filter struct {
 	// ids are the conditions on ids, which are tried on every group, labels
 	// the others.
 	ids, labels []Condition
+	// spans are the spans whose samples match; nil for all, and for samples of none.
+	spans map[ident.Key]bool
 	// answers remembers what matched: windows share their label sets.
 	answers map[labelsOf]bool
 }
@@ -38,6 +41,13 @@ func (f *Filter) Add(c Condition) {
 		f.labels = append(f.labels, c)
 	}
 }
+
+// OfSpans adds the condition that samples belong to some spans.
+func (f *Filter) OfSpans(spans map[ident.Key]bool) { f.spans = spans }
+
+// SelectsSpans reports whether the query is about certain spans: it finds what is kept of
+// older windows too.
+func (f *Filter) SelectsSpans() bool { return f.spans != nil || f.ListsIDs() }
 
 // ListsIDs reports whether the ids of what matches are listed: few groups do.
 func (f *Filter) ListsIDs() bool { return slices.ContainsFunc(f.ids, Condition.ListsIDs) }
@@ -62,6 +72,14 @@ func (f *Filter) Match(w *samples.Window) (Match, bool) {
 	if i := slices.IndexFunc(f.ids, Condition.namesID); i >= 0 {
 		id := f.ids[i]
 		for _, g := range w.Find(nil, id.value, id.key) {
+			if f.matches(g) {
+				m.named = append(m.named, g)
+			}
+		}
+		return m, m.named != nil
+	}
+	if i := slices.IndexFunc(f.ids, Condition.namesEnded); i >= 0 {
+		for _, g := range w.FindEnded(nil, f.ids[i].key) {
 			if f.matches(g) {
 				m.named = append(m.named, g)
 			}
@@ -111,7 +129,7 @@ func (m *Match) selects(g samples.Group) bool {
 func (m *Match) AppendSums(sums []int64, column int) []int64 {
 	w, from := m.window, len(sums)
 	sums = append(sums, make([]int64, w.Labellings())...)
-	if m.named == nil && len(m.filter.ids) == 0 && !w.Kept {
+	if m.named == nil && len(m.filter.ids) == 0 && m.filter.spans == nil && !w.Kept {
 		for i := range w.Labellings() {
 			if m.labellings == nil || m.labellings[i] {
 				sums[from+i] = w.Sum(i, column)
@@ -146,6 +164,11 @@ func (f *Filter) matches(g samples.Group) bool {
 }
 
 func (f *Filter) matchesIDs(g samples.Group) bool {
+	if f.spans != nil {
+		if profile, span := g.Spans(); !f.spans[profile] && !f.spans[span] {
+			return false
+		}
+	}
 	for i := range f.ids {
 		if !f.ids[i].matchesID(g) {
 			return false

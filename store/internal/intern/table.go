@@ -19,8 +19,9 @@ type Table[V any] struct {
 	traits Traits[V]
 	seed   maphash.Seed
 	nodes  counted[uint64, *node[V]]
-	// size is the memory of the nodes and of what they point to.
-	size int64
+	// size is the memory of the nodes and of what they point to, keptSize that of
+	// the ones that keepers alone refer to.
+	size, keptSize int64
 	// probe is the value that is looked for, so that it needs no memory of
 	// its own.
 	probe V
@@ -35,13 +36,35 @@ type Traits[V any] struct {
 	// Keep takes the references of a new value, which it may change into
 	// something equal. Drop gives them back. Both may be nil.
 	Keep, Drop func(*V)
+	// Shift turns the references of a value into those of a keeper, or back. It
+	// may be nil.
+	Shift func(v *V, kept bool)
 }
+
+// Change says what became of a value when its references changed. Values that it
+// refers to follow it; tables without Shift leave that to the caller.
+type Change uint8
+
+// The changes of a value.
+const (
+	// Same: nothing changed.
+	Same Change = iota
+	// Gone: nothing refers to it any more. It had references of its own, or, if
+	// it is GoneKept, those of a keeper.
+	Gone
+	GoneKept
+	// OnlyKept: keepers alone refer to it from now on.
+	OnlyKept
+	// Live: others than keepers refer to it again.
+	Live
+)
 
 // node is a value of a table. Those with equal hashes form a list.
 type node[V any] struct {
-	next  *node[V]
-	refs  int
-	value V
+	next *node[V]
+	// refs counts the references except those of keepers, which kept counts.
+	refs, kept int32
+	value      V
 }
 
 // New returns an empty table.
@@ -50,11 +73,12 @@ func New[V any](traits Traits[V]) *Table[V] {
 }
 
 // NewComparable returns an empty table of values that == compares, and that alone
-// point to nothing. keep and drop are those of Traits.
-func NewComparable[V comparable](keep, drop func(*V)) *Table[V] {
+// point to nothing. keep, drop and shift are those of Traits.
+func NewComparable[V comparable](keep, drop func(*V), shift func(*V, bool)) *Table[V] {
 	return New(Traits[V]{
 		Keep:  keep,
 		Drop:  drop,
+		Shift: shift,
 		Hash:  func(seed maphash.Seed, v *V) uint64 { return maphash.Comparable(seed, *v) },
 		Equal: func(a, b *V) bool { return *a == *b },
 		Size:  func(*V) int64 { return 0 },
@@ -93,45 +117,98 @@ func (t *Table[V]) find(v V) (*V, uint64) {
 }
 
 // Retain adds a reference to a value of the table.
-func (t *Table[V]) Retain(v *V) {
-	for n := t.nodes.get(t.traits.Hash(t.seed, v)); n != nil; n = n.next {
-		if &n.value == v {
-			n.refs++
-		}
+func (t *Table[V]) Retain(v *V) Change { return t.change(v, 1, 0) }
+
+// Release gives a reference back.
+func (t *Table[V]) Release(v *V) Change { return t.change(v, -1, 0) }
+
+// RetainKept is Retain for a keeper: what outlives that with which the value came,
+// and is charged for values that nothing else refers to.
+func (t *Table[V]) RetainKept(v *V) Change { return t.change(v, 0, 1) }
+
+// ReleaseKept gives a reference of RetainKept back.
+func (t *Table[V]) ReleaseKept(v *V) Change { return t.change(v, 0, -1) }
+
+// Shift turns a reference into one of a keeper, or back.
+func (t *Table[V]) Shift(v *V, kept bool) Change {
+	if kept {
+		return t.change(v, -1, 1)
 	}
+	return t.change(v, 1, -1)
 }
 
-// Release gives a reference back and reports whether it was the last one, and the
-// value is gone.
-func (t *Table[V]) Release(v *V) bool {
+// change changes the numbers of references to a value.
+func (t *Table[V]) change(v *V, refs, kept int32) Change {
 	hash := t.traits.Hash(t.seed, v)
 	for n, prev := t.nodes.get(hash), (*node[V])(nil); n != nil; n, prev = n.next, n {
 		if &n.value != v {
 			continue
 		}
-		n.refs--
-		if n.refs > 0 {
-			return false
-		}
+		was := n.refs == 0 && n.kept > 0
+		n.refs += refs
+		n.kept += kept
+		only := n.refs == 0 && n.kept > 0
+		gone := n.refs == 0 && n.kept == 0
 		switch {
-		case prev != nil:
-			prev.next = n.next
-		case n.next != nil:
-			t.nodes.set(hash, n.next)
+		case was == only && !gone:
+			return Same
+		case gone:
+			t.remove(hash, n, prev)
+			return t.drop(v, was)
+		case only:
+			t.keptSize += t.keptCost(v)
 		default:
-			t.nodes.remove(hash)
+			t.keptSize -= t.keptCost(v)
 		}
-		t.size -= t.cost(v)
-		if t.traits.Drop != nil {
-			t.traits.Drop(v)
+		if t.traits.Shift != nil {
+			t.traits.Shift(v, only)
 		}
-		return true
+		if only {
+			return OnlyKept
+		}
+		return Live
 	}
-	return false
+	return Same
+}
+
+// drop gives back the references of a value that is gone.
+func (t *Table[V]) drop(v *V, wasKept bool) Change {
+	t.size -= t.cost(v)
+	if wasKept {
+		t.keptSize -= t.keptCost(v)
+		if t.traits.Shift != nil {
+			t.traits.Shift(v, false)
+		}
+	}
+	if t.traits.Drop != nil {
+		t.traits.Drop(v)
+	}
+	if wasKept {
+		return GoneKept
+	}
+	return Gone
+}
+
+// remove takes a node, which comes after prev, out of the table.
+func (t *Table[V]) remove(hash uint64, n, prev *node[V]) {
+	switch {
+	case prev != nil:
+		prev.next = n.next
+	case n.next != nil:
+		t.nodes.set(hash, n.next)
+	default:
+		t.nodes.remove(hash)
+	}
 }
 
 func (t *Table[V]) cost(v *V) int64 {
 	return memory.Alloc(int64(unsafe.Sizeof(node[V]{}))) + t.traits.Size(v)
+}
+
+// keptCost is what a value takes that a keeper is charged for, with its place in the
+// table.
+func (t *Table[V]) keptCost(v *V) int64 {
+	return t.cost(v) + memory.Slot(8+memory.Pointer)
 }
 
 // Len returns the number of values.
@@ -140,13 +217,16 @@ func (t *Table[V]) Len() int { return len(t.nodes.elements) }
 // Bytes returns the memory of the table and its values.
 func (t *Table[V]) Bytes() int64 { return t.size + t.nodes.bytes() }
 
+// KeptBytes returns the memory of the values that keepers alone refer to.
+func (t *Table[V]) KeptBytes() int64 { return t.keptSize }
+
 // Texts keeps one copy of equal strings. The empty one costs nothing.
 type Texts struct{ table *Table[string] }
 
 // NewTexts returns an empty table of strings.
 func NewTexts() Texts {
 	// A copy: the text may be a slice of something big.
-	t := NewComparable(func(s *string) { *s = strings.Clone(*s) }, nil)
+	t := NewComparable(func(s *string) { *s = strings.Clone(*s) }, nil, nil)
 	t.traits.Size = func(s *string) int64 { return memory.Alloc(int64(len(*s))) }
 	return Texts{t}
 }
@@ -165,6 +245,29 @@ func (t Texts) Retain(s string) string {
 func (t Texts) Release(s string) {
 	if own, _ := t.table.find(s); own != nil {
 		t.table.Release(own)
+	}
+}
+
+// RetainKept is Retain for a keeper; s is in the table.
+func (t Texts) RetainKept(s string) {
+	if own, _ := t.table.find(s); own != nil {
+		t.table.RetainKept(own)
+	}
+}
+
+// ReleaseKept gives a reference of RetainKept back.
+func (t Texts) ReleaseKept(s string) {
+	if own, _ := t.table.find(s); own != nil {
+		t.table.ReleaseKept(own)
+	}
+}
+
+// Shift turns references into those of a keeper, or back.
+func (t Texts) Shift(kept bool, texts ...string) {
+	for _, s := range texts {
+		if own, _ := t.table.find(s); own != nil {
+			t.table.Shift(own, kept)
+		}
 	}
 }
 
@@ -187,3 +290,6 @@ func (t Texts) Len() int { return t.table.Len() }
 
 // Bytes returns the memory of the texts.
 func (t Texts) Bytes() int64 { return t.table.Bytes() }
+
+// KeptBytes returns the memory of the texts that keepers alone refer to.
+func (t Texts) KeptBytes() int64 { return t.table.KeptBytes() }

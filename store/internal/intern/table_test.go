@@ -5,6 +5,7 @@ package intern_test
 
 import (
 	"hash/maphash"
+	"slices"
 	"testing"
 
 	"github.com/spanprof/spanprof/store/internal/intern"
@@ -33,13 +34,13 @@ func TestTableCollisions(t *testing.T) {
 			values = append(values, own)
 		}
 		for _, i := range order {
-			if table.Release(values[i]) {
+			if table.Release(values[i]) != intern.Same {
 				t.Error("gone with a reference left:", i)
 			}
-			if !table.Release(values[i]) {
+			if table.Release(values[i]) != intern.Gone {
 				t.Error("not gone without a reference:", i)
 			}
-			if table.Release(values[i]) {
+			if table.Release(values[i]) != intern.Same {
 				t.Error("gone twice:", i)
 			}
 		}
@@ -66,5 +67,55 @@ func TestTexts(t *testing.T) {
 	texts.Release("a")
 	if got := texts.Retain(""); got != "" || texts.Len() != 0 || texts.Bytes() != 0 {
 		t.Errorf("got %q, %d texts of %d bytes, want none", got, texts.Len(), texts.Bytes())
+	}
+}
+
+// What keepers alone refer to is charged to them, with all that it refers to in turn.
+func TestKeptBytes(t *testing.T) {
+	type pair struct{ a, b string }
+	for name, release := range map[string]func(*intern.Table[pair], *pair) []intern.Change{
+		"the keeper last": func(table *intern.Table[pair], p *pair) []intern.Change {
+			return []intern.Change{table.Release(p), table.Retain(p), table.Release(p), table.ReleaseKept(p)}
+		},
+		"the keeper first": func(table *intern.Table[pair], p *pair) []intern.Change {
+			return []intern.Change{table.ReleaseKept(p), table.RetainKept(p), table.ReleaseKept(p), table.Release(p)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			texts := intern.NewTexts()
+			table := intern.NewComparable(
+				func(p *pair) { texts.Keep(&p.a, &p.b) },
+				func(p *pair) { texts.Drop(p.a, p.b) },
+				func(p *pair, kept bool) { texts.Shift(kept, p.a, p.b) })
+			// The texts of the first pair are those of another one in part.
+			other := table.Intern(pair{"a", "c"})
+			table.Retain(other)
+			own := table.Intern(pair{"a", "b"})
+			table.Retain(own)
+			table.RetainKept(own)
+			if kept := table.KeptBytes() + texts.KeptBytes(); kept != 0 {
+				t.Errorf("%d bytes are charged for what others refer to", kept)
+			}
+			changes := release(table, own)
+			want := []intern.Change{intern.OnlyKept, intern.Live, intern.OnlyKept, intern.GoneKept}
+			if name == "the keeper first" {
+				want = []intern.Change{intern.Same, intern.Same, intern.Same, intern.Gone}
+			}
+			if !slices.Equal(changes, want) {
+				t.Errorf("changes: got %v, want %v", changes, want)
+			}
+			if kept := table.KeptBytes() + texts.KeptBytes(); kept != 0 || table.Len() != 1 || texts.Len() != 2 {
+				t.Errorf("%d bytes are charged, %d pairs and %d texts left", kept, table.Len(), texts.Len())
+			}
+			table.RetainKept(other)
+			table.Release(other)
+			if table.KeptBytes() == 0 || texts.KeptBytes() == 0 {
+				t.Error("nothing is charged for what a keeper has alone")
+			}
+			table.ReleaseKept(other)
+			if table.Bytes() != 0 || texts.Bytes() != 0 || table.KeptBytes() != 0 || texts.KeptBytes() != 0 {
+				t.Error("left:", table.Bytes(), texts.Bytes(), table.KeptBytes(), texts.KeptBytes())
+			}
+		})
 	}
 }

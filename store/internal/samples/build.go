@@ -37,12 +37,14 @@ type builder struct {
 // builtGroup is a group before its samples have their places.
 type builtGroup struct {
 	groupRow
+	ended              ident.Key
 	labelling, samples uint32
 }
 
 // groupKey is what the samples of a group have in common.
 type groupKey struct {
 	IDs
+	ended  ident.Key
 	labels *LabelSet
 }
 
@@ -88,6 +90,14 @@ func (t *Table) Build(p *exporter.Profile, parsed *profile.Profile) (w Window, p
 	b.window.rows = memory.NewColumn(rows)
 	// Copies: they grew to more than they need.
 	b.window.values, b.window.labellings = slices.Clone(b.window.values), slices.Clone(b.window.labellings)
+	b.window.ended = slices.Clone(b.window.ended)
+	if of := p.SampleTimes(); of != nil {
+		times := make([][]int64, len(of))
+		for i := range of {
+			times[places[i]] = of[i]
+		}
+		b.window.packTimes(times)
+	}
 	b.window.sums = b.window.sumLabellings()
 	b.window.finish()
 	for set := range b.sets {
@@ -106,12 +116,19 @@ func (t *Table) valueType(v *profile.ValueType) ValueType {
 // group returns the place of the sample's group, which may be new, and counts
 // the sample there.
 func (b *builder) group(s *profile.Sample) uint32 {
-	b.labels = appendLabels(b.labels[:0], s)
-	key := groupKey{IDs{
-		Profile: firstLabel(s, labelkey.ProfileID),
-		Span:    firstLabel(s, labelkey.SpanID),
-		Trace:   firstLabel(s, labelkey.TraceID),
-	}, b.labelSet()}
+	key := groupKey{
+		IDs: IDs{
+			Profile: firstLabel(s, labelkey.ProfileID),
+			Span:    firstLabel(s, labelkey.SpanID),
+			Trace:   firstLabel(s, labelkey.TraceID),
+		},
+		ended: endedSpan(s),
+	}
+	b.labels = appendLabels(b.labels[:0], s, key.ended != 0)
+	if key.ended != 0 {
+		b.disown(&key)
+	}
+	key.labels = b.labelSet()
 	i, ok := b.groups[key]
 	if !ok {
 		i = uint32(len(b.built))
@@ -161,7 +178,7 @@ func (b *builder) newGroup(key groupKey) builtGroup {
 			l.form = bothIDs
 		}
 	}
-	return builtGroup{groupRow: row, labelling: b.labelling(l)}
+	return builtGroup{groupRow: row, ended: key.ended, labelling: b.labelling(l)}
 }
 
 // labelling returns the place of l in the window. Texts are not shared.
@@ -193,6 +210,9 @@ func (b *builder) order() (first []uint32) {
 		b.window.groups[i] = built.groupRow
 		// Every group has a sample.
 		labelled[i], surplus[i] = built.labelling, place-uint32(i)
+		if built.ended != 0 {
+			b.window.ended = append(b.window.ended, endedGroup{span: built.ended, group: uint32(i)})
+		}
 		first[from] = place
 		place += built.samples
 	}

@@ -152,19 +152,18 @@ func (g Group) CPU() (total time.Duration, samples int64) {
 	}
 	first, last := g.Bounds()
 	for i := first; i < last; i++ {
-		if c := w.cpuColumn; c >= 0 {
-			total += time.Duration(w.Value(i, c)) * w.cpuScale
-		}
-		samples += w.CountOf(i)
+		cpu, n := w.CPUOf(i)
+		total += cpu
+		samples += n
 	}
 	return total, samples
 }
 
-// OfSpans returns the groups that have an id.
+// OfSpans returns the groups that have an id, if only that of a span that had ended.
 func (w *Window) OfSpans() iter.Seq[spanlog.Group] {
 	return func(yield func(spanlog.Group) bool) {
 		for i := range w.groups {
-			if g := (Group{w, i}); g.named() && !yield(g.ofSpan()) {
+			if g := (Group{w, i}); (g.named() || g.Ended() != 0) && !yield(g.ofSpan()) {
 				return
 			}
 		}
@@ -173,7 +172,7 @@ func (w *Window) OfSpans() iter.Seq[spanlog.Group] {
 
 // ofSpan returns the group as the span log takes it.
 func (g Group) ofSpan() spanlog.Group {
-	s := spanlog.Group{Index: g.Index, Loose: g.loose(), Label: ident.Cut(g.Labels().SpanName()), Samples: g.samples()}
+	s := spanlog.Group{Index: g.Index, Ended: g.Ended(), Loose: g.loose(), Label: ident.Cut(g.Labels().SpanName()), Samples: g.samples()}
 	s.Profile, s.Span = g.Spans()
 	return s
 }

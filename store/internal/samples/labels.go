@@ -45,11 +45,14 @@ func (s *LabelSet) Lookup(key string) (string, bool) {
 	return "", false
 }
 
-// SpanName returns the value of span_name, "" if there is none.
-func (s *LabelSet) SpanName() string {
-	name, _ := s.Lookup(labelkey.SpanName)
-	return name
+// Value is Lookup where "" stands for none.
+func (s *LabelSet) Value(key string) string {
+	value, _ := s.Lookup(key)
+	return value
 }
+
+// SpanName returns the value of span_name, "" if there is none.
+func (s *LabelSet) SpanName() string { return s.Value(labelkey.SpanName) }
 
 // Table keeps one copy of equal label sets for all windows.
 type Table struct {
@@ -81,24 +84,41 @@ func NewTable(texts intern.Texts) *Table {
 				texts.Drop(l.Key, l.Value, l.Unit)
 			}
 		},
+		Shift: func(s *LabelSet, kept bool) {
+			for _, l := range s.Labels {
+				texts.Shift(kept, l.Key, l.Value, l.Unit)
+			}
+		},
 	})}
 }
 
 // Bytes returns the memory of the label sets without their strings.
 func (t *Table) Bytes() int64 { return t.sets.Bytes() }
 
+// KeptBytes returns the memory of the label sets that keepers alone refer to.
+func (t *Table) KeptBytes() int64 { return t.sets.KeptBytes() }
+
 // Len returns the number of label sets.
 func (t *Table) Len() int { return t.sets.Len() }
 
-// Retain takes a reference for w to all that it shares with other windows.
-func (t *Table) Retain(w *Window) {
+// RetainKept takes a reference for w, a part that is kept, to all that it shares with
+// other windows.
+func (t *Table) RetainKept(w *Window) {
 	for _, l := range w.labellings {
-		t.sets.Retain(l.set)
+		t.sets.RetainKept(l.set)
 	}
-	w.eachText(func(s string) { t.texts.Retain(s) })
+	w.eachText(t.texts.RetainKept)
 }
 
-// Release gives the references of Retain back.
+// ReleaseKept gives the references of RetainKept back.
+func (t *Table) ReleaseKept(w *Window) {
+	for _, l := range w.labellings {
+		t.sets.ReleaseKept(l.set)
+	}
+	w.eachText(t.texts.ReleaseKept)
+}
+
+// Release gives the references back that Build took.
 func (t *Table) Release(w *Window) {
 	for _, l := range w.labellings {
 		t.sets.Release(l.set)
@@ -106,12 +126,17 @@ func (t *Table) Release(w *Window) {
 	w.eachText(t.texts.Release)
 }
 
-// appendLabels appends the labels of s except the ids, sorted.
-func appendLabels(labels []Label, s *profile.Sample) []Label {
+// appendLabels appends the labels of s except the ids, sorted. ended says that
+// ended_span_id is one.
+func appendLabels(labels []Label, s *profile.Sample, ended bool) []Label {
 	for key, values := range s.Label {
 		switch key {
 		case labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID:
 			continue
+		case labelkey.EndedSpanID:
+			if ended {
+				continue
+			}
 		}
 		for _, value := range values {
 			labels = append(labels, Label{Key: key, Value: value})

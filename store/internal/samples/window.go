@@ -6,9 +6,10 @@
 // once. The package knows no stacks: a sample is a number, by which the store finds
 // its stack.
 //
-// build.go makes a window of a profile, window.go reads and cuts it. group.go and
-// labels.go have what samples have in common. exemplar.go collects the ids that may
-// name work without a span.
+// build.go makes a window of a profile, window.go reads it, part.go cuts it. group.go and
+// labels.go have what samples have in common, times.go when they were taken. ended.go
+// has those of goroutines that outlived their span. exemplar.go collects the ids that
+// may name work without a span.
 package samples
 
 import (
@@ -33,7 +34,7 @@ type Window struct {
 	DefaultType      string
 	PeriodType       ValueType
 	Period           int64
-	// Kept says that this is the part that is kept of a window that is gone.
+	// Kept says that this is a part that is kept of windows that are gone.
 	Kept bool
 	// Count is the number of samples taken.
 	Count int64
@@ -44,6 +45,8 @@ type Window struct {
 	groups []groupRow
 	texts  []textID
 	loose  []uint32
+	// ended are the groups taken after the end of a span, in order.
+	ended []endedGroup
 	// labelled is where in labellings each group has its own. surplus is how
 	// many more samples than groups come before a group, which is less than
 	// the place of its first one.
@@ -57,6 +60,8 @@ type Window struct {
 	// sums has len(Types) for each labelling: the sums of its samples. A part
 	// that is kept has none, as only queries for an id look at it.
 	sums []int64
+	// times are in the order of the samples.
+	times packedTimes
 
 	// cpuColumn is the column that tells the CPU time in units of cpuScale,
 	// countColumn the one that counts samples. Both are -1 where there is
@@ -121,6 +126,14 @@ func (w *Window) CountOf(sample int) int64 {
 		return 1
 	}
 	return w.Value(sample, w.countColumn)
+}
+
+// CPUOf returns the CPU time of a sample and how many samples were taken of it.
+func (w *Window) CPUOf(sample int) (cpu time.Duration, samples int64) {
+	if w.cpuColumn >= 0 {
+		cpu = time.Duration(w.Value(sample, w.cpuColumn)) * w.cpuScale
+	}
+	return cpu, w.CountOf(sample)
 }
 
 // Column returns the index of a value type, -1 if the window lacks it.
@@ -196,50 +209,6 @@ func (w *Window) eachText(visit func(string)) {
 	}
 }
 
-// Part returns the part of w to keep when w goes: some of its groups, in the order
-// of w.
-func (w *Window) Part(groups []int) Window {
-	part := Window{
-		Kind: w.Kind, Service: w.Service, Version: w.Version, Start: w.Start, End: w.End,
-		Types: w.Types, DefaultType: w.DefaultType, PeriodType: w.PeriodType, Period: w.Period,
-		cpuColumn: w.cpuColumn, countColumn: w.countColumn, cpuScale: w.cpuScale,
-		Kept: true,
-	}
-	labellings := make(map[int]uint32)
-	places := make(map[int]uint32)
-	var labelled, surplus, rows []uint32
-	for _, index := range groups {
-		g := Group{w, index}
-		from := g.Labelling()
-		place, ok := labellings[from]
-		if !ok {
-			place = uint32(len(part.labellings))
-			labellings[from] = place
-			part.labellings = append(part.labellings, *g.labelling())
-		}
-		labelled = append(labelled, place)
-		surplus = append(surplus, uint32(len(rows)-len(part.groups)))
-		first, last := g.Bounds()
-		for i := first; i < last; i++ {
-			from := w.rows.At(i)
-			place, ok := places[from]
-			if !ok {
-				place = uint32(len(places))
-				places[from] = place
-				part.values = append(part.values, w.values[from*len(w.Types):][:len(w.Types)]...)
-			}
-			rows = append(rows, place)
-		}
-		if w.Loose(index) {
-			part.loose = append(part.loose, uint32(len(part.groups)))
-		}
-		part.groups = append(part.groups, *g.row())
-	}
-	part.labelled, part.surplus, part.rows = memory.NewColumn(labelled), memory.NewColumn(surplus), memory.NewColumn(rows)
-	part.finish()
-	return part
-}
-
 // finish fills in what follows from the samples.
 func (w *Window) finish() {
 	for i := range w.groups {
@@ -261,7 +230,7 @@ func (w *Window) finish() {
 // Size returns the memory of what the window points to, without what it shares with
 // others.
 func (w *Window) Size() int64 {
-	size := memory.Slice(w.Types) + memory.Slice(w.groups) + memory.Slice(w.texts) + memory.Slice(w.loose) +
+	size := memory.Slice(w.Types) + memory.Slice(w.groups) + memory.Slice(w.texts) + memory.Slice(w.loose) + memory.Slice(w.ended) + w.times.size() +
 		w.labelled.Size() + memory.Slice(w.labellings) + w.surplus.Size() +
 		w.rows.Size() + memory.Slice(w.values) + memory.Slice(w.sums)
 	for _, l := range w.labellings {

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -26,6 +27,16 @@ func at(windows float64) trace.SpanEventOption {
 
 func keyOf(s trace.Span) ident.Key { return ident.NewKey(s.SpanContext().SpanID()) }
 
+// childOf returns a child of a span that has ended, with a query.
+func childOf(parent trace.Span, query string) sdktrace.ReadOnlySpan {
+	return tracetest.SpanStub{
+		Name:        "query",
+		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: parent.SpanContext().TraceID(), SpanID: trace.SpanID{1}}),
+		Parent:      parent.SpanContext(),
+		Attributes:  []attribute.KeyValue{attribute.String("db.query.text", query)},
+	}.Snapshot()
+}
+
 // recorder gives local roots to a log.
 type recorder struct{ log *Log }
 
@@ -37,4 +48,18 @@ func (r recorder) ForceFlush(context.Context) error                    { return 
 func newTracer(l *Log) trace.Tracer {
 	checkout := resource.NewSchemaless(attribute.String("service.name", "checkout"))
 	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder{l}), sdktrace.WithResource(checkout)).Tracer("")
+}
+
+// recorderOfAll gives all spans to a log.
+type recorderOfAll struct{ recorder }
+
+func (r recorderOfAll) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
+	if !s.Parent().IsValid() {
+		r.log.Start(s)
+	}
+}
+func (r recorderOfAll) OnEnd(s sdktrace.ReadOnlySpan) { r.log.End(s, !s.Parent().IsValid()) }
+
+func newTracerOfAll(l *Log) trace.Tracer {
+	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorderOfAll{recorder{l}})).Tracer("")
 }

@@ -6,8 +6,10 @@ package spanlog
 import (
 	"cmp"
 	"iter"
+	"slices"
 	"time"
 
+	"github.com/spanprof/spanprof/store/internal/cputime"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
@@ -26,7 +28,10 @@ type Group struct {
 	// none. Loose says that profile_id names something that span_id does not.
 	Profile, Span ident.Key
 	Loose         bool
-	Label         string
+	// Ended is the span after whose end the samples were taken, 0 for none. They are
+	// not its own, but stay for as long as its own do.
+	Ended ident.Key
+	Label string
 	Samples
 }
 
@@ -50,7 +55,10 @@ func batches(groups iter.Seq[Group], do func([]Group)) {
 func (l *Log) ProfiledUntil(end int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.joinedUntil = max(l.joinedUntil, end)
+	l.joinedUntil = cputime.Until(l.joinedUntil, end)
+	l.orphans.now = l.joinedUntil
+	// The clock may have been set back.
+	l.orphans.lostAt = min(l.orphans.lostAt, l.joinedUntil)
 }
 
 // Join adds the samples of a service to their spans. It returns the numbers of the
@@ -74,10 +82,14 @@ func (l *Log) joinSome(loose []uint32, service string, some []Group) []uint32 {
 		}
 		known := false
 		if g.Profile != 0 && g.Profile != g.Span {
-			if known = l.addSamples(g.Profile, g); !known && g.Span == 0 {
+			if known = l.addSamples(g.Profile, g); !known {
 				// It may be a manual exemplar as well, which counts by
 				// itself.
 				l.addOrphan(g.Profile, g)
+				if g.Span != 0 {
+					// Their way up begins at the span.
+					l.orphans.of(g.Profile).shared += g.CPU
+				}
 			}
 		}
 		if g.Loose && !known {
@@ -101,7 +113,7 @@ func (l *Log) joinSome(loose []uint32, service string, some []Group) []uint32 {
 func (l *Log) addSamples(key ident.Key, g *Group) bool {
 	id, ok := l.index[key]
 	if !ok {
-		return false
+		return l.addDeparted(key, g)
 	}
 	l.save(id)
 	r := l.row(id)
@@ -126,7 +138,7 @@ func (l *Log) addOrphan(key ident.Key, g *Group) (first bool) {
 	o := l.orphans.of(key)
 	first = o.CPUCount == 0 && g.CPUCount > 0
 	o.Add(g.Samples)
-	l.orphans.setLabel(o, g.Label)
+	l.orphans.setLabel(key, g.Label)
 	return first
 }
 
@@ -145,16 +157,15 @@ func (l *Log) countByLabel(g *Group, service string) {
 
 // adopt gives a span that ends the samples that came before.
 func (l *Log) adopt(r *Record, key ident.Key) {
-	o := l.orphans.byKey[key]
-	if o == nil {
+	if !l.orphans.has(key) {
 		return
 	}
-	l.orphans.remove(o)
+	o, label := l.orphans.take(key)
 	r.Add(o.Samples)
-	l.setLabel(r, o.label)
+	l.setLabel(r, label)
 	// What went up from its children stopped here.
-	if o.Below > 0 || o.CPU > 0 {
-		l.climbFrom(r, 0, o.Below+o.CPU)
+	if up := o.Below + o.CPU - o.shared; up > 0 {
+		l.climbFrom(r, 0, up)
 	}
 }
 
@@ -163,6 +174,8 @@ func (l *Log) adopt(r *Record, key ident.Key) {
 func (l *Log) climb(from, except ident.Key, cpu time.Duration) {
 	if id, ok := l.index[from]; ok {
 		l.climbFrom(l.row(id), except, cpu)
+	} else if d := l.departed.get(from); d != nil {
+		l.climbFrom(&Record{ParentID: d.parent, LocalRoot: d.local}, except, cpu)
 	}
 	// An orphan's goes up when its parent is known.
 }
@@ -175,7 +188,12 @@ func (l *Log) climbFrom(r *Record, except ident.Key, cpu time.Duration) {
 		parent := ident.NewKey(r.ParentID)
 		id, ok := l.index[parent]
 		if !ok {
-			l.orphans.of(parent).Below += cpu
+			if o := l.orphans.of(parent); parent == except {
+				// It has them already, and they go on from there.
+				o.shared -= cpu
+			} else {
+				o.Below += cpu
+			}
 			return
 		}
 		r = l.row(id)
@@ -186,18 +204,29 @@ func (l *Log) climbFrom(r *Record, except ident.Key, cpu time.Duration) {
 	}
 }
 
+// Kept is a group that stays when its window goes, and the span that it stays for.
+type Kept struct {
+	Index int
+	Owner ident.Key
+}
+
 // Leave takes the samples of a window that is evicted from what their spans hold.
-// It returns the numbers of the groups that stay, as their spans are kept for
-// longer.
-func (l *Log) Leave(groups iter.Seq[Group]) (kept []int) {
+// It returns the groups that stay, as their spans are kept for longer.
+func (l *Log) Leave(groups iter.Seq[Group]) (kept []Kept) {
 	batches(groups, func(some []Group) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.generation.Add(1)
 		for i := range some {
-			if g := &some[i]; l.pinned(g.Profile) || l.pinned(g.Span) {
-				kept = append(kept, g.Index)
-			} else {
+			g := &some[i]
+			switch {
+			case l.pinned(g.Span):
+				kept = append(kept, Kept{g.Index, g.Span})
+			case l.pinned(g.Profile):
+				kept = append(kept, Kept{g.Index, g.Profile})
+			case l.pinned(g.Ended):
+				kept = append(kept, Kept{g.Index, g.Ended})
+			default:
 				l.drop(g)
 			}
 		}
@@ -217,9 +246,26 @@ func (l *Log) LeaveAll(groups iter.Seq[Group]) {
 	})
 }
 
+// Ranks returns the rank of each span, as rank does.
+func (l *Log) Ranks(keys []ident.Key) []int {
+	ranks := make([]int, 0, len(keys))
+	for some := range slices.Chunk(keys, joinLen) {
+		l.mu.Lock()
+		for _, key := range some {
+			rank := NoRank
+			if id, ok := l.index[key]; ok {
+				rank = l.rank(l.row(id))
+			}
+			ranks = append(ranks, rank)
+		}
+		l.mu.Unlock()
+	}
+	return ranks
+}
+
 func (l *Log) pinned(key ident.Key) bool {
 	id, ok := l.index[key]
-	return ok && key != 0 && l.row(id).pinned()
+	return ok && key != 0 && l.rank(l.row(id)) != NoRank
 }
 
 // drop takes samples from what their spans hold. Of some the log may never have
@@ -232,14 +278,20 @@ func (l *Log) drop(g *Group) {
 }
 
 func (l *Log) dropFrom(key ident.Key, g *Group) {
+	held := g.Held
+	// It has started before the window ended: its record will know that it may miss
+	// samples.
+	if o := l.orphans.byKey[key]; o != nil {
+		held -= o.drop(held)
+	} else if f := l.orphans.faded.get(key); f != nil {
+		held -= f.drop(held)
+	}
 	if id, ok := l.index[key]; ok {
 		l.save(id)
 		r := l.row(id)
-		r.Held = max(0, r.Held-g.Held)
+		r.Held = max(0, r.Held-held)
 		r.Missed = r.Missed || g.CPUCount > 0
-	} else if o := l.orphans.byKey[key]; o != nil {
-		// It has started before the window ended: its record will know that
-		// it may miss samples.
-		o.Held = max(0, o.Held-g.Held)
+	} else if d := l.departed.get(key); d != nil {
+		d.Held = max(0, d.Held-held)
 	}
 }

@@ -26,8 +26,8 @@ const (
 	// passedList has the spans that are not kept for the user, only until the
 	// windows with their samples have come.
 	passedList
-	// pinnedList has what is no longer among the newest, but still among the
-	// slowest of its name or those with most CPU time.
+	// pinnedList has what is no longer among the newest, but has a place among
+	// those that are kept for longer.
 	pinnedList
 	listCount
 )
@@ -141,7 +141,7 @@ func (l *Log) trim() {
 // as the extremes of their names.
 func (l *Log) evictFrom(list listID) {
 	id := l.lists[list].first
-	if r := l.row(id); (list == newestList || list == errorList) && (r.slow || r.hungry) {
+	if r := l.row(id); (list == newestList || list == errorList) && r.places != 0 {
 		l.unlink(id)
 		l.push(id, pinnedList)
 		return
@@ -157,6 +157,12 @@ func (l *Log) free(id rowID) {
 	case newestList, errorList, pinnedList:
 		l.evicted++
 		l.generation.Add(1)
+		if l.outstanding(r) {
+			l.depart(r)
+		}
+	case runningList:
+		l.forgotten++
+		l.abandon(r)
 	}
 	l.unlink(id)
 	l.unpin(id)
@@ -166,6 +172,10 @@ func (l *Log) free(id rowID) {
 	l.bytes -= memory.Alloc(int64(len(r.Status)))
 	l.releaseName(r.Name)
 	l.releaseText(r.Label)
+	l.releaseText(r.Attributes)
+	if !r.LocalRoot {
+		l.inner--
+	}
 	*r = Record{next: l.unused}
 	l.unused = id
 }

@@ -5,9 +5,12 @@
 // bounded in bytes, and joins them with the samples of profiles.
 //
 // log.go records the start and the end of spans, on the request path. list.go makes
-// room; keeper.go keeps the slowest spans of each name, and those with most CPU time,
-// for longer; name.go has the texts that records share. join.go adds samples to
-// records and takes them off; orphans.go has those of spans without a record.
+// room; keeper.go keeps the slowest spans of each name, those with most CPU time and
+// examples of each latency for longer, errors.go the last errors of each type; name.go
+// has the texts that records share. join.go adds samples to records and takes them off;
+// orphans.go has those of spans without a record, departed.go spans whose record went
+// before its samples came, ring.go what both leave behind. attributes.go gives records
+// the attributes of their spans, and of children without a record.
 // count.go counts by name what is not kept. view.go reads all this as it was at one
 // moment.
 package spanlog
@@ -25,6 +28,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 
@@ -50,7 +54,7 @@ type Log struct {
 	maxBytes int64
 	// Numbers of records.
 	maxRows, maxRunning, maxErrors, maxPassed int
-	maxKeepers                                int
+	maxKeepers, maxErrorTypes                 int
 	// What the options say.
 	minDuration time.Duration
 	sampled     uint64
@@ -78,8 +82,21 @@ type Log struct {
 	countedBytes int64
 	keepers      int
 	others       keeper
-	orphans      orphans
-	history      history
+	// owners are the names with a keeper of their own.
+	owners []*Name
+	// errorTypes are in the order of their last errors.
+	errorTypes []errorType
+	orphans    orphans
+	departed   remains[departed]
+	// nested says that spans other than local roots were recorded.
+	nested  bool
+	history history
+	// keys are the attributes that are kept, nil for none; below has those of
+	// children without a record, on their way up.
+	keys  *attributes.Keys
+	below below
+	// seenSets are parts of the hashes of sets of attributes that came.
+	seenSets [seenLen]uint32
 	// resource is that of the last span, service its service.name.
 	resource *resource.Resource
 	service  string
@@ -89,6 +106,13 @@ type Log struct {
 
 	bytes                               int64
 	ended, passed, evicted, withSamples int64
+	// lostAttributes counts children whose attributes reached no record.
+	lostAttributes int64
+	// inner is the number of records of spans that are no local roots.
+	inner int
+	// forgotten counts local roots that ran for as long as there was room, and
+	// evictedEarly records that made room before their samples came.
+	forgotten, evictedEarly int64
 }
 
 // Config says how much a log keeps, and of what.
@@ -101,6 +125,8 @@ type Config struct {
 	// PerName is how many of the slowest spans of each name, and of those
 	// with most CPU time, outlive the newest.
 	PerName int
+	// Keys are the attributes of spans to keep, nil for none.
+	Keys *attributes.Keys
 }
 
 // New returns an empty log.
@@ -119,6 +145,7 @@ func New(c Config) *Log {
 		maxErrors:   rows / 8,
 		maxPassed:   rows / 4,
 		orphans:     newOrphans(c.MaxBytes / 16),
+		departed:    remains[departed]{maxBytes: c.MaxBytes / 32},
 		minDuration: c.MinDuration,
 		sampled:     math.MaxUint64,
 		perName:     c.PerName,
@@ -126,6 +153,8 @@ func New(c Config) *Log {
 		seed:        maphash.MakeSeed(),
 		names:       make(nameMap),
 		texts:       make(map[string]*Text),
+		keys:        c.Keys,
+		below:       newBelow(c.MaxBytes / 32),
 	}
 	if c.Fraction < 1 {
 		l.sampled = uint64(c.Fraction * (1 << 63))
@@ -133,7 +162,9 @@ func New(c Config) *Log {
 	if l.perName > 0 {
 		// Extremes take at most a quarter of the rows, the last share of
 		// which is for the names without a keeper of their own.
-		l.maxKeepers = min(maxOwnKeepers, max(0, rows/4/(2*l.perName)-1))
+		l.maxKeepers = min(maxOwnKeepers, max(0, rows/4/l.rowsPerKeeper()-1))
+		// The last errors of each type take a sixteenth more.
+		l.maxErrorTypes = min(maxErrorTypes, rows/16/lastErrors)
 	}
 	return l
 }
@@ -156,12 +187,12 @@ func (l *Log) row(id rowID) *Record {
 
 // Start records a local root that starts.
 func (l *Log) Start(s sdktrace.ReadWriteSpan) {
-	ctx, parent, name, start, res := s.SpanContext(), s.Parent().SpanID(), ident.Cut(s.Name()), s.StartTime().UnixNano(), s.Resource()
+	ctx, parent, name, start, res := s.SpanContext(), s.Parent().SpanID(), ident.Cut(s.Name()), ident.UnixNano(s.StartTime()), s.Resource()
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lists[runningList].len >= l.maxRunning {
-		// The program loses spans without ending them.
+		// There are many, or the program loses spans without ending them.
 		l.free(l.lists[runningList].first)
 	}
 	id := l.newRow()
@@ -177,28 +208,47 @@ func (l *Log) Start(s sdktrace.ReadWriteSpan) {
 // End records a span that ends.
 func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	ctx, parent, status, res := s.SpanContext(), s.Parent().SpanID(), s.Status(), s.Resource()
-	start, duration := s.StartTime(), max(0, s.EndTime().Sub(s.StartTime()))
+	start := ident.UnixNano(s.StartTime())
+	duration := max(0, s.EndTime().Sub(s.StartTime()))
+	if start > 0 {
+		// The end, too, is a time that nanoseconds can tell.
+		duration = min(duration, time.Duration(math.MaxInt64-start))
+	}
 	name, description := ident.Cut(s.Name()), strings.Clone(ident.Cut(status.Description))
 	key := ident.NewKey(ctx.SpanID())
+	set := l.collect(s, false)
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	id, ok := l.index[key]
-	if ok && l.row(id).Running() {
+	running := ok && l.row(id).Running()
+	if running {
 		l.save(id)
 		l.unlink(id)
 	} else {
 		id = l.newRow()
 		l.index[key] = id
-		l.row(id).Missed = start.UnixNano() < l.joinedUntil
+		l.row(id).Missed = start < l.joinedUntil
 	}
 	r := l.row(id)
 	r.TraceID, r.SpanID, r.ParentID = ctx.TraceID(), ctx.SpanID(), parent
-	r.Start, r.Duration = start.UnixNano(), int64(duration)
+	r.Start, r.Duration = start, int64(duration)
 	r.Status, r.Err, r.LocalRoot = description, status.Code == codes.Error, localRoot
 	l.bytes += memory.Alloc(int64(len(description)))
 	l.rename(r, l.serviceOf(res), name)
 	l.adopt(r, key)
+	if set != nil || len(l.below.byKey) > 0 {
+		l.describe(r, key, set)
+		set.free()
+	}
+	if !localRoot {
+		l.inner++
+		l.nested = true
+	}
+	if r.Start < l.orphans.lostAt && (l.nested || !running) {
+		// A local root that had a record has its own samples.
+		r.Lost = LostSamples
+	}
 
 	l.ended++
 	c := l.count(r.Name)
@@ -220,6 +270,7 @@ func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 	default:
 		l.push(id, newestList)
 	}
+	l.saw(r.Name, r.Start+r.Duration)
 	l.offer(id)
 	l.trim()
 	l.generation.Add(1)
@@ -266,7 +317,11 @@ func (l *Log) LastService() (string, bool) {
 type Totals struct {
 	Bytes                                int64
 	Ended, NotKept, Evicted, WithSamples int64
-	Held, Running                        int
+	LostAttributes                       int64
+	Held, Running, Inner                 int
+	// Forgotten, EvictedEarly and SamplesLost count spans, as store.Stats says.
+	Forgotten, EvictedEarly, SamplesLost int64
+	CPULost                              time.Duration
 }
 
 // Totals returns the totals of now.
@@ -283,8 +338,17 @@ func (l *Log) totals() Totals {
 		NotKept:     l.passed,
 		Evicted:     l.evicted,
 		WithSamples: l.withSamples,
-		Held:        int(l.ended - l.passed - l.evicted),
-		Running:     l.lists[runningList].len,
+
+		LostAttributes: l.lostAttributes,
+
+		Held:    int(l.ended - l.passed - l.evicted),
+		Running: l.lists[runningList].len,
+		Inner:   l.inner,
+
+		Forgotten:    l.forgotten,
+		EvictedEarly: l.evictedEarly,
+		SamplesLost:  l.orphans.lost,
+		CPULost:      l.orphans.lostCPU,
 	}
 }
 

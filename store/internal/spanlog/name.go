@@ -5,6 +5,7 @@ package spanlog
 
 import (
 	"hash/maphash"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -23,8 +24,10 @@ type Name struct {
 	// counts is what was not yet taken; counted says that this is something.
 	counts  Count
 	counted bool
-	// keeper may be shared; nil if no extremes are kept.
+	// keeper may be shared; nil if nothing is kept for longer. seen counts spans
+	// while it is shared.
 	keeper *keeper
+	seen   uint32
 }
 
 func (n *Name) cost() int64 {
@@ -38,7 +41,8 @@ func (l *Log) retainName(service, value string) *Name {
 	n := l.names.get(hash, key)
 	if n == nil {
 		text := l.retainText(service)
-		n = &Name{NameKey: NameKey{text.String(), strings.Clone(value)}, serviceText: text, keeper: l.newKeeper()}
+		n = &Name{NameKey: NameKey{text.String(), strings.Clone(value)}, serviceText: text}
+		n.keeper = l.newKeeper(n)
 		l.names.add(hash, n)
 		n.bytes = n.cost()
 		l.bytes += n.bytes
@@ -56,27 +60,56 @@ func (l *Log) releaseName(n *Name) {
 	l.bytes -= n.bytes
 	l.releaseText(n.serviceText)
 	if n.keeper != nil && n.keeper != &l.others {
-		l.keepers--
-		l.bytes -= l.keeperCost()
+		l.dropKeeper(n)
 	}
 }
 
 // newKeeper returns the keeper for a new name.
-func (l *Log) newKeeper() *keeper {
+func (l *Log) newKeeper(n *Name) *keeper {
 	switch {
 	case l.perName == 0:
 		return nil
-	case l.keepers == l.maxKeepers:
+	case l.keepers >= l.maxKeepers:
 		return &l.others
 	}
+	return l.ownKeeper(n, l.joinedUntil)
+}
+
+// ownKeeper returns a new keeper for a name alone.
+func (l *Log) ownKeeper(n *Name, now int64) *keeper {
 	l.keepers++
 	l.bytes += l.keeperCost()
-	return &keeper{}
+	l.owners = append(l.owners, n)
+	return &keeper{seen: n.seen, last: now}
+}
+
+// dropKeeper takes the keeper of its own from a name.
+func (l *Log) dropKeeper(n *Name) {
+	l.keepers--
+	l.bytes -= l.keeperCost()
+	i := slices.Index(l.owners, n)
+	last := len(l.owners) - 1
+	l.owners[i] = l.owners[last]
+	l.owners[last] = nil
+	l.owners = l.owners[:last]
 }
 
 // keeperCost is the memory of a keeper that is full.
 func (l *Log) keeperCost() int64 {
-	return memory.Alloc(int64(unsafe.Sizeof(keeper{}))) + 2*memory.Alloc(int64(l.perName)*int64(unsafe.Sizeof(rowID(0)))*5/4)
+	size := memory.Alloc(int64(unsafe.Sizeof(keeper{}))) + memory.Pointer
+	for of := range extremesLen {
+		size += memory.Alloc(int64(l.perPlace(of)) * int64(unsafe.Sizeof(rowID(0))) * 5 / 4)
+	}
+	return size
+}
+
+// rowsPerKeeper is how many records a keeper has at most.
+func (l *Log) rowsPerKeeper() int {
+	n := latencies
+	for of := range extremesLen {
+		n += l.perPlace(of)
+	}
+	return n
 }
 
 // nameMap finds names by their hashes. Where names come and go, a map of NameKey
@@ -122,11 +155,17 @@ func (m nameMap) remove(hash uint64, n *Name) {
 // samples, which outlives the windows that it came in.
 type Text struct {
 	value string
+	// alone says that it has one holder, and is not to be found for others.
+	alone bool
 	holders
 }
 
 func (t *Text) cost() int64 {
-	return memory.Alloc(int64(unsafe.Sizeof(*t))) + memory.Alloc(int64(len(t.value))) + memory.ChurnedSlot(memory.String+memory.Pointer)
+	cost := memory.Alloc(int64(unsafe.Sizeof(*t))) + memory.Alloc(int64(len(t.value)))
+	if !t.alone {
+		cost += memory.ChurnedSlot(memory.String + memory.Pointer)
+	}
+	return cost
 }
 
 // String returns "" for nil, which stands for the empty text.
@@ -159,7 +198,9 @@ func (l *Log) releaseText(t *Text) {
 	}
 	l.release(&t.holders)
 	if t.refs == 0 {
-		delete(l.texts, t.value)
+		if !t.alone {
+			delete(l.texts, t.value)
+		}
 		l.bytes -= t.bytes
 	}
 }
@@ -236,5 +277,8 @@ func (l *Log) enlistTexts(r *Record, records int32) {
 	l.enlist(&r.Name.holders, r.list, records)
 	if r.Label != nil {
 		l.enlist(&r.Label.holders, r.list, records)
+	}
+	if r.Attributes != nil {
+		l.enlist(&r.Attributes.holders, r.list, records)
 	}
 }

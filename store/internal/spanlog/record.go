@@ -17,6 +17,9 @@ type Record struct {
 	// Label is the span_name label of the newest samples that have one.
 	Label  *Text
 	Status string
+	// Attributes are the telling attributes of the span, and of its children that
+	// have no record, as package attributes writes them.
+	Attributes *Text
 	// Start and Duration are in nanoseconds, Start since 1970.
 	Start, Duration int64
 	Samples
@@ -24,14 +27,30 @@ type Record struct {
 	// prev and next are the neighbours in the list.
 	prev, next rowID
 	list       listID
-	// slow and hungry say that the record is among the slowest of its name,
-	// and among those with most CPU time.
-	slow, hungry   bool
+	// places says where the record is among those that are kept for longer.
+	places         places
 	Err, LocalRoot bool
 	// Missed says that CPU samples of the span may have gone with their
 	// windows.
 	Missed bool
+	// Lost says what of the span had no room.
+	Lost Lost
 }
+
+// Lost is what of a span was lost as there was no room for it.
+type Lost uint8
+
+// What may be lost of a span.
+const (
+	// LostNothing: nothing that the log knows of.
+	LostNothing Lost = iota
+	// LostSamples: while the span ran, samples of spans that had no record went,
+	// which may be its own or those of its descendants.
+	LostSamples
+	// LostSummary: its record made room before its samples came. What these do not
+	// need, such as its status, is not known any more.
+	LostSummary
+)
 
 // Samples is what the profiles say about one span.
 type Samples struct {
@@ -44,9 +63,6 @@ type Samples struct {
 
 // Running reports whether the span has not ended.
 func (r *Record) Running() bool { return r.list == runningList }
-
-// pinned reports whether the record is kept longer than the newest ones are.
-func (r *Record) pinned() bool { return r.slow || r.hungry || r.list == errorList }
 
 // Add adds other samples of the span.
 func (s *Samples) Add(other Samples) {

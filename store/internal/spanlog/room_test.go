@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
@@ -94,7 +96,7 @@ func TestErrorsKeepTheirTexts(t *testing.T) {
 // TestTextsOfLists holds what is known of the texts of each list against the
 // records.
 func TestTextsOfLists(t *testing.T) {
-	l := New(Config{MaxBytes: 1 << 18, MinDuration: step, Fraction: 1, PerName: 2})
+	l := New(Config{MaxBytes: 1 << 18, MinDuration: step, Fraction: 1, PerName: 2, Keys: attributes.NewKeys(nil)})
 	tracer := newTracer(l)
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := range 50 {
@@ -104,6 +106,13 @@ func TestTextsOfLists(t *testing.T) {
 			if random.IntN(4) == 0 {
 				groups = append(groups, Group{Span: keyOf(span), Label: fmt.Sprint("label ", random.IntN(100)), Samples: Samples{CPU: 1, CPUCount: 1, Held: 1}})
 			}
+			if random.IntN(2) == 0 {
+				span.SetAttributes(attribute.String("url.path", fmt.Sprint("/", random.IntN(1+random.IntN(1000)))))
+			}
+			for range random.IntN(3) {
+				// Children without a record, before and after their parent ends.
+				l.EndUnrecorded(childOf(span, fmt.Sprint("SELECT ", random.IntN(10))))
+			}
 			if random.IntN(10) == 0 {
 				span.SetName(fmt.Sprint("route ", random.IntN(100)))
 			}
@@ -112,6 +121,9 @@ func TestTextsOfLists(t *testing.T) {
 			}
 			if random.IntN(20) > 0 {
 				span.End(at(2 * random.Float64()))
+				if random.IntN(5) == 0 {
+					l.EndUnrecorded(childOf(span, "late"))
+				}
 			}
 		}
 		l.ProfiledUntil(epoch.Add(time.Duration(n+1) * step).UnixNano())
@@ -136,6 +148,13 @@ func TestTextsOfLists(t *testing.T) {
 				hold(r.Name, r.list)
 				if r.Label != nil {
 					hold(r.Label, r.list)
+				}
+				switch text := r.Attributes; {
+				case text == nil:
+				case text.alone:
+					want[r.list] += text.bytes
+				default:
+					hold(text, r.list)
 				}
 			}
 		}

@@ -43,10 +43,10 @@ func (b *Baseline) asked() Query { return Query{Query: b.query, From: b.From, Un
 const baselineReach = time.Hour
 
 // baseline returns nil for a query without ids, and for one whose samples have several
-// names, for which there is no one baseline.
+// names, for which there is no one baseline. What spans did after their end has none.
 func (r *Reader) baseline(q Query, span store.Span, sel *store.Selection) *Baseline {
 	base := q.WithoutIDs()
-	if len(base.Matchers) == len(q.Matchers) {
+	if _, ended := q.Value(labelkey.EndedSpanID); ended || len(base.Matchers) == len(q.Matchers) {
 		return nil
 	}
 	held := r.services()

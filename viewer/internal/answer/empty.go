@@ -12,6 +12,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/selfcheck"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
@@ -25,6 +26,12 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 		return fmt.Sprintf("%s profiles carry no labels (golang/go#23458), so label filters match nothing: remove the {...} filter for the whole process", q.Type.Kind)
 	case q.Type.Kind == exporter.KindHost && a.Windows == 0:
 		return "no host profile covers this time: an eBPF agent on the machine measures it, where the program takes what the agent sends, as package ebpfbridge/receiver does"
+	case q.Type.Kind == exporter.KindMutex && r.finding(selfcheck.MutexFraction) != nil:
+		return r.finding(selfcheck.MutexFraction).sentence()
+	case q.Type.Kind == exporter.KindBlock && r.finding(selfcheck.BlockRate) != nil:
+		return r.finding(selfcheck.BlockRate).sentence()
+	case q.Type.Kind == exporter.KindWall && a.Windows == 0 && r.finding(selfcheck.WallBudget) != nil:
+		return r.finding(selfcheck.WallBudget).sentence()
 	case q.Type.Kind != exporter.KindCPU && a.Windows == 0:
 		return fmt.Sprintf("no %s profile covers this time: %s is measured where the profiler's kinds name it", q.Type.Kind, q.Type.Words)
 	case single && a.Span == nil:
@@ -36,6 +43,9 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 			return fmt.Sprintf("no %s profile covers this time: the first that is held begins at %s", q.Type.Kind, first.UTC().Format(time.DateTime+" MST"))
 		}
 		return r.untilThen(fmt.Sprintf("no %s profile covers this time", q.Type.Kind), ": ")
+	}
+	if q.OnAttributes() {
+		return r.emptyAttributes(q)
 	}
 	reason := fmt.Sprintf("none of the samples in %s meets the conditions of the query", termtext.Plural(a.Windows, "window"))
 	for _, m := range q.Matchers {
@@ -86,6 +96,9 @@ func (r *Reader) emptyUnknown(q Query) string {
 	if r.live == nil {
 		return "nothing here has the id " + id
 	}
+	if r.status != nil && r.status.Host {
+		return r.untilThen(fmt.Sprintf("nothing with the id %s is in the store: no sample of the agent is this span's for certain, or it made room for newer ones (%d spans did so far)", id, r.stats.SpansEvicted), "; ")
+	}
 	reason := fmt.Sprintf("nothing with the id %s is in the store: it was never seen here, or it made room for newer spans (%d did so far)", id, r.stats.SpansEvicted)
 	if r.running() {
 		return r.untilThen(reason+", or its span is still running and its samples are not in yet", ": ")
@@ -112,11 +125,35 @@ func (r *Reader) emptySpan(q Query, a *Profile) string {
 	case s.Coverage == store.CoverageEvicted.String() || s.CPUSamples > 0:
 		return fmt.Sprintf("CPU profiles of this span's time made room for newer ones (%s did so far), and samples of this span with them, if there were any: a store with more bytes keeps them longer", termtext.Plural(r.stats.WindowsEvicted, "profile"))
 	case s.Coverage == store.CoverageNone.String():
-		return "CPU was not profiled during this span, as happens before the profiler starts and while another CPU profile runs in the process"
+		return "CPU was not profiled during this span: " + r.whyNotProfiled(s)
 	case s.Coverage == store.CoveragePartial.String():
-		return "no sample hit this span, but CPU was not profiled during part of it, as happens before the profiler starts and while another CPU profile runs in the process"
+		return "no sample hit this span, but CPU was not profiled during part of it: " + r.whyNotProfiled(s)
+	}
+	switch f := r.finding(selfcheck.Unlabelled...); {
+	case f == nil:
+	case r.stats.SpansWithSamples == 0:
+		return "no sample is known to be of this span. " + f.sentence()
+	case f.ID == selfcheck.TracersBeforeWrap:
+		return "no sample is known to be of this span, which may be of a tracer without labels. " + f.sentence()
 	}
 	return fmt.Sprintf("no sample hit this span: it took %s of wall time, and a sample is taken about every %s of CPU time", termtext.Value(s.DurationNs, termtext.Nanoseconds), r.samplePeriod(a))
+}
+
+// whyNotProfiled says what is known of a time without CPU profiles in which a span ran.
+func (r *Reader) whyNotProfiled(s *Span) string {
+	for _, w := range r.allWindows() {
+		if w.Kind != exporter.KindCPU || w.Service != s.Service {
+			continue
+		}
+		if before := w.Start.Sub(s.Start); before > 0 && r.stats.WindowsEvicted == 0 {
+			return fmt.Sprintf("it began %s before the first CPU profile", termtext.Value(before.Nanoseconds(), termtext.Nanoseconds))
+		}
+		break
+	}
+	if r.status != nil && r.status.SelfCheck != nil && r.status.SelfCheck.Gaps != "" {
+		return r.status.SelfCheck.Gaps
+	}
+	return "no CPU profile of that time has come"
 }
 
 // emptyWall is the reason for a span without a wall sample.

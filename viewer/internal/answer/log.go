@@ -77,6 +77,7 @@ func (l *Log) Text() string {
 		case !s.WindowEnd.IsZero():
 			fmt.Fprintf(&b, "status   profiling; the window is open until %s\n", s.WindowEnd.UTC().Format("15:04:05 MST"))
 		}
+		s.SelfCheck.write(&b, true)
 		for _, c := range s.Counters {
 			fmt.Fprintf(&b, "         %s: %s\n", termtext.OneLine(c.Name), termtext.Value(int64(c.Value), c.Unit))
 		}
@@ -119,6 +120,9 @@ func (l *Log) Text() string {
 func (l *Log) writeStats(b *strings.Builder) {
 	fmt.Fprintf(b, "store    %s of %s; %s and %s held\n", termtext.Value(l.Stats.Bytes, termtext.Bytes), termtext.Value(l.Stats.MaxBytes, termtext.Bytes), termtext.Plural(l.Stats.Spans, "span"), termtext.Plural(l.Stats.Windows, "window"))
 	fmt.Fprintf(b, "         %s evicted; windows: %d received, %d evicted, %d refused as too big, %d not readable\n", termtext.Plural(l.Stats.SpansEvicted, "span"), l.Stats.WindowsReceived, l.Stats.WindowsEvicted, l.Stats.WindowsRefused, l.Stats.ParseErrors)
+	if s := l.Stats; s.SpansEvictedEarly+s.SpansForgotten+s.SpansLosingSamples > 0 {
+		fmt.Fprintf(b, "         too much at once: %s evicted before the samples came, %d while running, %d lost samples of %s CPU; raise the store's bytes\n", termtext.Plural(s.SpansEvictedEarly, "span"), s.SpansForgotten, s.SpansLosingSamples, termtext.Value(s.CPULostNs, termtext.Nanoseconds))
+	}
 }
 
 // Stats says how full the store is, and what it lost; all zeros for another source.
@@ -132,8 +136,17 @@ type Stats struct {
 	SpansWithSamples int64 `json:"spansWithSamples"`
 	SpansEvicted     int64 `json:"spansEvicted"`
 	SpansNotKept     int64 `json:"spansNotKept"`
-	WindowsReceived  int64 `json:"windowsReceived"`
-	WindowsEvicted   int64 `json:"windowsEvicted"`
+	AttributesLost   int64 `json:"attributesLost"`
+	// SpansEvictedEarly is the number of spans that were evicted before their
+	// samples came, SpansForgotten that of local roots evicted while they ran, and
+	// SpansLosingSamples that of spans whose samples came before their end and were
+	// lost, of CPULostNs.
+	SpansEvictedEarly  int64 `json:"spansEvictedEarly"`
+	SpansForgotten     int64 `json:"spansForgotten"`
+	SpansLosingSamples int64 `json:"spansLosingSamples"`
+	CPULostNs          int64 `json:"cpuLostNs"`
+	WindowsReceived    int64 `json:"windowsReceived"`
+	WindowsEvicted     int64 `json:"windowsEvicted"`
 	// ParseErrors is the number of profiles that were not valid pprof,
 	// WindowsRefused that of profiles too big for an empty store.
 	ParseErrors    int64 `json:"parseErrors"`
@@ -153,12 +166,19 @@ func newStats(s store.Stats) Stats {
 		SpansWithSamples: s.SpansWithSamples,
 		SpansEvicted:     s.SpansEvicted,
 		SpansNotKept:     s.SpansNotKept,
-		WindowsReceived:  s.WindowsReceived,
-		WindowsEvicted:   s.WindowsEvicted,
-		ParseErrors:      s.ParseErrors,
-		WindowsRefused:   s.WindowsRefused,
-		CPUNs:            s.CPUTime.Nanoseconds(),
-		CPULabelledNs:    s.CPUTimeLabelled.Nanoseconds(),
+		AttributesLost:   s.AttributesLost,
+
+		SpansEvictedEarly:  s.SpansEvictedEarly,
+		SpansForgotten:     s.SpansForgotten,
+		SpansLosingSamples: s.SpansLosingSamples,
+		CPULostNs:          s.CPUTimeLost.Nanoseconds(),
+
+		WindowsReceived: s.WindowsReceived,
+		WindowsEvicted:  s.WindowsEvicted,
+		ParseErrors:     s.ParseErrors,
+		WindowsRefused:  s.WindowsRefused,
+		CPUNs:           s.CPUTime.Nanoseconds(),
+		CPULabelledNs:   s.CPUTimeLabelled.Nanoseconds(),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -40,6 +41,10 @@ type Profile struct {
 	Total   int64  `json:"total"`
 	// Samples is the number of samples; of heap profiles, of allocation sites.
 	Samples int64 `json:"samples"`
+	// ErrorNs is the standard error of Total, and Waits is what it was spent on, the
+	// most first, if Total is wall time.
+	ErrorNs int64  `json:"errorNs,omitempty"`
+	Waits   []Wait `json:"waits,omitempty"`
 	// ExpectedSamples is the mean number of samples of one goroutine in the wall
 	// time of Span, if Total is wall time.
 	ExpectedSamples float64 `json:"expectedSamples,omitempty"`
@@ -93,6 +98,10 @@ func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 	a.Kinds = r.kinds(a.query)
 	trace := r.trace(a.span)
 	a.Trace, a.TraceOmitted = r.listTrace(trace)
+	if a.Span != nil {
+		timed := r.withTimes(*a.Span, a.span)
+		a.Span = &timed
+	}
 	a.WithChildren = newChildren(a.query, a.span, trace)
 	a.Functions = a.summary.Functions()
 	if omitted := len(a.Functions) - maxFunctions; omitted > 0 {
@@ -159,9 +168,17 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	if interval := r.wallInterval(); a.Span != nil && q.Type.Kind == exporter.KindWall && interval > 0 {
 		a.ExpectedSamples = float64(a.Span.DurationNs) / float64(interval)
 	}
+	a.setWall(sel.Stacks)
 	a.Title = q.title(a.Span, a.ProfileIDs)
+	if r.status != nil && r.status.Host && len(q.Matchers) == 0 && q.service == "" {
+		a.Title = "Whole machine: " + q.Type.Words
+	}
+	var ended string
+	if id, ok := q.Value(labelkey.EndedSpanID); ok && id != "" && !single {
+		a.Title, ended = r.afterEnd(id)
+	}
 	a.Attribution = r.attribution(q, a.Span)
-	a.Note = joinNotes(instead, r.note(q, a.span, a.Attribution.note(single, a.Unit)))
+	a.Note = joinNotes(instead, ended, r.note(q, a.span, a.Attribution.note(single, a.Unit)))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.emptyReason(q, a)
@@ -183,6 +200,12 @@ func (r *Reader) note(q Query, span store.Span, attribution string) string {
 		case store.CoverageEvicted:
 			notes = append(notes, "profiles of part of this span's time made room for newer ones: it may have used more than is shown")
 		}
+	}
+	switch span.Loss {
+	case store.LossSamples:
+		notes = append(notes, "more samples came than the store has room for while this span ran: it and the spans below it may have used more than is shown")
+	case store.LossSummary:
+		notes = append(notes, "the store had no room for this span until its samples came: its status is not known")
 	}
 	return joinNotes(append(notes, r.labelNote(q), r.appNote(q, span), attribution)...)
 }

@@ -27,16 +27,27 @@ type Span struct {
 	// CPUInclusiveNs adds the CPU time of the spans below it in this process,
 	// where these have profiles of their own.
 	CPUInclusiveNs int64 `json:"cpuInclusiveNs"`
-	WallSamples    int64 `json:"wallSamples"`
+	// CPUTimes is when the CPU samples were taken, in their order: one entry for each
+	// 200th of the duration at most. Only the answer to a query has it.
+	CPUTimes []CPUTime `json:"cpuTimes,omitempty"`
+	// AfterEnd is CPU time that the span caused after its end, in no other number.
+	AfterEnd    *AfterEnd `json:"afterEnd,omitempty"`
+	WallSamples int64     `json:"wallSamples"`
 	// SamplesHeld is the number of samples of all kinds that are held. If it is
 	// 0 and CPUSamples is not, the profile was evicted.
 	SamplesHeld int64 `json:"samplesHeld"`
 	// Running says that the span has not ended: DurationNs is its time so far.
-	Running   bool   `json:"running"`
-	Err       bool   `json:"err"`
-	Status    string `json:"status,omitempty"`
-	Manual    bool   `json:"manual"`
-	LocalRoot bool   `json:"localRoot"`
+	Running bool   `json:"running"`
+	Err     bool   `json:"err"`
+	Status  string `json:"status,omitempty"`
+	// Attributes are the span's own, then those of children that are not recorded
+	// themselves. AttributesOmitted says that there was no room for others.
+	Attributes        []Attribute `json:"attributes,omitempty"`
+	AttributesOmitted bool        `json:"attributesOmitted,omitempty"`
+	// Below is the number of spans with records below it, in the list of spans.
+	Below     int  `json:"below,omitempty"`
+	Manual    bool `json:"manual"`
+	LocalRoot bool `json:"localRoot"`
 	// SummaryMissing says that only samples of the span are known: Start and
 	// DurationNs are those of their profiles.
 	SummaryMissing bool `json:"summaryMissing"`
@@ -44,6 +55,9 @@ type Span struct {
 	// Coverage says how much of the span's time the profiles held cover:
 	// whole, partial, none or evicted.
 	Coverage string `json:"coverage"`
+	// Loss says what of the span is not known for want of room in the store:
+	// samples or summary; it is left out where nothing is.
+	Loss string `json:"loss,omitempty"`
 	// Query selects the span's CPU profile or, if it has no samples there, its wall
 	// or its host profile.
 	Query string `json:"query"`
@@ -61,28 +75,41 @@ func (r *Reader) newSpan(s store.Span) Span {
 		q.Type = r.cpuType()
 	}
 	return Span{
-		ProfileID:      s.ProfileID,
-		TraceID:        s.TraceID,
-		ParentID:       s.ParentID,
-		Name:           s.Name,
-		Service:        s.Service,
-		Start:          s.Start,
-		DurationNs:     s.Duration.Nanoseconds(),
-		CPUNs:          s.CPU.Nanoseconds(),
-		CPUSamples:     s.CPUSamples,
-		CPUInclusiveNs: s.CPUInclusive.Nanoseconds(),
-		WallSamples:    s.WallSamples,
-		SamplesHeld:    s.SamplesHeld,
-		Running:        s.Running,
-		Err:            s.Err,
-		Status:         s.Status,
-		Manual:         s.Manual,
-		LocalRoot:      s.LocalRoot,
-		SummaryMissing: s.SummaryMissing,
-		Complete:       s.Complete,
-		Coverage:       s.Coverage.String(),
-		Query:          q.WithEqual(labelkey.ProfileID, s.ProfileID).String(),
+		ProfileID:         s.ProfileID,
+		TraceID:           s.TraceID,
+		ParentID:          s.ParentID,
+		Name:              s.Name,
+		Service:           s.Service,
+		Start:             s.Start,
+		DurationNs:        s.Duration.Nanoseconds(),
+		CPUNs:             s.CPU.Nanoseconds(),
+		CPUSamples:        s.CPUSamples,
+		CPUInclusiveNs:    s.CPUInclusive.Nanoseconds(),
+		AfterEnd:          newAfterEnd(s),
+		WallSamples:       s.WallSamples,
+		SamplesHeld:       s.SamplesHeld,
+		Running:           s.Running,
+		Err:               s.Err,
+		Status:            s.Status,
+		Attributes:        newAttributes(s.Attributes),
+		AttributesOmitted: s.AttributesOmitted,
+		Below:             s.Below,
+		Manual:            s.Manual,
+		LocalRoot:         s.LocalRoot,
+		SummaryMissing:    s.SummaryMissing,
+		Complete:          s.Complete,
+		Coverage:          s.Coverage.String(),
+		Loss:              loss(s.Loss),
+		Query:             q.WithEqual(labelkey.ProfileID, s.ProfileID).String(),
 	}
+}
+
+// loss returns "" for none.
+func loss(l store.Loss) string {
+	if l == store.LossNone {
+		return ""
+	}
+	return l.String()
 }
 
 // title returns what the span is shown as. Work without a span is shown by the id

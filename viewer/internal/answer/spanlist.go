@@ -37,6 +37,10 @@ type SpanList struct {
 	// Unnamed is the number of spans without a name. They are in no group, for no
 	// query by name selects them alone.
 	Unnamed int `json:"unnamed,omitempty"`
+	// AttributeKeys are the keys of attributes that spans have, those of most spans
+	// first; By sums the spans by the key that the request names.
+	AttributeKeys []AttributeKey `json:"attributeKeys,omitempty"`
+	By            *ByAttribute   `json:"by,omitempty"`
 	// Process has the profiles of the whole process.
 	Process []Kind `json:"process"`
 	// Fixed says that the source takes in nothing while it is read: there is
@@ -64,8 +68,9 @@ func (r *Reader) Unchanged(since string) *Unchanged {
 	return &Unchanged{Generation: since, Unchanged: true, Status: r.status}
 }
 
-// SpanList answers the list of spans that q selects.
-func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
+// SpanList answers the list of spans that q selects, and the sums of all spans by the
+// values of an attribute, "" for none.
+func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	held := r.services()
 	list := &SpanList{
 		Generation: r.generation(),
@@ -98,6 +103,7 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	for _, s := range r.listed(q) {
 		list.Spans = append(list.Spans, r.newSpan(s))
 	}
+	list.attributes(r, by)
 	if more := len(held) - maxServices; more > 0 {
 		list.Note = fmt.Sprintf("the profiles of %s are not listed: ask for one by its name, as in NAME.cpu", termtext.Plural(more, "more service"))
 	}
@@ -131,6 +137,7 @@ const matchNothing = "x^"
 // ListedProfile returns the query for the CPU time of the spans that q selects. An error
 // is kept for the answer to it.
 func (r *Reader) ListedProfile(q store.SpanQuery) Query {
+	q.Requests = false // What is below a request is part of it.
 	spans := r.listed(q)
 	var ids []string
 	for _, s := range spans {
@@ -161,19 +168,28 @@ func (l *SpanList) Text() string {
 	if l.Note != "" {
 		termtext.Prose(&b, "", 0, "note: "+l.Note)
 	}
-	if l.Status != nil && l.Status.Message != "" {
-		termtext.Prose(&b, "", 0, "note: "+l.Status.Message)
+	if l.Status != nil {
+		if l.Status.Message != "" {
+			termtext.Prose(&b, "", 0, "note: "+l.Status.Message)
+		}
+		l.Status.SelfCheck.write(&b, len(l.Spans) == 0)
 	}
 	for i, p := range l.Process {
 		lead := ""
 		if i == 0 {
 			lead = "whole process:"
+			if l.Status != nil && l.Status.Host {
+				lead = "processes:"
+			}
 		}
 		fmt.Fprintf(&b, "%-14s %-14s  %s\n", lead, p.Measure, p.Query)
 	}
 	if len(l.Spans) == 0 {
 		b.WriteString("no spans\n")
 		return b.String()
+	}
+	if l.By != nil {
+		l.By.text(&b)
 	}
 	when := termtext.NewTimeColumn(l.Spans, func(s Span) time.Time { return s.Start })
 	fmt.Fprintf(&b, "a span's profile: ?format=text&query=.cpu{profile_id=\"ID\"}\n\n%-*s %8s %8s %8s  %-16s  %s\n", when.Width(), when.Title, "wall", "cpu", "samples", "ID", "name")
@@ -192,13 +208,23 @@ func (l *SpanList) Text() string {
 		case s.CPUSamples == 0 && s.Coverage != store.CoverageWhole.String():
 			mark += " [not profiled]"
 		}
+		if s.Loss != "" {
+			mark += " [incomplete]"
+		}
 		id := termtext.OneLine(s.ProfileID)
 		room := termtext.Columns - when.Width() - 31 - max(16, utf8.RuneCountInString(id)) - len(mark)
 		samples := strconv.FormatInt(s.CPUSamples, 10)
 		if l.Ranged {
 			samples = "-"
 		}
-		fmt.Fprintf(&b, "%s %8s %8s %8s  %-16s  %s%s\n", when.Format(s.Start), s.wall(), termtext.Value(s.CPUNs, termtext.Nanoseconds), samples, id, termtext.Clip(termtext.OneLine(s.name()), max(room, 8)), mark)
+		cpu := s.CPUNs
+		if s.Below > 0 {
+			cpu = s.CPUInclusiveNs
+		}
+		fmt.Fprintf(&b, "%s %8s %8s %8s  %-16s  %s%s\n", when.Format(s.Start), s.wall(), termtext.Value(cpu, termtext.Nanoseconds), samples, id, termtext.Clip(termtext.OneLine(s.name()), max(room, 8)), mark)
+		if more := s.telling(); more != "" {
+			fmt.Fprintf(&b, "    %s\n", termtext.Clip(more, termtext.Columns-4))
+		}
 	}
 	return b.String()
 }

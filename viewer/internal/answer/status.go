@@ -8,7 +8,9 @@ import "time"
 // Status is what the viewer was told about the profiler.
 type Status struct {
 	// Running is missing where the viewer was not told.
-	Running     *bool     `json:"running,omitempty"`
+	Running *bool `json:"running,omitempty"`
+	// Host says that spans are known by the labels of an eBPF agent's samples alone.
+	Host        bool      `json:"host,omitempty"`
 	WindowStart time.Time `json:"windowStart,omitzero"`
 	WindowEnd   time.Time `json:"windowEnd,omitzero"`
 	// WallIntervalNs is the mean time between two wall samples; 0 where it is
@@ -16,6 +18,8 @@ type Status struct {
 	WallIntervalNs int64     `json:"wallIntervalNs,omitempty"`
 	Message        string    `json:"message,omitempty"`
 	Counters       []Counter `json:"counters,omitempty"`
+	// SelfCheck is missing where the viewer was told of none.
+	SelfCheck *SelfCheck `json:"selfCheck,omitempty"`
 	// CanFlush says that a POST to flush closes the window.
 	CanFlush bool `json:"canFlush,omitempty"`
 	// Now is the server's clock, to which the times belong.

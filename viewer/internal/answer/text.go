@@ -70,8 +70,19 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 		if s.Err {
 			line("", "error %s", termtext.Clip(s.Status, room-len("error ")))
 		}
+		if when := s.when(); when != "" {
+			line("", "when  %s  on a CPU, each %s", when, termtext.Value(s.DurationNs/textParts, termtext.Nanoseconds))
+		}
+		if s.AfterEnd != nil {
+			line("after", "%s", s.AfterEnd.text())
+			line("", "%s", s.AfterEnd.Query)
+		}
+		for _, a := range s.Attributes {
+			line("", "%s", termtext.Clip(a.text(), room))
+		}
 	}
-	line("total", "%s %s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), a.sources(), a.windows())
+	line("total", "%s %s%s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), plusMinus(a.ErrorNs), a.sources(), a.windows())
+	prose("waits", a.waits())
 	prose("note", a.Note)
 	prose("empty", a.Empty)
 	if base := a.Baseline; base != nil && !base.Empty {

@@ -128,7 +128,7 @@ func (r *Reader) listTrace(all []store.Span) (spans []Span, omitted int) {
 		all = all[:maxTraceSpans]
 	}
 	for _, s := range all {
-		spans = append(spans, r.newSpan(s))
+		spans = append(spans, r.withTimes(r.newSpan(s), s))
 	}
 	return spans, max(0, omitted)
 }

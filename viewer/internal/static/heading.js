@@ -1,6 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+import { link } from './api.js';
 import { copyButton } from './copy.js';
 import { h } from './dom.js';
 import { capital, clock, duration, isHeap, percent, spanTitle, time, value, wall } from './format.js';
@@ -40,7 +41,9 @@ function spanHeading(data) {
       s.cpuInclusiveNs > s.cpuNs && ['CPU with children', duration(s.cpuInclusiveNs)],
       wall(s) > 0 && ['CPU of wall', cpu ? percent(s.cpuNs / s.durationNs) : '\u2013'],
       other && [capital(data.measure), value(data.total, data.unit)],
-      ['Samples', samples(data)]]));
+      ['Samples', samples(data)]]),
+    s.afterEnd && h('p', { class: 'after' }, h('b', null, duration(s.afterEnd.cpuNs)), ' of CPU time after its end, in goroutines that it had started: in no number above. ',
+      h('a', { href: link('', { query: s.afterEnd.query }) }, 'Its flame graph')));
 }
 
 // samples returns the number of samples, with the number to expect in a span of this

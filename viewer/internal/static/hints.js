@@ -26,7 +26,7 @@ export function emptyCard(data, refresh) {
   const ways = data.kinds.filter((k) => k.samples > 0 && k.query !== data.query).map((k) => [data.ranged ? capital(k.measure) : `${capital(k.measure)}: ${count(k.samples, 'sample')}`, k.query, data.ranged && range()]);
   if (data.withChildren) ways.unshift(['With its children', data.withChildren.query]);
   if (baseline) ways.push([capital(target(baseline)), baseline.query, times(baseline)]);
-  else if (!ways.length && data.windows > 0) ways.push(['The whole process', `.${data.kinds.find((k) => k.query === data.query)?.type ?? 'cpu'}{}`]);
+  else if (!ways.length && data.windows > 0) ways.push([data.status?.host ? 'The whole machine' : 'The whole process', `.${data.kinds.find((k) => k.query === data.query)?.type ?? 'cpu'}{}`]);
   return h('section', { class: 'card empty' },
     h('h2', null, open && data.span ? 'Not here yet' : 'Nothing to draw'),
     h('p', null, sentence(data.empty)),

@@ -4,6 +4,7 @@
 import { h } from './dom.js';
 import { clock, duration, sentence, time, value } from './format.js';
 import { tiles } from './heading.js';
+import { selfCheck } from './selfcheck.js';
 
 // logView shows what the profiler and the store have done, and what they lost.
 export function logView() {
@@ -14,17 +15,19 @@ export function logView() {
   const kinds = h('tbody');
   const events = h('tbody');
   const said = h('p', { class: 'note', hidden: true });
+  const checked = selfCheck();
   let fixed = false; // nothing happens, and there are no numbers
   const moving = [h('section', { class: 'card' }, h('h2', null, 'Counters'), numbers),
     h('section', { class: 'card' }, h('h2', null, 'What happened'), table(['Time', 'Event', 'Kind', 'Service', '#Samples', '#Bytes', 'Text'], events))];
   const element = h('article', null,
     h('nav', { class: 'crumbs' }, h('a', { href: './' }, '\u2190 Spans'), h('a', { href: './log?format=text' }, 'text'), h('a', { href: './log?format=json' }, 'json')),
-    h('h1', null, 'Log'), note, said, head,
+    h('h1', null, 'Log'), note, said, checked.element, head,
     h('section', { class: 'card' }, h('h2', null, 'Profiles held'), table(['Kind', 'Service', '#Windows', '#Samples', '#Memory', 'From', 'Until'], kinds)),
     moving);
 
   function update({ status, stats, kinds: held, events: log, ...more }) {
     fixed = Boolean(more.fixed);
+    checked.update(status?.selfCheck);
     said.hidden = !more.note;
     said.textContent = more.note ? sentence(more.note) : '';
     for (const part of [head, ...moving]) part.hidden = fixed;
@@ -53,7 +56,9 @@ const row = (texts, numbers, more) => h('tr', null, texts.map((t) => h('td', nul
 function counters(stats, status) {
   return [
     ['spans ended', stats.spansEnded], ['spans with samples', stats.spansWithSamples], ['spans running', stats.spansRunning],
-    ['spans not kept', stats.spansNotKept], ['spans evicted', stats.spansEvicted],
+    ['spans not kept', stats.spansNotKept], ['children\u2019s attributes lost', stats.attributesLost], ['spans evicted', stats.spansEvicted],
+    ['spans evicted before their samples came', stats.spansEvictedEarly], ['spans evicted while running', stats.spansForgotten],
+    ['spans that lost samples', stats.spansLosingSamples], ['CPU time lost', duration(stats.cpuLostNs)],
     ['windows received', stats.windowsReceived], ['windows evicted', stats.windowsEvicted], ['windows refused as too big', stats.windowsRefused], ['profiles not readable', stats.parseErrors],
     ['CPU time sampled', duration(stats.cpuNs)], ['CPU time in spans', duration(stats.cpuLabelledNs)],
     ...(status?.counters ?? []).map((c) => [c.name, value(c.value, c.unit)]),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { comparison, link, range, times } from './api.js';
+import { attributeTable } from './attributes.js';
 import { copyLink, copyPprof } from './copy.js';
 import { h, linkButton } from './dom.js';
 import { executablesView } from './executables.js';
@@ -16,6 +17,7 @@ import { queryForm } from './queryform.js';
 import { sandwichView } from './sandwich.js';
 import { strip } from './strip.js';
 import { traceList } from './tracelist.js';
+import { waits } from './waits.js';
 
 const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', h('span', null, 'Callers', h('span', { class: 'rest' }, ' and callees'))], ['executables', 'Executables']];
 
@@ -26,9 +28,11 @@ export function profileView(data, refresh) {
     h('nav', { class: 'crumbs' }, h('a', { href: './' }, '\u2190 Spans'),
       data.trace && h('a', { href: link('', { trace: data.span.traceId }) }, 'Its trace')),
     heading(data),
+    data.span && attributeTable(data.span),
     traceList(data),
     kindTabs(data),
     queryForm(data.query),
+    waits(data),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
   ];
   if (data.empty) return h('article', null, ...children, emptyCard(data, refresh));

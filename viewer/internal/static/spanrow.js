@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { link, range } from './api.js';
+import { attributeLine } from './attributes.js';
 import { bar, fill, h } from './dom.js';
 import { ago, duration, spanTitle, time, wall } from './format.js';
 import { arrival } from './status.js';
@@ -18,27 +19,37 @@ function mark(s) {
   return ['none', MISSING[s.coverage]];
 }
 
+// LOSS is what of a span the store had no room for.
+const LOSS = { samples: 'samples were lost while it ran: it may have used more CPU', summary: 'its status was lost' };
+
 const ended = (s) => new Date(new Date(s.start).getTime() + s.durationNs / 1e6);
 
 // spanRow is a span in the list; tell writes what depends on other spans and on the time.
-// Of what is ranged the number of samples is not known.
-export function spanRow(s, manyServices, ranged) {
+// Of what is ranged the number of samples is not known. toggle is what unfolds a request,
+// or null.
+export function spanRow(s, manyServices, ranged, toggle) {
   const [cls, meaning] = mark(s);
   const inclusive = s.cpuInclusiveNs > s.cpuNs ? duration(s.cpuInclusiveNs) : null;
-  return h('tr', { class: s.err ? 'err' : null },
-    h('td', null, h('div', { class: 'what' },
+  // Of a request all its work counts.
+  const whole = s.below > 0 && inclusive;
+  const what = h('div', { class: 'what' },
+      toggle,
       h('span', { class: `dot ${cls}`, title: meaning }, h('span', { class: 'sr' }, meaning)),
       h('a', { class: 'name', href: link('', { query: s.query, ...(ranged && range()) }), 'data-id': s.profileId, title: spanTitle(s) }, spanTitle(s)),
       s.err && h('span', { class: 'tag err', title: s.status }, 'error'),
       s.manual && h('span', { class: 'tag', title: 'work under a profile_id label of its own, without a span' }, 'manual'),
+      s.loss && h('span', { class: 'tag', title: LOSS[s.loss] }, 'incomplete'),
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival()),
-      manyServices && h('span', { class: 'muted service' }, s.service))),
+      manyServices && h('span', { class: 'muted service' }, s.service));
+  if (s.depth) what.style.paddingLeft = `${s.depth * 18}px`;
+  return h('tr', { class: [s.err && 'err', s.depth && 'below'].filter(Boolean).join(' ') || null },
+    h('td', null, what, attributeLine(s)),
     s.running ? h('td', { class: 'when' }, 'running')
       : h('td', { class: 'when', title: ended(s).toISOString() }, h('span', { class: 'since' }), h('span', { class: 'muted clock' }, time(ended(s)))),
     h('td', { class: 'bars' }, bar(0, 'wall'), bar(0, 'cpu')),
     h('td', { class: 'num', 'data-label': 'wall' }, wall(s) == null ? '\u2013' : duration(wall(s))),
-    h('td', { class: 'num', 'data-label': 'CPU', title: inclusive && `with its children ${inclusive}` },
-      s.cpuSamples ? duration(s.cpuNs) : inclusive ? h('span', { class: 'muted' }, `(${inclusive})`) : '\u2013'),
+    h('td', { class: 'num', 'data-label': 'CPU', title: whole ? `of itself ${duration(s.cpuNs)}` : inclusive && `with its children ${inclusive}` },
+      whole || (s.cpuSamples ? duration(s.cpuNs) : inclusive ? h('span', { class: 'muted' }, `(${inclusive})`) : '\u2013')),
     h('td', { class: 'num', 'data-label': 'samples' }, ranged ? '\u2013' : s.cpuSamples.toLocaleString('en')));
 }
 
@@ -50,5 +61,5 @@ export function tell(row, s, now, most) {
   if (since && since.textContent !== text) since.textContent = text;
   const [wallBar, cpuBar] = row.querySelectorAll('.bar i');
   fill(wallBar, (wall(s) ?? 0) / most);
-  fill(cpuBar, s.cpuNs / most);
+  fill(cpuBar, (s.below > 0 ? s.cpuInclusiveNs : s.cpuNs) / most);
 }

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { link, range } from './api.js';
+import { byAttribute } from './attributes.js';
+import { unfolding } from './children.js';
 import { button, choice, h } from './dom.js';
 import { capital, clock, count, sentence, wall } from './format.js';
 import { arrange, morph, refill } from './keep.js';
 import { names } from './names.js';
+import { selfCheck } from './selfcheck.js';
 import { spanRow, tell } from './spanrow.js';
 import { strip } from './strip.js';
 
@@ -17,7 +20,7 @@ const LONGEST = 15000;
 const ORDERS = [['newest', 'Newest'], ['slowest', 'Slowest'], ['cpu', 'Most CPU']];
 const LEAST = [['', 'any length'], ['1ms', '\u2265 1 ms'], ['10ms', '\u2265 10 ms'], ['100ms', '\u2265 100 ms'], ['1s', '\u2265 1 s'], ['10s', '\u2265 10 s']];
 // CONDITIONS are the parameters without a control of their own.
-const CONDITIONS = { name: 'named', trace: 'of trace', service: 'of service', max: 'at most', from: 'from', until: 'until' };
+const CONDITIONS = { name: 'named', trace: 'of trace', service: 'of service', max: 'at most', attribute: 'with', below: 'below', flat: 'each span', from: 'from', until: 'until' };
 
 // spansView lists the spans. It keeps its controls while update brings data.
 export function spansView() {
@@ -40,8 +43,14 @@ export function spansView() {
     history.replaceState(null, '', link('', params));
     reload();
   };
+  const drop = (key, v) => {
+    const others = params.getAll(key).filter((other) => other !== v);
+    params.delete(key);
+    for (const other of others) params.append(key, other);
+    set('format', '');
+  };
   let typing;
-  const filter = h('input', { type: 'search', placeholder: 'Filter by name  ( / )', 'aria-label': 'Filter spans by name', 'data-search': '', spellcheck: 'false', autocomplete: 'off', oninput: () => {
+  const filter = h('input', { type: 'search', placeholder: 'Name or attribute  ( / )', 'aria-label': 'Filter spans by name or attribute', 'data-search': '', spellcheck: 'false', autocomplete: 'off', oninput: () => {
     clearTimeout(typing);
     typing = setTimeout(() => set('filter', filter.value.trim()), 150);
   } });
@@ -68,7 +77,10 @@ export function spansView() {
     rows);
   const empty = h('div', { class: 'card empty', hidden: true });
   const aside = names();
+  const sums = byAttribute((key) => set('by', key));
+  const folded = unfolding(() => render());
   const line = strip('');
+  const checked = selfCheck();
   const note = h('p', { class: 'note', hidden: true });
   const byID = idForm();
   const whole = h('nav', { class: 'tabs kinds', 'aria-label': 'Whole process', hidden: true });
@@ -82,12 +94,9 @@ export function spansView() {
   });
 
   function showConditions() {
-    const given = Object.entries(CONDITIONS).filter(([k]) => params.get(k));
+    const given = Object.entries(CONDITIONS).flatMap(([k, text]) => params.getAll(k).filter(Boolean).map((v) => [k, text, v]));
     conditions.hidden = given.length === 0;
-    refill(conditions, given.map(([k, text]) => {
-      const v = params.get(k);
-      return button(`${text} ${/^\d{13}$/.test(v) ? clock(Number(v)) : v} \u00d7`, () => set(k, ''), { class: 'chip', title: 'Drop this condition', 'data-key': k });
-    }));
+    refill(conditions, given.map(([k, text, v]) => button(`${text} ${/^\d{13}$/.test(v) ? clock(Number(v)) : v} \u00d7`, () => drop(k, v), { class: 'chip', title: 'Drop this condition', 'data-key': `${k} ${v}` })));
   }
 
   function render() {
@@ -95,15 +104,18 @@ export function spansView() {
     const { spans } = data;
     const services = new Set(data.groups.map((g) => g.service));
     // A span that still runs may be days old: it would shrink all other bars.
-    const lengths = spans.filter((s) => !s.running).map((s) => Math.max(wall(s) ?? 0, s.cpuNs));
+    const lengths = spans.filter((s) => !s.running).map((s) => Math.max(wall(s) ?? 0, s.below > 0 ? s.cpuInclusiveNs : s.cpuNs));
     most = Math.max(1, ...(lengths.length ? lengths : spans.map((s) => s.durationNs)));
     const known = shownRows;
     shownRows = new Map();
-    for (const s of spans) {
-      const key = JSON.stringify([s, services.size > 1]);
+    for (const s of spans.flatMap((s) => [s, ...folded.below(s)])) {
+      // What is below a span may match the conditions itself, too.
+      if (shownRows.has(s.profileId)) continue;
+      const toggle = folded.toggle(s);
+      const key = JSON.stringify([s, services.size > 1, toggle?.textContent]);
       let row = known.get(s.profileId);
       if (row?.key !== key) {
-        const fresh = spanRow(s, services.size > 1, data.ranged);
+        const fresh = spanRow(s, services.size > 1, data.ranged, toggle);
         if (row) morph(row.element, fresh);
         row = { key, span: s, element: row?.element ?? fresh };
       }
@@ -129,6 +141,7 @@ export function spansView() {
     if (!spans.length) morph(empty, h('div', { class: 'card empty' }, whyEmpty()));
     showConditions();
     aside.update(data, filter.value.trim().toLowerCase());
+    sums.update(data, '');
     whole.hidden = data.process.length === 0;
     refill(whole, data.process.flatMap((p, i) => [
       p.service !== data.process[i - 1]?.service || i === 0 ? h('span', { class: 'muted', 'data-key': `service ${p.service}` }, p.service ?? 'Whole process') : null,
@@ -145,16 +158,20 @@ export function spansView() {
     }
     if (data.fixed) return [h('h2', null, 'No span is listed here'), h('p', null, 'Ask for one by its id above, or choose a profile of a whole service.')];
     if (data.status?.running === false) return [h('h2', null, 'No spans, and nothing is being profiled'), h('p', null, sentence(data.status.message))];
+    if (data.status?.host) {
+      return [h('h2', null, 'No span has been seen yet'),
+        h('p', null, 'Spans show up here when the agent has sent samples with their labels. This page looks for them every two seconds.'),
+        h('p', { class: 'muted' }, 'If this stays empty: do the programs label their spans, as package spanprof does, and does the agent read labels (-t all,labels)?')];
+    }
     return [h('h2', null, 'No span has ended yet'),
-      h('p', null, 'Spans show up here when they end, their samples when the profiling window around them closes. This page looks for them every two seconds.'),
-      h('p', { class: 'muted' }, 'If spans end and this stays empty: is the tracer provider the one that spanprof wraps, and are the spans sampled?')];
+      h('p', null, 'Spans show up here when they end, their samples when the profiling window around them closes. This page looks for them every two seconds.')];
   }
 
-  const element = h('div', null, line.element, h('div', { class: 'list' },
+  const element = h('div', null, checked.element, line.element, h('div', { class: 'list' },
     h('section', { 'aria-label': 'Spans' },
       h('div', { class: 'tools' }, filter, orders, failed, least, polls, h('span', { class: 'grow' }), shown, together),
       conditions, note, byID, whole, table, empty),
-    aside.element));
+    h('div', { class: 'asides' }, aside.element, sums.element)));
   return {
     element,
     attach(load) { reload = load; },
@@ -169,6 +186,7 @@ export function spansView() {
       return `./?${p}`;
     },
     update(answer) {
+      checked.update(answer.status?.selfCheck);
       if (answer.unchanged) {
         data.status = answer.status;
         const now = answer.status ? new Date(answer.status.now) : new Date();
@@ -199,6 +217,12 @@ function idForm() {
 // fit into a query: CPU, or wall time if they only waited.
 function listed(spans) {
   const having = (samples) => spans.filter((s) => s.samplesHeld > 0 && s[samples] > 0).map((s) => s.profileId.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  // Of requests, the work below them counts too: they are listed by their traces.
+  if (spans.some((s) => s.below > 0)) {
+    const traces = [...new Set(spans.map((s) => s.traceId).filter(Boolean))];
+    const some = traces.slice(0, Math.floor(LONGEST / 33));
+    return { n: some.length, all: traces.length, query: `.cpu{trace_id=~${JSON.stringify(some.join('|'))}}` };
+  }
   const cpu = having('cpuSamples');
   const ids = cpu.length ? cpu : having('wallSamples');
   const bytes = new TextEncoder();

@@ -41,7 +41,7 @@ type Page struct {
 }
 
 // Load reads the profiles of all sets, which may take up to maxBytes of memory, at least
-// 1 MiB. The oldest ones that do not fit are left out: Notes says so. skip is told of
+// 2 MiB. The oldest ones that do not fit are left out: Notes says so. skip is told of
 // what cannot be read. It is an error if nothing can be shown.
 func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*Page, error) {
 	s, err := store.New(store.WithMaxBytes(maxBytes), store.WithSpansPerName(0))

@@ -47,11 +47,11 @@ func (v *fileView) Span(id string) (store.Span, bool, error) {
 
 // Spans implements store.View. The spans are those that samples name.
 func (v *fileView) Spans(q store.SpanQuery) ([]store.Span, error) {
-	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 {
+	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || len(q.Attributes) > 0 || q.Below != "" {
 		return nil, nil // Nothing is known of that.
 	}
 	var spans []store.Span
-	part := strings.ToLower(q.NameContains)
+	part := strings.ToLower(q.Contains)
 	for _, id := range v.page.ids.list {
 		s, ok, err := v.Span(id)
 		if err != nil {

@@ -114,8 +114,8 @@ func spanLabels(q store.SpanQuery) string {
 	if q.Name != "" {
 		labels = append(labels, labelkey.SpanName+"="+strconv.Quote(q.Name))
 	}
-	if q.NameContains != "" {
-		labels = append(labels, labelkey.SpanName+"=~"+strconv.Quote("(?i).*"+regexp.QuoteMeta(q.NameContains)+".*"))
+	if q.Contains != "" {
+		labels = append(labels, labelkey.SpanName+"=~"+strconv.Quote("(?i).*"+regexp.QuoteMeta(q.Contains)+".*"))
 	}
 	return "{" + strings.Join(labels, ",") + "}"
 }

@@ -74,6 +74,8 @@ func (c *checker) profile(name string, p *profilespb.Profile) {
 		c.failf("%s: profile_id of %d bytes", name, n)
 	}
 	c.attributeList(name, p.GetAttributeIndices())
+	valued, counted := false, false
+	start, end := p.GetTimeUnixNano(), p.GetTimeUnixNano()+p.GetDurationNano()
 	for i, s := range p.GetSamples() {
 		name := fmt.Sprintf("%s: sample %d", name, i)
 		c.stacks.use(name, s.GetStackIndex())
@@ -84,6 +86,17 @@ func (c *checker) profile(name string, p *profilespb.Profile) {
 		if (timestamps == 0 && values != 1) || (timestamps > 0 && values > 0 && values != timestamps) {
 			c.failf("%s: %d values and %d timestamps", name, values, timestamps)
 		}
+		valued, counted = valued || timestamps > 0 && values > 0, counted || timestamps > 0 && values == 0
+		for _, at := range s.GetTimestampsUnixNano() {
+			// A profile without a length says nothing about its time.
+			if end > start && (at < start || at >= end) {
+				c.failf("%s: a timestamp is %d, the profile lasts from %d to %d", name, at, start, end)
+				break
+			}
+		}
+	}
+	if valued && counted {
+		c.failf("%s: timestamps with and without values", name)
 	}
 }
 

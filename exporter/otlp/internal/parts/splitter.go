@@ -52,6 +52,13 @@ func (s *Splitter) Split(p *exporter.Profile) ([]*exporter.Profile, error) {
 	if len(parsed.Sample) == 0 {
 		return nil, nil
 	}
+	// What waits is bytes, or a file.
+	if p, err = s.Converter.KeepTimes(p); err != nil {
+		return nil, err
+	}
+	if parsed, err = p.Parsed(); err != nil {
+		return nil, err
+	}
 	limit, small, err := s.limit(p)
 	if err != nil || small && len(parsed.Sample) <= maxSamples {
 		return []*exporter.Profile{p}, err

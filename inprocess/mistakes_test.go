@@ -1,0 +1,387 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inprocess_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime/pprof"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// mistake is a program that makes one. Each runs in a process of its own.
+type mistake struct {
+	// what is the mistake, id the finding that tells it.
+	what, id string
+	// wrong is false for what is a note.
+	wrong bool
+	// logged is a part of what otel.Handle hears, "" if it hears of nothing.
+	logged string
+	// variable is set to true in the environment.
+	variable string
+	run      func(*program)
+}
+
+// program is what a mistake is made with.
+type program struct {
+	context.Context
+	// page is asked for the self-check.
+	page http.Handler
+	// flush and end are those of what runs.
+	flush, end func(context.Context) error
+}
+
+// start starts to profile, and must not fail.
+func (p *program) start(tp inprocess.TracerProvider, opts ...inprocess.Option) *inprocess.Profiling {
+	profiling, err := inprocess.Start(tp, append([]inprocess.Option{inprocess.WithWindow(time.Hour)}, opts...)...)
+	must(err)
+	p.page, p.flush, p.end = profiling.Handler(), profiling.Flush, profiling.Shutdown
+	return profiling
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// shop is the resource of the spans.
+var shop = resource.NewSchemaless(attribute.String("service.name", "shop"))
+
+func sdk(opts ...sdktrace.TracerProviderOption) *sdktrace.TracerProvider {
+	return sdktrace.NewTracerProvider(append([]sdktrace.TracerProviderOption{sdktrace.WithResource(shop)}, opts...)...)
+}
+
+// wrapped returns the provider of a program that is as it should be.
+func wrapped(opts ...sdktrace.TracerProviderOption) *spanprof.TracerProvider {
+	tp := spanprof.NewTracerProvider(sdk(opts...))
+	otel.SetTracerProvider(tp)
+	return tp
+}
+
+// serve starts and ends spans that work for some time together.
+func (p *program) serve(tracer trace.Tracer, spans int) {
+	for range spans {
+		_, span := tracer.Start(p, "GET /cart")
+		work(time.Second / time.Duration(2*spans))
+		span.End()
+	}
+}
+
+// mistakes are those that users make.
+var mistakes = []mistake{
+	{
+		what: "the SDK's provider is not wrapped", id: "provider-not-wrapped", wrong: true,
+		logged: "200 local root spans ended and none has labels",
+		run: func(p *program) {
+			tp := sdk()
+			otel.SetTracerProvider(tp)
+			p.start(tp)
+			p.serve(otel.Tracer("shop"), 200)
+		},
+	},
+	{
+		what: "the wrapper is made, and the SDK's provider is the global one", id: "provider-not-global", wrong: true,
+		logged: "the global tracer provider is the SDK's own",
+		run: func(p *program) {
+			inner := sdk()
+			p.start(spanprof.NewTracerProvider(inner))
+			otel.SetTracerProvider(inner)
+			p.serve(otel.Tracer("shop"), 200)
+		},
+	},
+	{
+		what: "the wrapper is made, and Start gets the SDK's provider too", id: "provider-not-global", wrong: true,
+		logged: "the global tracer provider is the SDK's own",
+		run: func(p *program) {
+			inner := sdk()
+			tp := spanprof.NewTracerProvider(inner)
+			p.start(inner)
+			otel.SetTracerProvider(inner)
+			p.serve(otel.Tracer("shop"), 200)
+			end := p.end
+			p.end = func(ctx context.Context) error { return errors.Join(end(ctx), tp.Shutdown(ctx)) }
+		},
+	},
+	{
+		what: "Start gets no provider", id: "provider-missing", wrong: true,
+		logged: "no tracer provider was given",
+		run: func(p *program) {
+			wrapped()
+			p.start(nil)
+			p.serve(otel.Tracer("shop"), 20_000)
+		},
+	},
+	{
+		what: "Start gets another provider than the program uses", id: "provider-of-others", wrong: true,
+		logged: "0 spans were recorded",
+		run: func(p *program) {
+			p.start(spanprof.NewTracerProvider(sdk()))
+			otel.SetTracerProvider(sdk())
+			p.serve(otel.Tracer("shop"), 200)
+		},
+	},
+	{
+		what: "no provider is the global one", id: "provider-not-set",
+		run: func(p *program) {
+			p.start(spanprof.NewTracerProvider(sdk()))
+			p.serve(otel.Tracer("shop"), 200)
+		},
+	},
+	{
+		what: "a tracer is made before the wrapper", id: "tracers-before-wrap", wrong: true,
+		logged: `200 of 250 local root spans have no labels: all those of the tracer "early"`,
+		run: func(p *program) {
+			inner := sdk()
+			early := inner.Tracer("early")
+			tp := spanprof.NewTracerProvider(inner)
+			otel.SetTracerProvider(tp)
+			p.start(tp)
+			p.serve(early, 200)
+			p.serve(otel.Tracer("late"), 50)
+		},
+	},
+	{
+		what: "head sampling that samples next to nothing", id: "spans-not-sampled", wrong: true,
+		logged: "were not sampled",
+		run: func(p *program) {
+			p.start(wrapped(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(1e-9)))))
+			p.serve(otel.Tracer("shop"), 20_000)
+		},
+	},
+	{
+		what: "ids in the names of spans", id: "span-names-too-many",
+		run: func(p *program) {
+			p.start(wrapped())
+			for order := range 300 {
+				_, span := otel.Tracer("shop").Start(p, "GET /orders/"+strconv.Itoa(order))
+				span.End()
+			}
+		},
+	},
+	{
+		what: "spans that end on another goroutine", id: "spans-end-elsewhere",
+		run: func(p *program) {
+			p.start(wrapped())
+			var done sync.WaitGroup
+			spans := make(chan trace.Span)
+			done.Go(func() {
+				for span := range spans {
+					span.End()
+				}
+			})
+			for range 300 {
+				_, span := otel.Tracer("shop").Start(p, "GET /cart")
+				spans <- span
+			}
+			close(spans)
+			done.Wait()
+		},
+	},
+	{
+		what: "spans that are never ended", id: "spans-not-ended",
+		run: func(p *program) {
+			p.start(wrapped())
+			for range 150 {
+				otel.Tracer("shop").Start(p, "GET /cart", trace.WithTimestamp(time.Now().Add(-time.Hour)))
+			}
+		},
+	},
+	{
+		what: "a SpanProcessor, and more open spans than it remembers", id: "spans-without-room", wrong: true,
+		logged: "got no labels, as some 60,000 were open",
+		run: func(p *program) {
+			tp := sdk(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))
+			otel.SetTracerProvider(tp)
+			p.start(tp)
+			for range 80_000 {
+				otel.Tracer("shop").Start(p, "GET /cart")
+			}
+		},
+	},
+	{
+		what: "labels by the public API alone", id: "labels-by-public-api",
+		run: func(p *program) {
+			p.start(spanprof.NewTracerProvider(sdk(), spanprof.WithPublicLabelsOnly()))
+		},
+	},
+	{
+		what: "the work is done outside of spans", id: "cpu-outside-spans",
+		run: func(p *program) {
+			p.start(wrapped())
+			for range 200 {
+				_, span := otel.Tracer("shop").Start(p, "GET /cart")
+				span.End()
+			}
+			work(500 * time.Millisecond)
+		},
+	},
+	{
+		what: "the page is mounted inside of the instrumentation", id: "page-lists-itself",
+		run: func(p *program) {
+			p.start(wrapped())
+			page := p.page
+			p.page = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ctx, span := otel.Tracer("otelhttp").Start(r.Context(), "GET /debug/spanprof/")
+				defer span.End()
+				page.ServeHTTP(w, r.WithContext(ctx))
+			})
+		},
+	},
+	{
+		what: "a second Start", id: "second-profiler", wrong: true,
+		logged: "2 profilers of this process measure the CPU",
+		run: func(p *program) {
+			tp := wrapped()
+			first := p.start(tp)
+			p.start(tp)
+			end := p.end
+			p.end = func(ctx context.Context) error { return errors.Join(end(ctx), first.Shutdown(ctx)) }
+		},
+	},
+	{
+		what: "profiler.New without Start", id: "profiler-not-started", wrong: true,
+		logged: "shut down without Start: nothing was measured",
+		run: func(p *program) {
+			prof, err := profiler.New(new(exportertest.Recorder))
+			must(err)
+			st, err := store.New()
+			must(err)
+			tp := wrapped()
+			p.page = viewer.Handler(st, viewer.WithStatus(func() viewer.Status {
+				return viewer.Status{SelfCheck: inprocess.SelfCheck(tp, prof, st)}
+			}))
+			p.flush, p.end = func(context.Context) error { return nil }, prof.Shutdown
+		},
+	},
+	{
+		what: "the program takes a CPU profile of its own", id: "cpu-profile-of-others", wrong: true,
+		logged: "another one is running in this process",
+		run: func(p *program) {
+			must(pprof.StartCPUProfile(discard{}))
+			p.start(wrapped())
+			end := p.end
+			p.end = func(ctx context.Context) error { defer pprof.StopCPUProfile(); return end(ctx) }
+		},
+	},
+	{
+		what: "the program stops a CPU profile that it did not start", id: "cpu-profile-stopped-by-others", wrong: true,
+		logged: "something else in this process has stopped it",
+		run: func(p *program) {
+			p.start(wrapped())
+			pprof.StopCPUProfile()
+		},
+	},
+	{
+		what: "the kind mutex without a fraction", id: "mutex-without-fraction", wrong: true,
+		logged: "the runtime's mutex profile fraction is 0",
+		run:    func(p *program) { p.start(wrapped(), inprocess.WithKinds(exporter.KindCPU, exporter.KindMutex)) },
+	},
+	{
+		what: "the kind block without a rate", id: "block-without-rate", wrong: true,
+		logged: "no block rate is given",
+		run: func(p *program) {
+			profiling := p.start(wrapped(), inprocess.WithKinds(exporter.KindCPU, exporter.KindBlock))
+			for range 3 {
+				must(profiling.Flush(p))
+			}
+		},
+	},
+	{
+		what: "CPU time is not among the kinds", id: "cpu-not-measured",
+		run: func(p *program) { p.start(wrapped(), inprocess.WithKinds(exporter.KindHeap)) },
+	},
+	{
+		what: "every kind is switched off", id: "nothing-measured",
+		run: func(p *program) {
+			profiling := p.start(wrapped(), inprocess.WithKinds(exporter.KindHeap))
+			must(profiling.Profiler().Disable(p, exporter.KindHeap))
+		},
+	},
+	{
+		what: "SPANPROF_DISABLED is set", id: "disabled-by-environment", variable: "SPANPROF_DISABLED",
+		run: func(p *program) { p.start(wrapped()) },
+	},
+	{
+		what: "OTEL_SDK_DISABLED is set", id: "disabled-by-environment", variable: "OTEL_SDK_DISABLED",
+		run: func(p *program) { p.start(wrapped()) },
+	},
+	{
+		what: "a destination refuses all profiles", id: "exporter-failing", wrong: true,
+		logged: "refused",
+		run:    func(p *program) { p.start(wrapped(), inprocess.WithExporter(failing{})) },
+	},
+	{
+		what: "the resource given is not the provider's", id: "service-names-differ", wrong: true,
+		logged: `spans have service.name "shop", CPU profiles ["cart"]`,
+		run: func(p *program) {
+			profiling := p.start(wrapped(), inprocess.WithResource(resource.NewSchemaless(attribute.String("service.name", "cart"))))
+			p.serve(otel.Tracer("shop"), 10)
+			for range 2 {
+				must(profiling.Flush(p))
+			}
+		},
+	},
+	{
+		what: "no service.name anywhere", id: "service-unnamed",
+		run: func(p *program) {
+			tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+			otel.SetTracerProvider(tp)
+			p.start(tp)
+			p.serve(otel.Tracer("shop"), 10)
+		},
+	},
+	{
+		what: "a least duration that no span reaches", id: "spans-not-kept", wrong: true,
+		logged: "None of 200 spans is kept",
+		run: func(p *program) {
+			p.start(wrapped(), inprocess.WithMinDuration(time.Hour))
+			p.serve(otel.Tracer("shop"), 200)
+		},
+	},
+	{
+		what: "a store that is too small for one window", id: "store-too-small", wrong: true,
+		logged: "raise WithMaxBytes",
+		run: func(p *program) {
+			p.start(wrapped(), inprocess.WithMaxBytes(2<<20), inprocess.WithKinds(exporter.KindCPU, exporter.KindGoroutine))
+			stop := make(chan struct{})
+			for worker := range 6000 {
+				go pprof.Do(p, pprof.Labels("worker", fmt.Sprint("a worker with a long name, number ", worker)), func(context.Context) { <-stop })
+			}
+			end := p.end
+			p.end = func(ctx context.Context) error { close(stop); return end(ctx) }
+		},
+	},
+}
+
+// discard takes a profile that nobody wants.
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// get asks a page.
+func ask(page http.Handler, address string) string {
+	w := httptest.NewRecorder()
+	page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, address, http.NoBody))
+	return w.Body.String()
+}

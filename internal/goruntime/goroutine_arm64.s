@@ -1,0 +1,10 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "textflag.h"
+
+// func goroutine() uintptr
+TEXT ·goroutine(SB), NOSPLIT, $0-8
+	MOVD g, R0
+	MOVD R0, ret+0(FP)
+	RET

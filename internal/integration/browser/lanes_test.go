@@ -1,0 +1,148 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package browser
+
+import (
+	"math"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// laneBars returns, for each row of the trace, where the bars of a class are in the time
+// of the trace: pairs of the first and the last moment, as shares.
+const laneBars = `[...document.querySelectorAll('.trace li')].map((li) => {
+	const lane = li.querySelector('.lane').getBoundingClientRect();
+	return [...li.querySelectorAll(%CLASS%)].flatMap((i) => {
+		const box = i.getBoundingClientRect();
+		return [(box.left - lane.left) / lane.width, (box.right - lane.left) / lane.width];
+	});
+})`
+
+// TestLanes has a span of a second and its child, whose samples are where they were
+// taken, and a span alone whose profile knows no times.
+func TestLanes(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	epoch := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	ms := func(n int) time.Time { return epoch.Add(time.Duration(n) * time.Millisecond) }
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	ctx, root := tracer.Start(t.Context(), "GET /", trace.WithTimestamp(ms(0)))
+	_, child := tracer.Start(ctx, "query", trace.WithTimestamp(ms(500)))
+	child.SetAttributes(attribute.String("pyroscope.profile.id", "x")) // As spans with labels of their own have it.
+	child.End(trace.WithTimestamp(ms(700)))
+	root.End(trace.WithTimestamp(ms(1000)))
+	_, alone := tracer.Start(t.Context(), "GET /alone", trace.WithTimestamp(ms(0)))
+	alone.End(trace.WithTimestamp(ms(1000)))
+	_, untimed := tracer.Start(t.Context(), "GET /untimed", trace.WithTimestamp(ms(2000)))
+	untimed.End(trace.WithTimestamp(ms(2500)))
+
+	id := func(s trace.Span) string { return s.SpanContext().SpanID().String() }
+	f := &profile.Function{ID: 1, Name: "main.main"}
+	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
+	export := func(start int, labels []map[string][]string, at ...[]int) {
+		t.Helper()
+		p := &profile.Profile{
+			SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+			PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+			Period:     1e7,
+			Location:   []*profile.Location{l},
+			Function:   []*profile.Function{f},
+		}
+		var times [][]int64
+		for i := range labels {
+			n := int64(20)
+			if at != nil {
+				n = int64(len(at[i]))
+				var ns []int64
+				for _, of := range at[i] {
+					ns = append(ns, ms(of).UnixNano())
+				}
+				times = append(times, ns)
+			}
+			p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{n, n * 1e7}, Label: labels[i]})
+		}
+		window := exporter.Window{Kind: exporter.KindCPU, Start: ms(start), Duration: time.Second}
+		if err := s.Export(t.Context(), exporter.NewTimedProfile(window, p, times)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := func(s trace.Span) map[string][]string {
+		return map[string][]string{"profile_id": {id(s)}, "span_id": {id(s)}}
+	}
+	export(0, []map[string][]string{own(root), own(child), own(alone), {"ended_span_id": {id(child)}}},
+		[]int{300, 310, 320, 900}, []int{600}, []int{500}, []int{800, 810, 820})
+	export(2000, []map[string][]string{own(untimed)})
+	server := httptest.NewServer(viewer.Handler(s))
+	t.Cleanup(server.Close)
+
+	b := newBrowser(t)
+	open := func(s trace.Span) {
+		t.Helper()
+		b.run("a span",
+			chromedp.Navigate(server.URL+"/?query="+url.QueryEscape(`.cpu{profile_id="`+id(s)+`"}`)),
+			chromedp.WaitVisible(css(`.lane`)))
+	}
+	check := func(class string, want ...[]float64) {
+		t.Helper()
+		got := get(b, chromedp.Evaluate[[][]float64](strings.ReplaceAll(laneBars, "%CLASS%", "'"+class+"'")))
+		// Bars have two pixels at least, and times are rounded.
+		near := func(a, b float64) bool { return math.Abs(a-b) < 0.01 }
+		if !slices.EqualFunc(got, want, func(a, b []float64) bool { return slices.EqualFunc(a, b, near) }) {
+			t.Errorf("%s are at %.3v, want %v", class, got, want)
+		}
+	}
+	open(child)
+	check(`i.wall`, []float64{0, 1}, []float64{0.5, 0.7})
+	check(`i.cpu`, []float64{0.29, 0.32, 0.89, 0.9}, []float64{0.59, 0.6})
+	if text := b.text(`.trace .legend`); !strings.Contains(text, "as samples were taken") || strings.Contains(text, "somewhere") {
+		t.Errorf("the legend is %q", text)
+	}
+	if text := get(b, chromedp.Evaluate[string](`[...document.querySelectorAll('.lane')].map((e) => e.textContent).join('')`)); text != "" {
+		t.Errorf("the lanes have the text %q", text)
+	}
+	words := get(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll('.trace li .sr')].map((e) => e.textContent)`))
+	if len(words) != 2 || words[0] != ", on a CPU in 2 parts, between 290 ms and 900 ms after its start" {
+		t.Errorf("in words: %q", words)
+	}
+	if text := b.text(`.after`); !strings.Contains(text, "30.0 ms of CPU time after its end, in goroutines that it had started") {
+		t.Errorf("after its end: %q", text)
+	}
+	b.screenshots("lanes")
+	b.run("what it did after its end",
+		chromedp.Click(css(`.after a`)),
+		chromedp.WaitVisible(css(`.graph canvas`)))
+	if title := b.text(`h1`); title != "After the end of query" {
+		t.Errorf("the title is %q", title)
+	}
+	b.screenshots("afterend")
+
+	open(alone)
+	check(`i.cpu`, []float64{0.49, 0.5})
+	b.screenshots("lane")
+
+	// Nothing is drawn in a place that is not known.
+	b.run("a span of a profile without times",
+		chromedp.Navigate(server.URL+"/?query="+url.QueryEscape(`.cpu{profile_id="`+id(untimed)+`"}`)),
+		chromedp.WaitVisible(css(`.graph canvas`)))
+	if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll('.lane').length`)); n != 0 {
+		t.Errorf("%d lanes of a span whose times are not known", n)
+	}
+	b.check(server.URL + "/")
+}

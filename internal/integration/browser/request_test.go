@@ -1,0 +1,116 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package browser
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// fillRequests puts in requests of one name whose queries differ, each with two spans
+// below it that have profiles of their own.
+func fillRequests(t *testing.T, s *store.Store, requests int) {
+	t.Helper()
+	shop := resource.NewSchemaless(attribute.String("service.name", "shop"))
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("")
+	start := time.Now().Add(-time.Minute)
+	fn := &profile.Function{ID: 1, Name: "main.scan"}
+	at := &profile.Location{ID: 1, Address: 1, Line: []profile.Line{{Function: fn}}}
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 1e7,
+		Location: []*profile.Location{at}, Function: []*profile.Function{fn},
+	}
+	for i := range requests {
+		from := trace.WithTimestamp(start)
+		until := trace.WithTimestamp(start.Add(time.Duration(100+i) * time.Millisecond))
+		ctx, root := tracer.Start(t.Context(), "GET /search", from, trace.WithAttributes(
+			attribute.String("http.request.method", "GET"), attribute.String("http.route", "/search"), attribute.String("url.query", fmt.Sprint("q=", i, "&sig=secret"))))
+		ctx, query := tracer.Start(ctx, "query", from, trace.WithAttributes(attribute.String("db.query.text", fmt.Sprintf("SELECT id FROM item WHERE name LIKE '%%%d%%' ORDER BY price", i%3))))
+		_, parse := tracer.Start(ctx, "parse", from)
+		for _, span := range []trace.Span{parse, query, root} {
+			id := span.SpanContext().SpanID().String()
+			span.SetAttributes(attribute.String("pyroscope.profile.id", id))
+			if span != root {
+				p.Sample = append(p.Sample, &profile.Sample{
+					Location: []*profile.Location{at}, Value: []int64{int64(1 + i), int64(1+i) * 1e7},
+					Label: map[string][]string{"profile_id": {id}, "span_id": {id}, "trace_id": {span.SpanContext().TraceID().String()}},
+				})
+			}
+			span.End(until)
+		}
+	}
+	if err := s.Export(t.Context(), exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: time.Minute, Resource: shop}, p)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRequests finds out which request was slow, where all have the same name and every
+// span has a profile of its own.
+func TestRequests(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fillRequests(t, s, 6)
+	server := httptest.NewServer(viewer.Handler(s))
+	defer server.Close()
+	b := newBrowser(t)
+
+	b.run("the requests with most CPU time",
+		chromedp.Navigate(server.URL+"/?order=cpu&by=db.query.text"),
+		chromedp.WaitVisible(css(`.spans tbody tr`)))
+	if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll('.spans tbody tr').length`)); n != 6 {
+		t.Errorf("%d rows, want one for each of 6 requests", n)
+	}
+	if text := b.text(`.spans tbody tr .attributes`); !strings.Contains(text, "q=5&sig=REDACTED") || !strings.Contains(text, "'%2%'") {
+		t.Errorf("the first row has the attributes %q", text)
+	}
+	b.run("unfold it",
+		chromedp.Click(css(`.spans tbody tr .fold`)),
+		until(`document.querySelectorAll('.spans tbody tr.below').length === 2`))
+	b.screenshots("requests")
+	b.run("fold it",
+		chromedp.Click(css(`.spans tbody tr .fold`)),
+		until(`document.querySelectorAll('.spans tbody tr').length === 6`))
+
+	b.run("search a query",
+		chromedp.SendKeys(css(`[data-search]`), "like '%1%'"),
+		until(`document.querySelectorAll('.spans tbody tr').length === 2`))
+	b.run("no search",
+		chromedp.Navigate(server.URL+"/?by=db.query.text"),
+		chromedp.WaitVisible(css(`.asides li button`)))
+	b.run("compare two values",
+		chromedp.Click(css(`.asides li:nth-child(1) button`)),
+		chromedp.Click(css(`.asides li:nth-child(2) button`)),
+		chromedp.WaitVisible(css(`.sides`)))
+	if text := b.text(`.sides`); strings.Contains(text, "empty") || !strings.Contains(text, "db.query.text") {
+		t.Errorf("the comparison is of %q", text)
+	}
+	b.screenshots("requests-compared")
+
+	b.run("the attributes of a span",
+		chromedp.Navigate(server.URL+"/?name=query&order=cpu"),
+		chromedp.WaitVisible(css(`.spans tbody tr .name`)),
+		chromedp.Click(css(`.spans tbody tr .name`)),
+		chromedp.WaitVisible(css(`.described`)))
+	if text := b.text(`.described`); !strings.Contains(text, "SELECT id FROM item") {
+		t.Errorf("the attributes are %q", text)
+	}
+	b.screenshots("request")
+}

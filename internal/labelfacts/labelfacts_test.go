@@ -1,0 +1,47 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package labelfacts_test
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/internal/labelfacts"
+)
+
+// The count of spans is that of all ids, as one in 64 stands for the others.
+func TestCount(t *testing.T) {
+	var l labelfacts.Labeller
+	for i := range 1 << 10 {
+		l.Count(trace.TraceID{14: byte(i >> 8), 15: byte(i)}, i%1024 >= 256)
+	}
+	l.Count(trace.TraceID{}, false) // of a span that is none
+	if sampled, unsampled := l.Counts(); sampled != 768 || unsampled != 256 {
+		t.Errorf("%d sampled and %d not, want 768 and 256", sampled, unsampled)
+	}
+	if n := testing.AllocsPerRun(100, func() { l.Count(trace.TraceID{15: 1}, true) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// What nothing refers to any more is none of the labellers, and takes no room.
+func TestRegisterKeepsNothing(t *testing.T) {
+	kept := &labelfacts.Labeller{MaxNames: 1}
+	labelfacts.Register(kept)
+	for range 10_000 {
+		labelfacts.Register(&labelfacts.Labeller{MaxNames: 2})
+	}
+	runtime.GC()
+	all := labelfacts.All()
+	if !slices.Contains(all, kept) {
+		t.Error("the one that is kept is missing")
+	}
+	if n := len(all); n > 2 {
+		t.Errorf("%d labellers, want 1", n)
+	}
+	runtime.KeepAlive(kept)
+}

@@ -1,0 +1,225 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/spanlog"
+)
+
+// Attributed is implemented by the views of a source that knows attributes of spans, such
+// as a Store. The answers agree with those of the [View].
+type Attributed interface {
+	// AttributeKeys returns the keys that spans with a record have, those of most
+	// spans first.
+	AttributeKeys() ([]AttributeKey, error)
+	// AttributeTotals sums the spans with a record that have ended by the values of
+	// one key, those with most CPU time first. A span counts for each of its values,
+	// its CPU time also for a value that it has from a span above it (see Query), so
+	// that CPU is what the Matcher for the value selects, as far as the profiles are
+	// held.
+	AttributeTotals(key string) ([]AttributeTotal, error)
+}
+
+var _ Attributed = (*view)(nil)
+
+// AttributeKey is a key of attributes.
+type AttributeKey struct {
+	Key string
+	// Spans is the number of spans that have it.
+	Spans int
+}
+
+// AttributeTotal is the sum of the spans with one value of an attribute.
+type AttributeTotal struct {
+	Value string
+	// Spans is their number, Errors of those with the status Error, Duration the sum
+	// of their wall clocks, MaxDuration the longest.
+	Spans, Errors         int
+	Duration, MaxDuration time.Duration
+	CPU                   time.Duration
+}
+
+// spanNode is what conditions on attributes need to know of a record.
+type spanNode struct {
+	key, parent ident.Key
+	// root says that the parent is no span of this process.
+	root, ended, err bool
+	attributes       *spanlog.Text
+	duration, cpu    time.Duration
+}
+
+// spanNodes are all records of a view.
+type spanNodes struct {
+	spans  *spanlog.View
+	list   []spanNode
+	places map[ident.Key]int
+}
+
+func (v *view) nodes() *spanNodes {
+	if v.spanNodes != nil {
+		return v.spanNodes
+	}
+	n := &spanNodes{spans: v.spans}
+	v.spans.Each(func(*spanlog.Record) bool { return true }, func(r *spanlog.Record) {
+		n.list = append(n.list, spanNode{
+			key: ident.NewKey(r.SpanID), parent: ident.NewKey(r.ParentID),
+			root: r.LocalRoot || !r.ParentID.IsValid(), ended: !r.Running(), err: r.Err,
+			attributes: r.Attributes, duration: time.Duration(r.Duration), cpu: r.CPU,
+		})
+	})
+	if v.spans.Totals.Inner > 0 {
+		n.places = make(map[ident.Key]int, len(n.list))
+		for i := range n.list {
+			n.places[n.list[i].key] = i
+		}
+	}
+	v.spanNodes = n
+	return n
+}
+
+// attributeValues finds the values of one key.
+type attributeValues struct {
+	nodes *spanNodes
+	key   string
+	own   map[*spanlog.Text][]string
+}
+
+func (n *spanNodes) values(key string) attributeValues {
+	return attributeValues{n, key, make(map[*spanlog.Text][]string)}
+}
+
+// ofSpan returns the values that a span has itself, each once.
+func (a attributeValues) ofSpan(n *spanNode) []string {
+	if n.attributes == nil {
+		return nil
+	}
+	values, ok := a.own[n.attributes]
+	if !ok {
+		values = valuesOf(a.nodes.spans.Attributes(&spanlog.Record{Attributes: n.attributes}), a.key)
+		slices.Sort(values)
+		values = slices.Compact(values)
+		a.own[n.attributes] = values
+	}
+	return values
+}
+
+// of returns the values that a span has itself or, if it has none, those of the nearest
+// span above it that has any.
+func (a attributeValues) of(n *spanNode) []string {
+	for range maxDepth {
+		if values := a.ofSpan(n); len(values) > 0 || n.root {
+			return values
+		}
+		place, ok := a.nodes.places[n.parent]
+		if !ok {
+			return nil
+		}
+		n = &a.nodes.list[place]
+	}
+	return nil
+}
+
+// spansWith returns the spans that meet the matchers on attributes, nil if there is no
+// such matcher.
+func (v *view) spansWith(matchers []Matcher) map[ident.Key]bool {
+	var found map[ident.Key]bool
+	for i := range matchers {
+		key, ok := matchers[i].SpanAttribute()
+		if !ok {
+			continue
+		}
+		nodes := v.nodes()
+		values := nodes.values(key)
+		matched := make(map[ident.Key]bool)
+		for j := range nodes.list {
+			n := &nodes.list[j]
+			if n.key != 0 && (found == nil || found[n.key]) && matchers[i].condition.MatchesAll(values.of(n)) {
+				matched[n.key] = true
+			}
+		}
+		found = matched
+	}
+	return found
+}
+
+func (v *view) AttributeKeys() ([]AttributeKey, error) {
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
+	}
+	spans := make(map[*spanlog.Text]int)
+	nodes := v.nodes()
+	for i := range nodes.list {
+		if n := &nodes.list[i]; n.attributes != nil {
+			spans[n.attributes]++
+		}
+	}
+	counts := make(map[string]int)
+	for text, n := range spans {
+		var seen []string
+		for e := range v.spans.Attributes(&spanlog.Record{Attributes: text}) {
+			if !e.More && !slices.Contains(seen, e.Key) {
+				seen = append(seen, e.Key)
+				counts[e.Key] += n
+			}
+		}
+	}
+	keys := make([]AttributeKey, 0, len(counts))
+	for key, n := range counts {
+		keys = append(keys, AttributeKey{key, n})
+	}
+	slices.SortFunc(keys, func(a, b AttributeKey) int {
+		return cmp.Or(cmp.Compare(b.Spans, a.Spans), cmp.Compare(a.Key, b.Key))
+	})
+	return keys, nil
+}
+
+func (v *view) AttributeTotals(key string) ([]AttributeTotal, error) {
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
+	}
+	nodes := v.nodes()
+	values := nodes.values(key)
+	totals := make(map[string]*AttributeTotal)
+	total := func(value string) *AttributeTotal {
+		t := totals[value]
+		if t == nil {
+			t = &AttributeTotal{Value: value}
+			totals[value] = t
+		}
+		return t
+	}
+	for i := range nodes.list {
+		n := &nodes.list[i]
+		if !n.ended {
+			continue
+		}
+		for _, value := range values.ofSpan(n) {
+			t := total(value)
+			t.Spans++
+			t.Duration += n.duration
+			t.MaxDuration = max(t.MaxDuration, n.duration)
+			if n.err {
+				t.Errors++
+			}
+		}
+		if n.cpu > 0 {
+			for _, value := range values.of(n) {
+				total(value).CPU += n.cpu
+			}
+		}
+	}
+	list := make([]AttributeTotal, 0, len(totals))
+	for _, t := range totals {
+		list = append(list, *t)
+	}
+	slices.SortFunc(list, func(a, b AttributeTotal) int {
+		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Value, b.Value))
+	})
+	return list, nil
+}

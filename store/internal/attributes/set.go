@@ -1,0 +1,230 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attributes
+
+import (
+	"bytes"
+	"encoding/binary"
+	"iter"
+	"strconv"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// MaxValue bounds the bytes of one value, MaxOwn those of all that one span has, and
+// MaxBelow those of its children.
+const (
+	MaxValue = 1024
+	MaxOwn   = 2048
+	MaxBelow = 2048
+)
+
+const (
+	// maxName bounds the name of a child, minRoom is the least room in which a part
+	// of a value says anything.
+	maxName = 128
+	minRoom = 16
+
+	ellipsis = "…"
+)
+
+// A set is a sequence of entries. An entry is a byte, the length of a text and the text.
+// The byte is the number of a key, whose value the text is, or one of these.
+const (
+	// ofChild begins the entries of a child, whose name the text is.
+	ofChild = 0
+	// more says that others were left out. It has no text.
+	more = 255
+)
+
+// Any reports whether a span may have attributes to keep.
+func (k *Keys) Any(s sdktrace.ReadOnlySpan, child bool) bool {
+	all := s.Attributes()
+	for i := range all {
+		if k.number(string(all[i].Key)) != 0 {
+			return true
+		}
+	}
+	return len(s.Events()) > 0 || child && s.Status().Code == codes.Error
+}
+
+// Append appends the attributes of a span that has ended to a set. child says that they
+// are for the set of another span, and so with the span's name; without any, nothing is
+// appended.
+func (k *Keys) Append(set []byte, s sdktrace.ReadOnlySpan, child bool) []byte {
+	all, events := s.Attributes(), s.Events()
+	var description string
+	if child {
+		if status := s.Status(); status.Code == codes.Error {
+			description = status.Description
+		}
+	}
+	if len(all) == 0 && len(events) == 0 && description == "" {
+		return set
+	}
+	w := writer{keys: k, set: set, limit: len(set) + MaxOwn}
+	if child {
+		w.limit = len(set) + MaxBelow
+		w.set = append(w.set, ofChild)
+		w.text(s.Name(), maxName)
+	}
+	before := len(w.set)
+	for i := range all {
+		if n := k.number(string(all[i].Key)); n != 0 {
+			w.value(n, &all[i].Value)
+		}
+	}
+	if description != "" {
+		w.entry(k.statusDescription, description)
+	}
+	for i := range events {
+		if events[i].Name == "exception" {
+			w.exception(events[i].Attributes)
+			break
+		}
+	}
+	if len(w.set) == before && !w.full {
+		return set
+	}
+	if w.full {
+		w.set = append(w.set, more)
+	}
+	return w.set
+}
+
+// writer appends entries to a set.
+type writer struct {
+	keys  *Keys
+	set   []byte
+	limit int
+	// full says that something was left out.
+	full bool
+}
+
+func (w *writer) exception(all []attribute.KeyValue) {
+	for i := range all {
+		switch n := w.keys.number(string(all[i].Key)); n {
+		case w.keys.exceptionType, w.keys.exceptionMessage:
+			w.value(n, &all[i].Value)
+		}
+	}
+}
+
+func (w *writer) value(n uint8, v *attribute.Value) {
+	var number [32]byte
+	switch v.Type() {
+	case attribute.STRING:
+		w.entry(n, v.AsString())
+	case attribute.INT64:
+		w.entry(n, string(strconv.AppendInt(number[:0], v.AsInt64(), 10)))
+	case attribute.Type(0): // No value, which has another name in each SDK.
+	default:
+		w.entry(n, v.Emit()) //nolint:staticcheck // String is not in the oldest SDK that we support.
+	}
+}
+
+func (w *writer) entry(n uint8, value string) {
+	room := min(MaxValue, w.limit-len(w.set)-3)
+	switch {
+	case value == "":
+		return
+	case room < min(minRoom, len(value)):
+		w.full = true
+		return
+	}
+	w.set = append(w.set, n)
+	if !w.keys.redacted[n-1] {
+		w.text(value, room)
+		return
+	}
+	// The length is not known yet; most are less than 128.
+	var redacted [256]byte
+	w.text(string(appendRedacted(redacted[:0], value, room)), room)
+}
+
+// text appends the length of a text and the text, cut to a number of bytes.
+func (w *writer) text(value string, room int) {
+	cut := len(value) > room
+	if cut {
+		room -= len(ellipsis)
+		for i := 0; i < utf8.UTFMax && room > 0 && !utf8.RuneStart(value[room]); i++ {
+			room--
+		}
+		value = value[:max(0, room)]
+	}
+	n := len(value)
+	if cut {
+		n += len(ellipsis)
+	}
+	w.set = append(binary.AppendUvarint(w.set, uint64(n)), value...)
+	if cut {
+		w.set = append(w.set, ellipsis...)
+	}
+}
+
+// AppendBelow appends what came from children to what other children sent, unless that
+// has it already: a query that is sent a hundred times is kept once.
+func AppendBelow(set, below []byte) []byte {
+	switch {
+	case len(below) == 0, bytes.Contains(set, below):
+		return set
+	case len(set)+len(below) <= MaxBelow:
+		return append(set, below...)
+	case len(set) > 0 && set[len(set)-1] == more:
+		return set
+	}
+	return append(set, more)
+}
+
+// Entry is one attribute of a set. Child is the name of the span that has it, "" for the
+// span of the set. More says that others were left out, and nothing else.
+type Entry struct {
+	Key, Value string
+	Child      string
+	OfChild    bool
+	More       bool
+}
+
+// All shows the entries of a set.
+func (k *Keys) All(set string) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		var e Entry
+		for set != "" {
+			n := set[0]
+			set = set[1:]
+			if n == more {
+				if !yield(Entry{More: true}) {
+					return
+				}
+				continue
+			}
+			var text string
+			text, set = cutText(set)
+			if n == ofChild {
+				e.Child, e.OfChild = text, true
+				continue
+			}
+			e.Key, e.Value = k.names[n-1], text
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// cutText returns the text at the start of a set, and the rest.
+func cutText(set string) (text, rest string) {
+	n, shift := 0, 0
+	for i := 0; i < len(set); i++ {
+		n |= int(set[i]&0x7f) << shift
+		if set[i] < 0x80 {
+			return set[i+1 : i+1+n], set[i+1+n:]
+		}
+		shift += 7
+	}
+	return "", ""
+}

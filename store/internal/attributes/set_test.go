@@ -1,0 +1,176 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attributes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+)
+
+// texts writes a set as "key=value", with the name of the child.
+func texts(k *Keys, set []byte) (list []string) {
+	for e := range k.All(string(set)) {
+		switch {
+		case e.More:
+			list = append(list, "more")
+		case e.OfChild:
+			list = append(list, fmt.Sprintf("%s: %s=%s", e.Child, e.Key, e.Value))
+		default:
+			list = append(list, e.Key+"="+e.Value)
+		}
+	}
+	return list
+}
+
+func TestAppend(t *testing.T) {
+	k := NewKeys([]string{"query", "http.route", "tenant", "ratio", "on", "list"})
+	span := tracetest.SpanStub{
+		Name: "GET /",
+		Attributes: []attribute.KeyValue{
+			attribute.String("user_agent.original", "curl"),
+			attribute.String("http.route", "/"),
+			attribute.Int("http.response.status_code", 500),
+			attribute.String("query", "sum(up)"),
+			attribute.Float64("ratio", 0.5),
+			attribute.Bool("on", true),
+			attribute.StringSlice("list", []string{"a", "b"}),
+			attribute.String("tenant", ""),
+		},
+		Events: []sdktrace.Event{
+			{Name: "retry", Attributes: []attribute.KeyValue{attribute.String("exception.type", "no")}},
+			{Name: "exception", Attributes: []attribute.KeyValue{
+				attribute.String("exception.type", "*net.OpError"), attribute.String("exception.message", "refused"), attribute.String("exception.stacktrace", "main.go"),
+			}},
+			{Name: "exception", Attributes: []attribute.KeyValue{attribute.String("exception.type", "second")}},
+		},
+		Status: sdktrace.Status{Code: codes.Error, Description: "out of stock"},
+	}.Snapshot()
+	own := []string{
+		"http.route=/", "http.response.status_code=500", "query=sum(up)", "ratio=0.5", "on=true", `list=["a","b"]`,
+		"exception.type=*net.OpError", "exception.message=refused",
+	}
+	if got := texts(k, k.Append(nil, span, false)); !slices.Equal(got, own) {
+		t.Errorf("got  %q\nwant %q", got, own)
+	}
+	var child []string
+	for _, text := range own[:6] {
+		child = append(child, "GET /: "+text)
+	}
+	child = append(child, "GET /: otel.status_description=out of stock", "GET /: "+own[6], "GET /: "+own[7])
+	if got := texts(k, k.Append(nil, span, true)); !slices.Equal(got, child) {
+		t.Errorf("child: got  %q\nwant %q", got, child)
+	}
+	empty := tracetest.SpanStub{Name: "GET /", Attributes: []attribute.KeyValue{attribute.String("peer", "x")}}.Snapshot()
+	if got := k.Append(nil, empty, true); len(got) != 0 || k.Any(empty, true) || !k.Any(span, false) {
+		t.Errorf("a span without attributes to keep has %q", got)
+	}
+}
+
+// A set has bounds, whatever a span has; what is cut is marked and no part of a rune is
+// left.
+func TestBounds(t *testing.T) {
+	k := NewKeys(nil)
+	long := strings.Repeat("é", 5000)
+	for _, value := range []string{long, "x" + long, strings.Repeat("\xff", 5000), "a=" + strings.Repeat("&", 5000), strings.Repeat("sig=1&", 2000), "http://" + long + "@host/" + long} {
+		var all []attribute.KeyValue
+		for _, name := range k.names {
+			all = append(all, attribute.String(name, value))
+		}
+		for _, child := range []bool{false, true} {
+			set := k.Append(nil, tracetest.SpanStub{Name: long, Attributes: all}.Snapshot(), child)
+			if len(set) > MaxOwn+1 {
+				t.Errorf("%.10q takes %d bytes", value, len(set))
+			}
+			got := texts(k, set)
+			if len(got) < 2 || got[len(got)-1] != "more" {
+				t.Errorf("%.10q: got %d entries, the last %.10q", value, len(got), got[len(got)-1])
+			}
+			for _, text := range got[:1] {
+				if len(text) > MaxValue+200 || !strings.HasSuffix(text, ellipsis) || utf8.ValidString(value) && !utf8.ValidString(text) {
+					t.Errorf("%.10q became %q", value, text)
+				}
+			}
+		}
+	}
+}
+
+func TestRedacted(t *testing.T) {
+	k := NewKeys([]string{"own.url"})
+	for _, tt := range []struct{ key, value, want string }{
+		{"url.query", "q=1&sig=abc&x=2", "q=1&sig=REDACTED&x=2"},
+		{"url.query", "AWSAccessKeyId=a&Signature=b&X-Goog-Signature=c&X-Amz-Security-Token=d", "AWSAccessKeyId=REDACTED&Signature=REDACTED&X-Goog-Signature=REDACTED&X-Amz-Security-Token=REDACTED"},
+		{"url.query", "signature=a&design=b&sig=", "signature=a&design=b&sig="},
+		{"url.query", "sig=a=b&c", "sig=REDACTED&c"},
+		{"url.query", "back=https://u:p@host", "back=https://u:p@host"},
+		{"url.full", "https://user:pass@host:8443/a?sig=1#f", "https://REDACTED:REDACTED@host:8443/a?sig=REDACTED#f"},
+		{"url.full", "https://user@host", "https://REDACTED:REDACTED@host"},
+		{"url.full", "https://host/@a?b=c@d", "https://host/@a?b=c@d"},
+		{"http.url", "http://u:p@host/?Signature=x", "http://REDACTED:REDACTED@host/?Signature=REDACTED"},
+		{"http.target", "/a?Signature=x;sig=y", "/a?Signature=REDACTED;sig=REDACTED"},
+		{"url.path", "/sig=1", "/sig=1"},
+	} {
+		set := k.Append(nil, tracetest.SpanStub{Attributes: []attribute.KeyValue{attribute.String(tt.key, tt.value)}}.Snapshot(), false)
+		if got, want := texts(k, set), []string{tt.key + "=" + tt.want}; !slices.Equal(got, want) {
+			t.Errorf("%s %s: got %q, want %q", tt.key, tt.value, got, want)
+		}
+	}
+}
+
+// What comes again from children is kept once, and what does not fit is marked.
+func TestAppendBelow(t *testing.T) {
+	k := NewKeys(nil)
+	child := func(text string) []byte {
+		return k.Append(nil, tracetest.SpanStub{Name: "query", Attributes: []attribute.KeyValue{attribute.String("db.query.text", text)}}.Snapshot(), true)
+	}
+	var set []byte
+	for range 100 {
+		set = AppendBelow(set, child("SELECT 1"))
+	}
+	if got, want := texts(k, set), []string{"query: db.query.text=SELECT 1"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for i := range 200 {
+		set = AppendBelow(set, child(fmt.Sprint("SELECT ", 2+i)))
+	}
+	got := texts(k, set)
+	if len(set) > MaxBelow+1 || len(got) < 50 || got[len(got)-1] != "more" || got[1] != "query: db.query.text=SELECT 2" {
+		t.Errorf("%d bytes: %q", len(set), got)
+	}
+}
+
+// FuzzAppend holds what is read from a set against what was put in.
+func FuzzAppend(f *testing.F) {
+	f.Add("http.route", "/", "url.full", "https://a:b@c/?sig=1", "GET")
+	f.Add("url.query", "sig", "http.target", strings.Repeat("&sig=", 500), "")
+	k := NewKeys([]string{"query"})
+	f.Fuzz(func(t *testing.T, key1, value1, key2, value2, name string) {
+		all := []attribute.KeyValue{attribute.String(key1, value1), attribute.String(key2, value2)}
+		for _, child := range []bool{false, true} {
+			set := k.Append(nil, tracetest.SpanStub{Name: name, Attributes: all}.Snapshot(), child)
+			set = AppendBelow(set, k.Append(nil, tracetest.SpanStub{Name: name, Attributes: all[1:]}.Snapshot(), true))
+			var keys []string
+			for e := range k.All(string(set)) {
+				if !e.More {
+					keys = append(keys, e.Key)
+				}
+				if strings.Contains(e.Value, "sig=") && !strings.Contains(value1+value2, e.Value) && !strings.Contains(e.Value, hidden) && !strings.HasSuffix(e.Value, ellipsis) {
+					t.Errorf("value %q of %q and %q", e.Value, value1, value2)
+				}
+			}
+			for _, a := range all {
+				if k.number(string(a.Key)) != 0 && a.Value.AsString() != "" && !slices.Contains(keys, string(a.Key)) {
+					t.Errorf("%q is missing among %q", a.Key, keys)
+				}
+			}
+		}
+	})
+}

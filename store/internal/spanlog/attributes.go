@@ -1,0 +1,273 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanlog
+
+import (
+	"hash/maphash"
+	"iter"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/store/internal/attributes"
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/memory"
+)
+
+// attributeSet is room for the attributes of a span that ends; nil for none.
+type attributeSet struct{ bytes []byte }
+
+var attributeSets = sync.Pool{New: func() any {
+	return &attributeSet{make([]byte, 0, attributes.MaxOwn+attributes.MaxBelow)}
+}}
+
+func (s *attributeSet) free() {
+	if s != nil {
+		attributeSets.Put(s)
+	}
+}
+
+// collect returns the attributes of a span, nil if it has none that are kept. It needs no
+// lock.
+func (l *Log) collect(s sdktrace.ReadOnlySpan, child bool) *attributeSet {
+	if l.keys == nil || !l.keys.Any(s, child) {
+		return nil
+	}
+	set := attributeSets.Get().(*attributeSet)
+	if set.bytes = l.keys.Append(set.bytes[:0], s, child); len(set.bytes) == 0 {
+		set.free()
+		return nil
+	}
+	return set
+}
+
+// describe gives the record of a span that ends its attributes, which are in set, and
+// those of its children. The record is in no list.
+func (l *Log) describe(r *Record, key ident.Key, set *attributeSet) {
+	x := l.takeBelow(key)
+	var all []byte
+	switch {
+	case set != nil && x != nil:
+		set.bytes = append(set.bytes, x.set...)
+		all = set.bytes
+	case set != nil:
+		all = set.bytes
+	case x != nil:
+		all = x.set
+	}
+	if len(all) > 0 && l.keeps(r) {
+		r.Attributes = l.retainSet(asString(all))
+	}
+	l.reuse(x)
+}
+
+// seenLen is how many sets are remembered by their hash.
+const seenLen = 1024
+
+// retainSet returns a copy of a set, with a reference: the one copy if it is not the first
+// of its kind. Most programs have few different sets, or one for each request: those would
+// take half as much again for a place where nothing finds them.
+func (l *Log) retainSet(set string) *Text {
+	hash := maphash.String(l.seed, set)
+	seen := &l.seenSets[hash%seenLen]
+	if *seen == uint32(hash>>32) {
+		return l.retainText(set)
+	}
+	*seen = uint32(hash >> 32)
+	t := &Text{value: strings.Clone(set), alone: true}
+	t.bytes = t.cost()
+	l.bytes += t.bytes
+	l.retain(&t.holders)
+	return t
+}
+
+// asString returns the text of bytes that do not change while it is used.
+func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// EndUnrecorded hands the attributes of a child that has no record of its own to its
+// parent, for the nearest span above that has one.
+func (l *Log) EndUnrecorded(s sdktrace.ReadOnlySpan) {
+	if l.keys == nil {
+		return
+	}
+	set := l.collect(s, true)
+	if set == nil && l.below.len.Load() == 0 {
+		return
+	}
+	l.handUp(ident.NewKey(s.SpanContext().SpanID()), ident.NewKey(s.Parent().SpanID()), set)
+	set.free()
+}
+
+// handUp gives the attributes of a span, and what came from its children, to its parent.
+func (l *Log) handUp(key, parent ident.Key, set *attributeSet) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x := l.takeBelow(key)
+	switch {
+	case set == nil && x == nil:
+		return
+	case x == nil:
+		x = l.newBelow()
+		x.set = append(x.set, set.bytes...)
+	case set != nil:
+		x.set = attributes.AppendBelow(x.set, set.bytes)
+	}
+	if id, ok := l.index[parent]; ok && !l.row(id).Running() {
+		// The parent ended first.
+		l.describeLate(id, x.set)
+		l.reuse(x)
+		return
+	}
+	if of := l.below.byKey[parent]; of != nil {
+		before := of.cost()
+		of.set = attributes.AppendBelow(of.set, x.set)
+		l.bytes += of.cost() - before
+		l.below.bytes += of.cost() - before
+		l.reuse(x)
+	} else {
+		x.key = parent
+		l.addBelow(x)
+	}
+	l.trim()
+}
+
+// describeLate adds attributes of a child to the record of a span that has ended.
+func (l *Log) describeLate(id rowID, below []byte) {
+	r := l.row(id)
+	old := r.Attributes
+	all := append([]byte(old.String()), below...)
+	if len(all) > attributes.MaxOwn+attributes.MaxBelow || !l.keeps(r) {
+		l.lostAttributes++
+		return
+	}
+	l.save(id)
+	l.enlistTexts(r, -1)
+	r.Attributes = l.retainSet(asString(all))
+	l.enlistTexts(r, +1)
+	l.releaseText(old)
+	l.generation.Add(1)
+}
+
+// below has the attributes of children that have ended, by the parent that has not. The
+// oldest make room for the newest.
+type below struct {
+	maxBytes, bytes int64
+	byKey           map[ident.Key]*belowSpan
+	oldest, newest  *belowSpan
+	// len is the number of them, which is read without the lock.
+	len atomic.Int32
+	// spare are some that are not used, linked by older.
+	spare    *belowSpan
+	spareLen int
+}
+
+// belowSpan is what came from the children of one span.
+type belowSpan struct {
+	key ident.Key
+	set []byte
+	// older and newer are its neighbours in the order in which they came.
+	older, newer *belowSpan
+}
+
+// maxSpare is how many are kept for the next children.
+const maxSpare = 32
+
+func newBelow(maxBytes int64) below {
+	return below{maxBytes: maxBytes, byKey: make(map[ident.Key]*belowSpan)}
+}
+
+func (x *belowSpan) cost() int64 {
+	return memory.Alloc(int64(unsafe.Sizeof(*x))) + memory.ChurnedSlot(8+memory.Pointer) + memory.Alloc(int64(cap(x.set)))
+}
+
+func (l *Log) newBelow() *belowSpan {
+	b := &l.below
+	x := b.spare
+	if x == nil {
+		return &belowSpan{}
+	}
+	b.spare = x.older
+	b.spareLen--
+	l.bytes -= x.cost()
+	x.older = nil
+	return x
+}
+
+// reuse keeps what nothing refers to for the next children; nil is nothing.
+func (l *Log) reuse(x *belowSpan) {
+	b := &l.below
+	if x == nil || b.spareLen == maxSpare {
+		return
+	}
+	*x = belowSpan{set: x.set[:0], older: b.spare}
+	b.spare = x
+	b.spareLen++
+	l.bytes += x.cost()
+}
+
+func (l *Log) addBelow(x *belowSpan) {
+	b := &l.below
+	x.older = b.newest
+	if b.newest != nil {
+		b.newest.newer = x
+	} else {
+		b.oldest = x
+	}
+	b.newest = x
+	b.byKey[x.key] = x
+	b.len.Add(1)
+	b.bytes += x.cost()
+	l.bytes += x.cost()
+	for b.bytes > b.maxBytes && b.oldest != b.newest {
+		// Its parent never ends, or too many are running.
+		l.lostAttributes++
+		l.reuse(l.takeBelow(b.oldest.key))
+	}
+}
+
+// takeBelow returns what came from the children of a span, nil for nothing, and forgets
+// it.
+func (l *Log) takeBelow(key ident.Key) *belowSpan {
+	b := &l.below
+	if len(b.byKey) == 0 {
+		return nil
+	}
+	x := b.byKey[key]
+	if x == nil {
+		return nil
+	}
+	if x.older != nil {
+		x.older.newer = x.newer
+	} else {
+		b.oldest = x.newer
+	}
+	if x.newer != nil {
+		x.newer.older = x.older
+	} else {
+		b.newest = x.older
+	}
+	delete(b.byKey, key)
+	b.len.Add(-1)
+	b.bytes -= x.cost()
+	l.bytes -= x.cost()
+	x.older, x.newer = nil, nil
+	return x
+}
+
+// Attributes returns the entries of a record's attributes.
+func (v *View) Attributes(r *Record) iter.Seq[attributes.Entry] {
+	return func(yield func(attributes.Entry) bool) {
+		if r.Attributes == nil {
+			return
+		}
+		for e := range v.log.keys.All(r.Attributes.String()) {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,122 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
+)
+
+// newTimedFamily returns a store with a span of a second and its child, each with samples
+// whose times are known, and one that a goroutine of the child left after its end.
+func newTimedFamily(t *testing.T) (s *store.Store, root, child string) {
+	t.Helper()
+	s = newStore(t)
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	at := func(d time.Duration) trace.SpanEventOption { return trace.WithTimestamp(epoch.Add(d)) }
+	ctx, first := tracer.Start(t.Context(), "GET /", at(0))
+	_, second := tracer.Start(ctx, "query", at(500*time.Millisecond))
+	second.SetAttributes(attribute.String("pyroscope.profile.id", "x")) // As spans with labels of their own have it.
+	second.End(at(700 * time.Millisecond))
+	first.End(at(time.Second))
+	root, child = first.SpanContext().SpanID().String(), second.SpanContext().SpanID().String()
+
+	b := newProfileBuilder()
+	b.add(3, map[string][]string{"profile_id": {root}, "span_id": {root}, "span_name": {"GET /"}}, "main.first", "main.serve")
+	b.add(1, map[string][]string{"profile_id": {child}, "span_id": {child}, "span_name": {"query"}}, "main.query", "main.serve")
+	b.add(30, map[string][]string{"ended_span_id": {child}}, "main.later")
+	var times [][]int64
+	for _, of := range [][]time.Duration{{261, 266, 905}, {600}, {800}} {
+		var ns []int64
+		for _, ms := range of {
+			ns = append(ns, epoch.Add(ms*time.Millisecond).UnixNano())
+		}
+		times = append(times, ns)
+	}
+	window := exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: time.Second, Resource: shop}
+	if err := s.Export(t.Context(), exporter.NewTimedProfile(window, b.profile, times)); err != nil {
+		t.Fatal(err)
+	}
+	return s, root, child
+}
+
+func TestCPUTimes(t *testing.T) {
+	s, root, child := newTimedFamily(t)
+	h := viewer.Handler(s)
+	var a answer.Profile
+	getJSON(t, h, target("/", "query", byID(root), "format", "json"), http.StatusOK, &a)
+	near := func(got []answer.CPUTime, want ...answer.CPUTime) {
+		t.Helper()
+		if len(got) != len(want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+		for i := range got {
+			if off := time.Duration(got[i][0] - want[i][0]).Abs(); off > time.Millisecond || got[i][1] != want[i][1] || got[i][2] != want[i][2] {
+				t.Errorf("got %v, want %v", got[i], want[i])
+			}
+		}
+	}
+	near(a.Span.CPUTimes, answer.CPUTime{261e6, 1e7, 1}, answer.CPUTime{266e6, 1e7, 1}, answer.CPUTime{905e6, 1e7, 1})
+	near(a.Trace[0].CPUTimes, answer.CPUTime{261e6, 1e7, 1}, answer.CPUTime{266e6, 1e7, 1}, answer.CPUTime{905e6, 1e7, 1})
+	near(a.Trace[1].CPUTimes, answer.CPUTime{100e6, 1e7, 1})
+	if a.Span.AfterEnd != nil {
+		t.Errorf("after the end of the root: %+v", a.Span.AfterEnd)
+	}
+	text := get(t, h, target("/", "query", byID(root), "format", "text")).Body.String()
+	if want := "when  ...............#.....................................--.....  on a CPU, each 16.7 ms"; !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
+	}
+
+	a = answer.Profile{}
+	getJSON(t, h, target("/", "query", byID(child), "format", "json"), http.StatusOK, &a)
+	want := answer.AfterEnd{CPUNs: 300e6, CPUSamples: 30, Query: `shop.cpu{ended_span_id="` + child + `"}`}
+	if a.Span.AfterEnd == nil || *a.Span.AfterEnd != want || a.Total != 1e7 || a.Span.CPUNs != 1e7 {
+		t.Fatalf("total %d, span %+v, after its end %+v", a.Total, a.Span, a.Span.AfterEnd)
+	}
+	text = get(t, h, target("/", "query", byID(child), "format", "text")).Body.String()
+	if want := "after    cpu 300 ms in 30 samples, in goroutines that it had started\n         " + want.Query; !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
+	}
+	var list answer.SpanList
+	getJSON(t, h, target("/", "format", "json"), http.StatusOK, &list)
+	for _, span := range list.Spans {
+		if (span.AfterEnd != nil) != (span.ProfileID == child) || span.CPUTimes != nil {
+			t.Errorf("in the list: %+v", span)
+		}
+	}
+
+	// What it caused after its end has a page of its own.
+	a = answer.Profile{}
+	getJSON(t, h, target("/", "query", want.Query, "format", "json"), http.StatusOK, &a)
+	if a.Total != 300e6 || a.Samples != 30 || a.Title != "After the end of query" || a.Baseline != nil || !strings.Contains(a.Note, "in no other number of the span") {
+		t.Errorf("%d in %d samples, title %q, baseline %+v, note %q", a.Total, a.Samples, a.Title, a.Baseline, a.Note)
+	}
+}
+
+// TestWithoutCPUTimes has profiles that do not know when samples were taken.
+func TestWithoutCPUTimes(t *testing.T) {
+	s, root, _, _ := newFamily(t)
+	h := viewer.Handler(s)
+	var a answer.Profile
+	getJSON(t, h, target("/", "query", byID(root), "format", "json"), http.StatusOK, &a)
+	for _, span := range append(a.Trace, *a.Span) {
+		if span.CPUTimes != nil || span.AfterEnd != nil {
+			t.Errorf("%+v", span)
+		}
+	}
+	if text := get(t, h, target("/", "query", byID(root), "format", "text")).Body.String(); strings.Contains(text, "when ") {
+		t.Errorf("a line of no times in\n%s", text)
+	}
+}

@@ -1,0 +1,181 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+)
+
+const (
+	// maxAttributeKeys bounds the keys to choose from, maxAttributeValues the values
+	// of the one that is chosen.
+	maxAttributeKeys   = 32
+	maxAttributeValues = 500
+)
+
+// spanAttribute begins the label of a condition on an attribute.
+const spanAttribute = "span."
+
+// Attribute is an attribute of a span. Child is the name of the child that has it, if it
+// is not the span's own.
+type Attribute struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Child string `json:"child,omitempty"`
+}
+
+// AttributeKey is a key that spans have, and how many do.
+type AttributeKey struct {
+	Key   string `json:"key"`
+	Spans int    `json:"spans"`
+}
+
+// ByAttribute sums the spans that are held by the values of one attribute.
+type ByAttribute struct {
+	Key string `json:"key"`
+	// Values have those with most CPU time first; ValuesOmitted is the number of those
+	// left out.
+	Values        []AttributeValue `json:"values"`
+	ValuesOmitted int              `json:"valuesOmitted,omitempty"`
+}
+
+// AttributeValue is the sum of the spans with one value of an attribute.
+type AttributeValue struct {
+	Value     string `json:"value"`
+	Spans     int    `json:"spans"`
+	Errors    int    `json:"errors"`
+	WallNs    int64  `json:"wallNs"`
+	MaxWallNs int64  `json:"maxWallNs"`
+	CPUNs     int64  `json:"cpuNs"`
+	// Query selects the profile of these spans.
+	Query string `json:"query"`
+}
+
+func newAttributes(list []store.Attribute) []Attribute {
+	attributes := make([]Attribute, len(list))
+	for i, a := range list {
+		attributes[i] = Attribute(a)
+	}
+	return attributes
+}
+
+// attributes fills in the keys of attributes and the sums by one of them, where the source
+// knows any.
+func (l *SpanList) attributes(r *Reader, by string) {
+	source, ok := r.view.(store.Attributed)
+	if !ok {
+		return
+	}
+	for _, key := range ask(r, "attributes", source.AttributeKeys) {
+		if len(l.AttributeKeys) == maxAttributeKeys && key.Key != by {
+			continue
+		}
+		l.AttributeKeys = append(l.AttributeKeys, AttributeKey(key))
+	}
+	if by == "" {
+		return
+	}
+	l.By = &ByAttribute{Key: by, Values: []AttributeValue{}}
+	totals := ask(r, "attribute "+by, func() ([]store.AttributeTotal, error) { return source.AttributeTotals(by) })
+	if l.By.ValuesOmitted = len(totals) - maxAttributeValues; l.By.ValuesOmitted > 0 {
+		totals = totals[:maxAttributeValues]
+	} else {
+		l.By.ValuesOmitted = 0
+	}
+	q := flameql.Query{Type: r.cpuType()}
+	for _, t := range totals {
+		l.By.Values = append(l.By.Values, AttributeValue{
+			Value: t.Value, Spans: t.Spans, Errors: t.Errors,
+			WallNs: t.Duration.Nanoseconds(), MaxWallNs: t.MaxDuration.Nanoseconds(), CPUNs: t.CPU.Nanoseconds(),
+			Query: q.WithEqual(spanAttribute+by, t.Value).String(),
+		})
+	}
+}
+
+// OnAttributes reports whether the query has conditions on attributes, for which all spans
+// have to be looked at.
+func (q Query) OnAttributes() bool {
+	return slices.ContainsFunc(q.Matchers, func(m store.Matcher) bool {
+		_, ok := m.SpanAttribute()
+		return ok
+	})
+}
+
+// attributeTitle says in words what a query selects whose one condition is that an
+// attribute has a value.
+func (q Query) attributeTitle() (string, bool) {
+	if len(q.Matchers) != 1 || q.Matchers[0].Op() != store.MatchEqual {
+		return "", false
+	}
+	key, ok := q.Matchers[0].SpanAttribute()
+	return key + " = " + q.Matchers[0].Value(), ok
+}
+
+// emptyAttributes is the reason for a query with conditions on attributes that selects
+// nothing.
+func (r *Reader) emptyAttributes(q Query) string {
+	source, ok := r.view.(store.Attributed)
+	if !ok {
+		return "the profiles here know no attributes of spans: conditions on span.… need the records of a running program"
+	}
+	keys := ask(r, "attributes", source.AttributeKeys)
+	for _, m := range q.Matchers {
+		key, ok := m.SpanAttribute()
+		if !ok || slices.ContainsFunc(keys, func(k store.AttributeKey) bool { return k.Key == key }) {
+			continue
+		}
+		return "no span that is held has an attribute " + termtext.Clip(key, termtext.MaxQuoted) + ": kept are those of the semantic conventions that tell requests apart, and the keys of store.WithSpanAttributes"
+	}
+	return "none of the samples is of a span that is held and whose attributes meet the conditions of the query"
+}
+
+// text returns the attribute in one line.
+func (a Attribute) text() string {
+	text := termtext.OneLine(a.Key) + "="
+	if value := termtext.OneLine(a.Value); strings.ContainsRune(value, ' ') {
+		text += strconv.Quote(value)
+	} else {
+		text += value
+	}
+	if a.Child != "" {
+		text += " (" + termtext.OneLine(a.Child) + ")"
+	}
+	return text
+}
+
+// telling returns the attributes that say more than the name of the span does, in one
+// line.
+func (s Span) telling() string {
+	var parts []string
+	for _, a := range s.Attributes {
+		if !strings.Contains(s.Name, a.Value) {
+			parts = append(parts, a.text())
+		}
+	}
+	if s.AttributesOmitted {
+		parts = append(parts, "...")
+	}
+	return strings.Join(parts, "  ")
+}
+
+// textValues bounds the sums by attribute in the text form.
+const textValues = 20
+
+func (a *ByAttribute) text(b *strings.Builder) {
+	fmt.Fprintf(b, "\n%8s %7s %10s  by %s\n", "cpu", "spans", "max wall", termtext.OneLine(a.Key))
+	for _, v := range a.Values[:min(len(a.Values), textValues)] {
+		fmt.Fprintf(b, "%8s %7d %10s  %s\n", termtext.Value(v.CPUNs, termtext.Nanoseconds), v.Spans, termtext.Value(v.MaxWallNs, termtext.Nanoseconds), termtext.Clip(termtext.OneLine(v.Value), termtext.Columns-29))
+	}
+	if more := len(a.Values) + a.ValuesOmitted - textValues; more > 0 {
+		fmt.Fprintf(b, "%27s  ... %s\n", "", termtext.Plural(more, "more value"))
+	}
+	b.WriteByte('\n')
+}

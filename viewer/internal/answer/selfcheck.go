@@ -1,0 +1,64 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spanprof/spanprof/internal/selfcheck"
+	"github.com/spanprof/spanprof/internal/termtext"
+)
+
+// SelfCheck is what was checked of what makes spans and profiles, and what was found.
+type SelfCheck struct {
+	Checks   int       `json:"checks"`
+	Findings []Finding `json:"findings"`
+	// Gaps says why CPU was not profiled all the time, "" where it is not known.
+	Gaps string `json:"-"`
+}
+
+// Finding is what a check has found.
+type Finding struct {
+	ID       string `json:"id"`
+	Severity string `json:"severity"`
+	Seen     string `json:"seen"`
+	Do       string `json:"do"`
+}
+
+// text returns both sentences.
+func (f *Finding) text() string { return f.Seen + " " + f.Do }
+
+// finding returns the first finding with one of the ids, nil where there is none.
+func (r *Reader) finding(ids ...string) *Finding {
+	if r.status == nil || r.status.SelfCheck == nil {
+		return nil
+	}
+	found := r.status.SelfCheck.Findings
+	i := slices.IndexFunc(found, func(f Finding) bool { return slices.Contains(ids, f.ID) })
+	if i < 0 {
+		return nil
+	}
+	return &found[i]
+}
+
+// sentence returns a finding as the end of a reason, which has no full stop.
+func (f *Finding) sentence() string { return strings.TrimSuffix(f.text(), ".") }
+
+// write writes what was found, for a terminal. With all it writes also that all is well,
+// and the notes.
+func (s *SelfCheck) write(b *strings.Builder, all bool) {
+	if s == nil {
+		return
+	}
+	if all && len(s.Findings) == 0 {
+		fmt.Fprintf(b, "check    all %d checks pass\n", s.Checks)
+	}
+	for i := range s.Findings {
+		if f := &s.Findings[i]; all || f.Severity == string(selfcheck.Wrong) {
+			termtext.Prose(b, "check", 9, fmt.Sprintf("%s (%s): %s", f.ID, f.Severity, f.text()))
+		}
+	}
+}

@@ -1,0 +1,132 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/internal/waitclass"
+	"github.com/spanprof/spanprof/store"
+)
+
+// Wait is how much of a wall time goroutines waited for something of one class.
+type Wait struct {
+	Class string `json:"class"`
+	Ns    int64  `json:"ns"`
+	// ErrorNs is the standard error of Ns.
+	ErrorNs int64 `json:"errorNs,omitempty"`
+}
+
+// looks is what is known of a wall time: the number of looks at goroutines that it is
+// the sum of, and how many goroutines each look found on average, at least 1.
+//
+// Looks come at random intervals, of half to one and a half times the mean, d, and
+// each counts the time since the one before. What is found by several looks in a row is
+// right but for its two ends, where it has up to an interval too much or too little:
+// for these intervals that is a variance of 0.247 d², taken here as d²/4. What a single
+// look has found may have been much shorter, and much of the same kind may not have
+// been found: then looks are counted, and their number has its own variance, d² for
+// each. Goroutines that wait for the same have the same error, so that it is as many
+// times larger.
+type looks struct {
+	n       int64
+	d       float64 // ns from one to the next
+	at      float64 // goroutines in one
+	several bool    // spans: each has its own ends
+}
+
+func newLooks(total, n int64, span *Span, ids int) (l looks, known bool) {
+	if n <= 0 || total <= 0 {
+		return looks{}, false
+	}
+	l = looks{n: n, d: float64(total) / float64(n), at: 1}
+	if span == nil || ids > 1 || span.Manual || span.SummaryMissing || span.DurationNs <= 0 {
+		l.several = true
+		return l, true
+	}
+	l.at = max(1, float64(total)/float64(span.DurationNs))
+	return l, true
+}
+
+// variance returns that of the sum of all looks, in ns².
+func (l looks) variance() float64 {
+	switch {
+	case l.several:
+		return l.d * l.d * float64(l.n)
+	case float64(l.n) < 2*l.at:
+		return l.d * l.d * l.at * l.at
+	}
+	return l.d * l.d * l.at * l.at / 4
+}
+
+// part returns the standard error of the time that is value of the sum, in ns. Which
+// looks find what is a matter of chance: as with n draws, of which so many hit.
+func (l looks) part(value, total int64) float64 {
+	share := float64(value) / float64(total)
+	draws := l.d * l.d * l.at * float64(l.n) * share * (1 - share)
+	return math.Sqrt(max(0, draws) + share*share*l.variance())
+}
+
+// setWall answers what wall time was spent on, and how far off it may be.
+func (a *Profile) setWall(stacks []store.StackValue) {
+	if a.query.Type.Kind != exporter.KindWall || len(stacks) == 0 {
+		return
+	}
+	var sums [waitclass.Count]int64
+	for _, sv := range stacks {
+		sums[waitclass.Of(functionNames(sv.Stack))] += sv.Value
+	}
+	l, known := newLooks(a.Total, a.Samples, a.Span, a.ProfileIDs)
+	if known {
+		a.ErrorNs = int64(math.Sqrt(l.variance()))
+	}
+	for class, ns := range sums {
+		if ns == 0 {
+			continue
+		}
+		w := Wait{Class: waitclass.Class(class).String(), Ns: ns}
+		if known {
+			w.ErrorNs = int64(l.part(ns, a.Total))
+		}
+		a.Waits = append(a.Waits, w)
+	}
+	slices.SortStableFunc(a.Waits, func(x, y Wait) int { return cmp.Compare(y.Ns, x.Ns) })
+}
+
+// functionNames returns the functions of a stack, the leaf first.
+func functionNames(s *store.Stack) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, location := range s.Locations {
+			for _, line := range location.Lines {
+				if line.Function != nil && !yield(line.Function.Name) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// waits says what was waited for, in words.
+func (a *Profile) waits() string {
+	parts := make([]string, len(a.Waits))
+	for i, w := range a.Waits {
+		parts[i] = fmt.Sprintf("%s %s (%s%s)", w.Class, termtext.Value(w.Ns, termtext.Nanoseconds), termtext.Percent(w.Ns, a.Total), plusMinus(w.ErrorNs))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// plusMinus says what a standard error is.
+func plusMinus(ns int64) string {
+	if ns == 0 {
+		return ""
+	}
+	return " ± " + termtext.Value(ns, termtext.Nanoseconds)
+}

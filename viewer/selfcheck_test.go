@@ -1,0 +1,132 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
+)
+
+// checked returns a viewer whose self-check has found something.
+func checked(s *store.Store, gaps string, found ...viewer.Finding) http.Handler {
+	return viewer.Handler(s, viewer.WithStatus(func() viewer.Status {
+		return viewer.Status{Running: true, SelfCheck: viewer.SelfCheck{Checks: 33, Findings: found, Gaps: gaps}}
+	}))
+}
+
+var (
+	notWrapped = viewer.Finding{ID: "provider-not-wrapped", Severity: "wrong", Seen: "7 spans have no labels.", Do: "Wrap the provider."}
+	fewNames   = viewer.Finding{ID: "span-names-too-many", Severity: "note", Seen: "256 names.", Do: "Use fewer."}
+)
+
+// flat returns the text form of a page with its lines joined.
+func flat(t *testing.T, h http.Handler, address string) string {
+	t.Helper()
+	return strings.Join(strings.Fields(get(t, h, address).Body.String()), " ")
+}
+
+// The self-check is in the status of every answer, and in the text of the list and the log.
+func TestSelfCheck(t *testing.T) {
+	s := newTestStore(t)
+	for name, test := range map[string]struct {
+		h         http.Handler
+		want      *answer.SelfCheck
+		list, log string
+	}{
+		"none": {viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true} })), nil, "", ""},
+		"fine": {checked(s, ""), &answer.SelfCheck{Checks: 33, Findings: []answer.Finding{}}, "", "check all 33 checks pass"},
+		"found": {
+			checked(s, "", notWrapped, fewNames),
+			&answer.SelfCheck{Checks: 33, Findings: []answer.Finding{answer.Finding(notWrapped), answer.Finding(fewNames)}},
+			"check provider-not-wrapped (wrong): 7 spans have no labels. Wrap the provider.",
+			"check span-names-too-many (note): 256 names. Use fewer.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, address := range []string{"/?format=json", "/log?format=json", target("/", "query", byID(slowID), "format", "json")} {
+				var got struct{ Status answer.Status }
+				getJSON(t, test.h, address, http.StatusOK, &got)
+				if diff := cmp.Diff(test.want, got.Status.SelfCheck); diff != "" {
+					t.Errorf("%s (-want +got)\n%s", address, diff)
+				}
+			}
+			list, log := flat(t, test.h, "/?format=text"), flat(t, test.h, "/log?format=text")
+			if !strings.Contains(list, test.list) || strings.Contains(list, "256 names") || test.list == "" && strings.Contains(list, "check ") {
+				t.Errorf("%q is not in the list, or more than that:\n%s", test.list, list)
+			}
+			if !strings.Contains(log, test.log) || test.log == "" && strings.Contains(log, "check ") {
+				t.Errorf("%q is not in the log, or more than that:\n%s", test.log, log)
+			}
+		})
+	}
+}
+
+// A list without a span shows all that was found.
+func TestSelfCheckOfAnEmptyList(t *testing.T) {
+	if text := flat(t, checked(newStore(t), "", fewNames), "/?format=text"); !strings.Contains(text, "256 names. Use fewer.") {
+		t.Errorf("got %s", text)
+	}
+}
+
+// The reasons for what is empty come from the self-check.
+func TestSelfCheckExplains(t *testing.T) {
+	s := newStore(t)
+	exportSecond(t, s, 0, newProfileBuilder())
+	exportSecond(t, s, 30, newProfileBuilder())
+	before, profiled, gap := endSpan(t, s, "before", -5, -3), endSpan(t, s, "profiled", 2, 3), endSpan(t, s, "in the gap", 15, 20)
+	const ofOthers = "another CPU profile ran in this process, 1 time so far"
+	mutex := viewer.Finding{ID: "mutex-without-fraction", Severity: "wrong", Seen: "The fraction is 0.", Do: "Set it."}
+	tracers := viewer.Finding{ID: "tracers-before-wrap", Severity: "wrong", Seen: "7 of 9 spans have no labels.", Do: "Register a processor."}
+	for name, test := range map[string]struct {
+		query string
+		h     http.Handler
+		want  string
+	}{
+		"a span that nothing labels":       {byID(profiled), checked(s, "", notWrapped), "no sample is known to be of this span. 7 spans have no labels. Wrap the provider"},
+		"a span of a tracer before":        {byID(profiled), checked(s, "", tracers), "no sample is known to be of this span. 7 of 9 spans have no labels. Register a processor"},
+		"a span like any":                  {byID(profiled), checked(s, "", fewNames), "no sample hit this span: it took 1.00 s of wall time, and a sample is taken about every 10.0 ms of CPU time"},
+		"a span before the profiler":       {byID(before), checked(s, ofOthers), "CPU was not profiled during this span: it began 5.00 s before the first CPU profile"},
+		"a span while others profile":      {byID(gap), checked(s, ofOthers), "CPU was not profiled during this span: " + ofOthers},
+		"a span in a gap of unknown cause": {byID(gap), checked(s, ""), "CPU was not profiled during this span: no CPU profile of that time has come"},
+		"a kind without its rate":          {".mutex_duration", checked(s, "", mutex), "The fraction is 0. Set it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var a answer.Profile
+			getJSON(t, test.h, target("/", "query", test.query, "format", "json"), http.StatusOK, &a)
+			if a.Empty != test.want {
+				t.Errorf("%s is empty because %q, want %q", test.query, a.Empty, test.want)
+			}
+		})
+	}
+}
+
+// Requests for the page that come within a span are told.
+func TestPageListsItself(t *testing.T) {
+	h := checked(newStore(t), "")
+	findings := func() []answer.Finding {
+		var list answer.SpanList
+		getJSON(t, h, "/?format=json", http.StatusOK, &list)
+		return list.Status.SelfCheck.Findings
+	}
+	if found := findings(); len(found) > 0 {
+		t.Errorf("without a span: %+v", found)
+	}
+	for range 2 {
+		ctx, span := sdktrace.NewTracerProvider().Tracer("otelhttp").Start(t.Context(), "GET /")
+		do(t, h, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/", http.NoBody))
+		span.End()
+	}
+	if found := findings(); len(found) != 1 || found[0].ID != "page-lists-itself" || !strings.HasPrefix(found[0].Seen, "2 requests for this page came within a span") {
+		t.Errorf("after two requests within spans: %+v", found)
+	}
+}
