@@ -34,6 +34,9 @@ func (v *view) Profile(q Query) (*profile.Profile, error) {
 	for _, w := range f.windows {
 		b.window(w)
 	}
+	if l := f.looks(); l != nil {
+		b.Profile.Comments = []string{l.Comment()}
+	}
 	if from, _ := f.bounds(); !from.IsZero() {
 		b.Profile.TimeNanos = ident.UnixNano(from)
 	}

@@ -192,6 +192,27 @@ func (f *found) column(w *window, t samples.ValueType) int {
 	return w.Column(t)
 }
 
+// looks returns the intervals between those of the windows with matches, and the times
+// without any of all windows.
+func (f *found) looks() *Looks {
+	var all *Looks
+	for _, w := range f.windows {
+		if w.Looks == nil {
+			continue
+		}
+		if all == nil {
+			all = new(Looks)
+		}
+		all.MergeGaps(w.Looks)
+	}
+	if all != nil {
+		for i := range f.matches {
+			all.Merge(f.matches[i].window.Looks)
+		}
+	}
+	return all
+}
+
 // bounds returns the time that the windows span.
 func (f *found) bounds() (from, until time.Time) {
 	for i, w := range f.windows {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/looks"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
@@ -38,7 +39,14 @@ type Selection struct {
 	// their number.
 	From, Until time.Time
 	Windows     int
+	// Looks are the intervals at which a profiler of package profiler looked at
+	// goroutines in the windows with any of the samples, and the times in which
+	// nobody looked in all windows; nil for other kinds and other profilers.
+	Looks *Looks
 }
+
+// Looks are the intervals between the looks that wall profiles are made of.
+type Looks = looks.Looks
 
 // StackValue is a stack and the sum of its samples.
 type StackValue struct {
@@ -61,6 +69,7 @@ func (v *view) Select(q Query) (*Selection, error) {
 		Windows:    len(f.windows),
 	}
 	selection.From, selection.Until = f.bounds()
+	selection.Looks = f.looks()
 	// sums are in the order in which their leaves are found, which is the same for
 	// the same windows; places tell where they are.
 	var (

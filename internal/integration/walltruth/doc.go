@@ -1,6 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package walltruth has a test alone: a program times its own spans while something is
-// done to it, and their wall profiles must agree within the error that they state.
+// Package walltruth has a program time its own spans while something is done to it. Their
+// wall profiles must agree with that within what they state: the standard error, and the
+// time in which nobody looked. Its test is short; the command walltable in
+// internal/integration/peers has all cases, longer, and beside a peer.
 package walltruth

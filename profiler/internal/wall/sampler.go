@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/looks"
 )
 
 // poll is how often the number of goroutines is looked at, at least.
@@ -36,6 +38,7 @@ type Sampler struct {
 	pacer   *pacer
 	watch   *watch
 	table   *table
+	looks   looks.Looks   // at what intervals table was filled
 	opened  time.Time     // when table was
 	from    time.Time     // until when all is counted: the last round, or opened
 	unseen  time.Duration // of the time since then, by what watch noticed
@@ -87,6 +90,7 @@ func (s *Sampler) Start() {
 // open begins a table.
 func (s *Sampler) open(now time.Time) {
 	s.table, s.opened, s.from, s.unseen = newTable(), now, now, 0
+	s.looks = looks.Looks{}
 	s.prepaid, s.err = 0, nil
 }
 
@@ -113,12 +117,16 @@ func (s *Sampler) Rotate() (*profile.Profile, error) {
 	} else {
 		s.unseen = now.Sub(s.from)
 	}
-	unseen := s.unseen
+	s.looks.Add(s.from, now, s.unseen)
+	unseen, intervals := s.unseen, s.looks
 	s.both = nil
 	s.open(now)
 
 	var p *profile.Profile
-	cost := s.measure(func() { p = build(s.source, t, opened, now.Sub(opened)) })
+	cost := s.measure(func() {
+		p = build(s.source, t, opened, now.Sub(opened))
+		p.Comments = []string{intervals.Comment()}
+	})
 	s.pacer.spend(cost - prepaid)
 	s.count(func(st *Stats) {
 		st.CPU += cost
@@ -285,6 +293,7 @@ func (s *Sampler) round(now time.Time, n int) {
 	if err != nil {
 		s.err = errors.Join(s.err, err)
 	} else {
+		s.looks.Add(s.from, seen, s.unseen)
 		s.from, s.unseen = seen, frozen
 		s.table.rounds++
 		s.both = nil

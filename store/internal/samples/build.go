@@ -14,6 +14,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/looks"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
@@ -74,6 +75,9 @@ func (t *Table) Build(p *exporter.Profile, parsed *profile.Profile) (w Window, p
 		b.window.Types[i] = t.valueType(of)
 	}
 	b.window.setColumns()
+	if p.Kind() == exporter.KindWall {
+		b.window.Looks = looks.Parse(parsed.Comments)
+	}
 
 	places = make([]uint32, len(parsed.Sample))
 	for i, s := range parsed.Sample {

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/spanprof/spanprof/internal/looks"
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
@@ -111,8 +112,28 @@ func Part(cuts ...Cut) (part Window, order []Place) {
 	part.labelled, part.surplus, part.rows = memory.NewColumn(labelled), memory.NewColumn(surplus), memory.NewColumn(slices.Clone(rows))
 	part.ended = slices.Clone(part.ended)
 	part.packTimes(times)
+	part.Looks = looksOf(cuts)
 	part.finish()
 	return part, order
+}
+
+// looksOf returns those of all windows, nil if none knows of any.
+func looksOf(cuts []Cut) *looks.Looks {
+	var all *looks.Looks
+	for _, cut := range cuts {
+		if cut.Looks == nil {
+			continue
+		}
+		if all == nil {
+			all = new(looks.Looks)
+		}
+		all.Merge(cut.Looks)
+		all.MergeGaps(cut.Looks)
+	}
+	if all != nil {
+		all.Gaps = slices.Clip(all.Gaps)
+	}
+	return all
 }
 
 // Place is a sample or a group of one of several cuts.

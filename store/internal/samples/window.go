@@ -17,8 +17,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/looks"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
@@ -34,6 +36,8 @@ type Window struct {
 	DefaultType      string
 	PeriodType       ValueType
 	Period           int64
+	// Looks are those that a wall profile knows of, or nil.
+	Looks *looks.Looks
 	// Kept says that this is a part that is kept of windows that are gone.
 	Kept bool
 	// Count is the number of samples taken.
@@ -233,6 +237,9 @@ func (w *Window) Size() int64 {
 	size := memory.Slice(w.Types) + memory.Slice(w.groups) + memory.Slice(w.texts) + memory.Slice(w.loose) + memory.Slice(w.ended) + w.times.size() +
 		w.labelled.Size() + memory.Slice(w.labellings) + w.surplus.Size() +
 		w.rows.Size() + memory.Slice(w.values) + memory.Slice(w.sums)
+	if w.Looks != nil {
+		size += memory.Alloc(int64(unsafe.Sizeof(*w.Looks))) + memory.Slice(w.Looks.Gaps)
+	}
 	for _, l := range w.labellings {
 		if l.texts != nil {
 			size += l.texts.size()

@@ -45,6 +45,10 @@ type Profile struct {
 	// most first, if Total is wall time.
 	ErrorNs int64  `json:"errorNs,omitempty"`
 	Waits   []Wait `json:"waits,omitempty"`
+	// UnwatchedNs is for how long at most nobody looked at the goroutines while Span
+	// ran, as the process was stopped, if Total is wall time: Total may lack so
+	// much.
+	UnwatchedNs int64 `json:"unwatchedNs,omitempty"`
 	// ExpectedSamples is the mean number of samples of one goroutine in the wall
 	// time of Span, if Total is wall time.
 	ExpectedSamples float64 `json:"expectedSamples,omitempty"`
@@ -168,7 +172,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	if interval := r.wallInterval(); a.Span != nil && q.Type.Kind == exporter.KindWall && interval > 0 {
 		a.ExpectedSamples = float64(a.Span.DurationNs) / float64(interval)
 	}
-	a.setWall(sel.Stacks)
+	a.setWall(sel)
 	a.Title = q.title(a.Span, a.ProfileIDs)
 	if r.status != nil && r.status.Host && len(q.Matchers) == 0 && q.service == "" {
 		a.Title = "Whole machine: " + q.Type.Words
@@ -178,7 +182,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		a.Title, ended = r.afterEnd(id)
 	}
 	a.Attribution = r.attribution(q, a.Span)
-	a.Note = joinNotes(instead, ended, r.note(q, a.span, a.Attribution.note(single, a.Unit)))
+	a.Note = joinNotes(instead, ended, a.unwatched(), r.note(q, a.span, a.Attribution.note(single, a.Unit)))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.emptyReason(q, a)

@@ -28,26 +28,32 @@ type Wait struct {
 // looks is what is known of a wall time: the number of looks at goroutines that it is
 // the sum of, and how many goroutines each look found on average, at least 1.
 //
-// Looks come at random intervals, of half to one and a half times the mean, d, and
-// each counts the time since the one before. What is found by several looks in a row is
-// right but for its two ends, where it has up to an interval too much or too little:
-// for these intervals that is a variance of 0.247 d², taken here as d²/4. What a single
-// look has found may have been much shorter, and much of the same kind may not have
-// been found: then looks are counted, and their number has its own variance, d² for
-// each. Goroutines that wait for the same have the same error, so that it is as many
-// times larger.
+// Each look counts the time since the one before, d. What is found by several looks in a
+// row is right but for its two ends, where it has up to an interval too much or too
+// little. What a single look has found may have been much shorter, and much of the same
+// kind may not have been found: then looks are counted, and their number has its own
+// variance, d² for each. Goroutines that wait for the same have the same error, so that
+// it is as many times larger.
+//
+// The profile tells how the intervals vary. Where it does not, they are taken to be of
+// half to one and a half times the mean: two ends have a variance of 0.247 d² then.
 type looks struct {
 	n       int64
-	d       float64 // ns from one to the next
 	at      float64 // goroutines in one
 	several bool    // spans: each has its own ends
+
+	each, single, ends float64 // variances: of a look that is counted, of the only one, of two ends; ns²
 }
 
-func newLooks(total, n int64, span *Span, ids int) (l looks, known bool) {
+func newLooks(total, n int64, of *store.Looks, span *Span, ids int) (l looks, known bool) {
 	if n <= 0 || total <= 0 {
 		return looks{}, false
 	}
-	l = looks{n: n, d: float64(total) / float64(n), at: 1}
+	d := float64(total) / float64(n)
+	l = looks{n: n, at: 1, each: d * d, single: d * d, ends: d * d / 4}
+	if of != nil && of.N > 0 {
+		l.each, l.single, l.ends = of.Mean(), of.Single(), of.Ends()
+	}
 	if span == nil || ids > 1 || span.Manual || span.SummaryMissing || span.DurationNs <= 0 {
 		l.several = true
 		return l, true
@@ -60,33 +66,40 @@ func newLooks(total, n int64, span *Span, ids int) (l looks, known bool) {
 func (l looks) variance() float64 {
 	switch {
 	case l.several:
-		return l.d * l.d * float64(l.n)
+		return l.each * float64(l.n)
 	case float64(l.n) < 2*l.at:
-		return l.d * l.d * l.at * l.at
+		return l.single * l.at * l.at
 	}
-	return l.d * l.d * l.at * l.at / 4
+	return l.ends * l.at * l.at
 }
 
 // part returns the standard error of the time that is value of the sum, in ns. Which
 // looks find what is a matter of chance: as with n draws, of which so many hit.
 func (l looks) part(value, total int64) float64 {
 	share := float64(value) / float64(total)
-	draws := l.d * l.d * l.at * float64(l.n) * share * (1 - share)
+	draws := l.each * l.at * float64(l.n) * share * (1 - share)
 	return math.Sqrt(max(0, draws) + share*share*l.variance())
 }
 
 // setWall answers what wall time was spent on, and how far off it may be.
-func (a *Profile) setWall(stacks []store.StackValue) {
-	if a.query.Type.Kind != exporter.KindWall || len(stacks) == 0 {
+func (a *Profile) setWall(sel *store.Selection) {
+	if a.query.Type.Kind != exporter.KindWall {
+		return
+	}
+	if span := a.span; a.Span != nil && span.Duration > 0 {
+		a.UnwatchedNs = int64(sel.Looks.Unwatched(span.Start, span.Start.Add(span.Duration)))
+	}
+	if len(sel.Stacks) == 0 {
 		return
 	}
 	var sums [waitclass.Count]int64
-	for _, sv := range stacks {
+	for _, sv := range sel.Stacks {
 		sums[waitclass.Of(functionNames(sv.Stack))] += sv.Value
 	}
-	l, known := newLooks(a.Total, a.Samples, a.Span, a.ProfileIDs)
+	l, known := newLooks(a.Total, a.Samples, sel.Looks, a.Span, a.ProfileIDs)
 	if known {
 		a.ErrorNs = int64(math.Sqrt(l.variance()))
+		a.UnwatchedNs = int64(float64(a.UnwatchedNs) * l.at)
 	}
 	for class, ns := range sums {
 		if ns == 0 {
@@ -129,4 +142,12 @@ func plusMinus(ns int64) string {
 		return ""
 	}
 	return " ± " + termtext.Value(ns, termtext.Nanoseconds)
+}
+
+// unwatched says that nobody looked for a part of the span's time.
+func (a *Profile) unwatched() string {
+	if a.UnwatchedNs == 0 {
+		return ""
+	}
+	return "the process was stopped, or nobody looked at its goroutines for another reason, for up to " + termtext.Value(a.UnwatchedNs, termtext.Nanoseconds) + " of this span's time: it may have taken so much more than is shown"
 }

@@ -69,7 +69,7 @@ func TestStandardErrors(t *testing.T) {
 				}
 				total := test.length * d * float64(test.goroutines) * float64(test.spans)
 				span := &Span{DurationNs: int64(test.length * d)}
-				l, _ := newLooks(int64(sum), n, span, test.spans)
+				l, _ := newLooks(int64(sum), n, nil, span, test.spans)
 				sumOff += square((sum - total) / math.Sqrt(l.variance()))
 				if test.period < test.length { // or how much is true depends on the phase
 					stateOff += square((inState - total/2) / max(1, l.part(int64(sum/2), int64(sum))))

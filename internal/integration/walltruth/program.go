@@ -1,0 +1,256 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package walltruth
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// programVariable has the plan of the program in its environment.
+const programVariable = "SPANPROF_TEST_WALLTRUTH"
+
+// Plan is what the program does.
+type Plan struct {
+	Name       string
+	Goroutines int           // that wait, for no span
+	Span       time.Duration // the length of a span, about
+	Work       time.Duration
+	Procs      bool // change GOMAXPROCS all the time
+	Stop       bool // the process again and again
+	Quota      bool // half of the time of a core
+	Budget     float64
+	Window     time.Duration
+	Peer       bool // is asked, and not package profiler
+}
+
+// Plans returns the cases, of which each works for some time; with more goroutines it
+// needs 15 s at least.
+func Plans(work time.Duration) []Plan {
+	usual := Plan{Span: 150 * time.Millisecond, Work: work, Budget: 0.1, Window: time.Second}
+	plans := make([]Plan, 5)
+	for i := range plans {
+		plans[i] = usual
+	}
+	plans[0].Name = "nothing"
+	plans[1].Name, plans[1].Procs = "GOMAXPROCS changes", true
+	plans[2].Name, plans[2].Stop = "SIGSTOP", true
+	plans[3].Name, plans[3].Quota = "CPU quota", true
+	many := &plans[4]
+	many.Name, many.Goroutines, many.Budget = "100,000 goroutines", 100_000, 0.5
+	many.Span, many.Work, many.Window = 5*time.Second, max(work, 15*time.Second), time.Hour
+	return plans
+}
+
+// Peer measures the wall time of functions from its call until the call of stop, which
+// returns it by the functions' names.
+type Peer func() (stop func() (map[string]time.Duration, error))
+
+// Main does what the environment plans, and does not return then.
+func Main(peer Peer) {
+	text := os.Getenv(programVariable)
+	if text == "" {
+		return
+	}
+	if err := program(text, peer); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Span is what the program's own clock and its wall profile say of a span.
+type Span struct {
+	Kind         string
+	Took         time.Duration
+	Total, Error time.Duration // Error is the standard error of Total
+	Unwatched    time.Duration // Total may lack so much
+	Samples      int64
+}
+
+// Result is what the program writes.
+type Result struct {
+	Spans  []Span
+	Status profiler.WallStatus
+	Peer   map[string]time.Duration // by the function of a kind
+}
+
+// goroutines is how many work in spans.
+const goroutines = 8
+
+// program works as planned from a line of its input on.
+func program(text string, peer Peer) error {
+	var todo Plan
+	if err := json.Unmarshal([]byte(text), &todo); err != nil {
+		return err
+	}
+	s, err := store.New()
+	if err != nil {
+		return err
+	}
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor())))
+	p, err := profiler.New(s, profiler.WithKinds(exporter.KindWall), profiler.WithWallBudget(todo.Budget), profiler.WithWindow(todo.Window))
+	if err != nil {
+		return err
+	}
+	stop := make(chan struct{})
+	for range todo.Goroutines {
+		go func() { <-stop }()
+	}
+	if todo.Peer {
+		return compared(todo, tp, peer, stop)
+	}
+	if err := p.Start(); err != nil {
+		return err
+	}
+	for p.Status().Wall.Rounds < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	took, err := asked(todo, tp, stop)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	if err := p.Flush(ctx); err != nil {
+		return err
+	}
+	r := Result{Status: p.Status().Wall}
+	h := viewer.Handler(s)
+	for id, one := range took {
+		if err := one.ask(h, id); err != nil {
+			return err
+		}
+		r.Spans = append(r.Spans, *one)
+	}
+	if err := p.Shutdown(ctx); err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(r)
+}
+
+// asked works from a line of the input on.
+func asked(todo Plan, tp *spanprof.TracerProvider, stop chan struct{}) (map[string]*Span, error) {
+	defer close(stop)
+	fmt.Println("ready")
+	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+		return nil, err
+	}
+	if todo.Procs {
+		go changeProcs(stop)
+	}
+	return work(todo, tp), nil
+}
+
+// compared has the peer measure what the program does.
+func compared(todo Plan, tp *spanprof.TracerProvider, peer Peer, stop chan struct{}) error {
+	end := peer()
+	took, err := asked(todo, tp, stop)
+	if err != nil {
+		return err
+	}
+	var r Result
+	for _, one := range took {
+		r.Spans = append(r.Spans, *one)
+	}
+	if r.Peer, err = end(); err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(r)
+}
+
+// changeProcs changes how many goroutines run at a time.
+func changeProcs(stop <-chan struct{}) {
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return
+		case <-time.After(20 * time.Millisecond):
+			runtime.GOMAXPROCS(1 + n%4)
+		}
+	}
+}
+
+// work returns its spans by id.
+func work(todo Plan, tp *spanprof.TracerProvider) map[string]*Span {
+	var mu, contended sync.Mutex
+	took := make(map[string]*Span)
+	kinds := map[string]func(){
+		"sleep":   func() { workSleep(todo.Span) },
+		"channel": func() { workChannel(todo.Span) },
+		"compute": func() { workCompute(todo.Span) },
+		"mutex":   func() { workMutex(&contended, todo.Span/2) },
+	}
+	tracer := tp.Tracer("walltruth")
+	var wait sync.WaitGroup
+	end := time.Now().Add(todo.Work)
+	for range goroutines / len(kinds) {
+		for kind, f := range kinds {
+			wait.Go(func() {
+				for time.Now().Before(end) {
+					begin := time.Now()
+					_, s := tracer.Start(context.Background(), kind)
+					f()
+					s.End()
+					one := &Span{Kind: kind, Took: time.Since(begin)}
+					mu.Lock()
+					took[s.SpanContext().SpanID().String()] = one
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	wait.Wait()
+	return took
+}
+
+//go:noinline
+func workSleep(d time.Duration) { time.Sleep(d) }
+
+//go:noinline
+func workChannel(d time.Duration) { <-time.After(d) }
+
+//go:noinline
+func workCompute(d time.Duration) {
+	for begin := time.Now(); time.Since(begin) < d; {
+		runtime.Gosched()
+	}
+}
+
+//go:noinline
+func workMutex(mu *sync.Mutex, d time.Duration) {
+	mu.Lock()
+	time.Sleep(d)
+	mu.Unlock()
+}
+
+// ask reads what the wall profile says of a span.
+func (s *Span) ask(h http.Handler, id string) error {
+	query := url.Values{"query": {`.wall{profile_id="` + id + `"}`}, "format": {"json"}}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "http://localhost/?"+query.Encode(), nil))
+	var a struct{ Total, ErrorNs, UnwatchedNs, Samples int64 }
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+		return fmt.Errorf("%d %s: %w", w.Code, w.Body, err)
+	}
+	s.Total, s.Error, s.Samples = time.Duration(a.Total), time.Duration(a.ErrorNs), a.Samples
+	s.Unwatched = time.Duration(a.UnwatchedNs)
+	return nil
+}

@@ -1,0 +1,112 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package looks_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spanprof/spanprof/internal/looks"
+)
+
+var begin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// TestTheErrorOfIrregularLooks compares the variance with that of many spans.
+func TestTheErrorOfIrregularLooks(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for name, interval := range map[string]func() float64{
+		"regular":  func() float64 { return 0.01 },
+		"uniform":  func() float64 { return 0.01 * (0.5 + random.Float64()) },
+		"a quota":  func() float64 { return []float64{0.01, 0.01, 0.01, 0.07}[random.IntN(4)] },
+		"overload": func() float64 { return 0.01 * random.ExpFloat64() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var l looks.Looks
+			var at []float64
+			now := begin
+			for range 100_000 {
+				next := now.Add(time.Duration(interval() * 1e9))
+				l.Add(now, next, 0)
+				at = append(at, next.Sub(begin).Seconds())
+				now = next
+			}
+			var squares float64
+			const spans = 50_000
+			for range spans {
+				from := random.Float64() * (at[len(at)-1] - 2)
+				took := 0.5 + random.Float64()
+				squares += math.Pow(seen(at, from, from+took)-took, 2)
+			}
+			if got, want := math.Sqrt(l.Ends()), math.Sqrt(squares/spans)*1e9; got < 0.95*want || got > 1.05*want {
+				t.Errorf("a standard error of %.3g ms, in truth %.3g ms", got/1e6, want/1e6)
+			}
+		})
+	}
+}
+
+// seen is the sum of the intervals whose end is in a span.
+func seen(at []float64, from, until float64) float64 {
+	i, _ := slices.BinarySearch(at, from)
+	j, _ := slices.BinarySearch(at, until)
+	return at[j-1] - at[max(0, i-1)]
+}
+
+func TestAProfileCarriesLooks(t *testing.T) {
+	var l looks.Looks
+	l.Add(begin, begin.Add(10*time.Millisecond), 0)
+	l.Add(begin.Add(10*time.Millisecond), begin.Add(time.Second), 900*time.Millisecond)
+	got := looks.Parse([]string{"another", l.Comment()})
+	if diff := cmp.Diff(&l, got); diff != "" {
+		t.Fatal(diff)
+	}
+	for _, test := range []struct {
+		from, until, want time.Duration
+	}{
+		{0, 10 * time.Millisecond, 0},
+		{0, 60 * time.Millisecond, 50 * time.Millisecond},
+		{0, time.Minute, 900 * time.Millisecond},
+		{990 * time.Millisecond, time.Minute, 10 * time.Millisecond},
+		{time.Minute, time.Hour, 0},
+	} {
+		if d := got.Unwatched(begin.Add(test.from), begin.Add(test.until)); d != test.want {
+			t.Errorf("from %v until %v nobody looked for %v, not %v", test.from, test.until, d, test.want)
+		}
+	}
+	var twice looks.Looks
+	twice.Merge(got)
+	twice.MergeGaps(got)
+	twice.MergeGaps(got)
+	if diff := cmp.Diff(&l, &twice); diff != "" {
+		t.Error("merged twice:", diff)
+	}
+}
+
+func TestGapsAreBounded(t *testing.T) {
+	var l looks.Looks
+	for i := range 1000 {
+		l.Add(begin.Add(time.Duration(i)*time.Second), begin.Add(time.Duration(i+1)*time.Second), time.Second)
+	}
+	if len(l.Gaps) != 256 || l.Unwatched(begin, begin.Add(time.Hour)) != 1000*time.Second {
+		t.Errorf("%d gaps, %v unwatched", len(l.Gaps), l.Unwatched(begin, begin.Add(time.Hour)))
+	}
+	if looks.Parse([]string{l.Comment()}) == nil {
+		t.Error("its comment is too long")
+	}
+}
+
+func TestWhatCannotBeIsNoLooks(t *testing.T) {
+	for _, text := range []string{
+		``, `{`, `[]`, `{"n":-1}`, `{"n":1,"sum":-1}`, `{"n":1,"sum":1e308,"squares":1,"cubes":1}`,
+		`{"n":1,"sum":1,"squares":2,"cubes":1}`, `{"gaps":[{"unwatchedNs":-1}]}`,
+	} {
+		if l := looks.Parse([]string{"spanprof wall looks: " + text}); l != nil {
+			t.Errorf("%s is %v", text, l)
+		}
+	}
+}
