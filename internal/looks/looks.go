@@ -14,18 +14,27 @@ import (
 	"time"
 )
 
-// Looks sums the intervals between looks. A wall time is wrong by its two ends, which
-// are anywhere in an interval: long intervals have more of them, so that the mean does
-// not tell the error.
+// Looks is the intervals between looks. A wall time is wrong by its two ends, which are
+// anywhere in an interval: long intervals have more of them, so that the mean does not
+// tell the error. The longest are kept one by one, of the others only sums.
 type Looks struct {
-	// N is the number of intervals, and the others are the sums of their lengths, in
-	// seconds, and of the second and third powers of these.
+	// N is the number of the others, and Sum, Squares and Cubes are the sums of their
+	// lengths, in seconds, and of the second and third powers of these.
 	N       int64   `json:"n"`
 	Sum     float64 `json:"sum"`
 	Squares float64 `json:"squares"`
 	Cubes   float64 `json:"cubes"`
+	// Long are the longest, in no order.
+	Long []Interval `json:"long,omitempty"`
 	// Gaps are the times in which nobody looked, in the order of time.
 	Gaps []Gap `json:"gaps,omitempty"`
+}
+
+// Interval is the time between two looks.
+type Interval struct {
+	From    time.Time     `json:"from"`
+	Until   time.Time     `json:"until"`
+	Watched time.Duration `json:"watchedNs"` // all of it, but for what is in a Gap
 }
 
 // Gap is a time of which a part was watched by nobody, as the process was stopped. Where
@@ -41,7 +50,9 @@ const (
 	// maxGaps bounds Gaps; a comment is rejected when it is longer than such a number
 	// of gaps.
 	maxGaps    = 256
-	maxComment = 64 << 10
+	maxComment = 128 << 10
+	// maxLong bounds Long, and maxMerged those of several windows.
+	maxLong, maxMerged = 64, 1024
 )
 
 // Add counts an interval, in which gap was watched by nobody.
@@ -51,13 +62,50 @@ func (l *Looks) Add(from, until time.Time, gap time.Duration) {
 	if gap > 0 {
 		l.gap(Gap{From: from.Round(0), Until: until.Round(0), Unwatched: gap})
 	}
-	if d := (elapsed - gap).Seconds(); d > 0 {
-		l.N++
-		l.Sum += d
-		l.Squares += d * d
-		l.Cubes += d * d * d
+	if elapsed > gap {
+		l.keep(Interval{From: from.Round(0), Until: until.Round(0), Watched: elapsed - gap}, maxLong)
 	}
 }
+
+// keep adds an interval. Where there is no room for one more, the shortest is summed up.
+func (l *Looks) keep(i Interval, room int) {
+	if len(l.Long) < room {
+		l.Long = append(l.Long, i)
+		return
+	}
+	shortest := &i
+	for j := range l.Long {
+		if l.Long[j].Watched < shortest.Watched {
+			shortest = &l.Long[j]
+		}
+	}
+	l.sum(shortest.Watched)
+	*shortest = i
+}
+
+// sum adds an interval to the sums.
+func (l *Looks) sum(watched time.Duration) {
+	d := watched.Seconds()
+	l.N++
+	l.Sum += d
+	l.Squares += d * d
+	l.Cubes += d * d * d
+}
+
+// all returns l with all intervals in the sums.
+func (l *Looks) all() Looks {
+	if l == nil {
+		return Looks{}
+	}
+	sums := Looks{N: l.N, Sum: l.Sum, Squares: l.Squares, Cubes: l.Cubes}
+	for _, i := range l.Long {
+		sums.sum(i.Watched)
+	}
+	return sums
+}
+
+// Known reports whether there is any interval.
+func (l *Looks) Known() bool { return l != nil && l.N+int64(len(l.Long)) > 0 }
 
 // gap adds one. What there is no room for lengthens the last.
 func (l *Looks) gap(g Gap) {
@@ -78,6 +126,13 @@ func (l *Looks) Merge(other *Looks) {
 	l.Sum += other.Sum
 	l.Squares += other.Squares
 	l.Cubes += other.Cubes
+	for _, i := range other.Long {
+		if len(l.Long) < maxMerged {
+			l.Long = append(l.Long, i)
+		} else {
+			l.sum(i.Watched)
+		}
+	}
 }
 
 // MergeGaps adds the gaps of other, which may be nil, that l does not have.
@@ -96,31 +151,55 @@ func (l *Looks) MergeGaps(other *Looks) {
 
 // Mean returns the mean of the squares of the intervals, in ns²; 0 without any.
 func (l *Looks) Mean() float64 {
-	if l == nil || l.N == 0 {
+	all := l.all()
+	if all.N == 0 {
 		return 0
 	}
-	return l.Squares / float64(l.N) * 1e18
+	return all.Squares / float64(all.N) * 1e18
 }
 
-// Ends returns the variance, in ns², of a wall time with two ends that are anywhere: at
-// its begin it has too much by a part of the interval, which is anything up to all of it,
-// and lacks such a part at its end. An interval is as likely to have an end as it is
-// long.
-func (l *Looks) Ends() float64 {
-	if l == nil || l.Sum <= 0 {
+// Ends returns the variance, in ns², of the wall time from begin to end, which may be
+// zero where they are anywhere: at its begin it has too much by a part of the interval,
+// which is anything up to all of it, and lacks such a part at its end. An interval is as
+// likely to have an end as it is long.
+func (l *Looks) Ends(begin, end time.Time) float64 {
+	all := l.all()
+	if all.Sum <= 0 {
 		return 0
 	}
-	mean, square := l.Squares/l.Sum, l.Cubes/l.Sum
-	return (square*2/3 - mean*mean/2) * 1e18
+	rest := *l
+	rest.Long = nil
+	if rest.Sum <= 0 {
+		rest = all
+	}
+	m1, s1 := l.at(begin, &rest, &all)
+	m2, s2 := l.at(end, &rest, &all)
+	return ((s1+s2)/3 - m1*m2/2) * 1e18
+}
+
+// at returns the length of the interval with a time in it, and its square, in seconds: of
+// one that is kept, or what is to be expected of the rest; or of all, for no time.
+func (l *Looks) at(t time.Time, rest, all *Looks) (mean, square float64) {
+	if t.IsZero() {
+		return all.Squares / all.Sum, all.Cubes / all.Sum
+	}
+	for _, i := range l.Long {
+		if !t.Before(i.From) && t.Before(i.Until) {
+			d := i.Watched.Seconds()
+			return d, d * d
+		}
+	}
+	return rest.Squares / rest.Sum, rest.Cubes / rest.Sum
 }
 
 // Single returns the mean of the square, in ns², of an interval that is as likely to be
 // meant as it is long.
 func (l *Looks) Single() float64 {
-	if l == nil || l.Sum <= 0 {
+	all := l.all()
+	if all.Sum <= 0 {
 		return 0
 	}
-	return l.Cubes / l.Sum * 1e18
+	return all.Cubes / all.Sum * 1e18
 }
 
 // Unwatched returns for how long at most nobody looked between two times.
@@ -161,7 +240,7 @@ func Parse(comments []string) *Looks {
 		}
 		l := new(Looks)
 		if err := json.Unmarshal([]byte(text), l); err == nil && l.valid() {
-			l.Gaps = slices.Clip(l.Gaps)
+			l.Gaps, l.Long = slices.Clip(l.Gaps), slices.Clip(l.Long)
 			return l
 		}
 	}
@@ -182,5 +261,10 @@ func (l *Looks) valid() bool {
 			return false
 		}
 	}
-	return l.N >= 0 && len(l.Gaps) <= maxGaps && l.Squares*l.Squares <= l.Sum*l.Cubes*rounding && l.Sum*l.Sum <= float64(l.N)*l.Squares*rounding
+	for _, i := range l.Long {
+		if i.Watched <= 0 || i.Until.Before(i.From) { // the clocks may differ
+			return false
+		}
+	}
+	return l.N >= 0 && len(l.Long) <= maxMerged && len(l.Gaps) <= maxGaps && l.Squares*l.Squares <= l.Sum*l.Cubes*rounding && l.Sum*l.Sum <= float64(l.N)*l.Squares*rounding
 }

@@ -43,7 +43,7 @@ func TestTheErrorOfIrregularLooks(t *testing.T) {
 				took := 0.5 + random.Float64()
 				squares += math.Pow(seen(at, from, from+took)-took, 2)
 			}
-			if got, want := math.Sqrt(l.Ends()), math.Sqrt(squares/spans)*1e9; got < 0.95*want || got > 1.05*want {
+			if got, want := math.Sqrt(l.Ends(time.Time{}, time.Time{})), math.Sqrt(squares/spans)*1e9; got < 0.95*want || got > 1.05*want {
 				t.Errorf("a standard error of %.3g ms, in truth %.3g ms", got/1e6, want/1e6)
 			}
 		})
@@ -103,10 +103,38 @@ func TestGapsAreBounded(t *testing.T) {
 func TestWhatCannotBeIsNoLooks(t *testing.T) {
 	for _, text := range []string{
 		``, `{`, `[]`, `{"n":-1}`, `{"n":1,"sum":-1}`, `{"n":1,"sum":1e308,"squares":1,"cubes":1}`,
-		`{"n":1,"sum":1,"squares":2,"cubes":1}`, `{"gaps":[{"unwatchedNs":-1}]}`,
+		`{"n":1,"sum":1,"squares":2,"cubes":1}`, `{"gaps":[{"unwatchedNs":-1}]}`, `{"long":[{"watchedNs":0}]}`,
 	} {
 		if l := looks.Parse([]string{"spanprof wall looks: " + text}); l != nil {
 			t.Errorf("%s is %v", text, l)
+		}
+	}
+}
+
+// TestAnEndInALongInterval has more of an error than another.
+func TestAnEndInALongInterval(t *testing.T) {
+	var l looks.Looks
+	now := begin
+	for i := range 1000 {
+		d := 10 * time.Millisecond
+		if i == 500 {
+			d = time.Second
+		}
+		l.Add(now, now.Add(d), 0)
+		now = now.Add(d)
+	}
+	first, long := begin.Add(10*time.Millisecond), begin.Add(5500*time.Millisecond)
+	for _, test := range []struct {
+		begin, end time.Time
+		d1, d2     float64 // of the intervals, in s
+	}{
+		{first, now.Add(-time.Millisecond), 0.01, 0.01},
+		{first, long, 0.01, 1},
+		{long, long, 1, 1},
+	} {
+		want := math.Sqrt((test.d1*test.d1+test.d2*test.d2)/3 - test.d1*test.d2/2)
+		if got := math.Sqrt(l.Ends(test.begin, test.end)) / 1e9; math.Abs(got-want) > 0.001*want {
+			t.Errorf("%v to %v: %v s, not %v", test.begin, test.end, got, want)
 		}
 	}
 }

@@ -131,7 +131,7 @@ func looksOf(cuts []Cut) *looks.Looks {
 		all.MergeGaps(cut.Looks)
 	}
 	if all != nil {
-		all.Gaps = slices.Clip(all.Gaps)
+		all.Gaps, all.Long = slices.Clip(all.Gaps), slices.Clip(all.Long)
 	}
 	return all
 }

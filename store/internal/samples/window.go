@@ -238,7 +238,7 @@ func (w *Window) Size() int64 {
 		w.labelled.Size() + memory.Slice(w.labellings) + w.surplus.Size() +
 		w.rows.Size() + memory.Slice(w.values) + memory.Slice(w.sums)
 	if w.Looks != nil {
-		size += memory.Alloc(int64(unsafe.Sizeof(*w.Looks))) + memory.Slice(w.Looks.Gaps)
+		size += memory.Alloc(int64(unsafe.Sizeof(*w.Looks))) + memory.Slice(w.Looks.Gaps) + memory.Slice(w.Looks.Long)
 	}
 	for _, l := range w.labellings {
 		if l.texts != nil {

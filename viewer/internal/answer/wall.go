@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/termtext"
@@ -51,14 +52,18 @@ func newLooks(total, n int64, of *store.Looks, span *Span, ids int) (l looks, kn
 	}
 	d := float64(total) / float64(n)
 	l = looks{n: n, at: 1, each: d * d, single: d * d, ends: d * d / 4}
-	if of != nil && of.N > 0 {
-		l.each, l.single, l.ends = of.Mean(), of.Single(), of.Ends()
+	if of.Known() {
+		l.each, l.single, l.ends = of.Mean(), of.Single(), of.Ends(time.Time{}, time.Time{})
 	}
 	if span == nil || ids > 1 || span.Manual || span.SummaryMissing || span.DurationNs <= 0 {
 		l.several = true
 		return l, true
 	}
 	l.at = max(1, float64(total)/float64(span.DurationNs))
+	if of.Known() {
+		l.ends = of.Ends(span.Start, span.Start.Add(time.Duration(span.DurationNs)))
+		l.single = max(l.single, l.ends)
+	}
 	return l, true
 }
 
