@@ -71,7 +71,8 @@ type View interface {
 	// sample types of the kind and all labels, or all but the ids (see
 	// [Query]). Samples with the same stack and labels are summed, and those
 	// without any value left out; q.SampleType becomes the default type.
-	// Values that describe a moment and errors are as in Select. Comments and
+	// Values that describe a moment and errors are as in Select. Comments, but for
+	// what wall profiles say of their looks, and
 	// the frame filters of old profiles are not kept, and of an id label with
 	// several values only the first.
 	//

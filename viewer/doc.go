@@ -146,6 +146,7 @@
 //	total, samples                          how much; of heap, samples are sites
 //	expectedSamples                         of wall time: in a span of this length
 //	errorNs                                 of wall time: the standard error of total
+//	unwatchedNs                             of wall time: what total may lack besides
 //	waits [{class, ns, errorNs}]            of wall time: what it was spent on
 //	profileIds, windows, from, until        in how much
 //	span                                    if the query has a profile_id
@@ -213,8 +214,10 @@
 // 1/√n. Wall time has a standard error for each figure: about half the time between two
 // looks at the goroutines for one that stays in the span, which may begin and end anywhere
 // between looks; as many times that as there are goroutines at a time; and for the sum of
-// many spans, and what is found now and then, √n times the time between looks. It is right
-// as long as the process runs: see profiler.WallStatus.Unwatched.
+// many spans, and what is found now and then, √n times the time between looks. Profiles
+// of package profiler carry the times between looks, as a busy machine or a quota of CPU
+// makes some of them long. While the process was stopped nobody looked: a span's wall time
+// may lack such a time that is in the span, which is stated apart.
 //
 // # For developers
 //
