@@ -64,17 +64,13 @@ func Plans(work time.Duration) []Plan {
 // returns it by the functions' names.
 type Peer func() (stop func() (map[string]time.Duration, error))
 
-// Main does what the environment plans, and does not return then.
-func Main(peer Peer) {
+// Main does what the environment plans, and reports false if that is nothing.
+func Main(peer Peer) (done bool, err error) {
 	text := os.Getenv(programVariable)
 	if text == "" {
-		return
+		return false, nil
 	}
-	if err := program(text, peer); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
+	return true, program(text, peer)
 }
 
 // Span is what the program's own clock and its wall profile say of a span.

@@ -5,6 +5,7 @@ package walltruth
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -13,8 +14,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	Main(nil)
-	os.Exit(m.Run())
+	done, err := Main(nil)
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	case !done:
+		os.Exit(m.Run())
+	}
 }
 
 // TestWallAgreesWithTheProgramsClock compares the wall time of each span with what the
