@@ -126,7 +126,9 @@
 // While the process does not run, because it was stopped or suspended, nobody looks. Such a time counts for goroutines that are found in the same
 // span before and after it, and for no other: what began after it has not waited for
 // it. Nor does anybody look in a window without a round; it has no samples.
-// WallStatus.Unwatched has the sum of both. In no window a goroutine has more time than
+// WallStatus.Unwatched has the sum of both, and a comment of each profile has these times
+// and the times between rounds, from which the viewer tells how far off a wall time may
+// be. In no window a goroutine has more time than
 // the window is long.
 //
 // # Limits
