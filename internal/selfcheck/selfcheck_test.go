@@ -217,6 +217,21 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// Spans without labels are logged once, though the wrapper is collected meanwhile.
+func TestLogOfSpansWithoutLabels(t *testing.T) {
+	f := healthy()
+	unlabelled(f, 100)
+	f.Provider.Global = selfcheck.GlobalInner
+	var log selfcheck.Log
+	if news := log.News(selfcheck.Run(f)); len(news) != 1 {
+		t.Errorf("news %q", news)
+	}
+	f.Labels.Wrappers, f.Provider.Global = 0, selfcheck.GlobalGiven
+	if again := log.News(selfcheck.Run(f)); len(again) > 0 {
+		t.Errorf("again: %q", again)
+	}
+}
+
 func TestGaps(t *testing.T) {
 	for want, p := range map[string]selfcheck.Profiler{
 		"another profiler of this process has the CPU profiler":                                                      {Profilers: 2, Found: 1},
