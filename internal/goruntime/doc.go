@@ -11,7 +11,7 @@
 // was tested with. And [Unknown] verifies at run time what no signature tells:
 // while it returns an error, nothing of the package may be used but the types.
 //
-// Of the calling goroutine [Goroutine] tells the number, by Go's assembler.
+// [Goroutine] tells goroutines apart by assembly, and by stack traces where there is none.
 //
 // The build tag spanprof_public leaves all of it out.
 package goruntime

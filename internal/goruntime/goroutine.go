@@ -4,8 +4,13 @@
 package goruntime
 
 // Goroutine returns a number that tells the calling goroutine from others that run at the same
-// time: it stays the same, and the number of a goroutine that has ended is given to
-// another one. On processors for which this is not implemented it is 0 for all.
+// time: it stays the same, and the number of a goroutine that has ended may be given to
+// another one.
 //
-// Two goroutines whose records in the runtime are 64 GiB apart may have the same.
-func Goroutine() uint32 { return uint32(goroutine() >> 4) }
+// Assembly reads it where there is some for the processor; elsewhere, and with the build tag
+// purego, it is read from a stack trace, which is slow. Two goroutines whose records in the
+// runtime are 64 GiB apart may have the same.
+func Goroutine() uint32 { return uint32(goroutine() >> unusedBits) }
+
+// unusedBits are 0 in the address of a record of the runtime, which is aligned.
+const unusedBits = 4

@@ -12,9 +12,6 @@ import (
 // Goroutines that are there at the same time have different numbers, which stay the same
 // on other threads and when the stack moves.
 func TestGoroutine(t *testing.T) {
-	if goroutine() == 0 {
-		t.Skip("not implemented on " + runtime.GOARCH)
-	}
 	const goroutines = 1000
 	numbers := make([]uint32, goroutines)
 	var first, all sync.WaitGroup

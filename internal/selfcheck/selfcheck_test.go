@@ -71,20 +71,22 @@ func TestFindings(t *testing.T) {
 		"little CPU without labels":     {func(f *selfcheck.Facts) { unlabelled(f, 100); f.Labels.Wrappers = 0; f.Store.CPU = 4 * time.Second }, &finding{selfcheck.ProviderNotWrapped, wrong, false}},
 		"spans of the SDK":              {func(f *selfcheck.Facts) { unlabelled(f, 100); f.Provider.Global = selfcheck.GlobalInner }, &finding{selfcheck.ProviderNotGlobal, wrong, true}},
 		"all tracers before the wrap":   {func(f *selfcheck.Facts) { unlabelled(f, 100) }, &finding{selfcheck.TracersBeforeWrap, wrong, true}},
-		"one tracer before the wrap":    {func(f *selfcheck.Facts) { f.Spans.Tracers[1].Unlabelled = 1000 }, &finding{selfcheck.TracersBeforeWrap, wrong, true}},
+		"a small tracer without labels": {func(f *selfcheck.Facts) { f.Spans.Tracers[1].Unlabelled = 1000 }, &finding{selfcheck.TracersBeforeWrap, note, true}},
+		"a large tracer without labels": {func(f *selfcheck.Facts) { f.Spans.Tracers[0].Unlabelled = 19_000 }, &finding{selfcheck.TracersBeforeWrap, wrong, true}},
+		"no room for any span":          {func(f *selfcheck.Facts) { unlabelled(f, 1000); f.Labels.NoRoom = 1000 }, &finding{selfcheck.NoRoom, wrong, true}},
 		"spans that tell nothing":       {func(f *selfcheck.Facts) { f.Spans.Tracers[1].Unlabelled = 1000; f.Labels.NoProfileID = true }, nil},
 		"a global SDK that is not used": {func(f *selfcheck.Facts) { f.Provider.Global = selfcheck.GlobalInner }, nil},
 		"another provider":              {func(f *selfcheck.Facts) { f.Provider.Global = selfcheck.GlobalOtherSDK }, nil},
 		"another provider, no spans": {func(f *selfcheck.Facts) {
 			f.Provider.Global, f.Spans, f.Labels = selfcheck.GlobalOtherSDK, selfcheck.Spans{}, selfcheck.Labels{}
-		}, &finding{selfcheck.ProviderOther, wrong, true}},
+		}, &finding{selfcheck.ProviderOther, note, false}},
 		"a provider of another make, no spans": {func(f *selfcheck.Facts) {
 			f.Provider.Global, f.Spans, f.Labels = selfcheck.GlobalUnknown, selfcheck.Spans{}, selfcheck.Labels{}
 		}, nil},
 		"labels alone, no provider":       {func(f *selfcheck.Facts) { f.Provider, f.Spans = selfcheck.Provider{}, selfcheck.Spans{} }, &finding{selfcheck.ProviderMissing, wrong, true}},
-		"one span in thirty sampled":      {func(f *selfcheck.Facts) { f.Labels.Sampled, f.Labels.Unsampled = 1000, 29_000 }, &finding{selfcheck.NotSampled, note, true}},
+		"one span in thirty sampled":      {func(f *selfcheck.Facts) { f.Labels.Sampled, f.Labels.Unsampled = 1000, 29_000 }, &finding{selfcheck.NotSampled, note, false}},
 		"one in a thousand, not for long": {func(f *selfcheck.Facts) { f.Labels.Sampled, f.Labels.Unsampled = 0, 900 }, nil},
-		"no span sampled":                 {func(f *selfcheck.Facts) { f.Labels.Sampled, f.Spans = 0, selfcheck.Spans{} }, &finding{selfcheck.NotSampled, wrong, true}},
+		"no span sampled":                 {func(f *selfcheck.Facts) { f.Labels.Sampled, f.Spans = 0, selfcheck.Spans{} }, &finding{selfcheck.NotSampled, note, false}},
 		"names":                           {func(f *selfcheck.Facts) { f.Labels.NamesFull = 256 }, &finding{selfcheck.NamesFull, note, false}},
 		"ends elsewhere":                  {func(f *selfcheck.Facts) { f.Labels.EndsElsewhere = 2000 }, &finding{selfcheck.EndsElsewhere, note, false}},
 		"few ends elsewhere":              {func(f *selfcheck.Facts) { f.Labels.EndsElsewhere = 1999 }, nil},
@@ -119,7 +121,7 @@ func TestFindings(t *testing.T) {
 		}, &finding{selfcheck.Failed, wrong, false}},
 		"services": {func(f *selfcheck.Facts) { f.Spans.Profiled = []string{"a", "b", "c", "d"} }, &finding{selfcheck.ServicesDiffer, wrong, false}},
 		"unnamed":  {func(f *selfcheck.Facts) { f.Spans.Service = "" }, &finding{selfcheck.ServiceUnnamed, note, false}},
-		"not kept": {func(f *selfcheck.Facts) { f.Spans.NotKept = f.Spans.Ended }, &finding{selfcheck.NotKept, wrong, true}},
+		"not kept": {func(f *selfcheck.Facts) { f.Spans.NotKept = f.Spans.Ended }, &finding{selfcheck.NotKept, note, false}},
 		"refused": {func(f *selfcheck.Facts) {
 			f.Store.Refused = 1
 			f.Failing = []selfcheck.Failing{{Name: "store", Why: "too big"}}
@@ -212,6 +214,21 @@ func TestLog(t *testing.T) {
 	f.Labels.NoRoom = 100
 	if more := log.News(selfcheck.Run(f)); len(more) != 1 || !strings.Contains(more[0].Error(), "spans-without-room") {
 		t.Errorf("what became certain later: %q", more)
+	}
+}
+
+// Spans without labels are logged once, though the wrapper is collected meanwhile.
+func TestLogOfSpansWithoutLabels(t *testing.T) {
+	f := healthy()
+	unlabelled(f, 100)
+	f.Provider.Global = selfcheck.GlobalInner
+	var log selfcheck.Log
+	if news := log.News(selfcheck.Run(f)); len(news) != 1 {
+		t.Errorf("news %q", news)
+	}
+	f.Labels.Wrappers, f.Provider.Global = 0, selfcheck.GlobalGiven
+	if again := log.News(selfcheck.Run(f)); len(again) > 0 {
+		t.Errorf("again: %q", again)
 	}
 }
 

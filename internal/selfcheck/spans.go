@@ -55,7 +55,8 @@ func providerUnset(f *Facts) *Finding {
 // unlabelled returns the tracers of which no span is labelled, how many spans these have,
 // and how many spans all tracers have.
 func (f *Facts) unlabelled() (names []string, spans, all int64) {
-	if f.Disabled != "" || f.Labels.NoProfileID {
+	// Of spans that there was no room for, another check tells.
+	if f.Disabled != "" || f.Labels.NoProfileID || f.Labels.NoRoom > 0 {
 		return nil, 0, 0
 	}
 	for _, t := range f.Spans.Tracers {
@@ -97,7 +98,7 @@ func providerOther(f *Facts) *Finding {
 		return nil
 	}
 	return &Finding{
-		ID: ProviderOther, Severity: Wrong, Certain: f.Store.CPU >= EnoughCPU,
+		ID: ProviderOther, Severity: Note,
 		Seen: "0 spans were recorded: the global tracer provider is not the one that was given, nor does the one given wrap it.",
 		Do:   "Give inprocess.Start the provider that otel.SetTracerProvider was given.",
 	}
@@ -108,9 +109,14 @@ func tracersBeforeWrap(f *Facts) *Finding {
 	if spans == 0 || spans == all && (f.Labels.Wrappers == 0 || f.Provider.Global == GlobalInner) {
 		return nil
 	}
+	// A program may keep a few spans without labels on purpose.
+	severity := Note
+	if spans > all/2 {
+		severity = Wrong
+	}
 	return &Finding{
-		ID: TracersBeforeWrap, Severity: Wrong, Certain: f.enough(spans),
-		Seen: fmt.Sprintf("%s of %s local root spans have no labels: all those of %s %s, which the SDK's own provider made, not one that package spanprof wraps.", number(spans), number(all), plural(len(names), "tracer"), list(names)),
+		ID: TracersBeforeWrap, Severity: severity, Certain: f.enough(spans),
+		Seen: fmt.Sprintf("%s of %s local root spans have no labels: all those of %s %s, which were got from the SDK's own provider, not from the wrapper.", number(spans), number(all), plural(len(names), "tracer"), list(names)),
 		Do:   "Get tracers from the wrapper, or register spanprof.NewSpanProcessor with the SDK's provider: it labels the spans of tracers that were made before the wrapper.",
 	}
 }
@@ -131,12 +137,9 @@ func notSampled(f *Facts) *Finding {
 	if f.Disabled != "" || unsampled < 10*enoughSpans || float64(sampled) >= fewSampled*float64(all) {
 		return nil
 	}
-	severity := Note
-	if sampled == 0 && f.Spans.Ended == 0 {
-		severity = Wrong
-	}
+	// A note, as the program or its callers may want it so, by the sampler always_off for one.
 	return &Finding{
-		ID: NotSampled, Severity: severity, Certain: true,
+		ID: NotSampled, Severity: Note,
 		Seen: fmt.Sprintf("Of about %s %s were not sampled, and sampled spans alone are labelled.", count(all, "span"), percent(float64(unsampled), float64(all))),
 		Do:   "Sample more of them by sdktrace.WithSampler, or name the CPU time of the others by spanprof.WithUnsampledSpanNames.",
 	}

@@ -48,7 +48,7 @@ func notKept(f *Facts) *Finding {
 		return nil
 	}
 	return &Finding{
-		ID: NotKept, Severity: Wrong, Certain: f.enough(s.Ended),
+		ID: NotKept, Severity: Note,
 		Seen: fmt.Sprintf("None of %s is kept, as WithMinDuration or WithSampling leave them all out.", count(s.Ended, "span")),
 		Do:   "Lower the duration of WithMinDuration, or raise the fraction of WithSampling.",
 	}
