@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -67,13 +68,13 @@ func script() {
 	h.pointer()
 	func() { inlinedOnce() }()
 	slices.SortFunc([]int{2, 1, 3}, func(a, b int) int { hit(); return a - b })
-	strings.Map(func(r rune) rune { inlinedOnce(); return r }, "abc")
+	_ = strings.Map(func(r rune) rune { inlinedOnce(); return r }, "abc")
 	func() {
 		defer func() { hit(); _ = recover(); hit() }()
 		panic("oops")
 	}()
 	for i := range 3 {
-		pprof.Do(context.Background(), pprof.Labels("i", fmt.Sprint(i), "empty", ""), func(ctx context.Context) {
+		pprof.Do(context.Background(), pprof.Labels("i", strconv.Itoa(i), "empty", ""), func(ctx context.Context) {
 			hit()
 			pprof.Do(ctx, pprof.Labels("j", "é"), func(context.Context) { inlinedTwice() })
 			var wait sync.WaitGroup
@@ -95,19 +96,20 @@ func hits(p *profile.Profile) []string {
 		if !hasFunction(s, "hit") {
 			continue
 		}
-		text := fmt.Sprintf("%v %v %v %v", s.Value, s.Label, s.NumLabel, s.NumUnit)
+		var text strings.Builder
+		fmt.Fprintf(&text, "%v %v %v %v", s.Value, s.Label, s.NumLabel, s.NumUnit)
 		for _, l := range s.Location {
-			text += fmt.Sprintf("\n%#x folded %t", l.Address, l.IsFolded)
+			fmt.Fprintf(&text, "\n%#x folded %t", l.Address, l.IsFolded)
 			if m := l.Mapping; m != nil {
-				text += fmt.Sprintf(" in %s %s %#x-%#x+%#x files %t lines %t frames %t", m.File, m.BuildID, m.Start, m.Limit, m.Offset,
+				fmt.Fprintf(&text, " in %s %s %#x-%#x+%#x files %t lines %t frames %t", m.File, m.BuildID, m.Start, m.Limit, m.Offset,
 					m.HasFilenames, m.HasLineNumbers, m.HasInlineFrames)
 			}
 			for _, line := range l.Line {
 				f := line.Function
-				text += fmt.Sprintf("\n   %s (%s) %s:%d:%d from %d", f.Name, f.SystemName, f.Filename, line.Line, line.Column, f.StartLine)
+				fmt.Fprintf(&text, "\n   %s (%s) %s:%d:%d from %d", f.Name, f.SystemName, f.Filename, line.Line, line.Column, f.StartLine)
 			}
 		}
-		all = append(all, text)
+		all = append(all, text.String())
 	}
 	slices.Sort(all)
 	return all

@@ -109,17 +109,17 @@ func WithKinds(kinds ...exporter.Kind) Option {
 // The samples are read from the runtime by this package, with the time of each:
 // through runtime/pprof.readProfile and a few functions that are linked by name, and by the
 // layout of label sets, which is verified. runtime/pprof keeps the profile open
-// meanwhile, so that it is in use for the program as any profile is. The reader sends
-// its own thread a SIGPROF 50 times a second while the process works, and about
-// a thousand at the end of a window where it did not: by that the runtime gives
-// its samples away without a stop.
+// meanwhile, so that it is in use for the program as any profile is. On Linux the
+// end of a window sends up to a thousand SIGPROF to its own thread, in some
+// milliseconds: by that the runtime gives its samples away without a stop.
 //
-// What that costs the program: StopCPUProfile, called for our profile, takes up to 20 ms
-// longer than runtime/pprof alone would need, and while our profile is just beginning
-// some milliseconds. If the program calls runtime.SetCPUProfileRate in those
-// milliseconds, the runtime's warning (https://go.dev/issue/42502) appears on stderr, as it
-// does at any other time while a profile runs, and the samples of the first window come at
-// the program's rate, which the profile tells.
+// What that costs the program: StopCPUProfile, called for our profile while that is just
+// beginning, takes some milliseconds longer than runtime/pprof alone would need, and up
+// to 20 within a fifth of a second after the end of a window. If the program
+// calls runtime.SetCPUProfileRate while our profile is just beginning, the runtime's
+// warning (https://go.dev/issue/42502) appears on stderr, as it does at any other time
+// while a profile runs, and the samples of the first window come at the program's
+// rate, which the profile tells.
 //
 // New refuses less than 1 and more than 200: Linux takes samples when its clock
 // ticks, 250 times a second on most systems, and at a rate near that or above it

@@ -41,7 +41,7 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
-// BenchmarkLook is what a look at the samples costs, of which there are 50 a second.
+// BenchmarkLook is what a look at the samples costs, of which there are some after a cut.
 func BenchmarkLook(b *testing.B) {
 	if !canPoke {
 		b.Skip("nothing wakes the runtime's reader on " + runtime.GOOS)
@@ -53,8 +53,32 @@ func BenchmarkLook(b *testing.B) {
 	for b.Loop() {
 		l.drain(l.mark(true))
 	}
+	b.StopTimer()
 	runtime.SetCPUProfileRate(0)
 	for eof := false; !eof; {
-		_, eof = l.drain(mark{})
+		eof = l.drain(mark{})
+	}
+}
+
+// BenchmarkFill is what it costs to wake the reader.
+func BenchmarkFill(b *testing.B) {
+	if !canPoke {
+		b.Skip("nothing wakes the runtime's reader on " + runtime.GOOS)
+	}
+	l := New(100, goruntime.ReadCPUProfile)
+	runtime.SetCPUProfileRate(100)
+	l.header = true
+	l.asleep.Store(true)
+	b.ReportAllocs()
+	for b.Loop() {
+		fill(&l.asleep)
+		l.drain(l.mark(true))
+		l.drain(l.mark(true)) // gives the runtime its room back
+		l.asleep.Store(true)
+	}
+	b.StopTimer()
+	runtime.SetCPUProfileRate(0)
+	for eof := false; !eof; {
+		eof = l.drain(mark{})
 	}
 }

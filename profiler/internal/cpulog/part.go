@@ -29,7 +29,6 @@ type part struct {
 	began, end int64         // nanotimes; began is that of start
 	period     time.Duration // between two samples
 	entries    map[key]*entry
-	counted    int64 // samples
 	dropped    int64 // samples for which there was no room
 	last       int64 // the time of the last record that has one
 	times      int   // how many there are in entries
@@ -40,7 +39,8 @@ type part struct {
 	inCode  bool
 	err     error
 
-	restarted bool // the runtime was stopped for its end
+	restarted  bool // the runtime was stopped for its end
+	overflowed bool // the runtime had no room for samples
 }
 
 func (l *Log) newPart(at int64) *part {
@@ -80,7 +80,6 @@ type entry struct {
 // count counts a record of time at. What works for a span that has ended has the labels
 // from before it.
 func (p *part) count(stack []uint64, labels *goruntime.LabelSet, at, count int64) {
-	p.counted += count
 	held, ended := livelabels.At(labels, at)
 	k := key{labels: content(held), ended: ended}
 	if len(stack) > 0 {

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// interval is the time between two looks at the samples. Somebody who stops our
-	// profile waits as long at most, and about as long as runtime/pprof has him wait
-	// when two cores are busy.
+	// interval is the time between two looks at the samples, and looks how many there are
+	// after a cut before the reader sleeps: so cuts that follow each other soon cost
+	// little.
 	interval = 20 * time.Millisecond
-	// maxIdle is after how many looks without a sample the reader sleeps until it is
-	// woken.
-	maxIdle = 50
+	looks    = 10
+	// darwinInterval is runtime/pprof's there.
+	darwinInterval = 100 * time.Millisecond
 	// darwin has the runtime not wait for samples (https://go.dev/issue/61768).
 	darwin = runtime.GOOS == "darwin" || runtime.GOOS == "ios"
 	// polls says that samples can be read without the risk to wait for some.
@@ -30,26 +30,25 @@ const Uncut = polls
 // read counts samples until the runtime has no more.
 //
 // A call of readProfile returns what there is, and where there is nothing it sleeps
-// until half of the runtime's buffer is full or the profile is stopped. So before each
-// call the reader makes a sample itself, by a signal to its own thread: then there
-// is something. That sample is not counted. Its record says more: all that the runtime
-// has taken before is in front of it, in the order of time. So a Cut ends there.
+// until half of the runtime's buffer is full or the profile is stopped. There the reader
+// is most of the time, and whoever stops the profile does not wait for it.
 //
-// In an idle process the reader sleeps. It is woken by what fills half of the buffer: the
-// process, when it works again, or a Cut with samples of its own.
+// A Cut wakes it by as many samples as fill half of the buffer: signals to its own
+// thread, of which the runtime takes one each. Then the reader makes one more
+// sample in this way before it reads: so there is something to read, and its record says
+// that all that the runtime has taken before is in front of it, in the order of time. There
+// the Cut ends. The samples of our signals are not counted.
 func (l *Log) read() {
 	l.header = true
-	for idle := 0; ; {
-		m := l.mark(idle < maxIdle)
-		taken, eof := l.drain(m)
-		if eof {
+	for n := looks - 1; ; n++ {
+		m := l.mark(n < looks)
+		if l.drain(m) {
 			return
 		}
-		idle++
-		if taken || m.cut {
-			idle = 0
+		if m.cut {
+			n = 0
 		}
-		if m.poked && idle < maxIdle || darwin {
+		if m.poked && n+1 < looks || darwin {
 			l.wait()
 		}
 	}
@@ -75,28 +74,26 @@ func (l *Log) mark(awake bool) mark {
 	return m
 }
 
-// drain counts what there is, up to the mark. It reports whether there were samples,
-// and whether there will be none any more.
-func (l *Log) drain(m mark) (taken, eof bool) {
+// drain counts what there is, up to the mark. It reports whether there will be no more.
+func (l *Log) drain(m mark) (eof bool) {
 	for {
 		l.asleep.Store(true)
 		if !m.poked && !m.cut && l.wanted() {
 			// The Cut has looked before, and does not know that the reader sleeps.
 			l.asleep.Store(false)
-			return taken, false
+			return false
 		}
 		records, labels, eof := l.readProfile()
 		l.asleep.Store(false)
-		some, seen := l.take(records, labels, m)
-		taken = taken || some
+		seen := l.take(records, labels, m)
 		switch {
 		case eof || seen:
-			return taken, eof
+			return eof
 		case m.poked: // it is yet to come
 		case darwin && len(records) > 0:
 		default:
 			l.served(m)
-			return taken, false
+			return false
 		}
 	}
 }
@@ -117,8 +114,8 @@ func (l *Log) served(m mark) {
 	}
 }
 
-// take counts records.
-func (l *Log) take(records []uint64, labels []*goruntime.LabelSet, m mark) (some, seen bool) {
+// take counts records. It reports whether the mark is among them.
+func (l *Log) take(records []uint64, labels []*goruntime.LabelSet, m mark) (seen bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := goruntime.Nanotime()
@@ -127,7 +124,6 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet, m mark) (some
 		l.began = int64(records[min(1, len(records)-1)])
 		records, labels = l.open.header(records), labels[1:]
 	}
-	before := l.open.counted
 	for {
 		var place int64
 		records, labels, place = l.open.add(records, labels, span{l.began, now})
@@ -137,28 +133,34 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet, m mark) (some
 		l.heard.Store(true)
 		if m.poked && place >= m.from && !seen {
 			seen = true
-			some = l.open.counted > before
 			if m.cut {
 				l.serve(place)
-				before = l.open.counted
 			}
 		}
+	}
+	if l.open.overflowed {
+		// The mark may be among what the runtime had no room for. It is set again.
+		l.open.overflowed = false
+		seen = true
 	}
 	if l.open.err != nil && !l.surprise {
 		l.surprise = true
 		close(l.surprised)
 	}
-	return some || l.open.counted > before, seen
+	return seen
 }
 
 // wait returns when it is time for the next look.
 func (l *Log) wait() {
-	l.mu.Lock()
 	d := interval
-	if l.closing {
-		d = time.Millisecond // darwin's end of samples
+	if darwin {
+		d = darwinInterval
+		l.mu.Lock()
+		if l.closing {
+			d = time.Millisecond
+		}
+		l.mu.Unlock()
 	}
-	l.mu.Unlock()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -60,6 +60,7 @@ func (p *part) add(records []uint64, labels []*goruntime.LabelSet, within span) 
 		case count == 0 && len(stack) == 1:
 			// The runtime had no room for so many samples.
 			count, stack = stack[0], []uint64{lost}
+			p.overflowed = true
 		case isPoke(stack):
 			return records, labels[1:], at
 		case !p.inCode && len(stack) > 0:
