@@ -5,6 +5,7 @@ package profiler_test
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,6 +37,7 @@ func TestOwnWindowsBlameNobody(t *testing.T) {
 		})
 	}
 	seen := make(map[string]int)
+	var polled atomic.Int64
 	wg.Go(func() {
 		for {
 			select {
@@ -44,6 +46,7 @@ func TestOwnWindowsBlameNobody(t *testing.T) {
 			default:
 			}
 			s := p.Status()
+			polled.Add(1)
 			seen[s.CPU]++
 			if s.CPUForeign || s.CPUForeignFound > 0 || s.CPUForeignStops > 0 {
 				seen["blamed"]++
@@ -53,7 +56,7 @@ func TestOwnWindowsBlameNobody(t *testing.T) {
 			}
 		}
 	})
-	for range 10 {
+	for n := 0; n < 10 || polled.Load() < 10; n++ {
 		flush(t, p)
 	}
 	close(stop)

@@ -97,7 +97,7 @@ func (w *cpuWindow) confirm() {
 			halt(probe) // it is on if whoever it was has stopped ours
 			return
 		case <-time.After(look):
-			if stopping() {
+			if _, waits := stopping(); waits {
 				w.log.End()
 			}
 		}
@@ -116,7 +116,7 @@ func (w *cpuWindow) Write(b []byte) (int, error) {
 		// A StopCPUProfile that the program has called since our profile was
 		// started, before the log began, waits for us and would do so for as long as
 		// we measure. One that is called from now on ends the log itself.
-		if stopping() {
+		if stoppedBefore() {
 			w.log.End()
 		}
 		w.log.Record()

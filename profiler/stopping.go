@@ -7,14 +7,18 @@ import (
 	"reflect"
 	"runtime"
 	"runtime/pprof"
+	"strings"
+	"time"
 )
 
 // leaf is how many addresses of a stack are looked at: between StopCPUProfile and
 // the runtime, where it waits, there are six at most.
 const leaf = 16
 
-// stopping reports whether somebody is in a call of StopCPUProfile.
-func stopping() bool {
+// stopping reports whether somebody is in a call of StopCPUProfile, and whether he waits
+// there for the end of a profile. That one is on: who has waited for another has not let go
+// of the lock before he was told. A call that does not wait is on its way there or back.
+func stopping() (called, waits bool) {
 	var records []runtime.StackRecord
 	for n, ok := runtime.NumGoroutine(), false; !ok; {
 		n += n/4 + 10 // others start meanwhile
@@ -27,17 +31,40 @@ func stopping() bool {
 	seen := make(map[uintptr]bool) // many goroutines wait at the same places
 	for i := range records {
 		stack := records[i].Stack()
-		for _, pc := range stack[:min(len(stack), leaf)] {
+		for j, pc := range stack[:min(len(stack), leaf)] {
 			found, known := seen[pc]
 			if !known {
 				f := runtime.FuncForPC(pc - 1) // a return address
 				found = f != nil && f.Entry() == entry
 				seen[pc] = found
 			}
-			if found {
-				return true
+			if !found {
+				continue
+			}
+			called = true
+			if j > 0 && receives(stack[j-1]) {
+				return true, true
 			}
 		}
 	}
-	return false
+	return called, false
+}
+
+// receives reports whether an address is in a receive from a channel.
+func receives(pc uintptr) bool {
+	f := runtime.FuncForPC(pc - 1)
+	return f != nil && strings.HasPrefix(f.Name(), "runtime.chanrecv")
+}
+
+// stoppedBefore reports whether a StopCPUProfile waits for the end of our profile that has
+// been called before the runtime has taken samples for us: it would wait for as long
+// as those are taken. One that is called after that ends them.
+func stoppedBefore() bool {
+	for d := 100 * time.Microsecond; ; d = min(2*d, lastLook) {
+		called, waits := stopping()
+		if waits || !called {
+			return waits
+		}
+		<-time.After(d)
+	}
 }

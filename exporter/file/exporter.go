@@ -11,12 +11,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/atomicfile"
+	"github.com/spanprof/spanprof/internal/profiledir"
 )
 
 var _ exporter.Exporter = (*Exporter)(nil)
@@ -27,10 +28,10 @@ type Exporter struct {
 	config config
 	lock   *os.File // keeps other processes out of dir until Shutdown
 
-	mu       sync.Mutex
-	files    []window // oldest first
-	stats    Stats    // Files is not kept here
-	shutdown bool
+	mu               sync.Mutex
+	files            *profiledir.Dir
+	written, dropped uint64
+	shutdown         bool
 }
 
 // New returns an Exporter to dir, which is made if it does not exist. It returns
@@ -54,12 +55,9 @@ func New(dir string, opts ...Option) (*Exporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("file: directory %s: %w", dir, err)
 	}
-	e := &Exporter{dir: dir, config: c, lock: lock}
-	if e.files, err = windows(dir); err != nil {
+	e := &Exporter{dir: dir, config: c, lock: lock, files: profiledir.New(dir, c.maxBytes, c.maxAge)}
+	if err := e.files.Scan("", start); err != nil {
 		return nil, fmt.Errorf("file: directory %s: %w", dir, errors.Join(err, lock.Close()))
-	}
-	for _, w := range e.files {
-		e.stats.Bytes += w.size
 	}
 	return e, nil
 }
@@ -75,10 +73,10 @@ func (e *Exporter) Export(_ context.Context, p *exporter.Profile) error {
 	defer e.mu.Unlock()
 	err := e.write(p)
 	if err == nil {
-		e.stats.Written++
+		e.written++
 		return nil
 	}
-	e.stats.Dropped++
+	e.dropped++
 	if errors.Is(err, exporter.ErrShutdown) {
 		return err
 	}
@@ -96,39 +94,31 @@ func (e *Exporter) write(p *exporter.Profile) error {
 	if err != nil {
 		return err
 	}
-	n := int64(len(data))
-	if n > e.config.maxBytes {
-		return fmt.Errorf("its %d bytes are more than all files may have: see WithMaxBytes", n)
+	began := p.Start()
+	if began.IsZero() { // a user's profile without a time
+		began = time.Now()
 	}
-	if err := e.rotate(n); err != nil {
+	name, err := e.free(p, began)
+	if err != nil {
 		return err
 	}
-	w := window{start: p.Start(), size: n}
-	if w.start.IsZero() { // a user's profile without a time
-		w.start = time.Now()
+	err = e.files.Write(name, began, data)
+	if _, tooLarge := errors.AsType[*profiledir.TooLargeError](err); tooLarge {
+		return fmt.Errorf("%w: see WithMaxBytes", err)
 	}
-	if w.name, err = e.free(p, w.start); err != nil {
-		return err
-	}
-	for {
-		err := atomicfile.Write(e.dir, w.name, atomicfile.Process, data)
-		if err == nil {
-			break
-		}
-		if !atomicfile.DiskFull(err) || !e.removeOldest() {
-			return err
-		}
-	}
-	i, _ := slices.BinarySearchFunc(e.files, w, func(a, b window) int { return a.start.Compare(b.start) })
-	e.files = slices.Insert(e.files, i, w)
-	e.stats.Bytes += n
-	return nil
+	return err
+}
+
+// start returns when the profile of a file began that earlier Exporters have written.
+func start(name string) (time.Time, bool) {
+	t, ok := profiledir.StampOf(name)
+	return t, ok && strings.HasSuffix(name, profiledir.Suffix)
 }
 
 // free returns a name that no file has.
 func (e *Exporter) free(p *exporter.Profile, start time.Time) (string, error) {
 	for n := 0; ; n++ {
-		name := nameOf(p, start, n)
+		name := profiledir.Name(p, start, n)
 		switch _, err := os.Lstat(filepath.Join(e.dir, name)); {
 		case errors.Is(err, os.ErrNotExist):
 			return name, nil
@@ -136,51 +126,6 @@ func (e *Exporter) free(p *exporter.Profile, start time.Time) (string, error) {
 			return "", err
 		}
 	}
-}
-
-// rotate removes the oldest files until n bytes more are within the bounds. A
-// file that cannot be removed, as where somebody has it open on Windows, is left
-// to later; the next ones go for it.
-func (e *Exporter) rotate(n int64) error {
-	oldest := time.Now().Add(-e.config.maxAge)
-	var stuck error
-	e.files = slices.DeleteFunc(e.files, func(w window) bool {
-		if e.stats.Bytes+n <= e.config.maxBytes && !w.start.Before(oldest) {
-			return false
-		}
-		err := e.remove(w)
-		if err != nil {
-			stuck = err
-		}
-		return err == nil
-	})
-	if e.stats.Bytes+n > e.config.maxBytes {
-		return fmt.Errorf("make room: %w", stuck)
-	}
-	return nil
-}
-
-// removeOldest makes room on a full disk, and reports whether there was a file to
-// remove; the caller holds e.mu. The newest window is worth more than the oldest.
-func (e *Exporter) removeOldest() bool {
-	for i, w := range e.files {
-		if e.remove(w) == nil {
-			e.files = slices.Delete(e.files, i, i+1)
-			return true
-		}
-	}
-	return false
-}
-
-// remove removes a file; the caller holds e.mu.
-func (e *Exporter) remove(w window) error {
-	if err := os.Remove(filepath.Join(e.dir, w.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		e.stats.NotRemoved++
-		return err
-	}
-	e.stats.Removed++
-	e.stats.Bytes -= w.size
-	return nil
 }
 
 // zipped returns data as it is if it is gzipped, which the name promises.
@@ -222,7 +167,12 @@ func (e *Exporter) Shutdown(context.Context) error {
 func (e *Exporter) Stats() Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := e.stats
-	s.Files = len(e.files)
-	return s
+	return Stats{
+		Written:    e.written,
+		Dropped:    e.dropped,
+		Removed:    e.files.Removed,
+		NotRemoved: e.files.NotRemoved,
+		Files:      len(e.files.Files()),
+		Bytes:      e.files.Bytes(),
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -271,7 +272,10 @@ func (s *span) Name() string { return s.name }
 func (s *span) SpanContext() trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: s.trace, SpanID: s.id, TraceFlags: trace.FlagsSampled})
 }
-func (s *span) Parent() trace.SpanContext        { return trace.SpanContext{} }
+func (s *span) Parent() trace.SpanContext { return trace.SpanContext{} }
+func (s *span) InstrumentationScope() instrumentation.Scope {
+	return instrumentation.Scope{Name: "shop"}
+}
 func (s *span) SpanKind() trace.SpanKind         { return trace.SpanKindServer }
 func (s *span) StartTime() time.Time             { return s.start }
 func (s *span) EndTime() time.Time               { return s.end }

@@ -38,7 +38,7 @@ func (l *Log) depart(r *Record) {
 		return
 	}
 	l.retain(&r.Name.holders)
-	gone, _, grown := l.departed.put(ident.NewKey(r.SpanID), r.Duration, departed{
+	gone, _, grown := l.departed.put(ident.NewKey(r.SpanID), r.Duration, l.joinedUntil, r.Start+r.Duration, departed{
 		Samples: r.Samples, name: r.Name, trace: r.TraceID, span: r.SpanID, parent: r.ParentID,
 		start: r.Start, duration: r.Duration, failed: r.Err, local: r.LocalRoot,
 	})
@@ -97,6 +97,9 @@ func (l *Log) comeBack(key ident.Key, label string) {
 	l.index[key] = id
 	l.push(id, pinnedList)
 	l.evicted--
+	if !r.LocalRoot {
+		l.inner++
+	}
 	l.setLabel(r, label)
 	l.offer(id)
 	if r.places == 0 {

@@ -114,6 +114,15 @@ func TestSamplesInFlight(t *testing.T) {
 			if r := l.find(t, keyOf(later)); r.Lost != LostNothing {
 				t.Error("a later span is marked")
 			}
+			inner := 0
+			for i := range len(l.chunks) * chunkLen {
+				if r := l.row(rowID(i + 1)); r.list != freeList && !r.LocalRoot {
+					inner++
+				}
+			}
+			if l.inner != inner {
+				t.Errorf("counted %d children with a record, there are %d", l.inner, inner)
+			}
 			if l.orphans.bytes > l.orphans.maxBytes*5/4 {
 				t.Errorf("orphans take %d of %d bytes", l.orphans.bytes, l.orphans.maxBytes)
 			}

@@ -142,7 +142,7 @@ func (o *orphans) trim() {
 	for o.bytes > o.maxBytes && o.oldest != o.newest {
 		x := o.oldest
 		o.remove(x)
-		gone, full, grown := o.faded.put(x.key, int64(x.cpu()), x.faded)
+		gone, full, grown := o.faded.put(x.key, int64(x.cpu()), o.now, x.came+maxFlight, x.faded)
 		o.bytes += grown
 		if full && gone.cpu() > 0 && o.now-gone.came < maxFlight {
 			o.lost++

@@ -14,16 +14,18 @@ import (
 const ways = 8
 
 // remains are what is left of things that made room, found by id, in few bytes and of
-// a fixed number. Where there is no place, the one of least worth goes.
+// a fixed number. Where there is no place, the one of least worth goes, but before it
+// what is not waited for any more.
 type remains[V any] struct {
 	maxBytes int64
 	slots    []remnant[V]
 }
 
 type remnant[V any] struct {
-	key   ident.Key
-	worth int64
-	value V
+	key ident.Key
+	// until is the time until which it is waited for, in nanoseconds since 1970.
+	worth, until int64
+	value        V
 }
 
 // set returns the places for a key, nil if there are none yet.
@@ -60,9 +62,10 @@ func (m *remains[V]) take(key ident.Key) (v V, ok bool) {
 	return v, false
 }
 
-// put enters a key. It returns what went for it, which may be the key's own, and grown,
-// the memory that this took.
-func (m *remains[V]) put(key ident.Key, worth int64, v V) (gone V, full bool, grown int64) {
+// put enters a key that is waited for from now until a time. It returns what went for it,
+// which may be the key's own; full says that this was waited for. grown is the memory that
+// it took.
+func (m *remains[V]) put(key ident.Key, worth, now, until int64, v V) (gone V, full bool, grown int64) {
 	if len(m.slots) == 0 {
 		n := int(m.maxBytes/int64(unsafe.Sizeof(remnant[V]{}))) / ways * ways
 		if n == 0 {
@@ -72,22 +75,30 @@ func (m *remains[V]) put(key ident.Key, worth int64, v V) (gone V, full bool, gr
 		grown = memory.Slice(m.slots)
 	}
 	set := m.set(key)
-	least := 0
+	var old *remnant[V]
 	for i := range set {
-		if set[i].key == 0 || set[i].key == key {
-			least = i
-			break
-		}
-		if set[i].worth < set[least].worth {
-			least = i
+		switch s := &set[i]; {
+		case s.key == key:
+			gone = s.value
+			*s = remnant[V]{key: key, worth: worth, until: until, value: v}
+			return gone, false, grown
+		case old == nil, s.worthAt(now) < old.worthAt(now):
+			old = s
 		}
 	}
-	old := &set[least]
-	full = old.key != 0 && old.key != key
-	if full && old.worth > worth {
+	least := old.worthAt(now)
+	if least > worth {
 		return v, true, grown
 	}
-	gone = old.value
-	*old = remnant[V]{key: key, worth: worth, value: v}
+	gone, full = old.value, least >= 0
+	*old = remnant[V]{key: key, worth: worth, until: until, value: v}
 	return gone, full, grown
+}
+
+// worthAt is below 0 for what is not waited for any more, and for nothing.
+func (r *remnant[V]) worthAt(now int64) int64 {
+	if r.key == 0 || r.until <= now {
+		return -1
+	}
+	return r.worth
 }

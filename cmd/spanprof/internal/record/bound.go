@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/internal/profiledir"
 )
 
 // room bounds the profiles of all targets. It is safe for concurrent use.
@@ -77,7 +78,7 @@ func (r *room) kept() (all []kept, sum int64, err error) {
 				return nil, 0, err
 			}
 			for _, e := range entries {
-				if !e.Type().IsRegular() || !source.IsRecorded(e.Name()) {
+				if _, ok := profiledir.Parse(e.Name()); !ok || !e.Type().IsRegular() {
 					continue
 				}
 				info, err := e.Info()

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/profiledir"
 )
 
 // snapshot is a profile that counts since its process began.
@@ -39,7 +40,7 @@ type directory struct {
 
 // read reads one of the files; only says that it is all that was asked for.
 func (d *directory) read(path string, only bool) error {
-	if kind := kindOfName(path); kind != "" && !only && !d.wants(kind) {
+	if name, ok := profiledir.Parse(path); ok && !only && !d.wants(name.Kind) {
 		return nil
 	}
 	parsed, err := readFile(path)
@@ -88,12 +89,13 @@ func (d *directory) give(path string, kind exporter.Kind, parsed *profile.Profil
 		w.Resource = d.recording.Attributes()
 		p.Replica = d.replica
 	} else {
-		if service := serviceOfName(path); service != "" {
-			w.Resource = resource.NewSchemaless(attribute.String("service.name", service))
+		name, ok := profiledir.Parse(path)
+		if name.Service != "" {
+			w.Resource = resource.NewSchemaless(attribute.String("service.name", name.Service))
 		}
-		if start := startOfName(path); Cumulative(kind) && w.Duration == 0 && w.Start.After(start) && !start.IsZero() {
+		if ok && Cumulative(kind) && w.Duration == 0 && w.Start.After(name.Start) {
 			// Profiles of this project that are differences: pprof has their end.
-			w.Start, w.Duration = start, w.Start.Sub(start)
+			w.Start, w.Duration = name.Start, w.Start.Sub(name.Start)
 		}
 		p.Replica = d.runOf(path, parsed)
 	}
@@ -109,7 +111,7 @@ func (d *directory) give(path string, kind exporter.Kind, parsed *profile.Profil
 // time have no mappings, and are of the run before them.
 func (d *directory) runOf(path string, p *profile.Profile) string {
 	run := Run(p)
-	if run == "" && IsRecorded(path) {
+	if _, ok := profiledir.Parse(path); ok && run == "" {
 		run = d.run
 	}
 	if run == "" {

@@ -1,0 +1,89 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiledir
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// Suffix ends the name of a file with a profile.
+const Suffix = ".pprof.gz"
+
+const (
+	// timeFormat has a fixed width, and no colon: Windows allows none.
+	timeFormat = "20060102T150405.000000000Z"
+	// maxPart leaves a name within the 255 bytes of most file systems.
+	maxPart = 100
+
+	unknownService = "unknown_service"
+)
+
+// Name returns the name for the n-th file, from 0, of a profile that began at start:
+//
+//	20260102T150405.000000000Z-checkout-cpu.pprof.gz
+//
+// Names sort by time.
+func Name(p *exporter.Profile, start time.Time, n int) string {
+	service, _ := p.Resource().Set().Value(attribute.Key("service.name"))
+	name := Stamp(start) + "-" + clean(service.AsString(), unknownService) + "-"
+	if n > 0 {
+		name += strconv.Itoa(n) + "-"
+	}
+	return name + clean(string(p.Kind()), "unknown") + Suffix
+}
+
+// Stamp returns what a name begins with.
+func Stamp(t time.Time) string { return t.UTC().Format(timeFormat) }
+
+// StampOf returns the time that a name begins with.
+func StampOf(name string) (time.Time, bool) {
+	stamp, _, _ := strings.Cut(filepath.Base(name), "-")
+	t, err := time.Parse(timeFormat, stamp)
+	return t, err == nil
+}
+
+// Parts are what Name puts into a name.
+type Parts struct {
+	Start time.Time
+	// Service is empty where the profile had none.
+	Service string
+	Kind    exporter.Kind
+}
+
+// Parse returns the parts of a name, if it is one that Name gives.
+func Parse(name string) (Parts, bool) {
+	start, ok := StampOf(name)
+	rest, isProfile := strings.CutSuffix(filepath.Base(name), Suffix)
+	_, rest, _ = strings.Cut(rest, "-")
+	i := strings.LastIndexByte(rest, '-')
+	if !ok || !isProfile || i < 0 {
+		return Parts{}, false
+	}
+	parts := Parts{Start: start, Service: rest[:i], Kind: exporter.Kind(rest[i+1:])}
+	if parts.Service == unknownService {
+		parts.Service = ""
+	}
+	return parts, true
+}
+
+// clean makes s fit for the name of a file.
+func clean(s, empty string) string {
+	s = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
+			return r
+		}
+		return '_'
+	}, s)
+	if s == "" {
+		return empty
+	}
+	return s[:min(len(s), maxPart)]
+}
