@@ -201,7 +201,7 @@ func TestFileNamedTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	var skipped []string
-	p, err := Load(t.Context(), []Set{{"all", []source.Source{file, whole, file}}}, 1<<20, func(err error) { skipped = append(skipped, err.Error()) })
+	p, err := Load(t.Context(), []Set{{"all", []source.Source{file, whole, file}}}, 2<<20, func(err error) { skipped = append(skipped, err.Error()) })
 	if err != nil {
 		t.Fatal(err)
 	}
