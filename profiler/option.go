@@ -111,7 +111,8 @@ func WithKinds(kinds ...exporter.Kind) Option {
 // layout of label sets, which is verified. runtime/pprof keeps the profile open
 // meanwhile, so that it is in use for the program as any profile is. On Linux the
 // end of a window sends up to a thousand SIGPROF to its own thread, in some
-// milliseconds: by that the runtime gives its samples away without a stop.
+// milliseconds: by that the runtime gives its samples away without a stop. That CPU
+// time is in no profile.
 //
 // What that costs the program: StopCPUProfile, called for our profile while that is just
 // beginning, takes some milliseconds longer than runtime/pprof alone would need, and up

@@ -118,6 +118,35 @@ func TestCutHasAllSamples(t *testing.T) {
 	}
 }
 
+// A goroutine can cut that has not been off its thread since before the run began: the
+// runtime takes no samples there.
+func TestCutWithoutASwitch(t *testing.T) {
+	known(t)
+	for range 20 {
+		l := New(100, goruntime.ReadCPUProfile)
+		var reading sync.WaitGroup
+		reading.Go(func() {
+			l.Begin()
+			l.Record()
+		})
+		for begun := false; !begun; {
+			select {
+			case <-l.Reading():
+				begun = true
+			default: // no switch
+			}
+		}
+		for n := 0; Uncut && n < 1000; n++ {
+			if !l.asleep.Load() {
+				n = 0
+			}
+		}
+		cut(t, l, nil)
+		l.End()
+		reading.Wait()
+	}
+}
+
 // Cuts come as fast as one likes.
 func TestManyCuts(t *testing.T) {
 	l := running(t, 100)

@@ -201,7 +201,7 @@ func (l *Log) rouse() {
 	if polls && l.ours() {
 		// Not under the lock, which the reader needs to serve the Cut.
 		l.mu.Unlock()
-		fill(&l.asleep)
+		l.fill()
 		l.mu.Lock()
 		if l.cut == nil || !l.asleep.Load() || l.heard.Load() {
 			return
@@ -210,6 +210,18 @@ func (l *Log) rouse() {
 	if l.cut != nil && !l.ended && !l.restart {
 		l.stop()
 	}
+}
+
+// fill makes samples until the reader is awake or must soon be. It does so on a goroutine
+// of its own: the runtime takes samples of a thread only if it has switched to a
+// goroutine there since the run began, and the caller may go on from before that.
+func (l *Log) fill() {
+	filled := make(chan struct{})
+	go func() {
+		defer close(filled)
+		fill(&l.asleep)
+	}()
+	<-filled
 }
 
 // ours reports whether the samples come at our rate. The caller holds l.mu.
