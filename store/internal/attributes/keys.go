@@ -13,10 +13,12 @@ const (
 	MaxKeyLen = 255
 )
 
-// Keys that the collector sets itself.
+// Keys that say what went wrong.
 const (
-	exceptionType     = "exception.type"
-	exceptionMessage  = "exception.message"
+	ErrorType        = "error.type"
+	ExceptionType    = "exception.type"
+	ExceptionMessage = "exception.message"
+	// The status is no attribute; this is the conventions' name for it as one.
 	statusDescription = "otel.status_description"
 )
 
@@ -43,7 +45,7 @@ var defaults = []string{
 	"graphql.operation.name", "graphql.operation.type", "graphql.document",
 	"gen_ai.operation.name", "gen_ai.request.model",
 	"faas.invoked_name", "faas.trigger",
-	"error.type", exceptionType, exceptionMessage, statusDescription,
+	ErrorType, ExceptionType, ExceptionMessage, statusDescription,
 }
 
 // redacted are the keys whose values are URLs, or parts of them.
@@ -75,7 +77,7 @@ func NewKeys(own []string) *Keys {
 			k.add(name)
 		}
 	}
-	k.exceptionType, k.exceptionMessage, k.statusDescription = k.number(exceptionType), k.number(exceptionMessage), k.number(statusDescription)
+	k.exceptionType, k.exceptionMessage, k.statusDescription = k.number(ExceptionType), k.number(ExceptionMessage), k.number(statusDescription)
 	return k
 }
 
