@@ -28,12 +28,13 @@
 // A span keeps the attributes of the semantic conventions that tell one request from
 // another: http.route, url.path, url.query, http.response.status_code, db.query.text,
 // db.operation.name, rpc.method, messaging.destination.name, graphql.document, error.type
-// and their like, in the spelling of v1.37 and in older ones such as http.target; and of
+// and others of this kind, in the spelling of v1.37 and in older ones such as http.target; and of
 // the first exception event the type and the message. [WithSpanAttributes] adds keys,
 // [WithoutSpanAttributes] leaves all out. Those of a child that is not recorded itself
 // are with the nearest span above it that is. A value has 1024 bytes at most, those of
 // one span together 2048, and those of its children as many. In URLs, passwords and the
-// signatures that the semantic conventions list are replaced by REDACTED.
+// signatures that the semantic conventions list are replaced by REDACTED, also in URLs
+// that a message of an exception or the description of a status names.
 //
 // Contains and Attributes of a [SpanQuery] search them, Matchers of a [Query] whose label
 // begins with "span." select samples by them, and AttributeTotals of an [Attributed] view
