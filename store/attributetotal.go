@@ -138,6 +138,9 @@ func (v *view) spansWith(matchers []Matcher) map[ident.Key]bool {
 		values := nodes.values(key)
 		matched := make(map[ident.Key]bool)
 		for j := range nodes.list {
+			if v.ctx.Err() != nil {
+				return found // The caller looks too.
+			}
 			n := &nodes.list[j]
 			if n.key != 0 && (found == nil || found[n.key]) && matchers[i].condition.MatchesAll(values.of(n)) {
 				matched[n.key] = true

@@ -124,6 +124,9 @@ func (v *view) find(q Query) (found, error) {
 		return found{}, err
 	}
 	f.matches = v.matches(&q, q.Kind)
+	if err := v.ctx.Err(); err != nil {
+		return found{}, err
+	}
 	for i := range f.matches {
 		w := f.matches[i].window
 		if newest := f.newest[w.Service]; newest == nil || !w.End.Before(newest.End) {

@@ -228,6 +228,8 @@ const (
 // spanFilter is a SpanQuery, made ready for many records.
 type spanFilter struct {
 	query *SpanQuery
+	// ended reports whether nobody waits for the answer any more.
+	ended func() bool
 	// now is the time at which running spans are looked at. It and the bounds
 	// are in nanoseconds since 1970.
 	now         int64
@@ -245,8 +247,9 @@ type spanFilter struct {
 // part that is asked for.
 type nameMatch struct{ matches, contains bool }
 
-func newSpanFilter(q *SpanQuery, m *moment) *spanFilter {
+func newSpanFilter(q *SpanQuery, m *moment, ended func() bool) *spanFilter {
 	f := &spanFilter{
+		ended:      ended,
 		query:      q,
 		now:        m.now,
 		part:       strings.ToLower(q.Contains),
@@ -343,6 +346,9 @@ func (f *spanFilter) matchesAttributes(r *spanlog.Record) bool {
 	matches, ok := f.attributes[r.Attributes]
 	if ok {
 		return matches
+	}
+	if f.ended() {
+		return false
 	}
 	matches = !slices.ContainsFunc(f.query.Attributes, func(m Matcher) bool {
 		key, _ := m.SpanAttribute()

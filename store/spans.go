@@ -23,7 +23,7 @@ func (v *view) Spans(q SpanQuery) ([]Span, error) {
 	if q.Limit < 0 {
 		return nil, fmt.Errorf("store: SpanQuery.Limit %d is negative: use 0 for no bound", q.Limit)
 	}
-	filter := newSpanFilter(&q, v.moment)
+	filter := newSpanFilter(&q, v.moment, func() bool { return v.ctx.Err() != nil })
 	tree := v.tree(filter)
 	top := topRows{order: q.Order, limit: q.Limit}
 	for _, row := range v.exemplarRows(filter) {
@@ -41,6 +41,10 @@ func (v *view) Spans(q SpanQuery) ([]Span, error) {
 			top.add(spanRow{record: *r, value: value(r)})
 		}
 	})
+	// A regular expression on all attributes may take seconds.
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
+	}
 	spans := v.complete(top.sorted())
 	tree.complete(spans, v.moment)
 	return spans, nil

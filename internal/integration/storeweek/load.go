@@ -10,15 +10,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
@@ -156,7 +155,13 @@ func (w *week) start(at time.Time) {
 	s.known = true
 	samples := w.poisson(cpu / tick.Seconds())
 	if errorOf := w.errorAt(at); errorOf != "" {
-		s.status = sdktrace.Status{Code: codes.Error, Description: fmt.Sprintf("%s (request %d)", errorOf, w.serial)}
+		// Every second type has an exception, and a text that names the customer.
+		text := fmt.Sprintf("%s (request %d)", errorOf, w.serial)
+		if strings.HasPrefix(errorOf, "error") && errorOf[len(errorOf)-1]%2 == 0 {
+			s.exception = "shop." + errorOf
+			text = w.customer()
+		}
+		s.status = sdktrace.Status{Code: codes.Error, Description: text}
 		s.errorType = errorOf
 		samples++
 	}
@@ -186,6 +191,15 @@ func (w *week) errorAt(at time.Time) string {
 		p /= 2.6
 	}
 	return ""
+}
+
+// customer returns a word without digits, one of a great many.
+func (w *week) customer() string {
+	name := []byte("of ")
+	for range 8 {
+		name = append(name, byte('a'+w.random.IntN(26)))
+	}
+	return string(name)
 }
 
 func (w *week) newSpan(name string, at time.Time, duration time.Duration) *span {
@@ -249,58 +263,4 @@ func (w *week) poisson(mean float64) int {
 		n++
 	}
 	return n
-}
-
-// span is a span to the store, and what the week knows of it.
-type span struct {
-	sdktrace.ReadWriteSpan
-
-	name       string
-	id         trace.SpanID
-	trace      trace.TraceID
-	start, end time.Time
-	status     sdktrace.Status
-	errorType  string
-	// request is a number that a label of its own has, 0 for none.
-	request int
-	samples int
-	// known says that it is of one of the names that the report is about.
-	known bool
-}
-
-func (s *span) Name() string { return s.name }
-func (s *span) SpanContext() trace.SpanContext {
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: s.trace, SpanID: s.id, TraceFlags: trace.FlagsSampled})
-}
-func (s *span) Parent() trace.SpanContext { return trace.SpanContext{} }
-func (s *span) InstrumentationScope() instrumentation.Scope {
-	return instrumentation.Scope{Name: "shop"}
-}
-func (s *span) SpanKind() trace.SpanKind         { return trace.SpanKindServer }
-func (s *span) StartTime() time.Time             { return s.start }
-func (s *span) EndTime() time.Time               { return s.end }
-func (s *span) Attributes() []attribute.KeyValue { return nil }
-func (s *span) Links() []sdktrace.Link           { return nil }
-func (s *span) Events() []sdktrace.Event         { return nil }
-func (s *span) Status() sdktrace.Status          { return s.status }
-func (s *span) Resource() *resource.Resource     { return service }
-func (s *span) DroppedAttributes() int           { return 0 }
-func (s *span) DroppedLinks() int                { return 0 }
-func (s *span) DroppedEvents() int               { return 0 }
-func (s *span) ChildSpanCount() int              { return 0 }
-
-// ends are the spans that run: the first to end is at the top of the heap.
-type ends []*span
-
-func (e ends) Len() int           { return len(e) }
-func (e ends) Less(i, j int) bool { return e[i].end.Before(e[j].end) }
-func (e ends) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-func (e *ends) Push(x any)        { *e = append(*e, x.(*span)) }
-
-func (e *ends) Pop() any {
-	last := len(*e) - 1
-	x := (*e)[last]
-	(*e)[last] = nil
-	*e = (*e)[:last]
-	return x
 }

@@ -13,10 +13,12 @@ const (
 	MaxKeyLen = 255
 )
 
-// Keys that the collector sets itself.
+// Keys that say what went wrong.
 const (
-	exceptionType     = "exception.type"
-	exceptionMessage  = "exception.message"
+	ErrorType        = "error.type"
+	ExceptionType    = "exception.type"
+	ExceptionMessage = "exception.message"
+	// The status is no attribute; this is the conventions' name for it as one.
 	statusDescription = "otel.status_description"
 )
 
@@ -43,17 +45,28 @@ var defaults = []string{
 	"graphql.operation.name", "graphql.operation.type", "graphql.document",
 	"gen_ai.operation.name", "gen_ai.request.model",
 	"faas.invoked_name", "faas.trigger",
-	"error.type", exceptionType, exceptionMessage, statusDescription,
+	ErrorType, ExceptionType, ExceptionMessage, statusDescription,
 }
 
-// redacted are the keys whose values are URLs, or parts of them.
-var redacted = map[string]bool{"url.full": true, "http.url": true, "url.query": true, "http.target": true}
+// form says where secrets may be in a value.
+type form uint8
+
+const (
+	// plain values have none, urls are URLs or parts of them, texts may name URLs.
+	plain form = iota
+	urls
+	texts
+)
+
+var forms = map[string]form{
+	"url.full": urls, "http.url": urls, "url.query": urls, "http.target": urls,
+	ExceptionMessage: texts, statusDescription: texts,
+}
 
 // Keys are the attributes to keep. They never change.
 type Keys struct {
 	names []string
-	// redacted says which of them may hold secrets.
-	redacted []bool
+	forms []form
 	// first and next are a hash table: the first number of a hash, and for each
 	// number the next one with the same hash, both from 1 on. A map of Go takes
 	// four times as long to say that it has no such key.
@@ -75,14 +88,14 @@ func NewKeys(own []string) *Keys {
 			k.add(name)
 		}
 	}
-	k.exceptionType, k.exceptionMessage, k.statusDescription = k.number(exceptionType), k.number(exceptionMessage), k.number(statusDescription)
+	k.exceptionType, k.exceptionMessage, k.statusDescription = k.number(ExceptionType), k.number(ExceptionMessage), k.number(statusDescription)
 	return k
 }
 
 func (k *Keys) add(name string) {
 	h := hash(name)
 	k.names = append(k.names, name)
-	k.redacted = append(k.redacted, redacted[name])
+	k.forms = append(k.forms, forms[name])
 	k.next = append(k.next, k.first[h])
 	k.first[h] = uint8(len(k.names))
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"iter"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -70,7 +71,7 @@ func (k *Keys) Append(set []byte, s sdktrace.ReadOnlySpan, child bool) []byte {
 	if child {
 		w.limit = len(set) + MaxBelow
 		w.set = append(w.set, ofChild)
-		w.text(s.Name(), maxName)
+		w.text(s.Name(), maxName, false)
 	}
 	before := len(w.set)
 	for i := range all {
@@ -123,8 +124,38 @@ func (w *writer) value(n uint8, v *attribute.Value) {
 		w.entry(n, string(strconv.AppendInt(number[:0], v.AsInt64(), 10)))
 	case attribute.Type(0): // No value, which has another name in each SDK.
 	default:
+		v := start(*v)
 		w.entry(n, v.Emit()) //nolint:staticcheck // String is not in the oldest SDK that we support.
 	}
+}
+
+// start returns a value without the elements of a list that are not kept: to write out
+// megabytes takes a second. What it returns is longer than MaxValue if anything is missing.
+func start(v attribute.Value) attribute.Value {
+	switch v.Type() {
+	case attribute.BOOLSLICE:
+		if list := v.AsBoolSlice(); len(list) > MaxValue {
+			return attribute.BoolSliceValue(list[:MaxValue])
+		}
+	case attribute.INT64SLICE:
+		if list := v.AsInt64Slice(); len(list) > MaxValue {
+			return attribute.Int64SliceValue(list[:MaxValue])
+		}
+	case attribute.FLOAT64SLICE:
+		if list := v.AsFloat64Slice(); len(list) > MaxValue {
+			return attribute.Float64SliceValue(list[:MaxValue])
+		}
+	case attribute.STRINGSLICE:
+		list, room := v.AsStringSlice(), MaxValue
+		for i := range list {
+			if room -= len(list[i]) + 2; room < 0 { // With its quotes.
+				list = slices.Clone(list[:i+1])
+				list[i] = list[i][:min(len(list[i]), MaxValue)]
+				return attribute.StringSliceValue(list)
+			}
+		}
+	}
+	return v
 }
 
 func (w *writer) entry(n uint8, value string) {
@@ -137,20 +168,23 @@ func (w *writer) entry(n uint8, value string) {
 		return
 	}
 	w.set = append(w.set, n)
-	if !w.keys.redacted[n-1] {
-		w.text(value, room)
-		return
+	cut := len(value) > maxScan
+	switch w.keys.forms[n-1] {
+	case urls:
+		// Most are short.
+		var redacted [256]byte
+		value = string(appendRedacted(redacted[:0], value[:min(len(value), maxScan)], room, cut))
+	case texts:
+		value = RedactText(value)
 	}
-	// The length is not known yet; most are less than 128.
-	var redacted [256]byte
-	w.text(string(appendRedacted(redacted[:0], value, room)), room)
+	w.text(value, room, cut)
 }
 
-// text appends the length of a text and the text, cut to a number of bytes.
-func (w *writer) text(value string, room int) {
-	cut := len(value) > room
-	if cut {
-		room -= len(ellipsis)
+// text appends the length of a text and the text, cut to a number of bytes. cut says that
+// it is only the start of one.
+func (w *writer) text(value string, room int, cut bool) {
+	cut = cut || len(value) > room
+	if room -= len(ellipsis); cut && len(value) > room {
 		for i := 0; i < utf8.UTFMax && room > 0 && !utf8.RuneStart(value[room]); i++ {
 			room--
 		}
@@ -168,11 +202,16 @@ func (w *writer) text(value string, room int) {
 
 // AppendBelow appends what came from children to what other children sent, unless that
 // has it already: a query that is sent a hundred times is kept once.
-func AppendBelow(set, below []byte) []byte {
+func AppendBelow(set, below []byte) []byte { return appendWithin(set, below, MaxBelow) }
+
+// AppendLate is AppendBelow for the set of a span that ended before its child.
+func AppendLate(set, below []byte) []byte { return appendWithin(set, below, MaxOwn+MaxBelow) }
+
+func appendWithin(set, below []byte, limit int) []byte {
 	switch {
 	case len(below) == 0, bytes.Contains(set, below):
 		return set
-	case len(set)+len(below) <= MaxBelow:
+	case len(set)+len(below) <= limit:
 		return append(set, below...)
 	case len(set) > 0 && set[len(set)-1] == more:
 		return set

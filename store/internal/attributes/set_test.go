@@ -16,8 +16,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// texts writes a set as "key=value", with the name of the child.
-func texts(k *Keys, set []byte) (list []string) {
+// written writes a set as "key=value", with the name of the child.
+func written(k *Keys, set []byte) (list []string) {
 	for e := range k.All(string(set)) {
 		switch {
 		case e.More:
@@ -58,7 +58,7 @@ func TestAppend(t *testing.T) {
 		"http.route=/", "http.response.status_code=500", "query=sum(up)", "ratio=0.5", "on=true", `list=["a","b"]`,
 		"exception.type=*net.OpError", "exception.message=refused",
 	}
-	if got := texts(k, k.Append(nil, span, false)); !slices.Equal(got, own) {
+	if got := written(k, k.Append(nil, span, false)); !slices.Equal(got, own) {
 		t.Errorf("got  %q\nwant %q", got, own)
 	}
 	var child []string
@@ -66,7 +66,7 @@ func TestAppend(t *testing.T) {
 		child = append(child, "GET /: "+text)
 	}
 	child = append(child, "GET /: otel.status_description=out of stock", "GET /: "+own[6], "GET /: "+own[7])
-	if got := texts(k, k.Append(nil, span, true)); !slices.Equal(got, child) {
+	if got := written(k, k.Append(nil, span, true)); !slices.Equal(got, child) {
 		t.Errorf("child: got  %q\nwant %q", got, child)
 	}
 	empty := tracetest.SpanStub{Name: "GET /", Attributes: []attribute.KeyValue{attribute.String("peer", "x")}}.Snapshot()
@@ -90,7 +90,7 @@ func TestBounds(t *testing.T) {
 			if len(set) > MaxOwn+1 {
 				t.Errorf("%.10q takes %d bytes", value, len(set))
 			}
-			got := texts(k, set)
+			got := written(k, set)
 			if len(got) < 2 || got[len(got)-1] != "more" {
 				t.Errorf("%.10q: got %d entries, the last %.10q", value, len(got), got[len(got)-1])
 			}
@@ -117,10 +117,43 @@ func TestRedacted(t *testing.T) {
 		{"http.url", "http://u:p@host/?Signature=x", "http://REDACTED:REDACTED@host/?Signature=REDACTED"},
 		{"http.target", "/a?Signature=x;sig=y", "/a?Signature=REDACTED;sig=REDACTED"},
 		{"url.path", "/sig=1", "/sig=1"},
+		{"url.full", "https://" + strings.Repeat("u", 2*maxScan) + "@host", "https://REDACTED" + ellipsis},
+		{"url.query", "sig=" + strings.Repeat("u", 2*maxScan) + "&a=b", "sig=REDACTED" + ellipsis},
+		{"exception.message", `Get "https://u:p@host/x?sig=a&b=c": timeout of 1s`, `Get "https://REDACTED:REDACTED@host/x?sig=REDACTED&b=c": timeout of 1s`},
+		{"exception.message", "(s3://host/x?X-Amz-Signature=a) sig=b", "(s3://host/x?X-Amz-Signature=REDACTED sig=b"},
+		{"exception.message", "://", "://"},
+		{"exception.message", "sig=a b://", "sig=a b://"},
 	} {
 		set := k.Append(nil, tracetest.SpanStub{Attributes: []attribute.KeyValue{attribute.String(tt.key, tt.value)}}.Snapshot(), false)
-		if got, want := texts(k, set), []string{tt.key + "=" + tt.want}; !slices.Equal(got, want) {
+		if got, want := written(k, set), []string{tt.key + "=" + tt.want}; !slices.Equal(got, want) {
 			t.Errorf("%s %s: got %q, want %q", tt.key, tt.value, got, want)
+		}
+	}
+}
+
+// Long lists are not written out to be cut.
+func TestLongLists(t *testing.T) {
+	const n = 1 << 20
+	k := NewKeys(nil)
+	for name, value := range map[string]attribute.Value{
+		"bools":        attribute.BoolSliceValue(make([]bool, n)),
+		"ints":         attribute.Int64SliceValue(make([]int64, n)),
+		"floats":       attribute.Float64SliceValue(make([]float64, n)),
+		"empty texts":  attribute.StringSliceValue(make([]string, n)),
+		"a long text":  attribute.StringSliceValue([]string{"a", strings.Repeat("\x01", n)}),
+		"a last text":  attribute.StringSliceValue([]string{strings.Repeat("x", MaxValue-3), "b", "c"}),
+		"a whole list": attribute.StringSliceValue([]string{"a", "b"}),
+	} {
+		want := value.Emit() //nolint:staticcheck // As in Append.
+		if len(want) > MaxValue {
+			want = want[:MaxValue-len(ellipsis)] + ellipsis
+		}
+		set := k.Append(nil, tracetest.SpanStub{Attributes: []attribute.KeyValue{{Key: "db.statement", Value: value}}}.Snapshot(), false)
+		if got := written(k, set); !slices.Equal(got, []string{"db.statement=" + want}) {
+			t.Errorf("%s: got %.50q", name, got)
+		}
+		if list := start(value); len(list.Emit()) > 8*MaxValue { //nolint:staticcheck // As in Append.
+			t.Errorf("%s: %d bytes are written to keep %d", name, len(list.Emit()), MaxValue) //nolint:staticcheck // As in Append.
 		}
 	}
 }
@@ -135,13 +168,13 @@ func TestAppendBelow(t *testing.T) {
 	for range 100 {
 		set = AppendBelow(set, child("SELECT 1"))
 	}
-	if got, want := texts(k, set), []string{"query: db.query.text=SELECT 1"}; !slices.Equal(got, want) {
+	if got, want := written(k, set), []string{"query: db.query.text=SELECT 1"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for i := range 200 {
 		set = AppendBelow(set, child(fmt.Sprint("SELECT ", 2+i)))
 	}
-	got := texts(k, set)
+	got := written(k, set)
 	if len(set) > MaxBelow+1 || len(got) < 50 || got[len(got)-1] != "more" || got[1] != "query: db.query.text=SELECT 2" {
 		t.Errorf("%d bytes: %q", len(set), got)
 	}

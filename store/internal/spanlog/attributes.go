@@ -139,9 +139,11 @@ func (l *Log) handUp(key, parent ident.Key, set *attributeSet) {
 func (l *Log) describeLate(id rowID, below []byte) {
 	r := l.row(id)
 	old := r.Attributes
-	all := append([]byte(old.String()), below...)
-	if len(all) > attributes.MaxOwn+attributes.MaxBelow || !l.keeps(r) {
-		l.lostAttributes++
+	if !l.keeps(r) {
+		return
+	}
+	all := attributes.AppendLate([]byte(old.String()), below)
+	if len(all) == len(old.String()) {
 		return
 	}
 	l.save(id)
@@ -256,6 +258,20 @@ func (l *Log) takeBelow(key ident.Key) *belowSpan {
 	l.bytes -= x.cost()
 	x.older, x.newer = nil, nil
 	return x
+}
+
+// ownAttribute returns the first value of a key that a record's span has itself, "" for
+// none.
+func (l *Log) ownAttribute(r *Record, key string) string {
+	if r.Attributes == nil {
+		return ""
+	}
+	for e := range l.keys.All(r.Attributes.String()) {
+		if e.Key == key && !e.OfChild {
+			return e.Value
+		}
+	}
+	return ""
 }
 
 // Attributes returns the entries of a record's attributes.

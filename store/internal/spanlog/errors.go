@@ -6,6 +6,9 @@ package spanlog
 import (
 	"hash/maphash"
 	"slices"
+	"strings"
+
+	"github.com/spanprof/spanprof/store/internal/attributes"
 )
 
 const (
@@ -22,27 +25,43 @@ type errorType struct {
 	rows [lastErrors]rowID
 }
 
-// errorHash tells types of errors of a service apart: by the text of the status, of which
-// words with digits do not count.
+// errorHash tells types of errors of a service apart: by the type of the exception or,
+// where that says nothing or there is none, by a text.
 func (l *Log) errorHash(r *Record) uint64 {
 	var h maphash.Hash
 	h.SetSeed(l.seed)
 	_, _ = h.WriteString(r.Name.Service)
 	_ = h.WriteByte(0)
+	if exception := l.ownAttribute(r, attributes.ExceptionType); exception != "" && !wrapsText(exception) {
+		_, _ = h.WriteString(exception)
+		return h.Sum64()
+	}
 	text := r.Status
-	for i := 0; i < len(text); {
-		end, digits := i, false
-		for end < len(text) && text[end] != ' ' {
-			digits = digits || '0' <= text[end] && text[end] <= '9'
-			end++
+	for _, key := range []string{attributes.ExceptionMessage, attributes.ErrorType} {
+		if text == "" {
+			text = l.ownAttribute(r, key)
 		}
-		if !digits {
-			_, _ = h.WriteString(text[i:end])
+	}
+	_ = h.WriteByte(1)
+	writeWords(&h, text)
+	return h.Sum64()
+}
+
+// wrapsText reports whether a type is one that Go's standard library and
+// github.com/pkg/errors give any text: most errors of a program are of few such types.
+func wrapsText(exception string) bool {
+	return strings.HasPrefix(exception, "*errors.") || strings.HasPrefix(exception, "*fmt.")
+}
+
+// writeWords writes the words of a text, but for those with digits: they are ids, times
+// and numbers.
+func writeWords(h *maphash.Hash, text string) {
+	for word := range strings.SplitSeq(text, " ") {
+		if !strings.ContainsAny(word, "0123456789") {
+			_, _ = h.WriteString(word)
 		}
 		_ = h.WriteByte(' ')
-		i = end + 1
 	}
-	return h.Sum64()
 }
 
 // offerError enters a record with samples among the last errors of its type. The type

@@ -214,7 +214,7 @@ func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
 		// The end, too, is a time that nanoseconds can tell.
 		duration = min(duration, time.Duration(math.MaxInt64-start))
 	}
-	name, description := ident.Cut(s.Name()), strings.Clone(ident.Cut(status.Description))
+	name, description := ident.Cut(s.Name()), strings.Clone(ident.Cut(attributes.RedactText(status.Description)))
 	key := ident.NewKey(ctx.SpanID())
 	set := l.collect(s, false)
 

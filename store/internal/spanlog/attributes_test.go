@@ -1,0 +1,56 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanlog
+
+import (
+	"fmt"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/store/internal/attributes"
+)
+
+// Children that end after their parent send what is equal once, and what has no room is
+// marked.
+func TestLateChildren(t *testing.T) {
+	l := New(Config{MaxBytes: 4 << 20, Fraction: 1, Keys: attributes.NewKeys(nil)})
+	_, root := newTracer(l).Start(t.Context(), "GET /", at(0))
+	root.End(at(1))
+	for range 1000 {
+		l.EndUnrecorded(childOf(root, "SELECT 1"))
+	}
+	if got := describe(l, root); len(got) != 1 || got[0].Value != "SELECT 1" {
+		t.Fatalf("equal attributes of 1,000 children became %d entries", len(got))
+	}
+	for i := range 1000 {
+		l.EndUnrecorded(childOf(root, fmt.Sprint("SELECT ", i)))
+	}
+	got := describe(l, root)
+	if n := len(got); n < 100 || !got[n-1].More || got[n-2].More {
+		t.Errorf("%d entries, the last %+v", n, got[n-1])
+	}
+	if n := len(l.find(t, keyOf(root)).Attributes.String()); n > attributes.MaxOwn+attributes.MaxBelow+1 {
+		t.Errorf("%d bytes", n)
+	}
+	if l.lostAttributes != 0 {
+		t.Errorf("%d lost, though the record says that some are left out", l.lostAttributes)
+	}
+
+	none := New(Config{MaxBytes: 4 << 20, MinDuration: 2 * step, Fraction: 1, Keys: attributes.NewKeys(nil)})
+	_, short := newTracer(none).Start(t.Context(), "GET /", at(0))
+	short.End(at(1))
+	none.EndUnrecorded(childOf(short, "SELECT 1"))
+	if none.lostAttributes != 0 {
+		t.Errorf("%d lost of a span that options leave out", none.lostAttributes)
+	}
+}
+
+func describe(l *Log, s trace.Span) (list []attributes.Entry) {
+	r := l.row(l.index[keyOf(s)])
+	for e := range l.keys.All(r.Attributes.String()) {
+		list = append(list, e)
+	}
+	return list
+}
