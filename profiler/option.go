@@ -116,7 +116,8 @@ func WithKinds(kinds ...exporter.Kind) Option {
 //
 // What that costs the program: StopCPUProfile, called for our profile while that is just
 // beginning, takes some milliseconds longer than runtime/pprof alone would need, and up
-// to 20 within a fifth of a second after the end of a window. If the program
+// to 20 within a fifth of a second after the end of a window; where all cores are busy,
+// a quarter of a second was seen. If the program
 // calls runtime.SetCPUProfileRate while our profile is just beginning, the runtime's
 // warning (https://go.dev/issue/42502) appears on stderr, as it does at any other time
 // while a profile runs, and the samples of the first window come at the program's
