@@ -48,8 +48,8 @@ type Profiling struct {
 // spans of tp in memory. tp may be nil in a program without OpenTelemetry, whose
 // work carries profile_id labels of its own.
 //
-// A process has one CPU profiler, so one call to Start is enough: the CPU
-// windows of a second are skipped until Shutdown of the first, as its page says.
+// A process has one CPU profiler, so one call to Start is enough: a second Start gets no
+// CPU samples until the first is shut down, as its page says.
 // The program's own pprof.StartCPUProfile fails until then.
 //
 // It returns an error where an option cannot be met. Where the environment has

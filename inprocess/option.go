@@ -71,8 +71,9 @@ func WithWindow(d time.Duration) Option {
 }
 
 // WithProfilerOptions sets what else a profiler has options for: rates, budgets, and
-// the goroutines that wall time counts. The last of several that set the same counts,
-// here and above.
+// the goroutines that wall time counts. The kinds mutex and block are empty without
+// profiler.WithMutexFraction and profiler.WithBlockRate. Where two options set the same,
+// the later one counts.
 func WithProfilerOptions(opts ...profiler.Option) Option {
 	opts = slices.Clone(opts)
 	return optionFunc(func(c config) config {

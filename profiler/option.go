@@ -92,8 +92,9 @@ func WithResourceFunc(f func() *resource.Resource) Option {
 	})
 }
 
-// WithKinds sets what is measured. The default is CPU and heap. New refuses
-// kinds that it does not know, and none at all.
+// WithKinds sets what is measured. The default is CPU and heap. The kinds mutex and block
+// are empty unless WithMutexFraction and WithBlockRate, or the program, set a rate. New
+// refuses kinds that it does not know, and none at all.
 func WithKinds(kinds ...exporter.Kind) Option {
 	kinds = slices.Clone(kinds)
 	return optionFunc(func(c config) config {

@@ -70,7 +70,7 @@
 //	function=main.work   also the callers and the callees of this function
 //	labels=ids           as pprof: keep the ids of the samples
 //
-// All windows that overlap the time count, each as a whole. A comparison has leftQuery,
+// A window that overlaps the time counts fully. A comparison has leftQuery,
 // leftFrom, leftUntil, rightQuery, rightFrom and rightUntil; where one is missing, query,
 // from or until counts. Left is the baseline.
 //

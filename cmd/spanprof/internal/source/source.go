@@ -49,7 +49,7 @@ const Usage = `A SOURCE is one of
                                has one profile for each value of the label; the
                                default is the first of service_instance_id,
                                k8s_pod_name, pod, instance, hostname, host_name
-                               that the profiles have, by= has one in all.
+                               that the profiles have; an empty by= makes one of all.
                                view shows a whole server if there is no query
 https does in the place of http. An address has no credentials in it: they come
 from SPANPROF_USER and SPANPROF_PASSWORD or from SPANPROF_TOKEN, and the tenant
