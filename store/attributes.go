@@ -30,12 +30,13 @@ func (m *moment) attributes(r *spanlog.Record) (list []Attribute, omitted bool) 
 	return list, omitted
 }
 
-// valuesOf returns the values of one key.
-func valuesOf(entries iter.Seq[attributes.Entry], key string) (values []string) {
+// valuesOf returns the values of one key, and whether any is that of a child.
+func valuesOf(entries iter.Seq[attributes.Entry], key string) (values []string, ofChild bool) {
 	for e := range entries {
 		if !e.More && e.Key == key {
 			values = append(values, e.Value)
+			ofChild = ofChild || e.OfChild
 		}
 	}
-	return values
+	return values, ofChild
 }

@@ -213,6 +213,9 @@ func TestAttributeTotals(t *testing.T) {
 		t.Fatalf("%+v, %v", totals, err)
 	}
 	for i, total := range totals {
+		if ofChild := total.Value != "a"; total.Shared != ofChild {
+			t.Errorf("%s: shared %t, want %t", total.Value, total.Shared, ofChild)
+		}
 		sel := selectCPU(t, s, matcher(t, "span.db.statement", store.MatchEqual, total.Value))
 		if int64(total.CPU) != sel.Total || total.Spans != 3 || total.MaxDuration == 0 || total.Duration < total.MaxDuration || i > 0 && total.CPU > totals[i-1].CPU {
 			t.Errorf("%+v, selected %d", total, sel.Total)
@@ -220,6 +223,28 @@ func TestAttributeTotals(t *testing.T) {
 	}
 	if totals, err := source.AttributeTotals("http.route"); err != nil || len(totals) != 0 {
 		t.Errorf("%+v, %v", totals, err)
+	}
+}
+
+// A view says which attributes are kept.
+func TestKeptAttributes(t *testing.T) {
+	for name, test := range map[string]struct {
+		s              *store.Store
+		own, byDefault bool
+	}{
+		"usual": {newStore(t), false, true},
+		"more":  {newStore(t, store.WithSpanAttributes("tenant")), true, true},
+		"none":  {newStore(t, store.WithSpanAttributes("tenant"), store.WithoutSpanAttributes()), false, false},
+	} {
+		v, err := test.s.View(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		kept := v.(store.Attributed).KeptAttributes()
+		if slices.Contains(kept, "tenant") != test.own || slices.Contains(kept, "http.route") != test.byDefault || (kept == nil) == test.byDefault {
+			t.Errorf("%s: %q", name, kept)
+		}
 	}
 }
 

@@ -24,6 +24,9 @@ type Attributed interface {
 	// that CPU is what the Matcher for the value selects, as far as the profiles are
 	// held.
 	AttributeTotals(key string) ([]AttributeTotal, error)
+	// KeptAttributes returns the keys of the attributes that are kept, in no order that
+	// matters; nil if none are, as WithoutSpanAttributes says.
+	KeptAttributes() []string
 }
 
 var _ Attributed = (*view)(nil)
@@ -43,6 +46,10 @@ type AttributeTotal struct {
 	Spans, Errors         int
 	Duration, MaxDuration time.Duration
 	CPU                   time.Duration
+	// Shared says that one of the spans counts for other values too, or has the value
+	// from a child without a record: its times are those of more than this value's
+	// work.
+	Shared bool
 }
 
 // spanNode is what conditions on attributes need to know of a record.
@@ -87,23 +94,31 @@ func (v *view) nodes() *spanNodes {
 type attributeValues struct {
 	nodes *spanNodes
 	key   string
-	own   map[*spanlog.Text][]string
+	own   map[*spanlog.Text]ownValues
+}
+
+// ownValues are the values of one set of attributes. shared says that there are several,
+// or that one is a child's.
+type ownValues struct {
+	list   []string
+	shared bool
 }
 
 func (n *spanNodes) values(key string) attributeValues {
-	return attributeValues{n, key, make(map[*spanlog.Text][]string)}
+	return attributeValues{n, key, make(map[*spanlog.Text]ownValues)}
 }
 
 // ofSpan returns the values that a span has itself, each once.
-func (a attributeValues) ofSpan(n *spanNode) []string {
+func (a attributeValues) ofSpan(n *spanNode) ownValues {
 	if n.attributes == nil {
-		return nil
+		return ownValues{}
 	}
 	values, ok := a.own[n.attributes]
 	if !ok {
-		values = valuesOf(a.nodes.spans.Attributes(&spanlog.Record{Attributes: n.attributes}), a.key)
-		slices.Sort(values)
-		values = slices.Compact(values)
+		list, ofChild := valuesOf(a.nodes.spans.Attributes(&spanlog.Record{Attributes: n.attributes}), a.key)
+		slices.Sort(list)
+		list = slices.Compact(list)
+		values = ownValues{list, ofChild || len(list) > 1}
 		a.own[n.attributes] = values
 	}
 	return values
@@ -111,18 +126,18 @@ func (a attributeValues) ofSpan(n *spanNode) []string {
 
 // of returns the values that a span has itself or, if it has none, those of the nearest
 // span above it that has any.
-func (a attributeValues) of(n *spanNode) []string {
+func (a attributeValues) of(n *spanNode) ownValues {
 	for range maxDepth {
-		if values := a.ofSpan(n); len(values) > 0 || n.root {
+		if values := a.ofSpan(n); len(values.list) > 0 || n.root {
 			return values
 		}
 		place, ok := a.nodes.places[n.parent]
 		if !ok {
-			return nil
+			return ownValues{}
 		}
 		n = &a.nodes.list[place]
 	}
-	return nil
+	return ownValues{}
 }
 
 // spansWith returns the spans that meet the matchers on attributes, nil if there is no
@@ -142,7 +157,7 @@ func (v *view) spansWith(matchers []Matcher) map[ident.Key]bool {
 				return found // The caller looks too.
 			}
 			n := &nodes.list[j]
-			if n.key != 0 && (found == nil || found[n.key]) && matchers[i].condition.MatchesAll(values.of(n)) {
+			if n.key != 0 && (found == nil || found[n.key]) && matchers[i].condition.MatchesAll(values.of(n).list) {
 				matched[n.key] = true
 			}
 		}
@@ -150,6 +165,8 @@ func (v *view) spansWith(matchers []Matcher) map[ident.Key]bool {
 	}
 	return found
 }
+
+func (v *view) KeptAttributes() []string { return v.spans.KeptAttributes() }
 
 func (v *view) AttributeKeys() ([]AttributeKey, error) {
 	if err := v.ctx.Err(); err != nil {
@@ -202,8 +219,10 @@ func (v *view) AttributeTotals(key string) ([]AttributeTotal, error) {
 		if !n.ended {
 			continue
 		}
-		for _, value := range values.ofSpan(n) {
+		own := values.ofSpan(n)
+		for _, value := range own.list {
 			t := total(value)
+			t.Shared = t.Shared || own.shared
 			t.Spans++
 			t.Duration += n.duration
 			t.MaxDuration = max(t.MaxDuration, n.duration)
@@ -212,8 +231,11 @@ func (v *view) AttributeTotals(key string) ([]AttributeTotal, error) {
 			}
 		}
 		if n.cpu > 0 {
-			for _, value := range values.of(n) {
-				total(value).CPU += n.cpu
+			of := values.of(n)
+			for _, value := range of.list {
+				t := total(value)
+				t.Shared = t.Shared || of.shared
+				t.CPU += n.cpu
 			}
 		}
 	}

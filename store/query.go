@@ -86,6 +86,9 @@ func (m Matcher) Label() string { return m.condition.Label() }
 // Op returns the operator.
 func (m Matcher) Op() MatchOp { return MatchOp(m.condition.Op()) }
 
+// Matches reports whether a label with the value meets the condition.
+func (m Matcher) Matches(value string) bool { return m.condition.MatchesAll([]string{value}) }
+
 // Value returns what the label is compared with.
 func (m Matcher) Value() string { return m.condition.Value() }
 

@@ -352,7 +352,8 @@ func (f *spanFilter) matchesAttributes(r *spanlog.Record) bool {
 	}
 	matches = !slices.ContainsFunc(f.query.Attributes, func(m Matcher) bool {
 		key, _ := m.SpanAttribute()
-		return !m.condition.MatchesAll(valuesOf(f.spans.Attributes(r), key))
+		values, _ := valuesOf(f.spans.Attributes(r), key)
+		return !m.condition.MatchesAll(values)
 	})
 	f.attributes[r.Attributes] = matches
 	return matches

@@ -104,12 +104,71 @@ func TestAttributesOfSpans(t *testing.T) {
 	}
 }
 
+// Times of whole requests, of which a child has the value, are told from those of the
+// request's own value.
+func TestTimesOfWholeRequests(t *testing.T) {
+	s, _ := newQueries(t)
+	h := viewer.Handler(s)
+	const whole = "these are the times of whole requests: a request counts for each value that it has; for the time of one query, give each span a profile (WithRootSpanOnly(false))"
+	for key, want := range map[string]string{"db.query.text": whole, "http.request.method": ""} {
+		var list answer.SpanList
+		getJSON(t, h, target("/", "by", key, "format", "json"), http.StatusOK, &list)
+		if list.By == nil || list.By.Note != want {
+			t.Errorf("by %s: %+v", key, list.By)
+		}
+		if text := flat(t, h, target("/", "by", key, "format", "text")); strings.Contains(text, "note: "+whole) != (want != "") {
+			t.Errorf("by %s: %s", key, text)
+		}
+	}
+	for query, want := range map[string]string{
+		`.cpu{span.db.query.text="SELECT b"}`:      whole,
+		`.cpu{span.db.query.text=~"SELECT (b|c)"}`: whole,
+		`.cpu{span.db.query.text!="SELECT b"}`:     "",
+		`.cpu{span.http.request.method="GET"}`:     "",
+	} {
+		var a answer.Profile
+		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		if a.Total == 0 || a.Note != want {
+			t.Errorf("%s: total %d, note %q, want %q", query, a.Total, a.Note, want)
+		}
+	}
+}
+
+// Sums by an attribute that no span has say why there are none.
+func TestSumsByNothing(t *testing.T) {
+	s, _ := newQueries(t)
+	none, err := store.New(store.WithoutSpanAttributes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		h         http.Handler
+		key, want string
+	}{
+		{viewer.Handler(s), "tenant", "no span that is held has an attribute tenant: kept are those of the semantic conventions that tell requests apart, and the keys of WithSpanAttributes"},
+		{viewer.Handler(s), "http.route", "no span that is held has an attribute http.route"},
+		{viewer.Handler(none), "http.route", "attributes of spans are not kept (WithoutSpanAttributes)"},
+		{viewer.Handler(newFile(t)), "http.route", "the profiles here know no attributes of spans: conditions on span.\u2026 need the records of a running program"},
+	} {
+		var list answer.SpanList
+		getJSON(t, test.h, target("/", "by", test.key, "format", "json"), http.StatusOK, &list)
+		if list.By == nil || list.By.Note != test.want || list.By.Values == nil {
+			t.Errorf("%+v, want %q", list.By, test.want)
+		}
+		if text := flat(t, test.h, target("/", "by", test.key, "format", "text")); !strings.Contains(text, "by "+test.key+": "+test.want) {
+			t.Errorf("no %q in %s", test.want, text)
+		}
+	}
+}
+
 // A condition on attributes that selects nothing says why.
 func TestEmptyByAttribute(t *testing.T) {
 	s, _ := newQueries(t)
 	for query, want := range map[string]string{
-		`.cpu{span.query="x"}`:         "no span that is held has an attribute query",
-		`.cpu{span.db.query.text="x"}`: "whose attributes meet the conditions",
+		`.cpu{http.request.method="GET"}`: "meets the conditions of the query: http.request.method is an attribute of spans: write span.http.request.method",
+		`.cpu{http.route=~"/a|/b"}`:       "http.route is an attribute of spans: write span.http.route",
+		`.cpu{span.query="x"}`:            "no span that is held has an attribute query",
+		`.cpu{span.db.query.text="x"}`:    "whose attributes meet the conditions",
 	} {
 		var a answer.Profile
 		getJSON(t, viewer.Handler(s), target("/", "query", query, "format", "json"), http.StatusOK, &a)
@@ -134,6 +193,9 @@ func TestRequestWithSpansBelow(t *testing.T) {
 			}
 		}
 		return ids
+	}
+	if text := flat(t, h, "/?format=text"); !strings.Contains(text, "cpu is that of a span and of those below it, samples are the span's own") {
+		t.Errorf("the columns are not told apart:\n%s", text)
 	}
 	if got := listed("order", "cpu"); len(got) != 2 || got[0] != root && got[1] != root {
 		t.Errorf("got %v, want %s and the other local root", got, root)

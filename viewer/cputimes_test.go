@@ -28,7 +28,7 @@ func newTimedFamily(t *testing.T) (s *store.Store, root, child string) {
 	at := func(d time.Duration) trace.SpanEventOption { return trace.WithTimestamp(epoch.Add(d)) }
 	ctx, first := tracer.Start(t.Context(), "GET /", at(0))
 	_, second := tracer.Start(ctx, "query", at(500*time.Millisecond))
-	second.SetAttributes(attribute.String("pyroscope.profile.id", "x")) // As spans with labels of their own have it.
+	second.SetAttributes(attribute.String("pyroscope.profile.id", "x"), attribute.String("db.query.text", "SELECT")) // As spans with labels of their own have it.
 	second.End(at(700 * time.Millisecond))
 	first.End(at(time.Second))
 	root, child = first.SpanContext().SpanID().String(), second.SpanContext().SpanID().String()
@@ -86,7 +86,7 @@ func TestCPUTimes(t *testing.T) {
 		t.Fatalf("total %d, span %+v, after its end %+v", a.Total, a.Span, a.Span.AfterEnd)
 	}
 	text = get(t, h, target("/", "query", byID(child), "format", "text")).Body.String()
-	if want := "after    cpu 300 ms in 30 samples, in goroutines that it had started\n         " + want.Query; !strings.Contains(text, want) {
+	if want := "         db.query.text=SELECT\nafter    cpu 300 ms in 30 samples, in goroutines that it had started\n         " + want.Query; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
 	var list answer.SpanList

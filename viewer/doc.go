@@ -122,8 +122,9 @@
 // several; a span's attributes are {key, value, child}, and below is the number of spans
 // below it, whose CPU time cpuInclusiveNs has and whose attributes are among its own;
 // attributeKeys are the keys that spans have, and by has the sums by the one that by=
-// names; groups are the 500 names with most CPU time, groupsOmitted counts the others,
-// and unnamed the spans without a name, which are in no group; process has the queries for
+// names, with a note where they are times of whole requests, which count for each value
+// that they have, or where there are none; groups are the 500 names with most CPU time,
+// groupsOmitted counts the others, and unnamed the spans without a name, which are in no group; process has the queries for
 // the whole process. If the samples of a group carry another span_name than its name, label
 // is that one, and labelNames the number of names that share it. A span's query selects its
 // CPU profile or, if it has no samples there, its wall or its host profile. In status,

@@ -44,7 +44,11 @@ func TestSelfCheck(t *testing.T) {
 		list, log string
 	}{
 		"none": {viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true} })), nil, "", ""},
-		"fine": {checked(s, ""), &answer.SelfCheck{Checks: 33, Findings: []answer.Finding{}}, "", "check all 33 checks pass"},
+		"fine": {checked(s, ""), &answer.SelfCheck{Checks: 33, Findings: []answer.Finding{}}, "self-check: all 33 checks pass", "check all 33 checks pass"},
+		"noted": {
+			checked(s, "", fewNames), &answer.SelfCheck{Checks: 33, Findings: []answer.Finding{answer.Finding(fewNames)}},
+			"self-check: nothing is wrong; 1 note in log?format=text", "check span-names-too-many (note): 256 names. Use fewer.",
+		},
 		"found": {
 			checked(s, "", notWrapped, fewNames),
 			&answer.SelfCheck{Checks: 33, Findings: []answer.Finding{answer.Finding(notWrapped), answer.Finding(fewNames)}},

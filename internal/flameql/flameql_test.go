@@ -66,6 +66,7 @@ func TestParseErrors(t *testing.T) {
 		{`{span.a=~"a.*",span.b=~"b.*",span.c=~"c.*"}`, 30, "at most 2 expressions on ids and attributes"},
 		{`{span.a=~"(?:.?){100}"}`, 10, "attributes take 100 at most"},
 		{`{a="` + strings.Repeat("x", 16<<10) + `"}`, 16<<10 + 1, "at most 16384 bytes, this one 16390"},
+		{`shop.cpuprofile_id="00f067aa0ba902b7"`, 6, "curl removes { and }: use -g or --data-urlencode"},
 		{`shop.gpu{}`, 6, `unknown profile type "gpu": the name must end in one of .cpu, .wall, .host`},
 	} {
 		_, err := flameql.Parse(test.in)

@@ -136,6 +136,9 @@ func (p *parser) name(end int) (Query, error) {
 	t, ok := TypeByName(name[dot+1:])
 	if !ok {
 		p.pos = dot + 1
+		if end == len(p.text) && strings.ContainsAny(name, "\"`") {
+			return Query{}, p.fail("conditions are in braces, as in .cpu{span_name=\"NAME\"}: curl removes { and }: use -g or --data-urlencode")
+		}
 		return Query{}, p.fail(fmt.Sprintf("unknown profile type %q: the name must end in one of %s", name[dot+1:], typeNames()))
 	}
 	return Query{App: strings.Trim(name[:dot], spaces), Type: t}, nil

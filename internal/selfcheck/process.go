@@ -190,7 +190,7 @@ func mutexFraction(f *Facts) *Finding {
 	return &Finding{
 		ID: MutexFraction, Severity: Wrong, Certain: true,
 		Seen: "Mutex profiles are asked for and empty: the runtime's mutex profile fraction is 0, so no mutex is counted.",
-		Do:   "Set it by profiler.WithMutexFraction(100), or by runtime.SetMutexProfileFraction.",
+		Do:   "Set it by profiler.WithMutexFraction(100), which inprocess takes as inprocess.WithProfilerOptions(profiler.WithMutexFraction(100)), or by runtime.SetMutexProfileFraction.",
 	}
 }
 
@@ -205,7 +205,7 @@ func blockRate(f *Facts) *Finding {
 	return &Finding{
 		ID: BlockRate, Severity: Wrong, Certain: p.Windows >= enoughWindows,
 		Seen: fmt.Sprintf("Block profiles are asked for and empty: no block rate is given, and the runtime has counted 0 blocking events in %s of all kinds.", count(p.Windows, "window")),
-		Do:   "Set it by profiler.WithBlockRate(1e6), one event for each millisecond of blocking, or by runtime.SetBlockProfileRate.",
+		Do:   "Set it by profiler.WithBlockRate(1e6), one event for each millisecond of blocking, which inprocess takes as inprocess.WithProfilerOptions(profiler.WithBlockRate(1e6)), or by runtime.SetBlockProfileRate.",
 	}
 }
 

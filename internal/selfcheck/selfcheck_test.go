@@ -176,6 +176,18 @@ func TestOrder(t *testing.T) {
 }
 
 // The head of a page speaks of what measures, not of labels.
+// What to do about a rate says it for programs with package inprocess too.
+func TestRatesOfInprocess(t *testing.T) {
+	f := healthy()
+	f.Profiler.MutexFraction, f.Profiler.BlockRate = 0, false
+	found := selfcheck.Run(f)
+	for i, want := range []string{"inprocess.WithProfilerOptions(profiler.WithMutexFraction(100))", "inprocess.WithProfilerOptions(profiler.WithBlockRate(1e6))"} {
+		if len(found) != 2 || !strings.Contains(found[i].Do, want) {
+			t.Errorf("no %s in %+v", want, found)
+		}
+	}
+}
+
 func TestHeadline(t *testing.T) {
 	f := healthy()
 	f.Labels.PublicAPI, f.Profiler.CPU, f.Spans.Tracers[1].Unlabelled = true, false, 1000

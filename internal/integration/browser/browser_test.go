@@ -226,6 +226,9 @@ func TestBrowser(t *testing.T) {
 	if text = b.text(`.kinds [aria-current=page]`); !strings.HasPrefix(text, "Wall") {
 		t.Errorf("it opens on %q", text)
 	}
+	if text = b.text(`.tiles`); !strings.Contains(text, "Duration") || !strings.Contains(text, "Wall time in samples") {
+		t.Errorf("the tiles are %q", text)
+	}
 	b.screenshots("waited")
 	b.run("its CPU",
 		chromedp.Click(css(`.kinds a:first-child`)),

@@ -7,6 +7,8 @@
 // set.go has the form in which those of one span are kept.
 package attributes
 
+import "slices"
+
 // MaxKeys is how many keys a program may add, MaxKeyLen how long each may be.
 const (
 	MaxKeys   = 64
@@ -99,6 +101,9 @@ func (k *Keys) add(name string) {
 	k.next = append(k.next, k.first[h])
 	k.first[h] = uint8(len(k.names))
 }
+
+// Names returns the keys, in no order that matters.
+func (k *Keys) Names() []string { return slices.Clone(k.names) }
 
 // number returns the number of a key, from 1 on; 0 for one that is not kept.
 func (k *Keys) number(name string) uint8 {

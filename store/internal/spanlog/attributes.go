@@ -274,6 +274,14 @@ func (l *Log) ownAttribute(r *Record, key string) string {
 	return ""
 }
 
+// KeptAttributes returns the keys of the attributes that are kept, nil for none.
+func (v *View) KeptAttributes() []string {
+	if v.log.keys == nil {
+		return nil
+	}
+	return v.log.keys.Names()
+}
+
 // Attributes returns the entries of a record's attributes.
 func (v *View) Attributes(r *Record) iter.Seq[attributes.Entry] {
 	return func(yield func(attributes.Entry) bool) {

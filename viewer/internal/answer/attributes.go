@@ -45,6 +45,8 @@ type ByAttribute struct {
 	// left out.
 	Values        []AttributeValue `json:"values"`
 	ValuesOmitted int              `json:"valuesOmitted,omitempty"`
+	// Note says in words what to know about the sums, or why there are none.
+	Note string `json:"note,omitempty"`
 }
 
 // AttributeValue is the sum of the spans with one value of an attribute.
@@ -70,28 +72,40 @@ func newAttributes(list []store.Attribute) []Attribute {
 // attributes fills in the keys of attributes and the sums by one of them, where the source
 // knows any.
 func (l *SpanList) attributes(r *Reader, by string) {
+	if by != "" {
+		l.By = &ByAttribute{Key: by, Values: []AttributeValue{}}
+	}
 	source, ok := r.view.(store.Attributed)
 	if !ok {
+		if l.By != nil {
+			l.By.Note = unknownAttributes
+		}
 		return
 	}
-	for _, key := range ask(r, "attributes", source.AttributeKeys) {
+	keys := ask(r, "attributes", source.AttributeKeys)
+	for _, key := range keys {
 		if len(l.AttributeKeys) == maxAttributeKeys && key.Key != by {
 			continue
 		}
 		l.AttributeKeys = append(l.AttributeKeys, AttributeKey(key))
 	}
-	if by == "" {
+	if l.By == nil {
 		return
 	}
-	l.By = &ByAttribute{Key: by, Values: []AttributeValue{}}
 	totals := ask(r, "attribute "+by, func() ([]store.AttributeTotal, error) { return source.AttributeTotals(by) })
 	if l.By.ValuesOmitted = len(totals) - maxAttributeValues; l.By.ValuesOmitted > 0 {
 		totals = totals[:maxAttributeValues]
 	} else {
 		l.By.ValuesOmitted = 0
 	}
+	if len(totals) == 0 {
+		l.By.Note = missingAttribute(source, keys, by)
+	}
 	q := flameql.Query{Type: r.cpuType()}
 	for _, t := range totals {
+		if t.Shared {
+			l.By.Note = wholeRequests
+		}
 		l.By.Values = append(l.By.Values, AttributeValue{
 			Value: t.Value, Spans: t.Spans, Errors: t.Errors,
 			WallNs: t.Duration.Nanoseconds(), MaxWallNs: t.MaxDuration.Nanoseconds(), CPUNs: t.CPU.Nanoseconds(),
@@ -119,20 +133,99 @@ func (q Query) attributeTitle() (string, bool) {
 	return key + " = " + q.Matchers[0].Value(), ok
 }
 
+const (
+	// unknownAttributes is about a source that has no records of spans.
+	unknownAttributes = "the profiles here know no attributes of spans: conditions on span.… need the records of a running program"
+	// wholeRequests is about times of spans that have a value from a child.
+	wholeRequests = "these are the times of whole requests: a request counts for each value that it has; for the time of one query, give each span a profile (WithRootSpanOnly(false))"
+)
+
+// missingAttribute says why no span has an attribute, "" if one has it.
+func missingAttribute(source store.Attributed, keys []store.AttributeKey, key string) string {
+	if slices.ContainsFunc(keys, func(k store.AttributeKey) bool { return k.Key == key }) {
+		return ""
+	}
+	kept := source.KeptAttributes()
+	if len(kept) == 0 {
+		return "attributes of spans are not kept (WithoutSpanAttributes)"
+	}
+	reason := "no span that is held has an attribute " + termtext.Clip(key, termtext.MaxQuoted)
+	if slices.Contains(kept, key) {
+		return reason
+	}
+	return reason + ": kept are those of the semantic conventions that tell requests apart, and the keys of WithSpanAttributes"
+}
+
+// attributeNote says that the samples of whole requests were selected by what their
+// children did.
+func (r *Reader) attributeNote(q Query) string {
+	source, ok := r.view.(store.Attributed)
+	if !ok {
+		return ""
+	}
+	for _, m := range q.Matchers {
+		key, ok := m.SpanAttribute()
+		if !ok || !asksFor(m) {
+			continue // What lacks a value is no whole request because of it.
+		}
+		totals := ask(r, "attribute "+key, func() ([]store.AttributeTotal, error) { return source.AttributeTotals(key) })
+		if slices.ContainsFunc(totals, func(t store.AttributeTotal) bool { return t.Shared && m.Matches(t.Value) }) {
+			return wholeRequests
+		}
+	}
+	return ""
+}
+
+// asksFor reports whether a condition says what must be, not what must not.
+func asksFor(m store.Matcher) bool {
+	return m.Op() == store.MatchEqual || m.Op() == store.MatchRegexp
+}
+
+// unprefixedAttribute returns the label of a query that no sample has and that is an
+// attribute of spans, "" for none.
+func (r *Reader) unprefixedAttribute(q Query) string {
+	source, ok := r.view.(store.Attributed)
+	if !ok {
+		return ""
+	}
+	kept := source.KeptAttributes()
+	for _, m := range q.Matchers {
+		label := m.Label()
+		if !asksFor(m) || !slices.Contains(kept, label) {
+			continue
+		}
+		// Only an expression can be invalid.
+		has, _ := store.NewMatcher(label, store.MatchNotEqual, "")
+		if !r.selectsAny(Query{Query: flameql.Query{Type: q.Type}.With(has)}) {
+			return label
+		}
+	}
+	return ""
+}
+
+// selectsAny reports whether q selects a sample.
+func (r *Reader) selectsAny(q Query) bool {
+	return slices.ContainsFunc(r.totals(q), func(t store.KindTotal) bool {
+		return t.Kind == q.Type.Kind && t.Samples > 0
+	})
+}
+
 // emptyAttributes is the reason for a query with conditions on attributes that selects
 // nothing.
 func (r *Reader) emptyAttributes(q Query) string {
 	source, ok := r.view.(store.Attributed)
 	if !ok {
-		return "the profiles here know no attributes of spans: conditions on span.… need the records of a running program"
+		return unknownAttributes
 	}
 	keys := ask(r, "attributes", source.AttributeKeys)
 	for _, m := range q.Matchers {
 		key, ok := m.SpanAttribute()
-		if !ok || slices.ContainsFunc(keys, func(k store.AttributeKey) bool { return k.Key == key }) {
+		if !ok {
 			continue
 		}
-		return "no span that is held has an attribute " + termtext.Clip(key, termtext.MaxQuoted) + ": kept are those of the semantic conventions that tell requests apart, and the keys of store.WithSpanAttributes"
+		if reason := missingAttribute(source, keys, key); reason != "" {
+			return reason
+		}
 	}
 	return "none of the samples is of a span that is held and whose attributes meet the conditions of the query"
 }
@@ -170,12 +263,19 @@ func (s Span) telling() string {
 const textValues = 20
 
 func (a *ByAttribute) text(b *strings.Builder) {
+	if len(a.Values) == 0 {
+		termtext.Prose(b, "", 0, fmt.Sprintf("by %s: %s", termtext.OneLine(a.Key), a.Note))
+		return
+	}
 	fmt.Fprintf(b, "\n%8s %7s %10s  by %s\n", "cpu", "spans", "max wall", termtext.OneLine(a.Key))
 	for _, v := range a.Values[:min(len(a.Values), textValues)] {
 		fmt.Fprintf(b, "%8s %7d %10s  %s\n", termtext.Value(v.CPUNs, termtext.Nanoseconds), v.Spans, termtext.Value(v.MaxWallNs, termtext.Nanoseconds), termtext.Clip(termtext.OneLine(v.Value), termtext.Columns-29))
 	}
 	if more := len(a.Values) + a.ValuesOmitted - textValues; more > 0 {
 		fmt.Fprintf(b, "%27s  ... %s\n", "", termtext.Plural(more, "more value"))
+	}
+	if a.Note != "" {
+		termtext.Prose(b, "", 0, "note: "+a.Note)
 	}
 	b.WriteByte('\n')
 }

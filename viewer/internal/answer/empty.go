@@ -5,7 +5,6 @@ package answer
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,10 +43,13 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 		}
 		return r.untilThen(fmt.Sprintf("no %s profile covers this time", q.Type.Kind), ": ")
 	}
+	reason := fmt.Sprintf("none of the samples in %s meets the conditions of the query", termtext.Plural(a.Windows, "window"))
+	if key := r.unprefixedAttribute(q); key != "" {
+		return fmt.Sprintf("%s: %s is an attribute of spans: write span.%[2]s", reason, key)
+	}
 	if q.OnAttributes() {
 		return r.emptyAttributes(q)
 	}
-	reason := fmt.Sprintf("none of the samples in %s meets the conditions of the query", termtext.Plural(a.Windows, "window"))
 	for _, m := range q.Matchers {
 		if meant := meantLabel(m.Label()); meant != "" {
 			return fmt.Sprintf("%s: the label %q is spelt %s", reason, m.Label(), meant)
@@ -205,7 +207,5 @@ func (r *Reader) samplePeriod(a *Profile) string {
 
 // holds reports whether a baseline selects any sample.
 func (r *Reader) holds(b *Baseline) bool {
-	return slices.ContainsFunc(r.totals(r.resolve(b.asked())), func(t store.KindTotal) bool {
-		return t.Kind == b.query.Type.Kind && t.Samples > 0
-	})
+	return r.selectsAny(r.resolve(b.asked()))
 }

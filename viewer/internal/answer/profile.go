@@ -182,7 +182,11 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		a.Title, ended = r.afterEnd(id)
 	}
 	a.Attribution = r.attribution(q, a.Span)
-	a.Note = joinNotes(instead, ended, a.unwatched(), r.note(q, a.span, a.Attribution.note(single, a.Unit)))
+	var shared string
+	if !single && a.Total > 0 {
+		shared = r.attributeNote(q)
+	}
+	a.Note = joinNotes(instead, ended, shared, a.unwatched(), r.note(q, a.span, a.Attribution.note(single, a.Unit)))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.emptyReason(q, a)

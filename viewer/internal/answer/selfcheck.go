@@ -47,6 +47,17 @@ func (r *Reader) finding(ids ...string) *Finding {
 // sentence returns a finding as the end of a reason, which has no full stop.
 func (f *Finding) sentence() string { return strings.TrimSuffix(f.text(), ".") }
 
+// verdict writes a line about checks that find nothing wrong: write says what is.
+func (s *SelfCheck) verdict(b *strings.Builder) {
+	switch {
+	case s == nil:
+	case len(s.Findings) == 0:
+		fmt.Fprintf(b, "self-check: all %d checks pass\n", s.Checks)
+	case !slices.ContainsFunc(s.Findings, func(f Finding) bool { return f.Severity == string(selfcheck.Wrong) }):
+		fmt.Fprintf(b, "self-check: nothing is wrong; %s in log?format=text\n", termtext.Plural(len(s.Findings), "note"))
+	}
+}
+
 // write writes what was found, for a terminal. With all it writes also that all is well,
 // and the notes.
 func (s *SelfCheck) write(b *strings.Builder, all bool) {

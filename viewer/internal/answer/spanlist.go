@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ type SpanList struct {
 	Generation string `json:"generation"`
 	Service    string `json:"service"`
 	// Services are all services with profiles, if there are several; Service is
-	// that of the first group.
+	// that of the first group or, if there is no group, that of all profiles.
 	Services []string `json:"services,omitempty"`
 	Status   *Status  `json:"status,omitempty"`
 	Stats    Stats    `json:"stats"`
@@ -103,12 +104,41 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	for _, s := range r.listed(q) {
 		list.Spans = append(list.Spans, r.newSpan(s))
 	}
+	if list.Service == "" && len(held) == 1 {
+		list.Service = held[0]
+	}
 	list.attributes(r, by)
+	var withoutIDs string
+	if list.Fixed && !list.Ranged && len(list.Spans) == 0 {
+		withoutIDs = r.withoutIDs()
+	}
 	if more := len(held) - maxServices; more > 0 {
 		list.Note = fmt.Sprintf("the profiles of %s are not listed: ask for one by its name, as in NAME.cpu", termtext.Plural(more, "more service"))
 	}
-	list.Note = r.notes(list.Note)
+	list.Note = r.notes(list.Note, withoutIDs)
 	return answered(r, list)
+}
+
+// withoutIDs is the note on profiles of which no sample can be a span's, "" for others.
+func (r *Reader) withoutIDs() string {
+	labelled := false
+	for _, kind := range []flameql.Type{flameql.CPU, flameql.Wall, flameql.Host} {
+		if !r.has(kind.Kind) {
+			continue
+		}
+		labelled = true
+		for _, label := range []string{labelkey.ProfileID, labelkey.SpanID} {
+			// Only an expression can be invalid.
+			has, _ := store.NewMatcher(label, store.MatchNotEqual, "")
+			if r.selectsAny(Query{Query: flameql.Query{Type: kind}.With(has)}) {
+				return ""
+			}
+		}
+	}
+	if !labelled {
+		return ""
+	}
+	return "these profiles have no span ids: save them with labels=ids"
 }
 
 // listed returns the spans that q selects. A name with U+FFFD also selects the names that
@@ -157,8 +187,11 @@ func (r *Reader) ListedProfile(q store.SpanQuery) Query {
 func (l *SpanList) Text() string {
 	var b strings.Builder
 	service := "service " + cmp.Or(termtext.OneLine(l.Service), "(none yet)")
-	if len(l.Services) > 1 {
+	switch {
+	case len(l.Services) > 1:
 		service = fmt.Sprintf("%d services", len(l.Services))
+	case l.Service == "" && l.Fixed:
+		service = "service unknown"
 	}
 	fmt.Fprintf(&b, "%s: %d listed", termtext.Clip(service, 40), len(l.Spans))
 	if !l.Fixed {
@@ -184,15 +217,20 @@ func (l *SpanList) Text() string {
 		}
 		fmt.Fprintf(&b, "%-14s %-14s  %s\n", lead, p.Measure, p.Query)
 	}
+	if l.By != nil {
+		l.By.text(&b)
+	}
 	if len(l.Spans) == 0 {
 		b.WriteString("no spans\n")
 		return b.String()
 	}
-	if l.By != nil {
-		l.By.text(&b)
+	// In a form that a shell in quotes, curl and a browser take: curl removes braces.
+	b.WriteString("a span's profile: ?format=text&query=.cpu%7Bprofile_id=%22ID%22%7D\n")
+	if slices.ContainsFunc(l.Spans, func(s Span) bool { return s.Below > 0 }) {
+		b.WriteString("cpu is that of a span and of those below it, samples are the span's own\n")
 	}
 	when := termtext.NewTimeColumn(l.Spans, func(s Span) time.Time { return s.Start })
-	fmt.Fprintf(&b, "a span's profile: ?format=text&query=.cpu{profile_id=\"ID\"}\n\n%-*s %8s %8s %8s  %-16s  %s\n", when.Width(), when.Title, "wall", "cpu", "samples", "ID", "name")
+	fmt.Fprintf(&b, "\n%-*s %8s %8s %8s  %-16s  %s\n", when.Width(), when.Title, "wall", "cpu", "samples", "ID", "name")
 	for _, s := range l.Spans {
 		mark := ""
 		if s.Err {
@@ -225,6 +263,9 @@ func (l *SpanList) Text() string {
 		if more := s.telling(); more != "" {
 			fmt.Fprintf(&b, "    %s\n", termtext.Clip(more, termtext.Columns-4))
 		}
+	}
+	if l.Status != nil {
+		l.Status.SelfCheck.verdict(&b)
 	}
 	return b.String()
 }

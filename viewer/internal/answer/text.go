@@ -73,12 +73,12 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 		if when := s.when(); when != "" {
 			line("", "when  %s  on a CPU, each %s", when, termtext.Value(s.DurationNs/textParts, termtext.Nanoseconds))
 		}
+		for _, a := range s.Attributes {
+			line("", "%s", termtext.Clip(a.text(), room))
+		}
 		if s.AfterEnd != nil {
 			line("after", "%s", s.AfterEnd.text())
 			line("", "%s", s.AfterEnd.Query)
-		}
-		for _, a := range s.Attributes {
-			line("", "%s", termtext.Clip(a.text(), room))
 		}
 	}
 	line("total", "%s %s%s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), plusMinus(a.ErrorNs), a.sources(), a.windows())

@@ -3,7 +3,7 @@
 
 import { comparison, link } from './api.js';
 import { bar, button, h } from './dom.js';
-import { count, duration } from './format.js';
+import { count, duration, sentence } from './format.js';
 import { refill } from './keep.js';
 
 const SHOWN = 100;
@@ -45,12 +45,15 @@ export function byAttribute(choose) {
   const key = h('select', { 'aria-label': 'Sum spans by attribute', onchange: () => choose(key.value) });
   const list = h('ul', { class: 'names' });
   const hint = h('p', { class: 'muted', hidden: true });
+  const note = h('p', { class: 'note', hidden: true });
   const element = h('details', { class: 'card aside', open: matchMedia('(width >= 90rem)').matches },
-    h('summary', null, h('h2', null, 'By attribute')), key, hint, list);
+    h('summary', null, h('h2', null, 'By attribute')), key, hint, note, list);
 
   function render() {
     const keys = data.attributeKeys ?? [];
-    element.hidden = keys.length === 0;
+    element.hidden = keys.length === 0 && !data.by;
+    note.hidden = !data.by?.note;
+    note.textContent = data.by?.note ? sentence(data.by.note) : '';
     const chosen = data.by?.key ?? '';
     if (document.activeElement !== key) {
       key.replaceChildren(h('option', { value: '', selected: !chosen }, 'choose one'),
@@ -64,7 +67,7 @@ export function byAttribute(choose) {
     const more = values.length - SHOWN + (data.by?.valuesOmitted ?? 0);
     refill(list, [...values.slice(0, SHOWN).map((v) => row(v, most)),
       ...(more > 0 ? [h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(more, 'value')} with less CPU`)] : []),
-      ...(data.by && !values.length ? [h('li', { class: 'muted', 'data-key': 'none' }, 'No span that is held has a value like that.')] : [])]);
+      ...(data.by && !values.length && (wanted || !data.by.note) ? [h('li', { class: 'muted', 'data-key': 'none' }, 'No span that is held has a value like that.')] : [])]);
   }
 
   function pick(v) {
