@@ -171,10 +171,10 @@
 // of a window to the spans' records there, and takes them off when the window goes.
 //
 // A query reads a moment (view.go): windows by reference, and a view of the span
-// log. span.go and spans.go answer about spans, requests.go about those below others;
-// names.go sums them by name, with the manual exemplars, attributetotal.go by attribute.
-// query.go finds the samples of a Query for selection.go,
-// profile.go and timeline.go; inventory.go tells what is held.
+// log. span.go, spanquery.go and spans.go answer about spans, requests.go about those
+// below others; names.go sums them by name, with the manual exemplars, attributetotal.go
+// by attribute. query.go finds the samples of a Query for selection.go, profile.go and
+// timeline.go; inventory.go tells what is held.
 //
 // Rooms, none of which imports this package:
 //   - internal/spanlog has the records of spans, makes room for them, keeps what is worth

@@ -4,7 +4,8 @@
 // Package spanlog keeps records of the spans that run and of those that ended,
 // bounded in bytes, and joins them with the samples of profiles.
 //
-// log.go records the start and the end of spans, on the request path. list.go makes
+// log.go records the start and the end of spans, on the request path; config.go has its
+// bounds, totals.go its counts. list.go makes
 // room; keeper.go keeps the slowest spans of each name, those with most CPU time and
 // examples of each latency for longer, errors.go the last errors of each type; name.go
 // has the texts that records share. join.go adds samples to records and takes them off;
@@ -23,7 +24,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -113,71 +113,6 @@ type Log struct {
 	// forgotten counts local roots that ran for as long as there was room, and
 	// evictedEarly records that made room before their samples came.
 	forgotten, evictedEarly int64
-}
-
-// Config says how much a log keeps, and of what.
-type Config struct {
-	// MaxBytes bounds the memory of the log.
-	MaxBytes int64
-	// MinDuration is the shortest span to keep, Fraction that of the traces.
-	MinDuration time.Duration
-	Fraction    float64
-	// PerName is how many of the slowest spans of each name, and of those
-	// with most CPU time, outlive the newest.
-	PerName int
-	// Keys are the attributes of spans to keep, nil for none.
-	Keys *attributes.Keys
-}
-
-// New returns an empty log.
-func New(c Config) *Log {
-	// Orphans take a sixteenth.
-	maxBytes := c.MaxBytes * 15 / 16
-	// Names and status texts need what the rows leave.
-	rows := chunkLen
-	for rows < math.MaxInt32-chunkLen && rowsSize(rows+chunkLen) <= maxBytes*3/4 {
-		rows += chunkLen
-	}
-	l := &Log{
-		maxBytes:    maxBytes,
-		maxRows:     rows,
-		maxRunning:  rows / 8,
-		maxErrors:   rows / 8,
-		maxPassed:   rows / 4,
-		orphans:     newOrphans(c.MaxBytes / 16),
-		departed:    remains[departed]{maxBytes: c.MaxBytes / 32},
-		minDuration: c.MinDuration,
-		sampled:     math.MaxUint64,
-		perName:     c.PerName,
-		index:       make(map[ident.Key]rowID),
-		seed:        maphash.MakeSeed(),
-		names:       make(nameMap),
-		texts:       make(map[string]*Text),
-		keys:        c.Keys,
-		below:       newBelow(c.MaxBytes / 32),
-	}
-	if c.Fraction < 1 {
-		l.sampled = uint64(c.Fraction * (1 << 63))
-	}
-	if l.perName > 0 {
-		// Extremes take at most a quarter of the rows, the last share of
-		// which is for the names without a keeper of their own.
-		l.maxKeepers = min(maxOwnKeepers, max(0, rows/4/l.rowsPerKeeper()-1))
-		// The last errors of each type take a sixteenth more.
-		l.maxErrorTypes = min(maxErrorTypes, rows/16/lastErrors)
-	}
-	return l
-}
-
-// indexSlot is the size of key and value in the index, with padding.
-const indexSlot = int64(unsafe.Sizeof(struct {
-	ident.Key
-	rowID
-}{}))
-
-// rowsSize is the memory of n records, which are whole chunks, and of their index.
-func rowsSize(n int) int64 {
-	return int64(n/chunkLen)*memory.Alloc(int64(unsafe.Sizeof([chunkLen]Record{}))) + memory.ChurnedMap(n, indexSlot)
 }
 
 func (l *Log) row(id rowID) *Record {
@@ -311,45 +246,6 @@ func (l *Log) LastService() (string, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.service, l.resource != nil
-}
-
-// Totals are what the log holds and has seen.
-type Totals struct {
-	Bytes                                int64
-	Ended, NotKept, Evicted, WithSamples int64
-	LostAttributes                       int64
-	Held, Running, Inner                 int
-	// Forgotten, EvictedEarly and SamplesLost count spans, as store.Stats says.
-	Forgotten, EvictedEarly, SamplesLost int64
-	CPULost                              time.Duration
-}
-
-// Totals returns the totals of now.
-func (l *Log) Totals() Totals {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.totals()
-}
-
-func (l *Log) totals() Totals {
-	return Totals{
-		Bytes:       l.bytes + l.orphans.bytes,
-		Ended:       l.ended,
-		NotKept:     l.passed,
-		Evicted:     l.evicted,
-		WithSamples: l.withSamples,
-
-		LostAttributes: l.lostAttributes,
-
-		Held:    int(l.ended - l.passed - l.evicted),
-		Running: l.lists[runningList].len,
-		Inner:   l.inner,
-
-		Forgotten:    l.forgotten,
-		EvictedEarly: l.evictedEarly,
-		SamplesLost:  l.orphans.lost,
-		CPULost:      l.orphans.lostCPU,
-	}
 }
 
 // len returns the number of records, free ones included.

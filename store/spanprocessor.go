@@ -1,0 +1,67 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/store/internal/spanlog"
+)
+
+// profileIDKey marks the spans that have a profile of their own.
+const profileIDKey attribute.Key = "pyroscope.profile.id"
+
+// SpanProcessor returns the processor that records spans: local roots, and
+// spans with the attribute pyroscope.profile.id. Register it on the tracer
+// provider. Its Shutdown and ForceFlush do nothing, so that the tracer provider
+// and the profiler may be shut down in any order.
+func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
+	return &spanProcessor{log: s.spans, origins: &s.origins}
+}
+
+type spanProcessor struct {
+	log     *spanlog.Log
+	origins *origins
+}
+
+var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
+
+// OnStart remembers local roots only: other spans have their attributes later,
+// and samples that name them by span_id find them when they end.
+func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
+	if localRoot(s.Parent()) {
+		p.log.Start(s)
+	}
+}
+
+func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
+	root, labelled := localRoot(s.Parent()), hasProfile(s.Attributes())
+	if root {
+		p.origins.count(s, labelled)
+	}
+	if root || labelled {
+		p.log.End(s, root)
+		return
+	}
+	p.log.EndUnrecorded(s)
+}
+
+func (p *spanProcessor) Shutdown(context.Context) error { return nil }
+
+func (p *spanProcessor) ForceFlush(context.Context) error { return nil }
+
+func localRoot(parent trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }
+
+func hasProfile(attributes []attribute.KeyValue) bool {
+	for i := range attributes {
+		if attributes[i].Key == profileIDKey {
+			return true
+		}
+	}
+	return false
+}
