@@ -45,8 +45,22 @@ type frozenReport struct {
 }
 
 // TestWallOfRequestsBetweenFreezes: a request has its own time and not that for which
-// the process was suspended before it came. A span that was open meanwhile has both.
+// the process was suspended before it came. A span that was open meanwhile has both. A stop
+// that comes within a round may not count as a freeze: what is wrong is so in each of three
+// runs.
 func TestWallOfRequestsBetweenFreezes(t *testing.T) {
+	var wrong error
+	for range 3 {
+		if wrong = requestsBetweenFreezes(t); wrong == nil {
+			return
+		}
+		t.Log(wrong)
+	}
+	t.Error(wrong)
+}
+
+func requestsBetweenFreezes(t *testing.T) error {
+	t.Helper()
 	c := startChild(t, "freeze")
 	c.read(t) // it is ready
 	for range freezes {
@@ -73,14 +87,15 @@ func TestWallOfRequestsBetweenFreezes(t *testing.T) {
 	// first, and by what is not told from a busy machine.
 	const slack = 10 * time.Millisecond
 	if most := took + freezes*(3*got.Interval/2+slack); got.Requests > most || got.Requests == 0 {
-		t.Errorf("the samples of requests that took %v make %v, want at most %v", took, got.Requests, most)
+		return fmt.Errorf("the samples of requests that took %v make %v, want at most %v", took, got.Requests, most)
 	}
 	if got.Open > got.Window || got.Open < got.Lived*9/10 {
-		t.Errorf("the samples of the span that was open for %v make %v in a window of %v", got.Lived, got.Open, got.Window)
+		return fmt.Errorf("the samples of the span that was open for %v make %v in a window of %v", got.Lived, got.Open, got.Window)
 	}
 	if got.Freezes < freezes || got.Unwatched < freezes*freezeTime*9/10 || got.Unwatched > got.Window {
-		t.Errorf("%v in %d freezes were unwatched, want at least %v in %d", got.Unwatched, got.Freezes, freezes*freezeTime*9/10, freezes)
+		return fmt.Errorf("%v in %d freezes were unwatched, want at least %v in %d", got.Unwatched, got.Freezes, freezes*freezeTime*9/10, freezes)
 	}
+	return nil
 }
 
 // serveWhileFrozen is the child: each line of its input is a request.
