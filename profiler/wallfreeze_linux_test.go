@@ -45,9 +45,10 @@ type frozenReport struct {
 }
 
 // TestWallOfRequestsBetweenFreezes: a request has its own time and not that for which
-// the process was suspended before it came. A span that was open meanwhile has both. A stop
-// that comes within a round may not count as a freeze: what is wrong is so in each of three
-// runs.
+// the process was suspended before it came. A span that was open meanwhile has both.
+//
+// One run on Go 1.27.3 counted seven of the eight stops, with the samples right. Why is not
+// known, so a run that is wrong is logged and made again, twice at most.
 func TestWallOfRequestsBetweenFreezes(t *testing.T) {
 	var wrong error
 	for range 3 {
