@@ -25,6 +25,7 @@ var _ sampler = (*cpu)(nil)
 var (
 	errForeignProfile = errors.New("cpu profile: another one is running in this process; we take over when it ends")
 	errNotClosed      = errors.New("cpu profile: the last window is missing: another profile is still being written")
+	errDeaf           = errors.New("cpu profile: there are no samples: something else in this process, a C library for example, handles SIGPROF, the signal by which the runtime takes them; have it leave that signal to Go")
 	errForeignStop    = errors.New("cpu profile: something else in this process has stopped it; the window has a gap")
 )
 
@@ -60,6 +61,8 @@ type cpu struct {
 	edges      uint64
 	unmeasured time.Duration
 	hz         int
+	// deaf says that something else handles the signals of the samples.
+	deaf bool
 	// slow, which may be nil, says that the system cannot sample at hz, fallback why
 	// runtime/pprof reads the samples, and public that this is nothing to report.
 	slow, fallback error
@@ -206,14 +209,18 @@ func (c *cpu) edge(gap time.Duration) {
 
 // cut returns what the open run has measured, and lets it go on.
 func (c *cpu) cut() (*exporter.Profile, error) {
-	piece, restarted, err := c.open.cut(c.resource)
+	piece, how, err := c.open.cut(c.resource)
 	start := c.open.log.Start()
-	if restarted {
+	if how.Restarted {
 		c.edge(start.Sub(piece.End()))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open.start = start
+	if how.Deaf && !c.deaf {
+		err = errors.Join(err, errDeaf)
+	}
+	c.deaf = how.Deaf
 	return piece, err
 }
 

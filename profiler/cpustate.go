@@ -45,6 +45,8 @@ func (c *cpu) status() (start time.Time, stops uint64, text string) {
 		return c.open.start, c.stops, "profiling"
 	case !c.open.running():
 		return time.Time{}, c.stops, "something else in this process has stopped the CPU profile; trying again soon"
+	case c.deaf:
+		return c.open.start, c.stops, "profiling; there are no samples, because something else in this process handles SIGPROF"
 	case c.slow != nil:
 		return c.open.start, c.stops, "profiling; samples are missing, because the system ticks less often than they are to be taken"
 	default:

@@ -208,16 +208,18 @@ func (w *cpuWindow) export(r *resource.Resource) (*exporter.Profile, error) {
 }
 
 // cut returns what a run with a log has measured since the last cut. The run goes
-// on. The error, which comes with a profile, says that samples are missing, restarted
-// that the runtime was stopped to have them.
-func (w *cpuWindow) cut(r *resource.Resource) (p *exporter.Profile, restarted bool, err error) {
+// on. The error, which comes with a profile, says that samples are missing; how tells more
+// of the cut, without the samples.
+func (w *cpuWindow) cut(r *resource.Resource) (p *exporter.Profile, how cpulog.Piece, err error) {
 	piece, err := w.log.Cut()
 	w.count(err)
 	if piece.Restarted && w.running() {
 		w.confirm()
 	}
 	window := exporter.Window{Kind: exporter.KindCPU, Start: piece.Start, Duration: piece.End.Sub(piece.Start), Resource: r}
-	return exporter.NewTimedProfile(window, piece.Profile, piece.Times), piece.Restarted, err
+	p = exporter.NewTimedProfile(window, piece.Profile, piece.Times)
+	piece.Profile, piece.Times = nil, nil
+	return p, piece, err
 }
 
 // count counts the samples that err says are missing.

@@ -71,7 +71,7 @@ func BenchmarkFill(b *testing.B) {
 	l.asleep.Store(true)
 	b.ReportAllocs()
 	for b.Loop() {
-		fill(&l.asleep)
+		l.fill()
 		l.drain(l.mark(true))
 		l.drain(l.mark(true)) // gives the runtime its room back
 		l.asleep.Store(true)

@@ -19,19 +19,49 @@ import (
 func running(t *testing.T, hz int) *Log {
 	t.Helper()
 	known(t)
-	l := New(hz, goruntime.ReadCPUProfile)
+	pokeSamples = 0
+	var records int64 // of poke
+	l := New(hz, func() ([]uint64, []*goruntime.LabelSet, bool) {
+		words, labels, eof := goruntime.ReadCPUProfile()
+		for rest := words; len(rest) > 0; rest = rest[rest[0]:] {
+			if isPoke(rest[3:rest[0]]) {
+				records++
+			}
+		}
+		return words, labels, eof
+	})
+	end := record(l)
+	t.Cleanup(func() {
+		end()
+		p, err := l.Cut()
+		if err != nil {
+			t.Error(err)
+		}
+		// A last signal may have come too late.
+		samples := samplesOf(p.Profile, "cpulog.poke") + pokeSamples
+		if late := l.pokes.Load() + samples - records; late < 0 || late > 1 {
+			t.Errorf("%d samples of the time that %d signals of ours took, of %d records", samples, l.pokes.Load(), records)
+		}
+	})
+	return l
+}
+
+// record has l take samples. The function that it returns ends that.
+func record(l *Log) (end func()) {
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		l.Begin()
 		l.Record()
 	})
 	<-l.Reading()
-	t.Cleanup(func() {
+	return func() {
 		l.End()
 		reading.Wait()
-	})
-	return l
+	}
 }
+
+// pokeSamples counts those of the time of our own signals that a test has cut.
+var pokeSamples int64
 
 //go:noinline
 func busy(d time.Duration) {
@@ -81,9 +111,7 @@ func cut(t *testing.T, l *Log, before *Piece) Piece {
 			}
 		}
 	}
-	if n := samplesOf(p.Profile, "cpulog.poke"); n > 0 {
-		t.Errorf("%d samples of our own signals", n)
-	}
+	pokeSamples += samplesOf(p.Profile, "cpulog.poke")
 	return p
 }
 

@@ -37,6 +37,8 @@ type Log struct {
 	asleep atomic.Bool
 	// heard is true when a signal of ours has made a record: one can wake the reader.
 	heard atomic.Bool
+	// pokes counts the signals that were sent.
+	pokes atomic.Int64
 
 	// What follows is for Cut alone.
 	symbols *goruntime.Symbols
@@ -46,6 +48,7 @@ type Log struct {
 	open    *part
 	cut     chan *part // of the Cut that waits; nil when there is none
 	restart bool       // that Cut has stopped the runtime's profile
+	deaf    bool       // because something else handles the signals
 	closing bool       // the run is about to be stopped
 	ended   bool       // Record has returned, or is about to
 
@@ -53,6 +56,7 @@ type Log struct {
 	header   bool  // the next record is the header
 	began    int64 // when the runtime began to take samples
 	surprise bool  // surprised is closed
+	poked    int64 // records that have come of pokes
 }
 
 // Reader is goruntime.ReadCPUProfile.
@@ -109,9 +113,10 @@ func (l *Log) again() bool {
 		return false
 	}
 	cut, done := l.cut, l.open // whose end is known
-	done.restarted = true
+	done.restarted, done.deaf = true, l.deaf
 	l.cut, l.open = nil, l.newPart(now)
-	l.restart = false
+	l.restart, l.deaf = false, false
+	l.poked = l.pokes.Load() // no more come of those before
 	runtime.SetCPUProfileRate(l.hz)
 	cut <- done // it has room
 	return true
@@ -151,6 +156,9 @@ type Piece struct {
 	Start, End time.Time
 	// Restarted says that the runtime was stopped, and takes samples again.
 	Restarted bool
+	// Deaf says that it was because something else in the process handles SIGPROF, the
+	// signal of which the runtime makes samples: there are none until it gives that back.
+	Deaf bool
 }
 
 // Cut returns what was counted since Begin, or since the last Cut: the samples that
@@ -159,7 +167,8 @@ type Piece struct {
 //
 // The runtime goes on to take samples, so that none is missing between two Cuts. Only
 // where its reader sleeps and cannot be woken otherwise it is stopped and begins
-// again: on systems other than Linux and macOS.
+// again: on systems other than Linux and macOS, and while something else handles the
+// signals of the samples.
 func (l *Log) Cut() (Piece, error) {
 	l.mu.Lock()
 	cut := make(chan *part, 1)
@@ -170,22 +179,33 @@ func (l *Log) Cut() (Piece, error) {
 		l.rouse()
 	}
 	l.mu.Unlock()
-	timer := time.NewTimer(wakeLimit)
-	defer timer.Stop()
-	var done *part
-	select {
-	case done = <-cut:
-	case <-timer.C:
-		l.mu.Lock()
-		if l.cut != nil && !l.ended && !l.restart {
-			l.stop()
-		}
-		l.mu.Unlock()
-		done = <-cut
-	}
+	done := l.await(cut)
 	built, times := l.build(done)
-	return Piece{built, times, done.start, l.clock.since(done, done.end), done.restarted}, done.missing()
+	return Piece{built, times, done.start, l.clock.since(done, done.end), done.restarted, done.deaf}, done.missing()
 }
+
+// await returns what the reader gives to a Cut. It stops the runtime where that cannot come
+// otherwise.
+func (l *Log) await(cut <-chan *part) *part {
+	begin := time.Now()
+	for look := interval; ; look *= 2 {
+		select {
+		case done := <-cut:
+			return done
+		case <-time.After(look):
+			l.mu.Lock()
+			waits := l.cut != nil && !l.ended && !l.restart
+			l.deaf = l.deaf || waits && l.unheard()
+			if waits && (l.deaf || time.Since(begin) > wakeLimit) {
+				l.stop()
+			}
+			l.mu.Unlock()
+		}
+	}
+}
+
+// unheard reports whether the reader waits, and no signal of ours can end that.
+func (l *Log) unheard() bool { return l.asleep.Load() && deaf() }
 
 // stop has the reader see the end of the samples, and begin again. The caller holds
 // l.mu: so Record cannot end, and nobody else's profile can be running.
@@ -201,25 +221,27 @@ func (l *Log) rouse() {
 	if polls && l.ours() {
 		// Not under the lock, which the reader needs to serve the Cut.
 		l.mu.Unlock()
-		l.fill()
+		l.rouseBySamples()
 		l.mu.Lock()
-		if l.cut == nil || !l.asleep.Load() || l.heard.Load() {
+		unheard := l.unheard()
+		if l.cut == nil || !l.asleep.Load() || l.heard.Load() && !unheard {
 			return
 		}
+		l.deaf = unheard
 	}
 	if l.cut != nil && !l.ended && !l.restart {
 		l.stop()
 	}
 }
 
-// fill makes samples until the reader is awake or must soon be. It does so on a goroutine
-// of its own: the runtime takes samples of a thread only if it has switched to a
+// rouseBySamples makes samples until the reader is awake or must soon be. It does so on a
+// goroutine of its own: the runtime takes samples of a thread only if it has switched to a
 // goroutine there since the run began, and the caller may go on from before that.
-func (l *Log) fill() {
+func (l *Log) rouseBySamples() {
 	filled := make(chan struct{})
 	go func() {
 		defer close(filled)
-		fill(&l.asleep)
+		l.fill()
 	}()
 	<-filled
 }

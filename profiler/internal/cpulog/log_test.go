@@ -138,6 +138,56 @@ func TestAddRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// The clocks of two cores can differ by a little, by which the time of a record is moved
+// into what is known of it. More is nonsense.
+func TestAddToleratesDisorder(t *testing.T) {
+	known(t)
+	pc := uint64(funcPC(known)) + 1
+	within := span{int64(10 * time.Second), int64(20 * time.Second)}
+	for at, want := range map[time.Duration]struct {
+		at  time.Duration // 0: refused
+		err error
+	}{
+		10*time.Second - 1: {10 * time.Second, nil},
+		15 * time.Second:   {15 * time.Second, nil},
+		20*time.Second + 1: {20 * time.Second, nil},
+		9*time.Second - 1:  {0, ErrRecord},
+		21*time.Second + 1: {0, ErrRecord},
+		-time.Second:       {0, ErrRecord},
+		math.MaxInt64:      {0, ErrRecord},
+	} {
+		l := ended(100)
+		l.open.begin(within.from, l.clock)
+		l.open.add([]uint64{4, uint64(at), 1, pc}, make([]*goruntime.LabelSet, 1), within)
+		var got time.Duration
+		for _, e := range l.open.entries {
+			got = time.Duration(e.times[0])
+		}
+		if _, err := l.Cut(); !errors.Is(err, want.err) || got != want.at {
+			t.Errorf("a sample at %v is at %v: %v", at, got, err)
+		}
+	}
+}
+
+// The time that our own signals take is sampled too, with their stack: what there is more
+// of than signals.
+func TestTakeCountsTheTimeOfPokes(t *testing.T) {
+	known(t)
+	l := ended(100)
+	deepStack := append([]uint64{4 + 64, 0, 1, uint64(pokeEntry) + 1}, slices.Repeat([]uint64{uint64(funcPC(known)) + 1}, 64)...)
+	l.pokes.Store(2)
+	for range 5 {
+		l.take(deepStack, make([]*goruntime.LabelSet, 1), mark{})
+	}
+	p, err := l.Cut()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := samplesOf(p.Profile, "cpulog.poke"); got != 3 || len(p.Profile.Sample) != 1 || len(p.Profile.Sample[0].Location) > pokeLeaves+1 {
+		t.Errorf("%d samples, want 3, of one short stack: %v", got, p.Profile.Sample)
+	}
+}
+
 // Stacks that nowhere have an address of Go code are none. Those of C threads may be.
 func TestAddRefusesWhatIsNoCode(t *testing.T) {
 	known(t)

@@ -40,6 +40,7 @@ type part struct {
 	err     error
 
 	restarted  bool // the runtime was stopped for its end
+	deaf       bool // because something else handles its signals
 	overflowed bool // the runtime had no room for samples
 }
 

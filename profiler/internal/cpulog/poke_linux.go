@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"syscall"
+	"unsafe"
 )
 
 // canPoke says that poke makes a record.
@@ -20,31 +21,62 @@ const (
 	enough    = halfWords/(deepest+3) + 2
 )
 
-// poke has the runtime take a sample of the calling goroutine, which is in its log when
-// poke returns: a signal that a thread sends to itself comes before the call of the
-// system returns. The runtime counts a SIGPROF that somebody sends like those of its
-// timers, on which it takes its samples, and ignores it when it takes none.
+// thread is that of a goroutine which is locked to it.
+type thread struct{ process, id uintptr }
+
+func thisThread() thread { return thread{uintptr(syscall.Getpid()), uintptr(syscall.Gettid())} }
+
+// poke has the runtime take a sample of the calling goroutine, on the thread t, which is
+// in its log when poke returns: a signal that a thread sends to itself comes before the
+// call of the system returns. The runtime counts a SIGPROF that somebody sends like those
+// of its timers, on which it takes its samples, and ignores it when it takes none.
 //
 //go:noinline
-func poke() bool {
-	runtime.LockOSThread() // between the two calls
-	_, _, failed := syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(syscall.Getpid()), uintptr(syscall.Gettid()), uintptr(syscall.SIGPROF))
-	runtime.UnlockOSThread()
+func poke(t thread) bool {
+	_, _, failed := syscall.RawSyscall(syscall.SYS_TGKILL, t.process, t.id, uintptr(syscall.SIGPROF))
 	return failed == 0
 }
 
-// fill makes samples until the reader is awake or must soon be.
-func fill(asleep *atomic.Bool) { deep(deepest, asleep) }
+// poke makes a record.
+func (l *Log) poke() bool {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	l.pokes.Add(1) // before its record can be read
+	return poke(thisThread())
+}
 
-// deep has the samples be as long as possible, so that there are few: about a thousand.
+// fill makes records until the reader is awake or must soon be.
+func (l *Log) fill() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	deep(deepest, thisThread(), &l.asleep, &l.pokes)
+}
+
+// deep has the records be as long as possible, so that there are few: about a thousand.
 //
 //go:noinline
-func deep(depth int, asleep *atomic.Bool) bool {
+func deep(depth int, t thread, asleep *atomic.Bool, pokes *atomic.Int64) bool {
 	if depth > 0 {
-		return !deep(depth-1, asleep) // no tail call
+		return !deep(depth-1, t, asleep, pokes) // no tail call
 	}
 	for n := 0; n < enough && asleep.Load(); n++ {
-		poke()
+		pokes.Add(1)
+		poke(t)
 	}
 	return true
+}
+
+// deaf reports whether something else in the process, a C library for example, handles
+// the signal of the samples. The runtime handles SIGURG, by which it interrupts
+// goroutines, as it does that one.
+func deaf() bool { return action(syscall.SIGPROF) != action(syscall.SIGURG) }
+
+// sigset is the size of the system's set of signals, where it is not more: there
+// nothing is known.
+const sigset = 8
+
+// action returns what the system does at a signal, zero if it does not say.
+func action(s syscall.Signal) (a [16]uintptr) {
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), 0, uintptr(unsafe.Pointer(&a)), sigset, 0, 0) //nolint:gosec // more than the system writes
+	return a
 }

@@ -15,7 +15,7 @@ const (
 	// after a cut before the reader sleeps: so cuts that follow each other soon cost
 	// little.
 	interval = 20 * time.Millisecond
-	looks    = 10
+	looks    = 4
 	// darwinInterval is runtime/pprof's there.
 	darwinInterval = 100 * time.Millisecond
 	// darwin has the runtime not wait for samples (https://go.dev/issue/61768).
@@ -37,7 +37,8 @@ const Uncut = polls
 // thread, of which the runtime takes one each. Then the reader makes one more
 // sample in this way before it reads: so there is something to read, and its record says
 // that all that the runtime has taken before is in front of it, in the order of time. There
-// the Cut ends. The samples of our signals are not counted.
+// the Cut ends. The records of our signals are not counted; where there are more than we
+// have sent, the others are samples of the time that they take.
 func (l *Log) read() {
 	l.header = true
 	for n := looks - 1; ; n++ {
@@ -69,7 +70,7 @@ func (l *Log) mark(awake bool) mark {
 	l.mu.Unlock()
 	if canPoke && (awake || m.cut) {
 		m.from = goruntime.Nanotime()
-		m.poked = poke()
+		m.poked = l.poke()
 	}
 	return m
 }
@@ -125,16 +126,20 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet, m mark) (seen
 		records, labels = l.open.header(records), labels[1:]
 	}
 	for {
-		var place int64
-		records, labels, place = l.open.add(records, labels, span{l.began, now})
-		if place == 0 {
+		var p poked
+		records, labels, p = l.open.add(records, labels, span{l.began, now})
+		if p.stack == nil {
 			break
 		}
 		l.heard.Store(true)
-		if m.poked && place >= m.from && !seen {
+		if l.poked++; l.poked > l.pokes.Load() {
+			l.poked--
+			l.open.count(p.stack, nil, p.at, 1)
+		}
+		if m.poked && p.at >= m.from && !seen {
 			seen = true
 			if m.cut {
-				l.serve(place)
+				l.serve(p.at)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
@@ -19,8 +20,19 @@ const (
 	maxCount = 1 << 30
 )
 
+// disorder is how far the time of a record may be from what is known of it: the clocks of
+// two cores can differ, and a machine that stands still between two looks at
+// them has them in another order. It is small beside nonsense.
+const disorder = int64(time.Second)
+
 // span is a time, in nanotimes.
 type span struct{ from, to int64 }
+
+// poked is a record of poke; zero if there is none.
+type poked struct {
+	at    int64
+	stack []uint64 // the leaves of it, of poke and its caller
+}
 
 // header reads the record that comes first: its length, the time and the rate, and
 // returns what follows. The rate is not ours if the program has set one just
@@ -35,26 +47,26 @@ func (p *part) header(records []uint64) []uint64 {
 }
 
 // add counts records, each of which is: its length in words, the time, the
-// count, and the stack. Where it comes to one of poke it returns its time and the
+// count, and the stack. Where it comes to one of poke it returns that and the
 // records after it. Times are within what is known of them.
-func (p *part) add(records []uint64, labels []*goruntime.LabelSet, within span) ([]uint64, []*goruntime.LabelSet, int64) {
+func (p *part) add(records []uint64, labels []*goruntime.LabelSet, within span) ([]uint64, []*goruntime.LabelSet, poked) {
 	for ; len(records) > 0; labels = labels[1:] {
 		n := records[0]
 		if n < 3 || n > min(uint64(len(records)), maxWords) || len(labels) == 0 {
 			p.err = ErrRecord
-			return nil, nil, 0
+			return nil, nil, poked{}
 		}
 		at, count, stack := int64(records[1]), records[2], records[3:n]
 		records = records[n:]
 		switch {
 		case at == 0:
 			at = p.last // of a thread that is not Go's; the runtime does not say
-		case at < within.from || at > within.to:
+		case at < within.from-disorder || at-disorder > within.to:
 			p.err = ErrRecord
-			return nil, nil, 0
+			return nil, nil, poked{}
 		}
 		// A part can have begun a moment after a sample that was written later.
-		at = max(at, p.began)
+		at = max(min(at, within.to), p.began)
 		p.last = max(p.last, at)
 		switch {
 		case count == 0 && len(stack) == 1:
@@ -62,17 +74,17 @@ func (p *part) add(records []uint64, labels []*goruntime.LabelSet, within span) 
 			count, stack = stack[0], []uint64{lost}
 			p.overflowed = true
 		case isPoke(stack):
-			return records, labels[1:], at
+			return records, labels[1:], poked{at, stack[:min(len(stack), pokeLeaves+1)]}
 		case !p.inCode && len(stack) > 0:
 			p.verify(stack)
 		}
 		if count > maxCount {
 			p.err = ErrRecord
-			return nil, nil, 0
+			return nil, nil, poked{}
 		}
 		p.count(stack, labels[0], at, int64(count))
 	}
-	return nil, nil, 0
+	return nil, nil, poked{}
 }
 
 // maxForeign is how many stacks may be outside of Go code, from which the runtime has
@@ -91,16 +103,27 @@ func (p *part) verify(stack []uint64) {
 // pokeEntry is where the code of poke begins.
 var pokeEntry = reflect.ValueOf(poke).Pointer()
 
-// pokeEnd is more than the length of its code.
-const pokeEnd = 1 << 10
+// pokeEnd is where it ends, or the next function begins.
+var pokeEnd = sync.OnceValue(func() uintptr {
+	const more = 1 << 10 // than its code is long
+	for pc := pokeEntry; pc < pokeEntry+more; pc++ {
+		if f := runtime.FuncForPC(pc); f == nil || f.Entry() != pokeEntry {
+			return pc
+		}
+	}
+	return pokeEntry + more
+})
 
-// isPoke reports whether a stack was made by poke, which is found within the first few
-// addresses: those before are the system call's.
+// pokeLeaves is within how many addresses of a stack poke is found: those before are
+// the system call's.
+const pokeLeaves = 6
+
+// isPoke reports whether a stack was made by poke.
 func isPoke(stack []uint64) bool {
-	for _, pc := range stack[:min(len(stack), 6)] {
-		if at := uintptr(pc) - 1; at >= pokeEntry && at < pokeEntry+pokeEnd {
-			f := runtime.FuncForPC(at)
-			return f != nil && f.Entry() == pokeEntry
+	end := uint64(pokeEnd())
+	for _, pc := range stack[:min(len(stack), pokeLeaves)] {
+		if pc > uint64(pokeEntry) && pc <= end {
+			return true
 		}
 	}
 	return false
