@@ -58,9 +58,11 @@ func receives(pc uintptr) bool {
 
 // stoppedBefore reports whether a StopCPUProfile waits for the end of our profile that has
 // been called before the runtime has taken samples for us: it would wait for as long
-// as those are taken. One that is called after that ends them.
+// as those are taken. One that is called after that ends them. A look takes as long as it
+// takes to stop all goroutines, so that the looks are not close to each other for long,
+// nor so far apart that who waits notices.
 func stoppedBefore() bool {
-	for d := 100 * time.Microsecond; ; d = min(2*d, lastLook) {
+	for d := 100 * time.Microsecond; ; d = min(2*d, firstLook) {
 		called, waits := stopping()
 		if waits || !called {
 			return waits
