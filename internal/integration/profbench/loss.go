@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/pprof"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"text/tabwriter"
@@ -19,14 +21,17 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// losses are the ways to profile that are compared. The first of each load is what
-// the others are held against: one profile by runtime/pprof, without an end in between.
-// What that loses, the runtime and the machine lose, by the timers of threads.
-var losses = []struct {
+// loss is a way to profile a load.
+type loss struct {
 	name string
 	load load
 	run  func(ctx context.Context, l load) (result, error)
-}{
+}
+
+// losses are the ways to profile that are compared. The first of each load is what
+// the others are held against: one profile by runtime/pprof, without an end in between.
+// What that loses, the runtime and the machine lose, by the timers of threads.
+var losses = []loss{
 	{"runtime/pprof, one profile", busy, one},
 	{"windows of 10 s", busy, windows(window)},
 	{"windows of 10 s, scraped for 7 s and 14 s", busy, windows(window, 7*time.Second, 14*time.Second)},
@@ -49,7 +54,11 @@ func one(ctx context.Context, l load) (result, error) { return byHand(ctx, time.
 // printLoss compares the CPU time that samples stand for with what the system
 // says that the process took. Ends of windows show in what they lose beyond one
 // long profile of the same load in the same round; windows of 1 s have ten times as many.
-func printLoss(w *tabwriter.Writer, rounds int, d time.Duration) error {
+func printLoss(w *tabwriter.Writer, rows string, rounds int, d time.Duration) error {
+	losses, err := chosen(rows)
+	if err != nil {
+		return err
+	}
 	ratios := make([][]float64, len(losses))
 	relative := make([][]float64, len(losses))
 	totals := make([]struct {
@@ -60,7 +69,7 @@ func printLoss(w *tabwriter.Writer, rounds int, d time.Duration) error {
 	for n := range rounds {
 		for i := range losses {
 			which := (i + n) % len(losses) // each is first in turn
-			ratio, r, size, err := measureLoss(which, d)
+			ratio, r, size, err := measureLoss(losses[which], d)
 			if err != nil {
 				return fmt.Errorf("%s: %w", losses[which].name, err)
 			}
@@ -92,19 +101,43 @@ func printLoss(w *tabwriter.Writer, rounds int, d time.Duration) error {
 	return nil
 }
 
-func measureLoss(which int, d time.Duration) (ratio float64, r result, size int, err error) {
+// chosen returns the losses whose names have one of the texts in rows, with what they are
+// held against.
+func chosen(rows string) ([]loss, error) {
+	var found []loss
+	first, has := 0, -1
+	for i, l := range losses {
+		if l.load != losses[first].load {
+			first = i
+		}
+		if i == first || !slices.ContainsFunc(strings.Split(rows, ","), func(text string) bool { return strings.Contains(l.name, text) }) {
+			continue
+		}
+		if has != first {
+			has = first
+			found = append(found, losses[first])
+		}
+		found = append(found, l)
+	}
+	if found == nil {
+		return nil, fmt.Errorf("-rows %s: no way to lose samples is called so", rows)
+	}
+	return found, nil
+}
+
+func measureLoss(l loss, d time.Duration) (ratio float64, r result, size int, err error) {
 	before, err := cpuTime()
 	if err != nil {
 		return 0, r, 0, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	left, err := losses[which].load.crowd(ctx)
+	left, err := l.load.crowd(ctx)
 	if err != nil {
 		return 0, r, 0, err
 	}
 	defer left()
-	if r, err = losses[which].run(ctx, losses[which].load); err != nil {
+	if r, err = l.run(ctx, l.load); err != nil {
 		return 0, r, 0, err
 	}
 	after, err := cpuTime()

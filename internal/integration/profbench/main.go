@@ -5,6 +5,7 @@
 //
 //	go run ./internal/integration/profbench
 //	go run ./internal/integration/profbench -run loss -rounds 1
+//	go run ./internal/integration/profbench -run loss -rows 'windows of 1 s,64 goroutines: scraped'
 //
 // By default it takes about ten minutes. The figures of the README come from a
 // longer run on a machine that does nothing else:
@@ -31,6 +32,7 @@ func main() {
 	}
 	parts := flag.String("run", "windows,loss,overhead", "what to measure: the end of a window of each kind, lost samples, CPU time that is added")
 	rounds := flag.Int("rounds", 3, "how often lost samples are measured, each way")
+	rows := flag.String("rows", "", "which ways lost samples are measured: those whose names have one of these texts, separated by commas, and the one profile that they are held against")
 	segment := flag.Duration("segment", 30*time.Second, "how long, each time")
 	quads := flag.Int("quads", 300, "how often the same work is done four times, with and without the profiler, and without it")
 	ends := flag.Int("ends", 6, "how many windows are ended")
@@ -38,7 +40,7 @@ func main() {
 	fmt.Printf("%s %s/%s, GOMAXPROCS %d\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 	run := map[string]func(w *tabwriter.Writer) error{
 		"windows":  printWindows,
-		"loss":     func(w *tabwriter.Writer) error { return printLoss(w, *rounds, *segment) },
+		"loss":     func(w *tabwriter.Writer) error { return printLoss(w, *rows, *rounds, *segment) },
 		"overhead": func(w *tabwriter.Writer) error { return printOverhead(w, *quads, *ends) },
 	}
 	for part := range strings.SplitSeq(*parts, ",") {
