@@ -113,12 +113,13 @@ func WithKinds(kinds ...exporter.Kind) Option {
 // meanwhile, so that it is in use for the program as any profile is. On Linux the
 // end of a window sends up to a thousand SIGPROF to its own thread, in some
 // milliseconds: by that the runtime gives its samples away without a stop. That CPU
-// time is in no profile.
+// time is in the profile too, as that of this package.
 //
 // What that costs the program: StopCPUProfile, called for our profile while that is just
 // beginning, takes some milliseconds longer than runtime/pprof alone would need, and up
-// to 20 within a fifth of a second after the end of a window; where all cores are busy,
-// a quarter of a second was seen. If the program
+// to 20 within a tenth of a second after the end of a window. Where all cores are busy,
+// a quarter of a second was seen: whether somebody stops our profile as it begins is
+// found by a look at all goroutines, which waits for a core. If the program
 // calls runtime.SetCPUProfileRate while our profile is just beginning, the runtime's
 // warning (https://go.dev/issue/42502) appears on stderr, as it does at any other time
 // while a profile runs, and the samples of the first window come at the program's

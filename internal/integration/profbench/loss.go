@@ -30,7 +30,9 @@ type loss struct {
 
 // losses are the ways to profile that are compared. The first of each load is what
 // the others are held against: one profile by runtime/pprof, without an end in between.
-// What that loses, the runtime and the machine lose, by the timers of threads.
+// What that loses, the runtime and the machine lose, by the timers of threads. All that a
+// way to profile does is in the CPU time that it is held against; it is in its samples too,
+// except for what follows the last one, which each way has once.
 var losses = []loss{
 	{"runtime/pprof, one profile", busy, one},
 	{"windows of 10 s", busy, windows(window)},
