@@ -5,22 +5,22 @@ package spanprof
 
 import "encoding/binary"
 
-// encodeHex8 is hex.Encode for eight bytes, the length of a span id. It takes the
-// ids of a span 13 ns where hex.Encode takes 22 (BenchmarkEncodeHex).
+// hexPairs are the two digits of each byte, the first in the lower half.
+var hexPairs = func() (pairs [256]uint16) {
+	const digits = "0123456789abcdef"
+	for b := range pairs {
+		pairs[b] = uint16(digits[b>>4]) | uint16(digits[b&15])<<8
+	}
+	return pairs
+}()
+
+// encodeHex8 is hex.Encode for eight bytes, the length of a span id. It takes less than
+// half of the time (BenchmarkEncodeHex).
 func encodeHex8(dst *[16]byte, src *[8]byte) {
-	binary.BigEndian.PutUint64(dst[:8], hexDigits(binary.BigEndian.Uint32(src[:4])))
-	binary.BigEndian.PutUint64(dst[8:], hexDigits(binary.BigEndian.Uint32(src[4:])))
+	binary.LittleEndian.PutUint64(dst[:8], hexWord(src[0], src[1], src[2], src[3]))
+	binary.LittleEndian.PutUint64(dst[8:], hexWord(src[4], src[5], src[6], src[7]))
 }
 
-// hexDigits returns the eight digits of x, the first in the highest byte.
-func hexDigits(x uint32) uint64 {
-	const each = 0x0101010101010101
-	// One nibble in each byte.
-	n := uint64(x)
-	n = (n | n<<16) & 0x0000ffff0000ffff
-	n = (n | n<<8) & 0x00ff00ff00ff00ff
-	n = (n | n<<4) & 0x0f0f0f0f0f0f0f0f
-	// Those above nine carry into bit 4 when six is added.
-	letters := (n + 6*each) >> 4 & each
-	return n + '0'*each + letters*('a'-'0'-10)
+func hexWord(a, b, c, d byte) uint64 {
+	return uint64(hexPairs[a]) | uint64(hexPairs[b])<<16 | uint64(hexPairs[c])<<32 | uint64(hexPairs[d])<<48
 }

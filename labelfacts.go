@@ -16,6 +16,8 @@ func (l *labelling) tell(noRoom func() uint64) {
 	l.facts = &labelfacts.Labeller{
 		Disabled:      l.config.disabled,
 		NoProfileID:   l.config.noProfileID || l.config.idScope == ScopeNone,
+		EverySpan:     l.config.noProfileID && l.config.idScope == ScopeAllSpans,
+		RecordOnly:    l.config.recordOnly,
 		PublicAPI:     public,
 		MaxNames:      l.config.maxNames,
 		NamesFull:     l.names.labels.full,

@@ -27,6 +27,7 @@ type labelling struct {
 	labeler  labeler
 	names    *spanNames
 	links    *links          // nil without URL attributes
+	idAlone  bool            // AttributeProfileID is a span's one attribute
 	provider *TracerProvider // nil for a SpanProcessor
 
 	endsElsewhere atomic.Uint64
@@ -39,6 +40,7 @@ func newLabelling(c config) *labelling {
 		names:  newSpanNames(c.maxNames, c.maxNameBytes),
 		links:  newLinks(&c),
 	}
+	l.idAlone = l.links == nil && !c.noProfileID
 	switch err := c.unknownRuntime(); {
 	case c.publicLabels, errors.Is(err, goruntime.ErrPublic):
 		l.labeler = publicLabeler{} // as the program chose
@@ -116,10 +118,17 @@ func (l *labelling) labelChild(ctx context.Context, s *spanState, id trace.SpanI
 // setAttributes sets the attributes of a span that is about to end: not before,
 // so that where the number of attributes is limited the program's own come first.
 func (l *labelling) setAttributes(span trace.Span, s *spanState) {
-	if l.links == nil {
-		if !l.config.noProfileID {
-			span.SetAttributes(attribute.String(AttributeProfileID, l.labeler.profileID(s)))
+	if l.idAlone {
+		id := attribute.String(AttributeProfileID, l.labeler.profileID(s))
+		if root, ok := s.ctx.span.(*rootSpan); ok {
+			root.attribute[0] = id
+			span.SetAttributes(root.attribute[:]...)
+		} else {
+			span.SetAttributes(id)
 		}
+		return
+	}
+	if l.links == nil {
 		return
 	}
 	to := l.linkTo(span, s, time.Now())

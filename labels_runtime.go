@@ -49,7 +49,12 @@ func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) {
 	if s.byProcessor {
 		b.flags |= byProcessor
 	}
-	s.encodeIDs(&b.hex)
+	if s.root == s {
+		s.encodeIDs(&b.hex)
+	} else {
+		s.encodeLabelID(&b.hex)
+		copy(b.hex[16:], s.root.carrier.hex[16:]) // of the same trace
+	}
 	p := blockOf(found)
 	if p == nil || p.flags&byProcessor == 0 || p.hex != b.hex {
 		p = nil

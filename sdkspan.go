@@ -4,6 +4,7 @@
 package spanprof
 
 import (
+	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -15,6 +16,13 @@ type sdkSpan struct {
 }
 
 var _ sdktrace.ReadWriteSpan = (*sdkSpan)(nil)
+
+// rootSpan is a local root with the memory of its attribute, which would be an
+// allocation of its own.
+type rootSpan struct {
+	sdkSpan
+	attribute [1]attribute.KeyValue
+}
 
 // childSpan is a child of an sdkSpan, with the context that its inner tracer
 // is given.

@@ -33,8 +33,7 @@ type spanExporter struct {
 // those whose parent alone was not sampled. It does not know of labels of the
 // user's, nor of a name that the label had before SetName or lost to the bound
 // on names: baselines are those of the span's last name alone. Attributes that
-// a span has already stay. Span processors do not see the attributes; package
-// store, for one, then keeps local roots only.
+// a span has already stay. Span processors do not see the attributes.
 func NewSpanExporter(exporter sdktrace.SpanExporter, opts ...Option) sdktrace.SpanExporter {
 	c := newConfig(opts)
 	if exporter == nil || c.disabled || c.idScope == ScopeNone {

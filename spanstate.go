@@ -59,9 +59,13 @@ func (s *spanState) contextValue() any {
 
 // encodeIDs writes the hex digits of the labelled span's id and of the trace id.
 func (s *spanState) encodeIDs(digits *[hexIDsLen]byte) {
-	encodeHex8((*[16]byte)(digits[:16]), (*[8]byte)(&s.labelID))
+	s.encodeLabelID(digits)
 	encodeHex8((*[16]byte)(digits[16:32]), (*[8]byte)(s.traceID[:8]))
 	encodeHex8((*[16]byte)(digits[32:]), (*[8]byte)(s.traceID[8:]))
+}
+
+func (s *spanState) encodeLabelID(digits *[hexIDsLen]byte) {
+	encodeHex8((*[16]byte)(digits[:16]), (*[8]byte)(&s.labelID))
 }
 
 // appendLabels appends the span's labels, sorted by key. ids are the digits

@@ -29,6 +29,8 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 	}
 	parent, _ := ctx.Value(otelSpanKey).(trace.Span)
 	switch p := parent.(type) {
+	case *rootSpan:
+		return t.startChild(ctx, &p.sdkSpan, name, options)
 	case *sdkSpan:
 		return t.startChild(ctx, p, name, options)
 	case *apiSpan:
@@ -65,6 +67,11 @@ func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, o
 // needs one. parent is nil where the parent is none of ours.
 func (t *tracer) wrap(ctx, innerCtx context.Context, span trace.Span, sc *trace.SpanContext, parent *spanState, name string) (context.Context, trace.Span) {
 	if rw, ok := span.(sdktrace.ReadWriteSpan); ok {
+		if parent == nil && t.by.idAlone {
+			s := &rootSpan{sdkSpan: sdkSpan{ReadWriteSpan: rw}}
+			t.by.begin(ctx, innerCtx, s, sc, &s.state, parent, name)
+			return &s.state.ctx, s
+		}
 		s := &sdkSpan{ReadWriteSpan: rw}
 		t.by.begin(ctx, innerCtx, s, sc, &s.state, parent, name)
 		return &s.state.ctx, s

@@ -20,8 +20,10 @@
 //	err = s.Export(ctx, profile) // The profiler does this.
 //
 // Recorded are local roots, which are spans without a parent in this process, and
-// spans with the attribute pyroscope.profile.id. The work of any other span is
-// in the profile of its local root. Several services may share a store.
+// spans with the attribute pyroscope.profile.id; and all sampled spans while the process
+// has a provider of package spanprof in all-spans scope with WithoutProfileIDAttribute. The
+// work of any other span is in the profile of its local root. Several services may
+// share a store.
 //
 // # Which request it was
 //

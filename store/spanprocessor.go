@@ -10,6 +10,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spanprof/spanprof/internal/labelfacts"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
 
@@ -17,7 +18,8 @@ import (
 const profileIDKey attribute.Key = "pyroscope.profile.id"
 
 // SpanProcessor returns the processor that records spans: local roots, and
-// spans with the attribute pyroscope.profile.id. Register it on the tracer
+// spans with the attribute pyroscope.profile.id; or all, where a provider of package spanprof
+// gives every span a profile of its own without that attribute. Register it on the tracer
 // provider. Its Shutdown and ForceFlush do nothing, so that the tracer provider
 // and the profiler may be shut down in any order.
 func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
@@ -40,7 +42,8 @@ func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 }
 
 func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
-	root, labelled := localRoot(s.Parent()), hasProfile(s.Attributes())
+	root := localRoot(s.Parent())
+	labelled := hasProfile(s.Attributes()) || labelfacts.EverySpan(s.SpanContext().IsSampled())
 	if root {
 		p.origins.count(s, labelled)
 	}

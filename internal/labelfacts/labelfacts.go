@@ -8,6 +8,7 @@
 package labelfacts
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,9 @@ type Labeller struct {
 	// NoProfileID says that labelled spans do not get the attribute
 	// pyroscope.profile.id.
 	NoProfileID bool
+	// EverySpan says that every sampled span has a profile of its own, though it does not
+	// get that attribute; RecordOnly, that so have those that are recorded and not sampled.
+	EverySpan, RecordOnly bool
 	// PublicAPI says that runtime/pprof's public API alone sets labels.
 	PublicAPI bool
 	// MaxNames is how many span names are told apart, NamesFull whether there are as
@@ -64,6 +68,9 @@ func (l *Labeller) Counts() (sampled, unsampled uint64) { return l.sampled.Load(
 var (
 	mu  sync.Mutex
 	all []weak.Pointer[Labeller]
+
+	// How many of all have EverySpan, by whether they have RecordOnly.
+	everySampled, everyRecorded atomic.Int64
 )
 
 // Register adds l to All, for as long as something else refers to l.
@@ -74,6 +81,22 @@ func Register(l *Labeller) {
 		all = slices.DeleteFunc(all, func(p weak.Pointer[Labeller]) bool { return p.Value() == nil })
 	}
 	all = append(all, weak.Make(l))
+	if !l.EverySpan || l.Disabled {
+		return
+	}
+	n := &everySampled
+	if l.RecordOnly {
+		n = &everyRecorded
+	}
+	n.Add(1)
+	runtime.AddCleanup(l, func(n *atomic.Int64) { n.Add(-1) }, n)
+}
+
+// EverySpan reports whether a span that a SpanProcessor sees has a profile of its own though
+// no attribute says so. It does not tell spans of one provider from those of
+// another: it is true of all while there is a labeller with EverySpan.
+func EverySpan(sampled bool) bool {
+	return sampled && everySampled.Load() > 0 || everyRecorded.Load() > 0
 }
 
 // All returns what labels spans in this process, the oldest first.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -44,4 +45,26 @@ func TestRegisterKeepsNothing(t *testing.T) {
 		t.Errorf("%d labellers, want 1", n)
 	}
 	runtime.KeepAlive(kept)
+}
+
+// While there is a labeller that gives every span a profile, and no longer, spans have one.
+func TestEverySpan(t *testing.T) {
+	labelfacts.Register(&labelfacts.Labeller{EverySpan: true, Disabled: true})
+	labelfacts.Register(&labelfacts.Labeller{NoProfileID: true})
+	if labelfacts.EverySpan(true) {
+		t.Error("every span has a profile, and no labeller says so")
+	}
+	for _, recordOnly := range []bool{false, true} {
+		l := &labelfacts.Labeller{EverySpan: true, RecordOnly: recordOnly}
+		labelfacts.Register(l)
+		if sampled, recorded := labelfacts.EverySpan(true), labelfacts.EverySpan(false); !sampled || recorded != recordOnly {
+			t.Errorf("RecordOnly %t: sampled spans %t, others %t", recordOnly, sampled, recorded)
+		}
+		runtime.KeepAlive(l)
+		for deadline := time.Now().Add(time.Minute); labelfacts.EverySpan(true); runtime.Gosched() {
+			if runtime.GC(); time.Now().After(deadline) {
+				t.Fatal("the labeller is gone, and every span has a profile still")
+			}
+		}
+	}
 }

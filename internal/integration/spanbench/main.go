@@ -9,6 +9,7 @@
 //
 //	go run ./internal/integration/spanbench
 //	go run ./internal/integration/spanbench -parallel
+//	go run ./internal/integration/spanbench -service
 package main
 
 import (
@@ -35,11 +36,18 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 600, "batches of each wrapper")
 	parallel := flag.Bool("parallel", false, "compare one goroutine with one for each processor instead")
+	service := flag.Bool("service", false, "compare what a service pays that exports its spans and keeps them for the page instead")
 	flag.Parse()
 	w := paired.NewTable(os.Stdout, *rounds)
-	if *parallel {
+	switch {
+	case *parallel:
 		printParallel(w)
-	} else {
+	case *service:
+		if err := printService(w, *rounds); err != nil {
+			fmt.Fprintln(os.Stderr, "spanbench:", err)
+			os.Exit(1)
+		}
+	default:
 		for _, s := range scenarios() {
 			s.Print(w, *rounds)
 		}

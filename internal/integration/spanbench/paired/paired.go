@@ -12,6 +12,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -38,6 +39,9 @@ type Scenario struct {
 	// Extra is the index of what the last candidate does beside the others,
 	// which is taken off it for the ratio; 0 for nothing.
 	Extra int
+	// Goroutines is how many run a batch each at the same time; 0 for the calling one
+	// alone.
+	Goroutines int
 }
 
 // NewTable returns a writer that aligns the columns of tables; Flush it at the
@@ -58,11 +62,7 @@ func (s Scenario) Print(w io.Writer, rounds int) {
 			if c.Before != nil {
 				c.Before()
 			}
-			start := time.Now()
-			for range Batch {
-				c.Span()
-			}
-			c.perSpan = append(c.perSpan, float64(time.Since(start).Nanoseconds())/Batch)
+			c.perSpan = append(c.perSpan, c.batch(s.Goroutines))
 		}
 	}
 	bare := s.Candidates[0]
@@ -73,16 +73,86 @@ func (s Scenario) Print(w io.Writer, rounds int) {
 	if s.Extra > 0 {
 		reference -= over(s.Candidates[s.Extra])
 	}
-	fmt.Fprintf(w, "%s\tp10 ns\tp50 ns\tallocations\tratio\t\n", s.Name)
-	fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f\t\t\n", bare.Name, bareP10, percentile(bare.perSpan, 50), bareAllocs)
+	bareBytes := bare.bytes()
+	fmt.Fprintf(w, "%s\tp10 ns\tp50 ns\tallocations\tbytes\tratio\t\n", s.Name)
+	fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t\t\n", bare.Name, bareP10, percentile(bare.perSpan, 50), bareAllocs, bareBytes)
 	for _, c := range s.Candidates[1:] {
 		deltas := make([]float64, rounds)
 		for i := range deltas {
 			deltas[i] = c.perSpan[i] - bare.perSpan[i]
 		}
-		fmt.Fprintf(w, "%s\t%+.0f\t%+.0f\t%+.0f\t%.2f\t\n", c.Name, over(c), percentile(deltas, 50), c.allocations()-bareAllocs, over(c)/reference)
+		fmt.Fprintf(w, "%s\t%+.0f\t%+.0f\t%+.0f\t%+.0f\t%.2f\t\n", c.Name, over(c), percentile(deltas, 50), c.allocations()-bareAllocs, c.bytes()-bareBytes, over(c)/reference)
 	}
-	fmt.Fprintln(w, "\t\t\t\t\t")
+	fmt.Fprintln(w, "\t\t\t\t\t\t")
+}
+
+// batch runs Batch spans, or so many on each of n goroutines, and returns the time of a
+// span on its core, in nanoseconds.
+func (c *Candidate) batch(n int) float64 {
+	if n == 0 {
+		start := time.Now()
+		for range Batch {
+			c.Span()
+		}
+		return float64(time.Since(start).Nanoseconds()) / Batch
+	}
+	spent := c.together(n, parallelBatch)
+	cores := min(n, runtime.GOMAXPROCS(0))
+	return float64(spent.Nanoseconds()) * float64(cores) / float64(n*parallelBatch)
+}
+
+// parallelBatch is longer than Batch, so that waking the goroutines does not count.
+const parallelBatch = 5 * Batch
+
+// together runs spans on each of n goroutines and returns the time from the first start to the
+// last end.
+func (c *Candidate) together(n, spans int) time.Duration {
+	var ready, done sync.WaitGroup
+	release := make(chan struct{})
+	for range n {
+		ready.Add(1)
+		done.Go(func() {
+			ready.Done()
+			<-release
+			for range spans {
+				c.Span()
+			}
+		})
+	}
+	ready.Wait()
+	start := time.Now()
+	close(release)
+	done.Wait()
+	return time.Since(start)
+}
+
+// Throughput runs spans on n goroutines and returns how many a second were done, in
+// the fastest of so many rounds.
+func (c *Candidate) Throughput(n, rounds int) float64 {
+	if c.Before != nil {
+		c.Before()
+	}
+	const spans = 20 * parallelBatch
+	fastest := c.together(n, spans)
+	for range rounds - 1 {
+		fastest = min(fastest, c.together(n, spans))
+	}
+	return float64(n*spans) / fastest.Seconds()
+}
+
+// bytes returns what a span allocates, with what others do for it meanwhile.
+func (c *Candidate) bytes() float64 {
+	if c.Before != nil {
+		c.Before()
+	}
+	const spans = 2000
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range spans {
+		c.Span()
+	}
+	runtime.ReadMemStats(&after)
+	return float64(after.TotalAlloc-before.TotalAlloc) / spans
 }
 
 func (c *Candidate) allocations() float64 {

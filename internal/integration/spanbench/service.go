@@ -1,0 +1,136 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	grafana "github.com/grafana/otel-profiling-go"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/internal/integration/spanbench/paired"
+)
+
+// discard is an exporter that costs nothing.
+type discard struct{}
+
+func (discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
+
+func (discard) Shutdown(context.Context) error { return nil }
+
+// request are the attributes of a server's span.
+var request = trace.WithAttributes(
+	attribute.String("http.request.method", "GET"),
+	attribute.String("url.scheme", "http"),
+	attribute.String("server.address", "shop.example.com"),
+	attribute.Int("server.port", 8080),
+	attribute.String("url.path", "/cart"),
+	attribute.String("user_agent.original", "curl/8.0"),
+	attribute.String("client.address", "192.0.2.1"),
+	attribute.String("http.route", "/cart"),
+)
+
+// service makes the candidates of a table. page keeps the spans of those with a page, one
+// page for all: a process has one CPU profiler, which measures all candidates alike.
+type service struct {
+	options []trace.SpanStartOption
+	page    *inprocess.Profiling
+}
+
+func (s *service) root(name string, tp trace.TracerProvider) *paired.Candidate {
+	return &paired.Candidate{Name: name, Span: under(context.Background(), tp, s.options...)}
+}
+
+// withPage returns a candidate whose spans are kept for the page too.
+func (s *service) withPage(name string, tp interface {
+	trace.TracerProvider
+	inprocess.TracerProvider
+},
+) *paired.Candidate {
+	tp.RegisterSpanProcessor(s.page.Store().SpanProcessor())
+	return s.root(name, tp)
+}
+
+func batched(exporter sdktrace.SpanExporter) *sdktrace.TracerProvider {
+	return newSDK(sdktrace.WithBatcher(exporter))
+}
+
+// candidates returns spans that go to a batch processor, but for those of the bare SDK.
+func (s *service) candidates() []*paired.Candidate {
+	return []*paired.Candidate{
+		s.root("bare SDK, a processor that does nothing", newSDK(sdktrace.WithSpanProcessor(nothing{}))),
+		s.root("batch span processor", batched(discard{})),
+		s.withPage("batch, the page's span processor alone", batched(discard{})),
+		s.withPage("batch, spanprof and inprocess", ours(batched(discard{}))),
+		s.withPage("batch, spanprof and inprocess, no attribute", ours(batched(discard{}), noID)),
+		s.withPage("batch, spanprof and inprocess, all spans, no attribute", ours(batched(discard{}), noID, all)),
+		s.root("batch, spanprof", ours(batched(discard{}))),
+		s.root("batch, spanprof, no attribute", ours(batched(discard{}), noID)),
+		s.root("batch, spanprof, attribute by NewSpanExporter", ours(batched(spanprof.NewSpanExporter(discard{})), noID)),
+		s.root("batch, otel-profiling-go v0.7.0", grafana.NewTracerProvider(batched(discard{}))),
+	}
+}
+
+// nothing is a processor: with none at all the SDK does not look at the attributes.
+type nothing struct{ sdktrace.SpanProcessor }
+
+func (nothing) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+
+func (nothing) OnEnd(sdktrace.ReadOnlySpan) {}
+
+// printService prints what a local root costs a service, on 1, 2 and 8 goroutines and
+// with 1 and 2 cores.
+func printService(w io.Writer, rounds int) error {
+	page, err := inprocess.Start(nil)
+	if err != nil {
+		return err
+	}
+	for _, spans := range []struct {
+		name    string
+		options []trace.SpanStartOption
+	}{
+		{"without attributes", nil},
+		{"with 8 attributes of its own", []trace.SpanStartOption{request}},
+	} {
+		s := service{options: spans.options, page: page}
+		list := s.candidates()
+		for _, n := range []int{1, 2, 8} {
+			// Batches of many goroutines are longer.
+			name := fmt.Sprintf("root %s, goroutines: %d", spans.name, n)
+			paired.Scenario{Name: name, Candidates: fresh(list), Goroutines: n}.Print(w, max(rounds/n, 20))
+		}
+		fmt.Fprintf(w, "root %s, goroutines: 8\t1 core, M/s\t2 cores\tgain\t\t\t\n", spans.name)
+		for _, c := range list {
+			one, two := throughput(c, 1), throughput(c, 2)
+			fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.2f\t\t\t\n", c.Name, one/1e6, two/1e6, two/one)
+		}
+		fmt.Fprintln(w, "\t\t\t\t\t\t")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return page.Shutdown(ctx)
+}
+
+// throughput returns the spans a second on so many cores.
+func throughput(c *paired.Candidate, cores int) float64 {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
+	return c.Throughput(8, 5)
+}
+
+// fresh returns candidates that have measured nothing.
+func fresh(list []*paired.Candidate) []*paired.Candidate {
+	copies := make([]*paired.Candidate, len(list))
+	for i, c := range list {
+		copies[i] = &paired.Candidate{Name: c.Name, Before: c.Before, Span: c.Span}
+	}
+	return copies
+}
