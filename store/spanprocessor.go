@@ -21,12 +21,11 @@ const profileIDKey attribute.Key = "pyroscope.profile.id"
 // provider. Its Shutdown and ForceFlush do nothing, so that the tracer provider
 // and the profiler may be shut down in any order.
 func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
-	return &spanProcessor{log: s.spans, origins: &s.origins}
+	return &spanProcessor{log: s.spans}
 }
 
 type spanProcessor struct {
-	log     *spanlog.Log
-	origins *origins
+	log *spanlog.Log
 }
 
 var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
@@ -41,11 +40,8 @@ func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 
 func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
 	root, labelled := localRoot(s.Parent()), hasProfile(s.Attributes())
-	if root {
-		p.origins.count(s, labelled)
-	}
 	if root || labelled {
-		p.log.End(s, root)
+		p.log.End(s, root, labelled)
 		return
 	}
 	p.log.EndUnrecorded(s)

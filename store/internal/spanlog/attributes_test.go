@@ -48,7 +48,9 @@ func TestLateChildren(t *testing.T) {
 }
 
 func describe(l *Log, s trace.Span) (list []attributes.Entry) {
-	r := l.row(l.index[keyOf(s)])
+	l.Settle()
+	id, _ := l.indexed(keyOf(s))
+	r := l.row(id)
 	for e := range l.keys.All(r.Attributes.String()) {
 		list = append(list, e)
 	}
