@@ -6,15 +6,11 @@ package store
 import (
 	"context"
 
-	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
-
-// profileIDKey marks the spans that have a profile of their own.
-const profileIDKey attribute.Key = "pyroscope.profile.id"
 
 // SpanProcessor returns the processor that records spans: local roots, and
 // spans with the attribute pyroscope.profile.id. Register it on the tracer
@@ -24,9 +20,7 @@ func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
 	return &spanProcessor{log: s.spans}
 }
 
-type spanProcessor struct {
-	log *spanlog.Log
-}
+type spanProcessor struct{ log *spanlog.Log }
 
 var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
 
@@ -38,26 +32,10 @@ func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 	}
 }
 
-func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
-	root, labelled := localRoot(s.Parent()), hasProfile(s.Attributes())
-	if root || labelled {
-		p.log.End(s, root, labelled)
-		return
-	}
-	p.log.EndUnrecorded(s)
-}
+func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) { p.log.End(s) }
 
 func (p *spanProcessor) Shutdown(context.Context) error { return nil }
 
 func (p *spanProcessor) ForceFlush(context.Context) error { return nil }
 
 func localRoot(parent trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }
-
-func hasProfile(attributes []attribute.KeyValue) bool {
-	for i := range attributes {
-		if attributes[i].Key == profileIDKey {
-			return true
-		}
-	}
-	return false
-}

@@ -8,9 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
@@ -283,6 +280,3 @@ func (l *Log) ends(e *event) {
 		l.root(e.scope, e.origin == labelled)
 	}
 }
-
-// isError reports whether a status is one of an error.
-func isError(s sdktrace.Status) bool { return s.Code == codes.Error }

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -116,9 +117,9 @@ const (
 	pinnedPerEvent   = 512
 	// eventCost is what an event and what it refers to take.
 	eventCost = int64(unsafe.Sizeof(event{})) + pinnedPerEvent
-	// pinnedSpan is about what a span takes without the texts of its attributes,
-	// pinnedUnknown what a value or an event does whose length is not known.
-	pinnedSpan, pinnedUnknown = 512, 16 << 10
+	// pinnedValue is what an attribute takes without its text, pinnedUnknown what a
+	// list or an event may take, whose length is not known.
+	pinnedValue, pinnedUnknown = 64, 16 << 10
 )
 
 // init makes an empty queue that takes about maxBytes at most.
@@ -206,71 +207,83 @@ func (l *Log) Start(s sdktrace.ReadWriteSpan) {
 	l.enqueue(&event{kind: started, key: ident.NewKey(s.SpanContext().SpanID()), span: s, name: name}, int64(len(name)))
 }
 
-// End records a span that ends; profiled says that it has a profile of its own. The span
-// must not change any more.
-func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot, profiled bool) {
-	ctx, parent, status := s.SpanContext(), s.Parent(), s.Status()
+// End records a span that ends: a local root, a span that has a profile of its own, or what
+// another one has to tell about those above it. The span must not change any more.
+//
+// Each question to a span of the SDK copies all that it is, so none is put twice.
+func (l *Log) End(s sdktrace.ReadOnlySpan) {
+	parent, all := s.Parent(), s.Attributes()
+	profiled, size := look(all)
+	if local := !parent.IsValid() || parent.IsRemote(); local || profiled {
+		l.end(s, parent.SpanID(), local, profiled, size)
+	} else if l.keys != nil {
+		l.pass(s, parent.SpanID(), size)
+	}
+}
+
+// profileID is the attribute of spans that have a profile of their own.
+const profileID = "pyroscope.profile.id"
+
+// look goes through the attributes of a span. It says whether there is that of a profile,
+// and about what the others take in bytes, 0 for none.
+func look(all []attribute.KeyValue) (profiled bool, size int64) {
+	for i := range all {
+		if len(all[i].Key) == len(profileID) && all[i].Key == profileID {
+			profiled = true
+			continue
+		}
+		switch v := &all[i].Value; v.Type() {
+		case attribute.STRING:
+			size += pinnedValue + int64(len(v.AsString()))
+		case attribute.BOOL, attribute.INT64, attribute.FLOAT64:
+			size += pinnedValue
+		default:
+			size += pinnedUnknown
+		}
+	}
+	return profiled, size
+}
+
+// end records the end of a span that has a record; size is what its attributes take.
+func (l *Log) end(s sdktrace.ReadOnlySpan, parent trace.SpanID, local, profiled bool, size int64) {
+	ctx, status := s.SpanContext(), s.Status()
 	start, duration := times(s)
 	e := event{
 		kind: ended, key: ident.NewKey(ctx.SpanID()), name: s.Name(), status: status.Description, resource: s.Resource(),
-		trace: ctx.TraceID(), parent: parent.SpanID(), start: start, duration: duration,
-		failed: isError(status), local: localRoot,
+		trace: ctx.TraceID(), parent: parent, start: start, duration: duration,
+		failed: status.Code == codes.Error, local: local,
 	}
-	if localRoot && ctx.IsSampled() && s.DroppedAttributes() == 0 {
+	if local && ctx.IsSampled() && s.DroppedAttributes() == 0 {
 		e.origin, e.scope = unlabelled, s.InstrumentationScope().Name
 		if profiled {
 			e.origin = labelled
 		}
 	}
-	var pinned int64
 	if l.keys != nil {
-		if pinned = pins(s); pinned > 0 {
+		if size += pinnedUnknown * int64(len(s.Events())); size > 0 {
 			e.span = s
 		}
 	}
-	l.enqueue(&e, pinned+int64(len(e.name)+len(e.status)))
+	l.enqueue(&e, size+int64(len(e.name)+len(e.status)))
 }
 
-// EndUnrecorded hands the attributes of a child that has no record of its own to its
-// parent, for the nearest span above that has one. The child must not change any more.
-func (l *Log) EndUnrecorded(s sdktrace.ReadOnlySpan) {
-	if l.keys == nil {
-		return
-	}
-	pinned := pins(s)
+// pass hands the attributes of a child that has no record of its own to its parent, for
+// the nearest span above that has one.
+func (l *Log) pass(s sdktrace.ReadOnlySpan, parent trace.SpanID, size int64) {
+	e := event{kind: passedBy, parent: parent}
 	hoists := l.queue.hoists.Load()
-	switch {
-	case pinned == 0 && !hoists:
-		return
-	case pinned > 0 && !hoists:
-		// From now on those without any may have some from their own children.
-		l.queue.hoists.Store(true)
-	}
-	e := event{kind: passedBy, key: ident.NewKey(s.SpanContext().SpanID()), parent: s.Parent().SpanID()}
-	if pinned > 0 {
+	if size > 0 || len(s.Events()) > 0 || s.Status().Code == codes.Error {
+		size += pinnedUnknown * int64(len(s.Events()))
 		e.span = s
-	}
-	l.enqueue(&e, pinned)
-}
-
-// pins returns about what a span takes that ended with anything to keep, 0 if it has
-// nothing.
-func pins(s sdktrace.ReadOnlySpan) int64 {
-	all, events := s.Attributes(), s.Events()
-	if len(all) == 0 && len(events) == 0 && !isError(s.Status()) {
-		return 0
-	}
-	n := int64(pinnedSpan + pinnedUnknown*len(events))
-	for i := range all {
-		switch v := &all[i].Value; v.Type() {
-		case attribute.STRING:
-			n += int64(len(v.AsString()))
-		case attribute.BOOL, attribute.INT64, attribute.FLOAT64:
-		default:
-			n += pinnedUnknown
+		if !hoists {
+			// From now on those without any may have some from their own children.
+			l.queue.hoists.Store(true)
 		}
+	} else if !hoists {
+		return
 	}
-	return n
+	e.key = ident.NewKey(s.SpanContext().SpanID())
+	l.enqueue(&e, size)
 }
 
 // times returns the start of a span that ended, in nanoseconds since 1970, and its

@@ -113,7 +113,7 @@ func TestTextsOfLists(t *testing.T) {
 			}
 			for range random.IntN(3) {
 				// Children without a record, before and after their parent ends.
-				l.EndUnrecorded(childOf(span, fmt.Sprint("SELECT ", random.IntN(10))))
+				l.End(childOf(span, fmt.Sprint("SELECT ", random.IntN(10))))
 			}
 			if random.IntN(10) == 0 {
 				span.SetName(fmt.Sprint("route ", random.IntN(100)))
@@ -124,7 +124,7 @@ func TestTextsOfLists(t *testing.T) {
 			if random.IntN(20) > 0 {
 				span.End(at(2 * random.Float64()))
 				if random.IntN(5) == 0 {
-					l.EndUnrecorded(childOf(span, "late"))
+					l.End(childOf(span, "late"))
 				}
 			}
 		}
