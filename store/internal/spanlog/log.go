@@ -4,8 +4,10 @@
 // Package spanlog keeps records of the spans that run and of those that ended,
 // bounded in bytes, and joins them with the samples of profiles.
 //
-// log.go records the start and the end of spans, on the request path; config.go has its
-// bounds, totals.go its counts. list.go makes
+// queue.go takes the start and the end of spans, on the request path, into bounded rings;
+// drain.go brings them from there into the log, in their order, before anyone reads it.
+// log.go has the log, config.go its bounds, totals.go its counts, index.go finds records
+// by id. list.go makes
 // room; keeper.go keeps the slowest spans of each name, those with most CPU time and
 // examples of each latency for longer, errors.go the last errors of each type; name.go
 // has the texts that records share. join.go adds samples to records and takes them off;
@@ -41,9 +43,10 @@ const (
 
 // Log holds the spans that run and those that ended. It is safe for concurrent use.
 //
-// Start and End run on the application's request path. Nothing holds the lock for
-// longer than some spans take to end, except to copy the counts of all names, once
-// for each window and each view.
+// Start and End run on the application's request path, and do not wait for the lock of the
+// log unless a ring is full: a second goroutine empties those that are half full. Readers
+// hold the lock for as long as some records take to copy, and for the counts of all names
+// once for each window and each view.
 type Log struct {
 	maxBytes int64
 	// Numbers of records.
