@@ -58,6 +58,7 @@ func (r recorderOfAll) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 		r.log.Start(s)
 	}
 }
+
 func (r recorderOfAll) OnEnd(s sdktrace.ReadOnlySpan) {
 	_, size := look(s.Attributes())
 	r.log.end(s, s.Parent().SpanID(), !s.Parent().IsValid(), true, size)

@@ -135,11 +135,6 @@ func (q *queue) init(maxBytes int64) {
 	q.shards, q.ringLen, q.maxPinned = make([]shard, shards), uint64(ring), int64(ring)*pinnedPerEvent
 }
 
-// maxBytes is the memory of the queue when it is full.
-func (q *queue) maxBytes() int64 {
-	return int64(len(q.shards)) * (q.ringSize() + q.maxPinned)
-}
-
 // ringSize is the memory of a ring, with the room to put its events in order.
 func (q *queue) ringSize() int64 {
 	perEvent := unsafe.Sizeof(event{}) + unsafe.Sizeof(&event{}) + unsafe.Sizeof(freshStart{})
