@@ -113,8 +113,8 @@ type shard struct {
 const (
 	// maxRing and minRing bound the events of a shard, pinnedPerEvent is how many
 	// bytes of spans they may refer to each on average.
-	maxRing, minRing = 256, 16
-	pinnedPerEvent   = 512
+	maxRing, minRing = 512, 16
+	pinnedPerEvent   = 256
 	// eventCost is what an event and what it refers to take.
 	eventCost = int64(unsafe.Sizeof(event{})) + pinnedPerEvent
 	// pinnedValue is what an attribute takes without its text, pinnedUnknown what a
@@ -125,7 +125,7 @@ const (
 // init makes an empty queue that takes about maxBytes at most.
 func (q *queue) init(maxBytes int64) {
 	shards := 1
-	for shards < 4*runtime.GOMAXPROCS(0) && int64(shards)*2*minRing*4*eventCost <= maxBytes {
+	for shards < 2*runtime.GOMAXPROCS(0) && int64(shards)*2*minRing*4*eventCost <= maxBytes {
 		shards *= 2
 	}
 	ring := minRing
@@ -146,9 +146,9 @@ func (l *Log) enqueue(e *event, pinned int64) {
 	q := &l.queue
 	s := q.shard()
 	s.mu.Lock()
-	for s.tail-s.head >= q.ringLen || s.pinned >= q.maxPinned {
+	for q.full(s) {
 		s.mu.Unlock()
-		l.Settle()
+		l.makeRoom(s)
 		s.mu.Lock()
 	}
 	if s.ring == nil {
@@ -165,6 +165,24 @@ func (l *Log) enqueue(e *event, pinned int64) {
 	s.mu.Unlock()
 	if due && !q.draining.Load() && q.draining.CompareAndSwap(false, true) {
 		go l.drainLater()
+	}
+}
+
+// full reports whether a shard, which is locked, has no room.
+func (q *queue) full(s *shard) bool {
+	return s.tail-s.head >= q.ringLen || s.pinned >= q.maxPinned
+}
+
+// makeRoom takes all events into the log if a shard is full, unless another goroutine has
+// done so.
+func (l *Log) makeRoom(s *shard) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.mu.Lock()
+	full := l.queue.full(s)
+	s.mu.Unlock()
+	if full {
+		l.drain(l.queue.seq.Load())
 	}
 }
 
