@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
@@ -29,7 +28,10 @@ type Tracer struct {
 
 // Tracers returns the tracers whose spans were recorded, those with most spans without
 // labels first. Of more than 64 names the further ones count as "other".
-func (s *Store) Tracers() []Tracer { return s.origins.list() }
+func (s *Store) Tracers() []Tracer {
+	s.spans.Settle()
+	return s.origins.list()
+}
 
 // maxTracers bounds what is counted: a program may make names of tracers out of data.
 const maxTracers = 64
@@ -40,12 +42,9 @@ type origins struct {
 	tracers map[string]*Tracer
 }
 
-// count counts a local root that ends.
-func (o *origins) count(s sdktrace.ReadOnlySpan, labelled bool) {
-	if !s.SpanContext().IsSampled() || s.DroppedAttributes() > 0 {
-		return
-	}
-	name := ident.Cut(s.InstrumentationScope().Name)
+// count counts a local root that ended.
+func (o *origins) count(name string, labelled bool) {
+	name = ident.Cut(name)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	t := o.tracers[name]

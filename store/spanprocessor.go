@@ -6,16 +6,11 @@ package store
 import (
 	"context"
 
-	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spanprof/spanprof/internal/labelfacts"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
-
-// profileIDKey marks the spans that have a profile of their own.
-const profileIDKey attribute.Key = "pyroscope.profile.id"
 
 // SpanProcessor returns the processor that records spans: local roots, and
 // spans with the attribute pyroscope.profile.id; or all, where a provider of package spanprof
@@ -23,13 +18,10 @@ const profileIDKey attribute.Key = "pyroscope.profile.id"
 // provider. Its Shutdown and ForceFlush do nothing, so that the tracer provider
 // and the profiler may be shut down in any order.
 func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
-	return &spanProcessor{log: s.spans, origins: &s.origins}
+	return &spanProcessor{log: s.spans}
 }
 
-type spanProcessor struct {
-	log     *spanlog.Log
-	origins *origins
-}
+type spanProcessor struct{ log *spanlog.Log }
 
 var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
 
@@ -41,30 +33,10 @@ func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 	}
 }
 
-func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
-	root := localRoot(s.Parent())
-	labelled := hasProfile(s.Attributes()) || labelfacts.EverySpan(s.SpanContext().IsSampled())
-	if root {
-		p.origins.count(s, labelled)
-	}
-	if root || labelled {
-		p.log.End(s, root)
-		return
-	}
-	p.log.EndUnrecorded(s)
-}
+func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) { p.log.End(s) }
 
 func (p *spanProcessor) Shutdown(context.Context) error { return nil }
 
 func (p *spanProcessor) ForceFlush(context.Context) error { return nil }
 
 func localRoot(parent trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }
-
-func hasProfile(attributes []attribute.KeyValue) bool {
-	for i := range attributes {
-		if attributes[i].Key == profileIDKey {
-			return true
-		}
-	}
-	return false
-}

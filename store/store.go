@@ -64,15 +64,16 @@ func New(opts ...Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{
+	s := &Store{
 		maxBytes: c.maxBytes,
-		spans: spanlog.New(spanlog.Config{
-			MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName,
-			Keys: c.attributeKeys(),
-		}),
-		tables: newTables(),
-		index:  newIndex(),
-	}, nil
+		tables:   newTables(),
+		index:    newIndex(),
+	}
+	s.spans = spanlog.New(spanlog.Config{
+		MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName,
+		Keys: c.attributeKeys(), Root: s.origins.count,
+	})
+	return s, nil
 }
 
 // Export takes a profile in, and lets older ones go where it would exceed three

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -45,10 +44,22 @@ func (l *Log) collect(s sdktrace.ReadOnlySpan, child bool) *attributeSet {
 	return set
 }
 
-// describe gives the record of a span that ends its attributes, which are in set, and
-// those of its children. The record is in no list.
-func (l *Log) describe(r *Record, key ident.Key, set *attributeSet) {
-	x := l.takeBelow(key)
+// describe gives the record of a span that ends its attributes, and those of its children.
+// The record is in no list.
+func (l *Log) describe(r *Record, e *event) {
+	if e.span == nil && len(l.below.byKey) == 0 {
+		return
+	}
+	x := l.takeBelow(e.key)
+	defer l.reuse(x)
+	if !l.keeps(r) {
+		return
+	}
+	var set *attributeSet
+	if e.span != nil {
+		set = l.collect(e.span, false)
+		defer set.free()
+	}
 	var all []byte
 	switch {
 	case set != nil && x != nil:
@@ -59,10 +70,9 @@ func (l *Log) describe(r *Record, key ident.Key, set *attributeSet) {
 	case x != nil:
 		all = x.set
 	}
-	if len(all) > 0 && l.keeps(r) {
+	if len(all) > 0 {
 		r.Attributes = l.retainSet(asString(all))
 	}
-	l.reuse(x)
 }
 
 // seenLen is how many sets are remembered by their hash.
@@ -88,24 +98,15 @@ func (l *Log) retainSet(set string) *Text {
 // asString returns the text of bytes that do not change while it is used.
 func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// EndUnrecorded hands the attributes of a child that has no record of its own to its
-// parent, for the nearest span above that has one.
-func (l *Log) EndUnrecorded(s sdktrace.ReadOnlySpan) {
-	if l.keys == nil {
-		return
+// handUp gives the attributes of a child without a record, and what came from its own
+// children, to its parent.
+func (l *Log) handUp(e *event) {
+	key, parent := e.key, ident.NewKey(e.parent)
+	var set *attributeSet
+	if e.span != nil {
+		set = l.collect(e.span, true)
+		defer set.free()
 	}
-	set := l.collect(s, true)
-	if set == nil && l.below.len.Load() == 0 {
-		return
-	}
-	l.handUp(ident.NewKey(s.SpanContext().SpanID()), ident.NewKey(s.Parent().SpanID()), set)
-	set.free()
-}
-
-// handUp gives the attributes of a span, and what came from its children, to its parent.
-func (l *Log) handUp(key, parent ident.Key, set *attributeSet) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	x := l.takeBelow(key)
 	switch {
 	case set == nil && x == nil:
@@ -116,7 +117,7 @@ func (l *Log) handUp(key, parent ident.Key, set *attributeSet) {
 	case set != nil:
 		x.set = attributes.AppendBelow(x.set, set.bytes)
 	}
-	if id, ok := l.index[parent]; ok && !l.row(id).Running() {
+	if id, ok := l.indexed(parent); ok && !l.row(id).Running() && !l.queue.fresh.has(parent) {
 		// The parent ended first.
 		l.describeLate(id, x.set)
 		l.reuse(x)
@@ -160,8 +161,6 @@ type below struct {
 	maxBytes, bytes int64
 	byKey           map[ident.Key]*belowSpan
 	oldest, newest  *belowSpan
-	// len is the number of them, which is read without the lock.
-	len atomic.Int32
 	// spare are some that are not used, linked by older.
 	spare    *belowSpan
 	spareLen int
@@ -221,7 +220,6 @@ func (l *Log) addBelow(x *belowSpan) {
 	}
 	b.newest = x
 	b.byKey[x.key] = x
-	b.len.Add(1)
 	b.bytes += x.cost()
 	l.bytes += x.cost()
 	for b.bytes > b.maxBytes && b.oldest != b.newest {
@@ -253,7 +251,6 @@ func (l *Log) takeBelow(key ident.Key) *belowSpan {
 		b.newest = x.older
 	}
 	delete(b.byKey, key)
-	b.len.Add(-1)
 	b.bytes -= x.cost()
 	l.bytes -= x.cost()
 	x.older, x.newer = nil, nil

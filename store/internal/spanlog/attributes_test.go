@@ -19,13 +19,13 @@ func TestLateChildren(t *testing.T) {
 	_, root := newTracer(l).Start(t.Context(), "GET /", at(0))
 	root.End(at(1))
 	for range 1000 {
-		l.EndUnrecorded(childOf(root, "SELECT 1"))
+		l.End(childOf(root, "SELECT 1"))
 	}
 	if got := describe(l, root); len(got) != 1 || got[0].Value != "SELECT 1" {
 		t.Fatalf("equal attributes of 1,000 children became %d entries", len(got))
 	}
 	for i := range 1000 {
-		l.EndUnrecorded(childOf(root, fmt.Sprint("SELECT ", i)))
+		l.End(childOf(root, fmt.Sprint("SELECT ", i)))
 	}
 	got := describe(l, root)
 	if n := len(got); n < 100 || !got[n-1].More || got[n-2].More {
@@ -41,14 +41,16 @@ func TestLateChildren(t *testing.T) {
 	none := New(Config{MaxBytes: 4 << 20, MinDuration: 2 * step, Fraction: 1, Keys: attributes.NewKeys(nil)})
 	_, short := newTracer(none).Start(t.Context(), "GET /", at(0))
 	short.End(at(1))
-	none.EndUnrecorded(childOf(short, "SELECT 1"))
+	none.End(childOf(short, "SELECT 1"))
 	if none.lostAttributes != 0 {
 		t.Errorf("%d lost of a span that options leave out", none.lostAttributes)
 	}
 }
 
 func describe(l *Log, s trace.Span) (list []attributes.Entry) {
-	r := l.row(l.index[keyOf(s)])
+	l.Settle()
+	id, _ := l.indexed(keyOf(s))
+	r := l.row(id)
 	for e := range l.keys.All(r.Attributes.String()) {
 		list = append(list, e)
 	}

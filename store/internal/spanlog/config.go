@@ -10,7 +10,6 @@ import (
 	"unsafe"
 
 	"github.com/spanprof/spanprof/store/internal/attributes"
-	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
@@ -24,20 +23,25 @@ type Config struct {
 	// PerName is how many of the slowest spans of each name, and of those
 	// with most CPU time, outlive the newest.
 	PerName int
+	// Root, unless nil, is told of each sampled local root that ended, with the name
+	// of its tracer and whether it had a profile of its own, but not of those that
+	// lost attributes. It must be quick, and must not use the log.
+	Root func(tracer string, profiled bool)
 	// Keys are the attributes of spans to keep, nil for none.
 	Keys *attributes.Keys
 }
 
 // New returns an empty log.
 func New(c Config) *Log {
-	// Orphans take a sixteenth.
-	maxBytes := c.MaxBytes * 15 / 16
+	// Orphans take a sixteenth, and so may what is not in the log yet.
+	maxBytes := c.MaxBytes * 14 / 16
 	// Names and status texts need what the rows leave.
 	rows := chunkLen
 	for rows < math.MaxInt32-chunkLen && rowsSize(rows+chunkLen) <= maxBytes*3/4 {
 		rows += chunkLen
 	}
 	l := &Log{
+		root:        c.Root,
 		maxBytes:    maxBytes,
 		maxRows:     rows,
 		maxRunning:  rows / 8,
@@ -48,13 +52,13 @@ func New(c Config) *Log {
 		minDuration: c.MinDuration,
 		sampled:     math.MaxUint64,
 		perName:     c.PerName,
-		index:       make(map[ident.Key]rowID),
 		seed:        maphash.MakeSeed(),
 		names:       make(nameMap),
 		texts:       make(map[string]*Text),
 		keys:        c.Keys,
 		below:       newBelow(c.MaxBytes / 32),
 	}
+	l.queue.init(c.MaxBytes / 16)
 	if c.Fraction < 1 {
 		l.sampled = uint64(c.Fraction * (1 << 63))
 	}
@@ -68,13 +72,7 @@ func New(c Config) *Log {
 	return l
 }
 
-// indexSlot is the size of key and value in the index, with padding.
-const indexSlot = int64(unsafe.Sizeof(struct {
-	ident.Key
-	rowID
-}{}))
-
 // rowsSize is the memory of n records, which are whole chunks, and of their index.
 func rowsSize(n int) int64 {
-	return int64(n/chunkLen)*memory.Alloc(int64(unsafe.Sizeof([chunkLen]Record{}))) + memory.ChurnedMap(n, indexSlot)
+	return int64(n/chunkLen)*memory.Alloc(int64(unsafe.Sizeof([chunkLen]Record{}))) + indexSize(n)
 }

@@ -97,7 +97,7 @@ func (n *Name) countedCost() int64 {
 
 // TakeCounts returns what was counted since it was last asked for.
 func (l *Log) TakeCounts() []Count {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	counts := l.pendingCounts()
 	for _, n := range l.counted {

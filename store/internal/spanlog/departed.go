@@ -94,7 +94,7 @@ func (l *Log) comeBack(key ident.Key, label string) {
 	r.TraceID, r.SpanID, r.ParentID = d.trace, d.span, d.parent
 	r.Name, r.Start, r.Duration, r.Samples = d.name, d.start, d.duration, d.Samples
 	r.Err, r.LocalRoot, r.Lost = d.failed, d.local, LostSummary
-	l.index[key] = id
+	l.setIndex(key, id)
 	l.push(id, pinnedList)
 	l.evicted--
 	if !r.LocalRoot {

@@ -41,7 +41,7 @@ func childOf(parent trace.Span, query string) sdktrace.ReadOnlySpan {
 type recorder struct{ log *Log }
 
 func (r recorder) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) { r.log.Start(s) }
-func (r recorder) OnEnd(s sdktrace.ReadOnlySpan)                       { r.log.End(s, true) }
+func (r recorder) OnEnd(s sdktrace.ReadOnlySpan)                       { r.log.End(s) }
 func (r recorder) Shutdown(context.Context) error                      { return nil }
 func (r recorder) ForceFlush(context.Context) error                    { return nil }
 
@@ -58,7 +58,11 @@ func (r recorderOfAll) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 		r.log.Start(s)
 	}
 }
-func (r recorderOfAll) OnEnd(s sdktrace.ReadOnlySpan) { r.log.End(s, !s.Parent().IsValid()) }
+
+func (r recorderOfAll) OnEnd(s sdktrace.ReadOnlySpan) {
+	_, size := look(s.Attributes())
+	r.log.end(s, s.Parent().SpanID(), !s.Parent().IsValid(), true, size)
+}
 
 func newTracerOfAll(l *Log) trace.Tracer {
 	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorderOfAll{recorder{l}})).Tracer("")

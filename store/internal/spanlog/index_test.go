@@ -25,7 +25,7 @@ func TestChurnedMaps(t *testing.T) {
 			key := ident.Key(rand.Uint64())
 			m[key], ring[j%n] = 1, key
 		}
-		grown, counted := heapBytes()-before, memory.ChurnedMap(n, indexSlot)
+		grown, counted := heapBytes()-before, memory.ChurnedMap(n, int64(16))
 		t.Logf("%d elements: counted %d, heap %d (%+d %%)", n, counted, grown, 100*(grown-counted)/counted)
 		if i == 0 {
 			continue // What the runtime allocates only once is in it.

@@ -53,7 +53,7 @@ func batches(groups iter.Seq[Group], do func([]Group)) {
 // ProfiledUntil says when a CPU window ended whose samples are about to come, in
 // nanoseconds since 1970.
 func (l *Log) ProfiledUntil(end int64) {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	l.joinedUntil = cputime.Until(l.joinedUntil, end)
 	l.orphans.now = l.joinedUntil
@@ -69,7 +69,7 @@ func (l *Log) Join(service string, groups iter.Seq[Group]) (loose []uint32) {
 }
 
 func (l *Log) joinSome(loose []uint32, service string, some []Group) []uint32 {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	l.generation.Add(1)
 	for i := range some {
@@ -111,7 +111,7 @@ func (l *Log) joinSome(loose []uint32, service string, some []Group) []uint32 {
 // addSamples adds samples to the record of a span. It returns false if there is
 // none.
 func (l *Log) addSamples(key ident.Key, g *Group) bool {
-	id, ok := l.index[key]
+	id, ok := l.indexed(key)
 	if !ok {
 		return l.addDeparted(key, g)
 	}
@@ -172,7 +172,7 @@ func (l *Log) adopt(r *Record, key ident.Key) {
 // climb adds CPU time of a span to those that it descends from, but for the span
 // named except, which has it already.
 func (l *Log) climb(from, except ident.Key, cpu time.Duration) {
-	if id, ok := l.index[from]; ok {
+	if id, ok := l.indexed(from); ok {
 		l.climbFrom(l.row(id), except, cpu)
 	} else if d := l.departed.get(from); d != nil {
 		l.climbFrom(&Record{ParentID: d.parent, LocalRoot: d.local}, except, cpu)
@@ -186,7 +186,7 @@ func (l *Log) climbFrom(r *Record, except ident.Key, cpu time.Duration) {
 			return
 		}
 		parent := ident.NewKey(r.ParentID)
-		id, ok := l.index[parent]
+		id, ok := l.recordOf(parent)
 		if !ok {
 			if o := l.orphans.of(parent); parent == except {
 				// It has them already, and they go on from there.
@@ -214,7 +214,7 @@ type Kept struct {
 // It returns the groups that stay, as their spans are kept for longer.
 func (l *Log) Leave(groups iter.Seq[Group]) (kept []Kept) {
 	batches(groups, func(some []Group) {
-		l.mu.Lock()
+		l.lock()
 		defer l.mu.Unlock()
 		l.generation.Add(1)
 		for i := range some {
@@ -237,7 +237,7 @@ func (l *Log) Leave(groups iter.Seq[Group]) (kept []Kept) {
 // LeaveAll is Leave for groups that stayed until now.
 func (l *Log) LeaveAll(groups iter.Seq[Group]) {
 	batches(groups, func(some []Group) {
-		l.mu.Lock()
+		l.lock()
 		defer l.mu.Unlock()
 		l.generation.Add(1)
 		for i := range some {
@@ -250,10 +250,10 @@ func (l *Log) LeaveAll(groups iter.Seq[Group]) {
 func (l *Log) Ranks(keys []ident.Key) []int {
 	ranks := make([]int, 0, len(keys))
 	for some := range slices.Chunk(keys, joinLen) {
-		l.mu.Lock()
+		l.lock()
 		for _, key := range some {
 			rank := NoRank
-			if id, ok := l.index[key]; ok {
+			if id, ok := l.indexed(key); ok {
 				rank = l.rank(l.row(id))
 			}
 			ranks = append(ranks, rank)
@@ -264,7 +264,7 @@ func (l *Log) Ranks(keys []ident.Key) []int {
 }
 
 func (l *Log) pinned(key ident.Key) bool {
-	id, ok := l.index[key]
+	id, ok := l.indexed(key)
 	return ok && key != 0 && l.rank(l.row(id)) != NoRank
 }
 
@@ -286,7 +286,7 @@ func (l *Log) dropFrom(key ident.Key, g *Group) {
 	} else if f := l.orphans.faded.get(key); f != nil {
 		held -= f.drop(held)
 	}
-	if id, ok := l.index[key]; ok {
+	if id, ok := l.indexed(key); ok {
 		l.save(id)
 		r := l.row(id)
 		r.Held = max(0, r.Held-held)

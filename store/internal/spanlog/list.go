@@ -93,6 +93,7 @@ func (l *Log) newChunk() {
 	chunk := new([chunkLen]Record)
 	l.chunks = append(l.chunks, chunk)
 	rows := len(l.chunks) * chunkLen
+	l.index.grow(rows)
 	l.bytes += rowsSize(rows) - rowsSize(rows-chunkLen)
 	first := rowID((len(l.chunks)-1)*chunkLen + 1)
 	for i := range chunk {
@@ -166,9 +167,7 @@ func (l *Log) free(id rowID) {
 	}
 	l.unlink(id)
 	l.unpin(id)
-	if key := ident.NewKey(r.SpanID); l.index[key] == id {
-		delete(l.index, key)
-	}
+	l.unindex(ident.NewKey(r.SpanID), id)
 	l.bytes -= memory.Alloc(int64(len(r.Status)))
 	l.releaseName(r.Name)
 	l.releaseText(r.Label)

@@ -4,8 +4,10 @@
 // Package spanlog keeps records of the spans that run and of those that ended,
 // bounded in bytes, and joins them with the samples of profiles.
 //
-// log.go records the start and the end of spans, on the request path; config.go has its
-// bounds, totals.go its counts. list.go makes
+// queue.go takes the start and the end of spans, on the request path, into bounded rings;
+// drain.go brings them from there into the log, in their order, before anyone reads it.
+// log.go has the log, config.go its bounds, totals.go its counts, index.go finds records
+// by id. list.go makes
 // room; keeper.go keeps the slowest spans of each name, those with most CPU time and
 // examples of each latency for longer, errors.go the last errors of each type; name.go
 // has the texts that records share. join.go adds samples to records and takes them off;
@@ -19,20 +21,14 @@ package spanlog
 import (
 	"encoding/binary"
 	"hash/maphash"
-	"math"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
-	"github.com/spanprof/spanprof/store/internal/memory"
-
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
 const (
@@ -47,9 +43,10 @@ const (
 
 // Log holds the spans that run and those that ended. It is safe for concurrent use.
 //
-// Start and End run on the application's request path. Nothing holds the lock for
-// longer than some spans take to end, except to copy the counts of all names, once
-// for each window and each view.
+// Start and End run on the application's request path, and do not wait for the lock of the
+// log unless a ring is full: a second goroutine empties those that are half full. Readers
+// hold the lock for as long as some records take to copy, and for the counts of all names
+// once for each window and each view.
 type Log struct {
 	maxBytes int64
 	// Numbers of records.
@@ -66,16 +63,24 @@ type Log struct {
 	// change.
 	generation atomic.Uint64
 
+	// changed says that the batch that comes in changes what a view sees.
+	changed bool
+	// queue has what did not come into the log yet; lock takes it in.
+	queue queue
+	// root is told of local roots that ended.
+	root func(scope string, labelled bool)
+
 	mu     sync.Mutex
 	chunks []*[chunkLen]Record
 	// unused is the first record that is free; they are linked by next.
 	unused rowID
-	index  map[ident.Key]rowID
+	index  index
 	lists  [listCount]list
 	// names are found by their hash.
-	seed  maphash.Seed
-	names nameMap
-	texts map[string]*Text
+	seed   maphash.Seed
+	names  nameMap
+	lately lately
+	texts  map[string]*Text
 	// counted are the names with something to count, countedBytes what they
 	// take, which is little more than an eighth at most.
 	counted      []*Name
@@ -120,97 +125,6 @@ func (l *Log) row(id rowID) *Record {
 	return &l.chunks[i/chunkLen][i%chunkLen]
 }
 
-// Start records a local root that starts.
-func (l *Log) Start(s sdktrace.ReadWriteSpan) {
-	ctx, parent, name, start, res := s.SpanContext(), s.Parent().SpanID(), ident.Cut(s.Name()), ident.UnixNano(s.StartTime()), s.Resource()
-
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.lists[runningList].len >= l.maxRunning {
-		// There are many, or the program loses spans without ending them.
-		l.free(l.lists[runningList].first)
-	}
-	id := l.newRow()
-	r := l.row(id)
-	r.TraceID, r.SpanID, r.ParentID, r.Start, r.LocalRoot = ctx.TraceID(), ctx.SpanID(), parent, start, true
-	r.Missed = start < l.joinedUntil
-	r.Name = l.retainName(l.serviceOf(res), name)
-	l.push(id, runningList)
-	l.index[ident.NewKey(r.SpanID)] = id
-	l.trim()
-}
-
-// End records a span that ends.
-func (l *Log) End(s sdktrace.ReadOnlySpan, localRoot bool) {
-	ctx, parent, status, res := s.SpanContext(), s.Parent().SpanID(), s.Status(), s.Resource()
-	start := ident.UnixNano(s.StartTime())
-	duration := max(0, s.EndTime().Sub(s.StartTime()))
-	if start > 0 {
-		// The end, too, is a time that nanoseconds can tell.
-		duration = min(duration, time.Duration(math.MaxInt64-start))
-	}
-	name, description := ident.Cut(s.Name()), strings.Clone(ident.Cut(attributes.RedactText(status.Description)))
-	key := ident.NewKey(ctx.SpanID())
-	set := l.collect(s, false)
-
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	id, ok := l.index[key]
-	running := ok && l.row(id).Running()
-	if running {
-		l.save(id)
-		l.unlink(id)
-	} else {
-		id = l.newRow()
-		l.index[key] = id
-		l.row(id).Missed = start < l.joinedUntil
-	}
-	r := l.row(id)
-	r.TraceID, r.SpanID, r.ParentID = ctx.TraceID(), ctx.SpanID(), parent
-	r.Start, r.Duration = start, int64(duration)
-	r.Status, r.Err, r.LocalRoot = description, status.Code == codes.Error, localRoot
-	l.bytes += memory.Alloc(int64(len(description)))
-	l.rename(r, l.serviceOf(res), name)
-	l.adopt(r, key)
-	if set != nil || len(l.below.byKey) > 0 {
-		l.describe(r, key, set)
-		set.free()
-	}
-	if !localRoot {
-		l.inner++
-		l.nested = true
-	}
-	if r.Start < l.orphans.lostAt && (l.nested || !running) {
-		// A local root that had a record has its own samples.
-		r.Lost = LostSamples
-	}
-
-	l.ended++
-	c := l.count(r.Name)
-	c.Spans++
-	c.Duration += duration
-	c.MaxDuration = max(c.MaxDuration, duration)
-	if r.Err {
-		c.Errors++
-	}
-	switch {
-	case !l.keeps(r):
-		l.passed++
-		l.push(id, passedList)
-		if list := &l.lists[passedList]; list.len > l.maxPassed {
-			l.free(list.first)
-		}
-	case r.Err:
-		l.push(id, errorList)
-	default:
-		l.push(id, newestList)
-	}
-	l.saw(r.Name, r.Start+r.Duration)
-	l.offer(id)
-	l.trim()
-	l.generation.Add(1)
-}
-
 // keeps says whether the options keep an ended span.
 func (l *Log) keeps(r *Record) bool {
 	// The last bytes of an id are random, by W3C Trace Context level 2. What
@@ -243,7 +157,7 @@ func (l *Log) rename(r *Record, service, value string) {
 
 // LastService returns service.name of the span that came last, if any has.
 func (l *Log) LastService() (string, bool) {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	return l.service, l.resource != nil
 }
@@ -257,7 +171,12 @@ func (l *Log) len() int {
 
 // Generation returns a number that changes with every change that a view sees,
 // except for spans that run.
-func (l *Log) Generation() uint64 { return l.generation.Load() }
+func (l *Log) Generation() uint64 {
+	if l.queue.seq.Load() != l.queue.known.Load() {
+		l.Settle()
+	}
+	return l.generation.Load()
+}
 
 // Changed says that what the log does not know has changed: windows.
 func (l *Log) Changed() { l.generation.Add(1) }

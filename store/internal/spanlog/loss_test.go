@@ -39,7 +39,8 @@ func profiled(l *Log, n int, groups iter.Seq[Group]) {
 
 func (l *Log) find(t *testing.T, key ident.Key) *Record {
 	t.Helper()
-	id, ok := l.index[key]
+	l.Settle()
+	id, ok := l.indexed(key)
 	if !ok {
 		t.Fatalf("no record of %v", key)
 	}

@@ -65,6 +65,7 @@ func TestTextsLeaveRoom(t *testing.T) {
 					continue
 				}
 				test.with(tracer, i)
+				l.Settle()
 				if l.bytes > l.maxBytes {
 					t.Fatalf("%d bytes of %d", l.bytes, l.maxBytes)
 				}
@@ -87,6 +88,7 @@ func TestErrorsKeepTheirTexts(t *testing.T) {
 		}
 		span.End()
 	}
+	l.Settle()
 	newest, errors := l.lists[newestList].len, l.lists[errorList].len
 	if newest < 100 || errors < 100 {
 		t.Errorf("%d newest and %d errors are left", newest, errors)
@@ -111,7 +113,7 @@ func TestTextsOfLists(t *testing.T) {
 			}
 			for range random.IntN(3) {
 				// Children without a record, before and after their parent ends.
-				l.EndUnrecorded(childOf(span, fmt.Sprint("SELECT ", random.IntN(10))))
+				l.End(childOf(span, fmt.Sprint("SELECT ", random.IntN(10))))
 			}
 			if random.IntN(10) == 0 {
 				span.SetName(fmt.Sprint("route ", random.IntN(100)))
@@ -122,7 +124,7 @@ func TestTextsOfLists(t *testing.T) {
 			if random.IntN(20) > 0 {
 				span.End(at(2 * random.Float64()))
 				if random.IntN(5) == 0 {
-					l.EndUnrecorded(childOf(span, "late"))
+					l.End(childOf(span, "late"))
 				}
 			}
 		}
@@ -196,6 +198,7 @@ func TestNamesAreHeldByRecords(t *testing.T) {
 		_, span := tracer.Start(t.Context(), fmt.Sprint("GET /", i), at(0))
 		span.End(at(1 + float64(i%1000)))
 	}
+	l.Settle()
 	if pinned := l.lists[pinnedList].len; pinned == 0 || pinned > l.maxRows/4 {
 		t.Errorf("%d of %d rows are pinned", pinned, l.maxRows)
 	}

@@ -16,7 +16,7 @@ const maxRunningSince = 4 * copyLen
 // 128 stands for more too.
 func (l *Log) RunningSince(t time.Time) int {
 	until := t.UnixNano()
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	n := 0
 	// The list is in the order in which spans started. The walk ends at the first that
@@ -32,7 +32,7 @@ func (l *Log) RunningSince(t time.Time) int {
 
 // LastResource returns the resource of the span that came last, nil before there is one.
 func (l *Log) LastResource() *resource.Resource {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	return l.resource
 }

@@ -18,14 +18,14 @@ type Totals struct {
 
 // Totals returns the totals of now.
 func (l *Log) Totals() Totals {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	return l.totals()
 }
 
 func (l *Log) totals() Totals {
 	return Totals{
-		Bytes:       l.bytes + l.orphans.bytes,
+		Bytes:       l.bytes + l.orphans.bytes + l.queue.bytes.Load(),
 		Ended:       l.ended,
 		NotKept:     l.passed,
 		Evicted:     l.evicted,

@@ -61,7 +61,7 @@ type View struct {
 // moment of the last, which bounds the memory of all. Close must be called as often
 // as Open.
 func (l *Log) Open(last *View) *View {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	h := &l.history
 	if last != nil && h.saved > l.maxRows {
@@ -180,9 +180,9 @@ func (v *View) Find(key ident.Key) (found Record, ok bool) {
 
 // Lookup returns the name and the trace of a span that has a record now.
 func (l *Log) Lookup(key ident.Key) (name string, trace trace.TraceID, ok bool) {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
-	id, ok := l.index[key]
+	id, ok := l.indexed(key)
 	if !ok {
 		return "", trace, false
 	}
@@ -193,7 +193,7 @@ func (l *Log) Lookup(key ident.Key) (name string, trace trace.TraceID, ok bool) 
 // indexed returns the record that a span has now, as it was then; nil if the span
 // had none or another one. The caller holds the lock.
 func (v *View) indexed(key ident.Key) *Record {
-	id, ok := v.log.index[key]
+	id, ok := v.log.indexed(key)
 	if !ok {
 		return nil
 	}

@@ -48,6 +48,7 @@ func TestViewsAreBounded(t *testing.T) {
 			_, span := tracer.Start(t.Context(), "GET /")
 			span.End()
 		}
+		l.Settle()
 		if saved := l.history.saved; saved > 2*l.maxRows {
 			t.Fatalf("%d records are kept for views, %d in the log", saved, l.maxRows)
 		}
