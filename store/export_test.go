@@ -138,7 +138,7 @@ func (s *Store) CheckParts(t *testing.T) {
 				t.Fatalf("group %d has %d samples, want %d", index, last-first, to-from)
 			}
 			for j := range to - from {
-				if part.frames[first+j] != w.frames[from+j] {
+				if part.leaf(first+j) != w.leaf(from+j) {
 					t.Fatalf("group %d has another stack", index)
 				}
 				for column := range w.Types {

@@ -24,6 +24,8 @@ type held struct {
 	// kept has, of windows that are gone, the groups of spans that are kept
 	// for longer: the slowest, say. Each is of one span, its owner.
 	kept []*window
+	// code has the stacks of both.
+	code code
 	// times are those of the CPU windows, by service.
 	times map[string]*cputime.Times
 }

@@ -142,6 +142,7 @@ func (s *Store) add(w *window) (tooBig bool) {
 		s.tables.setNames(w, s.spans.TakeCounts())
 	}
 	s.index.add(w)
+	s.index.code = s.tables.code()
 	s.spans.Changed()
 	s.stats.WindowsReceived++
 	s.stats.CPUTime += total
@@ -199,7 +200,15 @@ func (s *Store) evict(i int) *window {
 	s.stats.WindowsEvicted++
 	s.mu.Unlock()
 	s.tables.release(w)
+	s.publish()
 	return w
+}
+
+// publish lets go of the stacks that no window has any more.
+func (s *Store) publish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.index.code = s.tables.code()
 }
 
 // evictKept lets samples go that were kept for longer: those of spans that are no longer
@@ -233,6 +242,7 @@ func (s *Store) evictKept(limit int64) {
 	}
 	if len(without) > 0 {
 		s.index.keep(nil, without)
+		s.index.code = s.tables.code()
 		s.spans.Changed()
 	}
 	s.mu.Unlock()
