@@ -55,7 +55,15 @@ func (s *Store) Look() Inside {
 }
 
 // EvictOldest lets the window go that came first.
-func (s *Store) EvictOldest() { s.evict(0) }
+func (s *Store) EvictOldest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.index.eviction(s.maxProfileBytes())
+	s.evictOne(e)
+	s.index.finish(e)
+	s.index.code = s.tables.code()
+	s.spans.Changed()
+}
 
 // EvictKept lets all samples go that were kept for longer than their window.
 func (s *Store) EvictKept() { s.evictKept(-1) }

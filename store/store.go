@@ -171,10 +171,9 @@ func (s *Store) trim() (last *window) {
 		case len(s.index.windows) < 2 && len(s.index.kept) > 0:
 			s.evictKept(s.keptBytes() / 2)
 		default:
-			last = s.evict(s.index.next(share))
+			last = s.evict(limit)
 		}
 	}
-
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Bytes = s.bytes()
@@ -187,29 +186,6 @@ func (s *Store) bytes() int64 { return s.index.bytes + s.tables.bytes() }
 // keptBytes is the memory of what is kept for longer than its windows, with what nothing
 // else has in the tables.
 func (s *Store) keptBytes() int64 { return s.index.keptBytes + s.tables.keptBytes() }
-
-// evict lets the i-th window go, but for the samples of spans that are kept for
-// longer.
-func (s *Store) evict(i int) *window {
-	w := s.index.windows[i]
-	s.mu.Lock()
-	s.keep(w, s.spans.Leave(w.OfSpans()))
-	s.events.add(w.event(EventEvicted))
-	s.index.remove(i)
-	s.spans.Changed()
-	s.stats.WindowsEvicted++
-	s.mu.Unlock()
-	s.tables.release(w)
-	s.publish()
-	return w
-}
-
-// publish lets go of the stacks that no window has any more.
-func (s *Store) publish() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.index.code = s.tables.code()
-}
 
 // evictKept lets samples go that were kept for longer: those of spans that are no longer
 // kept, and then those of the least worth, until the rest takes that many bytes.
