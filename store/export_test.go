@@ -122,10 +122,6 @@ func (s *Store) Log() []Event {
 	return must(s, func(v View) ([]Event, error) { return v.(Live).Log(), nil })
 }
 
-func (s *Store) Generation() uint64 {
-	return must(s, func(v View) (uint64, error) { return v.(Live).Generation(), nil })
-}
-
 // CheckParts cuts a window into two parts, which say what the window says.
 func (s *Store) CheckParts(t *testing.T) {
 	w := s.index.windows[0]

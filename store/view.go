@@ -229,6 +229,10 @@ func (v *view) Stats() Stats { return v.stats }
 
 func (v *view) Log() []Event { return slices.Concat(v.events[v.oldest:], v.events[:v.oldest]) }
 
+// Generation returns the generation that a view opened now has, or will have soon: see
+// [Live]. It waits for nothing.
+func (s *Store) Generation() uint64 { return s.spans.Generation() }
+
 func (v *view) Generation() uint64 { return v.spans.Generation }
 
 func (v *view) Close() {

@@ -84,14 +84,23 @@ func dataResponse(data texter, f format, err error) (response, error) {
 	return jsonResponse(data)
 }
 
-// profileResponse answers the samples that q selects as pprof or in the folded form.
-func profileResponse(a *answer.Reader, q answer.Query, f format) (response, error) {
+// dataMade is data, to be encoded for each client.
+func dataMade(data answer.Data, f format, err error) (made, error) {
+	if err != nil {
+		return made{}, err
+	}
+	return made{data: data, format: f}, nil
+}
+
+// profileMade answers the samples that q selects as pprof or in the folded form.
+func profileMade(a *answer.Reader, q answer.Query, f format) (made, error) {
 	if f == formatPprof {
 		p, err := a.Pprof(q)
-		return pprofResponse(p, err)
+		resp, err := pprofResponse(p, err)
+		return made{resp: resp}, err
 	}
 	folded, err := a.Folded(q)
-	return textResponse(folded), err
+	return made{resp: textResponse(folded)}, err
 }
 
 func pprofResponse(p *answer.Pprof, err error) (response, error) {
