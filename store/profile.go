@@ -59,6 +59,9 @@ func (v *view) Profile(q Query) (*profile.Profile, error) {
 	b.Profile.Sample = slices.DeleteFunc(b.Profile.Sample, func(s *profile.Sample) bool {
 		return !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 })
 	})
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
+	}
 	return b.Profile, nil
 }
 

@@ -121,10 +121,16 @@ func (v *view) Select(q Query) (*Selection, error) {
 	selection.SpanNames = slices.Sorted(maps.Keys(names))
 	selection.Stacks = make([]StackValue, len(leaves))
 	for i, leaf := range leaves {
+		if v.ended() {
+			break
+		}
 		selection.Stacks[i] = StackValue{Stack: v.code.stack(leaf), Value: sums[i]}
 	}
 	if q.Kind == exporter.KindHeap {
 		selection.Samples = int64(len(selection.Stacks))
+	}
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
 	}
 	return selection, nil
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 	"github.com/spanprof/spanprof/viewer/internal/static"
 )
@@ -177,7 +178,7 @@ func acceptsGzip(header http.Header) bool {
 // which fetches the JSON and shows the error in it.
 func writeError(w http.ResponseWriter, r *http.Request, f format, err error) {
 	status := http.StatusInternalServerError
-	if _, ok := errors.AsType[answer.BadRequest](err); ok {
+	if _, ok := errors.AsType[answer.BadRequest](err); ok || errors.Is(err, store.ErrTooExpensive) {
 		status = http.StatusBadRequest
 	}
 	if r.Context().Err() != nil {
