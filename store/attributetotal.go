@@ -6,6 +6,7 @@ package store
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -73,7 +74,7 @@ func (v *view) nodes() *spanNodes {
 		return v.spanNodes
 	}
 	n := &spanNodes{spans: v.spans}
-	v.spans.Each(func(*spanlog.Record) bool { return true }, func(r *spanlog.Record) {
+	v.spans.Each(func(*spanlog.Record) bool { return !v.ended() }, func(r *spanlog.Record) {
 		n.list = append(n.list, spanNode{
 			key: ident.NewKey(r.SpanID), parent: ident.NewKey(r.ParentID),
 			root: r.LocalRoot || !r.ParentID.IsValid(), ended: !r.Running(), err: r.Err,
@@ -152,18 +153,40 @@ func (v *view) spansWith(matchers []Matcher) map[ident.Key]bool {
 		nodes := v.nodes()
 		values := nodes.values(key)
 		matched := make(map[ident.Key]bool)
+		tried := make(triedValues)
 		for j := range nodes.list {
-			if v.ctx.Err() != nil {
+			if v.ended() {
 				return found // The caller looks too.
 			}
 			n := &nodes.list[j]
-			if n.key != 0 && (found == nil || found[n.key]) && matchers[i].condition.MatchesAll(values.of(n).list) {
+			if n.key == 0 || found != nil && !found[n.key] {
+				continue
+			}
+			if tried.meets(&matchers[i], values.of(n).list) {
 				matched[n.key] = true
 			}
 		}
 		found = matched
 	}
 	return found
+}
+
+// triedValues remembers which values meet a condition: many spans have the same.
+type triedValues map[string]bool
+
+// meets reports whether the values of an attribute meet the condition.
+func (t triedValues) meets(m *Matcher, values []string) bool {
+	if len(values) > 1 {
+		return m.condition.MatchesAll(values)
+	}
+	// An attribute that is not there is "".
+	value := strings.Join(values, "")
+	meets, ok := t[value]
+	if !ok {
+		meets = m.condition.MatchesAll(values)
+		t[value] = meets
+	}
+	return meets
 }
 
 func (v *view) KeptAttributes() []string { return v.spans.KeptAttributes() }
@@ -175,12 +198,18 @@ func (v *view) AttributeKeys() ([]AttributeKey, error) {
 	spans := make(map[*spanlog.Text]int)
 	nodes := v.nodes()
 	for i := range nodes.list {
+		if v.ended() {
+			return nil, v.ctx.Err()
+		}
 		if n := &nodes.list[i]; n.attributes != nil {
 			spans[n.attributes]++
 		}
 	}
 	counts := make(map[string]int)
 	for text, n := range spans {
+		if v.ended() {
+			return nil, v.ctx.Err()
+		}
 		var seen []string
 		for e := range v.spans.Attributes(&spanlog.Record{Attributes: text}) {
 			if !e.More && !slices.Contains(seen, e.Key) {
@@ -215,6 +244,9 @@ func (v *view) AttributeTotals(key string) ([]AttributeTotal, error) {
 		return t
 	}
 	for i := range nodes.list {
+		if v.ended() {
+			return nil, v.ctx.Err()
+		}
 		n := &nodes.list[i]
 		if !n.ended {
 			continue

@@ -6,6 +6,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -60,5 +61,119 @@ func TestAttributeConditionsEnd(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 		v.Close()
+	}
+}
+
+// counting is a context that ends after it was asked for some times, and counts how often
+// it is asked.
+type counting struct {
+	context.Context
+	ends, asked int
+}
+
+func (c *counting) Err() error {
+	if c.asked++; c.asked > c.ends {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Each kind of query looks often whether its client has left, and stops once it has.
+func TestQueriesEnd(t *testing.T) {
+	s := newStore(t)
+	tracer := newTracerProvider(s).Tracer("")
+	g := newGenerator()
+	for i := range 10 {
+		export(t, s, inWindow(i, exporter.KindCPU, g.profile(2000)))
+	}
+	for i := range 2000 {
+		_, span := tracer.Start(t.Context(), "GET /", at(0), trace.WithAttributes(attribute.Int("http.response.status_code", i)))
+		span.End(at(1))
+	}
+	key := "span.http.response.status_code"
+	q := func(m ...store.Matcher) store.Query { return store.Query{Kind: exporter.KindCPU, Matchers: m} }
+	for name, ask := range map[string]func(store.View) error{
+		"Spans": func(v store.View) error {
+			_, err := v.Spans(store.SpanQuery{Contains: "x"})
+			return err
+		},
+		"Spans by attribute": func(v store.View) error {
+			_, err := v.Spans(store.SpanQuery{Attributes: []store.Matcher{matcher(t, key, store.MatchRegexp, ".*1")}})
+			return err
+		},
+		"Spans below": func(v store.View) error {
+			_, err := v.Spans(store.SpanQuery{Below: "0000000000000001"})
+			return err
+		},
+		"NameTotals": func(v store.View) error { _, err := v.NameTotals(); return err },
+		"Select":     func(v store.View) error { _, err := v.Select(q()); return err },
+		"Select by expression": func(v store.View) error {
+			_, err := v.Select(q(matcher(t, "span_id", store.MatchRegexp, ".*1")))
+			return err
+		},
+		"Select by list": func(v store.View) error {
+			_, err := v.Select(q(matcher(t, "span_id", store.MatchRegexp, "1|2")))
+			return err
+		},
+		"Select by attribute": func(v store.View) error { _, err := v.Select(q(matcher(t, key, store.MatchRegexp, ".*1"))); return err },
+		"Profile":             func(v store.View) error { _, err := v.Profile(q()); return err },
+		"Timeline": func(v store.View) error {
+			_, err := v.Timeline(q(matcher(t, "span_id", store.MatchRegexp, ".*1")), 5)
+			return err
+		},
+		"Kinds":         func(v store.View) error { _, err := v.Kinds(q()); return err },
+		"AttributeKeys": func(v store.View) error { _, err := v.(store.Attributed).AttributeKeys(); return err },
+		"AttributeTotals": func(v store.View) error {
+			_, err := v.(store.Attributed).AttributeTotals(key)
+			return err
+		},
+	} {
+		run := func(ends int) (asked int, err error) {
+			ctx := &counting{Context: t.Context(), ends: 1 << 30}
+			v, err := s.View(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer v.Close()
+			ctx.asked, ctx.ends = 0, ends
+			err = ask(v)
+			return ctx.asked, err
+		}
+		all, err := run(1 << 30)
+		if err != nil || all < 5 {
+			t.Errorf("%s: asked %d times whether its client has left, want 5 at least (%v)", name, all, err)
+		}
+		for _, ends := range []int{all / 4, all / 2} {
+			if asked, err := run(ends); !errors.Is(err, context.Canceled) || asked > ends+5 {
+				t.Errorf("%s: asked %d times, although the client had left after %d of %d: %v", name, asked, ends, all, err)
+			}
+		}
+	}
+}
+
+// An expression that would run for seconds is refused, with its price; a list is not.
+func TestPriceOfExpressions(t *testing.T) {
+	s := newStore(t)
+	g := newGenerator()
+	for i := range 40 {
+		export(t, s, inWindow(i, exporter.KindCPU, g.profile(5000)))
+	}
+	long := "(0|1|2|3|4)[a-f]{8}.*[0-9]{4}.*(a|b|c)x"
+	for _, op := range []store.MatchOp{store.MatchRegexp, store.MatchNotRegexp} {
+		q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "trace_id", op, long)}}
+		for name, ask := range map[string]func() error{
+			"Select":   func() error { _, err := s.Select(q); return err },
+			"Profile":  func() error { _, err := s.Profile(q); return err },
+			"Timeline": func() error { _, err := s.Timeline(q, 3); return err },
+		} {
+			if err := ask(); !errors.Is(err, store.ErrTooExpensive) || !strings.Contains(err.Error(), "million is the budget") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	for _, cheap := range []string{".*1", "0.*", "00000000000000c1|00000000000000c2"} {
+		if _, err := s.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "span_id", store.MatchRegexp, cheap)}}); err != nil {
+			t.Errorf("%s: %v", cheap, err)
+		}
 	}
 }

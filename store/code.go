@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/spanprof/spanprof/store/internal/frames"
 	"github.com/spanprof/spanprof/store/internal/intern"
 	"github.com/spanprof/spanprof/store/internal/memory"
 	"github.com/spanprof/spanprof/store/internal/samples"
@@ -32,6 +33,8 @@ type Location struct {
 	Lines []Line
 
 	folded bool
+	// id is the place of a store's location in its list.
+	id uint32
 }
 
 // Line is a line of source code.
@@ -60,27 +63,67 @@ type Mapping struct {
 	hasFunctions, hasFilenames, hasLineNumbers, hasInlineFrames bool
 }
 
-// frame is the part of a call stack from the root down to one location. Stacks
-// that begin alike share their frames, and nearly all do: a stack that differs
-// from another one in its leaf takes one frame, not as many as it is deep.
-type frame struct {
-	// parent is nil at the root.
-	parent   *frame
-	location *Location
+// code reads the stacks that the tables had when it was made, without a lock.
+type code struct {
+	frames    frames.Reader
+	locations []*Location
 }
 
-// stack returns the locations from f up to the root.
-func (f *frame) stack() *Stack {
+// each shows the locations of a stack, from the leaf to the root.
+func (c *code) each(leaf frames.ID, visit func(*Location)) {
+	for leaf != 0 {
+		parent, location := c.frames.At(leaf)
+		visit(c.locations[location])
+		leaf = parent
+	}
+}
+
+// stack returns the locations from a leaf up to the root.
+func (c *code) stack(leaf frames.ID) *Stack {
 	depth := 0
-	for g := f; g != nil; g = g.parent {
+	for f := leaf; f != 0; f, _ = c.frames.At(f) {
 		depth++
 	}
 	s := &Stack{Locations: make([]*Location, 0, depth)}
-	for g := f; g != nil; g = g.parent {
-		s.Locations = append(s.Locations, g.location)
-	}
+	c.each(leaf, func(l *Location) { s.Locations = append(s.Locations, l) })
 	return s
 }
+
+// locationList finds the locations of a table by number. What a reader has of it never
+// changes.
+type locationList struct {
+	list   []*Location
+	free   []uint32
+	shared bool
+}
+
+func (l *locationList) add(of *Location) {
+	last := len(l.free) - 1
+	if last < 0 {
+		of.id = uint32(len(l.list))
+		l.list = append(l.list, of)
+		return
+	}
+	of.id = l.free[last]
+	l.free = l.free[:last]
+	l.set(of.id, of)
+}
+
+func (l *locationList) remove(of *Location) {
+	l.set(of.id, nil)
+	if l.free = append(l.free, of.id); len(l.free) == len(l.list) {
+		*l = locationList{}
+	}
+}
+
+func (l *locationList) set(i uint32, of *Location) {
+	if l.shared {
+		l.list, l.shared = slices.Clone(l.list), false
+	}
+	l.list[i] = of
+}
+
+func (l *locationList) bytes() int64 { return memory.Slice(l.list) + memory.Slice(l.free) }
 
 // tables hold what windows have in common: the code of the program, the label sets
 // and the names. They hold nothing that no window refers to.
@@ -89,7 +132,8 @@ type tables struct {
 	mappings  *intern.Table[Mapping]
 	functions *intern.Table[Function]
 	locations *intern.Table[Location]
-	frames    *intern.Table[frame]
+	places    locationList
+	frames    *frames.Table
 	samples   *samples.Table
 	names     *intern.Table[spanlog.Texts]
 }
@@ -112,6 +156,7 @@ func newTables() *tables {
 		Size: func(l *Location) int64 { return memory.Alloc(int64(len(l.Lines)) * int64(unsafe.Sizeof(Line{}))) },
 		Keep: func(l *Location) {
 			l.Lines = slices.Clone(l.Lines)
+			t.places.add(l)
 			if l.Mapping != nil {
 				t.mappings.Retain(l.Mapping)
 			}
@@ -120,6 +165,7 @@ func newTables() *tables {
 			}
 		},
 		Drop: func(l *Location) {
+			t.places.remove(l)
 			if l.Mapping != nil {
 				t.mappings.Release(l.Mapping)
 			}
@@ -136,11 +182,7 @@ func newTables() *tables {
 			}
 		},
 	})
-	// follow does the rest for frames: a stack may be too deep to recurse.
-	t.frames = intern.NewComparable(func(f *frame) {
-		t.retainStack(f.parent)
-		t.locations.Retain(f.location)
-	}, nil, nil)
+	t.frames = frames.New()
 	t.samples = samples.NewTable(t.texts)
 	t.names = intern.NewComparable(
 		func(n *spanlog.Texts) { t.texts.Keep(&n.Service, &n.Value, &n.Label) },
@@ -160,7 +202,7 @@ func hashLocation(seed maphash.Seed, l *Location) uint64 {
 }
 
 func (t *tables) bytes() int64 {
-	return t.texts.Bytes() + t.mappings.Bytes() + t.functions.Bytes() + t.locations.Bytes() + t.frames.Bytes() + t.samples.Bytes() + t.names.Bytes()
+	return t.texts.Bytes() + t.mappings.Bytes() + t.functions.Bytes() + t.locations.Bytes() + t.places.bytes() + t.frames.Bytes() + t.samples.Bytes() + t.names.Bytes()
 }
 
 // keptBytes is the memory of what parts that are kept have in the tables alone.
@@ -168,53 +210,45 @@ func (t *tables) keptBytes() int64 {
 	return t.texts.KeptBytes() + t.mappings.KeptBytes() + t.functions.KeptBytes() + t.locations.KeptBytes() + t.frames.KeptBytes() + t.samples.KeptBytes()
 }
 
-func (t *tables) retainStack(leaf *frame) {
-	if leaf != nil {
-		t.follow(leaf, t.frames.Retain(leaf))
-	}
+// code returns a reader of the stacks that the tables have now.
+func (t *tables) code() code {
+	t.places.shared = true
+	return code{t.frames.Reader(), t.places.list}
 }
 
-func (t *tables) releaseStack(leaf *frame) {
-	if leaf != nil {
-		t.follow(leaf, t.frames.Release(leaf))
+// frame returns the id of a frame. One that is new takes references to what it refers to,
+// but has none: the caller retains it.
+func (t *tables) frame(parent frames.ID, l *Location) frames.ID {
+	id, isNew := t.frames.Intern(parent, l.id)
+	if isNew {
+		t.changeStack(parent, 1, 0)
+		t.locations.Retain(l)
 	}
+	return id
 }
 
-func (t *tables) retainKeptStack(leaf *frame) {
-	if leaf != nil {
-		t.follow(leaf, t.frames.RetainKept(leaf))
-	}
-}
-
-func (t *tables) releaseKeptStack(leaf *frame) {
-	if leaf != nil {
-		t.follow(leaf, t.frames.ReleaseKept(leaf))
-	}
-}
-
-// follow does to what a frame refers to what was done to the frame, and so on
-// towards the root, until a frame stays as it was.
-func (t *tables) follow(f *frame, change intern.Change) {
-	for f != nil && change != intern.Same {
-		location, parent := f.location, f.parent
-		switch change {
+// changeStack adds to the references to a leaf, and to those of keepers, and lets what
+// its frames refer to follow, towards the root, until a frame stays as it was.
+func (t *tables) changeStack(leaf frames.ID, refs, kept int32) {
+	for id := leaf; id != 0; {
+		parent, place := t.frames.At(id)
+		location := t.places.list[place]
+		switch t.frames.Change(id, refs, kept) {
+		case intern.Same:
+			return
 		case intern.Gone:
+			refs, kept = -1, 0
 			t.locations.Release(location)
 		case intern.GoneKept:
+			refs, kept = 0, -1
 			t.locations.ReleaseKept(location)
-		default:
-			t.locations.Shift(location, change == intern.OnlyKept)
+		case intern.OnlyKept:
+			refs, kept = -1, 1
+			t.locations.Shift(location, true)
+		case intern.Live:
+			refs, kept = 1, -1
+			t.locations.Shift(location, false)
 		}
-		if f = parent; f == nil {
-			return
-		}
-		switch change {
-		case intern.Gone:
-			change = t.frames.Release(f)
-		case intern.GoneKept:
-			change = t.frames.ReleaseKept(f)
-		default:
-			change = t.frames.Shift(f, change == intern.OnlyKept)
-		}
+		id = parent
 	}
 }

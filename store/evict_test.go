@@ -497,3 +497,34 @@ func TestConcurrentUse(t *testing.T) {
 		t.Errorf("%+v", stats)
 	}
 }
+
+// Thousands of idle windows make room for a full one without a copy of the list for each:
+// what is allocated stays in proportion to what goes.
+func TestEvictionOfIdleWindows(t *testing.T) {
+	s := newStore(t, store.WithMaxBytes(4<<20))
+	n := 0
+	for ; s.Stats().WindowsEvicted == 0; n++ {
+		export(t, s, inWindow(n, exporter.KindCPU, cpuProfile()))
+	}
+	g := newGenerator()
+	p := inWindow(n, exporter.KindCPU, g.profile(5000))
+	before := s.Stats().WindowsEvicted
+	var from, to runtime.MemStats
+	runtime.ReadMemStats(&from)
+	export(t, s, p)
+	runtime.ReadMemStats(&to)
+	evicted := s.Stats().WindowsEvicted - before
+	if evicted < 500 {
+		t.Fatalf("%d windows made room, want more", evicted)
+	}
+	empty := newStore(t, store.WithMaxBytes(4<<20))
+	p = inWindow(n, exporter.KindCPU, newGenerator().profile(5000))
+	var start, end runtime.MemStats
+	runtime.ReadMemStats(&start)
+	export(t, empty, p)
+	runtime.ReadMemStats(&end)
+	alone, more := end.TotalAlloc-start.TotalAlloc, to.TotalAlloc-from.TotalAlloc
+	if most := alone + uint64(evicted)*1000; more > most {
+		t.Errorf("%d bytes were allocated for %d windows to go, want %d at most", more, evicted, most)
+	}
+}

@@ -55,7 +55,15 @@ func (s *Store) Look() Inside {
 }
 
 // EvictOldest lets the window go that came first.
-func (s *Store) EvictOldest() { s.evict(0) }
+func (s *Store) EvictOldest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.index.eviction(s.maxProfileBytes())
+	s.evictOne(e)
+	s.index.finish(e)
+	s.index.code = s.tables.code()
+	s.spans.Changed()
+}
 
 // EvictKept lets all samples go that were kept for longer than their window.
 func (s *Store) EvictKept() { s.evictKept(-1) }
@@ -114,10 +122,6 @@ func (s *Store) Log() []Event {
 	return must(s, func(v View) ([]Event, error) { return v.(Live).Log(), nil })
 }
 
-func (s *Store) Generation() uint64 {
-	return must(s, func(v View) (uint64, error) { return v.(Live).Generation(), nil })
-}
-
 // CheckParts cuts a window into two parts, which say what the window says.
 func (s *Store) CheckParts(t *testing.T) {
 	w := s.index.windows[0]
@@ -138,7 +142,7 @@ func (s *Store) CheckParts(t *testing.T) {
 				t.Fatalf("group %d has %d samples, want %d", index, last-first, to-from)
 			}
 			for j := range to - from {
-				if part.frames[first+j] != w.frames[from+j] {
+				if part.leaf(first+j) != w.leaf(from+j) {
 					t.Fatalf("group %d has another stack", index)
 				}
 				for column := range w.Types {

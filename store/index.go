@@ -24,6 +24,8 @@ type held struct {
 	// kept has, of windows that are gone, the groups of spans that are kept
 	// for longer: the slowest, say. Each is of one span, its owner.
 	kept []*window
+	// code has the stacks of both.
+	code code
 	// times are those of the CPU windows, by service.
 	times map[string]*cputime.Times
 }
@@ -102,42 +104,6 @@ func (x *held) timesOf(service string) *cputime.Times {
 		}
 	}
 	return latest
-}
-
-// next returns the place of the window that makes room next: the oldest, or of
-// those without labels where these take more than a share. The newest of each kind
-// is left to them.
-func (x *index) next(share int64) int {
-	if x.unlabelledBytes <= share {
-		return 0
-	}
-	oldest, newer := 0, make(map[exporter.Kind]bool)
-	for i, w := range slices.Backward(x.windows) {
-		if !w.unlabelled() {
-			continue
-		}
-		if newer[w.Kind] {
-			oldest = i
-		}
-		newer[w.Kind] = true
-	}
-	return oldest
-}
-
-// remove takes the i-th window out of the index.
-func (x *index) remove(i int) {
-	w := x.windows[i]
-	x.windows = slices.Concat(x.windows[:i], x.windows[i+1:])
-	x.bytes -= w.cost()
-	if w.unlabelled() {
-		x.unlabelled--
-		x.unlabelledBytes -= w.cost()
-	}
-	if t := x.times[w.Service]; t != nil && w.Kind == exporter.KindCPU {
-		t = t.Clone()
-		t.Evict(ident.UnixNano(w.Start), ident.UnixNano(w.End))
-		x.setTimes(w.Service, t)
-	}
 }
 
 // keep enters parts, and takes others out.

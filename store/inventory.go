@@ -220,6 +220,9 @@ func (v *view) Kinds(q Query) ([]KindTotal, error) {
 	if err := v.ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := v.checkPrice(&q, ""); err != nil {
+		return nil, err
+	}
 	var totals []KindTotal
 	for _, m := range v.matches(&q, "") {
 		samples := int64(0)
@@ -236,6 +239,9 @@ func (v *view) Kinds(q Query) ([]KindTotal, error) {
 		}
 		totals[i].Samples += samples
 		totals[i].Windows++
+	}
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(totals, func(a, b KindTotal) int { return cmp.Compare(a.Kind, b.Kind) })
 	return totals, nil

@@ -47,6 +47,9 @@ func (v *view) NameTotals() ([]NameTotal, error) {
 	}
 	for _, w := range v.windows {
 		for i := range w.names {
+			if v.ended() {
+				return nil, v.ctx.Err()
+			}
 			total(w.names[i].texts.NameKey).Add(w.names[i].count())
 		}
 	}
@@ -56,6 +59,9 @@ func (v *view) NameTotals() ([]NameTotal, error) {
 	exemplars := v.exemplars()
 	known := v.knownOf(exemplars)
 	for i := range exemplars {
+		if v.ended() {
+			return nil, v.ctx.Err()
+		}
 		x := &exemplars[i]
 		if x.Label == "" {
 			continue

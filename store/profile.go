@@ -13,6 +13,7 @@ import (
 
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/profilebuilder"
+	"github.com/spanprof/spanprof/store/internal/frames"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/samples"
 )
@@ -27,6 +28,7 @@ func (v *view) Profile(q Query) (*profile.Profile, error) {
 		return nil, err
 	}
 	b := newProfileBuilder(f.types)
+	b.code = &v.code
 	b.withoutIDs = q.WithoutIDs
 	if q.SampleType != "" {
 		b.Profile.DefaultSampleType = f.selected.Name
@@ -57,11 +59,15 @@ func (v *view) Profile(q Query) (*profile.Profile, error) {
 	b.Profile.Sample = slices.DeleteFunc(b.Profile.Sample, func(s *profile.Sample) bool {
 		return !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 })
 	})
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
+	}
 	return b.Profile, nil
 }
 
 // profileBuilder writes windows as a pprof profile.
 type profileBuilder struct {
+	code       *code
 	withoutIDs bool
 
 	*profilebuilder.Builder[*Location]
@@ -73,7 +79,7 @@ type sampleKey struct {
 	samples.IDs
 	ended  ident.Key
 	labels *samples.LabelSet
-	leaf   *frame
+	leaf   frames.ID
 }
 
 func newProfileBuilder(types []samples.ValueType) *profileBuilder {
@@ -114,7 +120,7 @@ func (b *profileBuilder) group(w *window, g samples.Group, columns []int) {
 	}
 	first, last := g.Bounds()
 	for i := first; i < last; i++ {
-		key.leaf = w.frames[i]
+		key.leaf = w.leaf(i)
 		s := b.samples[key]
 		if s == nil {
 			s = b.sample(&key)
@@ -130,9 +136,9 @@ func (b *profileBuilder) group(w *window, g samples.Group, columns []int) {
 
 func (b *profileBuilder) sample(key *sampleKey) *profile.Sample {
 	b.stack = b.stack[:0]
-	for f := key.leaf; f != nil; f = f.parent {
-		b.stack = append(b.stack, b.Location(f.location, func() *profile.Location { return b.describe(f.location) }))
-	}
+	b.code.each(key.leaf, func(l *Location) {
+		b.stack = append(b.stack, b.Location(l, func() *profile.Location { return b.describe(l) }))
+	})
 	s := b.Sample(b.stack)
 	for _, l := range key.labels.Labels {
 		if !l.Numeric {

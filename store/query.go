@@ -126,6 +126,9 @@ func (v *view) find(q Query) (found, error) {
 	if f.selected, err = selectType(types, cmp.Or(q.SampleType, standard), q.Kind); err != nil {
 		return found{}, err
 	}
+	if err := v.checkPrice(&q, q.Kind); err != nil {
+		return found{}, err
+	}
 	f.matches = v.matches(&q, q.Kind)
 	if err := v.ctx.Err(); err != nil {
 		return found{}, err
@@ -158,6 +161,7 @@ type match struct {
 // windows too.
 func (v *view) matches(q *Query, kind exporter.Kind) (matches []match) {
 	f := q.filter()
+	f.Until(v.ended)
 	if spans := v.spansWith(q.Matchers); spans != nil {
 		f.OfSpans(spans)
 	}
@@ -165,6 +169,9 @@ func (v *view) matches(q *Query, kind exporter.Kind) (matches []match) {
 		for _, w := range windows {
 			if kind != "" && w.Kind != kind || !w.Overlaps(q.From, q.Until) {
 				continue
+			}
+			if v.ended() {
+				return
 			}
 			if m, ok := f.Match(&w.Window); ok {
 				matches = append(matches, match{w, m})

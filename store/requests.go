@@ -42,11 +42,14 @@ func (m *moment) tree(f *spanFilter) *tree {
 		return nil
 	}
 	t.nodes = make(map[ident.Key]*node)
-	all := func(*spanlog.Record) bool { return true }
+	all := func(*spanlog.Record) bool { return !f.ended() }
 	m.spans.Each(all, func(r *spanlog.Record) {
 		t.nodes[ident.NewKey(r.SpanID)] = &node{parent: ident.NewKey(r.ParentID), root: r.LocalRoot || !r.ParentID.IsValid(), listed: f.matches(r), record: spanlog.Record{Name: r.Name, Start: r.Start, Attributes: r.Attributes}}
 	})
 	for _, n := range t.nodes {
+		if f.ended() {
+			return t
+		}
 		t.above(n, func(_ ident.Key, a *node) bool {
 			a.below++
 			return true
@@ -55,6 +58,9 @@ func (m *moment) tree(f *spanFilter) *tree {
 	if t.ofBelow {
 		// Those that are not below it hide nothing.
 		for _, n := range t.nodes {
+			if f.ended() {
+				return t
+			}
 			n.listed = n.listed && t.isBelow(n)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/looks"
+	"github.com/spanprof/spanprof/store/internal/frames"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
@@ -73,10 +74,10 @@ func (v *view) Select(q Query) (*Selection, error) {
 	// sums are in the order in which their leaves are found, which is the same for
 	// the same windows; places tell where they are.
 	var (
-		leaves []*frame
+		leaves []frames.ID
 		sums   []int64
 	)
-	places := make(map[*frame]uint32)
+	places := make(map[frames.ID]uint32)
 	names := make(map[string]struct{})
 	var profiles []ident.Key
 	texts := make(map[string]struct{})
@@ -99,7 +100,7 @@ func (v *view) Select(q Query) (*Selection, error) {
 				if value == 0 {
 					continue
 				}
-				leaf := w.frames[i]
+				leaf := w.leaf(i)
 				place, ok := places[leaf]
 				if !ok {
 					place = uint32(len(leaves))
@@ -120,10 +121,16 @@ func (v *view) Select(q Query) (*Selection, error) {
 	selection.SpanNames = slices.Sorted(maps.Keys(names))
 	selection.Stacks = make([]StackValue, len(leaves))
 	for i, leaf := range leaves {
-		selection.Stacks[i] = StackValue{Stack: leaf.stack(), Value: sums[i]}
+		if v.ended() {
+			break
+		}
+		selection.Stacks[i] = StackValue{Stack: v.code.stack(leaf), Value: sums[i]}
 	}
 	if q.Kind == exporter.KindHeap {
 		selection.Samples = int64(len(selection.Stacks))
+	}
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
 	}
 	return selection, nil
 }

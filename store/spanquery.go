@@ -5,7 +5,6 @@ package store
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -87,6 +86,8 @@ type spanFilter struct {
 	// attributes which meet the conditions on attributes.
 	names             map[*spanlog.Name]nameMatch
 	parts, attributes map[*spanlog.Text]bool
+	// tried are the values that met each of the conditions on attributes.
+	tried []triedValues
 }
 
 // nameMatch says whether a name meets the conditions on it, and whether it contains the
@@ -104,6 +105,9 @@ func newSpanFilter(q *SpanQuery, m *moment, ended func() bool) *spanFilter {
 		parts:      make(map[*spanlog.Text]bool),
 		attributes: make(map[*spanlog.Text]bool),
 	}
+	for range q.Attributes {
+		f.tried = append(f.tried, make(triedValues))
+	}
 	// What is no id of a trace is not the zero id of a span either.
 	f.trace, _ = trace.TraceIDFromHex(strings.ToLower(q.TraceID))
 	if !q.From.IsZero() {
@@ -118,6 +122,9 @@ func newSpanFilter(q *SpanQuery, m *moment, ended func() bool) *spanFilter {
 }
 
 func (f *spanFilter) matches(r *spanlog.Record) bool {
+	if f.ended() {
+		return false
+	}
 	q := f.query
 	duration := r.Duration
 	if r.Running() {
@@ -193,14 +200,13 @@ func (f *spanFilter) matchesAttributes(r *spanlog.Record) bool {
 	if ok {
 		return matches
 	}
-	if f.ended() {
-		return false
-	}
-	matches = !slices.ContainsFunc(f.query.Attributes, func(m Matcher) bool {
+	matches = true
+	for i := range f.query.Attributes {
+		m := &f.query.Attributes[i]
 		key, _ := m.SpanAttribute()
 		values, _ := valuesOf(f.spans.Attributes(r), key)
-		return !m.condition.MatchesAll(values)
-	})
+		matches = matches && f.tried[i].meets(m, values)
+	}
 	f.attributes[r.Attributes] = matches
 	return matches
 }

@@ -23,7 +23,10 @@ func (v *view) Spans(q SpanQuery) ([]Span, error) {
 	if q.Limit < 0 {
 		return nil, fmt.Errorf("store: SpanQuery.Limit %d is negative: use 0 for no bound", q.Limit)
 	}
-	filter := newSpanFilter(&q, v.moment, func() bool { return v.ctx.Err() != nil })
+	if err := v.checkAttributePrice(q.Attributes); err != nil {
+		return nil, err
+	}
+	filter := newSpanFilter(&q, v.moment, v.ended)
 	tree := v.tree(filter)
 	top := topRows{order: q.Order, limit: q.Limit}
 	for _, row := range v.exemplarRows(filter) {
@@ -35,13 +38,12 @@ func (v *view) Spans(q SpanQuery) ([]Span, error) {
 		}
 		return q.Order.value(r, v.now)
 	}
-	wanted := func(r *spanlog.Record) bool { return top.wants(value(r)) }
+	wanted := func(r *spanlog.Record) bool { return !v.ended() && top.wants(value(r)) }
 	v.spans.Each(wanted, func(r *spanlog.Record) {
 		if filter.matches(r) && tree.lists(r) {
 			top.add(spanRow{record: *r, value: value(r)})
 		}
 	})
-	// A regular expression on all attributes may take seconds.
 	if err := v.ctx.Err(); err != nil {
 		return nil, err
 	}

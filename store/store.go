@@ -143,6 +143,7 @@ func (s *Store) add(w *window) (tooBig bool) {
 		s.tables.setNames(w, s.spans.TakeCounts())
 	}
 	s.index.add(w)
+	s.index.code = s.tables.code()
 	s.spans.Changed()
 	s.stats.WindowsReceived++
 	s.stats.CPUTime += total
@@ -171,10 +172,9 @@ func (s *Store) trim() (last *window) {
 		case len(s.index.windows) < 2 && len(s.index.kept) > 0:
 			s.evictKept(s.keptBytes() / 2)
 		default:
-			last = s.evict(s.index.next(share))
+			last = s.evict(limit)
 		}
 	}
-
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Bytes = s.bytes()
@@ -187,21 +187,6 @@ func (s *Store) bytes() int64 { return s.index.bytes + s.tables.bytes() }
 // keptBytes is the memory of what is kept for longer than its windows, with what nothing
 // else has in the tables.
 func (s *Store) keptBytes() int64 { return s.index.keptBytes + s.tables.keptBytes() }
-
-// evict lets the i-th window go, but for the samples of spans that are kept for
-// longer.
-func (s *Store) evict(i int) *window {
-	w := s.index.windows[i]
-	s.mu.Lock()
-	s.keep(w, s.spans.Leave(w.OfSpans()))
-	s.events.add(w.event(EventEvicted))
-	s.index.remove(i)
-	s.spans.Changed()
-	s.stats.WindowsEvicted++
-	s.mu.Unlock()
-	s.tables.release(w)
-	return w
-}
 
 // evictKept lets samples go that were kept for longer: those of spans that are no longer
 // kept, and then those of the least worth, until the rest takes that many bytes.
@@ -234,6 +219,7 @@ func (s *Store) evictKept(limit int64) {
 	}
 	if len(without) > 0 {
 		s.index.keep(nil, without)
+		s.index.code = s.tables.code()
 		s.spans.Changed()
 	}
 	s.mu.Unlock()

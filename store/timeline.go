@@ -53,7 +53,10 @@ func (v *view) Timeline(q Query, n int) (*Timeline, error) {
 	})
 	timeline.Buckets = slices.CompactFunc(timeline.Buckets, func(a, b TimelineBucket) bool { return a.Start.Equal(b.Start) })
 
-	sums, names := f.nameSums(timeline.Buckets)
+	sums, names := f.nameSums(timeline.Buckets, v.ended)
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
+	}
 	totals := make([]int64, len(names))
 	for _, sum := range sums {
 		totals[sum.name] += sum.value
@@ -90,7 +93,7 @@ type nameSum struct {
 
 // nameSums returns what is found, by bucket, window and name but for what is zero,
 // and the names in it.
-func (f *found) nameSums(buckets []TimelineBucket) (sums []nameSum, names []string) {
+func (f *found) nameSums(buckets []TimelineBucket, ended func() bool) (sums []nameSum, names []string) {
 	byName := make(map[string]uint32)
 	bySet := make(map[*samples.LabelSet]uint32)
 	nameOf := func(set *samples.LabelSet) uint32 {
@@ -118,6 +121,9 @@ func (f *found) nameSums(buckets []TimelineBucket) (sums []nameSum, names []stri
 	}
 	var values, ofNames []int64
 	for i := range f.matches {
+		if ended() {
+			return nil, nil
+		}
 		m := &f.matches[i]
 		w := m.window
 		// Those of each window count, also where the latest one is the answer to

@@ -221,13 +221,32 @@ type view struct {
 	ctx context.Context
 	*moment
 	closed bool
+	// asked counts how often a query looked whether it has ended; gone says that it has.
+	asked uint
+	gone  bool
 	// spanNodes are made when a query needs them.
 	spanNodes *spanNodes
+}
+
+// askEvery is how often a loop of a query may look whether it has ended until the context
+// is asked: that takes as long as a few turns.
+const askEvery = 64
+
+// ended reports whether nobody waits for the answer any more. The loops of queries look.
+func (v *view) ended() bool {
+	if v.asked++; !v.gone && v.asked%askEvery == 0 {
+		v.gone = v.ctx.Err() != nil
+	}
+	return v.gone
 }
 
 func (v *view) Stats() Stats { return v.stats }
 
 func (v *view) Log() []Event { return slices.Concat(v.events[v.oldest:], v.events[:v.oldest]) }
+
+// Generation returns the generation that a view opened now has, or will have soon: see
+// [Live]. It waits for nothing.
+func (s *Store) Generation() uint64 { return s.spans.Generation() }
 
 func (v *view) Generation() uint64 { return v.spans.Generation }
 

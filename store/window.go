@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/frames"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 	"github.com/spanprof/spanprof/store/internal/samples"
@@ -21,8 +22,8 @@ import (
 // it without a lock.
 type window struct {
 	samples.Window
-	// frames are the leaves of the samples' stacks.
-	frames []*frame
+	// leaves are those of the samples' stacks, as ids of frames.
+	leaves memory.Column
 	// mappings are those of the profile in its order: the first one is the
 	// main program to pprof's tools.
 	mappings []*Mapping
@@ -59,10 +60,12 @@ func (w *window) event(t EventType) Event {
 // keep when the windows go.
 func part(owner ident.Key, windows []*window, cuts []samples.Cut) *window {
 	of, order := samples.Part(cuts...)
-	p := &window{Window: of, owner: owner, frames: make([]*frame, len(order)), mappings: windows[0].mappings}
+	p := &window{Window: of, owner: owner, mappings: windows[0].mappings}
+	leaves := make([]uint32, len(order))
 	for i, from := range order {
-		p.frames[i] = windows[from.Cut].frames[from.Index]
+		leaves[i] = uint32(windows[from.Cut].leaves.At(from.Index))
 	}
+	p.leaves = memory.NewColumn(leaves)
 	for _, w := range windows[1:] {
 		for _, m := range w.mappings {
 			if !slices.Contains(p.mappings, m) {
@@ -76,7 +79,7 @@ func part(owner ident.Key, windows []*window, cuts []samples.Cut) *window {
 
 // size returns the memory of the window, without what the tables hold.
 func (w *window) size() int64 {
-	return memory.Alloc(int64(unsafe.Sizeof(*w))) + w.Size() + memory.Slice(w.frames) + memory.Slice(w.mappings) + memory.Slice(w.names)
+	return memory.Alloc(int64(unsafe.Sizeof(*w))) + w.Size() + w.leaves.Size() + memory.Slice(w.mappings) + memory.Slice(w.names)
 }
 
 // setNames gives w counts, as windows keep them.
@@ -93,9 +96,7 @@ func (t *tables) setNames(w *window, counts []spanlog.Count) {
 // retainKept takes a reference for w, a part that is kept, to all that it has in the
 // tables.
 func (t *tables) retainKept(w *window) {
-	for _, leaf := range w.frames {
-		t.retainKeptStack(leaf)
-	}
+	w.changeStacks(t, 0, 1)
 	for _, m := range w.mappings {
 		t.mappings.RetainKept(m)
 	}
@@ -104,20 +105,25 @@ func (t *tables) retainKept(w *window) {
 
 // releaseKept gives back what a part that was kept has in the tables.
 func (t *tables) releaseKept(w *window) {
-	for _, leaf := range w.frames {
-		t.releaseKeptStack(leaf)
-	}
+	w.changeStacks(t, 0, -1)
 	for _, m := range w.mappings {
 		t.mappings.ReleaseKept(m)
 	}
 	t.samples.ReleaseKept(&w.Window)
 }
 
+// changeStacks adds to the references that the tables count for each stack of w.
+func (w *window) changeStacks(t *tables, refs, kept int32) {
+	for i := range w.leaves.Len() {
+		t.changeStack(w.leaf(i), refs, kept)
+	}
+}
+
+func (w *window) leaf(sample int) frames.ID { return frames.ID(w.leaves.At(sample)) }
+
 // release gives back what w has in the tables.
 func (t *tables) release(w *window) {
-	for _, leaf := range w.frames {
-		t.releaseStack(leaf)
-	}
+	w.changeStacks(t, -1, 0)
 	for _, m := range w.mappings {
 		t.mappings.Release(m)
 	}
@@ -137,18 +143,22 @@ func (t *tables) build(p *exporter.Profile, parsed *profile.Profile, limit int64
 		functions: make(map[*profile.Function]*Function),
 		locations: make(map[*profile.Location]*Location),
 	}
-	w := &window{frames: make([]*frame, len(parsed.Sample)), mappings: make([]*Mapping, len(parsed.Mapping))}
+	w := &window{mappings: make([]*Mapping, len(parsed.Mapping))}
 	for i, m := range parsed.Mapping {
 		w.mappings[i] = c.mapping(m)
 		t.mappings.Retain(w.mappings[i])
 	}
 	var places []uint32
 	w.Window, places = t.samples.Build(p, parsed)
-	for i, s := range parsed.Sample {
-		w.frames[places[i]] = c.stack(s)
-		if t.bytes() > limit {
-			return w, false
-		}
+	leaves := make([]uint32, len(parsed.Sample))
+	fits := true
+	for i := 0; i < len(leaves) && fits; i++ {
+		leaves[places[i]] = uint32(c.stack(parsed.Sample[i]))
+		fits = t.bytes() <= limit
+	}
+	w.leaves = memory.NewColumn(leaves)
+	if !fits {
+		return w, false
 	}
 	w.bytes = w.size()
 	return w, true
@@ -167,13 +177,13 @@ type codeReader struct {
 	lines []Line // of the location that is read
 }
 
-// stack returns the leaf of the sample's stack with a reference for the window, nil
+// stack returns the leaf of the sample's stack with a reference for the window, 0
 // for a stack without locations.
-func (c *codeReader) stack(s *profile.Sample) (leaf *frame) {
+func (c *codeReader) stack(s *profile.Sample) (leaf frames.ID) {
 	for _, l := range slices.Backward(s.Location) {
-		leaf = c.tables.frames.Intern(frame{parent: leaf, location: c.location(l)})
+		leaf = c.tables.frame(leaf, c.location(l))
 	}
-	c.tables.retainStack(leaf)
+	c.tables.changeStack(leaf, 1, 0)
 	return leaf
 }
 

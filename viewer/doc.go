@@ -58,7 +58,7 @@
 //	                     own, the list otherwise has one span for each request
 //	by=http.route        also the sums by the values of this attribute
 //	order=newest         or slowest, or cpu
-//	limit=200            the length of the list; the page shows 1,000 at most
+//	limit=200            the length of the list, 10,000 at most; the page shows 1,000
 //	since=GENERATION     as JSON: {unchanged: true} as long as the list of
 //	                     this generation is right
 //

@@ -31,15 +31,17 @@ func Handler(s store.Source, opts ...Option) http.Handler {
 	if err != nil {
 		otel.Handle(err)
 	}
-	return &handler{source: s, config: c, heavy: make(chan struct{}, 1), instance: strconv.FormatInt(time.Now().UnixNano(), 36)}
+	return &handler{source: s, config: c, graphs: make(turns, 1), lists: make(turns, 2), instance: strconv.FormatInt(time.Now().UnixNano(), 36)}
 }
 
 type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
-	// heavy has room for one request that looks at everything.
-	heavy chan struct{}
+	// graphs has room for one request that looks at all samples, lists for some that
+	// look at all spans: a list does not wait for a graph.
+	graphs, lists turns
+	shared        shared
 	// instance tells this handler from others, and from those before a restart.
 	instance string
 	// traced is how many requests came within a span that is recorded.

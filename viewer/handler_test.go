@@ -278,6 +278,7 @@ func TestBadRequests(t *testing.T) {
 		{target("/", "query", "{}", "from", "1793534401", "until", "1793534301"), "until lies before from", 0},
 		{target("/", "order", "best"), "newest, slowest and cpu", 0},
 		{target("/", "limit", "-1"), "above 0", 0},
+		{target("/", "limit", "1000000"), "at most 10000 spans", 0},
 		{target("/", "error", "maybe"), "expected true or false", 0},
 		{target("/", "min", "fast"), `min "fast": expected a duration`, 0},
 		{target("/", "max", "-1s"), `max "-1s": expected a duration`, 0},

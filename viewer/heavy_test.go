@@ -37,8 +37,8 @@ func (v *turnView) Select(q store.Query) (*store.Selection, error) {
 	return v.View.Select(q)
 }
 
-// Requests that may look at everything are answered one at a time. Queries for one id do
-// not wait, and a client that goes away leaves the queue.
+// Requests that may look at all samples are answered one at a time. Lists and queries for
+// one id do not wait, and a client that goes away leaves the queue.
 func TestOneHeavyQueryAtATime(t *testing.T) {
 	s := newTestStore(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -60,9 +60,11 @@ func TestOneHeavyQueryAtATime(t *testing.T) {
 			"/timeline?format=json",
 			"/?format=pprof",
 			"/?format=folded",
-			"/?format=json",
-			"/?format=json&since=before",
-			"/?format=text",
+		}
+		for _, address := range []string{"/?format=json", "/?format=json&since=before", "/?format=text", "/log?format=json"} {
+			if w := get(t, h, address); w.Code != http.StatusOK {
+				t.Errorf("GET %s beside a graph: status %d", address, w.Code)
+			}
 		}
 		for _, address := range heavy {
 			ctx, cancel := context.WithCancel(t.Context())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
@@ -41,50 +42,83 @@ func (h *handler) page(fallback format, serve func(*http.Request, url.Values, fo
 	}
 }
 
-// read makes an answer from one view of the source, which ends with the request. With
-// inTurn it waits for its turn before it opens the view.
-func (h *handler) read(ctx context.Context, inTurn bool, respond func(*answer.Reader) (response, error)) (response, error) {
-	if inTurn {
-		leave, err := h.enter(ctx)
+// read makes an answer from one view of the source, when it is its turn. The view ends with
+// the request.
+//
+// A request whose answer others may get too is its question: equal questions have equal
+// answers in one generation of the source. "" is of no use to others.
+func (h *handler) read(ctx context.Context, turns turns, question string, respond func(*answer.Reader) (made, error)) (response, error) {
+	live, ok := h.source.(interface{ Generation() uint64 })
+	if question == "" || !ok {
+		m, _, err := h.make(ctx, turns, h.currentStatus(), nil, respond)
 		if err != nil {
 			return response{}, err
 		}
-		defer leave()
+		return m.response()
 	}
 	status := h.currentStatus()
-	view, err := h.source.View(ctx)
+	m, err := h.shared.get(ctx, question, generationOf(live.Generation(), status), func(ctx context.Context, opened func(string) (made, bool)) (made, bool, error) {
+		return h.make(ctx, turns, h.currentStatus(), opened, respond)
+	})
 	if err != nil {
 		return response{}, err
 	}
-	defer view.Close()
-	return respond(answer.NewReader(view, status, h.instance))
+	if m.data != nil {
+		m.data = m.data.Now(status)
+	}
+	return m.response()
 }
 
-// heavy reports whether a request has to wait for its turn: one at a time may look at
-// everything that the source holds, for the host program comes first. A query for one id
-// need not wait, for an index leads to its samples, unless its trace is named too: the
+// make makes an answer, and reports whether it may be kept. opened may have it.
+func (h *handler) make(ctx context.Context, turns turns, status *answer.Status, opened func(generation string) (made, bool), respond func(*answer.Reader) (made, error)) (m made, keep bool, err error) {
+	leave, err := turns.enter(ctx)
+	if err != nil {
+		return made{}, false, err
+	}
+	defer leave()
+	view, err := h.source.View(ctx)
+	if err != nil {
+		return made{}, false, err
+	}
+	defer view.Close()
+	if live, ok := view.(store.Live); ok && opened != nil {
+		if m, ok := opened(generationOf(live.Generation(), status)); ok {
+			return m, false, nil
+		}
+	}
+	a := answer.NewReader(view, status, h.instance)
+	if m, err = respond(a); err != nil {
+		return made{}, false, err
+	}
+	return m, !a.Running() || m.data != nil && m.data.Lasts(), nil
+}
+
+// question returns what a request asks for, "" if that changes with the clock.
+func question(page string, params url.Values, f format) string {
+	asked := url.Values{}
+	for key, values := range params {
+		if len(values) > 0 && strings.HasPrefix(values[0], "now") {
+			return ""
+		}
+		if key != "format" && key != "since" {
+			asked[key] = values
+		}
+	}
+	return page + " " + string(f) + " " + asked.Encode()
+}
+
+// turns returns what a request has to wait for: one at a time may look at all samples that
+// the source holds. A query for one id need not wait, for an index leads to its samples, unless its trace is named too: the
 // answer may be the trace's.
-func heavy(queries ...answer.Query) bool {
-	return slices.ContainsFunc(queries, func(q answer.Query) bool {
+func (h *handler) turns(queries ...answer.Query) turns {
+	if slices.ContainsFunc(queries, func(q answer.Query) bool {
 		id, _ := q.SpanID()
 		_, ofTrace := q.Value(labelkey.TraceID)
 		return id == "" || ofTrace || q.OnAttributes()
-	})
-}
-
-// enter waits for the turn of a request that looks at everything, and fails if ctx ends
-// before.
-func (h *handler) enter(ctx context.Context) (leave func(), err error) {
-	// A client that has gone away needs no answer, and select may take either case.
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	}) {
+		return h.graphs
 	}
-	select {
-	case h.heavy <- struct{}{}:
-		return func() { <-h.heavy }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return nil
 }
 
 // serveRoot answers the list of spans or, with a query, a flame graph.
@@ -99,31 +133,52 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 	ctx, since := r.Context(), params.Get("since")
 	// A list of the time before now changes with the clock.
 	byClock := strings.HasPrefix(params.Get("from"), "now") || strings.HasPrefix(params.Get("until"), "now")
-	// A client that polls waits for its turn only if there is something new.
-	polls := f == formatJSON && since != "" && !byClock
-	return h.read(ctx, !polls, func(a *answer.Reader) (response, error) {
-		a.About(answer.Query{From: q.From, Until: q.Until})
-		if polls {
-			if same := a.Unchanged(since); same != nil {
-				return jsonResponse(same)
-			}
-			leave, err := h.enter(ctx)
-			if err != nil {
-				return response{}, err
-			}
-			defer leave()
+	if f == formatJSON && since != "" && !byClock && h.mayBeUnchanged(since) {
+		// A client that polls waits for its turn only if there is something new.
+		same, err := h.unchanged(ctx, since)
+		if err != nil || same != nil {
+			return response{body: same, contentType: "application/json"}, err
 		}
+	}
+	turns := h.lists
+	if f == formatPprof || f == formatFolded {
+		turns = h.graphs
+	}
+	return h.read(ctx, turns, question("spans", params, f), func(a *answer.Reader) (made, error) {
+		a.About(answer.Query{From: q.From, Until: q.Until})
 		if f == formatPprof || f == formatFolded {
-			return profileResponse(a, a.ListedProfile(q), f)
+			return profileMade(a, a.ListedProfile(q), f)
 		}
 		list, err := a.SpanList(q, params.Get("by"))
-		return dataResponse(list, f, err)
+		return dataMade(list, f, err)
 	})
+}
+
+// mayBeUnchanged reports, without a view, whether since may be the generation of the source.
+func (h *handler) mayBeUnchanged(since string) bool {
+	live, ok := h.source.(interface{ Generation() uint64 })
+	return strings.HasPrefix(since, h.instance) && (!ok || since == answer.Generation(h.instance, live.Generation()))
+}
+
+// unchanged returns the answer to a client that has the list of spans, nil if there is
+// something new.
+func (h *handler) unchanged(ctx context.Context, since string) ([]byte, error) {
+	view, err := h.source.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer view.Close()
+	same := answer.NewReader(view, h.currentStatus(), h.instance).Unchanged(since)
+	if same == nil {
+		return nil, nil
+	}
+	resp, err := jsonResponse(same)
+	return resp.body, err
 }
 
 // serveProfile answers the profile that a query selects.
 func (h *handler) serveProfile(r *http.Request, params url.Values, f format) (response, error) {
-	return h.serveQuery(r, params, f, func(a *answer.Reader, q answer.Query) (texter, error) {
+	return h.serveQuery(r, params, f, "profile", func(a *answer.Reader, q answer.Query) (answer.Data, error) {
 		return a.Profile(q, params.Get("function"))
 	})
 }
@@ -135,7 +190,7 @@ func (h *handler) serveTimeline(r *http.Request, params url.Values, f format) (r
 	if process {
 		params.Set("query", flameql.Query{Type: flameql.CPU}.String())
 	}
-	return h.serveQuery(r, params, f, func(a *answer.Reader, q answer.Query) (texter, error) {
+	return h.serveQuery(r, params, f, "timeline", func(a *answer.Reader, q answer.Query) (answer.Data, error) {
 		if process {
 			q = a.CPUTime(q)
 		}
@@ -145,18 +200,18 @@ func (h *handler) serveTimeline(r *http.Request, params url.Values, f format) (r
 
 // serveQuery answers what a query selects: in the formats of profiles the samples, in the
 // others what data makes of them.
-func (h *handler) serveQuery(r *http.Request, params url.Values, f format, data func(*answer.Reader, answer.Query) (texter, error)) (response, error) {
+func (h *handler) serveQuery(r *http.Request, params url.Values, f format, page string, data func(*answer.Reader, answer.Query) (answer.Data, error)) (response, error) {
 	q, err := parseQuery(params, "query", "from", "until")
 	if err != nil || f == formatHTML {
 		return pageResponse(), err
 	}
-	return h.read(r.Context(), heavy(q), func(a *answer.Reader) (response, error) {
+	return h.read(r.Context(), h.turns(q), question(page, params, f), func(a *answer.Reader) (made, error) {
 		a.About(q)
 		if f == formatPprof || f == formatFolded {
-			return profileResponse(a, q, f)
+			return profileMade(a, q, f)
 		}
 		d, err := data(a, q)
-		return dataResponse(d, f, err)
+		return dataMade(d, f, err)
 	})
 }
 
@@ -173,17 +228,21 @@ func (h *handler) serveComparison(r *http.Request, params url.Values, f format) 
 	if err := answer.Comparable(left, right); err != nil || f == formatHTML {
 		return pageResponse(), err
 	}
-	return h.read(r.Context(), heavy(left, right), func(a *answer.Reader) (response, error) {
+	return h.read(r.Context(), h.turns(left, right), question("comparison", params, f), func(a *answer.Reader) (made, error) {
 		a.About(left, right)
 		if f == formatPprof {
 			p, err := a.PprofDiff(left, right)
-			return pprofResponse(p, err)
+			if err != nil {
+				return made{}, err
+			}
+			resp, err := pprofResponse(p, nil)
+			return made{resp: resp}, err
 		}
 		c, err := a.Compare(left, right)
 		if f == formatFolded && err == nil {
-			return textResponse(c.Folded()), nil
+			return made{resp: textResponse(c.Folded())}, nil
 		}
-		return dataResponse(c, f, err)
+		return dataMade(c, f, err)
 	})
 }
 
@@ -195,8 +254,10 @@ func (h *handler) serveLog(r *http.Request, _ url.Values, f format) (response, e
 	case formatPprof, formatFolded:
 		return response{}, answer.BadRequestf("the log is not a profile and has no %s form", f)
 	}
-	return h.read(r.Context(), false, func(a *answer.Reader) (response, error) {
+	// What it tells of the profiler is of the moment.
+	return h.read(r.Context(), nil, "", func(a *answer.Reader) (made, error) {
 		l, err := a.Log()
-		return dataResponse(l, f, err)
+		resp, err := dataResponse(l, f, err)
+		return made{resp: resp}, err
 	})
 }

@@ -54,6 +54,9 @@ func parseQuery(params url.Values, name, from, until string) (answer.Query, erro
 // defaultSpans is the length of the list of spans without a limit.
 const defaultSpans = 200
 
+// maxSpans bounds it: a span takes about 300 bytes of JSON, and more while it is made.
+const maxSpans = 10_000
+
 // maxAttributeConditions bounds what a list of spans costs.
 const maxAttributeConditions = 4
 
@@ -130,6 +133,9 @@ func parseSpanQuery(params url.Values) (store.SpanQuery, error) {
 		limit, err := strconv.Atoi(text)
 		if err != nil || limit < 1 {
 			return q, answer.BadRequestf("limit %q: expected a whole number above 0", text)
+		}
+		if limit > maxSpans {
+			return q, answer.BadRequestf("limit %d: at most %d spans are listed at once; ask for less time, with from and until, or for less with filter, min or service", limit, maxSpans)
 		}
 		q.Limit = limit
 	}

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 	"github.com/spanprof/spanprof/viewer/internal/static"
 )
@@ -84,14 +85,23 @@ func dataResponse(data texter, f format, err error) (response, error) {
 	return jsonResponse(data)
 }
 
-// profileResponse answers the samples that q selects as pprof or in the folded form.
-func profileResponse(a *answer.Reader, q answer.Query, f format) (response, error) {
+// dataMade is data, to be encoded for each client.
+func dataMade(data answer.Data, f format, err error) (made, error) {
+	if err != nil {
+		return made{}, err
+	}
+	return made{data: data, format: f}, nil
+}
+
+// profileMade answers the samples that q selects as pprof or in the folded form.
+func profileMade(a *answer.Reader, q answer.Query, f format) (made, error) {
 	if f == formatPprof {
 		p, err := a.Pprof(q)
-		return pprofResponse(p, err)
+		resp, err := pprofResponse(p, err)
+		return made{resp: resp}, err
 	}
 	folded, err := a.Folded(q)
-	return textResponse(folded), err
+	return made{resp: textResponse(folded)}, err
 }
 
 func pprofResponse(p *answer.Pprof, err error) (response, error) {
@@ -168,7 +178,7 @@ func acceptsGzip(header http.Header) bool {
 // which fetches the JSON and shows the error in it.
 func writeError(w http.ResponseWriter, r *http.Request, f format, err error) {
 	status := http.StatusInternalServerError
-	if _, ok := errors.AsType[answer.BadRequest](err); ok {
+	if _, ok := errors.AsType[answer.BadRequest](err); ok || errors.Is(err, store.ErrTooExpensive) {
 		status = http.StatusBadRequest
 	}
 	if r.Context().Err() != nil {

@@ -36,6 +36,8 @@ type Condition struct {
 	// A regular expression is one of these: a list of values, or any other.
 	literals *literal.Set
 	re       *regexp.Regexp
+	// instructions is the length of re as a program.
+	instructions int
 	// key is value if that is the id of a span.
 	key ident.Key
 }
@@ -68,11 +70,12 @@ func NewCondition(label string, op Op, value string) (Condition, error) {
 	if err != nil {
 		return Condition{}, fmt.Errorf("label %s: %w", label, err)
 	}
+	c.instructions = programLen(value)
 	_, onAttribute := c.Attribute()
 	if !c.onID() && !onAttribute {
 		return c, nil
 	}
-	if n := programLen(value); n > maxIDProgram {
+	if n := c.instructions; n > maxIDProgram {
 		what := "ids"
 		if onAttribute {
 			what = "attributes"
@@ -102,6 +105,17 @@ const AttributePrefix = "span."
 func (c Condition) Attribute() (key string, ok bool) {
 	return strings.CutPrefix(c.label, AttributePrefix)
 }
+
+// Expression reports whether the condition is a regular expression that is no list of
+// values.
+func (c *Condition) Expression() bool { return c.re != nil }
+
+// Instructions returns how many instructions an expression is compiled to: each may run
+// for each byte of a value.
+func (c *Condition) Instructions() int { return c.instructions }
+
+// OnID reports whether the condition is about an id.
+func (c *Condition) OnID() bool { return c.onID() }
 
 // Label returns the name of the label.
 func (c Condition) Label() string { return c.label }

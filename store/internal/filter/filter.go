@@ -6,6 +6,7 @@
 package filter
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -22,6 +23,10 @@ type Filter struct {
 	spans map[ident.Key]bool
 	// answers remembers what matched: windows share their label sets.
 	answers map[labelsOf]bool
+	// values remembers, for each of labels, which values matched an expression.
+	values []map[string]bool
+	// ended reports whether nobody waits for the answer any more.
+	ended func() bool
 }
 
 // labelsOf is a label set of samples of one service and version.
@@ -31,14 +36,34 @@ type labelsOf struct {
 }
 
 // New returns a filter without conditions, which matches all samples.
-func New() *Filter { return &Filter{answers: make(map[labelsOf]bool)} }
+func New() *Filter {
+	return &Filter{answers: make(map[labelsOf]bool), ended: func() bool { return false }}
+}
+
+// Until makes the filter find nothing more once ended reports true, which is asked for
+// each group.
+func (f *Filter) Until(ended func() bool) { f.ended = ended }
 
 // Add adds a condition.
 func (f *Filter) Add(c Condition) {
 	if c.onID() {
 		f.ids = append(f.ids, c)
+		// Those that list values leave little to the others.
+		slices.SortStableFunc(f.ids, func(a, b Condition) int { return cmp.Compare(a.cost(), b.cost()) })
 	} else {
-		f.labels = append(f.labels, c)
+		f.labels, f.values = append(f.labels, c), append(f.values, make(map[string]bool))
+	}
+}
+
+// cost orders the conditions of a query, the cheap ones first.
+func (c *Condition) cost() int {
+	switch {
+	case c.re != nil:
+		return 2
+	case c.ListsIDs():
+		return 0
+	default:
+		return 1
 	}
 }
 
@@ -62,6 +87,9 @@ type Match struct {
 	// named are the groups of a query that lists ids. There are few; those of
 	// any other query are found again each time.
 	named []samples.Group
+	// tried has a bit for each group that met an expression on ids; nil where there is
+	// no such expression.
+	tried []uint64
 	// labellings says which labellings of the window match; nil for all.
 	labellings []bool
 }
@@ -89,6 +117,9 @@ func (f *Filter) Match(w *samples.Window) (Match, bool) {
 	if f.ListsIDs() {
 		// To search for each of 500 takes no less than to look at all.
 		for i := range w.Groups() {
+			if f.ended() {
+				break
+			}
 			if g := (samples.Group{Window: w, Index: i}); f.matches(g) {
 				m.named = append(m.named, g)
 			}
@@ -96,10 +127,29 @@ func (f *Filter) Match(w *samples.Window) (Match, bool) {
 		return m, m.named != nil
 	}
 	m.labellings = f.labellings(w)
+	if slices.ContainsFunc(f.ids, func(c Condition) bool { return c.re != nil }) {
+		return m, m.try()
+	}
 	for range m.Groups() {
 		return m, true
 	}
 	return m, false
+}
+
+// try tries the expressions on ids, once for each group, and reports whether any matches.
+func (m *Match) try() (any bool) {
+	tried := make([]uint64, (m.window.Groups()+63)/64)
+	for i := range m.window.Groups() {
+		if m.filter.ended() {
+			break
+		}
+		if m.selects(samples.Group{Window: m.window, Index: i}) {
+			tried[i/64] |= 1 << (i % 64)
+			any = true
+		}
+	}
+	m.tried = tried
+	return any
 }
 
 // Groups returns the groups in the order of the window.
@@ -114,6 +164,9 @@ func (m *Match) Groups() iter.Seq[samples.Group] {
 			return
 		}
 		for i := range m.window.Groups() {
+			if m.filter.ended() {
+				return
+			}
 			if g := (samples.Group{Window: m.window, Index: i}); m.selects(g) && !yield(g) {
 				return
 			}
@@ -122,6 +175,9 @@ func (m *Match) Groups() iter.Seq[samples.Group] {
 }
 
 func (m *Match) selects(g samples.Group) bool {
+	if m.tried != nil {
+		return m.tried[g.Index/64]&(1<<(g.Index%64)) != 0
+	}
 	return (m.labellings == nil || m.labellings[g.Labelling()]) && m.filter.matchesIDs(g)
 }
 
@@ -180,8 +236,25 @@ func (f *Filter) matchesIDs(g samples.Group) bool {
 func (f *Filter) matchesLabels(labels labelsOf) bool {
 	matched, ok := f.answers[labels]
 	if !ok {
-		matched = !slices.ContainsFunc(f.labels, func(c Condition) bool { return !c.matches(labels.get(c.label)) })
+		matched = true
+		for i := range f.labels {
+			matched = matched && f.matchesLabel(i, labels.get(f.labels[i].label))
+		}
 		f.answers[labels] = matched
+	}
+	return matched
+}
+
+// matchesLabel tries an expression once for each value: many label sets have it.
+func (f *Filter) matchesLabel(i int, value string) bool {
+	c := &f.labels[i]
+	if c.re == nil {
+		return c.matches(value)
+	}
+	matched, ok := f.values[i][value]
+	if !ok {
+		matched = c.matches(value)
+		f.values[i][value] = matched
 	}
 	return matched
 }

@@ -38,8 +38,12 @@ type Group struct {
 // batches calls do with joinLen groups at a time, so that the log is not locked for
 // long.
 func batches(groups iter.Seq[Group], do func([]Group)) {
-	some := make([]Group, 0, joinLen)
+	var some []Group
 	for g := range groups {
+		if some == nil {
+			// Most windows of an idle process have no group.
+			some = make([]Group, 0, joinLen)
+		}
 		if some = append(some, g); len(some) == joinLen {
 			do(some)
 			some = some[:0]

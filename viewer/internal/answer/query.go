@@ -129,7 +129,7 @@ func (e BadRequest) Unwrap() error { return e.Err }
 func queryError(action string, q Query, err error) error {
 	err = fmt.Errorf("%s %s: %w", action, q, err)
 	switch {
-	case errors.Is(err, store.ErrUnknownSampleType), errors.Is(err, store.ErrUnsupported):
+	case errors.Is(err, store.ErrUnknownSampleType), errors.Is(err, store.ErrUnsupported), errors.Is(err, store.ErrTooExpensive):
 		return BadRequest{err}
 	case errors.Is(err, store.ErrTooManySamples):
 		return BadRequestf("%w samples with ids: ask for fewer ids or, with from and until, for less time, or leave the ids out", err)

@@ -115,8 +115,11 @@ func (r *Reader) generation() string {
 	if r.live == nil {
 		return ""
 	}
-	return r.instance + "-" + strconv.FormatUint(r.live.Generation(), 36)
+	return Generation(r.instance, r.live.Generation())
 }
+
+// Generation names a generation of the source of a handler.
+func Generation(instance string, n uint64) string { return instance + "-" + strconv.FormatUint(n, 36) }
 
 func (r *Reader) nameTotals() []store.NameTotal {
 	if r.names == nil {
