@@ -1,13 +1,14 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { packageColour, deltaColour, onThemeChange, theme, typeColour } from './colours.js';
+import { packageColour, deltaColour, theme, typeColour } from './colours.js';
 import { copyButton } from './copy.js';
 import { button, h } from './dom.js';
 import { paint, ROW } from './flamepaint.js';
 import { percent, pkg, signedPoints, value } from './format.js';
 import { flatten, sibling, within } from './frames.js';
 import { typeOfMark } from './frametypes.js';
+import { follow } from './listen.js';
 
 // Flame is a flame graph on a canvas. The canvas is at most as high as the window and
 // moves with it, so that a deep graph costs no more than a shallow one.
@@ -76,8 +77,7 @@ export class Flame {
       this.draw();
     });
     new ResizeObserver(() => this.draw()).observe(this.body);
-    addEventListener('scroll', () => this.draw(), { passive: true });
-    onThemeChange(() => this.draw());
+    for (const kind of ['scroll', 'theme']) follow(this.element, kind, () => this.draw());
   }
 
   key(e) {

@@ -1,9 +1,10 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { onThemeChange, packageColour, theme } from './colours.js';
+import { packageColour, theme } from './colours.js';
 import { button, h } from './dom.js';
 import { percent, pkg } from './format.js';
+import { follow } from './listen.js';
 
 const SHOWN = 8;
 
@@ -27,6 +28,7 @@ export function packageLegend(data, flame) {
     chips.forEach((chip, i) => { chip.firstElementChild.style.background = packageColour(top[i][0], dark); });
   };
   paint();
-  onThemeChange(paint);
-  return h('div', { class: 'chips', 'aria-label': 'Packages by what they take themselves' }, chips);
+  const element = h('div', { class: 'chips', 'aria-label': 'Packages by what they take themselves' }, chips);
+  follow(element, 'theme', paint);
+  return element;
 }

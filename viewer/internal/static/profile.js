@@ -12,6 +12,7 @@ import { typeLegend } from './frametypes.js';
 import { functionsView } from './functions.js';
 import { heading } from './heading.js';
 import { emptyCard, fewHint } from './hints.js';
+import { follow } from './listen.js';
 import { packageLegend } from './packages.js';
 import { queryForm } from './queryform.js';
 import { sandwichView } from './sandwich.js';
@@ -100,7 +101,7 @@ function panel(data) {
     return [flame.element, data.frameTypes ? typeLegend(data, flame) : packageLegend(data, flame),
       h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the ${data.frameTypes ? 'type of the frame' : 'package'}, `, h('i', null, 'italics'), ' were inlined. Click a frame to zoom, click it again to go back; ', h('kbd', null, 'c'), ' shows its callers and callees.')];
   };
-  addEventListener('popstate', () => body.isConnected && show());
+  follow(body, 'popstate', show);
   show();
   return h('div', null, h('div', { class: 'tabs views', role: 'tablist', 'aria-label': 'View' }, tabs), body);
 }
