@@ -57,7 +57,7 @@ func (h *handler) read(ctx context.Context, inTurn bool, respond func(*answer.Re
 		return response{}, err
 	}
 	defer view.Close()
-	return respond(answer.NewReader(view, status, h.instance))
+	return respond(answer.NewReader(view, status, h.instance).Within(ctx))
 }
 
 // heavy reports whether a request has to wait for its turn: one at a time may look at
@@ -103,6 +103,7 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 	polls := f == formatJSON && since != "" && !byClock
 	return h.read(ctx, !polls, func(a *answer.Reader) (response, error) {
 		a.About(answer.Query{From: q.From, Until: q.Until})
+		a.Ignored(unknown(params))
 		if polls {
 			if same := a.Unchanged(since); same != nil {
 				return jsonResponse(same)
@@ -152,6 +153,7 @@ func (h *handler) serveQuery(r *http.Request, params url.Values, f format, data 
 	}
 	return h.read(r.Context(), heavy(q), func(a *answer.Reader) (response, error) {
 		a.About(q)
+		a.Ignored(unknown(params))
 		if f == formatPprof || f == formatFolded {
 			return profileResponse(a, q, f)
 		}
@@ -175,6 +177,7 @@ func (h *handler) serveComparison(r *http.Request, params url.Values, f format) 
 	}
 	return h.read(r.Context(), heavy(left, right), func(a *answer.Reader) (response, error) {
 		a.About(left, right)
+		a.Ignored(unknown(params))
 		if f == formatPprof {
 			p, err := a.PprofDiff(left, right)
 			return pprofResponse(p, err)
@@ -187,8 +190,48 @@ func (h *handler) serveComparison(r *http.Request, params url.Values, f format) 
 	})
 }
 
+// serveGraph answers a part of one of the page's graphs, or the functions of a search.
+func (h *handler) serveGraph(r *http.Request, params url.Values, f format) (response, error) {
+	if f != formatJSON && f != formatText {
+		return response{}, answer.BadRequestf("a part of a graph has no %s form: ask for json or text", f)
+	}
+	g := answer.GraphQuery{Zoom: params.Get("zoom"), Search: params.Get("search"), Function: params.Get("function")}
+	of := params.Get("of")
+	switch of {
+	case "", "callers", "functions", "right":
+	case "callees":
+		g.Callees = true
+	default:
+		return response{}, answer.BadRequestf("of %q: known are callers and callees of function=, functions, and right of a comparison", of)
+	}
+	if of != "right" {
+		return h.serveQuery(r, params, f, func(a *answer.Reader, q answer.Query) (texter, error) {
+			if of == "functions" {
+				return a.Find(q, g.Search)
+			}
+			return a.Graph(q, g)
+		})
+	}
+	left, err := parseQuery(params, "leftQuery", "leftFrom", "leftUntil")
+	if err != nil {
+		return response{}, err
+	}
+	right, err := parseQuery(params, "rightQuery", "rightFrom", "rightUntil")
+	if err == nil {
+		err = answer.Comparable(left, right)
+	}
+	if err != nil {
+		return response{}, err
+	}
+	return h.read(r.Context(), heavy(left, right), func(a *answer.Reader) (response, error) {
+		a.About(left, right)
+		part, err := a.GraphAgainst(left, right, g)
+		return dataResponse(part, f, err)
+	})
+}
+
 // serveLog answers the log.
-func (h *handler) serveLog(r *http.Request, _ url.Values, f format) (response, error) {
+func (h *handler) serveLog(r *http.Request, params url.Values, f format) (response, error) {
 	switch f {
 	case formatHTML:
 		return pageResponse(), nil
@@ -196,6 +239,7 @@ func (h *handler) serveLog(r *http.Request, _ url.Values, f format) (response, e
 		return response{}, answer.BadRequestf("the log is not a profile and has no %s form", f)
 	}
 	return h.read(r.Context(), false, func(a *answer.Reader) (response, error) {
+		a.Ignored(unknown(params))
 		l, err := a.Log()
 		return dataResponse(l, f, err)
 	})
