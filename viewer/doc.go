@@ -189,9 +189,9 @@
 // profiling has ended, or if it never began, the status has running false and a message
 // that says why. Where an eBPF agent feeds the store of a whole machine, it has host true.
 //
-// The page graph answers a part of a graph as {unit, total, flame}, with 1,400 frames of its
+// The page graph answers a part of a graph as {unit, total, flame, path}, with 1,400 frames of its
 // own and with sums of all that the query selects, whatever is cut: zoom names the frame to
-// begin with by its path, and search adds to each frame, as match, how much of it is in the
+// begin with by its path id, and path has the frames above it, and search adds to each frame, as match, how much of it is in the
 // functions whose names contain a text, each sample once. With function= it is the graph of
 // its callers, with of=callees that of its callees, with of=right and the parameters of a
 // comparison its right side. With of=functions the answer is all functions that the search is

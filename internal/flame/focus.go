@@ -30,15 +30,14 @@ func (s *Summary) Focus(name string, maxNodes int) *Focus {
 	return f
 }
 
-// CallersPart and CalleesPart return a part of the graphs of Focus, nil if no frame has
-// the path of the zoom.
-func (s *Summary) CallersPart(name string, p Part) *Node {
+// CallersPart and CalleesPart return a part of the graphs of Focus as Part does.
+func (s *Summary) CallersPart(name string, p Part) (part *Node, path []*Node) {
 	_, callers, _ := s.focus(name)
 	return callers.part(p, nil)
 }
 
 // CalleesPart is as CallersPart.
-func (s *Summary) CalleesPart(name string, p Part) *Node {
+func (s *Summary) CalleesPart(name string, p Part) (part *Node, path []*Node) {
 	_, _, callees := s.focus(name)
 	return callees.part(p, nil)
 }

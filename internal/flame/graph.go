@@ -16,6 +16,8 @@ const (
 	// Other is the name of the frames that hold the sums of those that were
 	// cut.
 	Other = "(other)"
+	// rootName is the name of the frame that holds all others.
+	rootName = "total"
 )
 
 // Node is a frame of a flame graph with its callees.
@@ -63,7 +65,7 @@ func (t *tree) flame(maxNodes int, left, found []int64) *Node {
 			node.Match = found[i]
 		}
 		if i == 0 {
-			node.Name = "total"
+			node.Name = rootName
 			list = append(list, node)
 			continue
 		}

@@ -21,14 +21,17 @@ type Part struct {
 	Search string
 }
 
-// part returns the widest frames of a part, nil if the tree has no frame to zoom to. The
-// sums are those of the whole tree, whatever is cut. left is as in flame.
-func (t *tree) part(p Part, left []int64) *Node {
+// part returns the widest frames of a part and the frames that lead to it, from the root on
+// and without their other callees; nil if the tree has no frame to zoom to. The sums are
+// those of the whole tree, whatever is cut. left is as in flame.
+func (t *tree) part(p Part, left []int64) (root *Node, path []*Node) {
 	if p.Zoom != "" {
 		var from []int32
+		all := t
 		if t, from = t.below(p.Zoom); t == nil {
-			return nil
+			return nil, nil
 		}
+		path = all.path(from[0], left, all.matches(p.Search))
 		if left != nil {
 			kept := make([]int64, len(from))
 			for i, j := range from {
@@ -37,11 +40,32 @@ func (t *tree) part(p Part, left []int64) *Node {
 			left = kept
 		}
 	}
-	root := t.flame(p.MaxNodes, left, t.matches(p.Search))
+	root = t.flame(p.MaxNodes, left, t.matches(p.Search))
 	if fn := t.nodes[0].function; fn >= 0 {
 		root.Name, root.Type = t.functions.list[fn].name, t.functions.list[fn].typ
 	}
-	return root
+	return root, path
+}
+
+// path returns the nodes above a node, from the root on.
+func (t *tree) path(to int32, left, found []int64) []*Node {
+	var path []*Node
+	for at := to; at != 0; {
+		at = t.nodes[at].parent
+		n := &Node{Name: rootName, Self: t.nodes[at].self, Total: t.nodes[at].total, Inlined: t.nodes[at].inlined}
+		if fn := t.nodes[at].function; fn >= 0 {
+			n.Name, n.Type = t.functions.list[fn].name, t.functions.list[fn].typ
+		}
+		if left != nil {
+			n.Left = left[at]
+		}
+		if found != nil {
+			n.Match = found[at]
+		}
+		path = append(path, n)
+	}
+	slices.Reverse(path)
+	return path
 }
 
 // below returns the tree from the node with a path id on, and the index in t of each of its

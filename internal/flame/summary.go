@@ -117,11 +117,12 @@ func (s *Summary) FlameAgainst(left *Summary, maxNodes int) *Node {
 	return s.tree.flame(maxNodes, s.tree.totalsIn(left.tree), nil)
 }
 
-// Part returns a part of the flame graph as Flame does, nil if no frame has the path of
-// the zoom.
-func (s *Summary) Part(p Part) *Node { return s.tree.part(p, nil) }
+// Part returns a part of the flame graph as Flame does, and the frames that lead to it from
+// the root on, without their other callees. The part is nil if no frame has the path of the
+// zoom.
+func (s *Summary) Part(p Part) (part *Node, path []*Node) { return s.tree.part(p, nil) }
 
 // PartAgainst is Part, with the totals of the same paths in left.
-func (s *Summary) PartAgainst(left *Summary, p Part) *Node {
+func (s *Summary) PartAgainst(left *Summary, p Part) (part *Node, path []*Node) {
 	return s.tree.part(p, s.tree.totalsIn(left.tree))
 }

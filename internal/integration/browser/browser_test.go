@@ -424,18 +424,15 @@ func newBrowser(t *testing.T) *browser {
 		chromedp.UserDataDir(t.TempDir()))
 	b := &browser{t: t}
 	t.Cleanup(b.listening.Wait)
-	ctx, cancel := context.WithCancel(t.Context())
-	if deadline, ok := t.Deadline(); ok {
-		// A step that never ends is to be named before the test is killed.
-		ctx, cancel = context.WithDeadline(t.Context(), deadline.Add(-10*time.Second))
-	}
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
 	b.ctx = ctx
-	b.run("start", size(1440, 900))
+	// The browser lives as long as the context of the first thing that it does.
+	if err := chromedp.Do(ctx, size(1440, 900)); err != nil {
+		t.Fatal(err)
+	}
 	requests, messages := chromedp.Events(ctx, network.RequestWillBeSent), chromedp.Console(ctx)
 	b.listening.Go(func() {
 		for e, err := range requests {
@@ -460,10 +457,16 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
+// stepTime bounds a step of a walk: an element that never comes is to be named soon, not when
+// all tests have to end. No step of a page that works takes a tenth of it.
+const stepTime = 45 * time.Second
+
 // run does one step of the walk.
 func (b *browser) run(step string, actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, actions...); err != nil {
+	ctx, cancel := context.WithTimeout(b.ctx, stepTime)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.t.Fatalf("%s: %v; the console has %q", step, err, b.messages)
@@ -473,7 +476,9 @@ func (b *browser) run(step string, actions ...chromedp.Action[chromedp.Void]) {
 // get returns what an action finds out.
 func get[T any](b *browser, action chromedp.Action[T]) T {
 	b.t.Helper()
-	value, err := chromedp.Run(b.ctx, action)
+	ctx, cancel := context.WithTimeout(b.ctx, stepTime)
+	defer cancel()
+	value, err := chromedp.Run(ctx, action)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -29,7 +29,9 @@ type Graph struct {
 	Total int64 `json:"total"`
 	// Flame begins with the frame that was asked for.
 	Flame *flame.Node `json:"flame"`
-	Note  string      `json:"note,omitempty"`
+	// Path has the frames that lead to Flame, from the root on.
+	Path []*flame.Node `json:"path,omitempty"`
+	Note string        `json:"note,omitempty"`
 }
 
 // Found is the functions that a search is about.
@@ -45,16 +47,16 @@ func (r *Reader) Graph(q Query, g GraphQuery) (*Graph, error) {
 	q, sel, _ := r.found(q)
 	s := r.summary(sel, flame.NewFunctions(r.ofHost(q)))
 	part := flame.Part{MaxNodes: maxFlameNodes, Zoom: g.Zoom, Search: g.Search}
-	var root *flame.Node
+	answer := &Graph{Unit: sel.Unit, Total: sel.Total}
 	switch {
 	case g.Function == "":
-		root = s.Part(part)
+		answer.Flame, answer.Path = s.Part(part)
 	case g.Callees:
-		root = s.CalleesPart(g.Function, part)
+		answer.Flame, answer.Path = s.CalleesPart(g.Function, part)
 	default:
-		root = s.CallersPart(g.Function, part)
+		answer.Flame, answer.Path = s.CallersPart(g.Function, part)
 	}
-	return r.graph(sel.Unit, sel.Total, root)
+	return r.graph(answer)
 }
 
 // GraphAgainst answers a part of the graph of what right selects, with the totals of the
@@ -63,15 +65,17 @@ func (r *Reader) GraphAgainst(left, right Query, g GraphQuery) (*Graph, error) {
 	fns := flame.NewFunctions(r.ofHost(right))
 	_, before, _ := r.found(left)
 	_, after, _ := r.found(right)
-	root := r.summary(after, fns).PartAgainst(r.summary(before, fns), flame.Part{MaxNodes: maxFlameNodes, Zoom: g.Zoom, Search: g.Search})
-	return r.graph(after.Unit, after.Total, root)
+	answer := &Graph{Unit: after.Unit, Total: after.Total}
+	answer.Flame, answer.Path = r.summary(after, fns).PartAgainst(r.summary(before, fns), flame.Part{MaxNodes: maxFlameNodes, Zoom: g.Zoom, Search: g.Search})
+	return r.graph(answer)
 }
 
-func (r *Reader) graph(unit string, total int64, root *flame.Node) (*Graph, error) {
-	if r.err == nil && root == nil {
+func (r *Reader) graph(answer *Graph) (*Graph, error) {
+	if r.err == nil && answer.Flame == nil {
 		r.err = BadRequestf("zoom: no frame of this graph has that path: it may have had it before, or in another time")
 	}
-	return answered(r, &Graph{Unit: unit, Total: total, Flame: root, Note: r.notes()})
+	answer.Note = r.notes()
+	return answered(r, answer)
 }
 
 // Find answers the functions of what q selects that a search is about.

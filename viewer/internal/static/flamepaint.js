@@ -2,24 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { bareName, shortName, value } from './format.js';
+import { OTHER } from './frames.js';
 import { mark } from './frametypes.js';
 
 export const ROW = 20;
 const FONT = '12px system-ui, sans-serif';
+const MOST = 8000;
 const MIN_TEXT = 28; // Pixels below which a text would be an ellipsis.
 const widths = new Map();
 
-// paint draws the part of a flame graph that is in the window.
-export function paint(flame, theme) {
+// paint draws the part of a flame graph that is in the window, or the whole of it.
+export function paint(flame, theme, whole) {
   const height = flame.depth * ROW;
   flame.body.style.height = `${height}px`;
   flame.width = flame.body.clientWidth;
   if (!flame.width) return;
-  const shown = Math.min(height, innerHeight);
+  // What is deeper than this has no room in a canvas.
+  const shown = Math.min(height, whole ? MOST : innerHeight);
   const ratio = devicePixelRatio || 1;
   const { canvas } = flame;
   // The canvas sticks to the top of the window while its body scrolls by.
-  flame.offset = Math.min(Math.max(0, -flame.body.getBoundingClientRect().top), height - shown);
+  flame.offset = whole ? 0 : Math.min(Math.max(0, -flame.body.getBoundingClientRect().top), height - shown);
   canvas.style.height = `${shown}px`;
   const size = [Math.round(flame.width * ratio), Math.round(shown * ratio)];
   if (canvas.width !== size[0]) canvas.width = size[0];
@@ -45,6 +48,12 @@ function paintFrame(c, flame, f, x, y, w, theme) {
   c.fillStyle = hit ? theme.match : flame.colour(f, theme);
   const gap = w > 3 ? 1 : 0;
   c.fillRect(x, y, w - gap, ROW - 1);
+  // Of a frame that stands for others, as much is marked as was found in them.
+  if (!hit && flame.matches && f.match && f.name === OTHER) {
+    c.globalAlpha = 1;
+    c.fillStyle = theme.match;
+    c.fillRect(x, y, Math.max(1, (w - gap) * f.match / f.total), ROW - 1);
+  }
   if (f === flame.hover || f === flame.focus) {
     c.globalAlpha = 1;
     c.strokeStyle = theme.ink;

@@ -148,7 +148,7 @@ export function strip(query) {
     paint();
   });
   new ResizeObserver(paint).observe(canvas);
-  follow(element, 'theme', () => { if (data) { paint(); key(); } });
+  for (const kind of ['theme', 'beforeprint', 'afterprint']) follow(element, kind, () => { if (data) { paint(); key(); } });
 
   function key() {
     const { dark } = theme();
