@@ -23,6 +23,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -551,6 +552,35 @@ func (b *browser) screenshots(name string) {
 		}
 	}
 	b.run("back to light", size(1440, 900), scheme("light"))
+}
+
+// print writes what the page is on paper, in the dark scheme of a screen. Its graph has to be
+// painted light, and as high as it is.
+func (b *browser) print(name string) {
+	b.t.Helper()
+	b.run("print "+name, scheme("dark"), size(1440, 300))
+	high := get(b, chromedp.Evaluate[[]float64](`(() => {
+		dispatchEvent(new Event('beforeprint'));
+		const canvas = document.querySelector('.graph canvas');
+		const [red, green, blue] = canvas.getContext('2d').getImageData(canvas.width - 4, 4, 1, 1).data;
+		const sizes = [canvas.height / devicePixelRatio, document.querySelector('.flame').offsetHeight, Math.min(red, green, blue)];
+		dispatchEvent(new Event('afterprint'));
+		return sizes;
+	})()`))
+	if high[0] != high[1] || high[2] < 128 {
+		b.t.Errorf("%s: %v of %v pixels are on paper, with colours from %v on", name, high[0], high[1], high[2])
+	}
+	paper := get(b, func(ctx context.Context, t *chromedp.Target) ([]byte, error) {
+		result, err := cdp.Call(ctx, t, page.PrintToPDF, page.PrintToPDFParams{PrintBackground: new(true)})
+		if err != nil {
+			return nil, err
+		}
+		return result.Data, nil
+	})
+	if err := os.WriteFile(filepath.Join(screenshots, name+".pdf"), paper, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+	b.run("back to the screen", size(1440, 900), scheme("light"))
 }
 
 // check reports what the browser should not have done.
