@@ -570,6 +570,14 @@ func (b *browser) print(name string) {
 	if high[0] != high[1] || high[2] < 128 {
 		b.t.Errorf("%s: %v of %v pixels are on paper, with colours from %v on", name, high[0], high[1], high[2])
 	}
+	b.run("print "+name+" on a screen", size(760, 1000), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+		return err
+	}), until(`dispatchEvent(new Event('beforeprint'))`))
+	if err := os.WriteFile(filepath.Join(screenshots, name+"-paper.png"), get(b, chromedp.CaptureScreenshot()), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+	b.run("off the screen", until(`dispatchEvent(new Event('afterprint'))`), size(1440, 900), scheme("dark"))
 	paper := get(b, func(ctx context.Context, t *chromedp.Target) ([]byte, error) {
 		result, err := cdp.Call(ctx, t, page.PrintToPDF, page.PrintToPDFParams{PrintBackground: new(true)})
 		if err != nil {

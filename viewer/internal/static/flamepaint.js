@@ -8,6 +8,7 @@ import { mark } from './frametypes.js';
 export const ROW = 20;
 const FONT = '12px system-ui, sans-serif';
 const MOST = 8000;
+const THIN = 0.4; // Pixels.
 const MIN_TEXT = 28; // Pixels below which a text would be an ellipsis.
 const widths = new Map();
 
@@ -32,14 +33,26 @@ export function paint(flame, theme, whole) {
   c.setTransform(ratio, 0, 0, ratio, 0, 0);
   c.clearRect(0, 0, flame.width, shown);
   c.textBaseline = 'middle';
+  const thin = [];
   for (const f of flame.frames) {
     const y = flame.row(f) * ROW - flame.offset;
     if (y <= -ROW || y >= shown) continue;
     const left = Math.max(0, flame.px(f.x));
     const right = Math.min(flame.width, flame.px(f.x + f.total));
-    if (right - left >= 0.4) paintFrame(c, flame, f, left, y, right - left, theme);
+    if (right - left >= THIN) paintFrame(c, flame, f, left, y, right - left, theme);
+    else if (right > left) thin.push([f, left, y, right - left]);
+  }
+  // Many frames that are thin are wide together: each is painted as wide as it is. One that
+  // was searched for has to be seen, above its neighbours.
+  for (const [f, x, y, w] of thin.sort(([a], [b]) => isHit(flame, a) - isHit(flame, b))) {
+    const hit = isHit(flame, f);
+    c.globalAlpha = !hit && (flame.matches || f.depth < flame.zoomed.depth) ? 0.38 : 1;
+    c.fillStyle = hit ? theme.match : flame.colour(f, theme);
+    c.fillRect(x, y, hit ? 1 : w, ROW - 1);
   }
 }
+
+const isHit = (flame, f) => Boolean(flame.matches?.has(f));
 
 function paintFrame(c, flame, f, x, y, w, theme) {
   const hit = flame.matches?.has(f);
