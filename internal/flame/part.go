@@ -150,7 +150,11 @@ func (t *tree) matches(search string) []int64 {
 		if n.function >= 0 && match(n.function) {
 			found[i] = n.total
 		}
-		if i > 0 && !(t.nodes[n.parent].function >= 0 && match(t.nodes[n.parent].function)) {
+		if i == 0 {
+			continue
+		}
+		// All of a caller that matches is found already.
+		if caller := t.nodes[n.parent].function; caller < 0 || !match(caller) {
 			found[n.parent] += found[i]
 		}
 	}

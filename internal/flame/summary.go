@@ -43,7 +43,7 @@ func SummaryWithin(ctx context.Context, stacks []store.StackValue, fns *Function
 	var frames []frame
 	for i, sv := range stacks {
 		if err := ctx.Err(); i%stepsOfContext == 0 && err != nil {
-			return NewSummary(nil, fns), err
+			return &Summary{functions: fns, tree: newTree(fns)}, err
 		}
 		frames = fns.frames(frames[:0], sv.Stack)
 		s.tree.add(frames, sv.Value)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -165,6 +166,14 @@ func TestStates(t *testing.T) {
 		until(`document.querySelector('.found').textContent.includes('total')`))
 	text("found", `.found`, `^0\.01 % of the total \(20\.0 ms\)`)
 	b.screenshots("found-in-cut")
+	x, y, width := b.box(`.graph canvas`)
+	b.run("zoom to what was cut", chromedp.MouseClickXY(x+width*0.6, y+50), chromedp.WaitVisible(css(`.detail`)))
+	text("what was cut", `.detail .about`, `^main\.serve`)
+	b.run("zoom to it by keyboard",
+		chromedp.Focus(css(`.graph canvas`)),
+		chromedp.KeyEvent("n"+kb.Enter),
+		until(`document.querySelector('.found').textContent.endsWith('100.0 % of what is zoomed to')`))
+	text("the zoom", `.detail .about`, `^shop\.Method1999\s*20\.0 ms, 0\.01 % of the total`)
 	if search := get(b, chromedp.Evaluate[string](`location.search`)); !strings.Contains(search, "search=Method1999") {
 		t.Errorf("the address is %q", search)
 	}
@@ -196,7 +205,7 @@ func TestStates(t *testing.T) {
 	if copied := get(b, chromedp.Evaluate[string](`copied`)); !regexp.MustCompile(`from=\d{13}&until=\d{13}`).MatchString(copied) {
 		t.Errorf("the link is %q", copied)
 	}
-	x, y, width := b.box(`.strip canvas`)
+	x, y, width = b.box(`.strip canvas`)
 	b.run("the second range",
 		chromedp.DragAndDropXY(x+width*0.6, y+20, x+width*0.9, y+20),
 		chromedp.WaitVisible(css(`.chosen .another`)),

@@ -123,7 +123,7 @@ export class Flame {
       const frame = this.at(e);
       if (!frame) return;
       // Frames that were cut show up when what they are in is zoomed to.
-      if (frame.name === OTHER && frame.hidden && frame.parent !== this.zoomed) this.zoom(frame.parent);
+      if (frame.name === OTHER) this.zoom(frame.parent);
       else this.zoom(frame === this.zoomed && frame.parent ? frame.parent : frame);
     });
     this.canvas.addEventListener('keydown', (e) => this.key(e));
@@ -177,8 +177,8 @@ export class Flame {
   // zoom makes frame as wide as the graph.
   zoom(frame) {
     const from = [...this.view];
-    this.parts.zoomTo(frame.name === OTHER && !frame.hidden && frame.parent ? frame.parent : frame);
-    frame = this.zoomed;
+    if (frame.name === OTHER && frame.parent) frame = frame.parent;
+    this.parts.zoomTo(frame);
     this.remember();
     this.showDetail(frame);
     this.take();
