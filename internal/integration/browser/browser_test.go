@@ -159,9 +159,10 @@ func TestBrowser(t *testing.T) {
 		chromedp.Click(css(`.actions .primary`)),
 		chromedp.WaitVisible(css(`.diff tbody tr`)),
 		chromedp.WaitVisible(css(`.graph canvas`)))
-	title, text = b.text(`h1`), b.text(`.diff tbody tr:first-child`)
-	if title != "Against its baseline: GET /search" || !strings.HasPrefix(text, "regexp") {
-		t.Errorf("%q begins with %q, want a function of regexp", title, text)
+	title, text = b.text(`h1`), b.text(`.diff .halves > div:first-child`)
+	// On a busy machine the runtime's own functions may differ more.
+	if title != "Against its baseline: GET /search" || !strings.Contains(text, "regexp") {
+		t.Errorf("%q takes more in %q, want a function of regexp among them", title, text)
 	}
 	if text = b.text(`.actions`); !strings.Contains(text, "Copy go tool pprof") || !strings.Contains(text, "Copy link") {
 		t.Errorf("what can be done with a comparison is %q", text)
