@@ -46,7 +46,7 @@ func Compare(before, after *Side, per Per) (*Result, error) {
 		case size.Units == 0:
 			return nil, errors.New("compare: no profile of " + side + " has a number of " + string(per) + "s to divide by")
 		case size.Samples == 0:
-			return nil, errors.New("compare: no sample of " + side + " is selected")
+			return nil, errors.New("compare: the profiles of side " + side + " have no sample that meets the conditions asked for")
 		}
 	}
 	if min(r.Before.Units, r.After.Units) < enough {

@@ -53,7 +53,7 @@ func TestHostileValues(t *testing.T) {
 		"negative time":    {10, -1e9, "values below zero"},
 		"negative count":   {-10, 1e9, "values below zero"},
 		"no time":          {10, 0, "have no CPU time"},
-		"no count":         {0, 1e9, "no sample of before is selected"},
+		"no count":         {0, 1e9, "the profiles of side before have no sample that meets the conditions"},
 		"far too much":     {1 << 62, 1 << 62, ""},
 		"almost no sample": {1, 1 << 62, ""},
 	} {

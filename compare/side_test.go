@@ -76,7 +76,7 @@ func TestSelection(t *testing.T) {
 		near(t, fmt.Sprintf("total of %+v per %s", test.selection, test.per), result(t, s, s, test.per).Total.Before, test.want)
 	}
 	s := sideOf(t, compare.Selection{Span: "GET /none"}, 3, samples)
-	if _, err := compare.Compare(s, s, ""); err == nil || !strings.Contains(err.Error(), "no sample of before") {
+	if _, err := compare.Compare(s, s, ""); err == nil || !strings.Contains(err.Error(), "no sample that meets the conditions") {
 		t.Errorf("a span that is not there: error %v", err)
 	}
 }

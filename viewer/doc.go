@@ -19,6 +19,7 @@
 //	./comparison-diff    one flame graph, coloured by its differences
 //	./profile            the same as ./ with a query and format=pprof
 //	./timeline           what a query selects over time, for programs
+//	./graph              a part of a flame graph, and searches in it, for programs
 //	./log                what was received, refused and dropped
 //	./flush              POST: closes the open window (see WithFlush)
 //
@@ -162,7 +163,11 @@
 //	attribution {witnesses, ambiguous, ...} of host profiles: by what samples are
 //	                                        known to be their spans'
 //	frameTypes [{type, self}]               of host profiles
-//	functions [{name, type, file, line, self, total}]
+//	functions [{name, type, file, line, package, self, total}]
+//	functionsOmitted {count, self, maxTotal}  what the functions left out take
+//	packages [{name, self}]                 by what their functions take themselves
+//	cutAt, cutTotal                         the number of frames at which the runtime
+//	                                        cut stacks, and how much is in these
 //	executables [{file, buildId, self, total}]
 //	focus {function, callers, callees}      if function= asks for it
 //	flame {name, self, total, inlined, type, children}
@@ -170,9 +175,10 @@
 // where the class of a wait is one of running (or ready to run), mutex, channel, select,
 // cond or waitgroup, network, file or syscall, sleep, GC, cgo and unknown, as the functions at
 // the leaf tell, frames of host profiles have the type go, kernel, native or other, which is another
-// language, functions are merged by name and type, a missing self is 0, functions are the
-// 1,000 with most self, children come with the biggest total first, and frames beyond the
-// 1,400 widest are summed as "(other)". A baseline has the name of the spans and their
+// language, functions are merged by name and type, a missing self is 0, functions are at
+// most 3,000, those with most self and those with the biggest totals, children come with the
+// biggest total first, and frames beyond the 1,400 widest are summed as "(other)", which says
+// how many frames it stands for. A baseline has the name of the spans and their
 // number, spans, if these are known, and a label if its samples carry another span_name
 // than the span's name: a cut one, "other", or one from before the span was renamed. It is
 // marked as empty if it has no sample either. Samples with several names, as those of a
@@ -182,6 +188,16 @@
 // left one, those that take more on the right first. Errors are {error, column}. Once
 // profiling has ended, or if it never began, the status has running false and a message
 // that says why. Where an eBPF agent feeds the store of a whole machine, it has host true.
+//
+// The page graph answers a part of a graph as {unit, total, flame, path}, with 1,400 frames of its
+// own and with sums of all that the query selects, whatever is cut: zoom names the frame to
+// begin with by its path id, and path has the frames above it, and search adds to each frame, as match, how much of it is in the
+// functions whose names contain a text, each sample once. With function= it is the graph of
+// its callers, with of=callees that of its callees, with of=right and the parameters of a
+// comparison its right side. With of=functions the answer is all functions that the search is
+// about. A path is two FNV-1a sums of 32 bits, which begin at 2166136261 and at that exclusive-or
+// 0x9e3779b9, of the name, a zero, the type and a zero of each frame from below the root on.
+// Parameters that no page knows are named in the note of an answer.
 //
 // format=text is for terminals: the functions with most self and the widest frames, in
 // about 60 lines of 100 columns. The line "when" of a span has 60 parts of its duration: #

@@ -108,6 +108,8 @@ func (h *handler) route(segment string, r *http.Request) (http.HandlerFunc, bool
 			fallback = formatHTML
 		}
 		return h.page(fallback, h.serveTimeline), true
+	case "graph":
+		return h.page(formatJSON, h.serveGraph), true
 	case "log":
 		return h.page(formatHTML, h.serveLog), true
 	}

@@ -86,7 +86,7 @@ func (h *handler) make(ctx context.Context, turns turns, status *answer.Status, 
 			return m, false, nil
 		}
 	}
-	a := answer.NewReader(view, status, h.instance)
+	a := answer.NewReader(view, status, h.instance).Within(ctx)
 	if m, err = respond(a); err != nil {
 		return made{}, false, err
 	}
@@ -108,8 +108,8 @@ func question(page string, params url.Values, f format) string {
 }
 
 // turns returns what a request has to wait for: one at a time may look at all samples that
-// the source holds. A query for one id need not wait, for an index leads to its samples, unless its trace is named too: the
-// answer may be the trace's.
+// the source holds. A query for one id need not wait, for an index leads to its samples,
+// unless its trace is named too: the answer may be the trace's.
 func (h *handler) turns(queries ...answer.Query) turns {
 	if slices.ContainsFunc(queries, func(q answer.Query) bool {
 		id, _ := q.SpanID()
@@ -146,6 +146,7 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 	}
 	return h.read(ctx, turns, question("spans", params, f), func(a *answer.Reader) (made, error) {
 		a.About(answer.Query{From: q.From, Until: q.Until})
+		a.Ignored(unknown(params))
 		if f == formatPprof || f == formatFolded {
 			return profileMade(a, a.ListedProfile(q), f)
 		}
@@ -207,6 +208,7 @@ func (h *handler) serveQuery(r *http.Request, params url.Values, f format, page 
 	}
 	return h.read(r.Context(), h.turns(q), question(page, params, f), func(a *answer.Reader) (made, error) {
 		a.About(q)
+		a.Ignored(unknown(params))
 		if f == formatPprof || f == formatFolded {
 			return profileMade(a, q, f)
 		}
@@ -230,6 +232,7 @@ func (h *handler) serveComparison(r *http.Request, params url.Values, f format) 
 	}
 	return h.read(r.Context(), h.turns(left, right), question("comparison", params, f), func(a *answer.Reader) (made, error) {
 		a.About(left, right)
+		a.Ignored(unknown(params))
 		if f == formatPprof {
 			p, err := a.PprofDiff(left, right)
 			if err != nil {
@@ -246,8 +249,49 @@ func (h *handler) serveComparison(r *http.Request, params url.Values, f format) 
 	})
 }
 
+// serveGraph answers a part of one of the page's graphs, or the functions of a search.
+func (h *handler) serveGraph(r *http.Request, params url.Values, f format) (response, error) {
+	if f != formatJSON && f != formatText {
+		return response{}, answer.BadRequestf("a part of a graph has no %s form: ask for json or text", f)
+	}
+	g := answer.GraphQuery{Zoom: params.Get("zoom"), Search: params.Get("search"), Function: params.Get("function")}
+	of := params.Get("of")
+	switch of {
+	case "", "callers", "functions", "right":
+	case "callees":
+		g.Callees = true
+	default:
+		return response{}, answer.BadRequestf("of %q: known are callers and callees of function=, functions, and right of a comparison", of)
+	}
+	if of != "right" {
+		return h.serveQuery(r, params, f, "graph", func(a *answer.Reader, q answer.Query) (answer.Data, error) {
+			if of == "functions" {
+				return a.Find(q, g.Search)
+			}
+			return a.Graph(q, g)
+		})
+	}
+	left, err := parseQuery(params, "leftQuery", "leftFrom", "leftUntil")
+	if err != nil {
+		return response{}, err
+	}
+	right, err := parseQuery(params, "rightQuery", "rightFrom", "rightUntil")
+	if err == nil {
+		err = answer.Comparable(left, right)
+	}
+	if err != nil {
+		return response{}, err
+	}
+	return h.read(r.Context(), h.turns(left, right), question("graph", params, f), func(a *answer.Reader) (made, error) {
+		a.About(left, right)
+		a.Ignored(unknown(params))
+		part, err := a.GraphAgainst(left, right, g)
+		return dataMade(part, f, err)
+	})
+}
+
 // serveLog answers the log.
-func (h *handler) serveLog(r *http.Request, _ url.Values, f format) (response, error) {
+func (h *handler) serveLog(r *http.Request, params url.Values, f format) (response, error) {
 	switch f {
 	case formatHTML:
 		return pageResponse(), nil
@@ -256,6 +300,7 @@ func (h *handler) serveLog(r *http.Request, _ url.Values, f format) (response, e
 	}
 	// What it tells of the profiler is of the moment.
 	return h.read(r.Context(), nil, "", func(a *answer.Reader) (made, error) {
+		a.Ignored(unknown(params))
 		l, err := a.Log()
 		resp, err := dataResponse(l, f, err)
 		return made{resp: resp}, err

@@ -91,7 +91,7 @@ func TestDiff(t *testing.T) {
 
 		{"one side", []string{before}, exitFailed, `^$`, "name two sides"},
 		{"no such file", []string{before, after + "/none"}, exitFailed, `^$`, "none"},
-		{"no such span", []string{"-span", "GET /", before, after}, exitFailed, `^$`, "no sample of before is selected"},
+		{"no such span", []string{"-span", "GET /", before, after}, exitFailed, `^$`, "the profiles of side before have no sample that meets the conditions"},
 		{"bad focus", []string{"-focus", "(", before, after}, exitFailed, `^$`, "missing closing"},
 		{"over 0", []string{"-fail-over", "0", before, after}, exitGrew, `main\.parse`, "grew by more than 0%"},
 		{"nothing grew over 0", []string{"-fail-over", "0%", before, before}, exitDone, `0 functions of 2 moved`, ""},

@@ -20,8 +20,32 @@ type Focus struct {
 // frames. For an unknown name both are empty. Functions of several types that share a
 // name are summed.
 func (s *Summary) Focus(name string, maxNodes int) *Focus {
-	f := &Focus{Function: Function{Name: name}}
-	callers, callees := newTree(s.functions), newTree(s.functions)
+	f, callers, callees := s.focus(name)
+	graph := func(t *tree) *Node {
+		root := t.flame(maxNodes, nil, nil)
+		root.Name = name
+		return root
+	}
+	f.Callers, f.Callees = graph(callers), graph(callees)
+	return f
+}
+
+// CallersPart and CalleesPart return a part of the graphs of Focus as Part does.
+func (s *Summary) CallersPart(name string, p Part) (part *Node, path []*Node) {
+	_, callers, _ := s.focus(name)
+	return callers.part(p, nil)
+}
+
+// CalleesPart is as CallersPart.
+func (s *Summary) CalleesPart(name string, p Part) (part *Node, path []*Node) {
+	_, _, callees := s.focus(name)
+	return callees.part(p, nil)
+}
+
+// focus sums the stacks with a function by what is above and below it.
+func (s *Summary) focus(name string) (f *Focus, callers, callees *tree) {
+	f = &Focus{Function: Function{Name: name}}
+	callers, callees = newTree(s.functions), newTree(s.functions)
 	ids := s.functions.named(name)
 	var frames []frame
 	for _, sv := range s.stacks {
@@ -43,12 +67,7 @@ func (s *Summary) Focus(name string, maxNodes int) *Focus {
 			f.Function.Type, f.Function.File, f.Function.Line = fn.typ, fn.file, fn.line
 		}
 	}
-	graph := func(t *tree) *Node {
-		t.sum()
-		root := t.flame(maxNodes, nil)
-		root.Name = name
-		return root
-	}
-	f.Callers, f.Callees = graph(callers), graph(callees)
-	return f
+	callers.sum()
+	callees.sum()
+	return f, callers, callees
 }

@@ -16,6 +16,8 @@ const (
 	// Other is the name of the frames that hold the sums of those that were
 	// cut.
 	Other = "(other)"
+	// rootName is the name of the frame that holds all others.
+	rootName = "total"
 )
 
 // Node is a frame of a flame graph with its callees.
@@ -25,15 +27,20 @@ type Node struct {
 	Total int64  `json:"total"`
 	// Left is the total of the same path in the profile that this one is
 	// compared with.
-	Left     int64     `json:"left,omitempty"`
+	Left int64 `json:"left,omitempty"`
+	// Match is how much of Total is in functions that a search is about, each sample
+	// once.
+	Match int64 `json:"match,omitempty"`
+	// Frames is the number of frames that a frame called Other stands for.
+	Frames   int       `json:"frames,omitempty"`
 	Inlined  bool      `json:"inlined,omitempty"`
 	Type     FrameType `json:"type,omitempty"`
 	Children []*Node   `json:"children,omitempty"`
 }
 
 // flame returns the widest frames. left has the totals of the other side for the
-// nodes, nil if there is no other side.
-func (t *tree) flame(maxNodes int, left []int64) *Node {
+// nodes, nil if there is no other side; found what a search found in them, nil without one.
+func (t *tree) flame(maxNodes int, left, found []int64) *Node {
 	kept := t.widest(maxNodes)
 	n := 0
 	for _, k := range kept {
@@ -45,6 +52,7 @@ func (t *tree) flame(maxNodes int, left []int64) *Node {
 	// index of each node that is kept.
 	list, at := make([]Node, 0, n), make([]int32, len(t.nodes))
 	others := map[int32]*Node{}
+	sizes := t.sizes()
 	for i, n := range t.nodes {
 		if i > 0 && !kept[n.parent] {
 			continue
@@ -53,8 +61,11 @@ func (t *tree) flame(maxNodes int, left []int64) *Node {
 		if left != nil {
 			node.Left = left[i]
 		}
+		if found != nil {
+			node.Match = found[i]
+		}
 		if i == 0 {
-			node.Name = "total"
+			node.Name = rootName
 			list = append(list, node)
 			continue
 		}
@@ -69,6 +80,8 @@ func (t *tree) flame(maxNodes int, left []int64) *Node {
 			other.Self += node.Total
 			other.Total += node.Total
 			other.Left += node.Left
+			other.Match += node.Match
+			other.Frames += sizes[i]
 			continue
 		}
 		fn := &t.functions.list[n.function]
@@ -83,6 +96,18 @@ func (t *tree) flame(maxNodes int, left []int64) *Node {
 		})
 	}
 	return &list[0]
+}
+
+// sizes returns the number of nodes from each node on.
+func (t *tree) sizes() []int {
+	sizes := make([]int, len(t.nodes))
+	for i := len(t.nodes) - 1; i >= 0; i-- {
+		sizes[i]++
+		if i > 0 {
+			sizes[t.nodes[i].parent] += sizes[i]
+		}
+	}
+	return sizes
 }
 
 // widest marks the nodes to keep. A node is kept only if its parent is. The result

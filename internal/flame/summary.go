@@ -7,6 +7,7 @@ package flame
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/spanprof/spanprof/store"
@@ -25,18 +26,32 @@ type Summary struct {
 // NewSummary sums stacks. Two summaries that are to be compared share their
 // functions.
 func NewSummary(stacks []store.StackValue, fns *Functions) *Summary {
+	s, _ := SummaryWithin(context.Background(), stacks, fns)
+	return s
+}
+
+// stepsOfContext is the number of stacks that are summed between two looks at a context:
+// some ten thousand frames.
+const stepsOfContext = 1024
+
+// SummaryWithin is NewSummary, which ends with ctx: then it returns the sum of no stacks
+// and the error of ctx.
+func SummaryWithin(ctx context.Context, stacks []store.StackValue, fns *Functions) (*Summary, error) {
 	s := &Summary{stacks: stacks, functions: fns, tree: newTree(fns)}
 	// On average a stack adds three or four nodes to the tree.
 	s.tree.nodes = slices.Grow(s.tree.nodes, 4*len(stacks))
 	var frames []frame
-	for _, sv := range stacks {
+	for i, sv := range stacks {
+		if err := ctx.Err(); i%stepsOfContext == 0 && err != nil {
+			return &Summary{functions: fns, tree: newTree(fns)}, err
+		}
 		frames = fns.frames(frames[:0], sv.Stack)
 		s.tree.add(frames, sv.Value)
 		s.top.add(frames, sv.Value, len(fns.list))
 		s.executables.add(sv.Stack, sv.Value)
 	}
 	s.tree.sum()
-	return s
+	return s, nil
 }
 
 // Total returns the sum of all stacks.
@@ -65,15 +80,49 @@ func (s *Summary) Types() []TypeTotal {
 	return list
 }
 
+// Deep returns how much is in stacks of so many frames or more.
+func (s *Summary) Deep(frames int) int64 {
+	var sum int64
+	for _, sv := range s.stacks {
+		n := 0
+		for _, loc := range sv.Stack.Locations {
+			n += max(1, len(loc.Lines))
+		}
+		if n >= frames {
+			sum += sv.Value
+		}
+	}
+	return sum
+}
+
+// Find returns the functions that a search is about, those with most self first.
+func (s *Summary) Find(search string) []Function {
+	match := s.functions.matcher(search)
+	if match == nil {
+		return s.Functions()
+	}
+	return s.top.listOf(s.functions, match)
+}
+
 // Executables returns the executables, those with most self first.
 func (s *Summary) Executables() []Executable { return s.executables.sorted() }
 
 // Flame returns the widest frames of the flame graph, at most maxNodes, and for each
 // of them one "(other)" frame that holds the sum of the callees that were cut.
 // Children are ordered by their total, the widest first.
-func (s *Summary) Flame(maxNodes int) *Node { return s.tree.flame(maxNodes, nil) }
+func (s *Summary) Flame(maxNodes int) *Node { return s.tree.flame(maxNodes, nil, nil) }
 
 // FlameAgainst is Flame, with the totals of the same paths in left.
 func (s *Summary) FlameAgainst(left *Summary, maxNodes int) *Node {
-	return s.tree.flame(maxNodes, s.tree.totalsIn(left.tree))
+	return s.tree.flame(maxNodes, s.tree.totalsIn(left.tree), nil)
+}
+
+// Part returns a part of the flame graph as Flame does, and the frames that lead to it from
+// the root on, without their other callees. The part is nil if no frame has the path of the
+// zoom.
+func (s *Summary) Part(p Part) (part *Node, path []*Node) { return s.tree.part(p, nil) }
+
+// PartAgainst is Part, with the totals of the same paths in left.
+func (s *Summary) PartAgainst(left *Summary, p Part) (part *Node, path []*Node) {
+	return s.tree.part(p, s.tree.totalsIn(left.tree))
 }

@@ -13,6 +13,8 @@ type Function struct {
 	Name string    `json:"name"`
 	Type FrameType `json:"type,omitempty"`
 	File string    `json:"file,omitempty"`
+	// Package is that of an assembly function whose name has none.
+	Package string `json:"package,omitempty"`
 	// Line is where the function begins.
 	Line  int64 `json:"line,omitempty"`
 	Self  int64 `json:"self,omitempty"`
@@ -59,13 +61,22 @@ func (t *top) of(function int32) functionSum {
 }
 
 func (t *top) list(fns *Functions) []Function {
+	return t.listOf(fns, func(int32) bool { return true })
+}
+
+// listOf lists the functions that are wanted.
+func (t *top) listOf(fns *Functions, wanted func(function int32) bool) []Function {
 	list := make([]Function, 0, len(t.sums))
 	for i, s := range t.sums {
-		if s.lastStack == 0 {
+		if s.lastStack == 0 || !wanted(int32(i)) {
 			continue
 		}
 		fn := fns.list[i]
-		list = append(list, Function{Name: fn.name, Type: fn.typ, File: fn.file, Line: fn.line, Self: s.self, Total: s.total})
+		listed := Function{Name: fn.name, Type: fn.typ, File: fn.file, Line: fn.line, Self: s.self, Total: s.total}
+		if pkg := fn.pkg(); fn.qualified() != fn.name {
+			listed.Package = pkg
+		}
+		list = append(list, listed)
 	}
 	slices.SortFunc(list, func(a, b Function) int {
 		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))

@@ -29,6 +29,20 @@ func TestParse(t *testing.T) {
 		{`{span_name="{\"a\": [1,2]}"}`, `.cpu{span_name="{\"a\": [1,2]}"}`},
 		{`{profile_id=~"a|b",span_id=~"a|b",trace_id=~"a|b",span_id=~"a.*"}`, `.cpu{profile_id=~"a|b",span_id=~"a|b",trace_id=~"a|b",span_id=~"a.*"}`},
 		{`shop.cpu{span.http.route="/a", span.db.query.text!~"SELECT .*"}`, `shop.cpu{span.http.route="/a",span.db.query.text!~"SELECT .*"}`},
+		{`process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="shop", span_name="op"}`, `.cpu{service_name="shop",span_name="op"}`},
+		{` process_cpu:cpu:nanoseconds:cpu:nanoseconds `, `.cpu{}`},
+		{`wall:wall:nanoseconds:wall:nanoseconds{}`, `.wall{}`},
+		{`goroutine:goroutine:count:goroutine:count{}`, `.goroutines{}`},
+		{`goroutines:goroutine:count:goroutine:count{}`, `.goroutines{}`},
+		{`memory:inuse_space:bytes:space:bytes{}`, `.inuse_space{}`},
+		{`memory:alloc_space:bytes:space:bytes{}`, `.alloc_space{}`},
+		{`memory:inuse_objects:count:space:bytes{}`, `.inuse_objects{}`},
+		{`memory:alloc_objects:count:space:bytes{}`, `.alloc_objects{}`},
+		{`mutex:delay:nanoseconds:contentions:count{}`, `.mutex_duration{}`},
+		{`mutex:contentions:count:contentions:count{}`, `.mutex_count{}`},
+		{`block:delay:nanoseconds:contentions:count{}`, `.block_duration{}`},
+		{`block:contentions:count:contentions:count{}`, `.block_count{}`},
+		{`a=b{}`, `a=b.cpu{}`},
 		{`{http.route="/a",user-id="7"}`, `.cpu{http.route="/a",user-id="7"}`},
 	} {
 		q, err := flameql.Parse(test.in)
@@ -67,6 +81,10 @@ func TestParseErrors(t *testing.T) {
 		{`{span.a=~"(?:.?){100}"}`, 10, "attributes take 100 at most"},
 		{`{a="` + strings.Repeat("x", 16<<10) + `"}`, 16<<10 + 1, "at most 16384 bytes, this one 16390"},
 		{`shop.cpuprofile_id="00f067aa0ba902b7"`, 6, "curl removes { and }: use -g or --data-urlencode"},
+		{`span_name="op"`, 1, "conditions are in braces"},
+		{`span_name =~ "op"`, 1, "conditions are in braces"},
+		{"span_name!=`op`", 1, "conditions are in braces"},
+		{`process_cpu:samples:count:cpu:nanoseconds{}`, 1, "unknown profile type \"process_cpu:samples:count:cpu:nanoseconds\": known are process_cpu:cpu:"},
 		{`shop.gpu{}`, 6, `unknown profile type "gpu": the name must end in one of .cpu, .wall, .host`},
 	} {
 		_, err := flameql.Parse(test.in)

@@ -125,11 +125,20 @@ func idExpressions(matchers []store.Matcher) (n int) {
 // is the type.
 func (p *parser) name(end int) (Query, error) {
 	name := strings.TrimRight(p.text[:end], spaces)
+	if t, ok := typeByPyroscopeID(strings.TrimLeft(name, spaces)); ok {
+		return Query{Type: t}, nil
+	}
 	dot := strings.LastIndexByte(name, '.')
 	if dot < 0 {
 		name = strings.TrimLeft(name, spaces)
 		if t, ok := TypeByName(name); ok {
 			return Query{Type: t}, nil
+		}
+		if end == len(p.text) && looksLikeCondition(name) {
+			return Query{}, p.fail(inBraces)
+		}
+		if strings.Count(name, ":") == pyroscopeColons {
+			return Query{}, p.fail(fmt.Sprintf("unknown profile type %q: known are %s, as Pyroscope writes them, and names that end in one of %s", name, strings.Join(pyroscopeIDs, ", "), typeNames()))
 		}
 		return Query{App: name, Type: CPU}, nil
 	}
@@ -137,11 +146,24 @@ func (p *parser) name(end int) (Query, error) {
 	if !ok {
 		p.pos = dot + 1
 		if end == len(p.text) && strings.ContainsAny(name, "\"`") {
-			return Query{}, p.fail("conditions are in braces, as in .cpu{span_name=\"NAME\"}: curl removes { and }: use -g or --data-urlencode")
+			return Query{}, p.fail(inBraces)
 		}
 		return Query{}, p.fail(fmt.Sprintf("unknown profile type %q: the name must end in one of %s", name[dot+1:], typeNames()))
 	}
 	return Query{App: strings.Trim(name[:dot], spaces), Type: t}, nil
+}
+
+const inBraces = "conditions are in braces, as in .cpu{span_name=\"NAME\"}: curl removes { and }: use -g or --data-urlencode"
+
+// looksLikeCondition reports whether a name is a condition such as span_name="NAME",
+// whose braces are missing: without this the answer would be about the whole process.
+func looksLikeCondition(name string) bool {
+	i := strings.IndexAny(name, "=!")
+	if i < 0 {
+		return false
+	}
+	value := strings.TrimLeft(name[i:], "=!~"+spaces)
+	return value != "" && strings.ContainsAny(value[:1], "\"`")
 }
 
 func (p *parser) matcher() (store.Matcher, error) {

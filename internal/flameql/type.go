@@ -4,6 +4,7 @@
 package flameql
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -52,6 +53,50 @@ var Types = []Type{
 func TypeByName(name string) (Type, bool) {
 	for _, t := range Types {
 		if t.Name == name {
+			return t, true
+		}
+	}
+	return Type{}, false
+}
+
+// pyroscopeColons is how many colons the id of a profile type has.
+const pyroscopeColons = 4
+
+// pyroscopeIDs are the profile types of Pyroscope that programs in Go send, as queries of
+// Pyroscope and Grafana name them: profile, sample type and unit, period type and unit.
+var pyroscopeIDs = []string{
+	"process_cpu:cpu:nanoseconds:cpu:nanoseconds",
+	"wall:wall:nanoseconds:wall:nanoseconds",
+	"goroutine:goroutine:count:goroutine:count",
+	"goroutines:goroutine:count:goroutine:count",
+	"memory:inuse_space:bytes:space:bytes",
+	"memory:alloc_space:bytes:space:bytes",
+	"memory:inuse_objects:count:space:bytes",
+	"memory:alloc_objects:count:space:bytes",
+	"mutex:delay:nanoseconds:contentions:count",
+	"mutex:contentions:count:contentions:count",
+	"block:delay:nanoseconds:contentions:count",
+	"block:contentions:count:contentions:count",
+}
+
+// typeByPyroscopeID returns the type that a query of Pyroscope names. The service of such
+// a query is a condition on service_name.
+func typeByPyroscopeID(id string) (Type, bool) {
+	parts := strings.Split(id, ":")
+	if len(parts) != pyroscopeColons+1 || !slices.Contains(pyroscopeIDs, id) {
+		return Type{}, false
+	}
+	kind := exporter.Kind(parts[0])
+	switch parts[0] {
+	case "process_cpu":
+		kind = exporter.KindCPU
+	case "goroutines":
+		kind = exporter.KindGoroutine
+	case "memory":
+		kind = exporter.KindHeap
+	}
+	for _, t := range Types {
+		if t.Kind == kind && t.SampleType == parts[1] {
 			return t, true
 		}
 	}

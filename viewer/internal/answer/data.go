@@ -63,3 +63,15 @@ func (s *Status) now(status *Status) *Status {
 	with.Now, with.Counters = status.Now, status.Counters
 	return &with
 }
+
+// Now implements Data. A part of a graph tells no status.
+func (g *Graph) Now(*Status) Data { return g }
+
+// Lasts implements Data.
+func (g *Graph) Lasts() bool { return true }
+
+// Now implements Data. What a search found tells no status.
+func (f *Found) Now(*Status) Data { return f }
+
+// Lasts implements Data.
+func (f *Found) Lasts() bool { return true }

@@ -24,7 +24,7 @@ const (
 	// maxFocusNodes bounds each of the two graphs around a function.
 	maxFocusNodes = 1000
 	// maxFunctions bounds the list of functions.
-	maxFunctions = 1000
+	maxFunctions = 3000
 )
 
 // Profile is what a query selects.
@@ -80,10 +80,14 @@ type Profile struct {
 	Trace        []Span  `json:"trace,omitempty"`
 	TraceOmitted int     `json:"traceOmitted,omitempty"`
 	Status       *Status `json:"status,omitempty"`
-	// Functions are those with most self, FunctionsOmitted is the number of those
-	// left out.
-	Functions        []flame.Function `json:"functions"`
-	FunctionsOmitted int              `json:"functionsOmitted,omitempty"`
+	functions
+	// Packages are those with most self, PackagesOmitted has what others take.
+	Packages        []flame.Package `json:"packages"`
+	PackagesOmitted *Omitted        `json:"packagesOmitted,omitempty"`
+	// CutAt is the number of frames beyond which stacks have lost their roots, CutTotal
+	// how much is in such stacks; both are missing if none is.
+	CutAt    int   `json:"cutAt,omitempty"`
+	CutTotal int64 `json:"cutTotal,omitempty"`
 	// FrameTypes are what ran in the frames of each type, of host profiles.
 	FrameTypes  []flame.TypeTotal  `json:"frameTypes,omitempty"`
 	Executables []flame.Executable `json:"executables"`
@@ -107,10 +111,8 @@ func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 		a.Span = &timed
 	}
 	a.WithChildren = newChildren(a.query, a.span, trace)
-	a.Functions = a.summary.Functions()
-	if omitted := len(a.Functions) - maxFunctions; omitted > 0 {
-		a.Functions, a.FunctionsOmitted = a.Functions[:maxFunctions], omitted
-	}
+	a.functions = newFunctions(a.summary.Functions())
+	a.setPackages()
 	a.FrameTypes, a.Executables = a.summary.Types(), a.summary.Executables()
 	if function != "" {
 		a.Focus = a.summary.Focus(function, maxFocusNodes)
@@ -124,7 +126,7 @@ func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 // Folded answers what q selects in the folded form.
 func (r *Reader) Folded(q Query) (string, error) {
 	q, sel, _ := r.found(q)
-	return flame.NewSummary(sel.Stacks, flame.NewFunctions(r.ofHost(q))).Folded(), r.err
+	return r.summary(sel, flame.NewFunctions(r.ofHost(q))).Folded(), r.err
 }
 
 // found returns what q selects, or else its local root, and what it is instead.
@@ -159,7 +161,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		Until:      sel.Until,
 		Ranged:     r.ranged(),
 		query:      q,
-		summary:    flame.NewSummary(sel.Stacks, fns),
+		summary:    r.summary(sel, fns),
 	}
 	id, single := q.SpanID()
 	if single {
@@ -186,7 +188,8 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	if !single && a.Total > 0 {
 		shared = r.attributeNote(q)
 	}
-	a.Note = joinNotes(instead, ended, shared, a.unwatched(), r.note(q, a.span, a.Attribution.note(single, a.Unit)))
+	a.setCut()
+	a.Note = joinNotes(instead, ended, shared, a.unwatched(), a.cutNote(), r.note(q, a.span, a.Attribution.note(single, a.Unit)))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.emptyReason(q, a)

@@ -6,13 +6,16 @@
 package answer
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -28,6 +31,10 @@ type Reader struct {
 	// instance names the handler, and so its source, in generations.
 	instance string
 	err      error
+	// ctx is that of the request.
+	ctx context.Context
+	// ignored are the parameters of the request that nobody knows.
+	ignored []string
 
 	// names and windows are kept for further parts of the answer.
 	names   []store.NameTotal
@@ -38,7 +45,7 @@ type Reader struct {
 // NewReader returns a reader of view. status is nil where nothing is known of the
 // profiler; the reader completes its message. instance tells the source from others.
 func NewReader(view store.View, status *Status, instance string) *Reader {
-	r := &Reader{view: view, status: status, instance: instance}
+	r := &Reader{view: view, status: status, instance: instance, ctx: context.Background()}
 	if live, ok := view.(store.Live); ok {
 		r.live, r.stats = live, live.Stats()
 	}
@@ -49,6 +56,25 @@ func NewReader(view store.View, status *Status, instance string) *Reader {
 		}
 	}
 	return r
+}
+
+// Within has sums end with ctx. It comes before any question.
+func (r *Reader) Within(ctx context.Context) *Reader {
+	r.ctx = ctx
+	return r
+}
+
+// Ignored tells the reader which parameters of the request nobody knows: answers with
+// notes say so.
+func (r *Reader) Ignored(params []string) { r.ignored = params }
+
+// summary sums what was selected.
+func (r *Reader) summary(sel *store.Selection, fns *flame.Functions) *flame.Summary {
+	s, err := flame.SummaryWithin(r.ctx, sel.Stacks, fns)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return s
 }
 
 // About tells the view the time that the request is about. It comes before any question.
@@ -81,7 +107,26 @@ func (r *Reader) notes(others ...string) string {
 	if noter, ok := r.view.(store.Noter); ok && r.err == nil {
 		others = append(others, noter.Notes()...)
 	}
+	if len(r.ignored) > 0 {
+		others = append(others, ignoredNote(r.ignored))
+	}
 	return strings.Join(others, "; ")
+}
+
+// ignoredNote names parameters that do nothing.
+func ignoredNote(params []string) string {
+	var named []string
+	for _, p := range params[:min(len(params), maxNoteNames)] {
+		named = append(named, strconv.Quote(termtext.Clip(p, termtext.MaxQuoted)))
+	}
+	if more := len(params) - maxNoteNames; more > 0 {
+		named = append(named, termtext.Plural(more, "more"))
+	}
+	what := "a parameter that is not known and does nothing"
+	if len(params) > 1 {
+		what = "parameters that are not known and do nothing"
+	}
+	return "the address has " + what + ": " + strings.Join(named, ", ")
 }
 
 // ask asks the view a question and keeps the first error.

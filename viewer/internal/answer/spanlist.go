@@ -35,6 +35,8 @@ type SpanList struct {
 	// GroupsOmitted is the number of names left out at its end.
 	Groups        []Group `json:"groups"`
 	GroupsOmitted int     `json:"groupsOmitted,omitempty"`
+	// GroupsOmittedCPUNs is the CPU time of the names left out.
+	GroupsOmittedCPUNs int64 `json:"groupsOmittedCpuNs,omitempty"`
 	// Unnamed is the number of spans without a name. They are in no group, for no
 	// query by name selects them alone.
 	Unnamed int `json:"unnamed,omitempty"`
@@ -97,6 +99,7 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 			list.Unnamed += t.Spans
 		case len(list.Groups) == MaxGroups:
 			list.GroupsOmitted++
+			list.GroupsOmittedCPUNs += t.CPU.Nanoseconds()
 		default:
 			list.Groups = append(list.Groups, newGroup(t, held.query(t.Service).OfType(r.cpuType()), labels))
 		}
@@ -248,6 +251,9 @@ func (l *SpanList) Text() string {
 		}
 		if s.Loss != "" {
 			mark += " [incomplete]"
+		}
+		if s.AfterEnd != nil {
+			mark += fmt.Sprintf(" [+%s after its end]", termtext.Value(s.AfterEnd.CPUNs, termtext.Nanoseconds))
 		}
 		id := termtext.OneLine(s.ProfileID)
 		room := termtext.Columns - when.Width() - 31 - max(16, utf8.RuneCountInString(id)) - len(mark)

@@ -39,7 +39,7 @@ func (a *Profile) Text() string {
 		writeFocus(&b, f, a.Total, a.Unit)
 		return b.String()
 	}
-	writeFunctions(&b, a.Functions, a.FunctionsOmitted, a.Total, a.Unit)
+	writeFunctions(&b, a.Functions, a.omitted(), a.Total, a.Unit)
 	b.WriteByte('\n')
 	if len(a.Executables) > 1 {
 		writeExecutables(&b, a.Executables, a.Total, a.Unit)

@@ -12,16 +12,16 @@ export function asJSON(more = {}) {
 }
 
 // get fetches JSON. Errors from the server have its message, and served is true.
-export async function get(address) {
-  const answer = await fetch(address, { headers: { Accept: 'application/json' } });
+export async function get(address, signal) {
+  const answer = await fetch(address, { headers: { Accept: 'application/json' }, signal });
   const text = await answer.text();
   let data;
   try {
     data = JSON.parse(text);
   } catch {
-    throw Object.assign(new Error(text.trim() || `the server answered ${answer.status}`), { served: true });
+    throw Object.assign(new Error(text.trim() || `the server answered ${answer.status}`), { served: true, refused: answer.status < 500 });
   }
-  if (!answer.ok) throw Object.assign(new Error(data.error), { column: data.column, served: true });
+  if (!answer.ok) throw Object.assign(new Error(data.error), { column: data.column, served: true, refused: answer.status < 500 });
   return data;
 }
 
@@ -36,6 +36,18 @@ export function range() {
   const params = new URLSearchParams(location.search);
   return Object.fromEntries(['from', 'until'].filter((k) => params.get(k)).map((k) => [k, params.get(k)]));
 }
+
+// fixed returns the range that an answer is about, so that it stays the same while profiles
+// come: the windows that it was found in, kept clear of their edges, which their neighbours
+// share. A span has its own time, and what is ranged was asked for by its range.
+export function fixed(data) {
+  if (data.span || data.ranged || !data.windows) return range();
+  return { from: Math.ceil(new Date(data.from).getTime()) + 1, until: Math.floor(new Date(data.until).getTime()) - 2 };
+}
+
+// parts returns a function that asks the server for parts of a graph, and for the functions
+// of a search, of what params select.
+export const parts = (params) => (more, signal) => get(link('graph', Object.fromEntries(Object.entries({ ...params, ...more, format: 'json' }).filter(([, v]) => v))), signal);
 
 // times returns the range of a baseline that has one.
 export const times = ({ from, until }) => ({ ...(from && { from }), ...(until && { until }) });

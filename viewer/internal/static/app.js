@@ -5,11 +5,10 @@ import { asJSON, get, rawQuery } from './api.js';
 import { compareView } from './compare.js';
 import { h } from './dom.js';
 import { failure } from './failure.js';
-import { morph } from './keep.js';
 import { logView } from './logview.js';
 import { profileView } from './profile.js';
 import { spansView } from './spans.js';
-import { showStatus } from './status.js';
+import { showGone, showStatus } from './status.js';
 
 const POLL = 2000;
 const main = document.getElementById('main');
@@ -22,6 +21,10 @@ else if (page === 'timeline') location.replace(`./?${rawQuery('format').join('&'
 else if (params.get('query')) profile();
 else live(spansView());
 
+// On paper the page is light. Graphs paint themselves anew after this.
+addEventListener('beforeprint', () => document.documentElement.classList.add('printing'));
+addEventListener('afterprint', () => document.documentElement.classList.remove('printing'));
+
 addEventListener('keydown', (e) => {
   if (e.key !== '/' || e.ctrlKey || e.metaKey || e.altKey || /^(input|textarea|select)$/i.test(e.target.tagName)) return;
   const search = document.querySelector('[data-search]');
@@ -29,70 +32,95 @@ addEventListener('keydown', (e) => {
 });
 
 // live shows a view that keeps its element and gets new data from time to time:
-// {element, address, update, poll, attach}.
+// {element, address, update, poll, attach, busy}.
 async function live(view) {
-  let last = null;
   let turn = 0;
+  let answered = false;
   const load = async () => {
     // A later request has been answered already: drop this answer.
     const mine = ++turn;
-    const data = await get(view.address());
+    const address = view.address();
+    view.busy(true);
+    let data;
+    try {
+      data = await get(address);
+    } catch (err) {
+      if (mine === turn) told(err);
+      return;
+    }
     if (mine !== turn) return;
     showService(data.services ? `${data.services.length} services` : data.service);
     showStatus(data.status, load);
     view.update(data);
+    view.busy(false);
+    answered = true;
+    failed = '';
+    if (!main.contains(view.element)) main.replaceChildren(view.element);
   };
-  const quiet = async () => {
-    try {
-      await load();
-      if (last !== '') main.replaceChildren(view.element);
-      last = '';
-    } catch (err) {
-      if (err.message !== last) main.replaceChildren(failure(err));
-      last = err.message;
-    }
+  const told = (err) => {
+    // What is shown was true: it stays until the server answers again.
+    if (answered && !err.refused) showGone(err);
+    else showFailure(err);
   };
-  view.attach(quiet);
+  view.attach(load);
   main.replaceChildren(view.element);
-  last = '';
-  await quiet();
-  repeat(() => view.poll() && quiet());
+  await load();
+  repeat(() => view.poll() && load());
 }
 
-// profile shows what a query selects, and polls while samples are on their way.
+// failed is the message of the failure that is shown.
+let failed = '';
+
+function showFailure(err) {
+  if (err.message !== failed) main.replaceChildren(failure(err));
+  failed = err.message;
+}
+
+// profile shows what a query selects, and polls while a span runs and while samples are on
+// their way.
 async function profile() {
-  let waiting = false;
-  let shown = null;
+  let more = true;
+  let view = null;
   const load = async () => {
-    const data = await get(asJSON());
-    showService(data.span?.service);
-    showStatus(data.status, load);
-    const view = profileView(data, load);
-    // The user may be typing another query.
-    if (waiting && data.waiting && main.contains(shown)) morph(shown, view);
-    else main.replaceChildren(shown = view);
-    waiting = Boolean(data.waiting);
+    try {
+      const data = await get(asJSON());
+      showService(data.span?.service);
+      showStatus(data.status, load);
+      // The user may be typing another query, or look at a part of the graph.
+      if (!view || !main.contains(view.element) || !view.update(data)) main.replaceChildren((view = profileView(data, load)).element);
+      more = Boolean(data.waiting || data.status?.running && data.span && !data.span.complete);
+      failed = '';
+    } catch (err) {
+      if (view && !err.refused) showGone(err);
+      else {
+        showFailure(err);
+        view = null;
+        more = !err.refused;
+      }
+    }
   };
-  await attempt(load);
-  repeat(() => waiting && attempt(load), () => waiting);
+  showLoading();
+  await load();
+  repeat(() => more && load(), () => more);
 }
 
 async function once(view, service) {
-  const load = () => attempt(async () => {
-    const data = await get(asJSON());
-    showService(service(data));
-    showStatus(data.status, load);
-    main.replaceChildren(view(data, page));
-  });
+  const load = async () => {
+    try {
+      const data = await get(asJSON());
+      showService(service(data));
+      showStatus(data.status, load);
+      main.replaceChildren(view(data, page));
+    } catch (err) {
+      showFailure(err);
+    }
+  };
+  showLoading();
   await load();
 }
 
-async function attempt(load) {
-  try {
-    await load();
-  } catch (err) {
-    main.replaceChildren(failure(err));
-  }
+function showLoading() {
+  main.replaceChildren(h('p', { class: 'loading muted', role: 'status' }, 'Summing the samples \u2026'));
 }
 
 // repeat calls f while the page can be seen and more() holds.

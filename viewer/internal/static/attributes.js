@@ -46,7 +46,7 @@ export function byAttribute(choose) {
   const list = h('ul', { class: 'names' });
   const hint = h('p', { class: 'muted', hidden: true });
   const note = h('p', { class: 'note', hidden: true });
-  const element = h('details', { class: 'card aside', open: matchMedia('(width >= 90rem)').matches },
+  const element = h('details', { class: 'card aside', open: matchMedia('(width >= 90rem)').matches || new URLSearchParams(location.search).has('by') },
     h('summary', null, h('h2', null, 'By attribute')), key, hint, note, list);
 
   function render() {

@@ -46,5 +46,3 @@ export function theme() {
   const get = (name) => css.getPropertyValue(name).trim();
   return { dark: get('--dark') === '1', ink: get('--frame-ink'), plain: get('--frame-plain'), match: get('--match'), matchInk: get('--match-ink'), line: get('--line'), muted: get('--muted'), accent: get('--accent') };
 }
-
-export const onThemeChange = (f) => matchMedia('(prefers-color-scheme: dark)').addEventListener('change', f);

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { link } from './api.js';
+import { fixed, link, parts } from './api.js';
 import { copyLink, copyPprof } from './copy.js';
 import { h, linkButton } from './dom.js';
 import { deltaLegend } from './deltalegend.js';
@@ -23,8 +23,8 @@ export function compareView(data, page) {
   const against = left.query === right.baseline?.query;
   const other = both ? 'comparison-diff' : 'comparison';
   const ranged = (a) => ({ query: a.query, ...times(params, a === left ? 'left' : 'right') });
-  const parts = [
-    h('nav', { class: 'crumbs' }, h('a', { href: './' }, '\u2190 Spans'), h('a', { href: link('', ranged(right)) }, 'Flame graph')),
+  const children = [
+    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: './' }, '\u2190 Spans'), h('a', { href: link('', ranged(right)) }, 'Flame graph')),
     h('h1', null, h('span', { class: 'clamp', title: name }, `${against ? 'Against its baseline' : 'Comparison'}: ${name}`)),
     h('div', { class: 'sides' }, side('Left', against ? 'baseline' : 'held against', left, ranged(left)), side('Right', right.span ? 'this span' : 'compared', right, ranged(right))),
     h('div', { class: 'actions' },
@@ -32,7 +32,7 @@ export function compareView(data, page) {
       linkButton('Swap sides', link(page, swapped(params))),
       linkButton('Download pprof', link(page, { ...Object.fromEntries(params), format: 'pprof' }), { download: true, title: 'Right less left, scaled to the same total' }),
       copyPprof(page, { ...Object.fromEntries(params), format: 'pprof' }),
-      copyLink(),
+      copyLink(() => link(page, pinned(params, left, right))),
       h('span', { class: 'formats muted' }, ['text', 'json', 'folded'].map((format) => h('a', { href: link(page, { ...Object.fromEntries(params), format }) }, format)))),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
     ...[['left', left], ['right', right]].map(([name, a]) => a.empty && h('p', { class: 'note' }, sentence(`The ${name} side is empty: ${a.empty}`))),
@@ -45,18 +45,19 @@ export function compareView(data, page) {
     }
     graphs.at(-1)?.element.scrollIntoView({ block: 'nearest' });
   };
-  if (!left.empty && !right.empty) parts.push(diffTable(data, search));
+  if (!left.empty && !right.empty) children.push(diffTable(data, search));
   const graph = (a, name, coloured) => {
     if (a.empty) return;
-    const flame = new Flame({ root: a.flame, unit: a.unit, label: name, deltas: coloured ? deltas : null, onfunction: (fn) => { location.href = link('', { ...ranged(a), view: 'callers', function: fn }); } });
+    const ask = coloured ? parts({ of: 'right', ...Object.fromEntries(pinned(params, left, right)) }) : parts(ranged(a));
+    const flame = new Flame({ ask, root: a.flame, unit: a.unit, label: name, deltas: coloured ? deltas : null, onfunction: (fn) => { location.href = link('', { ...ranged(a), view: 'callers', function: fn }); } });
     graphs.push(flame);
-    parts.push(h('h2', null, name), flame.element);
+    children.push(h('h2', null, name), flame.element);
   };
   if (both) graph(left, 'Left', false);
   const coloured = !both && !left.empty;
   graph(right, both ? 'Right' : 'Right, coloured by the change of each frame\u2019s share', coloured);
-  if (coloured && graphs.length) parts.push(deltaLegend(graphs[0].maxDelta));
-  return h('article', null, ...parts.filter(Boolean));
+  if (coloured && graphs.length) children.push(deltaLegend(graphs[0].maxDelta));
+  return h('article', null, ...children.filter(Boolean));
 }
 
 const share = (part, total) => (total ? part / total : 0);
@@ -64,6 +65,18 @@ const share = (part, total) => (total ? part / total : 0);
 // times is the range of one side, or what the page has for both.
 function times(params, name) {
   return Object.fromEntries([['from', 'From'], ['until', 'Until']].map(([k, K]) => [k, params.get(name + K) || params.get(k)]).filter(([, v]) => v));
+}
+
+// pinned is the address of the comparison with the times that its sides were found in.
+function pinned(params, left, right) {
+  const p = new URLSearchParams(params);
+  for (const [name, a] of [['left', left], ['right', right]]) {
+    if (a.span || a.ranged || !a.windows) continue;
+    const { from, until } = fixed(a);
+    p.set(`${name}From`, from);
+    p.set(`${name}Until`, until);
+  }
+  return p;
 }
 
 function swapped(params) {

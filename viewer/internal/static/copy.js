@@ -17,7 +17,8 @@ export function copyButton(label, text, props) {
 // copyPprof copies the command that opens a profile of this viewer.
 export const copyPprof = (page, params) => copyButton('Copy go tool pprof', () => `go tool pprof '${new URL(link(page, params), location.href).href.replaceAll("'", '%27')}'`);
 
-export const copyLink = () => copyButton('Copy link', () => location.href);
+// copyLink copies an address that shows the same to others and later.
+export const copyLink = (address) => copyButton('Copy link', () => new URL(address(), location.href).href);
 
 async function copy(text) {
   if (navigator.clipboard) {

@@ -34,7 +34,7 @@ export function diffTable({ left, right, diff, diffOmitted }, search) {
     h('div', { class: 'tools' }, h('h2', null, 'Biggest differences'), h('span', { class: 'grow' }), choice('Share', [['total', 'With callees'], ['self', 'Self']], by, (key) => { by = key; render(); })),
     halves,
     left.unit === 'nanoseconds' && h('p', { class: 'muted' }, `With ${count(right.samples, 'sample')} on the right and ${left.samples.toLocaleString('en')} on the left, a change below ${points(noise(left, right))} may be chance.`),
-    more, diffOmitted ? h('p', { class: 'muted' }, `${count(diffOmitted, 'function')} with smaller differences left out.`) : null);
+    more, diffOmitted ? h('p', { class: 'muted' }, `${count(diffOmitted, 'function')} with smaller differences left out, each of ${points(Math.min(...diff.map((d) => Math.abs(d.delta))))} at most.`) : null);
 }
 
 function half(title, rows, shown, most, search) {

@@ -16,7 +16,7 @@ export function failure(err) {
   // The server counts bytes.
   const at = err.column ? new TextDecoder().decode(new TextEncoder().encode(query).slice(0, err.column - 1)).length : -1;
   return h('article', null,
-    h('nav', { class: 'crumbs' }, h('a', { href: './' }, '\u2190 Spans')),
+    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: './' }, '\u2190 Spans')),
     query && page === '' && queryForm(query),
     h('section', { class: 'card empty', role: 'alert' },
       h('h2', null, err.column ? 'This query cannot be read' : 'That did not work'),

@@ -1,13 +1,14 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { packageColour, deltaColour, onThemeChange, theme, typeColour } from './colours.js';
+import { packageColour, deltaColour, theme, typeColour } from './colours.js';
 import { copyButton } from './copy.js';
 import { button, h } from './dom.js';
 import { paint, ROW } from './flamepaint.js';
-import { percent, pkg, signedPoints, value } from './format.js';
-import { flatten, sibling, within } from './frames.js';
-import { typeOfMark } from './frametypes.js';
+import { FlameParts } from './flameparts.js';
+import { count, percent, pkg, signedPoints, value } from './format.js';
+import { OTHER, sibling, within } from './frames.js';
+import { follow } from './listen.js';
 
 // Flame is a flame graph on a canvas. The canvas is at most as high as the window and
 // moves with it, so that a deep graph costs no more than a shallow one.
@@ -16,17 +17,16 @@ export class Flame {
   // screen readers, whole the total for shares. functions is a Map from names to
   // {file, line}; deltas is a Map from names to the change of a function's share, which
   // then sets the colour. flipped puts the root at the bottom, simple omits the tools,
-  // onfunction is called with the name whose callers and callees to show.
+  // onfunction is called with the name whose callers and callees to show. ask gets parts of
+  // the graph from the server. Of a graph that is remembered, the address has the search and
+  // the zoom.
   constructor(options) {
-    const { root, unit, label, whole, functions, deltas, flipped, simple, onfunction } = options;
-    Object.assign(this, { unit, functions, deltas, onfunction, flipped: Boolean(flipped) });
-    this.total = root.total;
+    const { root, unit, label, whole, functions, deltas, flipped, simple, onfunction, ask, remembered } = options;
+    Object.assign(this, { unit, functions, deltas, onfunction, remembered, flipped: Boolean(flipped) });
     this.whole = whole ?? root.total;
-    this.frames = flatten(root);
-    this.depth = 1 + this.frames.reduce((d, f) => Math.max(d, f.depth), 0);
+    this.parts = new FlameParts({ given: root, ask, functions, unit, changed: () => this.take() });
     if (deltas) this.maxDelta = this.frames.reduce((m, f) => Math.max(m, Math.abs(this.delta(f))), 0.02);
-    this.zoomed = this.frames[0];
-    this.view = [0, this.total];
+    this.view = [0, root.total];
 
     this.canvas = h('canvas', { tabindex: 0, role: 'application', 'aria-label': `${label}. Arrow keys move between frames, Enter zooms in, Escape zooms out${onfunction ? ', c shows callers and callees' : ''}.` });
     this.tip = h('div', { class: 'tip', hidden: true });
@@ -34,13 +34,67 @@ export class Flame {
     this.body = h('div', { class: 'flame' }, this.canvas);
     this.found = h('output', { class: 'found' });
     this.search = h('input', { type: 'search', placeholder: 'Search functions  ( / )', 'aria-label': `Search functions in ${label}`, spellcheck: 'false', autocomplete: 'off', 'data-search': '' });
+    this.cut = h('p', { class: 'muted cut-frames', role: 'status', hidden: true });
     this.reset = button('Reset zoom', () => this.zoom(this.frames[0]), { disabled: true });
     this.flip = button('Root at bottom', () => this.turn(), { 'aria-pressed': String(this.flipped) });
     this.detail = h('div', { class: 'detail', hidden: true });
     this.element = h('section', { class: 'graph', 'aria-label': label },
       !simple && h('div', { class: 'tools' }, this.search, this.found, h('span', { class: 'grow' }), this.flip, this.reset),
-      this.detail, this.body, this.tip, this.live);
+      this.detail, this.body, this.cut, this.tip, this.live);
     this.listen();
+    this.recall();
+    this.take();
+  }
+
+  get frames() { return this.parts.frames; }
+
+  get zoomed() { return this.parts.zoomed; }
+
+  get matches() { return this.parts.matches; }
+
+  get depth() { return this.deepest; }
+
+  // take shows the frames that have come.
+  take() {
+    if (this.taken !== this.frames) {
+      this.taken = this.frames;
+      this.deepest = 1 + this.frames.reduce((d, f) => Math.max(d, f.depth), 0);
+      this.hover = this.focus = null;
+      this.view = [this.zoomed.x, this.zoomed.x + this.zoomed.total];
+      this.showDetail(this.zoomed);
+    }
+    this.reset.disabled = !this.zoomed.parent;
+    this.found.textContent = this.parts.found();
+    const cut = this.parts.cut();
+    this.cut.hidden = !cut;
+    if (this.cut.textContent !== cut) this.cut.textContent = cut;
+    this.element.setAttribute('aria-busy', String(this.parts.pending));
+    this.draw();
+  }
+
+  // update shows later samples of the same.
+  update(root, functions) {
+    Object.assign(this, { functions, whole: root.total });
+    this.parts.replace(root, functions);
+  }
+
+  // recall does what the address says, remember writes it there.
+  recall() {
+    if (!this.remembered) return;
+    const params = new URLSearchParams(location.search);
+    this.search.value = this.parts.text = params.get('search') ?? '';
+    this.parts.zoom = params.get('zoom') ?? '';
+    if (this.parts.text || this.parts.zoom) this.parts.refresh(0);
+  }
+
+  remember() {
+    if (!this.remembered) return;
+    const params = new URLSearchParams(location.search);
+    for (const [key, v] of [['search', this.search.value.trim()], ['zoom', this.parts.zoom]]) {
+      if (v) params.set(key, v);
+      else params.delete(key);
+    }
+    history.replaceState(null, '', `?${params}`);
   }
 
   listen() {
@@ -67,7 +121,10 @@ export class Flame {
     });
     this.canvas.addEventListener('click', (e) => {
       const frame = this.at(e);
-      if (frame) this.zoom(frame === this.zoomed && frame.parent ? frame.parent : frame);
+      if (!frame) return;
+      // Frames that were cut show up when what they are in is zoomed to.
+      if (frame.name === OTHER) this.zoom(frame.parent);
+      else this.zoom(frame === this.zoomed && frame.parent ? frame.parent : frame);
     });
     this.canvas.addEventListener('keydown', (e) => this.key(e));
     this.canvas.addEventListener('blur', () => {
@@ -76,8 +133,8 @@ export class Flame {
       this.draw();
     });
     new ResizeObserver(() => this.draw()).observe(this.body);
-    addEventListener('scroll', () => this.draw(), { passive: true });
-    onThemeChange(() => this.draw());
+    follow(this.element, 'beforeprint', () => paint(this, theme(), true));
+    for (const kind of ['scroll', 'theme', 'afterprint']) follow(this.element, kind, () => this.draw());
   }
 
   key(e) {
@@ -93,7 +150,7 @@ export class Flame {
       case 'Escape': if (this.zoomed.parent) { next = this.zoomed.parent; this.zoom(next); } break;
       case 'Home': next = this.frames[0]; break;
       case 'n': next = this.nextMatch(at); break;
-      case 'c': if (this.onfunction && at.parent) this.onfunction(at.name); break;
+      case 'c': if (this.onfunction && at.parent && at.name !== OTHER) this.onfunction(at.name); break;
       default: return;
     }
     e.preventDefault();
@@ -119,16 +176,19 @@ export class Flame {
 
   // zoom makes frame as wide as the graph.
   zoom(frame) {
-    this.zoomed = frame;
-    this.reset.disabled = !frame.parent;
-    this.showDetail(frame);
     const from = [...this.view];
+    if (frame.name === OTHER && frame.parent) frame = frame.parent;
+    this.parts.zoomTo(frame);
+    this.remember();
+    this.showDetail(frame);
+    this.take();
     const to = [frame.x, frame.x + frame.total];
     if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
       this.view = to;
       this.draw();
       return;
     }
+    this.view = from;
     const began = performance.now();
     const step = (now) => {
       if (this.zoomed !== frame) return;
@@ -148,7 +208,7 @@ export class Flame {
     const [name, ...lines] = this.describe(frame);
     this.detail.replaceChildren(
       h('div', { class: 'about' }, h('b', { class: 'code' }, name), h('span', { class: 'muted' }, lines.join(' \u00b7 '))),
-      this.onfunction && frame.name !== '(other)' && button('Callers and callees', () => this.onfunction(frame.name)),
+      this.onfunction && frame.name !== OTHER && button('Callers and callees', () => this.onfunction(frame.name)),
       copyButton('Copy name', () => frame.name));
   }
 
@@ -159,28 +219,11 @@ export class Flame {
   }
 
   // find marks the functions whose names contain text, or which are of the type that the
-  // text is the mark of. A frame below another match does
-  // not count again.
+  // text is the mark of.
   find(text) {
-    const wanted = text.trim().toLowerCase();
-    const type = typeOfMark(wanted);
-    this.matches = null;
-    this.found.textContent = '';
-    if (wanted) {
-      this.matches = new Set();
-      const counted = new Set();
-      let sum = 0;
-      for (const f of this.frames) {
-        const hit = f.parent && (type ? f.type === type : f.name.toLowerCase().includes(wanted));
-        if (hit) {
-          this.matches.add(f);
-          if (!counted.has(f.parent)) sum += f.total;
-        }
-        if (hit || counted.has(f.parent)) counted.add(f);
-      }
-      this.found.textContent = this.matches.size ? `${percent(sum / this.total)} of the total (${value(sum, this.unit)})` : 'no match';
-    }
-    this.draw();
+    this.parts.search(text);
+    this.remember();
+    this.take();
   }
 
   row(frame) { return this.flipped ? this.depth - 1 - frame.depth : frame.depth; }
@@ -214,6 +257,8 @@ export class Flame {
     }
     const fn = this.functions?.get(f.name);
     if (fn?.file) lines.push(fn.line ? `${fn.file}:${fn.line}` : fn.file);
+    if (f.hidden) lines.push(`${count(f.hidden, 'frame')} too narrow to draw`);
+    if (f.match && !this.matches?.has(f)) lines.push(`the search found ${value(f.match, this.unit)} in it`);
     if (f.inlined) lines.push('inlined');
     if (f.type === 'kernel' || f.type === 'native') lines.push(`${f.type} code`);
     return [f.name, ...lines];
@@ -241,8 +286,9 @@ export class Flame {
   colour(f, { dark, plain }) {
     if (!f.parent) return plain;
     if (this.deltas) return deltaColour(this.delta(f) / this.maxDelta, dark);
-    if (f.name === '(other)') return plain;
+    if (f.name === OTHER) return plain;
     if (f.type) return typeColour(f.type, dark);
-    return packageColour(pkg(f.name), dark);
+    const name = this.functions?.get(f.name)?.package ?? pkg(f.name);
+    return name ? packageColour(name, dark) : plain;
   }
 }

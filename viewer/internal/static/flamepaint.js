@@ -2,24 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { bareName, shortName, value } from './format.js';
+import { OTHER } from './frames.js';
 import { mark } from './frametypes.js';
 
 export const ROW = 20;
 const FONT = '12px system-ui, sans-serif';
+const MOST = 8000;
+const THIN = 0.4; // Pixels.
 const MIN_TEXT = 28; // Pixels below which a text would be an ellipsis.
 const widths = new Map();
 
-// paint draws the part of a flame graph that is in the window.
-export function paint(flame, theme) {
+// paint draws the part of a flame graph that is in the window, or the whole of it.
+export function paint(flame, theme, whole) {
   const height = flame.depth * ROW;
   flame.body.style.height = `${height}px`;
   flame.width = flame.body.clientWidth;
   if (!flame.width) return;
-  const shown = Math.min(height, innerHeight);
+  // What is deeper than this has no room in a canvas.
+  const shown = Math.min(height, whole ? MOST : innerHeight);
   const ratio = devicePixelRatio || 1;
   const { canvas } = flame;
   // The canvas sticks to the top of the window while its body scrolls by.
-  flame.offset = Math.min(Math.max(0, -flame.body.getBoundingClientRect().top), height - shown);
+  flame.offset = whole ? 0 : Math.min(Math.max(0, -flame.body.getBoundingClientRect().top), height - shown);
   canvas.style.height = `${shown}px`;
   const size = [Math.round(flame.width * ratio), Math.round(shown * ratio)];
   if (canvas.width !== size[0]) canvas.width = size[0];
@@ -29,14 +33,26 @@ export function paint(flame, theme) {
   c.setTransform(ratio, 0, 0, ratio, 0, 0);
   c.clearRect(0, 0, flame.width, shown);
   c.textBaseline = 'middle';
+  const thin = [];
   for (const f of flame.frames) {
     const y = flame.row(f) * ROW - flame.offset;
     if (y <= -ROW || y >= shown) continue;
     const left = Math.max(0, flame.px(f.x));
     const right = Math.min(flame.width, flame.px(f.x + f.total));
-    if (right - left >= 0.4) paintFrame(c, flame, f, left, y, right - left, theme);
+    if (right - left >= THIN) paintFrame(c, flame, f, left, y, right - left, theme);
+    else if (right > left) thin.push([f, left, y, right - left]);
+  }
+  // Many frames that are thin are wide together: each is painted as wide as it is. One that
+  // was searched for has to be seen, above its neighbours.
+  for (const [f, x, y, w] of thin.sort(([a], [b]) => isHit(flame, a) - isHit(flame, b))) {
+    const hit = isHit(flame, f);
+    c.globalAlpha = !hit && (flame.matches || f.depth < flame.zoomed.depth) ? 0.38 : 1;
+    c.fillStyle = hit ? theme.match : flame.colour(f, theme);
+    c.fillRect(x, y, hit ? 1 : w, ROW - 1);
   }
 }
+
+const isHit = (flame, f) => Boolean(flame.matches?.has(f));
 
 function paintFrame(c, flame, f, x, y, w, theme) {
   const hit = flame.matches?.has(f);
@@ -45,6 +61,12 @@ function paintFrame(c, flame, f, x, y, w, theme) {
   c.fillStyle = hit ? theme.match : flame.colour(f, theme);
   const gap = w > 3 ? 1 : 0;
   c.fillRect(x, y, w - gap, ROW - 1);
+  // Of a frame that stands for others, as much is marked as was found in them.
+  if (!hit && flame.matches && f.match && f.name === OTHER) {
+    c.globalAlpha = 1;
+    c.fillStyle = theme.match;
+    c.fillRect(x, y, Math.max(1, (w - gap) * f.match / f.total), ROW - 1);
+  }
   if (f === flame.hover || f === flame.focus) {
     c.globalAlpha = 1;
     c.strokeStyle = theme.ink;

@@ -64,12 +64,12 @@ export function clock(when) {
 export const wall = (span) => (span.manual || span.summaryMissing ? null : span.durationNs);
 
 // pkg is the package of a function's name: its path up to the first dot after
-// the last slash. Type parameters may hold slashes of their own.
+// the last slash; '' if it has no dot. Type parameters may hold slashes of their own.
 export function pkg(name) {
   const cut = name.search(/[[({ ]/);
   const head = cut < 0 ? name : name.slice(0, cut);
   const dot = head.indexOf('.', head.lastIndexOf('/') + 1);
-  return dot < 0 ? head : head.slice(0, dot);
+  return dot < 0 ? '' : head.slice(0, dot);
 }
 
 // shortName is a function's name without the directory of its package.

@@ -1,9 +1,10 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { onThemeChange, theme, typeColour } from './colours.js';
+import { theme, typeColour } from './colours.js';
 import { button, h } from './dom.js';
 import { percent } from './format.js';
+import { follow } from './listen.js';
 
 // NAMES are what the legend calls the frames of a type; MARKS are what a search finds
 // them by, as the text form of the page marks them.
@@ -32,6 +33,7 @@ export function typeLegend(data, flame) {
     chips.forEach((chip, i) => { chip.firstElementChild.style.background = typeColour(data.frameTypes[i].type, dark); });
   };
   paint();
-  onThemeChange(paint);
-  return h('div', { class: 'chips types', 'aria-label': 'Types of frames by what they take themselves' }, chips);
+  const element = h('div', { class: 'chips types', 'aria-label': 'Types of frames by what they take themselves' }, chips);
+  follow(element, 'theme', paint);
+  return element;
 }

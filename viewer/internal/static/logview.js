@@ -19,8 +19,8 @@ export function logView() {
   let fixed = false; // nothing happens, and there are no numbers
   const moving = [h('section', { class: 'card' }, h('h2', null, 'Counters'), numbers),
     h('section', { class: 'card' }, h('h2', null, 'What happened'), table(['Time', 'Event', 'Kind', 'Service', '#Samples', '#Bytes', 'Text'], events))];
-  const element = h('article', null,
-    h('nav', { class: 'crumbs' }, h('a', { href: './' }, '\u2190 Spans'), h('a', { href: './log?format=text' }, 'text'), h('a', { href: './log?format=json' }, 'json')),
+  const element = h('article', null, h('h1', { class: 'sr' }, 'Log'),
+    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: './' }, '\u2190 Spans'), h('a', { href: './log?format=text' }, 'text'), h('a', { href: './log?format=json' }, 'json')),
     h('h1', null, 'Log'), note, said, checked.element, head,
     h('section', { class: 'card' }, h('h2', null, 'Profiles held'), table(['Kind', 'Service', '#Windows', '#Samples', '#Memory', 'From', 'Until'], kinds)),
     moving);
@@ -44,7 +44,7 @@ export function logView() {
     kinds.replaceChildren(...held.map((k) => row([k.kind, [k.service, k.version].filter(Boolean).join(' ')], [k.windows, k.samples, value(k.bytes, 'bytes')], [clock(k.from), clock(k.until)])));
     events.replaceChildren(...log.map((e) => row([time(new Date(e.time)), h('span', { class: `tag ${e.type === 'refused' ? 'err' : ''}` }, e.type), e.kind, e.service], [e.samples, value(e.bytes, 'bytes')], [e.text ?? ''])));
   }
-  return { element, update, attach() {}, poll: () => !fixed, address: () => './log?format=json' };
+  return { element, update, attach() {}, busy() {}, poll: () => !fixed, address: () => './log?format=json' };
 }
 
 const table = (heads, body) => h('div', { class: 'scroll' }, h('table', { class: 'plain' },

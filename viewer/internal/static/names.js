@@ -2,25 +2,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { link, range } from './api.js';
-import { bar, h } from './dom.js';
+import { bar, button, h } from './dom.js';
 import { count, duration } from './format.js';
 import { refill } from './keep.js';
 
-const SHOWN = 100;
+const STEP = 100;
 
 // names lists the sums of all spans by their names.
 export function names() {
   const list = h('ul', { class: 'names' });
+  let room = STEP;
+  let last = null;
+  const more = button('', () => { room += 10 * STEP; update(...last); }, { hidden: true });
   const element = h('details', { class: 'card aside', open: matchMedia('(width >= 90rem)').matches },
-    h('summary', null, h('h2', null, 'By name'), h('span', { class: 'muted' }, 'all spans of a name')), list);
+    h('summary', null, h('h2', null, 'By name'), h('span', { class: 'muted' }, 'all spans of a name')), list, more);
   function update(data, wanted) {
+    last = [data, wanted];
     const many = new Set(data.groups.map((g) => g.service)).size > 1;
     const most = Math.max(1, ...data.groups.map((g) => g.cpuNs));
     const when = data.ranged ? range() : {};
-    const groups = data.groups.filter((g) => g.name.toLowerCase().includes(wanted)).slice(0, SHOWN);
+    const groups = data.groups.filter((g) => g.name.toLowerCase().includes(wanted));
+    more.hidden = groups.length <= room;
+    more.textContent = `Show ${count(groups.length - room, 'more name')}, ${duration(groups.slice(room).reduce((sum, g) => sum + g.cpuNs, 0))} CPU`;
     element.hidden = groups.length === 0 && !data.unnamed;
-    refill(list, [...groups.map((g) => group(g, most, many, data.fixed, when)),
-      ...(data.groupsOmitted ? [h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(data.groupsOmitted, 'name')} with less CPU`)] : []),
+    refill(list, [...groups.slice(0, room).map((g) => group(g, most, many, data.fixed, when)),
+      ...(data.groupsOmitted ? [h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(data.groupsOmitted, 'name')} with less CPU, ${duration(data.groupsOmittedCpuNs ?? 0)} together${wanted ? ', which are not searched' : ''}`)] : []),
       ...(data.unnamed ? [h('li', { class: 'muted', 'data-key': 'unnamed' }, `${count(data.unnamed, 'unnamed span')} ${data.unnamed === 1 ? 'is' : 'are'} in no group: what has no name cannot be asked for by name.`)] : [])]);
   }
   return { element, update };

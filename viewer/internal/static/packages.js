@@ -1,19 +1,20 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { onThemeChange, packageColour, theme } from './colours.js';
+import { packageColour, theme } from './colours.js';
 import { button, h } from './dom.js';
-import { percent, pkg } from './format.js';
+import { count, percent } from './format.js';
+import { follow } from './listen.js';
 
 const SHOWN = 8;
 
 // packageLegend names the colours of the packages that take most themselves. A
 // click marks the frames of one.
 export function packageLegend(data, flame) {
-  const sums = new Map();
-  for (const f of data.functions) if (f.self) sums.set(pkg(f.name), (sums.get(pkg(f.name)) ?? 0) + f.self);
-  const top = [...sums].sort((a, b) => b[1] - a[1]).slice(0, SHOWN);
-  const chips = top.map(([name, self]) => {
+  const top = data.packages.slice(0, SHOWN).filter((p) => p.name);
+  const rest = data.packages.filter((p) => !top.includes(p)).concat(data.packagesOmitted ?? []);
+  const others = rest.reduce((n, p) => n + (p.count ?? 1), 0);
+  const chips = top.map(({ name, self }) => {
     const chip = button('', () => {
       const text = flame.search.value === `${name}.` ? '' : `${name}.`;
       flame.search.value = text;
@@ -24,9 +25,11 @@ export function packageLegend(data, flame) {
   });
   const paint = () => {
     const { dark } = theme();
-    chips.forEach((chip, i) => { chip.firstElementChild.style.background = packageColour(top[i][0], dark); });
+    chips.forEach((chip, i) => { chip.firstElementChild.style.background = packageColour(top[i].name, dark); });
   };
   paint();
-  onThemeChange(paint);
-  return h('div', { class: 'chips', 'aria-label': 'Packages by what they take themselves' }, chips);
+  const element = h('div', { class: 'chips', 'aria-label': 'Packages by what they take themselves' }, chips,
+    others > 0 && h('span', { class: 'muted' }, `${count(others, 'other package')} ${percent(rest.reduce((sum, p) => sum + p.self, 0) / (data.total || 1))}`));
+  follow(element, 'theme', paint);
+  return element;
 }

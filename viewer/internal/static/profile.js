@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { comparison, link, range, times } from './api.js';
+import { comparison, fixed, link, parts, range, times } from './api.js';
 import { attributeTable } from './attributes.js';
 import { copyLink, copyPprof } from './copy.js';
 import { h, linkButton } from './dom.js';
@@ -12,6 +12,8 @@ import { typeLegend } from './frametypes.js';
 import { functionsView } from './functions.js';
 import { heading } from './heading.js';
 import { emptyCard, fewHint } from './hints.js';
+import { morph } from './keep.js';
+import { follow } from './listen.js';
 import { packageLegend } from './packages.js';
 import { queryForm } from './queryform.js';
 import { sandwichView } from './sandwich.js';
@@ -21,11 +23,27 @@ import { waits } from './waits.js';
 
 const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', h('span', null, 'Callers', h('span', { class: 'rest' }, ' and callees'))], ['executables', 'Executables']];
 
-// profileView shows what a query selects.
+// profileView shows what a query selects: {element, update}. update shows a later answer to
+// the same question, and returns false if that needs a view of its own.
 export function profileView(data, refresh) {
+  const top = h('div', null, head(data, refresh));
+  const graph = data.empty ? null : panel(data);
+  return {
+    element: h('article', null, top, graph?.element),
+    update(later) {
+      if (Boolean(later.empty) !== Boolean(data.empty) || later.span?.profileId !== data.span?.profileId || (!data.span && !data.empty)) return false;
+      morph(top, h('div', null, head(later, refresh)));
+      graph?.update(later);
+      return true;
+    },
+  };
+}
+
+// head is what stands above the graph.
+function head(data, refresh) {
   document.title = `${data.title} \u00b7 spanprof`;
   const children = [
-    h('nav', { class: 'crumbs' }, h('a', { href: './' }, '\u2190 Spans'),
+    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: './' }, '\u2190 Spans'),
       data.trace && h('a', { href: link('', { trace: data.span.traceId }) }, 'Its trace')),
     heading(data),
     data.span && attributeTable(data.span),
@@ -35,13 +53,13 @@ export function profileView(data, refresh) {
     waits(data),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
   ];
-  if (data.empty) return h('article', null, ...children, emptyCard(data, refresh));
+  if (data.empty) return [...children, emptyCard(data, refresh)];
   if (!data.span) {
     const line = strip(data.query);
     line.load(data.ranged);
     children.push(line.element);
   }
-  return h('article', null, ...children, actions(data), fewHint(data), panel(data));
+  return [...children, actions(data), fewHint(data)];
 }
 
 // PLACES are the types whose samples are places in the code, one for each window: their
@@ -65,20 +83,23 @@ function actions(data) {
     baseline && linkButton(capital(baseline.meaning), link('', { query: baseline.query, ...times(baseline) })),
     linkButton('Download pprof', link('profile', selected), { download: true }),
     copyPprof('profile', selected),
-    copyLink(),
+    copyLink(() => link('', { ...Object.fromEntries(new URLSearchParams(location.search)), ...fixed(data) })),
     h('span', { class: 'formats muted' }, ['text', 'json', 'folded'].map((format) => h('a', { href: link('', { ...selected, format }) }, format))));
 }
 
-// panel is the graph, with tabs for the other views. The address has the chosen one.
+// panel is the graph, with tabs for the other views: {element, update}. The address has the
+// chosen one.
 function panel(data) {
-  const functions = new Map(data.functions.map((f) => [f.name, f]));
+  let functions = new Map(data.functions.map((f) => [f.name, f]));
+  let shown = null; // the view of a tab: {elements, update}
   const body = h('div', { class: 'panel', role: 'tabpanel' });
   const tabs = VIEWS.map(([key, text]) => h('button', { type: 'button', role: 'tab', 'data-tab': key, onclick: () => go(key) }, text));
   const show = () => {
     const params = new URLSearchParams(location.search);
     const view = VIEWS.some(([key]) => key === params.get('view')) ? params.get('view') : params.get('function') ? 'callers' : 'flame';
     for (const tab of tabs) tab.setAttribute('aria-selected', String(tab.dataset.tab === view));
-    body.replaceChildren(...[content(view, params.get('function'))].flat());
+    shown = content(view, params.get('function'));
+    body.replaceChildren(...shown.elements.flat());
   };
   const go = (view, name) => {
     const params = new URLSearchParams(location.search);
@@ -90,19 +111,43 @@ function panel(data) {
     show();
   };
   const pick = (name) => go('callers', name);
+  const ask = () => parts({ query: data.query, ...fixed(data) });
   const content = (view, name) => {
     switch (view) {
-      case 'functions': return functionsView(data, pick);
-      case 'callers': return sandwichView(data, name, functions, pick);
-      case 'executables': return executablesView(data);
+      case 'functions': {
+        const list = functionsView(data, pick, ask());
+        return { elements: [list.element], update: () => list.update(data) };
+      }
+      // Who reads about one function is not to be interrupted.
+      case 'callers': return { elements: [sandwichView(data, name, functions, pick, ask())], update() {} };
+      case 'executables': return { elements: [executablesView(data)], update: () => body.replaceChildren(executablesView(data)) };
     }
-    const flame = new Flame({ root: data.flame, unit: data.unit, label: `Flame graph of ${data.title}`, functions, onfunction: pick });
-    return [flame.element, data.frameTypes ? typeLegend(data, flame) : packageLegend(data, flame),
-      h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the ${data.frameTypes ? 'type of the frame' : 'package'}, `, h('i', null, 'italics'), ' were inlined. Click a frame to zoom, click it again to go back; ', h('kbd', null, 'c'), ' shows its callers and callees.')];
+    const flame = new Flame({ root: data.flame, unit: data.unit, label: `Flame graph of ${data.title}`, functions, onfunction: pick, ask: ask(), remembered: true });
+    const legend = () => (data.frameTypes ? typeLegend(data, flame) : packageLegend(data, flame));
+    let chips = legend();
+    return {
+      elements: [flame.element, chips,
+        h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the ${data.frameTypes ? 'type of the frame' : 'package'}, `, h('i', null, 'italics'), ' were inlined. Click a frame to zoom, click it again to go back; ', h('kbd', null, 'c'), ' shows its callers and callees.')],
+      update() {
+        flame.update(data.flame, functions);
+        const fresh = legend();
+        chips.replaceWith(fresh);
+        chips = fresh;
+      },
+    };
   };
-  addEventListener('popstate', () => body.isConnected && show());
+  follow(body, 'popstate', show);
   show();
-  return h('div', null, h('div', { class: 'tabs views', role: 'tablist', 'aria-label': 'View' }, tabs), body);
+  return {
+    element: h('div', null, h('div', { class: 'tabs views', role: 'tablist', 'aria-label': 'View' }, tabs), body),
+    update(later) {
+      const same = later.total === data.total && later.samples === data.samples;
+      data = later;
+      if (same) return; // It is the span's duration that has changed.
+      functions = new Map(data.functions.map((f) => [f.name, f]));
+      shown.update();
+    },
+  };
 }
 
 // width says what a frame's width means. Heap in use is that of one moment.

@@ -10,14 +10,14 @@ import { functionsView } from './functions.js';
 
 // sandwichView shows a function between its callers and its callees. Without a name it
 // shows a list to choose from.
-export function sandwichView(data, name, functions, pick) {
-  if (!name) return [h('p', { class: 'muted legend' }, 'Choose a function to see what called it and what it called.'), functionsView(data, pick)];
+export function sandwichView(data, name, functions, pick, ask) {
+  if (!name) return [h('p', { class: 'muted legend' }, 'Choose a function to see what called it and what it called.'), functionsView(data, pick, ask).element];
   const place = h('div', { class: 'sandwich', 'aria-busy': 'true' }, h('p', { class: 'muted' }, 'Looking for its callers and callees \u2026'));
-  fill(place, data, name, functions, pick);
+  fill(place, data, name, functions, pick, ask);
   return place;
 }
 
-async function fill(place, data, name, functions, pick) {
+async function fill(place, data, name, functions, pick, ask) {
   let focus;
   try {
     ({ focus } = await get(asJSON({ function: name })));
@@ -30,7 +30,7 @@ async function fill(place, data, name, functions, pick) {
     place.replaceChildren(h('p', { class: 'note' }, `No stack of this profile has a function ${name}.`));
     return;
   }
-  const graph = (root, label, flipped) => new Flame({ root, unit: data.unit, label: `${label} of ${name}`, whole: data.total, functions, flipped, simple: true, onfunction: pick }).element;
+  const graph = (root, label, flipped) => new Flame({ ask: (more, signal) => ask({ ...more, function: name, of: label.toLowerCase() }, signal), root, unit: data.unit, label: `${label} of ${name}`, whole: data.total, functions, flipped, simple: true, onfunction: pick }).element;
   const share = (v) => `${value(v, data.unit)}, ${percent(v / data.total)} of the total`;
   place.replaceChildren(
     h('section', { class: 'card about-function' }, h('h2', { class: 'code' }, mark(fn), fn.name),

@@ -40,6 +40,7 @@ export function spanRow(s, manyServices, ranged, toggle) {
       s.manual && h('span', { class: 'tag', title: 'work under a profile_id label of its own, without a span' }, 'manual'),
       s.loss && h('span', { class: 'tag', title: LOSS[s.loss] }, 'incomplete'),
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival()),
+      s.afterEnd && h('span', { class: 'tag after-end', title: 'CPU time after its end, in goroutines that it had started: in no other number here' }, `+${duration(s.afterEnd.cpuNs)} after its end`),
       manyServices && h('span', { class: 'muted service' }, s.service));
   if (s.depth) what.style.paddingLeft = `${s.depth * 18}px`;
   return h('tr', { class: [s.err && 'err', s.depth && 'below'].filter(Boolean).join(' ') || null },

@@ -33,6 +33,7 @@ export function spansView() {
   let answered = ''; // the conditions that data is the answer to
   let reload = () => {};
   let windows = -1;
+  let list; // the section of the rows
   let on = true;
   let shownRows = new Map(); // by id: {key, span, element}
   let most = 1; // the time that a whole bar is
@@ -167,13 +168,20 @@ export function spansView() {
       h('p', null, 'Spans show up here when they end, their samples when the profiling window around them closes. This page looks for them every two seconds.')];
   }
 
-  const element = h('div', null, checked.element, line.element, h('div', { class: 'list' },
-    h('section', { 'aria-label': 'Spans' },
+  const element = h('div', null, h('h1', { class: 'sr' }, 'Spans'), checked.element, line.element, h('div', { class: 'list' },
+    list = h('section', { 'aria-label': 'Spans' },
       h('div', { class: 'tools' }, filter, orders, failed, least, polls, h('span', { class: 'grow' }), shown, together),
       conditions, note, byID, whole, table, empty),
     h('div', { class: 'asides' }, aside.element, sums.element)));
   return {
     element,
+    // busy says that the rows are not yet those of the conditions and the order above them.
+    busy(on) {
+      const old = on && asking !== answered;
+      list.setAttribute('aria-busy', String(old));
+      list.classList.toggle('old', old);
+      if (on && !data) shown.textContent = 'Looking for spans \u2026';
+    },
     attach(load) { reload = load; },
     poll: () => on && !data?.fixed,
     address() {
@@ -181,8 +189,8 @@ export function spansView() {
       p.set('format', 'json');
       p.set('limit', limit);
       // The server need not send again what is here.
-      if (data && answered === `${p}`) return `./?${p}&since=${data.generation}`;
       asking = `${p}`;
+      if (data && answered === asking) return `./?${p}&since=${data.generation}`;
       return `./?${p}`;
     },
     update(answer) {

@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { button, h } from './dom.js';
+import { clock } from './format.js';
 
 const alert = document.getElementById('alert');
 // closes is when the open window ends, by this machine's clock; 0 if there is none.
 let closes = 0;
 let message = '';
+// since is when the server last answered; 0 before it has, and gone says that it does not any
+// more.
+let since = 0;
+let gone = '';
 let load = () => {};
 const pill = h('span', { hidden: true }, h('span', { 'data-left': 'window closes' }));
 const flush = flushButton(() => load());
@@ -20,6 +25,9 @@ addEventListener('click', () => { alert.hidden = true; }, { capture: true });
 
 // showStatus shows what the profiler does. refresh is called after a flush.
 export function showStatus(status, refresh) {
+  since = Date.now();
+  if (gone && alert.textContent === gone) alert.hidden = true;
+  gone = '';
   closes = 0;
   message = status?.message ?? '';
   load = refresh;
@@ -29,6 +37,18 @@ export function showStatus(status, refresh) {
   // The window's times are the server's: count from its clock.
   if (status.windowEnd) closes = new Date(status.windowEnd) - new Date(status.now) + Date.now();
   pill.className = `pill ${!status.running ? 'off' : message ? 'warn' : 'on'}`;
+  tick();
+}
+
+// showGone says that the server does not answer, and since when.
+export function showGone(err) {
+  const first = !gone;
+  gone = `The server has not answered since ${clock(since)} (${err.message.replace(/[.\s]+$/, '')}): what is shown is from then. This page asks again every two seconds.`;
+  if (first || alert.textContent.startsWith('The server has not answered')) alert.textContent = gone;
+  if (first) alert.hidden = false;
+  pill.className = 'pill gone';
+  pill.hidden = false;
+  flush.hidden = true;
   tick();
 }
 
@@ -46,7 +66,8 @@ function tick() {
 function write(el) {
   const left = closes ? Math.ceil((closes - Date.now()) / 1000) : 0;
   const what = el.dataset.left;
-  const text = what === 'window closes' && message ? message
+  const text = gone ? (what === 'window closes' ? `no answer since ${clock(since)}` : 'the server does not answer')
+    : what === 'window closes' && message ? message
     : left > 0 ? `${what} in ${left} s`
       : what === 'window closes' ? 'profiling' : 'samples to come';
   if (el.textContent !== text) el.textContent = text;

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { comparison, get, link, range } from './api.js';
-import { onThemeChange, stripColour, theme } from './colours.js';
+import { stripColour, theme } from './colours.js';
 import { button, h, linkButton } from './dom.js';
 import { clock, duration, value } from './format.js';
+import { follow } from './listen.js';
 
 const HEIGHT = 64;
 
@@ -81,14 +82,14 @@ export function strip(query) {
     const sum = data.buckets.slice(a, b + 1).reduce((s, x) => s + total(x), 0);
     const much = data.momentary ? `${value(total(data.buckets[b]), data.unit)} of ${data.measure} at the end of ${lasts}` : `${value(sum, data.unit)} of ${data.measure} in ${lasts}`;
     const when = times(selection);
-    chosen.replaceChildren(
+    chosen.replaceChildren(...[
       h('b', null, `${clock(data.buckets[a].start)} \u2013 ${clock(end(data.buckets[b]))}`), h('span', { class: 'muted' }, much),
       held ? linkButton('Compare the first range with this one', comparison(data.query, held, data.query, when), { class: 'button primary' })
         : linkButton('Flame graph of this time', link('', { query: data.query, ...when }), { class: 'button primary' }),
       !held && linkButton('Spans of this time', link('', when)),
       !held && a > 0 && linkButton('Compare with all before', comparison(data.query, times([0, a - 1]), data.query, when)),
       !held && button('Compare with another range \u2026', () => { held = when; selection = null; paint(); hint(); }, { class: 'another' }),
-      button('Drop', drop));
+      button('Drop', drop)].filter(Boolean));
   }
 
   function hint() {
@@ -147,7 +148,7 @@ export function strip(query) {
     paint();
   });
   new ResizeObserver(paint).observe(canvas);
-  onThemeChange(() => { if (data) { paint(); key(); } });
+  for (const kind of ['theme', 'beforeprint', 'afterprint']) follow(element, kind, () => { if (data) { paint(); key(); } });
 
   function key() {
     const { dark } = theme();

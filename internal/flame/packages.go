@@ -1,0 +1,71 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flame
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Package is what the functions of a package take themselves.
+type Package struct {
+	// Name is "" for functions of which no package is known.
+	Name string `json:"name"`
+	Self int64  `json:"self"`
+}
+
+// Packages returns the packages, those with most self first.
+func (s *Summary) Packages() []Package {
+	sums := map[string]int64{}
+	for i, sum := range s.top.sums {
+		if sum.self != 0 {
+			sums[s.functions.list[i].pkg()] += sum.self
+		}
+	}
+	list := []Package{}
+	for name, self := range sums {
+		list = append(list, Package{name, self})
+	}
+	slices.SortFunc(list, func(a, b Package) int { return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(a.Name, b.Name)) })
+	return list
+}
+
+// pkg returns the package of a function: what its name has up to the first dot after the
+// last slash. The name of an assembly function that only assembly calls, such as
+// indexbytebody, has none: then its directory tells, "" where nothing does.
+func (f *function) pkg() string {
+	name := f.name
+	if cut := strings.IndexAny(name, "[({ "); cut >= 0 {
+		name = name[:cut] // Type parameters may hold slashes of their own.
+	}
+	slash := strings.LastIndexByte(name, '/')
+	if dot := strings.IndexByte(name[slash+1:], '.'); dot >= 0 {
+		return name[:slash+1+dot]
+	}
+	if path.Ext(f.file) != ".s" {
+		return ""
+	}
+	dir := path.Dir(strings.ReplaceAll(f.file, `\`, "/"))
+	for _, root := range []string{"/src/", "/pkg/mod/"} {
+		if i := strings.LastIndex(dir, root); i >= 0 {
+			return dir[i+len(root):]
+		}
+	}
+	if dir == "." {
+		return ""
+	}
+	return dir
+}
+
+// qualified returns the name of a function with the package that its file is in, where the
+// name has none.
+func (f *function) qualified() string {
+	pkg := f.pkg()
+	if pkg == "" || strings.HasPrefix(f.name, pkg) {
+		return f.name
+	}
+	return pkg + "." + f.name
+}

@@ -1,0 +1,238 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// stage is a server whose answers with data can be held back, and which can go away.
+type stage struct {
+	http.Handler
+	down atomic.Bool
+	mu   sync.RWMutex // locked while answers are held back
+}
+
+func (s *stage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(r.URL.RawQuery, "format=json") {
+		if s.down.Load() {
+			panic(http.ErrAbortHandler) // The connection ends without an answer.
+		}
+		s.mu.RLock()
+		defer s.mu.RUnlock()
+	}
+	s.Handler.ServeHTTP(w, r)
+}
+
+// methods is the number of functions of fillWide, more than a list or a graph has room for.
+const methods = 4000
+
+// fillWide puts in two windows of a program in which main.serve calls Method0 to Method3999
+// for a sample each, and indexbytebody for as many as these together.
+func fillWide(t *testing.T, s *store.Store, res *resource.Resource, start time.Time) {
+	t.Helper()
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 1e7,
+	}
+	at := func(name, file string) *profile.Location {
+		id := uint64(len(p.Function) + 1)
+		fn := &profile.Function{ID: id, Name: name, Filename: file}
+		l := &profile.Location{ID: id, Address: id, Line: []profile.Line{{Function: fn, Line: 1}}}
+		p.Function, p.Location = append(p.Function, fn), append(p.Location, l)
+		return l
+	}
+	serve := at("main.serve", "/src/main.go")
+	sample := func(n int64, leaf *profile.Location) {
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{leaf, serve}, Value: []int64{n, n * 1e7}})
+	}
+	for i := range methods {
+		sample(1, at(fmt.Sprint("shop.Method", i), "/src/shop.go"))
+	}
+	sample(methods, at("indexbytebody", "/usr/local/go/src/internal/bytealg/indexbyte_amd64.s"))
+	for i := range 2 {
+		window := exporter.Window{Kind: exporter.KindCPU, Start: start.Add(time.Duration(i) * 10 * time.Second), Duration: 10 * time.Second, Resource: res}
+		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestStates has the texts of what a page shows while it waits, while the server is gone, of
+// a span that runs, and of graphs and lists that have no room for all.
+func TestStates(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop := resource.NewSchemaless(attribute.String("service.name", "shop"))
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("")
+	start := time.Now().Add(-time.Minute)
+	for i := range 130 {
+		_, span := tracer.Start(t.Context(), fmt.Sprintf("op %03d", i), trace.WithTimestamp(start))
+		span.SetAttributes(attribute.String("pyroscope.profile.id", span.SpanContext().SpanID().String()), attribute.String("http.route", "/a"))
+		span.End(trace.WithTimestamp(start.Add(time.Duration(i+1) * time.Millisecond)))
+	}
+	fillWide(t, s, shop, start)
+	on := &stage{Handler: viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true} }))}
+	server := httptest.NewServer(on)
+	t.Cleanup(server.Close)
+	b := newBrowser(t)
+	text := func(what, selector, want string) {
+		t.Helper()
+		if got := b.text(selector); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s: %s has %q, want %s", what, selector, got, want)
+		}
+	}
+	rows := func() int {
+		return get(b, chromedp.Evaluate[int](`document.querySelectorAll('.spans tbody tr').length`))
+	}
+	open := func(step string, params ...string) {
+		t.Helper()
+		v := url.Values{}
+		for i := 0; i < len(params); i += 2 {
+			v.Set(params[i], params[i+1])
+		}
+		b.run(step, chromedp.Navigate(server.URL+"/?"+v.Encode()))
+	}
+
+	on.mu.Lock()
+	open("a list that is on its way")
+	b.run("it says so", until(`document.querySelector('.count')?.textContent === 'Looking for spans …'`))
+	on.mu.Unlock()
+	b.run("its rows", until(`document.querySelectorAll('.spans tbody tr').length === 130`))
+	if h1 := get(b, chromedp.Evaluate[string](`document.querySelector('h1').textContent + ' ' + document.querySelector('nav.pages').getAttribute('aria-label')`)); h1 != "Spans Pages" {
+		t.Errorf("a screen reader has %q", h1)
+	}
+	b.run("the names", chromedp.WaitVisible(css(`.names`)))
+	text("more names", `.aside:first-child > button`, `^Show 30 more names, `)
+	on.mu.Lock()
+	b.run("another order that is on its way",
+		chromedp.Click(css(`.choice label:has([value=slowest])`)),
+		until(`document.querySelector('.list > section').getAttribute('aria-busy') === 'true'`))
+	on.mu.Unlock()
+	b.run("it has come", until(`document.querySelector('.list > section').getAttribute('aria-busy') === 'false'`))
+	text("the slowest", `.spans tbody tr .name`, `^op 129$`)
+
+	on.down.Store(true)
+	b.run("the server is gone", chromedp.WaitVisible(css(`.pill.gone`)))
+	text("since when", `.pill`, `^no answer since \d\d:\d\d:\d\d$`)
+	text("the alert", `#alert`, `^The server has not answered since \d\d:\d\d:\d\d \(.*\): what is shown is from then`)
+	if n := rows(); n != 130 {
+		t.Errorf("%d rows are left, want 130", n)
+	}
+	b.screenshots("gone")
+	on.down.Store(false)
+	b.run("it is back", chromedp.WaitVisible(css(`.pill.on`)), chromedp.WaitNotVisible(css(`#alert`)))
+	text("it is back", `.pill`, `^profiling$`)
+
+	open("a section that the address asks for", "by", "http.route", "odrer", "cpu")
+	b.run("it is open", size(800, 900), chromedp.WaitVisible(css(`.asides details:last-child .names li`)))
+	text("the value", `.asides details:last-child .names li`, `^/a`)
+	text("an unknown parameter", `main .note`, `does nothing: "odrer"`)
+	b.run("as wide as before", size(1440, 900))
+
+	on.mu.Lock()
+	open("a graph that is on its way", "query", ".cpu")
+	b.run("it says so", until(`document.querySelector('main').textContent === 'Summing the samples …'`))
+	on.mu.Unlock()
+	b.run("the graph", chromedp.WaitVisible(css(`.graph canvas`)), chromedp.WaitVisible(css(`.strip canvas`)))
+	text("what is cut", `.cut-frames`, `^2,603 frames too narrow to draw are summed as \(other\): 32\.5 % of what is shown \(52\.1 s\)\. Zoom in or search to see them\.$`)
+	text("packages", `.panel .chips`, `(?s)^internal/bytealg\s*50\.0 %.*shop\s*50\.0 %`)
+	b.run("search what is cut",
+		chromedp.SendKeys(css(`.graph [data-search]`), "Method1999"),
+		until(`document.querySelector('.found').textContent.includes('total')`))
+	text("found", `.found`, `^0\.01 % of the total \(20\.0 ms\)`)
+	b.screenshots("found-in-cut")
+	x, y, width := b.box(`.graph canvas`)
+	b.run("zoom to what was cut", chromedp.MouseClickXY(x+width*0.6, y+50), chromedp.WaitVisible(css(`.detail`)))
+	text("what was cut", `.detail .about`, `^main\.serve`)
+	b.run("zoom to it by keyboard",
+		chromedp.Focus(css(`.graph canvas`)),
+		chromedp.KeyEvent("n"+kb.Enter),
+		until(`document.querySelector('.found').textContent.endsWith('100.0 % of what is zoomed to')`))
+	text("the zoom", `.detail .about`, `^shop\.Method1999\s*20\.0 ms, 0\.01 % of the total`)
+	if search := get(b, chromedp.Evaluate[string](`location.search`)); !strings.Contains(search, "search=Method1999") {
+		t.Errorf("the address is %q", search)
+	}
+	get(b, chromedp.Evaluate[bool](`(() => {
+		window.added = 0;
+		const real = EventTarget.prototype.addEventListener;
+		EventTarget.prototype.addEventListener = function (...args) {
+			if (this === window || this instanceof MediaQueryList) added++;
+			return real.apply(this, args);
+		};
+		return true;
+	})()`))
+	b.run("60 switches of the tab", until(`(() => {
+		for (let i = 0; i < 60; i++) document.querySelector(i % 2 ? '[data-tab=flame]' : '[data-tab=functions]').click();
+		return true;
+	})()`))
+	if n := get(b, chromedp.Evaluate[int](`added`)); n != 0 {
+		t.Errorf("%d listeners were added to the window", n)
+	}
+	b.run("the functions", chromedp.Click(css(`[data-tab=functions]`)), chromedp.WaitVisible(css(`.functions tbody tr`)))
+	text("the functions", `.functions`, `(?s)4,002 functions.*1,002 functions left out: 20\.0 s by themselves together \(12\.5 %\), each at most 20\.0 ms with what it calls`)
+	b.run("filter them",
+		chromedp.SendKeys(css(`.functions [data-search]`), "method399"),
+		until(`document.querySelector('.functions .found').textContent === '11 of 4,002 functions'`))
+	b.screenshots("functions-cut")
+
+	get(b, chromedp.Evaluate[bool](`(navigator.clipboard.writeText = async (text) => { window.copied = text; }, true)`))
+	b.run("copy the link", chromedp.Click(css(`.actions button:last-of-type`)), until(`window.copied !== undefined`))
+	if copied := get(b, chromedp.Evaluate[string](`copied`)); !regexp.MustCompile(`from=\d{13}&until=\d{13}`).MatchString(copied) {
+		t.Errorf("the link is %q", copied)
+	}
+	x, y, width = b.box(`.strip canvas`)
+	b.run("the second range",
+		chromedp.DragAndDropXY(x+width*0.6, y+20, x+width*0.9, y+20),
+		chromedp.WaitVisible(css(`.chosen .another`)),
+		chromedp.Click(css(`.chosen .another`)),
+		chromedp.DragAndDropXY(x+width*0.1, y+20, x+width*0.4, y+20),
+		chromedp.WaitVisible(css(`.chosen .primary`)))
+	text("the ranges", `.chosen`, `Compare the first range with this one\s*Drop$`)
+	if strings.Contains(b.text(`.chosen`), "false") {
+		t.Errorf("the ranges have %q", b.text(`.chosen`))
+	}
+
+	_, running := tracer.Start(t.Context(), "still running", trace.WithTimestamp(time.Now().Add(-time.Minute)))
+	id := running.SpanContext().SpanID().String()
+	running.SetAttributes(attribute.String("pyroscope.profile.id", id))
+	open("a span that runs", "query", fmt.Sprintf(".cpu{profile_id=%q}", id))
+	b.run("its time", chromedp.WaitVisible(css(`.tiles`)))
+	text("its time", `.tiles`, `^Duration so far`)
+	before := b.text(`.tiles`)
+	b.run("it goes on", until(fmt.Sprintf(`document.querySelector('.tiles').innerText !== %q`, before)))
+	running.End()
+	b.run("it ends", until(`document.querySelector('.tiles').innerText.startsWith('Duration\n')`))
+
+	open("a query without braces", "query", `span_name="op"`)
+	b.run("its error", chromedp.WaitVisible(css(`main [role=alert]`)))
+	text("its error", `main [role=alert]`, `(?s)This query cannot be read.*conditions are in braces`)
+	open("a query of Pyroscope", "query", `process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="shop"}`)
+	b.run("its graph", chromedp.WaitVisible(css(`.graph canvas`)))
+	text("its total", `.tiles`, `CPU time\s*160 s`)
+	b.print("process")
+}
