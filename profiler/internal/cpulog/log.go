@@ -37,14 +37,13 @@ type Log struct {
 	asleep atomic.Bool
 	// heard is true when a signal of ours has made a record: one can wake the reader.
 	heard atomic.Bool
-	// pokes counts the signals that were sent.
-	pokes atomic.Int64
 
 	// What follows is for Cut alone.
 	symbols *goruntime.Symbols
 	loaded  []*profile.Mapping
 
 	mu      sync.Mutex
+	signals tally // which signals of ours have made their records
 	open    *part
 	cut     chan *part // of the Cut that waits; nil when there is none
 	restart bool       // that Cut has stopped the runtime's profile
@@ -56,7 +55,6 @@ type Log struct {
 	header   bool  // the next record is the header
 	began    int64 // when the runtime began to take samples
 	surprise bool  // surprised is closed
-	poked    int64 // records that have come of pokes
 }
 
 // Reader is goruntime.ReadCPUProfile.
@@ -116,7 +114,7 @@ func (l *Log) again() bool {
 	done.restarted, done.deaf = true, l.deaf
 	l.cut, l.open = nil, l.newPart(now)
 	l.restart, l.deaf = false, false
-	l.poked = l.pokes.Load() // no more come of those before
+	l.signals.settle(l.signals.sent.Load())
 	runtime.SetCPUProfileRate(l.hz)
 	cut <- done // it has room
 	return true

@@ -41,7 +41,7 @@ func poke(t thread) bool {
 func (l *Log) poke() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	l.pokes.Add(1) // before its record can be read
+	l.signals.sent.Add(1)
 	return poke(thisThread())
 }
 
@@ -49,18 +49,18 @@ func (l *Log) poke() bool {
 func (l *Log) fill() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	deep(deepest, thisThread(), &l.asleep, &l.pokes)
+	deep(deepest, thisThread(), &l.asleep, &l.signals.sent)
 }
 
 // deep has the records be as long as possible, so that there are few: about a thousand.
 //
 //go:noinline
-func deep(depth int, t thread, asleep *atomic.Bool, pokes *atomic.Int64) bool {
+func deep(depth int, t thread, asleep *atomic.Bool, sent *atomic.Int64) bool {
 	if depth > 0 {
-		return !deep(depth-1, t, asleep, pokes) // no tail call
+		return !deep(depth-1, t, asleep, sent) // no tail call
 	}
 	for n := 0; n < enough && asleep.Load(); n++ {
-		pokes.Add(1)
+		sent.Add(1)
 		poke(t)
 	}
 	return true
