@@ -133,7 +133,7 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet, m mark) (seen
 		if p.stack == nil {
 			break
 		}
-		l.heard.Store(true)
+		l.hear()
 		if l.signals.sample() {
 			l.open.count(p.stack, nil, p.at, 1)
 		}
@@ -157,6 +157,14 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet, m mark) (seen
 		close(l.surprised)
 	}
 	return seen
+}
+
+// hear is called at a record of our signals. The caller holds l.mu.
+func (l *Log) hear() {
+	l.heard = true
+	if l.hears == (handler{}) {
+		l.hears = sigprof()
+	}
 }
 
 // wait returns when it is time for the next look.
