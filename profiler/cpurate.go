@@ -77,5 +77,6 @@ func (c *cpu) fallBack(why error) error {
 	c.fallback = fmt.Errorf("cpu profile: %sruntime/pprof reads the samples, without their times, so that those after a span's end count for it: this package cannot read them from %s: %w",
 		rate, runtime.Version(), why)
 	c.hz, c.slow = defaultCPURate, slowTick(defaultCPURate, tick())
+	c.deaf = false // not known of runtime/pprof's samples
 	return c.fallback
 }

@@ -117,9 +117,10 @@ func WithKinds(kinds ...exporter.Kind) Option {
 //
 // What that costs the program: StopCPUProfile, called for our profile while that is just
 // beginning, takes some milliseconds longer than runtime/pprof alone would need, and up
-// to 20 within a tenth of a second after the end of a window. Where 24 threads
-// wanted two cores, 99 in 100 took up to 50, and one of 10,000 a second: whether somebody stops our profile as it begins is
-// found by a look at all goroutines, which waits for a core. If the program
+// to 20 within a tenth of a second after the end of a window. A busy machine makes that
+// longer, since it is found by a look at all goroutines, which waits for a core: of 10,000
+// calls while 24 threads wanted two cores, 99 in 100 took up to 50 ms, and the longest
+// took a second. If the program
 // calls runtime.SetCPUProfileRate while our profile is just beginning, the runtime's
 // warning (https://go.dev/issue/42502) appears on stderr, as it does at any other time
 // while a profile runs, and the samples of the first window come at the program's

@@ -55,7 +55,8 @@ type Status struct {
 	// the end of a window, a Flush or a caller of Profile. CPUUnmeasured is the time
 	// in between, in all, of which there are no samples. What passes while
 	// something else has the CPU profiler is not in it. Both are 0 on Linux and macOS,
-	// unless CPUFallback says why not, or CPU that something else handles SIGPROF.
+	// unless runtime/pprof reads the samples, as CPUFallback then says, or something else
+	// handles SIGPROF, as CPU then says.
 	CPUEdges      uint64
 	CPUUnmeasured time.Duration
 	// CPUSamplesDropped is the number of CPU samples that are in no profile

@@ -39,8 +39,8 @@ func running(t *testing.T, hz int) *Log {
 		}
 		// A last signal may have come too late.
 		samples := samplesOf(p.Profile, "cpulog.poke") + pokeSamples
-		if late := l.pokes.Load() + samples - records; late < 0 || late > 1 {
-			t.Errorf("%d samples of the time that %d signals of ours took, of %d records", samples, l.pokes.Load(), records)
+		if late := l.signals.sent.Load() + samples - records; late < 0 || late > 1 {
+			t.Errorf("%d samples of the time that %d signals of ours took, of %d records", samples, l.signals.sent.Load(), records)
 		}
 	})
 	return l

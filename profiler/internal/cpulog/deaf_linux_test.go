@@ -13,7 +13,7 @@ import (
 )
 
 // setAction has the system do something else at a signal.
-func setAction(t *testing.T, s syscall.Signal, a [16]uintptr) {
+func setAction(t *testing.T, s syscall.Signal, a handler) {
 	t.Helper()
 	if _, _, err := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&a)), 0, sigset, 0, 0); err != 0 {
 		t.Fatal(err)
@@ -29,10 +29,10 @@ func TestCutWithoutSignals(t *testing.T) {
 	defer record(l)()
 	cut(t, l, nil)
 	before := action(syscall.SIGPROF)
-	if before == ([16]uintptr{}) {
+	if before == (handler{}) {
 		t.Fatal("the system does not say what it does at SIGPROF")
 	}
-	ignored := [16]uintptr{1} // SIG_IGN; on MIPS, where flags are first, no action is read
+	ignored := handler{1} // SIG_IGN; on MIPS, where flags are first, no action is read
 	defer setAction(t, syscall.SIGPROF, before)
 	for name, asleep := range map[string]bool{"awake": false, "asleep": true} {
 		for asleep && !l.asleep.Load() {
@@ -57,5 +57,23 @@ func TestCutWithoutSignals(t *testing.T) {
 			busy(d)
 			p = cut(t, l, &p)
 		}
+	}
+}
+
+// A program that ignores SIGURG, or a C library that handles it, takes no samples away.
+func TestCutWithAnotherSIGURG(t *testing.T) {
+	known(t)
+	l := New(100, goruntime.ReadCPUProfile)
+	defer record(l)()
+	cut(t, l, nil)
+	before := action(syscall.SIGURG)
+	defer setAction(t, syscall.SIGURG, before)
+	for range 5 {
+		for !l.asleep.Load() {
+			<-time.After(time.Millisecond)
+		}
+		setAction(t, syscall.SIGURG, handler{1})
+		cut(t, l, nil)
+		setAction(t, syscall.SIGURG, before)
 	}
 }

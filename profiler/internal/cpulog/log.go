@@ -20,8 +20,12 @@ import (
 var ErrRecord = errors.New("cpu samples: the runtime's records are not as expected")
 
 // wakeLimit is how long a Cut waits for a reader that it has woken, before it wakes it
-// by a stop. A reader that waits for a core on a busy machine needs less.
-const wakeLimit = 10 * time.Second
+// by a stop. A reader that waits for a core on a busy machine needs less. silentLimit
+// holds while no signal of ours has made a record yet, which may never be.
+const (
+	wakeLimit   = 10 * time.Second
+	silentLimit = time.Second
+)
 
 // Log counts CPU samples by stack and labels. Record and Cut may be called at the
 // same time, each by one goroutine.
@@ -35,20 +39,19 @@ type Log struct {
 
 	// asleep is true while the reader is in a call of readProfile, which can wait.
 	asleep atomic.Bool
-	// heard is true when a signal of ours has made a record: one can wake the reader.
-	heard atomic.Bool
-	// pokes counts the signals that were sent.
-	pokes atomic.Int64
 
 	// What follows is for Cut alone.
 	symbols *goruntime.Symbols
 	loaded  []*profile.Mapping
 
 	mu      sync.Mutex
+	signals tally // which signals of ours have made their records
+	heard   bool  // one has: they can wake the reader
 	open    *part
 	cut     chan *part // of the Cut that waits; nil when there is none
 	restart bool       // that Cut has stopped the runtime's profile
 	deaf    bool       // because something else handles the signals
+	hears   handler    // what the signals had when one of this run made a record; zero before
 	closing bool       // the run is about to be stopped
 	ended   bool       // Record has returned, or is about to
 
@@ -56,7 +59,6 @@ type Log struct {
 	header   bool  // the next record is the header
 	began    int64 // when the runtime began to take samples
 	surprise bool  // surprised is closed
-	poked    int64 // records that have come of pokes
 }
 
 // Reader is goruntime.ReadCPUProfile.
@@ -115,8 +117,8 @@ func (l *Log) again() bool {
 	cut, done := l.cut, l.open // whose end is known
 	done.restarted, done.deaf = true, l.deaf
 	l.cut, l.open = nil, l.newPart(now)
-	l.restart, l.deaf = false, false
-	l.poked = l.pokes.Load() // no more come of those before
+	l.restart, l.deaf, l.hears = false, false, handler{}
+	l.signals.settle(l.signals.sent.Load())
 	runtime.SetCPUProfileRate(l.hz)
 	cut <- done // it has room
 	return true
@@ -196,7 +198,11 @@ func (l *Log) await(cut <-chan *part) *part {
 			l.mu.Lock()
 			waits := l.cut != nil && !l.ended && !l.restart
 			l.deaf = l.deaf || waits && l.unheard()
-			if waits && (l.deaf || time.Since(begin) > wakeLimit) {
+			limit := wakeLimit
+			if !l.heard {
+				limit = silentLimit
+			}
+			if waits && (l.deaf || time.Since(begin) > limit) {
 				l.stop()
 			}
 			l.mu.Unlock()
@@ -204,8 +210,9 @@ func (l *Log) await(cut <-chan *part) *part {
 	}
 }
 
-// unheard reports whether the reader waits, and no signal of ours can end that.
-func (l *Log) unheard() bool { return l.asleep.Load() && deaf() }
+// unheard reports whether the reader waits, and no signal of ours can end that. The caller
+// holds l.mu.
+func (l *Log) unheard() bool { return l.asleep.Load() && deaf(l.hears) }
 
 // stop has the reader see the end of the samples, and begin again. The caller holds
 // l.mu: so Record cannot end, and nobody else's profile can be running.
@@ -223,11 +230,10 @@ func (l *Log) rouse() {
 		l.mu.Unlock()
 		l.rouseBySamples()
 		l.mu.Lock()
-		unheard := l.unheard()
-		if l.cut == nil || !l.asleep.Load() || l.heard.Load() && !unheard {
-			return
+		if l.cut == nil || !l.unheard() {
+			return // await looks again
 		}
-		l.deaf = unheard
+		l.deaf = true
 	}
 	if l.cut != nil && !l.ended && !l.restart {
 		l.stop()

@@ -175,7 +175,7 @@ func TestTakeCountsTheTimeOfPokes(t *testing.T) {
 	known(t)
 	l := ended(100)
 	deepStack := append([]uint64{4 + 64, 0, 1, uint64(pokeEntry) + 1}, slices.Repeat([]uint64{uint64(funcPC(known)) + 1}, 64)...)
-	l.pokes.Store(2)
+	l.signals.sent.Store(2)
 	for range 5 {
 		l.take(deepStack, make([]*goruntime.LabelSet, 1), mark{})
 	}
@@ -185,6 +185,43 @@ func TestTakeCountsTheTimeOfPokes(t *testing.T) {
 	}
 	if got := samplesOf(p.Profile, "cpulog.poke"); got != 3 || len(p.Profile.Sample) != 1 || len(p.Profile.Sample[0].Location) > pokeLeaves+1 {
 		t.Errorf("%d samples, want 3, of one short stack: %v", got, p.Profile.Sample)
+	}
+}
+
+// Where the runtime has no room for records, those of our signals among them are no samples.
+func TestAddCountsNoSignalsAsLost(t *testing.T) {
+	known(t)
+	l := ended(100)
+	poke := []uint64{4, 0, 1, uint64(pokeEntry) + 1}
+	noRoom := func(n uint64) []uint64 { return []uint64{4, 0, 0, n} }
+	take := func(records []uint64) { l.take(records, make([]*goruntime.LabelSet, 1), mark{}) }
+	l.signals.sent.Store(5)
+	take(poke)
+	take(noRoom(7)) // four of them are signals, as far as is known
+	take(poke)      // it was not one of those
+	l.signals.sent.Add(3)
+	take(noRoom(2))
+	take(poke)
+	if diff := cmp.Diff(map[string]int64{"lostProfileEvent": 3, "poke": 1}, counted(t, l)); diff != "" {
+		t.Errorf("samples (-want +got):\n%s", diff)
+	}
+}
+
+// Signals that have made no record by the next mark, because something else handled them,
+// hide no samples later.
+func TestTakeSettlesSignalsWithoutRecords(t *testing.T) {
+	known(t)
+	l := ended(100)
+	poke := []uint64{4, 0, 1, uint64(pokeEntry) + 1}
+	l.signals.sent.Store(100)
+	m := mark{poked: true, sent: 100}
+	l.signals.sent.Add(1) // the mark's
+	for range 3 {
+		l.take(poke, make([]*goruntime.LabelSet, 1), m)
+	}
+	// The first may be one that was on its way when the mark was made.
+	if diff := cmp.Diff(map[string]int64{"poke": 1}, counted(t, l)); diff != "" {
+		t.Errorf("samples (-want +got):\n%s", diff)
 	}
 }
 

@@ -25,6 +25,7 @@ var seed = maphash.MakeSeed()
 
 // part is what was counted between two cuts.
 type part struct {
+	signals    *tally // the Log's
 	start      time.Time
 	began, end int64         // nanotimes; began is that of start
 	period     time.Duration // between two samples
@@ -45,7 +46,7 @@ type part struct {
 }
 
 func (l *Log) newPart(at int64) *part {
-	p := &part{period: time.Second / time.Duration(l.hz), entries: make(map[key]*entry), stride: 1}
+	p := &part{signals: &l.signals, period: time.Second / time.Duration(l.hz), entries: make(map[key]*entry), stride: 1}
 	if l.open != nil {
 		// What does not change within a run.
 		p.inCode, p.foreign = l.open.inCode, l.open.foreign

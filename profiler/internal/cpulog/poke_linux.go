@@ -41,7 +41,7 @@ func poke(t thread) bool {
 func (l *Log) poke() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	l.pokes.Add(1) // before its record can be read
+	l.signals.sent.Add(1)
 	return poke(thisThread())
 }
 
@@ -49,34 +49,44 @@ func (l *Log) poke() bool {
 func (l *Log) fill() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	deep(deepest, thisThread(), &l.asleep, &l.pokes)
+	deep(deepest, thisThread(), &l.asleep, &l.signals.sent)
 }
 
 // deep has the records be as long as possible, so that there are few: about a thousand.
 //
 //go:noinline
-func deep(depth int, t thread, asleep *atomic.Bool, pokes *atomic.Int64) bool {
+func deep(depth int, t thread, asleep *atomic.Bool, sent *atomic.Int64) bool {
 	if depth > 0 {
-		return !deep(depth-1, t, asleep, pokes) // no tail call
+		return !deep(depth-1, t, asleep, sent) // no tail call
 	}
 	for n := 0; n < enough && asleep.Load(); n++ {
-		pokes.Add(1)
+		sent.Add(1)
 		poke(t)
 	}
 	return true
 }
 
+// handler is what the system does at a signal, as the system tells it.
+type handler [16]uintptr
+
+func sigprof() handler { return action(syscall.SIGPROF) }
+
 // deaf reports whether something else in the process, a C library for example, handles
-// the signal of the samples. The runtime handles SIGURG, by which it interrupts
-// goroutines, as it does that one.
-func deaf() bool { return action(syscall.SIGPROF) != action(syscall.SIGURG) }
+// the signal of the samples: not hears, which was seen to make them. Where that is zero the
+// runtime's handler is known by SIGURG, by which it interrupts goroutines.
+func deaf(hears handler) bool {
+	if hears == (handler{}) {
+		hears = action(syscall.SIGURG)
+	}
+	return sigprof() != hears
+}
 
 // sigset is the size of the system's set of signals, where it is not more: there
 // nothing is known.
 const sigset = 8
 
 // action returns what the system does at a signal, zero if it does not say.
-func action(s syscall.Signal) (a [16]uintptr) {
+func action(s syscall.Signal) (a handler) {
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), 0, uintptr(unsafe.Pointer(&a)), sigset, 0, 0) //nolint:gosec // more than the system writes
 	return a
 }

@@ -14,4 +14,8 @@ func (*Log) poke() bool { return poke() }
 
 func (*Log) fill() {}
 
-func deaf() bool { return false }
+type handler struct{}
+
+func sigprof() handler { return handler{} }
+
+func deaf(handler) bool { return false }

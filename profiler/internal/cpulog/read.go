@@ -60,6 +60,7 @@ type mark struct {
 	poked bool
 	from  int64 // the place is not before this time
 	cut   bool  // a Cut waits for it
+	sent  int64 // how many signals had been sent before
 }
 
 // mark makes a record.
@@ -69,6 +70,7 @@ func (l *Log) mark(awake bool) mark {
 	awake = awake && !l.closing && !l.restart
 	l.mu.Unlock()
 	if canPoke && (awake || m.cut) {
+		m.sent = l.signals.sent.Load()
 		m.from = goruntime.Nanotime()
 		m.poked = l.poke()
 	}
@@ -131,13 +133,15 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet, m mark) (seen
 		if p.stack == nil {
 			break
 		}
-		l.heard.Store(true)
-		if l.poked++; l.poked > l.pokes.Load() {
-			l.poked--
+		l.hear()
+		if l.signals.sample() {
 			l.open.count(p.stack, nil, p.at, 1)
 		}
 		if m.poked && p.at >= m.from && !seen {
 			seen = true
+			// Of those before the mark one at most is on its way, and this record is not
+			// of them or is that one.
+			l.signals.settle(m.sent)
 			if m.cut {
 				l.serve(p.at)
 			}
@@ -153,6 +157,14 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet, m mark) (seen
 		close(l.surprised)
 	}
 	return seen
+}
+
+// hear is called at a record of our signals. The caller holds l.mu.
+func (l *Log) hear() {
+	l.heard = true
+	if l.hears == (handler{}) {
+		l.hears = sigprof()
+	}
 }
 
 // wait returns when it is time for the next look.

@@ -68,9 +68,10 @@ func (p *part) add(records []uint64, labels []*goruntime.LabelSet, within span) 
 		// A part can have begun a moment after a sample that was written later.
 		at = max(min(at, within.to), p.began)
 		p.last = max(p.last, at)
+		noRoom := count == 0 && len(stack) == 1
 		switch {
-		case count == 0 && len(stack) == 1:
-			// The runtime had no room for so many samples.
+		case noRoom:
+			// The runtime had no room for so many records.
 			count, stack = stack[0], []uint64{lost}
 			p.overflowed = true
 		case isPoke(stack):
@@ -82,7 +83,13 @@ func (p *part) add(records []uint64, labels []*goruntime.LabelSet, within span) 
 			p.err = ErrRecord
 			return nil, nil, poked{}
 		}
-		p.count(stack, labels[0], at, int64(count))
+		samples := int64(count)
+		if noRoom {
+			samples -= p.signals.discarded(samples)
+		}
+		if samples > 0 {
+			p.count(stack, labels[0], at, samples)
+		}
 	}
 	return nil, nil, poked{}
 }
