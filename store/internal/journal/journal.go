@@ -6,22 +6,23 @@
 //
 // Each run of a process has a directory of its own there, which it locks. In it are
 //
-//	process.json                                       what the profiles are of
+//	process.json.gz                                    the process and its services
 //	20261121T130405.123456789Z-shop-cpu.pprof.gz       a window, in the pprof format
 //	20261121T130415.000000000Z-spans.jsonl.gz          spans that ended until then
+//	20261121T130415.000000000Z-kept-spans.jsonl.gz     all spans that outlive others then
+//	kept/20261121T130405.123456789Z-shop-cpu.pprof.gz  their samples of a window that made room
 //
 // A file is there as a whole or not at all, and gzip's checksum tells whether it is what was
 // written. A file that is damaged, or of a version that this program does not know, is renamed
 // and reported.
 //
-// journal.go opens and writes, earlier.go reads what earlier runs have left, span.go is
-// the form of a span.
+// journal.go opens and writes, room.go keeps the bound, earlier.go finds and reads what
+// earlier runs have left, process.go is what is known of a run, span.go the form of a span.
 package journal
 
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,7 +33,8 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/atomicfile"
@@ -41,51 +43,56 @@ import (
 
 const (
 	version      = 1
-	processFile  = "process.json"
+	processFile  = "process.json.gz"
 	spansSuffix  = "-spans.jsonl.gz"
+	keptSuffix   = "-kept" + spansSuffix
+	keptDir      = "kept"
 	runSeparator = "-run-"
 )
 
-// Journal is the directory of this run. It is safe for concurrent use.
+// Journal is the directory of this run. Of its methods only Stats may be called while
+// another one runs.
 type Journal struct {
 	dir, run string   // run is relative to dir
 	lock     *os.File // of the run
-	started  time.Time
+	process  Process
 	earlier  []*Run
+	numbers  map[string]int // of the runs, by their directories
+	maxBytes int64
+	files    *profiledir.Dir
+	rank     func(*profile.Sample) int
+	closed   bool
 
-	mu      sync.Mutex
-	files   *profiledir.Dir
-	service string // of process.json; "" before it is written
-	stats   Stats
-	closed  bool
+	mu    sync.Mutex // guards stats
+	stats Stats
 }
 
 // Stats are counts of a Journal.
 type Stats struct {
-	// Written are the files that were written, Dropped those that could not be.
-	Written, Dropped uint64
+	// Written are the files that were written, Failed those that could not be.
+	Written, Failed uint64
 	// Removed are the files, of earlier runs too, that made room.
 	Removed uint64
+	// SetAside are the files that were damaged or of an unknown version, Unreadable
+	// those that could not be read for another reason.
+	SetAside, Unreadable uint64
 	// Bytes is the size of all files, but for those of other processes that run now.
 	Bytes int64
 }
 
-// process is what process.json says.
-type process struct {
-	Version int       `json:"version"`
-	Started time.Time `json:"started"`
-	PID     int       `json:"pid"`
-	Service string    `json:"service"`
-}
+// NoRank is the rank of a sample that is not kept when its window makes room.
+const NoRank = 1 << 20
 
 // Open begins a run in dir, which is made if it does not exist. The files of this run and of
-// earlier ones take at most maxBytes together; the oldest make room. An error names the
-// directory.
-func Open(dir string, maxBytes int64) (*Journal, error) {
+// earlier ones take at most maxBytes together; the oldest make room. rank says how much a
+// sample is worth that is kept when its window makes room: those of the greatest rank leave
+// first. An error names the directory.
+func Open(dir string, maxBytes int64, rank func(*profile.Sample) int) (*Journal, error) {
 	j, err := open(dir, maxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("directory %s: %w", dir, err)
 	}
+	j.rank = rank
 	return j, nil
 }
 
@@ -96,118 +103,136 @@ func open(dir string, maxBytes int64) (*Journal, error) {
 	if err := atomicfile.Prepare(dir); err != nil {
 		return nil, err
 	}
-	j := &Journal{dir: dir, started: time.Now(), files: profiledir.New(dir, maxBytes, 0)}
-	if err := j.findEarlier(); err != nil {
-		return nil, err
-	}
-	// Two processes may start at the same nanosecond.
-	j.run = fmt.Sprintf("%s%s%08x", profiledir.Stamp(j.started), runSeparator, rand.Uint32())
-	path := filepath.Join(dir, j.run)
-	err := os.Mkdir(path, 0o700)
-	if err == nil {
-		j.lock, err = atomicfile.Lock(path)
-	}
+	j := newJournal(dir, maxBytes)
+	last, err := j.findEarlier(true)
 	if err != nil {
 		return nil, err
 	}
+	j.process = Process{Started: time.Now().Round(0).UTC(), PID: os.Getpid()}
+	// Two processes may start at the same nanosecond.
+	j.run = runName(j.process.Started, last+1, rand.Uint32())
+	j.numbers[j.run] = last + 1
+	path := filepath.Join(dir, j.run)
+	if err = os.Mkdir(path, 0o700); err == nil {
+		j.lock, err = atomicfile.Lock(path)
+	}
+	if err == nil {
+		err = j.writeProcess(j.process)
+	}
+	if err != nil {
+		if j.lock != nil {
+			err = errors.Join(err, j.lock.Close())
+		}
+		return nil, err
+	}
+	j.count(nil)
 	return j, nil
 }
 
-// startOf returns the time in the name of a file of a run.
-func startOf(name string) (time.Time, bool) {
-	t, ok := profiledir.StampOf(name)
-	return t, ok && (strings.HasSuffix(name, spansSuffix) || strings.HasSuffix(name, profiledir.Suffix))
+func newJournal(dir string, maxBytes int64) *Journal {
+	j := &Journal{dir: dir, maxBytes: maxBytes, numbers: make(map[string]int), files: profiledir.New(dir, maxBytes, 0)}
+	j.files.Compare = j.compare
+	return j
 }
 
-// Profile writes a window.
-func (j *Journal) Profile(p *exporter.Profile) error {
+// Profile writes a window, and returns the name of its file within the directory of the
+// run.
+func (j *Journal) Profile(p *exporter.Profile) (name string, err error) {
 	data, err := p.Pprof()
 	if err == nil {
 		data, err = zipped(data)
 	}
-	if err != nil {
-		return j.dropped(err)
-	}
-	service, _ := p.Resource().Set().Value(attribute.Key("service.name"))
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for n := 0; ; n++ {
-		name := filepath.Join(j.run, profiledir.Name(p, p.Start(), n))
-		if _, err := os.Lstat(filepath.Join(j.dir, name)); errors.Is(err, fs.ErrNotExist) {
-			return j.write(name, p.Start(), data, service.AsString())
-		} else if err != nil {
-			j.stats.Dropped++
-			return err
+	for n := 0; err == nil; n++ {
+		name = profiledir.Name(p, p.Start(), n)
+		if _, err = os.Lstat(filepath.Join(j.dir, j.run, name)); errors.Is(err, fs.ErrNotExist) {
+			err = j.write(name, p.Start(), data, p.Resource())
+			break
 		}
 	}
+	j.count(&err)
+	return name, err
 }
 
-// Spans writes spans that ended until at. None is no file.
-func (j *Journal) Spans(at time.Time, service string, spans []Span) error {
-	if len(spans) == 0 {
+// Spans writes spans that ended until at, and what was counted in windows. None of both is
+// no file.
+func (j *Journal) Spans(at time.Time, windows []Window, spans []Span) error {
+	if len(spans)+len(windows) == 0 {
 		return nil
 	}
-	data, err := encodeSpans(spans)
-	if err != nil {
-		return j.dropped(err)
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.write(filepath.Join(j.run, profiledir.Stamp(at)+spansSuffix), at, data, service)
+	return j.writeSpans(at, spansSuffix, windows, spans)
 }
 
-func (j *Journal) dropped(err error) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.stats.Dropped++
+// Kept writes all spans that outlive others, for the files that have made room or will. It
+// takes the place of those that runs have written of which all was read.
+func (j *Journal) Kept(at time.Time, spans []Span, readAll bool) error {
+	var old []profiledir.File
+	for _, f := range j.files.Files() {
+		if strings.HasSuffix(f.Name, keptSuffix) && (readAll || filepath.Dir(f.Name) == j.run) {
+			old = append(old, f)
+		}
+	}
+	if err := j.writeSpans(at, keptSuffix, nil, spans); err != nil {
+		return err
+	}
+	var err error
+	for _, f := range old {
+		err = errors.Join(err, j.files.Remove(f))
+	}
 	return err
 }
 
-// write writes a file of the run; the caller holds j.mu.
-func (j *Journal) write(name string, start time.Time, data []byte, service string) error {
-	err := exporter.ErrShutdown
-	if !j.closed {
-		if err = j.describe(service); err == nil {
-			err = j.files.Write(name, start, data)
+func (j *Journal) writeSpans(at time.Time, suffix string, windows []Window, spans []Span) error {
+	data, err := encodeSpans(windows, spans)
+	for err == nil {
+		name := profiledir.Stamp(at) + suffix
+		if _, err = os.Lstat(filepath.Join(j.dir, j.run, name)); errors.Is(err, fs.ErrNotExist) {
+			err = j.write(name, at, data, resource.Empty())
+			break
 		}
+		at = at.Add(1) // the clock was set back
 	}
-	if err != nil {
-		j.stats.Dropped++
-		return err
-	}
-	j.stats.Written++
-	return nil
+	j.count(&err)
+	return err
 }
 
-// describe writes process.json when the service is known; the caller holds j.mu.
-func (j *Journal) describe(service string) error {
-	if service == "" || j.service != "" {
-		return nil
+// write writes a file of the run.
+func (j *Journal) write(name string, start time.Time, data []byte, r *resource.Resource) error {
+	if j.closed {
+		return exporter.ErrShutdown
 	}
-	data, err := json.Marshal(process{Version: version, Started: j.started, PID: os.Getpid(), Service: service})
-	if err != nil {
+	if err := j.describe(r); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(filepath.Join(j.dir, j.run), processFile, atomicfile.Process, append(data, '\n')); err != nil {
+	if err := j.makeRoom(int64(len(data))); err != nil {
 		return err
 	}
-	j.service = service
-	return nil
+	return j.files.Write(filepath.Join(j.run, name), start, data)
+}
+
+// count counts a file that was written or not, unless err is nil, and takes over the other
+// counts.
+func (j *Journal) count(err *error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case err == nil:
+	case *err == nil:
+		j.stats.Written++
+	default:
+		j.stats.Failed++
+	}
+	j.stats.Removed, j.stats.Bytes = j.files.Removed, j.files.Bytes()
 }
 
 // Stats returns the counts.
 func (j *Journal) Stats() Stats {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	s := j.stats
-	s.Removed, s.Bytes = j.files.Removed, j.files.Bytes()
-	return s
+	return j.stats
 }
 
 // Close lets nothing more in, and leaves the run to the next process.
 func (j *Journal) Close() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if j.closed {
 		return nil
 	}
@@ -221,8 +246,10 @@ func zipped(data []byte) ([]byte, error) {
 		return data, nil
 	}
 	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, err := w.Write(data)
-	err = errors.Join(err, w.Close())
+	w, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	if err == nil {
+		_, err = w.Write(data)
+		err = errors.Join(err, w.Close())
+	}
 	return b.Bytes(), err
 }

@@ -4,14 +4,10 @@
 package journal_test
 
 import (
-	"bufio"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,13 +45,14 @@ func window(at time.Time, value int64) *exporter.Profile {
 func span(id int) journal.Span {
 	return journal.Span{
 		TraceID: fmt.Sprintf("%032x", id), SpanID: fmt.Sprintf("%016x", id), Name: "GET /", Service: "shop & co",
-		Start: start.UnixNano(), Duration: 5e9, Err: true, Status: "no\nsuch", LocalRoot: true, Attributes: map[string]string{"http.route": "/<x>"},
+		Start: start.UnixNano(), Duration: 5e9, Err: true, Status: "no\nsuch", LocalRoot: true, CPU: 7, CPUSamples: 1,
+		Attributes: []journal.Attribute{{Key: "http.route", Value: "/<x>"}, {Key: "db.query.text", Value: "SELECT 1", Child: "query", OfChild: true}},
 	}
 }
 
 func open(t *testing.T, dir string, maxBytes int64) *journal.Journal {
 	t.Helper()
-	j, err := journal.Open(dir, maxBytes)
+	j, err := journal.Open(dir, maxBytes, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,36 +64,49 @@ func open(t *testing.T, dir string, maxBytes int64) *journal.Journal {
 	return j
 }
 
-// contents are what Read gives, as texts, newest first.
-type contents struct{ windows, spans, damaged []string }
+// contents are what the files of earlier runs give, as texts, newest first.
+type contents struct{ windows, spans, runs, damaged []string }
 
 func read(j *journal.Journal) (c contents) {
-	j.Read(journal.Reader{
-		Profile: func(p *exporter.Profile) bool {
-			parsed, err := p.Parsed()
+	for _, err := range j.Damaged() {
+		c.damaged = append(c.damaged, err.Error())
+	}
+	for _, r := range j.Earlier() {
+		c.runs = append(c.runs, fmt.Sprintf("%+v", r.Process))
+	}
+	for _, f := range j.Files() {
+		switch f.Type {
+		case journal.Spans, journal.KeptSpans:
+			windows, spans, err := j.ReadSpans(f)
 			if err != nil {
 				c.damaged = append(c.damaged, err.Error())
-				return true
 			}
+			for _, s := range spans {
+				c.spans = append(c.spans, fmt.Sprintf("%+v", s))
+			}
+			for _, w := range windows {
+				c.windows = append(c.windows, fmt.Sprintf("%+v", w))
+			}
+		default:
+			p, err := j.ReadProfile(f)
+			if err != nil {
+				c.damaged = append(c.damaged, err.Error())
+				continue
+			}
+			parsed, _ := p.Parsed()
 			service, _ := p.Resource().Set().Value("service.name")
 			c.windows = append(c.windows, fmt.Sprint(p.Kind(), " ", p.Start().UTC().Format(time.TimeOnly), " ", p.Duration(), " ", service.AsString(), " ", parsed.Sample[0].Value, parsed.Sample[0].Label))
-			return true
-		},
-		Span: func(s journal.Span) bool {
-			c.spans = append(c.spans, fmt.Sprintf("%+v", s))
-			return true
-		},
-		Damaged: func(err error) { c.damaged = append(c.damaged, err.Error()) },
-	})
+		}
+	}
 	return c
 }
 
 func write(t *testing.T, j *journal.Journal, at time.Time, value int64, spans ...journal.Span) {
 	t.Helper()
-	if err := j.Profile(window(at, value)); err != nil {
+	if _, err := j.Profile(window(at, value)); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Spans(at.Add(10*time.Second), "shop & co", spans); err != nil {
+	if err := j.Spans(at.Add(10*time.Second), nil, spans); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -109,7 +119,7 @@ func TestNextRunReadsWhatWasWritten(t *testing.T) {
 	if got := read(first); got.windows != nil || got.spans != nil {
 		t.Errorf("the run reads itself: %+v", got)
 	}
-	if s := first.Stats(); s.Written != 4 || s.Dropped != 0 || s.Bytes == 0 {
+	if s := first.Stats(); s.Written != 4 || s.Failed != 0 || s.Bytes == 0 {
 		t.Errorf("Stats %+v, want 4 written", s)
 	}
 	if got := read(open(t, dir, maxBytes)); got.windows != nil || got.damaged != nil {
@@ -118,7 +128,7 @@ func TestNextRunReadsWhatWasWritten(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Profile(window(start, 1)); err != exporter.ErrShutdown { //nolint:errorlint // as it is
+	if _, err := first.Profile(window(start, 1)); err != exporter.ErrShutdown { //nolint:errorlint // as it is
 		t.Errorf("Profile after Close: %v", err)
 	}
 
@@ -130,8 +140,8 @@ func TestNextRunReadsWhatWasWritten(t *testing.T) {
 	if !slices.Equal(got.windows, wantWindows) || !slices.Equal(got.spans, wantSpans) || got.damaged != nil {
 		t.Errorf("got  %+v\nwant windows %q\nspans %q", got, wantWindows, wantSpans)
 	}
-	if runs := second.Earlier(); len(runs) != 1 || time.Since(runs[0].Started) > time.Hour {
-		t.Errorf("%d earlier runs, want the first", len(runs))
+	if runs := second.Earlier(); len(runs) != 1 || time.Since(runs[0].Started) > time.Hour || runs[0].PID != os.Getpid() || runs[0].Services[0].Name != "shop & co" {
+		t.Errorf("earlier runs %+v, want the first", runs)
 	}
 }
 
@@ -179,8 +189,8 @@ func TestFlippedBits(t *testing.T) {
 	}
 	second := open(t, dir, maxBytes)
 	want := read(second)
-	files, _ := filepath.Glob(filepath.Join(dir, "*", "*.gz"))
-	if len(files) != 2 || len(want.windows) != 1 || len(want.spans) != 1 {
+	files, _ := filepath.Glob(filepath.Join(dir, "*-run-000001-*", "*.gz"))
+	if len(files) != 3 || len(want.windows) != 1 || len(want.spans) != 1 {
 		t.Fatalf("files %q, contents %+v", files, want)
 	}
 	seen := 0
@@ -195,6 +205,12 @@ func TestFlippedBits(t *testing.T) {
 			if err := os.WriteFile(file, flipped, 0o600); err != nil {
 				t.Fatal(err)
 			}
+			if strings.HasSuffix(file, "process.json.gz") { // Open reads it
+				if err := second.Close(); err != nil {
+					t.Fatal(err)
+				}
+				second = open(t, dir, maxBytes)
+			}
 			got := read(second)
 			if len(got.damaged) > 0 {
 				seen++
@@ -208,9 +224,9 @@ func TestFlippedBits(t *testing.T) {
 					t.Fatal(err)
 				}
 				second = open(t, dir, maxBytes) // the file was forgotten
-				got = contents{want.windows, want.spans, nil}
+				got = contents{windows: want.windows, spans: want.spans, runs: want.runs}
 			}
-			if !slices.Equal(got.windows, want.windows) || !slices.Equal(got.spans, want.spans) {
+			if !slices.Equal(got.windows, want.windows) || !slices.Equal(got.spans, want.spans) || !slices.Equal(got.runs, want.runs) {
 				t.Fatalf("bit %d of %s: got %+v, want %+v", bit, filepath.Base(file), got, want)
 			}
 		}
@@ -245,50 +261,8 @@ func TestDirectoryThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{"", file} {
-		if j, err := journal.Open(dir, maxBytes); err == nil || j != nil || !strings.HasPrefix(err.Error(), "directory "+dir) {
+		if j, err := journal.Open(dir, maxBytes, nil); err == nil || j != nil || !strings.HasPrefix(err.Error(), "directory "+dir) {
 			t.Errorf("Open(%q): %v", dir, err)
-		}
-	}
-}
-
-// Thirty processes are killed while they write. What a call has returned for is there.
-func TestKills(t *testing.T) {
-	const child = "SPANPROF_TEST_JOURNAL"
-	if dir := os.Getenv(child); dir != "" {
-		j := open(t, dir, maxBytes)
-		for i := range 1_000_000 {
-			write(t, j, start.Add(time.Duration(i)*time.Second), int64(i), span(i))
-			fmt.Println("written", i)
-		}
-	}
-	root := t.TempDir()
-	for round := range 30 {
-		dir := filepath.Join(root, strconv.Itoa(round))
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKills$")
-		cmd.Env = append(os.Environ(), child+"="+dir)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		kill := rand.IntN(20)
-		written := -1
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if _, err := fmt.Sscanf(lines.Text(), "written %d", &written); err != nil {
-				t.Errorf("%q: %v", lines.Text(), err)
-			}
-			if written == kill {
-				if err := cmd.Process.Kill(); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-		_ = cmd.Wait()
-		got := read(open(t, dir, maxBytes))
-		if len(got.damaged) > 0 || len(got.windows) < written+1 || len(got.spans) < written+1 {
-			t.Errorf("round %d: %d written, %d windows and %d spans read, damaged %q", round, written+1, len(got.windows), len(got.spans), got.damaged)
 		}
 	}
 }
