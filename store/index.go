@@ -19,13 +19,15 @@ const maxServices = 256
 // held is what queries read. Slices in it only grow at the end, and all else is
 // replaced, so that a copy never changes.
 type held struct {
-	// windows are in the order of their arrival.
+	// windows are in the order of their arrival, those of earlier processes first.
 	windows []*window
 	// kept has, of windows that are gone, the groups of spans that are kept
 	// for longer: the slowest, say. Each is of one span, its owner.
 	kept []*window
-	// times are those of the CPU windows, by service.
+	// times are those of the CPU windows of this process, by service.
 	times map[string]*cputime.Times
+	// processes are the earlier ones that windows and spans are of, by number from 1 on.
+	processes []*Process
 }
 
 // index holds the windows.
@@ -36,6 +38,8 @@ type index struct {
 	bytes, keptBytes, unlabelledBytes int64
 	// unlabelled is the number of the windows without labels.
 	unlabelled int
+	// restored is the number of the windows of earlier processes.
+	restored int
 }
 
 func newIndex() index { return index{held: held{times: make(map[string]*cputime.Times)}} }
@@ -49,6 +53,17 @@ func (x *index) add(w *window) {
 	}
 	if w.Kind == exporter.KindCPU {
 		x.addTimes(w)
+	}
+}
+
+// prepend adds a window of an earlier process, as the oldest.
+func (x *index) prepend(w *window) {
+	x.windows = slices.Concat([]*window{w}, x.windows)
+	x.bytes += w.cost()
+	x.restored++
+	if w.unlabelled() {
+		x.unlabelled++
+		x.unlabelledBytes += w.cost()
 	}
 }
 
@@ -132,6 +147,10 @@ func (x *index) remove(i int) {
 	if w.unlabelled() {
 		x.unlabelled--
 		x.unlabelledBytes -= w.cost()
+	}
+	if w.process != nil {
+		x.restored--
+		return
 	}
 	if t := x.times[w.Service]; t != nil && w.Kind == exporter.KindCPU {
 		t = t.Clone()
