@@ -249,6 +249,9 @@ func (l *SpanList) Text() string {
 		if s.Loss != "" {
 			mark += " [incomplete]"
 		}
+		if s.Earlier != nil {
+			mark += " [earlier process]"
+		}
 		id := termtext.OneLine(s.ProfileID)
 		room := termtext.Columns - when.Width() - 31 - max(16, utf8.RuneCountInString(id)) - len(mark)
 		samples := strconv.FormatInt(s.CPUSamples, 10)
