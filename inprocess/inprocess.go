@@ -194,6 +194,7 @@ func (p *Profiling) status() viewer.Status {
 			viewer.Counter{Name: "wall samples dropped", Value: s.Wall.SamplesDropped},
 			viewer.Counter{Name: "CPU for wall samples", Value: uint64(s.Wall.CPU), Unit: "nanoseconds"})
 	}
+	v.Counters = append(v.Counters, directoryCounters(p.store.Stats().Directory)...)
 	p.mu.Lock()
 	added := p.counters
 	p.mu.Unlock()
@@ -204,6 +205,31 @@ func (p *Profiling) status() viewer.Status {
 	}
 	v.SelfCheck, v.Message = check(p.tp, p.profiler, p.store)
 	return v
+}
+
+// directoryCounters returns the account of a directory, without the losses that there were
+// none of.
+func directoryCounters(s store.DirectoryStats) []viewer.Counter {
+	if s.Path == "" {
+		return nil
+	}
+	counters := []viewer.Counter{
+		{Name: "directory: files written", Value: uint64(s.FilesWritten)},
+		{Name: "directory: size", Value: uint64(s.Bytes), Unit: "bytes"},
+		{Name: "directory: spans of earlier processes", Value: uint64(s.Spans)},
+		{Name: "directory: windows of earlier processes", Value: uint64(s.Windows)},
+	}
+	for _, loss := range []viewer.Counter{
+		{Name: "directory: files that could not be written", Value: uint64(s.WriteFailures)},
+		{Name: "directory: files set aside as damaged or of an unknown version", Value: uint64(s.FilesSetAside)},
+		{Name: "directory: files that could not be read", Value: uint64(s.FilesUnreadable)},
+		{Name: "directory: files removed for newer ones", Value: uint64(s.FilesRemoved)},
+	} {
+		if loss.Value > 0 {
+			counters = append(counters, loss)
+		}
+	}
+	return counters
 }
 
 // laneCounters returns the account of a lane, without the losses that there were none of.

@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 		makeMistake(name)
 		return
 	}
+	if dir := os.Getenv(directoryVariable); dir != "" {
+		serveUntilKilled(dir)
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -51,6 +54,10 @@ func work(d time.Duration) {
 
 func newTracerProvider(t *testing.T) (*spanprof.TracerProvider, *resource.Resource) {
 	t.Helper()
+	return providerOf()
+}
+
+func providerOf() (*spanprof.TracerProvider, *resource.Resource) {
 	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
 	return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res))), res
 }

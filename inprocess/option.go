@@ -104,6 +104,17 @@ func WithMaxBytes(n int64) Option {
 	})
 }
 
+// WithDirectory also keeps spans and profiles in files of a directory, at most maxBytes of
+// them, and shows what earlier processes have left there: what was slow before the process
+// died is on the page after the restart. By default nothing is written. Start fails where
+// the directory cannot be written; Shutdown writes what is left. See store.WithDirectory.
+func WithDirectory(path string, maxBytes int64) Option {
+	return optionFunc(func(c config) config {
+		c.store = append(c.store, store.WithDirectory(path, maxBytes))
+		return c
+	})
+}
+
 // WithMinDuration keeps only spans that took d or longer, by default all; shorter
 // ones are left out though they ended in an error. See store.WithMinDuration.
 func WithMinDuration(d time.Duration) Option {

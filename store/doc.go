@@ -57,6 +57,27 @@
 // the traces. What is not kept counts all the same: NameTotals of a view is about
 // all spans that ended in the time of the profiles held.
 //
+// # After a crash or a deploy
+//
+// With [WithDirectory] a store also writes what it takes in to files, and the next process
+// begins with what earlier ones have left: as much as there is room for, the newest first,
+// and of older windows the samples of the slowest spans and of the others that outlive the newest.
+// These spans and windows name their process in the field Earlier. A process that is killed
+// loses what came after its last window; when in a span its samples were taken is not in the files.
+//
+// Each process has a subdirectory of its own, with files that any tool reads: profiles
+// in the pprof format, spans as lines of JSON, both gzipped, whose checksums tell what is
+// damaged. A damaged file, or one of an unknown version, is renamed to end in .damaged,
+// counted and reported. Files have mode 0600, directories 0700. They hold what the page
+// shows: span names and attributes too.
+//
+// A window of the recorded service below takes 72 kB and 12 ms of CPU time on a goroutine of
+// its own, 0.12 % of a core with windows of 10 seconds; four hours of it take 100 MB.
+// At the start a goroutine reads them, 9 ms of CPU time for each window that there is room
+// for; meanwhile the store works, and Restoring in [DirectoryStats] is true
+// (go test -bench Directory). [OpenDirectory] reads a directory without changing it, as
+// spanprof view does.
+//
 // # The join
 //
 // Samples carry the pprof labels profile_id and span_id, each with a span's id
@@ -186,6 +207,9 @@
 //     when they were taken;
 //   - internal/filter finds the groups that meet the conditions of a query, and
 //     internal/literal the values that an expression lists;
+//   - internal/journal has the files of a directory; directory.go writes them and
+//     restore.go reads them, both in one goroutine, without the locks that queries or
+//     spans take while a file is read or written;
 //   - internal/attributes knows which attributes are kept and what is secret in them;
 //   - internal/intern has one copy of equal values, internal/memory counts bytes;
 //   - internal/cputime knows when CPU was profiled, internal/ident has ids and the

@@ -47,9 +47,12 @@ func (s *Store) evict(limit int64) (last *window) {
 func (s *Store) evictOne(e *eviction) *window {
 	w := s.index.windows[e.next(&s.index)]
 	s.keep(w, s.spans.Leave(w.OfSpans()))
-	s.events.add(w.event(EventEvicted))
 	s.index.remove(e, w)
-	s.stats.WindowsEvicted++
+	// That a window of an earlier process goes is no loss of this one's.
+	if w.process == nil {
+		s.events.add(w.event(EventEvicted))
+		s.stats.WindowsEvicted++
+	}
 	s.tables.release(w)
 	return w
 }
@@ -110,6 +113,10 @@ func (x *index) remove(e *eviction, w *window) {
 	if w.unlabelled() {
 		x.unlabelled--
 		x.unlabelledBytes -= w.cost()
+	}
+	if w.process != nil {
+		x.restored--
+		return
 	}
 	of := w.Service
 	if x.times[of] == nil || w.Kind != exporter.KindCPU {

@@ -211,3 +211,6 @@ func (s *Store) ForgetServices() (services []string) {
 	}
 	return services
 }
+
+// Restored waits until what earlier processes have left is read.
+func (s *Store) Restored() { <-s.directory.restored }

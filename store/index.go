@@ -19,15 +19,17 @@ const maxServices = 256
 // held is what queries read. Slices in it only grow at the end, and all else is
 // replaced, so that a copy never changes.
 type held struct {
-	// windows are in the order of their arrival.
+	// windows are in the order of their arrival, those of earlier processes first.
 	windows []*window
 	// kept has, of windows that are gone, the groups of spans that are kept
 	// for longer: the slowest, say. Each is of one span, its owner.
 	kept []*window
 	// code has the stacks of both.
 	code code
-	// times are those of the CPU windows, by service.
+	// times are those of the CPU windows of this process, by service.
 	times map[string]*cputime.Times
+	// processes are the earlier ones that windows and spans are of, by number from 1 on.
+	processes []*Process
 }
 
 // index holds the windows.
@@ -38,6 +40,12 @@ type index struct {
 	bytes, keptBytes, unlabelledBytes int64
 	// unlabelled is the number of the windows without labels.
 	unlabelled int
+	// restored is the number of the windows of earlier processes. They come newest
+	// first: spare has the windows with room for so many before them, unless another
+	// change has made a list of its own.
+	restored int
+	spare    []*window
+	before   int
 }
 
 func newIndex() index { return index{held: held{times: make(map[string]*cputime.Times)}} }
@@ -51,6 +59,25 @@ func (x *index) add(w *window) {
 	}
 	if w.Kind == exporter.KindCPU {
 		x.addTimes(w)
+	}
+}
+
+// prepend adds a window of an earlier process, as the oldest.
+func (x *index) prepend(w *window) {
+	if x.before == 0 || len(x.windows) == 0 || &x.spare[x.before] != &x.windows[0] {
+		x.before = max(64, len(x.windows))
+		x.spare = make([]*window, x.before+len(x.windows))
+		copy(x.spare[x.before:], x.windows)
+	}
+	// Views have the list from its first window on.
+	x.before--
+	x.spare[x.before] = w
+	x.windows = x.spare[x.before:]
+	x.bytes += w.cost()
+	x.restored++
+	if w.unlabelled() {
+		x.unlabelled++
+		x.unlabelledBytes += w.cost()
 	}
 }
 

@@ -70,6 +70,10 @@ type Stats struct {
 	// CPUTime is the time of all CPU samples taken in, CPUTimeLabelled of
 	// those that carry a profile_id, a span_id or a span_name.
 	CPUTime, CPUTimeLabelled time.Duration
+
+	// Directory is about the files of WithDirectory, and what they have of earlier
+	// processes.
+	Directory DirectoryStats
 }
 
 // EventType says what happened to a window.
@@ -171,6 +175,9 @@ type WindowInfo struct {
 	// Kernel says that the profile has a mapping of the kernel: an eBPF agent of the
 	// host has taken it, whatever its kind.
 	Kernel bool
+	// Earlier is the earlier process that has taken the profile, nil for this one; see
+	// WithDirectory.
+	Earlier *Process
 }
 
 func (v *view) Windows(q WindowQuery) ([]WindowInfo, error) {
@@ -190,6 +197,7 @@ func (v *view) Windows(q WindowQuery) ([]WindowInfo, error) {
 			Duration:       w.End.Sub(w.Start),
 			Samples:        w.Count,
 			Bytes:          w.bytes,
+			Earlier:        w.process,
 			Kernel:         slices.ContainsFunc(w.mappings, func(m *Mapping) bool { return m.File == exporter.KernelMapping }),
 		})
 	}

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -38,6 +39,10 @@ type config struct {
 	// attributes are the keys to keep beside the default ones.
 	attributes        []string
 	withoutAttributes bool
+	// directory is empty where nothing is written.
+	directory      string
+	directoryBytes int64
+	withDirectory  bool
 }
 
 func newConfig(opts []Option) (config, error) {
@@ -67,6 +72,12 @@ func newConfig(opts []Option) (config, error) {
 		if key == "" || len(key) > attributes.MaxKeyLen {
 			return config{}, fmt.Errorf("store: WithSpanAttributes: a key has 1 to %d bytes, this one %d", attributes.MaxKeyLen, len(key))
 		}
+	}
+	if c.withDirectory && c.directory == "" {
+		return config{}, errors.New("store: WithDirectory: the directory has no name: use . for the working directory")
+	}
+	if c.withDirectory && c.directoryBytes < minDirectoryBytes {
+		return config{}, fmt.Errorf("store: WithDirectory: %d bytes are too few for %s: give it at least %d (4 MiB)", c.directoryBytes, c.directory, minDirectoryBytes)
 	}
 	return c, nil
 }
@@ -140,6 +151,28 @@ func WithSpanAttributes(keys ...string) Option {
 func WithoutSpanAttributes() Option {
 	return optionFunc(func(c config) config {
 		c.withoutAttributes = true
+		return c
+	})
+}
+
+// WithDirectory also keeps profiles and spans in files of a directory, which is made if
+// there is none, and takes in what earlier processes have left there: what was slow before
+// the process died is there after the restart. By default nothing is written.
+//
+// Windows are written as they come, in the pprof format; spans that ended with them as
+// lines of JSON. All files of this run and of earlier ones take at most maxBytes, at least
+// 4 MiB; the oldest make room, but for the samples of spans that outlive others. Each
+// process has a subdirectory of its own there, and processes that run at the same time each
+// have that bound. New fails where the directory cannot be written. What fails later, as on a full
+// disk, is counted in Stats and reported to otel.Handle, and goes on in memory.
+//
+// Restored spans and windows have [Process] in their field Earlier. They are the oldest that there are,
+// never make others leave, and count in nothing but [DirectoryStats]. The store then needs
+// a Shutdown. Where OTEL_SDK_DISABLED or SPANPROF_DISABLED is true, the directory is left
+// alone.
+func WithDirectory(path string, maxBytes int64) Option {
+	return optionFunc(func(c config) config {
+		c.directory, c.directoryBytes, c.withDirectory = path, maxBytes, true
 		return c
 	})
 }

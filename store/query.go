@@ -135,7 +135,7 @@ func (v *view) find(q Query) (found, error) {
 	}
 	for i := range f.matches {
 		w := f.matches[i].window
-		if newest := f.newest[w.Service]; newest == nil || !w.End.Before(newest.End) {
+		if newest := f.newest[w.Service]; newest == nil || w.newer(newest) {
 			f.newest[w.Service] = w
 		}
 		if w.Kept {

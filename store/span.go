@@ -88,6 +88,9 @@ type Span struct {
 	// Loss says what of the span is not known because the store had no room for
 	// all that came at once. A greater store loses less.
 	Loss Loss
+	// Earlier is the earlier process that the span is of, nil for this one; see
+	// WithDirectory.
+	Earlier *Process
 }
 
 // Loss is what of a span was lost for want of room.

@@ -103,8 +103,13 @@ func (m *moment) complete(rows []spanRow) []Span {
 			*span = newSpan(&row.record, m.now)
 			span.Attributes, span.AttributesOmitted = m.attributes(&row.record)
 		}
+		if p := m.process(row.record.Earlier); p != nil {
+			span.Earlier, span.Complete = p, true
+			span.Coverage = earlierCoverage(&row.record)
+			continue
+		}
 		// Neighbours are of one service, as a rule.
-		if i == 0 || span.Service != service {
+		if times == nil || span.Service != service {
 			service, times = span.Service, m.timesOf(span.Service)
 		}
 		if times == nil {
@@ -122,6 +127,14 @@ func (m *moment) complete(rows []spanRow) []Span {
 	}
 	m.addAfterEnd(spans)
 	return spans
+}
+
+// earlierCoverage is the coverage of a span of an earlier process.
+func earlierCoverage(r *spanlog.Record) Coverage {
+	if r.Held < r.CPUCount+r.WallCount {
+		return CoverageEvicted
+	}
+	return Coverage(r.EarlierCoverage())
 }
 
 // newSpan returns the span of a record at a moment in nanoseconds since 1970, which only counts

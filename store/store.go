@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/env"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
@@ -48,6 +49,10 @@ type Store struct {
 	stats Stats
 	// foreign is true once spans of a service without profiles were reported.
 	foreign bool
+	// directory is nil where there is none, missed counts the windows that found no place
+	// in its queue.
+	directory *directory
+	missed    int64
 	// viewsMu guards last, the moment of the newest view while any is open.
 	viewsMu sync.Mutex
 	last    *moment
@@ -64,6 +69,17 @@ func New(opts ...Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s := newStore(c)
+	if c.directory != "" && !env.Disabled() {
+		if s.directory, err = openDirectory(s, c.directory, c.directoryBytes); err != nil {
+			return nil, err
+		}
+		go s.directory.run()
+	}
+	return s, nil
+}
+
+func newStore(c config) *Store {
 	s := &Store{
 		maxBytes: c.maxBytes,
 		tables:   newTables(),
@@ -73,7 +89,7 @@ func New(opts ...Option) (*Store, error) {
 		MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName,
 		Keys: c.attributeKeys(), Root: s.origins.count,
 	})
-	return s, nil
+	return s
 }
 
 // Export takes a profile in, and lets older ones go where it would exceed three
@@ -110,6 +126,9 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 	tooBig := s.add(w)
 	if p.Kind() == exporter.KindCPU {
 		s.reportService()
+	}
+	if s.directory != nil {
+		s.directory.add(p, w) //nolint:contextcheck // a report outlives the call
 	}
 	if tooBig {
 		return s.refuse(p, nil, s.tooBig(p, parsed))
@@ -262,22 +281,30 @@ func (s *Store) reportService() {
 		service, slices.Sorted(maps.Keys(s.index.times))))
 }
 
-// ForceFlush does nothing: what Export took is there. It fails with
-// exporter.ErrShutdown after Shutdown.
-func (s *Store) ForceFlush(context.Context) error {
+// ForceFlush waits until what Export took is in the directory, if there is one. It fails
+// with exporter.ErrShutdown after Shutdown.
+func (s *Store) ForceFlush(ctx context.Context) error {
 	s.ingest.Lock()
-	defer s.ingest.Unlock()
-	if s.shut {
+	shut := s.shut
+	s.ingest.Unlock()
+	switch {
+	case shut:
 		return exporter.ErrShutdown
+	case s.directory != nil:
+		return s.directory.flush(ctx, false)
 	}
 	return nil
 }
 
 // Shutdown lets no more profiles in. Queries still answer, and the span
-// processor still records.
-func (s *Store) Shutdown(context.Context) error {
+// processor still records. The spans that have ended go to the directory, if there is one.
+func (s *Store) Shutdown(ctx context.Context) error {
 	s.ingest.Lock()
-	defer s.ingest.Unlock()
+	shut := s.shut
 	s.shut = true
-	return nil
+	s.ingest.Unlock()
+	if s.directory == nil || shut {
+		return nil
+	}
+	return s.directory.shutdown(ctx)
 }

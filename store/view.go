@@ -201,7 +201,8 @@ func (s *Store) Stats() Stats {
 // lock.
 func (s *Store) statsWith(spans spanlog.Totals) Stats {
 	stats := s.stats
-	stats.Windows = len(s.index.windows)
+	stats.Windows = len(s.index.windows) - s.index.restored
+	stats.Directory = s.directory.stats(spans)
 	stats.MaxBytes = s.maxBytes
 	stats.Bytes += s.events.bytes() + spans.Bytes
 	stats.SpansEnded = spans.Ended

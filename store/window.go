@@ -32,6 +32,10 @@ type window struct {
 	names []windowName
 	// owner is the span that a part is kept for.
 	owner ident.Key
+	// process is the earlier one that the window is of, nil for this one. age is 0 for
+	// this one, and greater for those that ended first.
+	process *Process
+	age     int
 	// bytes is the memory of all this, without what the tables hold.
 	bytes int64
 }
@@ -60,7 +64,7 @@ func (w *window) event(t EventType) Event {
 // keep when the windows go.
 func part(owner ident.Key, windows []*window, cuts []samples.Cut) *window {
 	of, order := samples.Part(cuts...)
-	p := &window{Window: of, owner: owner, mappings: windows[0].mappings}
+	p := &window{Window: of, owner: owner, process: windows[0].process, age: windows[0].age, mappings: windows[0].mappings}
 	leaves := make([]uint32, len(order))
 	for i, from := range order {
 		leaves[i] = uint32(windows[from.Cut].leaves.At(from.Index))

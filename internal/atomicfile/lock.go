@@ -13,8 +13,8 @@ import (
 // ErrLocked is returned by Lock where another holds the lock.
 var ErrLocked = errors.New("in use already")
 
-// lockName is the file in the directory that is locked. It stays.
-const lockName = "spanprof.lock"
+// LockName is the file in the directory that is locked. It stays.
+const LockName = "spanprof.lock"
 
 // lockWait is how long Lock waits for another holder, which may be a process that
 // is ending while its successor starts.
@@ -26,9 +26,12 @@ const lockWait = time.Second
 // or are Solaris or AIX, let everybody in.
 func Lock(dir string) (*os.File, error) {
 	for end := time.Now().Add(lockWait); ; time.Sleep(lockWait / 50) {
-		f, err := lock(filepath.Join(dir, lockName))
+		f, err := TryLock(dir)
 		if !errors.Is(err, ErrLocked) || time.Now().After(end) {
 			return f, err
 		}
 	}
 }
+
+// TryLock is Lock without the wait.
+func TryLock(dir string) (*os.File, error) { return lock(filepath.Join(dir, LockName)) }

@@ -22,8 +22,12 @@ type Dir struct {
 	path     string
 	maxBytes int64
 	maxAge   time.Duration
-	files    []File // oldest first
+	files    []File // those that make room first at first
 	bytes    int64
+
+	// Compare says which of two files makes room first; nil means the one of the earlier
+	// start. It is set before there are files.
+	Compare func(a, b File) int
 
 	// Removed is how many files were removed, NotRemoved how often one could not be.
 	Removed, NotRemoved uint64
@@ -68,7 +72,11 @@ func (d *Dir) Scan(sub string, start func(name string) (time.Time, bool)) error 
 
 func (d *Dir) add(f File) {
 	i, _ := slices.BinarySearchFunc(d.files, f, func(a, b File) int {
-		if c := a.Start.Compare(b.Start); c != 0 {
+		c := a.Start.Compare(b.Start)
+		if d.Compare != nil {
+			c = d.Compare(a, b)
+		}
+		if c != 0 {
 			return c
 		}
 		return -1 // behind those of the same time
@@ -77,7 +85,7 @@ func (d *Dir) add(f File) {
 	d.bytes += f.Size
 }
 
-// Files returns the files, oldest first. They must not be changed.
+// Files returns the files, those that make room first at first. They must not be changed.
 func (d *Dir) Files() []File { return d.files }
 
 // Bytes returns the size of all files.
@@ -114,6 +122,42 @@ func (d *Dir) Write(name string, start time.Time, data []byte) error {
 	}
 	d.add(File{Name: name, Start: start, Size: n})
 	return nil
+}
+
+// Replace makes a file as Write does, which takes the place of another one. No other file
+// makes room for it but on a full disk.
+func (d *Dir) Replace(old File, name string, start time.Time, data []byte) error {
+	sub, base := filepath.Split(name)
+	for {
+		err := atomicfile.Write(filepath.Join(d.path, sub), base, atomicfile.Process, data)
+		if err == nil {
+			break
+		}
+		if !atomicfile.DiskFull(err) || !d.removeOldest() {
+			return err
+		}
+	}
+	if name == old.Name {
+		d.Forget(name)
+	}
+	d.add(File{Name: name, Start: start, Size: int64(len(data))})
+	if name == old.Name {
+		return nil
+	}
+	return d.Remove(old)
+}
+
+// Remove removes a file.
+func (d *Dir) Remove(f File) error {
+	i := slices.IndexFunc(d.files, func(of File) bool { return of.Name == f.Name })
+	if i < 0 {
+		return nil
+	}
+	err := d.remove(d.files[i])
+	if err == nil {
+		d.files = slices.Delete(d.files, i, i+1)
+	}
+	return err
 }
 
 func (d *Dir) makeRoom(n int64) error {

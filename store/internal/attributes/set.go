@@ -104,6 +104,8 @@ type writer struct {
 	limit int
 	// full says that something was left out.
 	full bool
+	// below says that entries of a child have begun.
+	below bool
 }
 
 func (w *writer) exception(all []attribute.KeyValue) {

@@ -70,7 +70,7 @@ func (c *Times) Evict(start, end int64) {
 }
 
 // Held says how much of a span's time the windows held cover.
-type Held int
+type Held uint8
 
 // The answers of Times.Held, as store.Coverage documents them.
 const (

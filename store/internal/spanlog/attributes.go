@@ -150,6 +150,7 @@ func (l *Log) describeLate(id rowID, below []byte) {
 	l.save(id)
 	l.enlistTexts(r, -1)
 	r.Attributes = l.retainSet(asString(all))
+	r.saved = 0
 	l.enlistTexts(r, +1)
 	l.releaseText(old)
 	l.generation.Add(1)

@@ -125,6 +125,7 @@ func (l *Log) addSamples(key ident.Key, g *Group) bool {
 		l.withSamples++
 	}
 	r.Add(g.Samples)
+	r.saved = 0
 	l.setLabel(r, g.Label)
 	if g.CPUCount > 0 {
 		c := l.count(r.Name)
@@ -204,6 +205,7 @@ func (l *Log) climbFrom(r *Record, except ident.Key, cpu time.Duration) {
 		if parent != except {
 			l.save(id)
 			r.Below += cpu
+			r.saved = 0
 		}
 	}
 }

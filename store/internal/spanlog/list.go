@@ -156,8 +156,12 @@ func (l *Log) free(id rowID) {
 	r := l.row(id)
 	switch r.list {
 	case newestList, errorList, pinnedList:
-		l.evicted++
 		l.generation.Add(1)
+		if r.Earlier != 0 {
+			l.restored--
+			break
+		}
+		l.evicted++
 		if l.outstanding(r) {
 			l.depart(r)
 		}

@@ -14,7 +14,8 @@
 // orphans.go has those of spans without a record, departed.go spans whose record went
 // before its samples came, ring.go what both leave behind. attributes.go gives records
 // the attributes of their spans, and of children without a record.
-// count.go counts by name what is not kept. view.go reads all this as it was at one
+// count.go counts by name what is not kept. ended.go gives the spans that ended to a
+// directory, restore.go takes those of earlier processes in. view.go reads all this as it was at one
 // moment.
 package spanlog
 
@@ -113,8 +114,9 @@ type Log struct {
 	ended, passed, evicted, withSamples int64
 	// lostAttributes counts children whose attributes reached no record.
 	lostAttributes int64
-	// inner is the number of records of spans that are no local roots.
-	inner int
+	// inner is the number of records of spans that are no local roots, restored of
+	// those of earlier processes.
+	inner, restored int
 	// forgotten counts local roots that ran for as long as there was room, and
 	// evictedEarly records that made room before their samples came.
 	forgotten, evictedEarly int64

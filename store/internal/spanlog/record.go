@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/store/internal/cputime"
 )
 
 // Record is a span as the log keeps it: ids in binary, shared texts.
@@ -35,6 +37,20 @@ type Record struct {
 	Missed bool
 	// Lost says what of the span had no room.
 	Lost Lost
+	// Earlier is the number of the earlier process that a restored span is of; 0 is
+	// this process.
+	Earlier uint8
+	// saved is above 0 where TakeEnded has given the record as it is: for a restored
+	// span 1 more than how much of its time its process has profiled.
+	saved uint8
+}
+
+// EarlierCoverage says how much of the time of a restored span its process has profiled.
+func (r *Record) EarlierCoverage() cputime.Held {
+	if r.saved == 0 {
+		return cputime.Gone
+	}
+	return cputime.Held(r.saved - 1)
 }
 
 // Lost is what of a span was lost as there was no room for it.

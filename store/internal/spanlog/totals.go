@@ -11,6 +11,8 @@ type Totals struct {
 	Ended, NotKept, Evicted, WithSamples int64
 	LostAttributes                       int64
 	Held, Running, Inner                 int
+	// Restored is the number of spans of earlier processes that are held, beside Held.
+	Restored int
 	// Forgotten, EvictedEarly and SamplesLost count spans, as store.Stats says.
 	Forgotten, EvictedEarly, SamplesLost int64
 	CPULost                              time.Duration
@@ -35,7 +37,9 @@ func (l *Log) totals() Totals {
 
 		Held:    int(l.ended - l.passed - l.evicted),
 		Running: l.lists[runningList].len,
-		Inner:   l.inner,
+
+		Restored: l.restored,
+		Inner:    l.inner,
 
 		Forgotten:    l.forgotten,
 		EvictedEarly: l.evictedEarly,

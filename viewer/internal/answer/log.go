@@ -94,6 +94,9 @@ func (l *Log) Text() string {
 			continue
 		}
 		fmt.Fprintf(&b, "%-8s %s of %s, %s: %s, %s\n", termtext.OneLine(k.Kind), termtext.Plural(k.Windows, "window"), termtext.Clip(termtext.OneLine(k.Service), 12), termtext.TimeRange(k.From, k.Until), termtext.Plural(k.Samples, "sample"), termtext.Value(k.Bytes, termtext.Bytes))
+		if k.Earlier != nil {
+			termtext.Prose(&b, "", 9, "of "+k.Earlier.text())
+		}
 	}
 	if l.Fixed {
 		return b.String()
@@ -120,6 +123,7 @@ func (l *Log) Text() string {
 func (l *Log) writeStats(b *strings.Builder) {
 	fmt.Fprintf(b, "store    %s of %s; %s and %s held\n", termtext.Value(l.Stats.Bytes, termtext.Bytes), termtext.Value(l.Stats.MaxBytes, termtext.Bytes), termtext.Plural(l.Stats.Spans, "span"), termtext.Plural(l.Stats.Windows, "window"))
 	fmt.Fprintf(b, "         %s evicted; windows: %d received, %d evicted, %d refused as too big, %d not readable\n", termtext.Plural(l.Stats.SpansEvicted, "span"), l.Stats.WindowsReceived, l.Stats.WindowsEvicted, l.Stats.WindowsRefused, l.Stats.ParseErrors)
+	l.Stats.Directory.write(b)
 	if s := l.Stats; s.SpansEvictedEarly+s.SpansForgotten+s.SpansLosingSamples > 0 {
 		fmt.Fprintf(b, "         too much at once: %s evicted before the samples came, %d while running, %d lost samples of %s CPU; raise the store's bytes\n", termtext.Plural(s.SpansEvictedEarly, "span"), s.SpansForgotten, s.SpansLosingSamples, termtext.Value(s.CPULostNs, termtext.Nanoseconds))
 	}
@@ -153,6 +157,8 @@ type Stats struct {
 	WindowsRefused int64 `json:"windowsRefused"`
 	CPUNs          int64 `json:"cpuNs"`
 	CPULabelledNs  int64 `json:"cpuLabelledNs"`
+	// Directory is left out where the store has none.
+	Directory *Directory `json:"directory,omitempty"`
 }
 
 func newStats(s store.Stats) Stats {
@@ -179,10 +185,11 @@ func newStats(s store.Stats) Stats {
 		WindowsRefused:  s.WindowsRefused,
 		CPUNs:           s.CPUTime.Nanoseconds(),
 		CPULabelledNs:   s.CPUTimeLabelled.Nanoseconds(),
+		Directory:       newDirectory(s.Directory),
 	}
 }
 
-// Windows is the sum of the windows held of one kind, service and version.
+// Windows is the sum of the windows held of one kind, service, version and process.
 type Windows struct {
 	Kind    string    `json:"kind"`
 	Service string    `json:"service"`
@@ -192,18 +199,22 @@ type Windows struct {
 	Bytes   int64     `json:"bytes"`
 	From    time.Time `json:"from"`
 	Until   time.Time `json:"until"`
+	// Earlier is the earlier process that has taken them, which has left them in a
+	// directory; it is left out for this process.
+	Earlier *EarlierProcess `json:"earlier,omitempty"`
 }
 
 // windowsByKind sums windows, in the order of the first of each sum.
 func windowsByKind(windows []store.WindowInfo) []Windows {
 	list := []Windows{}
 	for _, w := range windows {
+		earlier := newEarlierProcess(w.Earlier)
 		i := slices.IndexFunc(list, func(k Windows) bool {
-			return k.Kind == string(w.Kind) && k.Service == w.Service && k.Version == w.ServiceVersion
+			return k.Earlier.same(earlier) && k.Kind == string(w.Kind) && k.Service == w.Service && k.Version == w.ServiceVersion
 		})
 		if i < 0 {
 			i = len(list)
-			list = append(list, Windows{Kind: string(w.Kind), Service: w.Service, Version: w.ServiceVersion, From: w.Start})
+			list = append(list, Windows{Kind: string(w.Kind), Service: w.Service, Version: w.ServiceVersion, Earlier: earlier, From: w.Start})
 		}
 		k := &list[i]
 		k.Windows++

@@ -218,6 +218,9 @@ func (r *Reader) note(q Query, span store.Span, attribution string) string {
 	case store.LossSummary:
 		notes = append(notes, "the store had no room for this span until its samples came: its status is not known")
 	}
+	if p := newEarlierProcess(span.Earlier); p != nil {
+		notes = append(notes, "this span is of "+p.text())
+	}
 	return joinNotes(append(notes, r.labelNote(q), r.appNote(q, span), attribution)...)
 }
 

@@ -58,6 +58,9 @@ type Span struct {
 	// Loss says what of the span is not known for want of room in the store:
 	// samples or summary; it is left out where nothing is.
 	Loss string `json:"loss,omitempty"`
+	// Earlier is the earlier process that the span is of, which has left it in a
+	// directory; it is left out for this process.
+	Earlier *EarlierProcess `json:"earlier,omitempty"`
 	// Query selects the span's CPU profile or, if it has no samples there, its wall
 	// or its host profile.
 	Query string `json:"query"`
@@ -100,6 +103,7 @@ func (r *Reader) newSpan(s store.Span) Span {
 		Complete:          s.Complete,
 		Coverage:          s.Coverage.String(),
 		Loss:              loss(s.Loss),
+		Earlier:           newEarlierProcess(s.Earlier),
 		Query:             q.WithEqual(labelkey.ProfileID, s.ProfileID).String(),
 	}
 }

@@ -255,6 +255,9 @@ func (l *SpanList) Text() string {
 		if s.AfterEnd != nil {
 			mark += fmt.Sprintf(" [+%s after its end]", termtext.Value(s.AfterEnd.CPUNs, termtext.Nanoseconds))
 		}
+		if s.Earlier != nil {
+			mark += " [earlier process]"
+		}
 		id := termtext.OneLine(s.ProfileID)
 		room := termtext.Columns - when.Width() - 31 - max(16, utf8.RuneCountInString(id)) - len(mark)
 		samples := strconv.FormatInt(s.CPUSamples, 10)

@@ -5,6 +5,7 @@ import { link } from './api.js';
 import { copyButton } from './copy.js';
 import { h } from './dom.js';
 import { capital, clock, duration, isHeap, percent, spanTitle, time, value, wall } from './format.js';
+import { earlierTag } from './earlier.js';
 import { arrival } from './status.js';
 
 // heading shows what is selected: a span, or the sum of some work.
@@ -29,6 +30,7 @@ function spanHeading(data) {
     h('h1', null, h('span', { class: 'clamp', title: spanTitle(s) }, spanTitle(s)),
       s.err && h('span', { class: 'tag err' }, 'error'),
       s.manual && h('span', { class: 'tag' }, 'manual'),
+      s.earlier && earlierTag(s.earlier),
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival())),
     s.err && s.status && h('p', { class: 'status' }, h('span', { class: 'clamp', title: s.status }, s.status)),
     h('dl', { class: 'ids' },

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { h } from './dom.js';
+import { earlierTag } from './earlier.js';
 import { clock, duration, sentence, time, value } from './format.js';
 import { tiles } from './heading.js';
 import { selfCheck } from './selfcheck.js';
@@ -41,7 +42,7 @@ export function logView() {
       stats.cpuNs > 0 && ['CPU time in spans', `${(share * 100).toFixed(1)} %`],
       status?.wallIntervalNs > 0 && ['Wall samples every', duration(status.wallIntervalNs)]]));
     numbers.replaceChildren(...counters(stats, status).map(([name, n]) => h('div', null, h('dt', null, name), h('dd', null, n))));
-    kinds.replaceChildren(...held.map((k) => row([k.kind, [k.service, k.version].filter(Boolean).join(' ')], [k.windows, k.samples, value(k.bytes, 'bytes')], [clock(k.from), clock(k.until)])));
+    kinds.replaceChildren(...held.map((k) => row([[k.kind, k.earlier && ' ', k.earlier && earlierTag(k.earlier)], [k.service, k.version].filter(Boolean).join(' ')], [k.windows, k.samples, value(k.bytes, 'bytes')], [clock(k.from), clock(k.until)])));
     events.replaceChildren(...log.map((e) => row([time(new Date(e.time)), h('span', { class: `tag ${e.type === 'refused' ? 'err' : ''}` }, e.type), e.kind, e.service], [e.samples, value(e.bytes, 'bytes')], [e.text ?? ''])));
   }
   return { element, update, attach() {}, busy() {}, poll: () => !fixed, address: () => './log?format=json' };

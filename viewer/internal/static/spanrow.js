@@ -5,6 +5,7 @@ import { link, range } from './api.js';
 import { attributeLine } from './attributes.js';
 import { bar, fill, h } from './dom.js';
 import { ago, duration, spanTitle, time, wall } from './format.js';
+import { earlierTag } from './earlier.js';
 import { arrival } from './status.js';
 
 // MISSING is why a span has no samples, by its coverage.
@@ -38,6 +39,7 @@ export function spanRow(s, manyServices, ranged, toggle) {
       h('a', { class: 'name', href: link('', { query: s.query, ...(ranged && range()) }), 'data-id': s.profileId, title: spanTitle(s) }, spanTitle(s)),
       s.err && h('span', { class: 'tag err', title: s.status }, 'error'),
       s.manual && h('span', { class: 'tag', title: 'work under a profile_id label of its own, without a span' }, 'manual'),
+      s.earlier && earlierTag(s.earlier),
       s.loss && h('span', { class: 'tag', title: LOSS[s.loss] }, 'incomplete'),
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival()),
       s.afterEnd && h('span', { class: 'tag after-end', title: 'CPU time after its end, in goroutines that it had started: in no other number here' }, `+${duration(s.afterEnd.cpuNs)} after its end`),

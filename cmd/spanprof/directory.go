@@ -1,0 +1,82 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+// directoryViewOf shows what processes have left in a directory by store.WithDirectory, with
+// their spans. It returns false where the only SOURCE is no such directory.
+func directoryViewOf(c *call, maxBytes int64, opts ...viewer.Option) (p page, ok bool, err error) {
+	if c.NArg() != 1 {
+		return page{}, false, nil
+	}
+	path := c.Arg(0)
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return page{}, false, nil // what reads files says what is wrong
+	}
+	start, unread := time.Now(), 0
+	s, err := store.OpenDirectory(path, func(err error) {
+		unread++
+		_, _ = fmt.Fprintln(c.stderr, "spanprof: view:", err)
+	}, store.WithMaxBytes(cmp.Or(maxBytes, 1<<30)))
+	if errors.Is(err, store.ErrNoRuns) {
+		return page{}, false, nil
+	}
+	if err != nil {
+		return page{}, true, fmt.Errorf("view: %w", err)
+	}
+	d := s.Stats().Directory
+	c.progressf("%s and %s of earlier processes in %s", termtext.Plural(d.Spans, "span"), termtext.Plural(d.Windows, "profile"), time.Since(start).Round(time.Millisecond))
+	source := &directorySource{store: s}
+	if unread > 0 {
+		source.notes = []string{termtext.Plural(unread, "file") + " could not be read: the command has said why"}
+	}
+	return page{viewer.Handler(source, opts...), "/"}, true, nil
+}
+
+// directorySource is a store that takes in nothing more.
+type directorySource struct {
+	store *store.Store
+	notes []string
+}
+
+var _ store.Source = (*directorySource)(nil)
+
+// View implements store.Source.
+func (s *directorySource) View(ctx context.Context) (store.View, error) {
+	v, err := s.store.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &directoryView{v.(storeView), s.notes}, nil
+}
+
+// storeView is what the view of a store can do beside what that of files can.
+type storeView interface {
+	store.View
+	store.Timed
+	store.Attributed
+}
+
+// directoryView is a view that is not a store.Live: there is nothing to wait for.
+type directoryView struct {
+	storeView
+	notes []string
+}
+
+var _ store.Noter = (*directoryView)(nil)
+
+// Notes implements store.Noter.
+func (v *directoryView) Notes() []string { return v.notes }

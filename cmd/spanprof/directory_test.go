@@ -1,0 +1,76 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	otelattribute "go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+)
+
+// The command lists the spans that a process has left, and says what it could not read.
+func TestViewOfDirectory(t *testing.T) {
+	dir := t.TempDir()
+	s, err := store.New(store.WithDirectory(dir, 8<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := resource.NewSchemaless(otelattribute.String("service.name", "shop"), otelattribute.String("service.version", "v7"))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor()), sdktrace.WithResource(res))
+	start := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	_, span := tp.Tracer("").Start(t.Context(), "GET /slow", trace.WithTimestamp(start))
+	span.SetAttributes(otelattribute.String("http.route", "/slow/{id}"))
+	span.End(trace.WithTimestamp(start.Add(3 * time.Second)))
+	id := span.SpanContext().SpanID().String()
+	f := &profile.Function{ID: 1, Name: "main.slow"}
+	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
+	p := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: 10 * time.Second, Resource: res}, &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 1e7, TimeNanos: start.UnixNano(), DurationNanos: 10e9,
+		Function: []*profile.Function{f}, Location: []*profile.Location{l},
+		Sample: []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{200, 2e9}, Label: map[string][]string{"profile_id": {id}, "span_id": {id}}}},
+	})
+	if err := s.Export(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := filepath.Glob(filepath.Join(dir, "*-run-*"))
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("runs %q, %v", runs, err)
+	}
+	damaged := filepath.Join(runs[0], "20261101T110000.000000000Z-shop-cpu.pprof.gz")
+	if err := os.WriteFile(damaged, []byte("no gzip"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	page := viewing(t, dir)
+	for path, wants := range map[string][]string{
+		"?format=text": {"GET /slow [earlier process]", "3.00 s", "2.00 s", "/slow/{id}", "1 file could not be read"},
+		"?format=json": {`"fixed":true`, `"version":"v7"`, `"coverage":"whole"`},
+		"?format=text&query=.cpu%7Bprofile_id=%22" + id + "%22%7D": {"main.slow", "an earlier process, started", "version v7"},
+	} {
+		status, body := fetch(t, page+path, "")
+		for _, want := range wants {
+			if status != 200 || !strings.Contains(strings.ReplaceAll(body, "\n         ", " "), want) {
+				t.Errorf("%s: status %d, and no %q:\n%s", path, status, want, body)
+			}
+		}
+	}
+	if _, err := os.Stat(damaged); err != nil {
+		t.Errorf("the command changed the directory: %v", err)
+	}
+}
