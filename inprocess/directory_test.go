@@ -33,7 +33,7 @@ const (
 )
 
 // serveUntilKilled does the work of requests and writes, after each window that its store has
-// taken and written, what must be there after its death: the start of the window, and of
+// taken and written to files, what must be there after its death: the start of the window, and of
 // the slowest span with samples the id, the duration and the number of samples.
 func serveUntilKilled(dir string) {
 	ctx := context.Background()
@@ -82,6 +82,10 @@ func tell(ctx context.Context, s *store.Store) {
 	for _, span := range spans {
 		if span.Earlier == nil && span.CPUSamples > 0 && span.Complete {
 			last := windows[len(windows)-1]
+			// A window may have come since the last flush.
+			if err := s.ForceFlush(ctx); err != nil {
+				panic(err)
+			}
 			fmt.Println("kept", last.Start.UnixNano(), last.Samples, span.ProfileID, int64(span.Duration), span.CPUSamples)
 			return
 		}
