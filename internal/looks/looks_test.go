@@ -32,7 +32,7 @@ func TestTheErrorOfIrregularLooks(t *testing.T) {
 			now := begin
 			for range 100_000 {
 				next := now.Add(time.Duration(interval() * 1e9))
-				l.Add(now, next, 0)
+				l.Add(now, next, 0, 0, 0)
 				at = append(at, next.Sub(begin).Seconds())
 				now = next
 			}
@@ -50,17 +50,21 @@ func TestTheErrorOfIrregularLooks(t *testing.T) {
 	}
 }
 
-// seen is the sum of the intervals whose end is in a span.
+// seen is the sum of what the looks in a span count: half of the intervals before and
+// after each.
 func seen(at []float64, from, until float64) float64 {
 	i, _ := slices.BinarySearch(at, from)
 	j, _ := slices.BinarySearch(at, until)
-	return at[j-1] - at[max(0, i-1)]
+	if i == j {
+		return 0
+	}
+	return (at[j-1]+at[j])/2 - (at[max(0, i-1)]+at[i])/2
 }
 
 func TestAProfileCarriesLooks(t *testing.T) {
 	var l looks.Looks
-	l.Add(begin, begin.Add(10*time.Millisecond), 0)
-	l.Add(begin.Add(10*time.Millisecond), begin.Add(time.Second), 900*time.Millisecond)
+	l.Add(begin, begin.Add(10*time.Millisecond), 0, 0, 0)
+	l.Add(begin.Add(10*time.Millisecond), begin.Add(time.Second), 900*time.Millisecond, 0, 0)
 	got := looks.Parse([]string{"another", l.Comment()})
 	if diff := cmp.Diff(&l, got); diff != "" {
 		t.Fatal(diff)
@@ -90,7 +94,7 @@ func TestAProfileCarriesLooks(t *testing.T) {
 func TestGapsAreBounded(t *testing.T) {
 	var l looks.Looks
 	for i := range 1000 {
-		l.Add(begin.Add(time.Duration(i)*time.Second), begin.Add(time.Duration(i+1)*time.Second), time.Second)
+		l.Add(begin.Add(time.Duration(i)*time.Second), begin.Add(time.Duration(i+1)*time.Second), time.Second, 0, 0)
 	}
 	if len(l.Gaps) != 256 || l.Unwatched(begin, begin.Add(time.Hour)) != 1000*time.Second {
 		t.Errorf("%d gaps, %v unwatched", len(l.Gaps), l.Unwatched(begin, begin.Add(time.Hour)))
@@ -120,7 +124,7 @@ func TestAnEndInALongInterval(t *testing.T) {
 		if i == 500 {
 			d = time.Second
 		}
-		l.Add(now, now.Add(d), 0)
+		l.Add(now, now.Add(d), 0, 0, 0)
 		now = now.Add(d)
 	}
 	first, long := begin.Add(10*time.Millisecond), begin.Add(5500*time.Millisecond)
@@ -132,7 +136,7 @@ func TestAnEndInALongInterval(t *testing.T) {
 		{first, long, 0.01, 1},
 		{long, long, 1, 1},
 	} {
-		want := math.Sqrt((test.d1*test.d1+test.d2*test.d2)/3 - test.d1*test.d2/2)
+		want := math.Sqrt((test.d1*test.d1 + test.d2*test.d2) / 12)
 		if got := math.Sqrt(l.Ends(test.begin, test.end)) / 1e9; math.Abs(got-want) > 0.001*want {
 			t.Errorf("%v to %v: %v s, not %v", test.begin, test.end, got, want)
 		}
