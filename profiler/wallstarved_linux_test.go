@@ -33,18 +33,14 @@ func init() {
 // takeCPU is a neighbour, which takes a CPU until its input ends.
 func takeCPU() error {
 	fmt.Println("ready")
-	over := make(chan struct{})
+	var over atomic.Bool
 	go func() {
-		defer close(over)
 		_, _ = io.Copy(io.Discard, os.Stdin)
+		over.Store(true)
 	}()
-	for {
-		select {
-		case <-over:
-			return nil
-		default:
-		}
+	for !over.Load() {
 	}
+	return nil
 }
 
 // starvedReport is what the child says.

@@ -84,7 +84,7 @@ func (s heldSource) held(labels []label, until time.Time) bool {
 func TestSpansOfAFreeze(t *testing.T) {
 	const ms = time.Millisecond
 	begin := time.Now()
-	at := func(d time.Duration) time.Time { return begin.Add(d) }
+	at := begin.Add
 	// It is frozen from some time in the first 10 ms on, for 500 ms.
 	source := heldSource{ended: map[string]time.Time{"ends at the thaw": at(505 * ms), "ended before": at(4 * ms)}}
 	before := []string{"goes on", "ends at the thaw", "ended before", "goroutine ended"}

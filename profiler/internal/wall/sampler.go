@@ -120,7 +120,7 @@ func (s *Sampler) Rotate() (*profile.Profile, error) {
 		extend(t.last, now.Sub(s.from))
 		s.before = t.last
 	}
-	s.looks.Add(s.from, now, s.unseen, now.Sub(s.from), s.blur) // all counts for one of its ends
+	s.looks.Add(s.from, now, s.lacking(now), now.Sub(s.from), s.blur) // all counts for one of its ends
 	unseen, intervals := s.unseen, s.looks
 	s.open(now)
 
@@ -207,6 +207,15 @@ func (s *Sampler) lastFound() []found {
 		return s.table.last
 	}
 	return s.before
+}
+
+// lacking returns how much of the time since the last round a span may lack: with a freeze
+// in it all, as shareFrozen and extendFrozen count that for some spans alone.
+func (s *Sampler) lacking(at time.Time) time.Duration {
+	if s.unseen > 0 {
+		return at.Sub(s.from)
+	}
+	return 0
 }
 
 // turn takes a round if one is due, and returns when to look again.
@@ -323,7 +332,7 @@ func (s *Sampler) round(now time.Time, n int) bool {
 		if s.table.rounds == 0 {
 			late = seen.Sub(s.from) // all of the time counts for one of its ends
 		}
-		s.looks.Add(s.from, seen, s.unseen, max(0, late)+vague, s.blur)
+		s.looks.Add(s.from, seen, s.lacking(seen), max(0, late)+vague, s.blur)
 		s.from, s.blur, s.unseen, s.vague = seen, vague, 0, 0
 		s.table.complete()
 	}
