@@ -79,7 +79,7 @@ func (s *Sampler) Start() {
 	s.open(now)
 	s.before = nil
 	s.pacer.restart(now)
-	s.watch.restart(now) // what was before is nobody's
+	s.watch.restart() // what was before is nobody's
 	s.mu.Unlock()
 	s.count(func(st *Stats) { s.recent = recent{marks: []mark{{now, st.Rounds, st.CPU}}} })
 	s.stop, s.done = make(chan struct{}), make(chan struct{})
@@ -183,12 +183,12 @@ func (s *Sampler) run(stop <-chan struct{}, done chan<- struct{}) {
 
 // notice finds out whether the process was frozen since the last round.
 func (s *Sampler) notice(now time.Time) {
-	s.unseen = min(s.unseen+s.frozen(now), now.Sub(s.from))
+	s.unseen = min(s.unseen+s.frozen(), now.Sub(s.from))
 }
 
 // frozen returns for how long the process was frozen since it was asked last.
-func (s *Sampler) frozen(now time.Time) time.Duration {
-	d := s.watch.notice(now)
+func (s *Sampler) frozen() time.Duration {
+	d := s.watch.notice()
 	spent := s.watch.spent
 	s.watch.spent = 0
 	s.pacer.spend(spent)
@@ -303,7 +303,7 @@ func (s *Sampler) round(now time.Time, n int) bool {
 		if err != nil {
 			return
 		}
-		frozen := s.frozen(end)
+		frozen := s.frozen()
 		s.unseen += frozen
 		if givenUp = s.vague < maxGivenUp && (frozen > 0 || vague > max(maxVague, s.pacer.interval(n)/2)); givenUp {
 			return

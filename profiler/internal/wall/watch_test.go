@@ -26,7 +26,7 @@ func TestWatch(t *testing.T) {
 		"eight cores, all late":    {[]wake{{10 * ms, 10 * ms, 80 * ms, 0}}, wake{10 * ms, 50 * ms, 400 * ms, 0}, 0},
 		"slow, for a quota":        {nil, wake{10 * ms, 300 * ms, 60 * ms, 0}, 0},
 		"starved":                  {nil, wake{10 * ms, 800 * ms, 5 * ms, 780 * ms}, 0},
-		"frozen, then starved":     {nil, wake{10 * ms, 810 * ms, 5 * ms, 300 * ms}, 495 * ms},
+		"frozen, then starved":     {nil, wake{10 * ms, 810 * ms, 5 * ms, 300 * ms}, 345 * ms},
 		"frozen after starving":    {[]wake{{10 * ms, 600 * ms, 0, 590 * ms}}, wake{10 * ms, 510 * ms, 0, 0}, 500 * ms},
 		"by two, after one":        {[]wake{{10 * ms, 4 * ms, 0, 0}}, wake{6 * ms, 206 * ms, 0, 0}, 200 * ms},
 	} {
@@ -34,13 +34,14 @@ func TestWatch(t *testing.T) {
 			var cpu, waited time.Duration
 			now := time.Now()
 			w := newWatch(generous, now)
+			w.now = func() time.Time { return now }
 			w.processTime = func() (time.Duration, bool) { return cpu, true }
 			w.readDelays = func() (delays, bool) { return delays{"1": time.Hour, "2": time.Minute + waited, "3": waited / 2}, true }
-			w.restart(now)
+			w.restart()
 			for _, one := range test.before {
 				w.plan(one.planned)
 				now, cpu, waited = now.Add(one.elapsed), cpu+one.cpu, waited+one.waited
-				if got := w.notice(now); got != 0 {
+				if got := w.notice(); got != 0 {
 					t.Errorf("a freeze of %v before", got)
 				}
 			}
@@ -48,7 +49,7 @@ func TestWatch(t *testing.T) {
 				w.plan(test.wake.planned)
 			}
 			now, cpu, waited = now.Add(test.wake.elapsed), cpu+test.wake.cpu, waited+test.wake.waited
-			if got := w.notice(now); got != test.want {
+			if got := w.notice(); got != test.want {
 				t.Errorf("frozen for %v, want %v", got, test.want)
 			}
 		})
@@ -58,11 +59,12 @@ func TestWatch(t *testing.T) {
 func TestWatchWithoutClock(t *testing.T) {
 	now := time.Now()
 	w := newWatch(generous, now)
+	w.now = func() time.Time { return now }
 	w.processTime = func() (time.Duration, bool) { return 0, false }
 	for _, test := range []struct{ late, want time.Duration }{{999 * time.Millisecond, 0}, {2 * time.Second, 2 * time.Second}} {
 		w.plan(time.Second)
 		now = now.Add(time.Second + test.late)
-		if got := w.notice(now); got != test.want {
+		if got := w.notice(); got != test.want {
 			t.Errorf("%v late: frozen for %v, want %v", test.late, got, test.want)
 		}
 	}
