@@ -60,6 +60,10 @@ const (
 	maxComment = 128 << 10
 	// maxLong bounds Long, and maxMerged those of several windows.
 	maxLong, maxMerged = 64, 1024
+	// slack is by how much the times of a span may be off those at which it is on its
+	// goroutine. As the program stands still for a look, many spans begin and end next to
+	// one, of which it is not known whether the look has found them.
+	slack = 2 * time.Millisecond
 )
 
 // Add counts an interval, in which gap was watched by nobody, and whose look was late by
@@ -200,11 +204,11 @@ func (l *Looks) End(at time.Time) float64 {
 }
 
 // long returns the variance of an end in the interval with a time in it, in s², if that is
-// kept; the larger one where it is not known which of two that is, and 0 for none.
+// kept; the largest where it is not known which that is, and 0 for none.
 func (l *Looks) long(at time.Time) float64 {
 	var most float64
 	for _, i := range l.Long {
-		if !at.Before(i.From.Add(-i.Vague)) && at.Before(i.Until) {
+		if !at.Before(i.From.Add(-i.Vague-slack)) && at.Before(i.Until.Add(slack)) {
 			d, h := i.Watched.Seconds(), i.Late.Seconds()
 			most = max(most, d*d/12+h*h/6)
 		}

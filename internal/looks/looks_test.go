@@ -142,3 +142,51 @@ func TestAnEndInALongInterval(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEndOfALateOrVagueLook: the error is larger where the look at the end of the interval
+// was late, and where it is not known on which side of a look the end is.
+func TestAnEndOfALateOrVagueLook(t *testing.T) {
+	at := func(ms int) time.Time { return begin.Add(time.Duration(ms) * time.Millisecond) }
+	const ms = time.Millisecond
+	var l looks.Looks
+	l.Add(at(0), at(100), 0, 0, 0)
+	l.Add(at(100), at(500), 0, 300*ms, 0)
+	l.Add(at(500), at(600), 0, 0, 50*ms)
+	l.Add(at(600), at(700), 0, time.Second, 0) // later than it is long
+	l.Add(at(700), at(800), 60*ms, 80*ms, 0)   // 60 ms of which nobody watched
+	punctual := func(d float64) float64 { return d * d / 12 }
+	late := func(d, h float64) float64 { return d*d/12 + h*h/6 }
+	for name, test := range map[string]struct {
+		at   int
+		want float64 // in ms²
+	}{
+		"in time":                                {50, punctual(100)},
+		"late":                                   {300, late(400, 300)},
+		"next to a look":                         {99, late(400, 300)},
+		"before a vague look":                    {460, late(400, 300)},
+		"after a vague look":                     {530, punctual(100)},
+		"late by all of it":                      {650, late(100, 100)},
+		"late by no more than nobody watched":    {750, late(40, 20)},
+		"at a time of which no interval is kept": {5000, (punctual(100)*200 + late(400, 300)*400 + late(100, 100)*100 + late(40, 20)*40) / 740},
+	} {
+		if got := l.End(at(test.at)) / 1e12; math.Abs(got-test.want) > 1e-6*test.want {
+			t.Errorf("%s: %v ms², want %v", name, got, test.want)
+		}
+	}
+	// A short interval after a long one, whose look was vague.
+	l = looks.Looks{}
+	l.Add(at(0), at(100), 0, 0, 0)
+	l.Add(at(100), at(110), 0, 0, 40*ms)
+	l.Add(at(110), at(400), 0, 0, 30*ms)
+	for _, test := range []struct {
+		at   int
+		want float64
+	}{{50, punctual(100)}, {85, punctual(290)}, {200, punctual(290)}} {
+		if got := l.End(at(test.at)) / 1e12; math.Abs(got-test.want) > 1e-6*test.want {
+			t.Errorf("at %d ms: %v ms², want %v", test.at, got, test.want)
+		}
+	}
+	if got := looks.Parse([]string{l.Comment()}); got == nil || got.End(at(85)) != l.End(at(85)) {
+		t.Error("the comment of a profile does not tell it")
+	}
+}
