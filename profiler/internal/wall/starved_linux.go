@@ -14,9 +14,9 @@ import (
 // A thread that could run and waits for a CPU, as others have it or a quota is used up,
 // grows its run delay, the second figure of /proc/self/task/*/schedstat. That of a thread
 // that is stopped does not grow, nor that of one that sleeps. Beside busy neighbours and
-// under a quota, some thread was found to have waited for 90 to 100 % of the time that
-// the sampler was late by; after SIGSTOP for what the way back to a CPU took, up to 60 of
-// 255 ms on the same machine.
+// under a quota, the longest wait was mostly 90 to 100 % of the time that the sampler was
+// late by; now and then two or three threads waited one after the other. After SIGSTOP it
+// was what the way back to a CPU took, up to 60 of 255 ms on the same machine.
 
 // maxThreads bounds how many threads are read. With more, a freeze is told by the CPU time
 // of the process alone.
