@@ -48,7 +48,14 @@ func SelfCheck(tp TracerProvider, p *profiler.Profiler, s *store.Store) viewer.S
 func check(tp TracerProvider, p *profiler.Profiler, s *store.Store) (check viewer.SelfCheck, headline string) {
 	known := facts(tp, p, s)
 	found := selfcheck.Run(known)
-	check = viewer.SelfCheck{Checks: selfcheck.Checks, Gaps: selfcheck.Gaps(known)}
+	check = viewer.SelfCheck{
+		Checks:        selfcheck.Checks,
+		Gaps:          selfcheck.Gaps(known),
+		SpansStarted:  known.Labels.Sampled + known.Labels.Unsampled,
+		SpansSampled:  known.Labels.Sampled,
+		CPU:           known.Store.CPU,
+		CPUUnlabelled: known.Store.CPU - known.Store.Labelled,
+	}
 	for _, f := range found {
 		check.Findings = append(check.Findings, viewer.Finding{ID: f.ID, Severity: string(f.Severity), Seen: f.Seen, Do: f.Do})
 	}

@@ -101,9 +101,11 @@
 //	profiler.New(exp, profiler.WithKinds(exporter.KindCPU, exporter.KindWall))
 //
 // The stacks of all goroutines are looked at again and again, and those with one
-// of the labels span_id, profile_id and span_name are counted for the time since
-// the round before: the time that a span's goroutines have in the profile is the
-// time that they took, by up to the time between two rounds more or less. The
+// of the labels span_id, profile_id and span_name are counted for half of the time
+// since the round before and half of the time until the next: the time that a span's
+// goroutines have in the profile is the time that they took, by up to the time between
+// two rounds more or less. At its ends a window counts all of the time for the round
+// next to them. The
 // leaf of one that waits is what it waits for: runtime.chanrecv, runtime.selectgo,
 // time.Sleep, runtime.semacquire1 of a lock, runtime.netpollblock, a system call.
 //
@@ -123,9 +125,14 @@
 // between rounds seldom have a sample, and then one that weighs more than they
 // took: they are right in the sum over many.
 //
-// While the process does not run, because it was stopped or suspended, nobody looks. Such a time counts for goroutines that are found in the same
-// span before and after it, and for no other: what began after it has not waited for
-// it. Nor does anybody look in a window without a round; it has no samples.
+// While the process does not run, because it was stopped or suspended, nobody looks. The
+// time between the two rounds then counts for goroutines that are found in the same span
+// before and after it, and with Go 1.26 and 1.27 for those whose span has ended at the
+// end of it, and for no other: what began after it has not waited for it. A process that
+// runs slowly, as others take the CPU, is not stopped; on Linux that is told by how long
+// its threads have waited for a CPU. Where they wait for long at the end of a short stop,
+// it may go for a round that was late, which is in the error that the viewer states.
+// Nor does anybody look in a window without a round; it has no samples.
 // WallStatus.Unwatched has the sum of both, and a comment of each profile has these times
 // and the times between rounds, from which the viewer tells how far off a wall time may
 // be. In no window a goroutine has more time than

@@ -34,13 +34,15 @@ type WallStatus struct {
 	// Rounds is the number of rounds that were taken.
 	Rounds uint64
 	// RoundsSkipped is the number of rounds that were not taken because
-	// the budget did not allow them. The next has the weight of both.
+	// the budget did not allow them, or that were given up as the process lost the
+	// CPU in their midst. The next has the weight of both.
 	RoundsSkipped uint64
 	// Unwatched is the time in which nobody looked, which is in the profiles of
 	// those goroutines alone that were found in the same span before and
 	// after. It is the time in which the process did not run because it was
 	// stopped or suspended for 100 ms or longer, and the windows without a round. Where it runs slowly, for a
-	// quota of CPU or on a busy machine, that is time as any other.
+	// quota of CPU or on a busy machine, that is time as any other; on Linux that is
+	// told by how long its threads have waited for a CPU.
 	Unwatched time.Duration
 	// Freezes is how often the process did not run for 100 ms or longer.
 	Freezes uint64

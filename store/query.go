@@ -205,11 +205,16 @@ func (f *found) column(w *window, t samples.ValueType) int {
 	return w.Column(t)
 }
 
-// looks returns the intervals between those of the windows with matches, and the times
-// without any of all windows.
+// looks returns the intervals between those of the windows with matches, and of those next
+// to them: a span may begin or end there, unseen. It returns the times without any of all
+// windows.
 func (f *found) looks() *Looks {
 	var all *Looks
-	for _, w := range f.windows {
+	matched := make(map[*window]bool, len(f.matches))
+	for i := range f.matches {
+		matched[f.matches[i].window] = true
+	}
+	for i, w := range f.windows {
 		if w.Looks == nil {
 			continue
 		}
@@ -217,10 +222,8 @@ func (f *found) looks() *Looks {
 			all = new(Looks)
 		}
 		all.MergeGaps(w.Looks)
-	}
-	if all != nil {
-		for i := range f.matches {
-			all.Merge(f.matches[i].window.Looks)
+		if matched[w] || i > 0 && matched[f.windows[i-1]] || i+1 < len(f.windows) && matched[f.windows[i+1]] {
+			all.Merge(w.Looks)
 		}
 	}
 	return all

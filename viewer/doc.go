@@ -228,10 +228,13 @@
 // none: its page says so and links to all spans of its name. If CPU was not profiled, or
 // the profiles are gone, it says that instead. The 20 ms between two windows, 200 ms on
 // macOS, do not count as a gap. Shares of few samples are rough: with n of them, to about
-// 1/√n. Wall time has a standard error for each figure: about half the time between two
-// looks at the goroutines for one that stays in the span, which may begin and end anywhere
-// between looks; as many times that as there are goroutines at a time; and for the sum of
-// many spans, and what is found now and then, √n times the time between looks. Profiles
+// 1/√n. Wall time has a standard error for each figure. Half of the time between two looks
+// at the goroutines counts for what each of them has found: a span may begin and end
+// anywhere between two looks, which makes some 0.4 of the time between them for one
+// goroutine that stays in it, up to 0.7 where looks were late; as many times that as there
+// are goroutines at a time; and for the sum of many spans, and what is found now and then,
+// √n times the time between looks. That takes them to begin and end independently of each
+// other: of spans that do so together, the sum may be off by more. Profiles
 // of package profiler carry the times between looks, as a busy machine or a quota of CPU
 // makes some of them long. While the process was stopped nobody looked: a span's wall time
 // may lack such a time that is in the span, which is stated apart.

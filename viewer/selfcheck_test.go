@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -132,5 +133,38 @@ func TestPageListsItself(t *testing.T) {
 	}
 	if found := findings(); len(found) != 1 || found[0].ID != "page-lists-itself" || !strings.HasPrefix(found[0].Seen, "2 requests for this page came within a span") {
 		t.Errorf("after two requests within spans: %+v", found)
+	}
+}
+
+// The section has how much of spans and CPU time there is in the profiles of spans.
+func TestSelfCheckShares(t *testing.T) {
+	s := newTestStore(t)
+	ptr := func(share float64) *float64 { return &share }
+	for name, test := range map[string]struct {
+		check            viewer.SelfCheck
+		sampled, outside *float64
+		text             string
+	}{
+		"of both":       {viewer.SelfCheck{SpansStarted: 8, SpansSampled: 2, CPU: 4 * time.Second, CPUUnlabelled: 3 * time.Second}, ptr(0.25), ptr(0.75), "check 25.0 % of spans are sampled, 75.0 % of CPU time is in no span"},
+		"of spans":      {viewer.SelfCheck{SpansStarted: 3}, ptr(0), nil, "check 0.0 % of spans are sampled"},
+		"of CPU":        {viewer.SelfCheck{CPU: time.Second}, nil, ptr(0), "check 0.0 % of CPU time is in no span"},
+		"of nothing":    {viewer.SelfCheck{SpansSampled: 1, CPUUnlabelled: 1}, nil, nil, ""},
+		"of too much":   {viewer.SelfCheck{SpansStarted: 1, SpansSampled: 2, CPU: 1, CPUUnlabelled: 2}, ptr(1), ptr(1), "check 100.0 % of spans are sampled, 100.0 % of CPU time is in no span"},
+		"of too little": {viewer.SelfCheck{CPU: 1, CPUUnlabelled: -1}, nil, ptr(0), "check 0.0 % of CPU time is in no span"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.check.Checks = 33
+			h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true, SelfCheck: test.check} }))
+			var got struct{ Status answer.Status }
+			getJSON(t, h, "/log?format=json", http.StatusOK, &got)
+			want := &answer.SelfCheck{Checks: 33, Findings: []answer.Finding{}, SampledShare: test.sampled, UnlabelledShare: test.outside}
+			if diff := cmp.Diff(want, got.Status.SelfCheck); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			text := flat(t, h, "/log?format=text")
+			if !strings.Contains(text, test.text) || test.text == "" && strings.Contains(text, "% of ") {
+				t.Errorf("%q is not in the log, or more than that:\n%s", test.text, text)
+			}
+		})
 	}
 }

@@ -45,6 +45,12 @@ type SelfCheck struct {
 	// Gaps says why CPU was not profiled all the time, for spans that ran meanwhile; it
 	// is empty where that is not known.
 	Gaps string
+	// SpansStarted is about how many spans were started, and SpansSampled how many of
+	// them are sampled, so that they are labelled. The viewer shows the share.
+	SpansStarted, SpansSampled uint64
+	// CPU is the CPU time of all samples that the store has received, CPUUnlabelled that of
+	// samples in no span. The viewer shows the share.
+	CPU, CPUUnlabelled time.Duration
 }
 
 // Finding is what a check has found.
@@ -95,6 +101,8 @@ func (h *handler) selfCheck(s SelfCheck) *answer.SelfCheck {
 		return nil
 	}
 	out := &answer.SelfCheck{Checks: s.Checks, Findings: []answer.Finding{}, Gaps: s.Gaps}
+	out.SampledShare = share(float64(s.SpansSampled), float64(s.SpansStarted))
+	out.UnlabelledShare = share(float64(s.CPUUnlabelled), float64(s.CPU))
 	for _, f := range s.Findings {
 		out.Findings = append(out.Findings, answer.Finding(f))
 	}
@@ -102,4 +110,13 @@ func (h *handler) selfCheck(s SelfCheck) *answer.SelfCheck {
 		out.Findings = append(out.Findings, answer.Finding{ID: f.ID, Severity: string(f.Severity), Seen: f.Seen, Do: f.Do})
 	}
 	return out
+}
+
+// share returns a part of a whole, nil where that is nothing.
+func share(part, whole float64) *float64 {
+	if whole <= 0 {
+		return nil
+	}
+	s := min(1, max(0, part/whole))
+	return &s
 }

@@ -24,6 +24,9 @@ type Looks struct {
 	Sum     float64 `json:"sum"`
 	Squares float64 `json:"squares"`
 	Cubes   float64 `json:"cubes"`
+	// Late is the sum of the products of their lengths and the squares of the part of
+	// each by which its look was late, in s³.
+	Late float64 `json:"late,omitempty"`
 	// Long are the longest, in no order.
 	Long []Interval `json:"long,omitempty"`
 	// Gaps are the times in which nobody looked, in the order of time.
@@ -35,6 +38,10 @@ type Interval struct {
 	From    time.Time     `json:"from"`
 	Until   time.Time     `json:"until"`
 	Watched time.Duration `json:"watchedNs"` // all of it, but for what is in a Gap
+	// Late is by how much the look at its end was later than planned, at most Watched.
+	Late time.Duration `json:"lateNs,omitempty"`
+	// Vague is by how much the look at its begin may have been earlier than From.
+	Vague time.Duration `json:"vagueNs,omitempty"`
 }
 
 // Gap is a time of which a part was watched by nobody, as the process was stopped. Where
@@ -53,17 +60,22 @@ const (
 	maxComment = 128 << 10
 	// maxLong bounds Long, and maxMerged those of several windows.
 	maxLong, maxMerged = 64, 1024
+	// slack is by how much the times of a span may be off those at which it is on its
+	// goroutine. As the program stands still for a look, many spans begin and end next to
+	// one, of which it is not known whether the look has found them.
+	slack = 2 * time.Millisecond
 )
 
-// Add counts an interval, in which gap was watched by nobody.
-func (l *Looks) Add(from, until time.Time, gap time.Duration) {
+// Add counts an interval, in which gap was watched by nobody, and whose look was late by
+// that and more. The look at its begin may have been earlier by vague.
+func (l *Looks) Add(from, until time.Time, gap, late, vague time.Duration) {
 	elapsed := max(0, until.Sub(from))
 	gap = min(max(0, gap), elapsed)
 	if gap > 0 {
 		l.gap(Gap{From: from.Round(0), Until: until.Round(0), Unwatched: gap})
 	}
 	if elapsed > gap {
-		l.keep(Interval{From: from.Round(0), Until: until.Round(0), Watched: elapsed - gap}, maxLong)
+		l.keep(Interval{From: from.Round(0), Until: until.Round(0), Watched: elapsed - gap, Late: min(max(0, late-gap), elapsed-gap), Vague: max(0, vague)}, maxLong)
 	}
 }
 
@@ -79,17 +91,18 @@ func (l *Looks) keep(i Interval, room int) {
 			shortest = &l.Long[j]
 		}
 	}
-	l.sum(shortest.Watched)
+	l.sum(*shortest)
 	*shortest = i
 }
 
 // sum adds an interval to the sums.
-func (l *Looks) sum(watched time.Duration) {
-	d := watched.Seconds()
+func (l *Looks) sum(i Interval) {
+	d, late := i.Watched.Seconds(), i.Late.Seconds()
 	l.N++
 	l.Sum += d
 	l.Squares += d * d
 	l.Cubes += d * d * d
+	l.Late += d * late * late
 }
 
 // all returns l with all intervals in the sums.
@@ -97,9 +110,9 @@ func (l *Looks) all() Looks {
 	if l == nil {
 		return Looks{}
 	}
-	sums := Looks{N: l.N, Sum: l.Sum, Squares: l.Squares, Cubes: l.Cubes}
+	sums := Looks{N: l.N, Sum: l.Sum, Squares: l.Squares, Cubes: l.Cubes, Late: l.Late}
 	for _, i := range l.Long {
-		sums.sum(i.Watched)
+		sums.sum(i)
 	}
 	return sums
 }
@@ -126,11 +139,12 @@ func (l *Looks) Merge(other *Looks) {
 	l.Sum += other.Sum
 	l.Squares += other.Squares
 	l.Cubes += other.Cubes
+	l.Late += other.Late
 	for _, i := range other.Long {
 		if len(l.Long) < maxMerged {
 			l.Long = append(l.Long, i)
 		} else {
-			l.sum(i.Watched)
+			l.sum(i)
 		}
 	}
 }
@@ -159,37 +173,47 @@ func (l *Looks) Mean() float64 {
 }
 
 // Ends returns the variance, in ns², of the wall time from begin to end, which may be
-// zero where they are anywhere: at its begin it has too much by a part of the interval,
-// which is anything up to all of it, and lacks such a part at its end. An interval is as
-// likely to have an end as it is long.
+// zero where they are anywhere. Half of an interval with an end counts for the span,
+// which may have been there for none of it or for all. An interval is as likely to have
+// an end as it is long.
 func (l *Looks) Ends(begin, end time.Time) float64 {
+	return l.End(begin) + l.End(end)
+}
+
+// End returns the variance, in ns², that one end at a time gives a wall time, or one
+// anywhere if that is zero.
+//
+// An end is anywhere in an interval of length d. Where the look was late by h, the process
+// was held up for so long, or for most of it, and the spans with it: then ends are in the
+// rest, before or after. With h anywhere in d the mean square of their distance from the
+// middle is d²/12 + h²/6, between that of an end anywhere and that of one at the bounds.
+func (l *Looks) End(at time.Time) float64 {
 	all := l.all()
 	if all.Sum <= 0 {
 		return 0
 	}
-	rest := *l
-	rest.Long = nil
-	if rest.Sum <= 0 {
-		rest = all
-	}
-	m1, s1 := l.at(begin, &rest, &all)
-	m2, s2 := l.at(end, &rest, &all)
-	return ((s1+s2)/3 - m1*m2/2) * 1e18
-}
-
-// at returns the length of the interval with a time in it, and its square, in seconds: of
-// one that is kept, or what is to be expected of the rest; or of all, for no time.
-func (l *Looks) at(t time.Time, rest, all *Looks) (mean, square float64) {
-	if t.IsZero() {
-		return all.Squares / all.Sum, all.Cubes / all.Sum
-	}
-	for _, i := range l.Long {
-		if !t.Before(i.From) && t.Before(i.Until) {
-			d := i.Watched.Seconds()
-			return d, d * d
+	if !at.IsZero() {
+		if v := l.long(at); v > 0 {
+			return v * 1e18
+		}
+		if l.Sum > 0 {
+			all = *l
 		}
 	}
-	return rest.Squares / rest.Sum, rest.Cubes / rest.Sum
+	return (all.Cubes/12 + all.Late/6) / all.Sum * 1e18
+}
+
+// long returns the variance of an end in the interval with a time in it, in s², if that is
+// kept; the largest where it is not known which that is, and 0 for none.
+func (l *Looks) long(at time.Time) float64 {
+	var most float64
+	for _, i := range l.Long {
+		if !at.Before(i.From.Add(-i.Vague-slack)) && at.Before(i.Until.Add(slack)) {
+			d, h := i.Watched.Seconds(), i.Late.Seconds()
+			most = max(most, d*d/12+h*h/6)
+		}
+	}
+	return most
 }
 
 // Single returns the mean of the square, in ns², of an interval that is as likely to be
@@ -251,7 +275,7 @@ func Parse(comments []string) *Looks {
 // make it, but for what rounding takes.
 func (l *Looks) valid() bool {
 	const rounding = 1 + 1e-6
-	for _, sum := range []float64{l.Sum, l.Squares, l.Cubes} {
+	for _, sum := range []float64{l.Sum, l.Squares, l.Cubes, l.Late} {
 		if sum < 0 || math.IsInf(sum, 0) || math.IsNaN(sum) {
 			return false
 		}
@@ -262,9 +286,9 @@ func (l *Looks) valid() bool {
 		}
 	}
 	for _, i := range l.Long {
-		if i.Watched <= 0 || i.Until.Before(i.From) { // the clocks may differ
+		if i.Watched <= 0 || i.Vague < 0 || i.Late < 0 || i.Late > i.Watched || i.Until.Before(i.From) { // the clocks may differ
 			return false
 		}
 	}
-	return l.N >= 0 && len(l.Long) <= maxMerged && len(l.Gaps) <= maxGaps && l.Squares*l.Squares <= l.Sum*l.Cubes*rounding && l.Sum*l.Sum <= float64(l.N)*l.Squares*rounding
+	return l.N >= 0 && l.Late <= l.Cubes*rounding && len(l.Long) <= maxMerged && len(l.Gaps) <= maxGaps && l.Squares*l.Squares <= l.Sum*l.Cubes*rounding && l.Sum*l.Sum <= float64(l.N)*l.Squares*rounding
 }

@@ -32,7 +32,7 @@ func TestTheErrorOfIrregularLooks(t *testing.T) {
 			now := begin
 			for range 100_000 {
 				next := now.Add(time.Duration(interval() * 1e9))
-				l.Add(now, next, 0)
+				l.Add(now, next, 0, 0, 0)
 				at = append(at, next.Sub(begin).Seconds())
 				now = next
 			}
@@ -50,17 +50,21 @@ func TestTheErrorOfIrregularLooks(t *testing.T) {
 	}
 }
 
-// seen is the sum of the intervals whose end is in a span.
+// seen is the sum of what the looks in a span count: half of the intervals before and
+// after each.
 func seen(at []float64, from, until float64) float64 {
 	i, _ := slices.BinarySearch(at, from)
 	j, _ := slices.BinarySearch(at, until)
-	return at[j-1] - at[max(0, i-1)]
+	if i == j {
+		return 0
+	}
+	return (at[j-1]+at[j])/2 - (at[max(0, i-1)]+at[i])/2
 }
 
 func TestAProfileCarriesLooks(t *testing.T) {
 	var l looks.Looks
-	l.Add(begin, begin.Add(10*time.Millisecond), 0)
-	l.Add(begin.Add(10*time.Millisecond), begin.Add(time.Second), 900*time.Millisecond)
+	l.Add(begin, begin.Add(10*time.Millisecond), 0, 0, 0)
+	l.Add(begin.Add(10*time.Millisecond), begin.Add(time.Second), 900*time.Millisecond, 0, 0)
 	got := looks.Parse([]string{"another", l.Comment()})
 	if diff := cmp.Diff(&l, got); diff != "" {
 		t.Fatal(diff)
@@ -90,7 +94,7 @@ func TestAProfileCarriesLooks(t *testing.T) {
 func TestGapsAreBounded(t *testing.T) {
 	var l looks.Looks
 	for i := range 1000 {
-		l.Add(begin.Add(time.Duration(i)*time.Second), begin.Add(time.Duration(i+1)*time.Second), time.Second)
+		l.Add(begin.Add(time.Duration(i)*time.Second), begin.Add(time.Duration(i+1)*time.Second), time.Second, 0, 0)
 	}
 	if len(l.Gaps) != 256 || l.Unwatched(begin, begin.Add(time.Hour)) != 1000*time.Second {
 		t.Errorf("%d gaps, %v unwatched", len(l.Gaps), l.Unwatched(begin, begin.Add(time.Hour)))
@@ -120,7 +124,7 @@ func TestAnEndInALongInterval(t *testing.T) {
 		if i == 500 {
 			d = time.Second
 		}
-		l.Add(now, now.Add(d), 0)
+		l.Add(now, now.Add(d), 0, 0, 0)
 		now = now.Add(d)
 	}
 	first, long := begin.Add(10*time.Millisecond), begin.Add(5500*time.Millisecond)
@@ -132,9 +136,57 @@ func TestAnEndInALongInterval(t *testing.T) {
 		{first, long, 0.01, 1},
 		{long, long, 1, 1},
 	} {
-		want := math.Sqrt((test.d1*test.d1+test.d2*test.d2)/3 - test.d1*test.d2/2)
+		want := math.Sqrt((test.d1*test.d1 + test.d2*test.d2) / 12)
 		if got := math.Sqrt(l.Ends(test.begin, test.end)) / 1e9; math.Abs(got-want) > 0.001*want {
 			t.Errorf("%v to %v: %v s, not %v", test.begin, test.end, got, want)
 		}
+	}
+}
+
+// TestAnEndOfALateOrVagueLook: the error is larger where the look at the end of the interval
+// was late, and where it is not known on which side of a look the end is.
+func TestAnEndOfALateOrVagueLook(t *testing.T) {
+	at := func(ms int) time.Time { return begin.Add(time.Duration(ms) * time.Millisecond) }
+	const ms = time.Millisecond
+	var l looks.Looks
+	l.Add(at(0), at(100), 0, 0, 0)
+	l.Add(at(100), at(500), 0, 300*ms, 0)
+	l.Add(at(500), at(600), 0, 0, 50*ms)
+	l.Add(at(600), at(700), 0, time.Second, 0) // later than it is long
+	l.Add(at(700), at(800), 60*ms, 80*ms, 0)   // 60 ms of which nobody watched
+	punctual := func(d float64) float64 { return d * d / 12 }
+	late := func(d, h float64) float64 { return d*d/12 + h*h/6 }
+	for name, test := range map[string]struct {
+		at   int
+		want float64 // in ms²
+	}{
+		"in time":                                {50, punctual(100)},
+		"late":                                   {300, late(400, 300)},
+		"next to a look":                         {99, late(400, 300)},
+		"before a vague look":                    {460, late(400, 300)},
+		"after a vague look":                     {530, punctual(100)},
+		"late by all of it":                      {650, late(100, 100)},
+		"late by no more than nobody watched":    {750, late(40, 20)},
+		"at a time of which no interval is kept": {5000, (punctual(100)*200 + late(400, 300)*400 + late(100, 100)*100 + late(40, 20)*40) / 740},
+	} {
+		if got := l.End(at(test.at)) / 1e12; math.Abs(got-test.want) > 1e-6*test.want {
+			t.Errorf("%s: %v ms², want %v", name, got, test.want)
+		}
+	}
+	// A short interval after a long one, whose look was vague.
+	l = looks.Looks{}
+	l.Add(at(0), at(100), 0, 0, 0)
+	l.Add(at(100), at(110), 0, 0, 40*ms)
+	l.Add(at(110), at(400), 0, 0, 30*ms)
+	for _, test := range []struct {
+		at   int
+		want float64
+	}{{50, punctual(100)}, {85, punctual(290)}, {200, punctual(290)}} {
+		if got := l.End(at(test.at)) / 1e12; math.Abs(got-test.want) > 1e-6*test.want {
+			t.Errorf("at %d ms: %v ms², want %v", test.at, got, test.want)
+		}
+	}
+	if got := looks.Parse([]string{l.Comment()}); got == nil || got.End(at(85)) != l.End(at(85)) {
+		t.Error("the comment of a profile does not tell it")
 	}
 }

@@ -24,6 +24,32 @@ func agrees(total, took, standard, unwatched time.Duration) bool {
 	return total <= took+3*standard && total >= took-3*standard-unwatched
 }
 
+// Off returns by how many standard errors the wall time is off. It may lack what was
+// unwatched.
+func (s Sum) Off() float64 { return off(s.Total, s.Took, s.Error, s.Unwatched) }
+
+func off(total, took, standard, unwatched time.Duration) float64 {
+	d := total - took
+	if d < 0 {
+		d = min(0, d+unwatched)
+	}
+	if d == 0 {
+		return 0
+	}
+	return float64(d) / float64(standard)
+}
+
+// Beyond returns the share of spans that looks have seen and are off by more than so many standard errors.
+func (r Result) Beyond(errors float64) float64 {
+	var n int
+	for _, s := range r.Spans {
+		if s.Samples > 0 && math.Abs(off(s.Total, s.Took, s.Error, s.Unwatched)) > errors {
+			n++
+		}
+	}
+	return float64(n) / float64(len(r.Spans))
+}
+
 // Sums returns those of all spans, and of each kind.
 func (r Result) Sums() []Sum {
 	kinds := make(map[string]*Sum)
@@ -47,9 +73,15 @@ func (r Result) Sums() []Sum {
 	return sums
 }
 
-// Outside returns the spans that are further off than what is stated.
+// Outside returns the spans that are further off than what is stated. Of a span that no
+// look has seen nothing is stated but the time between looks, and it is not longer.
 func (r Result) Outside() []Span {
-	return slices.DeleteFunc(slices.Clone(r.Spans), func(s Span) bool { return agrees(s.Total, s.Took, s.Error, s.Unwatched) })
+	return slices.DeleteFunc(slices.Clone(r.Spans), func(s Span) bool {
+		if s.Samples == 0 {
+			return s.Took <= r.Longest+s.Unwatched
+		}
+		return agrees(s.Total, s.Took, s.Error, s.Unwatched)
+	})
 }
 
 // Wrong says what does not agree: more than one in 20 spans, and any of the sums.

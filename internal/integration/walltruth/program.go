@@ -20,6 +20,7 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/looks"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
@@ -76,6 +77,7 @@ func Main(peer Peer) (done bool, err error) {
 // Span is what the program's own clock and its wall profile say of a span.
 type Span struct {
 	Kind         string
+	Begin        time.Duration // since the work began
 	Took         time.Duration
 	Total, Error time.Duration // Error is the standard error of Total
 	Unwatched    time.Duration // Total may lack so much
@@ -84,9 +86,12 @@ type Span struct {
 
 // Result is what the program writes.
 type Result struct {
-	Spans  []Span
-	Status profiler.WallStatus
-	Peer   map[string]time.Duration // by the function of a kind
+	Spans []Span
+	// Longest is the longest time between two looks, without that in which the process
+	// was stopped. A shorter span may have been seen by none.
+	Longest time.Duration
+	Status  profiler.WallStatus
+	Peer    map[string]time.Duration // by the function of a kind
 }
 
 // goroutines is how many work in spans.
@@ -103,7 +108,8 @@ func program(text string, peer Peer) error {
 		return err
 	}
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor())))
-	p, err := profiler.New(s, profiler.WithKinds(exporter.KindWall), profiler.WithWallBudget(todo.Budget), profiler.WithWindow(todo.Window))
+	kept := &keeper{Store: s}
+	p, err := profiler.New(kept, profiler.WithKinds(exporter.KindWall), profiler.WithWallBudget(todo.Budget), profiler.WithWindow(todo.Window))
 	if err != nil {
 		return err
 	}
@@ -129,7 +135,7 @@ func program(text string, peer Peer) error {
 	if err := p.Flush(ctx); err != nil {
 		return err
 	}
-	r := Result{Status: p.Status().Wall}
+	r := Result{Status: p.Status().Wall, Longest: kept.longest}
 	h := viewer.Handler(s)
 	for id, one := range took {
 		if err := one.ask(h, id); err != nil {
@@ -141,6 +147,26 @@ func program(text string, peer Peer) error {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(r)
+}
+
+// keeper is a store that knows the longest time between two looks.
+type keeper struct {
+	*store.Store
+	longest time.Duration // read it after Flush
+}
+
+// Export hands a profile to the store.
+func (k *keeper) Export(ctx context.Context, p *exporter.Profile) error {
+	parsed, err := p.Parsed()
+	if err != nil {
+		return err
+	}
+	if l := looks.Parse(parsed.Comments); l != nil {
+		for _, i := range l.Long {
+			k.longest = max(k.longest, i.Watched)
+		}
+	}
+	return k.Store.Export(ctx, p)
 }
 
 // asked works from a line of the input on.
@@ -197,7 +223,8 @@ func work(todo Plan, tp *spanprof.TracerProvider) map[string]*Span {
 	}
 	tracer := tp.Tracer("walltruth")
 	var wait sync.WaitGroup
-	end := time.Now().Add(todo.Work)
+	start := time.Now()
+	end := start.Add(todo.Work)
 	for range goroutines / len(kinds) {
 		for kind, f := range kinds {
 			wait.Go(func() {
@@ -206,7 +233,7 @@ func work(todo Plan, tp *spanprof.TracerProvider) map[string]*Span {
 					_, s := tracer.Start(context.Background(), kind)
 					f()
 					s.End()
-					one := &Span{Kind: kind, Took: time.Since(begin)}
+					one := &Span{Kind: kind, Begin: begin.Sub(start), Took: time.Since(begin)}
 					mu.Lock()
 					took[s.SpanContext().SpanID().String()] = one
 					mu.Unlock()

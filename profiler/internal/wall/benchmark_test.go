@@ -22,7 +22,7 @@ func BenchmarkRound(b *testing.B) {
 				tab := newTable()
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := round(s, func(stack []uintptr, labels []label, count int64) { tab.add(stack, labels, count, weight{watched: 1}) }); err != nil {
+					if err := round(s, func(stack []uintptr, labels []label, count int64) { tab.add(stack, labels, count) }); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -37,7 +37,7 @@ func BenchmarkProfile(b *testing.B) {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			defer spans(n)()
 			s, tab := newSource(false), newTable()
-			if err := round(s, func(stack []uintptr, labels []label, count int64) { tab.add(stack, labels, count, weight{watched: 1}) }); err != nil {
+			if err := round(s, func(stack []uintptr, labels []label, count int64) { tab.add(stack, labels, count) }); err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()

@@ -41,9 +41,10 @@ type Sampler struct {
 	looks   looks.Looks   // at what intervals table was filled
 	opened  time.Time     // when table was
 	from    time.Time     // until when all is counted: the last round, or opened
+	blur    time.Duration // how much earlier that may have been
 	unseen  time.Duration // of the time since then, by what watch noticed
-	before  sets          // what the last round found before table was opened
-	both    sets          // and what it found of the one before, if the process was frozen in its midst
+	before  []found       // what the last round found before table was opened
+	vague   int           // how many looks in a row were given up, see round
 	perItem float64       // cost of an entry of table when it becomes a sample, in ns
 	prepaid time.Duration // what rounds have paid for the entries of table
 	err     error         // of a round; Rotate returns it
@@ -65,7 +66,7 @@ func newSampler(budget float64, s source) *Sampler {
 		goroutines: runtime.NumGoroutine,
 		source:     s,
 		pacer:      newPacer(budget, s.priorCost(), now),
-		watch:      newWatch(now),
+		watch:      newWatch(budget, now),
 		perItem:    2000, // about three times what it is, like priorCost
 		stats:      Stats{Source: s.name()},
 	}
@@ -77,10 +78,8 @@ func (s *Sampler) Start() {
 	s.mu.Lock()
 	s.open(now)
 	s.before = nil
-	s.both = nil
 	s.pacer.restart(now)
-	s.watch.notice(now) // of what was before, which is nobody's
-	s.watch.plan(0)
+	s.watch.restart() // what was before is nobody's
 	s.mu.Unlock()
 	s.count(func(st *Stats) { s.recent = recent{marks: []mark{{now, st.Rounds, st.CPU}}} })
 	s.stop, s.done = make(chan struct{}), make(chan struct{})
@@ -89,7 +88,7 @@ func (s *Sampler) Start() {
 
 // open begins a table.
 func (s *Sampler) open(now time.Time) {
-	s.table, s.opened, s.from, s.unseen = newTable(), now, now, 0
+	s.table, s.opened, s.from, s.blur, s.unseen = newTable(), now, now, 0, 0
 	s.looks = looks.Looks{}
 	s.prepaid, s.err = 0, nil
 }
@@ -111,15 +110,18 @@ func (s *Sampler) Rotate() (*profile.Profile, error) {
 	}
 	now = time.Now()
 	t, opened, prepaid, err := s.table, s.opened, s.prepaid, s.err
-	if t.rounds > 0 {
-		s.before = s.lastFound()
-		t.extend(now.Sub(s.from) - s.unseen)
-	} else {
+	switch {
+	case t.rounds == 0:
 		s.unseen = now.Sub(s.from)
+	case s.unseen > 0:
+		s.extendFrozen(now)
+		s.before = t.last
+	default:
+		extend(t.last, now.Sub(s.from))
+		s.before = t.last
 	}
-	s.looks.Add(s.from, now, s.unseen)
+	s.looks.Add(s.from, now, s.lacking(now), now.Sub(s.from), s.blur) // all counts for one of its ends
 	unseen, intervals := s.unseen, s.looks
-	s.both = nil
 	s.open(now)
 
 	var p *profile.Profile
@@ -181,27 +183,39 @@ func (s *Sampler) run(stop <-chan struct{}, done chan<- struct{}) {
 
 // notice finds out whether the process was frozen since the last round.
 func (s *Sampler) notice(now time.Time) {
-	s.unseen = min(s.unseen+s.frozen(now), now.Sub(s.from))
+	s.unseen = min(s.unseen+s.frozen(), now.Sub(s.from))
 }
 
 // frozen returns for how long the process was frozen since it was asked last.
-func (s *Sampler) frozen(now time.Time) time.Duration {
-	d := s.watch.notice(now)
-	if d > 0 {
-		s.count(func(st *Stats) { st.Freezes++ })
-	}
+func (s *Sampler) frozen() time.Duration {
+	d := s.watch.notice()
+	spent := s.watch.spent
+	s.watch.spent = 0
+	s.pacer.spend(spent)
+	s.count(func(st *Stats) {
+		st.CPU += spent
+		if d > 0 {
+			st.Freezes++
+		}
+	})
 	return d
 }
 
-// lastFound returns what was found before what nobody saw since.
-func (s *Sampler) lastFound() sets {
-	switch {
-	case s.both != nil:
-		return s.both
-	case s.table.rounds > 0:
-		return s.table.lastFound()
+// lastFound returns what the last round found.
+func (s *Sampler) lastFound() []found {
+	if s.table.rounds > 0 {
+		return s.table.last
 	}
 	return s.before
+}
+
+// lacking returns how much of the time since the last round a span may lack: with a freeze
+// in it all, as shareFrozen and extendFrozen count that for some spans alone.
+func (s *Sampler) lacking(at time.Time) time.Duration {
+	if s.unseen > 0 {
+		return at.Sub(s.from)
+	}
+	return 0
 }
 
 // turn takes a round if one is due, and returns when to look again.
@@ -249,20 +263,33 @@ func (s *Sampler) attempt(now time.Time, n int) {
 		s.pacer.postpone(now, n)
 		return
 	}
-	s.round(now, n)
-	s.pacer.restart(now)
+	if s.round(now, n) {
+		s.pacer.restart(now)
+	}
 }
 
-// round takes one. The goroutines that it finds have been where they are since the
-// last: on average over rounds that is true. It is not while the process was frozen:
-// what it finds then may have begun since. Goroutines that are in the span in which
-// they were before have been in it all the time.
-func (s *Sampler) round(now time.Time, n int) {
+const (
+	// maxVague is by how much it may be unknown when a round has seen the goroutines, if
+	// rounds are not farther apart.
+	maxVague = 2 * minInterval
+	// maxGivenUp is how many looks in a row are given up.
+	maxGivenUp = 3
+)
+
+// round takes one. A goroutine that was somewhere else at the last has come where it is
+// found at any time since: half of the time counts for either. That is not so when the
+// process was frozen meanwhile, which shareFrozen knows.
+//
+// A look during which the thread lost its CPU for long, or the process was frozen, tells
+// not when it has seen the goroutines: before or after. Such a look is given up, and round
+// reports false, as the next is to follow at once.
+func (s *Sampler) round(now time.Time, n int) bool {
 	var samples, dropped uint64
 	var err error
-	var frozen time.Duration
-	var earlier sets
+	var givenUp bool
+	var vague time.Duration
 	seen := now
+	late := -s.pacer.wait(now, n) // negative for a window that ends early
 	before := len(s.table.entries)
 	cost := s.measure(func() {
 		// The goroutines are seen when the world has stopped, which may take
@@ -272,34 +299,42 @@ func (s *Sampler) round(now time.Time, n int) {
 		if at := end.Add(-cpu); at.After(now) {
 			seen = at
 		}
+		vague = seen.Sub(now)
 		if err != nil {
 			return
 		}
-		if frozen = s.frozen(end); frozen > 0 {
-			// Whether before or after it has seen the goroutines is not
-			// known. The next round decides.
-			seen, earlier = now, s.lastFound()
+		frozen := s.frozen()
+		s.unseen += frozen
+		if givenUp = s.vague < maxGivenUp && (frozen > 0 || vague > max(maxVague, s.pacer.interval(n)/2)); givenUp {
+			return
 		}
-		w := s.weigh(seen)
+		s.unseen = min(s.unseen, seen.Sub(s.from))
 		s.source.visit(func(stack []uintptr, labels []label, count int64) {
-			if s.table.add(stack, labels, count, w) {
+			if s.table.add(stack, labels, count) {
 				samples += uint64(count)
 			} else {
 				dropped += uint64(count)
 			}
 		})
+		if s.unseen > 0 {
+			s.shareFrozen(seen)
+		} else {
+			s.table.share(seen.Sub(s.from))
+		}
 	})
 	unseen := s.unseen
-	if err != nil {
+	switch {
+	case err != nil:
 		s.err = errors.Join(s.err, err)
-	} else {
-		s.looks.Add(s.from, seen, s.unseen)
-		s.from, s.unseen = seen, frozen
-		s.table.rounds++
-		s.both = nil
-		if frozen > 0 {
-			s.both = earlier.and(s.table.lastFound())
+	case givenUp:
+		s.vague++
+	default:
+		if s.table.rounds == 0 {
+			late = seen.Sub(s.from) // all of the time counts for one of its ends
 		}
+		s.looks.Add(s.from, seen, s.lacking(seen), max(0, late)+vague, s.blur)
+		s.from, s.blur, s.unseen, s.vague = seen, vague, 0, 0
+		s.table.complete()
 	}
 	// What becomes of the entries at the end of the window is paid for now,
 	// so that a window with many does not end in a debt.
@@ -311,20 +346,13 @@ func (s *Sampler) round(now time.Time, n int) {
 		st.CPU += waking + cost
 		st.Samples += samples
 		st.Dropped += dropped
-		if err == nil {
+		switch {
+		case givenUp:
+			st.Skipped++
+		case err == nil:
 			st.Rounds++
 			st.Unwatched += unseen
 		}
 	})
-}
-
-// weigh returns what a round counts that sees the goroutines at a time.
-func (s *Sampler) weigh(at time.Time) weight {
-	since := at.Sub(s.from)
-	unseen := min(s.unseen, since)
-	w := weight{watched: since - unseen, unwatched: unseen}
-	if s.unseen > 0 {
-		w.before = s.lastFound()
-	}
-	return w
+	return !givenUp
 }

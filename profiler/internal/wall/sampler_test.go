@@ -161,6 +161,7 @@ func TestWeightsSumToTheTime(t *testing.T) {
 		t.Run(source.name(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSampler(generous, source)
+				s.watch.readDelays = nil // time is played
 				stop := make(chan struct{})
 				go span("all", func() { <-stop })
 				synctest.Wait()
@@ -248,6 +249,7 @@ func TestBudgetHolds(t *testing.T) {
 					}
 					var all []spent
 					s := newSampler(budget, emptySource{})
+					s.watch.readDelays = nil // its cost is real
 					s.goroutines = goroutines
 					s.measure = func(f func()) time.Duration {
 						f()
@@ -301,6 +303,7 @@ func TestBudgetHoldsWithProfiles(t *testing.T) {
 		var rotating atomic.Bool
 		source := &variedSource{n: n}
 		s := newSampler(budget, source)
+		s.watch.readDelays = nil // its cost is real
 		s.goroutines = func() int { return n }
 		s.measure = func(f func()) time.Duration {
 			f()
@@ -393,6 +396,7 @@ func TestManyGoroutinesFromTheStart(t *testing.T) {
 		t.Run(fmt.Sprint(test.n, test.each), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSampler(0.01, pricedSource{prior: float64(test.prior)})
+				s.watch.readDelays = nil // its cost is real
 				s.goroutines = func() int { return test.n }
 				s.measure = func(f func()) time.Duration {
 					f()
@@ -437,6 +441,7 @@ func TestFailedRoundsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &failingSource{source: newSource(false)}
 		s := newSampler(generous, source)
+		s.watch.readDelays = nil // time is played
 		stop := make(chan struct{})
 		go span("all", func() { <-stop })
 		synctest.Wait()

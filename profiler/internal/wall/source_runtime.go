@@ -6,6 +6,7 @@ package wall
 import (
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/livelabels"
@@ -21,12 +22,17 @@ type runtimeSource struct {
 	all     bool
 	records []goruntime.StackRecord
 	labels  []*goruntime.LabelSet
-	n       int // how many the last look has filled
+	n       int                               // how many the last look has filled
+	found   [2]map[*label]*goruntime.LabelSet // of spans, by the last visit and the one before
 	symbols *goruntime.Symbols
 }
 
 func newRuntimeSource(all bool) *runtimeSource {
-	return &runtimeSource{all: all, symbols: goruntime.NewSymbols()}
+	s := &runtimeSource{all: all, symbols: goruntime.NewSymbols()}
+	for i := range s.found {
+		s.found[i] = make(map[*label]*goruntime.LabelSet)
+	}
+	return s
 }
 
 func (*runtimeSource) name() string { return "runtime" }
@@ -48,10 +54,18 @@ func (s *runtimeSource) visit(found func(stack []uintptr, labels []label, count 
 	// The records are in the order in which goroutines were first made. Where there
 	// is not room for all, it is not always the last that are left out.
 	first := rand.IntN(max(1, s.n))
+	sets := s.found[1]
+	clear(sets)
+	s.found = [2]map[*label]*goruntime.LabelSet{sets, s.found[0]}
 	for i := range s.n {
 		i = (first + i) % s.n
 		r := s.records[i]
-		if labels := s.labels[i].Labels(); len(r.Stack) > 0 && (s.all || ofSpan(labels)) {
+		labels := s.labels[i].Labels()
+		spans := ofSpan(labels)
+		if spans {
+			sets[&labels[0]] = s.labels[i]
+		}
+		if len(r.Stack) > 0 && (s.all || spans) {
 			found(r.Stack, labels, 1)
 		}
 	}
@@ -59,6 +73,19 @@ func (s *runtimeSource) visit(found func(stack []uintptr, labels []label, count 
 	clear(s.records[:s.n])
 	clear(s.labels[:s.n])
 	s.n = 0
+}
+
+func (s *runtimeSource) held(labels []label, until time.Time) bool {
+	if !ofSpan(labels) {
+		return true
+	}
+	for _, sets := range s.found {
+		if set := sets[&labels[0]]; set != nil {
+			held, _ := livelabels.At(set, goruntime.Nanotime()-int64(time.Since(until)))
+			return held == set
+		}
+	}
+	return false
 }
 
 // fill takes the profile, with room for goroutines that start meanwhile, and

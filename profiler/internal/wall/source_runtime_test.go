@@ -73,7 +73,7 @@ func TestSourcesAgree(t *testing.T) {
 func once(t *testing.T, s source) []string {
 	t.Helper()
 	tab := newTable()
-	if err := round(s, func(stack []uintptr, labels []label, count int64) { tab.add(stack, labels, count, weight{watched: 1}) }); err != nil {
+	if err := round(s, func(stack []uintptr, labels []label, count int64) { tab.add(stack, labels, count) }); err != nil {
 		t.Fatal(err)
 	}
 	var all []string

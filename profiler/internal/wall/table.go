@@ -18,6 +18,9 @@ type table struct {
 	entries map[uint64]*entry
 	hash    []byte // for add alone
 	rounds  uint64 // that are complete
+
+	now  []found // what the round that is not complete has found
+	last []found // what the last complete one has
 }
 
 // entry is the samples of one stack with one set of labels.
@@ -27,23 +30,25 @@ type entry struct {
 	set    uint64 // the hash of labels
 	count  int64
 	time   time.Duration
-
-	round uint64 // the last that found it
-	found int64  // how many goroutines that round found
 }
 
-// weight is the time that a round counts for what it finds.
-type weight struct {
-	// watched is the time for each goroutine.
-	watched time.Duration
-	// unwatched is counted too for goroutines that an earlier round found
-	// with the same labels, of which before has so many left.
-	unwatched time.Duration
-	before    sets
+// found is what a round has found in one place.
+type found struct {
+	entry  *entry
+	labels []label // equal to those of entry, but the goroutines' own
+	count  int64   // of goroutines
 }
 
 // sets is how many goroutines a round found with a label set, by the set's hash.
 type sets map[uint64]int64
+
+func setsOf(all []found) sets {
+	s := make(sets)
+	for _, f := range all {
+		s[f.entry.set] += f.count
+	}
+	return s
+}
 
 // take returns how many of n goroutines with a label set there are, and removes them.
 func (s sets) take(set uint64, n int64) int64 {
@@ -54,26 +59,26 @@ func (s sets) take(set uint64, n int64) int64 {
 	return n
 }
 
-// and returns what is in both.
-func (s sets) and(other sets) sets {
-	both := make(sets)
-	for set, n := range s {
-		if n = min(n, other[set]); n > 0 {
-			both[set] = n
-		}
-	}
-	return both
-}
-
 var seed = maphash.MakeSeed()
 
 func newTable() *table {
 	return &table{entries: make(map[uint64]*entry)}
 }
 
-// add counts goroutines that the round after the complete ones has found somewhere.
-// It reports false, and counts nothing, when the table is full.
-func (t *table) add(stack []uintptr, labels []label, count int64, w weight) bool {
+// add counts goroutines that the round after the complete ones has found somewhere, as
+// yet without any time. It reports false, and counts nothing, when the table is full.
+func (t *table) add(stack []uintptr, labels []label, count int64) bool {
+	e := t.entry(stack, labels)
+	if e == nil {
+		return false
+	}
+	e.count += count
+	t.now = append(t.now, found{e, labels, count})
+	return true
+}
+
+// entry returns that of a stack and labels, nil when the table is full.
+func (t *table) entry(stack []uintptr, labels []label) *entry {
 	b := t.hash[:0]
 	for _, l := range labels {
 		b = append(b, l.Key...)
@@ -92,48 +97,39 @@ func (t *table) add(stack []uintptr, labels []label, count int64, w weight) bool
 		e := t.entries[h]
 		if e == nil {
 			if len(t.entries) == maxEntries {
-				return false
+				return nil
 			}
 			e = &entry{stack: stack, labels: labels, set: set}
 			t.entries[h] = e
 		} else if !slices.Equal(e.stack, stack) || !slices.Equal(e.labels, labels) {
 			continue
 		}
-		e.count += count
-		e.time += w.watched * time.Duration(count)
-		if w.unwatched > 0 {
-			e.time += w.unwatched * time.Duration(w.before.take(set, count))
-		}
-		if this := t.rounds + 1; e.round != this {
-			e.round, e.found = this, 0
-		}
-		e.found += count
-		return true
+		return e
 	}
 }
 
-// extend counts d more for what the last complete round found.
-func (t *table) extend(d time.Duration) {
-	if t.rounds == 0 {
-		return
-	}
-	for _, e := range t.entries {
-		if e.round == t.rounds {
-			e.time += d * time.Duration(e.found)
-		}
-	}
+// complete ends a round.
+func (t *table) complete() {
+	t.rounds++
+	clear(t.last)
+	t.now, t.last = t.last[:0], t.now
 }
 
-// lastFound returns what the last complete round found.
-func (t *table) lastFound() sets {
-	s := make(sets)
-	if t.rounds == 0 {
-		return s
+// share counts the time since the last complete round: half of it for what that has
+// found, half for what the round that is not complete has. So a span that begins or ends
+// between the two, at any time, has on average what it took. The first round has all of
+// the time.
+func (t *table) share(d time.Duration) {
+	if t.rounds > 0 {
+		extend(t.last, d/2)
+		d -= d / 2
 	}
-	for _, e := range t.entries {
-		if e.round == t.rounds {
-			s[e.set] += e.found
-		}
+	extend(t.now, d)
+}
+
+// extend counts d more for what a round has found.
+func extend(all []found, d time.Duration) {
+	for _, f := range all {
+		f.entry.time += d * time.Duration(f.count)
 	}
-	return s
 }

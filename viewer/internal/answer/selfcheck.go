@@ -16,6 +16,11 @@ import (
 type SelfCheck struct {
 	Checks   int       `json:"checks"`
 	Findings []Finding `json:"findings"`
+	// SampledShare is the share of spans that are sampled, and so labelled;
+	// UnlabelledShare that of the CPU time which is in no span. Each is nil where there
+	// is none of either.
+	SampledShare    *float64 `json:"sampledShare,omitempty"`
+	UnlabelledShare *float64 `json:"unlabelledShare,omitempty"`
 	// Gaps says why CPU was not profiled all the time, "" where it is not known.
 	Gaps string `json:"-"`
 }
@@ -67,9 +72,25 @@ func (s *SelfCheck) write(b *strings.Builder, all bool) {
 	if all && len(s.Findings) == 0 {
 		fmt.Fprintf(b, "check    all %d checks pass\n", s.Checks)
 	}
+	if shares := s.shares(); all && shares != "" {
+		fmt.Fprintf(b, "check    %s\n", shares)
+	}
 	for i := range s.Findings {
 		if f := &s.Findings[i]; all || f.Severity == string(selfcheck.Wrong) {
 			termtext.Prose(b, "check", 9, fmt.Sprintf("%s (%s): %s", f.ID, f.Severity, f.text()))
 		}
 	}
+}
+
+// shares says how much of spans and CPU time the profiles of spans have, "" where there is
+// nothing of either.
+func (s *SelfCheck) shares() string {
+	var parts []string
+	if s.SampledShare != nil {
+		parts = append(parts, fmt.Sprintf("%.1f %% of spans are sampled", 100**s.SampledShare))
+	}
+	if s.UnlabelledShare != nil {
+		parts = append(parts, fmt.Sprintf("%.1f %% of CPU time is in no span", 100**s.UnlabelledShare))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -36,9 +36,14 @@ import (
 func main() {
 	work := flag.Duration("work", 10*time.Second, "how long the program works in each case")
 	only := flag.String("only", "", "the case to measure, all if empty")
+	repeat := flag.Int("repeat", 0, "how often to run each case, without the peer, to see how the stated errors hold")
 	flag.Parse()
 	done, err := walltruth.Main(measure)
-	if !done {
+	switch {
+	case done:
+	case *repeat > 0:
+		err = runAgain(*work, *only, *repeat)
+	default:
 		err = run(*work, *only)
 	}
 	if err != nil {
@@ -127,4 +132,32 @@ func run(work time.Duration, only string) error {
 		fmt.Printf("\n%s\n", strings.Join(notes, "\n"))
 	}
 	return nil
+}
+
+// runAgain prints how many standard errors the wall times are off, by repetition: the sum
+// of all spans, the sums of the kinds, and the share of spans that are off by more than
+// two. What was unwatched may be missing, and is no error.
+func runAgain(work time.Duration, only string, n int) error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "\tspans\town clock s\tspanprof s\tunwatched s\tfreezes\trounds\toff by errors\tkinds\tspans beyond 2\tbeyond 3\t")
+	for _, plan := range walltruth.Plans(work) {
+		if only != "" && plan.Name != only {
+			continue
+		}
+		for range n {
+			r, err := walltruth.Run(context.Background(), plan)
+			if err != nil {
+				return fmt.Errorf("%s: %w", plan.Name, err)
+			}
+			sums := r.Sums()
+			kinds := make([]string, len(sums)-1)
+			for i, s := range sums[1:] {
+				kinds[i] = fmt.Sprintf("%+.1f", s.Off())
+			}
+			all := sums[0]
+			fmt.Fprintf(w, "%s\t%d\t%.2f\t%.2f ± %.2f\t%.2f\t%d\t%d\t%+.1f\t%s\t%.1f %%\t%.1f %%\t\n", plan.Name, len(r.Spans), all.Took.Seconds(), all.Total.Seconds(), all.Error.Seconds(),
+				all.Unwatched.Seconds(), r.Status.Freezes, r.Status.Rounds, all.Off(), strings.Join(kinds, " "), 100*r.Beyond(2), 100*r.Beyond(3))
+		}
+	}
+	return w.Flush()
 }
