@@ -12,7 +12,7 @@ import (
 
 func TestBoundedMap(t *testing.T) {
 	for _, size := range []int{0, 1, 8, 9, 1000} {
-		b := newBoundedMap(size)
+		b := newBoundedMap[string](size)
 		var stored, refused atomic.Int64
 		var adders sync.WaitGroup
 		for range 4 {
@@ -53,7 +53,7 @@ func BenchmarkBoundedMapFill(b *testing.B) {
 		keys[i] = "operation " + strconv.Itoa(i)
 	}
 	for b.Loop() {
-		m := newBoundedMap(len(keys))
+		m := newBoundedMap[string](len(keys))
 		for _, key := range keys {
 			m.add(key, key)
 		}
