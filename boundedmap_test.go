@@ -59,3 +59,29 @@ func BenchmarkBoundedMapFill(b *testing.B) {
 		}
 	}
 }
+
+// Keys of one slot are found, each with its own value.
+func TestBoundedMapSlots(t *testing.T) {
+	b := newBoundedMap[string](100)
+	keys := []string{"", "axbxc", "aybxc", "axbyc", "another"}
+	if slotOf(keys[1]) != slotOf(keys[2]) || slotOf(keys[1]) != slotOf(keys[3]) {
+		t.Fatal("the keys have slots of their own")
+	}
+	for range 20 {
+		for _, key := range keys {
+			b.add(key, "of "+key)
+		}
+	}
+	for range 3 {
+		for _, key := range keys {
+			if value, ok := b.get(key); !ok || value != "of "+key {
+				t.Errorf("%q: %q, %t", key, value, ok)
+			}
+		}
+		for _, key := range []string{"aybyc", "b"} {
+			if value, ok := b.get(key); ok {
+				t.Errorf("%q, which was not added: %q", key, value)
+			}
+		}
+	}
+}
