@@ -120,10 +120,14 @@ func (l *labelling) labelChild(ctx context.Context, s *spanState, id trace.SpanI
 func (l *labelling) setAttributes(span trace.Span, s *spanState) {
 	if l.idAlone {
 		id := attribute.String(AttributeProfileID, l.labeler.profileID(s))
-		if root, ok := s.ctx.span.(*rootSpan); ok {
-			root.attribute[0] = id
-			span.SetAttributes(root.attribute[:]...)
-		} else {
+		switch of := s.ctx.span.(type) {
+		case *rootSpan:
+			of.attribute[0] = id
+			span.SetAttributes(of.attribute[:]...)
+		case *profiledChild:
+			of.attribute[0] = id
+			span.SetAttributes(of.attribute[:]...)
+		default:
 			span.SetAttributes(id)
 		}
 		return
