@@ -42,6 +42,7 @@ func TestAllocations(t *testing.T) {
 		{"sampled child, all spans", sdk, []spanprof.Option{noID, all}, true, 2, 7},
 		{"never sampled", never, nil, false, 0, 0},
 		{"child of a never sampled span", never, nil, true, 0, 0},
+		{"sampled child, all spans, with the id", sdk, []spanprof.Option{all}, true, 3, 8},
 		{"root with the profile id", sdk, nil, false, 3, 6},
 		{"root with id, URL and baseline URL", sdk, urls, false, 7, 10},
 	} {

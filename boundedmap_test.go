@@ -12,7 +12,7 @@ import (
 
 func TestBoundedMap(t *testing.T) {
 	for _, size := range []int{0, 1, 8, 9, 1000} {
-		b := newBoundedMap(size)
+		b := newBoundedMap[string](size)
 		var stored, refused atomic.Int64
 		var adders sync.WaitGroup
 		for range 4 {
@@ -53,9 +53,35 @@ func BenchmarkBoundedMapFill(b *testing.B) {
 		keys[i] = "operation " + strconv.Itoa(i)
 	}
 	for b.Loop() {
-		m := newBoundedMap(len(keys))
+		m := newBoundedMap[string](len(keys))
 		for _, key := range keys {
 			m.add(key, key)
+		}
+	}
+}
+
+// Keys of one slot are found, each with its own value.
+func TestBoundedMapSlots(t *testing.T) {
+	b := newBoundedMap[string](100)
+	keys := []string{"", "axbxc", "aybxc", "axbyc", "another"}
+	if slotOf(keys[1]) != slotOf(keys[2]) || slotOf(keys[1]) != slotOf(keys[3]) {
+		t.Fatal("the keys have slots of their own")
+	}
+	for range 20 {
+		for _, key := range keys {
+			b.add(key, "of "+key)
+		}
+	}
+	for range 3 {
+		for _, key := range keys {
+			if value, ok := b.get(key); !ok || value != "of "+key {
+				t.Errorf("%q: %q, %t", key, value, ok)
+			}
+		}
+		for _, key := range []string{"aybyc", "b"} {
+			if value, ok := b.get(key); ok {
+				t.Errorf("%q, which was not added: %q", key, value)
+			}
 		}
 	}
 }

@@ -120,10 +120,14 @@ func (l *labelling) labelChild(ctx context.Context, s *spanState, id trace.SpanI
 func (l *labelling) setAttributes(span trace.Span, s *spanState) {
 	if l.idAlone {
 		id := attribute.String(AttributeProfileID, l.labeler.profileID(s))
-		if root, ok := s.ctx.span.(*rootSpan); ok {
-			root.attribute[0] = id
-			span.SetAttributes(root.attribute[:]...)
-		} else {
+		switch of := s.ctx.span.(type) {
+		case *rootSpan:
+			of.attribute[0] = id
+			span.SetAttributes(of.attribute[:]...)
+		case *profiledChild:
+			of.attribute[0] = id
+			span.SetAttributes(of.attribute[:]...)
+		default:
 			span.SetAttributes(id)
 		}
 		return
@@ -131,27 +135,35 @@ func (l *labelling) setAttributes(span trace.Span, s *spanState) {
 	if l.links == nil {
 		return
 	}
-	to := l.linkTo(span, s, time.Now())
+	start := startTime(span, s)
+	// As the SDK takes the end of a span: one clock is read, not two.
+	to := l.linkTo(span, s, start, start.Add(time.Since(start)))
 	kv := make([]attribute.KeyValue, 0, maxAttributes)
 	if !l.config.noProfileID {
 		kv = append(kv, attribute.String(AttributeProfileID, to.ID))
 	}
+	name := l.labeler.name(s)
+	alike := !l.labeler.hasUserLabels(s) // to other spans of the name
+	if alike {
+		if all, ok := l.links.appendByImage(kv, &to, name); ok {
+			span.SetAttributes(all...)
+			return
+		}
+	}
+	l.links.setTexts(&to, s, name)
+	if alike && !l.links.images.full() {
+		l.links.images.add(name, linkurl.NewImage(l.links.forms, &to))
+	}
 	span.SetAttributes(l.links.appendAttributes(kv, &to)...)
 }
 
-// linkTo returns what the URLs of a span depend on.
-func (l *labelling) linkTo(span trace.Span, s *spanState, end time.Time) linkurl.Span {
+// linkTo returns what the URLs of a span depend on, but for what setTexts sets.
+func (l *labelling) linkTo(span trace.Span, s *spanState, start, end time.Time) linkurl.Span {
 	l.links.prepare(span)
 	to := linkurl.Span{ID: l.labeler.profileID(s)}
-	to.SetTimes(startTime(span, s), end)
+	to.SetTimes(start, end)
 	if l.links.traceID {
 		to.TraceID = s.traceID.String()
-	}
-	if l.links.name {
-		to.Name = l.links.escapedName(l.labeler.name(s))
-	}
-	if l.links.baseline {
-		to.Baseline = l.links.baselineQuery(s)
 	}
 	return to
 }
@@ -162,6 +174,7 @@ func (l *labelling) openURL(s *spanState) string {
 	if ended, ok := s.ctx.span.(interface{ EndTime() time.Time }); ok && !ended.EndTime().IsZero() {
 		end = ended.EndTime()
 	}
-	to := l.linkTo(s.ctx.span, s, end)
+	to := l.linkTo(s.ctx.span, s, startTime(s.ctx.span, s), end)
+	l.links.setTexts(&to, s, l.labeler.name(s))
 	return l.links.profileURL(&to)
 }

@@ -53,26 +53,24 @@ type links struct {
 	prepared sync.Once
 	selector string // app.cpu{ , escaped
 	extra    string // the configured baseline labels, escaped
-	urls     []urlAttribute
-	room     int // for all URLs, but for long names and baselines
+	urls     []attribute.Key
+	forms    []*linkurl.Template // of the urls' values
+	room     int                 // for all URLs, but for long names and baselines
 	// traceID, name and baseline say which values the URLs need.
 	traceID, name, baseline bool
 
 	// baselines are the escaped queries by span name, names the escaped names.
-	baselines, names *boundedMap
-}
-
-// urlAttribute is an attribute and the template of its value.
-type urlAttribute struct {
-	key attribute.Key
-	*linkurl.Template
+	baselines, names *boundedMap[string]
+	// images are the URLs of spans without labels of the user's, by span name.
+	images *boundedMap[*linkurl.Image]
 }
 
 func newLinks(c *config) *links {
 	if !c.profileURL && !c.baselineURL {
 		return nil
 	}
-	return &links{config: c, baselines: newBoundedMap(c.maxNames + 1), names: newBoundedMap(c.maxNames + 1)}
+	n := c.maxNames + 1
+	return &links{config: c, baselines: newBoundedMap[string](n), names: newBoundedMap[string](n), images: newBoundedMap[*linkurl.Image](n)}
 }
 
 // prepare escapes what spans have in common. The application's name is known
@@ -114,7 +112,8 @@ func (l *links) prepare(span any) {
 }
 
 func (l *links) addURL(key attribute.Key, t *linkurl.Template) {
-	l.urls = append(l.urls, urlAttribute{key, t})
+	l.urls = append(l.urls, key)
+	l.forms = append(l.forms, t)
 	l.room += t.Room()
 	l.traceID = l.traceID || t.Has(linkurl.TraceID)
 	l.name = l.name || t.Has(linkurl.SpanName)
@@ -151,23 +150,50 @@ func (l *links) byID() string { return l.selector + url.QueryEscape(LabelProfile
 
 // appendAttributes appends the URL attributes of a span. l is prepared.
 func (l *links) appendAttributes(kv []attribute.KeyValue, to *linkurl.Span) []attribute.KeyValue {
-	if l.config.profileURL && l.config.urlForm == urlByBuilder {
-		if built := l.build(to.ID); built != "" {
-			kv = append(kv, attribute.String(AttributeProfileURL, built))
-		}
-	}
+	kv = l.appendBuilt(kv, to.ID)
 	if len(l.urls) == 0 {
 		return kv
 	}
 	// One string for all: allocations cost more than what they hold.
 	var all strings.Builder
 	all.Grow(l.room + len(l.urls)*(len(to.Name)+2*len(to.Baseline)))
-	for _, u := range l.urls {
+	for i, key := range l.urls {
 		from := all.Len()
-		u.Write(&all, to)
-		kv = append(kv, u.key.String(all.String()[from:]))
+		l.forms[i].Write(&all, to)
+		kv = append(kv, key.String(all.String()[from:]))
 	}
 	return kv
+}
+
+// appendBuilt appends what the program's builder makes of an id.
+func (l *links) appendBuilt(kv []attribute.KeyValue, id string) []attribute.KeyValue {
+	if !l.config.profileURL || l.config.urlForm != urlByBuilder {
+		return kv
+	}
+	if built := l.build(id); built != "" {
+		kv = append(kv, attribute.String(AttributeProfileURL, built))
+	}
+	return kv
+}
+
+// appendByImage is appendAttributes for a span without labels of the user's, whose Name and
+// Baseline are not needed. It is false, with kv as it was, where there is no image for it.
+func (l *links) appendByImage(kv []attribute.KeyValue, to *linkurl.Span, name string) ([]attribute.KeyValue, bool) {
+	image, ok := l.images.get(name)
+	if !ok {
+		return kv, false
+	}
+	text, ok := image.Text(to)
+	if !ok {
+		return kv, false
+	}
+	kv = l.appendBuilt(kv, to.ID)
+	from := 0
+	for i, end := range image.Ends() {
+		kv = append(kv, l.urls[i].String(text[from:end]))
+		from = end
+	}
+	return kv, true
 }
 
 // profileURL returns the value of AttributeProfileURL, "" if there is none. l is prepared.
@@ -179,7 +205,7 @@ func (l *links) profileURL(to *linkurl.Span) string {
 		return l.build(to.ID)
 	}
 	var b strings.Builder
-	l.urls[0].Write(&b, to) // prepare puts it first
+	l.forms[0].Write(&b, to) // prepare puts it first
 	return b.String()
 }
 
@@ -206,6 +232,16 @@ func (l *links) refuse(err error) {
 	l.refused.Do(func() {
 		l.reporter.Report(fmt.Errorf("spanprof: a span got no %s from the function of WithProfileURLBuilder, further ones are not reported: %w", AttributeProfileURL, err))
 	})
+}
+
+// setTexts sets what depends on the span's name and on labels of the user's.
+func (l *links) setTexts(to *linkurl.Span, s *spanState, name string) {
+	if l.name {
+		to.Name = l.escapedName(name)
+	}
+	if l.baseline {
+		to.Baseline = l.baselineQuery(s)
+	}
 }
 
 // escapedName returns a span name for a URL.

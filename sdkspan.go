@@ -31,6 +31,12 @@ type childSpan struct {
 	inner innerContext
 }
 
+// profiledChild is a childSpan that gets the same attribute as a rootSpan.
+type profiledChild struct {
+	childSpan
+	attribute [1]attribute.KeyValue
+}
+
 // End restores the goroutine's labels and ends the span. Only where the SDK's
 // End would look for a panic does it do so.
 func (s *sdkSpan) End(options ...trace.SpanEndOption) {

@@ -11,12 +11,12 @@ import (
 // spanNames bounds the values of LabelSpanName: every value is a series in a
 // profile database and a string in every profile.
 type spanNames struct {
-	labels   *boundedMap // by themselves
+	labels   *boundedMap[string] // by themselves
 	maxBytes int
 }
 
 func newSpanNames(maxNames, maxBytes int) *spanNames {
-	return &spanNames{labels: newBoundedMap(maxNames), maxBytes: maxBytes}
+	return &spanNames{labels: newBoundedMap[string](maxNames), maxBytes: maxBytes}
 }
 
 // label returns the label value for a span's name, "" for no name.

@@ -31,6 +31,8 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 	switch p := parent.(type) {
 	case *rootSpan:
 		return t.startChild(ctx, &p.sdkSpan, name, options)
+	case *profiledChild:
+		return t.startChild(ctx, &p.sdkSpan, name, options)
 	case *sdkSpan:
 		return t.startChild(ctx, p, name, options)
 	case *apiSpan:
@@ -51,6 +53,9 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 // startChild starts a child of a span of ours. The child is allocated first,
 // for the context that the inner tracer is given is a part of it.
 func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
+	if t.by.idAlone && t.by.config.idScope == ScopeAllSpans {
+		return t.startProfiledChild(ctx, parent, name, options)
+	}
 	s := &childSpan{inner: innerContext{ctx, parent.ReadWriteSpan}}
 	innerCtx, span := t.inner.Start(&s.inner, name, options...)
 	sc := span.SpanContext()
@@ -61,6 +66,20 @@ func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, o
 	s.ReadWriteSpan = rw
 	t.by.begin(ctx, innerCtx, &s.sdkSpan, &sc, &s.state, &parent.state, name)
 	return &s.state.ctx, &s.sdkSpan
+}
+
+// startProfiledChild is startChild for a child that gets AttributeProfileID alone.
+func (t *tracer) startProfiledChild(ctx context.Context, parent *sdkSpan, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
+	s := &profiledChild{childSpan: childSpan{inner: innerContext{ctx, parent.ReadWriteSpan}}}
+	innerCtx, span := t.inner.Start(&s.inner, name, options...)
+	sc := span.SpanContext()
+	rw, ok := span.(sdktrace.ReadWriteSpan)
+	if !ok {
+		return t.wrap(ctx, innerCtx, span, &sc, &parent.state, name)
+	}
+	s.ReadWriteSpan = rw
+	t.by.begin(ctx, innerCtx, s, &sc, &s.state, &parent.state, name)
+	return &s.state.ctx, s
 }
 
 // wrap makes the span of ours for one that the inner tracer started, where it

@@ -107,43 +107,37 @@ func (s *Span) baselineStart() []byte {
 	return s.baselineDigits.digits()
 }
 
-// nanos are the digits of a time in nanoseconds since 1970.
-type nanos struct {
-	array [nanosLen]byte
-	n     int
-}
-
-func (d *nanos) set(t time.Time) { d.n = len(strconv.AppendInt(d.array[:0], t.UnixNano(), 10)) }
-
-func (d *nanos) digits() []byte { return d.array[:d.n] }
-
 // Write writes the URL of a span. The template must be bound.
 func (t *Template) Write(b *strings.Builder, s *Span) {
 	for i := range t.parts {
 		p := &t.parts[i]
 		b.WriteString(p.literal)
-		switch p.value.what {
-		case SpanID:
-			b.WriteString(s.ID)
-		case TraceID:
-			b.WriteString(s.TraceID)
-		case SpanName:
-			b.WriteString(s.Name)
-		case Baseline:
-			b.WriteString(s.Baseline)
-		case Start:
-			b.Write(s.startDigits.digits())
-		case End:
-			b.Write(s.endDigits.digits())
-		case BaselineStart:
-			b.Write(s.baselineStart())
-		case otherTime:
-			var digits [nanosLen]byte
-			b.Write(strconv.AppendInt(digits[:0], p.value.time(s), 10))
-		case Service: // literal text since Bind
-		}
+		p.value.write(b, s)
 	}
 	b.WriteString(t.tail)
+}
+
+func (v value) write(b *strings.Builder, s *Span) {
+	switch v.what {
+	case SpanID:
+		b.WriteString(s.ID)
+	case TraceID:
+		b.WriteString(s.TraceID)
+	case SpanName:
+		b.WriteString(s.Name)
+	case Baseline:
+		b.WriteString(s.Baseline)
+	case Start:
+		b.Write(s.startDigits.digits())
+	case End:
+		b.Write(s.endDigits.digits())
+	case BaselineStart:
+		b.Write(s.baselineStart())
+	case otherTime:
+		var digits [nanosLen]byte
+		b.Write(strconv.AppendInt(digits[:0], v.time(s), 10))
+	case Service: // literal text since Bind
+	}
 }
 
 // time returns the time in units since 1970. An end is rounded up: from and to hold
