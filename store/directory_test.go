@@ -186,7 +186,7 @@ func TestDirectoryRestoresSlowestOfOlderWindows(t *testing.T) {
 	}
 	shutdown(t, first)
 
-	second := openStore(t, dir, store.WithMaxBytes(3<<20))
+	second := openStore(t, dir, store.WithMaxBytes(2<<20))
 	d := second.Stats().Directory
 	if d.Windows < 5 || d.Windows > 50 {
 		t.Errorf("%d windows restored, want some of 60", d.Windows)
