@@ -75,6 +75,7 @@ func (l *labelling) begin(ctx, innerCtx context.Context, span trace.Span, sc *tr
 	}
 	s.root, s.labelled = s, true
 	s.labelID = sc.SpanID()
+	s.markTrace(innerCtx, span)
 	s.profiled = s.sampled && c.idScope != ScopeNone
 	if c.nameScope == ScopeNone {
 		name = ""

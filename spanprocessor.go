@@ -30,7 +30,9 @@ import (
 //   - has to remember each span that is open, to find its local root: some 60,000
 //     of them; those above have no labels, see [SpanProcessor.Unlabelled]. Spans that the
 //     program forgets to end are forgotten too when their local root ends, but not with
-//     [WithPublicLabelsOnly].
+//     [WithPublicLabelsOnly];
+//   - cuts names of more than 60,000 bytes while an execution trace is on, as Go before 1.27
+//     would die of them.
 //
 // Where the provider is wrapped too, the wrapper's labels count; give both the
 // same options.
@@ -105,6 +107,9 @@ func (p *SpanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan
 	var parentState *spanState
 	if parent.IsValid() && !parent.IsRemote() {
 		parentState = p.find(openKey{parent.TraceID(), parent.SpanID()})
+	}
+	if crashesTrace(span.Name()) {
+		span.SetName(cutTaskName(span.Name())) // for good: OnEnd can change nothing
 	}
 	s := &spanState{byProcessor: true}
 	p.labelling.begin(ctx, ctx, span, &sc, s, parentState, span.Name())

@@ -27,6 +27,9 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 	if ctx == nil {
 		ctx = context.Background()
 	}
+	if crashesTrace(name) {
+		return t.startLongName(ctx, name, options)
+	}
 	parent, _ := ctx.Value(otelSpanKey).(trace.Span)
 	switch p := parent.(type) {
 	case *rootSpan:

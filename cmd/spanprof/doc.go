@@ -7,6 +7,7 @@
 //	spanprof pgo      makes default.pgo out of them
 //	spanprof diff     tells what moved between two versions, beyond noise
 //	spanprof view     shows them on a page
+//	spanprof trace    tells from an execution trace what spans waited for, and for whom
 //
 // Credentials come from the environment and stand neither in an address nor in
 // a flag.

@@ -34,7 +34,7 @@ type command struct {
 	run func(ctx context.Context, c *call) error
 }
 
-var commands = []command{recordCommand, pgoCommand, diffCommand, viewCommand}
+var commands = []command{recordCommand, pgoCommand, diffCommand, viewCommand, traceCommand}
 
 // call is one run of a subcommand.
 type call struct {
@@ -143,7 +143,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 			_, _ = fmt.Fprintf(stdout, "Usage: spanprof %s %s\n\n%s\n\n", cmd.name, cmd.synopsis, cmd.summary)
 			flags.SetOutput(stdout)
 			flags.PrintDefaults()
-			_, _ = fmt.Fprint(stdout, "\n", source.Usage)
+			if !strings.HasSuffix(cmd.synopsis, " FILE") {
+				_, _ = fmt.Fprint(stdout, "\n", source.Usage)
+			}
 			return exitDone
 		}
 		return exitCode(err, stderr)

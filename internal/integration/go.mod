@@ -29,6 +29,8 @@ require (
 	google.golang.org/protobuf v1.36.12
 )
 
+require golang.org/x/exp v0.0.0-20261014143641-f0251eb4aa3e // indirect
+
 require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
@@ -39,6 +41,7 @@ require (
 	github.com/grafana/pyroscope-go/godeltaprof v0.1.12 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.30.0 // indirect
 	github.com/klauspost/compress v1.20.1 // indirect
+	github.com/spanprof/spanprof/exectrace v0.0.0
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0 // indirect
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
@@ -55,3 +58,5 @@ replace (
 	github.com/spanprof/spanprof/exporter/otlp => ../../exporter/otlp
 	github.com/spanprof/spanprof/exporter/otlp/otlpgrpc => ../../exporter/otlp/otlpgrpc
 )
+
+replace github.com/spanprof/spanprof/exectrace => ../../exectrace

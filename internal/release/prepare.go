@@ -26,7 +26,7 @@ const root = "github.com/spanprof/spanprof"
 type module string
 
 // modules are what a release has, each after those that it requires.
-var modules = []module{".", "cmd/spanprof", "exporter/otlp", "exporter/otlp/otlpgrpc", "ebpfbridge", "ebpfbridge/profilesprocessor", "examples"}
+var modules = []module{".", "exectrace", "cmd/spanprof", "exporter/otlp", "exporter/otlp/otlpgrpc", "ebpfbridge", "ebpfbridge/profilesprocessor", "examples"}
 
 func (m module) path() string {
 	if m == "." {

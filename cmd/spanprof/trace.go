@@ -1,0 +1,85 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spanprof/spanprof/exectrace"
+)
+
+var traceCommand = command{
+	name:     "trace",
+	synopsis: "[FLAG]... FILE",
+	summary:  "tells from an execution trace where the time of spans went, and who ended their waits",
+	run:      runTrace,
+}
+
+func runTrace(ctx context.Context, c *call) error {
+	asJSON := c.Bool("json", false, "write JSON, which has all of it")
+	slowest := c.Int("n", 5, "show this `number` of local roots, the slowest; at most 1000")
+	id := c.String("id", "", "show the span with this `id`, 16 hex digits, alone; several are separated by commas")
+	name := c.String("name", "", "show local roots with this `name` alone")
+	if err := c.parse(); err != nil {
+		return err
+	}
+	switch {
+	case c.NArg() != 1:
+		return errors.New("trace: name one FILE, of /debug/pprof/trace or a flight recorder; - is standard input")
+	case *slowest < 1 || *slowest > 1000:
+		return errors.New("trace: -n must be from 1 to 1000")
+	}
+	options := []exectrace.AnalyzeOption{exectrace.WithSlowest(*slowest)}
+	if *id != "" {
+		options = append(options, exectrace.WithSpanIDs(strings.Split(strings.ToLower(*id), ",")...))
+	}
+	if *name != "" {
+		options = append(options, exectrace.WithName(*name))
+	}
+	a, err := analyzeFile(ctx, c.Arg(0), options)
+	if err != nil {
+		return fmt.Errorf("trace: %s: %w", c.Arg(0), err)
+	}
+	if len(a.Spans) == 0 && (*id != "" || *name != "") {
+		return fmt.Errorf("trace: %s: no local root of the %d in it has this id or name; without -id and -name the slowest are listed", c.Arg(0), a.Roots)
+	}
+	if *asJSON {
+		encoder := json.NewEncoder(c.stdout)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(a)
+	}
+	return a.WriteText(c.stdout)
+}
+
+func analyzeFile(ctx context.Context, path string, options []exectrace.AnalyzeOption) (*exectrace.Analysis, error) {
+	var in io.Reader = os.Stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	return exectrace.Analyze(untilDone{ctx, in}, options...)
+}
+
+// untilDone ends a reader with its context, so that a signal ends the command.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u untilDone) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}

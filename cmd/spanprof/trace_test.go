@@ -1,0 +1,79 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spanprof/spanprof/exectrace"
+)
+
+// knownWaits is a trace of internal/integration/knownwaits.
+const knownWaits = "../../exectrace/testdata/go1.26.trace"
+
+func TestTrace(t *testing.T) {
+	code, stdout, stderr := spanprof(t, "trace", "-name", "mutex", knownWaits)
+	if code != exitDone || stderr != "" {
+		t.Fatalf("code %d, stderr %q", code, stderr)
+	}
+	for _, want := range []string{"SPAN mutex ", `of span "refresh cache"`, "in its child load from disk"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in\n%s", want, stdout)
+		}
+	}
+	if strings.Contains(stdout, "SPAN cond") {
+		t.Errorf("-name mutex shows other spans:\n%s", stdout)
+	}
+}
+
+func TestTraceJSON(t *testing.T) {
+	code, stdout, stderr := spanprof(t, "trace", "-json", "-n", "3", knownWaits)
+	var a exectrace.Analysis
+	if err := json.Unmarshal([]byte(stdout), &a); code != exitDone || err != nil || len(a.Spans) != 3 {
+		t.Fatalf("code %d, stderr %q, %d spans, %v", code, stderr, len(a.Spans), err)
+	}
+	// The same span, by its id.
+	id := a.Spans[1].ID
+	_, stdout, _ = spanprof(t, "trace", "-json", "-id", strings.ToUpper(id), knownWaits)
+	var one exectrace.Analysis
+	if err := json.Unmarshal([]byte(stdout), &one); err != nil || len(one.Spans) != 1 || one.Spans[0].ID != id {
+		t.Errorf("-id %s: %d spans, %v", id, len(one.Spans), err)
+	}
+}
+
+func TestTraceRefuses(t *testing.T) {
+	dir := t.TempDir()
+	whole, err := os.ReadFile(knownWaits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut, text := filepath.Join(dir, "cut.trace"), filepath.Join(dir, "text")
+	for file, data := range map[string][]byte{cut: whole[:len(whole)/2], text: []byte("not a trace, but long enough for one")} {
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "name one FILE"},
+		{[]string{knownWaits, knownWaits}, "name one FILE"},
+		{[]string{"-n", "0", knownWaits}, "-n must be from 1 to 1000"},
+		{[]string{filepath.Join(dir, "missing")}, "no such file"},
+		{[]string{dir}, "is a directory"},
+		{[]string{text}, "not an execution trace of Go"},
+		{[]string{cut}, "damaged, or was cut off"},
+		{[]string{"-id", "0123456789abcdef", knownWaits}, "no local root"},
+	} {
+		code, stdout, stderr := spanprof(t, append([]string{"trace"}, test.args...)...)
+		if code != exitFailed || stdout != "" || !strings.Contains(stderr, test.want) {
+			t.Errorf("trace %q: code %d, stdout %q, stderr %q, want %q", test.args, code, stdout, stderr, test.want)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package timeline
+
+import (
+	"strings"
+
+	exptrace "golang.org/x/exp/trace"
+)
+
+// goroutine returns the index of a goroutine, None for none.
+func (s *reading) goroutine(id exptrace.GoID) int32 {
+	if id == exptrace.NoGoroutine {
+		return None
+	}
+	if i, ok := s.byID[id]; ok {
+		return i
+	}
+	i := int32(len(s.Goroutines))
+	s.byID[id] = i
+	s.Goroutines = append(s.Goroutines, Goroutine{ID: int64(id), Creator: None, inherited: None, Ended: forever})
+	s.used += goroutineBytes
+	return i
+}
+
+func (s *reading) transition(e *exptrace.Event, st *exptrace.StateTransition) {
+	from, to := st.Goroutine()
+	index, now := s.goroutine(st.Resource.Goroutine()), s.now(e)
+	if index == None {
+		return
+	}
+	if from == exptrace.GoNotExist {
+		s.created(index, now, e, st)
+	}
+	g := &s.Goroutines[index]
+	if from == to && len(g.Segments) > 0 {
+		return // it is said again in each generation
+	}
+	if from == exptrace.GoWaiting && to == exptrace.GoRunnable {
+		s.woken(g, e)
+	}
+	switch to {
+	case exptrace.GoRunning:
+		s.add(g, now, g.runningState(), 0)
+	case exptrace.GoRunnable:
+		stack := StackID(0)
+		if from == exptrace.GoRunning {
+			stack = s.stacks.add(st.Stack)
+		}
+		s.add(g, now, Runnable, stack)
+	case exptrace.GoWaiting:
+		stack := s.stacks.add(st.Stack)
+		s.add(g, now, waitState(st.Reason, s.stacks.frames(stack)), stack)
+	case exptrace.GoSyscall:
+		stack := s.stacks.add(st.Stack)
+		s.add(g, now, callState(s.stacks.frames(stack)), stack)
+	case exptrace.GoNotExist:
+		g.Ended = now
+		g.open = nil
+		delete(s.byID, exptrace.GoID(g.ID)) // ids are not used twice, by Go
+	default:
+		s.add(g, now, Unknown, 0)
+	}
+}
+
+// created notes where a goroutine comes from. The runtime's own goroutines belong to no
+// span, whichever goroutine happened to start them, nor do those of timers.
+func (s *reading) created(index int32, now int64, e *exptrace.Event, st *exptrace.StateTransition) {
+	g := &s.Goroutines[index]
+	g.Created = now
+	if start := s.stacks.frames(s.stacks.add(st.Stack)); len(start) > 0 {
+		g.Function = start[len(start)-1].Func
+	}
+	at := s.stacks.frames(s.stacks.add(e.Stack()))
+	creator := s.goroutine(e.Goroutine()) // may move s.Goroutines
+	if creator == None || creator == index || ofRuntime(s.Goroutines[index].Function) || inSchedulersPlace(at) {
+		return
+	}
+	if len(at) > 0 && at[0].Func == "time.goFunc" {
+		return
+	}
+	g = &s.Goroutines[index]
+	g.Creator = creator
+	g.inherited = s.innermost(creator)
+}
+
+// innermost returns the span that is open on a goroutine now.
+func (s *reading) innermost(goroutine int32) int32 {
+	g := &s.Goroutines[goroutine]
+	if len(g.open) > 0 {
+		return g.open[len(g.open)-1]
+	}
+	span := g.inherited
+	for range maxAncestors {
+		if span == None || !s.Spans[span].Ended {
+			return span
+		}
+		span = s.Spans[span].Parent
+	}
+	return None
+}
+
+// woken notes who ended a wait.
+func (s *reading) woken(g *Goroutine, e *exptrace.Event) {
+	if len(g.Segments) == 0 || e.Goroutine() == exptrace.NoGoroutine {
+		return
+	}
+	wait := &g.Segments[len(g.Segments)-1]
+	if !wait.State.EndedByGoroutine() {
+		return
+	}
+	stack := s.stacks.add(e.Stack())
+	if inSchedulersPlace(s.stacks.frames(stack)) {
+		return
+	}
+	i, ok := s.byID[e.Goroutine()]
+	if !ok || s.Goroutines[i].ID == g.ID || ofRuntime(s.Goroutines[i].Function) {
+		return
+	}
+	wait.Waker, wait.WakerStack = i, stack
+}
+
+func (g *Goroutine) runningState() State {
+	switch {
+	case g.ranges[1] > 0:
+		return Sweep
+	case g.ranges[0] > 0:
+		return Assist
+	}
+	return Running
+}
+
+func (s *reading) add(g *Goroutine, now int64, state State, stack StackID) {
+	if n := len(g.Segments); n > 0 && g.Segments[n-1].State == state && state.onThread() {
+		return
+	}
+	if g.Function == "" && stack != 0 {
+		// It began before the trace. Stacks that are cut lack the function it began with.
+		if frames := s.stacks.frames(stack); len(frames) < maxFrames {
+			g.Function = frames[len(frames)-1].Func
+		}
+	}
+	g.Segments = append(g.Segments, Segment{Start: now, State: state, Stack: stack, Waker: None})
+	s.used += segmentBytes
+}
+
+// gcRange notes work for the garbage collector, and when the world is stopped.
+func (s *reading) gcRange(e *exptrace.Event) {
+	r := e.Range()
+	on := int32(1)
+	if e.Kind() == exptrace.EventRangeEnd {
+		on = -1
+	}
+	id, nested := e.Goroutine(), 0
+	switch {
+	case strings.HasPrefix(r.Name, "stop-the-world"):
+		s.stop(s.now(e), on > 0)
+		return
+	case r.Name == "GC mark assist":
+		id = r.Scope.Goroutine()
+	case r.Name == "GC incremental sweep":
+		nested = 1
+	default:
+		return
+	}
+	i := s.goroutine(id)
+	if i == None {
+		return
+	}
+	g := &s.Goroutines[i]
+	g.ranges[nested] = min(max(g.ranges[nested]+on, 0), 2)
+	if n := len(g.Segments); n > 0 && g.Segments[n-1].State.onThread() {
+		s.add(g, s.now(e), g.runningState(), 0)
+	}
+}
+
+func (s *reading) stop(now int64, begins bool) {
+	switch {
+	case begins && s.stops0 < 0:
+		s.stops0 = now
+	case !begins && s.stops0 >= 0:
+		s.stops = append(s.stops, interval{s.stops0, now})
+		s.stops0 = -1
+		s.used += markBytes
+	}
+}

@@ -1,0 +1,70 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package timeline
+
+import "testing"
+
+func stack(functions ...string) []Frame {
+	list := make([]Frame, 0, len(functions))
+	for _, f := range functions {
+		list = append(list, Frame{Func: f})
+	}
+	return list
+}
+
+// What internal/integration/knownwaits cannot show: C code, the runtime's own semaphores,
+// and waits that began before the trace.
+func TestWaitState(t *testing.T) {
+	for _, test := range []struct {
+		reason string
+		stack  []Frame
+		want   State
+	}{
+		{"chan send", nil, Channel},
+		{"forever", nil, Select},
+		{"sync", stack("sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock", "sync.(*RWMutex).Lock", "main.f"), RWMutex},
+		{"sync", stack("internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock", "main.f", "sync.(*RWMutex).Lock"), Mutex},
+		{"sync", stack("sync.(*WaitGroup).Wait", "main.f"), WaitGroup},
+		{"sync", stack("internal/poll.(*fdMutex).rwlock", "internal/poll.(*FD).Read", "main.f"), Semaphore},
+		{"sync", stack("runtime.gcStart", "runtime.mallocgc", "main.f"), GC},
+		{"sync", stack("runtime.gcStart", "runtime.mallocgc", "sync.(*Pool).Get", "sync.(*Mutex).Lock"), GC},
+		{"sync", nil, Semaphore},
+		{"network", stack("internal/poll.(*FD).Read", "net.(*conn).Read"), Network},
+		{"network", stack("internal/poll.(*FD).Read", "os.(*File).read"), Syscall},
+		{"preempted", nil, GC},
+		{"a reason of the future", nil, Other},
+		{"", stack("runtime.gopark", "runtime.chanrecv", "main.f"), Channel},
+		{"", stack("time.Sleep", "main.f"), Sleep},
+		{"", stack("sync.(*Cond).Wait", "main.f"), Cond},
+		{"", stack("main.f"), Other},
+		{"", nil, Other},
+	} {
+		if got := waitState(test.reason, test.stack); got != test.want {
+			t.Errorf("reason %q at %v: %v, want %v", test.reason, test.stack, got, test.want)
+		}
+	}
+	if got := callState(stack("runtime.cgocall", "main._Cfunc_f", "main.f")); got != Cgo {
+		t.Errorf("a call of C code: %v", got)
+	}
+	if got := callState(stack("syscall.Syscall", "main.f")); got != Syscall {
+		t.Errorf("a call of the system: %v", got)
+	}
+}
+
+// Each state has a name, and only goroutines of the program end waits for each other.
+func TestStates(t *testing.T) {
+	for s := State(0); int(s) < States; s++ {
+		if s.String() == "" {
+			t.Errorf("state %d has no name", s)
+		}
+		if s.EndedByGoroutine() && !s.Waits() {
+			t.Errorf("%v is no wait, and ended by a goroutine", s)
+		}
+	}
+	for _, s := range []State{Sleep, Syscall, Cgo, GC, Running, Runnable} {
+		if s.EndedByGoroutine() {
+			t.Errorf("%v is ended by a goroutine", s)
+		}
+	}
+}

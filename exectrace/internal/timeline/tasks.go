@@ -1,0 +1,95 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package timeline
+
+import (
+	"slices"
+
+	exptrace "golang.org/x/exp/trace"
+)
+
+// The categories of the marks that package spanprof writes by runtime/trace.Log. The
+// message is the span's id, 8 bytes.
+const (
+	// markSpan is in the span's own task.
+	markSpan = "spanprof.span"
+	// markNext comes before the span's task begins, on the same goroutine: span
+	// processors are called before.
+	markNext = "spanprof.next"
+)
+
+func (s *reading) begin(e *exptrace.Event) {
+	task, g := e.Task(), s.goroutine(e.Goroutine())
+	if g == None {
+		return
+	}
+	index := int32(len(s.Spans))
+	span := Span{Name: s.stacks.text(task.Type), Parent: None, Goroutine: g, EndGoroutine: None, Start: s.now(e), End: forever}
+	if parent, ok := s.tasks[task.Parent]; ok {
+		span.Parent = parent
+	} else {
+		span.Orphan = task.Parent != exptrace.NoTask && task.Parent != 0
+	}
+	on := &s.Goroutines[g]
+	if on.isPending {
+		span.ID, span.Marked, on.isPending = on.pending, true, false
+	}
+	s.Spans = append(s.Spans, span)
+	s.tasks[task.ID] = index
+	on.open = append(on.open, index)
+	on.marks = append(on.marks, mark{span.Start, index})
+	s.used += spanBytes + markBytes
+}
+
+func (s *reading) end(e *exptrace.Event) {
+	index, ok := s.tasks[e.Task().ID]
+	if !ok {
+		s.EndedUnseen++
+		return
+	}
+	span := &s.Spans[index]
+	if span.Ended {
+		return
+	}
+	span.End, span.Ended = s.now(e), true
+	if g := s.goroutine(e.Goroutine()); g != None {
+		span.EndGoroutine = g
+	}
+	on := &s.Goroutines[span.Goroutine]
+	i := slices.Index(on.open, index)
+	if i < 0 {
+		return // its goroutine has ended
+	}
+	on.open = slices.Delete(on.open, i, i+1)
+	inner := None
+	if len(on.open) > 0 {
+		inner = on.open[len(on.open)-1]
+	}
+	on.marks = append(on.marks, mark{span.End, inner})
+	s.used += markBytes
+}
+
+// log reads the marks of spanprof.
+func (s *reading) log(e *exptrace.Event) {
+	l := e.Log()
+	g := s.goroutine(e.Goroutine())
+	if g == None || len(l.Message) != 8 {
+		return
+	}
+	switch l.Category {
+	case markSpan:
+		index, ok := s.tasks[l.Task]
+		if !ok || s.Spans[index].Goroutine != g || s.Spans[index].Ended {
+			return
+		}
+		copy(s.Spans[index].ID[:], l.Message)
+		s.Spans[index].Marked = true
+		s.Marks++
+	case markNext:
+		on := &s.Goroutines[g]
+		copy(on.pending[:], l.Message)
+		on.isPending = true
+		s.Marks++
+	}
+}

@@ -1,0 +1,188 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exectrace
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/spanprof/spanprof/exectrace/internal/timeline"
+)
+
+const (
+	// maxChain is how many goroutines a wait is followed through.
+	maxChain       = 8
+	mostBlockers   = 20
+	mostActivities = 20
+	// mostWaitKeys bounds how many waits are told apart while they are summed up.
+	mostWaitKeys = 10_000
+)
+
+// waitKey tells which waits are summed up.
+type waitKey struct {
+	goroutine, span int32
+	state           timeline.State
+	stack, ended    timeline.StackID
+	waker           int32
+}
+
+type waitSum struct {
+	duration int64
+	count    int
+	blockers map[blockerKey]*blockerSum
+}
+
+type blockerKey struct{ goroutine, root int32 }
+
+type blockerSum struct {
+	depth    int // how many goroutines are in between
+	duration int64
+	did      map[activityKey]int64
+}
+
+type activityKey struct {
+	span  int32
+	state timeline.State
+}
+
+// wait adds a wait of a goroutine of the span.
+func (a *spanAnalysis) wait(goroutine int32, p *timeline.Piece) {
+	seg := p.Segment
+	key := waitKey{goroutine, p.Span, p.State, seg.Stack, seg.WakerStack, seg.Waker}
+	sum := a.waits[key]
+	if sum == nil {
+		if len(a.waits) == mostWaitKeys {
+			a.out.WaitsOmitted++
+			return
+		}
+		sum = &waitSum{blockers: map[blockerKey]*blockerSum{}}
+		a.waits[key] = sum
+	}
+	sum.duration += p.End - p.Start
+	sum.count++
+	if seg.Waker != timeline.None {
+		a.blame(sum, goroutine, seg.Waker, p.Start, p.End, 0)
+	}
+}
+
+// blame adds what a goroutine did from one time to another, in which another waited for
+// it: at the second time it ended the wait. Where it waited itself, that was the time of
+// the goroutine that ended that wait.
+func (a *spanAnalysis) blame(sum *waitSum, waiter, goroutine int32, from, to int64, depth int) {
+	g := &a.t.Goroutines[goroutine]
+	if g.Created > from && g.Creator != timeline.None && g.Creator != waiter && depth < maxChain {
+		a.blame(sum, waiter, g.Creator, from, min(g.Created, to), depth+1)
+		from = g.Created
+	}
+	root := a.spanOf(goroutine, from, to)
+	a.t.Pieces(goroutine, from, to, func(p timeline.Piece) bool {
+		if a.budget--; a.budget < 0 {
+			return false
+		}
+		if waker := p.Segment.Waker; waker != timeline.None && p.State.Waits() && depth < maxChain {
+			if waker != waiter {
+				a.blame(sum, goroutine, waker, p.Start, p.End, depth+1)
+				return true
+			}
+		}
+		of := root
+		if p.Span != timeline.None {
+			of = a.t.Root(p.Span)
+		}
+		sum.add(blockerKey{goroutine, of}, depth, activityKey{p.Span, p.State}, p.End-p.Start)
+		return true
+	})
+}
+
+// spanOf returns the local root that a goroutine worked for when it ended a wait, or the
+// last one that it worked for during the wait: a lock may be released after the end of the
+// span that it was held for.
+func (a *spanAnalysis) spanOf(goroutine int32, from, to int64) int32 {
+	if s := a.t.SpanAt(goroutine, to); s != timeline.None {
+		return a.t.Root(s)
+	}
+	root := timeline.None
+	a.t.Pieces(goroutine, from, to, func(p timeline.Piece) bool {
+		if p.Span != timeline.None {
+			root = a.t.Root(p.Span)
+		}
+		a.budget--
+		return a.budget >= 0
+	})
+	return root
+}
+
+func (w *waitSum) add(key blockerKey, depth int, did activityKey, duration int64) {
+	b := w.blockers[key]
+	if b == nil {
+		if len(w.blockers) == 4*mostBlockers {
+			return
+		}
+		b = &blockerSum{depth: depth, did: map[activityKey]int64{}}
+		w.blockers[key] = b
+	}
+	b.depth = min(b.depth, depth)
+	b.duration += duration
+	b.did[did] += duration
+}
+
+// sumWaits writes the longest waits out.
+func (a *spanAnalysis) sumWaits() {
+	keys := make([]waitKey, 0, len(a.waits))
+	for key := range a.waits {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(x, y waitKey) int {
+		return cmp.Or(cmp.Compare(a.waits[y].duration, a.waits[x].duration), cmp.Compare(x.goroutine, y.goroutine),
+			cmp.Compare(x.stack, y.stack), cmp.Compare(x.waker, y.waker), cmp.Compare(x.ended, y.ended), cmp.Compare(x.span, y.span))
+	})
+	for i, key := range keys {
+		if i == mostWaits {
+			a.out.WaitsOmitted += len(keys) - i
+			break
+		}
+		sum := a.waits[key]
+		w := Wait{
+			State: key.state.String(), Duration: duration(sum.duration), Count: sum.count,
+			Goroutine: a.t.Goroutines[key.goroutine].ID, Child: a.child(key.span),
+			Stack: frames(a.t, key.stack),
+		}
+		if key.waker != timeline.None {
+			w.Ended = frames(a.t, key.ended)
+		}
+		w.Blockers = a.blockers(sum)
+		a.out.Waits = append(a.out.Waits, w)
+	}
+}
+
+func (a *spanAnalysis) blockers(sum *waitSum) []Blocker {
+	keys := make([]blockerKey, 0, len(sum.blockers))
+	for key := range sum.blockers {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(x, y blockerKey) int {
+		bx, by := sum.blockers[x], sum.blockers[y]
+		return cmp.Or(cmp.Compare(bx.depth, by.depth), cmp.Compare(by.duration, bx.duration),
+			cmp.Compare(x.goroutine, y.goroutine), cmp.Compare(x.root, y.root))
+	})
+	var list []Blocker
+	for _, key := range keys[:min(len(keys), mostBlockers)] {
+		b := sum.blockers[key]
+		g := &a.t.Goroutines[key.goroutine]
+		out := Blocker{Goroutine: g.ID, Function: g.Function, Duration: duration(b.duration), Did: []Activity{}}
+		if key.root != timeline.None {
+			root := &a.t.Spans[key.root]
+			out.SpanID, out.Span, out.Same = spanID(root), root.Name, key.root == a.root
+		}
+		for did, sum := range b.did {
+			out.Did = append(out.Did, Activity{StateTime{did.state.String(), duration(sum)}, childName(a.t, did.span, key.root)})
+		}
+		slices.SortFunc(out.Did, func(x, y Activity) int {
+			return cmp.Or(cmp.Compare(y.Duration, x.Duration), cmp.Compare(x.State, y.State), cmp.Compare(x.Child, y.Child))
+		})
+		out.Did = out.Did[:min(len(out.Did), mostActivities)]
+		list = append(list, out)
+	}
+	return list
+}

@@ -1,0 +1,64 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof
+
+import (
+	"context"
+	rtrace "runtime/trace"
+	"strings"
+	"unsafe" // an id as a string, without a copy
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// The SDK makes a task of package runtime/trace of each recording span while an execution
+// trace is on: its start, end, parent and name are in the trace, its id is not. Module
+// exectrace finds a local root's id by a log message of one of these categories: its 8 bytes.
+const (
+	// traceMarkSpan is for messages in the span's task.
+	traceMarkSpan = "spanprof.span"
+	// traceMarkNext is for messages just before the span's task begins on the same
+	// goroutine: the SDK calls span processors before.
+	traceMarkNext = "spanprof.next"
+)
+
+// maxTaskName is how long the name of a span may be in an execution trace, where
+// longTaskNamesCrash. The runtime dies of a bit more than 65,000 bytes.
+const maxTaskName = 60_000
+
+// markTrace writes the id of s, a local root, into the execution trace, if one is on. ctx is
+// the context that the SDK returned for span.
+func (s *spanState) markTrace(ctx context.Context, span trace.Span) {
+	if rtrace.IsEnabled() {
+		s.writeTraceMark(ctx, span)
+	}
+}
+
+func (s *spanState) writeTraceMark(ctx context.Context, span trace.Span) {
+	if _, ok := span.(sdktrace.ReadOnlySpan); !ok {
+		return // it has no task, and the one in ctx is another span's
+	}
+	category := traceMarkSpan
+	if s.byProcessor {
+		category = traceMarkNext
+	}
+	// The runtime copies the message. A string that is made of the id would be allocated.
+	rtrace.Log(ctx, category, unsafe.String(&s.labelID[0], len(s.labelID)))
+}
+
+// crashesTrace reports whether the process would die of a span with this name.
+func crashesTrace(name string) bool {
+	return longTaskNamesCrash && len(name) > maxTaskName && rtrace.IsEnabled()
+}
+
+// startLongName is Start for a name that crashesTrace. The sampler and the processors see
+// the beginning of the name, the span has all of it again before it is returned.
+func (t *tracer) startLongName(ctx context.Context, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
+	ctx, span := t.Start(ctx, cutTaskName(name), options...)
+	span.SetName(name)
+	return ctx, span
+}
+
+func cutTaskName(name string) string { return strings.ToValidUTF8(name[:maxTaskName], "") }

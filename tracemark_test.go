@@ -1,0 +1,134 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	rtrace "runtime/trace"
+	"strings"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof"
+)
+
+// tracing runs f while an execution trace is written to w.
+func tracing(t *testing.T, w io.Writer, f func()) {
+	t.Helper()
+	if err := rtrace.Start(w); err != nil {
+		t.Skipf("an execution trace is on already: %v", err) // go test -trace
+	}
+	defer rtrace.Stop()
+	f()
+}
+
+// Local roots have their id in an execution trace, by the wrapper and by the processor.
+// Children have not: they are below their parent's task.
+func TestMarksLocalRoots(t *testing.T) {
+	for _, test := range []struct {
+		name, category string
+		provider       trace.TracerProvider
+	}{
+		{"wrapper", "spanprof.span", spanprof.NewTracerProvider(sdktrace.NewTracerProvider())},
+		{"wrapper, public labels", "spanprof.span", spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithPublicLabelsOnly())},
+		{"processor", "spanprof.next", sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var log bytes.Buffer
+			var root, child trace.SpanID
+			tracing(t, &log, func() {
+				ctx, r := test.provider.Tracer("test").Start(context.Background(), "root")
+				_, c := test.provider.Tracer("test").Start(ctx, "child")
+				root, child = r.SpanContext().SpanID(), c.SpanContext().SpanID()
+				c.End()
+				r.End()
+			})
+			if !bytes.Contains(log.Bytes(), []byte(test.category)) || !bytes.Contains(log.Bytes(), root[:]) {
+				t.Errorf("the trace has no mark %q with id %v", test.category, root)
+			}
+			if bytes.Contains(log.Bytes(), child[:]) {
+				t.Errorf("the trace has the id %v of a child", child)
+			}
+		})
+	}
+}
+
+// The mark of a span takes no memory beside the trace's own.
+func TestMarkAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	bare := sdktrace.NewTracerProvider()
+	tracing(t, io.Discard, func() {
+		with := spanAllocations(spanprof.NewTracerProvider(bare, spanprof.WithoutProfileIDAttribute()), false)
+		without := spanAllocations(bare, false)
+		most := 2.0 // as with no trace: TestAllocations
+		if !spanprof.ReadsGoroutineLabels() {
+			most = 5
+		}
+		if with-without > most {
+			t.Errorf("%v allocations above the SDK's %v while a trace is on, want at most %v", with-without, without, most)
+		}
+	})
+}
+
+// Go before 1.27 dies of the long name of a task: this test would not end.
+func TestLongNamesInExecutionTraces(t *testing.T) {
+	name := strings.Repeat("é", 1<<19)
+	t.Run("wrapper", func(t *testing.T) {
+		recorder := tracetest.NewSpanRecorder()
+		tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))).Tracer("test")
+		tracing(t, io.Discard, func() {
+			ctx, root := tracer.Start(context.Background(), name)
+			if got := root.(sdktrace.ReadOnlySpan).Name(); got != name {
+				t.Errorf("Start returns a span with a name of %d bytes, want %d", len(got), len(name))
+			}
+			_, child := tracer.Start(ctx, name)
+			child.End()
+			root.End()
+		})
+		for _, s := range recorder.Ended() {
+			if s.Name() != name {
+				t.Errorf("a span ended with a name of %d bytes, want %d", len(s.Name()), len(name))
+			}
+		}
+	})
+	t.Run("processor", func(t *testing.T) {
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))
+		tracing(t, io.Discard, func() {
+			_, span := provider.Tracer("test").Start(context.Background(), name)
+			span.End()
+		})
+	})
+}
+
+// Without a trace no name is cut.
+func TestLongNamesWithoutExecutionTrace(t *testing.T) {
+	if rtrace.IsEnabled() {
+		t.Skip("an execution trace is on")
+	}
+	name := strings.Repeat("n", 1<<20)
+	var seen int
+	sampler := samplerFunc(func(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+		seen = len(p.Name)
+		return sdktrace.AlwaysSample().ShouldSample(p)
+	})
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))).Tracer("test")
+	_, span := tracer.Start(context.Background(), name)
+	span.End()
+	if seen != len(name) {
+		t.Errorf("the sampler saw a name of %d bytes, want %d", seen, len(name))
+	}
+}
+
+type samplerFunc func(sdktrace.SamplingParameters) sdktrace.SamplingResult
+
+func (f samplerFunc) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult { return f(p) }
+
+func (f samplerFunc) Description() string { return "test" }
