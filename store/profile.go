@@ -27,20 +27,13 @@ func (v *view) Profile(q Query) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newProfileBuilder(f.types)
+	b := newProfileBuilder(header(&f, &q))
 	b.code = &v.code
 	b.withoutIDs = q.WithoutIDs
-	if q.SampleType != "" {
-		b.Profile.DefaultSampleType = f.selected.Name
-	}
 	for _, w := range f.windows {
-		b.window(w)
-	}
-	if l := f.looks(); l != nil {
-		b.Profile.Comments = []string{l.Comment()}
-	}
-	if from, _ := f.bounds(); !from.IsZero() {
-		b.Profile.TimeNanos = ident.UnixNano(from)
+		for _, m := range w.mappings {
+			b.mapping(m)
+		}
 	}
 	columns := make([]int, len(f.types))
 	for i := range f.matches {
@@ -49,6 +42,9 @@ func (v *view) Profile(q Query) (*profile.Profile, error) {
 			columns[j] = f.column(m.window, t)
 		}
 		for g := range m.Groups() {
+			if v.ended() {
+				return nil, v.ctx.Err()
+			}
 			b.group(m.window, g, columns)
 			if q.MaxSamples > 0 && len(b.Profile.Sample) > q.MaxSamples {
 				return nil, fmt.Errorf("store: %s profile: %w: %d", q.Kind, ErrTooManySamples, q.MaxSamples)
@@ -82,32 +78,37 @@ type sampleKey struct {
 	leaf   frames.ID
 }
 
-func newProfileBuilder(types []samples.ValueType) *profileBuilder {
-	b := &profileBuilder{
-		Builder: profilebuilder.New[*Location](&profile.Profile{PeriodType: &profile.ValueType{}}),
-		samples: make(map[sampleKey]*profile.Sample),
-	}
-	for _, t := range types {
-		b.Profile.SampleType = append(b.Profile.SampleType, &profile.ValueType{Type: t.Name, Unit: t.Unit})
-	}
-	return b
+func newProfileBuilder(p *profile.Profile) *profileBuilder {
+	return &profileBuilder{Builder: profilebuilder.New[*Location](p), samples: make(map[sampleKey]*profile.Sample)}
 }
 
-// window adds what a window knows about all its samples. Durations add up and
-// the longest period wins, as when pprof merges profiles.
-func (b *profileBuilder) window(w *window) {
-	p := b.Profile
-	p.DurationNanos += int64(w.End.Sub(w.Start))
-	if w.Period > p.Period || p.PeriodType.Type == "" {
-		p.PeriodType = &profile.ValueType{Type: w.PeriodType.Name, Unit: w.PeriodType.Unit}
-		p.Period = w.Period
+// header returns a profile without samples: what the windows know about all of them.
+// Durations add up and the longest period wins, as when pprof merges profiles.
+func header(f *found, q *Query) *profile.Profile {
+	p := &profile.Profile{PeriodType: &profile.ValueType{}}
+	for _, t := range f.types {
+		p.SampleType = append(p.SampleType, &profile.ValueType{Type: t.Name, Unit: t.Unit})
 	}
-	if p.DefaultSampleType == "" {
-		p.DefaultSampleType = w.DefaultType
+	if q.SampleType != "" {
+		p.DefaultSampleType = f.selected.Name
 	}
-	for _, m := range w.mappings {
-		b.mapping(m)
+	for _, w := range f.windows {
+		p.DurationNanos += int64(w.End.Sub(w.Start))
+		if w.Period > p.Period || p.PeriodType.Type == "" {
+			p.PeriodType = &profile.ValueType{Type: w.PeriodType.Name, Unit: w.PeriodType.Unit}
+			p.Period = w.Period
+		}
+		if p.DefaultSampleType == "" {
+			p.DefaultSampleType = w.DefaultType
+		}
 	}
+	if l := f.looks(); l != nil {
+		p.Comments = []string{l.Comment()}
+	}
+	if from, _ := f.bounds(); !from.IsZero() {
+		p.TimeNanos = ident.UnixNano(from)
+	}
+	return p
 }
 
 // group adds the samples of a group of w. columns tell where w has the profile's

@@ -4,6 +4,7 @@
 package samples
 
 import (
+	"fmt"
 	"iter"
 	"time"
 
@@ -87,6 +88,24 @@ func (g Group) traced() bool {
 		return l.texts.Trace != ""
 	}
 	return g.row().trace.IsValid()
+}
+
+// Identity tells the ids of a group from those of others. It is comparable.
+type Identity struct {
+	row   groupRow
+	ended ident.Key
+	form  idForm
+	texts string
+}
+
+// Identity returns the identity of the group's ids, without writing them out.
+func (g Group) Identity() Identity {
+	l := g.labelling()
+	id := Identity{row: *g.row(), ended: g.Ended(), form: l.form}
+	if l.form == textIDs {
+		id.texts = fmt.Sprintf("%q", *l.texts)
+	}
+	return id
 }
 
 // Spans returns the spans that profile_id and span_id name, 0 for none and for

@@ -6,43 +6,67 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store"
 )
 
 // Pprof is a profile for go tool pprof and others, with the file name of its download.
 type Pprof struct {
-	*profile.Profile
 	FileName string
+	profile  interface{ Write(w io.Writer) error }
 }
+
+// Write writes the profile, compressed.
+func (p *Pprof) Write(w io.Writer) error { return p.profile.Write(w) }
 
 // Pprof answers the samples that q selects, with their labels.
 func (r *Reader) Pprof(q Query) (*Pprof, error) {
-	return answered(r, &Pprof{r.pprof(q), fileName(q.Query)})
+	p := &Pprof{FileName: fileName(q.Query)}
+	if encoder, ok := r.view.(store.Encoder); ok {
+		selected, span := samplesOf(r, q, encoder.Pprof, (*store.Pprof).Samples)
+		if span != nil {
+			selected.Start, selected.Duration = span.Start, span.Duration
+		}
+		p.profile = selected
+	} else {
+		p.profile = r.pprof(q)
+	}
+	return answered(r, p)
 }
 
-// pprof returns the samples that q selects. The profile of a span lasts as long as the
-// span.
+// pprof returns the samples that q selects.
 func (r *Reader) pprof(q Query) *profile.Profile {
+	p, span := samplesOf(r, q, r.view.Profile, func(p *profile.Profile) int { return len(p.Sample) })
+	if span != nil {
+		p.TimeNanos, p.DurationNanos = span.Start.UnixNano(), span.Duration.Nanoseconds()
+	}
+	return p
+}
+
+// samplesOf asks for the samples that q selects, or else for those of its local root. It
+// returns the span whose profile that is, if its time is known: the profile lasts as long
+// as the span, for the windows around a short one would make it look idle.
+func samplesOf[P any](r *Reader, q Query, question func(store.Query) (*P, error), count func(*P) int) (p *P, of *store.Span) {
 	q = r.resolve(q)
-	p := selected(r, "profile", q, r.view.Profile)
-	if len(p.Sample) == 0 {
+	p = selected(r, "profile", q, question)
+	if count(p) == 0 {
 		if root, _, ok := r.localRoot(q); ok {
 			q = root
-			p = selected(r, "profile", q, r.view.Profile)
+			p = selected(r, "profile", q, question)
 		}
 	}
 	if id, _ := q.SpanID(); id != "" {
 		if span, ok := r.span(id); ok && !span.Manual && !span.SummaryMissing {
-			// The windows around a short span would make it look idle.
-			p.TimeNanos, p.DurationNanos = span.Start.UnixNano(), span.Duration.Nanoseconds()
+			of = &span
 		}
 	}
-	return p
+	return p, of
 }
 
 // PprofDiff answers the samples of right less those of left. The left side is scaled to
@@ -54,7 +78,7 @@ func (r *Reader) PprofDiff(left, right Query) (*Pprof, error) {
 		return nil, r.err
 	}
 	if len(base.Sample) == 0 {
-		return &Pprof{p, fileName(right.Query)}, nil
+		return &Pprof{fileName(right.Query), p}, nil
 	}
 	if len(p.Sample) > 0 {
 		if err := base.Normalize(p); err != nil {
@@ -68,7 +92,7 @@ func (r *Reader) PprofDiff(left, right Query) (*Pprof, error) {
 		return nil, fmt.Errorf("compare %s with %s: %w", right, left, err)
 	}
 	diff.TimeNanos, diff.DurationNanos = p.TimeNanos, p.DurationNanos
-	return &Pprof{diff, "diff." + fileName(right.Query)}, nil
+	return &Pprof{"diff." + fileName(right.Query), diff}, nil
 }
 
 // fileName names a download after the query, in characters that every shell and file

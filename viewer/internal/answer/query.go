@@ -85,8 +85,8 @@ func (q Query) filtersWork() bool {
 	return len(q.Without("service_name", "service_version").Matchers) > 0
 }
 
-// MaxIDSamples bounds the samples of a pprof with ids: each takes 3 kB while the
-// profile is built.
+// MaxIDSamples bounds the samples of a pprof with ids: each takes 1 kB while it is written,
+// and 3 kB while a profile is built for a comparison.
 const MaxIDSamples = 50_000
 
 // store returns the query in the store's terms.
