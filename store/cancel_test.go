@@ -117,6 +117,7 @@ func TestQueriesEnd(t *testing.T) {
 		},
 		"Select by attribute": func(v store.View) error { _, err := v.Select(q(matcher(t, key, store.MatchRegexp, ".*1"))); return err },
 		"Profile":             func(v store.View) error { _, err := v.Profile(q()); return err },
+		"Pprof":               func(v store.View) error { _, err := v.(store.Encoder).Pprof(q()); return err },
 		"Timeline": func(v store.View) error {
 			_, err := v.Timeline(q(matcher(t, "span_id", store.MatchRegexp, ".*1")), 5)
 			return err

@@ -237,7 +237,7 @@ func TestPprofTool(t *testing.T) {
 	if err := os.WriteFile(file, encoded, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), filepath.Join(runtime.GOROOT(), "bin", "go"), "tool", "pprof", "-top", file).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "tool", "pprof", "-top", file).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
