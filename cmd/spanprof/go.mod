@@ -11,6 +11,8 @@ require (
 	go.opentelemetry.io/otel/sdk v1.38.0
 )
 
+require go.opentelemetry.io/otel/trace v1.38.0
+
 require (
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
@@ -19,7 +21,6 @@ require (
 	github.com/klauspost/compress v1.18.6 // indirect
 	go.opentelemetry.io/auto/sdk v1.1.0 // indirect
 	go.opentelemetry.io/otel/metric v1.38.0 // indirect
-	go.opentelemetry.io/otel/trace v1.38.0 // indirect
 	golang.org/x/exp v0.0.0-20261014143641-f0251eb4aa3e // indirect
 	golang.org/x/sys v0.35.0 // indirect
 )

@@ -19,6 +19,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -139,7 +140,7 @@ func full(w *tabwriter.Writer) error {
 				return failed.Error()
 			}
 		}
-		held, bytes := samplesOf(s), s.Stats().Bytes
+		held, bytes := samplesOf(context.WithoutCancel(ctx), s), s.Stats().Bytes
 		return fmt.Sprintf("%d samples of 30 frames in %d windows, %.1f MB: %.1f B a sample", held, s.Stats().Windows, float64(bytes)/1e6, float64(bytes)/float64(held))
 	})
 	if failed != nil {
@@ -150,7 +151,7 @@ func full(w *tabwriter.Writer) error {
 	row(w, "pprof out of it", func(ctx context.Context) string { return get(ctx, h, "query", ".cpu", "format", "pprof") })
 	row(w, "pprof with ids, of 5 windows", func(ctx context.Context) string {
 		from, until := epoch.Add(100*length), epoch.Add(105*length)
-		return get(ctx, h, "query", ".cpu", "format", "pprof", "labels", "ids", "from", fmt.Sprint(from.Unix()), "until", fmt.Sprint(until.Unix()))
+		return get(ctx, h, "query", ".cpu", "format", "pprof", "labels", "ids", "from", strconv.FormatInt(from.Unix(), 10), "until", strconv.FormatInt(until.Unix(), 10))
 	})
 	row(w, "expression on ids, 40 characters", func(ctx context.Context) string {
 		return get(ctx, h, "query", `.cpu{span_id=~".*[0-9].*[a-f].*[0-9].*[a-f].*[0-9].*x.."}`, "format", "json")
@@ -198,8 +199,8 @@ func evictions(w *tabwriter.Writer) error {
 }
 
 // samplesOf counts the samples of all windows.
-func samplesOf(s *store.Store) (n int64) {
-	view, err := s.View(context.Background())
+func samplesOf(ctx context.Context, s *store.Store) (n int64) {
+	view, err := s.View(ctx)
 	if err != nil {
 		return 0
 	}

@@ -203,8 +203,10 @@ func (l *Log) Settle() {
 	l.mu.Unlock()
 }
 
-// drainLater is Settle on a goroutine of its own, which has the labels of the one that
-// made it: what it does is no span's.
+// drainLater is Settle on a goroutine of its own, which begins with the labels of the one
+// that made it.
+//
+//nolint:contextcheck,nolintlint // a context of the caller has labels, which are not to be had; only the first reads this itself
 func (l *Log) drainLater() {
 	pprof.SetGoroutineLabels(context.Background())
 	l.queue.draining.Store(false)
