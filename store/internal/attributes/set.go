@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
@@ -42,52 +41,63 @@ const (
 	more = 255
 )
 
-// Any reports whether a span may have attributes to keep.
-func (k *Keys) Any(s sdktrace.ReadOnlySpan, child bool) bool {
-	all := s.Attributes()
-	for i := range all {
-		if k.number(string(all[i].Key)) != 0 {
+// Source is what a span that has ended has to keep: values alone, so that no code but ours
+// runs when they are read.
+type Source struct {
+	// Name is that of the span, Status the description of its status where that is an
+	// error. A child's alone are kept.
+	Name, Status string
+	Attributes   []attribute.KeyValue
+	// Exception has the attributes of the span's first event that is one.
+	Exception []attribute.KeyValue
+}
+
+// Exception returns the attributes of the first event of a span that is an exception.
+func Exception(events []sdktrace.Event) []attribute.KeyValue {
+	for i := range events {
+		if events[i].Name == "exception" {
+			return events[i].Attributes
+		}
+	}
+	return nil
+}
+
+// Any reports whether there may be something to keep.
+func (k *Keys) Any(s *Source, child bool) bool {
+	for i := range s.Attributes {
+		if k.number(string(s.Attributes[i].Key)) != 0 {
 			return true
 		}
 	}
-	return len(s.Events()) > 0 || child && s.Status().Code == codes.Error
+	return len(s.Exception) > 0 || child && s.Status != ""
 }
 
-// Append appends the attributes of a span that has ended to a set. child says that they
-// are for the set of another span, and so with the span's name; without any, nothing is
-// appended.
-func (k *Keys) Append(set []byte, s sdktrace.ReadOnlySpan, child bool) []byte {
-	all, events := s.Attributes(), s.Events()
-	var description string
-	if child {
-		if status := s.Status(); status.Code == codes.Error {
-			description = status.Description
-		}
+// Append appends what a span has to a set. child says that it is for the set of another
+// span, and so with the span's name; without any, nothing is appended.
+func (k *Keys) Append(set []byte, s *Source, child bool) []byte {
+	status := s.Status
+	if !child {
+		status = ""
 	}
-	if len(all) == 0 && len(events) == 0 && description == "" {
+	if len(s.Attributes) == 0 && len(s.Exception) == 0 && status == "" {
 		return set
 	}
 	w := writer{keys: k, set: set, limit: len(set) + MaxOwn}
 	if child {
 		w.limit = len(set) + MaxBelow
 		w.set = append(w.set, ofChild)
-		w.text(s.Name(), maxName, false)
+		w.text(s.Name, maxName, false)
 	}
 	before := len(w.set)
-	for i := range all {
-		if n := k.number(string(all[i].Key)); n != 0 {
-			w.value(n, &all[i].Value)
+	for i := range s.Attributes {
+		if n := k.number(string(s.Attributes[i].Key)); n != 0 {
+			w.value(n, &s.Attributes[i].Value)
 		}
 	}
-	if description != "" {
-		w.entry(k.statusDescription, description)
+	if status != "" {
+		w.entry(k.statusDescription, status)
 	}
-	for i := range events {
-		if events[i].Name == "exception" {
-			w.exception(events[i].Attributes)
-			break
-		}
-	}
+	w.exception(s.Exception)
 	if len(w.set) == before && !w.full {
 		return set
 	}

@@ -31,6 +31,14 @@ func written(k *Keys, set []byte) (list []string) {
 	return list
 }
 
+func sourceOf(s sdktrace.ReadOnlySpan) *Source {
+	source := &Source{Name: s.Name(), Attributes: s.Attributes(), Exception: Exception(s.Events())}
+	if s.Status().Code == codes.Error {
+		source.Status = s.Status().Description
+	}
+	return source
+}
+
 func TestAppend(t *testing.T) {
 	k := NewKeys([]string{"query", "http.route", "tenant", "ratio", "on", "list"})
 	span := tracetest.SpanStub{
@@ -58,7 +66,7 @@ func TestAppend(t *testing.T) {
 		"http.route=/", "http.response.status_code=500", "query=sum(up)", "ratio=0.5", "on=true", `list=["a","b"]`,
 		"exception.type=*net.OpError", "exception.message=refused",
 	}
-	if got := written(k, k.Append(nil, span, false)); !slices.Equal(got, own) {
+	if got := written(k, k.Append(nil, sourceOf(span), false)); !slices.Equal(got, own) {
 		t.Errorf("got  %q\nwant %q", got, own)
 	}
 	var child []string
@@ -66,11 +74,11 @@ func TestAppend(t *testing.T) {
 		child = append(child, "GET /: "+text)
 	}
 	child = append(child, "GET /: otel.status_description=out of stock", "GET /: "+own[6], "GET /: "+own[7])
-	if got := written(k, k.Append(nil, span, true)); !slices.Equal(got, child) {
+	if got := written(k, k.Append(nil, sourceOf(span), true)); !slices.Equal(got, child) {
 		t.Errorf("child: got  %q\nwant %q", got, child)
 	}
 	empty := tracetest.SpanStub{Name: "GET /", Attributes: []attribute.KeyValue{attribute.String("peer", "x")}}.Snapshot()
-	if got := k.Append(nil, empty, true); len(got) != 0 || k.Any(empty, true) || !k.Any(span, false) {
+	if got := k.Append(nil, sourceOf(empty), true); len(got) != 0 || k.Any(sourceOf(empty), true) || !k.Any(sourceOf(span), false) {
 		t.Errorf("a span without attributes to keep has %q", got)
 	}
 }
@@ -86,7 +94,7 @@ func TestBounds(t *testing.T) {
 			all = append(all, attribute.String(name, value))
 		}
 		for _, child := range []bool{false, true} {
-			set := k.Append(nil, tracetest.SpanStub{Name: long, Attributes: all}.Snapshot(), child)
+			set := k.Append(nil, sourceOf(tracetest.SpanStub{Name: long, Attributes: all}.Snapshot()), child)
 			if len(set) > MaxOwn+1 {
 				t.Errorf("%.10q takes %d bytes", value, len(set))
 			}
@@ -124,7 +132,7 @@ func TestRedacted(t *testing.T) {
 		{"exception.message", "://", "://"},
 		{"exception.message", "sig=a b://", "sig=a b://"},
 	} {
-		set := k.Append(nil, tracetest.SpanStub{Attributes: []attribute.KeyValue{attribute.String(tt.key, tt.value)}}.Snapshot(), false)
+		set := k.Append(nil, sourceOf(tracetest.SpanStub{Attributes: []attribute.KeyValue{attribute.String(tt.key, tt.value)}}.Snapshot()), false)
 		if got, want := written(k, set), []string{tt.key + "=" + tt.want}; !slices.Equal(got, want) {
 			t.Errorf("%s %s: got %q, want %q", tt.key, tt.value, got, want)
 		}
@@ -148,7 +156,7 @@ func TestLongLists(t *testing.T) {
 		if len(want) > MaxValue {
 			want = want[:MaxValue-len(ellipsis)] + ellipsis
 		}
-		set := k.Append(nil, tracetest.SpanStub{Attributes: []attribute.KeyValue{{Key: "db.statement", Value: value}}}.Snapshot(), false)
+		set := k.Append(nil, sourceOf(tracetest.SpanStub{Attributes: []attribute.KeyValue{{Key: "db.statement", Value: value}}}.Snapshot()), false)
 		if got := written(k, set); !slices.Equal(got, []string{"db.statement=" + want}) {
 			t.Errorf("%s: got %.50q", name, got)
 		}
@@ -162,7 +170,7 @@ func TestLongLists(t *testing.T) {
 func TestAppendBelow(t *testing.T) {
 	k := NewKeys(nil)
 	child := func(text string) []byte {
-		return k.Append(nil, tracetest.SpanStub{Name: "query", Attributes: []attribute.KeyValue{attribute.String("db.query.text", text)}}.Snapshot(), true)
+		return k.Append(nil, sourceOf(tracetest.SpanStub{Name: "query", Attributes: []attribute.KeyValue{attribute.String("db.query.text", text)}}.Snapshot()), true)
 	}
 	var set []byte
 	for range 100 {
@@ -188,8 +196,8 @@ func FuzzAppend(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key1, value1, key2, value2, name string) {
 		all := []attribute.KeyValue{attribute.String(key1, value1), attribute.String(key2, value2)}
 		for _, child := range []bool{false, true} {
-			set := k.Append(nil, tracetest.SpanStub{Name: name, Attributes: all}.Snapshot(), child)
-			set = AppendBelow(set, k.Append(nil, tracetest.SpanStub{Name: name, Attributes: all[1:]}.Snapshot(), true))
+			set := k.Append(nil, sourceOf(tracetest.SpanStub{Name: name, Attributes: all}.Snapshot()), child)
+			set = AppendBelow(set, k.Append(nil, sourceOf(tracetest.SpanStub{Name: name, Attributes: all[1:]}.Snapshot()), true))
 			var keys []string
 			for e := range k.All(string(set)) {
 				if !e.More {

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"unsafe"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
@@ -30,9 +28,8 @@ func (s *attributeSet) free() {
 	}
 }
 
-// collect returns the attributes of a span, nil if it has none that are kept. It needs no
-// lock.
-func (l *Log) collect(s sdktrace.ReadOnlySpan, child bool) *attributeSet {
+// collect returns what is kept of a span's attributes, nil for nothing. It needs no lock.
+func (l *Log) collect(s *attributes.Source, child bool) *attributeSet {
 	if l.keys == nil || !l.keys.Any(s, child) {
 		return nil
 	}
@@ -44,10 +41,23 @@ func (l *Log) collect(s sdktrace.ReadOnlySpan, child bool) *attributeSet {
 	return set
 }
 
+// setOf returns what is kept of the attributes of an event's span, nil for nothing.
+func (l *Log) setOf(e *event) *attributeSet {
+	if e.set != nil {
+		set := attributeSets.Get().(*attributeSet)
+		set.bytes = append(set.bytes[:0], e.set...)
+		return set
+	}
+	if !e.hasAttributes {
+		return nil
+	}
+	return l.collect(&attributes.Source{Name: e.name, Status: e.status, Attributes: e.attributes, Exception: e.exception}, e.kind == passedBy)
+}
+
 // describe gives the record of a span that ends its attributes, and those of its children.
 // The record is in no list.
 func (l *Log) describe(r *Record, e *event) {
-	if e.span == nil && len(l.below.byKey) == 0 {
+	if !e.hasAttributes && len(l.below.byKey) == 0 {
 		return
 	}
 	x := l.takeBelow(e.key)
@@ -55,11 +65,8 @@ func (l *Log) describe(r *Record, e *event) {
 	if !l.keeps(r) {
 		return
 	}
-	var set *attributeSet
-	if e.span != nil {
-		set = l.collect(e.span, false)
-		defer set.free()
-	}
+	set := l.setOf(e)
+	defer set.free()
 	var all []byte
 	switch {
 	case set != nil && x != nil:
@@ -102,11 +109,8 @@ func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b
 // children, to its parent.
 func (l *Log) handUp(e *event) {
 	key, parent := e.key, ident.NewKey(e.parent)
-	var set *attributeSet
-	if e.span != nil {
-		set = l.collect(e.span, true)
-		defer set.free()
-	}
+	set := l.setOf(e)
+	defer set.free()
 	x := l.takeBelow(key)
 	switch {
 	case set == nil && x == nil:

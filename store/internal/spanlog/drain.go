@@ -19,7 +19,7 @@ type fresh struct {
 	starts []freshStart
 	// slots are a hash table of the starts, with open addressing: their numbers from
 	// 1 on.
-	slots []uint16
+	slots []uint32
 	// left is how many have no record.
 	left int
 }
@@ -36,7 +36,7 @@ func (f *fresh) reset(n int) {
 		slots *= 2
 	}
 	if slots > cap(f.slots) {
-		f.slots = make([]uint16, slots)
+		f.slots = make([]uint32, slots)
 	}
 	f.slots = f.slots[:slots]
 	clear(f.slots)
@@ -52,7 +52,7 @@ func (f *fresh) add(e *event) {
 	for f.slots[i] != 0 {
 		i = (i + 1) & mask
 	}
-	f.slots[i] = uint16(len(f.starts))
+	f.slots[i] = uint32(len(f.starts))
 }
 
 // take returns the start of a span, and forgets it; nil if there is none.
@@ -186,17 +186,16 @@ func (l *Log) recordOf(key ident.Key) (rowID, bool) {
 
 // runs makes a record of a local root that has not ended.
 func (l *Log) runs(e *event) rowID {
-	s := e.span
-	ctx, start := s.SpanContext(), ident.UnixNano(s.StartTime())
 	if l.lists[runningList].len >= l.maxRunning {
 		// There are many, or the program loses spans without ending them.
 		l.free(l.lists[runningList].first)
 	}
 	id := l.newRow()
 	r := l.row(id)
-	r.TraceID, r.SpanID, r.ParentID, r.Start, r.LocalRoot = ctx.TraceID(), ctx.SpanID(), s.Parent().SpanID(), start, true
-	r.Missed = start < l.joinedUntil
-	r.Name = l.retainName(l.serviceOf(s.Resource()), ident.Cut(e.name))
+	r.TraceID, r.ParentID, r.Start, r.LocalRoot = e.trace, e.parent, e.start, true
+	binary.BigEndian.PutUint64(r.SpanID[:], uint64(e.key))
+	r.Missed = e.start < l.joinedUntil
+	r.Name = l.retainName(l.serviceOf(e.resource), ident.Cut(e.name))
 	l.push(id, runningList)
 	l.setIndex(e.key, id)
 	l.trim()

@@ -60,8 +60,9 @@ func (r recorderOfAll) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 }
 
 func (r recorderOfAll) OnEnd(s sdktrace.ReadOnlySpan) {
-	_, size := look(s.Attributes())
-	r.log.end(s, s.Parent().SpanID(), !s.Parent().IsValid(), true, size)
+	all := s.Attributes()
+	_, size := look(all)
+	r.log.end(s, s.Parent().SpanID(), !s.Parent().IsValid(), true, all, size)
 }
 
 func newTracerOfAll(l *Log) trace.Tracer {

@@ -64,15 +64,15 @@ type Log struct {
 	// change.
 	generation atomic.Uint64
 
-	// changed says that the batch that comes in changes what a view sees.
-	changed bool
 	// queue has what did not come into the log yet; lock takes it in.
 	queue queue
 	// root is told of local roots that ended.
 	root func(scope string, labelled bool)
 
-	mu     sync.Mutex
-	chunks []*[chunkLen]Record
+	mu sync.Mutex
+	// changed says that the batch that comes in changes what a view sees.
+	changed bool
+	chunks  []*[chunkLen]Record
 	// unused is the first record that is free; they are linked by next.
 	unused rowID
 	index  index

@@ -10,69 +10,16 @@ import (
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
-
-	"github.com/spanprof/spanprof/internal/labelfacts"
-	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
-
-// eventKind says what happened to a span.
-type eventKind uint8
-
-const (
-	// started: a local root. ended: a span that has a record. passedBy: a child that
-	// has none, but perhaps attributes.
-	started eventKind = iota
-	ended
-	passedBy
-)
-
-// origin says whether a span counts for its tracer, and whether it has labels.
-type origin uint8
-
-const (
-	uncounted origin = iota
-	unlabelled
-	labelled
-)
-
-// event is the start or the end of a span on its way from the request path to the log.
-type event struct {
-	// seq is the place of the event among all.
-	seq uint64
-	key ident.Key
-	// span is, of a start, the span that runs, of which only what never changes is
-	// read later. Of an end it is nil if there is nothing more to read of it.
-	span sdktrace.ReadOnlySpan
-	// name is that at this moment.
-	name string
-
-	// What follows is of ends.
-	status, scope   string
-	resource        *resource.Resource
-	trace           trace.TraceID
-	parent          trace.SpanID
-	start, duration int64
-
-	kind          eventKind
-	failed, local bool
-	origin        origin
-	// pinned is about what the event refers to, in bytes.
-	pinned int32
-}
 
 // queue is what happened to spans and is not in the log yet. Spans of different
 // processors write to different shards, of which each is bounded; who finds one full
 // takes all into the log first. Nothing is ever dropped.
 type queue struct {
+	_ [cacheLine]byte
 	// seq numbers events. It is taken in the lock of a shard: who has read it, and
 	// then takes that lock, finds all events up to the number.
 	seq atomic.Uint64
@@ -120,9 +67,11 @@ const (
 	pinnedPerEvent   = 256
 	// eventCost is what an event and what it refers to take.
 	eventCost = int64(unsafe.Sizeof(event{})) + pinnedPerEvent
-	// pinnedValue is what an attribute takes without its text, pinnedUnknown what a
-	// list or an event may take, whose length is not known.
-	pinnedValue, pinnedUnknown = 64, 16 << 10
+	// pinnedValue is what an attribute takes without its text. A list, whose length only
+	// a copy tells, may not wait.
+	pinnedValue, pinnedSlice = 64, 1 << 20
+	// pinnedShare is the part of a shard's bytes that one event may take.
+	pinnedShare = 8
 )
 
 // init makes an empty queue that takes about maxBytes at most.
@@ -164,7 +113,7 @@ func (l *Log) enqueue(e *event, pinned int64) {
 	to.pinned = int32(min(pinned, math.MaxInt32))
 	s.tail++
 	s.pinned += int64(to.pinned)
-	due := s.tail-s.head == q.ringLen/2 || s.pinned >= q.maxPinned/2
+	due := s.tail-s.head >= q.ringLen/2 || s.pinned >= q.maxPinned/2
 	s.mu.Unlock()
 	if due && !q.draining.Load() && q.draining.CompareAndSwap(false, true) {
 		go l.drainLater()
@@ -209,8 +158,11 @@ func (l *Log) Settle() {
 //nolint:contextcheck,nolintlint // a context of the caller has labels, which are not to be had; only the first reads this itself
 func (l *Log) drainLater() {
 	pprof.SetGoroutineLabels(context.Background())
+	l.mu.Lock()
+	// What comes from now on may need another one.
 	l.queue.draining.Store(false)
-	l.Settle()
+	l.drain(l.queue.seq.Load())
+	l.mu.Unlock()
 }
 
 // lock locks the log, with all events in it that came until now.
@@ -219,105 +171,4 @@ func (l *Log) lock() {
 	if until := l.queue.seq.Load(); until != l.queue.known.Load() {
 		l.drain(until)
 	}
-}
-
-// Start records a local root that starts.
-func (l *Log) Start(s sdktrace.ReadWriteSpan) {
-	name := s.Name()
-	l.enqueue(&event{kind: started, key: ident.NewKey(s.SpanContext().SpanID()), span: s, name: name}, int64(len(name)))
-}
-
-// End records a span that ends: a local root, a span that has a profile of its own, or what
-// another one has to tell about those above it. The span must not change any more.
-//
-// Each question to a span of the SDK copies all that it is, so none is put twice.
-func (l *Log) End(s sdktrace.ReadOnlySpan) {
-	parent, all := s.Parent(), s.Attributes()
-	profiled, size := look(all)
-	if !profiled && labelfacts.EverySpan(true) {
-		profiled = labelfacts.EverySpan(s.SpanContext().IsSampled())
-	}
-	if local := !parent.IsValid() || parent.IsRemote(); local || profiled {
-		l.end(s, parent.SpanID(), local, profiled, size)
-	} else if l.keys != nil {
-		l.pass(s, parent.SpanID(), size)
-	}
-}
-
-// profileID is the attribute of spans that have a profile of their own.
-const profileID = "pyroscope.profile.id"
-
-// look goes through the attributes of a span. It says whether there is that of a profile,
-// and about what the others take in bytes, 0 for none.
-func look(all []attribute.KeyValue) (profiled bool, size int64) {
-	for i := range all {
-		if len(all[i].Key) == len(profileID) && all[i].Key == profileID {
-			profiled = true
-			continue
-		}
-		switch v := &all[i].Value; v.Type() {
-		case attribute.STRING:
-			size += pinnedValue + int64(len(v.AsString()))
-		case attribute.BOOL, attribute.INT64, attribute.FLOAT64:
-			size += pinnedValue
-		default:
-			size += pinnedUnknown
-		}
-	}
-	return profiled, size
-}
-
-// end records the end of a span that has a record; size is what its attributes take.
-func (l *Log) end(s sdktrace.ReadOnlySpan, parent trace.SpanID, local, profiled bool, size int64) {
-	ctx, status := s.SpanContext(), s.Status()
-	start, duration := times(s)
-	e := event{
-		kind: ended, key: ident.NewKey(ctx.SpanID()), name: s.Name(), status: status.Description, resource: s.Resource(),
-		trace: ctx.TraceID(), parent: parent, start: start, duration: duration,
-		failed: status.Code == codes.Error, local: local,
-	}
-	if local && ctx.IsSampled() && s.DroppedAttributes() == 0 {
-		e.origin, e.scope = unlabelled, s.InstrumentationScope().Name
-		if profiled {
-			e.origin = labelled
-		}
-	}
-	if l.keys != nil {
-		if size += pinnedUnknown * int64(len(s.Events())); size > 0 {
-			e.span = s
-		}
-	}
-	l.enqueue(&e, size+int64(len(e.name)+len(e.status)))
-}
-
-// pass hands the attributes of a child that has no record of its own to its parent, for
-// the nearest span above that has one.
-func (l *Log) pass(s sdktrace.ReadOnlySpan, parent trace.SpanID, size int64) {
-	e := event{kind: passedBy, parent: parent}
-	hoists := l.queue.hoists.Load()
-	if size > 0 || len(s.Events()) > 0 || s.Status().Code == codes.Error {
-		size += pinnedUnknown * int64(len(s.Events()))
-		e.span = s
-		if !hoists {
-			// From now on those without any may have some from their own children.
-			l.queue.hoists.Store(true)
-		}
-	} else if !hoists {
-		return
-	}
-	e.key = ident.NewKey(s.SpanContext().SpanID())
-	l.enqueue(&e, size)
-}
-
-// times returns the start of a span that ended, in nanoseconds since 1970, and its
-// duration.
-func times(s sdktrace.ReadOnlySpan) (start, duration int64) {
-	from := s.StartTime()
-	start = ident.UnixNano(from)
-	duration = max(0, int64(s.EndTime().Sub(from)))
-	if start > 0 {
-		// The end, too, is a time that nanoseconds can tell.
-		duration = min(duration, int64(time.Duration(1<<63-1))-start)
-	}
-	return start, duration
 }
