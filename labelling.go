@@ -153,7 +153,10 @@ func (l *labelling) setAttributes(span trace.Span, s *spanState) {
 	}
 	l.links.setTexts(&to, s, name)
 	if alike && !l.links.images.full() {
-		l.links.images.add(name, linkurl.NewImage(l.links.forms, &to))
+		// Not that of a span of long ago, whose times are shorter than those to come.
+		if image := linkurl.NewImage(l.links.forms, &to); image.Fits(&to) {
+			l.links.images.add(name, image)
+		}
 	}
 	span.SetAttributes(l.links.appendAttributes(kv, &to)...)
 }

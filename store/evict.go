@@ -147,6 +147,7 @@ func (x *index) finish(e *eviction) {
 		}
 	}
 	x.windows = windows
+	x.spare, x.before = nil, 0 // they hold what is gone
 	if len(e.times) > 0 {
 		x.times = maps.Clone(x.times)
 		maps.Copy(x.times, e.times)

@@ -18,8 +18,8 @@ import (
 // would run for seconds on what the source holds. The text has the price and the budget.
 var ErrTooExpensive = errors.New("the regular expression is too expensive")
 
-// maxSteps is the budget of a regular expression: about a second of one CPU. A step is an
-// instruction of the expression for a byte of a value.
+// maxSteps is the budget of the regular expressions of a query. A step is an instruction
+// of an expression for a byte of a value.
 const maxSteps = 100e6
 
 // The lengths of ids, with their ends.
@@ -31,7 +31,8 @@ const (
 // checkPrice fails for a query on samples of a kind, "" for all kinds, whose expressions
 // would take more steps than the budget has.
 func (v *view) checkPrice(q *Query, kind exporter.Kind) error {
-	if err := v.checkAttributePrice(q.Matchers); err != nil {
+	var spent price
+	if err := v.checkAttributePrice(q.Matchers, &spent); err != nil {
 		return err
 	}
 	listed := q.filter().ListsIDs()
@@ -70,15 +71,16 @@ func (v *view) checkPrice(q *Query, kind exporter.Kind) error {
 				}
 			}
 		}
-		if err := checkSteps(&m.condition, bytes); err != nil {
+		if err := spent.add(&m.condition, bytes); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkAttributePrice is checkPrice for the conditions on attributes.
-func (v *view) checkAttributePrice(matchers []Matcher) error {
+// checkAttributePrice is checkPrice for the conditions on attributes. It adds to what is
+// spent.
+func (v *view) checkAttributePrice(matchers []Matcher, spent *price) error {
 	for i := range matchers {
 		m := &matchers[i]
 		key, ok := m.SpanAttribute()
@@ -105,17 +107,21 @@ func (v *view) checkAttributePrice(matchers []Matcher) error {
 				}
 			}
 		}
-		if err := checkSteps(&m.condition, bytes); err != nil {
+		if err := spent.add(&m.condition, bytes); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkSteps(c *filter.Condition, bytes int64) error {
-	if steps := bytes * int64(c.Instructions()); steps > maxSteps {
-		return fmt.Errorf("store: %w: %s on %d bytes of different values takes %d million steps, and %d million is the budget: list the values as a|b|c, make it shorter, or ask for less time",
-			ErrTooExpensive, c.Label(), bytes, steps/1e6, int64(maxSteps/1e6))
+// price is how many steps the expressions of a query take.
+type price int64
+
+func (p *price) add(c *filter.Condition, bytes int64) error {
+	*p += price(bytes * int64(c.Instructions()))
+	if *p > maxSteps {
+		return fmt.Errorf("store: %w: with %s on %d bytes of different values the query takes %d million steps, and %d million is the budget: list the values as a|b|c, make it shorter, or ask for less time",
+			ErrTooExpensive, c.Label(), bytes, *p/1e6, int64(maxSteps/1e6))
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (v *view) Spans(q SpanQuery) ([]Span, error) {
 	if q.Limit < 0 {
 		return nil, fmt.Errorf("store: SpanQuery.Limit %d is negative: use 0 for no bound", q.Limit)
 	}
-	if err := v.checkAttributePrice(q.Attributes); err != nil {
+	if err := v.checkAttributePrice(q.Attributes, new(price)); err != nil {
 		return nil, err
 	}
 	filter := newSpanFilter(&q, v.moment, v.ended)

@@ -191,7 +191,11 @@ func (h *handler) serveTimeline(r *http.Request, params url.Values, f format) (r
 	if process {
 		params.Set("query", flameql.Query{Type: flameql.CPU}.String())
 	}
-	return h.serveQuery(r, params, f, "timeline", func(a *answer.Reader, q answer.Query) (answer.Data, error) {
+	page := "timeline"
+	if process {
+		page = "timeline of the process" // its query is not the only one that it may become
+	}
+	return h.serveQuery(r, params, f, page, func(a *answer.Reader, q answer.Query) (answer.Data, error) {
 		if process {
 			q = a.CPUTime(q)
 		}

@@ -68,6 +68,7 @@ type storeView interface {
 	store.View
 	store.Timed
 	store.Attributed
+	store.Encoder
 }
 
 // directoryView is a view that is not a store.Live: there is nothing to wait for.

@@ -71,13 +71,13 @@ func syncDirectory(dir string) error {
 // stale is the age from which on nobody is writing a file any more.
 const stale = time.Minute
 
-// Prepare makes dir with its parents, removes from it what a killed process left
-// half written a minute ago or earlier, and returns an error where no file can be written.
-func Prepare(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
+// Clean removes the files in dir that a killed process left half written a minute ago or
+// earlier. A directory that does not exist has none.
+func Clean(dir string) error {
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -92,6 +92,18 @@ func Prepare(dir string) error {
 		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
+	}
+	return nil
+}
+
+// Prepare makes dir with its parents, removes from it what a killed process left
+// half written a minute ago or earlier, and returns an error where no file can be written.
+func Prepare(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := Clean(dir); err != nil {
+		return err
 	}
 	probe, err := os.CreateTemp(dir, pattern)
 	if err != nil {

@@ -47,6 +47,12 @@ func NewImage(templates []*Template, s *Span) *Image {
 	return &image
 }
 
+// Fits reports whether Text has the URLs of a span.
+func (i *Image) Fits(s *Span) bool {
+	_, ok := i.Text(s)
+	return ok
+}
+
 // Ends returns where in the text the URLs end. The caller must not change it.
 func (i *Image) Ends() []int { return i.ends }
 

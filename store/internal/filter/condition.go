@@ -47,6 +47,10 @@ type Condition struct {
 // 650,000 ids of a full store.
 const maxIDProgram = 100
 
+// maxExpression bounds the bytes of a regular expression that is no list of values. The
+// worst of that length compiles to 150,000 instructions, some MB; each further byte to 140.
+const maxExpression = 1024
+
 // NewCondition returns a condition. The error says what is wrong with the
 // expression, or that there is no such operator.
 func NewCondition(label string, op Op, value string) (Condition, error) {
@@ -60,6 +64,9 @@ func NewCondition(label string, op Op, value string) (Condition, error) {
 	}
 	if c.literals = literal.Parse(value); c.literals != nil {
 		return c, nil
+	}
+	if len(value) > maxExpression {
+		return Condition{}, fmt.Errorf("label %s: an expression of %d bytes, and %d are tried at most: make it shorter, or list the values as a|b|c", label, len(value), maxExpression)
 	}
 	// First by itself, so that it cannot end the group around it.
 	_, err := regexp.Compile(value)

@@ -81,7 +81,7 @@ func (j *Journal) findEarlier(writes bool) (last int, err error) {
 				continue // the process runs, and bounds its files itself; or another one has removed it
 			}
 			if err == nil {
-				err = lock.Close()
+				err = errors.Join(atomicfile.Clean(path), atomicfile.Clean(filepath.Join(path, keptDir)), lock.Close())
 			}
 			if err != nil {
 				return 0, err
