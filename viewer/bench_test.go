@@ -134,8 +134,8 @@ func TestSizeOfSpan(t *testing.T) {
 		t.Fatal(err)
 	}
 	profile := len(gzipped(t, plain)) // by the same level as the page
-	if size := len(gzipped(t, page)); 3*size > 2*profile {
-		t.Errorf("%d bytes gzipped, want two thirds of the %d of the profile at most", size, profile)
+	if size := len(gzipped(t, page)); 4*size > 3*profile {
+		t.Errorf("%d bytes gzipped, want three quarters of the %d of the profile at most", size, profile)
 	}
 }
 

@@ -487,16 +487,26 @@ func get[T any](b *browser, action chromedp.Action[T]) T {
 	return value
 }
 
+// text waits for an element that can be seen, and returns its text. It asks once, for the page
+// may put another element into its place at any time.
 func (b *browser) text(selector string) string {
 	b.t.Helper()
-	return get(b, chromedp.Text(css(selector)))
+	return get(b, chromedp.Poll[struct{ Text string }](fmt.Sprintf(`((e) => e?.checkVisibility() && {Text: e.innerText})(document.querySelector(%q))`, selector))).Text
 }
 
 // box returns where an element is in the window, and how wide it is.
 func (b *browser) box(selector string) (x, y, width float64) {
 	b.t.Helper()
+	b.painted()
 	box := get(b, chromedp.Evaluate[[]float64](fmt.Sprintf(`(({x, y, width}) => [x, y, width])(document.querySelector(%q).getBoundingClientRect())`, selector)))
 	return box[0], box[1], box[2]
+}
+
+// painted waits until what has changed is on the screen: the graphs paint in the frame after
+// the one that sees the change, and a click meets what is painted.
+func (b *browser) painted() {
+	b.t.Helper()
+	get(b, chromedp.Evaluate[bool](`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))`, chromedp.EvalAwaitPromise))
 }
 
 // until waits for an expression to be true.
@@ -533,9 +543,8 @@ func (b *browser) screenshots(name string) {
 		scheme string
 	}{{"light", 1440, "light"}, {"dark", 1440, "dark"}, {"tablet", 1130, "light"}, {"laptop", 1280, "light"}, {"wide", 1920, "dark"}, {"narrow", 390, "light"}} {
 		b.run("screenshot of "+name+", "+look.name, size(look.width, 900), scheme(look.scheme))
-		// The graphs paint in the frame after the one that sees the change.
-		overflow := get(b, chromedp.Evaluate[int](`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(
-			() => done(document.documentElement.scrollWidth - document.documentElement.clientWidth)))))`, chromedp.EvalAwaitPromise))
+		b.painted()
+		overflow := get(b, chromedp.Evaluate[int](`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
 		if overflow > 0 {
 			b.t.Errorf("%s, %s: the page is %d pixels wider than the window", name, look.name, overflow)
 		}

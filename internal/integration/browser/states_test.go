@@ -102,9 +102,16 @@ func TestStates(t *testing.T) {
 	b := newBrowser(t)
 	text := func(what, selector, want string) {
 		t.Helper()
-		if got := b.text(selector); !regexp.MustCompile(want).MatchString(got) {
-			t.Errorf("%s: %s has %q, want %s", what, selector, got, want)
+		// An answer that is on its way changes the text.
+		got := b.text(selector)
+		for range 50 {
+			if regexp.MustCompile(want).MatchString(got) {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+			got = b.text(selector)
 		}
+		t.Errorf("%s: %s has %q, want %s", what, selector, got, want)
 	}
 	rows := func() int {
 		return get(b, chromedp.Evaluate[int](`document.querySelectorAll('.spans tbody tr').length`))

@@ -64,8 +64,9 @@ func TestVagueLooksAreGivenUp(t *testing.T) {
 				for _, i := range looks.Parse(p.Comments).Long {
 					vague = max(vague, i.Vague)
 				}
-				if vague > test.vague || vague < test.vague-5*ms { // but for the CPU time of the look
-					t.Errorf("a look is vague by %v, want %v", vague, test.vague)
+				// The look's own CPU time, which is not played, is taken off.
+				if vague > test.vague || (vague > 0) != (test.vague > 0) {
+					t.Errorf("a look is vague by %v, want %v at most, less what the look worked", vague, test.vague)
 				}
 			})
 		})
