@@ -173,12 +173,17 @@ func TestStates(t *testing.T) {
 		until(`document.querySelector('.found').textContent.includes('total')`))
 	text("found", `.found`, `^0\.01 % of the total \(20\.0 ms\)`)
 	b.screenshots("found-in-cut")
+	// An answer that is on its way replaces what a key or a click is about.
+	settled := until(`document.querySelector('.graph').getAttribute('aria-busy') === 'false'`)
+	b.run("nothing is on its way", settled)
 	x, y, width := b.box(`.graph canvas`)
-	b.run("zoom to what was cut", chromedp.MouseClickXY(x+width*0.6, y+50), chromedp.WaitVisible(css(`.detail`)))
+	b.run("zoom to what was cut", chromedp.MouseClickXY(x+width*0.6, y+50), chromedp.WaitVisible(css(`.detail`)), settled)
 	text("what was cut", `.detail .about`, `^main\.serve`)
 	b.run("zoom to it by keyboard",
 		chromedp.Focus(css(`.graph canvas`)),
-		chromedp.KeyEvent("n"+kb.Enter),
+		chromedp.KeyEvent("n"),
+		settled,
+		chromedp.KeyEvent(kb.Enter),
 		until(`document.querySelector('.found').textContent.endsWith('100.0 % of what is zoomed to')`))
 	text("the zoom", `.detail .about`, `^shop\.Method1999\s*20\.0 ms, 0\.01 % of the total`)
 	if search := get(b, chromedp.Evaluate[string](`location.search`)); !strings.Contains(search, "search=Method1999") {
