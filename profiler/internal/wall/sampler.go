@@ -27,7 +27,8 @@ const sparse = 10 * time.Second
 // called at the same time; Stats may be called at any.
 type Sampler struct {
 	// What tests replace.
-	measure    func(func()) time.Duration // CPU time of a call
+	measure    func(func()) time.Duration // CPU time of a round or a build
+	measureSee func(func()) time.Duration // CPU time of seeing the goroutines, within a round
 	goroutines func() int
 
 	stop chan struct{} // closed by Stop; nil when stopped
@@ -63,6 +64,7 @@ func newSampler(budget float64, s source) *Sampler {
 	now := time.Now()
 	return &Sampler{
 		measure:    measure,
+		measureSee: measure,
 		goroutines: runtime.NumGoroutine,
 		source:     s,
 		pacer:      newPacer(budget, s.priorCost(), now),
@@ -294,7 +296,7 @@ func (s *Sampler) round(now time.Time, n int) bool {
 	cost := s.measure(func() {
 		// The goroutines are seen when the world has stopped, which may take
 		// long on a busy machine. From then on the look takes CPU time.
-		cpu := measure(func() { err = s.source.look() })
+		cpu := s.measureSee(func() { err = s.source.look() })
 		end := time.Now()
 		if at := end.Add(-cpu); at.After(now) {
 			seen = at

@@ -11,13 +11,17 @@ import (
 	"github.com/spanprof/spanprof/internal/looks"
 )
 
-// slowSource sees the goroutines after a delay, in which its thread has no CPU.
+// slowSource sees the goroutines after lookTime and a delay, in which its thread has no CPU.
 type slowSource struct {
 	source
 	delays []time.Duration // of the looks to come
 }
 
+// lookTime keeps two looks from being at one time, as no real ones are.
+const lookTime = time.Microsecond
+
 func (s *slowSource) look() error {
+	time.Sleep(lookTime)
 	if len(s.delays) > 0 {
 		time.Sleep(s.delays[0])
 		s.delays = s.delays[1:]
@@ -33,10 +37,10 @@ func TestVagueLooksAreGivenUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		delays  []time.Duration
 		givenUp uint64
-		vague   time.Duration // of the look that is kept
+		vague   time.Duration // of the look that is kept, but for lookTime
 	}{
 		"in time":     {nil, 0, 0},
-		"a little":    {[]time.Duration{maxVague}, 0, maxVague},
+		"a little":    {[]time.Duration{maxVague - lookTime}, 0, maxVague - lookTime},
 		"once":        {[]time.Duration{50 * ms}, 1, 0},
 		"three times": {[]time.Duration{50 * ms, 40 * ms, 30 * ms}, 3, 0},
 		"too often":   {[]time.Duration{50 * ms, 40 * ms, 30 * ms, 60 * ms}, 3, 60 * ms},
@@ -45,7 +49,7 @@ func TestVagueLooksAreGivenUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				source := &slowSource{source: newSource(false), delays: test.delays}
 				s := newSampler(generous, source)
-				s.watch.readDelays = nil // time is played
+				playCPU(s)
 				s.watch.processTime = func() (time.Duration, bool) { return 0, false }
 				stop := make(chan struct{})
 				go span("all", func() { <-stop })
@@ -64,9 +68,8 @@ func TestVagueLooksAreGivenUp(t *testing.T) {
 				for _, i := range looks.Parse(p.Comments).Long {
 					vague = max(vague, i.Vague)
 				}
-				// The look's own CPU time, which is not played, is taken off.
-				if vague > test.vague || (vague > 0) != (test.vague > 0) {
-					t.Errorf("a look is vague by %v, want %v at most, less what the look worked", vague, test.vague)
+				if vague -= lookTime; vague != test.vague {
+					t.Errorf("a look is vague by %v, want %v", vague, test.vague)
 				}
 			})
 		})
