@@ -157,13 +157,13 @@ func (paid *payment) trial(t *testing.T, running bool, opts []profiler.Option) {
 	shutdown(t, p)
 }
 
-// startsLater reports whether a profile of p is on.
+// startsLater reports whether a profile of p is on, which on a busy machine takes some time.
 func startsLater(p *profiler.Profiler) bool {
-	for range 100 {
+	for d := time.Millisecond; d < 2*longest; d *= 2 {
 		if p.Status().CPU == "profiling" {
 			return true
 		}
-		<-time.After(time.Millisecond)
+		<-time.After(d)
 	}
 	return false
 }
