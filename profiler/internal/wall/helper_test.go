@@ -5,6 +5,7 @@ package wall
 
 import (
 	"context"
+	"math/rand/v2"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -77,6 +78,10 @@ func functions(s *profile.Sample) []string {
 func has(s *profile.Sample, suffix string) bool {
 	return slices.ContainsFunc(functions(s), func(f string) bool { return strings.HasSuffix(f, suffix) })
 }
+
+// repeatable makes the times between the rounds of s the same whenever a test is run, where
+// time is played: how many there are then depends on no chance.
+func repeatable(s *Sampler) { s.pacer.random = rand.New(rand.NewPCG(1, 2)).Float64 }
 
 // stopped ends a Sampler whose last window is of no interest.
 func stopped(t *testing.T, s *Sampler) {

@@ -206,6 +206,7 @@ func TestShortSpansAreRightOnAverage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSampler(generous, newSource(false))
 		playCPU(s)
+		repeatable(s)
 		s.Start()
 		// Shorter than the time between rounds, and in step with the clock.
 		const length, spans = 4 * time.Millisecond, 1500
@@ -229,11 +230,12 @@ func TestShortSpansAreRightOnAverage(t *testing.T) {
 // cost is known to the test alone.
 func TestBudgetHolds(t *testing.T) {
 	const length = 20 * time.Minute
+	chance := rand.New(rand.NewPCG(1, 2))
 	for _, budget := range []float64{0.001, 0.01, 0.1} {
 		for name, cost := range map[string]func(n int, turn int) time.Duration{
 			"as foreseen": func(n, _ int) time.Duration { return time.Duration(1000 * n) },
 			"three times": func(n, _ int) time.Duration { return time.Duration(9000 * n) },
-			"by chance":   func(n, _ int) time.Duration { return time.Duration(rand.Float64() * 3000 * float64(n)) },
+			"by chance":   func(n, _ int) time.Duration { return time.Duration(chance.Float64() * 3000 * float64(n)) },
 			"with fits": func(n, turn int) time.Duration {
 				if turn%50 == 49 {
 					return time.Duration(1500 * n)
@@ -257,6 +259,7 @@ func TestBudgetHolds(t *testing.T) {
 					var all []spent
 					s := newSampler(budget, emptySource{})
 					s.watch.readDelays = nil // its cost is real
+					repeatable(s)
 					s.goroutines = goroutines
 					s.measure = func(f func()) time.Duration {
 						f()
@@ -311,6 +314,7 @@ func TestBudgetHoldsWithProfiles(t *testing.T) {
 		source := &variedSource{n: n}
 		s := newSampler(budget, source)
 		s.watch.readDelays = nil // its cost is real
+		repeatable(s)
 		s.goroutines = func() int { return n }
 		s.measure = func(f func()) time.Duration {
 			f()
@@ -404,6 +408,7 @@ func TestManyGoroutinesFromTheStart(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSampler(0.01, pricedSource{prior: float64(test.prior)})
 				s.watch.readDelays = nil // its cost is real
+				repeatable(s)
 				s.goroutines = func() int { return test.n }
 				s.measure = func(f func()) time.Duration {
 					f()
