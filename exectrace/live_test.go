@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"runtime"
+	"runtime/pprof"
 	rtrace "runtime/trace"
 	"slices"
 	"strings"
@@ -73,12 +74,12 @@ func TestHoles(t *testing.T) {
 		}()
 		<-done
 
-		ended := make(chan func())
-		go func() {
-			_, end := begin("orphaned")
-			ended <- end
-		}()
+		ended := make(chan func(), 1)
+		go orphan(ended)
 		end = <-ended
+		for strings.Contains(stacks(t), "exectrace_test.orphan") {
+			time.Sleep(time.Millisecond)
+		}
 		time.Sleep(2 * time.Millisecond)
 		end()
 		_, _ = begin("open")
@@ -100,6 +101,24 @@ func TestHoles(t *testing.T) {
 	if got := find(t, a, "next"); len(got.Holes) != 0 || got.Goroutines[0].ID != ids[0] {
 		t.Errorf("the span in between: %+v", got)
 	}
+}
+
+// orphan begins a span, and ends before the span does.
+//
+//go:noinline
+func orphan(ended chan<- func()) {
+	_, end := begin("orphaned")
+	ended <- end
+}
+
+// stacks returns those of all goroutines.
+func stacks(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 // The garbage collector wakes goroutines, and the scheduler wakes those that slept from
@@ -162,15 +181,16 @@ func TestRunners(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	a := analyzed(t, func() {
 		_, end := begin("waits for a thread")
-		done := make(chan struct{})
+		ready, done := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(done)
 			_, end := begin("uses the thread")
+			close(ready) // and keeps the only thread
 			for from := time.Now(); time.Since(from) < 2*time.Millisecond; {
 			}
 			end()
 		}()
-		runtime.Gosched()
+		<-ready
 		end()
 		<-done
 	})

@@ -51,9 +51,11 @@ func (moody) Send(ctx context.Context, _ *exporter.Profile) error {
 func TestLaneAccountAddsUp(t *testing.T) {
 	reports(t)
 	const rounds, profiles = 30, 60
+	root := t.TempDir()
+	t.Cleanup(func() { noWorkers(t) })
 	var notSpilled, empty, unsent uint64
-	for range rounds {
-		dir := filepath.Join(t.TempDir(), "spill")
+	for round := range rounds {
+		dir := filepath.Join(root, strconv.Itoa(round))
 		q := newQueue(t, moody{}, exporter.WithSpill(dir), exporter.WithMaxBytes(4000), exporter.WithTimeout(2*time.Millisecond))
 		m := exporter.NewMulti(q)
 		var lanes []exporter.LaneStatus

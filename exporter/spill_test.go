@@ -149,6 +149,7 @@ func TestSpillKeepsTheWindow(t *testing.T) {
 	if err := first.Shutdown(ctx); err == nil {
 		t.Error("Shutdown has sent it")
 	}
+	noWorkers(t)
 
 	got := make(chan *exporter.Profile, 1)
 	second := newQueue(t, receiver(got), exporter.WithSpill(dir))

@@ -165,6 +165,7 @@ func TestSpillWithFlippedBits(t *testing.T) {
 	}
 	begin := time.Now()
 	leave(t, dir, names...)
+	noWorkers(t)
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	for _, i := range random.Perm(2 * n)[:n] {

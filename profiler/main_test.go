@@ -59,7 +59,7 @@ func (l *errorLog) Handle(err error) {
 // time after the call that found them has returned.
 func (l *errorLog) wait(t *testing.T, something string) {
 	t.Helper()
-	timeout := time.After(longest)
+	timeout := time.After(4 * longest)
 	for {
 		l.mu.Lock()
 		heard := slices.ContainsFunc(l.errs, func(err error) bool { return strings.Contains(err.Error(), something) })

@@ -167,7 +167,11 @@ func TestMetricsOfCPU(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.SetPatience(time.Minute)
 	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Opened(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	p.cpu.mu.Lock()

@@ -59,6 +59,7 @@ func TestSlowTickIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.SetPatience(time.Minute)
 	p.cpu.slow = slowTick(200, 10*time.Millisecond)
 	if err := p.Start(); err != nil {
 		t.Fatal(err)

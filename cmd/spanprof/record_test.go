@@ -5,7 +5,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -79,15 +82,49 @@ func end(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
-// freeAddress returns a loopback address that nobody listens on.
+// freeAddress returns a loopback address that nobody listens on. Linux has so many hosts
+// there that nobody else takes it until the test does.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	host := "127.0.0.1"
+	if runtime.GOOS == "linux" {
+		host = fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+	}
+	l, err := net.Listen("tcp", host+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
+}
+
+// recordUntil runs spanprof record for as long as done reports false.
+func recordUntil(t *testing.T, done func() bool, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var polling sync.WaitGroup
+	defer polling.Wait()
+	polling.Go(func() {
+		defer cancel()
+		for ctx.Err() == nil && !done() {
+			<-time.After(10 * time.Millisecond)
+		}
+	})
+	var out, errs bytes.Buffer
+	code = run(ctx, append([]string{"record", "-for", "1h"}, args...), &out, &errs, func(string) string { return "" })
+	cancel() // where it has ended by itself
+	return code, out.String(), errs.String()
+}
+
+// cpuFiles returns the files with CPU profiles of the runs below dir.
+func cpuFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*-cpu.pprof.gz"))
+	if err != nil {
+		t.Error(err)
+	}
+	return files
 }
 
 // recorded returns what a directory has, as the other subcommands read it.
@@ -182,20 +219,19 @@ func TestRecordRestart(t *testing.T) {
 	address := freeAddress(t)
 	first := service(t, address)
 	dir := t.TempDir()
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		for files := []string(nil); len(files) == 0 && t.Context().Err() == nil; { // until a window is recorded
-			<-time.After(10 * time.Millisecond)
-			files, _ = filepath.Glob(filepath.Join(dir, "*", "*", "*-cpu.pprof.gz"))
+	restarted := false
+	code, stdout, stderr := recordUntil(t, func() bool {
+		files := cpuFiles(t, dir)
+		if len(files) > 0 && !restarted {
+			end(first)
+			// Longer than the second that a window takes, so that one is missing.
+			<-time.After(time.Second)
+			service(t, address)
+			restarted = true
 		}
-		end(first)
-		// Longer than the second that a window takes, so that one is missing.
-		<-time.After(time.Second)
-		service(t, address)
-	}()
-	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "8s", "-every", "1s", "http://"+address)
-	<-gone
+		// Until a window of the second run is recorded too.
+		return restarted && len(files) > 0 && filepath.Dir(files[0]) != filepath.Dir(files[len(files)-1])
+	}, "-o", dir, "-every", "1s", "http://"+address)
 	if code != exitDone || !strings.Contains(stdout, "2 runs of the process") || !strings.Contains(stdout, "; 1 gap of ") {
 		t.Errorf("code %d, stdout %q", code, stdout)
 	}
@@ -257,13 +293,19 @@ func TestRecordBusyCPU(t *testing.T) {
 	if err := rpprof.StartCPUProfile(new(bytes.Buffer)); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(1500*time.Millisecond, rpprof.StopCPUProfile)
+	stop := sync.OnceFunc(rpprof.StopCPUProfile)
+	defer stop()
 	mux := http.NewServeMux()
-	pprofHandlers(mux)
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", func(w http.ResponseWriter, r *http.Request) {
+		pprof.Profile(w, r)
+		stop() // once a request was refused
+	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
-	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "5s", "-every", "1s", "-kinds", "cpu,goroutine", server.URL)
+	code, stdout, stderr := recordUntil(t, func() bool { return len(cpuFiles(t, dir)) > 0 },
+		"-o", dir, "-every", "1s", "-kinds", "cpu,goroutine", server.URL)
 	if code != exitDone || !regexp.MustCompile(`the CPU profiler was in use \d+ times?`).MatchString(stdout) || strings.Contains(stdout, "failure") {
 		t.Errorf("code %d, stdout %q", code, stdout)
 	}
@@ -329,9 +371,14 @@ func TestRecordMaxBytes(t *testing.T) {
 	const maxBytes = 20_000
 	removed := regexp.MustCompile(`(\d+) of the oldest profiles were removed`)
 	for range 2 {
-		code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "4s", "-every", "1s", "-kinds", "heap,goroutine", "-max-bytes", strconv.Itoa(maxBytes), "http://"+addresses[0], "http://"+addresses[1])
-		if code != exitDone || stderr != "" || !removed.MatchString(stdout) {
-			t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+		for seconds := 4; ; seconds *= 2 { // a busy machine answers late
+			code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", fmt.Sprint(seconds, "s"), "-every", "1s", "-kinds", "heap,goroutine", "-max-bytes", strconv.Itoa(maxBytes), "http://"+addresses[0], "http://"+addresses[1])
+			if code != exitDone || stderr != "" || seconds > 60 {
+				t.Fatalf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+			}
+			if removed.MatchString(stdout) {
+				break
+			}
 		}
 		if sum := bytesBelow(t, dir); sum > maxBytes || sum < maxBytes/2 {
 			t.Errorf("%d bytes, want at most %d", sum, maxBytes)

@@ -73,16 +73,18 @@ func TestErrorHandlerThatHangs(t *testing.T) {
 }
 
 func TestErrorHandlerThatEndsItsGoroutine(t *testing.T) {
-	var log errorLog
-	setErrorHandler(t, func(err error) { log.Handle(err); runtime.Goexit() })
-	var r report.Reporter
-	for i := range 3 {
-		r.Report(refused(i))
-	}
-	r.Wait(t.Context())
-	if got := log.take(); len(got) != 3 {
-		t.Errorf("reported %v, want three errors", got)
-	}
+	synctest.Test(t, func(t *testing.T) { // in which the half second of Wait is long enough
+		var log errorLog
+		setErrorHandler(t, func(err error) { log.Handle(err); runtime.Goexit() })
+		var r report.Reporter
+		for i := range 3 {
+			r.Report(refused(i))
+		}
+		r.Wait(t.Context())
+		if got := log.take(); len(got) != 3 {
+			t.Errorf("reported %v, want three errors", got)
+		}
+	})
 }
 
 func TestErrorHandlerHasNoLabels(t *testing.T) {

@@ -94,14 +94,15 @@ func (p *process) close() { _ = p.pidfd.Close() }
 const ticksPerSecond = 100
 
 // started returns when the process started, in nanoseconds since 1970, by the clock of
-// now: at most 10 ms too early.
+// now: not too late, and at most 10 ms too early unless this loses its CPU meanwhile.
 func (p *process) started() (uint64, error) {
+	now := time.Now()
 	var boot unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot); err != nil {
 		return 0, fmt.Errorf("clock_gettime: %w", err)
 	}
 	after := time.Duration(p.start) * (time.Second / ticksPerSecond)
-	return uint64(time.Now().Add(after - time.Duration(boot.Nano())).UnixNano()), nil
+	return uint64(now.Add(after - time.Duration(boot.Nano())).UnixNano()), nil
 }
 
 // startTicks returns field 22 of /proc/PID/stat. The name of the program, which may have

@@ -422,10 +422,11 @@ func newBrowser(t *testing.T) *browser {
 		chromedp.ExecPath(program),
 		chromedp.NoSandbox, // Tests may run as root.
 		chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-component-update", true),
-		chromedp.UserDataDir(t.TempDir()))
+		chromedp.Flag("disable-component-update", true))
 	b := &browser{t: t}
 	t.Cleanup(b.listening.Wait)
+	// Its directory is chromedp's own: processes of Chromium outlive it, and write there
+	// while a directory of the test's is removed.
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)

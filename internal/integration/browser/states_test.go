@@ -104,7 +104,7 @@ func TestStates(t *testing.T) {
 		t.Helper()
 		// An answer that is on its way changes the text.
 		got := b.text(selector)
-		for range 50 {
+		for end := time.Now().Add(stepTime); time.Now().Before(end); {
 			if regexp.MustCompile(want).MatchString(got) {
 				return
 			}

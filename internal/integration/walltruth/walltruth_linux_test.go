@@ -33,6 +33,7 @@ func TestWallAgreesWithTheProgramsClock(t *testing.T) {
 			if plan.Goroutines > 0 {
 				loudskip.Test(t, "it takes 20 s: GOWORK=off go -C internal/integration/peers run ./walltable")
 			}
+			disagreed := 0
 			for range runs {
 				clock := startClock()
 				r, err := Run(t.Context(), plan)
@@ -48,19 +49,26 @@ func TestWallAgreesWithTheProgramsClock(t *testing.T) {
 				if len(wrong) == 0 {
 					return
 				}
-				if late < starved {
-					t.Fatalf("%q", wrong)
+				if late >= starved {
+					t.Logf("void, as this process got no CPU for %v at a time: %q", late, wrong)
+					continue
 				}
-				t.Logf("void, as this process got no CPU for %v at a time: %q", late, wrong)
+				if disagreed++; disagreed == enough {
+					t.Fatalf("%d runs disagree, the last by %q", disagreed, wrong)
+				}
+				t.Logf("by chance or not, this run disagrees: %q", wrong)
 			}
-			loudskip.Test(t, fmt.Sprintf("all of %d runs were wrong, and void: other work on this machine kept a sleeping goroutine of the test from the CPU for %v or more", runs, starved))
+			loudskip.Test(t, fmt.Sprintf("of %d runs %d disagree, and the others are void: other work on this machine kept a sleeping goroutine of the test from the CPU for %v or more", runs, disagreed, starved))
 		})
 	}
 }
 
 const (
 	// runs is how often a case is run where the machine does not let it.
-	runs = 4
+	runs = 6
+	// enough is how many runs have to disagree. One does by chance in a hundred: it looks
+	// at five sums, each of which is off by more than three standard errors once in 370.
+	enough = 3
 	// starved is how late a goroutine of the test that sleeps, which is neither stopped
 	// nor under a quota, wakes where the machine has too much else to do: then the
 	// program's own clock is not that of its spans, which lose the CPU between taking a

@@ -46,7 +46,8 @@ func running(t *testing.T, hz int) *Log {
 	return l
 }
 
-// record has l take samples. The function that it returns ends that.
+// record has l take samples, and returns when it knows that its signals are heard: until
+// then a cut does not wait long for a busy machine. The function that it returns ends that.
 func record(l *Log) (end func()) {
 	var reading sync.WaitGroup
 	reading.Go(func() {
@@ -54,6 +55,12 @@ func record(l *Log) (end func()) {
 		l.Record()
 	})
 	<-l.Reading()
+	for heard := !canPoke; !heard; {
+		<-time.After(time.Millisecond)
+		l.mu.Lock()
+		heard = l.heard
+		l.mu.Unlock()
+	}
 	return func() {
 		l.End()
 		reading.Wait()

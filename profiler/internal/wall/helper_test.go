@@ -5,6 +5,7 @@ package wall
 
 import (
 	"context"
+	"math/rand/v2"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -78,6 +79,10 @@ func has(s *profile.Sample, suffix string) bool {
 	return slices.ContainsFunc(functions(s), func(f string) bool { return strings.HasSuffix(f, suffix) })
 }
 
+// repeatable makes the times between the rounds of s the same whenever a test is run, where
+// time is played: how many there are then depends on no chance.
+func repeatable(s *Sampler) { s.pacer.random = rand.New(rand.NewPCG(1, 2)).Float64 }
+
 // stopped ends a Sampler whose last window is of no interest.
 func stopped(t *testing.T, s *Sampler) {
 	t.Helper()
@@ -98,25 +103,32 @@ func checked(t *testing.T, p *profile.Profile, err error) *profile.Profile {
 }
 
 // timedSource knows the longest time from the begin of a round to the end of
-// the next: by so much can the time of a span be wrong at either end.
+// the next: by half of that can the time of a span be wrong at either end. Looks that
+// were given up are no rounds: nobody visits what they have seen.
 type timedSource struct {
 	source
 
-	mu     sync.Mutex
-	begin  time.Time
-	widest time.Duration
+	mu      sync.Mutex
+	looking time.Time // when the last look began
+	begin   time.Time // when the look of the last round did
+	widest  time.Duration
 }
 
 func (s *timedSource) look() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	begin := time.Now()
-	err := s.source.look()
+	s.looking = time.Now()
+	return s.source.look()
+}
+
+func (s *timedSource) visit(found func([]uintptr, []label, int64)) {
+	s.mu.Lock()
 	if !s.begin.IsZero() {
 		s.widest = max(s.widest, time.Since(s.begin))
 	}
-	s.begin = begin
-	return err
+	s.begin = s.looking
+	s.mu.Unlock()
+	s.source.visit(found)
 }
 
 func (s *timedSource) error() time.Duration {

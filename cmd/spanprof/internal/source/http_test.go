@@ -202,7 +202,7 @@ func TestPprofLacksKinds(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-	p, err := inprocess.Start(tp)
+	p, err := inprocess.Start(tp, inprocess.WithWindow(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
