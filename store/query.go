@@ -207,9 +207,9 @@ func (f *found) column(w *window, t samples.ValueType) int {
 
 // looks returns the intervals between those of the windows with matches, and of those next
 // to them: a span may begin or end there, unseen. It returns the times without any of all
-// windows.
-func (f *found) looks() *Looks {
-	var all *Looks
+// windows of the services with matches, and the sum of these windows' lengths.
+func (f *found) looks() (all *Looks, length time.Duration) {
+	var known []*Looks
 	matched := make(map[*window]bool, len(f.matches))
 	for i := range f.matches {
 		matched[f.matches[i].window] = true
@@ -221,12 +221,18 @@ func (f *found) looks() *Looks {
 		if all == nil {
 			all = new(Looks)
 		}
-		all.MergeGaps(w.Looks)
+		if len(f.newest) == 0 || f.newest[w.Service] != nil {
+			known = append(known, w.Looks)
+			length += w.End.Sub(w.Start)
+		}
 		if matched[w] || i > 0 && matched[f.windows[i-1]] || i+1 < len(f.windows) && matched[f.windows[i+1]] {
 			all.Merge(w.Looks)
 		}
 	}
-	return all
+	if all != nil {
+		all.MergeGaps(known...)
+	}
+	return all, length
 }
 
 // bounds returns the time that the windows span.
