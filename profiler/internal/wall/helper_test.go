@@ -8,11 +8,12 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/looks"
 )
 
 // longest is how long the work of a test becomes at most, before it says that
@@ -40,11 +41,16 @@ func sources() []source {
 	return all
 }
 
-// span calls f under the labels of a span and returns how long it took.
-func span(id string, f func()) time.Duration {
+// span calls f under the labels of a span, and returns how long that took at least and at
+// most: the goroutine may lose its CPU while it takes the time.
+func span(id string, f func()) (least, most time.Duration) {
 	begin := time.Now()
-	pprof.Do(context.Background(), pprof.Labels("span_id", id, "profile_id", id), func(context.Context) { f() })
-	return time.Since(begin)
+	pprof.Do(context.Background(), pprof.Labels("span_id", id, "profile_id", id), func(context.Context) {
+		begin := time.Now()
+		f()
+		least = time.Since(begin)
+	})
+	return least, time.Since(begin)
 }
 
 // samplesOf returns the samples under a span's labels.
@@ -97,32 +103,17 @@ func checked(t *testing.T, p *profile.Profile, err error) *profile.Profile {
 	return p
 }
 
-// timedSource knows the longest time from the begin of a round to the end of
-// the next: by so much can the time of a span be wrong at either end.
-type timedSource struct {
-	source
-
-	mu     sync.Mutex
-	begin  time.Time
-	widest time.Duration
-}
-
-func (s *timedSource) look() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	begin := time.Now()
-	err := s.source.look()
-	if !s.begin.IsZero() {
-		s.widest = max(s.widest, time.Since(s.begin))
+// accuracy returns by how much the time of a span in a profile can be more or less than it
+// took: at each end by the longest time between looks. It may lack what was unwatched.
+func accuracy(p *profile.Profile) (wrong, unwatched time.Duration) {
+	l := looks.Parse(p.Comments)
+	for _, i := range l.Long { // the longest are there
+		wrong = max(wrong, i.Watched+i.Vague)
 	}
-	s.begin = begin
-	return err
-}
-
-func (s *timedSource) error() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return max(s.widest, time.Since(s.begin))
+	for _, g := range l.Gaps {
+		unwatched += g.Unwatched
+	}
+	return 2 * wrong, unwatched
 }
 
 // round takes one.

@@ -82,20 +82,19 @@ func TestSpansHaveTheTimeThatTheyTook(t *testing.T) {
 		t.Run(source.name(), func(t *testing.T) {
 			for name, test := range waits(t) {
 				t.Run(name, func(t *testing.T) {
-					timed := &timedSource{source: source}
-					s := newSampler(generous, timed)
+					s := newSampler(generous, source)
 					s.Start()
 					defer stopped(t, s)
 					doubling(t, func(d time.Duration) bool {
-						took := span(name, func() { test.wait(d) })
+						least, most := span(name, func() { test.wait(d) })
 						p, err := s.Rotate()
 						samples := samplesOf(checked(t, p, err), name)
 						count, got := sum(samples)
 						if count < enough {
 							return false
 						}
-						if wrong := timed.error(); got < took-wrong || got > took+wrong {
-							t.Errorf("the samples make %v, want %v by up to %v more or less", got, took, wrong)
+						if wrong, unwatched := accuracy(p); got < least-wrong-unwatched || got > most+wrong {
+							t.Errorf("the samples make %v, want %v to %v by up to %v more or less, with %v unwatched", got, least, most, wrong, unwatched)
 						}
 						var told time.Duration
 						for _, sample := range samples {
