@@ -210,11 +210,12 @@ func (f *found) column(w *window, t samples.ValueType) int {
 // windows of the services with matches, and the sum of these windows' lengths.
 func (f *found) looks() (all *Looks, length time.Duration) {
 	var known []*Looks
-	matched := make(map[*window]bool, len(f.matches))
+	matched, merged := make(map[*window]bool, len(f.matches)), make(map[*window]bool)
 	for i := range f.matches {
 		matched[f.matches[i].window] = true
 	}
-	for i, w := range f.windows {
+	before := make(map[string]*window) // the last one of each service
+	for _, w := range f.windows {
 		if w.Looks == nil {
 			continue
 		}
@@ -225,8 +226,16 @@ func (f *found) looks() (all *Looks, length time.Duration) {
 			known = append(known, w.Looks)
 			length += w.End.Sub(w.Start)
 		}
-		if matched[w] || i > 0 && matched[f.windows[i-1]] || i+1 < len(f.windows) && matched[f.windows[i+1]] {
-			all.Merge(w.Looks)
+		near := []*window{before[w.Service], w}
+		before[w.Service] = w
+		if !matched[near[0]] && !matched[w] {
+			continue
+		}
+		for _, w := range near {
+			if w != nil && !merged[w] {
+				merged[w] = true
+				all.Merge(w.Looks)
+			}
 		}
 	}
 	if all != nil {
