@@ -18,7 +18,7 @@ import (
 
 // longest is how long the work of a test becomes at most, before it says that
 // it was not sampled.
-const longest = 8 * time.Second
+const longest = 32 * time.Second
 
 // doubling plays a scenario, for twice as long each time, until it returns that
 // there were samples enough.
