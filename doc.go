@@ -93,6 +93,9 @@
 //     goroutine's labels alone. The same holds for the first span of a local root on a
 //     worker. Spans of other local roots, with trace.WithNewRoot say, keep their labels
 //     until they end.
+//   - Spans that a program never ends, local roots among them, are remembered on their
+//     goroutine: 256 of them at most, some 80 kB. Of spans that nest deeper on one
+//     goroutine, the outer ones do not get their labels back.
 //
 // # Tracebacks
 //

@@ -81,9 +81,9 @@ const (
 )
 
 // maxDepth bounds the chain of blocks on a goroutine: a program may forget to end
-// the spans that it starts on one, and must not pay for it with memory. Of spans
-// that nest deeper, the outer ones do not get their labels back.
-const maxDepth = 1024
+// the spans that it starts on one, and must not pay for it with memory: some 80 kB. Of
+// spans that nest deeper, the outer ones do not get their labels back.
+const maxDepth = 256
 
 // current returns the block of the span's present name.
 func (b *labelBlock) current() *labelBlock {

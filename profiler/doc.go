@@ -125,18 +125,22 @@
 // between rounds seldom have a sample, and then one that weighs more than they
 // took: they are right in the sum over many.
 //
-// While the process does not run, because it was stopped or suspended, nobody looks. The
-// time between the two rounds then counts for goroutines that are found in the same span
-// before and after it, and with Go 1.26 and 1.27 for those whose span has ended at the
-// end of it, and for no other: what began after it has not waited for it. A process that
-// runs slowly, as others take the CPU, is not stopped; on Linux that is told by how long
-// its threads have waited for a CPU. Where they wait for long at the end of a short stop,
+// A look is at all goroutines or at none, as the runtime hands out no part of them for
+// less: where the budget does not allow one in ten minutes, otel.Handle hears once that
+// there is no wall time.
+//
+// While the process does not run, because it was stopped or suspended, nobody looks. That
+// time counts for goroutines that are found in the same span before and after it, and with
+// Go 1.26 and 1.27 for those whose span has ended since, until it did; and for no other:
+// what began after it has not waited for it. A process that runs slowly, as others take the
+// CPU, is not stopped; on Linux that is told by how long its threads have waited for a CPU,
+// unless it has more than 256 of them. Where they wait for long at the end of a short stop,
 // it may go for a round that was late, which is in the error that the viewer states.
-// Nor does anybody look in a window without a round; it has no samples.
+// Nor does anybody look in a window without a round: with Go 1.26 and 1.27 it has what the
+// last round found, until its spans have ended, and what began in it is missing.
 // WallStatus.Unwatched has the sum of both, and a comment of each profile has these times
 // and the times between rounds, from which the viewer tells how far off a wall time may
-// be. In no window a goroutine has more time than
-// the window is long.
+// be. In no window a goroutine has more time than the window is long.
 //
 // # Limits
 //

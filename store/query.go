@@ -207,26 +207,41 @@ func (f *found) column(w *window, t samples.ValueType) int {
 
 // looks returns the intervals between those of the windows with matches, and of those next
 // to them: a span may begin or end there, unseen. It returns the times without any of all
-// windows.
-func (f *found) looks() *Looks {
-	var all *Looks
-	matched := make(map[*window]bool, len(f.matches))
+// windows of the services with matches, and the sum of these windows' lengths.
+func (f *found) looks() (all *Looks, length time.Duration) {
+	var known []*Looks
+	matched, merged := make(map[*window]bool, len(f.matches)), make(map[*window]bool)
 	for i := range f.matches {
 		matched[f.matches[i].window] = true
 	}
-	for i, w := range f.windows {
+	before := make(map[string]*window) // the last one of each service
+	for _, w := range f.windows {
 		if w.Looks == nil {
 			continue
 		}
 		if all == nil {
 			all = new(Looks)
 		}
-		all.MergeGaps(w.Looks)
-		if matched[w] || i > 0 && matched[f.windows[i-1]] || i+1 < len(f.windows) && matched[f.windows[i+1]] {
-			all.Merge(w.Looks)
+		if len(f.newest) == 0 || f.newest[w.Service] != nil {
+			known = append(known, w.Looks)
+			length += w.End.Sub(w.Start)
+		}
+		near := []*window{before[w.Service], w}
+		before[w.Service] = w
+		if !matched[near[0]] && !matched[w] {
+			continue
+		}
+		for _, w := range near {
+			if w != nil && !merged[w] {
+				merged[w] = true
+				all.Merge(w.Looks)
+			}
 		}
 	}
-	return all
+	if all != nil {
+		all.MergeGaps(known...)
+	}
+	return all, length
 }
 
 // bounds returns the time that the windows span.

@@ -42,8 +42,10 @@ type Selection struct {
 	Windows     int
 	// Looks are the intervals at which a profiler of package profiler looked at
 	// goroutines in the windows with any of the samples, and the times in which
-	// nobody looked in all windows; nil for other kinds and other profilers.
-	Looks *Looks
+	// nobody looked in all windows of the same services; nil for other kinds and
+	// other profilers. LooksLength is the sum of the lengths of these windows.
+	Looks       *Looks
+	LooksLength time.Duration
 }
 
 // Looks are the intervals between the looks that wall profiles are made of.
@@ -70,7 +72,7 @@ func (v *view) Select(q Query) (*Selection, error) {
 		Windows:    len(f.windows),
 	}
 	selection.From, selection.Until = f.bounds()
-	selection.Looks = f.looks()
+	selection.Looks, selection.LooksLength = f.looks()
 	// sums are in the order in which their leaves are found, which is the same for
 	// the same windows; places tell where they are.
 	var (

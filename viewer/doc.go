@@ -236,8 +236,9 @@
 // √n times the time between looks. That takes them to begin and end independently of each
 // other: of spans that do so together, the sum may be off by more. Profiles
 // of package profiler carry the times between looks, as a busy machine or a quota of CPU
-// makes some of them long. While the process was stopped nobody looked: a span's wall time
-// may lack such a time that is in the span, which is stated apart.
+// makes some of them long. While the process was stopped nobody looked, nor in a window without a
+// look: a span's wall time may lack such a time that is in the span, and the sum of a name
+// what began in it. Both are stated apart.
 //
 // # For developers
 //

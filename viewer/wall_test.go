@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/looks"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
@@ -158,5 +159,56 @@ func TestSpanOfWallSamplesAlone(t *testing.T) {
 	}
 	if text = get(t, h, target("/", "query", wall, "format", "text")).Body.String(); strings.Contains(text, ".cpu{") {
 		t.Errorf("the text offers CPU that was not used:\n%s", text)
+	}
+}
+
+// TestUnwatchedWall: what nobody has seen of a span is stated where the span lacks it, and of
+// a name for which part of the time nobody looked.
+func TestUnwatchedWall(t *testing.T) {
+	s := newTestStore(t)
+	h := viewer.Handler(s)
+	at := func(ms int) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
+	b := newWallBuilder()
+	// The process was stopped from 1.2 s to 1.6 s, and from 2.02 s to 2.08 s.
+	var l looks.Looks
+	for i := range 1000 {
+		l.Add(at(10*i), at(10*i+10), 0, 0, 0)
+	}
+	l.AddGap(at(1200), at(1600), 400*time.Millisecond)
+	l.AddGap(at(2020), at(2080), 60*time.Millisecond)
+	b.profile.Comments = []string{l.Comment()}
+	// Of 800 ms from 1 s on, found before and after the stop; of 100 ms from 2 s on, begun in it.
+	b.addValues([]int64{40, 798e6}, labels(slowID, "GET /search"), "runtime.chanrecv", "main.search", "main.serve")
+	b.addValues([]int64{4, 38e6}, labels(fastID, "GET /search"), "time.Sleep", "main.search", "main.serve")
+	// It ended in the next window, and no look has found it in this.
+	b.addValues([]int64{0, 1e9}, labels("00000000000000a5", "GET /late"), "time.Sleep", "main.late")
+	export(t, s, resource.NewSchemaless(attribute.String("service.name", "shop")), exporter.KindWall, b.profile)
+
+	const note = "the process was stopped, or nobody looked at its goroutines for another reason, "
+	for _, test := range []struct {
+		query     string
+		unwatched time.Duration
+		share     float64
+		note      string
+	}{
+		{`shop.wall{profile_id="` + slowID + `"}`, 0, 0, ""},
+		{`shop.wall{profile_id="` + fastID + `"}`, 60 * time.Millisecond, 0, note + "in a part of this span's time: it may have taken up to 60.0 ms more than is shown"},
+		{`shop.wall{span_name="GET /search"}`, 0, 0.046, note + "for 5% of the time of these profiles: what began in it may have taken more than is shown"},
+	} {
+		var a answer.Profile
+		getJSON(t, h, target("/", "query", test.query, "format", "json"), http.StatusOK, &a)
+		if time.Duration(a.UnwatchedNs) != test.unwatched || math.Abs(a.UnwatchedShare-test.share) > 1e-6 || a.ErrorNs == 0 {
+			t.Errorf("%s: %v unwatched, %v of the time, ± %d, want %v and %v", test.query, time.Duration(a.UnwatchedNs), a.UnwatchedShare, a.ErrorNs, test.unwatched, test.share)
+		}
+		text := strings.Join(strings.Fields(get(t, h, target("/", "query", test.query, "format", "text")).Body.String()), " ")
+		if test.note == "" && strings.Contains(text, note) || !strings.Contains(text, test.note) || !strings.Contains(a.Note, test.note) {
+			t.Errorf("%s: note %q, want %q, also in\n%s", test.query, a.Note, test.note, text)
+		}
+	}
+	// What is in a window by a look of the one before has an error, too.
+	var a answer.Profile
+	getJSON(t, h, target("/", "query", `shop.wall{span_name="GET /late"}`, "format", "json"), http.StatusOK, &a)
+	if a.Total != 1e9 || a.ErrorNs != 1e9 {
+		t.Errorf("%d ± %d, want a second in one look", a.Total, a.ErrorNs)
 	}
 }

@@ -7,6 +7,7 @@
 package looks
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -54,28 +55,32 @@ type Gap struct {
 
 const (
 	prefix = "spanprof wall looks: "
-	// maxGaps bounds Gaps; a comment is rejected when it is longer than such a number
-	// of gaps.
-	maxGaps    = 256
-	maxComment = 128 << 10
 	// maxLong bounds Long, and maxMerged those of several windows.
 	maxLong, maxMerged = 64, 1024
+	// maxGaps bounds Gaps of what is kept: not of what is asked for once, as a gap next to
+	// a span must not be taken for one in it.
+	maxGaps = 256
+	// maxComment is longer than the comment of so many intervals and gaps.
+	maxComment = 256 << 10
 	// slack is by how much the times of a span may be off those at which it is on its
 	// goroutine. As the program stands still for a look, many spans begin and end next to
 	// one, of which it is not known whether the look has found them.
 	slack = 2 * time.Millisecond
 )
 
-// Add counts an interval, in which gap was watched by nobody, and whose look was late by
-// that and more. The look at its begin may have been earlier by vague.
-func (l *Looks) Add(from, until time.Time, gap, late, vague time.Duration) {
-	elapsed := max(0, until.Sub(from))
-	gap = min(max(0, gap), elapsed)
-	if gap > 0 {
-		l.gap(Gap{From: from.Round(0), Until: until.Round(0), Unwatched: gap})
+// Add counts an interval, of which unwatched is in gaps, and whose look was late by late
+// besides. The look at its begin may have been earlier by vague.
+func (l *Looks) Add(from, until time.Time, unwatched, late, vague time.Duration) {
+	if watched := until.Sub(from) - max(0, unwatched); watched > 0 {
+		l.keep(Interval{From: from.Round(0), Until: until.Round(0), Watched: watched, Late: min(max(0, late), watched), Vague: max(0, vague)}, maxLong)
 	}
-	if elapsed > gap {
-		l.keep(Interval{From: from.Round(0), Until: until.Round(0), Watched: elapsed - gap, Late: min(max(0, late-gap), elapsed-gap), Vague: max(0, vague)}, maxLong)
+}
+
+// AddGap adds a time of which a part was watched by nobody, after those added before.
+func (l *Looks) AddGap(from, until time.Time, unwatched time.Duration) {
+	if unwatched = min(unwatched, until.Sub(from)); unwatched > 0 {
+		l.Gaps = append(l.Gaps, Gap{From: from.Round(0), Until: until.Round(0), Unwatched: unwatched})
+		l.Bound()
 	}
 }
 
@@ -120,16 +125,6 @@ func (l *Looks) all() Looks {
 // Known reports whether there is any interval.
 func (l *Looks) Known() bool { return l != nil && l.N+int64(len(l.Long)) > 0 }
 
-// gap adds one. What there is no room for lengthens the last.
-func (l *Looks) gap(g Gap) {
-	if n := len(l.Gaps); n >= maxGaps {
-		last := &l.Gaps[n-1]
-		last.Until, last.Unwatched = g.Until, last.Unwatched+g.Unwatched
-		return
-	}
-	l.Gaps = append(l.Gaps, g)
-}
-
 // Merge adds the intervals of other, which may be nil, and not its gaps.
 func (l *Looks) Merge(other *Looks) {
 	if other == nil {
@@ -149,18 +144,52 @@ func (l *Looks) Merge(other *Looks) {
 	}
 }
 
-// MergeGaps adds the gaps of other, which may be nil, that l does not have.
-func (l *Looks) MergeGaps(other *Looks) {
-	if other == nil || len(other.Gaps) == 0 {
-		return
+// MergeGaps adds the gaps of others, each of which may be nil, that l does not have. It does
+// not bound them.
+func (l *Looks) MergeGaps(others ...*Looks) {
+	for _, other := range others {
+		if other != nil {
+			l.Gaps = append(l.Gaps, other.Gaps...)
+		}
 	}
-	all := slices.Concat(l.Gaps, other.Gaps)
-	slices.SortStableFunc(all, func(a, b Gap) int { return a.From.Compare(b.From) })
-	all = slices.CompactFunc(all, func(a, b Gap) bool { return a.From.Equal(b.From) && a.Until.Equal(b.Until) })
-	l.Gaps = nil
-	for _, g := range all {
-		l.gap(g)
+	slices.SortStableFunc(l.Gaps, func(a, b Gap) int { return cmp.Or(a.From.Compare(b.From), a.Until.Compare(b.Until)) })
+	l.Gaps = slices.CompactFunc(l.Gaps, func(a, b Gap) bool { return a.From.Equal(b.From) && a.Until.Equal(b.Until) })
+}
+
+// Bound joins gaps next to each other until there are few: those first that are shortest
+// together, so that as little time as can be is said to be in a gap that is not.
+func (l *Looks) Bound() {
+	for len(l.Gaps) > maxGaps {
+		lengths := make([]time.Duration, len(l.Gaps)-1) // of each with the next
+		for i := range lengths {
+			lengths[i] = l.Gaps[i].joined(l.Gaps[i+1]).length()
+		}
+		sorted := slices.Sorted(slices.Values(lengths))
+		longest := sorted[min(len(l.Gaps)-maxGaps, len(sorted))-1]
+		kept := make([]Gap, 0, len(l.Gaps))
+		for i := 0; i < len(l.Gaps); i++ {
+			g := l.Gaps[i]
+			if len(kept)+len(l.Gaps)-i > maxGaps && i < len(lengths) && lengths[i] <= longest {
+				i++
+				g = g.joined(l.Gaps[i])
+			}
+			kept = append(kept, g)
+		}
+		l.Gaps = kept
 	}
+}
+
+func (g Gap) length() time.Duration { return g.Until.Sub(g.From) }
+
+// joined returns g and a later gap as one.
+func (g Gap) joined(later Gap) Gap {
+	if later.Until.After(g.Until) {
+		g.Until = later.Until
+	}
+	if g.Unwatched += later.Unwatched; g.Unwatched < 0 {
+		g.Unwatched = math.MaxInt64 // no real gaps are as long
+	}
+	return g
 }
 
 // Mean returns the mean of the squares of the intervals, in ns²; 0 without any.
@@ -226,7 +255,8 @@ func (l *Looks) Single() float64 {
 	return all.Cubes / all.Sum * 1e18
 }
 
-// Unwatched returns for how long at most nobody looked between two times.
+// Unwatched returns for how long at most nobody looked between two times. Gaps of several
+// processes add up.
 func (l *Looks) Unwatched(from, until time.Time) time.Duration {
 	if l == nil {
 		return 0
@@ -247,7 +277,9 @@ func (l *Looks) Unwatched(from, until time.Time) time.Duration {
 
 // Comment returns l as the comment of a profile.
 func (l *Looks) Comment() string {
-	text, err := json.Marshal(l)
+	bounded := *l
+	bounded.Bound()
+	text, err := json.Marshal(bounded)
 	if err != nil {
 		return prefix + "{}" // a sum that is no number
 	}

@@ -65,6 +65,7 @@ func TestAProfileCarriesLooks(t *testing.T) {
 	var l looks.Looks
 	l.Add(begin, begin.Add(10*time.Millisecond), 0, 0, 0)
 	l.Add(begin.Add(10*time.Millisecond), begin.Add(time.Second), 900*time.Millisecond, 0, 0)
+	l.AddGap(begin.Add(10*time.Millisecond), begin.Add(time.Second), 900*time.Millisecond)
 	got := looks.Parse([]string{"another", l.Comment()})
 	if diff := cmp.Diff(&l, got); diff != "" {
 		t.Fatal(diff)
@@ -91,16 +92,68 @@ func TestAProfileCarriesLooks(t *testing.T) {
 	}
 }
 
+// gaps are of a second each, with nine seconds between them.
+func gaps(n int) (l looks.Looks) {
+	for i := range n {
+		from := begin.Add(time.Duration(i) * 10 * time.Second)
+		l.AddGap(from, from.Add(time.Second), time.Second)
+	}
+	return l
+}
+
+// TestGapsAreBounded: those of a profile are, and no span is said to lack much of what is
+// not next to it.
 func TestGapsAreBounded(t *testing.T) {
+	const n = 1000
+	l := gaps(n)
+	if len(l.Gaps) != 256 || l.Unwatched(begin, begin.Add(24*time.Hour)) != n*time.Second {
+		t.Errorf("%d gaps, %v unwatched", len(l.Gaps), l.Unwatched(begin, begin.Add(24*time.Hour)))
+	}
+	for i := range n {
+		from := begin.Add(time.Duration(i) * 10 * time.Second)
+		if got := l.Unwatched(from, from.Add(10*time.Second)); got > 10*time.Second {
+			t.Fatalf("in 10 s after gap %d nobody looked for %v", i, got)
+		}
+	}
+	for i, g := range l.Gaps {
+		if d := g.Until.Sub(g.From); d > 80*time.Second {
+			t.Errorf("gap %d is %v long", i, d)
+		}
+	}
+	var merged looks.Looks
+	for i := range 1024 {
+		var one looks.Looks
+		one.Add(begin, begin.Add(time.Hour+time.Duration(i)), time.Minute+1, time.Minute+1, time.Millisecond+1)
+		merged.Merge(&one)
+	}
+	merged.MergeGaps(&l)
+	if got := looks.Parse([]string{merged.Comment()}); got == nil || len(got.Long) != 1024 || len(got.Gaps) != 256 {
+		t.Error("the comment of many intervals and gaps is too long")
+	}
+}
+
+// TestGapsOfManyProfiles: a span between two of them has none, however many there are.
+func TestGapsOfManyProfiles(t *testing.T) {
+	const n = 300
 	var l looks.Looks
-	for i := range 1000 {
-		l.Add(begin.Add(time.Duration(i)*time.Second), begin.Add(time.Duration(i+1)*time.Second), time.Second, 0, 0)
+	all := make([]*looks.Looks, n)
+	for i := range all {
+		from := begin.Add(time.Duration(n-i) * 10 * time.Second)
+		all[i] = new(looks.Looks)
+		all[i].AddGap(from, from.Add(time.Second), time.Second)
 	}
-	if len(l.Gaps) != 256 || l.Unwatched(begin, begin.Add(time.Hour)) != 1000*time.Second {
-		t.Errorf("%d gaps, %v unwatched", len(l.Gaps), l.Unwatched(begin, begin.Add(time.Hour)))
+	l.MergeGaps(append(all, nil, all[7])...)
+	if got := l.Unwatched(begin, begin.Add(24*time.Hour)); got != n*time.Second {
+		t.Errorf("nobody looked for %v, want %v", got, n*time.Second)
 	}
-	if looks.Parse([]string{l.Comment()}) == nil {
-		t.Error("its comment is too long")
+	from := begin.Add(298*10*time.Second + 2*time.Second)
+	if got := l.Unwatched(from, from.Add(50*time.Millisecond)); got != 0 {
+		t.Errorf("between two gaps nobody looked for %v", got)
+	}
+	kept := l
+	kept.Bound()
+	if len(l.Gaps) != n || len(kept.Gaps) != 256 || kept.Unwatched(begin, begin.Add(24*time.Hour)) != n*time.Second {
+		t.Errorf("%d gaps, and %d of them to keep", len(l.Gaps), len(kept.Gaps))
 	}
 }
 
@@ -153,7 +206,7 @@ func TestAnEndOfALateOrVagueLook(t *testing.T) {
 	l.Add(at(100), at(500), 0, 300*ms, 0)
 	l.Add(at(500), at(600), 0, 0, 50*ms)
 	l.Add(at(600), at(700), 0, time.Second, 0) // later than it is long
-	l.Add(at(700), at(800), 60*ms, 80*ms, 0)   // 60 ms of which nobody watched
+	l.Add(at(700), at(800), 60*ms, 20*ms, 0)   // and for 60 ms nobody watched
 	punctual := func(d float64) float64 { return d * d / 12 }
 	late := func(d, h float64) float64 { return d*d/12 + h*h/6 }
 	for name, test := range map[string]struct {
@@ -166,7 +219,7 @@ func TestAnEndOfALateOrVagueLook(t *testing.T) {
 		"before a vague look":                    {460, late(400, 300)},
 		"after a vague look":                     {530, punctual(100)},
 		"late by all of it":                      {650, late(100, 100)},
-		"late by no more than nobody watched":    {750, late(40, 20)},
+		"late, and not watched":                  {750, late(40, 20)},
 		"at a time of which no interval is kept": {5000, (punctual(100)*200 + late(400, 300)*400 + late(100, 100)*100 + late(40, 20)*40) / 740},
 	} {
 		if got := l.End(at(test.at)) / 1e12; math.Abs(got-test.want) > 1e-6*test.want {

@@ -5,7 +5,7 @@
 //
 // It goes by the names of functions of the runtime and the standard library at the leaf,
 // as they are in Go 1.26 and 1.27. Where a name is not known, the goroutine is
-// Running or, if the stack says that it is parked, Unknown.
+// Running or, if the stack says that it is parked or waits for a semaphore, Unknown.
 package waitclass
 
 import (
@@ -74,11 +74,13 @@ var byFunction = map[string]Class{
 	"runtime/debug.freeOSMemory":     GC,
 	"runtime.gcControllerCommit":     GC,
 	"runtime.deductSweepCredit":      GC,
+	"runtime.gcParkStrongFromWeak":   GC,
 	"runtime.(*gcWork).balance":      GC,
 	"runtime.gcMarkDone":             GC,
 	"runtime.gcMarkTermination":      GC,
 	"runtime.coroswitch":             Unknown, // of iter.Pull: to whatever the other side does
 	"runtime.notetsleepg":            Unknown,
+	"runtime.ReadTrace":              Unknown,
 	"os/signal.signal_recv":          Unknown,
 	"runtime.runFinalizers":          Unknown,
 	"runtime.runCleanups":            Unknown,
@@ -105,8 +107,8 @@ func Of(functions iter.Seq[string]) Class {
 				continue
 			}
 			return class
-		case name == "runtime.gopark", name == "runtime.goparkunlock":
-			parked = true
+		case name == "runtime.gopark", name == "runtime.goparkunlock", name == "runtime.semacquire1":
+			parked = true // on whose behalf is said by a caller, if at all
 		case name == "runtime.cgocall":
 			class, found = Cgo, true // Windows is called by it, too
 		case isCall(name):

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"runtime/pprof"
+	"runtime/trace"
 	"slices"
 	"sync"
 	"testing"
@@ -24,6 +25,10 @@ import (
 
 // TestRealWaits has a goroutine wait in each way, and asks what it waits for.
 func TestRealWaits(t *testing.T) {
+	traced := make(blockedWriter)
+	if err := trace.Start(traced); err != nil {
+		t.Fatal("another execution trace runs: ", err)
+	}
 	stop := make(chan struct{})
 	var wait sync.WaitGroup
 	defer wait.Wait()
@@ -132,6 +137,8 @@ func TestRealWaits(t *testing.T) {
 		yield(1)
 	})
 	run("iter.Pull", waitclass.Unknown, func() { next() })
+	// It waits for a semaphore of the runtime, until the trace is written.
+	run("trace.Stop", waitclass.Unknown, trace.Stop)
 
 	var got map[string]string
 	for d := 10 * time.Millisecond; ; d *= 2 {
@@ -146,6 +153,7 @@ func TestRealWaits(t *testing.T) {
 	}
 
 	close(stop)
+	close(traced)
 	<-sends
 	for _, c := range []io.Closer{pipeWriter, listener, connection, accepted, r, w} {
 		_ = c.Close() // what waits for it ends
@@ -161,6 +169,14 @@ func TestRealWaits(t *testing.T) {
 	endCall()
 	wait.Wait()
 	stopPull()
+}
+
+// blockedWriter writes nothing until it is closed.
+type blockedWriter chan struct{}
+
+func (w blockedWriter) Write(p []byte) (int, error) {
+	<-w
+	return len(p), nil
 }
 
 func closed(c <-chan struct{}) bool {
@@ -222,6 +238,9 @@ func TestStacks(t *testing.T) {
 		"epoll of others":   {[]string{"runtime.gopark", "runtime.netpollblock", "internal/poll.runtime_pollWait", "internal/poll.(*FD).RawRead", "main.f"}, waitclass.Network},
 		"parked somewhere":  {[]string{"runtime.gopark", "runtime.somethingNew", "main.f"}, waitclass.Unknown},
 		"parked alone":      {[]string{"runtime.gopark"}, waitclass.Unknown},
+		"stopping all":      {[]string{"runtime.semacquire1", "runtime.semacquire", "runtime.stopTheWorld", "runtime.ReadMemStats", "main.f"}, waitclass.Unknown},
+		"reading a trace":   {[]string{"runtime.ReadTrace", "runtime/trace.(*traceMultiplexer).startLocked.func1"}, waitclass.Unknown},
+		"lock":              {[]string{"runtime.semacquire1", "internal/sync.runtime_SemacquireMutex", "internal/sync.(*Mutex).lockSlow", "main.f"}, waitclass.Mutex},
 		"signals":           {[]string{"os/signal.signal_recv", "os/signal.loop"}, waitclass.Unknown},
 	} {
 		if got := waitclass.Of(slices.Values(test.stack)); got != test.want {

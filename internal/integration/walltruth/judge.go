@@ -39,11 +39,35 @@ func off(total, took, standard, unwatched time.Duration) float64 {
 	return float64(d) / float64(standard)
 }
 
+// lacks returns how much of the unwatched time that is stated a span may really lack: that of
+// gaps which began before a look can have found it. One that was found has them.
+func (r Result) lacks(s Span) time.Duration {
+	if s.Samples == 0 {
+		return s.Unwatched
+	}
+	var lacks, before time.Duration
+	for _, g := range r.Gaps {
+		from, until := max(g.From, s.Begin), min(g.Until, s.Begin+s.Took)
+		d := min(g.Unwatched, until-from)
+		if d <= 0 {
+			continue
+		}
+		if g.From-s.Begin-before <= r.Longest+slack {
+			lacks += d
+		}
+		before += d
+	}
+	return min(lacks, s.Unwatched)
+}
+
+// slack is what passes between taking a time and being labelled.
+const slack = 5 * time.Millisecond
+
 // Beyond returns the share of spans that looks have seen and are off by more than so many standard errors.
 func (r Result) Beyond(errors float64) float64 {
 	var n int
 	for _, s := range r.Spans {
-		if s.Samples > 0 && math.Abs(off(s.Total, s.Took, s.Error, s.Unwatched)) > errors {
+		if s.Samples > 0 && math.Abs(off(s.Total, s.Took, s.Error, r.lacks(s))) > errors {
 			n++
 		}
 	}
@@ -61,7 +85,7 @@ func (r Result) Sums() []Sum {
 				sum = &Sum{Kind: kind}
 				kinds[kind] = sum
 			}
-			sum.Took, sum.Total, sum.Unwatched = sum.Took+s.Took, sum.Total+s.Total, sum.Unwatched+s.Unwatched
+			sum.Took, sum.Total, sum.Unwatched = sum.Took+s.Took, sum.Total+s.Total, sum.Unwatched+r.lacks(s)
 			variances[kind] += float64(s.Error) * float64(s.Error)
 		}
 	}
@@ -80,7 +104,7 @@ func (r Result) Outside() []Span {
 		if s.Samples == 0 {
 			return s.Took <= r.Longest+s.Unwatched
 		}
-		return agrees(s.Total, s.Took, s.Error, s.Unwatched)
+		return agrees(s.Total, s.Took, s.Error, r.lacks(s))
 	})
 }
 
@@ -93,6 +117,11 @@ func (r Result) Wrong() []string {
 	for _, s := range r.Sums() {
 		if !agrees(s.Total, s.Took, s.Error, s.Unwatched) {
 			wrong = append(wrong, fmt.Sprintf("all spans %s took %v, and their samples make %v ± %v, with %v unwatched", s.Kind, s.Took, s.Total, s.Error, s.Unwatched))
+		}
+	}
+	for _, s := range r.Names {
+		if !agrees(s.Total, s.Took, s.Error, s.Unwatched) {
+			wrong = append(wrong, fmt.Sprintf("the spans named %s took %v, and by name it is %v ± %v, with %v unwatched", s.Kind, s.Took, s.Total, s.Error, s.Unwatched))
 		}
 	}
 	return wrong

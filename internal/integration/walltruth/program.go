@@ -44,10 +44,11 @@ type Plan struct {
 }
 
 // Plans returns the cases, of which each works for some time; with more goroutines it
-// needs 15 s at least.
+// needs 15 s at least, and with the default budget, by which there is a look in ten seconds or
+// less, three minutes.
 func Plans(work time.Duration) []Plan {
 	usual := Plan{Span: 150 * time.Millisecond, Work: work, Budget: 0.1, Window: time.Second}
-	plans := make([]Plan, 5)
+	plans := make([]Plan, 6)
 	for i := range plans {
 		plans[i] = usual
 	}
@@ -58,6 +59,9 @@ func Plans(work time.Duration) []Plan {
 	many := &plans[4]
 	many.Name, many.Goroutines, many.Budget = "100,000 goroutines", 100_000, 0.5
 	many.Span, many.Work, many.Window = 5*time.Second, max(work, 15*time.Second), time.Hour
+	rare := &plans[5]
+	rare.Name, rare.Goroutines, rare.Budget = "100,000 goroutines, 1 %", 100_000, 0.01
+	rare.Span, rare.Work, rare.Window = 30*time.Second, max(work, 3*time.Minute), 10*time.Second
 	return plans
 }
 
@@ -90,8 +94,17 @@ type Result struct {
 	// Longest is the longest time between two looks, without that in which the process
 	// was stopped. A shorter span may have been seen by none.
 	Longest time.Duration
-	Status  profiler.WallStatus
-	Peer    map[string]time.Duration // by the function of a kind
+	Gaps    []Gap // in the order of time
+	// Names are what the wall profiles of the kinds' names say, and not of single spans.
+	// Unwatched is the part of Took in which nobody looked.
+	Names  []Sum
+	Status profiler.WallStatus
+	Peer   map[string]time.Duration // by the function of a kind
+}
+
+// Gap is a time of which a part was watched by nobody, since the work began.
+type Gap struct {
+	From, Until, Unwatched time.Duration
 }
 
 // goroutines is how many work in spans.
@@ -127,7 +140,7 @@ func program(text string, peer Peer) error {
 	for begin := time.Now(); p.Status().Wall.Rounds < 2 && time.Since(begin) < 20*time.Second; {
 		time.Sleep(time.Millisecond)
 	}
-	took, err := asked(todo, tp, stop)
+	began, took, err := asked(todo, tp, stop)
 	if err != nil {
 		return err
 	}
@@ -136,6 +149,9 @@ func program(text string, peer Peer) error {
 		return err
 	}
 	r := Result{Status: p.Status().Wall, Longest: kept.longest}
+	for _, g := range kept.gaps {
+		r.Gaps = append(r.Gaps, Gap{g.From.Sub(began), g.Until.Sub(began), g.Unwatched})
+	}
 	h := viewer.Handler(s)
 	for id, one := range took {
 		if err := one.ask(h, id); err != nil {
@@ -143,16 +159,24 @@ func program(text string, peer Peer) error {
 		}
 		r.Spans = append(r.Spans, *one)
 	}
+	for _, sum := range r.Sums()[1:] {
+		if err := sum.ask(h); err != nil {
+			return err
+		}
+		r.Names = append(r.Names, sum)
+	}
 	if err := p.Shutdown(ctx); err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// keeper is a store that knows the longest time between two looks.
+// keeper is a store that knows the longest time between two looks, and when nobody looked.
+// Read that after Flush.
 type keeper struct {
 	*store.Store
-	longest time.Duration // read it after Flush
+	longest time.Duration
+	gaps    []looks.Gap
 }
 
 // Export hands a profile to the store.
@@ -163,29 +187,31 @@ func (k *keeper) Export(ctx context.Context, p *exporter.Profile) error {
 	}
 	if l := looks.Parse(parsed.Comments); l != nil {
 		for _, i := range l.Long {
-			k.longest = max(k.longest, i.Watched)
+			k.longest = max(k.longest, i.Watched+i.Vague)
 		}
+		k.gaps = append(k.gaps, l.Gaps...)
 	}
 	return k.Store.Export(ctx, p)
 }
 
-// asked works from a line of the input on.
-func asked(todo Plan, tp *spanprof.TracerProvider, stop chan struct{}) (map[string]*Span, error) {
+// asked works from a line of the input on. It returns when that was.
+func asked(todo Plan, tp *spanprof.TracerProvider, stop chan struct{}) (began time.Time, took map[string]*Span, err error) {
 	defer close(stop)
 	fmt.Println("ready")
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
-		return nil, err
+		return began, nil, err
 	}
 	if todo.Procs {
 		go changeProcs(stop)
 	}
-	return work(todo, tp), nil
+	began = time.Now()
+	return began, work(todo, tp, began), nil
 }
 
 // compared has the peer measure what the program does.
 func compared(todo Plan, tp *spanprof.TracerProvider, peer Peer, stop chan struct{}) error {
 	end := peer()
-	took, err := asked(todo, tp, stop)
+	_, took, err := asked(todo, tp, stop)
 	if err != nil {
 		return err
 	}
@@ -212,7 +238,7 @@ func changeProcs(stop <-chan struct{}) {
 }
 
 // work returns its spans by id.
-func work(todo Plan, tp *spanprof.TracerProvider) map[string]*Span {
+func work(todo Plan, tp *spanprof.TracerProvider, start time.Time) map[string]*Span {
 	var mu, contended sync.Mutex
 	took := make(map[string]*Span)
 	kinds := map[string]func(){
@@ -223,7 +249,6 @@ func work(todo Plan, tp *spanprof.TracerProvider) map[string]*Span {
 	}
 	tracer := tp.Tracer("walltruth")
 	var wait sync.WaitGroup
-	start := time.Now()
 	end := start.Add(todo.Work)
 	for range goroutines / len(kinds) {
 		for kind, f := range kinds {
@@ -267,14 +292,32 @@ func workMutex(mu *sync.Mutex, d time.Duration) {
 
 // ask reads what the wall profile says of a span.
 func (s *Span) ask(h http.Handler, id string) error {
-	query := url.Values{"query": {`.wall{profile_id="` + id + `"}`}, "format": {"json"}}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "http://localhost/?"+query.Encode(), nil))
-	var a struct{ Total, ErrorNs, UnwatchedNs, Samples int64 }
-	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
-		return fmt.Errorf("%d %s: %w", w.Code, w.Body, err)
-	}
+	a, err := askWall(h, `profile_id="`+id+`"`)
 	s.Total, s.Error, s.Samples = time.Duration(a.Total), time.Duration(a.ErrorNs), a.Samples
 	s.Unwatched = time.Duration(a.UnwatchedNs)
-	return nil
+	return err
+}
+
+// ask reads what the wall profile says of the spans of a name.
+func (s *Sum) ask(h http.Handler) error {
+	a, err := askWall(h, `span_name="`+s.Kind+`"`)
+	s.Total, s.Error = time.Duration(a.Total), time.Duration(a.ErrorNs)
+	s.Unwatched = time.Duration(a.UnwatchedShare * float64(s.Took))
+	return err
+}
+
+// wall is a part of a profile as the viewer answers it.
+type wall struct {
+	Total, ErrorNs, UnwatchedNs, Samples int64
+	UnwatchedShare                       float64
+}
+
+func askWall(h http.Handler, condition string) (a wall, err error) {
+	query := url.Values{"query": {".wall{" + condition + "}"}, "format": {"json"}}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "http://localhost/?"+query.Encode(), nil))
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+		return a, fmt.Errorf("%d %s: %w", w.Code, w.Body, err)
+	}
+	return a, nil
 }

@@ -25,13 +25,13 @@ func TestMain(m *testing.M) {
 }
 
 // TestWallAgreesWithTheProgramsClock compares the wall time of each span with what the
-// program has measured itself. The command walltable takes longer, and has a case with
+// program has measured itself. The command walltable takes longer, and has cases with
 // 100,000 goroutines.
 func TestWallAgreesWithTheProgramsClock(t *testing.T) {
 	for _, plan := range Plans(3 * time.Second) {
 		t.Run(plan.Name, func(t *testing.T) {
 			if plan.Goroutines > 0 {
-				loudskip.Test(t, "it takes 20 s: GOWORK=off go -C internal/integration/peers run ./walltable")
+				loudskip.Test(t, "it takes 20 s to minutes: GOWORK=off go -C internal/integration/peers run ./walltable")
 			}
 			disagreed := 0
 			for range runs {

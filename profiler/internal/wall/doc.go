@@ -6,6 +6,10 @@
 // often as its budget of CPU time allows, and counts for each half of the time since
 // it looked before, and half of the time until it looks again.
 //
+// A look is at all goroutines, however many there are: the runtime hands out the stacks of
+// all or none, so that a part would cost as much. Where the budget does not allow a look
+// even once in ten minutes there is none, which is reported once.
+//
 // It knows nothing of windows, exporters or spans but the keys of their labels.
 package wall
 

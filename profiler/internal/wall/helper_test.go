@@ -9,16 +9,17 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/looks"
 )
 
 // longest is how long the work of a test becomes at most, before it says that
 // it was not sampled.
-const longest = 8 * time.Second
+const longest = 32 * time.Second
 
 // doubling plays a scenario, for twice as long each time, until it returns that
 // there were samples enough.
@@ -41,11 +42,16 @@ func sources() []source {
 	return all
 }
 
-// span calls f under the labels of a span and returns how long it took.
-func span(id string, f func()) time.Duration {
+// span calls f under the labels of a span, and returns how long that took at least and at
+// most: the goroutine may lose its CPU while it takes the time.
+func span(id string, f func()) (least, most time.Duration) {
 	begin := time.Now()
-	pprof.Do(context.Background(), pprof.Labels("span_id", id, "profile_id", id), func(context.Context) { f() })
-	return time.Since(begin)
+	pprof.Do(context.Background(), pprof.Labels("span_id", id, "profile_id", id), func(context.Context) {
+		begin := time.Now()
+		f()
+		least = time.Since(begin)
+	})
+	return least, time.Since(begin)
 }
 
 // samplesOf returns the samples under a span's labels.
@@ -102,39 +108,17 @@ func checked(t *testing.T, p *profile.Profile, err error) *profile.Profile {
 	return p
 }
 
-// timedSource knows the longest time from the begin of a round to the end of
-// the next: by half of that can the time of a span be wrong at either end. Looks that
-// were given up are no rounds: nobody visits what they have seen.
-type timedSource struct {
-	source
-
-	mu      sync.Mutex
-	looking time.Time // when the last look began
-	begin   time.Time // when the look of the last round did
-	widest  time.Duration
-}
-
-func (s *timedSource) look() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.looking = time.Now()
-	return s.source.look()
-}
-
-func (s *timedSource) visit(found func([]uintptr, []label, int64)) {
-	s.mu.Lock()
-	if !s.begin.IsZero() {
-		s.widest = max(s.widest, time.Since(s.begin))
+// accuracy returns by how much the time of a span in a profile can be more or less than it
+// took: at each end by the longest time between looks. It may lack what was unwatched.
+func accuracy(p *profile.Profile) (wrong, unwatched time.Duration) {
+	l := looks.Parse(p.Comments)
+	for _, i := range l.Long { // the longest are there
+		wrong = max(wrong, i.Watched+i.Vague)
 	}
-	s.begin = s.looking
-	s.mu.Unlock()
-	s.source.visit(found)
-}
-
-func (s *timedSource) error() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return max(s.widest, time.Since(s.begin))
+	for _, g := range l.Gaps {
+		unwatched += g.Unwatched
+	}
+	return 2 * wrong, unwatched
 }
 
 // round takes one.

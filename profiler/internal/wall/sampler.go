@@ -43,7 +43,7 @@ type Sampler struct {
 	opened  time.Time     // when table was
 	from    time.Time     // until when all is counted: the last round, or opened
 	blur    time.Duration // how much earlier that may have been
-	unseen  time.Duration // of the time since then, by what watch noticed
+	freezes []freeze      // of the process since then
 	before  []found       // what the last round found before table was opened
 	vague   int           // how many looks in a row were given up, see round
 	perItem float64       // cost of an entry of table when it becomes a sample, in ns
@@ -90,7 +90,7 @@ func (s *Sampler) Start() {
 
 // open begins a table.
 func (s *Sampler) open(now time.Time) {
-	s.table, s.opened, s.from, s.blur, s.unseen = newTable(), now, now, 0, 0
+	s.table, s.opened, s.from, s.blur, s.freezes = newTable(), now, now, 0, nil
 	s.looks = looks.Looks{}
 	s.prepaid, s.err = 0, nil
 }
@@ -99,8 +99,8 @@ func (s *Sampler) open(now time.Time) {
 // The error, which can come with a profile, is why rounds have failed, or are rare.
 //
 // The time after the last round is counted for what that has found, so that what was
-// there all the time has all of it. A profile without a round has nothing: Rotate
-// takes one if it can be paid for.
+// there all the time has all of it. Rotate takes a round where there was none, if it can be
+// paid for. A profile without any has what is known to go on since the last.
 func (s *Sampler) Rotate() (*profile.Profile, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,22 +108,14 @@ func (s *Sampler) Rotate() (*profile.Profile, error) {
 	now := time.Now()
 	s.notice(now)
 	if s.pacer.wait(now, n) <= 0 || s.table.rounds == 0 {
-		s.attempt(now, n)
+		for s.attempt(now, n) && s.table.rounds == 0 {
+			now = time.Now()
+		}
 	}
 	now = time.Now()
 	t, opened, prepaid, err := s.table, s.opened, s.prepaid, s.err
-	switch {
-	case t.rounds == 0:
-		s.unseen = now.Sub(s.from)
-	case s.unseen > 0:
-		s.extendFrozen(now)
-		s.before = t.last
-	default:
-		extend(t.last, now.Sub(s.from))
-		s.before = t.last
-	}
-	s.looks.Add(s.from, now, s.lacking(now), now.Sub(s.from), s.blur) // all counts for one of its ends
-	unseen, intervals := s.unseen, s.looks
+	unseen := s.close(now)
+	intervals := s.looks
 	s.open(now)
 
 	var p *profile.Profile
@@ -138,6 +130,33 @@ func (s *Sampler) Rotate() (*profile.Profile, error) {
 	})
 	s.perItem += (float64(cost)/float64(len(t.entries)+overhead) - s.perItem) / 4
 	return p, err
+}
+
+// close counts the time since the last round, and returns for how much of it nobody looked.
+func (s *Sampler) close(now time.Time) (unseen time.Duration) {
+	rest := now.Sub(s.from)
+	if s.table.rounds == 0 {
+		s.extendBefore(now)
+		s.looks.AddGap(s.from, now, rest)
+		return rest
+	}
+	unseen = s.unseen()
+	extend(s.table.last, rest-unseen)
+	s.extendFrozen()
+	s.before = s.table.last
+	s.addLooks(now, s.from) // all counts for one of its ends
+	return unseen
+}
+
+// addLooks tells s.looks of the time since the last round, until a look that was due at a
+// time.
+func (s *Sampler) addLooks(now, due time.Time) {
+	late := now.Sub(due)
+	for _, f := range s.freezes {
+		s.looks.AddGap(f.at, f.until, f.d)
+		late -= min(f.d, max(0, f.until.Sub(due)))
+	}
+	s.looks.Add(s.from, now, s.unseen(), late, s.blur)
 }
 
 // Stop ends taking rounds. It returns what Rotate does, and nil before Start
@@ -183,41 +202,23 @@ func (s *Sampler) run(stop <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// notice finds out whether the process was frozen since the last round.
+// notice finds out whether the process was frozen since it was asked last.
 func (s *Sampler) notice(now time.Time) {
-	s.unseen = min(s.unseen+s.frozen(), now.Sub(s.from))
-}
-
-// frozen returns for how long the process was frozen since it was asked last.
-func (s *Sampler) frozen() time.Duration {
-	d := s.watch.notice()
-	spent := s.watch.spent
-	s.watch.spent = 0
+	f, spent := s.frozen()
 	s.pacer.spend(spent)
-	s.count(func(st *Stats) {
-		st.CPU += spent
-		if d > 0 {
-			st.Freezes++
-		}
-	})
-	return d
+	s.count(func(st *Stats) { st.CPU += spent })
+	s.addFreeze(f, now)
 }
 
-// lastFound returns what the last round found.
-func (s *Sampler) lastFound() []found {
-	if s.table.rounds > 0 {
-		return s.table.last
+// frozen returns the freeze of the process since it was asked last, and what it has cost to
+// know.
+func (s *Sampler) frozen() (f freeze, spent time.Duration) {
+	f = s.watch.notice()
+	spent, s.watch.spent = s.watch.spent, 0
+	if f.d > 0 {
+		s.count(func(st *Stats) { st.Freezes++ })
 	}
-	return s.before
-}
-
-// lacking returns how much of the time since the last round a span may lack: with a freeze
-// in it all, as shareFrozen and extendFrozen count that for some spans alone.
-func (s *Sampler) lacking(at time.Time) time.Duration {
-	if s.unseen > 0 {
-		return at.Sub(s.from)
-	}
-	return 0
+	return f, spent
 }
 
 // turn takes a round if one is due, and returns when to look again.
@@ -258,16 +259,18 @@ func (s *Sampler) tell(n int, interval time.Duration) {
 	s.err = errors.Join(s.err, fmt.Errorf("a look at the stacks of %d goroutines takes %v of CPU, so that with %.3g %% of a core there is one in %v: short spans are hardly ever seen; set a larger budget for more", n, each.Round(time.Millisecond), 100*s.pacer.budget, interval.Round(time.Second)))
 }
 
-// attempt takes a round if that can be paid for.
-func (s *Sampler) attempt(now time.Time, n int) {
+// attempt takes a round if that can be paid for. It reports whether the round was given up.
+func (s *Sampler) attempt(now time.Time, n int) (givenUp bool) {
 	if !s.pacer.allow(now, n) {
 		s.count(func(st *Stats) { st.Skipped++ })
 		s.pacer.postpone(now, n)
-		return
+		return false
 	}
-	if s.round(now, n) {
-		s.pacer.restart(now)
+	if !s.round(now, n) {
+		return true
 	}
+	s.pacer.restart(now)
+	return false
 }
 
 const (
@@ -289,9 +292,9 @@ func (s *Sampler) round(now time.Time, n int) bool {
 	var samples, dropped uint64
 	var err error
 	var givenUp bool
-	var vague time.Duration
+	var vague, watching time.Duration
 	seen := now
-	late := -s.pacer.wait(now, n) // negative for a window that ends early
+	due := now.Add(min(0, s.pacer.wait(now, n))) // not after now, where a window ends early
 	before := len(s.table.entries)
 	cost := s.measure(func() {
 		// The goroutines are seen when the world has stopped, which may take
@@ -305,12 +308,12 @@ func (s *Sampler) round(now time.Time, n int) bool {
 		if err != nil {
 			return
 		}
-		frozen := s.frozen()
-		s.unseen += frozen
-		if givenUp = s.vague < maxGivenUp && (frozen > 0 || vague > max(maxVague, s.pacer.interval(n)/2)); givenUp {
+		var f freeze
+		f, watching = s.frozen()
+		s.addFreeze(f, seen)
+		if givenUp = s.vague < maxGivenUp && (f.d > 0 || vague > max(maxVague, s.pacer.interval(n)/2)); givenUp {
 			return
 		}
-		s.unseen = min(s.unseen, seen.Sub(s.from))
 		s.source.visit(func(stack []uintptr, labels []label, count int64) {
 			if s.table.add(stack, labels, count) {
 				samples += uint64(count)
@@ -318,13 +321,9 @@ func (s *Sampler) round(now time.Time, n int) bool {
 				dropped += uint64(count)
 			}
 		})
-		if s.unseen > 0 {
-			s.shareFrozen(seen)
-		} else {
-			s.table.share(seen.Sub(s.from))
-		}
+		s.share(seen)
 	})
-	unseen := s.unseen
+	unseen := s.unseen()
 	switch {
 	case err != nil:
 		s.err = errors.Join(s.err, err)
@@ -332,10 +331,10 @@ func (s *Sampler) round(now time.Time, n int) bool {
 		s.vague++
 	default:
 		if s.table.rounds == 0 {
-			late = seen.Sub(s.from) // all of the time counts for one of its ends
+			due = s.from // all of the time counts for one of its ends
 		}
-		s.looks.Add(s.from, seen, s.lacking(seen), max(0, late)+vague, s.blur)
-		s.from, s.blur, s.unseen, s.vague = seen, vague, 0, 0
+		s.addLooks(seen, due)
+		s.from, s.blur, s.freezes, s.vague = seen, vague, nil, 0
 		s.table.complete()
 	}
 	// What becomes of the entries at the end of the window is paid for now,
@@ -343,7 +342,7 @@ func (s *Sampler) round(now time.Time, n int) bool {
 	later := time.Duration(s.perItem * float64(len(s.table.entries)-before))
 	s.prepaid += later
 	s.pacer.spend(waking + cost + later)
-	s.pacer.learn(n, cost+later)
+	s.pacer.learn(n, max(0, cost-watching)+later)
 	s.count(func(st *Stats) {
 		st.CPU += waking + cost
 		st.Samples += samples

@@ -75,3 +75,67 @@ func TestVagueLooksAreGivenUp(t *testing.T) {
 		})
 	}
 }
+
+// TestTheOnlyLookOfAWindow is taken again, where it is given up.
+func TestTheOnlyLookOfAWindow(t *testing.T) {
+	const ms, length = time.Millisecond, 5 * time.Millisecond
+	for _, delays := range [][]time.Duration{{50 * ms, 40 * ms}, {50 * ms, 50 * ms, 50 * ms, 50 * ms, 50 * ms}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSampler(generous, &slowSource{source: newSource(false), delays: delays})
+			playCPU(s)
+			s.watch.processTime = func() (time.Duration, bool) { return 0, false }
+			stop := make(chan struct{})
+			go span("all", func() { <-stop })
+			synctest.Wait()
+			begin := time.Now()
+			s.open(begin)
+			time.Sleep(length)
+			p, err := s.Rotate()
+			took := time.Since(begin)
+			close(stop)
+			if _, got := sum(samplesOf(checked(t, p, err), "all")); got != took {
+				t.Errorf("the samples make %v, want %v", got, took)
+			}
+			if st, most := s.Stats(), uint64(min(len(delays), maxGivenUp)); st.Rounds != 1 || st.Skipped != most || st.Unwatched != 0 {
+				t.Errorf("%d looks after %d that were given up, and %v unwatched; want one after %d", st.Rounds, st.Skipped, st.Unwatched, most)
+			}
+		})
+	}
+}
+
+// readingSource has the watch read in each look.
+type readingSource struct {
+	emptySource
+	read func()
+}
+
+func (s readingSource) look() error {
+	s.read()
+	return nil
+}
+
+// TestReadingsArePaidOnce: what it costs to tell a freeze within a look is part of what the
+// look takes, and says nothing of what goroutines cost.
+func TestReadingsArePaidOnce(t *testing.T) {
+	const ms, n = time.Millisecond, 950
+	var s *Sampler
+	s = newSampler(generous, readingSource{read: func() { s.watch.spent += 5 * ms }})
+	playCPU(s)
+	s.measure = func(f func()) time.Duration {
+		f()
+		return 7 * ms
+	}
+	now := time.Now()
+	s.open(now)
+	credit := s.pacer.credit
+	s.round(now, n)
+	if got, want := s.Stats().CPU, waking+7*ms; got != want {
+		t.Errorf("a look has cost %v, want %v", got, want)
+	}
+	if got := credit - s.pacer.credit; got != float64(waking+7*ms) {
+		t.Errorf("a look has taken %v of the budget, want %v", time.Duration(got), waking+7*ms)
+	}
+	if got, want := s.pacer.mean, float64(2*ms)/(n+overhead); got != want {
+		t.Errorf("a goroutine costs %v ns, want %v", got, want)
+	}
+}

@@ -20,8 +20,13 @@ const unknownClock = time.Second
 // freeze.
 const slow = 1.0 / 8
 
-// delaysShare is the part of the sampler's budget that reading run delays may take.
-const delaysShare = 1.0 / 20
+// delaysShare is the part of the sampler's budget that reading run delays may take, and
+// delaysRetry the time between two attempts where the system does not tell them: there may
+// have been too many threads.
+const (
+	delaysShare = 1.0 / 20
+	delaysRetry = time.Minute
+)
 
 // watch notices that the process has not run: that it was stopped, or suspended with
 // its container. Then a timer fires late, the process has taken hardly any CPU time in
@@ -39,10 +44,12 @@ type watch struct {
 	cpu     time.Duration // of the process then
 	planned time.Duration // from then until the sampler is to wake
 	load    float64       // how many cores the process took before, at least 1
+	loaded  time.Time     // until when that was measured
+	loadCPU time.Duration // of the process then
 
 	budget  float64
-	delays  delays        // at a time read, not after at; nil if the system does not tell
-	read    time.Time     // when that was done
+	delays  delays        // at a time read, not after at; nil if the system did not tell
+	read    time.Time     // when that was done, or tried
 	reading time.Duration // the CPU time that it took
 	spent   time.Duration // on all that nobody has paid for
 }
@@ -72,8 +79,9 @@ func (d delays) since(before delays) time.Duration {
 }
 
 func newWatch(budget float64, now time.Time) *watch {
-	w := &watch{now: time.Now, processTime: processTime, readDelays: readDelays, budget: budget, at: now, load: 1}
+	w := &watch{now: time.Now, processTime: processTime, readDelays: readDelays, budget: budget, at: now, load: 1, loaded: now}
 	w.cpu, _ = w.processTime()
+	w.loadCPU = w.cpu
 	return w
 }
 
@@ -86,49 +94,55 @@ func (w *watch) restart() {
 	w.cpu, _ = w.processTime()
 	w.readNow()
 	w.at = w.now()
+	w.loaded, w.loadCPU = w.at, w.cpu
 }
 
-// notice returns for how long the process has not run since the last call, 0 if it
-// was for no longer than any process does.
+// notice returns the freeze of the process since the last call, none if it was no longer
+// than any process stands still.
 //
 // A reading of run delays counts for the time up to its end: the sampler may lose its CPU
 // in the midst of it. The waits since the reading before may be older than the last call,
 // where that was too soon for one. A freeze that is not much longer than they are is then
 // not told from them; it is a look that was late, and so in the stated error.
-func (w *watch) notice() time.Duration {
+func (w *watch) notice() freeze {
 	now := w.now()
 	var waited time.Duration
 	if every := float64(w.reading) / (delaysShare * w.budget); now.Sub(w.at)-w.planned >= shortest || float64(now.Sub(w.read)) >= every {
 		waited = w.readNow()
 		now = w.now()
 	}
-	elapsed := now.Sub(w.at)
-	late := elapsed - w.planned
+	late := now.Sub(w.at) - w.planned
+	f := freeze{at: now.Add(-late), until: now}
 	w.at, w.planned = now, max(0, -late)
 	cpu, ok := w.processTime()
 	if !ok {
-		if late < unknownClock {
-			return 0
+		if late >= unknownClock {
+			f.d = late
 		}
-		return late
+		return f
 	}
 	used := cpu - w.cpu
 	w.cpu = cpu
 	// By what it took before, it has run for so long.
 	ran := time.Duration(float64(used) / w.load)
 	if stood := late - ran - waited; stood >= shortest && float64(ran) <= slow*float64(late) {
-		return stood
+		f.d = stood
+		w.loaded, w.loadCPU = now, cpu
+		return f
 	}
-	if elapsed > 0 {
-		w.load = max(1, float64(used)/float64(elapsed))
+	// The system adds the CPU time of a thread that runs up to a tick late, so that the
+	// load of a moment is not known.
+	if d := now.Sub(w.loaded); d >= minInterval {
+		w.load = max(1, float64(cpu-w.loadCPU)/float64(d))
+		w.loaded, w.loadCPU = now, cpu
 	}
-	return 0
+	return f
 }
 
 // readNow reads the run delays and returns those since they were read last, 0 where the
-// system does not tell.
+// system does not tell one of them.
 func (w *watch) readNow() time.Duration {
-	if w.readDelays == nil {
+	if w.readDelays == nil || w.delays == nil && !w.read.IsZero() && w.now().Sub(w.read) < delaysRetry {
 		return 0
 	}
 	before := w.delays
@@ -137,9 +151,9 @@ func (w *watch) readNow() time.Duration {
 	w.spent += w.reading
 	w.read = w.now()
 	if !ok {
-		w.delays, w.readDelays = nil, nil
+		w.delays = nil
 	}
-	if before == nil {
+	if before == nil || w.delays == nil {
 		return 0
 	}
 	return w.delays.since(before)

@@ -119,20 +119,22 @@ func Part(cuts ...Cut) (part Window, order []Place) {
 
 // looksOf returns those of all windows, nil if none knows of any.
 func looksOf(cuts []Cut) *looks.Looks {
-	var all *looks.Looks
+	var known []*looks.Looks
 	for _, cut := range cuts {
-		if cut.Looks == nil {
-			continue
+		if cut.Looks != nil {
+			known = append(known, cut.Looks)
 		}
-		if all == nil {
-			all = new(looks.Looks)
-		}
-		all.Merge(cut.Looks)
-		all.MergeGaps(cut.Looks)
 	}
-	if all != nil {
-		all.Gaps, all.Long = slices.Clip(all.Gaps), slices.Clip(all.Long)
+	if len(known) == 0 {
+		return nil
 	}
+	all := new(looks.Looks)
+	for _, l := range known {
+		all.Merge(l)
+	}
+	all.MergeGaps(known...)
+	all.Bound()
+	all.Gaps, all.Long = slices.Clip(all.Gaps), slices.Clip(all.Long)
 	return all
 }
 

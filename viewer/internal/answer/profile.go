@@ -45,10 +45,12 @@ type Profile struct {
 	// most first, if Total is wall time.
 	ErrorNs int64  `json:"errorNs,omitempty"`
 	Waits   []Wait `json:"waits,omitempty"`
-	// UnwatchedNs is for how long at most nobody looked at the goroutines while Span
-	// ran, as the process was stopped, if Total is wall time: Total may lack so
-	// much.
-	UnwatchedNs int64 `json:"unwatchedNs,omitempty"`
+	// UnwatchedNs is how much Total may lack besides, if it is wall time of Span: nobody
+	// looked at the goroutines for so long while that ran, as the process was stopped.
+	// Without Span, UnwatchedShare is for which part of the time of the profiles nobody
+	// looked.
+	UnwatchedNs    int64   `json:"unwatchedNs,omitempty"`
+	UnwatchedShare float64 `json:"unwatchedShare,omitempty"`
 	// ExpectedSamples is the mean number of samples of one goroutine in the wall
 	// time of Span, if Total is wall time.
 	ExpectedSamples float64 `json:"expectedSamples,omitempty"`

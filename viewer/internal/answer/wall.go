@@ -47,13 +47,15 @@ type looks struct {
 }
 
 func newLooks(total, n int64, of *store.Looks, span *Span, ids int) (l looks, known bool) {
-	if n <= 0 || total <= 0 {
+	if total <= 0 {
 		return looks{}, false
 	}
+	n = max(1, n) // what a look of an earlier window has found goes on without any in this one
 	d := float64(total) / float64(n)
 	l = looks{n: n, at: 1, each: d * d, single: d * d, ends: d * d / 4}
 	if of.Known() {
-		l.each, l.single, l.ends = of.Mean(), of.Single(), of.Ends(time.Time{}, time.Time{})
+		// A look next to the end of a window counts for two intervals, or more.
+		l.each, l.single, l.ends = max(l.each, of.Mean()), of.Single(), of.Ends(time.Time{}, time.Time{})
 	}
 	if span == nil || ids > 1 || span.Manual || span.SummaryMissing || span.DurationNs <= 0 {
 		l.several = true
@@ -91,9 +93,7 @@ func (a *Profile) setWall(sel *store.Selection) {
 	if a.query.Type.Kind != exporter.KindWall {
 		return
 	}
-	if span := a.span; a.Span != nil && span.Duration > 0 {
-		a.UnwatchedNs = int64(sel.Looks.Unwatched(span.Start, span.Start.Add(span.Duration)))
-	}
+	a.setUnwatched(sel, looks{at: 1})
 	if len(sel.Stacks) == 0 {
 		return
 	}
@@ -104,7 +104,7 @@ func (a *Profile) setWall(sel *store.Selection) {
 	l, known := newLooks(a.Total, a.Samples, sel.Looks, a.Span, a.ProfileIDs)
 	if known {
 		a.ErrorNs = int64(math.Sqrt(l.variance()))
-		a.UnwatchedNs = int64(float64(a.UnwatchedNs) * l.at)
+		a.setUnwatched(sel, l)
 	}
 	for class, ns := range sums {
 		if ns == 0 {
@@ -117,6 +117,28 @@ func (a *Profile) setWall(sel *store.Selection) {
 		a.Waits = append(a.Waits, w)
 	}
 	slices.SortStableFunc(a.Waits, func(x, y Wait) int { return cmp.Compare(y.Ns, x.Ns) })
+}
+
+// setUnwatched answers what wall time may be missing: of a span, or of what has none.
+func (a *Profile) setUnwatched(sel *store.Selection, l looks) {
+	if a.Span == nil {
+		if length := cmp.Or(sel.LooksLength, sel.Until.Sub(sel.From)); length > 0 {
+			a.UnwatchedShare = min(1, float64(sel.Looks.Unwatched(sel.From, sel.Until))/float64(length))
+		}
+		return
+	}
+	span := a.span
+	if span.Duration <= 0 {
+		return
+	}
+	unwatched := float64(sel.Looks.Unwatched(span.Start, span.Start.Add(span.Duration))) * l.at
+	// A goroutine has the time of the span at most, but for the error.
+	if lacks := float64(span.Duration) - float64(a.Total); lacks > -2*float64(a.ErrorNs) {
+		if unwatched = min(unwatched, lacks); unwatched <= 2*float64(a.ErrorNs) {
+			unwatched = 0
+		}
+	}
+	a.UnwatchedNs = int64(unwatched)
 }
 
 // functionNames returns the functions of a stack, the leaf first.
@@ -149,10 +171,15 @@ func plusMinus(ns int64) string {
 	return " ± " + termtext.Value(ns, termtext.Nanoseconds)
 }
 
-// unwatched says that nobody looked for a part of the span's time.
+// unwatched says that nobody looked for a part of the span's time, or of that of the
+// profiles.
 func (a *Profile) unwatched() string {
-	if a.UnwatchedNs == 0 {
-		return ""
+	const why = "the process was stopped, or nobody looked at its goroutines for another reason, "
+	switch {
+	case a.UnwatchedNs > 0:
+		return why + "in a part of this span's time: it may have taken up to " + termtext.Value(a.UnwatchedNs, termtext.Nanoseconds) + " more than is shown"
+	case a.UnwatchedShare >= 0.01:
+		return fmt.Sprintf("%sfor %.0f%% of the time of these profiles: what began in it may have taken more than is shown", why, 100*a.UnwatchedShare)
 	}
-	return "the process was stopped, or nobody looked at its goroutines for another reason, for up to " + termtext.Value(a.UnwatchedNs, termtext.Nanoseconds) + " of this span's time: it may have taken so much more than is shown"
+	return ""
 }

@@ -8,6 +8,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
+
+	"github.com/spanprof/spanprof/store"
 )
 
 // TestStandardErrors plays looks at random intervals of d at spans whose length is
@@ -85,6 +88,46 @@ func TestStandardErrors(t *testing.T) {
 				t.Errorf("parts are off by %.2f standard errors, want up to %.2f", got, test.stateOff)
 			}
 		})
+	}
+}
+
+// TestErrorsOfKnownLooks: the errors follow the times between looks, where the profile has
+// them.
+func TestErrorsOfKnownLooks(t *testing.T) {
+	const ms = float64(time.Millisecond)
+	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var of store.Looks
+	for i := range 300 {
+		d := 10 * time.Millisecond
+		if i == 100 {
+			d = time.Second
+		}
+		of.Add(begin, begin.Add(d), 0, 0, 0)
+		begin = begin.Add(d)
+	}
+	end := begin.Add(-5 * time.Millisecond) // far from the long interval
+	inLong := begin.Add(-2500 * time.Millisecond)
+	for name, test := range map[string]struct {
+		total, n int64 // in ms
+		span     *Span
+		ids      int
+		want     float64 // in ms²
+	}{
+		"a span":                    {500, 50, &Span{Start: end.Add(-500 * time.Millisecond), DurationNs: 5e8}, 1, (100 + 100) / 12.0},
+		"of three goroutines":       {1500, 150, &Span{Start: end.Add(-500 * time.Millisecond), DurationNs: 5e8}, 1, 9 * (100 + 100) / 12.0},
+		"that begins in a long one": {2400, 195, &Span{Start: inLong, DurationNs: end.Sub(inLong).Nanoseconds()}, 1, (1e6 + 100) / 12.0},
+		"found once":                {5, 1, &Span{Start: end.Add(-2 * time.Millisecond), DurationNs: 2e6}, 1, of.Single() / ms / ms * 6.25},
+		"many":                      {2500, 25, nil, 25, 25 * max(100*100, of.Mean()/ms/ms)},
+		"one look in a window":      {20_000, 2, nil, 2, 2 * 1e8},
+		"of a look before":          {5000, 0, nil, 1, 25e6},
+	} {
+		l, known := newLooks(test.total*1e6, test.n, &of, test.span, test.ids)
+		if got := l.variance() / ms / ms; !known || math.Abs(got-test.want) > 1e-3*test.want {
+			t.Errorf("%s: a variance of %v ms², want %v", name, got, test.want)
+		}
+	}
+	if _, known := newLooks(0, 0, &of, nil, 0); known {
+		t.Error("nothing has an error")
 	}
 }
 
