@@ -157,13 +157,14 @@ func (paid *payment) trial(t *testing.T, running bool, opts []profiler.Option) {
 	shutdown(t, p)
 }
 
-// startsLater reports whether a profile of p is on.
+// startsLater reports whether a profile of p is on, or begins later.
 func startsLater(p *profiler.Profiler) bool {
-	for range 100 {
-		if p.Status().CPU == "profiling" {
-			return true
+	for d, waited := time.Millisecond, time.Duration(0); p.Status().CPU != "profiling"; d *= 2 {
+		if waited > 4*longest {
+			return false
 		}
-		<-time.After(time.Millisecond)
+		<-time.After(d)
+		waited += d
 	}
-	return false
+	return true
 }
