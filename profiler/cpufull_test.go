@@ -125,7 +125,7 @@ func TestProfileByItselfHasAllSamples(t *testing.T) {
 		}
 		return lost == 0
 	}
-	for d := 250 * time.Millisecond; !lasting(d); d *= 2 {
+	for d := time.Second; !lasting(d); d *= 4 {
 		if d > 8*longest {
 			t.Fatalf("the first half is not cut off in %v", d)
 		}
