@@ -37,4 +37,7 @@ func (runtimeLabeler) leave(e entered) {
 		e.heir.leaveHeir()
 	}
 	goruntime.SetLabels(live(e.found))
+	if e.heir != nil {
+		e.heir.heirLeaves()
+	}
 }

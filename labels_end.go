@@ -18,7 +18,9 @@ func (runtimeLabeler) end(s *spanState) bool {
 		runtimeLabeler{}.settle()
 		return true
 	case s.heir:
-		return s.copied || carrier.takeOff(true, s.found)
+		carried := s.copied || carrier.takeOff(true, s.found)
+		carrier.heirLeaves()
+		return carried
 	}
 	prev := carrier.prev.Load()
 	// Resolved now, so that spans which follow each other from goroutine to

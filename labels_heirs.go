@@ -93,10 +93,12 @@ func (s *spanState) inheritFrom(b *labelBlock) {
 }
 
 // leaveHeir undoes inheritFrom, and reports false where another span has done so
-// by giving s up.
+// by giving s up. When the labels are off the goroutine, call heirLeaves once more.
 func (s *spanState) leaveHeir() bool {
 	b := s.carrier
-	b.heirLeaves()
+	if b.heirs.any() {
+		b.heirLeaves()
+	}
 	if s.nested {
 		return b.heirs.leaveNested()
 	}
@@ -104,16 +106,29 @@ func (s *spanState) leaveHeir() bool {
 	return true
 }
 
-// leaveHeir undoes enterHeir. b is an origin.
+// leaveHeir undoes enterHeir. b is an origin. When the labels are off the goroutine, call
+// heirLeaves once more.
 func (b *labelBlock) leaveHeir() {
 	b.heirLeaves()
 	b.heirs.leave()
 }
 
 // heirLeaves keeps the time where the span of b, an origin, has ended: until now the labels
-// held on the goroutines that the heir started.
+// held on the goroutine of the heir and on those that it started. It is called twice: before the
+// heir is taken off the count, so that there is no moment without either, and when the
+// labels are off the goroutine, since samples that are taken with them on it are the span's.
 func (b *labelBlock) heirLeaves() {
-	if b.hasEnded() && b.heirs.any() {
-		b.left.Store(goruntime.Nanotime())
+	if b.hasEnded() {
+		b.leftAt(goruntime.Nanotime())
+	}
+}
+
+// leftAt notes that an heir has left. Of two that leave at once the later time stays.
+func (b *labelBlock) leftAt(now int64) {
+	for {
+		left := b.left.Load()
+		if now <= left || b.left.CompareAndSwap(left, now) {
+			return
+		}
 	}
 }

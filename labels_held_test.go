@@ -164,6 +164,17 @@ func TestLabelsOfDoHeldAtATime(t *testing.T) {
 	held(t, "root's, after it", of, between, nil, root, "")
 }
 
+// Of two heirs that leave at once, and note it in the other order, the later time stays.
+func TestLastHeirLeaves(t *testing.T) {
+	var b labelBlock
+	for _, at := range []int64{140, 100} {
+		b.leftAt(at)
+	}
+	if got := b.left.Load(); got != 140 {
+		t.Errorf("the last heir has left at %d, want 140", got)
+	}
+}
+
 // In root scope a worker's child has labels of the root's; goroutines that it started
 // have them while the root goes on.
 func TestLabelsOfWorkersChildHeldAtATime(t *testing.T) {

@@ -26,6 +26,7 @@ var (
 	errForeignProfile = errors.New("cpu profile: another one is running in this process; we take over when it ends")
 	errNotClosed      = errors.New("cpu profile: the last window is missing: another profile is still being written")
 	errDeaf           = errors.New("cpu profile: there are no samples: something else in this process, a C library for example, handles SIGPROF, the signal by which the runtime takes them; have it leave that signal to Go")
+	errUnwoken        = errors.New("twice, the signals by which it wakes the runtime's reader of samples have not done so: a filter of system calls may refuse tgkill, the machine may be too busy, or the runtime keeps samples in another way")
 	errForeignStop    = errors.New("cpu profile: something else in this process has stopped it; the window has a gap")
 )
 
@@ -49,6 +50,7 @@ type cpu struct {
 	// pending gets what a call of runtime/pprof that took too long has opened,
 	// for adopt; nil when there is none.
 	pending chan *cpuWindow
+	unwoken int // how many of the last cuts have waited for a reader in vain
 
 	mu    sync.Mutex // guards what follows; the loop alone writes it
 	open  *cpuWindow // nil when another profile is running, and before start
@@ -110,7 +112,9 @@ func (c *cpu) rotate() (*exporter.Profile, error) {
 		case <-c.open.surprised():
 			err = c.fallBack(cpulog.ErrRecord)
 		default:
-			return c.cut()
+			if _, fallback := c.rate(); fallback == nil {
+				return c.cut()
+			}
 		}
 	}
 	err = errors.Join(err, c.notice(c.open))
@@ -207,12 +211,23 @@ func (c *cpu) edge(gap time.Duration) {
 	c.unmeasured += gap
 }
 
+// maxUnwoken is how many cuts in a row may wait for the reader of samples in vain, up to 10 s
+// each, before runtime/pprof reads them. One can be the fault of a busy machine, and teaches the
+// log to send more signals.
+const maxUnwoken = 2
+
 // cut returns what the open run has measured, and lets it go on.
 func (c *cpu) cut() (*exporter.Profile, error) {
 	piece, how, err := c.open.cut(c.resource)
 	start := c.open.log.Start()
 	if how.Restarted {
 		c.edge(start.Sub(piece.End()))
+	}
+	if c.unwoken++; !how.Unwoken {
+		c.unwoken = 0
+	}
+	if c.unwoken == maxUnwoken {
+		err = errors.Join(err, c.fallBack(errUnwoken))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/profiler"
 )
@@ -36,8 +37,8 @@ func (o *owned) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// rates are one at which runtime/pprof writes the profiles and, where there is one,
-// one at which it does not.
+// rates are the default and, where others can be had, one of those. Which of the two ways samples are
+// read in is up to the build tag spanprof_public, and the same for both.
 func rates() []int {
 	if goruntime.Unknown() == nil {
 		return []int{100, 97}
@@ -168,4 +169,43 @@ func TestFlushDuringASlowStop(t *testing.T) {
 		t.Errorf("windows of %q, want CPU among them", got)
 	}
 	parsed(t, last(t, rec))
+}
+
+// Shutdown closes what can be closed at once before the CPU, which may take long: a context
+// that ends meanwhile loses no other window.
+func TestShutdownDuringASlowCPU(t *testing.T) {
+	knownRuntime(t)
+	release := make(chan struct{})
+	rec := new(exportertest.Recorder)
+	p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU, exporter.KindHeap, exporter.KindGoroutine), profiler.WithWindow(endless))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.SetPatience(endless)
+	p.SetReader(func() ([]uint64, []*goruntime.LabelSet, bool) {
+		records, labels, eof := goruntime.ReadCPUProfile()
+		if eof {
+			<-release
+		}
+		return records, labels, eof
+	})
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Opened(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shut := make(chan error)
+	go func() { shut <- p.Shutdown(t.Context()) }()
+	until(t, func() bool { return len(kinds(rec)) == 2 })
+	if got := kinds(rec); slices.Contains(got, exporter.KindCPU) {
+		t.Errorf("windows of %q, want all but the CPU's", got)
+	}
+	close(release)
+	if err := <-shut; err != nil {
+		t.Error(err)
+	}
+	if got := kinds(rec); len(got) != 3 {
+		t.Errorf("windows of %q, want the CPU's too", got)
+	}
 }

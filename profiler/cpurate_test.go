@@ -145,7 +145,7 @@ func TestCPURateFallsBackFromRecords(t *testing.T) {
 			p.SetReader(func() (records []uint64, labels []*goruntime.LabelSet, eof bool) {
 				records, labels, eof = goruntime.ReadCPUProfile()
 				if first && len(records) > 0 {
-					first, records, labels = false, change(records), append(labels, nil)
+					first, records, labels = false, change(records), append(slices.Clip(labels), nil)
 				}
 				return records, labels, eof
 			})

@@ -146,6 +146,15 @@ func (w *cpuWindow) surprised() <-chan struct{} {
 	return w.log.Surprised()
 }
 
+// full returns what has a token when the samples since the last cut have nearly filled
+// their room, nil if that cannot be. w may be nil.
+func (w *cpuWindow) full() <-chan struct{} {
+	if w == nil || w.log == nil {
+		return nil
+	}
+	return w.log.Full()
+}
+
 // running reports whether nobody has stopped the run yet.
 func (w *cpuWindow) running() bool { return w.ended.Load() == nil }
 

@@ -4,6 +4,7 @@
 package profiler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -77,6 +78,8 @@ func (p *Profiler) list(k exporter.Kind, on bool) bool {
 func (p *Profiler) open(k exporter.Kind) {
 	s := &stream{kind: k, sampler: p.sampler(k)}
 	p.streams = append(p.streams, s)
+	// What may have to wait comes last.
+	slices.SortStableFunc(p.streams, func(a, b *stream) int { return cmp.Compare(a.rank(), b.rank()) })
 	if k == exporter.KindCPU {
 		p.mu.Lock()
 		p.cpuRun = s

@@ -60,7 +60,7 @@ func TestEnableAndDisable(t *testing.T) {
 	flush(t, p)
 	enable(exporter.KindCPU)
 	shutdown(t, p)
-	want := []exporter.Kind{"heap", "cpu", "goroutine", "cpu", "heap", "goroutine", "cpu"}
+	want := []exporter.Kind{"heap", "goroutine", "cpu", "cpu", "heap", "goroutine", "cpu"}
 	if diff := cmp.Diff(want, kinds(rec)); diff != "" {
 		t.Errorf("windows (-want +got):\n%s", diff)
 	}

@@ -36,8 +36,8 @@ func Example() {
 		fmt.Println(w.Kind())
 	}
 	// Output:
-	// cpu
 	// heap
+	// cpu
 }
 
 // The program's own code takes a profile while the Profiler's windows go on.

@@ -4,7 +4,6 @@
 package profiler
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,6 +80,9 @@ func (p *Profiler) loop(opened chan<- struct{}) {
 			}
 		case <-p.surprised():
 			p.cut(&g, p.cpuRun)
+		case <-p.full():
+			// Its next window has room for the samples.
+			p.endStream(p.cpuRun, sampler.rotate)
 		case call := <-p.calls:
 			call(&g)
 		case <-p.stop:
@@ -114,6 +116,15 @@ func (p *Profiler) surprised() <-chan struct{} {
 		return nil
 	}
 	return p.cpu.open.surprised()
+}
+
+// full returns what has a token when the open CPU window must end before its time, or samples
+// are dropped.
+func (p *Profiler) full() <-chan struct{} {
+	if !p.cpu.measuring() {
+		return nil
+	}
+	return p.cpu.open.full()
 }
 
 // schedule sets when the open windows end.
@@ -174,13 +185,7 @@ func (p *Profiler) cut(g *grid, s *stream) bool {
 // end closes the open windows, by sampler.rotate or sampler.stop.
 func (p *Profiler) end(g *grid, by func(sampler) (*exporter.Profile, error)) {
 	measured := true
-	streams := p.streams
-	if p.cpu.pending != nil {
-		// What may have to wait comes last.
-		streams = slices.Clone(streams)
-		slices.SortStableFunc(streams, func(a, b *stream) int { return cmp.Compare(a.rank(), b.rank()) })
-	}
-	for _, s := range streams {
+	for _, s := range p.streams {
 		measured = p.endStream(s, by) && measured
 	}
 	if over := g.over(); !measured {

@@ -63,6 +63,10 @@ type config struct {
 // Linux and macOS where the runtime is known (see CPUFallback of [Status]). Elsewhere it
 // loses those of about 20 ms, more where all cores are busy: 0.2 % of 10 s, but a fifth
 // of 100 ms, which is why New refuses less than that.
+//
+// A CPU window that has samples of 49,152 different stacks and labels ends early, and the next one
+// goes on from there, so that memory is bounded and no sample lost. 128 busy cores take so many in
+// 4 s where each request is a span.
 func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c config) config {
 		c.window = d
@@ -113,7 +117,8 @@ func WithKinds(kinds ...exporter.Kind) Option {
 // meanwhile, so that it is in use for the program as any profile is. On Linux the
 // end of a window sends up to a thousand SIGPROF to its own thread, in some
 // milliseconds: by that the runtime gives its samples away without a stop. That CPU
-// time is in the profile too, as that of this package.
+// time is in the profile too, as that of this package. Something else that handles SIGPROF,
+// as a C library may, gets a few of them.
 //
 // What that costs the program: StopCPUProfile, called for our profile while that is just
 // beginning, takes some milliseconds longer than runtime/pprof alone would need, and up
@@ -134,7 +139,8 @@ func WithKinds(kinds ...exporter.Kind) Option {
 //
 // Where the runtime of a Go version is not as this package expects it, which is
 // found out when the Profiler is made or, from the form of the samples, later,
-// runtime/pprof reads the samples, and the rate is 100. So it is with the build tag
+// runtime/pprof reads the samples, and the rate is 100. So it is where two ends of windows
+// have waited in vain, for up to 10 s, for what those signals do, and with the build tag
 // spanprof_public and, at the rate of 100, on systems other than Linux and macOS, where the
 // runtime must be stopped to be read. Samples then have no times, and those of a goroutine
 // that has outlived its span count for the span. CPURate and CPUFallback of [Status]

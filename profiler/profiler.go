@@ -56,7 +56,7 @@ type Profiler struct {
 	done  chan struct{}    // closed when the loop has ended
 
 	// The loop's alone.
-	streams []*stream // one for each kind
+	streams []*stream // one for each kind, that of the CPU last
 	closing bool      // Shutdown has been called
 
 	mu      sync.Mutex

@@ -190,28 +190,41 @@ func (p *Profiler) profileCPU(ctx context.Context, w io.Writer, d time.Duration)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	own := newTap(d)
+	written := make(chan error)
+	go func() { written <- own.write(ctx, w) }()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	var ctxErr error
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		ctxErr = ctx.Err()
+	var missing error
+	give := func(piece *exporter.Profile, err error) {
+		missing = errors.Join(missing, err)
+		own.give(piece)
+	}
+	for ended := false; !ended; {
+		select {
+		case <-c.open.full():
+			give(c.cut())
+		case <-timer.C:
+			ended = true
+		case <-ctx.Done():
+			ended = true
+		}
 	}
 	// A stop by somebody else makes the profile shorter and is no error.
-	piece, err := c.stop() //nolint:contextcheck // likewise
+	give(c.stop()) //nolint:contextcheck // likewise
+	close(own.done)
+	p.reportMissing(c, missing)
+	return <-written
+}
+
+// reportMissing deals with the samples that c, which has taken a profile of its own, has not
+// in it.
+func (p *Profiler) reportMissing(c *cpu, err error) {
+	p.cpu.dropped.Add(c.dropped.Load())
 	if errors.Is(err, cpulog.ErrRecord) {
-		otel.Handle(fmt.Errorf("profiler: %w", errors.Join(err, p.cpu.fallBack(cpulog.ErrRecord))))
+		err = errors.Join(err, p.cpu.fallBack(cpulog.ErrRecord))
+	} else if c.dropped.Load() == 0 {
+		return
 	}
-	if ctxErr != nil {
-		return ctxErr
-	}
-	b, err := piece.Pprof()
-	if err != nil {
-		return fmt.Errorf("profiler: %w", err)
-	}
-	if _, err := w.Write(b); err != nil {
-		return fmt.Errorf("profiler: write cpu profile: %w", err)
-	}
-	return nil
+	otel.Handle(fmt.Errorf("profiler: %w", err))
 }

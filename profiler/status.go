@@ -55,13 +55,16 @@ type Status struct {
 	// the end of a window, a Flush or a caller of Profile. CPUUnmeasured is the time
 	// in between, in all, of which there are no samples. What passes while
 	// something else has the CPU profiler is not in it. Both are 0 on Linux and macOS,
-	// unless runtime/pprof reads the samples, as CPUFallback then says, or something else
-	// handles SIGPROF, as CPU then says.
+	// unless runtime/pprof reads the samples, as CPUFallback then says, something else
+	// handles SIGPROF, as CPU then says, the program has set a rate of its own, or the reader of
+	// samples does not wake for 10 s, as on a machine that is far too busy: the second time in a
+	// row runtime/pprof reads them from then on.
 	CPUEdges      uint64
 	CPUUnmeasured time.Duration
 	// CPUSamplesDropped is the number of CPU samples that are in no profile
 	// because the window, or the piece that was cut from it, had 65,536
-	// different ones already. Where runtime/pprof reads the samples it is 0.
+	// different ones already. A window with 49,152 of them ends early, so that this happens where
+	// the process gets no time for that. Where runtime/pprof reads the samples it is 0.
 	CPUSamplesDropped uint64
 	// Wall is about the samples of KindWall. It is zero when that is not
 	// among the kinds.

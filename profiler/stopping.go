@@ -4,11 +4,14 @@
 package profiler
 
 import (
+	"iter"
 	"reflect"
 	"runtime"
 	"runtime/pprof"
 	"strings"
 	"time"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // leaf is how many addresses of a stack are looked at: between StopCPUProfile and
@@ -19,18 +22,9 @@ const leaf = 16
 // there for the end of a profile. That one is on: who has waited for another has not let go
 // of the lock before he was told. A call that does not wait is on its way there or back.
 func stopping() (called, waits bool) {
-	var records []runtime.StackRecord
-	for n, ok := runtime.NumGoroutine(), false; !ok; {
-		n += n/4 + 10 // others start meanwhile
-		records = make([]runtime.StackRecord, n)
-		if n, ok = runtime.GoroutineProfile(records); ok {
-			records = records[:n]
-		}
-	}
 	entry := reflect.ValueOf(pprof.StopCPUProfile).Pointer()
 	seen := make(map[uintptr]bool) // many goroutines wait at the same places
-	for i := range records {
-		stack := records[i].Stack()
+	for stack := range goroutineStacks() {
 		for j, pc := range stack[:min(len(stack), leaf)] {
 			found, known := seen[pc]
 			if !known {
@@ -48,6 +42,38 @@ func stopping() (called, waits bool) {
 		}
 	}
 	return called, false
+}
+
+// goroutineStacks returns those of all goroutines.
+func goroutineStacks() iter.Seq[[]uintptr] {
+	n := runtime.NumGoroutine()
+	if goruntime.ListsGoroutines() {
+		// A record has 24 bytes, beside the stack. runtime.GoroutineProfile has 256 more for each.
+		for {
+			records := make([]goruntime.StackRecord, n+n/4+10) // others start meanwhile
+			var ok bool
+			if n, ok = goruntime.GoroutineProfile(records, nil); ok {
+				return stacksOf(records[:n], func(r *goruntime.StackRecord) []uintptr { return r.Stack })
+			}
+		}
+	}
+	for {
+		records := make([]runtime.StackRecord, n+n/4+10)
+		var ok bool
+		if n, ok = runtime.GoroutineProfile(records); ok {
+			return stacksOf(records[:n], (*runtime.StackRecord).Stack)
+		}
+	}
+}
+
+func stacksOf[R any](records []R, stack func(*R) []uintptr) iter.Seq[[]uintptr] {
+	return func(yield func([]uintptr) bool) {
+		for i := range records {
+			if !yield(stack(&records[i])) {
+				return
+			}
+		}
+	}
 }
 
 // receives reports whether an address is in a receive from a channel.

@@ -16,13 +16,13 @@ import (
 func setAction(t *testing.T, s syscall.Signal, a handler) {
 	t.Helper()
 	if _, _, err := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&a)), 0, sigset, 0, 0); err != 0 {
-		t.Fatal(err)
+		t.Error(err)
 	}
 }
 
 // Where a C library has taken SIGPROF, which makes the samples, a cut does not wait for
 // one: the runtime is stopped for it. When the library gives that back there are samples
-// again.
+// again. What has taken SIGPROF does not get the thousand signals that would wake the reader.
 func TestCutWithoutSignals(t *testing.T) {
 	known(t)
 	l := New(100, goruntime.ReadCPUProfile)
@@ -40,9 +40,14 @@ func TestCutWithoutSignals(t *testing.T) {
 		}
 		setAction(t, syscall.SIGPROF, ignored)
 		for range 2 {
+			sent := l.signals.sent.Load()
 			p, err := l.Cut()
-			if err != nil || !p.Restarted || !p.Deaf {
-				t.Errorf("%s: restarted %t, deaf %t: %v", name, p.Restarted, p.Deaf, err)
+			if err != nil || !p.Restarted || !p.Deaf || p.Unwoken {
+				t.Errorf("%s: restarted %t, deaf %t, unwoken %t: %v", name, p.Restarted, p.Deaf, p.Unwoken, err)
+			}
+			// The reader's looks, and one that asks.
+			if sent = l.signals.sent.Load() - sent; sent > 2*looks {
+				t.Errorf("%s: %d signals were sent to what has taken SIGPROF", name, sent)
 			}
 		}
 		setAction(t, syscall.SIGPROF, before)
@@ -76,4 +81,45 @@ func TestCutWithAnotherSIGURG(t *testing.T) {
 		cut(t, l, nil)
 		setAction(t, syscall.SIGURG, before)
 	}
+}
+
+// While no signal has made a record yet, another SIGURG looks as if SIGPROF were taken. The one
+// more that is sent tells.
+func TestFirstCutWithAnotherSIGURG(t *testing.T) {
+	known(t)
+	before := action(syscall.SIGURG)
+	defer setAction(t, syscall.SIGURG, before)
+	setAction(t, syscall.SIGURG, handler{1})
+	for range 20 {
+		l := New(100, goruntime.ReadCPUProfile)
+		end := record(l)
+		if p, err := l.Cut(); err != nil || p.Deaf || p.Unwoken {
+			t.Errorf("deaf %t, unwoken %t: %v", p.Deaf, p.Unwoken, err)
+		}
+		end()
+	}
+}
+
+// The handler that a signal has when its record is read need not be the one that has made it.
+func TestCutAfterALateRead(t *testing.T) {
+	known(t)
+	before := action(syscall.SIGPROF)
+	taken := make(chan struct{})
+	first := true
+	l := New(100, func() ([]uint64, []*goruntime.LabelSet, bool) {
+		records, labels, eof := goruntime.ReadCPUProfile()
+		if first && len(records) > 0 {
+			first = false
+			setAction(t, syscall.SIGPROF, handler{1})
+			close(taken)
+		}
+		return records, labels, eof
+	})
+	end := record(l)
+	<-taken
+	if p, err := l.Cut(); err != nil || !p.Deaf || p.Unwoken {
+		t.Errorf("deaf %t, unwoken %t: %v", p.Deaf, p.Unwoken, err)
+	}
+	setAction(t, syscall.SIGPROF, before)
+	end()
 }

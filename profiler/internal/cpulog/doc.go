@@ -9,6 +9,6 @@
 package cpulog
 
 // For developers: log.go has the life of a Log and its cuts, read.go the reader, which
-// poke_linux.go keeps from waiting; records.go knows the form of the runtime's records,
+// rouse.go wakes for a cut by the signals of poke_linux.go; records.go knows the form of the runtime's records,
 // part.go counts, tally.go leaves our own signals out, clock.go turns the runtime's time
 // into that of the day, and profile.go makes a profile of what was counted.

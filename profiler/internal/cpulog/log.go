@@ -19,14 +19,6 @@ import (
 // the form that this package knows. What was read before them is in the profile.
 var ErrRecord = errors.New("cpu samples: the runtime's records are not as expected")
 
-// wakeLimit is how long a Cut waits for a reader that it has woken, before it wakes it
-// by a stop. A reader that waits for a core on a busy machine needs less. silentLimit
-// holds while no signal of ours has made a record yet, which may never be.
-const (
-	wakeLimit   = 10 * time.Second
-	silentLimit = time.Second
-)
-
 // Log counts CPU samples by stack and labels. Record and Cut may be called at the
 // same time, each by one goroutine.
 type Log struct {
@@ -35,6 +27,7 @@ type Log struct {
 	clock       clock
 	reading     chan struct{} // closed when samples are being taken
 	surprised   chan struct{} // closed when records are not as expected
+	full        chan struct{} // holds a token when the open part has little room left
 	wake        chan struct{} // holds a token when the reader is to look at once
 
 	// asleep is true while the reader is in a call of readProfile, which can wait.
@@ -43,6 +36,7 @@ type Log struct {
 	// What follows is for Cut alone.
 	symbols *goruntime.Symbols
 	loaded  []*profile.Mapping
+	lots    int // how many lots of signals it may send to a reader that sleeps
 
 	mu      sync.Mutex
 	signals tally // which signals of ours have made their records
@@ -50,8 +44,10 @@ type Log struct {
 	open    *part
 	cut     chan *part // of the Cut that waits; nil when there is none
 	restart bool       // that Cut has stopped the runtime's profile
-	deaf    bool       // because something else handles the signals
-	hears   handler    // what the signals had when one of this run made a record; zero before
+	deaf    bool       // because something else handles the signals, as far as is known
+	doubted int64      // when that was first thought; a record of a signal since then disproves it
+	unwoken bool       // because the signals have not woken the reader
+	hears   handler    // what the signals had when the last of them made a record; zero before
 	closing bool       // the run is about to be stopped
 	ended   bool       // Record has returned, or is about to
 
@@ -73,17 +69,19 @@ func New(hz int, read Reader) *Log {
 		clock:       newClock(),
 		reading:     make(chan struct{}),
 		surprised:   make(chan struct{}),
+		full:        make(chan struct{}, 1),
 		wake:        make(chan struct{}, 1),
 		symbols:     goruntime.NewSymbols(),
+		lots:        1,
 	}
-	l.open = l.newPart(goruntime.Nanotime())
+	l.renew(goruntime.Nanotime())
 	return l
 }
 
 // Begin has the runtime take samples. Nobody else may have it take or read any.
 func (l *Log) Begin() {
 	l.mu.Lock()
-	l.open = l.newPart(goruntime.Nanotime())
+	l.renew(goruntime.Nanotime())
 	l.mu.Unlock()
 	runtime.SetCPUProfileRate(l.hz)
 	close(l.reading)
@@ -115,9 +113,10 @@ func (l *Log) again() bool {
 		return false
 	}
 	cut, done := l.cut, l.open // whose end is known
-	done.restarted, done.deaf = true, l.deaf
-	l.cut, l.open = nil, l.newPart(now)
-	l.restart, l.deaf, l.hears = false, false, handler{}
+	done.restarted, done.deaf, done.unwoken = true, l.deaf, l.unwoken
+	l.cut = nil
+	l.renew(now)
+	l.restart = false
 	l.signals.settle(l.signals.sent.Load())
 	runtime.SetCPUProfileRate(l.hz)
 	cut <- done // it has room
@@ -140,8 +139,18 @@ func (l *Log) serve(at int64) {
 func (l *Log) give(at int64) {
 	l.open.end = at
 	l.cut <- l.open // it has room
-	l.cut, l.open = nil, l.newPart(at)
+	l.cut = nil
+	l.renew(at)
 	l.open.end = at
+}
+
+// renew opens a part. The caller holds l.mu, except before Begin.
+func (l *Log) renew(at int64) {
+	l.open = l.newPart(at)
+	select {
+	case <-l.full: // the one before was
+	default:
+	}
 }
 
 // Reading is closed when the runtime takes samples.
@@ -150,6 +159,10 @@ func (l *Log) Reading() <-chan struct{} { return l.reading }
 // Surprised is closed when the runtime's records are not as expected: the error of a
 // Cut is, or will be, ErrRecord.
 func (l *Log) Surprised() <-chan struct{} { return l.surprised }
+
+// Full has a token when the samples since the last Cut have taken three quarters of the
+// room that there is for them: cut soon, or samples are dropped. A Cut takes the token away.
+func (l *Log) Full() <-chan struct{} { return l.full }
 
 // Piece is what a Log has counted between two Cuts.
 type Piece struct {
@@ -161,6 +174,10 @@ type Piece struct {
 	// Deaf says that it was because something else in the process handles SIGPROF, the
 	// signal of which the runtime makes samples: there are none until it gives that back.
 	Deaf bool
+	// Unwoken says that it was because the signals that the Log sends have not woken its reader,
+	// for which the Cut has waited long. That is a machine where it got no core, or a system or a
+	// runtime by which it will be so again.
+	Unwoken bool
 }
 
 // Cut returns what was counted since Begin, or since the last Cut: the samples that
@@ -169,12 +186,12 @@ type Piece struct {
 //
 // The runtime goes on to take samples, so that none is missing between two Cuts. Only
 // where its reader sleeps and cannot be woken otherwise it is stopped and begins
-// again: on systems other than Linux and macOS, and while something else handles the
-// signals of the samples.
+// again: on systems other than Linux and macOS, while something else handles the
+// signals of the samples, and where they do not wake the reader.
 func (l *Log) Cut() (Piece, error) {
 	l.mu.Lock()
 	cut := make(chan *part, 1)
-	l.cut = cut
+	l.cut, l.deaf, l.unwoken = cut, false, false
 	if l.ended {
 		l.give(l.open.end)
 	} else {
@@ -183,73 +200,11 @@ func (l *Log) Cut() (Piece, error) {
 	l.mu.Unlock()
 	done := l.await(cut)
 	built, times := l.build(done)
-	return Piece{built, times, done.start, l.clock.since(done, done.end), done.restarted, done.deaf}, done.missing()
-}
-
-// await returns what the reader gives to a Cut. It stops the runtime where that cannot come
-// otherwise.
-func (l *Log) await(cut <-chan *part) *part {
-	begin := time.Now()
-	for look := interval; ; look *= 2 {
-		select {
-		case done := <-cut:
-			return done
-		case <-time.After(look):
-			l.mu.Lock()
-			waits := l.cut != nil && !l.ended && !l.restart
-			l.deaf = l.deaf || waits && l.unheard()
-			limit := wakeLimit
-			if !l.heard {
-				limit = silentLimit
-			}
-			if waits && (l.deaf || time.Since(begin) > limit) {
-				l.stop()
-			}
-			l.mu.Unlock()
-		}
-	}
-}
-
-// unheard reports whether the reader waits, and no signal of ours can end that. The caller
-// holds l.mu.
-func (l *Log) unheard() bool { return l.asleep.Load() && deaf(l.hears) }
-
-// stop has the reader see the end of the samples, and begin again. The caller holds
-// l.mu: so Record cannot end, and nobody else's profile can be running.
-func (l *Log) stop() {
-	l.restart = true
-	l.open.end = goruntime.Nanotime()
-	runtime.SetCPUProfileRate(0)
-}
-
-// rouse has the reader serve a Cut. The caller holds l.mu.
-func (l *Log) rouse() {
-	l.look()
-	if polls && l.ours() {
-		// Not under the lock, which the reader needs to serve the Cut.
-		l.mu.Unlock()
-		l.rouseBySamples()
-		l.mu.Lock()
-		if l.cut == nil || !l.unheard() {
-			return // await looks again
-		}
-		l.deaf = true
-	}
-	if l.cut != nil && !l.ended && !l.restart {
-		l.stop()
-	}
-}
-
-// rouseBySamples makes samples until the reader is awake or must soon be. It does so on a
-// goroutine of its own: the runtime takes samples of a thread only if it has switched to a
-// goroutine there since the run began, and the caller may go on from before that.
-func (l *Log) rouseBySamples() {
-	filled := make(chan struct{})
-	go func() {
-		defer close(filled)
-		l.fill()
-	}()
-	<-filled
+	return Piece{
+		Profile: built, Times: times,
+		Start: done.start, End: l.clock.since(done, done.end),
+		Restarted: done.restarted, Deaf: done.deaf, Unwoken: done.unwoken,
+	}, done.missing()
 }
 
 // ours reports whether the samples come at our rate. The caller holds l.mu.

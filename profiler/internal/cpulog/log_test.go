@@ -230,21 +230,22 @@ func TestAddRefusesWhatIsNoCode(t *testing.T) {
 	known(t)
 	foreign := []uint64{4, 0, 1, 16}
 	for _, test := range []struct {
-		before, after int // foreign stacks before and after one of Go code, if any
-		inCode        bool
+		before, after int     // foreign stacks before and after one of Go code, if any
+		code          uintptr // where that begins, which can be our own signal's
 		want          error
 	}{
-		{maxForeign - 1, 0, false, nil},
-		{maxForeign, 0, false, ErrRecord},
-		{maxForeign - 1, maxForeign, true, nil},
+		{maxForeign - 1, 0, 0, nil},
+		{maxForeign, 0, 0, ErrRecord},
+		{maxForeign - 1, maxForeign, funcPC(known), nil},
+		{maxForeign - 1, maxForeign, pokeEntry, nil},
 	} {
 		l := ended(100)
 		records := slices.Repeat(foreign, test.before)
-		if test.inCode {
-			records = append(records, 4, 0, 1, uint64(funcPC(known))+1)
+		if test.code != 0 {
+			records = append(records, 4, 0, 1, uint64(test.code)+1)
 		}
 		records = append(records, slices.Repeat(foreign, test.after)...)
-		l.open.add(records, make([]*goruntime.LabelSet, len(records)/len(foreign)), anyTime)
+		l.take(records, make([]*goruntime.LabelSet, len(records)/len(foreign)), mark{})
 		if _, err := l.Cut(); !errors.Is(err, test.want) {
 			t.Errorf("%+v: %v", test, err)
 		}
@@ -336,6 +337,40 @@ func TestCountIsBounded(t *testing.T) {
 	_, err := l.Cut()
 	if dropped := (*DroppedError)(nil); !errors.As(err, &dropped) || dropped.Samples != 3 || !strings.Contains(err.Error(), "3 are in no profile") {
 		t.Errorf("%v, want that 3 are missing", err)
+	}
+}
+
+// A cut is asked for before samples are dropped, once for each part.
+func TestFull(t *testing.T) {
+	known(t)
+	l := ended(100)
+	take := func(n int) (full bool) {
+		var records []uint64
+		for i := range n {
+			records = append(records, 5, 0, 1, uint64(funcPC(known))+1, uint64(len(l.open.entries)+i+1))
+		}
+		l.take(records, make([]*goruntime.LabelSet, n), mark{})
+		select {
+		case <-l.Full():
+			return true
+		default:
+			return false
+		}
+	}
+	for range 2 {
+		if take(fullEntries - 1) {
+			t.Error("full before it is")
+		}
+		for range 2 {
+			if !take(1) {
+				t.Error("not full when it is")
+			}
+		}
+		// The token of this one is taken away by the cut.
+		l.take([]uint64{5, 0, 1, uint64(funcPC(known)) + 1, 1 << 20}, make([]*goruntime.LabelSet, 1), mark{})
+		if _, err := l.Cut(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

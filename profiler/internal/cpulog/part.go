@@ -17,6 +17,10 @@ import (
 // maxEntries bounds what is kept until a cut, to some 30 MB with labels and stacks.
 const maxEntries = 1 << 16
 
+// fullEntries is how many there are when a cut is asked for. The rest is room for those that
+// come until then.
+const fullEntries = maxEntries * 3 / 4
+
 // maxTimes bounds the times of samples that are kept until a cut, to 8 MB. Where there
 // are more, each that is kept stands for several.
 const maxTimes = 1 << 20
@@ -42,6 +46,7 @@ type part struct {
 
 	restarted  bool // the runtime was stopped for its end
 	deaf       bool // because something else handles its signals
+	unwoken    bool // because signals have not woken the reader
 	overflowed bool // the runtime had no room for samples
 }
 

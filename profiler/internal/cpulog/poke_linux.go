@@ -37,31 +37,43 @@ func poke(t thread) bool {
 	return failed == 0
 }
 
-// poke makes a record.
+// poke makes a record. It reports false where the system refuses that.
 func (l *Log) poke() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	l.signals.sent.Add(1)
-	return poke(thisThread())
+	return pokeOnce(thisThread(), &l.signals.sent)
 }
 
-// fill makes records until the reader is awake or must soon be.
-func (l *Log) fill() {
+// pokeOnce is poke, with the signal in sent before its record is made.
+func pokeOnce(t thread, sent *atomic.Int64) bool {
+	sent.Add(1)
+	if poke(t) {
+		return true
+	}
+	sent.Add(-1)
+	return false
+}
+
+// fill makes records until the reader is awake or must soon be. It reports false where the
+// system refuses that.
+func (l *Log) fill() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	deep(deepest, thisThread(), &l.asleep, &l.signals.sent)
+	return deep(deepest, thisThread(), &l.asleep, &l.signals.sent)
 }
 
 // deep has the records be as long as possible, so that there are few: about a thousand.
 //
 //go:noinline
-func deep(depth int, t thread, asleep *atomic.Bool, sent *atomic.Int64) bool {
+func deep(depth int, t thread, asleep *atomic.Bool, sent *atomic.Int64) (allowed bool) {
 	if depth > 0 {
-		return !deep(depth-1, t, asleep, sent) // no tail call
+		allowed = deep(depth-1, t, asleep, sent)
+		return allowed && depth > 0 // no tail call
 	}
 	for n := 0; n < enough && asleep.Load(); n++ {
-		sent.Add(1)
-		poke(t)
+		if !pokeOnce(t, sent) {
+			return false
+		}
 	}
 	return true
 }
@@ -72,7 +84,7 @@ type handler [16]uintptr
 func sigprof() handler { return action(syscall.SIGPROF) }
 
 // deaf reports whether something else in the process, a C library for example, handles
-// the signal of the samples: not hears, which was seen to make them. Where that is zero the
+// the signal of the samples: not hears, which was seen to make them. While that is zero the
 // runtime's handler is known by SIGURG, by which it interrupts goroutines.
 func deaf(hears handler) bool {
 	if hears == (handler{}) {

@@ -58,9 +58,10 @@ func (l *Log) read() {
 // mark is the place in the records that a look ends at.
 type mark struct {
 	poked bool
-	from  int64 // the place is not before this time
-	cut   bool  // a Cut waits for it
-	sent  int64 // how many signals had been sent before
+	from  int64   // the place is not before this time
+	cut   bool    // a Cut waits for it
+	sent  int64   // how many signals had been sent before
+	had   handler // what the signals had before
 }
 
 // mark makes a record.
@@ -70,6 +71,7 @@ func (l *Log) mark(awake bool) mark {
 	awake = awake && !l.closing && !l.restart
 	l.mu.Unlock()
 	if canPoke && (awake || m.cut) {
+		m.had = sigprof()
 		m.sent = l.signals.sent.Load()
 		m.from = goruntime.Nanotime()
 		m.poked = l.poke()
@@ -133,7 +135,8 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet, m mark) (seen
 		if p.stack == nil {
 			break
 		}
-		l.hear()
+		l.heard = true
+		l.deaf = l.deaf && p.at < l.doubted
 		if l.signals.sample() {
 			l.open.count(p.stack, nil, p.at, 1)
 		}
@@ -142,6 +145,9 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet, m mark) (seen
 			// Of those before the mark one at most is on its way, and this record is not
 			// of them or is that one.
 			l.signals.settle(m.sent)
+			if m.had == sigprof() { // or it is not known which of the two has made the record
+				l.hears = m.had
+			}
 			if m.cut {
 				l.serve(p.at)
 			}
@@ -152,19 +158,17 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet, m mark) (seen
 		l.open.overflowed = false
 		seen = true
 	}
+	if len(l.open.entries) >= fullEntries {
+		select {
+		case l.full <- struct{}{}:
+		default:
+		}
+	}
 	if l.open.err != nil && !l.surprise {
 		l.surprise = true
 		close(l.surprised)
 	}
 	return seen
-}
-
-// hear is called at a record of our signals. The caller holds l.mu.
-func (l *Log) hear() {
-	l.heard = true
-	if l.hears == (handler{}) {
-		l.hears = sigprof()
-	}
 }
 
 // wait returns when it is time for the next look.

@@ -75,6 +75,7 @@ func (p *part) add(records []uint64, labels []*goruntime.LabelSet, within span) 
 			count, stack = stack[0], []uint64{lost}
 			p.overflowed = true
 		case isPoke(stack):
+			p.inCode = true // poke's own
 			return records, labels[1:], poked{at, stack[:min(len(stack), pokeLeaves+1)]}
 		case !p.inCode && len(stack) > 0:
 			p.verify(stack)
