@@ -49,18 +49,24 @@ func running(t *testing.T, hz int) *Log {
 // record has l take samples, and returns when it knows that its signals are heard: until
 // then a cut does not wait long for a busy machine. The function that it returns ends that.
 func record(l *Log) (end func()) {
-	var reading sync.WaitGroup
-	reading.Go(func() {
-		l.Begin()
-		l.Record()
-	})
-	<-l.Reading()
+	end = recordUnheard(l)
 	for heard := !canPoke; !heard; {
 		<-time.After(time.Millisecond)
 		l.mu.Lock()
 		heard = l.heard
 		l.mu.Unlock()
 	}
+	return end
+}
+
+// recordUnheard is record where signals make no records.
+func recordUnheard(l *Log) (end func()) {
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		l.Begin()
+		l.Record()
+	})
+	<-l.Reading()
 	return func() {
 		l.End()
 		reading.Wait()

@@ -28,7 +28,7 @@ func TestCutOfAReaderThatSleepsOn(t *testing.T) {
 		}
 		return nil, nil, true // no signal has made a record
 	})
-	defer record(l)()
+	defer recordUnheard(l)()
 	for n, want := range []int64{enough, maxLots * enough, maxLots * enough} {
 		for !l.asleep.Load() {
 			<-time.After(time.Millisecond)
