@@ -105,9 +105,13 @@ func (s *Sampler) frozenIn(e ender, labels []label) (d time.Duration) {
 
 // extendBefore counts the time of a window without a round for what the last one before it
 // has found, until its spans have ended. What began since is not known.
+//
+// A sample for each costs CPU time without a look: up to half of the window's budget is
+// spent on that, so that looks can still be paid for.
 func (s *Sampler) extendBefore(at time.Time) {
 	e, ok := s.source.(ender)
-	if !ok {
+	samples := min(len(s.before), maxEntries)
+	if !ok || s.perItem*float64(samples) > s.pacer.budget*float64(at.Sub(s.from))/2 {
 		return
 	}
 	for _, f := range s.before {

@@ -224,6 +224,35 @@ func TestAFreezeIsWhereItWas(t *testing.T) {
 	})
 }
 
+// TestDearWindowWithoutALook: samples that would cost what looks need are not made.
+func TestDearWindowWithoutALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const window = 10 * time.Second
+		begin := time.Now()
+		s := newSampler(generous, plannedSource{spans: map[string][2]time.Time{"goes on": {begin, begin.Add(time.Hour)}}})
+		playCPU(s)
+		s.watch.processTime = func() (time.Duration, bool) { return 0, true }
+		s.Start()
+		for i, want := range []int{1, 0} {
+			time.Sleep(window)
+			synctest.Wait()
+			s.mu.Lock()
+			s.perItem = generous * float64(window) // a sample, twice what a window may spend
+			s.mu.Unlock()
+			p, err := s.Rotate()
+			if got := len(checked(t, p, err).Sample); got != want {
+				t.Errorf("window %d has %d samples, want %d", i, got, want)
+			}
+			s.mu.Lock()
+			s.pacer.spend(time.Hour) // no look can be paid for
+			s.mu.Unlock()
+		}
+		if _, err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestWindowsWithoutALook: where none can be paid for, spans that the last look has found
 // go on until they end.
 func TestWindowsWithoutALook(t *testing.T) {

@@ -113,16 +113,15 @@ func (s *Sampler) Rotate() (*profile.Profile, error) {
 		}
 	}
 	now = time.Now()
-	t, opened, prepaid, err := s.table, s.opened, s.prepaid, s.err
-	unseen := s.close(now)
-	intervals := s.looks
-	s.open(now)
-
+	t, prepaid, err := s.table, s.prepaid, s.err
+	var unseen time.Duration
 	var p *profile.Profile
 	cost := s.measure(func() {
-		p = build(s.source, t, opened, now.Sub(opened))
-		p.Comments = []string{intervals.Comment()}
+		unseen = s.close(now)
+		p = build(s.source, t, s.opened, now.Sub(s.opened))
+		p.Comments = []string{s.looks.Comment()}
 	})
+	s.open(now)
 	s.pacer.spend(cost - prepaid)
 	s.count(func(st *Stats) {
 		st.CPU += cost
