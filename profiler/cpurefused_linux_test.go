@@ -51,6 +51,7 @@ func profileWithoutSignals() error {
 	if err != nil {
 		return err
 	}
+	p.SetPatience(time.Minute)
 	if err := p.Start(); err != nil {
 		return err
 	}

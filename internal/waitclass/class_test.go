@@ -32,6 +32,8 @@ func TestRealWaits(t *testing.T) {
 	stop := make(chan struct{})
 	var wait sync.WaitGroup
 	defer wait.Wait()
+	closeTraced := sync.OnceFunc(func() { close(traced) })
+	defer closeTraced() // or a failure waits for ever
 	want := make(map[string]string)
 	run := func(name string, class waitclass.Class, f func()) {
 		want[name] = class.String()
@@ -153,7 +155,7 @@ func TestRealWaits(t *testing.T) {
 	}
 
 	close(stop)
-	close(traced)
+	closeTraced()
 	<-sends
 	for _, c := range []io.Closer{pipeWriter, listener, connection, accepted, r, w} {
 		_ = c.Close() // what waits for it ends

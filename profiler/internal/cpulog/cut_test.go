@@ -59,7 +59,7 @@ func record(l *Log) (end func()) {
 	return end
 }
 
-// recordUnheard is record where signals make no records.
+// recordUnheard is record for a test in which no signal is heard, or none has been yet.
 func recordUnheard(l *Log) (end func()) {
 	var reading sync.WaitGroup
 	reading.Go(func() {

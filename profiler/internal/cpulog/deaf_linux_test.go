@@ -92,7 +92,7 @@ func TestFirstCutWithAnotherSIGURG(t *testing.T) {
 	setAction(t, syscall.SIGURG, handler{1})
 	for range 20 {
 		l := New(100, goruntime.ReadCPUProfile)
-		end := record(l)
+		end := recordUnheard(l)
 		if p, err := l.Cut(); err != nil || p.Deaf || p.Unwoken {
 			t.Errorf("deaf %t, unwoken %t: %v", p.Deaf, p.Unwoken, err)
 		}
