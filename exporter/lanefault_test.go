@@ -204,6 +204,7 @@ func TestSpillForgetsWhatItRead(t *testing.T) {
 		}
 		before := heap()
 		<-time.After(2 * profiles * time.Second) // each is tried
+		synctest.Wait()
 		if grown := heap() - before; grown > profiles*size/4 {
 			t.Errorf("%d profiles of %d bytes in files pin %d bytes", profiles, size, grown)
 		}

@@ -69,6 +69,7 @@ func TestSpillSurvives(t *testing.T) {
 		leave(t, dir, "a", "b")
 		wantFiles(t, dir, 2)
 		<-time.After(time.Minute)
+		synctest.Wait()
 		leave(t, dir) // one start that sends nothing either
 		wantFiles(t, dir, 2)
 	})
@@ -104,6 +105,7 @@ func TestSpillKnowsWhatWasTried(t *testing.T) {
 		q := newQueue(t, d, exporter.WithSpill(dir))
 		export(t, q, "perhaps taken, then refused", "refused", "refused", "not tried")
 		<-time.After(10 * time.Second)
+		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := q.Shutdown(ctx); err == nil || len(d.at) != 4 {
@@ -193,6 +195,7 @@ func TestSpillTooOld(t *testing.T) {
 		wantFiles(t, dir, 1)
 
 		<-time.After(5 * time.Minute)
+		synctest.Wait()
 		d := new(destination)
 		q = newQueue(t, d, exporter.WithSpill(dir), exporter.WithSpillMaxAge(10*time.Minute))
 		if err := q.ForceFlush(t.Context()); err != nil {
@@ -451,6 +454,7 @@ func TestSpillBoundsMemory(t *testing.T) {
 		}
 		close(hold)
 		<-time.After(2 * time.Second)
+		synctest.Wait()
 		wantFiles(t, dir, 33)
 		for i := range 40 {
 			export(t, q, sized(byte(i), mib)) // beyond what memory has room for

@@ -52,6 +52,7 @@ func TestSpillWithoutDescriptors(t *testing.T) {
 		}
 		q := newQueue(t, d, exporter.WithSpill(dir))
 		<-time.After(6 * time.Second)
+		synctest.Wait()
 		s := q.Stats()
 		setLimit(limit)
 		if !errors.Is(s.LastError, syscall.EMFILE) || s.Waiting == 0 {
@@ -102,6 +103,7 @@ func TestSpillAfterAFullDisk(t *testing.T) {
 		}
 		export(t, q, "a", "b", "c")
 		<-time.After(10 * time.Second)
+		synctest.Wait()
 		wantNotSpilled(t, q, 3)
 		wantFiles(t, dir, 1)
 
@@ -109,6 +111,7 @@ func TestSpillAfterAFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(2 * time.Second)
+		synctest.Wait()
 		wantFiles(t, dir, 3)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -201,6 +204,7 @@ func TestSpillReadOnly(t *testing.T) {
 		export(t, q, "meanwhile")
 		close(hold)
 		<-time.After(time.Second)
+		synctest.Wait()
 		back.Store(true)
 		shutdown(t, q)
 		got := d.names()

@@ -139,6 +139,7 @@ func (f fault) outage(t *testing.T) {
 		}
 		<-time.After(10 * time.Second)
 	}
+	synctest.Wait()
 	attempts := b.heal()
 	s := e.Stats()
 	switch {
