@@ -61,7 +61,7 @@ func TestParallelPagesUnderEviction(t *testing.T) {
 		{target("/log", "format", "text"), wholeText},
 	}
 	evicted := s.Stats().WindowsEvicted
-	const each = 3
+	const each = 2
 	var (
 		clients sync.WaitGroup
 		feeding sync.Mutex

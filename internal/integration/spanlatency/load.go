@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -36,6 +38,8 @@ const (
 	shown = 200
 )
 
+var service = resource.NewSchemaless(attribute.String("service.name", "spanlatency"))
+
 // measure measures what starts and ends take beside a row's goroutines.
 func (l *load) measure(r *row) (round, error) {
 	s, err := store.New()
@@ -43,7 +47,7 @@ func (l *load) measure(r *row) (round, error) {
 		return round{}, err
 	}
 	t := &timed{SpanProcessor: s.SpanProcessor()}
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(t)).Tracer("spanlatency")
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(t), sdktrace.WithResource(service)).Tracer("spanlatency")
 	held := l.fill(tracer)
 	if err := s.Export(context.Background(), window(0, held)); err != nil {
 		return round{}, err
@@ -172,7 +176,7 @@ func window(n int, held []trace.SpanContext) *exporter.Profile {
 		p.Sample = append(p.Sample, s)
 	}
 	start := time.Now().Add(time.Duration(n-1) * 10 * time.Second)
-	return exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: 10 * time.Second}, p)
+	return exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: 10 * time.Second, Resource: service}, p)
 }
 
 // burn takes CPU time until it is stopped.
