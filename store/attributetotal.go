@@ -153,7 +153,7 @@ func (v *view) spansWith(matchers []Matcher) map[ident.Key]bool {
 		nodes := v.nodes()
 		values := nodes.values(key)
 		matched := make(map[ident.Key]bool)
-		tried := make(triedValues)
+		tried := v.triedOnAttributes(&matchers[i])
 		for j := range nodes.list {
 			if v.ended() {
 				return found // The caller looks too.

@@ -223,6 +223,29 @@ func BenchmarkSpans(b *testing.B) {
 	}
 }
 
+// BenchmarkTrace lists the spans of one trace, as the page of a span does, in a store that has
+// no room for more records.
+func BenchmarkTrace(b *testing.B) {
+	s := newStore(b)
+	tracer := newTracerProvider(s).Tracer("")
+	var last trace.Span
+	for s.Stats().SpansEvicted == 0 {
+		_, last = tracer.Start(b.Context(), "GET /")
+		last.End()
+	}
+	view := open(b, s)
+	q := store.SpanQuery{TraceID: last.SpanContext().TraceID().String(), Running: true}
+	b.ReportAllocs()
+	for b.Loop() {
+		if spans, err := view.Spans(q); err != nil || len(spans) != 1 {
+			b.Fatal(len(spans), err)
+		}
+	}
+	records := float64(s.Stats().Spans)
+	b.ReportMetric(records, "records")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/records, "ns/record")
+}
+
 // open returns a view that is closed at the end of the benchmark.
 func open(b *testing.B, s *store.Store) store.View {
 	b.Helper()
@@ -253,7 +276,9 @@ func BenchmarkFull(b *testing.B) {
 	}
 	cpu := store.Query{Kind: exporter.KindCPU}
 	byMany := store.Query{Kind: exporter.KindCPU, Matchers: many}
+	// A view tries an expression once: each of these queries has a view of its own.
 	byID := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "profile_id", store.MatchRegexp, ".+")}}
+	byTrace := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "trace_id", store.MatchEqual, "00000000000000000000000000000001")}}
 	for name, ask := range map[string]func() error{
 		"Profile": func() error {
 			_, err := view.Profile(store.Query{Kind: exporter.KindCPU, WithoutIDs: true})
@@ -261,12 +286,29 @@ func BenchmarkFull(b *testing.B) {
 		},
 		"Select":             func() error { _, err := view.Select(cpu); return err },
 		"Select/32 matchers": func() error { _, err := view.Select(byMany); return err },
-		"Select/by id":       func() error { _, err := view.Select(byID); return err },
-		"Timeline":           func() error { _, err := view.Timeline(cpu, 6); return err },
-		"Timeline/by id":     func() error { _, err := view.Timeline(byID, 6); return err },
-		"Spans/newest":       func() error { _, err := view.Spans(store.SpanQuery{Limit: 500}); return err },
-		"Spans/most CPU":     func() error { _, err := view.Spans(store.SpanQuery{Order: store.MostCPU, Limit: 500}); return err },
-		"NameTotals":         func() error { _, err := view.NameTotals(); return err },
+		"Select/by id": func() error {
+			view, err := s.View(b.Context())
+			if err != nil {
+				return err
+			}
+			defer view.Close()
+			_, err = view.Select(byID)
+			return err
+		},
+		"Select/by trace": func() error { _, err := view.Select(byTrace); return err },
+		"Timeline":        func() error { _, err := view.Timeline(cpu, 6); return err },
+		"Timeline/by id": func() error {
+			view, err := s.View(b.Context())
+			if err != nil {
+				return err
+			}
+			defer view.Close()
+			_, err = view.Timeline(byID, 6)
+			return err
+		},
+		"Spans/newest":   func() error { _, err := view.Spans(store.SpanQuery{Limit: 500}); return err },
+		"Spans/most CPU": func() error { _, err := view.Spans(store.SpanQuery{Order: store.MostCPU, Limit: 500}); return err },
+		"NameTotals":     func() error { _, err := view.NameTotals(); return err },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -6,8 +6,10 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -122,7 +124,10 @@ func TestQueriesEnd(t *testing.T) {
 			_, err := v.Timeline(q(matcher(t, "span_id", store.MatchRegexp, ".*1")), 5)
 			return err
 		},
-		"Kinds":         func(v store.View) error { _, err := v.Kinds(q()); return err },
+		"Kinds": func(v store.View) error {
+			_, err := v.Kinds(q(matcher(t, "span_name", store.MatchRegexp, ".*1.*")))
+			return err
+		},
 		"AttributeKeys": func(v store.View) error { _, err := v.(store.Attributed).AttributeKeys(); return err },
 		"AttributeTotals": func(v store.View) error {
 			_, err := v.(store.Attributed).AttributeTotals(key)
@@ -152,13 +157,20 @@ func TestQueriesEnd(t *testing.T) {
 	}
 }
 
-// An expression that would run for seconds is refused, with its price; a list is not.
-func TestPriceOfExpressions(t *testing.T) {
+// pricedStore returns a store with 200,000 samples, four in five of which have ids.
+func pricedStore(t *testing.T) *store.Store {
+	t.Helper()
 	s := newStore(t)
 	g := newGenerator()
 	for i := range 40 {
 		export(t, s, inWindow(i, exporter.KindCPU, g.profile(5000)))
 	}
+	return s
+}
+
+// An expression that would run for seconds is refused, with its price; a list is not.
+func TestPriceOfExpressions(t *testing.T) {
+	s := pricedStore(t)
 	long := "(0|1|2|3|4)[a-f]{8}.*[0-9]{4}.*(a|b|c)x"
 	for _, op := range []store.MatchOp{store.MatchRegexp, store.MatchNotRegexp} {
 		q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "trace_id", op, long)}}
@@ -176,5 +188,130 @@ func TestPriceOfExpressions(t *testing.T) {
 		if _, err := s.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "span_id", store.MatchRegexp, cheap)}}); err != nil {
 			t.Errorf("%s: %v", cheap, err)
 		}
+	}
+}
+
+// The queries of a view have one budget. Equal conditions cost once, for what they are tried
+// on once.
+func TestPriceOfView(t *testing.T) {
+	s := pricedStore(t)
+	ask := func(v store.View, value string, from, until int) error {
+		q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "span_id", store.MatchRegexp, value)}}
+		q.From, q.Until = epoch.Add(time.Duration(from)*step), epoch.Add(time.Duration(until)*step)
+		_, err := v.Select(q)
+		return err
+	}
+	// No id begins like that, so that only the price is high.
+	expression := func(i int) string { return fmt.Sprintf("x[0-9a-f]{6}%d.*", i) }
+	view := func() store.View {
+		v, err := s.View(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(v.Close)
+		return v
+	}
+	room, v := 0, view()
+	for ; room < 100; room++ {
+		err := ask(v, expression(room), 0, 40)
+		if errors.Is(err, store.ErrTooExpensive) {
+			if !strings.Contains(err.Error(), "million of the request's other expressions") {
+				t.Errorf("the price is told as %v", err)
+			}
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if room < 2 || room == 100 {
+		t.Fatalf("there is room for %d expressions in one view: the test is about some", room)
+	}
+	for name, test := range map[string]struct {
+		ask  func(v store.View) error
+		fits bool
+	}{
+		"the same, often": {func(v store.View) (err error) {
+			for range 3 * room {
+				err = errors.Join(err, ask(v, expression(1), 0, 40))
+			}
+			return err
+		}, true},
+		"the same, part by part": {func(v store.View) (err error) {
+			for i := range room {
+				for half := range 4 {
+					err = errors.Join(err, ask(v, expression(i), 10*half, 10*(half+1)))
+				}
+			}
+			return err
+		}, true},
+		"other kinds and questions": {func(v store.View) (err error) {
+			for i := range room {
+				q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "span_id", store.MatchRegexp, expression(i))}}
+				_, ofKinds := v.Kinds(q)
+				_, ofTime := v.Timeline(q, 3)
+				_, ofPprof := v.(store.Encoder).Pprof(q)
+				err = errors.Join(err, ofKinds, ofTime, ofPprof)
+			}
+			return err
+		}, true},
+		"different ones": {func(v store.View) (err error) {
+			for i := range room + 1 {
+				err = errors.Join(err, ask(v, expression(i), 0, 40))
+			}
+			return err
+		}, false},
+		"different ones, half by half": {func(v store.View) (err error) {
+			for i := range room + 1 {
+				err = errors.Join(err, ask(v, expression(i), 0, 20), ask(v, expression(i), 20, 40))
+			}
+			return err
+		}, false},
+	} {
+		if err := test.ask(view()); (err == nil) != test.fits || err != nil && !errors.Is(err, store.ErrTooExpensive) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A list by several expressions on attributes, and what is asked beside it, has one budget
+// too.
+func TestPriceOfAttributes(t *testing.T) {
+	s := newStore(t)
+	tracer := newTracerProvider(s).Tracer("")
+	for i := range 5000 {
+		_, span := tracer.Start(t.Context(), "GET /", at(0), trace.WithAttributes(attribute.String("url.path", fmt.Sprint(strings.Repeat("/long/path", 20), i))))
+		span.End(at(1))
+	}
+	expression := func(i int) store.Matcher {
+		return matcher(t, "span.url.path", store.MatchRegexp, fmt.Sprintf(".*(a|b|c)%d.*[0-9]x", i))
+	}
+	v, err := s.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	asked := 0
+	for ; asked < 1000; asked++ {
+		if _, err = v.Spans(store.SpanQuery{Attributes: []store.Matcher{expression(asked)}}); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, store.ErrTooExpensive) || asked == 0 {
+		t.Fatalf("after %d lists: %v", asked, err)
+	}
+	var all []store.Matcher
+	for i := range asked + 1 {
+		all = append(all, expression(i))
+	}
+	for n, fits := range map[int]bool{asked: true, asked + 1: false} {
+		other, err := s.View(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Spans(store.SpanQuery{Attributes: all[:n]}); (err == nil) != fits || err != nil && !errors.Is(err, store.ErrTooExpensive) {
+			t.Errorf("%d expressions in one list, of which %d fit: %v", n, asked, err)
+		}
+		other.Close()
 	}
 }

@@ -164,7 +164,7 @@ func (s *Store) CheckParts(t *testing.T) {
 // how many windows it looked at, and how many samples each group has.
 func (s *Store) Visit(q Query, do func()) (looked int, counts []int64) {
 	var matches []filter.Match
-	f := q.filter()
+	f := q.filter(func(*Matcher) *filter.Tried { return nil })
 	for _, w := range s.index.windows {
 		do()
 		looked++
@@ -188,7 +188,7 @@ func (s *Store) Asked(q Query) (asked, sets int) {
 		set              *samples.LabelSet
 		service, version string
 	}
-	f := q.filter()
+	f := q.filter(func(*Matcher) *filter.Tried { return nil })
 	all := make(map[labels]bool)
 	for _, w := range s.index.windows {
 		if w.Kind != q.Kind {

@@ -228,15 +228,14 @@ func (v *view) Kinds(q Query) ([]KindTotal, error) {
 	if err := v.ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := v.checkPrice(&q, ""); err != nil {
+	matches, err := v.matches(&q, "")
+	if err != nil {
 		return nil, err
 	}
 	var totals []KindTotal
-	for _, m := range v.matches(&q, "") {
-		samples := int64(0)
-		for g := range m.Groups() {
-			samples += g.Count()
-		}
+	for i := range matches {
+		m := &matches[i]
+		samples := m.Count()
 		if samples == 0 {
 			continue
 		}

@@ -126,11 +126,7 @@ func (v *view) find(q Query) (found, error) {
 	if f.selected, err = selectType(types, cmp.Or(q.SampleType, standard), q.Kind); err != nil {
 		return found{}, err
 	}
-	if err := v.checkPrice(&q, q.Kind); err != nil {
-		return found{}, err
-	}
-	f.matches = v.matches(&q, q.Kind)
-	if err := v.ctx.Err(); err != nil {
+	if f.matches, err = v.matches(&q, q.Kind); err != nil {
 		return found{}, err
 	}
 	for i := range f.matches {
@@ -158,9 +154,12 @@ type match struct {
 
 // matches returns what q selects in the windows of a kind, "" for all kinds, and of
 // its time. A query that lists ids, or names attributes, finds what is kept of older
-// windows too.
-func (v *view) matches(q *Query, kind exporter.Kind) (matches []match) {
-	f := q.filter()
+// windows too. The error is about the price of its expressions, or the context's.
+func (v *view) matches(q *Query, kind exporter.Kind) (matches []match, err error) {
+	if err := v.pay(q, kind); err != nil {
+		return nil, err
+	}
+	f := q.filter(v.tried)
 	f.Until(v.ended)
 	if spans := v.spansWith(q.Matchers); spans != nil {
 		f.OfSpans(spans)
@@ -182,15 +181,17 @@ func (v *view) matches(q *Query, kind exporter.Kind) (matches []match) {
 		look(v.kept)
 	}
 	look(v.windows)
-	return matches
+	return matches, v.ctx.Err()
 }
 
-// filter returns the conditions of q, but for those on attributes.
-func (q *Query) filter() *filter.Filter {
+// filter returns the conditions of q, but for those on attributes. tried has what they have
+// matched.
+func (q *Query) filter(tried func(*Matcher) *filter.Tried) *filter.Filter {
 	f := filter.New()
-	for _, m := range q.Matchers {
+	for i := range q.Matchers {
+		m := &q.Matchers[i]
 		if _, ok := m.SpanAttribute(); !ok {
-			f.Add(m.condition)
+			f.Add(m.condition, tried(m))
 		}
 	}
 	return f

@@ -74,12 +74,12 @@ func (v *view) Select(q Query) (*Selection, error) {
 	selection.From, selection.Until = f.bounds()
 	selection.Looks, selection.LooksLength = f.looks()
 	// sums are in the order in which their leaves are found, which is the same for
-	// the same windows; places tell where they are.
+	// the same windows: the number of a leaf is the place of its sum.
 	var (
 		leaves []frames.ID
 		sums   []int64
 	)
-	places := make(map[frames.ID]uint32)
+	numbers := v.code.frames.Numbers()
 	names := make(map[string]struct{})
 	var profiles []ident.Key
 	texts := make(map[string]struct{})
@@ -103,13 +103,11 @@ func (v *view) Select(q Query) (*Selection, error) {
 					continue
 				}
 				leaf := w.leaf(i)
-				place, ok := places[leaf]
-				if !ok {
-					place = uint32(len(leaves))
-					places[leaf] = place
+				number, isNew := numbers.Of(leaf)
+				if isNew {
 					leaves, sums = append(leaves, leaf), append(sums, 0)
 				}
-				sums[place] += value
+				sums[number] += value
 				selection.Total += value
 				selection.Samples += w.CountOf(i)
 			}

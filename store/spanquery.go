@@ -94,19 +94,19 @@ type spanFilter struct {
 // part that is asked for.
 type nameMatch struct{ matches, contains bool }
 
-func newSpanFilter(q *SpanQuery, m *moment, ended func() bool) *spanFilter {
+func newSpanFilter(q *SpanQuery, v *view) *spanFilter {
 	f := &spanFilter{
-		ended:      ended,
+		ended:      v.ended,
 		query:      q,
-		now:        m.now,
+		now:        v.now,
 		part:       strings.ToLower(q.Contains),
-		spans:      m.spans,
+		spans:      v.spans,
 		names:      make(map[*spanlog.Name]nameMatch),
 		parts:      make(map[*spanlog.Text]bool),
 		attributes: make(map[*spanlog.Text]bool),
 	}
-	for range q.Attributes {
-		f.tried = append(f.tried, make(triedValues))
+	for i := range q.Attributes {
+		f.tried = append(f.tried, v.triedOnAttributes(&q.Attributes[i]))
 	}
 	// What is no id of a trace is not the zero id of a span either.
 	f.trace, _ = trace.TraceIDFromHex(strings.ToLower(q.TraceID))
@@ -133,7 +133,7 @@ func (f *spanFilter) matches(r *spanlog.Record) bool {
 	switch {
 	case r.Running() && !q.Running,
 		q.OnlyErrors && !r.Err,
-		q.TraceID != "" && (r.TraceID != f.trace || !f.trace.IsValid()),
+		!f.ofTrace(r),
 		q.MinDuration > 0 && duration < int64(q.MinDuration),
 		q.MaxDuration > 0 && duration > int64(q.MaxDuration),
 		!f.overlaps(r.Start, r.Start+duration):
@@ -145,6 +145,12 @@ func (f *spanFilter) matches(r *spanlog.Record) bool {
 		f.names[r.Name] = name
 	}
 	return name.matches && (name.contains || f.contains(r.Status) || f.attributeContains(r)) && f.matchesAttributes(r)
+}
+
+// ofTrace reports whether a record is of the trace that is asked for. It is cheap: a trace has
+// few of all records.
+func (f *spanFilter) ofTrace(r *spanlog.Record) bool {
+	return f.query.TraceID == "" || r.TraceID == f.trace && f.trace.IsValid()
 }
 
 // matchesExemplar is matches for a manual exemplar, which is no error and has no

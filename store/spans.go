@@ -23,10 +23,10 @@ func (v *view) Spans(q SpanQuery) ([]Span, error) {
 	if q.Limit < 0 {
 		return nil, fmt.Errorf("store: SpanQuery.Limit %d is negative: use 0 for no bound", q.Limit)
 	}
-	if err := v.checkAttributePrice(q.Attributes, new(price)); err != nil {
+	if err := v.payAttributes(q.Attributes); err != nil {
 		return nil, err
 	}
-	filter := newSpanFilter(&q, v.moment, v.ended)
+	filter := newSpanFilter(&q, v)
 	tree := v.tree(filter)
 	top := topRows{order: q.Order, limit: q.Limit}
 	for _, row := range v.exemplarRows(filter) {
@@ -38,7 +38,7 @@ func (v *view) Spans(q SpanQuery) ([]Span, error) {
 		}
 		return q.Order.value(r, v.now)
 	}
-	wanted := func(r *spanlog.Record) bool { return !v.ended() && top.wants(value(r)) }
+	wanted := func(r *spanlog.Record) bool { return !v.ended() && filter.ofTrace(r) && top.wants(value(r)) }
 	v.spans.Each(wanted, func(r *spanlog.Record) {
 		if filter.matches(r) && tree.lists(r) {
 			top.add(spanRow{record: *r, value: value(r)})

@@ -105,7 +105,7 @@ type Live interface {
 	// Log returns what happened to the newest windows, the oldest event first:
 	// the last 512 events, none of them about spans.
 	Log() []Event
-	// Generation returns a number that changes whenever windows or ended spans
+	// Generation returns a number that goes up whenever windows or ended spans
 	// come, change or go. While it stays the same, so do the answers to equal
 	// queries, except about running spans: a client that polls need not ask
 	// again.
@@ -227,6 +227,9 @@ type view struct {
 	gone  bool
 	// spanNodes are made when a query needs them.
 	spanNodes *spanNodes
+	// expressions are those of the queries before, spent is what they cost.
+	expressions map[expressionKey]*expression
+	spent       int64
 }
 
 // askEvery is how often a loop of a query may look whether it has ended until the context

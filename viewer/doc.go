@@ -125,7 +125,8 @@
 // attributeKeys are the keys that spans have, and by has the sums by the one that by=
 // names, with a note where they are times of whole requests, which count for each value
 // that they have, or where there are none; groups are the 500 names with most CPU time,
-// groupsOmitted counts the others, and unnamed the spans without a name, which are in no group; process has the queries for
+// groupsOmitted counts the others, whose CPU time is groupsOmittedCpuNs, and unnamed the spans
+// without a name, which are in no group; process has the queries for
 // the whole process. If the samples of a group carry another span_name than its name, label
 // is that one, and labelNames the number of names that share it. A span's query selects its
 // CPU profile or, if it has no samples there, its wall or its host profile. In status,
@@ -140,7 +141,8 @@
 // 200 entries [ns after its start, CPU time in ns, samples], in order, of samples that are
 // nearer to each other than a 200th of its duration one for all. An entry stands for CPU
 // time before its moment. Their CPU time is less than cpuNs where not all profiles have
-// times or are held. Its loss, if any, says what the store had no room for: samples or
+// times or are held. Its earlier, {started, pid, service, version}, is the earlier process that
+// has left it in a directory (see [store.WithDirectory]), and is missing for this process. Its loss, if any, says what the store had no room for: samples or
 // summary. The answer to a query is
 //
 //	query, title                            in its canonical form, in words
@@ -166,6 +168,7 @@
 //	functions [{name, type, file, line, package, self, total}]
 //	functionsOmitted {count, self, maxTotal}  what the functions left out take
 //	packages [{name, self}]                 by what their functions take themselves
+//	packagesOmitted {count, self}             what the packages left out take
 //	cutAt, cutTotal                         the number of frames at which the runtime
 //	                                        cut stacks, and how much is in these
 //	executables [{file, buildId, self, total}]
@@ -188,6 +191,12 @@
 // left one, those that take more on the right first. Errors are {error, column}. Once
 // profiling has ended, or if it never began, the status has running false and a message
 // that says why. Where an eBPF agent feeds the store of a whole machine, it has host true.
+//
+// The log is {status, stats, kinds, events}: kinds are the windows held, summed by kind, service,
+// version and process, those of an earlier process with earlier as a span has it; events are
+// what happened to windows, the newest first. Its stats, which the list of spans has too, are
+// about this process alone; where there is a directory, directory has what is on disk and
+// what is held of earlier processes.
 //
 // The page graph answers a part of a graph as {unit, total, flame, path}, with 1,400 frames of its
 // own and with sums of all that the query selects, whatever is cut: zoom names the frame to

@@ -26,6 +26,14 @@ import (
 //
 // Options that cannot be used are ignored and reported to otel.Handle. The handler is
 // safe for concurrent use. Every request reads one view of the source.
+//
+// Equal requests share one answer, which is kept for the next ones, where the source and
+// its views have the method
+//
+//	Generation() uint64
+//
+// as a *store.Store does: a number that goes up whenever an answer may have changed. It stays
+// the same for a source that does not change, such as profiles in files.
 func Handler(s store.Source, opts ...Option) http.Handler {
 	c, err := newConfig(opts)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
-	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
@@ -47,50 +46,46 @@ func (h *handler) page(fallback format, serve func(*http.Request, url.Values, fo
 //
 // A request whose answer others may get too is its question: equal questions have equal
 // answers in one generation of the source. "" is of no use to others.
-func (h *handler) read(ctx context.Context, turns turns, question string, respond func(*answer.Reader) (made, error)) (response, error) {
-	live, ok := h.source.(interface{ Generation() uint64 })
-	if question == "" || !ok {
-		m, _, err := h.make(ctx, turns, h.currentStatus(), nil, respond)
-		if err != nil {
-			return response{}, err
-		}
-		return m.response()
-	}
+func (h *handler) read(ctx context.Context, turns turns, question string, respond func(*answer.Reader) (*made, error)) (response, error) {
 	status := h.currentStatus()
-	m, err := h.shared.get(ctx, question, generationOf(live.Generation(), status), func(ctx context.Context, opened func(string) (made, bool)) (made, bool, error) {
-		return h.make(ctx, turns, h.currentStatus(), opened, respond)
-	})
+	source, ok := h.source.(generational)
+	var m *made
+	var err error
+	if question == "" || !ok {
+		m, _, err = h.make(ctx, turns, status, nil, respond)
+	} else {
+		m, err = h.shared.get(ctx, question, generationOf(source.Generation(), status), func(ctx context.Context, opened opener) (*made, bool, error) {
+			return h.make(ctx, turns, h.currentStatus(), opened, respond)
+		})
+	}
 	if err != nil {
 		return response{}, err
 	}
-	if m.data != nil {
-		m.data = m.data.Now(status)
-	}
-	return m.response()
+	return m.to(status)
 }
 
 // make makes an answer, and reports whether it may be kept. opened may have it.
-func (h *handler) make(ctx context.Context, turns turns, status *answer.Status, opened func(generation string) (made, bool), respond func(*answer.Reader) (made, error)) (m made, keep bool, err error) {
+func (h *handler) make(ctx context.Context, turns turns, status *answer.Status, opened opener, respond func(*answer.Reader) (*made, error)) (m *made, keep bool, err error) {
 	leave, err := turns.enter(ctx)
 	if err != nil {
-		return made{}, false, err
+		return nil, false, err
 	}
 	defer leave()
 	view, err := h.source.View(ctx)
 	if err != nil {
-		return made{}, false, err
+		return nil, false, err
 	}
 	defer view.Close()
-	if live, ok := view.(store.Live); ok && opened != nil {
-		if m, ok := opened(generationOf(live.Generation(), status)); ok {
+	if of, ok := view.(generational); ok && opened != nil {
+		if m := opened(generationOf(of.Generation(), status)); m != nil {
 			return m, false, nil
 		}
 	}
 	a := answer.NewReader(view, status, h.instance).Within(ctx)
 	if m, err = respond(a); err != nil {
-		return made{}, false, err
+		return nil, false, err
 	}
-	return m, !a.Running() || m.data != nil && m.data.Lasts(), nil
+	return m, !a.Running() || m.lasts, nil
 }
 
 // question returns what a request asks for, "" if that changes with the clock.
@@ -144,7 +139,7 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 	if f == formatPprof || f == formatFolded {
 		turns = h.graphs
 	}
-	return h.read(ctx, turns, question("spans", params, f), func(a *answer.Reader) (made, error) {
+	return h.read(ctx, turns, question("spans", params, f), func(a *answer.Reader) (*made, error) {
 		a.About(answer.Query{From: q.From, Until: q.Until})
 		a.Ignored(unknown(params))
 		if f == formatPprof || f == formatFolded {
@@ -157,8 +152,8 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 
 // mayBeUnchanged reports, without a view, whether since may be the generation of the source.
 func (h *handler) mayBeUnchanged(since string) bool {
-	live, ok := h.source.(interface{ Generation() uint64 })
-	return strings.HasPrefix(since, h.instance) && (!ok || since == answer.Generation(h.instance, live.Generation()))
+	source, ok := h.source.(generational)
+	return strings.HasPrefix(since, h.instance) && (!ok || since == answer.Generation(h.instance, source.Generation()))
 }
 
 // unchanged returns the answer to a client that has the list of spans, nil if there is
@@ -210,7 +205,7 @@ func (h *handler) serveQuery(r *http.Request, params url.Values, f format, page 
 	if err != nil || f == formatHTML {
 		return pageResponse(), err
 	}
-	return h.read(r.Context(), h.turns(q), question(page, params, f), func(a *answer.Reader) (made, error) {
+	return h.read(r.Context(), h.turns(q), question(page, params, f), func(a *answer.Reader) (*made, error) {
 		a.About(q)
 		a.Ignored(unknown(params))
 		if f == formatPprof || f == formatFolded {
@@ -234,20 +229,17 @@ func (h *handler) serveComparison(r *http.Request, params url.Values, f format) 
 	if err := answer.Comparable(left, right); err != nil || f == formatHTML {
 		return pageResponse(), err
 	}
-	return h.read(r.Context(), h.turns(left, right), question("comparison", params, f), func(a *answer.Reader) (made, error) {
+	return h.read(r.Context(), h.turns(left, right), question("comparison", params, f), func(a *answer.Reader) (*made, error) {
 		a.About(left, right)
 		a.Ignored(unknown(params))
 		if f == formatPprof {
 			p, err := a.PprofDiff(left, right)
-			if err != nil {
-				return made{}, err
-			}
-			resp, err := pprofResponse(p, nil)
-			return made{resp: resp}, err
+			resp, err := pprofResponse(p, err)
+			return responseMade(resp, err, made{})
 		}
 		c, err := a.Compare(left, right)
 		if f == formatFolded && err == nil {
-			return made{resp: textResponse(c.Folded())}, nil
+			return responseMade(textResponse(c.Folded()), nil, made{})
 		}
 		return dataMade(c, f, err)
 	})
@@ -286,7 +278,7 @@ func (h *handler) serveGraph(r *http.Request, params url.Values, f format) (resp
 	if err != nil {
 		return response{}, err
 	}
-	return h.read(r.Context(), h.turns(left, right), question("graph", params, f), func(a *answer.Reader) (made, error) {
+	return h.read(r.Context(), h.turns(left, right), question("graph", params, f), func(a *answer.Reader) (*made, error) {
 		a.About(left, right)
 		a.Ignored(unknown(params))
 		part, err := a.GraphAgainst(left, right, g)
@@ -303,10 +295,10 @@ func (h *handler) serveLog(r *http.Request, params url.Values, f format) (respon
 		return response{}, answer.BadRequestf("the log is not a profile and has no %s form", f)
 	}
 	// What it tells of the profiler is of the moment.
-	return h.read(r.Context(), nil, "", func(a *answer.Reader) (made, error) {
+	return h.read(r.Context(), nil, "", func(a *answer.Reader) (*made, error) {
 		a.Ignored(unknown(params))
 		l, err := a.Log()
 		resp, err := dataResponse(l, f, err)
-		return made{resp: resp}, err
+		return responseMade(resp, err, made{})
 	})
 }

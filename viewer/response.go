@@ -51,7 +51,8 @@ type response struct {
 	contentType string
 	// disposition is the Content-Disposition of a download.
 	disposition string
-	body        []byte
+	// head comes before body, which other responses may share.
+	head, body []byte
 }
 
 // pageResponse returns the page, which fetches its data as JSON.
@@ -85,23 +86,37 @@ func dataResponse(data texter, f format, err error) (response, error) {
 	return jsonResponse(data)
 }
 
-// dataMade is data, to be encoded for each client.
-func dataMade(data answer.Data, f format, err error) (made, error) {
+// dataMade is data as text or, in any other format, as JSON.
+func dataMade(data answer.Data, f format, err error) (*made, error) {
 	if err != nil {
-		return made{}, err
+		return nil, err
 	}
-	return made{data: data, format: f}, nil
+	if f == formatText {
+		return &made{response: textResponse(data.Text()), lasts: data.Lasts()}, nil
+	}
+	rest, status := data.WithoutStatus()
+	resp, err := jsonResponse(rest)
+	return responseMade(resp, err, made{status: status, lasts: data.Lasts()})
+}
+
+// responseMade is a response that needs nothing more.
+func responseMade(resp response, err error, of made) (*made, error) {
+	if err != nil {
+		return nil, err
+	}
+	of.response = resp
+	return &of, nil
 }
 
 // profileMade answers the samples that q selects as pprof or in the folded form.
-func profileMade(a *answer.Reader, q answer.Query, f format) (made, error) {
+func profileMade(a *answer.Reader, q answer.Query, f format) (*made, error) {
 	if f == formatPprof {
 		p, err := a.Pprof(q)
 		resp, err := pprofResponse(p, err)
-		return made{resp: resp}, err
+		return responseMade(resp, err, made{})
 	}
 	folded, err := a.Folded(q)
-	return made{resp: textResponse(folded)}, err
+	return responseMade(textResponse(folded), err, made{})
 }
 
 func pprofResponse(p *answer.Pprof, err error) (response, error) {
@@ -128,13 +143,16 @@ func (resp response) write(w http.ResponseWriter, r *http.Request, status int) {
 	} else {
 		// Profiles are compressed already.
 		header.Set("Vary", "Accept-Encoding")
-		if len(resp.body) >= minGzipBytes && acceptsGzip(r.Header) {
+		if len(resp.head)+len(resp.body) >= minGzipBytes && acceptsGzip(r.Header) {
 			header.Set("Content-Encoding", "gzip")
-			resp.body = compress(resp.body)
+			resp.head, resp.body = nil, compress(resp.head, resp.body)
 		}
 	}
 	w.WriteHeader(status)
 	// Only the connection can fail here.
+	if len(resp.head) > 0 {
+		_, _ = w.Write(resp.head)
+	}
 	_, _ = w.Write(resp.body)
 }
 
@@ -149,11 +167,12 @@ var gzipWriters = sync.Pool{New: func() any {
 	return z
 }}
 
-func compress(body []byte) []byte {
+func compress(head, body []byte) []byte {
 	var b bytes.Buffer
 	z := gzipWriters.Get().(*gzip.Writer)
 	z.Reset(&b)
 	// Writing to a buffer does not fail.
+	_, _ = z.Write(head)
 	_, _ = z.Write(body)
 	_ = z.Close()
 	z.Reset(io.Discard)

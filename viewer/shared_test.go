@@ -6,9 +6,11 @@ package viewer_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -168,3 +170,142 @@ func TestKeptAnswersAreBounded(t *testing.T) {
 		t.Error("the first of 200 answers is still kept")
 	}
 }
+
+// lastingSource is a store whose first selection lasts until release is closed. It counts
+// the others.
+type lastingSource struct {
+	*store.Store
+	lasting atomic.Bool
+	release chan struct{}
+	others  atomic.Int64
+}
+
+func (s *lastingSource) View(ctx context.Context) (store.View, error) {
+	v, err := s.Store.View(ctx)
+	return &lastingView{v, v.(store.Live), s}, err
+}
+
+type lastingView struct {
+	store.View
+	store.Live
+	source *lastingSource
+}
+
+func (v *lastingView) Select(q store.Query) (*store.Selection, error) {
+	if v.source.lasting.CompareAndSwap(false, true) {
+		<-v.source.release
+	} else {
+		v.source.others.Add(1)
+	}
+	return v.View.Select(q)
+}
+
+// An answer of an older generation, which comes late, leaves what is kept of the newest.
+func TestLateAnswersLeaveWhatIsKept(t *testing.T) {
+	s := newTestStore(t)
+	synctest.Test(t, func(t *testing.T) {
+		source := &lastingSource{Store: s, release: make(chan struct{})}
+		h := viewer.Handler(source)
+		// Queries for one id do not wait for each other.
+		late, kept := target("/", "query", byID(slowID), "format", "json"), target("/", "query", byID(fastID), "format", "json")
+		status := make(chan int)
+		go func() { status <- get(t, h, late).Code }()
+		synctest.Wait() // Its view is open.
+		exportSecond(t, s, 10, newProfileBuilder())
+		first := get(t, h, kept)
+		asked := source.others.Load()
+		close(source.release)
+		if code := <-status; code != http.StatusOK || asked == 0 {
+			t.Fatalf("status %d of the late answer, %d selections before", code, asked)
+		}
+		asked = source.others.Load()
+		if again := get(t, h, kept); !bytes.Equal(again.Body.Bytes(), first.Body.Bytes()) || source.others.Load() != asked {
+			t.Errorf("asked again: %d selections, want those of before, %d", source.others.Load(), asked)
+		}
+		// The late answer itself is of no use any more.
+		if get(t, h, late); source.others.Load() == asked {
+			t.Error("an answer of an older generation was kept")
+		}
+	})
+}
+
+// writes notes where the longest part of an answer is in memory.
+type writes struct {
+	httptest.ResponseRecorder
+	longest []byte
+}
+
+func (w *writes) Write(b []byte) (int, error) {
+	if len(b) > len(w.longest) {
+		w.longest = b
+	}
+	return w.ResponseRecorder.Write(b)
+}
+
+// An answer is encoded once, however many clients get it, each with the status of its own
+// time.
+func TestAnswersAreEncodedOnce(t *testing.T) {
+	s := newTestStore(t)
+	var asked atomic.Uint64
+	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status {
+		return viewer.Status{Running: true, Counters: []viewer.Counter{{Name: "asked", Value: asked.Add(1)}}}
+	}))
+	for _, address := range []string{
+		target("/", "query", ".cpu", "format", "json"),
+		target("/", "query", ".cpu", "format", "text"),
+		target("/", "query", ".cpu", "format", "pprof"),
+		target("/comparison", "leftQuery", ".cpu", "rightQuery", byID(slowID), "format", "json"),
+		target("/timeline", "format", "json"),
+		target("/graph", "query", ".cpu", "format", "json"),
+		"/?format=json",
+	} {
+		var longest [2][]byte
+		for i := range longest {
+			w := &writes{ResponseRecorder: *httptest.NewRecorder()}
+			r := httptest.NewRequest(http.MethodGet, address, nil)
+			r.Host = "localhost"
+			h.ServeHTTP(w, r)
+			if w.Code != http.StatusOK || len(w.longest) == 0 {
+				t.Fatalf("GET %s: status %d, %d bytes", address, w.Code, len(w.longest))
+			}
+			if strings.Contains(address, "json") && !json.Valid(w.Body.Bytes()) {
+				t.Errorf("GET %s: not JSON: %s", address, w.Body)
+			}
+			longest[i] = w.longest
+		}
+		if &longest[0][0] != &longest[1][0] {
+			t.Errorf("GET %s: the second answer was encoded anew", address)
+		}
+	}
+}
+
+// A source that does not change keeps its answers too.
+func TestAnswersOfFilesAreKept(t *testing.T) {
+	asked := 0
+	file := newFile(t)
+	file.asked = func(any) { asked++ }
+	h := viewer.Handler(constantSource{file})
+	address := target("/", "query", ".cpu", "format", "json")
+	first := get(t, h, address)
+	once := asked
+	if again := get(t, h, address); !bytes.Equal(again.Body.Bytes(), first.Body.Bytes()) || asked != once || once == 0 {
+		t.Errorf("asked again: %d questions, want %d", asked, once)
+	}
+	if file.open != 0 {
+		t.Errorf("%d views are open", file.open)
+	}
+}
+
+// constantSource is a source that does not change, with views that are not store.Live.
+type constantSource struct{ *fileSource }
+
+func (constantSource) Generation() uint64 { return 1 }
+
+func (s constantSource) View(ctx context.Context) (store.View, error) {
+	v, err := s.fileSource.View(ctx)
+	return constantView{v}, err
+}
+
+type constantView struct{ store.View }
+
+func (constantView) Generation() uint64 { return 1 }

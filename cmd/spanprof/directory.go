@@ -63,12 +63,16 @@ func (s *directorySource) View(ctx context.Context) (store.View, error) {
 	return &directoryView{v.(storeView), s.notes}, nil
 }
 
+// Generation has the viewer keep answers: what was read does not change.
+func (s *directorySource) Generation() uint64 { return s.store.Generation() }
+
 // storeView is what the view of a store can do beside what that of files can.
 type storeView interface {
 	store.View
 	store.Timed
 	store.Attributed
 	store.Encoder
+	Generation() uint64
 }
 
 // directoryView is a view that is not a store.Live: there is nothing to wait for.

@@ -4,6 +4,8 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
 )
 
 // The command lists the spans that a process has left, and says what it could not read.
@@ -72,5 +75,35 @@ func TestViewOfDirectory(t *testing.T) {
 	}
 	if _, err := os.Stat(damaged); err != nil {
 		t.Errorf("the command changed the directory: %v", err)
+	}
+}
+
+// clientOfBytes is a client that notes where the longest part of an answer is in memory.
+type clientOfBytes struct {
+	*httptest.ResponseRecorder
+	part []byte
+}
+
+func (l *clientOfBytes) Write(b []byte) (int, error) {
+	if len(b) > len(l.part) {
+		l.part = b
+	}
+	return l.ResponseRecorder.Write(b)
+}
+
+// Equal questions have one answer: what was read does not change.
+func TestAnswersOfDirectoryAreKept(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := viewer.Handler(&directorySource{store: s})
+	var answers [2]*clientOfBytes
+	for i := range answers {
+		answers[i] = &clientOfBytes{ResponseRecorder: httptest.NewRecorder()}
+		h.ServeHTTP(answers[i], httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/?format=json", nil))
+	}
+	if a := answers[0]; a.Code != http.StatusOK || len(a.part) == 0 || &a.part[0] != &answers[1].part[0] {
+		t.Errorf("status %d, and the second answer was made anew", a.Code)
 	}
 }

@@ -4,12 +4,13 @@
 package filter
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -38,8 +39,9 @@ type Condition struct {
 	re       *regexp.Regexp
 	// instructions is the length of re as a program.
 	instructions int
-	// key is value if that is the id of a span.
-	key ident.Key
+	// key is value if that is the id of a span, trace if it is the id of a trace.
+	key   ident.Key
+	trace trace.TraceID
 }
 
 // maxIDProgram bounds the instructions of a regular expression on ids, each of
@@ -57,6 +59,10 @@ func NewCondition(label string, op Op, value string) (Condition, error) {
 	c := Condition{label: label, op: op, value: value, key: ident.ParseKey(value)}
 	switch op {
 	case Equal, NotEqual:
+		if label == labelkey.TraceID {
+			// It stays zero for what is no id.
+			c.trace, _ = trace.TraceIDFromHex(value)
+		}
 		return c, nil
 	case Regexp, NotRegexp:
 	default:
@@ -170,32 +176,49 @@ func (c *Condition) MatchesAll(values []string) bool {
 	return slices.ContainsFunc(values, c.matches)
 }
 
-// matchesID reports whether the ids of a group match a condition on an id.
-func (c *Condition) matchesID(g samples.Group) bool {
+// matchesID reports whether the ids of a group match a condition on an id. There are as many
+// groups as spans, so that no id is written into memory of its own.
+func (f *Filter) matchesID(c *remembered, g samples.Group) bool {
 	if c.onSpan() && c.value != "" && (c.op == Equal || c.op == NotEqual) {
 		return g.BelongsTo(c.value, c.key) == (c.op == Equal)
 	}
-	if c.label == labelkey.TraceID {
-		return c.matches(g.TraceID())
+	if c.trace.IsValid() {
+		return g.InTrace(c.value, c.trace) == (c.op == Equal)
 	}
-	key, span := g.Spans()
+	if c.literals != nil && c.label != labelkey.TraceID {
+		if key := c.keyOf(g); key != 0 {
+			return c.literals.HasKey(key) == (c.op == Regexp)
+		}
+	}
+	if c.re != nil {
+		return c.tried.group(g, func() bool { return f.triesID(&c.Condition, g) })
+	}
+	return f.triesID(&c.Condition, g)
+}
+
+// triesID is matchesID by the text of the id.
+func (f *Filter) triesID(c *Condition, g samples.Group) bool {
+	f.text = g.AppendID(f.text[:0], c.label)
+	switch {
+	case c.op == Equal || c.op == NotEqual:
+		return (string(f.text) == c.value) == (c.op == Equal)
+	case c.literals != nil:
+		return c.literals.HasBytes(f.text) == (c.op == Regexp)
+	default:
+		return c.re.Match(f.text) == (c.op == Regexp)
+	}
+}
+
+// keyOf returns the span that the id of a group names, 0 for none.
+func (c *Condition) keyOf(g samples.Group) ident.Key {
+	profile, span := g.Spans()
 	switch c.label {
 	case labelkey.SpanID:
-		key = span
+		return span
 	case labelkey.EndedSpanID:
-		key = g.Ended()
+		return g.Ended()
 	}
-	switch {
-	case key != 0 && c.literals != nil:
-		// Without writing out each id.
-		return c.literals.HasKey(key) == (c.op == Regexp)
-	case c.label == labelkey.ProfileID:
-		return c.matches(g.ProfileID())
-	case c.label == labelkey.EndedSpanID:
-		return c.matches(cmp.Or(key.String(), g.Labels().Value(labelkey.EndedSpanID)))
-	default:
-		return c.matches(g.SpanID())
-	}
+	return profile
 }
 
 // namesID reports whether only what belongs to one span or exemplar matches.

@@ -18,13 +18,13 @@ import (
 type Filter struct {
 	// ids are the conditions on ids, which are tried on every group, labels
 	// the others.
-	ids, labels []Condition
+	ids, labels []remembered
 	// spans are the spans whose samples match; nil for all, and for samples of none.
 	spans map[ident.Key]bool
 	// answers remembers what matched: windows share their label sets.
 	answers map[labelsOf]bool
-	// values remembers, for each of labels, which values matched an expression.
-	values []map[string]bool
+	// text is room for an id.
+	text []byte
 	// ended reports whether nobody waits for the answer any more.
 	ended func() bool
 }
@@ -44,15 +44,20 @@ func New() *Filter {
 // each group.
 func (f *Filter) Until(ended func() bool) { f.ended = ended }
 
-// Add adds a condition.
-func (f *Filter) Add(c Condition) {
-	if c.onID() {
-		f.ids = append(f.ids, c)
-		// Those that list values leave little to the others.
-		slices.SortStableFunc(f.ids, func(a, b Condition) int { return cmp.Compare(a.cost(), b.cost()) })
-	} else {
-		f.labels, f.values = append(f.labels, c), append(f.values, make(map[string]bool))
+// Add adds a condition. tried has what the condition has matched in other filters, and gets
+// what it matches in this one; nil is for a condition that no other filter has.
+func (f *Filter) Add(c Condition, tried *Tried) {
+	if tried == nil {
+		tried = new(Tried)
 	}
+	of := remembered{c, tried}
+	if !c.onID() {
+		f.labels = append(f.labels, of)
+		return
+	}
+	f.ids = append(f.ids, of)
+	// Those that list values leave little to the others.
+	slices.SortStableFunc(f.ids, func(a, b remembered) int { return cmp.Compare(a.cost(), b.cost()) })
 }
 
 // cost orders the conditions of a query, the cheap ones first.
@@ -75,7 +80,7 @@ func (f *Filter) OfSpans(spans map[ident.Key]bool) { f.spans = spans }
 func (f *Filter) SelectsSpans() bool { return f.spans != nil || f.ListsIDs() }
 
 // ListsIDs reports whether the ids of what matches are listed: few groups do.
-func (f *Filter) ListsIDs() bool { return slices.ContainsFunc(f.ids, Condition.ListsIDs) }
+func (f *Filter) ListsIDs() bool { return slices.ContainsFunc(f.ids, remembered.ListsIDs) }
 
 // Asked returns how many label sets the conditions were tried on.
 func (f *Filter) Asked() int { return len(f.answers) }
@@ -89,7 +94,7 @@ type Match struct {
 	named []samples.Group
 	// tried has a bit for each group that met an expression on ids; nil where there is
 	// no such expression.
-	tried []uint64
+	tried bits
 	// labellings says which labellings of the window match; nil for all.
 	labellings []bool
 }
@@ -97,7 +102,7 @@ type Match struct {
 // Match returns the groups of a window that match, and whether there is any.
 func (f *Filter) Match(w *samples.Window) (Match, bool) {
 	m := Match{window: w, filter: f}
-	if i := slices.IndexFunc(f.ids, Condition.namesID); i >= 0 {
+	if i := slices.IndexFunc(f.ids, remembered.namesID); i >= 0 {
 		id := f.ids[i]
 		for _, g := range w.Find(nil, id.value, id.key) {
 			if f.matches(g) {
@@ -106,7 +111,7 @@ func (f *Filter) Match(w *samples.Window) (Match, bool) {
 		}
 		return m, m.named != nil
 	}
-	if i := slices.IndexFunc(f.ids, Condition.namesEnded); i >= 0 {
+	if i := slices.IndexFunc(f.ids, remembered.namesEnded); i >= 0 {
 		for _, g := range w.FindEnded(nil, f.ids[i].key) {
 			if f.matches(g) {
 				m.named = append(m.named, g)
@@ -127,7 +132,7 @@ func (f *Filter) Match(w *samples.Window) (Match, bool) {
 		return m, m.named != nil
 	}
 	m.labellings = f.labellings(w)
-	if slices.ContainsFunc(f.ids, func(c Condition) bool { return c.re != nil }) {
+	if slices.ContainsFunc(f.ids, func(c remembered) bool { return c.re != nil }) {
 		return m, m.try()
 	}
 	for range m.Groups() {
@@ -138,18 +143,29 @@ func (f *Filter) Match(w *samples.Window) (Match, bool) {
 
 // try tries the expressions on ids, once for each group, and reports whether any matches.
 func (m *Match) try() (any bool) {
-	tried := make([]uint64, (m.window.Groups()+63)/64)
+	tried := make(bits, (m.window.Groups()+63)/64)
 	for i := range m.window.Groups() {
 		if m.filter.ended() {
 			break
 		}
 		if m.selects(samples.Group{Window: m.window, Index: i}) {
-			tried[i/64] |= 1 << (i % 64)
+			tried.set(i)
 			any = true
 		}
 	}
 	m.tried = tried
 	return any
+}
+
+// Count returns the number of samples that were taken of the groups.
+func (m *Match) Count() (count int64) {
+	if m.named == nil && m.labellings == nil && len(m.filter.ids) == 0 && m.filter.spans == nil {
+		return m.window.Count
+	}
+	for g := range m.Groups() {
+		count += g.Count()
+	}
+	return count
 }
 
 // Groups returns the groups in the order of the window.
@@ -176,7 +192,7 @@ func (m *Match) Groups() iter.Seq[samples.Group] {
 
 func (m *Match) selects(g samples.Group) bool {
 	if m.tried != nil {
-		return m.tried[g.Index/64]&(1<<(g.Index%64)) != 0
+		return m.tried.has(g.Index)
 	}
 	return (m.labellings == nil || m.labellings[g.Labelling()]) && m.filter.matchesIDs(g)
 }
@@ -226,7 +242,7 @@ func (f *Filter) matchesIDs(g samples.Group) bool {
 		}
 	}
 	for i := range f.ids {
-		if !f.ids[i].matchesID(g) {
+		if !f.matchesID(&f.ids[i], g) {
 			return false
 		}
 	}
@@ -251,12 +267,7 @@ func (f *Filter) matchesLabel(i int, value string) bool {
 	if c.re == nil {
 		return c.matches(value)
 	}
-	matched, ok := f.values[i][value]
-	if !ok {
-		matched = c.matches(value)
-		f.values[i][value] = matched
-	}
-	return matched
+	return c.tried.value(&c.Condition, value)
 }
 
 // get returns the value of a label; the service's name and version are those of

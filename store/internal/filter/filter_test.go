@@ -73,7 +73,7 @@ func TestEndedSpanID(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.Add(condition)
+			f.Add(condition, nil)
 		}
 		if f.ListsIDs() != test.lists {
 			t.Errorf("%v: lists ids is %v", test.conditions, f.ListsIDs())
@@ -96,6 +96,56 @@ func TestEndedSpanID(t *testing.T) {
 		}
 		if got != test.want {
 			t.Errorf("%v: got %b, want %b", test.conditions, got, test.want)
+		}
+	}
+}
+
+// Filters with the same expression try it once on each group and each value.
+func TestTried(t *testing.T) {
+	w := window(t)
+	for _, test := range []struct{ label, value string }{{"span_id", ".*a1"}, {"ended_span_id", ".*e1"}, {"span_name", "GET.*"}, {"tenant", ".+"}} {
+		for _, op := range []filter.Op{filter.Regexp, filter.NotRegexp} {
+			c, err := filter.NewCondition(test.label, op, test.value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// What is remembered decides, so that it must be what matched.
+			tried := new(filter.Tried)
+			name, err := filter.NewCondition("span_name", filter.Equal, "GET /")
+			if err != nil {
+				t.Fatal(err)
+			}
+			groups := func(conditions ...filter.Condition) (n int) {
+				f := filter.New()
+				for i, of := range conditions {
+					if i == 0 {
+						f.Add(of, tried)
+					} else {
+						f.Add(of, nil)
+					}
+				}
+				if m, ok := f.Match(&w); ok {
+					for range m.Groups() {
+						n++
+					}
+				}
+				return n
+			}
+			own := filter.New()
+			own.Add(c, nil)
+			want := 0
+			if m, ok := own.Match(&w); ok {
+				for range m.Groups() {
+					want++
+				}
+			}
+			// At first a part is tried, then all, then all again.
+			groups(c, name)
+			for range 2 {
+				if got := groups(c); got != want {
+					t.Errorf("%s, operator %d: %d groups, want %d", test.label, op, got, want)
+				}
+			}
 		}
 	}
 }

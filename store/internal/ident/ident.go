@@ -33,9 +33,18 @@ func (k Key) String() string {
 	if k == 0 {
 		return ""
 	}
+	var digits [16]byte
+	return string(k.Append(digits[:0]))
+}
+
+// Append appends what String returns.
+func (k Key) Append(b []byte) []byte {
+	if k == 0 {
+		return b
+	}
 	var id trace.SpanID
 	binary.BigEndian.PutUint64(id[:], uint64(k))
-	return hex.EncodeToString(id[:])
+	return hex.AppendEncode(b, id[:])
 }
 
 // Version returns service.version of a resource, cut, "" where there is

@@ -74,6 +74,15 @@ func (s *Set) Has(value string) bool {
 	return ok
 }
 
+// HasBytes is Has for a value in bytes.
+func (s *Set) HasBytes(value []byte) bool {
+	if s.replaced && !utf8.Valid(value) {
+		return s.Has(string(value))
+	}
+	_, ok := s.values[string(value)]
+	return ok
+}
+
 // HasKey is Has for the id of a span.
 func (s *Set) HasKey(key ident.Key) bool {
 	_, ok := s.keys[key]

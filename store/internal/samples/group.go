@@ -4,6 +4,7 @@
 package samples
 
 import (
+	"encoding/hex"
 	"fmt"
 	"iter"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
@@ -48,38 +50,51 @@ func (g Group) Bounds() (first, last int) {
 }
 
 // ProfileID returns the label profile_id, "" if there is none.
-func (g Group) ProfileID() string {
-	switch l := g.labelling(); l.form {
-	case textIDs:
-		return l.texts.Profile
-	case bothIDs, profileIDOnly:
-		return g.row().span.String()
-	default:
-		return ""
-	}
-}
+func (g Group) ProfileID() string { return g.id(labelkey.ProfileID) }
 
 // SpanID returns the label span_id, "" if there is none.
-func (g Group) SpanID() string {
-	switch l := g.labelling(); l.form {
-	case textIDs:
-		return l.texts.Span
-	case bothIDs, spanIDOnly:
-		return g.row().span.String()
-	default:
-		return ""
-	}
-}
+func (g Group) SpanID() string { return g.id(labelkey.SpanID) }
 
 // TraceID returns the label trace_id, "" if there is none.
-func (g Group) TraceID() string {
+func (g Group) TraceID() string { return g.id(labelkey.TraceID) }
+
+func (g Group) id(label string) string {
 	if l := g.labelling(); l.form == textIDs {
-		return l.texts.Trace
+		return l.texts.value(label)
 	}
-	if id := g.row().trace; id.IsValid() {
-		return id.String()
+	var room [32]byte
+	return string(g.AppendID(room[:0], label))
+}
+
+// AppendID appends the value of profile_id, span_id, trace_id or ended_span_id; nothing if
+// there is none.
+func (g Group) AppendID(b []byte, label string) []byte {
+	l := g.labelling()
+	if label == labelkey.EndedSpanID {
+		if key := g.Ended(); key != 0 {
+			return key.Append(b)
+		}
+		return append(b, l.set.Value(label)...)
 	}
-	return ""
+	if l.form == textIDs {
+		return append(b, l.texts.value(label)...)
+	}
+	row := g.row()
+	switch label {
+	case labelkey.TraceID:
+		if row.trace.IsValid() {
+			return hex.AppendEncode(b, row.trace[:])
+		}
+	case labelkey.ProfileID:
+		if l.form == bothIDs || l.form == profileIDOnly {
+			return row.span.Append(b)
+		}
+	case labelkey.SpanID:
+		if l.form == bothIDs || l.form == spanIDOnly {
+			return row.span.Append(b)
+		}
+	}
+	return b
 }
 
 // traced says whether the group has a trace_id.
@@ -133,6 +148,15 @@ func (g Group) BelongsTo(text string, key ident.Key) bool {
 		return l.texts.Profile == text || l.texts.Span == text
 	}
 	return key != 0 && g.row().span == key
+}
+
+// InTrace says whether trace_id is an id, which is text or, as OpenTelemetry writes it, id.
+func (g Group) InTrace(text string, id trace.TraceID) bool {
+	if row := g.row(); row.trace.IsValid() {
+		return row.trace == id
+	}
+	l := g.labelling()
+	return l.form == textIDs && l.texts.Trace == text
 }
 
 // named says whether the group names a profile or a span.

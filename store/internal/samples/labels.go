@@ -207,6 +207,19 @@ type IDs struct {
 	Profile, Span, Trace string
 }
 
+// value returns the id that a label has.
+func (t *IDs) value(label string) string {
+	switch label {
+	case labelkey.ProfileID:
+		return t.Profile
+	case labelkey.SpanID:
+		return t.Span
+	case labelkey.TraceID:
+		return t.Trace
+	}
+	return ""
+}
+
 func (t *IDs) size() int64 {
 	return memory.Alloc(int64(unsafe.Sizeof(*t))) + memory.Alloc(int64(len(t.Profile))) +
 		memory.Alloc(int64(len(t.Span))) + memory.Alloc(int64(len(t.Trace)))

@@ -7,37 +7,37 @@ package answer
 // client how it is now.
 type Data interface {
 	Text() string
-	// Now returns the answer for a client that asks when the profiler's status is another.
-	// It does not change the answer itself.
-	Now(status *Status) Data
+	// WithoutStatus returns what to encode as JSON beside the profiler's status, and that
+	// status, nil where the answer tells none. It does not change the answer itself.
+	WithoutStatus() (rest any, status *Status)
 	// Lasts reports whether it stays the same while spans run, as it is about what came to
 	// the source alone.
 	Lasts() bool
 }
 
-// Now implements Data.
-func (p *Profile) Now(status *Status) Data {
-	with := *p
-	with.Status = p.Status.now(status)
-	return &with
+// WithoutStatus implements Data.
+func (p *Profile) WithoutStatus() (any, *Status) {
+	rest := *p
+	rest.Status = nil
+	return &rest, p.Status
 }
 
-// Now implements Data.
-func (l *SpanList) Now(status *Status) Data {
-	with := *l
-	with.Status = l.Status.now(status)
-	return &with
+// WithoutStatus implements Data.
+func (l *SpanList) WithoutStatus() (any, *Status) {
+	rest := *l
+	rest.Status = nil
+	return &rest, l.Status
 }
 
-// Now implements Data.
-func (c *Comparison) Now(status *Status) Data {
-	with := *c
-	with.Status = c.Status.now(status)
-	return &with
+// WithoutStatus implements Data.
+func (c *Comparison) WithoutStatus() (any, *Status) {
+	rest := *c
+	rest.Status = nil
+	return &rest, c.Status
 }
 
-// Now implements Data. A time line tells no status.
-func (t *Timeline) Now(*Status) Data { return t }
+// WithoutStatus implements Data. A time line tells no status.
+func (t *Timeline) WithoutStatus() (any, *Status) { return t, nil }
 
 // Lasts implements Data. What is empty may say when samples come.
 func (p *Profile) Lasts() bool { return p.Empty == "" && p.Span == nil && len(p.Trace) == 0 }
@@ -54,24 +54,25 @@ func (t *Timeline) Lasts() bool { return true }
 // Running reports whether spans are running, of which an answer may tell how long.
 func (r *Reader) Running() bool { return r.stats.SpansRunning > 0 }
 
-// now returns the status with what is new for each request.
-func (s *Status) now(status *Status) *Status {
-	if s == nil || status == nil {
+// Renewed returns the status of an answer with what is new for each request, as a later
+// status has it. It keeps the message that the answer was made with.
+func (s *Status) Renewed(later *Status) *Status {
+	if s == nil || later == nil {
 		return s
 	}
 	with := *s
-	with.Now, with.Counters = status.Now, status.Counters
+	with.Now, with.Counters = later.Now, later.Counters
 	return &with
 }
 
-// Now implements Data. A part of a graph tells no status.
-func (g *Graph) Now(*Status) Data { return g }
+// WithoutStatus implements Data. A part of a graph tells no status.
+func (g *Graph) WithoutStatus() (any, *Status) { return g, nil }
 
 // Lasts implements Data.
 func (g *Graph) Lasts() bool { return true }
 
-// Now implements Data. What a search found tells no status.
-func (f *Found) Now(*Status) Data { return f }
+// WithoutStatus implements Data. What a search found tells no status.
+func (f *Found) WithoutStatus() (any, *Status) { return f, nil }
 
 // Lasts implements Data.
 func (f *Found) Lasts() bool { return true }

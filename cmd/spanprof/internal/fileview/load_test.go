@@ -209,3 +209,36 @@ func TestFileNamedTwice(t *testing.T) {
 		t.Errorf("%d profiles, %d unreadable, skipped %q, want one profile and two that are named twice", p.Profiles, p.Unreadable, skipped)
 	}
 }
+
+// longest is a client that notes where the longest part of an answer is in memory.
+type longest struct {
+	*httptest.ResponseRecorder
+	part []byte
+}
+
+func (l *longest) Write(b []byte) (int, error) {
+	if len(b) > len(l.part) {
+		l.part = b
+	}
+	return l.ResponseRecorder.Write(b)
+}
+
+// Equal questions have one answer: what was loaded does not change.
+func TestAnswersAreKept(t *testing.T) {
+	src := write(t, filepath.Join(t.TempDir(), "a.pprof"), newProfile("main.work", first, start, 2e9))
+	p, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 2<<20, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := p.Handler()
+	for _, path := range []string{"/?format=json", "/?query=.cpu&format=json", "/?query=.cpu&format=pprof", "/timeline?format=text"} {
+		var answers [2]*longest
+		for i := range answers {
+			answers[i] = &longest{ResponseRecorder: httptest.NewRecorder()}
+			h.ServeHTTP(answers[i], httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil))
+		}
+		if a := answers[0]; a.Code != http.StatusOK || len(a.part) == 0 || &a.part[0] != &answers[1].part[0] {
+			t.Errorf("GET %s: status %d, and the second answer was made anew", path, a.Code)
+		}
+	}
+}

@@ -27,6 +27,9 @@ func (s *fileSource) View(ctx context.Context) (store.View, error) {
 	return &fileView{v, s.Page}, nil
 }
 
+// Generation has the viewer keep answers: what was loaded does not change.
+func (s *fileSource) Generation() uint64 { return s.store.Generation() }
+
 // fileView is a view of the store that is not a store.Live: profiles of files have no
 // log, and there are none to wait for.
 type fileView struct {
@@ -35,6 +38,9 @@ type fileView struct {
 }
 
 var _ store.Noter = (*fileView)(nil)
+
+// Generation is that of the source.
+func (v *fileView) Generation() uint64 { return v.page.store.Generation() }
 
 // Notes implements store.Noter.
 func (v *fileView) Notes() []string { return v.page.notes }
