@@ -300,6 +300,13 @@ func TestPriceOfAttributes(t *testing.T) {
 	if !errors.Is(err, store.ErrTooExpensive) || asked == 0 {
 		t.Fatalf("after %d lists: %v", asked, err)
 	}
+	if _, again := v.Spans(store.SpanQuery{Attributes: []store.Matcher{expression(asked)}}); !errors.Is(again, store.ErrTooExpensive) || again.Error() != err.Error() {
+		t.Errorf("asked again: %v, want %v", again, err)
+	}
+	nothing := matcher(t, "span.no.such.key", store.MatchRegexp, "a.*b")
+	if _, err := v.Spans(store.SpanQuery{Attributes: []store.Matcher{expression(0), nothing}}); err != nil {
+		t.Errorf("one that is paid for, and one that costs nothing, after one was refused: %v", err)
+	}
 	var all []store.Matcher
 	for i := range asked + 1 {
 		all = append(all, expression(i))

@@ -41,6 +41,7 @@ type expression struct {
 	sets       map[*samples.LabelSet]bool
 	values     map[string]bool
 	attributes bool
+	refused    error // why it is too expensive
 }
 
 type expressionKey struct {
@@ -96,6 +97,9 @@ func (v *view) pay(q *Query, kind exporter.Kind) error {
 		if _, ok := m.SpanAttribute(); ok || e == nil {
 			continue
 		}
+		if e.refused != nil {
+			return e.refused
+		}
 		var bytes int64
 		for _, w := range v.windows {
 			if kind != "" && w.Kind != kind || !w.Overlaps(q.From, q.Until) || e.windows[w] {
@@ -107,7 +111,7 @@ func (v *view) pay(q *Query, kind exporter.Kind) error {
 			e.windows[w] = true
 			bytes += e.unpaid(&m.condition, w, v.ended)
 		}
-		if err := v.spend(&m.condition, bytes); err != nil {
+		if err := v.spend(e, &m.condition, bytes); err != nil {
 			return err
 		}
 	}
@@ -140,7 +144,13 @@ func (v *view) payAttributes(matchers []Matcher) error {
 		m := &matchers[i]
 		e := v.expression(m)
 		key, ok := m.SpanAttribute()
-		if !ok || e == nil || e.attributes {
+		if !ok || e == nil {
+			continue
+		}
+		if e.refused != nil {
+			return e.refused
+		}
+		if e.attributes {
 			continue
 		}
 		e.attributes = true
@@ -161,7 +171,7 @@ func (v *view) payAttributes(matchers []Matcher) error {
 				bytes += newBytes(e.values, value)
 			}
 		}
-		if err := v.spend(&m.condition, bytes); err != nil {
+		if err := v.spend(e, &m.condition, bytes); err != nil {
 			return err
 		}
 	}
@@ -177,17 +187,19 @@ func newBytes(values map[string]bool, value string) int64 {
 	return int64(len(value)) + 1
 }
 
-// spend takes the steps of an expression on so many bytes from what the view has left. A
-// view that has nothing left answers no query with an expression any more.
-func (v *view) spend(c *filter.Condition, bytes int64) error {
-	price, before := bytes*int64(c.Instructions()), v.spent
-	if v.spent += price; v.spent <= maxSteps {
+// spend takes the steps of an expression on so many bytes from what the view has left. An
+// expression that takes more than that stays refused, and leaves the rest to the others.
+func (v *view) spend(e *expression, c *filter.Condition, bytes int64) error {
+	price := bytes * int64(c.Instructions())
+	if v.spent+price <= maxSteps {
+		v.spent += price
 		return nil
 	}
 	after := ""
-	if before > 0 {
-		after = fmt.Sprintf(", after %d million of the request's other expressions", before/1e6)
+	if v.spent > 0 {
+		after = fmt.Sprintf(", after %d million of the request's other expressions", v.spent/1e6)
 	}
-	return fmt.Errorf("store: %w: %s on %d bytes of different values takes %d million steps%s, and %d million is the budget: list the values as a|b|c, make it shorter, or ask for less time",
+	e.refused = fmt.Errorf("store: %w: %s on %d bytes of different values takes %d million steps%s, and %d million is the budget: list the values as a|b|c, make it shorter, or ask for less time",
 		ErrTooExpensive, c.Label(), bytes, price/1e6, after, int64(maxSteps/1e6))
+	return e.refused
 }
