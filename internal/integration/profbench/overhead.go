@@ -78,7 +78,10 @@ func printOverhead(w *tabwriter.Writer, quads, ends int) error {
 		for begin := time.Now(); time.Since(begin) < window; spans++ {
 			span(tracer)
 		}
-		end, err := cpuOf(func() error { return p.Flush(ctx) })
+		end, err := cpuOf(func() error {
+			defer time.Sleep(settle)
+			return p.Flush(ctx)
+		})
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,11 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
+// settle is how long the profiler takes to come to rest after a cut: it looks a few more
+// times at once for samples from before it. Each window has that once, and so it belongs
+// to its end, not to the samples.
+const settle = 200 * time.Millisecond
+
 // quads does the same work four times in a row, again and again, and counts the
 // samples that were taken meanwhile.
 type quads struct {
@@ -75,6 +80,7 @@ func (q *quads) measure(ctx context.Context, on bool) (float64, error) {
 			return 0, err
 		}
 		runtime.GC()
+		time.Sleep(settle)
 		cpu, err := cpuOf(q.work)
 		if err != nil {
 			return 0, err
