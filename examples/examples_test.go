@@ -425,22 +425,28 @@ func TestPull(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	for _, path := range paths {
-		address := root + path[1]
-		if path[2] != "" {
-			address += "?seconds=2"
+		scrape := func(query string) (labelled bool) {
+			scraped, err := profile.ParseData(get(t, root+path[1]+query, http.StatusOK))
+			if err != nil {
+				t.Errorf("%s: %v", path[1], err)
+				return false
+			}
+			return slices.ContainsFunc(scraped.Sample, func(s *profile.Sample) bool {
+				return slices.Equal(s.Label["span_name"], []string{"order"}) && len(s.Label["span_id"]) == 1
+			})
 		}
 		for range 2 {
 			wg.Go(func() {
-				scraped, err := profile.ParseData(get(t, address, http.StatusOK))
-				if err != nil {
-					t.Errorf("%s: %v", address, err)
+				if path[2] == "" {
+					scrape("")
 					return
 				}
-				labelled := slices.ContainsFunc(scraped.Sample, func(s *profile.Sample) bool {
-					return slices.Equal(s.Label["span_name"], []string{"order"}) && len(s.Label["span_id"]) == 1
-				})
-				if path[2] != "" && !labelled {
-					t.Errorf("%s: no sample has the labels of a span in\n%v", address, scraped)
+				// A busy machine has few samples a second.
+				for seconds := 2; !scrape(fmt.Sprint("?seconds=", seconds)); seconds *= 2 {
+					if seconds > 16 || t.Failed() {
+						t.Errorf("%s: no sample has the labels of a span in %d s", path[1], seconds)
+						return
+					}
 				}
 			})
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 )
@@ -108,24 +109,28 @@ func TestPush(t *testing.T) {
 
 // What a server refuses stays in the directory, and the next run sends it.
 func TestPushSpill(t *testing.T) {
-	dir := t.TempDir()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	binary := filepath.Join(t.TempDir(), "pyroscope")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./pyroscope").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	cmd := exec.CommandContext(t.Context(), binary, "-server", gone.URL, "-spill", dir, "-duration", "1s")
-	cmd.Stderr = io.Discard
-	out, err := cmd.Output()
-	if err == nil || !regexp.MustCompile(`\nprofiles: pyroscope: 0 exported, [1-9]\d* kept for the next start\n$`).Match(out) {
-		t.Fatalf("%v, want an error and the profiles kept:\n%s", err, out)
-	}
-	s := &pushes{t: t, names: map[string]bool{}, cpu: map[string]int64{}}
-	s.run("pyroscope", "-spill", dir, "-duration", "1s")
-	for _, span := range regexp.MustCompile(`(?m)^span ([0-9a-f]{16})`).FindAllStringSubmatch(string(out), -1) {
-		if s.cpu[span[1]] > 0 {
-			return
+	var out []byte
+	for duration := time.Second; duration <= 16*time.Second; duration *= 2 { // a busy machine has few samples a second
+		dir := t.TempDir()
+		cmd := exec.CommandContext(t.Context(), binary, "-server", gone.URL, "-spill", dir, "-duration", duration.String())
+		cmd.Stderr = io.Discard
+		var err error
+		out, err = cmd.Output()
+		if err == nil || !regexp.MustCompile(`\nprofiles: pyroscope: 0 exported, [1-9]\d* kept for the next start\n$`).Match(out) {
+			t.Fatalf("%v, want an error and the profiles kept:\n%s", err, out)
+		}
+		s := &pushes{t: t, names: map[string]bool{}, cpu: map[string]int64{}}
+		s.run("pyroscope", "-spill", dir, "-duration", "1s")
+		for _, span := range regexp.MustCompile(`(?m)^span ([0-9a-f]{16})`).FindAllStringSubmatch(string(out), -1) {
+			if s.cpu[span[1]] > 0 {
+				return
+			}
 		}
 	}
 	t.Errorf("no span of the first run has CPU samples in the second's pushes:\n%s", out)

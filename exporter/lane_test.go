@@ -170,6 +170,7 @@ func TestLaneContainsFailuresAndPanics(t *testing.T) {
 	}
 	check(t, q, exporter.LaneStatus{Exported: 1, Failed: 2})
 
+	noWorkers(t)
 	got := reported()
 	if len(got) != 2 || !strings.Contains(got[0], "refused") ||
 		!strings.Contains(got[1], "panic: out of order") || !strings.Contains(got[1], "lane_test.go") {
@@ -202,6 +203,7 @@ func TestLaneOutlivesGoexit(t *testing.T) {
 	if diff := cmp.Diff([]string{"0", "1", "flush", "shutdown"}, s.calls()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
+	noWorkers(t)
 	if got := reported(); len(got) != 1 || !strings.Contains(got[0], "lane_test.go") {
 		t.Errorf("reported %v, want the Goexit with its stack", got)
 	}
@@ -383,6 +385,7 @@ func TestLaneErrorHandlerMayUseIt(t *testing.T) {
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {
 			done <- errors.Join(q.ForceFlush(context.Background()), q.Shutdown(context.Background()))
 		}))
+		defer ignoreReports() // the channel is the bubble's
 		push(t, q, 0)
 		if err := <-done; err == nil || err.Error() != "exporter_test.sink: 1 failed: refused" {
 			t.Errorf("ForceFlush and Shutdown: %v, want the loss, once", err)

@@ -385,6 +385,7 @@ func TestSpillOfNaN(t *testing.T) {
 	shutdown(t, q)
 	wantTaken(t, d, "a")
 	wantStats(t, q, exporter.LaneStatus{Exported: 1, NotSpilled: 1})
+	noWorkers(t)
 	if got := reported(); len(got) != 1 || !strings.Contains(got[0], "NaN") {
 		t.Errorf("reported %q", got)
 	}

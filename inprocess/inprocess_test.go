@@ -15,6 +15,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,13 +45,30 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// work uses CPU for about d.
+// work uses about d of CPU time, however long that takes where other programs use the CPU
+// too: what samples it gets does not depend on them.
 func work(d time.Duration) {
-	data := make([]byte, 64<<10)
-	for end := time.Now().Add(d); time.Now().Before(end); {
+	data := make([]byte, hashed)
+	for range max(1, int(d/hashTime())) {
 		data[0] = sha256.Sum256(data)[0]
 	}
 }
+
+// hashed is how many bytes work hashes at a time.
+const hashed = 64 << 10
+
+// hashTime is the CPU time that work takes for that. Of some times the shortest is the one in
+// which nothing else ran.
+var hashTime = sync.OnceValue(func() time.Duration {
+	data := make([]byte, hashed)
+	least := time.Second
+	for range 50 {
+		begin := time.Now()
+		data[0] = sha256.Sum256(data)[0]
+		least = min(least, time.Since(begin))
+	}
+	return max(time.Microsecond, least)
+})
 
 func newTracerProvider(t *testing.T) (*spanprof.TracerProvider, *resource.Resource) {
 	t.Helper()

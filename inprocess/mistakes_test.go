@@ -362,9 +362,15 @@ var mistakes = []mistake{
 		run: func(p *program) {
 			p.start(wrapped(), inprocess.WithMaxBytes(2<<20), inprocess.WithKinds(exporter.KindCPU, exporter.KindGoroutine))
 			stop := make(chan struct{})
+			var working sync.WaitGroup
+			working.Add(6000)
 			for worker := range 6000 {
-				go pprof.Do(p, pprof.Labels("worker", fmt.Sprint("a worker with a long name, number ", worker)), func(context.Context) { <-stop })
+				go pprof.Do(p, pprof.Labels("worker", fmt.Sprint("a worker with a long name, number ", worker)), func(context.Context) {
+					working.Done()
+					<-stop
+				})
 			}
+			working.Wait() // all have their labels
 			end := p.end
 			p.end = func(ctx context.Context) error { close(stop); return end(ctx) }
 		},

@@ -30,7 +30,6 @@ func TestDirectoryOnFullDisk(t *testing.T) {
 		}
 	})
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
-	defer otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { t.Log(err) }))
 	dir := filepath.Join(disk, "spanprof")
 	s := newStore(t, store.WithDirectory(dir, 8<<20))
 	slow := endSpan(s, "GET /slow", 0.1, 0.9, nil)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/httpsend"
+	"github.com/spanprof/spanprof/internal/nettest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -152,31 +153,52 @@ func TestBodyHangs(t *testing.T) {
 		{http.StatusBadRequest, "answers 400 Bad Request: the beginning"},
 		{http.StatusOK, ""},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			w.WriteHeader(tt.status)
-			_, _ = io.WriteString(w, "the beginning")
-			_ = http.NewResponseController(w).Flush()
-			<-r.Context().Done()
-		}))
-		defer server.Close()
-		for _, timeout := range []time.Duration{time.Minute, 4 * time.Second} {
-			ctx, cancel := context.WithTimeout(t.Context(), timeout)
-			defer cancel()
-			body, err := post(ctx, t, server.Client(), server.URL)
-			if tt.text == "" && (err != nil || string(body) != "the beginning") {
-				t.Errorf("Do = %q, %v", body, err)
-			}
-			if tt.text != "" && (err == nil || !strings.Contains(err.Error(), tt.text)) {
-				t.Errorf("error %v", err)
-			}
-			if _, ok := errors.AsType[*exporter.RetryError](err); ok {
-				t.Errorf("error %#v, want none that is retried", err)
-			}
-			if ctx.Err() != nil {
-				t.Error("the time of the attempt was spent on the body")
-			}
+		for _, timeout := range []time.Duration{time.Minute, time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				client, stop := hanging(tt.status)
+				defer stop()
+				ctx, cancel := context.WithTimeout(t.Context(), timeout)
+				defer cancel()
+				begin := time.Now()
+				body, err := post(ctx, t, client, "http://127.0.0.1")
+				if tt.text == "" && (err != nil || string(body) != "the beginning") {
+					t.Errorf("Do = %q, %v", body, err)
+				}
+				if tt.text != "" && (err == nil || !strings.Contains(err.Error(), tt.text)) {
+					t.Errorf("error %v", err)
+				}
+				if _, ok := errors.AsType[*exporter.RetryError](err); ok {
+					t.Errorf("error %#v, want none that is retried", err)
+				}
+				if took, want := time.Since(begin), min(time.Second, timeout/2); took != want || ctx.Err() != nil {
+					t.Errorf("the body took %v of the %v of the attempt, want %v", took, timeout, want)
+				}
+			})
 		}
+	}
+}
+
+// hanging returns a client of a server, in memory, whose bodies never end. It is for synctest
+// bubbles.
+func hanging(status int) (client *http.Client, stop func()) {
+	network := nettest.NewMemory()
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "the beginning")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(network)
+	}()
+	transport := &http.Transport{DialContext: network.DialContext}
+	return &http.Client{Transport: transport}, func() {
+		transport.CloseIdleConnections()
+		_ = server.Close()
+		<-done
 	}
 }
 

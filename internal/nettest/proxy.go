@@ -70,14 +70,13 @@ func (p *Proxy) Set(f Fault) error {
 	if f.Refused {
 		p.listener = nil
 	}
+	p.reset() // with the change: a connection that comes in between has the new fault
 	p.mu.Unlock()
-	var err error
 	if f.Refused && old != nil {
-		err = old.Close()
+		return old.Close()
 	}
-	p.Reset()
 	if f.Refused || old != nil {
-		return err
+		return nil
 	}
 
 	l, err := net.Listen("tcp", p.address)
@@ -98,6 +97,11 @@ func (p *Proxy) Failed() int { return int(p.failed.Load()) }
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.reset()
+}
+
+// reset is Reset for a caller that holds p.mu.
+func (p *Proxy) reset() {
 	for l := range p.links {
 		l.reset()
 	}
