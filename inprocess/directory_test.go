@@ -5,8 +5,13 @@ package inprocess_test
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -29,6 +34,8 @@ import (
 const (
 	// directoryVariable names the directory of a child that serves until it is killed.
 	directoryVariable = "SPANPROF_TEST_DIRECTORY"
+	// unflushedVariable has it write what it writes by itself.
+	unflushedVariable = "SPANPROF_TEST_UNFLUSHED"
 	directoryBytes    = 16 << 20
 )
 
@@ -58,6 +65,9 @@ func serveUntilKilled(dir string) {
 		_, span := tp.Tracer("").Start(ctx, "GET /slow")
 		work(time.Duration(20+rand.IntN(60)) * time.Millisecond)
 		span.End()
+		if os.Getenv(unflushedVariable) != "" {
+			continue
+		}
 		if err := p.Flush(ctx); err != nil {
 			panic(err)
 		}
@@ -107,11 +117,12 @@ func killed(t *testing.T, dir string) (last kept) {
 	var failure strings.Builder
 	cmd.Stderr = &failure
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	if err != nil {
+		t.Error(err)
+		return last
 	}
 	told, after := 0, 1+rand.IntN(3)
 	var kill *time.Timer
@@ -127,7 +138,8 @@ func killed(t *testing.T, dir string) (last kept) {
 	}
 	_ = cmd.Wait()
 	if kill == nil {
-		t.Fatalf("the child ended by itself: %s", failure.String())
+		t.Errorf("the child ended by itself: %s", failure.String())
+		return last
 	}
 	kill.Stop()
 	return last
@@ -158,39 +170,170 @@ func TestKills(t *testing.T) {
 	for round := range 30 {
 		k := killed(t, dir)
 		all = append(all, k)
-		s, v := opened(t, dir)
-		windows, err := v.Windows(store.WindowQuery{})
-		if err != nil {
-			t.Fatal(err)
+		wantKept(t, dir, fmt.Sprint("round ", round), []kept{k}, all)
+		if t.Failed() {
+			return
 		}
-		if !slices.ContainsFunc(windows, func(w store.WindowInfo) bool {
-			return w.Start.UnixNano() == k.start && w.Samples == k.samples && w.Earlier != nil
-		}) {
-			t.Errorf("round %d: the window of %d with %d samples is missing among %d", round, k.start, k.samples, len(windows))
-		}
-		slices.SortFunc(all, func(a, b kept) int { return int(b.duration - a.duration) })
-		for _, want := range append([]kept{k}, all[:min(3, len(all))]...) {
-			span, ok, err := v.Span(want.id)
-			if err != nil || !ok || int64(span.Duration) != want.duration || span.CPUSamples < want.cpu || span.SamplesHeld < want.cpu || span.Earlier == nil || span.Name != "GET /slow" {
-				t.Errorf("round %d: want the span %+v, got %+v, %v", round, want, span, err)
-			}
-			m, err := store.NewMatcher("span_id", store.MatchEqual, want.id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sel, err := v.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{m}})
-			if err != nil || sel.Total != int64(span.CPU) {
-				t.Errorf("round %d: the samples of %s sum to %v, want %v: %v", round, want.id, sel.Total, span.CPU, err)
-			}
-		}
-		if d := s.Stats().Directory; d.FilesSetAside+d.FilesUnreadable+d.WriteFailures > 0 {
-			t.Errorf("round %d: %+v", round, d)
-		}
+	}
+}
+
+// wantKept opens a directory and looks for the windows of the last processes, for their spans,
+// and for the slowest spans of all.
+func wantKept(t *testing.T, dir, round string, last, all []kept) {
+	t.Helper()
+	s, v := opened(t, dir)
+	defer func() {
 		v.Close()
 		if err := s.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}()
+	windows, err := v.Windows(store.WindowQuery{})
+	if err != nil {
+		t.Fatal(err)
 	}
+	for _, k := range last {
+		if !slices.ContainsFunc(windows, func(w store.WindowInfo) bool {
+			return w.Start.UnixNano() == k.start && w.Samples == k.samples && w.Earlier != nil
+		}) {
+			t.Errorf("%s: the window of %d with %d samples is missing among %d", round, k.start, k.samples, len(windows))
+		}
+	}
+	slices.SortFunc(all, func(a, b kept) int { return int(b.duration - a.duration) })
+	for _, want := range slices.Concat(last, all[:min(3, len(all))]) {
+		span, ok, err := v.Span(want.id)
+		if err != nil || !ok || int64(span.Duration) != want.duration || span.CPUSamples < want.cpu || span.SamplesHeld < want.cpu || span.Earlier == nil || span.Name != "GET /slow" {
+			t.Errorf("%s: want the span %+v, got %+v, %v", round, want, span, err)
+		}
+		m, err := store.NewMatcher("span_id", store.MatchEqual, want.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sel, err := v.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{m}})
+		if err != nil || sel.Total != int64(span.CPU) {
+			t.Errorf("%s: the samples of %s sum to %v, want %v: %v", round, want.id, sel.Total, span.CPU, err)
+		}
+	}
+	if d := s.Stats().Directory; d.FilesSetAside+d.FilesUnreadable+d.WriteFailures > 0 {
+		t.Errorf("%s: %+v", round, d)
+	}
+}
+
+// Pairs of processes start at the same time in one directory, and die. What both had
+// written is there for the next pair, and for the one that looks.
+func TestTwoProcessesInOneDirectory(t *testing.T) {
+	dir := t.TempDir()
+	var all []kept
+	for round := range 5 {
+		var (
+			pair [2]kept
+			both sync.WaitGroup
+		)
+		for i := range pair {
+			both.Go(func() { pair[i] = killed(t, dir) })
+		}
+		both.Wait()
+		if t.Failed() {
+			return
+		}
+		all = append(all, pair[:]...)
+		wantKept(t, dir, fmt.Sprint("round ", round), pair[:], all)
+	}
+}
+
+// What a process has written by itself, window after window, is there after a kill.
+func TestKillWithoutFlush(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), directoryVariable+"="+dir, unflushedVariable+"=1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	files := func(pattern string) []string {
+		found, err := filepath.Glob(filepath.Join(dir, "*-run-*", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait()
+	}()
+	for len(files("*-cpu.pprof.gz")) < 4 || len(files("*-spans.jsonl.gz")) < 3 {
+		select {
+		case <-ended:
+			t.Fatalf("the child ended by itself: %v", cmd.ProcessState)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	s, v := opened(t, dir)
+	defer func() {
+		v.Close()
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	windows, err := v.Windows(store.WindowQuery{})
+	if err != nil || len(windows) != len(files("*-cpu.pprof.gz")) {
+		t.Errorf("%d windows of %d files: %v", len(windows), len(files("*-cpu.pprof.gz")), err)
+	}
+	slow := 0
+	for _, file := range files("*-spans.jsonl.gz") {
+		for _, want := range spansOf(t, file) {
+			span, ok, err := v.Span(want.ID)
+			if err != nil || !ok || int64(span.Duration) != want.Duration || span.CPUSamples != want.Samples || span.SamplesHeld != want.Samples || span.Earlier == nil {
+				t.Errorf("%s: want %+v, got %+v, %v", filepath.Base(file), want, span, err)
+			}
+			if want.Name == "GET /slow" && want.Samples > 0 {
+				slow++
+			}
+		}
+	}
+	if slow == 0 {
+		t.Error("the files have no slow span with samples")
+	}
+	if d := s.Stats().Directory; d.FilesSetAside+d.FilesUnreadable > 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// spanLine is what a test reads of a line of a file of spans.
+type spanLine struct {
+	ID       string `json:"span_id"`
+	Name     string `json:"name"`
+	Duration int64  `json:"duration_ns"`
+	Samples  int64  `json:"cpu_samples"`
+}
+
+// spansOf reads a file as any tool does.
+func spansOf(t *testing.T, file string) (spans []spanLine) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := json.NewDecoder(z)
+	var first json.RawMessage
+	for err = lines.Decode(&first); err == nil; {
+		var s spanLine
+		if err = lines.Decode(&s); err == nil {
+			spans = append(spans, s)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Errorf("%s: %v", file, err)
+	}
+	return spans
 }
 
 // After the restart the page has what was slow before, marked in HTML's data and in text.
