@@ -26,8 +26,9 @@ type Dir struct {
 	files    []File // those that make room first at first
 	bytes    int64
 	ofClass  map[int]int64 // bytes
-	// full says that the disk was full though files were removed.
-	full bool
+	// failed counts the writes in a row that a full disk has refused, from the first one that
+	// files were removed for in vain.
+	failed int
 
 	// Class says what a file is worth by its name. A file makes room for those of its
 	// own class and of greater ones, and on a full disk only where its class is 0. nil
@@ -168,29 +169,34 @@ func (d *Dir) Replace(old File, name string, start time.Time, data []byte) error
 	return d.Remove(old)
 }
 
-// put writes a file. On a full disk as many bytes are removed as it has, the oldest files
-// first. If that does not help, others take the room: nothing more is removed until a file
-// could be written.
+// retryEvery is how many writes fail on a full disk before files are removed again.
+const retryEvery = 16
+
+// put writes a file. On a full disk it removes the oldest files, until they had as many
+// bytes as the new one. If the write fails nevertheless, something else fills the disk: only
+// every retryEvery-th of the next writes removes files, so that they last for long and that a
+// race which was lost once does not end all writing.
 func (d *Dir) put(name string, data []byte) error {
 	sub, base := filepath.Split(name)
-	freed := int64(0)
+	freed, mayRemove := int64(0), d.failed%retryEvery == 0
 	for {
 		err := atomicfile.Write(filepath.Join(d.path, sub), base, atomicfile.Process, data)
 		if err == nil {
-			d.full = false
+			d.failed = 0
 			return nil
 		}
 		if !atomicfile.DiskFull(err) {
 			return err
 		}
-		if !d.full && freed < int64(len(data)) {
+		if mayRemove && freed < int64(len(data)) {
 			if n, ok := d.removeOldest(); ok {
 				freed += n
 				continue
 			}
 		}
-		if d.full = d.full || freed > 0; d.full {
-			err = fmt.Errorf("other files take the room, and these are not removed for it: %w", err)
+		if d.failed > 0 || freed > 0 {
+			d.failed++
+			err = fmt.Errorf("the disk stayed full after old files were removed: %w", err)
 		}
 		return err
 	}
