@@ -202,6 +202,8 @@ func (j *Journal) Kept(at time.Time, spans []Span) error {
 		}
 	}
 	if _, err := j.writeSpans(at, keptSuffix, nil, spans); err != nil {
+	// Not before: what this process holds of earlier runs is in its own files now.
+	j.boundKeptSpans(j.share())
 		return err
 	}
 	var err error
@@ -244,7 +246,7 @@ func (j *Journal) write(name string, start time.Time, data []byte, r *resource.R
 	if err := j.describe(r); err != nil {
 		return err
 	}
-	if err := j.makeRoom(int64(len(data))); err != nil {
+	if err := j.makeRoom(int64(len(data)), classOf(name)); err != nil {
 		return err
 	}
 	return j.files.Write(filepath.Join(j.run, name), start, data)

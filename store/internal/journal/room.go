@@ -47,12 +47,17 @@ func runOf(name string) string {
 	return run
 }
 
-// makeRoom removes the oldest files until n bytes fit. Of windows, the samples stay that
-// have a rank.
-func (j *Journal) makeRoom(n int64) error {
-	j.boundKeptSpans()
+// share is how many bytes spans that outlive others may take, and samples that do.
+func (j *Journal) share() int64 { return j.MaxBytes / 4 }
+
+// makeRoom removes the oldest files until n bytes of a class fit. Of windows, the samples stay
+// that have a rank.
+func (j *Journal) makeRoom(n int64, class int) error {
+	if err := j.checkRoom(n, class); err != nil {
+		return err
+	}
 	for {
-		if j.files.BytesOf(keptSamples) > j.MaxBytes/4 {
+		if j.files.BytesOf(keptSamples) > j.share() {
 			j.trimKept()
 		}
 		files := j.files.Files()
@@ -65,14 +70,32 @@ func (j *Journal) makeRoom(n int64) error {
 	}
 }
 
-// boundKeptSpans removes spans of earlier runs that this one could not take in, those of
-// the oldest run first, where all of them take more than their share.
-func (j *Journal) boundKeptSpans() {
-	if j.files.BytesOf(keptSpans) <= j.MaxBytes/4 {
-		return
+// checkRoom returns an error for a file that would not fit if all windows made room for it,
+// before any of them does. It leaves their share to the samples that these windows leave behind.
+// Kept spans of earlier runs that take more than their share make room before a window is refused.
+func (j *Journal) checkRoom(n int64, class int) error {
+	if j.files.Bytes()+n <= j.MaxBytes {
+		return nil
 	}
+	room := j.MaxBytes
+	if class == windows {
+		room -= j.share()
+		if n <= room-min(j.share(), j.files.BytesOf(keptSpans)) {
+			j.boundKeptSpans(max(j.share(), room-n))
+		}
+		room -= j.files.BytesOf(keptSpans)
+	}
+	if n > room {
+		return &profiledir.TooLargeError{Bytes: n, MaxBytes: max(0, room)}
+	}
+	return nil
+}
+
+// boundKeptSpans removes kept spans of earlier runs, those of the oldest run first, until all
+// kept spans take at most maxBytes.
+func (j *Journal) boundKeptSpans(maxBytes int64) {
 	for _, f := range slices.Clone(j.files.Files()) {
-		if j.files.BytesOf(keptSpans) <= j.MaxBytes/4 {
+		if j.files.BytesOf(keptSpans) <= maxBytes {
 			return
 		}
 		if classOf(f.Name) == keptSpans && runOf(f.Name) != j.run {
@@ -130,8 +153,7 @@ func (j *Journal) cut(p *profile.Profile, below int) []byte {
 // that have no rank any more, then those of the greatest ranks, then the oldest. It reads
 // each file once to learn its ranks, and again where some samples go and others stay.
 func (j *Journal) trimKept() {
-	share := j.MaxBytes / 4
-	share -= share / 8
+	share := j.share() / 8 * 7
 	type kept struct {
 		profiledir.File
 		least, greatest int // ranks
