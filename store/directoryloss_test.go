@@ -6,7 +6,6 @@ package store_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -190,64 +189,5 @@ func TestDirectoryWritesCountsAgain(t *testing.T) {
 	}
 	if d := s.Stats().Directory; d.WriteFailures != 2+36 || d.FilesWritten != 1 {
 		t.Errorf("%+v, want two files and 36 windows not written", d)
-	}
-}
-
-// Flipped bits in what outlives others leave the right data, or less of it that is said.
-func TestDirectoryFlippedBitsInKept(t *testing.T) {
-	origin := t.TempDir()
-	first := newStore(t, store.WithDirectory(origin, 4<<20), store.WithMaxBytes(8<<20))
-	slowest := endSpan(first, "GET /slow", 0.1, 0.9, nil)
-	export(t, first, busyWindow(0, 2000, slowest))
-	for n := 1; len(runFiles(t, origin, filepath.Join("kept", "*"))) == 0; n++ {
-		export(t, first, busyWindow(n, 2000, ""))
-		if err := first.ForceFlush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	shutdown(t, first)
-	removeWindows(t, origin)
-	files := append(runFiles(t, origin, filepath.Join("kept", "*")), runFiles(t, origin, "*-kept-spans.jsonl.gz")...)
-	if len(files) != 2 {
-		t.Fatalf("files %q", files)
-	}
-	quietErrors(t)
-	setAside := 0
-	for i := range 60 {
-		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(origin)); err != nil {
-			t.Fatal(err)
-		}
-		relative, err := filepath.Rel(origin, files[i%2])
-		if err != nil {
-			t.Fatal(err)
-		}
-		file := filepath.Join(dir, relative)
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 1 + rand.IntN(3) {
-			data[rand.IntN(len(data))] ^= 1 << rand.IntN(8)
-		}
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s := openStore(t, dir)
-		span, ok := s.Span(slowest)
-		total := selectCPU(t, s, matcher(t, "span_id", store.MatchEqual, slowest)).Total
-		d := s.Stats().Directory
-		switch {
-		case ok && span.CPUSamples == 50 && span.SamplesHeld == 50 && total == 50*int64(tick):
-		case d.FilesSetAside != 1:
-			t.Errorf("%s: %+v with %v, and %+v", relative, span, total, d)
-		case total != 0 || ok && (span.CPUSamples != 50 || span.SamplesHeld != 0):
-			t.Errorf("%s: %+v with %v", relative, span, total)
-		}
-		setAside += int(d.FilesSetAside)
-		shutdown(t, s)
-	}
-	if setAside < 40 {
-		t.Errorf("a file was set aside in %d of 60, want most", setAside)
 	}
 }

@@ -13,18 +13,16 @@
 //	kept/20261121T130405.123456789Z-shop-cpu.pprof.gz  their samples of a window that made room
 //
 // A file is there as a whole or not at all, and gzip's checksum tells whether it is what was
-// written. A damaged file is renamed and reported, and goes when it is among the oldest. A file
-// of a version that this program does not know, or that is larger than it reads, is reported and
-// stays for the program that reads it.
+// written. A damaged file is renamed and reported. A file of a version that this program does not
+// know, or that is larger than it reads, is reported and keeps its name, for the program that reads
+// it. Both go when they are among the oldest, as all files do.
 //
 // journal.go opens and writes, room.go keeps the bound, earlier.go finds what earlier runs have
-// left, read.go reads it, process.go is what is known of a run, span.go the form of a span.
+// left, read.go reads it, process.go is what is known of a run, window.go and span.go are the forms of
+// what is in the files.
 package journal
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -166,12 +164,8 @@ func newJournal(dir string, c Config) *Journal {
 // Profile writes a window, and returns the name of its file within the directory of the
 // run.
 func (j *Journal) Profile(p *exporter.Profile) (name string, err error) {
-	data, err := p.Pprof()
-	if err == nil {
-		data, err = zipped(data)
-	}
-	// gzip ends with the length of what is in it.
-	if n := int64(binary.LittleEndian.Uint32(data[max(0, len(data)-4):])); err == nil && n > j.MaxUnzipped {
+	data, n, err := encoded(p)
+	if err == nil && n > j.MaxUnzipped {
 		err = fmt.Errorf("a %s profile has %d bytes, and the next process would read %d at most: raise WithMaxBytes", p.Kind(), n, j.MaxUnzipped)
 	}
 	for n := 0; err == nil; n++ {
@@ -202,20 +196,20 @@ func (j *Journal) Kept(at time.Time, spans []Span) error {
 		}
 	}
 	if _, err := j.writeSpans(at, keptSuffix, nil, spans); err != nil {
-	// Not before: what this process holds of earlier runs is in its own files now.
-	j.boundKeptSpans(j.share())
 		return err
 	}
 	var err error
 	for _, f := range old {
 		err = errors.Join(err, j.files.Remove(f))
 	}
+	// Not before: what this process holds of earlier runs is in its own files now.
+	j.boundKeptSpans(j.share())
 	j.count(nil)
 	return err
 }
 
-// Taken says that all spans of a file of KeptSpans are among those that Kept is given, as
-// far as none is worth more.
+// Taken says that this process holds the spans of a file of KeptSpans, but for those that it
+// has dropped for others that are worth more: the next Kept takes the place of the file.
 func (j *Journal) Taken(f File) { j.taken[f.path] = true }
 
 func (j *Journal) writeSpans(at time.Time, suffix string, windows []Window, spans []Span) (left []Window, err error) {
@@ -281,18 +275,4 @@ func (j *Journal) Close() error {
 	}
 	j.closed = true
 	return j.lock.Close()
-}
-
-// zipped returns data as it is if it is gzipped, which the name promises.
-func zipped(data []byte) ([]byte, error) {
-	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		return data, nil
-	}
-	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	if err == nil {
-		_, err = w.Write(data)
-		err = errors.Join(err, w.Close())
-	}
-	return b.Bytes(), err
 }
