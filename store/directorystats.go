@@ -18,8 +18,8 @@ type DirectoryStats struct {
 	// in memory alone. FilesRemoved are those that made room.
 	FilesWritten, WriteFailures, FilesRemoved int64
 	// FilesSetAside are the files that were damaged and were renamed; FilesUnreadable the
-	// files and subdirectories that could not be read and stay: those of another user, of a
-	// version that this program does not know, or too large for WithMaxBytes.
+	// files and subdirectories that could not be read and are as they were: those of another
+	// user, of a version that this program does not know, or too large for WithMaxBytes.
 	FilesSetAside, FilesUnreadable int64
 	// Restoring says that what earlier processes have left is being read.
 	Restoring bool

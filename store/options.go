@@ -167,9 +167,11 @@ func WithoutSpanAttributes() Option {
 // time each have that bound.
 //
 // New fails where the directory cannot be written. What fails later, as on a full disk, is
-// counted in Stats and reported to otel.Handle, and goes on in memory; a full disk takes no
-// more old files than a new one needs. What another user or a later version of this package
-// has written is left alone and reported.
+// counted in Stats and reported to otel.Handle, and goes on in memory. So is a window of more than
+// about half of maxBytes: no other file goes for it. A full disk takes no more old files than a new
+// one needs, and where that does not help, one in 16 writes tries it again. What another user has
+// written is left alone and reported. What a later version of this package has written is
+// reported, stays as it is, and makes room when it is the oldest.
 //
 // Restored spans and windows have [Process] in their field Earlier. They are the oldest that there are,
 // never make others leave, and count in nothing but [DirectoryStats]. The store then needs
