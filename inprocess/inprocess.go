@@ -221,7 +221,7 @@ func directoryCounters(s store.DirectoryStats) []viewer.Counter {
 	}
 	for _, loss := range []viewer.Counter{
 		{Name: "directory: files that could not be written", Value: uint64(s.WriteFailures)},
-		{Name: "directory: files set aside as damaged or of an unknown version", Value: uint64(s.FilesSetAside)},
+		{Name: "directory: files set aside as damaged", Value: uint64(s.FilesSetAside)},
 		{Name: "directory: files that could not be read", Value: uint64(s.FilesUnreadable)},
 		{Name: "directory: files removed for newer ones", Value: uint64(s.FilesRemoved)},
 	} {

@@ -22,33 +22,15 @@ const (
 	// minDirectoryBytes has room for some windows of a small service, and for the
 	// spans that outlive others.
 	minDirectoryBytes = 4 << 20
-	// maxWaiting is how many profiles may wait for a slow disk.
+	// maxWaiting is how many profiles may wait for a slow disk, maxCounted how many counts
+	// of windows, in parts of 128 names, for a full one.
 	maxWaiting = 16
+	maxCounted = 64
+	// maxSpans is how many spans are made ready for the disk at a time.
+	maxSpans = 4 << 10
 	// keptEvery is how often the spans are written that outlive others.
 	keptEvery = time.Minute
 )
-
-// DirectoryStats says what a Store has written to its directory and read from it; see
-// WithDirectory. It is zero where there is none.
-type DirectoryStats struct {
-	// Path is the directory.
-	Path string
-	// Bytes is the size of all files, but for those of other processes that run now, and
-	// MaxBytes its bound.
-	Bytes, MaxBytes int64
-	// FilesWritten are the files of windows and of spans that were written, WriteFailures
-	// those that could not be, or came while too many were waiting: what is in them is
-	// in memory alone. FilesRemoved are those that made room.
-	FilesWritten, WriteFailures, FilesRemoved int64
-	// FilesSetAside are the files that were damaged, or of a version that this program
-	// does not know, and were renamed; FilesUnreadable those that could not be read.
-	FilesSetAside, FilesUnreadable int64
-	// Restoring says that what earlier processes have left is being read.
-	Restoring bool
-	// Spans and Windows are those of earlier processes that are held. They are in no
-	// other number of Stats but Bytes.
-	Spans, Windows int
-}
 
 // directory writes what the store takes in to the files of a journal, and reads those of
 // earlier processes. All of it is done by one worker.
@@ -66,8 +48,6 @@ type directory struct {
 
 	// What follows is the worker's.
 	last bool
-	// readAll says that nothing of earlier processes is left to read.
-	readAll bool
 	// counted are the counts of windows that are to be written with the next spans.
 	counted []journal.Window
 	keptAt  time.Time
@@ -95,7 +75,7 @@ func openDirectory(s *Store, path string, maxBytes int64) (*directory, error) {
 		processes: make(map[*journal.Run]uint8), keptAt: time.Now(),
 	}
 	var err error
-	if d.journal, err = journal.Open(path, maxBytes, d.rank); err != nil {
+	if d.journal, err = journal.Open(path, journal.Config{MaxBytes: maxBytes, MaxUnzipped: s.maxBytes, Rank: d.rank}); err != nil {
 		return nil, fmt.Errorf("store: WithDirectory: %w", err)
 	}
 	return d, nil
@@ -110,11 +90,16 @@ func (d *directory) add(p *exporter.Profile, w *window) {
 	select {
 	case d.jobs <- j:
 	default:
-		d.store.mu.Lock()
-		d.store.missed++
-		d.store.mu.Unlock()
+		d.miss(1)
 		d.reporter.Report(fmt.Errorf("store: directory %s: the disk is too slow: a %s profile is in memory alone", d.path, p.Kind()))
 	}
+}
+
+// miss counts what is not written and that the journal does not know of.
+func (d *directory) miss(n int) {
+	d.store.mu.Lock()
+	d.store.missed += int64(n)
+	d.store.mu.Unlock()
 }
 
 // flush waits until all that was added is written.
@@ -189,6 +174,18 @@ func (d *directory) between() bool {
 }
 
 func (d *directory) do(j job) {
+	// Profiles come from anybody, and the encoder is not ours.
+	if err := report.Contain(func() error { d.write(j); return nil }); err != nil {
+		d.miss(1)
+		d.report(err)
+	}
+	d.last = d.last || j.last
+	if j.flushed != nil {
+		close(j.flushed)
+	}
+}
+
+func (d *directory) write(j job) {
 	if j.profile != nil {
 		name, err := d.journal.Profile(j.profile)
 		d.report(err)
@@ -202,10 +199,6 @@ func (d *directory) do(j job) {
 		if j.last || time.Since(d.keptAt) >= keptEvery {
 			d.writeKept()
 		}
-	}
-	d.last = d.last || j.last
-	if j.flushed != nil {
-		close(j.flushed)
 	}
 }
 
@@ -229,18 +222,24 @@ func (d *directory) writeSpans(everything bool) {
 	c := spanConverter{of: d}
 	var spans []journal.Span
 	write := func() {
-		if err := d.journal.Spans(time.Now(), d.counted, spans); err != nil {
+		left, err := d.journal.Spans(time.Now(), d.counted, spans)
+		if err != nil {
 			d.lostAt = time.Now()
 			d.report(err)
 		}
-		spans, d.counted = spans[:0], nil
+		spans, d.counted = spans[:0], left
 	}
 	d.store.spans.TakeEnded(everything, again, func(r *spanlog.Record) {
-		if spans = append(spans, c.convert(r)); len(spans) == journal.MaxSpans {
+		if spans = append(spans, c.convert(r)); len(spans) == maxSpans {
 			write()
 		}
 	})
 	write()
+	if n := len(d.counted) - maxCounted; n > 0 {
+		d.counted = d.counted[n:]
+		d.miss(n)
+		d.report(fmt.Errorf("the counts by name of %d windows could not be written and are in memory alone", n))
+	}
 }
 
 // writeKept writes the spans that outlive others.
@@ -250,7 +249,7 @@ func (d *directory) writeKept() {
 	var spans []journal.Span
 	d.store.spans.EachPinned(func(r *spanlog.Record) { spans = append(spans, c.convert(r)) })
 	if len(spans) > 0 {
-		d.report(d.journal.Kept(d.keptAt, spans, d.readAll))
+		d.report(d.journal.Kept(d.keptAt, spans))
 	}
 }
 
@@ -265,24 +264,4 @@ func (d *directory) rank(s *profile.Sample) int {
 		}
 	}
 	return rank
-}
-
-// stats returns what is known of the directory. The caller holds the store's lock.
-func (d *directory) stats(restored spanlog.Totals) DirectoryStats {
-	if d == nil {
-		return DirectoryStats{}
-	}
-	s := d.journal.Stats()
-	restoring := true
-	select {
-	case <-d.restored:
-		restoring = false
-	default:
-	}
-	return DirectoryStats{
-		Path: d.path, Bytes: s.Bytes, MaxBytes: d.maxBytes,
-		FilesWritten: int64(s.Written), WriteFailures: int64(s.Failed) + d.store.missed, FilesRemoved: int64(s.Removed),
-		FilesSetAside: int64(s.SetAside), FilesUnreadable: int64(s.Unreadable),
-		Restoring: restoring, Spans: restored.Restored, Windows: d.store.index.restored,
-	}
 }

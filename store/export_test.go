@@ -12,6 +12,7 @@ import (
 
 	"github.com/spanprof/spanprof/store/internal/filter"
 	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/journal"
 	"github.com/spanprof/spanprof/store/internal/samples"
 )
 
@@ -214,3 +215,46 @@ func (s *Store) ForgetServices() (services []string) {
 
 // Restored waits until what earlier processes have left is read.
 func (s *Store) Restored() { <-s.directory.restored }
+
+// RestoreHere opens a directory as New does, and reads it on this goroutine, between before and
+// after. Nothing is written later.
+func RestoreHere(path string, before, after func(*Store), opts ...Option) (*Store, error) {
+	c, err := newConfig(append(opts, WithDirectory(path, 8<<20)))
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(c)
+	if s.directory, err = openDirectory(s, c.directory, c.directoryBytes); err != nil {
+		return nil, err
+	}
+	before(s)
+	s.directory.restore()
+	after(s)
+	s.shut = true
+	s.directory.reporter.Wait(context.Background())
+	return s, s.directory.journal.Close()
+}
+
+// BreakTables has taking in a window panic, until mend is called; BreakProcesses that of
+// spans too.
+func (s *Store) BreakTables() (mend func()) {
+	good := s.tables.samples
+	s.tables.samples = nil
+	return func() { s.tables.samples = good }
+}
+
+func (s *Store) BreakProcesses() (mend func()) {
+	s.index.processes = []*Process{nil}
+	return func() { s.index.processes = nil }
+}
+
+// WriteCounts writes the counts of windows with these names, and returns how many wait for
+// another time.
+func (s *Store) WriteCounts(names ...string) int {
+	d := s.directory
+	for _, name := range names {
+		d.counted = append(d.counted, journal.Window{File: name, Names: []journal.Count{{Name: name}}})
+	}
+	d.writeSpans(false)
+	return len(d.counted)
+}

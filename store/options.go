@@ -161,10 +161,17 @@ func WithoutSpanAttributes() Option {
 //
 // Windows are written as they come, in the pprof format; spans that ended with them as
 // lines of JSON. All files of this run and of earlier ones take at most maxBytes, at least
-// 4 MiB; the oldest make room, but for the samples of spans that outlive others. Each
-// process has a subdirectory of its own there, and processes that run at the same time each
-// have that bound. New fails where the directory cannot be written. What fails later, as on a full
-// disk, is counted in Stats and reported to otel.Handle, and goes on in memory.
+// 4 MiB. The oldest make room, but for spans that outlive others and for their samples, which
+// have a quarter each; such spans stay on the disk also where WithMaxBytes has no room for
+// them. Each process has a subdirectory of its own there, and processes that run at the same
+// time each have that bound.
+//
+// New fails where the directory cannot be written. What fails later, as on a full disk, is
+// counted in Stats and reported to otel.Handle, and goes on in memory. So is a window of more than
+// about half of maxBytes: no other file goes for it. A full disk takes no more old files than a new
+// one needs, and where that does not help, one in 16 writes tries it again. What another user has
+// written is left alone and reported. What a later version of this package has written is
+// reported, stays as it is, and makes room when it is the oldest.
 //
 // Restored spans and windows have [Process] in their field Earlier. They are the oldest that there are,
 // never make others leave, and count in nothing but [DirectoryStats]. The store then needs

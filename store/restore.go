@@ -6,7 +6,6 @@ package store
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -21,13 +20,16 @@ import (
 // that outlive others; then spans and windows, the newest first; then, of older windows,
 // the samples of those spans.
 func (d *directory) restore() {
-	defer close(d.restored)
+	defer func() {
+		close(d.restored)
+		d.store.spans.Changed() // Stats say so
+	}()
 	for _, err := range d.journal.Damaged() {
 		d.report(err)
 	}
 	files := d.journal.Files()
 	names := make(map[namesKey][]journal.Count)
-	room := d.restoreSpans(files, journal.KeptSpans, names)
+	room := d.restoreKeptSpans(files)
 	var older []journal.File
 	full := false
 	for _, f := range files {
@@ -37,25 +39,20 @@ func (d *directory) restore() {
 		switch f.Type {
 		case journal.Spans:
 			if room {
-				room = d.restoreSpans([]journal.File{f}, journal.Spans, names)
+				_, room = d.restoreSpans(f, names)
 			}
 		case journal.KeptSamples:
 			older = append(older, f)
 		case journal.Profile:
+			if !full {
+				full = !d.restoreWindow(f, names)
+			}
 			if full {
-				older = append(older, f)
-				continue
-			}
-			p := d.readProfile(f)
-			if p == nil {
-				continue
-			}
-			if full = !d.restoreWindow(f, p, names[namesKey{f.Run, f.Name}]); full {
 				older = append(older, f)
 			}
 		}
 	}
-	d.readAll = d.restoreKept(older)
+	d.restoreSamples(older)
 }
 
 // namesKey is the file of a window.
@@ -64,47 +61,65 @@ type namesKey struct {
 	file string
 }
 
-// contained calls what reads a file. The decoders are not ours: a panic is an error.
-func (d *directory) contained(read func() error) bool {
-	err := report.Contain(read)
+// contained calls what reads a file and takes in what is in it. The decoders are not ours:
+// a file that makes them panic is set aside.
+func (d *directory) contained(f journal.File, read func() error) bool {
+	returned := false
+	err := report.Contain(func() error {
+		err := read()
+		returned = true
+		return err
+	})
+	if !returned {
+		err = d.journal.SetAside(f, err)
+	}
 	if err != nil && !errors.Is(err, journal.Gone) {
 		d.report(err)
 	}
 	return err == nil
 }
 
-func (d *directory) readProfile(f journal.File) (p *exporter.Profile) {
-	if !d.contained(func() (err error) {
-		p, err = d.journal.ReadProfile(f)
-		return err
-	}) {
-		return nil
-	}
-	return p
-}
-
-// restoreSpans takes in the spans of the files of a type, and remembers the counts of
-// windows. It returns false where there is no more room.
-func (d *directory) restoreSpans(files []journal.File, of journal.FileType, names map[namesKey][]journal.Count) bool {
-	for _, f := range files {
-		if f.Type != of {
+// restoreKeptSpans takes in the spans that outlive others. It returns false where there is no
+// more room.
+func (d *directory) restoreKeptSpans(files []journal.File) (room bool) {
+	room = true
+	held := make(map[int][]ident.Key)
+	for i, f := range files {
+		if f.Type != journal.KeptSpans {
 			continue
+		}
+		if !room {
+			break
 		}
 		if !d.between() {
 			return false
 		}
-		var (
-			windows []journal.Window
-			spans   []journal.Span
-		)
-		if !d.contained(func() (err error) {
-			windows, spans, err = d.journal.ReadSpans(f)
+		if held[i], room = d.restoreSpans(f, nil); held[i] == nil {
+			delete(held, i)
+		}
+	}
+	// What has no place in memory stays on the disk.
+	for i, keys := range held {
+		if d.store.spans.Settled(keys) {
+			d.journal.Taken(files[i])
+		}
+	}
+	return room
+}
+
+// restoreSpans takes in the spans of a file, and adds the counts of windows to names. It
+// returns the spans if all of them were taken in, and room as false where there is no more.
+func (d *directory) restoreSpans(f journal.File, names map[namesKey][]journal.Count) (held []ident.Key, room bool) {
+	room = true
+	read := d.contained(f, func() error {
+		windows, spans, err := d.journal.ReadSpans(f)
+		if err != nil {
 			return err
-		}) {
-			continue
 		}
 		for _, w := range windows {
-			names[namesKey{f.Run, w.File}] = w.Names
+			if key := (namesKey{f.Run, w.File}); names != nil {
+				names[key] = append(names[key], w.Names...)
+			}
 		}
 		list := make([]spanlog.Restored, 0, len(spans))
 		for i := range spans {
@@ -113,17 +128,22 @@ func (d *directory) restoreSpans(files []journal.File, of journal.FileType, name
 				number = d.store.number(*p)
 			}
 			if r, ok := restored(&spans[i], number); ok && number != 0 {
-				list = append(list, r)
+				list, held = append(list, r), append(held, ident.NewKey(r.SpanID))
 			}
+		}
+		if len(list) < len(spans) {
+			held = nil
 		}
 		slices.SortStableFunc(list, func(a, b spanlog.Restored) int {
 			return cmp.Compare(b.Start+b.Duration, a.Start+a.Duration)
 		})
-		if !d.store.spans.Restore(list) {
-			return false
-		}
+		room = d.store.spans.Restore(list)
+		return nil
+	})
+	if !read || !room {
+		held = nil
 	}
-	return true
+	return held, room
 }
 
 // processOf returns the number of the process of a run.
@@ -139,27 +159,37 @@ func (d *directory) processOf(r *journal.Run) uint8 {
 // restoreWindow takes in a window, as the oldest that there is. It returns false where
 // there is no more room for one: a quarter is left to what comes, and to the samples of
 // older windows.
-func (d *directory) restoreWindow(f journal.File, p *exporter.Profile, names []journal.Count) bool {
-	number := d.processOf(f.Run)
-	if number == 0 {
-		return true
-	}
-	s := d.store
-	s.ingest.Lock()
-	defer s.ingest.Unlock()
-	w := s.buildEarlier(f.Run, p, number, s.maxProfileBytes()/4*3)
-	if w == nil {
-		return false
-	}
-	s.tables.setNames(w, counts(names))
-	s.mu.Lock()
-	w.SetLoose(s.spans.JoinEarlier(w.OfSpans()))
-	s.index.prepend(w)
+func (d *directory) restoreWindow(f journal.File, names map[namesKey][]journal.Count) (room bool) {
+	room = true
+	d.contained(f, func() error {
+		p, err := d.journal.ReadProfile(f)
+		number := d.processOf(f.Run)
+		if err != nil || number == 0 {
+			return err
+		}
+		s := d.store
+		s.ingest.Lock()
+		defer s.ingest.Unlock()
+		w := s.buildEarlier(f.Run, p, number, s.maxProfileBytes()/4*3)
+		if room = w != nil; !room {
+			return nil
+		}
+		s.tables.setNames(w, counts(names[namesKey{f.Run, f.Name}]))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		w.SetLoose(s.spans.JoinEarlier(w.OfSpans()))
+		s.index.prepend(w)
+		s.changedByEarlier()
+		return nil
+	})
+	return room
+}
+
+// changedByEarlier brings what is derived up to date. The caller holds the locks.
+func (s *Store) changedByEarlier() {
 	s.index.code = s.tables.code()
 	s.stats.Bytes = s.bytes()
 	s.spans.Changed()
-	s.mu.Unlock()
-	return true
 }
 
 // buildEarlier returns a window of an earlier process, nil where all profiles would take
@@ -186,10 +216,9 @@ func (s *Store) buildEarlier(of *journal.Run, p *exporter.Profile, number uint8,
 	return w
 }
 
-// restoreKept takes in, of windows for which there is no room, the samples of the spans
+// restoreSamples takes in, of windows for which there is no room, the samples of the spans
 // that outlive others.
-// It returns false if it ended early.
-func (d *directory) restoreKept(files []journal.File) bool {
+func (d *directory) restoreSamples(files []journal.File) {
 	missing := d.store.spans.MissingEarlier()
 	type series struct {
 		run  *journal.Run
@@ -210,68 +239,39 @@ func (d *directory) restoreKept(files []journal.File) bool {
 		if !slices.ContainsFunc(missing, func(r spanlog.Ran) bool { return r.End >= start && (f.Type == journal.KeptSamples || r.Start <= end) }) {
 			continue
 		}
-		if !d.between() {
-			return false
-		}
-		if p := d.readProfile(f); p != nil && !d.keepEarlier(f, p) {
-			break
+		if !d.between() || !d.keepEarlier(f) {
+			return
 		}
 	}
-	return true
 }
 
 // keepEarlier keeps the samples of a window whose spans outlive others. It returns false
 // where there is no more room.
-func (d *directory) keepEarlier(f journal.File, p *exporter.Profile) bool {
-	number := d.processOf(f.Run)
-	if number == 0 {
-		return true
-	}
-	s := d.store
-	s.ingest.Lock()
-	defer s.ingest.Unlock()
-	if s.keptBytes() > s.maxProfileBytes()/8 {
-		return false
-	}
-	// Most of it goes again at once.
-	w := s.buildEarlier(f.Run, p, number, s.maxProfileBytes())
-	if w == nil {
-		return false
-	}
-	s.mu.Lock()
-	s.keep(w, s.spans.KeepEarlier(w.OfSpans()))
-	s.index.code = s.tables.code()
-	s.stats.Bytes = s.bytes()
-	s.spans.Changed()
-	s.mu.Unlock()
-	s.tables.release(w)
-	return true
-}
-
-// ErrNoRuns is the error of OpenDirectory for a directory that no process has written as
-// WithDirectory does.
-var ErrNoRuns = journal.ErrNoRuns
-
-// OpenDirectory returns a store that holds what processes have left in a directory, those
-// too that run: as much as WithMaxBytes has room for. Nothing in the directory is changed,
-// and the store takes in nothing more. left tells of each file that could not be read. The
-// error names the directory, or the option that is wrong.
-func OpenDirectory(path string, left func(error), opts ...Option) (*Store, error) {
-	c, err := newConfig(opts)
-	if err == nil && c.directory != "" {
-		err = errors.New("store: OpenDirectory writes nothing: leave WithDirectory out")
-	}
-	if err != nil {
-		return nil, err
-	}
-	s := newStore(c)
-	d := &directory{store: s, path: path, stop: make(chan struct{}), restored: make(chan struct{}), processes: make(map[*journal.Run]uint8)}
-	if d.journal, err = journal.Read(path); err != nil {
-		return nil, fmt.Errorf("store: %w", err)
-	}
-	d.left = left
-	s.directory = d
-	d.restore()
-	s.shut = true
-	return s, nil
+func (d *directory) keepEarlier(f journal.File) (room bool) {
+	room = true
+	d.contained(f, func() error {
+		p, err := d.journal.ReadProfile(f)
+		number := d.processOf(f.Run)
+		if err != nil || number == 0 {
+			return err
+		}
+		s := d.store
+		s.ingest.Lock()
+		defer s.ingest.Unlock()
+		if room = s.keptBytes() <= s.maxProfileBytes()/8; !room {
+			return nil
+		}
+		// Most of it goes again at once.
+		w := s.buildEarlier(f.Run, p, number, s.maxProfileBytes())
+		if room = w != nil; !room {
+			return nil
+		}
+		defer s.tables.release(w)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.keep(w, s.spans.KeepEarlier(w.OfSpans()))
+		s.changedByEarlier()
+		return nil
+	})
+	return room
 }

@@ -23,6 +23,7 @@
 // carry the names of spans. The oldest files are removed, those of earlier runs
 // too, when the directory has more bytes or older windows than the options allow;
 // what is not named like a profile is left alone. On a full disk the oldest make room
-// for the newest. A directory belongs to one process at a time, which the file
+// for the newest, and no more of them than it needs; where that does not help, one in 16 writes
+// tries it again. A directory belongs to one process at a time, which the file
 // spanprof.lock in it says.
 package file

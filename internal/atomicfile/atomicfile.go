@@ -85,15 +85,15 @@ func Clean(dir string) error {
 		if ok, _ := filepath.Match(pattern, e.Name()); !ok {
 			continue
 		}
-		info, err := e.Info()
-		if err != nil || time.Since(info.ModTime()) < stale {
+		info, infoErr := e.Info()
+		if infoErr != nil || time.Since(info.ModTime()) < stale {
 			continue // gone, or perhaps being written by another process
 		}
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
+		if removeErr := os.Remove(filepath.Join(dir, e.Name())); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
+			err = errors.Join(err, removeErr)
 		}
 	}
-	return nil
+	return err
 }
 
 // Prepare makes dir with its parents, removes from it what a killed process left
@@ -102,9 +102,8 @@ func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := Clean(dir); err != nil {
-		return err
-	}
+	// What is of another user cannot be removed, and harms nobody.
+	_ = Clean(dir)
 	probe, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return err

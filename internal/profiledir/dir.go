@@ -6,6 +6,7 @@
 package profiledir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -24,9 +25,16 @@ type Dir struct {
 	maxAge   time.Duration
 	files    []File // those that make room first at first
 	bytes    int64
+	ofClass  map[int]int64 // bytes
+	// failed counts the writes in a row that a full disk has refused, from the first one that
+	// files were removed for in vain.
+	failed int
 
-	// Compare says which of two files makes room first; nil means the one of the earlier
-	// start. It is set before there are files.
+	// Class says what a file is worth by its name. A file makes room for those of its
+	// own class and of greater ones, and on a full disk only where its class is 0. nil
+	// gives all files class 0. Compare says which of two files of a class makes room first;
+	// nil means the one of the earlier start. Both are set before there are files.
+	Class   func(name string) int
 	Compare func(a, b File) int
 
 	// Removed is how many files were removed, NotRemoved how often one could not be.
@@ -44,7 +52,7 @@ type File struct {
 // New returns a Dir without files: Scan finds those that are there. A maxAge of 0 keeps
 // files of any age.
 func New(path string, maxBytes int64, maxAge time.Duration) *Dir {
-	return &Dir{path: path, maxBytes: maxBytes, maxAge: maxAge}
+	return &Dir{path: path, maxBytes: maxBytes, maxAge: maxAge, ofClass: make(map[int]int64)}
 }
 
 // Scan adds the files of a subdirectory that start knows: those whose names tell a time.
@@ -65,16 +73,21 @@ func (d *Dir) Scan(sub string, start func(name string) (time.Time, bool)) error 
 		if err != nil {
 			return err
 		}
-		d.add(File{Name: filepath.Join(sub, e.Name()), Start: t, Size: info.Size()})
+		d.Add(File{Name: filepath.Join(sub, e.Name()), Start: t, Size: info.Size()})
 	}
 	return nil
 }
 
-func (d *Dir) add(f File) {
+// Add takes a file into the account that is there already.
+func (d *Dir) Add(f File) {
 	i, _ := slices.BinarySearchFunc(d.files, f, func(a, b File) int {
-		c := a.Start.Compare(b.Start)
-		if d.Compare != nil {
+		c := cmp.Compare(d.class(a.Name), d.class(b.Name))
+		switch {
+		case c != 0:
+		case d.Compare != nil:
 			c = d.Compare(a, b)
+		default:
+			c = a.Start.Compare(b.Start)
 		}
 		if c != 0 {
 			return c
@@ -82,7 +95,20 @@ func (d *Dir) add(f File) {
 		return -1 // behind those of the same time
 	})
 	d.files = slices.Insert(d.files, i, f)
-	d.bytes += f.Size
+	d.count(f, +1)
+}
+
+func (d *Dir) class(name string) int {
+	if d.Class == nil {
+		return 0
+	}
+	return d.Class(name)
+}
+
+// count takes a file into the bytes, or out of them.
+func (d *Dir) count(f File, sign int64) {
+	d.bytes += sign * f.Size
+	d.ofClass[d.class(f.Name)] += sign * f.Size
 }
 
 // Files returns the files, those that make room first at first. They must not be changed.
@@ -91,11 +117,15 @@ func (d *Dir) Files() []File { return d.files }
 // Bytes returns the size of all files.
 func (d *Dir) Bytes() int64 { return d.bytes }
 
-// TooLargeError says that a file does not fit though all others were removed.
+// BytesOf returns the size of the files of a class.
+func (d *Dir) BytesOf(class int) int64 { return d.ofClass[class] }
+
+// TooLargeError says that a file does not fit though all files were removed that make room
+// for it.
 type TooLargeError struct{ Bytes, MaxBytes int64 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("its %d bytes are more than the %d that all files may have", e.Bytes, e.MaxBytes)
+	return fmt.Sprintf("its %d bytes are more than the %d that there can be room for", e.Bytes, e.MaxBytes)
 }
 
 // Write makes a file as a whole or not at all. The oldest files are removed where they are
@@ -103,48 +133,73 @@ func (e *TooLargeError) Error() string {
 // file that cannot be removed, as where somebody has it open on Windows, is left to later;
 // the next ones go for it.
 func (d *Dir) Write(name string, start time.Time, data []byte) error {
-	n := int64(len(data))
-	if n > d.maxBytes {
-		return &TooLargeError{n, d.maxBytes}
+	n, class := int64(len(data)), d.class(name)
+	room := d.maxBytes
+	for of, bytes := range d.ofClass {
+		if of > class {
+			room -= bytes
+		}
 	}
-	if err := d.makeRoom(n); err != nil {
+	if n > room {
+		return &TooLargeError{n, max(0, room)}
+	}
+	if err := d.makeRoom(n, class); err != nil {
 		return err
 	}
-	sub, base := filepath.Split(name)
-	for {
-		err := atomicfile.Write(filepath.Join(d.path, sub), base, atomicfile.Process, data)
-		if err == nil {
-			break
-		}
-		if !atomicfile.DiskFull(err) || !d.removeOldest() {
-			return err
-		}
+	if err := d.put(name, data); err != nil {
+		return err
 	}
-	d.add(File{Name: name, Start: start, Size: n})
+	d.Add(File{Name: name, Start: start, Size: n})
 	return nil
 }
 
 // Replace makes a file as Write does, which takes the place of another one. No other file
 // makes room for it but on a full disk.
 func (d *Dir) Replace(old File, name string, start time.Time, data []byte) error {
-	sub, base := filepath.Split(name)
-	for {
-		err := atomicfile.Write(filepath.Join(d.path, sub), base, atomicfile.Process, data)
-		if err == nil {
-			break
-		}
-		if !atomicfile.DiskFull(err) || !d.removeOldest() {
-			return err
-		}
+	if err := d.put(name, data); err != nil {
+		return err
 	}
 	if name == old.Name {
 		d.Forget(name)
 	}
-	d.add(File{Name: name, Start: start, Size: int64(len(data))})
+	d.Add(File{Name: name, Start: start, Size: int64(len(data))})
 	if name == old.Name {
 		return nil
 	}
 	return d.Remove(old)
+}
+
+// retryEvery is how many writes fail on a full disk before files are removed again.
+const retryEvery = 16
+
+// put writes a file. On a full disk it removes the oldest files, until they had as many
+// bytes as the new one. If the write fails nevertheless, something else fills the disk: only
+// every retryEvery-th of the next writes removes files, so that they last for long and that a
+// race which was lost once does not end all writing.
+func (d *Dir) put(name string, data []byte) error {
+	sub, base := filepath.Split(name)
+	freed, mayRemove := int64(0), d.failed%retryEvery == 0
+	for {
+		err := atomicfile.Write(filepath.Join(d.path, sub), base, atomicfile.Process, data)
+		if err == nil {
+			d.failed = 0
+			return nil
+		}
+		if !atomicfile.DiskFull(err) {
+			return err
+		}
+		if mayRemove && freed < int64(len(data)) {
+			if n, ok := d.removeOldest(); ok {
+				freed += n
+				continue
+			}
+		}
+		if d.failed > 0 || freed > 0 {
+			d.failed++
+			err = fmt.Errorf("the disk stayed full after old files were removed: %w", err)
+		}
+		return err
+	}
 }
 
 // Remove removes a file.
@@ -160,14 +215,16 @@ func (d *Dir) Remove(f File) error {
 	return err
 }
 
-func (d *Dir) makeRoom(n int64) error {
+// makeRoom makes room for n bytes of a file of a class.
+func (d *Dir) makeRoom(n int64, class int) error {
 	var oldest time.Time
 	if d.maxAge > 0 {
 		oldest = time.Now().Add(-d.maxAge)
 	}
 	var stuck error
 	d.files = slices.DeleteFunc(d.files, func(f File) bool {
-		if d.bytes+n <= d.maxBytes && !f.Start.Before(oldest) {
+		fits := d.bytes+n <= d.maxBytes || d.class(f.Name) > class
+		if fits && !f.Start.Before(oldest) {
 			return false
 		}
 		err := d.remove(f)
@@ -182,15 +239,19 @@ func (d *Dir) makeRoom(n int64) error {
 	return nil
 }
 
-// removeOldest reports whether there was a file to remove.
-func (d *Dir) removeOldest() bool {
+// removeOldest removes a file of class 0, and returns its size. It returns false if there
+// was none to remove.
+func (d *Dir) removeOldest() (bytes int64, ok bool) {
 	for i, f := range d.files {
+		if d.class(f.Name) > 0 {
+			break
+		}
 		if d.remove(f) == nil {
 			d.files = slices.Delete(d.files, i, i+1)
-			return true
+			return f.Size, true
 		}
 	}
-	return false
+	return 0, false
 }
 
 func (d *Dir) remove(f File) error {
@@ -199,7 +260,7 @@ func (d *Dir) remove(f File) error {
 		return err
 	}
 	d.Removed++
-	d.bytes -= f.Size
+	d.count(f, -1)
 	return nil
 }
 
@@ -209,7 +270,7 @@ func (d *Dir) Forget(name string) {
 		if f.Name != name {
 			return false
 		}
-		d.bytes -= f.Size
+		d.count(f, -1)
 		return true
 	})
 }

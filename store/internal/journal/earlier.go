@@ -4,12 +4,9 @@
 package journal
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,12 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/atomicfile"
 	"github.com/spanprof/spanprof/internal/profiledir"
-	"github.com/spanprof/spanprof/internal/recordfile"
 )
 
 // Run is what a process has left.
@@ -60,8 +54,8 @@ const (
 )
 
 // findEarlier finds the runs of processes that have ended and, if this is a process that
-// writes, removes those that have no files any more. A reader finds all. It returns the
-// greatest number of a run.
+// writes, removes those that have no files any more. A reader finds all. A run that cannot be
+// read is left out. It returns the greatest number of a run.
 func (j *Journal) findEarlier(writes bool) (last int, err error) {
 	entries, err := os.ReadDir(j.dir)
 	if err != nil {
@@ -75,83 +69,93 @@ func (j *Journal) findEarlier(writes bool) (last int, err error) {
 		last = max(last, number)
 		j.numbers[e.Name()] = number
 		path := filepath.Join(j.dir, e.Name())
-		if writes {
-			lock, err := atomicfile.TryLock(path)
-			if errors.Is(err, atomicfile.ErrLocked) || errors.Is(err, fs.ErrNotExist) {
-				continue // the process runs, and bounds its files itself; or another one has removed it
+		found, err := j.find(e.Name(), started, writes)
+		switch {
+		case errors.Is(err, atomicfile.ErrLocked) || errors.Is(err, fs.ErrNotExist):
+			// The process runs, and bounds its files itself; or another one has removed it.
+		case err != nil:
+			j.stats.Unreadable++
+			j.skipped = append(j.skipped, fmt.Errorf("%s is left out: %w", path, err))
+		case found:
+			r := &Run{name: e.Name(), Number: number}
+			r.Process, r.err = readProcess(path)
+			if r.Started.IsZero() {
+				r.Started = started
 			}
-			if err == nil {
-				err = errors.Join(atomicfile.Clean(path), atomicfile.Clean(filepath.Join(path, keptDir)), lock.Close())
-			}
-			if err != nil {
-				return 0, err
-			}
+			j.earlier = append(j.earlier, r)
+		case writes:
+			removeEmpty(path)
 		}
-		found, err := j.scan(e.Name())
-		if err != nil {
-			return 0, err
-		}
-		if !found {
-			if writes {
-				removeEmpty(path)
-			}
-			continue
-		}
-		r := &Run{name: e.Name(), Number: number}
-		r.Process, r.err = readProcess(path)
-		if r.Started.IsZero() {
-			r.Started = started
-		}
-		j.earlier = append(j.earlier, r)
 	}
 	return last, nil
 }
 
-// scan finds the files of a run, and reports whether there are any.
-func (j *Journal) scan(run string) (found bool, err error) {
+// find finds the files of a run, and reports whether there are any. Processes that start at
+// the same time share its lock, so that each finds them.
+func (j *Journal) find(run string, started time.Time, writes bool) (found bool, err error) {
+	dirs := []string{run, filepath.Join(run, keptDir)}
+	if writes {
+		lock, err := atomicfile.TryShare(filepath.Join(j.dir, run))
+		if err != nil {
+			return false, err
+		}
+		defer func() { _ = lock.Close() }()
+		for _, dir := range dirs {
+			if err := atomicfile.Clean(filepath.Join(j.dir, dir)); err != nil {
+				return false, err
+			}
+		}
+	}
+	// All files with a time count, also those that were set aside or are of a later version.
+	start := func(name string) (time.Time, bool) {
+		if strings.HasPrefix(name, processFile+".") {
+			return started, true
+		}
+		return profiledir.StampOf(name)
+	}
 	before := len(j.files.Files())
-	for _, dir := range []string{run, filepath.Join(run, keptDir)} {
-		if err := j.files.Scan(dir, startOf); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for i, dir := range dirs {
+		if err := j.files.Scan(dir, start); err != nil && (i == 0 || !errors.Is(err, fs.ErrNotExist)) {
 			return false, err
 		}
 	}
 	return len(j.files.Files()) > before, nil
 }
 
-// startOf returns the time in the name of a file of a run.
-func startOf(name string) (time.Time, bool) {
-	t, ok := profiledir.StampOf(name)
-	return t, ok && (strings.HasSuffix(name, spansSuffix) || strings.HasSuffix(name, profiledir.Suffix))
-}
-
-// removeEmpty removes the directory of a run, unless a person has put files there or wants
-// to look at the damaged ones.
+// removeEmpty removes the directory of a run, unless a person has put files there or a
+// process has just made it.
 func removeEmpty(path string) {
+	lock, err := atomicfile.TryLock(path)
+	if err != nil {
+		return
+	}
 	for _, dir := range []string{filepath.Join(path, keptDir), path} {
 		entries, err := os.ReadDir(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 			return e.Name() != processFile && e.Name() != atomicfile.LockName && e.Name() != keptDir
 		}) {
+			_ = lock.Close()
 			return
 		}
 	}
 	// What cannot be removed is tried again by the next process.
-	_ = os.RemoveAll(path)
+	_ = os.Remove(filepath.Join(path, keptDir))
+	_ = os.Remove(filepath.Join(path, processFile))
+	_ = atomicfile.RemoveLocked(path, lock)
 }
 
 // ErrNoRuns is returned by Read.
 var ErrNoRuns = errors.New("no process has left spans or profiles in it")
 
-// Read opens a directory to read all of its runs, those of processes that run too. Nothing
-// in it is changed.
-func Read(dir string) (*Journal, error) {
-	j := newJournal(dir, 0)
+// Read opens a directory to read all of its runs, those of processes that run too, with at
+// most maxUnzipped bytes in a file. Nothing in it is changed.
+func Read(dir string, maxUnzipped int64) (*Journal, error) {
+	j := newJournal(dir, Config{MaxUnzipped: maxUnzipped})
 	_, err := j.findEarlier(false)
 	if err == nil && len(j.earlier) == 0 {
-		err = ErrNoRuns
+		if err = errors.Join(j.skipped...); err == nil {
+			err = ErrNoRuns
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("directory %s: %w", dir, err)
@@ -164,12 +168,13 @@ func (j *Journal) Earlier() []*Run {
 	return slices.SortedStableFunc(slices.Values(j.earlier), func(a, b *Run) int { return a.Number - b.Number })
 }
 
-// Damaged sets the files aside that say what runs are, where they are damaged. It returns
-// why.
+// Damaged returns why runs are left out, and why it is not known what others are. Damaged
+// files that say so are set aside.
 func (j *Journal) Damaged() (errs []error) {
+	errs, j.skipped = j.skipped, nil
 	for _, r := range j.earlier {
 		if r.err != nil {
-			errs = append(errs, j.setAside(filepath.Join(r.name, processFile), r.err))
+			errs = append(errs, j.leaveOut(filepath.Join(r.name, processFile), r.err))
 			r.err = nil
 		}
 	}
@@ -192,14 +197,16 @@ func (j *Journal) Files() (files []File) {
 			continue
 		}
 		of := File{Run: runs[run], Start: f.Start, Name: filepath.Base(f.Name), path: f.Name}
-		parts, _ := profiledir.Parse(f.Name)
+		parts, isProfile := profiledir.Parse(f.Name)
 		of.Kind = parts.Kind
 		switch {
 		case strings.HasSuffix(f.Name, keptSuffix):
 			of.Type = KeptSpans
 		case strings.HasSuffix(f.Name, spansSuffix):
 			of.Type = Spans
-		case isKept(f.Name):
+		case !isProfile:
+			continue // it was set aside, or is of a later version
+		case classOf(f.Name) == keptSamples:
 			of.Type = KeptSamples
 			if originals[filepath.Join(run, of.Name)] {
 				continue // the process died before it had removed the whole window
@@ -214,99 +221,4 @@ func (j *Journal) Files() (files []File) {
 		return b.Start.Compare(a.Start)
 	})
 	return files
-}
-
-// Gone is the error of a file that has made room since Files returned it.
-var Gone = fs.ErrNotExist
-
-// ReadSpans reads a file of spans. A damaged one is set aside, as the error says.
-func (j *Journal) ReadSpans(f File) (windows []Window, spans []Span, err error) {
-	err = j.read(f, func(data []byte) (err error) {
-		windows, spans, err = decodeSpans(data)
-		return err
-	})
-	return windows, spans, err
-}
-
-// ReadProfile reads the file of a window. A damaged one is set aside, as the error says.
-func (j *Journal) ReadProfile(f File) (p *exporter.Profile, err error) {
-	err = j.read(f, func(data []byte) error {
-		parts, ok := profiledir.Parse(f.Name)
-		if !ok {
-			return errors.New("its name is not one of a profile")
-		}
-		of, err := parsed(data)
-		if err != nil {
-			return err
-		}
-		p = exporter.NewParsedProfile(exporter.Window{
-			Kind: parts.Kind, Start: f.Start, Duration: max(0, time.Duration(of.DurationNanos)), Resource: f.Run.resource(parts.Service),
-		}, of)
-		return nil
-	})
-	return p, err
-}
-
-func (j *Journal) read(f File, decode func([]byte) error) error {
-	data, err := os.ReadFile(filepath.Join(j.dir, f.path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return Gone
-	}
-	if err != nil {
-		j.mu.Lock()
-		j.stats.Unreadable++
-		j.mu.Unlock()
-		return err
-	}
-	if err := decode(data); err != nil {
-		return j.setAside(f.path, err)
-	}
-	return nil
-}
-
-// setAside renames a file, unless this process only reads, and returns the error to report.
-func (j *Journal) setAside(name string, cause error) error {
-	path := filepath.Join(j.dir, name)
-	if j.lock == nil {
-		return fmt.Errorf("%s is left out: %w", path, cause)
-	}
-	aside, err := recordfile.SetAside(path)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.stats.SetAside++
-	if err != nil {
-		return fmt.Errorf("%s is left out: %w; it could not be renamed: %w", path, cause, err)
-	}
-	j.files.Forget(name)
-	j.stats.Bytes = j.files.Bytes()
-	return fmt.Errorf("%s is left out: %w; it was renamed to %s", path, cause, filepath.Base(aside))
-}
-
-// parsed returns a gzipped profile. The parser of pprof stops where the profile ends: gzip
-// has not compared its checksum by then.
-func parsed(data []byte) (*profile.Profile, error) {
-	raw, err := unzipped(data, maxProfileBytes)
-	if err != nil {
-		return nil, err
-	}
-	p, err := profile.ParseUncompressed(raw)
-	if err == nil {
-		err = p.CheckValid()
-	}
-	return p, err
-}
-
-// maxProfileBytes bounds a profile, unzipped.
-const maxProfileBytes = 256 << 20
-
-func unzipped(data []byte, limit int64) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	raw, err := io.ReadAll(io.LimitReader(z, limit+1))
-	if err == nil && int64(len(raw)) > limit {
-		err = fmt.Errorf("it has more than %d MiB", limit>>20)
-	}
-	return raw, err
 }

@@ -13,23 +13,22 @@
 //	kept/20261121T130405.123456789Z-shop-cpu.pprof.gz  their samples of a window that made room
 //
 // A file is there as a whole or not at all, and gzip's checksum tells whether it is what was
-// written. A file that is damaged, or of a version that this program does not know, is renamed
-// and reported.
+// written. A damaged file is renamed and reported. A file of a version that this program does not
+// know, or that is larger than it reads, is reported and keeps its name, for the program that reads
+// it. Both go when they are among the oldest, as all files do.
 //
-// journal.go opens and writes, room.go keeps the bound, earlier.go finds and reads what
-// earlier runs have left, process.go is what is known of a run, span.go the form of a span.
+// journal.go opens and writes, room.go keeps the bound, earlier.go finds what earlier runs have
+// left, read.go reads it, process.go is what is known of a run, window.go and span.go are the forms of
+// what is in the files.
 package journal
 
 import (
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -57,11 +56,12 @@ type Journal struct {
 	lock     *os.File // of the run
 	process  Process
 	earlier  []*Run
+	skipped  []error        // why runs are left out
 	numbers  map[string]int // of the runs, by their directories
-	maxBytes int64
+	taken    map[string]bool
 	files    *profiledir.Dir
-	rank     func(*profile.Sample) int
 	closed   bool
+	Config
 
 	mu    sync.Mutex // guards stats
 	stats Stats
@@ -73,50 +73,53 @@ type Stats struct {
 	Written, Failed uint64
 	// Removed are the files, of earlier runs too, that made room.
 	Removed uint64
-	// SetAside are the files that were damaged or of an unknown version, Unreadable
-	// those that could not be read for another reason.
+	// SetAside are the files that were damaged, Unreadable the files and runs that could
+	// not be read for another reason: of an unknown version or another user, say.
 	SetAside, Unreadable uint64
 	// Bytes is the size of all files, but for those of other processes that run now.
 	Bytes int64
 }
 
+// Config says how much a Journal writes and reads.
+type Config struct {
+	// MaxBytes bounds the files of this run and of earlier ones together; the oldest
+	// make room. Those of processes that run now have bounds of their own.
+	MaxBytes int64
+	// MaxUnzipped bounds what is in a file, between 8 and 256 MiB. What has more is not
+	// written, and stays unread.
+	MaxUnzipped int64
+	// Rank says how much a sample is worth that is kept when its window makes room:
+	// those of the greatest rank leave first. nil keeps none.
+	Rank func(*profile.Sample) int
+}
+
 // NoRank is the rank of a sample that is not kept when its window makes room.
 const NoRank = 1 << 20
 
-// Open begins a run in dir, which is made if it does not exist. The files of this run and of
-// earlier ones take at most maxBytes together; the oldest make room. rank says how much a
-// sample is worth that is kept when its window makes room: those of the greatest rank leave
-// first. An error names the directory.
-func Open(dir string, maxBytes int64, rank func(*profile.Sample) int) (*Journal, error) {
-	j, err := open(dir, maxBytes)
+// Open begins a run in dir, which is made if it does not exist. An error names the
+// directory.
+func Open(dir string, c Config) (*Journal, error) {
+	j, err := open(dir, c)
 	if err != nil {
 		return nil, fmt.Errorf("directory %s: %w", dir, err)
 	}
-	j.rank = rank
 	return j, nil
 }
 
-func open(dir string, maxBytes int64) (*Journal, error) {
+func open(dir string, c Config) (*Journal, error) {
 	if dir == "" {
 		return nil, errors.New("it has no name: use . for the working directory")
 	}
 	if err := atomicfile.Prepare(dir); err != nil {
 		return nil, err
 	}
-	j := newJournal(dir, maxBytes)
+	j := newJournal(dir, c)
 	last, err := j.findEarlier(true)
 	if err != nil {
 		return nil, err
 	}
 	j.process = Process{Started: time.Now().Round(0).UTC(), PID: os.Getpid()}
-	// Two processes may start at the same nanosecond.
-	j.run = runName(j.process.Started, last+1, rand.Uint32())
-	j.numbers[j.run] = last + 1
-	path := filepath.Join(dir, j.run)
-	if err = os.Mkdir(path, 0o700); err == nil {
-		j.lock, err = atomicfile.Lock(path)
-	}
-	if err == nil {
+	if err = j.begin(last + 1); err == nil {
 		err = j.writeProcess(j.process)
 	}
 	if err != nil {
@@ -129,18 +132,41 @@ func open(dir string, maxBytes int64) (*Journal, error) {
 	return j, nil
 }
 
-func newJournal(dir string, maxBytes int64) *Journal {
-	j := &Journal{dir: dir, maxBytes: maxBytes, numbers: make(map[string]int), files: profiledir.New(dir, maxBytes, 0)}
-	j.files.Compare = j.compare
+// begin makes the directory of the run and locks it.
+func (j *Journal) begin(number int) (err error) {
+	// A process that starts at the same time may remove it before it is locked.
+	const attempts = 10
+	for range attempts {
+		// Two processes may start at the same nanosecond.
+		j.run = runName(j.process.Started, number, rand.Uint32())
+		path := filepath.Join(j.dir, j.run)
+		if err = os.Mkdir(path, 0o700); err != nil {
+			return err
+		}
+		if j.lock, err = atomicfile.Lock(path); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, atomicfile.ErrLocked) {
+			break
+		}
+	}
+	j.numbers[j.run] = number
+	return err
+}
+
+func newJournal(dir string, c Config) *Journal {
+	c.MaxUnzipped = min(max(c.MaxUnzipped, minUnzipped), maxUnzipped)
+	j := &Journal{
+		dir: dir, Config: c, numbers: make(map[string]int), taken: make(map[string]bool),
+		files: profiledir.New(dir, c.MaxBytes, 0),
+	}
+	j.files.Class, j.files.Compare = classOf, j.compare
 	return j
 }
 
 // Profile writes a window, and returns the name of its file within the directory of the
 // run.
 func (j *Journal) Profile(p *exporter.Profile) (name string, err error) {
-	data, err := p.Pprof()
-	if err == nil {
-		data, err = zipped(data)
+	data, n, err := encoded(p)
+	if err == nil && n > j.MaxUnzipped {
+		err = fmt.Errorf("a %s profile has %d bytes, and the next process would read %d at most: raise WithMaxBytes", p.Kind(), n, j.MaxUnzipped)
 	}
 	for n := 0; err == nil; n++ {
 		name = profiledir.Name(p, p.Start(), n)
@@ -154,45 +180,56 @@ func (j *Journal) Profile(p *exporter.Profile) (name string, err error) {
 }
 
 // Spans writes spans that ended until at, and what was counted in windows. None of both is
-// no file.
-func (j *Journal) Spans(at time.Time, windows []Window, spans []Span) error {
-	if len(spans)+len(windows) == 0 {
-		return nil
-	}
+// no file, and many are more than one. After an error it returns the windows whose counts
+// were not written.
+func (j *Journal) Spans(at time.Time, windows []Window, spans []Span) (left []Window, err error) {
 	return j.writeSpans(at, spansSuffix, windows, spans)
 }
 
-// Kept writes all spans that outlive others, for the files that have made room or will. It
-// takes the place of those that runs have written of which all was read.
-func (j *Journal) Kept(at time.Time, spans []Span, readAll bool) error {
+// Kept writes all spans that outlive others, for the files that have made room or will.
+// They take the place of those that this run has written, and of those of Taken.
+func (j *Journal) Kept(at time.Time, spans []Span) error {
 	var old []profiledir.File
 	for _, f := range j.files.Files() {
-		if strings.HasSuffix(f.Name, keptSuffix) && (readAll || filepath.Dir(f.Name) == j.run) {
+		if classOf(f.Name) == keptSpans && (j.taken[f.Name] || runOf(f.Name) == j.run) {
 			old = append(old, f)
 		}
 	}
-	if err := j.writeSpans(at, keptSuffix, nil, spans); err != nil {
+	if _, err := j.writeSpans(at, keptSuffix, nil, spans); err != nil {
 		return err
 	}
 	var err error
 	for _, f := range old {
 		err = errors.Join(err, j.files.Remove(f))
 	}
+	// Not before: what this process holds of earlier runs is in its own files now.
+	j.boundKeptSpans(j.share())
+	j.count(nil)
 	return err
 }
 
-func (j *Journal) writeSpans(at time.Time, suffix string, windows []Window, spans []Span) error {
-	data, err := encodeSpans(windows, spans)
-	for err == nil {
-		name := profiledir.Stamp(at) + suffix
-		if _, err = os.Lstat(filepath.Join(j.dir, j.run, name)); errors.Is(err, fs.ErrNotExist) {
-			err = j.write(name, at, data, resource.Empty())
-			break
+// Taken says that this process holds the spans of a file of KeptSpans, but for those that it
+// has dropped for others that are worth more: the next Kept takes the place of the file.
+func (j *Journal) Taken(f File) { j.taken[f.path] = true }
+
+func (j *Journal) writeSpans(at time.Time, suffix string, windows []Window, spans []Span) (left []Window, err error) {
+	windows = small(windows)
+	for len(windows)+len(spans) > 0 {
+		data, nWindows, nSpans, err := encodeSpans(windows, spans)
+		for ; err == nil; at = at.Add(1) { // there are many, or the clock was set back
+			name := profiledir.Stamp(at) + suffix
+			if _, err = os.Lstat(filepath.Join(j.dir, j.run, name)); errors.Is(err, fs.ErrNotExist) {
+				err = j.write(name, at, data, resource.Empty())
+				break
+			}
 		}
-		at = at.Add(1) // the clock was set back
+		j.count(&err)
+		if err != nil {
+			return windows, err
+		}
+		windows, spans = windows[nWindows:], spans[nSpans:]
 	}
-	j.count(&err)
-	return err
+	return nil, nil
 }
 
 // write writes a file of the run.
@@ -203,7 +240,7 @@ func (j *Journal) write(name string, start time.Time, data []byte, r *resource.R
 	if err := j.describe(r); err != nil {
 		return err
 	}
-	if err := j.makeRoom(int64(len(data))); err != nil {
+	if err := j.makeRoom(int64(len(data)), classOf(name)); err != nil {
 		return err
 	}
 	return j.files.Write(filepath.Join(j.run, name), start, data)
@@ -238,18 +275,4 @@ func (j *Journal) Close() error {
 	}
 	j.closed = true
 	return j.lock.Close()
-}
-
-// zipped returns data as it is if it is gzipped, which the name promises.
-func zipped(data []byte) ([]byte, error) {
-	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		return data, nil
-	}
-	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	if err == nil {
-		_, err = w.Write(data)
-		err = errors.Join(err, w.Close())
-	}
-	return b.Bytes(), err
 }

@@ -52,7 +52,12 @@ func span(id int) journal.Span {
 
 func open(t *testing.T, dir string, maxBytes int64) *journal.Journal {
 	t.Helper()
-	j, err := journal.Open(dir, maxBytes, nil)
+	return openWith(t, dir, journal.Config{MaxBytes: maxBytes})
+}
+
+func openWith(t *testing.T, dir string, c journal.Config) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(dir, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +111,7 @@ func write(t *testing.T, j *journal.Journal, at time.Time, value int64, spans ..
 	if _, err := j.Profile(window(at, value)); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Spans(at.Add(10*time.Second), nil, spans); err != nil {
+	if _, err := j.Spans(at.Add(10*time.Second), nil, spans); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -240,6 +245,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
+// What a later version has written stays for it, through a return to this one.
 func TestUnknownVersion(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, dir, maxBytes)
@@ -248,10 +254,37 @@ func TestUnknownVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*", "*.pprof.gz"))
-	writeGzip(t, filepath.Join(filepath.Dir(files[0]), "20261101T120500.000000000Z-spans.jsonl.gz"), `{"format":"spanprof spans","version":2}`+"\n")
-	got := read(open(t, dir, maxBytes))
-	if len(got.windows) != 1 || len(got.damaged) != 1 || !strings.Contains(got.damaged[0], `version 2, and this program reads "spanprof spans" version 1; it was renamed`) {
-		t.Errorf("%+v", got)
+	run := filepath.Dir(files[0])
+	later := map[string]string{
+		"20261101T120500.000000000Z-spans.jsonl.gz":      `{"format":"spanprof spans","version":2,"windows":7}` + "\n",
+		"20261101T120500.000000000Z-kept-spans.jsonl.gz": `{"format":"spanprof spans","version":2}` + "\n" + `{"span_id":3}` + "\n",
+		"20261101T120500.000000000Z-sums.gz":             "a file of another kind",
+		"process.json.gz":                                `{"format":"spanprof process","version":2,"pid":"a text"}`,
+	}
+	for name, text := range later {
+		writeGzip(t, filepath.Join(run, name), text)
+	}
+	for range 2 {
+		second := open(t, dir, maxBytes)
+		bytes := second.Stats().Bytes
+		got := read(second)
+		if len(got.windows) != 1 || len(got.damaged) != 3 || strings.Count(strings.Join(got.damaged, ""), `version 2, and this program reads "spanprof `) != 3 {
+			t.Errorf("%+v", got)
+		}
+		if err := second.Kept(start, []journal.Span{span(1)}); err != nil {
+			t.Error(err)
+		}
+		if s := second.Stats(); s.SetAside != 0 || s.Unreadable != 3 || s.Bytes <= bytes || s.Removed != 0 {
+			t.Errorf("%+v", s)
+		}
+		for name := range later {
+			if _, err := os.Stat(filepath.Join(run, name)); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := second.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -261,7 +294,7 @@ func TestDirectoryThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{"", file} {
-		if j, err := journal.Open(dir, maxBytes, nil); err == nil || j != nil || !strings.HasPrefix(err.Error(), "directory "+dir) {
+		if j, err := journal.Open(dir, journal.Config{MaxBytes: maxBytes}); err == nil || j != nil || !strings.HasPrefix(err.Error(), "directory "+dir) {
 			t.Errorf("Open(%q): %v", dir, err)
 		}
 	}

@@ -76,8 +76,7 @@ const maxServices = 256
 
 // processRecord is what processFile has.
 type processRecord struct {
-	Format  string `json:"format"`
-	Version int    `json:"version"`
+	format
 	Process
 }
 
@@ -101,7 +100,7 @@ func (j *Journal) describe(r *resource.Resource) error {
 }
 
 func (j *Journal) writeProcess(p Process) error {
-	text, err := json.Marshal(processRecord{processFormat, version, p})
+	text, err := json.Marshal(processRecord{format{processFormat, version}, p})
 	if err != nil {
 		return err
 	}
@@ -121,14 +120,19 @@ func readProcess(dir string) (p Process, err error) {
 	if err == nil {
 		data, err = unzipped(data, maxProcessBytes)
 	}
-	var record processRecord
+	// What else a later version has may be of other types.
+	var of format
 	if err == nil {
-		err = json.Unmarshal(data, &record)
+		err = json.Unmarshal(data, &of)
 	}
-	if err == nil && (record.Format != processFormat || record.Version != version) {
-		err = fmt.Errorf("it is %q version %d, and this program reads %q version %d", record.Format, record.Version, processFormat, version)
+	if err != nil {
+		return p, err
 	}
-	return record.Process, err
+	if of != (format{processFormat, version}) {
+		return p, errVersion(of.Format, of.Version, processFormat)
+	}
+	err = json.Unmarshal(data, &p)
+	return p, err
 }
 
 const maxProcessBytes = 4 << 20

@@ -16,17 +16,27 @@ import (
 	"github.com/spanprof/spanprof/internal/profiledir"
 )
 
-// compare says which of two files makes room first: what is kept comes last, then the
-// earlier run goes first.
-func (j *Journal) compare(a, b profiledir.File) int {
-	class := func(f profiledir.File) int {
-		if isKept(f.Name) {
-			return 1
-		}
-		return 0
+// The classes of files, those that make room first at first: windows and spans; the samples
+// that outlive them; the spans that do.
+const (
+	windows = iota
+	keptSamples
+	keptSpans
+)
+
+func classOf(name string) int {
+	switch {
+	case strings.HasSuffix(name, keptSuffix):
+		return keptSpans
+	case filepath.Base(filepath.Dir(name)) == keptDir && strings.HasSuffix(name, profiledir.Suffix):
+		return keptSamples
 	}
+	return windows
+}
+
+// compare says which of two files of a class makes room first: that of the earlier run.
+func (j *Journal) compare(a, b profiledir.File) int {
 	return cmp.Or(
-		cmp.Compare(class(a), class(b)),
 		cmp.Compare(j.numbers[runOf(a.Name)], j.numbers[runOf(b.Name)]),
 		a.Start.Compare(b.Start))
 }
@@ -37,37 +47,74 @@ func runOf(name string) string {
 	return run
 }
 
-// isKept reports whether a file has what outlives others.
-func isKept(name string) bool {
-	return strings.HasSuffix(name, keptSuffix) || filepath.Base(filepath.Dir(name)) == keptDir
-}
+// share is how many bytes spans that outlive others may take, and samples that do.
+func (j *Journal) share() int64 { return j.MaxBytes / 4 }
 
-// makeRoom removes the oldest files until n bytes fit. Of windows, the samples stay that
-// have a rank.
-func (j *Journal) makeRoom(n int64) error {
-	for j.files.Bytes()+n > j.maxBytes {
-		files := j.files.Files()
-		if len(files) == 0 || isKept(files[0].Name) {
-			return nil // Write says what it cannot do.
-		}
-		f := files[0]
-		if err := j.leave(f); err != nil {
-			return err
-		}
-		if j.keptBytes() > j.maxBytes/4 {
+// makeRoom removes the oldest files until n bytes of a class fit. Of windows, the samples stay
+// that have a rank.
+func (j *Journal) makeRoom(n int64, class int) error {
+	if err := j.checkRoom(n, class); err != nil {
+		return err
+	}
+	for {
+		if j.files.BytesOf(keptSamples) > j.share() {
 			j.trimKept()
 		}
+		files := j.files.Files()
+		if j.files.Bytes()+n <= j.MaxBytes || len(files) == 0 || classOf(files[0].Name) != windows {
+			return nil // Write says what it cannot do.
+		}
+		if err := j.leave(files[0]); err != nil {
+			return err
+		}
+	}
+}
+
+// checkRoom returns an error for a file that would not fit if all windows made room for it,
+// before any of them does. It leaves their share to the samples that these windows leave behind.
+// Kept spans of earlier runs that take more than their share make room before a window is refused.
+func (j *Journal) checkRoom(n int64, class int) error {
+	if j.files.Bytes()+n <= j.MaxBytes {
+		return nil
+	}
+	room := j.MaxBytes
+	if class == windows {
+		room -= j.share()
+		if n <= room-min(j.share(), j.files.BytesOf(keptSpans)) {
+			j.boundKeptSpans(max(j.share(), room-n))
+		}
+		room -= j.files.BytesOf(keptSpans)
+	}
+	if n > room {
+		return &profiledir.TooLargeError{Bytes: n, MaxBytes: max(0, room)}
 	}
 	return nil
+}
+
+// boundKeptSpans removes kept spans of earlier runs, those of the oldest run first, until all
+// kept spans take at most maxBytes.
+func (j *Journal) boundKeptSpans(maxBytes int64) {
+	for _, f := range slices.Clone(j.files.Files()) {
+		if j.files.BytesOf(keptSpans) <= maxBytes {
+			return
+		}
+		if classOf(f.Name) == keptSpans && runOf(f.Name) != j.run {
+			_ = j.files.Remove(f) // what cannot be removed is tried again
+		}
+	}
 }
 
 // leave removes a file, but for the samples with a rank.
 func (j *Journal) leave(f profiledir.File) error {
 	parts, ok := profiledir.Parse(f.Name)
-	if !ok || j.rank == nil {
+	if !ok || j.Rank == nil {
 		return j.files.Remove(f)
 	}
-	data := j.cut(f, NoRank)
+	p, err := j.readProfile(f)
+	if err != nil {
+		return j.files.Remove(f) // reading it at the start has said why
+	}
+	data := j.cut(p, NoRank)
 	if data == nil {
 		return j.files.Remove(f)
 	}
@@ -81,18 +128,17 @@ func (j *Journal) leave(f profiledir.File) error {
 	return nil
 }
 
-// cut returns a file with those samples alone that have a lower rank, nil for none. A file
-// that cannot be read has none: reading it says why.
-func (j *Journal) cut(f profiledir.File, below int) []byte {
+func (j *Journal) readProfile(f profiledir.File) (*profile.Profile, error) {
 	data, err := os.ReadFile(filepath.Join(j.dir, f.Name))
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	p, err := parsed(data)
-	if err != nil {
-		return nil
-	}
-	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool { return j.rank(s) >= below })
+	return j.parsed(data)
+}
+
+// cut returns a profile with those samples alone that have a lower rank, nil for none.
+func (j *Journal) cut(p *profile.Profile, below int) []byte {
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool { return j.Rank(s) >= below })
 	if len(p.Sample) == 0 {
 		return nil
 	}
@@ -103,40 +149,70 @@ func (j *Journal) cut(f profiledir.File, below int) []byte {
 	return b.Bytes()
 }
 
-// keptBytes is the size of the samples that are kept.
-func (j *Journal) keptBytes() (n int64) {
+// trimKept lets kept samples go until they take some less than their share: first those
+// that have no rank any more, then those of the greatest ranks, then the oldest. It reads
+// each file once to learn its ranks, and again where some samples go and others stay.
+func (j *Journal) trimKept() {
+	share := j.share() / 8 * 7
+	type kept struct {
+		profiledir.File
+		least, greatest int // ranks
+	}
+	var files []kept
 	for _, f := range j.files.Files() {
-		if isKept(f.Name) && !strings.HasSuffix(f.Name, keptSuffix) {
-			n += f.Size
+		if classOf(f.Name) == keptSamples {
+			files = append(files, kept{f, 0, -1}) // what cannot be read goes last
 		}
 	}
-	return n
-}
-
-// trimKept lets kept samples go until they take some less than their share: first those
-// that have no rank any more, then those of the greatest ranks, then the oldest.
-func (j *Journal) trimKept() {
-	share := j.maxBytes / 4
-	share -= share / 8
-	for _, below := range []int{NoRank, 8, 3, 1, 0} {
-		for _, f := range slices.Clone(j.files.Files()) {
-			if j.keptBytes() <= share {
+	levels := []int{NoRank, 8, 3, 1, 0}
+	if j.Rank == nil {
+		levels = []int{0}
+	}
+	for _, below := range levels {
+		for i := range files {
+			f := &files[i]
+			if j.files.BytesOf(keptSamples) <= share {
 				return
 			}
-			if !isKept(f.Name) || strings.HasSuffix(f.Name, keptSuffix) {
-				continue
+			var p *profile.Profile
+			if below == NoRank {
+				if p, _ = j.readProfile(f.File); p != nil {
+					f.least, f.greatest = j.ranks(p)
+				}
+			}
+			if f.greatest < below && below > 0 {
+				continue // all stay
 			}
 			var data []byte
-			if below > 0 {
-				data = j.cut(f, below)
+			if f.least < below {
+				if p == nil {
+					p, _ = j.readProfile(f.File)
+				}
+				if p == nil {
+					continue
+				}
+				data = j.cut(p, below)
 			}
+			f.greatest = below - 1
 			// What cannot be removed is tried again by the next one that makes room.
 			switch {
 			case data == nil:
-				_ = j.files.Remove(f)
+				_ = j.files.Remove(f.File)
 			case int64(len(data)) < f.Size:
-				_ = j.files.Replace(f, f.Name, f.Start, data)
+				if j.files.Replace(f.File, f.Name, f.Start, data) == nil {
+					f.Size = int64(len(data))
+				}
 			}
 		}
 	}
+}
+
+// ranks returns the least and the greatest rank of samples.
+func (j *Journal) ranks(p *profile.Profile) (least, greatest int) {
+	least = NoRank
+	for _, s := range p.Sample {
+		rank := j.Rank(s)
+		least, greatest = min(least, rank), max(greatest, rank)
+	}
+	return least, greatest
 }

@@ -8,8 +8,8 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"slices"
 )
 
 // Span is a span that has ended, as a line of JSON. Times are in nanoseconds, Start since 1970.
@@ -70,62 +70,111 @@ type Count struct {
 	CPUSamples  int64  `json:"cpu_samples,omitempty"`
 }
 
-// header is the first line of a file of spans.
-type header struct {
+// format is what the first line of a file of spans begins with, in all versions.
+type format struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
-	// Windows are those whose counts the file has.
-	Windows []Window `json:"windows,omitempty"`
+}
+
+// counted is the rest of that line: the counts of windows. One with many names comes in
+// parts.
+type counted[W any] struct {
+	Windows []W `json:"windows,omitempty"`
 }
 
 const spansFormat = "spanprof spans"
 
-// maxSpansBytes bounds what a file of spans can have, unzipped. MaxSpans is how many a
-// file has at most: a span has up to 6 KiB.
 const (
-	maxSpansBytes = 256 << 20
-	MaxSpans      = 16 << 10
+	// windowsBytes and spansBytes are how much a file has, unzipped, before the next one
+	// begins: with the last part of a window, 128 names of at most 18 KiB each, and
+	// with the last span it has less than any process reads.
+	windowsBytes = minUnzipped / 4
+	spansBytes   = minUnzipped / 4 * 3
+	partNames    = 128
 )
 
-func encodeSpans(windows []Window, spans []Span) ([]byte, error) {
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
-	lines := json.NewEncoder(z)
-	lines.SetEscapeHTML(false)
-	err = lines.Encode(header{spansFormat, version, windows})
-	for i := range spans {
-		if err == nil {
-			err = lines.Encode(&spans[i])
+// small returns windows in parts that a file has room for.
+func small(windows []Window) (parts []Window) {
+	for _, w := range windows {
+		for names := range slices.Chunk(w.Names, partNames) {
+			parts = append(parts, Window{File: w.File, Names: names})
 		}
 	}
+	return parts
+}
+
+// counter counts what is written.
+type counter struct {
+	io.Writer
+	n int
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.n += len(p)
+	return c.Writer.Write(p)
+}
+
+// encodeSpans returns a file with as many windows and spans as it has room for, the first
+// of each, and how many these are.
+func encodeSpans(windows []Window, spans []Span) (data []byte, nWindows, nSpans int, err error) {
+	var h struct {
+		format
+		counted[json.RawMessage]
+	}
+	h.format = format{spansFormat, version}
+	for size := 0; nWindows < len(windows) && size < windowsBytes && err == nil; nWindows++ {
+		var text []byte
+		text, err = json.Marshal(&windows[nWindows])
+		h.Windows, size = append(h.Windows, text), size+len(text)
+	}
+	var b bytes.Buffer
+	z, zipErr := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	if err = errors.Join(err, zipErr); err != nil {
+		return nil, 0, 0, err
+	}
+	text := &counter{Writer: z}
+	lines := json.NewEncoder(text)
+	lines.SetEscapeHTML(false)
+	err = lines.Encode(h)
+	for ; nSpans < len(spans) && text.n < spansBytes && err == nil; nSpans++ {
+		err = lines.Encode(&spans[nSpans])
+	}
 	err = errors.Join(err, z.Close())
-	return b.Bytes(), err
+	return b.Bytes(), nWindows, nSpans, err
 }
 
 // decodeSpans returns the spans of a file if all of it can be read: no span of a damaged
 // file is given.
-func decodeSpans(data []byte) ([]Window, []Span, error) {
-	text, err := unzipped(data, maxSpansBytes)
+func decodeSpans(data []byte, limit int64) ([]Window, []Span, error) {
+	text, err := unzipped(data, limit)
 	if err != nil {
 		return nil, nil, err
 	}
 	lines := json.NewDecoder(bytes.NewReader(text))
-	var h header
-	if err := lines.Decode(&h); err != nil {
-		return nil, nil, err
+	var (
+		first json.RawMessage
+		of    format
+		c     counted[Window]
+	)
+	err = lines.Decode(&first)
+	if err == nil {
+		err = json.Unmarshal(first, &of)
 	}
-	if h.Format != spansFormat || h.Version != version {
-		return nil, nil, fmt.Errorf("it is %q version %d, and this program reads %q version %d", h.Format, h.Version, spansFormat, version)
+	if err == nil && of != (format{spansFormat, version}) {
+		err = errVersion(of.Format, of.Version, spansFormat)
+	}
+	if err == nil {
+		err = json.Unmarshal(first, &c)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	var spans []Span
 	for {
 		var s Span
 		switch err := lines.Decode(&s); {
 		case errors.Is(err, io.EOF):
-			return h.Windows, spans, nil
+			return c.Windows, spans, nil
 		case err != nil:
 			return nil, nil, err
 		}

@@ -199,3 +199,25 @@ func (l *Log) KeepEarlier(groups iter.Seq[Group]) (kept []Kept) {
 	})
 	return kept
 }
+
+// Settled reports whether the log has done for spans of an earlier process what it could:
+// each is kept for longer, or others of its name are worth more. Where there is no room
+// for its name or for its type of error, it has not.
+func (l *Log) Settled(keys []ident.Key) bool {
+	l.lock()
+	defer l.mu.Unlock()
+	for _, key := range keys {
+		id, ok := l.indexed(key)
+		if !ok {
+			return false
+		}
+		r := l.row(id)
+		if r.places != 0 {
+			continue
+		}
+		if k := r.Name.keeper; k == nil || k == &l.others || r.Err && len(l.errorTypes) >= l.maxErrorTypes {
+			return false
+		}
+	}
+	return true
+}

@@ -57,8 +57,8 @@ type Directory struct {
 	FilesWritten  int64 `json:"filesWritten"`
 	WriteFailures int64 `json:"writeFailures"`
 	FilesRemoved  int64 `json:"filesRemoved"`
-	// FilesSetAside were damaged or of an unknown version, FilesUnreadable could not be
-	// read for another reason.
+	// FilesSetAside were damaged, FilesUnreadable could not be read for another reason, such
+	// as an unknown version.
 	FilesSetAside   int64 `json:"filesSetAside"`
 	FilesUnreadable int64 `json:"filesUnreadable"`
 	// Restoring says that what earlier processes have left is being read.
@@ -88,7 +88,7 @@ func (d *Directory) write(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "         %s of %s on disk; of earlier processes %s and %s held\n", termtext.Value(d.Bytes, termtext.Bytes), termtext.Value(d.MaxBytes, termtext.Bytes), termtext.Plural(d.Spans, "span"), termtext.Plural(d.Windows, "window"))
 	if d.WriteFailures+d.FilesSetAside+d.FilesUnreadable > 0 {
-		fmt.Fprintf(b, "         directory: %s not written, %d set aside as damaged or of an unknown version, %d not readable\n", termtext.Plural(d.WriteFailures, "file"), d.FilesSetAside, d.FilesUnreadable)
+		fmt.Fprintf(b, "         directory: %s not written, %d set aside as damaged, %d not readable\n", termtext.Plural(d.WriteFailures, "file"), d.FilesSetAside, d.FilesUnreadable)
 	}
 	if d.Restoring {
 		b.WriteString("         what earlier processes have left is being read\n")
