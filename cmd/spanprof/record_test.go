@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -158,13 +159,17 @@ func TestRecord(t *testing.T) {
 	address := freeAddress(t)
 	service(t, address)
 	var dir string
-	windows := 0
-	for seconds := 3; windows < 2; seconds *= 2 { // a busy machine answers late
+	windows, others := 0, 0
+	for seconds := 3; windows < 2 || others != windows; seconds *= 2 {
+		// A busy machine answers late, and leaves too little time for the CPU of the last window.
+		if seconds > 48 {
+			t.Fatalf("%d windows of the CPU, %d of others", windows, others)
+		}
 		dir = filepath.Join(t.TempDir(), "before")
 		code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", fmt.Sprint(seconds, "s"), "-every", "1s", "-label", "service.name=shop", "-label", "service.version=1.2", "-label", "config=ab12", "http://"+address)
-		windows = len(profilesOf(recorded(t, dir), exporter.KindCPU))
+		windows, others = len(profilesOf(recorded(t, dir), exporter.KindCPU)), len(profilesOf(recorded(t, dir), exporter.KindHeap))
 		// One of the CPU for each window, and one more of each other kind.
-		want := fmt.Sprintf("http://%s/debug/pprof/: %d profiles, ", address, windows+4*(windows+1))
+		want := fmt.Sprintf("http://%s/debug/pprof/: %d profiles, ", address, windows+4*(others+1))
 		if code != exitDone || stderr != "" || !strings.HasPrefix(stdout, want) || !strings.Contains(stdout, "1 run of the process") {
 			t.Fatalf("code %d, stdout %q, want %q, stderr %q", code, stdout, want, stderr)
 		}
@@ -417,6 +422,21 @@ func bytesBelow(t *testing.T, dir string) (sum int64) {
 	return sum
 }
 
+// measures says whether a service is measuring a CPU profile.
+func measures(t *testing.T, address string) bool {
+	t.Helper()
+	r, err := http.Get("http://" + address + "/debug/pprof/goroutine?debug=2") //nolint:noctx // it ends with the service
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	stacks, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Contains(stacks, []byte("net/http/pprof.Profile("))
+}
+
 // A signal ends a recording with what counts since the process began, and without
 // the CPU profile in flight.
 func TestRecordSignal(t *testing.T) {
@@ -436,7 +456,7 @@ func TestRecordSignal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(files) == 4 {
+		if len(files) == 4 && measures(t, address) {
 			break
 		}
 		<-time.After(10 * time.Millisecond)
