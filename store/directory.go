@@ -197,7 +197,7 @@ func (d *directory) write(j job) {
 	if len(d.jobs) == 0 || j.flushed != nil {
 		d.writeSpans(j.last)
 		if j.last || time.Since(d.keptAt) >= keptEvery {
-			d.writeKept()
+			d.writeKept(j.last)
 		}
 	}
 }
@@ -242,12 +242,12 @@ func (d *directory) writeSpans(everything bool) {
 	}
 }
 
-// writeKept writes the spans that outlive others.
-func (d *directory) writeKept() {
+// writeKept writes the spans that outlive others, and whose samples have come.
+func (d *directory) writeKept(everything bool) {
 	d.keptAt = time.Now()
 	c := spanConverter{of: d}
 	var spans []journal.Span
-	d.store.spans.EachPinned(func(r *spanlog.Record) { spans = append(spans, c.convert(r)) })
+	d.store.spans.EachPinned(everything, func(r *spanlog.Record) { spans = append(spans, c.convert(r)) })
 	if len(spans) > 0 {
 		d.report(d.journal.Kept(d.keptAt, spans))
 	}

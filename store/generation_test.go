@@ -10,8 +10,8 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// TestGeneration moves with what windows and ended spans answer, and with nothing
-// else.
+// TestGeneration moves with what windows and ended spans answer, when a span runs after
+// none did, and with nothing else.
 func TestGeneration(t *testing.T) {
 	s := newStore(t, store.WithMaxBytes(2<<20), store.WithSpansPerName(0))
 	tracer := newTracerProvider(s).Tracer("")
@@ -25,7 +25,11 @@ func TestGeneration(t *testing.T) {
 		last = got
 	}
 	_, span := tracer.Start(t.Context(), "GET /")
-	check("start", false)
+	check("start after nothing ran", true)
+	_, other := tracer.Start(t.Context(), "GET /")
+	check("start beside another", false)
+	other.End()
+	check("end beside another", true)
 	span.End()
 	check("end", true)
 	s.Spans(store.SpanQuery{})

@@ -106,9 +106,9 @@ type Live interface {
 	// the last 512 events, none of them about spans.
 	Log() []Event
 	// Generation returns a number that goes up whenever windows or ended spans
-	// come, change or go. While it stays the same, so do the answers to equal
-	// queries, except about running spans: a client that polls need not ask
-	// again.
+	// come, change or go, and when a span runs after none did. While it stays the
+	// same, so do the answers to equal queries, except while spans run: a client
+	// that polls need not ask again.
 	Generation() uint64
 }
 

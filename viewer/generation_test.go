@@ -5,6 +5,7 @@ package viewer_test
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -49,10 +50,22 @@ func TestUnchangedList(t *testing.T) {
 		t.Errorf("after a profile: %+v", after)
 	}
 
-	// The duration of a running span changes all the time.
+	// A span that runs is on a list that was asked for before it started, and then its
+	// duration changes all the time.
+	getJSON(t, h, "/?format=json", http.StatusOK, &list)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
 	_, span := tp.Tracer("test").Start(t.Context(), "nightly report")
 	defer span.End()
+	id := span.SpanContext().SpanID().String()
+	var after answer.SpanList
+	getJSON(t, h, "/?format=json", http.StatusOK, &after)
+	if !slices.ContainsFunc(after.Spans, func(s answer.Span) bool { return s.ProfileID == id }) {
+		t.Errorf("the list lacks the span that runs: %+v", after.Spans)
+	}
+	getJSON(t, h, target("/", "format", "json", "since", list.Generation), http.StatusOK, &after)
+	if !slices.ContainsFunc(after.Spans, func(s answer.Span) bool { return s.ProfileID == id }) {
+		t.Errorf("asked since the list without it: the span that runs is not there: %+v", after.Spans)
+	}
 	if got = ask("since", ask().Generation); got.Unchanged {
 		t.Errorf("with a running span: %+v", got)
 	}

@@ -196,6 +196,9 @@ func (l *Log) runs(e *event) rowID {
 	binary.BigEndian.PutUint64(r.SpanID[:], uint64(e.key))
 	r.Missed = e.start < l.joinedUntil
 	r.Name = l.retainName(l.serviceOf(e.resource), ident.Cut(e.name))
+	if l.lists[runningList].len == 0 {
+		l.changed = true // for answers that were kept because nothing ran
+	}
 	l.push(id, runningList)
 	l.setIndex(e.key, id)
 	l.trim()

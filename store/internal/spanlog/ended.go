@@ -11,7 +11,7 @@ import "github.com/spanprof/spanprof/store/internal/attributes"
 // beside what runs on the request path: the log is locked for copyLen records at a time.
 func (l *Log) TakeEnded(everything, again bool, visit func(*Record)) {
 	l.eachCopy(func(r *Record) bool {
-		if r.saved > 0 && !again || r.Earlier != 0 || !r.kept() || !everything && l.joinedUntil > 0 && r.Start+r.Duration > l.joinedUntil {
+		if r.saved > 0 && !again || r.Earlier != 0 || !r.kept() || !everything && !l.hasSamples(r) {
 			return false
 		}
 		r.saved = 1
@@ -19,10 +19,17 @@ func (l *Log) TakeEnded(everything, again bool, visit func(*Record)) {
 	}, visit)
 }
 
-// EachPinned shows copies of the records that are kept for longer than the newest,
-// also those of earlier processes.
-func (l *Log) EachPinned(visit func(*Record)) {
-	l.eachCopy(func(r *Record) bool { return r.kept() && r.places != 0 }, visit)
+// EachPinned shows copies of the records that are kept for longer than the newest, also
+// those of earlier processes: with everything, those too whose samples have not come.
+func (l *Log) EachPinned(everything bool, visit func(*Record)) {
+	l.eachCopy(func(r *Record) bool {
+		return r.kept() && r.places != 0 && (everything || r.Earlier != 0 || l.hasSamples(r))
+	}, visit)
+}
+
+// hasSamples says whether all windows in which a span ran have come, as far as there are any.
+func (l *Log) hasSamples(r *Record) bool {
+	return l.joinedUntil == 0 || r.Start+r.Duration <= l.joinedUntil
 }
 
 // kept reports whether a record is of a span that ended and is kept for the user.

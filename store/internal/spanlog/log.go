@@ -171,8 +171,8 @@ func (l *Log) len() int {
 	return len(l.chunks) * chunkLen
 }
 
-// Generation returns a number that changes with every change that a view sees,
-// except for spans that run.
+// Generation returns a number that changes with every change that a view sees. Of spans
+// that run it tells only when there is one after there was none.
 func (l *Log) Generation() uint64 {
 	if l.queue.seq.Load() != l.queue.known.Load() {
 		l.Settle()
