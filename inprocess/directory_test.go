@@ -21,7 +21,7 @@ import (
 func TestPageAfterRestart(t *testing.T) {
 	dir := t.TempDir()
 	tp, res := newTracerProvider(t)
-	opts := []inprocess.Option{inprocess.WithResource(res), inprocess.WithDirectory(dir, directoryBytes), inprocess.WithKinds(exporter.KindCPU)}
+	opts := []inprocess.Option{inprocess.WithResource(res), inprocess.WithDirectory(dir, directoryBytes), inprocess.WithKinds(exporter.KindCPU), inprocess.WithWindow(time.Hour)}
 	first, err := inprocess.Start(tp, opts...)
 	if err != nil {
 		t.Fatal(err)
