@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -429,9 +430,8 @@ func measures(t *testing.T, address string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Body.Close()
 	stacks, err := io.ReadAll(r.Body)
-	if err != nil {
+	if err := errors.Join(err, r.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return bytes.Contains(stacks, []byte("net/http/pprof.Profile("))
