@@ -6,7 +6,7 @@
 # recorded, built again with its own default.pgo, recorded again, and compared. From the top of
 # the repository, into a new directory:
 #
-#	examples/collector-pgo/try.sh /tmp/collector-pgo
+#	examples/collector-pgo/try.sh DIRECTORY
 #
 # It takes five minutes on two cores, most of it in the compiler.
 set -euo pipefail

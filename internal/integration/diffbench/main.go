@@ -3,7 +3,7 @@
 
 // Command diffbench measures what package compare claims and what it finds:
 //
-//	go run ./internal/integration/diffbench -dir /tmp/diffbench
+//	go run ./internal/integration/diffbench -dir DIRECTORY
 //
 // It runs one binary as many processes, each of which serves a mix of requests that
 // call forty functions: two sides of the same work, and one on which a function does a

@@ -2,7 +2,7 @@
 // its own and no part of the workspace, which would change the versions of the agent's
 // parts:
 //
-//	GOWORK=off go build -o /tmp/ tool
+//	GOWORK=off go build -o DIRECTORY/ tool
 //
 // go mod tidy fails where the registry does not serve what the agent's own tests need.
 module github.com/spanprof/spanprof/internal/integration/ebpfagent

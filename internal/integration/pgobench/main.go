@@ -4,7 +4,7 @@
 // Command pgobench tells what a Collector gains by a default.pgo of its own workload. From
 // the top of the repository:
 //
-//	go run ./internal/integration/pgobench -dir /tmp/pgobench
+//	go run ./internal/integration/pgobench -dir DIRECTORY
 //
 // It builds the two layers of internal/integration/collectorpgo, which are configured as in
 // examples/collector-pgo, sends a fixed number of spans through both, records them by
