@@ -149,6 +149,9 @@ func TestKeptSpansOfOthersStay(t *testing.T) {
 // Many spans, and windows with many names, are written as more files than one, each of
 // which any process reads.
 func TestManySpans(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	dir := t.TempDir()
 	const large = 256 << 20
 	first := open(t, dir, large)
@@ -209,9 +212,39 @@ func TestCountsThatAreNotWritten(t *testing.T) {
 	}
 }
 
+// A window of which a file has some names is told from those of which none has.
+func TestCountsThatAreWrittenInPart(t *testing.T) {
+	j := open(t, t.TempDir(), 1<<19)
+	// The first file is small, and the second one larger than the bound.
+	long := journal.Window{File: "begun"}
+	for size := 0; size < 4<<20; size += 8 << 10 {
+		name := strings.Repeat("a", 8<<10)
+		if size > 5<<19 {
+			name = text(8 << 10)
+		}
+		long.Names = append(long.Names, journal.Count{Name: name})
+	}
+	left, err := j.Spans(start, []journal.Window{long, {File: "whole", Names: []journal.Count{{Name: "GET /"}}}}, nil)
+	if s := j.Stats(); err == nil || s.Written != 1 || s.Failed != 1 || len(left) < 2 {
+		t.Fatalf("%d parts are left, %+v, %v", len(left), s, err)
+	}
+	for _, w := range left {
+		if w.Begun != (w.File == "begun") {
+			t.Errorf("%s: begun %v", w.File, w.Begun)
+		}
+	}
+	again, err := j.Spans(start, left, nil)
+	if err == nil || len(again) != len(left) || !again[0].Begun {
+		t.Errorf("%d parts are left, begun %v, %v", len(again), again[0].Begun, err)
+	}
+}
+
 // A window that the next process would not read is not written, and one that a process
 // with a larger store has written stays.
 func TestLargeWindow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	dir := t.TempDir()
 	w := large(start, 20, 1<<19) // 10 MiB
 	small := open(t, dir, 64<<20)
@@ -241,6 +274,9 @@ func TestLargeWindow(t *testing.T) {
 // Kept samples are looked at once when they are to make room, and again where some of a
 // file stay.
 func TestTrimReadsOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	ranked := 0
 	rank := func(s *profile.Sample) int {
 		ranked++
@@ -305,5 +341,19 @@ func TestLeftoversGo(t *testing.T) {
 		if !slices.Equal(left, []string{filepath.Join(in, "spanprof-2.tmp")}) {
 			t.Errorf("left are %q, want the new file alone", left)
 		}
+	}
+}
+
+// A file with more lines than a process writes is damaged: each would take the memory of a span.
+func TestLinesThatAreNoSpans(t *testing.T) {
+	dir := t.TempDir()
+	first := open(t, dir, maxBytes)
+	write(t, first, start, 1, span(1))
+	closed(t, first)
+	file := glob(t, dir, "*-spans.jsonl.gz")[0]
+	writeGzip(t, file, `{"format":"spanprof spans","version":1}`+"\n"+strings.Repeat("{}\n", 1000))
+	second := open(t, dir, maxBytes)
+	if got := read(second); len(got.spans) != 0 || len(got.damaged) != 1 || !strings.Contains(got.damaged[0], "lines that are no spans") {
+		t.Errorf("%d spans, %q, want the file set aside", len(got.spans), got.damaged)
 	}
 }

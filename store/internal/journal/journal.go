@@ -17,12 +17,13 @@
 // know, or that is larger than it reads, is reported and keeps its name, for the program that reads
 // it. Both go when they are among the oldest, as all files do.
 //
-// journal.go opens and writes, room.go keeps the bound, earlier.go finds what earlier runs have
-// left, read.go reads it, process.go is what is known of a run, window.go and span.go are the forms of
-// what is in the files.
+// journal.go opens and writes, kept.go writes the spans that outlive others, room.go keeps
+// the bound, earlier.go finds what earlier runs have left, read.go reads it, process.go is
+// what is known of a run, window.go and span.go are the forms of what is in the files.
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,6 +48,10 @@ const (
 	keptSuffix   = "-kept" + spansSuffix
 	keptDir      = "kept"
 	runSeparator = "-run-"
+
+	// startBytes is what the directory of a run and the files that every run has take on the
+	// disk, with room to spare.
+	startBytes = 64 << 10
 )
 
 // Journal is the directory of this run. Of its methods only Stats may be called while
@@ -73,9 +78,13 @@ type Stats struct {
 	Written, Failed uint64
 	// Removed are the files, of earlier runs too, that made room.
 	Removed uint64
+	// Stuck are the files that were to make room and cannot be removed.
+	Stuck int
 	// SetAside are the files that were damaged, Unreadable the files and runs that could
 	// not be read for another reason: of an unknown version or another user, say.
 	SetAside, Unreadable uint64
+	// KeptLeft is how many spans the last Kept had no room for.
+	KeptLeft int
 	// Bytes is the size of all files, but for those of other processes that run now.
 	Bytes int64
 }
@@ -110,16 +119,18 @@ func open(dir string, c Config) (*Journal, error) {
 	if dir == "" {
 		return nil, errors.New("it has no name: use . for the working directory")
 	}
-	if err := atomicfile.Prepare(dir); err != nil {
-		return nil, err
+	// On a full disk old files make room below.
+	unwritable := atomicfile.Prepare(dir)
+	if unwritable != nil && !atomicfile.DiskFull(unwritable) {
+		return nil, unwritable
 	}
 	j := newJournal(dir, c)
 	last, err := j.findEarlier(true)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(unwritable, err)
 	}
 	j.process = Process{Started: time.Now().Round(0).UTC(), PID: os.Getpid()}
-	if err = j.begin(last + 1); err == nil {
+	if err = j.files.WithRoom(startBytes, func() error { return j.begin(last + 1) }); err == nil {
 		err = j.writeProcess(j.process)
 	}
 	if err != nil {
@@ -143,11 +154,15 @@ func (j *Journal) begin(number int) (err error) {
 		if err = os.Mkdir(path, 0o700); err != nil {
 			return err
 		}
-		if j.lock, err = atomicfile.Lock(path); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, atomicfile.ErrLocked) {
+		if j.lock, err = atomicfile.Lock(path); err == nil {
+			j.numbers[j.run] = number
+			return nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, atomicfile.ErrLocked) {
+			_ = os.Remove(path) // or the next process does
 			break
 		}
 	}
-	j.numbers[j.run] = number
 	return err
 }
 
@@ -164,9 +179,9 @@ func newJournal(dir string, c Config) *Journal {
 // Profile writes a window, and returns the name of its file within the directory of the
 // run.
 func (j *Journal) Profile(p *exporter.Profile) (name string, err error) {
-	data, n, err := encoded(p)
+	data, n, err := encoded(p, j.MaxUnzipped)
 	if err == nil && n > j.MaxUnzipped {
-		err = fmt.Errorf("a %s profile has %d bytes, and the next process would read %d at most: raise WithMaxBytes", p.Kind(), n, j.MaxUnzipped)
+		err = fmt.Errorf("a %s profile has more than %d bytes, unzipped, which is what the next process would read at most: raise WithMaxBytes", p.Kind(), j.MaxUnzipped)
 	}
 	for n := 0; err == nil; n++ {
 		name = profiledir.Name(p, p.Start(), n)
@@ -181,55 +196,37 @@ func (j *Journal) Profile(p *exporter.Profile) (name string, err error) {
 
 // Spans writes spans that ended until at, and what was counted in windows. None of both is
 // no file, and many are more than one. After an error it returns the windows whose counts
-// were not written.
+// were not written, in parts.
 func (j *Journal) Spans(at time.Time, windows []Window, spans []Span) (left []Window, err error) {
-	return j.writeSpans(at, spansSuffix, windows, spans)
-}
-
-// Kept writes all spans that outlive others, for the files that have made room or will.
-// They take the place of those that this run has written, and of those of Taken.
-func (j *Journal) Kept(at time.Time, spans []Span) error {
-	var old []profiledir.File
-	for _, f := range j.files.Files() {
-		if classOf(f.Name) == keptSpans && (j.taken[f.Name] || runOf(f.Name) == j.run) {
-			old = append(old, f)
-		}
-	}
-	if _, err := j.writeSpans(at, keptSuffix, nil, spans); err != nil {
-		return err
-	}
-	var err error
-	for _, f := range old {
-		err = errors.Join(err, j.files.Remove(f))
-	}
-	// Not before: what this process holds of earlier runs is in its own files now.
-	j.boundKeptSpans(j.share())
-	j.count(nil)
-	return err
-}
-
-// Taken says that this process holds the spans of a file of KeptSpans, but for those that it
-// has dropped for others that are worth more: the next Kept takes the place of the file.
-func (j *Journal) Taken(f File) { j.taken[f.path] = true }
-
-func (j *Journal) writeSpans(at time.Time, suffix string, windows []Window, spans []Span) (left []Window, err error) {
 	windows = small(windows)
 	for len(windows)+len(spans) > 0 {
 		data, nWindows, nSpans, err := encodeSpans(windows, spans)
-		for ; err == nil; at = at.Add(1) { // there are many, or the clock was set back
-			name := profiledir.Stamp(at) + suffix
-			if _, err = os.Lstat(filepath.Join(j.dir, j.run, name)); errors.Is(err, fs.ErrNotExist) {
-				err = j.write(name, at, data, resource.Empty())
-				break
-			}
-		}
-		j.count(&err)
-		if err != nil {
+		if at, err = j.writeAt(at, spansSuffix, data, err); err != nil {
 			return windows, err
+		}
+		if nWindows > 0 {
+			last := windows[nWindows-1].File
+			for i := nWindows; i < len(windows) && windows[i].File == last; i++ {
+				windows[i].Begun = true
+			}
 		}
 		windows, spans = windows[nWindows:], spans[nSpans:]
 	}
 	return nil, nil
+}
+
+// writeAt writes a file of spans, unless err says that there is none, and counts it. It
+// returns when the next file is from.
+func (j *Journal) writeAt(at time.Time, suffix string, data []byte, err error) (next time.Time, _ error) {
+	for ; err == nil; at = at.Add(1) { // there are many, or the clock was set back
+		name := profiledir.Stamp(at) + suffix
+		if _, err = os.Lstat(filepath.Join(j.dir, j.run, name)); errors.Is(err, fs.ErrNotExist) {
+			err = j.write(name, at, data, resource.Empty())
+			break
+		}
+	}
+	j.count(&err)
+	return at, err
 }
 
 // write writes a file of the run.
@@ -259,6 +256,7 @@ func (j *Journal) count(err *error) {
 		j.stats.Failed++
 	}
 	j.stats.Removed, j.stats.Bytes = j.files.Removed, j.files.Bytes()
+	j.stats.Stuck, _ = j.files.Stuck()
 }
 
 // Stats returns the counts.
@@ -267,6 +265,10 @@ func (j *Journal) Stats() Stats {
 	defer j.mu.Unlock()
 	return j.stats
 }
+
+// Stuck returns how many files were to make room and cannot be removed, and why the last one
+// cannot. The next oldest make room for them.
+func (j *Journal) Stuck() (n int, err error) { return j.files.Stuck() }
 
 // Close lets nothing more in, and leaves the run to the next process.
 func (j *Journal) Close() error {

@@ -186,6 +186,9 @@ func TestBoundHoldsForAllRuns(t *testing.T) {
 
 // Every change of a bit is either harmless or seen, and the file is set aside.
 func TestFlippedBits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	dir := t.TempDir()
 	first := open(t, dir, maxBytes)
 	write(t, first, start, 1, span(1))

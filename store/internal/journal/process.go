@@ -108,7 +108,9 @@ func (j *Journal) writeProcess(p Process) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(j.dir, j.run), processFile, atomicfile.Process, data)
+	return j.files.WithRoom(startBytes, func() error {
+		return atomicfile.Write(filepath.Join(j.dir, j.run), processFile, atomicfile.Process, data)
+	})
 }
 
 // readProcess reads the file of a run. None is no error: a process may have died before.

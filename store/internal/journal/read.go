@@ -30,10 +30,19 @@ var Gone = fs.ErrNotExist
 // that is of an unknown version or too large stays.
 func (j *Journal) ReadSpans(f File) (windows []Window, spans []Span, err error) {
 	err = j.read(f, func(data []byte) (err error) {
-		windows, spans, err = decodeSpans(data, j.MaxUnzipped)
+		windows, spans, err = decodeSpans(data)
 		return err
 	})
 	return windows, spans, err
+}
+
+// ReadCounts reads the counts of windows in a file of spans, as ReadSpans does.
+func (j *Journal) ReadCounts(f File) (windows []Window, err error) {
+	err = j.read(f, func(data []byte) (err error) {
+		windows, _, err = decodeCounts(data)
+		return err
+	})
+	return windows, err
 }
 
 // ReadProfile reads the file of a window, as ReadSpans does.

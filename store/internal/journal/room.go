@@ -51,21 +51,21 @@ func runOf(name string) string {
 func (j *Journal) share() int64 { return j.MaxBytes / 4 }
 
 // makeRoom removes the oldest files until n bytes of a class fit. Of windows, the samples stay
-// that have a rank.
+// that have a rank. Where a file cannot be removed, the next ones go for it.
 func (j *Journal) makeRoom(n int64, class int) error {
 	if err := j.checkRoom(n, class); err != nil {
 		return err
 	}
-	for {
+	for stuck := 0; ; {
 		if j.files.BytesOf(keptSamples) > j.share() {
 			j.trimKept()
 		}
 		files := j.files.Files()
-		if j.files.Bytes()+n <= j.MaxBytes || len(files) == 0 || classOf(files[0].Name) != windows {
+		if j.files.Bytes()+n <= j.MaxBytes || len(files) <= stuck || classOf(files[stuck].Name) != windows {
 			return nil // Write says what it cannot do.
 		}
-		if err := j.leave(files[0]); err != nil {
-			return err
+		if !j.leave(files[stuck]) {
+			stuck++
 		}
 	}
 }
@@ -99,34 +99,39 @@ func (j *Journal) boundKeptSpans(maxBytes int64) {
 			return
 		}
 		if classOf(f.Name) == keptSpans && runOf(f.Name) != j.run {
-			_ = j.files.Remove(f) // what cannot be removed is tried again
+			j.remove(f)
 		}
 	}
 }
 
-// leave removes a file, but for the samples with a rank.
-func (j *Journal) leave(f profiledir.File) error {
+// leave removes a file, but for the samples with a rank. It returns false where the file stays.
+func (j *Journal) leave(f profiledir.File) bool {
 	parts, ok := profiledir.Parse(f.Name)
-	if !ok || j.Rank == nil {
-		return j.files.Remove(f)
+	if !ok || j.Rank == nil || j.files.IsStuck(f) { // its samples were kept before
+		return j.remove(f)
 	}
 	p, err := j.readProfile(f)
 	if err != nil {
-		return j.files.Remove(f) // reading it at the start has said why
+		return j.remove(f) // reading it at the start has said why
 	}
 	data := j.cut(p, NoRank)
 	if data == nil {
-		return j.files.Remove(f)
+		return j.remove(f)
 	}
 	dir := filepath.Join(runOf(f.Name), keptDir)
 	if err := os.MkdirAll(filepath.Join(j.dir, dir), 0o700); err != nil {
-		return j.files.Remove(f)
+		return j.remove(f)
 	}
-	if err := j.files.Replace(f, filepath.Join(dir, filepath.Base(f.Name)), parts.Start, data); err != nil {
-		return j.files.Remove(f)
+	kept := filepath.Join(dir, filepath.Base(f.Name))
+	if err := j.files.Replace(f, kept, parts.Start, data); err != nil {
+		return j.remove(f)
 	}
-	return nil
+	return true
 }
+
+// remove removes a file. It returns false where the file stays: Stuck has it then, and each
+// that makes room tries again.
+func (j *Journal) remove(f profiledir.File) bool { return j.files.Remove(f) == nil }
 
 func (j *Journal) readProfile(f profiledir.File) (*profile.Profile, error) {
 	data, err := os.ReadFile(filepath.Join(j.dir, f.Name))
@@ -197,7 +202,7 @@ func (j *Journal) trimKept() {
 			// What cannot be removed is tried again by the next one that makes room.
 			switch {
 			case data == nil:
-				_ = j.files.Remove(f.File)
+				j.remove(f.File)
 			case int64(len(data)) < f.Size:
 				if j.files.Replace(f.File, f.Name, f.Start, data) == nil {
 					f.Size = int64(len(data))

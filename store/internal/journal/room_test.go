@@ -198,3 +198,150 @@ func TestLaterVersionMakesRoom(t *testing.T) {
 		t.Errorf("the oldest file is there still: %+v", second.Stats())
 	}
 }
+
+// The spans that outlive others keep to a quarter, with the first of them, in more than one
+// file too. The old files stay until the new ones are there.
+func TestKeptSpansHaveAQuarter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
+	for _, n := range []int{20, 200} {
+		dir := t.TempDir()
+		const bytes = 400_000
+		j := open(t, dir, bytes)
+		var spans []journal.Span
+		for i := range n {
+			s := span(i + 1)
+			for range 20 { // about 12 kB
+				s.Attributes = append(s.Attributes, journal.Attribute{Key: "key", Value: text(1000)})
+			}
+			spans = append(spans, s)
+		}
+		for i := range 60 { // windows have taken all
+			if _, err := j.Profile(large(start.Add(time.Duration(i)*time.Minute), 10, 1000)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for round := range 3 {
+			if err := j.Kept(start.Add(time.Duration(round)*time.Second), spans); err != nil {
+				t.Fatal(err)
+			}
+			size := sizeOf(t, glob(t, dir, "*-kept-spans.jsonl.gz"))
+			s := j.Stats()
+			if size == 0 || size > bytes/4 || s.Bytes > bytes || s.KeptLeft == 0 || s.KeptLeft >= n {
+				t.Errorf("%d spans, round %d: %d bytes of kept spans, want some, and at most a quarter of %d: %+v", n, round, size, bytes, s)
+			}
+		}
+		left := j.Stats().KeptLeft
+		closed(t, j)
+		got := read(open(t, dir, bytes)).spans
+		if len(got) != n-left {
+			t.Fatalf("%d spans are there, want %d of %d", len(got), n-left, n)
+		}
+		for i, s := range got {
+			if want := fmt.Sprintf("SpanID:%016x ", i+1); !strings.Contains(s, want) {
+				t.Fatalf("span %d is %.100q, want %s", i, s, want)
+			}
+		}
+	}
+}
+
+// The first spans are read first, of many files too.
+func TestKeptSpansOfManyFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
+	dir := t.TempDir()
+	j := open(t, dir, maxBytes)
+	var spans []journal.Span
+	for i := range 30 {
+		s := span(i + 1)
+		s.Attributes = append(s.Attributes, journal.Attribute{Key: "key", Value: strings.Repeat("a", 1<<20)})
+		spans = append(spans, s)
+	}
+	if err := j.Kept(start, spans); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(glob(t, dir, "*-kept-spans.jsonl.gz")); n < 3 {
+		t.Fatalf("%d files, want some", n)
+	}
+	closed(t, j)
+	got := read(open(t, dir, maxBytes)).spans
+	if len(got) != len(spans) {
+		t.Fatalf("%d spans are there, want %d", len(got), len(spans))
+	}
+	for i, s := range got {
+		if want := fmt.Sprintf("SpanID:%016x ", i+1); !strings.Contains(s, want) {
+			t.Fatalf("span %d is %.100q, want %s", i, s, want)
+		}
+	}
+}
+
+// Where the new file cannot be written, the old one stays.
+func TestKeptSpansStayWhereNewOnesFail(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, dir, maxBytes)
+	if err := j.Kept(start, []journal.Span{span(1)}); err != nil {
+		t.Fatal(err)
+	}
+	before := filesOf(t, dir)
+	closed(t, j)
+	if err := j.Kept(start, []journal.Span{span(2)}); err == nil || !slices.Equal(filesOf(t, dir), before) {
+		t.Errorf("%v: files %q, want %q", err, filesOf(t, dir), before)
+	}
+}
+
+// Of processes that come one after the other, all files together keep to the bound, and the
+// spans that outlive others to a quarter, whatever each has written and however it ended.
+func TestBoundOfManyRuns(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	const bytes = 200_000
+	dir := t.TempDir()
+	at := start
+	for run := range 6 {
+		j := openWith(t, dir, journal.Config{MaxBytes: bytes, Rank: func(s *profile.Sample) int {
+			if rank := int(s.Label["rank"][0][0] - '0'); rank < 3 {
+				return rank
+			}
+			return journal.NoRank
+		}})
+		for _, f := range j.Files() {
+			if f.Type == journal.KeptSpans && r.IntN(4) > 0 { // memory has no room for the others
+				j.Taken(f)
+			}
+		}
+		for step := range 40 {
+			at = at.Add(time.Minute)
+			var err error
+			switch r.IntN(4) {
+			case 0:
+				var spans []journal.Span
+				for i := range r.IntN(15) {
+					s := span(1000*run + 20*step + i)
+					for range r.IntN(20) {
+						s.Attributes = append(s.Attributes, journal.Attribute{Key: "key", Value: text(1000)})
+					}
+					spans = append(spans, s)
+				}
+				err = j.Kept(at, spans)
+				kept := sizeOf(t, glob(t, dir, "*-kept-spans.jsonl.gz"))
+				if kept > bytes/4 {
+					t.Fatalf("seed %d, run %d, step %d: %d bytes of kept spans, want at most a quarter of %d", seed, run, step, kept, bytes)
+				}
+			case 1:
+				_, err = j.Spans(at, nil, []journal.Span{span(step)})
+			default:
+				_, err = j.Profile(large(at, 10, 100<<r.IntN(5)))
+			}
+			if err != nil {
+				t.Fatalf("seed %d, run %d, step %d: %v", seed, run, step, err)
+			}
+			size := sizeOf(t, append(glob(t, dir, "*Z-*.gz"), glob(t, dir, filepath.Join("kept", "*.gz"))...))
+			if s := j.Stats(); size > bytes || s.Bytes != size {
+				t.Fatalf("seed %d, run %d, step %d: %d bytes, want at most %d: %+v", seed, run, step, size, bytes, s)
+			}
+		}
+		closed(t, j)
+	}
+}

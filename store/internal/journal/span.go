@@ -55,6 +55,8 @@ type Attribute struct {
 type Window struct {
 	File  string  `json:"file"`
 	Names []Count `json:"names"`
+	// Begun says that others of its names are in a file already.
+	Begun bool `json:"-"`
 }
 
 // Count is the sums of the spans of one name.
@@ -87,17 +89,19 @@ const spansFormat = "spanprof spans"
 const (
 	// windowsBytes and spansBytes are how much a file has, unzipped, before the next one
 	// begins: with the last part of a window, 128 names of at most 18 KiB each, and
-	// with the last span it has less than any process reads.
+	// with the last span it has less than a process reads.
 	windowsBytes = minUnzipped / 4
 	spansBytes   = minUnzipped / 4 * 3
 	partNames    = 128
+	// minLine is less than the line of any span. A Span takes five times as much memory.
+	minLine = 64
 )
 
 // small returns windows in parts that a file has room for.
 func small(windows []Window) (parts []Window) {
 	for _, w := range windows {
 		for names := range slices.Chunk(w.Names, partNames) {
-			parts = append(parts, Window{File: w.File, Names: names})
+			parts = append(parts, Window{File: w.File, Names: names, Begun: w.Begun})
 		}
 	}
 	return parts
@@ -145,8 +149,29 @@ func encodeSpans(windows []Window, spans []Span) (data []byte, nWindows, nSpans 
 
 // decodeSpans returns the spans of a file if all of it can be read: no span of a damaged
 // file is given.
-func decodeSpans(data []byte, limit int64) ([]Window, []Span, error) {
-	text, err := unzipped(data, limit)
+func decodeSpans(data []byte) ([]Window, []Span, error) {
+	windows, lines, err := decodeCounts(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	var spans []Span
+	for {
+		var s Span
+		switch err := lines.Decode(&s); {
+		case errors.Is(err, io.EOF):
+			return windows, spans, nil
+		case err != nil:
+			return nil, nil, err
+		}
+		if spans = append(spans, s); int64(len(spans))*minLine > lines.InputOffset() {
+			return nil, nil, errors.New("it has lines that are no spans")
+		}
+	}
+}
+
+// decodeCounts returns what the first line of a file of spans has, and the lines after it.
+func decodeCounts(data []byte) ([]Window, *json.Decoder, error) {
+	text, err := unzipped(data, minUnzipped)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -166,18 +191,5 @@ func decodeSpans(data []byte, limit int64) ([]Window, []Span, error) {
 	if err == nil {
 		err = json.Unmarshal(first, &c)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	var spans []Span
-	for {
-		var s Span
-		switch err := lines.Decode(&s); {
-		case errors.Is(err, io.EOF):
-			return c.Windows, spans, nil
-		case err != nil:
-			return nil, nil, err
-		}
-		spans = append(spans, s)
-	}
+	return c.Windows, lines, err
 }

@@ -5,6 +5,7 @@ package journal_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"os"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/journal"
 )
 
 // A window has its own start and duration after a restart, whatever its profile says, and any
@@ -80,6 +82,36 @@ func TestProfileThatIsNone(t *testing.T) {
 		failed := j.Stats().Failed
 		if name, err := j.Profile(p); err == nil || !strings.Contains(err.Error(), want) || j.Stats().Failed != failed+1 {
 			t.Errorf("%q, %v, want %q, %+v", name, err, want, j.Stats())
+		}
+	}
+}
+
+// A profile of several gzip members is written if there is room for all of them.
+func TestProfileOfSeveralMembers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
+	parsed, err := large(start, 20, 1<<19).Parsed() // 10 MiB
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := parsed.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte{10 << 3, 1}); err != nil { // its duration
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: time.Second}, b.Bytes())
+	for maxUnzipped, fits := range map[int64]bool{8 << 20: false, 32 << 20: true} {
+		j := openWith(t, t.TempDir(), journal.Config{MaxBytes: 64 << 20, MaxUnzipped: maxUnzipped})
+		_, err := j.Profile(p)
+		if fits != (err == nil) || err != nil && !strings.Contains(err.Error(), "raise WithMaxBytes") {
+			t.Errorf("room for %d bytes: %v", maxUnzipped, err)
 		}
 	}
 }
