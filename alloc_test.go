@@ -133,6 +133,9 @@ func TestForgottenSpansPinLittle(t *testing.T) {
 // A handler that forgets to end its child leaves nothing on the goroutine of its
 // connection: neither memory nor labels.
 func TestForgottenChildrenPinNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	all := spanprof.WithRootSpanOnly(false)
 	sdk := sdktrace.NewTracerProvider()
 	providers := map[string]trace.TracerProvider{

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
 // crashVar makes the test binary crash in a span, in the way that it names.
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 		crash(how)
 	}
 	// The published snippet, an Example, does not shut its provider down.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opentelemetry.io/otel/sdk/trace.(*batchSpanProcessor).processQueue"))
+	os.Exit(leaktest.Run(m, goleak.IgnoreTopFunction("go.opentelemetry.io/otel/sdk/trace.(*batchSpanProcessor).processQueue")))
 }
 
 func crash(how string) {

@@ -5,7 +5,6 @@ package spanprof
 
 import (
 	"context"
-	"runtime/pprof"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
@@ -42,7 +41,7 @@ func Do(ctx context.Context, f func(context.Context)) {
 // the goroutine that started it instead, be they of the same span or not.
 func Go(ctx context.Context, f func(context.Context)) {
 	go func() {
-		pprof.SetGoroutineLabels(context.Background()) //nolint:contextcheck // none of the starter's
+		putPublic(context.Background()) //nolint:contextcheck // none of the starter's
 		Do(ctx, f)
 	}()
 }

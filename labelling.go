@@ -75,7 +75,6 @@ func (l *labelling) begin(ctx, innerCtx context.Context, span trace.Span, sc *tr
 	}
 	s.root, s.labelled = s, true
 	s.labelID = sc.SpanID()
-	s.markTrace(innerCtx, span)
 	s.profiled = s.sampled && c.idScope != ScopeNone
 	if c.nameScope == ScopeNone {
 		name = ""
@@ -83,6 +82,7 @@ func (l *labelling) begin(ctx, innerCtx context.Context, span trace.Span, sc *tr
 		name = l.names.label(name)
 	}
 	l.labeler.start(ctx, s, name)
+	s.markTrace(innerCtx, span)
 }
 
 // canInherit reports whether s is a descendant of root for its labels. It is a

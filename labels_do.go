@@ -20,7 +20,7 @@ func (runtimeLabeler) enter(ctx context.Context) entered {
 	}
 	b := blockOf(labels)
 	if b == nil {
-		goruntime.SetLabels(labels)
+		putLabels(found, labels)
 		if b = copiedFrom(labels); b != nil {
 			b.heirs.enter()
 		}
@@ -28,7 +28,7 @@ func (runtimeLabeler) enter(ctx context.Context) entered {
 	}
 	// An heir, so that the labels stay when spans within end, though the span
 	// that they belong to may have ended.
-	goruntime.SetLabels(b.enterHeir())
+	putLabels(found, b.enterHeir())
 	return entered{found, b.origin, nil}
 }
 
@@ -36,7 +36,7 @@ func (runtimeLabeler) leave(e entered) {
 	if e.heir != nil {
 		e.heir.leaveHeir()
 	}
-	goruntime.SetLabels(live(e.found))
+	putLabels(goruntime.GoroutineLabels(), live(e.found))
 	if e.heir != nil {
 		e.heir.heirLeaves()
 	}

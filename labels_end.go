@@ -46,7 +46,7 @@ func (runtimeLabeler) end(s *spanState) bool {
 func (b *labelBlock) takeOffDescendants(prev *labelMap) bool {
 	carried := goruntime.GoroutineLabels()
 	if carried == &b.current().maps[ownMap] && !b.heirs.anyNested() {
-		goruntime.SetLabels(live(prev))
+		putLabels(carried, live(prev))
 		return true // as nearly always
 	}
 	if b.flags&outermost == 0 || b.goroutine != goruntime.Goroutine() {
@@ -81,7 +81,7 @@ func (b *labelBlock) takeOffDescendants(prev *labelMap) bool {
 	case slot == heirMap && top.origin.heirs.any() && !forgotten:
 		// Within a Do, which does so too.
 	default:
-		goruntime.SetLabels(live(prev))
+		putLabels(carried, live(prev))
 	}
 	return true
 }
@@ -111,7 +111,7 @@ func (b *labelBlock) takeOff(heir bool, prev *labelMap) bool {
 		}
 		slot := at.slot(m)
 		if at.origin == b && b.endsWith(slot, heir) {
-			goruntime.SetLabels(live(prev))
+			putLabels(carried, live(prev))
 			return true
 		}
 		if !at.origin.hasEnded() || slot == heirMap && at.origin.heirs.any() {
@@ -148,7 +148,10 @@ func (runtimeLabeler) abandon(s *spanState) {
 	}
 }
 
-func (runtimeLabeler) settle() { goruntime.SetLabels(live(goruntime.GoroutineLabels())) }
+func (runtimeLabeler) settle() {
+	carried := goruntime.GoroutineLabels()
+	putLabels(carried, live(carried))
+}
 
 // coveredBy reports whether m carries b's labels, or they will come back when
 // the spans end whose labels cover them on this goroutine.

@@ -10,6 +10,16 @@ import (
 )
 
 // heirCount counts heirs, and the nested ones among them.
+//
+// Goroutines that work for one span on two processors pass its cache line to and fro. By
+// BenchmarkChildren, on a busy machine of two cores, a call of Do took 111 ns in the first
+// quartile of runs and 78 ns without any count. A child took 605 ns at least, and 618
+// without; its runs differ by more than 100 ns, as it waits for the SDK's lock on its parent
+// too. Each way to spread the count that was weighed costs more elsewhere. Counters for each
+// processor need a pointer in the block, which fills its size class to the byte. Blocks
+// for each goroutine are an allocation each, and SetName has to find them. Counting in the
+// children pins what they hold by each goroutine that outlives them. Not to count says for
+// ever that a goroutine which a descendant left behind works for the span.
 type heirCount struct {
 	// n has the number of all in its lower half and that of the nested ones in its upper
 	// half, with closed above.

@@ -27,13 +27,13 @@ func (publicLabeler) inherit(ctx context.Context, s *spanState) {
 		s.setPublic(labelIn(root, LabelSpanName)) //nolint:contextcheck // has it from s
 		return
 	}
-	pprof.SetGoroutineLabels(ctx)
+	putPublic(ctx)
 }
 
 func (publicLabeler) rename(s *spanState, name string) { s.setPublic(name) }
 
 func (publicLabeler) end(s *spanState) bool {
-	pprof.SetGoroutineLabels(s.before())
+	putPublic(s.before())
 	return true
 }
 
@@ -68,7 +68,7 @@ func (publicLabeler) contextValue(s *spanState) any {
 }
 
 func (publicLabeler) enter(ctx context.Context) entered {
-	pprof.SetGoroutineLabels(ctx)
+	putPublic(ctx)
 	s, _ := ctx.Value(stateKey{}).(*spanState)
 	if s != nil {
 		s.entered.Add(1)
@@ -80,7 +80,7 @@ func (publicLabeler) leave(e entered) {
 	if e.span != nil {
 		e.span.entered.Add(-1)
 	}
-	pprof.SetGoroutineLabels(context.Background())
+	putPublic(context.Background())
 }
 
 // maxEnded bounds how many ended spans before looks behind.
@@ -142,7 +142,7 @@ func (s *spanState) setPublic(name string) {
 	}
 	labelled := pprof.WithLabels(s.started, pprof.Labels(kv...))
 	s.public.Store(labelled)
-	pprof.SetGoroutineLabels(labelled)
+	putPublic(labelled)
 }
 
 // agree reports whether two contexts have the same value of a label, or neither

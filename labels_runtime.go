@@ -87,7 +87,11 @@ func (runtimeLabeler) start(ctx context.Context, s *spanState, name string) {
 		b.setList(own)
 	}
 	s.carrier = b
-	goruntime.SetLabels(&b.maps[ownMap])
+	if s.root == s {
+		goruntime.SetLabels(&b.maps[ownMap]) // markTrace follows
+	} else {
+		putLabels(found, &b.maps[ownMap])
+	}
 }
 
 // cover makes b go back to prev when its span ends. Where the chain of blocks

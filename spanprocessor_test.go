@@ -50,6 +50,9 @@ func TestSpanProcessor(t *testing.T) {
 
 // Spans that never end are bounded, and so are the labels.
 func TestSpanProcessorBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	processor := spanprof.NewSpanProcessor()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor)).Tracer("test")
 	const started = 100_000

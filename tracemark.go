@@ -5,12 +5,15 @@ package spanprof
 
 import (
 	"context"
+	"runtime/pprof"
 	rtrace "runtime/trace"
 	"strings"
 	"unsafe" // an id as a string, without a copy
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // The SDK makes a task of package runtime/trace of each recording span while an execution
@@ -28,8 +31,8 @@ const (
 // longTaskNamesCrash. The runtime dies of a bit more than 65,000 bytes.
 const maxTaskName = 60_000
 
-// markTrace writes the id of s, a local root, into the execution trace, if one is on. ctx is
-// the context that the SDK returned for span.
+// markTrace writes the id of s, a local root whose labels the goroutine carries now, into the
+// execution trace, if one is on. ctx is the context that the SDK returned for span.
 func (s *spanState) markTrace(ctx context.Context, span trace.Span) {
 	if rtrace.IsEnabled() {
 		s.writeTraceMark(ctx, span)
@@ -37,15 +40,47 @@ func (s *spanState) markTrace(ctx context.Context, span trace.Span) {
 }
 
 func (s *spanState) writeTraceMark(ctx context.Context, span trace.Span) {
-	if _, ok := span.(sdktrace.ReadOnlySpan); !ok {
-		return // it has no task, and the one in ctx is another span's
+	_, hasTask := span.(sdktrace.ReadOnlySpan) // otherwise the one in ctx is another span's
+	if hasTask {
+		category := traceMarkSpan
+		if s.byProcessor {
+			category = traceMarkNext
+		}
+		// The runtime copies the message. A string that is made of the id would be allocated.
+		rtrace.Log(ctx, category, unsafe.String(&s.labelID[0], len(s.labelID)))
 	}
-	category := traceMarkSpan
-	if s.byProcessor {
-		category = traceMarkNext
+	switch {
+	case !s.profiled:
+		logLabel("")
+	case !hasTask:
+		logLabel(s.by.labeler.profileID(s))
 	}
-	// The runtime copies the message. A string that is made of the id would be allocated.
-	rtrace.Log(ctx, category, unsafe.String(&s.labelID[0], len(s.labelID)))
+}
+
+// logLabel writes what the goroutine carries now. The mark is part of no task.
+//
+//nolint:contextcheck,nolintlint // Background says so; the callers would be reported
+func logLabel(id string) { rtrace.Log(context.Background(), goruntime.TraceMarkLabel, id) }
+
+// putLabels makes labels what the goroutine carries instead of found, and marks that in the
+// execution trace, if one is on and the span is another. The labels are put first: a trace
+// that begins in between has them unknown, not wrong.
+func putLabels(found, labels *labelMap) {
+	goruntime.SetLabels(labels)
+	if rtrace.IsEnabled() {
+		if id := spanIDOf(labels); id != spanIDOf(found) {
+			logLabel(id)
+		}
+	}
+}
+
+// putPublic is putLabels by the public API, for the labels of ctx. It cannot tell what the
+// goroutine carried.
+func putPublic(ctx context.Context) {
+	pprof.SetGoroutineLabels(ctx)
+	if rtrace.IsEnabled() {
+		logLabel(labelIn(ctx, LabelSpanID))
+	}
 }
 
 // crashesTrace reports whether the process would die of a span with this name.

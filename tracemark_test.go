@@ -16,13 +16,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/internal/loudskip"
 )
 
 // tracing runs f while an execution trace is written to w.
 func tracing(t *testing.T, w io.Writer, f func()) {
 	t.Helper()
 	if err := rtrace.Start(w); err != nil {
-		t.Skipf("an execution trace is on already: %v", err) // go test -trace
+		loudskip.Test(t, "go test -trace has an execution trace on already: "+err.Error())
 	}
 	defer rtrace.Stop()
 	f()
@@ -51,6 +52,9 @@ func TestMarksLocalRoots(t *testing.T) {
 			})
 			if !bytes.Contains(log.Bytes(), []byte(test.category)) || !bytes.Contains(log.Bytes(), root[:]) {
 				t.Errorf("the trace has no mark %q with id %v", test.category, root)
+			}
+			if !bytes.Contains(log.Bytes(), []byte("spanprof.label")) {
+				t.Error("the trace does not tell when the root's labels are off the goroutine")
 			}
 			if bytes.Contains(log.Bytes(), child[:]) {
 				t.Errorf("the trace has the id %v of a child", child)
@@ -111,7 +115,7 @@ func TestLongNamesInExecutionTraces(t *testing.T) {
 // Without a trace no name is cut.
 func TestLongNamesWithoutExecutionTrace(t *testing.T) {
 	if rtrace.IsEnabled() {
-		t.Skip("an execution trace is on")
+		loudskip.Test(t, "go test -trace has an execution trace on")
 	}
 	name := strings.Repeat("n", 1<<20)
 	var seen int

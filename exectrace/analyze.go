@@ -67,6 +67,8 @@ type analyzeConfig struct {
 	ids                map[string]bool
 	name               string
 	byName             bool
+	quick              bool
+	stopped            func() error
 }
 
 type analyzeOption func(*analyzeConfig)
@@ -93,17 +95,17 @@ func WithName(name string) AnalyzeOption {
 	return analyzeOption(func(c *analyzeConfig) { c.name, c.byName = name, true })
 }
 
+// quickly has the spans share the CPU time that one may take otherwise, and leaves Names out.
+var quickly = analyzeOption(func(c *analyzeConfig) { c.quick = true })
+
+// until has Analyze end, soon after stopped returns an error, with that.
+func until(stopped func() error) AnalyzeOption {
+	return analyzeOption(func(c *analyzeConfig) { c.stopped = stopped })
+}
+
 // WithMaxInput bounds the bytes of the trace. The default is 256 MiB.
 func WithMaxInput(n int64) AnalyzeOption {
 	return analyzeOption(func(c *analyzeConfig) { c.maxInput = n })
-}
-
-// WithMaxBytes bounds what Analyze keeps of the trace: about 50 bytes for each change of a
-// goroutine's state, which takes about 8 bytes in the trace. Where there is more, the rest
-// of the trace is left out, and Analysis.Cut says so. The default is 256 MiB. What is being
-// read, about a second of the trace at a time, comes on top, and WithMaxInput bounds it.
-func WithMaxBytes(n int64) AnalyzeOption {
-	return analyzeOption(func(c *analyzeConfig) { c.maxBytes = n })
 }
 
 // Analyze reads an execution trace until its end and says where the time of its spans went.
@@ -111,7 +113,7 @@ func WithMaxBytes(n int64) AnalyzeOption {
 //
 // The error is a *FormatError, a *ParseError, a *SizeError, or one of r.
 func Analyze(r io.Reader, options ...AnalyzeOption) (*Analysis, error) {
-	c := analyzeConfig{maxInput: defaultMaxInput, maxBytes: defaultMaxBytes, slowest: defaultSlowest}
+	c := analyzeConfig{maxInput: defaultMaxInput, maxBytes: defaultMaxBytes, slowest: defaultSlowest, stopped: func() error { return nil }}
 	for _, o := range options {
 		o.apply(&c)
 	}
@@ -120,8 +122,10 @@ func Analyze(r io.Reader, options ...AnalyzeOption) (*Analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := timeline.Read(whole, c.maxBytes)
+	t, err := timeline.Read(whole, c.maxBytes, c.stopped)
 	switch {
+	case c.stopped() != nil:
+		return nil, c.stopped()
 	case in.err != nil:
 		return nil, in.err
 	case in.left < 0:
@@ -141,8 +145,15 @@ func Analyze(r io.Reader, options ...AnalyzeOption) (*Analysis, error) {
 			a.Marked++
 		}
 	}
+	if c.quick {
+		a.Spans = analyzeTogether(t, c.choose(t), pieceBudget, c.stopped)
+		if err := c.stopped(); err != nil {
+			return nil, err
+		}
+		return a, nil
+	}
 	for _, root := range c.choose(t) {
-		a.Spans = append(a.Spans, analyzeSpan(t, root))
+		a.Spans = append(a.Spans, analyzeSpan(t, root, pieceBudget))
 	}
 	a.Names = names(t)
 	return a, nil

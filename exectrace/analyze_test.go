@@ -45,6 +45,13 @@ func TestRecordings(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkSums(t, a)
+			for _, s := range a.Spans {
+				for _, g := range s.Goroutines {
+					if len(g.States) > 0 && len(g.Intervals) == 0 || len(g.Intervals) > 250 {
+						t.Errorf("span %q: goroutine %d has %d intervals", s.Name, g.ID, len(g.Intervals))
+					}
+				}
+			}
 			if a.Marked != a.Roots || a.Start.IsZero() {
 				t.Errorf("%d of %d local roots have an id, and the start is %v", a.Marked, a.Roots, a.Start)
 			}
@@ -84,12 +91,38 @@ func checkSums(t testing.TB, a *exectrace.Analysis) {
 		for _, step := range s.Path {
 			path += step.Duration
 		}
+		for _, g := range s.Goroutines {
+			checkIntervals(t, &s, &g)
+		}
 		if sum != s.Duration {
 			t.Errorf("span %q: states and holes add up to %v, the span to %v", s.Name, sum, s.Duration)
 		}
 		if path += s.PathOmitted; path > s.Duration {
 			t.Errorf("span %q: the path adds up to %v, the span to %v", s.Name, path, s.Duration)
 		}
+	}
+}
+
+// checkIntervals fails where the intervals of a goroutine are not in order, or not as long
+// together as its states.
+func checkIntervals(t testing.TB, s *exectrace.Span, g *exectrace.Goroutine) {
+	t.Helper()
+	var states, sum, at time.Duration
+	for _, state := range g.States {
+		states += state.Duration
+	}
+	for _, interval := range g.Intervals {
+		if interval.Start < at || interval.Duration <= 0 {
+			t.Errorf("span %q: an interval of goroutine %d begins at %v and takes %v, after %v", s.Name, g.ID, interval.Start, interval.Duration, at)
+		}
+		sum += interval.Duration
+		at = interval.Start + interval.Duration
+	}
+	if len(g.Intervals) > 0 && sum != states || at > s.Duration {
+		t.Errorf("span %q: the intervals of goroutine %d add up to %v and end at %v, its states to %v", s.Name, g.ID, sum, at, states)
+	}
+	if len(g.Intervals) > 2000 {
+		t.Errorf("span %q: goroutine %d has %d intervals", s.Name, g.ID, len(g.Intervals))
 	}
 }
 
@@ -163,7 +196,8 @@ func TestCut(t *testing.T) {
 	checkSums(t, a)
 }
 
-// FuzzAnalyze: no input makes it panic, run for ever or add up wrongly.
+// FuzzAnalyze: no input makes it panic, run for ever or add up wrongly. Fuzz it with
+// -fuzzminimizetime 1x: with its default, go test makes one trace smaller for a minute.
 func FuzzAnalyze(f *testing.F) {
 	for _, name := range recordings {
 		f.Add(recording(f, name))

@@ -4,7 +4,6 @@
 package exectrace
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/spanprof/spanprof/exectrace/internal/timeline"
@@ -17,16 +16,19 @@ type step struct {
 	sums            [timeline.States]int64
 }
 
+// mostPathSteps bounds the steps of a path while they are collected.
+const mostPathSteps = 100_000
+
 // path walks back from the span's end. Where a goroutine waited for another of the span,
 // the way goes on there: that one's work is what the end waited for.
 func (a *spanAnalysis) path() {
-	var steps []step
+	var steps, block []step // steps from the end back, block in order
 	at, on := a.span.End, a.span.Goroutine
 	if a.span.EndGoroutine != timeline.None {
 		on = a.span.EndGoroutine
 	}
 	for at > a.span.Start {
-		if a.budget--; a.budget < 0 {
+		if a.budget--; a.budget < 0 || len(steps) > mostPathSteps {
 			a.out.PathOmitted += duration(at - a.span.Start)
 			break
 		}
@@ -45,34 +47,39 @@ func (a *spanAnalysis) path() {
 			continue
 		}
 		start = max(start, a.span.Start)
+		block = block[:0]
 		a.t.Pieces(on, start, at, func(p timeline.Piece) bool {
 			next := step{goroutine: on, span: p.Span, start: p.Start, end: p.End}
 			next.sums[p.State] = p.End - p.Start
-			steps = append(steps, next)
+			if n := len(block); n == 0 || !block[n-1].join(&next) {
+				block = append(block, next)
+			}
 			return true
 		})
+		for i := range slices.Backward(block) {
+			before := &block[i]
+			if n := len(steps); n > 0 && before.join(&steps[n-1]) {
+				steps[n-1] = *before
+				continue
+			}
+			steps = append(steps, *before)
+		}
 		at = start
 	}
-	slices.SortStableFunc(steps, func(x, y step) int { return cmp.Compare(x.start, y.start) })
-	a.writePath(joined(steps))
+	slices.Reverse(steps)
+	a.writePath(steps)
 }
 
-// joined makes one step of those that follow each other on a goroutine in a span.
-func joined(steps []step) []step {
-	list := steps[:0]
-	for _, s := range steps {
-		n := len(list)
-		if n == 0 || list[n-1].goroutine != s.goroutine || list[n-1].span != s.span || list[n-1].end != s.start {
-			list = append(list, s)
-			continue
-		}
-		last := &list[n-1]
-		last.end = s.end
-		for state, sum := range s.sums {
-			last.sums[state] += sum
-		}
+// join adds the next step to s if they follow each other on a goroutine in a span.
+func (s *step) join(next *step) bool {
+	if s.goroutine != next.goroutine || s.span != next.span || s.end != next.start {
+		return false
 	}
-	return list
+	s.end = next.end
+	for state, sum := range next.sums {
+		s.sums[state] += sum
+	}
+	return true
 }
 
 // worksAt reports whether a goroutine worked for the span at a time.

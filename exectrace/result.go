@@ -41,6 +41,10 @@ type Span struct {
 	// Open says that the span had not ended when the trace did.
 	Open bool `json:"open,omitempty"`
 
+	// Cut says that there were too many events to look at all: what is said of other
+	// goroutines than the first may lack some, and so may Blockers, Runners and Path.
+	Cut bool `json:"cut,omitempty"`
+
 	// Goroutines have what each goroutine did for the span. The first is the one that
 	// the span began on, whose states and Holes add up to Duration.
 	Goroutines        []Goroutine `json:"goroutines"`
@@ -53,6 +57,9 @@ type Span struct {
 	WaitsOmitted int    `json:"waitsOmitted,omitempty"`
 	// Runners ran while the first goroutine was ready and did not, the longest first.
 	Runners []Runner `json:"runners,omitempty"`
+	// RunnersCut says that Runners are those of a part of the time alone: it was ready
+	// more than 16 times, or there were too many events to look at.
+	RunnersCut bool `json:"runnersCut,omitempty"`
 	// Path is the critical path: what the span's end waited for, from the start to the
 	// end. Its durations add up to Duration, but for holes and what is omitted.
 	Path        []Step        `json:"path"`
@@ -63,12 +70,23 @@ type Span struct {
 type Goroutine struct {
 	ID       int64  `json:"id"`
 	Function string `json:"function,omitempty"` // that it began with; "" where the trace does not tell
-	// Child is the name of the outermost span below the local root that it worked for;
-	// "" for the root itself.
+	// Child is the name of the child of the local root that most of its time was for, in
+	// spans below that too; "" for the root itself, and for the first goroutine.
 	Child  string        `json:"child,omitempty"`
 	Start  time.Duration `json:"startNs"` // since the span's start
 	End    time.Duration `json:"endNs"`
 	States []StateTime   `json:"states"` // the longest first
+	// Intervals are what it did when, in order: what is shorter than a 120th of the span is
+	// joined with what is beside it, and has the state that took the most. The goroutines of
+	// a span have at most 2,000 together: one that has no room for all of its own has none.
+	Intervals []Interval `json:"intervals,omitempty"`
+}
+
+// Interval is a time in which a goroutine worked for a span.
+type Interval struct {
+	State    string        `json:"state"`
+	Start    time.Duration `json:"startNs"` // since the span's start
+	Duration time.Duration `json:"durationNs"`
 }
 
 // StateTime is time in a state: "running", "runnable" (ready, no thread free), "gc stop"
@@ -87,7 +105,8 @@ type Hole struct {
 	Duration time.Duration `json:"durationNs"`
 }
 
-// Wait sums up waits of one goroutine in one place that one goroutine ended.
+// Wait sums up waits of one goroutine in one place that one goroutine ended, for one local
+// root.
 type Wait struct {
 	State     string        `json:"state"`
 	Duration  time.Duration `json:"durationNs"`

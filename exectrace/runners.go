@@ -23,11 +23,12 @@ func (a *spanAnalysis) runners() {
 	ready := slices.Clone(a.ready)
 	slices.SortStableFunc(ready, func(x, y stretch) int { return cmp.Compare(y.end-y.start, x.end-x.start) })
 	sums := map[runnerKey]int64{}
+	a.out.RunnersCut = len(ready) > mostReady
 	for _, r := range ready[:min(len(ready), mostReady)] {
 		for i := range a.t.Goroutines {
 			g := &a.t.Goroutines[i]
 			if a.budget--; a.budget < 0 {
-				return
+				break
 			}
 			if g.Ended <= r.start || g.Created >= r.end {
 				continue
@@ -45,6 +46,7 @@ func (a *spanAnalysis) runners() {
 			})
 		}
 	}
+	a.out.RunnersCut = a.out.RunnersCut || a.budget < 0
 	for key, sum := range sums {
 		r := Runner{Function: key.function, Duration: duration(sum)}
 		if key.root != timeline.None {

@@ -42,11 +42,18 @@ const pieceBudget = 1_000_000
 // stretch is a time.
 type stretch struct{ start, end int64 }
 
-func analyzeSpan(t *timeline.Timeline, root int32) Span {
+// analyzeSpan returns the analysis of a local root by so many pieces at most.
+func analyzeSpan(t *timeline.Timeline, root int32, budget int) Span {
+	out, _ := analyzeWithin(t, root, budget)
+	return out
+}
+
+// analyzeWithin is analyzeSpan, and returns how many pieces are left too.
+func analyzeWithin(t *timeline.Timeline, root int32, budget int) (out Span, left int) {
 	s := &t.Spans[root]
 	a := &spanAnalysis{
 		t: t, root: root, span: s, in: t.Below(root),
-		waits: map[waitKey]*waitSum{}, budget: pieceBudget,
+		waits: map[waitKey]*waitSum{}, budget: budget,
 		out: Span{
 			ID: spanID(s), Name: s.Name, Start: duration(s.Start), Duration: duration(s.End - s.Start), Open: !s.Ended,
 			Goroutines: []Goroutine{}, Waits: []Wait{}, Path: []Step{},
@@ -58,11 +65,29 @@ func analyzeSpan(t *timeline.Timeline, root int32) Span {
 	if n := len(a.out.Goroutines); n > 1 {
 		slices.SortStableFunc(a.out.Goroutines[1:], func(x, y Goroutine) int { return cmp.Compare(x.Start, y.Start) })
 	}
+	a.trimIntervals()
 	a.outcome()
 	a.sumWaits()
-	a.runners()
 	a.path()
-	return a.out
+	a.runners() // last: among many goroutines they take all that the budget has left
+	a.out.Cut = a.budget < 0
+	return a.out, max(a.budget, 0)
+}
+
+// analyzeTogether returns the analyses of local roots, which share the pieces: what one
+// leaves is the others'. It lacks some if stopped returns an error.
+func analyzeTogether(t *timeline.Timeline, roots []int32, budget int, stopped func() error) []Span {
+	list := make([]Span, 0, len(roots))
+	for i, root := range roots {
+		if stopped() != nil {
+			break
+		}
+		share := budget / (len(roots) - i)
+		out, left := analyzeWithin(t, root, share)
+		budget -= share - left
+		list = append(list, out)
+	}
+	return list
 }
 
 // goroutine adds up what a goroutine did for the span, and collects its waits.
@@ -70,6 +95,7 @@ func (a *spanAnalysis) goroutine(index int32) {
 	g := &a.t.Goroutines[index]
 	first := index == a.span.Goroutine
 	var sums [timeline.States]int64
+	when, inSpan := newIntervals(a.span), map[int32]int64{}
 	out := Goroutine{ID: g.ID, Function: g.Function, Start: -1}
 	at := a.span.Start // until here all is accounted for
 	a.t.Pieces(index, a.span.Start, a.span.End, func(p timeline.Piece) bool {
@@ -96,9 +122,10 @@ func (a *spanAnalysis) goroutine(index int32) {
 		}
 		if out.Start < 0 {
 			out.Start = duration(p.Start - a.span.Start)
-			out.Child = a.outermost(p.Span)
 		}
+		inSpan[p.Span] += p.End - p.Start
 		out.End = duration(p.End - a.span.Start)
+		when.add(&p)
 		sums[p.State] += p.End - p.Start
 		if p.State.Waits() {
 			a.wait(index, &p)
@@ -123,11 +150,27 @@ func (a *spanAnalysis) goroutine(index int32) {
 	}
 	out.Start = max(out.Start, 0)
 	out.States = stateTimes(&sums)
+	out.Intervals = when.done()
+	if !first {
+		out.Child = a.mostly(inSpan)
+	}
 	if len(a.out.Goroutines) == mostGoroutines {
 		a.out.GoroutinesOmitted++
 		return
 	}
 	a.out.Goroutines = append(a.out.Goroutines, out)
+}
+
+// trimIntervals bounds the intervals of all goroutines.
+func (a *spanAnalysis) trimIntervals() {
+	left := mostIntervals
+	for i := range a.out.Goroutines {
+		g := &a.out.Goroutines[i]
+		if len(g.Intervals) > left {
+			g.Intervals = nil
+		}
+		left -= len(g.Intervals)
+	}
 }
 
 // outcome names what the end of the span leaves open.
@@ -170,12 +213,23 @@ func childName(t *timeline.Timeline, span, root int32) string {
 	return t.Spans[span].Name
 }
 
-// outermost returns the name of the span that is nearest to the root, of those around a span.
-func (a *spanAnalysis) outermost(span int32) string {
-	for span != a.root && a.t.Spans[span].Parent != a.root && a.t.Spans[span].Parent != timeline.None {
-		span = a.t.Spans[span].Parent
+// mostly returns the name of the child of the local root that most of a goroutine's time was
+// for, by its times in each span; "" where that is the root itself.
+func (a *spanAnalysis) mostly(inSpan map[int32]int64) string {
+	sums := map[int32]int64{}
+	for span, sum := range inSpan {
+		for span != a.root && a.t.Spans[span].Parent != a.root && a.t.Spans[span].Parent != timeline.None {
+			span = a.t.Spans[span].Parent
+		}
+		sums[span] += sum
 	}
-	return a.child(span)
+	most := a.root
+	for span, sum := range sums {
+		if sum > sums[most] || sum == sums[most] && span < most {
+			most = span
+		}
+	}
+	return a.child(most)
 }
 
 func spanID(s *timeline.Span) string {

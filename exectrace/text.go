@@ -26,7 +26,7 @@ func (a *Analysis) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of a trace in the format of %s: %s", ms(a.Duration), a.Format, termtext.Plural(a.Roots, "local root"))
 	if a.Roots > len(a.Spans) {
-		fmt.Fprintf(&b, ", of which %d are shown", len(a.Spans))
+		fmt.Fprintf(&b, ", %d of them below", len(a.Spans))
 	}
 	b.WriteString("\n")
 	if a.BeganBefore > 0 {
@@ -62,7 +62,11 @@ func writeNames(b *strings.Builder, names []Name) {
 		n := &names[i]
 		fmt.Fprintf(b, "  %s: %s, %s: %s\n", plain(n.Name), termtext.Plural(n.Spans, "span"), ms(n.Duration), shares(n.States, n.Duration))
 		for _, by := range n.Blocked[:min(len(n.Blocked), textOthers)] {
-			fmt.Fprintf(b, "    %s waits for %s by %s (%s)\n", termtext.Percent(int64(by.Duration), int64(n.Duration)), by.State, plain(by.Span), ms(by.Duration))
+			of := by.State + ", ended by " + plain(by.Span)
+			if by.State == "mutex" || by.State == "rwmutex" {
+				of = "locks held by " + plain(by.Span)
+			}
+			fmt.Fprintf(b, "    %s waits for %s (%s)\n", termtext.Percent(int64(by.Duration), int64(n.Duration)), of, ms(by.Duration))
 		}
 	}
 }
@@ -73,6 +77,9 @@ func (s *Span) write(b *strings.Builder) {
 		fmt.Fprintf(b, " %s", s.ID)
 	}
 	fmt.Fprintf(b, ": %s, from %s of the trace on\n", ms(s.Duration), ms(s.Start))
+	if s.Cut {
+		b.WriteString("  It has too many events: not all were looked at.\n")
+	}
 	for i := range s.Goroutines {
 		g := &s.Goroutines[i]
 		if i == textOthers {
@@ -96,7 +103,9 @@ func (s *Span) write(b *strings.Builder) {
 		s.Waits[i].write(b)
 	}
 	for i, r := range s.Runners {
-		if i == 0 {
+		if i == 0 && s.RunnersCut {
+			b.WriteString("  while it was ready to run, there ran, among others not looked at\n")
+		} else if i == 0 {
 			b.WriteString("  while it was ready to run, there ran\n")
 		}
 		if i == textOthers {

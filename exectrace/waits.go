@@ -25,6 +25,7 @@ type waitKey struct {
 	state           timeline.State
 	stack, ended    timeline.StackID
 	waker           int32
+	wakerRoot       int32 // the local root that waker worked for
 }
 
 type waitSum struct {
@@ -49,7 +50,10 @@ type activityKey struct {
 // wait adds a wait of a goroutine of the span.
 func (a *spanAnalysis) wait(goroutine int32, p *timeline.Piece) {
 	seg := p.Segment
-	key := waitKey{goroutine, p.Span, p.State, seg.Stack, seg.WakerStack, seg.Waker}
+	key := waitKey{goroutine, p.Span, p.State, seg.Stack, seg.WakerStack, seg.Waker, timeline.None}
+	if seg.Waker != timeline.None {
+		key.wakerRoot = a.spanOf(seg.Waker, p.Start, p.End)
+	}
 	sum := a.waits[key]
 	if sum == nil {
 		if len(a.waits) == mostWaitKeys {
@@ -62,27 +66,27 @@ func (a *spanAnalysis) wait(goroutine int32, p *timeline.Piece) {
 	sum.duration += p.End - p.Start
 	sum.count++
 	if seg.Waker != timeline.None {
-		a.blame(sum, goroutine, seg.Waker, p.Start, p.End, 0)
+		a.blame(sum, goroutine, seg.Waker, key.wakerRoot, p.Start, p.End, 0)
 	}
 }
 
 // blame adds what a goroutine did from one time to another, in which another waited for
 // it: at the second time it ended the wait. Where it waited itself, that was the time of
-// the goroutine that ended that wait.
-func (a *spanAnalysis) blame(sum *waitSum, waiter, goroutine int32, from, to int64, depth int) {
+// the goroutine that ended that wait. root is spanOf the goroutine.
+func (a *spanAnalysis) blame(sum *waitSum, waiter, goroutine, root int32, from, to int64, depth int) {
 	g := &a.t.Goroutines[goroutine]
 	if g.Created > from && g.Creator != timeline.None && g.Creator != waiter && depth < maxChain {
-		a.blame(sum, waiter, g.Creator, from, min(g.Created, to), depth+1)
+		end := min(g.Created, to)
+		a.blame(sum, waiter, g.Creator, a.spanOf(g.Creator, from, end), from, end, depth+1)
 		from = g.Created
 	}
-	root := a.spanOf(goroutine, from, to)
 	a.t.Pieces(goroutine, from, to, func(p timeline.Piece) bool {
 		if a.budget--; a.budget < 0 {
 			return false
 		}
 		if waker := p.Segment.Waker; waker != timeline.None && p.State.Waits() && depth < maxChain {
 			if waker != waiter {
-				a.blame(sum, goroutine, waker, p.Start, p.End, depth+1)
+				a.blame(sum, goroutine, waker, a.spanOf(waker, p.Start, p.End), p.Start, p.End, depth+1)
 				return true
 			}
 		}
@@ -135,7 +139,8 @@ func (a *spanAnalysis) sumWaits() {
 	}
 	slices.SortFunc(keys, func(x, y waitKey) int {
 		return cmp.Or(cmp.Compare(a.waits[y].duration, a.waits[x].duration), cmp.Compare(x.goroutine, y.goroutine),
-			cmp.Compare(x.stack, y.stack), cmp.Compare(x.waker, y.waker), cmp.Compare(x.ended, y.ended), cmp.Compare(x.span, y.span))
+			cmp.Compare(x.stack, y.stack), cmp.Compare(x.waker, y.waker), cmp.Compare(x.ended, y.ended), cmp.Compare(x.span, y.span),
+			cmp.Compare(x.wakerRoot, y.wakerRoot))
 	})
 	for i, key := range keys {
 		if i == mostWaits {
@@ -175,8 +180,13 @@ func (a *spanAnalysis) blockers(sum *waitSum) []Blocker {
 			root := &a.t.Spans[key.root]
 			out.SpanID, out.Span, out.Same = spanID(root), root.Name, key.root == a.root
 		}
+		byName := map[Activity]int64{} // several spans may have one name
 		for did, sum := range b.did {
-			out.Did = append(out.Did, Activity{StateTime{did.state.String(), duration(sum)}, childName(a.t, did.span, key.root)})
+			byName[Activity{StateTime{State: did.state.String()}, childName(a.t, did.span, key.root)}] += sum
+		}
+		for did, sum := range byName {
+			did.Duration = duration(sum)
+			out.Did = append(out.Did, did)
 		}
 		slices.SortFunc(out.Did, func(x, y Activity) int {
 			return cmp.Or(cmp.Compare(y.Duration, x.Duration), cmp.Compare(x.State, y.State), cmp.Compare(x.Child, y.Child))

@@ -154,6 +154,9 @@ func (s *reading) gcRange(e *exptrace.Event) {
 	}
 	id, nested := e.Goroutine(), 0
 	switch {
+	case r.Name == "stop-the-world (start trace)" && s.syncs > 1 && on > 0:
+		s.gap = true
+		return
 	case strings.HasPrefix(r.Name, "stop-the-world"):
 		s.stop(s.now(e), on > 0)
 		return

@@ -7,16 +7,21 @@ import (
 	"slices"
 
 	exptrace "golang.org/x/exp/trace"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // The categories of the marks that package spanprof writes by runtime/trace.Log. The
-// message is the span's id, 8 bytes.
+// message of the first two is the span's id, 8 bytes.
 const (
 	// markSpan is in the span's own task.
 	markSpan = "spanprof.span"
 	// markNext comes before the span's task begins, on the same goroutine: span
 	// processors are called before.
 	markNext = "spanprof.next"
+	// markLabel says which label span_id the goroutine has from now on: 16 hexadecimal
+	// digits, or nothing. The two others say so of their span.
+	markLabel = goruntime.TraceMarkLabel
 )
 
 func (s *reading) begin(e *exptrace.Event) {

@@ -22,7 +22,6 @@ const forever = int64(1) << 62
 
 // Timeline is an execution trace.
 type Timeline struct {
-	Version    string // the format's, such as "go 1.26"
 	Goroutines []Goroutine
 	Spans      []Span // parents before their children
 	End        int64  // the time of the last event

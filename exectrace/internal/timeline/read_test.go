@@ -1,0 +1,87 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package timeline
+
+import (
+	"testing"
+	"time"
+
+	exptrace "golang.org/x/exp/trace"
+)
+
+// A snapshot of the clocks may have a wall clock that is too early, never one that is too
+// late.
+func TestWall(t *testing.T) {
+	zero := time.Unix(1_800_000_000, 0)
+	s := newReading()
+	s.zero = 1000
+	for n, late := range []time.Duration{50 * time.Millisecond, 0, 3 * time.Millisecond} {
+		at := time.Duration(n) * time.Second
+		e, err := exptrace.MakeEvent(exptrace.EventConfig[exptrace.Sync]{
+			Kind: exptrace.EventSync,
+			Time: exptrace.Time(1000 + at),
+			Details: exptrace.Sync{N: n + 1, ClockSnapshot: &exptrace.ClockSnapshot{
+				Trace: exptrace.Time(1000 + at),
+				Wall:  zero.Add(at - late),
+			}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.event(&e)
+	}
+	s.finish()
+	if !s.Wall.Equal(zero) {
+		t.Errorf("the trace began at %v, want %v", s.Wall, zero)
+	}
+}
+
+// The trace begins with its first event: neither when the runtime prepared it, nor with a CPU
+// sample that was taken before and written late. Of the time in between nothing is known.
+func TestBegin(t *testing.T) {
+	s := newReading()
+	add := func(e exptrace.Event, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.event(&e)
+	}
+	add(exptrace.MakeEvent(exptrace.EventConfig[exptrace.Sync]{Kind: exptrace.EventSync, Time: 1000, Details: exptrace.Sync{N: 1}}))
+	add(exptrace.MakeEvent(exptrace.EventConfig[exptrace.StackSample]{Kind: exptrace.EventStackSample, Time: 2000}))
+	add(exptrace.MakeEvent(exptrace.EventConfig[exptrace.Task]{
+		Kind: exptrace.EventTaskBegin, Time: 400_000_000, Goroutine: 1,
+		Details: exptrace.Task{ID: 1, Type: "GET /"},
+	}))
+	if len(s.Spans) != 1 || s.Spans[0].Start != 0 || s.End != 0 {
+		t.Errorf("spans %+v of a trace until %d, want one at 0 of a trace until 0", s.Spans, s.End)
+	}
+}
+
+// A trace that was stopped in between, and goes on, tells nothing of the time without it.
+func TestGap(t *testing.T) {
+	for generations := range 3 {
+		s := newReading()
+		for n := range generations {
+			e, err := exptrace.MakeEvent(exptrace.EventConfig[exptrace.Sync]{
+				Kind: exptrace.EventSync, Time: exptrace.Time(n + 1), Details: exptrace.Sync{N: n + 1},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.event(&e)
+		}
+		e, err := exptrace.MakeEvent(exptrace.EventConfig[exptrace.Range]{
+			Kind: exptrace.EventRangeBegin, Time: 10,
+			Details: exptrace.Range{Name: "stop-the-world (start trace)", Scope: exptrace.MakeResourceID(exptrace.GoID(1))},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.event(&e)
+		if want := generations > 1; s.gap != want {
+			t.Errorf("tracing begins in generation %d: a gap: %t, want %t", generations, s.gap, want)
+		}
+	}
+}

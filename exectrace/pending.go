@@ -1,0 +1,208 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exectrace
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/exectrace/internal/timeline"
+)
+
+const (
+	// gather is how long the first slow span waits for others, readApart how long after a
+	// recording was read the next one may be.
+	gather    = time.Second
+	readApart = 10 * time.Second
+	// edge is how long before its end, and after its start, a recording may lack events: the
+	// threads begin a part of it at different moments.
+	edge = 100 * time.Millisecond
+	// maxPending is how many spans are looked for in a recording.
+	maxPending = 64
+)
+
+// slowSpan is a slow local root that has ended.
+type slowSpan struct {
+	id       string
+	name     string
+	started  time.Time // as the program tells it, and so is duration
+	ended    time.Time
+	duration time.Duration
+}
+
+// pending are the slow spans that wait for a recording to be read.
+type pending struct {
+	window time.Duration
+
+	mu    sync.Mutex
+	spans []slowSpan
+	// older began before the window: no recording has them.
+	older []slowSpan
+	// due is when to read: no later than when the oldest would leave the window.
+	due time.Time
+	// notBefore is when the next recording may be read; the zero time stands for any time.
+	notBefore time.Time
+	closed    bool // while nothing is recorded
+}
+
+// add returns the outcome of a span that does not wait, countless if it does.
+func (p *pending) add(s slowSpan) (outcome counter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return notRecording
+	}
+	if s.duration > p.window+lookEvery { // the recording may reach a bit further back
+		if len(p.older) == maxPending {
+			return tooMany
+		}
+		p.older = append(p.older, s)
+		return countless
+	}
+	// Until then the recording has its start, where the program's times are those of the clock.
+	last := s.ended.Add(max(edge, p.window-edge-s.duration))
+	if s.duration <= p.window && p.notBefore.After(last) {
+		return tooSoon
+	}
+	due := s.ended.Add(gather)
+	if last.Before(due) {
+		due = last
+	}
+	if due.Before(p.notBefore) {
+		due = p.notBefore
+	}
+	if len(p.spans) == 0 || due.Before(p.due) {
+		p.due = due
+	}
+	if len(p.spans) < maxPending {
+		p.spans = append(p.spans, s)
+		return countless
+	}
+	// The slowest stay.
+	least := 0
+	for i := range p.spans {
+		if p.spans[i].duration < p.spans[least].duration {
+			least = i
+		}
+	}
+	if p.spans[least].duration < s.duration {
+		p.spans[least] = s
+	}
+	return tooMany
+}
+
+// next returns when the spans that wait are due, if there are any.
+func (p *pending) next() (due time.Time, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.due, len(p.spans) > 0
+}
+
+// nextOlder returns when the first of the spans is due that began before the window, if there
+// are any: the store may take a moment to know it.
+func (p *pending) nextOlder() (due time.Time, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.older) == 0 {
+		return time.Time{}, false
+	}
+	return p.older[0].ended.Add(gather), true
+}
+
+// takeOlder returns the spans that began before the window.
+func (p *pending) takeOlder() []slowSpan {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	spans := p.older
+	p.older = nil
+	return spans
+}
+
+// take returns the spans that wait. No recording is read before notBefore then.
+func (p *pending) take(notBefore time.Time) []slowSpan {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	spans := p.spans
+	p.spans, p.notBefore = nil, notBefore
+	return spans
+}
+
+// giveBack has spans wait again that were taken and not read, and returns for how many others
+// that leaves no room.
+func (p *pending) giveBack(spans []slowSpan, due time.Time) (dropped int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := slices.Concat(spans, p.spans)
+	p.spans, p.due, p.notBefore = all[:min(len(all), maxPending)], due, due
+	return len(all) - len(p.spans)
+}
+
+// close has no spans wait any more until open is called, and returns how many did.
+func (p *pending) close() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.spans) + len(p.older)
+	p.spans, p.older, p.closed = nil, nil, true
+	return n
+}
+
+func (p *pending) open() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = false
+}
+
+// processor is told of spans by the SDK.
+type processor struct{ r *Recorder }
+
+var _ sdktrace.SpanProcessor = processor{}
+
+// maxTaskName is how long the name of a span may be in an execution trace of a Go that dies
+// of long ones: see longTaskNamesCrash.
+const maxTaskName = 60_000
+
+// OnStart keeps the runtime from dying of a long name, where package spanprof does not wrap
+// the provider: it is the recorder that makes the SDK give it to the runtime.
+func (p processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
+	if longTaskNamesCrash { // whether a trace is on may change before the SDK asks
+		if name := s.Name(); len(name) > maxTaskName {
+			s.SetName(strings.ToValidUTF8(name[:maxTaskName], ""))
+			p.r.count(cutNames, 1) //nolint:contextcheck // a metric of no span
+		}
+	}
+}
+
+// OnEnd looks for slow local roots.
+func (p processor) OnEnd(s sdktrace.ReadOnlySpan) {
+	select {
+	case <-p.r.stop: // the processor stays for OnStart until nothing is recorded
+		return
+	default:
+	}
+	if parent := s.Parent(); parent.IsValid() && !parent.IsRemote() {
+		return
+	}
+	d, name := s.EndTime().Sub(s.StartTime()), s.Name()
+	if !p.r.slowness.slow(name, d) {
+		return
+	}
+	p.r.count(slowSpans, 1)
+	outcome := p.r.pending.add(slowSpan{id: s.SpanContext().SpanID().String(), name: timeline.CutText(name), started: s.StartTime(), ended: time.Now(), duration: d})
+	if outcome != countless {
+		p.r.count(outcome, 1)
+	}
+	select {
+	case p.r.wake <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+func (p processor) Shutdown(context.Context) error { return nil }
+
+func (p processor) ForceFlush(context.Context) error { return nil }

@@ -1,0 +1,181 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+func sameSpan(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	if trace.SpanFromContext(ctx) != root {
+		c.errorf("root: SpanFromContext returns another span")
+	}
+	ctx, child := s.tracer.Start(ctx, "child")
+	if trace.SpanFromContext(ctx) != child {
+		c.errorf("child: SpanFromContext returns another span")
+	}
+	child.End()
+	root.End()
+}
+
+func contextSpanEnds(c *Case) {
+	s := c.newSDK()
+	ctx, _ := s.tracer.Start(context.Background(), "root")
+	trace.SpanFromContext(ctx).End()
+	c.bare("after End of the context's span")
+	if len(s.recorder.Ended()) != 1 {
+		c.errorf("%d spans ended, want 1", len(s.recorder.Ended()))
+	}
+}
+
+func endTwice(c *Case) {
+	s := c.newSDK()
+	_, first := s.tracer.Start(context.Background(), "first")
+	first.End()
+	_, second := s.tracer.Start(context.Background(), "second")
+	first.End()
+	c.carries("in second", second, "second")
+	second.End()
+	second.End()
+	c.bare("after all")
+	if len(s.recorder.Ended()) != 2 {
+		c.errorf("%d spans ended, want 2", len(s.recorder.Ended()))
+	}
+}
+
+func endElsewhere(c *Case) {
+	s := c.newSDK()
+	_, root := s.tracer.Start(context.Background(), "root")
+	elsewhere(func() {
+		_, other := s.tracer.Start(context.Background(), "other")
+		root.End()
+		if c.CannotRead {
+			c.bare("other goroutine after End")
+		} else {
+			c.carries("other goroutine after End", other, "other")
+		}
+		other.End()
+		c.bare("other goroutine after its own End")
+	})
+}
+
+func parentEndsFirst(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	ctx, parent := s.tracer.Start(ctx, "parent")
+	_, child := s.tracer.Start(ctx, "child")
+	owner, name := c.owner(root, child, "root", "child")
+	parent.End()
+	if c.CannotRead {
+		c.carries("after parent", root, "root")
+	} else {
+		c.carries("in child after parent ended", owner, name)
+	}
+	child.End()
+	c.carries("after child", root, "root")
+	root.End()
+	c.bare("after all")
+}
+
+// rootEndsFirst ends a local root while a child is open on its goroutine, as where a
+// handler forgets to end one, and the child during the next request, or never.
+func rootEndsFirst(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	_, child := s.tracer.Start(ctx, "child")
+	root.End()
+	c.bare("after root")
+	_, next := s.tracer.Start(context.Background(), "next")
+	c.carries("in next", next, "next")
+	child.End()
+	if c.CannotRead {
+		c.bare("in next after child ended")
+	} else {
+		c.carries("in next after child ended", next, "next")
+	}
+	next.End()
+	c.bare("after all")
+}
+
+func deadParent(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	ctx, child := s.tracer.Start(ctx, "child")
+	_, grandchild := s.tracer.Start(ctx, "grandchild")
+	root.End()
+	child.End()
+	grandchild.End()
+	c.bare("after all")
+}
+
+func overlappingRoots(c *Case) {
+	s := c.newSDK()
+	_, first := s.tracer.Start(context.Background(), "first")
+	_, second := s.tracer.Start(context.Background(), "second")
+	first.End()
+	if c.CannotRead {
+		c.bare("in second after first ended")
+	} else {
+		c.carries("in second after first ended", second, "second")
+	}
+	second.End()
+	c.bare("after all")
+}
+
+// fireAndForget ends a local root, itself a new root within other work, while
+// its descendants go on on a goroutine that it started.
+func fireAndForget(c *Case) {
+	s := c.newSDK()
+	ctx, consumer := s.tracer.Start(context.Background(), "consumer")
+	ctx, message := s.tracer.Start(ctx, "message", trace.WithNewRoot())
+	started, ended, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		ctx, async := s.tracer.Start(ctx, "async")
+		close(started)
+		<-ended
+		owner, name := c.owner(message, async, "message", "async")
+		c.carries("in async", owner, name)
+		_, db := s.tracer.Start(ctx, "db")
+		db.End()
+		c.carries("in async after its child", owner, name)
+		async.End()
+	}()
+	<-started
+	message.End()
+	c.carries("after message", consumer, "consumer")
+	close(ended)
+	<-done
+	consumer.End()
+	c.bare("after all")
+}
+
+func lastDescendant(c *Case) {
+	s := c.newSDK()
+	ctx, request := s.tracer.Start(context.Background(), "request")
+	_, child := s.tracer.Start(ctx, "child")
+	_, other := s.tracer.Start(context.Background(), "other")
+	child.End()
+	if c.CannotRead {
+		c.carries("in other", request, "request")
+	} else {
+		c.carries("in other", other, "other")
+	}
+	other.End()
+	request.End()
+	c.bare("after all")
+}
+
+func childEndsElsewhere(c *Case) {
+	s := c.newSDK()
+	ctx, root := s.tracer.Start(context.Background(), "root")
+	_, async := s.tracer.Start(ctx, "async")
+	elsewhere(func() { async.End() })
+	root.End()
+	c.bare("after root")
+}
