@@ -14,7 +14,7 @@ require (
 	go.opentelemetry.io/proto/slim/otlp v1.11.1 // the messages, without gRPC
 	go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development v0.4.1
 	go.opentelemetry.io/proto/slim/otlp/profiles/v1development v0.4.1
-	go.uber.org/goleak v1.3.0 // tests
+	go.uber.org/goleak v1.3.0 // indirect; tests
 	golang.org/x/net v0.58.0 // as otlpgrpc; bounds connections
 	golang.org/x/sys v0.47.0 // memfd_create, mmap, prctl
 	google.golang.org/grpc v1.83.2 // package receiver

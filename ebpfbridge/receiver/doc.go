@@ -43,7 +43,8 @@
 //   - it is the record's first sample;
 //   - the record has a Link, or the agent has sent two records on this connection
 //     that differ in their labels alone, which shows that it does tell them apart;
-//   - [WithTimelines] knows what ran on the thread at that time.
+//   - [WithTimelines] knows what ran on the thread at that time, as module exectrace does
+//     by an execution trace of the process.
 //
 // The label span_attribution of a span's samples has the witness: first, labels, link or
 // timeline. Other samples are counted as ambiguous. They stay in the profile, without the
@@ -58,7 +59,7 @@
 //
 // # For developers
 //
-// grpc.go and http.go take messages, owner.go finds this process in one, witness.go
-// places the samples, hostprofile.go makes a profile of them and symbols.go names
+// grpc.go and http.go take messages, owner.go finds this process in one and threads.go its
+// threads, witness.go places the samples, hostprofile.go makes a profile of them and symbols.go names
 // functions. host.go does the same for all processes, with hostsymbols.go.
 package receiver

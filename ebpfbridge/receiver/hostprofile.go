@@ -47,6 +47,7 @@ func (r *Receiver) hostProfile(p convert.Timed, of whose, from agent, counted *S
 		r.agents.add(from)
 	}
 	keyed := slices.Contains(r.agents, from)
+	r.threads.see(p, list, r.timelines)
 
 	b := builder{samples: map[string]*profile.Sample{}, period: parsed.Period}
 	for _, rec := range list {

@@ -7,12 +7,12 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(appVariable); path != "" {
 		os.Exit(runApp(path))
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leaktest.Run(m))
 }

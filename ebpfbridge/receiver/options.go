@@ -49,12 +49,16 @@ func WithResource(res *resource.Resource) Option {
 	})
 }
 
-// Timelines knows what ran on the process's threads. An execution trace can tell.
+// Timelines knows what ran on the process's threads, whose ids are those that the process
+// itself knows. An execution trace can tell: Recorder.Threads of module exectrace is one.
 type Timelines interface {
 	// SpanAt returns the id of the span whose labels the thread had at a time, or
-	// "" if it had those of none. known is false if that cannot be told. The
-	// thread's id is the one that the agent sees, in its own pid namespace.
+	// "" if it had those of none. known is false if that cannot be told.
 	SpanAt(thread int64, at time.Time) (id string, known bool)
+	// ThreadsOf returns the threads that had the labels of a span at a time, as far as
+	// that can be told. An agent in another pid namespace has other ids for threads: the
+	// receiver finds by certain samples which is which.
+	ThreadsOf(id string, at time.Time) []int64
 }
 
 // WithTimelines places samples by what ran on their threads, where the agent's labels

@@ -63,6 +63,7 @@ type Receiver struct {
 	mu       sync.Mutex // one message at a time
 	owner    owner
 	agents   agents
+	threads  threads
 	symbols  symbols
 	reports  report.Reporter
 	metrics  *metrics

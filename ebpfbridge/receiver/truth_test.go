@@ -89,6 +89,10 @@ func (t truth) compare(tb testing.TB, messages []*collectorpb.ExportProfilesServ
 	if err != nil {
 		tb.Fatal(err)
 	}
+	placing, err := New(new(exportertest.Recorder), t.lookup, opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	var o owner
 	var keyed agents
 	for _, m := range messages {
@@ -105,8 +109,9 @@ func (t truth) compare(tb testing.TB, messages []*collectorpb.ExportProfilesServ
 			if haveTwins(list) {
 				keyed.add(agent{scope: p.Scope})
 			}
+			placing.threads.see(p, list, placing.timelines)
 			for _, rec := range list {
-				t.compareRecord(&sum, rec, r.place(rec, len(keyed) > 0, new(Status)))
+				t.compareRecord(&sum, rec, placing.place(rec, len(keyed) > 0, new(Status)))
 			}
 		}
 		if err := r.take(tb.Context(), "connection", m); err != nil {

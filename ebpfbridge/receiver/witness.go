@@ -171,17 +171,41 @@ func (r *Receiver) place(rec record, keyed bool, counted *Status) []placed {
 		counted.Witnessed += len(later)
 		return append(list, placed{attributed(ofLink, labelkey.ByLink), later})
 	}
+	if !r.agree(rec, first[0]) {
+		counted.Ambiguous += len(later)
+		return append(list, unplaced(later))
+	}
 	return append(list, r.placeByTime(rec.thread, later, counted)...)
+}
+
+// agree reports whether the timelines do not contradict what is certain of a record: its
+// labels at the time of its first sample. They do so where code other than spanprof has
+// changed the labels of the goroutine.
+func (r *Receiver) agree(rec record, first uint64) bool {
+	own, ok := r.threads.own(rec.thread)
+	if r.timelines == nil || !ok || len(rec.labels) >= maxLabels {
+		return true
+	}
+	id := rec.labels[labelkey.SpanID]
+	if id == "" {
+		id = rec.labels[labelkey.ProfileID]
+	}
+	onThread, known := r.timelines.SpanAt(own, time.Unix(0, int64(first)))
+	return !known || onThread == id
+}
+
+func unplaced(times []uint64) placed {
+	return placed{map[string]string{labelkey.SpanAttribution: labelkey.Ambiguous}, times}
 }
 
 // placeByTime places samples that the agent's labels say nothing of.
 func (r *Receiver) placeByTime(thread int64, times []uint64, counted *Status) []placed {
 	unclear := times
 	bySpan := map[string][]uint64{}
-	if r.timelines != nil {
+	if own, ok := r.threads.own(thread); ok && r.timelines != nil {
 		unclear = nil
 		for _, at := range times {
-			if id, known := r.timelines.SpanAt(thread, time.Unix(0, int64(at))); known {
+			if id, known := r.timelines.SpanAt(own, time.Unix(0, int64(at))); known {
 				bySpan[id] = append(bySpan[id], at)
 			} else {
 				unclear = append(unclear, at)
@@ -195,7 +219,7 @@ func (r *Receiver) placeByTime(thread int64, times []uint64, counted *Status) []
 	counted.Placed += len(times) - len(unclear)
 	counted.Ambiguous += len(unclear)
 	if len(unclear) > 0 {
-		list = append(list, placed{map[string]string{labelkey.SpanAttribution: labelkey.Ambiguous}, unclear})
+		list = append(list, unplaced(unclear))
 	}
 	return list
 }

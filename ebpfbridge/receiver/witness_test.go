@@ -6,6 +6,7 @@ package receiver
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -204,9 +205,16 @@ type timelineFunc func(thread int64, at time.Time) (string, bool)
 
 func (f timelineFunc) SpanAt(thread int64, at time.Time) (string, bool) { return f(thread, at) }
 
+func (f timelineFunc) ThreadsOf(id string, at time.Time) []int64 {
+	if on, known := f(7, at); known && on == id {
+		return []int64{7}
+	}
+	return nil
+}
+
 func TestTimelines(t *testing.T) {
 	m := newMessage()
-	m.process(100, m.record(1, []uint64{1, 2, 3, 4}, "span_id", checkoutID))
+	m.process(int64(os.Getpid()), m.record(1, []uint64{1, 2, 3, 4}, "span_id", checkoutID))
 	got, status := take(t, []message{m}, WithTimelines(timelineFunc(func(thread int64, at time.Time) (string, bool) {
 		if thread != 7 {
 			t.Errorf("thread %d, want 7", thread)
@@ -231,6 +239,57 @@ func TestTimelines(t *testing.T) {
 	if want := (Status{Messages: 1, First: 1, Placed: 2, Ambiguous: 1}); status != want {
 		t.Errorf("%+v, want %+v", status, want)
 	}
+}
+
+// TestTimelinesContradict has other code change the labels of a goroutine: the timelines do
+// not know that, and place nothing.
+func TestTimelinesContradict(t *testing.T) {
+	always := timelineFunc(func(int64, time.Time) (string, bool) { return searchID, true })
+	for _, labels := range [][]string{
+		{"span_id", checkoutID, "profile_id", checkoutID},
+		{"profile_id", "by hand"},
+		nil,
+	} {
+		m := newMessage()
+		m.process(int64(os.Getpid()), m.record(1, []uint64{1, 2, 3}, labels...), m.record(2, []uint64{4, 5}, "span_id", searchID))
+		_, status := take(t, []message{m}, WithTimelines(always))
+		if want := (Status{Messages: 1, First: 2, Placed: 1, Ambiguous: 2}); status != want {
+			t.Errorf("labels %q: %+v, want %+v", labels, status, want)
+		}
+	}
+}
+
+// TestThreadsOfNamespace finds which of the process's threads is meant by the agent's id.
+func TestThreadsOfNamespace(t *testing.T) {
+	at := func(n uint64) []uint64 { return []uint64{n, n + 100} }
+	for name, test := range map[string]struct {
+		timelines timelineFunc
+		placed    int
+	}{
+		"one thread":          {func(thread int64, _ time.Time) (string, bool) { return searchID, thread == 7 }, 4},
+		"too few samples":     {func(thread int64, at time.Time) (string, bool) { return searchID, thread == 7 && at.UnixNano()%100 < 2 }, 0},
+		"on another as often": {func(int64, time.Time) (string, bool) { return searchID, true }, 0},
+	} {
+		m := newMessage()
+		m.process(1<<40, m.record(1, at(1), "span_id", searchID), m.record(1, at(1), "span_id", searchID),
+			m.record(1, at(2), "span_id", searchID), m.record(1, at(3), "span_id", searchID))
+		_, status := take(t, []message{m}, WithTimelines(severalThreads{test.timelines}))
+		if status.Placed != test.placed || status.Placed+status.Ambiguous != 4 {
+			t.Errorf("%s: %+v, want %d of 4 samples placed", name, status, test.placed)
+		}
+	}
+}
+
+// severalThreads is a timelineFunc of two threads.
+type severalThreads struct{ timelineFunc }
+
+func (s severalThreads) ThreadsOf(id string, at time.Time) (list []int64) {
+	for _, thread := range []int64{7, 8} {
+		if on, known := s.SpanAt(thread, at); known && on == id {
+			list = append(list, thread)
+		}
+	}
+	return list
 }
 
 func TestLabelsLost(t *testing.T) {

@@ -7,14 +7,15 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 func TestParse(t *testing.T) {
 	c, err := parse([]string{"-socket", "/run/s", "-socket-mode", "660", "-window", "5s"}, io.Discard)

@@ -92,6 +92,9 @@ func (s *Server) end() {
 
 func (s *Server) serve(conn *net.UnixConn) {
 	defer func() { _ = conn.Close() }()
+	if err := greet(conn); err != nil {
+		return
+	}
 	p, err := peerOf(conn)
 	if err != nil {
 		s.refused(conn, err)

@@ -69,9 +69,6 @@ func (s *Server) first(sub *subscriber) (f frame, ok, wait bool) {
 
 // write writes what comes for a subscriber until it ends, or the subscriber does.
 func (s *Server) write(sub *subscriber) {
-	if _, err := sub.conn.Write([]byte(hello)); err != nil {
-		return
-	}
 	for {
 		f, lost, ok := s.next(sub)
 		if !ok {
@@ -106,9 +103,16 @@ func (s *Server) written(sub *subscriber, f frame, err error) {
 	sub.changed()
 }
 
+// greet begins the stream, before anything can end it: whoever connects can tell what
+// answers from what does not.
+func greet(conn *net.UnixConn) error {
+	_, err := conn.Write([]byte(hello)) // the socket's buffer is empty, and has room for it
+	return err
+}
+
 // refuse tells a program why it is not served.
 func refuse(conn *net.UnixConn, why string) {
 	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
 	h := header{Kind: kindRefusal, Length: uint32(len(why))}
-	_, _ = conn.Write(append(h.append([]byte(hello)), why...))
+	_, _ = conn.Write(append(h.append(nil), why...))
 }

@@ -1,0 +1,90 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"os"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/internal/labelkey"
+)
+
+// threads finds which thread of this process the agent means by a thread's id. In another
+// pid namespace the agent has ids of its own. Then the first samples of records tell, whose
+// labels are certain: the thread on which the span was at their times is the one.
+type threads struct {
+	same  bool // the agent's ids are the process's own
+	votes map[int64]*votes
+}
+
+// votes are about one of the agent's ids.
+type votes struct {
+	all int           // samples of spans that some thread had on it
+	of  map[int64]int // how many of them each of the process's threads had on it
+}
+
+const (
+	// leastVotes is how many samples have to agree before an id is known.
+	leastVotes = 3
+	// maxThreads bounds the ids that are known.
+	maxThreads = 4096
+)
+
+// see takes what a profile's records tell of threads.
+func (t *threads) see(p convert.Timed, list []record, timelines Timelines) {
+	if timelines == nil {
+		return
+	}
+	pid, _ := p.Resource().Set().Value("process.pid")
+	if t.same = pid.AsInt64() == int64(os.Getpid()); t.same {
+		return
+	}
+	if t.votes == nil || len(t.votes) > maxThreads {
+		t.votes = map[int64]*votes{}
+	}
+	for _, rec := range list {
+		id := rec.labels[labelkey.SpanID]
+		if id == "" || rec.ambiguous || len(rec.timestamps) == 0 {
+			continue
+		}
+		v := t.votes[rec.thread]
+		if v == nil {
+			v = &votes{of: map[int64]int{}}
+			t.votes[rec.thread] = v
+		}
+		on := timelines.ThreadsOf(id, time.Unix(0, int64(rec.timestamps[0])))
+		if len(on) > 0 {
+			v.all++
+		}
+		for _, own := range on {
+			v.of[own]++
+		}
+	}
+}
+
+// own returns the process's id of a thread. ok is false while it is not certain. The right
+// one has nearly all votes. Where a span is on several threads at a time, others have some.
+func (t *threads) own(id int64) (own int64, ok bool) {
+	if t.same {
+		return id, true
+	}
+	v := t.votes[id]
+	if v == nil {
+		return 0, false
+	}
+	best, second := 0, 0
+	for candidate, n := range v.of {
+		if n > best {
+			own, best, second = candidate, n, best
+		} else if n > second {
+			second = n
+		}
+	}
+	if best*10 < v.all*9 && v.all > 10*leastVotes {
+		delete(t.votes, id) // the kernel has given the id to another thread since
+		return 0, false
+	}
+	return own, best >= leastVotes && best*10 >= v.all*9 && second*2 <= best
+}
