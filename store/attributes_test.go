@@ -7,7 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -226,6 +229,37 @@ func TestAttributeTotals(t *testing.T) {
 	}
 }
 
+// Which keys there are takes no memory for each span: each list of a page asks.
+func TestAttributeKeysAllocate(t *testing.T) {
+	const spans = 20_000
+	s := newStore(t)
+	tracer := newTracerProvider(s).Tracer("")
+	for i := range spans {
+		_, span := tracer.Start(t.Context(), "GET /", at(0), trace.WithAttributes(attribute.Int("http.response.status_code", 200+i%5)))
+		span.End(at(1))
+	}
+	v, err := s.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	// All that the process allocates counts, such as what other goroutines do meanwhile.
+	least := uint64(math.MaxUint64)
+	for range 3 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		keys, err := v.(store.Attributed).AttributeKeys()
+		runtime.ReadMemStats(&after)
+		if err != nil || len(keys) != 1 || keys[0].Spans != spans {
+			t.Fatalf("%+v, %v", keys, err)
+		}
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	if least > 20*spans {
+		t.Errorf("%d bytes allocated for %d spans", least, spans)
+	}
+}
+
 // A view says which attributes are kept.
 func TestKeptAttributes(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -394,6 +428,64 @@ func TestAttributesModel(t *testing.T) {
 		slices.SortFunc(want, less)
 		if !slices.Equal(slices.Compact(got), slices.Compact(want)) {
 			t.Fatalf("got %+v, want %+v", got, want)
+		}
+	}
+}
+
+// A regular expression is tried once on each value of an attribute, in however many spans and
+// beside whatever other values it is, and selects what it matches.
+func TestExpressionsOnSeveralValues(t *testing.T) {
+	s := newStore(t)
+	tracer := newTracerProvider(s).Tracer("")
+	random := rand.New(rand.NewPCG(5, 6))
+	// first are the values that are tried on some span in any case.
+	values, first := map[string][]string{}, map[string]bool{}
+	var samples []sample
+	for i := range 500 {
+		ctx, root := tracer.Start(t.Context(), "GET /", at(0))
+		// None has a single one, which would be remembered by itself.
+		for _, i := range random.Perm(30)[:[]int{0, 2, 3, 5}[i%4]] {
+			text := fmt.Sprint("SELECT ", i)
+			_, span := child(ctx, tracer, "query", "db.query.text", text)
+			span.End(at(1))
+			values[idOf(root)] = append(values[idOf(root)], text)
+		}
+		if i%4 == 0 {
+			values[idOf(root)] = []string{""}
+		}
+		first[slices.Min(values[idOf(root)])] = true
+		root.End(at(1))
+		samples = append(samples, sample{"main", 1, labels("profile_id", idOf(root), "span_id", idOf(root))})
+	}
+	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples...)))
+	for _, expression := range []string{".*1.", ".*[02-9]", ".+", ".*", "SELECT 3|SELECT 4", "SELECT 3.?|SELECT 4"} {
+		re := regexp.MustCompile("^(?:" + expression + ")$")
+		for _, op := range []store.MatchOp{store.MatchRegexp, store.MatchNotRegexp} {
+			want := 0
+			for _, of := range values {
+				if slices.ContainsFunc(of, re.MatchString) == (op == store.MatchRegexp) {
+					want++
+				}
+			}
+			m := matcher(t, "span.db.query.text", op, expression)
+			v, err := s.View(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			spans, err := v.Spans(store.SpanQuery{Attributes: []store.Matcher{m}})
+			if err != nil || len(spans) != want {
+				t.Errorf("%v %q: %d spans, want %d, error %v", op, expression, len(spans), want, err)
+			}
+			sel, err := v.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{m}})
+			if err != nil || sel.Samples != int64(want) {
+				t.Errorf("%v %q: %d samples, want %d, error %v", op, expression, sel.Samples, want, err)
+			}
+			for value := range first {
+				if strings.Contains(expression, ".") && !store.Remembers(v, m, value) {
+					t.Errorf("%v %q: not remembered of %q", op, expression, value)
+				}
+			}
+			v.Close()
 		}
 	}
 }

@@ -6,7 +6,6 @@ package store
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -56,6 +55,7 @@ type AttributeTotal struct {
 // spanNode is what conditions on attributes need to know of a record.
 type spanNode struct {
 	key, parent ident.Key
+	name        *spanlog.Name
 	// root says that the parent is no span of this process.
 	root, ended, err bool
 	attributes       *spanlog.Text
@@ -73,10 +73,10 @@ func (v *view) nodes() *spanNodes {
 	if v.spanNodes != nil {
 		return v.spanNodes
 	}
-	n := &spanNodes{spans: v.spans}
-	v.spans.Each(func(*spanlog.Record) bool { return !v.ended() }, func(r *spanlog.Record) {
+	n := &spanNodes{spans: v.spans, list: make([]spanNode, 0, v.spans.Totals.Held+v.spans.Totals.Running+v.spans.Totals.Restored)}
+	v.spans.Each(func(*spanlog.Row) bool { return !v.ended() }, func(r *spanlog.Record) {
 		n.list = append(n.list, spanNode{
-			key: ident.NewKey(r.SpanID), parent: ident.NewKey(r.ParentID),
+			key: ident.NewKey(r.SpanID), parent: ident.NewKey(r.ParentID), name: r.Name,
 			root: r.LocalRoot || !r.ParentID.IsValid(), ended: !r.Running(), err: r.Err,
 			attributes: r.Attributes, duration: time.Duration(r.Duration), cpu: r.CPU,
 		})
@@ -127,33 +127,48 @@ func (a attributeValues) ofSpan(n *spanNode) ownValues {
 
 // of returns the values that a span has itself or, if it has none, those of the nearest
 // span above it that has any.
-func (a attributeValues) of(n *spanNode) ownValues {
-	for range maxDepth {
-		if values := a.ofSpan(n); len(values.list) > 0 || n.root {
-			return values
-		}
-		place, ok := a.nodes.places[n.parent]
-		if !ok {
-			return ownValues{}
-		}
-		n = &a.nodes.list[place]
-	}
-	return ownValues{}
+func (a attributeValues) of(n *spanNode) (values ownValues) {
+	a.nodes.upwards(n, func(n *spanNode) bool {
+		values = a.ofSpan(n)
+		return len(values.list) > 0
+	})
+	return values
 }
 
-// spansWith returns the spans that meet the matchers on attributes, nil if there is no
-// such matcher.
+// upwards shows a span and those above it in this process, the nearest first, until one is
+// found.
+func (n *spanNodes) upwards(span *spanNode, found func(*spanNode) bool) bool {
+	for range maxDepth {
+		if found(span) {
+			return true
+		}
+		place, ok := n.places[span.parent]
+		if span.root || !ok {
+			return false
+		}
+		span = &n.list[place]
+	}
+	return false
+}
+
+// in reports whether a span, or one above it, has a name.
+func (n *spanNodes) in(span *spanNode, name string) bool {
+	return n.upwards(span, func(s *spanNode) bool { return s.name.Value == name })
+}
+
+// spansWith returns the spans that meet the matchers on spans, nil if there is no such
+// matcher.
 func (v *view) spansWith(matchers []Matcher) map[ident.Key]bool {
 	var found map[ident.Key]bool
 	for i := range matchers {
-		key, ok := matchers[i].SpanAttribute()
-		if !ok {
+		if !matchers[i].OnSpan() {
 			continue
 		}
+		key, _ := matchers[i].SpanAttribute()
 		nodes := v.nodes()
 		values := nodes.values(key)
 		matched := make(map[ident.Key]bool)
-		tried := v.triedOnAttributes(&matchers[i])
+		tried := v.tried(&matchers[i])
 		for j := range nodes.list {
 			if v.ended() {
 				return found // The caller looks too.
@@ -162,31 +177,19 @@ func (v *view) spansWith(matchers []Matcher) map[ident.Key]bool {
 			if n.key == 0 || found != nil && !found[n.key] {
 				continue
 			}
-			if tried.meets(&matchers[i], values.of(n).list) {
+			meets := false
+			if matchers[i].condition.InSpan() {
+				meets = nodes.in(n, matchers[i].Value())
+			} else {
+				meets = tried.MatchesAll(&matchers[i].condition, values.of(n).list)
+			}
+			if meets {
 				matched[n.key] = true
 			}
 		}
 		found = matched
 	}
 	return found
-}
-
-// triedValues remembers which values meet a condition: many spans have the same.
-type triedValues map[string]bool
-
-// meets reports whether the values of an attribute meet the condition.
-func (t triedValues) meets(m *Matcher, values []string) bool {
-	if len(values) > 1 {
-		return m.condition.MatchesAll(values)
-	}
-	// An attribute that is not there is "".
-	value := strings.Join(values, "")
-	meets, ok := t[value]
-	if !ok {
-		meets = m.condition.MatchesAll(values)
-		t[value] = meets
-	}
-	return meets
 }
 
 func (v *view) KeptAttributes() []string { return v.spans.KeptAttributes() }
@@ -196,14 +199,13 @@ func (v *view) AttributeKeys() ([]AttributeKey, error) {
 		return nil, err
 	}
 	spans := make(map[*spanlog.Text]int)
-	nodes := v.nodes()
-	for i := range nodes.list {
-		if v.ended() {
-			return nil, v.ctx.Err()
+	v.spans.Each(func(*spanlog.Row) bool { return !v.ended() }, func(r *spanlog.Record) {
+		if r.Attributes != nil {
+			spans[r.Attributes]++
 		}
-		if n := &nodes.list[i]; n.attributes != nil {
-			spans[n.attributes]++
-		}
+	})
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
 	}
 	counts := make(map[string]int)
 	for text, n := range spans {

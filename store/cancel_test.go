@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -99,6 +101,14 @@ func TestQueriesEnd(t *testing.T) {
 			_, err := v.Spans(store.SpanQuery{Contains: "x"})
 			return err
 		},
+		"NameSpreads": func(v store.View) error {
+			_, err := v.(store.Measured).NameSpreads(store.SpanQuery{})
+			return err
+		},
+		"LabelTotals": func(v store.View) error {
+			_, err := v.(store.Measured).LabelTotals(q())
+			return err
+		},
 		"Spans by attribute": func(v store.View) error {
 			_, err := v.Spans(store.SpanQuery{Attributes: []store.Matcher{matcher(t, key, store.MatchRegexp, ".*1")}})
 			return err
@@ -170,6 +180,9 @@ func pricedStore(t *testing.T) *store.Store {
 
 // An expression that would run for seconds is refused, with its price; a list is not.
 func TestPriceOfExpressions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	s := pricedStore(t)
 	long := "(0|1|2|3|4)[a-f]{8}.*[0-9]{4}.*(a|b|c)x"
 	for _, op := range []store.MatchOp{store.MatchRegexp, store.MatchNotRegexp} {
@@ -194,6 +207,9 @@ func TestPriceOfExpressions(t *testing.T) {
 // The queries of a view have one budget. Equal conditions cost once, for what they are tried
 // on once.
 func TestPriceOfView(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	s := pricedStore(t)
 	ask := func(v store.View, value string, from, until int) error {
 		q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "span_id", store.MatchRegexp, value)}}
@@ -277,6 +293,9 @@ func TestPriceOfView(t *testing.T) {
 // A list by several expressions on attributes, and what is asked beside it, has one budget
 // too.
 func TestPriceOfAttributes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	s := newStore(t)
 	tracer := newTracerProvider(s).Tracer("")
 	for i := range 5000 {
@@ -320,5 +339,114 @@ func TestPriceOfAttributes(t *testing.T) {
 			t.Errorf("%d expressions in one list, of which %d fit: %v", n, asked, err)
 		}
 		other.Close()
+	}
+}
+
+// An expression that was refused is not paid for, and is answered for less.
+func TestRefusedExpressionFitsForLess(t *testing.T) {
+	s, ids := ofIDs(t, 40, 1000, "%032x", labelkey.TraceID)
+	v, err := s.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	m := matcher(t, "trace_id", store.MatchRegexp, "(?:.?){45}z")
+	q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{m}}
+	for range 2 {
+		if _, err := v.Select(q); !errors.Is(err, store.ErrTooExpensive) || !strings.HasSuffix(err.Error(), ": list the values as a|b|c, make it shorter, or ask for less time") {
+			t.Errorf("all: %v", err)
+		}
+	}
+	q.Until = epoch.Add(step)
+	if _, err := v.Select(q); err != nil {
+		t.Errorf("less time: %v", err)
+	}
+	q.From, q.Until = epoch.Add(10*step), epoch.Add(11*step)
+	q.Matchers = append(q.Matchers, matcher(t, "trace_id", store.MatchEqual, ids[0]))
+	if _, err := v.Select(q); err != nil {
+		t.Errorf("of one id: %v", err)
+	}
+}
+
+// dear is an expression of some 1,000 instructions on labels.
+const dear = "(?:.?){900}z"
+
+// Each value costs that an expression is tried on: the names of services, the labels of samples
+// whose ids are listed, and what outlives its window. The text says what helps.
+func TestPriceOfValues(t *testing.T) {
+	long := strings.Repeat("long", 300)
+	less := "ask for less time"
+	for name, test := range map[string]struct {
+		fill    func(*store.Store) (matchers []store.Matcher)
+		helps   []string
+		helpNot []string
+	}{
+		"services": {func(s *store.Store) []store.Matcher {
+			for i := range 100 {
+				export(t, s, exporter.NewParsedProfile(exporter.Window{
+					Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * step), Duration: step,
+					Resource: resource.NewSchemaless(attribute.String("service.name", fmt.Sprint(i, long))),
+				}, cpuProfile(sample{"main", 1, nil})))
+			}
+			return []store.Matcher{matcher(t, "service_name", store.MatchRegexp, dear)}
+		}, []string{less}, []string{"fewer ids", "other expressions"}},
+		"labels of one window": {func(s *store.Store) []store.Matcher {
+			var samples []sample
+			for i := range 100 {
+				samples = append(samples, sample{"main", 1, labels("tenant", fmt.Sprint(long, i))})
+			}
+			export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples...)), inWindow(1, exporter.KindCPU, cpuProfile(sample{"main", 1, labels("tenant", "a")})))
+			return []store.Matcher{matcher(t, "tenant", store.MatchRegexp, dear)}
+		}, nil, []string{less, "fewer ids", "other expressions"}},
+		"listed": {func(s *store.Store) []store.Matcher {
+			var samples []sample
+			var ids []string
+			for i := range 200 {
+				ids = append(ids, fmt.Sprintf("%016x", i+1))
+				samples = append(samples, sample{"main", 1, labels("tenant", fmt.Sprint(long, i), "span_id", ids[i])})
+			}
+			export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples[:30]...)), inWindow(1, exporter.KindCPU, cpuProfile(samples[30:]...)))
+			return []store.Matcher{matcher(t, "tenant", store.MatchRegexp, dear), matcher(t, "span_id", store.MatchRegexp, strings.Join(ids[:150], "|"))}
+		}, []string{"fewer ids", less}, []string{"other expressions"}},
+		"kept": {func(s *store.Store) []store.Matcher {
+			tracer := newTracerProvider(s).Tracer("")
+			var samples []sample
+			for i := range 10 { // the slowest of a name outlive their window
+				_, span := tracer.Start(t.Context(), fmt.Sprint("GET /", i), at(0), trace.WithAttributes(attribute.String("http.route", "/")))
+				span.End(at(0.5))
+				samples = append(samples, sample{"main", 1, labels("tenant", fmt.Sprint(strings.Repeat(long, 10), i), "span_id", idOf(span), "profile_id", idOf(span))})
+			}
+			export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples...)), inWindow(1, exporter.KindCPU, cpuProfile(sample{"main", 1, labels("tenant", "a")})))
+			s.EvictOldest()
+			return []store.Matcher{matcher(t, "tenant", store.MatchRegexp, dear), matcher(t, "span.http.route", store.MatchEqual, "/")}
+		}, nil, []string{"fewer ids", "other expressions"}},
+		"attributes": {func(s *store.Store) []store.Matcher {
+			tracer := newTracerProvider(s).Tracer("")
+			for i := range 8000 {
+				_, span := tracer.Start(t.Context(), "GET /", at(float64(i)), trace.WithAttributes(attribute.String("url.path", fmt.Sprint(strings.Repeat("/long", 50), i))))
+				span.End(at(float64(i) + 1))
+			}
+			export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"main", 1, nil})))
+			return []store.Matcher{matcher(t, "span.url.path", store.MatchRegexp, "(?:.?){30}z")}
+		}, nil, []string{less, "fewer ids", "other expressions"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t)
+			_, err := s.Select(store.Query{Kind: exporter.KindCPU, Matchers: test.fill(s)})
+			if !errors.Is(err, store.ErrTooExpensive) {
+				t.Fatalf("got %v, want that it is too expensive", err)
+			}
+			text := err.Error()
+			for _, help := range append(test.helps, "list the values as a|b|c", "make it shorter") {
+				if !strings.Contains(text, help) {
+					t.Errorf("%s: want %q", text, help)
+				}
+			}
+			for _, help := range test.helpNot {
+				if strings.Contains(text, help) {
+					t.Errorf("%s: %q does not help", text, help)
+				}
+			}
+		})
 	}
 }

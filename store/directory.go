@@ -4,8 +4,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -46,14 +48,23 @@ type directory struct {
 	// have left is read, done when the worker has ended.
 	stop, restored, done chan struct{}
 
+	// leftOut is what earlier processes have left and memory has no room for. The store's
+	// lock guards it.
+	leftOut leftOut
+
 	// What follows is the worker's.
 	last bool
 	// counted are the counts of windows that are to be written with the next spans.
 	counted []journal.Window
 	keptAt  time.Time
 	// lostAt is when spans could not be written, zero once all are.
-	lostAt    time.Time
-	processes map[*journal.Run]uint8
+	lostAt time.Time
+	// stuck is how many files cannot be removed.
+	stuck int
+	// processes are the numbers of those of earlier runs, unnumbered is how many more there
+	// will be.
+	processes  map[*journal.Run]uint8
+	unnumbered int
 	// left, of OpenDirectory, hears of files that cannot be read in place of otel.Handle.
 	left func(error)
 }
@@ -99,6 +110,7 @@ func (d *directory) add(p *exporter.Profile, w *window) {
 func (d *directory) miss(n int) {
 	d.store.mu.Lock()
 	d.store.missed += int64(n)
+	d.store.spans.Changed()
 	d.store.mu.Unlock()
 }
 
@@ -174,10 +186,14 @@ func (d *directory) between() bool {
 }
 
 func (d *directory) do(j job) {
+	before := d.journal.Stats()
 	// Profiles come from anybody, and the encoder is not ours.
 	if err := report.Contain(func() error { d.write(j); return nil }); err != nil {
 		d.miss(1)
 		d.report(err)
+	}
+	if d.journal.Stats() != before {
+		d.store.spans.Changed()
 	}
 	d.last = d.last || j.last
 	if j.flushed != nil {
@@ -199,7 +215,17 @@ func (d *directory) write(j job) {
 		if j.last || time.Since(d.keptAt) >= keptEvery {
 			d.writeKept(j.last)
 		}
+		d.sayStuck()
 	}
+}
+
+// sayStuck says once that files cannot be removed.
+func (d *directory) sayStuck() {
+	n, err := d.journal.Stuck()
+	if n > 0 && d.stuck == 0 {
+		d.report(fmt.Errorf("files that should make room cannot be removed, and newer ones go in their place: %w", err))
+	}
+	d.stuck = n
 }
 
 func (d *directory) report(err error) {
@@ -219,6 +245,12 @@ func (d *directory) writeSpans(everything bool) {
 	if again {
 		d.lostAt = time.Time{}
 	}
+	done := false
+	defer func() {
+		if !done {
+			d.lostAt = time.Now() // A panic: what was taken is written again too.
+		}
+	}()
 	c := spanConverter{of: d}
 	var spans []journal.Span
 	write := func() {
@@ -235,22 +267,63 @@ func (d *directory) writeSpans(everything bool) {
 		}
 	})
 	write()
-	if n := len(d.counted) - maxCounted; n > 0 {
-		d.counted = d.counted[n:]
+	done = true
+	d.boundCounts()
+}
+
+// boundCounts lets the counts of the oldest windows go where too many wait, of each window
+// all or none. A window of which a file has some waits on.
+func (d *directory) boundCounts() {
+	n := 0
+	for len(d.counted) > maxCounted {
+		first := slices.IndexFunc(d.counted, func(w journal.Window) bool { return !w.Begun })
+		if first < 0 {
+			break
+		}
+		name := d.counted[first].File
+		d.counted = slices.DeleteFunc(d.counted, func(w journal.Window) bool { return w.File == name })
+		n++
+	}
+	if n > 0 {
 		d.miss(n)
 		d.report(fmt.Errorf("the counts by name of %d windows could not be written and are in memory alone", n))
 	}
 }
 
-// writeKept writes the spans that outlive others, and whose samples have come.
+// writeKept writes the spans that outlive others, and whose samples have come: those that
+// are worth most first, as there may be no room for all.
 func (d *directory) writeKept(everything bool) {
 	d.keptAt = time.Now()
 	c := spanConverter{of: d}
-	var spans []journal.Span
-	d.store.spans.EachPinned(everything, func(r *spanlog.Record) { spans = append(spans, c.convert(r)) })
-	if len(spans) > 0 {
-		d.report(d.journal.Kept(d.keptAt, spans))
+	var (
+		spans []journal.Span
+		keys  []ident.Key
+	)
+	d.store.spans.EachPinned(everything, func(r *spanlog.Record) {
+		spans, keys = append(spans, c.convert(r)), append(keys, ident.NewKey(r.SpanID))
+	})
+	if len(spans) == 0 {
+		return
 	}
+	before := d.journal.Stats().KeptLeft
+	d.report(d.journal.Kept(d.keptAt, sortedByRank(spans, d.store.spans.Ranks(keys))))
+	if n := d.journal.Stats().KeptLeft; n > 0 && before == 0 {
+		d.report(fmt.Errorf("%d of the %d slowest spans find no room in the quarter of %d bytes that is theirs: give WithDirectory more", n, len(spans), d.maxBytes))
+	}
+}
+
+// sortedByRank returns the spans with the least ranks first.
+func sortedByRank(spans []journal.Span, ranks []int) []journal.Span {
+	order := make([]int, len(spans))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ranks[a], ranks[b]) })
+	sorted := make([]journal.Span, len(spans))
+	for i, from := range order {
+		sorted[i] = spans[from]
+	}
+	return sorted
 }
 
 // rank says how much a sample is worth when its window makes room on the disk.

@@ -195,8 +195,8 @@ func TestDirectoryRestoresSlowestOfOlderWindows(t *testing.T) {
 
 	second := openStore(t, dir, store.WithMaxBytes(2<<20))
 	d := second.Stats().Directory
-	if d.Windows < 5 || d.Windows > 50 {
-		t.Errorf("%d windows restored, want some of 60", d.Windows)
+	if d.Windows < 5 || d.Windows > 50 || d.Windows+d.WindowsLeftOut != 60 || d.SpanFilesLeftOut != 0 {
+		t.Errorf("%d windows restored and %d left out, want some of 60, and all of the rest: %+v", d.Windows, d.WindowsLeftOut, d)
 	}
 	if windows := second.Windows(store.WindowQuery{}); windows[len(windows)-1].Start.Before(epoch.Add(59 * step)) {
 		t.Errorf("the newest window is not restored: %v", windows[len(windows)-1])

@@ -4,16 +4,20 @@
 package store_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
@@ -170,16 +174,16 @@ func TestDirectoryWritesCountsAgain(t *testing.T) {
 		if err := os.Rename(run, away); err != nil {
 			t.Fatal(err)
 		}
-		if n := s.WriteCounts("a"); n != 1 {
+		if n := s.WriteCounts(1, "a"); n != 1 {
 			t.Errorf("after a failure %d wait, want 1", n)
 		}
-		if n := s.WriteCounts(slices.Repeat([]string{"b"}, 99)...); n != 64 {
+		if n := s.WriteCounts(1, numbered("b", 99)...); n != 64 {
 			t.Errorf("of 100 %d wait, want 64", n)
 		}
 		if err := os.Rename(away, run); err != nil {
 			t.Fatal(err)
 		}
-		if n := s.WriteCounts(); n != 0 || len(runFiles(t, dir, "*-spans.jsonl.gz")) != 1 {
+		if n := s.WriteCounts(0); n != 0 || len(runFiles(t, dir, "*-spans.jsonl.gz")) != 1 {
 			t.Errorf("%d wait, files %q", n, runFiles(t, dir, "*-spans.jsonl.gz"))
 		}
 	}, func(*store.Store) {})
@@ -188,5 +192,136 @@ func TestDirectoryWritesCountsAgain(t *testing.T) {
 	}
 	if d := s.Stats().Directory; d.WriteFailures != 2+36 || d.FilesWritten != 1 {
 		t.Errorf("%+v, want two files and 36 windows not written", d)
+	}
+}
+
+// Windows keep their counts by name where the spans that were counted find no room.
+func TestDirectoryCountsOfSpansWithoutRoom(t *testing.T) {
+	const windows, each = 6, 3000
+	dir := t.TempDir()
+	first := openStore(t, dir)
+	tracer := newTracerProvider(first).Tracer("")
+	for n := range windows {
+		for i := range each {
+			_, span := tracer.Start(t.Context(), fmt.Sprint("GET /", n), at(float64(n)), trace.WithNewRoot())
+			if i%2 == 0 {
+				span.SetStatus(codes.Error, "")
+			}
+			span.End(at(float64(n) + 0.5))
+		}
+		export(t, first, inWindow(n, exporter.KindCPU, cpuProfile(sample{"main", 1, nil})))
+		if err := first.ForceFlush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := fmt.Sprint(first.NameTotals())
+	shutdown(t, first)
+	small := openStore(t, dir, store.WithMaxBytes(2<<20))
+	d := small.Stats().Directory
+	if d.Windows != windows || d.Spans >= windows*each/2 {
+		t.Fatalf("%+v: the test wants all windows restored and room for few of the spans", d)
+	}
+	if d.WindowsLeftOut != 0 || d.SpanFilesLeftOut < windows/2 || d.NamesLeftOut != 0 {
+		t.Errorf("%+v, want most of the files of spans left out, and nothing else", d)
+	}
+	if got := fmt.Sprint(small.NameTotals()); got != want {
+		t.Errorf("counts by name\n%s\nwant\n%s", got, want)
+	}
+}
+
+// numbered returns n names.
+func numbered(name string, n int) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprint(name, i))
+	}
+	return list
+}
+
+// Of a window all counts by name wait for room on the disk, or none.
+func TestDirectoryKeepsCountsOfWholeWindows(t *testing.T) {
+	const names, windows = 1100, 20
+	quietErrors(t)
+	dir := t.TempDir()
+	s, err := store.RestoreHere(dir, func(s *store.Store) {
+		run := filepath.Dir(runFiles(t, dir, "process.json.gz")[0])
+		away := filepath.Join(dir, "away")
+		if err := os.Rename(run, away); err != nil {
+			t.Fatal(err)
+		}
+		s.WriteCounts(names, numbered("w", windows)...)
+		if err := os.Rename(away, run); err != nil {
+			t.Fatal(err)
+		}
+		if n := s.WriteCounts(0); n != 0 {
+			t.Errorf("%d wait", n)
+		}
+	}, func(*store.Store) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := map[string]int{}
+	for _, file := range runFiles(t, dir, "*-spans.jsonl.gz") {
+		for window, n := range countsIn(t, file) {
+			written[window] += n
+		}
+	}
+	for window, n := range written {
+		if n != names {
+			t.Errorf("%s has %d names, want %d or none", window, n, names)
+		}
+	}
+	// A file that could not be written, and the windows that are left out.
+	missed := s.Stats().Directory.WriteFailures - 1
+	if len(written) == 0 || written[fmt.Sprint("w", windows-1)] == 0 || int64(len(written))+missed != windows {
+		t.Errorf("%d windows written, %d said to be missing, of %d: %v", len(written), missed, windows, written)
+	}
+}
+
+// countsIn returns the number of names of each window that a file of spans has counts of.
+func countsIn(t *testing.T, file string) map[string]int {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first struct {
+		Windows []struct {
+			File  string
+			Names []struct{ Name string }
+		}
+	}
+	if err := json.NewDecoder(z).Decode(&first); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]int{}
+	for _, w := range first.Windows {
+		names[w.File] += len(w.Names)
+	}
+	return names
+}
+
+// Spans that were being written when something panicked are written again.
+func TestDirectoryWritesSpansAfterPanic(t *testing.T) {
+	quietErrors(t)
+	dir := t.TempDir()
+	var ids []string
+	_, err := store.RestoreHere(dir, func(s *store.Store) {
+		for n := range 200 { // most of them outlive no others, and are in one file alone
+			ids = append(ids, endSpan(s, "GET /", 0.1, 0.2+0.001*float64(n), nil))
+		}
+		s.WithoutJournal(t)
+	}, func(*store.Store) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := openStore(t, dir)
+	for _, id := range ids {
+		if span := spanWithID(t, next, id); span.Earlier == nil || span.Name != "GET /" {
+			t.Errorf("%+v", span)
+		}
 	}
 }

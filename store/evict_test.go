@@ -93,6 +93,9 @@ func TestEvictionKeepsRest(t *testing.T) {
 // Heap, mutex and block, which are of no span, leave three quarters of the room to
 // the windows of spans.
 func TestShareOfUnlabelledWindows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	// Each sample is in a span of its own.
 	cpu := func(n int) *profile.Profile {
 		var samples []sample
@@ -170,6 +173,9 @@ func TestShareOfUnlabelledWindows(t *testing.T) {
 
 // A profile that cannot fit pushes nothing out.
 func TestTooBig(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	s := newStore(t, store.WithMaxBytes(2<<20))
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
 	before := s.Look().Nodes
@@ -250,7 +256,7 @@ func TestSpansAreBounded(t *testing.T) {
 		t.Error(spans[0].Name, spans[len(spans)-1].Name)
 	}
 	// Spans that never end are forgotten.
-	const maxRunning = 240 // An eighth of the records of 2 MiB.
+	const maxRunning = 272 // An eighth of the records of 2 MiB.
 	for range 10 * maxRunning {
 		tracer.Start(t.Context(), "leak")
 	}
@@ -264,6 +270,9 @@ func TestSpansAreBounded(t *testing.T) {
 
 // TestBytesAreHonest compares the bytes that the store counts with the heap.
 func TestBytesAreHonest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	const maxBytes = 4 << 20
 	r := readRecording(t)
 	window := exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: step, Resource: checkout}
@@ -323,6 +332,9 @@ func TestHeapIsHonest(t *testing.T) {
 // TestTextsAreHonest compares the bytes counted with the heap for texts that
 // outlive what they came in.
 func TestTextsAreHonest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	const maxBytes = 16 << 20
 	unique := func(n, i int) string { return fmt.Sprintf("%08d", i) + strings.Repeat("x", n-8) }
 	resourceOf := func(service string) *resource.Resource {

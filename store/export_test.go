@@ -5,7 +5,9 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -248,13 +250,78 @@ func (s *Store) BreakProcesses() (mend func()) {
 	return func() { s.index.processes = nil }
 }
 
-// WriteCounts writes the counts of windows with these names, and returns how many wait for
-// another time.
-func (s *Store) WriteCounts(names ...string) int {
+// WriteCounts writes the counts of windows, with so many names each, and returns how many parts
+// of windows wait for another time.
+func (s *Store) WriteCounts(names int, windows ...string) int {
 	d := s.directory
-	for _, name := range names {
-		d.counted = append(d.counted, journal.Window{File: name, Names: []journal.Count{{Name: name}}})
+	for _, name := range windows {
+		w := journal.Window{File: name}
+		for n := range names {
+			w.Names = append(w.Names, journal.Count{Name: strconv.Itoa(n)})
+		}
+		d.counted = append(d.counted, w)
 	}
 	d.writeSpans(false)
 	return len(d.counted)
+}
+
+// WithoutJournal has the worker write while the journal panics, and then as it does at the end.
+func (s *Store) WithoutJournal(t *testing.T) {
+	d := s.directory
+	good := d.journal
+	d.journal = new(journal.Journal)
+	d.do(job{flushed: make(chan struct{})})
+	d.journal = good
+	if s.missed != 1 {
+		t.Errorf("%d writes failed, want 1", s.missed)
+	}
+	d.do(job{flushed: make(chan struct{}), last: true})
+}
+
+// Remembers reports whether the queries of a view remember if a value meets a matcher, which
+// must be an expression. Only the first answer for a value counts.
+func Remembers(v View, m Matcher, value string) bool {
+	opposite := map[MatchOp]MatchOp{MatchRegexp: MatchNotRegexp, MatchNotRegexp: MatchRegexp}
+	other, err := NewMatcher(m.Label(), opposite[m.Op()], m.Value())
+	// What is remembered is not tried again.
+	return err == nil && v.(*view).tried(&m).MatchesAll(&other.condition, []string{value}) == m.Matches(value)
+}
+
+// HoldExemplars has queries wait that list exemplars, until release is called.
+func (s *Store) HoldExemplars() (release func()) {
+	s.exemplars <- struct{}{}
+	return func() { <-s.exemplars }
+}
+
+// HoldCounts takes in the counts of windows before the windows come, and returns how many bytes
+// they take and how many names found no room.
+func HoldCounts(room int64, windows, names int) (held int64, left int) {
+	var files []journal.File
+	for i := range windows {
+		files = append(files, journal.File{Name: strconv.Itoa(i)})
+	}
+	c := newEarlierCounts(room, files)
+	for i := range windows {
+		w := journal.Window{File: strconv.Itoa(i)}
+		for j := range names {
+			w.Names = append(w.Names, journal.Count{Name: fmt.Sprint(i, " ", j), Spans: 1})
+		}
+		c.add(nil, []journal.Window{w})
+	}
+	for _, of := range c.windows {
+		held += of.Bytes
+	}
+	for i := range windows {
+		var spans int64
+		for _, n := range c.take(nil, strconv.Itoa(i)) {
+			spans += n.Spans
+		}
+		if spans != int64(names) {
+			return -1, 0
+		}
+	}
+	if c.room != room {
+		return -1, 0
+	}
+	return held, c.left
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// TestGeneration moves with what windows and ended spans answer, when a span runs after
-// none did, and with nothing else.
+// TestGeneration moves with what windows and ended spans answer, when a profile is refused,
+// when a span runs after none did, and with nothing else.
 func TestGeneration(t *testing.T) {
 	s := newStore(t, store.WithMaxBytes(2<<20), store.WithSpansPerName(0))
 	tracer := newTracerProvider(s).Tracer("")
@@ -41,7 +41,7 @@ func TestGeneration(t *testing.T) {
 	if err := s.Export(t.Context(), inWindow(1, exporter.KindCPU, nil)); err == nil {
 		t.Error("no error")
 	}
-	check("refused window", false)
+	check("refused window", true)
 	s.EvictOldest()
 	check("evicted window", true)
 	// A start that pushes out a span that has ended.
@@ -54,4 +54,30 @@ func TestGeneration(t *testing.T) {
 		last = s.Generation()
 	}
 	check("evicted span", true)
+}
+
+// What Stats says of a directory moves the generation.
+func TestGenerationOfDirectory(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, nil})))
+	if err := s.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	view := func() (uint64, store.Stats) {
+		v, err := s.View(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		return v.(store.Live).Generation(), v.(store.Live).Stats()
+	}
+	endSpan(s, "GET /", 0.1, 0.2, nil)
+	before, old := view()
+	if err := s.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after, stats := view()
+	if stats.Directory.FilesWritten == old.Directory.FilesWritten || before == after {
+		t.Errorf("generation %d before a file was written and %d after, %+v", before, after, stats.Directory)
+	}
 }

@@ -58,6 +58,10 @@ type Stats struct {
 	// attributes reached no record: too many spans were running, or the child ended
 	// after the spans above it.
 	AttributesLost int64
+	// AttributesUnseen is the number of attributes and events of spans that were not
+	// looked at: of more than 256 attributes or events of a span, or attributes of an
+	// event, the first 128 and the last 128 are.
+	AttributesUnseen int64
 
 	// WindowsReceived is the number of profiles that were taken in,
 	// WindowsEvicted of those that made room for newer ones.

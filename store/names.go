@@ -56,8 +56,10 @@ func (v *view) NameTotals() ([]NameTotal, error) {
 	for i := range v.spans.Counts {
 		total(v.spans.Counts[i].NameKey).Add(v.spans.Counts[i])
 	}
-	exemplars := v.exemplars()
-	known := v.knownOf(exemplars)
+	exemplars, known, err := v.exemplars()
+	if err != nil {
+		return nil, err
+	}
 	for i := range exemplars {
 		if v.ended() {
 			return nil, v.ctx.Err()
@@ -122,11 +124,13 @@ func newExemplarSpan(x *samples.Exemplar) Span {
 
 // exemplarRows returns the manual exemplars that a filter lets through, as many as
 // its query asks for.
-func (m *moment) exemplarRows(filter *spanFilter) []spanRow {
+func (v *view) exemplarRows(filter *spanFilter) ([]spanRow, error) {
 	q := filter.query
 	top := topRows{order: q.Order, limit: q.Limit}
-	list := m.exemplars()
-	known := m.knownOf(list)
+	list, known, err := v.exemplars()
+	if err != nil {
+		return nil, err
+	}
 	// The newest first: of these most others are not wanted.
 	for i := range slices.Backward(list) {
 		x := &list[i]
@@ -138,7 +142,7 @@ func (m *moment) exemplarRows(filter *spanFilter) []spanRow {
 		span.Manual = true
 		top.add(spanRow{exemplar: &span, value: value})
 	}
-	return top.sorted()
+	return top.sorted(), nil
 }
 
 // exemplarList is what windows have of ids that were no known span's when the
@@ -149,22 +153,44 @@ type exemplarList struct {
 }
 
 // exemplars returns what the windows have of ids that were no known span's when the
-// windows came: the manual exemplars, and spans that the log knows by now. The list
-// must not be changed.
+// windows came: the manual exemplars, and spans that the log knows by now, which known
+// tells. The list must not be changed. The error is the context's.
 //
 // Of hundreds of thousands it takes a tenth of a second and 50 MB, and a page that
 // lists spans needs it twice. So the last one is kept until the next garbage
 // collection.
-func (m *moment) exemplars() []samples.Exemplar {
-	s := m.store
-	s.exemplarsMu.Lock()
-	defer s.exemplarsMu.Unlock()
-	if last := s.lastExemplars.Value(); last != nil && slices.Equal(last.windows, m.windows) {
-		return last.exemplars
+func (v *view) exemplars() (list []samples.Exemplar, known map[ident.Key]bool, err error) {
+	all, err := v.exemplarList()
+	if err != nil {
+		return nil, nil, err
 	}
-	list := &exemplarList{windows: m.windows, exemplars: samples.Exemplars(samplesOf(m.windows))}
+	var keys []ident.Key
+	for i := range all.exemplars {
+		if key := all.exemplars[i].Key; key != 0 && !all.exemplars[i].Named {
+			keys = append(keys, key)
+		}
+	}
+	known = v.spans.Known(keys, v.ended)
+	return all.exemplars, known, v.ctx.Err()
+}
+
+func (v *view) exemplarList() (*exemplarList, error) {
+	s := v.store
+	select {
+	case s.exemplars <- struct{}{}:
+		defer func() { <-s.exemplars }()
+	case <-v.ctx.Done():
+		return nil, v.ctx.Err()
+	}
+	if last := s.lastExemplars.Value(); last != nil && slices.Equal(last.windows, v.windows) {
+		return last, nil
+	}
+	list := &exemplarList{v.windows, samples.Exemplars(samplesOf(v.windows), v.ended)}
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
+	}
 	s.lastExemplars = weak.Make(list)
-	return list.exemplars
+	return list, nil
 }
 
 func samplesOf(windows []*window) iter.Seq[*samples.Window] {
@@ -175,15 +201,4 @@ func samplesOf(windows []*window) iter.Seq[*samples.Window] {
 			}
 		}
 	}
-}
-
-// knownOf returns the exemplars that are spans by now: the log has a record.
-func (m *moment) knownOf(list []samples.Exemplar) map[ident.Key]bool {
-	var keys []ident.Key
-	for i := range list {
-		if key := list[i].Key; key != 0 && !list[i].Named {
-			keys = append(keys, key)
-		}
-	}
-	return m.spans.Known(keys)
 }

@@ -169,7 +169,8 @@ func WithoutSpanAttributes() Option {
 // New fails where the directory cannot be written. What fails later, as on a full disk, is
 // counted in Stats and reported to otel.Handle, and goes on in memory. So is a window of more than
 // about half of maxBytes: no other file goes for it. A full disk takes no more old files than a new
-// one needs, and where that does not help, one in 16 writes tries it again. What another user has
+// one needs, at the start too, and where that does not help, one in 16 writes tries it again. Where
+// a file cannot be removed, the next oldest goes. What another user has
 // written is left alone and reported. What a later version of this package has written is
 // reported, stays as it is, and makes room when it is the oldest.
 //

@@ -40,6 +40,8 @@ const maxTracers = 64
 type origins struct {
 	mu      sync.Mutex
 	tracers map[string]*Tracer
+	// last is the one that counted last; most programs have few.
+	last *Tracer
 }
 
 // count counts a local root that ended.
@@ -47,7 +49,10 @@ func (o *origins) count(name string, labelled bool) {
 	name = ident.Cut(name)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	t := o.tracers[name]
+	t := o.last
+	if t == nil || t.Name != name {
+		t = o.tracers[name]
+	}
 	if t == nil {
 		if len(o.tracers) >= maxTracers {
 			name = "other"
@@ -62,6 +67,7 @@ func (o *origins) count(name string, labelled bool) {
 			o.tracers[name] = t
 		}
 	}
+	o.last = t
 	t.Roots++
 	if !labelled {
 		t.Unlabelled++

@@ -94,6 +94,9 @@ func everything(p *profile.Profile) []string {
 
 // What is written says what Profile says, sample by sample.
 func TestPprofIsProfile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	app := &profile.Mapping{ID: 1, Start: 0x400000, Limit: 0x800000, Offset: 0x1000, File: "/bin/app", BuildID: "b1", HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
 	libc := &profile.Mapping{ID: 2, Start: 0x7f0000, Limit: 0x7f8000, File: "/lib/libc.so.6", BuildID: "b2"}
 	unused := &profile.Mapping{ID: 3, Start: 0x7fa000, Limit: 0x7fb000, File: "[vdso]"}
@@ -251,6 +254,9 @@ func TestPprofTool(t *testing.T) {
 // What is written takes no memory for each sample of the store, and little for each of its
 // own.
 func TestPprofAllocates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	s := newStore(t)
 	g := newGenerator()
 	for n := range 20 {

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store/internal/filter"
 	"github.com/spanprof/spanprof/store/internal/samples"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
@@ -33,15 +32,15 @@ const (
 // expression is a regular expression in the queries of a view. It is tried, and paid for,
 // once on each value, however many queries have it: a page asks several.
 type expression struct {
-	tried        filter.Tried
-	onAttributes triedValues
-	// windows, sets and values are what is paid for of samples, attributes says that the
-	// attributes of spans are.
+	tried filter.Tried
+	// What is paid for. groups are those that a query lists by their ids: of a window in
+	// windows, all are.
 	windows    map[*window]bool
-	sets       map[*samples.LabelSet]bool
+	groups     map[samples.Group]bool
+	sets       map[filter.Labels]bool
 	values     map[string]bool
 	attributes bool
-	refused    error // why it is too expensive
+	refused    error // why it is too expensive on attributes
 }
 
 type expressionKey struct {
@@ -60,26 +59,18 @@ func (v *view) expression(m *Matcher) *expression {
 		if v.expressions == nil {
 			v.expressions = make(map[expressionKey]*expression)
 		}
-		e = &expression{onAttributes: make(triedValues), windows: make(map[*window]bool), sets: make(map[*samples.LabelSet]bool), values: make(map[string]bool)}
+		e = &expression{windows: make(map[*window]bool), groups: make(map[samples.Group]bool), sets: make(map[filter.Labels]bool), values: make(map[string]bool)}
 		v.expressions[key] = e
 	}
 	return e
 }
 
-// tried returns what a matcher on labels and ids has matched; nil for one that is cheap.
+// tried returns what a matcher has matched in the queries before; nil for one that is cheap.
 func (v *view) tried(m *Matcher) *filter.Tried {
 	if e := v.expression(m); e != nil {
 		return &e.tried
 	}
 	return nil
-}
-
-// triedOnAttributes returns what a matcher on attributes has matched.
-func (v *view) triedOnAttributes(m *Matcher) triedValues {
-	if e := v.expression(m); e != nil {
-		return e.onAttributes
-	}
-	return make(triedValues)
 }
 
 // pay pays for the expressions of a query on samples of a kind, "" for all kinds. It fails
@@ -88,8 +79,24 @@ func (v *view) pay(q *Query, kind exporter.Kind) error {
 	if err := v.payAttributes(q.Matchers); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(q.Matchers, Matcher.ListsIDs) {
-		return nil // Little is left to expressions.
+	if !slices.ContainsFunc(q.Matchers, func(m Matcher) bool { return m.condition.Expression() }) {
+		return nil
+	}
+	// lists are the matchers that list ids, nil for none: the others are tried on what these find.
+	var lists *filter.Filter
+	windows := v.windows
+	for i := range q.Matchers {
+		m := &q.Matchers[i]
+		if m.ListsIDs() {
+			if lists == nil {
+				lists = filter.New()
+				lists.Until(v.ended)
+			}
+			lists.Add(m.condition, nil)
+		}
+		if _, ok := m.SpanAttribute(); ok || m.ListsIDs() {
+			windows = slices.Concat(v.kept, v.windows) // as matches does
+		}
 	}
 	for i := range q.Matchers {
 		m := &q.Matchers[i]
@@ -97,45 +104,21 @@ func (v *view) pay(q *Query, kind exporter.Kind) error {
 		if _, ok := m.SpanAttribute(); ok || e == nil {
 			continue
 		}
-		if e.refused != nil {
-			return e.refused
-		}
-		var bytes int64
-		for _, w := range v.windows {
+		b := bill{expression: e, condition: &m.condition, ofList: lists != nil}
+		for _, w := range windows {
 			if kind != "" && w.Kind != kind || !w.Overlaps(q.From, q.Until) || e.windows[w] {
 				continue
 			}
 			if v.ended() {
 				return v.ctx.Err()
 			}
-			e.windows[w] = true
-			bytes += e.unpaid(&m.condition, w, v.ended)
+			b.window(w, lists, v.ended)
 		}
-		if err := v.spend(e, &m.condition, bytes); err != nil {
+		if err := v.spend(&b); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// unpaid returns the length of the values in a window that are not paid for.
-func (e *expression) unpaid(c *filter.Condition, w *window, ended func() bool) (bytes int64) {
-	switch {
-	case c.Label() == labelkey.TraceID:
-		return int64(w.Groups()) * traceIDLen
-	case c.OnID():
-		return int64(w.Groups()) * spanIDLen
-	}
-	for l := range w.Labellings() {
-		if ended() {
-			break
-		}
-		if set := w.LabelsOf(l); !e.sets[set] {
-			e.sets[set] = true
-			bytes += newBytes(e.values, set.Value(c.Label()))
-		}
-	}
-	return bytes
 }
 
 // payAttributes pays for the expressions on attributes of spans.
@@ -154,7 +137,7 @@ func (v *view) payAttributes(matchers []Matcher) error {
 			continue
 		}
 		e.attributes = true
-		var bytes int64
+		b := bill{expression: e, condition: &m.condition, onAttributes: true}
 		known := make(map[*spanlog.Text]bool)
 		nodes := v.nodes()
 		for j := range nodes.list {
@@ -168,38 +151,28 @@ func (v *view) payAttributes(matchers []Matcher) error {
 			known[text] = true
 			of, _ := valuesOf(v.spans.Attributes(&spanlog.Record{Attributes: text}), key)
 			for _, value := range of {
-				bytes += newBytes(e.values, value)
+				b.value(value)
 			}
 		}
-		if err := v.spend(e, &m.condition, bytes); err != nil {
-			return err
+		if e.refused = v.spend(&b); e.refused != nil {
+			return e.refused
 		}
 	}
 	return nil
 }
 
-// newBytes returns the length of a value, with its end, if it was not there before.
-func newBytes(values map[string]bool, value string) int64 {
-	if values[value] {
-		return 0
-	}
-	values[value] = true
-	return int64(len(value)) + 1
-}
-
-// spend takes the steps of an expression on so many bytes from what the view has left. An
-// expression that takes more than that stays refused, and leaves the rest to the others.
-func (v *view) spend(e *expression, c *filter.Condition, bytes int64) error {
-	price := bytes * int64(c.Instructions())
-	if v.spent+price <= maxSteps {
-		v.spent += price
+// spend takes the steps of a bill from what the view has left. An expression that takes more
+// than that leaves the rest to the others.
+func (v *view) spend(b *bill) error {
+	if b.bytes*b.steps() <= maxSteps-v.spent {
+		v.spent += b.bytes * b.steps()
 		return nil
 	}
+	b.tearUp()
 	after := ""
 	if v.spent > 0 {
 		after = fmt.Sprintf(", after %d million of the request's other expressions", v.spent/1e6)
 	}
-	e.refused = fmt.Errorf("store: %w: %s on %d bytes of different values takes %d million steps%s, and %d million is the budget: list the values as a|b|c, make it shorter, or ask for less time",
-		ErrTooExpensive, c.Label(), bytes, price/1e6, after, int64(maxSteps/1e6))
-	return e.refused
+	return fmt.Errorf("store: %w: %s on %d bytes of different values takes %d million steps%s, and %d million is the budget: %s",
+		ErrTooExpensive, b.condition.Label(), b.bytes, b.bytes*b.steps()/1e6, after, int64(maxSteps/1e6), b.advice(maxSteps-v.spent))
 }

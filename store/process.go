@@ -6,6 +6,7 @@ package store
 import (
 	"cmp"
 	"encoding/hex"
+	"fmt"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -20,7 +21,8 @@ import (
 // Process is a process that has left spans and profiles in a directory; see
 // WithDirectory.
 type Process struct {
-	// Started is when it opened the directory.
+	// Started is when it opened the directory. It is zero for the oldest of more than 254
+	// processes, which are not told apart.
 	Started time.Time
 	// PID is its id, 0 where that is not known.
 	PID int
@@ -29,19 +31,30 @@ type Process struct {
 	Service, Version string
 }
 
-// maxProcesses is how many earlier processes are told apart: records have a byte for it.
-const maxProcesses = 255
+// maxProcesses is how many earlier processes are told apart: records have a byte for it, of
+// which 0 is this process, and olderNumber stands for all others.
+const (
+	olderNumber  = 255
+	maxProcesses = olderNumber - 1
+)
+
+// olderProcesses stands for the earlier processes that are too many to tell apart.
+var olderProcesses = &Process{}
 
 // process returns an earlier process by its number, nil for this one.
 func (x *held) process(number uint8) *Process {
-	if number == 0 || int(number) > len(x.processes) {
+	switch {
+	case number == olderNumber:
+		return olderProcesses
+	case number == 0 || int(number) > len(x.processes):
 		return nil
 	}
 	return x.processes[number-1]
 }
 
-// number returns the number of an earlier process, 0 if there are too many.
-func (s *Store) number(p journal.Process) uint8 {
+// number returns the number of an earlier process. Where it is new, and there are as many as
+// limit, that is olderNumber.
+func (s *Store) number(p journal.Process, limit int) uint8 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, known := range s.index.processes {
@@ -49,15 +62,49 @@ func (s *Store) number(p journal.Process) uint8 {
 			return uint8(i + 1)
 		}
 	}
-	if len(s.index.processes) >= maxProcesses {
-		return 0
+	if p.Started.IsZero() || len(s.index.processes) >= limit { // zero: it was not told apart before
+		return olderNumber
 	}
-	of := &Process{Started: p.Started, PID: p.PID, Version: ident.Cut(p.Version())}
+	of := &Process{Started: p.Started, PID: p.PID, Version: ident.CutClone(p.Version())}
 	if len(p.Services) > 0 {
-		of.Service = ident.Cut(p.Services[0].Name)
+		of.Service = ident.CutClone(p.Services[0].Name)
 	}
 	s.index.processes = append(s.index.processes, of)
 	return uint8(len(s.index.processes))
+}
+
+// tellApart gives the number that stands for the oldest processes to all but the newest runs.
+func (d *directory) tellApart() {
+	runs := d.journal.Earlier()
+	older := max(0, len(runs)-maxProcesses)
+	for _, r := range runs[:older] {
+		d.processes[r] = olderNumber
+	}
+	d.unnumbered = len(runs) - older
+	if older == 0 {
+		return
+	}
+	d.leave(leftOut{processes: older})
+	if d.left == nil { // which hears of files
+		d.report(fmt.Errorf("the oldest %d of %d earlier processes are not told apart", older, len(runs)))
+	}
+}
+
+// processOf returns the number of the process of a run.
+func (d *directory) processOf(r *journal.Run) uint8 {
+	n, ok := d.processes[r]
+	if !ok {
+		n = d.store.number(r.Process, maxProcesses)
+		d.processes[r] = n
+		d.unnumbered--
+	}
+	return n
+}
+
+// otherProcess returns the number of a process that a later one has written spans of. It
+// leaves the numbers to runs that these need.
+func (d *directory) otherProcess(p journal.Process) uint8 {
+	return d.store.number(p, maxProcesses-d.unnumbered)
 }
 
 // spanConverter makes records those of files.
@@ -126,7 +173,7 @@ func restored(s *journal.Span, number uint8) (r spanlog.Restored, ok bool) {
 	// Both are zero where there is none.
 	r.TraceID, _ = trace.TraceIDFromHex(s.TraceID)
 	r.ParentID, _ = trace.SpanIDFromHex(s.ParentID)
-	r.Service, r.Name, r.Label, r.Status = ident.Cut(s.Service), ident.Cut(s.Name), ident.Cut(s.Label), ident.Cut(s.Status)
+	r.Service, r.Name, r.Label, r.Status = ident.Cut(s.Service), ident.Cut(s.Name), ident.Cut(s.Label), ident.CutClone(s.Status)
 	r.Start, r.Duration, r.Err, r.LocalRoot = s.Start, min(s.Duration, ident.Latest-max(0, s.Start)), s.Err, s.LocalRoot
 	r.CPU, r.Below = time.Duration(max(0, s.CPU)), time.Duration(max(0, s.CPUBelow))
 	r.CPUCount, r.WallCount = max(0, s.CPUSamples), max(0, s.WallSamples)
@@ -161,7 +208,7 @@ func counts(of []journal.Count) []spanlog.Count {
 	list := make([]spanlog.Count, len(of))
 	for i, c := range of {
 		list[i] = spanlog.Count{
-			Texts: spanlog.Texts{NameKey: spanlog.NameKey{Service: ident.Cut(c.Service), Value: ident.Cut(c.Name)}, Label: ident.Cut(c.Label)},
+			Texts: spanlog.Texts{NameKey: spanlog.NameKey{Service: ident.CutClone(c.Service), Value: ident.CutClone(c.Name)}, Label: ident.CutClone(c.Label)},
 			Numbers: spanlog.Numbers{
 				Spans: c.Spans, Errors: c.Errors, Duration: time.Duration(c.Duration), MaxDuration: time.Duration(c.MaxDuration),
 				CPU: time.Duration(c.CPU), CPUCount: c.CPUSamples,

@@ -40,7 +40,9 @@ type Query struct {
 	// spans with a record match. An attribute that a span lacks is that of the
 	// nearest span above it in this process that has it, and "" if none does; of
 	// several values, as those of children, one must match or, of MatchNotEqual and
-	// MatchNotRegexp, all. service_name and
+	// MatchNotRegexp, all. The label in_span_name, with MatchEqual alone, matches the
+	// samples of spans with a record that have this name, and those of all spans below
+	// them in this process. service_name and
 	// service_version are those of the profile's resource where a sample has
 	// no such label of its own. An equality matcher on
 	// profile_id or span_id matches a sample where either label has the
@@ -79,6 +81,13 @@ func NewMatcher(label string, op MatchOp, value string) (Matcher, error) {
 // SpanAttribute returns the key of the attribute that the matcher is about, and whether
 // it is about one: its label begins with "span.".
 func (m Matcher) SpanAttribute() (key string, ok bool) { return m.condition.Attribute() }
+
+// OnSpan reports whether the matcher is about the span of a sample, not about its labels: an
+// attribute, or in_span_name.
+func (m Matcher) OnSpan() bool {
+	_, ok := m.condition.Attribute()
+	return ok || m.condition.InSpan()
+}
 
 // Label returns the name of the label.
 func (m Matcher) Label() string { return m.condition.Label() }
@@ -184,13 +193,13 @@ func (v *view) matches(q *Query, kind exporter.Kind) (matches []match, err error
 	return matches, v.ctx.Err()
 }
 
-// filter returns the conditions of q, but for those on attributes. tried has what they have
+// filter returns the conditions of q, but for those on spans. tried has what they have
 // matched.
 func (q *Query) filter(tried func(*Matcher) *filter.Tried) *filter.Filter {
 	f := filter.New()
 	for i := range q.Matchers {
 		m := &q.Matchers[i]
-		if _, ok := m.SpanAttribute(); !ok {
+		if !m.OnSpan() {
 			f.Add(m.condition, tried(m))
 		}
 	}

@@ -42,9 +42,9 @@ func (m *moment) tree(f *spanFilter) *tree {
 		return nil
 	}
 	t.nodes = make(map[ident.Key]*node)
-	all := func(*spanlog.Record) bool { return !f.ended() }
+	all := func(*spanlog.Row) bool { return !f.ended() }
 	m.spans.Each(all, func(r *spanlog.Record) {
-		t.nodes[ident.NewKey(r.SpanID)] = &node{parent: ident.NewKey(r.ParentID), root: r.LocalRoot || !r.ParentID.IsValid(), listed: f.matches(r), record: spanlog.Record{Name: r.Name, Start: r.Start, Attributes: r.Attributes}}
+		t.nodes[ident.NewKey(r.SpanID)] = &node{parent: ident.NewKey(r.ParentID), root: r.LocalRoot || !r.ParentID.IsValid(), listed: f.matches(r), record: spanlog.Record{Row: spanlog.Row{Start: r.Start}, Name: r.Name, Attributes: r.Attributes}}
 	})
 	for _, n := range t.nodes {
 		if f.ended() {

@@ -28,7 +28,8 @@ func (d *directory) restore() {
 		d.report(err)
 	}
 	files := d.journal.Files()
-	names := make(map[namesKey][]journal.Count)
+	d.tellApart()
+	names := newEarlierCounts(d.store.maxBytes/16, files)
 	room := d.restoreKeptSpans(files)
 	var older []journal.File
 	full := false
@@ -38,8 +39,14 @@ func (d *directory) restore() {
 		}
 		switch f.Type {
 		case journal.Spans:
-			if room {
+			switch {
+			case room:
 				_, room = d.restoreSpans(f, names)
+			case !full: // windows keep their counts by name where spans find no room
+				d.readCounts(f, names)
+			}
+			if !room {
+				d.leave(leftOut{spanFiles: 1})
 			}
 		case journal.KeptSamples:
 			older = append(older, f)
@@ -48,17 +55,25 @@ func (d *directory) restore() {
 				full = !d.restoreWindow(f, names)
 			}
 			if full {
+				names.close() // older windows are not restored
+				d.leave(leftOut{windows: 1})
 				older = append(older, f)
 			}
 		}
 	}
+	names.close()
+	d.leave(leftOut{names: names.left})
 	d.restoreSamples(older)
 }
 
-// namesKey is the file of a window.
-type namesKey struct {
-	run  *journal.Run
-	file string
+// leave counts what memory has no room for.
+func (d *directory) leave(more leftOut) {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	d.leftOut.windows += more.windows
+	d.leftOut.spanFiles += more.spanFiles
+	d.leftOut.names += more.names
+	d.leftOut.processes += more.processes
 }
 
 // contained calls what reads a file and takes in what is in it. The decoders are not ours:
@@ -88,14 +103,16 @@ func (d *directory) restoreKeptSpans(files []journal.File) (room bool) {
 		if f.Type != journal.KeptSpans {
 			continue
 		}
-		if !room {
-			break
-		}
 		if !d.between() {
 			return false
 		}
-		if held[i], room = d.restoreSpans(f, nil); held[i] == nil {
-			delete(held, i)
+		if room {
+			if held[i], room = d.restoreSpans(f, nil); held[i] == nil {
+				delete(held, i)
+			}
+		}
+		if !room {
+			d.leave(leftOut{spanFiles: 1})
 		}
 	}
 	// What has no place in memory stays on the disk.
@@ -109,25 +126,21 @@ func (d *directory) restoreKeptSpans(files []journal.File) (room bool) {
 
 // restoreSpans takes in the spans of a file, and adds the counts of windows to names. It
 // returns the spans if all of them were taken in, and room as false where there is no more.
-func (d *directory) restoreSpans(f journal.File, names map[namesKey][]journal.Count) (held []ident.Key, room bool) {
+func (d *directory) restoreSpans(f journal.File, names *earlierCounts) (held []ident.Key, room bool) {
 	room = true
 	read := d.contained(f, func() error {
 		windows, spans, err := d.journal.ReadSpans(f)
 		if err != nil {
 			return err
 		}
-		for _, w := range windows {
-			if key := (namesKey{f.Run, w.File}); names != nil {
-				names[key] = append(names[key], w.Names...)
-			}
-		}
+		names.add(f.Run, windows)
 		list := make([]spanlog.Restored, 0, len(spans))
 		for i := range spans {
 			number := d.processOf(f.Run)
 			if p := spans[i].Process; p != nil {
-				number = d.store.number(*p)
+				number = d.otherProcess(*p)
 			}
-			if r, ok := restored(&spans[i], number); ok && number != 0 {
+			if r, ok := restored(&spans[i], number); ok {
 				list, held = append(list, r), append(held, ident.NewKey(r.SpanID))
 			}
 		}
@@ -146,39 +159,48 @@ func (d *directory) restoreSpans(f journal.File, names map[namesKey][]journal.Co
 	return held, room
 }
 
-// processOf returns the number of the process of a run.
-func (d *directory) processOf(r *journal.Run) uint8 {
-	n, ok := d.processes[r]
-	if !ok {
-		n = d.store.number(r.Process)
-		d.processes[r] = n
-	}
-	return n
+// readCounts adds the counts of windows in a file of spans to names.
+func (d *directory) readCounts(f journal.File, names *earlierCounts) {
+	d.contained(f, func() error {
+		windows, err := d.journal.ReadCounts(f)
+		names.add(f.Run, windows)
+		return err
+	})
 }
 
 // restoreWindow takes in a window, as the oldest that there is. It returns false where
 // there is no more room for one: a quarter is left to what comes, and to the samples of
 // older windows.
-func (d *directory) restoreWindow(f journal.File, names map[namesKey][]journal.Count) (room bool) {
+func (d *directory) restoreWindow(f journal.File, names *earlierCounts) (room bool) {
+	s := d.store
+	limit := func() int64 { return s.maxProfileBytes() / 4 * 3 }
+	return d.takeWindow(f, limit, func(w *window) {
+		s.tables.setNames(w, names.take(f.Run, f.Name))
+		w.SetLoose(s.spans.JoinEarlier(w.OfSpans()))
+		s.index.prepend(w)
+	})
+}
+
+// takeWindow builds the window of a file, and calls take under the locks. It returns false
+// where all profiles would take more bytes with it than limit says.
+func (d *directory) takeWindow(f journal.File, limit func() int64, take func(*window)) (room bool) {
 	room = true
 	d.contained(f, func() error {
 		p, err := d.journal.ReadProfile(f)
 		number := d.processOf(f.Run)
-		if err != nil || number == 0 {
+		if err != nil {
 			return err
 		}
 		s := d.store
 		s.ingest.Lock()
 		defer s.ingest.Unlock()
-		w := s.buildEarlier(f.Run, p, number, s.maxProfileBytes()/4*3)
+		w := s.buildEarlier(f.Run, p, number, limit())
 		if room = w != nil; !room {
 			return nil
 		}
-		s.tables.setNames(w, counts(names[namesKey{f.Run, f.Name}]))
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		w.SetLoose(s.spans.JoinEarlier(w.OfSpans()))
-		s.index.prepend(w)
+		take(w)
 		s.changedByEarlier()
 		return nil
 	})
@@ -248,30 +270,15 @@ func (d *directory) restoreSamples(files []journal.File) {
 // keepEarlier keeps the samples of a window whose spans outlive others. It returns false
 // where there is no more room.
 func (d *directory) keepEarlier(f journal.File) (room bool) {
-	room = true
-	d.contained(f, func() error {
-		p, err := d.journal.ReadProfile(f)
-		number := d.processOf(f.Run)
-		if err != nil || number == 0 {
-			return err
+	s := d.store
+	limit := func() int64 {
+		if s.keptBytes() > s.maxProfileBytes()/8 {
+			return 0
 		}
-		s := d.store
-		s.ingest.Lock()
-		defer s.ingest.Unlock()
-		if room = s.keptBytes() <= s.maxProfileBytes()/8; !room {
-			return nil
-		}
-		// Most of it goes again at once.
-		w := s.buildEarlier(f.Run, p, number, s.maxProfileBytes())
-		if room = w != nil; !room {
-			return nil
-		}
-		defer s.tables.release(w)
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		return s.maxProfileBytes()
+	}
+	return d.takeWindow(f, limit, func(w *window) {
 		s.keep(w, s.spans.KeepEarlier(w.OfSpans()))
-		s.changedByEarlier()
-		return nil
+		s.tables.release(w) // most of it
 	})
-	return room
 }

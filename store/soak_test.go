@@ -107,8 +107,8 @@ func TestSoak(t *testing.T) {
 			t.Errorf("counted %d bytes, the heap grew by %d", stats.Bytes, grown)
 		}
 		if i >= ticks*7/10 {
-			// A record and its place in the index take 170 bytes, of three quarters of
-			// what spans have.
+			// A record, its place in the index and its part of the texts take 170 bytes, of
+			// three quarters of what spans have.
 			rows := int(stats.MaxBytes / 4 * 15 / 16 * 3 / 4 / 170)
 			if errors := len(s.Spans(store.SpanQuery{OnlyErrors: true})); stats.Spans-errors < rows/2 || errors < 100 {
 				t.Errorf("%d newest spans and %d with errors are left of %d", stats.Spans-errors, errors, stats.Spans)

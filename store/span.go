@@ -36,7 +36,8 @@ type Span struct {
 	// Attributes are the telling attributes of the span, in its order, then those
 	// of children that are not recorded themselves; in the answer to a query for
 	// Requests those of all spans below it, 16 in all. AttributesOmitted says that
-	// there was no room for others. A running span has none yet.
+	// there was no room for others, or that the span has more than are looked at; see
+	// Stats.AttributesUnseen. A running span has none yet.
 	Attributes        []Attribute
 	AttributesOmitted bool
 	// LocalRoot says that the span has no parent in this process.
@@ -88,6 +89,8 @@ type Span struct {
 	// Loss says what of the span is not known because the store had no room for
 	// all that came at once. A greater store loses less.
 	Loss Loss
+	// ExactTimes says that an execution trace has told where its time went: see [Exact].
+	ExactTimes bool
 	// Earlier is the earlier process that the span is of, nil for this one; see
 	// WithDirectory.
 	Earlier *Process

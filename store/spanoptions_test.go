@@ -53,6 +53,9 @@ func TestMinDuration(t *testing.T) {
 
 // TestSampling keeps traces, not spans, and the same ones everywhere.
 func TestSampling(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	one, other := newStore(t, store.WithSampling(0.25)), newStore(t, store.WithSampling(0.25))
 	const n = 4000
 	random := newGenerator().rand

@@ -7,7 +7,6 @@ import (
 	"context"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/store/internal/spanlog"
 )
@@ -17,6 +16,9 @@ import (
 // gives every span a profile of its own without that attribute. Register it on the tracer
 // provider. Its Shutdown and ForceFlush do nothing, so that the tracer provider
 // and the profiler may be shut down in any order.
+//
+// It reads spans for some time after they ended: other processors and exporters must not
+// change the attributes and events that a ReadOnlySpan returns.
 func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
 	return &spanProcessor{log: s.spans}
 }
@@ -27,16 +29,10 @@ var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
 
 // OnStart remembers local roots only: other spans have their attributes later,
 // and samples that name them by span_id find them when they end.
-func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
-	if localRoot(s.Parent()) {
-		p.log.Start(s)
-	}
-}
+func (p *spanProcessor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) { p.log.Start(s) }
 
 func (p *spanProcessor) OnEnd(s sdktrace.ReadOnlySpan) { p.log.End(s) }
 
 func (p *spanProcessor) Shutdown(context.Context) error { return nil }
 
 func (p *spanProcessor) ForceFlush(context.Context) error { return nil }
-
-func localRoot(parent trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }

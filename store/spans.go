@@ -29,19 +29,23 @@ func (v *view) Spans(q SpanQuery) ([]Span, error) {
 	filter := newSpanFilter(&q, v)
 	tree := v.tree(filter)
 	top := topRows{order: q.Order, limit: q.Limit}
-	for _, row := range v.exemplarRows(filter) {
+	exemplars, err := v.exemplarRows(filter)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range exemplars {
 		top.add(row)
 	}
-	value := func(r *spanlog.Record) int64 {
+	value := func(r *spanlog.Row) int64 {
 		if q.Requests && q.Order == MostCPU {
 			return int64(r.CPU + r.Below)
 		}
 		return q.Order.value(r, v.now)
 	}
-	wanted := func(r *spanlog.Record) bool { return !v.ended() && filter.ofTrace(r) && top.wants(value(r)) }
+	wanted := func(r *spanlog.Row) bool { return !v.ended() && filter.ofTrace(r) && top.wants(value(r)) }
 	v.spans.Each(wanted, func(r *spanlog.Record) {
 		if filter.matches(r) && tree.lists(r) {
-			top.add(spanRow{record: *r, value: value(r)})
+			top.add(spanRow{record: *r, value: value(&r.Row)})
 		}
 	})
 	if err := v.ctx.Err(); err != nil {
@@ -157,6 +161,7 @@ func newSpan(r *spanlog.Record, now int64) Span {
 		WallSamples:  r.WallCount,
 		SamplesHeld:  r.Held,
 		Loss:         Loss(r.Lost),
+		ExactTimes:   r.Exact != nil,
 	}
 	if span.Running {
 		span.Duration = time.Duration(ident.Elapsed(r.Start, now))
@@ -180,7 +185,7 @@ type spanRow struct {
 
 // value returns what decides on the place of a record, at a moment in nanoseconds
 // since 1970, which only counts if it is running.
-func (o Order) value(r *spanlog.Record, now int64) int64 {
+func (o Order) value(r *spanlog.Row, now int64) int64 {
 	end, duration := r.Start+r.Duration, r.Duration
 	if r.Running() {
 		end, duration = now, ident.Elapsed(r.Start, now)

@@ -57,7 +57,8 @@ type Store struct {
 	viewsMu sync.Mutex
 	last    *moment
 
-	exemplarsMu   sync.Mutex
+	// exemplars has room for who makes lastExemplars or reads it.
+	exemplars     chan struct{}
 	lastExemplars weak.Pointer[exemplarList]
 }
 
@@ -84,6 +85,8 @@ func newStore(c config) *Store {
 		maxBytes: c.maxBytes,
 		tables:   newTables(),
 		index:    newIndex(),
+
+		exemplars: make(chan struct{}, 1),
 	}
 	s.spans = spanlog.New(spanlog.Config{
 		MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName,
@@ -196,7 +199,10 @@ func (s *Store) trim() (last *window) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stats.Bytes = s.bytes()
+	if bytes := s.bytes(); bytes != s.stats.Bytes {
+		s.stats.Bytes = bytes
+		s.spans.Changed()
+	}
 	return last
 }
 
@@ -252,6 +258,7 @@ func (s *Store) refuse(p *exporter.Profile, count *int64, err error) error {
 		*count++
 	}
 	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(ident.Service(p.Resource())), Text: err.Error()})
+	s.spans.Changed()
 	s.mu.Unlock()
 	// The text takes room.
 	s.trim()

@@ -106,9 +106,10 @@ type Live interface {
 	// the last 512 events, none of them about spans.
 	Log() []Event
 	// Generation returns a number that goes up whenever windows or ended spans
-	// come, change or go, and when a span runs after none did. While it stays the
-	// same, so do the answers to equal queries, except while spans run: a client
-	// that polls need not ask again.
+	// come, change or go, when a profile is refused, when a directory is written,
+	// and when a span runs after none did. While it stays the same, so do the
+	// answers to equal queries and Stats, except while spans run: a client that
+	// polls need not ask again.
 	Generation() uint64
 }
 
@@ -211,7 +212,7 @@ func (s *Store) statsWith(spans spanlog.Totals) Stats {
 	stats.SpansForgotten = spans.Forgotten
 	stats.SpansLosingSamples, stats.CPUTimeLost = spans.SamplesLost, spans.CPULost
 	stats.SpansWithSamples = spans.WithSamples
-	stats.AttributesLost = spans.LostAttributes
+	stats.AttributesLost, stats.AttributesUnseen = spans.LostAttributes, spans.UnseenAttributes
 	stats.Spans, stats.SpansRunning = spans.Held, spans.Running
 	return stats
 }

@@ -74,9 +74,13 @@ func TestViewAgrees(t *testing.T) {
 	for s.Stats().WindowsEvicted == 0 {
 		runtime.Gosched()
 	}
+	looks := 40
+	if testing.Short() {
+		looks = 10
+	}
 	for range 2 {
 		readers.Go(func() {
-			for range 40 {
+			for range looks {
 				if !agree(t, s) {
 					return
 				}

@@ -52,9 +52,10 @@ type Source struct {
 	Exception []attribute.KeyValue
 }
 
-// Exception returns the attributes of the first event of a span that is an exception.
+// Exception returns the attributes of the first event that is an exception, of the events of a
+// span that are looked at.
 func Exception(events []sdktrace.Event) []attribute.KeyValue {
-	for i := range events {
+	for i := 0; i < len(events); i = Next(i, len(events)) {
 		if events[i].Name == "exception" {
 			return events[i].Attributes
 		}
@@ -62,14 +63,14 @@ func Exception(events []sdktrace.Event) []attribute.KeyValue {
 	return nil
 }
 
-// Any reports whether there may be something to keep.
+// Any reports whether there may be something to keep, or something that is not looked at.
 func (k *Keys) Any(s *Source, child bool) bool {
-	for i := range s.Attributes {
+	for i := 0; i < len(s.Attributes); i = Next(i, len(s.Attributes)) {
 		if k.number(string(s.Attributes[i].Key)) != 0 {
 			return true
 		}
 	}
-	return len(s.Exception) > 0 || child && s.Status != ""
+	return len(s.Exception) > 0 || Unseen(len(s.Attributes)) > 0 || child && s.Status != ""
 }
 
 // Append appends what a span has to a set. child says that it is for the set of another
@@ -89,7 +90,7 @@ func (k *Keys) Append(set []byte, s *Source, child bool) []byte {
 		w.text(s.Name, maxName, false)
 	}
 	before := len(w.set)
-	for i := range s.Attributes {
+	for i := 0; i < len(s.Attributes); i = Next(i, len(s.Attributes)) {
 		if n := k.number(string(s.Attributes[i].Key)); n != 0 {
 			w.value(n, &s.Attributes[i].Value)
 		}
@@ -98,6 +99,7 @@ func (k *Keys) Append(set []byte, s *Source, child bool) []byte {
 		w.entry(k.statusDescription, status)
 	}
 	w.exception(s.Exception)
+	w.full = w.full || Unseen(len(s.Attributes))+Unseen(len(s.Exception)) > 0
 	if len(w.set) == before && !w.full {
 		return set
 	}
@@ -112,14 +114,14 @@ type writer struct {
 	keys  *Keys
 	set   []byte
 	limit int
-	// full says that something was left out.
+	// full says that something was left out, or not looked at.
 	full bool
 	// below says that entries of a child have begun.
 	below bool
 }
 
 func (w *writer) exception(all []attribute.KeyValue) {
-	for i := range all {
+	for i := 0; i < len(all); i = Next(i, len(all)) {
 		switch n := w.keys.number(string(all[i].Key)); n {
 		case w.keys.exceptionType, w.keys.exceptionMessage:
 			w.value(n, &all[i].Value)

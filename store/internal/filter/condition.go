@@ -57,6 +57,9 @@ const maxExpression = 1024
 // expression, or that there is no such operator.
 func NewCondition(label string, op Op, value string) (Condition, error) {
 	c := Condition{label: label, op: op, value: value, key: ident.ParseKey(value)}
+	if c.InSpan() && (op != Equal || value == "") {
+		return Condition{}, fmt.Errorf("label %s: it can only be compared by = with the name of a span", label)
+	}
 	switch op {
 	case Equal, NotEqual:
 		if label == labelkey.TraceID {
@@ -114,6 +117,13 @@ func programLen(expression string) int {
 // AttributePrefix begins the label of a condition on an attribute of spans.
 const AttributePrefix = "span."
 
+// inSpanName is what a condition has for a label that is about the span of a sample and all
+// spans above it.
+const inSpanName = "in_span_name"
+
+// InSpan reports whether the condition is that a sample's span, or one above it, has a name.
+func (c Condition) InSpan() bool { return c.label == inSpanName }
+
 // Attribute returns the key of the attribute that the condition is about.
 func (c Condition) Attribute() (key string, ok bool) {
 	return strings.CutPrefix(c.label, AttributePrefix)
@@ -121,7 +131,7 @@ func (c Condition) Attribute() (key string, ok bool) {
 
 // Expression reports whether the condition is a regular expression that is no list of
 // values.
-func (c *Condition) Expression() bool { return c.re != nil }
+func (c Condition) Expression() bool { return c.re != nil }
 
 // Instructions returns how many instructions an expression is compiled to: each may run
 // for each byte of a value.
@@ -166,14 +176,17 @@ func (c *Condition) matches(value string) bool {
 
 // MatchesAll reports whether the values of one attribute meet the condition: one of them
 // or, where the condition says what must not be, each. Without any, "" is the value.
-func (c *Condition) MatchesAll(values []string) bool {
+func (c *Condition) MatchesAll(values []string) bool { return c.matchesAll(values, c.matches) }
+
+// matchesAll is MatchesAll, with what says whether one value meets the condition.
+func (c *Condition) matchesAll(values []string, matches func(string) bool) bool {
 	if len(values) == 0 {
-		return c.matches("")
+		return matches("")
 	}
 	if c.op == NotEqual || c.op == NotRegexp {
-		return !slices.ContainsFunc(values, func(v string) bool { return !c.matches(v) })
+		return !slices.ContainsFunc(values, func(v string) bool { return !matches(v) })
 	}
-	return slices.ContainsFunc(values, c.matches)
+	return slices.ContainsFunc(values, matches)
 }
 
 // matchesID reports whether the ids of a group match a condition on an id. There are as many

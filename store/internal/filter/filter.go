@@ -22,22 +22,27 @@ type Filter struct {
 	// spans are the spans whose samples match; nil for all, and for samples of none.
 	spans map[ident.Key]bool
 	// answers remembers what matched: windows share their label sets.
-	answers map[labelsOf]bool
+	answers map[Labels]bool
 	// text is room for an id.
 	text []byte
 	// ended reports whether nobody waits for the answer any more.
 	ended func() bool
 }
 
-// labelsOf is a label set of samples of one service and version.
-type labelsOf struct {
+// Labels is a label set of samples of one service and version.
+type Labels struct {
 	set              *samples.LabelSet
 	service, version string
 }
 
+// LabelsOf returns those of a labelling of a window.
+func LabelsOf(w *samples.Window, labelling int) Labels {
+	return Labels{w.LabelsOf(labelling), w.Service, w.Version}
+}
+
 // New returns a filter without conditions, which matches all samples.
 func New() *Filter {
-	return &Filter{answers: make(map[labelsOf]bool), ended: func() bool { return false }}
+	return &Filter{answers: make(map[Labels]bool), ended: func() bool { return false }}
 }
 
 // Until makes the filter find nothing more once ended reports true, which is asked for
@@ -226,13 +231,13 @@ func (f *Filter) labellings(w *samples.Window) []bool {
 	}
 	matched := make([]bool, w.Labellings())
 	for i := range matched {
-		matched[i] = f.matchesLabels(labelsOf{w.LabelsOf(i), w.Service, w.Version})
+		matched[i] = f.matchesLabels(LabelsOf(w, i))
 	}
 	return matched
 }
 
 func (f *Filter) matches(g samples.Group) bool {
-	return f.matchesIDs(g) && f.matchesLabels(labelsOf{g.Labels(), g.Window.Service, g.Window.Version})
+	return f.matchesIDs(g) && f.matchesLabels(LabelsOf(g.Window, g.Labelling()))
 }
 
 func (f *Filter) matchesIDs(g samples.Group) bool {
@@ -249,12 +254,12 @@ func (f *Filter) matchesIDs(g samples.Group) bool {
 	return true
 }
 
-func (f *Filter) matchesLabels(labels labelsOf) bool {
+func (f *Filter) matchesLabels(labels Labels) bool {
 	matched, ok := f.answers[labels]
 	if !ok {
 		matched = true
 		for i := range f.labels {
-			matched = matched && f.matchesLabel(i, labels.get(f.labels[i].label))
+			matched = matched && f.matchesLabel(i, labels.Get(f.labels[i].label))
 		}
 		f.answers[labels] = matched
 	}
@@ -270,9 +275,9 @@ func (f *Filter) matchesLabel(i int, value string) bool {
 	return c.tried.value(&c.Condition, value)
 }
 
-// get returns the value of a label; the service's name and version are those of
+// Get returns the value of a label; the service's name and version are those of
 // the resource unless a sample has them as labels of its own.
-func (l labelsOf) get(key string) string {
+func (l Labels) Get(key string) string {
 	value, ok := l.set.Lookup(key)
 	switch {
 	case ok:

@@ -5,9 +5,9 @@ package filter
 
 import "github.com/spanprof/spanprof/store/internal/samples"
 
-// Tried remembers what met a condition that is an expression, so that several queries with
-// the same condition try it once on each value and group. The zero Tried remembers nothing.
-// It is not safe for concurrent use.
+// Tried remembers what met a condition that is an expression, so that the queries of a
+// request try it once on each value and group. The zero Tried remembers nothing. It is not
+// safe for concurrent use.
 type Tried struct {
 	values map[string]bool
 	groups map[*samples.Window]*triedGroups
@@ -21,6 +21,16 @@ type triedGroups struct{ tried, met bits }
 type remembered struct {
 	Condition
 	tried *Tried
+}
+
+// MatchesAll is [Condition.MatchesAll] for the values of one of many spans: each value is
+// tried once, in whatever spans and beside whatever other values it is. A nil Tried remembers
+// nothing.
+func (t *Tried) MatchesAll(c *Condition, values []string) bool {
+	if t == nil {
+		return c.matchesAll(values, c.matches)
+	}
+	return c.matchesAll(values, func(value string) bool { return t.value(c, value) })
 }
 
 // value reports whether a value meets a condition.

@@ -7,6 +7,7 @@ package ident
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"strings"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -73,4 +74,12 @@ func Cut(s string) string {
 		n--
 	}
 	return s[:n]
+}
+
+// CutClone is Cut for a text that is kept: what was cut off is not kept with it.
+func CutClone(s string) string {
+	if len(s) <= MaxTextLen {
+		return s
+	}
+	return strings.Clone(Cut(s))
 }

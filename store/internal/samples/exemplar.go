@@ -101,8 +101,9 @@ func ExemplarOf(windows iter.Seq[*Window], id string, key ident.Key) *Exemplar {
 }
 
 // Exemplars returns what windows have of ids that were no known span's when the
-// windows came, in the order in which these came.
-func Exemplars(windows iter.Seq[*Window]) []Exemplar {
+// windows came, in the order in which these came. What it returns is of no use once ended
+// reports true, which it asks for each group.
+func Exemplars(windows iter.Seq[*Window], ended func() bool) []Exemplar {
 	loose, texts := 0, 0
 	for w := range windows {
 		loose += len(w.loose)
@@ -116,6 +117,9 @@ func Exemplars(windows iter.Seq[*Window]) []Exemplar {
 	byText := make(map[string]uint32, min(loose, texts))
 	for w := range windows {
 		for _, i := range w.loose {
+			if ended() {
+				return nil
+			}
 			g := Group{w, int(i)}
 			x := Exemplar{}
 			var (
@@ -142,15 +146,18 @@ func Exemplars(windows iter.Seq[*Window]) []Exemplar {
 		}
 	}
 	for w := range windows {
-		w.eachSpanID(byKey, byText, func(i uint32) { list[i].Named = true })
+		w.eachSpanID(byKey, byText, ended, func(i uint32) { list[i].Named = true })
 	}
 	return list
 }
 
-// eachSpanID shows the exemplars that a span_id of the window names.
-func (w *Window) eachSpanID(byKey map[ident.Key]uint32, byText map[string]uint32, visit func(uint32)) {
+// eachSpanID shows the exemplars that a span_id of the window names, until ended reports true.
+func (w *Window) eachSpanID(byKey map[ident.Key]uint32, byText map[string]uint32, ended func() bool, visit func(uint32)) {
 	if len(byKey) > 0 {
 		for i := range w.groups {
+			if ended() {
+				return
+			}
 			row := &w.groups[i]
 			if row.span == 0 || (Group{w, i}).labelling().form == profileIDOnly {
 				continue
@@ -161,6 +168,9 @@ func (w *Window) eachSpanID(byKey map[ident.Key]uint32, byText map[string]uint32
 		}
 	}
 	for _, t := range w.texts {
+		if ended() {
+			return
+		}
 		if (Group{w, int(t.group)}).SpanID() != t.id {
 			continue
 		}

@@ -42,21 +42,21 @@ func (l *Log) collect(s *attributes.Source, child bool) *attributeSet {
 }
 
 // setOf returns what is kept of the attributes of an event's span, nil for nothing.
-func (l *Log) setOf(e *event) *attributeSet {
-	if e.set != nil {
+func (l *Log) setOf(e *event, d *details) *attributeSet {
+	if d.set != nil {
 		set := attributeSets.Get().(*attributeSet)
-		set.bytes = append(set.bytes[:0], e.set...)
+		set.bytes = append(set.bytes[:0], d.set...)
 		return set
 	}
 	if !e.hasAttributes {
 		return nil
 	}
-	return l.collect(&attributes.Source{Name: e.name, Status: e.status, Attributes: e.attributes, Exception: e.exception}, e.kind == passedBy)
+	return l.collect(&attributes.Source{Name: e.name, Status: d.status, Attributes: d.attributes, Exception: d.exception}, e.kind == passedBy)
 }
 
 // describe gives the record of a span that ends its attributes, and those of its children.
 // The record is in no list.
-func (l *Log) describe(r *Record, e *event) {
+func (l *Log) describe(r *Row, e *event, d *details) {
 	if !e.hasAttributes && len(l.below.byKey) == 0 {
 		return
 	}
@@ -65,7 +65,7 @@ func (l *Log) describe(r *Record, e *event) {
 	if !l.keeps(r) {
 		return
 	}
-	set := l.setOf(e)
+	set := l.setOf(e, d)
 	defer set.free()
 	var all []byte
 	switch {
@@ -78,26 +78,38 @@ func (l *Log) describe(r *Record, e *event) {
 		all = x.set
 	}
 	if len(all) > 0 {
-		r.Attributes = l.retainSet(asString(all))
+		r.attributes = l.retainSet(asString(all)).ref
 	}
 }
 
-// seenLen is how many sets are remembered by their hash.
-const seenLen = 1024
+// seenSets has the hashes of the sets seen last, two in a place, the one seen last first.
+// With one in a place, two sets of a busy program that share it would displace each other
+// for ever, and each of their spans would have a copy of its own.
+type seenSets [512][2]uint32
+
+// seen says whether a set is one of them, and makes it one.
+func (s *seenSets) seen(hash uint64) bool {
+	place, h := &s[hash%uint64(len(s))], uint32(hash>>32)
+	switch h {
+	case place[0]:
+		return true
+	case place[1]:
+		place[0], place[1] = h, place[0]
+		return true
+	}
+	place[0], place[1] = h, place[0]
+	return false
+}
 
 // retainSet returns a copy of a set, with a reference: the one copy if it is not the first
 // of its kind. Most programs have few different sets, or one for each request: those would
 // take half as much again for a place where nothing finds them.
 func (l *Log) retainSet(set string) *Text {
-	hash := maphash.String(l.seed, set)
-	seen := &l.seenSets[hash%seenLen]
-	if *seen == uint32(hash>>32) {
+	if l.seenSets.seen(maphash.String(l.seed, set)) {
 		return l.retainText(set)
 	}
-	*seen = uint32(hash >> 32)
 	t := &Text{value: strings.Clone(set), alone: true}
-	t.bytes = t.cost()
-	l.bytes += t.bytes
+	l.enter(t)
 	l.retain(&t.holders)
 	return t
 }
@@ -109,7 +121,7 @@ func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b
 // children, to its parent.
 func (l *Log) handUp(e *event) {
 	key, parent := e.key, ident.NewKey(e.parent)
-	set := l.setOf(e)
+	set := l.setOf(e, e.details)
 	defer set.free()
 	x := l.takeBelow(key)
 	switch {
@@ -143,7 +155,7 @@ func (l *Log) handUp(e *event) {
 // describeLate adds attributes of a child to the record of a span that has ended.
 func (l *Log) describeLate(id rowID, below []byte) {
 	r := l.row(id)
-	old := r.Attributes
+	old := l.attributesOf(r)
 	if !l.keeps(r) {
 		return
 	}
@@ -153,7 +165,7 @@ func (l *Log) describeLate(id rowID, below []byte) {
 	}
 	l.save(id)
 	l.enlistTexts(r, -1)
-	r.Attributes = l.retainSet(asString(all))
+	r.attributes = l.retainSet(asString(all)).ref
 	r.saved = 0
 	l.enlistTexts(r, +1)
 	l.releaseText(old)
@@ -264,11 +276,11 @@ func (l *Log) takeBelow(key ident.Key) *belowSpan {
 
 // ownAttribute returns the first value of a key that a record's span has itself, "" for
 // none.
-func (l *Log) ownAttribute(r *Record, key string) string {
-	if r.Attributes == nil {
+func (l *Log) ownAttribute(r *Row, key string) string {
+	if r.attributes == 0 {
 		return ""
 	}
-	for e := range l.keys.All(r.Attributes.String()) {
+	for e := range l.keys.All(l.attributesOf(r).String()) {
 		if e.Key == key && !e.OfChild {
 			return e.Value
 		}

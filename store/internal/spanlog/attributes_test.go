@@ -50,9 +50,24 @@ func TestLateChildren(t *testing.T) {
 func describe(l *Log, s trace.Span) (list []attributes.Entry) {
 	l.Settle()
 	id, _ := l.indexed(keyOf(s))
-	r := l.row(id)
+	r := l.record(l.row(id))
 	for e := range l.keys.All(r.Attributes.String()) {
 		list = append(list, e)
 	}
 	return list
+}
+
+// Two sets of one place are both seen again, however they take turns; a third one displaces
+// the one that was seen longest ago.
+func TestSeenSetsOfOnePlace(t *testing.T) {
+	const a, b, c uint64 = 1 << 32, 2 << 32, 3 << 32
+	var s seenSets
+	for i, step := range []struct {
+		hash uint64
+		want bool
+	}{{a, false}, {b, false}, {a, true}, {b, true}, {a, true}, {c, false}, {a, true}, {b, false}} {
+		if got := s.seen(step.hash); got != step.want {
+			t.Errorf("step %d: %#x was seen: %v, want %v", i, step.hash, got, step.want)
+		}
+	}
 }

@@ -131,7 +131,7 @@ func checkView(t *testing.T, v *View, endedBefore, startedAfter, lastEnded int64
 	t.Helper()
 	var ended, running, failed int64
 	seen := make(map[ident.Key]bool)
-	v.Each(func(*Record) bool { return true }, func(r *Record) {
+	v.Each(func(*Row) bool { return true }, func(r *Record) {
 		key := ident.NewKey(r.SpanID)
 		if seen[key] {
 			t.Errorf("span %v is there twice", key)
@@ -169,6 +169,29 @@ func checkView(t *testing.T, v *View, endedBefore, startedAfter, lastEnded int64
 		t.Errorf("%d ended, %d in the view before", ended, lastEnded)
 	}
 	return ended
+}
+
+// Goroutines that share one small ring, and fill it all the time, lose nothing.
+func TestFullRing(t *testing.T) {
+	const goroutines, each = 8, 2000
+	l := New(Config{MaxBytes: 1 << 18})
+	if len(l.queue.shards) != 1 {
+		t.Fatalf("%d shards", len(l.queue.shards))
+	}
+	tracer := newTracer(l)
+	var work sync.WaitGroup
+	for range goroutines {
+		work.Go(func() {
+			for range each {
+				_, span := tracer.Start(t.Context(), "GET /")
+				span.End()
+			}
+		})
+	}
+	work.Wait()
+	if totals := l.Totals(); totals.Ended != goroutines*each || totals.Running != 0 {
+		t.Errorf("%d ended and %d run of %d", totals.Ended, totals.Running, goroutines*each)
+	}
 }
 
 // Events come in the order in which they were recorded, whatever shard they are in.

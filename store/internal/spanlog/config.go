@@ -74,5 +74,5 @@ func New(c Config) *Log {
 
 // rowsSize is the memory of n records, which are whole chunks, and of their index.
 func rowsSize(n int) int64 {
-	return int64(n/chunkLen)*memory.Alloc(int64(unsafe.Sizeof([chunkLen]Record{}))) + indexSize(n)
+	return int64(n/chunkLen)*memory.Alloc(int64(unsafe.Sizeof([chunkLen]Row{}))) + indexSize(n)
 }

@@ -27,19 +27,20 @@ type departed struct {
 const maxDepartedName = 256
 
 // outstanding reports whether CPU samples of an ended record are yet to come.
-func (l *Log) outstanding(r *Record) bool {
+func (l *Log) outstanding(r *Row) bool {
 	return l.joinedUntil > 0 && r.Start+r.Duration > l.joinedUntil
 }
 
 // depart remembers a record that goes although samples of it are outstanding.
-func (l *Log) depart(r *Record) {
+func (l *Log) depart(r *Row) {
 	l.evictedEarly++
-	if n := r.Name; n.keeper == nil || n.keeper == &l.others || len(n.Value) > maxDepartedName {
+	n := l.nameOf(r)
+	if n.keeper == nil || n.keeper == &l.others || len(n.Value) > maxDepartedName {
 		return
 	}
-	l.retain(&r.Name.holders)
+	l.retain(&n.holders)
 	gone, _, grown := l.departed.put(ident.NewKey(r.SpanID), r.Duration, l.joinedUntil, r.Start+r.Duration, departed{
-		Samples: r.Samples, name: r.Name, trace: r.TraceID, span: r.SpanID, parent: r.ParentID,
+		Samples: r.Samples, name: n, trace: r.TraceID, span: r.SpanID, parent: r.ParentID,
 		start: r.Start, duration: r.Duration, failed: r.Err, local: r.LocalRoot,
 	})
 	l.bytes += grown
@@ -77,7 +78,7 @@ func (l *Log) wouldKeep(d *departed) bool {
 	if k == nil || d.CPUCount == 0 {
 		return false
 	}
-	r := Record{Duration: d.duration, Samples: d.Samples}
+	r := Row{Duration: d.duration, Samples: d.Samples}
 	for of := range k.extremes {
 		if x := &k.extremes[of]; len(x.rows) < l.perPlace(of) || value(of, &r) > x.least {
 			return true
@@ -92,7 +93,7 @@ func (l *Log) comeBack(key ident.Key, label string) {
 	id := l.newRow()
 	r := l.row(id)
 	r.TraceID, r.SpanID, r.ParentID = d.trace, d.span, d.parent
-	r.Name, r.Start, r.Duration, r.Samples = d.name, d.start, d.duration, d.Samples
+	r.name, r.Start, r.Duration, r.Samples = d.name.ref, d.start, d.duration, d.Samples
 	r.Err, r.LocalRoot, r.Lost = d.failed, d.local, LostSummary
 	l.setIndex(key, id)
 	l.push(id, pinnedList)

@@ -8,90 +8,25 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/codes"
+
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
-	"github.com/spanprof/spanprof/store/internal/memory"
 )
-
-// fresh are the local roots of a batch of events that started and have no record yet:
-// most end in the same batch, and need no place among those that run.
-type fresh struct {
-	starts []freshStart
-	// slots are a hash table of the starts, with open addressing: their numbers from
-	// 1 on.
-	slots []uint32
-	// left is how many have no record.
-	left int
-}
-
-type freshStart struct {
-	key   ident.Key
-	event *event
-}
-
-// reset makes room for n starts.
-func (f *fresh) reset(n int) {
-	slots := 16
-	for slots < 2*n {
-		slots *= 2
-	}
-	if slots > cap(f.slots) {
-		f.slots = make([]uint32, slots)
-	}
-	f.slots = f.slots[:slots]
-	clear(f.slots)
-	clear(f.starts)
-	f.starts = f.starts[:0]
-}
-
-func (f *fresh) add(e *event) {
-	f.starts = append(f.starts, freshStart{e.key, e})
-	f.left++
-	mask := uint32(len(f.slots) - 1)
-	i := hashOf(e.key) & mask
-	for f.slots[i] != 0 {
-		i = (i + 1) & mask
-	}
-	f.slots[i] = uint32(len(f.starts))
-}
-
-// take returns the start of a span, and forgets it; nil if there is none.
-func (f *fresh) take(key ident.Key) *event {
-	if f.left == 0 {
-		return nil
-	}
-	mask := uint32(len(f.slots) - 1)
-	for i := hashOf(key) & mask; f.slots[i] != 0; i = (i + 1) & mask {
-		s := &f.starts[f.slots[i]-1]
-		if s.key == key && s.event != nil {
-			e := s.event
-			s.event = nil
-			f.left--
-			return e
-		}
-	}
-	return nil
-}
-
-// has reports whether a span is one of those that started and have no record.
-func (f *fresh) has(key ident.Key) bool {
-	if f.left == 0 {
-		return false
-	}
-	mask := uint32(len(f.slots) - 1)
-	for i := hashOf(key) & mask; f.slots[i] != 0; i = (i + 1) & mask {
-		if s := &f.starts[f.slots[i]-1]; s.key == key && s.event != nil {
-			return true
-		}
-	}
-	return false
-}
 
 // drain takes in the events up to a number. The caller holds the lock.
 func (l *Log) drain(until uint64) {
+	for known := l.queue.known.Load(); known < until; known = l.queue.known.Load() {
+		l.drainBatch(min(until, known+maxBatch))
+	}
+}
+
+// drainBatch takes in the events up to a number, and frees their places. The caller holds
+// the lock.
+func (l *Log) drainBatch(until uint64) {
 	q := &l.queue
-	from := q.known.Load()
-	q.sort(from, until)
+	q.sort(q.known.Load(), until)
+	l.fetch(q.order)
 	q.fresh.reset(len(q.order))
 	for _, e := range q.order {
 		switch e.kind {
@@ -109,7 +44,9 @@ func (l *Log) drain(until uint64) {
 			l.runs(e)
 		}
 	}
+	l.packTables()
 	q.release(until)
+	q.asked, q.askedDetails = event{}, details{}
 	if l.changed {
 		l.changed = false
 		l.generation.Add(1)
@@ -117,12 +54,39 @@ func (l *Log) drain(until uint64) {
 	q.known.Store(until)
 }
 
+// fetch reads the keys of the ends that come in, and the slots of the index that these and
+// the spans that make room for them are about to use. Each is in another place of memory:
+// read here, one after the other and for nothing else, a processor fetches many at a time.
+func (l *Log) fetch(events []*event) {
+	x, at, ends := &l.index, learned.Load(), 0
+	var seen rowID
+	for _, e := range events {
+		if e.kind != ended {
+			continue
+		}
+		ends++
+		if e.snapshot != nil {
+			e.key = ident.NewKey(sdkSpan{e.snapshot, at}.context().SpanID())
+		}
+		seen |= x.first(e.key)
+	}
+	if l.unused == 0 && len(l.chunks)*chunkLen >= l.maxRows {
+		id := l.lists[newestList].first
+		for ; ends > 0 && id != 0; ends-- {
+			r := l.row(id)
+			seen |= x.first(ident.NewKey(r.SpanID))
+			id = r.next
+		}
+	}
+	l.queue.fetched = seen
+}
+
 // sort puts the events after one number and up to another in their order. The numbers
 // have no gaps.
 func (q *queue) sort(after, until uint64) {
 	n := int(until - after)
 	if n > cap(q.order) {
-		q.order = make([]*event, n, max(n, len(q.shards)*int(q.ringLen)))
+		q.order = make([]*event, n, max(n, min(maxBatch, len(q.shards)*int(q.ringLen))))
 	}
 	q.order = q.order[:n]
 	for i := range q.shards {
@@ -155,7 +119,7 @@ func (q *queue) release(until uint64) {
 				break
 			}
 			pinned += int64(e.pinned)
-			*e = event{}
+			e.clear()
 			head++
 		}
 		if head == s.head {
@@ -165,6 +129,19 @@ func (q *queue) release(until uint64) {
 		s.head = head
 		s.pinned -= pinned
 		s.mu.Unlock()
+	}
+}
+
+// clear makes a place for the next event. Most events refer to little.
+func (e *event) clear() {
+	switch {
+	case e.details != nil:
+		*e.details = details{}
+		*e = event{}
+	case e.snapshot != nil:
+		e.snapshot = nil
+	default:
+		e.name, e.resource = "", nil
 	}
 }
 
@@ -195,7 +172,7 @@ func (l *Log) runs(e *event) rowID {
 	r.TraceID, r.ParentID, r.Start, r.LocalRoot = e.trace, e.parent, e.start, true
 	binary.BigEndian.PutUint64(r.SpanID[:], uint64(e.key))
 	r.Missed = e.start < l.joinedUntil
-	r.Name = l.retainName(l.serviceOf(e.resource), ident.Cut(e.name))
+	r.name = l.retainName(l.serviceOf(e.resource), ident.Cut(e.name)).ref
 	if l.lists[runningList].len == 0 {
 		l.changed = true // for answers that were kept because nothing ran
 	}
@@ -205,14 +182,44 @@ func (l *Log) runs(e *event) rowID {
 	return id
 }
 
+// read returns an end with all that it says, and whether its start came in the same batch.
+// What it returns is valid until it is called again.
+func (l *Log) read(e *event) (*event, *details, bool) {
+	q := &l.queue
+	if e.snapshot == nil {
+		d := e.details
+		if d == nil {
+			d = &q.askedDetails
+			*d = details{}
+		}
+		return e, d, q.fresh.take(e.key) != nil
+	}
+	s, to, d := sdkSpan{e.snapshot, learned.Load()}, &q.asked, &q.askedDetails
+	ctx := s.context()
+	to.key, to.local = e.key, e.local
+	to.trace, to.parent, to.resource = ctx.TraceID(), s.parent().SpanID(), s.resource()
+	to.name, to.hasAttributes = s.name(), false
+	to.start, d.duration = times(*s.start(), *s.end())
+	d.status, d.failed = s.status().Description, s.status().Code == codes.Error
+	d.origin = uncounted
+	if l.root != nil && e.local && ctx.IsSampled() && s.droppedAttributes() == 0 {
+		d.origin, d.scope = originOf(e.profiled), s.scope().Name
+	}
+	if l.keys != nil {
+		d.attributes, d.exception = s.attributes(), attributes.Exception(s.events())
+		to.hasAttributes = e.hasAttributes || len(d.exception) > 0
+	}
+	return to, d, q.fresh.take(to.key) != nil
+}
+
 // ends takes in a span that ended.
 func (l *Log) ends(e *event) {
+	e, d, running := l.read(e)
 	service := l.serviceOf(e.resource)
 	name, description := ident.Cut(e.name), ""
-	if e.status != "" {
-		description = strings.Clone(ident.Cut(attributes.RedactText(e.status)))
+	if d.status != "" {
+		description = strings.Clone(ident.Cut(attributes.RedactText(d.status)))
 	}
-	running := l.queue.fresh.take(e.key) != nil
 	var (
 		id    rowID
 		known bool
@@ -234,17 +241,15 @@ func (l *Log) ends(e *event) {
 	r := l.row(id)
 	r.TraceID, r.ParentID = e.trace, e.parent
 	binary.BigEndian.PutUint64(r.SpanID[:], uint64(e.key))
-	r.Start, r.Duration = e.start, e.duration
-	r.Status, r.Err, r.LocalRoot = description, e.failed, e.local
+	r.Start, r.Duration = e.start, d.duration
+	r.Err, r.LocalRoot = d.failed, e.local
 	if isNew {
 		l.setIndex(e.key, id)
 	}
-	if description != "" {
-		l.bytes += memory.Alloc(int64(len(description)))
-	}
+	l.setStatus(r, description)
 	l.rename(r, service, name)
 	l.adopt(r, e.key)
-	l.describe(r, e)
+	l.describe(r, e, d)
 	if !e.local {
 		l.inner++
 		l.nested = true
@@ -256,7 +261,8 @@ func (l *Log) ends(e *event) {
 
 	l.changed = true
 	l.ended++
-	c, duration := l.count(r.Name), time.Duration(e.duration)
+	named := l.nameOf(r)
+	c, duration := l.count(named), time.Duration(d.duration)
 	c.Spans++
 	c.Duration += duration
 	c.MaxDuration = max(c.MaxDuration, duration)
@@ -275,10 +281,10 @@ func (l *Log) ends(e *event) {
 	default:
 		l.push(id, newestList)
 	}
-	l.saw(r.Name, r.Start+r.Duration)
+	l.saw(named, r.Start+r.Duration)
 	l.offer(id)
 	l.trim()
-	if e.origin != uncounted && l.root != nil {
-		l.root(e.scope, e.origin == labelled)
+	if d.origin != uncounted && l.root != nil {
+		l.root(d.scope, d.origin == labelled)
 	}
 }

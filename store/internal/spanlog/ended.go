@@ -10,7 +10,7 @@ import "github.com/spanprof/spanprof/store/internal/attributes"
 // everything, those too whose samples have not come. It is how a directory gets the spans,
 // beside what runs on the request path: the log is locked for copyLen records at a time.
 func (l *Log) TakeEnded(everything, again bool, visit func(*Record)) {
-	l.eachCopy(func(r *Record) bool {
+	l.eachCopy(func(r *Row) bool {
 		if r.saved > 0 && !again || r.Earlier != 0 || !r.kept() || !everything && !l.hasSamples(r) {
 			return false
 		}
@@ -22,24 +22,24 @@ func (l *Log) TakeEnded(everything, again bool, visit func(*Record)) {
 // EachPinned shows copies of the records that are kept for longer than the newest, also
 // those of earlier processes: with everything, those too whose samples have not come.
 func (l *Log) EachPinned(everything bool, visit func(*Record)) {
-	l.eachCopy(func(r *Record) bool {
+	l.eachCopy(func(r *Row) bool {
 		return r.kept() && r.places != 0 && (everything || r.Earlier != 0 || l.hasSamples(r))
 	}, visit)
 }
 
 // hasSamples says whether all windows in which a span ran have come, as far as there are any.
-func (l *Log) hasSamples(r *Record) bool {
+func (l *Log) hasSamples(r *Row) bool {
 	return l.joinedUntil == 0 || r.Start+r.Duration <= l.joinedUntil
 }
 
 // kept reports whether a record is of a span that ended and is kept for the user.
-func (r *Record) kept() bool {
+func (r *Row) kept() bool {
 	return r.list == newestList || r.list == errorList || r.list == pinnedList
 }
 
 // eachCopy shows copies of the records that are wanted, which runs while the log is
 // locked. What happened to spans until now is in them.
-func (l *Log) eachCopy(wanted func(*Record) bool, visit func(*Record)) {
+func (l *Log) eachCopy(wanted func(*Row) bool, visit func(*Record)) {
 	l.Settle()
 	var rows [copyLen]Record
 	for first := 0; ; first += copyLen {
@@ -53,7 +53,7 @@ func (l *Log) eachCopy(wanted func(*Record) bool, visit func(*Record)) {
 	}
 }
 
-func (l *Log) copySome(rows *[copyLen]Record, first int, wanted func(*Record) bool) (n int, more bool) {
+func (l *Log) copySome(rows *[copyLen]Record, first int, wanted func(*Row) bool) (n int, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if first >= len(l.chunks)*chunkLen {
@@ -61,7 +61,7 @@ func (l *Log) copySome(rows *[copyLen]Record, first int, wanted func(*Record) bo
 	}
 	for i := first + 1; i <= first+copyLen; i++ {
 		if r := l.row(rowID(i)); wanted(r) {
-			rows[n] = *r
+			rows[n] = l.record(r)
 			n++
 		}
 	}

@@ -27,16 +27,16 @@ type errorType struct {
 
 // errorHash tells types of errors of a service apart: by the type of the exception or,
 // where that says nothing or there is none, by a text.
-func (l *Log) errorHash(r *Record) uint64 {
+func (l *Log) errorHash(r *Row) uint64 {
 	var h maphash.Hash
 	h.SetSeed(l.seed)
-	_, _ = h.WriteString(r.Name.Service)
+	_, _ = h.WriteString(l.nameOf(r).Service)
 	_ = h.WriteByte(0)
 	if exception := l.ownAttribute(r, attributes.ExceptionType); exception != "" && !wrapsText(exception) {
 		_, _ = h.WriteString(exception)
 		return h.Sum64()
 	}
-	text := r.Status
+	text := l.statuses.at(r.status)
 	for _, key := range []string{attributes.ExceptionMessage, attributes.ErrorType} {
 		if text == "" {
 			text = l.ownAttribute(r, key)
@@ -115,7 +115,7 @@ func (l *Log) newestErrorType(i int) {
 }
 
 // errorRank is how many errors of the type are newer.
-func (l *Log) errorRank(r *Record) int {
+func (l *Log) errorRank(r *Row) int {
 	for i := range l.errorTypes {
 		for rank, id := range l.errorTypes[i].rows {
 			if id != 0 && l.row(id) == r {

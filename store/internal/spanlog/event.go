@@ -6,6 +6,8 @@ package spanlog
 import (
 	"math"
 	"slices"
+	"time"
+	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -38,89 +40,154 @@ const (
 	labelled
 )
 
-// event is the start or the end of a span on its way from the request path to the log. It
-// has values alone: a span's methods may wait for locks of the program's, or be the
-// program's own, and are called where the log is not locked.
+// event is the start or the end of a span on its way from the request path to the log. But
+// for snapshots of the SDK it has values alone: a span's methods may wait for locks of the
+// program's, or be the program's own, and are called where the log is not locked.
+//
+// The end of a span that the SDK has taken a snapshot of writes to the first 64 bytes, a
+// start to the others too: what one processor writes another one has to fetch.
 type event struct {
 	// seq is the place of the event among all.
-	seq      uint64
-	key      ident.Key
+	seq uint64
+	key ident.Key
+	// snapshot is that of the SDK, which says the rest when the event comes into the log;
+	// nil where the event has values.
+	snapshot unsafe.Pointer
+
+	kind            eventKind
+	local, profiled bool
+	// hasAttributes says that there may be attributes to keep.
+	hasAttributes bool
+	// pinned is about what the event refers to, in bytes.
+	pinned int32
+	// name is that at this moment.
+	name string
+
+	start    int64
 	trace    trace.TraceID
 	parent   trace.SpanID
 	resource *resource.Resource
-	// name is that at this moment.
-	name  string
-	start int64
+	// details are of the end of a span without a snapshot.
+	details *details
+	_       [2*cacheLine - 6*8 - 4*8 - 2*8]byte
+}
 
-	// What follows is of ends. status is the description of the status, that of an error
-	// where the span has no record.
+// details is what ends have beside what starts have.
+type details struct {
+	// status is the description of the status, that of an error where the span has no
+	// record.
 	status, scope string
 	duration      int64
 	// attributes are all of the span, exception those of its first exception. set has
 	// what is kept of them where they take too much to wait here.
 	attributes, exception []attribute.KeyValue
 	set                   []byte
-
-	kind                         eventKind
-	failed, local, hasAttributes bool
-	origin                       origin
-	// pinned is about what the event refers to, in bytes.
-	pinned int32
+	failed                bool
+	origin                origin
 }
 
-// Start records a local root that starts.
+// Start records a span that starts if it is a local root.
 func (l *Log) Start(s sdktrace.ReadWriteSpan) {
-	ctx, name := s.SpanContext(), s.Name()
-	l.enqueue(&event{
-		kind: started, key: ident.NewKey(ctx.SpanID()), trace: ctx.TraceID(), parent: s.Parent().SpanID(),
-		start: ident.UnixNano(s.StartTime()), resource: s.Resource(), name: name,
-	}, int64(len(name)))
+	if sdk, ok := sdkStartOf(s); ok {
+		if parent := sdk.parent(); isLocalRoot(parent) {
+			l.start(sdk.context(), parent, s.Name(), *sdk.start(), sdk.resource())
+		}
+		return
+	}
+	if parent := s.Parent(); isLocalRoot(&parent) {
+		ctx := s.SpanContext()
+		l.start(&ctx, &parent, s.Name(), s.StartTime(), s.Resource())
+	}
+}
+
+func (l *Log) start(ctx, parent *trace.SpanContext, name string, start time.Time, of *resource.Resource) {
+	shard, e := l.reserve()
+	e.kind, e.key, e.trace, e.parent = started, ident.NewKey(ctx.SpanID()), ctx.TraceID(), parent.SpanID()
+	e.name, e.start, e.resource = name, ident.UnixNano(start), of
+	l.publish(shard, e, int64(len(name)))
 }
 
 // End records a span that ends: a local root, a span that has a profile of its own, or what
 // another one has to tell about those above it. The span's attributes must not change any
 // more.
-//
-// Each question to a span of the SDK copies all that it is, so none is put twice.
 func (l *Log) End(s sdktrace.ReadOnlySpan) {
+	if sdk, ok := sdkSpanOf(s); ok {
+		l.endInPlace(s, sdk)
+		return
+	}
+	// Each question may copy all that a span is, so none is put twice.
 	parent, all := s.Parent(), s.Attributes()
 	profiled, size := look(all)
 	if !profiled && labelfacts.EverySpan(true) {
 		profiled = labelfacts.EverySpan(s.SpanContext().IsSampled())
 	}
-	if local := !parent.IsValid() || parent.IsRemote(); local || profiled {
+	if local := isLocalRoot(&parent); local || profiled {
 		l.end(s, parent.SpanID(), local, profiled, all, size)
 	} else if l.keys != nil {
 		l.pass(s, parent.SpanID(), all, size)
 	}
 }
 
+// endInPlace is End for a snapshot of the SDK.
+func (l *Log) endInPlace(s sdktrace.ReadOnlySpan, sdk sdkSpan) {
+	parent, all := sdk.parent(), sdk.attributes()
+	profiled, size := look(all)
+	if !profiled && labelfacts.EverySpan(true) {
+		profiled = labelfacts.EverySpan(sdk.context().IsSampled())
+	}
+	switch local := isLocalRoot(parent); {
+	case local || profiled:
+		most := l.queue.maxPinned / pinnedShare
+		pinned := size + pinnedSnapshot + int64(len(sdk.name())+len(sdk.status().Description)) +
+			int64(cap(all)-len(all))*pinnedValue + stateOf(sdk.context()) + stateOf(parent)
+		if pinned <= most {
+			pinned += sizeOf(sdk.events(), sdk.links(), most)
+		}
+		if pinned > most {
+			l.end(s, parent.SpanID(), local, profiled, all, size)
+			return
+		}
+		shard, e := l.reserve()
+		e.kind, e.snapshot, e.local, e.profiled, e.hasAttributes = ended, sdk.p, local, profiled, size > 0
+		l.publish(shard, e, pinned)
+	case l.keys != nil:
+		exception, status := l.exceptionOf(all, sdk.events()), sdk.status()
+		some, passes := l.passes(size, exception, status.Code)
+		if passes {
+			l.passOn(sdk.context().SpanID(), parent.SpanID(), some, sdk.name(), *status, all, size, exception)
+		}
+	}
+}
+
+func isLocalRoot(parent *trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }
+
 // has gives an event the attributes of its span, which take about size bytes, and returns
 // what it takes with them.
-func (l *Log) has(e *event, all []attribute.KeyValue, size int64, exception []attribute.KeyValue) int64 {
+func (l *Log) has(e *event, d *details, all []attribute.KeyValue, size int64, exception []attribute.KeyValue) int64 {
 	e.hasAttributes = true
 	_, more := look(exception)
 	if size += more; size <= l.queue.maxPinned/pinnedShare {
-		e.attributes, e.exception = all, exception
+		d.attributes, d.exception = all, exception
 		return size
 	}
-	set := l.collect(&attributes.Source{Name: e.name, Status: e.status, Attributes: all, Exception: exception}, e.kind == passedBy)
+	set := l.collect(&attributes.Source{Name: e.name, Status: d.status, Attributes: all, Exception: exception}, e.kind == passedBy)
 	defer set.free()
 	if set == nil {
 		e.hasAttributes = false
 		return 0
 	}
-	e.set = slices.Clone(set.bytes)
-	return int64(len(e.set))
+	d.set = slices.Clone(set.bytes)
+	return int64(len(d.set))
 }
 
 // profileID is the attribute of spans that have a profile of their own.
 const profileID = "pyroscope.profile.id"
 
-// look goes through the attributes of a span. It says whether there is that of a profile,
-// and about what the others take in bytes, 0 for none.
+// look goes through the attributes of a span that are looked at. It says whether there is that
+// of a profile, and about what the others take in bytes, 0 for none.
 func look(all []attribute.KeyValue) (profiled bool, size int64) {
-	for i := range all {
+	size = int64(attributes.Unseen(len(all))) * pinnedValue // at least
+	for i := 0; i < len(all); i = attributes.Next(i, len(all)) {
 		if len(all[i].Key) == len(profileID) && all[i].Key == profileID {
 			profiled = true
 			continue
@@ -137,61 +204,116 @@ func look(all []attribute.KeyValue) (profiled bool, size int64) {
 	return profiled, size
 }
 
+// exceptionOf returns the attributes of a span's exception, and counts what of its attributes,
+// its events and those is not looked at.
+func (l *Log) exceptionOf(all []attribute.KeyValue, events []sdktrace.Event) []attribute.KeyValue {
+	exception := attributes.Exception(events)
+	if n := attributes.Unseen(len(all)) + attributes.Unseen(len(events)) + attributes.Unseen(len(exception)); n > 0 {
+		l.queue.unseen.Add(int64(n))
+	}
+	return exception
+}
+
 // end records the end of a span that has a record; size is what its attributes take.
 func (l *Log) end(s sdktrace.ReadOnlySpan, parent trace.SpanID, local, profiled bool, all []attribute.KeyValue, size int64) {
 	ctx, status := s.SpanContext(), s.Status()
-	start, duration := times(s)
+	start, duration := times(s.StartTime(), s.EndTime())
 	e := event{
-		kind: ended, key: ident.NewKey(ctx.SpanID()), name: s.Name(), status: status.Description, resource: s.Resource(),
-		trace: ctx.TraceID(), parent: parent, start: start, duration: duration,
-		failed: status.Code == codes.Error, local: local,
+		kind: ended, key: ident.NewKey(ctx.SpanID()), name: s.Name(), resource: s.Resource(),
+		trace: ctx.TraceID(), parent: parent, start: start, local: local,
 	}
+	d := details{status: status.Description, duration: duration, failed: status.Code == codes.Error}
 	if local && ctx.IsSampled() && s.DroppedAttributes() == 0 {
-		e.origin, e.scope = unlabelled, s.InstrumentationScope().Name
-		if profiled {
-			e.origin = labelled
-		}
+		d.origin, d.scope = originOf(profiled), s.InstrumentationScope().Name
 	}
 	var pinned int64
 	if l.keys != nil {
-		if exception := attributes.Exception(s.Events()); size > 0 || len(exception) > 0 {
-			pinned = l.has(&e, all, size, exception)
+		if exception := l.exceptionOf(all, s.Events()); size > 0 || len(exception) > 0 {
+			pinned = l.has(&e, &d, all, size, exception)
 		}
 	}
-	l.enqueue(&e, pinned+int64(len(e.name)+len(e.status)))
+	l.enqueue(&e, &d, pinned+int64(len(e.name)+len(d.status)))
+}
+
+func originOf(profiled bool) origin {
+	if profiled {
+		return labelled
+	}
+	return unlabelled
+}
+
+// stateOf returns about what the tracestate of a context takes in bytes, which may come
+// from another service.
+func stateOf(c *trace.SpanContext) int64 {
+	state := c.TraceState()
+	return pinnedState * int64(state.Len())
+}
+
+// sizeOf returns about what events and links take in bytes. It does not look on where that
+// is more than most.
+func sizeOf(events []sdktrace.Event, links []sdktrace.Link, most int64) (size int64) {
+	if int64(len(events)+len(links))*pinnedEvent > most {
+		return most + 1
+	}
+	for i := 0; i < len(events) && size <= most; i++ {
+		_, more := look(events[i].Attributes)
+		size += pinnedEvent + int64(len(events[i].Name)) + more
+	}
+	for i := 0; i < len(links) && size <= most; i++ {
+		_, more := look(links[i].Attributes)
+		size += pinnedEvent + more + stateOf(&links[i].SpanContext)
+	}
+	return size
 }
 
 // pass hands the attributes of a child that has no record of its own to its parent, for
 // the nearest span above that has one.
 func (l *Log) pass(s sdktrace.ReadOnlySpan, parent trace.SpanID, all []attribute.KeyValue, size int64) {
-	exception, status := attributes.Exception(s.Events()), s.Status()
-	some := size > 0 || len(exception) > 0 || status.Code == codes.Error
-	hoists := l.queue.hoists.Load()
-	switch {
-	case some && !hoists:
-		// From now on those without any may have some from their own children.
-		l.queue.hoists.Store(true)
-	case !some && !hoists:
+	exception, status := l.exceptionOf(all, s.Events()), s.Status()
+	some, passes := l.passes(size, exception, status.Code)
+	if !passes {
 		return
 	}
-	e := event{kind: passedBy, key: ident.NewKey(s.SpanContext().SpanID()), parent: parent}
-	var pinned int64
+	var name string
 	if some {
-		e.name = s.Name()
-		if status.Code == codes.Error {
-			e.status = status.Description
-		}
-		pinned = l.has(&e, all, size, exception)
+		name = s.Name()
 	}
-	l.enqueue(&e, pinned+int64(len(e.name)+len(e.status)))
+	l.passOn(s.SpanContext().SpanID(), parent, some, name, status, all, size, exception)
+}
+
+// passes reports whether a child has some attributes for its parent, and whether it, or
+// its own children, may have.
+func (l *Log) passes(size int64, exception []attribute.KeyValue, status codes.Code) (some, passes bool) {
+	some = size > 0 || len(exception) > 0 || status == codes.Error
+	hoists := l.queue.hoists.Load()
+	if some && !hoists {
+		// From now on those without any may have some from their own children.
+		l.queue.hoists.Store(true)
+	}
+	return some, some || hoists
+}
+
+func (l *Log) passOn(id, parent trace.SpanID, some bool, name string, status sdktrace.Status, all []attribute.KeyValue, size int64, exception []attribute.KeyValue) {
+	e := event{kind: passedBy, key: ident.NewKey(id), parent: parent}
+	var (
+		d      details
+		pinned int64
+	)
+	if some {
+		e.name = name
+		if status.Code == codes.Error {
+			d.status = status.Description
+		}
+		pinned = l.has(&e, &d, all, size, exception)
+	}
+	l.enqueue(&e, &d, pinned+int64(len(e.name)+len(d.status)))
 }
 
 // times returns the start of a span that ended, in nanoseconds since 1970, and its
 // duration.
-func times(s sdktrace.ReadOnlySpan) (start, duration int64) {
-	from := s.StartTime()
+func times(from, until time.Time) (start, duration int64) {
 	start = ident.UnixNano(from)
-	duration = max(0, int64(s.EndTime().Sub(from)))
+	duration = max(0, int64(until.Sub(from)))
 	if start > 0 {
 		// The end, too, is a time that nanoseconds can tell.
 		duration = min(duration, math.MaxInt64-start)

@@ -60,6 +60,14 @@ func (x *index) grow(n int) {
 	}
 }
 
+// first returns what is in the first slot for a key.
+func (x *index) first(key ident.Key) rowID {
+	if len(x.slots) == 0 {
+		return 0
+	}
+	return x.slots[int(hashOf(key)>>x.shift)&(len(x.slots)-1)].row
+}
+
 // place returns the first free slot for a hash.
 func (x *index) place(hash uint32) *slot {
 	mask := len(x.slots) - 1

@@ -128,7 +128,7 @@ func (l *Log) addSamples(key ident.Key, g *Group) bool {
 	r.saved = 0
 	l.setLabel(r, g.Label)
 	if g.CPUCount > 0 {
-		c := l.count(r.Name)
+		c := l.count(l.nameOf(r))
 		c.CPU += g.CPU
 		c.CPUCount += g.CPUCount
 		c.Label = cmp.Or(g.Label, c.Label)
@@ -161,7 +161,7 @@ func (l *Log) countByLabel(g *Group, service string) {
 }
 
 // adopt gives a span that ends the samples that came before.
-func (l *Log) adopt(r *Record, key ident.Key) {
+func (l *Log) adopt(r *Row, key ident.Key) {
 	if !l.orphans.has(key) {
 		return
 	}
@@ -180,12 +180,12 @@ func (l *Log) climb(from, except ident.Key, cpu time.Duration) {
 	if id, ok := l.indexed(from); ok {
 		l.climbFrom(l.row(id), except, cpu)
 	} else if d := l.departed.get(from); d != nil {
-		l.climbFrom(&Record{ParentID: d.parent, LocalRoot: d.local}, except, cpu)
+		l.climbFrom(&Row{ParentID: d.parent, LocalRoot: d.local}, except, cpu)
 	}
 	// An orphan's goes up when its parent is known.
 }
 
-func (l *Log) climbFrom(r *Record, except ident.Key, cpu time.Duration) {
+func (l *Log) climbFrom(r *Row, except ident.Key, cpu time.Duration) {
 	for range maxDepth {
 		if r.LocalRoot || !r.ParentID.IsValid() {
 			return

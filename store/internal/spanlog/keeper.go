@@ -5,7 +5,6 @@ package spanlog
 
 import (
 	"cmp"
-	"math"
 	"math/bits"
 	"slices"
 	"time"
@@ -69,7 +68,7 @@ const (
 // NoRank is the rank of what is not kept for longer than its windows.
 const NoRank = 1 << 20
 
-func value(of int, r *Record) int64 {
+func value(of int, r *Row) int64 {
 	switch places(1) << of {
 	case hungry:
 		return int64(r.CPU)
@@ -88,7 +87,7 @@ func latency(duration int64) int {
 // it belongs there.
 func (l *Log) offer(id rowID) {
 	r := l.row(id)
-	k := r.Name.keeper
+	k := l.nameOf(r).keeper
 	if k == nil || r.Running() || r.list == passedList {
 		return
 	}
@@ -180,8 +179,11 @@ func (l *Log) leave(id rowID, place places) {
 // unpin takes a record out of all that keeps it.
 func (l *Log) unpin(id rowID) {
 	r := l.row(id)
+	if r.places == 0 {
+		return
+	}
 	is := func(other rowID) bool { return other == id }
-	if k := r.Name.keeper; k != nil {
+	if k := l.nameOf(r).keeper; k != nil {
 		for of := range k.extremes {
 			if r.places&(1<<of) != 0 {
 				x := &k.extremes[of]
@@ -201,9 +203,9 @@ func (l *Log) unpin(id rowID) {
 // rank says how much a record is worth among those that are kept for longer: the
 // slowest of a name, its hungriest and the last error of a type have rank 0. A span that
 // runs is kept, and has the rank that it would have if it ended now.
-func (l *Log) rank(r *Record) int {
+func (l *Log) rank(r *Row) int {
 	rank := NoRank
-	k := r.Name.keeper
+	k := l.nameOf(r).keeper
 	if k != nil {
 		for of := range k.extremes {
 			x := &k.extremes[of]
@@ -239,7 +241,7 @@ func (l *Log) before(x *extremes, of int, v int64) (n int) {
 }
 
 // runningRank is the rank of a span that runs.
-func (l *Log) runningRank(k *keeper, r *Record) int {
+func (l *Log) runningRank(k *keeper, r *Row) int {
 	rank := l.before(&k.extremes[0], 0, l.joinedUntil-r.Start)
 	if r.CPU > 0 {
 		rank = min(rank, l.before(&k.extremes[2], 2, int64(r.CPU)))
@@ -248,101 +250,4 @@ func (l *Log) runningRank(k *keeper, r *Record) int {
 		return NoRank
 	}
 	return rank
-}
-
-// saw counts a span that ended, and finds a keeper for names that come again and again.
-func (l *Log) saw(n *Name, end int64) {
-	k := n.keeper
-	if k == nil {
-		return
-	}
-	if k != &l.others {
-		k.seen = min(k.seen, math.MaxInt32) + 1
-		k.last = end
-		return
-	}
-	n.seen++
-	if n.seen >= minEvidence && n.seen&(n.seen-1) == 0 {
-		l.claim(n, end)
-	}
-}
-
-// claim gives a name the keeper of the one that has the fewest spans of late, if these
-// are fewer than its own.
-func (l *Log) claim(n *Name, now int64) {
-	if l.keepers < l.maxKeepers {
-		n.keeper = l.ownKeeper(n, now)
-		l.takeOver(n)
-		return
-	}
-	var (
-		victim *Name
-		least  uint32
-	)
-	for _, of := range l.owners {
-		k := of.keeper
-		worth := k.seen
-		if idle := (now - k.last) / int64(time.Hour); idle > 0 {
-			worth >>= min(31, uint64(idle))
-		}
-		if victim == nil || worth < least {
-			victim, least = of, worth
-		}
-	}
-	if victim == nil || least >= n.seen {
-		return
-	}
-	l.dismiss(victim)
-	n.keeper = l.ownKeeper(n, now)
-	l.takeOver(n)
-}
-
-// dismiss takes a name's keeper away. What it kept competes with that of the other
-// names without a keeper.
-func (l *Log) dismiss(n *Name) {
-	k := n.keeper
-	l.dropKeeper(n)
-	n.keeper = &l.others
-	n.seen = 0
-	l.moveOut(k, func(rowID) bool { return true })
-}
-
-// takeOver moves what the others' keeper has of a name to the name's own.
-func (l *Log) takeOver(n *Name) {
-	l.moveOut(&l.others, func(id rowID) bool { return l.row(id).Name == n })
-}
-
-// moveOut takes records out of a keeper that is not that of their name any more, and
-// offers them to the one that is.
-func (l *Log) moveOut(k *keeper, moves func(rowID) bool) {
-	var out []rowID
-	for of := range k.extremes {
-		x := &k.extremes[of]
-		x.rows = slices.DeleteFunc(x.rows, func(id rowID) bool {
-			if !moves(id) {
-				return false
-			}
-			l.row(id).places &^= places(1) << of
-			out = append(out, id)
-			return true
-		})
-	}
-	for i, id := range k.examples {
-		if id != 0 && moves(id) {
-			l.row(id).places &^= example
-			k.examples[i] = 0
-			out = append(out, id)
-		}
-	}
-	slices.Sort(out)
-	for _, id := range slices.Compact(out) {
-		// One that was offered before may have freed it.
-		if r := l.row(id); r.list != freeList {
-			l.save(id)
-			l.offer(id)
-			if r.list == pinnedList && r.places == 0 {
-				l.free(id)
-			}
-		}
-	}
 }

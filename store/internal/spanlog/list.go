@@ -5,7 +5,6 @@ package spanlog
 
 import (
 	"github.com/spanprof/spanprof/store/internal/ident"
-	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
 // rowID is the place of a record in the log; 0 is none.
@@ -84,13 +83,13 @@ func (l *Log) newRow() rowID {
 	}
 	id := l.unused
 	l.save(id)
-	l.unused = l.row(id).next
-	*l.row(id) = Record{}
+	r := l.row(id)
+	l.unused, r.next = r.next, 0
 	return id
 }
 
 func (l *Log) newChunk() {
-	chunk := new([chunkLen]Record)
+	chunk := new([chunkLen]Row)
 	l.chunks = append(l.chunks, chunk)
 	rows := len(l.chunks) * chunkLen
 	l.index.grow(rows)
@@ -169,16 +168,17 @@ func (l *Log) free(id rowID) {
 		l.forgotten++
 		l.abandon(r)
 	}
+	l.dropExact(id)
 	l.unlink(id)
 	l.unpin(id)
 	l.unindex(ident.NewKey(r.SpanID), id)
-	l.bytes -= memory.Alloc(int64(len(r.Status)))
-	l.releaseName(r.Name)
-	l.releaseText(r.Label)
-	l.releaseText(r.Attributes)
+	l.dropStatus(r)
+	l.releaseName(l.nameOf(r))
+	l.releaseText(l.labelOf(r))
+	l.releaseText(l.attributesOf(r))
 	if !r.LocalRoot {
 		l.inner--
 	}
-	*r = Record{next: l.unused}
+	*r = Row{next: l.unused}
 	l.unused = id
 }

@@ -4,19 +4,21 @@
 // Package spanlog keeps records of the spans that run and of those that ended,
 // bounded in bytes, and joins them with the samples of profiles.
 //
-// queue.go takes the start and the end of spans, on the request path, into bounded rings;
+// event.go takes the start and the end of spans, on the request path, into the bounded rings
+// of queue.go; sdkspan.go and sdkstart.go read spans of the SDK without their methods;
 // drain.go brings them from there into the log, in their order, before anyone reads it.
 // log.go has the log, config.go its bounds, totals.go its counts, index.go finds records
-// by id. list.go makes
+// by id, table.go gives rows the texts that they refer to. list.go makes
 // room; keeper.go keeps the slowest spans of each name, those with most CPU time and
-// examples of each latency for longer, errors.go the last errors of each type; name.go
-// has the texts that records share. join.go adds samples to records and takes them off;
+// examples of each latency for longer, ownkeeper.go says which names have a keeper of their
+// own, errors.go keeps the last errors of each type; name.go has their names, text.go the
+// texts that records share. join.go adds samples to records and takes them off;
 // orphans.go has those of spans without a record, departed.go spans whose record went
 // before its samples came, ring.go what both leave behind. attributes.go gives records
-// the attributes of their spans, and of children without a record.
+// the attributes of their spans, and of children without a record; exact.go exact times.
 // count.go counts by name what is not kept. ended.go gives the spans that ended to a
-// directory, restore.go takes those of earlier processes in. view.go reads all this as it was at one
-// moment.
+// directory, restore.go takes those of earlier processes in. view.go reads all this as it
+// was at one moment.
 package spanlog
 
 import (
@@ -72,7 +74,7 @@ type Log struct {
 	mu sync.Mutex
 	// changed says that the batch that comes in changes what a view sees.
 	changed bool
-	chunks  []*[chunkLen]Record
+	chunks  []*[chunkLen]Row
 	// unused is the first record that is free; they are linked by next.
 	unused rowID
 	index  index
@@ -82,6 +84,11 @@ type Log struct {
 	names  nameMap
 	lately lately
 	texts  map[string]*Text
+	// Rows refer to names, to labels and attributes, and to the descriptions of statuses by
+	// their places here.
+	nameRefs table[*Name]
+	textRefs table[*Text]
+	statuses table[string]
 	// counted are the names with something to count, countedBytes what they
 	// take, which is little more than an eighth at most.
 	counted      []*Name
@@ -94,6 +101,7 @@ type Log struct {
 	errorTypes []errorType
 	orphans    orphans
 	departed   remains[departed]
+	exacts     exacts
 	// nested says that spans other than local roots were recorded.
 	nested  bool
 	history history
@@ -101,8 +109,8 @@ type Log struct {
 	// children without a record, on their way up.
 	keys  *attributes.Keys
 	below below
-	// seenSets are parts of the hashes of sets of attributes that came.
-	seenSets [seenLen]uint32
+	// seenSets are those of attributes that came.
+	seenSets seenSets
 	// resource is that of the last span, service its service.name.
 	resource *resource.Resource
 	service  string
@@ -122,13 +130,13 @@ type Log struct {
 	forgotten, evictedEarly int64
 }
 
-func (l *Log) row(id rowID) *Record {
+func (l *Log) row(id rowID) *Row {
 	i := uint32(id) - 1
 	return &l.chunks[i/chunkLen][i%chunkLen]
 }
 
 // keeps says whether the options keep an ended span.
-func (l *Log) keeps(r *Record) bool {
+func (l *Log) keeps(r *Row) bool {
 	// The last bytes of an id are random, by W3C Trace Context level 2. What
 	// the SDK's TraceIDRatioBased samples has the first of them in common,
 	// which therefore decide least here.
@@ -146,12 +154,12 @@ func (l *Log) serviceOf(res *resource.Resource) string {
 // rename gives a record its final name. What was counted under the one that it
 // had when it started stays there, in windows that may have gone since: CPU time
 // counts by the name that the span had when it was used.
-func (l *Log) rename(r *Record, service, value string) {
-	old := r.Name
+func (l *Log) rename(r *Row, service, value string) {
+	old := l.nameOf(r)
 	if old != nil && old.Value == value && old.Service == service {
 		return
 	}
-	r.Name = l.retainName(service, value)
+	r.name = l.retainName(service, value).ref
 	if old != nil {
 		l.releaseName(old)
 	}

@@ -37,14 +37,14 @@ func profiled(l *Log, n int, groups iter.Seq[Group]) {
 	l.Join("checkout", groups)
 }
 
-func (l *Log) find(t *testing.T, key ident.Key) *Record {
+func (l *Log) find(t *testing.T, key ident.Key) Record {
 	t.Helper()
 	l.Settle()
 	id, ok := l.indexed(key)
 	if !ok {
 		t.Fatalf("no record of %v", key)
 	}
-	return l.row(id)
+	return l.record(l.row(id))
 }
 
 // Local roots that make room while they run have their samples when they end.

@@ -28,6 +28,8 @@ type Name struct {
 	// while it is shared.
 	keeper *keeper
 	seen   uint32
+	// ref is the place by which rows refer to the name.
+	ref ref
 }
 
 func (n *Name) cost() int64 {
@@ -49,8 +51,10 @@ func (l *Log) retainName(service, value string) *Name {
 		n = &Name{NameKey: NameKey{text.String(), strings.Clone(value)}, serviceText: text}
 		n.keeper = l.newKeeper(n)
 		l.names.add(hash, n)
+		var grown int64
+		n.ref, grown = l.nameRefs.add(n)
 		n.bytes = n.cost()
-		l.bytes += n.bytes
+		l.bytes += n.bytes + grown
 	}
 	*lately = n
 	l.retain(&n.holders)
@@ -79,6 +83,7 @@ func (l *Log) releaseName(n *Name) {
 	}
 	l.names.remove(n.hash(l.seed), n)
 	l.bytes -= n.bytes
+	l.bytes += l.nameRefs.remove(n.ref)
 	l.releaseText(n.serviceText)
 	if n.keeper != nil && n.keeper != &l.others {
 		l.dropKeeper(n)
@@ -170,136 +175,4 @@ func (m nameMap) remove(hash uint64, n *Name) {
 		return
 	}
 	delete(m, hash)
-}
-
-// Text is a text that records and names share: a service, or a label of
-// samples, which outlives the windows that it came in.
-type Text struct {
-	value string
-	// alone says that it has one holder, and is not to be found for others.
-	alone bool
-	holders
-}
-
-func (t *Text) cost() int64 {
-	cost := memory.Alloc(int64(unsafe.Sizeof(*t))) + memory.Alloc(int64(len(t.value)))
-	if !t.alone {
-		cost += memory.ChurnedSlot(memory.String + memory.Pointer)
-	}
-	return cost
-}
-
-// String returns "" for nil, which stands for the empty text.
-func (t *Text) String() string {
-	if t == nil {
-		return ""
-	}
-	return t.value
-}
-
-// retainText returns the one copy of s, with a reference.
-func (l *Log) retainText(s string) *Text {
-	if s == "" {
-		return nil
-	}
-	t := l.texts[s]
-	if t == nil {
-		t = &Text{value: strings.Clone(s)}
-		l.texts[t.value] = t
-		t.bytes = t.cost()
-		l.bytes += t.bytes
-	}
-	l.retain(&t.holders)
-	return t
-}
-
-func (l *Log) releaseText(t *Text) {
-	if t == nil {
-		return
-	}
-	l.release(&t.holders)
-	if t.refs == 0 {
-		if !t.alone {
-			delete(l.texts, t.value)
-		}
-		l.bytes -= t.bytes
-	}
-}
-
-// label gives a record the label of its newest samples that have one.
-func (l *Log) setLabel(r *Record, label string) {
-	if label == "" || r.Label.String() == label {
-		return
-	}
-	old := r.Label
-	l.enlistTexts(r, -1)
-	r.Label = l.retainText(label)
-	l.enlistTexts(r, +1)
-	l.releaseText(old)
-}
-
-// holders are what refers to a text that spans share.
-type holders struct {
-	refs int
-	// bytes is the memory of the text.
-	bytes int64
-	// records are those of the refs that are records in a list, by list.
-	records [listCount]int32
-}
-
-// list returns the one list that all holders are in, freeList if there is none.
-func (h *holders) list() listID {
-	for list := freeList + 1; list < listCount; list++ {
-		if int(h.records[list]) == h.refs {
-			return list
-		}
-	}
-	return freeList
-}
-
-// retain adds a holder that is in no list.
-func (l *Log) retain(h *holders) {
-	if h.refs > 0 {
-		l.lists[h.list()].texts -= h.bytes
-	}
-	h.refs++
-	l.lists[freeList].texts += h.bytes
-}
-
-// release takes away a holder that is in no list.
-func (l *Log) release(h *holders) {
-	l.lists[freeList].texts -= h.bytes
-	h.refs--
-	if h.refs > 0 {
-		l.lists[h.list()].texts += h.bytes
-	}
-}
-
-// enlist says that some holders come to a list, or by a number below 0 that they
-// leave it.
-func (l *Log) enlist(h *holders, list listID, records int32) {
-	if int(h.records[list]) == h.refs {
-		l.lists[list].texts -= h.bytes
-		l.lists[freeList].texts += h.bytes
-	}
-	h.records[list] += records
-	if int(h.records[list]) == h.refs {
-		l.lists[freeList].texts -= h.bytes
-		l.lists[list].texts += h.bytes
-	}
-}
-
-// enlistTexts says that a record comes to its list, or by -1 that it leaves it.
-func (l *Log) enlistTexts(r *Record, records int32) {
-	if r.list == freeList {
-		return
-	}
-	l.lists[r.list].texts += int64(records) * memory.Alloc(int64(len(r.Status)))
-	l.enlist(&r.Name.holders, r.list, records)
-	if r.Label != nil {
-		l.enlist(&r.Label.holders, r.list, records)
-	}
-	if r.Attributes != nil {
-		l.enlist(&r.Attributes.holders, r.list, records)
-	}
 }

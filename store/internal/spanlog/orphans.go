@@ -154,11 +154,11 @@ func (o *orphans) trim() {
 
 // abandon gives the samples of a span that runs, and whose record goes, to what is
 // remembered of spans without one: its end finds them there.
-func (l *Log) abandon(r *Record) {
+func (l *Log) abandon(r *Row) {
 	if r.Samples == (Samples{}) {
 		return
 	}
 	key := ident.NewKey(r.SpanID)
 	l.orphans.of(key).Add(r.Samples)
-	l.orphans.setLabel(key, r.Label.String())
+	l.orphans.setLabel(key, l.labelOf(r).String())
 }

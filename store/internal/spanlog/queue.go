@@ -4,14 +4,14 @@
 package spanlog
 
 import (
-	"context"
 	"math"
 	"runtime"
-	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
@@ -38,12 +38,19 @@ type queue struct {
 	bytes atomic.Int64
 	// hoists says that children without a record have had attributes.
 	hoists atomic.Bool
+	// unseen counts attributes and events of spans that were not looked at.
+	unseen atomic.Int64
 
 	// What follows belongs to who holds the lock of the log.
 
 	// order is room for the events of a batch in their order, fresh for its starts.
 	order []*event
 	fresh fresh
+	// asked and askedDetails have what the last snapshot said.
+	asked        event
+	askedDetails details
+	// fetched is what the compiler must not leave out.
+	fetched rowID
 }
 
 const cacheLine = 64
@@ -57,7 +64,9 @@ type shard struct {
 	// pinned is about what the events since head refer to, in bytes.
 	pinned int64
 	ring   []event
-	_      [2*cacheLine - 8 - 2*8 - 8 - 24]byte
+	// details are those of the events at the same places; nil before the first.
+	details []details
+	_       [2*cacheLine - 8 - 2*8 - 8 - 2*24]byte
 }
 
 const (
@@ -66,13 +75,26 @@ const (
 	maxRing, minRing = 512, 16
 	pinnedPerEvent   = 256
 	// eventCost is what an event and what it refers to take.
-	eventCost = int64(unsafe.Sizeof(event{})) + pinnedPerEvent
+	eventCost = int64(unsafe.Sizeof(event{})+unsafe.Sizeof(details{})) + pinnedPerEvent
 	// pinnedValue is what an attribute takes without its text. A list, whose length only
 	// a copy tells, may not wait.
 	pinnedValue, pinnedSlice = 64, 1 << 20
+	// pinnedSnapshot is what a snapshot takes, pinnedEvent an event or a link of a span
+	// without its attributes.
+	pinnedSnapshot, pinnedEvent = 512, 128
+	// pinnedState is what a member of a tracestate takes: both texts have 256 bytes at most.
+	pinnedState = 576
 	// pinnedShare is the part of a shard's bytes that one event may take.
 	pinnedShare = 8
+	// maxBatch is how many events are taken in before their places are free, maxYields
+	// how often a full shard looks for room before it waits for the lock: each time,
+	// all goroutines that can run may go first.
+	maxBatch, maxYields = 512, 2
 )
+
+// A snapshot of which something is not looked at takes too much to wait: it is counted
+// before.
+const _ = uint(attributes.MaxSeen*pinnedValue + pinnedSnapshot - maxRing*pinnedPerEvent/pinnedShare - 1)
 
 // init makes an empty queue that takes about maxBytes at most.
 func (q *queue) init(maxBytes int64) {
@@ -93,8 +115,23 @@ func (q *queue) ringSize() int64 {
 	return memory.Alloc(int64(q.ringLen) * int64(perEvent))
 }
 
-// enqueue appends an event. Sometimes it has others taken in.
-func (l *Log) enqueue(e *event, pinned int64) {
+// enqueue appends an event with its details. Sometimes it has others taken in.
+func (l *Log) enqueue(e *event, d *details, pinned int64) {
+	q := &l.queue
+	s, to := l.reserve()
+	if s.details == nil {
+		s.details = make([]details, q.ringLen)
+		q.bytes.Add(memory.Slice(s.details))
+	}
+	*to = *e
+	to.details = &s.details[s.tail&(q.ringLen-1)]
+	*to.details = *d
+	l.publish(s, to, pinned)
+}
+
+// reserve returns the shard of the caller, locked, and an empty place for its next event.
+// Sometimes it has others taken in.
+func (l *Log) reserve() (*shard, *event) {
 	q := &l.queue
 	s := q.shard()
 	s.mu.Lock()
@@ -107,12 +144,17 @@ func (l *Log) enqueue(e *event, pinned int64) {
 		s.ring = make([]event, q.ringLen)
 		q.bytes.Add(q.ringSize())
 	}
-	to := &s.ring[s.tail&(q.ringLen-1)]
-	*to = *e
-	to.seq = q.seq.Add(1)
-	to.pinned = int32(min(pinned, math.MaxInt32))
+	return s, &s.ring[s.tail&(q.ringLen-1)]
+}
+
+// publish appends the event at the place that reserve returned, which refers to so many
+// bytes.
+func (l *Log) publish(s *shard, e *event, pinned int64) {
+	q := &l.queue
+	e.pinned = int32(min(pinned, math.MaxInt32))
+	e.seq = q.seq.Add(1)
 	s.tail++
-	s.pinned += int64(to.pinned)
+	s.pinned += int64(e.pinned)
 	due := s.tail-s.head >= q.ringLen/2 || s.pinned >= q.maxPinned/2
 	s.mu.Unlock()
 	if due && !q.draining.Load() && q.draining.CompareAndSwap(false, true) {
@@ -125,17 +167,44 @@ func (q *queue) full(s *shard) bool {
 	return s.tail-s.head >= q.ringLen || s.pinned >= q.maxPinned
 }
 
-// makeRoom takes all events into the log if a shard is full, unless another goroutine has
-// done so.
+// makeRoom takes events into the log until a shard has room, unless another goroutine
+// does so.
 func (l *Log) makeRoom(s *shard) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s.mu.Lock()
-	full := l.queue.full(s)
-	s.mu.Unlock()
-	if full {
-		l.drain(l.queue.seq.Load())
+	for range maxYields {
+		if l.mu.TryLock() {
+			l.drainAndUnlock(s)
+			return
+		}
+		// Who holds the lock may be making room. To wait for it takes longer.
+		runtime.Gosched()
+		if !l.shardIsFull(s) {
+			return
+		}
 	}
+	l.mu.Lock()
+	l.drainAndUnlock(s)
+}
+
+// drainAndUnlock is drainFor, after which others have the lock even if it panics: it runs
+// where a span ends, and a server recovers from that.
+func (l *Log) drainAndUnlock(s *shard) {
+	defer l.mu.Unlock()
+	l.drainFor(s)
+}
+
+// drainFor takes events in until a shard has room, or all that came until it was called:
+// others may fill the shard meanwhile. The caller holds the lock.
+func (l *Log) drainFor(s *shard) {
+	q := &l.queue
+	for until := q.seq.Load(); q.known.Load() < until && l.shardIsFull(s); {
+		l.drainBatch(min(until, q.known.Load()+maxBatch))
+	}
+}
+
+func (l *Log) shardIsFull(s *shard) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return l.queue.full(s)
 }
 
 // shard returns the shard for the caller's goroutine: the place of its stack tells
@@ -157,7 +226,7 @@ func (l *Log) Settle() {
 //
 //nolint:contextcheck,nolintlint // a context of the caller has labels, which are not to be had; only the first reads this itself
 func (l *Log) drainLater() {
-	pprof.SetGoroutineLabels(context.Background())
+	goruntime.ClearLabels()
 	l.mu.Lock()
 	// What comes from now on may need another one.
 	l.queue.draining.Store(false)

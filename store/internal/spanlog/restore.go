@@ -11,7 +11,6 @@ import (
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/cputime"
 	"github.com/spanprof/spanprof/store/internal/ident"
-	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
 // Restored is a span of an earlier process.
@@ -62,13 +61,14 @@ func (l *Log) restore(s *Restored, set []byte) bool {
 	r := l.row(id)
 	r.TraceID, r.SpanID, r.ParentID = s.TraceID, s.SpanID, s.ParentID
 	l.setIndex(key, id)
-	r.Start, r.Duration, r.Samples, r.Status = s.Start, s.Duration, s.Samples, s.Status
+	r.Start, r.Duration, r.Samples = s.Start, s.Duration, s.Samples
 	r.Held = 0
 	r.Err, r.LocalRoot, r.Lost, r.Earlier, r.saved = s.Err, s.LocalRoot, s.Lost, s.Earlier, 1+uint8(s.Coverage)
-	l.bytes += memory.Alloc(int64(len(r.Status)))
-	r.Name = l.retainName(s.Service, s.Name)
+	l.setStatus(r, s.Status)
+	name := l.retainName(s.Service, s.Name)
+	r.name = name.ref
 	if len(set) > 0 {
-		r.Attributes = l.retainSet(asString(set))
+		r.attributes = l.retainSet(asString(set)).ref
 	}
 	if r.Err {
 		l.pushFirst(id, errorList)
@@ -80,7 +80,7 @@ func (l *Log) restore(s *Restored, set []byte) bool {
 		l.inner++
 	}
 	l.restored++
-	l.sawEarlier(r.Name, r.Start+r.Duration)
+	l.sawEarlier(name, r.Start+r.Duration)
 	l.offerEarlier(id)
 	l.generation.Add(1)
 	return true
@@ -123,7 +123,7 @@ func (l *Log) offerEarlier(id rowID) {
 				return
 			}
 		}
-		if k := r.Name.keeper; k != nil {
+		if k := l.nameOf(r).keeper; k != nil {
 			for of := range extremesLen {
 				l.offerFor(k, id, of)
 			}
@@ -169,7 +169,7 @@ type Ran struct{ Start, End int64 }
 // MissingEarlier returns when the restored spans ran that are kept for longer, and of
 // which not all samples are held.
 func (l *Log) MissingEarlier() (ran []Ran) {
-	l.eachCopy(func(r *Record) bool {
+	l.eachCopy(func(r *Row) bool {
 		return r.Earlier != 0 && r.kept() && r.places != 0 && r.Held < r.CPUCount+r.WallCount
 	}, func(r *Record) { ran = append(ran, Ran{r.Start, r.Start + r.Duration}) })
 	return ran
@@ -215,7 +215,7 @@ func (l *Log) Settled(keys []ident.Key) bool {
 		if r.places != 0 {
 			continue
 		}
-		if k := r.Name.keeper; k == nil || k == &l.others || r.Err && len(l.errorTypes) >= l.maxErrorTypes {
+		if k := l.nameOf(r).keeper; k == nil || k == &l.others || r.Err && len(l.errorTypes) >= l.maxErrorTypes {
 			return false
 		}
 	}

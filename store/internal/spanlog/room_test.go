@@ -126,6 +126,9 @@ func TestTextsOfLists(t *testing.T) {
 				if random.IntN(5) == 0 {
 					l.End(childOf(span, "late"))
 				}
+				if random.IntN(10) == 0 {
+					l.SetExact(keyOf(span), make([]byte, random.IntN(2000)))
+				}
 			}
 		}
 		l.ProfiledUntil(epoch.Add(time.Duration(n+1) * step).UnixNano())
@@ -133,6 +136,7 @@ func TestTextsOfLists(t *testing.T) {
 		l.TakeCounts()
 
 		var want [listCount]int64
+		exact := int64(0)
 		rows := map[any]map[listID]int{}
 		hold := func(text any, list listID) {
 			if rows[text] == nil {
@@ -142,11 +146,15 @@ func TestTextsOfLists(t *testing.T) {
 		}
 		for _, chunk := range l.chunks {
 			for i := range chunk {
-				r := &chunk[i]
-				if r.list == freeList {
+				if chunk[i].list == freeList {
 					continue
 				}
+				r := l.record(&chunk[i])
 				want[r.list] += memory.Alloc(int64(len(r.Status)))
+				if r.Exact != nil {
+					want[r.list] += r.Exact.cost
+					exact += r.Exact.cost
+				}
 				hold(r.Name, r.list)
 				if r.Label != nil {
 					hold(r.Label, r.list)
@@ -176,6 +184,9 @@ func TestTextsOfLists(t *testing.T) {
 		}
 		for _, text := range l.texts {
 			count(text, &text.holders)
+		}
+		if l.exacts.bytes != exact || exact == 0 {
+			t.Fatalf("window %d: exact times take %d bytes, want %d, and some", n, l.exacts.bytes, exact)
 		}
 		for list, bytes := range want {
 			if got := l.lists[list].texts; got != bytes {

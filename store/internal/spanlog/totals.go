@@ -9,7 +9,7 @@ import "time"
 type Totals struct {
 	Bytes                                int64
 	Ended, NotKept, Evicted, WithSamples int64
-	LostAttributes                       int64
+	LostAttributes, UnseenAttributes     int64
 	Held, Running, Inner                 int
 	// Restored is the number of spans of earlier processes that are held, beside Held.
 	Restored int
@@ -33,7 +33,8 @@ func (l *Log) totals() Totals {
 		Evicted:     l.evicted,
 		WithSamples: l.withSamples,
 
-		LostAttributes: l.lostAttributes,
+		LostAttributes:   l.lostAttributes,
+		UnseenAttributes: l.queue.unseen.Load(),
 
 		Held:    int(l.ended - l.passed - l.evicted),
 		Running: l.lists[runningList].len,

@@ -50,10 +50,11 @@ type View struct {
 	log  *Log
 	from *snapshot
 	// Counts are what was counted by name since TakeCounts, Totals what the
-	// log holds, Generation its generation.
+	// log holds, Generation its generation, Exacts the number of records with exact times.
 	Counts     []Count
 	Totals     Totals
 	Generation uint64
+	Exacts     int
 }
 
 // Open returns a view of the log as it is now, or last, the newest one, again: where
@@ -79,7 +80,7 @@ func (l *Log) Open(last *View) *View {
 		h.newest = s
 	}
 	h.newest.views++
-	return &View{log: l, from: h.newest, Counts: l.pendingCounts(), Totals: l.totals(), Generation: l.generation.Load()}
+	return &View{log: l, from: h.newest, Counts: l.pendingCounts(), Totals: l.totals(), Generation: l.generation.Load(), Exacts: len(l.exacts.rows)}
 }
 
 // Close forgets what no other view reads. It reports whether no view is open any
@@ -106,7 +107,7 @@ func (v *View) Close() (last bool) {
 // Each shows copies of all records that are kept and wanted. The last
 // come first, as these are the newest until records are used again. wanted runs
 // while the log is locked.
-func (v *View) Each(wanted func(*Record) bool, visit func(*Record)) {
+func (v *View) Each(wanted func(*Row) bool, visit func(*Record)) {
 	var rows [copyLen]Record
 	for first := v.log.len() - copyLen; first >= 0; first -= copyLen {
 		n := v.copyRows(&rows, first, wanted)
@@ -118,34 +119,45 @@ func (v *View) Each(wanted func(*Record) bool, visit func(*Record)) {
 
 // copyRows copies what is wanted of copyLen records, the last first, and returns
 // how many these are.
-func (v *View) copyRows(rows *[copyLen]Record, first int, wanted func(*Record) bool) (n int) {
+func (v *View) copyRows(rows *[copyLen]Record, first int, wanted func(*Row) bool) (n int) {
 	l := v.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	changed := v.from.changed(first / chunkLen)
 	for i := first + copyLen; i > first; i-- {
 		r := l.row(rowID(i))
+		var saved *Record
 		if changed {
-			r = l.rowAt(v.from, rowID(i))
+			if saved = savedSince(v.from, rowID(i)); saved != nil {
+				r = &saved.Row
+			}
 		}
-		if r.list != freeList && r.list != passedList && wanted(r) {
-			rows[n] = *r
-			n++
+		switch {
+		case r.list == freeList || r.list == passedList || !wanted(r):
+			continue
+		case saved != nil:
+			rows[n] = *saved
+		default:
+			rows[n] = l.record(r)
 		}
+		n++
 	}
 	return n
 }
 
-// Known says which of the ids have a record.
-func (v *View) Known(keys []ident.Key) map[ident.Key]bool {
+// Known says which of the ids have a record, as far as it comes until ended reports true.
+func (v *View) Known(keys []ident.Key, ended func() bool) map[ident.Key]bool {
 	known := make(map[ident.Key]bool)
 	if len(keys) == 0 {
 		return known
 	}
 	for some := range slices.Chunk(keys, chunkLen) {
+		if ended() {
+			return known
+		}
 		v.log.mu.Lock()
 		for _, key := range some {
-			if v.indexed(key) != nil {
+			if _, ok := v.indexed(key); ok {
 				known[key] = true
 			}
 		}
@@ -162,9 +174,7 @@ func (v *View) Known(keys []ident.Key) map[ident.Key]bool {
 // Find returns a copy of the record of a span.
 func (v *View) Find(key ident.Key) (found Record, ok bool) {
 	v.log.mu.Lock()
-	if r := v.indexed(key); r != nil {
-		found, ok = *r, true
-	}
+	found, ok = v.indexed(key)
 	v.log.mu.Unlock()
 	if ok {
 		return found, true
@@ -187,21 +197,22 @@ func (l *Log) Lookup(key ident.Key) (name string, trace trace.TraceID, ok bool) 
 		return "", trace, false
 	}
 	r := l.row(id)
-	return r.Name.Value, r.TraceID, true
+	return l.nameOf(r).Value, r.TraceID, true
 }
 
-// indexed returns the record that a span has now, as it was then; nil if the span
+// indexed returns the record that a span has now, as it was then; false if the span
 // had none or another one. The caller holds the lock.
-func (v *View) indexed(key ident.Key) *Record {
+func (v *View) indexed(key ident.Key) (r Record, ok bool) {
 	id, ok := v.log.indexed(key)
 	if !ok {
-		return nil
+		return Record{}, false
 	}
-	r := v.log.rowAt(v.from, id)
-	if r.list == freeList || ident.NewKey(r.SpanID) != key {
-		return nil
+	if saved := savedSince(v.from, id); saved != nil {
+		r = *saved
+	} else {
+		r = v.log.record(v.log.row(id))
 	}
-	return r
+	return r, r.list != freeList && ident.NewKey(r.SpanID) == key
 }
 
 // save keeps a record that is about to change for the views that are open.
@@ -225,21 +236,21 @@ func (l *Log) save(id rowID) {
 	if s.len%saveLen == 0 {
 		s.saved = append(s.saved, savedPool.Get().(*[saveLen]savedRecord))
 	}
-	s.saved[s.len/saveLen][s.len%saveLen] = savedRecord{id, *l.row(id)}
+	s.saved[s.len/saveLen][s.len%saveLen] = savedRecord{id, l.record(l.row(id))}
 	s.len++
 	places[i] = int32(s.len)
 	l.history.saved++
 }
 
-// rowAt returns a record as it was at the start of a snapshot. The caller holds the
-// lock.
-func (l *Log) rowAt(s *snapshot, id rowID) *Record {
+// savedSince returns a record as it was at the start of a snapshot, nil if it has not
+// changed since. The caller holds the lock of the log.
+func savedSince(s *snapshot, id rowID) *Record {
 	for ; s != nil; s = s.next {
 		if r := s.at(id); r != nil {
 			return r
 		}
 	}
-	return l.row(id)
+	return nil
 }
 
 // changed reports whether a record of a chunk has changed since the start of s.

@@ -20,7 +20,7 @@ func TestViewsDoNotBlock(t *testing.T) {
 	visited := 0
 	v := l.Open(nil)
 	defer v.Close()
-	v.Each(func(*Record) bool { return true }, func(*Record) {
+	v.Each(func(*Row) bool { return true }, func(*Record) {
 		record()
 		visited++
 	})
@@ -68,7 +68,7 @@ func TestViewsAreBounded(t *testing.T) {
 	v := l.Open(nil)
 	defer v.Close()
 	listed := 0
-	v.Each(func(*Record) bool { return true }, func(*Record) { listed++ })
+	v.Each(func(*Row) bool { return true }, func(*Record) { listed++ })
 	if listed != v.Totals.Held {
 		t.Errorf("got %d spans, want %d", listed, v.Totals.Held)
 	}

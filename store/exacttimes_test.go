@@ -1,0 +1,142 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/store"
+)
+
+// exactTimes returns the exact times of a span, and whether the span says that it has any.
+func exactTimes(t *testing.T, v store.View, id string) (times string, has bool) {
+	t.Helper()
+	span, _, err := v.Span(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := v.(store.Exact).ExactTimes(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(got), span.ExactTimes
+}
+
+func openView(t *testing.T, s *store.Store) store.View {
+	t.Helper()
+	v, err := s.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(v.Close)
+	return v
+}
+
+// A view shows the exact times that there were when it was opened.
+func TestExactTimes(t *testing.T) {
+	s := newStore(t)
+	_, span := newTracerProvider(s).Tracer("test").Start(t.Context(), "GET /", at(0))
+	span.End(at(0.1))
+	id := idOf(span)
+	before, generation := openView(t, s), s.Generation()
+	for _, times := range []string{`{"durationNs":1}`, `{"durationNs":2}`} {
+		if err := s.AddExactTimes(id, json.RawMessage(times)); err != nil {
+			t.Fatal(err)
+		}
+		if got, has := exactTimes(t, openView(t, s), id); got != times || !has {
+			t.Errorf("exact times %q, %t, want %q", got, has, times)
+		}
+	}
+	if got, has := exactTimes(t, before, id); got != "" || has {
+		t.Errorf("a view from before has exact times %q, %t", got, has)
+	}
+	if s.Generation() == generation {
+		t.Error("the generation is the same after exact times came")
+	}
+	for _, other := range []string{"", "x", "0123456789abcdef"} {
+		if err := s.AddExactTimes(other, json.RawMessage("{}")); !errors.Is(err, store.ErrNoRecord) {
+			t.Errorf("span %q: error %v, want ErrNoRecord", other, err)
+		}
+	}
+	for _, times := range []string{"", "{", `"` + strings.Repeat("x", store.MaxExactTimes) + `"`} {
+		if err := s.AddExactTimes(id, json.RawMessage(times)); err == nil || errors.Is(err, store.ErrNoRecord) {
+			t.Errorf("%d bytes: error %v, want one about them", len(times), err)
+		}
+	}
+}
+
+// Spans that are not kept have no place for exact times.
+func TestExactTimesOfSpansNotKept(t *testing.T) {
+	s := newStore(t, store.WithMinDuration(step))
+	_, span := newTracerProvider(s).Tracer("test").Start(t.Context(), "GET /", at(0))
+	span.End(at(0.1))
+	if err := s.AddExactTimes(idOf(span), json.RawMessage("{}")); !errors.Is(err, store.ErrNoRecord) {
+		t.Errorf("error %v, want ErrNoRecord", err)
+	}
+}
+
+// Exact times take a part of the room of spans, leave with their record, and those of
+// spans that are kept for longer stay longest.
+func TestExactTimesLeaveRoom(t *testing.T) {
+	const maxBytes = 4 << 20
+	s := newStore(t, store.WithMaxBytes(maxBytes), store.WithSpansPerName(1))
+	tracer := newTracerProvider(s).Tracer("test")
+	random := rand.New(rand.NewChaCha8([32]byte{}))
+	var spans []trace.Span
+	for i := range 200 {
+		_, span := tracer.Start(t.Context(), "GET /", at(float64(i)))
+		end := float64(i) + 0.1
+		if i == 0 {
+			end = 0.9 // the slowest
+		}
+		span.End(at(end))
+		spans = append(spans, span)
+		noise := make([]byte, 4<<10)
+		for i := range noise {
+			noise[i] = byte(random.IntN(256))
+		}
+		if err := s.AddExactTimes(idOf(span), json.RawMessage(fmt.Sprintf(`"%x"`, noise))); err != nil {
+			t.Fatal(i, err)
+		}
+		if got := s.Stats().Bytes; got > maxBytes {
+			t.Fatalf("%d bytes, want at most %d", got, maxBytes)
+		}
+	}
+	v, held := openView(t, s), 0
+	for _, span := range spans {
+		if _, has := exactTimes(t, v, idOf(span)); has {
+			held++
+		}
+	}
+	if held < 5 || held > maxBytes/32/(4<<10) {
+		t.Errorf("%d spans have exact times, want some, of 4 kB each in %d bytes", held, maxBytes/32)
+	}
+	if _, has := exactTimes(t, v, idOf(spans[0])); !has {
+		t.Error("the slowest span has lost its exact times to newer ones")
+	}
+	if _, has := exactTimes(t, v, idOf(spans[len(spans)-1])); !has {
+		t.Error("the newest span has none")
+	}
+	before := s.Stats()
+	for i := range 100_000 {
+		_, span := tracer.Start(t.Context(), "GET /", at(float64(200+i)))
+		span.End(at(float64(200+i) + 0.1))
+	}
+	v = openView(t, s)
+	for _, span := range spans[1:] {
+		if _, has := exactTimes(t, v, idOf(span)); has {
+			t.Fatal("a span has exact times after it made room")
+		}
+	}
+	if after := s.Stats(); after.SpansEvicted == before.SpansEvicted || after.Bytes > maxBytes {
+		t.Errorf("%d bytes, want at most %d; %d spans made room", after.Bytes, maxBytes, after.SpansEvicted)
+	}
+}
