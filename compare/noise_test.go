@@ -13,6 +13,9 @@ import (
 // Nothing moved between two sides of the same program: at most 5 % of comparisons may
 // claim that anything did.
 func TestNothingMoved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	for _, runs := range []int{3, 5} {
 		p := program{rand.New(rand.NewPCG(1, uint64(runs))), 2500}
 		const comparisons = 150

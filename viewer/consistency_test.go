@@ -52,7 +52,10 @@ func TestAnswersDoNotContradictThemselves(t *testing.T) {
 	defer exporting.Wait()
 	defer close(stop)
 
-	const requests, evictions = 25, 5
+	requests, evictions := 25, int64(5)
+	if testing.Short() {
+		requests, evictions = 10, 2
+	}
 	for _, test := range []struct {
 		name, address string
 		check         func(t *testing.T, body []byte) string

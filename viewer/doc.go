@@ -15,11 +15,16 @@
 // mount a path that ends in a slash.
 //
 //	./                   the recent spans; with query=, a flame graph
+//	./names              the sums of spans by name: CPU time, waits, p50, p95, spread
 //	./comparison         two flame graphs and a table of their differences
 //	./comparison-diff    one flame graph, coloured by its differences
 //	./profile            the same as ./ with a query and format=pprof
-//	./timeline           what a query selects over time, for programs
+//	./waits              the exact waits of a span, or of the spans of a name, as pprof
+//	./timeline           what a query selects over time, and comparisons that are asked
+//	                     for often, for programs
 //	./graph              a part of a flame graph, and searches in it, for programs
+//	./find               what a text is, with text=: ids, as a line of a log has them, a
+//	                     service, a name, an attribute, a part of an error, a query
 //	./log                what was received, refused and dropped
 //	./flush              POST: closes the open window (see WithFlush)
 //
@@ -63,6 +68,17 @@
 //	since=GENERATION     as JSON: {unchanged: true} as long as the list of
 //	                     this generation is right
 //
+// The sums by name have the conditions of the list, and
+//
+//	sort=cpu             or self, waits, wall, spans, errors, p50, p95, max, cpup50,
+//	                     cpup95, cpumax, name
+//	dir=desc             or asc
+//	limit=500            what is left out is counted
+//
+// Without conditions they count all spans that ended in the time of the profiles held, and
+// each row's cpuNs is what its query selects; with some, the spans that are held and meet
+// them. Times are those of the spans whose records are held: measured is their number.
+//
 // Of a flame graph, whose time may be open at both ends:
 //
 //	query=shop.cpu{profile_id="ID"}
@@ -94,7 +110,8 @@
 // did after its end, beside the labels that held before the span; service_name and
 // service_version are those of the process. A label that begins with "span." is an
 // attribute of the sample's span, as the store has it: own, a child's or, if it has none,
-// that of the nearest span above it in this process. The type host is CPU time measured by an eBPF agent of the machine, where
+// that of the nearest span above it in this process. The label in_span_name, by = alone, is
+// about samples of spans of that name and of all spans below them. The type host is CPU time measured by an eBPF agent of the machine, where
 // package ebpfbridge/receiver feeds the store: the same time as cpu has, never to be added
 // to it. The label span_attribution has the witness of a sample's span, or ambiguous. A
 // query has at most 16 KiB and 32 conditions. At most two of these may be expressions on
@@ -108,6 +125,7 @@
 //	shop.cpu{span_name="GET /search"}             all spans of a name
 //	{span_name=~"GET .*", tenant!="test"}         by labels of one's own
 //	.cpu{span.db.query.text="SELECT 1"}           the spans with this attribute
+//	.cpu{in_span_name="GET /search"}              all spans of a name and those below them
 //	.inuse_space                                  the heap of the process
 //	.cpu{service_version="1.4.2"}                 one version
 //	.wall{profile_id="00f067aa0ba902b7"}          where one span spent its time
@@ -141,7 +159,11 @@
 // 200 entries [ns after its start, CPU time in ns, samples], in order, of samples that are
 // nearer to each other than a 200th of its duration one for all. An entry stands for CPU
 // time before its moment. Their CPU time is less than cpuNs where not all profiles have
-// times or are held. Its earlier, {started, pid, service, version}, is the earlier process that
+// times or are held. Where an execution trace has told where the time of a span went, it has
+// hasExactTimes, and in the answer to a query exactTimes: see exectrace.SpanTimes. The answer to a query
+// by span_name sums up those of the slowest such spans in exactByName {name, spans, durationNs, states
+// [{state, durationNs}], blocked [{state, span, durationNs, count, query}]}. The page's tab Time (view=time in
+// its address) shows both. Its earlier, {started, pid, service, version}, is the earlier process that
 // has left it in a directory (see [store.WithDirectory]), and is missing for this process. Its loss, if any, says what the store had no room for: samples or
 // summary. The answer to a query is
 //
@@ -152,11 +174,13 @@
 //	errorNs                                 of wall time: the standard error of total
 //	unwatchedNs                             of wall time: what total may lack besides
 //	waits [{class, ns, errorNs}]            of wall time: what it was spent on
+//	spent {of, ns, parts, note, query, ...} of a span: what its time went to
 //	profileIds, windows, from, until        in how much
 //	span                                    if the query has a profile_id
 //	trace                                   the spans of the same trace
 //	withChildren {query, meaning, spans}    the span and those below it, where
 //	                                        these have profiles of their own
+//	childrenBaseline {query, meaning, ...}  what withChildren may be compared with
 //	baseline {query, meaning, ...}          the query without the ids
 //	kinds [{type, measure, query, ...}]     the profiles of the same work
 //	empty, waiting                          why there is nothing, in words, and
@@ -175,7 +199,12 @@
 //	focus {function, callers, callees}      if function= asks for it
 //	flame {name, self, total, inlined, type, children}
 //
-// where the class of a wait is one of running (or ready to run), mutex, channel, select,
+// where the parts of what a span's time went to are {class, ns, errorNs}, of the span and of the
+// spans below it in this process that ended no later: what its goroutines did by wall profiles
+// or, without any, the time "on a CPU" and "not on a CPU"; and of a complete span what no sample
+// tells of: "nobody looked" at goroutines, as the process was stopped, say, they are "no longer
+// held", or no look has found it ("not seen"). It has goroutines where several worked at a
+// time, and of says in words what ns, the sum, is. Further, the class of a wait is one of running (or ready to run), mutex, channel, select,
 // cond or waitgroup, network, file or syscall, sleep, GC, cgo and unknown, as the functions at
 // the leaf tell, frames of host profiles have the type go, kernel, native or other, which is another
 // language, functions are merged by name and type, a missing self is 0, functions are at
@@ -185,8 +214,10 @@
 // number, spans, if these are known, and a label if its samples carry another span_name
 // than the span's name: a cut one, "other", or one from before the span was renamed. It is
 // marked as empty if it has no sample either. Samples with several names, as those of a
-// trace, have no baseline. A comparison is {left, right, diff}: two such answers, in which
-// each frame of the right one has its total on the left side as left; and for each function
+// trace, have no baseline. A comparison is {left, right, leftName, rightName, diff}: two such
+// answers with what they are in words, ofSpans where it is known of how many, and profiledNs
+// where it is known for how long profiles of their services and versions went on. In it
+// each frame of the right one has its total on the left side as left; diff has for each function
 // its values on both sides and delta, its share of the right total less its share of the
 // left one, those that take more on the right first. Errors are {error, column}. Once
 // profiling has ended, or if it never began, the status has running false and a message
@@ -231,6 +262,15 @@
 // of the spans listed; of a comparison it is the right side less the left one, scaled to
 // the same total, as -diff_base makes it.
 //
+// The page waits answers the exact waits that a span's tab Time lists: each is a sample with
+// its stack, the values count and wait (in nanoseconds), and the labels of its span,
+// state, child_span_name, goroutine and, of what ended it, ended_by_span_name,
+// ended_by_span_id (a profile_id of its own) and the place ended_at. Of a query by
+// span_name alone they are those of the spans that exactByName sums up, by all their
+// goroutines. Where a span lists the longest of its waits, a comment counts the others.
+//
+//	go tool pprof -tagroot=ended_by_span_name 'http://localhost:6060/debug/spanprof/waits?query=.cpu{span_name="GET%20/checkout"}'
+//
 // # Limits
 //
 // A span with less CPU time than passes between two samples, 10 ms by default, mostly has
@@ -251,8 +291,9 @@
 //
 // # For developers
 //
-// This package is HTTP alone: handler.go says who may ask and routes, pages.go opens the
-// one view of a request, params.go and timeparam.go read the address, response.go writes.
+// This package is HTTP alone: handler.go says who may ask and routes, reading.go opens the
+// one view of a request for pages.go and listpages.go, params.go and timeparam.go read the
+// address, response.go writes.
 // internal/answer makes the answers, a file for each, with its JSON and its text;
 // reader.go asks the view. internal/static is the page: app.js chooses what to show, and
 // only dom.js puts in what a program named, as text. Shared with commands are the module's

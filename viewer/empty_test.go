@@ -229,6 +229,14 @@ func TestRenamedSpans(t *testing.T) {
 			t.Errorf("%s: note %q, want %q", query, a.Note, want)
 		}
 	}
+	// The number of spans is known of CPU time, by a label of one name.
+	for query, want := range map[string]int{`.cpu{span_name="HTTP GET"}`: 0, `.cpu{span_name="GET /cut"}`: 1, `.wall{span_name="GET /cut"}`: 0} {
+		var c answer.Comparison
+		getJSON(t, h, target("/comparison", "leftQuery", query, "rightQuery", query, "format", "json"), http.StatusOK, &c)
+		if c.Left.OfSpans != want {
+			t.Errorf("%s is of %d spans, want %d", query, c.Left.OfSpans, want)
+		}
+	}
 }
 
 // A profile without the sample type is not the server's fault.

@@ -107,6 +107,8 @@ func (h *handler) route(segment string, r *http.Request) (http.HandlerFunc, bool
 		return h.page(formatHTML, h.serveRoot), true
 	case "profile":
 		return h.page(formatPprof, h.serveProfile), true
+	case "waits":
+		return h.page(formatPprof, h.serveWaits), true
 	case "comparison", "comparison-diff":
 		return h.page(formatHTML, h.serveComparison), true
 	case "timeline":
@@ -118,6 +120,10 @@ func (h *handler) route(segment string, r *http.Request) (http.HandlerFunc, bool
 		return h.page(fallback, h.serveTimeline), true
 	case "graph":
 		return h.page(formatJSON, h.serveGraph), true
+	case "names":
+		return h.page(formatHTML, h.serveNames), true
+	case "find":
+		return h.page(formatJSON, h.serveFind), true
 	case "log":
 		return h.page(formatHTML, h.serveLog), true
 	}

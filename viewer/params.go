@@ -4,8 +4,10 @@
 package viewer
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
+	"github.com/spanprof/spanprof/viewer/internal/answer/byname"
 )
 
 // parseQuery reads a query from three parameters. Where a side of a comparison lacks one,
@@ -159,4 +162,29 @@ func parseSpanQuery(params url.Values) (store.SpanQuery, error) {
 	var err error
 	q.From, q.Until, err = parseRange(params, "from", "until")
 	return q, err
+}
+
+// defaultNames is the length of the table of names without a limit.
+const defaultNames = 500
+
+// parseNameOrder reads how the table of names is sorted and cut.
+func parseNameOrder(params url.Values) (answer.NameOrder, error) {
+	o := answer.NameOrder{Sort: cmp.Or(params.Get("sort"), byname.Sorts[0]), Limit: defaultNames}
+	if !slices.Contains(byname.Sorts, o.Sort) {
+		return o, answer.BadRequestf("unknown sort %q: known are %s", o.Sort, strings.Join(byname.Sorts, ", "))
+	}
+	switch dir := params.Get("dir"); dir {
+	case "":
+		o.Ascending = o.Sort == "name"
+	case "desc":
+	case "asc":
+		o.Ascending = true
+	default:
+		return o, answer.BadRequestf("unknown dir %q: known are desc and asc", dir)
+	}
+	if text := params.Get("limit"); text != "" {
+		// parseSpanQuery has refused what is no number.
+		o.Limit, _ = strconv.Atoi(text)
+	}
+	return o, nil
 }

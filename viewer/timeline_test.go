@@ -48,8 +48,18 @@ func TestTimeline(t *testing.T) {
 			{Start: epoch.Add(20 * time.Second), DurationNs: 1e10, Values: []int64{3e8, 5e7}, Rest: 1e7},
 		},
 		Versions: []answer.Version{
-			{Service: "shop", Version: "1.0", From: epoch, Until: epoch.Add(20 * time.Second), Query: `shop.cpu{service_name="shop",service_version="1.0"}`},
-			{Service: "shop", Version: "1.1", From: epoch.Add(20 * time.Second), Until: epoch.Add(30 * time.Second), Query: `shop.cpu{service_name="shop",service_version="1.1"}`},
+			{Service: "shop", Version: "1.0", From: epoch, Until: epoch.Add(20 * time.Second), Query: `.cpu{service_name="shop",service_version="1.0"}`},
+			{Service: "shop", Version: "1.1", From: epoch.Add(20 * time.Second), Until: epoch.Add(30 * time.Second), Query: `.cpu{service_name="shop",service_version="1.1"}`},
+		},
+		Presets: []answer.Preset{
+			{
+				Name: "recent", Title: "Last 10 s against the 10 s before", Note: "the profiles go back 30 s, less than twice 5 min",
+				Left: &answer.PresetSide{Query: ".cpu{}", From: 1793534410001, Until: 1793534419998}, Right: &answer.PresetSide{Query: ".cpu{}", From: 1793534420001, Until: 1793534429998},
+			},
+			{
+				Name: "version", Title: "Version 1.1 against 1.0",
+				Left: &answer.PresetSide{Query: `.cpu{service_name="shop",service_version="1.0"}`}, Right: &answer.PresetSide{Query: `.cpu{service_name="shop",service_version="1.1"}`},
+			},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -66,6 +76,40 @@ func TestTimeline(t *testing.T) {
 		getJSON(t, h, address, http.StatusOK, &c)
 		if c.Left.Total != 42e7 || c.Right.Total != 36e7 {
 			t.Errorf("%s: totals %d and %d", name, c.Left.Total, c.Right.Total)
+		}
+	}
+}
+
+// Versions are compared in what the time line is about.
+func TestVersionsKeepConditions(t *testing.T) {
+	s := newStore(t)
+	for i, version := range []string{"1.0", "1.1"} {
+		b := newProfileBuilder()
+		b.add(int64(10*(i+1)), labels(slowID, "GET /search"), "main.search", "main.serve")
+		b.add(5, labels(fastID, "GET /cheap"), "main.cheap", "main.serve")
+		window := exporter.Window{
+			Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * 10 * time.Second), Duration: 10 * time.Second,
+			Resource: resource.NewSchemaless(attribute.String("service.name", "shop"), attribute.String("service.version", version)),
+		}
+		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := viewer.Handler(s)
+	for query, want := range map[string]int64{
+		`.cpu{span_name="GET /search"}`:                       1e8,
+		`shop.cpu{span_name!="GET /search"}`:                  5e7,
+		`.cpu{span_name="GET /cheap",service_version=~"1.1"}`: 5e7,
+	} {
+		var line answer.Timeline
+		getJSON(t, h, target("/timeline", "query", query), http.StatusOK, &line)
+		if len(line.Versions) != 2 {
+			t.Fatalf("%s has the versions %+v", query, line.Versions)
+		}
+		var c answer.Comparison
+		getJSON(t, h, target("/comparison-diff", "leftQuery", line.Versions[0].Query, "rightQuery", line.Versions[1].Query, "format", "json"), http.StatusOK, &c)
+		if c.Left.Total != want {
+			t.Errorf("%s: version 1.0 is asked for by %s and has %d, want %d", query, line.Versions[0].Query, c.Left.Total, want)
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 // there, for the pages link to each other with what they were asked for.
 var knownParams = []string{
 	"query", "from", "until", "format", "labels",
-	"leftQuery", "leftFrom", "leftUntil", "rightQuery", "rightFrom", "rightUntil",
-	"name", "filter", "service", "trace", "below", "attribute", "error", "flat", "order", "limit", "min", "max", "by", "since",
-	"function", "view", "zoom", "search", "of",
+	"leftQuery", "leftFrom", "leftUntil", "leftSearch", "leftZoom", "rightQuery", "rightFrom", "rightUntil",
+	"name", "filter", "service", "trace", "below", "attribute", "error", "flat", "order", "limit", "min", "max", "by", "since", "dir", "text",
+	"function", "view", "zoom", "search", "of", "sort", "per",
 }
 
 // unknown returns the names of the parameters that no page knows, in alphabetical order. One

@@ -68,7 +68,7 @@ func TestWallOfSpan(t *testing.T) {
 		t.Errorf("%v samples are expected in 800 ms, want 40", a.ExpectedSamples)
 	}
 	text := get(t, told, strings.Replace(bySlow, "format=json", "format=text", 1)).Body.String()
-	for _, want := range []string{"wall time 700 ms ± 35.0 ms in 10 samples of 1 profile id (40 expected for each goroutine), 1 window", "channel 700 ms (100.0% ± 35.0 ms)"} {
+	for _, want := range []string{"wall time 700 ms ± 35.0 ms in 10 samples of 1 profile id (40 expected for each goroutine), 1 window", "channel 700 ms ± 35.0 ms (100.0%)"} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

@@ -43,6 +43,11 @@ func directoryViewOf(c *call, maxBytes int64, opts ...viewer.Option) (p page, ok
 	if unread > 0 {
 		source.notes = []string{termtext.Plural(unread, "file") + " could not be read: the command has said why"}
 	}
+	if d.WindowsLeftOut+d.SpanFilesLeftOut+d.NamesLeftOut > 0 {
+		note := fmt.Sprintf("no room for %s and %s of spans, %s counted as other: raise -max-bytes", termtext.Plural(d.WindowsLeftOut, "profile"), termtext.Plural(d.SpanFilesLeftOut, "file"), termtext.Plural(d.NamesLeftOut, "name"))
+		c.progressf("%s", note)
+		source.notes = append(source.notes, note)
+	}
 	return page{viewer.Handler(source, opts...), "/"}, true, nil
 }
 

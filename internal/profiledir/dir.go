@@ -29,6 +29,9 @@ type Dir struct {
 	// failed counts the writes in a row that a full disk has refused, from the first one that
 	// files were removed for in vain.
 	failed int
+	// stuck are the files that could not be removed, stuckBy is why the last one could not.
+	stuck   map[string]bool
+	stuckBy error
 
 	// Class says what a file is worth by its name. A file makes room for those of its
 	// own class and of greater ones, and on a full disk only where its class is 0. nil
@@ -52,7 +55,7 @@ type File struct {
 // New returns a Dir without files: Scan finds those that are there. A maxAge of 0 keeps
 // files of any age.
 func New(path string, maxBytes int64, maxAge time.Duration) *Dir {
-	return &Dir{path: path, maxBytes: maxBytes, maxAge: maxAge, ofClass: make(map[int]int64)}
+	return &Dir{path: path, maxBytes: maxBytes, maxAge: maxAge, ofClass: make(map[int]int64), stuck: make(map[string]bool)}
 }
 
 // Scan adds the files of a subdirectory that start knows: those whose names tell a time.
@@ -159,9 +162,7 @@ func (d *Dir) Replace(old File, name string, start time.Time, data []byte) error
 	if err := d.put(name, data); err != nil {
 		return err
 	}
-	if name == old.Name {
-		d.Forget(name)
-	}
+	d.Forget(name)
 	d.Add(File{Name: name, Start: start, Size: int64(len(data))})
 	if name == old.Name {
 		return nil
@@ -172,15 +173,22 @@ func (d *Dir) Replace(old File, name string, start time.Time, data []byte) error
 // retryEvery is how many writes fail on a full disk before files are removed again.
 const retryEvery = 16
 
-// put writes a file. On a full disk it removes the oldest files, until they had as many
-// bytes as the new one. If the write fails nevertheless, something else fills the disk: only
-// every retryEvery-th of the next writes removes files, so that they last for long and that a
-// race which was lost once does not end all writing.
+// put writes a file.
 func (d *Dir) put(name string, data []byte) error {
 	sub, base := filepath.Split(name)
+	return d.WithRoom(int64(len(data)), func() error {
+		return atomicfile.Write(filepath.Join(d.path, sub), base, atomicfile.Process, data)
+	})
+}
+
+// WithRoom calls write, which needs n bytes of the disk. On a full disk it removes the oldest
+// files, until they had as many bytes, and calls it again. If the write fails nevertheless,
+// something else fills the disk: only every retryEvery-th of the next writes removes files, so
+// that they last for long and that a race which was lost once does not end all writing.
+func (d *Dir) WithRoom(n int64, write func() error) error {
 	freed, mayRemove := int64(0), d.failed%retryEvery == 0
 	for {
-		err := atomicfile.Write(filepath.Join(d.path, sub), base, atomicfile.Process, data)
+		err := write()
 		if err == nil {
 			d.failed = 0
 			return nil
@@ -188,9 +196,9 @@ func (d *Dir) put(name string, data []byte) error {
 		if !atomicfile.DiskFull(err) {
 			return err
 		}
-		if mayRemove && freed < int64(len(data)) {
-			if n, ok := d.removeOldest(); ok {
-				freed += n
+		if mayRemove && freed < n {
+			if bytes, ok := d.removeOldest(); ok {
+				freed += bytes
 				continue
 			}
 		}
@@ -257,15 +265,25 @@ func (d *Dir) removeOldest() (bytes int64, ok bool) {
 func (d *Dir) remove(f File) error {
 	if err := os.Remove(filepath.Join(d.path, f.Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		d.NotRemoved++
+		d.stuck[f.Name], d.stuckBy = true, err
 		return err
 	}
+	delete(d.stuck, f.Name)
 	d.Removed++
 	d.count(f, -1)
 	return nil
 }
 
+// Stuck returns how many files could not be removed when that was last tried, and why the last
+// one could not.
+func (d *Dir) Stuck() (n int, err error) { return len(d.stuck), d.stuckBy }
+
+// IsStuck reports whether a file could not be removed when that was last tried.
+func (d *Dir) IsStuck(f File) bool { return d.stuck[f.Name] }
+
 // Forget takes a file out of the account, which somebody else has removed or renamed.
 func (d *Dir) Forget(name string) {
+	delete(d.stuck, name)
 	d.files = slices.DeleteFunc(d.files, func(f File) bool {
 		if f.Name != name {
 			return false

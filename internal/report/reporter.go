@@ -6,12 +6,13 @@ package report
 import (
 	"context"
 	"fmt"
-	"runtime/pprof"
 	"slices"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 const (
@@ -88,7 +89,7 @@ func (r *Reporter) handle(err error) {
 	}()
 	// The goroutine inherits the labels of the call that had an error to
 	// report, which may work for a span.
-	pprof.SetGoroutineLabels(context.Background())
+	goruntime.ClearLabels()
 	otel.Handle(err)
 }
 

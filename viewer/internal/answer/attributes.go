@@ -114,20 +114,18 @@ func (l *SpanList) attributes(r *Reader, by string) {
 	}
 }
 
-// OnAttributes reports whether the query has conditions on attributes, for which all spans
-// have to be looked at.
-func (q Query) OnAttributes() bool {
-	return slices.ContainsFunc(q.Matchers, func(m store.Matcher) bool {
-		_, ok := m.SpanAttribute()
-		return ok
-	})
-}
+// OnAttributes reports whether the query has conditions on spans, such as on their attributes,
+// for which all spans have to be looked at.
+func (q Query) OnAttributes() bool { return slices.ContainsFunc(q.Matchers, store.Matcher.OnSpan) }
 
 // attributeTitle says in words what a query selects whose one condition is that an
 // attribute has a value.
 func (q Query) attributeTitle() (string, bool) {
 	if len(q.Matchers) != 1 || q.Matchers[0].Op() != store.MatchEqual {
 		return "", false
+	}
+	if q.Matchers[0].Label() == inSpanName {
+		return q.Matchers[0].Value() + " and all below it", true
 	}
 	key, ok := q.Matchers[0].SpanAttribute()
 	return key + " = " + q.Matchers[0].Value(), ok
@@ -244,10 +242,13 @@ func (a Attribute) text() string {
 	return text
 }
 
-// telling returns the attributes that say more than the name of the span does, in one
-// line.
+// telling returns the error of the span and the attributes that say more than its name does,
+// in one line.
 func (s Span) telling() string {
 	var parts []string
+	if s.Status != "" {
+		parts = append(parts, "error: "+termtext.OneLine(s.Status))
+	}
 	for _, a := range s.Attributes {
 		if !strings.Contains(s.Name, a.Value) {
 			parts = append(parts, a.text())

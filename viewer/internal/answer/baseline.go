@@ -49,6 +49,9 @@ func (r *Reader) baseline(q Query, span store.Span, sel *store.Selection) *Basel
 	if _, ended := q.Value(labelkey.EndedSpanID); ended || len(base.Matchers) == len(q.Matchers) {
 		return nil
 	}
+	if root, ok := r.tree(q); ok {
+		return r.baselineOfTrees(q, root)
+	}
 	held := r.services()
 	if held.among(span.Service) && (base.App == "" || !held.among(base.App)) {
 		// Spans of the same name in another service are other work.

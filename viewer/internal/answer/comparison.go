@@ -3,7 +3,15 @@
 
 package answer
 
-import "github.com/spanprof/spanprof/internal/flame"
+import (
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flame"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+)
 
 // maxDiffRows bounds the differences of a comparison.
 const maxDiffRows = 2000
@@ -13,6 +21,9 @@ type Comparison struct {
 	// Left is the baseline, Right is compared with it.
 	Left  *Profile `json:"left"`
 	Right *Profile `json:"right"`
+	// LeftName and RightName say what the sides are.
+	LeftName  string `json:"leftName"`
+	RightName string `json:"rightName"`
 	// Diff has the functions that take more on the right first, then those
 	// that take less, each by the difference of their shares. DiffOmitted is
 	// the number of those left out, which differ least.
@@ -38,6 +49,10 @@ func (r *Reader) Compare(left, right Query) (*Comparison, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
+	c.LeftName, c.RightName = sideName(c.Left, c.Right), sideName(c.Right, c.Left)
+	for _, side := range []*Profile{c.Left, c.Right} {
+		side.OfSpans, side.ProfiledNs = r.spansOf(side), r.profiledTime(side).Nanoseconds()
+	}
 	c.Note = r.notes()
 	c.Left.Flame = c.Left.summary.Flame(maxFlameNodes)
 	c.Right.Flame = c.Right.summary.FlameAgainst(c.Left.summary, maxFlameNodes)
@@ -47,3 +62,112 @@ func (r *Reader) Compare(left, right Query) (*Comparison, error) {
 
 // Folded returns the stacks of both sides in the folded form.
 func (c *Comparison) Folded() string { return flame.FoldedDiff(c.Left.summary, c.Right.summary) }
+
+// sideName says what a side is: beside the work that it is the baseline of, by what it has
+// in common with that.
+func sideName(side, other *Profile) string {
+	if b := other.Baseline; b != nil && b.Query == side.Query {
+		return b.Meaning
+	}
+	return side.Title
+}
+
+// maxCounted bounds the spans that are counted one by one, as a list of them is bounded.
+const maxCounted = 10_000
+
+// spansOf returns how many spans a time is the sum of, 0 where that is not known: profile ids
+// do not tell it, as spans without a sample have none.
+func (r *Reader) spansOf(p *Profile) (n int) {
+	q := p.query
+	if p.Unit != termtext.Nanoseconds {
+		return 0
+	}
+	if p.Span != nil {
+		return 1
+	}
+	if _, ok := r.tree(q); ok {
+		return 1
+	}
+	service := q.service
+	if of, ok := q.Value("service_name"); ok {
+		service = of
+	}
+	conditions := q.Without("service_name").Matchers
+	if len(conditions) != 1 || conditions[0].Op() != store.MatchEqual || !q.From.IsZero() || !q.Until.IsZero() {
+		return 0
+	}
+	value := conditions[0].Value()
+	switch conditions[0].Label() {
+	case inSpanName:
+		// It is about the spans that have a record.
+		if n = len(r.spans(store.SpanQuery{Name: value, Service: service, From: p.From, Until: p.Until, Limit: maxCounted + 1})); n > maxCounted {
+			return 0
+		}
+	case labelkey.SpanName:
+		// The totals are of the time of all windows, which have CPU time.
+		if q.Type.Kind != exporter.KindCPU {
+			return 0
+		}
+		totals := r.nameTotals()
+		labels := newLabelNames(totals)
+		for _, t := range totals {
+			if t.Label != value || service != "" && t.Service != service {
+				continue
+			}
+			// What other names share the label with is not known to be of these spans.
+			if labels[serviceLabel{t.Service, value}] > 1 {
+				return 0
+			}
+			n += t.Spans
+		}
+	}
+	return n
+}
+
+// profiledTime returns for how long the windows went on that may have samples of a side, 0
+// where that is not known.
+func (r *Reader) profiledTime(p *Profile) (covered time.Duration) {
+	q := p.query
+	if p.Unit != termtext.Nanoseconds {
+		return 0
+	}
+	if r.ranged() {
+		if len(q.Without("service_name", "service_version").Matchers) < len(q.Matchers) {
+			return 0
+		}
+		return p.Until.Sub(p.From)
+	}
+	windows := 0
+	var until time.Time
+	for _, w := range r.allWindows() { // by start
+		if w.Kind != q.Type.Kind || !q.From.IsZero() && !end(w).After(q.From) || !q.Until.IsZero() && !w.Start.Before(q.Until) {
+			continue
+		}
+		windows++
+		from := w.Start
+		if from.Before(until) {
+			from = until
+		}
+		if d := end(w).Sub(from); d > 0 && q.about(w) {
+			covered, until = covered+d, end(w)
+		}
+	}
+	// A side that was found in more has samples of spans whose windows have made room.
+	if windows != p.Windows {
+		return 0
+	}
+	return covered
+}
+
+// sideTitle is the name of a side for a terminal, with the time of a span, and of both sides
+// where they have one name.
+func (c *Comparison) sideTitle(side *Profile, name string) string {
+	name = termtext.Clip(termtext.OneLine(name), termtext.Columns-40)
+	switch {
+	case side.Span != nil:
+		return name + " at " + side.Span.Start.UTC().Format("15:04:05.000 MST")
+	case c.LeftName == c.RightName && side.Windows > 0:
+		return name + ", " + termtext.TimeRange(side.From, side.Until)
+	}
+	return name
+}

@@ -141,6 +141,7 @@ type Stats struct {
 	SpansEvicted     int64 `json:"spansEvicted"`
 	SpansNotKept     int64 `json:"spansNotKept"`
 	AttributesLost   int64 `json:"attributesLost"`
+	AttributesUnseen int64 `json:"attributesUnseen"`
 	// SpansEvictedEarly is the number of spans that were evicted before their
 	// samples came, SpansForgotten that of local roots evicted while they ran, and
 	// SpansLosingSamples that of spans whose samples came before their end and were
@@ -173,6 +174,7 @@ func newStats(s store.Stats) Stats {
 		SpansEvicted:     s.SpansEvicted,
 		SpansNotKept:     s.SpansNotKept,
 		AttributesLost:   s.AttributesLost,
+		AttributesUnseen: s.AttributesUnseen,
 
 		SpansEvictedEarly:  s.SpansEvictedEarly,
 		SpansForgotten:     s.SpansForgotten,

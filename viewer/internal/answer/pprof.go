@@ -27,7 +27,7 @@ func (p *Pprof) Write(w io.Writer) error { return p.profile.Write(w) }
 
 // Pprof answers the samples that q selects, with their labels.
 func (r *Reader) Pprof(q Query) (*Pprof, error) {
-	p := &Pprof{FileName: fileName(q.Query)}
+	p := &Pprof{FileName: fileName(q.Query, q.Type.Name)}
 	if encoder, ok := r.view.(store.Encoder); ok {
 		selected, span := samplesOf(r, q, encoder.Pprof, (*store.Pprof).Samples)
 		if span != nil {
@@ -78,7 +78,7 @@ func (r *Reader) PprofDiff(left, right Query) (*Pprof, error) {
 		return nil, r.err
 	}
 	if len(base.Sample) == 0 {
-		return &Pprof{fileName(right.Query), p}, nil
+		return &Pprof{fileName(right.Query, right.Type.Name), p}, nil
 	}
 	if len(p.Sample) > 0 {
 		if err := base.Normalize(p); err != nil {
@@ -92,12 +92,12 @@ func (r *Reader) PprofDiff(left, right Query) (*Pprof, error) {
 		return nil, fmt.Errorf("compare %s with %s: %w", right, left, err)
 	}
 	diff.TimeNanos, diff.DurationNanos = p.TimeNanos, p.DurationNanos
-	return &Pprof{"diff." + fileName(right.Query), diff}, nil
+	return &Pprof{"diff." + fileName(right.Query, right.Type.Name), diff}, nil
 }
 
-// fileName names a download after the query, in characters that every shell and file
-// system takes.
-func fileName(q flameql.Query) string {
+// fileName names a download after the query and what is in it, in characters that every shell
+// and file system takes.
+func fileName(q flameql.Query, what string) string {
 	id, _ := q.SpanID()
 	name, _ := q.Value(labelkey.SpanName)
 	base := strings.Map(func(r rune) rune {
@@ -106,6 +106,6 @@ func fileName(q flameql.Query) string {
 			return r
 		}
 		return '_'
-	}, cmp.Or(q.App, "spanprof")+"."+q.Type.Name+"."+cmp.Or(id, name, "all"))
+	}, cmp.Or(q.App, "spanprof")+"."+what+"."+cmp.Or(id, name, "all"))
 	return base[:min(len(base), 120)] + ".pb.gz"
 }

@@ -45,6 +45,8 @@ type Profile struct {
 	// most first, if Total is wall time.
 	ErrorNs int64  `json:"errorNs,omitempty"`
 	Waits   []Wait `json:"waits,omitempty"`
+	// Spent is what the time of Span went to.
+	Spent *Spent `json:"spent,omitempty"`
 	// UnwatchedNs is how much Total may lack besides, if it is wall time of Span: nobody
 	// looked at the goroutines for so long while that ran, as the process was stopped.
 	// Without Span, UnwatchedShare is for which part of the time of the profiles nobody
@@ -56,6 +58,12 @@ type Profile struct {
 	ExpectedSamples float64 `json:"expectedSamples,omitempty"`
 	// ProfileIDs is the number of different profile_id values.
 	ProfileIDs int `json:"profileIds"`
+	// OfSpans is the number of spans that Total is of, of a side of a comparison, where it is
+	// known.
+	OfSpans int `json:"ofSpans,omitempty"`
+	// ProfiledNs is for how long the profiles went on that Total is of, of a side of a
+	// comparison, where it is known.
+	ProfiledNs int64 `json:"profiledNs,omitempty"`
 	// Windows is the number of windows looked at, From and Until bound them.
 	Windows int       `json:"windows"`
 	From    time.Time `json:"from,omitzero"`
@@ -69,6 +77,12 @@ type Profile struct {
 	// WithChildren is Span and the spans below it, where their work is not in the
 	// profile of Span.
 	WithChildren *Children `json:"withChildren,omitempty"`
+	// ChildrenBaseline is what WithChildren may be compared with: all spans of the name of
+	// Span, with those below them.
+	ChildrenBaseline *Baseline `json:"childrenBaseline,omitempty"`
+	// ExactByName sums up the exact times of the spans that the query names, where some
+	// have any.
+	ExactByName *ExactName `json:"exactByName,omitempty"`
 	// Empty says in words why nothing was selected.
 	Empty string `json:"empty,omitempty"`
 	// Waiting says that samples may be on their way.
@@ -109,10 +123,15 @@ func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 	trace := r.trace(a.span)
 	a.Trace, a.TraceOmitted = r.listTrace(trace)
 	if a.Span != nil {
-		timed := r.withTimes(*a.Span, a.span)
+		timed := r.withExactTimes(r.withTimes(*a.Span, a.span))
+		timed.hoist(a.span, trace)
 		a.Span = &timed
 	}
-	a.WithChildren = newChildren(a.query, a.span, trace)
+	a.Spent = r.spent(a, trace)
+	if a.WithChildren = newChildren(a.query, a.span, trace); a.WithChildren != nil {
+		a.ChildrenBaseline = r.baselineOfTrees(a.query, a.span)
+	}
+	a.ExactByName = r.exactName(a.query)
 	a.functions = newFunctions(a.summary.Functions())
 	a.setPackages()
 	a.FrameTypes, a.Executables = a.summary.Types(), a.summary.Executables()
@@ -178,6 +197,9 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	}
 	a.setWall(sel)
 	a.Title = q.title(a.Span, a.ProfileIDs)
+	if root, ok := r.tree(q); ok {
+		a.Title = r.newSpan(root).title() + " and all below it"
+	}
 	if r.status != nil && r.status.Host && len(q.Matchers) == 0 && q.service == "" {
 		a.Title = "Whole machine: " + q.Type.Words
 	}

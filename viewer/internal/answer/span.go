@@ -4,6 +4,7 @@
 package answer
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -30,6 +31,10 @@ type Span struct {
 	// CPUTimes is when the CPU samples were taken, in their order: one entry for each
 	// 200th of the duration at most. Only the answer to a query has it.
 	CPUTimes []CPUTime `json:"cpuTimes,omitempty"`
+	// HasExactTimes says that an execution trace has told where the time went, and
+	// ExactTimes is what it said: only the answer to a query has it.
+	HasExactTimes bool            `json:"hasExactTimes,omitempty"`
+	ExactTimes    json.RawMessage `json:"exactTimes,omitempty"`
 	// AfterEnd is CPU time that the span caused after its end, in no other number.
 	AfterEnd    *AfterEnd `json:"afterEnd,omitempty"`
 	WallSamples int64     `json:"wallSamples"`
@@ -41,7 +46,7 @@ type Span struct {
 	Err     bool   `json:"err"`
 	Status  string `json:"status,omitempty"`
 	// Attributes are the span's own, then those of children that are not recorded
-	// themselves. AttributesOmitted says that there was no room for others.
+	// themselves and, in the answer to a query, of all spans below it. AttributesOmitted says that there was no room for others, or that some were not looked at.
 	Attributes        []Attribute `json:"attributes,omitempty"`
 	AttributesOmitted bool        `json:"attributesOmitted,omitempty"`
 	// Below is the number of spans with records below it, in the list of spans.
@@ -89,6 +94,7 @@ func (r *Reader) newSpan(s store.Span) Span {
 		CPUSamples:        s.CPUSamples,
 		CPUInclusiveNs:    s.CPUInclusive.Nanoseconds(),
 		AfterEnd:          newAfterEnd(s),
+		HasExactTimes:     s.ExactTimes,
 		WallSamples:       s.WallSamples,
 		SamplesHeld:       s.SamplesHeld,
 		Running:           s.Running,

@@ -46,6 +46,10 @@ type SpanList struct {
 	By            *ByAttribute   `json:"by,omitempty"`
 	// Process has the profiles of the whole process.
 	Process []Kind `json:"process"`
+	// Work selects the CPU time that the conditions are about, over time; it is left out
+	// where that is the process's. WorkNote says which conditions it leaves aside.
+	Work     string `json:"work,omitempty"`
+	WorkNote string `json:"workNote,omitempty"`
 	// Fixed says that the source takes in nothing while it is read: there is
 	// nothing to poll for.
 	Fixed bool `json:"fixed,omitempty"`
@@ -104,13 +108,15 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 			list.Groups = append(list.Groups, newGroup(t, held.query(t.Service).OfType(r.cpuType()), labels))
 		}
 	}
-	for _, s := range r.listed(q) {
+	spans := r.listed(q)
+	for _, s := range spans {
 		list.Spans = append(list.Spans, r.newSpan(s))
 	}
 	if list.Service == "" && len(held) == 1 {
 		list.Service = held[0]
 	}
 	list.attributes(r, by)
+	list.Work, list.WorkNote = r.listedWork(q, spans)
 	var withoutIDs string
 	if list.Fixed && !list.Ranged && len(list.Spans) == 0 {
 		withoutIDs = r.withoutIDs()

@@ -80,7 +80,16 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 			line("after", "%s", s.AfterEnd.text())
 			line("", "%s", s.AfterEnd.Query)
 		}
+		for i, text := range s.exactly() {
+			prose([]string{"exactly", ""}[min(i, 1)], termtext.OneLine(text))
+		}
 	}
+	if a.ExactByName != nil {
+		for i, text := range a.ExactByName.lines() {
+			prose([]string{"exactly", ""}[min(i, 1)], termtext.OneLine(text))
+		}
+	}
+	prose("spent", a.Spent.text())
 	line("total", "%s %s%s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), plusMinus(a.ErrorNs), a.sources(), a.windows())
 	prose("waits", a.waits())
 	prose("note", a.Note)
@@ -96,6 +105,10 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 	if c := a.WithChildren; c != nil {
 		line("children", "%s", c.Query)
 		prose("", "("+c.Meaning+")")
+	}
+	if b := a.ChildrenBaseline; b != nil {
+		line("", "%s", b.Query)
+		prose("", "("+b.Meaning+")")
 	}
 	for _, k := range a.Kinds {
 		if k.Type != a.query.Type.Name && k.Samples > 0 {
@@ -192,17 +205,24 @@ func writeFocus(b *strings.Builder, f *flame.Focus, total int64, unit string) {
 // Text returns the comparison for a terminal.
 func (c *Comparison) Text() string {
 	var b strings.Builder
-	b.WriteString("left\n")
-	c.Left.header(&b, "  ")
-	b.WriteString("right\n")
-	c.Right.header(&b, "  ")
+	for i, side := range []*Profile{c.Left, c.Right} {
+		fmt.Fprintf(&b, "%s: %s\n", []string{"left", "right"}[i], c.sideTitle(side, []string{c.LeftName, c.RightName}[i]))
+		side.header(&b, "  ")
+		if side.OfSpans > 1 {
+			fmt.Fprintf(&b, "  %-9s%s for each of %d spans\n", "each", termtext.Value(side.Total/int64(side.OfSpans), side.Unit), side.OfSpans)
+		}
+	}
 	if c.Note != "" {
 		termtext.Prose(&b, "note", 11, c.Note)
 	}
 	if s := c.Status; s != nil && s.Message != "" {
 		termtext.Prose(&b, "status", 11, s.Message)
 	}
-	fmt.Fprintf(&b, "\n%7s %7s %9s  %s\n", "left", "right", "change", "function, by the change of its share of the total in percentage points")
+	perSpan, room := "", termtext.Columns-27
+	if c.Left.OfSpans > 0 && c.Right.OfSpans > 0 {
+		perSpan, room = fmt.Sprintf(" %10s", "per span"), room-11
+	}
+	fmt.Fprintf(&b, "\n%7s %7s %9s%s  %s\n", "left", "right", "change", perSpan, "function, by the change of its share of the total")
 	more, less := 0, 0
 	for _, d := range c.Diff {
 		// Functions that take more come before those that take less.
@@ -217,10 +237,22 @@ func (c *Comparison) Text() string {
 		default:
 			continue
 		}
-		fmt.Fprintf(&b, "%7s %7s %+6.1f pp  %s\n", termtext.Percent(d.LeftTotal, c.Left.Total), termtext.Percent(d.RightTotal, c.Right.Total), 100*d.Delta, marked(d.Type, d.Name, termtext.Columns-27))
+		if perSpan != "" {
+			perSpan = fmt.Sprintf(" %10s", c.perSpan(d))
+		}
+		fmt.Fprintf(&b, "%7s %7s %+6.1f pp%s  %s\n", termtext.Percent(d.LeftTotal, c.Left.Total), termtext.Percent(d.RightTotal, c.Right.Total), 100*d.Delta, perSpan, marked(d.Type, d.Name, room))
 	}
 	if rest := len(c.Diff) + c.DiffOmitted - more - less; rest > 0 {
 		fmt.Fprintf(&b, "%20s %s, differing less or not at all\n", "...", termtext.Plural(rest, "more function"))
 	}
 	return b.String()
+}
+
+// perSpan writes how much more a function takes in a span on the right.
+func (c *Comparison) perSpan(d flame.DiffRow) string {
+	change := d.RightTotal/int64(c.Right.OfSpans) - d.LeftTotal/int64(c.Left.OfSpans)
+	if change < 0 {
+		return "-" + termtext.Value(-change, c.Left.Unit)
+	}
+	return "+" + termtext.Value(change, c.Left.Unit)
 }

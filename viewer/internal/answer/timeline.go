@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
@@ -37,6 +36,8 @@ type Timeline struct {
 	// Versions are the profiled versions of the services, in the order of their
 	// first window.
 	Versions []Version `json:"versions"`
+	// Presets are comparisons that people ask for often.
+	Presets []Preset `json:"presets,omitempty"`
 	// Note says in words what to know about the time line.
 	Note string `json:"note,omitempty"`
 }
@@ -72,6 +73,7 @@ func (r *Reader) Timeline(q Query) (*Timeline, error) {
 		Names:     append([]string{}, held.Names...),
 		Buckets:   mergeBuckets(held, maxBuckets),
 		Versions:  r.versions(q),
+		Presets:   r.presets(q),
 	}
 	t.Note = r.notes()
 	return answered(r, t)
@@ -107,6 +109,9 @@ func (t *Timeline) Text() string {
 	fmt.Fprintf(&b, "query    %s\n", termtext.OneLine(t.Query))
 	for _, v := range t.Versions {
 		fmt.Fprintf(&b, "version  %s\n         %s\n", termtext.OneLine(v.Query), termtext.TimeRange(v.From, v.Until))
+	}
+	for _, p := range t.Presets {
+		p.text(&b)
 	}
 	if t.Note != "" {
 		termtext.Prose(&b, "note", 9, t.Note)
@@ -149,17 +154,19 @@ type Version struct {
 }
 
 // versions lists the versions with profiles of the query's type, in the order of their
-// first window.
+// first window. Each is asked for with the query's other conditions.
 func (r *Reader) versions(asked Query) []Version {
 	list := []Version{}
 	for _, w := range windowsByKind(r.allWindows()) {
 		if w.Kind != string(asked.Type.Kind) || asked.service != "" && w.Service != asked.service {
 			continue
 		}
-		q := flameql.ForService(w.Service)
-		q.Type = asked.Type
-		q = q.WithEqual("service_name", w.Service).WithEqual("service_version", w.Version)
-		list = append(list, Version{Service: w.Service, Version: w.Version, From: w.From, Until: w.Until, Query: q.String()})
+		list = append(list, Version{Service: w.Service, Version: w.Version, From: w.From, Until: w.Until, Query: asked.ofVersion(w.Service, w.Version)})
 	}
 	return list
+}
+
+// ofVersion returns the query for a version of a service instead of those that q asks for.
+func (q Query) ofVersion(service, version string) string {
+	return q.Without("service_name", "service_version").WithEqual("service_name", service).WithEqual("service_version", version).String()
 }

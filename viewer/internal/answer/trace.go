@@ -4,6 +4,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,25 +29,74 @@ type Children struct {
 	Spans int `json:"spans"`
 }
 
-// newChildren returns nil if no span below span has samples of the query's kind. trace
-// has the spans of its trace.
-func newChildren(q Query, span store.Span, trace []store.Span) *Children {
+// inSpanName is the label of conditions on samples of spans of a name, and those below.
+const inSpanName = "in_span_name"
+
+// tree returns the first span of a query for a span and those below it. The query may have
+// been made when more of these had samples.
+func (r *Reader) tree(q Query) (root store.Span, ok bool) {
+	i := slices.IndexFunc(q.Matchers, func(m store.Matcher) bool {
+		return m.Label() == labelkey.ProfileID && m.Op() == store.MatchRegexp && m.ListsIDs()
+	})
+	if i < 0 || r.live == nil {
+		return root, false
+	}
+	ids := strings.Split(q.Matchers[i].Value(), "|")
+	if root, ok = r.span(ids[0]); !ok || len(ids) < 2 {
+		return root, false
+	}
+	listed := 0
+	for _, s := range subtree(root, r.trace(root)) {
+		switch {
+		case slices.Contains(ids, s.ProfileID):
+			listed++
+		case s.SamplesHeld > 0:
+			return root, false
+		}
+	}
+	return root, listed == len(ids)
+}
+
+// subtree returns a span and those below it, each once.
+func subtree(root store.Span, trace []store.Span) []store.Span {
 	below := map[string][]store.Span{}
 	for _, s := range trace {
-		if s.ParentID != "" {
+		if s.ParentID != "" && s.ProfileID != root.ProfileID {
 			below[s.ParentID] = append(below[s.ParentID], s)
 		}
 	}
-	ids, todo, found := []string{}, []store.Span{span}, false
-	for len(todo) > 0 {
-		s := todo[0]
-		// Delete what was found, for parent ids may form a circle.
-		todo = append(todo[1:], below[s.ProfileID]...)
-		delete(below, s.ProfileID)
-		switch {
-		case len(ids) == 0:
-			ids = append(ids, s.ProfileID)
-		case s.SamplesHeld > 0 && s.ProfileID != span.ProfileID:
+	all := []store.Span{root}
+	for i := 0; i < len(all); i++ {
+		id := all[i].ProfileID
+		all = append(all, below[id]...)
+		// Parent ids may form a circle.
+		delete(below, id)
+	}
+	return all
+}
+
+// baselineOfTrees is the baseline of a span with those below it; nil where spans have no
+// records, and for one without a name.
+func (r *Reader) baselineOfTrees(q Query, root store.Span) *Baseline {
+	if r.live == nil || root.Name == "" || root.SummaryMissing {
+		return nil
+	}
+	base := q.WithoutIDs()
+	held := r.services()
+	if held.among(root.Service) && (base.App == "" || !held.among(base.App)) {
+		of := held.query(root.Service)
+		base.App, base.Matchers = of.App, append(of.Matchers, base.Matchers...)
+	}
+	base = base.WithEqual(inSpanName, root.Name)
+	return &Baseline{Name: root.Name, Query: base.String(), Meaning: "all spans of this name, each with those below it", query: base}
+}
+
+// newChildren returns nil if no span below span has samples of the query's kind. trace
+// has the spans of its trace.
+func newChildren(q Query, span store.Span, trace []store.Span) *Children {
+	ids, found := []string{span.ProfileID}, false
+	for _, s := range subtree(span, trace)[1:] {
+		if s.SamplesHeld > 0 {
 			ids = append(ids, s.ProfileID)
 			found = found || sampled(s, q.Type.Kind)
 		}
@@ -103,6 +153,49 @@ func (r *Reader) localRoot(q Query) (root Query, note string, ok bool) {
 	}
 	// Sources without records of spans have samples that name the trace.
 	return q, note + "its trace", len(r.selection(q).Stacks) > 0
+}
+
+// eachBelow shows the spans below one in this process, those nearer to it first; those below
+// what visit returns false for are left out.
+func eachBelow(root store.Span, trace []store.Span, visit func(store.Span) bool) {
+	below := map[string][]store.Span{}
+	for _, s := range trace {
+		if s.ParentID != "" && !s.LocalRoot && s.ProfileID != root.ProfileID {
+			below[s.ParentID] = append(below[s.ParentID], s)
+		}
+	}
+	for todo := []store.Span{root}; len(todo) > 0; todo = todo[1:] {
+		of := todo[0].ProfileID
+		for _, s := range below[of] {
+			if visit(s) {
+				todo = append(todo, s)
+			}
+		}
+		delete(below, of) // Parent ids may form a circle.
+	}
+}
+
+// maxHoisted bounds the attributes of a span with those of spans below it.
+const maxHoisted = 16
+
+// hoist adds the attributes of the spans below a span that have records of their own: what a
+// request was is often said by its children.
+func (s *Span) hoist(span store.Span, trace []store.Span) {
+	eachBelow(span, trace, func(child store.Span) bool {
+		of := cmp.Or(child.Name, "(unnamed)")
+		for _, a := range newAttributes(child.Attributes) {
+			a.Child = cmp.Or(a.Child, of)
+			switch {
+			case slices.Contains(s.Attributes, a):
+			case len(s.Attributes) >= maxHoisted:
+				s.AttributesOmitted = true
+			default:
+				s.Attributes = append(s.Attributes, a)
+			}
+		}
+		s.AttributesOmitted = s.AttributesOmitted || child.AttributesOmitted
+		return true
+	})
 }
 
 // maxTraceSpans bounds the list of the spans of a trace.

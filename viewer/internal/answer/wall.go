@@ -158,7 +158,7 @@ func functionNames(s *store.Stack) iter.Seq[string] {
 func (a *Profile) waits() string {
 	parts := make([]string, len(a.Waits))
 	for i, w := range a.Waits {
-		parts[i] = fmt.Sprintf("%s %s (%s%s)", w.Class, termtext.Value(w.Ns, termtext.Nanoseconds), termtext.Percent(w.Ns, a.Total), plusMinus(w.ErrorNs))
+		parts[i] = fmt.Sprintf("%s %s%s (%s)", w.Class, termtext.Value(w.Ns, termtext.Nanoseconds), plusMinus(w.ErrorNs), termtext.Percent(w.Ns, a.Total))
 	}
 	return strings.Join(parts, ", ")
 }

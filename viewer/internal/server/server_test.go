@@ -7,14 +7,14 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/viewer/internal/server"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 func TestServe(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")

@@ -25,9 +25,11 @@ export async function get(address, signal) {
   return data;
 }
 
-// link is an address of this viewer, relative to where it is mounted.
+// link is an address of this viewer, relative to where it is mounted. A list is a parameter
+// that is given several times.
 export function link(page, params) {
-  const query = new URLSearchParams(params).toString();
+  const pairs = params instanceof URLSearchParams ? [...params] : Object.entries(params ?? {}).flatMap(([k, v]) => [v].flat().map((one) => [k, one]));
+  const query = new URLSearchParams(pairs).toString();
   return `./${page}${query ? `?${query}` : ''}`;
 }
 
@@ -48,6 +50,31 @@ export function fixed(data) {
 // parts returns a function that asks the server for parts of a graph, and for the functions
 // of a search, of what params select.
 export const parts = (params) => (more, signal) => get(link('graph', Object.fromEntries(Object.entries({ ...params, ...more, format: 'json' }).filter(([, v]) => v))), signal);
+
+// remember puts what the page shows into its address; what is empty is left out.
+export function remember(values) {
+  const params = new URLSearchParams(location.search);
+  for (const [key, v] of Object.entries(values)) {
+    if (v) params.set(key, v);
+    else params.delete(key);
+  }
+  history.replaceState(null, '', `?${params}`);
+}
+
+// rememberTyped remembers values() when the user pauses or leaves the input: some browsers
+// refuse more than 100 new addresses in half a minute.
+export function rememberTyped(input, values) {
+  let typing;
+  const now = () => {
+    clearTimeout(typing);
+    if (input.isConnected) remember(values());
+  };
+  input.addEventListener('input', () => {
+    clearTimeout(typing);
+    typing = setTimeout(now, 200);
+  });
+  input.addEventListener('change', now);
+}
 
 // times returns the range of a baseline that has one.
 export const times = ({ from, until }) => ({ ...(from && { from }), ...(until && { until }) });

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { asJSON, get, rawQuery } from './api.js';
+import { asJSON, get, link, range, rawQuery } from './api.js';
 import { compareView } from './compare.js';
 import { h } from './dom.js';
 import { failure } from './failure.js';
@@ -15,15 +15,27 @@ const main = document.getElementById('main');
 const params = new URLSearchParams(location.search);
 const page = location.pathname.slice(location.pathname.lastIndexOf('/') + 1);
 
+// Lists lead to each other with their time.
+if (!params.get('query')) {
+  for (const a of document.querySelectorAll('.pages a')) {
+    const to = a.getAttribute('href').slice(2);
+    const aim = () => { a.href = link(to, range()); };
+    aim();
+    // The time in the address may have been dropped since.
+    for (const kind of ['pointerdown', 'click']) a.addEventListener(kind, aim);
+  }
+}
+
+// On paper the page is light. What views paint for it, they paint after this.
+addEventListener('beforeprint', () => document.documentElement.classList.add('printing'));
+addEventListener('afterprint', () => document.documentElement.classList.remove('printing'));
+
 if (page.startsWith('comparison')) once(compareView, (data) => data.right.span?.service);
 else if (page === 'log') live(logView());
+else if (page === 'names') import('./nametable.js').then(({ namesView }) => live(namesView()), showFailure);
 else if (page === 'timeline') location.replace(`./?${rawQuery('format').join('&')}`);
 else if (params.get('query')) profile();
 else live(spansView());
-
-// On paper the page is light. Graphs paint themselves anew after this.
-addEventListener('beforeprint', () => document.documentElement.classList.add('printing'));
-addEventListener('afterprint', () => document.documentElement.classList.remove('printing'));
 
 addEventListener('keydown', (e) => {
   if (e.key !== '/' || e.ctrlKey || e.metaKey || e.altKey || /^(input|textarea|select)$/i.test(e.target.tagName)) return;

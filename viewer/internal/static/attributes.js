@@ -88,6 +88,8 @@ export function byAttribute(choose) {
   return {
     element,
     update(answer, filter) {
+      // Sums that are asked for anew are shown.
+      if (answer.by && answer.by.key !== data?.by?.key) element.open = true;
       data = answer;
       wanted = filter;
       render();

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { get, link } from './api.js';
-import { button } from './dom.js';
+import { button, h } from './dom.js';
 import { count } from './format.js';
+import { nested } from './trace.js';
 
 const LIMIT = 200;
 
@@ -13,11 +14,11 @@ export function unfolding(changed) {
   const open = new Map(); // by id: {spans, of}
   const load = async (s) => {
     const answer = await get(link('', { below: s.profileId, limit: LIMIT, format: 'json' }));
-    const spans = answer.spans.sort((a, b) => new Date(a.start) - new Date(b.start));
-    if (open.has(s.profileId)) open.set(s.profileId, { spans, of: s.below });
+    if (open.has(s.profileId)) open.set(s.profileId, { spans: nested(answer.spans).map(([child, depth]) => ({ ...child, depth: depth + 1 })), of: s.below });
     changed();
   };
   return {
+    open: (s) => open.has(s.profileId),
     // toggle is the button of a row; null where nothing is below its span.
     toggle(s) {
       if (!s.below) return null;
@@ -39,12 +40,15 @@ export function unfolding(changed) {
         kept.of = s.below;
         load(s).catch(() => {});
       }
-      const depths = new Map([[s.profileId, 0]]);
-      return kept.spans.map((child) => {
-        const depth = Math.min(12, (depths.get(child.parentId) ?? 0) + 1);
-        depths.set(child.profileId, depth);
-        return { ...child, depth };
-      });
+      return kept.spans;
+    },
+    // rest returns how many more spans are below s than below returns.
+    rest(s) {
+      const shown = open.get(s.profileId)?.spans.length ?? 0;
+      return shown < LIMIT ? 0 : Math.max(0, s.below - shown);
     },
   };
 }
+
+// restRow leads to the list of all spans below s, of which n are not shown.
+export const restRow = (s, n) => h('tr', { class: 'below' }, h('td', { colspan: 6 }, h('div', { class: 'what' }, h('a', { href: link('', { below: s.profileId }) }, `and ${count(n, 'more span')} below it`))));

@@ -3,7 +3,7 @@
 
 import { h } from './dom.js';
 import { sentence } from './format.js';
-import { queryForm } from './queryform.js';
+import { queryForm } from './heading.js';
 
 // failure says what went wrong, and where in the query.
 export function failure(err) {

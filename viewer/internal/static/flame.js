@@ -1,29 +1,28 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+import { remember, rememberTyped } from './api.js';
 import { packageColour, deltaColour, theme, typeColour } from './colours.js';
 import { copyButton } from './copy.js';
 import { button, h } from './dom.js';
 import { paint, ROW } from './flamepaint.js';
-import { FlameParts } from './flameparts.js';
+import { FlameParts, OTHER, sibling, within } from './flameparts.js';
 import { count, percent, pkg, signedPoints, value } from './format.js';
-import { OTHER, sibling, within } from './frames.js';
-import { follow } from './listen.js';
+import { follow, followSize } from './listen.js';
 
 // Flame is a flame graph on a canvas. The canvas is at most as high as the window and
 // moves with it, so that a deep graph costs no more than a shallow one.
 export class Flame {
   // options: root is the tree, unit the unit of its values, label the graph's name for
-  // screen readers, whole the total for shares. functions is a Map from names to
-  // {file, line}; deltas is a Map from names to the change of a function's share, which
-  // then sets the colour. flipped puts the root at the bottom, simple omits the tools,
+  // screen readers, whole the total for shares if that is not the graph's own. functions is
+  // a Map from names to {file, line}; deltas is a Map from names to the change of a
+  // function's share, which then sets the colour. flipped puts the root at the bottom, simple omits the tools,
   // onfunction is called with the name whose callers and callees to show. ask gets parts of
-  // the graph from the server. Of a graph that is remembered, the address has the search and
-  // the zoom.
+  // the graph from the server. remembered are the parameters of the address that have the
+  // search and the zoom of a graph.
   constructor(options) {
     const { root, unit, label, whole, functions, deltas, flipped, simple, onfunction, ask, remembered } = options;
-    Object.assign(this, { unit, functions, deltas, onfunction, remembered, flipped: Boolean(flipped) });
-    this.whole = whole ?? root.total;
+    Object.assign(this, { unit, whole, functions, deltas, onfunction, remembered, flipped: Boolean(flipped) });
     this.parts = new FlameParts({ given: root, ask, functions, unit, changed: () => this.take() });
     if (deltas) this.maxDelta = this.frames.reduce((m, f) => Math.max(m, Math.abs(this.delta(f))), 0.02);
     this.view = [0, root.total];
@@ -74,7 +73,7 @@ export class Flame {
 
   // update shows later samples of the same.
   update(root, functions) {
-    Object.assign(this, { functions, whole: root.total });
+    this.functions = functions;
     this.parts.replace(root, functions);
   }
 
@@ -82,23 +81,24 @@ export class Flame {
   recall() {
     if (!this.remembered) return;
     const params = new URLSearchParams(location.search);
-    this.search.value = this.parts.text = params.get('search') ?? '';
-    this.parts.zoom = params.get('zoom') ?? '';
+    const [search, zoom] = this.remembered.map((key) => params.get(key) ?? '');
+    this.search.value = this.parts.text = search;
+    this.parts.zoom = zoom;
     if (this.parts.text || this.parts.zoom) this.parts.refresh(0);
   }
 
+  shown() {
+    const [search, zoom] = this.remembered;
+    return { [search]: this.search.value.trim(), [zoom]: this.parts.zoom };
+  }
+
   remember() {
-    if (!this.remembered) return;
-    const params = new URLSearchParams(location.search);
-    for (const [key, v] of [['search', this.search.value.trim()], ['zoom', this.parts.zoom]]) {
-      if (v) params.set(key, v);
-      else params.delete(key);
-    }
-    history.replaceState(null, '', `?${params}`);
+    if (this.remembered) remember(this.shown());
   }
 
   listen() {
-    this.search.addEventListener('input', () => this.find(this.search.value));
+    this.search.addEventListener('input', () => this.look(this.search.value));
+    if (this.remembered) rememberTyped(this.search, () => this.shown());
     this.search.addEventListener('keydown', (e) => {
       if (e.key !== 'Escape') return;
       this.search.value = '';
@@ -132,7 +132,7 @@ export class Flame {
       this.tip.hidden = true;
       this.draw();
     });
-    new ResizeObserver(() => this.draw()).observe(this.body);
+    followSize(this.body, () => this.draw());
     follow(this.element, 'beforeprint', () => paint(this, theme(), true));
     for (const kind of ['scroll', 'theme', 'afterprint']) follow(this.element, kind, () => this.draw());
   }
@@ -146,8 +146,8 @@ export class Flame {
       case 'ArrowUp': next = this.flipped ? at.children[0] : at.parent; break;
       case 'ArrowLeft': next = sibling(at, -1); break;
       case 'ArrowRight': next = sibling(at, 1); break;
-      case 'Enter': case ' ': next = at; this.zoom(at); break;
-      case 'Escape': if (this.zoomed.parent) { next = this.zoomed.parent; this.zoom(next); } break;
+      case 'Enter': case ' ': this.zoom(at); next = this.zoomed; break;
+      case 'Escape': if (this.zoomed.parent) { this.zoom(this.zoomed.parent); next = this.zoomed; } break;
       case 'Home': next = this.frames[0]; break;
       case 'n': next = this.nextMatch(at); break;
       case 'c': if (this.onfunction && at.parent && at.name !== OTHER) this.onfunction(at.name); break;
@@ -179,6 +179,8 @@ export class Flame {
     const from = [...this.view];
     if (frame.name === OTHER && frame.parent) frame = frame.parent;
     this.parts.zoomTo(frame);
+    // Of a zoom out of what the server has sent, the frames are new ones.
+    frame = this.zoomed;
     this.remember();
     this.showDetail(frame);
     this.take();
@@ -218,12 +220,16 @@ export class Flame {
     this.draw();
   }
 
-  // find marks the functions whose names contain text, or which are of the type that the
-  // text is the mark of.
-  find(text) {
+  // look marks the functions whose names contain text, or which are of the type that the
+  // text is the mark of; find remembers that at once.
+  look(text) {
     this.parts.search(text);
-    this.remember();
     this.take();
+  }
+
+  find(text) {
+    this.look(text);
+    this.remember();
   }
 
   row(frame) { return this.flipped ? this.depth - 1 - frame.depth : frame.depth; }
@@ -245,7 +251,7 @@ export class Flame {
   }
 
   describe(f) {
-    const share = (v) => percent(v / (this.whole || 1));
+    const share = (v) => percent(v / ((this.whole ?? this.frames[0].total) || 1));
     const lines = [`${value(f.total, this.unit)}, ${share(f.total)} of the total`];
     if (this.zoomed.parent && f !== this.zoomed && within(f, this.zoomed)) lines.push(`${percent(f.total / this.zoomed.total)} of what is zoomed to`);
     if (f.self !== f.total) lines.push(`self ${value(f.self, this.unit)}, ${share(f.self)}`);

@@ -1,13 +1,14 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+import { OTHER } from './flameparts.js';
 import { bareName, shortName, value } from './format.js';
-import { OTHER } from './frames.js';
-import { mark } from './frametypes.js';
+import { mark } from './legends.js';
 
 export const ROW = 20;
 const FONT = '12px system-ui, sans-serif';
 const MOST = 8000;
+const PAPER = 760; // Pixels across a sheet: its names are as large as other text.
 const THIN = 0.4; // Pixels.
 const MIN_TEXT = 28; // Pixels below which a text would be an ellipsis.
 const widths = new Map();
@@ -16,11 +17,11 @@ const widths = new Map();
 export function paint(flame, theme, whole) {
   const height = flame.depth * ROW;
   flame.body.style.height = `${height}px`;
-  flame.width = flame.body.clientWidth;
+  flame.width = whole ? Math.min(PAPER, flame.body.clientWidth) : flame.body.clientWidth;
   if (!flame.width) return;
   // What is deeper than this has no room in a canvas.
   const shown = Math.min(height, whole ? MOST : innerHeight);
-  const ratio = devicePixelRatio || 1;
+  const ratio = Math.max(devicePixelRatio || 1, whole ? 2 : 1);
   const { canvas } = flame;
   // The canvas sticks to the top of the window while its body scrolls by.
   flame.offset = whole ? 0 : Math.min(Math.max(0, -flame.body.getBoundingClientRect().top), height - shown);

@@ -2,8 +2,75 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { count, percent, value } from './format.js';
-import { flatten, isCut, OTHER, pathID, rooted, within } from './frames.js';
-import { typeOfMark } from './frametypes.js';
+import { typeOfMark } from './legends.js';
+
+// flatten lists the frames of a tree, parents before their children, each with
+// the place where it begins.
+export function flatten(root) {
+  const frames = [];
+  const todo = [[root, null, 0, 0]];
+  while (todo.length) {
+    const [node, parent, x, depth] = todo.pop();
+    const frame = { parent, x, depth, name: node.name, self: node.self ?? 0, total: node.total, left: node.left ?? 0, match: node.match ?? 0, hidden: node.frames ?? 0, inlined: Boolean(node.inlined), type: node.type, children: [] };
+    frames.push(frame);
+    parent?.children.push(frame);
+    let at = x;
+    const below = (node.children ?? []).map((child) => {
+      const entry = [child, frame, at, depth + 1];
+      at += child.total;
+      return entry;
+    });
+    todo.push(...below.reverse());
+  }
+  return frames;
+}
+
+export function sibling(frame, by) {
+  const all = frame.parent?.children ?? [frame];
+  return all[all.indexOf(frame) + by];
+}
+
+// rooted returns the tree of a part of a graph: the frames that lead to it, each with what
+// the part leaves out as one frame beside the next.
+export function rooted({ flame, path }) {
+  return (path ?? []).reduceRight((below, node) => {
+    const rest = node.total - (node.self ?? 0) - below.total;
+    const match = Math.max(0, Math.min(rest, (node.match ?? 0) - (below.match ?? 0)));
+    return { ...node, children: [below, ...(rest > 0 ? [{ name: OTHER, total: rest, self: rest, match }] : [])] };
+  }, flame);
+}
+
+export const OTHER = '(other)';
+
+// isCut says whether frames below a frame were cut.
+export function isCut(frame) {
+  const todo = [frame];
+  while (todo.length) {
+    const f = todo.pop();
+    if (f.name === OTHER) return true;
+    todo.push(...f.children);
+  }
+  return false;
+}
+
+// pathID names a frame by the functions from below the root to it, as the server does.
+export function pathID(frame) {
+  return frame.parent ? sums(frame).map((n) => n.toString(16).padStart(8, '0')).join('') : '';
+}
+
+const FIRST = 2166136261; // FNV-1a
+const PRIME = 16777619;
+const encoder = new TextEncoder();
+
+function sums(frame) {
+  if (!frame.parent) return [FIRST, (FIRST ^ 0x9e3779b9) >>> 0];
+  frame.sums ??= [...encoder.encode(frame.name), 0, ...encoder.encode(frame.type ?? ''), 0].reduce(
+    (both, byte) => both.map((n) => Math.imul(n ^ byte, PRIME) >>> 0), sums(frame.parent));
+  return frame.sums;
+}
+
+// within says whether a frame is below another one, or the same.
+export const within = (frame, outer) => frame.x >= outer.x && frame.x + frame.total <= outer.x + outer.total && frame.depth >= outer.depth;
 
 // PAUSE is how long somebody who types rests before the server is asked.
 const PAUSE = 200;
@@ -15,7 +82,7 @@ export class FlameParts {
   // tree is complete. changed is called with each new list of frames and the one that is
   // zoomed to.
   constructor({ given, ask, functions, unit, changed }) {
-    Object.assign(this, { given, ask, functions, unit, changed, text: '', zoom: '', pending: false, failed: '' });
+    Object.assign(this, { given, ask, functions, unit, changed, text: '', zoom: '', pending: false, failed: '', lost: '' });
     this.show(given, '');
   }
 
@@ -56,12 +123,15 @@ export class FlameParts {
   zoomTo(frame) {
     this.zoomed = frame;
     this.zoom = pathID(frame);
-    // What is drawn of it may be all of it; a search has to know the sums of what is not.
-    if (this.ask && (frame.parent ? isCut(frame) : this.shownZoom)) this.refresh(0);
+    // What is drawn of it may be all of it; a search has to know the sums of what is not. An
+    // answer on its way is to an earlier zoom.
+    if (this.ask && (this.pending || (frame.parent ? isCut(frame) : this.shownZoom))) this.refresh(0);
   }
 
-  // refresh asks the server for what the search and the zoom are about.
-  async refresh(pause) {
+  // refresh asks the server for what the search and the zoom are about. lost says why there is
+  // no zoom any more.
+  async refresh(pause, lost = '') {
+    this.lost = lost;
     clearTimeout(this.typing);
     this.asked?.abort();
     this.asked = null;
@@ -91,6 +161,11 @@ export class FlameParts {
       this.show(part ? rooted(part) : whole.flame, zoom);
     } catch (err) {
       if (this.asked !== asked) return;
+      if (zoom && err.refused) {
+        this.zoom = '';
+        await this.refresh(0, err.message);
+        return;
+      }
       this.failed = err.message;
     }
     this.pending = false;
@@ -99,7 +174,7 @@ export class FlameParts {
 
   // found says in words what the search found.
   found() {
-    if (!this.text.trim()) return this.failed;
+    if (!this.text.trim()) return this.failed || this.lost;
     if (this.pending) return 'searching \u2026';
     if (this.failed) return `search failed: ${this.failed}`;
     const root = this.frames[0];
@@ -110,6 +185,7 @@ export class FlameParts {
     if (zoomed.parent && this.ask) parts.push(`${percent(zoomed.match / (zoomed.total || 1))} of what is zoomed to`);
     const hidden = this.hidden().reduce((n, f) => n + f.match, 0);
     if (hidden) parts.push(`${value(hidden, this.unit)} of it in frames too narrow to draw`);
+    if (this.lost) parts.push(this.lost);
     return parts.join('; ');
   }
 

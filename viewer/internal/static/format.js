@@ -51,7 +51,10 @@ export function ago(from, now) {
   return from.toLocaleDateString();
 }
 
-export const time = (date) => date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 });
+// TIME is made once: toLocaleTimeString makes another one for each row, in 40 microseconds.
+const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 });
+
+export const time = (date) => TIME.format(date);
 
 // clock is a time of day to the second, with the day where it is not today.
 export function clock(when) {

@@ -1,11 +1,12 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { link } from './api.js';
+import { link, range } from './api.js';
+import { attributeLine, attributeTable } from './attributes.js';
 import { copyButton } from './copy.js';
 import { h } from './dom.js';
-import { capital, clock, duration, isHeap, percent, spanTitle, time, value, wall } from './format.js';
 import { earlierTag } from './earlier.js';
+import { capital, clock, duration, isHeap, percent, spanTitle, time, value, wall } from './format.js';
 import { arrival } from './status.js';
 
 // heading shows what is selected: a span, or the sum of some work.
@@ -22,7 +23,6 @@ export function heading(data) {
 
 function spanHeading(data) {
   const s = data.span;
-  const start = new Date(s.start);
   const cpu = s.cpuSamples > 0;
   // The CPU time that the host saw is beside the process's own: never in it.
   const other = (data.sampleType !== 'cpu' || data.frameTypes) && data.total > 0;
@@ -33,17 +33,15 @@ function spanHeading(data) {
       s.earlier && earlierTag(s.earlier),
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival())),
     s.err && s.status && h('p', { class: 'status' }, h('span', { class: 'clamp', title: s.status }, s.status)),
-    h('dl', { class: 'ids' },
-      pair('Service', s.service),
-      pair(wall(s) == null ? 'Seen since' : 'Started', h('time', { datetime: s.start, title: start.toISOString() }, `${start.toLocaleDateString('en-CA')} ${time(start)}`)),
-      pair('Profile', h('code', null, s.profileId), s.profileId),
-      s.traceId && pair('Trace', h('code', null, s.traceId), s.traceId)),
     tiles([wall(s) != null && [s.running ? 'Duration so far' : 'Duration', duration(s.durationNs)],
       ['CPU', cpu ? duration(s.cpuNs) : '\u2013'],
       s.cpuInclusiveNs > s.cpuNs && ['CPU with children', duration(s.cpuInclusiveNs)],
       wall(s) > 0 && ['CPU of duration', cpu ? percent(s.cpuNs / s.durationNs) : '\u2013'],
       other && [data.sampleType === 'wall' ? 'Wall time in samples' : capital(data.measure), value(data.total, data.unit)],
-      ['Samples', samples(data)]]),
+      ['Samples', samples(data)],
+      [wall(s) == null ? 'Seen since' : 'Started', h('time', { datetime: s.start, title: s.start }, clock(s.start))],
+      ['Profile', h('code', null, s.profileId)]]),
+    attributeLine(s),
     s.afterEnd && h('p', { class: 'after' }, h('b', null, duration(s.afterEnd.cpuNs)), ' of CPU time after its end, in goroutines that it had started: in no number above. ',
       h('a', { href: link('', { query: s.afterEnd.query }) }, 'Its flame graph')));
 }
@@ -57,10 +55,29 @@ function samples({ samples: n, expectedSamples }) {
     h('small', { class: 'muted' }, ` of ${expectedSamples < 10 ? expectedSamples.toFixed(1) : Math.round(expectedSamples).toLocaleString('en')} expected`));
 }
 
-function pair(name, content, copied) {
-  return h('div', null, h('dt', null, name), h('dd', null, content, copied && copyButton('Copy', () => copied, { class: 'tiny', 'aria-label': `Copy ${name} id` })));
-}
-
 export function tiles(list) {
   return h('dl', { class: 'tiles' }, list.filter(Boolean).map(([name, text]) => h('div', null, h('dt', null, name), h('dd', null, text))));
+}
+
+// detailsView is what a span is known by, its attributes, and the query.
+export function detailsView({ span, query }) {
+  return h('div', null, span && ids(span), span && attributeTable(span), queryForm(query));
+}
+
+function ids(s) {
+  const start = new Date(s.start);
+  const pair = (name, content, copied) => h('div', null, h('dt', null, name), h('dd', null, content, copied && copyButton('Copy', () => copied, { class: 'tiny', 'aria-label': `Copy ${name} id` })));
+  return h('dl', { class: 'ids' },
+    pair('Service', s.service),
+    pair(wall(s) == null ? 'Seen since' : 'Started', h('time', { datetime: s.start, title: start.toISOString() }, `${start.toLocaleDateString('en-CA')} ${time(start)}`)),
+    pair('Profile', h('code', null, s.profileId), s.profileId),
+    s.traceId && pair('Trace', h('code', null, s.traceId), s.traceId));
+}
+
+// queryForm is the input for a query.
+export function queryForm(query) {
+  const input = h('input', { name: 'query', 'aria-label': 'FlameQL query', spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off' });
+  input.value = query;
+  const kept = Object.entries(range()).map(([name, value]) => h('input', { type: 'hidden', name, value }));
+  return h('form', { class: 'query', action: './', method: 'get', role: 'search' }, input, ...kept, h('button', null, 'Show'));
 }

@@ -28,7 +28,7 @@ export function morph(old, fresh) {
 
 // arrange makes elements the children of a list, in this order, and moves as few
 // as it can.
-export function arrange(list, elements) {
+function arrange(list, elements) {
   const focused = document.activeElement;
   const wanted = new Set(elements);
   for (const child of [...list.children]) if (!wanted.has(child)) child.remove();

@@ -31,6 +31,26 @@ export function follow(element, kind, f) {
   own[kind].push(f);
 }
 
+const resized = new WeakMap(); // by element: what follows its size
+let sizes;
+
+// followSize calls f when an element that is on the page, or is put there now, has another size.
+// An observer of its own would keep an element for good.
+export function followSize(element, f) {
+  if (resized.has(element)) return;
+  sizes ??= new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (target.isConnected) resized.get(target)?.();
+      else {
+        sizes.unobserve(target);
+        resized.delete(target);
+      }
+    }
+  });
+  resized.set(element, f);
+  sizes.observe(element);
+}
+
 function pass(kind) {
   for (const ref of followers.get(kind)) {
     const element = ref.deref();

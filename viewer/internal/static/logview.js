@@ -20,7 +20,7 @@ export function logView() {
   let fixed = false; // nothing happens, and there are no numbers
   const moving = [h('section', { class: 'card' }, h('h2', null, 'Counters'), numbers),
     h('section', { class: 'card' }, h('h2', null, 'What happened'), table(['Time', 'Event', 'Kind', 'Service', '#Samples', '#Bytes', 'Text'], events))];
-  const element = h('article', null, h('h1', { class: 'sr' }, 'Log'),
+  const element = h('article', null,
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: './' }, '\u2190 Spans'), h('a', { href: './log?format=text' }, 'text'), h('a', { href: './log?format=json' }, 'json')),
     h('h1', null, 'Log'), note, said, checked.element, head,
     h('section', { class: 'card' }, h('h2', null, 'Profiles held'), table(['Kind', 'Service', '#Windows', '#Samples', '#Memory', 'From', 'Until'], kinds)),
@@ -57,7 +57,7 @@ const row = (texts, numbers, more) => h('tr', null, texts.map((t) => h('td', nul
 function counters(stats, status) {
   return [
     ['spans ended', stats.spansEnded], ['spans with samples', stats.spansWithSamples], ['spans running', stats.spansRunning],
-    ['spans not kept', stats.spansNotKept], ['children\u2019s attributes lost', stats.attributesLost], ['spans evicted', stats.spansEvicted],
+    ['spans not kept', stats.spansNotKept], ['children\u2019s attributes lost', stats.attributesLost], ['attributes not looked at', stats.attributesUnseen], ['spans evicted', stats.spansEvicted],
     ['spans evicted before their samples came', stats.spansEvictedEarly], ['spans evicted while running', stats.spansForgotten],
     ['spans that lost samples', stats.spansLosingSamples], ['CPU time lost', duration(stats.cpuLostNs)],
     ['windows received', stats.windowsReceived], ['windows evicted', stats.windowsEvicted], ['windows refused as too big', stats.windowsRefused], ['profiles not readable', stats.parseErrors],

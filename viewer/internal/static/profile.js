@@ -2,38 +2,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { comparison, fixed, link, parts, range, times } from './api.js';
-import { attributeTable } from './attributes.js';
 import { copyLink, copyPprof } from './copy.js';
 import { h, linkButton } from './dom.js';
-import { executablesView } from './executables.js';
+import { exactPanel, hasExact } from './exacttab.js';
 import { Flame } from './flame.js';
 import { capital, isHeap, sentence, time } from './format.js';
-import { typeLegend } from './frametypes.js';
-import { functionsView } from './functions.js';
-import { heading } from './heading.js';
+import { executablesView, functionsView, sandwichView } from './functions.js';
+import { detailsView, heading } from './heading.js';
 import { emptyCard, fewHint } from './hints.js';
 import { morph } from './keep.js';
-import { follow } from './listen.js';
-import { packageLegend } from './packages.js';
-import { queryForm } from './queryform.js';
-import { sandwichView } from './sandwich.js';
+import { packageLegend, typeLegend } from './legends.js';
+import { follow, followSize } from './listen.js';
+import { spentBar, waits } from './spent.js';
 import { strip } from './strip.js';
-import { traceList } from './tracelist.js';
-import { waits } from './waits.js';
+import { traceList } from './trace.js';
 
-const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', h('span', null, 'Callers', h('span', { class: 'rest' }, ' and callees'))], ['executables', 'Executables']];
+const TIME = ['time', 'Time'];
+const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', h('span', null, 'Callers', h('span', { class: 'rest' }, ' and callees'))], ['executables', 'Executables'], ['trace', 'Trace'], ['details', 'Details']];
 
 // profileView shows what a query selects: {element, update}. update shows a later answer to
 // the same question, and returns false if that needs a view of its own.
 export function profileView(data, refresh) {
   const top = h('div', null, head(data, refresh));
+  const rest = h('div', null, below(data, refresh));
   const graph = data.empty ? null : panel(data);
+  const exact = data.empty && hasExact(data) && exactPanel(data);
+  const element = revealing(h('article', null, top, graph?.element, exact, rest));
   return {
-    element: h('article', null, top, graph?.element),
+    element,
     update(later) {
-      if (Boolean(later.empty) !== Boolean(data.empty) || later.span?.profileId !== data.span?.profileId || (!data.span && !data.empty)) return false;
+      if (Boolean(later.empty) !== Boolean(data.empty) || hasExact(later) !== hasExact(data) || later.span?.profileId !== data.span?.profileId || (!data.span && !data.empty)) return false;
       morph(top, h('div', null, head(later, refresh)));
+      morph(rest, h('div', null, below(later, refresh)));
       graph?.update(later);
+      revealing(element);
       return true;
     },
   };
@@ -43,24 +45,22 @@ export function profileView(data, refresh) {
 function head(data, refresh) {
   document.title = `${data.title} \u00b7 spanprof`;
   const children = [
-    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: './' }, '\u2190 Spans'),
-      data.trace && h('a', { href: link('', { trace: data.span.traceId }) }, 'Its trace')),
     heading(data),
-    data.span && attributeTable(data.span),
-    traceList(data),
-    kindTabs(data),
-    queryForm(data.query),
+    spentBar(data),
     waits(data),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
   ];
-  if (data.empty) return [...children, emptyCard(data, refresh)];
+  if (data.empty) return [...children, kindTabs(data)];
   if (!data.span) {
     const line = strip(data.query);
-    line.load(data.ranged);
+    line.load(data.ranged).catch(() => {}); // The page itself tells of an error.
     children.push(line.element);
   }
-  return [...children, actions(data), fewHint(data)];
+  return [...children, actions(data)];
 }
+
+// below is what stands below the exact times of what has no samples.
+const below = (data, refresh) => (data.empty ? [emptyCard(data, refresh), traceList(data), detailsView(data)] : []);
 
 // PLACES are the types whose samples are places in the code, one for each window: their
 // number says nothing about the quality of the graph.
@@ -74,12 +74,25 @@ function kindTabs(data) {
       k.label, !data.ranged && !PLACES.test(k.type) && h('span', { class: 'muted' }, k.samples.toLocaleString('en')))));
 }
 
+// reveal scrolls a row of tabs to the chosen one: a phone has no room for all.
+function reveal(list) {
+  const chosen = list.querySelector('[aria-selected=true], [aria-current=page]');
+  if (chosen) list.scrollLeft = chosen.offsetLeft - list.offsetLeft - (list.clientWidth - chosen.offsetWidth) / 2;
+}
+
+// revealing does so with the rows of a page when they are shown, and when the phone is turned.
+function revealing(element) {
+  for (const list of element.querySelectorAll('.tabs')) followSize(list, () => reveal(list));
+  return element;
+}
+
 function actions(data) {
-  const { baseline, withChildren } = data;
+  const { baseline, childrenBaseline, withChildren } = data;
   const selected = { query: data.query, ...range() };
   return h('div', { class: 'actions' },
     withChildren && linkButton('With its children', link('', { query: withChildren.query }), { class: 'button primary', title: capital(withChildren.meaning) }),
-    baseline && linkButton('Compare with the baseline', comparison(baseline.query, times(baseline), data.query, range()), { class: withChildren ? 'button' : 'button primary', title: capital(baseline.meaning) }),
+    childrenBaseline ? linkButton('Compare with the baseline', comparison(childrenBaseline.query, {}, withChildren.query, {}), { class: 'button', title: `With its children: ${childrenBaseline.meaning}` })
+      : baseline && linkButton('Compare with the baseline', comparison(baseline.query, times(baseline), data.query, range()), { class: withChildren ? 'button' : 'button primary', title: capital(baseline.meaning) }),
     baseline && linkButton(capital(baseline.meaning), link('', { query: baseline.query, ...times(baseline) })),
     linkButton('Download pprof', link('profile', selected), { download: true }),
     copyPprof('profile', selected),
@@ -93,11 +106,18 @@ function panel(data) {
   let functions = new Map(data.functions.map((f) => [f.name, f]));
   let shown = null; // the view of a tab: {elements, update}
   const body = h('div', { class: 'panel', role: 'tabpanel' });
-  const tabs = VIEWS.map(([key, text]) => h('button', { type: 'button', role: 'tab', 'data-tab': key, onclick: () => go(key) }, text));
+  const views = hasExact(data) ? [...VIEWS, TIME] : VIEWS;
+  const tabs = views.map(([key, text]) => h('button', { type: 'button', role: 'tab', 'data-tab': key, onclick: () => go(key) }, text));
+  const row = h('div', { class: 'tabs views', role: 'tablist', 'aria-label': 'View' }, tabs);
+  const offer = () => { tabs.find((tab) => tab.dataset.tab === 'trace').hidden = !traceList(data); };
   const show = () => {
     const params = new URLSearchParams(location.search);
-    const view = VIEWS.some(([key]) => key === params.get('view')) ? params.get('view') : params.get('function') ? 'callers' : 'flame';
+    const asked = params.get('view');
+    const there = views.some(([key]) => key === asked) && (asked !== 'trace' || traceList(data));
+    const view = there ? asked : params.get('function') ? 'callers' : 'flame';
     for (const tab of tabs) tab.setAttribute('aria-selected', String(tab.dataset.tab === view));
+    offer();
+    reveal(row);
     shown = content(view, params.get('function'));
     body.replaceChildren(...shown.elements.flat());
   };
@@ -112,6 +132,10 @@ function panel(data) {
   };
   const pick = (name) => go('callers', name);
   const ask = () => parts({ query: data.query, ...fixed(data) });
+  const follows = (made, renew = (element, fresh) => morph(element, h('div', null, fresh))) => {
+    const element = h('div', null, made(data));
+    return { elements: [element], live: true, update: () => renew(element, made(data)) };
+  };
   const content = (view, name) => {
     switch (view) {
       case 'functions': {
@@ -120,14 +144,18 @@ function panel(data) {
       }
       // Who reads about one function is not to be interrupted.
       case 'callers': return { elements: [sandwichView(data, name, functions, pick, ask())], update() {} };
-      case 'executables': return { elements: [executablesView(data)], update: () => body.replaceChildren(executablesView(data)) };
+      case 'time': return { elements: [exactPanel(data)], update() {} };
+      // Its buttons copy the build id of their own row.
+      case 'executables': return follows(executablesView, (element, fresh) => element.replaceChildren(fresh));
+      case 'trace': return follows(traceList);
+      case 'details': return follows(detailsView);
     }
-    const flame = new Flame({ root: data.flame, unit: data.unit, label: `Flame graph of ${data.title}`, functions, onfunction: pick, ask: ask(), remembered: true });
-    const legend = () => (data.frameTypes ? typeLegend(data, flame) : packageLegend(data, flame));
+    const flame = new Flame({ root: data.flame, unit: data.unit, label: `Flame graph of ${data.title}`, functions, onfunction: pick, ask: ask(), remembered: ['search', 'zoom'] });
+    const legend = () => h('div', null, fewHint(data), data.frameTypes ? typeLegend(data, flame) : packageLegend(data, flame));
     let chips = legend();
     return {
       elements: [flame.element, chips,
-        h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the ${data.frameTypes ? 'type of the frame' : 'package'}, `, h('i', null, 'italics'), ' were inlined. Click a frame to zoom, click it again to go back; ', h('kbd', null, 'c'), ' shows its callers and callees.')],
+        h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the ${data.frameTypes ? 'type of the frame' : 'package'}, `, h('i', null, 'italics'), ' were inlined. ', h('span', { class: 'handling' }, 'Click a frame to zoom, click it again to go back; ', h('kbd', null, 'c'), ' shows its callers and callees.'))],
       update() {
         flame.update(data.flame, functions);
         const fresh = legend();
@@ -138,12 +166,15 @@ function panel(data) {
   };
   follow(body, 'popstate', show);
   show();
+  const kinds = h('div', null, kindTabs(data));
   return {
-    element: h('div', null, h('div', { class: 'tabs views', role: 'tablist', 'aria-label': 'View' }, tabs), body),
+    element: h('div', null, h('div', { class: 'both' }, row, kinds), body),
     update(later) {
       const same = later.total === data.total && later.samples === data.samples;
       data = later;
-      if (same) return; // It is the span's duration that has changed.
+      offer();
+      morph(kinds, h('div', null, kindTabs(data)));
+      if (same && !shown.live) return; // It is the span's duration that has changed.
       functions = new Map(data.functions.map((f) => [f.name, f]));
       shown.update();
     },

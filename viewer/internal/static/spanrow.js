@@ -34,7 +34,7 @@ export function spanRow(s, manyServices, ranged, toggle) {
   // Of a request all its work counts.
   const whole = s.below > 0 && inclusive;
   const what = h('div', { class: 'what' },
-      toggle,
+      toggle ?? h('i', { hidden: true }), // Updates keep what stays in its place.
       h('span', { class: `dot ${cls}`, title: meaning }, h('span', { class: 'sr' }, meaning)),
       h('a', { class: 'name', href: link('', { query: s.query, ...(ranged && range()) }), 'data-id': s.profileId, title: spanTitle(s) }, spanTitle(s)),
       s.err && h('span', { class: 'tag err', title: s.status }, 'error'),
@@ -46,7 +46,7 @@ export function spanRow(s, manyServices, ranged, toggle) {
       manyServices && h('span', { class: 'muted service' }, s.service));
   if (s.depth) what.style.paddingLeft = `${s.depth * 18}px`;
   return h('tr', { class: [s.err && 'err', s.depth && 'below'].filter(Boolean).join(' ') || null },
-    h('td', null, what, attributeLine(s)),
+    h('td', null, what, s.status && h('div', { class: 'attributes failed', title: s.status }, s.status), attributeLine(s)),
     s.running ? h('td', { class: 'when' }, 'running')
       : h('td', { class: 'when', title: ended(s).toISOString() }, h('span', { class: 'since' }), h('span', { class: 'muted clock' }, time(ended(s)))),
     h('td', { class: 'bars' }, bar(0, 'wall'), bar(0, 'cpu')),

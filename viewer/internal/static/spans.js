@@ -3,11 +3,14 @@
 
 import { link, range } from './api.js';
 import { byAttribute } from './attributes.js';
-import { unfolding } from './children.js';
+import { restRow, unfolding } from './children.js';
+import { CONDITIONS, conditionChips, dropConditions } from './conditions.js';
 import { button, choice, h } from './dom.js';
-import { capital, clock, count, sentence, wall } from './format.js';
-import { arrange, morph, refill } from './keep.js';
+import { findBox } from './findbox.js';
+import { capital, count, sentence, wall } from './format.js';
+import { morph, refill } from './keep.js';
 import { names } from './names.js';
+import { rowsIn } from './portions.js';
 import { selfCheck } from './selfcheck.js';
 import { spanRow, tell } from './spanrow.js';
 import { strip } from './strip.js';
@@ -19,8 +22,6 @@ const MOST = 1000;
 const LONGEST = 15000;
 const ORDERS = [['newest', 'Newest'], ['slowest', 'Slowest'], ['cpu', 'Most CPU']];
 const LEAST = [['', 'any length'], ['1ms', '\u2265 1 ms'], ['10ms', '\u2265 10 ms'], ['100ms', '\u2265 100 ms'], ['1s', '\u2265 1 s'], ['10s', '\u2265 10 s']];
-// CONDITIONS are the parameters without a control of their own.
-const CONDITIONS = { name: 'named', trace: 'of trace', service: 'of service', max: 'at most', attribute: 'with', below: 'below', flat: 'each span', from: 'from', until: 'until' };
 
 // spansView lists the spans. It keeps its controls while update brings data.
 export function spansView() {
@@ -32,11 +33,12 @@ export function spansView() {
   let asking = '';
   let answered = ''; // the conditions that data is the answer to
   let reload = () => {};
-  let windows = -1;
+  let windows = ''; // what the time line is of
   let list; // the section of the rows
   let on = true;
-  let shownRows = new Map(); // by id: {key, span, element}
+  let items = []; // of the rows
   let most = 1; // the time that a whole bar is
+  let now; // on the server
 
   const set = (key, v) => {
     if (v) params.set(key, v);
@@ -44,17 +46,19 @@ export function spansView() {
     history.replaceState(null, '', link('', params));
     reload();
   };
-  const drop = (key, v) => {
-    const others = params.getAll(key).filter((other) => other !== v);
-    params.delete(key);
-    for (const other of others) params.append(key, other);
-    set('format', '');
-  };
-  let typing;
-  const filter = h('input', { type: 'search', placeholder: 'Name or attribute  ( / )', 'aria-label': 'Filter spans by name or attribute', 'data-search': '', spellcheck: 'false', autocomplete: 'off', oninput: () => {
-    clearTimeout(typing);
-    typing = setTimeout(() => set('filter', filter.value.trim()), 150);
-  } });
+  const box = findBox({
+    filter: (text) => set('filter', text),
+    conditions: (more, alone) => {
+      params.delete('filter');
+      if (alone) dropConditions(params, data?.ranged);
+      errors.checked = params.get('error') === 'true';
+      least.value = params.get('min') ?? '';
+      for (const [key, v] of Object.entries(more)) params.set(key, v);
+      set('format', '');
+    },
+    remote: () => (data ? Boolean(data.ranged) : undefined),
+  });
+  const filter = box.input;
   filter.value = params.get('filter') ?? '';
   const order = params.get('order') ?? 'newest';
   const orders = choice('Order', ORDERS, order, (key) => set('order', key === 'newest' ? '' : key));
@@ -69,6 +73,7 @@ export function spansView() {
   const together = button('Flame graph of these', () => { location.href = link('', { query: listed(data.spans).query }); });
   const conditions = h('div', { class: 'chips conditions', hidden: true });
   const rows = h('tbody');
+  const shownRows = rowsIn(rows, (row, { span }) => span && tell(row, span, now, most));
   const head = h('th', { scope: 'col' }, 'Ended');
   const table = h('table', { class: 'spans' },
     h('thead', null, h('tr', null,
@@ -79,7 +84,7 @@ export function spansView() {
   const empty = h('div', { class: 'card empty', hidden: true });
   const aside = names();
   const sums = byAttribute((key) => set('by', key));
-  const folded = unfolding(() => render());
+  const folded = unfolding(() => render(true));
   const line = strip('');
   const checked = selfCheck();
   const note = h('p', { class: 'note', hidden: true });
@@ -94,36 +99,26 @@ export function spansView() {
     if (next) { e.preventDefault(); next.focus(); }
   });
 
-  function showConditions() {
-    const given = Object.entries(CONDITIONS).flatMap(([k, text]) => params.getAll(k).filter(Boolean).map((v) => [k, text, v]));
-    conditions.hidden = given.length === 0;
-    refill(conditions, given.map(([k, text, v]) => button(`${text} ${/^\d{13}$/.test(v) ? clock(Number(v)) : v} \u00d7`, () => drop(k, v), { class: 'chip', title: 'Drop this condition', 'data-key': `${k} ${v}` })));
-  }
-
-  function render() {
-    const now = data.status ? new Date(data.status.now) : new Date();
+  // render shows the data; changed says that rows that are not in it are to go at once.
+  function render(changed) {
     const { spans } = data;
-    const services = new Set(data.groups.map((g) => g.service));
+    const many = new Set(data.groups.map((g) => g.service)).size > 1;
     // A span that still runs may be days old: it would shrink all other bars.
     const lengths = spans.filter((s) => !s.running).map((s) => Math.max(wall(s) ?? 0, s.below > 0 ? s.cpuInclusiveNs : s.cpuNs));
     most = Math.max(1, ...(lengths.length ? lengths : spans.map((s) => s.durationNs)));
-    const known = shownRows;
-    shownRows = new Map();
-    for (const s of spans.flatMap((s) => [s, ...folded.below(s)])) {
+    const byKey = new Map();
+    const add = (s) => {
       // What is below a span may match the conditions itself, too.
-      if (shownRows.has(s.profileId)) continue;
-      const toggle = folded.toggle(s);
-      const key = JSON.stringify([s, services.size > 1, toggle?.textContent]);
-      let row = known.get(s.profileId);
-      if (row?.key !== key) {
-        const fresh = spanRow(s, services.size > 1, data.ranged, toggle);
-        if (row) morph(row.element, fresh);
-        row = { key, span: s, element: row?.element ?? fresh };
-      }
-      shownRows.set(s.profileId, row);
+      if (!byKey.has(s.profileId)) byKey.set(s.profileId, { key: s.profileId, of: { span: s, many, open: folded.open(s) }, make: () => spanRow(s, many, data.ranged, folded.toggle(s)) });
+    };
+    for (const s of spans) {
+      add(s);
+      folded.below(s).forEach(add);
+      const rest = folded.rest(s);
+      if (rest) byKey.set(`below ${s.profileId}`, { key: `below ${s.profileId}`, of: { rest }, make: () => restRow(s, rest) });
     }
-    tellAll(now);
-    arrange(rows, [...shownRows.values()].map((row) => row.element));
+    items = [...byKey.values()];
+    fill(changed);
     shown.textContent = spans.length < Number(limit) ? count(spans.length, 'span') : `the first ${count(spans.length, 'span')}`;
     shown.title = Number(asked) > MOST ? `This page shows no more than ${MOST.toLocaleString('en')}: format=json and format=text do` : '';
     if (shown.title) shown.textContent += ', no more fit here';
@@ -140,8 +135,8 @@ export function spansView() {
     table.hidden = spans.length === 0;
     empty.hidden = spans.length > 0;
     if (!spans.length) morph(empty, h('div', { class: 'card empty' }, whyEmpty()));
-    showConditions();
-    aside.update(data, filter.value.trim().toLowerCase());
+    conditionChips(conditions, params, () => set('format', ''));
+    aside.update(data, (params.get('filter') ?? '').toLowerCase(), changed);
     sums.update(data, '');
     whole.hidden = data.process.length === 0;
     refill(whole, data.process.flatMap((p, i) => [
@@ -149,8 +144,9 @@ export function spansView() {
       h('a', { href: link('', { query: p.query, ...(data.ranged && range()) }), title: capital(p.measure), 'data-key': p.query }, p.label)].filter(Boolean)));
   }
 
-  function tellAll(now) {
-    for (const row of shownRows.values()) tell(row.element, row.span, now, most);
+  function fill(changed) {
+    now = data.status ? new Date(data.status.now) : new Date();
+    shownRows.fill(items, changed);
   }
 
   function whyEmpty() {
@@ -171,7 +167,7 @@ export function spansView() {
   const element = h('div', null, h('h1', { class: 'sr' }, 'Spans'), checked.element, line.element, h('div', { class: 'list' },
     list = h('section', { 'aria-label': 'Spans' },
       h('div', { class: 'tools' }, filter, orders, failed, least, polls, h('span', { class: 'grow' }), shown, together),
-      conditions, note, byID, whole, table, empty),
+      box.told, conditions, note, byID, whole, table, empty),
     h('div', { class: 'asides' }, aside.element, sums.element)));
   return {
     element,
@@ -183,7 +179,7 @@ export function spansView() {
       if (on && !data) shown.textContent = 'Looking for spans \u2026';
     },
     attach(load) { reload = load; },
-    poll: () => on && !data?.fixed,
+    poll: () => on && !data?.fixed && !shownRows.busy() && !aside.busy(),
     address() {
       const p = new URLSearchParams(params);
       p.set('format', 'json');
@@ -197,16 +193,19 @@ export function spansView() {
       checked.update(answer.status?.selfCheck);
       if (answer.unchanged) {
         data.status = answer.status;
-        const now = answer.status ? new Date(answer.status.now) : new Date();
-        tellAll(now);
+        fill();
         return;
       }
+      const changed = answered !== asking;
       data = answer;
       answered = asking;
       document.title = `${data.services ? `${data.services.length} services \u00b7 ` : data.service ? `${data.service} \u00b7 ` : ''}spanprof`;
-      render();
-      if (data.stats.windowsReceived !== windows) line.load(data.ranged);
-      windows = data.stats.windowsReceived;
+      render(changed);
+      box.known();
+      const about = JSON.stringify([data.stats.windowsReceived, data.work, data.workNote]);
+      if (about === windows) return;
+      windows = about;
+      line.load(data.ranged, data.work ?? '', data.workNote).catch(() => { if (windows === about) windows = ''; });
     },
   };
 }

@@ -7,10 +7,43 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/spanprof/spanprof/internal/loudskip"
 )
+
+// Browsers get the lines of scripts where they are, but for comments.
+func TestWithoutComments(t *testing.T) {
+	script := "// About it.\nconst a = 'http://a'; // Not a line of its own.\n\t// More.\nconst b = 1;\n"
+	if got := string(withoutComments("a.js", []byte(script))); got != "\nconst a = 'http://a'; // Not a line of its own.\n\nconst b = 1;\n" {
+		t.Errorf("of the script %q is left", got)
+	}
+	if got := string(withoutComments("a.css", []byte("/* About\nit */\na { }\n/* b */ b { }\n"))); got != "\na { }\n b { }\n" {
+		t.Errorf("of the style sheet %q is left", got)
+	}
+	names, err := filepath.Glob("*.js")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		body, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A comment is no part of a text over several lines, in which it would be lost.
+		inText := false
+		for i, line := range strings.Split(string(body), "\n") {
+			if inText && comments[".js"].MatchString(line) {
+				t.Errorf("%s:%d: a line of a text reads like a comment", name, i+1)
+			}
+			if !comments[".js"].MatchString(line) && strings.Count(line, "`")%2 == 1 {
+				inText = !inText
+			}
+		}
+	}
+}
 
 // TestScripts runs the tests of the page's script, which are in testdata, with plain node.
 func TestScripts(t *testing.T) {
@@ -34,5 +67,49 @@ func TestScripts(t *testing.T) {
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TZ=UTC")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestImports finds an import of what is not there, which a browser answers with an empty page.
+func TestImports(t *testing.T) {
+	scripts, err := filepath.Glob("*.js")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("there are %d scripts, error %v", len(scripts), err)
+	}
+	for _, script := range scripts {
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var imports [][3]string // the names, what gives one another name, the script
+		for _, m := range regexp.MustCompile(`import (?:{ (.*) } from )?'\./(.*)';`).FindAllStringSubmatch(string(text), -1) {
+			imports = append(imports, [3]string{m[1], " as ", m[2]})
+		}
+		late := regexp.MustCompile(`\bimport\('\./([^']*)'\)\.then\(\({ ([^}]*) }\) =>`).FindAllStringSubmatch(string(text), -1)
+		for _, m := range late {
+			imports = append(imports, [3]string{m[2], ": ", m[1]})
+		}
+		if all := regexp.MustCompile(`\bimport\(`).FindAllIndex(text, -1); len(all) != len(late) {
+			t.Errorf("%s: %d of %d calls of import are not as import('./a.js').then(({ a }) => …), whose names can be looked up", script, len(all)-len(late), len(all))
+		}
+		for _, m := range imports {
+			from, err := os.ReadFile(m[2])
+			if err != nil {
+				t.Errorf("%s: %v", script, err)
+				continue
+			}
+			for imported := range strings.SplitSeq(m[0], ", ") {
+				exported, name, renamed := strings.Cut(imported, m[1])
+				if !renamed {
+					name = exported
+				}
+				if !regexp.MustCompile(`export (async )?(const|function|class) ` + exported + `\b`).Match(from) {
+					t.Errorf("%s imports %s, which %s does not export", script, exported, m[2])
+				}
+				if len(regexp.MustCompile(`\b`+name+`\b`).FindAllIndex(text, 2)) < 2 {
+					t.Errorf("%s imports %s and does not use it", script, name)
+				}
+			}
+		}
 	}
 }

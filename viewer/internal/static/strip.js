@@ -1,13 +1,16 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { comparison, get, link, range } from './api.js';
+import { comparison, get, link, range, times as sideTimes } from './api.js';
 import { stripColour, theme } from './colours.js';
 import { button, h, linkButton } from './dom.js';
-import { clock, duration, value } from './format.js';
-import { follow } from './listen.js';
+import { clock, duration, sentence, value } from './format.js';
+import { refill } from './keep.js';
+import { follow, followSize } from './listen.js';
 
 const HEIGHT = 64;
+// AXIS is the room for times below the bars.
+const AXIS = 16;
 
 // strip shows what a query selects over time, by span name. Dragging selects a time range,
 // to show or to compare with another one. It is hidden until load has brought data.
@@ -17,12 +20,16 @@ export function strip(query) {
   const chosen = h('div', { class: 'chosen', role: 'status', hidden: true });
   const tip = h('div', { class: 'tip', hidden: true });
   const versions = h('div', { class: 'versions', hidden: true });
+  const presets = h('div', { class: 'versions', hidden: true });
+  const note = h('span', { class: 'muted', hidden: true });
   const title = h('h2');
-  const element = h('section', { class: 'card strip', 'aria-label': 'Time line', hidden: true }, h('div', { class: 'striphead' }, title, legend), canvas, tip, chosen, versions);
+  const element = h('section', { class: 'card strip', 'aria-label': 'Time line', hidden: true }, h('div', { class: 'striphead' }, title, note, legend), canvas, tip, chosen, presets, versions);
   let data = null;
   let selection = null; // [first bucket, last bucket]
   let anchor = null;
   let held = null; // the range to compare with
+  let turn = 0;
+  let missed = null; // what was to be loaded while there was a selection
   const limit = pageRange();
 
   const total = (b) => b.rest + b.values.reduce((a, v) => a + v, 0);
@@ -35,10 +42,10 @@ export function strip(query) {
   function paint() {
     const width = canvas.clientWidth;
     if (!data?.buckets.length || !width) return;
-    const { dark, accent, line } = theme();
+    const { dark, accent, line, muted } = theme();
     const ratio = devicePixelRatio || 1;
     canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(HEIGHT * ratio);
+    canvas.height = Math.round((HEIGHT + AXIS) * ratio);
     const c = canvas.getContext('2d');
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     // A window that was cut short has too few samples for a rate. A value that describes
@@ -62,6 +69,14 @@ export function strip(query) {
     c.globalAlpha = 1;
     c.fillStyle = line;
     c.fillRect(0, HEIGHT - 1, width, 1);
+    c.fillStyle = muted;
+    c.font = '11px system-ui, sans-serif';
+    for (const { at, text } of ticks(first(), last(), width)) {
+      const x = Math.round(px(at));
+      c.fillRect(x, HEIGHT - 1, 1, 4);
+      c.textAlign = x < 24 ? 'left' : x > width - 24 ? 'right' : 'center';
+      c.fillText(text, x, HEIGHT + 13);
+    }
     if (selection) {
       const x = px(start(data.buckets[selection[0]]));
       c.strokeStyle = accent;
@@ -101,6 +116,7 @@ export function strip(query) {
     selection = held = anchor = null;
     choose();
     paint();
+    if (missed) load(...missed).catch(() => {}); // What is shown stays.
   }
 
   const at = (e) => {
@@ -147,7 +163,6 @@ export function strip(query) {
     choose();
     paint();
   });
-  new ResizeObserver(paint).observe(canvas);
   for (const kind of ['theme', 'beforeprint', 'afterprint']) follow(element, kind, () => { if (data) { paint(); key(); } });
 
   function key() {
@@ -160,36 +175,90 @@ export function strip(query) {
     }));
   }
 
-  function showVersions() {
-    versions.hidden = data.versions.length < 2;
+  function showPresets() {
+    presets.hidden = !data.presets?.length;
+    // A link that has the focus stays.
+    refill(presets, [h('span', { 'data-key': 'compare' }, 'Compare:'), ...(data.presets ?? []).flatMap((p) => [
+      p.left ? linkButton(p.title, comparison(p.left.query, sideTimes(p.left), p.right.query, sideTimes(p.right)), { 'data-preset': p.name, 'data-key': p.name }) : h('span', { class: 'muted', 'data-preset': p.name, 'data-key': `no ${p.name}` }, `${p.title}:`),
+      p.note && h('span', { class: 'muted', 'data-key': `note ${p.name}` }, p.left ? `(${p.note})` : sentence(p.note))].filter(Boolean))]);
+  }
+
+  function showVersions(when) {
+    // Of two there is a preset.
+    versions.hidden = data.versions.length < (data.presets?.some((p) => p.name === 'version') ? 3 : 2);
     if (versions.hidden) return;
     const select = (label, i) => h('select', { 'aria-label': label }, data.versions.map((v, k) => h('option', { value: k, selected: k === i }, `${v.service} ${v.version || '(no version)'}`)));
     const left = select('Version to compare with', data.versions.length - 2);
     const right = select('Version', data.versions.length - 1);
     versions.replaceChildren('Compare versions: ', left, ' with ', right, ' ',
-      button('Compare', () => { location.href = comparison(data.versions[left.value].query, {}, data.versions[right.value].query, {}); }));
+      button('Compare', () => { location.href = comparison(data.versions[left.value].query, when, data.versions[right.value].query, when); }));
   }
 
-  // load asks for the time line. The user's selection stays.
-  async function load(ranged) {
-    if (selection || held) return;
+  // load asks for the time line of what the page is about, which a list tells. The user's
+  // selection stays, and so does what is shown if the server does not answer: then load fails.
+  // What the server refuses has no time line; the page itself tells of an error.
+  async function load(ranged, work = query, aside = '') {
+    missed = selection || held ? [ranged, work, aside] : null;
+    if (missed) return;
+    query = work;
+    const mine = ++turn;
+    let answer;
     try {
       // Ask for all of it, and mark the page's range. What is ranged cannot be
       // looked through as a whole: ask for the page's range.
-      data = await get(link('timeline', { ...(query && { query }), ...(ranged && range()), format: 'json' }));
-    } catch {
-      return; // The page itself tells of an error.
+      answer = await get(link('timeline', { ...(query && { query }), ...(ranged && range()), format: 'json' }));
+    } catch (err) {
+      if (mine !== turn) return;
+      if (!err.refused) throw err;
+      element.hidden = true;
+      return;
     }
+    if (mine !== turn) return;
+    // The user may have begun a selection meanwhile, of what was shown.
+    if (selection || held) {
+      missed = [ranged, work, aside];
+      return;
+    }
+    data = answer;
+    note.hidden = !aside;
+    note.textContent = `(${aside})`;
     const shown = data.buckets.length > 1;
     element.hidden = !shown && data.versions.length < 2;
     canvas.hidden = !shown;
     if (!shown && element.hidden) return;
     title.textContent = `${data.measure[0].toUpperCase()}${data.measure.slice(1)} over time`;
     key();
-    showVersions();
+    showPresets();
+    // What is ranged is compared in the page's range.
+    showVersions(ranged ? range() : {});
     paint();
+    followSize(canvas, paint);
   }
   return { element, load };
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const STEPS = [1, 2, 5, 10, 15, 30].flatMap((n) => [n * SECOND, n * MINUTE]).concat([1, 2, 3, 6, 12, 24, 48, 168].map((n) => n * HOUR)).sort((a, b) => a - b);
+
+// ticks returns the times of an axis: round ones of this machine's clock, as many as have room.
+export function ticks(from, until, width) {
+  const most = Math.max(2, width / 90);
+  const step = STEPS.find((s) => (until - from) / s <= most) ?? STEPS.at(-1) * Math.ceil((until - from) / STEPS.at(-1) / most);
+  const zone = (t) => new Date(t).getTimezoneOffset() * MINUTE;
+  const first = Math.ceil((from - zone(from)) / step) * step;
+  const list = [];
+  for (let local = first; ; local += step) {
+    // The zone is that of the time: summer time may begin or end on the axis.
+    const at = local + zone(local + zone(from));
+    if (at > until) break;
+    if (at < from || at <= list.at(-1)?.at) continue;
+    const date = new Date(at);
+    const midnight = date.getHours() + date.getMinutes() + date.getSeconds() === 0;
+    list.push({ at, text: step >= 24 * HOUR || midnight && until - from > HOUR ? date.toLocaleDateString('en-CA').slice(5) : date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(step < MINUTE && { second: '2-digit' }) }) });
+  }
+  return list;
 }
 
 // pageRange returns the page's range, if its address has it in milliseconds, as the links of

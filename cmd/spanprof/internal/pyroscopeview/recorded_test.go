@@ -143,10 +143,44 @@ func TestSpansRecorded(t *testing.T) {
 			t.Errorf("%q: %d of %d spans", test, len(some.Spans), len(list.Spans))
 		}
 	}
-	var none answerJSON
-	getJSON(t, h, &none, "/", append(times(r), "min", "1s")...)
-	if len(none.Spans) != 0 || !strings.Contains(none.Note, "knows neither the wall time of spans nor their errors") {
-		t.Errorf("%d spans, note %q", len(none.Spans), none.Note)
+	for _, test := range [][]string{{"min", "1s"}, {"error", "true"}, {"attribute", "http.route=/"}, {"below", list.Spans[0].ProfileID}} {
+		var none answerJSON
+		getJSON(t, h, &none, "/", append(times(r), test...)...)
+		if len(none.Spans) != 0 || !strings.Contains(none.Note, "knows neither the wall time of spans nor their errors, their attributes or what is below them") {
+			t.Errorf("%q: %d spans, note %q", test, len(none.Spans), none.Note)
+		}
+	}
+}
+
+// The table of names has those that are asked for, and says which conditions do nothing.
+func TestNamesRecorded(t *testing.T) {
+	h, r := recorded(t, "v2")
+	const unmet = "conditions on spans other than their names do nothing here"
+	table := func(pairs ...string) (names []string, note string) {
+		t.Helper()
+		var got struct {
+			Names []struct{ Name string }
+			Note  string
+		}
+		getJSON(t, h, &got, "/names", append(times(r), pairs...)...)
+		for _, n := range got.Names {
+			names = append(names, n.Name)
+		}
+		return names, got.Note
+	}
+	all, note := table()
+	if len(all) < 2 || strings.Contains(note, unmet) {
+		t.Errorf("all names %q, note %q", all, note)
+	}
+	for _, test := range [][]string{{"name", r.Name}, {"filter", strings.ToUpper(r.Name)}} {
+		if some, note := table(test...); len(some) == 0 || len(some) >= len(all) || !slices.Contains(some, r.Name) || strings.Contains(note, unmet) {
+			t.Errorf("%q: names %q of %q, note %q", test, some, all, note)
+		}
+	}
+	for _, test := range [][]string{{"error", "true"}, {"min", "1s"}, {"trace", "0123456789abcdef0123456789abcdef"}, {"attribute", "http.route=/"}, {"below", "0123456789abcdef"}} {
+		if names, note := table(test...); len(names) != len(all) || !strings.Contains(note, unmet) {
+			t.Errorf("%q: names %q, note %q", test, names, note)
+		}
 	}
 }
 

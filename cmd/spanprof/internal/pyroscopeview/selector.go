@@ -44,8 +44,8 @@ func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 	c := conditions{simple: true}
 	var labels []string
 	for _, m := range matchers {
-		if _, ok := m.SpanAttribute(); ok {
-			return c, fmt.Errorf("%w: a Pyroscope server knows no attributes of spans: leave out the condition on %s", store.ErrUnsupported, m.Label())
+		if m.OnSpan() {
+			return c, fmt.Errorf("%w: a Pyroscope server knows no spans: leave out the condition on %s", store.ErrUnsupported, m.Label())
 		}
 		switch m.Label() {
 		case "": // The zero Matcher matches all.

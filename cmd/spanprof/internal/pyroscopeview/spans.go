@@ -60,8 +60,8 @@ func (v *view) page(s querier.Selector) (*spanPage, error) {
 
 // Spans implements store.View.
 func (v *view) Spans(q store.SpanQuery) ([]store.Span, error) {
-	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 {
-		v.note("a Pyroscope server knows neither the wall time of spans nor their errors: no span meets these conditions")
+	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || len(q.Attributes) > 0 || q.Below != "" {
+		v.note("a Pyroscope server knows neither the wall time of spans nor their errors, their attributes or what is below them: no span meets these conditions")
 		return nil, nil
 	}
 	from, until := v.times(q.From, q.Until)

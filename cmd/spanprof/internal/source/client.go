@@ -20,9 +20,10 @@ import (
 	"github.com/spanprof/spanprof/internal/servertext"
 )
 
+// maxAnswer bounds an answer, as it is sent. Tests make it less.
+var maxAnswer int64 = 64 << 20
+
 const (
-	// maxAnswer bounds an answer, as it is sent.
-	maxAnswer = 64 << 20
 	// maxRefusal is how much is read of an answer that is no success.
 	maxRefusal = 4 << 10
 	// answerTime is how long an answer may take beyond what is measured for it.
@@ -124,7 +125,7 @@ func (c *client) get(ctx context.Context, name, address string, measure time.Dur
 	switch {
 	case err != nil:
 		return fail(fmt.Errorf("the answer breaks off: %w", err))
-	case len(body) > maxAnswer:
+	case int64(len(body)) > maxAnswer:
 		return fail(fmt.Errorf("the answer has more than %d MiB", maxAnswer>>20))
 	}
 	return body, nil

@@ -5,10 +5,10 @@ package source
 
 import "testing"
 
-// SetMaxUnpacked bounds profiles by less, until the test ends.
-func SetMaxUnpacked(t *testing.T, n int) {
+// SetMaxAnswer bounds answers by less, until the test ends.
+func SetMaxAnswer(t *testing.T, n int64) {
 	t.Helper()
-	before := maxUnpacked
-	maxUnpacked = n
-	t.Cleanup(func() { maxUnpacked = before })
+	before := maxAnswer
+	maxAnswer = n
+	t.Cleanup(func() { maxAnswer = before })
 }

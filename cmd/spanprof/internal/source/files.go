@@ -18,6 +18,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/pgo"
 )
 
 // maxFile bounds a file with a profile.
@@ -178,7 +179,7 @@ func readFile(path string) (*profile.Profile, error) {
 	case len(data) > maxFile:
 		return nil, fmt.Errorf("%s: it has more than %d MiB", path, maxFile>>20)
 	}
-	parsed, err := Decode(data)
+	parsed, err := pgo.Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/pgo"
 )
 
 type sample = profile.Sample
@@ -45,7 +45,7 @@ func readRaw(t *testing.T, address string) *profile.Profile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed, err := source.Decode(data)
+	parsed, err := pgo.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}

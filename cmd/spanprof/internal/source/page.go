@@ -17,6 +17,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/pgo"
 )
 
 // page is the page of a running process with spanprof, or one of its queries.
@@ -137,7 +138,7 @@ func (s *page) read(ctx context.Context, q pageQuery) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := Decode(data)
+	parsed, err := pgo.Parse(data)
 	if err != nil {
 		return nil, s.client.decodeError(name, data, err)
 	}

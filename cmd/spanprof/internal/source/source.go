@@ -21,9 +21,8 @@
 //
 // source.go reads the grammar, files.go (with directory.go), pprof.go, page.go and pyroscope.go are
 // the sources. client.go asks servers: bounded, with the credentials of the
-// environment. decode.go reads pprof and kind.go tells kinds. target.go is a
-// process with net/http/pprof, for package record too, and recording.go what that
-// writes beside profiles.
+// environment. kind.go tells kinds. target.go is a process with net/http/pprof, for
+// package record too, and recording.go what that writes beside profiles.
 package source
 
 import (

@@ -15,6 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/pgo"
 )
 
 // TargetKinds are the kinds that a process with net/http/pprof can have.
@@ -99,7 +100,7 @@ func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Dur
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := Decode(data)
+	parsed, err := pgo.Parse(data)
 	if err != nil {
 		return nil, t.client.decodeError(name, data, err)
 	}

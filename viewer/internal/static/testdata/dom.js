@@ -5,7 +5,7 @@
 // listeners.
 class FakeNode {
   constructor(nodeName) {
-    Object.assign(this, { nodeName, childNodes: [], attributes: new Map(), listeners: {}, style: {}, parentNode: null, isConnected: false });
+    Object.assign(this, { nodeName, nodeType: nodeName === '#text' ? 3 : 1, childNodes: [], values: new Map(), listeners: {}, style: {}, parentNode: null, isConnected: false });
     const classes = new Set();
     this.classList = { toggle: (c, on) => (on ? classes.add(c) : classes.delete(c)), contains: (c) => classes.has(c) };
   }
@@ -13,6 +13,7 @@ class FakeNode {
   append(...children) {
     for (const child of children) {
       const node = child instanceof FakeNode ? child : Object.assign(new FakeNode('#text'), { data: String(child) });
+      node.remove();
       node.parentNode = this;
       this.childNodes.push(node);
     }
@@ -23,9 +24,58 @@ class FakeNode {
     this.append(...children);
   }
 
-  setAttribute(name, value) { this.attributes.set(name, String(value)); }
+  // querySelectorAll knows selectors of one class.
+  querySelectorAll(selector) {
+    return this.children.flatMap((c) => [...((c.getAttribute('class') ?? '').split(' ').includes(selector.slice(1)) ? [c] : []), ...c.querySelectorAll(selector)]);
+  }
 
-  getAttribute(name) { return this.attributes.get(name) ?? null; }
+  querySelector(selector) { return this.querySelectorAll(selector)[0] ?? null; }
+
+  get children() { return this.childNodes.filter((c) => c.nodeName !== '#text'); }
+
+  get nextElementSibling() {
+    const all = this.parentNode.children;
+    return all[all.indexOf(this) + 1] ?? null;
+  }
+
+  insertBefore(node, at) {
+    node.remove();
+    this.childNodes.splice(at ? this.childNodes.indexOf(at) : this.childNodes.length, 0, node);
+    node.parentNode = this;
+  }
+
+  get firstChild() { return this.childNodes[0] ?? null; }
+
+  get nextSibling() {
+    const all = this.parentNode.childNodes;
+    return all[all.indexOf(this) + 1] ?? null;
+  }
+
+  replaceWith(node) {
+    this.parentNode.insertBefore(node, this);
+    this.remove();
+  }
+
+  // As in a browser, what is taken out, or moved, loses the focus.
+  remove() {
+    if (document.activeElement === this) document.activeElement = null;
+    if (this.parentNode) this.parentNode.childNodes = this.parentNode.childNodes.filter((c) => c !== this);
+    this.parentNode = null;
+  }
+
+  focus() { document.activeElement = this; }
+
+  get attributes() { return [...this.values].map(([name, value]) => ({ name, value })); }
+
+  setAttribute(name, value) { this.values.set(name, String(value)); }
+
+  hasAttribute(name) { return this.values.has(name); }
+
+  removeAttribute(name) { this.values.delete(name); }
+
+  getAttribute(name) { return this.values.get(name) ?? null; }
+
+  get dataset() { return Object.fromEntries([...this.values].filter(([name]) => name.startsWith('data-')).map(([name, v]) => [name.slice(5), v])); }
 
   addEventListener(kind, f) { (this.listeners[kind] ??= []).push(f); }
 
@@ -37,7 +87,8 @@ class FakeNode {
 // install makes the document and the window's listeners; it returns the latter by kind.
 export function install() {
   const listeners = {};
-  globalThis.document = { createElement: (name) => new FakeNode(name.toUpperCase()) };
+  globalThis.Node = { TEXT_NODE: 3 };
+  globalThis.document = { activeElement: null, createElement: (name) => new FakeNode(name.toUpperCase()) };
   globalThis.addEventListener = (kind, f) => { (listeners[kind] ??= []).push(f); };
   globalThis.matchMedia = () => ({ addEventListener: (_, f) => { (listeners.theme ??= []).push(f); } });
   return listeners;

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { ago, bareName, count, percent, pkg, points, sentence, shortName, signedPoints, value } from '../format.js';
+import { ago, bareName, count, percent, pkg, points, sentence, shortName, signedPoints, time, value } from '../format.js';
 
 test('values have three digits and a unit', () => {
   for (const [v, unit, want] of [
@@ -11,6 +11,11 @@ test('values have three digits and a unit', () => {
     [123_456_789, 'nanoseconds', '123 ms'], [90e9, 'nanoseconds', '90.0 s'], [-1500, 'nanoseconds', '-1.50 µs'],
     [1024, 'bytes', '1.00 KiB'], [5 * 2 ** 40, 'bytes', '5.00 TiB'], [1_234_567, 'count', '1,234,567'],
   ]) assert.equal(value(v, unit), want);
+});
+
+test('times of day have milliseconds', () => {
+  assert.equal(time(new Date(2026, 0, 2, 3, 4, 5, 6)), '03:04:05.006');
+  assert.equal(time(new Date(2026, 0, 2, 23, 59, 59, 999)), '23:59:59.999');
 });
 
 test('shares and their differences', () => {

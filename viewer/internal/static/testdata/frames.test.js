@@ -3,8 +3,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { FlameParts } from '../flameparts.js';
-import { flatten, isCut, pathID, rooted, sibling, within } from '../frames.js';
+import { FlameParts, flatten, isCut, pathID, rooted, sibling, within } from '../flameparts.js';
 
 const tree = { name: 'total', total: 10, children: [
   { name: 'main.main', total: 9, children: [
@@ -103,4 +102,42 @@ test('an error of the server is told', async () => {
   parts.text = 'x';
   await parts.refresh(0);
   assert.equal(parts.found(), 'search failed: out of turn');
+});
+
+test('an answer on its way does not undo a zoom', async () => {
+  const answers = [];
+  const parts = new FlameParts({ given: tree, unit: 'count', changed() {}, ask: ({ zoom }) => new Promise((answer) => { answers.push([zoom, answer]); }) });
+  const part = { path: [{ name: 'total', total: 10 }, { name: 'main.main', total: 9 }], flame: { name: 'main.serve', total: 6 } };
+  parts.zoomTo(named(parts.frames, 'main.serve'));
+  parts.zoomTo(parts.frames[0]);
+  answers.shift()[1](part);
+  await settled();
+  assert.deepEqual([parts.zoomed.name, parts.pending], ['total', false]);
+  parts.zoomTo(named(parts.frames, 'main.serve'));
+  parts.zoomTo(named(parts.frames, 'main.idle'));
+  answers.shift()[1](part);
+  await settled();
+  assert.equal(parts.zoomed.name, 'main.idle');
+});
+
+test('a zoom that the graph no longer has is dropped, and the search is not', async () => {
+  const asked = [];
+  const parts = new FlameParts({ given: tree, unit: 'count', changed() {}, async ask({ search, zoom }) {
+    asked.push([search, zoom]);
+    if (zoom) throw Object.assign(new Error('zoom: no frame has that path'), { refused: true });
+    return { flame: { name: 'total', total: 10, match: 4, children: [] } };
+  } });
+  Object.assign(parts, { text: 'small', zoom: 'e18b96135d377e88' });
+  await parts.refresh(0);
+  assert.equal(parts.found(), '40.0 % of the total (4); zoom: no frame has that path');
+  assert.deepEqual([parts.zoom, parts.zoomed.name, parts.pending], ['', 'total', false]);
+  // Without a search the graph is that of the page.
+  Object.assign(parts, { text: '', zoom: 'e18b96135d377e88' });
+  await parts.refresh(0);
+  assert.deepEqual([parts.found(), parts.zoom, parts.frames.length], ['zoom: no frame has that path', '', 7]);
+  // Of a server that is away nothing is known.
+  parts.ask = async () => { throw new Error('away'); };
+  parts.zoom = 'e18b96135d377e88';
+  await parts.refresh(0);
+  assert.deepEqual([parts.found(), parts.zoom], ['away', 'e18b96135d377e88']);
 });

@@ -1,0 +1,46 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/spanprof/spanprof/store"
+)
+
+// What a directory lost is said, and nothing where it lost nothing.
+func TestDirectoryLosses(t *testing.T) {
+	text := func(d store.DirectoryStats) string {
+		d.Path = "dir"
+		var b strings.Builder
+		newDirectory(d).write(&b)
+		return b.String()
+	}
+	if got := text(store.DirectoryStats{Spans: 1, Windows: 2}); strings.Count(got, "\n") != 1 {
+		t.Errorf("without a loss, got\n%s", got)
+	}
+	got := text(store.DirectoryStats{FilesStuck: 1, SlowSpansLeftOut: 2, WindowsLeftOut: 3, SpanFilesLeftOut: 1, NamesLeftOut: 4, ProcessesNotToldApart: 5})
+	for _, want := range []string{
+		"directory: 1 file cannot be removed, newer ones make room\n",
+		"directory: no room for 2 spans of the slowest; give the directory more bytes\n",
+		"no room in memory for 3 windows and 1 file of spans of earlier processes, 4 names counted as other\n",
+		"directory: the oldest 5 earlier processes are not told apart\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}
+
+func TestProcessesThatAreNotToldApart(t *testing.T) {
+	p := newEarlierProcess(&store.Process{})
+	if got, want := p.text(), "one of the earlier processes that are too many to tell apart"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if data, err := json.Marshal(p); err != nil || string(data) != "{}" {
+		t.Errorf("got %s, %v", data, err)
+	}
+}

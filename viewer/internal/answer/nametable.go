@@ -1,0 +1,285 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/answer/byname"
+)
+
+// NameTable is the table of all names.
+type NameTable struct {
+	byname.Table
+	Status *Status `json:"status,omitempty"`
+}
+
+// WithoutStatus implements Data.
+func (t *NameTable) WithoutStatus() (any, *Status) {
+	rest := *t
+	rest.Status = nil
+	return &rest, t.Status
+}
+
+// Lasts implements Data: a span that runs is in no sum.
+func (t *NameTable) Lasts() bool { return true }
+
+// NameOrder says how the table is sorted and cut.
+type NameOrder struct {
+	Sort      string
+	Ascending bool
+	Limit     int
+}
+
+// NameTable answers the sums of spans by name: of all that ended in the time of the
+// windows held or, where q has conditions, of those with a record that meet them.
+func (r *Reader) NameTable(q store.SpanQuery, order NameOrder) (*NameTable, error) {
+	held := r.services()
+	t := &NameTable{byname.Table{Generation: r.generation(), Names: []byname.Name{}, Fixed: r.live == nil, Ranged: r.ranged()}, r.status}
+	if held.several() {
+		t.Services = held
+	}
+	process := flameql.Query{Type: r.cpuType()}
+	if q.Service != "" {
+		process = held.query(q.Service).OfType(r.cpuType())
+	}
+	t.Query = process.String()
+	t.Service = q.Service
+	if t.Service == "" && len(held) > 0 {
+		t.Service = held[0]
+	}
+	n := &nameTable{Reader: r, table: &t.Table, asked: q, held: held}
+	source, measured := r.view.(store.Measured)
+	if measured {
+		n.spreads = ask(r, "times by name", func() ([]store.NameSpread, error) { return source.NameSpreads(q) })
+	}
+	var notes []string
+	switch {
+	case measured && narrowed(q):
+		t.Selected = true
+		n.ofRecords()
+		notes = append(notes, "these are the sums of the spans that are held and meet the conditions")
+	default:
+		n.ofAll()
+		if !measured {
+			notes = append(notes, "the profiles here know no times of spans")
+			beyond := q
+			beyond.Name, beyond.Contains = "", ""
+			if r.ranged() {
+				beyond.From, beyond.Until = time.Time{}, time.Time{}
+			}
+			if narrowed(beyond) {
+				notes = append(notes, "conditions on spans other than their names do nothing here")
+			}
+		}
+	}
+	if measured && !t.Selected {
+		n.unlabelled(source)
+		if note := n.waits(source); note != "" {
+			notes = append(notes, note)
+		}
+		if note := n.unmeasured(); note != "" {
+			notes = append(notes, note)
+		}
+	}
+	t.Arrange(order.Sort, order.Ascending, order.Limit)
+	t.AlignHistograms()
+	t.Note = r.notes(notes...)
+	return answered(r, t)
+}
+
+// narrowed reports whether a query has conditions beside the service.
+func narrowed(q store.SpanQuery) bool {
+	return q.Name != "" || q.Contains != "" || len(q.Attributes) > 0 || q.Below != "" || q.TraceID != "" || q.OnlyErrors ||
+		q.MinDuration > 0 || q.MaxDuration > 0 || !q.From.IsZero() || !q.Until.IsZero()
+}
+
+// nameTable is what a table is made with.
+type nameTable struct {
+	*Reader
+	table   *byname.Table
+	asked   store.SpanQuery
+	held    services
+	spreads []store.NameSpread
+}
+
+// ofRecords makes a row of each spread.
+func (n *nameTable) ofRecords() {
+	labels := labelNames{}
+	for _, s := range n.spreads {
+		labels[serviceLabel{s.Service, cmp.Or(s.Label, s.Name)}]++
+	}
+	for _, s := range n.spreads {
+		row := n.row(s.Service, s.Name, s.Label, labels)
+		row.Spans, row.Errors, row.WallNs, row.CPUNs = s.Spans, s.Errors, s.Duration.Nanoseconds(), s.CPU.Nanoseconds()
+		n.add(row, &s)
+	}
+}
+
+// ofAll makes a row of each total, with the times of the spans whose records are held.
+func (n *nameTable) ofAll() {
+	type key struct{ service, name string }
+	spreads := make(map[key]*store.NameSpread, len(n.spreads))
+	for i := range n.spreads {
+		spreads[key{n.spreads[i].Service, n.spreads[i].Name}] = &n.spreads[i]
+	}
+	totals := n.nameTotals()
+	labels := newLabelNames(totals)
+	for _, t := range totals {
+		if n.asked.Service != "" && t.Service != n.asked.Service || t.Name == "" && t.CPU == 0 {
+			continue
+		}
+		// A source that knows the times of spans answers conditions by ofRecords.
+		if n.asked.Name != "" && t.Name != n.asked.Name || !containsText(t.Name, n.asked.Contains) {
+			continue
+		}
+		row := n.row(t.Service, t.Name, t.Label, labels)
+		row.Spans, row.Errors, row.WallNs, row.CPUNs = t.Spans, t.Errors, t.Duration.Nanoseconds(), t.CPU.Nanoseconds()
+		n.add(row, spreads[key{t.Service, t.Name}])
+	}
+}
+
+func (n *nameTable) row(service, name, label string, labels labelNames) byname.Name {
+	if name == "" {
+		return byname.Name{Service: service} // No query selects what has no name.
+	}
+	label = cmp.Or(label, name)
+	row := byname.Name{Name: name, Service: service, Query: n.held.query(service).OfType(n.cpuType()).WithEqual(labelkey.SpanName, label).String()}
+	if label != name {
+		row.Label, row.LabelNames = label, labels[serviceLabel{service, label}]
+	}
+	return row
+}
+
+// add adds a row with the times of its spans, which may be nil. Its own CPU time is known.
+func (n *nameTable) add(row byname.Name, s *store.NameSpread) {
+	row.CPUInclusiveNs = row.CPUNs
+	if s != nil {
+		// What is below the spans is known of those with a record.
+		below := (s.CPUInclusive - s.CPU).Nanoseconds()
+		row.CPUInclusiveNs = max(row.CPUNs+below, row.CPUNs)
+		n.table.Inclusive = n.table.Inclusive || below > 0
+		row.Measured = s.Spans
+		row.Durations, row.CPUs = times(s.Durations), times(s.CPUs)
+		row.Histogram = s.Durations.Octaves
+	}
+	n.table.Names = append(n.table.Names, row)
+}
+
+func times(s store.Spread) *byname.Times {
+	if s.Count == 0 {
+		return nil
+	}
+	return &byname.Times{P50Ns: s.P50.Nanoseconds(), P95Ns: s.P95.Nanoseconds(), MaxNs: s.Max.Nanoseconds()}
+}
+
+// labelTotals returns the value of a type by service and label, in some time.
+func (n *nameTable) labelTotals(source store.Measured, service string, t flameql.Type, from, until time.Time) map[serviceLabel]int64 {
+	q := n.resolve(Query{Query: flameql.Query{Type: t}, From: from, Until: until})
+	q.service = service
+	list := ask(n.Reader, "sums by label", func() ([]store.LabelTotal, error) { return source.LabelTotals(q.store()) })
+	totals := make(map[serviceLabel]int64, len(list))
+	for _, l := range list {
+		totals[serviceLabel{l.Service, l.Label}] = l.Value
+	}
+	return totals
+}
+
+// unlabelled fills in the CPU time of samples without span_name.
+func (n *nameTable) unlabelled(source store.Measured) {
+	for key, value := range n.labelTotals(source, n.asked.Service, n.cpuType(), time.Time{}, time.Time{}) {
+		if key.label == "" {
+			n.table.UnlabelledCPUNs += value
+		}
+	}
+	for i := range n.table.Names {
+		// Spans without a name have samples of their own all the same.
+		if n.table.Names[i].Name == "" {
+			n.table.UnlabelledCPUNs = max(0, n.table.UnlabelledCPUNs-n.table.Names[i].CPUNs)
+		}
+	}
+}
+
+// waits fills in wall time less CPU time by the labels of samples, in the time that has
+// windows of wall time of the same service. It returns a note where that is less than all.
+func (n *nameTable) waits(source store.Measured) string {
+	wall, cpu := map[string]*kindTime{}, map[string]*kindTime{}
+	for _, w := range windowsByKind(n.allWindows()) {
+		if n.asked.Service != "" && w.Service != n.asked.Service {
+			continue
+		}
+		switch exporter.Kind(w.Kind) {
+		case exporter.KindWall:
+			addTime(wall, w)
+		case n.cpuType().Kind:
+			addTime(cpu, w)
+		}
+	}
+	note, since := "", time.Time{} // the latest of the times from which on waits are known
+	for _, service := range slices.Sorted(maps.Keys(wall)) {
+		of := wall[service]
+		// Windows touch each other: keep clear of those beside the first and the last.
+		from, until := of.from.Add(edge), of.until.Add(-edge)
+		waited := n.labelTotals(source, service, flameql.Wall, from, until)
+		ran := n.labelTotals(source, service, n.cpuType(), from, until)
+		for i := range n.table.Names {
+			row := &n.table.Names[i]
+			key := serviceLabel{row.Service, cmp.Or(row.Label, row.Name)}
+			if value, ok := waited[key]; ok && row.Service == service && row.LabelNames <= 1 && key.label != "" {
+				waits := max(0, value-ran[key])
+				row.WaitNs = &waits
+			}
+		}
+		if held := cpu[service]; held != nil && of.from.Sub(held.from) > time.Minute && of.from.After(since) {
+			whose := ""
+			if len(wall) > 1 {
+				whose = " of " + termtext.Clip(service, termtext.MaxQuoted)
+			}
+			since, note = of.from, "waits"+whose+" are those since "+of.from.UTC().Format(time.DateTime)+" UTC, when wall time was first sampled of what is held"
+		}
+	}
+	return note
+}
+
+// edge is by how much a time is kept clear of the windows beside it.
+const edge = time.Millisecond
+
+// kindTime is the time of the windows of a kind of a service.
+type kindTime struct{ from, until time.Time }
+
+func addTime(times map[string]*kindTime, w Windows) {
+	of := times[w.Service]
+	if of == nil {
+		of = &kindTime{from: w.From, until: w.Until}
+		times[w.Service] = of
+	}
+	if w.From.Before(of.from) {
+		of.from = w.From
+	}
+	if w.Until.After(of.until) {
+		of.until = w.Until
+	}
+}
+
+// unmeasured says of how many spans the times are not known any more.
+func (n *nameTable) unmeasured() string {
+	spans, missing := 0, 0
+	for _, row := range n.table.Names {
+		spans += row.Spans
+		missing += max(0, row.Spans-row.Measured)
+	}
+	if missing == 0 {
+		return ""
+	}
+	return fmt.Sprintf("p50, p95, max, the spread and the CPU time below spans are those of %d of the %s: the records of the others made room", spans-missing, termtext.Plural(spans, "span"))
+}

@@ -1,0 +1,209 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { link, range } from './api.js';
+import { copyPprof } from './copy.js';
+import { h, linkButton } from './dom.js';
+import { bareName, count, duration, percent, shortName } from './format.js';
+import { started } from './trace.js';
+
+// GROUPS have the colours of the states.
+const GROUPS = {
+  own: ['running'],
+  ready: ['runnable'],
+  lock: ['mutex', 'rwmutex', 'semaphore'],
+  talk: ['channel', 'select', 'cond', 'waitgroup'],
+  outside: ['network', 'syscall', 'cgo'],
+  rest: ['sleep', 'other wait', 'unknown'],
+  gc: ['gc stop', 'gc assist', 'gc sweep', 'gc wait'],
+};
+
+export const group = (state) => Object.keys(GROUPS).find((g) => GROUPS[g].includes(state)) ?? 'rest';
+
+// CLOCKS is by how much the clocks of a span and of a trace may differ, in ms.
+const CLOCKS = 1;
+
+const MOST = { lanes: 24, steps: 20, waits: 40, did: 3 };
+
+// exactView shows where the time of a span went, or of spans of a name, by an execution trace.
+export function exactView(data) {
+  if (!data.span) return nameView(data, data.exactByName);
+  const x = data.span.exactTimes;
+  return h('div', { class: 'exact' },
+    notes(data.span, x),
+    h('h3', null, 'What it did'), statesBar(x),
+    h('h3', null, 'Its waits'), waitsTable(data, x), x.waits.length > 0 && download(data),
+    h('h3', null, 'Its goroutines'), lanes(x),
+    h('h3', null, 'Critical path'), path(x),
+    runners(data, x));
+}
+
+const EXACT = 'By an execution trace of Go: exact, not sampled. Running is time on a thread, with the time that the operating system gave to other processes.';
+
+// nameView shows what spans of a name did and waited for.
+function nameView(data, x) {
+  const share = (ns) => percent(ns / x.durationNs);
+  const held = (b) => (/mutex/.test(b.state) ? 'locks held by ' : `${b.state}, ended by `);
+  return h('div', { class: 'exact' },
+    h('p', { class: 'muted' }, `${EXACT} This sums up ${count(x.spans, 'slow span')} of this name whose times are known, not all of its spans.`),
+    h('h3', null, 'What they did'), ...statesBar({ durationNs: x.durationNs, goroutines: [x] }),
+    h('h3', null, 'Which spans they waited for'),
+    x.blocked ? h('table', { class: 'waits' }, h('tbody', null, x.blocked.map((b) => h('tr', null,
+      h('td', { class: 'num' }, share(b.durationNs)),
+      h('td', null, 'waits for ', held(b), h('a', { class: 'name', href: link('', { query: b.query, view: 'time', ...range() }) }, b.span)),
+      h('td', { class: 'num muted' }, `${duration(b.durationNs)}, ${count(b.count, 'time')}`)))))
+      : h('p', { class: 'muted' }, 'They waited for no other span.'),
+    download(data));
+}
+
+// download gives the waits to go tool pprof.
+function download(data) {
+  const selected = { query: data.query, ...range() };
+  return h('div', { class: 'actions' }, linkButton('Download waits as pprof', link('waits', selected), { download: true }), copyPprof('waits', selected));
+}
+
+function notes(span, x) {
+  const other = Math.abs(Date.parse(x.start) - started(span)) > CLOCKS || Math.abs(x.durationNs - span.durationNs) > CLOCKS * 1e6;
+  return [
+    h('p', { class: 'muted' }, EXACT),
+    other && h('p', { class: 'note' }, `By the trace it took ${duration(x.durationNs)}: the program gave the span other times.`),
+    x.open && h('p', { class: 'note' }, 'The recording ends before the span does.'),
+    x.omitted && h('p', { class: 'note' }, 'There is more than is kept of a span: the lists below are cut.'),
+  ];
+}
+
+// place puts an element where a time is in a whole.
+function place(cls, from, length, whole, title) {
+  const el = h('i', { class: cls, title });
+  el.style.left = `${from / whole * 100}%`;
+  el.style.width = `${length / whole * 100}%`;
+  return el;
+}
+
+// parts are the states of the span's own goroutine and what is not known of it, the longest
+// first: [class, text, ns].
+export function parts(x) {
+  return [...(x.goroutines[0]?.states ?? []).map((s) => [group(s.state), s.state, s.durationNs]),
+    ...(x.holes ?? []).filter((hole) => hole.durationNs > 0).map((hole) => ['hole', hole.reason, hole.durationNs])].sort((a, b) => b[2] - a[2]);
+}
+
+function statesBar(x) {
+  let at = 0;
+  const list = parts(x);
+  const texts = list.map(([, text, ns]) => `${text} ${duration(ns)}, ${percent(ns / x.durationNs)}`);
+  return [
+    h('div', { class: 'states', 'aria-hidden': 'true' }, list.map(([cls, , ns], i) => {
+      const el = place(cls, at, ns, x.durationNs, texts[i]);
+      at += ns;
+      return el;
+    })),
+    h('ul', { class: 'keys' }, list.map(([cls], i) => h('li', null, h('i', { class: cls }), texts[i]))),
+    ...(x.holes ?? []).filter((hole) => !hole.durationNs).map((hole) => h('p', { class: 'muted' }, hole.reason)),
+  ];
+}
+
+// frame is the innermost call of a stack that people know: not of the runtime, or of
+// package sync.
+export const frame = (stack) => stack?.find((f) => !/^(runtime|sync|syscall|internal\/.*)\.|^time\.Sleep/.test(f.func)) ?? stack?.[0];
+
+const fileLine = (f) => `${f.file.slice(f.file.lastIndexOf('/') + 1)}:${f.line}`;
+
+function where(stack) {
+  const f = frame(stack);
+  if (!f) return h('span', { class: 'muted' }, 'not known');
+  const name = [h('span', { class: 'fn', title: f.func }, shortName(f.func)), h('span', { class: 'muted' }, ` ${fileLine(f)}`)];
+  if (stack.length < 2) return name;
+  return h('details', null, h('summary', null, name), h('pre', null, stack.map((s) => `${s.func}\n    ${s.file}:${s.line}`).join('\n')));
+}
+
+// did says what a blocker did meanwhile.
+export function did(list) {
+  const verbs = { running: 'ran', runnable: 'was ready to run for', sleep: 'slept', syscall: 'was in a system call for', cgo: 'was in C code for' };
+  return list.filter((d, i) => i < MOST.did && d.durationNs * 100 >= list[0].durationNs)
+    .map((d) => `${verbs[d.state] ?? `waited (${d.state})`} ${duration(d.durationNs)}${d.child ? ` in ${d.child}` : ''}`).join(', ');
+}
+
+// spanLink leads to the same tab of another span.
+function spanLink(data, by) {
+  if (by.same) return 'this span';
+  if (!by.span) return h('span', { class: 'muted' }, by.function ? `no span (${bareName(by.function)})` : 'no span');
+  if (!by.spanId) return by.span;
+  const query = `${data.query.replace(/\{.*/s, '')}{profile_id=${JSON.stringify(by.spanId)}}`;
+  return h('a', { class: 'name', href: link('', { query, view: 'time' }) }, by.span);
+}
+
+function waitsTable(data, x) {
+  if (!x.waits.length) return h('p', { class: 'muted' }, x.goroutines.length ? 'It waited for nothing.' : 'Nothing is known of them.');
+  const more = x.waits.length - Math.min(x.waits.length, MOST.waits) + (x.waitsOmitted ?? 0);
+  return [
+    h('div', { class: 'scroll' }, h('table', { class: 'waits' },
+      h('thead', null, h('tr', null, h('th', { scope: 'col', class: 'num' }, 'Time'), ['Waited for', 'Where', 'Ended by', 'Of span', 'Which meanwhile'].map((t) => h('th', { scope: 'col' }, t)))),
+      h('tbody', null, x.waits.slice(0, MOST.waits).map((w) => h('tr', null,
+        h('td', { class: 'num', title: percent(w.durationNs / x.durationNs) }, duration(w.durationNs)),
+        h('td', null, w.state, w.count > 1 && h('span', { class: 'muted' }, ` ${count(w.count, 'time')}`), w.child && h('span', { class: 'muted' }, ` in ${w.child}`)),
+        h('td', null, where(w.stack)),
+        h('td', null, w.ended && where(w.ended), w.blockers?.[0] && h('span', { class: 'muted' }, `goroutine ${w.blockers[0].goroutine}`)),
+        ...blockers(data, w)))))),
+    more > 0 && h('p', { class: 'muted' }, `and ${count(more, 'wait')} more`),
+  ];
+}
+
+// blockers are the last two cells of a wait: those that it was for, in the order in which
+// they waited for each other.
+function blockers(data, w) {
+  const list = (w.blockers ?? []).filter((by, i) => i === 0 || by.durationNs * 100 >= w.durationNs);
+  return [h('td', null, list.map((by) => h('p', null, spanLink(data, by)))), h('td', null, list.map((by) => h('p', null, did(by.did) || '\u2013')))];
+}
+
+// label names a goroutine, or a step on one, by the child span that it worked for.
+function label(x, child, id, fn) {
+  const what = child || (id === x.goroutines[0]?.id ? 'the span' : fn ? bareName(fn) : 'no child span');
+  return `${what} \u00b7 goroutine ${id}`;
+}
+
+// lanes has a row for each goroutine, under the child span that it worked for.
+function lanes(x) {
+  const shown = x.goroutines.slice(0, MOST.lanes);
+  const more = x.goroutines.length - shown.length + (x.goroutinesOmitted ?? 0);
+  if (!shown.length) return h('p', { class: 'muted' }, 'Nothing is known of them.');
+  return [
+    h('ol', { class: 'lanes' }, shown.map((g) => {
+      const text = g.states.map((s) => `${s.state} ${duration(s.durationNs)}`).join(', ');
+      return h('li', null,
+        h('span', { class: 'who', title: g.function }, label(x, g.child, g.id, g.function), text && h('span', { class: 'sr' }, `: ${text}`)),
+        h('span', { class: 'track', 'aria-hidden': 'true', title: text },
+          place('extent', g.startNs, g.endNs - g.startNs, x.durationNs),
+          (g.intervals ?? []).map((v) => place(group(v.state), v.startNs, v.durationNs, x.durationNs, `${v.state} ${duration(v.durationNs)}`))));
+    })),
+    more > 0 && h('p', { class: 'muted' }, `and ${count(more, 'goroutine')} more`),
+  ];
+}
+
+// path is what the end of the span waited for.
+function path(x) {
+  const name = (s) => label(x, s.child, s.goroutine, s.function);
+  const steps = x.path.filter((s) => s.durationNs * 500 >= x.durationNs).slice(0, MOST.steps);
+  const more = x.path.length - steps.length;
+  if (!x.path.length) return h('p', { class: 'muted' }, 'Nothing is known of it.');
+  return [
+    h('div', { class: 'track', 'aria-hidden': 'true' }, x.path.map((s) => place(group(s.states[0]?.state), s.startNs, s.durationNs, x.durationNs, name(s)))),
+    h('div', { class: 'scroll' }, h('table', { class: 'path' }, h('tbody', null, steps.map((s) => h('tr', null,
+      h('td', { class: 'num' }, duration(s.durationNs)),
+      h('td', null, name(s)),
+      h('td', null, s.states.map((t) => `${t.state} ${duration(t.durationNs)}`).join(', '))))))),
+    more > 0 && h('p', { class: 'muted' }, `and ${count(more, 'step')} more`),
+    x.pathOmittedNs > 0 && h('p', { class: 'muted' }, `${duration(x.pathOmittedNs)} of it is not known, or in many short steps.`),
+  ];
+}
+
+function runners(data, x) {
+  const ready = x.goroutines[0]?.states.find((s) => s.state === 'runnable')?.durationNs ?? 0;
+  if (!x.runners?.length || ready * 100 < x.durationNs) return null;
+  return [
+    h('h3', null, 'While it was ready to run, there ran'),
+    h('div', { class: 'scroll' }, h('table', null, h('tbody', null, x.runners.map((r) => h('tr', null,
+      h('td', { class: 'num' }, duration(r.durationNs)),
+      h('td', null, r.same ? 'the span itself, on other goroutines' : r.span ? spanLink(data, r) : `goroutines of ${r.function || 'no known function'}`)))))),
+    x.runnersCut && h('p', { class: 'muted' }, 'There were more, and not all were looked at.'),
+  ];
+}

@@ -1,0 +1,110 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+import { install } from './dom.js';
+import { did, exactView, frame, group, parts } from '../exact.js';
+import { COLOURS } from '../spent.js';
+
+install();
+globalThis.location = { search: '?from=5&view=time' };
+
+const x = {
+  start: '2026-11-01T12:00:00.0005Z', durationNs: 50e6, id: '1111111111111111', name: 'GET /checkout',
+  goroutines: [{ id: 7, startNs: 0, endNs: 50e6, states: [{ state: 'running', durationNs: 10e6 }, { state: 'mutex', durationNs: 30e6 }, { state: 'runnable', durationNs: 1e6 }], intervals: [{ state: 'mutex', startNs: 5e6, durationNs: 30e6 }] },
+    { id: 9, child: 'query', function: 'main.query.func1', startNs: 5e6, endNs: 20e6, states: [] }],
+  holes: [{ reason: 'the trace does not tell', startNs: 40e6, durationNs: 10e6 }, { reason: 'the span ended elsewhere', startNs: 50e6, durationNs: 0 }],
+  waits: [
+    { state: 'mutex', durationNs: 30e6, count: 1, goroutine: 7, stack: [{ func: 'sync.(*Mutex).Lock', file: 'sync/mutex.go', line: 1 }, { func: 'shop/cart.(*Cache).get', file: 'shop/cart/cache.go', line: 5 }],
+      ended: [{ func: 'shop/cart.refresh', file: 'shop/cart/cache.go', line: 9 }],
+      blockers: [{ goroutine: 8, spanId: '2222222222222222', span: 'refresh cache', durationNs: 30e6, did: [{ state: 'sleep', durationNs: 20e6, child: 'load from disk' }, { state: 'running', durationNs: 10e6 }, { state: 'gc stop', durationNs: 1 }] },
+        { goroutine: 10, function: 'main.f', durationNs: 1e6, did: [] }] },
+    { state: 'sleep', durationNs: 1, count: 3, goroutine: 7 },
+  ],
+  runners: [{ span: 'other', spanId: '3333333333333333', durationNs: 1e6 }, { function: 'main.burn', durationNs: 1e6 }],
+  path: [{ goroutine: 7, startNs: 0, durationNs: 49e6, states: [{ state: 'mutex', durationNs: 30e6 }] }, { goroutine: 9, startNs: 49e6, durationNs: 1, states: [{ state: 'running', durationNs: 1 }] }], pathOmittedNs: 5,
+};
+const data = { query: 'shop.cpu{profile_id="1111111111111111"}', span: { start: x.start, durationNs: 50e6, exactTimes: x } };
+
+const all = (el, name) => [...(el.nodeName === name ? [el] : []), ...el.childNodes.flatMap((c) => all(c, name))];
+
+test('every state has a colour', () => {
+  assert.equal(group('rwmutex'), 'lock');
+  assert.equal(group('of a later version'), 'rest');
+});
+
+test('states and holes fill the bar', () => {
+  assert.deepEqual(parts(x).map(([cls, , ns]) => [cls, ns]), [['lock', 30e6], ['own', 10e6], ['hole', 10e6], ['ready', 1e6]]);
+});
+
+test('a place is the innermost that is known', () => {
+  assert.equal(frame(x.waits[0].stack).func, 'shop/cart.(*Cache).get');
+  assert.equal(frame([{ func: 'runtime.gopark' }]).func, 'runtime.gopark');
+  assert.equal(frame(undefined), undefined);
+});
+
+test('what a blocker did, without what is next to nothing', () => {
+  assert.equal(did(x.waits[0].blockers[0].did), 'slept 20.0 ms in load from disk, ran 10.0 ms');
+  assert.equal(did([]), '');
+});
+
+test('a wait leads to the span that ended it', () => {
+  const view = exactView(data);
+  const hrefs = all(view, 'A').map((a) => a.getAttribute('href'));
+  const query = (id) => `query=shop.cpu%7Bprofile_id%3D%22${id}%22%7D`;
+  assert.deepEqual(hrefs, [`./?${query('2222222222222222')}&view=time`, `./waits?${query('1111111111111111')}&from=5`, `./?${query('3333333333333333')}&view=time`]);
+  for (const text of ['refresh cache', 'mutex 30.0 ms, 60.0 %', 'cache.go:5', 'goroutine 8', 'no span (f)', 'the span ended elsewhere', 'query \u00b7 goroutine 9', 'goroutines of main.burn', 'the span \u00b7 goroutine 7', 'and 1 step more']) {
+    assert.ok(view.textContent.includes(text), `${text} is missing in ${view.textContent}`);
+  }
+  assert.ok(!view.textContent.includes('other times'));
+});
+
+test('a span that was given other times says so', () => {
+  const later = { ...data, span: { ...data.span, durationNs: 52e6 } };
+  assert.ok(exactView(later).textContent.includes('the program gave the span other times'));
+});
+
+test('a span without waits, lists that are cut', () => {
+  const bare = { ...x, waits: [], runners: undefined, path: [], holes: undefined, open: true, omitted: true, goroutinesOmitted: 3 };
+  const text = exactView({ ...data, span: { ...data.span, exactTimes: bare } }).textContent;
+  for (const part of ['It waited for nothing', 'lists below are cut', 'and 3 goroutines more', 'ends before the span']) assert.ok(text.includes(part), part);
+});
+
+test('a span from before the recording is a hole alone', () => {
+  const before = { ...x, goroutines: [], waits: [], path: [], runners: undefined, holes: [{ reason: 'the span began before the recording', startNs: 0, durationNs: 50e6 }] };
+  const text = exactView({ ...data, span: { ...data.span, exactTimes: before } }).textContent;
+  for (const part of ['before the recording 50.0 ms, 100.0 %', 'Nothing is known of it']) assert.ok(text.includes(part), part);
+  for (const not of ['waited for nothing', 'pprof']) assert.ok(!text.includes(not), not);
+});
+
+test('spans of a name', () => {
+  const exactByName = { name: 'GET /checkout', spans: 3, durationNs: 100e6, states: [{ state: 'mutex', durationNs: 41e6 }, { state: 'running', durationNs: 59e6 }],
+    blocked: [{ state: 'mutex', span: 'refresh cache', durationNs: 41e6, count: 3, query: '.cpu{span_name="refresh cache"}' }, { state: 'channel', span: 'feed', durationNs: 1e6, count: 1, query: '.cpu{span_name="feed"}' }] };
+  const view = exactView({ query: 'q', exactByName });
+  for (const part of ['41.0 %waits for locks held by refresh cache', '1.00 %waits for channel, ended by feed', 'sums up 3 slow spans', 'running 59.0 ms, 59.0 %']) assert.ok(view.textContent.includes(part), view.textContent);
+  assert.deepEqual(all(view, 'A').slice(2).map((a) => a.getAttribute('href')), ['./waits?query=q&from=5']);
+  assert.ok(exactView({ exactByName: { ...exactByName, blocked: undefined } }).textContent.includes('no other span'));
+});
+
+test('links to other names keep the time', () => {
+  const blocked = [{ state: 'mutex', span: 'refresh', durationNs: 1, count: 1, query: 'q' }];
+  const view = exactView({ query: 'q', exactByName: { name: 'GET /', spans: 1, durationNs: 1, states: [], blocked } });
+  assert.equal(all(view, 'A')[0].getAttribute('href'), './?query=q&view=time&from=5');
+});
+
+test('lanes say their states in words, and tables what their columns are', () => {
+  const view = exactView(data);
+  const lane = all(all(view, 'OL')[0], 'LI')[0];
+  assert.equal(all(lane, 'SPAN').find((e) => e.getAttribute('class') === 'sr').textContent, ': running 10.0 ms, mutex 30.0 ms, runnable 1.00 ms');
+  assert.ok(all(view, 'TH').length > 0);
+  for (const head of all(view, 'TH')) assert.equal(head.getAttribute('scope'), 'col');
+});
+
+test('a state has the colour that it has in the bar of a span', () => {
+  const css = readFileSync(new URL('../exact.css', import.meta.url), 'utf8');
+  const colour = (name) => new RegExp(`--${name}: (#\\w+);`).exec(css)[1];
+  for (const [state, of] of Object.entries({ mutex: 'mutex', channel: 'channel', network: 'network', sleep: 'sleep', 'gc assist': 'GC' })) assert.equal(colour(group(state)), COLOURS[of], state);
+  assert.ok(!Object.values(COLOURS).includes(colour(group('runnable'))));
+});

@@ -1,0 +1,63 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { install } from './dom.js';
+
+const listeners = install();
+let made = 0;
+const observed = new Set();
+let changed;
+Object.assign(globalThis, {
+  location: { search: '?query=.cpu', pathname: '/', href: 'http://page/' },
+  history: { pushState(state, title, to) { location.search = to; } },
+  requestAnimationFrame() {},
+  setInterval() {},
+  getComputedStyle: () => ({ getPropertyValue: () => '' }),
+  ResizeObserver: class {
+    constructor(f) {
+      made++;
+      changed = f;
+    }
+
+    observe(element) { observed.add(element); }
+
+    unobserve(element) { observed.delete(element); }
+  },
+});
+document.getElementById = (id) => document.createElement(id);
+document.documentElement = null;
+const { profileView } = await import('../profile.js');
+
+const frame = { name: 'main.work', total: 10, self: 10 };
+const kind = (type) => ({ type, label: type, measure: type, query: `.${type}`, samples: 10 });
+const span = { profileId: 'a', name: 'GET /', start: '2026-11-01T12:00:00Z', durationNs: 1e9, cpuSamples: 1, cpuNs: 1e7, wallNs: 0, expectedSamples: 5, wallSamples: 0, running: true, service: 'shop' };
+const data = (samples, more) => ({ title: 'GET /', query: '.cpu', sampleType: 'cpu', measure: 'CPU time', unit: 'nanoseconds', total: samples * 1e7, samples, windows: 1, from: span.start, until: span.start, kinds: [kind('cpu'), kind('wall')], functions: [], packages: [], flame: { name: 'total', total: 10, children: [frame] }, span, ...more });
+
+// all are an element and those in it.
+const all = (element) => [element, ...element.children.flatMap(all)];
+
+// leaves tells the page of elements that are not on it any more.
+const leaves = () => changed([...observed].map((target) => ({ target })));
+
+test('polls and switches of the tab leave nothing behind', () => {
+  for (const empty of [undefined, 'no sample yet']) {
+    const view = profileView(data(10, { empty, waiting: Boolean(empty) }));
+    for (let i = 0; i < 20; i++) {
+      view.update(data(11 + i, { empty }));
+      location.search = i % 2 ? '?query=.cpu' : '?query=.cpu&view=functions';
+      for (const f of listeners.popstate ?? []) f();
+    }
+    const here = new Set(all(view.element));
+    for (const e of here) e.isConnected = true;
+    leaves();
+    assert.deepEqual([...observed].filter((e) => !here.has(e)).map((e) => e.getAttribute('class')), []);
+    // The rows of tabs keep the chosen one in view.
+    assert.deepEqual([...observed].map((e) => e.getAttribute('class')).filter((c) => c.startsWith('tabs')).sort(), empty ? ['tabs kinds'] : ['tabs kinds', 'tabs views']);
+    for (const e of here) e.isConnected = false;
+    leaves();
+    assert.equal(observed.size, 0);
+  }
+  assert.equal(made, 1);
+});

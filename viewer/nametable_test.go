@@ -1,0 +1,259 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer_test
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
+)
+
+func getNames(t *testing.T, s store.Source, params ...string) answer.NameTable {
+	t.Helper()
+	var table answer.NameTable
+	getJSON(t, viewer.Handler(s), target("/names", append(params, "format", "json")...), http.StatusOK, &table)
+	return table
+}
+
+// The CPU time of each name is what its query selects, and all rows with the samples
+// without span_name are the process.
+func TestNamesAddUp(t *testing.T) {
+	s := newTestStore(t)
+	h := viewer.Handler(s)
+	table := getNames(t, s)
+	sum := table.UnlabelledCPUNs
+	for _, n := range table.Names {
+		var p answer.Profile
+		getJSON(t, h, target("/", "query", n.Query, "format", "json"), http.StatusOK, &p)
+		if p.Total != n.CPUNs {
+			t.Errorf("%s has %d, its query %s selects %d", n.Name, n.CPUNs, n.Query, p.Total)
+		}
+		sum += n.CPUNs
+	}
+	var process answer.Profile
+	getJSON(t, h, target("/", "query", table.Query, "format", "json"), http.StatusOK, &process)
+	if sum != process.Total || table.UnlabelledCPUNs != 11e7 {
+		t.Errorf("all rows and %d of samples without span_name have %d, the process %d", table.UnlabelledCPUNs, sum, process.Total)
+	}
+	if len(table.Names) != 3 || table.Total.Names != 3 || table.Names[0].Name != "GET /search" {
+		t.Fatalf("the names are %+v", table.Names)
+	}
+	n := table.Names[0]
+	if d := n.Durations; d == nil || d.P50Ns != 1e8 || d.P95Ns != 8e8 || d.MaxNs != 8e8 || n.Measured != 3 || n.WaitNs != nil {
+		t.Errorf("its times are %+v of %d spans, its waits %v", d, n.Measured, n.WaitNs)
+	}
+	// The shortest is one of 0.4 ms, from 2^18 ns on: the longest one of 5 s in column 14.
+	if table.Octave != 18 || len(n.Histogram) != 12 || n.Histogram[0] != 1 || n.Histogram[11] != 1 {
+		t.Errorf("its histogram from 2^%d ns is %v", table.Octave, n.Histogram)
+	}
+}
+
+// A table is kept until spans or profiles come, and tells each client how the profiler is.
+func TestNamesAreKept(t *testing.T) {
+	s := newTestStore(t)
+	on := true
+	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: on} }))
+	type asked struct {
+		answer.NameTable
+		Unchanged bool
+	}
+	ask := func(since string, more ...string) (table asked) {
+		t.Helper()
+		getJSON(t, h, target("/names", append(more, "format", "json", "since", since)...), http.StatusOK, &table)
+		return table
+	}
+	first := ask("")
+	if first.Status == nil || !*first.Status.Running || first.Generation == "" {
+		t.Fatalf("the status is %+v in %s", first.Status, first.Generation)
+	}
+	if again := ask(first.Generation); !again.Unchanged || again.Status == nil {
+		t.Errorf("asked again: %+v", again)
+	}
+	// A time before now may have other spans later.
+	if ask(first.Generation, "from", "now-1h").Unchanged || ask(first.Generation, "until", "now").Unchanged {
+		t.Error("the names of the last hour are said to be those of the hour before")
+	}
+	on = false
+	if stopped := ask(""); *stopped.Status.Running || len(stopped.Names) != 3 {
+		t.Errorf("once it has stopped: %+v", stopped.Status)
+	}
+	exportSecond(t, s, 20, newProfileBuilder())
+	if after := ask(first.Generation); after.Unchanged {
+		t.Error("unchanged, although a profile has come")
+	}
+}
+
+// What is left out is counted, in each order.
+func TestNamesLeftOut(t *testing.T) {
+	s := newTestStore(t)
+	for params, want := range map[string]string{
+		"":           "GET /search", // the most CPU time
+		"max":        "GET /late",
+		"errors":     evilName,
+		"name":       evilName,
+		"name desc":  "GET /search",
+		"spans":      "GET /search",
+		"cpup95":     "GET /search",
+		"waits":      "GET /search", // nobody knows them: by CPU time
+		"self asc":   "GET /late",
+		"p50 asc":    evilName,
+		"errors asc": "GET /search",
+	} {
+		sort, dir, _ := strings.Cut(params, " ")
+		table := getNames(t, s, "limit", "1", "sort", sort, "dir", dir)
+		if len(table.Names) != 1 || table.Names[0].Name != want {
+			t.Errorf("by %q %+v is the first, want %s", params, table.Names, want)
+			continue
+		}
+		n := table.Names[0]
+		if o := table.Omitted; o.Names != 2 || o.Spans+n.Spans != 5 || o.Errors+n.Errors != 1 || o.CPUNs+n.CPUNs != table.Total.CPUNs {
+			t.Errorf("by %q %+v are left out of %+v", params, o, table.Total)
+		}
+	}
+	for _, wrong := range []string{"sort=color&format=json", "dir=up&format=json", "limit=0&format=json", "format=pprof", "format=folded"} {
+		if w := get(t, viewer.Handler(s), "/names?"+wrong); w.Code != http.StatusBadRequest {
+			t.Errorf("%s: status %d", wrong, w.Code)
+		}
+	}
+}
+
+// Conditions narrow the sums to the spans that meet them.
+func TestNamesSelected(t *testing.T) {
+	s := newTestStore(t)
+	table := getNames(t, s, "filter", "WORSE")
+	if len(table.Names) != 1 || table.Names[0].Name != evilName || table.Names[0].CPUNs != 3e7 || !table.Selected || !strings.Contains(table.Note, "meet the conditions") {
+		t.Errorf("by an error text: %+v", table)
+	}
+	table = getNames(t, s, "min", "100ms", "until", strconv.FormatInt(epoch.Add(5*time.Second).UnixMilli(), 10))
+	if len(table.Names) != 1 || table.Names[0].Spans != 2 || table.Names[0].CPUNs != 63e7 {
+		t.Errorf("of a time: %+v", table.Names)
+	}
+}
+
+// A service means the same for windows and for spans.
+func TestNamesOfAService(t *testing.T) {
+	s := newTestStore(t)
+	cart := resource.NewSchemaless(attribute.String("service.name", "cart"))
+	_, span := sdktrace.NewTracerProvider(sdktrace.WithResource(cart), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("").Start(t.Context(), "GET /search", trace.WithTimestamp(epoch))
+	span.End(trace.WithTimestamp(epoch.Add(time.Second)))
+	id := span.SpanContext().SpanID().String()
+	b := newProfileBuilder()
+	b.add(9, labels(id, "GET /search"), "main.cart")
+	b.add(2, nil, "runtime.gcBgMarkWorker")
+	export(t, s, cart, exporter.KindCPU, b.profile)
+	both := getNames(t, s)
+	if len(both.Names) != 4 || len(both.Services) != 2 || both.UnlabelledCPUNs != 13e7 {
+		t.Errorf("of both services: %d names, %d without", len(both.Names), both.UnlabelledCPUNs)
+	}
+	one := getNames(t, s, "service", "cart")
+	if len(one.Names) != 1 || one.Names[0].CPUNs != 9e7 || one.Names[0].Spans != 1 || one.UnlabelledCPUNs != 2e7 || one.Selected {
+		t.Errorf("of one: %+v", one)
+	}
+}
+
+// Waits are wall time less CPU time, in the time that has both.
+func TestNamesWaits(t *testing.T) {
+	s := newTestStore(t)
+	b := newProfileBuilder()
+	b.profile.SampleType = []*profile.ValueType{{Type: "wall", Unit: "nanoseconds"}}
+	b.addValues([]int64{9e8}, labels(slowID, "GET /search"), "main.search")
+	b.addValues([]int64{1e7}, labels(evilID, evilName), "main.sort")
+	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
+	export(t, s, res, exporter.KindWall, b.profile)
+	waits := map[string]int64{}
+	for _, n := range getNames(t, s, "sort", "waits").Names {
+		waits[n.Name] = -1
+		if n.WaitNs != nil {
+			waits[n.Name] = *n.WaitNs
+		}
+	}
+	// 900 ms less 63 samples of CPU; less than nothing is nothing; and not sampled.
+	if waits["GET /search"] != 27e7 || waits[evilName] != 0 || waits["GET /late"] != -1 {
+		t.Errorf("the waits are %v", waits)
+	}
+}
+
+func TestNamesAsText(t *testing.T) {
+	text := get(t, viewer.Handler(newTestStore(t)), "/names?format=text&limit=2").Body.String()
+	for _, want := range []string{"shop: 3 names of 5 spans, 660 ms of CPU time, by cpu", "630 ms", "GET /search", "0 ns of 1 more name left out, which have 1 span", "110 ms of samples without span_name", "█       █  █ GET"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+// The waits of a service are of the time that its own wall time was sampled in, and not of what
+// ends as that begins.
+func TestNamesWaitsOfServices(t *testing.T) {
+	s := newTestStore(t)
+	cart := resource.NewSchemaless(attribute.String("service.name", "cart"))
+	wall := func(ms int64) *profileBuilder {
+		b := newProfileBuilder()
+		b.profile.SampleType = []*profile.ValueType{{Type: "wall", Unit: "nanoseconds"}}
+		b.addValues([]int64{ms * 1e6}, labels("000000000000ca47", "GET /cart"), "main.cart")
+		return b
+	}
+	cpu := func(n int64) *profileBuilder {
+		b := newProfileBuilder()
+		b.add(n, labels("000000000000ca47", "GET /cart"), "main.cart")
+		return b
+	}
+	for _, w := range []struct {
+		of    *resource.Resource
+		kind  exporter.Kind
+		start time.Duration
+		*profileBuilder
+	}{
+		{shop, exporter.KindWall, 0, wall(5)},
+		{cart, exporter.KindCPU, 0, cpu(5)},
+		{cart, exporter.KindCPU, 10*time.Second + time.Microsecond, cpu(7)},
+		{cart, exporter.KindCPU, 20 * time.Second, cpu(3)},
+		{cart, exporter.KindWall, 20 * time.Second, wall(100)},
+	} {
+		window := exporter.Window{Kind: w.kind, Start: epoch.Add(w.start), Duration: 10 * time.Second, Resource: w.of}
+		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, w.profile)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range getNames(t, s).Names {
+		if n.Service != "cart" {
+			continue
+		}
+		if n.WaitNs == nil || *n.WaitNs != 70e6 {
+			t.Errorf("%+v waited for %v, want 70 ms", n, n.WaitNs)
+		}
+		return
+	}
+	t.Error("the name is missing")
+}
+
+// Of a request with spans below it all CPU time counts, beside its own.
+func TestNamesInclusive(t *testing.T) {
+	s, _, _, _ := newFamily(t)
+	table := getNames(t, s)
+	got := map[string][2]int64{}
+	for _, n := range table.Names {
+		got[n.Name] = [2]int64{n.CPUNs, n.CPUInclusiveNs}
+	}
+	if !table.Inclusive || table.Names[0].CPUInclusiveNs != 3e7 || got["HTTP GET"] != [2]int64{0, 3e7} || got["query"] != [2]int64{1e7, 3e7} || got["parse"] != [2]int64{2e7, 2e7} {
+		t.Errorf("own and inclusive CPU time: %v", got)
+	}
+	if text := get(t, viewer.Handler(s), "/names?format=text").Body.String(); !strings.Contains(text, "cpu      own") {
+		t.Errorf("the text has no CPU time of its own:\n%s", text)
+	}
+}
