@@ -380,6 +380,76 @@ func TestStdout(t *testing.T) {
 	p.stop()
 }
 
+// A checkout that waited says which span held the lock, and so do its name and a pprof.
+func TestExactTimes(t *testing.T) {
+	type list struct {
+		Spans []struct {
+			ProfileID, Name, Query string
+			HasExactTimes          bool
+		}
+	}
+	type blocked struct {
+		State, Span string
+		DurationNs  int64
+	}
+	type exact struct {
+		Span struct {
+			Name       string
+			ExactTimes struct {
+				Waits []struct {
+					blocked
+					Blockers []struct {
+						Span, SpanID string
+						Did          []struct{ State, Child string }
+					}
+				}
+			}
+		}
+		ExactByName struct{ Blocked []blocked }
+	}
+	p := start(t, "exacttimes")
+	var query, holder string
+	var waited int64 // for the holder
+	poll(t, "checkout that waited for a lock while the cache was loaded from disk", func() bool {
+		for _, s := range getJSON[list](t, p.page+"?format=json").Spans {
+			if s.Name != "GET /checkout" || !s.HasExactTimes {
+				continue
+			}
+			for _, w := range getJSON[exact](t, p.page+"?format=json&query="+url.QueryEscape(s.Query)).Span.ExactTimes.Waits {
+				if w.State == "mutex" && len(w.Blockers) > 0 && w.Blockers[0].Span == "refresh cache" && w.Blockers[0].Did[0].Child == "load from disk" {
+					query, holder, waited = s.Query, w.Blockers[0].SpanID, w.DurationNs
+					return true
+				}
+			}
+		}
+		return false
+	})
+	of := getJSON[exact](t, p.page+"?format=json&query="+url.QueryEscape(fmt.Sprintf(".cpu{profile_id=%q}", holder)))
+	if of.Span.Name != "refresh cache" {
+		t.Errorf("the span %s that held the lock is %q", holder, of.Span.Name)
+	}
+	waits, err := profile.ParseData(get(t, p.page+"waits?query="+url.QueryEscape(query), http.StatusOK))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held int64
+	for _, s := range waits.Sample {
+		if s.HasLabel("ended_by_span_id", holder) {
+			held += s.Value[1]
+		}
+	}
+	if held != waited {
+		t.Errorf("the pprof has %d ns of waits for %s, the JSON %d", held, holder, waited)
+	}
+	byName := getJSON[exact](t, p.page+"?format=json&query="+url.QueryEscape(`.cpu{span_name="GET /checkout"}`)).ExactByName
+	if !slices.ContainsFunc(byName.Blocked, func(b blocked) bool {
+		return b.State == "mutex" && b.Span == "refresh cache" && b.DurationNs >= waited
+	}) {
+		t.Errorf("by name the checkouts waited for %+v, want at least %d ns for refresh cache", byName.Blocked, waited)
+	}
+	p.stop()
+}
+
 func TestManual(t *testing.T) {
 	p := start(t, "manual")
 	for _, query := range []string{`.cpu{profile_id="order-4711"}`, `manual.cpu{profile_id="order-4712"}`, `{profile_id=~"order-.*"}`} {

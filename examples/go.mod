@@ -7,6 +7,7 @@ require (
 	github.com/grafana/pyroscope-go v1.4.3 // the neighbour in examples/pyroscope-go
 	github.com/spanprof/spanprof v0.0.0
 	github.com/spanprof/spanprof/ebpfbridge v0.0.0
+	github.com/spanprof/spanprof/exectrace v0.0.0
 	github.com/spanprof/spanprof/exporter/otlp v0.0.0
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.72.0 // the server of the quickstart; it asks for OpenTelemetry 1.47
 	go.opentelemetry.io/otel v1.47.0
@@ -47,6 +48,7 @@ require (
 	go.opentelemetry.io/proto/slim/otlp v1.11.1 // indirect
 	go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development v0.4.1 // indirect
 	go.opentelemetry.io/proto/slim/otlp/profiles/v1development v0.4.1 // indirect
+	golang.org/x/exp v0.0.0-20261014143641-f0251eb4aa3e // indirect
 	golang.org/x/net v0.59.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
@@ -58,5 +60,6 @@ require (
 replace (
 	github.com/spanprof/spanprof => ../
 	github.com/spanprof/spanprof/ebpfbridge => ../ebpfbridge
+	github.com/spanprof/spanprof/exectrace => ../exectrace
 	github.com/spanprof/spanprof/exporter/otlp => ../exporter/otlp
 )

@@ -7,9 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/pprof"
 	"time"
 
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/report"
 )
 
@@ -169,7 +169,7 @@ func (l *lane) flushSink(ctx context.Context) error {
 	stop := context.AfterFunc(l.flushCtx, cancel) //nolint:contextcheck // a flush ends with either context
 	result := make(chan error, 1)
 	l.flushing.Go(func() {
-		pprof.SetGoroutineLabels(l.ctx) //nolint:contextcheck // it has none
+		goruntime.ClearLabels() //nolint:contextcheck // they are none
 		defer cancel()
 		defer stop()
 		result <- report.Contain(func() error { return l.sink.flush(inner) })

@@ -8,9 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/pprof"
 	"time"
 
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/report"
 )
 
@@ -21,7 +21,7 @@ func (l *lane) work() {
 	// A goroutine inherits the labels of its creator. What a destination
 	// does must not be counted as work of the span that happened to be
 	// open when the lane began.
-	pprof.SetGoroutineLabels(l.ctx) // which has none
+	goruntime.ClearLabels()
 	for l.step() {
 	}
 	err := l.abandon(context.DeadlineExceeded)

@@ -24,12 +24,12 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.uber.org/goleak"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 )
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(directoryVariable); dir != "" {
 		serveUntilKilled(dir)
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leaktest.Run(m))
 }
 
 // work uses about d of CPU time, however long that takes where other programs use the CPU

@@ -162,6 +162,9 @@ func opened(t *testing.T, dir string) (*store.Store, store.View) {
 //	SPANPROF_TRIALS=100 go test -count=1 -v -timeout 30m -run '^TestKills$' ./inprocess
 func TestKills(t *testing.T) {
 	kills := 30
+	if testing.Short() {
+		kills = 8
+	}
 	if s := os.Getenv("SPANPROF_TRIALS"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil {

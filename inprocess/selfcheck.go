@@ -4,11 +4,9 @@
 package inprocess
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"runtime"
-	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/env"
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/labelfacts"
 	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/internal/selfcheck"
@@ -247,7 +246,7 @@ func (p *Profiling) watch(every time.Duration) {
 	go func() {
 		defer close(p.watcher.done)
 		// It works for no span that may be open at Start.
-		pprof.SetGoroutineLabels(context.Background())
+		goruntime.ClearLabels()
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {

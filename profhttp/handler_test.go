@@ -176,7 +176,9 @@ func TestWrongRequests(t *testing.T) {
 	if response, body := ask(t, http.MethodPost, base+"heap", ""); response.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST heap: %s %s", response.Status, body)
 	}
-	if response, body := ask(t, http.MethodPost, base+"symbol", strings.Repeat("0x1+", 1<<20)); response.StatusCode != http.StatusBadRequest {
+	// One byte too many. Where a server leaves more unread, it resets the connection half a second
+	// after its answer, which a busy client may not have read by then.
+	if response, body := ask(t, http.MethodPost, base+"symbol", strings.Repeat("0x1+", 1<<18)+"0"); response.StatusCode != http.StatusBadRequest {
 		t.Errorf("a large POST of symbol: %s %s", response.Status, body)
 	}
 }

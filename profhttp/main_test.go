@@ -4,10 +4,11 @@
 package profhttp_test
 
 import (
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
 // The process has one CPU profiler: no test of this package runs in parallel.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }

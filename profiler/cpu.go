@@ -4,10 +4,8 @@
 package profiler
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -141,7 +139,7 @@ func (c *cpu) try(f func() *cpuWindow) (opened *cpuWindow, ok bool) {
 	go func() {
 		// The goroutine that runtime/pprof starts for a profile has the labels of
 		// its creator. It does not work for a span.
-		pprof.SetGoroutineLabels(context.Background())
+		goruntime.ClearLabels()
 		pending <- f()
 	}()
 	timer := time.NewTimer(c.patience)

@@ -32,6 +32,9 @@ import (
 //
 // SPANPROF_TRIALS sets how many there are. The times are in the log.
 func TestWhatAProgramPays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and about costs")
+	}
 	const inner = "SPANPROF_TEST_PAYS"
 	if os.Getenv(inner) == "" {
 		command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWhatAProgramPays$", "-test.v", "-test.timeout=0") //nolint:gosec // this program

@@ -7,11 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/pprof"
 	"slices"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // do has the loop, which must have been started, run f between two of its steps.
@@ -44,7 +44,7 @@ func (p *Profiler) loop(opened chan<- struct{}) {
 	// A goroutine inherits the labels of its creator, and so does the one
 	// that runtime/pprof starts for each CPU profile. Neither works for
 	// the span that happened to be open at Start.
-	pprof.SetGoroutineLabels(context.Background())
+	goruntime.ClearLabels()
 
 	p.mu.Lock()
 	kinds := slices.Clone(p.kinds)

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
-	"go.uber.org/goleak"
+
+	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
 // reported is what otel.Handle got; each test takes what it expects.
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	otel.SetErrorHandler(&reported)
-	goleak.VerifyTestMain(m)
+	os.Exit(leaktest.Run(m))
 }
 
 // errorLog is an otel.ErrorHandler that keeps the errors.

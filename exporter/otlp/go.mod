@@ -11,7 +11,7 @@ require (
 	go.opentelemetry.io/proto/slim/otlp v1.11.1 // the messages, without gRPC
 	go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development v0.4.1
 	go.opentelemetry.io/proto/slim/otlp/profiles/v1development v0.4.1
-	go.uber.org/goleak v1.3.0 // tests
+	go.uber.org/goleak v1.3.0 // indirect; tests
 	google.golang.org/protobuf v1.36.12 // encodes them
 )
 

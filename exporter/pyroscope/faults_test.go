@@ -11,6 +11,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -19,13 +20,13 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
-	"go.uber.org/goleak"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/pyroscope"
+	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // discard is the log of the servers, which complain about the faults.
 var discard = log.New(io.Discard, "", 0)

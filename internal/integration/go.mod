@@ -8,6 +8,7 @@ require (
 	github.com/grafana/otel-profiling-go v0.7.0 // the peer of the span wrapper
 	github.com/grafana/pyroscope-go v1.4.3 // the peer of profiler and push
 	github.com/spanprof/spanprof v0.0.0
+	github.com/spanprof/spanprof/ebpfbridge v0.0.0
 	github.com/spanprof/spanprof/exporter/otlp/otlpgrpc v0.0.0
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.72.0
 	go.opentelemetry.io/otel v1.47.0 // the newest: the root module alone is tested with the oldest
@@ -55,6 +56,7 @@ require (
 
 replace (
 	github.com/spanprof/spanprof => ../../
+	github.com/spanprof/spanprof/ebpfbridge => ../../ebpfbridge
 	github.com/spanprof/spanprof/exporter/otlp => ../../exporter/otlp
 	github.com/spanprof/spanprof/exporter/otlp/otlpgrpc => ../../exporter/otlp/otlpgrpc
 )

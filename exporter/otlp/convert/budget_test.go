@@ -17,6 +17,9 @@ import (
 
 // What samples and profiles share in a small message they do not share in pprof.
 func TestCostIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	array := func(element *commonpb.AnyValue) *commonpb.AnyValue {
 		return &commonpb.AnyValue{Value: &commonpb.AnyValue_ArrayValue{ArrayValue: &commonpb.ArrayValue{Values: slices.Repeat([]*commonpb.AnyValue{element}, 2000)}}}
 	}

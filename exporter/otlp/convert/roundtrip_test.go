@@ -113,6 +113,9 @@ func roundTrip(t testing.TB, want *profile.Profile) {
 }
 
 func TestRoundTripOfRandomProfiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	for seed := range uint64(100) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			p := randomProfile(rand.New(rand.NewPCG(seed, 0)))
@@ -122,6 +125,9 @@ func TestRoundTripOfRandomProfiles(t *testing.T) {
 }
 
 func TestRoundTripOfGoProfiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	for _, name := range []string{"heap", "allocs", "goroutine", "mutex", "block", "threadcreate"} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer

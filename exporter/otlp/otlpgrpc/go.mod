@@ -9,7 +9,7 @@ require (
 	go.opentelemetry.io/otel v1.45.0 // as exporter/otlp
 	go.opentelemetry.io/otel/sdk v1.45.0
 	go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development v0.4.1
-	go.uber.org/goleak v1.3.0 // tests
+	go.uber.org/goleak v1.3.0 // indirect; tests
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260526163538-3dc84a4a5aaa // RetryInfo; untagged: the version that grpc asks for
 	google.golang.org/grpc v1.83.2
 	google.golang.org/protobuf v1.36.12

@@ -65,14 +65,14 @@ func TestBrowser(t *testing.T) {
 		return true;
 	})()`))
 	b.run("a flush that fails",
-		chromedp.Click(css(`.flush`)),
+		click(`.flush`),
 		chromedp.WaitVisible(css(`#alert`)),
 		until(`polls > 1`)) // The next answer is there.
 	if text = b.text(`#alert`); !strings.HasSuffix(text, "stuck") {
 		t.Errorf("the failed flush is told as %q", text)
 	}
 	b.run("it was seen",
-		chromedp.Click(css(`#service`)),
+		click(`#service`),
 		chromedp.WaitNotVisible(css(`#alert`)))
 
 	for _, focused := range []string{`.flush`, `.names a.name`, `.list .tabs a`, `[data-id=running]`, `.spans tbody tr:nth-child(3) a.name`} {
@@ -93,8 +93,8 @@ func TestBrowser(t *testing.T) {
 	}
 
 	b.run("a span",
-		chromedp.Click(css(`.check:last-of-type input`)), // Hold still.
-		chromedp.Click(css(fmt.Sprintf(`a.name[data-id=%q]`, span.ProfileID))),
+		click(`.check:last-of-type input`), // Hold still.
+		click(fmt.Sprintf(`a.name[data-id=%q]`, span.ProfileID)),
 		chromedp.WaitVisible(css(`.graph canvas`)))
 	title, text = b.text(`h1`), b.text(`.tiles`)
 	if title != "GET /search" || !strings.Contains(text, "Samples") {
@@ -112,7 +112,7 @@ func TestBrowser(t *testing.T) {
 		t.Errorf("the zoomed frame is %q", text)
 	}
 	b.run("back by mouse",
-		chromedp.Click(css(`.tools button:last-child`)),
+		click(`.tools button:last-child`),
 		chromedp.WaitNotVisible(css(`.detail`)))
 	x, y, width := b.box(`.graph canvas`)
 	b.run("zoom by mouse",
@@ -121,7 +121,7 @@ func TestBrowser(t *testing.T) {
 		chromedp.WaitVisible(css(`.tip`)),
 		chromedp.MouseClickXY(x+width/2, y+30),
 		chromedp.WaitVisible(css(`.detail`)),
-		chromedp.Click(css(`.tools button:last-child`)))
+		click(`.tools button:last-child`))
 	b.run("search",
 		chromedp.SendKeys(css(`.graph [data-search]`), "regexp."),
 		until(`document.querySelector('.found').textContent.includes('%')`))
@@ -130,7 +130,7 @@ func TestBrowser(t *testing.T) {
 	}
 	b.screenshots("search")
 	b.run("the functions",
-		chromedp.Click(css(`[data-tab=functions]`)),
+		click(`[data-tab=functions]`),
 		chromedp.WaitVisible(css(`.functions tbody tr`)))
 	text = b.text(`.functions tbody`)
 	if !strings.Contains(text, "regexp.") {
@@ -140,7 +140,7 @@ func TestBrowser(t *testing.T) {
 	b.run("callers and callees",
 		chromedp.SendKeys(css(`.functions [data-search]`), "regexp.(*Regexp)"),
 		until(`document.querySelector('.functions .found').textContent.includes(' of ')`),
-		chromedp.Click(css(`.functions tbody tr:first-child button`)),
+		click(`.functions tbody tr:first-child button`),
 		chromedp.WaitVisible(css(`.sandwich canvas`)))
 	text = b.text(`.about-function`)
 	if !strings.Contains(text, "regexp.(*Regexp)") {
@@ -148,7 +148,7 @@ func TestBrowser(t *testing.T) {
 	}
 	b.screenshots("callers")
 	b.run("executables",
-		chromedp.Click(css(`[data-tab=executables]`)),
+		click(`[data-tab=executables]`),
 		chromedp.WaitVisible(css(`.executables tbody tr`)))
 	text = b.text(`.executables tbody`)
 	if !strings.Contains(text, "quickstart") {
@@ -156,7 +156,7 @@ func TestBrowser(t *testing.T) {
 	}
 
 	b.run("against the baseline",
-		chromedp.Click(css(`.actions .primary`)),
+		click(`.actions .primary`),
 		chromedp.WaitVisible(css(`.diff tbody tr`)),
 		chromedp.WaitVisible(css(`.graph canvas`)))
 	title, text = b.text(`h1`), b.text(`.diff .halves > div:first-child`)
@@ -196,7 +196,7 @@ func TestBrowser(t *testing.T) {
 		chromedp.Focus(css(`.strip canvas`)),
 		chromedp.KeyEvent(kb.ArrowLeft),
 		chromedp.WaitVisible(css(`.chosen .primary`)),
-		chromedp.Click(css(`.chosen .primary`)),
+		click(`.chosen .primary`),
 		chromedp.WaitVisible(css(`.graph canvas`)),
 		chromedp.WaitVisible(css(`.strip canvas`))) // It comes by a request of its own.
 	title = b.text(`h1`)
@@ -208,11 +208,11 @@ func TestBrowser(t *testing.T) {
 	b.run("two ranges of the time line",
 		chromedp.DragAndDropXY(x+width*0.1, y+20, x+width*0.4, y+20),
 		chromedp.WaitVisible(css(`.chosen .another`)),
-		chromedp.Click(css(`.chosen .another`)),
+		click(`.chosen .another`),
 		chromedp.WaitNotPresent(css(`.chosen .another`)),
 		chromedp.DragAndDropXY(x+width*0.95, y+20, x+width*0.7, y+20),
 		chromedp.WaitVisible(css(`.chosen .primary`)),
-		chromedp.Click(css(`.chosen .primary`)),
+		click(`.chosen .primary`),
 		chromedp.WaitVisible(css(`.diff`)))
 	if title = b.text(`h1`); title != "Comparison: Whole process: CPU time" {
 		t.Errorf("the ranges are %q", title)
@@ -222,8 +222,8 @@ func TestBrowser(t *testing.T) {
 	b.run("a span that only waited",
 		chromedp.Navigate(address+"?order=slowest&limit=1000&name="+url.QueryEscape(waiting.Name)),
 		chromedp.WaitVisible(css(fmt.Sprintf(`a.name[data-id=%q]`, waiting.ProfileID))),
-		chromedp.Click(css(`.check:last-of-type input`)), // Hold still.
-		chromedp.Click(css(fmt.Sprintf(`a.name[data-id=%q]`, waiting.ProfileID))),
+		click(`.check:last-of-type input`), // Hold still.
+		click(fmt.Sprintf(`a.name[data-id=%q]`, waiting.ProfileID)),
 		chromedp.WaitVisible(css(`.graph canvas`)))
 	if text = b.text(`.kinds [aria-current=page]`); !strings.HasPrefix(text, "Wall") {
 		t.Errorf("it opens on %q", text)
@@ -231,16 +231,16 @@ func TestBrowser(t *testing.T) {
 	if text = b.text(`.tiles`); !strings.Contains(text, "Duration") || !strings.Contains(text, "Wall time in samples") {
 		t.Errorf("the tiles are %q", text)
 	}
-	b.screenshots("waited")
+	b.screenshots("only-waited")
 	b.run("its CPU",
-		chromedp.Click(css(`.kinds a:first-child`)),
+		click(`.kinds a:first-child`),
 		chromedp.WaitVisible(css(`.empty`)))
 	if text = b.text(`.empty .actions`); !strings.HasPrefix(text, "Wall time: ") {
 		t.Errorf("from there it goes on to %q", text)
 	}
-	b.screenshots("waited-cpu")
+	b.screenshots("only-waited-cpu")
 	b.run("and back",
-		chromedp.Click(css(`.empty .primary`)),
+		click(`.empty .primary`),
 		chromedp.WaitVisible(css(`.graph canvas`)))
 
 	b.run("where the slow requests wait",
@@ -273,6 +273,7 @@ func TestBrowser(t *testing.T) {
 	b.run("the log",
 		chromedp.Navigate(address+"log"),
 		chromedp.WaitVisible(css(`.plain tbody tr`)))
+	shows(b, "its headings", `document.querySelectorAll('h1').length`, 1)
 	b.screenshots("log")
 
 	b.check(address)
@@ -433,7 +434,7 @@ func newBrowser(t *testing.T) *browser {
 	t.Cleanup(cancel)
 	b.ctx = ctx
 	// The browser lives as long as the context of the first thing that it does.
-	if err := chromedp.Do(ctx, size(1440, 900)); err != nil {
+	if err := chromedp.Do(ctx, countRequests, countPresses, size(1440, 900)); err != nil {
 		t.Fatal(err)
 	}
 	requests, messages := chromedp.Events(ctx, network.RequestWillBeSent), chromedp.Console(ctx)
@@ -492,28 +493,28 @@ func get[T any](b *browser, action chromedp.Action[T]) T {
 // may put another element into its place at any time.
 func (b *browser) text(selector string) string {
 	b.t.Helper()
-	return get(b, chromedp.Poll[struct{ Text string }](fmt.Sprintf(`((e) => e?.checkVisibility() && {Text: e.innerText})(document.querySelector(%q))`, selector))).Text
+	return get(b, chromedp.Poll[struct{ Text string }](fmt.Sprintf(`((e) => e?.checkVisibility() && {Text: e.innerText})(document.querySelector(%q))`, selector), chromedp.WithPollingTimeout(0))).Text
 }
 
-// box returns where an element is in the window, and how wide it is.
+// box returns where an element is in the window once the page has settled, and how wide it is.
 func (b *browser) box(selector string) (x, y, width float64) {
 	b.t.Helper()
-	b.painted()
+	b.run("the place of "+selector, visible(selector), settled)
 	box := get(b, chromedp.Evaluate[[]float64](fmt.Sprintf(`(({x, y, width}) => [x, y, width])(document.querySelector(%q).getBoundingClientRect())`, selector)))
 	return box[0], box[1], box[2]
 }
 
 // painted waits until what has changed is on the screen: the graphs paint in the frame after
-// the one that sees the change, and a click meets what is painted.
+// the one that sees the change.
 func (b *browser) painted() {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[bool](`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))`, chromedp.EvalAwaitPromise))
 }
 
-// until waits for an expression to be true.
+// until waits for an expression to be true, as long as a step may take.
 func until(expression string) chromedp.Action[chromedp.Void] {
 	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		_, err := chromedp.Poll[bool](expression)(ctx, t)
+		_, err := chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(0))(ctx, t)
 		return chromedp.Void{}, err
 	}
 }
@@ -557,6 +558,9 @@ func (b *browser) screenshots(name string) {
 		if cut := get(b, chromedp.Evaluate[int]("[...document.querySelectorAll('.spans a.name')].filter((a) => a.scrollWidth > a.clientWidth && a.clientWidth < 60).length")); cut > 0 {
 			b.t.Errorf("%s, %s: %d names are less than 60 pixels wide", name, look.name, cut)
 		}
+		if cut := get(b, chromedp.Evaluate[int]("[...document.querySelectorAll('.spans td.when')].filter((e) => e.scrollWidth > e.clientWidth).length")); cut > 0 {
+			b.t.Errorf("%s, %s: %d times are wider than their column", name, look.name, cut)
+		}
 		picture := get(b, chromedp.CaptureScreenshot())
 		if err := os.WriteFile(filepath.Join(screenshots, name+"-"+look.name+".png"), picture, 0o644); err != nil {
 			b.t.Fatal(err)
@@ -565,32 +569,64 @@ func (b *browser) screenshots(name string) {
 	b.run("back to light", size(1440, 900), scheme("light"))
 }
 
-// print writes what the page is on paper, in the dark scheme of a screen. Its graph has to be
-// painted light, and as high as it is.
-func (b *browser) print(name string) {
+// onPaper lists the elements that a selector finds and that can be seen.
+const onPaper = `[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility() && e.offsetHeight > 1).map((e) => e.outerHTML.slice(0, 100))`
+
+// print writes what the page is on paper, in the dark scheme of a screen. There, what seen selects
+// has to be visible, and nothing to click on. A graph has to be painted light, and as high as it is.
+// read reads what is on paper.
+func (b *browser) print(name string, read func(), seen ...string) {
 	b.t.Helper()
+	if err := os.MkdirAll(screenshots, 0o755); err != nil {
+		b.t.Fatal(err)
+	}
 	b.run("print "+name, scheme("dark"), size(1440, 300))
-	high := get(b, chromedp.Evaluate[[]float64](`(() => {
+	graphs := get(b, chromedp.Evaluate[[][]float64](`(() => {
 		dispatchEvent(new Event('beforeprint'));
-		const canvas = document.querySelector('.graph canvas');
-		const [red, green, blue] = canvas.getContext('2d').getImageData(canvas.width - 4, 4, 1, 1).data;
-		const sizes = [canvas.height / devicePixelRatio, document.querySelector('.flame').offsetHeight, Math.min(red, green, blue)];
+		const sizes = [...document.querySelectorAll('.flame canvas')].map((canvas) => {
+			const [red, green, blue] = canvas.getContext('2d').getImageData(canvas.width - 4, 4, 1, 1).data;
+			// As high as its frames at the width that it is painted for, with letters of 12 pixels.
+			return [parseFloat(canvas.style.height), canvas.parentElement.offsetHeight, Math.min(red, green, blue), canvas.width / canvas.height * parseFloat(canvas.style.height)];
+		});
+		// The base line of a time line, under which its axis is.
+		for (const canvas of document.querySelectorAll('.strip canvas')) {
+			if (!canvas.checkVisibility()) continue; // Without a window.
+			const pixels = canvas.getContext('2d').getImageData(0, 0, 1, canvas.height).data;
+			const y = canvas.height - 17;
+			sizes.push([0, 0, Math.min(...pixels.slice(4 * y, 4 * y + 3)), 0]);
+		}
 		dispatchEvent(new Event('afterprint'));
 		return sizes;
 	})()`))
-	if high[0] != high[1] || high[2] < 128 {
-		b.t.Errorf("%s: %v of %v pixels are on paper, with colours from %v on", name, high[0], high[1], high[2])
+	for _, high := range graphs {
+		if high[0] != high[1] || high[2] < 128 {
+			b.t.Errorf("%s: %v of %v pixels are on paper, with colours from %v on", name, high[0], high[1], high[2])
+		}
+		if high[3] > 780 {
+			b.t.Errorf("%s: a graph painted for %.0f pixels has letters on paper that are too small to read", name, high[3])
+		}
 	}
 	b.run("print "+name+" on a screen", size(760, 1000), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 		return err
 	}), until(`dispatchEvent(new Event('beforeprint'))`))
+	read()
+	for _, selector := range seen {
+		b.run(name+" on paper has "+selector, until(fmt.Sprintf("("+onPaper+").length > 0", selector)))
+	}
+	const controls = "nav.pages, #status, .skip, .crumbs, .actions, .formats, .views, .versions, .fold, .query, .handling, button:not(.plain, .chip, .sort, .cutoff), .choice label:not(:has(:checked)), :placeholder-shown"
+	if found := get(b, chromedp.Evaluate[[]string](fmt.Sprintf(onPaper, controls))); len(found) > 0 {
+		b.t.Errorf("%s: on paper are %q", name, found)
+	}
+	if wide := get(b, chromedp.Evaluate[int](`document.querySelector('main').scrollWidth - innerWidth`)); wide > 0 {
+		b.t.Errorf("%s: what is printed is %d pixels wider than the sheet", name, wide)
+	}
 	if err := os.WriteFile(filepath.Join(screenshots, name+"-paper.png"), get(b, chromedp.CaptureScreenshot()), 0o644); err != nil {
 		b.t.Fatal(err)
 	}
 	b.run("off the screen", until(`dispatchEvent(new Event('afterprint'))`), size(1440, 900), scheme("dark"))
 	paper := get(b, func(ctx context.Context, t *chromedp.Target) ([]byte, error) {
-		result, err := cdp.Call(ctx, t, page.PrintToPDF, page.PrintToPDFParams{PrintBackground: new(true)})
+		result, err := cdp.Call(ctx, t, page.PrintToPDF, page.PrintToPDFParams{PrintBackground: new(true), PaperWidth: 8.27, PaperHeight: 11.69})
 		if err != nil {
 			return nil, err
 		}

@@ -73,7 +73,7 @@ func TestEarlierProcess(t *testing.T) {
 	b.screenshots("earlier-spans")
 
 	b.run("the span of the earlier process",
-		chromedp.Click(css(fmt.Sprintf(`a.name[data-id=%q]`, slow))),
+		click(fmt.Sprintf(`a.name[data-id=%q]`, slow)),
 		chromedp.WaitVisible(css(`.graph canvas`)),
 		chromedp.WaitVisible(css(`h1 .tag.earlier`)))
 	if text := b.text(`main`); !strings.Contains(text, "GET /slow before") || !strings.Contains(text, "this span is of an earlier process, started") && !strings.Contains(text, "This span is of an earlier process, started") {
@@ -103,7 +103,7 @@ func TestEarlierProcess(t *testing.T) {
 		chromedp.Navigate(page+"?order=slowest"),
 		chromedp.WaitVisible(css(fmt.Sprintf(`a.name[data-id=%q]`, slow))),
 		chromedp.WaitVisible(css(`.spans .tag.earlier`)),
-		chromedp.Click(css(fmt.Sprintf(`a.name[data-id=%q]`, slow))),
+		click(fmt.Sprintf(`a.name[data-id=%q]`, slow)),
 		chromedp.WaitVisible(css(`.graph canvas`)),
 		chromedp.WaitVisible(css(`h1 .tag.earlier`)))
 }

@@ -96,7 +96,7 @@ func TestLanes(t *testing.T) {
 	open := func(s trace.Span) {
 		t.Helper()
 		b.run("a span",
-			chromedp.Navigate(server.URL+"/?query="+url.QueryEscape(`.cpu{profile_id="`+id(s)+`"}`)),
+			chromedp.Navigate(server.URL+"/?view=trace&query="+url.QueryEscape(`.cpu{profile_id="`+id(s)+`"}`)),
 			chromedp.WaitVisible(css(`.lane`)))
 	}
 	check := func(class string, want ...[]float64) {
@@ -111,6 +111,10 @@ func TestLanes(t *testing.T) {
 	open(child)
 	check(`i.wall`, []float64{0, 1}, []float64{0.5, 0.7})
 	check(`i.cpu`, []float64{0.29, 0.32, 0.89, 0.9}, []float64{0.59, 0.6})
+	check(`i.late`, nil, []float64{0.7, 0.73})
+	if text := b.text(`.axis`); strings.Join(strings.Fields(text), " ") != "0 ns 250 ms 500 ms 750 ms 1.00 s" {
+		t.Errorf("the axis has %q", text)
+	}
 	if text := b.text(`.trace .legend`); !strings.Contains(text, "as samples were taken") || strings.Contains(text, "somewhere") {
 		t.Errorf("the legend is %q", text)
 	}
@@ -118,7 +122,7 @@ func TestLanes(t *testing.T) {
 		t.Errorf("the lanes have the text %q", text)
 	}
 	words := get(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll('.trace li .sr')].map((e) => e.textContent)`))
-	if len(words) != 2 || words[0] != ", on a CPU in 2 parts, between 290 ms and 900 ms after its start" {
+	if len(words) != 2 || !strings.HasSuffix(words[1], ", 30.0 ms of CPU time after its end") || words[0] != ", on a CPU in 2 parts, between 290 ms and 900 ms after its start" {
 		t.Errorf("in words: %q", words)
 	}
 	if text := b.text(`.after`); !strings.Contains(text, "30.0 ms of CPU time after its end, in goroutines that it had started") {
@@ -126,7 +130,7 @@ func TestLanes(t *testing.T) {
 	}
 	b.screenshots("lanes")
 	b.run("what it did after its end",
-		chromedp.Click(css(`.after a`)),
+		click(`.after a`),
 		chromedp.WaitVisible(css(`.graph canvas`)))
 	if title := b.text(`h1`); title != "After the end of query" {
 		t.Errorf("the title is %q", title)

@@ -67,7 +67,7 @@ func TestLinkOfAnExemplar(t *testing.T) {
 	if listed := get(b, chromedp.Evaluate[int](`document.querySelectorAll('.spans a.name').length`)); listed != 1 {
 		t.Errorf("%d spans of the trace are listed", listed)
 	}
-	b.run("its local root", chromedp.Click(css(`.spans a.name`)), chromedp.WaitVisible(css(`.graph canvas`)))
+	b.run("its local root", click(`.spans a.name`), chromedp.WaitVisible(css(`.graph canvas`)))
 	if title := b.text(`h1`); title != "checkout" {
 		t.Errorf("the exemplar leads to %q", title)
 	}

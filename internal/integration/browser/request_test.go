@@ -6,6 +6,7 @@ package browser
 import (
 	"fmt"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -82,11 +83,14 @@ func TestRequests(t *testing.T) {
 		t.Errorf("the first row has the attributes %q", text)
 	}
 	b.run("unfold it",
-		chromedp.Click(css(`.spans tbody tr .fold`)),
+		click(`.spans tbody tr .fold`),
 		until(`document.querySelectorAll('.spans tbody tr.below').length === 2`))
+	// They may be alike for long.
+	shows(b, "values can be seen", `[...document.querySelectorAll('.asides .name')].some((e) => e.checkVisibility() && e.clientWidth > 0)`, true)
+	shows(b, "values that are cut", `[...document.querySelectorAll('.asides .name')].filter((e) => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight).length`, 0)
 	b.screenshots("requests")
 	b.run("fold it",
-		chromedp.Click(css(`.spans tbody tr .fold`)),
+		click(`.spans tbody tr .fold`),
 		until(`document.querySelectorAll('.spans tbody tr').length === 6`))
 
 	b.run("search a query",
@@ -96,8 +100,8 @@ func TestRequests(t *testing.T) {
 		chromedp.Navigate(server.URL+"/?by=db.query.text"),
 		chromedp.WaitVisible(css(`.asides li button`)))
 	b.run("compare two values",
-		chromedp.Click(css(`.asides li:nth-child(1) button`)),
-		chromedp.Click(css(`.asides li:nth-child(2) button`)),
+		click(`.asides li:nth-child(1) button`),
+		click(`.asides li:nth-child(2) button`),
 		chromedp.WaitVisible(css(`.sides`)))
 	if text := b.text(`.sides`); strings.Contains(text, "empty") || !strings.Contains(text, "db.query.text") {
 		t.Errorf("the comparison is of %q", text)
@@ -107,10 +111,37 @@ func TestRequests(t *testing.T) {
 	b.run("the attributes of a span",
 		chromedp.Navigate(server.URL+"/?name=query&order=cpu"),
 		chromedp.WaitVisible(css(`.spans tbody tr .name`)),
-		chromedp.Click(css(`.spans tbody tr .name`)),
-		chromedp.WaitVisible(css(`.described`)))
+		click(`.spans tbody tr .name`),
+		chromedp.WaitVisible(css(`.graph canvas`)))
+	if text := b.text(`.head .attributes`); !strings.Contains(text, "SELECT id FROM item") {
+		t.Errorf("in a line: %q", text)
+	}
+	b.run("all of them", click(`[data-tab=details]`), chromedp.WaitVisible(css(`.described`)))
 	if text := b.text(`.described`); !strings.Contains(text, "SELECT id FROM item") {
 		t.Errorf("the attributes are %q", text)
 	}
 	b.screenshots("request")
+
+	// A request with more spans below it than a list shows.
+	const children = 230
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("")
+	ctx, root := tracer.Start(t.Context(), "GET /wide")
+	for range children {
+		_, child := tracer.Start(ctx, "row")
+		child.SetAttributes(attribute.String("pyroscope.profile.id", child.SpanContext().SpanID().String()))
+		child.End()
+	}
+	root.SetAttributes(attribute.String("pyroscope.profile.id", root.SpanContext().SpanID().String()))
+	root.End()
+	b.run("unfold a wide one",
+		navigate(server.URL+"/?name="+url.QueryEscape("GET /wide")), visible(`.spans tbody tr .fold`),
+		click(`.spans tbody tr .fold`), visible(`.spans a[href*=below]`))
+	shows(b, "the rows below it", `document.querySelectorAll('.spans tr.below a.name').length`, 200)
+	shows(b, "the others", `document.querySelector('.spans tbody tr:last-child').innerText`, "and 30 more spans below it")
+	b.picture("request-unfolded")
+	b.run("all of them", click(`.spans a[href*=below]`), visible(`.spans tbody tr:nth-child(230) a.name`))
+	if text := b.text(`.count`); text != "230 spans" {
+		t.Errorf("it has %s", text)
+	}
+	b.check(server.URL + "/")
 }

@@ -125,21 +125,28 @@ func TestStates(t *testing.T) {
 		b.run(step, chromedp.Navigate(server.URL+"/?"+v.Encode()))
 	}
 
-	on.mu.Lock()
-	open("a list that is on its way")
-	b.run("it says so", until(`document.querySelector('.count')?.textContent === 'Looking for spans …'`))
-	on.mu.Unlock()
+	// held does something while answers are held back.
+	held := func(do func()) {
+		on.mu.Lock()
+		defer on.mu.Unlock()
+		do()
+	}
+	held(func() {
+		open("a list that is on its way")
+		b.run("it says so", until(`document.querySelector('.count')?.textContent === 'Looking for spans …'`))
+	})
 	b.run("its rows", until(`document.querySelectorAll('.spans tbody tr').length === 130`))
 	if h1 := get(b, chromedp.Evaluate[string](`document.querySelector('h1').textContent + ' ' + document.querySelector('nav.pages').getAttribute('aria-label')`)); h1 != "Spans Pages" {
 		t.Errorf("a screen reader has %q", h1)
 	}
 	b.run("the names", chromedp.WaitVisible(css(`.names`)))
 	text("more names", `.aside:first-child > button`, `^Show 30 more names, `)
-	on.mu.Lock()
-	b.run("another order that is on its way",
-		chromedp.Click(css(`.choice label:has([value=slowest])`)),
-		until(`document.querySelector('.list > section').getAttribute('aria-busy') === 'true'`))
-	on.mu.Unlock()
+	b.run("nothing else is on its way", settled)
+	held(func() {
+		b.run("another order that is on its way",
+			chromedp.Click(css(`.choice label:has([value=slowest])`)), // What is asked for meanwhile is held back too.
+			until(`document.querySelector('.list > section').getAttribute('aria-busy') === 'true'`))
+	})
 	b.run("it has come", until(`document.querySelector('.list > section').getAttribute('aria-busy') === 'false'`))
 	text("the slowest", `.spans tbody tr .name`, `^op 129$`)
 
@@ -155,16 +162,23 @@ func TestStates(t *testing.T) {
 	b.run("it is back", chromedp.WaitVisible(css(`.pill.on`)), chromedp.WaitNotVisible(css(`#alert`)))
 	text("it is back", `.pill`, `^profiling$`)
 
+	held(func() {
+		b.run("names that are on their way", navigate(server.URL+"/names"),
+			until(`document.querySelector('.tools [role=status]')?.innerText === 'Summing the spans …' && !document.querySelector('.bynames').checkVisibility()`))
+	})
+	b.run("the names", visible(`.bynames tbody tr`))
+	text("their number", `.tools [role=status]`, `^130 names of 130 spans`)
+
 	open("a section that the address asks for", "by", "http.route", "odrer", "cpu")
 	b.run("it is open", size(800, 900), chromedp.WaitVisible(css(`.asides details:last-child .names li`)))
 	text("the value", `.asides details:last-child .names li`, `^/a`)
 	text("an unknown parameter", `main .note`, `does nothing: "odrer"`)
 	b.run("as wide as before", size(1440, 900))
 
-	on.mu.Lock()
-	open("a graph that is on its way", "query", ".cpu")
-	b.run("it says so", until(`document.querySelector('main').textContent === 'Summing the samples …'`))
-	on.mu.Unlock()
+	held(func() {
+		open("a graph that is on its way", "query", ".cpu")
+		b.run("it says so", until(`document.querySelector('main').textContent === 'Summing the samples …'`))
+	})
 	b.run("the graph", chromedp.WaitVisible(css(`.graph canvas`)), chromedp.WaitVisible(css(`.strip canvas`)))
 	text("what is cut", `.cut-frames`, `^2,603 frames too narrow to draw are summed as \(other\): 32\.5 % of what is shown \(52\.1 s\)\. Zoom in or search to see them\.$`)
 	text("packages", `.panel .chips`, `(?s)^internal/bytealg\s*50\.0 %.*shop\s*50\.0 %`)
@@ -173,12 +187,10 @@ func TestStates(t *testing.T) {
 		until(`document.querySelector('.found').textContent.includes('total')`))
 	text("found", `.found`, `^0\.01 % of the total \(20\.0 ms\)`)
 	b.screenshots("found-in-cut")
-	// An answer that is on its way replaces what a key or a click is about.
-	settled := until(`document.querySelector('.graph').getAttribute('aria-busy') === 'false'`)
-	b.run("nothing is on its way", settled)
 	x, y, width := b.box(`.graph canvas`)
 	b.run("zoom to what was cut", chromedp.MouseClickXY(x+width*0.6, y+50), chromedp.WaitVisible(css(`.detail`)), settled)
 	text("what was cut", `.detail .about`, `^main\.serve`)
+	// An answer that is on its way replaces what a key is about.
 	b.run("zoom to it by keyboard",
 		chromedp.Focus(css(`.graph canvas`)),
 		chromedp.KeyEvent("n"),
@@ -188,6 +200,11 @@ func TestStates(t *testing.T) {
 	text("the zoom", `.detail .about`, `^shop\.Method1999\s*20\.0 ms, 0\.01 % of the total`)
 	if search := get(b, chromedp.Evaluate[string](`location.search`)); !strings.Contains(search, "search=Method1999") {
 		t.Errorf("the address is %q", search)
+	}
+	zoomed := b.text(`.detail .about`)
+	b.run("both after a reload", chromedp.Reload(), until(`document.querySelector('.found')?.textContent.endsWith('100.0 % of what is zoomed to')`))
+	if got := b.text(`.detail .about`); got != zoomed {
+		t.Errorf("after a reload it is zoomed to %q, was %q", got, zoomed)
 	}
 	get(b, chromedp.Evaluate[bool](`(() => {
 		window.added = 0;
@@ -205,15 +222,24 @@ func TestStates(t *testing.T) {
 	if n := get(b, chromedp.Evaluate[int](`added`)); n != 0 {
 		t.Errorf("%d listeners were added to the window", n)
 	}
-	b.run("the functions", chromedp.Click(css(`[data-tab=functions]`)), chromedp.WaitVisible(css(`.functions tbody tr`)))
+	b.run("the functions", click(`[data-tab=functions]`), chromedp.WaitVisible(css(`.functions tbody tr`)))
 	text("the functions", `.functions`, `(?s)4,002 functions.*1,002 functions left out: 20\.0 s by themselves together \(12\.5 %\), each at most 20\.0 ms with what it calls`)
 	b.run("filter them",
 		chromedp.SendKeys(css(`.functions [data-search]`), "method399"),
 		until(`document.querySelector('.functions .found').textContent === '11 of 4,002 functions'`))
 	b.screenshots("functions-cut")
+	b.run("in another order",
+		click(`.functions [data-by=name] button`),
+		until(`location.search.includes('sort=name')`))
+	b.run("the same view by its address",
+		chromedp.Navigate(get(b, chromedp.Evaluate[string](`location.href`))),
+		until(`document.querySelector('.functions .found')?.textContent === '11 of 4,002 functions'`))
+	if got := get(b, chromedp.Evaluate[string](`document.querySelector('.functions [aria-sort=ascending]').innerText + document.querySelector('.functions [data-search]').value`)); got != "Functionmethod399" {
+		t.Errorf("order and filter are %q", got)
+	}
 
 	get(b, chromedp.Evaluate[bool](`(navigator.clipboard.writeText = async (text) => { window.copied = text; }, true)`))
-	b.run("copy the link", chromedp.Click(css(`.actions button:last-of-type`)), until(`window.copied !== undefined`))
+	b.run("copy the link", click(`.actions button:last-of-type`), until(`window.copied !== undefined`))
 	if copied := get(b, chromedp.Evaluate[string](`copied`)); !regexp.MustCompile(`from=\d{13}&until=\d{13}`).MatchString(copied) {
 		t.Errorf("the link is %q", copied)
 	}
@@ -221,7 +247,7 @@ func TestStates(t *testing.T) {
 	b.run("the second range",
 		chromedp.DragAndDropXY(x+width*0.6, y+20, x+width*0.9, y+20),
 		chromedp.WaitVisible(css(`.chosen .another`)),
-		chromedp.Click(css(`.chosen .another`)),
+		click(`.chosen .another`),
 		chromedp.DragAndDropXY(x+width*0.1, y+20, x+width*0.4, y+20),
 		chromedp.WaitVisible(css(`.chosen .primary`)))
 	text("the ranges", `.chosen`, `Compare the first range with this one\s*Drop$`)
@@ -237,6 +263,20 @@ func TestStates(t *testing.T) {
 	text("its time", `.tiles`, `^Duration so far`)
 	before := b.text(`.tiles`)
 	b.run("it goes on", until(fmt.Sprintf(`document.querySelector('.tiles').innerText !== %q`, before)))
+	takes := func() {
+		t.Helper()
+		p := newCPU()
+		p.add([]int64{10, 1e8}, map[string][]string{"profile_id": {id}, "span_id": {id}}, "main.work", "main.serve")
+		window := exporter.Window{Kind: exporter.KindCPU, Start: time.Now().Add(-30 * time.Second), Duration: 10 * time.Second, Resource: shop}
+		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, &p.Profile)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	takes()
+	b.run("its graph", visible(`.graph canvas`), settled, chromedp.Focus(css(`.graph canvas`)), chromedp.KeyEvent(kb.ArrowDown+kb.ArrowDown+kb.Enter))
+	text("a part of it", `.detail .about`, `^main\.work\s*100 ms, 100\.0 % of the total`)
+	takes()
+	text("more of it, as zoomed as before", `.detail .about`, `^main\.work\s*200 ms, 100\.0 % of the total`)
 	running.End()
 	b.run("it ends", until(`document.querySelector('.tiles').innerText.startsWith('Duration\n')`))
 
@@ -246,5 +286,5 @@ func TestStates(t *testing.T) {
 	open("a query of Pyroscope", "query", `process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="shop"}`)
 	b.run("its graph", chromedp.WaitVisible(css(`.graph canvas`)))
 	text("its total", `.tiles`, `CPU time\s*160 s`)
-	b.print("process")
+	b.print("process", func() { text("the paper", `.tiles`, `CPU time\s*160 s`) })
 }

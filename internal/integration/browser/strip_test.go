@@ -48,7 +48,8 @@ func TestStripOfMoments(t *testing.T) {
 	b := newBrowser(t)
 	b.run("the heap in use",
 		chromedp.Navigate(server.URL+"/?query=.inuse_space"),
-		chromedp.WaitVisible(css(`.strip canvas`)))
+		chromedp.WaitVisible(css(`.strip canvas`)),
+		settled)
 	if title := b.text(`.strip h2`); title != "Heap in use over time" {
 		t.Errorf("the time line is %q", title)
 	}

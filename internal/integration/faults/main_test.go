@@ -7,10 +7,12 @@ package faults
 
 import (
 	"flag"
+	"os"
 	"testing"
 
 	"go.opentelemetry.io/otel"
-	"go.uber.org/goleak"
+
+	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
 func TestMain(m *testing.M) {
@@ -19,5 +21,5 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) // the faults
-	goleak.VerifyTestMain(m)
+	os.Exit(leaktest.Run(m))
 }

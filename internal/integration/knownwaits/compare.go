@@ -16,6 +16,7 @@ import (
 type result struct {
 	known
 	clock, waited, ready time.Duration
+	again                int      // how often it happened before
 	blockers             []string // the spans that were waited for
 	sum                  float64  // of the states and holes, as a share of the span
 	holes                []exectrace.Hole
@@ -38,19 +39,20 @@ func (r *result) wrong() string {
 }
 
 // compare finds the known waits in a trace.
-func compare(trace []byte, clocks map[string]time.Duration) ([]result, error) {
+func compare(trace []byte, waits map[string]measured) ([]result, error) {
 	a, err := exectrace.Analyze(bytes.NewReader(trace), exectrace.WithSlowest(1000))
 	if err != nil {
 		return nil, err
 	}
 	var results []result
 	for _, k := range kinds {
-		i := slices.IndexFunc(a.Spans, func(s exectrace.Span) bool { return s.Name == k.name })
+		m := waits[k.name]
+		i := slices.IndexFunc(a.Spans, func(s exectrace.Span) bool { return s.ID == m.span.SpanID().String() })
 		if i < 0 {
 			return nil, fmt.Errorf("no span %q in the trace", k.name)
 		}
 		s := a.Spans[i]
-		r := result{known: k, clock: clocks[k.name], holes: s.Holes, span: s}
+		r := result{known: k, clock: m.clock, again: m.again, holes: s.Holes, span: s}
 		var sum time.Duration
 		for _, state := range s.Goroutines[0].States {
 			sum += state.Duration

@@ -13,8 +13,9 @@
 // It knows nothing of windows, exporters or spans but the keys of their labels.
 package wall
 
-// For developers: sampler.go has the goroutine that takes rounds; pacer.go
-// decides when, from what rounds cost; source.go is the two ways to take one;
+// For developers: sampler.go has the goroutine that takes rounds, and the windows;
+// round.go is a round; pacer.go decides when, from what rounds cost; source.go is the
+// two ways to take one;
 // table.go sums what rounds found and profile.go makes a profile of it; watch.go
 // notices that the process was stopped, which starved_*.go tells from waiting for a CPU,
 // and frozen.go counts the time of that for the spans that had it;

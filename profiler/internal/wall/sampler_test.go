@@ -225,6 +225,9 @@ func TestShortSpansAreRightOnAverage(t *testing.T) {
 // TestBudgetHolds plays 20 minutes with ever other numbers of goroutines, whose
 // cost is known to the test alone.
 func TestBudgetHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	const length = 20 * time.Minute
 	chance := rand.New(rand.NewPCG(1, 2))
 	for _, budget := range []float64{0.001, 0.01, 0.1} {
