@@ -35,19 +35,23 @@ func loadAssets() map[string]http.HandlerFunc {
 	for _, entry := range entries {
 		if name := entry.Name(); name != "index.html" {
 			body, _ := files.ReadFile(name)
-			all[name] = serve(name, withoutComments(name, body))
+			all[name] = serve(name, stripped(name, body))
 		}
 	}
 	return all
 }
 
-// comments are lines of a script that are nothing else, and the comments of a style sheet.
-var comments = map[string]*regexp.Regexp{".js": regexp.MustCompile(`(?m)^[ \t]*//.*$`), ".css": regexp.MustCompile(`(?s)/\*.*?\*/`)}
+// unneeded is what a browser does without: lines of a script that are comments, the
+// comments of a style sheet, and indentation.
+var unneeded = map[string]*regexp.Regexp{
+	".js":  regexp.MustCompile(`(?m)^[ \t]+(//.*)?|^//.*`),
+	".css": regexp.MustCompile(`(?ms)/\*.*?\*/|^[ \t]+`),
+}
 
-// withoutComments returns what of a file a browser needs: comments are a sixth of the bytes.
-// The lines of scripts keep their numbers.
-func withoutComments(name string, body []byte) []byte {
-	if of := comments[path.Ext(name)]; of != nil {
+// stripped returns what of a file a browser needs: the rest is a fifth of the bytes. The
+// lines of scripts keep their numbers.
+func stripped(name string, body []byte) []byte {
+	if of := unneeded[path.Ext(name)]; of != nil {
 		return of.ReplaceAll(body, nil)
 	}
 	return body
