@@ -133,7 +133,7 @@ func (l *Log) handUp(e *event) {
 	case set != nil:
 		x.set = attributes.AppendBelow(x.set, set.bytes)
 	}
-	if id, ok := l.indexed(parent); ok && !l.row(id).Running() && !l.queue.fresh.has(parent) {
+	if id, ok := l.endedRecord(parent); ok {
 		// The parent ended first.
 		l.describeLate(id, x.set)
 		l.reuse(x)
@@ -150,6 +150,15 @@ func (l *Log) handUp(e *event) {
 		l.addBelow(x)
 	}
 	l.trim()
+}
+
+// endedRecord returns the record of a span, if it has one and has ended.
+func (l *Log) endedRecord(key ident.Key) (rowID, bool) {
+	if l.queue.fresh.has(key) {
+		return 0, false
+	}
+	id, ok := l.indexed(key)
+	return id, ok && !l.row(id).Running()
 }
 
 // describeLate adds attributes of a child to the record of a span that has ended.

@@ -37,7 +37,7 @@ func New(c Config) *Log {
 	maxBytes := c.MaxBytes * 14 / 16
 	// Names and status texts need what the rows leave.
 	rows := chunkLen
-	for rows < math.MaxInt32-chunkLen && rowsSize(rows+chunkLen) <= maxBytes*3/4 {
+	for rows < math.MaxInt32-chunkLen && rowsSize(rows+chunkLen, (rows+chunkLen)/8) <= maxBytes*3/4 {
 		rows += chunkLen
 	}
 	l := &Log{
@@ -72,7 +72,8 @@ func New(c Config) *Log {
 	return l
 }
 
-// rowsSize is the memory of n records, which are whole chunks, and of their index.
-func rowsSize(n int) int64 {
-	return int64(n/chunkLen)*memory.Alloc(int64(unsafe.Sizeof([chunkLen]Row{}))) + indexSize(n)
+// rowsSize is the memory of n records, which are whole chunks, of which so many run at
+// most, and of what finds them.
+func rowsSize(n, running int) int64 {
+	return int64(n/chunkLen)*memory.Alloc(int64(unsafe.Sizeof([chunkLen]Row{}))) + lookupSize(n, running)
 }

@@ -95,7 +95,7 @@ func (l *Log) comeBack(key ident.Key, label string) {
 	r.TraceID, r.SpanID, r.ParentID = d.trace, d.span, d.parent
 	r.name, r.Start, r.Duration, r.Samples = d.name.ref, d.start, d.duration, d.Samples
 	r.Err, r.LocalRoot, r.Lost = d.failed, d.local, LostSummary
-	l.setIndex(key, id)
+	l.setIndex(&l.lookup.ended, key, id)
 	l.push(id, pinnedList)
 	l.evicted--
 	if !r.LocalRoot {

@@ -26,7 +26,7 @@ func (l *Log) drain(until uint64) {
 func (l *Log) drainBatch(until uint64) {
 	q := &l.queue
 	q.sort(q.known.Load(), until)
-	l.fetch(q.order)
+	fetch(q.order)
 	q.fresh.reset(len(q.order))
 	for _, e := range q.order {
 		switch e.kind {
@@ -54,31 +54,15 @@ func (l *Log) drainBatch(until uint64) {
 	q.known.Store(until)
 }
 
-// fetch reads the keys of the ends that come in, and the slots of the index that these and
-// the spans that make room for them are about to use. Each is in another place of memory:
-// read here, one after the other and for nothing else, a processor fetches many at a time.
-func (l *Log) fetch(events []*event) {
-	x, at, ends := &l.index, learned.Load(), 0
-	var seen rowID
+// fetch reads the keys of the ends that come in. Each is in another place of memory: read
+// here, one after the other and for nothing else, a processor fetches many at a time.
+func fetch(events []*event) {
+	at := learned.Load()
 	for _, e := range events {
-		if e.kind != ended {
-			continue
-		}
-		ends++
-		if e.snapshot != nil {
+		if e.kind == ended && e.snapshot != nil {
 			e.key = ident.NewKey(sdkSpan{e.snapshot, at}.context().SpanID())
 		}
-		seen |= x.first(e.key)
 	}
-	if l.unused == 0 && len(l.chunks)*chunkLen >= l.maxRows {
-		id := l.lists[newestList].first
-		for ; ends > 0 && id != 0; ends-- {
-			r := l.row(id)
-			seen |= x.first(ident.NewKey(r.SpanID))
-			id = r.next
-		}
-	}
-	l.queue.fetched = seen
 }
 
 // sort puts the events after one number and up to another in their order. The numbers
@@ -177,7 +161,7 @@ func (l *Log) runs(e *event) rowID {
 		l.changed = true // for answers that were kept because nothing ran
 	}
 	l.push(id, runningList)
-	l.setIndex(e.key, id)
+	l.setIndex(&l.lookup.running, e.key, id)
 	l.trim()
 	return id
 }
@@ -220,17 +204,12 @@ func (l *Log) ends(e *event) {
 	if d.status != "" {
 		description = strings.Clone(ident.Cut(attributes.RedactText(d.status)))
 	}
-	var (
-		id    rowID
-		known bool
-	)
+	var id rowID
 	if !running {
-		if id, known = l.indexed(e.key); known && l.row(id).Running() {
-			running = true
+		if id, running = l.indexedRunning(e.key); running {
 			l.save(id)
+			l.unindex(id)
 			l.unlink(id)
-		} else {
-			id = 0
 		}
 	}
 	isNew := id == 0
@@ -243,9 +222,7 @@ func (l *Log) ends(e *event) {
 	binary.BigEndian.PutUint64(r.SpanID[:], uint64(e.key))
 	r.Start, r.Duration = e.start, d.duration
 	r.Err, r.LocalRoot = d.failed, e.local
-	if isNew {
-		l.setIndex(e.key, id)
-	}
+	l.indexLater(e.key, id)
 	l.setStatus(r, description)
 	l.rename(r, service, name)
 	l.adopt(r, e.key)

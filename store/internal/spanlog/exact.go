@@ -32,7 +32,7 @@ type exacts struct {
 // returns false if the span has no record, or one that is not kept, and if there is no room
 // for the exact times whatever others make room.
 func (l *Log) SetExact(key ident.Key, data []byte) bool {
-	l.lock()
+	l.lockIndexed()
 	defer l.mu.Unlock()
 	id, ok := l.indexed(key)
 	if !ok {

@@ -40,7 +40,7 @@ func slotsFor(n int) int {
 	return 1 << bits.Len(uint(n*3/2-1))
 }
 
-// indexSize is the memory of the index of n records.
+// indexSize is the memory of an index of n records.
 func indexSize(n int) int64 {
 	return memory.Alloc(int64(slotsFor(n)) * int64(unsafe.Sizeof(slot{})))
 }
@@ -60,14 +60,6 @@ func (x *index) grow(n int) {
 	}
 }
 
-// first returns what is in the first slot for a key.
-func (x *index) first(key ident.Key) rowID {
-	if len(x.slots) == 0 {
-		return 0
-	}
-	return x.slots[int(hashOf(key)>>x.shift)&(len(x.slots)-1)].row
-}
-
 // place returns the first free slot for a hash.
 func (x *index) place(hash uint32) *slot {
 	mask := len(x.slots) - 1
@@ -78,16 +70,8 @@ func (x *index) place(hash uint32) *slot {
 	}
 }
 
-// indexed returns the record of a span.
-func (l *Log) indexed(key ident.Key) (rowID, bool) {
-	if s := l.slotOf(key); s != nil {
-		return s.row, true
-	}
-	return 0, false
-}
-
-func (l *Log) slotOf(key ident.Key) *slot {
-	x := &l.index
+// slotOf returns the slot of a span, nil for none.
+func (l *Log) slotOf(x *index, key ident.Key) *slot {
 	if len(x.slots) == 0 {
 		return nil
 	}
@@ -104,18 +88,17 @@ func (l *Log) slotOf(key ident.Key) *slot {
 }
 
 // setIndex makes a record that of a span. The record has the id of the span.
-func (l *Log) setIndex(key ident.Key, id rowID) {
-	if s := l.slotOf(key); s != nil {
+func (l *Log) setIndex(x *index, key ident.Key, id rowID) {
+	if s := l.slotOf(x, key); s != nil {
 		s.row = id
 		return
 	}
 	hash := hashOf(key)
-	*l.index.place(hash) = slot{hash, id}
+	*x.place(hash) = slot{hash, id}
 }
 
-// unindex removes a record, unless another one is that of its span.
-func (l *Log) unindex(key ident.Key, id rowID) {
-	x := &l.index
+// remove removes a record, unless another one is that of its span.
+func (x *index) remove(key ident.Key, id rowID) {
 	hash, mask := hashOf(key), len(x.slots)-1
 	at := int(hash>>x.shift) & mask
 	for x.slots[at].row != id {

@@ -73,7 +73,7 @@ func (l *Log) Join(service string, groups iter.Seq[Group]) (loose []uint32) {
 }
 
 func (l *Log) joinSome(loose []uint32, service string, some []Group) []uint32 {
-	l.lock()
+	l.lockIndexed()
 	defer l.mu.Unlock()
 	l.generation.Add(1)
 	for i := range some {
@@ -220,7 +220,7 @@ type Kept struct {
 // It returns the groups that stay, as their spans are kept for longer.
 func (l *Log) Leave(groups iter.Seq[Group]) (kept []Kept) {
 	batches(groups, func(some []Group) {
-		l.lock()
+		l.lockIndexed()
 		defer l.mu.Unlock()
 		l.generation.Add(1)
 		for i := range some {
@@ -243,7 +243,7 @@ func (l *Log) Leave(groups iter.Seq[Group]) (kept []Kept) {
 // LeaveAll is Leave for groups that stayed until now.
 func (l *Log) LeaveAll(groups iter.Seq[Group]) {
 	batches(groups, func(some []Group) {
-		l.lock()
+		l.lockIndexed()
 		defer l.mu.Unlock()
 		l.generation.Add(1)
 		for i := range some {
@@ -256,7 +256,7 @@ func (l *Log) LeaveAll(groups iter.Seq[Group]) {
 func (l *Log) Ranks(keys []ident.Key) []int {
 	ranks := make([]int, 0, len(keys))
 	for some := range slices.Chunk(keys, joinLen) {
-		l.lock()
+		l.lockIndexed()
 		for _, key := range some {
 			rank := NoRank
 			if id, ok := l.indexed(key); ok {

@@ -3,10 +3,6 @@
 
 package spanlog
 
-import (
-	"github.com/spanprof/spanprof/store/internal/ident"
-)
-
 // rowID is the place of a record in the log; 0 is none.
 type rowID uint32
 
@@ -92,8 +88,8 @@ func (l *Log) newChunk() {
 	chunk := new([chunkLen]Row)
 	l.chunks = append(l.chunks, chunk)
 	rows := len(l.chunks) * chunkLen
-	l.index.grow(rows)
-	l.bytes += rowsSize(rows) - rowsSize(rows-chunkLen)
+	l.growLookup(rows, l.maxRunning)
+	l.bytes += rowsSize(rows, l.maxRunning) - rowsSize(rows-chunkLen, l.maxRunning)
 	first := rowID((len(l.chunks)-1)*chunkLen + 1)
 	for i := range chunk {
 		chunk[i].next = first + rowID(i) + 1
@@ -169,9 +165,9 @@ func (l *Log) free(id rowID) {
 		l.abandon(r)
 	}
 	l.dropExact(id)
+	l.unindex(id)
 	l.unlink(id)
 	l.unpin(id)
-	l.unindex(ident.NewKey(r.SpanID), id)
 	l.dropStatus(r)
 	l.releaseName(l.nameOf(r))
 	l.releaseText(l.labelOf(r))

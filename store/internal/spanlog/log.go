@@ -7,8 +7,8 @@
 // event.go takes the start and the end of spans, on the request path, into the bounded rings
 // of queue.go; sdkspan.go and sdkstart.go read spans of the SDK without their methods;
 // drain.go brings them from there into the log, in their order, before anyone reads it.
-// log.go has the log, config.go its bounds, totals.go its counts, index.go finds records
-// by id, table.go gives rows the texts that they refer to. list.go makes
+// log.go has the log, config.go its bounds, totals.go its counts, index.go and lookup.go find
+// records by id, table.go gives rows the texts that they refer to. list.go makes
 // room; keeper.go keeps the slowest spans of each name, those with most CPU time and
 // examples of each latency for longer, ownkeeper.go says which names have a keeper of their
 // own, errors.go keeps the last errors of each type; name.go has their names, text.go the
@@ -77,7 +77,7 @@ type Log struct {
 	chunks  []*[chunkLen]Row
 	// unused is the first record that is free; they are linked by next.
 	unused rowID
-	index  index
+	lookup lookup
 	lists  [listCount]list
 	// names are found by their hash.
 	seed   maphash.Seed

@@ -49,8 +49,6 @@ type queue struct {
 	// asked and askedDetails have what the last snapshot said.
 	asked        event
 	askedDetails details
-	// fetched is what the compiler must not leave out.
-	fetched rowID
 }
 
 const cacheLine = 64

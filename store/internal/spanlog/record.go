@@ -41,7 +41,9 @@ type Row struct {
 	name, label, status, attributes, exact ref
 	// prev and next are the neighbours in the list.
 	prev, next rowID
-	list       listID
+	// late is the number of a record that is in no index, 0 for others.
+	late uint32
+	list listID
 	// places says where the record is among those that are kept for longer.
 	places         places
 	Err, LocalRoot bool

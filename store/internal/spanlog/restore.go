@@ -47,7 +47,7 @@ func (l *Log) Restore(spans []Restored) bool {
 }
 
 func (l *Log) restore(s *Restored, set []byte) bool {
-	l.lock()
+	l.lockIndexed()
 	defer l.mu.Unlock()
 	key := ident.NewKey(s.SpanID)
 	if _, ok := l.indexed(key); ok || key == 0 {
@@ -60,7 +60,7 @@ func (l *Log) restore(s *Restored, set []byte) bool {
 	id := l.newRow()
 	r := l.row(id)
 	r.TraceID, r.SpanID, r.ParentID = s.TraceID, s.SpanID, s.ParentID
-	l.setIndex(key, id)
+	l.setIndex(&l.lookup.ended, key, id)
 	r.Start, r.Duration, r.Samples = s.Start, s.Duration, s.Samples
 	r.Held = 0
 	r.Err, r.LocalRoot, r.Lost, r.Earlier, r.saved = s.Err, s.LocalRoot, s.Lost, s.Earlier, 1+uint8(s.Coverage)
@@ -139,6 +139,7 @@ func (l *Log) offerEarlier(id rowID) {
 func (l *Log) JoinEarlier(groups iter.Seq[Group]) (loose []uint32) {
 	batches(groups, func(some []Group) {
 		l.mu.Lock()
+		l.indexInSteps()
 		defer l.mu.Unlock()
 		l.generation.Add(1)
 		for i := range some {
@@ -180,6 +181,7 @@ func (l *Log) MissingEarlier() (ran []Ran) {
 func (l *Log) KeepEarlier(groups iter.Seq[Group]) (kept []Kept) {
 	batches(groups, func(some []Group) {
 		l.mu.Lock()
+		l.indexInSteps()
 		defer l.mu.Unlock()
 		l.generation.Add(1)
 		for i := range some {
@@ -204,7 +206,7 @@ func (l *Log) KeepEarlier(groups iter.Seq[Group]) (kept []Kept) {
 // each is kept for longer, or others of its name are worth more. Where there is no room
 // for its name or for its type of error, it has not.
 func (l *Log) Settled(keys []ident.Key) bool {
-	l.lock()
+	l.lockIndexed()
 	defer l.mu.Unlock()
 	for _, key := range keys {
 		id, ok := l.indexed(key)

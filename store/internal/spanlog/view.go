@@ -156,6 +156,7 @@ func (v *View) Known(keys []ident.Key, ended func() bool) map[ident.Key]bool {
 			return known
 		}
 		v.log.mu.Lock()
+		v.log.indexInSteps()
 		for _, key := range some {
 			if _, ok := v.indexed(key); ok {
 				known[key] = true
@@ -174,6 +175,7 @@ func (v *View) Known(keys []ident.Key, ended func() bool) map[ident.Key]bool {
 // Find returns a copy of the record of a span.
 func (v *View) Find(key ident.Key) (found Record, ok bool) {
 	v.log.mu.Lock()
+	v.log.indexInSteps()
 	found, ok = v.indexed(key)
 	v.log.mu.Unlock()
 	if ok {
@@ -190,7 +192,7 @@ func (v *View) Find(key ident.Key) (found Record, ok bool) {
 
 // Lookup returns the name and the trace of a span that has a record now.
 func (l *Log) Lookup(key ident.Key) (name string, trace trace.TraceID, ok bool) {
-	l.lock()
+	l.lockIndexed()
 	defer l.mu.Unlock()
 	id, ok := l.indexed(key)
 	if !ok {
