@@ -4,8 +4,6 @@
 package spanlog
 
 import (
-	"math"
-	"math/bits"
 	"unsafe"
 
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -15,36 +13,46 @@ import (
 // lookup finds records by the id of their spans. Spans that run have an index of their
 // own, which their ends look into. Those that ended come into theirs when somebody looks
 // for one of them: where many end, most have made room by then, and the way in and out of
-// an index of all records is more than half of what a record costs.
+// an index of all records is half of what a record costs.
 type lookup struct {
 	running, ended index
-	// late are the records that are not in an index, at their numbers modulo its length:
-	// in the order in which their spans ended, as one may have the id of another.
-	late []rowID
-	// first is the lowest number of late, next what the next record gets. Numbers begin
-	// at 1.
-	first, next uint32
+	late           lateRecords
+}
+
+// lateRecords are those that are in no index yet, in the order in which their spans ended:
+// one may have the id of another. They are in a ring with a place for each record.
+type lateRecords struct {
+	chunks     []*[chunkLen]rowID
+	first, len int
 }
 
 // lateStep is how many records come into the index while the log is locked.
 const lateStep = 256
 
-// lateFor returns how many places there are for late records of n in all.
-func lateFor(n int) int { return 1 << bits.Len(uint(max(0, n-1))) }
-
 // lookupSize is the memory of what finds n records, of which so many run at most.
 func lookupSize(n, running int) int64 {
-	return indexSize(n) + indexSize(min(n, running)) + memory.Alloc(int64(lateFor(n))*int64(unsafe.Sizeof(rowID(0))))
+	return indexSize(n) + indexSize(min(n, running)) + int64(n/chunkLen)*memory.Alloc(int64(unsafe.Sizeof([chunkLen]rowID{})))
 }
 
-// grow makes room for n records, of which so many run at most.
+// growLookup makes room for n records, of which so many run at most.
 func (l *Log) growLookup(n, running int) {
 	k := &l.lookup
-	if k.ended.grow(n); lateFor(n) > len(k.late) {
-		l.indexAll()
-		k.late, k.first, k.next = make([]rowID, lateFor(n)), 1, 1
-	}
+	k.ended.grow(n)
 	k.running.grow(min(n, running))
+	l.indexAll()
+	k.late.chunks = append(k.late.chunks, new([chunkLen]rowID))
+	k.late.first = 0
+}
+
+func (r *lateRecords) at(place int) *rowID { return &r.chunks[place/chunkLen][place%chunkLen] }
+
+// pop forgets the first of the records.
+func (r *lateRecords) pop() {
+	*r.at(r.first) = 0
+	r.len--
+	if r.first++; r.first == len(r.chunks)*chunkLen {
+		r.first = 0
+	}
 }
 
 // indexLater makes a record that of a span that ended.
@@ -54,32 +62,30 @@ func (l *Log) indexLater(key ident.Key, id rowID) {
 		// The program has used an id twice: the newest record is that of the span.
 		k.running.remove(key, other)
 	}
-	if k.next == math.MaxUint32 {
-		l.indexAll()
-		k.first, k.next = 1, 1
-	}
-	if int(k.next-k.first) == len(k.late) {
+	places := len(k.late.chunks) * chunkLen
+	if k.late.len == places {
 		l.indexNext()
 	}
-	k.late[int(k.next)&(len(k.late)-1)] = id
-	l.row(id).late = k.next
-	k.next++
+	place := (k.late.first + k.late.len) % places
+	*k.late.at(place) = id
+	l.row(id).late = uint32(place) + 1
+	k.late.len++
 }
 
 // indexNext takes the oldest of the late records into the index, unless it has gone.
 func (l *Log) indexNext() {
 	k := &l.lookup
-	id := k.late[int(k.first)&(len(k.late)-1)]
-	if r := l.row(id); r.late == k.first {
+	if id := *k.late.at(k.late.first); id != 0 {
+		r := l.row(id)
 		r.late = 0
 		l.setIndex(&k.ended, ident.NewKey(r.SpanID), id)
 	}
-	k.first++
+	k.late.pop()
 }
 
 // indexAll takes all late records into the index.
 func (l *Log) indexAll() {
-	for l.lookup.first != l.lookup.next {
+	for l.lookup.late.len > 0 {
 		l.indexNext()
 	}
 }
@@ -94,9 +100,8 @@ func (l *Log) lockIndexed() {
 // indexInSteps takes the late records of now into the index, and unlocks the log from time
 // to time. The caller holds the lock.
 func (l *Log) indexInSteps() {
-	k := &l.lookup
-	for n := k.next - k.first; n > lateStep; n -= lateStep {
-		for i := 0; i < lateStep && k.first != k.next; i++ {
+	for n := l.lookup.late.len; n > lateStep; n -= lateStep {
+		for range min(lateStep, l.lookup.late.len) {
 			l.indexNext()
 		}
 		l.mu.Unlock()
@@ -129,11 +134,16 @@ func (l *Log) indexedRunning(key ident.Key) (rowID, bool) {
 
 // unindex removes a record whose span does not run any more, or which goes.
 func (l *Log) unindex(id rowID) {
-	r := l.row(id)
+	r, k := l.row(id), &l.lookup
 	switch key := ident.NewKey(r.SpanID); {
 	case r.Running():
-		l.lookup.running.remove(key, id)
+		k.running.remove(key, id)
 	case r.late == 0:
-		l.lookup.ended.remove(key, id)
+		k.ended.remove(key, id)
+	default:
+		*k.late.at(int(r.late) - 1) = 0
+		for k.late.len > 0 && *k.late.at(k.late.first) == 0 {
+			k.late.pop()
+		}
 	}
 }

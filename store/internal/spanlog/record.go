@@ -41,7 +41,8 @@ type Row struct {
 	name, label, status, attributes, exact ref
 	// prev and next are the neighbours in the list.
 	prev, next rowID
-	// late is the number of a record that is in no index, 0 for others.
+	// late is the place of a record among those that are in no index yet, from 1 on; 0
+	// for others.
 	late uint32
 	list listID
 	// places says where the record is among those that are kept for longer.
