@@ -46,7 +46,6 @@ func (l *Log) drainBatch(until uint64) {
 	}
 	l.packTables()
 	q.release(until)
-	q.asked, q.askedDetails = event{}, details{}
 	if l.changed {
 		l.changed = false
 		l.generation.Add(1)
@@ -166,19 +165,16 @@ func (l *Log) runs(e *event) rowID {
 	return id
 }
 
-// read returns an end with all that it says, and whether its start came in the same batch.
-// What it returns is valid until it is called again.
-func (l *Log) read(e *event) (*event, *details, bool) {
-	q := &l.queue
+// read returns an end with all that it says, which is that of its snapshot in the places
+// given.
+func (l *Log) read(e, to *event, d *details) (*event, *details) {
 	if e.snapshot == nil {
-		d := e.details
-		if d == nil {
-			d = &q.askedDetails
-			*d = details{}
+		if e.details != nil {
+			d = e.details
 		}
-		return e, d, q.fresh.take(e.key) != nil
+		return e, d
 	}
-	s, to, d := sdkSpan{e.snapshot, learned.Load()}, &q.asked, &q.askedDetails
+	s := sdkSpan{e.snapshot, learned.Load()}
 	ctx := s.context()
 	to.key, to.local = e.key, e.local
 	to.trace, to.parent, to.resource = ctx.TraceID(), s.parent().SpanID(), s.resource()
@@ -193,12 +189,18 @@ func (l *Log) read(e *event) (*event, *details, bool) {
 		d.attributes, d.exception = s.attributes(), attributes.Exception(s.events())
 		to.hasAttributes = e.hasAttributes || len(d.exception) > 0
 	}
-	return to, d, q.fresh.take(to.key) != nil
+	return to, d
 }
 
 // ends takes in a span that ended.
 func (l *Log) ends(e *event) {
-	e, d, running := l.read(e)
+	// On the stack there are no write barriers.
+	var (
+		asked        event
+		askedDetails details
+	)
+	e, d := l.read(e, &asked, &askedDetails)
+	running := l.queue.fresh.take(e.key) != nil
 	service := l.serviceOf(e.resource)
 	name, description := ident.Cut(e.name), ""
 	if d.status != "" {

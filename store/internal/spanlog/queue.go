@@ -46,9 +46,6 @@ type queue struct {
 	// order is room for the events of a batch in their order, fresh for its starts.
 	order []*event
 	fresh fresh
-	// asked and askedDetails have what the last snapshot said.
-	asked        event
-	askedDetails details
 }
 
 const cacheLine = 64
