@@ -122,3 +122,20 @@ func TestManyAttributes(t *testing.T) {
 		})
 	}
 }
+
+// The id of a profile is found among all attributes of a span, however many there are.
+func TestProfileIDAmongManyAttributes(t *testing.T) {
+	s := newStore(t)
+	limits := sdktrace.SpanLimits{AttributeValueLengthLimit: -1, AttributeCountLimit: -1}
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor()), sdktrace.WithRawSpanLimits(limits)).Tracer("")
+	ctx, root := tracer.Start(t.Context(), "GET /")
+	for _, placed := range []map[int]attribute.KeyValue{nil, {500: attribute.String("pyroscope.profile.id", "1")}} {
+		_, child := tracer.Start(ctx, "child", trace.WithAttributes(many(1000, placed)...))
+		child.End()
+		id := child.SpanContext().SpanID().String()
+		if _, ok := s.Span(id); ok != (placed != nil) {
+			t.Errorf("with the attributes %v a record: %t", placed, ok)
+		}
+	}
+	root.End()
+}

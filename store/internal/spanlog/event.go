@@ -201,6 +201,10 @@ func look(all []attribute.KeyValue) (profiled bool, size int64) {
 			size += pinnedSlice
 		}
 	}
+	if attributes.Unseen(len(all)) > 0 && !profiled {
+		// What another one sets when the span starts may be anywhere.
+		profiled = slices.ContainsFunc(all, func(a attribute.KeyValue) bool { return a.Key == profileID })
+	}
 	return profiled, size
 }
 
