@@ -34,8 +34,8 @@ const (
 // BudgetError says that the execution trace costs more than WithBudget allows, or takes
 // more bytes than WithMaxBytes: the recorder pauses.
 type BudgetError struct {
-	BytesPerSecond int64
-	Share          float64 // of a core, in the last second
+	BytesPerSecond int64   // since the last look, a second before or less
+	Share          float64 // of a core, that they are reckoned to cost
 	Allowed        float64
 	MaxBytes       int64 // 0 where that was not the reason
 	Pause          time.Duration
@@ -43,7 +43,7 @@ type BudgetError struct {
 
 func (e *BudgetError) Error() string {
 	if e.MaxBytes > 0 {
-		return fmt.Sprintf("exectrace: the execution trace of a window takes more than %d bytes, %.1f MB in the last second: recording pauses for %v; WithMaxBytes and WithBudget allow more", e.MaxBytes, float64(e.BytesPerSecond)/1e6, e.Pause.Round(time.Second))
+		return fmt.Sprintf("exectrace: the execution trace of a window takes more than %d bytes, and grows by %.1f MB a second: recording pauses for %v; WithMaxBytes and WithBudget allow more", e.MaxBytes, float64(e.BytesPerSecond)/1e6, e.Pause.Round(time.Second))
 	}
 	return fmt.Sprintf("exectrace: the execution trace takes %.1f MB a second, about %.3g %% of a core, and %.3g %% are allowed: recording pauses for %v; WithBudget allows more", float64(e.BytesPerSecond)/1e6, 100*e.Share, 100*e.Allowed, e.Pause.Round(time.Second))
 }
@@ -148,19 +148,19 @@ func onThread(do func()) time.Duration {
 }
 
 // pause returns how long to pause: until the account is full again. Where recording did not
-// last for a window since the last pause, which is of no use, it is twice as long each time.
+// last for two windows, in which it can hardly be of use, it is twice as long each time.
 func (b *budget) pause(now time.Time) time.Duration {
 	if now.Sub(b.since) > 2*b.window {
 		b.doubled = 0
 	} else {
 		b.doubled++
 	}
-	return min(max(b.untilFull(), leastPause)<<max(0, min(b.doubled-1, 8)), mostPause)
+	return min(max(b.untilFull(now), leastPause)<<max(0, min(b.doubled-1, 8)), mostPause)
 }
 
-// untilFull returns when a pause would end that begins now, by the account alone.
-func (b *budget) untilFull() time.Duration {
-	return time.Duration(min(float64(b.most()-b.left)/b.share, float64(mostPause)))
+// untilFull returns how long it takes until the account is full, an hour at most.
+func (b *budget) untilFull(now time.Time) time.Duration {
+	return time.Duration(min(float64(b.most()-b.left)/b.share-float64(now.Sub(b.at)), float64(mostPause)))
 }
 
 // hopeless reports whether recording was of no use several times.

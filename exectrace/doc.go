@@ -42,7 +42,7 @@
 // end. Execution traces of runtime/trace.Start and /debug/pprof/trace run beside it. When
 // recording pauses or stops, it has a trace of its own on for some milliseconds, in which
 // a Start of somebody else fails. While another trace is on, it does not stop: the
-// runtime might end that one too. Whatever calls runtime/trace.Stop without a trace of its own
+// runtime might end that one too. [Status] has the error [ErrForeignTrace] then. Whatever calls runtime/trace.Stop without a trace of its own
 // ends the recording: it begins anew within a second or so.
 //
 // Before Go 1.27 the runtime dies of a name with more than 65,000 bytes while a trace is on.

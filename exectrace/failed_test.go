@@ -40,7 +40,7 @@ func TestFailedReading(t *testing.T) {
 			if on := r.flight.on(); on != test.goesOn {
 				t.Errorf("it records: %t, want %t", on, test.goesOn)
 			}
-			if _, waits := r.pending.next(); waits != test.goesOn {
+			if _, waits := r.pending.due(); waits != test.goesOn {
 				t.Errorf("the slow span waits: %t, want %t", waits, test.goesOn)
 			}
 		})

@@ -4,6 +4,7 @@
 package exectrace
 
 import (
+	"errors"
 	"io"
 	"runtime"
 	"time"
@@ -20,29 +21,30 @@ func (m *meter) Write(p []byte) (int, error) {
 var _ io.Writer = (*meter)(nil)
 
 // measure finds out what the recording costs. It reports whether that is more than the budget
-// has, and how many bytes the recording has.
-func (r *Recorder) measure(now time.Time) (over bool, bytes int64) {
+// has, how many bytes the recording has, and what time it is then: the runtime may take long.
+func (r *Recorder) measure(now time.Time) (over bool, bytes int64, after time.Time) {
 	r.look = now.Add(lookEvery)
 	var size meter
 	from := time.Now()
-	if _, err := r.flight.write(&size); err != nil {
+	_, err := r.flight.write(&size)
+	now = now.Add(time.Since(from))
+	if err != nil {
 		r.count(writeFailures, 1)
 		r.reporter.Report(err)
-		return false, 0
+		return false, 0, now
 	}
-	now = now.Add(time.Since(from)) // until then it has grown: the runtime may have taken long
 	over = r.budget.look(now, r.last, size.n, runtime.NumGoroutine())
 	r.last = now
-	return over, size.n
+	return over, size.n, now
 }
 
-// lookAt has the recording pause where it costs too much. A reading that is under way is
-// abandoned then: it takes from the same program.
-func (r *Recorder) lookAt(now time.Time) {
-	over, bytes := r.measure(now)
+// lookAt has the recording pause where it costs too much, and returns what time it is then. A
+// reading that is under way is abandoned in a pause: it takes from the same program.
+func (r *Recorder) lookAt(now time.Time) (after time.Time) {
+	over, bytes, now := r.measure(now)
 	if !over && bytes <= r.config.maxBytes {
 		r.set(Recording, nil, time.Time{})
-		return
+		return now
 	}
 	pause := r.budget.pause(now)
 	err := &BudgetError{BytesPerSecond: r.budget.bytesPerSecond, Share: r.budget.lastShare, Allowed: r.config.share, Pause: pause}
@@ -54,17 +56,15 @@ func (r *Recorder) lookAt(now time.Time) {
 		r.underway.abandon(err)
 	}
 	r.halt(now, err, pause)
+	return now
 }
 
-// lookWhileHalted has the pause last until what the recording goes on to cost is paid, too,
-// while another execution trace keeps it from being stopped.
-func (r *Recorder) lookWhileHalted(now time.Time) {
-	if over, _ := r.measure(now); !over {
-		return
+// pay has a pause for the budget, and any one that the account is in debt in, last until the
+// account is full: a reading that was under way when the pause began is to be paid, and what
+// recording goes on to cost while another execution trace keeps it from being stopped.
+func (r *Recorder) pay(now time.Time) {
+	_, over := errors.AsType[*BudgetError](r.why)
+	if over || r.why != nil && r.budget.left < 0 {
+		r.prolong(now.Add(r.budget.untilFull(now)))
 	}
-	if full := now.Add(r.budget.untilFull()); full.After(r.resume) {
-		r.resume = full
-	}
-	status := r.Status()
-	r.set(status.State, status.Err, r.resume)
 }

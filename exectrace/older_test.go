@@ -27,7 +27,7 @@ func TestPendingOlderSpans(t *testing.T) {
 	if got := p.add(slowSpan{ended: at, duration: time.Minute}); got != tooMany {
 		t.Errorf("one too many: outcome %d", got)
 	}
-	if _, ok := p.next(); ok {
+	if _, ok := p.due(); ok {
 		t.Error("a recording is to be read")
 	}
 	if due, ok := p.nextOlder(); !ok || !due.Equal(at.Add(gather)) {
@@ -40,8 +40,11 @@ func TestPendingOlderSpans(t *testing.T) {
 		t.Errorf("a span within the window after that: outcome %d", got)
 	}
 	p.add(slowSpan{ended: at, duration: time.Minute})
-	if got := p.close(); got != 2 {
-		t.Errorf("%d spans waited, want 2", got)
+	if got := p.close(); got != 1 {
+		t.Errorf("%d spans waited, want 1", got)
+	}
+	if got := len(p.takeOlder()); got != 1 {
+		t.Errorf("%d spans from before the window are left, which need no recording, want 1", got)
 	}
 }
 
@@ -72,6 +75,34 @@ func TestTimesOfOlderSpans(t *testing.T) {
 	}
 	if len(x.Name) != 512 {
 		t.Errorf("the name has %d bytes, want 512 as in a trace", len(x.Name))
+	}
+}
+
+// It gets them while recording pauses, and when it ends, too: it needs no recording.
+func TestOlderSpansWithoutRecording(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		now := time.Now()
+		r := recordByHand(t, now)
+		var err error
+		if r.store, err = store.New(); err != nil {
+			t.Fatal(err)
+		}
+		tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(r.store.SpanProcessor())).Tracer("test")
+		_, span := tracer.Start(t.Context(), "older")
+		span.End()
+		r.pending.add(slowSpan{id: span.SpanContext().SpanID().String(), ended: now, duration: time.Minute})
+		if ends {
+			r.end()
+		} else {
+			r.halt(now, &BudgetError{}, leastPause)
+			if now = r.next(); !now.Before(r.resume) {
+				t.Error("nothing is due before the end of the pause")
+			}
+			r.step(now)
+		}
+		if got := r.accounts.values[olderThanWindow].Load(); got != 1 || timesOf(t, r.store, span.SpanContext().SpanID().String()) == nil {
+			t.Errorf("recording ends: %t: counted %d times, want once, with the reason", ends, got)
+		}
 	}
 }
 

@@ -44,47 +44,46 @@ type pending struct {
 	spans []slowSpan
 	// older began before the window: no recording has them.
 	older []slowSpan
-	// due is when to read: no later than when the oldest would leave the window.
-	due time.Time
-	// notBefore is when the next recording may be read; the zero time stands for any time.
-	notBefore time.Time
-	closed    bool // while nothing is recorded
+	// next is when the next recording may be read; the zero time stands for any time.
+	next   time.Time
+	closed bool // while nothing is recorded
 }
+
+// last is until when the recording has the start of s, where the program's times are those of
+// the clock.
+func (p *pending) last(s slowSpan) time.Time { return s.ended.Add(max(edge, p.window-edge-s.duration)) }
+
+// late reports whether the start of s has left the recording when the next one may be read. A
+// recording may reach further back than the window.
+func (p *pending) late(s slowSpan) bool { return s.duration <= p.window && p.next.After(p.last(s)) }
 
 // add returns the outcome of a span that does not wait, countless if it does.
 func (p *pending) add(s slowSpan) (outcome counter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
+	switch {
+	case p.closed:
 		return notRecording
-	}
-	if s.duration > p.window+lookEvery { // the recording may reach a bit further back
+	case s.duration > p.window+lookEvery: // the recording may reach a bit further back
 		if len(p.older) == maxPending {
 			return tooMany
 		}
 		p.older = append(p.older, s)
 		return countless
-	}
-	// Until then the recording has its start, where the program's times are those of the clock.
-	last := s.ended.Add(max(edge, p.window-edge-s.duration))
-	if s.duration <= p.window && p.notBefore.After(last) {
+	case p.late(s):
 		return tooSoon
+	case !p.wait(s):
+		return tooMany
 	}
-	due := s.ended.Add(gather)
-	if last.Before(due) {
-		due = last
-	}
-	if due.Before(p.notBefore) {
-		due = p.notBefore
-	}
-	if len(p.spans) == 0 || due.Before(p.due) {
-		p.due = due
-	}
+	return countless
+}
+
+// wait has a span wait, and returns false if there is no room: then the slowest wait.
+func (p *pending) wait(s slowSpan) bool {
 	if len(p.spans) < maxPending {
 		p.spans = append(p.spans, s)
-		return countless
+		return true
 	}
-	// The slowest stay.
 	least := 0
 	for i := range p.spans {
 		if p.spans[i].duration < p.spans[least].duration {
@@ -94,14 +93,27 @@ func (p *pending) add(s slowSpan) (outcome counter) {
 	if p.spans[least].duration < s.duration {
 		p.spans[least] = s
 	}
-	return tooMany
+	return false
 }
 
-// next returns when the spans that wait are due, if there are any.
-func (p *pending) next() (due time.Time, ok bool) {
+// due returns when to read the spans that wait, if there are any: when the first has waited for
+// others, and no later than when its start would leave the recording, if that may be read then.
+func (p *pending) due() (due time.Time, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.due, len(p.spans) > 0
+	for i, s := range p.spans {
+		at := s.ended.Add(gather)
+		if last := p.last(s); last.Before(at) {
+			at = last
+		}
+		if i == 0 || at.Before(due) {
+			due = at
+		}
+	}
+	if due.Before(p.next) {
+		due = p.next
+	}
+	return due, len(p.spans) > 0
 }
 
 // nextOlder returns when the first of the spans is due that began before the window, if there
@@ -115,7 +127,7 @@ func (p *pending) nextOlder() (due time.Time, ok bool) {
 	return p.older[0].ended.Add(gather), true
 }
 
-// takeOlder returns the spans that began before the window.
+// takeOlder returns the spans that began before the window, which need no recording.
 func (p *pending) takeOlder() []slowSpan {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,31 +136,46 @@ func (p *pending) takeOlder() []slowSpan {
 	return spans
 }
 
-// take returns the spans that wait. No recording is read before notBefore then.
-func (p *pending) take(notBefore time.Time) []slowSpan {
+// take returns the spans that wait.
+func (p *pending) take() []slowSpan {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	spans := p.spans
-	p.spans, p.notBefore = nil, notBefore
+	p.spans = nil
 	return spans
 }
 
-// giveBack has spans wait again that were taken and not read, and returns for how many others
-// that leaves no room.
-func (p *pending) giveBack(spans []slowSpan, due time.Time) (dropped int) {
+// notBefore has no recording be read before a time, as one is being read, and returns how many
+// of the spans that have come to wait cannot wait so long.
+func (p *pending) notBefore(next time.Time) (late int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := slices.Concat(spans, p.spans)
-	p.spans, p.due, p.notBefore = all[:min(len(all), maxPending)], due, due
-	return len(all) - len(p.spans)
+	p.next = next
+	n := len(p.spans)
+	p.spans = slices.DeleteFunc(p.spans, p.late)
+	return n - len(p.spans)
 }
 
-// close has no spans wait any more until open is called, and returns how many did.
+// giveBack has spans wait again that were taken and not read, and returns for how many that
+// leaves no room.
+func (p *pending) giveBack(spans []slowSpan) (dropped int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range spans {
+		if !p.wait(s) {
+			dropped++
+		}
+	}
+	return dropped
+}
+
+// close has no spans wait for a recording any more until open is called, and returns how many
+// did.
 func (p *pending) close() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := len(p.spans) + len(p.older)
-	p.spans, p.older, p.closed = nil, nil, true
+	n := len(p.spans)
+	p.spans, p.closed = nil, true
 	return n
 }
 

@@ -67,7 +67,7 @@ func TestPending(t *testing.T) {
 	}
 	due := func(p *pending, want float64) {
 		t.Helper()
-		if got, ok := p.next(); !ok || !got.Equal(at(want)) {
+		if got, ok := p.due(); !ok || !got.Equal(at(want)) {
 			t.Errorf("due at %v, %t, want %v", got.Sub(at(0)), ok, at(want).Sub(at(0)))
 		}
 	}
@@ -82,8 +82,14 @@ func TestPending(t *testing.T) {
 	due(p, 10.8) // before its start leaves the window
 	p.add(span(10.6, 5.5))
 	due(p, 10.7) // it began before, and may be in the recording
-	if got := p.take(at(21)); len(got) != 3 {
+	if got := p.take(); len(got) != 3 {
 		t.Errorf("%d spans were taken, want 3", len(got))
+	}
+	if got := p.add(span(11, 0.1)); got != countless {
+		t.Errorf("a span that ends before the next reading begins: outcome %d", got)
+	}
+	if got := p.notBefore(at(21)); got != 1 {
+		t.Errorf("%d of the spans that wait are too late, want that one", got)
 	}
 	if got := p.add(span(12, 0.1)); got != tooSoon {
 		t.Errorf("a span that leaves the window before the next reading: outcome %d", got)
@@ -103,5 +109,31 @@ func TestPending(t *testing.T) {
 	}
 	if p.spans[0].duration == 100*time.Millisecond || p.close() != maxPending {
 		t.Error("the shortest did not make room")
+	}
+}
+
+// Of the spans that wait again and those that have come in the meantime, the slowest wait.
+func TestGiveBack(t *testing.T) {
+	p := &pending{window: 5 * time.Second}
+	now := time.Now()
+	span := func(i int) slowSpan {
+		return slowSpan{ended: now, duration: time.Duration(i) * time.Millisecond}
+	}
+	for i := range maxPending {
+		p.add(span(i))
+	}
+	taken := p.take()
+	p.add(span(maxPending)) // slower than any before
+	if dropped := p.giveBack(taken); dropped != 1 {
+		t.Errorf("%d spans have no room, want 1", dropped)
+	}
+	waits := p.take()
+	for _, s := range waits {
+		if s.duration == 0 {
+			t.Error("the quickest waits")
+		}
+	}
+	if len(waits) != maxPending {
+		t.Errorf("%d spans wait, want %d", len(waits), maxPending)
 	}
 }

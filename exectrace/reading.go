@@ -55,10 +55,11 @@ func (r *Recorder) read(now time.Time) {
 	if !r.budget.canRead(now, r.budget.bytes) {
 		// The next may fit: they come more slowly than the account fills.
 		r.budget.cannotRead()
-		r.count(overBudget, len(r.pending.take(now.Add(lookEvery))))
+		r.readAfter = now.Add(lookEvery)
+		r.count(overBudget, len(r.pending.take()))
 		return
 	}
-	spans := r.pending.take(now.Add(readApart)) // first: the recording has none that end later
+	spans := r.pending.take() // first: the recording has none that end later
 	recording := recording{most: min(r.config.maxBytes, r.budget.affords())}
 	recording.Grow(int(min(r.budget.bytes, recording.most)))
 	var err error
@@ -69,7 +70,7 @@ func (r *Recorder) read(now time.Time) {
 	if err == nil && r.grows(now, int64(recording.Len()), looked) {
 		r.budget.read(0, cpu)
 		r.readAfter = now.Add(lookBefore)
-		r.count(tooMany, r.pending.giveBack(spans, r.readAfter))
+		r.count(tooMany, r.pending.giveBack(spans))
 		if !looked {
 			r.lookAt(now)
 		}
@@ -77,10 +78,12 @@ func (r *Recorder) read(now time.Time) {
 	}
 	if err == nil && !r.flight.interrupted() {
 		r.count(readings, 1)
+		r.count(tooSoon, r.pending.notBefore(now.Add(readApart)))
 		r.underway = r.readBeside(&recording.Buffer, cpu, taken{spans: spans, at: now, since: r.budget.since})
 		return
 	}
 	r.budget.read(0, cpu)
+	r.readAfter = now.Add(lookEvery)
 	switch {
 	case errors.Is(err, errTooLarge): // it has grown since the last look
 		r.count(overBudget, len(spans))
@@ -125,15 +128,28 @@ func (r *Recorder) failed(now time.Time, err error, since time.Time) {
 	default:
 		r.count(parseErrors, 1)
 	}
-	switch {
-	case r.why == nil && (pause > 0 || r.flight.on() && since.Equal(r.budget.since)):
+	if r.records() && (pause > 0 || since.Equal(r.budget.since)) {
 		r.halt(now, err, pause)
 		return
-	case pause > 0 && now.Add(pause).After(r.resume): // it is to be stopped already
-		r.resume = now.Add(pause)
-		r.set(Paused, err, r.resume)
 	}
 	r.reporter.Report(err)
+	if pause > 0 && !r.records() {
+		r.why = err
+		r.prolong(now.Add(pause))
+	}
+}
+
+// unread returns what is counted of the slow spans that wait for a recording, or are looked for
+// in it, when it is given up for a reason.
+func unread(why error) counter {
+	_, over := errors.AsType[*BudgetError](why)
+	switch {
+	case over:
+		return overBudget
+	case errors.Is(why, ErrForeignStop), errors.Is(why, errNotRecording):
+		return notRecording
+	}
+	return unreadable
 }
 
 // taken is what a recording was taken for.
@@ -153,13 +169,11 @@ func (r *Recorder) keep(ctx context.Context, recording *bytes.Buffer, of taken) 
 		if err == nil {
 			return
 		}
-		why, cause := unreadable, context.Cause(ctx)
-		if _, over := errors.AsType[*BudgetError](cause); over {
-			why = overBudget
-		} else if cause != nil {
-			why = notRecording
+		why := err
+		if errors.Is(err, context.Canceled) {
+			why = context.Cause(ctx)
 		}
-		r.count(why, left) //nolint:contextcheck // a metric of no span
+		r.count(unread(why), left) //nolint:contextcheck // a metric of no span
 	}()
 	ids := make([]string, len(of.spans))
 	for i, s := range of.spans {

@@ -48,21 +48,24 @@ type State string
 const (
 	// Recording says that the flight recorder is on.
 	Recording State = "recording"
-	// Paused says that it goes on at Status.Until.
+	// Paused says that it goes on at Status.Until. The flight recorder is off, unless
+	// Status.Err is ErrForeignTrace too.
 	Paused State = "paused"
 	// Off is Paused after pauses again and again before there was a window of recording:
 	// they become longer, up to an hour.
 	Off State = "off"
 	// Stopped is the state after Shutdown, and where the environment switches everything off.
+	// The flight recorder is off, unless Status.Err is ErrForeignTrace.
 	Stopped State = "stopped"
 )
 
 // Status is what a Recorder does, and why.
 type Status struct {
 	State State
-	// Err is why it does not record: a *BudgetError, a *ParseError or a *FormatError, or one
-	// that is ErrSecondRecorder, ErrForeignStop or ErrForeignTrace. While it records it is
-	// nil.
+	// Err is why it does not record, for errors.Is and errors.As: a *BudgetError, a *ParseError,
+	// a *FormatError, ErrSecondRecorder or ErrForeignStop. It is ErrForeignTrace, too or alone,
+	// while another execution trace keeps the flight recorder on. While the Recorder records it
+	// is nil.
 	Err   error
 	Until time.Time // of a pause
 	// BytesPerSecond of execution trace, and the Share of a core that they are reckoned
@@ -87,7 +90,7 @@ type Recorder struct {
 	wake    chan struct{}
 	asks    chan ask      // for the recording
 	stop    chan struct{} // closed when Shutdown is called
-	foreign chan struct{} // closed when another execution trace keeps run from stopping
+	foreign chan struct{} // closed when another execution trace keeps end from stopping
 	done    chan struct{} // closed when run has ended
 	once    sync.Once
 
@@ -101,7 +104,7 @@ type Recorder struct {
 	last   time.Time // of the last look
 	look   time.Time // of the next one
 	resume time.Time // of the end of a pause
-	why    error     // of stopping
+	why    error     // of a pause; nil while it records
 
 	underway  *underway // nil while nothing is read
 	readAfter time.Time // before which nothing is read
@@ -158,7 +161,8 @@ func (r *Recorder) Status() Status {
 // another execution trace is on, it waits for that one's end. If ctx ends first the error is
 // ErrForeignTrace, or that of ctx where the runtime does not answer, as the writer of the
 // other trace has stopped taking it. The flight recorder stays on then until it can be
-// turned off, which another call waits for.
+// turned off, which another call waits for. The error is that of ctx, too, where the flight
+// recorder is off and a recording is still being read.
 func (r *Recorder) Shutdown(ctx context.Context) error {
 	r.once.Do(func() { close(r.stop) })
 	defer r.reporter.Wait(ctx)
@@ -167,18 +171,21 @@ func (r *Recorder) Shutdown(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	select {
-	case <-r.done:
-		return nil
-	case <-r.foreign:
+	for foreign, grace := r.foreign, time.After(shutdownGrace); ; {
 		select {
 		case <-r.done:
 			return nil
-		default:
-			return ErrForeignTrace
+		case <-foreign:
+			if err := r.Status().Err; err != nil {
+				return err
+			}
+			foreign = nil // that trace has ended
+		case <-grace:
+			if r.Status().State == Stopped {
+				return fmt.Errorf("exectrace: the flight recorder is off, and a recording is still being read: %w", context.Cause(ctx))
+			}
+			return fmt.Errorf("exectrace: the flight recorder is on for longer: the runtime does not answer, as when another execution trace is written to what takes no more: %w", context.Cause(ctx))
 		}
-	case <-time.After(shutdownGrace):
-		return fmt.Errorf("exectrace: the flight recorder is on for longer: the runtime does not answer, as when another execution trace is written to what takes no more: %w", context.Cause(ctx))
 	}
 }
 
@@ -221,7 +228,7 @@ func (r *Recorder) begin(now time.Time) {
 	if err != nil {
 		r.count(secondRecorders, 1)
 		r.reporter.Report(err)
-		r.resume = now.Add(retryAfter)
+		r.resume, r.why = now.Add(retryAfter), err
 		r.set(Paused, err, r.resume)
 		return
 	}
@@ -231,42 +238,52 @@ func (r *Recorder) begin(now time.Time) {
 	r.pending.open()
 }
 
-// halt turns the flight recorder off for a time, or says that this is to be done.
+// records reports whether slow spans are recorded.
+func (r *Recorder) records() bool { return r.flight.on() && r.why == nil }
+
+// halt turns the flight recorder off for a time, and drops the slow spans that wait.
 func (r *Recorder) halt(now time.Time, err error, pause time.Duration) {
-	if r.why == nil {
-		r.count(notRecording, r.pending.close())
-		r.reporter.Report(err)
-		r.resume, r.why = now.Add(pause), err
-		state := Paused
-		if r.budget.hopeless() && !errors.Is(err, ErrForeignStop) {
-			state = Off
-		}
-		r.set(state, err, r.resume)
-		r.look = now.Add(lookEvery)
+	r.count(unread(err), r.pending.close())
+	r.reporter.Report(err)
+	r.resume, r.why, r.look = now.Add(pause), err, now.Add(lookEvery)
+	state := Paused
+	if _, over := errors.AsType[*BudgetError](err); over && r.budget.hopeless() {
+		state = Off
 	}
-	if r.flight.stop() {
-		r.why = nil
+	r.flight.stop() // step tries again
+	r.setPause(state)
+}
+
+// prolong has a pause last until a time at least.
+func (r *Recorder) prolong(until time.Time) {
+	if until.After(r.resume) {
+		r.resume = until
 	}
+	r.setPause(r.Status().State)
+}
+
+// setPause says that recording pauses, and why.
+func (r *Recorder) setPause(state State) {
+	err := r.why
+	if r.flight.on() {
+		err = fmt.Errorf("%w; %w", err, ErrForeignTrace)
+	}
+	r.set(state, err, r.resume)
 }
 
 // end turns the flight recorder off for good.
 func (r *Recorder) end() {
 	r.count(notRecording, r.pending.close())
+	r.tellOlder()
 	if r.underway != nil {
 		r.underway.abandon(errNotRecording)
 		defer func() { <-r.underway.ended }()
 	}
-	r.set(Stopped, nil, time.Time{})
-	if r.flight.stop() {
-		return
-	}
-	r.set(Stopped, ErrForeignTrace, time.Time{})
-	close(r.foreign)
-	for !r.flight.stop() {
-		select {
-		case to := <-r.asks:
-			to <- answer{err: errNotRecording}
-		case <-time.After(stopEvery):
+	if !r.flight.stop() {
+		r.set(Stopped, ErrForeignTrace, time.Time{})
+		close(r.foreign)
+		for !r.flight.stop() {
+			<-time.After(stopEvery)
 		}
 	}
 	r.set(Stopped, nil, time.Time{})

@@ -159,7 +159,9 @@ func (r *Recorder) take() (*bytes.Buffer, error) {
 			asks = nil
 		case a := <-answers:
 			return a.recording, a.err
-		case <-r.done:
+		case <-r.stop:
+			return nil, errNotRecording
+		case <-r.done: // without Shutdown: the environment switches everything off
 			return nil, errNotRecording
 		case <-late:
 			return nil, errLate
@@ -169,7 +171,7 @@ func (r *Recorder) take() (*bytes.Buffer, error) {
 
 // answer gives whoever asks the recording. It belongs to run.
 func (r *Recorder) answer(to ask) {
-	if !r.flight.on() || r.why != nil || r.flight.interrupted() {
+	if !r.records() || r.flight.interrupted() {
 		to <- answer{err: errNotRecording}
 		return
 	}

@@ -45,17 +45,21 @@ func (r *Recorder) readBeside(recording *bytes.Buffer, cpu time.Duration, of tak
 	return u
 }
 
-// hasRead takes from the budget what a reading has cost, and begins a new recording if that one
-// is still on and could not be read.
+// hasRead takes from the budget what a reading has cost, which a pause that has begun in the
+// meantime pays, and begins a new recording if that one is still on and could not be read.
 func (r *Recorder) hasRead(now time.Time, done reading) {
 	r.underway.abandon(nil) // which frees the context
 	since := r.underway.since
 	r.underway = nil
 	if errors.Is(done.err, context.Canceled) {
-		done.bytes, done.err = 0, nil // it tells nothing of what a byte costs
+		done.err = nil
+		if done.cpu > 0 {
+			done.bytes = 0 // not all were read: they tell nothing of what a byte costs
+		}
 	}
 	r.budget.read(done.bytes, done.cpu)
 	if done.err != nil {
 		r.failed(now, done.err, since)
 	}
+	r.pay(now)
 }

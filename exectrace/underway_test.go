@@ -121,6 +121,9 @@ func TestNoReadingInAFlood(t *testing.T) {
 			t.Fatalf("step %d: a recording of %d bytes is read: %t, want %t", i, r.budget.bytes, reads, test.reads)
 		}
 	}
+	if got := r.pending.add(slowSpan{ended: now}); got != tooSoon {
+		t.Errorf("a slow span just after a reading has begun: outcome %d, want that it is too soon", got)
+	}
 	r.hasRead(now, <-r.underway.outcome())
 	if got := r.accounts.values[noRecord].Load() + r.accounts.values[notInTrace].Load(); got != 1 || r.Status().State != Recording {
 		t.Errorf("%d spans were looked for, want 1; %+v", got, r.Status())

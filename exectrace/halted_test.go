@@ -1,0 +1,183 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exectrace
+
+import (
+	"context"
+	"errors"
+	rtrace "runtime/trace"
+	"strings"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/exectrace/internal/timeline"
+)
+
+// A pause for the budget lasts until what was being read then is paid too, however that ended.
+func TestPausePaysForTheReading(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		err  error
+	}{
+		{"abandoned", context.Canceled},
+		{"damaged", &ParseError{Err: timeline.ErrGap}},
+		{"read just before the pause", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			now := time.Now()
+			r := recordByHand(t, now)
+			r.readsOn()
+			r.config.maxBytes = leastBytes
+			flood(t, 2000)
+			now = now.Add(lookEvery)
+			r.step(now)
+			before := r.Status()
+			r.hasRead(now, reading{bytes: 1000, cpu: 500 * time.Millisecond, err: test.err})
+			got := r.Status()
+			if before.State != Paused || got.State != Paused || got.Err != before.Err || !got.Until.Equal(r.resume) { //nolint:errorlint // the same one
+				t.Errorf("status %+v, then %+v, want one pause", before, got)
+			}
+			const rounding = time.Millisecond
+			if r.budget.fill(got.Until); r.budget.left < r.budget.most()-rounding {
+				t.Errorf("the pause is from %v to %v, and there is %v of %v then", before.Until, got.Until, r.budget.left, r.budget.most())
+			}
+		})
+	}
+}
+
+// Slow spans that wait for a recording which is given up are counted by why it was.
+func TestSpansOfAHalt(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want counter
+	}{
+		{&BudgetError{}, overBudget},
+		{ErrForeignStop, notRecording},
+		{&ParseError{Err: timeline.ErrGap}, unreadable},
+		{&FormatError{}, unreadable},
+	} {
+		now := time.Now()
+		r := recordByHand(t, now)
+		r.pending.add(slowSpan{id: "0123456789abcdef", ended: now})
+		r.halt(now, test.err, 0)
+		for c := stored; c < readings; c++ {
+			want := uint64(0)
+			if c == test.want {
+				want = 1
+			}
+			if got := r.accounts.values[c].Load(); got != want {
+				t.Errorf("%v: counter %q: %d, want %d", test.err, counterTexts[c].text, got, want)
+			}
+		}
+	}
+}
+
+// The status says that another trace keeps the flight recorder on, for as long as it does.
+func TestStatusBesideAForeignTrace(t *testing.T) {
+	now := time.Now()
+	r := recordByHand(t, now)
+	end := foreign(t)
+	why := &BudgetError{}
+	r.halt(now, why, leastPause)
+	for range 3 {
+		if got := r.Status(); got.State != Paused || !errors.Is(got.Err, why) || !errors.Is(got.Err, ErrForeignTrace) {
+			t.Errorf("status %+v, want a pause and ErrForeignTrace", got)
+		}
+		now = now.Add(lookEvery)
+		r.step(now)
+	}
+	end()
+	r.step(now)
+	if got := r.Status(); got.State != Paused || got.Err != why || r.flight.on() { //nolint:errorlint // that alone
+		t.Errorf("status %+v, want a pause for %v alone", got, why)
+	}
+}
+
+// A recording of an unknown format that was read does not undo what longer and longer pauses
+// have led to.
+func TestFailedReadingWhileOff(t *testing.T) {
+	for _, stopped := range []bool{true, false} {
+		now := time.Now()
+		r := recordByHand(t, now)
+		r.readsOn()
+		end := func() {}
+		if !stopped {
+			end = foreign(t)
+		}
+		r.budget.doubled = mostDoubled
+		r.halt(now, &BudgetError{}, leastPause)
+		if got := r.Status().State; got != Off {
+			t.Fatalf("state %q, want %q", got, Off)
+		}
+		r.hasRead(now, reading{err: &FormatError{}})
+		got := r.Status()
+		if _, ok := errors.AsType[*FormatError](got.Err); !ok || got.State != Off || !got.Until.Equal(now.Add(mostPause)) || r.flight.on() == stopped {
+			t.Errorf("status %+v, want %q for a FormatError for %v", got, Off, mostPause)
+		}
+		end()
+	}
+}
+
+// A damaged recording is none of the pauses that become longer.
+func TestDamagedRecordingIsNotOff(t *testing.T) {
+	now := time.Now()
+	r := recordByHand(t, now)
+	defer foreign(t)() // otherwise another recording begins at once
+	r.budget.doubled = mostDoubled
+	r.halt(now, &ParseError{Err: timeline.ErrGap}, 0)
+	if got := r.Status().State; got != Paused {
+		t.Errorf("state %q, want %q", got, Paused)
+	}
+}
+
+// While Shutdown waits for a reading alone, nothing says that the flight recorder is on.
+func TestShutdownWhileReading(t *testing.T) {
+	for _, beside := range []bool{false, true} {
+		r := recordByHand(t, time.Now())
+		tp := sdktrace.NewTracerProvider()
+		r.tp, r.processor = tp, processor{r}
+		r.stop, r.foreign, r.done = make(chan struct{}), make(chan struct{}), make(chan struct{})
+		u := &underway{abandon: func(error) {}, ended: make(chan reading)}
+		r.underway = u
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		end := func() {}
+		if beside {
+			end = foreign(t)
+		}
+		go r.run()
+		if beside {
+			if err := r.Shutdown(ended); !errors.Is(err, ErrForeignTrace) || r.Status().Err != ErrForeignTrace { //nolint:errorlint // that alone
+				t.Errorf("beside a foreign trace: error %v, %+v", err, r.Status())
+			}
+			end()
+			for rtrace.IsEnabled() {
+				<-time.After(stopEvery)
+			}
+		}
+		err := r.Shutdown(ended)
+		if !errors.Is(err, context.Canceled) || errors.Is(err, ErrForeignTrace) || strings.Contains(err.Error(), "recorder is on") {
+			t.Errorf("error %v, want that of the context, and that a recording is read", err)
+		}
+		if got := r.Status(); got.State != Stopped || got.Err != nil {
+			t.Errorf("status %+v, want %q", got, Stopped)
+		}
+		u.ended <- reading{}
+		if err := r.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Where nothing is recorded any more, whoever asks for threads hears so at once.
+func TestTakeWhileShuttingDown(t *testing.T) {
+	r := newTestRecorder(t)
+	r.asks, r.stop, r.done = make(chan ask), make(chan struct{}), make(chan struct{})
+	close(r.stop) // and run waits for a reading
+	if _, err := r.take(); !errors.Is(err, errNotRecording) {
+		t.Errorf("error %v, want %v", err, errNotRecording)
+	}
+}
