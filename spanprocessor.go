@@ -13,6 +13,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // SpanProcessor labels goroutines as TracerProvider does, from within the SDK:
@@ -109,7 +111,7 @@ func (p *SpanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan
 		parentState = p.find(openKey{parent.TraceID(), parent.SpanID()})
 	}
 	if crashesTrace(span.Name()) {
-		span.SetName(cutTaskName(span.Name())) // for good: OnEnd can change nothing
+		span.SetName(goruntime.CutTaskName(span.Name())) // for good: OnEnd can change nothing
 	}
 	s := &spanState{byProcessor: true}
 	p.labelling.begin(ctx, ctx, span, &sc, s, parentState, span.Name())

@@ -7,7 +7,6 @@ import (
 	"context"
 	"runtime/pprof"
 	rtrace "runtime/trace"
-	"strings"
 	"unsafe" // an id as a string, without a copy
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -26,10 +25,6 @@ const (
 	// goroutine: the SDK calls span processors before.
 	traceMarkNext = "spanprof.next"
 )
-
-// maxTaskName is how long the name of a span may be in an execution trace, where
-// longTaskNamesCrash. The runtime dies of a bit more than 65,000 bytes.
-const maxTaskName = 60_000
 
 // markTrace writes the id of s, a local root whose labels the goroutine carries now, into the
 // execution trace, if one is on. ctx is the context that the SDK returned for span.
@@ -85,15 +80,13 @@ func putPublic(ctx context.Context) {
 
 // crashesTrace reports whether the process would die of a span with this name.
 func crashesTrace(name string) bool {
-	return longTaskNamesCrash && len(name) > maxTaskName && rtrace.IsEnabled()
+	return goruntime.LongTaskNamesCrash && len(name) > goruntime.MaxTaskName && rtrace.IsEnabled()
 }
 
 // startLongName is Start for a name that crashesTrace. The sampler and the processors see
 // the beginning of the name, the span has all of it again before it is returned.
 func (t *tracer) startLongName(ctx context.Context, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
-	ctx, span := t.Start(ctx, cutTaskName(name), options...)
+	ctx, span := t.Start(ctx, goruntime.CutTaskName(name), options...)
 	span.SetName(name)
 	return ctx, span
 }
-
-func cutTaskName(name string) string { return strings.ToValidUTF8(name[:maxTaskName], "") }

@@ -6,13 +6,13 @@ package exectrace
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof/exectrace/internal/timeline"
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 const (
@@ -190,16 +190,12 @@ type processor struct{ r *Recorder }
 
 var _ sdktrace.SpanProcessor = processor{}
 
-// maxTaskName is how long the name of a span may be in an execution trace of a Go that dies
-// of long ones: see longTaskNamesCrash.
-const maxTaskName = 60_000
-
 // OnStart keeps the runtime from dying of a long name, where package spanprof does not wrap
 // the provider: it is the recorder that makes the SDK give it to the runtime.
 func (p processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
-	if longTaskNamesCrash { // whether a trace is on may change before the SDK asks
-		if name := s.Name(); len(name) > maxTaskName {
-			s.SetName(strings.ToValidUTF8(name[:maxTaskName], ""))
+	if goruntime.LongTaskNamesCrash { // whether a trace is on may change before the SDK asks
+		if name := s.Name(); len(name) > goruntime.MaxTaskName {
+			s.SetName(goruntime.CutTaskName(name))
 			p.r.count(cutNames, 1) //nolint:contextcheck // a metric of no span
 		}
 	}

@@ -9,7 +9,7 @@
 // change the type signature", https://go.dev/issue/67401) are linked on every Go;
 // [GoroutineProfile], which has no such promise, is linked on the Go versions that it
 // was tested with. And [Unknown] verifies at run time what no signature tells:
-// while it returns an error, nothing of the package may be used but the types.
+// while it returns an error, nothing of the package may be used but the types and what taskname.go has.
 //
 // [Goroutine] tells goroutines apart by assembly, and by stack traces where there is none.
 //
@@ -19,4 +19,4 @@ package goruntime
 // For developers: hooks.go has the functions with a promise and is, with
 // goroutines_linked.go, all that is linked; verify.go is what Unknown verifies;
 // public.go and goroutines_public.go stand in for them. symbols.go finds the functions
-// of stacks.
+// of stacks; taskname.go has names that an older runtime dies of.
