@@ -193,6 +193,11 @@ func TestCut(t *testing.T) {
 	if !a.Cut {
 		t.Error("the trace was read to its end")
 	}
+	for _, s := range a.Spans {
+		if says := strings.Contains(reasons(&s), "not read further"); says != s.Open {
+			t.Errorf("span %q is open: %t, holes: %s", s.Name, s.Open, reasons(&s))
+		}
+	}
 	checkSums(t, a)
 }
 

@@ -37,8 +37,8 @@ type BudgetError struct {
 	BytesPerSecond int64   // since the last look, a second before or less
 	Share          float64 // of a core, that they are reckoned to cost
 	Allowed        float64
-	MaxBytes       int64 // 0 where that was not the reason
-	Pause          time.Duration
+	MaxBytes       int64         // 0 where that was not the reason
+	Pause          time.Duration // at first: Status.Until is later where more is to be paid
 }
 
 func (e *BudgetError) Error() string {

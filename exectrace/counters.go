@@ -57,7 +57,7 @@ var counterTexts = [counters]struct{ value, text string }{
 	tooMany:         {"too_many", "slow spans beyond 64 that waited"},
 	overBudget:      {"over_budget", "slow spans not read for the budget"},
 	notRecording:    {"not_recording", "slow spans not recorded, or lost with the recording"},
-	unreadable:      {"unreadable", "slow spans in recordings that could not be read"},
+	unreadable:      {"unreadable", "slow spans in recordings that could not be read, or not to their end"},
 	noRecord:        {"no_record", "slow spans that the store does not keep or has no room for"},
 	readings:        {"reading", "recordings read"},
 	pauses:          {"pause", "pauses for the budget"},

@@ -148,6 +148,39 @@ func TestWhySpansAreOlder(t *testing.T) {
 	}
 }
 
+// A recording with more events than there is room for was not read to its end: that is what its
+// spans are told, whatever of them is in the part that was read.
+func TestSpansOfACutRecording(t *testing.T) {
+	r := newTestRecorder(t)
+	var err error
+	if r.store, err = store.New(); err != nil {
+		t.Fatal(err)
+	}
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(r.store.SpanProcessor())).Tracer("test")
+	at := time.Now()
+	for _, test := range []struct {
+		name  string
+		exact *Span
+		why   counter
+	}{
+		{"after the part", nil, unreadable},
+		{"begins in it", &Span{Open: true, Duration: time.Millisecond}, unreadable},
+		{"within it", &Span{Duration: time.Second}, stored},
+	} {
+		_, span := tracer.Start(t.Context(), test.name)
+		span.End()
+		id := span.SpanContext().SpanID().String()
+		a := &Analysis{Start: at.Add(-4 * time.Second), Duration: time.Second, Cut: true}
+		got := r.keepSpan(a, slowSpan{id: id, ended: at, duration: time.Second}, test.exact, taken{at: at})
+		x := timesOf(t, r.store, id)
+		if x == nil || got != test.why || x.Duration != time.Second {
+			t.Errorf("%s: outcome %q, want %q; %+v", test.name, counterTexts[got].text, counterTexts[test.why].text, x)
+		} else if test.why == unreadable && (len(x.Holes) != 1 || !strings.Contains(x.Holes[0].Reason, "WithMaxBytes")) {
+			t.Errorf("%s: holes %+v, want one that names WithMaxBytes", test.name, x.Holes)
+		}
+	}
+}
+
 // timesOf returns the exact times that a store has of a span, nil if it has none.
 func timesOf(t *testing.T, s *store.Store, id string) *SpanTimes {
 	t.Helper()

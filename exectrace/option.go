@@ -131,7 +131,9 @@ var (
 // Of Start it bounds the recording. Go keeps at least a second of it, whatever that takes:
 // where the recording takes more than n bytes, it pauses. The default is 8 MiB, or twice
 // what WithBudget allows in the time of a window. To read a recording takes about twelve
-// times its size for some 50 ms a megabyte.
+// times its size for some 50 ms a megabyte. What is kept of it meanwhile takes 8 times n at most:
+// a recording of tens of thousands of goroutines that begin each second may need more, and is
+// not read to its end then, which its spans are told.
 func WithMaxBytes(n int64) MaxBytes { return MaxBytes{n} }
 
 func (m MaxBytes) apply(c *analyzeConfig) { c.maxBytes = m.n }

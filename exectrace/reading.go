@@ -16,7 +16,8 @@ import (
 )
 
 // keptPerByte is how many bytes of memory the analysis, and what threads ran, may take for each
-// that WithMaxBytes allows: about 6 are needed.
+// that WithMaxBytes allows: about 6 are needed, and more where tens of thousands of goroutines
+// begin in a second.
 const keptPerByte = 8
 
 // SpanTimes is where the time of a span went, as a Recorder gives it to a store, and the
@@ -53,7 +54,7 @@ func (b *recording) Write(p []byte) (int, error) {
 // read takes the recording, and begins to read it.
 func (r *Recorder) read(now time.Time) {
 	if !r.budget.canRead(now, r.budget.bytes) {
-		// The next may fit: they come more slowly than the account fills.
+		// A later one may fit: the account fills, and a byte is thought to cost less.
 		r.budget.cannotRead()
 		r.readAfter = now.Add(lookEvery)
 		r.count(overBudget, len(r.pending.take()))
@@ -202,6 +203,9 @@ func (r *Recorder) keep(ctx context.Context, recording *bytes.Buffer, of taken) 
 // keepSpan gives the store the exact times of a span, nil if the recording has none, and
 // returns what became of it.
 func (r *Recorder) keepSpan(a *Analysis, s slowSpan, exact *Span, of taken) counter {
+	if a.Cut && (exact == nil || exact.Open) {
+		return r.keepOlder(s, unreadable, "the recording has too many events for the memory that there is: WithMaxBytes allows more")
+	}
 	if exact != nil {
 		return r.give(s.id, SpanTimes{Format: a.Format, Start: a.Start.Add(exact.Start), Span: *exact}, stored)
 	}
@@ -223,7 +227,7 @@ func (r *Recorder) keepSpan(a *Analysis, s slowSpan, exact *Span, of taken) coun
 	return r.keepOlder(s, readTooLate, fmt.Sprintf("read too late: %v after the span's end its start had left the recording, which is of %v", of.at.Sub(s.ended).Round(time.Millisecond), recorded))
 }
 
-// keepOlder gives the store of a span that no recording has why that is so, with the times
+// keepOlder gives the store of a span without exact times why that is so, with the times
 // that the program tells, and returns outcome if it keeps them.
 func (r *Recorder) keepOlder(s slowSpan, outcome counter, reason string) counter {
 	return r.give(s.id, SpanTimes{Start: s.started, Span: Span{

@@ -181,7 +181,10 @@ func (r *Recorder) Shutdown(ctx context.Context) error {
 			}
 			foreign = nil // that trace has ended
 		case <-grace:
-			if r.Status().State == Stopped {
+			switch got := r.Status(); {
+			case got.State == Stopped && got.Err != nil:
+				return got.Err
+			case got.State == Stopped:
 				return fmt.Errorf("exectrace: the flight recorder is off, and a recording is still being read: %w", context.Cause(ctx))
 			}
 			return fmt.Errorf("exectrace: the flight recorder is on for longer: the runtime does not answer, as when another execution trace is written to what takes no more: %w", context.Cause(ctx))

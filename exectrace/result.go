@@ -38,7 +38,7 @@ type Span struct {
 	Name     string        `json:"name"`
 	Start    time.Duration `json:"startNs"` // since the beginning of the trace
 	Duration time.Duration `json:"durationNs"`
-	// Open says that the span had not ended when the trace did.
+	// Open says that the span had not ended when the trace did, or where that is Cut.
 	Open bool `json:"open,omitempty"`
 
 	// Cut says that there were too many events to look at all: what is said of other

@@ -181,7 +181,11 @@ func (a *spanAnalysis) outcome() {
 		a.out.Holes = append(a.out.Holes, Hole{Reason: reason, Start: a.out.Duration})
 	}
 	if !s.Ended {
-		a.out.Holes = append(a.out.Holes, Hole{Reason: "the span had not ended when the trace did", Start: a.out.Duration})
+		reason := "the span had not ended when the trace did"
+		if a.t.Cut {
+			reason = "the trace was not read further: it has too many events"
+		}
+		a.out.Holes = append(a.out.Holes, Hole{Reason: reason, Start: a.out.Duration})
 	}
 }
 
