@@ -20,11 +20,12 @@ import (
 func TestPausePaysForTheReading(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		err  error
+		done reading
 	}{
-		{"abandoned", context.Canceled},
-		{"damaged", &ParseError{Err: timeline.ErrGap}},
-		{"read just before the pause", nil},
+		{"abandoned", reading{bytes: 1000, cpu: 500 * time.Millisecond, err: context.Canceled}},
+		{"abandoned, where only the bytes tell what it cost", reading{bytes: 10_000_000, err: context.Canceled}},
+		{"damaged", reading{bytes: 1000, cpu: 500 * time.Millisecond, err: &ParseError{Err: timeline.ErrGap}}},
+		{"read just before the pause", reading{bytes: 1000, cpu: 500 * time.Millisecond}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			now := time.Now()
@@ -35,7 +36,11 @@ func TestPausePaysForTheReading(t *testing.T) {
 			now = now.Add(lookEvery)
 			r.step(now)
 			before := r.Status()
-			r.hasRead(now, reading{bytes: 1000, cpu: 500 * time.Millisecond, err: test.err})
+			left := r.budget.left
+			r.hasRead(now, test.done)
+			if paid := left - r.budget.left; paid < 450*time.Millisecond {
+				t.Errorf("the budget has paid %v", paid)
+			}
 			got := r.Status()
 			if before.State != Paused || got.State != Paused || got.Err != before.Err || !got.Until.Equal(r.resume) { //nolint:errorlint // the same one
 				t.Errorf("status %+v, then %+v, want one pause", before, got)
@@ -93,6 +98,25 @@ func TestStatusBesideAForeignTrace(t *testing.T) {
 	r.step(now)
 	if got := r.Status(); got.State != Paused || got.Err != why || r.flight.on() { //nolint:errorlint // that alone
 		t.Errorf("status %+v, want a pause for %v alone", got, why)
+	}
+}
+
+// What another trace keeps on costs after a foreign stop, too: recording does not begin anew in
+// debt.
+func TestNoRecordingInDebt(t *testing.T) {
+	now := time.Now()
+	r := recordByHand(t, now)
+	end := foreign(t)
+	r.halt(now, ErrForeignStop, 0)
+	r.budget.left = -time.Second
+	now = now.Add(lookEvery)
+	r.step(now)
+	if got := r.Status(); got.Until.Before(now.Add(time.Minute)) {
+		t.Errorf("status %+v, want more than a minute until a second is paid", got)
+	}
+	end()
+	if r.step(now); r.flight.on() {
+		t.Errorf("it records with %v", r.budget.left)
 	}
 }
 

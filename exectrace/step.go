@@ -25,7 +25,7 @@ func (r *Recorder) step(now time.Time) time.Time {
 		return r.next()
 	}
 	if r.why != nil { // another execution trace was on
-		if !now.Before(r.look) && !r.flight.interrupted() {
+		if !now.Before(r.look) {
 			_, _, now = r.measure(now)
 			r.pay(now)
 		}
