@@ -8,6 +8,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spanprof/spanprof/viewer/internal/answer"
@@ -85,10 +86,24 @@ func (h *handler) make(ctx context.Context, turns turns, status *answer.Status, 
 	return m, !a.Running() || m.lasts, nil
 }
 
+// readBy has the parameters that the script of the page keeps in its address, such as a tab and
+// a zoom, and sends with each question: with the pages whose answers depend on them.
+var readBy = map[string][]string{
+	"view": nil, "per": nil, "leftSearch": nil, "leftZoom": nil,
+	"search": {"graph"}, "zoom": {"graph"},
+	"function": {"profile", "graph"},
+	"filter":   {"spans", "names"},
+	"order":    {"spans"}, "by": {"spans"},
+	"sort": {"names"}, "dir": {"names"},
+}
+
 // question returns what a request asks for, "" if that changes with the clock.
 func question(page string, params url.Values, f format) string {
 	asked := url.Values{}
 	for key, values := range params {
+		if pages, ok := readBy[key]; ok && !slices.Contains(pages, page) {
+			continue
+		}
 		if len(values) > 0 && strings.HasPrefix(values[0], "now") {
 			return ""
 		}
