@@ -123,6 +123,7 @@ export class FlameParts {
   zoomTo(frame) {
     this.zoomed = frame;
     this.zoom = pathID(frame);
+    this.lost = '';
     // What is drawn of it may be all of it; a search has to know the sums of what is not. An
     // answer on its way is to an earlier zoom.
     if (this.ask && (this.pending || (frame.parent ? isCut(frame) : this.shownZoom))) this.refresh(0);
