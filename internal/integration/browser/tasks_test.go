@@ -108,6 +108,16 @@ func (o *shop) window(t *testing.T, i int, version string) {
 	}
 }
 
+// more adds spans of a name, which have no samples.
+func (o *shop) more(t *testing.T, name string, spans int) {
+	t.Helper()
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "shop"))), sdktrace.WithSpanProcessor(o.store.SpanProcessor())).Tracer("")
+	for range spans {
+		_, span := tracer.Start(t.Context(), name, trace.WithTimestamp(o.start))
+		span.End(trace.WithTimestamp(o.start.Add(time.Millisecond)))
+	}
+}
+
 // serve returns the address of the shop's page.
 func (o *shop) serve(t *testing.T) string {
 	t.Helper()
@@ -285,25 +295,32 @@ func (b *browser) checkSides(what string) (left, right string) {
 	return left, right
 }
 
-// checkPerSecond compares what functions take each second with what go tool pprof says of the
-// profiles of both sides, whose windows took as long as profiled.
-func (b *browser) checkPerSecond(profiled time.Duration) {
+// checkEach compares what functions take on both sides for each of n spans or seconds, and how
+// much more that is on the right, with what go tool pprof says of the profiles of both.
+func (b *browser) checkEach(what string, n float64) {
 	b.t.Helper()
-	want := map[string][]string{}
-	for _, side := range []string{"left", "right"} {
-		for name, cum := range b.topOfSide(side).cum {
-			want[name] = append(want[name], onPage(time.Duration(math.Round(float64(cum)/profiled.Seconds()))))
-		}
-	}
-	got := get(b, chromedp.Evaluate[map[string][]string](`Object.fromEntries([...document.querySelectorAll('.diff tbody tr')].map((tr) => [tr.querySelector('[title]').title, [...tr.querySelectorAll('td.num')].slice(0, 2).map((td) => td.innerText)]))`))
+	left, right := b.topOfSide("left").cum, b.topOfSide("right").cum
+	got := b.differences()
 	for name := range got {
-		if !slices.Equal(got[name], want[name]) {
-			b.t.Errorf("%s takes %q each second, %q by go tool pprof", name, got[name], want[name])
+		each := func(d time.Duration) string { return onPage(time.Duration(math.Round(float64(d) / n))) }
+		want := []string{each(left[name]), each(right[name]), "+" + each(right[name]-left[name])}
+		if left[name] > right[name] {
+			want[2] = "-" + each(left[name]-right[name])
+		}
+		if !slices.Equal(got[name], want) {
+			b.t.Errorf("%s: %s takes %q, %q by go tool pprof", what, name, got[name], want)
 		}
 	}
 	if len(got) == 0 {
-		b.t.Error("no function differs")
+		b.t.Errorf("%s: no function differs", what)
 	}
+}
+
+// differences are the numbers of each function in the table of a comparison: of both sides, and
+// the change.
+func (b *browser) differences() map[string][]string {
+	b.t.Helper()
+	return get(b, chromedp.Evaluate[map[string][]string](`Object.fromEntries([...document.querySelectorAll('.diff tbody tr')].map((tr) => [tr.querySelector('[title]').title, [...tr.querySelectorAll('td.num')].map((td) => td.innerText.replace('\u2212', '-').replace(' %', '%'))]))`))
 }
 
 // TestPresets compares the last five minutes with the five before, and a version with the last,
@@ -328,7 +345,7 @@ func TestPresets(t *testing.T) {
 		b.screenshots("preset-" + preset)
 		if preset == "recent" {
 			b.run("for each second", click(`.diff label:has([value=second])`), until(`location.search.includes('per=second')`))
-			b.checkPerSecond(5 * time.Minute)
+			b.checkEach("for each second", 5*60)
 		}
 	}
 
