@@ -574,8 +574,9 @@ const onPaper = `[...document.querySelectorAll(%q)].filter((e) => e.checkVisibil
 
 // print writes what the page is on paper, in the dark scheme of a screen. There, what seen selects
 // has to be visible, and nothing to click on. A graph has to be painted light, and as high as it is.
-// read reads what is on paper.
-func (b *browser) print(name string, read func(), seen ...string) {
+// read reads what is on paper, and returns rows of the text form that the PDF has to have, as
+// well as all texts of the page.
+func (b *browser) print(name string, read func() [][]string, seen ...string) {
 	b.t.Helper()
 	if err := os.MkdirAll(screenshots, 0o755); err != nil {
 		b.t.Fatal(err)
@@ -610,7 +611,7 @@ func (b *browser) print(name string, read func(), seen ...string) {
 		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 		return err
 	}), until(`dispatchEvent(new Event('beforeprint'))`))
-	read()
+	rows := read()
 	for _, selector := range seen {
 		b.run(name+" on paper has "+selector, until(fmt.Sprintf("("+onPaper+").length > 0", selector)))
 	}
@@ -624,6 +625,7 @@ func (b *browser) print(name string, read func(), seen ...string) {
 	if err := os.WriteFile(filepath.Join(screenshots, name+"-paper.png"), get(b, chromedp.CaptureScreenshot()), 0o644); err != nil {
 		b.t.Fatal(err)
 	}
+	texts := get(b, chromedp.Evaluate[[]string](shownTexts))
 	b.run("off the screen", until(`dispatchEvent(new Event('afterprint'))`), size(1440, 900), scheme("dark"))
 	paper := get(b, func(ctx context.Context, t *chromedp.Target) ([]byte, error) {
 		result, err := cdp.Call(ctx, t, page.PrintToPDF, page.PrintToPDFParams{PrintBackground: new(true), PaperWidth: 8.27, PaperHeight: 11.69})
@@ -632,9 +634,11 @@ func (b *browser) print(name string, read func(), seen ...string) {
 		}
 		return result.Data, nil
 	})
-	if err := os.WriteFile(filepath.Join(screenshots, name+".pdf"), paper, 0o644); err != nil {
+	file := filepath.Join(screenshots, name+".pdf")
+	if err := os.WriteFile(file, paper, 0o644); err != nil {
 		b.t.Fatal(err)
 	}
+	b.t.Run(name+".pdf", func(t *testing.T) { checkPaper(t, file, texts, rows) })
 	b.run("back to the screen", size(1440, 900), scheme("light"))
 }
 

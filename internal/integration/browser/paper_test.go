@@ -75,7 +75,7 @@ func TestPaper(t *testing.T) {
 				b.run(page.name, click(selector), settled)
 			}
 			b.run(page.name, visible(page.ready))
-			b.print("paper-"+page.name, func() {
+			b.print("paper-"+page.name, func() (rows [][]string) {
 				text := textOf(t, b.at().String())
 				for _, f := range page.same {
 					var want [][]string
@@ -93,7 +93,9 @@ func TestPaper(t *testing.T) {
 					if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
 						t.Errorf("%s: in a terminal (-) and on paper (+):\n%s", page.name, diff)
 					}
+					rows = append(rows, want...)
 				}
+				return rows
 			}, page.seen...)
 		})
 	}
@@ -115,6 +117,6 @@ func TestCutListOnPaper(t *testing.T) {
 	t.Cleanup(server.Close)
 	b := newBrowser(t)
 	b.run("the list", size(1600, 900), navigate(server.URL+"/"), until(`document.querySelector('.aside .cutoff')?.innerText.startsWith('Show 30 more names')`))
-	b.print("paper-cut", func() {}, `.names li`, `.aside .cutoff`)
+	b.print("paper-cut", func() [][]string { return nil }, `.names li`, `.aside .cutoff`)
 	b.check(server.URL + "/")
 }

@@ -286,5 +286,8 @@ func TestStates(t *testing.T) {
 	open("a query of Pyroscope", "query", `process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="shop"}`)
 	b.run("its graph", chromedp.WaitVisible(css(`.graph canvas`)))
 	text("its total", `.tiles`, `CPU time\s*160 s`)
-	b.print("process", func() { text("the paper", `.tiles`, `CPU time\s*160 s`) })
+	b.print("process", func() [][]string {
+		text("the paper", `.tiles`, `CPU time\s*160 s`)
+		return nil
+	})
 }
