@@ -35,8 +35,10 @@ func TestManyAttributes(t *testing.T) {
 		name       string
 		attributes map[int]attribute.KeyValue
 		events     map[int]map[int]attribute.KeyValue // attributes of exceptions
+		few        bool                               // exceptions have one attribute each
 		want       []store.Attribute
 		unseen     int64
+		complete   bool // What was not looked at is not missed.
 	}{
 		{
 			name: "attributes",
@@ -66,6 +68,33 @@ func TestManyAttributes(t *testing.T) {
 			},
 			want:   []store.Attribute{{Key: "exception.type", Value: "last"}, {Key: "exception.message", Value: "refused"}},
 			unseen: 2 * (n - 256),
+		},
+		{
+			name:   "an exception among events that are not looked at",
+			events: map[int]map[int]attribute.KeyValue{300: {0: attribute.String("exception.type", "no")}},
+			few:    true,
+			unseen: n - 256,
+		},
+		{
+			name: "one that comes after those",
+			events: map[int]map[int]attribute.KeyValue{
+				300:   {0: attribute.String("exception.type", "no")},
+				n - 1: {0: attribute.String("exception.type", "last")},
+			},
+			few:    true,
+			want:   []store.Attribute{{Key: "exception.type", Value: "last"}},
+			unseen: n - 256,
+		},
+		{
+			name: "the first is looked at",
+			events: map[int]map[int]attribute.KeyValue{
+				127: {0: attribute.String("exception.type", "first")},
+				300: {0: attribute.String("exception.type", "no")},
+			},
+			few:      true,
+			want:     []store.Attribute{{Key: "exception.type", Value: "first"}},
+			unseen:   n - 256,
+			complete: true,
 		},
 		{
 			name:       "within the SDK's limits",
@@ -98,7 +127,11 @@ func TestManyAttributes(t *testing.T) {
 				if tt.events != nil {
 					for i := range count {
 						if placed, ok := tt.events[i]; ok {
-							span.AddEvent("exception", trace.WithAttributes(many(n, placed)...))
+							attributes := n
+							if tt.few {
+								attributes = 1
+							}
+							span.AddEvent("exception", trace.WithAttributes(many(attributes, placed)...))
 						} else {
 							span.AddEvent("message")
 						}
@@ -112,7 +145,7 @@ func TestManyAttributes(t *testing.T) {
 				if diff := cmp.Diff(want, got.Attributes); diff != "" {
 					t.Errorf("%s: %s", of, diff)
 				}
-				if got.AttributesOmitted != (tt.unseen > 0) {
+				if got.AttributesOmitted != (tt.unseen > 0 && !tt.complete) {
 					t.Errorf("%s: attributes omitted: %v", of, got.AttributesOmitted)
 				}
 				if got := s.Stats().AttributesUnseen; got != tt.unseen {

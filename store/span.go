@@ -36,8 +36,9 @@ type Span struct {
 	// Attributes are the telling attributes of the span, in its order, then those
 	// of children that are not recorded themselves; in the answer to a query for
 	// Requests those of all spans below it, 16 in all. AttributesOmitted says that
-	// there was no room for others, or that the span has more than are looked at; see
-	// Stats.AttributesUnseen. A running span has none yet.
+	// there was no room for others, or that the span has more than are looked at, or an
+	// earlier exception among events that are not; see Stats.AttributesUnseen. A running
+	// span has none yet.
 	Attributes        []Attribute
 	AttributesOmitted bool
 	// LocalRoot says that the span has no parent in this process.

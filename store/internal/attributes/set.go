@@ -48,20 +48,29 @@ type Source struct {
 	// error. A child's alone are kept.
 	Name, Status string
 	Attributes   []attribute.KeyValue
-	// Exception has the attributes of the span's first event that is one.
-	Exception []attribute.KeyValue
+	Exception    Exception
 }
 
-// Exception returns the attributes of the first event that is an exception, of the events of a
-// span that are looked at.
-func Exception(events []sdktrace.Event) []attribute.KeyValue {
+// Exception is what is known of the first exception of a span.
+type Exception struct {
+	// Attributes are those of the first event that is one, of those that are looked at.
+	Attributes []attribute.KeyValue
+	// Hidden says that one that is not looked at may come before it.
+	Hidden bool
+}
+
+// ExceptionOf looks for the first exception among the events of a span.
+func ExceptionOf(events []sdktrace.Event) Exception {
 	for i := 0; i < len(events); i = Next(i, len(events)) {
 		if events[i].Name == "exception" {
-			return events[i].Attributes
+			return Exception{events[i].Attributes, i >= MaxSeen/2 && Unseen(len(events)) > 0}
 		}
 	}
-	return nil
+	return Exception{Hidden: Unseen(len(events)) > 0}
 }
+
+// Any reports whether there is something to keep, or to say.
+func (e *Exception) Any() bool { return len(e.Attributes) > 0 || e.Hidden }
 
 // Any reports whether there may be something to keep, or something that is not looked at.
 func (k *Keys) Any(s *Source, child bool) bool {
@@ -70,7 +79,7 @@ func (k *Keys) Any(s *Source, child bool) bool {
 			return true
 		}
 	}
-	return len(s.Exception) > 0 || Unseen(len(s.Attributes)) > 0 || child && s.Status != ""
+	return s.Exception.Any() || Unseen(len(s.Attributes)) > 0 || child && s.Status != ""
 }
 
 // Append appends what a span has to a set. child says that it is for the set of another
@@ -80,7 +89,7 @@ func (k *Keys) Append(set []byte, s *Source, child bool) []byte {
 	if !child {
 		status = ""
 	}
-	if len(s.Attributes) == 0 && len(s.Exception) == 0 && status == "" {
+	if len(s.Attributes) == 0 && !s.Exception.Any() && status == "" {
 		return set
 	}
 	w := writer{keys: k, set: set, limit: len(set) + MaxOwn}
@@ -98,8 +107,8 @@ func (k *Keys) Append(set []byte, s *Source, child bool) []byte {
 	if status != "" {
 		w.entry(k.statusDescription, status)
 	}
-	w.exception(s.Exception)
-	w.full = w.full || Unseen(len(s.Attributes))+Unseen(len(s.Exception)) > 0
+	w.exception(s.Exception.Attributes)
+	w.full = w.full || s.Exception.Hidden || Unseen(len(s.Attributes))+Unseen(len(s.Exception.Attributes)) > 0
 	if len(w.set) == before && !w.full {
 		return set
 	}

@@ -32,7 +32,7 @@ func written(k *Keys, set []byte) (list []string) {
 }
 
 func sourceOf(s sdktrace.ReadOnlySpan) *Source {
-	source := &Source{Name: s.Name(), Attributes: s.Attributes(), Exception: Exception(s.Events())}
+	source := &Source{Name: s.Name(), Attributes: s.Attributes(), Exception: ExceptionOf(s.Events())}
 	if s.Status().Code == codes.Error {
 		source.Status = s.Status().Description
 	}

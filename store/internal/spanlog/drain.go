@@ -186,8 +186,8 @@ func (l *Log) read(e, to *event, d *details) (*event, *details) {
 		d.origin, d.scope = originOf(e.profiled), s.scope().Name
 	}
 	if l.keys != nil {
-		d.attributes, d.exception = s.attributes(), attributes.Exception(s.events())
-		to.hasAttributes = e.hasAttributes || len(d.exception) > 0
+		d.attributes, d.exception = s.attributes(), attributes.ExceptionOf(s.events())
+		to.hasAttributes = e.hasAttributes || d.exception.Any()
 	}
 	return to, d
 }

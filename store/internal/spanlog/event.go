@@ -78,12 +78,13 @@ type details struct {
 	// record.
 	status, scope string
 	duration      int64
-	// attributes are all of the span, exception those of its first exception. set has
-	// what is kept of them where they take too much to wait here.
-	attributes, exception []attribute.KeyValue
-	set                   []byte
-	failed                bool
-	origin                origin
+	// attributes are all of the span. set has what is kept of them and the exception where
+	// they take too much to wait here.
+	attributes []attribute.KeyValue
+	exception  attributes.Exception
+	set        []byte
+	failed     bool
+	origin     origin
 }
 
 // Start records a span that starts if it is a local root.
@@ -163,9 +164,9 @@ func isLocalRoot(parent *trace.SpanContext) bool { return !parent.IsValid() || p
 
 // has gives an event the attributes of its span, which take about size bytes, and returns
 // what it takes with them.
-func (l *Log) has(e *event, d *details, all []attribute.KeyValue, size int64, exception []attribute.KeyValue) int64 {
+func (l *Log) has(e *event, d *details, all []attribute.KeyValue, size int64, exception attributes.Exception) int64 {
 	e.hasAttributes = true
-	_, more := look(exception)
+	_, more := look(exception.Attributes)
 	if size += more; size <= l.queue.maxPinned/pinnedShare {
 		d.attributes, d.exception = all, exception
 		return size
@@ -208,11 +209,11 @@ func look(all []attribute.KeyValue) (profiled bool, size int64) {
 	return profiled, size
 }
 
-// exceptionOf returns the attributes of a span's exception, and counts what of its attributes,
+// exceptionOf returns what is known of a span's exception, and counts what of its attributes,
 // its events and those is not looked at.
-func (l *Log) exceptionOf(all []attribute.KeyValue, events []sdktrace.Event) []attribute.KeyValue {
-	exception := attributes.Exception(events)
-	if n := attributes.Unseen(len(all)) + attributes.Unseen(len(events)) + attributes.Unseen(len(exception)); n > 0 {
+func (l *Log) exceptionOf(all []attribute.KeyValue, events []sdktrace.Event) attributes.Exception {
+	exception := attributes.ExceptionOf(events)
+	if n := attributes.Unseen(len(all)) + attributes.Unseen(len(events)) + attributes.Unseen(len(exception.Attributes)); n > 0 {
 		l.queue.unseen.Add(int64(n))
 	}
 	return exception
@@ -232,7 +233,7 @@ func (l *Log) end(s sdktrace.ReadOnlySpan, parent trace.SpanID, local, profiled 
 	}
 	var pinned int64
 	if l.keys != nil {
-		if exception := l.exceptionOf(all, s.Events()); size > 0 || len(exception) > 0 {
+		if exception := l.exceptionOf(all, s.Events()); size > 0 || exception.Any() {
 			pinned = l.has(&e, &d, all, size, exception)
 		}
 	}
@@ -287,8 +288,8 @@ func (l *Log) pass(s sdktrace.ReadOnlySpan, parent trace.SpanID, all []attribute
 
 // passes reports whether a child has some attributes for its parent, and whether it, or
 // its own children, may have.
-func (l *Log) passes(size int64, exception []attribute.KeyValue, status codes.Code) (some, passes bool) {
-	some = size > 0 || len(exception) > 0 || status == codes.Error
+func (l *Log) passes(size int64, exception attributes.Exception, status codes.Code) (some, passes bool) {
+	some = size > 0 || exception.Any() || status == codes.Error
 	hoists := l.queue.hoists.Load()
 	if some && !hoists {
 		// From now on those without any may have some from their own children.
@@ -297,7 +298,7 @@ func (l *Log) passes(size int64, exception []attribute.KeyValue, status codes.Co
 	return some, some || hoists
 }
 
-func (l *Log) passOn(id, parent trace.SpanID, some bool, name string, status sdktrace.Status, all []attribute.KeyValue, size int64, exception []attribute.KeyValue) {
+func (l *Log) passOn(id, parent trace.SpanID, some bool, name string, status sdktrace.Status, all []attribute.KeyValue, size int64, exception attributes.Exception) {
 	e := event{kind: passedBy, key: ident.NewKey(id), parent: parent}
 	var (
 		d      details

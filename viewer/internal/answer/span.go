@@ -46,7 +46,7 @@ type Span struct {
 	Err     bool   `json:"err"`
 	Status  string `json:"status,omitempty"`
 	// Attributes are the span's own, then those of children that are not recorded
-	// themselves and, in the answer to a query, of all spans below it. AttributesOmitted says that there was no room for others, or that some were not looked at.
+	// themselves and, in the answer to a query, of all spans below it. AttributesOmitted says that there was no room for others, or that some, or an earlier exception, were not looked at.
 	Attributes        []Attribute `json:"attributes,omitempty"`
 	AttributesOmitted bool        `json:"attributesOmitted,omitempty"`
 	// Below is the number of spans with records below it, in the list of spans.

@@ -76,6 +76,9 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 		for _, a := range s.Attributes {
 			line("", "%s", termtext.Clip(a.text(), room))
 		}
+		if s.AttributesOmitted {
+			line("", "some attributes are left out: no room, or too many to look at")
+		}
 		if s.AfterEnd != nil {
 			line("after", "%s", s.AfterEnd.text())
 			line("", "%s", s.AfterEnd.Query)

@@ -11,30 +11,34 @@ const SHOWN = 100;
 // telling returns the attributes that say more than the name of the span does.
 const telling = (s) => (s.attributes ?? []).filter((a) => !s.name.includes(a.value));
 
+const OMITTED = 'Some are left out: there was no room, or the span has more attributes or events than are looked at.';
+
 const written = (a) => `${a.key} = ${a.value}${a.child ? ` (${a.child})` : ''}`;
 
 // attributeLine says in one line which request a span was; null if nothing does.
 export function attributeLine(s) {
   const list = telling(s);
-  if (!list.length) return null;
-  return h('div', { class: 'attributes', title: list.map(written).join('\n') },
+  const omitted = s.attributesOmitted && OMITTED;
+  if (!list.length && !omitted) return null;
+  return h('div', { class: 'attributes', title: [...list.map(written), omitted].filter(Boolean).join('\n') },
     list.map((a) => h('span', null, h('span', { class: 'muted' }, `${a.key} `), a.value)),
-    s.attributesOmitted && h('span', { class: 'muted' }, '\u2026'));
+    omitted && h('span', { class: 'muted' }, list.length ? '\u2026' : 'Some attributes are left out'));
 }
 
 // attributeTable lists all attributes of a span, each with links to the spans that have
 // it too; null if there is none.
 export function attributeTable(s) {
-  if (!s.attributes?.length) return null;
-  return h('details', { class: 'card described', open: s.attributes.length <= 8 },
-    h('summary', null, h('h2', null, 'Attributes'), h('span', { class: 'muted' }, count(s.attributes.length, 'attribute'))),
-    h('dl', null, s.attributes.map((a) => h('div', null,
+  const all = s.attributes ?? [];
+  if (!all.length && !s.attributesOmitted) return null;
+  return h('details', { class: 'card described', open: all.length <= 8 },
+    h('summary', null, h('h2', null, 'Attributes'), h('span', { class: 'muted' }, count(all.length, 'attribute'))),
+    h('dl', null, all.map((a) => h('div', null,
       h('dt', null, a.key, a.child && h('span', { class: 'muted' }, ` (${a.child})`)),
       h('dd', null, h('code', { class: 'clamp', title: a.value }, a.value),
         h('span', { class: 'links' },
           h('a', { href: link('', { attribute: `${a.key}=${a.value}` }) }, 'spans'),
           h('a', { href: link('', { query: `.cpu{span.${a.key}=${JSON.stringify(a.value)}}` }) }, 'flame graph')))))),
-    s.attributesOmitted && h('p', { class: 'muted' }, 'There was no room for others.'));
+    s.attributesOmitted && h('p', { class: 'muted' }, OMITTED));
 }
 
 // byAttribute sums spans by the values of one attribute; choose asks for another key.
