@@ -167,6 +167,12 @@ func TestBrowser(t *testing.T) {
 	if text = b.text(`.actions`); !strings.Contains(text, "Copy go tool pprof") || !strings.Contains(text, "Copy link") {
 		t.Errorf("what can be done with a comparison is %q", text)
 	}
+	// A span has its own time; its baseline is of a range.
+	for side, ranged := range map[int]bool{1: true, 2: false} {
+		if text = b.text(fmt.Sprintf(`.side:nth-child(%d)`, side)); strings.Contains(text, " – ") != ranged {
+			t.Errorf("side %d is %q; a range of times: %v", side, text, ranged)
+		}
+	}
 	b.screenshots("baseline")
 
 	left, right := `codesearch.cpu{span_name="GET /search"}`, span.Query

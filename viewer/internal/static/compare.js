@@ -127,7 +127,8 @@ function side(name, a, address) {
     h('strong', null, value(a.total, a.unit)),
     h('span', { class: 'muted' }, ` ${a.measure} ${sources(a)}${each}`),
     h('a', { class: 'code', href: link('', address), title: a.query }, a.query),
-    a.windows > 0 && h('div', { class: 'muted' }, `${clock(a.from)} \u2013 ${clock(a.until)}`),
+    // A span's own time is in its name.
+    !a.span && a.windows > 0 && h('div', { class: 'muted' }, `${clock(a.from)} \u2013 ${clock(a.until)}`),
     a.note && h('p', { class: 'note' }, sentence(a.note)));
 }
 
@@ -140,7 +141,7 @@ function deltaLegend(max, left) {
     boxes.forEach((box, i) => { box.style.background = deltaColour(steps[i], dark); });
   };
   paint();
-  const element = h('p', { class: 'muted legend' }, `${signedPoints(-max)} `, h('span', { class: 'scale' }, boxes), ` ${signedPoints(max)} (percentage points) of the total. Red takes more than in ${left}, blue less. What only that has is in the table alone.`);
+  const element = h('p', { class: 'muted legend' }, `${signedPoints(-max)} `, h('span', { class: 'scale' }, boxes), ` ${signedPoints(max)} (percentage points) of the total. Red takes more than in \u201c${left}\u201d, blue less. What only that has is in the table alone.`);
   follow(element, 'theme', paint);
   return element;
 }

@@ -168,7 +168,7 @@ export function strip(query) {
   function key() {
     const { dark } = theme();
     const rest = data.buckets.some((b) => b.rest > 0);
-    legend.replaceChildren(...[...data.names.entries(), ...(rest ? [[-1, 'other work']] : [])].map(([i, name]) => {
+    legend.replaceChildren(...[...data.names.entries(), ...(rest ? [[-1, data.names.length ? 'other work' : 'all work']] : [])].map(([i, name]) => {
       const dot = h('i');
       dot.style.background = stripColour(i, dark);
       return h('span', { class: 'chip', title: name }, dot, h('span', { class: 'cut' }, name));
