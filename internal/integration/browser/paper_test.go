@@ -43,7 +43,7 @@ func TestPaper(t *testing.T) {
 		seen          []string
 	}{
 		{"list", "?error=true&order=slowest&filter=order&service=shop", nil, `.spans tbody tr:nth-child(7)`, []figures{
-			{`.spans tbody tr`, []string{`[data-label=wall]`, `[data-label=CPU]`, `[data-label=samples]`, `a.name`}, `(?m)^[0-9:.]+ +` + figure + ` +` + figure + ` +([0-9]+)  [0-9a-f]+  (.*?) \[error\]$`},
+			{`.spans tbody tr`, []string{`[data-label=wall]`, `[data-label=CPU]`, `[data-label=samples]`, `a.name`}, `(?m)^(?:[0-9-]+ )?[0-9:.]+ +` + figure + ` +` + figure + ` +([0-9]+)  [0-9a-f]+  (.*?) \[error\]$`},
 		}, []string{
 			`h1`, `.count`, `.conditions .chip`, `.choice label:has([value=slowest]:checked)`, `.check:has(:checked)`, `.tools [data-search]`,
 			`.spans thead th`, `.spans tbody tr:nth-child(7) a.name`, `.spans tbody tr:nth-child(7) .num`, `.strip canvas`, `.names li`,
@@ -72,9 +72,9 @@ func TestPaper(t *testing.T) {
 		b.run(page.name, navigate(address+page.address))
 		b.task("print "+page.name, len(page.way), func() {
 			for _, selector := range page.way {
-				b.run(page.name, click(selector), settled)
+				b.run(page.name, click(selector)) // It may lead to another page.
 			}
-			b.run(page.name, visible(page.ready))
+			b.run(page.name, visible(page.ready), settled)
 			b.print("paper-"+page.name, func() (rows [][]string) {
 				text := textOf(t, b.at().String())
 				for _, f := range page.same {
