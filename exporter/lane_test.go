@@ -178,6 +178,31 @@ func TestLaneContainsFailuresAndPanics(t *testing.T) {
 	}
 }
 
+// What failed last stands last in a program's log.
+func TestLaneReportsInOrder(t *testing.T) {
+	failures := []string{"refused", "unknown", "closed"}
+	for range 1000 {
+		reported := reports(t)
+		s := &sink{export: func(_ context.Context, item string) error {
+			i, err := strconv.Atoi(item)
+			if err != nil {
+				return err
+			}
+			return errors.New(failures[i])
+		}}
+		q := exporter.NewMulti(s)
+		push(t, q, 0, 1, 2)
+		if err := q.Shutdown(t.Context()); err == nil {
+			t.Error("Shutdown does not say that profiles are lost")
+		}
+		noWorkers(t)
+		want := []string{"exporter_test.sink: refused", "exporter_test.sink: unknown", "exporter_test.sink: closed"}
+		if diff := cmp.Diff(want, reported()); diff != "" {
+			t.Fatalf("reports (-want +got):\n%s", diff)
+		}
+	}
+}
+
 // A test double that calls t.Fatal is one way to get there.
 func TestLaneOutlivesGoexit(t *testing.T) {
 	reported := reports(t)

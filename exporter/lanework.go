@@ -100,8 +100,8 @@ func (l *lane) due(now time.Time) (*item, time.Duration) {
 	switch {
 	case l.abandoned:
 		return nil, forever
-	case l.retry == nil && len(l.given) > 0 && len(l.sending) == 0:
-		return l.takeGiven(), 0
+	case l.retry == nil && len(l.given) > 0 && len(l.sending) == 0 && len(l.leaving) == 0:
+		return l.takeGiven(), 0 // the failure of the one before has been reported, lest they change places
 	case l.waiting.len() == 0:
 		return nil, forever
 	}
