@@ -4,21 +4,28 @@
 // Package spanlog keeps records of the spans that run and of those that ended,
 // bounded in bytes, and joins them with the samples of profiles.
 //
-// event.go takes the start and the end of spans, on the request path, into the bounded rings
-// of queue.go; sdkspan.go and sdkstart.go read spans of the SDK without their methods;
-// drain.go brings them from there into the log, in their order, before anyone reads it.
-// log.go has the log, config.go its bounds, totals.go its counts, index.go and lookup.go find
-// records by id, table.go gives rows the texts that they refer to. list.go makes
-// room; keeper.go keeps the slowest spans of each name, those with most CPU time and
-// examples of each latency for longer, ownkeeper.go says which names have a keeper of their
-// own, errors.go keeps the last errors of each type; name.go has their names, text.go the
-// texts that records share. join.go adds samples to records and takes them off;
-// orphans.go has those of spans without a record, departed.go spans whose record went
-// before its samples came, ring.go what both leave behind. attributes.go gives records
-// the attributes of their spans, and of children without a record; exact.go exact times.
-// count.go counts by name what is not kept. ended.go gives the spans that ended to a
-// directory, restore.go takes those of earlier processes in. view.go reads all this as it
-// was at one moment.
+// On their way in, spans are asked by startend.go, where they start and end on the request
+// path. sdkspan.go and sdkstart.go read those of the SDK. What they say waits as the events of
+// event.go,
+// in the bounded rings of queue.go. drain.go takes events into the log, in their order, before
+// anything reads it; fresh.go has the starts whose spans may end in the same batch.
+//
+// log.go is the log, record.go a record of it, config.go its bounds, totals.go its counts.
+// index.go and lookup.go find records by id, running.go tells which spans run. table.go and
+// text.go have the texts that records share, name.go the names of spans, count.go and counts.go
+// what is counted by name.
+//
+// list.go makes room. Some records stay for longer: keeper.go has the slowest of each name,
+// those with most CPU time and examples of each latency, ownkeeper.go says which names have a
+// keeper of their own, errors.go has the last errors of each type.
+//
+// join.go adds samples to records, leave.go takes them off. orphans.go has the samples of spans
+// without a record, departed.go spans whose record went before its samples came, ring.go what
+// both leave behind. attributes.go gives records the attributes of their spans, below.go those
+// of children without a record, exact.go exact times.
+//
+// view.go reads all this as it was at one moment. ended.go gives the spans that ended to a
+// directory, restore.go takes in those of earlier processes.
 package spanlog
 
 import (

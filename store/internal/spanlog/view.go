@@ -6,10 +6,6 @@ package spanlog
 import (
 	"slices"
 	"sync"
-
-	"go.opentelemetry.io/otel/trace"
-
-	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 // saveLen is how many saved records are allocated at once.
@@ -143,78 +139,6 @@ func (v *View) copyRows(rows *[copyLen]Record, first int, wanted func(*Row) bool
 		n++
 	}
 	return n
-}
-
-// Known says which of the ids have a record, as far as it comes until ended reports true.
-func (v *View) Known(keys []ident.Key, ended func() bool) map[ident.Key]bool {
-	known := make(map[ident.Key]bool)
-	if len(keys) == 0 {
-		return known
-	}
-	for some := range slices.Chunk(keys, chunkLen) {
-		if ended() {
-			return known
-		}
-		v.log.mu.Lock()
-		v.log.indexInSteps()
-		for _, key := range some {
-			if _, ok := v.indexed(key); ok {
-				known[key] = true
-			}
-		}
-		v.log.mu.Unlock()
-	}
-	v.eachSaved(func(r *Record) {
-		if r.list != freeList {
-			known[ident.NewKey(r.SpanID)] = true
-		}
-	})
-	return known
-}
-
-// Find returns a copy of the record of a span.
-func (v *View) Find(key ident.Key) (found Record, ok bool) {
-	v.log.mu.Lock()
-	v.log.indexInSteps()
-	found, ok = v.indexed(key)
-	v.log.mu.Unlock()
-	if ok {
-		return found, true
-	}
-	// Its record may have become another's since.
-	v.eachSaved(func(r *Record) {
-		if r.list != freeList && ident.NewKey(r.SpanID) == key {
-			found, ok = *r, true
-		}
-	})
-	return found, ok
-}
-
-// Lookup returns the name and the trace of a span that has a record now.
-func (l *Log) Lookup(key ident.Key) (name string, trace trace.TraceID, ok bool) {
-	l.lockIndexed()
-	defer l.mu.Unlock()
-	id, ok := l.indexed(key)
-	if !ok {
-		return "", trace, false
-	}
-	r := l.row(id)
-	return l.nameOf(r).Value, r.TraceID, true
-}
-
-// indexed returns the record that a span has now, as it was then; false if the span
-// had none or another one. The caller holds the lock.
-func (v *View) indexed(key ident.Key) (r Record, ok bool) {
-	id, ok := v.log.indexed(key)
-	if !ok {
-		return Record{}, false
-	}
-	if saved := savedSince(v.from, id); saved != nil {
-		r = *saved
-	} else {
-		r = v.log.record(v.log.row(id))
-	}
-	return r, r.list != freeList && ident.NewKey(r.SpanID) == key
 }
 
 // save keeps a record that is about to change for the views that are open.
