@@ -12,6 +12,7 @@ import (
 
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/sdkspan"
 )
 
 // drain takes in the events up to a number. The caller holds the lock.
@@ -56,10 +57,9 @@ func (l *Log) drainBatch(until uint64) {
 // fetch reads the keys of the ends that come in. Each is in another place of memory: read
 // here, one after the other and for nothing else, a processor fetches many at a time.
 func fetch(events []*event) {
-	at := learned.Load()
 	for _, e := range events {
-		if e.kind == ended && e.snapshot != nil {
-			e.key = ident.NewKey(sdkSpan{e.snapshot, at}.context().SpanID())
+		if e.kind == ended && !e.snapshot.IsZero() {
+			e.key = ident.NewKey(e.snapshot.Ended().SpanContext().SpanID())
 		}
 	}
 }
@@ -121,8 +121,8 @@ func (e *event) clear() {
 	case e.details != nil:
 		*e.details = details{}
 		*e = event{}
-	case e.snapshot != nil:
-		e.snapshot = nil
+	case !e.snapshot.IsZero():
+		e.snapshot = sdkspan.Ref{}
 	default:
 		e.name, e.resource = "", nil
 	}
@@ -168,25 +168,25 @@ func (l *Log) runs(e *event) rowID {
 // read returns an end with all that it says, which is that of its snapshot in the places
 // given.
 func (l *Log) read(e, to *event, d *details) (*event, *details) {
-	if e.snapshot == nil {
+	if e.snapshot.IsZero() {
 		if e.details != nil {
 			d = e.details
 		}
 		return e, d
 	}
-	s := sdkSpan{e.snapshot, learned.Load()}
-	ctx := s.context()
+	s := e.snapshot.Ended()
+	ctx := s.SpanContext()
 	to.key, to.local = e.key, e.local
-	to.trace, to.parent, to.resource = ctx.TraceID(), s.parent().SpanID(), s.resource()
-	to.name, to.hasAttributes = s.name(), false
-	to.start, d.duration = times(*s.start(), *s.end())
-	d.status, d.failed = s.status().Description, s.status().Code == codes.Error
+	to.trace, to.parent, to.resource = ctx.TraceID(), s.Parent().SpanID(), s.Resource()
+	to.name, to.hasAttributes = s.Name(), false
+	to.start, d.duration = times(*s.StartTime(), *s.EndTime())
+	d.status, d.failed = s.Status().Description, s.Status().Code == codes.Error
 	d.origin = uncounted
-	if l.root != nil && e.local && ctx.IsSampled() && s.droppedAttributes() == 0 {
-		d.origin, d.scope = originOf(e.profiled), s.scope().Name
+	if l.root != nil && e.local && ctx.IsSampled() && s.DroppedAttributes() == 0 {
+		d.origin, d.scope = originOf(e.profiled), s.InstrumentationScope().Name
 	}
 	if l.keys != nil {
-		d.attributes, d.exception = s.attributes(), attributes.ExceptionOf(s.events())
+		d.attributes, d.exception = s.Attributes(), attributes.ExceptionOf(s.Events())
 		to.hasAttributes = e.hasAttributes || d.exception.Any()
 	}
 	return to, d

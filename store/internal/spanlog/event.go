@@ -6,7 +6,6 @@ package spanlog
 import (
 	"slices"
 	"time"
-	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/sdkspan"
 )
 
 // eventKind says what happened to a span.
@@ -49,8 +49,8 @@ type event struct {
 	seq uint64
 	key ident.Key
 	// snapshot is that of the SDK, which says the rest when the event comes into the log;
-	// nil where the event has values.
-	snapshot unsafe.Pointer
+	// zero where the event has values.
+	snapshot sdkspan.Ref
 
 	kind            eventKind
 	local, profiled bool

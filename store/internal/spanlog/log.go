@@ -5,8 +5,7 @@
 // bounded in bytes, and joins them with the samples of profiles.
 //
 // On their way in, spans are asked by startend.go, where they start and end on the request
-// path. sdkspan.go and sdkstart.go read those of the SDK. What they say waits as the events of
-// event.go,
+// path. Package sdkspan reads those of the SDK. What they say waits as the events of event.go,
 // in the bounded rings of queue.go. drain.go takes events into the log, in their order, before
 // anything reads it; fresh.go has the starts whose spans may end in the same batch.
 //

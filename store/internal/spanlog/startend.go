@@ -16,13 +16,14 @@ import (
 	"github.com/spanprof/spanprof/internal/labelfacts"
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/sdkspan"
 )
 
 // Start records a span that starts if it is a local root.
 func (l *Log) Start(s sdktrace.ReadWriteSpan) {
-	if sdk, ok := sdkStartOf(s); ok {
-		if parent := sdk.parent(); isLocalRoot(parent) {
-			l.start(sdk.context(), parent, s.Name(), *sdk.start(), sdk.resource())
+	if sdk, ok := sdkspan.StartedOf(s); ok {
+		if parent := sdk.Parent(); isLocalRoot(parent) {
+			l.start(sdk.SpanContext(), parent, s.Name(), *sdk.StartTime(), sdk.Resource())
 		}
 		return
 	}
@@ -36,7 +37,7 @@ func (l *Log) Start(s sdktrace.ReadWriteSpan) {
 // another one has to tell about those above it. The span's attributes must not change any
 // more.
 func (l *Log) End(s sdktrace.ReadOnlySpan) {
-	if sdk, ok := sdkSpanOf(s); ok {
+	if sdk, ok := sdkspan.EndedOf(s); ok {
 		l.endInPlace(s, sdk)
 		return
 	}
@@ -54,32 +55,32 @@ func (l *Log) End(s sdktrace.ReadOnlySpan) {
 }
 
 // endInPlace is End for a snapshot of the SDK.
-func (l *Log) endInPlace(s sdktrace.ReadOnlySpan, sdk sdkSpan) {
-	parent, all := sdk.parent(), sdk.attributes()
+func (l *Log) endInPlace(s sdktrace.ReadOnlySpan, sdk sdkspan.Ended) {
+	parent, all := sdk.Parent(), sdk.Attributes()
 	profiled, size := look(all)
 	if !profiled && labelfacts.EverySpan(true) {
-		profiled = labelfacts.EverySpan(sdk.context().IsSampled())
+		profiled = labelfacts.EverySpan(sdk.SpanContext().IsSampled())
 	}
 	switch local := isLocalRoot(parent); {
 	case local || profiled:
 		most := l.queue.maxPinned / pinnedShare
-		pinned := size + pinnedSnapshot + int64(len(sdk.name())+len(sdk.status().Description)) +
-			int64(cap(all)-len(all))*pinnedValue + stateOf(sdk.context()) + stateOf(parent)
+		pinned := size + pinnedSnapshot + int64(len(sdk.Name())+len(sdk.Status().Description)) +
+			int64(cap(all)-len(all))*pinnedValue + stateOf(sdk.SpanContext()) + stateOf(parent)
 		if pinned <= most {
-			pinned += sizeOf(sdk.events(), sdk.links(), most)
+			pinned += sizeOf(sdk.Events(), sdk.Links(), most)
 		}
 		if pinned > most {
 			l.end(s, parent.SpanID(), local, profiled, all, size)
 			return
 		}
 		shard, e := l.reserve()
-		e.kind, e.snapshot, e.local, e.profiled, e.hasAttributes = ended, sdk.p, local, profiled, size > 0
+		e.kind, e.snapshot, e.local, e.profiled, e.hasAttributes = ended, sdk.Ref(), local, profiled, size > 0
 		l.publish(shard, e, pinned)
 	case l.keys != nil:
-		exception, status := l.exceptionOf(all, sdk.events()), sdk.status()
+		exception, status := l.exceptionOf(all, sdk.Events()), sdk.Status()
 		some, passes := l.passes(size, exception, status.Code)
 		if passes {
-			l.passOn(sdk.context().SpanID(), parent.SpanID(), some, sdk.name(), *status, all, size, exception)
+			l.passOn(sdk.SpanContext().SpanID(), parent.SpanID(), some, sdk.Name(), *status, all, size, exception)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -20,8 +19,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spanprof/spanprof/internal/loudskip"
 	"github.com/spanprof/spanprof/store/internal/attributes"
+	"github.com/spanprof/spanprof/store/internal/sdkspan"
 )
 
 // ownSpan and ownStart are types of a program's own, which are asked by their methods.
@@ -37,34 +36,34 @@ func (r recorderOfOwn) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) { r.
 
 func (r recorderOfOwn) OnEnd(s sdktrace.ReadOnlySpan) { r.log.End(ownSpan{s}) }
 
-// checkLayouts holds what is read in place against what the methods say.
-type checkLayouts struct {
+// checkInPlace checks that the log reads the SDK's spans in place, and no others.
+type checkInPlace struct {
 	recorder
 	t *testing.T
 	n int
 }
 
-func (c *checkLayouts) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
-	if sdk, ok := sdkStartOf(s); ok != readsInPlace || ok && !sdk.agrees(s) {
+func (c *checkInPlace) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
+	if _, ok := sdkspan.StartedOf(s); ok != sdkspan.InPlace {
 		c.t.Errorf("a start of type %T is read in place: %t", s, ok)
 	}
-	if _, ok := sdkStartOf(ownStart{s}); ok {
+	if _, ok := sdkspan.StartedOf(ownStart{s}); ok {
 		c.t.Error("a start of another type is read in place")
 	}
 }
 
-func (c *checkLayouts) OnEnd(s sdktrace.ReadOnlySpan) {
-	if sdk, ok := sdkSpanOf(s); ok != readsInPlace || ok && !sdk.agrees(s) {
+func (c *checkInPlace) OnEnd(s sdktrace.ReadOnlySpan) {
+	if _, ok := sdkspan.EndedOf(s); ok != sdkspan.InPlace {
 		c.t.Errorf("an end of type %T is read in place: %t", s, ok)
 	}
-	if _, ok := sdkSpanOf(ownSpan{s}); ok {
+	if _, ok := sdkspan.EndedOf(ownSpan{s}); ok {
 		c.t.Error("an end of another type is read in place")
 	}
 	c.n++
 }
 
-// What is read of the SDK's spans in place is what their methods say, and a log has the
-// same of them as of spans whose methods are asked.
+// A log has the same of the SDK's spans, which are read in place, as of spans whose methods
+// are asked.
 func TestSDKSpans(t *testing.T) {
 	type counted struct {
 		tracer   string
@@ -78,7 +77,7 @@ func TestSDKSpans(t *testing.T) {
 			Root: func(tracer string, profiled bool) { counts[i] = append(counts[i], counted{tracer, profiled}) },
 		})
 	}
-	check := &checkLayouts{t: t}
+	check := &checkInPlace{t: t}
 	tp := sdktrace.NewTracerProvider(
 		sdktrace.WithSpanProcessor(recorder{logs[0]}), sdktrace.WithSpanProcessor(recorderOfOwn{recorder{logs[1]}}), sdktrace.WithSpanProcessor(check),
 		sdktrace.WithRawSpanLimits(sdktrace.SpanLimits{AttributeCountLimit: 8, EventCountLimit: 64, LinkCountLimit: 8, AttributePerEventCountLimit: 8, AttributePerLinkCountLimit: 8, AttributeValueLengthLimit: -1}),
@@ -183,49 +182,4 @@ func textOf(l *Log) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%q %q: %+v", c.Service, c.Value, c.Numbers))
 	}
 	return lines
-}
-
-// Events in the rings are read by the layout that they came with: it stays what it was.
-func TestLearnedLayoutStays(t *testing.T) {
-	if !readsInPlace {
-		loudskip.Test(t, "by the tag purego spans are asked by their methods")
-	}
-	var spans lastSpans
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(&spans))
-	_, span := tp.Tracer("test").Start(t.Context(), "GET /")
-	defer learned.Store(learned.Load())
-	defer learnedStart.Store(learnedStart.Load())
-	first, firstStart := new(layout), new(startLayout)
-	learned.Store(first)
-	learnedStart.Store(firstStart)
-	if got := learnStart(reflect.TypeOf(spans.started), spans.started); got != firstStart || learnedStart.Load() != firstStart {
-		t.Error("a span that starts later changes the layout of those that start")
-	}
-	span.End()
-	if got := learn(reflect.TypeOf(spans.ended), spans.ended); got != first || learned.Load() != first {
-		t.Error("a span that ends later changes the layout of snapshots")
-	}
-}
-
-// lastSpans has the last span that started and the last that ended.
-type lastSpans struct {
-	started sdktrace.ReadWriteSpan
-	ended   sdktrace.ReadOnlySpan
-}
-
-func (l *lastSpans) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) { l.started = s }
-func (l *lastSpans) OnEnd(s sdktrace.ReadOnlySpan)                       { l.ended = s }
-func (*lastSpans) Shutdown(context.Context) error                        { return nil }
-func (*lastSpans) ForceFlush(context.Context) error                      { return nil }
-
-// A struct whose fields have other names or types is not read in place.
-func TestUnknownLayouts(t *testing.T) {
-	for _, of := range []reflect.Type{reflect.TypeFor[*Record](), reflect.TypeFor[*event](), reflect.TypeFor[*layout](), reflect.TypeFor[*int]()} {
-		if _, ok := layoutOf(of); ok {
-			t.Errorf("%v is taken for a snapshot", of)
-		}
-		if _, ok := startLayoutOf(of); ok {
-			t.Errorf("%v is taken for a span", of)
-		}
-	}
 }
