@@ -42,14 +42,16 @@
 // end. Execution traces of runtime/trace.Start and /debug/pprof/trace run beside it. When
 // recording pauses or stops, it has a trace of its own on for some milliseconds, in which
 // a Start of somebody else fails. While another trace is on, it does not stop: the
-// runtime might end that one too. [Status] has the error [ErrForeignTrace] then. Whatever calls runtime/trace.Stop without a trace of its own
-// ends the recording: it begins anew within a second or so.
+// runtime might end that one too. [Status] has the error [ErrForeignTrace] then. Whatever
+// calls runtime/trace.Stop without a trace of its own ends the recording: it begins anew
+// within a second or so.
 //
 // Before Go 1.27 the runtime dies of a name with more than 65,000 bytes while a trace is on.
 // spanprof.NewTracerProvider gives it the beginning of such a span name; where the SDK's
 // provider is not wrapped, or no trace is on when the span starts, the span keeps the beginning
-// alone, which [Recorder.Counters] counts. Nothing guards the spans of other providers, nor the names that a program itself gives
-// to tasks and regions of runtime/trace: a program that makes such names needs Go 1.27.
+// alone, which [Recorder.Counters] counts. Nothing guards the spans of other providers, nor
+// the names that a program itself gives to tasks and regions of runtime/trace: a program that
+// makes such names needs Go 1.27.
 //
 // # Which spans
 //
