@@ -5,12 +5,33 @@ package spanlog
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/store/internal/attributes"
 )
+
+// What children say that end after their parents takes no more than there is room for.
+func TestLateChildrenAreBounded(t *testing.T) {
+	l := New(Config{MaxBytes: 1 << 20, Fraction: 1, Keys: attributes.NewKeys(nil)})
+	tracer := newTracer(l)
+	roots := make([]trace.Span, l.maxRows)
+	for i := range roots {
+		_, roots[i] = tracer.Start(t.Context(), "GET /", at(0))
+		roots[i].End(at(1))
+	}
+	for i, root := range roots {
+		l.End(childOf(root, fmt.Sprint(i, strings.Repeat(" or a = b", 50))))
+		if l.Settle(); l.bytes > l.maxBytes {
+			t.Fatalf("%d bytes of %d after %d children", l.bytes, l.maxBytes, i+1)
+		}
+	}
+	if l.evicted == 0 {
+		t.Error("nothing had to make room")
+	}
+}
 
 // Children that end after their parent send what is equal once, and what has no room is
 // marked.

@@ -133,6 +133,7 @@ func (l *Log) handUp(e *event) {
 		// The parent ended first.
 		l.describeLate(id, x.set)
 		l.reuse(x)
+		l.trim()
 		return
 	}
 	if of := l.below.byKey[parent]; of != nil {
