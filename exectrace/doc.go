@@ -44,7 +44,7 @@
 // a Start of somebody else fails. While another trace is on, it does not stop: the
 // runtime might end that one too. [Status] has the error [ErrForeignTrace] then. Whatever
 // calls runtime/trace.Stop without a trace of its own ends the recording: it begins anew
-// within a second or so.
+// within a second or so, or when the budget is met again.
 //
 // Before Go 1.27 the runtime dies of a name with more than 65,000 bytes while a trace is on.
 // spanprof.NewTracerProvider gives it the beginning of such a span name; where the SDK's

@@ -120,6 +120,23 @@ func TestNoRecordingInDebt(t *testing.T) {
 	}
 }
 
+// Nor does it where a reading took more than was thought, and a foreign stop comes before the
+// next look at what recording costs.
+func TestForeignStopInDebt(t *testing.T) {
+	now := time.Now()
+	r := recordByHand(t, now)
+	r.readsOn()
+	r.hasRead(now, reading{bytes: 1000, cpu: r.budget.left + 500*time.Millisecond})
+	rtrace.Stop()
+	r.step(now)
+	if got := r.Status(); !errors.Is(got.Err, ErrForeignStop) || got.Until.Before(now.Add(time.Minute)) {
+		t.Errorf("status %+v, want more than a minute until half a second is paid", got)
+	}
+	if r.step(now); r.flight.on() {
+		t.Errorf("it records with %v", r.budget.left)
+	}
+}
+
 // A recording of an unknown format that was read does not undo what longer and longer pauses
 // have led to.
 func TestFailedReadingWhileOff(t *testing.T) {

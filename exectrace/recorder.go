@@ -255,6 +255,7 @@ func (r *Recorder) halt(now time.Time, err error, pause time.Duration) {
 	}
 	r.flight.stop() // step tries again
 	r.setPause(state)
+	r.pay(now)
 }
 
 // prolong has a pause last until a time at least.
