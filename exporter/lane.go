@@ -61,6 +61,7 @@ type lane struct {
 	respill   time.Time // when to try again to write files
 	sending   map[*item]struct{}
 	leaving   map[*item]struct{} // counted already, but their files are still there
+	telling   int                // failures that have not been given to the reporter yet
 	last      uint64             // the number of the newest profile
 	flushes   []*flush
 	closing   context.Context // that of Shutdown, from its call on

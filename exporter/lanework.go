@@ -98,10 +98,10 @@ func (l *lane) step() bool {
 // long to wait, a negative time if Shutdown has none left. The caller holds l.mu.
 func (l *lane) due(now time.Time) (*item, time.Duration) {
 	switch {
-	case l.abandoned:
+	case l.abandoned, l.telling > 0: // lest another failure is reported before
 		return nil, forever
-	case l.retry == nil && len(l.given) > 0 && len(l.sending) == 0 && len(l.leaving) == 0:
-		return l.takeGiven(), 0 // the failure of the one before has been reported, lest they change places
+	case l.retry == nil && len(l.given) > 0 && len(l.sending) == 0:
+		return l.takeGiven(), 0
 	case l.waiting.len() == 0:
 		return nil, forever
 	}
@@ -230,10 +230,13 @@ func (l *lane) finish(i *item, err error) {
 		first := l.retry.failure == nil
 		if l.retry.postpone(i, failure, time.Now(), l.config.age(i)) {
 			l.waiting.add(i)
+			if first {
+				l.telling++
+			}
 			l.mu.Unlock()
 			l.observe()
 			if first {
-				l.report(fmt.Errorf("will try again: %w", err))
+				l.tell(fmt.Errorf("will try again: %w", err))
 			}
 			l.notify()
 			return
@@ -244,14 +247,26 @@ func (l *lane) finish(i *item, err error) {
 		l.conclude(i, err)
 	}
 	l.leaving[i] = struct{}{}
+	if err != nil {
+		l.telling++
+	}
 	l.mu.Unlock()
 	if err != nil && l.retry != nil {
 		err = fmt.Errorf("%s profile dropped: %w", cmp.Or(i.kind, "spilled"), err)
 	}
 	if err != nil {
-		l.report(err)
+		l.tell(err)
 	}
 	l.forget([]*item{i})
+}
+
+// tell reports a failure that telling counts. No attempt begins before that; the caller
+// notifies the worker.
+func (l *lane) tell(err error) {
+	l.report(err)
+	l.mu.Lock()
+	l.telling--
+	l.mu.Unlock()
 }
 
 // conclude counts a profile that was taken or never will be; the caller holds l.mu.
