@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+	"unsafe"
 
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
@@ -16,6 +17,10 @@ import (
 // is counted for the index of spans.
 func TestChurnedMaps(t *testing.T) {
 	heapBytes() // The first call allocates.
+	type element struct {
+		key ident.Key
+		row rowID
+	}
 	for i, n := range []int{500, 500, 1000, 1500, 2000, 3000, 4000, 6000, 9000, 14000, 18000} {
 		ring := make([]ident.Key, n)
 		before := heapBytes()
@@ -25,7 +30,7 @@ func TestChurnedMaps(t *testing.T) {
 			key := ident.Key(rand.Uint64())
 			m[key], ring[j%n] = 1, key
 		}
-		grown, counted := heapBytes()-before, memory.ChurnedMap(n, int64(16))
+		grown, counted := heapBytes()-before, memory.ChurnedMap(n, int64(unsafe.Sizeof(element{})))
 		t.Logf("%d elements: counted %d, heap %d (%+d %%)", n, counted, grown, 100*(grown-counted)/counted)
 		if i == 0 {
 			continue // What the runtime allocates only once is in it.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.opentelemetry.io/otel/codes"
+
+	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
 // The garbage collector has nothing to follow in rows.
@@ -54,7 +56,7 @@ func TestTable(t *testing.T) {
 		t.Error("place 0 has a text")
 	}
 	// Two strings, and the place that was free.
-	if bytes < 2*16+4 {
+	if bytes < 2*memory.String+4 {
 		t.Errorf("the table takes %d bytes", bytes)
 	}
 	bytes += texts.remove(a)
