@@ -33,9 +33,9 @@ func down(context.Context, string) error {
 // kept, with those that were in dir before.
 func leave(t *testing.T, dir string, names ...string) {
 	t.Helper()
+	kept := len(files(t, dir)) + len(names) // later an attempt may be renaming its file
 	q := newQueue(t, &destination{send: down}, exporter.WithSpill(dir))
 	export(t, q, names...)
-	kept := len(files(t, dir))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if err := q.Shutdown(ctx); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%d profile(s) kept in %s for the next start", kept, dir)) {
