@@ -84,11 +84,12 @@ func newQueue(t *testing.T, d exporter.Destination, opts ...exporter.QueueOption
 // noWorkers waits until no queue works any more, or has something to report. A Shutdown that
 // has given up leaves the worker at its last file, beside which the directory must not be read
 // or removed; and it gives reports half a second, which a busy machine may need for other things.
+// A goroutine that has not run yet is known by what has created it alone.
 func noWorkers(t *testing.T) {
 	t.Helper()
 	for d := time.Millisecond; ; d *= 2 {
 		var stacks strings.Builder
-		if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
+		if err := pprof.Lookup("goroutine").WriteTo(&stacks, 2); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(stacks.String(), "exporter.(*lane)") && !strings.Contains(stacks.String(), "report.(*Reporter)") {
