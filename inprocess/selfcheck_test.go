@@ -19,6 +19,7 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/internal/loudskip"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/internal/selfcheck"
 )
 
@@ -41,6 +42,7 @@ func makeMistake(name string) {
 	ask(p.page, "http://localhost/") // the first request for a page that lists itself
 	fmt.Print(ask(p.page, "http://localhost/log?format=json"))
 	_ = p.end(p)
+	reporttest.Settle()
 }
 
 // healthy is a program without a mistake.

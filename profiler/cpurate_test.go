@@ -21,6 +21,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -200,7 +201,10 @@ func hear(t *testing.T, text string) (times func() int64) {
 		n.Add(int64(strings.Count(err.Error(), text)))
 	}))
 	t.Cleanup(func() { otel.SetErrorHandler(before) })
-	return n.Load
+	return func() int64 {
+		reporttest.Settle()
+		return n.Load()
+	}
 }
 
 // knownRuntime skips where runtime/pprof writes CPU profiles.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/internal/seccomptest"
 	"github.com/spanprof/spanprof/profiler"
 )
@@ -83,6 +84,7 @@ func profileWithoutSignals() error {
 	if err := p.Shutdown(context.Background()); err != nil {
 		return err
 	}
+	reporttest.Settle()
 	if n := heard.Load(); n != 1 {
 		return fmt.Errorf("otel.Handle has heard of it %d times", n)
 	}

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/internal/leaktest"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 // reported is what otel.Handle got; each test takes what it expects.
@@ -80,9 +81,10 @@ func (l *errorLog) wait(t *testing.T, something string) {
 	}
 }
 
-// take empties the log and returns the errors that speak of something; other
-// tests' profilers may have had something to report too.
+// take empties the log, once it has all, and returns the errors that speak of something;
+// other tests' profilers may have had something to report too.
 func (l *errorLog) take(something string) []error {
+	reporttest.Settle()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	errs := slices.DeleteFunc(l.errs, func(err error) bool { return !strings.Contains(err.Error(), something) })

@@ -19,6 +19,8 @@ import (
 
 	"go.opentelemetry.io/otel"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 // fault is what may be wrong for three minutes, and what must become of the
@@ -145,6 +147,7 @@ func (l *errorLog) Handle(err error) {
 }
 
 func (l *errorLog) String() string {
+	reporttest.Settle()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return errors.Join(l.errs...).Error() + "\n"

@@ -24,6 +24,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/pyroscope"
 	"github.com/spanprof/spanprof/internal/leaktest"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
@@ -307,6 +308,7 @@ func reports(t *testing.T) func() []string {
 		errs = append(errs, err.Error())
 	}))
 	return func() []string {
+		reporttest.Settle()
 		mu.Lock()
 		defer mu.Unlock()
 		return slices.Clone(errs)

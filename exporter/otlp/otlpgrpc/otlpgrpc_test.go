@@ -32,6 +32,7 @@ import (
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 func newProfile() *exporter.Profile {
@@ -401,6 +402,7 @@ func (l *errorLog) Handle(err error) {
 }
 
 func (l *errorLog) String() string {
+	reporttest.Settle()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()

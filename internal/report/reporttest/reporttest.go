@@ -6,8 +6,31 @@ package reporttest
 
 import (
 	"fmt"
+	"runtime/pprof"
 	"strings"
+	"time"
 )
+
+// patience is how long a busy machine may leave a report without a CPU.
+const patience = time.Minute
+
+// Settle returns when the error handler has all reports of this process. Shutdown, which a
+// program calls, waits half a second for that: on a busy machine its goroutine may get no CPU
+// for so long. Where the handler hangs, Settle gives up after a minute.
+func Settle() {
+	for d, waited := time.Millisecond, time.Duration(0); reporting() && waited < patience; d *= 2 {
+		<-time.After(d)
+		waited += d
+	}
+}
+
+// reporting reports whether a goroutine gives a report to the handler. One that has not run
+// yet is known by what has created it alone, which the form of debug=1 does not tell.
+func reporting() bool {
+	var stacks strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&stacks, 2) // a Builder takes everything
+	return strings.Contains(stacks.String(), "report.(*Reporter)")
+}
 
 // Times returns how many errors a reported one stands for: itself, and those like it
 // that came within the minute.
