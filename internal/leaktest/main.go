@@ -30,6 +30,10 @@ func Run(m goleak.TestingM, options ...goleak.Option) int {
 	return code
 }
 
+// Find returns an error where goroutines still run half a minute after its call, beside those
+// of package testing.
+func Find() error { return find(patience) }
+
 func find(patience time.Duration, options ...goleak.Option) error {
 	deadline := time.Now().Add(patience)
 	for {

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"google.golang.org/grpc/codes"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/internal/nettest"
 )
 
@@ -129,7 +129,9 @@ func TestMatrix(t *testing.T) {
 				})
 			}
 		})
-		goleak.VerifyNone(t)
+		if err := leaktest.Find(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
