@@ -19,9 +19,13 @@ import (
 // A cause that fails all the time is reported once a minute, with the number of those
 // in between; others are not held up by it.
 func TestOneReportAMinuteForEachCause(t *testing.T) {
-	var log errorLog
+	var (
+		log   errorLog
+		start time.Time
+	)
 	setErrorHandler(t, log.Handle)
 	synctest.Test(t, func(t *testing.T) {
+		start = time.Now()
 		var r report.Reporter
 		for i := range 150 {
 			r.Report(fmt.Errorf("profile %d of 10%d bytes rejected: 422", i, i))
@@ -36,12 +40,13 @@ func TestOneReportAMinuteForEachCause(t *testing.T) {
 	for _, err := range log.take() {
 		got = append(got, err.Error())
 	}
+	minute := func(i int) string { return start.Add(time.Duration(i) * time.Minute).Format(time.TimeOnly) }
 	want := []string{
 		"profile 0 of 100 bytes rejected: 422",
 		"the queue is full",
-		"profile 60 of 1060 bytes rejected: 422 (and 59 more like it since 00:00:00)",
-		"profile 120 of 10120 bytes rejected: 422 (and 59 more like it since 00:01:00)",
-		"profile 149 of 10149 bytes rejected: 422 (and 28 more like it since 00:02:00)",
+		"profile 60 of 1060 bytes rejected: 422 (and 59 more like it since " + minute(0) + ")",
+		"profile 120 of 10120 bytes rejected: 422 (and 59 more like it since " + minute(1) + ")",
+		"profile 149 of 10149 bytes rejected: 422 (and 28 more like it since " + minute(2) + ")",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("reported (-want +got):\n%s", diff)
