@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spanprof/spanprof/exectrace/internal/timeline"
 	"github.com/spanprof/spanprof/internal/loudskip"
 	"github.com/spanprof/spanprof/store"
 )
@@ -19,13 +20,22 @@ import (
 // recordByHand has a Recorder record whose steps are the test's, from a time on.
 func recordByHand(t *testing.T, now time.Time) *Recorder {
 	t.Helper()
+	return recordWithin(t, now, usualBytes)
+}
+
+// recordWithin does so with a flight recorder that keeps so many bytes of a window. The recorder
+// itself has room for usualBytes.
+func recordWithin(t *testing.T, now time.Time, most int64) *Recorder {
+	t.Helper()
 	if rtrace.IsEnabled() {
 		loudskip.Test(t, "go test -trace has an execution trace on already")
 	}
 	r := newTestRecorder(t)
 	r.config.share, r.config.window, r.pending.window = defaultShare, defaultWindow, defaultWindow
 	r.budget = newBudget(defaultShare, defaultWindow)
+	r.config.maxBytes = most
 	r.begin(now)
+	r.config.maxBytes = usualBytes
 	t.Cleanup(func() {
 		for !r.flight.stop() {
 			<-time.After(stopEvery)
@@ -68,7 +78,9 @@ func TestPauseWhileReading(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			now := time.Now()
-			r, looks := recordByHand(t, now), 0
+			// The runtime begins a part of the recording each second. Where a flood takes longer,
+			// its last part alone may be too large for more, and not cost what all of it does.
+			r, looks := recordWithin(t, now, 1<<30), 0
 			reads := r.readsOn()
 			for ; r.Status().State == Recording && looks <= test.looks; looks++ {
 				flood(t, test.megabytes*1000)
@@ -99,18 +111,23 @@ func TestPauseWhileReading(t *testing.T) {
 	}
 }
 
-// No recording is read while it grows as in a flood: the slow spans wait until it does not.
-func TestNoReadingInAFlood(t *testing.T) {
+// unlessItStalls runs a test until it returns true. It returns false where the machine did not
+// let it test anything.
+func unlessItStalls(t *testing.T, test func(t *testing.T) bool) {
+	t.Helper()
 	timeout := time.Now().Add(2 * time.Minute)
 	for tested := false; !tested; {
 		if time.Now().After(timeout) {
 			t.Fatal("the machine stalls in each try")
 		}
-		if !t.Run("try", func(t *testing.T) { tested = testNoReadingInAFlood(t) }) {
+		if !t.Run("try", func(t *testing.T) { tested = test(t) }) {
 			return
 		}
 	}
 }
+
+// No recording is read while it grows as in a flood: the slow spans wait until it does not.
+func TestNoReadingInAFlood(t *testing.T) { unlessItStalls(t, testNoReadingInAFlood) }
 
 // testNoReadingInAFlood returns false where the machine stalls: what comes in 100 ms is no flood
 // if it comes in more.
@@ -143,7 +160,12 @@ func testNoReadingInAFlood(t *testing.T) bool {
 	if got := r.pending.add(slowSpan{ended: now}); got != tooSoon {
 		t.Errorf("a slow span just after a reading has begun: outcome %d, want that it is too soon", got)
 	}
-	r.hasRead(now, <-r.underway.outcome())
+	done := <-r.underway.outcome()
+	if damaged, ok := errors.AsType[*ParseError](done.err); ok && !errors.Is(damaged, timeline.ErrGap) && !errors.Is(damaged, timeline.ErrPanic) {
+		t.Logf("THE RUNTIME WROTE A RECORDING BADLY: %v", damaged) // see readable
+		return false
+	}
+	r.hasRead(now, done)
 	if got := r.accounts.values[noRecord].Load() + r.accounts.values[notInTrace].Load(); got != 1 || r.Status().State != Recording {
 		t.Errorf("%d spans were looked for, want 1; %+v", got, r.Status())
 	}
@@ -153,6 +175,12 @@ func testNoReadingInAFlood(t *testing.T) bool {
 // Nor does one begin where a look and the reading are due at once, as of a goroutine that was
 // woken late.
 func TestNoReadingInAFloodJustLookedAt(t *testing.T) {
+	unlessItStalls(t, testNoReadingInAFloodJustLookedAt)
+}
+
+// testNoReadingInAFloodJustLookedAt returns false where the look takes so long that what came
+// until its end is no flood.
+func testNoReadingInAFloodJustLookedAt(t *testing.T) bool {
 	now := time.Now()
 	r := recordByHand(t, now)
 	r.pending.add(slowSpan{id: "0123456789abcdef", ended: now})
@@ -163,10 +191,16 @@ func TestNoReadingInAFloodJustLookedAt(t *testing.T) {
 	if due, ok := r.readNext(); !ok || due.After(at) {
 		t.Fatal("no reading is due")
 	}
+	from := time.Now()
 	r.step(at)
+	if r.budget.bytesPerSecond <= r.config.maxBytes/2 && time.Since(from) > lookBefore {
+		r.end()
+		return false
+	}
 	if r.underway != nil || r.Status().State != Recording {
 		t.Errorf("read: %t, %+v, want no reading while %d bytes come each second", r.underway != nil, r.Status(), r.budget.bytesPerSecond)
 	}
+	return true
 }
 
 // While another trace keeps the recording from being stopped, it is looked at each second,
