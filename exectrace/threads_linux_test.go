@@ -6,6 +6,7 @@ package exectrace_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"runtime"
 	rtrace "runtime/trace"
 	"slices"
@@ -161,33 +162,50 @@ func TestThreads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), options...).Tracer("test")
-			recorder := rtrace.NewFlightRecorder(rtrace.FlightRecorderConfig{MinAge: time.Minute, MaxBytes: 1 << 30})
-			if err := recorder.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer recorder.Stop()
-			since, o, threads := time.Now(), new(observer), new(timeline.Threads)
-			for left := 3; left > 0; left-- {
-				o.work(tracer, 30)
-				var recording bytes.Buffer
-				if _, err := recorder.WriteTo(&recording); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := threads.Read(&recording, 1<<30); err != nil {
-					t.Fatal(err)
-				}
-				right, wrong, unknown := o.compare(t, threads, since)
-				t.Logf("%d right, %d wrong, %d unknown, on %d threads", right, wrong, unknown, len(threads.IDs()))
-				again := tooMany(unknown, right)
-				if wrong > 0 || right == 0 || again && time.Since(since) > time.Minute {
-					t.Fatalf("%d right, %d wrong, %d unknown, want 0 wrong, and at most 3 in 100 unknown", right, wrong, unknown)
-				}
-				if again {
-					o.list, left = nil, left+1
+			for range tries {
+				if testThreads(t, tracer) {
+					return
 				}
 			}
+			t.Errorf("none of %d recordings can be read", tries)
 		})
 	}
+}
+
+// testThreads returns false where the runtime writes a recording badly, see readable.
+func testThreads(t *testing.T, tracer trace.Tracer) bool {
+	t.Helper()
+	recorder := rtrace.NewFlightRecorder(rtrace.FlightRecorderConfig{MinAge: time.Minute, MaxBytes: 1 << 30})
+	if err := recorder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer recorder.Stop()
+	since, o, threads := time.Now(), new(observer), new(timeline.Threads)
+	for left := 3; left > 0; left-- {
+		o.work(tracer, 30)
+		var recording bytes.Buffer
+		if _, err := recorder.WriteTo(&recording); err != nil {
+			t.Fatal(err)
+		}
+		size := recording.Len()
+		if _, err := threads.Read(&recording, 1<<30); errors.Is(err, timeline.ErrGap) || errors.Is(err, timeline.ErrPanic) {
+			t.Fatal(err)
+		} else if err != nil {
+			// That part stays in the recording.
+			t.Logf("THE RUNTIME WROTE A RECORDING BADLY, of %d bytes: %v", size, err)
+			return false
+		}
+		right, wrong, unknown := o.compare(t, threads, since)
+		t.Logf("%d right, %d wrong, %d unknown, on %d threads", right, wrong, unknown, len(threads.IDs()))
+		again := tooMany(unknown, right)
+		if wrong > 0 || right == 0 || again && time.Since(since) > time.Minute {
+			t.Fatalf("%d right, %d wrong, %d unknown, want 0 wrong, and at most 3 in 100 unknown", right, wrong, unknown)
+		}
+		if again {
+			o.list, left = nil, left+1
+		}
+	}
+	return true
 }
 
 // TestRecorderThreads asks while nobody looks, while somebody does, and after the end.
@@ -224,7 +242,9 @@ func TestRecorderThreads(t *testing.T) {
 		threads.Look()
 		right, wrong, unknown := ask()
 		again = tooMany(unknown, right)
-		if wrong > 0 || right == 0 || again && time.Since(started) > time.Minute {
+		// A part that the runtime writes badly stays in the recording for a minute: until then
+		// nothing is known.
+		if wrong > 0 || right+unknown == 0 || again && time.Since(started) > deadline {
 			t.Fatalf("%d right, %d wrong, %d unknown, want 0 wrong, and at most 3 in 100 unknown", right, wrong, unknown)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	rtrace "runtime/trace"
@@ -30,7 +31,8 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// checkout has one span wait for a lock that another holds, under an execution trace.
+// checkout has one span wait for a lock that another holds, under an execution trace. It returns
+// nil where the runtime writes that badly, as that of Go 1.26.8 rarely does on a busy machine.
 func checkout(t *testing.T, tracer trace.Tracer, wait time.Duration) *exectrace.Analysis {
 	t.Helper()
 	var log bytes.Buffer
@@ -77,6 +79,10 @@ func checkout(t *testing.T, tracer trace.Tracer, wait time.Duration) *exectrace.
 	working.Wait()
 	rtrace.Stop()
 	a, err := exectrace.Analyze(&log)
+	if _, ok := errors.AsType[*exectrace.ParseError](err); ok {
+		t.Logf("THE RUNTIME WROTE A TRACE BADLY: %v", err)
+		return nil
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +95,9 @@ func checkout(t *testing.T, tracer trace.Tracer, wait time.Duration) *exectrace.
 func lockWait(t *testing.T, tracer trace.Tracer) (a *exectrace.Analysis, slow, holder exectrace.Span) {
 	t.Helper()
 	for wait := 30 * time.Millisecond; wait < 8*time.Second; wait *= 2 {
-		a = checkout(t, tracer, wait)
+		if a = checkout(t, tracer, wait); a == nil {
+			continue
+		}
 		find := func(name string) (span exectrace.Span) {
 			if i := slices.IndexFunc(a.Spans, func(s exectrace.Span) bool { return s.Name == name }); i >= 0 {
 				span = a.Spans[i]

@@ -5,9 +5,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/spanprof/spanprof/exectrace"
 )
 
 // TestKnownWaits holds the analysis to the blockers' names and to sums. What the program
@@ -19,9 +22,16 @@ func TestKnownWaits(t *testing.T) {
 	}
 	ctx, cancel := context.WithDeadline(t.Context(), deadline.Add(-10*time.Second))
 	defer cancel()
+	damaged := 0
 	// On a busy machine a wait may be over before it begins: then it has to be longer.
 	for wait := 20 * time.Millisecond; ; wait *= 2 {
 		results, _, err := record(wait)
+		// The runtime of Go 1.26.8 rarely writes a trace that no reader can read, see tracesoak.
+		if _, ok := errors.AsType[*exectrace.ParseError](err); ok && damaged < 2 {
+			damaged++
+			t.Logf("THE RUNTIME WROTE A TRACE BADLY: %v", err)
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
