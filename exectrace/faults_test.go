@@ -13,6 +13,7 @@ import (
 	"net/http/pprof"
 	rtrace "runtime/trace"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -129,10 +130,15 @@ func testShutdownBesideAForeignTrace(t *testing.T, stops bool) bool {
 	if stops {
 		rtrace.Stop()
 	}
-	end := foreign(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	err := r.Shutdown(ctx)
+	end := sync.OnceValue(foreign(t))
+	t.Cleanup(func() { end() }) // before that of the recorder, whatever fails
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var err error
+	r.until(t, "an answer to Shutdown", func() bool { // it waits for a second, which may be too short on a busy machine
+		err = r.Shutdown(ctx)
+		return err == nil || errors.Is(err, exectrace.ErrForeignTrace)
+	})
 	if err == nil && r.counter(t, "recordings ended by a foreign trace.Stop") > 0 {
 		t.Log("the recorder has seen that its recording was stopped, and was about to begin anew")
 		end()

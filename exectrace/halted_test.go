@@ -190,12 +190,17 @@ func TestShutdownWhileReading(t *testing.T) {
 			end = foreign(t)
 		}
 		go r.run()
+		// A busy machine may keep run from hearing of Shutdown for longer than that waits.
+		r.once.Do(func() { close(r.stop) })
+		for r.Status().State != Stopped {
+			<-time.After(stopEvery)
+		}
 		if beside {
 			if err := r.Shutdown(ended); !errors.Is(err, ErrForeignTrace) || r.Status().Err != ErrForeignTrace { //nolint:errorlint // that alone
 				t.Errorf("beside a foreign trace: error %v, %+v", err, r.Status())
 			}
 			end()
-			for rtrace.IsEnabled() {
+			for r.Status().Err != nil {
 				<-time.After(stopEvery)
 			}
 		}
