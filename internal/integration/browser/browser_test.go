@@ -428,6 +428,7 @@ func newBrowser(t *testing.T) *browser {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program),
 		chromedp.NoSandbox, // Tests may run as root.
+		chromedp.WSURLReadTimeout(stepTime),
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true))
 	b := &browser{t: t}
