@@ -183,7 +183,11 @@ func testSubscribe(t *testing.T, flags uintptr) {
 		ambiguous += r.Status.Ambiguous
 		t.Logf("process %d, which knows itself as %d, got %d samples, %d sent", a.Process.Pid, r.PID, r.Samples, sent[i])
 	}
+	// A program may have its samples before the host has counted them.
 	s := h.Status()
+	for timeout := time.Now().Add(time.Minute); s.HandedOut < sent[0]+sent[1] && time.Now().Before(timeout); s = h.Status() {
+		time.Sleep(time.Millisecond)
+	}
 	if s.HandedOut != sent[0]+sent[1] || s.Lost+s.Refused+s.Malformed != 0 || s.Ambiguous != ambiguous {
 		t.Errorf("%+v, want %d samples handed out", s, sent)
 	}

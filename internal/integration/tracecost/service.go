@@ -84,9 +84,9 @@ func (s *service) request() {
 	child.End()
 }
 
-// slowRequests makes requests that are slow, as they sleep, until ctx ends.
+// slowRequests makes requests that are slow, as they sleep, until ctx ends: one at least.
 func (s *service) slowRequests(ctx context.Context) {
-	for ctx.Err() == nil {
+	for first := true; first || ctx.Err() == nil; first = false {
 		_, root := s.tracer.Start(context.Background(), "GET /slow")
 		time.Sleep(slowRequest)
 		root.End()
