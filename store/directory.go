@@ -34,7 +34,6 @@ type directory struct {
 	path     string
 	maxBytes int64
 	journal  *journal.Journal
-	reporter report.Reporter
 
 	jobs chan job
 	// stop is closed when Shutdown waits no longer, restored when what earlier processes
@@ -95,7 +94,7 @@ func (d *directory) add(p *exporter.Profile, w *window) {
 	case d.jobs <- j:
 	default:
 		d.miss(1)
-		d.reporter.Report(fmt.Errorf("store: directory %s: the disk is too slow: a %s profile is in memory alone", d.path, p.Kind()))
+		d.store.reporter.Report(fmt.Errorf("store: directory %s: the disk is too slow: a %s profile is in memory alone", d.path, p.Kind()))
 	}
 }
 
@@ -140,7 +139,6 @@ func (d *directory) shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		err = fmt.Errorf("store: directory %s: %w", d.path, ctx.Err())
 	}
-	d.reporter.Wait(ctx)
 	return err
 }
 
@@ -227,6 +225,6 @@ func (d *directory) report(err error) {
 	case d.left != nil:
 		d.left(err)
 	default:
-		d.reporter.Report(fmt.Errorf("store: directory %s: %w", d.path, err))
+		d.store.reporter.Report(fmt.Errorf("store: directory %s: %w", d.path, err))
 	}
 }

@@ -233,7 +233,7 @@ func RestoreHere(path string, before, after func(*Store), opts ...Option) (*Stor
 	s.directory.restore()
 	after(s)
 	s.shut = true
-	s.directory.reporter.Wait(context.Background())
+	s.reporter.Wait(context.Background())
 	return s, s.directory.journal.Close()
 }
 

@@ -5,16 +5,20 @@ package store_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -101,6 +105,31 @@ func TestSpanResource(t *testing.T) {
 			t.Errorf("after profile %d: spans of %q, others %q", i, spans, others)
 		}
 	}
+}
+
+// A program that ends hears that its spans and its profiles name different services.
+func TestShutdownWaitsForReports(t *testing.T) {
+	reporttest.Settle() // what other tests have to report
+	defer quietErrors(t)
+	synctest.Test(t, func(t *testing.T) {
+		var heard []string
+		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+			<-time.After(time.Millisecond)
+			heard = append(heard, err.Error())
+		}))
+		s := newStore(t)
+		shop := resource.NewSchemaless(attribute.String("service.name", "shop"))
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor()), sdktrace.WithResource(shop))
+		_, span := tp.Tracer("test").Start(t.Context(), "GET /")
+		span.End()
+		for i := range 2 {
+			export(t, s, inWindow(i, exporter.KindCPU, cpuProfile()))
+		}
+		shutdown(t, s)
+		if len(heard) != 1 || !strings.Contains(heard[0], `service.name "shop", CPU profiles ["checkout"]`) {
+			t.Errorf("heard %q, want once that the services differ", heard)
+		}
+	})
 }
 
 func tpResource(span any) *resource.Resource { return span.(sdktrace.ReadOnlySpan).Resource() }

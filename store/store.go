@@ -15,10 +15,10 @@ import (
 	"weak"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/env"
+	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 	"github.com/spanprof/spanprof/store/internal/spanlog"
@@ -29,6 +29,7 @@ import (
 type Store struct {
 	maxBytes int64
 	spans    *spanlog.Log
+	reporter report.Reporter
 
 	// ingest lets one profile in at a time. It guards what follows.
 	ingest sync.Mutex
@@ -128,7 +129,7 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 	}
 	tooBig := s.add(w)
 	if p.Kind() == exporter.KindCPU {
-		s.reportService()
+		s.reportService() //nolint:contextcheck // a report outlives the call
 	}
 	if s.directory != nil {
 		s.directory.add(p, w) //nolint:contextcheck // a report outlives the call
@@ -283,8 +284,7 @@ func (s *Store) reportService() {
 	s.mu.Lock()
 	s.foreign = true
 	s.mu.Unlock()
-	// The handler may shut down the profiler, which waits for this Export.
-	go otel.Handle(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
+	s.reporter.Report(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
 		service, slices.Sorted(maps.Keys(s.index.times))))
 }
 
@@ -305,13 +305,19 @@ func (s *Store) ForceFlush(ctx context.Context) error {
 
 // Shutdown lets no more profiles in. Queries still answer, and the span
 // processor still records. The spans that have ended go to the directory, if there is one.
+// It waits until otel.Handle has returned from the last reports, for half a second at most.
 func (s *Store) Shutdown(ctx context.Context) error {
 	s.ingest.Lock()
 	shut := s.shut
 	s.shut = true
 	s.ingest.Unlock()
-	if s.directory == nil || shut {
+	if shut {
 		return nil
 	}
-	return s.directory.shutdown(ctx)
+	var err error
+	if s.directory != nil {
+		err = s.directory.shutdown(ctx)
+	}
+	s.reporter.Wait(ctx)
+	return err
 }
