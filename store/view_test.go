@@ -78,9 +78,14 @@ func TestViewAgrees(t *testing.T) {
 	if testing.Short() {
 		looks = 10
 	}
+	// On a busy machine the writers may have had little of the CPU by the last look.
+	few := func() bool {
+		stats := s.Stats()
+		return stats.SpansEvicted == 0 || stats.WindowsEvicted < 10
+	}
 	for range 2 {
 		readers.Go(func() {
-			for range looks {
+			for n := 0; n < looks || few(); n++ {
 				if !agree(t, s) {
 					return
 				}
@@ -90,9 +95,6 @@ func TestViewAgrees(t *testing.T) {
 	readers.Wait()
 	close(stop)
 	writers.Wait()
-	if stats := s.Stats(); stats.SpansEvicted == 0 || stats.WindowsEvicted < 10 {
-		t.Errorf("%d spans and %d windows evicted, want more", stats.SpansEvicted, stats.WindowsEvicted)
-	}
 }
 
 // agree opens a view and holds its answers against each other.
