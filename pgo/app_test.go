@@ -63,8 +63,10 @@ func (a *app) make() (err error) {
 	if _, err := a.run("go", "build", "-o", "before.exe", "."); err != nil {
 		return err
 	}
-	// A busy machine gives few samples a second.
-	for duration := time.Second; ; duration *= 2 {
+	// A busy machine gives few samples a second. Of so many, each function that the tests look
+	// for has its share, a tenth at least: far more than those that are not hot.
+	const enough = 300
+	for duration := 4 * time.Second; ; duration *= 2 {
 		if _, err := a.run(filepath.Join(a.dir, "before.exe"), "-o", "cpu.pprof", "-for", duration.String()); err != nil {
 			return err
 		}
@@ -75,7 +77,7 @@ func (a *app) make() (err error) {
 		if err != nil {
 			return err
 		}
-		if len(p.Sample) > 0 && samplesOf(p, 0) >= 100 {
+		if len(p.Sample) > 0 && samplesOf(p, 0) >= enough {
 			return nil
 		}
 		if duration > 30*time.Second {

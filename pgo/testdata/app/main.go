@@ -45,7 +45,7 @@ type number interface{ ~uint64 | ~float64 }
 //go:noinline
 func sum[T number](xs []T) T {
 	var s T
-	for range 5000 {
+	for range 10000 {
 		for _, x := range xs {
 			s = s*3 + x
 		}
