@@ -287,6 +287,7 @@ var mistakes = []mistake{
 		logged: "something else in this process has stopped it",
 		run: func(p *program) {
 			p.start(wrapped())
+			must(p.flush(p)) // Start waits half a second at most for the first windows to open
 			pprof.StopCPUProfile()
 		},
 	},

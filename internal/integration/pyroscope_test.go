@@ -57,6 +57,7 @@ func TestPyroscopeGo(t *testing.T) {
 				if err := p.Start(); err != nil {
 					t.Fatal(err)
 				}
+				await(t, func() bool { return p.Status().CPU == "profiling" }) // Start waits half a second
 				theirs = startTheirs()
 				stops = 1
 				await(t, func() bool { return p.Status().CPUForeignStops == 1 })
