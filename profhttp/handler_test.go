@@ -382,7 +382,8 @@ func free(t *testing.T) {
 	t.Helper()
 	for d := time.Millisecond; ; d *= 2 {
 		var stacks strings.Builder
-		if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
+		// What a goroutine is that has not run yet is not told in the form of debug=1.
+		if err := pprof.Lookup("goroutine").WriteTo(&stacks, 2); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(stacks.String(), "profileCPU") && !strings.Contains(stacks.String(), "runtime/pprof.profileWriter") {

@@ -48,7 +48,11 @@ func sampledShare(t *testing.T, hz int, d time.Duration) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.SetPatience(time.Minute) // or on a busy machine there may be no window
 	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Opened(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	before := processCPU(t)

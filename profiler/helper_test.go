@@ -181,10 +181,11 @@ func last(t *testing.T, rec *exportertest.Recorder) *exporter.Profile {
 	return all[len(all)-1]
 }
 
-// stacks returns those of all goroutines.
+// stacks returns those of all goroutines. One that has not run yet is known by what has
+// created it alone, which the form of debug=1 does not tell.
 func stacks() string {
 	var b strings.Builder
-	_ = pprof.Lookup("goroutine").WriteTo(&b, 1)
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 2) // a Builder takes everything
 	return b.String()
 }
 
@@ -197,7 +198,7 @@ func profiling() bool { return strings.Contains(stacks(), "runtime/pprof.profile
 // that waited for somebody's StopCPUProfile.
 func free(t *testing.T) {
 	t.Helper()
-	users := []string{"runtime/pprof.profileWriter", "(*Profiler).loop", "profileCPU", "abandon", "(*cpu).try"}
+	users := []string{"runtime/pprof.profileWriter", "created by github.com/spanprof/spanprof/profiler.(*Profiler).Start", "profileCPU", "abandon", "(*cpu).try"}
 	until(t, func() bool {
 		all := stacks()
 		return !slices.ContainsFunc(users, func(user string) bool { return strings.Contains(all, user) })

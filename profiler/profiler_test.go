@@ -19,6 +19,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -317,6 +318,7 @@ func TestErrorHandlerMayUseTheProfiler(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			theirs := startForeign(t) // an error, and nothing in the bubble starts one
 			defer theirs.stop(t)
+			reporttest.Settle() // what others report would come into the bubble
 			synctest.Test(t, func(t *testing.T) {
 				exp := test.exp
 				if exp == nil {
