@@ -17,7 +17,7 @@ import (
 // is counted for the index of spans.
 func TestChurnedMaps(t *testing.T) {
 	heapBytes() // The first call allocates.
-	type element struct {
+	var element struct {
 		key ident.Key
 		row rowID
 	}
@@ -28,9 +28,10 @@ func TestChurnedMaps(t *testing.T) {
 		for j := range 12 * n {
 			delete(m, ring[j%n])
 			key := ident.Key(rand.Uint64())
-			m[key], ring[j%n] = 1, key
+			element.key, element.row = key, 1
+			m[key], ring[j%n] = element.row, key
 		}
-		grown, counted := heapBytes()-before, memory.ChurnedMap(n, int64(unsafe.Sizeof(element{})))
+		grown, counted := heapBytes()-before, memory.ChurnedMap(n, int64(unsafe.Sizeof(element)))
 		t.Logf("%d elements: counted %d, heap %d (%+d %%)", n, counted, grown, 100*(grown-counted)/counted)
 		if i == 0 {
 			continue // What the runtime allocates only once is in it.
