@@ -122,8 +122,11 @@ func (p *Profiler) Status() Status {
 			break
 		}
 		s.CPUEnd = due
-		if cpuRun != nil && !cpuRun.begun().IsZero() {
-			s.CPUStart = cpuRun.begun()
+		if cpuRun == nil {
+			break
+		}
+		if begun := cpuRun.begun(); !begun.IsZero() {
+			s.CPUStart = begun
 		}
 	}
 	return s
