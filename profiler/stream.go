@@ -24,7 +24,7 @@ type stream struct {
 	taps    []*tap
 
 	mu    sync.Mutex
-	first time.Time // when the first of pieces began; zero if there is none
+	first time.Time // when the window began, from its first cut on; zero before that
 }
 
 // rank puts the CPU after the others.
@@ -44,12 +44,12 @@ func (s *stream) start() error {
 // cut ends the open piece, by sampler.rotate or sampler.stop, and gives it to
 // all who are concerned. The taps that are due anyway soon end here too.
 func (s *stream) cut(by func(sampler) (*exporter.Profile, error)) error {
+	if len(s.pieces) == 0 {
+		s.begin(s.opened()) // before the next piece is open: Status may ask meanwhile
+	}
 	piece, err := by(s.sampler)
 	s.edge = time.Now()
 	if piece != nil {
-		if len(s.pieces) == 0 {
-			s.begin(piece.Start())
-		}
 		s.pieces = append(s.pieces, piece)
 		for _, t := range s.taps {
 			t.give(piece)
@@ -119,8 +119,16 @@ func (s *stream) release() {
 	s.taps = nil
 }
 
-// begun returns when the open window's first piece began, zero if that is the
-// open one.
+// opened returns when the open piece of the CPU began, zero if there is none, and for
+// other kinds, of which nobody wants to know.
+func (s *stream) opened() time.Time {
+	if c, ok := s.sampler.(*cpu); ok && c.open != nil {
+		return c.open.start
+	}
+	return time.Time{}
+}
+
+// begun returns when the open window of the CPU began, zero where it is in one piece so far.
 func (s *stream) begun() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

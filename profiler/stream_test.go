@@ -254,6 +254,26 @@ func TestShortProfilesDoNotCutOften(t *testing.T) {
 	})
 }
 
+// Whoever asks while the next piece is open already, and the last one is not yet known,
+// learns when the window began.
+func TestStreamBeganAsItsFirstPiece(t *testing.T) {
+	begin := time.Now()
+	c := newCPU(nil, 100)
+	c.open = &cpuWindow{start: begin}
+	s := &stream{kind: exporter.KindCPU, sampler: c}
+	for i := range 2 {
+		if err := s.cut(func(sampler) (*exporter.Profile, error) {
+			c.open = &cpuWindow{start: begin.Add(time.Duration(i+1) * time.Second)}
+			if got := s.begun(); !got.Equal(begin) {
+				t.Errorf("in cut %d the window began at %v, want %v", i, got, begin)
+			}
+			return exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Start: begin}, nil), nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // What cannot be added is not lost.
 func TestStreamOfPiecesThatDoNotMerge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
