@@ -273,10 +273,13 @@ func TestQuickstart(t *testing.T) {
 		}
 		return profile.Total >= int64(150*time.Millisecond) && inSearches >= int64(time.Second)
 	})
-	// How much of it is the runtime's, for memory and preemption, depends on the version of Go
-	// and on how busy the machine is.
+	// How much of their CPU is the runtime's, for memory and preemption, depends on the version
+	// of Go and on how busy the machine is.
 	if inRegexp*5 < inSearches*4 {
 		t.Errorf("regexp's functions have %d of the %d ns of searches, want four fifths", inRegexp, inSearches)
+	}
+	if in := profile.Flame.under("regexp."); in*2 < profile.Total {
+		t.Errorf("regexp's functions have %d of the %d ns of the most expensive one, want half", in, profile.Total)
 	}
 
 	both := getJSON[comparison](t, withFormat(t, expensive.attribute("pyroscope.profile.baseline.url"), "json"))

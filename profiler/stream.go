@@ -24,7 +24,7 @@ type stream struct {
 	taps    []*tap
 
 	mu    sync.Mutex
-	first time.Time // when the window began, from its first cut on; zero before that
+	first time.Time // see begun
 }
 
 // rank puts the CPU after the others.
@@ -119,8 +119,8 @@ func (s *stream) release() {
 	s.taps = nil
 }
 
-// opened returns when the open piece of the CPU began, zero if there is none, and for
-// other kinds, of which nobody wants to know.
+// opened returns when the piece of the CPU that is to be cut began. It is zero if there is
+// none, and for other kinds, of which nobody wants to know.
 func (s *stream) opened() time.Time {
 	if c, ok := s.sampler.(*cpu); ok && c.open != nil {
 		return c.open.start
@@ -128,7 +128,8 @@ func (s *stream) opened() time.Time {
 	return time.Time{}
 }
 
-// begun returns when the open window of the CPU began, zero where it is in one piece so far.
+// begun returns when the first piece of the CPU's window began. That is known from just
+// before this piece is cut until the window ends, and zero otherwise.
 func (s *stream) begun() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -272,6 +272,13 @@ func TestStreamBeganAsItsFirstPiece(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	next := func(sampler) (*exporter.Profile, error) { return nil, nil }
+	if _, err := s.end(next); err == nil {
+		t.Error("no error, though the pieces are no profiles")
+	}
+	if got := s.begun(); !got.IsZero() {
+		t.Errorf("after the end the window began at %v, want what is open to tell", got)
+	}
 }
 
 // What cannot be added is not lost.
