@@ -228,3 +228,11 @@ func FuzzAnalyze(f *testing.F) {
 		}
 	})
 }
+
+func reasons(s *exectrace.Span) string {
+	var list []string
+	for _, h := range s.Holes {
+		list = append(list, h.Reason)
+	}
+	return strings.Join(list, "; ")
+}

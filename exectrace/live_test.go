@@ -1,6 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build live
+
 package exectrace_test
 
 import (
@@ -59,14 +61,6 @@ func find(t *testing.T, a *exectrace.Analysis, name string) *exectrace.Span {
 		t.Fatalf("no span %q", name)
 	}
 	return &a.Spans[i]
-}
-
-func reasons(s *exectrace.Span) string {
-	var list []string
-	for _, h := range s.Holes {
-		list = append(list, h.Reason)
-	}
-	return strings.Join(list, "; ")
 }
 
 // A span that leaves its goroutine has a hole with a name.

@@ -9,15 +9,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 )
@@ -95,22 +92,6 @@ func TestQueueForceFlushWhileShutdownGivesUp(t *testing.T) {
 	}
 }
 
-// The bytes of a parsed profile are made again when nobody has them any more, by
-// whoever asks then. This finds something with -race alone.
-func TestProfileIsEncodedAgainElsewhere(t *testing.T) {
-	p := exporter.NewParsedProfile(exporter.Window{}, &profile.Profile{SampleType: []*profile.ValueType{{Type: "n", Unit: "count"}}})
-	before := runtime.NumGoroutine()
-	go func() { _, _ = p.Pprof() }()
-	for runtime.NumGoroutine() > before { // nothing that the race detector takes for an order
-		runtime.Gosched()
-	}
-	runtime.GC()
-	runtime.GC()
-	if _, err := p.Pprof(); err != nil {
-		t.Error(err)
-	}
-}
-
 // A profile that is being encoded when Shutdown gives up gets into a file a moment
 // later: there it stays, for the next Queue.
 func TestQueueKeepsWhatItWasEncoding(t *testing.T) {
@@ -184,37 +165,6 @@ type adding struct {
 
 func (a *adding) Split(p *exporter.Profile) ([]*exporter.Profile, error) {
 	return append([]*exporter.Profile{p}, a.parts...), nil
-}
-
-// What waits in a file takes no memory to speak of, though it was read for an attempt.
-func TestSpillForgetsWhatItRead(t *testing.T) {
-	const profiles, size = 100, 100_000
-	reports(t)
-	w := exporter.Window{Resource: resource.NewSchemaless(attribute.String("process.command_line", strings.Repeat("x", size)))}
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		refuse := func(context.Context, string) error {
-			return &exporter.RetryError{Err: errors.New("429"), Refused: true, After: time.Second}
-		}
-		q := newQueue(t, &destination{send: refuse}, exporter.WithSpill(dir))
-		for range profiles {
-			if err := q.Export(t.Context(), exporter.NewProfile(w, nil)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		before := heap()
-		<-time.After(2 * profiles * time.Second) // each is tried
-		synctest.Wait()
-		if grown := heap() - before; grown > profiles*size/4 {
-			t.Errorf("%d profiles of %d bytes in files pin %d bytes", profiles, size, grown)
-		}
-		if got := q.Stats(); got.Retries < profiles/2 || got.Waiting != profiles {
-			t.Errorf("Stats %+v, want attempts at all", got)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		_ = q.Shutdown(ctx)
-	})
 }
 
 func TestNewQueueRefuses(t *testing.T) {

@@ -4,10 +4,8 @@
 package exporter_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strconv"
@@ -16,11 +14,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"weak"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -436,24 +432,6 @@ func TestQueueRejected(t *testing.T) {
 	}
 }
 
-// What was dropped last stands last in a program's log.
-func TestQueueReportsInOrder(t *testing.T) {
-	for range 1000 {
-		reported := reports(t)
-		q := newQueue(t, &destination{send: func(_ context.Context, name string) error { return errors.New(name) }})
-		export(t, q, "refused", "unknown", "closed")
-		if err := q.ForceFlush(t.Context()); err != nil {
-			t.Error(err)
-		}
-		shutdown(t, q)
-		noWorkers(t)
-		want := []string{"test: cpu profile dropped: refused", "test: cpu profile dropped: unknown", "test: cpu profile dropped: closed"}
-		if diff := cmp.Diff(want, reported()); diff != "" {
-			t.Fatalf("reports (-want +got):\n%s", diff)
-		}
-	}
-}
-
 func TestQueueBounds(t *testing.T) {
 	reported := reports(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -528,57 +506,6 @@ func TestQueueAgeOfTheFuture(t *testing.T) {
 		shutdown(t, q)
 	})
 }
-
-// What an attempt makes of a profile does not stay in memory until the next one.
-func TestQueueForgetsWhatItParsed(t *testing.T) {
-	reports(t)
-	var b bytes.Buffer
-	if err := (&profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}}}).Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	for name, opts := range map[string][]exporter.QueueOption{
-		"memory": nil,
-		"file":   {exporter.WithSpill(t.TempDir())},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := &parser{tried: make(chan struct{})}
-			q := newQueue(t, d, opts...)
-			if err := q.Export(t.Context(), exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, b.Bytes())); err != nil {
-				t.Fatal(err)
-			}
-			<-d.tried
-			for begin := time.Now(); d.parsed.Value() != nil || name == "file" && d.bytes.Value() != nil; runtime.GC() {
-				if time.Since(begin) > time.Minute {
-					t.Fatalf("parsed form in memory: %t, bytes: %t", d.parsed.Value() != nil, d.bytes.Value() != nil)
-				}
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			_ = q.Shutdown(ctx)
-			noWorkers(t)
-		})
-	}
-}
-
-// parser is a Destination that parses a profile, and cannot take it.
-type parser struct {
-	tried  chan struct{} // closed after an attempt
-	bytes  weak.Pointer[byte]
-	parsed weak.Pointer[profile.Profile]
-}
-
-func (d *parser) Send(_ context.Context, p *exporter.Profile) error {
-	defer close(d.tried)
-	data, _ := p.Pprof()
-	parsed, err := p.Parsed()
-	if err != nil {
-		return err
-	}
-	d.bytes, d.parsed = weak.Make(&data[0]), weak.Make(parsed)
-	return &exporter.RetryError{Err: errors.New("429"), After: time.Hour}
-}
-
-func (d *parser) Shutdown(context.Context) error { return nil }
 
 func TestQueueTimeout(t *testing.T) {
 	reported := reports(t)
@@ -787,25 +714,6 @@ func TestQueueErrorHandlerMayUseTheQueue(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-func TestQueueHasNoLabels(t *testing.T) {
-	const key = "queue_test_label"
-	d := new(destination)
-	profile := make(chan string, 1)
-	d.send = func(context.Context, string) error {
-		var b bytes.Buffer
-		err := pprof.Lookup("goroutine").WriteTo(&b, 1)
-		profile <- b.String()
-		return err
-	}
-	var q *exporter.Queue
-	pprof.Do(t.Context(), pprof.Labels(key, "x"), func(context.Context) { q = newQueue(t, d) }) //nolint:contextcheck // the labels are what is tested
-	export(t, q, "a")
-	if got := <-profile; strings.Contains(got, key) {
-		t.Errorf("a goroutine has kept its creator's labels:\n%s", got)
-	}
-	shutdown(t, q)
 }
 
 func TestQueueOptions(t *testing.T) {

@@ -6,8 +6,6 @@ package profiler
 import (
 	"context"
 	"time"
-
-	"github.com/spanprof/spanprof/profiler/internal/cpulog"
 )
 
 // WithFirstEnd has the first windows end after a whole window rather than at
@@ -18,17 +16,6 @@ func WithFirstEnd() Option {
 		return c
 	})
 }
-
-// WithUnknownRuntime has New find the runtime as err says.
-func WithUnknownRuntime(err error) Option {
-	return optionFunc(func(c config) config {
-		c.unknownRuntime = func() error { return err }
-		return c
-	})
-}
-
-// SetReader has samples read by read. It is for before Start.
-func (p *Profiler) SetReader(read cpulog.Reader) { p.cpu.read = read }
 
 // SetPatience sets how long a call of runtime/pprof may keep the loop waiting. It
 // is for before Start.

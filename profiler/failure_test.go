@@ -15,8 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/profiler"
@@ -123,19 +121,6 @@ func testFailure(t *testing.T, failure func() error, report string) {
 	})
 }
 
-// Shutdown exports the open windows of all kinds, if it has the time.
-func TestShutdownExportsAllKinds(t *testing.T) {
-	p, rec := start(t, profiler.WithKinds(allKinds...), profiler.WithWindow(endless))
-	shutdown(t, p)
-	cpuLast := slices.DeleteFunc(slices.Clone(allKinds), func(k exporter.Kind) bool { return k == exporter.KindCPU })
-	if diff := cmp.Diff(append(cpuLast, exporter.KindCPU), kinds(rec)); diff != "" {
-		t.Errorf("windows (-want +got):\n%s", diff)
-	}
-	for _, w := range rec.Profiles() {
-		parsed(t, w)
-	}
-}
-
 // Shutdown returns when its context ends, with the number of windows that it left
 // behind.
 func TestShutdownReturnsWithinItsContext(t *testing.T) {
@@ -211,17 +196,6 @@ func TestCallsAfterShutdown(t *testing.T) {
 			t.Errorf("Status() = %+v, and %d windows, want %d", got, len(rec.Profiles()), windows)
 		}
 	})
-}
-
-// A Profile that the program asks for is its own when the Profiler has been shut
-// down, as before Start.
-func TestProfileAfterShutdown(t *testing.T) {
-	p, _ := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
-	shutdown(t, p)
-	if got := profileCPU(t, p, 10*time.Millisecond); got.DurationNanos <= 0 {
-		t.Errorf("a profile of %d ns", got.DurationNanos)
-	}
-	startForeign(t).stop(t) // nobody uses the CPU profiler
 }
 
 // All calls at once, in whatever order: none panics or hangs, and errors are

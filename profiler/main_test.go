@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.opentelemetry.io/otel"
 
@@ -54,30 +53,6 @@ func (l *errorLog) Handle(err error) {
 	if l.changed != nil {
 		close(l.changed)
 		l.changed = nil
-	}
-}
-
-// wait returns when an error that speaks of something has come. They come some
-// time after the call that found them has returned.
-func (l *errorLog) wait(t *testing.T, something string) {
-	t.Helper()
-	timeout := time.After(4 * longest)
-	for {
-		l.mu.Lock()
-		heard := slices.ContainsFunc(l.errs, func(err error) bool { return strings.Contains(err.Error(), something) })
-		if l.changed == nil {
-			l.changed = make(chan struct{})
-		}
-		changed := l.changed
-		l.mu.Unlock()
-		if heard {
-			return
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			t.Fatalf("nothing about %q was reported", something)
-		}
 	}
 }
 

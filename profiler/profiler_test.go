@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,27 +195,6 @@ func TestWindowsEndOnTheGrid(t *testing.T) {
 	})
 }
 
-func TestFlushesShareARotation(t *testing.T) {
-	p, rec := start(t, profiler.WithKinds(exporter.KindHeap), profiler.WithWindow(endless))
-	const callers = 50
-	var wg sync.WaitGroup
-	for range callers {
-		wg.Go(func() {
-			before := time.Now()
-			if err := p.Flush(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if end := last(t, rec).End(); end.Before(before) {
-				t.Errorf("Flush at %v returned with windows until %v", before, end)
-			}
-		})
-	}
-	wg.Wait()
-	if got := len(rec.Profiles()); got > callers {
-		t.Errorf("%d calls of Flush made %d windows", callers, got)
-	}
-}
-
 func TestFlushEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -256,52 +234,6 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 		close(release)
 		synctest.Wait()
 	})
-}
-
-// An exporter that ignores its context and a context without time: Shutdown
-// returns, and the CPU profile is stopped.
-func TestShutdownWithoutTime(t *testing.T) {
-	release := make(chan struct{})
-	defer close(release)
-	p, err := profiler.New(hanging(release))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := p.Flush(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Flush: %v, want Canceled", err)
-	}
-	if err := p.Shutdown(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Shutdown: %v, want Canceled", err)
-	}
-	free(t)
-}
-
-func TestExportErrorsAreCounted(t *testing.T) {
-	p, err := profiler.New(failing{}, profiler.WithKinds(exporter.KindHeap), profiler.WithWindow(endless))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	const want = "profiler_test.failing: 1 failed: refused"
-	if err := p.Flush(t.Context()); !errors.Is(err, errRefused) || err.Error() != want {
-		t.Errorf("Flush: %v, want %s", err, want)
-	}
-	if err := p.Shutdown(t.Context()); !errors.Is(err, errRefused) || err.Error() != "profiler: "+want {
-		t.Errorf("Shutdown: %v, want %s", err, want)
-	}
-	if got := p.Status(); got.Lanes[0].Failed != 2 || got.Lanes[0].Exported != 0 {
-		t.Errorf("Status() = %+v, want two export errors", got)
-	}
-	if errs := reported.take(errRefused.Error()); len(errs) != 2 { // the second is reported at the end
-		t.Errorf("reported %v, want two of %v", errs, errRefused)
-	}
 }
 
 // Wherever an error comes from, its handler may wait for the profiler.

@@ -4,80 +4,14 @@
 package profiler_test
 
 import (
-	"context"
 	"math"
-	"runtime/pprof"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/profiler"
 )
-
-func TestWallShowsWhereASpanWaited(t *testing.T) {
-	p, rec := start(t, profiler.WithKinds(exporter.KindWall), profiler.WithWallBudget(0.5), profiler.WithWindow(endless))
-	doubling(t, func(d time.Duration) bool {
-		pprof.Do(context.Background(), pprof.Labels("span_id", "00f067aa0ba902b7", "test", "wall"), func(context.Context) {
-			waiting(d)
-		})
-		flush(t, p)
-		w := last(t, rec)
-		if w.Kind() != exporter.KindWall || w.Duration() < d {
-			t.Fatalf("a window of %s with %v was exported, want wall with at least %v", w.Kind(), w.Duration(), d)
-		}
-		return slices.ContainsFunc(parsed(t, w).Sample, func(s *profile.Sample) bool {
-			return slices.Equal(s.Label["span_id"], []string{"00f067aa0ba902b7"}) && hasFunction(s, "waiting") && hasFunction(s, "chanrecv")
-		})
-	})
-	s := p.Status().Wall
-	if s.Rounds == 0 || s.Samples == 0 || s.CPU <= 0 || s.Interval <= 0 || s.Rate <= 0 || s.Share <= 0 || s.Budget != 0.5 || s.Source == "" {
-		t.Errorf("the status is %+v", s)
-	}
-	if s.SamplesDropped != 0 {
-		t.Errorf("%d samples were dropped", s.SamplesDropped)
-	}
-}
-
-//go:noinline
-func waiting(d time.Duration) { <-time.After(d) }
-
-func TestWallOfGoroutinesWithoutSpan(t *testing.T) {
-	for name, test := range map[string]struct {
-		opts []profiler.Option
-		want bool
-	}{
-		"spans": {nil, false},
-		"all":   {[]profiler.Option{profiler.WithWallOfAllGoroutines()}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p, rec := start(t, append(test.opts, profiler.WithKinds(exporter.KindWall), profiler.WithWallBudget(0.5), profiler.WithWindow(endless))...)
-			doubling(t, func(d time.Duration) bool {
-				var wait sync.WaitGroup
-				defer wait.Wait()
-				wait.Go(func() { waitingForWork(d) })
-				pprof.Do(context.Background(), pprof.Labels("span_id", "00f067aa0ba902b7"), func(context.Context) { waiting(d) })
-				flush(t, p)
-				var ofSpan, ofNone bool
-				for _, s := range parsed(t, last(t, rec)).Sample {
-					ofSpan = ofSpan || hasFunction(s, "waiting")
-					ofNone = ofNone || hasFunction(s, "waitingForWork") && len(s.Label) == 0
-				}
-				if ofNone && !test.want {
-					t.Fatal("a goroutine without labels was counted")
-				}
-				return ofSpan && ofNone == test.want
-			})
-		})
-	}
-}
-
-//go:noinline
-func waitingForWork(d time.Duration) { <-time.After(d) }
 
 func TestWallIsOptIn(t *testing.T) {
 	p, err := profiler.New(exporter.NewMulti())

@@ -7,10 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -226,37 +224,6 @@ func TestAttributeTotals(t *testing.T) {
 	}
 	if totals, err := source.AttributeTotals("http.route"); err != nil || len(totals) != 0 {
 		t.Errorf("%+v, %v", totals, err)
-	}
-}
-
-// Which keys there are takes no memory for each span: each list of a page asks.
-func TestAttributeKeysAllocate(t *testing.T) {
-	const spans = 20_000
-	s := newStore(t)
-	tracer := newTracerProvider(s).Tracer("")
-	for i := range spans {
-		_, span := tracer.Start(t.Context(), "GET /", at(0), trace.WithAttributes(attribute.Int("http.response.status_code", 200+i%5)))
-		span.End(at(1))
-	}
-	v, err := s.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.Close()
-	// All that the process allocates counts, such as what other goroutines do meanwhile.
-	least := uint64(math.MaxUint64)
-	for range 3 {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		keys, err := v.(store.Attributed).AttributeKeys()
-		runtime.ReadMemStats(&after)
-		if err != nil || len(keys) != 1 || keys[0].Spans != spans {
-			t.Fatalf("%+v, %v", keys, err)
-		}
-		least = min(least, after.TotalAlloc-before.TotalAlloc)
-	}
-	if least > 20*spans {
-		t.Errorf("%d bytes allocated for %d spans", least, spans)
 	}
 }
 

@@ -10,18 +10,12 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/google/pprof/profile"
 )
 
 // seconds is CPU time by samples.
 type seconds struct {
 	n   int64
 	cpu float64
-}
-
-func (s seconds) plus(sample *profile.Sample) seconds {
-	return seconds{s.n + sample.Value[0], s.cpu + float64(sample.Value[1])/1e9}
 }
 
 // sigma is the standard deviation of cpu if samples were taken at random.

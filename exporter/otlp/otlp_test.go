@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -270,20 +269,6 @@ func TestSuccess(t *testing.T) {
 		if s := e.Stats(); s.Exported != 1 {
 			t.Errorf("%+v after answer %d, want 1 exported", s, i)
 		}
-	}
-}
-
-func TestProxy(t *testing.T) {
-	b := &backend{t: t}
-	proxy := httptest.NewServer(b)
-	defer proxy.Close()
-	address, err := url.Parse(proxy.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	deliver(t, otlp.WithEndpointURL("http://collector.invalid/v1development/profiles"), otlp.WithProxy(http.ProxyURL(address)))
-	if requests, _ := b.received(); len(requests) != 1 || requests[0].URL.Host != "collector.invalid" {
-		t.Errorf("the proxy got %v", requests)
 	}
 }
 

@@ -45,22 +45,6 @@ func sizes(t testing.TB, p *profile.Profile) (pprof, otlp, links int) {
 	return gzipped(t, b.Bytes()), gzipped(t, message), len(m.Dictionary.LinkTable) - 1
 }
 
-// OTLP holds an id as bytes, pprof as twice as many of text.
-func TestSize(t *testing.T) {
-	p, err := smallSpanProfile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pprof, otlp, links := sizes(t, p)
-	t.Logf("%d samples, %d links: pprof %d B, OTLP %d B", len(p.Sample), links, pprof, otlp)
-	if links != 40 {
-		t.Errorf("%d links, want 40", links)
-	}
-	if otlp >= pprof {
-		t.Errorf("OTLP takes %d B gzipped, want less than pprof's %d B", otlp, pprof)
-	}
-}
-
 // report adds what the profile is to a benchmark's figures.
 func report(b *testing.B, p *profile.Profile, pprof, otlp, links int) {
 	b.ReportMetric(float64(len(p.Sample)), "samples")

@@ -6,7 +6,6 @@ package convert_test
 import (
 	"bytes"
 	"math/rand/v2"
-	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,32 +121,6 @@ func TestRoundTripOfRandomProfiles(t *testing.T) {
 			roundTrip(t, p)
 		})
 	}
-}
-
-func TestRoundTripOfGoProfiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long, and of one goroutine")
-	}
-	for _, name := range []string{"heap", "allocs", "goroutine", "mutex", "block", "threadcreate"} {
-		t.Run(name, func(t *testing.T) {
-			var b bytes.Buffer
-			if err := pprof.Lookup(name).WriteTo(&b, 0); err != nil {
-				t.Fatal(err)
-			}
-			p, err := profile.ParseData(b.Bytes())
-			if err != nil {
-				t.Fatal(err)
-			}
-			roundTrip(t, p)
-		})
-	}
-	t.Run("cpu", func(t *testing.T) {
-		p, err := smallSpanProfile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		roundTrip(t, p)
-	})
 }
 
 func FuzzRoundTrip(f *testing.F) {

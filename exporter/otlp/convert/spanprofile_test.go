@@ -21,9 +21,6 @@ import (
 	"github.com/spanprof/spanprof"
 )
 
-// smallSpanProfile is one for all tests.
-var smallSpanProfile = sync.OnceValues(func() (*profile.Profile, error) { return spanProfile(60, 40) })
-
 // spanProfile returns a CPU profile of n samples that belong to as many spans as
 // links says, or to none. They are of real code in short spans.
 func spanProfile(n, links int) (*profile.Profile, error) {

@@ -4,60 +4,14 @@
 package cpulog
 
 import (
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
-
-// running returns a Log that takes samples until the end of the test.
-func running(t *testing.T, hz int) *Log {
-	t.Helper()
-	known(t)
-	pokeSamples = 0
-	var records int64 // of poke
-	l := New(hz, func() ([]uint64, []*goruntime.LabelSet, bool) {
-		words, labels, eof := goruntime.ReadCPUProfile()
-		for rest := words; len(rest) > 0; rest = rest[rest[0]:] {
-			if isPoke(rest[3:rest[0]]) {
-				records++
-			}
-		}
-		return words, labels, eof
-	})
-	end := record(l)
-	t.Cleanup(func() {
-		end()
-		p, err := l.Cut()
-		if err != nil {
-			t.Error(err)
-		}
-		// A last signal may have come too late.
-		samples := samplesOf(p.Profile, "cpulog.poke") + pokeSamples
-		if late := l.signals.sent.Load() + samples - records; late < 0 || late > 1 {
-			t.Errorf("%d samples of the time that %d signals of ours took, of %d records", samples, l.signals.sent.Load(), records)
-		}
-	})
-	return l
-}
-
-// record has l take samples, and returns when it knows that its signals are heard: until
-// then a cut does not wait long for a busy machine. The function that it returns ends that.
-func record(l *Log) (end func()) {
-	end = recordUnheard(l)
-	for heard := !canPoke; !heard; {
-		<-time.After(time.Millisecond)
-		l.mu.Lock()
-		heard = l.heard
-		l.mu.Unlock()
-	}
-	return end
-}
 
 // recordUnheard is record for a test in which no signal is heard, or none has been yet.
 func recordUnheard(l *Log) (end func()) {
@@ -75,15 +29,6 @@ func recordUnheard(l *Log) (end func()) {
 
 // pokeSamples counts those of the time of our own signals that a test has cut.
 var pokeSamples int64
-
-//go:noinline
-func busy(d time.Duration) {
-	for begin, n := time.Now(), 0; time.Since(begin) < d; {
-		for range 1000 {
-			n++
-		}
-	}
-}
 
 // samplesOf counts those of a function.
 func samplesOf(p *profile.Profile, function string) (n int64) {
@@ -128,37 +73,6 @@ func cut(t *testing.T, l *Log, before *Piece) Piece {
 	return p
 }
 
-// Every sample is in the piece of its time, whether the reader is awake or sleeps
-// when it is cut.
-func TestCutHasAllSamples(t *testing.T) {
-	for name, asleep := range map[string]bool{"awake": false, "asleep": true} {
-		t.Run(name, func(t *testing.T) {
-			l := running(t, 100)
-			for d := 50 * time.Millisecond; ; d *= 2 {
-				if d > 8*time.Second {
-					t.Fatal("no sample")
-				}
-				before := cut(t, l, nil)
-				for n := 0; asleep && Uncut && n < 100; n++ { // for longer than a look takes
-					if !l.asleep.Load() {
-						n = 0
-					}
-					<-time.After(time.Millisecond)
-				}
-				busy(d)
-				first := cut(t, l, &before)
-				second := cut(t, l, &first)
-				if samplesOf(second.Profile, ".busy") > 0 {
-					t.Error("samples come after the end of their piece")
-				}
-				if samplesOf(first.Profile, ".busy") > 0 {
-					return
-				}
-			}
-		})
-	}
-}
-
 // A goroutine can cut that has not been off its thread since before the run began: the
 // runtime takes no samples there.
 func TestCutWithoutASwitch(t *testing.T) {
@@ -186,37 +100,6 @@ func TestCutWithoutASwitch(t *testing.T) {
 		l.End()
 		reading.Wait()
 	}
-}
-
-// Cuts come as fast as one likes.
-func TestManyCuts(t *testing.T) {
-	l := running(t, 100)
-	if !Uncut {
-		t.Skipf("the runtime of %s is stopped for each", runtime.GOOS)
-	}
-	stop := make(chan struct{})
-	var working sync.WaitGroup
-	for range 4 {
-		working.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					busy(time.Millisecond)
-				}
-			}
-		})
-	}
-	before := cut(t, l, nil)
-	var n int64
-	for range 300 {
-		before = cut(t, l, &before)
-		n += samplesOf(before.Profile, ".busy")
-	}
-	close(stop)
-	working.Wait()
-	t.Logf("%d samples", n)
 }
 
 // Times are bounded, and those that are left are spread over all.

@@ -6,17 +6,7 @@
 package wall
 
 import (
-	"context"
-	"fmt"
-	"runtime/pprof"
-	"slices"
-	"strconv"
-	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestRuntimeIsKnown fails where a Go version of the build constraint has
@@ -25,92 +15,4 @@ func TestRuntimeIsKnown(t *testing.T) {
 	if s := newSource(false); s.name() != "runtime" {
 		t.Errorf("rounds are taken by the %s way", s.name())
 	}
-}
-
-func TestSourcesAgree(t *testing.T) {
-	var wait sync.WaitGroup
-	stop := make(chan struct{})
-	var blocked sync.Mutex
-	blocked.Lock()
-	ways := []func(){
-		func() { <-stop },
-		func() { generic[int](stop) },
-		func() { generic[[]string](stop) },
-		func() { inlined(stop) },
-		func() { blocked.Lock(); blocked.Unlock() }, //nolint:staticcheck // it is the waiting that counts
-		func() { fmt.Fprint(writerFunc(func() { <-stop }), "deep") },
-		func() { deep(200, stop) },
-	}
-	for i, way := range ways {
-		for n := range 3 {
-			wait.Go(func() {
-				ctx := pprof.WithLabels(context.Background(), pprof.Labels("span_id", strconv.Itoa(i), "own", strconv.Itoa(n%2), "span_name", ""))
-				pprof.SetGoroutineLabels(ctx)
-				way()
-			})
-		}
-	}
-	defer wait.Wait()
-	defer blocked.Unlock()
-	defer close(stop)
-
-	// Some may not be where they wait yet.
-	doubling(t, func(d time.Duration) bool {
-		byRuntime, byPublic := once(t, newRuntimeSource(false)), once(t, newPublicSource(false))
-		diff := cmp.Diff(byPublic, byRuntime)
-		if diff == "" && len(byRuntime) == 2*len(ways) {
-			return true
-		}
-		if d > longest/2 {
-			t.Errorf("%d different ones, want %d; the runtime's way found others (+) than the public one (-):\n%s", len(byRuntime), 2*len(ways), diff)
-		}
-		<-time.After(d)
-		return false
-	})
-}
-
-// once takes a round and returns what the profile of it says, in text.
-func once(t *testing.T, s source) []string {
-	t.Helper()
-	tab := newTable()
-	if err := round(s, func(stack []uintptr, labels []label, count int64) { tab.add(stack, labels, count) }); err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for _, sample := range build(s, tab, time.Now(), time.Second).Sample {
-		var text strings.Builder
-		fmt.Fprint(&text, sample.Value, sample.Label)
-		for _, l := range sample.Location {
-			fmt.Fprint(&text, "\n", len(l.Line), " functions")
-			for _, line := range l.Line {
-				fmt.Fprintf(&text, "\n\t%s %s:%d from %d", line.Function.Name, line.Function.Filename, line.Line, line.Function.StartLine)
-			}
-		}
-		all = append(all, text.String())
-	}
-	slices.Sort(all)
-	return all
-}
-
-//go:noinline
-func generic[T any](stop chan struct{}) { <-stop; _ = *new(T) }
-
-func inlined(stop chan struct{}) { inlinedToo(stop) }
-
-func inlinedToo(stop chan struct{}) { <-stop }
-
-//go:noinline
-func deep(n int, stop chan struct{}) {
-	if n == 0 {
-		<-stop
-		return
-	}
-	deep(n-1, stop)
-}
-
-type writerFunc func()
-
-func (f writerFunc) Write(b []byte) (int, error) {
-	f()
-	return len(b), nil
 }

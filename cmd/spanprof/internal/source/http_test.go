@@ -13,20 +13,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
-	"net/url"
-	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
-	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/inprocess"
 )
 
 // read returns the profiles of a SOURCE.
@@ -68,99 +61,6 @@ func pprofMux() *http.ServeMux {
 	return mux
 }
 
-var kept atomic.Pointer[[]byte]
-
-// allocate allocates until the test ends.
-func allocate(t *testing.T) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			b := make([]byte, 1<<20)
-			kept.Store(&b)
-			runtime.Gosched()
-		}
-	}()
-	t.Cleanup(func() { cancel(); <-done })
-}
-
-func TestPprof(t *testing.T) {
-	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1))
-	allocate(t)
-	server := serve(t, pprofMux())
-	profiles, err := read(t, server.URL+"/debug/pprof/", source.Want{Measure: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := kinds(profiles); !slices.Equal(got, source.TargetKinds) {
-		t.Errorf("kinds %v, want %v", got, source.TargetKinds)
-	}
-	host := strings.TrimPrefix(server.URL, "http://")
-	for _, p := range profiles {
-		if p.Replica != host || !strings.HasPrefix(p.Name, server.URL+"/debug/pprof/ ") {
-			t.Errorf("profile of replica %q, named %q", p.Replica, p.Name)
-		}
-		if age := time.Since(p.Start()); age < 0 || age > time.Minute {
-			t.Errorf("%s begins at %v", p.Kind(), p.Start())
-		}
-		switch p.Kind() {
-		case exporter.KindGoroutine:
-			if p.Duration() != 0 {
-				t.Errorf("goroutine profile of %v", p.Duration())
-			}
-		case exporter.KindCPU:
-			// runtime/pprof takes the time in a goroutine that StartCPUProfile starts, which
-			// may run late: the profile of a second says less.
-			parsed, err := p.Parsed()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if p.Duration() <= 0 || p.Duration() != time.Duration(parsed.DurationNanos) {
-				t.Errorf("cpu profile of %v, want the %d ns that it says", p.Duration(), parsed.DurationNanos)
-			}
-		default:
-			if p.Duration() < time.Second {
-				t.Errorf("%s profile of %v, want a second", p.Kind(), p.Duration())
-			}
-		}
-		if name, _ := p.Resource().Set().Value("process.executable.name"); runtime.GOOS == "linux" && name.AsString() != "source.test" {
-			t.Errorf("%s: executable %q", p.Kind(), name.AsString())
-		}
-	}
-}
-
-// The heap's window has what it allocated, and the memory that is live at its end.
-func TestPprofHeapIsADelta(t *testing.T) {
-	allocate(t)
-	server := serve(t, pprofMux())
-	// The runtime gives what was allocated until two collections ago, and on a busy
-	// machine a second has none.
-	for seconds := 1; ; seconds *= 2 {
-		raw := readRaw(t, server.URL+"/debug/pprof/heap")
-		profiles, err := read(t, fmt.Sprint(server.URL, "/debug/pprof/heap?seconds=", seconds), source.Want{Measure: time.Hour})
-		if err != nil || len(profiles) != 1 {
-			t.Fatalf("%d profiles, %v", len(profiles), err)
-		}
-		parsed, err := profiles[0].Parsed()
-		if err != nil {
-			t.Fatal(err)
-		}
-		after := readRaw(t, server.URL+"/debug/pprof/heap")
-		allocated, around := total(parsed, "alloc_space"), total(after, "alloc_space")-total(raw, "alloc_space")
-		if allocated < 0 || allocated > around {
-			t.Fatalf("%d bytes allocated in the window, %d around it", allocated, around)
-		}
-		if live := total(parsed, "inuse_space"); allocated > 0 && live > 0 {
-			return
-		}
-		if seconds > 30 {
-			t.Fatalf("in %d s %d bytes allocated, %d live", seconds, allocated, total(parsed, "inuse_space"))
-		}
-	}
-}
-
 func TestPprofKinds(t *testing.T) {
 	server := serve(t, pprofMux())
 	for address, want := range map[string][]exporter.Kind{
@@ -182,91 +82,6 @@ func TestPprofKinds(t *testing.T) {
 	profiles, err := read(t, server.URL+"/debug/pprof", source.Want{Kinds: []exporter.Kind{exporter.KindGoroutine}})
 	if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{exporter.KindGoroutine}) {
 		t.Errorf("with Want.Kinds: %v, %v", got, err)
-	}
-}
-
-// What a server lacks is left out, unless it was asked for.
-func TestPprofLacksKinds(t *testing.T) {
-	mux := http.NewServeMux()
-	mux.Handle("/debug/pprof/goroutine", pprof.Handler("goroutine"))
-	mux.Handle("/debug/pprof/heap", pprof.Handler("heap"))
-	server := serve(t, mux)
-	profiles, err := read(t, server.URL+"/debug/pprof/", source.Want{Measure: time.Second})
-	if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{exporter.KindHeap, exporter.KindGoroutine}) {
-		t.Errorf("%v, %v", got, err)
-	}
-	if _, err := read(t, server.URL+"/debug/pprof/profile", source.Want{}); err == nil || !strings.Contains(err.Error(), "/debug/pprof/profile?seconds=30: the server answers 404") {
-		t.Errorf("a profile that is not there: %v", err)
-	}
-}
-
-func TestPage(t *testing.T) {
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-	p, err := inprocess.Start(tp, inprocess.WithWindow(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/debug/spanprof/", p.Handler())
-	server := serve(t, mux)
-	if _, err := read(t, server.URL+"/debug/spanprof/", source.Want{}); err == nil || !strings.Contains(err.Error(), "the page has no profiles yet") {
-		t.Errorf("before the first window: %v", err)
-	}
-	_, span := tp.Tracer("test").Start(t.Context(), "GET /search")
-	id := span.SpanContext().SpanID().String()
-	// A tenth of a second of CPU time at least, which a busy machine has not given in a second.
-	for began, n := time.Now(), 0; n < 20_000 || time.Since(began) < time.Second; n++ {
-		kept.Store(new(make([]byte, 1<<16)))
-	}
-	span.End()
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-
-	profiles, err := read(t, server.URL+"/debug/spanprof/", source.Want{})
-	if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{exporter.KindCPU, exporter.KindHeap}) {
-		t.Fatalf("%v, %v", got, err)
-	}
-	parsed, err := profiles[0].Parsed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.ContainsFunc(parsed.Sample, func(s *sample) bool { return slices.Contains(s.Label["span_name"], "GET /search") }) {
-		t.Errorf("no sample of GET /search in\n%s", parsed)
-	}
-	for _, p := range profiles {
-		if p.Duration() <= 0 || p.Start().IsZero() || p.Replica == "" {
-			t.Errorf("%s of %v from %v on, of %q", p.Kind(), p.Duration(), p.Start(), p.Replica)
-		}
-	}
-	heap, err := profiles[1].Parsed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"} {
-		total(heap, name)
-	}
-
-	span1, err := read(t, server.URL+"/debug/spanprof/?query="+url.QueryEscape(`.cpu{profile_id="`+id+`"}`)+"#flame", source.Want{})
-	if err != nil || len(span1) != 1 {
-		t.Fatalf("the span's: %d profiles, %v", len(span1), err)
-	}
-	whole := total(parsed, "cpu")
-	if parsed, err = span1[0].Parsed(); err != nil {
-		t.Fatal(err)
-	}
-	if got := total(parsed, "cpu"); got <= 0 || got > whole {
-		t.Errorf("the span's CPU is %d of %d", got, whole)
-	}
-	for address, want := range map[string]string{
-		"/debug/spanprof/?query=.nothing":        "unknown",
-		"/debug/spanprof/comparison":             "two sides",
-		"/debug/spanprof/?query=.cpu{a=%22b%22}": "no samples",
-		"/elsewhere/":                            "404",
-	} {
-		if _, err := read(t, server.URL+address, source.Want{}); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), server.URL) {
-			t.Errorf("%s: %v, want %q", address, err, want)
-		}
 	}
 }
 

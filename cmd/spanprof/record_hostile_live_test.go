@@ -1,0 +1,94 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/pprof/profile"
+)
+
+// answers serves a profile without samples, which write may change before each answer.
+func answers(t *testing.T, sampleType string, write func(p *profile.Profile)) (address string, requests *atomic.Int64) {
+	t.Helper()
+	requests = new(atomic.Int64)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		p := &profile.Profile{
+			SampleType: []*profile.ValueType{{Type: sampleType, Unit: "count"}},
+			PeriodType: &profile.ValueType{Type: sampleType, Unit: "count"},
+			Mapping:    []*profile.Mapping{{ID: 1, File: "/bin/shop"}},
+		}
+		write(p)
+		if err := p.WriteUncompressed(w); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, requests
+}
+
+// A server that answers with what it has, as one of files does, is asked no more
+// often than one that measures.
+func TestRecordAnswersAtOnce(t *testing.T) {
+	t.Parallel()
+	address, requests := answers(t, "cpu", func(*profile.Profile) {})
+	code, stdout, stderr := spanprof(t, "record", "-o", t.TempDir(), "-for", "3s", "-every", "1s", "-kinds", "cpu", address)
+	if n := requests.Load(); code != exitDone || n < 1 || n > 3 {
+		t.Errorf("%d requests, want one a second; code %d, stdout %q, stderr %q", n, code, stdout, stderr)
+	}
+}
+
+// What a server says of its program does not fill the disk, and what it sends
+// without compression counts as it is kept.
+func TestRecordHugeBuildID(t *testing.T) {
+	t.Parallel()
+	address, _ := answers(t, "goroutine", func(p *profile.Profile) {
+		p.Mapping[0].BuildID = strings.Repeat("b", 1<<20)
+		p.Mapping[0].File = "/bin/" + strings.Repeat("f", 1<<20)
+		p.TimeNanos = -1 << 62
+	})
+	dir := t.TempDir()
+	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "-kinds", "goroutine", "-max-bytes", "100000", address)
+	if code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
+	if err != nil || len(files) != 4 { // two profiles, recording.json and the lock
+		t.Fatalf("files %q, %v", files, err)
+	}
+	for _, f := range files {
+		if info, err := os.Stat(f); err != nil || info.Size() > 20_000 {
+			t.Errorf("%s: %v bytes, %v", f, info.Size(), err)
+		}
+	}
+}
+
+// A signal that comes with the last requests does not cost what they bring.
+func TestRecordSignalAtTheEnd(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var asked atomic.Int64
+	address, _ := answers(t, "goroutine", func(*profile.Profile) {
+		if asked.Add(1) == 2 {
+			cancel()
+		}
+	})
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, []string{"record", "-o", t.TempDir(), "-for", "1s", "-kinds", "goroutine", address}, &stdout, &stderr, func(string) string { return "" })
+	if code != exitDone || !strings.Contains(stdout.String(), ": 2 profiles, ") {
+		t.Errorf("code %d, stdout %q, stderr %q", code, &stdout, &stderr)
+	}
+}

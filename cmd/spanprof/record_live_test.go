@@ -1,0 +1,472 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/http/pprof"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	rpprof "runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	otelattribute "go.opentelemetry.io/otel/attribute"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// service starts a process with net/http/pprof and returns it when it answers.
+func service(t *testing.T, address string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "SPANPROF_TEST_AS=service "+address)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { end(cmd) })
+	for {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close()
+			return cmd
+		}
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+func end(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+// freeAddress returns a loopback address that nobody listens on. Linux has so many hosts
+// there that nobody else takes it until the test does.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	host := "127.0.0.1"
+	if runtime.GOOS == "linux" {
+		host = fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+	}
+	l, err := net.Listen("tcp", host+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// recordUntil runs spanprof record for as long as done reports false.
+func recordUntil(t *testing.T, done func() bool, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var polling sync.WaitGroup
+	defer polling.Wait()
+	polling.Go(func() {
+		defer cancel()
+		for ctx.Err() == nil && !done() {
+			<-time.After(10 * time.Millisecond)
+		}
+	})
+	var out, errs bytes.Buffer
+	code = run(ctx, append([]string{"record", "-for", "1h"}, args...), &out, &errs, func(string) string { return "" })
+	cancel() // where it has ended by itself
+	return code, out.String(), errs.String()
+}
+
+// cpuFiles returns the files with CPU profiles of the runs below dir.
+func cpuFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*-cpu.pprof.gz"))
+	if err != nil {
+		t.Error(err)
+	}
+	return files
+}
+
+// recorded returns what a directory has, as the other subcommands read it.
+func recorded(t *testing.T, dir string) []*source.Profile {
+	t.Helper()
+	s, err := source.Parse(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*source.Profile
+	if err := s.Read(t.Context(), source.Want{}, nil, func(p *source.Profile) error {
+		all = append(all, p)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func profilesOf(all []*source.Profile, kind exporter.Kind) []*source.Profile {
+	return slices.DeleteFunc(slices.Clone(all), func(p *source.Profile) bool { return p.Kind() != kind })
+}
+
+func attribute(p *source.Profile, key string) string {
+	value, _ := p.Resource().Set().Value(otelattribute.Key(key))
+	return value.AsString()
+}
+
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
+	service(t, address)
+	var dir string
+	windows, others := 0, 0
+	for seconds := 3; windows < 2 || others != windows; seconds *= 2 {
+		// A busy machine answers late, and leaves too little time for the CPU of the last window.
+		if seconds > 48 {
+			t.Fatalf("%d windows of the CPU, %d of others", windows, others)
+		}
+		dir = filepath.Join(t.TempDir(), "before")
+		code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", fmt.Sprint(seconds, "s"), "-every", "1s", "-label", "service.name=shop", "-label", "service.version=1.2", "-label", "config=ab12", "http://"+address)
+		windows, others = len(profilesOf(recorded(t, dir), exporter.KindCPU)), len(profilesOf(recorded(t, dir), exporter.KindHeap))
+		// One of the CPU for each window, and one more of each other kind.
+		want := fmt.Sprintf("http://%s/debug/pprof/: %d profiles, ", address, windows+4*(others+1))
+		if code != exitDone || stderr != "" || !strings.HasPrefix(stdout, want) || !strings.Contains(stdout, "1 run of the process") {
+			t.Fatalf("code %d, stdout %q, want %q, stderr %q", code, stdout, want, stderr)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, strings.ReplaceAll(address, ":", "_"), "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := regexp.MustCompile(`^(recording\.json|spanprof\.lock|\d{8}T\d{6}\.\d{9}Z-shop-(cpu|heap|goroutine|mutex|block)\.pprof\.gz)$`)
+	for _, f := range files {
+		if !form.MatchString(filepath.Base(f)) {
+			t.Errorf("file %s", f)
+		}
+	}
+
+	all := recorded(t, dir)
+	for kind, want := range map[exporter.Kind]int{exporter.KindCPU: windows, exporter.KindHeap: windows, exporter.KindGoroutine: windows + 1, exporter.KindMutex: windows, exporter.KindBlock: windows} {
+		got := profilesOf(all, kind)
+		if len(got) != want {
+			t.Errorf("%d %s profiles, want %d", len(got), kind, want)
+		}
+		for _, p := range got {
+			switch kind {
+			case exporter.KindGoroutine:
+			case exporter.KindCPU:
+				// runtime/pprof takes the time in a goroutine that StartCPUProfile starts, which
+				// may run late: the profile of a second says less.
+				parsed, err := p.Parsed()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p.Duration() <= 0 || p.Duration() != time.Duration(parsed.DurationNanos) {
+					t.Errorf("cpu profile of %v, want the %d ns that it says", p.Duration(), parsed.DurationNanos)
+				}
+			default:
+				if p.Duration() < 900*time.Millisecond {
+					t.Errorf("%s of %v", kind, p.Duration())
+				}
+			}
+			if attribute(p, "service.name") != "shop" || attribute(p, "service.version") != "1.2" || attribute(p, "config") != "ab12" || attribute(p, "service.instance.id") != address {
+				t.Errorf("%s of %v", kind, p.Resource())
+			}
+			if p.Replica == "" || p.Replica != all[0].Replica {
+				t.Errorf("%s of replica %q", kind, p.Replica)
+			}
+		}
+	}
+
+	// Another recording begins another directory.
+	if code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "-kinds", "goroutine", "http://"+address+"/debug/pprof"); code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	if runs, _ := filepath.Glob(filepath.Join(dir, "*", "*", "recording.json")); len(runs) != 2 {
+		t.Errorf("runs %q", runs)
+	}
+	for _, p := range recorded(t, dir) { // of the one process, where its profiles tell
+		if runtime.GOOS == "linux" && p.Replica != all[0].Replica {
+			t.Errorf("%s: replica %q, want %q", p.Name, p.Replica, all[0].Replica)
+		}
+	}
+}
+
+// A process that is restarted has two directories, and the time between is a gap.
+func TestRecordRestart(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
+	first := service(t, address)
+	dir := t.TempDir()
+	restarted := false
+	code, stdout, stderr := recordUntil(t, func() bool {
+		files := cpuFiles(t, dir)
+		if len(files) > 0 && !restarted {
+			end(first)
+			// Longer than the second that a window takes, so that one is missing.
+			<-time.After(time.Second)
+			service(t, address)
+			restarted = true
+		}
+		// Until a window of the second run is recorded too.
+		return restarted && len(files) > 0 && filepath.Dir(files[0]) != filepath.Dir(files[len(files)-1])
+	}, "-o", dir, "-every", "1s", "http://"+address)
+	if code != exitDone || !strings.Contains(stdout, "2 runs of the process") || !strings.Contains(stdout, "; 1 gap of ") {
+		t.Errorf("code %d, stdout %q", code, stdout)
+	}
+	for _, want := range []string{"it is asked again and again", "it is there again after", "the process was restarted"} {
+		if strings.Count(stderr, want) != 1 {
+			t.Errorf("stderr\n%s\nwant %q once", stderr, want)
+		}
+	}
+	replicas := map[string]int{}
+	for _, p := range profilesOf(recorded(t, dir), exporter.KindCPU) {
+		replicas[p.Replica]++
+	}
+	if len(replicas) != 2 {
+		t.Errorf("CPU profiles by run: %v", replicas)
+	}
+}
+
+// A restart between two requests, which no request notices.
+func TestRecordQuickRestart(t *testing.T) {
+	t.Parallel()
+	addresses := []string{freeAddress(t), freeAddress(t)}
+	service(t, addresses[0])
+	service(t, addresses[1])
+	var requests atomic.Int64
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: "http", Host: addresses[min(requests.Add(1)/7, 1)]})
+	}})
+	t.Cleanup(proxy.Close)
+	dir := t.TempDir()
+	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "3s", "-every", "1s", proxy.URL)
+	if code != exitDone || !strings.Contains(stdout, "2 runs of the process") || strings.Contains(stdout, "gap") || !strings.Contains(stderr, "the process was restarted") {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	recorded(t, dir)
+}
+
+func TestRecordBehindALoadBalancer(t *testing.T) {
+	t.Parallel()
+	addresses := []string{freeAddress(t), freeAddress(t)}
+	service(t, addresses[0])
+	service(t, addresses[1])
+	var requests atomic.Int64
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: "http", Host: addresses[requests.Add(1)%2]})
+	}})
+	t.Cleanup(proxy.Close)
+	dir := t.TempDir()
+	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "3s", "-every", "1s", proxy.URL)
+	if code != exitDone || !strings.Contains(stdout, "2 runs of the process") || strings.Count(stderr, "several processes answer there in turn") != 1 {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	recorded(t, dir)
+}
+
+// While another profile runs, the CPU is not measured, and everything else is. No
+// other test that runs in parallel profiles this process.
+func TestRecordBusyCPU(t *testing.T) {
+	t.Parallel()
+	if err := rpprof.StartCPUProfile(new(bytes.Buffer)); err != nil {
+		t.Fatal(err)
+	}
+	stop := sync.OnceFunc(rpprof.StopCPUProfile)
+	defer stop()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", func(w http.ResponseWriter, r *http.Request) {
+		pprof.Profile(w, r)
+		stop() // once a request was refused
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	code, stdout, stderr := recordUntil(t, func() bool { return len(cpuFiles(t, dir)) > 0 },
+		"-o", dir, "-every", "1s", "-kinds", "cpu,goroutine", server.URL)
+	if code != exitDone || !regexp.MustCompile(`the CPU profiler was in use \d+ times?`).MatchString(stdout) || strings.Contains(stdout, "failure") {
+		t.Errorf("code %d, stdout %q", code, stdout)
+	}
+	if strings.Count(stderr, "already in use") != 1 || !strings.Contains(stderr, "cpu profiles are there again after") {
+		t.Errorf("stderr %q", stderr)
+	}
+	if n := len(profilesOf(recorded(t, dir), exporter.KindCPU)); n == 0 {
+		t.Error("no CPU profile")
+	}
+}
+
+func TestRecordLacksKinds(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.Handle("/debug/pprof/goroutine", pprof.Handler("goroutine"))
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	code, stdout, stderr := spanprof(t, "record", "-o", t.TempDir(), "-for", "1s", server.URL)
+	if code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") || !strings.Contains(stdout, "; it has no [heap mutex block cpu]") || strings.Contains(stdout, "failure") {
+		t.Errorf("code %d, stdout %q", code, stdout)
+	}
+	if strings.Count(stderr, "which is left out") != 4 {
+		t.Errorf("stderr %q", stderr)
+	}
+}
+
+func TestRecordNothing(t *testing.T) {
+	t.Parallel()
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusUnauthorized) }))
+	t.Cleanup(refusing.Close)
+	empty := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(empty.Close)
+	login := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<title>Log in</title>")) }))
+	t.Cleanup(login.Close)
+	away := "http://" + freeAddress(t)
+	for address, want := range map[string]string{
+		refusing.URL: "401 Unauthorized: who are you?",
+		empty.URL:    "404 Not Found",
+		login.URL:    "(a page to log in?): Log in",
+		away:         "connection refused",
+	} {
+		code, stdout, stderr := spanprof(t, "record", "-o", t.TempDir(), "-for", "2s", "-every", "1s", address)
+		if code != exitFailed || !strings.HasPrefix(stdout, address) || !strings.Contains(stdout, ": 0 profiles") || !strings.Contains(stdout, want) {
+			t.Errorf("%s: code %d, stdout %q", want, code, stdout)
+		}
+		if !strings.Contains(stderr, want) || !strings.HasSuffix(stderr, "spanprof: record: no profile of "+address+"/debug/pprof/\n") {
+			t.Errorf("%s: stderr %q", want, stderr)
+		}
+	}
+}
+
+// The oldest profiles of all targets make room, and those of an earlier recording.
+func TestRecordMaxBytes(t *testing.T) {
+	t.Parallel()
+	addresses := []string{freeAddress(t), freeAddress(t)}
+	service(t, addresses[0])
+	service(t, addresses[1])
+	dir := t.TempDir()
+	other := filepath.Join(dir, "20000101T000000.000000000Z-other-cpu.pprof.gz")
+	if err := os.WriteFile(other, make([]byte, 100_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const maxBytes = 20_000
+	removed := regexp.MustCompile(`(\d+) of the oldest profiles were removed`)
+	for range 2 {
+		for seconds := 4; ; seconds *= 2 { // a busy machine answers late
+			code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", fmt.Sprint(seconds, "s"), "-every", "1s", "-kinds", "heap,goroutine", "-max-bytes", strconv.Itoa(maxBytes), "http://"+addresses[0], "http://"+addresses[1])
+			if code != exitDone || stderr != "" || seconds > 60 {
+				t.Fatalf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+			}
+			if removed.MatchString(stdout) {
+				break
+			}
+		}
+		if sum := bytesBelow(t, dir); sum > maxBytes || sum < maxBytes/2 {
+			t.Errorf("%d bytes, want at most %d", sum, maxBytes)
+		}
+	}
+	// A later recording, of one of them alone, counts what is there of the other.
+	if code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "-kinds", "goroutine", "-max-bytes", strconv.Itoa(maxBytes/2), "http://"+addresses[0]); code != exitDone || !removed.MatchString(stdout) {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	if sum := bytesBelow(t, dir); sum > maxBytes/2 {
+		t.Errorf("%d bytes, want at most %d", sum, maxBytes/2)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "-kinds", "heap", "-max-bytes", "10", "http://"+addresses[0])
+	if code != exitFailed || !strings.Contains(stderr, "record with a larger -max-bytes") {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
+// bytesBelow returns how much the profiles of all runs take.
+func bytesBelow(t *testing.T, dir string) (sum int64) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*.pprof.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		info, err := os.Stat(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += info.Size()
+	}
+	return sum
+}
+
+// measures says whether a service is measuring a CPU profile.
+func measures(t *testing.T, address string) bool {
+	t.Helper()
+	r, err := http.Get("http://" + address + "/debug/pprof/goroutine?debug=2") //nolint:noctx // it ends with the service
+	if err != nil {
+		t.Fatal(err)
+	}
+	stacks, err := io.ReadAll(r.Body)
+	if err := errors.Join(err, r.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Contains(stacks, []byte("net/http/pprof.Profile("))
+}
+
+// A signal ends a recording with what counts since the process began, and without
+// the CPU profile in flight.
+func TestRecordSignal(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
+	service(t, address)
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "record", "-o", dir, "-for", "1h", "-every", "1m", "http://"+address)
+	cmd.Env = append(os.Environ(), "SPANPROF_TEST_AS=command")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for { // until all that comes before the CPU profile is there
+		files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*.pprof.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) == 4 && measures(t, address) {
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(stdout.String(), ": 8 profiles, ") || !strings.Contains(stderr.String(), "the CPU profile in flight is dropped") {
+		t.Errorf("stdout %q, stderr %q", &stdout, &stderr)
+	}
+	if n := len(profilesOf(recorded(t, dir), exporter.KindHeap)); n != 1 {
+		t.Errorf("%d heap profiles, want the one window", n)
+	}
+}

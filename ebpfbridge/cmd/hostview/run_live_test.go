@@ -1,0 +1,142 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
+	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// message has processes with a record each, of two samples in the kernel, whose labels
+// name a span.
+func message(processes int) *collectorpb.ExportProfilesServiceRequest {
+	texts := []string{"", "samples", "count", "cpu", "nanoseconds", "process.context.label.span_name", "process.context.label.profile_id", "process.context.label.span_id", "GET /cart", "00f067aa0ba902b7", "main.work", "vfs_read", "profile.frame.type", "kernel"}
+	ref := func(i int32) *commonpb.AnyValue {
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValueStrindex{StringValueStrindex: i}}
+	}
+	m := &collectorpb.ExportProfilesServiceRequest{Dictionary: &profilespb.ProfilesDictionary{
+		StringTable:    texts,
+		AttributeTable: []*profilespb.KeyValueAndUnit{{}, {KeyStrindex: 5, Value: ref(8)}, {KeyStrindex: 6, Value: ref(9)}, {KeyStrindex: 7, Value: ref(9)}, {KeyStrindex: 12, Value: ref(13)}},
+		FunctionTable:  []*profilespb.Function{{}, {NameStrindex: 10}, {NameStrindex: 11}},
+		MappingTable:   []*profilespb.Mapping{{}},
+		LocationTable:  []*profilespb.Location{{}, {Address: 1, Lines: []*profilespb.Line{{FunctionIndex: 1}}}, {Address: 2, Lines: []*profilespb.Line{{FunctionIndex: 2}}, AttributeIndices: []int32{4}}},
+		StackTable:     []*profilespb.Stack{{}, {LocationIndices: []int32{2, 1}}},
+		LinkTable:      []*profilespb.Link{{}},
+	}}
+	now := uint64(time.Now().UnixNano())
+	for i := range processes {
+		name := fmt.Sprintf("program%d", i%2)
+		m.ResourceProfiles = append(m.ResourceProfiles, &profilespb.ResourceProfiles{
+			Resource: &resourcepb.Resource{Attributes: []*commonpb.KeyValue{
+				{Key: "process.pid", Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: int64(1<<30 + i)}}},
+				{Key: "process.executable.name", Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: name}}},
+			}},
+			ScopeProfiles: []*profilespb.ScopeProfiles{{Profiles: []*profilespb.Profile{{
+				SampleType: &profilespb.ValueType{TypeStrindex: 1, UnitStrindex: 2}, PeriodType: &profilespb.ValueType{TypeStrindex: 3, UnitStrindex: 4}, Period: 1e7,
+				TimeUnixNano: now, DurationNano: 1e9,
+				Samples: []*profilespb.Sample{{StackIndex: 1, AttributeIndices: []int32{1, 2, 3}, TimestampsUnixNano: []uint64{now, now + 1}}},
+			}}}},
+		})
+	}
+	return m
+}
+
+// get returns what the page answers.
+func get(t *testing.T, address, query string) string {
+	t.Helper()
+	for {
+		answer, err := http.Get("http://" + address + "/" + query)
+		if err != nil { // it does not listen yet
+			if t.Context().Err() != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		b, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		return string(b)
+	}
+}
+
+// TestRun sends the samples of five processes, one more than is allowed.
+func TestRun(t *testing.T) {
+	defer http.DefaultClient.CloseIdleConnections()
+	c, err := parse([]string{"-listen", freeAddress(t), "-page", freeAddress(t), "-max-processes", "4"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, c, io.Discard) }()
+	if text := get(t, c.page, "?format=text"); !strings.Contains(text, "No agent has sent anything yet") {
+		t.Errorf("before the first message:\n%s", text)
+	}
+	conn, err := grpc.NewClient(c.listen, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = conn.Invoke(ctx, "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export", message(5), new(collectorpb.ExportProfilesServiceResponse))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := http.Post("http://"+c.page+"/flush", "", nil); err != nil || answer.StatusCode != http.StatusNoContent {
+		t.Fatal(answer, err)
+	}
+	var list struct {
+		Services []string
+		Spans    []struct {
+			ProfileID, Name        string
+			Manual, SummaryMissing bool
+		}
+		Process []struct{ Query string }
+	}
+	if err := json.Unmarshal([]byte(get(t, c.page, "?format=json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(list); got != "{[program0 program1] [{00f067aa0ba902b7 GET /cart false true}] [{program0.cpu{}} {program1.cpu{}}]}" {
+		t.Errorf("the page lists %s", got)
+	}
+	const ofSpan = "?format=text&query=.cpu{profile_id=%2200f067aa0ba902b7%22}"
+	for _, tt := range []struct{ query, want string }{
+		{"?format=text&query=program0.cpu{}", "40.0 ms in 4 samples"},
+		{"?format=text&query=program0.cpu{}", "frames   [k] kernel 100.0%"},
+		{ofSpan, "40.0 ms in 4 samples"},
+		{ofSpan, " > [k] vfs_read"},
+		{ofSpan, "the span is certain for 4 samples by being the first of their record"},
+		{"?format=text&query=.cpu{process_pid=%221073741825%22}", "20.0 ms in 2 samples"},
+		{"?format=text&query=.cpu{process_pid=%221073741825%22}", "(10.0 ms) may be any span's"},
+		{"?format=json&query=.cpu{}", `"Whole machine: CPU time"`},
+		{"?format=text&query=.cpu{profile_id=%220000000000000001%22}", "no sample of the agent is"},
+		{"?format=text", "processes:"},
+		{"log?format=text", "samples lost: too many processes: 2"},
+	} {
+		if text := get(t, c.page, tt.query); !strings.Contains(text, tt.want) {
+			t.Errorf("%s:\n%s\nwant %q", tt.query, text, tt.want)
+		}
+	}
+	_ = conn.Close()
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,174 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package handout
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+)
+
+const other = 1 << 30
+
+func TestHandOut(t *testing.T) {
+	s, path, stop := serving(t)
+	got := make(chan Delivery, 10)
+	failures := make(chan error, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- Read(ctx, path, func(d Delivery) { got <- d }, func(err error) { failures <- err })
+	}()
+	await(t, func() bool { return s.Status().Subscribers == 1 })
+	for _, m := range []*collectorpb.ExportProfilesServiceRequest{secrets(now(), other), secrets(now(), other, own)} {
+		if err := s.HandOut("one", m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := <-got
+	if n := len(first.Message.GetResourceProfiles()); n != 1 {
+		t.Errorf("%d processes, want its own alone", n)
+	}
+	if err := s.HandOut("two", secrets(now(), own)); err != nil {
+		t.Fatal(err)
+	}
+	if second := <-got; second.Connection == first.Connection {
+		t.Error("the messages of two agents look like those of one")
+	}
+	await(t, func() bool { return s.Status() == Status{Subscribers: 1, HandedOut: 2} })
+	stop()
+	if err := <-failures; !strings.Contains(err.Error(), "closed the connection") {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket file: %v", err)
+	}
+	// It connects to the next server by itself.
+	l, err := listen(path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := new(Server)
+	nextCtx, stopNext := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- next.Serve(nextCtx, l) }()
+	await(t, func() bool { return next.Status().Subscribers == 1 })
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	stopNext()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHandOutSlow has a program that does not read. It loses the oldest, and is told.
+func TestHandOutSlow(t *testing.T) {
+	s, path, _ := serving(t)
+	conn := connect(t, s, path)
+	large := func() *collectorpb.ExportProfilesServiceRequest {
+		m := secrets(now(), own)
+		m.GetDictionary().StringTable[m.GetDictionary().GetFunctionTable()[1].GetNameStrindex()] = strings.Repeat("x", 1<<20)
+		return m
+	}
+	sent := uint64(0)
+	for s.Status().Lost < 3 {
+		if err := s.HandOut("agent", large()); err != nil {
+			t.Fatal(err)
+		}
+		sent++
+	}
+	s.mu.Lock()
+	if sub := s.subscribers[own]; sub.waiting > maxWaiting || s.waiting != sub.waiting {
+		t.Errorf("%d bytes wait, of %d in all", sub.waiting, s.waiting)
+	}
+	s.mu.Unlock()
+	in := bufio.NewReader(conn)
+	if err := readHello(in); err != nil {
+		t.Fatal(err)
+	}
+	read, told := uint64(0), uint64(0)
+	for read+told < sent {
+		h, _, err := readFrame(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, told = read+1, h.Lost
+	}
+	if told < 3 || read+told != sent {
+		t.Errorf("read %d and were told of %d that are lost, of %d", read, told, sent)
+	}
+	// One that is larger than all that may wait is lost too, and that is told.
+	m := secrets(now(), own)
+	m.GetDictionary().StringTable[m.GetDictionary().GetFunctionTable()[1].GetNameStrindex()] = strings.Repeat("x", maxWaiting)
+	if err := s.HandOut("agent", m); err != nil {
+		t.Fatal(err)
+	}
+	if h, _, err := readFrame(in); err != nil || h.Length != 0 || h.Lost != told+1 {
+		t.Errorf("%+v, %v, want a frame that tells of %d", h, err, told+1)
+	}
+	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.waiting == 0 })
+}
+
+// TestHandOutAtTheEnd reads what waits when serving ends.
+func TestHandOutAtTheEnd(t *testing.T) {
+	s, path, stop := serving(t)
+	conn := connect(t, s, path)
+	for range 3 {
+		if err := s.HandOut("agent", secrets(now(), own)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	b, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := strings.NewReader(strings.TrimPrefix(string(b), hello))
+	n := 0
+	for ; in.Len() > 0; n++ {
+		if _, _, err := readFrame(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d messages, want 3", n)
+	}
+}
+
+func TestHandOutHostile(t *testing.T) {
+	s, path, _ := serving(t)
+	conn := connect(t, s, path)
+	if _, err := conn.Write([]byte("GET / HTTP/1.1\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() bool { return s.Status().Subscribers == 0 })
+
+	// A second connection of a process replaces the first.
+	first := connect(t, s, path)
+	second, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = second.Close() }()
+	if b, err := io.ReadAll(first); err != nil || string(b) != hello {
+		t.Errorf("the first one got %q, %v, want the end", b, err)
+	}
+	if err := readHello(second); err != nil {
+		t.Error(err)
+	}
+	if n := s.Status().Subscribers; n != 1 {
+		t.Errorf("%d subscribers, want 1", n)
+	}
+}

@@ -1,0 +1,103 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package receiver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spanprof/spanprof/internal/loudskip"
+)
+
+// threadsResult is what internal/integration/ebpfthreads prints.
+type threadsResult struct {
+	PID                                             int
+	First, Timeline, Ambiguous, WithoutSpan, Others int
+	Early, Known                                    int
+	Right, Wrong, Unknown, Scheduler, Untold        int
+	Status                                          Status
+	Recording                                       struct{ State string }
+}
+
+// TestLiveThreads has an unmodified agent, and a program that places its samples by its own
+// execution trace: in the agent's pid namespace, and in one of its own.
+func TestLiveThreads(t *testing.T) {
+	agent := needAgent(t)
+	h, _, path := serveHost(t)
+	dir := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../internal/integration", "-trimpath", "-o", dir+"/", "./memlock", "./ebpfthreads")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	startAgent(t, filepath.Join(dir, "memlock"), agent, "-collection-agent", serveGRPC(t, h), "-disable-tls",
+		"-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")
+	for name, flags := range map[string]uintptr{"same pid namespace": 0, "pid namespace of its own": syscall.CLONE_NEWPID} {
+		t.Run(name, func(t *testing.T) {
+			r := runThreads(t, filepath.Join(dir, "ebpfthreads"), path, flags)
+			t.Logf("samples of its work: %d by the execution trace, %d first of their record, %d of no span for sure, %d not placed, %d before their thread was known; %d on another thread's span; the trace's answers: %d right, %d wrong, %d unknown, %d in the scheduler, %d between spans; %+v; %s",
+				r.Timeline, r.First, r.WithoutSpan, r.Ambiguous, r.Early, r.Others, r.Right, r.Wrong, r.Unknown, r.Scheduler, r.Untold, r.Status, r.Recording.State)
+			if (flags != 0) != (r.PID == 1) {
+				t.Errorf("the program knows itself as %d", r.PID)
+			}
+			if r.Wrong > 0 || r.Others > 0 || r.Right < 2000 {
+				t.Errorf("%d answers right, %d wrong, %d samples on another thread's span, want 0 wrong", r.Right, r.Wrong, r.Others)
+			}
+			if r.Known != 3 {
+				t.Errorf("samples of %d workers are placed, want 3", r.Known)
+			}
+			// Those of no span are left out: they may be first ones.
+			if r.Ambiguous*100 > (r.Timeline+r.Ambiguous)*3 {
+				t.Errorf("%d of %d samples are not placed, want 3 in 100 at most", r.Ambiguous, r.Timeline+r.Ambiguous)
+			}
+		})
+	}
+}
+
+// runThreads runs the program until it has placed 2000 samples by its trace, or for two minutes.
+func runThreads(t *testing.T, program, socket string, flags uintptr) (r threadsResult) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "-socket", socket)
+	cmd.Cancel = func() error {
+		t.Log("2000 samples are not placed after two minutes")
+		return cmd.Process.Signal(os.Interrupt) // so that it says how far it has come
+	}
+	cmd.WaitDelay = 30 * time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags}
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); os.IsPermission(err) {
+		loudskip.Test(t, "a process in a pid namespace of its own: "+err.Error())
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = in.Close() // which ends it
+		_ = cmd.Wait()
+	}()
+	if _, err := fmt.Fprintln(in, 2000); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(out).Decode(&r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,560 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+// Package examples runs the examples as a newcomer does: as programs, over
+// real sockets.
+package examples
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// program is a running example.
+type program struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	page string // the address after "Open"
+
+	mu     sync.Mutex
+	output strings.Builder
+	done   chan struct{} // closed when all output is read
+}
+
+// start builds and runs an example until it says where its page is.
+func start(t *testing.T, name string, args ...string) *program {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), name)
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./"+name)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", name, err, out)
+	}
+	p := &program{t: t, cmd: exec.CommandContext(t.Context(), binary, append([]string{"-listen", "127.0.0.1:0"}, args...)...), done: make(chan struct{})}
+	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
+	p.cmd.WaitDelay = 10 * time.Second
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Stderr = os.Stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan string, 1)
+	go p.read(stdout, opened)
+	select {
+	case p.page = <-opened:
+	case <-p.done:
+		t.Fatalf("%s ended without saying where its page is:\n%s", name, p.text())
+	}
+	return p
+}
+
+func (p *program) read(r io.Reader, opened chan<- string) {
+	defer close(p.done)
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		p.mu.Lock()
+		fmt.Fprintln(&p.output, lines.Text())
+		p.mu.Unlock()
+		if page, ok := strings.CutPrefix(lines.Text(), "Open "); ok {
+			opened <- page
+		}
+	}
+}
+
+func (p *program) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.output.String()
+}
+
+// wait returns all output after the program has exited with status 0.
+func (p *program) wait() string {
+	p.t.Helper()
+	<-p.done
+	if err := p.cmd.Wait(); err != nil {
+		p.t.Fatalf("exit: %v\n%s", err, p.text())
+	}
+	return p.text()
+}
+
+// stop interrupts the program as Ctrl-C does.
+func (p *program) stop() string {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		p.t.Fatal(err)
+	}
+	return p.wait()
+}
+
+// get returns the body of an answer, which must have the given status.
+func get(t *testing.T, address string, status int) []byte {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != status {
+		t.Fatalf("%s: status %d, want %d\n%s", address, response.StatusCode, status, body)
+	}
+	return body
+}
+
+func getJSON[T any](t *testing.T, address string) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal(get(t, address, http.StatusOK), &v); err != nil {
+		t.Fatalf("%s: %v", address, err)
+	}
+	return v
+}
+
+// poll calls f until it returns true or the test has no time left.
+func poll(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	deadline, ok := t.Deadline()
+	if !ok {
+		deadline = time.Now().Add(time.Minute)
+	}
+	ctx, cancel := context.WithDeadline(t.Context(), deadline.Add(-5*time.Second))
+	defer cancel()
+	for tick := time.NewTicker(100 * time.Millisecond); !f(); {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("no ", what)
+		}
+	}
+}
+
+// flame is a frame of a flame graph, as format=json gives it.
+type flame struct {
+	Name        string
+	Self, Total int64
+	Children    []flame
+}
+
+// under adds up the time of functions with a prefix and of all that they called.
+func (f flame) under(prefix string) (sum int64) {
+	if strings.HasPrefix(f.Name, prefix) {
+		return f.Total
+	}
+	for _, c := range f.Children {
+		sum += c.under(prefix)
+	}
+	return sum
+}
+
+type view struct {
+	Total int64
+	Unit  string
+	Note  string
+	Empty string
+	Flame flame
+	Span  struct{ Complete bool } // of a query for one span: all its samples are there
+}
+
+type comparison struct{ Left, Right view }
+
+// span is what the tests need of a span as stdouttrace prints it.
+type span struct {
+	Name        string
+	SpanContext struct{ SpanID, TraceFlags string }
+	Parent      struct {
+		SpanID string
+		Remote bool
+	}
+	Attributes []struct {
+		Key   string
+		Value struct{ Value any }
+	}
+}
+
+func (s span) attribute(key string) string {
+	for _, a := range s.Attributes {
+		if a.Key == key {
+			return fmt.Sprint(a.Value.Value)
+		}
+	}
+	return ""
+}
+
+func (s span) localRoot() bool {
+	return s.Parent.Remote || strings.Trim(s.Parent.SpanID, "0") == ""
+}
+
+// readSpans decodes the spans that are complete in r.
+func readSpans(r io.Reader) []span {
+	var spans []span
+	for decoder := json.NewDecoder(r); ; {
+		var s span
+		if decoder.Decode(&s) != nil {
+			return spans
+		}
+		spans = append(spans, s)
+	}
+}
+
+func spansOf(t *testing.T, file string) []span {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	return readSpans(f)
+}
+
+func withFormat(t *testing.T, address, format string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("format", format)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+func TestQuickstart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "spans.json")
+	p := start(t, "quickstart", "-spans", file)
+
+	// The most expensive of the searches whose attributes have been exported, by its CPU, and
+	// what all of them spend within regexp's functions and what they call.
+	var expensive span
+	var profile view
+	var inSearches, inRegexp int64
+	poll(t, "expensive searches", func() bool {
+		inSearches, inRegexp = 0, 0
+		for _, s := range spansOf(t, file) {
+			if s.Name != "GET /search" || s.attribute("pyroscope.profile.url") == "" {
+				continue
+			}
+			// The span may be in several windows, of which the last one is still open.
+			v := getJSON[view](t, withFormat(t, s.attribute("pyroscope.profile.url"), "json"))
+			if !v.Span.Complete {
+				continue
+			}
+			inSearches += v.Total
+			inRegexp += v.Flame.under("regexp.")
+			if v.Total > profile.Total {
+				expensive, profile = s, v
+			}
+		}
+		return profile.Total >= int64(150*time.Millisecond) && inSearches >= int64(time.Second)
+	})
+	// How much of their CPU is the runtime's, for memory and preemption, depends on the version
+	// of Go and on how busy the machine is.
+	if inRegexp*5 < inSearches*4 {
+		t.Errorf("regexp's functions have %d of the %d ns of searches, want four fifths", inRegexp, inSearches)
+	}
+	if in := profile.Flame.under("regexp."); in*2 < profile.Total {
+		t.Errorf("regexp's functions have %d of the %d ns of the most expensive one, want half", in, profile.Total)
+	}
+
+	both := getJSON[comparison](t, withFormat(t, expensive.attribute("pyroscope.profile.baseline.url"), "json"))
+	if both.Right.Total != profile.Total {
+		t.Errorf("right side of the baseline: %d %s, want the span's %d", both.Right.Total, both.Right.Unit, profile.Total)
+	}
+	if both.Left.Total <= both.Right.Total {
+		t.Errorf("baseline of %d %s is not above the span's %d", both.Left.Total, both.Left.Unit, both.Right.Total)
+	}
+
+	share, samples := handlerShare(t, get(t, p.page+"?query=.cpu&format=pprof&labels=ids", http.StatusOK))
+	t.Logf("%.1f %% of the handlers' CPU carries a span, of %d samples", 100*share, samples)
+	if share < 0.9 {
+		t.Errorf("only %.1f %% of the handlers' CPU carries a span, want 90 %%", 100*share)
+	}
+	for _, format := range []string{"json", "text", "pprof"} {
+		get(t, withFormat(t, expensive.attribute("pyroscope.profile.url"), format), http.StatusOK)
+	}
+	root, _, _ := strings.Cut(p.page, "/debug/")
+	if page := get(t, root+"/", http.StatusOK); !strings.Contains(string(page), "<html") {
+		t.Errorf("/ does not lead to the page:\n%s", page)
+	}
+
+	out := p.stop()
+	summary := regexp.MustCompile(`(\d+) spans ended, (\d+) with samples; spans carry ([\d.]+) % of the process's CPU; profiles: store: [1-9]\d* exported\n$`)
+	if !summary.MatchString(out) {
+		t.Errorf("summary missing or with dropped profiles:\n%s", out)
+	}
+	roots := 0
+	for _, s := range spansOf(t, file) {
+		if s.SpanContext.TraceFlags != "01" || !s.localRoot() {
+			continue
+		}
+		roots++
+		if id := s.attribute("pyroscope.profile.id"); id != s.SpanContext.SpanID {
+			t.Errorf("span %s has pyroscope.profile.id %q", s.SpanContext.SpanID, id)
+		}
+		for _, key := range []string{"pyroscope.profile.url", "pyroscope.profile.baseline.url"} {
+			if !strings.HasPrefix(s.attribute(key), p.page) || !strings.Contains(s.attribute(key), s.SpanContext.SpanID) {
+				t.Errorf("span %s has %s %q", s.SpanContext.SpanID, key, s.attribute(key))
+			}
+		}
+	}
+	if m := summary.FindStringSubmatch(out); m != nil && m[1] != strconv.Itoa(roots) {
+		t.Errorf("%s spans ended by the summary, %d local roots in the file", m[1], roots)
+	}
+}
+
+// handlerShare returns the share of the samples within the service's handlers
+// that carry a span id, and the number of those samples.
+func handlerShare(t *testing.T, pprof []byte) (share float64, samples int64) {
+	t.Helper()
+	prof, err := profile.ParseData(pprof)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var labelled int64
+	for _, s := range prof.Sample {
+		if !inHandler(s) {
+			continue
+		}
+		samples += s.Value[0]
+		if len(s.Label["span_id"]) > 0 {
+			labelled += s.Value[0]
+		}
+	}
+	if samples == 0 {
+		t.Fatal("no samples in handlers")
+	}
+	return float64(labelled) / float64(samples), samples
+}
+
+func inHandler(s *profile.Sample) bool {
+	for _, location := range s.Location {
+		for _, line := range location.Line {
+			switch line.Function.Name {
+			case "main.sources.search", "main.sources.archive", "main.sources.slow":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestStdout(t *testing.T) {
+	p := start(t, "stdout")
+	var root, child span
+	for _, s := range readSpans(strings.NewReader(p.text())) {
+		if s.Name == "RootProcess" {
+			root = s
+		} else {
+			child = s
+		}
+	}
+	if id := root.attribute("pyroscope.profile.id"); id == "" || id != root.SpanContext.SpanID {
+		t.Errorf("root span has pyroscope.profile.id %q, want %q", id, root.SpanContext.SpanID)
+	}
+	if id := child.attribute("pyroscope.profile.id"); child.Name != "ChildProcess" || id != "" {
+		t.Errorf("child %q has pyroscope.profile.id %q in root scope", child.Name, id)
+	}
+	text := string(get(t, withFormat(t, root.attribute("pyroscope.profile.url"), "text"), http.StatusOK))
+	for _, function := range []string{"main.rootWork", "main.childWork"} {
+		if !strings.Contains(text, function) {
+			t.Errorf("the root span's profile has no %s, want its own work and its child's:\n%s", function, text)
+		}
+	}
+	getJSON[comparison](t, withFormat(t, root.attribute("pyroscope.profile.baseline.url"), "json"))
+	if v := getJSON[view](t, withFormat(t, p.page, "json")); v.Total == 0 || v.Note != "" {
+		t.Errorf("%s: %d %s, with a note: %q", p.page, v.Total, v.Unit, v.Note)
+	}
+	p.stop()
+}
+
+// A checkout that waited says which span held the lock, and so do its name and a pprof.
+func TestExactTimes(t *testing.T) {
+	type list struct {
+		Spans []struct {
+			ProfileID, Name, Query string
+			HasExactTimes          bool
+		}
+	}
+	type blocked struct {
+		State, Span string
+		DurationNs  int64
+	}
+	type exact struct {
+		Span struct {
+			Name       string
+			ExactTimes struct {
+				Waits []struct {
+					blocked
+					Blockers []struct {
+						Span, SpanID string
+						Did          []struct{ State, Child string }
+					}
+				}
+			}
+		}
+		ExactByName struct{ Blocked []blocked }
+	}
+	p := start(t, "exacttimes")
+	var query, holder string
+	var waited int64 // for the holder
+	poll(t, "checkout that waited for a lock while the cache was loaded from disk", func() bool {
+		for _, s := range getJSON[list](t, p.page+"?format=json").Spans {
+			if s.Name != "GET /checkout" || !s.HasExactTimes {
+				continue
+			}
+			for _, w := range getJSON[exact](t, p.page+"?format=json&query="+url.QueryEscape(s.Query)).Span.ExactTimes.Waits {
+				if w.State == "mutex" && len(w.Blockers) > 0 && w.Blockers[0].Span == "refresh cache" && len(w.Blockers[0].Did) > 0 && w.Blockers[0].Did[0].Child == "load from disk" {
+					query, holder, waited = s.Query, w.Blockers[0].SpanID, w.DurationNs
+					return true
+				}
+			}
+		}
+		return false
+	})
+	of := getJSON[exact](t, p.page+"?format=json&query="+url.QueryEscape(fmt.Sprintf(".cpu{profile_id=%q}", holder)))
+	if of.Span.Name != "refresh cache" {
+		t.Errorf("the span %s that held the lock is %q", holder, of.Span.Name)
+	}
+	waits, err := profile.ParseData(get(t, p.page+"waits?query="+url.QueryEscape(query), http.StatusOK))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held int64
+	for _, s := range waits.Sample {
+		if s.HasLabel("ended_by_span_id", holder) {
+			held += s.Value[1]
+		}
+	}
+	if held != waited {
+		t.Errorf("the pprof has %d ns of waits for %s, the JSON %d", held, holder, waited)
+	}
+	byName := getJSON[exact](t, p.page+"?format=json&query="+url.QueryEscape(`.cpu{span_name="GET /checkout"}`)).ExactByName
+	if !slices.ContainsFunc(byName.Blocked, func(b blocked) bool {
+		return b.State == "mutex" && b.Span == "refresh cache" && b.DurationNs >= waited
+	}) {
+		t.Errorf("by name the checkouts waited for %+v, want at least %d ns for refresh cache", byName.Blocked, waited)
+	}
+	p.stop()
+}
+
+func TestManual(t *testing.T) {
+	p := start(t, "manual")
+	for _, query := range []string{`.cpu{profile_id="order-4711"}`, `manual.cpu{profile_id="order-4712"}`, `{profile_id=~"order-.*"}`} {
+		v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(query))
+		if v.Total == 0 {
+			t.Errorf("%s: no samples: %s", query, v.Empty)
+		}
+	}
+	list := getJSON[struct {
+		Spans []struct {
+			ProfileID, Name string
+			Manual          bool
+		}
+	}](t, p.page+"?format=json")
+	found := map[string]bool{}
+	for _, s := range list.Spans {
+		if s.Manual && s.Name == "ship order" {
+			found[s.ProfileID] = true
+		}
+	}
+	for _, id := range []string{"order-4711", "order-4712", "order-4713"} {
+		if !found[id] {
+			t.Errorf("%s is not on the page: %v", id, list.Spans)
+		}
+	}
+	p.stop()
+}
+
+// What config.alloy asks for is there, with labels, twice at once.
+func TestPull(t *testing.T) {
+	p := start(t, "pull")
+	config, err := os.ReadFile(filepath.Join("pull", "config.alloy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := strings.TrimSuffix(p.page, "/debug/spanprof/")
+	if !strings.Contains(string(config), `"service_name" = "shop"`) {
+		t.Error("config.alloy does not name the service shop")
+	}
+	paths := regexp.MustCompile(`path +?= +?"(.+)"\n(\s+delta)?`).FindAllStringSubmatch(string(config), -1)
+	if len(paths) != 9 {
+		t.Fatalf("%d paths in config.alloy, want 9", len(paths))
+	}
+	var wg sync.WaitGroup
+	for _, path := range paths {
+		scrape := func(query string) (labelled bool) {
+			scraped, err := profile.ParseData(get(t, root+path[1]+query, http.StatusOK))
+			if err != nil {
+				t.Errorf("%s: %v", path[1], err)
+				return false
+			}
+			return slices.ContainsFunc(scraped.Sample, func(s *profile.Sample) bool {
+				return slices.Equal(s.Label["span_name"], []string{"order"}) && len(s.Label["span_id"]) == 1
+			})
+		}
+		for range 2 {
+			wg.Go(func() {
+				if path[2] == "" {
+					scrape("")
+					return
+				}
+				// A busy machine has few samples a second.
+				for seconds := 2; !scrape(fmt.Sprint("?seconds=", seconds)); seconds *= 2 {
+					if seconds > 16 || t.Failed() {
+						t.Errorf("%s: no sample has the labels of a span in %d s", path[1], seconds)
+						return
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	p.stop()
+}
+
+// Without an agent the program says so, and what to do, and the page too.
+func TestEbpf(t *testing.T) {
+	p := start(t, "ebpf", "-otlp", "127.0.0.1:0", "-patience", "100ms")
+	poll(t, "word of the missing agent", func() bool { return strings.Contains(p.text(), "No agent has connected to 127.0.0.1:") })
+	v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(`.host{span_name="parse JSON in Go"}`))
+	if !strings.Contains(v.Empty, "eBPF agent") {
+		t.Errorf("the tab Host is empty because %q", v.Empty)
+	}
+	poll(t, "CPU time of a span", func() bool {
+		return getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(`.cpu{span_name="read in the kernel"}`)).Total > 0
+	})
+	if log := string(get(t, p.page+"log?format=text", http.StatusOK)); !strings.Contains(log, "agent: messages: 0\n") {
+		t.Errorf("the receiver's numbers are not in the log:\n%s", log)
+	}
+	if out := p.stop(); !strings.Contains(out, "0 messages of agents; samples of this program: 0 certain, 0 ambiguous\n") {
+		t.Errorf("no summary in\n%s", out)
+	}
+}

@@ -1,0 +1,139 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package examples
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// pushes is a Pyroscope server that keeps what it needs of the profiles.
+type pushes struct {
+	t *testing.T
+
+	mu    sync.Mutex
+	names map[string]bool  // of the applications
+	cpu   map[string]int64 // nanoseconds by span_id
+}
+
+func (s *pushes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/ingest" {
+		http.NotFound(w, r)
+		return
+	}
+	f, _, err := r.FormFile("profile")
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		s.t.Error(err)
+		return
+	}
+	defer func() { _ = f.Close() }()
+	p, err := profile.Parse(f)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		s.t.Error(err)
+		return
+	}
+	app, _, _ := strings.Cut(r.URL.Query().Get("name"), "{")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names[app] = true
+	if p.PeriodType.Type != "cpu" {
+		return
+	}
+	for _, sample := range p.Sample {
+		for _, id := range sample.Label["span_id"] {
+			s.cpu[id] += sample.Value[1]
+		}
+	}
+}
+
+// run builds and runs an example that pushes, and returns its output.
+func (s *pushes) run(name string, args ...string) string {
+	s.t.Helper()
+	server := httptest.NewServer(s)
+	defer server.Close()
+	binary := filepath.Join(s.t.TempDir(), name)
+	if out, err := exec.CommandContext(s.t.Context(), "go", "build", "-o", binary, "./"+name).CombinedOutput(); err != nil {
+		s.t.Fatalf("build %s: %v\n%s", name, err, out)
+	}
+	cmd := exec.CommandContext(s.t.Context(), binary, append([]string{"-server", server.URL}, args...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		s.t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	return string(out)
+}
+
+// Both push profiles in which the spans that they print are found.
+func TestPush(t *testing.T) {
+	for name, last := range map[string]string{
+		"pyroscope":    `\nprofiles: pyroscope: [1-9]\d* exported\n$`,
+		"pyroscope-go": `\n$`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &pushes{t: t, names: map[string]bool{}, cpu: map[string]int64{}}
+			out := s.run(name, "-duration", "5s")
+			if !regexp.MustCompile(last).MatchString(out) {
+				t.Errorf("output, want it to end with %s:\n%s", last, out)
+			}
+			spans := regexp.MustCompile(`(?m)^span ([0-9a-f]{16}) of trace [0-9a-f]{32}$`).FindAllStringSubmatch(out, -1)
+			found := 0
+			for _, span := range spans {
+				if s.cpu[span[1]] > 0 {
+					found++
+				}
+			}
+			if len(spans) == 0 || found == 0 {
+				t.Errorf("%d of %d spans have CPU samples", found, len(spans))
+			}
+			if len(s.names) != 1 || !s.names["shop"] {
+				t.Errorf("applications %v, want shop", s.names)
+			}
+		})
+	}
+}
+
+// What a server refuses stays in the directory, and the next run sends it.
+func TestPushSpill(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	binary := filepath.Join(t.TempDir(), "pyroscope")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./pyroscope").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var out []byte
+	for duration := time.Second; duration <= 16*time.Second; duration *= 2 { // a busy machine has few samples a second
+		dir := t.TempDir()
+		cmd := exec.CommandContext(t.Context(), binary, "-server", gone.URL, "-spill", dir, "-duration", duration.String())
+		cmd.Stderr = io.Discard
+		var err error
+		out, err = cmd.Output()
+		if err == nil || !regexp.MustCompile(`\nprofiles: pyroscope: 0 exported, [1-9]\d* kept for the next start\n$`).Match(out) {
+			t.Fatalf("%v, want an error and the profiles kept:\n%s", err, out)
+		}
+		s := &pushes{t: t, names: map[string]bool{}, cpu: map[string]int64{}}
+		s.run("pyroscope", "-spill", dir, "-duration", "1s")
+		for _, span := range regexp.MustCompile(`(?m)^span ([0-9a-f]{16})`).FindAllStringSubmatch(string(out), -1) {
+			if s.cpu[span[1]] > 0 {
+				return
+			}
+		}
+	}
+	t.Errorf("no span of the first run has CPU samples in the second's pushes:\n%s", out)
+}

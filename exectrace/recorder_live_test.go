@@ -1,0 +1,340 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package exectrace_test
+
+import (
+	"context"
+	"encoding/json"
+	rtrace "runtime/trace"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exectrace"
+	"github.com/spanprof/spanprof/store"
+)
+
+// deadline is how long a test waits for what happens within seconds.
+const deadline = 2 * time.Minute
+
+// recorded is a program whose slow spans are recorded.
+type recorded struct {
+	*exectrace.Recorder
+	store  *store.Store
+	tracer trace.Tracer
+}
+
+// record starts a Recorder. The test fails where an execution trace is on: the runtime has
+// one flight recorder.
+func record(t *testing.T, options ...exectrace.Option) *recorded {
+	t.Helper()
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor())))
+	r := recordOf(t, tp, s, options...)
+	r.tracer = tp.Tracer("test")
+	return r
+}
+
+// recordOf starts a Recorder for a provider and a store.
+func recordOf(t *testing.T, tp exectrace.TracerProvider, s *store.Store, options ...exectrace.Option) *recorded {
+	t.Helper()
+	r, err := exectrace.Start(tp, s, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return &recorded{Recorder: r, store: s}
+}
+
+func (r *recorded) counter(t *testing.T, name string) uint64 {
+	t.Helper()
+	for got, n := range r.Counters() {
+		if got == "exact times: "+name {
+			return n
+		}
+	}
+	t.Fatalf("there is no counter %q", name)
+	return 0
+}
+
+// outcomes returns for how many slow spans it is known what became of them.
+func (r *recorded) outcomes() (sum uint64) {
+	for name, n := range r.Counters() {
+		if name != "exact times: slow spans" && strings.Contains(name, "spans") {
+			sum += n
+		}
+	}
+	return sum
+}
+
+// until waits until done returns true.
+func (r *recorded) until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	timeout := time.After(deadline)
+	for !done() {
+		select {
+		case <-timeout:
+			for name, n := range r.Counters() {
+				t.Logf("%s: %d", name, n)
+			}
+			t.Fatalf("%s did not happen; %+v", what, r.Status())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// times returns the exact times of a span, nil if there are none.
+func (r *recorded) times(t *testing.T, span trace.Span) *exectrace.SpanTimes {
+	t.Helper()
+	v, err := r.store.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	data, err := v.(store.Exact).ExactTimes(span.SpanContext().SpanID().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data == nil {
+		return nil
+	}
+	var times exectrace.SpanTimes
+	if err := json.Unmarshal(data, &times); err != nil {
+		t.Fatal(err)
+	}
+	return &times
+}
+
+// waitForLock has a span wait for a mutex that another one holds.
+func (r *recorded) waitForLock(t *testing.T) (waits, holds trace.Span) {
+	t.Helper()
+	var mu sync.Mutex
+	held, done := make(chan struct{}), make(chan struct{})
+	_, holds = r.tracer.Start(t.Context(), "refresh cache")
+	go func() {
+		defer close(done)
+		mu.Lock()
+		defer mu.Unlock()
+		close(held)
+		for timeout := time.Now().Add(deadline); !waitsInLock(t); time.Sleep(time.Millisecond) {
+			if time.Now().After(timeout) {
+				t.Error("nothing waits for the lock")
+				return
+			}
+		}
+		time.Sleep(2 * slow)
+	}()
+	<-held
+	_, waits = r.tracer.Start(t.Context(), "GET /checkout")
+	lock(&mu)
+	waits.End()
+	mu.Unlock()
+	<-done
+	holds.End()
+	return waits, holds
+}
+
+//go:noinline
+func lock(mu *sync.Mutex) { mu.Lock() }
+
+// waitsInLock reports whether a goroutine is parked in function lock: it does not spin.
+func waitsInLock(t *testing.T) bool {
+	t.Helper()
+	return slices.ContainsFunc(strings.Split(stacks(t), "\n\n"), func(goroutine string) bool {
+		return strings.Contains(goroutine, "[sync.Mutex.Lock") && strings.Contains(goroutine, "exectrace_test.lock(")
+	})
+}
+
+// inWindow reports whether these are times of a span that the recording has from its start.
+func inWindow(x *exectrace.SpanTimes) bool { return x != nil && len(x.Goroutines) > 0 }
+
+// exact makes spans until one has exact times: the process may stall for longer than the
+// window, and the runtime may write a recording badly.
+func (r *recorded) exact(t *testing.T, makeSpan func() trace.Span) (x *exectrace.SpanTimes) {
+	t.Helper()
+	span := makeSpan()
+	r.until(t, "exact times", func() bool {
+		if x = r.times(t, span); inWindow(x) {
+			return true
+		}
+		if r.outcomes() == r.counter(t, "slow spans") {
+			span = makeSpan()
+		}
+		return false
+	})
+	return x
+}
+
+// The store gets the exact times of a slow span, with who held the lock.
+func TestRecorder(t *testing.T) {
+	r := record(t, exectrace.WithThreshold(slow), exectrace.WithBudget(1))
+	waits, holds := r.waitForLock(t)
+	_, quick := r.tracer.Start(t.Context(), "quick", trace.WithTimestamp(time.Now()))
+	quick.End(trace.WithTimestamp(time.Now().Add(time.Microsecond)))
+	r.until(t, "exact times of two spans", func() bool {
+		if inWindow(r.times(t, waits)) && inWindow(r.times(t, holds)) {
+			return true
+		}
+		// The second may come a second after the first, and is too late then.
+		if r.outcomes() == r.counter(t, "slow spans") {
+			waits, holds = r.waitForLock(t)
+		}
+		return false
+	})
+
+	x := r.times(t, waits)
+	if x.Format == "" || x.Name != "GET /checkout" || x.ID != waits.SpanContext().SpanID().String() || x.Omitted {
+		t.Errorf("exact times %+v", x)
+	}
+	started := waits.(sdktrace.ReadOnlySpan).StartTime()
+	if x.Start.Before(started.Add(-time.Minute)) || x.Start.After(started.Add(time.Minute)) {
+		t.Errorf("it began at %v, by the trace at %v", started, x.Start)
+	}
+	i := slices.IndexFunc(x.Waits, func(w exectrace.Wait) bool { return w.State == "mutex" })
+	if i < 0 || len(x.Waits[i].Blockers) == 0 {
+		t.Fatalf("waits %+v, want one for a mutex", x.Waits)
+	}
+	if b := x.Waits[i].Blockers[0]; b.Span != "refresh cache" || b.SpanID != holds.SpanContext().SpanID().String() {
+		t.Errorf("ended by %+v, want span refresh cache", b)
+	}
+	if r.times(t, quick) != nil {
+		t.Error("a span below the threshold has exact times")
+	}
+	r.until(t, "an outcome of each slow span", func() bool { return r.outcomes() == r.counter(t, "slow spans") })
+	if r.counter(t, "spans with exact times") < 2 || r.counter(t, "recordings read") == 0 {
+		t.Errorf("%d spans with exact times, %d recordings read, want 2 and 1", r.counter(t, "spans with exact times"), r.counter(t, "recordings read"))
+	}
+	r.records(t)
+}
+
+// records waits until the status says that r records: it begins anew after a recording that
+// the runtime wrote badly.
+func (r *recorded) records(t *testing.T) {
+	t.Helper()
+	r.until(t, "the state recording", func() bool {
+		got := r.Status()
+		if got.State == exectrace.Recording && got.Err != nil {
+			t.Fatalf("status %+v, want no error while it records", got)
+		}
+		return got.State == exectrace.Recording
+	})
+}
+
+// A slow span that was not recorded from its start says so.
+func TestSpanFromBeforeTheRecording(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrapped := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor())))
+	const most = 100
+	var spans, ended []trace.Span
+	for range most {
+		_, span := wrapped.Tracer("test").Start(t.Context(), "began before", trace.WithTimestamp(time.Now().Add(-time.Minute)))
+		spans = append(spans, span)
+	}
+	r := recordOf(t, wrapped, s, exectrace.WithThreshold(slow), exectrace.WithBudget(1))
+	r.until(t, "exact times", func() bool {
+		if n := len(ended); n > 0 && r.times(t, ended[n-2]) != nil {
+			return true
+		}
+		if n := len(ended) / 2; n < most && r.outcomes() == r.counter(t, "slow spans") {
+			spans[n].End()
+			_, inside := wrapped.Tracer("test").Start(t.Context(), "began after")
+			<-time.After(2 * slow)
+			inside.End()
+			ended = append(ended, spans[n], inside)
+		}
+		return false
+	})
+	if x := r.times(t, ended[len(ended)-2]); len(x.Holes) != 1 || x.Holes[0].Duration != x.Duration || !strings.Contains(x.Holes[0].Reason, "before the recording") {
+		t.Errorf("exact times %+v, want one hole", x)
+	}
+	r.until(t, "an outcome of each slow span", func() bool { return r.outcomes() == r.counter(t, "slow spans") })
+	var before uint64
+	for _, span := range ended {
+		if x := r.times(t, span); x != nil && !inWindow(x) {
+			before++
+		}
+	}
+	if got := r.counter(t, "slow spans that began before the window"); got != before {
+		t.Errorf("%d spans that began before the window, want %d", got, before)
+	}
+}
+
+// Shutdown has the runtime trace nothing more, and may be called again.
+func TestShutdown(t *testing.T) {
+	r := record(t)
+	if !rtrace.IsEnabled() {
+		t.Error("no trace is on")
+	}
+	for range 2 {
+		if err := r.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if rtrace.IsEnabled() {
+		t.Error("a trace is on after Shutdown")
+	}
+	if got := r.Status().State; got != exectrace.Stopped {
+		t.Errorf("state %q, want %q", got, exectrace.Stopped)
+	}
+	r.waitForLock(t)
+	if got := r.counter(t, "slow spans"); got != 0 {
+		t.Errorf("%d slow spans after Shutdown", got)
+	}
+}
+
+func TestSwitchedOff(t *testing.T) {
+	t.Setenv("SPANPROF_DISABLED", "true")
+	r := record(t)
+	if r.Status().State != exectrace.Stopped || rtrace.IsEnabled() {
+		t.Errorf("%+v, and a trace is on: %t", r.Status(), rtrace.IsEnabled())
+	}
+}
+
+// Without a threshold, spans are slow that take longer than 99 in 100 of their name.
+func TestSlowestOfAName(t *testing.T) {
+	r := record(t, exectrace.WithBudget(1))
+	_, other := r.tracer.Start(t.Context(), "the only one of its name")
+	time.Sleep(2 * slow)
+	other.End()
+	slowest := uint64(0)
+	x := r.exact(t, func() trace.Span {
+		for range 200 { // so that the slow ones stay fewer than one in 100
+			now := time.Now()
+			_, span := r.tracer.Start(t.Context(), "GET /", trace.WithTimestamp(now))
+			span.End(trace.WithTimestamp(now.Add(time.Millisecond)))
+		}
+		_, span := r.tracer.Start(t.Context(), "GET /")
+		time.Sleep(2 * slow)
+		span.End()
+		slowest++
+		return span
+	})
+	if r.times(t, other) != nil || r.counter(t, "slow spans") != slowest {
+		t.Errorf("%d slow spans, want %d", r.counter(t, "slow spans"), slowest)
+	}
+	if !slices.ContainsFunc(x.Waits, func(w exectrace.Wait) bool { return w.State == "sleep" }) {
+		t.Errorf("waits %+v, want a sleep", x.Waits)
+	}
+}

@@ -1,0 +1,88 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package otlpgrpc_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"google.golang.org/grpc"
+
+	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
+)
+
+// A server that is away, comes, and goes: nothing is lost, and the attempts
+// without a connection make no duplicate.
+func TestServerComesLater(t *testing.T) {
+	otel.SetErrorHandler(new(errorLog))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, _ := start(t, healthy)
+	var up sync.Map
+	dial := func(ctx context.Context, _ string) (net.Conn, error) {
+		address := target
+		if _, ok := up.Load("up"); ok {
+			address = b.target
+		}
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	}
+	e := export(t, otlpgrpc.WithEndpoint("passthrough:///"+target), otlpgrpc.WithInsecure(), otlpgrpc.WithDialOptions(grpc.WithContextDialer(dial)))
+	wait(t, func() bool { return e.Stats().Retries > 0 })
+	up.Store("up", true)
+	if err := e.ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s := e.Stats(); s.Exported != 1 || s.Duplicates != 0 {
+		t.Errorf("%+v, want 1 exported and no duplicate", s)
+	}
+}
+
+// wait looks again, more and more rarely, until the test's deadline.
+func wait(t *testing.T, done func() bool) {
+	t.Helper()
+	for d := time.Millisecond; !done(); d *= 2 {
+		select {
+		case <-time.After(d):
+		case <-t.Context().Done():
+			t.Fatal("the test's time is over")
+		}
+	}
+}
+
+func TestShutdownWhileServerHangs(t *testing.T) {
+	called := make(chan struct{})
+	release := make(chan struct{})
+	b, _ := start(t, func(ctx context.Context, n int) (*collectorpb.ExportProfilesServiceResponse, error) {
+		close(called)
+		<-release
+		return healthy(ctx, n)
+	})
+	e := export(t, otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure())
+	<-called
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	err := e.Shutdown(ctx) // while the server hangs
+	close(release)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 profile(s) not exported") {
+		t.Errorf("Shutdown: %v", err)
+	}
+	if s := e.Stats(); s.Unsent != 1 {
+		t.Errorf("%+v, want 1 unsent", s)
+	}
+}

@@ -1,0 +1,51 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package pyroscope_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/pyroscope"
+)
+
+// cpuOnly is how a program filters what it sends.
+type cpuOnly struct {
+	*pyroscope.Exporter
+
+	left int
+}
+
+func (c *cpuOnly) Export(ctx context.Context, p *exporter.Profile) error {
+	if p.Kind() != exporter.KindCPU {
+		c.left++
+		return nil
+	}
+	return c.Exporter.Export(ctx, p)
+}
+
+// An Exporter in a struct that has an Export of its own is not bypassed.
+func TestWrappedExporterIsCalled(t *testing.T) {
+	push, err := pyroscope.New("http://127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	filter := &cpuOnly{Exporter: push}
+	m := exporter.NewMulti(filter)
+	if err := m.Export(t.Context(), exporter.NewProfile(exporter.Window{Kind: exporter.KindHeap}, nil)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := m.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+	if got := push.Stats(); filter.left != 1 || got.Taken != 0 {
+		t.Errorf("%d filtered, and the account of the server is %+v, want 1 and nothing", filter.left, got)
+	}
+}

@@ -1,0 +1,78 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package integration
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+)
+
+// A Collector at work is recorded through its pprof extension, and has a
+// default.pgo of its own work. What it gains by that is pgobench's question.
+func TestCollectorPGO(t *testing.T) {
+	if os.Getenv("SPANPROF_COLLECTOR_PGO") == "" {
+		t.Skip("by hand, because it builds a Collector: SPANPROF_COLLECTOR_PGO=1")
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("the Collector is ended by an interrupt")
+	}
+	needModules(t, "collectorpgo")
+	dir := filepath.Join(t.TempDir(), "bench")
+	cmd := exec.CommandContext(t.Context(), build(t, ".", "./pgobench"), "-dir", dir, "-layers", "gateway", "-record", "8s", "-rounds", "0")
+	cmd.Dir = "../.."
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := readPGO(t, filepath.Join(dir, "gateway.pgo"))
+	own := cpuOf(p, "github.com/open-telemetry/opentelemetry-collector-contrib/processor/tailsamplingprocessor")
+	if all := cpuOf(p, ""); own == 0 || own == all {
+		t.Errorf("%d of %d ns are below functions of tail_sampling, want some of them", own, all)
+	}
+}
+
+func readPGO(t *testing.T, file string) *profile.Profile {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	p, err := profile.Parse(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// cpuOf returns the CPU time of samples with a function of a package in their
+// stack.
+func cpuOf(p *profile.Profile, pkg string) (ns int64) {
+	for _, s := range p.Sample {
+		if hasFunctionOf(s, pkg) {
+			ns += s.Value[len(s.Value)-1]
+		}
+	}
+	return ns
+}
+
+func hasFunctionOf(s *profile.Sample, pkg string) bool {
+	for _, l := range s.Location {
+		for _, line := range l.Line {
+			if strings.HasPrefix(line.Function.Name, pkg) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,128 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/nettest"
+)
+
+// outage is one of a backend that is away until an exporter has tried again so many times. The
+// program then has so much time to deliver what waits.
+type outage struct {
+	retries uint64
+	left    time.Duration
+}
+
+// outages differ in their times alone: the pauses double with each retry, up to 20 s, by half
+// more or less. In all of them two more pauses are longer than the time that is left. A machine
+// that is too busy for the first may have the time for a later one.
+var outages = []outage{
+	{6, 5 * time.Second}, // 0.1 + 0.2 + ... + 3.2 s, and the next pause is of 6.4 s
+	{7, 10 * time.Second},
+	{8, 20 * time.Second},
+}
+
+// A rolling deployment: the backend has been away for so long that the pauses are
+// seconds, comes back, is not ready for one more request, and the program ends with
+// seconds to deliver what waits.
+func TestDeliveryAfterAnOutage(t *testing.T) {
+	for _, p := range protocols {
+		for what, deliver := range map[string]func(queue, context.Context) error{"Shutdown": queue.Shutdown, "ForceFlush": queue.ForceFlush} {
+			t.Run(p.name+"/"+what, func(t *testing.T) {
+				t.Parallel()
+				var failed error
+				for _, o := range outages {
+					if failed = o.meet(t, p, deliver); failed == nil {
+						return
+					}
+					t.Logf("within %v after %d retries: %v", o.left, o.retries, failed)
+				}
+				t.Error(failed)
+			})
+		}
+	}
+}
+
+// meet has an exporter meet the outage. The error says what did not arrive in time.
+func (o outage) meet(t *testing.T, p protocol, deliver func(queue, context.Context) error) error {
+	t.Helper()
+	const n = 10
+	b, proxy := behindProxy(t, p)
+	q, err := p.new(proxy.Address(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set(t, proxy, nettest.Fault{Refused: true})
+	export(t, q, 0, 1)
+	until(t, q, "outage", func(s exporter.LaneStatus) bool { return s.Retries >= o.retries })
+	export(t, q, 1, n)
+
+	var requests atomic.Int32
+	var starting answer
+	starting = answer{status: http.StatusServiceUnavailable, code: codes.Unavailable, text: "starting", first: func() {
+		if requests.Add(1) == 1 {
+			b.answer.CompareAndSwap(&starting, nil)
+		}
+	}}
+	b.answer.Store(&starting)
+	set(t, proxy, nettest.Fault{})
+	ctx, cancel := context.WithTimeout(t.Context(), o.left)
+	defer cancel()
+	err = deliver(q, ctx)
+	got, _ := b.delivered()
+	s := q.Stats()
+	t.Logf("%d of %d delivered, %s: %v", len(got), n, p.name, err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		// What was not delivered in time is said to be lost, or waits.
+		if s.Exported+s.Dropped()+uint64(s.Waiting) != n {
+			t.Errorf("%v; %+v", err, s)
+		}
+		err = fmt.Errorf("%d of %d delivered: %w; %+v", len(got), n, err, s)
+	} else if err != nil || len(got) != n || s.Exported != n || s.Dropped() != 0 {
+		t.Errorf("%d of %d delivered; %v; %+v", len(got), n, err, s)
+	}
+	// The next one begins anew.
+	rest, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if failure := q.Shutdown(rest); failure != nil {
+		t.Error(failure)
+	}
+	return err
+}
+
+// behindProxy runs a backend of the protocol and a proxy in front of it.
+func behindProxy(t *testing.T, p protocol) (*backend, *nettest.Proxy) {
+	t.Helper()
+	b, address := serve(t, p)
+	proxy, err := nettest.NewProxy(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := proxy.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b, proxy
+}
+
+func set(t *testing.T, p *nettest.Proxy, f nettest.Fault) {
+	t.Helper()
+	if err := p.Set(f); err != nil {
+		t.Fatal(err)
+	}
+}

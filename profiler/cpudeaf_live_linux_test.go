@@ -1,0 +1,53 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package profiler_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/profiler"
+)
+
+// Where something else handles SIGPROF, as a C library may, there are no samples. Windows
+// end nevertheless, Status says so, and it is reported once.
+func TestCPUWithoutSignals(t *testing.T) {
+	knownRuntime(t)
+	reported.take("")
+	p, _ := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+	if err := p.Opened(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var before [16]uintptr // more than the system writes
+	ignored := [16]uintptr{1}
+	action := func(set, get *[16]uintptr) {
+		if _, _, err := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGPROF), uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(get)), 8, 0, 0); err != 0 {
+			t.Fatal(err)
+		}
+	}
+	action(&ignored, &before)
+	defer action(&before, nil)
+	for range 3 {
+		flush(t, p)
+		if got := p.Status().CPU; !strings.Contains(got, "handles SIGPROF") {
+			t.Errorf("the status is %q", got)
+		}
+	}
+	action(&before, nil)
+	flush(t, p)
+	flush(t, p)
+	if got := p.Status().CPU; got != "profiling" {
+		t.Errorf("the status of a signal that was given back is %q", got)
+	}
+	shutdown(t, p)
+	reported.wait(t, "handles SIGPROF")
+	if errs := reported.take("handles SIGPROF"); len(errs) != 1 {
+		t.Errorf("reported: %q, want one error", errs)
+	}
+}

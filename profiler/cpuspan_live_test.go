@@ -1,0 +1,135 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package profiler_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/profiler"
+)
+
+//go:noinline
+func early(d time.Duration) { burning(d) }
+
+//go:noinline
+func late(d time.Duration) { burning(d) }
+
+// What a goroutine does after the end of the span that has started it is not the
+// span's; what it has done before is, and what spanprof.Go runs.
+func TestCPUOfASpanEndsWithIt(t *testing.T) {
+	knownRuntime(t)
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("")
+	for name, test := range map[string]struct {
+		start func(ctx context.Context, f func()) // f on a goroutine of its own
+		stays bool                                // f counts after the span's end
+	}{
+		"inherited": {func(_ context.Context, f func()) { go f() }, false},
+		"Go":        {func(ctx context.Context, f func()) { spanprof.Go(ctx, func(context.Context) { f() }) }, true},
+		"Do": {func(ctx context.Context, f func()) {
+			go spanprof.Do(ctx, func(context.Context) { f() })
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+			doubling(t, func(d time.Duration) bool {
+				ctx, span := tracer.Start(t.Context(), "first")
+				begun, ended, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+				test.start(ctx, func() {
+					defer close(done)
+					early(d)
+					close(begun)
+					<-ended
+					late(d)
+				})
+				<-begun
+				span.End()
+				close(ended)
+				<-done
+				flush(t, p)
+				seen := map[string]bool{}
+				for _, s := range parsed(t, last(t, rec)).Sample {
+					id := idOf(span)
+					of, after := slices.Equal(s.Label[labelkey.SpanID], []string{id}), slices.Equal(s.Label[labelkey.EndedSpanID], []string{id})
+					switch {
+					case hasFunction(s, "early"):
+						seen["early"] = true
+						if !of || after {
+							t.Errorf("a sample before the end of the span has %v", s.Label)
+						}
+					case hasFunction(s, "late"):
+						seen["late"] = true
+						if of != test.stays || after == test.stays {
+							t.Errorf("a sample after the end of the span has %v", s.Label)
+						}
+					}
+				}
+				return seen["early"] && seen["late"]
+			})
+		})
+	}
+}
+
+// Samples have times, in order and within their window; also in the sum of many pieces.
+func TestSamplesHaveTimes(t *testing.T) {
+	knownRuntime(t)
+	p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
+	doubling(t, func(d time.Duration) bool {
+		var middle time.Time
+		for range 3 {
+			labelled("first", func() { early(d) })
+			profileCPU(t, p, 10*time.Millisecond) // cuts
+		}
+		middle = time.Now()
+		labelled("second", func() { late(d) })
+		flush(t, p)
+		window := last(t, rec)
+		times := window.SampleTimes()
+		samples := parsed(t, window).Sample
+		if len(times) != len(samples) {
+			t.Fatalf("times of %d samples, of %d", len(times), len(samples))
+		}
+		seen := map[string]bool{}
+		for i, s := range samples {
+			if int64(len(times[i])) != s.Value[0] {
+				t.Errorf("%d times of a sample of %d", len(times[i]), s.Value[0])
+			}
+			for _, at := range times[i] {
+				when := time.Unix(0, at)
+				if when.Before(window.Start().Round(0)) || when.After(window.End().Round(0)) {
+					t.Errorf("a sample at %v in a window from %v to %v", when, window.Start(), window.End())
+				}
+				if value := strings.Join(s.Label["test"], ""); value != "" {
+					seen[value] = true
+					if (value == "second") != when.After(middle.Round(0)) {
+						t.Errorf("%s at %v, the second began at %v", value, when, middle)
+					}
+				}
+			}
+		}
+		return seen["first"] && seen["second"]
+	})
+}
+
+// spanSamples counts samples by a label.
+func spanSamples(p *profile.Profile, key string) map[string]int64 {
+	n := map[string]int64{}
+	for _, s := range p.Sample {
+		if v := s.Label[key]; len(v) == 1 {
+			n[v[0]] += s.Value[0]
+		}
+	}
+	return n
+}

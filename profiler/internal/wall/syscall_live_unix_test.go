@@ -1,0 +1,27 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live && unix
+
+package wall
+
+import (
+	"syscall"
+	"time"
+)
+
+var systemCalls = map[string]wait{
+	// The leaf has another name on every system.
+	"syscall": {readSlowly, "", "syscall.Read"},
+}
+
+// readSlowly waits in a system call that the runtime knows nothing about.
+func readSlowly(d time.Duration) {
+	var ends [2]int
+	if syscall.Pipe(ends[:]) != nil {
+		return
+	}
+	time.AfterFunc(d, func() { _ = syscall.Close(ends[1]) })
+	_, _ = syscall.Read(ends[0], make([]byte, 1))
+	_ = syscall.Close(ends[0])
+}
