@@ -25,7 +25,6 @@ func TestCollectorPGO(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the Collector is ended by an interrupt")
 	}
-	needModules(t, "collectorpgo")
 	dir := filepath.Join(t.TempDir(), "bench")
 	cmd := exec.CommandContext(t.Context(), build(t, ".", "./pgobench"), "-dir", dir, "-layers", "gateway", "-record", "8s", "-rounds", "0")
 	cmd.Dir = "../.."

@@ -77,7 +77,6 @@ func TestCollectorProcessor(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the Collector is ended by an interrupt")
 	}
-	needModules(t, "collector")
 	c := startCollector(t, "collector/processor.yaml")
 	var truth []ranSlice
 	sent := 0

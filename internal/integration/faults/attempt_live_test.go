@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/spanprof/spanprof/internal/httpsend"
-	"github.com/spanprof/spanprof/internal/integration/sentid"
 )
 
 // attempts are those that an exporter makes, seen from its client.
@@ -102,7 +101,7 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	if read.Body, err = r.GetBody(); err != nil {
 		return nil, err
 	}
-	ids, err := sentid.Of(read)
+	ids, err := idsOf(read)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +113,7 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // invoke sees the attempts over gRPC.
 func (a *attempts) invoke(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	ids, err := sentid.OfProfiles(request.(*collectorpb.ExportProfilesServiceRequest))
+	ids, err := idsOfProfiles(request.(*collectorpb.ExportProfilesServiceRequest))
 	if err != nil {
 		return err
 	}

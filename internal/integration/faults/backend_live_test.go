@@ -26,8 +26,6 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip" // what the exporter sends
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
-
-	"github.com/spanprof/spanprof/internal/integration/sentid"
 )
 
 // answer is what a backend does in place of taking a profile and saying so.
@@ -80,7 +78,7 @@ func (b *backend) receive(id string) answer {
 
 // ServeHTTP is /ingest and OTLP/HTTP.
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ids, err := sentid.Of(r)
+	ids, err := idsOf(r)
 	if err != nil { // the rest is lost on the way
 		http.Error(w, err.Error(), http.StatusRequestTimeout)
 		return
@@ -105,7 +103,7 @@ func (b *backend) export(_ any, _ context.Context, decode func(any) error, _ grp
 	if err := decode(m); err != nil {
 		return nil, err
 	}
-	ids, err := sentid.OfProfiles(m)
+	ids, err := idsOfProfiles(m)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ go 1.26.0
 // part of the workspace: not every module registry serves these on every day.
 require (
 	github.com/felixge/fgprof v0.9.5
-	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6
 	github.com/pyroscope-io/otel-profiling-go v0.5.0
 	github.com/spanprof/spanprof v0.0.0
 	github.com/spanprof/spanprof/internal/integration v0.0.0
@@ -20,6 +19,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/grafana/pyroscope-go/godeltaprof v0.1.12 // indirect
 	github.com/klauspost/compress v1.20.1 // indirect

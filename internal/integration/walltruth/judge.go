@@ -24,21 +24,6 @@ func agrees(total, took, standard, unwatched time.Duration) bool {
 	return total <= took+3*standard && total >= took-3*standard-unwatched
 }
 
-// Off returns by how many standard errors the wall time is off. It may lack what was
-// unwatched.
-func (s Sum) Off() float64 { return off(s.Total, s.Took, s.Error, s.Unwatched) }
-
-func off(total, took, standard, unwatched time.Duration) float64 {
-	d := total - took
-	if d < 0 {
-		d = min(0, d+unwatched)
-	}
-	if d == 0 {
-		return 0
-	}
-	return float64(d) / float64(standard)
-}
-
 // lacks returns how much of the unwatched time that is stated a span may really lack: that of
 // gaps which began before a look can have found it. One that was found has them.
 func (r Result) lacks(s Span) time.Duration {
@@ -62,17 +47,6 @@ func (r Result) lacks(s Span) time.Duration {
 
 // slack is what passes between taking a time and being labelled.
 const slack = 5 * time.Millisecond
-
-// Beyond returns the share of spans that looks have seen and are off by more than so many standard errors.
-func (r Result) Beyond(errors float64) float64 {
-	var n int
-	for _, s := range r.Spans {
-		if s.Samples > 0 && math.Abs(off(s.Total, s.Took, s.Error, r.lacks(s))) > errors {
-			n++
-		}
-	}
-	return float64(n) / float64(len(r.Spans))
-}
 
 // Sums returns those of all spans, and of each kind.
 func (r Result) Sums() []Sum {

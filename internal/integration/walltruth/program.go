@@ -40,7 +40,6 @@ type Plan struct {
 	Quota      bool // half of the time of a core
 	Budget     float64
 	Window     time.Duration
-	Peer       bool // is asked, and not package profiler
 }
 
 // Plans returns the cases, of which each works for some time; with more goroutines it
@@ -65,17 +64,13 @@ func Plans(work time.Duration) []Plan {
 	return plans
 }
 
-// Peer measures the wall time of functions from its call until the call of stop, which
-// returns it by the functions' names.
-type Peer func() (stop func() (map[string]time.Duration, error))
-
 // Main does what the environment plans, and reports false if that is nothing.
-func Main(peer Peer) (done bool, err error) {
+func Main() (done bool, err error) {
 	text := os.Getenv(programVariable)
 	if text == "" {
 		return false, nil
 	}
-	return true, program(text, peer)
+	return true, program(text)
 }
 
 // Span is what the program's own clock and its wall profile say of a span.
@@ -99,7 +94,6 @@ type Result struct {
 	// Unwatched is the part of Took in which nobody looked.
 	Names  []Sum
 	Status profiler.WallStatus
-	Peer   map[string]time.Duration // by the function of a kind
 }
 
 // Gap is a time of which a part was watched by nobody, since the work began.
@@ -111,7 +105,7 @@ type Gap struct {
 const goroutines = 8
 
 // program works as planned from a line of its input on.
-func program(text string, peer Peer) error {
+func program(text string) error {
 	var todo Plan
 	if err := json.Unmarshal([]byte(text), &todo); err != nil {
 		return err
@@ -129,9 +123,6 @@ func program(text string, peer Peer) error {
 	stop := make(chan struct{})
 	for range todo.Goroutines {
 		go func() { <-stop }()
-	}
-	if todo.Peer {
-		return compared(todo, tp, peer, stop)
 	}
 	if err := p.Start(); err != nil {
 		return err
@@ -206,23 +197,6 @@ func asked(todo Plan, tp *spanprof.TracerProvider, stop chan struct{}) (began ti
 	}
 	began = time.Now()
 	return began, work(todo, tp, began), nil
-}
-
-// compared has the peer measure what the program does.
-func compared(todo Plan, tp *spanprof.TracerProvider, peer Peer, stop chan struct{}) error {
-	end := peer()
-	_, took, err := asked(todo, tp, stop)
-	if err != nil {
-		return err
-	}
-	var r Result
-	for _, one := range took {
-		r.Spans = append(r.Spans, *one)
-	}
-	if r.Peer, err = end(); err != nil {
-		return err
-	}
-	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
 // changeProcs changes how many goroutines run at a time.

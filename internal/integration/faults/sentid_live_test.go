@@ -1,9 +1,9 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sentid reads from requests which spans they are of, so that the server of a
-// test knows what arrived, and how often, not only how many requests did.
-package sentid
+//go:build live
+
+package faults
 
 import (
 	"compress/gzip"
@@ -15,33 +15,24 @@ import (
 
 	"github.com/google/pprof/profile"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
-	tracepb "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
 
-// Of returns the ids of the spans in a request: a push to /ingest or OTLP/HTTP, in which
-// the first sample of a profile says which span it is of. The body is read.
-func Of(r *http.Request) ([]string, error) {
-	switch r.URL.Path {
-	case "/ingest":
-		return ofIngest(r)
-	case "/v1/traces":
-		m := new(tracepb.ExportTraceServiceRequest)
-		if err := decode(r, m); err != nil {
-			return nil, err
-		}
-		return ofTraces(m), nil
-	default:
-		m := new(profilespb.ExportProfilesServiceRequest)
-		if err := decode(r, m); err != nil {
-			return nil, err
-		}
-		return OfProfiles(m)
+// idsOf returns the ids of the spans in a request: a push to /ingest, or OTLP/HTTP. The first
+// sample of a profile has the id of its span. idsOf reads the body.
+func idsOf(r *http.Request) ([]string, error) {
+	if r.URL.Path == "/ingest" {
+		return idsOfIngest(r)
 	}
+	m := new(profilespb.ExportProfilesServiceRequest)
+	if err := decode(r, m); err != nil {
+		return nil, err
+	}
+	return idsOfProfiles(m)
 }
 
-// OfProfiles is Of for the message of OTLP/gRPC.
-func OfProfiles(m *profilespb.ExportProfilesServiceRequest) (ids []string, err error) {
+// idsOfProfiles is idsOf for the message of OTLP/gRPC.
+func idsOfProfiles(m *profilespb.ExportProfilesServiceRequest) (ids []string, err error) {
 	links := m.GetDictionary().GetLinkTable()
 	for _, resource := range m.ResourceProfiles {
 		for _, scope := range resource.ScopeProfiles {
@@ -56,7 +47,7 @@ func OfProfiles(m *profilespb.ExportProfilesServiceRequest) (ids []string, err e
 	return ids, nil
 }
 
-func ofIngest(r *http.Request) ([]string, error) {
+func idsOfIngest(r *http.Request) ([]string, error) {
 	f, _, err := r.FormFile("profile")
 	if err != nil {
 		return nil, err
@@ -70,17 +61,6 @@ func ofIngest(r *http.Request) ([]string, error) {
 		return nil, errors.New("a profile has no sample with a span_id")
 	}
 	return p.Sample[0].Label["span_id"], nil
-}
-
-func ofTraces(m *tracepb.ExportTraceServiceRequest) (ids []string) {
-	for _, resource := range m.ResourceSpans {
-		for _, scope := range resource.ScopeSpans {
-			for _, span := range scope.Spans {
-				ids = append(ids, hex.EncodeToString(span.SpanId))
-			}
-		}
-	}
-	return ids
 }
 
 // decode reads a message of OTLP/HTTP.
