@@ -60,7 +60,7 @@ export const time = (date) => TIME.format(date);
 export function clock(when) {
   const date = new Date(when);
   const text = date.toLocaleTimeString('en-GB');
-  return date.toDateString() === new Date().toDateString() ? text : `${date.toLocaleDateString('en-CA')} ${text}`;
+  return date.toDateString() === new Date().toDateString() ? text : `${date.toLocaleDateString('sv')} ${text}`;
 }
 
 // wall returns a span's wall time. It is not known without a span's summary.

@@ -69,7 +69,7 @@ function ids(s) {
   const pair = (name, content, copied) => h('div', null, h('dt', null, name), h('dd', null, content, copied && copyButton('Copy', () => copied, { class: 'tiny', 'aria-label': `Copy ${name} id` })));
   return h('dl', { class: 'ids' },
     pair('Service', s.service),
-    pair(wall(s) == null ? 'Seen since' : 'Started', h('time', { datetime: s.start, title: start.toISOString() }, `${start.toLocaleDateString('en-CA')} ${time(start)}`)),
+    pair(wall(s) == null ? 'Seen since' : 'Started', h('time', { datetime: s.start, title: start.toISOString() }, `${start.toLocaleDateString('sv')} ${time(start)}`)),
     pair('Profile', h('code', null, s.profileId), s.profileId),
     s.traceId && pair('Trace', h('code', null, s.traceId), s.traceId));
 }

@@ -256,7 +256,7 @@ export function ticks(from, until, width) {
     if (at < from || at <= list.at(-1)?.at) continue;
     const date = new Date(at);
     const midnight = date.getHours() + date.getMinutes() + date.getSeconds() === 0;
-    list.push({ at, text: step >= 24 * HOUR || midnight && until - from > HOUR ? date.toLocaleDateString('en-CA').slice(5) : date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(step < MINUTE && { second: '2-digit' }) }) });
+    list.push({ at, text: step >= 24 * HOUR || midnight && until - from > HOUR ? date.toLocaleDateString('sv').slice(5) : date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(step < MINUTE && { second: '2-digit' }) }) });
   }
   return list;
 }
