@@ -72,7 +72,7 @@ func callTimes(batches int, tracer trace.Tracer, call func(context.Context, trac
 		work.Go(func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			ctx := ctx //nolint:contextcheck // that of a root of its own
+			ctx := ctx
 			if own {
 				var root trace.Span
 				ctx, root = tracer.Start(context.Background(), "root")

@@ -41,7 +41,7 @@ func Do(ctx context.Context, f func(context.Context)) {
 // the goroutine that started it instead, be they of the same span or not.
 func Go(ctx context.Context, f func(context.Context)) {
 	go func() {
-		putPublic(context.Background()) //nolint:contextcheck // none of the starter's
+		putPublic(context.Background())
 		Do(ctx, f)
 	}()
 }

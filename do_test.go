@@ -101,7 +101,7 @@ func TestSpanInDo(t *testing.T) {
 	elsewhere := make(chan struct{})
 	go func() {
 		defer close(elsewhere)
-		pprof.SetGoroutineLabels(context.Background()) //nolint:contextcheck // a goroutine without labels
+		pprof.SetGoroutineLabels(context.Background())
 		spanprof.Do(ctx, func(ctx context.Context) {
 			_, child := tracer.Start(ctx, "child")
 			carries(t, "in child", spanLabels(root, "root"))
@@ -133,7 +133,7 @@ func TestSpanInDoAfterItsRoot(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		pprof.SetGoroutineLabels(context.Background()) //nolint:contextcheck // a goroutine without labels
+		pprof.SetGoroutineLabels(context.Background())
 		spanprof.Do(ctx, work)
 		carries(t, "after Do", map[string]string{})
 	}()

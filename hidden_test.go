@@ -88,7 +88,7 @@ func TestSpanAroundOurs(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			pprof.SetGoroutineLabels(context.Background()) //nolint:contextcheck // none of the starter's
+			pprof.SetGoroutineLabels(context.Background())
 			_, child := tracer.Start(ctx, "child")
 			carries(t, name+": in a worker's child", spanLabels(root, "root"))
 			child.End()

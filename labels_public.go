@@ -17,14 +17,14 @@ var _ labeler = publicLabeler{}
 
 func (publicLabeler) start(ctx context.Context, s *spanState, name string) {
 	s.started = ctx
-	s.setPublic(name) //nolint:contextcheck // has it from s
+	s.setPublic(name)
 }
 
 func (publicLabeler) inherit(ctx context.Context, s *spanState) {
 	s.started = ctx
 	root := s.root.publicContext()
 	if !agree(ctx, root, LabelSpanID) || !agree(ctx, root, LabelTraceID) {
-		s.setPublic(labelIn(root, LabelSpanName)) //nolint:contextcheck // has it from s
+		s.setPublic(labelIn(root, LabelSpanName))
 		return
 	}
 	putPublic(ctx)

@@ -191,5 +191,5 @@ func openURL(ctx context.Context, id string) string {
 	if !s.profiled || s.by.links == nil || s.by.labeler.profileID(s) != id {
 		return ""
 	}
-	return s.by.openURL(s) //nolint:contextcheck // the baseline is of the labels in the span's own context
+	return s.by.openURL(s)
 }

@@ -41,7 +41,7 @@ type under struct {
 }
 
 func (h under) Handle(_ context.Context, r slog.Record) error {
-	return h.Handler.Handle(h.ctx, r) //nolint:contextcheck // the span's context is the point
+	return h.Handler.Handle(h.ctx, r)
 }
 
 func (h under) WithAttrs(attrs []slog.Attr) slog.Handler {

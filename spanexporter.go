@@ -46,7 +46,7 @@ func NewSpanExporter(exporter sdktrace.SpanExporter, opts ...Option) sdktrace.Sp
 func (e *spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	profiled := make([]sdktrace.ReadOnlySpan, len(spans))
 	for i, span := range spans {
-		profiled[i] = e.profiled(span) //nolint:contextcheck // what a URL builder did wrong is reported without waiting
+		profiled[i] = e.profiled(span)
 	}
 	return e.SpanExporter.ExportSpans(ctx, profiled)
 }

@@ -53,8 +53,6 @@ func (s *spanState) writeTraceMark(ctx context.Context, span trace.Span) {
 }
 
 // logLabel writes what the goroutine carries now. The mark is part of no task.
-//
-//nolint:contextcheck,nolintlint // Background says so; the callers would be reported
 func logLabel(id string) { rtrace.Log(context.Background(), goruntime.TraceMarkLabel, id) }
 
 // putLabels makes labels what the goroutine carries instead of found, and marks that in the

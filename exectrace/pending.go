@@ -196,7 +196,7 @@ func (p processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 	if goruntime.LongTaskNamesCrash { // whether a trace is on may change before the SDK asks
 		if name := s.Name(); len(name) > goruntime.MaxTaskName {
 			s.SetName(goruntime.CutTaskName(name))
-			p.r.count(cutNames, 1) //nolint:contextcheck // a metric of no span
+			p.r.count(cutNames, 1)
 		}
 	}
 }

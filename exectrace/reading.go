@@ -174,7 +174,7 @@ func (r *Recorder) keep(ctx context.Context, recording *bytes.Buffer, of taken) 
 		if errors.Is(err, context.Canceled) {
 			why = context.Cause(ctx)
 		}
-		r.count(unread(why), left) //nolint:contextcheck // a metric of no span
+		r.count(unread(why), left)
 	}()
 	ids := make([]string, len(of.spans))
 	for i, s := range of.spans {
@@ -194,7 +194,7 @@ func (r *Recorder) keep(ctx context.Context, recording *bytes.Buffer, of taken) 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r.count(r.keepSpan(a, s, found[s.id], of), 1) //nolint:contextcheck // the context is the reading's alone
+		r.count(r.keepSpan(a, s, found[s.id], of), 1)
 		left--
 	}
 	return nil

@@ -173,7 +173,7 @@ func (l *lane) takeGiven() *item {
 // flush returns after every profile that was handed over before it is gone, and the
 // sink's own flush has returned.
 func (l *lane) flush(ctx context.Context) error {
-	l.start() //nolint:contextcheck // the worker outlives the call
+	l.start()
 	l.mu.Lock()
 	if l.closing != nil {
 		l.mu.Unlock()

@@ -25,7 +25,7 @@ const (
 // shutdown sends what waits until ctx ends and shuts the sink down. The error says how
 // many profiles stayed.
 func (l *lane) shutdown(ctx context.Context) error {
-	l.start() //nolint:contextcheck // the worker outlives the call
+	l.start()
 	closing, cancel := l.closingContext(ctx)
 	defer cancel()
 	l.mu.Lock()
@@ -48,7 +48,7 @@ func (l *lane) shutdown(ctx context.Context) error {
 	l.retry.refresh()
 	l.mu.Unlock()
 	defer close(l.shut)
-	defer l.reporter.Flush() //nolint:contextcheck // the reports outlive the call
+	defer l.reporter.Flush()
 	defer func() { l.metrics.unregister(ctx) }()
 
 	l.notify()
@@ -166,10 +166,10 @@ func (l *lane) flushSink(ctx context.Context) error {
 		return ErrShutdown
 	}
 	inner, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(l.flushCtx, cancel) //nolint:contextcheck // a flush ends with either context
+	stop := context.AfterFunc(l.flushCtx, cancel)
 	result := make(chan error, 1)
 	l.flushing.Go(func() {
-		goruntime.ClearLabels() //nolint:contextcheck // they are none
+		goruntime.ClearLabels()
 		defer cancel()
 		defer stop()
 		result <- report.Contain(func() error { return l.sink.flush(inner) })

@@ -87,7 +87,7 @@ func (m *Multi) Export(_ context.Context, p *Profile) error {
 	}
 	var err error
 	for _, l := range m.lanes {
-		if e := l.push(p); e != nil { //nolint:contextcheck // delivery outlives the call
+		if e := l.push(p); e != nil {
 			err = e
 		}
 	}

@@ -92,7 +92,7 @@ func NewQueue(name string, d Destination, opts ...QueueOption) (*Queue, error) {
 // sent. A profiler and a [Multi] do not wait for that: the Queue's worker does it for
 // them.
 func (q *Queue) Export(_ context.Context, p *Profile) error {
-	return q.lane.export(p) //nolint:contextcheck // delivery outlives the call
+	return q.lane.export(p)
 }
 
 // ForceFlush returns after every profile that Export took before it has been

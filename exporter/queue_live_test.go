@@ -102,7 +102,7 @@ func TestQueueHasNoLabels(t *testing.T) {
 		return err
 	}
 	var q *exporter.Queue
-	pprof.Do(t.Context(), pprof.Labels(key, "x"), func(context.Context) { q = newQueue(t, d) }) //nolint:contextcheck // the labels are what is tested
+	pprof.Do(t.Context(), pprof.Labels(key, "x"), func(context.Context) { q = newQueue(t, d) })
 	export(t, q, "a")
 	if got := <-profile; strings.Contains(got, key) {
 		t.Errorf("a goroutine has kept its creator's labels:\n%s", got)

@@ -157,7 +157,7 @@ func (p *Profiling) flushPage(ctx context.Context) error {
 // before or after. Calls after the first do nothing.
 func (p *Profiling) Shutdown(ctx context.Context) error {
 	p.watcher.end()
-	p.checkLog() //nolint:contextcheck // a report outlives the call
+	p.checkLog()
 	err := p.profiler.Shutdown(ctx)
 	if p.tp != nil {
 		p.tp.UnregisterSpanProcessor(p.spans)

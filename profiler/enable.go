@@ -47,7 +47,7 @@ func (p *Profiler) change(ctx context.Context, k exporter.Kind, on bool) error {
 		return nil
 	}
 	p.mu.Unlock()
-	return p.do(ctx, func(*grid) { //nolint:contextcheck // a report outlives the call
+	return p.do(ctx, func(*grid) {
 		p.mu.Lock()
 		changed := p.list(k, on)
 		p.mu.Unlock()

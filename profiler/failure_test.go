@@ -174,7 +174,7 @@ func TestCallsAfterShutdown(t *testing.T) {
 			want error
 		}{
 			{"Shutdown", p.Shutdown, nil},
-			{"Start", func(context.Context) error { return p.Start() }, profiler.ErrShutdown}, //nolint:contextcheck // it has none
+			{"Start", func(context.Context) error { return p.Start() }, profiler.ErrShutdown},
 			{"Flush", p.Flush, profiler.ErrShutdown},
 			{"Enable", func(ctx context.Context) error { return p.Enable(ctx, exporter.KindCPU) }, profiler.ErrShutdown},
 			{"Disable", func(ctx context.Context) error { return p.Disable(ctx, exporter.KindHeap) }, profiler.ErrShutdown},

@@ -226,7 +226,7 @@ func (p *Profiler) Shutdown(ctx context.Context) error {
 	}
 	defer p.metrics.record(p.counts)
 	if before == created && !p.disabled {
-		p.report(errNeverStarted) //nolint:contextcheck // a report outlives the call
+		p.report(errNeverStarted)
 	}
 	var errs []error
 	if before == running {

@@ -92,7 +92,7 @@ func (p *Profiler) listen(ctx context.Context, k exporter.Kind, t *tap) error {
 		return ErrNotEnabled
 	}
 	joined := make(chan bool, 1)
-	err := p.do(ctx, func(g *grid) { joined <- p.attach(g, k, t) }) //nolint:contextcheck // a report outlives the call
+	err := p.do(ctx, func(g *grid) { joined <- p.attach(g, k, t) })
 	switch {
 	case errors.Is(err, ErrShutdown):
 		return ErrNotEnabled
@@ -173,12 +173,12 @@ func (p *Profiler) profileCPU(ctx context.Context, w io.Writer, d time.Duration)
 	// another profile, for as long as he likes.
 	opened := make(chan error)
 	go func() {
-		err := c.start() //nolint:contextcheck // a profile has no labels
+		err := c.start()
 		select {
 		case opened <- err:
 		case <-ctx.Done():
 			if err == nil {
-				_, _ = c.stop() //nolint:contextcheck // likewise
+				_, _ = c.stop()
 			}
 		}
 	}()
@@ -211,7 +211,7 @@ func (p *Profiler) profileCPU(ctx context.Context, w io.Writer, d time.Duration)
 		}
 	}
 	// A stop by somebody else makes the profile shorter and is no error.
-	give(c.stop()) //nolint:contextcheck // likewise
+	give(c.stop())
 	close(own.done)
 	p.reportMissing(c, missing)
 	return <-written

@@ -129,10 +129,10 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 	}
 	tooBig := s.add(w)
 	if p.Kind() == exporter.KindCPU {
-		s.reportService() //nolint:contextcheck // a report outlives the call
+		s.reportService()
 	}
 	if s.directory != nil {
-		s.directory.add(p, w) //nolint:contextcheck // a report outlives the call
+		s.directory.add(p, w)
 	}
 	if tooBig {
 		return s.refuse(p, nil, s.tooBig(p, parsed))

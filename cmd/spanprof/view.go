@@ -67,7 +67,7 @@ func runView(ctx context.Context, c *call) error {
 	var p page
 	if address, ok := pyroscopeAddress(c.Args()); ok {
 		p, err = pyroscopeViewOf(c, address, *lookback, *maxBytes, viewer.WithAllowedHosts(hosts...))
-	} else if of, ok, failed := directoryViewOf(c, *maxBytes, viewer.WithAllowedHosts(hosts...)); ok { //nolint:contextcheck // a report outlives the call
+	} else if of, ok, failed := directoryViewOf(c, *maxBytes, viewer.WithAllowedHosts(hosts...)); ok {
 		p, err = of, failed
 	} else {
 		p, err = fileViewOf(ctx, c, *maxBytes, viewer.WithAllowedHosts(hosts...))

@@ -111,7 +111,7 @@ func (r *Receiver) export(ctx context.Context, profiles []*exporter.Profile, cou
 	for _, p := range profiles {
 		if err := r.to.Export(ctx, p); err != nil {
 			counted.Failed++
-			r.reports.Report(fmt.Errorf("receiver: export: %w", err)) //nolint:contextcheck // the report may outlive the message
+			r.reports.Report(fmt.Errorf("receiver: export: %w", err))
 		}
 	}
 }

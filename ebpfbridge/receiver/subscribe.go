@@ -31,9 +31,9 @@ func (r *Receiver) Subscribe(ctx context.Context, path string) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if err := r.takeOwn(ctx, d.Connection, d.Message); err != nil {
-			r.reports.Report(err) //nolint:contextcheck // the report may outlive the message
+			r.reports.Report(err)
 		}
-	}, func(err error) { //nolint:contextcheck // as above
+	}, func(err error) {
 		r.reports.Report(fmt.Errorf("receiver: %w", err))
 	})
 	if err != nil {

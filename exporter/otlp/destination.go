@@ -65,7 +65,7 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	switch err := proto.Unmarshal(answer.Body, response); {
 	case err == nil:
 		clean := servertext.NewRedactor(request.Header, request.URL).Clean
-		return d.warnings.Check("otlp: "+nameOf(d.config.url), response, clean) //nolint:contextcheck // the report may outlive the attempt
+		return d.warnings.Check("otlp: "+nameOf(d.config.url), response, clean)
 	case answer.Type == protobufType || answer.Type == "application/json":
 		return nil // cut off, or in a form that says no more than the status does
 	default: // a page to log in, perhaps

@@ -148,7 +148,7 @@ func worker(c *Case) {
 	ctx, root := s.tracer.Start(context.Background(), "root")
 	user := Labels{"worker": "3"}
 	elsewhere(func() {
-		pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("worker", "3"))) //nolint:contextcheck // a worker's own
+		pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("worker", "3")))
 		_, job := s.tracer.Start(ctx, "job")
 		owner, name := c.owner(root, job, "root", "job")
 		if c.CannotRead {

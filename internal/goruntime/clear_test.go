@@ -24,7 +24,7 @@ func TestClearLabels(t *testing.T) {
 	}
 	pprof.Do(t.Context(), pprof.Labels("span_id", "0123456789abcdef"), func(context.Context) {
 		done := make(chan string)
-		go func() { //nolint:contextcheck // its labels go
+		go func() {
 			goruntime.ClearLabels()
 			var goroutines bytes.Buffer
 			_ = pprof.Lookup("goroutine").WriteTo(&goroutines, 1)

@@ -96,7 +96,7 @@ func (r *Reporter) handle(err error) {
 // Wait flushes, and returns when every error has been reported. It does not wait longer than
 // reportGrace, for it may be the error handler that calls.
 func (r *Reporter) Wait(ctx context.Context) {
-	r.Flush() //nolint:contextcheck // the reports outlive the call
+	r.Flush()
 	r.mu.Lock()
 	idle := r.idle
 	r.mu.Unlock()

@@ -100,7 +100,7 @@ func TestErrorHandlerHasNoLabels(t *testing.T) {
 		profile <- b.String()
 	})
 	var r report.Reporter
-	pprof.Do(t.Context(), pprof.Labels(key, "x"), func(context.Context) { r.Report(errors.New("refused")) }) //nolint:contextcheck // the labels are what is tested
+	pprof.Do(t.Context(), pprof.Labels(key, "x"), func(context.Context) { r.Report(errors.New("refused")) })
 	close(reported)
 	if got := <-profile; strings.Contains(got, key) {
 		t.Errorf("a goroutine has the labels of Report's caller:\n%s", got)

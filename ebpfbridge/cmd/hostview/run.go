@@ -19,7 +19,7 @@ import (
 
 // run serves until ctx ends, or one of its parts fails. It writes to out where.
 func run(ctx context.Context, c config, out io.Writer) error {
-	kept, err := store.New(store.WithMaxBytes(c.maxMiB << 20)) //nolint:contextcheck // what a store starts does not end with a context
+	kept, err := store.New(store.WithMaxBytes(c.maxMiB << 20))
 	if err != nil {
 		return err
 	}

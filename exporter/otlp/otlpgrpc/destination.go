@@ -68,7 +68,7 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	if err != nil {
 		return classify(fmt.Errorf("%s: %w", d.target, d.cleaned(err)), server.Addr != nil)
 	}
-	return d.warnings.Check("otlpgrpc: "+d.target, response, d.redactor.Clean) //nolint:contextcheck // the report may outlive the attempt
+	return d.warnings.Check("otlpgrpc: "+d.target, response, d.redactor.Clean)
 }
 
 // reconnect has a connection that has failed tried now, not when gRPC's own pause is

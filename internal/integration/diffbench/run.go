@@ -43,7 +43,7 @@ func (j job) do(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := p.Start(); err != nil { //nolint:contextcheck // it outlives no context
+	if err := p.Start(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Shutdown(ctx)) }()

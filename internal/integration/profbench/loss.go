@@ -162,7 +162,7 @@ type result struct {
 // byHand uses runtime/pprof, with a profile for each d.
 func byHand(ctx context.Context, d time.Duration, l load) (result, error) {
 	working, stop := context.WithCancel(context.Background())
-	wait := l.start(working) //nolint:contextcheck // what is not profiled is not to count either
+	wait := l.start(working)
 	defer wait()
 	defer stop()
 	var r result
@@ -198,7 +198,7 @@ func measureWindows(ctx context.Context, l load, d time.Duration, scrapes []time
 	if err != nil {
 		return result{}, err
 	}
-	if err := p.Start(); err != nil { //nolint:contextcheck // what it starts ends with Shutdown
+	if err := p.Start(); err != nil {
 		return result{}, err
 	}
 	var (

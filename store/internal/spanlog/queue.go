@@ -218,8 +218,6 @@ func (l *Log) Settle() {
 
 // drainLater is Settle on a goroutine of its own, which begins with the labels of the one
 // that made it.
-//
-//nolint:contextcheck,nolintlint // a context of the caller has labels, which are not to be had; only the first reads this itself
 func (l *Log) drainLater() {
 	goruntime.ClearLabels()
 	l.mu.Lock()

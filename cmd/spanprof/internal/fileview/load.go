@@ -44,7 +44,7 @@ type Page struct {
 // 2 MiB. The oldest ones that do not fit are left out: Notes says so. skip is told of
 // what cannot be read. It is an error if nothing can be shown.
 func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*Page, error) {
-	s, err := store.New(store.WithMaxBytes(maxBytes), store.WithSpansPerName(0)) //nolint:contextcheck // a report outlives the call
+	s, err := store.New(store.WithMaxBytes(maxBytes), store.WithSpansPerName(0))
 	if err != nil {
 		return nil, err
 	}
