@@ -132,8 +132,12 @@ func run(ctx context.Context) (code int, err error) {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
 	for _, name := range flag.Args() {
 		n, err := judge(ctx, name)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", name, err)
+		if ctx.Err() != nil {
+			return 2, ctx.Err()
+		} else if err != nil {
+			fmt.Fprintf(os.Stderr, "mutants: %s: %v\n", name, err)
+			code = 2
+			continue // a night's work on other rooms is not lost
 		}
 		dead, alive, score := n[killed]+n[timedOut], n[survived]+n[equivalent], 100.0
 		if judged := dead + n[survived]; judged > 0 {
@@ -144,7 +148,7 @@ func run(ctx context.Context) (code int, err error) {
 		fmt.Print(strings.ReplaceAll(row, "\t", " "))
 		fmt.Fprint(table, row)
 		if score < *minimum {
-			code = 1
+			code = max(code, 1)
 		}
 	}
 	fmt.Println()

@@ -91,6 +91,7 @@ func TestPlanted(t *testing.T) {
 			"./loop/...: killed 5, survived 0 (0 equivalent), timed out 1, of 5; score 100.0 %\n"},
 		{"-equivalent /dev/null ./loop", 2, "not judged example.com/planted/loop: "},
 		{"-equivalent /dev/null ./broken", 2, "tests fail without a mutant"},
+		{"-equivalent /dev/null -min 51 ./broken .", 2, survivor},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			cmd := exec.Command(mutants, append([]string{"-seed", "1", "-n", "9"}, strings.Fields(test.args)...)...)
