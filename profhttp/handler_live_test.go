@@ -13,17 +13,14 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/profhttp"
 	"github.com/spanprof/spanprof/profiler"
@@ -130,64 +127,6 @@ func TestProfilesOfTheProgramWithOurNames(t *testing.T) {
 			t.Errorf("%s: %d %v, want a profile: %v", path, answer.Code, answer.Header(), own)
 		}
 	}
-}
-
-// Work that is done while two scrapers look is in both profiles and in the
-// window, with its label.
-func TestScrapersAndWindowsSeeTheSame(t *testing.T) {
-	livetest.Doubling(t, 50*time.Millisecond, func(d time.Duration) string {
-		p, rec := newProfiler(t, profiler.WithKinds(exporter.KindCPU))
-		start(t, p)
-		base := serve(t, p)
-		scrapes := make([]*profile.Profile, 2)
-		var wg sync.WaitGroup
-		for i := range scrapes {
-			wg.Go(func() {
-				scrapes[i] = get(t, base+"profile?seconds="+strconv.FormatFloat(5*d.Seconds(), 'f', 3, 64))
-			})
-		}
-		<-time.After(d) // both have begun, or it is tried again
-		begin := time.Now()
-		burn("scraped", d)
-		end := time.Now()
-		wg.Wait()
-		if err := p.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		window, err := rec.Profiles()[0].Parsed()
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := samples(window, "scraped")
-		if slices.ContainsFunc(scrapes, func(p *profile.Profile) bool {
-			return p.TimeNanos > begin.UnixNano() || p.TimeNanos+p.DurationNanos < end.UnixNano()
-		}) {
-			return "got a profile that began after the work or ended before, want two that cover it"
-		}
-		for i, got := range scrapes {
-			if diff := cmp.Diff(want, samples(got, "scraped")); diff != "" {
-				t.Errorf("samples of scraper %d (-window +got):\n%s", i, diff)
-			}
-		}
-		return livetest.Few(want, 1, "samples")
-	})
-}
-
-func burn(label string, d time.Duration) {
-	pprof.Do(context.Background(), pprof.Labels("test", label), func(context.Context) {
-		for begin, n := time.Now(), 0; time.Since(begin) < d; n++ {
-			_ = strconv.Itoa(n)
-		}
-	})
-}
-
-func samples(p *profile.Profile, label string) (n int64) {
-	for _, s := range p.Sample {
-		if slices.Contains(s.Label["test"], label) {
-			n += s.Value[0]
-		}
-	}
-	return n
 }
 
 func TestProfileDuringAnother(t *testing.T) {
