@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 
 func (a *app) make(t *testing.T) (err error) {
 	t.Helper()
-	if a.dir, err = os.MkdirTemp("", "spanprof-pgo-test-"); err != nil {
+	if a.dir, err = os.MkdirTemp("", "spanprof-pgo-test-"); err != nil { //nolint:usetesting // it is for all tests
 		return err
 	}
 	if err := os.CopyFS(a.dir, os.DirFS("testdata/app")); err != nil {
