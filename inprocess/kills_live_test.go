@@ -172,7 +172,7 @@ func wantKept(t *testing.T, dir, round string, last, all []kept) {
 // Pairs of processes start at the same time in one directory, and die. The next pair and the
 // test find everything that both had written.
 func TestTwoProcessesInOneDirectory(t *testing.T) {
-	const rounds = 5
+	const rounds = 3
 	ctx, dir := livetest.Context(t, livetest.Most), t.TempDir()
 	var all []kept
 	for round := range rounds {
