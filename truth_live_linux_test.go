@@ -24,6 +24,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // burn uses d of the thread's CPU time and returns what it really used.
@@ -64,11 +65,11 @@ func workLight(d time.Duration) time.Duration { return burn(d) + 0 }
 //go:noinline
 func workUnlabelled(d time.Duration) time.Duration { return burn(d) + 0 }
 
-// truthful is a workload that knows what CPU time it used under which name.
+// truthful is a workload that measures its CPU time by name.
 type truthful struct {
 	tracer                trace.Tracer
 	heavy, light, neither atomic.Int64 // ns
-	spans                 sync.Map     // whose work it is that carries a span id
+	spans                 sync.Map     // work by span id
 	jobs                  atomic.Int64
 }
 
@@ -199,24 +200,21 @@ func (w *truthful) loop(d time.Duration) {
 	workers.Wait()
 }
 
-// TestTruth holds the labelled CPU time against the time that the threads took,
-// and every label against the stack it is on.
+// TestTruth compares the labelled CPU time with the time that the threads took, and
+// every label with its stack.
 func TestTruth(t *testing.T) {
 	if !spanprof.ReadsGoroutineLabels() {
 		t.Skip("by the public API alone a worker keeps the labels of its last job, as documented")
 	}
 	for _, all := range []bool{false, true} {
 		t.Run(fmt.Sprintf("all spans %t", all), func(t *testing.T) {
-			for d := time.Second; ; d *= 2 {
-				err := measureTruth(t, all, d)
-				if err == nil {
-					return
+			livetest.Doubling(t, time.Second, func(d time.Duration) string {
+				if err := measureTruth(t, all, d); err != nil {
+					t.Logf("%v: %v", d, err)
+					return err.Error()
 				}
-				if d >= 16*time.Second {
-					t.Fatal(err)
-				}
-				t.Logf("%v: %v", d, err)
-			}
+				return ""
+			})
 		})
 	}
 }
@@ -235,7 +233,7 @@ func measureTruth(t *testing.T, all bool, d time.Duration) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples := map[string]int64{} // by what the labels say
+	samples := map[string]int64{} // by the labels
 	for _, s := range p.Sample {
 		if truth, ok := workOf(s); ok {
 			samples[w.labelled(t, all, truth, s)] += s.Value[0]
@@ -262,7 +260,7 @@ func measureTruth(t *testing.T, all bool, d time.Duration) error {
 	return nil
 }
 
-// workOf returns whose work a sample's stack shows, false for other code.
+// workOf returns the work in a sample's stack, false for other code.
 func workOf(s *profile.Sample) (w work, ok bool) {
 	for _, location := range s.Location {
 		for _, line := range location.Line {
@@ -280,8 +278,8 @@ func workOf(s *profile.Sample) (w work, ok bool) {
 	return w, ok
 }
 
-// labelled returns whose work a sample is by its labels, and checks that its
-// stack says the same.
+// labelled returns the name of a sample's work by its labels, and compares the
+// stack with it.
 func (w *truthful) labelled(t *testing.T, all bool, truth work, s *profile.Sample) string {
 	if len(s.Label) == 0 {
 		if truth.name != "unlabelled" {

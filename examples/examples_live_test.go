@@ -27,11 +27,14 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // program is a running example.
 type program struct {
 	t    *testing.T
+	ctx  context.Context // ends when a test on samples must end
 	cmd  *exec.Cmd
 	page string // the address after "Open"
 
@@ -40,15 +43,22 @@ type program struct {
 	done   chan struct{} // closed when all output is read
 }
 
-// start builds and runs an example until it says where its page is.
-func start(t *testing.T, name string, args ...string) *program {
+// build compiles an example and returns its file.
+func build(ctx context.Context, t *testing.T, name string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), name)
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./"+name)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", name, err, out)
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "./"+name).CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v, %v\n%s", name, err, ctx.Err(), out)
 	}
-	p := &program{t: t, cmd: exec.CommandContext(t.Context(), binary, append([]string{"-listen", "127.0.0.1:0"}, args...)...), done: make(chan struct{})}
+	return binary
+}
+
+// start builds and runs an example until it prints the address of its page.
+func start(t *testing.T, name string, args ...string) *program {
+	t.Helper()
+	ctx := livetest.Context(t, livetest.Most)
+	binary := build(ctx, t, name)
+	p := &program{t: t, ctx: ctx, cmd: exec.CommandContext(ctx, binary, append([]string{"-listen", "127.0.0.1:0"}, args...)...), done: make(chan struct{})}
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
 	p.cmd.WaitDelay = 10 * time.Second
 	stdout, err := p.cmd.StdoutPipe()
@@ -139,20 +149,17 @@ func getJSON[T any](t *testing.T, address string) T {
 	return v
 }
 
-// poll calls f until it returns true or the test has no time left.
-func poll(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	deadline, ok := t.Deadline()
-	if !ok {
-		deadline = time.Now().Add(time.Minute)
-	}
-	ctx, cancel := context.WithDeadline(t.Context(), deadline.Add(-5*time.Second))
-	defer cancel()
-	for tick := time.NewTicker(100 * time.Millisecond); !f(); {
+// poll calls f until it returns "" or the test has no time left. Else f returns what it got
+// and wants.
+func (p *program) poll(f func() (missing string)) {
+	p.t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for missing := f(); missing != ""; missing = f() {
 		select {
 		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatal("no ", what)
+		case <-p.ctx.Done():
+			p.t.Fatalf("%s, within %v", missing, livetest.Most)
 		}
 	}
 }
@@ -251,32 +258,37 @@ func TestQuickstart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "spans.json")
 	p := start(t, "quickstart", "-spans", file)
 
-	// The most expensive of the searches whose attributes have been exported, by its CPU, and
-	// what all of them spend within regexp's functions and what they call.
+	// The search with the most CPU, of the searches with exported attributes. The sums are of all
+	// searches, and of functions of regexp and their callees.
 	var expensive span
 	var profile view
-	var inSearches, inRegexp int64
-	poll(t, "expensive searches", func() bool {
-		inSearches, inRegexp = 0, 0
+	var searches, inSearches, inRegexp int64
+	p.poll(func() string {
+		searches, inSearches, inRegexp = 0, 0, 0
 		for _, s := range spansOf(t, file) {
 			if s.Name != "GET /search" || s.attribute("pyroscope.profile.url") == "" {
 				continue
 			}
-			// The span may be in several windows, of which the last one is still open.
+			// The span may be in several windows, and the last window is still open.
 			v := getJSON[view](t, withFormat(t, s.attribute("pyroscope.profile.url"), "json"))
 			if !v.Span.Complete {
 				continue
 			}
+			searches++
 			inSearches += v.Total
 			inRegexp += v.Flame.under("regexp.")
 			if v.Total > profile.Total {
 				expensive, profile = s, v
 			}
 		}
-		return profile.Total >= int64(150*time.Millisecond) && inSearches >= int64(time.Second)
+		const wantMost, want = 150 * time.Millisecond, time.Second
+		if got, gotMost := time.Duration(inSearches), time.Duration(profile.Total); got < want || gotMost < wantMost {
+			return fmt.Sprintf("got %v of CPU in %d searches, %v in one; want %v, and %v in one", got, searches, gotMost, want, wantMost)
+		}
+		return ""
 	})
-	// How much of their CPU is the runtime's, for memory and preemption, depends on the version
-	// of Go and on how busy the machine is.
+	// The runtime has a share of their CPU, for memory and preemption. It depends on the version
+	// of Go and on the load of the machine.
 	if inRegexp*5 < inSearches*4 {
 		t.Errorf("regexp's functions have %d of the %d ns of searches, want four fifths", inRegexp, inSearches)
 	}
@@ -330,8 +342,8 @@ func TestQuickstart(t *testing.T) {
 	}
 }
 
-// handlerShare returns the share of the samples within the service's handlers
-// that carry a span id, and the number of those samples.
+// handlerShare returns the number of samples within the service's handlers, and the share of
+// them with a span id.
 func handlerShare(t *testing.T, pprof []byte) (share float64, samples int64) {
 	t.Helper()
 	prof, err := profile.ParseData(pprof)
@@ -395,7 +407,7 @@ func TestStdout(t *testing.T) {
 	p.stop()
 }
 
-// A checkout that waited says which span held the lock, and so do its name and a pprof.
+// The waits of a checkout name the span that held the lock, by span, by name and in a pprof.
 func TestExactTimes(t *testing.T) {
 	type list struct {
 		Spans []struct {
@@ -425,19 +437,21 @@ func TestExactTimes(t *testing.T) {
 	p := start(t, "exacttimes")
 	var query, holder string
 	var waited int64 // for the holder
-	poll(t, "checkout that waited for a lock while the cache was loaded from disk", func() bool {
+	p.poll(func() string {
+		checkouts := 0
 		for _, s := range getJSON[list](t, p.page+"?format=json").Spans {
 			if s.Name != "GET /checkout" || !s.HasExactTimes {
 				continue
 			}
+			checkouts++
 			for _, w := range getJSON[exact](t, p.page+"?format=json&query="+url.QueryEscape(s.Query)).Span.ExactTimes.Waits {
 				if w.State == "mutex" && len(w.Blockers) > 0 && w.Blockers[0].Span == "refresh cache" && len(w.Blockers[0].Did) > 0 && w.Blockers[0].Did[0].Child == "load from disk" {
 					query, holder, waited = s.Query, w.Blockers[0].SpanID, w.DurationNs
-					return true
+					return ""
 				}
 			}
 		}
-		return false
+		return fmt.Sprintf("got %d checkouts with exact times, want 1 that waited for a lock during a load from disk", checkouts)
 	})
 	of := getJSON[exact](t, p.page+"?format=json&query="+url.QueryEscape(fmt.Sprintf(".cpu{profile_id=%q}", holder)))
 	if of.Span.Name != "refresh cache" {
@@ -493,7 +507,7 @@ func TestManual(t *testing.T) {
 	p.stop()
 }
 
-// What config.alloy asks for is there, with labels, twice at once.
+// The program serves all paths of config.alloy, with labels, twice at once.
 func TestPull(t *testing.T) {
 	p := start(t, "pull")
 	config, err := os.ReadFile(filepath.Join("pull", "config.alloy"))
@@ -510,13 +524,13 @@ func TestPull(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	for _, path := range paths {
-		scrape := func(query string) (labelled bool) {
+		scrape := func(query string) (samples int, labelled bool) {
 			scraped, err := profile.ParseData(get(t, root+path[1]+query, http.StatusOK))
 			if err != nil {
 				t.Errorf("%s: %v", path[1], err)
-				return false
+				return 0, false
 			}
-			return slices.ContainsFunc(scraped.Sample, func(s *profile.Sample) bool {
+			return len(scraped.Sample), slices.ContainsFunc(scraped.Sample, func(s *profile.Sample) bool {
 				return slices.Equal(s.Label["span_name"], []string{"order"}) && len(s.Label["span_id"]) == 1
 			})
 		}
@@ -527,9 +541,13 @@ func TestPull(t *testing.T) {
 					return
 				}
 				// A busy machine has few samples a second.
-				for seconds := 2; !scrape(fmt.Sprint("?seconds=", seconds)); seconds *= 2 {
-					if seconds > 16 || t.Failed() {
-						t.Errorf("%s: no sample has the labels of a span in %d s", path[1], seconds)
+				for seconds := 2; ; seconds *= 2 {
+					samples, labelled := scrape(fmt.Sprint("?seconds=", seconds))
+					if labelled || t.Failed() {
+						return
+					}
+					if seconds > 8 {
+						t.Errorf("%s: got %d samples in %d s, want one with the labels of a span", path[1], samples, seconds)
 						return
 					}
 				}
@@ -540,16 +558,22 @@ func TestPull(t *testing.T) {
 	p.stop()
 }
 
-// Without an agent the program says so, and what to do, and the page too.
+// Without an agent the program and the page report that, and what to do.
 func TestEbpf(t *testing.T) {
 	p := start(t, "ebpf", "-otlp", "127.0.0.1:0", "-patience", "100ms")
-	poll(t, "word of the missing agent", func() bool { return strings.Contains(p.text(), "No agent has connected to 127.0.0.1:") })
+	p.poll(func() string {
+		if want := "No agent has connected to 127.0.0.1:"; !strings.Contains(p.text(), want) {
+			return fmt.Sprintf("got %q, want %q", p.text(), want)
+		}
+		return ""
+	})
 	v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(`.host{span_name="parse JSON in Go"}`))
 	if !strings.Contains(v.Empty, "eBPF agent") {
 		t.Errorf("the tab Host is empty because %q", v.Empty)
 	}
-	poll(t, "CPU time of a span", func() bool {
-		return getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(`.cpu{span_name="read in the kernel"}`)).Total > 0
+	p.poll(func() string {
+		v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(`.cpu{span_name="read in the kernel"}`))
+		return livetest.Few(v.Total, 1, "ns of CPU in spans")
 	})
 	if log := string(get(t, p.page+"log?format=text", http.StatusOK)); !strings.Contains(log, "agent: messages: 0\n") {
 		t.Errorf("the receiver's numbers are not in the log:\n%s", log)

@@ -6,12 +6,12 @@
 package examples
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // pushes is a Pyroscope server that keeps what it needs of the profiles.
@@ -62,20 +64,16 @@ func (s *pushes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// run builds and runs an example that pushes, and returns its output.
-func (s *pushes) run(name string, args ...string) string {
+// run runs an example that pushes, and returns its output.
+func (s *pushes) run(binary string, args ...string) string {
 	s.t.Helper()
 	server := httptest.NewServer(s)
 	defer server.Close()
-	binary := filepath.Join(s.t.TempDir(), name)
-	if out, err := exec.CommandContext(s.t.Context(), "go", "build", "-o", binary, "./"+name).CombinedOutput(); err != nil {
-		s.t.Fatalf("build %s: %v\n%s", name, err, out)
-	}
 	cmd := exec.CommandContext(s.t.Context(), binary, append([]string{"-server", server.URL}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		s.t.Fatalf("%s: %v\n%s", name, err, out)
+		s.t.Fatalf("%s: %v\n%s", binary, err, out)
 	}
 	return string(out)
 }
@@ -88,7 +86,7 @@ func TestPush(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &pushes{t: t, names: map[string]bool{}, cpu: map[string]int64{}}
-			out := s.run(name, "-duration", "5s")
+			out := s.run(build(livetest.Context(t, livetest.Most), t, name), "-duration", "5s")
 			if !regexp.MustCompile(last).MatchString(out) {
 				t.Errorf("output, want it to end with %s:\n%s", last, out)
 			}
@@ -113,27 +111,23 @@ func TestPush(t *testing.T) {
 func TestPushSpill(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	binary := filepath.Join(t.TempDir(), "pyroscope")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./pyroscope").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	var out []byte
-	for duration := time.Second; duration <= 16*time.Second; duration *= 2 { // a busy machine has few samples a second
+	binary := build(livetest.Context(t, livetest.Most), t, "pyroscope")
+	livetest.Doubling(t, time.Second, func(duration time.Duration) string { // a busy machine has few samples a second
 		dir := t.TempDir()
 		cmd := exec.CommandContext(t.Context(), binary, "-server", gone.URL, "-spill", dir, "-duration", duration.String())
 		cmd.Stderr = io.Discard
-		var err error
-		out, err = cmd.Output()
+		out, err := cmd.Output()
 		if err == nil || !regexp.MustCompile(`\nprofiles: pyroscope: 0 exported, [1-9]\d* kept for the next start\n$`).Match(out) {
 			t.Fatalf("%v, want an error and the profiles kept:\n%s", err, out)
 		}
 		s := &pushes{t: t, names: map[string]bool{}, cpu: map[string]int64{}}
-		s.run("pyroscope", "-spill", dir, "-duration", "1s")
-		for _, span := range regexp.MustCompile(`(?m)^span ([0-9a-f]{16})`).FindAllStringSubmatch(string(out), -1) {
+		s.run(binary, "-spill", dir, "-duration", "1s")
+		spans := regexp.MustCompile(`(?m)^span ([0-9a-f]{16})`).FindAllStringSubmatch(string(out), -1)
+		for _, span := range spans {
 			if s.cpu[span[1]] > 0 {
-				return
+				return ""
 			}
 		}
-	}
-	t.Errorf("no span of the first run has CPU samples in the second's pushes:\n%s", out)
+		return fmt.Sprintf("got 0 of %d spans with CPU samples in the second run's pushes, want 1:\n%s", len(spans), out)
+	})
 }

@@ -145,7 +145,7 @@ func orphan(ended chan<- func()) {
 	ended <- end
 }
 
-// stacks returns those of all goroutines.
+// stacks returns the stacks of all goroutines.
 func stacks(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -215,10 +215,10 @@ func TestNoFalseBlockersInGC(t *testing.T) {
 // What ran while a span's goroutine was ready has a name.
 func TestRunners(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for timeout := time.Now().Add(deadline); ; {
+	for timeout, tries := time.Now().Add(deadline), 1; ; tries++ {
 		s, user := waitForThread(t)
 		// Otherwise the scheduler took the thread from the other goroutine, and gave it to
-		// the one that was ready.
+		// the goroutine that was ready.
 		if s.Start+s.Duration > user.Start+user.Duration {
 			if !slices.ContainsFunc(s.Runners, func(r exectrace.Runner) bool { return r.Span == "uses the thread" }) {
 				t.Errorf("there ran %+v", s.Runners)
@@ -226,7 +226,7 @@ func TestRunners(t *testing.T) {
 			return
 		}
 		if time.Now().After(timeout) {
-			t.Fatal("the goroutine never kept the thread")
+			t.Fatalf("got %d spans with a goroutine that lost the thread, want one with a goroutine that kept it", tries)
 		}
 	}
 }

@@ -20,13 +20,14 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exectrace"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/store"
 )
 
-// deadline is how long a test waits for what happens within seconds.
-const deadline = 2 * time.Minute
+// deadline is how long a test waits for an event within seconds.
+const deadline = livetest.Most
 
-// recorded is a program whose slow spans are recorded.
+// recorded is a program with a recorder of its slow spans.
 type recorded struct {
 	*exectrace.Recorder
 	store  *store.Store
@@ -184,7 +185,7 @@ func (r *recorded) exact(t *testing.T, makeSpan func() trace.Span) (x *exectrace
 	return x
 }
 
-// The store gets the exact times of a slow span, with who held the lock.
+// The store gets the exact times of a slow span, with the span that held the lock.
 func TestRecorder(t *testing.T) {
 	r := record(t, exectrace.WithThreshold(slow), exectrace.WithBudget(1))
 	waits, holds := r.waitForLock(t)
@@ -226,7 +227,7 @@ func TestRecorder(t *testing.T) {
 	r.records(t)
 }
 
-// records waits until the status says that r records: it begins anew after a recording that
+// records waits until r records by its status: it begins anew after a recording that
 // the runtime wrote badly.
 func (r *recorded) records(t *testing.T) {
 	t.Helper()
@@ -239,7 +240,7 @@ func (r *recorded) records(t *testing.T) {
 	})
 }
 
-// A slow span that was not recorded from its start says so.
+// A slow span that was not recorded from its start has a mark of that.
 func TestSpanFromBeforeTheRecording(t *testing.T) {
 	s, err := store.New()
 	if err != nil {

@@ -151,8 +151,8 @@ func (o *observer) compare(t *testing.T, threads *timeline.Threads, since time.T
 	return right, wrong, unknown
 }
 
-// tooMany reports whether more than 3 in 100 are unknown. Where the machine takes threads away
-// while they write events, that may be: then a test looks again, for a minute.
+// tooMany reports whether more than 3 in 100 are unknown. That may be if the machine takes
+// threads away while they write events: then a test looks again, until its deadline.
 func tooMany(unknown, right int) bool { return unknown*100 > (right+unknown)*3 }
 
 // TestThreads compares what recordings say of threads with what goroutines know themselves.
@@ -200,7 +200,7 @@ func testThreads(t *testing.T, tracer trace.Tracer) bool {
 		right, wrong, unknown := o.compare(t, threads, since)
 		t.Logf("%d right, %d wrong, %d unknown, on %d threads", right, wrong, unknown, len(threads.IDs()))
 		again := tooMany(unknown, right)
-		if wrong > 0 || right == 0 || again && time.Since(since) > time.Minute {
+		if wrong > 0 || right == 0 || again && time.Since(since) > deadline {
 			t.Fatalf("%d right, %d wrong, %d unknown, want 0 wrong, and at most 3 in 100 unknown", right, wrong, unknown)
 		}
 		if again {
@@ -212,7 +212,7 @@ func testThreads(t *testing.T, tracer trace.Tracer) bool {
 
 // TestRecorderThreads asks while nobody looks, while somebody does, and after the end.
 func TestRecorderThreads(t *testing.T) {
-	r, o := record(t, exectrace.WithThreshold(time.Hour), exectrace.WithWindow(time.Minute), exectrace.WithMaxBytes(256<<20), exectrace.WithBudget(1)), new(observer)
+	r, o := record(t, exectrace.WithThreshold(time.Hour), exectrace.WithWindow(20*time.Second), exectrace.WithMaxBytes(256<<20), exectrace.WithBudget(1)), new(observer)
 	threads := r.Threads()
 	ask := func() (right, wrong, unknown int) {
 		since := time.Now()
@@ -244,7 +244,7 @@ func TestRecorderThreads(t *testing.T) {
 		threads.Look()
 		right, wrong, unknown := ask()
 		again = tooMany(unknown, right)
-		// A part that the runtime writes badly stays in the recording for a minute: until then
+		// A part that the runtime writes badly stays in the recording for its window. Until then
 		// nothing is known.
 		if wrong > 0 || right+unknown == 0 || again && time.Since(started) > deadline {
 			t.Fatalf("%d right, %d wrong, %d unknown, want 0 wrong, and at most 3 in 100 unknown", right, wrong, unknown)

@@ -15,11 +15,12 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exectrace/internal/timeline"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/internal/loudskip"
 	"github.com/spanprof/spanprof/store"
 )
 
-// recordByHand has a Recorder record whose steps are the test's, from a time on.
+// recordByHand starts a Recorder at a time. The test itself makes its steps.
 func recordByHand(t *testing.T, now time.Time) *Recorder {
 	t.Helper()
 	return recordWithin(t, now, usualBytes)
@@ -65,8 +66,7 @@ func flood(t *testing.T, kilobytes int) {
 	}
 }
 
-// A flood of events ends recording at the first look at it, though a reading is under way, and
-// ends that too.
+// A flood of events ends recording at the first look at it, and a reading that is under way.
 func TestPauseWhileReading(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -80,8 +80,8 @@ func TestPauseWhileReading(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			now := time.Now()
-			// The runtime begins a part of the recording each second. Where a flood takes longer,
-			// its last part alone may be too large for more, and not cost what all of it does.
+			// The runtime begins a part of the recording each second. If a flood takes longer,
+			// its last part alone may be too large for more. It costs less than all parts.
 			r, looks := recordWithin(t, now, 1<<30), 0
 			reads := r.readsOn()
 			for ; r.Status().State == Recording && looks <= test.looks; looks++ {
@@ -113,14 +113,14 @@ func TestPauseWhileReading(t *testing.T) {
 	}
 }
 
-// unlessItStalls runs a test until it returns true. It returns false where the machine did not
-// let it test anything.
+// unlessItStalls repeats a test until it returns true. The test returns false if the machine
+// stalled, and nothing was tested.
 func unlessItStalls(t *testing.T, test func(t *testing.T) bool) {
 	t.Helper()
-	timeout := time.Now().Add(2 * time.Minute)
-	for tested := false; !tested; {
-		if time.Now().After(timeout) {
-			t.Fatal("the machine stalls in each try")
+	bound := livetest.Context(t, livetest.Most)
+	for tries, tested := 0, false; !tested; tries++ {
+		if bound.Err() != nil {
+			t.Fatalf("got %d tries, in which the machine stalled, want one without", tries)
 		}
 		if !t.Run("try", func(t *testing.T) { tested = test(t) }) {
 			return
@@ -174,8 +174,7 @@ func testNoReadingInAFlood(t *testing.T) bool {
 	return true
 }
 
-// Nor does one begin where a look and the reading are due at once, as of a goroutine that was
-// woken late.
+// No reading begins if a look and the reading are due at once, as in a goroutine that woke late.
 func TestNoReadingInAFloodJustLookedAt(t *testing.T) {
 	unlessItStalls(t, testNoReadingInAFloodJustLookedAt)
 }
@@ -205,8 +204,8 @@ func testNoReadingInAFloodJustLookedAt(t *testing.T) bool {
 	return true
 }
 
-// While another trace keeps the recording from being stopped, it is looked at each second,
-// however often something wakes the recorder.
+// While another trace keeps the recording from being stopped, the recorder looks at it once a
+// second. Wakeups cause no looks.
 func TestLooksWhileHalted(t *testing.T) {
 	now := time.Now()
 	r := recordByHand(t, now)

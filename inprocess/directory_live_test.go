@@ -50,9 +50,7 @@ func TestPageAfterRestart(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	for second.Store().Stats().Directory.Restoring {
-		time.Sleep(time.Millisecond)
-	}
+	restored(t, second.Store())
 	pid := strconv.Itoa(os.Getpid())
 	for path, wants := range map[string][]string{
 		"/?format=text": {"GET /slow [earlier process]", span.ProfileID},

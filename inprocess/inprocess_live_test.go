@@ -24,6 +24,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 )
@@ -58,19 +59,18 @@ func windowsOf(t *testing.T, p *inprocess.Profiling, kind exporter.Kind) int {
 	return len(windows)
 }
 
-// untilSampled runs f for longer and longer, until a CPU sample of the profile
-// with the id that f returns is in the store.
+// untilSampled runs f for longer and longer, until the store has a CPU sample. Its profile has
+// the id that f returns.
 func untilSampled(t *testing.T, p *inprocess.Profiling, settle func(), f func(time.Duration) string) store.Span {
 	t.Helper()
-	for d := 100 * time.Millisecond; d < 10*time.Second; d *= 2 {
+	var s store.Span
+	livetest.Doubling(t, 100*time.Millisecond, func(d time.Duration) string {
 		id := f(d)
 		settle()
-		if s, ok := spanOf(t, p, id); ok && s.CPUSamples > 0 {
-			return s
-		}
-	}
-	t.Fatal("no samples")
-	return store.Span{}
+		s, _ = spanOf(t, p, id)
+		return livetest.Few(s.CPUSamples, 1, "samples")
+	})
+	return s
 }
 
 func TestSpansHaveProfiles(t *testing.T) {
@@ -106,7 +106,7 @@ func TestSpansHaveProfiles(t *testing.T) {
 	}
 }
 
-// Without WithResource profiles are those of the spans' service, once there is a span.
+// Without WithResource profiles have the service of the spans, once there is a span.
 func TestProfilesTakeTheResourceOfSpans(t *testing.T) {
 	tp, res := newTracerProvider(t)
 	for name, test := range map[string]struct {
@@ -145,7 +145,7 @@ func TestProfilesTakeTheResourceOfSpans(t *testing.T) {
 }
 
 func TestTracerProviderShutDownFirst(t *testing.T) {
-	for d := 100 * time.Millisecond; ; d *= 2 {
+	livetest.Doubling(t, 100*time.Millisecond, func(d time.Duration) string {
 		tp, res := newTracerProvider(t)
 		p, err := inprocess.Start(tp, inprocess.WithResource(res))
 		if err != nil {
@@ -164,13 +164,8 @@ func TestTracerProviderShutDownFirst(t *testing.T) {
 		if !ok || s.Name != "last words" {
 			t.Fatalf("span lost: %+v", s)
 		}
-		if s.CPUSamples > 0 {
-			return
-		}
-		if d > 5*time.Second {
-			t.Fatal("no samples")
-		}
-	}
+		return livetest.Few(s.CPUSamples, 1, "samples")
+	})
 }
 
 func TestWithoutOpenTelemetry(t *testing.T) {
@@ -196,7 +191,7 @@ func TestWithoutOpenTelemetry(t *testing.T) {
 	}
 }
 
-// What is measured can be chosen, and the page tells how it goes.
+// What is measured can be chosen, and the page shows the state.
 func TestKinds(t *testing.T) {
 	tp, res := newTracerProvider(t)
 	p, err := inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithKinds(exporter.KindCPU, exporter.KindWall))
@@ -205,10 +200,7 @@ func TestKinds(t *testing.T) {
 	}
 	ctx, root := tp.Tracer("test").Start(t.Context(), "wait")
 	defer root.End()
-	for d := 100 * time.Millisecond; windowsOf(t, p, exporter.KindWall) == 0; d *= 2 {
-		if d > 10*time.Second {
-			t.Fatal("no wall profile")
-		}
+	livetest.Doubling(t, 100*time.Millisecond, func(d time.Duration) string {
 		select {
 		case <-ctx.Done():
 		case <-time.After(d):
@@ -216,7 +208,8 @@ func TestKinds(t *testing.T) {
 		if err := p.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-	}
+		return livetest.Few(int64(windowsOf(t, p, exporter.KindWall)), 1, "windows of wall time")
+	})
 	if n := windowsOf(t, p, exporter.KindHeap); n != 0 {
 		t.Errorf("heap was measured: %d windows", n)
 	}

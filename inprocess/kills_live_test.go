@@ -7,6 +7,7 @@ package inprocess_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -19,20 +20,22 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/store"
 )
 
-// kept is what a child has told.
+// kept is a line of a child's report.
 type kept struct {
 	start, samples int64
 	id             string
 	duration, cpu  int64
 }
 
-// killed runs a child until a moment that nobody has chosen, and returns what it told last.
-func killed(t *testing.T, dir string) (last kept) {
+// killed runs a child until a random moment, and returns the last line of its report. It is
+// an error if ctx ends first.
+func killed(ctx context.Context, t *testing.T, dir string) (last kept) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), directoryVariable+"="+dir)
 	var failure strings.Builder
 	cmd.Stderr = &failure
@@ -58,23 +61,21 @@ func killed(t *testing.T, dir string) (last kept) {
 	}
 	_ = cmd.Wait()
 	if kill == nil {
-		t.Errorf("the child ended by itself: %s", failure.String())
+		t.Errorf("got %d reports of the child until its end (%v), want %d: %s", told, ctx.Err(), after, failure.String())
 		return last
 	}
 	kill.Stop()
 	return last
 }
 
-// opened returns a store of a directory, once it has read it.
+// opened returns a store that has read a directory.
 func opened(t *testing.T, dir string) (*store.Store, store.View) {
 	t.Helper()
 	s, err := store.New(store.WithDirectory(dir, directoryBytes))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for s.Stats().Directory.Restoring {
-		time.Sleep(time.Millisecond)
-	}
+	restored(t, s)
 	v, err := s.View(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -82,18 +83,28 @@ func opened(t *testing.T, dir string) (*store.Store, store.View) {
 	return s, v
 }
 
-// Thirty processes die at any moment under load. After each, the last window that was
-// closed and the slowest spans of all of them are there with their samples.
-//
-// SPANPROF_TRIALS sets how many processes die; what is found after each is in the log:
-//
-//	SPANPROF_TRIALS=100 go test -count=1 -v -timeout 30m -run '^TestKills$' ./inprocess
-func TestKills(t *testing.T) {
-	kills := 30
-	if testing.Short() {
-		kills = 8
+// restored returns when a store has read its directory.
+func restored(t *testing.T, s *store.Store) {
+	t.Helper()
+	for bound := livetest.Context(t, livetest.Most); s.Stats().Directory.Restoring; time.Sleep(time.Millisecond) {
+		if bound.Err() != nil {
+			t.Fatalf("the directory is not read within %v: %+v", livetest.Most, s.Stats().Directory)
+		}
 	}
+}
+
+// Processes die at random moments under load. After each, a new process finds the last closed
+// window and the slowest spans of all processes, with their samples.
+//
+// SPANPROF_TRIALS sets the number of processes, and lifts the bound of a minute. The log has
+// the findings after each:
+//
+//	SPANPROF_TRIALS=100 go test -tags live -count=1 -v -timeout 30m -run '^TestKills$' ./inprocess
+func TestKills(t *testing.T) {
+	kills := 8
+	ctx := livetest.Context(t, livetest.Most)
 	if s := os.Getenv("SPANPROF_TRIALS"); s != "" {
+		ctx = t.Context()
 		n, err := strconv.Atoi(s)
 		if err != nil {
 			t.Fatal(err)
@@ -103,18 +114,18 @@ func TestKills(t *testing.T) {
 	dir := t.TempDir()
 	var all []kept
 	for n := 1; n <= kills; n++ {
-		k := killed(t, dir)
+		k := killed(ctx, t, dir)
+		if t.Failed() {
+			t.Fatalf("got %d kills, want %d", n-1, kills)
+		}
 		all = append(all, k)
 		wantKept(t, dir, fmt.Sprint("kill ", n), []kept{k}, all)
-		if t.Failed() {
-			return
-		}
 	}
 	t.Logf("after each of %d kills the last window, its slowest span and the slowest spans of all processes were there with all of their samples", kills)
 }
 
-// wantKept opens a directory and looks for the windows of the last processes, for their spans,
-// and for the slowest spans of all.
+// wantKept opens a directory and compares it with the reports of the last processes and of all:
+// the windows of the last, their spans, and the slowest spans of all.
 func wantKept(t *testing.T, dir, round string, last, all []kept) {
 	t.Helper()
 	s, v := opened(t, dir)
@@ -158,22 +169,23 @@ func wantKept(t *testing.T, dir, round string, last, all []kept) {
 		round, d.Windows, d.Spans, d.FilesSetAside, time.Duration(all[0].duration), all[0].cpu)
 }
 
-// Pairs of processes start at the same time in one directory, and die. What both had
-// written is there for the next pair, and for the one that looks.
+// Pairs of processes start at the same time in one directory, and die. The next pair and the
+// test find everything that both had written.
 func TestTwoProcessesInOneDirectory(t *testing.T) {
-	dir := t.TempDir()
+	const rounds = 3
+	ctx, dir := livetest.Context(t, livetest.Most), t.TempDir()
 	var all []kept
-	for round := range 5 {
+	for round := range rounds {
 		var (
 			pair [2]kept
 			both sync.WaitGroup
 		)
 		for i := range pair {
-			both.Go(func() { pair[i] = killed(t, dir) })
+			both.Go(func() { pair[i] = killed(ctx, t, dir) })
 		}
 		both.Wait()
 		if t.Failed() {
-			return
+			t.Fatalf("got %d pairs, want %d", round, rounds)
 		}
 		all = append(all, pair[:]...)
 		wantKept(t, dir, fmt.Sprint("round ", round), pair[:], all)

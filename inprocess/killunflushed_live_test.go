@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -41,8 +42,8 @@ func TestKillWithoutFlush(t *testing.T) {
 		defer close(ended)
 		_ = cmd.Wait()
 	}()
-	// The worker may have written spans whose last samples are in a window that was not
-	// written yet: those that ended before the last window on the disk began have all.
+	// The worker may have written spans before the window with their last samples. Spans that
+	// ended before the start of the last window on the disk have all samples.
 	lastWindow := func() int64 {
 		windows := files("*-cpu.pprof.gz")
 		if len(windows) == 0 {
@@ -55,8 +56,8 @@ func TestKillWithoutFlush(t *testing.T) {
 		}
 		return at.UnixNano()
 	}
-	// A span that was written while the samples of its last window came is written again,
-	// and the later line counts.
+	// A span that was written before the samples of its last window is written again. The later
+	// line counts.
 	spans := func() map[string]spanLine {
 		all := make(map[string]spanLine)
 		for _, file := range files("*Z-spans.jsonl.gz") {
@@ -75,8 +76,10 @@ func TestKillWithoutFlush(t *testing.T) {
 		}
 		return n
 	}
-	for slow() < 3 {
+	for bound := livetest.Context(t, livetest.Most); slow() < 3; {
 		select {
+		case <-bound.Done():
+			t.Fatalf("got %d slow spans with samples within %v, want 3", slow(), livetest.Most)
 		case <-ended:
 			t.Fatalf("the child ended by itself: %v", cmd.ProcessState)
 		case <-time.After(100 * time.Millisecond):

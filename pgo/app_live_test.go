@@ -6,6 +6,7 @@
 package pgo_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/pgo"
 )
 
@@ -36,7 +38,10 @@ var (
 // newApp builds the program and profiles it, once for all tests.
 func newApp(t *testing.T) app {
 	t.Helper()
-	appOnce.Do(func() { appErr = theApp.make() })
+	appOnce.Do(func() {
+		appErr = errors.New("the first test that uses the program has no profile of it")
+		appErr = theApp.make(t)
+	})
 	if appErr != nil {
 		t.Fatal(appErr)
 	}
@@ -52,8 +57,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func (a *app) make() (err error) {
-	if a.dir, err = os.MkdirTemp("", "spanprof-pgo-test-"); err != nil {
+func (a *app) make(t *testing.T) (err error) {
+	t.Helper()
+	if a.dir, err = os.MkdirTemp("", "spanprof-pgo-test-"); err != nil { //nolint:usetesting // it is for all tests
 		return err
 	}
 	if err := os.CopyFS(a.dir, os.DirFS("testdata/app")); err != nil {
@@ -65,27 +71,21 @@ func (a *app) make() (err error) {
 	if _, err := a.run("go", "build", "-o", "before.exe", "."); err != nil {
 		return err
 	}
-	// A busy machine gives few samples a second. Of so many, each function that the tests look
-	// for has its share, a tenth at least: far more than those that are not hot.
+	// Each function that the tests look for has at least a tenth of so many samples: far more
+	// than the functions that are not hot. A busy machine has few samples a second.
 	const enough = 300
-	for duration := 4 * time.Second; ; duration *= 2 {
-		if _, err := a.run(filepath.Join(a.dir, "before.exe"), "-o", "cpu.pprof", "-for", duration.String()); err != nil {
-			return err
-		}
+	livetest.Doubling(t, 4*time.Second, func(duration time.Duration) string {
+		a.mustRun(t, filepath.Join(a.dir, "before.exe"), "-o", "cpu.pprof", "-for", duration.String())
 		if a.profile, err = os.ReadFile(filepath.Join(a.dir, "cpu.pprof")); err != nil {
-			return err
+			t.Fatal(err)
 		}
 		p, err := profile.ParseData(a.profile)
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		if len(p.Sample) > 0 && samplesOf(p, 0) >= enough {
-			return nil
-		}
-		if duration > 30*time.Second {
-			return fmt.Errorf("%d samples in %v", samplesOf(p, 0), duration)
-		}
-	}
+		return livetest.Few(samplesOf(p, 0), enough, "samples")
+	})
+	return nil
 }
 
 // run runs a command in the module, which no workspace and no flags from outside

@@ -13,17 +13,15 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/profhttp"
 	"github.com/spanprof/spanprof/profiler"
 )
@@ -131,65 +129,6 @@ func TestProfilesOfTheProgramWithOurNames(t *testing.T) {
 	}
 }
 
-// Work that is done while two scrapers look is in both profiles and in the
-// window, with its label.
-func TestScrapersAndWindowsSeeTheSame(t *testing.T) {
-	for d := 50 * time.Millisecond; d < 10*time.Second; d *= 2 {
-		p, rec := newProfiler(t, profiler.WithKinds(exporter.KindCPU))
-		start(t, p)
-		base := serve(t, p)
-		scrapes := make([]*profile.Profile, 2)
-		var wg sync.WaitGroup
-		for i := range scrapes {
-			wg.Go(func() {
-				scrapes[i] = get(t, base+"profile?seconds="+strconv.FormatFloat(5*d.Seconds(), 'f', 3, 64))
-			})
-		}
-		<-time.After(d) // both have begun, or it is tried again
-		begin := time.Now()
-		burn("scraped", d)
-		end := time.Now()
-		wg.Wait()
-		if err := p.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		window, err := rec.Profiles()[0].Parsed()
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := samples(window, "scraped")
-		if want == 0 || slices.ContainsFunc(scrapes, func(p *profile.Profile) bool {
-			return p.TimeNanos > begin.UnixNano() || p.TimeNanos+p.DurationNanos < end.UnixNano()
-		}) {
-			continue
-		}
-		for i, got := range scrapes {
-			if diff := cmp.Diff(want, samples(got, "scraped")); diff != "" {
-				t.Errorf("samples of scraper %d (-window +got):\n%s", i, diff)
-			}
-		}
-		return
-	}
-	t.Error("no samples")
-}
-
-func burn(label string, d time.Duration) {
-	pprof.Do(context.Background(), pprof.Labels("test", label), func(context.Context) {
-		for begin, n := time.Now(), 0; time.Since(begin) < d; n++ {
-			_ = strconv.Itoa(n)
-		}
-	})
-}
-
-func samples(p *profile.Profile, label string) (n int64) {
-	for _, s := range p.Sample {
-		if slices.Contains(s.Label["test"], label) {
-			n += s.Value[0]
-		}
-	}
-	return n
-}
-
 func TestProfileDuringAnother(t *testing.T) {
 	p, _ := newProfiler(t)
 	base := serve(t, p)
@@ -234,7 +173,7 @@ func free(t *testing.T) {
 	t.Helper()
 	for d := time.Millisecond; ; d *= 2 {
 		var stacks strings.Builder
-		// What a goroutine is that has not run yet is not told in the form of debug=1.
+		// The form of debug=1 lacks the function of a goroutine that has not run yet.
 		if err := pprof.Lookup("goroutine").WriteTo(&stacks, 2); err != nil {
 			t.Fatal(err)
 		}
@@ -312,15 +251,10 @@ func TestDeltaSinceTheLastRequest(t *testing.T) {
 	before := runtime.SetMutexProfileFraction(1)
 	defer runtime.SetMutexProfileFraction(before)
 	get(t, base+"delta_mutex")
-	for d := 50 * time.Millisecond; ; d *= 2 {
+	livetest.Doubling(t, 50*time.Millisecond, func(d time.Duration) string {
 		contend(d)
-		if contended(get(t, base+"delta_mutex")) > 0 {
-			break
-		}
-		if d > 8*time.Second {
-			t.Fatal("no contention since the first request")
-		}
-	}
+		return livetest.Few(contended(get(t, base+"delta_mutex")), 1, "contentions since the first request")
+	})
 	if got := contended(get(t, base+"delta_mutex")); got != 0 {
 		t.Errorf("%d contentions since the second request, want none", got)
 	}
@@ -329,8 +263,8 @@ func TestDeltaSinceTheLastRequest(t *testing.T) {
 	}
 }
 
-// contend holds a mutex for d while another goroutine wants it, unless the machine
-// is too slow for that one to come within d.
+// contend holds a mutex for d while another goroutine wants it. On a slow machine the other one
+// may come too late.
 func contend(d time.Duration) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -17,6 +17,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/profiler/internal/cpulog"
 )
@@ -65,8 +66,8 @@ func (*flood) samplesOf(p *profile.Profile) (n int64) {
 	return n
 }
 
-// A window that has as many different samples as one may have ends before its time, and the
-// next one goes on from there.
+// A window ends before its time if it has the most different samples that are allowed. The next
+// window begins there.
 func TestCPUWindowThatIsFullEndsEarly(t *testing.T) {
 	knownRuntime(t)
 	const many = 50_000
@@ -105,12 +106,12 @@ func TestCPUWindowThatIsFullEndsEarly(t *testing.T) {
 	}
 }
 
-// A profile that no Profiler shares has all samples too, where it lasts until the first half of
+// A profile that no Profiler shares has all samples, too. It must last until the first half of
 // them was cut off.
 func TestProfileByItselfHasAllSamples(t *testing.T) {
 	knownRuntime(t)
 	const many = 50_000
-	lasting := func(d time.Duration) (all bool) {
+	livetest.Doubling(t, time.Second, func(d time.Duration) string {
 		p, err := profiler.New(new(exportertest.Recorder))
 		if err != nil {
 			t.Fatal(err)
@@ -125,13 +126,8 @@ func TestProfileByItselfHasAllSamples(t *testing.T) {
 		if got+int64(lost) != 2*many {
 			t.Errorf("%d samples in the profile, %d dropped, want %d", got, lost, 2*many)
 		}
-		return lost == 0
-	}
-	for d := time.Second; !lasting(d); d *= 4 {
-		if d > 8*longest {
-			t.Fatalf("the first half is not cut off in %v", d)
-		}
-	}
+		return livetest.Few(got, 2*many, "samples in the profile")
+	})
 	reported.take("cpu")
 }
 

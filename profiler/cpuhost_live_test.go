@@ -20,14 +20,15 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
 // hostile is how long a test plays at least against a program that uses the CPU profiler.
 const hostile = 2 * time.Second
 
-// owned is where a profile of the program is written to. A Write before its owner
-// calls StopCPUProfile says that somebody else has ended it.
+// owned is the destination of a profile of the program. A Write before its owner
+// calls StopCPUProfile means that other code has ended it.
 type owned struct {
 	stopping, ended atomic.Bool
 }
@@ -39,8 +40,8 @@ func (o *owned) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// rates are the default and, where others can be had, one of those. Which of the two ways samples are
-// read in is up to the build tag spanprof_public, and the same for both.
+// rates are the default and, if the runtime allows others, one of them. The build tag
+// spanprof_public selects one way to read samples for both.
 func rates() []int {
 	if goruntime.Unknown() == nil {
 		return []int{100, 97}
@@ -49,19 +50,15 @@ func rates() []int {
 }
 
 // A program starts and stops profiles of its own, and sometimes ours, while ours
-// comes and goes. None of its own is ended by us.
+// comes and goes. We end no profile of the program.
 func TestForeignProfilesAreNeverEnded(t *testing.T) {
 	for _, hz := range rates() {
 		for _, careless := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d Hz, careless %t", hz, careless), func(t *testing.T) {
-				for d := hostile; ; d *= 2 { // a slow machine may refuse all of the program's in a short time
-					if testForeign(t, hz, careless, d) > 0 {
-						return
-					}
-					if d > 4*longest {
-						t.Fatalf("the program had no profile in %v", d)
-					}
-				}
+				// On a slow machine the program may get no profile in a short time.
+				livetest.Doubling(t, hostile, func(d time.Duration) string {
+					return livetest.Few(int64(testForeign(t, hz, careless, d)), 1, "profiles of the program")
+				})
 			})
 		}
 	}
@@ -115,8 +112,8 @@ func testForeign(t *testing.T, hz int, careless bool, d time.Duration) (profiles
 	return profiles
 }
 
-// While a profile of the program is written to who does not read, the windows of
-// other kinds go on, and Shutdown exports them.
+// A stuck writer blocks a profile of the program. The windows of other kinds go on,
+// and Shutdown exports them.
 func TestOtherKindsDuringASlowStop(t *testing.T) {
 	theirs := stuckWriter{writing: make(chan struct{}), release: make(chan struct{})}
 	if err := pprof.StartCPUProfile(theirs); err != nil {

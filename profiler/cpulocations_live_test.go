@@ -16,6 +16,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -38,10 +39,9 @@ func burnInlined(d time.Duration) (x uint64) {
 	return x
 }
 
-// locations returns what a profile says of each address: functions, lines, and
-// the file that is mapped there. A mapping's HasFunctions is left out: it says
-// whether all samples of the profile had symbols, and under the race detector
-// some are taken in its C code, which has none.
+// locations returns the functions, lines and the mapped file of each address of a
+// profile. A mapping's HasFunctions is left out: it is set if all samples of the
+// profile had symbols. The race detector has C code, which has no symbols.
 func locations(p *profile.Profile) map[uint64][]string {
 	found := map[uint64][]string{}
 	for _, l := range p.Location {
@@ -57,10 +57,10 @@ func locations(p *profile.Profile) map[uint64][]string {
 	return found
 }
 
-// What runtime/pprof would say of an address, our profiles say too.
+// Our profiles have the same symbols for an address as runtime/pprof.
 func TestLocationsAreThoseOfRuntimePprof(t *testing.T) {
 	knownRuntime(t)
-	doubling(t, func(d time.Duration) bool {
+	livetest.Doubling(t, 50*time.Millisecond, func(d time.Duration) string {
 		// At 100 Hz both would be runtime/pprof's.
 		p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithCPURate(97), profiler.WithWindow(endless))
 		burnInlined(d)
@@ -77,7 +77,7 @@ func TestLocationsAreThoseOfRuntimePprof(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inlined := 0
+		var inlined int64
 		for address, want := range locations(theirs) {
 			got, ok := ours[address]
 			if !ok {
@@ -90,6 +90,6 @@ func TestLocationsAreThoseOfRuntimePprof(t *testing.T) {
 				t.Errorf("address %#x (-runtime/pprof +ours):\n%s", address, diff)
 			}
 		}
-		return inlined > 0
+		return livetest.Few(inlined, 1, "samples of inlined calls in both profiles")
 	})
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // burn takes CPU time for d, under the label test=value.
@@ -42,16 +43,16 @@ func burning(d time.Duration) {
 	}
 }
 
-// doubling plays a scenario, with twice the time to burn each time, until it
-// returns that the samples have come.
+// doubling repeats a scenario with twice the work each time, until it returns true: each kind
+// of sample that the test wants was there.
 func doubling(t *testing.T, scenario func(d time.Duration) bool) {
 	t.Helper()
-	for d := 50 * time.Millisecond; d <= longest; d *= 2 {
+	livetest.Doubling(t, 50*time.Millisecond, func(d time.Duration) string {
 		if scenario(d) {
-			return
+			return ""
 		}
-	}
-	t.Fatalf("no sample in %v of work", longest)
+		return "got 0 samples of some kind, want 1 of each"
+	})
 }
 
 // until returns when condition holds, looking at ever longer intervals.
@@ -106,8 +107,8 @@ func last(t *testing.T, rec *exportertest.Recorder) *exporter.Profile {
 	return all[len(all)-1]
 }
 
-// stacks returns those of all goroutines. One that has not run yet is known by what has
-// created it alone, which the form of debug=1 does not tell.
+// stacks returns the stacks of all goroutines. A goroutine that has not run yet has only its
+// creator there, which the form of debug=1 lacks.
 func stacks() string {
 	var b strings.Builder
 	_ = pprof.Lookup("goroutine").WriteTo(&b, 2) // a Builder takes everything
@@ -115,12 +116,12 @@ func stacks() string {
 }
 
 // profiling reports whether a CPU profile is running. It starts none to find out:
-// somebody who wants one just then would be refused.
+// another caller of StartCPUProfile would then be refused.
 func profiling() bool { return strings.Contains(stacks(), "runtime/pprof.profileWriter") }
 
-// free returns when nobody uses the CPU profiler or is about to: neither a loop
-// that Shutdown did not wait for, nor a Profile whose caller has gone, nor a call
-// that waited for somebody's StopCPUProfile.
+// free returns when the CPU profiler has no users, present or pending. Users are a loop
+// after Shutdown, and a Profile after the end of its caller. A call that waited for another
+// StopCPUProfile is one, too.
 func free(t *testing.T) {
 	t.Helper()
 	users := []string{"runtime/pprof.profileWriter", "created by github.com/spanprof/spanprof/profiler.(*Profiler).Start", "profileCPU", "abandon", "(*cpu).try"}

@@ -14,6 +14,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // Processes are measured side by side. One is enough with -k.
@@ -44,13 +47,12 @@ func TestPGOAddress(t *testing.T) {
 	})
 	live, gone := server.URL+"/debug/pprof/", broken.URL+"/debug/pprof/"
 	outcome{exitFailed, "", gone}.check(t, "pgo", "-for", "1s", live, gone)
-	for seconds := 1; ; seconds *= 2 { // a busy machine gives few samples a second
-		outcome{exitDone, "default.pgo: ", "left out: " + gone}.check(t, "pgo", "-k", "-f", "-for", fmt.Sprint(seconds, "s"), gone, live)
-		if strings.Contains(readPGO(t, "default.pgo").String(), "TestPGOAddress") {
-			return
+	livetest.Doubling(t, time.Second, func(d time.Duration) string { // a busy machine has few samples a second
+		outcome{exitDone, "default.pgo: ", "left out: " + gone}.check(t, "pgo", "-k", "-f", "-for", d.String(), gone, live)
+		p := readPGO(t, "default.pgo")
+		if !strings.Contains(p.String(), "TestPGOAddress") {
+			return fmt.Sprintf("got 0 of %d samples with the load, want 1", len(p.Sample))
 		}
-		if seconds > 10 {
-			t.Fatal("the load is not in default.pgo")
-		}
-	}
+		return ""
+	})
 }

@@ -37,11 +37,13 @@ import (
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // service starts a process with net/http/pprof and returns it when it answers.
 func service(t *testing.T, address string) *exec.Cmd {
 	t.Helper()
+	bound := livetest.Context(t, livetest.Most)
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), "SPANPROF_TEST_AS=service "+address)
 	if err := cmd.Start(); err != nil {
@@ -54,7 +56,7 @@ func service(t *testing.T, address string) *exec.Cmd {
 			_ = c.Close()
 			return cmd
 		}
-		if t.Context().Err() != nil {
+		if bound.Err() != nil {
 			t.Fatal(err)
 		}
 		<-time.After(10 * time.Millisecond)
@@ -179,7 +181,7 @@ func TestRecord(t *testing.T) {
 			case exporter.KindGoroutine:
 			case exporter.KindCPU:
 				// runtime/pprof takes the time in a goroutine that StartCPUProfile starts, which
-				// may run late: the profile of a second says less.
+				// may run late: a profile of a second covers less.
 				parsed, err := p.Parsed()
 				if err != nil {
 					t.Fatal(err)
@@ -359,7 +361,7 @@ func TestRecordNothing(t *testing.T) {
 	}
 }
 
-// The oldest profiles of all targets make room, and those of an earlier recording.
+// The oldest profiles of all targets are removed, also profiles of an earlier recording.
 func TestRecordMaxBytes(t *testing.T) {
 	t.Parallel()
 	addresses := []string{freeAddress(t), freeAddress(t)}
@@ -373,15 +375,16 @@ func TestRecordMaxBytes(t *testing.T) {
 	const maxBytes = 20_000
 	removed := regexp.MustCompile(`(\d+) of the oldest profiles were removed`)
 	for range 2 {
-		for seconds := 4; ; seconds *= 2 { // a busy machine answers late
-			code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", fmt.Sprint(seconds, "s"), "-every", "1s", "-kinds", "heap,goroutine", "-max-bytes", strconv.Itoa(maxBytes), "http://"+addresses[0], "http://"+addresses[1])
-			if code != exitDone || stderr != "" || seconds > 60 {
+		livetest.Doubling(t, 4*time.Second, func(d time.Duration) string { // a busy machine answers late
+			code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", d.String(), "-every", "1s", "-kinds", "heap,goroutine", "-max-bytes", strconv.Itoa(maxBytes), "http://"+addresses[0], "http://"+addresses[1])
+			if code != exitDone || stderr != "" {
 				t.Fatalf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 			}
-			if removed.MatchString(stdout) {
-				break
+			if !removed.MatchString(stdout) {
+				return fmt.Sprintf("got no removed profile, want one: %q", stdout)
 			}
-		}
+			return ""
+		})
 		if sum := bytesBelow(t, dir); sum > maxBytes || sum < maxBytes/2 {
 			t.Errorf("%d bytes, want at most %d", sum, maxBytes)
 		}
@@ -419,7 +422,7 @@ func bytesBelow(t *testing.T, dir string) (sum int64) {
 	return sum
 }
 
-// measures says whether a service is measuring a CPU profile.
+// measures reports whether a service is measuring a CPU profile.
 func measures(t *testing.T, address string) bool {
 	t.Helper()
 	r, err := http.Get("http://" + address + "/debug/pprof/goroutine?debug=2") //nolint:noctx // it ends with the service
@@ -447,13 +450,17 @@ func TestRecordSignal(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for { // until all that comes before the CPU profile is there
+	// All profiles except the CPU profile come first.
+	for bound := livetest.Context(t, livetest.Most); ; {
 		files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*.pprof.gz"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(files) == 4 && measures(t, address) {
 			break
+		}
+		if bound.Err() != nil {
+			t.Fatalf("got %d profiles within %v, want 4 and a CPU profile in flight", len(files), livetest.Most)
 		}
 		<-time.After(10 * time.Millisecond)
 	}

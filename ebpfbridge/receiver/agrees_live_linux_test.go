@@ -14,13 +14,14 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // TestLiveAgrees compares the CPU time of spans by the agent and by Go's own profiler.
 func TestLiveAgrees(t *testing.T) {
 	l := startLive(t)
 	// Go takes 100 samples a second; half of them are of each of two names.
-	longEnough(t, 24*time.Second, func(cpu time.Duration) string {
+	livetest.Doubling(t, 24*time.Second, func(cpu time.Duration) string {
 		file := filepath.Join(t.TempDir(), "cpu.pprof")
 		truth, got := l.run(t, cpu, "-load", "json", "-cpuprofile", file)
 		sum, r, exported := truth.compare(t, got, WithTimelines(timelines{truth}))

@@ -24,6 +24,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // live is a running agent, and a target for it.
@@ -77,6 +78,9 @@ func (l live) next(t *testing.T) *collectorpb.ExportProfilesServiceRequest {
 		return m
 	case <-l.ended:
 		t.Fatal("the agent has ended")
+		return nil
+	case <-time.After(livetest.Most):
+		t.Fatalf("got no message of the agent within %v", livetest.Most)
 		return nil
 	}
 }
@@ -137,30 +141,12 @@ func hasWarmUp(m *collectorpb.ExportProfilesServiceRequest) bool {
 	})
 }
 
-// longEnough calls a test with a CPU time that is doubled until it has measured enough,
-// or until no time is left for another round. attempt returns "" then, else what is missing.
-func longEnough(t *testing.T, cpu time.Duration, attempt func(cpu time.Duration) string) {
-	t.Helper()
-	const most = time.Minute // of CPU time, where tests have no deadline
-	for ; ; cpu *= 2 {
-		started := time.Now()
-		missing := attempt(cpu)
-		if missing == "" || t.Failed() {
-			return
-		}
-		t.Logf("in %v of CPU time, which took %.0f s: %s", cpu, time.Since(started).Seconds(), missing)
-		if deadline, ok := t.Deadline(); ok && time.Until(deadline) < 3*time.Since(started) || cpu > most {
-			t.Fatal("no time is left for a longer run")
-		}
-	}
-}
-
-// TestLive runs loads whose spans are known under an unmodified agent.
+// TestLive runs loads with known spans under an unmodified agent.
 func TestLive(t *testing.T) {
 	l := startLive(t)
 	for _, load := range loads {
 		t.Run(load, func(t *testing.T) {
-			longEnough(t, liveCPU(t, load), func(cpu time.Duration) string { return l.check(t, load, cpu) })
+			livetest.Doubling(t, liveCPU(t, load), func(cpu time.Duration) string { return l.check(t, load, cpu) })
 		})
 	}
 }
@@ -185,7 +171,7 @@ func (l live) check(t *testing.T, load string, cpu time.Duration) (missing strin
 		return "no span has a frame of ebpftarget's C code"
 	}
 	if sum.labelled < 2000 {
-		return fmt.Sprintf("%d samples with labels, want 2000", sum.labelled)
+		return fmt.Sprintf("got %d samples with labels, want 2000", sum.labelled)
 	}
 	return ""
 }

@@ -27,12 +27,13 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/internal/loudskip"
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// A real Collector takes the profiles of examples/collector by HTTP, and those
-// of a program that speaks gRPC. Its file has Links to their spans and their
+// A real Collector takes the profiles of examples/collector by HTTP, and
+// the profiles of a program that speaks gRPC. Its file has Links to their spans and their
 // service's name.
 func TestCollector(t *testing.T) {
 	if testing.Short() {
@@ -41,10 +42,11 @@ func TestCollector(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the Collector is ended by an interrupt")
 	}
-	c := startCollector(t, "../../examples/collector/collector.yaml")
+	ctx := livetest.Context(t, withCollector)
+	c := startCollector(ctx, t, "../../examples/collector/collector.yaml")
 	t.Run("example", func(t *testing.T) {
-		binary := build(t, "../../examples", "./collector")
-		program := exec.CommandContext(t.Context(), binary, "-collector", "http://"+c.http, "-duration", "6s")
+		binary := build(ctx, t, "../../examples", "./collector")
+		program := exec.CommandContext(ctx, binary, "-collector", "http://"+c.http, "-duration", "6s")
 		program.Stderr = os.Stderr
 		out, err := program.Output()
 		if err != nil {
@@ -103,11 +105,15 @@ type collectorProcess struct {
 	logged     chan struct{} // closed when it has closed its log
 }
 
-// startCollector builds the Collector and runs it with a configuration.
-func startCollector(t *testing.T, configuration string) *collectorProcess {
+// withCollector is the bound of a test that builds a Collector, because an empty build cache
+// takes minutes.
+const withCollector = 5 * time.Minute
+
+// startCollector builds the Collector and runs it with a configuration, until ctx ends.
+func startCollector(ctx context.Context, t *testing.T, configuration string) *collectorProcess {
 	t.Helper()
 	c := &collectorProcess{file: filepath.Join(t.TempDir(), "collector.json"), logged: make(chan struct{})}
-	c.cmd = exec.CommandContext(t.Context(), build(t, "collector", "."),
+	c.cmd = exec.CommandContext(ctx, build(ctx, t, "collector", "."),
 		"--config", configuration, "--feature-gates=service.profilesSupport")
 	c.cmd.Env = append(os.Environ(), "COLLECTOR_FILE="+c.file,
 		"COLLECTOR_HTTP=127.0.0.1:0", "COLLECTOR_GRPC=127.0.0.1:0", "COLLECTOR_PPROF=127.0.0.1:0")
@@ -151,17 +157,17 @@ func startCollector(t *testing.T, configuration string) *collectorProcess {
 // build compiles a program of another module and returns its file. The
 // workspace would change the versions of the Collector's parts. The test is skipped where
 // the module registry does not serve them.
-func build(t *testing.T, dir, pkg string, flags ...string) string {
+func build(ctx context.Context, t *testing.T, dir, pkg string, flags ...string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "program")
-	cmd := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"build", "-o", binary}, flags, []string{pkg})...)
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", binary}, flags, []string{pkg})...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if refused := regexp.MustCompile(`.*: (reading|dial tcp) .*`).FindString(string(out)); refused != "" {
 			loudskip.Test(t, refused)
 		}
-		t.Fatalf("build %s in %s: %v\n%s", pkg, dir, err, out)
+		t.Fatalf("build %s in %s: %v, %v\n%s", pkg, dir, err, ctx.Err(), out)
 	}
 	return binary
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // A Collector at work is recorded through its pprof extension, and has a
@@ -25,8 +27,9 @@ func TestCollectorPGO(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the Collector is ended by an interrupt")
 	}
+	ctx := livetest.Context(t, withCollector)
 	dir := filepath.Join(t.TempDir(), "bench")
-	cmd := exec.CommandContext(t.Context(), build(t, ".", "./pgobench"), "-dir", dir, "-layers", "gateway", "-record", "8s", "-rounds", "0")
+	cmd := exec.CommandContext(ctx, build(ctx, t, ".", "./pgobench"), "-dir", dir, "-layers", "gateway", "-record", "8s", "-rounds", "0")
 	cmd.Dir = "../.."
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)

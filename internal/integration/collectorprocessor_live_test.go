@@ -22,6 +22,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/encoding/gzip" // agents send it
 	"google.golang.org/protobuf/encoding/protodelim"
+
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // ranSlice is what a thread of a recorded program ran: a span, or "" for none.
@@ -68,8 +70,8 @@ func recorded(t *testing.T, load string) (messages []*collectorpb.ExportProfiles
 }
 
 // A real Collector with profilesprocessor takes what agents sent, by gRPC and a connection
-// for each agent. No sample of its file is on a wrong span, and those of spans have
-// Links.
+// for each agent. No sample of its file is on a wrong span, and samples of
+// spans have Links.
 func TestCollectorProcessor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute to build the Collector")
@@ -77,7 +79,7 @@ func TestCollectorProcessor(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the Collector is ended by an interrupt")
 	}
-	c := startCollector(t, "collector/processor.yaml")
+	c := startCollector(livetest.Context(t, withCollector), t, "collector/processor.yaml")
 	var truth []ranSlice
 	sent := 0
 	for _, load := range []string{"tight", "json", "cgo", "kernel", "shared", "tight-keyed", "shared-keyed"} {
@@ -116,7 +118,7 @@ func TestCollectorProcessor(t *testing.T) {
 	}
 }
 
-// attributed counts samples by what they say of spans.
+// attributed counts samples by their attributes of spans.
 type attributed struct{ all, right, wrong, atEdge, linked, ambiguous int }
 
 func (sum *attributed) add(t *testing.T, r processedRecord, truth []ranSlice) {

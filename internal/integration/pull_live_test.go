@@ -27,6 +27,7 @@ import (
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/file"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/profhttp"
 	"github.com/spanprof/spanprof/profiler"
 )
@@ -35,20 +36,15 @@ import (
 // profiler pushes to files: everybody gets every answer, and all see the same
 // samples.
 //
-// Alloy has a loop for each endpoint: every interval it asks for a CPU profile
-// that is a second shorter, and for the others. The intervals here are shorter
-// than its 15 s, and get longer while the machine is too slow for the comparison.
+// Alloy has a loop for each endpoint: every interval it requests a CPU profile
+// that is a second shorter, and the others. The intervals here are shorter than its
+// 15 s. They get longer while the machine is too slow for the comparison.
 func TestPull(t *testing.T) {
-	for interval := 6 * time.Second; interval <= 24*time.Second; interval *= 2 {
-		if pull(t, interval) || t.Failed() {
-			return
-		}
-	}
-	t.Error("no samples, or none of both scrapers that cover the work by edges of their own")
+	livetest.Doubling(t, 6*time.Second, func(interval time.Duration) string { return pull(t, interval) })
 }
 
-// pull reports whether the work could be compared.
-func pull(t *testing.T, interval time.Duration) bool {
+// pull returns "" if the work could be compared.
+func pull(t *testing.T, interval time.Duration) (missing string) {
 	t.Helper()
 	dir := t.TempDir()
 	exp, err := file.New(dir)
@@ -89,8 +85,12 @@ func pull(t *testing.T, interval time.Duration) bool {
 	}
 
 	pushed, windows := readBack(t, dir)
-	if t.Failed() || len(pushed) != len(rounds) || slices.ContainsFunc(rounds, func(r *round) bool { return !r.comparable() }) {
-		return false
+	if t.Failed() {
+		return ""
+	}
+	comparable := slices.DeleteFunc(slices.Clone(rounds), func(r *round) bool { return !r.comparable() })
+	if len(pushed) != len(rounds) || len(comparable) != len(rounds) {
+		return fmt.Sprintf("got samples of %d spans, and %d rounds with both scrapers around the work, want %d", len(pushed), len(comparable), len(rounds))
 	}
 	seen := map[string]bool{}
 	for i, r := range rounds {
@@ -115,7 +115,7 @@ func pull(t *testing.T, interval time.Duration) bool {
 	if got := p.Status(); got.WindowsSkipped != 0 || slices.ContainsFunc(got.Lanes, func(l exporter.LaneStatus) bool { return l.Exported != l.Taken }) {
 		t.Errorf("Status() = %+v, want no loss", got)
 	}
-	return true
+	return ""
 }
 
 // round is what both scrapers got of CPU in one interval, and when there was work.
@@ -125,7 +125,7 @@ type round struct {
 }
 
 // pullOnce scrapes for an interval. The second scraper begins after Alloy and ends
-// before, each by more than a second, within which they would share their edges.
+// before, each by more than a second. Within a second they would share their edges.
 func pullOnce(t *testing.T, url string, interval time.Duration) *round {
 	t.Helper()
 	var r round
@@ -190,7 +190,7 @@ func readBack(t *testing.T, dir string) (pushed map[string]int64, windows int) {
 	return pushed, windows
 }
 
-// scraper is somebody who pulls.
+// scraper is a client that pulls.
 type scraper struct {
 	cpu *profile.Profile
 }
@@ -243,7 +243,7 @@ func fetch(ctx context.Context, url string) ([]byte, error) {
 	return body, err
 }
 
-// addBySpan adds the samples of a CPU profile to those of their spans.
+// addBySpan adds the samples of a CPU profile to the sums of their spans.
 func addBySpan(sum map[string]int64, p *profile.Profile) {
 	for _, s := range p.Sample {
 		ids := s.Label[spanprof.LabelSpanID]

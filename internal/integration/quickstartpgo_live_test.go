@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // The way of a default.pgo for README's quickstart: record it, build it with what
@@ -27,17 +29,18 @@ func TestQuickstartPGO(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the quickstart is ended by an interrupt")
 	}
+	ctx := livetest.Context(t, withCollector) // the build with a profile takes minutes, too
 	dir := t.TempDir()
-	spanprof := build(t, "../../cmd/spanprof", ".")
+	spanprof := build(ctx, t, "../../cmd/spanprof", ".")
 	before, after := filepath.Join(dir, "before"), filepath.Join(dir, "after")
 	pgo := filepath.Join(dir, "default.pgo")
 
-	recordQuickstart(t, spanprof, build(t, "../../examples", "./quickstart"), before)
+	recordQuickstart(t, spanprof, build(ctx, t, "../../examples", "./quickstart"), before)
 	say(t, spanprof, "pgo", "-o", pgo, before)
 	if p := readPGO(t, pgo); cpuOf(p, "main.") == 0 {
 		t.Errorf("no sample in %s is of the quickstart's own functions", pgo)
 	}
-	optimised := build(t, "../../examples", "./quickstart", "-pgo="+pgo)
+	optimised := build(ctx, t, "../../examples", "./quickstart", "-pgo="+pgo)
 	if version := say(t, "go", "version", "-m", optimised); !strings.Contains(version, "-pgo="+pgo) {
 		t.Errorf("go version -m has no -pgo=%s", pgo)
 	}

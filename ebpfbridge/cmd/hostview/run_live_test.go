@@ -21,10 +21,12 @@ import (
 	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
-// message has processes with a record each, of two samples in the kernel, whose labels
-// name a span.
+// message has processes with a record each, of two samples in the kernel with the labels of a
+// span.
 func message(processes int) *collectorpb.ExportProfilesServiceRequest {
 	texts := []string{"", "samples", "count", "cpu", "nanoseconds", "process.context.label.span_name", "process.context.label.profile_id", "process.context.label.span_id", "GET /cart", "00f067aa0ba902b7", "main.work", "vfs_read", "profile.frame.type", "kernel"}
 	ref := func(i int32) *commonpb.AnyValue {
@@ -60,10 +62,10 @@ func message(processes int) *collectorpb.ExportProfilesServiceRequest {
 // get returns what the page answers.
 func get(t *testing.T, address, query string) string {
 	t.Helper()
-	for {
+	for bound := livetest.Context(t, livetest.Most); ; {
 		answer, err := http.Get("http://" + address + "/" + query)
 		if err != nil { // it does not listen yet
-			if t.Context().Err() != nil {
+			if bound.Err() != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Millisecond)

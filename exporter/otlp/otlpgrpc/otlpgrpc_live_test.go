@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // A server that is away, comes, and goes: nothing is lost, and the attempts
@@ -53,14 +54,15 @@ func TestServerComesLater(t *testing.T) {
 	}
 }
 
-// wait looks again, more and more rarely, until the test's deadline.
+// wait returns when done returns true. It polls more and more rarely.
 func wait(t *testing.T, done func() bool) {
 	t.Helper()
+	bound := livetest.Context(t, livetest.Most)
 	for d := time.Millisecond; !done(); d *= 2 {
 		select {
 		case <-time.After(d):
-		case <-t.Context().Done():
-			t.Fatal("the test's time is over")
+		case <-bound.Done():
+			t.Fatalf("still not after %v", livetest.Most)
 		}
 	}
 }

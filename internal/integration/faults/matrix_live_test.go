@@ -18,6 +18,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/leaktest"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/internal/nettest"
 )
 
@@ -44,8 +45,8 @@ type fault struct {
 // inBody is in the middle of the first request's body.
 const inBody = 2000
 
-// networkFaults are the same for all protocols, but that gRPC has to hear from a server
-// before it sends a request.
+// networkFaults are the same for all protocols, except one: gRPC sends a request only after the
+// first bytes of a server.
 func networkFaults(p protocol) []fault {
 	unheard := doubtful
 	if p.grpc {
@@ -63,8 +64,8 @@ func networkFaults(p protocol) []fault {
 	}
 }
 
-// pyroscopeFaults are what a server may answer to a push, otlpFaults to OTLP/HTTP, by
-// whose specification fewer are sent again.
+// pyroscopeFaults are answers of a server to a push, otlpFaults to OTLP/HTTP. By the
+// specification of OTLP fewer are sent again.
 var pyroscopeFaults = []fault{
 	{name: "400", answer: &answer{status: 400}, outcome: rejected},
 	{name: "401", answer: &answer{status: 401}, outcome: rejected},
@@ -140,8 +141,8 @@ func TestMatrix(t *testing.T) {
 // produced is how many profiles a case exports.
 const produced = 12
 
-// up returns a backend that has the fault and an exporter in front of it, whose attempts
-// are seen by a and have that much time.
+// up returns a backend that has the fault and an exporter in front of it. Its attempts have that
+// timeout, and a sees them.
 func (f fault) up(t *testing.T, p protocol, a *attempts, timeout time.Duration) (*backend, *nettest.Proxy, queue) {
 	t.Helper()
 	b, proxy := behindProxy(t, p)
@@ -164,16 +165,17 @@ func (f fault) up(t *testing.T, p protocol, a *attempts, timeout time.Duration) 
 
 // passes has the fault end when it has been met.
 func (f fault) passes(t *testing.T, p protocol) {
-	b, proxy, q := f.up(t, p, nil, cmp.Or(f.timeout, patience))
+	ctx := livetest.Context(t, livetest.Most)
+	b, proxy, q := f.up(t, p, nil, cmp.Or(f.timeout, livetest.Most))
 	// One that is known to have failed, and others that wait behind it.
 	export(t, q, 0, 1)
 	retries := uint64(0)
 	if f.network.End != nettest.Whole {
 		// On a busy machine, an attempt may have no connection yet when its time is over.
-		until(t, q, "connection that fails", func(exporter.LaneStatus) bool { return proxy.Failed() > 0 })
+		until(ctx, t, q, "connection that fails", func(exporter.LaneStatus) bool { return proxy.Failed() > 0 })
 		retries = q.Stats().Retries
 	}
-	until(t, q, "outcome", func(s exporter.LaneStatus) bool { return s.Exported+s.Rejected > 0 || s.Retries > retries })
+	until(ctx, t, q, "outcome", func(s exporter.LaneStatus) bool { return s.Exported+s.Rejected > 0 || s.Retries > retries })
 	export(t, q, 1, produced)
 	if f.outcome == refused || f.outcome == doubtful {
 		if f.network != (nettest.Fault{}) {
@@ -181,8 +183,6 @@ func (f fault) passes(t *testing.T, p protocol) {
 		}
 		b.answer.Store(nil)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	if err := q.ForceFlush(ctx); err != nil {
 		t.Error(err)
 	}
@@ -225,8 +225,15 @@ func (f fault) passes(t *testing.T, p protocol) {
 // in the hands of Shutdown's context alone: an attempt would take longer than the test.
 func (f fault) stays(t *testing.T, p protocol) {
 	a := newAttempts(t)
-	b, _, q := f.up(t, p, a, 2*patience)
+	bound := livetest.Context(t, livetest.Most)
+	b, _, q := f.up(t, p, a, 2*livetest.Most)
 	export(t, q, 0, produced)
+	if f.lost { // on a busy machine, no answer may be lost within a second
+		until(bound, t, q, "lost answer", func(exporter.LaneStatus) bool {
+			taken, _ := b.delivered()
+			return len(taken) > 0
+		})
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	result := make(chan error, 1)
@@ -234,7 +241,7 @@ func (f fault) stays(t *testing.T, p protocol) {
 	var err error
 	select {
 	case err = <-result:
-	case <-time.After(patience):
+	case <-bound.Done():
 		t.Fatal("Shutdown goes on after its context has ended")
 	}
 	a.end()
@@ -243,17 +250,18 @@ func (f fault) stays(t *testing.T, p protocol) {
 	if s.Taken != produced || s.Exported+s.Dropped() != produced || s.Waiting != 0 {
 		t.Errorf("the account does not add up: %+v", s)
 	}
-	// An answer of the last moment leaves an error about what was delivered after all.
+	// After an answer of the last moment, the error counts profiles that were delivered. A
+	// profile that was rejected before Shutdown is in no error.
 	ended := errors.Is(err, context.DeadlineExceeded)
-	if s.Unsent > 0 && !ended || s.Dropped() > 0 && err == nil || s.Dropped() == 0 && err != nil && !ended {
+	if s.Unsent > 0 && !ended || s.Dropped() == 0 && err != nil && !ended {
 		t.Errorf("Shutdown: %v, with %+v", err, s)
 	}
-	f.settle(t, b, q, a)
+	f.settle(bound, t, b, q, a)
 }
 
 // settle compares the account after a Shutdown with what the client and the backend have
 // seen, by id.
-func (f fault) settle(t *testing.T, b *backend, q queue, a *attempts) {
+func (f fault) settle(ctx context.Context, t *testing.T, b *backend, q queue, a *attempts) {
 	t.Helper()
 	attempts := a.seen()
 	var said uint64 // to have been taken, by the backend to the client
@@ -263,7 +271,7 @@ func (f fault) settle(t *testing.T, b *backend, q queue, a *attempts) {
 		}
 	}
 	// The answer may have come at the moment at which Shutdown gave up.
-	until(t, q, "delivery in the account", func(s exporter.LaneStatus) bool { return s.Exported >= said })
+	until(ctx, t, q, "delivery in the account", func(s exporter.LaneStatus) bool { return s.Exported >= said })
 	s := q.Stats()
 	taken, _ := b.delivered()
 	wantTaken(t, taken, uint64(len(taken)), s)
@@ -276,7 +284,7 @@ func (f fault) settle(t *testing.T, b *backend, q queue, a *attempts) {
 	var unsaid uint64
 	for id, n := range taken {
 		of := attempts[id]
-		unheard := 0 // attempts of which the client does not know what became
+		unheard := 0 // attempts without a known outcome at the client
 		for _, k := range of {
 			if !k.taken && (f.lost || k.cut) {
 				unheard++
@@ -286,7 +294,7 @@ func (f fault) settle(t *testing.T, b *backend, q queue, a *attempts) {
 		case n > len(of):
 			t.Errorf("%s was taken %d times by %d attempts", id, n, len(of))
 		case slices.ContainsFunc(of, attempt.wasTaken):
-			n-- // this one was heard of
+			n-- // the answer to this one arrived
 		default:
 			unsaid++
 		}

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/internal/nettest"
 )
 
@@ -27,26 +28,26 @@ type outage struct {
 	left    time.Duration
 }
 
-// outages differ in their times alone: the pauses double with each retry, up to 20 s, by half
-// more or less. In all of them two more pauses are longer than the time that is left. A machine
-// that is too busy for the first may have the time for a later one.
+// outages differ in their times alone. The pauses double with each retry, by half more or less.
+// Two more pauses are longer than the time that is left. A machine that is too busy for the
+// first may have the time for the second.
 var outages = []outage{
 	{6, 5 * time.Second}, // 0.1 + 0.2 + ... + 3.2 s, and the next pause is of 6.4 s
 	{7, 10 * time.Second},
-	{8, 20 * time.Second},
 }
 
-// A rolling deployment: the backend has been away for so long that the pauses are
-// seconds, comes back, is not ready for one more request, and the program ends with
-// seconds to deliver what waits.
+// A rolling deployment: the backend has been away for so long that the pauses are seconds. It
+// comes back, and is not ready for one more request. The program ends, and has seconds to
+// deliver what waits.
 func TestDeliveryAfterAnOutage(t *testing.T) {
 	for _, p := range protocols {
 		for what, deliver := range map[string]func(queue, context.Context) error{"Shutdown": queue.Shutdown, "ForceFlush": queue.ForceFlush} {
 			t.Run(p.name+"/"+what, func(t *testing.T) {
 				t.Parallel()
+				ctx := livetest.Context(t, livetest.Most)
 				var failed error
 				for _, o := range outages {
-					if failed = o.meet(t, p, deliver); failed == nil {
+					if failed = o.meet(ctx, t, p, deliver); failed == nil {
 						return
 					}
 					t.Logf("within %v after %d retries: %v", o.left, o.retries, failed)
@@ -57,8 +58,8 @@ func TestDeliveryAfterAnOutage(t *testing.T) {
 	}
 }
 
-// meet has an exporter meet the outage. The error says what did not arrive in time.
-func (o outage) meet(t *testing.T, p protocol, deliver func(queue, context.Context) error) error {
+// meet has an exporter meet the outage. The error has the number of profiles that arrived in time.
+func (o outage) meet(ctx context.Context, t *testing.T, p protocol, deliver func(queue, context.Context) error) error {
 	t.Helper()
 	const n = 10
 	b, proxy := behindProxy(t, p)
@@ -68,7 +69,7 @@ func (o outage) meet(t *testing.T, p protocol, deliver func(queue, context.Conte
 	}
 	set(t, proxy, nettest.Fault{Refused: true})
 	export(t, q, 0, 1)
-	until(t, q, "outage", func(s exporter.LaneStatus) bool { return s.Retries >= o.retries })
+	until(ctx, t, q, "outage", func(s exporter.LaneStatus) bool { return s.Retries >= o.retries })
 	export(t, q, 1, n)
 
 	var requests atomic.Int32
@@ -80,14 +81,14 @@ func (o outage) meet(t *testing.T, p protocol, deliver func(queue, context.Conte
 	}}
 	b.answer.Store(&starting)
 	set(t, proxy, nettest.Fault{})
-	ctx, cancel := context.WithTimeout(t.Context(), o.left)
+	left, cancel := context.WithTimeout(ctx, o.left)
 	defer cancel()
-	err = deliver(q, ctx)
+	err = deliver(q, left)
 	got, _ := b.delivered()
 	s := q.Stats()
 	t.Logf("%d of %d delivered, %s: %v", len(got), n, p.name, err)
 	if errors.Is(err, context.DeadlineExceeded) {
-		// What was not delivered in time is said to be lost, or waits.
+		// Profiles that were not delivered in time are counted as lost, or wait.
 		if s.Exported+s.Dropped()+uint64(s.Waiting) != n {
 			t.Errorf("%v; %+v", err, s)
 		}
@@ -96,9 +97,7 @@ func (o outage) meet(t *testing.T, p protocol, deliver func(queue, context.Conte
 		t.Errorf("%d of %d delivered; %v; %+v", len(got), n, err, s)
 	}
 	// The next one begins anew.
-	rest, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if failure := q.Shutdown(rest); failure != nil {
+	if failure := q.Shutdown(ctx); failure != nil {
 		t.Error(failure)
 	}
 	return err

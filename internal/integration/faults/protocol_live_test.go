@@ -6,6 +6,7 @@
 package faults
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"net/http"
@@ -98,21 +99,16 @@ func newProfile(id string) *exporter.Profile {
 	})
 }
 
-// patience is for a machine that is busy with something else.
-const patience = 2 * time.Minute
-
-// until waits until the account says so.
-func until(t *testing.T, q queue, what string, is func(exporter.LaneStatus) bool) {
+// until waits until is returns true for the account of q, or ctx ends.
+func until(ctx context.Context, t *testing.T, q queue, what string, is func(exporter.LaneStatus) bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	end := time.NewTimer(patience)
-	defer end.Stop()
 	for s := q.Stats(); !is(s); s = q.Stats() {
 		select {
 		case <-tick.C:
-		case <-end.C:
-			t.Fatalf("no %s within %v: %+v", what, patience, s)
+		case <-ctx.Done():
+			t.Fatalf("no %s in time: %+v", what, s)
 		}
 	}
 }

@@ -8,29 +8,12 @@ package wall
 import (
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/looks"
 )
-
-// longest is how long the work of a test becomes at most, before it says that
-// it was not sampled.
-const longest = 32 * time.Second
-
-// doubling plays a scenario, for twice as long each time, until it returns that
-// there were samples enough.
-func doubling(t *testing.T, scenario func(d time.Duration) bool) {
-	t.Helper()
-	for d := 100 * time.Millisecond; d <= longest; d *= 2 {
-		if scenario(d) {
-			return
-		}
-	}
-	t.Fatalf("too few samples in %v", longest)
-}
 
 // functions returns the functions of a sample, the leaf first.
 func functions(s *profile.Sample) []string {
@@ -47,8 +30,8 @@ func has(s *profile.Sample, suffix string) bool {
 	return slices.ContainsFunc(functions(s), func(f string) bool { return strings.HasSuffix(f, suffix) })
 }
 
-// accuracy returns by how much the time of a span in a profile can be more or less than it
-// took: at each end by the longest time between looks. It may lack what was unwatched.
+// accuracy returns the largest error of a span's time in a profile: at each end the longest time
+// between looks. The profile may also lack the unwatched time.
 func accuracy(p *profile.Profile) (wrong, unwatched time.Duration) {
 	l := looks.Parse(p.Comments)
 	for _, i := range l.Long { // the longest are there

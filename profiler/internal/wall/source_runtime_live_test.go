@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 func TestSourcesAgree(t *testing.T) {
@@ -47,21 +49,18 @@ func TestSourcesAgree(t *testing.T) {
 	defer close(stop)
 
 	// Some may not be where they wait yet.
-	doubling(t, func(d time.Duration) bool {
+	livetest.Doubling(t, 100*time.Millisecond, func(d time.Duration) string {
 		byRuntime, byPublic := once(t, newRuntimeSource(false)), once(t, newPublicSource(false))
 		diff := cmp.Diff(byPublic, byRuntime)
 		if diff == "" && len(byRuntime) == 2*len(ways) {
-			return true
-		}
-		if d > longest/2 {
-			t.Errorf("%d different ones, want %d; the runtime's way found others (+) than the public one (-):\n%s", len(byRuntime), 2*len(ways), diff)
+			return ""
 		}
 		<-time.After(d)
-		return false
+		return fmt.Sprintf("got %d different samples, want %d; the runtime's way found others (+) than the public one (-):\n%s", len(byRuntime), 2*len(ways), diff)
 	})
 }
 
-// once takes a round and returns what the profile of it says, in text.
+// once takes a round and returns the samples of its profile, as text.
 func once(t *testing.T, s source) []string {
 	t.Helper()
 	tab := newTable()
