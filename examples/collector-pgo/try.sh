@@ -30,7 +30,7 @@ record() {
 		collector=$!
 		trap 'kill $collector' EXIT
 		until (: </dev/tcp/127.0.0.1/5317) 2>/dev/null; do
-			kill -0 $collector || exit 1 # it says in its log why it has ended
+			kill -0 $collector || exit 1 # its log has the reason
 			sleep 0.2
 		done
 		"$out/otlpload" -to 127.0.0.1:5317 -spans 600000 -rate 40000 &

@@ -4,6 +4,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -54,38 +56,27 @@ func listErrors(listed []string, found map[string][]finding, all bool) (wrong []
 }
 
 // history returns the commits of the list and its uncommitted changes, oldest first.
-// Each begins with a NUL. Without a full history it returns the reason.
-func history(exceptions string) (log, why string) {
-	shallow, err := git("rev-parse", "--is-shallow-repository")
-	if err != nil {
-		return "", err.Error()
+// Each begins with a NUL. A merge is compared with its first parent.
+func history(exceptions string) (string, error) {
+	if shallow, err := git("rev-parse", "--is-shallow-repository"); err != nil || strings.TrimSpace(shallow) == "true" {
+		return "", cmp.Or(err, errors.New("fetch the whole history: this clone is shallow"))
 	}
-	if strings.TrimSpace(shallow) == "true" {
-		return "", "this clone is shallow"
-	}
-	// Log fails where HEAD has no commit yet.
-	log, err = git("log", "--reverse", "--format=%x00%h", "--patch", "--unified=0", "--no-ext-diff", "--", exceptions)
-	if err != nil {
-		return "", err.Error()
+	log, err := git("log", "--reverse", "--first-parent", "--diff-merges=first-parent", "--format=%x00%h", "--patch", "--unified=0", "--no-ext-diff", "--", exceptions)
+	if err != nil || log == "" {
+		return "", err
 	}
 	changes, err := git("diff", "HEAD", "--unified=0", "--no-ext-diff", "--", exceptions)
-	if err != nil {
-		return "", err.Error()
-	}
-	if log == "" {
-		return "", ""
-	}
-	return log + "\x00the work tree\n" + changes, ""
+	return log + "\x00the work tree\n" + changes, err
 }
 
-// added returns the paths that were added after the first commit.
-func added(log string) (lines []string) {
+// added returns the listed paths that were added after the first commit.
+func added(log string, listed []string) (lines []string) {
 	commits := strings.Split(log, "\x00")
 	for _, commit := range commits[min(2, len(commits)):] {
 		name, patch, _ := strings.Cut(commit, "\n")
 		for line := range strings.SplitSeq(patch, "\n") {
 			p, isAdded := strings.CutPrefix(line, "+")
-			if isAdded && p != "" && !strings.HasPrefix(line, "+++ ") && p[0] != '#' {
+			if isAdded && slices.Contains(listed, p) {
 				lines = append(lines, fmt.Sprintf("%s adds %s", name, p))
 			}
 		}

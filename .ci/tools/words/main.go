@@ -89,11 +89,11 @@ func run(w io.Writer, exceptions string, write bool, paths []string) (passed boo
 	}
 	listed := parseList(string(old))
 	wrong := listErrors(listed, found, all)
-	log, why := history(exceptions)
-	if why != "" {
-		fmt.Fprintf(w, "note: the history of %s is not checked: %s\n", exceptions, why)
+	log, err := history(exceptions)
+	if err != nil {
+		return false, err
 	}
-	for _, line := range added(log) {
+	for _, line := range added(log, listed) {
 		wrong = append(wrong, exceptions+": may only shrink: "+line)
 	}
 	return report(w, found, listed, wrong, all), nil

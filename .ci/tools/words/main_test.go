@@ -87,6 +87,11 @@ func TestList(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "--allow-empty", "-m", "empty"}} {
+		if _, err := git(args...); err != nil {
+			t.Fatal(err)
+		}
+	}
 	got := func(paths ...string) string {
 		t.Helper()
 		var out strings.Builder
@@ -94,8 +99,7 @@ func TestList(t *testing.T) {
 		if err != nil || passed {
 			t.Errorf("passed %v, error %v; want a failure", passed, err)
 		}
-		_, text, _ := strings.Cut(out.String(), "\n") // a note: no git here
-		return text
+		return out.String()
 	}
 	want := `bad.md:1: who: who
 excused.md:1: whose: whose
@@ -125,10 +129,13 @@ func TestAdded(t *testing.T) {
 		"\x00c2\n\n--- a/list\n+++ b/list\n@@ -1 +1 @@\n-a.go\n+# other\n" +
 		"\x00c3\n\n--- a/list\n+++ b/list\n@@ -1 +1 @@\n+b.go\n" +
 		"\x00the work tree\n"
-	if got, want := added(log), []string{"c3 adds b.go"}; !slices.Equal(got, want) {
+	if got, want := added(log, []string{"a.go", "b.go"}), []string{"c3 adds b.go"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := added(""); got != nil {
+	if got := added(log, []string{"a.go"}); got != nil {
+		t.Errorf("after b.go was removed: got %q", got)
+	}
+	if got := added("", nil); got != nil {
 		t.Errorf("without a history: got %q", got)
 	}
 }

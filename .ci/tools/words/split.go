@@ -37,6 +37,10 @@ func split(p, src string) ([]piece, error) {
 		return matches(src, htmlPart, splitHTML), nil
 	case ".md":
 		return prose(1, strings.Split(src, "\n")), nil
+	case ".yml", ".yaml", ".service", ".alloy", ".sh", "":
+		return matches(src, hashComment, func(line int, text string) []piece {
+			return prose(line, strings.Split(hash.ReplaceAllString(text, ""), "\n"))
+		}), nil
 	}
 	return nil, nil
 }
@@ -105,10 +109,12 @@ var (
 	jsPart = regexp.MustCompile("(?m)^[ \t]*//.*(?:\n[ \t]*//.*)*|//.*|/\\*(?s:.*?)\\*/" +
 		"|'(?:\\\\.|[^'\\\\\n])*'|\"(?:\\\\.|[^\"\\\\\n])*\"|`(?s:\\\\.|[^`\\\\])*`" +
 		"|(?:[(,=:\\[!&|?{};>]|return)\\s*/(?:\\\\.|\\[(?:\\\\.|[^\\]\\\\\n])*\\]|[^*/\\\\\n\\[])(?:\\\\.|\\[(?:\\\\.|[^\\]\\\\\n])*\\]|[^/\\\\\n\\[])*/")
-	jsValue    = regexp.MustCompile(`\$\{[^}]*\}?`)
-	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	htmlPart   = regexp.MustCompile(`(?is)<!--.*?-->|<script\b.*?</script>|<style\b.*?</style>|<[^>]*>|[^<]+`)
-	htmlText   = regexp.MustCompile(`(?i)\b(?:alt|aria-label|content|placeholder|title)="([^"]*)"`)
+	jsValue     = regexp.MustCompile(`\$\{[^}]*\}?`)
+	hashComment = regexp.MustCompile(`(?m)(?:^[ \t]*# .*\n?)+|[ \t]# [^"'\n]*$`)
+	hash        = regexp.MustCompile(`(?m)^[ \t]*#[ \t]?`)
+	cssComment  = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	htmlPart    = regexp.MustCompile(`(?is)<!--.*?-->|<script\b.*?</script>|<style\b.*?</style>|<[^>]*>|[^<]+`)
+	htmlText    = regexp.MustCompile(`(?i)\b(?:alt|aria-label|content|placeholder|title)="([^"]*)"`)
 )
 
 // matches calls f with the line and the text of each match.
