@@ -40,7 +40,7 @@ type program struct {
 	done   chan struct{} // closed when all output is read
 }
 
-// start builds and runs an example until it says where its page is.
+// start builds and runs an example until it prints the address of its page.
 func start(t *testing.T, name string, args ...string) *program {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), name)
@@ -251,8 +251,8 @@ func TestQuickstart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "spans.json")
 	p := start(t, "quickstart", "-spans", file)
 
-	// The most expensive of the searches whose attributes have been exported, by its CPU, and
-	// what all of them spend within regexp's functions and what they call.
+	// The exported search with the most CPU, and the time of all of them within regexp's
+	// functions and their callees.
 	var expensive span
 	var profile view
 	var inSearches, inRegexp int64
@@ -262,7 +262,7 @@ func TestQuickstart(t *testing.T) {
 			if s.Name != "GET /search" || s.attribute("pyroscope.profile.url") == "" {
 				continue
 			}
-			// The span may be in several windows, of which the last one is still open.
+			// The span may be in several windows, and the last window is still open.
 			v := getJSON[view](t, withFormat(t, s.attribute("pyroscope.profile.url"), "json"))
 			if !v.Span.Complete {
 				continue
@@ -275,8 +275,8 @@ func TestQuickstart(t *testing.T) {
 		}
 		return profile.Total >= int64(150*time.Millisecond) && inSearches >= int64(time.Second)
 	})
-	// How much of their CPU is the runtime's, for memory and preemption, depends on the version
-	// of Go and on how busy the machine is.
+	// The runtime's share, for memory and preemption, depends on the version of Go and on
+	// the machine's load.
 	if inRegexp*5 < inSearches*4 {
 		t.Errorf("regexp's functions have %d of the %d ns of searches, want four fifths", inRegexp, inSearches)
 	}
@@ -330,8 +330,8 @@ func TestQuickstart(t *testing.T) {
 	}
 }
 
-// handlerShare returns the share of the samples within the service's handlers
-// that carry a span id, and the number of those samples.
+// handlerShare returns the number of samples within the service's handlers, and the share
+// of them with a span id.
 func handlerShare(t *testing.T, pprof []byte) (share float64, samples int64) {
 	t.Helper()
 	prof, err := profile.ParseData(pprof)
@@ -395,7 +395,7 @@ func TestStdout(t *testing.T) {
 	p.stop()
 }
 
-// A checkout that waited says which span held the lock, and so do its name and a pprof.
+// A checkout that waited shows the span that held the lock, and so do its name and a pprof.
 func TestExactTimes(t *testing.T) {
 	type list struct {
 		Spans []struct {
@@ -493,7 +493,7 @@ func TestManual(t *testing.T) {
 	p.stop()
 }
 
-// What config.alloy asks for is there, with labels, twice at once.
+// The paths of config.alloy have profiles with labels, twice at once.
 func TestPull(t *testing.T) {
 	p := start(t, "pull")
 	config, err := os.ReadFile(filepath.Join("pull", "config.alloy"))
@@ -540,10 +540,10 @@ func TestPull(t *testing.T) {
 	p.stop()
 }
 
-// Without an agent the program says so, and what to do, and the page too.
+// Without an agent, the program and the page report it, with what to do.
 func TestEbpf(t *testing.T) {
-	p := start(t, "ebpf", "-otlp", "127.0.0.1:0", "-patience", "100ms")
-	poll(t, "word of the missing agent", func() bool { return strings.Contains(p.text(), "No agent has connected to 127.0.0.1:") })
+	p := start(t, "ebpf", "-patience", "100ms")
+	poll(t, "word of the missing agent", func() bool { return strings.Contains(p.text(), "No agent has connected to /") })
 	v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(`.host{span_name="parse JSON in Go"}`))
 	if !strings.Contains(v.Empty, "eBPF agent") {
 		t.Errorf("the tab Host is empty because %q", v.Empty)

@@ -5,7 +5,9 @@ package receiver
 
 import (
 	"context"
+	"errors"
 	"net"
+	"slices"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"golang.org/x/net/netutil"
@@ -22,16 +24,34 @@ const serviceName = "opentelemetry.proto.collector.profiles.v1development.Profil
 // maxConnections bounds how many messages are in memory: each connection has one.
 const maxConnections = 4
 
-// ServeGRPC takes OTLP/gRPC until ctx ends; then it closes the listener, and returns nil
-// when nothing is exported any more. Listen on a loopback address: anybody who can connect can send profiles.
-func (r *Receiver) ServeGRPC(ctx context.Context, listener net.Listener) error {
-	return serve(ctx, listener, r.take)
+// ServeOption configures ServeGRPC.
+type ServeOption interface{ serveOption() }
+
+type withTCP struct{}
+
+func (withTCP) serveOption() {}
+
+// WithTCP permits other listeners than [Listen] returns. All users and programs that can
+// connect can then forge samples, and can occupy all four connections.
+func WithTCP() ServeOption { return withTCP{} }
+
+// ServeGRPC takes OTLP/gRPC until ctx ends. Then it closes the listener, waits for running
+// exports, and returns nil. The listener must come from [Listen], unless there
+// is [WithTCP].
+func (r *Receiver) ServeGRPC(ctx context.Context, listener net.Listener, opts ...ServeOption) error {
+	return serve(ctx, listener, opts, r.take, r.refuse)
 }
 
 // takeFunc takes a message that came over a connection.
 type takeFunc func(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error
 
-func serve(ctx context.Context, listener net.Listener, take takeFunc) error {
+func serve(ctx context.Context, listener net.Listener, opts []ServeOption, take takeFunc, refused func(error)) error {
+	if l, ok := listener.(*intake); ok {
+		l.refused = refused
+	} else if !slices.Contains(opts, WithTCP()) {
+		err := errors.New("receiver: all local users can send to this listener: use receiver.Listen, or add receiver.WithTCP")
+		return errors.Join(err, listener.Close())
+	}
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true))
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: serviceName,
@@ -41,7 +61,7 @@ func serve(ctx context.Context, listener net.Listener, take takeFunc) error {
 	stop := context.AfterFunc(ctx, server.Stop)
 	defer stop()
 	defer server.Stop() // and wait for messages that are being taken
-	err := server.Serve(netutil.LimitListener(listener, maxConnections))
+	err := server.Serve(netutil.LimitListener(numbered{listener}, maxConnections))
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the end of ctx is how serving ends
 	}

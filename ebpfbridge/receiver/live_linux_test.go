@@ -50,13 +50,13 @@ func startLive(t *testing.T) live {
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() {
-		served <- serve(ctx, listener, func(_ context.Context, _ string, m *collectorpb.ExportProfilesServiceRequest) error {
+		served <- serve(ctx, listener, []ServeOption{WithTCP()}, func(_ context.Context, _ string, m *collectorpb.ExportProfilesServiceRequest) error {
 			select {
 			case l.messages <- m:
 			case <-ctx.Done():
 			}
 			return nil
-		})
+		}, nil)
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -137,8 +137,8 @@ func hasWarmUp(m *collectorpb.ExportProfilesServiceRequest) bool {
 	})
 }
 
-// longEnough calls a test with a CPU time that is doubled until it has measured enough,
-// or until no time is left for another round. attempt returns "" then, else what is missing.
+// longEnough calls attempt with a CPU time that it doubles until attempt returns "". The
+// test fails if no time is left for another attempt.
 func longEnough(t *testing.T, cpu time.Duration, attempt func(cpu time.Duration) string) {
 	t.Helper()
 	const most = time.Minute // of CPU time, where tests have no deadline
@@ -155,7 +155,7 @@ func longEnough(t *testing.T, cpu time.Duration, attempt func(cpu time.Duration)
 	}
 }
 
-// TestLive runs loads whose spans are known under an unmodified agent.
+// TestLive runs loads with known spans under an unmodified agent.
 func TestLive(t *testing.T) {
 	l := startLive(t)
 	for _, load := range loads {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +24,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// message has processes with a record each, of two samples in the kernel, whose labels
-// name a span.
+// message has processes with a record each, of two samples in the kernel, with the labels
+// of a span.
 func message(processes int) *collectorpb.ExportProfilesServiceRequest {
 	texts := []string{"", "samples", "count", "cpu", "nanoseconds", "process.context.label.span_name", "process.context.label.profile_id", "process.context.label.span_id", "GET /cart", "00f067aa0ba902b7", "main.work", "vfs_read", "profile.frame.type", "kernel"}
 	ref := func(i int32) *commonpb.AnyValue {
@@ -81,7 +82,7 @@ func get(t *testing.T, address, query string) string {
 // TestRun sends the samples of five processes, one more than is allowed.
 func TestRun(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
-	c, err := parse([]string{"-listen", freeAddress(t), "-page", freeAddress(t), "-max-processes", "4"}, io.Discard)
+	c, err := parse([]string{"-listen", filepath.Join(privateDirectory(t), "s"), "-page", freeAddress(t), "-max-processes", "4"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestRun(t *testing.T) {
 	if text := get(t, c.page, "?format=text"); !strings.Contains(text, "No agent has sent anything yet") {
 		t.Errorf("before the first message:\n%s", text)
 	}
-	conn, err := grpc.NewClient(c.listen, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("unix://"+c.listen, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
