@@ -6,6 +6,7 @@
 package receiver
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -103,7 +104,7 @@ func TestLiveDeploy(t *testing.T) {
 				return
 			}
 			t.Cleanup(func() { _ = conn.Close() })
-			if n, err := conn.Read(make([]byte, 1)); n > 0 || err != io.EOF {
+			if n, err := conn.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) {
 				t.Errorf("got %d bytes and %v, want EOF", n, err)
 			}
 		}

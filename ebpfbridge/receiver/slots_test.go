@@ -14,6 +14,7 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
@@ -109,6 +110,25 @@ func TestSilentConnections(t *testing.T) {
 			if d := <-c; d > maxIdle {
 				t.Errorf("silent connection %d ended after %v, want %v at most", i, d, maxIdle)
 			}
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A connection that answers pings ends too, if it has no messages.
+func TestIdleConnection(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, p pipes) {
+		conn := client(t, p)
+		conn.Connect()
+		for conn.GetState() != connectivity.Ready {
+			conn.WaitForStateChange(t.Context(), conn.GetState())
+		}
+		started := time.Now()
+		conn.WaitForStateChange(t.Context(), connectivity.Ready)
+		if d := time.Since(started); d < maxIdle || d > 2*maxIdle {
+			t.Errorf("the connection ended after %v, want about %v", d, maxIdle)
 		}
 		if err := conn.Close(); err != nil {
 			t.Error(err)
