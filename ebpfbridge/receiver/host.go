@@ -125,7 +125,7 @@ func (h *Host) profiles(connection string, m *collectorpb.ExportProfilesServiceR
 	for _, p := range timed {
 		id, _ := p.Resource().Set().Value("process.pid")
 		pid := id.AsInt64()
-		host, err := h.core.hostProfile(p, whose{
+		host, err := h.core.hostProfile(p, process{
 			kind:     exporter.KindCPU,
 			resource: withService(p.Resource()),
 			name:     func(m *profile.Mapping, address uint64) (string, bool) { return h.symbols.name(pid, m, address) },

@@ -63,7 +63,8 @@ type Receiver struct {
 	mu       sync.Mutex // one message at a time
 	owner    owner
 	agents   agents
-	threads  threads
+	threads  *threads            // of the current message's connection
+	known    map[string]*threads // by connection
 	symbols  symbols
 	reports  report.Reporter
 	metrics  *metrics
@@ -82,7 +83,7 @@ func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Receiver{config: c, to: to, lookup: lookup, metrics: m}, nil
+	return &Receiver{config: c, to: to, lookup: lookup, metrics: m, threads: new(threads)}, nil
 }
 
 // refuse counts and reports a refused connection.
@@ -130,7 +131,7 @@ func (r *Receiver) profiles(connection string, m *collectorpb.ExportProfilesServ
 	}
 	var profiles []*exporter.Profile
 	for _, p := range timed {
-		host, err := r.hostProfile(p, whose{kind: exporter.KindHost, resource: r.resource, name: r.symbols.name}, agent{connection, p.Scope}, counted)
+		host, err := r.hostProfile(p, process{kind: exporter.KindHost, resource: r.resource, name: r.symbols.name}, agent{connection, p.Scope}, counted)
 		if err != nil {
 			return nil, err
 		}
