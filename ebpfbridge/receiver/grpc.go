@@ -5,13 +5,17 @@ package receiver
 
 import (
 	"context"
+	"errors"
 	"net"
+	"slices"
+	"time"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	_ "google.golang.org/grpc/encoding/gzip" // agents always compress
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
@@ -19,36 +23,77 @@ import (
 // serviceName is OTLP's profiles service. The slim messages come without its stubs.
 const serviceName = "opentelemetry.proto.collector.profiles.v1development.ProfilesService"
 
-// maxConnections bounds how many messages are in memory: each connection has one.
-const maxConnections = 4
+const (
+	// maxConnections bounds the connections at a time.
+	maxConnections = 64
+	// maxMessages bounds the decoded messages in memory. A message occupies a slot once all
+	// of it has arrived: slow and silent connections occupy none.
+	maxMessages = 4
+	// maxIdle is the time until a connection without messages is closed. Agents send a
+	// message every five seconds by default.
+	maxIdle = time.Minute
+)
 
-// ServeGRPC takes OTLP/gRPC until ctx ends; then it closes the listener, and returns nil
-// when nothing is exported any more. Listen on a loopback address: anybody who can connect can send profiles.
-func (r *Receiver) ServeGRPC(ctx context.Context, listener net.Listener) error {
-	return serve(ctx, listener, r.take)
+// ServeOption configures ServeGRPC.
+type ServeOption interface{ serveOption() }
+
+type withTCP struct{}
+
+func (withTCP) serveOption() {}
+
+// WithTCP permits other listeners than [Listen] returns. All users and programs that can
+// connect can then forge samples, and can occupy all 64 connections.
+func WithTCP() ServeOption { return withTCP{} }
+
+// ServeGRPC takes OTLP/gRPC until ctx ends. Then it closes the listener, waits for running
+// exports, and returns nil. The listener must come from [Listen], unless there
+// is [WithTCP].
+func (r *Receiver) ServeGRPC(ctx context.Context, listener net.Listener, opts ...ServeOption) error {
+	return serve(ctx, listener, opts, r.take, r.refuse)
 }
 
 // takeFunc takes a message that came over a connection.
 type takeFunc func(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error
 
-func serve(ctx context.Context, listener net.Listener, take takeFunc) error {
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true))
+func serve(ctx context.Context, listener net.Listener, opts []ServeOption, take takeFunc, refused func(error)) error {
+	if l, ok := listener.(*intake); ok {
+		l.refused = refused
+	} else if !slices.Contains(opts, WithTCP()) {
+		err := errors.New("receiver: all local users can send to this listener: use receiver.Listen, or add receiver.WithTCP")
+		return errors.Join(err, listener.Close())
+	}
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true),
+		grpc.ConnectionTimeout(10*time.Second),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle, Time: maxIdle / 2, Timeout: 10 * time.Second}))
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: serviceName,
 		HandlerType: (*any)(nil),
-		Methods:     []grpc.MethodDesc{{MethodName: "Export", Handler: take.export}},
+		Methods:     []grpc.MethodDesc{{MethodName: "Export", Handler: slots{take, make(chan struct{}, maxMessages)}.export}},
 	}, struct{}{})
 	stop := context.AfterFunc(ctx, server.Stop)
 	defer stop()
 	defer server.Stop() // and wait for messages that are being taken
-	err := server.Serve(netutil.LimitListener(listener, maxConnections))
+	err := server.Serve(netutil.LimitListener(numbered{listener}, maxConnections))
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the end of ctx is how serving ends
 	}
 	return err
 }
 
-func (take takeFunc) export(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // the order is gRPC's
+// slots takes few messages at a time.
+type slots struct {
+	take takeFunc
+	used chan struct{}
+}
+
+// export runs when a message has arrived, and before it is decoded.
+func (s slots) export(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // the order is gRPC's
+	select {
+	case s.used <- struct{}{}:
+		defer func() { <-s.used }()
+	case <-ctx.Done():
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
 	m := new(collectorpb.ExportProfilesServiceRequest)
 	if err := decode(m); err != nil {
 		return nil, err
@@ -57,7 +102,7 @@ func (take takeFunc) export(_ any, ctx context.Context, decode func(any) error, 
 	if p, ok := peer.FromContext(ctx); ok {
 		connection = p.Addr.String()
 	}
-	if err := take(ctx, connection, m); err != nil {
+	if err := s.take(ctx, connection, m); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	return new(collectorpb.ExportProfilesServiceResponse), nil

@@ -25,11 +25,11 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// Host takes the profiles of all processes of a machine from its agent, and hands each
-// process that subscribes its own samples. It is safe for concurrent use. Command
-// hostview is one with a page.
+// Host takes the profiles of all processes of a machine from its agent. It hands each
+// subscribed process the process's own samples. It is safe for concurrent use. Command
+// hostview is a Host with a page.
 type Host struct {
-	core    *Receiver   // its lock and its status, and what it knows of agents
+	core    *Receiver   // its lock, its status and its state of agents
 	symbols hostSymbols // under the lock of core
 	handout handout.Server
 
@@ -39,13 +39,13 @@ type Host struct {
 
 // HostStatus counts what a Host has taken.
 type HostStatus struct {
-	// Status is about all processes; Lost is that of their subscriptions.
+	// Status is about all processes. Lost is about their subscriptions.
 	Status
-	// Subscribers are the processes that are connected now, HandedOut the samples
-	// that they got, and Refused the connections that were not served.
+	// Subscribers are the processes that are connected now, and HandedOut the samples
+	// that they got. Refused are their connections that were not served.
 	Subscribers, HandedOut, Refused int
-	// Unreadable says that the last message had C code of processes whose files may
-	// not be read: its functions stay addresses.
+	// Unreadable is true if the last message had C code in files that may not be read:
+	// its functions stay addresses.
 	Unreadable bool
 }
 
@@ -54,9 +54,9 @@ const maxHostMemory = 512 << 20
 
 // NewHost returns a Host that exports a profile for each process in each message, of
 // [exporter.KindCPU]: there is no other CPU profile of these processes that it could be
-// added to. Its resource is what the agent tells of the process, with service.name, by
+// added to. Its resource has the agent's attributes of the process, with service.name, by
 // default the name of the executable. Samples have the process id as the label
-// process_pid. The host neither flushes the exporter nor shuts it down.
+// process_pid. The host does not flush the exporter, and does not shut it down.
 func NewHost(to exporter.Exporter) (*Host, error) {
 	if to == nil {
 		return nil, errors.New("receiver: NewHost needs an exporter")
@@ -70,14 +70,13 @@ func NewHost(to exporter.Exporter) (*Host, error) {
 }
 
 // ServeGRPC takes OTLP/gRPC until ctx ends, as [Receiver.ServeGRPC] does.
-func (h *Host) ServeGRPC(ctx context.Context, listener net.Listener) error {
-	return serve(ctx, listener, h.take)
+func (h *Host) ServeGRPC(ctx context.Context, listener net.Listener, opts ...ServeOption) error {
+	return serve(ctx, listener, opts, h.take, h.core.refuse)
 }
 
-// ServeSocket makes a socket and hands each process that connects to it its own samples,
-// from then on until ctx ends. It returns an error where the socket cannot be made: where
-// the path is in use, or this process is not in the host's pid namespace. mode says
-// who may connect; 0666, all, is safe.
+// ServeSocket makes a socket and hands each process that connects to it the process's own
+// samples, until ctx ends. It returns an error if the path is in use. It also returns one
+// if this process is not in the host's pid namespace. mode 0666 is safe: all users may connect.
 func (h *Host) ServeSocket(ctx context.Context, path string, mode os.FileMode) error {
 	l, err := handout.Listen(path, mode)
 	if err == nil {
@@ -126,7 +125,7 @@ func (h *Host) profiles(connection string, m *collectorpb.ExportProfilesServiceR
 	for _, p := range timed {
 		id, _ := p.Resource().Set().Value("process.pid")
 		pid := id.AsInt64()
-		host, err := h.core.hostProfile(p, whose{
+		host, err := h.core.hostProfile(p, process{
 			kind:     exporter.KindCPU,
 			resource: withService(p.Resource()),
 			name:     func(m *profile.Mapping, address uint64) (string, bool) { return h.symbols.name(pid, m, address) },
@@ -153,8 +152,8 @@ func labelProcess(s *profile.Sample, pid int64) {
 		s.Label = map[string][]string{}
 	}
 	s.Label[LabelProcess] = []string{strconv.FormatInt(pid, 10)}
-	// Where both are the same, profile_id alone says that there is a span with work of
-	// its own. A store whose spans nobody registers lists it then.
+	// If both are the same, profile_id alone is enough for a span with work of its own.
+	// A store without registered spans lists it then.
 	if id := s.Label[labelkey.ProfileID]; len(id) > 0 && slices.Equal(id, s.Label[labelkey.SpanID]) {
 		delete(s.Label, labelkey.SpanID)
 	}

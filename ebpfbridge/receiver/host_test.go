@@ -4,15 +4,11 @@
 package receiver
 
 import (
-	"context"
 	"math"
-	"net"
 	"slices"
 	"testing"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
@@ -21,25 +17,6 @@ import (
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
-
-// serveGRPC serves a host until the end of the test, and returns its address.
-func serveGRPC(t *testing.T, h *Host) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- h.ServeGRPC(ctx, listener) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return listener.Addr().String()
-}
 
 func TestHost(t *testing.T) {
 	exported := new(exportertest.Recorder)
@@ -57,11 +34,7 @@ func TestHost(t *testing.T) {
 			r.Attributes = append(r.Attributes, &commonpb.KeyValue{Key: name, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: name}}})
 		}
 	}
-	conn, err := grpc.NewClient(serveGRPC(t, h), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	conn := dial(t, serveTCP(t, h.ServeGRPC))
 	if err := export(t, conn, m.ExportProfilesServiceRequest); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +56,7 @@ func TestHost(t *testing.T) {
 	}
 	want := []string{
 		"100 " + searchID + "  first", "100   ambiguous",
-		"200 " + searchID + " " + checkoutID + " first", // a span below that of the profile
+		"200 " + searchID + " " + checkoutID + " first", // a span below the profile's span
 		"300   ", "300   ambiguous",
 	}
 	if !slices.Equal(labels, want) {

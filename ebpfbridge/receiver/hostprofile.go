@@ -18,8 +18,8 @@ import (
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 )
 
-// whose says of which process a profile is.
-type whose struct {
+// process is the subject of a profile.
+type process struct {
 	kind     exporter.Kind
 	resource *resource.Resource
 	// name returns the function at an address of a file, as ELF counts it.
@@ -28,9 +28,9 @@ type whose struct {
 	sample func(*profile.Sample)
 }
 
-// hostProfile returns the profile that an agent's profile of a process makes, or nil if
-// that is not of CPU time.
-func (r *Receiver) hostProfile(p convert.Timed, of whose, from agent, counted *Status) (*exporter.Profile, error) {
+// hostProfile converts an agent's profile of a process. It returns nil if that is not of
+// CPU time.
+func (r *Receiver) hostProfile(p convert.Timed, of process, from agent, counted *Status) (*exporter.Profile, error) {
 	parsed, err := p.Parsed()
 	if err != nil {
 		return nil, err
@@ -47,6 +47,7 @@ func (r *Receiver) hostProfile(p convert.Timed, of whose, from agent, counted *S
 		r.agents.add(from)
 	}
 	keyed := slices.Contains(r.agents, from)
+	r.useThreads(from.connection)
 	r.threads.see(p, list, r.timelines)
 
 	b := builder{samples: map[string]*profile.Sample{}, period: parsed.Period}
@@ -122,9 +123,9 @@ func (b *builder) add(stack []*profile.Location, p placed) {
 	s.Value[1] += int64(len(p.at)) * b.period
 }
 
-// nameFrames gives the frames of the kernel a mapping, and those of C code their
+// nameFrames gives the frames of the kernel a mapping, and the frames of C code their
 // functions.
-func nameFrames(p *profile.Profile, types map[uint64]string, of whose) {
+func nameFrames(p *profile.Profile, types map[uint64]string, of process) {
 	var kernel *profile.Mapping
 	functions := map[string]*profile.Function{}
 	for _, l := range p.Location {

@@ -8,6 +8,7 @@ package receiver
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,32 +35,55 @@ type live struct {
 	target   string
 	messages chan *collectorpb.ExportProfilesServiceRequest // of the agent
 	ended    <-chan struct{}                                // closed when the agent has ended
+	refused  *atomic.Int64                                  // connections
+	user     *syscall.Credential                            // of the target, nil for the test's
+}
+
+// publicDirectory returns a directory that all users can read.
+func publicDirectory(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // startLive runs an unmodified agent until the end of the test.
 func startLive(t *testing.T) live {
 	t.Helper()
-	agent := needAgent(t)
-	dir := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../internal/integration", "-trimpath", "-o", dir+"/", "./memlock", "./ebpftarget")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	needAgent(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := live{target: filepath.Join(dir, "ebpftarget"), messages: make(chan *collectorpb.ExportProfilesServiceRequest, 1000)}
+	return startLiveOn(t, listener, listener.Addr().String())
+}
+
+// startLiveOn runs an agent that sends to an address. launcher is a command that runs it.
+func startLiveOn(t *testing.T, listener net.Listener, address string, launcher ...string) live {
+	t.Helper()
+	agent := needAgent(t)
+	dir := publicDirectory(t)
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../internal/integration", "-trimpath", "-o", dir+"/", "./memlock", "./ebpftarget")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	l := live{
+		target:   filepath.Join(dir, "ebpftarget"),
+		messages: make(chan *collectorpb.ExportProfilesServiceRequest, 1000),
+		refused:  new(atomic.Int64),
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() {
-		served <- serve(ctx, listener, func(_ context.Context, _ string, m *collectorpb.ExportProfilesServiceRequest) error {
+		served <- serve(ctx, listener, []ServeOption{WithTCP()}, func(_ context.Context, _ string, m *collectorpb.ExportProfilesServiceRequest) error {
 			select {
 			case l.messages <- m:
 			case <-ctx.Done():
 			}
 			return nil
-		})
+		}, func(error) { l.refused.Add(1) })
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -65,8 +91,8 @@ func startLive(t *testing.T) live {
 			t.Error(err)
 		}
 	})
-	l.ended = startAgent(t, filepath.Join(dir, "memlock"), agent, "-collection-agent", listener.Addr().String(), "-disable-tls",
-		"-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")
+	l.ended = startAgent(t, append(launcher, filepath.Join(dir, "memlock"), agent, "-collection-agent", address, "-disable-tls",
+		"-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")...)
 	return l
 }
 
@@ -95,6 +121,7 @@ func (l live) run(t *testing.T, cpu time.Duration, args ...string) (truth, []*co
 	target := exec.CommandContext(t.Context(), l.target, append(args, "-cpu", cpu.String())...)
 	var out bytes.Buffer
 	target.Stdout, target.Stderr = &out, os.Stderr
+	target.SysProcAttr = &syscall.SysProcAttr{Credential: l.user}
 	in, err := target.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +133,9 @@ func (l live) run(t *testing.T, cpu time.Duration, args ...string) (truth, []*co
 	started := time.Now()
 	var got []*collectorpb.ExportProfilesServiceRequest
 	for len(got) == 0 || !hasWarmUp(got[len(got)-1]) {
+		if time.Since(started) > time.Minute {
+			t.Fatal("got no samples with labels of the target within a minute")
+		}
 		got = append(got, l.next(t))
 	}
 	t.Logf("the target's first samples have come %.1f s after its start", time.Since(started).Seconds())

@@ -39,7 +39,7 @@ func TestLiveThreads(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	startAgent(t, filepath.Join(dir, "memlock"), agent, "-collection-agent", serveGRPC(t, h), "-disable-tls",
+	startAgent(t, filepath.Join(dir, "memlock"), agent, "-collection-agent", serveTCP(t, h.ServeGRPC), "-disable-tls",
 		"-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")
 	for name, flags := range map[string]uintptr{"same pid namespace": 0, "pid namespace of its own": syscall.CLONE_NEWPID} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestLiveThreads(t *testing.T) {
 			if r.Known != 3 {
 				t.Errorf("samples of %d workers are placed, want 3", r.Known)
 			}
-			// Those of no span are left out: they may be first ones.
+			// Samples without a span are left out: they may be first ones.
 			if r.Ambiguous*100 > (r.Timeline+r.Ambiguous)*3 {
 				t.Errorf("%d of %d samples are not placed, want 3 in 100 at most", r.Ambiguous, r.Timeline+r.Ambiguous)
 			}
@@ -71,7 +71,7 @@ func runThreads(t *testing.T, program, socket string, flags uintptr) (r threadsR
 	cmd := exec.CommandContext(ctx, program, "-socket", socket)
 	cmd.Cancel = func() error {
 		t.Log("2000 samples are not placed after two minutes")
-		return cmd.Process.Signal(os.Interrupt) // so that it says how far it has come
+		return cmd.Process.Signal(os.Interrupt) // so that it prints its progress
 	}
 	cmd.WaitDelay = 30 * time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags}

@@ -32,10 +32,11 @@ var counts = [...]count{
 	{"agent: samples certain by labels or Link", "sample.received", "{sample}", ofSamples, "witnessed", func(s Status) int { return s.Witnessed }},
 	{"agent: samples certain by timelines", "sample.received", "{sample}", ofSamples, "placed", func(s Status) int { return s.Placed }},
 	{"agent: samples ambiguous", "sample.received", "{sample}", ofSamples, "ambiguous", func(s Status) int { return s.Ambiguous }},
-	{"agent: samples that may have lost labels", "sample.labels_lost", "{sample}", "Samples with as many labels as an agent keeps, but not those of a span.", "", func(s Status) int { return s.LabelsLost }},
+	{"agent: samples that may have lost labels", "sample.labels_lost", "{sample}", "Samples with as many labels as an agent keeps, and without the labels of a span.", "", func(s Status) int { return s.LabelsLost }},
 	{"agent: profiles not of CPU time", "profile.other", "{profile}", "Profiles of this process that are not of CPU time.", "", func(s Status) int { return s.Other }},
 	{"agent: samples lost by hostview", "sample.lost", "{sample}", "Samples of this process that hostview had and lost, because the process did not read in time.", "", func(s Status) int { return s.Lost }},
-	{"agent: profiles not exported", "profile.failed", "{profile}", "Profiles whose Export returned an error.", "", func(s Status) int { return s.Failed }},
+	{"agent: profiles not exported", "profile.failed", "{profile}", "Profiles that the exporter returned an error for.", "", func(s Status) int { return s.Failed }},
+	{"agent: connections refused", "connection.refused", "{connection}", "Connections of users that may not send.", "", func(s Status) int { return s.RefusedAgents }},
 }
 
 // Counters yields the numbers of Status with names for people, as the page of package
@@ -51,7 +52,7 @@ func (r *Receiver) Counters(yield func(name string, n uint64) bool) {
 	}
 }
 
-// metrics says in OTel metrics what Status says.
+// metrics has the numbers of Status as OTel metrics.
 type metrics struct {
 	ctx        context.Context // without a span: what an agent sends is part of none
 	counters   [len(counts)]metric.Int64Counter

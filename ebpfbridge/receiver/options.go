@@ -4,7 +4,6 @@
 package receiver
 
 import (
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -24,7 +23,6 @@ func (f optionFunc) apply(c config) config { return f(c) }
 type config struct {
 	resource  *resource.Resource
 	timelines Timelines
-	hosts     []string
 	meters    metric.MeterProvider
 }
 
@@ -49,20 +47,20 @@ func WithResource(res *resource.Resource) Option {
 	})
 }
 
-// Timelines knows what ran on the process's threads, whose ids are those that the process
-// itself knows. An execution trace can tell: Recorder.Threads of module exectrace is one.
+// Timelines returns what ran on the process's threads, by the process's own thread ids.
+// Recorder.Threads of module exectrace reads it from an execution trace.
 type Timelines interface {
-	// SpanAt returns the id of the span whose labels the thread had at a time, or
-	// "" if it had those of none. known is false if that cannot be told.
+	// SpanAt returns the id of the span with the labels that the thread had at a time.
+	// It is "" if the thread had no span's labels. known is false if this is uncertain.
 	SpanAt(thread int64, at time.Time) (id string, known bool)
-	// ThreadsOf returns the threads that had the labels of a span at a time, as far as
-	// that can be told. An agent in another pid namespace has other ids for threads: the
-	// receiver finds by certain samples which is which.
+	// ThreadsOf returns the threads that are known to have had the labels of a span at a
+	// time. An agent in another pid namespace has other ids for threads: the receiver
+	// matches them by certain samples.
 	ThreadsOf(id string, at time.Time) []int64
 }
 
-// WithTimelines places samples by what ran on their threads, where the agent's labels
-// do not tell.
+// WithTimelines places samples by what ran on their threads, where the agent's labels are
+// uncertain.
 func WithTimelines(t Timelines) Option {
 	return optionFunc(func(c config) config {
 		c.timelines = t
@@ -77,16 +75,6 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 		if p != nil {
 			c.meters = p
 		}
-		return c
-	})
-}
-
-// WithAllowedHosts adds names to those that the Host header of an HTTP request may
-// have, besides loopback ones. "*" allows all names.
-func WithAllowedHosts(hosts ...string) Option {
-	hosts = slices.Clone(hosts)
-	return optionFunc(func(c config) config {
-		c.hosts = append(slices.Clip(c.hosts), hosts...)
 		return c
 	})
 }

@@ -26,13 +26,13 @@ const (
 type Span struct {
 	// Name is the value of the label span_name, in full.
 	Name string
-	// TraceID is that of the label trace_id: 32 hexadecimal digits.
+	// TraceID is the value of the label trace_id: 32 hexadecimal digits.
 	TraceID string
 }
 
 // Lookup returns a span by its id, 16 hexadecimal digits as in the label span_id. ok
-// is false if it is not one of this process. It is called for each id in a message,
-// those of other processes too.
+// is false if it is not one of this process. It is called for each id in a message, also
+// for ids of other processes.
 type Lookup func(id string) (span Span, ok bool)
 
 // LookupIn returns the Lookup of a store.
@@ -63,7 +63,8 @@ type Receiver struct {
 	mu       sync.Mutex // one message at a time
 	owner    owner
 	agents   agents
-	threads  threads
+	threads  *threads            // of the current message's connection
+	known    map[string]*threads // by connection
 	symbols  symbols
 	reports  report.Reporter
 	metrics  *metrics
@@ -71,8 +72,8 @@ type Receiver struct {
 	status   Status
 }
 
-// New returns a receiver that exports what is this process's to an exporter, which
-// the receiver neither flushes nor shuts down.
+// New returns a receiver that exports this process's samples. It does not flush the
+// exporter, and does not shut it down.
 func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error) {
 	if to == nil || lookup == nil {
 		return nil, errors.New("receiver: New needs an exporter and a lookup")
@@ -82,19 +83,25 @@ func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Receiver{config: c, to: to, lookup: lookup, metrics: m}, nil
+	return &Receiver{config: c, to: to, lookup: lookup, metrics: m, threads: new(threads)}, nil
+}
+
+// refuse counts and reports a refused connection.
+func (r *Receiver) refuse(err error) {
+	r.count(Status{RefusedAgents: 1})
+	r.reports.Report(err)
 }
 
 // take takes a message that came over a connection. An error means that the message
-// breaks the format's rules; then nothing of it is exported. That an export fails is
-// none of the agent's business.
+// breaks the format's rules; then nothing of it is exported. A failed export is not
+// returned: an agent cannot help it.
 func (r *Receiver) take(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.takeOwn(ctx, connection, r.owner.own(m, r.lookup))
 }
 
-// takeOwn takes a message of which all is this process's. The caller holds the lock.
+// takeOwn takes a message of this process only. The caller holds the lock.
 func (r *Receiver) takeOwn(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error {
 	counted := Status{Messages: 1}
 	defer func() { r.count(counted) }()
@@ -116,7 +123,7 @@ func (r *Receiver) export(ctx context.Context, profiles []*exporter.Profile, cou
 	}
 }
 
-// profiles returns those of a message of this process.
+// profiles returns the profiles in a message of this process.
 func (r *Receiver) profiles(connection string, m *collectorpb.ExportProfilesServiceRequest, counted *Status) ([]*exporter.Profile, error) {
 	timed, err := convert.TimedProfiles(m, maxMemory)
 	if err != nil {
@@ -124,7 +131,7 @@ func (r *Receiver) profiles(connection string, m *collectorpb.ExportProfilesServ
 	}
 	var profiles []*exporter.Profile
 	for _, p := range timed {
-		host, err := r.hostProfile(p, whose{kind: exporter.KindHost, resource: r.resource, name: r.symbols.name}, agent{connection, p.Scope}, counted)
+		host, err := r.hostProfile(p, process{kind: exporter.KindHost, resource: r.resource, name: r.symbols.name}, agent{connection, p.Scope}, counted)
 		if err != nil {
 			return nil, err
 		}

@@ -4,14 +4,9 @@
 package receiver
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
-	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -21,7 +16,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	encoding "google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
@@ -37,8 +31,8 @@ func newReceiver(t *testing.T, opts ...Option) (*Receiver, *exportertest.Recorde
 	return r, exported
 }
 
-// dial serves a receiver until the end of the test, and connects to it.
-func dial(t *testing.T, r *Receiver) *grpc.ClientConn {
+// serveTCP serves until the end of the test, and returns the address.
+func serveTCP(t *testing.T, serveGRPC func(context.Context, net.Listener, ...ServeOption) error) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -46,17 +40,25 @@ func dial(t *testing.T, r *Receiver) *grpc.ClientConn {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- r.ServeGRPC(ctx, listener) }()
-	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	go func() { done <- serveGRPC(ctx, listener, WithTCP()) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+// dial connects to an address until the end of the test.
+func dial(t *testing.T, address string) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
-		stop()
-		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
@@ -70,7 +72,7 @@ func export(t *testing.T, conn *grpc.ClientConn, m *collectorpb.ExportProfilesSe
 
 func TestGRPC(t *testing.T) {
 	r, exported := newReceiver(t)
-	conn := dial(t, r)
+	conn := dial(t, serveTCP(t, r.ServeGRPC))
 	_, messages := recorded(t, "tight")
 	m := newMessage()
 	m.process(100, m.record(1, []uint64{1}, "span_id", searchID))
@@ -86,7 +88,7 @@ func TestGRPC(t *testing.T) {
 
 func TestGRPCSizes(t *testing.T) {
 	r, _ := newReceiver(t)
-	conn := dial(t, r)
+	conn := dial(t, serveTCP(t, r.ServeGRPC))
 	m := newMessage()
 	m.text(strings.Repeat("x", 8<<20)) // above gRPC's own limit
 	if err := export(t, conn, m.ExportProfilesServiceRequest); err != nil {
@@ -100,7 +102,7 @@ func TestGRPCSizes(t *testing.T) {
 
 func TestGRPCMalformed(t *testing.T) {
 	r, _ := newReceiver(t)
-	conn := dial(t, r)
+	conn := dial(t, serveTCP(t, r.ServeGRPC))
 	m := newMessage()
 	m.process(100, m.record(77, []uint64{1}, "span_id", searchID))
 	if err := export(t, conn, m.ExportProfilesServiceRequest); status.Code(err) != codes.InvalidArgument {
@@ -123,7 +125,7 @@ func TestExportFails(t *testing.T) {
 	}
 	m := newMessage()
 	m.process(100, m.record(1, []uint64{1}, "span_id", searchID))
-	if err := export(t, dial(t, r), m.ExportProfilesServiceRequest); err != nil {
+	if err := export(t, dial(t, serveTCP(t, r.ServeGRPC)), m.ExportProfilesServiceRequest); err != nil {
 		t.Errorf("got %v: the agent cannot help it", err)
 	}
 	if s := r.Status(); s.Failed != 1 {
@@ -131,73 +133,20 @@ func TestExportFails(t *testing.T) {
 	}
 }
 
-func TestHTTP(t *testing.T) {
-	m := newMessage()
-	m.process(100, m.record(1, []uint64{1}, "span_id", searchID))
-	body, err := proto.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.process(100, m.record(77, []uint64{1}, "span_id", searchID))
-	malformed, err := proto.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const host, header, encoding = "Host", "Content-Type", "Content-Encoding"
-	for name, test := range map[string]struct {
-		body    []byte
-		headers map[string]string
-		opts    []Option
-		want    int
-	}{
-		"protobuf":         {body: body, want: http.StatusOK},
-		"gzip":             {body: zipped(t, body), headers: map[string]string{encoding: "gzip"}, want: http.StatusOK},
-		"a version":        {body: body, headers: map[string]string{versionHeader: "1"}, want: http.StatusOK},
-		"another version":  {body: body, headers: map[string]string{versionHeader: "2"}, want: http.StatusBadRequest},
-		"json":             {body: []byte("{}"), headers: map[string]string{header: "application/json"}, want: http.StatusUnsupportedMediaType},
-		"zstd":             {body: body, headers: map[string]string{encoding: "zstd"}, want: http.StatusUnsupportedMediaType},
-		"not gzip":         {body: body, headers: map[string]string{encoding: "gzip"}, want: http.StatusBadRequest},
-		"cut":              {body: body[:len(body)-1], want: http.StatusBadRequest},
-		"malformed":        {body: malformed, want: http.StatusBadRequest},
-		"too large":        {body: make([]byte, maxMessage+1), want: http.StatusRequestEntityTooLarge},
-		"a gzip bomb":      {body: zipped(t, make([]byte, maxMessage+1)), headers: map[string]string{encoding: "gzip"}, want: http.StatusRequestEntityTooLarge},
-		"localhost":        {body: body, headers: map[string]string{host: "localhost:4318"}, want: http.StatusOK},
-		"IPv6":             {body: body, headers: map[string]string{host: "[::1]:4318"}, want: http.StatusOK},
-		"a foreign host":   {body: body, headers: map[string]string{host: "rebound.example"}, want: http.StatusForbidden},
-		"an allowed host":  {body: body, headers: map[string]string{host: "node:4318"}, opts: []Option{WithAllowedHosts("node")}, want: http.StatusOK},
-		"every host":       {body: body, headers: map[string]string{host: "rebound.example"}, opts: []Option{WithAllowedHosts("*")}, want: http.StatusOK},
-		"no name for host": {body: body, headers: map[string]string{host: "10.0.0.1"}, want: http.StatusForbidden},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r, exported := newReceiver(t, test.opts...)
-			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:4318"+httpPath, bytes.NewReader(test.body))
-			req.Header.Set(header, protobufType)
-			for k, v := range test.headers {
-				req.Header.Set(k, v)
-			}
-			if h := req.Header.Get(host); h != "" {
-				req.Host = h
-			}
-			w := httptest.NewRecorder()
-			r.Handler().ServeHTTP(w, req)
-			if w.Code != test.want {
-				t.Errorf("status %d (%s), want %d", w.Code, strings.TrimSpace(w.Body.String()), test.want)
-			}
-			if got := len(exported.Profiles()); (got == 1) != (test.want == http.StatusOK) {
-				t.Errorf("%d profiles exported", got)
-			}
-		})
-	}
-}
-
-func TestHTTPOtherPaths(t *testing.T) {
+func TestServeWithoutListen(t *testing.T) {
 	r, _ := newReceiver(t)
-	for method, want := range map[string]int{http.MethodGet: http.StatusMethodNotAllowed, http.MethodPut: http.StatusMethodNotAllowed} {
-		w := httptest.NewRecorder()
-		r.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "http://localhost"+httpPath, nil))
-		if w.Code != want {
-			t.Errorf("%s: status %d, want %d", method, w.Code, want)
-		}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	err = r.ServeGRPC(ctx, l)
+	if err == nil || !strings.Contains(err.Error(), "receiver.Listen") || !strings.Contains(err.Error(), "receiver.WithTCP") {
+		t.Errorf("got %v, want an error with Listen and WithTCP", err)
+	}
+	if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("got %v, want the listener closed", err)
 	}
 }
 
@@ -208,17 +157,4 @@ func TestNew(t *testing.T) {
 	if _, err := New(new(exportertest.Recorder), nil); err == nil {
 		t.Error("no error without a lookup")
 	}
-}
-
-func zipped(t *testing.T, b []byte) []byte {
-	t.Helper()
-	var buf bytes.Buffer
-	w := gzip.NewWriter(&buf)
-	if _, err := io.Copy(w, bytes.NewReader(b)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return buf.Bytes()
 }

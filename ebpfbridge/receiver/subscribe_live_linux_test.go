@@ -74,7 +74,7 @@ type runningApp struct {
 	out io.ReadCloser
 }
 
-// startApp runs a program, in namespaces of its own if flags say so.
+// startApp runs a program, in the new namespaces of flags.
 func startApp(t *testing.T, path, work string, flags uintptr) *runningApp {
 	t.Helper()
 	a := &runningApp{Cmd: exec.CommandContext(t.Context(), os.Args[0])}
@@ -152,8 +152,8 @@ func asOf(t *testing.T, m *collectorpb.ExportProfilesServiceRequest, pid int) (*
 // TestSubscribe replays recordings to two programs, each as its own.
 func TestSubscribe(t *testing.T) { testSubscribe(t, 0) }
 
-// TestSubscribeInNamespaces has programs that know neither the host's process ids nor its
-// network, as in containers.
+// TestSubscribeInNamespaces has programs without the host's process ids and network, as in
+// containers.
 func TestSubscribeInNamespaces(t *testing.T) {
 	testSubscribe(t, syscall.CLONE_NEWPID|syscall.CLONE_NEWNET)
 }
@@ -233,7 +233,7 @@ func TestLiveSubscribe(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	startAgent(t, filepath.Join(dir, "memlock"), agent, "-collection-agent", serveGRPC(t, h), "-disable-tls",
+	startAgent(t, filepath.Join(dir, "memlock"), agent, "-collection-agent", serveTCP(t, h.ServeGRPC), "-disable-tls",
 		"-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")
 	const namespaces = syscall.CLONE_NEWPID | syscall.CLONE_NEWNET
 	apps := []*runningApp{startApp(t, path, "hash", namespaces), startApp(t, path, "sum", namespaces)}

@@ -11,9 +11,9 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// threads finds which thread of this process the agent means by a thread's id. In another
-// pid namespace the agent has ids of its own. Then the first samples of records tell, whose
-// labels are certain: the thread on which the span was at their times is the one.
+// threads maps the agent's thread ids to threads of this process. In another pid namespace
+// the agent has ids of its own. Then the first samples of records decide, because their
+// labels are certain: the span was on the thread at their times.
 type threads struct {
 	same  bool // the agent's ids are the process's own
 	votes map[int64]*votes
@@ -23,6 +23,19 @@ type threads struct {
 type votes struct {
 	all int           // samples of spans that some thread had on it
 	of  map[int64]int // how many of them each of the process's threads had on it
+}
+
+// useThreads changes to the threads of a connection: one sender does not vouch for another.
+func (r *Receiver) useThreads(connection string) {
+	t := r.known[connection]
+	if t == nil {
+		if r.known == nil || len(r.known) >= maxConnections {
+			r.known = map[string]*threads{} // some connections have ended
+		}
+		t = new(threads)
+		r.known[connection] = t
+	}
+	r.threads = t
 }
 
 const (

@@ -78,7 +78,7 @@ func TestFirstOnly(t *testing.T) {
 }
 
 // TestTwins has two records that differ in labels alone. From then on the agent's
-// labels are those of all samples.
+// labels are certain for all samples.
 func TestTwins(t *testing.T) {
 	before, twins, after := newMessage(), newMessage(), newMessage()
 	before.process(100, before.record(1, []uint64{1, 2}, "span_id", checkoutID))
@@ -138,7 +138,7 @@ func TestNoTwins(t *testing.T) {
 	}
 }
 
-// TestTwinsOfAnotherAgent sees twins on one connection, which say nothing of another.
+// TestTwinsOfAnotherAgent has twins on one connection, which are no witness for another.
 func TestTwinsOfAnotherAgent(t *testing.T) {
 	twins, other := newMessage(), newMessage()
 	twins.process(100, twins.record(1, []uint64{3}, "span_id", checkoutID), twins.record(1, []uint64{5}, "span_id", searchID))
@@ -276,6 +276,30 @@ func TestThreadsOfNamespace(t *testing.T) {
 		_, status := take(t, []message{m}, WithTimelines(severalThreads{test.timelines}))
 		if status.Placed != test.placed || status.Placed+status.Ambiguous != 4 {
 			t.Errorf("%s: %+v, want %d of 4 samples placed", name, status, test.placed)
+		}
+	}
+}
+
+// TestThreadsOfAnotherConnection has threads known by one connection's samples, which place
+// nothing of another connection.
+func TestThreadsOfAnotherConnection(t *testing.T) {
+	on7 := timelineFunc(func(thread int64, _ time.Time) (string, bool) { return searchID, thread == 7 })
+	r, err := New(new(exportertest.Recorder), lookup, WithTimelines(on7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for connection, want := range []int{3, 3, 4} { // placed; the last message is on connection 0
+		m := newMessage()
+		var records []*profilespb.Sample
+		for i := range []int{3, 1, 1}[connection] {
+			records = append(records, m.record(1, []uint64{uint64(i + 1), 100}, "span_id", searchID))
+		}
+		m.process(1<<40, records...)
+		if err := r.take(t.Context(), strconv.Itoa(connection%2), m.ExportProfilesServiceRequest); err != nil {
+			t.Fatal(err)
+		}
+		if s := r.Status(); s.Placed != want {
+			t.Errorf("message %d: got %+v, want %d placed", connection, s, want)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -29,13 +30,18 @@ import (
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:4040", "`address` of the page")
-	otlp := flag.String("otlp", "127.0.0.1:11000", "`address` that the agent sends to")
-	patience := flag.Duration("patience", 20*time.Second, "after how long without an agent to say so")
+	socket := flag.String("socket", "", "absolute `path` of the socket that the agent sends to; empty for one in a new directory")
+	patience := flag.Duration("patience", 20*time.Second, "the time without an agent until a message")
 	duration := flag.Duration("duration", 0, "how long to run; 0 means until Ctrl-C")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	page, agents := must(net.Listen("tcp", *listen)), must(net.Listen("tcp", *otlp))
+	if *socket == "" { // only this user can write to the new directory
+		dir := must(os.MkdirTemp("", "ebpf"))
+		defer func() { _ = os.RemoveAll(dir) }()
+		*socket = filepath.Join(dir, "otlp.sock")
+	}
+	page, agents := must(net.Listen("tcp", *listen)), must(receiver.Listen(*socket))
 	res := resource.NewSchemaless(semconv.ServiceName("shop"))
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)))
 	p := must(inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithWindow(2*time.Second)))
@@ -44,7 +50,7 @@ func main() {
 	p.AddCounters(host.Counters)
 	go func() { _ = must(0, host.ServeGRPC(ctx, agents)) }()
 	go func() { log.Fatal(http.Serve(page, p.Handler())) }()
-	fmt.Printf("Waiting for an agent: ebpf-profiler -collection-agent %s -disable-tls -t go,labels -reporter-interval 1s\nOpen http://%s/\n", agents.Addr(), page.Addr())
+	fmt.Printf("Waiting for an agent: ebpf-profiler -collection-agent unix://%s -disable-tls -t go,labels -reporter-interval 1s\nOpen http://%s/\n", agents.Addr(), page.Addr())
 	absent := time.AfterFunc(*patience, func() {
 		if host.Status().Messages > 0 {
 			fmt.Println("An agent sends, but no labels of this program's spans: it needs -t go,labels.")

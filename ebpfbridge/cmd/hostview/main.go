@@ -4,19 +4,23 @@
 // Hostview shows what an OpenTelemetry eBPF profiling agent measures of a whole machine,
 // and hands programs their own samples.
 //
-//	hostview -listen 127.0.0.1:11000 -page 127.0.0.1:6061 -socket /run/spanprof/host.sock
-//	ebpf-profiler -collection-agent 127.0.0.1:11000 -disable-tls -t all,labels
+//	hostview -listen /run/spanprof-agent/otlp.sock -socket /run/spanprof/host.sock
+//	ebpf-profiler -collection-agent unix:///run/spanprof-agent/otlp.sock -disable-tls -t all,labels
 //
-// The page has flame graphs, functions and executables of each service, and of each span
-// of Go programs that use spanprof. A service is what the agent says, or else the name of
-// an executable; samples have the process id as the label process_pid. The agent's samples
-// are CPU time here, query them as such:
+// The page has flame graphs, functions and executables of each service. It has them for
+// each span of Go programs with spanprof, too. Samples have the agent's service name, by
+// default the name of the executable. Their label process_pid has the process id. The
+// agent's samples are CPU time here, query them as such:
 //
 //	http://127.0.0.1:6061/?query=nginx.cpu{process_pid="4711"}
 //
-// Only the agent needs privileges. Hostview names the functions of C code whose files it
-// may read: as root, those of all processes. With -socket, it must run in the host's pid
-// namespace; Receiver.Subscribe of package ebpfbridge/receiver is the programs' side.
+// Only the agent needs privileges. Hostview refuses samples of users other than root, its
+// own and -agent-uid. Only root and hostview's user may have write permission for the
+// directory of -listen. Do not give programs this directory: -socket has another one.
+//
+// Hostview names the functions of C code in files that it may read: as root, in all files.
+// With -socket, it must run in the host's pid namespace. Receiver.Subscribe of package
+// ebpfbridge/receiver is the programs' side.
 package main
 
 import (
@@ -25,8 +29,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -50,9 +56,10 @@ func main() {
 	}
 }
 
-// config is what the flags say.
+// config has the values of the flags.
 type config struct {
 	listen, page, socket string
+	agentUID             uint
 	socketMode           os.FileMode
 	window               time.Duration
 	maxMiB               int64
@@ -64,17 +71,18 @@ func parse(args []string, out io.Writer) (config, error) {
 	var c config
 	fs := flag.NewFlagSet("hostview", flag.ContinueOnError)
 	fs.SetOutput(out)
-	fs.StringVar(&c.listen, "listen", "127.0.0.1:11000", "loopback `address` for agents, which send OTLP/gRPC: the -collection-agent of ebpf-profiler")
+	fs.StringVar(&c.listen, "listen", "/run/spanprof-agent/otlp.sock", "absolute `path` of a socket for agents, which send OTLP/gRPC: ebpf-profiler -collection-agent unix://PATH. Only root and hostview's user may have write permission for its directory")
+	fs.UintVar(&c.agentUID, "agent-uid", 0, "`id` of a further user that may send, besides root and hostview's")
 	fs.StringVar(&c.page, "page", "127.0.0.1:6061", "loopback `address` of the page")
 	fs.StringVar(&c.socket, "socket", "", "`path` of a socket that hands each program that connects its own samples; empty for none. It needs the host's pid namespace")
-	mode := fs.String("socket-mode", "0666", "permissions of the socket, in octal: who may write to it may connect, and gets its own samples only")
+	mode := fs.String("socket-mode", "0666", "permissions of -socket, in octal. A program with write permission gets its own samples only")
 	fs.DurationVar(&c.window, "window", 10*time.Second, "how long samples are added up before the page shows them")
-	fs.Int64Var(&c.maxMiB, "max-mib", 256, "memory for what the page shows, in MiB; the oldest samples make room")
+	fs.Int64Var(&c.maxMiB, "max-mib", 256, "memory for what the page shows, in MiB. The oldest samples are dropped")
 	fs.IntVar(&c.maxProcesses, "max-processes", 2000, "processes in a window; samples of further ones are counted as lost")
 	fs.Usage = func() {
 		fmt.Fprint(out, "Hostview shows what an eBPF profiling agent measures of this machine, and hands\nprograms their own samples.\n\nusage: hostview [flags]\n\n")
 		fs.PrintDefaults()
-		fmt.Fprint(out, "\nThe agent, as root: ebpf-profiler -collection-agent 127.0.0.1:11000 -disable-tls -t all,labels\n")
+		fmt.Fprint(out, "\nThe agent, as root: ebpf-profiler -collection-agent unix:///run/spanprof-agent/otlp.sock -disable-tls -t all,labels\n")
 	}
 	if err := fs.Parse(args); err != nil {
 		return config{}, err
@@ -85,6 +93,12 @@ func parse(args []string, out io.Writer) (config, error) {
 		return config{}, fmt.Errorf("%q is no flag: hostview has flags only, see -help", fs.Arg(0))
 	case err != nil || bits > 0o777:
 		return config{}, fmt.Errorf("-socket-mode %s: give octal permissions such as 0666", *mode)
+	case !filepath.IsAbs(c.listen):
+		return config{}, fmt.Errorf("-listen %s: give the absolute path of a socket. Agents send to it with -collection-agent unix://PATH", c.listen)
+	case filepath.Dir(c.listen) == filepath.Dir(c.socket):
+		return config{}, fmt.Errorf("-listen and -socket are both in %s: give them two directories, because containers mount the directory of -socket", filepath.Dir(c.socket))
+	case c.agentUID > math.MaxUint32:
+		return config{}, fmt.Errorf("-agent-uid %d: user ids have 32 bits", c.agentUID)
 	case c.window < time.Second || c.window > time.Hour:
 		return config{}, fmt.Errorf("-window %v: give one second to one hour", c.window)
 	case c.maxMiB < 1 || c.maxMiB > 1<<20:

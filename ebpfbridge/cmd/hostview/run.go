@@ -28,18 +28,18 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(ctx, "-listen", c.listen)
+	listener, err := receiver.Listen(c.listen, receiver.WithUsers(uint32(c.agentUID)))
 	if err != nil {
-		return err
+		return fmt.Errorf("-listen: %w", err)
 	}
-	pages, err := listen(ctx, "-page", c.page)
+	pages, err := listen(ctx, c.page)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	status := pageStatus{host: host, windows: w, agents: listener.Addr().String()}
+	status := pageStatus{host: host, windows: w, agents: c.listen}
 	page := viewer.Handler(source{kept}, viewer.WithStatus(status.status), viewer.WithFlush(w.flush))
 
-	fmt.Fprintf(out, "hostview: agents send to %s (OTLP/gRPC); the page is http://%s/\n", status.agents, pages.Addr())
+	fmt.Fprintf(out, "hostview: agents send to unix://%s (OTLP/gRPC); the page is http://%s/\n", c.listen, pages.Addr())
 	parts := []func(context.Context) error{
 		w.run,
 		func(ctx context.Context) error { return host.ServeGRPC(ctx, listener) },
@@ -52,22 +52,21 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	return together(ctx, parts)
 }
 
-// listen listens on the loopback address of a flag: whoever can connect to the one can send
-// anything, and to the other see everything.
-func listen(ctx context.Context, flag, address string) (net.Listener, error) {
+// listen listens on the loopback address of the page, which shows everything.
+func listen(ctx context.Context, address string) (net.Listener, error) {
 	local, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", flag, address, err)
+		return nil, fmt.Errorf("-page %s: %w", address, err)
 	}
 	if !local.IP.IsLoopback() {
-		return nil, fmt.Errorf("%s %s: this is no loopback address, such as 127.0.0.1:%d: whoever can connect sees or sends what they like", flag, address, local.Port)
+		return nil, fmt.Errorf("-page %s: this is no loopback address, such as 127.0.0.1:%d: all that can connect see all samples", address, local.Port)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", local.String())
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%w: does another hostview run? Give another port with %s", err, flag)
+		return nil, fmt.Errorf("%w: does another hostview run? Give another port with -page", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
+		return nil, fmt.Errorf("-page: %w", err)
 	}
 	return l, nil
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// pageStatus is what the page says about the agent and about what was lost.
+// pageStatus is the state of the agent on the page, with numbers of losses.
 type pageStatus struct {
 	host    *receiver.Host
 	windows *windows
-	agents  string // the address for agents
+	agents  string // the path of the socket for agents
 }
 
-// silence is how long an agent may be silent before the page says so. Agents report every
-// five seconds by default.
+// silence is the time without messages until the page reports it. Agents send every five
+// seconds by default.
 const silence = 30 * time.Second
 
 func (p pageStatus) status() viewer.Status {
@@ -28,7 +28,7 @@ func (p pageStatus) status() viewer.Status {
 	v := viewer.Status{Running: true, Host: true, WindowStart: opened, WindowEnd: opened.Add(p.windows.every)}
 	switch {
 	case s.Messages == 0:
-		v.Message = "No agent has sent anything yet. As root: ebpf-profiler -collection-agent " + p.agents + " -disable-tls -t all,labels"
+		v.Message = "No agent has sent anything yet. As root: ebpf-profiler -collection-agent unix://" + p.agents + " -disable-tls -t all,labels"
 	case s.Malformed > 0 && s.Malformed == s.Messages:
 		v.Message = "No message of the agent can be read: it speaks another version of OTLP profiles."
 	case time.Since(last.message) > silence:
@@ -43,9 +43,10 @@ func (p pageStatus) status() viewer.Status {
 	add("agent: messages", s.Messages)
 	add("agent: messages that break the format's rules", s.Malformed)
 	add("agent: profiles of anything but CPU", s.Other)
-	add("samples whose labels are certain", s.First+s.Witnessed)
+	add("agent: connections refused, of users that may not send", s.RefusedAgents)
+	add("samples with certain labels", s.First+s.Witnessed)
 	add("samples that may belong to any span", s.Ambiguous)
-	add("samples whose labels the agent may have cut", s.LabelsLost)
+	add("samples with labels that the agent may have cut", s.LabelsLost)
 	add("samples lost: too many processes", int(last.lost))
 	add("windows lost: see the log", last.failed)
 	add("socket: programs connected", s.Subscribers)

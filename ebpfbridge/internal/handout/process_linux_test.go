@@ -16,7 +16,7 @@ import (
 // accepted returns the process at the other end of a connection that open makes.
 func accepted(t *testing.T, open func(path string)) *process {
 	t.Helper()
-	l, err := listen(filepath.Join(t.TempDir(), "s"), 0o600)
+	l, err := ListenUnix(filepath.Join(t.TempDir(), "s"), 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

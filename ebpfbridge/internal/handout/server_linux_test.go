@@ -18,7 +18,7 @@ import (
 func serving(t *testing.T) (s *Server, path string, stop func()) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "s")
-	l, err := listen(path, 0o600)
+	l, err := ListenUnix(path, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func serving(t *testing.T) (s *Server, path string, stop func()) {
 // now returns a time that is after the start of this process.
 func now() []uint64 { return []uint64{uint64(time.Now().UnixNano())} }
 
-// own is this process's id, and other is that of none.
+// own is this process's id.
 var own = int64(os.Getpid())
 
 // connect connects as a program that reads nothing yet.

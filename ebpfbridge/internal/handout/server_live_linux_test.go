@@ -54,7 +54,7 @@ func TestHandOut(t *testing.T) {
 		t.Errorf("the socket file: %v", err)
 	}
 	// It connects to the next server by itself.
-	l, err := listen(path, 0o600)
+	l, err := ListenUnix(path, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestHandOut(t *testing.T) {
 	}
 }
 
-// TestHandOutSlow has a program that does not read. It loses the oldest, and is told.
+// TestHandOutSlow has a program that does not read. It loses the oldest messages, and gets their number.
 func TestHandOutSlow(t *testing.T) {
 	s, path, _ := serving(t)
 	conn := connect(t, s, path)
@@ -109,7 +109,7 @@ func TestHandOutSlow(t *testing.T) {
 	if told < 3 || read+told != sent {
 		t.Errorf("read %d and were told of %d that are lost, of %d", read, told, sent)
 	}
-	// One that is larger than all that may wait is lost too, and that is told.
+	// A message above the limit of all waiting messages is lost and counted too.
 	m := secrets(now(), own)
 	m.GetDictionary().StringTable[m.GetDictionary().GetFunctionTable()[1].GetNameStrindex()] = strings.Repeat("x", maxWaiting)
 	if err := s.HandOut("agent", m); err != nil {

@@ -25,17 +25,18 @@ type Listener struct {
 // maxPath is how long a socket's path may be in Linux, in bytes.
 const maxPath = 107
 
-// Listen makes a socket file. A socket that nobody listens on any more makes room; one
-// that is in use, and any other file, is an error. Whoever may write to the file may
-// connect: that may be everybody, as each process gets its own samples only.
+// Listen is ListenUnix for the hand-out, in the host's pid namespace only. All users may
+// have write permission: each process gets its own samples only.
 func Listen(path string, mode os.FileMode) (*Listener, error) {
 	if err := checkNamespace(); err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
 	}
-	return listen(path, mode)
+	return ListenUnix(path, mode)
 }
 
-func listen(path string, mode os.FileMode) (*Listener, error) {
+// ListenUnix makes a socket file. A socket without a listening process is replaced. A
+// socket in use, and any other file, is an error.
+func ListenUnix(path string, mode os.FileMode) (*Listener, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}

@@ -8,19 +8,27 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"runtime"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
+
+// privateDirectory returns a directory that passes receiver.Listen's check.
+func privateDirectory(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
 
 // freeAddress returns a loopback address on which nobody listens. Linux has so many hosts
 // there that nobody else takes its port until the test does.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	host := "127.0.0.1"
-	if runtime.GOOS == "linux" {
-		host = fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
-	}
+	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 	l, err := net.Listen("tcp", host+":0")
 	if err != nil {
 		t.Fatal(err)
@@ -35,14 +43,13 @@ func TestRunFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	used, free := l.Addr().String(), freeAddress(t)
+	socket := "-listen " + filepath.Join(privateDirectory(t), "s")
 	for args, want := range map[string]string{
-		"-listen " + used:                      "does another hostview run",
-		"-listen " + free + " -page " + used:   "Give another port with -page",
-		"-listen nonsense":                     "-listen nonsense",
-		"-listen 0.0.0.0:11000":                "loopback",
-		"-listen " + free + " -page 0.0.0.0:1": "loopback",
-		"-listen " + free + " -page " + freeAddress(t) + " -socket /no/such/directory/s": "/no/such/directory",
+		"-listen /no/such/directory/s":                                        "-listen: receiver: socket /no/such/directory/s",
+		socket + " -page " + l.Addr().String():                                "does another hostview run? Give another port with -page",
+		socket + " -page nonsense":                                            "-page nonsense",
+		socket + " -page 0.0.0.0:1":                                           "loopback",
+		socket + " -page " + freeAddress(t) + " -socket /no/such/directory/s": "/no/such/directory",
 	} {
 		c, err := parse(strings.Fields(args), io.Discard)
 		if err != nil {

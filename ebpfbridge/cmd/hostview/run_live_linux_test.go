@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +84,7 @@ func get(t *testing.T, address, query string) string {
 // TestRun sends the samples of five processes, one more than is allowed.
 func TestRun(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
-	c, err := parse([]string{"-listen", freeAddress(t), "-page", freeAddress(t), "-max-processes", "4"}, io.Discard)
+	c, err := parse([]string{"-listen", filepath.Join(privateDirectory(t), "s"), "-page", freeAddress(t), "-max-processes", "4"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestRun(t *testing.T) {
 	if text := get(t, c.page, "?format=text"); !strings.Contains(text, "No agent has sent anything yet") {
 		t.Errorf("before the first message:\n%s", text)
 	}
-	conn, err := grpc.NewClient(c.listen, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("unix://"+c.listen, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}

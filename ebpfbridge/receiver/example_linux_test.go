@@ -6,14 +6,15 @@ package receiver_test
 import (
 	"context"
 	"fmt"
-	"net"
+	"os"
+	"path/filepath"
 
 	"github.com/spanprof/spanprof/ebpfbridge/receiver"
 	"github.com/spanprof/spanprof/exporter/exportertest"
 )
 
 func ExampleReceiver() {
-	names := map[string]string{"00f067aa0ba902b7": "checkout"} // what the program knows of its spans
+	names := map[string]string{"00f067aa0ba902b7": "checkout"} // of spans by their ids
 	lookup := func(id string) (receiver.Span, bool) {
 		name, ok := names[id]
 		return receiver.Span{Name: name}, ok
@@ -23,7 +24,13 @@ func ExampleReceiver() {
 		fmt.Println(err)
 		return
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	dir, err := os.MkdirTemp("", "") // only this user may write there
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	listener, err := receiver.Listen(filepath.Join(dir, "otlp.sock"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -31,7 +38,7 @@ func ExampleReceiver() {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- r.ServeGRPC(ctx, listener) }()
-	// ... the agent sends ...
+	// ... an agent sends to unix://DIR/otlp.sock ...
 	stop()
 	fmt.Println(<-done, r.Status().Messages)
 	// Output: <nil> 0

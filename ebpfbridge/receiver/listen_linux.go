@@ -1,0 +1,67 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// checkDirectory returns an error if other users than root and own may write to a
+// directory, or may replace it.
+func checkDirectory(dir string, own uint32) error {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	target, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the directory %s does not exist: make it first", dir)
+	}
+	if err != nil {
+		return err
+	}
+	for _, leaf := range []string{path, target} {
+		for d := leaf; ; d = filepath.Dir(d) {
+			info, err := os.Lstat(d)
+			if err != nil {
+				return err
+			}
+			owner := info.Sys().(*syscall.Stat_t).Uid
+			// A sticky directory such as /tmp protects the directories in it.
+			open := info.Mode()&0o022 != 0 && info.Mode()&fs.ModeSymlink == 0 && (d == target || info.Mode()&fs.ModeSticky == 0)
+			if open || owner != 0 && owner != own {
+				return fmt.Errorf("the directory %s has mode %v and owner %d, so other users can replace the socket: "+
+					"use a directory of root or user %d, below directories of theirs, without write permission for group and others", d, info.Mode(), owner, own)
+			}
+			if d == filepath.Dir(d) {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// peerUser returns the effective user id of the process that connected.
+func peerUser(conn net.Conn) (uint32, error) {
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var peer *unix.Ucred
+	controlErr := raw.Control(func(fd uintptr) {
+		peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err := errors.Join(controlErr, err); err != nil {
+		return 0, fmt.Errorf("SO_PEERCRED: %w", err)
+	}
+	return peer.Uid, nil
+}

@@ -1,0 +1,188 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receiver
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// pipes is a listener on pipes in memory.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (p pipes) Close() error { return nil }
+
+func (p pipes) Addr() net.Addr { return connection(0) }
+
+func (p pipes) dial(context.Context, string) (net.Conn, error) {
+	client, server := net.Pipe()
+	p <- server
+	return client, nil
+}
+
+// inBubble serves on pipes with a fake clock.
+func inBubble(t *testing.T, take takeFunc, test func(t *testing.T, p pipes)) {
+	synctest.Test(t, func(t *testing.T) {
+		p := make(pipes, 1000)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- serve(ctx, p, []ServeOption{WithTCP()}, take, nil) }()
+		test(t, p)
+		stop()
+		close(p)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// silent connects and sends a preface and settings of HTTP/2, and perhaps more.
+func silent(t *testing.T, p pipes, more string) <-chan time.Duration {
+	t.Helper()
+	conn, _ := p.dial(t.Context(), "")
+	ended := make(chan time.Duration, 1)
+	started := time.Now()
+	go func() {
+		_, _ = io.Copy(io.Discard, conn)
+		_ = conn.Close()
+		ended <- time.Since(started)
+	}()
+	if more != "" {
+		go func() { _, _ = io.WriteString(conn, more) }()
+	}
+	return ended
+}
+
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+
+// client returns a client in the bubble. The caller closes it.
+func client(t *testing.T, p pipes) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:pipe", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(p.dial))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// Silent connections do not keep an agent's messages out, and end.
+func TestSilentConnections(t *testing.T) {
+	taken := 0
+	take := func(context.Context, string, *collectorpb.ExportProfilesServiceRequest) error {
+		taken++
+		return nil
+	}
+	inBubble(t, take, func(t *testing.T, p pipes) {
+		var ended []<-chan time.Duration
+		for i := range maxConnections {
+			ended = append(ended, silent(t, p, []string{"", preface}[i%2]))
+		}
+		synctest.Wait()
+		conn := client(t, p)
+		started := time.Now()
+		// The first silent connection that ends leaves its place.
+		if err := conn.Invoke(t.Context(), "/"+serviceName+"/Export", new(collectorpb.ExportProfilesServiceRequest), new(collectorpb.ExportProfilesServiceResponse), grpc.WaitForReady(true)); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(started); taken != 1 || d > 15*time.Second {
+			t.Errorf("%d messages taken after %v, want 1 within 15 s", taken, d)
+		}
+		for i, c := range ended {
+			if d := <-c; d > maxIdle {
+				t.Errorf("silent connection %d ended after %v, want %v at most", i, d, maxIdle)
+			}
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A connection that answers pings ends too, if it has no messages.
+func TestIdleConnection(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, p pipes) {
+		conn := client(t, p)
+		conn.Connect()
+		for conn.GetState() != connectivity.Ready {
+			conn.WaitForStateChange(t.Context(), conn.GetState())
+		}
+		started := time.Now()
+		conn.WaitForStateChange(t.Context(), connectivity.Ready)
+		if d := time.Since(started); d < maxIdle || d > 2*maxIdle {
+			t.Errorf("the connection ended after %v, want about %v", d, maxIdle)
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Streams without a message occupy no slot. Messages wait for one of maxMessages slots.
+func TestSlots(t *testing.T) {
+	var running, most atomic.Int64
+	var release chan struct{}
+	take := func(context.Context, string, *collectorpb.ExportProfilesServiceRequest) error {
+		defer running.Add(-1)
+		most.Store(max(most.Load(), running.Add(1)))
+		<-release
+		return nil
+	}
+	inBubble(t, take, func(t *testing.T, p pipes) {
+		release = make(chan struct{})
+		ctx, stop := context.WithCancel(t.Context())
+		var conns []*grpc.ClientConn
+		for range 2 * maxMessages {
+			conn := client(t, p)
+			conns = append(conns, conn)
+			if _, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, "/"+serviceName+"/Export", grpc.WaitForReady(true)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		errs := make(chan error, 2*maxMessages)
+		for range 2 * maxMessages {
+			conn := client(t, p)
+			conns = append(conns, conn)
+			go func() {
+				errs <- conn.Invoke(ctx, "/"+serviceName+"/Export", new(collectorpb.ExportProfilesServiceRequest), new(collectorpb.ExportProfilesServiceResponse), grpc.WaitForReady(true))
+			}()
+		}
+		synctest.Wait()
+		if n := running.Load(); n != maxMessages {
+			t.Errorf("got %d messages at a time, want %d", n, maxMessages)
+		}
+		close(release)
+		for range 2 * maxMessages {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		if n := most.Load(); n != maxMessages {
+			t.Errorf("got up to %d messages at a time, want %d", n, maxMessages)
+		}
+		stop()
+		for _, conn := range conns {
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
