@@ -54,6 +54,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusMethodNotAllowed, "profiles are read by GET")
 		return
 	}
+	if changesState(r, name) && isCrossSite(r) {
+		fail(w, http.StatusForbidden, "a page of another site cannot request this, because the answer changes later ones: open the address in a tab of its own or use curl")
+		return
+	}
 	serve, isNamed := h.named[name]
 	// The names of a program's own profiles may have slashes: they begin with an
 	// import path, and may end like one of ours.
@@ -74,7 +78,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // beyond returns the path of a request without the prefix that the handler is
-// mounted under, where http.ServeMux tells: a profile "shop/trace" is not meant by
+// mounted under, if http.ServeMux has it: a profile "shop/trace" is not meant by
 // the path /shop/trace of a handler under /shop/.
 func beyond(r *http.Request) string {
 	_, prefix, _ := strings.Cut(r.Pattern, "/")
@@ -82,6 +86,19 @@ func beyond(r *http.Request) string {
 		return r.URL.Path
 	}
 	return strings.TrimPrefix(r.URL.Path, "/"+prefix)
+}
+
+// changesState reports whether an answer takes what a later one would have, or collects
+// garbage.
+func changesState(r *http.Request, name string) bool {
+	return strings.HasPrefix(name, "delta_") || r.FormValue("gc") != ""
+}
+
+// isCrossSite reports whether a browser sends the request for a page of another origin.
+func isCrossSite(r *http.Request) bool {
+	asPost := *r
+	asPost.Method = http.MethodPost // every GET passes
+	return http.NewCrossOriginProtection().Check(&asPost) != nil
 }
 
 // cmdline answers with the arguments of the process, separated by NUL bytes.

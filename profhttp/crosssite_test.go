@@ -1,0 +1,56 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profhttp_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/spanprof/spanprof/profhttp"
+)
+
+// Pages of other sites cannot take deltas or collect garbage. Scrapers, curl and links
+// within the page can.
+func TestCrossSite(t *testing.T) {
+	p, _ := newProfiler(t)
+	h := profhttp.Handler(p)
+	for _, tt := range []struct {
+		site, origin string
+		refused      bool
+	}{
+		{},
+		{site: "none"},
+		{site: "same-origin"},
+		{site: "same-origin", origin: "http://localhost:6060"},
+		{site: "same-site", refused: true},
+		{site: "cross-site", refused: true},
+		{site: "cross-site", origin: "https://evil.example", refused: true},
+		{origin: "http://localhost:6060"},
+		{origin: "http://localhost:7070", refused: true},
+		{origin: "null", refused: true},
+	} {
+		for path, changes := range map[string]bool{
+			"/delta_heap": true, "/delta_mutex": true, "/delta_block": true, "/debug/pprof/delta_heap?gc=1": true, "/heap?gc=1": true,
+			"/heap": false, "/cmdline": false, "/": false,
+		} {
+			r := httptest.NewRequest(http.MethodGet, "http://localhost:6060"+path, http.NoBody)
+			for key, value := range map[string]string{"Sec-Fetch-Site": tt.site, "Origin": tt.origin} {
+				if value != "" {
+					r.Header.Set(key, value)
+				}
+			}
+			answer := httptest.NewRecorder()
+			h.ServeHTTP(answer, r)
+			want := http.StatusOK
+			if tt.refused && changes {
+				want = http.StatusForbidden
+			}
+			if answer.Code != want || want == http.StatusForbidden && !strings.Contains(answer.Body.String(), "curl") {
+				t.Errorf("%s with %+v: %d %s, want %d", path, tt, answer.Code, answer.Body, want)
+			}
+		}
+	}
+}
