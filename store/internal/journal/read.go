@@ -18,6 +18,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/profiledir"
 	"github.com/spanprof/spanprof/internal/recordfile"
 	"github.com/spanprof/spanprof/internal/report"
@@ -26,8 +27,8 @@ import (
 // Gone is the error of a file that has made room since Files returned it.
 var Gone = fs.ErrNotExist
 
-// ReadSpans reads a file of spans. A damaged one is set aside, as the error says, and one
-// that is of an unknown version or too large stays.
+// ReadSpans reads a file of spans. A damaged one is set aside, and the error has its new
+// name. One with an unknown version or too many bytes stays.
 func (j *Journal) ReadSpans(f File) (windows []Window, spans []Span, err error) {
 	err = j.read(f, func(data []byte) (err error) {
 		windows, spans, err = decodeSpans(data)
@@ -65,7 +66,7 @@ func (j *Journal) ReadProfile(f File) (p *exporter.Profile, err error) {
 }
 
 func (j *Journal) read(f File, decode func([]byte) error) error {
-	data, err := os.ReadFile(filepath.Join(j.dir, f.path))
+	data, err := j.load(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Gone
 	}
@@ -77,6 +78,11 @@ func (j *Journal) read(f File, decode func([]byte) error) error {
 		return j.leaveOut(f.path, err)
 	}
 	return nil
+}
+
+// load reads a file, gzipped. One that does not shrink is larger than its content.
+func (j *Journal) load(name string) ([]byte, error) {
+	return files.Read(filepath.Join(j.dir, name), files.NoFollow, j.MaxUnzipped+j.MaxUnzipped/1024)
 }
 
 func (j *Journal) unreadable() {
