@@ -10,10 +10,8 @@ import (
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	_ "google.golang.org/grpc/encoding/gzip" // agents always compress
 	"google.golang.org/grpc/peer"
-	"google.golang.org/grpc/status"
 )
 
 // serviceName is OTLP's profiles service. The slim messages come without its stubs.
@@ -23,7 +21,7 @@ const serviceName = "opentelemetry.proto.collector.profiles.v1development.Profil
 const maxConnections = 4
 
 // ServeGRPC takes OTLP/gRPC until ctx ends; then it closes the listener, and returns nil
-// when nothing is exported any more. Listen on a loopback address: anybody who can connect can send profiles.
+// when nothing is exported any more. Listen on a loopback address: every client that can connect can send profiles.
 func (r *Receiver) ServeGRPC(ctx context.Context, listener net.Listener) error {
 	return serve(ctx, listener, r.take)
 }
@@ -32,7 +30,7 @@ func (r *Receiver) ServeGRPC(ctx context.Context, listener net.Listener) error {
 type takeFunc func(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error
 
 func serve(ctx context.Context, listener net.Listener, take takeFunc) error {
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true))
+	server := grpc.NewServer(append(codecOptions(), grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true))...)
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: serviceName,
 		HandlerType: (*any)(nil),
@@ -49,16 +47,17 @@ func serve(ctx context.Context, listener net.Listener, take takeFunc) error {
 }
 
 func (take takeFunc) export(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // the order is gRPC's
-	m := new(collectorpb.ExportProfilesServiceRequest)
-	if err := decode(m); err != nil {
+	var s sent
+	if err := decode(&s); err != nil {
 		return nil, err
 	}
 	connection := ""
 	if p, ok := peer.FromContext(ctx); ok {
 		connection = p.Addr.String()
 	}
-	if err := take(ctx, connection, m); err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
+	err := s.then(ctx, func(m *collectorpb.ExportProfilesServiceRequest) error { return take(ctx, connection, m) })
+	if err != nil {
+		return nil, err
 	}
 	return new(collectorpb.ExportProfilesServiceResponse), nil
 }

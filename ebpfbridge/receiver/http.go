@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
-	"google.golang.org/protobuf/proto"
 )
 
 const (
@@ -58,7 +57,7 @@ func (r *Receiver) Handler() http.Handler {
 	return mux
 }
 
-// read returns the message of a request, or an error with the status that says it.
+// read returns the message of a request, or an error and its status.
 func read(w http.ResponseWriter, req *http.Request) (*collectorpb.ExportProfilesServiceRequest, int, error) {
 	if v := req.Header.Get(versionHeader); v != "" && v != "1" {
 		return nil, http.StatusBadRequest, errors.New(versionHeader + " is not 1")
@@ -86,7 +85,7 @@ func read(w http.ResponseWriter, req *http.Request) (*collectorpb.ExportProfiles
 		return nil, http.StatusBadRequest, err
 	}
 	m := new(collectorpb.ExportProfilesServiceRequest)
-	if err := proto.Unmarshal(b, m); err != nil {
+	if err := unmarshal(b, m); err != nil {
 		return nil, http.StatusBadRequest, err
 	}
 	return m, http.StatusOK, nil

@@ -4,11 +4,8 @@
 package journal
 
 import (
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,6 +19,7 @@ import (
 	"github.com/spanprof/spanprof/internal/profiledir"
 	"github.com/spanprof/spanprof/internal/recordfile"
 	"github.com/spanprof/spanprof/internal/report"
+	"github.com/spanprof/spanprof/internal/wire"
 )
 
 // Gone is the error of a file that has made room since Files returned it.
@@ -133,6 +131,9 @@ func (j *Journal) leaveOut(name string, cause error) error {
 // has not compared its checksum by then. The parser is not ours: a panic is an error.
 func (j *Journal) parsed(data []byte) (p *profile.Profile, err error) {
 	raw, err := unzipped(data, j.MaxUnzipped)
+	if err == nil {
+		err = wire.Pprof.Check(raw, wire.MaxProfile)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -148,17 +149,13 @@ func (j *Journal) parsed(data []byte) (p *profile.Profile, err error) {
 // minUnzipped and maxUnzipped bound MaxUnzipped. Any process reads what has minUnzipped.
 const (
 	minUnzipped = 8 << 20
-	maxUnzipped = 256 << 20
+	maxUnzipped = 128 << 20
 )
 
 func unzipped(data []byte, limit int64) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	raw, err := io.ReadAll(io.LimitReader(z, limit+1))
-	if err == nil && int64(len(raw)) > limit {
-		err = fmt.Errorf("it has more than %d MiB, unzipped, which is what this process reads at most: %w", limit>>20, errStays)
+	raw, err := wire.Inflate(data, limit)
+	if errors.Is(err, wire.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", err, errStays)
 	}
 	return raw, err
 }
