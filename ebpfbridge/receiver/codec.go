@@ -19,12 +19,8 @@ import (
 	"github.com/spanprof/spanprof/internal/wire"
 )
 
-const (
-	// maxSent bounds a message as it was sent. Agents always compress.
-	maxSent = 8 << 20
-	// maxDecoded bounds the memory of a decoded message: some 30,000 samples of an agent.
-	maxDecoded = 80 << 20
-)
+// maxSent bounds a message as it was sent. Agents always compress.
+const maxSent = 8 << 20
 
 // decoding limits this process to one message that is inflated, decoded and taken. The
 // others wait as they were sent.
@@ -93,9 +89,9 @@ func (s sent) then(ctx context.Context, take func(*collectorpb.ExportProfilesSer
 	return nil
 }
 
-// unmarshal decodes a message unless it takes more memory than maxDecoded.
+// unmarshal decodes a message within the bound of memory.
 func unmarshal(b []byte, m *collectorpb.ExportProfilesServiceRequest) error {
-	if err := wire.OTLP.Check(b, maxDecoded); err != nil {
+	if err := wire.OTLP.Check(b, wire.MaxMessage); err != nil {
 		return err
 	}
 	return proto.Unmarshal(b, m)

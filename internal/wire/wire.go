@@ -35,6 +35,9 @@ var (
 	Pprof = schema(pprof)
 )
 
+// MaxMessage bounds the memory of a decoded OTLP message: some 30,000 samples of an agent.
+const MaxMessage = 80 << 20
+
 // MaxProfile bounds the memory of a decoded pprof profile: some 400,000 samples
 // without labels.
 const MaxProfile = 384 << 20

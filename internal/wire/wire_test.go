@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 		"pprof comments":          {wire.Pprof, func(n int) []byte { return bytes.Repeat([]byte{13 << 3, 1}, n) }, 64 + 8},
 	} {
 		const n = 1000
-		const around = 2000 // what the messages around them take
+		const around = 6000 // what the messages around them take
 		if err := test.of.Check(test.message(n), n*test.each+around); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -131,11 +131,11 @@ func (j *Journal) leaveOut(name string, cause error) error {
 // has not compared its checksum by then. The parser is not ours: a panic is an error.
 func (j *Journal) parsed(data []byte) (p *profile.Profile, err error) {
 	raw, err := unzipped(data, j.MaxUnzipped)
-	if err == nil {
-		err = wire.Pprof.Check(raw, wire.MaxProfile)
-	}
 	if err != nil {
 		return nil, err
+	}
+	if err := wire.Pprof.Check(raw, wire.MaxProfile); errors.Is(err, wire.ErrTooLarge) {
+		return nil, fmt.Errorf("%w: %w", err, errStays)
 	}
 	err = report.Contain(func() (err error) {
 		if p, err = profile.ParseUncompressed(raw); err != nil {
