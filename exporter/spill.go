@@ -10,18 +10,21 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/internal/atomicfile"
+	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/recordfile"
 )
 
-// A spilled profile is a record in a file <end of the window in Unix
-// ns>-<random>.spanprof, described by a spillHeader in JSON. The name ends in
+// A spilled profile is a record in a file. Its name is <end of the window in Unix
+// ns>-<random>.spanprof, and its description is a spillHeader in JSON. The name ends in
 // doubtfulSuffix while the destination may have it.
 const (
 	spillSuffix    = ".spanprof"
@@ -56,7 +59,7 @@ func spill(c queueConfig, w Window, end time.Time, data []byte) (*item, error) {
 	return &item{kind: w.Kind, end: end, size: size, spilled: true, file: filepath.Join(c.dir, name)}, nil
 }
 
-// unfitError says that no file can hold a profile.
+// unfitError is the error for a profile that no file can hold.
 type unfitError struct{ err error }
 
 func (e *unfitError) Error() string { return e.err.Error() }
@@ -81,25 +84,26 @@ func openSpill(dir string) (lock *os.File, left []*item, err error) {
 	return lock, left, nil
 }
 
-// leftIn returns the profiles in dir.
-func leftIn(dir string) ([]*item, error) {
-	entries, err := os.ReadDir(dir) // by name: by the end of the window
-	if err != nil {
-		return nil, err
-	}
-	var left []*item
-	for _, e := range entries {
-		stamp, _, ok := strings.Cut(e.Name(), "-")
-		end, err := strconv.ParseInt(stamp, 10, 64)
-		if !ok || err != nil || !strings.HasSuffix(e.Name(), spillSuffix) || !e.Type().IsRegular() {
-			continue // not ours
-		}
-		info, err := e.Info()
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
+// leftIn returns the profiles in dir, oldest first. It reports what else has the name
+// of a profile.
+func leftIn(dir string) (left []*item, err error) {
+	var skipped files.Skipped
+	for e, err := range files.Entries(dir, files.Follow) {
 		if err != nil {
 			return nil, err
+		}
+		stamp, _, ok := strings.Cut(e.Name(), "-")
+		end, err := strconv.ParseInt(stamp, 10, 64)
+		if !ok || err != nil || !strings.HasSuffix(e.Name(), spillSuffix) {
+			continue // not ours
+		}
+		info, err := files.Regular(dir, e)
+		if info != nil && info.Size() > recordfile.MaxBytes {
+			info, err = nil, fmt.Errorf("%s has %d bytes", filepath.Join(dir, e.Name()), info.Size())
+		}
+		skipped.Add(err)
+		if info == nil {
+			continue
 		}
 		left = append(left, &item{
 			end:      time.Unix(0, min(end, time.Now().UnixNano())), // the clock may have been set back
@@ -109,6 +113,10 @@ func leftIn(dir string) ([]*item, error) {
 			file:     filepath.Join(dir, e.Name()),
 		})
 	}
+	if err := skipped.Err(); err != nil {
+		otel.Handle(fmt.Errorf("spill directory: skipped: %w", err))
+	}
+	slices.SortFunc(left, func(a, b *item) int { return strings.Compare(a.file, b.file) }) // by the end of the window
 	return left, nil
 }
 
@@ -134,8 +142,8 @@ func readSpilled(file string) (Window, []byte, error) {
 // it failed: on a full disk.
 const respillPause = time.Second
 
-// unspilled takes out a profile that waits in memory and should be in a file, if it is
-// time to write one; the caller holds l.mu.
+// unspilled removes a profile from memory that must be written to a file now. It is nil
+// if there is none. The caller holds l.mu.
 func (l *lane) unspilled(now time.Time) *item {
 	if pause, some := l.respillIn(now); !some || pause > 0 {
 		return nil
@@ -146,8 +154,8 @@ func (l *lane) unspilled(now time.Time) *item {
 	return i
 }
 
-// respillIn returns when the next profile that waits in memory is to be written, and
-// whether there is one; the caller holds l.mu.
+// respillIn returns the time until the next profile in memory must be written, and
+// whether there is one. The caller holds l.mu.
 func (l *lane) respillIn(now time.Time) (pause time.Duration, some bool) {
 	if !l.config.spill {
 		return 0, false

@@ -8,25 +8,38 @@ package exporter_test
 import (
 	"os"
 	"path/filepath"
-	"syscall"
+	"strings"
 	"testing"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/files/filestest"
 )
 
-// What is no file cannot hold the worker up.
-func TestSpillSkipsPipes(t *testing.T) {
+// What is not a regular file cannot block the worker. It is reported and stays, and so
+// is a file that is too large for a record.
+func TestSpillSkipsOddFiles(t *testing.T) {
+	var reported []string
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reported = append(reported, err.Error()) }))
 	dir := t.TempDir()
-	pipe := filepath.Join(dir, "9000000000000000000-x.spanprof")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Skipf("needs a file system with pipes: %v", err)
+	filestest.MakeOdd(t, dir, "9000000000000000000-", ".spanprof")
+	sparse := filepath.Join(dir, "8000000000000000000-x.spanprof")
+	if err := os.WriteFile(sparse, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(sparse, 8<<30); err != nil {
+		t.Fatal(err)
 	}
 	d := new(destination)
 	q := newQueue(t, d, exporter.WithSpill(dir))
 	export(t, q, "a")
 	shutdown(t, q)
 	wantTaken(t, d, "a")
-	if _, err := os.Lstat(pipe); err != nil {
+	if _, err := os.Lstat(filepath.Join(dir, "9000000000000000000-pipe.spanprof")); err != nil {
 		t.Error(err)
+	}
+	if !strings.HasPrefix(reported[0], "spill directory: skipped: ") || !strings.HasSuffix(reported[0], "and 4 more like it") {
+		t.Errorf("reported %q", reported)
 	}
 }

@@ -5,17 +5,18 @@ package pgo
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/wire"
 )
 
-// maxDecoded bounds what a small gzip file may become in memory. A CPU profile of
-// a minute has about a megabyte. Tests make it less.
-var maxDecoded = 256 << 20
+// maxUnpacked bounds a profile without gzip. A CPU profile of a minute has about a
+// megabyte. Tests make it less.
+var maxUnpacked int64 = 128 << 20
 
 // Parse parses a profile in pprof's format, gzipped or not. It returns an error that
 // wraps [ErrNotProfile], [ErrDamaged] or, if there are no data, [ErrEmpty].
@@ -31,8 +32,11 @@ func Parse(data []byte) (*profile.Profile, error) {
 		if data, err = unzip(data); err != nil {
 			return nil, err
 		}
-	case len(data) > maxDecoded:
-		return nil, fmt.Errorf("%w: more than %d MiB", ErrNotProfile, maxDecoded>>20)
+	case int64(len(data)) > maxUnpacked:
+		return nil, fmt.Errorf("%w: more than %d MiB", ErrNotProfile, maxUnpacked>>20)
+	}
+	if err := wire.Pprof.Check(data, wire.MaxProfile); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotProfile, err)
 	}
 	p, err := profile.ParseUncompressed(data)
 	if err == nil {
@@ -42,24 +46,20 @@ func Parse(data []byte) (*profile.Profile, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNotProfile, err)
 	}
 	if len(p.SampleType) == 0 {
-		return nil, fmt.Errorf("%w: it says nowhere what it measures", ErrNotProfile)
+		return nil, fmt.Errorf("%w: it does not state what it measures", ErrNotProfile)
 	}
 	return p, nil
 }
 
 func unzip(data []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	decoded, err := io.ReadAll(io.LimitReader(r, int64(maxDecoded)+1))
+	unpacked, err := wire.Inflate(data, maxUnpacked)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, fmt.Errorf("%w: the file was cut off: %w", ErrDamaged, err)
+	case errors.Is(err, wire.ErrTooLarge):
+		return nil, fmt.Errorf("%w: %w", ErrNotProfile, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
-	case len(decoded) > maxDecoded:
-		return nil, fmt.Errorf("%w: more than %d MiB once unpacked", ErrNotProfile, maxDecoded>>20)
 	}
-	return decoded, nil
+	return unpacked, nil
 }

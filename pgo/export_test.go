@@ -10,7 +10,7 @@ import (
 // SetMaxDecoded bounds profiles by less, until the test ends.
 func SetMaxDecoded(t *testing.T, n int) {
 	t.Helper()
-	before := maxDecoded
-	maxDecoded = n
-	t.Cleanup(func() { maxDecoded = before })
+	before := maxUnpacked
+	maxUnpacked = int64(n)
+	t.Cleanup(func() { maxUnpacked = before })
 }

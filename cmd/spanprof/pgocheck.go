@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/pgo"
 )
@@ -39,7 +40,7 @@ func (s pgoSources) check(ctx context.Context, c *call, target, file string) err
 	if file == "" {
 		file = filepath.Join(dir, "default.pgo")
 	}
-	data, err := os.ReadFile(file)
+	data, err := files.Read(file, files.Named, 256<<20)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("pgo: %w: make it by spanprof pgo -o, or name another by -profile", err)
@@ -90,7 +91,7 @@ func printCheck(w io.Writer, file, program string, c *pgo.Check) error {
 	return nil
 }
 
-// reason says what has become of a function.
+// reason describes what has become of a function.
 func reason(m pgo.Missing) string {
 	now := termtext.OneLine(m.Now)
 	switch m.Reason {

@@ -13,12 +13,13 @@ import (
 	"strings"
 
 	"github.com/spanprof/spanprof/exectrace"
+	"github.com/spanprof/spanprof/internal/files"
 )
 
 var traceCommand = command{
 	name:     "trace",
 	synopsis: "[FLAG]... FILE",
-	summary:  "tells from an execution trace where the time of spans went, and who ended their waits",
+	summary:  "shows from an execution trace where the time of spans went, and what ended their waits",
 	run:      runTrace,
 }
 
@@ -61,7 +62,7 @@ func runTrace(ctx context.Context, c *call) error {
 func analyzeFile(ctx context.Context, path string, options []exectrace.AnalyzeOption) (*exectrace.Analysis, error) {
 	var in io.Reader = os.Stdin
 	if path != "-" {
-		f, err := os.Open(path)
+		f, err := files.Open(path, files.Named)
 		if err != nil {
 			return nil, err
 		}

@@ -49,8 +49,8 @@ func runView(ctx context.Context, c *call) error {
 	var hosts names
 	listen := c.String("listen", "127.0.0.1:0", "the `address` to listen on; port 0 means any that is free")
 	c.Var(&hosts, "allow-host", "answer requests to this host `name` too, beside loopback names; may be repeated")
-	lookback := c.Duration("lookback", time.Hour, "how far pages go back whose address has no time, of a Pyroscope server")
-	maxBytes := c.Int64("max-bytes", 0, "how much memory profiles may take, in `bytes`: those of files together (default 1 GiB), or one answer of a Pyroscope server (default 64 MiB)")
+	lookback := c.Duration("lookback", time.Hour, "the default time range of pages of a Pyroscope server")
+	maxBytes := c.Int64("max-bytes", 0, "how much memory profiles may take, in `bytes`: all files together (default 1 GiB), or one answer of a Pyroscope server (default 64 MiB)")
 	if err := c.parse(); err != nil {
 		return err
 	}
@@ -65,12 +65,22 @@ func runView(ctx context.Context, c *call) error {
 		return err
 	}
 	var p page
-	if address, ok := pyroscopeAddress(c.Args()); ok {
-		p, err = pyroscopeViewOf(c, address, *lookback, *maxBytes, viewer.WithAllowedHosts(hosts...))
-	} else if of, ok, failed := directoryViewOf(c, *maxBytes, viewer.WithAllowedHosts(hosts...)); ok {
-		p, err = of, failed
-	} else {
-		p, err = fileViewOf(ctx, c, *maxBytes, viewer.WithAllowedHosts(hosts...))
+	loaded := make(chan error, 1)
+	go func() { // a signal ends the command also if this does not return
+		var err error
+		if address, ok := pyroscopeAddress(c.Args()); ok {
+			p, err = pyroscopeViewOf(c, address, *lookback, *maxBytes, viewer.WithAllowedHosts(hosts...))
+		} else if of, ok, failed := directoryViewOf(c, *maxBytes, viewer.WithAllowedHosts(hosts...)); ok {
+			p, err = of, failed
+		} else {
+			p, err = fileViewOf(ctx, c, *maxBytes, viewer.WithAllowedHosts(hosts...))
+		}
+		loaded <- err
+	}()
+	select {
+	case err = <-loaded:
+	case <-ctx.Done():
+		err = errors.New("view: interrupted before all profiles were loaded")
 	}
 	if err != nil {
 		_ = listener.Close()
@@ -80,15 +90,14 @@ func runView(ctx context.Context, c *call) error {
 	return viewer.Serve(ctx, listener, p)
 }
 
-// openListener listens on an address. Behind an address that others reach, somebody must
-// have thought of who may look.
+// openListener listens on an address. An address that others can reach needs -allow-host.
 func openListener(address string, hosts names) (net.Listener, error) {
 	local, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("view: -listen: %w", err)
 	}
 	if !local.IP.IsLoopback() && len(hosts) == 0 {
-		return nil, fmt.Errorf("view: -listen %s: others can reach this address, and the page asks for no password: put an authenticating proxy in front, and say by -allow-host which host names it is reached under", address)
+		return nil, fmt.Errorf("view: -listen %s: others can reach this address, and the page needs no password: put an authenticating proxy in front, and give the host names it is reached under with -allow-host", address)
 	}
 	listener, err := net.ListenTCP("tcp", local)
 	if err != nil {
@@ -136,7 +145,7 @@ func pyroscopeAddress(args []string) (*url.URL, bool) {
 		return nil, false
 	}
 	u, err := url.Parse(strings.TrimPrefix(args[0], "pyroscope+"))
-	// The SOURCE's own errors say what is wrong with an address.
+	// source.Parse reports what is wrong with an address.
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, false
 	}

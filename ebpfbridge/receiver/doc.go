@@ -57,8 +57,8 @@
 //
 // Host samples and the in-process CPU profiler measure the same CPU time: never add them.
 // Names of C functions come from this process's own files. Without symbols there, they stay
-// addresses. Messages of more than 32 MiB are refused, and those
-// that would take more than 128 MiB of memory.
+// addresses. A message has at most 3 MiB compressed, 32 MiB
+// inflated and 80 MiB decoded. Larger ones are refused.
 //
 // # For developers
 //

@@ -13,11 +13,9 @@ import (
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	_ "google.golang.org/grpc/encoding/gzip" // agents always compress
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
-	"google.golang.org/grpc/status"
 )
 
 // serviceName is OTLP's profiles service. The slim messages come without its stubs.
@@ -26,9 +24,6 @@ const serviceName = "opentelemetry.proto.collector.profiles.v1development.Profil
 const (
 	// maxConnections bounds the connections at a time.
 	maxConnections = 64
-	// maxMessages bounds the decoded messages in memory. A message occupies a slot once all
-	// of it has arrived: slow and silent connections occupy none.
-	maxMessages = 4
 	// maxIdle is the time until a connection without messages is closed. Agents send a
 	// message every five seconds by default.
 	maxIdle = time.Minute
@@ -62,13 +57,13 @@ func serve(ctx context.Context, listener net.Listener, opts []ServeOption, take 
 		err := errors.New("receiver: all local users can send to this listener: use receiver.Listen, or add receiver.WithTCP")
 		return errors.Join(err, listener.Close())
 	}
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true),
+	server := grpc.NewServer(append(codecOptions(), grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true),
 		grpc.ConnectionTimeout(10*time.Second),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle, Time: maxIdle / 2, Timeout: 10 * time.Second}))
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle, Time: maxIdle / 2, Timeout: 10 * time.Second}))...)
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: serviceName,
 		HandlerType: (*any)(nil),
-		Methods:     []grpc.MethodDesc{{MethodName: "Export", Handler: slots{take, make(chan struct{}, maxMessages)}.export}},
+		Methods:     []grpc.MethodDesc{{MethodName: "Export", Handler: slot{take, make(chan struct{}, 1)}.export}},
 	}, struct{}{})
 	stop := context.AfterFunc(ctx, server.Stop)
 	defer stop()
@@ -80,30 +75,27 @@ func serve(ctx context.Context, listener net.Listener, opts []ServeOption, take 
 	return err
 }
 
-// slots takes few messages at a time.
-type slots struct {
-	take takeFunc
-	used chan struct{}
+// slot takes one message at a time. A silent connection does not occupy it.
+type slot struct {
+	take     takeFunc
+	decoding chan struct{}
 }
 
 // export runs when a message has arrived, and before it is decoded.
-func (s slots) export(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // the order is gRPC's
-	select {
-	case s.used <- struct{}{}:
-		defer func() { <-s.used }()
-	case <-ctx.Done():
-		return nil, status.FromContextError(ctx.Err()).Err()
-	}
-	m := new(collectorpb.ExportProfilesServiceRequest)
-	if err := decode(m); err != nil {
+func (s slot) export(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // the order is gRPC's
+	var message sent
+	if err := decode(&message); err != nil {
 		return nil, err
 	}
 	connection := ""
 	if p, ok := peer.FromContext(ctx); ok {
 		connection = p.Addr.String()
 	}
-	if err := s.take(ctx, connection, m); err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
+	err := message.then(ctx, s.decoding, func(m *collectorpb.ExportProfilesServiceRequest) error {
+		return s.take(ctx, connection, m)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return new(collectorpb.ExportProfilesServiceResponse), nil
 }

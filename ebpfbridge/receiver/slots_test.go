@@ -136,8 +136,8 @@ func TestIdleConnection(t *testing.T) {
 	})
 }
 
-// Streams without a message occupy no slot. Messages wait for one of maxMessages slots.
-func TestSlots(t *testing.T) {
+// Streams without a message do not occupy the slot. Messages wait for it.
+func TestSlot(t *testing.T) {
 	var running, most atomic.Int64
 	var release chan struct{}
 	take := func(context.Context, string, *collectorpb.ExportProfilesServiceRequest) error {
@@ -149,16 +149,17 @@ func TestSlots(t *testing.T) {
 	inBubble(t, take, func(t *testing.T, p pipes) {
 		release = make(chan struct{})
 		ctx, stop := context.WithCancel(t.Context())
+		const messages = 4
 		var conns []*grpc.ClientConn
-		for range 2 * maxMessages {
+		for range messages {
 			conn := client(t, p)
 			conns = append(conns, conn)
 			if _, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, "/"+serviceName+"/Export", grpc.WaitForReady(true)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		errs := make(chan error, 2*maxMessages)
-		for range 2 * maxMessages {
+		errs := make(chan error, messages)
+		for range messages {
 			conn := client(t, p)
 			conns = append(conns, conn)
 			go func() {
@@ -166,17 +167,17 @@ func TestSlots(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if n := running.Load(); n != maxMessages {
-			t.Errorf("got %d messages at a time, want %d", n, maxMessages)
+		if n := running.Load(); n != 1 {
+			t.Errorf("got %d messages at a time, want 1", n)
 		}
 		close(release)
-		for range 2 * maxMessages {
+		for range messages {
 			if err := <-errs; err != nil {
 				t.Error(err)
 			}
 		}
-		if n := most.Load(); n != maxMessages {
-			t.Errorf("got up to %d messages at a time, want %d", n, maxMessages)
+		if n := most.Load(); n != 1 {
+			t.Errorf("got up to %d messages at a time, want 1", n)
 		}
 		stop()
 		for _, conn := range conns {

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/atomicfile"
 	"github.com/spanprof/spanprof/internal/profiledir"
@@ -35,8 +37,8 @@ type Exporter struct {
 }
 
 // New returns an Exporter to dir, which is made if it does not exist. It returns
-// an error if no file can be written there, if another Exporter or process uses it
-// and goes on doing so for a second, or if an option makes no sense.
+// an error if no file can be written there or if an option makes no sense. If another
+// Exporter or process uses dir, it waits for a second and then returns an error.
 func New(dir string, opts ...Option) (*Exporter, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -59,11 +61,14 @@ func New(dir string, opts ...Option) (*Exporter, error) {
 	if err := e.files.Scan("", start); err != nil {
 		return nil, fmt.Errorf("file: directory %s: %w", dir, errors.Join(err, lock.Close()))
 	}
+	if err := e.files.Skipped.Err(); err != nil {
+		otel.Handle(fmt.Errorf("file: directory %s: skipped: %w", dir, err))
+	}
 	return e, nil
 }
 
-// Export writes p to a file of its own, after it has removed the files for which
-// the bounds have no room then. It returns an error if that fails, which counts
+// Export writes p to a file of its own. It removes the oldest files if the bounds
+// require it. It returns an error if that fails, which counts
 // p as dropped, and exporter.ErrShutdown after Shutdown.
 func (e *Exporter) Export(_ context.Context, p *exporter.Profile) error {
 	if p == nil {

@@ -154,7 +154,7 @@ func TestRotation(t *testing.T) {
 
 		<-time.After(time.Hour)
 		export(t, e, gzipped(time.Now(), 10))
-		// That of an hour ago is not older than an hour.
+		// The one from an hour ago is not older than an hour.
 		wantStats(t, e, file.Stats{Written: 2, Removed: 5, Files: 2, Bytes: 60})
 		wantNames(
 			t, dir,
@@ -191,7 +191,7 @@ func TestRotationOfWhatCannotBeRemoved(t *testing.T) {
 		}
 		export(t, e, gzipped(time.Now(), 30))
 		wantStats(t, e, file.Stats{Written: 4, Removed: 1, NotRemoved: 1, Files: 3, Bytes: 90})
-		if err := e.Export(t.Context(), gzipped(time.Now(), 90)); err == nil || !strings.Contains(err.Error(), "make room") {
+		if err := e.Export(t.Context(), gzipped(time.Now(), 90)); err == nil || !strings.Contains(err.Error(), "remove older files") {
 			t.Errorf("Export without room: %v", err)
 		}
 		if s := e.Stats(); s.Dropped != 1 {

@@ -12,12 +12,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/spanprof/spanprof/internal/files"
 )
 
 // pattern names the files that are being written.
 const pattern = "spanprof-*.tmp"
 
-// Durability says what a file survives once it has been written.
+// Durability is what a file survives once it has been written.
 type Durability int
 
 const (
@@ -72,32 +74,33 @@ func syncDirectory(dir string) error {
 const stale = time.Minute
 
 // Clean removes the files in dir that a killed process left half written a minute ago or
-// earlier. A directory that does not exist has none.
+// earlier. A directory that does not exist has none. The error counts what stays.
 func Clean(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
+	var stays files.Skipped
+	for e, err := range files.Entries(dir, files.Follow) {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			stays.Add(err)
+			break
+		}
 		if ok, _ := filepath.Match(pattern, e.Name()); !ok {
 			continue
 		}
-		info, infoErr := e.Info()
-		if infoErr != nil || time.Since(info.ModTime()) < stale {
-			continue // gone, or perhaps being written by another process
+		info, err := files.Regular(dir, e)
+		if info != nil && time.Since(info.ModTime()) >= stale { // else it may be in use
+			if err = os.Remove(filepath.Join(dir, e.Name())); errors.Is(err, os.ErrNotExist) {
+				err = nil
+			}
 		}
-		if removeErr := os.Remove(filepath.Join(dir, e.Name())); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
-			err = errors.Join(err, removeErr)
-		}
+		stays.Add(err)
 	}
-	return err
+	return stays.Err()
 }
 
-// Prepare makes dir with its parents, removes from it what a killed process left
-// half written a minute ago or earlier, and returns an error where no file can be written.
+// Prepare makes dir with its parents, and calls Clean. It returns an error if no file
+// can be written.
 func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -21,7 +21,7 @@ func lock(name string, shared bool) (*os.File, error) {
 	err := ErrLocked
 	for range attempts {
 		// For writing: NFS has flock only then.
-		f, failed := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		f, failed := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 		if failed != nil {
 			return nil, failed
 		}

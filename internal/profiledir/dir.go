@@ -15,33 +15,36 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/internal/atomicfile"
+	"github.com/spanprof/spanprof/internal/files"
 )
 
-// Dir is a directory whose files are bounded together. Its methods must not be called
+// Dir is a directory with one bound for all of its files. Its methods must not be called
 // at the same time.
 type Dir struct {
 	path     string
 	maxBytes int64
 	maxAge   time.Duration
-	files    []File // those that make room first at first
+	files    []File // in the order of removal
 	bytes    int64
 	ofClass  map[int]int64 // bytes
-	// failed counts the writes in a row that a full disk has refused, from the first one that
-	// files were removed for in vain.
+	// failed counts the consecutive writes that a full disk has refused. It starts with the
+	// first write that failed after files were removed.
 	failed int
 	// stuck are the files that could not be removed, stuckBy is why the last one could not.
 	stuck   map[string]bool
 	stuckBy error
 
-	// Class says what a file is worth by its name. A file makes room for those of its
-	// own class and of greater ones, and on a full disk only where its class is 0. nil
-	// gives all files class 0. Compare says which of two files of a class makes room first;
-	// nil means the one of the earlier start. Both are set before there are files.
+	// Class is the worth of a file, by its name. A file is removed for files of its own
+	// class and of greater ones. On a full disk only files of class 0 are removed. If it is
+	// nil all files have class 0. Compare orders two files of a class: the lesser is
+	// removed first. If it is nil the earlier start is less. Set both before there are files.
 	Class   func(name string) int
 	Compare func(a, b File) int
 
 	// Removed is how many files were removed, NotRemoved how often one could not be.
 	Removed, NotRemoved uint64
+	// Skipped are the entries that Scan found in place of files.
+	Skipped files.Skipped
 }
 
 // File is a file of a Dir.
@@ -52,36 +55,37 @@ type File struct {
 	Size  int64
 }
 
-// New returns a Dir without files: Scan finds those that are there. A maxAge of 0 keeps
+// New returns a Dir without files: Scan finds the present ones. A maxAge of 0 keeps
 // files of any age.
 func New(path string, maxBytes int64, maxAge time.Duration) *Dir {
 	return &Dir{path: path, maxBytes: maxBytes, maxAge: maxAge, ofClass: make(map[int]int64), stuck: make(map[string]bool)}
 }
 
-// Scan adds the files of a subdirectory that start knows: those whose names tell a time.
+// Scan adds the files of a subdirectory with names that start accepts. It returns the
+// time in such a name. Only the directory itself may be a link.
 func (d *Dir) Scan(sub string, start func(name string) (time.Time, bool)) error {
-	entries, err := os.ReadDir(filepath.Join(d.path, sub))
-	if err != nil {
-		return err
+	dir, links := filepath.Join(d.path, sub), files.NoFollow
+	if sub == "" {
+		links = files.Follow
 	}
-	for _, e := range entries {
-		t, ok := start(e.Name())
-		if !ok || !e.Type().IsRegular() {
-			continue
-		}
-		info, err := e.Info()
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
+	for e, err := range files.Entries(dir, links) {
 		if err != nil {
 			return err
 		}
-		d.Add(File{Name: filepath.Join(sub, e.Name()), Start: t, Size: info.Size()})
+		t, ok := start(e.Name())
+		if !ok {
+			continue
+		}
+		info, err := files.Regular(dir, e)
+		d.Skipped.Add(err)
+		if info != nil {
+			d.Add(File{Name: filepath.Join(sub, e.Name()), Start: t, Size: info.Size()})
+		}
 	}
 	return nil
 }
 
-// Add takes a file into the account that is there already.
+// Add counts a file that exists.
 func (d *Dir) Add(f File) {
 	i, _ := slices.BinarySearchFunc(d.files, f, func(a, b File) int {
 		c := cmp.Compare(d.class(a.Name), d.class(b.Name))
@@ -95,7 +99,7 @@ func (d *Dir) Add(f File) {
 		if c != 0 {
 			return c
 		}
-		return -1 // behind those of the same time
+		return -1 // behind others with the same time
 	})
 	d.files = slices.Insert(d.files, i, f)
 	d.count(f, +1)
@@ -114,7 +118,7 @@ func (d *Dir) count(f File, sign int64) {
 	d.ofClass[d.class(f.Name)] += sign * f.Size
 }
 
-// Files returns the files, those that make room first at first. They must not be changed.
+// Files returns the files in the order of removal. They must not be changed.
 func (d *Dir) Files() []File { return d.files }
 
 // Bytes returns the size of all files.
@@ -123,8 +127,7 @@ func (d *Dir) Bytes() int64 { return d.bytes }
 // BytesOf returns the size of the files of a class.
 func (d *Dir) BytesOf(class int) int64 { return d.ofClass[class] }
 
-// TooLargeError says that a file does not fit though all files were removed that make room
-// for it.
+// TooLargeError is returned for a file that is larger than the room for its class.
 type TooLargeError struct{ Bytes, MaxBytes int64 }
 
 func (e *TooLargeError) Error() string {
@@ -156,8 +159,8 @@ func (d *Dir) Write(name string, start time.Time, data []byte) error {
 	return nil
 }
 
-// Replace makes a file as Write does, which takes the place of another one. No other file
-// makes room for it but on a full disk.
+// Replace makes a file as Write does, in place of another one. Other files are removed
+// only on a full disk.
 func (d *Dir) Replace(old File, name string, start time.Time, data []byte) error {
 	if err := d.put(name, data); err != nil {
 		return err
@@ -183,8 +186,8 @@ func (d *Dir) put(name string, data []byte) error {
 
 // WithRoom calls write, which needs n bytes of the disk. On a full disk it removes the oldest
 // files, until they had as many bytes, and calls it again. If the write fails nevertheless,
-// something else fills the disk: only every retryEvery-th of the next writes removes files, so
-// that they last for long and that a race which was lost once does not end all writing.
+// something else fills the disk. Then only every retryEvery-th of the next writes removes
+// files. So files last for long, and one lost race does not end all writing.
 func (d *Dir) WithRoom(n int64, write func() error) error {
 	freed, mayRemove := int64(0), d.failed%retryEvery == 0
 	for {
@@ -223,7 +226,7 @@ func (d *Dir) Remove(f File) error {
 	return err
 }
 
-// makeRoom makes room for n bytes of a file of a class.
+// makeRoom removes files until n bytes of a file of a class fit.
 func (d *Dir) makeRoom(n int64, class int) error {
 	var oldest time.Time
 	if d.maxAge > 0 {
@@ -242,7 +245,7 @@ func (d *Dir) makeRoom(n int64, class int) error {
 		return err == nil
 	})
 	if d.bytes+n > d.maxBytes {
-		return fmt.Errorf("make room: %w", stuck)
+		return fmt.Errorf("remove older files: %w", stuck)
 	}
 	return nil
 }
@@ -274,8 +277,8 @@ func (d *Dir) remove(f File) error {
 	return nil
 }
 
-// Stuck returns how many files could not be removed when that was last tried, and why the last
-// one could not.
+// Stuck returns how many files could not be removed when that was last tried, and the last
+// error.
 func (d *Dir) Stuck() (n int, err error) { return len(d.stuck), d.stuckBy }
 
 // IsStuck reports whether a file could not be removed when that was last tried.

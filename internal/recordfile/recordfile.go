@@ -1,15 +1,15 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recordfile keeps a record in a file for a later process, which reads
-// back exactly what was written or learns that the file is damaged.
+// Package recordfile keeps a record in a file for a later process. Read returns
+// exactly what was written, or an error if the file is damaged.
 //
 // A record is a description and a body. The file begins with a line that has the
 // version of the format, a checksum and the two lengths:
 //
 //	spanprof 1 0123abcd 320 48213
 //
-// The checksum is CRC-32C, which finds every change of up to three bits and every
+// The checksum is CRC-32C. It finds every change of up to three bits and every
 // run of up to 32 changed bits. It covers the rest of the line, the description and
 // the body.
 package recordfile
@@ -22,6 +22,7 @@ import (
 	"os"
 
 	"github.com/spanprof/spanprof/internal/atomicfile"
+	"github.com/spanprof/spanprof/internal/files"
 )
 
 const (
@@ -31,10 +32,13 @@ const (
 	maxLine = 80
 )
 
+// MaxBytes bounds the files that Read accepts.
+const MaxBytes = 256 << 20
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// DamagedError says that a file does not hold what was written. Trying again is of
-// no use. Other errors of Read, but for fs.ErrNotExist, may pass.
+// DamagedError is returned by Read if a file does not hold a whole record. It is
+// permanent, as fs.ErrNotExist is. Other errors of Read may pass.
 type DamagedError struct {
 	File   string
 	Reason string
@@ -54,15 +58,18 @@ func Write(dir, name string, description, body []byte, durability atomicfile.Dur
 	return int64(len(line) + len(description) + len(body)), nil
 }
 
-// Read returns what Write has written. Its errors are a [DamagedError] and those of
-// os.ReadFile.
+// Read returns what Write has written. A file that is not regular or has more than
+// MaxBytes is a [DamagedError] too.
 func Read(file string) (description, body []byte, err error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, nil, err
-	}
 	damaged := func(format string, args ...any) ([]byte, []byte, error) {
 		return nil, nil, &DamagedError{file, fmt.Sprintf(format, args...)}
+	}
+	data, err := files.Read(file, files.NoFollow, MaxBytes)
+	if errors.Is(err, files.ErrRefused) {
+		return damaged("%v", err)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	end := bytes.IndexByte(data[:min(len(data), maxLine)], '\n')
 	if end < 0 || !bytes.HasPrefix(data, []byte(magic)) {
@@ -85,7 +92,7 @@ func Read(file string) (description, body []byte, err error) {
 		return damaged("its first line is %q", line)
 	}
 	if nDescription < 0 || nBody < 0 || nDescription > len(rest) || nBody != len(rest)-nDescription {
-		return damaged("it has %d bytes after its first line, which says %d and %d", len(rest), nDescription, nBody)
+		return damaged("it has %d bytes after its first line, want %d and %d", len(rest), nDescription, nBody)
 	}
 	if checksum([]byte(lengths), rest) != sum {
 		return damaged("its checksum does not fit")

@@ -15,11 +15,13 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/spanprof/spanprof/internal/wire"
 )
 
 // Delivery is what a server sends.
 type Delivery struct {
-	// Message is nil if only Lost is told.
+	// Message is nil if only Lost is known.
 	Message *collectorpb.ExportProfilesServiceRequest
 	// Connection names this connection, and the agent's to the server.
 	Connection string
@@ -59,7 +61,7 @@ func Read(ctx context.Context, path string, take func(Delivery), failed func(err
 	return nil
 }
 
-// read reads one connection. connected says that the server serves this process.
+// read reads one connection. connected is whether the server serves this process.
 func read(ctx context.Context, path, name string, take func(Delivery)) (connected bool, err error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
 	if err != nil {
@@ -99,7 +101,11 @@ func read(ctx context.Context, path, name string, take func(Delivery)) (connecte
 		lost = h.Lost
 		if h.Length > 0 {
 			d.Message = new(collectorpb.ExportProfilesServiceRequest)
-			if err := proto.Unmarshal(payload, d.Message); err != nil {
+			err := wire.OTLP.Check(payload, wire.MaxMessage)
+			if err == nil {
+				err = proto.Unmarshal(payload, d.Message)
+			}
+			if err != nil {
 				return connected, err
 			}
 		}

@@ -16,13 +16,14 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/atomicfile"
+	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/profiledir"
 )
 
 // Run is what a process has left.
 type Run struct {
 	Process
-	// Number is greater than that of the runs before, whatever the clock said.
+	// Number is greater than the numbers of earlier runs, even if the clock was set back.
 	Number int
 
 	name string
@@ -33,9 +34,9 @@ type Run struct {
 type File struct {
 	Run   *Run
 	Start time.Time
-	// Name is that within the directory of the run.
+	// Name is relative to the directory of the run.
 	Name string
-	// Type says what is in it; Kind is that of a window.
+	// Type is the type of its content, Kind the kind of a window.
 	Type FileType
 	Kind exporter.Kind
 
@@ -53,29 +54,31 @@ const (
 	KeptSpans
 )
 
-// findEarlier finds the runs of processes that have ended and, if this is a process that
-// writes, removes those that have no files any more. A reader finds all. A run that cannot be
-// read is left out. It returns the greatest number of a run.
+// findEarlier finds the runs of processes that have ended. A process that writes removes
+// runs without files. A reader finds all runs. A run that cannot be read is left out. It
+// returns the greatest number of a run.
 func (j *Journal) findEarlier(writes bool) (last int, err error) {
-	entries, err := os.ReadDir(j.dir)
-	if err != nil {
-		return 0, err
-	}
-	for _, e := range entries {
+	for e, err := range files.Entries(j.dir, files.Follow) {
+		if err != nil {
+			return 0, err
+		}
 		started, number, ok := parseRun(e.Name())
-		if !ok || !e.IsDir() {
+		if !ok {
 			continue // not ours
 		}
 		last = max(last, number)
-		j.numbers[e.Name()] = number
 		path := filepath.Join(j.dir, e.Name())
+		if !e.IsDir() {
+			j.leftOut(1, fmt.Errorf("%s is left out: it is not a directory", path))
+			continue
+		}
+		j.numbers[e.Name()] = number
 		found, err := j.find(e.Name(), started, writes)
 		switch {
 		case errors.Is(err, atomicfile.ErrLocked) || errors.Is(err, fs.ErrNotExist):
 			// The process runs, and bounds its files itself; or another one has removed it.
 		case err != nil:
-			j.stats.Unreadable++
-			j.skipped = append(j.skipped, fmt.Errorf("%s is left out: %w", path, err))
+			j.leftOut(1, fmt.Errorf("%s is left out: %w", path, err))
 		case found:
 			r := &Run{name: e.Name(), Number: number}
 			r.Process, r.err = readProcess(path)
@@ -87,7 +90,16 @@ func (j *Journal) findEarlier(writes bool) (last int, err error) {
 			removeEmpty(path)
 		}
 	}
+	j.leftOut(j.files.Skipped.N, j.files.Skipped.Err())
 	return last, nil
+}
+
+// leftOut counts and keeps an error for Damaged, unless it is nil.
+func (j *Journal) leftOut(n int, err error) {
+	if err != nil {
+		j.stats.Unreadable += uint64(n)
+		j.skipped = append(j.skipped, err)
+	}
 }
 
 // find finds the files of a run, and reports whether there are any. Processes that start at
@@ -100,11 +112,6 @@ func (j *Journal) find(run string, started time.Time, writes bool) (found bool, 
 			return false, err
 		}
 		defer func() { _ = lock.Close() }()
-		for _, dir := range dirs {
-			if err := atomicfile.Clean(filepath.Join(j.dir, dir)); err != nil {
-				return false, err
-			}
-		}
 	}
 	// All files with a time count, also those that were set aside or are of a later version.
 	start := func(name string) (time.Time, bool) {
@@ -118,22 +125,25 @@ func (j *Journal) find(run string, started time.Time, writes bool) (found bool, 
 		if err := j.files.Scan(dir, start); err != nil && (i == 0 || !errors.Is(err, fs.ErrNotExist)) {
 			return false, err
 		}
+		if writes {
+			j.leftOut(1, atomicfile.Clean(filepath.Join(j.dir, dir)))
+		}
 	}
 	return len(j.files.Files()) > before, nil
 }
 
-// removeEmpty removes the directory of a run, unless a person has put files there or a
-// process has just made it.
+// removeEmpty removes the directory of a run. It stays if there are other files in it or
+// a process has just made it.
 func removeEmpty(path string) {
 	lock, err := atomicfile.TryLock(path)
 	if err != nil {
 		return
 	}
 	for _, dir := range []string{filepath.Join(path, keptDir), path} {
-		entries, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-			return e.Name() != processFile && e.Name() != atomicfile.LockName && e.Name() != keptDir
-		}) {
+		for e, err := range files.Entries(dir, files.NoFollow) {
+			if errors.Is(err, fs.ErrNotExist) || err == nil && slices.Contains([]string{processFile, atomicfile.LockName, keptDir}, e.Name()) {
+				continue
+			}
 			_ = lock.Close()
 			return
 		}
@@ -147,8 +157,8 @@ func removeEmpty(path string) {
 // ErrNoRuns is returned by Read.
 var ErrNoRuns = errors.New("no process has left spans or profiles in it")
 
-// Read opens a directory to read all of its runs, those of processes that run too, with at
-// most maxUnzipped bytes in a file. Nothing in it is changed.
+// Read opens a directory to read all of its runs, also the runs of processes that have not
+// ended. It reads at most maxUnzipped bytes of a file, and changes nothing.
 func Read(dir string, maxUnzipped int64) (*Journal, error) {
 	j := newJournal(dir, Config{MaxUnzipped: maxUnzipped})
 	_, err := j.findEarlier(false)
@@ -168,8 +178,8 @@ func (j *Journal) Earlier() []*Run {
 	return slices.SortedStableFunc(slices.Values(j.earlier), func(a, b *Run) int { return a.Number - b.Number })
 }
 
-// Damaged returns why runs are left out, and why it is not known what others are. Damaged
-// files that say so are set aside.
+// Damaged returns an error for each run that is left out, and for each run without a
+// readable description. Damaged descriptions are set aside.
 func (j *Journal) Damaged() (errs []error) {
 	errs, j.skipped = j.skipped, nil
 	for _, r := range j.earlier {
@@ -182,7 +192,7 @@ func (j *Journal) Damaged() (errs []error) {
 }
 
 // Files returns the files of the earlier runs, the newest first.
-func (j *Journal) Files() (files []File) {
+func (j *Journal) Files() (all []File) {
 	runs := make(map[string]*Run)
 	for _, r := range j.earlier {
 		runs[r.name] = r
@@ -212,13 +222,13 @@ func (j *Journal) Files() (files []File) {
 				continue // the process died before it had removed the whole window
 			}
 		}
-		files = append(files, of)
+		all = append(all, of)
 	}
-	slices.SortStableFunc(files, func(a, b File) int {
+	slices.SortStableFunc(all, func(a, b File) int {
 		if a.Run != b.Run {
 			return cmp.Or(b.Run.Number-a.Run.Number, strings.Compare(b.Run.name, a.Run.name))
 		}
 		return b.Start.Compare(a.Start)
 	})
-	return files
+	return all
 }

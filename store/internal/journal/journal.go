@@ -10,16 +10,16 @@
 //	20261121T130405.123456789Z-shop-cpu.pprof.gz       a window, in the pprof format
 //	20261121T130415.000000000Z-spans.jsonl.gz          spans that ended until then
 //	20261121T130415.000000000Z-kept-spans.jsonl.gz     all spans that outlive others then
-//	kept/20261121T130405.123456789Z-shop-cpu.pprof.gz  their samples of a window that made room
+//	kept/20261121T130405.123456789Z-shop-cpu.pprof.gz  their samples of a window that was removed
 //
-// A file is there as a whole or not at all, and gzip's checksum tells whether it is what was
-// written. A damaged file is renamed and reported. A file of a version that this program does not
-// know, or that is larger than it reads, is reported and keeps its name, for the program that reads
-// it. Both go when they are among the oldest, as all files do.
+// A file is there as a whole or not at all, and gzip's checksum finds damage. A damaged file
+// is renamed and reported. A file of an unknown version or beyond the bounds is reported and
+// keeps its name: another program may read it. Both are removed when they are among the oldest,
+// as all files are.
 //
-// journal.go opens and writes, kept.go writes the spans that outlive others, room.go keeps
-// the bound, earlier.go finds what earlier runs have left, read.go reads it, process.go is
-// what is known of a run, window.go and span.go are the forms of what is in the files.
+// journal.go opens and writes. kept.go writes the spans that outlive others. room.go keeps
+// the bound. earlier.go finds what earlier runs have left, and read.go reads it. process.go
+// describes a run. window.go and span.go are the forms of what is in the files.
 package journal
 
 import (
@@ -49,8 +49,7 @@ const (
 	keptDir      = "kept"
 	runSeparator = "-run-"
 
-	// startBytes is what the directory of a run and the files that every run has take on the
-	// disk, with room to spare.
+	// startBytes is more than the directory of a run and its first files take on the disk.
 	startBytes = 64 << 10
 )
 
@@ -76,33 +75,33 @@ type Journal struct {
 type Stats struct {
 	// Written are the files that were written, Failed those that could not be.
 	Written, Failed uint64
-	// Removed are the files, of earlier runs too, that made room.
+	// Removed are the files, of earlier runs too, that were removed for newer ones.
 	Removed uint64
-	// Stuck are the files that were to make room and cannot be removed.
+	// Stuck are the oldest files that cannot be removed.
 	Stuck int
 	// SetAside are the files that were damaged, Unreadable the files and runs that could
 	// not be read for another reason: of an unknown version or another user, say.
 	SetAside, Unreadable uint64
 	// KeptLeft is how many spans the last Kept had no room for.
 	KeptLeft int
-	// Bytes is the size of all files, but for those of other processes that run now.
+	// Bytes is the size of all files, without the files of other running processes.
 	Bytes int64
 }
 
-// Config says how much a Journal writes and reads.
+// Config bounds what a Journal writes and reads.
 type Config struct {
-	// MaxBytes bounds the files of this run and of earlier ones together; the oldest
-	// make room. Those of processes that run now have bounds of their own.
+	// MaxBytes bounds the files of this run and of earlier ones together: the oldest are
+	// removed. Each other running process has a bound of its own.
 	MaxBytes int64
-	// MaxUnzipped bounds what is in a file, between 8 and 256 MiB. What has more is not
+	// MaxUnzipped bounds what is in a file, between 8 and 128 MiB. What has more is not
 	// written, and stays unread.
 	MaxUnzipped int64
-	// Rank says how much a sample is worth that is kept when its window makes room:
-	// those of the greatest rank leave first. nil keeps none.
+	// Rank returns the rank of a sample that is kept when its window is removed. The
+	// samples of the greatest rank are removed first. nil keeps none.
 	Rank func(*profile.Sample) int
 }
 
-// NoRank is the rank of a sample that is not kept when its window makes room.
+// NoRank is the rank of a sample that is removed with its window.
 const NoRank = 1 << 20
 
 // Open begins a run in dir, which is made if it does not exist. An error names the
@@ -119,7 +118,7 @@ func open(dir string, c Config) (*Journal, error) {
 	if dir == "" {
 		return nil, errors.New("it has no name: use . for the working directory")
 	}
-	// On a full disk old files make room below.
+	// On a full disk old files are removed below.
 	unwritable := atomicfile.Prepare(dir)
 	if unwritable != nil && !atomicfile.DiskFull(unwritable) {
 		return nil, unwritable
@@ -194,9 +193,9 @@ func (j *Journal) Profile(p *exporter.Profile) (name string, err error) {
 	return name, err
 }
 
-// Spans writes spans that ended until at, and what was counted in windows. None of both is
-// no file, and many are more than one. After an error it returns the windows whose counts
-// were not written, in parts.
+// Spans writes spans that ended until at, and what was counted in windows. Without
+// both there is no file, and many need more than one. After an error it returns the windows
+// with counts that were not written, in parts.
 func (j *Journal) Spans(at time.Time, windows []Window, spans []Span) (left []Window, err error) {
 	windows = small(windows)
 	for len(windows)+len(spans) > 0 {
@@ -215,8 +214,8 @@ func (j *Journal) Spans(at time.Time, windows []Window, spans []Span) (left []Wi
 	return nil, nil
 }
 
-// writeAt writes a file of spans, unless err says that there is none, and counts it. It
-// returns when the next file is from.
+// writeAt writes a file of spans, unless err is an error, and counts it. It returns the
+// time of the next file.
 func (j *Journal) writeAt(at time.Time, suffix string, data []byte, err error) (next time.Time, _ error) {
 	for ; err == nil; at = at.Add(1) { // there are many, or the clock was set back
 		name := profiledir.Stamp(at) + suffix
@@ -266,8 +265,8 @@ func (j *Journal) Stats() Stats {
 	return j.stats
 }
 
-// Stuck returns how many files were to make room and cannot be removed, and why the last one
-// cannot. The next oldest make room for them.
+// Stuck returns how many of the oldest files cannot be removed, and the last error. The
+// next oldest are removed in their place.
 func (j *Journal) Stuck() (n int, err error) { return j.files.Stuck() }
 
 // Close lets nothing more in, and leaves the run to the next process.

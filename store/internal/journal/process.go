@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/atomicfile"
+	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/profiledir"
 )
 
@@ -27,7 +27,7 @@ type Process struct {
 	Started time.Time `json:"started"`
 	// PID is 0 where it is not known.
 	PID int `json:"pid"`
-	// Services are those whose profiles it has written, its own first.
+	// Services are the services in the profiles it has written, its own first.
 	Services []Service `json:"services,omitempty"`
 }
 
@@ -45,7 +45,7 @@ func (p *Process) Version() string {
 	return p.Services[0].Version
 }
 
-// resource returns that of a service, by its name in the name of a file.
+// resource returns the resource of a service, by the service in the name of a file.
 func (p *Process) resource(inName string) *resource.Resource {
 	if inName == "" {
 		return nil
@@ -115,7 +115,7 @@ func (j *Journal) writeProcess(p Process) error {
 
 // readProcess reads the file of a run. None is no error: a process may have died before.
 func readProcess(dir string) (p Process, err error) {
-	data, err := os.ReadFile(filepath.Join(dir, processFile))
+	data, err := files.Read(filepath.Join(dir, processFile), files.NoFollow, maxProcessBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
 	}
@@ -139,8 +139,8 @@ func readProcess(dir string) (p Process, err error) {
 
 const maxProcessBytes = 4 << 20
 
-// runName returns the name of the directory of a run. Those of later runs have greater
-// numbers, also where the clock was set back.
+// runName returns the name of the directory of a run. A later run has a greater number,
+// also if the clock was set back.
 func runName(started time.Time, number int, random uint32) string {
 	return fmt.Sprintf("%s%s%06d-%08x", profiledir.Stamp(started), runSeparator, number, random)
 }

@@ -4,11 +4,8 @@
 package journal
 
 import (
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,16 +15,18 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/profiledir"
 	"github.com/spanprof/spanprof/internal/recordfile"
 	"github.com/spanprof/spanprof/internal/report"
+	"github.com/spanprof/spanprof/internal/wire"
 )
 
 // Gone is the error of a file that has made room since Files returned it.
 var Gone = fs.ErrNotExist
 
-// ReadSpans reads a file of spans. A damaged one is set aside, as the error says, and one
-// that is of an unknown version or too large stays.
+// ReadSpans reads a file of spans. A damaged one is set aside, and the error has its new
+// name. One with an unknown version or too many bytes stays.
 func (j *Journal) ReadSpans(f File) (windows []Window, spans []Span, err error) {
 	err = j.read(f, func(data []byte) (err error) {
 		windows, spans, err = decodeSpans(data)
@@ -65,7 +64,7 @@ func (j *Journal) ReadProfile(f File) (p *exporter.Profile, err error) {
 }
 
 func (j *Journal) read(f File, decode func([]byte) error) error {
-	data, err := os.ReadFile(filepath.Join(j.dir, f.path))
+	data, err := j.load(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Gone
 	}
@@ -77,6 +76,11 @@ func (j *Journal) read(f File, decode func([]byte) error) error {
 		return j.leaveOut(f.path, err)
 	}
 	return nil
+}
+
+// load reads a file, gzipped. One that does not shrink is larger than its content.
+func (j *Journal) load(name string) ([]byte, error) {
+	return files.Read(filepath.Join(j.dir, name), files.NoFollow, j.MaxUnzipped+j.MaxUnzipped/1024)
 }
 
 func (j *Journal) unreadable() {
@@ -130,6 +134,9 @@ func (j *Journal) parsed(data []byte) (p *profile.Profile, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := wire.Pprof.Check(raw, wire.MaxProfile); errors.Is(err, wire.ErrTooLarge) {
+		return nil, fmt.Errorf("%w: %w", err, errStays)
+	}
 	err = report.Contain(func() (err error) {
 		if p, err = profile.ParseUncompressed(raw); err != nil {
 			return err
@@ -142,17 +149,13 @@ func (j *Journal) parsed(data []byte) (p *profile.Profile, err error) {
 // minUnzipped and maxUnzipped bound MaxUnzipped. Any process reads what has minUnzipped.
 const (
 	minUnzipped = 8 << 20
-	maxUnzipped = 256 << 20
+	maxUnzipped = 128 << 20
 )
 
 func unzipped(data []byte, limit int64) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	raw, err := io.ReadAll(io.LimitReader(z, limit+1))
-	if err == nil && int64(len(raw)) > limit {
-		err = fmt.Errorf("it has more than %d MiB, unzipped, which is what this process reads at most: %w", limit>>20, errStays)
+	raw, err := wire.Inflate(data, limit)
+	if errors.Is(err, wire.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", err, errStays)
 	}
 	return raw, err
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/spanprof/spanprof/internal/profiledir"
 )
 
-// The classes of files, those that make room first at first: windows and spans; the samples
-// that outlive them; the spans that do.
+// The classes of files, in the order of removal: windows and spans; the samples that
+// outlive them; the spans that do.
 const (
 	windows = iota
 	keptSamples
@@ -34,7 +34,7 @@ func classOf(name string) int {
 	return windows
 }
 
-// compare says which of two files of a class makes room first: that of the earlier run.
+// compare orders two files of a class by their removal: the file of the earlier run first.
 func (j *Journal) compare(a, b profiledir.File) int {
 	return cmp.Or(
 		cmp.Compare(j.numbers[runOf(a.Name)], j.numbers[runOf(b.Name)]),
@@ -50,8 +50,8 @@ func runOf(name string) string {
 // share is how many bytes spans that outlive others may take, and samples that do.
 func (j *Journal) share() int64 { return j.MaxBytes / 4 }
 
-// makeRoom removes the oldest files until n bytes of a class fit. Of windows, the samples stay
-// that have a rank. Where a file cannot be removed, the next ones go for it.
+// makeRoom removes the oldest files until n bytes of a class fit. Samples with a rank stay.
+// If a file cannot be removed, the next ones are.
 func (j *Journal) makeRoom(n int64, class int) error {
 	if err := j.checkRoom(n, class); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (j *Journal) makeRoom(n int64, class int) error {
 		}
 		files := j.files.Files()
 		if j.files.Bytes()+n <= j.MaxBytes || len(files) <= stuck || classOf(files[stuck].Name) != windows {
-			return nil // Write says what it cannot do.
+			return nil // Write returns an error if it has no room.
 		}
 		if !j.leave(files[stuck]) {
 			stuck++
@@ -70,9 +70,9 @@ func (j *Journal) makeRoom(n int64, class int) error {
 	}
 }
 
-// checkRoom returns an error for a file that would not fit if all windows made room for it,
-// before any of them does. It leaves their share to the samples that these windows leave behind.
-// Kept spans of earlier runs that take more than their share make room before a window is refused.
+// checkRoom returns an error for a file that would not fit if all windows were removed. It
+// comes before any of them is. It reserves the share of the samples that these windows leave.
+// A window may take the place of kept spans of earlier runs beyond their share.
 func (j *Journal) checkRoom(n int64, class int) error {
 	if j.files.Bytes()+n <= j.MaxBytes {
 		return nil
@@ -91,8 +91,8 @@ func (j *Journal) checkRoom(n int64, class int) error {
 	return nil
 }
 
-// boundKeptSpans removes kept spans of earlier runs, those of the oldest run first, until all
-// kept spans take at most maxBytes.
+// boundKeptSpans removes kept spans of earlier runs, from the oldest run on. It stops when
+// all kept spans take at most maxBytes.
 func (j *Journal) boundKeptSpans(maxBytes int64) {
 	for _, f := range slices.Clone(j.files.Files()) {
 		if j.files.BytesOf(keptSpans) <= maxBytes {
@@ -104,7 +104,7 @@ func (j *Journal) boundKeptSpans(maxBytes int64) {
 	}
 }
 
-// leave removes a file, but for the samples with a rank. It returns false where the file stays.
+// leave removes a file and keeps its samples with a rank. It returns false if the file stays.
 func (j *Journal) leave(f profiledir.File) bool {
 	parts, ok := profiledir.Parse(f.Name)
 	if !ok || j.Rank == nil || j.files.IsStuck(f) { // its samples were kept before
@@ -112,7 +112,7 @@ func (j *Journal) leave(f profiledir.File) bool {
 	}
 	p, err := j.readProfile(f)
 	if err != nil {
-		return j.remove(f) // reading it at the start has said why
+		return j.remove(f) // restoring reported the error
 	}
 	data := j.cut(p, NoRank)
 	if data == nil {
@@ -129,12 +129,12 @@ func (j *Journal) leave(f profiledir.File) bool {
 	return true
 }
 
-// remove removes a file. It returns false where the file stays: Stuck has it then, and each
-// that makes room tries again.
+// remove removes a file. It returns false if the file stays: Stuck counts it then, and the
+// next call of makeRoom tries again.
 func (j *Journal) remove(f profiledir.File) bool { return j.files.Remove(f) == nil }
 
 func (j *Journal) readProfile(f profiledir.File) (*profile.Profile, error) {
-	data, err := os.ReadFile(filepath.Join(j.dir, f.Name))
+	data, err := j.load(f.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -154,9 +154,9 @@ func (j *Journal) cut(p *profile.Profile, below int) []byte {
 	return b.Bytes()
 }
 
-// trimKept lets kept samples go until they take some less than their share: first those
-// that have no rank any more, then those of the greatest ranks, then the oldest. It reads
-// each file once to learn its ranks, and again where some samples go and others stay.
+// trimKept removes kept samples until they take less than their share. Samples without a
+// rank are first, then the greatest ranks, then the oldest. It reads each file once for its
+// ranks, and again if a part of its samples stays.
 func (j *Journal) trimKept() {
 	share := j.share() / 8 * 7
 	type kept struct {
@@ -199,7 +199,7 @@ func (j *Journal) trimKept() {
 				data = j.cut(p, below)
 			}
 			f.greatest = below - 1
-			// What cannot be removed is tried again by the next one that makes room.
+			// If this fails, the next call tries again.
 			switch {
 			case data == nil:
 				j.remove(f.File)

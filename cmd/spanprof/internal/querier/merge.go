@@ -10,10 +10,12 @@ import (
 	"fmt"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/wire"
 )
 
-// The numbers of fields and values of querier/v1/querier.proto. The first four are those of
-// both requests.
+// The numbers of fields and values of querier/v1/querier.proto. Both requests have
+// the first four.
 const (
 	mergeType, mergeLabels, mergeStart, mergeEnd, mergeFormat, mergeTraces, mergeSpans = 1, 2, 3, 4, 6, 10, 11
 
@@ -103,6 +105,9 @@ func decodeMerge(answer []byte) (*profile.Profile, error) {
 func decodeProfile(data []byte) (*profile.Profile, error) {
 	if len(data) == 0 {
 		return nil, nil
+	}
+	if err := wire.Pprof.Check(data, wire.MaxProfile); err != nil {
+		return nil, fmt.Errorf("it is no profile in the pprof format: %w", err)
 	}
 	p, err := profile.ParseUncompressed(data)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/profiledir"
 )
 
@@ -22,8 +23,9 @@ type room struct {
 	dir string // of all targets
 	max int64
 
-	mu      sync.Mutex
-	removed int
+	mu               sync.Mutex
+	removed, skipped int
+	report           func(string)
 }
 
 // kept is a profile in a file.
@@ -49,7 +51,7 @@ func (r *room) forWrite(n int64, write func() error) error {
 			break
 		}
 		if err := os.Remove(k.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("make room: %w", err)
+			return fmt.Errorf("remove older profiles: %w", err)
 		}
 		sum -= k.size
 		r.removed++
@@ -57,9 +59,10 @@ func (r *room) forWrite(n int64, write func() error) error {
 	return write()
 }
 
-// kept returns the profiles of all runs of all targets, those of earlier
-// recordings too, oldest first, and their size. Other files are left alone.
+// kept returns the profiles of all runs of all targets, oldest first, and their size.
+// Earlier recordings are included. Other files are left alone.
 func (r *room) kept() (all []kept, sum int64, err error) {
+	var skipped files.Skipped
 	targets, err := directories(r.dir)
 	if err != nil {
 		return nil, 0, err
@@ -73,39 +76,41 @@ func (r *room) kept() (all []kept, sum int64, err error) {
 			if _, err := os.Stat(filepath.Join(run, source.RecordingFile)); err != nil {
 				continue
 			}
-			entries, err := os.ReadDir(run)
-			if err != nil {
-				return nil, 0, err
-			}
-			for _, e := range entries {
-				if _, ok := profiledir.Parse(e.Name()); !ok || !e.Type().IsRegular() {
-					continue
-				}
-				info, err := e.Info()
-				if errors.Is(err, fs.ErrNotExist) {
-					continue
-				}
+			for e, err := range files.Entries(run, files.NoFollow) {
 				if err != nil {
 					return nil, 0, err
+				}
+				if _, ok := profiledir.Parse(e.Name()); !ok {
+					continue
+				}
+				info, err := files.Regular(run, e)
+				skipped.Add(err)
+				if info == nil {
+					continue
 				}
 				all = append(all, kept{path: filepath.Join(run, e.Name()), name: e.Name(), size: info.Size()})
 				sum += info.Size()
 			}
 		}
 	}
+	if skipped.N > r.skipped {
+		r.report("skipped: " + skipped.Err().Error())
+	}
+	r.skipped = skipped.N
 	slices.SortFunc(all, func(a, b kept) int { return strings.Compare(a.name, b.name) })
 	return all, sum, nil
 }
 
-// directories returns the directories in dir. Links, which may lead out of it, are
-// none.
-func directories(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	var paths []string
-	for _, e := range entries {
+// directories returns the directories in dir. A link may lead out of it and does not
+// count as one.
+func directories(dir string) (paths []string, err error) {
+	for e, err := range files.Entries(dir, files.Follow) {
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
 		if e.IsDir() {
 			paths = append(paths, filepath.Join(dir, e.Name()))
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// Config says what to record.
+// Config is the configuration of Run.
 type Config struct {
 	// Dir is where the directories of the targets are made.
 	Dir     string
@@ -22,19 +22,19 @@ type Config struct {
 	// For is how long to record, Every how long a window is. CPU profiles are in
 	// whole seconds.
 	For, Every time.Duration
-	// Kinds are those of source.TargetKinds to record.
+	// Kinds are the kinds to record, out of source.TargetKinds.
 	Kinds []exporter.Kind
-	// Resource is what the person says of the processes: attributes of
+	// Resource is what the command line states of the processes: attributes of
 	// OpenTelemetry such as service.version, and others.
 	Resource map[string]string
-	// MaxBytes bounds the profiles below Dir: the oldest make room for new ones.
+	// MaxBytes bounds the profiles below Dir: the oldest are removed for new ones.
 	MaxBytes int64
-	// Report is told what a person should know at once, and Progress that a window
-	// has ended. They are called by several goroutines.
+	// Report is called with what the user should read at once, and Progress when a
+	// window has ended. They are called by several goroutines.
 	Report, Progress func(string)
 }
 
-// Result says what became of a target.
+// Result is what became of a target.
 type Result struct {
 	Target, Dir string
 	// Profiles and Bytes were written, in Runs directories.
@@ -92,10 +92,10 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// Run records until the time is over or ctx ends, and returns what became of each
-// target and how many files were removed to make room.
+// Run records until the time is over or ctx ends. It returns the result of each target
+// and how many old files were removed.
 func Run(ctx context.Context, c Config) (results []Result, removed int) {
-	room := &room{dir: c.Dir, max: c.MaxBytes}
+	room := &room{dir: c.Dir, max: c.MaxBytes, report: c.Report}
 	results = make([]Result, len(c.Targets))
 	var all sync.WaitGroup
 	for i, t := range c.Targets {

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/profiledir"
 )
 
@@ -20,7 +21,7 @@ import (
 type snapshot struct {
 	path   string
 	parsed *profile.Profile
-	// used says that a window ends at it.
+	// used is whether a window ends at it.
 	used bool
 }
 
@@ -34,16 +35,20 @@ type directory struct {
 	// recording of it is.
 	replica string
 	last    map[exporter.Kind]snapshot
-	// run is that of the newest profile that says which it is of.
+	// run is the run of the newest profile that names one.
 	run string
 }
 
-// read reads one of the files; only says that it is all that was asked for.
+// read reads one of the files. If only is true, the user named this file.
 func (d *directory) read(path string, only bool) error {
 	if name, ok := profiledir.Parse(path); ok && !only && !d.wants(name.Kind) {
 		return nil
 	}
-	parsed, err := readFile(path)
+	links := files.Follow
+	if only {
+		links = files.Named
+	}
+	parsed, err := readFile(path, links)
 	if err != nil {
 		return d.failed(err)
 	}
@@ -69,8 +74,8 @@ func (d *directory) read(path string, only bool) error {
 	return d.give(path, kind, delta)
 }
 
-// end gives what a single profile tells that counts since the process began:
-// the live memory.
+// end reports the live memory of a single profile that counts since the process
+// began.
 func (d *directory) end() error {
 	if s, ok := d.last[exporter.KindHeap]; ok && !s.used {
 		return d.give(s.path, exporter.KindHeap, live(s.parsed))

@@ -4,11 +4,10 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,6 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/pgo"
 )
 
@@ -27,12 +27,12 @@ const maxFile = 256 << 20
 // hostAndPort is what an address without its scheme begins with.
 var hostAndPort = regexp.MustCompile(`^[\w.-]+:\d+(/|$)`)
 
-// files is a file, a directory or a glob.
-type files string
+// local is a file, a directory or a glob.
+type local string
 
-func (s files) String() string { return string(s) }
+func (s local) String() string { return string(s) }
 
-func (s files) Read(ctx context.Context, want Want, skip func(error), each func(*Profile) error) error {
+func (s local) Read(ctx context.Context, want Want, skip func(error), each func(*Profile) error) error {
 	paths, err := s.paths()
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s files) Read(ctx context.Context, want Want, skip func(error), each func(
 
 // paths returns the files that the source names: all profiles in and below a
 // directory. The names that the file exporter gives sort by time.
-func (s files) paths() ([]string, error) {
+func (s local) paths() ([]string, error) {
 	roots := []string{string(s)}
 	if _, err := os.Stat(string(s)); err != nil {
 		matches, globErr := filepath.Glob(string(s))
@@ -102,7 +102,7 @@ func (s files) paths() ([]string, error) {
 	var paths []string
 	for _, root := range roots {
 		if info, err := os.Stat(root); err == nil && info.IsDir() {
-			// WalkDir does not follow a link.
+			// find does not follow a link.
 			if root, err = filepath.EvalSymlinks(root); err != nil {
 				return nil, err
 			}
@@ -110,26 +110,46 @@ func (s files) paths() ([]string, error) {
 			paths = append(paths, root)
 			continue
 		}
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && isProfile(path) && isFile(path, d) {
-				paths = append(paths, path)
-			}
-			return err
-		})
-		if err != nil {
+		if err := find(root, &paths); err != nil {
 			return nil, err
 		}
 	}
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("%s: no profiles are there: their names end in %s", s, strings.Join(suffixes, ", "))
 	}
-	// Files of a directory that are named before and after its subdirectories.
-	slices.SortStableFunc(paths, func(a, b string) int { return strings.Compare(filepath.Dir(a), filepath.Dir(b)) })
+	slices.SortFunc(paths, func(a, b string) int {
+		return cmp.Or(strings.Compare(filepath.Dir(a), filepath.Dir(b)), strings.Compare(a, b))
+	})
 	return slices.Compact(paths), nil
 }
 
+// maxPaths bounds the files of a SOURCE.
+const maxPaths = 1 << 20
+
+// find appends the profiles in a directory and below it. A pipe with the name of a
+// profile is appended too: reading it returns the error to report.
+func find(dir string, paths *[]string) error {
+	for e, err := range files.Entries(dir, files.Follow) {
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case e.IsDir():
+			if err := find(path, paths); err != nil {
+				return err
+			}
+		case isProfile(path):
+			if *paths = append(*paths, path); len(*paths) > maxPaths {
+				return fmt.Errorf("%s: there are more than %d profiles: name fewer", dir, maxPaths)
+			}
+		}
+	}
+	return nil
+}
+
 // Seen has the files that were read, by their absolute paths. Two SOURCEs of a command
-// line may have the same file, whose samples must count once.
+// line may have the same file. Its samples must count once.
 type Seen map[string]bool
 
 // Again reports whether a profile of the same file was asked about before. What was
@@ -147,7 +167,7 @@ func (s Seen) Again(p *Profile) bool {
 	return before
 }
 
-// ErrSeen says why a profile is left out that Seen knows.
+// ErrSeen is the error for a profile that an earlier SOURCE has too.
 var ErrSeen = errors.New("another SOURCE has it too, and it counts once")
 
 var suffixes = []string{".pprof.gz", ".pprof", ".pb.gz", ".pgo"}
@@ -156,28 +176,10 @@ func isProfile(path string) bool {
 	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(path, suffix) })
 }
 
-// isFile reports whether there is a file at path, or a link to one. To read a pipe
-// could take for ever.
-func isFile(path string, d fs.DirEntry) bool {
-	if d.Type()&fs.ModeSymlink == 0 {
-		return d.Type().IsRegular()
-	}
-	info, err := os.Stat(path)
-	return err != nil || info.Mode().IsRegular() // a link to nothing is an error in its turn
-}
-
-func readFile(path string) (*profile.Profile, error) {
-	f, err := os.Open(path)
+func readFile(path string, links files.Links) (*profile.Profile, error) {
+	data, err := files.Read(path, links, maxFile)
 	if err != nil {
 		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(data) > maxFile:
-		return nil, fmt.Errorf("%s: it has more than %d MiB", path, maxFile>>20)
 	}
 	parsed, err := pgo.Parse(data)
 	if err != nil {

@@ -82,12 +82,12 @@ var (
 	mutexTypes = []string{"contentions", "delay"}
 )
 
-// name is that of a file of the file exporter, some seconds after begin.
+// name is the name of a file of the file exporter, some seconds after begin.
 func name(seconds int, rest string) string {
 	return begin.Add(time.Duration(seconds)*time.Second).Format("20060102T150405.000000000Z") + "-" + rest + ".pprof.gz"
 }
 
-// Mutex and block profiles have the same types, and fgprof's have those of CPU.
+// Mutex and block profiles have the same types, and fgprof's have the types of CPU.
 func TestKinds(t *testing.T) {
 	cpu, contentions := made{types: cpuTypes, period: "cpu", values: []int64{1, 2}}, made{types: mutexTypes, period: "contentions", values: []int64{1, 2}}
 	for file, test := range map[string]struct {
@@ -229,7 +229,7 @@ func TestBadFiles(t *testing.T) {
 		"not a profile in pprof's format": []byte("this is text"),
 		"the file was cut off":            whole.bytes(t)[:len(whole.bytes(t))/2],
 		"gzip: invalid checksum":          append(whole.bytes(t)[:len(whole.bytes(t))-8], 1, 2, 3, 4, 5, 6, 7, 8),
-		"it says nowhere what":            made{}.bytes(t),
+		"it does not state what":          made{}.bytes(t),
 	} {
 		dir := t.TempDir()
 		bad, good := filepath.Join(dir, "bad.pprof.gz"), filepath.Join(dir, "good.pprof.gz")

@@ -6,18 +6,21 @@
 package source_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/internal/files/filestest"
 )
 
-// A pipe in a directory, to which nobody writes, does not keep anybody waiting.
-func TestPipeInADirectory(t *testing.T) {
+// What is not a regular file is skipped and reported, and blocks nothing.
+func TestOddFilesInADirectory(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.pprof"), 0o600); err != nil {
+	filestest.MakeOdd(t, dir, "", ".pprof")
+	if err := syscall.Mkfifo(filepath.Join(dir, source.RecordingFile), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cpu := made{types: cpuTypes, period: "cpu", values: []int64{1, 2}}.bytes(t)
@@ -30,14 +33,40 @@ func TestPipeInADirectory(t *testing.T) {
 			}
 		}
 	}
-	// Of the four links one is to a file, one to the pipe and two to nothing.
+	// Of the four links one is to a file, one to the pipe and two to nothing. The directory
+	// is searched. The recording and the file with a long name are unreadable.
+	const want = 3 + filestest.Odd - 1 + 2
 	s, err := source.Parse(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found, skipped := 0, 0
 	err = s.Read(t.Context(), source.Want{}, func(error) { skipped++ }, func(*source.Profile) error { found++; return nil })
-	if err != nil || found != 2 || skipped != 2 {
-		t.Errorf("%d profiles, %d skipped, %v", found, skipped, err)
+	if err != nil || found != 2 || skipped != want {
+		t.Errorf("%d profiles, %d skipped, %v, want 2 and %d", found, skipped, err, want)
+	}
+}
+
+// A file that the user names may be a pipe: that is how a shell gives the output of a
+// command.
+func TestNamedPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	if _, err := w.Write(made{types: cpuTypes, period: "cpu", values: []int64{1, 2}}.bytes(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := source.Parse(fmt.Sprintf("/dev/fd/%d", r.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	if err := s.Read(t.Context(), source.Want{}, nil, func(*source.Profile) error { found++; return nil }); err != nil || found != 1 {
+		t.Errorf("%d profiles, %v", found, err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -19,27 +18,28 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/atomicfile"
+	"github.com/spanprof/spanprof/internal/files"
 )
 
 // RecordingFile is the name of the file that describes the profiles in its
 // directory.
 const RecordingFile = "recording.json"
 
-// Recording says what the profiles in a directory are of: one run of a process.
+// Recording describes the profiles in a directory: one run of a process.
 type Recording struct {
 	// Target is the address that they were read from.
 	Target string `json:"target"`
 	// Started is when the first was read.
 	Started time.Time `json:"started"`
 	// Resource are the attributes of the process: service.name, service.version,
-	// service.instance.id and what the person has said of it.
+	// service.instance.id and the attributes given on the command line.
 	Resource map[string]string `json:"resource"`
-	// BuildID is that of the binary, empty if it has none.
+	// BuildID is the build id of the binary, empty if it has none.
 	BuildID string `json:"buildId,omitempty"`
-	// Run is what Run tells of it: recordings of the same have the same. It is empty
-	// where profiles do not tell runs apart.
+	// Run is the result of Run. Recordings of the same run have the same. It is empty
+	// if profiles do not distinguish runs.
 	Run string `json:"run,omitempty"`
-	// Cumulative are the kinds whose files count since the process began. The
+	// Cumulative are the kinds with files that count since the process began. The
 	// window of such a file is its difference to the one before it.
 	Cumulative []exporter.Kind `json:"cumulative,omitempty"`
 }
@@ -59,18 +59,12 @@ const maxRecording = 1 << 20
 // readRecording returns the description in a directory; nil if there is none.
 func readRecording(dir string) (*Recording, error) {
 	path := filepath.Join(dir, RecordingFile)
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	data, err := files.Read(path, files.Follow, maxRecording)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	case err != nil:
-		return nil, err
-	case info.Size() > maxRecording:
-		return nil, fmt.Errorf("%s: no description of a recording: it has %d bytes", path, info.Size())
 	}
-	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("no description of a recording: %w", err)
 	}
 	var r Recording
 	if err := json.Unmarshal(data, &r); err != nil {

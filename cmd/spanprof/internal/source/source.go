@@ -1,27 +1,26 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package source reads profiles from where a command line says they are.
+// Package source reads profiles from the sources of a command line.
 //
 // # Windows and runs
 //
 // A Profile is one window: what was sampled or counted in it, and the memory that
-// was live at its end. Where a process answers with what it has counted since it
-// began, as net/http/pprof does for heap, mutex and block, the window is the
-// difference of two answers (Delta): of two requests to a process that is
-// measured now, or of two files where a Recording says that they are such. A
-// difference shows a restart, for nothing that is counted becomes less.
+// was live at its end. The heap, mutex and block profiles of net/http/pprof count since
+// the process began. Their window is the difference of two answers (Delta). For a process
+// that is measured now they are answers to two requests. For files with such a Recording
+// they are two files. A difference shows a restart, because no count becomes less.
 //
 // Profile.Replica is the run of a process: the directory of a Recording, of the
 // first one where a run was recorded several times; the values of a Pyroscope
 // label; and in other directories what Run reads out of a profile on Linux. It is
-// empty where nothing tells runs apart.
+// empty where nothing distinguishes runs.
 //
 // # For developers
 //
 // source.go reads the grammar, files.go (with directory.go), pprof.go, page.go and pyroscope.go are
-// the sources. client.go asks servers: bounded, with the credentials of the
-// environment. kind.go tells kinds. target.go is a process with net/http/pprof, for
+// the sources. client.go sends requests: bounded, with the credentials of the
+// environment. kind.go recognises kinds. target.go is a process with net/http/pprof, for
 // package record too, and recording.go what that writes beside profiles.
 package source
 
@@ -58,7 +57,7 @@ of a Pyroscope from SPANPROF_TENANT. They go to every address of the command.
 // Profile is a profile of a source.
 type Profile struct {
 	*exporter.Profile
-	// Name says where the profile comes from, for messages: a file or an address,
+	// Name is the origin of the profile, for messages: a file or an address,
 	// without credentials.
 	Name string
 	// Replica names the run of a process that the profile was taken of. Profiles of
@@ -66,7 +65,7 @@ type Profile struct {
 	Replica string
 }
 
-// Want says which profiles are wanted.
+// Want selects profiles.
 type Want struct {
 	// Kinds are the kinds wanted; none means all.
 	Kinds []exporter.Kind
@@ -79,10 +78,10 @@ type Want struct {
 type Source interface {
 	// String returns the source as it was written, without credentials.
 	String() string
-	// Read calls each with one profile after another, those of a run oldest first
-	// where the source knows times. What cannot be read, and what each returns, is an
-	// error that names the profile. Where skip is not nil, it is told of what
-	// cannot be read instead, and the rest is read.
+	// Read calls each with one profile after another. Profiles of a run are in the
+	// order of their times, if the source has times. A profile that cannot be read and
+	// an error of each end it with an error that names the profile. If skip is not nil,
+	// it is called for a profile that cannot be read, and the rest is read.
 	Read(ctx context.Context, want Want, skip func(error), each func(*Profile) error) error
 }
 
@@ -93,7 +92,7 @@ func Parse(arg string) (Source, error) {
 	case arg == "":
 		return nil, errors.New("an empty SOURCE: give a file, a directory or an address")
 	case !found:
-		return files(arg), nil
+		return local(arg), nil
 	}
 	u, err := parseAddress(arg)
 	if err != nil {

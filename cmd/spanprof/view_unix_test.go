@@ -1,0 +1,37 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A signal ends view while it loads, here from a pipe that has nothing to read.
+func TestViewInterruptedWhileLoading(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	writer, err := os.OpenFile(pipe, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = writer.Close() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var errs bytes.Buffer
+	code := run(ctx, []string{"view", pipe}, io.Discard, &errs, func(string) string { return "" })
+	if code != exitFailed || !strings.HasPrefix(errs.String(), "spanprof: view: interrupted") && !strings.Contains(errs.String(), "canceled") {
+		t.Errorf("code %d: %s", code, errs.String())
+	}
+}
