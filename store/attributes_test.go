@@ -27,15 +27,15 @@ func child(ctx context.Context, tracer trace.Tracer, name, key, value string) (c
 	return tracer.Start(ctx, name, at(0), trace.WithAttributes(attribute.String(key, value)))
 }
 
-// A record has the attributes of its span and those of the children that have no record,
-// at any depth, in the order in which they ended.
+// A record has the attributes of its span and of its descendants without a record, by
+// order of ends.
 func TestAttributes(t *testing.T) {
 	s := newStore(t, store.WithSpanAttributes("query"))
 	tracer := newTracerProvider(s).Tracer("")
 	ctx, root := tracer.Start(t.Context(), "GET /api", at(0))
 	ctx, middle := tracer.Start(ctx, "engine", at(0))
 	ctx, lower := child(ctx, tracer, "promql", "query", "sum(up)")
-	_, leaf := child(ctx, tracer, "select", "db.query.text", "SELECT 1")
+	_, leaf := child(ctx, tracer, "select", "db.query.text", "SELECT a")
 	leaf.RecordError(errors.New("refused"), at(0.5))
 	leaf.SetStatus(codes.Error, "no connection")
 	_, recorded := child(ctx, tracer, "own profile", "query", "recorded itself")
@@ -52,7 +52,7 @@ func TestAttributes(t *testing.T) {
 	want := []store.Attribute{
 		{Key: "http.route", Value: "/api"},
 		{Key: "http.response.status_code", Value: "200"},
-		{Key: "db.query.text", Value: "SELECT 1", Child: "select"},
+		{Key: "db.query.text", Value: "SELECT a", Child: "select"},
 		{Key: "otel.status_description", Value: "no connection", Child: "select"},
 		{Key: "exception.type", Value: "*errors.errorString", Child: "select"},
 		{Key: "exception.message", Value: "refused", Child: "select"},
@@ -91,14 +91,14 @@ func TestAttributeOptions(t *testing.T) {
 	}
 }
 
-// Children whose parents never end make room for others, and are counted.
+// Children of parents that never end are evicted and counted.
 func TestAttributesOfLostParents(t *testing.T) {
 	s := newStore(t, store.WithMaxBytes(2<<20))
 	tracer := newTracerProvider(s).Tracer("")
 	var last trace.Span
 	for i := range 2000 {
 		ctx, root := tracer.Start(t.Context(), "GET /", at(0))
-		_, query := child(ctx, tracer, "query", "db.query.text", fmt.Sprintf("%0500d", i))
+		_, query := child(ctx, tracer, "query", "db.query.text", fmt.Sprintf("q%0499d", i))
 		query.End(at(1))
 		last = root
 	}
@@ -111,8 +111,8 @@ func TestAttributesOfLostParents(t *testing.T) {
 	}
 }
 
-// fillQueries puts in local roots with one of three queries each, one of them on a child
-// without a record, and samples of each.
+// fillQueries adds local roots with samples and one of three queries each. One query is on a
+// child without a record.
 func fillQueries(t *testing.T, s *store.Store) (ids map[string][]string) {
 	t.Helper()
 	tracer := newTracerProvider(s).Tracer("")
@@ -195,7 +195,7 @@ func TestAttributeMatchers(t *testing.T) {
 	}
 }
 
-// What AttributeTotals says of a value is what its matcher selects.
+// The total of a value equals the sum that its matcher selects.
 func TestAttributeTotals(t *testing.T) {
 	s := newStore(t)
 	fillQueries(t, s)
@@ -227,7 +227,7 @@ func TestAttributeTotals(t *testing.T) {
 	}
 }
 
-// A view says which attributes are kept.
+// A view lists the attributes that are kept.
 func TestKeptAttributes(t *testing.T) {
 	for name, test := range map[string]struct {
 		s              *store.Store
@@ -341,8 +341,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestAttributesModel holds many spans with attributes against a plain list of them, while
-// spans make room.
+// TestAttributesModel compares the attributes of many spans with a plain list, while spans
+// are evicted.
 func TestAttributesModel(t *testing.T) {
 	s := newStore(t, store.WithMaxBytes(2<<20))
 	tracer := newTracerProvider(s).Tracer("")
@@ -366,7 +366,7 @@ func TestAttributesModel(t *testing.T) {
 			_, span := tracer.Start(parent, name)
 			open = append(open, span)
 			if random.IntN(2) == 0 {
-				text := fmt.Sprint("SELECT ", random.IntN(5))
+				text := fmt.Sprint("SELECT q", random.IntN(5))
 				span.SetAttributes(attribute.String("db.query.text", text))
 			}
 		}
@@ -399,8 +399,8 @@ func TestAttributesModel(t *testing.T) {
 	}
 }
 
-// A regular expression is tried once on each value of an attribute, in however many spans and
-// beside whatever other values it is, and selects what it matches.
+// A regular expression is tried once on each value of an attribute, and selects all spans
+// with a matching value.
 func TestExpressionsOnSeveralValues(t *testing.T) {
 	s := newStore(t)
 	tracer := newTracerProvider(s).Tracer("")
@@ -412,7 +412,7 @@ func TestExpressionsOnSeveralValues(t *testing.T) {
 		ctx, root := tracer.Start(t.Context(), "GET /", at(0))
 		// None has a single one, which would be remembered by itself.
 		for _, i := range random.Perm(30)[:[]int{0, 2, 3, 5}[i%4]] {
-			text := fmt.Sprint("SELECT ", i)
+			text := fmt.Sprint("SELECT q", i)
 			_, span := child(ctx, tracer, "query", "db.query.text", text)
 			span.End(at(1))
 			values[idOf(root)] = append(values[idOf(root)], text)
@@ -425,7 +425,7 @@ func TestExpressionsOnSeveralValues(t *testing.T) {
 		samples = append(samples, sample{"main", 1, labels("profile_id", idOf(root), "span_id", idOf(root))})
 	}
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples...)))
-	for _, expression := range []string{".*1.", ".*[02-9]", ".+", ".*", "SELECT 3|SELECT 4", "SELECT 3.?|SELECT 4"} {
+	for _, expression := range []string{".*1.", ".*[02-9]", ".+", ".*", "SELECT q3|SELECT q4", "SELECT q3.?|SELECT q4"} {
 		re := regexp.MustCompile("^(?:" + expression + ")$")
 		for _, op := range []store.MatchOp{store.MatchRegexp, store.MatchNotRegexp} {
 			want := 0

@@ -34,9 +34,9 @@
 // the first exception event the type and the message. [WithSpanAttributes] adds keys,
 // [WithoutSpanAttributes] leaves all out. Those of a child that is not recorded itself
 // are with the nearest span above it that is. A value has 1024 bytes at most, those of
-// one span together 2048, and those of its children as many. In URLs, passwords and the
-// signatures that the semantic conventions list are replaced by REDACTED, also in URLs
-// that a message of an exception or the description of a status names.
+// one span together 2048, and those of its children as many. REDACTED replaces
+// credentials in them and in the description of a status, and ? the literals of database
+// statements and of GraphQL. README lists what is and is not hidden.
 //
 // Contains and Attributes of a [SpanQuery] search them, Matchers of a [Query] whose label
 // begins with "span." select samples by them, and AttributeTotals of an [Attributed] view
@@ -231,7 +231,7 @@
 //   - internal/journal has the files of a directory; directory.go writes them and
 //     restore.go reads them, both in one goroutine, without the locks that queries or
 //     spans take while a file is read or written;
-//   - internal/attributes knows which attributes are kept and what is secret in them;
+//   - internal/attributes has the attributes to keep;
 //   - internal/intern has one copy of equal values, internal/memory counts bytes;
 //   - internal/cputime knows when CPU was profiled, internal/ident has ids and the
 //     names of services.

@@ -67,7 +67,7 @@ func TestBytesAreHonest(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
-// TestHeapIsHonest is TestBytesAreHonest for heap profiles, whose values differ.
+// TestHeapIsHonest is TestBytesAreHonest for heap profiles, which have different values.
 func TestHeapIsHonest(t *testing.T) {
 	before := heapBytes()
 	s := newStore(t, store.WithMaxBytes(4<<20))
@@ -89,7 +89,7 @@ func TestTextsAreHonest(t *testing.T) {
 		t.Skip("long, and of one goroutine")
 	}
 	const maxBytes = 16 << 20
-	unique := func(n, i int) string { return fmt.Sprintf("%08d", i) + strings.Repeat("x", n-8) }
+	unique := func(n, i int) string { return fmt.Sprintf("q%07d", i) + strings.Repeat("x", n-8) }
 	resourceOf := func(service string) *resource.Resource {
 		return resource.NewSchemaless(attribute.String("service.name", service))
 	}
@@ -188,7 +188,7 @@ func heapBytes() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Thousands of idle windows make room for a full one without a copy of the list for each:
+// A full window evicts thousands of idle ones without a copy of the list for each:
 // what is allocated stays in proportion to what goes.
 func TestEvictionOfIdleWindows(t *testing.T) {
 	s := newStore(t, store.WithMaxBytes(4<<20))

@@ -21,11 +21,10 @@ import (
 
 var soak = flag.Duration("soak", 3*time.Second, "how long TestSoak takes: 2m fills a store of 64 MiB")
 
-// TestSoak records 1,000 spans a second, of which one in ten fails with a long text
-// of its own, CPU profiles with samples of the newest spans, and a heap profile with
-// each, so that the store is full when half of the time is over: as many as come in
-// hours, since spans fill their part in a minute. The store is the smaller the less time there is; where it would be
-// too small, all goes faster. The long form, with 64 MiB, is
+// TestSoak records 1,000 spans a second; one in ten fails with a long text of its own.
+// With them come CPU profiles with samples of the newest spans, and a heap profile each.
+// The store is full at half of the time. With less time the store is smaller; below its
+// minimum, the rates are higher. The long form, with 64 MiB, is
 //
 //	go test -race ./store -run TestSoak -soak 2m -v
 func TestSoak(t *testing.T) {
@@ -48,8 +47,7 @@ func TestSoak(t *testing.T) {
 	ticker := time.NewTicker(time.Second / ticksPerSecond)
 	defer ticker.Stop()
 	// Profiles come from a goroutine of their own, as a profiler's do. It is one profile behind
-	// at most: on a busy machine their spans would otherwise have made room before they come,
-	// and the store would hold something else.
+	// at most: otherwise their spans could be evicted first on a busy machine.
 	var exports sync.WaitGroup
 	jobs := make(chan func())
 	defer close(jobs)
@@ -70,7 +68,7 @@ func TestSoak(t *testing.T) {
 			span.SetAttributes(attribute.String("url.path", fmt.Sprint("/", ended)), attribute.String("http.route", fmt.Sprintf("/%d", ended%60)))
 			if ended%3 == 0 {
 				_, child := tracer.Start(ctx, "query")
-				child.SetAttributes(attribute.String("db.query.text", fmt.Sprint("SELECT ", ended%1000)))
+				child.SetAttributes(attribute.String("db.query.text", fmt.Sprint("SELECT q", ended%1000)))
 				child.End()
 			}
 			if ended%10 == 0 {
@@ -109,8 +107,8 @@ func TestSoak(t *testing.T) {
 			t.Errorf("counted %d bytes, the heap grew by %d", stats.Bytes, grown)
 		}
 		if i >= ticks*7/10 {
-			// A record, its place in the index and its part of the texts take 170 bytes, of
-			// three quarters of what spans have.
+			// A record with its index entry and its texts takes 170 bytes. Records have
+			// three quarters of the spans' bytes.
 			rows := int(stats.MaxBytes / 4 * 15 / 16 * 3 / 4 / 170)
 			if errors := len(s.Spans(store.SpanQuery{OnlyErrors: true})); stats.Spans-errors < rows/2 || errors < 100 {
 				t.Errorf("%d newest spans and %d with errors are left of %d", stats.Spans-errors, errors, stats.Spans)

@@ -20,13 +20,13 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// newQueries returns a store with two spans of one name, of which a child has the query.
+// newQueries returns a store with two spans of one name. A child of each has the query.
 func newQueries(t *testing.T) (s *store.Store, ids []string) {
 	t.Helper()
 	s = newStore(t)
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
 	b := newProfileBuilder()
-	for i, query := range []string{`SELECT "a"`, "SELECT b"} {
+	for i, query := range []string{`SELECT FROM "a"`, "SELECT b"} {
 		ctx, root := tracer.Start(t.Context(), "GET /", trace.WithTimestamp(epoch), trace.WithAttributes(attribute.String("http.request.method", "GET")))
 		_, child := tracer.Start(ctx, "query", trace.WithAttributes(attribute.String("db.query.text", query)))
 		child.End()
@@ -39,7 +39,7 @@ func newQueries(t *testing.T) (s *store.Store, ids []string) {
 	return s, ids
 }
 
-// The list says which request a span was, finds it by that and sums spans by it.
+// The list shows the attributes of a request, and finds and sums spans by them.
 func TestAttributesOfSpans(t *testing.T) {
 	s, ids := newQueries(t)
 	h := viewer.Handler(s)
@@ -94,7 +94,7 @@ func TestAttributesOfSpans(t *testing.T) {
 	}
 
 	text := get(t, h, target("/", "by", "db.query.text", "format", "text")).Body.String()
-	for _, want := range []string{"    db.query.text=\"SELECT b\" (query)\n", "by db.query.text\n", `20.0 ms       1     1.00 s  SELECT "a"`} {
+	for _, want := range []string{"    db.query.text=\"SELECT b\" (query)\n", "by db.query.text\n", `20.0 ms       1     1.00 s  SELECT FROM "a"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -104,8 +104,7 @@ func TestAttributesOfSpans(t *testing.T) {
 	}
 }
 
-// Times of whole requests, of which a child has the value, are told from those of the
-// request's own value.
+// If only a child has the value, the times are marked as times of whole requests.
 func TestTimesOfWholeRequests(t *testing.T) {
 	s, _ := newQueries(t)
 	h := viewer.Handler(s)
@@ -134,7 +133,7 @@ func TestTimesOfWholeRequests(t *testing.T) {
 	}
 }
 
-// Sums by an attribute that no span has say why there are none.
+// Sums by an attribute that no span has carry the reason.
 func TestSumsByNothing(t *testing.T) {
 	s, _ := newQueries(t)
 	none, err := store.New(store.WithoutSpanAttributes())
@@ -161,7 +160,7 @@ func TestSumsByNothing(t *testing.T) {
 	}
 }
 
-// A condition on attributes that selects nothing says why.
+// A condition on attributes that selects nothing carries the reason.
 func TestEmptyByAttribute(t *testing.T) {
 	s, _ := newQueries(t)
 	for query, want := range map[string]string{
@@ -178,7 +177,7 @@ func TestEmptyByAttribute(t *testing.T) {
 	}
 }
 
-// In all-spans scope a request is one span of the list, which says how many are below it;
+// In all-spans scope a request is one span of the list, with the number of spans below it;
 // these are asked for by its id.
 func TestRequestWithSpansBelow(t *testing.T) {
 	s, root, child, grandchild := newFamily(t)

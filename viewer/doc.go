@@ -124,7 +124,7 @@
 //	                                              the local roots of its trace
 //	shop.cpu{span_name="GET /search"}             all spans of a name
 //	{span_name=~"GET .*", tenant!="test"}         by labels of one's own
-//	.cpu{span.db.query.text="SELECT 1"}           the spans with this attribute
+//	.cpu{span.db.query.text="SELECT ?"}           the spans with this attribute
 //	.cpu{in_span_name="GET /search"}              all spans of a name and those below them
 //	.inuse_space                                  the heap of the process
 //	.cpu{service_version="1.4.2"}                 one version

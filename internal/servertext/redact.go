@@ -11,25 +11,27 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/spanprof/spanprof/internal/secrets"
 )
 
-// Redactor cleans what a server says to a request of the request's credentials: a
-// server or a proxy that refuses them may repeat them. The zero value knows none.
+// Redactor removes a request's credentials from the server's reply: a server or a proxy
+// that refuses them may repeat them. The zero value has no credentials.
 type Redactor struct {
 	secrets []string // the longest first
 }
 
 const redacted = "[redacted]"
 
-// NewRedactor returns one that knows the credentials in headers, of HTTP or gRPC,
-// and in u, which may be nil: those with a telling name, and others that are long
-// enough to be one.
+// NewRedactor returns a Redactor for the credentials in headers, of HTTP or gRPC, and in
+// u, which may be nil. Values count if their name is a credential's, and in headers also
+// if they are long.
 func NewRedactor(headers map[string][]string, u *url.URL) Redactor {
 	var r Redactor
 	for name, values := range headers {
 		for _, value := range values {
 			switch {
-			case isTelling(name):
+			case secrets.Name(name):
 				r.add(value)
 				r.addAuthorization(value)
 			case !isHarmless(name) && len(value) >= 8:
@@ -42,7 +44,7 @@ func NewRedactor(headers map[string][]string, u *url.URL) Redactor {
 			r.add(password)
 		}
 		for name, values := range u.Query() {
-			if isTelling(name) {
+			if secrets.Parameter(name) {
 				r.add(values...)
 			}
 		}
@@ -57,7 +59,7 @@ func (r Redactor) Clean(text string) string {
 	for _, secret := range r.secrets {
 		text = strings.ReplaceAll(text, secret, redacted)
 	}
-	for _, secret := range r.secrets { // of which the text may have the beginning
+	for _, secret := range r.secrets { // the text may end in its beginning
 		for n := min(len(secret)-1, len(text)); n >= 4; n-- {
 			if strings.HasSuffix(text, secret[:n]) {
 				text = text[:len(text)-n] + redacted
@@ -92,14 +94,7 @@ func (r *Redactor) addAuthorization(value string) {
 	}
 }
 
-// isTelling reports whether a name says that its value is a credential.
-func isTelling(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"auth", "token", "key", "secret", "password", "cookie", "signature"}, func(word string) bool { return strings.Contains(name, word) })
-}
-
-// isHarmless reports whether a header says nothing that the reader of a log must
-// not know.
+// isHarmless reports whether a log may contain a header's value.
 func isHarmless(name string) bool {
 	switch strings.ToLower(name) {
 	case "user-agent", "content-type", "content-encoding", "x-scope-orgid":

@@ -18,8 +18,8 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// TestOneValueAgainstAnother compares the requests of two queries to a database, from the box
-// with two clicks, on a laptop and on a phone.
+// TestOneValueAgainstAnother compares the requests of two database queries, with two clicks
+// from the box. It runs on a laptop and on a phone.
 func TestOneValueAgainstAnother(t *testing.T) {
 	o := newShop(t, true, 30)
 	address := o.serve(t)
@@ -31,11 +31,11 @@ func TestOneValueAgainstAnother(t *testing.T) {
 			if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll('.asides li[data-key*=kind]').length`)); n != 2 {
 				t.Errorf("%d pixels: %d values, want 2", width, n)
 			}
-			b.run("compare two", click(`.asides li[data-key*="= 0"] button`), click(`.asides li[data-key*="= 1"] button`), visible(`.sides`))
+			b.run("compare two", click(`.asides li[data-key*="= kind0"] button`), click(`.asides li[data-key*="= kind1"] button`), visible(`.sides`))
 		})
 		left, right := b.checkSides("one value against another")
 		for value, shown := range map[int]string{0: left, 1: right} {
-			query := fmt.Sprintf(`.cpu{span.db.query.text="SELECT * FROM items WHERE kind = %d"}`, value)
+			query := fmt.Sprintf(`.cpu{span.db.query.text="SELECT * FROM items WHERE kind = kind%d"}`, value)
 			if total := pprofTotal(t, address+"profile?query="+url.QueryEscape(query)); shown != onPage(total) {
 				t.Errorf("%d pixels: kind %d is %s on the page, %v by go tool pprof", width, value, shown, total)
 			}
@@ -167,7 +167,7 @@ func TestNamesOnAPhone(t *testing.T) {
 }
 
 // TestListsOfAServerThatComesBack keeps the rows of the list and of the names while the server
-// is gone, says since when, and has what came meanwhile afterwards.
+// is gone, and shows since when. Afterwards it shows the new spans.
 func TestListsOfAServerThatComesBack(t *testing.T) {
 	for page, rows := range map[string]struct{ before, after string }{
 		"":      {`document.querySelectorAll('.spans tbody tr').length === 30`, `document.querySelectorAll('.spans tbody tr').length === 33`},
@@ -190,7 +190,7 @@ func TestListsOfAServerThatComesBack(t *testing.T) {
 			on.down.Store(false)
 			b.run("the server of "+page+" comes back", until(rows.after), chromedp.WaitNotVisible(css(`#alert`)), until(`document.querySelector('.pill').classList.contains('on')`))
 		})
-		// The numbers are those of now.
+		// The numbers are current.
 		total := pprofTotal(t, server.URL+"/profile?query="+url.QueryEscape(`.cpu{span_name="GET /search"}`))
 		if page == "names" && b.text(`.bynames tbody [data-by=cpu]`) != onPage(total) {
 			t.Errorf("GET /search has %s, %v by go tool pprof", b.text(`.bynames tbody [data-by=cpu]`), total)

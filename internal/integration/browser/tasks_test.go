@@ -32,11 +32,11 @@ import (
 // shopWindow is how long a window of a shop lasts.
 const shopWindow = 10 * time.Second
 
-// shop is a service with the requests of some minutes, in which GET /search does most in a
-// span below it, and more of it since its last version.
+// shop is a service with the requests of some minutes. GET /search does most of its work in
+// a child span, and more of it since the last version.
 type shop struct {
 	store *store.Store
-	// allSpans says that each span has a profile of its own.
+	// allSpans gives each span a profile of its own.
 	allSpans bool
 	start    time.Time
 	// failed is the trace of a request that failed, and its span.
@@ -83,7 +83,7 @@ func (o *shop) window(t *testing.T, i int, version string) {
 		}
 		add(id, r.name, r.samples, "main.handle", "main.serve")
 		if k == 0 {
-			text := fmt.Sprintf("SELECT * FROM items WHERE kind = %d", i%2)
+			text := fmt.Sprintf("SELECT * FROM items WHERE kind = kind%d", i%2)
 			_, child := tracer.Start(ctx, "query", trace.WithTimestamp(from), trace.WithAttributes(attribute.String("db.query.text", text)))
 			owner, name := id, r.name
 			if o.allSpans {
@@ -169,7 +169,7 @@ func TestNameTable(t *testing.T) {
 				t.Errorf("%s: %s has most CPU time", scope, name)
 			}
 		})
-		// All work of the endpoint is that of its traces, which go tool pprof sums too.
+		// The endpoint's work equals the sum of its traces in go tool pprof.
 		var traces []string
 		for _, span := range answerOf[struct{ Spans []struct{ TraceID string } }](t, address+"?format=json&limit=1000&name=GET+%2Fsearch").Spans {
 			traces = append(traces, span.TraceID)
@@ -266,7 +266,7 @@ func (b *browser) comparedWith() (left, right string) {
 	return b.text(`.side:nth-child(1) strong`), b.text(`.side:nth-child(2) strong`)
 }
 
-// topOfSide returns what go tool pprof says of a side of the comparison that the page shows.
+// topOfSide returns go tool pprof's answer for one side of the comparison on the page.
 func (b *browser) topOfSide(side string) top {
 	b.t.Helper()
 	at := b.at()
@@ -279,8 +279,7 @@ func (b *browser) topOfSide(side string) top {
 	return pprofTop(b.t, at.Scheme+"://"+at.Host+"/profile?"+of.Encode(), "cpu")
 }
 
-// checkSides compares the totals of both sides of a comparison, which are to differ, with those
-// of go tool pprof.
+// checkSides compares the totals of both sides, which must differ, with go tool pprof's totals.
 func (b *browser) checkSides(what string) (left, right string) {
 	b.t.Helper()
 	left, right = b.comparedWith()
@@ -295,8 +294,8 @@ func (b *browser) checkSides(what string) (left, right string) {
 	return left, right
 }
 
-// checkEach compares what functions take on both sides for each of n spans or seconds, and how
-// much more that is on the right, with what go tool pprof says of the profiles of both.
+// checkEach compares the time of functions, for each of n spans or seconds, with go tool
+// pprof. It also compares the differences.
 func (b *browser) checkEach(what string, n float64) {
 	b.t.Helper()
 	left, right := b.topOfSide("left").cum, b.topOfSide("right").cum

@@ -1,13 +1,18 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package attributes keeps the telling attributes of spans in few bytes.
+// Package attributes keeps the attributes that distinguish spans, in few bytes.
 //
-// keys.go knows which attributes are kept, redact.go what is secret in URLs, and
-// set.go has the form in which those of one span are kept.
+// keys.go lists the attributes and how their secrets are hidden. set.go encodes the
+// attributes of one span.
 package attributes
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"github.com/spanprof/spanprof/internal/secrets"
+)
 
 // MaxKeys is how many keys a program may add, MaxKeyLen how long each may be.
 const (
@@ -15,7 +20,7 @@ const (
 	MaxKeyLen = 255
 )
 
-// Keys that say what went wrong.
+// Keys of errors.
 const (
 	ErrorType        = "error.type"
 	ExceptionType    = "exception.type"
@@ -24,10 +29,9 @@ const (
 	statusDescription = "otel.status_description"
 )
 
-// defaults are the attributes of the semantic conventions that tell one request from
-// another: those of v1.37, and the names before that libraries in the field still send.
-// What tells only where a request came from, such as addresses and user agents, is not
-// among them.
+// defaults are the attributes of the semantic conventions that distinguish requests: of
+// v1.37, and older names that libraries still send. Attributes of the client only, such as
+// addresses, user agents and enduser.id, are not among them.
 var defaults = []string{
 	"http.request.method", "http.method",
 	"http.route", "url.template",
@@ -50,28 +54,56 @@ var defaults = []string{
 	ErrorType, ExceptionType, ExceptionMessage, statusDescription,
 }
 
-// form says where secrets may be in a value.
+// maxScan is how many bytes of a value are searched for secrets.
+const maxScan = 4 * MaxValue
+
+// RedactText returns the start of a text, such as an error, without secrets.
+func RedactText(s string) string { return text.hide(s) }
+
+// A form is where secrets may be in the values of a key.
 type form uint8
 
 const (
-	// plain values have none, urls are URLs or parts of them, texts may name URLs.
-	plain form = iota
-	urls
-	texts
+	text form = iota
+	query
+	statement
+	secret // all of the value
 )
 
-var forms = map[string]form{
-	"url.full": urls, "http.url": urls, "url.query": urls, "http.target": urls,
-	ExceptionMessage: texts, statusDescription: texts,
+func formOf(key string) form {
+	switch key {
+	case "url.query":
+		return query
+	case "db.query.text", "db.statement", "graphql.document":
+		return statement
+	}
+	if secrets.Name(key[strings.LastIndexByte(key, '.')+1:]) { // http.request.header.authorization
+		return secret
+	}
+	return text
+}
+
+// hide hides the secrets in the start of a value.
+func (f form) hide(value string) string {
+	switch value = value[:min(len(value), maxScan)]; f {
+	case query:
+		return secrets.Query(value)
+	case statement:
+		return secrets.Statement(value)
+	case secret:
+		return secrets.Hidden
+	default:
+		return secrets.Text(value)
+	}
 }
 
 // Keys are the attributes to keep. They never change.
 type Keys struct {
 	names []string
 	forms []form
-	// first and next are a hash table: the first number of a hash, and for each
-	// number the next one with the same hash, both from 1 on. A map of Go takes
-	// four times as long to say that it has no such key.
+	// first and next are a hash table, with numbers from 1 on: the first number of a
+	// hash, and the next number with the same hash. A Go map takes four times as long
+	// for a key that it lacks.
 	first [256]uint8
 	next  []uint8
 
@@ -97,7 +129,7 @@ func NewKeys(own []string) *Keys {
 func (k *Keys) add(name string) {
 	h := hash(name)
 	k.names = append(k.names, name)
-	k.forms = append(k.forms, forms[name])
+	k.forms = append(k.forms, formOf(name))
 	k.next = append(k.next, k.first[h])
 	k.first[h] = uint8(len(k.names))
 }
@@ -115,7 +147,7 @@ func (k *Keys) number(name string) uint8 {
 	return 0
 }
 
-// hash tells most keys apart.
+// hash differs for most keys.
 func hash(name string) uint8 {
 	n := len(name)
 	if n == 0 {

@@ -13,10 +13,12 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/internal/secrets"
 )
 
-// MaxValue bounds the bytes of one value, MaxOwn those of all that one span has, and
-// MaxBelow those of its children.
+// MaxValue bounds the bytes of one value, MaxOwn the values of one span together.
+// MaxBelow bounds the values of its children.
 const (
 	MaxValue = 1024
 	MaxOwn   = 2048
@@ -24,8 +26,8 @@ const (
 )
 
 const (
-	// maxName bounds the name of a child, minRoom is the least room in which a part
-	// of a value says anything.
+	// maxName bounds the name of a child. minRoom is the least room for a part of a
+	// value.
 	maxName = 128
 	minRoom = 16
 
@@ -33,19 +35,19 @@ const (
 )
 
 // A set is a sequence of entries. An entry is a byte, the length of a text and the text.
-// The byte is the number of a key, whose value the text is, or one of these.
+// The byte is one of these or the number of a key, and the text is the key's value.
 const (
-	// ofChild begins the entries of a child, whose name the text is.
+	// ofChild begins the entries of a child; the text is its name.
 	ofChild = 0
-	// more says that others were left out. It has no text.
+	// more marks that others were left out. It has no text.
 	more = 255
 )
 
 // Source is what a span that has ended has to keep: values alone, so that no code but ours
 // runs when they are read.
 type Source struct {
-	// Name is that of the span, Status the description of its status where that is an
-	// error. A child's alone are kept.
+	// Name is the name of the span, Status the description of its status if it is an
+	// error. Both are kept for a child only.
 	Name, Status string
 	Attributes   []attribute.KeyValue
 	Exception    Exception
@@ -53,9 +55,9 @@ type Source struct {
 
 // Exception is what is known of the first exception of a span.
 type Exception struct {
-	// Attributes are those of the first event that is one, of those that are looked at.
+	// Attributes are the attributes of the first exception among the events looked at.
 	Attributes []attribute.KeyValue
-	// Hidden says that one that is not looked at may come before it.
+	// Hidden means that an earlier one may be among the other events.
 	Hidden bool
 }
 
@@ -69,7 +71,7 @@ func ExceptionOf(events []sdktrace.Event) Exception {
 	return Exception{Hidden: Unseen(len(events)) > 0}
 }
 
-// Any reports whether there is something to keep, or to say.
+// Any reports whether there is something to keep or to mark.
 func (e *Exception) Any() bool { return len(e.Attributes) > 0 || e.Hidden }
 
 // Any reports whether there may be something to keep, or something that is not looked at.
@@ -82,8 +84,8 @@ func (k *Keys) Any(s *Source, child bool) bool {
 	return s.Exception.Any() || Unseen(len(s.Attributes)) > 0 || child && s.Status != ""
 }
 
-// Append appends what a span has to a set. child says that it is for the set of another
-// span, and so with the span's name; without any, nothing is appended.
+// Append appends what a span has to a set. If child is set, the set is another
+// span's, and the span's name comes first. Without attributes, nothing is appended.
 func (k *Keys) Append(set []byte, s *Source, child bool) []byte {
 	status := s.Status
 	if !child {
@@ -123,9 +125,9 @@ type writer struct {
 	keys  *Keys
 	set   []byte
 	limit int
-	// full says that something was left out, or not looked at.
+	// full means that something was left out, or not looked at.
 	full bool
-	// below says that entries of a child have begun.
+	// below means that entries of a child have begun.
 	below bool
 }
 
@@ -144,7 +146,11 @@ func (w *writer) value(n uint8, v *attribute.Value) {
 	case attribute.STRING:
 		w.entry(n, v.AsString())
 	case attribute.INT64:
-		w.entry(n, string(strconv.AppendInt(number[:0], v.AsInt64(), 10)))
+		if w.keys.forms[n-1] == secret {
+			w.put(n, secrets.Hidden, false)
+			return
+		}
+		w.put(n, string(strconv.AppendInt(number[:0], v.AsInt64(), 10)), false)
 	case attribute.Type(0): // No value, which has another name in each SDK.
 	default:
 		v := start(*v)
@@ -181,7 +187,12 @@ func start(v attribute.Value) attribute.Value {
 	return v
 }
 
+// entry appends a value without its secrets. A number goes to put, as it would escape here.
 func (w *writer) entry(n uint8, value string) {
+	w.put(n, w.keys.forms[n-1].hide(value), len(value) > maxScan)
+}
+
+func (w *writer) put(n uint8, value string, cut bool) {
 	room := min(MaxValue, w.limit-len(w.set)-3)
 	switch {
 	case value == "":
@@ -191,19 +202,10 @@ func (w *writer) entry(n uint8, value string) {
 		return
 	}
 	w.set = append(w.set, n)
-	cut := len(value) > maxScan
-	switch w.keys.forms[n-1] {
-	case urls:
-		// Most are short.
-		var redacted [256]byte
-		value = string(appendRedacted(redacted[:0], value[:min(len(value), maxScan)], room, cut))
-	case texts:
-		value = RedactText(value)
-	}
 	w.text(value, room, cut)
 }
 
-// text appends the length of a text and the text, cut to a number of bytes. cut says that
+// text appends the length of a text and the text, cut to a number of bytes. cut means that
 // it is only the start of one.
 func (w *writer) text(value string, room int, cut bool) {
 	cut = cut || len(value) > room
@@ -243,7 +245,7 @@ func appendWithin(set, below []byte, limit int) []byte {
 }
 
 // Entry is one attribute of a set. Child is the name of the span that has it, "" for the
-// span of the set. More says that others were left out, and nothing else.
+// span of the set. More means that others were left out, and nothing else is set.
 type Entry struct {
 	Key, Value string
 	Child      string

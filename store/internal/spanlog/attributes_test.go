@@ -13,7 +13,7 @@ import (
 	"github.com/spanprof/spanprof/store/internal/attributes"
 )
 
-// What children say that end after their parents takes no more than there is room for.
+// The attributes of children that end after their parents are bounded.
 func TestLateChildrenAreBounded(t *testing.T) {
 	l := New(Config{MaxBytes: 1 << 20, Fraction: 1, Keys: attributes.NewKeys(nil)})
 	tracer := newTracer(l)
@@ -23,7 +23,7 @@ func TestLateChildrenAreBounded(t *testing.T) {
 		roots[i].End(at(1))
 	}
 	for i, root := range roots {
-		l.End(childOf(root, fmt.Sprint(i, strings.Repeat(" or a = b", 50))))
+		l.End(childOf(root, fmt.Sprint("q", i, strings.Repeat(" or a = b", 50))))
 		if l.Settle(); l.bytes > l.maxBytes {
 			t.Fatalf("%d bytes of %d after %d children", l.bytes, l.maxBytes, i+1)
 		}
@@ -40,13 +40,13 @@ func TestLateChildren(t *testing.T) {
 	_, root := newTracer(l).Start(t.Context(), "GET /", at(0))
 	root.End(at(1))
 	for range 1000 {
-		l.End(childOf(root, "SELECT 1"))
+		l.End(childOf(root, "SELECT a"))
 	}
-	if got := describe(l, root); len(got) != 1 || got[0].Value != "SELECT 1" {
+	if got := describe(l, root); len(got) != 1 || got[0].Value != "SELECT a" {
 		t.Fatalf("equal attributes of 1,000 children became %d entries", len(got))
 	}
 	for i := range 1000 {
-		l.End(childOf(root, fmt.Sprint("SELECT ", i)))
+		l.End(childOf(root, fmt.Sprint("SELECT q", i)))
 	}
 	got := describe(l, root)
 	if n := len(got); n < 100 || !got[n-1].More || got[n-2].More {
@@ -62,7 +62,7 @@ func TestLateChildren(t *testing.T) {
 	none := New(Config{MaxBytes: 4 << 20, MinDuration: 2 * step, Fraction: 1, Keys: attributes.NewKeys(nil)})
 	_, short := newTracer(none).Start(t.Context(), "GET /", at(0))
 	short.End(at(1))
-	none.End(childOf(short, "SELECT 1"))
+	none.End(childOf(short, "SELECT a"))
 	if none.lostAttributes != 0 {
 		t.Errorf("%d lost of a span that options leave out", none.lostAttributes)
 	}
@@ -78,8 +78,8 @@ func describe(l *Log, s trace.Span) (list []attributes.Entry) {
 	return list
 }
 
-// Two sets of one place are both seen again, however they take turns; a third one displaces
-// the one that was seen longest ago.
+// Two alternating sets of one place are both recognised; a third one displaces the least
+// recently seen.
 func TestSeenSetsOfOnePlace(t *testing.T) {
 	const a, b, c uint64 = 1 << 32, 2 << 32, 3 << 32
 	var s seenSets

@@ -21,8 +21,8 @@ import (
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
-// TestConcurrentEvents has many goroutines start and end spans, some on another goroutine
-// than the one that started them, while views are opened. Each view has all that ended
+// TestConcurrentEvents starts and ends spans in many goroutines while views are opened.
+// Some end on another goroutine than they started on. Each view has all that ended
 // before it was opened, nothing of what starts later, and no span twice; its numbers agree.
 func TestConcurrentEvents(t *testing.T) {
 	const goroutines, each = 8, 500
@@ -55,7 +55,7 @@ func TestConcurrentEvents(t *testing.T) {
 				startedRoots.Add(1)
 				ctx, root := tracer.Start(t.Context(), fmt.Sprint("GET /", i%7), trace.WithAttributes(attribute.String("http.route", fmt.Sprint("/", i%7))))
 				if random.IntN(3) == 0 {
-					_, child := tracer.Start(ctx, "query", trace.WithAttributes(attribute.String("db.query.text", root.SpanContext().SpanID().String())))
+					_, child := tracer.Start(ctx, "query", trace.WithAttributes(attribute.String("db.query.text", "q"+root.SpanContext().SpanID().String())))
 					child.End()
 				}
 				switch random.IntN(4) {
@@ -125,7 +125,7 @@ func (r recorderOfRoots) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 	}
 }
 
-// checkView checks a view of a log in which nothing makes room, and returns how many spans
+// checkView checks a view of a log without evictions, and returns how many spans
 // have ended.
 func checkView(t *testing.T, v *View, endedBefore, startedAfter, lastEnded int64) int64 {
 	t.Helper()
@@ -148,9 +148,9 @@ func checkView(t *testing.T, v *View, endedBefore, startedAfter, lastEnded int64
 		if r.Err {
 			failed++
 		}
-		// A child ends before its root, which tells its attributes.
+		// A child ends before its root, which carries its attributes.
 		for e := range v.Attributes(r) {
-			if e.OfChild && e.Value != r.SpanID.String() {
+			if e.OfChild && e.Value != "q"+r.SpanID.String() {
 				t.Errorf("span %v has the query of %s", r.SpanID, e.Value)
 			}
 		}

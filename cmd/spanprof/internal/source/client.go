@@ -17,6 +17,7 @@ import (
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/credential"
 	"github.com/spanprof/spanprof/internal/httpsend"
+	"github.com/spanprof/spanprof/internal/secrets"
 	"github.com/spanprof/spanprof/internal/servertext"
 )
 
@@ -32,7 +33,7 @@ const (
 
 // StatusError is an answer that is no success.
 type StatusError struct {
-	// Name is the address, Status its line and Text what the server says.
+	// Name is the address, Status the status line and Text the server's message.
 	Name, Status, Text string
 	Code               int
 }
@@ -64,7 +65,7 @@ func (e *UnansweredError) Error() string { return e.Name + ": " + e.text }
 
 func (e *UnansweredError) Unwrap() error { return e.Err }
 
-// client asks servers, with the credentials of the environment.
+// client sends requests with the credentials of the environment.
 type client struct {
 	http   *http.Client
 	header http.Header
@@ -93,8 +94,8 @@ func sameServer(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// get returns the body of the answer to a GET that takes up to measure and the
-// time of an answer; name is the address in messages.
+// get returns the body of the answer to a GET. The server may take measure longer than
+// for other answers. name is the address in messages.
 func (c *client) get(ctx context.Context, name, address string, measure time.Duration) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, measure+answerTime)
 	defer cancel()
@@ -131,7 +132,7 @@ func (c *client) get(ctx context.Context, name, address string, measure time.Dur
 	return body, nil
 }
 
-// decodeError says of a success that is no profile what it is instead.
+// decodeError describes a successful answer that is not a profile.
 func (c *client) decodeError(name string, body []byte, err error) error {
 	text := servertext.NewRedactor(c.header, nil).Clean(firstLine(nil, body))
 	if len(body) > 0 && strings.HasPrefix(http.DetectContentType(body), "text/") {
@@ -140,7 +141,7 @@ func (c *client) decodeError(name string, body []byte, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// firstLine is the first line of a text, and what a page says in words.
+// firstLine returns the first line of a text, or the title of a page.
 func firstLine(header http.Header, body []byte) string {
 	text := string(body[:min(len(body), maxRefusal)])
 	if strings.HasPrefix(header.Get("Content-Type"), "text/html") || strings.HasPrefix(http.DetectContentType(body), "text/html") {
@@ -152,8 +153,8 @@ func firstLine(header http.Header, body []byte) string {
 	return line
 }
 
-// withoutAddress returns an error of net/http without the address, which is in
-// the message already and may have a query that is long.
+// withoutAddress removes the address from an error of net/http: the message has it
+// already, and its query may be long.
 func withoutAddress(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err
@@ -165,8 +166,8 @@ func withoutAddress(err error) error {
 func parseAddress(arg string) (*url.URL, error) {
 	u, err := url.Parse(arg)
 	switch {
-	case err != nil && strings.Contains(arg, "@"):
-		// The error would repeat a password.
+	case err != nil && secrets.Text(arg) != arg:
+		// The error would repeat a secret.
 		return nil, errors.New("a SOURCE is no address that can be read")
 	case err != nil:
 		return nil, fmt.Errorf("%q: %w", arg, withoutAddress(err))
@@ -176,7 +177,7 @@ func parseAddress(arg string) (*url.URL, error) {
 		return nil, fmt.Errorf("%q: the address has no host", arg)
 	}
 	for name := range u.Query() {
-		if isCredential(name) {
+		if secrets.Parameter(name) {
 			return nil, fmt.Errorf("%s: a SOURCE has no credentials, as its parameter %q seems to be one: set SPANPROF_USER and SPANPROF_PASSWORD, or SPANPROF_TOKEN, in the environment", withoutUser(u), name)
 		}
 	}
@@ -186,15 +187,4 @@ func parseAddress(arg string) (*url.URL, error) {
 
 func withoutUser(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-}
-
-// isCredential reports whether a parameter has the name of a credential.
-func isCredential(name string) bool {
-	name = strings.ToLower(name)
-	for _, word := range []string{"auth", "cookie", "key", "passwd", "password", "pwd", "secret", "signature", "token"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
 }
