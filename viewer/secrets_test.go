@@ -39,7 +39,7 @@ var planted = [][2]string{
 	{"http.url", "//user:S3CRET24@host/p"},
 }
 
-// Secrets of spans reach neither the page nor the directory. The innocent neighbours do.
+// The page and the directory contain no secrets of spans. The innocent neighbours stay.
 func TestSecretsAreHidden(t *testing.T) {
 	dir := t.TempDir()
 	s, err := store.New(store.WithDirectory(dir, 16<<20), store.WithSpanAttributes("http.request.header.authorization", "http.request.header.cookie"))

@@ -10,7 +10,7 @@ import (
 	"github.com/spanprof/spanprof/internal/secrets"
 )
 
-// planted are values with secrets, each of which contains S3CRET.
+// planted are values with secrets that contain S3CRET.
 var planted = map[string][]string{
 	"query": {
 		"access_token=S3CRET03&api_key=S3CRET04&password=S3CRET05&code=S3CRET06&sig=S3CRET07&x-amz-signature=S3CRET08&X%2DAmz%2DSignature=S3CRET09&SIG=S3CRET10&client_secret=S3CRET11&id_token=S3CRET12",

@@ -5,8 +5,8 @@ package secrets
 
 import "strings"
 
-// Statement replaces the literals and comments of a statement of SQL, GraphQL, MongoDB or
-// Redis by ?, and hides tokens and users of URLs. Names are columns here.
+// Statement replaces literals and comments of SQL, GraphQL, MongoDB or Redis by ?. It also
+// hides tokens and users of URLs. Names are columns here.
 func Statement(s string) string { return hide(literals(s), mode{statement: true}) }
 
 func literals(s string) string {
@@ -68,7 +68,7 @@ func literals(s string) string {
 	return t.result()
 }
 
-// isPosition reports whether the number at i is that of a parameter: :1 or ?1.
+// isPosition reports whether the number at i is a parameter: :1 or ?1.
 func isPosition(s string, i int) bool {
 	return i > 0 && (s[i-1] == '?' || s[i-1] == ':' && (i == 1 || isAny(s[i-2], space+"(,=<>")))
 }

@@ -174,9 +174,10 @@ func (t *scanner) valueEnd(from int) (to int) {
 	return from + len(strings.TrimRight(s[from:to], `.,:;)]}\`))
 }
 
-// skip returns the index of the first byte outside set from i on, until that of one in it.
+// skip returns the index of the first byte from i on that is not in set.
 func skip(s string, i int, set string) int { return len(s) - len(strings.TrimLeft(s[i:], set)) }
 
+// until returns the index of the first byte from i on that is in set, or len(s).
 func until(s string, i int, set string) int {
 	if n := strings.IndexAny(s[i:], set); n >= 0 {
 		return i + n

@@ -58,26 +58,49 @@ var defaults = []string{
 const maxScan = 4 * MaxValue
 
 // RedactText returns the start of a text, such as an error, without secrets.
-func RedactText(text string) string { return secrets.Text(text[:min(len(text), maxScan)]) }
+func RedactText(s string) string { return text.hide(s) }
 
-// hideIn returns the function that hides secrets in the values of a key.
-func hideIn(key string) func(string) string {
+// A form is where secrets may be in the values of a key.
+type form uint8
+
+const (
+	text form = iota
+	query
+	statement
+	secret // all of the value
+)
+
+func formOf(key string) form {
 	switch key {
 	case "url.query":
-		return secrets.Query
+		return query
 	case "db.query.text", "db.statement", "graphql.document":
-		return secrets.Statement
+		return statement
 	}
 	if secrets.Name(key[strings.LastIndexByte(key, '.')+1:]) { // http.request.header.authorization
-		return func(string) string { return secrets.Hidden }
+		return secret
 	}
-	return secrets.Text
+	return text
+}
+
+// hide hides the secrets in the start of a value.
+func (f form) hide(value string) string {
+	switch value = value[:min(len(value), maxScan)]; f {
+	case query:
+		return secrets.Query(value)
+	case statement:
+		return secrets.Statement(value)
+	case secret:
+		return secrets.Hidden
+	default:
+		return secrets.Text(value)
+	}
 }
 
 // Keys are the attributes to keep. They never change.
 type Keys struct {
 	names []string
-	hide  []func(string) string // by number of the key
+	forms []form
 	// first and next are a hash table, with numbers from 1 on: the first number of a
 	// hash, and the next number with the same hash. A Go map takes four times as long
 	// for a key that it lacks.
@@ -106,7 +129,7 @@ func NewKeys(own []string) *Keys {
 func (k *Keys) add(name string) {
 	h := hash(name)
 	k.names = append(k.names, name)
-	k.hide = append(k.hide, hideIn(name))
+	k.forms = append(k.forms, formOf(name))
 	k.next = append(k.next, k.first[h])
 	k.first[h] = uint8(len(k.names))
 }

@@ -13,6 +13,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/internal/secrets"
 )
 
 // MaxValue bounds the bytes of one value, MaxOwn the values of one span together.
@@ -144,7 +146,11 @@ func (w *writer) value(n uint8, v *attribute.Value) {
 	case attribute.STRING:
 		w.entry(n, v.AsString())
 	case attribute.INT64:
-		w.entry(n, string(strconv.AppendInt(number[:0], v.AsInt64(), 10)))
+		if w.keys.forms[n-1] == secret {
+			w.put(n, secrets.Hidden, false)
+			return
+		}
+		w.put(n, string(strconv.AppendInt(number[:0], v.AsInt64(), 10)), false)
 	case attribute.Type(0): // No value, which has another name in each SDK.
 	default:
 		v := start(*v)
@@ -181,7 +187,12 @@ func start(v attribute.Value) attribute.Value {
 	return v
 }
 
+// entry appends a value without its secrets. A number goes to put, as it would escape here.
 func (w *writer) entry(n uint8, value string) {
+	w.put(n, w.keys.forms[n-1].hide(value), len(value) > maxScan)
+}
+
+func (w *writer) put(n uint8, value string, cut bool) {
 	room := min(MaxValue, w.limit-len(w.set)-3)
 	switch {
 	case value == "":
@@ -191,8 +202,7 @@ func (w *writer) entry(n uint8, value string) {
 		return
 	}
 	w.set = append(w.set, n)
-	cut := len(value) > maxScan
-	w.text(w.keys.hide[n-1](value[:min(len(value), maxScan)]), room, cut)
+	w.text(value, room, cut)
 }
 
 // text appends the length of a text and the text, cut to a number of bytes. cut means that

@@ -138,6 +138,10 @@ func TestRedacted(t *testing.T) {
 			t.Errorf("%s %s: got %q, want %q", tt.key, tt.value, got, want)
 		}
 	}
+	number := k.Append(nil, sourceOf(tracetest.SpanStub{Attributes: []attribute.KeyValue{attribute.Int("app.api_key", 1234)}}.Snapshot()), false)
+	if got := written(k, number); !slices.Equal(got, []string{"app.api_key=REDACTED"}) {
+		t.Errorf("a number became %q", got)
+	}
 }
 
 // Long lists are not written out to be cut.
