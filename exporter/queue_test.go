@@ -705,3 +705,18 @@ func TestQueueOptions(t *testing.T) {
 		}
 	}
 }
+
+// What was dropped last stands last in a program's log.
+func TestQueueReportsInOrder(t *testing.T) {
+	reported := reports(t)
+	q := newQueue(t, &destination{send: func(_ context.Context, name string) error { return errors.New(name) }})
+	export(t, q, "refused", "unknown", "closed")
+	if err := q.ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	shutdown(t, q)
+	want := []string{"test: cpu profile dropped: refused", "test: cpu profile dropped: unknown", "test: cpu profile dropped: closed"}
+	if diff := cmp.Diff(want, reported()); diff != "" {
+		t.Fatalf("reports (-want +got):\n%s", diff)
+	}
+}
