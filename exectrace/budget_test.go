@@ -4,7 +4,6 @@
 package exectrace
 
 import (
-	"runtime"
 	"testing"
 	"time"
 )
@@ -136,24 +135,5 @@ func TestBudgetOfDearReadings(t *testing.T) {
 	b.read(100_000, 0)
 	if b.readByte != perByteRead {
 		t.Errorf("after a cheap one a byte takes %v, want %v", b.readByte, perByteRead)
-	}
-}
-
-// What the account pays is the CPU time of the thread.
-func TestOnThread(t *testing.T) {
-	if _, ok := threadCPU(); !ok && runtime.GOOS == "linux" {
-		t.Fatal("Linux does not tell the CPU time of a thread")
-	} else if !ok {
-		t.Skipf("%s does not tell the CPU time of a thread", runtime.GOOS)
-	}
-	const burned = 20 * time.Millisecond
-	took := onThread(func() {
-		from, _ := threadCPU()
-		for now := from; now-from < burned; now, _ = threadCPU() {
-			runtime.Gosched() // the goroutine stays on its thread
-		}
-	})
-	if took < burned {
-		t.Errorf("%v of CPU time, want %v at least", took, burned)
 	}
 }

@@ -16,29 +16,10 @@ import (
 	"time"
 	"weak"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
 )
-
-// What was dropped last stands last in a program's log.
-func TestQueueReportsInOrder(t *testing.T) {
-	for range 1000 {
-		reported := reports(t)
-		q := newQueue(t, &destination{send: func(_ context.Context, name string) error { return errors.New(name) }})
-		export(t, q, "refused", "unknown", "closed")
-		if err := q.ForceFlush(t.Context()); err != nil {
-			t.Error(err)
-		}
-		shutdown(t, q)
-		noWorkers(t)
-		want := []string{"test: cpu profile dropped: refused", "test: cpu profile dropped: unknown", "test: cpu profile dropped: closed"}
-		if diff := cmp.Diff(want, reported()); diff != "" {
-			t.Fatalf("reports (-want +got):\n%s", diff)
-		}
-	}
-}
 
 // What an attempt makes of a profile does not stay in memory until the next one.
 func TestQueueForgetsWhatItParsed(t *testing.T) {

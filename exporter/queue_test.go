@@ -6,7 +6,6 @@ package exporter_test
 import (
 	"context"
 	"errors"
-	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 // destination records what it takes, by the profiles' bytes.
@@ -77,27 +77,6 @@ func newQueue(t *testing.T, d exporter.Destination, opts ...exporter.QueueOption
 	return q
 }
 
-// noWorkers waits until no queue works any more, or has something to report. A Shutdown that
-// has given up leaves the worker at its last file, beside which the directory must not be read
-// or removed; and it gives reports half a second, which a busy machine may need for other things.
-// A goroutine that has not run yet is known by what has created it alone.
-func noWorkers(t *testing.T) {
-	t.Helper()
-	for d := time.Millisecond; ; d *= 2 {
-		var stacks strings.Builder
-		if err := pprof.Lookup("goroutine").WriteTo(&stacks, 2); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(stacks.String(), "exporter.(*lane)") && !strings.Contains(stacks.String(), "report.(*Reporter)") {
-			return
-		}
-		if d > 20*time.Second {
-			t.Fatalf("a queue works on:\n%s", &stacks)
-		}
-		<-time.After(d)
-	}
-}
-
 // named returns a profile of the last ten seconds.
 func named(name string) *exporter.Profile {
 	return exporter.NewProfile(exporter.Window{
@@ -137,22 +116,18 @@ func wantStats(t *testing.T, q *exporter.Queue, want exporter.LaneStatus) {
 // ignoreReports has otel.Handle do nothing, as it does for the tests that set no handler.
 func ignoreReports() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) }
 
-// reports collects what otel.Handle gets during a test.
+// reports collects the errors that are reported during a test.
 func reports(t *testing.T) func() []string {
 	t.Helper()
 	var (
 		mu   sync.Mutex
 		errs []string
 	)
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+	t.Cleanup(report.Synchronous(func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		errs = append(errs, err.Error())
 	}))
-	t.Cleanup(func() {
-		noWorkers(t) // their reports are not the next test's
-		ignoreReports()
-	})
 	return func() []string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -728,5 +703,20 @@ func TestQueueOptions(t *testing.T) {
 		if err == nil || q != nil || !strings.HasPrefix(err.Error(), "test: "+want) {
 			t.Errorf("NewQueue: %v, %v; want an error about %s", q, err, want)
 		}
+	}
+}
+
+// What was dropped last stands last in a program's log.
+func TestQueueReportsInOrder(t *testing.T) {
+	reported := reports(t)
+	q := newQueue(t, &destination{send: func(_ context.Context, name string) error { return errors.New(name) }})
+	export(t, q, "refused", "unknown", "closed")
+	if err := q.ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	shutdown(t, q)
+	want := []string{"test: cpu profile dropped: refused", "test: cpu profile dropped: unknown", "test: cpu profile dropped: closed"}
+	if diff := cmp.Diff(want, reported()); diff != "" {
+		t.Fatalf("reports (-want +got):\n%s", diff)
 	}
 }

@@ -18,7 +18,7 @@ func TestStartWithBadDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	tp, _ := newTracerProvider(t)
-	if p, err := inprocess.Start(tp, inprocess.WithDirectory(file, directoryBytes)); err == nil || p != nil || !strings.Contains(err.Error(), file) {
+	if p, err := inprocess.Start(tp, inprocess.WithDirectory(file, 16<<20)); err == nil || p != nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("Start: %v, want an error that names %s", err, file)
 	}
 }

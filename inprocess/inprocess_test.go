@@ -5,14 +5,11 @@ package inprocess_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,41 +25,19 @@ import (
 	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
+// children are the programs that tests start from this executable. The key is a variable of
+// the environment, and its value the argument.
+var children = map[string]func(argument string){}
+
 func TestMain(m *testing.M) {
-	if name := os.Getenv(mistakeVariable); name != "" {
-		makeMistake(name)
-		return
-	}
-	if dir := os.Getenv(directoryVariable); dir != "" {
-		serveUntilKilled(dir)
+	for variable, run := range children {
+		if argument := os.Getenv(variable); argument != "" {
+			run(argument)
+			return
+		}
 	}
 	os.Exit(leaktest.Run(m))
 }
-
-// work uses about d of CPU time, however long that takes where other programs use the CPU
-// too: what samples it gets does not depend on them.
-func work(d time.Duration) {
-	data := make([]byte, hashed)
-	for range max(1, int(d/hashTime())) {
-		data[0] = sha256.Sum256(data)[0]
-	}
-}
-
-// hashed is how many bytes work hashes at a time.
-const hashed = 64 << 10
-
-// hashTime is the CPU time that work takes for that. Of some times the shortest is the one in
-// which nothing else ran.
-var hashTime = sync.OnceValue(func() time.Duration {
-	data := make([]byte, hashed)
-	least := time.Second
-	for range 50 {
-		begin := time.Now()
-		data[0] = sha256.Sum256(data)[0]
-		least = min(least, time.Since(begin))
-	}
-	return max(time.Microsecond, least)
-})
 
 func newTracerProvider(t *testing.T) (*spanprof.TracerProvider, *resource.Resource) {
 	t.Helper()
@@ -72,42 +47,6 @@ func newTracerProvider(t *testing.T) (*spanprof.TracerProvider, *resource.Resour
 func providerOf() (*spanprof.TracerProvider, *resource.Resource) {
 	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
 	return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res))), res
-}
-
-// The page answers, and tells what the profiler is doing.
-func TestHandler(t *testing.T) {
-	tp, res := newTracerProvider(t)
-	p, err := inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithAllowedHosts("debug.example.com"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	status := func() (s struct {
-		Running bool
-		Message string
-	},
-	) {
-		r := httptest.NewRequest(http.MethodGet, "http://debug.example.com/debug/spanprof/?format=json", http.NoBody)
-		w := httptest.NewRecorder()
-		p.Handler().ServeHTTP(w, r)
-		if w.Code != http.StatusOK {
-			t.Fatalf("status %d: %s", w.Code, w.Body)
-		}
-		var v struct{ Status any }
-		v.Status = &s
-		if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	if s := status(); !s.Running || (s.Message != "") != tp.PublicLabelsOnly() {
-		t.Errorf("status while running: %+v", s)
-	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if s := status(); s.Running {
-		t.Errorf("status after Shutdown: %+v", s)
-	}
 }
 
 // The page says what it cannot show, and why.
@@ -132,26 +71,6 @@ func TestPageWithoutCPU(t *testing.T) {
 	}
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-// The page says so where the public API alone labels goroutines.
-func TestPageOfPublicLabels(t *testing.T) {
-	for public, options := range map[bool][]spanprof.Option{true: {spanprof.WithPublicLabelsOnly()}, false: nil} {
-		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), options...)
-		p, err := inprocess.Start(tp, inprocess.WithKinds(exporter.KindHeap, exporter.KindCPU))
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := httptest.NewRecorder()
-		p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/?format=text", http.NoBody))
-		want := public || tp.PublicLabelsOnly() // by the build tag
-		if page := strings.Join(strings.Fields(w.Body.String()), " "); strings.Contains(page, "labelled by runtime/pprof's public API alone") != want {
-			t.Errorf("want a note: %t; the page:\n%s", want, page)
-		}
-		if err := p.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

@@ -293,3 +293,30 @@ func contended(p *profile.Profile) (n int64) {
 	}
 	return n
 }
+
+// Without a Profiler there is all that needs none.
+func TestWithoutAProfiler(t *testing.T) {
+	base := serve(t, nil)
+	for _, path := range []string{"profile?seconds=0.01", "heap", "delta_heap"} {
+		get(t, base+path)
+	}
+	refused(t, base+"wall?seconds=1", http.StatusNotFound, "not enabled")
+}
+
+// get returns the profile under a URL.
+func get(t *testing.T, url string) *profile.Profile {
+	t.Helper()
+	response, body := ask(t, http.MethodGet, url, "")
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/octet-stream" ||
+		!strings.HasPrefix(response.Header.Get("Content-Disposition"), "attachment; filename=") {
+		t.Errorf("%s: %s %v\n%s", url, response.Status, response.Header, body)
+	}
+	p, err := profile.ParseData([]byte(body))
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", url, err, body)
+	}
+	if err := p.CheckValid(); err != nil {
+		t.Errorf("%s: %v", url, err)
+	}
+	return p
+}

@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/profhttp"
 	"github.com/spanprof/spanprof/profiler"
@@ -74,24 +72,6 @@ func ask(t *testing.T, method, url, body string) (*http.Response, string) {
 	return response, string(answer)
 }
 
-// get returns the profile under a URL.
-func get(t *testing.T, url string) *profile.Profile {
-	t.Helper()
-	response, body := ask(t, http.MethodGet, url, "")
-	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/octet-stream" ||
-		!strings.HasPrefix(response.Header.Get("Content-Disposition"), "attachment; filename=") {
-		t.Errorf("%s: %s %v\n%s", url, response.Status, response.Header, body)
-	}
-	p, err := profile.ParseData([]byte(body))
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", url, err, body)
-	}
-	if err := p.CheckValid(); err != nil {
-		t.Errorf("%s: %v", url, err)
-	}
-	return p
-}
-
 // refused checks that an answer is an error as text, without a trace of what was
 // planned.
 func refused(t *testing.T, url string, status int, text string) {
@@ -147,15 +127,6 @@ func TestSymbol(t *testing.T) {
 			t.Errorf("%s: %q, want %q", test.method, body, want)
 		}
 	}
-}
-
-// Without a Profiler there is all that needs none.
-func TestWithoutAProfiler(t *testing.T) {
-	base := serve(t, nil)
-	for _, path := range []string{"profile?seconds=0.01", "heap", "delta_heap"} {
-		get(t, base+path)
-	}
-	refused(t, base+"wall?seconds=1", http.StatusNotFound, "not enabled")
 }
 
 // Any path is a prefix, also none at all.

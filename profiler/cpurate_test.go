@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"go.opentelemetry.io/otel"
-
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
@@ -17,13 +15,6 @@ import (
 func hear(t *testing.T, text string) (times func() int64) {
 	t.Helper()
 	var n atomic.Int64
-	before := otel.GetErrorHandler()
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		n.Add(int64(strings.Count(err.Error(), text)))
-	}))
-	t.Cleanup(func() { otel.SetErrorHandler(before) })
-	return func() int64 {
-		reporttest.Settle()
-		return n.Load()
-	}
+	reporttest.Handle(t, func(err error) { n.Add(int64(strings.Count(err.Error(), text))) })
+	return n.Load
 }

@@ -4,14 +4,11 @@
 package profiler_test
 
 import (
-	"bytes"
 	"errors"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
@@ -52,21 +49,5 @@ func TestMutexFractionOfTheProgram(t *testing.T) {
 	shutdown(t, p)
 	if got := runtime.SetMutexProfileFraction(-1); got != 99 {
 		t.Errorf("the mutex fraction is %d, want 99", got)
-	}
-}
-
-// The profile that a disabled Profiler writes for the program is its own.
-func TestProfileWhenDisabled(t *testing.T) {
-	t.Setenv("SPANPROF_DISABLED", "true")
-	p, _ := start(t)
-	if err := p.Enable(t.Context(), exporter.KindGoroutine); err != nil {
-		t.Error(err)
-	}
-	var b bytes.Buffer
-	if err := p.Profile(t.Context(), &b, exporter.KindCPU, time.Millisecond); err != nil {
-		t.Error(err)
-	}
-	if _, err := profile.Parse(&b); err != nil {
-		t.Error(err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -46,6 +47,7 @@ func running(t *testing.T, exp exporter.Exporter) *profiler.Profiler {
 // A minute without the destination: windows go on to end, so many wait as
 // there is room for, the others are counted, and one error says so.
 func TestExporterThatBlocks(t *testing.T) {
+	reports := hear(t, "too slow")
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		rec := new(exportertest.Recorder)
@@ -57,8 +59,8 @@ func TestExporterThatBlocks(t *testing.T) {
 			t.Errorf("Status() = %+v, want 49 windows waiting and the others of %d dropped", got, ends*len(inBubble))
 		}
 		synctest.Wait()
-		if errs := reported.take("too slow"); len(errs) != 1 {
-			t.Errorf("reported %v, want once that the exporter is too slow", errs)
+		if n := reports(); n != 1 {
+			t.Errorf("%d reports that the exporter is too slow, want 1", n)
 		}
 
 		close(release)
@@ -95,6 +97,8 @@ func TestExporterThatPanics(t *testing.T) {
 // each failure is counted and reported, and what comes afterwards arrives.
 func testFailure(t *testing.T, failure func() error, report string) {
 	t.Helper()
+	var log errorLog
+	reporttest.Handle(t, log.Handle)
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		rec := new(exportertest.Recorder)
@@ -115,7 +119,7 @@ func testFailure(t *testing.T, failure func() error, report string) {
 		}
 		// The first at once, and the newest for the others at the end.
 		rest := fmt.Sprintf("(and %d more like it since ", 2*kinds-2)
-		if errs := reported.take(report); len(errs) != 2 || strings.Contains(errs[0].Error(), "more like it") || !strings.Contains(errs[1].Error(), rest) {
+		if errs := log.errs; len(errs) != 2 || strings.Contains(errs[0].Error(), "more like it") || !strings.Contains(errs[1].Error(), rest) {
 			t.Errorf("reported %v, want %q alone and then with %q", errs, report, rest)
 		}
 	})

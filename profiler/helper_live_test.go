@@ -6,6 +6,7 @@
 package profiler_test
 
 import (
+	"bytes"
 	"context"
 	"runtime/pprof"
 	"slices"
@@ -130,4 +131,29 @@ func free(t *testing.T) {
 		return !slices.ContainsFunc(users, func(user string) bool { return strings.Contains(all, user) })
 	})
 	startForeign(t).stop(t)
+}
+
+// foreign is a CPU profile that the program runs by itself.
+type foreign struct {
+	bytes.Buffer
+}
+
+func startForeign(t *testing.T) *foreign {
+	t.Helper()
+	f := new(foreign)
+	if err := pprof.StartCPUProfile(f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// stop ends the program's profile and returns it.
+func (f *foreign) stop(t *testing.T) *profile.Profile {
+	t.Helper()
+	pprof.StopCPUProfile()
+	p, err := profile.Parse(&f.Buffer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

@@ -4,14 +4,10 @@
 package profiler_test
 
 import (
-	"bytes"
 	"context"
 	"runtime"
-	"runtime/pprof"
 	"testing"
 	"time"
-
-	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
@@ -90,29 +86,4 @@ func fallback(t *testing.T, p *profiler.Profiler) string {
 		t.Errorf("the status is %q, while the runtime is known: %v", why, unknown)
 	}
 	return why
-}
-
-// foreign is a CPU profile that the program runs by itself.
-type foreign struct {
-	bytes.Buffer
-}
-
-func startForeign(t *testing.T) *foreign {
-	t.Helper()
-	f := new(foreign)
-	if err := pprof.StartCPUProfile(f); err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
-// stop ends the program's profile and returns it.
-func (f *foreign) stop(t *testing.T) *profile.Profile {
-	t.Helper()
-	pprof.StopCPUProfile()
-	p, err := profile.Parse(&f.Buffer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }

@@ -6,15 +6,12 @@ package profiler_test
 import (
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/internal/leaktest"
-	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 // reported is what otel.Handle got; each test takes what it expects.
@@ -54,15 +51,4 @@ func (l *errorLog) Handle(err error) {
 		close(l.changed)
 		l.changed = nil
 	}
-}
-
-// take empties the log, once it has all, and returns the errors that speak of something;
-// other tests' profilers may have had something to report too.
-func (l *errorLog) take(something string) []error {
-	reporttest.Settle()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	errs := slices.DeleteFunc(l.errs, func(err error) bool { return !strings.Contains(err.Error(), something) })
-	l.errs = nil
-	return errs
 }

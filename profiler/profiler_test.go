@@ -13,12 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
-	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -144,30 +142,6 @@ func TestShutdownWithoutStart(t *testing.T) {
 	}
 }
 
-func TestDisabled(t *testing.T) {
-	t.Setenv("SPANPROF_DISABLED", "true")
-	p, rec := start(t)
-	flush(t, p)
-	startForeign(t).stop(t) // nobody uses the CPU profiler
-	want := profiler.Status{
-		Disabled: true,
-		Kinds:    []exporter.Kind{exporter.KindCPU, exporter.KindHeap},
-		Window:   10 * time.Second,
-		CPU:      "disabled by the environment",
-		Lanes:    recorded(0),
-	}
-	if diff := cmp.Diff(want, p.Status()); diff != "" {
-		t.Errorf("Status (-want +got):\n%s", diff)
-	}
-	shutdown(t, p)
-	if err := rec.ForceFlush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
-		t.Error("the exporter was not shut down")
-	}
-	if got := len(rec.Profiles()); got != 0 {
-		t.Errorf("%d profiles, want 0", got)
-	}
-}
-
 // Heap windows need no wall clock: here the ends are exact.
 func TestWindowsEndOnTheGrid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -236,57 +210,6 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// Wherever an error comes from, its handler may wait for the profiler.
-func TestErrorHandlerMayUseTheProfiler(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		exp  exporter.Exporter
-		kind exporter.Kind
-	}{
-		{"the exporter's", failing{}, exporter.KindHeap},
-		{"a member's", nil, exporter.KindHeap},
-		{"the profiler's", new(exportertest.Recorder), exporter.KindCPU},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			theirs := startForeign(t) // an error, and nothing in the bubble starts one
-			defer theirs.stop(t)
-			reporttest.Settle() // what others report would come into the bubble
-			synctest.Test(t, func(t *testing.T) {
-				exp := test.exp
-				if exp == nil {
-					exp = exporter.NewMulti(failing{}) // its goroutines are the bubble's
-				}
-				p, err := profiler.New(exp, profiler.WithKinds(test.kind), profiler.WithWindow(time.Second))
-				if err != nil {
-					t.Fatal(err)
-				}
-				done := make(chan error, 10)
-				otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {
-					err := p.Flush(context.Background())
-					if errors.Is(err, profiler.ErrShutdown) || errors.Is(err, errRefused) {
-						err = nil
-					}
-					if end := p.Shutdown(context.Background()); !errors.Is(end, errRefused) {
-						err = errors.Join(err, end)
-					}
-					done <- err
-				}))
-				defer otel.SetErrorHandler(&reported)
-				if err := p.Start(); err != nil {
-					t.Fatal(err)
-				}
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
-				synctest.Wait()
-				if got := p.Status(); got.Running || got.Lanes[0].Waiting != 0 {
-					t.Errorf("Status() = %+v, want that it is shut down", got)
-				}
-			})
-		})
-	}
-}
-
 // hanging is an exporter whose Export ignores its context and returns when the
 // channel is closed.
 type hanging chan struct{}
@@ -296,10 +219,3 @@ func (hanging) ForceFlush(context.Context) error                  { return nil }
 func (hanging) Shutdown(context.Context) error                    { return nil }
 
 var errRefused = errors.New("refused")
-
-// failing is an exporter that takes nothing.
-type failing struct{}
-
-func (failing) Export(context.Context, *exporter.Profile) error { return errRefused }
-func (failing) ForceFlush(context.Context) error                { return nil }
-func (failing) Shutdown(context.Context) error                  { return nil }

@@ -56,44 +56,6 @@ func BenchmarkSpan(b *testing.B) {
 	}
 }
 
-func TestSpanAllocates(t *testing.T) {
-	p := newStore(t).SpanProcessor()
-	span := localRootSpan(trace.SpanID{1})
-	var rw sdktrace.ReadWriteSpan = readWriteSpan{span: span}
-	// One chunk is allocated for chunkLen spans.
-	if n := testing.AllocsPerRun(1000, func() {
-		p.OnStart(t.Context(), rw)
-		p.OnEnd(span)
-	}); n > 0 {
-		t.Error("allocations per span:", n)
-	}
-}
-
-// Attributes are copied at once: equal ones once for all, others in two allocations.
-func TestAttributesAllocate(t *testing.T) {
-	for name, test := range map[string]struct {
-		own  bool
-		most float64
-	}{"equal": {false, 0}, "own": {true, 2}} {
-		p := newStore(t).SpanProcessor()
-		var spans []sdktrace.ReadOnlySpan
-		for i := range 2000 {
-			path := "/"
-			if test.own {
-				path = fmt.Sprint("/", i)
-			}
-			spans = append(spans, spanWith(trace.SpanID{1, byte(i >> 8), byte(i)}, trace.SpanID{}, serverAttributes(path)))
-		}
-		i := 0
-		if n := testing.AllocsPerRun(1000, func() {
-			p.OnEnd(spans[i%len(spans)])
-			i++
-		}); n > test.most {
-			t.Errorf("%s: %v allocations per span, want at most %v", name, n, test.most)
-		}
-	}
-}
-
 // BenchmarkExport takes in windows of the recorded service, of 900 samples on
 // average, when the store knows its code.
 func BenchmarkExport(b *testing.B) {

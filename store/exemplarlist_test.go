@@ -12,26 +12,6 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// A list of the first of many exemplars writes none of the others out, and what was
-// summed for one is there for the next.
-func TestExemplarsAllocate(t *testing.T) {
-	for _, format := range []string{"%016x", "job-%016x"} {
-		s, _ := ofIDs(t, 20, 1000, format, labelkey.ProfileID)
-		for _, order := range []store.Order{store.Newest, store.Slowest, store.MostCPU} {
-			q := store.SpanQuery{Order: order, Limit: 100}
-			if n := len(s.Spans(q)); n != q.Limit {
-				t.Fatalf("%d exemplars", n)
-			}
-			if n := testing.AllocsPerRun(3, func() { s.Spans(q) }); n > 1000 {
-				t.Errorf("%s, order %d: allocations of Spans: %v", format, order, n)
-			}
-		}
-		if n := testing.AllocsPerRun(3, func() { s.NameTotals() }); n > 1000 {
-			t.Errorf("%s: allocations of NameTotals: %v", format, n)
-		}
-	}
-}
-
 // A client that leaves does not wait for a list of exemplars, whether it is being made for it or
 // for another one.
 func TestExemplarsEnd(t *testing.T) {

@@ -141,23 +141,6 @@ func TestListFindsKept(t *testing.T) {
 	}
 }
 
-// To select those of a list out of many ids writes none of the others out.
-func TestListAllocates(t *testing.T) {
-	const windows, listed = 10, 300
-	s, ids := ofIDs(t, windows, 1000, "%016x", labelkey.ProfileID, labelkey.SpanID)
-	q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, labelkey.ProfileID, store.MatchRegexp, strings.Join(some(ids, listed), "|"))}}
-	sel, err := s.Select(q)
-	if err != nil || sel.Samples != listed || sel.ProfileIDs != listed {
-		t.Fatalf("%d samples of %d ids: %v", sel.Samples, sel.ProfileIDs, err)
-	}
-	if n := testing.AllocsPerRun(3, func() { _, _ = s.Select(q) }); n > 500 {
-		t.Error("allocations of Select:", n)
-	}
-	if n := testing.AllocsPerRun(3, func() { _, _ = s.Timeline(q, 3) }); n > 500 {
-		t.Error("allocations of Timeline:", n)
-	}
-}
-
 // An expression that would run for minutes on all ids is refused; what is as long
 // for a label of few values, or as a list of ids, is not.
 func TestLongExpressions(t *testing.T) {

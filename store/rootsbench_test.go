@@ -59,18 +59,3 @@ func BenchmarkRoots(b *testing.B) {
 		}
 	}
 }
-
-// A store allocates nothing for a local root of the SDK.
-func TestRootsAllocate(t *testing.T) {
-	allocations := func(p sdktrace.SpanProcessor) float64 {
-		tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p)).Tracer("")
-		return testing.AllocsPerRun(1000, func() {
-			_, span := tracer.Start(context.Background(), "GET /cart")
-			span.End()
-		})
-	}
-	bare := allocations(ignore{})
-	if n := allocations(newStore(t).SpanProcessor()); n > bare {
-		t.Errorf("%v allocations a span, %v without the store", n, bare)
-	}
-}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -28,22 +27,20 @@ import (
 func TestViewAgrees(t *testing.T) {
 	s := newStore(t, store.WithMaxBytes(2<<20), store.WithSpansPerName(3))
 	tracer := newTracerProvider(s).Tracer("")
-	stop := make(chan struct{})
+	spans, profiles, views := 40_000, 1000, 40
+	if testing.Short() {
+		spans, profiles, views = 20_000, 500, 10
+	}
 	var writers, readers sync.WaitGroup
-	until := func(work func(n int)) {
+	times := func(times int, work func(n int)) {
 		writers.Go(func() {
-			for n := 0; ; n++ {
-				select {
-				case <-stop:
-					return
-				default:
-					work(n)
-				}
+			for n := range times {
+				work(n)
 			}
 		})
 	}
 	// Spans that end meanwhile, in all lists that there are.
-	until(func(n int) {
+	times(spans, func(n int) {
 		_, span := tracer.Start(t.Context(), fmt.Sprint("GET /", n%40))
 		if n%50 == 0 {
 			span.SetStatus(codes.Error, "no")
@@ -53,7 +50,7 @@ func TestViewAgrees(t *testing.T) {
 		}
 	})
 	// Profiles with samples of spans that run, of spans that ended and of none.
-	until(func(n int) {
+	times(profiles, func(n int) {
 		var spans []trace.Span
 		var samples []sample
 		for i := range 20 {
@@ -71,21 +68,9 @@ func TestViewAgrees(t *testing.T) {
 			span.End()
 		}
 	})
-	for s.Stats().WindowsEvicted == 0 {
-		runtime.Gosched()
-	}
-	looks := 40
-	if testing.Short() {
-		looks = 10
-	}
-	// On a busy machine the writers may have had little of the CPU by the last look.
-	few := func() bool {
-		stats := s.Stats()
-		return stats.SpansEvicted == 0 || stats.WindowsEvicted < 10
-	}
 	for range 2 {
 		readers.Go(func() {
-			for n := 0; n < looks || few(); n++ {
+			for range views {
 				if !agree(t, s) {
 					return
 				}
@@ -93,8 +78,10 @@ func TestViewAgrees(t *testing.T) {
 		})
 	}
 	readers.Wait()
-	close(stop)
 	writers.Wait()
+	if stats := s.Stats(); stats.SpansEvicted == 0 || stats.WindowsEvicted == 0 {
+		t.Errorf("%+v, want evicted spans and windows", stats)
+	}
 }
 
 // agree opens a view and holds its answers against each other.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 // Once, with the errors of the system's network.
@@ -26,7 +26,7 @@ func TestFaultOnSockets(t *testing.T) {
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			log := &errorLog{errs: []error{errors.New("reported")}}
-			otel.SetErrorHandler(log)
+			reporttest.Handle(t, log.Handle)
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)

@@ -16,7 +16,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
 	"github.com/spanprof/spanprof/internal/report/reporttest"
@@ -146,7 +145,6 @@ func (l *errorLog) Handle(err error) {
 }
 
 func (l *errorLog) String() string {
-	reporttest.Settle()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return errors.Join(l.errs...).Error() + "\n"
@@ -157,7 +155,7 @@ func TestFaultForMinutes(t *testing.T) {
 	for _, tt := range faults {
 		t.Run(tt.name, func(t *testing.T) {
 			log := &errorLog{errs: []error{errors.New("reported")}}
-			otel.SetErrorHandler(log)
+			reporttest.Handle(t, log.Handle)
 			synctest.Test(t, func(t *testing.T) {
 				b, e, stop := tt.upInMemory(t)
 				time.AfterFunc(3*time.Minute, b.heal)
@@ -200,7 +198,7 @@ func TestFaultForMinutes(t *testing.T) {
 
 func TestShutdownDuringFault(t *testing.T) {
 	newCertificates(t)
-	otel.SetErrorHandler(&errorLog{errs: []error{errors.New("reported")}})
+	reporttest.Handle(t, (&errorLog{errs: []error{errors.New("reported")}}).Handle)
 	for _, tt := range faults {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -14,12 +14,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.opentelemetry.io/otel"
-
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 // newExporter returns one in front of b, without a network.
@@ -119,7 +118,7 @@ func TestEndpoints(t *testing.T) {
 		{"URL option without a path", nil, []otlp.Option{otlp.WithEndpointURL("https://mine:1")}, "https://mine:1/"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			otel.SetErrorHandler(new(errorLog))
+			reporttest.Handle(t, new(errorLog).Handle)
 			for k, v := range tt.env {
 				t.Setenv(k, v)
 			}
@@ -132,7 +131,7 @@ func TestEndpoints(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	log := new(errorLog)
-	otel.SetErrorHandler(log)
+	reporttest.Handle(t, log.Handle)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "lost=1")
 	t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_HEADERS", "a=1, b = x%20y ,bad key=2,=3,c=%zz,d=1%0Asecret")
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
@@ -218,7 +217,7 @@ func TestEndpointErrors(t *testing.T) {
 	}
 	for _, text := range badURLs {
 		log := new(errorLog)
-		otel.SetErrorHandler(log)
+		reporttest.Handle(t, log.Handle)
 		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", text)
 		r, _ := sent(t)
 		if r.URL.Host != "localhost:4318" || r.URL.Scheme != "https" {
@@ -253,7 +252,7 @@ func TestImpossibleHeaders(t *testing.T) {
 
 // Answers with success whose body says no more.
 func TestSuccess(t *testing.T) {
-	otel.SetErrorHandler(new(errorLog))
+	reporttest.Handle(t, new(errorLog).Handle)
 	for i, answer := range []answerFunc{
 		status(http.StatusOK, ""),
 		status(http.StatusNoContent, "", "Content-Type", "text/html"),

@@ -17,12 +17,12 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 // largeProfile returns a CPU profile of n samples, each of a span of its own whose
@@ -67,7 +67,7 @@ func spans(messages []*collectorpb.ExportProfilesServiceRequest) map[string]int 
 // although one attempt fails in the middle.
 func TestLargeProfileArrivesInParts(t *testing.T) {
 	log := new(errorLog)
-	otel.SetErrorHandler(log)
+	reporttest.Handle(t, log.Handle)
 	synctest.Test(t, func(t *testing.T) {
 		const samples = 40
 		b := &backend{t: t}
@@ -123,7 +123,7 @@ func TestLargeProfileArrivesInParts(t *testing.T) {
 // Pyroscope makes a pprof profile of each type of sample in a message, and takes 2 MB of
 // them at once.
 func TestPartsFitPyroscope(t *testing.T) {
-	otel.SetErrorHandler(new(errorLog))
+	reporttest.Handle(t, new(errorLog).Handle)
 	for _, types := range []int{1, 4} {
 		p := &profile.Profile{}
 		for i := range types {
@@ -193,7 +193,7 @@ func pprofSize(t *testing.T, m *collectorpb.ExportProfilesServiceRequest) int {
 // A part that the server will never take is reported, and the others arrive.
 func TestRejectedPart(t *testing.T) {
 	log := new(errorLog)
-	otel.SetErrorHandler(log)
+	reporttest.Handle(t, log.Handle)
 	b := &backend{t: t}
 	rejected := false
 	b.fault = func(b *backend, w http.ResponseWriter, r *http.Request) {

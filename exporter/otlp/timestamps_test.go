@@ -10,17 +10,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.opentelemetry.io/otel"
-
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 // TestTimestampsOutliveTheQueue has a profile wait in memory, and in a file, until the
 // second attempt.
 func TestTimestampsOutliveTheQueue(t *testing.T) {
-	otel.SetErrorHandler(new(errorLog))
+	reporttest.Handle(t, new(errorLog).Handle)
 	for name, opts := range map[string][]otlp.Option{
 		"in memory": {otlp.WithConversion(convert.WithSampleTimestamps())},
 		"in a file": {otlp.WithConversion(convert.WithSampleTimestamps()), otlp.WithQueue(exporter.WithSpill(t.TempDir()))},

@@ -19,12 +19,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.opentelemetry.io/otel"
-
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/pyroscope"
 	"github.com/spanprof/spanprof/internal/leaktest"
-	"github.com/spanprof/spanprof/internal/report/reporttest"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
@@ -295,20 +293,19 @@ func TestTrickleAfterTheAnswer(t *testing.T) {
 	})
 }
 
-// reports collects what otel.Handle gets during a test.
+// reports collects the errors that are reported during a test.
 func reports(t *testing.T) func() []string {
 	t.Helper()
 	var (
 		mu   sync.Mutex
 		errs []string
 	)
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+	t.Cleanup(report.Synchronous(func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		errs = append(errs, err.Error())
 	}))
 	return func() []string {
-		reporttest.Settle()
 		mu.Lock()
 		defer mu.Unlock()
 		return slices.Clone(errs)

@@ -6,9 +6,12 @@
 package leaktest
 
 import (
+	"os"
 	"testing"
 	"time"
 )
+
+func TestMain(m *testing.M) { os.Exit(Run(m)) }
 
 func TestFindWaitsForSlowGoroutines(t *testing.T) {
 	end := make(chan struct{})

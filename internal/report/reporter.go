@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -49,8 +50,23 @@ func (r *Reporter) Report(err error) {
 	}
 }
 
+// synchronous is the handler of [Synchronous], nil in a program.
+var synchronous atomic.Pointer[func(error)]
+
+// Synchronous is for tests. Until restore is called, every Reporter of the process calls
+// handle in place of otel.Handle, and Report returns after it. The limit of one report
+// a minute stays. handle must not use the component that reports.
+func Synchronous(handle func(error)) (restore func()) {
+	before := synchronous.Swap(&handle)
+	return func() { synchronous.Store(before) }
+}
+
 // add reports err in its turn; the caller holds r.mu.
 func (r *Reporter) add(err error) {
+	if handle := synchronous.Load(); handle != nil {
+		(*handle)(err)
+		return
+	}
 	if len(r.waiting) == maxReports {
 		r.missed++
 		return

@@ -88,6 +88,31 @@ func TestErrorHandlerThatEndsItsGoroutine(t *testing.T) {
 	})
 }
 
+func TestSynchronous(t *testing.T) {
+	var got []string
+	restore := report.Synchronous(func(err error) { got = append(got, err.Error()) })
+	var r report.Reporter
+	for _, text := range []string{"refused", "refused", "closed", "refused"} {
+		r.Report(errors.New(text))
+	}
+	if diff := cmp.Diff([]string{"refused", "closed"}, got); diff != "" {
+		t.Errorf("reported within a minute (-want +got):\n%s", diff)
+	}
+	r.Flush()
+	if len(got) != 3 || !strings.HasPrefix(got[2], "refused (and 1 more like it since ") {
+		t.Errorf("reported %q, want the two others together after Flush", got)
+	}
+
+	restore()
+	reported := make(chan error, 1)
+	setErrorHandler(t, func(err error) { reported <- err })
+	r.Report(errors.New("unknown"))
+	if err := <-reported; err.Error() != "unknown" || len(got) != 3 {
+		t.Errorf("after restore: %v to otel.Handle, %q to the test's handler", err, got)
+	}
+	r.Wait(t.Context())
+}
+
 func TestErrorHandlerHasNoLabels(t *testing.T) {
 	const key = "reporter_test_label"
 	reported, profile := make(chan struct{}), make(chan string, 1)

@@ -12,8 +12,11 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 )
@@ -172,3 +175,95 @@ func TestHandOutHostile(t *testing.T) {
 		t.Errorf("%d subscribers, want 1", n)
 	}
 }
+
+// TestReusedID has processes with the id of one that has ended, as Linux sees it.
+func TestReusedID(t *testing.T) {
+	for name, change := range map[string]func(*process){
+		"start time": func(p *process) { p.start-- },
+		"user":       func(p *process) { p.user++ },
+	} {
+		s, path, _ := serving(t)
+		conn := connect(t, s, path)
+		s.mu.Lock()
+		change(s.subscribers[own].process)
+		s.mu.Unlock()
+		if err := s.HandOut("agent", secrets(now(), own)); err != nil {
+			t.Fatal(err)
+		}
+		if err := readHello(conn); err != nil {
+			t.Error(err)
+		}
+		if h, _, err := readFrame(conn); err == nil {
+			t.Errorf("%s: got %+v, want nothing", name, h)
+		}
+		if status := s.Status(); status.Subscribers != 0 || status.Refused != 1 || status.HandedOut != 0 {
+			t.Errorf("%s: %+v, want one refused", name, status)
+		}
+	}
+}
+
+// connect connects as a program that reads nothing yet.
+func connect(t *testing.T, s *Server, path string) *net.UnixConn {
+	t.Helper()
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	await(t, func() bool { return s.Status().Subscribers == 1 })
+	return conn
+}
+
+// await waits until f holds.
+func await(t *testing.T, f func() bool) {
+	t.Helper()
+	for !f() {
+		if t.Context().Err() != nil {
+			t.Fatal("the test has ended")
+		}
+		runtime.Gosched()
+	}
+}
+
+var loaded = time.Now()
+
+func TestStarted(t *testing.T) {
+	p := accepted(t, dialIt(t))
+	started, err := p.started()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := time.Unix(0, int64(started)); at.After(loaded) || at.Before(loaded.Add(-time.Minute)) {
+		t.Errorf("the process started at %v, want somewhat before %v", at, loaded)
+	}
+}
+
+// serving serves a socket until the end of the test, or until stop is called.
+func serving(t *testing.T) (s *Server, path string, stop func()) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "s")
+	l, err := ListenUnix(path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = new(Server)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	stopped := false
+	stop = func() {
+		cancel()
+		if stopped {
+			return
+		}
+		stopped = true
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(stop)
+	return s, path, stop
+}
+
+// now returns a time that is after the start of this process.
+func now() []uint64 { return []uint64{uint64(time.Now().UnixNano())} }

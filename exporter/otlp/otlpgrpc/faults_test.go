@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -29,6 +28,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/nettest"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 // faults are what may be wrong for three minutes, and what must become of the
@@ -165,7 +165,7 @@ func TestFaultForMinutes(t *testing.T) {
 	for i, tt := range faults {
 		t.Run(tt.name, func(t *testing.T) {
 			log := new(errorLog)
-			otel.SetErrorHandler(log)
+			reporttest.Handle(t, log.Handle)
 			synctest.Test(t, func(t *testing.T) {
 				b, e := faulty(t, i, 3*time.Minute)
 				for range 3 {
@@ -242,7 +242,7 @@ func TestPingsAreTolerated(t *testing.T) {
 }
 
 func TestShutdownDuringFault(t *testing.T) {
-	otel.SetErrorHandler(new(errorLog))
+	reporttest.Handle(t, new(errorLog).Handle)
 	for i, tt := range faults {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -14,18 +14,18 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/grpc"
 
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/livetest"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 // A server that is away, comes, and goes: nothing is lost, and the attempts
 // without a connection make no duplicate.
 func TestServerComesLater(t *testing.T) {
-	otel.SetErrorHandler(new(errorLog))
+	reporttest.Handle(t, new(errorLog).Handle)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

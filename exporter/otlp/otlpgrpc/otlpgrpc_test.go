@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
@@ -133,7 +132,7 @@ func TestMutualTLS(t *testing.T) {
 
 func TestCodes(t *testing.T) {
 	log := new(errorLog)
-	otel.SetErrorHandler(log)
+	reporttest.Handle(t, log.Handle)
 	throttled, err := status.New(codes.ResourceExhausted, "slow down").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Millisecond)})
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +195,7 @@ func TestPartialSuccess(t *testing.T) {
 		{0, "deprecated", "profiles taken, with a warning: deprecated"},
 	} {
 		log := new(errorLog)
-		otel.SetErrorHandler(log)
+		reporttest.Handle(t, log.Handle)
 		b, _ := start(t, func(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error) {
 			return &collectorpb.ExportProfilesServiceResponse{PartialSuccess: &collectorpb.ExportProfilesPartialSuccess{
 				RejectedProfiles: tt.rejected, ErrorMessage: tt.message,
@@ -240,7 +239,7 @@ func TestEndpointErrors(t *testing.T) {
 	}
 	for _, text := range []string{"http://user:secret/@localhost:4317", "http://%zz", "user:secret@localhost:4317", "http://secret%"} {
 		log := new(errorLog)
-		otel.SetErrorHandler(log)
+		reporttest.Handle(t, log.Handle)
 		t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", text)
 		e, err := otlpgrpc.New()
 		if err != nil {
@@ -274,7 +273,7 @@ func TestTargetsWithoutScheme(t *testing.T) {
 			return nil, errors.New("enough")
 		}
 		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", target)
-		otel.SetErrorHandler(new(errorLog))
+		reporttest.Handle(t, new(errorLog).Handle)
 		e, err := otlpgrpc.New(otlpgrpc.WithDialOptions(grpc.WithContextDialer(dial), grpc.WithResolvers(names)))
 		if err != nil {
 			t.Fatal(err)
@@ -299,7 +298,7 @@ func TestImpossibleHeaders(t *testing.T) {
 		}
 	}
 	log := new(errorLog)
-	otel.SetErrorHandler(log)
+	reporttest.Handle(t, log.Handle)
 	b, _ := start(t, healthy)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+b.target)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Good=1,a!=secret,x=secret%C3%9F,y=secret%0Ax")
@@ -336,7 +335,6 @@ func (l *errorLog) Handle(err error) {
 }
 
 func (l *errorLog) String() string {
-	reporttest.Settle()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()

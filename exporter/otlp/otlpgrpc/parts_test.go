@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -19,12 +18,13 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 // A profile of 5 MB goes in parts of 2 MB, which Pyroscope takes at once: a server of
 // gRPC's would take 4 MiB.
 func TestLargerThanTheServerTakes(t *testing.T) {
-	otel.SetErrorHandler(new(errorLog))
+	reporttest.Handle(t, new(errorLog).Handle)
 	b, _ := start(t, healthy)
 	e, err := otlpgrpc.New(otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure())
 	if err != nil {
@@ -54,7 +54,7 @@ func TestLargerThanTheServerTakes(t *testing.T) {
 // What the server repeats of a credential is not reported.
 func TestRepeatedCredential(t *testing.T) {
 	log := new(errorLog)
-	otel.SetErrorHandler(log)
+	reporttest.Handle(t, log.Handle)
 	b, _ := start(t, func(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error) {
 		return nil, status.Error(codes.Unauthenticated, "Bearer secret99 is unknown: secret99")
 	})

@@ -9,7 +9,23 @@ import (
 	"runtime/pprof"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/spanprof/spanprof/internal/report"
 )
+
+// Handle makes handle the error handler until the end of the test t. Reports are made in
+// place: no test must wait for them. handle must not use the component that reports.
+func Handle(t interface{ Cleanup(func()) }, handle func(error)) {
+	before := otel.GetErrorHandler()
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(handle))
+	restore := report.Synchronous(handle)
+	t.Cleanup(func() {
+		restore()
+		otel.SetErrorHandler(before)
+	})
+}
 
 // patience is how long a busy machine may leave a report without a CPU.
 const patience = time.Minute

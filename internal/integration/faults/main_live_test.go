@@ -1,8 +1,10 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faults has the exporters of all protocols meet the faults of networks and
-// servers over real sockets, and keeps the account of every profile.
+//go:build live
+
+// Package faults runs the exporters of all protocols against faults of networks and
+// servers over real sockets. It counts every profile.
 package faults
 
 import (

@@ -1,6 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build live
+
 package inprocess_test
 
 import (
@@ -31,11 +33,11 @@ import (
 
 // mistake is a program that makes one. Each runs in a process of its own.
 type mistake struct {
-	// what is the mistake, id the finding that tells it.
+	// what is the mistake, id the finding of it.
 	what, id string
 	// wrong is false for what is a note.
 	wrong bool
-	// logged is a part of what otel.Handle hears, "" if it hears of nothing.
+	// logged is a part of the text of an error to otel.Handle, "" without one.
 	logged string
 	// variable is set to true in the environment.
 	variable string
@@ -47,7 +49,7 @@ type program struct {
 	context.Context
 	// page is asked for the self-check.
 	page http.Handler
-	// flush and end are those of what runs.
+	// flush and end are the ForceFlush and Shutdown of the program.
 	flush, end func(context.Context) error
 }
 
@@ -383,7 +385,7 @@ type discard struct{}
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
-// get asks a page.
+// ask returns the answer of a page.
 func ask(page http.Handler, address string) string {
 	w := httptest.NewRecorder()
 	page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, address, http.NoBody))

@@ -1,6 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build live
+
 package inprocess_test
 
 import (
@@ -18,8 +20,10 @@ import (
 // mistakeVariable names, in the environment, the mistake that a process is to make.
 const mistakeVariable = "SPANPROF_TEST_MISTAKE"
 
-// makeMistake is the main function of a process that makes a mistake: it prints what the
-// page says of it.
+func init() { children[mistakeVariable] = makeMistake }
+
+// makeMistake is the main function of a process that makes a mistake. It prints the
+// findings of its page.
 func makeMistake(name string) {
 	selfcheck.EnoughCPU = 10 * time.Millisecond // one sample
 	p := &program{Context: context.Background()}

@@ -1,10 +1,13 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build live
+
 package inprocess_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -25,9 +28,11 @@ const (
 	directoryBytes    = 16 << 20
 )
 
-// serveUntilKilled does the work of requests and writes, after each window that its store has
-// taken and written to files, what must be there after its death: the start of the window, and of
-// the slowest span with samples the id, the duration and the number of samples.
+func init() { children[directoryVariable] = serveUntilKilled }
+
+// serveUntilKilled does the work of requests. After each window that its store has written to
+// files, it prints what must be there after its death. That is the start of the window and its
+// slowest span with samples.
 func serveUntilKilled(dir string) {
 	ctx := context.Background()
 	tp, res := providerOf()
@@ -87,3 +92,28 @@ func tell(ctx context.Context, s *store.Store) {
 		}
 	}
 }
+
+// work uses about d of CPU time, however long that takes where other programs use the CPU
+// too: what samples it gets does not depend on them.
+func work(d time.Duration) {
+	data := make([]byte, hashed)
+	for range max(1, int(d/hashTime())) {
+		data[0] = sha256.Sum256(data)[0]
+	}
+}
+
+// hashed is how many bytes work hashes at a time.
+const hashed = 64 << 10
+
+// hashTime is the CPU time that work takes for that. Of some times the shortest is the one in
+// which nothing else ran.
+var hashTime = sync.OnceValue(func() time.Duration {
+	data := make([]byte, hashed)
+	least := time.Second
+	for range 50 {
+		begin := time.Now()
+		data[0] = sha256.Sum256(data)[0]
+		least = min(least, time.Since(begin))
+	}
+	return max(time.Microsecond, least)
+})
