@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !unix
+//go:build live && !unix
 
 package waitclass_test
 
