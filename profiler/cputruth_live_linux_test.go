@@ -136,8 +136,8 @@ const afterEnd = "heir, after its end"
 // say within two standard deviations is in its log: SPANPROF_TRUTH sets how much CPU time
 // each class takes for that.
 //
-//	SPANPROF_TRUTH=30s go test -count=1 -v -run TestCPUOfSpansIsTrue ./profiler
-//	SPANPROF_TRUTH=30s go test -count=1 -v -run TestCPUOfSpansIsTrue -tags spanprof_public ./profiler
+//	SPANPROF_TRUTH=30s go test -tags live -count=1 -v -run TestCPUOfSpansIsTrue ./profiler
+//	SPANPROF_TRUTH=30s go test -tags live,spanprof_public -count=1 -v -run TestCPUOfSpansIsTrue ./profiler
 func TestCPUOfSpansIsTrue(t *testing.T) {
 	each := time.Second // 100 samples
 	if text := os.Getenv("SPANPROF_TRUTH"); text != "" {

@@ -200,7 +200,7 @@
 // allocation sites, a quarter of an hour if it has 3,000 (go test -bench Reach).
 //
 // The bytes are counted, not measured, and meet what the heap holds within 15 %
-// (go test -run TestSoak, and -soak 2m for a store of 64 MiB). What a query
+// (go test -tags live -run TestSoak, and -soak 2m for a store of 64 MiB). What a query
 // returns, what open views keep, and a profile that is being parsed, come on top.
 //
 // # For the next developer

@@ -48,7 +48,7 @@ const recordedWindows = 5
 // service with 60 routes, in which every request is a span with two to four
 // children. The command is
 //
-//	go test ./store -run TestRecord -record 10s
+//	go test -tags live ./store -run TestRecord -record 10s
 func TestRecord(t *testing.T) {
 	if *record == 0 {
 		t.Skip("records only if -record says how long")

@@ -26,7 +26,7 @@ var soak = flag.Duration("soak", 3*time.Second, "how long TestSoak takes: 2m fil
 // The store is full at half of the time. With less time the store is smaller; below its
 // minimum, the rates are higher. The long form, with 64 MiB, is
 //
-//	go test -race ./store -run TestSoak -soak 2m -v
+//	go test -tags live -race ./store -run TestSoak -soak 2m -v
 func TestSoak(t *testing.T) {
 	const (
 		spansPerSecond = 1000

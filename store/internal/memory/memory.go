@@ -50,7 +50,7 @@ func Map(n int, keyAndValue int64) int64 {
 
 // ChurnedMap is Map for a map whose elements come and go: the runtime
 // splits its tables for slots that were deleted too, until 5/8 are full at most
-// (go test -run TestChurnedMaps).
+// (go test -tags live -run TestChurnedMaps).
 func ChurnedMap(n int, keyAndValue int64) int64 {
 	if n == 0 {
 		return 0

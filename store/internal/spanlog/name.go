@@ -139,7 +139,7 @@ func (l *Log) rowsPerKeeper() int {
 }
 
 // nameMap finds names by their hashes. Where names come and go, a map of NameKey
-// takes twice as many slots (go test -run TestTextsAreHonest).
+// takes twice as many slots (go test -tags live -run TestTextsAreHonest).
 type nameMap map[uint64]*Name
 
 func (k NameKey) hash(seed maphash.Seed) uint64 {
