@@ -121,7 +121,7 @@ func run(ctx context.Context) (code int, err error) {
 	var dirErr, workErr error
 	root, dirErr = os.Getwd()
 	work, workErr = os.MkdirTemp("", "mutants")
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	if err := errors.Join(err, dirErr, workErr); err != nil {
 		return 0, err
 	}
@@ -235,7 +235,7 @@ func (r *room) outcome(ctx context.Context, m *mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	mutated, overlayFile := filepath.Join(dir, "mutated.go"), filepath.Join(dir, "overlay.json")
 	code := slices.Concat(m.code[:m.start], []byte(m.text), m.code[m.end:])
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {m.file: mutated}})

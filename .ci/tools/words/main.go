@@ -179,7 +179,7 @@ func oneLine(s string) string {
 
 // wordCount counts an identifier as one word, and a dash or an operator as none.
 func wordCount(s string) (n int) {
-	for _, word := range strings.Fields(s) {
+	for word := range strings.FieldsSeq(s) {
 		if letter.MatchString(word) {
 			n++
 		}
