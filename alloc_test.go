@@ -34,7 +34,7 @@ func TestAllocations(t *testing.T) {
 		runtime, public float64 // most allocations, by labeler
 	}{
 		{"sampled local root, labels only", sdk, []spanprof.Option{noID}, false, 2, 5},
-		{"sampled local root, above the bound on names", sdk, []spanprof.Option{noID, spanprof.WithMaxSpanNames(1)}, false, 2, 5},
+		{"sampled local root, above the bound on names", sdk, []spanprof.Option{noID, spanprof.WithSpanNameLimit(1, 128)}, false, 2, 5},
 		{"sampled local root, all spans", sdk, []spanprof.Option{noID, all}, false, 2, 5},
 		{"sampled child, root scope", sdk, nil, true, 1, 1},
 		{"sampled child, all spans", sdk, []spanprof.Option{noID, all}, true, 2, 7},
@@ -61,7 +61,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// Do costs no allocation, and Go none but for its goroutine.
+// Do costs no allocation, and Go only its goroutine.
 func TestAllocationsOfDo(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

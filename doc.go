@@ -27,17 +27,16 @@
 //	trace_id    32 hex digits
 //
 // A local root is a span without a parent in this process. In all-spans scope,
-// WithRootSpanOnly(false), every span has labels of its own. Sampled spans
-// alone are labelled, see [WithUnsampledSpanNames] and [WithRecordOnlySpans].
+// WithRootSpanOnly(false), every span has labels of its own. Only sampled spans are
+// labelled, see [WithUnsampledSpanNames].
 //
 // A span whose own id is among the labels gets the attribute
 // pyroscope.profile.id. With [WithPyroscopeURL], [WithProfileURL] and
 // [WithProfileBaselineURL] it also gets pyroscope.profile.url, which opens its
 // profile, pyroscope.profile.baseline.url, which opens it beside the sum of
 // all profiles that share its labels except for the ids, and
-// pyroscope.profile.diff.url for the difference of the two. [WithGrafanaProfileURL],
-// [WithProfileURLTemplate] and [WithProfileURLBuilder] make the first URL another
-// tool's.
+// pyroscope.profile.diff.url for the difference of the two. [WithGrafanaProfileURL]
+// and [WithProfileURLBuilder] make the first URL another tool's.
 //
 // # What stays as it was
 //

@@ -17,10 +17,9 @@ func (l *labelling) tell(noRoom func() uint64) {
 		Disabled:      l.config.disabled,
 		NoProfileID:   l.config.noProfileID || l.config.idScope == ScopeNone,
 		EverySpan:     l.config.noProfileID && l.config.idScope == ScopeAllSpans,
-		RecordOnly:    l.config.recordOnly,
 		PublicAPI:     public,
 		MaxNames:      l.config.maxNames,
-		NamesFull:     l.names.labels.full,
+		NamesFull:     l.names.full,
 		EndsElsewhere: l.endsElsewhere.Load,
 		NoRoom:        noRoom,
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/labelfacts"
-	"github.com/spanprof/spanprof/internal/linkurl"
 	"github.com/spanprof/spanprof/internal/livelabels"
 )
 
@@ -62,7 +61,7 @@ func (l *labelling) begin(ctx, innerCtx context.Context, span trace.Span, sc *tr
 	l.facts.Count(s.traceID, sc.IsSampled())
 
 	c := &l.config
-	s.sampled = sc.IsSampled() || c.recordOnly && span.IsRecording()
+	s.sampled = sc.IsSampled()
 	if parent != nil && parent.traceID == s.traceID && l.canInherit(parent.root, s) {
 		s.root = parent.root
 		if s.sampled {
@@ -136,49 +135,11 @@ func (l *labelling) setAttributes(span trace.Span, s *spanState) {
 	if l.links == nil {
 		return
 	}
-	start := startTime(span, s)
-	// As the SDK takes the end of a span: one clock is read, not two.
-	to := l.linkTo(span, s, start, start.Add(time.Since(start)))
 	kv := make([]attribute.KeyValue, 0, maxAttributes)
 	if !l.config.noProfileID {
-		kv = append(kv, attribute.String(AttributeProfileID, to.ID))
+		kv = append(kv, attribute.String(AttributeProfileID, l.labeler.profileID(s)))
 	}
-	name := l.labeler.name(s)
-	alike := !l.labeler.hasUserLabels(s) // to other spans of the name
-	if alike {
-		if all, ok := l.links.appendByImage(kv, &to, name); ok {
-			span.SetAttributes(all...)
-			return
-		}
-	}
-	l.links.setTexts(&to, s, name)
-	if alike && !l.links.images.full() {
-		// Not that of a span of long ago, whose times are shorter than those to come.
-		if image := linkurl.NewImage(l.links.forms, &to); image.Fits(&to) {
-			l.links.images.add(name, image)
-		}
-	}
-	span.SetAttributes(l.links.appendAttributes(kv, &to)...)
-}
-
-// linkTo returns what the URLs of a span depend on, but for what setTexts sets.
-func (l *labelling) linkTo(span trace.Span, s *spanState, start, end time.Time) linkurl.Span {
-	l.links.prepare(span)
-	to := linkurl.Span{ID: l.labeler.profileID(s)}
-	to.SetTimes(start, end)
-	if l.links.traceID {
-		to.TraceID = s.traceID.String()
-	}
-	return to
-}
-
-// openURL returns the profile URL of a span that may go on.
-func (l *labelling) openURL(s *spanState) string {
-	end := time.Now().Add(openReach)
-	if ended, ok := s.ctx.span.(interface{ EndTime() time.Time }); ok && !ended.EndTime().IsZero() {
-		end = ended.EndTime()
-	}
-	to := l.linkTo(s.ctx.span, s, startTime(s.ctx.span, s), end)
-	l.links.setTexts(&to, s, l.labeler.name(s))
-	return l.links.profileURL(&to)
+	start := startTime(span, s)
+	// The end is derived as in the SDK: one clock is read, not two.
+	span.SetAttributes(l.links.appendAttributes(kv, span, s.link(start, start.Add(time.Since(start))))...)
 }

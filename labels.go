@@ -14,16 +14,11 @@ const (
 	LabelProfileID = labelkey.ProfileID
 	// LabelSpanID, "span_id", has the value of LabelProfileID.
 	LabelSpanID = labelkey.SpanID
-	// LabelSpanName, "span_name", is the span's name, cut to
-	// [WithMaxSpanNameLength] bytes; [OtherSpanName] once there are [WithMaxSpanNames] of them.
+	// LabelSpanName, "span_name", is the span's name, within [WithSpanNameLimit].
 	LabelSpanName = labelkey.SpanName
 	// LabelTraceID, "trace_id", is the trace id in 32 hex digits.
 	LabelTraceID = labelkey.TraceID
 )
-
-// OtherSpanName is the value of LabelSpanName for spans whose name came after
-// the limit on distinct names was reached.
-const OtherSpanName = "other"
 
 // Scope says which spans a label is for.
 type Scope uint

@@ -124,13 +124,13 @@ func TestURLs(t *testing.T) {
 				t.Errorf("profile id %q, want %q", got[spanprof.AttributeProfileID], id)
 			}
 
-			profile := parse(t, got[spanprof.AttributeProfileURL])
+			profile := parse(t, got[attributeProfileURL])
 			end = profile.Query().Get("until")
 			wantQuery := strings.ReplaceAll(test.profile, "ID", id)
 			check(t, profile, "http://localhost:4040/base/", map[string]string{"query": wantQuery, "from": start, "until": end})
 
 			hourBefore := strconv.FormatInt(ended.StartTime().UnixNano()-3600e9, 10)
-			check(t, parse(t, got[spanprof.AttributeBaselineURL]), "http://localhost:4040/base/comparison", map[string]string{
+			check(t, parse(t, got[attributeBaselineURL]), "http://localhost:4040/base/comparison", map[string]string{
 				"query": test.baseline, "from": hourBefore, "until": end,
 				"leftQuery": test.baseline, "leftFrom": hourBefore, "leftUntil": end,
 				"rightQuery": wantQuery, "rightFrom": start, "rightUntil": end,
@@ -187,10 +187,10 @@ func TestSpanExporter(t *testing.T) {
 			if got[spanprof.AttributeProfileID] != id || span.Name() == "root" && got["a"] != "b" {
 				t.Errorf("all spans %t: %s has %v", all, span.Name(), got)
 			}
-			if q := parse(t, got[spanprof.AttributeProfileURL]).Query(); q.Get("query") != `shop.cpu{profile_id="`+id+`"}` {
+			if q := parse(t, got[attributeProfileURL]).Query(); q.Get("query") != `shop.cpu{profile_id="`+id+`"}` {
 				t.Errorf("%s: profile URL %v", span.Name(), q)
 			}
-			if q := parse(t, got[spanprof.AttributeBaselineURL]).Query(); q.Get("leftQuery") != `shop.cpu{span_name="`+span.Name()+`"}` {
+			if q := parse(t, got[attributeBaselineURL]).Query(); q.Get("leftQuery") != `shop.cpu{span_name="`+span.Name()+`"}` {
 				t.Errorf("%s: baseline URL %v", span.Name(), q)
 			}
 		}
@@ -248,30 +248,10 @@ func TestSamplingOptions(t *testing.T) {
 		t.Errorf("unsampled, renamed: %q", got)
 	}
 	root.End()
-
-	recorder := tracetest.NewSpanRecorder()
-	record := sdktrace.NewTracerProvider(sdktrace.WithSampler(recordOnly{}), sdktrace.WithSpanProcessor(recorder))
-	tp = spanprof.NewTracerProvider(record, spanprof.WithRecordOnlySpans())
-	ctx, root = tp.Tracer("test").Start(t.Context(), "root")
-	if got := labelsOf(ctx); got != labelled(root, "root") {
-		t.Errorf("recorded, unsampled: %q, want %q", got, labelled(root, "root"))
-	}
-	root.End()
-	if got := attributes(recorder.Ended()[0]); got[spanprof.AttributeProfileID] == "" {
-		t.Errorf("recorded, unsampled: attributes %v", got)
-	}
 }
-
-// recordOnly is a sampler that records spans and samples none.
-type recordOnly struct{}
-
-func (recordOnly) ShouldSample(sdktrace.SamplingParameters) sdktrace.SamplingResult {
-	return sdktrace.SamplingResult{Decision: sdktrace.RecordOnly}
-}
-func (recordOnly) Description() string { return "record only" }
 
 // foreignProvider is a provider of another make than the SDK's. Its spans are
-// sampled and can do what the API asks, no more.
+// sampled and have the methods of the API only.
 type foreignProvider struct {
 	noop.TracerProvider
 	ended int
@@ -355,8 +335,8 @@ func TestBadOptions(t *testing.T) {
 		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://[::1")}, "missing ']'"},
 		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://user:secret@localhost")}, "has a user in it"},
 		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://localhost/?")}, `"http://localhost/?"`},
-		{[]spanprof.Option{spanprof.WithMaxSpanNames(0)}, "WithMaxSpanNames(0)"},
-		{[]spanprof.Option{spanprof.WithMaxSpanNameLength(-1)}, "WithMaxSpanNameLength(-1)"},
+		{[]spanprof.Option{spanprof.WithSpanNameLimit(0, 1)}, "WithSpanNameLimit(0, 1)"},
+		{[]spanprof.Option{spanprof.WithSpanNameLimit(1, 0)}, "WithSpanNameLimit(1, 0)"},
 		{[]spanprof.Option{nil}, ""},
 	} {
 		said := reports(t)
@@ -448,7 +428,7 @@ func TestSpanExporterAddsOnce(t *testing.T) {
 	for _, a := range memory.GetSpans()[0].Attributes {
 		keys = append(keys, string(a.Key))
 	}
-	if want := []string{spanprof.AttributeProfileID, spanprof.AttributeProfileURL}; !slices.Equal(keys, want) {
+	if want := []string{spanprof.AttributeProfileID, attributeProfileURL}; !slices.Equal(keys, want) {
 		t.Errorf("attributes %q, want %q", keys, want)
 	}
 	if got := spanprof.NewSpanExporter(nil); got != nil {

@@ -5,6 +5,7 @@ package spanprof
 
 import (
 	"context"
+	"encoding/hex"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/trace"
@@ -60,12 +61,11 @@ func (s *spanState) contextValue() any {
 // encodeIDs writes the hex digits of the labelled span's id and of the trace id.
 func (s *spanState) encodeIDs(digits *[hexIDsLen]byte) {
 	s.encodeLabelID(digits)
-	encodeHex8((*[16]byte)(digits[16:32]), (*[8]byte)(s.traceID[:8]))
-	encodeHex8((*[16]byte)(digits[32:]), (*[8]byte)(s.traceID[8:]))
+	hex.Encode(digits[16:], s.traceID[:])
 }
 
 func (s *spanState) encodeLabelID(digits *[hexIDsLen]byte) {
-	encodeHex8((*[16]byte)(digits[:16]), (*[8]byte)(&s.labelID))
+	hex.Encode(digits[:16], s.labelID[:])
 }
 
 // appendLabels appends the span's labels, sorted by key. ids are the digits

@@ -146,7 +146,7 @@ func TestLabelIsNotTheName(t *testing.T) {
 	h := viewer.Handler(s)
 	b := newProfileBuilder()
 	names := map[string]string{
-		"GET /" + strings.Repeat("x", 200): "GET /" + strings.Repeat("x", 27), // WithMaxSpanNameLength(32)
+		"GET /" + strings.Repeat("x", 200): "GET /" + strings.Repeat("x", 27), // WithSpanNameLimit(256, 32)
 		"GET /rare":                        "other",
 		"GET /route":                       "GET", // SetName
 		"GET /plain":                       "GET /plain",

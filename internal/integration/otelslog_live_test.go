@@ -35,7 +35,7 @@ func TestOtelslog(t *testing.T) {
 	kept := &records{}
 	bridge := otelslog.NewHandler("shop", otelslog.WithLoggerProvider(sdklog.NewLoggerProvider(sdklog.WithProcessor(kept))))
 	logger := slog.New(spanprof.NewLogHandler(bridge, spanprof.WithoutLogSpanIDs(), spanprof.WithLogLinks()))
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithProfileURLTemplate("https://profiles.example/{span_id}"))
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithProfileURLBuilder(func(id string) string { return "https://profiles.example/" + id }))
 
 	ctx, root := tp.Tracer("test").Start(t.Context(), "root")
 	ctx, child := tp.Tracer("test").Start(ctx, "child")

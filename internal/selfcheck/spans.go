@@ -152,7 +152,7 @@ func namesFull(f *Facts) *Finding {
 	return &Finding{
 		ID: NamesFull, Severity: Note,
 		Seen: fmt.Sprintf("Spans have %d different names, as many as labels tell apart; all further names are labelled \"other\".", f.Labels.NamesFull),
-		Do:   "Start spans by the name of their kind, without ids and paths, or raise spanprof.WithMaxSpanNames.",
+		Do:   "Start spans by the name of their kind, without ids and paths, or raise spanprof.WithSpanNameLimit.",
 	}
 }
 

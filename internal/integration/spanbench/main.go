@@ -177,8 +177,6 @@ func scenarios() []paired.Scenario {
 			{Name: "bare SDK", Span: root(sdk)},
 			{Name: "WithProfileURL", Span: root(ours(sdk, noID, page, spanprof.WithProfileURL(true)))},
 			{Name: "WithProfileURL, baseline and difference", Span: root(ours(sdk, noID, page, spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true)))},
-			{Name: "WithProfileURLTemplate of the same URL", Span: root(ours(sdk, noID,
-				spanprof.WithProfileURLTemplate("http://localhost:4040/?query=shop.cpu%7Bprofile_id%3D%22{span_id}%22%7D&from={from_ns}&until={to_ns}")))},
 			{Name: "WithGrafanaProfileURL", Span: root(ours(sdk, noID, spanprof.WithGrafanaProfileURL("http://localhost:3000", "pyroscope")))},
 			{Name: "WithProfileURLBuilder", Span: root(ours(sdk, noID, spanprof.WithProfileURLBuilder(spanprof.DefaultProfileURLBuilder("http://localhost:4040", "shop"))))},
 		}},

@@ -50,7 +50,7 @@ func (h under) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (h under) WithGroup(name string) slog.Handler { return under{h.Handler.WithGroup(name), h.ctx} }
 
-// TestLogHandlerIsAHandler asks what slog asks of every handler, with and without a span.
+// TestLogHandlerIsAHandler runs slog's own checks, with and without a span.
 func TestLogHandlerIsAHandler(t *testing.T) {
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
 	ctx, span := tp.Tracer("test").Start(t.Context(), "root")
@@ -149,7 +149,7 @@ func TestLogLinks(t *testing.T) {
 	root.End()
 	logger.InfoContext(ctx, "m")
 
-	attribute := attributes(root.(sdktrace.ReadOnlySpan))[spanprof.AttributeProfileURL]
+	attribute := attributes(root.(sdktrace.ReadOnlySpan))[attributeProfileURL]
 	var links []string
 	for line := range strings.Lines(buf.String()) {
 		var record struct {
@@ -221,7 +221,7 @@ func TestDefaultLogHandler(t *testing.T) {
 // TestLogHandlerBesideLabels sees what a record has where spans are not labelled by a
 // TracerProvider, or are by the public API.
 func TestLogHandlerBesideLabels(t *testing.T) {
-	template := spanprof.WithProfileURLTemplate("https://p.example/{span_id}")
+	linked := linkTo("https://p.example/")
 	for _, test := range []struct {
 		name                string
 		start               func(t *testing.T) trace.TracerProvider
@@ -229,16 +229,16 @@ func TestLogHandlerBesideLabels(t *testing.T) {
 	}{
 		{"disabled", func(t *testing.T) trace.TracerProvider {
 			t.Setenv("SPANPROF_DISABLED", "true")
-			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), template)
+			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), linked)
 		}, false, false},
 		{"SpanProcessor", func(*testing.T) trace.TracerProvider {
-			return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor(template)))
+			return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor(linked)))
 		}, false, false},
 		{"public labels", func(*testing.T) trace.TracerProvider {
-			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), template, spanprof.WithPublicLabelsOnly())
+			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), linked, spanprof.WithPublicLabelsOnly())
 		}, true, false},
 		{"all spans", func(*testing.T) trace.TracerProvider {
-			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), template, spanprof.WithRootSpanOnly(false))
+			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), linked, spanprof.WithRootSpanOnly(false))
 		}, true, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -269,13 +269,13 @@ func TestLogHandlerBesideLabels(t *testing.T) {
 	}
 }
 
-// TestLogLinksOfTwoProviders logs under a child whose provider makes URLs and whose local
-// root's does not, and the other way round: the link is that of the root.
+// TestLogLinksOfTwoProviders logs under a child of one provider and a local root of
+// another: the link is the root's.
 func TestLogLinksOfTwoProviders(t *testing.T) {
 	plain := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
 	baseline := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(),
 		spanprof.WithPyroscopeURL("http://localhost:4040"), spanprof.WithProfileBaselineURL(true))
-	linking := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithProfileURLTemplate("https://p.example/{span_id}"))
+	linking := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), linkTo("https://p.example/"))
 	for _, test := range []struct {
 		name        string
 		root, child *spanprof.TracerProvider
@@ -313,8 +313,8 @@ func (h owningHandler) WithGroup(name string) slog.Handler {
 	return owningHandler{h.Handler.WithGroup(name)}
 }
 
-// TestLogHandlerGivesAttributesAway logs in a group at once from several goroutines, through
-// a handler that keeps and changes the attributes of With.
+// TestLogHandlerGivesAttributesAway logs in a group from several goroutines. The inner
+// handler keeps and changes the attributes of With.
 func TestLogHandlerGivesAttributesAway(t *testing.T) {
 	var buf bytes.Buffer
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())

@@ -21,6 +21,17 @@ import (
 	"github.com/spanprof/spanprof"
 )
 
+const (
+	attributeProfileURL  = "pyroscope.profile.url"
+	attributeBaselineURL = "pyroscope.profile.baseline.url"
+	attributeDiffURL     = "pyroscope.profile.diff.url"
+)
+
+// linkTo makes profile URLs of a head and the id.
+func linkTo(head string) spanprof.Option {
+	return spanprof.WithProfileURLBuilder(func(id string) string { return head + id })
+}
+
 // linked ends a span of the name and returns it with its attributes and what was
 // reported.
 func linked(t *testing.T, name string, options ...spanprof.Option) (sdktrace.ReadOnlySpan, map[string]string, func() []string) {
@@ -38,69 +49,12 @@ func linked(t *testing.T, name string, options ...spanprof.Option) (sdktrace.Rea
 	return ended, attributes(ended), said
 }
 
-func TestURLTemplate(t *testing.T) {
-	span, got, said := linked(t, "GET /a+b", spanprof.WithProfileURLTemplate(
-		"https://p.example/{service}/{span_name}?s={span_id}&t={trace_id}&f={from_s},{from_ms},{from_ns}&w={window_from_s},{window_from_ms},{window_from_ns}#end"))
-	want := fmt.Sprintf("https://p.example/web%%20shop/GET%%20%%2Fa%%2Bb?s=%s&t=%s&f=1800000000,1800000000123,1800000000123456789&w=1799999940,1799999940123,1799999940123456789#end",
-		span.SpanContext().SpanID(), span.SpanContext().TraceID())
-	if got[spanprof.AttributeProfileURL] != want {
-		t.Errorf("got  %s\nwant %s", got[spanprof.AttributeProfileURL], want)
-	}
-	if said := said(); len(said) != 0 {
-		t.Errorf("reports %q", said)
-	}
-}
-
-// TestURLTemplateEnd compares the ends of the times, which the wrapper takes from the clock.
-func TestURLTemplateEnd(t *testing.T) {
-	before := time.Now()
-	_, got, _ := linked(t, "GET", spanprof.WithProfileURLTemplate("https://p.example/?{to_ns},{to_ms},{to_s},{window_to_ns},{window_to_ms},{window_to_s}"))
-	after := time.Now()
-	var ns, ms, s, windowNs, windowMs, windowS int64
-	if _, err := fmt.Sscanf(got[spanprof.AttributeProfileURL], "https://p.example/?%d,%d,%d,%d,%d,%d", &ns, &ms, &s, &windowNs, &windowMs, &windowS); err != nil {
-		t.Fatalf("%q: %v", got[spanprof.AttributeProfileURL], err)
-	}
-	if ns < before.UnixNano() || ns > after.UnixNano() {
-		t.Errorf("the end is %d, not between %d and %d", ns, before.UnixNano(), after.UnixNano())
-	}
-	for _, rounded := range []struct{ got, unit, exact int64 }{
-		{ms, 1e6, ns}, {s, 1e9, ns}, {windowNs, 1, ns + 60e9}, {windowMs, 1e6, ns + 60e9}, {windowS, 1e9, ns + 60e9},
-	} {
-		if want := (rounded.exact + rounded.unit - 1) / rounded.unit; rounded.got != want {
-			t.Errorf("%d in units of %d ns: got %d, want %d", rounded.exact, rounded.unit, rounded.got, want)
-		}
-	}
-}
-
-// TestURLTemplateOfExporter has the exact end, and in all-spans scope a child too.
-func TestURLTemplateOfExporter(t *testing.T) {
-	memory := tracetest.NewInMemoryExporter()
-	exporter := spanprof.NewSpanExporter(memory, spanprof.WithRootSpanOnly(false), spanprof.WithAppName("app"),
-		spanprof.WithProfileURLTemplate("https://p.example/{service}/{span_name}?s={span_id}&t={trace_id}&f={from_ms}&u={to_ms},{window_to_s}"))
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
-	start := time.Unix(1_800_000_000, 123_456_789)
-	ctx, root := tp.Tracer("test").Start(t.Context(), "root", trace.WithTimestamp(start))
-	_, child := tp.Tracer("test").Start(ctx, "a b", trace.WithTimestamp(start))
-	child.End(trace.WithTimestamp(start.Add(time.Second)))
-	root.End(trace.WithTimestamp(start.Add(time.Second)))
-	for i, span := range memory.GetSpans().Snapshots() {
-		want := fmt.Sprintf("https://p.example/app/%s?s=%s&t=%s&f=1800000000123&u=1800000001124,1800000062",
-			[]string{"a%20b", "root"}[i], span.SpanContext().SpanID(), span.SpanContext().TraceID())
-		if got := attributes(span)[spanprof.AttributeProfileURL]; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
-	if n := len(memory.GetSpans()); n != 2 {
-		t.Errorf("%d spans", n)
-	}
-}
-
 // TestGrafanaProfileURL compares with the form that Grafana Profiles Drilldown makes itself, by
 // buildURL in links.ts of https://github.com/grafana/profiles-drilldown.
 func TestGrafanaProfileURL(t *testing.T) {
 	span, got, said := linked(t, "GET", spanprof.WithGrafanaProfileURL("https://grafana.example/", "P 1"),
-		spanprof.WithProfileURLTemplate("not this"), spanprof.WithGrafanaProfileURL("https://grafana.example/", "P 1"))
-	u := parse(t, got[spanprof.AttributeProfileURL])
+		linkTo("not this"), spanprof.WithGrafanaProfileURL("https://grafana.example/", "P 1"))
+	u := parse(t, got[attributeProfileURL])
 	query := u.Query()
 	var to int64
 	if _, err := fmt.Sscan(query.Get("to"), &to); err != nil || to < time.Now().UnixMilli() {
@@ -120,21 +74,7 @@ func TestGrafanaProfileURL(t *testing.T) {
 	}
 }
 
-func TestBadURLTemplate(t *testing.T) {
-	for template, want := range map[string]string{
-		"":                                      "want an address",
-		"{span_id}":                             "want an address",
-		"/profiles/{span_id}":                   "want an address",
-		"https://me:secret@p.example/{span_id}": "has a user in it",
-		"https://me:secret@p.example/{id}":      "no placeholder {id}: known are {from_ms}, {from_ns}",
-		"https://me:secret@p.example/{span_id":  "byte 29 is a { without }",
-		"https://me:secret@p.example/span_id}":  "byte 36 is a } without {",
-		"https://p.example/{span_id}}":          "byte 28 is a } without {",
-		"https://p.example/%zz{span_id}":        "invalid URL escape",
-		"https://p.example/\xff{span_id}":       "not UTF-8",
-	} {
-		checkRefused(t, template, "WithProfileURLTemplate: ", want, spanprof.WithProfileURLTemplate(template))
-	}
+func TestBadURLs(t *testing.T) {
 	checkRefused(t, "builder", "WithProfileURLBuilder", "(nil)", spanprof.WithProfileURLBuilder(nil))
 	for _, test := range []struct{ addr, dataSource, want string }{
 		{"", "uid", "no address"},
@@ -142,6 +82,7 @@ func TestBadURLTemplate(t *testing.T) {
 		{"http://me:secret@localhost:3000", "uid", "has a user in it"},
 		{"http://localhost:3000/?orgId=1", "uid", "want an address"},
 		{"http://localhost:3000/\xff", "uid", "not UTF-8"},
+		{"http://me:secret@localhost:3000/%zz", "uid", "invalid URL escape"},
 		{"http://localhost:3000", "", "want the uid"},
 	} {
 		checkRefused(t, test.addr, "WithGrafanaProfileURL", test.want, spanprof.WithGrafanaProfileURL(test.addr, test.dataSource))
@@ -153,7 +94,7 @@ func TestBadURLTemplate(t *testing.T) {
 func checkRefused(t *testing.T, what, option, want string, made spanprof.Option) {
 	t.Helper()
 	_, got, said := linked(t, "GET", made)
-	if _, ok := got[spanprof.AttributeProfileURL]; ok || got[spanprof.AttributeProfileID] == "" {
+	if _, ok := got[attributeProfileURL]; ok || got[spanprof.AttributeProfileID] == "" {
 		t.Errorf("%q: attributes %v", what, got)
 	}
 	if said := said(); len(said) != 1 || !strings.Contains(said[0], option) || !strings.Contains(said[0], want) || strings.Contains(said[0], "secret") {
@@ -164,8 +105,8 @@ func checkRefused(t *testing.T, what, option, want string, made spanprof.Option)
 // TestBaselineURLWithoutAddress sees that a profile URL of another tool's stays where the
 // baseline has no address.
 func TestBaselineURLWithoutAddress(t *testing.T) {
-	_, got, said := linked(t, "GET", spanprof.WithGrafanaProfileURL("http://localhost:3000/{sub}", "{uid}"), spanprof.WithProfileBaselineURL(true))
-	if got[spanprof.AttributeBaselineURL] != "" || !strings.HasPrefix(got[spanprof.AttributeProfileURL], "http://localhost:3000/%7Bsub%7D/a/grafana-pyroscope-app/explore?var-dataSource=%7Buid%7D&") {
+	_, got, said := linked(t, "GET", spanprof.WithGrafanaProfileURL("http://localhost:3000/sub/", "{uid}"), spanprof.WithProfileBaselineURL(true))
+	if got[attributeBaselineURL] != "" || !strings.HasPrefix(got[attributeProfileURL], "http://localhost:3000/sub/a/grafana-pyroscope-app/explore?var-dataSource=%7Buid%7D&") {
 		t.Errorf("attributes %v", got)
 	}
 	if said := said(); len(said) != 1 || !strings.Contains(said[0], "no pyroscope.profile.baseline.url: no address; set one by WithPyroscopeURL") {
@@ -173,8 +114,8 @@ func TestBaselineURLWithoutAddress(t *testing.T) {
 	}
 }
 
-// TestApplicationNameReport ends a span in the error handler that hears of the application's
-// name while a span ends.
+// TestApplicationNameReport ends a span in the error handler while another span ends, which
+// reports the application's name.
 func TestApplicationNameReport(t *testing.T) {
 	var tp *spanprof.TracerProvider
 	heard := make(chan string, 1)
@@ -190,7 +131,7 @@ func TestApplicationNameReport(t *testing.T) {
 	if said := <-heard; !strings.Contains(said, `"a{b}"`) {
 		t.Errorf("reported %q", said)
 	}
-	u := parse(t, attributes(span.(sdktrace.ReadOnlySpan))[spanprof.AttributeProfileURL])
+	u := parse(t, attributes(span.(sdktrace.ReadOnlySpan))[attributeProfileURL])
 	if query := u.Query().Get("query"); !strings.HasPrefix(query, `.cpu{profile_id="`) {
 		t.Errorf("query %s", query)
 	}
@@ -221,8 +162,8 @@ func TestURLBuilder(t *testing.T) {
 				synctest.Wait() // for the report
 			})
 			want := strings.ReplaceAll(test.want, "ID", span.SpanContext().SpanID().String())
-			if got[spanprof.AttributeProfileURL] != want {
-				t.Errorf("got %q, want %q", got[spanprof.AttributeProfileURL], want)
+			if got[attributeProfileURL] != want {
+				t.Errorf("got %q, want %q", got[attributeProfileURL], want)
 			}
 			if got[spanprof.AttributeProfileID] == "" {
 				t.Error("the id is missing too")
@@ -262,17 +203,17 @@ func TestURLBuilderInPanic(t *testing.T) {
 
 func TestDiffURL(t *testing.T) {
 	_, got, _ := linked(t, "GET", spanprof.WithDefaultProfileURLBuilder("http://localhost:4040", "shop"), spanprof.WithProfileBaselineURL(true))
-	baseline, diff := got[spanprof.AttributeBaselineURL], got[spanprof.AttributeDiffURL]
+	baseline, diff := got[attributeBaselineURL], got[attributeDiffURL]
 	if want := strings.Replace(baseline, "/comparison?", "/comparison-diff?", 1); diff != want || diff == baseline {
 		t.Errorf("difference %s, baseline %s", diff, baseline)
 	}
-	if q := parse(t, got[spanprof.AttributeProfileURL]).Query().Get("query"); !strings.HasPrefix(q, `shop.cpu{profile_id="`) {
+	if q := parse(t, got[attributeProfileURL]).Query().Get("query"); !strings.HasPrefix(q, `shop.cpu{profile_id="`) {
 		t.Errorf("query %q", q)
 	}
 }
 
 func TestURLOfWithoutIDs(t *testing.T) {
-	_, got, said := linked(t, "GET", spanprof.WithProfileURLTemplate("https://p.example/{span_id}"), spanprof.WithSpanIDLabelScope(spanprof.ScopeNone))
+	_, got, said := linked(t, "GET", linkTo("https://p.example/"), spanprof.WithSpanIDLabelScope(spanprof.ScopeNone))
 	if said := said(); len(got) != 0 || len(said) != 1 || !strings.Contains(said[0], "ScopeNone") {
 		t.Errorf("attributes %v, reports %q", got, said)
 	}
