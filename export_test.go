@@ -20,8 +20,5 @@ func ReadsGoroutineLabels() bool { return goruntime.Unknown() == nil }
 
 // WithUnknownRuntime has the provider find the runtime as err says.
 func WithUnknownRuntime(err error) Option {
-	return optionFunc(func(c config) config {
-		c.unknownRuntime = func() error { return err }
-		return c
-	})
+	return optionFunc(func(c *config) { c.unknownRuntime = func() error { return err } })
 }

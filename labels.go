@@ -20,19 +20,6 @@ const (
 	LabelTraceID = labelkey.TraceID
 )
 
-// Scope says which spans a label is for.
-type Scope uint
-
-const (
-	// ScopeNone leaves the label out.
-	ScopeNone Scope = iota
-	// ScopeRootSpan labels the work of a local root and of all its
-	// descendants with the local root's value.
-	ScopeRootSpan
-	// ScopeAllSpans labels the work of every span with its own value.
-	ScopeAllSpans
-)
-
 // isSpanLabel reports whether key is one that spanprof sets.
 func isSpanLabel(key string) bool {
 	switch key {

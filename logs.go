@@ -39,13 +39,11 @@ type logHandler struct {
 var _ slog.Handler = (*logHandler)(nil)
 
 // LogOption configures NewLogHandler. A nil LogOption does nothing.
-type LogOption interface {
-	apply(config logConfig) logConfig
-}
+type LogOption interface{ apply(c *logConfig) }
 
-type logOptionFunc func(logConfig) logConfig
+type logOptionFunc func(*logConfig)
 
-func (f logOptionFunc) apply(c logConfig) logConfig { return f(c) }
+func (f logOptionFunc) apply(c *logConfig) { f(c) }
 
 type logConfig struct {
 	links, onlyProfile bool
@@ -55,19 +53,13 @@ type logConfig struct {
 // span's attribute pyroscope.profile.url. While the span is open, its end in the URL is an
 // hour after the record.
 func WithLogLinks() LogOption {
-	return logOptionFunc(func(c logConfig) logConfig {
-		c.links = true
-		return c
-	})
+	return logOptionFunc(func(c *logConfig) { c.links = true })
 }
 
 // WithoutLogSpanIDs leaves out trace_id and span_id, for handlers that record them
 // by themselves, such as otelslog's.
 func WithoutLogSpanIDs() LogOption {
-	return logOptionFunc(func(c logConfig) logConfig {
-		c.onlyProfile = true
-		return c
-	})
+	return logOptionFunc(func(c *logConfig) { c.onlyProfile = true })
 }
 
 // NewLogHandler returns a handler that passes records on to inner. Under a span it adds
@@ -92,7 +84,7 @@ func NewLogHandler(inner slog.Handler, options ...LogOption) slog.Handler {
 	h := &logHandler{inner: inner, base: inner}
 	for _, o := range options {
 		if o != nil {
-			h.config = o.apply(h.config)
+			o.apply(&h.config)
 		}
 	}
 	return h

@@ -22,12 +22,25 @@ const (
 	defaultMaxNameBytes = 128
 )
 
+// Scope selects the spans with labels of their own.
+type Scope uint
+
+const (
+	// ScopeNone leaves the label out.
+	ScopeNone Scope = iota
+	// ScopeRootSpan labels the work of a local root and of all its
+	// descendants with the local root's value.
+	ScopeRootSpan
+	// ScopeAllSpans labels the work of every span with its own value.
+	ScopeAllSpans
+)
+
 // Option configures a TracerProvider. A nil Option does nothing.
-type Option interface{ apply(config) config }
+type Option interface{ apply(c *config) }
 
-type optionFunc func(config) config
+type optionFunc func(*config)
 
-func (f optionFunc) apply(c config) config { return f(c) }
+func (f optionFunc) apply(c *config) { f(c) }
 
 type config struct {
 	idScope, nameScope Scope
@@ -64,10 +77,7 @@ const (
 // WithAppName sets the application's name in profile URLs. The default is
 // service.name of the spans' resource.
 func WithAppName(name string) Option {
-	return optionFunc(func(c config) config {
-		c.appName = name
-		return c
-	})
+	return optionFunc(func(c *config) { c.appName = name })
 }
 
 // WithPyroscopeURL sets the address that profile URLs begin with. It is one of these:
@@ -79,10 +89,7 @@ func WithAppName(name string) Option {
 // Later servers refuse or ignore the URLs: [WithGrafanaProfileURL] makes those that
 // Grafana answers.
 func WithPyroscopeURL(addr string) Option {
-	return optionFunc(func(c config) config {
-		c.url = strings.TrimRight(addr, "/")
-		return c
-	})
+	return optionFunc(func(c *config) { c.url = strings.TrimRight(addr, "/") })
 }
 
 // WithRootSpanOnly sets both scopes. True is the default, ScopeRootSpan; false is
@@ -93,56 +100,45 @@ func WithRootSpanOnly(rootOnly bool) Option {
 	if rootOnly {
 		scope = ScopeRootSpan
 	}
-	return optionFunc(func(c config) config {
+	return optionFunc(func(c *config) {
 		c.idScope = scope
 		if c.nameScope != ScopeNone {
 			c.nameScope = scope
 		}
-		return c
 	})
 }
 
 // WithAddSpanName switches the label with the span's name on or off, by default on.
 // The number of names is bounded, see [WithSpanNameLimit].
 func WithAddSpanName(add bool) Option {
-	return optionFunc(func(c config) config {
+	return optionFunc(func(c *config) {
 		switch {
 		case !add:
 			c.nameScope = ScopeNone
 		case c.nameScope == ScopeNone:
 			c.nameScope = max(c.idScope, ScopeRootSpan)
 		}
-		return c
 	})
 }
 
 // WithSpanNameLabelScope sets which spans have labels with their own names. The default
 // is ScopeRootSpan.
 func WithSpanNameLabelScope(s Scope) Option {
-	return optionFunc(func(c config) config {
-		c.nameScope = s
-		return c
-	})
+	return optionFunc(func(c *config) { c.nameScope = s })
 }
 
 // WithSpanIDLabelScope sets which spans have labels with their own ids. The default is
 // ScopeRootSpan. With ScopeNone there are no ids and so no profiles of spans; trace ids
 // stay.
 func WithSpanIDLabelScope(s Scope) Option {
-	return optionFunc(func(c config) config {
-		c.idScope = s
-		return c
-	})
+	return optionFunc(func(c *config) { c.idScope = s })
 }
 
 // WithProfileURL sets whether spans get the attribute pyroscope.profile.url, by default
 // not. It needs an address by [WithPyroscopeURL], unless [WithGrafanaProfileURL] or
 // [WithProfileURLBuilder] makes the URL.
 func WithProfileURL(add bool) Option {
-	return optionFunc(func(c config) config {
-		c.profileURL = add
-		return c
-	})
+	return optionFunc(func(c *config) { c.profileURL = add })
 }
 
 // WithGrafanaProfileURL makes the attribute pyroscope.profile.url a link to the span's
@@ -153,10 +149,9 @@ func WithProfileURL(add bool) Option {
 //
 // Of several options for the form of the URL the last one counts.
 func WithGrafanaProfileURL(addr, dataSource string) Option {
-	return optionFunc(func(c config) config {
+	return optionFunc(func(c *config) {
 		c.profileURL, c.urlForm = true, urlOfGrafana
 		c.grafana, c.dataSource = strings.TrimRight(addr, "/"), url.QueryEscape(dataSource)
-		return c
 	})
 }
 
@@ -168,18 +163,14 @@ func WithGrafanaProfileURL(addr, dataSource string) Option {
 // There is no URL if build panics, returns "" or returns what is not UTF-8. The first time
 // is reported through otel.Handle.
 func WithProfileURLBuilder(build func(id string) string) Option {
-	return optionFunc(func(c config) config {
-		c.profileURL, c.urlForm, c.urlBuilder = true, urlByBuilder, build
-		return c
-	})
+	return optionFunc(func(c *config) { c.profileURL, c.urlForm, c.urlBuilder = true, urlByBuilder, build })
 }
 
 // WithDefaultProfileURLBuilder is short for [WithPyroscopeURL], [WithAppName] and
 // [WithProfileURL](true).
 func WithDefaultProfileURLBuilder(addr, app string) Option {
-	return optionFunc(func(c config) config {
+	return optionFunc(func(c *config) {
 		c.profileURL, c.urlForm, c.url, c.appName = true, urlOfPage, strings.TrimRight(addr, "/"), app
-		return c
 	})
 }
 
@@ -194,10 +185,7 @@ func DefaultProfileURLBuilder(addr, app string) func(id string) string {
 // pyroscope.profile.baseline.url and pyroscope.profile.diff.url, by default not. They need
 // [WithPyroscopeURL].
 func WithProfileBaselineURL(add bool) Option {
-	return optionFunc(func(c config) config {
-		c.baselineURL = add
-		return c
-	})
+	return optionFunc(func(c *config) { c.baselineURL = add })
 }
 
 // WithProfileBaselineLabels adds labels to the query of the baseline, such as labels that a
@@ -205,10 +193,7 @@ func WithProfileBaselineURL(add bool) Option {
 // the query.
 func WithProfileBaselineLabels(labels map[string]string) Option {
 	labels = maps.Clone(labels)
-	return optionFunc(func(c config) config {
-		c.baselineLabels = labels
-		return c
-	})
+	return optionFunc(func(c *config) { c.baselineLabels = labels })
 }
 
 // WithSpanNameLimit bounds the number of values of [LabelSpanName] in the life of the
@@ -218,10 +203,7 @@ func WithProfileBaselineLabels(labels map[string]string) Option {
 // A name counts when a span starts with it, even if SetName changes it at once: start
 // spans by the name of their kind, not by a path with ids in it.
 func WithSpanNameLimit(names, bytes int) Option {
-	return optionFunc(func(c config) config {
-		c.maxNames, c.maxNameBytes = names, bytes
-		return c
-	})
+	return optionFunc(func(c *config) { c.maxNames, c.maxNameBytes = names, bytes })
 }
 
 // WithUnsampledSpanNames puts [LabelSpanName], and no other label, on local roots that
@@ -229,19 +211,13 @@ func WithSpanNameLimit(names, bytes int) Option {
 // default such spans have no labels. With names they cost about as much as
 // sampled ones.
 func WithUnsampledSpanNames() Option {
-	return optionFunc(func(c config) config {
-		c.unsampledNames = true
-		return c
-	})
+	return optionFunc(func(c *config) { c.unsampledNames = true })
 }
 
 // WithPublicLabelsOnly labels goroutines by the public API of runtime/pprof alone. The
 // build tag spanprof_public does the same, and so does an unknown runtime.
 func WithPublicLabelsOnly() Option {
-	return optionFunc(func(c config) config {
-		c.publicLabels = true
-		return c
-	})
+	return optionFunc(func(c *config) { c.publicLabels = true })
 }
 
 // newConfig applies opts to the defaults. Options that cannot work are reported and
@@ -257,7 +233,7 @@ func newConfig(opts []Option) config {
 	}
 	for _, o := range opts {
 		if o != nil {
-			c = o.apply(c)
+			o.apply(&c)
 		}
 	}
 	c.disabled = env.Disabled()

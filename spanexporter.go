@@ -16,10 +16,7 @@ import (
 // package inprocess still finds all spans, by their own ids. A program that exports
 // traces can have it added at the export, by [NewSpanExporter].
 func WithoutProfileIDAttribute() Option {
-	return optionFunc(func(c config) config {
-		c.noProfileID = true
-		return c
-	})
+	return optionFunc(func(c *config) { c.noProfileID = true })
 }
 
 // NewSpanExporter returns an exporter that adds the profile attributes to spans on their
