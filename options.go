@@ -61,6 +61,7 @@ type config struct {
 
 	unsampledNames bool
 	publicLabels   bool
+	optIn          bool
 	disabled       bool
 	unknownRuntime func() error
 }
@@ -220,6 +221,13 @@ func WithPublicLabelsOnly() Option {
 	return optionFunc(func(c *config) { c.publicLabels = true })
 }
 
+// WithOptIn labels no span unless the environment has SPANPROF_ENABLED=true. By default
+// spans are labelled unless it has OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true, and both
+// take precedence. Packages inprocess, profiler and exectrace have the same option.
+func WithOptIn() Option {
+	return optionFunc(func(c *config) { c.optIn = true })
+}
+
 // newConfig applies opts to the defaults. Options that cannot work are reported and
 // left out: the constructors return no error, because those that programs migrate from
 // return none.
@@ -236,7 +244,7 @@ func newConfig(opts []Option) config {
 			o.apply(&c)
 		}
 	}
-	c.disabled = env.Disabled()
+	c.disabled = env.Off(c.optIn)
 	if c.maxNames < 1 || c.maxNameBytes < 1 {
 		otel.Handle(fmt.Errorf("spanprof: WithSpanNameLimit(%d, %d): want at least 1 each; using %d and %d", c.maxNames, c.maxNameBytes, defaultMaxNames, defaultMaxNameBytes))
 		c.maxNames, c.maxNameBytes = defaultMaxNames, defaultMaxNameBytes

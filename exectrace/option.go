@@ -28,6 +28,7 @@ type recorderConfig struct {
 	window        time.Duration
 	maxBytes      int64
 	meterProvider metric.MeterProvider
+	optIn         bool
 }
 
 const (
@@ -99,6 +100,14 @@ func WithBudget(share float64) Option {
 func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c recorderConfig) recorderConfig {
 		c.window = d
+		return c
+	})
+}
+
+// WithOptIn records nothing unless the environment has SPANPROF_ENABLED=true.
+func WithOptIn() Option {
+	return optionFunc(func(c recorderConfig) recorderConfig {
+		c.optIn = true
 		return c
 	})
 }

@@ -139,7 +139,7 @@ func Start(tp TracerProvider, s *store.Store, options ...Option) (*Recorder, err
 	if r.accounts, err = newAccounts(c.meterProvider); err != nil {
 		return nil, err
 	}
-	if env.Disabled() {
+	if env.Off(c.optIn) {
 		close(r.done)
 		return r, nil
 	}

@@ -28,9 +28,9 @@ import (
 )
 
 // SelfCheck looks for what keeps profiles from their spans: a provider that is not wrapped
-// or not the global one, a kind without its rate, a second profiler, and so on. What Start
-// returns does that by itself, on its page, in its JSON and, where something is wrong for
-// certain, once by otel.Handle. A program that puts profiler, store and viewer together
+// or not the global one, a kind without its rate, a second profiler. After Start
+// the page and its JSON have the result, and certain mistakes go to otel.Handle, once each.
+// A program that puts profiler, store and viewer together
 // itself sets the result in the function that it gives viewer.WithStatus:
 //
 //	viewer.WithStatus(func() viewer.Status {
@@ -82,8 +82,11 @@ func facts(tp TracerProvider, p *profiler.Profiler, s *store.Store) *selfcheck.F
 
 // profiled enters what the profiler does.
 func profiled(f *selfcheck.Facts, s profiler.Status) {
-	if !s.Disabled {
+	switch {
+	case !s.Disabled:
 		f.Disabled = "" // the variable was set later
+	case f.Disabled == "":
+		f.Disabled = env.Enable // by WithOptIn
 	}
 	measured := func(k exporter.Kind) bool { return slices.Contains(s.Kinds, k) }
 	f.Profiler = selfcheck.Profiler{
@@ -189,7 +192,7 @@ func labels(tp TracerProvider) (p selfcheck.Provider, l selfcheck.Labels) {
 	return p, l
 }
 
-// global says which provider is the global one, beside tp and what package spanprof wraps.
+// global returns how the global provider relates to tp and to wrapped providers.
 func global(tp TracerProvider, labellers []*labelfacts.Labeller) selfcheck.Global {
 	now := otel.GetTracerProvider()
 	if t := reflect.TypeOf(now); t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "go.opentelemetry.io/otel/internal/global" {
@@ -226,13 +229,13 @@ func same(a, b any) bool {
 	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && a == b
 }
 
-// checkEvery is how often the self-check looks for what is to be logged.
+// checkEvery is the time between two self-checks for the log.
 const checkEvery = 10 * time.Second
 
-// said are the findings that otel.Handle has heard of: each once in a process.
-var said selfcheck.Log
+// reported has the findings that went to otel.Handle: each once in a process.
+var reported selfcheck.Log
 
-// watcher looks for what is to be logged while the program runs.
+// watcher runs the self-checks for the log.
 type watcher struct {
 	reporter report.Reporter
 	once     sync.Once
@@ -270,7 +273,7 @@ func (w *watcher) end() {
 
 // checkLog gives otel.Handle what is wrong for certain.
 func (p *Profiling) checkLog() {
-	for _, err := range said.News(selfcheck.Run(facts(p.tp, p.profiler, p.store))) {
+	for _, err := range reported.News(selfcheck.Run(facts(p.tp, p.profiler, p.store))) {
 		p.watcher.reporter.Report(fmt.Errorf("inprocess: %w", err))
 	}
 }

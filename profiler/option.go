@@ -55,6 +55,7 @@ type config struct {
 	mutexFraction, blockRate int // 0: as the program has set them
 	phase                    func(window time.Duration) time.Duration
 	unknownRuntime           func() error
+	optIn                    bool
 	meterProvider            metric.MeterProvider
 }
 
@@ -230,4 +231,13 @@ func newConfig(opts []Option) (config, error) {
 	}
 	c.kinds = kinds
 	return c, nil
+}
+
+// WithOptIn measures nothing unless the environment has SPANPROF_ENABLED=true. Without it
+// the Profiler behaves as with SPANPROF_DISABLED=true.
+func WithOptIn() Option {
+	return optionFunc(func(c config) config {
+		c.optIn = true
+		return c
+	})
 }

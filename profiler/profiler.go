@@ -104,7 +104,7 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 		lanes:    lanes,
 		config:   c,
 		metrics:  m,
-		disabled: env.Disabled(),
+		disabled: env.Off(c.optIn),
 		cpu:      cpu,
 		wall:     newWallClock(c.resource, c.wallBudget, c.wallOfAll),
 		wake:     make(chan struct{}, 1),

@@ -16,8 +16,9 @@ import (
 type Status struct {
 	// Running is true from Start to Shutdown, unless Disabled.
 	Running bool
-	// Disabled says that OTEL_SDK_DISABLED or SPANPROF_DISABLED was true
-	// when the Profiler was made.
+	// Disabled is true if the environment had switched the Profiler off when it was made:
+	// by OTEL_SDK_DISABLED or SPANPROF_DISABLED, or by the lack of SPANPROF_ENABLED for
+	// [WithOptIn].
 	Disabled bool
 	// NotStarted says that neither Start nor Shutdown was called.
 	NotStarted bool

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/spanprof/spanprof/internal/env"
 )
 
 // The checks of what measures.
@@ -36,6 +38,13 @@ var processChecks = []check{
 func disabled(f *Facts) *Finding {
 	if f.Disabled == "" {
 		return nil
+	}
+	if f.Disabled == env.Enable {
+		return &Finding{
+			ID: Disabled, Severity: Note,
+			Seen: "Profiling is off: the program uses WithOptIn, and the environment lacks " + env.Enable + "=true.",
+			Do:   "Set the variable and start the program again.",
+		}
 	}
 	return &Finding{
 		ID: Disabled, Severity: Note,
