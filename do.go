@@ -5,6 +5,9 @@ package spanprof
 
 import (
 	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
@@ -25,7 +28,16 @@ import (
 // of ctx on the goroutine, so a worker goes on with those of its last job. Where
 // spanprof uses runtime/pprof's public API alone, Do leaves the goroutine
 // without labels.
+//
+// A nil ctx is context.Background. A nil f is reported through otel.Handle.
 func Do(ctx context.Context, f func(context.Context)) {
+	if f == nil {
+		otel.Handle(errors.New("spanprof: Do: the function is nil"))
+		return
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
 	var l labeler = runtimeLabeler{}
 	if s, ok := ctx.Value(stateKey{}).(*spanState); ok {
 		l = s.by.labeler
@@ -39,7 +51,13 @@ func Do(ctx context.Context, f func(context.Context)) {
 // Go calls f on a new goroutine with the labels of ctx, those of its span among
 // them, and none besides: a goroutine that the go statement starts has those of
 // the goroutine that started it instead, be they of the same span or not.
+//
+// A nil ctx is context.Background. A nil f is reported through otel.Handle.
 func Go(ctx context.Context, f func(context.Context)) {
+	if f == nil {
+		otel.Handle(errors.New("spanprof: Go: the function is nil"))
+		return
+	}
 	go func() {
 		putPublic(context.Background())
 		Do(ctx, f)

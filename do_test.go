@@ -164,7 +164,7 @@ func TestDeepNesting(t *testing.T) {
 	}
 	spans[0].End()
 	carries(t, "after all", map[string]string{})
-	if n := tp.EndsElsewhere(); n != 0 {
+	if n := spanprof.EndsElsewhere(tp); n != 0 {
 		t.Errorf("EndsElsewhere() is %d", n)
 	}
 }

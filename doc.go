@@ -65,8 +65,8 @@
 //   - Where a span ends on another goroutine than it started on, the first keeps
 //     the labels until a span that is open around it there ends. A local root that
 //     ends there does not take them off while a descendant is open on yet another
-//     goroutine, for it may be the one that carries them.
-//     [TracerProvider.EndsElsewhere] counts most of such ends.
+//     goroutine, which may carry them. The self-check of package inprocess counts most of
+//     such ends.
 //   - Samples carry the name that the span had when they were taken.
 //     Instrumentations that rename a span when its work is done, as otelhttp does
 //     after a ServeMux has found the route, leave the first name on all samples,

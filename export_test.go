@@ -18,7 +18,10 @@ const LabelBlockSize = unsafe.Sizeof(labelBlock{})
 // ReadsGoroutineLabels reports whether the labels of goroutines can be read.
 func ReadsGoroutineLabels() bool { return goruntime.Unknown() == nil }
 
-// WithUnknownRuntime has the provider find the runtime as err says.
+// WithUnknownRuntime makes err the result of the check of the runtime.
 func WithUnknownRuntime(err error) Option {
 	return optionFunc(func(c *config) { c.unknownRuntime = func() error { return err } })
 }
+
+// EndsElsewhere returns how many spans ended on another goroutine than the labelled one.
+func EndsElsewhere(tp *TracerProvider) uint64 { return tp.labelling.endsElsewhere.Load() }

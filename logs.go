@@ -5,12 +5,14 @@ package spanprof
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"runtime/pprof"
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -74,11 +76,14 @@ func WithoutLogSpanIDs() LogOption {
 // attributes are outside of the program's groups. In root scope, the
 // default, profile_id is the span id of the local root.
 //
-// A nil inner is slog's text handler on standard error. The result is safe for concurrent use
+// A nil inner is slog's text handler on standard error; a nil pointer is reported too. The result is safe for concurrent use
 // if inner is. Do not give slog.SetDefault a logger that wraps the first handler of
 // slog.Default: its first record waits for itself (golang/go#62424).
 func NewLogHandler(inner slog.Handler, options ...LogOption) slog.Handler {
-	if inner == nil {
+	if isNil(inner) {
+		if inner != nil {
+			otel.Handle(fmt.Errorf("spanprof: NewLogHandler: the inner handler is a nil %T; using standard error", inner))
+		}
 		inner = slog.NewTextHandler(os.Stderr, nil)
 	}
 	h := &logHandler{inner: inner, base: inner}

@@ -5,8 +5,10 @@ package spanprof
 
 import (
 	"context"
+	"errors"
 	"slices"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
@@ -30,9 +32,15 @@ func WithoutProfileIDAttribute() Option {
 // Sampled spans without a local parent get the attributes, in all-spans scope all sampled
 // spans. A baseline depends on the last name of a span alone, not on the user's labels.
 // Attributes that a span has already stay. Span processors do not see the attributes.
+//
+// A nil exporter is reported through otel.Handle, and the result is nil, which exports nothing.
 func NewSpanExporter(exporter sdktrace.SpanExporter, opts ...Option) sdktrace.SpanExporter {
 	c := newConfig(opts)
-	if exporter == nil || c.disabled || c.idScope == ScopeNone {
+	if isNil(exporter) {
+		otel.Handle(errors.New("spanprof: NewSpanExporter: the exporter is nil; no spans will be exported"))
+		return nil
+	}
+	if c.disabled || c.idScope == ScopeNone {
 		return exporter
 	}
 	return &spanExporter{exporter, c, newSpanNames(c.maxNames, c.maxNameBytes), newLinks(&c)}

@@ -6,6 +6,7 @@ package spanprof_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"runtime/pprof"
 	"slices"
@@ -354,12 +355,72 @@ func TestBadOptions(t *testing.T) {
 			t.Errorf("reports %q, want one about %s", got, test.want)
 		}
 	}
+}
 
-	said := reports(t)
-	_, span := spanprof.NewTracerProvider(nil).Tracer("test").Start(t.Context(), "root")
+func TestNilArguments(t *testing.T) {
+	var none context.Context
+	span := func(tp *spanprof.TracerProvider) {
+		_, span := tp.Tracer("test").Start(none, "root")
+		span.End()
+	}
+	for name, test := range map[string]struct {
+		call   func(t *testing.T)
+		report string // "" for none
+	}{
+		"provider":              {func(*testing.T) { span(spanprof.NewTracerProvider(nil)) }, "NewTracerProvider: the provider to wrap is nil"},
+		"pointer to a provider": {func(*testing.T) { span(spanprof.NewTracerProvider((*sdktrace.TracerProvider)(nil))) }, "NewTracerProvider: the provider to wrap is nil"},
+		"pointer to a wrapper":  {func(*testing.T) { span(spanprof.NewTracerProvider((*spanprof.TracerProvider)(nil))) }, "NewTracerProvider: the provider to wrap is nil"},
+		"option":                {func(*testing.T) { span(spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), nil)) }, ""},
+		"option of a processor": {func(*testing.T) { spanprof.NewSpanProcessor(nil) }, ""},
+		"URL builder":           {func(*testing.T) { spanprof.NewSpanProcessor(spanprof.WithProfileURLBuilder(nil)) }, ""},
+		"baseline labels": {func(*testing.T) {
+			span(spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithProfileBaselineLabels(nil)))
+		}, ""},
+		"span processor":         {func(*testing.T) { registered(nil) }, "RegisterSpanProcessor: the span processor is nil"},
+		"pointer to a processor": {func(*testing.T) { registered((*tracetest.SpanRecorder)(nil)) }, "RegisterSpanProcessor: the span processor is nil"},
+		"unregistered processor": {func(*testing.T) {
+			spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).UnregisterSpanProcessor(nil)
+		}, ""},
+		"exporter":               {func(t *testing.T) { exported(t, nil) }, "NewSpanExporter: the exporter is nil"},
+		"pointer to an exporter": {func(t *testing.T) { exported(t, (*tracetest.InMemoryExporter)(nil)) }, "NewSpanExporter: the exporter is nil"},
+		"log handler":            {func(*testing.T) { spanprof.NewLogHandler(nil) }, ""},
+		"pointer to a handler":   {func(*testing.T) { _ = spanprof.NewLogHandler((*slog.JSONHandler)(nil)).Enabled(none, slog.LevelInfo) }, "NewLogHandler: the inner handler is a nil *slog.JSONHandler"},
+		"function of Do":         {func(t *testing.T) { spanprof.Do(t.Context(), nil) }, "Do: the function is nil"},
+		"function of Go":         {func(t *testing.T) { spanprof.Go(t.Context(), nil) }, "Go: the function is nil"},
+		"contexts of Do and of Go": {func(*testing.T) {
+			done := make(chan context.Context, 2)
+			spanprof.Do(none, func(ctx context.Context) { done <- ctx })
+			spanprof.Go(none, func(ctx context.Context) { done <- ctx })
+			(<-done).Done()
+			(<-done).Done()
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := reports(t)
+			test.call(t)
+			if got := said(); test.report == "" && len(got) != 0 || test.report != "" && (len(got) != 1 || !strings.Contains(got[0], test.report)) {
+				t.Errorf("got reports %q, want one with %q", got, test.report)
+			}
+		})
+	}
+}
+
+// registered ends a span of a provider with sp.
+func registered(sp sdktrace.SpanProcessor) {
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+	tp.RegisterSpanProcessor(sp)
+	_, span := tp.Tracer("test").Start(context.Background(), "root")
 	span.End()
-	if got := said(); len(got) != 1 || !strings.Contains(got[0], "nil") {
-		t.Errorf("nil provider: reports %q", got)
+}
+
+// exported ends a span of a provider with an exporter for exp.
+func exported(t *testing.T, exp sdktrace.SpanExporter) {
+	t.Helper()
+	tp := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spanprof.NewSpanExporter(exp)))
+	_, span := tp.Tracer("test").Start(t.Context(), "root")
+	span.End()
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -382,6 +443,18 @@ func TestDisabled(t *testing.T) {
 	}
 }
 
+func TestOptIn(t *testing.T) {
+	for _, enabled := range []string{"", "true"} {
+		t.Setenv("SPANPROF_ENABLED", enabled)
+		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithOptIn())
+		ctx, span := tp.Tracer("test").Start(t.Context(), "root")
+		if got := labelsOf(ctx); (got != "") != (enabled == "true") {
+			t.Errorf("SPANPROF_ENABLED=%q: labels %q", enabled, got)
+		}
+		span.End()
+	}
+}
+
 func TestWrappedTwice(t *testing.T) {
 	sdk := sdktrace.NewTracerProvider()
 	tp := spanprof.NewTracerProvider(spanprof.NewTracerProvider(sdk), spanprof.WithRootSpanOnly(false))
@@ -397,7 +470,7 @@ func TestEndsElsewhere(t *testing.T) {
 	_, child := tracer.Start(ctx, "child")
 	root.End() // out of order, but here
 	child.End()
-	if n := tp.EndsElsewhere(); n != 0 {
+	if n := spanprof.EndsElsewhere(tp); n != 0 {
 		t.Errorf("EndsElsewhere() is %d after an End out of order", n)
 	}
 	_, root = tracer.Start(t.Context(), "root")
@@ -413,7 +486,7 @@ func TestEndsElsewhere(t *testing.T) {
 	if !spanprof.ReadsGoroutineLabels() {
 		want = 0
 	}
-	if n := tp.EndsElsewhere(); n != want {
+	if n := spanprof.EndsElsewhere(tp); n != want {
 		t.Errorf("EndsElsewhere() is %d, want %d", n, want)
 	}
 }
@@ -430,8 +503,5 @@ func TestSpanExporterAddsOnce(t *testing.T) {
 	}
 	if want := []string{spanprof.AttributeProfileID, attributeProfileURL}; !slices.Equal(keys, want) {
 		t.Errorf("attributes %q, want %q", keys, want)
-	}
-	if got := spanprof.NewSpanExporter(nil); got != nil {
-		t.Errorf("of no exporter it makes %T", got)
 	}
 }
