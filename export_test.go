@@ -6,6 +6,8 @@ package spanprof
 import (
 	"unsafe"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
@@ -23,5 +25,16 @@ func WithUnknownRuntime(err error) Option {
 	return optionFunc(func(c *config) { c.unknownRuntime = func() error { return err } })
 }
 
-// EndsElsewhere returns how many spans ended on another goroutine than the labelled one.
-func EndsElsewhere(tp *TracerProvider) uint64 { return tp.labelling.endsElsewhere.Load() }
+// EndsElsewhere returns how many spans ended on another goroutine than the labelled one. of
+// is a TracerProvider or a processor of NewSpanProcessor.
+func EndsElsewhere(of any) uint64 {
+	if tp, ok := of.(*TracerProvider); ok {
+		return tp.labelling.endsElsewhere.Load()
+	}
+	return of.(*spanProcessor).labelling.endsElsewhere.Load()
+}
+
+// Unlabelled returns how many spans a processor has not labelled, as too many were open.
+func Unlabelled(processor sdktrace.SpanProcessor) uint64 {
+	return processor.(*spanProcessor).unlabelled.Load()
+}

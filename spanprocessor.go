@@ -17,28 +17,8 @@ import (
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
-// SpanProcessor labels goroutines as TracerProvider does, from within the SDK:
-// for frameworks that make the tracer provider themselves and take span
-// processors alone. Wrap the provider where you can. A processor
-//
-//   - sees no contexts but those that spans are started with: the labels are not
-//     in the context that Start returns, so a pprof.Do inside the span takes them
-//     off, and a goroutine of a pool has them only by a span of its own;
-//   - does not see SetName, so span_name is the name that the span began with;
-//   - cannot set attributes when a span ends, so the profile id is set when it
-//     starts, and there are no profile URLs;
-//   - finds local roots by spans that are open: in root scope the child of a span
-//     that has ended is a root of its own;
-//   - has to remember each span that is open, to find its local root: some 60,000
-//     of them; those above have no labels, see [SpanProcessor.Unlabelled]. Spans that the
-//     program forgets to end are forgotten too when their local root ends, but not with
-//     [WithPublicLabelsOnly];
-//   - cuts names of more than 60,000 bytes while an execution trace is on, as Go before 1.27
-//     would die of them.
-//
-// Where the provider is wrapped too, the wrapper's labels count; give both the
-// same options.
-type SpanProcessor struct {
+// spanProcessor is what NewSpanProcessor returns.
+type spanProcessor struct {
 	labelling  *labelling
 	shards     [openShards]openSpans
 	unlabelled atomic.Uint64
@@ -72,13 +52,35 @@ type openKey struct {
 	span  trace.SpanID
 }
 
-var _ sdktrace.SpanProcessor = (*SpanProcessor)(nil)
+var _ sdktrace.SpanProcessor = (*spanProcessor)(nil)
 
-// NewSpanProcessor returns a processor to be registered with a tracer provider.
+// NewSpanProcessor returns a processor that labels goroutines as TracerProvider does, from
+// within the SDK:
+// for frameworks that make the tracer provider themselves and take span
+// processors alone. Wrap the provider where you can. A processor
+//
+//   - sees no contexts but those that spans are started with: the labels are not
+//     in the context that Start returns, so a pprof.Do inside the span takes them
+//     off, and a goroutine of a pool has them only by a span of its own;
+//   - does not see SetName, so span_name is the name that the span began with;
+//   - cannot set attributes when a span ends, so the profile id is set when it
+//     starts, and there are no profile URLs;
+//   - finds local roots by spans that are open: in root scope the child of a span
+//     that has ended is a root of its own;
+//   - has to remember each span that is open, to find its local root: some 60,000
+//     of them; those above have no labels, and the self-check counts them. Spans that the
+//     program forgets to end are forgotten too when their local root ends, but not with
+//     [WithPublicLabelsOnly];
+//   - cuts names of more than 60,000 bytes while an execution trace is on, as Go before 1.27
+//     would die of them.
+//
+// Where the provider is wrapped too, the wrapper's labels count; give both the
+// same options.
+//
 // It takes the options of NewTracerProvider; those for URLs have no effect.
-func NewSpanProcessor(opts ...Option) *SpanProcessor {
+func NewSpanProcessor(opts ...Option) sdktrace.SpanProcessor {
 	c := newConfig(append(slices.Clone(opts), WithProfileURL(false), WithProfileBaselineURL(false)))
-	p := &SpanProcessor{labelling: newLabelling(c)}
+	p := &spanProcessor{labelling: newLabelling(c)}
 	for i := range p.shards {
 		p.shards[i].spans = make(map[openKey]*spanState)
 		p.shards[i].sweepAt = minSweep
@@ -87,14 +89,8 @@ func NewSpanProcessor(opts ...Option) *SpanProcessor {
 	return p
 }
 
-// Unlabelled returns how many spans got no labels because too many were open.
-func (p *SpanProcessor) Unlabelled() uint64 { return p.unlabelled.Load() }
-
-// EndsElsewhere is [TracerProvider.EndsElsewhere] of the processor's spans.
-func (p *SpanProcessor) EndsElsewhere() uint64 { return p.labelling.endsElsewhere.Load() }
-
 // OnStart labels the calling goroutine.
-func (p *SpanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan) {
+func (p *spanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan) {
 	if p.labelling.config.disabled {
 		return
 	}
@@ -122,7 +118,7 @@ func (p *SpanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan
 }
 
 // OnEnd puts back what the goroutine carried.
-func (p *SpanProcessor) OnEnd(span sdktrace.ReadOnlySpan) {
+func (p *spanProcessor) OnEnd(span sdktrace.ReadOnlySpan) {
 	sc := span.SpanContext()
 	s, shut := p.take(openKey{sc.TraceID(), sc.SpanID()})
 	if s == nil {
@@ -138,7 +134,7 @@ func (p *SpanProcessor) OnEnd(span sdktrace.ReadOnlySpan) {
 // a tracer provider that shuts down passes on the end of few of them. Where it
 // does not, the goroutine loses the labels when a span of another provider
 // starts or ends there.
-func (p *SpanProcessor) Shutdown(context.Context) error {
+func (p *spanProcessor) Shutdown(context.Context) error {
 	for i := range p.shards {
 		p.shards[i].shutDown()
 	}
@@ -146,9 +142,9 @@ func (p *SpanProcessor) Shutdown(context.Context) error {
 }
 
 // ForceFlush does nothing.
-func (p *SpanProcessor) ForceFlush(context.Context) error { return nil }
+func (p *spanProcessor) ForceFlush(context.Context) error { return nil }
 
-func (p *SpanProcessor) shard(key openKey) *openSpans {
+func (p *spanProcessor) shard(key openKey) *openSpans {
 	return &p.shards[key.span[7]%openShards]
 }
 
@@ -165,7 +161,7 @@ func (o *openSpans) shutDown() {
 }
 
 // reserve makes room for a span and reports whether it is to be labelled.
-func (p *SpanProcessor) reserve(key openKey) bool {
+func (p *spanProcessor) reserve(key openKey) bool {
 	shard := p.shard(key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
@@ -193,7 +189,7 @@ func (o *openSpans) sweep(l labeler) {
 	o.sweepAt, o.startsWhenFull = max(minSweep, 2*len(o.spans)), 0
 }
 
-func (p *SpanProcessor) put(key openKey, s *spanState) {
+func (p *spanProcessor) put(key openKey, s *spanState) {
 	shard := p.shard(key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
@@ -203,7 +199,7 @@ func (p *SpanProcessor) put(key openKey, s *spanState) {
 	}
 }
 
-func (p *SpanProcessor) find(key openKey) *spanState {
+func (p *spanProcessor) find(key openKey) *spanState {
 	shard := p.shard(key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
@@ -212,7 +208,7 @@ func (p *SpanProcessor) find(key openKey) *spanState {
 
 // take removes the state of a span, nil if there is none, and reports whether its
 // labels have been given up by Shutdown.
-func (p *SpanProcessor) take(key openKey) (s *spanState, shut bool) {
+func (p *spanProcessor) take(key openKey) (s *spanState, shut bool) {
 	shard := p.shard(key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()

@@ -41,7 +41,7 @@ func TestSpanProcessor(t *testing.T) {
 					carries(t, name+": after root", map[string]string{"tenant": "a"})
 				})
 			}
-			if n := processor.EndsElsewhere() + processor.Unlabelled(); n != 0 {
+			if n := spanprof.EndsElsewhere(processor) + spanprof.Unlabelled(processor); n != 0 {
 				t.Errorf("%d ends elsewhere and unlabelled spans", n)
 			}
 		})
@@ -60,16 +60,16 @@ func TestSpanProcessorBound(t *testing.T) {
 	for i := range spans {
 		_, spans[i] = tracer.Start(context.Background(), "leaked")
 	}
-	if n := processor.Unlabelled(); n < started-64*1024 || n == started {
+	if n := spanprof.Unlabelled(processor); n < started-64*1024 || n == started {
 		t.Errorf("%d of %d spans have no labels", n, started)
 	}
 	for _, span := range spans {
 		span.End()
 	}
-	before := processor.Unlabelled()
+	before := spanprof.Unlabelled(processor)
 	_, span := tracer.Start(context.Background(), "root")
 	span.End()
-	if processor.Unlabelled() != before {
+	if spanprof.Unlabelled(processor) != before {
 		t.Error("no room after all spans have ended")
 	}
 	pprof.SetGoroutineLabels(context.Background())
