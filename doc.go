@@ -54,8 +54,9 @@
 // are labelled too. SetName changes the label.
 //
 // The user's own labels, in the context or on the goroutine, stay beside spanprof's. End
-// replaces the span's own labels by the labels of the nearest open span. So spans may end in any order and on any goroutine: a live span keeps its labels, and an
-// ended one's do not return.
+// replaces the span's own labels by the labels of the nearest open span. So spans may end
+// in any order and on any goroutine: a live span keeps its labels, and an ended one's do not
+// return.
 //
 // For that spanprof reads and writes labels by two functions that the Go runtime promises to
 // keep. At the start it verifies how runtime/pprof stores labels. If that is unexpected, and
