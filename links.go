@@ -55,7 +55,7 @@ type links struct {
 	refused  sync.Once
 
 	prepared sync.Once
-	service  string // escaped
+	grafana  string // a URL up to the times
 	selector string // app.cpu{ , escaped
 	extra    string // the configured baseline labels, escaped
 	// baselines are the queries of spans without labels of the user by span name. The
@@ -96,7 +96,10 @@ func (l *links) prepare(span any) {
 		if app == "" {
 			app = serviceName(span)
 		}
-		l.service = url.QueryEscape(app)
+		if l.config.urlForm == urlOfGrafana {
+			l.grafana = l.config.grafana + "/a/grafana-pyroscope-app/explore?var-dataSource=" + l.config.dataSource + "&var-serviceName=" + url.QueryEscape(app) +
+				"&var-profileMetricId=process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+		}
 		// A query without an application begins with the dot and selects all.
 		if strings.ContainsAny(app, "{}") && (l.config.baselineURL || l.config.urlForm == urlOfPage) {
 			// Asynchronous: an error handler that ends a span would wait for this call.
@@ -117,80 +120,87 @@ func (l *links) prepare(span any) {
 // appendAttributes appends the URL attributes of span.
 func (l *links) appendAttributes(kv []attribute.KeyValue, span any, to linkedSpan) []attribute.KeyValue {
 	l.prepare(span)
-	var room [1 << 10]byte
-	all := l.appendProfileURL(room[:0], to)
-	profile := len(all)
-	baseline := profile
+	var all strings.Builder // one allocation for all
+	common := len(l.config.url) + len(l.selector)
+	room := common + len(l.grafana) + profileRoom
+	query := ""
 	if l.config.baselineURL {
-		query := l.baselineQuery(to)
-		all = l.appendComparison(all, "/comparison?query=", query, to)
-		baseline = len(all)
-		all = l.appendComparison(all, "/comparison-diff?query=", query, to)
+		query = l.baselineQuery(to)
+		room += 2 * (common + 2*len(query) + comparisonRoom)
 	}
-	text := string(all) // one allocation for all
+	all.Grow(room)
+	l.writeProfileURL(&all, to)
+	profile := all.Len()
 	if profile > 0 {
-		kv = append(kv, attribute.String(attributeProfileURL, text[:profile]))
+		kv = append(kv, attribute.String(attributeProfileURL, all.String()))
 	}
 	if l.config.baselineURL {
-		kv = append(kv, attribute.String(attributeBaselineURL, text[profile:baseline]), attribute.String(attributeDiffURL, text[baseline:]))
+		l.writeComparison(&all, "/comparison?query=", query, to)
+		baseline := all.Len()
+		l.writeComparison(&all, "/comparison-diff?query=", query, to)
+		kv = append(kv, attribute.String(attributeBaselineURL, all.String()[profile:baseline]), attribute.String(attributeDiffURL, all.String()[baseline:]))
 	}
 	return kv
 }
 
-// appendProfileURL appends the value of attributeProfileURL, nothing if there is none.
-func (l *links) appendProfileURL(b []byte, to linkedSpan) []byte {
+// The bytes for the constant parts, the times and the id of a URL.
+const (
+	profileRoom    = 110
+	comparisonRoom = 270
+)
+
+// writeProfileURL writes the value of attributeProfileURL, nothing if there is none.
+func (l *links) writeProfileURL(b *strings.Builder, to linkedSpan) {
 	switch {
 	case !l.config.profileURL:
-		return b
 	case l.config.urlForm == urlByBuilder:
-		return append(b, l.build(to.id)...)
+		b.WriteString(l.build(to.id))
 	case l.config.urlForm == urlOfGrafana:
-		b = append(b, l.config.grafana+"/a/grafana-pyroscope-app/explore?var-dataSource="...)
-		b = append(b, l.config.dataSource...)
-		b = append(b, "&var-serviceName="...)
-		b = append(b, l.service...)
-		b = append(b, "&var-profileMetricId=process_cpu:cpu:nanoseconds:cpu:nanoseconds&from="...)
-		b = strconv.AppendInt(b, to.start.Add(-windowReach).UnixMilli(), 10)
-		b = append(b, "&to="...)
-		b = strconv.AppendInt(b, to.end.Add(windowReach+time.Millisecond-1).UnixMilli(), 10) // rounded up
-		b = append(b, "&explorationType=flame-graph&var-spanSelector="...)
-		return append(b, to.id...)
+		b.WriteString(l.grafana)
+		writeInt(b, "&from=", to.start.Add(-windowReach).UnixMilli())
+		writeInt(b, "&to=", to.end.Add(windowReach+time.Millisecond-1).UnixMilli()) // rounded up
+		b.WriteString("&explorationType=flame-graph&var-spanSelector=")
+		b.WriteString(to.id)
+	default:
+		b.WriteString(l.config.url)
+		b.WriteString("/?query=")
+		l.writeByID(b, to.id)
+		writeInt(b, "&from=", to.start.UnixNano())
+		writeInt(b, "&until=", to.end.UnixNano())
 	}
-	b = append(b, l.config.url...)
-	b = append(b, "/?query="...)
-	b = l.appendByID(b, to.id)
-	return appendTimes(b, "&from=", to.start, "&until=", to.end)
 }
 
-// appendComparison appends the URL of a comparison on our page: the baseline is on the
-// left, the span on the right.
-func (l *links) appendComparison(b []byte, path, baseline string, to linkedSpan) []byte {
-	from := to.start.Add(-baselineReach)
-	b = append(b, l.config.url...)
-	b = append(b, path...)
-	b = append(b, baseline...)
-	b = appendTimes(b, "&from=", from, "&until=", to.end)
-	b = append(b, "&leftQuery="...)
-	b = append(b, baseline...)
-	b = appendTimes(b, "&leftFrom=", from, "&leftUntil=", to.end)
-	b = append(b, "&rightQuery="...)
-	b = l.appendByID(b, to.id)
-	return appendTimes(b, "&rightFrom=", to.start, "&rightUntil=", to.end)
+// writeComparison writes the URL of a comparison on our page: the baseline is on the left,
+// the span on the right.
+func (l *links) writeComparison(b *strings.Builder, path, baseline string, to linkedSpan) {
+	from, start, end := to.start.Add(-baselineReach).UnixNano(), to.start.UnixNano(), to.end.UnixNano()
+	b.WriteString(l.config.url)
+	b.WriteString(path)
+	b.WriteString(baseline)
+	writeInt(b, "&from=", from)
+	writeInt(b, "&until=", end)
+	b.WriteString("&leftQuery=")
+	b.WriteString(baseline)
+	writeInt(b, "&leftFrom=", from)
+	writeInt(b, "&leftUntil=", end)
+	b.WriteString("&rightQuery=")
+	l.writeByID(b, to.id)
+	writeInt(b, "&rightFrom=", start)
+	writeInt(b, "&rightUntil=", end)
 }
 
-// appendByID appends the escaped query of a span's profile.
-func (l *links) appendByID(b []byte, id string) []byte {
-	b = append(b, l.selector...)
-	b = append(b, LabelProfileID+"%3D%22"...)
-	b = append(b, id...)
-	return append(b, "%22%7D"...)
+// writeByID writes the escaped query of a span's profile.
+func (l *links) writeByID(b *strings.Builder, id string) {
+	b.WriteString(l.selector)
+	b.WriteString(LabelProfileID + "%3D%22")
+	b.WriteString(id)
+	b.WriteString("%22%7D")
 }
 
-func appendTimes(b []byte, from string, start time.Time, until string, end time.Time) []byte {
-	b = append(b, from...)
-	b = strconv.AppendInt(b, start.UnixNano(), 10)
-	b = append(b, until...)
-	return strconv.AppendInt(b, end.UnixNano(), 10)
+func writeInt(b *strings.Builder, key string, n int64) {
+	var digits [20]byte
+	b.WriteString(key)
+	b.Write(strconv.AppendInt(digits[:0], n, 10))
 }
 
 // build calls the program's builder. Its failures must not affect the span.

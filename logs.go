@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -183,5 +184,7 @@ func openURL(ctx context.Context, id string) string {
 		end = ended.EndTime()
 	}
 	l.prepare(s.ctx.span)
-	return string(l.appendProfileURL(nil, s.link(startTime(s.ctx.span, s), end)))
+	var url strings.Builder
+	l.writeProfileURL(&url, s.link(startTime(s.ctx.span, s), end))
+	return url.String()
 }
