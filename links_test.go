@@ -218,3 +218,26 @@ func TestURLOfWithoutIDs(t *testing.T) {
 		t.Errorf("attributes %v, reports %q", got, said)
 	}
 }
+
+// TestURLTimes compares the times of exported spans, which are exact.
+func TestURLTimes(t *testing.T) {
+	start := time.Unix(1_800_000_000, 123_456_789)
+	for name, test := range map[string]struct {
+		option spanprof.Option
+		want   map[string]string
+	}{
+		"page":    {spanprof.WithDefaultProfileURLBuilder("http://localhost:4040", "shop"), map[string]string{"from": "1800000000123456789", "until": "1800000001123456789"}},
+		"grafana": {spanprof.WithGrafanaProfileURL("http://localhost:3000", "uid"), map[string]string{"from": "1799999940123", "to": "1800000061124"}},
+	} {
+		memory := tracetest.NewInMemoryExporter()
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spanprof.NewSpanExporter(memory, test.option)))
+		_, span := tp.Tracer("test").Start(t.Context(), "root", trace.WithTimestamp(start))
+		span.End(trace.WithTimestamp(start.Add(time.Second)))
+		query := parse(t, attributes(memory.GetSpans().Snapshots()[0])[attributeProfileURL]).Query()
+		for key, want := range test.want {
+			if got := query.Get(key); got != want {
+				t.Errorf("%s: %s = %q, want %q", name, key, got, want)
+			}
+		}
+	}
+}
