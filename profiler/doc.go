@@ -165,8 +165,7 @@
 // # Environment
 //
 // When OTEL_SDK_DISABLED or SPANPROF_DISABLED is "true", nothing is measured;
-// Start, Flush and Shutdown return nil, and Shutdown shuts the exporter down. With
-// [WithOptIn] the same holds unless SPANPROF_ENABLED is "true".
+// Start, Flush and Shutdown return nil, and Shutdown shuts the exporter down.
 package profiler
 
 // For developers: profiler.go has the life of a Profiler, loop.go its loop, grid.go
