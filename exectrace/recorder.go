@@ -111,7 +111,7 @@ type Recorder struct {
 }
 
 // Start turns the process's flight recorder on. When a slow local root of tp ends, it reads
-// the recording and stores the times of its states in s. Spans have their ids in the recording where spanprof.NewTracerProvider or
+// the recording. The span's times by state go to s. Spans have their ids in the recording where spanprof.NewTracerProvider or
 // spanprof.NewSpanProcessor are on their way.
 //
 // Where the environment has OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true nothing is

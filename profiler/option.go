@@ -123,7 +123,7 @@ func WithKinds(kinds ...exporter.Kind) Option {
 // SIGPROF, such as a C library's, gets a few of them.
 //
 // The program pays for that in two calls. StopCPUProfile for our profile takes some
-// milliseconds longer while that begins, and up to 20 in the 100 ms after a window. A busy machine makes that longer, because it needs a look at all
+// milliseconds longer while that begins, and up to 20 just after a window. A busy machine makes that longer, because it needs a look at all
 // goroutines. Of 10,000 calls while 24 threads wanted two cores, 1 % took more than
 // 50 ms, and the longest a second. runtime.SetCPUProfileRate prints the runtime's warning
 // (https://go.dev/issue/42502) on stderr, as it does while any profile runs. If our profile

@@ -52,9 +52,8 @@ type Status struct {
 	// CPUForeignStops is how often something else in the process has
 	// stopped the CPU profile of this Profiler.
 	CPUForeignStops uint64
-	// CPUEdges is how often the CPU profile was restarted, for the end of a window, a
-	// Flush or a caller of Profile. CPUUnmeasured is the time in between, in all,
-	// without samples. Time while something else has the CPU profiler is not in it. On Linux
+	// CPUEdges is how often the CPU profile was restarted: for a window's end, a Flush or a
+	// Profile. CPUUnmeasured is all the time in between, without samples. Time while something else has the CPU profiler is not in it. On Linux
 	// and macOS both are 0, with these exceptions:
 	//
 	//   - runtime/pprof reads the samples, see CPUFallback
