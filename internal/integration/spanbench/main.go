@@ -1,10 +1,10 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Spanbench prints what wrappers of tracer providers add to Start and End of a
+// Spanbench prints the cost of wrappers of tracer providers for Start and End of a
 // span, in nanoseconds and allocations over the bare SDK.
 //
-// Package paired says what the columns mean. The last version of
+// Package paired documents the columns. The last version of
 // otel-profiling-go that sets URLs is compared by ../peers/oldwrapper.
 //
 //	go run ./internal/integration/spanbench
@@ -14,15 +14,15 @@
 // Without flags it has a table for each kind of span: local roots and children, sampled or
 // not, with the attributes that the options set.
 //
-// With -service it has what a service pays: the bare SDK, the batch span processor alone,
-// that with the page's span processor, with inprocess and with each wrapper, for roots without
-// attributes and with 8 of their own, on 1, 2 and 8 goroutines; then the throughput
-// on one and two cores. It takes some four minutes of CPU time.
+// With -service it has the cost for a service: the bare SDK, the batch span processor alone, and
+// the same with the page's span processor, with inprocess and with each wrapper. Roots have no
+// attributes or 8 of their own, on 1, 2 and 8 goroutines. Then follows the throughput on one
+// and two cores. It takes some four minutes of CPU time.
 //
 // With -parallel it compares one goroutine with one for each processor.
 //
-// Batches of all wrappers take turns, -rounds of each. Fewer take less time, and tell
-// less.
+// Batches of all wrappers take turns, -rounds of each. Fewer take less time, and
+// are less exact.
 package main
 
 import (
@@ -85,8 +85,8 @@ func under(ctx context.Context, tp trace.TracerProvider, options ...trace.SpanSt
 
 func root(tp trace.TracerProvider) func() { return under(context.Background(), tp) }
 
-// child returns a candidate that runs a child span on a goroutine which carries
-// the labels of its parent, as a handler's does. Batches take turns on this
+// child returns a candidate that runs a child span on a goroutine with the labels of its
+// parent, like a handler. Batches take turns on this
 // goroutine, so each puts its own labels there first.
 func child(name string, tp trace.TracerProvider) *paired.Candidate {
 	ctx, _ := tp.Tracer("spanbench").Start(context.Background(), "parent")
