@@ -1,8 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Spanbench prints the cost of wrappers of tracer providers for Start and End of a
-// span, in nanoseconds and allocations over the bare SDK.
+// Spanbench prints the cost of wrappers of tracer providers for a span, from Start to End:
+// nanoseconds and allocations over the bare SDK.
 //
 // Package paired documents the columns. The last version of
 // otel-profiling-go that sets URLs is compared by ../peers/oldwrapper.
@@ -14,8 +14,8 @@
 // Without flags it has a table for each kind of span: local roots and children, sampled or
 // not, with the attributes that the options set.
 //
-// With -service it has the cost for a service: the bare SDK, the batch span processor alone, and
-// the same with the page's span processor, with inprocess and with each wrapper. Roots have no
+// With -service it has the cost for a service with the bare SDK and with the batch span
+// processor. To that it adds the page's span processor, inprocess and each wrapper. Roots have no
 // attributes or 8 of their own, on 1, 2 and 8 goroutines. Then follows the throughput on one
 // and two cores. It takes some four minutes of CPU time.
 //
@@ -85,8 +85,8 @@ func under(ctx context.Context, tp trace.TracerProvider, options ...trace.SpanSt
 
 func root(tp trace.TracerProvider) func() { return under(context.Background(), tp) }
 
-// child returns a candidate that runs a child span on a goroutine with the labels of its
-// parent, like a handler. Batches take turns on this
+// child returns a candidate for child spans on a goroutine with the labels of their parent,
+// like a handler's. Batches take turns on this
 // goroutine, so each puts its own labels there first.
 func child(name string, tp trace.TracerProvider) *paired.Candidate {
 	ctx, _ := tp.Tracer("spanbench").Start(context.Background(), "parent")
