@@ -122,11 +122,11 @@ func (l *links) appendAttributes(kv []attribute.KeyValue, span any, to linkedSpa
 	l.prepare(span)
 	var all strings.Builder // one allocation for all
 	common := len(l.config.url) + len(l.selector)
-	room := common + len(l.grafana) + profileRoom
+	room := common + len(l.grafana) + 110 // 110 and 270 for constant parts, times and the id
 	query := ""
 	if l.config.baselineURL {
 		query = l.baselineQuery(to)
-		room += 2 * (common + 2*len(query) + comparisonRoom)
+		room += 2 * (common + 2*len(query) + 270)
 	}
 	all.Grow(room)
 	l.writeProfileURL(&all, to)
@@ -142,12 +142,6 @@ func (l *links) appendAttributes(kv []attribute.KeyValue, span any, to linkedSpa
 	}
 	return kv
 }
-
-// The bytes for the constant parts, the times and the id of a URL.
-const (
-	profileRoom    = 110
-	comparisonRoom = 270
-)
 
 // writeProfileURL writes the value of attributeProfileURL, nothing if there is none.
 func (l *links) writeProfileURL(b *strings.Builder, to linkedSpan) {

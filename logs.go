@@ -17,14 +17,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The keys of the attributes that a logHandler adds.
-const (
-	logTraceID    = "trace_id"
-	logSpanID     = "span_id"
-	logProfileID  = "profile_id"
-	logProfileURL = "profile_url"
-)
-
 // openReach is how long after the log record the link of an open span ends. Links to spans
 // that have ended have the real end.
 const openReach = time.Hour
@@ -126,16 +118,16 @@ func (h *logHandler) ids(ctx context.Context, ids []slog.Attr) []slog.Attr {
 		return ids
 	}
 	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() && !h.config.onlyProfile {
-		ids = append(ids, slog.String(logTraceID, sc.TraceID().String()), slog.String(logSpanID, sc.SpanID().String()))
+		ids = append(ids, slog.String("trace_id", sc.TraceID().String()), slog.String("span_id", sc.SpanID().String()))
 	}
 	id, ok := pprof.Label(ctx, LabelProfileID)
 	if !ok {
 		return ids
 	}
-	ids = append(ids, slog.String(logProfileID, id))
+	ids = append(ids, slog.String("profile_id", id))
 	if h.config.links {
 		if url := openURL(ctx, id); url != "" {
-			ids = append(ids, slog.String(logProfileURL, url))
+			ids = append(ids, slog.String("profile_url", url))
 		}
 	}
 	return ids

@@ -81,14 +81,9 @@ func WithAppName(name string) Option {
 	return optionFunc(func(c *config) { c.appName = name })
 }
 
-// WithPyroscopeURL sets the address that profile URLs begin with. It is one of these:
-//
-//   - the page of package inprocess
-//   - "spanprof view" over a Pyroscope server
-//   - a Pyroscope server before 1.0
-//
-// Later servers refuse or ignore the URLs: [WithGrafanaProfileURL] makes those that
-// Grafana answers.
+// WithPyroscopeURL sets the address that profile URLs begin with: the page of package
+// inprocess, "spanprof view" over a Pyroscope server, or a Pyroscope server before 1.0. Later
+// servers ignore such URLs: use [WithGrafanaProfileURL].
 func WithPyroscopeURL(addr string) Option {
 	return optionFunc(func(c *config) { c.url = strings.TrimRight(addr, "/") })
 }
