@@ -11,12 +11,10 @@
 //
 // This package sets labels and attributes and does no more. To take profiles:
 //
-//   - package inprocess samples in this process, keeps the newest spans with
-//     their profiles in memory and shows them on a page: no server needed;
-//   - packages profiler and exporter are its parts, for destinations of your
-//     own;
-//   - a profiler that you have already, pyroscope-go or a scraper of
-//     /debug/pprof, sees the labels unchanged.
+//   - package inprocess samples in this process, keeps the newest spans with their profiles
+//     in memory and shows them on a page: no server needed;
+//   - packages profiler and exporter are its parts, for destinations of your own;
+//   - a profiler that you have already, such as pyroscope-go, sees the labels unchanged.
 //
 // # Labels and attributes
 //
@@ -95,10 +93,9 @@
 //
 //	goroutine 1 [running] {profile_id: 00f067aa0ba902b7, span_id: 00f067aa0ba902b7, span_name: "GET /users", trace_id: ...}:
 //
-// So the log of a crash names the request. To leave the labels out, set
-// GODEBUG=tracebacklabels=0 in the environment, or "godebug tracebacklabels=0" in go.mod. An
-// earlier go line with a toolchain of 1.27 shows them by tracebacklabels=1. A panic that
-// passes a deferred End has lost that span's labels by then.
+// So the log of a crash names the request. GODEBUG=tracebacklabels=0, or a line "godebug
+// tracebacklabels=0" in go.mod, leaves the labels out. A panic that passes a deferred End
+// has lost that span's labels by then.
 //
 // # Cost
 //
