@@ -6,13 +6,12 @@
 // Mutants judges tests by mutants: small changes of the code that a test should fail for.
 // It runs from the root of the repository:
 //
-//	mutants [-seed N] [-n 200] [-p 2] [-timeout 60s] [-equivalent FILE] [-tags T] [-min P] [-v] ROOM...
+//	mutants [-seed N] [-n 200] [-p 2] [-timeout 60s] [-equivalent FILE] ROOM...
 //
 // A room is a directory pattern, such as ./store/..., with packages of one module. Tests of
 // a package judge its mutants. A package without tests is judged by its nearest importers
-// in the room. The score is the share of mutants that fail a test or let it time out,
-// without equivalent ones. The exit code is 1 if a score is below -min. It is 2 on misuse,
-// and if a room's tests fail without a mutant.
+// in the room. A mutant is killed if a test fails. It is listed if it survives or if the
+// tests time out. The exit code is 2 on misuse, and if a room's tests fail without a mutant.
 package main
 
 import (
@@ -58,9 +57,6 @@ var (
 	parallel = flag.Int("p", 2, "mutants at the same time")
 	timeout  = flag.Duration("timeout", time.Minute, "timeout of a package's tests")
 	excused  = flag.String("equivalent", ".ci/mutants.equivalent", "file of mutants that no test can fail for")
-	tags     = flag.String("tags", "", "build tags")
-	minimum  = flag.Float64("min", 0, "exit with 1 if a room's score is below")
-	verbose  = flag.Bool("v", false, "print all mutants, not only survivors and timeouts")
 
 	root, work  string            // the working directory and one of temporary files
 	equivalents map[string]string // a mutant's key: the reason
@@ -139,17 +135,10 @@ func run(ctx context.Context) (code int, err error) {
 			code = 2
 			continue // a night's work on other rooms is not lost
 		}
-		dead, alive, score := n[killed]+n[timedOut], n[survived]+n[equivalent], 100.0
-		if judged := dead + n[survived]; judged > 0 {
-			score *= float64(dead) / float64(judged)
-		}
-		row := fmt.Sprintf("%s:\tkilled %d,\tsurvived %d\t(%d equivalent),\ttimed out %d,\tof %d;\tscore %.1f %%\n",
-			name, dead, alive, n[equivalent], n[timedOut], dead+alive, score)
+		row := fmt.Sprintf("%s:\tkilled %d,\tsurvived %d\t(%d equivalent),\ttimed out %d\n",
+			name, n[killed], n[survived]+n[equivalent], n[equivalent], n[timedOut])
 		fmt.Print(strings.ReplaceAll(row, "\t", " "))
 		fmt.Fprint(table, row)
-		if score < *minimum {
-			code = max(code, 1)
-		}
 	}
 	fmt.Println()
 	return code, table.Flush()
@@ -213,7 +202,7 @@ func judge(ctx context.Context, name string) (map[string]int, error) {
 				var err error
 				if m.outcome, err = r.outcome(ctx, m); err != nil {
 					fail(err)
-				} else if *verbose || m.outcome == survived || m.outcome == timedOut {
+				} else if m.outcome == survived || m.outcome == timedOut {
 					fmt.Printf("%s %s:%d: %s: %s\n", m.outcome, m.path, m.line, m.mutation, m.source)
 				}
 				<-slots
@@ -276,7 +265,7 @@ func (t *tail) Write(p []byte) (int, error) {
 // test gives the tests a directory that is removed, as killed ones leave files.
 func (r *room) test(ctx context.Context, temporary string, args ...string) ([]byte, error) {
 	var out tail
-	args = append([]string{"test", "-tags", *tags, "-p", "1", "-short", "-count=1", "-failfast", "-vet=off", "-timeout", timeout.String()}, args...)
+	args = append([]string{"test", "-p", "1", "-short", "-count=1", "-failfast", "-vet=off", "-timeout", timeout.String()}, args...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = r.dir, append(append(os.Environ(), "TMPDIR="+temporary), r.env...)
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -297,7 +286,7 @@ func open(ctx context.Context, name string) (*room, []*pkg, error) {
 		pattern = "./..."
 	}
 	list := func() ([]byte, error) {
-		cmd := exec.CommandContext(ctx, "go", "list", "-tags", *tags, "-json", pattern)
+		cmd := exec.CommandContext(ctx, "go", "list", "-json", pattern)
 		cmd.Dir, cmd.Env = r.dir, append(os.Environ(), r.env...)
 		return cmd.Output()
 	}
