@@ -30,7 +30,5 @@ func Example() {
 
 	answer := httptest.NewRecorder()
 	mux.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/debug/pprof/profile?seconds=0.1", http.NoBody))
-	fmt.Println(answer.Code, answer.Header().Get("Content-Disposition"))
-	// Output:
-	// 200 attachment; filename="profile"
+	fmt.Println(answer.Code, answer.Header().Get("Content-Disposition")) // 200 attachment; filename="profile"
 }

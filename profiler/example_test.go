@@ -61,7 +61,5 @@ func ExampleProfiler_Profile() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(taken.PeriodType.Type, time.Duration(taken.Period))
-	// Output:
-	// cpu 10ms
+	fmt.Println(taken.PeriodType.Type, time.Duration(taken.Period)) // cpu 10ms
 }

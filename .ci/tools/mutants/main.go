@@ -202,7 +202,7 @@ func judge(ctx context.Context, name string) (map[string]int, error) {
 				var err error
 				if m.outcome, err = r.outcome(ctx, m); err != nil {
 					fail(err)
-				} else if m.outcome == survived || m.outcome == timedOut {
+				} else if m.outcome != killed && m.outcome != doesNotBuild {
 					fmt.Printf("%s %s:%d: %s: %s\n", m.outcome, m.path, m.line, m.mutation, m.source)
 				}
 				<-slots

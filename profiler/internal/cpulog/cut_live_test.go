@@ -124,3 +124,79 @@ func TestManyCuts(t *testing.T) {
 	working.Wait()
 	t.Logf("%d samples", n)
 }
+
+// recordUnheard is record for a test without a signal that makes a record.
+func recordUnheard(l *Log) (end func()) {
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		l.Begin()
+		l.Record()
+	})
+	<-l.Reading()
+	return func() {
+		l.End()
+		reading.Wait()
+	}
+}
+
+// pokeSamples counts samples of the time of our own signals.
+var pokeSamples int64
+
+// cut takes a piece that lacks nothing and begins at the end of the last one.
+func cut(t *testing.T, l *Log, before *Piece) Piece {
+	t.Helper()
+	p, err := l.Cut()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Restarted && Uncut {
+		t.Error("the runtime was stopped for a cut")
+	}
+	if before != nil && !p.Restarted && p.Start.Sub(before.End) != 0 {
+		t.Errorf("a piece begins at %v, and the one before has ended at %v", p.Start, before.End)
+	}
+	if len(p.Times) != len(p.Profile.Sample) {
+		t.Fatalf("times of %d samples, of %d", len(p.Times), len(p.Profile.Sample))
+	}
+	for i, s := range p.Profile.Sample {
+		if int64(len(p.Times[i])) != s.Value[0] {
+			t.Errorf("%d times of a sample of %d", len(p.Times[i]), s.Value[0])
+		}
+		for _, at := range p.Times[i] {
+			if at < p.Start.UnixNano() || at > p.End.UnixNano() {
+				t.Errorf("a sample at %d in a piece from %v to %v", at, p.Start, p.End)
+			}
+		}
+	}
+	pokeSamples += samplesOf(p.Profile, "cpulog.poke")
+	return p
+}
+
+// A goroutine can cut that has not been off its thread since before the run began: the
+// runtime takes no samples there.
+func TestCutWithoutASwitch(t *testing.T) {
+	known(t)
+	for range 20 {
+		l := New(100, goruntime.ReadCPUProfile)
+		var reading sync.WaitGroup
+		reading.Go(func() {
+			l.Begin()
+			l.Record()
+		})
+		for begun := false; !begun; {
+			select {
+			case <-l.Reading():
+				begun = true
+			default: // no switch
+			}
+		}
+		for n := 0; Uncut && n < 1000; n++ {
+			if !l.asleep.Load() {
+				n = 0
+			}
+		}
+		cut(t, l, nil)
+		l.End()
+		reading.Wait()
+	}
+}

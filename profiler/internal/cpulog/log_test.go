@@ -30,7 +30,7 @@ func known(t *testing.T) {
 
 // ended returns a Log that takes no samples.
 func ended(hz int) *Log {
-	l := New(hz, goruntime.ReadCPUProfile)
+	l := New(hz, nil)
 	l.ended = true
 	l.open.begin(0, l.clock)
 	l.open.end = int64(time.Second)
@@ -40,7 +40,20 @@ func ended(hz int) *Log {
 // anyTime is no bound of times.
 var anyTime = span{0, math.MaxInt64}
 
-// counted is what a profile says of the samples: their counts by the function of
+// samplesOf counts the samples of a function.
+func samplesOf(p *profile.Profile, function string) (n int64) {
+	for _, s := range p.Sample {
+		for _, loc := range s.Location {
+			if len(loc.Line) > 0 && strings.HasSuffix(loc.Line[len(loc.Line)-1].Function.Name, function) {
+				n += s.Value[0]
+				break
+			}
+		}
+	}
+	return n
+}
+
+// counted returns the samples of a profile: their counts by the function of
 // the leaf.
 func counted(t *testing.T, l *Log) map[string]int64 {
 	t.Helper()
@@ -86,7 +99,7 @@ func TestAddSumsRecords(t *testing.T) {
 	}
 }
 
-// A mapping has functions, as runtime/pprof says it, where all locations have.
+// A mapping has functions if all locations have, as in runtime/pprof.
 func TestMappingHasFunctions(t *testing.T) {
 	known(t)
 	for name, test := range map[string]struct {
@@ -138,8 +151,7 @@ func TestAddRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// The clocks of two cores can differ by a little, by which the time of a record is moved
-// into what is known of it. More is nonsense.
+// The clocks of two cores can differ by a little. The time of a record moves by that difference. More is nonsense.
 func TestAddToleratesDisorder(t *testing.T) {
 	known(t)
 	pc := uint64(funcPC(known)) + 1
@@ -188,7 +200,7 @@ func TestTakeCountsTheTimeOfPokes(t *testing.T) {
 	}
 }
 
-// Where the runtime has no room for records, those of our signals among them are no samples.
+// Where the runtime has no room for records, records of our signals are no samples.
 func TestAddCountsNoSignalsAsLost(t *testing.T) {
 	known(t)
 	l := ended(100)
@@ -225,7 +237,7 @@ func TestTakeSettlesSignalsWithoutRecords(t *testing.T) {
 	}
 }
 
-// Stacks that nowhere have an address of Go code are none. Those of C threads may be.
+// Stacks that nowhere have an address of Go code are none. Records of C threads may be.
 func TestAddRefusesWhatIsNoCode(t *testing.T) {
 	known(t)
 	foreign := []uint64{4, 0, 1, 16}
@@ -269,7 +281,7 @@ func TestCountOfEqualHashes(t *testing.T) {
 	}
 }
 
-// The rate in the header is the one that samples were taken at.
+// The header has the rate of the samples.
 func TestHeader(t *testing.T) {
 	known(t)
 	pc := uint64(funcPC(known)) + 1
@@ -388,4 +400,32 @@ func FuzzAdd(f *testing.F) {
 			t.Error(p.Profile.CheckValid())
 		}
 	})
+}
+
+// Times are bounded, and those that are left are spread over all.
+func TestTimesAreBounded(t *testing.T) {
+	known(t)
+	l := ended(100)
+	stack := []uint64{uint64(funcPC(known)) + 1}
+	const n = maxTimes + maxTimes/2
+	for i := range int64(n) {
+		l.open.count(stack, nil, i, 1)
+	}
+	p, err := l.Cut()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := p.Times[0]
+	if p.Profile.Sample[0].Value[0] != n || len(got) > maxTimes || len(got) < maxTimes/2 {
+		t.Errorf("%d times of %d samples", len(got), p.Profile.Sample[0].Value[0])
+	}
+	late := 0
+	for _, at := range got {
+		if at-p.Start.UnixNano() >= n/2 {
+			late++
+		}
+	}
+	if share := float64(late) / float64(len(got)); share < 0.45 || share > 0.55 {
+		t.Errorf("%.2f of the times are of the second half", share)
+	}
 }
