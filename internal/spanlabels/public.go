@@ -1,0 +1,70 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanlabels
+
+import (
+	"context"
+	"runtime/pprof"
+	"sync/atomic"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
+)
+
+// Unknown returns an error if the runtime is not as expected, and
+// goruntime.ErrPublic with the build tag spanprof_public. Labels are then set by
+// the public API of runtime/pprof, which cannot read what a goroutine carries:
+//
+//   - user labels that are on the goroutine, and not in the context, are lost;
+//   - End puts back the labels of a context, on the goroutine that calls it;
+//   - Do leaves the goroutine without labels.
+func Unknown() error { return goruntime.Unknown() }
+
+func usesPublic() bool { return goruntime.Unknown() != nil }
+
+// Key is the key under which the context of a span has its *Block.
+type Key struct{}
+
+// publicSpan is the part of a block that the public API needs.
+type publicSpan struct {
+	started  context.Context // the context that the span was started with
+	labelled atomic.Value    // the context.Context with its labels
+}
+
+func (p *publicSpan) context() context.Context { return p.labelled.Load().(context.Context) }
+
+func (b *Block) startPublic(ctx context.Context, own []label) {
+	b.public = &publicSpan{started: ctx}
+	b.setPublic(own)
+}
+
+// setPublic adds own to the labels of the context that b was started with.
+func (b *Block) setPublic(own []label) {
+	kv := make([]string, 0, 8)
+	for _, l := range own {
+		kv = append(kv, l.Key, l.Value)
+	}
+	labelled := pprof.WithLabels(b.public.started, pprof.Labels(kv...))
+	b.public.labelled.Store(labelled)
+	putPublic(labelled)
+}
+
+func (b *Block) renamePublic(name string) {
+	b.setPublic(renameList(nil, labelsIn(b.public.context()), name))
+}
+
+// endPublic puts back the labels of the nearest context with an open span, or of
+// the outermost one, which has no span.
+func (b *Block) endPublic() {
+	b.endAt(now())
+	ctx := b.public.started
+	for range maxDepth {
+		outer, _ := ctx.Value(Key{}).(*Block)
+		if outer == nil || !outer.hasEnded() {
+			putPublic(ctx)
+			return
+		}
+		ctx = outer.public.started
+	}
+	putPublic(context.Background())
+}

@@ -1,0 +1,142 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanlabels
+
+import (
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
+)
+
+const (
+	keyProfile = labelkey.ProfileID
+	keySpan    = labelkey.SpanID
+	keyName    = labelkey.SpanName
+	keyTrace   = labelkey.TraceID
+)
+
+// IsOwn reports whether key is one of the span labels.
+func IsOwn(key string) bool {
+	switch key {
+	case keyProfile, keySpan, keyName, keyTrace:
+		return true
+	}
+	return false
+}
+
+// text returns a string of b, which must not change any more, without a copy.
+func text(b []byte) string { return unsafe.String(&b[0], len(b)) }
+
+// appendOwn appends the labels of v, sorted by key.
+func (b *Block) appendOwn(list []label, v *Values) []label {
+	if v.SpanID {
+		list = append(list, label{Key: keyProfile, Value: b.ID()}, label{Key: keySpan, Value: b.ID()})
+	}
+	if v.Name != "" {
+		list = append(list, label{Key: keyName, Value: v.Name})
+	}
+	if v.TraceID {
+		list = append(list, label{Key: keyTrace, Value: text(b.hex[spanDigits:])})
+	}
+	return list
+}
+
+func sortByKey(list []label) {
+	slices.SortFunc(list, func(a, b label) int { return strings.Compare(a.Key, b.Key) })
+}
+
+func isUser(l label) bool { return !IsOwn(l.Key) }
+
+func hasUserLabels(m *labelSet) bool { return slices.ContainsFunc(m.Labels(), isUser) }
+
+// withUserLabels returns own and the user's labels, sorted by key as
+// runtime/pprof keeps them, with room for one more. Labels of the context
+// override those of the goroutine, as in pprof.Do.
+func withUserLabels(own []label, onGoroutine, inContext *labelSet) []label {
+	list := make([]label, 0, len(own)+len(onGoroutine.Labels())+len(inContext.Labels())+1)
+	list = append(list, own...)
+	for _, l := range inContext.Labels() {
+		if isUser(l) {
+			list = append(list, l)
+		}
+	}
+	for _, l := range onGoroutine.Labels() {
+		if isUser(l) && inContext.Find(l.Key) == nil {
+			list = append(list, l)
+		}
+	}
+	sortByKey(list)
+	return list
+}
+
+// renameList appends labels with another span name to list, which is empty.
+// Room for a mark is left.
+func renameList(list, labels []label, name string) []label {
+	if len(labels)+2 > cap(list) {
+		list = make([]label, 0, len(labels)+2)
+	}
+	for _, l := range labels {
+		if l.Key != keyName {
+			list = append(list, l)
+		}
+	}
+	if name != "" {
+		list = append(list, label{Key: keyName, Value: name})
+		sortByKey(list)
+	}
+	return list
+}
+
+// takeValues returns m, a foreign set, without the labels that have b's values.
+// Those of back take their place. It reports whether m is a copy of b's labels
+// or of a descendant's. Other sets are returned unchanged, and copies without ids
+// are not recognised.
+func (b *Block) takeValues(m, back *labelSet) (*labelSet, bool) {
+	own := b.current()
+	same := func(key string) bool { return own.Find(key) != nil && sameValue(m, own, key) }
+	switch ids := same(keySpan) || same(keyProfile); {
+	case own.Find(keyTrace) == nil, !ids && own.Find(keySpan) != nil && same(keyTrace):
+		return m, true
+	case !ids && !same(keyTrace):
+		return m, false
+	}
+	var list []label
+	for _, l := range m.Labels() {
+		if isUser(l) || !same(l.Key) {
+			list = append(list, l)
+		}
+	}
+	kept := &labelSet{List: list}
+	for _, l := range back.Labels() {
+		if IsOwn(l.Key) && kept.Find(l.Key) == nil {
+			list = append(list, l)
+		}
+	}
+	if len(list) == 0 {
+		return nil, true
+	}
+	sortByKey(list)
+	return &labelSet{List: slices.Clip(list)}, true
+}
+
+// sameValue reports whether two sets have the same value of a label, or both
+// lack it.
+func sameValue(m, other *labelSet, key string) bool {
+	a, b := m.Find(key), other.Find(key)
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Value == b.Value
+}
+
+func valueIn(m *labelSet, key string) string {
+	if l := m.Find(key); l != nil {
+		return l.Value
+	}
+	return ""
+}
+
+func spanID(m *labelSet) string { return valueIn(m, keySpan) }
