@@ -23,6 +23,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/internal/report"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
 // AttributeProfileID is an attribute of each span with a profile of its own: the value
@@ -81,8 +82,8 @@ func newLinks(c *config) *links {
 
 // link returns the values of a labelled span.
 func (s *spanState) link(start, end time.Time) linkedSpan {
-	to := linkedSpan{id: s.by.labeler.profileID(s), name: s.by.labeler.name(s), start: start, end: end}
-	if s.by.labeler.hasUserLabels(s) {
+	to := linkedSpan{id: s.block.ID(), name: s.block.Name(), start: start, end: end}
+	if s.block.HasUserLabels() {
 		to.user = &s.ctx
 	}
 	return to
@@ -241,7 +242,7 @@ func (l *links) baselineQuery(to linkedSpan) string {
 	switch {
 	case to.user != nil:
 		pprof.ForLabels(to.user, func(key, value string) bool {
-			return isSpanLabel(key) && key != LabelSpanName || add(key, value)
+			return spanlabels.IsOwn(key) && key != LabelSpanName || add(key, value)
 		})
 	case to.name != "":
 		add(LabelSpanName, to.name)

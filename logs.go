@@ -168,7 +168,7 @@ func openURL(ctx context.Context, id string) string {
 		s = s.root // in root scope the profile is the local root's, perhaps of another provider
 	}
 	l := s.by.links
-	if !s.profiled || l == nil || s.by.labeler.profileID(s) != id {
+	if !s.profiled || l == nil || s.block.ID() != id {
 		return ""
 	}
 	end := time.Now().Add(openReach)

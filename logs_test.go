@@ -234,9 +234,6 @@ func TestLogHandlerBesideLabels(t *testing.T) {
 		{"SpanProcessor", func(*testing.T) trace.TracerProvider {
 			return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor(linked)))
 		}, false, false},
-		{"public labels", func(*testing.T) trace.TracerProvider {
-			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), linked, spanprof.WithPublicLabelsOnly())
-		}, true, false},
 		{"all spans", func(*testing.T) trace.TracerProvider {
 			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), linked, spanprof.WithRootSpanOnly(false))
 		}, true, true},

@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/internal/env"
-	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 const (
@@ -60,10 +59,8 @@ type config struct {
 	maxNameBytes int
 
 	unsampledNames bool
-	publicLabels   bool
 	optIn          bool
 	disabled       bool
-	unknownRuntime func() error
 }
 
 // urlForm is the form of a span's profile URL.
@@ -210,12 +207,6 @@ func WithUnsampledSpanNames() Option {
 	return optionFunc(func(c *config) { c.unsampledNames = true })
 }
 
-// WithPublicLabelsOnly labels goroutines by the public API of runtime/pprof alone. The
-// build tag spanprof_public does the same, and so does an unknown runtime.
-func WithPublicLabelsOnly() Option {
-	return optionFunc(func(c *config) { c.publicLabels = true })
-}
-
 // WithOptIn labels no span unless the environment has SPANPROF_ENABLED=true. By default
 // spans are labelled unless it has OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true, and both
 // take precedence. Packages inprocess, profiler and exectrace have the same option.
@@ -228,11 +219,10 @@ func WithOptIn() Option {
 // return none.
 func newConfig(opts []Option) config {
 	c := config{
-		idScope:        ScopeRootSpan,
-		nameScope:      ScopeRootSpan,
-		maxNames:       defaultMaxNames,
-		maxNameBytes:   defaultMaxNameBytes,
-		unknownRuntime: goruntime.Unknown,
+		idScope:      ScopeRootSpan,
+		nameScope:    ScopeRootSpan,
+		maxNames:     defaultMaxNames,
+		maxNameBytes: defaultMaxNameBytes,
 	}
 	for _, o := range opts {
 		if o != nil {

@@ -24,6 +24,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
 // labelsOf returns the labels in ctx, in order.
@@ -463,32 +464,40 @@ func TestWrappedTwice(t *testing.T) {
 	}
 }
 
-func TestEndsElsewhere(t *testing.T) {
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(false))
-	tracer := tp.Tracer("test")
+// Spans that end on another goroutine, and those that find their labels replaced where they
+// started, are counted; others are not.
+func TestCounts(t *testing.T) {
+	if !spanprof.ReadsGoroutineLabels() {
+		t.Skip("the public API cannot tell goroutines apart")
+	}
+	elsewhere, wiped := &spanlabels.Counts.EndedElsewhere, &spanlabels.Counts.Wiped
+	beforeElsewhere, beforeWiped := elsewhere.Load(), wiped.Load()
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(false)).Tracer("test")
+	check := func(when string, wantElsewhere, wantWiped uint64) {
+		t.Helper()
+		if e, w := elsewhere.Load()-beforeElsewhere, wiped.Load()-beforeWiped; e != wantElsewhere || w != wantWiped {
+			t.Errorf("%s: %d ended elsewhere and %d wiped, want %d and %d", when, e, w, wantElsewhere, wantWiped)
+		}
+	}
 	ctx, root := tracer.Start(t.Context(), "root")
 	_, child := tracer.Start(ctx, "child")
-	root.End() // out of order, but here
+	root.End() // out of order, and on the same goroutine
 	child.End()
-	if n := spanprof.EndsElsewhere(tp); n != 0 {
-		t.Errorf("EndsElsewhere() is %d after an End out of order", n)
-	}
+	ctx, root = tracer.Start(t.Context(), "root")
+	pprof.Do(ctx, pprof.Labels("step", "1"), func(context.Context) { root.End() })
+	check("after Ends out of order and in pprof.Do", 0, 0)
 	_, root = tracer.Start(t.Context(), "root")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		pprof.SetGoroutineLabels(context.Background())
-		root.End()
+		root.End() // though it inherited the labels
 	}()
 	<-done
-	pprof.SetGoroutineLabels(context.Background())
-	want := uint64(1)
-	if !spanprof.ReadsGoroutineLabels() {
-		want = 0
-	}
-	if n := spanprof.EndsElsewhere(tp); n != want {
-		t.Errorf("EndsElsewhere() is %d, want %d", n, want)
-	}
+	check("after an End elsewhere", 1, 0)
+	_, root = tracer.Start(t.Context(), "root")
+	pprof.Do(context.Background(), pprof.Labels("step", "1"), func(context.Context) {})
+	root.End()
+	check("after a pprof.Do without the span's context", 1, 1)
 }
 
 func TestSpanExporterAddsOnce(t *testing.T) {

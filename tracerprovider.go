@@ -55,7 +55,7 @@ func NewTracerProvider(tp trace.TracerProvider, opts ...Option) *TracerProvider 
 	}
 	wrapper := &TracerProvider{inner: tp, labelling: newLabelling(newConfig(opts))}
 	wrapper.labelling.provider = wrapper
-	wrapper.labelling.tell(func() uint64 { return 0 })
+	wrapper.labelling.register()
 	return wrapper
 }
 
@@ -88,6 +88,7 @@ func (tp *TracerProvider) Unwrap() trace.TracerProvider { return tp.inner }
 
 // Shutdown shuts the wrapped provider down, if it can be.
 func (tp *TracerProvider) Shutdown(ctx context.Context) error {
+	tp.labelling.facts.ShutDown()
 	if p, ok := tp.inner.(interface{ Shutdown(context.Context) error }); ok {
 		return p.Shutdown(ctx)
 	}
@@ -127,12 +128,4 @@ func (tp *TracerProvider) UnregisterSpanProcessor(sp sdktrace.SpanProcessor) {
 	}); ok {
 		p.UnregisterSpanProcessor(sp)
 	}
-}
-
-// PublicLabelsOnly reports whether goroutines are labelled by the public API of
-// runtime/pprof alone, which is weaker. The cause is [WithPublicLabelsOnly], the build
-// tag spanprof_public, or an unknown runtime, which is reported through otel.Handle too.
-func (tp *TracerProvider) PublicLabelsOnly() bool {
-	_, public := tp.labelling.labeler.(publicLabeler)
-	return public
 }

@@ -160,7 +160,6 @@ func TestThreads(t *testing.T) {
 	for name, options := range map[string][]spanprof.Option{
 		"local roots": nil,
 		"all spans":   {spanprof.WithSpanIDLabelScope(spanprof.ScopeAllSpans)},
-		"public API":  {spanprof.WithPublicLabelsOnly()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), options...).Tracer("test")

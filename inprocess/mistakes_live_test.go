@@ -220,12 +220,6 @@ var mistakes = []mistake{
 		},
 	},
 	{
-		what: "labels by the public API alone", id: "labels-by-public-api",
-		run: func(p *program) {
-			p.start(spanprof.NewTracerProvider(sdk(), spanprof.WithPublicLabelsOnly()))
-		},
-	},
-	{
 		what: "the work is done outside of spans", id: "cpu-outside-spans",
 		run: func(p *program) {
 			p.start(wrapped())

@@ -14,14 +14,13 @@ import (
 
 	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/env"
 	"github.com/spanprof/spanprof/internal/goruntime"
-	"github.com/spanprof/spanprof/internal/labelfacts"
 	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/internal/selfcheck"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
@@ -165,53 +164,45 @@ func kept(f *selfcheck.Facts, s *store.Store) {
 	}
 }
 
-// labels returns what is known of the provider and of what labels spans.
+// labels returns the facts of tp and of the providers that label spans.
 func labels(tp TracerProvider) (p selfcheck.Provider, l selfcheck.Labels) {
 	p.Given = tp != nil
-	labellers := labelfacts.All()
-	p.Global = global(tp, labellers)
-	for _, one := range labellers {
+	providers := spanlabels.Providers()
+	p.Global = global(tp, providers)
+	for _, one := range providers {
 		if one.Disabled {
 			continue
 		}
-		if one.Provider != nil {
+		if one.Wrapper != nil {
 			l.Wrappers++
-			p.Wrapped = p.Wrapped || same(one.Provider, tp)
+			p.Wrapped = p.Wrapped || same(one.Wrapper, tp)
 		}
-		sampled, unsampled := one.Counts()
+		sampled, unsampled := one.Spans()
 		l.Sampled += sampled
 		l.Unsampled += unsampled
 		l.NoProfileID = l.NoProfileID || one.NoProfileID
-		l.PublicAPI = l.PublicAPI || one.PublicAPI && same(one.Provider, tp)
-		l.EndsElsewhere += one.EndsElsewhere()
-		l.NoRoom += one.NoRoom()
-		if one.NamesFull() {
-			l.NamesFull = max(l.NamesFull, one.MaxNames)
-		}
 	}
+	l.PublicAPI = p.Wrapped && spanlabels.Unknown() != nil
+	l.EndsElsewhere = spanlabels.Counts.EndedElsewhere.Load()
+	l.NoRoom = spanlabels.Counts.NoRoom.Load()
+	l.NamesFull = int(spanlabels.Counts.NamesFull.Load())
 	return p, l
 }
 
-// global returns how the global provider relates to tp and to wrapped providers.
-func global(tp TracerProvider, labellers []*labelfacts.Labeller) selfcheck.Global {
+// global returns which provider is the global one, compared with tp and the wrapped ones.
+func global(tp TracerProvider, providers []*spanlabels.Provider) selfcheck.Global {
 	now := otel.GetTracerProvider()
 	if t := reflect.TypeOf(now); t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "go.opentelemetry.io/otel/internal/global" {
 		return selfcheck.GlobalUnset
 	}
-	for _, l := range labellers {
-		if l.Provider == nil {
-			continue
-		}
-		var inner trace.TracerProvider
-		if u, ok := l.Provider.(interface{ Unwrap() trace.TracerProvider }); ok {
-			inner = u.Unwrap()
-		}
+	for _, p := range providers {
+		given := same(p.Wrapper, tp) || same(p.Inner, tp)
 		switch {
-		case same(inner, now) && (same(l.Provider, tp) || same(inner, tp)):
+		case same(p.Inner, now) && given:
 			return selfcheck.GlobalInner
-		case same(l.Provider, now) && (same(l.Provider, tp) || same(inner, tp)):
+		case same(p.Wrapper, now) && given:
 			return selfcheck.GlobalGiven
-		case same(l.Provider, now):
+		case same(p.Wrapper, now):
 			return selfcheck.GlobalOtherSDK
 		}
 	}

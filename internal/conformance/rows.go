@@ -27,7 +27,6 @@ var Rows = []Row{
 	{"overlapping roots neither wipe nor revive each other's labels", overlappingRoots},
 	{"work that outlives its local root keeps its labels", fireAndForget},
 	{"a local root's labels go when its last descendant has ended", lastDescendant},
-	{"pprof.Do without labels of its own is no End", emptyDo},
 	{"a child that ended elsewhere leaves nothing after its parent's End", childEndsElsewhere},
 	{"a worker is labelled during a child span and left as found", worker},
 	{"a child goroutine's span is labelled and leaves what it found", inheritedGoroutine},
@@ -53,4 +52,13 @@ var Rows = []Row{
 	{"processors and samplers see the SDK's own parent span", innerParent},
 	{"Shutdown, ForceFlush, processors and Unwrap are reachable", providerMethods},
 	{"concurrent use", concurrent},
+
+	// Of these, profiles decide: At is asked which labels held.
+	{"a child on another goroutine counts until its End, after its root's too", outlivingChild},
+	{"Do and Go count for their span after its End, until they return", doAfterEnd},
+	{"a worker counts for no span between jobs, though spans were forgotten", workerBetweenJobs},
+	{"a goroutine started within pprof.Do keeps its copy until it is replaced", keptCopy},
+	{"SetName leaves the old name to other goroutines until their next Start or End", renameElsewhere},
+	{"labels set by the program from the span's context lose the span's values at End", derivedLabels},
+	{"goroutines that each start the next keep to their own spans", goroutineChain},
 }

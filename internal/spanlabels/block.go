@@ -104,20 +104,17 @@ func Start(ctx context.Context, root *Block, v *Values) *Block {
 	return b
 }
 
-// Inherit labels the calling goroutine for a child with the labels of root, the
-// block of its local root. It returns nil, and changes nothing, if the goroutine
-// is root's own and carries exactly the labels of ctx, which are root's.
-func Inherit(ctx context.Context, root *Block, v *Values) *Block {
-	if root.public == nil && !root.hasEnded() && root.goroutine == goruntime.Goroutine() {
-		found, inContext := goruntime.GoroutineLabels(), goruntime.ContextLabels(ctx)
-		of := blockOf(found)
-		same := found == inContext || of != nil && of == blockOf(inContext)
-		if same && root.isCarriedBy(found) {
-			return nil
-		}
+// Inherits reports whether a child that gets the labels of root, the block of
+// its local root, needs no Start: the goroutine is root's own and carries exactly
+// the labels of ctx, which are root's.
+func Inherits(ctx context.Context, root *Block) bool {
+	if root.public != nil || root.hasEnded() || root.goroutine != goruntime.Goroutine() {
+		return false
 	}
-	v.Name = root.Name()
-	return Start(ctx, root, v)
+	found, inContext := goruntime.GoroutineLabels(), goruntime.ContextLabels(ctx)
+	of := blockOf(found)
+	same := found == inContext || of != nil && of == blockOf(inContext)
+	return same && root.isCarriedBy(found)
 }
 
 // isCarriedBy reports whether m has the ids of b.

@@ -10,8 +10,8 @@
 // that was on the goroutine before: of another block, or a foreign one.
 //
 //   - [Start] puts a block on top of the nearest open one. At depth 256 prev
-//     becomes the set under all blocks. [Inherit] adds no block for a child that
-//     runs on its root's goroutine with exactly the labels of its context.
+//     becomes the set under all blocks. No block is needed for a child in root
+//     scope on its root's goroutine, see [Inherits].
 //   - [Block.Rename] gives the block a new set and replaces it on the calling
 //     goroutine. Other goroutines keep the old name until their next Start or End.
 //   - [Block.End] marks the block ended. The first block of a local root on a

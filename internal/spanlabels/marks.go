@@ -30,13 +30,13 @@ const (
 // MarkRoot writes the id of a local root into the execution trace, if one is
 // on. ctx is the context that the SDK returned for the span. hasTask reports
 // whether the span has a task of its own.
-func (b *Block) MarkRoot(ctx context.Context, id [8]byte, hasTask bool) {
+func (b *Block) MarkRoot(ctx context.Context, hasTask bool) {
 	if trace.IsEnabled() {
-		b.writeRoot(ctx, id, hasTask)
+		b.writeRoot(ctx, hasTask)
 	}
 }
 
-func (b *Block) writeRoot(ctx context.Context, id [8]byte, hasTask bool) {
+func (b *Block) writeRoot(ctx context.Context, hasTask bool) {
 	carried := b.value(keySpan)
 	if hasTask {
 		category := MarkSpan
@@ -44,7 +44,7 @@ func (b *Block) writeRoot(ctx context.Context, id [8]byte, hasTask bool) {
 			category = MarkNext
 		}
 		// The runtime copies the message; a conversion would allocate one more.
-		trace.Log(ctx, category, unsafe.String(&id[0], len(id)))
+		trace.Log(ctx, category, unsafe.String(&b.root[0], len(b.root)))
 	}
 	if carried == "" || !hasTask {
 		logLabel(carried)

@@ -27,25 +27,19 @@ import (
 type column struct {
 	name string
 	wrap func(tp trace.TracerProvider, all bool) trace.TracerProvider
-	// weaker says that the wrapper cannot read goroutine labels, and is held
-	// to the result that it documents for that.
-	weaker bool
 }
 
 var columns = []column{
 	{"spanprof", func(tp trace.TracerProvider, all bool) trace.TracerProvider {
 		return spanprof.NewTracerProvider(tp, spanprof.WithRootSpanOnly(!all))
-	}, false},
-	{"spanprof, public API", func(tp trace.TracerProvider, all bool) trace.TracerProvider {
-		return spanprof.NewTracerProvider(tp, spanprof.WithRootSpanOnly(!all), spanprof.WithPublicLabelsOnly())
-	}, true},
+	}},
 	{"otel-profiling-go v0.7.0", func(tp trace.TracerProvider, all bool) trace.TracerProvider {
 		scope := grafana.ScopeRootSpan
 		if all {
 			scope = grafana.ScopeAllSpans
 		}
 		return grafana.NewTracerProvider(tp, grafana.WithSpanIDLabelScope(scope), grafana.WithSpanNameLabelScope(scope))
-	}, false},
+	}},
 }
 
 func main() {
@@ -62,7 +56,7 @@ func main() {
 		for i, c := range columns {
 			var wrong []string
 			for _, all := range []bool{false, true} {
-				w := conformance.Wrapper{AllSpans: all, CannotRead: c.weaker, Wrap: func(tp trace.TracerProvider) trace.TracerProvider { return c.wrap(tp, all) }}
+				w := conformance.Wrapper{AllSpans: all, Wrap: func(tp trace.TracerProvider) trace.TracerProvider { return c.wrap(tp, all) }}
 				err := w.Run(row)
 				if err == nil {
 					continue

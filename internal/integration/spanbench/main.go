@@ -98,10 +98,9 @@ func ours(sdk trace.TracerProvider, options ...spanprof.Option) *spanprof.Tracer
 }
 
 var (
-	noID   = spanprof.WithoutProfileIDAttribute()
-	public = spanprof.WithPublicLabelsOnly()
-	all    = spanprof.WithRootSpanOnly(false)
-	page   = spanprof.WithPyroscopeURL("http://localhost:4040")
+	noID = spanprof.WithoutProfileIDAttribute()
+	all  = spanprof.WithRootSpanOnly(false)
+	page = spanprof.WithPyroscopeURL("http://localhost:4040")
 )
 
 // floor is what labels cost by the public API, without any span.
@@ -139,26 +138,22 @@ func scenarios() []paired.Scenario {
 			{Name: "one SetAttributes, no labels", Span: withAttribute(sdk)},
 			{Name: "spanprof", Span: root(ours(sdk, noID))},
 			{Name: "spanprof, all spans", Span: root(ours(sdk, noID, all))},
-			{Name: "spanprof, public API", Span: root(ours(sdk, noID, public))},
 			{Name: "otel-profiling-go v0.7.0 (sets an attribute too)", Span: root(grafana.NewTracerProvider(sdk))},
 		}},
 		{Name: "sampled child, root scope", Candidates: []*paired.Candidate{
 			child("bare SDK", sdk),
 			child("spanprof", ours(sdk)),
-			child("spanprof, public API", ours(sdk, public)),
 			child("otel-profiling-go v0.7.0", grafana.NewTracerProvider(sdk)),
 		}},
 		{Name: "sampled child, all spans, labels only", Candidates: []*paired.Candidate{
 			child("bare SDK", sdk),
 			child("spanprof", ours(sdk, all, noID)),
-			child("spanprof, public API", ours(sdk, all, noID, public)),
 			child("spanprof with the attribute", ours(sdk, all)),
 			child("otel-profiling-go v0.7.0 (sets an attribute too)", grafana.NewTracerProvider(sdk, grafanaAll...)),
 		}},
 		{Name: "never sampled root", Candidates: []*paired.Candidate{
 			{Name: "bare SDK", Span: root(never)},
 			{Name: "spanprof", Span: root(ours(never))},
-			{Name: "spanprof, public API", Span: root(ours(never, public))},
 			{Name: "spanprof with names of unsampled spans", Span: root(ours(never, spanprof.WithUnsampledSpanNames()))},
 			{Name: "otel-profiling-go v0.7.0", Span: root(grafana.NewTracerProvider(never))},
 		}},
@@ -170,7 +165,6 @@ func scenarios() []paired.Scenario {
 		{Name: "root by default: labels and profile id", Candidates: []*paired.Candidate{
 			{Name: "bare SDK", Span: root(sdk)},
 			{Name: "spanprof", Span: root(ours(sdk))},
-			{Name: "spanprof, public API", Span: root(ours(sdk, public))},
 			{Name: "otel-profiling-go v0.7.0", Span: root(grafana.NewTracerProvider(sdk))},
 		}},
 		{Name: "root with URLs, without the id", Candidates: []*paired.Candidate{

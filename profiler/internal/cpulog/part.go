@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
-	"github.com/spanprof/spanprof/internal/livelabels"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
 // maxEntries bounds what is kept until a cut, to some 30 MB with labels and stacks.
@@ -87,7 +87,7 @@ type entry struct {
 // count counts a record of time at. What works for a span that has ended has the labels
 // from before it.
 func (p *part) count(stack []uint64, labels *goruntime.LabelSet, at, count int64) {
-	held, ended := livelabels.At(labels, at)
+	held, ended := spanlabels.At(labels, at)
 	k := key{labels: content(held), ended: ended}
 	if len(stack) > 0 {
 		k.hash = maphash.Bytes(seed, unsafe.Slice((*byte)(unsafe.Pointer(&stack[0])), 8*len(stack)))

@@ -13,7 +13,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spanprof/spanprof/internal/labelfacts"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/sdkspan"
@@ -44,8 +44,8 @@ func (l *Log) End(s sdktrace.ReadOnlySpan) {
 	// Each question may copy all that a span is, so none is put twice.
 	parent, all := s.Parent(), s.Attributes()
 	profiled, size := look(all)
-	if !profiled && labelfacts.EverySpan(true) {
-		profiled = labelfacts.EverySpan(s.SpanContext().IsSampled())
+	if !profiled && spanlabels.EverySpan() {
+		profiled = s.SpanContext().IsSampled()
 	}
 	if local := isLocalRoot(&parent); local || profiled {
 		l.end(s, parent.SpanID(), local, profiled, all, size)
@@ -58,8 +58,8 @@ func (l *Log) End(s sdktrace.ReadOnlySpan) {
 func (l *Log) endInPlace(s sdktrace.ReadOnlySpan, sdk sdkspan.Ended) {
 	parent, all := sdk.Parent(), sdk.Attributes()
 	profiled, size := look(all)
-	if !profiled && labelfacts.EverySpan(true) {
-		profiled = labelfacts.EverySpan(sdk.SpanContext().IsSampled())
+	if !profiled && spanlabels.EverySpan() {
+		profiled = sdk.SpanContext().IsSampled()
 	}
 	switch local := isLocalRoot(parent); {
 	case local || profiled:

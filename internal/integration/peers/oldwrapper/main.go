@@ -34,7 +34,6 @@ func main() {
 		spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true),
 	}
 	ours := spanprof.NewTracerProvider(sdk, urls...)
-	public := spanprof.NewTracerProvider(sdk, append(urls, spanprof.WithPublicLabelsOnly())...)
 	v050 := pyroscope.NewTracerProvider(sdk, pyroscope.WithAppName("app"), pyroscope.WithPyroscopeURL(address),
 		pyroscope.WithAddSpanName(true), pyroscope.WithProfileURL(true), pyroscope.WithProfileBaselineURL(true))
 	table := paired.NewTable(os.Stdout, *rounds)
@@ -42,7 +41,6 @@ func main() {
 		{Name: "bare SDK", Span: root(sdk)},
 		{Name: "one SetAttributes of the same three, made before", Span: withAttributes(sdk, attributesOf(ours))},
 		{Name: "spanprof", Span: root(ours)},
-		{Name: "spanprof, public API", Span: root(public)},
 		{Name: "otel-profiling-go v0.5.0", Span: root(v050)},
 	}}.Print(table, *rounds)
 	_ = table.Flush()
