@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	rtrace "runtime/trace"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -116,8 +117,10 @@ func (l *labelling) labelRoot(ctx context.Context, s *spanState, id trace.SpanID
 		v.Name = l.nameLabel(name)
 	}
 	s.block = spanlabels.Start(ctx, nil, &v)
-	_, hasTask := s.ctx.span.(sdktrace.ReadOnlySpan)
-	s.block.MarkRoot(s.ctx.Context, hasTask)
+	if rtrace.IsEnabled() {
+		_, hasTask := s.ctx.span.(sdktrace.ReadOnlySpan)
+		s.block.MarkRoot(s.ctx.Context, hasTask)
+	}
 }
 
 // labelChild labels the goroutine for a span with a local parent.

@@ -20,11 +20,14 @@ import (
 // sdkSpan is a recording span of the SDK, with all its methods.
 type sdkSpan struct {
 	sdktrace.ReadWriteSpan
-	state spanState
-	// attribute and inner save an allocation each. inner is the context for the
-	// inner tracer, used by children only.
-	attribute [1]attribute.KeyValue
-	inner     spanContext
+	state     spanState
+	attribute [1]attribute.KeyValue // in place to save an allocation
+}
+
+// childSpan is an sdkSpan together with the context for the inner tracer.
+type childSpan struct {
+	sdkSpan
+	inner spanContext
 }
 
 var _ sdktrace.ReadWriteSpan = (*sdkSpan)(nil)

@@ -55,7 +55,7 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 // startChild starts a child of a span of ours. The child is allocated first
 // because it has the context for the inner tracer.
 func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
-	s := &sdkSpan{inner: spanContext{Context: ctx, span: parent.ReadWriteSpan}}
+	s := &childSpan{inner: spanContext{Context: ctx, span: parent.ReadWriteSpan}}
 	innerCtx, span := t.inner.Start(&s.inner, name, options...)
 	sc := span.SpanContext()
 	rw, ok := span.(sdktrace.ReadWriteSpan)
@@ -63,8 +63,8 @@ func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, o
 		return t.wrap(ctx, innerCtx, span, &sc, &parent.state, name)
 	}
 	s.ReadWriteSpan = rw
-	t.by.begin(ctx, innerCtx, s, &sc, &s.state, &parent.state, name)
-	return &s.state.ctx, s
+	t.by.begin(ctx, innerCtx, &s.sdkSpan, &sc, &s.state, &parent.state, name)
+	return &s.state.ctx, &s.sdkSpan
 }
 
 // wrap returns our span for one of the inner tracer, or that one if it gets no

@@ -197,7 +197,7 @@ func publicAPI(f *Facts) *Finding {
 	return &Finding{
 		ID: PublicAPI, Severity: Note,
 		Seen: "Goroutines are labelled by runtime/pprof's public API alone, which cannot read labels.",
-		Do:   "See spanprof.WithPublicLabelsOnly for what is weaker then; a release of Go that spanprof is tested with needs no such fallback.",
+		Do:   "See the documentation of package spanprof for what is weaker then; a release of Go that spanprof is tested with needs no such fallback.",
 	}
 }
 

@@ -72,7 +72,7 @@ type Block struct {
 // local root, nil for a local root.
 func Start(ctx context.Context, root *Block, v *Values) *Block {
 	b := &Block{start: v.Start, local: root == nil, processor: v.Processor}
-	hex.Encode(b.hex[:spanDigits], v.Span[:])
+	hex.Encode(b.hex[:], v.Span[:])
 	if root == nil {
 		b.root = v.Span
 		hex.Encode(b.hex[spanDigits:], v.Trace[:])
@@ -81,7 +81,7 @@ func Start(ctx context.Context, root *Block, v *Values) *Block {
 		copy(b.hex[spanDigits:], root.hex[spanDigits:]) // of the same trace
 	}
 	own := b.appendOwn(b.inline[:0], v)
-	if usesPublic() {
+	if usesPublic {
 		b.startPublic(ctx, own)
 		return b
 	}
@@ -141,7 +141,9 @@ func (b *Block) place(found, inContext *labelSet, own []label) {
 			prev = bottom(prev)
 		}
 	}
-	b.prev.Store(prev)
+	if prev != nil {
+		b.prev.Store(prev)
+	}
 	if inContext == prev {
 		inContext = nil
 	}
@@ -179,7 +181,7 @@ func (b *Block) hasEnded() bool { return b.ended.Load() != 0 }
 
 // now returns the time for ended: not 0, and any other number by the public API.
 func now() int64 {
-	if usesPublic() {
+	if usesPublic {
 		return 1
 	}
 	return goruntime.Nanotime()

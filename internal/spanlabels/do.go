@@ -13,7 +13,7 @@ import (
 // labels that it carries, and restores what held before. The labels hold until
 // f returns, even if their span ends. A context without labels changes nothing.
 func Do(ctx context.Context, f func(context.Context)) {
-	if usesPublic() {
+	if usesPublic {
 		putPublic(ctx)
 		defer putPublic(context.Background())
 		f(ctx)

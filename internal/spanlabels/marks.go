@@ -27,16 +27,10 @@ const (
 	MarkLabel = goruntime.TraceMarkLabel
 )
 
-// MarkRoot writes the id of a local root into the execution trace, if one is
-// on. ctx is the context that the SDK returned for the span. hasTask reports
-// whether the span has a task of its own.
+// MarkRoot writes the id of a local root into the execution trace. Call it after
+// Start if trace.IsEnabled. ctx is the context that the SDK returned for the span.
+// hasTask reports whether the span has a task of its own.
 func (b *Block) MarkRoot(ctx context.Context, hasTask bool) {
-	if trace.IsEnabled() {
-		b.writeRoot(ctx, hasTask)
-	}
-}
-
-func (b *Block) writeRoot(ctx context.Context, hasTask bool) {
 	carried := b.value(keySpan)
 	if hasTask {
 		category := MarkSpan

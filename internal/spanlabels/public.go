@@ -20,7 +20,7 @@ import (
 //   - Do leaves the goroutine without labels.
 func Unknown() error { return goruntime.Unknown() }
 
-func usesPublic() bool { return goruntime.Unknown() != nil }
+var usesPublic = goruntime.Unknown() != nil
 
 // Key is the key under which the context of a span has its *Block.
 type Key struct{}

@@ -32,14 +32,15 @@ func text(b []byte) string { return unsafe.String(&b[0], len(b)) }
 
 // appendOwn appends the labels of v, sorted by key.
 func (b *Block) appendOwn(list []label, v *Values) []label {
+	ids := text(b.hex[:])
 	if v.SpanID {
-		list = append(list, label{Key: keyProfile, Value: b.ID()}, label{Key: keySpan, Value: b.ID()})
+		list = append(list, label{Key: keyProfile, Value: ids[:spanDigits]}, label{Key: keySpan, Value: ids[:spanDigits]})
 	}
 	if v.Name != "" {
 		list = append(list, label{Key: keyName, Value: v.Name})
 	}
 	if v.TraceID {
-		list = append(list, label{Key: keyTrace, Value: text(b.hex[spanDigits:])})
+		list = append(list, label{Key: keyTrace, Value: ids[spanDigits:]})
 	}
 	return list
 }
