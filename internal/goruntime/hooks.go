@@ -96,20 +96,6 @@ func Marked[T any](s *LabelSet) *T {
 	return (*T)(unsafe.Pointer(unsafe.StringData(mark.Value)))
 }
 
-// Text returns a string of b, which is not empty and must not be changed any more,
-// without a copy.
-func Text(b []byte) string { return unsafe.String(&b[0], len(b)) }
-
-// TextOwner returns the T that has the bytes of text, which Text has made, at an offset, nil if
-// there is none: a T has a pointer to itself at another offset, behind text.
-func TextOwner[T any](text string, offset, self uintptr) *T {
-	bytes := unsafe.Pointer(unsafe.StringData(text))
-	if *(*uintptr)(unsafe.Add(bytes, self-offset)) != uintptr(bytes)-offset {
-		return nil
-	}
-	return (*T)(unsafe.Add(bytes, -int(offset)))
-}
-
 // ReadCPUProfile waits for samples of the running CPU profile and returns them
 // as records of length, time, count and stack, each with a label set. What it has
 // returned is overwritten by the next call. When the profile has been stopped

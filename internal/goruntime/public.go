@@ -30,12 +30,6 @@ func Mark[T any](*T) Label { panic(notLinked) }
 // Marked must not be called.
 func Marked[T any](*LabelSet) *T { panic(notLinked) }
 
-// Text must not be called.
-func Text([]byte) string { panic(notLinked) }
-
-// TextOwner must not be called.
-func TextOwner[T any](string, uintptr, uintptr) *T { panic(notLinked) }
-
 // ReadCPUProfile must not be called.
 func ReadCPUProfile() ([]uint64, []*LabelSet, bool) { panic(notLinked) }
 
