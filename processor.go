@@ -24,7 +24,7 @@ type spanProcessor struct {
 	labelling *labelling
 	open      sync.Map     // of openKey to *spanState
 	count     atomic.Int64 // spans in open
-	sweepAt   atomic.Int64 // the count at which sweep runs
+	started   atomic.Int64
 	shut      atomic.Bool
 }
 
@@ -36,16 +36,13 @@ type openKey struct {
 // NewSpanProcessor returns a processor that labels goroutines from within the SDK,
 // for frameworks that make the tracer provider themselves. Wrap the provider where
 // you can: the wrapper has no such limits, and its labels count if there are both.
-//   - A processor only sees the context that a span starts with. The labels are
-//     not in the context that Start returns: a pprof.Do inside the span removes
-//     them, and a goroutine of a pool needs a span of its own.
-//   - span_name is the name at Start, and the profile id is set at Start. There
-//     are no URLs: their options have no effect.
+//   - The labels are not in the context that Start returns: a pprof.Do inside the
+//     span removes them, and a goroutine of a pool needs a span of its own.
+//   - The name and the profile id are set at Start, and there are no URLs.
 //   - In root scope the child of a span that has ended is a local root.
 //   - There is room for 60,000 open spans, and further ones get no labels. Spans
 //     that are never ended free their room after their local root.
-//   - Names of more than 60,000 bytes are cut while an execution trace is on,
-//     because Go before 1.27 crashes on them.
+//   - Before Go 1.27 names of more than 60,000 bytes are cut in an execution trace.
 func NewSpanProcessor(opts ...Option) sdktrace.SpanProcessor {
 	c := newConfig(append(slices.Clone(opts), WithProfileURL(false), WithProfileBaselineURL(false)))
 	p := &spanProcessor{labelling: newLabelling(c)}
@@ -105,19 +102,14 @@ func (p *spanProcessor) ForceFlush(context.Context) error { return nil }
 
 // hasRoom reports whether one more span can be labelled.
 func (p *spanProcessor) hasRoom() bool {
-	const seldom = 4096 // a sweep reads all spans
-	switch n := p.count.Load(); {
-	case p.shut.Load():
-		return false
-	case n >= maxOpen:
-		if spanlabels.Counts.NoRoom.Add(1)%seldom == 1 {
-			p.sweep(true)
-		}
-		return false
-	case n >= max(p.sweepAt.Load(), seldom):
-		p.sweep(false)
+	full := p.count.Load() >= maxOpen
+	if full {
+		spanlabels.Counts.NoRoom.Add(1)
 	}
-	return true
+	if p.started.Add(1)%4096 == 0 { // rarely, since it reads all spans
+		p.sweep(full)
+	}
+	return !full && !p.shut.Load()
 }
 
 // sweep removes spans of local roots that have ended. Unless the room is full, it
@@ -131,5 +123,4 @@ func (p *spanProcessor) sweep(full bool) {
 		}
 		return true
 	})
-	p.sweepAt.Store(2 * p.count.Load())
 }
