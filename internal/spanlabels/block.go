@@ -6,6 +6,7 @@ package spanlabels
 import (
 	"context"
 	"encoding/hex"
+	"slices"
 	"sync/atomic"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
@@ -87,13 +88,12 @@ func Start(ctx context.Context, root *Block, v *Values) *Block {
 	}
 	found := goruntime.GoroutineLabels()
 	p := blockOf(found)
-	if p == nil || !p.processor || b.processor || p.hex != b.hex {
-		p = nil
-	} else {
-		p.endAt(goruntime.Nanotime()) // b takes its place
+	replaces := p != nil && p.processor && !b.processor && p.hex == b.hex
+	if replaces {
+		p.endAt(goruntime.Nanotime())
 	}
 	b.place(found, goruntime.ContextLabels(ctx), own)
-	if p != nil {
+	if replaces {
 		p.prev.Store(&b.set)
 	}
 	if b.local {
@@ -108,25 +108,19 @@ func Start(ctx context.Context, root *Block, v *Values) *Block {
 // its local root, needs no Start: the goroutine is root's own and carries exactly
 // the labels of ctx, which are root's.
 func Inherits(ctx context.Context, root *Block) bool {
-	if root.public != nil || root.hasEnded() || root.goroutine != goruntime.Goroutine() {
+	if root.public != nil || root.Ended() || root.goroutine != goruntime.Goroutine() {
 		return false
 	}
 	found, inContext := goruntime.GoroutineLabels(), goruntime.ContextLabels(ctx)
-	of := blockOf(found)
-	same := found == inContext || of != nil && of == blockOf(inContext)
-	return same && root.isCarriedBy(found)
-}
-
-// isCarriedBy reports whether m has the ids of b.
-func (b *Block) isCarriedBy(m *labelSet) bool {
-	if m == nil {
+	switch of := blockOf(found); {
+	case found == nil:
 		return false
+	case of != nil:
+		return of.hex == root.hex && of == blockOf(inContext)
+	default: // perhaps a copy, of pprof.Do
+		own := root.current()
+		return found == inContext && sameValue(found, own, keySpan) && sameValue(found, own, keyTrace)
 	}
-	if of := blockOf(m); of != nil {
-		return of == b || of.hex == b.hex
-	}
-	own := b.current()
-	return sameValue(m, own, keySpan) && sameValue(m, own, keyTrace)
 }
 
 // place puts b on top of found, which the goroutine carries, with its own
@@ -137,8 +131,9 @@ func (b *Block) place(found, inContext *labelSet, own []label) {
 	if under := blockOf(prev); under != nil {
 		b.depth = under.depth + 1
 		if b.depth == maxDepth {
-			b.depth = 0
-			prev = bottom(prev)
+			for b.depth = 0; under != nil; under = blockOf(prev) {
+				prev = under.prev.Load()
+			}
 		}
 	}
 	if prev != nil {
@@ -158,14 +153,6 @@ func (b *Block) marked(list []label) []label {
 	return append(list, goruntime.Mark(b))[:len(list)]
 }
 
-// bottom returns the set under all blocks.
-func bottom(m *labelSet) *labelSet {
-	for b := blockOf(m); b != nil; b = blockOf(m) {
-		m = b.prev.Load()
-	}
-	return m
-}
-
 // blockOf returns the block of m, nil for a foreign set.
 func blockOf(m *labelSet) *Block { return goruntime.Marked[Block](m) }
 
@@ -177,16 +164,6 @@ func (b *Block) current() *labelSet {
 	return &b.set
 }
 
-func (b *Block) hasEnded() bool { return b.ended.Load() != 0 }
-
-// now returns the time for ended: not 0, and any other number by the public API.
-func now() int64 {
-	if usesPublic {
-		return 1
-	}
-	return goruntime.Nanotime()
-}
-
 func (b *Block) endAt(nanotime int64) { b.ended.CompareAndSwap(0, nanotime) }
 
 // Rename replaces the span's name, also on the calling goroutine if it carries
@@ -196,12 +173,11 @@ func (b *Block) Rename(name string) {
 		b.renamePublic(name)
 		return
 	}
-	var renamed struct {
+	next := new(struct {
 		set    labelSet
 		inline [5]label
-	}
-	next := &renamed
-	next.set.List = b.marked(renameList(next.inline[:0], b.current().List, name))
+	})
+	next.set.List = b.marked(renamed(next.inline[:0], b.current().List, name))
 	b.latest.Store(&next.set)
 	if blockOf(goruntime.GoroutineLabels()) == b {
 		goruntime.SetLabels(&next.set)
@@ -216,7 +192,7 @@ func (b *Block) End() {
 		return
 	}
 	carried := goruntime.GoroutineLabels()
-	if b.hasEnded() {
+	if b.Ended() {
 		// Its local root has ended, or another block took its place. A pprof.Do may
 		// have put the labels back.
 		put(carried, live(carried))
@@ -248,8 +224,8 @@ func (b *Block) endCovered(carried, back *labelSet, here bool) (found bool) {
 		reached = at == b
 		related = related || b.isWith(at)
 	}
-	time := goruntime.Nanotime()
-	if here && (b.local || reached && b.isFirst()) {
+	time, under := goruntime.Nanotime(), blockOf(b.prev.Load())
+	if first := under == nil || !b.isWith(under); here && (b.local || reached && first) {
 		for at := blockOf(carried); at != nil && at != b; at = blockOf(at.prev.Load()) {
 			if b.isWith(at) {
 				at.endAt(time)
@@ -271,41 +247,27 @@ func (b *Block) isWith(other *Block) bool {
 	return other.root == b.root && other.goroutine == b.goroutine
 }
 
-// isFirst reports whether no block of the same local root is under b on its
-// goroutine.
-func (b *Block) isFirst() bool {
-	under := blockOf(b.prev.Load())
-	return under == nil || !b.isWith(under)
-}
-
 // Abandon marks the block ended without touching the calling goroutine. The
 // goroutine that carries it loses the labels at its next Start or End.
-func (b *Block) Abandon() {
-	b.endAt(now())
-}
+func (b *Block) Abandon() { b.endAt(goruntime.Nanotime()) }
 
 // Ended reports whether the block has ended.
-func (b *Block) Ended() bool { return b.hasEnded() }
+func (b *Block) Ended() bool { return b.ended.Load() != 0 }
 
 // ID returns the value of span_id.
 func (b *Block) ID() string { return text(b.hex[:spanDigits]) }
 
 // Name returns the value of span_name, "" without that label.
-func (b *Block) Name() string { return b.value(keyName) }
-
-func (b *Block) value(key string) string {
-	if b.public != nil {
-		return labelIn(b.public.context(), key)
-	}
-	return valueIn(b.current(), key)
-}
+func (b *Block) Name() string { return valueIn(b.labels(), keyName) }
 
 // HasUserLabels reports whether the labels include some of the user's.
-func (b *Block) HasUserLabels() bool {
+func (b *Block) HasUserLabels() bool { return slices.ContainsFunc(b.labels(), isUser) }
+
+func (b *Block) labels() []label {
 	if b.public != nil {
-		return hasUserLabels(&labelSet{List: labelsIn(b.public.context())})
+		return labelsIn(b.public.context())
 	}
-	return hasUserLabels(b.current())
+	return b.current().List
 }
 
 // ContextValue returns the labels as runtime/pprof stores them in a context,
@@ -315,4 +277,54 @@ func (b *Block) ContextValue() any {
 		return b.public.context().Value(goruntime.LabelsKey)
 	}
 	return goruntime.ContextValue(b.current())
+}
+
+// Do calls f with the labels of ctx on the calling goroutine, beside the user's
+// labels that it carries, and restores what held before. The labels hold until
+// f returns, even if their span ends. A context without labels changes nothing.
+func Do(ctx context.Context, f func(context.Context)) {
+	if usesPublic {
+		putPublic(ctx)
+		defer putPublic(context.Background())
+		f(ctx)
+		return
+	}
+	labels := goruntime.ContextLabels(ctx)
+	if labels == nil {
+		f(ctx)
+		return
+	}
+	b := enter(labels)
+	defer b.leave()
+	f(ctx)
+}
+
+// enter puts a block with the given labels on the calling goroutine. The block
+// is of no local root, so that only leave ends it.
+func enter(labels *labelSet) *Block {
+	b := new(Block)
+	own := b.inline[:0]
+	for _, l := range labels.List {
+		if IsOwn(l.Key) {
+			own = append(own, l)
+		}
+	}
+	b.start = StartOf(labels)
+	found := goruntime.GoroutineLabels()
+	b.place(found, labels, own)
+	put(found, &b.set)
+	return b
+}
+
+func (b *Block) leave() {
+	put(goruntime.GoroutineLabels(), live(b.prev.Load()))
+	b.endAt(goruntime.Nanotime())
+}
+
+// Go calls f by [Do] on a new goroutine that inherits no labels.
+func Go(ctx context.Context, f func(context.Context)) {
+	go func() {
+		goruntime.ClearLabels()
+		Do(ctx, f)
+	}()
 }

@@ -42,7 +42,9 @@ type Provider struct {
 	// no such attribute.
 	EverySpan bool
 
-	shutDown           atomic.Bool
+	// ShutDown is set by Shutdown.
+	ShutDown atomic.Bool
+
 	sampled, unsampled atomic.Uint64
 }
 
@@ -67,12 +69,6 @@ func (p *Provider) Count(id trace.TraceID, sampled bool) {
 // Spans returns about how many spans were started, sampled or not.
 func (p *Provider) Spans() (sampled, unsampled uint64) { return p.sampled.Load(), p.unsampled.Load() }
 
-// ShutDown notes that the provider was shut down.
-func (p *Provider) ShutDown() { p.shutDown.Store(true) }
-
-// IsShutDown reports whether the provider was shut down.
-func (p *Provider) IsShutDown() bool { return p.shutDown.Load() }
-
 var (
 	providersMu sync.Mutex
 	providers   []weak.Pointer[Provider]
@@ -83,10 +79,7 @@ var (
 func Register(p *Provider) {
 	providersMu.Lock()
 	defer providersMu.Unlock()
-	if len(providers) == cap(providers) {
-		providers = slices.DeleteFunc(providers, func(p weak.Pointer[Provider]) bool { return p.Value() == nil })
-	}
-	providers = append(providers, weak.Make(p))
+	providers = append(slices.DeleteFunc(providers, func(p weak.Pointer[Provider]) bool { return p.Value() == nil }), weak.Make(p))
 	if p.EverySpan && !p.Disabled {
 		everySpan.Add(1)
 		runtime.AddCleanup(p, func(n *atomic.Int64) { n.Add(-1) }, &everySpan)
@@ -106,7 +99,6 @@ func Providers() []*Provider {
 	return alive
 }
 
-// EverySpan reports whether a sampled span may have a profile of its own without
-// an attribute for it. It is true of the spans of all providers while one has
-// EverySpan.
+// EverySpan reports whether any provider has EverySpan. A sampled span may then
+// have a profile of its own without an attribute for it.
 func EverySpan() bool { return everySpan.Load() > 0 }

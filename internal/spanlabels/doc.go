@@ -24,11 +24,4 @@
 //   - [At] follows prev past the blocks that had ended at the time.
 //
 // A foreign set holds until it is replaced, even if it was copied from a block.
-//
-// Where the runtime is not as expected, public.go does less by runtime/pprof's
-// public API.
 package spanlabels
-
-// For developers: block.go has a block's life, set.go makes label lists, at.go
-// and do.go what their names say, marks.go writes into execution traces, and
-// counts.go is what the self-check reads.

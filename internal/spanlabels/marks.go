@@ -31,7 +31,7 @@ const (
 // Start if trace.IsEnabled. ctx is the context that the SDK returned for the span.
 // hasTask reports whether the span has a task of its own.
 func (b *Block) MarkRoot(ctx context.Context, hasTask bool) {
-	carried := b.value(keySpan)
+	carried := valueIn(b.labels(), keySpan)
 	if hasTask {
 		category := MarkSpan
 		if b.processor {
@@ -65,19 +65,7 @@ func put(found, labels *labelSet) {
 func putPublic(ctx context.Context) {
 	pprof.SetGoroutineLabels(ctx)
 	if trace.IsEnabled() {
-		logLabel(labelIn(ctx, keySpan))
+		id, _ := pprof.Label(ctx, keySpan)
+		logLabel(id)
 	}
-}
-
-func labelIn(ctx context.Context, key string) string {
-	value, _ := pprof.Label(ctx, key)
-	return value
-}
-
-func labelsIn(ctx context.Context) (list []label) {
-	pprof.ForLabels(ctx, func(key, value string) bool {
-		list = append(list, label{Key: key, Value: value})
-		return true
-	})
-	return list
 }

@@ -13,11 +13,8 @@ import (
 
 // Unknown returns an error if the runtime is not as expected, and
 // goruntime.ErrPublic with the build tag spanprof_public. Labels are then set by
-// the public API of runtime/pprof, which cannot read what a goroutine carries:
-//
-//   - user labels that are on the goroutine, and not in the context, are lost;
-//   - End puts back the labels of a context, on the goroutine that calls it;
-//   - Do leaves the goroutine without labels.
+// the public API of runtime/pprof, which cannot read what a goroutine carries. So
+// user labels outside the context are lost, and Do leaves no labels.
 func Unknown() error { return goruntime.Unknown() }
 
 var usesPublic = goruntime.Unknown() != nil
@@ -50,17 +47,25 @@ func (b *Block) setPublic(own []label) {
 }
 
 func (b *Block) renamePublic(name string) {
-	b.setPublic(renameList(nil, labelsIn(b.public.context()), name))
+	b.setPublic(renamed(nil, labelsIn(b.public.context()), name))
+}
+
+func labelsIn(ctx context.Context) (list []label) {
+	pprof.ForLabels(ctx, func(key, value string) bool {
+		list = append(list, label{Key: key, Value: value})
+		return true
+	})
+	return list
 }
 
 // endPublic puts back the labels of the nearest context with an open span, or of
 // the outermost one, which has no span.
 func (b *Block) endPublic() {
-	b.endAt(now())
+	b.endAt(goruntime.Nanotime())
 	ctx := b.public.started
 	for range maxDepth {
 		outer, _ := ctx.Value(Key{}).(*Block)
-		if outer == nil || !outer.hasEnded() {
+		if outer == nil || !outer.Ended() {
 			putPublic(ctx)
 			return
 		}

@@ -4,6 +4,7 @@
 package spanlabels
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unsafe"
@@ -73,12 +74,8 @@ func withUserLabels(own []label, onGoroutine, inContext *labelSet) []label {
 	return list
 }
 
-// renameList appends labels with another span name to list, which is empty.
-// Room for a mark is left.
-func renameList(list, labels []label, name string) []label {
-	if len(labels)+2 > cap(list) {
-		list = make([]label, 0, len(labels)+2)
-	}
+// renamed appends labels with another span name to list, which is empty.
+func renamed(list, labels []label, name string) []label {
 	for _, l := range labels {
 		if l.Key != keyName {
 			list = append(list, l)
@@ -126,18 +123,68 @@ func (b *Block) takeValues(m, back *labelSet) (*labelSet, bool) {
 // sameValue reports whether two sets have the same value of a label, or both
 // lack it.
 func sameValue(m, other *labelSet, key string) bool {
-	a, b := m.Find(key), other.Find(key)
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Value == b.Value
+	return valueIn(m.Labels(), key) == valueIn(other.Labels(), key)
 }
 
-func valueIn(m *labelSet, key string) string {
-	if l := m.Find(key); l != nil {
-		return l.Value
+func valueIn(labels []label, key string) string {
+	for _, l := range labels {
+		if l.Key == key {
+			return l.Value
+		}
 	}
 	return ""
 }
 
-func spanID(m *labelSet) string { return valueIn(m, keySpan) }
+func spanID(m *labelSet) string { return valueIn(m.Labels(), keySpan) }
+
+// At returns the label set that held at nanotime, a time of goruntime.Nanotime,
+// on a goroutine that carried set at that time. It skips spans that had ended,
+// and endedSpanID is the span_id of set if that no longer held. Both sets may be
+// nil, and endedSpanID is empty if nothing was skipped or the skipped labels
+// have no id of their own.
+//
+// At may be called from any goroutine, soon or late after the time. The labels
+// it falls back to have the span's present name. A copy of labels that
+// runtime/pprof made holds at all times.
+func At(set *labelSet, nanotime int64) (held *labelSet, endedSpanID string) {
+	held, b := holding(set, nanotime)
+	if held == set {
+		return set, ""
+	}
+	if b != nil {
+		held = b.current()
+	}
+	if id := spanID(set); id != spanID(held) {
+		endedSpanID = id
+	}
+	return held, endedSpanID
+}
+
+// holding returns the first set under set that had not ended, and its block.
+func holding(set *labelSet, nanotime int64) (*labelSet, *Block) {
+	for b := blockOf(set); b != nil; b = blockOf(set) {
+		if ended := b.ended.Load(); ended == 0 || nanotime <= ended {
+			return set, b
+		}
+		set = b.prev.Load()
+	}
+	return set, nil
+}
+
+// live returns the set that holds from now on, with its present name.
+func live(set *labelSet) *labelSet {
+	held, b := holding(set, math.MaxInt64)
+	if b != nil {
+		return b.current()
+	}
+	return held
+}
+
+// StartOf returns the start time, in nanoseconds since 1970, of the span that
+// set belongs to; 0 for nil and for a foreign set.
+func StartOf(set *labelSet) int64 {
+	if b := blockOf(set); b != nil {
+		return b.start
+	}
+	return 0
+}
