@@ -34,8 +34,8 @@ func TestForgottenRootsPinLittle(t *testing.T) {
 	}
 }
 
-// Children that are never ended, as where a handler returns early, keep no memory and no
-// labels after their local root, nor does their late End take others off.
+// Children that are never ended keep no memory and no labels after their local root.
+// Their late End leaves other labels alone.
 func TestForgottenChildrenPinNothing(t *testing.T) {
 	all := spanprof.WithRootSpanOnly(false)
 	sdk := sdktrace.NewTracerProvider()

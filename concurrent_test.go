@@ -19,8 +19,8 @@ import (
 )
 
 // TestConcurrentEnds starts, ends and forgets spans on many goroutines at once, while others
-// ask which labels held. All that is certain then is that labels are a span's, that those
-// which a goroutine carries belong to a span, and that none are left.
+// ask which labels held. Certain then are only two things: labels are a span's, and none are
+// left.
 func TestConcurrentEnds(t *testing.T) {
 	if !ReadsGoroutineLabels() {
 		t.Skip("the public API does not tell which labels a goroutine carries")

@@ -12,10 +12,9 @@ import (
 	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
-// Do calls f with the labels of ctx on the calling goroutine, those of its span
-// among them, and leaves the goroutine as it found it. Use it where work for a
-// span runs on a goroutine that existed before, such as a worker of a pool,
-// without a span of its own there:
+// Do calls f with the labels of ctx and its span on the calling goroutine. Then it
+// restores what it found there. Use it on goroutines that existed before the span,
+// such as workers of a pool:
 //
 //	for job := range jobs {
 //		spanprof.Do(job.ctx, job.run)
@@ -23,7 +22,7 @@ import (
 //
 // The work counts for the span until f returns, even if the span has ended.
 // The goroutine's own labels stay beside the labels of ctx. A context without
-// labels, such as that of an unsampled span, changes nothing.
+// labels, such as an unsampled span's, changes nothing.
 //
 // pprof.Do differs: it leaves the labels of ctx on the goroutine, so a worker
 // keeps the labels of its last job. If spanprof uses only runtime/pprof's public

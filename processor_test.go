@@ -89,8 +89,8 @@ func TestSpanProcessorShutdown(t *testing.T) {
 	carries(t, "after the spans", map[string]string{})
 }
 
-// duringShutdown is a processor whose Shutdown calls a function, as the SDK
-// serves spans until it has shut all processors down.
+// duringShutdown is a processor that calls a function in Shutdown. The SDK serves
+// spans until it has shut all processors down.
 type duringShutdown struct {
 	sdktrace.SpanProcessor
 	f func()
@@ -159,8 +159,8 @@ func TestSpanProcessorWithinAnotherProvider(t *testing.T) {
 	carries(t, "after root", map[string]string{})
 }
 
-// The child of a root that has ended carries the root's labels by the wrapper,
-// so the processor must not give it an id that has no profile.
+// The child of a root that has ended carries the root's labels by the wrapper. The
+// processor must not give it an id without a profile.
 func TestSpanProcessorLeavesTheWrappersChildren(t *testing.T) {
 	recorder := tracetest.NewSpanRecorder()
 	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(

@@ -100,8 +100,8 @@ func (s *apiSpan) SetName(name string) {
 func (s *apiSpan) TracerProvider() trace.TracerProvider { return s.state.by.provider }
 
 // endInPanic ends span as a deferred End does in a panic with r. The SDK's End
-// calls recover to make an event of the panic, which works only in a function
-// that is itself deferred. The panic that it raises again stops here; the caller
+// calls recover to make an event of the panic, and recover works only in a deferred
+// function. The panic that it raises again stops here; the caller
 // raises its own.
 func endInPanic(span trace.Span, r any, options []trace.SpanEndOption) {
 	defer func() { _ = recover() }()
@@ -115,7 +115,7 @@ type spanState struct {
 	by *labelling
 	// root is the labelled local root: the span itself for one, nil without one.
 	root *spanState
-	// block is the span's labels, nil if it did not change those of the goroutine.
+	// block is the span's labels, nil if it did not change the goroutine's.
 	block *spanlabels.Block
 
 	ctx spanContext // for the caller

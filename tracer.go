@@ -87,8 +87,8 @@ func (t *tracer) wrap(ctx, innerCtx context.Context, span trace.Span, sc *trace.
 	return &s.state.ctx, s
 }
 
-// ancestor returns the state of our nearest span in ctx if its current span,
-// parent, is of another make and wraps ours.
+// ancestor returns the state of our nearest span in ctx. parent is the current
+// span, of another make, which wraps ours.
 func ancestor(ctx context.Context, parent trace.Span) *spanState {
 	if parent == nil {
 		return nil

@@ -28,7 +28,7 @@ func TestWithoutAttribute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spansWithoutAttribute(t, len(options) > 1, options)
 		})
-		// Other tests have providers that say which spans have a profile.
+		// Other tests have providers without EverySpan.
 		for deadline := time.Now().Add(time.Minute); spanlabels.EverySpan(); runtime.Gosched() {
 			if runtime.GC(); time.Now().After(deadline) {
 				t.Fatal("the provider is gone, and every span has a profile still")

@@ -173,8 +173,8 @@ func renameElsewhere(c *Case) {
 	other.run(func() { c.holdsNone("elsewhere after root") })
 }
 
-// derivedLabels sets labels made of the span's context for good, as a tracer
-// that restores its own would, and a middleware that names the tenant.
+// derivedLabels sets labels made of the span's context and leaves them there, as
+// a middleware that adds the tenant does.
 func derivedLabels(c *Case) {
 	s := c.newSDK()
 	tenant := Labels{"tenant": "a"}

@@ -123,8 +123,8 @@ func Inherits(ctx context.Context, root *Block) bool {
 	}
 }
 
-// place puts b on top of found, which the goroutine carries, with its own
-// labels and those of the user.
+// place puts b on top of found, which the goroutine carries. Its labels are own
+// and the user's.
 func (b *Block) place(found, inContext *labelSet, own []label) {
 	b.goroutine = goruntime.Goroutine()
 	prev := live(found)
@@ -279,9 +279,9 @@ func (b *Block) ContextValue() any {
 	return goruntime.ContextValue(b.current())
 }
 
-// Do calls f with the labels of ctx on the calling goroutine, beside the user's
-// labels that it carries, and restores what held before. The labels hold until
-// f returns, even if their span ends. A context without labels changes nothing.
+// Do calls f with the labels of ctx on the calling goroutine and restores what held
+// before. User labels of the goroutine stay. The labels hold until f returns, even if
+// their span ends. A context without labels changes nothing.
 func Do(ctx context.Context, f func(context.Context)) {
 	if usesPublic {
 		putPublic(ctx)

@@ -16,8 +16,8 @@ import (
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
-// Of 10,000 goroutines that each start a span and the next goroutine, and end neither, at
-// most 256 blocks are alive.
+// 10,000 goroutines start a span each, never end it, and start the next goroutine. At most
+// 256 blocks are alive.
 func TestChainOfGoroutines(t *testing.T) {
 	const links = 10_000
 	blocks := make([]weak.Pointer[Block], links)

@@ -31,7 +31,7 @@ var Counts struct {
 // Provider is a TracerProvider or SpanProcessor of package spanprof. The
 // exported fields are set before Register and constant after that.
 type Provider struct {
-	// Wrapper is the TracerProvider and Inner the one that it wraps; nil for a
+	// Wrapper is the TracerProvider and Inner the wrapped one; nil for a
 	// SpanProcessor.
 	Wrapper, Inner trace.TracerProvider
 	// Disabled reports whether the environment has switched it off.

@@ -49,8 +49,8 @@ func (b *Block) MarkRoot(ctx context.Context, hasTask bool) {
 // no task.
 func logLabel(id string) { trace.Log(context.Background(), MarkLabel, id) }
 
-// put replaces found by labels on the calling goroutine, and marks a change of
-// the span in the execution trace, if one is on. The labels come first: a trace
+// put replaces found by labels on the calling goroutine. If an execution trace is
+// on, it marks a change of the span there. The labels come first: a trace
 // that begins in between lacks the mark instead of having a wrong one.
 func put(found, labels *labelSet) {
 	goruntime.SetLabels(labels)

@@ -58,8 +58,8 @@ func labelsIn(ctx context.Context) (list []label) {
 	return list
 }
 
-// endPublic puts back the labels of the nearest context with an open span, or of
-// the outermost one, which has no span.
+// endPublic puts back the labels of the nearest context with an open span. Without
+// one it is the outermost context, which has no span.
 func (b *Block) endPublic() {
 	b.endAt(goruntime.Nanotime())
 	ctx := b.public.started

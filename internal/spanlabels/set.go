@@ -56,7 +56,7 @@ func hasUserLabels(m *labelSet) bool { return slices.ContainsFunc(m.Labels(), is
 
 // withUserLabels returns own and the user's labels, sorted by key as
 // runtime/pprof keeps them, with room for one more. Labels of the context
-// override those of the goroutine, as in pprof.Do.
+// override the goroutine's, as in pprof.Do.
 func withUserLabels(own []label, onGoroutine, inContext *labelSet) []label {
 	list := make([]label, 0, len(own)+len(onGoroutine.Labels())+len(inContext.Labels())+1)
 	list = append(list, own...)
@@ -89,7 +89,7 @@ func renamed(list, labels []label, name string) []label {
 }
 
 // takeValues returns m, a foreign set, without the labels that have b's values.
-// Those of back take their place. It reports whether m is a copy of b's labels
+// Labels of back take their place. It reports whether m is a copy of b's labels
 // or of a descendant's. Other sets are returned unchanged, and copies without ids
 // are not recognised.
 func (b *Block) takeValues(m, back *labelSet) (*labelSet, bool) {
@@ -137,11 +137,10 @@ func valueIn(labels []label, key string) string {
 
 func spanID(m *labelSet) string { return valueIn(m.Labels(), keySpan) }
 
-// At returns the label set that held at nanotime, a time of goruntime.Nanotime,
-// on a goroutine that carried set at that time. It skips spans that had ended,
-// and endedSpanID is the span_id of set if that no longer held. Both sets may be
-// nil, and endedSpanID is empty if nothing was skipped or the skipped labels
-// have no id of their own.
+// At returns the label set that held at nanotime on a goroutine that carried set
+// then. The time is of goruntime.Nanotime. It skips spans that had ended, and
+// endedSpanID is the span_id of set if that no longer held. It is empty if nothing
+// was skipped or set has no id of its own. Both sets may be nil.
 //
 // At may be called from any goroutine, soon or late after the time. The labels
 // it falls back to have the span's present name. A copy of labels that

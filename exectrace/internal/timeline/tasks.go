@@ -19,8 +19,8 @@ const (
 	// markNext comes before the span's task begins, on the same goroutine: span
 	// processors are called before.
 	markNext = spanlabels.MarkNext
-	// markLabel says which label span_id the goroutine has from now on: 16 hexadecimal
-	// digits, or nothing. The two others say so of their span.
+	// markLabel has the label span_id of the goroutine from now on: 16 hexadecimal digits,
+	// or nothing. The two others imply their span's.
 	markLabel = spanlabels.MarkLabel
 )
 

@@ -3,7 +3,7 @@
 
 // Conformtable prints, as a Markdown table, what spanprof and
 // grafana/otel-profiling-go do about each row of the conformance table. With -v
-// it says what is wrong.
+// it prints the failures.
 //
 //	go run ./internal/integration/conformtable
 package main
@@ -43,7 +43,7 @@ var columns = []column{
 }
 
 func main() {
-	verbose := flag.Bool("v", false, "say what is wrong")
+	verbose := flag.Bool("v", false, "print the failures")
 	flag.Parse()
 	names, rule, right := "", "", make([]int, len(columns))
 	for _, c := range columns {
@@ -83,7 +83,7 @@ func main() {
 	}
 }
 
-// cell says in which scopes a row does not hold.
+// cell returns the scopes in which a row fails.
 func cell(scopes []string) string {
 	switch len(scopes) {
 	case 0:

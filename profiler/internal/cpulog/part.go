@@ -31,15 +31,15 @@ var seed = maphash.MakeSeed()
 type part struct {
 	signals    *tally // the Log's
 	start      time.Time
-	began, end int64         // nanotimes; began is that of start
+	began, end int64         // nanotimes; began is start
 	period     time.Duration // between two samples
 	entries    map[key]*entry
 	dropped    int64 // samples for which there was no room
 	last       int64 // the time of the last record that has one
 	times      int   // how many there are in entries
 	stride     int64 // one in so many samples of an entry has its time kept
-	// foreign counts stacks without an address of Go code, until one has some, which
-	// inCode says.
+	// foreign counts stacks without an address of Go code, until one has some: then
+	// inCode is true.
 	foreign int
 	inCode  bool
 	err     error
@@ -161,7 +161,7 @@ func content(set *goruntime.LabelSet) string {
 	return string(b)
 }
 
-// missing says which samples are not in the profile, if any.
+// missing returns an error for samples that are not in the profile.
 func (p *part) missing() error {
 	if p.dropped == 0 {
 		return p.err

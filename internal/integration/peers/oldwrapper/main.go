@@ -1,9 +1,9 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Oldwrapper prints what a span with a profile id, a profile URL and a baseline
-// URL costs over the bare SDK, by spanprof and by otel-profiling-go v0.5.0, the
-// last version that sets URLs. Package paired says what the columns mean.
+// Oldwrapper prints the cost over the bare SDK of a span with profile id, profile
+// URL and baseline URL. It compares spanprof with otel-profiling-go
+// v0.5.0, the last version that sets URLs. Package paired documents the columns.
 //
 //	GOWORK=off go -C internal/integration/peers run ./oldwrapper
 package main
