@@ -5,7 +5,6 @@ package spanprof_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -16,8 +15,8 @@ import (
 
 // TestAllocations holds spans to what they may allocate above the bare SDK.
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
+	if raceEnabled || !spanprof.ReadsGoroutineLabels() {
+		t.Skip("the race detector and the public API allocate")
 	}
 	sdk := sdktrace.NewTracerProvider()
 	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample())))
@@ -27,74 +26,48 @@ func TestAllocations(t *testing.T) {
 		spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true),
 	}
 	for _, test := range []struct {
-		name            string
-		inner           trace.TracerProvider
-		options         []spanprof.Option
-		child           bool
-		runtime, public float64 // most allocations, by labeler
+		name    string
+		inner   trace.TracerProvider
+		options []spanprof.Option
+		child   bool
+		most    float64
 	}{
-		{"sampled local root, labels only", sdk, []spanprof.Option{noID}, false, 2, 5},
-		{"sampled local root, above the bound on names", sdk, []spanprof.Option{noID, spanprof.WithMaxSpanNames(1)}, false, 2, 5},
-		{"sampled local root, all spans", sdk, []spanprof.Option{noID, all}, false, 2, 5},
-		{"sampled child, root scope", sdk, nil, true, 1, 1},
-		{"sampled child, all spans", sdk, []spanprof.Option{noID, all}, true, 2, 7},
-		{"never sampled", never, nil, false, 0, 0},
-		{"child of a never sampled span", never, nil, true, 0, 0},
-		{"sampled child, all spans, with the id", sdk, []spanprof.Option{all}, true, 3, 8},
-		{"root with the profile id", sdk, nil, false, 3, 6},
-		{"root with id, URL and baseline URL", sdk, urls, false, 7, 10},
+		{"sampled local root, labels only", sdk, []spanprof.Option{noID}, false, 2},
+		{"sampled local root, above the bound on names", sdk, []spanprof.Option{noID, spanprof.WithSpanNameLimit(1, 128)}, false, 2},
+		{"sampled local root, all spans", sdk, []spanprof.Option{noID, all}, false, 2},
+		{"sampled child, root scope", sdk, nil, true, 1},
+		{"sampled child, all spans", sdk, []spanprof.Option{noID, all}, true, 2},
+		{"never sampled", never, nil, false, 0},
+		{"child of a never sampled span", never, nil, true, 0},
+		{"sampled child, all spans, with the id", sdk, []spanprof.Option{all}, true, 3},
+		{"root with the profile id", sdk, nil, false, 3},
+		{"root with id, URL and baseline URL", sdk, urls, false, 7},
 	} {
-		for _, public := range []bool{false, true} {
-			options, most := test.options, test.runtime
-			if public {
-				options = append(slices.Clip(options), spanprof.WithPublicLabelsOnly())
-			}
-			if public || !spanprof.ReadsGoroutineLabels() {
-				most = test.public
-			}
-			bare := spanAllocations(test.inner, test.child)
-			got := spanAllocations(spanprof.NewTracerProvider(test.inner, options...), test.child)
-			if got-bare > most {
-				t.Errorf("%s, public API %t: %v allocations above the SDK's %v, want at most %v", test.name, public, got-bare, bare, most)
-			}
+		bare := spanAllocations(test.inner, test.child)
+		got := spanAllocations(spanprof.NewTracerProvider(test.inner, test.options...), test.child)
+		if got-bare > test.most {
+			t.Errorf("%s: %v allocations above the SDK's %v, want at most %v", test.name, got-bare, bare, test.most)
 		}
 	}
 }
 
-// Do costs no allocation, and Go none but for its goroutine.
+// Do allocates its labels, and Go its goroutine's function too.
 func TestAllocationsOfDo(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	for _, public := range []bool{false, true} {
-		var options []spanprof.Option
-		if public {
-			options = append(options, spanprof.WithPublicLabelsOnly())
-		}
-		tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), options...).Tracer("test")
-		ctx, span := tracer.Start(context.Background(), "root")
-		span.End()
-		byDo := testing.AllocsPerRun(1000, func() { spanprof.Do(ctx, func(context.Context) {}) })
-		done := make(chan struct{})
-		f := func(context.Context) { done <- struct{}{} }
-		byGo := testing.AllocsPerRun(1000, func() {
-			spanprof.Go(ctx, f)
-			<-done
-		})
-		if byDo > 0 || byGo > 1 {
-			t.Errorf("public API %t: %v allocations by Do, %v by Go, want 0 and 1, the goroutine's function", public, byDo, byGo)
-		}
-	}
-}
-
-// Eight bytes more put every span, or every label block, into the next size class, 16 or 32
-// bytes above.
-func TestSpanStateIsSmall(t *testing.T) {
-	if limit := uintptr(144); spanprof.SpanStateSize > limit {
-		t.Errorf("the state of a span takes %d bytes, want at most %d", spanprof.SpanStateSize, limit)
-	}
-	if limit := uintptr(320); spanprof.LabelBlockSize > limit {
-		t.Errorf("the labels of a span take %d bytes, want at most %d", spanprof.LabelBlockSize, limit)
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
+	ctx, span := tracer.Start(context.Background(), "root")
+	span.End()
+	byDo := testing.AllocsPerRun(1000, func() { spanprof.Do(ctx, func(context.Context) {}) })
+	done := make(chan struct{})
+	f := func(context.Context) { done <- struct{}{} }
+	byGo := testing.AllocsPerRun(1000, func() {
+		spanprof.Go(ctx, f)
+		<-done
+	})
+	if byDo > 1 || byGo > 2 {
+		t.Errorf("%v allocations by Do, %v by Go, want 1, the labels, and 2 with the goroutine's function", byDo, byGo)
 	}
 }
 
@@ -121,7 +94,6 @@ func BenchmarkSpan(b *testing.B) {
 		"root scope":                  spanprof.NewTracerProvider(sdk),
 		"all spans":                   spanprof.NewTracerProvider(sdk, spanprof.WithRootSpanOnly(false)),
 		"without attribute":           spanprof.NewTracerProvider(sdk, spanprof.WithoutProfileIDAttribute()),
-		"public API":                  spanprof.NewTracerProvider(sdk, spanprof.WithPublicLabelsOnly()),
 		"never sampled":               spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))),
 		"never sampled, by the SDK":   sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())),
 		"root with URLs and baseline": spanprof.NewTracerProvider(sdk, spanprof.WithPyroscopeURL("http://localhost:4040"), spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true)),

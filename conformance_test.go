@@ -14,18 +14,17 @@ import (
 
 func TestConformance(t *testing.T) {
 	for name, allSpans := range map[string]bool{"root scope": false, "all spans": true} {
-		testConformance(t, name, allSpans, !spanprof.ReadsGoroutineLabels())
-		testConformance(t, name+" by the public API", allSpans, true, spanprof.WithPublicLabelsOnly())
+		testConformance(t, name, allSpans)
 	}
 }
 
-func testConformance(t *testing.T, name string, allSpans, cannotRead bool, options ...spanprof.Option) {
+func testConformance(t *testing.T, name string, allSpans bool) {
 	w := conformance.Wrapper{
 		Wrap: func(tp trace.TracerProvider) trace.TracerProvider {
-			return spanprof.NewTracerProvider(tp, append(options, spanprof.WithRootSpanOnly(!allSpans))...)
+			return spanprof.NewTracerProvider(tp, spanprof.WithRootSpanOnly(!allSpans))
 		},
 		AllSpans:   allSpans,
-		CannotRead: cannotRead,
+		CannotRead: !spanprof.ReadsGoroutineLabels(),
 	}
 	for _, row := range conformance.Rows {
 		t.Run(name+"/"+row.Name, func(t *testing.T) {

@@ -164,9 +164,6 @@ func TestDeepNesting(t *testing.T) {
 	}
 	spans[0].End()
 	carries(t, "after all", map[string]string{})
-	if n := tp.EndsElsewhere(); n != 0 {
-		t.Errorf("EndsElsewhere() is %d", n)
-	}
 }
 
 func TestGo(t *testing.T) {
@@ -192,6 +189,9 @@ func TestGo(t *testing.T) {
 // A goroutine that inherited a span's labels has them for the whole of a Do,
 // whatever ends meanwhile.
 func TestDoWithInheritedLabels(t *testing.T) {
+	if !spanprof.ReadsGoroutineLabels() {
+		t.Skip("by the public API alone End sets the labels of its context")
+	}
 	for _, all := range []bool{false, true} {
 		tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(!all)).Tracer("test")
 		ctx, root := tracer.Start(context.Background(), "root")

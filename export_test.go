@@ -3,25 +3,7 @@
 
 package spanprof
 
-import (
-	"unsafe"
-
-	"github.com/spanprof/spanprof/internal/goruntime"
-)
-
-// SpanStateSize is what a span takes beside its labels and what the SDK keeps.
-const SpanStateSize = unsafe.Sizeof(spanState{})
-
-// LabelBlockSize is what the labels of a span take.
-const LabelBlockSize = unsafe.Sizeof(labelBlock{})
+import "github.com/spanprof/spanprof/internal/spanlabels"
 
 // ReadsGoroutineLabels reports whether the labels of goroutines can be read.
-func ReadsGoroutineLabels() bool { return goruntime.Unknown() == nil }
-
-// WithUnknownRuntime has the provider find the runtime as err says.
-func WithUnknownRuntime(err error) Option {
-	return optionFunc(func(c config) config {
-		c.unknownRuntime = func() error { return err }
-		return c
-	})
-}
+func ReadsGoroutineLabels() bool { return spanlabels.Unknown() == nil }

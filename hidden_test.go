@@ -19,8 +19,7 @@ import (
 	"github.com/spanprof/spanprof/internal/conformance"
 )
 
-// hiddenProvider is a provider of another make, whose spans are the SDK's
-// behind no more than the API.
+// hiddenProvider is a provider of another make. Its spans hide the SDK's behind the API.
 type hiddenProvider struct {
 	embedded.TracerProvider
 	inner trace.TracerProvider
@@ -72,7 +71,7 @@ func TestConformanceOfForeignProvider(t *testing.T) {
 	}
 }
 
-// A span that wraps ours, of a middleware say, is known for what it wraps.
+// A span of a middleware that wraps ours counts as ours.
 func TestSpanAroundOurs(t *testing.T) {
 	for name, processors := range map[string][]sdktrace.TracerProviderOption{
 		"wrapper":                   nil,
@@ -94,7 +93,7 @@ func TestSpanAroundOurs(t *testing.T) {
 			child.End()
 			want := map[string]string{}
 			if !spanprof.ReadsGoroutineLabels() {
-				want = spanLabels(root, "root") // End sets those of the job's context
+				want = spanLabels(root, "root") // End sets the labels of the job's context
 			}
 			carries(t, name+": after a worker's child", want)
 		}()
@@ -104,7 +103,7 @@ func TestSpanAroundOurs(t *testing.T) {
 	}
 }
 
-// The URLs of a span that does not tell when it started, nor of what service it is.
+// The URLs of a span without a readable start and service.
 func TestURLsOfForeignSpans(t *testing.T) {
 	recorder := tracetest.NewSpanRecorder()
 	inner := hiddenProvider{inner: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))}
@@ -113,7 +112,7 @@ func TestURLsOfForeignSpans(t *testing.T) {
 	_, span := tp.Tracer("test").Start(context.Background(), "root")
 	started := time.Now()
 	span.End()
-	query := parse(t, attributes(recorder.Ended()[0])[spanprof.AttributeProfileURL]).Query()
+	query := parse(t, attributes(recorder.Ended()[0])[attributeProfileURL]).Query()
 	if want := `.cpu{profile_id="` + span.SpanContext().SpanID().String() + `"}`; query.Get("query") != want {
 		t.Errorf("query %s, want %s", query.Get("query"), want)
 	}

@@ -4,84 +4,106 @@
 package spanprof
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/url"
+	"runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spanprof/spanprof/internal/linkurl"
 	"github.com/spanprof/spanprof/internal/report"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
-// The attributes of a span that has a profile of its own. The keys are those
-// that Grafana and the Pyroscope integrations of other languages use.
+// AttributeProfileID is an attribute of each span with a profile of its own: the value
+// of the label LabelProfileID. Grafana and the Pyroscope integrations of other languages
+// use this key.
+const AttributeProfileID = "pyroscope.profile.id"
+
+// The attributes of the options for URLs.
 const (
-	// AttributeProfileID is the value of the label LabelProfileID.
-	AttributeProfileID = "pyroscope.profile.id"
-	// AttributeProfileURL opens the span's profile.
-	AttributeProfileURL = "pyroscope.profile.url"
-	// AttributeBaselineURL opens the span's profile beside its baseline:
-	// the sum of the profiles of the last hour that share the span's labels
-	// except for the ids.
-	AttributeBaselineURL = "pyroscope.profile.baseline.url"
-	// AttributeDiffURL opens the difference between the span's profile and its
-	// baseline, in one flame graph.
-	AttributeDiffURL = "pyroscope.profile.diff.url"
+	attributeProfileURL  = "pyroscope.profile.url"
+	attributeBaselineURL = "pyroscope.profile.baseline.url"
+	attributeDiffURL     = "pyroscope.profile.diff.url"
+	maxAttributes        = 4 // with the id
 )
 
-// maxAttributes is how many attributes a span can get.
-const maxAttributes = 4
+const (
+	// baselineReach is how far before the span's start its baseline begins.
+	baselineReach = time.Hour
+	// windowReach is how far a profile's window can extend beyond a span in it. Windows
+	// of profilers last 10 to 15 s, and up to a minute if configured so.
+	windowReach = time.Minute
+)
 
-// links makes the URL attributes. What spans have in common is escaped once.
+var errNotUTF8 = errors.New("the address is not UTF-8: an OTLP exporter would refuse the whole batch of spans")
+
+// links makes the URL attributes.
 type links struct {
 	config   *config
 	reporter report.Reporter
 	refused  sync.Once
 
 	prepared sync.Once
+	grafana  string // a URL up to the times
 	selector string // app.cpu{ , escaped
 	extra    string // the configured baseline labels, escaped
-	urls     []attribute.Key
-	forms    []*linkurl.Template // of the urls' values
-	room     int                 // for all URLs, but for long names and baselines
-	// traceID, name and baseline say which values the URLs need.
-	traceID, name, baseline bool
-
-	// baselines are the escaped queries by span name, names the escaped names.
-	baselines, names *boundedMap[string]
-	// images are the URLs of spans without labels of the user's, by span name.
-	images *boundedMap[*linkurl.Image]
+	// baselines are the queries of spans without labels of the user by span name. The
+	// number of names is bounded, see spanNames.
+	baselines sync.Map
 }
 
+// linkedSpan has the values of a span that URLs depend on.
+type linkedSpan struct {
+	id         string          // the value of LabelProfileID
+	name       string          // the value of LabelSpanName, "" if absent
+	user       context.Context //nolint:containedctx // with the labels of the span and of the user, nil if the user has none
+	start, end time.Time
+}
+
+// newLinks returns nil if spans get no URLs.
 func newLinks(c *config) *links {
 	if !c.profileURL && !c.baselineURL {
 		return nil
 	}
-	n := c.maxNames + 1
-	return &links{config: c, baselines: newBoundedMap[string](n), names: newBoundedMap[string](n), images: newBoundedMap[*linkurl.Image](n)}
+	return &links{config: c}
 }
 
-// prepare escapes what spans have in common. The application's name is known
-// only when the first span shows its resource, unless WithAppName told it.
+// link returns the values of a labelled span.
+func (s *spanState) link(start, end time.Time) linkedSpan {
+	to := linkedSpan{id: s.block.ID(), name: s.block.Name(), start: start, end: end}
+	if s.block.HasUserLabels() {
+		to.user = &s.ctx
+	}
+	return to
+}
+
+// prepare escapes what all spans share. Without WithAppName the application's name is
+// known only with the first span's resource.
 func (l *links) prepare(span any) {
 	l.prepared.Do(func() {
 		app := l.config.appName
 		if app == "" {
 			app = serviceName(span)
 		}
-		service := app
-		// A query without an application begins with the dot and asks all.
-		if strings.ContainsAny(app, "{}") && l.config.asksByQuery() {
-			// A handler that ends a span itself must not wait for this.
+		if l.config.urlForm == urlOfGrafana {
+			l.grafana = l.config.grafana + "/a/grafana-pyroscope-app/explore?var-dataSource=" + l.config.dataSource + "&var-serviceName=" + url.QueryEscape(app) +
+				"&var-profileMetricId=process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+		}
+		// A query without an application begins with the dot and selects all.
+		if strings.ContainsAny(app, "{}") && (l.config.baselineURL || l.config.urlForm == urlOfPage) {
+			// Asynchronous: an error handler that ends a span would wait for this call.
 			l.reporter.Report(fmt.Errorf("spanprof: the application name %q cannot be part of a query and is left out of profile URLs: set another one by WithAppName", app))
 			app = ""
 		}
@@ -93,120 +115,90 @@ func (l *links) prepare(span any) {
 			}
 		}
 		l.extra = url.QueryEscape(extra.String())
-
-		switch {
-		case !l.config.profileURL:
-		case l.config.urlForm == urlByTemplate:
-			l.addURL(AttributeProfileURL, l.config.urlTemplate.Bind(service))
-		case l.config.urlForm == urlOfPage:
-			l.addURL(AttributeProfileURL, l.profileTemplate())
-		}
-		if l.config.baselineURL {
-			l.addURL(AttributeBaselineURL, l.comparisonTemplate("/comparison"))
-			l.addURL(AttributeDiffURL, l.comparisonTemplate("/comparison-diff"))
-		}
 	})
 }
 
-func (l *links) addURL(key attribute.Key, t *linkurl.Template) {
-	l.urls = append(l.urls, key)
-	l.forms = append(l.forms, t)
-	l.room += t.Room()
-	l.traceID = l.traceID || t.Has(linkurl.TraceID)
-	l.name = l.name || t.Has(linkurl.SpanName)
-	l.baseline = l.baseline || t.Has(linkurl.Baseline)
-}
-
-// profileTemplate returns the template of a span's profile on our page.
-func (l *links) profileTemplate() *linkurl.Template {
-	var t linkurl.Template
-	t.Add(l.config.url+"/?query="+l.byID(), linkurl.SpanID)
-	t.Add("%22%7D&from=", linkurl.Start)
-	t.Add("&until=", linkurl.End)
-	return t.Bind("")
-}
-
-// comparisonTemplate returns the template of a comparison on our page: the baseline is
-// on the left, the span on the right.
-func (l *links) comparisonTemplate(path string) *linkurl.Template {
-	var t linkurl.Template
-	t.Add(l.config.url+path+"?query=", linkurl.Baseline)
-	t.Add("&from=", linkurl.BaselineStart)
-	t.Add("&until=", linkurl.End)
-	t.Add("&leftQuery=", linkurl.Baseline)
-	t.Add("&leftFrom=", linkurl.BaselineStart)
-	t.Add("&leftUntil=", linkurl.End)
-	t.Add("&rightQuery="+l.byID(), linkurl.SpanID)
-	t.Add("%22%7D&rightFrom=", linkurl.Start)
-	t.Add("&rightUntil=", linkurl.End)
-	return t.Bind("")
-}
-
-// byID returns the escaped query of a span's profile up to the id.
-func (l *links) byID() string { return l.selector + url.QueryEscape(LabelProfileID+"=\"") }
-
-// appendAttributes appends the URL attributes of a span. l is prepared.
-func (l *links) appendAttributes(kv []attribute.KeyValue, to *linkurl.Span) []attribute.KeyValue {
-	kv = l.appendBuilt(kv, to.ID)
-	if len(l.urls) == 0 {
-		return kv
+// appendAttributes appends the URL attributes of span.
+func (l *links) appendAttributes(kv []attribute.KeyValue, span any, to linkedSpan) []attribute.KeyValue {
+	l.prepare(span)
+	var all strings.Builder // one allocation for all
+	common := len(l.config.url) + len(l.selector)
+	room := common + len(l.grafana) + 110 // 110 and 270 for constant parts, times and the id
+	query := ""
+	if l.config.baselineURL {
+		query = l.baselineQuery(to)
+		room += 2 * (common + 2*len(query) + 270)
 	}
-	// One string for all: allocations cost more than what they hold.
-	var all strings.Builder
-	all.Grow(l.room + len(l.urls)*(len(to.Name)+2*len(to.Baseline)))
-	for i, key := range l.urls {
-		from := all.Len()
-		l.forms[i].Write(&all, to)
-		kv = append(kv, key.String(all.String()[from:]))
+	all.Grow(room)
+	l.writeProfileURL(&all, to)
+	profile := all.Len()
+	if profile > 0 {
+		kv = append(kv, attribute.String(attributeProfileURL, all.String()))
+	}
+	if l.config.baselineURL {
+		l.writeComparison(&all, "/comparison?query=", query, to)
+		baseline := all.Len()
+		l.writeComparison(&all, "/comparison-diff?query=", query, to)
+		kv = append(kv, attribute.String(attributeBaselineURL, all.String()[profile:baseline]), attribute.String(attributeDiffURL, all.String()[baseline:]))
 	}
 	return kv
 }
 
-// appendBuilt appends what the program's builder makes of an id.
-func (l *links) appendBuilt(kv []attribute.KeyValue, id string) []attribute.KeyValue {
-	if !l.config.profileURL || l.config.urlForm != urlByBuilder {
-		return kv
-	}
-	if built := l.build(id); built != "" {
-		kv = append(kv, attribute.String(AttributeProfileURL, built))
-	}
-	return kv
-}
-
-// appendByImage is appendAttributes for a span without labels of the user's, whose Name and
-// Baseline are not needed. It is false, with kv as it was, where there is no image for it.
-func (l *links) appendByImage(kv []attribute.KeyValue, to *linkurl.Span, name string) ([]attribute.KeyValue, bool) {
-	image, ok := l.images.get(name)
-	if !ok {
-		return kv, false
-	}
-	text, ok := image.Text(to)
-	if !ok {
-		return kv, false
-	}
-	kv = l.appendBuilt(kv, to.ID)
-	from := 0
-	for i, end := range image.Ends() {
-		kv = append(kv, l.urls[i].String(text[from:end]))
-		from = end
-	}
-	return kv, true
-}
-
-// profileURL returns the value of AttributeProfileURL, "" if there is none. l is prepared.
-func (l *links) profileURL(to *linkurl.Span) string {
+// writeProfileURL writes the value of attributeProfileURL, nothing if there is none.
+func (l *links) writeProfileURL(b *strings.Builder, to linkedSpan) {
 	switch {
 	case !l.config.profileURL:
-		return ""
 	case l.config.urlForm == urlByBuilder:
-		return l.build(to.ID)
+		b.WriteString(l.build(to.id))
+	case l.config.urlForm == urlOfGrafana:
+		b.WriteString(l.grafana)
+		writeInt(b, "&from=", to.start.Add(-windowReach).UnixMilli())
+		writeInt(b, "&to=", to.end.Add(windowReach+time.Millisecond-1).UnixMilli()) // rounded up
+		b.WriteString("&explorationType=flame-graph&var-spanSelector=")
+		b.WriteString(to.id)
+	default:
+		b.WriteString(l.config.url)
+		b.WriteString("/?query=")
+		l.writeByID(b, to.id)
+		writeInt(b, "&from=", to.start.UnixNano())
+		writeInt(b, "&until=", to.end.UnixNano())
 	}
-	var b strings.Builder
-	l.forms[0].Write(&b, to) // prepare puts it first
-	return b.String()
 }
 
-// build calls the program's builder, whose failures must not become the span's.
+// writeComparison writes the URL of a comparison on our page: the baseline is on the left,
+// the span on the right.
+func (l *links) writeComparison(b *strings.Builder, path, baseline string, to linkedSpan) {
+	from, start, end := to.start.Add(-baselineReach).UnixNano(), to.start.UnixNano(), to.end.UnixNano()
+	b.WriteString(l.config.url)
+	b.WriteString(path)
+	b.WriteString(baseline)
+	writeInt(b, "&from=", from)
+	writeInt(b, "&until=", end)
+	b.WriteString("&leftQuery=")
+	b.WriteString(baseline)
+	writeInt(b, "&leftFrom=", from)
+	writeInt(b, "&leftUntil=", end)
+	b.WriteString("&rightQuery=")
+	l.writeByID(b, to.id)
+	writeInt(b, "&rightFrom=", start)
+	writeInt(b, "&rightUntil=", end)
+}
+
+// writeByID writes the escaped query of a span's profile.
+func (l *links) writeByID(b *strings.Builder, id string) {
+	b.WriteString(l.selector)
+	b.WriteString(LabelProfileID + "%3D%22")
+	b.WriteString(id)
+	b.WriteString("%22%7D")
+}
+
+func writeInt(b *strings.Builder, key string, n int64) {
+	var digits [20]byte
+	b.WriteString(key)
+	b.Write(strconv.AppendInt(digits[:0], n, 10))
+}
+
+// build calls the program's builder. Its failures must not affect the span.
 func (l *links) build(id string) (built string) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -219,7 +211,7 @@ func (l *links) build(id string) (built string) {
 	case built == "":
 		l.refuse(errors.New("it returned nothing"))
 	case !utf8.ValidString(built):
-		l.refuse(linkurl.ErrNotUTF8)
+		l.refuse(errNotUTF8)
 		return ""
 	}
 	return built
@@ -227,34 +219,63 @@ func (l *links) build(id string) (built string) {
 
 func (l *links) refuse(err error) {
 	l.refused.Do(func() {
-		l.reporter.Report(fmt.Errorf("spanprof: a span got no %s from the function of WithProfileURLBuilder, further ones are not reported: %w", AttributeProfileURL, err))
+		l.reporter.Report(fmt.Errorf("spanprof: a span got no %s from the function of WithProfileURLBuilder, further ones are not reported: %w", attributeProfileURL, err))
 	})
 }
 
-// setTexts sets what depends on the span's name and on labels of the user's.
-func (l *links) setTexts(to *linkurl.Span, s *spanState, name string) {
-	if l.name {
-		to.Name = l.escapedName(name)
+// baselineQuery returns the escaped query of the span's baseline: its labels except
+// for the ids, and the configured ones.
+func (l *links) baselineQuery(to linkedSpan) string {
+	if to.user == nil {
+		if query, ok := l.baselines.Load(to.name); ok {
+			return query.(string)
+		}
 	}
-	if l.baseline {
-		to.Baseline = l.baselineQuery(s)
+	var selectors strings.Builder
+	add := func(key, value string) bool {
+		// The configuration takes precedence.
+		if _, ok := l.config.baselineLabels[key]; !ok {
+			writeSelector(&selectors, key, value)
+		}
+		return true
 	}
+	switch {
+	case to.user != nil:
+		pprof.ForLabels(to.user, func(key, value string) bool {
+			return spanlabels.IsOwn(key) && key != LabelSpanName || add(key, value)
+		})
+	case to.name != "":
+		add(LabelSpanName, to.name)
+	}
+	query := l.selector + url.QueryEscape(selectors.String())
+	if selectors.Len() > 0 && l.extra != "" {
+		query += "%2C"
+	}
+	query += l.extra + "%7D"
+	if to.user == nil {
+		l.baselines.Store(to.name, query)
+	}
+	return query
 }
 
-// escapedName returns a span name for a URL.
-func (l *links) escapedName(name string) string {
-	if escaped, ok := l.names.get(name); ok {
-		return escaped
+// writeSelector writes a label that a query can name. Without the others the baseline is
+// a wider one, with them the query would be an error.
+func writeSelector(b *strings.Builder, key, value string) {
+	if key == "" || strings.ContainsAny(key, "=!~,{}\"`") || strings.ContainsFunc(key, unicode.IsSpace) {
+		return
 	}
-	escaped := linkurl.Escape(name)
-	l.names.add(name, escaped)
-	return escaped
+	if b.Len() > 0 {
+		b.WriteByte(',')
+	}
+	b.WriteString(key)
+	b.WriteByte('=')
+	b.WriteString(strconv.Quote(value))
 }
 
-// startTime returns when the span of s started.
+// startTime returns the start of the span of s.
 func startTime(span trace.Span, s *spanState) time.Time {
-	if said, ok := span.(interface{ StartTime() time.Time }); ok {
-		return said.StartTime()
+	if readable, ok := span.(interface{ StartTime() time.Time }); ok {
+		return readable.StartTime()
 	}
 	if ours, ok := s.ctx.span.(*apiSpan); ok {
 		return ours.start
@@ -262,8 +283,8 @@ func startTime(span trace.Span, s *spanState) time.Time {
 	return time.Now()
 }
 
-// serviceName returns the name of the span's service. Of a span that does not
-// say, it is what the environment says, or "" where that says nothing either.
+// serviceName returns the name of the span's service. For a span without a readable
+// resource it is the name in the environment, "" if absent there too.
 func serviceName(span any) string {
 	if s, ok := span.(interface{ Resource() *resource.Resource }); ok {
 		name, _ := s.Resource().Set().Value("service.name")

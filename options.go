@@ -4,273 +4,304 @@
 package spanprof
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"strings"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/spanprof/spanprof/internal/env"
 )
 
-// Option configures a TracerProvider.
-type Option interface{ apply(config) config }
+const (
+	defaultMaxNames     = 256
+	defaultMaxNameBytes = 128
+)
 
-type optionFunc func(config) config
+// Scope selects the spans with labels of their own.
+type Scope uint
 
-func (f optionFunc) apply(c config) config { return f(c) }
+const (
+	// ScopeNone leaves the label out.
+	ScopeNone Scope = iota
+	// ScopeRootSpan labels the work of a local root and of all its
+	// descendants with the local root's value.
+	ScopeRootSpan
+	// ScopeAllSpans labels the work of every span with its own value.
+	ScopeAllSpans
+)
+
+// Option configures a TracerProvider. A nil Option does nothing.
+type Option interface{ apply(c *config) }
+
+type optionFunc func(*config)
+
+func (f optionFunc) apply(c *config) { f(c) }
+
+type config struct {
+	idScope, nameScope Scope
+
+	appName        string
+	url            string // the address of our page
+	profileURL     bool
+	urlForm        urlForm
+	urlBuilder     func(id string) string
+	grafana        string // its address
+	dataSource     string // escaped
+	baselineURL    bool
+	baselineLabels map[string]string
+	noProfileID    bool
+
+	maxNames     int
+	maxNameBytes int
+
+	unsampledNames bool
+	optIn          bool
+	disabled       bool
+}
+
+// urlForm is the form of a span's profile URL.
+type urlForm uint8
+
+const (
+	urlOfPage urlForm = iota // at the address of WithPyroscopeURL
+	urlOfGrafana
+	urlByBuilder
+)
 
 // WithAppName sets the application's name in profile URLs. The default is
 // service.name of the spans' resource.
 func WithAppName(name string) Option {
-	return optionFunc(func(c config) config {
-		c.appName = name
-		return c
-	})
+	return optionFunc(func(c *config) { c.appName = name })
 }
 
-// WithPyroscopeURL sets the address that profile URLs begin with: that of the page
-// of package inprocess, of "spanprof view" over a Pyroscope server, or of a Pyroscope
-// server before 1.0. Later servers refuse or ignore the URLs:
-// [WithGrafanaProfileURL] makes those that Grafana answers.
+// WithPyroscopeURL sets the address that profile URLs begin with: the page of package
+// inprocess, "spanprof view" over a Pyroscope server, or a Pyroscope server before 1.0. Later
+// servers ignore such URLs: use [WithGrafanaProfileURL].
 func WithPyroscopeURL(addr string) Option {
-	return optionFunc(func(c config) config {
-		c.url = addr
-		return c
-	})
+	return optionFunc(func(c *config) { c.url = strings.TrimRight(addr, "/") })
 }
 
-// WithRootSpanOnly says whether local roots alone have labels of their own. True,
-// the default, labels the work of a local root and of all its descendants with
-// the local root's id and name; false gives every span its own. It sets both
-// scopes, but for names that are switched off; [WithSpanIDLabelScope] and
+// WithRootSpanOnly sets both scopes. True is the default, ScopeRootSpan; false is
+// ScopeAllSpans. Names that are switched off stay so. [WithSpanIDLabelScope] and
 // [WithSpanNameLabelScope] after it set one.
 func WithRootSpanOnly(rootOnly bool) Option {
 	scope := ScopeAllSpans
 	if rootOnly {
 		scope = ScopeRootSpan
 	}
-	return optionFunc(func(c config) config {
+	return optionFunc(func(c *config) {
 		c.idScope = scope
 		if c.nameScope != ScopeNone {
 			c.nameScope = scope
 		}
-		return c
 	})
 }
 
-// WithAddSpanName says whether there is a label with the span's name, by
-// default true. The number of names is bounded, see [WithMaxSpanNames].
+// WithAddSpanName switches the label with the span's name on or off, by default on.
+// The number of names is bounded, see [WithSpanNameLimit].
 func WithAddSpanName(add bool) Option {
-	return optionFunc(func(c config) config {
+	return optionFunc(func(c *config) {
 		switch {
 		case !add:
 			c.nameScope = ScopeNone
 		case c.nameScope == ScopeNone:
 			c.nameScope = max(c.idScope, ScopeRootSpan)
 		}
-		return c
 	})
 }
 
-// WithSpanNameLabelScope says which spans' names are labels. The default is
-// ScopeRootSpan.
+// WithSpanNameLabelScope sets which spans have labels with their own names. The default
+// is ScopeRootSpan.
 func WithSpanNameLabelScope(s Scope) Option {
-	return optionFunc(func(c config) config {
-		c.nameScope = s
-		return c
-	})
+	return optionFunc(func(c *config) { c.nameScope = s })
 }
 
-// WithSpanIDLabelScope says which spans' ids are labels. The default is
-// ScopeRootSpan. Without ids, by ScopeNone, spans have no profiles of their own;
-// trace ids stay.
+// WithSpanIDLabelScope sets which spans have labels with their own ids. The default is
+// ScopeRootSpan. With ScopeNone there are no ids and so no profiles of spans; trace ids
+// stay.
 func WithSpanIDLabelScope(s Scope) Option {
-	return optionFunc(func(c config) config {
-		c.idScope = s
-		return c
-	})
+	return optionFunc(func(c *config) { c.idScope = s })
 }
 
-// WithProfileURL says whether spans get the attribute [AttributeProfileURL].
-// It needs an address by [WithPyroscopeURL], unless [WithProfileURLTemplate],
-// [WithGrafanaProfileURL] or [WithProfileURLBuilder] make the URL.
+// WithProfileURL sets whether spans get the attribute pyroscope.profile.url, by default
+// not. It needs an address by [WithPyroscopeURL], unless [WithGrafanaProfileURL] or
+// [WithProfileURLBuilder] makes the URL.
 func WithProfileURL(add bool) Option {
-	return optionFunc(func(c config) config {
-		c.profileURL = add
-		return c
-	})
+	return optionFunc(func(c *config) { c.profileURL = add })
 }
 
-// WithProfileURLTemplate makes the attribute [AttributeProfileURL] by a template, for a
-// tool with URLs of its own form:
+// WithGrafanaProfileURL makes the attribute pyroscope.profile.url a link to the span's
+// CPU profile in Grafana Profiles Drilldown. addr is Grafana's address, dataSource the uid
+// of its Pyroscope data source. The service's name in Pyroscope must be service.name of the
+// spans' resource, or the name of [WithAppName]. The form of the link is that in links.ts
+// of https://github.com/grafana/profiles-drilldown.
 //
-//	spanprof.WithProfileURLTemplate("https://profiles.example.com/{service}?span={span_id}&from={window_from_ms}&to={window_to_ms}")
-//
-// The placeholders are
-//
-//	{span_id}         the value of the labels LabelSpanID and LabelProfileID, 16 hex digits
-//	{trace_id}        32 hex digits
-//	{service}         service.name of the span's resource, or the name of WithAppName
-//	{span_name}       the value of the label LabelSpanName
-//	{from_ms}         the span's start, in ms since 1970
-//	{to_ms}           when End was called, rounded up
-//	{window_from_ms}  a minute before the start, {window_to_ms} a minute after the
-//	                  end: what asks for profiles by the time at which their windows
-//	                  begin finds those with the span's samples in this time
-//
-// and the times with _s and _ns in place of _ms. Values are escaped for a path, a query or a
-// fragment. A template with other placeholders, or that makes no address, is reported and spans
-// get no URL. Of several options that say how the URL is made the last one counts, and
-// [WithPyroscopeURL] is not one of them.
-func WithProfileURLTemplate(template string) Option {
-	return optionFunc(func(c config) config {
-		c.profileURL, c.urlForm, c.templateText = true, urlByTemplate, template
-		return c
-	})
-}
-
-// WithGrafanaProfileURL makes the attribute [AttributeProfileURL] a link to the span's CPU
-// profile in Grafana Profiles Drilldown. addr is Grafana's address, dataSource the uid of its
-// Pyroscope data source. Drilldown makes links of this form in links.ts of
-// https://github.com/grafana/profiles-drilldown. The service's name in Pyroscope has to be service.name of the spans'
-// resource, or the name of [WithAppName].
+// Of several options for the form of the URL the last one counts.
 func WithGrafanaProfileURL(addr, dataSource string) Option {
-	return optionFunc(func(c config) config {
-		c.profileURL, c.urlForm, c.grafana, c.dataSource = true, urlOfGrafana, addr, dataSource
-		return c
+	return optionFunc(func(c *config) {
+		c.profileURL, c.urlForm = true, urlOfGrafana
+		c.grafana, c.dataSource = strings.TrimRight(addr, "/"), url.QueryEscape(dataSource)
 	})
 }
 
-// WithProfileURLBuilder makes the attribute [AttributeProfileURL] by a function of the profile
-// id. End calls it for each span with a profile of its own and waits for it, on many goroutines
-// at once; so do [NewSpanExporter] at the export, and a [LogHandler] with [WithLogLinks] for each
-// record. Where it panics, or returns "" or what is not UTF-8, there is no URL, and the first
-// time is reported.
+// WithProfileURLBuilder makes the attribute pyroscope.profile.url by a function of the
+// profile id. build must be safe for concurrent use. End calls it for each span with a
+// profile of its own, and waits for it. So do [NewSpanExporter] at the export, and a handler
+// of [NewLogHandler] with [WithLogLinks] for each record.
+//
+// There is no URL if build panics, returns "" or returns what is not UTF-8. The first time
+// is reported through otel.Handle.
 func WithProfileURLBuilder(build func(id string) string) Option {
-	return optionFunc(func(c config) config {
-		c.profileURL, c.urlForm, c.urlBuilder = true, urlByBuilder, build
-		return c
-	})
+	return optionFunc(func(c *config) { c.profileURL, c.urlForm, c.urlBuilder = true, urlByBuilder, build })
 }
 
 // WithDefaultProfileURLBuilder is short for [WithPyroscopeURL], [WithAppName] and
-// [WithProfileURL](true), for programs that have it.
+// [WithProfileURL](true).
 func WithDefaultProfileURLBuilder(addr, app string) Option {
-	return optionFunc(func(c config) config {
-		c.profileURL, c.urlForm, c.url, c.appName = true, urlOfPage, addr, app
-		return c
+	return optionFunc(func(c *config) {
+		c.profileURL, c.urlForm, c.url, c.appName = true, urlOfPage, strings.TrimRight(addr, "/"), app
 	})
 }
 
-// DefaultProfileURLBuilder returns a function for [WithProfileURLBuilder]. Its URLs are those
-// of [WithDefaultProfileURLBuilder] without times.
+// DefaultProfileURLBuilder returns a function for [WithProfileURLBuilder]. Its URLs
+// equal those by [WithDefaultProfileURLBuilder], without the times.
 func DefaultProfileURLBuilder(addr, app string) func(id string) string {
 	head := strings.TrimRight(addr, "/") + "/?query=" + url.QueryEscape(app+".cpu{"+LabelProfileID+"=\"")
 	return func(id string) string { return head + url.QueryEscape(id) + "%22%7D" }
 }
 
-// WithProfileBaselineURL says whether spans get the attributes
-// [AttributeBaselineURL] and [AttributeDiffURL]. They need [WithPyroscopeURL].
+// WithProfileBaselineURL sets whether spans get the attributes
+// pyroscope.profile.baseline.url and pyroscope.profile.diff.url, by default not. They need
+// [WithPyroscopeURL].
 func WithProfileBaselineURL(add bool) Option {
-	return optionFunc(func(c config) config {
-		c.baselineURL = add
-		return c
-	})
+	return optionFunc(func(c *config) { c.baselineURL = add })
 }
 
-// WithProfileBaselineLabels adds labels to the query of the baseline, beside
-// those that the span's samples carry: those that a profiler puts on all that it
-// uploads, say. A label with an empty value takes that label out of the query.
+// WithProfileBaselineLabels adds labels to the query of the baseline, such as labels that a
+// profiler adds to each upload. An empty value removes that label of the span's samples from
+// the query.
 func WithProfileBaselineLabels(labels map[string]string) Option {
 	labels = maps.Clone(labels)
-	return optionFunc(func(c config) config {
-		c.baselineLabels = labels
-		return c
-	})
+	return optionFunc(func(c *config) { c.baselineLabels = labels })
 }
 
-// WithoutProfileIDAttribute leaves out the attribute [AttributeProfileID].
+// WithSpanNameLimit bounds the number of values of [LabelSpanName] in the life of the
+// provider, and their length in bytes. The default is 256 names of 128 bytes. Longer names
+// are cut between two runes. Further names get the label "other".
 //
-// The attribute is what leads from an exported trace to the profile: Grafana's link needs
-// it. It costs an empty span about 110 ns, and one with 8 attributes of its own some 450 ns and
-// 1.7 kB, because the SDK makes room for a ninth. A program that exports no traces
-// does without it: the page of package inprocess finds spans by their own ids, in both
-// scopes. It loses one hint of the page, which tracers were got from the provider that is
-// not wrapped. A program that exports traces, and wants the attribute at less cost to
-// its spans, has it added on the way to the exporter, by [NewSpanExporter].
-func WithoutProfileIDAttribute() Option {
-	return optionFunc(func(c config) config {
-		c.noProfileID = true
-		return c
-	})
+// A name counts when a span starts with it, even if SetName changes it at once: start
+// spans by the name of their kind, not by a path with ids in it.
+func WithSpanNameLimit(names, bytes int) Option {
+	return optionFunc(func(c *config) { c.maxNames, c.maxNameBytes = names, bytes })
 }
 
-// WithMaxSpanNames bounds the number of different values of [LabelSpanName] in
-// the life of the provider. The default is 256. Names that come later are
-// labelled [OtherSpanName]. A name counts when a span starts with it, even if
-// SetName changes it at once: start spans by the name of their kind, not by a
-// path with ids in it.
-func WithMaxSpanNames(n int) Option {
-	return optionFunc(func(c config) config {
-		c.maxNames = n
-		return c
-	})
-}
-
-// WithMaxSpanNameLength bounds the length of [LabelSpanName] in bytes. The
-// default is 128. Longer names are cut between two runes.
-func WithMaxSpanNameLength(bytes int) Option {
-	return optionFunc(func(c config) config {
-		c.maxNameBytes = bytes
-		return c
-	})
-}
-
-// WithUnsampledSpanNames puts [LabelSpanName], and no other label, on local
-// roots that are not sampled, so that CPU profiles by span name stay whole
-// under head sampling. It costs these spans about what the labels of a sampled
-// one cost. Off by default: spans that are not sampled cost next to nothing.
+// WithUnsampledSpanNames puts [LabelSpanName], and no other label, on local roots that
+// are not sampled. CPU profiles by span name then stay whole under head sampling. By
+// default such spans have no labels. With names they cost about as much as
+// sampled ones.
 func WithUnsampledSpanNames() Option {
-	return optionFunc(func(c config) config {
-		c.unsampledNames = true
-		return c
-	})
+	return optionFunc(func(c *config) { c.unsampledNames = true })
 }
 
-// WithRecordOnlySpans labels spans that are recorded but not sampled
-// (sdktrace.RecordOnly) like sampled ones: tracing does not export them, but
-// span processors see them, and so the in-process store has them with their
-// profiles. Off by default.
-func WithRecordOnlySpans() Option {
-	return optionFunc(func(c config) config {
-		c.recordOnly = true
-		return c
-	})
+// WithOptIn labels no span unless the environment has SPANPROF_ENABLED=true. By default
+// spans are labelled unless it has OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true, and both
+// take precedence. Packages inprocess, profiler and exectrace have the same option.
+func WithOptIn() Option {
+	return optionFunc(func(c *config) { c.optIn = true })
 }
 
-// WithPublicLabelsOnly labels goroutines by the public API of runtime/pprof alone, as
-// the build tag spanprof_public does, and a Go version whose runtime is not as expected.
-// Use it to see whether a problem is one of the default, which reads and writes
-// goroutine labels by the runtime's own functions.
-//
-// The public API sets labels. It does not tell which ones a goroutine carries, nor
-// goroutines apart: runtime.Stack does, and takes 7 us and more. So
-//
-//   - labels of a goroutine that are not in the context of a span are lost to the span
-//     and after it;
-//   - End puts the labels of the context that the span was started with on the goroutine
-//     that calls it, whichever that is and whatever it carried: a span that ends
-//     elsewhere changes the labels there, a parent that ends before its child takes the
-//     child's off, and so do overlapping roots. A child that is never ended leaves nothing
-//     behind; one that ends during the next request takes that one's labels off;
-//   - a worker of a pool has, after the span of a job, the labels of the job's context
-//     if the span in that is still open, and none if it has ended. [Do] leaves a worker
-//     without labels;
-//   - SetName labels the goroutine that calls it;
-//   - [TracerProvider.EndsElsewhere] counts nothing.
-//
-// As by default, labels of a span that has ended do not come back, unless more than 32
-// spans around it have ended too; then End leaves none but the user's.
-func WithPublicLabelsOnly() Option {
-	return optionFunc(func(c config) config {
-		c.publicLabels = true
-		return c
-	})
+// newConfig applies opts to the defaults. Options that cannot work are reported and
+// left out: the constructors return no error, because those that programs migrate from
+// return none.
+func newConfig(opts []Option) config {
+	c := config{
+		idScope:      ScopeRootSpan,
+		nameScope:    ScopeRootSpan,
+		maxNames:     defaultMaxNames,
+		maxNameBytes: defaultMaxNameBytes,
+	}
+	for _, o := range opts {
+		if o != nil {
+			o.apply(&c)
+		}
+	}
+	c.disabled = env.Off(c.optIn)
+	if c.maxNames < 1 || c.maxNameBytes < 1 {
+		otel.Handle(fmt.Errorf("spanprof: WithSpanNameLimit(%d, %d): want at least 1 each; using %d and %d", c.maxNames, c.maxNameBytes, defaultMaxNames, defaultMaxNameBytes))
+		c.maxNames, c.maxNameBytes = defaultMaxNames, defaultMaxNameBytes
+	}
+	c.idScope = knownScope("WithSpanIDLabelScope", c.idScope)
+	c.nameScope = knownScope("WithSpanNameLabelScope", c.nameScope)
+	c.settleURLs()
+	return c
+}
+
+func knownScope(option string, s Scope) Scope {
+	if s > ScopeAllSpans {
+		otel.Handle(fmt.Errorf("spanprof: %s(%d): no such scope; using ScopeRootSpan", option, s))
+		return ScopeRootSpan
+	}
+	return s
+}
+
+// settleURLs switches off the URLs that cannot work, and reports why.
+func (c *config) settleURLs() {
+	if (c.profileURL || c.baselineURL) && c.idScope == ScopeNone {
+		otel.Handle(errors.New("spanprof: spans get no profile URLs: with ScopeNone for span ids spans have no profiles"))
+		c.profileURL, c.baselineURL = false, false
+	}
+	if c.profileURL {
+		if err := c.checkProfileURL(); err != nil {
+			otel.Handle(fmt.Errorf("spanprof: spans get no %s: %w", attributeProfileURL, err))
+			c.profileURL = false
+			c.baselineURL = c.baselineURL && c.urlForm != urlOfPage // reported already
+		}
+	}
+	if c.baselineURL {
+		if err := checkAddress("WithPyroscopeURL", c.url); err != nil {
+			otel.Handle(fmt.Errorf("spanprof: spans get no %s: %w", attributeBaselineURL, err))
+			c.baselineURL = false
+		}
+	}
+}
+
+func (c *config) checkProfileURL() error {
+	switch {
+	case c.urlForm == urlByBuilder && c.urlBuilder == nil:
+		return errors.New("WithProfileURLBuilder(nil): want a function that makes the URL for a profile id")
+	case c.urlForm == urlByBuilder:
+		return nil
+	case c.urlForm == urlOfPage:
+		return checkAddress("WithPyroscopeURL", c.url)
+	case c.dataSource == "":
+		return errors.New("WithGrafanaProfileURL: want the uid of a Pyroscope data source of Grafana")
+	default:
+		return checkAddress("WithGrafanaProfileURL", c.grafana)
+	}
+}
+
+// checkAddress returns an error if addr cannot be followed by a path.
+func checkAddress(option, addr string) error {
+	u, err := url.Parse(addr)
+	switch {
+	case addr == "":
+		return errors.New("no address; set one by " + option)
+	case !utf8.ValidString(addr):
+		return fmt.Errorf("%s: %w", option, errNotUTF8)
+	case err != nil:
+		// Without the URL, which may have a password in it.
+		if parsing, ok := errors.AsType[*url.Error](err); ok {
+			err = parsing.Err
+		}
+		return fmt.Errorf("%s: %w", option, err)
+	case u.User != nil:
+		return fmt.Errorf("%s: the address has a user in it, which the attributes of all spans would show; leave it out", option)
+	case u.Scheme == "" || u.Host == "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return fmt.Errorf("%s(%q): want an address such as http://localhost:4040 or http://localhost:8080/debug/spanprof", option, addr)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ package spanprof_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"runtime/pprof"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
 // labelsOf returns the labels in ctx, in order.
@@ -124,13 +126,13 @@ func TestURLs(t *testing.T) {
 				t.Errorf("profile id %q, want %q", got[spanprof.AttributeProfileID], id)
 			}
 
-			profile := parse(t, got[spanprof.AttributeProfileURL])
+			profile := parse(t, got[attributeProfileURL])
 			end = profile.Query().Get("until")
 			wantQuery := strings.ReplaceAll(test.profile, "ID", id)
 			check(t, profile, "http://localhost:4040/base/", map[string]string{"query": wantQuery, "from": start, "until": end})
 
 			hourBefore := strconv.FormatInt(ended.StartTime().UnixNano()-3600e9, 10)
-			check(t, parse(t, got[spanprof.AttributeBaselineURL]), "http://localhost:4040/base/comparison", map[string]string{
+			check(t, parse(t, got[attributeBaselineURL]), "http://localhost:4040/base/comparison", map[string]string{
 				"query": test.baseline, "from": hourBefore, "until": end,
 				"leftQuery": test.baseline, "leftFrom": hourBefore, "leftUntil": end,
 				"rightQuery": wantQuery, "rightFrom": start, "rightUntil": end,
@@ -187,10 +189,10 @@ func TestSpanExporter(t *testing.T) {
 			if got[spanprof.AttributeProfileID] != id || span.Name() == "root" && got["a"] != "b" {
 				t.Errorf("all spans %t: %s has %v", all, span.Name(), got)
 			}
-			if q := parse(t, got[spanprof.AttributeProfileURL]).Query(); q.Get("query") != `shop.cpu{profile_id="`+id+`"}` {
+			if q := parse(t, got[attributeProfileURL]).Query(); q.Get("query") != `shop.cpu{profile_id="`+id+`"}` {
 				t.Errorf("%s: profile URL %v", span.Name(), q)
 			}
-			if q := parse(t, got[spanprof.AttributeBaselineURL]).Query(); q.Get("leftQuery") != `shop.cpu{span_name="`+span.Name()+`"}` {
+			if q := parse(t, got[attributeBaselineURL]).Query(); q.Get("leftQuery") != `shop.cpu{span_name="`+span.Name()+`"}` {
 				t.Errorf("%s: baseline URL %v", span.Name(), q)
 			}
 		}
@@ -248,30 +250,10 @@ func TestSamplingOptions(t *testing.T) {
 		t.Errorf("unsampled, renamed: %q", got)
 	}
 	root.End()
-
-	recorder := tracetest.NewSpanRecorder()
-	record := sdktrace.NewTracerProvider(sdktrace.WithSampler(recordOnly{}), sdktrace.WithSpanProcessor(recorder))
-	tp = spanprof.NewTracerProvider(record, spanprof.WithRecordOnlySpans())
-	ctx, root = tp.Tracer("test").Start(t.Context(), "root")
-	if got := labelsOf(ctx); got != labelled(root, "root") {
-		t.Errorf("recorded, unsampled: %q, want %q", got, labelled(root, "root"))
-	}
-	root.End()
-	if got := attributes(recorder.Ended()[0]); got[spanprof.AttributeProfileID] == "" {
-		t.Errorf("recorded, unsampled: attributes %v", got)
-	}
 }
-
-// recordOnly is a sampler that records spans and samples none.
-type recordOnly struct{}
-
-func (recordOnly) ShouldSample(sdktrace.SamplingParameters) sdktrace.SamplingResult {
-	return sdktrace.SamplingResult{Decision: sdktrace.RecordOnly}
-}
-func (recordOnly) Description() string { return "record only" }
 
 // foreignProvider is a provider of another make than the SDK's. Its spans are
-// sampled and can do what the API asks, no more.
+// sampled and have the methods of the API only.
 type foreignProvider struct {
 	noop.TracerProvider
 	ended int
@@ -355,8 +337,8 @@ func TestBadOptions(t *testing.T) {
 		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://[::1")}, "missing ']'"},
 		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://user:secret@localhost")}, "has a user in it"},
 		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://localhost/?")}, `"http://localhost/?"`},
-		{[]spanprof.Option{spanprof.WithMaxSpanNames(0)}, "WithMaxSpanNames(0)"},
-		{[]spanprof.Option{spanprof.WithMaxSpanNameLength(-1)}, "WithMaxSpanNameLength(-1)"},
+		{[]spanprof.Option{spanprof.WithSpanNameLimit(0, 1)}, "WithSpanNameLimit(0, 1)"},
+		{[]spanprof.Option{spanprof.WithSpanNameLimit(1, 0)}, "WithSpanNameLimit(1, 0)"},
 		{[]spanprof.Option{nil}, ""},
 	} {
 		said := reports(t)
@@ -374,12 +356,72 @@ func TestBadOptions(t *testing.T) {
 			t.Errorf("reports %q, want one about %s", got, test.want)
 		}
 	}
+}
 
-	said := reports(t)
-	_, span := spanprof.NewTracerProvider(nil).Tracer("test").Start(t.Context(), "root")
+func TestNilArguments(t *testing.T) {
+	var none context.Context
+	span := func(tp *spanprof.TracerProvider) {
+		_, span := tp.Tracer("test").Start(none, "root")
+		span.End()
+	}
+	for name, test := range map[string]struct {
+		call   func(t *testing.T)
+		report string // "" for none
+	}{
+		"provider":              {func(*testing.T) { span(spanprof.NewTracerProvider(nil)) }, "NewTracerProvider: the provider to wrap is nil"},
+		"pointer to a provider": {func(*testing.T) { span(spanprof.NewTracerProvider((*sdktrace.TracerProvider)(nil))) }, "NewTracerProvider: the provider to wrap is nil"},
+		"pointer to a wrapper":  {func(*testing.T) { span(spanprof.NewTracerProvider((*spanprof.TracerProvider)(nil))) }, "NewTracerProvider: the provider to wrap is nil"},
+		"option":                {func(*testing.T) { span(spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), nil)) }, ""},
+		"option of a processor": {func(*testing.T) { spanprof.NewSpanProcessor(nil) }, ""},
+		"URL builder":           {func(*testing.T) { spanprof.NewSpanProcessor(spanprof.WithProfileURLBuilder(nil)) }, ""},
+		"baseline labels": {func(*testing.T) {
+			span(spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithProfileBaselineLabels(nil)))
+		}, ""},
+		"span processor":         {func(*testing.T) { registered(nil) }, "RegisterSpanProcessor: the span processor is nil"},
+		"pointer to a processor": {func(*testing.T) { registered((*tracetest.SpanRecorder)(nil)) }, "RegisterSpanProcessor: the span processor is nil"},
+		"unregistered processor": {func(*testing.T) {
+			spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).UnregisterSpanProcessor(nil)
+		}, ""},
+		"exporter":               {func(t *testing.T) { exported(t, nil) }, "NewSpanExporter: the exporter is nil"},
+		"pointer to an exporter": {func(t *testing.T) { exported(t, (*tracetest.InMemoryExporter)(nil)) }, "NewSpanExporter: the exporter is nil"},
+		"log handler":            {func(*testing.T) { spanprof.NewLogHandler(nil) }, ""},
+		"pointer to a handler":   {func(*testing.T) { _ = spanprof.NewLogHandler((*slog.JSONHandler)(nil)).Enabled(none, slog.LevelInfo) }, "NewLogHandler: the inner handler is a nil *slog.JSONHandler"},
+		"function of Do":         {func(t *testing.T) { spanprof.Do(t.Context(), nil) }, "Do: the function is nil"},
+		"function of Go":         {func(t *testing.T) { spanprof.Go(t.Context(), nil) }, "Go: the function is nil"},
+		"contexts of Do and of Go": {func(*testing.T) {
+			done := make(chan context.Context, 2)
+			spanprof.Do(none, func(ctx context.Context) { done <- ctx })
+			spanprof.Go(none, func(ctx context.Context) { done <- ctx })
+			(<-done).Done()
+			(<-done).Done()
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := reports(t)
+			test.call(t)
+			if got := said(); test.report == "" && len(got) != 0 || test.report != "" && (len(got) != 1 || !strings.Contains(got[0], test.report)) {
+				t.Errorf("got reports %q, want one with %q", got, test.report)
+			}
+		})
+	}
+}
+
+// registered ends a span of a provider with sp.
+func registered(sp sdktrace.SpanProcessor) {
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+	tp.RegisterSpanProcessor(sp)
+	_, span := tp.Tracer("test").Start(context.Background(), "root")
 	span.End()
-	if got := said(); len(got) != 1 || !strings.Contains(got[0], "nil") {
-		t.Errorf("nil provider: reports %q", got)
+}
+
+// exported ends a span of a provider with an exporter for exp.
+func exported(t *testing.T, exp sdktrace.SpanExporter) {
+	t.Helper()
+	tp := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spanprof.NewSpanExporter(exp)))
+	_, span := tp.Tracer("test").Start(t.Context(), "root")
+	span.End()
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -402,6 +444,18 @@ func TestDisabled(t *testing.T) {
 	}
 }
 
+func TestOptIn(t *testing.T) {
+	for _, enabled := range []string{"", "true"} {
+		t.Setenv("SPANPROF_ENABLED", enabled)
+		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithOptIn())
+		ctx, span := tp.Tracer("test").Start(t.Context(), "root")
+		if got := labelsOf(ctx); (got != "") != (enabled == "true") {
+			t.Errorf("SPANPROF_ENABLED=%q: labels %q", enabled, got)
+		}
+		span.End()
+	}
+}
+
 func TestWrappedTwice(t *testing.T) {
 	sdk := sdktrace.NewTracerProvider()
 	tp := spanprof.NewTracerProvider(spanprof.NewTracerProvider(sdk), spanprof.WithRootSpanOnly(false))
@@ -410,32 +464,40 @@ func TestWrappedTwice(t *testing.T) {
 	}
 }
 
-func TestEndsElsewhere(t *testing.T) {
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(false))
-	tracer := tp.Tracer("test")
+// Spans that end on another goroutine, and those that find their labels replaced where they
+// started, are counted; others are not.
+func TestCounts(t *testing.T) {
+	if !spanprof.ReadsGoroutineLabels() {
+		t.Skip("the public API cannot tell goroutines apart")
+	}
+	elsewhere, wiped := &spanlabels.Counts.EndedElsewhere, &spanlabels.Counts.Wiped
+	beforeElsewhere, beforeWiped := elsewhere.Load(), wiped.Load()
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(false)).Tracer("test")
+	check := func(when string, wantElsewhere, wantWiped uint64) {
+		t.Helper()
+		if e, w := elsewhere.Load()-beforeElsewhere, wiped.Load()-beforeWiped; e != wantElsewhere || w != wantWiped {
+			t.Errorf("%s: %d ended elsewhere and %d wiped, want %d and %d", when, e, w, wantElsewhere, wantWiped)
+		}
+	}
 	ctx, root := tracer.Start(t.Context(), "root")
 	_, child := tracer.Start(ctx, "child")
-	root.End() // out of order, but here
+	root.End() // out of order, and on the same goroutine
 	child.End()
-	if n := tp.EndsElsewhere(); n != 0 {
-		t.Errorf("EndsElsewhere() is %d after an End out of order", n)
-	}
+	ctx, root = tracer.Start(t.Context(), "root")
+	pprof.Do(ctx, pprof.Labels("step", "1"), func(context.Context) { root.End() })
+	check("after Ends out of order and in pprof.Do", 0, 0)
 	_, root = tracer.Start(t.Context(), "root")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		pprof.SetGoroutineLabels(context.Background())
-		root.End()
+		root.End() // though it inherited the labels
 	}()
 	<-done
-	pprof.SetGoroutineLabels(context.Background())
-	want := uint64(1)
-	if !spanprof.ReadsGoroutineLabels() {
-		want = 0
-	}
-	if n := tp.EndsElsewhere(); n != want {
-		t.Errorf("EndsElsewhere() is %d, want %d", n, want)
-	}
+	check("after an End elsewhere", 1, 0)
+	_, root = tracer.Start(t.Context(), "root")
+	pprof.Do(context.Background(), pprof.Labels("step", "1"), func(context.Context) {})
+	root.End()
+	check("after a pprof.Do without the span's context", 1, 1)
 }
 
 func TestSpanExporterAddsOnce(t *testing.T) {
@@ -448,10 +510,7 @@ func TestSpanExporterAddsOnce(t *testing.T) {
 	for _, a := range memory.GetSpans()[0].Attributes {
 		keys = append(keys, string(a.Key))
 	}
-	if want := []string{spanprof.AttributeProfileID, spanprof.AttributeProfileURL}; !slices.Equal(keys, want) {
+	if want := []string{spanprof.AttributeProfileID, attributeProfileURL}; !slices.Equal(keys, want) {
 		t.Errorf("attributes %q, want %q", keys, want)
-	}
-	if got := spanprof.NewSpanExporter(nil); got != nil {
-		t.Errorf("of no exporter it makes %T", got)
 	}
 }

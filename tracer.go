@@ -5,11 +5,14 @@ package spanprof
 
 import (
 	"context"
+	rtrace "runtime/trace"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // tracer starts spans by the inner tracer and labels the goroutine for them.
@@ -32,10 +35,6 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 	}
 	parent, _ := ctx.Value(otelSpanKey).(trace.Span)
 	switch p := parent.(type) {
-	case *rootSpan:
-		return t.startChild(ctx, &p.sdkSpan, name, options)
-	case *profiledChild:
-		return t.startChild(ctx, &p.sdkSpan, name, options)
 	case *sdkSpan:
 		return t.startChild(ctx, p, name, options)
 	case *apiSpan:
@@ -47,19 +46,16 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 	innerCtx, span := t.inner.Start(ctx, name, options...)
 	sc := span.SpanContext()
 	if !t.by.config.unsampledNames && !sc.IsSampled() && !span.IsRecording() {
-		t.by.unlabelled(&sc)
+		t.by.facts.Count(sc.TraceID(), false)
 		return innerCtx, span
 	}
 	return t.wrap(ctx, innerCtx, span, &sc, ancestor(ctx, parent), name)
 }
 
-// startChild starts a child of a span of ours. The child is allocated first,
-// for the context that the inner tracer is given is a part of it.
+// startChild starts a child of a span of ours. The child is allocated first
+// because it has the context for the inner tracer.
 func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
-	if t.by.idAlone && t.by.config.idScope == ScopeAllSpans {
-		return t.startProfiledChild(ctx, parent, name, options)
-	}
-	s := &childSpan{inner: innerContext{ctx, parent.ReadWriteSpan}}
+	s := &childSpan{inner: spanContext{Context: ctx, span: parent.ReadWriteSpan}}
 	innerCtx, span := t.inner.Start(&s.inner, name, options...)
 	sc := span.SpanContext()
 	rw, ok := span.(sdktrace.ReadWriteSpan)
@@ -71,29 +67,10 @@ func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, o
 	return &s.state.ctx, &s.sdkSpan
 }
 
-// startProfiledChild is startChild for a child that gets AttributeProfileID alone.
-func (t *tracer) startProfiledChild(ctx context.Context, parent *sdkSpan, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
-	s := &profiledChild{childSpan: childSpan{inner: innerContext{ctx, parent.ReadWriteSpan}}}
-	innerCtx, span := t.inner.Start(&s.inner, name, options...)
-	sc := span.SpanContext()
-	rw, ok := span.(sdktrace.ReadWriteSpan)
-	if !ok {
-		return t.wrap(ctx, innerCtx, span, &sc, &parent.state, name)
-	}
-	s.ReadWriteSpan = rw
-	t.by.begin(ctx, innerCtx, s, &sc, &s.state, &parent.state, name)
-	return &s.state.ctx, s
-}
-
-// wrap makes the span of ours for one that the inner tracer started, where it
-// needs one. parent is nil where the parent is none of ours.
+// wrap returns our span for one of the inner tracer, or that one if it gets no
+// labels. parent is nil if the parent is not ours.
 func (t *tracer) wrap(ctx, innerCtx context.Context, span trace.Span, sc *trace.SpanContext, parent *spanState, name string) (context.Context, trace.Span) {
 	if rw, ok := span.(sdktrace.ReadWriteSpan); ok {
-		if parent == nil && t.by.idAlone {
-			s := &rootSpan{sdkSpan: sdkSpan{ReadWriteSpan: rw}}
-			t.by.begin(ctx, innerCtx, s, sc, &s.state, parent, name)
-			return &s.state.ctx, s
-		}
 		s := &sdkSpan{ReadWriteSpan: rw}
 		t.by.begin(ctx, innerCtx, s, sc, &s.state, parent, name)
 		return &s.state.ctx, s
@@ -101,20 +78,17 @@ func (t *tracer) wrap(ctx, innerCtx context.Context, span trace.Span, sc *trace.
 	if !sc.IsSampled() && !span.IsRecording() {
 		localRoot := parent == nil || parent.traceID != sc.TraceID()
 		if !t.by.config.unsampledNames || !localRoot || !sc.IsValid() {
-			t.by.unlabelled(sc)
+			t.by.facts.Count(sc.TraceID(), false)
 			return innerCtx, span
 		}
 	}
-	s := &apiSpan{Span: span}
-	if t.by.links != nil {
-		s.start = time.Now()
-	}
+	s := &apiSpan{Span: span, start: time.Now()}
 	t.by.begin(ctx, innerCtx, s, sc, &s.state, parent, name)
 	return &s.state.ctx, s
 }
 
-// ancestor returns the state of the nearest span of ours that ctx knows of,
-// where its current span, parent, is of another make: one that wraps ours.
+// ancestor returns the state of our nearest span in ctx. parent is the current
+// span, of another make, which wraps ours.
 func ancestor(ctx context.Context, parent trace.Span) *spanState {
 	if parent == nil {
 		return nil
@@ -127,4 +101,18 @@ func ancestor(ctx context.Context, parent trace.Span) *spanState {
 		return s
 	}
 	return nil
+}
+
+// crashesTrace reports whether the runtime would crash on a span with this name.
+func crashesTrace(name string) bool {
+	return goruntime.LongTaskNamesCrash && len(name) > goruntime.MaxTaskName && rtrace.IsEnabled()
+}
+
+// startLongName is Start for a name that crashesTrace. The sampler and the
+// processors see the beginning of the name. The span gets all of it before it is
+// returned.
+func (t *tracer) startLongName(ctx context.Context, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
+	ctx, span := t.Start(ctx, goruntime.CutTaskName(name), options...)
+	span.SetName(name)
+	return ctx, span
 }

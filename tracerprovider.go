@@ -55,27 +55,26 @@ func NewTracerProvider(tp trace.TracerProvider, opts ...Option) *TracerProvider 
 	}
 	wrapper := &TracerProvider{inner: tp, labelling: newLabelling(newConfig(opts))}
 	wrapper.labelling.provider = wrapper
-	wrapper.labelling.tell(func() uint64 { return 0 })
+	wrapper.labelling.register()
 	return wrapper
 }
 
-// isNil reports whether tp is nil, or a nil pointer that has become a
-// TracerProvider.
-func isNil(tp trace.TracerProvider) bool {
-	v := reflect.ValueOf(tp)
-	return tp == nil || v.Kind() == reflect.Pointer && v.IsNil()
+// isNil reports whether v is nil or a nil pointer.
+func isNil(v any) bool {
+	r := reflect.ValueOf(v)
+	return v == nil || r.Kind() == reflect.Pointer && r.IsNil()
 }
 
-// isPlaceholder reports whether tp is what OpenTelemetry has for a provider
-// before one is set. It has no other mark than its type's name.
+// isPlaceholder reports whether tp stands for a provider that is not set yet.
+// OpenTelemetry has no other mark for it than the name of the type.
 func isPlaceholder(tp trace.TracerProvider) bool {
 	t := reflect.TypeOf(tp)
 	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "go.opentelemetry.io/otel/internal/global"
 }
 
-// Tracer returns a tracer of the wrapped provider whose spans are labelled.
-// Where the environment has OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true
-// it is the wrapped provider's tracer itself.
+// Tracer returns a tracer of the wrapped provider with labels for its spans. If the
+// environment has OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true, or [WithOptIn] is not
+// met, it is the wrapped provider's tracer itself.
 func (tp *TracerProvider) Tracer(name string, options ...trace.TracerOption) trace.Tracer {
 	inner := tp.inner.Tracer(name, options...)
 	if tp.labelling.config.disabled {
@@ -104,8 +103,12 @@ func (tp *TracerProvider) ForceFlush(ctx context.Context) error {
 }
 
 // RegisterSpanProcessor registers sp with the wrapped provider. A provider that
-// takes no processors is reported through otel.Handle.
+// takes no processors is reported through otel.Handle, and so is a nil sp.
 func (tp *TracerProvider) RegisterSpanProcessor(sp sdktrace.SpanProcessor) {
+	if isNil(sp) {
+		otel.Handle(errors.New("spanprof: RegisterSpanProcessor: the span processor is nil and is not registered"))
+		return
+	}
 	p, ok := tp.inner.(interface {
 		RegisterSpanProcessor(sdktrace.SpanProcessor)
 	})
@@ -125,19 +128,3 @@ func (tp *TracerProvider) UnregisterSpanProcessor(sp sdktrace.SpanProcessor) {
 		p.UnregisterSpanProcessor(sp)
 	}
 }
-
-// PublicLabelsOnly reports whether goroutines are labelled by the public API of
-// runtime/pprof alone, which is weaker: because of [WithPublicLabelsOnly] or the build
-// tag spanprof_public, or because the runtime of this Go version is not as spanprof
-// expects it, which otel.Handle has heard of too.
-func (tp *TracerProvider) PublicLabelsOnly() bool {
-	_, public := tp.labelling.labeler.(publicLabeler)
-	return public
-}
-
-// EndsElsewhere returns how many labelled spans ended on a goroutine that did
-// not carry their labels. The goroutine that such a span started on keeps them
-// until a span that was open around it there ends, or something else sets them.
-// A span that ends on a goroutine which inherited its labels is not told apart
-// from others, and by runtime/pprof's public API alone none is counted.
-func (tp *TracerProvider) EndsElsewhere() uint64 { return tp.labelling.endsElsewhere.Load() }

@@ -28,6 +28,7 @@ type recorderConfig struct {
 	window        time.Duration
 	maxBytes      int64
 	meterProvider metric.MeterProvider
+	optIn         bool
 }
 
 const (
@@ -83,9 +84,8 @@ func WithThreshold(d time.Duration) Option {
 }
 
 // WithBudget sets what the execution trace may cost: a share of a core, 0.01 by default,
-// which is about half a megabyte of trace a second. The cost is reckoned by its bytes and by
-// the number of goroutines, that of reading by the CPU time of its thread too, where the
-// operating system tells that (Linux). Beyond it, recording pauses until the mean is met again.
+// which is about half a megabyte of trace a second. The cost is computed from its bytes and
+// the number of goroutines. On Linux the CPU time of the reading thread counts too. Beyond it, recording pauses until the mean is met again.
 // Where that leaves less than a window to record, pauses become longer, up to an hour.
 func WithBudget(share float64) Option {
 	return optionFunc(func(c recorderConfig) recorderConfig {
@@ -103,9 +103,17 @@ func WithWindow(d time.Duration) Option {
 	})
 }
 
+// WithOptIn records nothing unless the environment has SPANPROF_ENABLED=true.
+func WithOptIn() Option {
+	return optionFunc(func(c recorderConfig) recorderConfig {
+		c.optIn = true
+		return c
+	})
+}
+
 // WithMeterProvider sets where the metrics of the Recorder go. The default is the global
 // MeterProvider. They are counters: spanprof.exectrace.span in {span}, by attribute outcome,
-// and spanprof.exectrace.event, by attribute event: what Recorder.Counters tells.
+// and spanprof.exectrace.event, by attribute event, with the values of Recorder.Counters.
 func WithMeterProvider(m metric.MeterProvider) Option {
 	return optionFunc(func(c recorderConfig) recorderConfig {
 		c.meterProvider = m
@@ -125,15 +133,15 @@ var (
 //
 // Of Analyze it bounds what is kept of the trace: about 50 bytes for each change of a
 // goroutine's state, which takes about 8 bytes in the trace. Where there is more, the rest
-// of the trace is left out, and Analysis.Cut says so. The default is 256 MiB. What is being
+// of the trace is left out, and Analysis.Cut is set. The default is 256 MiB. What is being
 // read, about a second of the trace at a time, comes on top, and WithMaxInput bounds it.
 //
 // Of Start it bounds the recording. Go keeps at least a second of it, whatever that takes:
 // where the recording takes more than n bytes, it pauses. The default is 8 MiB, or twice
 // what WithBudget allows in the time of a window. To read a recording takes about twelve
-// times its size for some 50 ms a megabyte. What is kept of it meanwhile takes 8 times n at most:
-// a recording of tens of thousands of goroutines that begin each second may need more, and is
-// not read to its end then, which its spans are told.
+// times its size for some 50 ms a megabyte. What is kept of it meanwhile takes 8 times n at most.
+// A recording with tens of thousands of new goroutines a second may need more. It is then not
+// read to its end, and its spans show that.
 func WithMaxBytes(n int64) MaxBytes { return MaxBytes{n} }
 
 func (m MaxBytes) apply(c *analyzeConfig) { c.maxBytes = m.n }

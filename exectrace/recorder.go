@@ -23,8 +23,8 @@ import (
 const (
 	// lookEvery is how often the recording's size is looked at, which is what it costs.
 	lookEvery = time.Second
-	// lookBefore is how long before a recording is read it is looked at too, so that the reading
-	// knows how fast it grows, and how long a reading is put off while that is too fast.
+	// lookBefore is the time between a look at a recording's size and its reading, which
+	// needs its growth. A reading is put off as long while the growth is too fast.
 	lookBefore = 100 * time.Millisecond
 	// retryAfter is how long to wait for another flight recorder.
 	retryAfter = 2 * time.Second
@@ -46,9 +46,9 @@ type TracerProvider interface {
 type State string
 
 const (
-	// Recording says that the flight recorder is on.
+	// Recording: the flight recorder is on.
 	Recording State = "recording"
-	// Paused says that it goes on at Status.Until. The flight recorder is off, unless
+	// Paused: it resumes at Status.Until. The flight recorder is off, unless
 	// Status.Err is ErrForeignTrace too.
 	Paused State = "paused"
 	// Off is Paused after pauses again and again before there was a window of recording:
@@ -110,9 +110,8 @@ type Recorder struct {
 	readAfter time.Time // before which nothing is read
 }
 
-// Start turns the process's flight recorder on. When a local root of tp ends that is slow, it
-// reads the recording, and gives the store where the time of the span went, which s shows
-// with the span. Spans have their ids in the recording where spanprof.NewTracerProvider or
+// Start turns the process's flight recorder on. When a slow local root of tp ends, it reads
+// the recording. The span's times by state go to s. Spans have their ids in the recording where spanprof.NewTracerProvider or
 // spanprof.NewSpanProcessor are on their way.
 //
 // Where the environment has OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true nothing is
@@ -123,10 +122,10 @@ func Start(tp TracerProvider, s *store.Store, options ...Option) (*Recorder, err
 		return nil, err
 	}
 	if v := reflect.ValueOf(tp); tp == nil || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, errors.New("exectrace: no tracer provider: give it the one that makes the program's spans")
+		return nil, errors.New("exectrace: no tracer provider: give it the provider of the program's spans")
 	}
 	if s == nil {
-		return nil, errors.New("exectrace: no store: give it that of inprocess.Start, by Profiling.Store")
+		return nil, errors.New("exectrace: no store: give it the store of inprocess.Start, by Profiling.Store")
 	}
 	r := &Recorder{
 		config: c, tp: tp, store: s,
@@ -139,7 +138,7 @@ func Start(tp TracerProvider, s *store.Store, options ...Option) (*Recorder, err
 	if r.accounts, err = newAccounts(c.meterProvider); err != nil {
 		return nil, err
 	}
-	if env.Disabled() {
+	if env.Off(c.optIn) {
 		close(r.done)
 		return r, nil
 	}
@@ -159,9 +158,9 @@ func (r *Recorder) Status() Status {
 
 // Shutdown turns the flight recorder off, by the end of ctx and a second more at most. While
 // another execution trace is on, it waits for that one's end. If ctx ends first the error is
-// ErrForeignTrace, or that of ctx where the runtime does not answer, as the writer of the
-// other trace has stopped taking it. The flight recorder stays on then until it can be
-// turned off, which another call waits for. The error is that of ctx, too, where the flight
+// ErrForeignTrace. It is ctx's error if the runtime does not answer, because the writer of
+// the other trace has stopped. The flight recorder then stays on until it can be
+// turned off, and another call waits for that. The error is ctx's, too, if the flight
 // recorder is off and a recording is still being read.
 func (r *Recorder) Shutdown(ctx context.Context) error {
 	r.once.Do(func() { close(r.stop) })
@@ -194,7 +193,7 @@ func (r *Recorder) Shutdown(ctx context.Context) error {
 
 func (r *Recorder) count(c counter, n int) { r.accounts.count(c, n) }
 
-// set says what the Recorder does.
+// set sets the Recorder's state.
 func (r *Recorder) set(state State, err error, until time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -266,7 +265,7 @@ func (r *Recorder) prolong(until time.Time) {
 	r.setPause(r.Status().State)
 }
 
-// setPause says that recording pauses, and why.
+// setPause sets a state of pause, and its cause.
 func (r *Recorder) setPause(state State) {
 	err := r.why
 	if r.flight.on() {

@@ -45,3 +45,20 @@ func TestOptions(t *testing.T) {
 		t.Error("a trace is on after Start failed")
 	}
 }
+
+func TestOptInWithoutVariable(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := exectrace.Start(sdktrace.NewTracerProvider(), s, exectrace.WithOptIn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Status().State; got != exectrace.Stopped || rtrace.IsEnabled() {
+		t.Errorf("got state %q, a trace is on: %t", got, rtrace.IsEnabled())
+	}
+	if err := r.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -98,7 +98,7 @@ func (o *observer) spansOfAllKinds(tracer trace.Tracer) {
 	o.look()
 }
 
-// work runs spans on goroutines of which some have a thread of their own.
+// work runs spans on goroutines. Some have a thread of their own.
 func (o *observer) work(tracer trace.Tracer, rounds int) {
 	jobs := make(chan context.Context)
 	var all sync.WaitGroup
@@ -131,7 +131,7 @@ func (o *observer) work(tracer trace.Tracer, rounds int) {
 	all.Wait()
 }
 
-// compare counts what the recordings say of what was observed in their time.
+// compare counts the observations that the recordings confirm.
 func (o *observer) compare(t *testing.T, threads *timeline.Threads, since time.Time) (right, wrong, unknown int) {
 	t.Helper()
 	for _, x := range o.list {
@@ -155,12 +155,11 @@ func (o *observer) compare(t *testing.T, threads *timeline.Threads, since time.T
 // threads away while they write events: then a test looks again, until its deadline.
 func tooMany(unknown, right int) bool { return unknown*100 > (right+unknown)*3 }
 
-// TestThreads compares what recordings say of threads with what goroutines know themselves.
+// TestThreads compares the spans of threads in recordings with the spans of the goroutines.
 func TestThreads(t *testing.T) {
 	for name, options := range map[string][]spanprof.Option{
 		"local roots": nil,
 		"all spans":   {spanprof.WithSpanIDLabelScope(spanprof.ScopeAllSpans)},
-		"public API":  {spanprof.WithPublicLabelsOnly()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), options...).Tracer("test")
@@ -210,7 +209,7 @@ func testThreads(t *testing.T, tracer trace.Tracer) bool {
 	return true
 }
 
-// TestRecorderThreads asks while nobody looks, while somebody does, and after the end.
+// TestRecorderThreads reads threads before Watch, during it, and after the end.
 func TestRecorderThreads(t *testing.T) {
 	r, o := record(t, exectrace.WithThreshold(time.Hour), exectrace.WithWindow(20*time.Second), exectrace.WithMaxBytes(256<<20), exectrace.WithBudget(1)), new(observer)
 	threads := r.Threads()

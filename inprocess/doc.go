@@ -21,8 +21,7 @@
 //
 //	go func() { log.Println(viewer.ListenAndServe(ctx, "localhost:6060", p.Handler())) }()
 //
-// The same profiles go to a profile database, and are fetched by scrapers, where
-// the program says so:
+// The same profiles can go to a profile database, and scrapers can fetch them:
 //
 //	push, err := pyroscope.New("http://pyroscope:4040")
 //	...
@@ -32,18 +31,35 @@
 //
 // # Self-check
 //
-// What is wrong with all this mostly shows by samples that do not come. So the provider, the
-// labels, the profiler and the store are checked together: the page has the section
-// Self-check, its JSON the field selfCheck of status, and a mistake that is certain goes once
-// to otel.Handle, which logs it unless the program sets a handler:
+// Most mistakes show only as missing samples. So the provider, the labels, the profiler and
+// the store are checked together. The page has the section Self-check, its JSON the field
+// selfCheck of status. A certain mistake goes to otel.Handle once, which logs it unless the
+// program sets a handler:
 //
 //	self-check provider-not-global: 214 local root spans ended and none has labels, so no
-//	sample can be theirs: the global tracer provider is the SDK's own, not the one that
-//	wraps it. Give what spanprof.NewTracerProvider returned to otel.SetTracerProvider.
+//	sample can be theirs. The global tracer provider is the SDK's own, not its wrapper.
+//	Give what spanprof.NewTracerProvider returned to otel.SetTracerProvider.
 //
-// The log hears nothing of labels before 100 spans have ended and 5 s of CPU time are
-// sampled; the page says what it sees from the first span on.
+// Nothing about labels is logged until 100 spans have ended and 5 s of CPU time are
+// sampled. The page shows it from the first span on.
 // [SelfCheck] is for programs that put the parts together themselves.
+//
+// # A new provider
+//
+// A program that replaces its provider, at a config reload, gives the new one the store's
+// processor. Otherwise its spans are labelled and the page does not list them:
+//
+//	next := spanprof.NewTracerProvider(sdk)
+//	next.RegisterSpanProcessor(p.Store().SpanProcessor())
+//	otel.SetTracerProvider(next)
+//
+// # Opt-in
+//
+// A service that must not profile by default uses the option WithOptIn in both places. Then
+// nothing starts and no span is labelled unless the environment has SPANPROF_ENABLED=true:
+//
+//	tp := spanprof.NewTracerProvider(sdk, spanprof.WithOptIn())
+//	p, err := inprocess.Start(tp, inprocess.WithOptIn())
 //
 // A program with needs of its own puts packages profiler, store and viewer
 // together itself; this package does nothing that it could not do.

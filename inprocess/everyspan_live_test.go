@@ -15,7 +15,7 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/inprocess"
-	"github.com/spanprof/spanprof/internal/labelfacts"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
 // The page needs no attribute on spans, in neither scope. Spans have no more attributes than
@@ -28,8 +28,8 @@ func TestWithoutAttribute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spansWithoutAttribute(t, len(options) > 1, options)
 		})
-		// Other tests have providers that say which spans have a profile.
-		for deadline := time.Now().Add(time.Minute); labelfacts.EverySpan(true); runtime.Gosched() {
+		// Other tests have providers without EverySpan.
+		for deadline := time.Now().Add(time.Minute); spanlabels.EverySpan(); runtime.Gosched() {
 			if runtime.GC(); time.Now().After(deadline) {
 				t.Fatal("the provider is gone, and every span has a profile still")
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
 // The page shows whether the profiler runs.
@@ -44,7 +45,7 @@ func TestHandler(t *testing.T) {
 		}
 		return s
 	}
-	if s := status(); !s.Running || (s.Message != "") != tp.PublicLabelsOnly() {
+	if s := status(); !s.Running || (s.Message != "") != (spanlabels.Unknown() != nil) {
 		t.Errorf("status while running: %+v", s)
 	}
 	if err := p.Shutdown(t.Context()); err != nil {
@@ -57,20 +58,18 @@ func TestHandler(t *testing.T) {
 
 // The page has a note where the public API alone labels goroutines.
 func TestPageOfPublicLabels(t *testing.T) {
-	for public, options := range map[bool][]spanprof.Option{true: {spanprof.WithPublicLabelsOnly()}, false: nil} {
-		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), options...)
-		p, err := inprocess.Start(tp, inprocess.WithKinds(exporter.KindHeap, exporter.KindCPU))
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := httptest.NewRecorder()
-		p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/?format=text", http.NoBody))
-		want := public || tp.PublicLabelsOnly() // by the build tag
-		if page := strings.Join(strings.Fields(w.Body.String()), " "); strings.Contains(page, "labelled by runtime/pprof's public API alone") != want {
-			t.Errorf("want a note: %t; the page:\n%s", want, page)
-		}
-		if err := p.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+	p, err := inprocess.Start(tp, inprocess.WithKinds(exporter.KindHeap, exporter.KindCPU))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/?format=text", http.NoBody))
+	want := spanlabels.Unknown() != nil
+	if page := strings.Join(strings.Fields(w.Body.String()), " "); strings.Contains(page, "labelled by runtime/pprof's public API alone") != want {
+		t.Errorf("want a note: %t; the page:\n%s", want, page)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

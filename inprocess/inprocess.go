@@ -14,9 +14,11 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
@@ -34,29 +36,30 @@ type TracerProvider interface {
 // for concurrent use.
 type Profiling struct {
 	tp       TracerProvider
-	spans    sdktrace.SpanProcessor
+	spans    *recorder
 	store    *store.Store
 	profiler *profiler.Profiler
 	handler  http.Handler
-	watcher  watcher
+	reporter report.Reporter
+	endWatch func()
 
 	mu       sync.Mutex
 	counters []iter.Seq2[string, uint64] // of AddCounters
 }
 
 // Start starts to profile CPU and heap, and to keep the newest profiles and the
-// spans of tp in memory. tp may be nil in a program without OpenTelemetry, whose
-// work carries profile_id labels of its own.
+// spans of tp in memory. tp may be nil in a program without OpenTelemetry, for work
+// with profile_id labels of its own. A nil pointer in tp is reported through otel.Handle.
 //
 // A process has one CPU profiler, so one call to Start is enough: a second Start gets no
-// CPU samples until the first is shut down, as its page says.
+// CPU samples until the first is shut down, which its page reports.
 // The program's own pprof.StartCPUProfile fails until then.
 //
-// It returns an error where an option cannot be met. Where the environment has
-// OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true nothing is profiled and the
-// page says so.
+// It returns an error if an option cannot be met. If the environment has
+// OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true nothing is profiled, and the page shows
+// why. See also [WithOptIn].
 func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
-	if isNil(tp) {
+	if !present("Start: the tracer provider", tp) {
 		tp = nil
 	}
 	c := newConfig(opts)
@@ -71,7 +74,7 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 	if err != nil {
 		return nil, failed(err, exp)
 	}
-	p := &Profiling{tp: tp, spans: s.SpanProcessor(), store: s, profiler: prof}
+	p := &Profiling{tp: tp, spans: &recorder{SpanProcessor: s.SpanProcessor(), store: s}, store: s, profiler: prof, endWatch: func() {}}
 	p.handler = viewer.Handler(s, append(c.viewer,
 		viewer.WithFlush(p.flushPage),
 		viewer.WithStatus(p.status))...)
@@ -82,7 +85,7 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 		if tp != nil {
 			tp.RegisterSpanProcessor(p.spans)
 		}
-		p.watch(c.checkEvery)
+		p.endWatch = p.watch(c.checkEvery)
 	}
 	return p, nil
 }
@@ -98,11 +101,19 @@ func failed(err error, made interface{ Shutdown(context.Context) error }) error 
 	return errors.Join(fmt.Errorf("inprocess: %w", err), made.Shutdown(ctx))
 }
 
-// isNil reports whether tp is nil, or a nil pointer that has become a
-// TracerProvider.
-func isNil(tp TracerProvider) bool {
-	v := reflect.ValueOf(tp)
-	return tp == nil || v.Kind() == reflect.Pointer && v.IsNil()
+// isNil returns true if v is nil or a nil pointer.
+func isNil(v any) bool {
+	r := reflect.ValueOf(v)
+	return v == nil || r.Kind() == reflect.Pointer && r.IsNil()
+}
+
+// present returns whether v can be used. A nil pointer is a mistake in the program, and is
+// reported under the argument's name.
+func present(argument string, v any) bool {
+	if v != nil && isNil(v) {
+		otel.Handle(fmt.Errorf("inprocess: %s is a nil %T and is not used", argument, v))
+	}
+	return !isNil(v)
 }
 
 // Handler returns the page, to be mounted under a path that ends in a slash. It
@@ -112,17 +123,16 @@ func (p *Profiling) Handler() http.Handler { return p.handler }
 // Store returns the spans and profiles kept.
 func (p *Profiling) Store() *store.Store { return p.store }
 
-// Profiler returns what measures: to switch kinds on and off while the program
-// runs, to take a profile of its own, or for package profhttp, whose handler scrapers
-// fetch profiles from. Shutdown shuts it down.
+// Profiler returns the running profiler. Use it to switch kinds on and off, or to take a
+// profile of your own. Package profhttp makes a handler of it. Shutdown shuts it down.
 func (p *Profiling) Profiler() *profiler.Profiler { return p.profiler }
 
 // Status returns what the profiler is doing and what it lost.
 func (p *Profiling) Status() profiler.Status { return p.profiler.Status() }
 
-// AddCounters shows further numbers on the page beside those of the profiler, such as
-// what a receiver of an eBPF agent's samples has taken. They are asked for at each
-// request for the page's data, also by several at once; nil adds nothing.
+// AddCounters shows further numbers on the page, such as the counters of a receiver of
+// an eBPF agent's samples. Each request for the page's data calls more, several requests
+// concurrently. Nil adds nothing.
 func (p *Profiling) AddCounters(more iter.Seq2[string, uint64]) {
 	if more == nil {
 		return
@@ -132,10 +142,15 @@ func (p *Profiling) AddCounters(more iter.Seq2[string, uint64]) {
 	p.counters = append(slices.Clip(p.counters), more)
 }
 
-// Flush closes the open windows; when it returns, their samples are in the store and
-// every other destination has taken or lost them, or ctx has ended. The error names the
-// destinations that lost profiles or have not taken them yet.
-func (p *Profiling) Flush(ctx context.Context) error { return p.profiler.Flush(ctx) }
+// Flush closes the open windows. It returns when the store and every other destination have
+// taken or lost their samples, or when ctx ends. The error names the destinations that lost
+// profiles or have not taken them yet. A nil ctx never ends.
+func (p *Profiling) Flush(ctx context.Context) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return p.profiler.Flush(ctx)
+}
 
 // maxPageFlush is how long the page's flush button may take.
 const maxPageFlush = 10 * time.Second
@@ -154,19 +169,22 @@ func (p *Profiling) flushPage(ctx context.Context) error {
 
 // Shutdown takes the last samples into the store, ends profiling and stops
 // recording spans, by the end of ctx. The tracer provider may be shut down
-// before or after. Calls after the first do nothing.
+// before or after. Calls after the first do nothing. A nil ctx never ends.
 func (p *Profiling) Shutdown(ctx context.Context) error {
-	p.watcher.end()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	p.endWatch()
 	p.checkLog()
 	err := p.profiler.Shutdown(ctx)
 	if p.tp != nil {
 		p.tp.UnregisterSpanProcessor(p.spans)
 	}
-	p.watcher.reporter.Wait(ctx)
+	p.reporter.Wait(ctx)
 	return err
 }
 
-// status tells the viewer about the profiler.
+// status returns the profiler's state for the viewer.
 func (p *Profiling) status() viewer.Status {
 	s := p.profiler.Status()
 	v := viewer.Status{
@@ -203,12 +221,11 @@ func (p *Profiling) status() viewer.Status {
 			v.Counters = append(v.Counters, viewer.Counter{Name: name, Value: n})
 		}
 	}
-	v.SelfCheck, v.Message = check(p.tp, p.profiler, p.store)
+	v.SelfCheck, v.Message = check(p.facts())
 	return v
 }
 
-// directoryCounters returns the account of a directory, without the losses that there were
-// none of.
+// directoryCounters returns the account of a directory, without losses of 0.
 func directoryCounters(s store.DirectoryStats) []viewer.Counter {
 	if s.Path == "" {
 		return nil
@@ -229,7 +246,7 @@ func directoryCounters(s store.DirectoryStats) []viewer.Counter {
 		{Name: "directory: windows without room in memory", Value: uint64(s.WindowsLeftOut)},
 		{Name: "directory: files of spans without room in memory", Value: uint64(s.SpanFilesLeftOut)},
 		{Name: "directory: names counted as other", Value: uint64(s.NamesLeftOut)},
-		{Name: "directory: oldest processes that are not told apart", Value: uint64(s.ProcessesNotToldApart)},
+		{Name: "directory: oldest processes that are counted as one", Value: uint64(s.ProcessesNotToldApart)},
 	} {
 		if loss.Value > 0 {
 			counters = append(counters, loss)
@@ -238,7 +255,7 @@ func directoryCounters(s store.DirectoryStats) []viewer.Counter {
 	return counters
 }
 
-// laneCounters returns the account of a lane, without the losses that there were none of.
+// laneCounters returns the account of a lane, without losses of 0.
 func laneCounters(s exporter.LaneStatus) []viewer.Counter {
 	counters := []viewer.Counter{{Name: s.Name + ": exported", Value: s.Exported}}
 	if s.Empty > 0 {

@@ -9,11 +9,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"runtime/pprof"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -49,7 +52,7 @@ func providerOf() (*spanprof.TracerProvider, *resource.Resource) {
 	return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res))), res
 }
 
-// The page says what it cannot show, and why.
+// The page shows what is missing, and why.
 func TestPageWithoutCPU(t *testing.T) {
 	p, err := inprocess.Start(nil, inprocess.WithKinds(exporter.KindGoroutine))
 	if err != nil {
@@ -113,7 +116,7 @@ func (*undelivered) Shutdown(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// unreachable is an exporter whose destination is away.
+// unreachable is an exporter without its destination.
 type unreachable struct{ exportertest.Recorder }
 
 func (*unreachable) ForceFlush(ctx context.Context) error {
@@ -121,7 +124,7 @@ func (*unreachable) ForceFlush(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// The page shows what the store has, and says why the button took long.
+// The page shows the store, and why the button took long.
 func TestPageFlushDoesNotWaitForExporters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := inprocess.Start(nil, inprocess.WithExporter(new(unreachable)),
@@ -180,15 +183,96 @@ func TestBadOptions(t *testing.T) {
 	}
 }
 
-func TestNilOption(t *testing.T) {
-	p, err := inprocess.Start(nil, nil, inprocess.WithMaxBytes(2<<20), nil)
-	if err != nil {
-		t.Fatal(err)
+// Nothing starts under WithOptIn until the environment enables it.
+func TestOptIn(t *testing.T) {
+	for _, enabled := range []bool{false, true} {
+		if enabled {
+			t.Setenv("SPANPROF_ENABLED", "true")
+		}
+		directory := filepath.Join(t.TempDir(), "spans")
+		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithOptIn())
+		p, err := inprocess.Start(tp, inprocess.WithOptIn(), inprocess.WithKinds(exporter.KindGoroutine),
+			inprocess.WithDirectory(directory, 8<<20))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, span := tp.Tracer("test").Start(t.Context(), "checkout")
+		if _, labelled := pprof.Label(ctx, "span_id"); labelled != enabled {
+			t.Errorf("enabled %t: span labelled %t", enabled, labelled)
+		}
+		span.End()
+		if _, err := os.Stat(directory); (err == nil) != enabled {
+			t.Errorf("enabled %t: directory: %v", enabled, err)
+		}
+		s := p.Status()
+		if s.Running != enabled || s.Disabled == enabled || s.NotStarted {
+			t.Errorf("enabled %t: status %+v", enabled, s)
+		}
+		w := httptest.NewRecorder()
+		p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/log?format=text", http.NoBody))
+		if strings.Contains(w.Body.String(), "Profiling is off: the program uses WithOptIn") == enabled {
+			t.Errorf("enabled %t: the page shows\n%s", enabled, w.Body)
+		}
+		if err := p.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
-	if got := p.Store().Stats().MaxBytes; got != 2<<20 {
-		t.Errorf("the store has %d bytes, want 2 MiB", got)
-	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Error(err)
+}
+
+// pointer has methods that fail on a nil pointer.
+type pointer struct {
+	exportertest.Recorder
+	*spanprof.TracerProvider
+}
+
+func (p *pointer) ForceFlush(ctx context.Context) error { return p.Recorder.ForceFlush(ctx) }
+func (p *pointer) Shutdown(ctx context.Context) error   { return p.Recorder.Shutdown(ctx) }
+
+func TestNilArguments(t *testing.T) {
+	kind := inprocess.WithKinds(exporter.KindGoroutine)
+	var none context.Context
+	for name, test := range map[string]struct {
+		start  func() (*inprocess.Profiling, error)
+		report string // "" for none
+		err    string
+	}{
+		"no provider":       {func() (*inprocess.Profiling, error) { return inprocess.Start(nil, kind) }, "", ""},
+		"nil pointer of it": {func() (*inprocess.Profiling, error) { return inprocess.Start((*pointer)(nil), kind) }, "Start: the tracer provider is a nil *inprocess_test.pointer", ""},
+		"nil option":        {func() (*inprocess.Profiling, error) { return inprocess.Start(nil, nil, kind) }, "", ""},
+		"nil exporter":      {func() (*inprocess.Profiling, error) { return inprocess.Start(nil, kind, inprocess.WithExporter(nil)) }, "", ""},
+		"nil pointer to an exporter": {func() (*inprocess.Profiling, error) {
+			return inprocess.Start(nil, kind, inprocess.WithExporter((*pointer)(nil)))
+		}, "WithExporter: the exporter is a nil *inprocess_test.pointer", ""},
+		"nil resource": {func() (*inprocess.Profiling, error) { return inprocess.Start(nil, kind, inprocess.WithResource(nil)) }, "", "leave WithResource out"},
+		"nil profiler option": {func() (*inprocess.Profiling, error) {
+			return inprocess.Start(nil, kind, inprocess.WithProfilerOptions(nil))
+		}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var reports []string
+			otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reports = append(reports, err.Error()) }))
+			t.Cleanup(func() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) })
+			p, err := test.start()
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("got error %v, want one with %q", err, test.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.AddCounters(nil)
+			inprocess.SelfCheck((*pointer)(nil), nil, nil)
+			if err := p.Flush(none); err != nil {
+				t.Error(err)
+			}
+			if err := p.Shutdown(none); err != nil {
+				t.Error(err)
+			}
+			if test.report == "" && len(reports) != 0 || test.report != "" && (len(reports) != 1 || !strings.Contains(reports[0], test.report)) {
+				t.Errorf("got reports %q, want one with %q", reports, test.report)
+			}
+		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/env"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
@@ -26,8 +27,10 @@ type config struct {
 	exporters []exporter.Exporter // beside the store
 	profiler  []profiler.Option
 	store     []store.Option
+	directory []store.Option
 	viewer    []viewer.Option
-	// checkEvery is how often the self-check looks for what is to be logged.
+	optIn     bool
+	// checkEvery is the time between two self-checks for the log.
 	checkEvery time.Duration
 }
 
@@ -38,13 +41,19 @@ func newConfig(opts []Option) config {
 			c = o.apply(c)
 		}
 	}
+	if c.optIn {
+		c.profiler = append(c.profiler, profiler.WithOptIn())
+	}
+	if !env.Off(c.optIn) {
+		c.store = append(c.store, c.directory...)
+	}
 	return c
 }
 
 // WithResource sets the resource attached to profiles. Give it the resource of the tracer
-// provider. Without it profiles have the resource of the spans of the provider that Start
-// was given, once the first span has started; a window that ends before has
-// resource.Default(), and so have all where Start was given no provider.
+// provider. Without it profiles have the resource of the spans of Start's provider, once the
+// first span has started. A window that ends before has resource.Default(). Without a
+// provider all windows have it.
 func WithResource(r *resource.Resource) Option {
 	return optionFunc(func(c config) config {
 		c.profiler = append(c.profiler, profiler.WithResource(r))
@@ -85,10 +94,10 @@ func WithProfilerOptions(opts ...profiler.Option) Option {
 // WithExporter gives every profile to another exporter too, such as one that pushes
 // to Pyroscope. The store does not wait for it; Flush does, and so does the page's
 // flush button for ten seconds. Shutdown shuts it down, and so does a Start that
-// fails. Given again, it adds one more; nil adds none.
+// fails. Given again, it adds one more. Nil adds none; a nil pointer is reported too.
 func WithExporter(e exporter.Exporter) Option {
 	return optionFunc(func(c config) config {
-		if e != nil {
+		if present("WithExporter: the exporter", e) {
 			c.exporters = append(slices.Clip(c.exporters), e)
 		}
 		return c
@@ -105,12 +114,12 @@ func WithMaxBytes(n int64) Option {
 }
 
 // WithDirectory also keeps spans and profiles in files of a directory, at most maxBytes of
-// them, and shows what earlier processes have left there: what was slow before the process
-// died is on the page after the restart. By default nothing is written. Start fails where
+// them. The page shows the files of earlier processes too: slow spans before a crash are
+// there after the restart. By default nothing is written. Start fails where
 // the directory cannot be written; Shutdown writes what is left. See store.WithDirectory.
 func WithDirectory(path string, maxBytes int64) Option {
 	return optionFunc(func(c config) config {
-		c.store = append(c.store, store.WithDirectory(path, maxBytes))
+		c.directory = []store.Option{store.WithDirectory(path, maxBytes)}
 		return c
 	})
 }
@@ -133,9 +142,8 @@ func WithSampling(fraction float64) Option {
 	})
 }
 
-// WithSpansPerName sets how many of the slowest spans of each name, and of those
-// with most CPU time, are kept when newer ones push the others out, by default
-// 20; see store.WithSpansPerName.
+// WithSpansPerName sets how many spans of each name stay when newer ones replace the others:
+// the slowest n, and n with most CPU time. The default is 20; see store.WithSpansPerName.
 func WithSpansPerName(n int) Option {
 	return optionFunc(func(c config) config {
 		c.store = append(c.store, store.WithSpansPerName(n))
@@ -143,8 +151,8 @@ func WithSpansPerName(n int) Option {
 	})
 }
 
-// WithSpanAttributes keeps attributes of spans with these keys too, beside those of the
-// semantic conventions that are kept by default; see store.WithSpanAttributes.
+// WithSpanAttributes keeps attributes of spans with these keys too, beside the default
+// attributes of the semantic conventions; see store.WithSpanAttributes.
 func WithSpanAttributes(keys ...string) Option {
 	keys = slices.Clone(keys)
 	return optionFunc(func(c config) config {
@@ -157,6 +165,16 @@ func WithSpanAttributes(keys ...string) Option {
 func WithoutSpanAttributes() Option {
 	return optionFunc(func(c config) config {
 		c.store = append(c.store, store.WithoutSpanAttributes())
+		return c
+	})
+}
+
+// WithOptIn starts nothing unless the environment has SPANPROF_ENABLED=true: nothing is
+// measured, no span is kept, and no directory is opened. The page then shows how to
+// enable it. Give spanprof.NewTracerProvider its option of the same name.
+func WithOptIn() Option {
+	return optionFunc(func(c config) config {
+		c.optIn = true
 		return c
 	})
 }

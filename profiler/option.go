@@ -21,11 +21,11 @@ import (
 const (
 	defaultWindow = 10 * time.Second
 	minWindow     = 100 * time.Millisecond
-	// defaultCPURate is the rate of runtime/pprof, and the only one that it knows.
+	// defaultCPURate is the only rate of runtime/pprof.
 	defaultCPURate = 100
 	// maxCPURate leaves room below the 250 ticks a second of most Linux systems.
-	// The samples that came at 97, 199, 250, 333 and 500 Hz there stand for 99, 99,
-	// 95, 75 and 50 % of the CPU time that was used.
+	// Samples at 97 and 199 Hz cover 99 % of the CPU time there; at 250, 333 and 500 Hz
+	// they cover 95, 75 and 50 %.
 	maxCPURate = 200
 )
 
@@ -55,18 +55,18 @@ type config struct {
 	mutexFraction, blockRate int // 0: as the program has set them
 	phase                    func(window time.Duration) time.Duration
 	unknownRuntime           func() error
+	optIn                    bool
 	meterProvider            metric.MeterProvider
 }
 
-// WithWindow sets how long a window is: how soon a profile arrives, unless
-// Flush asks for it. The default is 10 s. The end of a CPU window loses no samples on
-// Linux and macOS where the runtime is known (see CPUFallback of [Status]). Elsewhere it
-// loses those of about 20 ms, more where all cores are busy: 0.2 % of 10 s, but a fifth
-// of 100 ms, which is why New refuses less than that.
+// WithWindow sets the length of a window, and so the delay of a profile unless Flush is
+// called. The default is 10 s. On Linux and macOS the end of a CPU window loses no
+// samples, see CPUFallback of [Status]. Elsewhere it loses the samples of about 20 ms, more
+// if all cores are busy: 0.2 % of 10 s, but a fifth of 100 ms. New refuses less than that.
 //
-// A CPU window that has samples of 49,152 different stacks and labels ends early, and the next one
-// goes on from there, so that memory is bounded and no sample lost. 128 busy cores take so many in
-// 4 s where each request is a span.
+// A CPU window with samples of 49,152 different stacks and labels ends early, and the next one
+// continues from there. So memory is bounded and no sample is lost. 128 busy cores take that
+// many in 4 s if each request is a span.
 func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c config) config {
 		c.window = d
@@ -74,7 +74,7 @@ func WithWindow(d time.Duration) Option {
 	})
 }
 
-// WithResource sets what the profiles say about whose they are. It should be
+// WithResource sets the resource attached to profiles. It should be
 // the resource of the TracerProvider, so that service.name is the same on
 // profiles and spans. The default is resource.Default(); New refuses nil.
 func WithResource(r *resource.Resource) Option {
@@ -84,9 +84,9 @@ func WithResource(r *resource.Resource) Option {
 	})
 }
 
-// WithResourceFunc is WithResource for a resource that is not known yet when the
-// Profiler is made, such as that of spans: f is called at the end of each window. Where
-// it returns nil the profile has resource.Default(). A nil f does nothing.
+// WithResourceFunc is WithResource for a resource that is not known until later, such as
+// the spans' resource: f is called at the end of each window. If it returns nil the profile
+// has resource.Default(). A nil f does nothing.
 func WithResourceFunc(f func() *resource.Resource) Option {
 	return optionFunc(func(c config) config {
 		if f != nil {
@@ -107,44 +107,39 @@ func WithKinds(kinds ...exporter.Kind) Option {
 	})
 }
 
-// WithCPURate sets how often [exporter.KindCPU] is sampled, per second of CPU. The
-// default is 100. A rate such as 97, 99 or 101 does not run in step with what
-// the program does every 10 ms; a higher one costs more.
+// WithCPURate sets the rate of samples of [exporter.KindCPU], per second of CPU. The
+// default is 100. A rate such as 97, 99 or 101 does not run in step with 10 ms timers of the
+// program. A higher one costs more. New refuses less than 1 and more than 200: Linux takes
+// samples when its clock ticks, 250 times a second on most systems. At a rate near
+// that the profile would show less CPU time than was used. A system that is known to tick
+// less often is reported through otel.Handle at the start and in [Status].
 //
-// The samples are read from the runtime by this package, with the time of each:
-// through runtime/pprof.readProfile and a few functions that are linked by name, and by the
-// layout of label sets, which is verified. runtime/pprof keeps the profile open
-// meanwhile, so that it is in use for the program as any profile is. On Linux the
-// end of a window sends up to a thousand SIGPROF to its own thread, in some
-// milliseconds: by that the runtime gives its samples away without a stop. That CPU
-// time is in the profile too, as that of this package. Something else that handles SIGPROF,
-// as a C library may, gets a few of them.
+// This package reads the samples from the runtime, with the time of each. It uses
+// runtime/pprof.readProfile and a few functions that are linked by name, and verifies the
+// layout of label sets. runtime/pprof keeps the profile open meanwhile, so it is in use
+// for the program like any profile. On Linux the end of a window sends up to a thousand
+// SIGPROF to its own thread, in some milliseconds: then the runtime passes on its samples
+// without a stop. That CPU time is in the profile too, under this package. Another handler of
+// SIGPROF, such as a C library's, gets a few of them.
 //
-// What that costs the program: StopCPUProfile, called for our profile while that is just
-// beginning, takes some milliseconds longer than runtime/pprof alone would need, and up
-// to 20 within a tenth of a second after the end of a window. A busy machine makes that
-// longer, since it is found by a look at all goroutines, which waits for a core: of 10,000
-// calls while 24 threads wanted two cores, 99 in 100 took up to 50 ms, and the longest
-// took a second. If the program
-// calls runtime.SetCPUProfileRate while our profile is just beginning, the runtime's
-// warning (https://go.dev/issue/42502) appears on stderr, as it does at any other time
-// while a profile runs, and the samples of the first window come at the program's
-// rate, which the profile tells.
+// The program pays for that in two calls. StopCPUProfile for our profile takes some
+// milliseconds longer while that begins, and up to 20 just after a window. A busy machine makes that longer, because it needs a look at all
+// goroutines. Of 10,000 calls while 24 threads wanted two cores, 1 % took more than
+// 50 ms, and the longest a second. runtime.SetCPUProfileRate prints the runtime's warning
+// (https://go.dev/issue/42502) on stderr, as it does while any profile runs. If our profile
+// is just beginning, its first window has the program's rate.
 //
-// New refuses less than 1 and more than 200: Linux takes samples when its clock
-// ticks, 250 times a second on most systems, and at a rate near that or above it
-// the profile would show less CPU time than was used. Where the system is known to
-// tick less often than the rate, otel.Handle hears of it at the start and
-// [Status] says so.
+// runtime/pprof reads the samples at a rate of 100 in these cases:
 //
-// Where the runtime of a Go version is not as this package expects it, which is
-// found out when the Profiler is made or, from the form of the samples, later,
-// runtime/pprof reads the samples, and the rate is 100. So it is where two ends of windows
-// have waited in vain, for up to 10 s, for what those signals do, and with the build tag
-// spanprof_public and, at the rate of 100, on systems other than Linux and macOS, where the
-// runtime must be stopped to be read. Samples then have no times, and those of a goroutine
-// that has outlived its span count for the span. CPURate and CPUFallback of [Status]
-// say so; otel.Handle hears of it if another rate was wanted.
+//   - the runtime of the Go version is unexpected, at New or later by the form of the samples
+//   - two ends of windows have waited up to 10 s for the effect of those signals
+//   - the build tag spanprof_public is set
+//   - the rate is 100 and the system is not Linux or macOS, where only a stop of the runtime
+//     yields the samples
+//
+// Samples then have no times, and samples of a goroutine that has outlived its span count for
+// the span. CPURate and CPUFallback of [Status] have the state. It is reported through
+// otel.Handle if another rate was wanted.
 func WithCPURate(hz int) Option {
 	return optionFunc(func(c config) config {
 		c.cpuRate = hz
@@ -167,11 +162,11 @@ func WithMutexFraction(n int) Option {
 	})
 }
 
-// WithBlockRate has the runtime count one blocking event, on average, for every
-// nanoseconds spent blocked, as runtime.SetBlockProfileRate does, while KindBlock
-// is measured. Afterwards the rate is 0, the runtime's default: what it was
-// before cannot be read. Without the option it stays as the program has set it:
-// 0 unless it did, and then the profiles are empty. New refuses less than 1.
+// WithBlockRate sets the rate of runtime.SetBlockProfileRate while KindBlock is measured: the
+// runtime counts, on average, one blocking event per nanoseconds spent blocked. Afterwards the
+// rate is 0, the runtime's default, because the earlier rate cannot be read. Without the
+// option it stays as the program has set it: by default 0, and then the profiles are empty.
+// New refuses less than 1.
 func WithBlockRate(nanoseconds int) Option {
 	return optionFunc(func(c config) config {
 		c.blockRate = nanoseconds
@@ -230,4 +225,13 @@ func newConfig(opts []Option) (config, error) {
 	}
 	c.kinds = kinds
 	return c, nil
+}
+
+// WithOptIn measures nothing unless the environment has SPANPROF_ENABLED=true. Without it
+// the Profiler behaves as with SPANPROF_DISABLED=true.
+func WithOptIn() Option {
+	return optionFunc(func(c config) config {
+		c.optIn = true
+		return c
+	})
 }

@@ -28,12 +28,11 @@ var (
 	errNeverStarted = errors.New("shut down without Start: nothing was measured, and the exporter got no profile; call Start after New")
 )
 
-// stopGrace is how long Start waits for the first windows to open, and Shutdown
-// for the last to close when its context leaves less. It takes about 20 ms, up to
-// a second where 64 goroutines want two cores, and up to 200 ms on macOS, where
-// the runtime polls for the end of a profile. It takes as long as it likes while
-// somebody's StopCPUProfile writes, to a client that does not read for example:
-// runtime/pprof makes all others wait for it.
+// stopGrace bounds the wait of Start for the first windows to open. It also bounds the wait
+// of Shutdown for the last to close if its context leaves less. That takes about 20 ms, and
+// up to a second if 64 goroutines want two cores. On macOS it takes up to 200 ms, because
+// the runtime polls for the end of a profile. It has no bound while another StopCPUProfile
+// writes, to a client that does not read for example: runtime/pprof makes all others wait.
 const stopGrace = 500 * time.Millisecond
 
 // Profiler measures the process, window after window, and gives each window's
@@ -56,13 +55,13 @@ type Profiler struct {
 	done  chan struct{}    // closed when the loop has ended
 
 	// The loop's alone.
-	streams []*stream // one for each kind, that of the CPU last
+	streams []*stream // one for each kind, the CPU last
 	closing bool      // Shutdown has been called
 
 	mu      sync.Mutex
 	state   state
 	kinds   []exporter.Kind
-	cpuRun  *stream       // that of the CPU; nil if there is none
+	cpuRun  *stream       // of the CPU; nil if there is none
 	pending chan struct{} // closed when the rotation that Flush asked for is done
 	due     time.Time     // the end of the open windows
 }
@@ -104,7 +103,7 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 		lanes:    lanes,
 		config:   c,
 		metrics:  m,
-		disabled: env.Disabled(),
+		disabled: env.Off(c.optIn),
 		cpu:      cpu,
 		wall:     newWallClock(c.resource, c.wallBudget, c.wallOfAll),
 		wake:     make(chan struct{}, 1),
@@ -115,12 +114,11 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 	}, nil
 }
 
-// Start opens the first windows and returns. That another CPU profile is
-// running is not an error: CPU windows are skipped until it ends, as Status
-// tells. While such a profile is being written nobody can say whether it still
-// runs: if that takes more than half a second Start returns, and the windows
-// open when it is over. A second Start does nothing; after Shutdown it returns ErrShutdown.
-// When profiling is disabled by the environment Start does nothing.
+// Start opens the first windows and returns. Another CPU profile in the process is no error:
+// CPU windows are skipped until it ends, see Status. While such a profile is being written it
+// is unknown whether it still runs. If that takes more than half a second Start returns, and
+// the windows open afterwards. A second Start does nothing; after Shutdown it returns
+// ErrShutdown. When profiling is disabled by the environment Start does nothing.
 func (p *Profiler) Start() error {
 	p.mu.Lock()
 	if p.state == shutDown {
@@ -152,8 +150,8 @@ func (p *Profiler) Start() error {
 // latter goes to otel.Handle too, when it happens, and is counted in Status. The error
 // handler may call Flush and Shutdown; an exporter may not.
 //
-// Each end of a window has a profile made, and where runtime/pprof reads CPU samples it
-// loses those of about 20 ms, so Flush is for people who wait and for tests, not for a
+// Each end of a window makes a profile. If runtime/pprof reads CPU samples, it also loses the
+// samples of about 20 ms. So Flush is for tests and for people in front of a page, not for a
 // loop. Concurrent calls share a rotation.
 //
 // When profiling is disabled by the environment Flush does nothing.
@@ -179,8 +177,8 @@ func (p *Profiler) Flush(ctx context.Context) error {
 	return err
 }
 
-// requestRotation returns a channel that is closed after a rotation that begins
-// from now on, and nil if there is none to come.
+// requestRotation returns a channel that is closed after the next rotation, nil if there will
+// be none.
 func (p *Profiler) requestRotation() (<-chan struct{}, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,22 +197,20 @@ func (p *Profiler) requestRotation() (<-chan struct{}, error) {
 	return p.pending, nil
 }
 
-// Shutdown closes the open windows, exports them and shuts the exporter down.
-// It returns the errors of the lanes, as Flush does, and when ctx ends first how many
-// profiles each has left behind. Closing the windows takes about 20 ms, and more where all cores are
-// busy; Shutdown waits for that, for at most half a second, even if ctx has
-// ended, so that no CPU profile is left on. For a CPU window that cannot be
-// closed because somebody's StopCPUProfile does not return it waits two
-// seconds, with the other windows closed, and says that it is missing.
-// It also waits, for as long at most, until otel.Handle has returned from the
-// last reports.
+// Shutdown closes the open windows, exports them and shuts the exporter down. It returns the
+// errors of the lanes, as Flush does. If ctx ends first, the errors have the number of
+// profiles that each lane has left. Closing the windows takes about 20 ms, and more if
+// all cores are busy. Shutdown waits for that at most half a second, even if ctx has
+// ended: no CPU profile must stay on. A CPU window cannot be closed while another
+// StopCPUProfile does not return. Shutdown then waits two seconds with the other windows
+// closed, and reports the missing one. It also waits, as long at most, until otel.Handle has
+// returned from the last reports.
 //
-// It ends the calls of Profile that share its windows, so shut the Profiler down
-// before an http.Server whose handlers call it, and which would wait for them.
+// It ends the calls of Profile that share its windows. So shut the Profiler down before an
+// http.Server with handlers that call Profile.
 //
-// Without Start it shuts only the exporter down, and otel.Handle hears that nothing was
-// measured. Calls after the first do
-// nothing and return nil.
+// Without Start it shuts only the exporter down, and reports through otel.Handle that
+// nothing was measured. Calls after the first do nothing and return nil.
 func (p *Profiler) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
 	before := p.state

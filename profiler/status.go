@@ -16,10 +16,11 @@ import (
 type Status struct {
 	// Running is true from Start to Shutdown, unless Disabled.
 	Running bool
-	// Disabled says that OTEL_SDK_DISABLED or SPANPROF_DISABLED was true
-	// when the Profiler was made.
+	// Disabled is true if the environment had switched the Profiler off when it was made:
+	// by OTEL_SDK_DISABLED or SPANPROF_DISABLED, or by the lack of SPANPROF_ENABLED for
+	// [WithOptIn].
 	Disabled bool
-	// NotStarted says that neither Start nor Shutdown was called.
+	// NotStarted is true until Start or Shutdown is called, unless Disabled.
 	NotStarted bool
 	// Profilers is how many Profilers of this process measure the CPU, this one included.
 	// Only one can. It is 0 when KindCPU is not among the kinds.
@@ -27,58 +28,59 @@ type Status struct {
 	// Kinds is what is measured, Window how long a window is.
 	Kinds  []exporter.Kind
 	Window time.Duration
-	// MutexFraction and BlockRate are as [WithMutexFraction] and [WithBlockRate] say, 0
-	// without these options.
+	// MutexFraction and BlockRate are the values of [WithMutexFraction] and [WithBlockRate],
+	// 0 without these options.
 	MutexFraction, BlockRate int
 
 	// CPUStart is when the open CPU window began to measure, CPUEnd when it
 	// is due to close. Both are zero when nothing is measured: because
 	// another CPU profile runs in the process, for example.
 	CPUStart, CPUEnd time.Time
-	// CPU says in a few words, for people, what the CPU profiler is doing.
+	// CPU is the state of the CPU profiler in a few words, for people.
 	// It is empty when KindCPU is not among the kinds.
 	CPU string
-	// CPURate is how many samples are taken per second of CPU: as [WithCPURate]
-	// says, or 100 where the runtime is not as expected. CPUFallback then says, for
-	// people, what is not, and what that means for the samples; otherwise it is empty.
+	// CPURate is the number of samples per second of CPU: the rate of [WithCPURate], or 100
+	// if the runtime is unexpected. CPUFallback then has the cause and the effect on
+	// samples, for people; otherwise it is empty.
 	CPURate     int
 	CPUFallback string
-	// CPUForeign says that another CPU profile of the process is known to run now,
-	// CPUForeignFound how often one was found. The Profiler's own change from a window to
+	// CPUForeign is true while another CPU profile of the process is known to run.
+	// CPUForeignFound is how often one was found. The Profiler's own change from a window to
 	// the next is no such time, however long it takes.
 	CPUForeign      bool
 	CPUForeignFound uint64
 	// CPUForeignStops is how often something else in the process has
 	// stopped the CPU profile of this Profiler.
 	CPUForeignStops uint64
-	// CPUEdges is how often the CPU profile was ended and begun again, for
-	// the end of a window, a Flush or a caller of Profile. CPUUnmeasured is the time
-	// in between, in all, of which there are no samples. What passes while
-	// something else has the CPU profiler is not in it. Both are 0 on Linux and macOS,
-	// unless runtime/pprof reads the samples, as CPUFallback then says, something else
-	// handles SIGPROF, as CPU then says, the program has set a rate of its own, or the reader of
-	// samples does not wake for 10 s, as on a machine that is far too busy: the second time in a
-	// row runtime/pprof reads them from then on.
+	// CPUEdges is how often the CPU profile was restarted: for a window's end, a Flush or a
+	// Profile. CPUUnmeasured is all the time in between, without samples. Time while something else has the CPU profiler is not in it. On Linux
+	// and macOS both are 0, with these exceptions:
+	//
+	//   - runtime/pprof reads the samples, see CPUFallback
+	//   - something else handles SIGPROF, see CPU
+	//   - the program has set a rate of its own
+	//   - the reader of samples does not wake for 10 s, on a machine that is far too busy;
+	//     after the second time in a row runtime/pprof reads them
 	CPUEdges      uint64
 	CPUUnmeasured time.Duration
-	// CPUSamplesDropped is the number of CPU samples that are in no profile
-	// because the window, or the piece that was cut from it, had 65,536
-	// different ones already. A window with 49,152 of them ends early, so that this happens where
-	// the process gets no time for that. Where runtime/pprof reads the samples it is 0.
+	// CPUSamplesDropped is the number of CPU samples that are in no profile: the window, or
+	// its last piece, had 65,536 different ones already. A window with 49,152 of them ends
+	// early, so this happens only if the process gets no time for that. If runtime/pprof
+	// reads the samples it is 0.
 	CPUSamplesDropped uint64
 	// Wall is about the samples of KindWall. It is zero when that is not
 	// among the kinds.
 	Wall WallStatus
 
-	// WindowsSkipped is the number of windows that could not be measured.
-	// Of CPU it counts those of the schedule that were over before another
-	// CPU profile had ended: it grows with time alone, not with calls of
-	// Flush. A window of which a part was measured is exported instead.
+	// WindowsSkipped is the number of windows that could not be measured. For CPU it counts
+	// scheduled windows that were over before another CPU profile had ended. It grows with
+	// time alone, not with calls of Flush. A window that was measured in part is exported
+	// instead.
 	WindowsSkipped uint64
 	// Windows is the number of windows that were measured and handed to the
 	// lanes.
 	Windows uint64
-	// Lanes say what became of them, one for each exporter.
+	// Lanes has the account of these windows, one for each exporter.
 	Lanes []exporter.LaneStatus
 }
 

@@ -47,7 +47,7 @@ func exportSecond(t *testing.T, s *store.Store, second int, b *profileBuilder) {
 
 func byID(id string) string { return `shop.cpu{profile_id="` + id + `"}` }
 
-// The page says "no sample hit this span" only if CPU was profiled.
+// The page shows "no sample hit this span" only if CPU was profiled.
 func TestEmptyForWantOfAProfile(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
@@ -111,7 +111,7 @@ func TestEmptyForWantOfRoom(t *testing.T) {
 	if a.Span.Coverage != "whole" || !strings.HasPrefix(a.Empty, "no sample hit this span") {
 		t.Errorf("%+v, empty because %q", a.Span, a.Empty)
 	}
-	// A note says that the rest of a profile is not the whole.
+	// A note marks the rest of a profile as a part.
 	a = answer.Profile{}
 	getJSON(t, h, target("/", "query", byID(long), "format", "json"), http.StatusOK, &a)
 	if a.Total == 0 || a.Empty != "" || !strings.Contains(a.Note, "made room for newer ones") {
@@ -119,7 +119,7 @@ func TestEmptyForWantOfRoom(t *testing.T) {
 	}
 }
 
-// A note says that CPU was not profiled in part of a span, also if it has samples.
+// A note reports a part of a span without CPU profiling, also if it has samples.
 func TestNoteOnGap(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
@@ -146,7 +146,7 @@ func TestLabelIsNotTheName(t *testing.T) {
 	h := viewer.Handler(s)
 	b := newProfileBuilder()
 	names := map[string]string{
-		"GET /" + strings.Repeat("x", 200): "GET /" + strings.Repeat("x", 27), // WithMaxSpanNameLength(32)
+		"GET /" + strings.Repeat("x", 200): "GET /" + strings.Repeat("x", 27), // WithSpanNameLimit(256, 32)
 		"GET /rare":                        "other",
 		"GET /route":                       "GET", // SetName
 		"GET /plain":                       "GET /plain",
@@ -184,8 +184,8 @@ func TestLabelIsNotTheName(t *testing.T) {
 	}
 }
 
-// The samples of renamed spans carry the earlier name: a note says which spans a query for
-// that name selects.
+// The samples of renamed spans carry the earlier name: a note names the spans that a
+// query for that name selects.
 func TestRenamedSpans(t *testing.T) {
 	s := newStore(t)
 	h := viewer.Handler(s)

@@ -125,24 +125,6 @@ func doInside(c *Case) {
 	c.bare("after root")
 }
 
-func emptyDo(c *Case) {
-	s := c.newSDK()
-	ctx, root := s.tracer.Start(context.Background(), "root")
-	ctx, child := s.tracer.Start(ctx, "child")
-	owner, name := c.owner(root, child, "root", "child")
-	pprof.Do(ctx, pprof.Labels(), func(context.Context) {
-		root.End()
-		if c.CannotRead {
-			c.bare("in Do after root ended")
-		} else {
-			c.carries("in Do after root ended", owner, name)
-		}
-	})
-	c.carries("after Do", owner, name)
-	child.End()
-	c.bare("after all")
-}
-
 func worker(c *Case) {
 	s := c.newSDK()
 	ctx, root := s.tracer.Start(context.Background(), "root")

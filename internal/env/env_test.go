@@ -9,23 +9,28 @@ import (
 	"github.com/spanprof/spanprof/internal/env"
 )
 
-func TestDisabled(t *testing.T) {
+func TestOff(t *testing.T) {
 	for _, test := range []struct {
-		otel, spanprof string
-		want           bool
+		otel, spanprof, enable string
+		optIn, want            bool
 	}{
-		{"", "", false},
-		{"true", "", true},
-		{"", "TRUE", true},
-		{"True", "false", true},
-		{"false", "false", false},
-		{"1", "yes", false},
+		{"", "", "", false, false},
+		{"true", "", "", false, true},
+		{"", "TRUE", "", false, true},
+		{"True", "false", "", false, true},
+		{"false", "false", "false", false, false},
+		{"1", "yes", "", false, false},
+		{"", "", "", true, true},
+		{"", "", "1", true, true},
+		{"", "", "True", true, false},
+		{"true", "", "true", true, true},
+		{"", "true", "true", false, true},
 	} {
 		t.Setenv("OTEL_SDK_DISABLED", test.otel)
 		t.Setenv("SPANPROF_DISABLED", test.spanprof)
-		if got := env.Disabled(); got != test.want {
-			t.Errorf("OTEL_SDK_DISABLED=%q SPANPROF_DISABLED=%q: Disabled() = %t, want %t",
-				test.otel, test.spanprof, got, test.want)
+		t.Setenv(env.Enable, test.enable)
+		if got := env.Off(test.optIn); got != test.want {
+			t.Errorf("%+v: Off() = %t", test, got)
 		}
 	}
 }

@@ -43,8 +43,8 @@ func SetLabels(s *LabelSet) { setProfLabel(s) }
 // GoroutineLabels returns what the calling goroutine carries.
 func GoroutineLabels() *LabelSet { return getProfLabel() }
 
-// Nanotime returns the time in nanoseconds since a moment before the program's start,
-// on the clock of the times in the records of ReadCPUProfile. It is never 0 or less.
+// Nanotime returns the nanoseconds since a moment before the program's start. Times in
+// the records of ReadCPUProfile are on the same clock. It is positive.
 func Nanotime() int64 { return nanotime() }
 
 // anyWords is the layout of an any that holds a pointer.
@@ -77,13 +77,13 @@ func ContextValue(s *LabelSet) (value any) {
 var markKey = strings.Clone("spanprof mark")
 
 // Mark returns a label that leads from a LabelSet to its owner. It is put behind the
-// last label, within the list's capacity but not its length: code that copies labels
-// does not copy it, so a list with a mark is the one that the owner made.
+// last label, within the list's capacity but not its length. Code that copies labels
+// does not copy it, so only the owner's list has a mark.
 func Mark[T any](owner *T) Label {
 	return Label{markKey, unsafe.String((*byte)(unsafe.Pointer(owner)), 1)}
 }
 
-// Marked returns the owner whose mark is behind the labels of s, nil if there is none.
+// Marked returns the owner by the mark behind the labels of s, nil if there is none.
 // All marks must be of the same type.
 func Marked[T any](s *LabelSet) *T {
 	if s == nil || cap(s.List) == len(s.List) {
@@ -96,23 +96,9 @@ func Marked[T any](s *LabelSet) *T {
 	return (*T)(unsafe.Pointer(unsafe.StringData(mark.Value)))
 }
 
-// Text returns a string of b, which is not empty and must not be changed any more,
-// without a copy.
-func Text(b []byte) string { return unsafe.String(&b[0], len(b)) }
-
-// TextOwner returns the T that has the bytes of text, which Text has made, at an offset, nil if
-// there is none: a T has a pointer to itself at another offset, behind text.
-func TextOwner[T any](text string, offset, self uintptr) *T {
-	bytes := unsafe.Pointer(unsafe.StringData(text))
-	if *(*uintptr)(unsafe.Add(bytes, self-offset)) != uintptr(bytes)-offset {
-		return nil
-	}
-	return (*T)(unsafe.Add(bytes, -int(offset)))
-}
-
-// ReadCPUProfile waits for samples of the running CPU profile and returns them
-// as records of length, time, count and stack, each with a label set. What it has
-// returned is overwritten by the next call. When the profile has been stopped
+// ReadCPUProfile waits for samples of the running CPU profile. Their records have
+// length, time, count and stack, and each has a label set. The next call overwrites
+// them. When the profile has been stopped
 // and all is read, it returns true. Only one goroutine may read.
 func ReadCPUProfile() (records []uint64, labels []*LabelSet, eof bool) { return readProfile() }
 

@@ -6,7 +6,6 @@ package goruntime
 import (
 	"context"
 	"runtime/pprof"
-	"unsafe"
 
 	"github.com/spanprof/spanprof/internal/contextkey"
 )
@@ -27,16 +26,6 @@ func (s *LabelSet) Labels() []Label {
 		return nil
 	}
 	return s.List
-}
-
-// SameText reports whether two strings are the same bytes, not only equal ones.
-func SameText(a, b string) bool {
-	return len(a) == len(b) && unsafe.StringData(a) == unsafe.StringData(b)
-}
-
-// Adjacent reports whether the bytes of b begin where those of a end.
-func Adjacent(a, b string) bool {
-	return uintptr(unsafe.Pointer(unsafe.StringData(a)))+uintptr(len(a)) == uintptr(unsafe.Pointer(unsafe.StringData(b)))
 }
 
 // Find returns the label with the given key, nil if s, which may be nil, has none.

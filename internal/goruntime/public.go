@@ -5,7 +5,10 @@
 
 package goruntime
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 func verify() error { return ErrPublic }
 
@@ -15,8 +18,10 @@ func SetLabels(*LabelSet) { panic(notLinked) }
 // GoroutineLabels must not be called.
 func GoroutineLabels() *LabelSet { panic(notLinked) }
 
-// Nanotime must not be called.
-func Nanotime() int64 { panic(notLinked) }
+var started = time.Now()
+
+// Nanotime returns the nanoseconds since the program's start.
+func Nanotime() int64 { return int64(time.Since(started)) + 1 }
 
 // ContextLabels must not be called.
 func ContextLabels(context.Context) *LabelSet { panic(notLinked) }
@@ -29,12 +34,6 @@ func Mark[T any](*T) Label { panic(notLinked) }
 
 // Marked must not be called.
 func Marked[T any](*LabelSet) *T { panic(notLinked) }
-
-// Text must not be called.
-func Text([]byte) string { panic(notLinked) }
-
-// TextOwner must not be called.
-func TextOwner[T any](string, uintptr, uintptr) *T { panic(notLinked) }
 
 // ReadCPUProfile must not be called.
 func ReadCPUProfile() ([]uint64, []*LabelSet, bool) { panic(notLinked) }

@@ -29,13 +29,13 @@ func (*records) Enabled(context.Context, sdklog.EnabledParameters) bool { return
 func (*records) Shutdown(context.Context) error                         { return nil }
 func (*records) ForceFlush(context.Context) error                       { return nil }
 
-// TestOtelslog sees that a record through OpenTelemetry's bridge has the span's ids as
-// its own fields, and beside them the profile's as an attribute.
+// TestOtelslog checks records through OpenTelemetry's bridge: the span's ids are fields, the
+// profile's is an attribute.
 func TestOtelslog(t *testing.T) {
 	kept := &records{}
 	bridge := otelslog.NewHandler("shop", otelslog.WithLoggerProvider(sdklog.NewLoggerProvider(sdklog.WithProcessor(kept))))
 	logger := slog.New(spanprof.NewLogHandler(bridge, spanprof.WithoutLogSpanIDs(), spanprof.WithLogLinks()))
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithProfileURLTemplate("https://profiles.example/{span_id}"))
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithProfileURLBuilder(func(id string) string { return "https://profiles.example/" + id }))
 
 	ctx, root := tp.Tracer("test").Start(t.Context(), "root")
 	ctx, child := tp.Tracer("test").Start(ctx, "child")

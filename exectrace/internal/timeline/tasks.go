@@ -8,20 +8,20 @@ import (
 
 	exptrace "golang.org/x/exp/trace"
 
-	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
 // The categories of the marks that package spanprof writes by runtime/trace.Log. The
 // message of the first two is the span's id, 8 bytes.
 const (
 	// markSpan is in the span's own task.
-	markSpan = "spanprof.span"
+	markSpan = spanlabels.MarkSpan
 	// markNext comes before the span's task begins, on the same goroutine: span
 	// processors are called before.
-	markNext = "spanprof.next"
-	// markLabel says which label span_id the goroutine has from now on: 16 hexadecimal
-	// digits, or nothing. The two others say so of their span.
-	markLabel = goruntime.TraceMarkLabel
+	markNext = spanlabels.MarkNext
+	// markLabel has the label span_id of the goroutine from now on: 16 hexadecimal digits,
+	// or nothing. The two others imply their span's.
+	markLabel = spanlabels.MarkLabel
 )
 
 func (s *reading) begin(e *exptrace.Event) {

@@ -3,7 +3,7 @@
 
 // Conformtable prints, as a Markdown table, what spanprof and
 // grafana/otel-profiling-go do about each row of the conformance table. With -v
-// it says what is wrong.
+// it prints the failures.
 //
 //	go run ./internal/integration/conformtable
 package main
@@ -27,29 +27,23 @@ import (
 type column struct {
 	name string
 	wrap func(tp trace.TracerProvider, all bool) trace.TracerProvider
-	// weaker says that the wrapper cannot read goroutine labels, and is held
-	// to the result that it documents for that.
-	weaker bool
 }
 
 var columns = []column{
 	{"spanprof", func(tp trace.TracerProvider, all bool) trace.TracerProvider {
 		return spanprof.NewTracerProvider(tp, spanprof.WithRootSpanOnly(!all))
-	}, false},
-	{"spanprof, public API", func(tp trace.TracerProvider, all bool) trace.TracerProvider {
-		return spanprof.NewTracerProvider(tp, spanprof.WithRootSpanOnly(!all), spanprof.WithPublicLabelsOnly())
-	}, true},
+	}},
 	{"otel-profiling-go v0.7.0", func(tp trace.TracerProvider, all bool) trace.TracerProvider {
 		scope := grafana.ScopeRootSpan
 		if all {
 			scope = grafana.ScopeAllSpans
 		}
 		return grafana.NewTracerProvider(tp, grafana.WithSpanIDLabelScope(scope), grafana.WithSpanNameLabelScope(scope))
-	}, false},
+	}},
 }
 
 func main() {
-	verbose := flag.Bool("v", false, "say what is wrong")
+	verbose := flag.Bool("v", false, "print the failures")
 	flag.Parse()
 	names, rule, right := "", "", make([]int, len(columns))
 	for _, c := range columns {
@@ -62,7 +56,7 @@ func main() {
 		for i, c := range columns {
 			var wrong []string
 			for _, all := range []bool{false, true} {
-				w := conformance.Wrapper{AllSpans: all, CannotRead: c.weaker, Wrap: func(tp trace.TracerProvider) trace.TracerProvider { return c.wrap(tp, all) }}
+				w := conformance.Wrapper{AllSpans: all, Wrap: func(tp trace.TracerProvider) trace.TracerProvider { return c.wrap(tp, all) }}
 				err := w.Run(row)
 				if err == nil {
 					continue
@@ -89,7 +83,7 @@ func main() {
 	}
 }
 
-// cell says in which scopes a row does not hold.
+// cell returns the scopes in which a row fails.
 func cell(scopes []string) string {
 	switch len(scopes) {
 	case 0:

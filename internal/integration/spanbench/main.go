@@ -1,10 +1,10 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Spanbench prints what wrappers of tracer providers add to Start and End of a
-// span, in nanoseconds and allocations over the bare SDK.
+// Spanbench prints the cost of wrappers of tracer providers for a span, from Start to End:
+// nanoseconds and allocations over the bare SDK.
 //
-// Package paired says what the columns mean. The last version of
+// Package paired documents the columns. The last version of
 // otel-profiling-go that sets URLs is compared by ../peers/oldwrapper.
 //
 //	go run ./internal/integration/spanbench
@@ -14,15 +14,15 @@
 // Without flags it has a table for each kind of span: local roots and children, sampled or
 // not, with the attributes that the options set.
 //
-// With -service it has what a service pays: the bare SDK, the batch span processor alone,
-// that with the page's span processor, with inprocess and with each wrapper, for roots without
-// attributes and with 8 of their own, on 1, 2 and 8 goroutines; then the throughput
-// on one and two cores. It takes some four minutes of CPU time.
+// With -service it has the cost for a service with the bare SDK and with the batch span
+// processor. To that it adds the page's span processor, inprocess and each wrapper. Roots have no
+// attributes or 8 of their own, on 1, 2 and 8 goroutines. Then follows the throughput on one
+// and two cores. It takes some four minutes of CPU time.
 //
 // With -parallel it compares one goroutine with one for each processor.
 //
-// Batches of all wrappers take turns, -rounds of each. Fewer take less time, and tell
-// less.
+// Batches of all wrappers take turns, -rounds of each. Fewer take less time, and
+// are less exact.
 package main
 
 import (
@@ -85,8 +85,8 @@ func under(ctx context.Context, tp trace.TracerProvider, options ...trace.SpanSt
 
 func root(tp trace.TracerProvider) func() { return under(context.Background(), tp) }
 
-// child returns a candidate that runs a child span on a goroutine which carries
-// the labels of its parent, as a handler's does. Batches take turns on this
+// child returns a candidate for child spans on a goroutine with the labels of their parent,
+// like a handler's. Batches take turns on this
 // goroutine, so each puts its own labels there first.
 func child(name string, tp trace.TracerProvider) *paired.Candidate {
 	ctx, _ := tp.Tracer("spanbench").Start(context.Background(), "parent")
@@ -98,10 +98,9 @@ func ours(sdk trace.TracerProvider, options ...spanprof.Option) *spanprof.Tracer
 }
 
 var (
-	noID   = spanprof.WithoutProfileIDAttribute()
-	public = spanprof.WithPublicLabelsOnly()
-	all    = spanprof.WithRootSpanOnly(false)
-	page   = spanprof.WithPyroscopeURL("http://localhost:4040")
+	noID = spanprof.WithoutProfileIDAttribute()
+	all  = spanprof.WithRootSpanOnly(false)
+	page = spanprof.WithPyroscopeURL("http://localhost:4040")
 )
 
 // floor is what labels cost by the public API, without any span.
@@ -139,26 +138,22 @@ func scenarios() []paired.Scenario {
 			{Name: "one SetAttributes, no labels", Span: withAttribute(sdk)},
 			{Name: "spanprof", Span: root(ours(sdk, noID))},
 			{Name: "spanprof, all spans", Span: root(ours(sdk, noID, all))},
-			{Name: "spanprof, public API", Span: root(ours(sdk, noID, public))},
 			{Name: "otel-profiling-go v0.7.0 (sets an attribute too)", Span: root(grafana.NewTracerProvider(sdk))},
 		}},
 		{Name: "sampled child, root scope", Candidates: []*paired.Candidate{
 			child("bare SDK", sdk),
 			child("spanprof", ours(sdk)),
-			child("spanprof, public API", ours(sdk, public)),
 			child("otel-profiling-go v0.7.0", grafana.NewTracerProvider(sdk)),
 		}},
 		{Name: "sampled child, all spans, labels only", Candidates: []*paired.Candidate{
 			child("bare SDK", sdk),
 			child("spanprof", ours(sdk, all, noID)),
-			child("spanprof, public API", ours(sdk, all, noID, public)),
 			child("spanprof with the attribute", ours(sdk, all)),
 			child("otel-profiling-go v0.7.0 (sets an attribute too)", grafana.NewTracerProvider(sdk, grafanaAll...)),
 		}},
 		{Name: "never sampled root", Candidates: []*paired.Candidate{
 			{Name: "bare SDK", Span: root(never)},
 			{Name: "spanprof", Span: root(ours(never))},
-			{Name: "spanprof, public API", Span: root(ours(never, public))},
 			{Name: "spanprof with names of unsampled spans", Span: root(ours(never, spanprof.WithUnsampledSpanNames()))},
 			{Name: "otel-profiling-go v0.7.0", Span: root(grafana.NewTracerProvider(never))},
 		}},
@@ -170,15 +165,12 @@ func scenarios() []paired.Scenario {
 		{Name: "root by default: labels and profile id", Candidates: []*paired.Candidate{
 			{Name: "bare SDK", Span: root(sdk)},
 			{Name: "spanprof", Span: root(ours(sdk))},
-			{Name: "spanprof, public API", Span: root(ours(sdk, public))},
 			{Name: "otel-profiling-go v0.7.0", Span: root(grafana.NewTracerProvider(sdk))},
 		}},
 		{Name: "root with URLs, without the id", Candidates: []*paired.Candidate{
 			{Name: "bare SDK", Span: root(sdk)},
 			{Name: "WithProfileURL", Span: root(ours(sdk, noID, page, spanprof.WithProfileURL(true)))},
 			{Name: "WithProfileURL, baseline and difference", Span: root(ours(sdk, noID, page, spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true)))},
-			{Name: "WithProfileURLTemplate of the same URL", Span: root(ours(sdk, noID,
-				spanprof.WithProfileURLTemplate("http://localhost:4040/?query=shop.cpu%7Bprofile_id%3D%22{span_id}%22%7D&from={from_ns}&until={to_ns}")))},
 			{Name: "WithGrafanaProfileURL", Span: root(ours(sdk, noID, spanprof.WithGrafanaProfileURL("http://localhost:3000", "pyroscope")))},
 			{Name: "WithProfileURLBuilder", Span: root(ours(sdk, noID, spanprof.WithProfileURLBuilder(spanprof.DefaultProfileURLBuilder("http://localhost:4040", "shop"))))},
 		}},

@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
-	"github.com/spanprof/spanprof/internal/livelabels"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
 // maxEntries bounds what is kept until a cut, to some 30 MB with labels and stacks.
@@ -31,15 +31,15 @@ var seed = maphash.MakeSeed()
 type part struct {
 	signals    *tally // the Log's
 	start      time.Time
-	began, end int64         // nanotimes; began is that of start
+	began, end int64         // nanotimes; began is start
 	period     time.Duration // between two samples
 	entries    map[key]*entry
 	dropped    int64 // samples for which there was no room
 	last       int64 // the time of the last record that has one
 	times      int   // how many there are in entries
 	stride     int64 // one in so many samples of an entry has its time kept
-	// foreign counts stacks without an address of Go code, until one has some, which
-	// inCode says.
+	// foreign counts stacks without an address of Go code, until one has some: then
+	// inCode is true.
 	foreign int
 	inCode  bool
 	err     error
@@ -87,7 +87,7 @@ type entry struct {
 // count counts a record of time at. What works for a span that has ended has the labels
 // from before it.
 func (p *part) count(stack []uint64, labels *goruntime.LabelSet, at, count int64) {
-	held, ended := livelabels.At(labels, at)
+	held, ended := spanlabels.At(labels, at)
 	k := key{labels: content(held), ended: ended}
 	if len(stack) > 0 {
 		k.hash = maphash.Bytes(seed, unsafe.Slice((*byte)(unsafe.Pointer(&stack[0])), 8*len(stack)))
@@ -161,7 +161,7 @@ func content(set *goruntime.LabelSet) string {
 	return string(b)
 }
 
-// missing says which samples are not in the profile, if any.
+// missing returns an error for samples that are not in the profile.
 func (p *part) missing() error {
 	if p.dropped == 0 {
 		return p.err

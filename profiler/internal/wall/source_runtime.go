@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
-	"github.com/spanprof/spanprof/internal/livelabels"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
 var _ source = (*runtimeSource)(nil)
@@ -45,7 +45,7 @@ func (s *runtimeSource) look() error {
 	at := goruntime.Nanotime()
 	s.n = s.fill()
 	for i, set := range s.labels[:s.n] {
-		s.labels[i], _ = livelabels.At(set, at)
+		s.labels[i], _ = spanlabels.At(set, at)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (s *runtimeSource) held(labels []label, until time.Time) bool {
 	}
 	for _, sets := range s.found {
 		if set := sets[&labels[0]]; set != nil {
-			held, _ := livelabels.At(set, goruntime.Nanotime()-int64(time.Since(until)))
+			held, _ := spanlabels.At(set, goruntime.Nanotime()-int64(time.Since(until)))
 			return held == set
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spanprof/spanprof/internal/labelfacts"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/sdkspan"
@@ -33,9 +33,8 @@ func (l *Log) Start(s sdktrace.ReadWriteSpan) {
 	}
 }
 
-// End records a span that ends: a local root, a span that has a profile of its own, or what
-// another one has to tell about those above it. The span's attributes must not change any
-// more.
+// End records the end of a local root or of a span with a profile of its own. Other spans
+// may add to the record of a span above them. The span's attributes must not change any more.
 func (l *Log) End(s sdktrace.ReadOnlySpan) {
 	if sdk, ok := sdkspan.EndedOf(s); ok {
 		l.endInPlace(s, sdk)
@@ -44,8 +43,8 @@ func (l *Log) End(s sdktrace.ReadOnlySpan) {
 	// Each question may copy all that a span is, so none is put twice.
 	parent, all := s.Parent(), s.Attributes()
 	profiled, size := look(all)
-	if !profiled && labelfacts.EverySpan(true) {
-		profiled = labelfacts.EverySpan(s.SpanContext().IsSampled())
+	if !profiled && spanlabels.EverySpan() {
+		profiled = s.SpanContext().IsSampled()
 	}
 	if local := isLocalRoot(&parent); local || profiled {
 		l.end(s, parent.SpanID(), local, profiled, all, size)
@@ -58,8 +57,8 @@ func (l *Log) End(s sdktrace.ReadOnlySpan) {
 func (l *Log) endInPlace(s sdktrace.ReadOnlySpan, sdk sdkspan.Ended) {
 	parent, all := sdk.Parent(), sdk.Attributes()
 	profiled, size := look(all)
-	if !profiled && labelfacts.EverySpan(true) {
-		profiled = labelfacts.EverySpan(sdk.SpanContext().IsSampled())
+	if !profiled && spanlabels.EverySpan() {
+		profiled = sdk.SpanContext().IsSampled()
 	}
 	switch local := isLocalRoot(parent); {
 	case local || profiled:
@@ -106,8 +105,8 @@ func (l *Log) end(s sdktrace.ReadOnlySpan, parent trace.SpanID, local, profiled 
 	l.enqueue(&e, &d, pinned+int64(len(e.name)+len(d.status)))
 }
 
-// pass hands the attributes of a child that has no record of its own to its parent, for
-// the nearest span above that has one.
+// pass gives the attributes of a child without a record to its parent. They belong to the
+// nearest span above with a record.
 func (l *Log) pass(s sdktrace.ReadOnlySpan, parent trace.SpanID, all []attribute.KeyValue, size int64) {
 	exception, status := l.exceptionOf(all, s.Events()), s.Status()
 	some, passes := l.passes(size, exception, status.Code)
@@ -135,8 +134,7 @@ func times(from, until time.Time) (start, duration int64) {
 
 func isLocalRoot(parent *trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }
 
-// exceptionOf returns what is known of a span's exception, and counts what of its attributes,
-// its events and those is not looked at.
+// exceptionOf returns a span's exception. It counts attributes and events beyond the bounds.
 func (l *Log) exceptionOf(all []attribute.KeyValue, events []sdktrace.Event) attributes.Exception {
 	exception := attributes.ExceptionOf(events)
 	if n := attributes.Unseen(len(all)) + attributes.Unseen(len(events)) + attributes.Unseen(len(exception.Attributes)); n > 0 {
@@ -148,8 +146,8 @@ func (l *Log) exceptionOf(all []attribute.KeyValue, events []sdktrace.Event) att
 // profileID is the attribute of spans that have a profile of their own.
 const profileID = "pyroscope.profile.id"
 
-// look goes through the attributes of a span that are looked at. It says whether there is that
-// of a profile, and about what the others take in bytes, 0 for none.
+// look reads a span's attributes up to a bound. It reports whether one has the profile's id,
+// and about how many bytes the others take, 0 for none.
 func look(all []attribute.KeyValue) (profiled bool, size int64) {
 	size = int64(attributes.Unseen(len(all))) * pinnedValue // at least
 	for i := 0; i < len(all); i = attributes.Next(i, len(all)) {

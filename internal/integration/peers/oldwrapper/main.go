@@ -1,9 +1,9 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Oldwrapper prints what a span with a profile id, a profile URL and a baseline
-// URL costs over the bare SDK, by spanprof and by otel-profiling-go v0.5.0, the
-// last version that sets URLs. Package paired says what the columns mean.
+// Oldwrapper prints the cost over the bare SDK of a span with profile id, profile
+// URL and baseline URL. It compares spanprof with otel-profiling-go
+// v0.5.0, the last version that sets URLs. Package paired documents the columns.
 //
 //	GOWORK=off go -C internal/integration/peers run ./oldwrapper
 package main
@@ -34,7 +34,6 @@ func main() {
 		spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true),
 	}
 	ours := spanprof.NewTracerProvider(sdk, urls...)
-	public := spanprof.NewTracerProvider(sdk, append(urls, spanprof.WithPublicLabelsOnly())...)
 	v050 := pyroscope.NewTracerProvider(sdk, pyroscope.WithAppName("app"), pyroscope.WithPyroscopeURL(address),
 		pyroscope.WithAddSpanName(true), pyroscope.WithProfileURL(true), pyroscope.WithProfileBaselineURL(true))
 	table := paired.NewTable(os.Stdout, *rounds)
@@ -42,7 +41,6 @@ func main() {
 		{Name: "bare SDK", Span: root(sdk)},
 		{Name: "one SetAttributes of the same three, made before", Span: withAttributes(sdk, attributesOf(ours))},
 		{Name: "spanprof", Span: root(ours)},
-		{Name: "spanprof, public API", Span: root(public)},
 		{Name: "otel-profiling-go v0.5.0", Span: root(v050)},
 	}}.Print(table, *rounds)
 	_ = table.Flush()

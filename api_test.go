@@ -1,0 +1,98 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof_test
+
+import (
+	"flag"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden file of the public names")
+
+// TestPublicNames compares the public names with testdata/api.txt.
+func TestPublicNames(t *testing.T) {
+	const golden = "testdata/api.txt"
+	got := publicNames(t)
+	if *update {
+		if err := os.WriteFile(golden, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("public names (-want +got), for a wanted change run go test -run TestPublicNames -update:\n%s", diff)
+	}
+}
+
+// publicNames returns a line for each, sorted.
+func publicNames(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	pkg, err := doc.NewFromFiles(fset, files, "github.com/spanprof/spanprof")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	values := func(kind string, all []*doc.Value) {
+		for _, v := range all {
+			for _, name := range v.Names {
+				if token.IsExported(name) {
+					names = append(names, kind+" "+name)
+				}
+			}
+		}
+	}
+	funcs := func(all []*doc.Func) {
+		for _, f := range all {
+			f.Decl.Doc, f.Decl.Body = nil, nil
+			var b strings.Builder
+			if err := printer.Fprint(&b, fset, f.Decl); err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, b.String())
+		}
+	}
+	values("const", pkg.Consts)
+	values("var", pkg.Vars)
+	funcs(pkg.Funcs)
+	for _, typ := range pkg.Types {
+		names = append(names, "type "+typ.Name)
+		values("const", typ.Consts)
+		values("var", typ.Vars)
+		funcs(typ.Funcs)
+		funcs(typ.Methods)
+	}
+	slices.Sort(names)
+	return names
+}

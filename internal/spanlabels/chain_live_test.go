@@ -1,0 +1,67 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live && !spanprof_public
+
+package spanlabels
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+	"weak"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
+)
+
+// 10,000 goroutines start a span each, never end it, and start the next goroutine. At most
+// 256 blocks are alive.
+func TestChainOfGoroutines(t *testing.T) {
+	const links = 10_000
+	blocks := make([]weak.Pointer[Block], links)
+	done := make(chan struct{})
+	root := Start(context.Background(), nil, number(links))
+	defer root.End()
+	var next func(i int)
+	next = func(i int) {
+		blocks[i] = weak.Make(Start(context.Background(), root, number(i)))
+		if i+1 < links {
+			go next(i + 1)
+			return
+		}
+		for range 3 { // other goroutines may still be about to exit
+			runtime.Gosched()
+			runtime.GC()
+		}
+		alive := 0
+		for _, b := range blocks {
+			if b.Value() != nil {
+				alive++
+			}
+		}
+		if alive > maxDepth || alive == 0 {
+			t.Errorf("%d blocks are alive, want 1 to %d", alive, maxDepth)
+		}
+		close(done)
+	}
+	go func() {
+		goruntime.SetLabels(nil)
+		next(0)
+	}()
+	<-done
+}
+
+// TestManyHistories makes a million checks, or SPANPROF_LABEL_CHECKS.
+func TestManyHistories(t *testing.T) {
+	want := 1_000_000
+	if n, err := strconv.Atoi(os.Getenv("SPANPROF_LABEL_CHECKS")); err == nil {
+		want = n
+	}
+	seed, checks := uint64(1<<20), 0
+	for ; checks < want; seed++ {
+		checks += runHistory(t, seed)
+	}
+	t.Logf("%d checks in %d histories", checks, seed-1<<20)
+}

@@ -1,0 +1,102 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanlabels
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"weak"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Counts are the counters of this process, for the self-check.
+var Counts struct {
+	// EndedElsewhere counts labelled spans that ended on another goroutine than
+	// they started on.
+	EndedElsewhere atomic.Uint64
+	// Wiped counts labelled spans that ended on the goroutine where they started,
+	// with their labels replaced by something else.
+	Wiped atomic.Uint64
+	// NoRoom counts spans without labels because too many were open in a
+	// SpanProcessor.
+	NoRoom atomic.Uint64
+	// NamesFull is the limit on different span names, once it was reached.
+	NamesFull atomic.Int64
+}
+
+// Provider is a TracerProvider or SpanProcessor of package spanprof. The
+// exported fields are set before Register and constant after that.
+type Provider struct {
+	// Wrapper is the TracerProvider and Inner the wrapped one; nil for a
+	// SpanProcessor.
+	Wrapper, Inner trace.TracerProvider
+	// Disabled reports whether the environment has switched it off.
+	Disabled bool
+	// NoProfileID reports whether spans lack the attribute pyroscope.profile.id.
+	NoProfileID bool
+	// EverySpan reports whether every sampled span has a profile of its own, and
+	// no such attribute.
+	EverySpan bool
+
+	sampled, unsampled atomic.Uint64
+}
+
+// every is the share of traces that Count counts: one in 64. It counts as many
+// spans exactly before that.
+const every = 64
+
+// Count counts a span that has started, by bits of the trace id that samplers
+// use last.
+func (p *Provider) Count(id trace.TraceID, sampled bool) {
+	n := &p.unsampled
+	if sampled {
+		n = &p.sampled
+	}
+	switch few := n.Load() < every; {
+	case few && id.IsValid():
+		n.Add(1)
+	case !few && id[len(id)-1]%every == 1: // not 0, the byte of an invalid id
+		n.Add(every)
+	}
+}
+
+// Spans returns about how many spans were started, sampled or not.
+func (p *Provider) Spans() (sampled, unsampled uint64) { return p.sampled.Load(), p.unsampled.Load() }
+
+var (
+	providersMu sync.Mutex
+	providers   []weak.Pointer[Provider]
+	everySpan   atomic.Int64 // providers with EverySpan
+)
+
+// Register adds p to Providers, for as long as something else refers to p.
+func Register(p *Provider) {
+	providersMu.Lock()
+	defer providersMu.Unlock()
+	providers = append(slices.DeleteFunc(providers, func(p weak.Pointer[Provider]) bool { return p.Value() == nil }), weak.Make(p))
+	if p.EverySpan && !p.Disabled {
+		everySpan.Add(1)
+		runtime.AddCleanup(p, func(n *atomic.Int64) { n.Add(-1) }, &everySpan)
+	}
+}
+
+// Providers returns the registered providers, the oldest first.
+func Providers() []*Provider {
+	providersMu.Lock()
+	defer providersMu.Unlock()
+	var alive []*Provider
+	for _, p := range providers {
+		if p := p.Value(); p != nil {
+			alive = append(alive, p)
+		}
+	}
+	return alive
+}
+
+// EverySpan reports whether any provider has EverySpan. A sampled span may then
+// have a profile of its own without an attribute for it.
+func EverySpan() bool { return everySpan.Load() > 0 }

@@ -1,0 +1,27 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package spanlabels owns the goroutine labels of spans. It puts them on
+// goroutines, takes them off, and answers which labels held at a time.
+//
+// # The rule
+//
+// The labels of a span belong to a [Block]. Its prev field is the label set
+// that was on the goroutine before: of another block, or a foreign one.
+//
+//   - [Start] puts a block on top of the nearest open one. At depth 256 prev
+//     becomes the set under all blocks. No block is needed for a child in root
+//     scope on its root's goroutine, see [Inherits].
+//   - [Block.Rename] gives the block a new set and replaces it on the calling
+//     goroutine. Other goroutines keep the old name until their next Start or End.
+//   - [Block.End] marks the block ended. The first block of a local root on a
+//     goroutine also ends the blocks of that root above it, since a program may
+//     forget to end those. The goroutine then gets what [At] returns for now.
+//     If it carries a foreign set, End replaces the labels with this block's
+//     values and leaves the others.
+//   - [Do] is Start and End of a block with the labels of a context. Its labels
+//     hold until f returns, also after the span's end.
+//   - [At] follows prev past the blocks that had ended at the time.
+//
+// A foreign set holds until it is replaced, even if it was copied from a block.
+package spanlabels

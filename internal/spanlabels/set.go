@@ -1,0 +1,189 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanlabels
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
+)
+
+const (
+	keyProfile = labelkey.ProfileID
+	keySpan    = labelkey.SpanID
+	keyName    = labelkey.SpanName
+	keyTrace   = labelkey.TraceID
+)
+
+// IsOwn reports whether key is one of the span labels.
+func IsOwn(key string) bool {
+	switch key {
+	case keyProfile, keySpan, keyName, keyTrace:
+		return true
+	}
+	return false
+}
+
+// text returns a string of b, which must not change any more, without a copy.
+func text(b []byte) string { return unsafe.String(&b[0], len(b)) }
+
+// appendOwn appends the labels of v, sorted by key.
+func (b *Block) appendOwn(list []label, v *Values) []label {
+	ids := text(b.hex[:])
+	if v.SpanID {
+		list = append(list, label{Key: keyProfile, Value: ids[:spanDigits]}, label{Key: keySpan, Value: ids[:spanDigits]})
+	}
+	if v.Name != "" {
+		list = append(list, label{Key: keyName, Value: v.Name})
+	}
+	if v.TraceID {
+		list = append(list, label{Key: keyTrace, Value: ids[spanDigits:]})
+	}
+	return list
+}
+
+func sortByKey(list []label) {
+	slices.SortFunc(list, func(a, b label) int { return strings.Compare(a.Key, b.Key) })
+}
+
+func isUser(l label) bool { return !IsOwn(l.Key) }
+
+func hasUserLabels(m *labelSet) bool { return slices.ContainsFunc(m.Labels(), isUser) }
+
+// withUserLabels returns own and the user's labels, sorted by key as
+// runtime/pprof keeps them, with room for one more. Labels of the context
+// override the goroutine's, as in pprof.Do.
+func withUserLabels(own []label, onGoroutine, inContext *labelSet) []label {
+	list := make([]label, 0, len(own)+len(onGoroutine.Labels())+len(inContext.Labels())+1)
+	list = append(list, own...)
+	for _, l := range inContext.Labels() {
+		if isUser(l) {
+			list = append(list, l)
+		}
+	}
+	for _, l := range onGoroutine.Labels() {
+		if isUser(l) && inContext.Find(l.Key) == nil {
+			list = append(list, l)
+		}
+	}
+	sortByKey(list)
+	return list
+}
+
+// renamed appends labels with another span name to list, which is empty.
+func renamed(list, labels []label, name string) []label {
+	for _, l := range labels {
+		if l.Key != keyName {
+			list = append(list, l)
+		}
+	}
+	if name != "" {
+		list = append(list, label{Key: keyName, Value: name})
+		sortByKey(list)
+	}
+	return list
+}
+
+// takeValues returns m, a foreign set, without the labels that have b's values.
+// Labels of back take their place. It reports whether m is a copy of b's labels
+// or of a descendant's. Other sets are returned unchanged, and copies without ids
+// are not recognised.
+func (b *Block) takeValues(m, back *labelSet) (*labelSet, bool) {
+	own := b.current()
+	same := func(key string) bool { return own.Find(key) != nil && sameValue(m, own, key) }
+	switch ids := same(keySpan) || same(keyProfile); {
+	case own.Find(keyTrace) == nil, !ids && own.Find(keySpan) != nil && same(keyTrace):
+		return m, true
+	case !ids && !same(keyTrace):
+		return m, false
+	}
+	var list []label
+	for _, l := range m.Labels() {
+		if isUser(l) || !same(l.Key) {
+			list = append(list, l)
+		}
+	}
+	kept := &labelSet{List: list}
+	for _, l := range back.Labels() {
+		if IsOwn(l.Key) && kept.Find(l.Key) == nil {
+			list = append(list, l)
+		}
+	}
+	if len(list) == 0 {
+		return nil, true
+	}
+	sortByKey(list)
+	return &labelSet{List: slices.Clip(list)}, true
+}
+
+// sameValue reports whether two sets have the same value of a label, or both
+// lack it.
+func sameValue(m, other *labelSet, key string) bool {
+	return valueIn(m.Labels(), key) == valueIn(other.Labels(), key)
+}
+
+func valueIn(labels []label, key string) string {
+	for _, l := range labels {
+		if l.Key == key {
+			return l.Value
+		}
+	}
+	return ""
+}
+
+func spanID(m *labelSet) string { return valueIn(m.Labels(), keySpan) }
+
+// At returns the label set that held at nanotime on a goroutine that carried set
+// then. The time is of goruntime.Nanotime. It skips spans that had ended, and
+// endedSpanID is the span_id of set if that no longer held. It is empty if nothing
+// was skipped or set has no id of its own. Both sets may be nil.
+//
+// At may be called from any goroutine, soon or late after the time. The labels
+// it falls back to have the span's present name. A copy of labels that
+// runtime/pprof made holds at all times.
+func At(set *labelSet, nanotime int64) (held *labelSet, endedSpanID string) {
+	held, b := holding(set, nanotime)
+	if held == set {
+		return set, ""
+	}
+	if b != nil {
+		held = b.current()
+	}
+	if id := spanID(set); id != spanID(held) {
+		endedSpanID = id
+	}
+	return held, endedSpanID
+}
+
+// holding returns the first set under set that had not ended, and its block.
+func holding(set *labelSet, nanotime int64) (*labelSet, *Block) {
+	for b := blockOf(set); b != nil; b = blockOf(set) {
+		if ended := b.ended.Load(); ended == 0 || nanotime <= ended {
+			return set, b
+		}
+		set = b.prev.Load()
+	}
+	return set, nil
+}
+
+// live returns the set that holds from now on, with its present name.
+func live(set *labelSet) *labelSet {
+	held, b := holding(set, math.MaxInt64)
+	if b != nil {
+		return b.current()
+	}
+	return held
+}
+
+// StartOf returns the start time, in nanoseconds since 1970, of the span that
+// set belongs to; 0 for nil and for a foreign set.
+func StartOf(set *labelSet) int64 {
+	if b := blockOf(set); b != nil {
+		return b.start
+	}
+	return 0
+}

@@ -1,0 +1,243 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof"
+)
+
+const (
+	attributeProfileURL  = "pyroscope.profile.url"
+	attributeBaselineURL = "pyroscope.profile.baseline.url"
+	attributeDiffURL     = "pyroscope.profile.diff.url"
+)
+
+// linkTo makes profile URLs of a head and the id.
+func linkTo(head string) spanprof.Option {
+	return spanprof.WithProfileURLBuilder(func(id string) string { return head + id })
+}
+
+// linked ends a span of the name and returns it with its attributes and what was
+// reported.
+func linked(t *testing.T, name string, options ...spanprof.Option) (sdktrace.ReadOnlySpan, map[string]string, func() []string) {
+	t.Helper()
+	said := reports(t)
+	recorder := tracetest.NewSpanRecorder()
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder),
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "web shop")))), options...)
+	start := time.Unix(1_800_000_000, 123_456_789)
+	for range 2 {
+		_, span := tp.Tracer("test").Start(t.Context(), name, trace.WithTimestamp(start))
+		span.End(trace.WithTimestamp(start.Add(time.Second)))
+	}
+	ended := recorder.Ended()[1]
+	return ended, attributes(ended), said
+}
+
+// TestGrafanaProfileURL compares with the form that Grafana Profiles Drilldown makes itself, by
+// buildURL in links.ts of https://github.com/grafana/profiles-drilldown.
+func TestGrafanaProfileURL(t *testing.T) {
+	span, got, said := linked(t, "GET", spanprof.WithGrafanaProfileURL("https://grafana.example/", "P 1"),
+		linkTo("not this"), spanprof.WithGrafanaProfileURL("https://grafana.example/", "P 1"))
+	u := parse(t, got[attributeProfileURL])
+	query := u.Query()
+	var to int64
+	if _, err := fmt.Sscan(query.Get("to"), &to); err != nil || to < time.Now().UnixMilli() {
+		t.Errorf("to is %q: %v", query.Get("to"), err)
+	}
+	check(t, u, "https://grafana.example/a/grafana-pyroscope-app/explore", map[string]string{
+		"var-dataSource":      "P 1",
+		"var-serviceName":     "web shop",
+		"var-profileMetricId": "process_cpu:cpu:nanoseconds:cpu:nanoseconds",
+		"from":                "1799999940123",
+		"to":                  query.Get("to"),
+		"explorationType":     "flame-graph",
+		"var-spanSelector":    span.SpanContext().SpanID().String(),
+	})
+	if said := said(); len(said) != 0 {
+		t.Errorf("reports %q", said)
+	}
+}
+
+func TestBadURLs(t *testing.T) {
+	checkRefused(t, "builder", "WithProfileURLBuilder", "(nil)", spanprof.WithProfileURLBuilder(nil))
+	for _, test := range []struct{ addr, dataSource, want string }{
+		{"", "uid", "no address"},
+		{"localhost:3000", "uid", "want an address"},
+		{"http://me:secret@localhost:3000", "uid", "has a user in it"},
+		{"http://localhost:3000/?orgId=1", "uid", "want an address"},
+		{"http://localhost:3000/\xff", "uid", "not UTF-8"},
+		{"http://me:secret@localhost:3000/%zz", "uid", "invalid URL escape"},
+		{"http://localhost:3000", "", "want the uid"},
+	} {
+		checkRefused(t, test.addr, "WithGrafanaProfileURL", test.want, spanprof.WithGrafanaProfileURL(test.addr, test.dataSource))
+	}
+}
+
+// checkRefused sees that spans get no URL, and one report that names the option and what
+// is wrong with it.
+func checkRefused(t *testing.T, what, option, want string, made spanprof.Option) {
+	t.Helper()
+	_, got, said := linked(t, "GET", made)
+	if _, ok := got[attributeProfileURL]; ok || got[spanprof.AttributeProfileID] == "" {
+		t.Errorf("%q: attributes %v", what, got)
+	}
+	if said := said(); len(said) != 1 || !strings.Contains(said[0], option) || !strings.Contains(said[0], want) || strings.Contains(said[0], "secret") {
+		t.Errorf("%q: reports %q, want one of %q with %q", what, said, option, want)
+	}
+}
+
+// TestBaselineURLWithoutAddress sees that a profile URL of another tool's stays where the
+// baseline has no address.
+func TestBaselineURLWithoutAddress(t *testing.T) {
+	_, got, said := linked(t, "GET", spanprof.WithGrafanaProfileURL("http://localhost:3000/sub/", "{uid}"), spanprof.WithProfileBaselineURL(true))
+	if got[attributeBaselineURL] != "" || !strings.HasPrefix(got[attributeProfileURL], "http://localhost:3000/sub/a/grafana-pyroscope-app/explore?var-dataSource=%7Buid%7D&") {
+		t.Errorf("attributes %v", got)
+	}
+	if said := said(); len(said) != 1 || !strings.Contains(said[0], "no pyroscope.profile.baseline.url: no address; set one by WithPyroscopeURL") {
+		t.Errorf("reports %q", said)
+	}
+}
+
+// TestApplicationNameReport ends a span in the error handler while another span ends, which
+// reports the application's name.
+func TestApplicationNameReport(t *testing.T) {
+	var tp *spanprof.TracerProvider
+	heard := make(chan string, 1)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		_, span := tp.Tracer("test").Start(context.Background(), "of the handler")
+		span.End()
+		heard <- err.Error()
+	}))
+	t.Cleanup(func() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) })
+	tp = spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithDefaultProfileURLBuilder("http://localhost:4040", "a{b}"))
+	_, span := tp.Tracer("test").Start(t.Context(), "GET")
+	span.End()
+	if said := <-heard; !strings.Contains(said, `"a{b}"`) {
+		t.Errorf("reported %q", said)
+	}
+	u := parse(t, attributes(span.(sdktrace.ReadOnlySpan))[attributeProfileURL])
+	if query := u.Query().Get("query"); !strings.HasPrefix(query, `.cpu{profile_id="`) {
+		t.Errorf("query %s", query)
+	}
+}
+
+func TestURLBuilder(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		build  func(string) string
+		want   string // ID stands for the span's
+		report string
+	}{
+		{"builds", func(id string) string { return "https://p.example/" + id }, "https://p.example/ID", ""},
+		{"default", spanprof.DefaultProfileURLBuilder("http://localhost:4040/", "a&b"), "http://localhost:4040/?query=a%26b.cpu%7Bprofile_id%3D%22ID%22%7D", ""},
+		{"nil", nil, "", "WithProfileURLBuilder(nil)"},
+		{"returns nothing", func(string) string { return "" }, "", "it returned nothing"},
+		{"not UTF-8", func(string) string { return "https://p.example/\xff" }, "", "not UTF-8"},
+		{"panics", func(string) string { panic("no") }, "", "it panicked: no"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var (
+				span sdktrace.ReadOnlySpan
+				got  map[string]string
+				said func() []string
+			)
+			synctest.Test(t, func(t *testing.T) {
+				span, got, said = linked(t, "GET", spanprof.WithProfileURLBuilder(test.build))
+				synctest.Wait() // for the report
+			})
+			want := strings.ReplaceAll(test.want, "ID", span.SpanContext().SpanID().String())
+			if got[attributeProfileURL] != want {
+				t.Errorf("got %q, want %q", got[attributeProfileURL], want)
+			}
+			if got[spanprof.AttributeProfileID] == "" {
+				t.Error("the id is missing too")
+			}
+			if said := said(); test.report == "" && len(said) != 0 || test.report != "" && (len(said) != 1 || !strings.Contains(said[0], test.report)) {
+				t.Errorf("reports %q, want one with %q", said, test.report)
+			}
+		})
+	}
+}
+
+// TestURLBuilderInPanic sees that a builder which panics does not hide the panic in
+// which a span ends.
+func TestURLBuilderInPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := tracetest.NewSpanRecorder()
+		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)),
+			spanprof.WithProfileURLBuilder(func(string) string { panic("the builder's") }))
+		reports(t)
+		func() {
+			defer func() {
+				if r := recover(); r != "the program's" {
+					t.Errorf("recovered %v", r)
+				}
+			}()
+			_, span := tp.Tracer("test").Start(t.Context(), "GET")
+			defer span.End()
+			panic("the program's")
+		}()
+		ended := recorder.Ended()
+		if len(ended) != 1 || len(ended[0].Events()) != 1 || ended[0].Events()[0].Name != "exception" {
+			t.Errorf("the span ended with %v", ended)
+		}
+		synctest.Wait() // for the report, which is not the next test's
+	})
+}
+
+func TestDiffURL(t *testing.T) {
+	_, got, _ := linked(t, "GET", spanprof.WithDefaultProfileURLBuilder("http://localhost:4040", "shop"), spanprof.WithProfileBaselineURL(true))
+	baseline, diff := got[attributeBaselineURL], got[attributeDiffURL]
+	if want := strings.Replace(baseline, "/comparison?", "/comparison-diff?", 1); diff != want || diff == baseline {
+		t.Errorf("difference %s, baseline %s", diff, baseline)
+	}
+	if q := parse(t, got[attributeProfileURL]).Query().Get("query"); !strings.HasPrefix(q, `shop.cpu{profile_id="`) {
+		t.Errorf("query %q", q)
+	}
+}
+
+func TestURLOfWithoutIDs(t *testing.T) {
+	_, got, said := linked(t, "GET", linkTo("https://p.example/"), spanprof.WithSpanIDLabelScope(spanprof.ScopeNone))
+	if said := said(); len(got) != 0 || len(said) != 1 || !strings.Contains(said[0], "ScopeNone") {
+		t.Errorf("attributes %v, reports %q", got, said)
+	}
+}
+
+// TestURLTimes compares the times of exported spans, which are exact.
+func TestURLTimes(t *testing.T) {
+	start := time.Unix(1_800_000_000, 123_456_789)
+	for name, test := range map[string]struct {
+		option spanprof.Option
+		want   map[string]string
+	}{
+		"page":    {spanprof.WithDefaultProfileURLBuilder("http://localhost:4040", "shop"), map[string]string{"from": "1800000000123456789", "until": "1800000001123456789"}},
+		"grafana": {spanprof.WithGrafanaProfileURL("http://localhost:3000", "uid"), map[string]string{"from": "1799999940123", "to": "1800000061124"}},
+	} {
+		memory := tracetest.NewInMemoryExporter()
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spanprof.NewSpanExporter(memory, test.option)))
+		_, span := tp.Tracer("test").Start(t.Context(), "root", trace.WithTimestamp(start))
+		span.End(trace.WithTimestamp(start.Add(time.Second)))
+		query := parse(t, attributes(memory.GetSpans().Snapshots()[0])[attributeProfileURL]).Query()
+		for key, want := range test.want {
+			if got := query.Get(key); got != want {
+				t.Errorf("%s: %s = %q, want %q", name, key, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,177 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof_test
+
+import (
+	"context"
+	"runtime/pprof"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/internal/spanlabels"
+)
+
+func TestSpanProcessor(t *testing.T) {
+	for name, all := range map[string]bool{"root scope": false, "all spans": true} {
+		t.Run(name, func(t *testing.T) {
+			processor := spanprof.NewSpanProcessor(spanprof.WithRootSpanOnly(!all))
+			sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor))
+			for name, tracer := range map[string]trace.Tracer{
+				"alone":        sdk.Tracer("test"),
+				"with wrapper": spanprof.NewTracerProvider(sdk, spanprof.WithRootSpanOnly(!all)).Tracer("test"),
+			} {
+				pprof.Do(t.Context(), pprof.Labels("tenant", "a"), func(ctx context.Context) {
+					rootCtx, root := tracer.Start(ctx, "root")
+					carries(t, name+": in root", spanLabels(root, "root", "tenant", "a"))
+					_, child := tracer.Start(rootCtx, "child")
+					want := spanLabels(root, "root", "tenant", "a")
+					if all {
+						want = spanLabels(child, "child", "tenant", "a")
+					}
+					carries(t, name+": in child", want)
+					child.End()
+					if spanprof.ReadsGoroutineLabels() || name != "alone" {
+						carries(t, name+": after child", spanLabels(root, "root", "tenant", "a"))
+					}
+					root.End()
+					carries(t, name+": after root", map[string]string{"tenant": "a"})
+				})
+			}
+		})
+	}
+}
+
+// Spans that never end are bounded, and so are the labels.
+func TestSpanProcessorBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
+	processor := spanprof.NewSpanProcessor()
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor)).Tracer("test")
+	const started = 100_000
+	spans := make([]trace.Span, started)
+	for i := range spans {
+		_, spans[i] = tracer.Start(context.Background(), "leaked")
+	}
+	if n := spanlabels.Counts.NoRoom.Load(); n < started-64*1024 || n == started {
+		t.Errorf("%d of %d spans have no labels", n, started)
+	}
+	for _, span := range spans {
+		span.End()
+	}
+	before := spanlabels.Counts.NoRoom.Load()
+	_, span := tracer.Start(context.Background(), "root")
+	span.End()
+	if spanlabels.Counts.NoRoom.Load() != before {
+		t.Error("no room after all spans have ended")
+	}
+	pprof.SetGoroutineLabels(context.Background())
+}
+
+// Spans that are open at Shutdown do not leave their labels behind for good.
+func TestSpanProcessorShutdown(t *testing.T) {
+	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))
+	ctx, root := sdk.Tracer("test").Start(context.Background(), "root")
+	_, child := sdk.Tracer("test").Start(ctx, "child")
+	if err := sdk.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, next := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test").Start(context.Background(), "next")
+	next.End()
+	carries(t, "after the next span", map[string]string{})
+	child.End()
+	root.End()
+	carries(t, "after the spans", map[string]string{})
+}
+
+// duringShutdown is a processor that calls a function in Shutdown. The SDK serves
+// spans until it has shut all processors down.
+type duringShutdown struct {
+	sdktrace.SpanProcessor
+	f func()
+}
+
+func (d duringShutdown) Shutdown(ctx context.Context) error {
+	d.f()
+	return d.SpanProcessor.Shutdown(ctx)
+}
+
+func TestSpansDuringShutdown(t *testing.T) {
+	var tracer trace.Tracer
+	var open, late trace.Span
+	sdk := sdktrace.NewTracerProvider(
+		sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()),
+		sdktrace.WithSpanProcessor(duringShutdown{tracetest.NewSpanRecorder(), func() {
+			open.End()
+			carries(t, "after a span that was open", map[string]string{})
+			_, late = tracer.Start(context.Background(), "late")
+			carries(t, "in a span that starts after Shutdown", map[string]string{})
+		}}))
+	tracer = sdk.Tracer("test")
+	_, open = tracer.Start(context.Background(), "open")
+	if err := sdk.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	late.End()
+	carries(t, "after Shutdown", map[string]string{})
+}
+
+// askedContext calls a function when it is asked for a value.
+type askedContext struct {
+	context.Context
+	f func()
+}
+
+func (c askedContext) Value(key any) any {
+	c.f()
+	return c.Context.Value(key)
+}
+
+// A Shutdown while a span starts, before its labels are known.
+func TestShutdownWithinOnStart(t *testing.T) {
+	processor := spanprof.NewSpanProcessor()
+	_, span := sdktrace.NewTracerProvider().Tracer("test").Start(context.Background(), "span")
+	ctx := askedContext{context.Background(), func() { _ = processor.Shutdown(context.Background()) }}
+	processor.OnStart(ctx, span.(sdktrace.ReadWriteSpan))
+	span.End()
+	processor.OnEnd(span.(sdktrace.ReadOnlySpan))
+	carries(t, "after OnEnd", map[string]string{})
+}
+
+// A framework's provider with a SpanProcessor, called by an application that
+// wraps another provider.
+func TestSpanProcessorWithinAnotherProvider(t *testing.T) {
+	wrapped := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
+	framework := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor())).Tracer("test")
+	ctx, root := wrapped.Start(context.Background(), "root")
+	_, own := framework.Start(ctx, "own", trace.WithNewRoot())
+	carries(t, "in the framework's root", spanLabels(own, "own"))
+	own.End()
+	if spanprof.ReadsGoroutineLabels() {
+		carries(t, "after the framework's root", spanLabels(root, "root"))
+	}
+	root.End()
+	carries(t, "after root", map[string]string{})
+}
+
+// The child of a root that has ended carries the root's labels by the wrapper. The
+// processor must not give it an id without a profile.
+func TestSpanProcessorLeavesTheWrappersChildren(t *testing.T) {
+	recorder := tracetest.NewSpanRecorder()
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(
+		sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()), sdktrace.WithSpanProcessor(recorder))).Tracer("test")
+	_, root := tracer.Start(context.Background(), "root")
+	root.End()
+	_, child := tracer.Start(trace.ContextWithSpan(context.Background(), root), "child")
+	carries(t, "in child", spanLabels(root, "root"))
+	child.End()
+	if got := attributes(recorder.Ended()[1]); len(got) != 0 {
+		t.Errorf("child has %v, its samples the id %s", got, root.SpanContext().SpanID())
+	}
+	carries(t, "after child", map[string]string{})
+}
