@@ -42,8 +42,8 @@ type HostStatus struct {
 	// Status is about all processes. Lost is about their subscriptions.
 	Status
 	// Subscribers are the processes that are connected now, and HandedOut the samples
-	// that they got. Refused are their connections that were not served.
-	Subscribers, HandedOut, Refused int
+	// that they got. RefusedSubscribers are their connections that were not served.
+	Subscribers, HandedOut, RefusedSubscribers int
 	// Unreadable is true if the last message had C code in files that may not be read:
 	// its functions stay addresses.
 	Unreadable bool
@@ -71,7 +71,7 @@ func NewHost(to exporter.Exporter) (*Host, error) {
 
 // ServeGRPC takes OTLP/gRPC until ctx ends, as [Receiver.ServeGRPC] does.
 func (h *Host) ServeGRPC(ctx context.Context, listener net.Listener, opts ...ServeOption) error {
-	return serve(ctx, listener, opts, h.take, h.core.refuse)
+	return h.core.serve(ctx, listener, opts, h.take)
 }
 
 // ServeSocket makes a socket and hands each process that connects to it the process's own
@@ -91,7 +91,7 @@ func (h *Host) ServeSocket(ctx context.Context, path string, mode os.FileMode) e
 // Status returns what has been counted since NewHost.
 func (h *Host) Status() HostStatus {
 	out := h.handout.Status()
-	s := HostStatus{Status: h.core.Status(), Subscribers: out.Subscribers, HandedOut: int(out.HandedOut), Refused: int(out.Refused)}
+	s := HostStatus{Status: h.core.Status(), Subscribers: out.Subscribers, HandedOut: int(out.HandedOut), RefusedSubscribers: int(out.Refused)}
 	s.Lost += int(out.Lost)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,7 +108,7 @@ func (h *Host) take(ctx context.Context, connection string, m *collectorpb.Expor
 	defer func() { h.core.count(counted) }()
 	profiles, err := h.profiles(connection, m, &counted)
 	if err = errors.Join(handErr, err); err != nil {
-		counted = Status{Messages: 1, Malformed: 1}
+		counted = Status{} // as refused
 		return fmt.Errorf("receiver: %w", err)
 	}
 	h.core.export(ctx, profiles, &counted)

@@ -16,11 +16,8 @@ import (
 	"github.com/spanprof/spanprof/internal/report"
 )
 
-// Bounds on what a message may take.
-const (
-	maxMessage = 32 << 20  // bytes, decompressed
-	maxMemory  = 128 << 20 // bytes, about, of this process's part as pprof
-)
+// maxMemory bounds this process's part of a message as pprof, in bytes, about.
+const maxMemory = 128 << 20
 
 // Span is what a receiver needs to know of a span.
 type Span struct {
@@ -86,12 +83,6 @@ func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error)
 	return &Receiver{config: c, to: to, lookup: lookup, metrics: m, threads: new(threads)}, nil
 }
 
-// refuse counts and reports a refused connection.
-func (r *Receiver) refuse(err error) {
-	r.count(Status{RefusedAgents: 1})
-	r.reports.Report(err)
-}
-
 // take takes a message that came over a connection. An error means that the message
 // breaks the format's rules; then nothing of it is exported. A failed export is not
 // returned: an agent cannot help it.
@@ -107,7 +98,7 @@ func (r *Receiver) takeOwn(ctx context.Context, connection string, m *collectorp
 	defer func() { r.count(counted) }()
 	profiles, err := r.profiles(connection, m, &counted)
 	if err != nil {
-		counted = Status{Messages: 1, Malformed: 1}
+		counted = Status{} // the caller counts it as refused
 		return fmt.Errorf("receiver: %w", err)
 	}
 	r.export(ctx, profiles, &counted)

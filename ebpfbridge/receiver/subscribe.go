@@ -31,7 +31,7 @@ func (r *Receiver) Subscribe(ctx context.Context, path string) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if err := r.takeOwn(ctx, d.Connection, d.Message); err != nil {
-			r.reports.Report(err)
+			r.refuse(Status{Messages: 1, Refused: 1, Reason: err.Error()}, err)
 		}
 	}, func(err error) {
 		r.reports.Report(fmt.Errorf("receiver: %w", err))

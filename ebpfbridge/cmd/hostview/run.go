@@ -28,7 +28,7 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	listener, err := receiver.Listen(c.listen, receiver.WithUsers(uint32(c.agentUID)))
+	listener, err := receiver.Listen(c.listen, uint32(c.agentUID))
 	if err != nil {
 		return fmt.Errorf("-listen: %w", err)
 	}
