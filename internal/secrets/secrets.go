@@ -108,8 +108,8 @@ type mode struct {
 	statement bool // the text is a statement, where names are columns
 }
 
-// hide hides secrets in a text as it is, and then in the text without percent-encoding,
-// which may have been applied more than once.
+// hide hides secrets in a text as it is, and then without percent-encoding. Three
+// encodings are removed.
 func hide(s string, m mode) string {
 	s = scan(s, m)
 	for plain, n := s, 0; n < 3 && strings.IndexByte(plain, '%') >= 0; n++ {

@@ -60,8 +60,8 @@ const maxScan = 4 * MaxValue
 // RedactText returns the start of a text, such as an error, without secrets.
 func RedactText(s string) string { return secrets.Text(s[:min(len(s), maxScan)]) }
 
-// hideIn returns the function that hides secrets in the values of a key, and nil if all
-// of a value is one.
+// hideIn returns the function that hides secrets in the values of a key. It is nil if
+// the whole value is a secret.
 func hideIn(key string) func(string) string {
 	switch key {
 	case "url.query":

@@ -129,10 +129,11 @@ const maxPaths = 1 << 20
 // find appends the profiles in a directory and below it. A pipe with the name of a
 // profile is appended too: reading it returns the error to report.
 func find(dir string, paths *[]string) error {
-	for e, err := range files.Entries(dir, files.Follow) {
-		if err != nil {
-			return err
-		}
+	entries, err := files.Entries(dir, files.Follow)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case e.IsDir():
