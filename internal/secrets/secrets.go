@@ -10,6 +10,7 @@ package secrets
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -135,7 +136,6 @@ type scanner struct {
 	out     []byte
 	done    int // s[:done] is in out
 	inQuery bool
-	userEnd int // the end of the last word with a @
 }
 
 // replace replaces s[from:to], except what is already done.
@@ -154,6 +154,9 @@ func (t *scanner) result() string {
 }
 
 func scan(s string, m mode) string {
+	if strings.IndexByte(s, '@') >= 0 {
+		s = users.ReplaceAllStringFunc(s, hideUser)
+	}
 	t := scanner{mode: m, s: s, inQuery: m.query}
 	for i, start := 0, 0; ; i++ { // s[start:i] is a run
 		if i < len(s) && isRun(s[i]) {
@@ -171,8 +174,6 @@ func scan(s string, m mode) string {
 		switch c := s[i]; c {
 		case '=', ':':
 			t.pair(i)
-		case '@':
-			t.user(i)
 		case '?', '&':
 			t.inQuery = true
 		case '/', ' ', '\t', '\r', '\n':
@@ -251,9 +252,9 @@ func (t *scanner) follows(i int) {
 		return
 	}
 	from := skip(s, i, space+`\/`+quotes)
-	end := t.valueEnd(from)
-	if s[i] == '/' {
-		end = min(end, until(s, from, "/?&#"))
+	end := until(s, from, "/?&#"+space+quotes)
+	if s[i] != '/' {
+		end = t.valueEnd(from)
 	}
 	switch v := s[from:end]; {
 	case s[i] != '/' && (k == scheme || strings.HasSuffix(s[:i], "AUTH")) && !isProse(v),
@@ -262,33 +263,19 @@ func (t *scanner) follows(i int) {
 	}
 }
 
-// user hides the user and the password before the @ at i.
-func (t *scanner) user(i int) {
-	s, ends := t.s, space+"\"`<>"
-	if i < t.userEnd {
-		return
-	}
-	if t.inQuery {
-		ends += "&?"
-	}
-	t.userEnd = until(s, i, ends)
-	from := max(t.done, strings.LastIndexAny(s[:i], ends)+1)
-	slashes := strings.LastIndex(s[from:i], "//")
-	if slashes >= 0 {
-		from += slashes + 2
-		ends += "/?#"
-	}
-	user, password, ok := strings.Cut(s[from:i], ":")
-	start := strings.LastIndexAny(user, "=/(,;{['|?#") + 1
-	port, _, hasPath := strings.Cut(password, "/")
+// users matches the users of addresses: //user@, //user:password@ and user:password@. A
+// password may contain a slash, if it does not look like a port.
+var users = regexp.MustCompile(`//([^\s"<>/?#]*|[^\s"<>/?#:]*:\d*[^\s"<>\d/][^\s"<>]*)@|::|[\w.%+-]*:[^\s"<>:/&?@][^\s"<>&?]*@(sha256:)?`)
+
+func hideUser(s string) string {
+	user, _, _ := strings.Cut(s, ":")
 	switch {
-	case slashes >= 0 && (start > 0 || hasPath && strings.Trim(port, "0123456789") == ""), // a path: host/@x
-		slashes < 0 && (!ok || password == "" || password[0] == ':' || strings.HasPrefix(s[i:], "@sha256:")),
-		strings.Contains(" mailto email mail from to sip ", " "+user[start:]+" "):
-		return
+	case strings.HasPrefix(s, "//"):
+		return "//" + Hidden + ":" + Hidden + "@"
+	case strings.HasSuffix(s, ":"), strings.Contains(" mailto email mail from to sip ", " "+user+" "):
+		return s
 	}
-	last := strings.LastIndexByte(s[i:until(s, i, ends)], '@')
-	t.replace(from+start, i+last, Hidden+":"+Hidden)
+	return Hidden + ":" + Hidden + "@"
 }
 
 var tokenPrefixes = strings.Fields("eyJ AKIA ASIA AIza ya29 gho_ ghp_ ghr_ ghs_ ghu_ github_pat_ glpat- xox sk- sk_live_ sk_test_ rk_live_ whsec_ shpat_ npm_ hf_")
