@@ -64,5 +64,5 @@
 //
 // listen.go accepts agents, and grpc.go takes their messages. owner.go finds this process in
 // one and threads.go its threads. witness.go places the samples, hostprofile.go makes a
-// profile of them and symbols.go names functions. host.go does the same for all processes, with hostsymbols.go.
+// profile of them and symbols.go names functions. host.go does the same for all processes.
 package receiver

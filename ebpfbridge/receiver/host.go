@@ -29,8 +29,7 @@ import (
 // subscribed process the process's own samples. It is safe for concurrent use. Command
 // hostview is a Host with a page.
 type Host struct {
-	core    *Receiver   // its lock, its status and its state of agents
-	symbols hostSymbols // under the lock of core
+	core    *Receiver // its lock, its status, its symbols and its state of agents
 	handout handout.Server
 
 	mu         sync.Mutex
@@ -66,6 +65,7 @@ func NewHost(to exporter.Exporter) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	core.symbols.max = 2_000_000
 	return &Host{core: core}, nil
 }
 
@@ -120,7 +120,7 @@ func (h *Host) profiles(connection string, m *collectorpb.ExportProfilesServiceR
 	if err != nil {
 		return nil, err
 	}
-	h.symbols.begin()
+	h.core.symbols.begin()
 	var profiles []*exporter.Profile
 	for _, p := range timed {
 		id, _ := p.Resource().Set().Value("process.pid")
@@ -128,7 +128,7 @@ func (h *Host) profiles(connection string, m *collectorpb.ExportProfilesServiceR
 		host, err := h.core.hostProfile(p, process{
 			kind:     exporter.KindCPU,
 			resource: withService(p.Resource()),
-			name:     func(m *profile.Mapping, address uint64) (string, bool) { return h.symbols.name(pid, m, address) },
+			name:     func(m *profile.Mapping, address uint64) (string, bool) { return h.core.symbols.name(pid, m, address) },
 			sample:   func(s *profile.Sample) { labelProcess(s, pid) },
 		}, agent{connection, p.Scope}, counted)
 		if err != nil {
@@ -140,7 +140,7 @@ func (h *Host) profiles(connection string, m *collectorpb.ExportProfilesServiceR
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.unreadable = h.symbols.unreadable
+	h.unreadable = h.core.symbols.unreadable
 	return profiles, nil
 }
 

@@ -210,7 +210,7 @@ func (l live) check(t *testing.T, load string, cpu time.Duration) (missing strin
 // process's own.
 func namesOfC(t *testing.T, target string, exported *exportertest.Recorder) bool {
 	t.Helper()
-	var s symbols
+	var functions table
 	names := map[string]int64{}
 	for sample := range ofSpans(t, exported) {
 		for _, l := range sample.Location {
@@ -218,10 +218,13 @@ func namesOfC(t *testing.T, target string, exported *exportertest.Recorder) bool
 				continue
 			}
 			f := file{path.Base(l.Mapping.File), l.Mapping.BuildID}
-			if s.files == nil && f.base == path.Base(target) {
-				s.files = map[file]table{f: f.readFile(target)}
+			if f.base != path.Base(target) {
+				continue
 			}
-			name, _ := s.name(l.Mapping, l.Address)
+			if functions == nil {
+				functions = f.read(os.Open(target))
+			}
+			name, _ := functions.at(l.Address)
 			names[name] += sample.Value[0]
 		}
 	}

@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 
+	"github.com/google/pprof/profile"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -80,7 +82,9 @@ func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Receiver{config: c, to: to, lookup: lookup, metrics: m, threads: new(threads)}, nil
+	r := &Receiver{config: c, to: to, lookup: lookup, metrics: m, threads: new(threads)}
+	r.symbols.max = 400_000 // a Go program of 100 MB has about 200,000 functions
+	return r, nil
 }
 
 // take takes a message that came over a connection. An error means that the message
@@ -120,9 +124,13 @@ func (r *Receiver) profiles(connection string, m *collectorpb.ExportProfilesServ
 	if err != nil {
 		return nil, err
 	}
+	r.symbols.begin()
+	name := func(m *profile.Mapping, address uint64) (string, bool) {
+		return r.symbols.name(int64(os.Getpid()), m, address)
+	}
 	var profiles []*exporter.Profile
 	for _, p := range timed {
-		host, err := r.hostProfile(p, process{kind: exporter.KindHost, resource: r.resource, name: r.symbols.name}, agent{connection, p.Scope}, counted)
+		host, err := r.hostProfile(p, process{kind: exporter.KindHost, resource: r.resource, name: name}, agent{connection, p.Scope}, counted)
 		if err != nil {
 			return nil, err
 		}
