@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -76,9 +75,9 @@ func (h *Host) ServeGRPC(ctx context.Context, listener net.Listener, opts ...Ser
 
 // ServeSocket makes a socket and hands each process that connects to it the process's own
 // samples, until ctx ends. It returns an error if the path is in use. It also returns one
-// if this process is not in the host's pid namespace. mode 0666 is safe: all users may connect.
-func (h *Host) ServeSocket(ctx context.Context, path string, mode os.FileMode) error {
-	l, err := handout.Listen(path, mode)
+// if this process is not in the host's pid namespace. All users may connect.
+func (h *Host) ServeSocket(ctx context.Context, path string) error {
+	l, err := handout.Listen(path)
 	if err == nil {
 		err = h.handout.Serve(ctx, l)
 	}

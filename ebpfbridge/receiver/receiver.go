@@ -61,9 +61,8 @@ type Receiver struct {
 
 	mu       sync.Mutex // one message at a time
 	owner    owner
-	agents   agents
-	threads  *threads            // of the current message's connection
-	known    map[string]*threads // by connection
+	threads  *threads // of the current message's agent
+	known    map[agent]*threads
 	symbols  symbols
 	reports  report.Reporter
 	metrics  *metrics
@@ -82,7 +81,7 @@ func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &Receiver{config: c, to: to, lookup: lookup, metrics: m, threads: new(threads)}
+	r := &Receiver{config: c, to: to, lookup: lookup, metrics: m, threads: new(threads), known: map[agent]*threads{}}
 	r.symbols.max = 400_000 // a Go program of 100 MB has about 200,000 functions
 	return r, nil
 }

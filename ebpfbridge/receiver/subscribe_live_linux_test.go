@@ -43,7 +43,7 @@ func serveHost(t *testing.T) (h *Host, exported *exportertest.Recorder, path str
 	path = filepath.Join(dir, "host.sock")
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- h.ServeSocket(ctx, path, 0o666) }()
+	go func() { done <- h.ServeSocket(ctx, path) }()
 	for {
 		if _, err := os.Stat(path); err == nil {
 			break

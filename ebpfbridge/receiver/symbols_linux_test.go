@@ -27,7 +27,7 @@ func TestSymbolsOfVDSO(t *testing.T) {
 	t.Log(table[0].name)
 }
 
-// TestSymbolsOfOthers asks for files that this process does not have.
+// Files that this process does not have give no names.
 func TestSymbolsOfOthers(t *testing.T) {
 	s := symbols{max: 1000}
 	s.begin()

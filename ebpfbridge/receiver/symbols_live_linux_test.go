@@ -109,7 +109,7 @@ func TestHostSymbols(t *testing.T) {
 		{1 << 30, id, false}, // a process that has ended
 		{own, "", true},
 		{own, id, true},
-		{1 << 30, id, true}, // the same file, as its build id says
+		{1 << 30, id, true}, // the same file by its build id
 		{1 << 30, "", false},
 		{own, "00ff", false},
 		{0, "", false},

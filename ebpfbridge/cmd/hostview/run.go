@@ -47,7 +47,7 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	}
 	if c.socket != "" {
 		fmt.Fprintf(out, "hostview: programs get their own samples from %s\n", c.socket)
-		parts = append(parts, func(ctx context.Context) error { return host.ServeSocket(ctx, c.socket, c.socketMode) })
+		parts = append(parts, func(ctx context.Context) error { return host.ServeSocket(ctx, c.socket) })
 	}
 	return together(ctx, parts)
 }
