@@ -118,7 +118,7 @@ func TestListenDirectory(t *testing.T) {
 		private + "/sticky":       "without write permission for group and others",
 		open + "/below":           "directory " + open + " has",
 		open + "/link":            "directory " + open + " has",
-		private + "/none":         "make it first",
+		private + "/none":         "no such file",
 		private + "/sticky/below": "", private + "/link": "", private + "/fine": "",
 	} {
 		l, err := Listen(dir + "/s")

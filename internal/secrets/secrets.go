@@ -99,26 +99,21 @@ func isRun(c byte) bool             { return isAlnum(c) || c == '_' || c == '-' 
 func isAny(c byte, set string) bool { return strings.IndexByte(set, c) >= 0 }
 
 // Text hides the secrets in a text, such as an error, a URL or a header.
-func Text(s string) string { return hide(s, mode{}) }
+func Text(s string) string { return hide(s, false, false) }
 
 // Query is Text for the query of a URL, which starts with a parameter.
-func Query(s string) string { return hide(s, mode{query: true}) }
-
-type mode struct {
-	query     bool // the text starts in the query of a URL
-	statement bool // the text is a statement, where names are columns
-}
+func Query(s string) string { return hide(s, true, false) }
 
 // hide hides secrets in a text as it is, and then without percent-encoding. Three
 // encodings are removed.
-func hide(s string, m mode) string {
-	s = scan(s, m)
+func hide(s string, query, statement bool) string {
+	s = scan(s, query, statement)
 	for plain, n := s, 0; n < 3 && strings.IndexByte(plain, '%') >= 0; n++ {
 		decoded, err := url.PathUnescape(plain)
 		if err != nil {
 			break
 		}
-		if plain = scan(decoded, m); plain != decoded {
+		if plain = scan(decoded, query, statement); plain != decoded {
 			s = plain
 		}
 	}
@@ -131,11 +126,12 @@ const (
 )
 
 type scanner struct {
-	mode
-	s       string
-	out     []byte
-	done    int // s[:done] is in out
-	inQuery bool
+	s         string
+	query     bool // s starts in the query of a URL
+	statement bool // s is a statement, where names are columns
+	out       []byte
+	done      int // s[:done] is in out
+	inQuery   bool
 }
 
 // replace replaces s[from:to], except what is already done.
@@ -153,11 +149,11 @@ func (t *scanner) result() string {
 	return string(append(t.out, t.s[t.done:]...))
 }
 
-func scan(s string, m mode) string {
+func scan(s string, query, statement bool) string {
 	if strings.IndexByte(s, '@') >= 0 {
 		s = users.ReplaceAllStringFunc(s, hideUser)
 	}
-	t := scanner{mode: m, s: s, inQuery: m.query}
+	t := scanner{s: s, query: query, statement: statement, inQuery: query}
 	for i, start := 0, 0; ; i++ { // s[start:i] is a run
 		if i < len(s) && isRun(s[i]) {
 			continue

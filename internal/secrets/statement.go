@@ -10,7 +10,7 @@ import (
 
 // Statement replaces literals and comments of SQL, GraphQL, MongoDB or Redis by ?. It also
 // hides tokens and users of URLs. Names are columns here.
-func Statement(s string) string { return hide(literals(s), mode{statement: true}) }
+func Statement(s string) string { return hide(literals(s), false, true) }
 
 // quotedName matches what names in double quotes follow, as in PostgreSQL. redis matches a
 // command up to its values: without its key if that may be one.
@@ -52,8 +52,6 @@ func literals(s string) string {
 			if end = literalEnd(s, i); c == '\'' || !isName(s, i, end, named) {
 				t.replace(i, end, "?")
 			}
-		case c == '`':
-			end = min(until(s, end, "`")+1, len(s))
 		case strings.HasPrefix(s[i:], "--"), c == '#' && (i == 0 || isAny(s[i-1], space)) && !strings.HasPrefix(s[i:], "#>") && !strings.HasPrefix(s[i:], "#-"):
 			end = until(s, i, "\n")
 			t.replace(i, end, "--?")

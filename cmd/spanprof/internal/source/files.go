@@ -177,7 +177,8 @@ func isProfile(path string) bool {
 	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(path, suffix) })
 }
 
-func readFile(path string, links files.Links) (*profile.Profile, error) {
+// ReadFile returns the profile in a file.
+func ReadFile(path string, links files.Links) (*profile.Profile, error) {
 	data, err := files.Read(path, links, maxFile)
 	if err != nil {
 		return nil, err
