@@ -195,7 +195,8 @@ func (t *scanner) pair(i int) {
 	}
 	gap := skip(s, i+1, "=>")
 	from := skip(s, gap, " \t[({\\")
-	to, isText := from, false
+	var to int
+	isText := false
 	switch {
 	case k == header && s[i] == ':':
 		to = until(s, from, "\r\n"+quotes)
