@@ -121,7 +121,8 @@ func (c *counter) walk(m *Message, data []byte, depth int) bool {
 }
 
 // otlp has the sizes of the generated structs. AnyValue includes the value in it. The
-// sizes of ResourceProfiles, KeyValue and Profile include what the receiver makes of them.
+// sizes of ResourceProfiles, KeyValue, Profile and the indices of its attributes include
+// what the receiver makes of them.
 const otlp = `
 Request 72 1=ResourceProfiles 2=Dictionary
 ResourceProfiles 200 1=Resource 2=ScopeProfiles
@@ -132,11 +133,11 @@ ArrayValue 64 1=AnyValue
 KeyValueList 64 1=KeyValue
 ScopeProfiles 88 1=Scope 2=Profile
 Scope 104 3=KeyValue
-Profile 4096 1=ValueType 2=Sample 5=ValueType 11=numbers
+Profile 4096 1=ValueType 2=Sample 5=ValueType 11=attributes
 Sample 128 2=numbers 4=numbers
 Dictionary 208 1=Mapping 2=Location 3=Function 4=Link 6=KeyValueAndUnit 7=Stack
-Mapping 96 5=numbers
-Location 104 3=Line 4=numbers
+Mapping 96 5=attributes
+Location 104 3=Line 4=attributes
 KeyValueAndUnit 120 2=AnyValue
 Stack 64 1=numbers`
 
@@ -151,7 +152,7 @@ Location 104 4=Line`
 // schema reads one type a line, the type of the whole first: its name, its size, and the
 // types of its fields by their numbers. Types without a line have at most the default size.
 func schema(text string) *Message {
-	types := map[string]*Message{"numbers": {size: 16, isNumber: true}, "ids": {size: 24, isNumber: true}, "comments": {size: 64, isNumber: true}}
+	types := map[string]*Message{"numbers": {size: 16, isNumber: true}, "ids": {size: 24, isNumber: true}, "attributes": {size: 130, isNumber: true}, "comments": {size: 64, isNumber: true}}
 	get := func(name string) *Message {
 		if types[name] == nil {
 			types[name] = &Message{name: name, size: 152}
