@@ -88,29 +88,26 @@ func openSpill(dir string) (lock *os.File, left []*item, err error) {
 // of a profile.
 func leftIn(dir string) (left []*item, err error) {
 	var skipped files.Skipped
-	for e, err := range files.Entries(dir, files.Follow) {
-		if err != nil {
-			return nil, err
-		}
-		stamp, _, ok := strings.Cut(e.Name(), "-")
+	list, err := files.List(dir, files.Follow, &skipped, func(name string) bool { return strings.HasSuffix(name, spillSuffix) })
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range list {
+		stamp, _, _ := strings.Cut(info.Name(), "-")
 		end, err := strconv.ParseInt(stamp, 10, 64)
-		if !ok || err != nil || !strings.HasSuffix(e.Name(), spillSuffix) {
+		if err != nil {
 			continue // not ours
 		}
-		info, err := files.Regular(dir, e)
-		if info != nil && info.Size() > recordfile.MaxBytes {
-			info, err = nil, fmt.Errorf("%s has %d bytes", filepath.Join(dir, e.Name()), info.Size())
-		}
-		skipped.Add(err)
-		if info == nil {
+		if info.Size() > recordfile.MaxBytes {
+			skipped.Add(fmt.Errorf("%s has %d bytes", filepath.Join(dir, info.Name()), info.Size()))
 			continue
 		}
 		left = append(left, &item{
 			end:      time.Unix(0, min(end, time.Now().UnixNano())), // the clock may have been set back
 			size:     info.Size(),
-			doubtful: strings.HasSuffix(e.Name(), doubtfulSuffix),
+			doubtful: strings.HasSuffix(info.Name(), doubtfulSuffix),
 			spilled:  true,
-			file:     filepath.Join(dir, e.Name()),
+			file:     filepath.Join(dir, info.Name()),
 		})
 	}
 	if err := skipped.Err(); err != nil {

@@ -54,7 +54,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusMethodNotAllowed, "profiles are read by GET")
 		return
 	}
-	if changesState(r, name) && isCrossSite(r) {
+	asPost := *r
+	asPost.Method = http.MethodPost // every GET passes CrossOriginProtection
+	changesState := strings.HasPrefix(name, "delta_") || r.FormValue("gc") != ""
+	if changesState && http.NewCrossOriginProtection().Check(&asPost) != nil {
 		fail(w, http.StatusForbidden, "a page of another site cannot request this, because the answer changes later ones: open the address in a tab of its own or use curl")
 		return
 	}
@@ -86,19 +89,6 @@ func beyond(r *http.Request) string {
 		return r.URL.Path
 	}
 	return strings.TrimPrefix(r.URL.Path, "/"+prefix)
-}
-
-// changesState reports whether an answer takes what a later one would have, or collects
-// garbage.
-func changesState(r *http.Request, name string) bool {
-	return strings.HasPrefix(name, "delta_") || r.FormValue("gc") != ""
-}
-
-// isCrossSite reports whether a browser sends the request for a page of another origin.
-func isCrossSite(r *http.Request) bool {
-	asPost := *r
-	asPost.Method = http.MethodPost // every GET passes
-	return http.NewCrossOriginProtection().Check(&asPost) != nil
 }
 
 // cmdline answers with the arguments of the process, separated by NUL bytes.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/pgo"
@@ -40,16 +41,12 @@ func (s pgoSources) check(ctx context.Context, c *call, target, file string) err
 	if file == "" {
 		file = filepath.Join(dir, "default.pgo")
 	}
-	data, err := files.Read(file, files.Named, 256<<20)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	profile, err := source.ReadFile(file, files.Named)
+	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("pgo: %w: make it by spanprof pgo -o, or name another by -profile", err)
-	case err != nil:
-		return fmt.Errorf("pgo: %w", err)
 	}
-	profile, err := pgo.Parse(data)
 	if err != nil {
-		return fmt.Errorf("pgo: %s: %w", file, err)
+		return fmt.Errorf("pgo: %w", err)
 	}
 	check, err := built.Check(profile)
 	if err != nil {

@@ -112,7 +112,7 @@ func TestLiveDeploy(t *testing.T) {
 	for range len(l.messages) + 3 {
 		l.next(t)
 	}
-	if n := l.refused.Load(); n != held {
+	if n := l.receiver.Status().RefusedAgents; n != held {
 		t.Errorf("got %d refused connections, want %d", n, held)
 	}
 }

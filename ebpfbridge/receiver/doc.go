@@ -26,7 +26,7 @@
 // # Which senders
 //
 // A sender can forge samples on any span. [Listen] accepts agents of root, of the own
-// user and of [WithUsers] only. [WithTCP] permits other listeners.
+// user and of users that its caller names only. [WithTCP] permits other listeners.
 //
 // # Which process
 //
@@ -57,12 +57,12 @@
 //
 // Host samples and the in-process CPU profiler measure the same CPU time: never add them.
 // Names of C functions come from this process's own files. Without symbols there, they stay
-// addresses. A message has at most 3 MiB compressed, 32 MiB
+// addresses. A message has at most 8 MiB compressed, 32 MiB
 // inflated and 80 MiB decoded. Larger ones are refused.
 //
 // # For developers
 //
 // listen.go accepts agents, and grpc.go takes their messages. owner.go finds this process in
 // one and threads.go its threads. witness.go places the samples, hostprofile.go makes a
-// profile of them and symbols.go names functions. host.go does the same for all processes, with hostsymbols.go.
+// profile of them and symbols.go names functions. host.go does the same for all processes.
 package receiver

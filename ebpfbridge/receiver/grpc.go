@@ -4,18 +4,30 @@
 package receiver
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"slices"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	_ "google.golang.org/grpc/encoding/gzip" // agents always compress
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
+	"github.com/spanprof/spanprof/internal/wire"
 )
 
 // serviceName is OTLP's profiles service. The slim messages come without its stubs.
@@ -27,6 +39,9 @@ const (
 	// maxIdle is the time until a connection without messages is closed. Agents send a
 	// message every five seconds by default.
 	maxIdle = time.Minute
+	// maxSent and maxMessage bound a message as it was sent, and decompressed.
+	maxSent    = 8 << 20
+	maxMessage = 32 << 20
 )
 
 // ServeOption configures ServeGRPC.
@@ -44,58 +59,128 @@ func WithTCP() ServeOption { return withTCP{} }
 // exports, and returns nil. The listener must come from [Listen], unless there
 // is [WithTCP].
 func (r *Receiver) ServeGRPC(ctx context.Context, listener net.Listener, opts ...ServeOption) error {
-	return serve(ctx, listener, opts, r.take, r.refuse)
+	return r.serve(ctx, listener, opts, r.take)
 }
 
 // takeFunc takes a message that came over a connection.
 type takeFunc func(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error
 
-func serve(ctx context.Context, listener net.Listener, opts []ServeOption, take takeFunc, refused func(error)) error {
+func (r *Receiver) serve(ctx context.Context, listener net.Listener, opts []ServeOption, take takeFunc) error {
 	if l, ok := listener.(*intake); ok {
-		l.refused = refused
+		l.refused = func(err error) { r.refuse(Status{RefusedAgents: 1}, err) }
 	} else if !slices.Contains(opts, WithTCP()) {
 		err := errors.New("receiver: all local users can send to this listener: use receiver.Listen, or add receiver.WithTCP")
 		return errors.Join(err, listener.Close())
 	}
-	server := grpc.NewServer(append(codecOptions(), grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true),
-		grpc.ConnectionTimeout(10*time.Second),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle, Time: maxIdle / 2, Timeout: 10 * time.Second}))...)
+	s := &service{receiver: r, take: take, decoding: make(chan struct{}, 1)}
+	// Messages stay as they were sent, for the handler. gRPC would inflate and decode the
+	// messages of all connections at once.
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxSent), grpc.ForceServerCodecV2(codec{}), grpc.StatsHandler(s),
+		grpc.RPCDecompressor(unchanged{}), //nolint:staticcheck // a registered one would be the whole program's
+		grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(10*time.Second),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle, Time: maxIdle / 2, Timeout: 10 * time.Second}))
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: serviceName,
 		HandlerType: (*any)(nil),
-		Methods:     []grpc.MethodDesc{{MethodName: "Export", Handler: slot{take, make(chan struct{}, 1)}.export}},
+		Methods:     []grpc.MethodDesc{{MethodName: "Export", Handler: s.export}},
 	}, struct{}{})
 	stop := context.AfterFunc(ctx, server.Stop)
 	defer stop()
 	defer server.Stop() // and wait for messages that are being taken
-	err := server.Serve(netutil.LimitListener(numbered{listener}, maxConnections))
+	err := server.Serve(netutil.LimitListener(listener, maxConnections))
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the end of ctx is how serving ends
 	}
 	return err
 }
 
-// slot takes one message at a time. A silent connection does not occupy it.
-type slot struct {
+// codec reads messages as they were sent, and writes protobuf messages.
+type codec struct{}
+
+func (codec) Name() string { return "proto" }
+
+func (codec) Unmarshal(data mem.BufferSlice, v any) error {
+	*v.(*[]byte) = data.Materialize()
+	return nil
+}
+
+func (codec) Marshal(v any) (mem.BufferSlice, error) {
+	b, err := proto.Marshal(v.(proto.Message))
+	return mem.BufferSlice{mem.SliceBuffer(b)}, err
+}
+
+// unchanged is a decompressor that returns compressed bytes.
+type unchanged struct{}
+
+func (unchanged) Do(r io.Reader) ([]byte, error) { return io.ReadAll(r) }
+func (unchanged) Type() string                   { return "gzip" }
+
+// service decodes and takes one message at a time. A silent connection does not occupy
+// its place.
+type service struct {
+	receiver *Receiver
 	take     takeFunc
 	decoding chan struct{}
 }
 
 // export runs when a message has arrived, and before it is decoded.
-func (s slot) export(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // the order is gRPC's
-	var message sent
-	if err := decode(&message); err != nil {
+func (s *service) export(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // the order is gRPC's
+	var sent []byte
+	if err := decode(&sent); err != nil {
 		return nil, err
 	}
-	connection := ""
-	if p, ok := peer.FromContext(ctx); ok {
-		connection = p.Addr.String()
+	select {
+	case s.decoding <- struct{}{}:
+		defer func() { <-s.decoding }()
+	case <-ctx.Done():
+		return nil, status.FromContextError(ctx.Err()).Err()
 	}
-	err := message.then(ctx, s.decoding, func(m *collectorpb.ExportProfilesServiceRequest) error {
-		return s.take(ctx, connection, m)
-	})
-	if err != nil {
-		return nil, err
+	switch err := s.receive(ctx, sent); {
+	case errors.Is(err, wire.ErrTooLarge):
+		return nil, status.Error(codes.ResourceExhausted, err.Error())
+	case err != nil:
+		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	return new(collectorpb.ExportProfilesServiceResponse), nil
+}
+
+func (s *service) receive(ctx context.Context, sent []byte) (err error) {
+	if bytes.HasPrefix(sent, []byte{0x1f, 0x8b}) { // gzip: a message has no field of this key
+		sent, err = wire.Inflate(sent, maxMessage)
+	}
+	if err != nil {
+		return err
+	}
+	m, err := handout.Unmarshal(sent)
+	if err != nil {
+		return err
+	}
+	connection, _ := ctx.Value(connectionKey{}).(string)
+	return s.take(ctx, connection, m)
+}
+
+// connections counts the connections of this process.
+var connections atomic.Uint64
+
+type connectionKey struct{}
+
+// TagConn gives each connection a number. The system reuses addresses, and unix sockets
+// have none.
+func (*service) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
+	return context.WithValue(ctx, connectionKey{}, strconv.FormatUint(connections.Add(1), 10))
+}
+
+func (*service) HandleConn(context.Context, stats.ConnStats) {}
+
+func (*service) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// HandleRPC counts messages that were refused. gRPC refuses those beyond maxSent itself.
+func (s *service) HandleRPC(_ context.Context, event stats.RPCStats) {
+	end, ok := event.(*stats.End)
+	if !ok {
+		return
+	}
+	if st := status.Convert(end.Error); st.Code() == codes.InvalidArgument || st.Code() == codes.ResourceExhausted {
+		s.receiver.refuse(Status{Messages: 1, Refused: 1, Reason: st.Message()}, fmt.Errorf("receiver: refused a message: %s", st.Message()))
+	}
 }

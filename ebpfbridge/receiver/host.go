@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -29,8 +28,7 @@ import (
 // subscribed process the process's own samples. It is safe for concurrent use. Command
 // hostview is a Host with a page.
 type Host struct {
-	core    *Receiver   // its lock, its status and its state of agents
-	symbols hostSymbols // under the lock of core
+	core    *Receiver // its lock, its status, its symbols and its state of agents
 	handout handout.Server
 
 	mu         sync.Mutex
@@ -42,8 +40,8 @@ type HostStatus struct {
 	// Status is about all processes. Lost is about their subscriptions.
 	Status
 	// Subscribers are the processes that are connected now, and HandedOut the samples
-	// that they got. Refused are their connections that were not served.
-	Subscribers, HandedOut, Refused int
+	// that they got. RefusedSubscribers are their connections that were not served.
+	Subscribers, HandedOut, RefusedSubscribers int
 	// Unreadable is true if the last message had C code in files that may not be read:
 	// its functions stay addresses.
 	Unreadable bool
@@ -66,19 +64,20 @@ func NewHost(to exporter.Exporter) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	core.symbols.max = 2_000_000
 	return &Host{core: core}, nil
 }
 
 // ServeGRPC takes OTLP/gRPC until ctx ends, as [Receiver.ServeGRPC] does.
 func (h *Host) ServeGRPC(ctx context.Context, listener net.Listener, opts ...ServeOption) error {
-	return serve(ctx, listener, opts, h.take, h.core.refuse)
+	return h.core.serve(ctx, listener, opts, h.take)
 }
 
 // ServeSocket makes a socket and hands each process that connects to it the process's own
 // samples, until ctx ends. It returns an error if the path is in use. It also returns one
-// if this process is not in the host's pid namespace. mode 0666 is safe: all users may connect.
-func (h *Host) ServeSocket(ctx context.Context, path string, mode os.FileMode) error {
-	l, err := handout.Listen(path, mode)
+// if this process is not in the host's pid namespace. All users may connect.
+func (h *Host) ServeSocket(ctx context.Context, path string) error {
+	l, err := handout.Listen(path)
 	if err == nil {
 		err = h.handout.Serve(ctx, l)
 	}
@@ -91,7 +90,7 @@ func (h *Host) ServeSocket(ctx context.Context, path string, mode os.FileMode) e
 // Status returns what has been counted since NewHost.
 func (h *Host) Status() HostStatus {
 	out := h.handout.Status()
-	s := HostStatus{Status: h.core.Status(), Subscribers: out.Subscribers, HandedOut: int(out.HandedOut), Refused: int(out.Refused)}
+	s := HostStatus{Status: h.core.Status(), Subscribers: out.Subscribers, HandedOut: int(out.HandedOut), RefusedSubscribers: int(out.Refused)}
 	s.Lost += int(out.Lost)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,7 +107,7 @@ func (h *Host) take(ctx context.Context, connection string, m *collectorpb.Expor
 	defer func() { h.core.count(counted) }()
 	profiles, err := h.profiles(connection, m, &counted)
 	if err = errors.Join(handErr, err); err != nil {
-		counted = Status{Messages: 1, Malformed: 1}
+		counted = Status{} // as refused
 		return fmt.Errorf("receiver: %w", err)
 	}
 	h.core.export(ctx, profiles, &counted)
@@ -120,7 +119,7 @@ func (h *Host) profiles(connection string, m *collectorpb.ExportProfilesServiceR
 	if err != nil {
 		return nil, err
 	}
-	h.symbols.begin()
+	h.core.symbols.begin()
 	var profiles []*exporter.Profile
 	for _, p := range timed {
 		id, _ := p.Resource().Set().Value("process.pid")
@@ -128,7 +127,7 @@ func (h *Host) profiles(connection string, m *collectorpb.ExportProfilesServiceR
 		host, err := h.core.hostProfile(p, process{
 			kind:     exporter.KindCPU,
 			resource: withService(p.Resource()),
-			name:     func(m *profile.Mapping, address uint64) (string, bool) { return h.symbols.name(pid, m, address) },
+			name:     func(m *profile.Mapping, address uint64) (string, bool) { return h.core.symbols.name(pid, m, address) },
 			sample:   func(s *profile.Sample) { labelProcess(s, pid) },
 		}, agent{connection, p.Scope}, counted)
 		if err != nil {
@@ -140,7 +139,7 @@ func (h *Host) profiles(connection string, m *collectorpb.ExportProfilesServiceR
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.unreadable = h.symbols.unreadable
+	h.unreadable = h.core.symbols.unreadable
 	return profiles, nil
 }
 

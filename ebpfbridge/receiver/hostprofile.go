@@ -43,11 +43,8 @@ func (r *Receiver) hostProfile(p convert.Timed, of process, from agent, counted 
 		return nil, err
 	}
 	list := records(p, parsed)
-	if haveTwins(list) {
-		r.agents.add(from)
-	}
-	keyed := slices.Contains(r.agents, from)
-	r.useThreads(from.connection)
+	r.useThreads(from)
+	r.threads.keyed = r.threads.keyed || haveTwins(list)
 	r.threads.see(p, list, r.timelines)
 
 	b := builder{samples: map[string]*profile.Sample{}, period: parsed.Period}
@@ -55,7 +52,7 @@ func (r *Receiver) hostProfile(p convert.Timed, of process, from agent, counted 
 		if len(rec.timestamps) == 0 {
 			return nil, fmt.Errorf("a record of %d frames has no timestamps", len(rec.stack))
 		}
-		for _, s := range r.place(rec, keyed, counted) {
+		for _, s := range r.place(rec, counted) {
 			b.add(rec.stack, s)
 		}
 	}

@@ -9,42 +9,25 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"sync/atomic"
 
 	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
 )
-
-// ListenOption configures Listen.
-type ListenOption interface {
-	add(users []uint32) []uint32
-}
-
-type withUsers []uint32
-
-func (w withUsers) add(users []uint32) []uint32 { return append(users, w...) }
-
-// WithUsers adds user ids that may send, for agents that do not run as root.
-func WithUsers(ids ...uint32) ListenOption { return withUsers(slices.Clone(ids)) }
 
 // Listen returns a listener for agents, on a unix socket for ServeGRPC:
 //
 //	ebpf-profiler -collection-agent unix:///run/spanprof-agent/otlp.sock -disable-tls
 //
-// Accept closes the connections of all users except root, the own user and those in
-// [WithUsers]. ServeGRPC counts and reports them. The socket's mode is 0600 if only root
-// may send, else 0666.
+// Accept closes the connections of all users except root, the own user and agents: the ids
+// of users that agents run as. ServeGRPC counts and reports them. The socket's mode is
+// 0600 if only root may send, else 0666.
 //
 // The directory must exist. It is an error if other users may write to it, or may replace
 // it. A container with this directory can send as root: give programs another directory.
 // A socket of an ended process is replaced. A socket in use is an error. Close removes the
 // socket. Listen needs Linux.
-func Listen(path string, opts ...ListenOption) (net.Listener, error) {
+func Listen(path string, agents ...uint32) (net.Listener, error) {
 	own := uint32(os.Geteuid())
-	users := []uint32{0, own}
-	for _, o := range opts {
-		users = o.add(users)
-	}
+	users := append([]uint32{0, own}, agents...)
 	mode := os.FileMode(0o666)
 	if slices.Max(users) == 0 {
 		mode = 0o600
@@ -77,36 +60,9 @@ func (l *intake) Accept() (net.Conn, error) {
 			return conn, nil
 		}
 		if err == nil {
-			err = fmt.Errorf("refused a connection of user %d: an agent runs as root, or as a user in WithUsers", user)
+			err = fmt.Errorf("refused a connection of user %d: an agent runs as root, or as a user that Listen permits", user)
 		}
 		l.refused(fmt.Errorf("receiver: socket %s: %w", l.Addr(), err))
 		_ = conn.Close()
 	}
 }
-
-// connections counts the accepted connections of this process.
-var connections atomic.Uint64
-
-// numbered gives each connection a number as its remote address, which gRPC passes on.
-// The system reuses addresses, and unix sockets have none.
-type numbered struct{ net.Listener }
-
-func (l numbered) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return numberedConn{conn, connection(connections.Add(1))}, nil
-}
-
-type numberedConn struct {
-	net.Conn
-	number connection
-}
-
-func (c numberedConn) RemoteAddr() net.Addr { return c.number }
-
-type connection uint64
-
-func (connection) Network() string  { return "connection" }
-func (c connection) String() string { return strconv.FormatUint(uint64(c), 10) }

@@ -23,9 +23,6 @@ func checkDirectory(dir string, own uint32) error {
 		return err
 	}
 	target, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s does not exist: make it first", dir)
-	}
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"go.opentelemetry.io/otel"
 )
 
 // privateDirectory returns a directory that passes Listen's check.
@@ -74,8 +72,7 @@ func TestTwinsOfAnotherConnection(t *testing.T) {
 
 // A refused user gets no byte, and is counted and reported.
 func TestListenRefuses(t *testing.T) {
-	reported := make(chan error, 1)
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reported <- err }))
+	reported := reports(t)
 	r, _ := newReceiver(t)
 	path := serveUnix(t, r, func(l *intake) { l.users = []uint32{uint32(os.Geteuid()) + 1} })
 	conn, err := net.Dial("unix", path)
@@ -121,7 +118,7 @@ func TestListenDirectory(t *testing.T) {
 		private + "/sticky":       "without write permission for group and others",
 		open + "/below":           "directory " + open + " has",
 		open + "/link":            "directory " + open + " has",
-		private + "/none":         "make it first",
+		private + "/none":         "no such file",
 		private + "/sticky/below": "", private + "/link": "", private + "/fine": "",
 	} {
 		l, err := Listen(dir + "/s")
@@ -145,9 +142,9 @@ func TestListenDirectory(t *testing.T) {
 
 func TestListenMode(t *testing.T) {
 	want := map[bool]os.FileMode{true: 0o600, false: 0o666}[os.Geteuid() == 0]
-	for _, opts := range [][]ListenOption{nil, {WithUsers(1)}} {
+	for _, agents := range [][]uint32{nil, {1}} {
 		path := filepath.Join(privateDirectory(t), "s")
-		l, err := Listen(path, opts...)
+		l, err := Listen(path, agents...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +153,7 @@ func TestListenMode(t *testing.T) {
 			t.Fatal(err)
 		}
 		if info.Mode().Perm() != want {
-			t.Errorf("options %v: got mode %v, want %v", opts, info.Mode(), want)
+			t.Errorf("agents %v: got mode %v, want %v", agents, info.Mode(), want)
 		}
 		if err := l.Close(); err != nil {
 			t.Error(err)

@@ -16,7 +16,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -35,8 +34,8 @@ type live struct {
 	target   string
 	messages chan *collectorpb.ExportProfilesServiceRequest // of the agent
 	ended    <-chan struct{}                                // closed when the agent has ended
-	refused  *atomic.Int64                                  // connections
-	user     *syscall.Credential                            // of the target, nil for the test's
+	receiver *Receiver
+	user     *syscall.Credential // of the target, nil for the test's
 }
 
 // publicDirectory returns a directory that all users can read.
@@ -69,21 +68,22 @@ func startLiveOn(t *testing.T, listener net.Listener, address string, launcher .
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	r, _ := newReceiver(t)
 	l := live{
+		receiver: r,
 		target:   filepath.Join(dir, "ebpftarget"),
 		messages: make(chan *collectorpb.ExportProfilesServiceRequest, 1000),
-		refused:  new(atomic.Int64),
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() {
-		served <- serve(ctx, listener, []ServeOption{WithTCP()}, func(_ context.Context, _ string, m *collectorpb.ExportProfilesServiceRequest) error {
+		served <- l.receiver.serve(ctx, listener, []ServeOption{WithTCP()}, func(_ context.Context, _ string, m *collectorpb.ExportProfilesServiceRequest) error {
 			select {
 			case l.messages <- m:
 			case <-ctx.Done():
 			}
 			return nil
-		}, func(error) { l.refused.Add(1) })
+		})
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -210,7 +210,7 @@ func (l live) check(t *testing.T, load string, cpu time.Duration) (missing strin
 // process's own.
 func namesOfC(t *testing.T, target string, exported *exportertest.Recorder) bool {
 	t.Helper()
-	var s symbols
+	var functions table
 	names := map[string]int64{}
 	for sample := range ofSpans(t, exported) {
 		for _, l := range sample.Location {
@@ -218,10 +218,13 @@ func namesOfC(t *testing.T, target string, exported *exportertest.Recorder) bool
 				continue
 			}
 			f := file{path.Base(l.Mapping.File), l.Mapping.BuildID}
-			if s.files == nil && f.base == path.Base(target) {
-				s.files = map[file]table{f: f.readFile(target)}
+			if f.base != path.Base(target) {
+				continue
 			}
-			name, _ := s.name(l.Mapping, l.Address)
+			if functions == nil {
+				functions = f.read(os.Open(target))
+			}
+			name, _ := functions.at(l.Address)
 			names[name] += sample.Value[0]
 		}
 	}

@@ -66,14 +66,16 @@ func TestMetrics(t *testing.T) {
 	twins.process(100, twins.record(1, []uint64{3}, "span_id", checkoutID), twins.record(1, []uint64{5}, "span_id", searchID))
 	broken.process(100, broken.record(1, nil, "span_id", checkoutID))
 	for _, m := range []message{m, twins, broken} {
-		_ = r.take(t.Context(), "connection", m.ExportProfilesServiceRequest)
+		if err := r.take(t.Context(), "connection", m.ExportProfilesServiceRequest); err != nil {
+			r.refuse(Status{Messages: 1, Refused: 1, Reason: "broken"}, err)
+		}
 	}
-	if want := (Status{Messages: 3, Malformed: 1, First: 2, Ambiguous: 2, Witnessed: 2}); r.Status() != want {
+	if want := (Status{Messages: 3, Refused: 1, Reason: "broken", First: 2, Ambiguous: 2, Witnessed: 2}); r.Status() != want {
 		t.Fatalf("%+v, want %+v", r.Status(), want)
 	}
 	want := map[string]int64{
 		"spanprof.receiver.message.received":          3,
-		"spanprof.receiver.message.malformed":         1,
+		"spanprof.receiver.message.refused":           1,
 		"spanprof.receiver.sample.received first":     2,
 		"spanprof.receiver.sample.received witnessed": 2,
 		"spanprof.receiver.sample.received ambiguous": 2,

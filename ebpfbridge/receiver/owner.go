@@ -14,14 +14,13 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// owner finds this process among those of the host.
+// owner finds this process among the processes of the host.
 type owner struct {
-	pid int64 // by which the agent knows this process; 0 before that is known
+	pid int64 // the agent's id of this process, 0 before its first sample
 }
 
-// own returns what of a message is of this process, or nil: the resources that have
-// samples of its spans or, in a message without any, the one with the process id of
-// those before.
+// own returns this process's part of a message, or nil. These are the resources with
+// samples of its spans. Without any, it is the resource with the process id of earlier ones.
 func (o *owner) own(m *collectorpb.ExportProfilesServiceRequest, lookup Lookup) *collectorpb.ExportProfilesServiceRequest {
 	t := tables{m.GetDictionary()}
 	refs := t.references(lookup)

@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 
+	"github.com/google/pprof/profile"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -16,11 +18,8 @@ import (
 	"github.com/spanprof/spanprof/internal/report"
 )
 
-// Bounds on what a message may take.
-const (
-	maxMessage = 32 << 20  // bytes, decompressed
-	maxMemory  = 128 << 20 // bytes, about, of this process's part as pprof
-)
+// maxMemory bounds this process's part of a message as pprof, in bytes, about.
+const maxMemory = 128 << 20
 
 // Span is what a receiver needs to know of a span.
 type Span struct {
@@ -62,9 +61,8 @@ type Receiver struct {
 
 	mu       sync.Mutex // one message at a time
 	owner    owner
-	agents   agents
-	threads  *threads            // of the current message's connection
-	known    map[string]*threads // by connection
+	threads  *threads // of the current message's agent
+	known    map[agent]*threads
 	symbols  symbols
 	reports  report.Reporter
 	metrics  *metrics
@@ -83,13 +81,9 @@ func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Receiver{config: c, to: to, lookup: lookup, metrics: m, threads: new(threads)}, nil
-}
-
-// refuse counts and reports a refused connection.
-func (r *Receiver) refuse(err error) {
-	r.count(Status{RefusedAgents: 1})
-	r.reports.Report(err)
+	r := &Receiver{config: c, to: to, lookup: lookup, metrics: m, threads: new(threads), known: map[agent]*threads{}}
+	r.symbols.max = 400_000 // a Go program of 100 MB has about 200,000 functions
+	return r, nil
 }
 
 // take takes a message that came over a connection. An error means that the message
@@ -107,7 +101,7 @@ func (r *Receiver) takeOwn(ctx context.Context, connection string, m *collectorp
 	defer func() { r.count(counted) }()
 	profiles, err := r.profiles(connection, m, &counted)
 	if err != nil {
-		counted = Status{Messages: 1, Malformed: 1}
+		counted = Status{} // the caller counts it as refused
 		return fmt.Errorf("receiver: %w", err)
 	}
 	r.export(ctx, profiles, &counted)
@@ -129,9 +123,13 @@ func (r *Receiver) profiles(connection string, m *collectorpb.ExportProfilesServ
 	if err != nil {
 		return nil, err
 	}
+	r.symbols.begin()
+	name := func(m *profile.Mapping, address uint64) (string, bool) {
+		return r.symbols.name(int64(os.Getpid()), m, address)
+	}
 	var profiles []*exporter.Profile
 	for _, p := range timed {
-		host, err := r.hostProfile(p, process{kind: exporter.KindHost, resource: r.resource, name: r.symbols.name}, agent{connection, p.Scope}, counted)
+		host, err := r.hostProfile(p, process{kind: exporter.KindHost, resource: r.resource, name: name}, agent{connection, p.Scope}, counted)
 		if err != nil {
 			return nil, err
 		}

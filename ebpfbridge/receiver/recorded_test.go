@@ -69,7 +69,7 @@ func TestRecorded(t *testing.T) {
 				t.Errorf("%v: want none wrong, and none left out", sum)
 			}
 			s := r.Status()
-			if s.Placed+s.Witnessed+s.Malformed+s.Failed+s.Other+s.LabelsLost != 0 {
+			if s.Placed+s.Witnessed+s.Refused+s.Failed+s.Other+s.LabelsLost != 0 {
 				t.Errorf("%+v: a stock agent's samples are first ones or ambiguous", s)
 			}
 			checkExported(t, truth, s, exported)

@@ -31,7 +31,7 @@ func (p pipes) Accept() (net.Conn, error) {
 
 func (p pipes) Close() error { return nil }
 
-func (p pipes) Addr() net.Addr { return connection(0) }
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
 func (p pipes) dial(context.Context, string) (net.Conn, error) {
 	client, server := net.Pipe()
@@ -45,7 +45,7 @@ func inBubble(t *testing.T, take takeFunc, test func(t *testing.T, p pipes)) {
 		p := make(pipes, 1000)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- serve(ctx, p, []ServeOption{WithTCP()}, take, nil) }()
+		go func() { done <- new(Receiver).serve(ctx, p, []ServeOption{WithTCP()}, take) }()
 		test(t, p)
 		stop()
 		close(p)

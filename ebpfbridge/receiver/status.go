@@ -3,11 +3,23 @@
 
 package receiver
 
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
 // Status counts what a Receiver has taken.
 type Status struct {
-	// Messages were received. Malformed of them break the format's rules, and Failed
-	// could not be exported.
-	Messages, Malformed, Failed int
+	// Messages were received. Refused of them are too large, decoded or not, or break
+	// the format's rules. Failed could not be exported.
+	Messages, Refused, Failed int
+	// Reason is why the last refused message was refused, "" if there is none.
+	Reason string
 	// First, Witnessed and Placed are samples of this process that are on their spans
 	// for certain: as the first of their record, by the labels of an agent that
 	// separates records by labels, and by timelines.
@@ -37,16 +49,93 @@ func (r *Receiver) count(more Status) {
 	r.metrics.add(more)
 	r.statusMu.Lock()
 	defer r.statusMu.Unlock()
-	s := &r.status
-	s.Messages += more.Messages
-	s.Malformed += more.Malformed
-	s.Failed += more.Failed
-	s.First += more.First
-	s.Witnessed += more.Witnessed
-	s.Placed += more.Placed
-	s.Ambiguous += more.Ambiguous
-	s.LabelsLost += more.LabelsLost
-	s.Other += more.Other
-	s.Lost += more.Lost
-	s.RefusedAgents += more.RefusedAgents
+	for _, c := range counts {
+		*c.of(&r.status) += *c.of(&more)
+	}
+	r.status.Reason = cmp.Or(more.Reason, r.status.Reason)
+}
+
+// refuse counts and reports a refused message or connection.
+func (r *Receiver) refuse(more Status, err error) {
+	r.count(more)
+	r.reports.Report(err)
+}
+
+// scope is the instrumentation scope of the metrics.
+const scope = "github.com/spanprof/spanprof/ebpfbridge/receiver"
+
+// count is a number of Status.
+type count struct {
+	words, metric, unit, description string
+	// attribution is that attribute of the metric, "" for none.
+	attribution string
+	of          func(*Status) *int
+}
+
+const ofSamples = "Samples of this process, by how they were given to spans."
+
+var counts = [...]count{
+	{"agent: messages", "message.received", "{message}", "OTLP messages of agents.", "", func(s *Status) *int { return &s.Messages }},
+	{"agent: messages refused", "message.refused", "{message}", "Messages that are too large or break the format's rules.", "", func(s *Status) *int { return &s.Refused }},
+	{"agent: samples certain, first of their record", "sample.received", "{sample}", ofSamples, "first", func(s *Status) *int { return &s.First }},
+	{"agent: samples certain by labels or Link", "sample.received", "{sample}", ofSamples, "witnessed", func(s *Status) *int { return &s.Witnessed }},
+	{"agent: samples certain by timelines", "sample.received", "{sample}", ofSamples, "placed", func(s *Status) *int { return &s.Placed }},
+	{"agent: samples ambiguous", "sample.received", "{sample}", ofSamples, "ambiguous", func(s *Status) *int { return &s.Ambiguous }},
+	{"agent: samples that may have lost labels", "sample.labels_lost", "{sample}", "Samples with as many labels as an agent keeps, and without the labels of a span.", "", func(s *Status) *int { return &s.LabelsLost }},
+	{"agent: profiles not of CPU time", "profile.other", "{profile}", "Profiles of this process that are not of CPU time.", "", func(s *Status) *int { return &s.Other }},
+	{"agent: samples lost by hostview", "sample.lost", "{sample}", "Samples of this process that hostview had and lost, because the process did not read in time.", "", func(s *Status) *int { return &s.Lost }},
+	{"agent: profiles not exported", "profile.failed", "{profile}", "Profiles that the exporter returned an error for.", "", func(s *Status) *int { return &s.Failed }},
+	{"agent: connections refused", "connection.refused", "{connection}", "Connections of users that may not send.", "", func(s *Status) *int { return &s.RefusedAgents }},
+}
+
+// Counters yields the numbers of Status with names for people, as the page of package
+// inprocess shows them:
+//
+//	profiling.AddCounters(r.Counters)
+func (r *Receiver) Counters(yield func(name string, n uint64) bool) {
+	s := r.Status()
+	for _, c := range counts {
+		if !yield(c.words, uint64(*c.of(&s))) {
+			return
+		}
+	}
+}
+
+// metrics has the numbers of Status as OTel metrics.
+type metrics struct {
+	ctx        context.Context // without a span: what an agent sends is part of none
+	counters   [len(counts)]metric.Int64Counter
+	attributes [len(counts)]metric.MeasurementOption
+}
+
+func newMetrics(p metric.MeterProvider) (*metrics, error) {
+	meter := p.Meter(scope)
+	if meter == nil {
+		return nil, errors.New("receiver: the meter provider has no meter: leave WithMeterProvider out for the global one")
+	}
+	m := &metrics{ctx: context.Background()}
+	var errs []error
+	for i, c := range counts {
+		var attributes []attribute.KeyValue
+		if c.attribution != "" {
+			attributes = append(attributes, attribute.String("attribution", c.attribution))
+		}
+		m.attributes[i] = metric.WithAttributeSet(attribute.NewSet(attributes...))
+		var err error
+		m.counters[i], err = meter.Int64Counter("spanprof.receiver."+c.metric, metric.WithUnit(c.unit), metric.WithDescription(c.description))
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("receiver: %w", err)
+	}
+	return m, nil
+}
+
+// add adds what a message has brought.
+func (m *metrics) add(more Status) {
+	for i, c := range counts {
+		if n := *c.of(&more); n > 0 {
+			m.counters[i].Add(m.ctx, int64(n), m.attributes[i])
+		}
+	}
 }

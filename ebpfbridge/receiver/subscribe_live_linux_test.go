@@ -43,7 +43,7 @@ func serveHost(t *testing.T) (h *Host, exported *exportertest.Recorder, path str
 	path = filepath.Join(dir, "host.sock")
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- h.ServeSocket(ctx, path, 0o666) }()
+	go func() { done <- h.ServeSocket(ctx, path) }()
 	for {
 		if _, err := os.Stat(path); err == nil {
 			break
@@ -190,7 +190,7 @@ func testSubscribe(t *testing.T, flags uintptr) {
 	for timeout := time.Now().Add(time.Minute); s.HandedOut < sent[0]+sent[1] && time.Now().Before(timeout); s = h.Status() {
 		time.Sleep(time.Millisecond)
 	}
-	if s.HandedOut != sent[0]+sent[1] || s.Lost+s.Refused+s.Malformed != 0 || s.Ambiguous != ambiguous {
+	if s.HandedOut != sent[0]+sent[1] || s.Lost+s.Refused+s.RefusedSubscribers != 0 || s.Ambiguous != ambiguous {
 		t.Errorf("%+v, want %d samples handed out", s, sent)
 	}
 	checkHost(t, exported, apps)

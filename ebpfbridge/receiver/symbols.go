@@ -14,24 +14,33 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// symbols knows the functions of the files that this process has mapped. It reads a
-// file when it is first asked for it.
+// symbols has the functions of the files that processes have mapped. It reads a file once,
+// for the first address in it.
 type symbols struct {
-	files map[file]table // without functions where there are none
+	max   int // functions
+	files map[processFile]table
 	total int
+	// missing could not be read for the current message: another process may have them.
+	missing map[processFile]bool
+	// unreadable is true if some may not be read.
+	unreadable bool
 }
 
-// file is what an agent says of a file: its name, and its GNU or Go build id if it
-// has one.
+// processFile is a file of a process, or of all processes if it has a build id.
+type processFile struct {
+	file
+	pid int64
+}
+
+// file is an agent's description of a file: its name, and its GNU or Go build id, "" if it
+// has none.
 type file struct {
 	base, buildID string
 }
 
-// Bounds on what is kept. A Go program of 100 MB has about 200,000 functions.
 const (
-	maxFiles     = 64
-	maxFileName  = 4096 // bytes, as in Linux
-	maxFunctions = 400_000
+	maxMissing  = 256  // attempts to read files, for each message
+	maxFileName = 4096 // bytes, as in Linux
 )
 
 // table is the functions of a file by address.
@@ -42,26 +51,43 @@ type function struct {
 	name       string
 }
 
-// name returns the function at an address of a file, as ELF counts it.
-func (s *symbols) name(m *profile.Mapping, address uint64) (string, bool) {
-	if len(m.File) > maxFileName || len(m.BuildID) > maxFileName {
+// begin must be called before each message.
+func (s *symbols) begin() {
+	s.missing, s.unreadable = map[processFile]bool{}, false
+	if s.files == nil {
+		s.files = map[processFile]table{}
+	}
+}
+
+// name returns the function at an address of a process's file, as ELF counts it.
+func (s *symbols) name(pid int64, m *profile.Mapping, address uint64) (string, bool) {
+	if pid <= 0 || len(m.File) > maxFileName || len(m.BuildID) > maxFileName {
 		return "", false
 	}
-	f := file{path.Base(m.File), m.BuildID}
-	t, ok := s.files[f]
+	f := processFile{file{path.Base(m.File), m.BuildID}, pid}
+	key := f
+	if f.buildID != "" {
+		key.pid = 0
+	}
+	t, ok := s.files[key]
 	if !ok {
-		if len(s.files) >= maxFiles {
+		if s.missing[f] || len(s.missing) > maxMissing {
 			return "", false
 		}
-		if s.files == nil {
-			s.files = map[file]table{}
+		var denied bool
+		if t, denied = readMapped(pid, f.file); denied {
+			s.unreadable = true
 		}
-		t = readMapped(f)
-		if s.total+len(t) > maxFunctions {
-			t = nil
+		if t == nil {
+			s.missing[f] = true
+			return "", false
 		}
+		if t = t[:min(len(t), s.max)]; s.total+len(t) > s.max {
+			clear(s.files) // files in use are read again
+			s.total = 0
+		}
+		s.files[key] = t
 		s.total += len(t)
-		s.files[f] = t
 	}
 	return t.at(address)
 }
@@ -77,7 +103,7 @@ func (t table) at(address uint64) (string, bool) {
 	return t[i].name, true
 }
 
-// functions reads those of an ELF file, if it is the one that the agent means.
+// functions reads the functions of an ELF file. It returns nil if the agent means another.
 func (want file) functions(f *elf.File) table {
 	if !sound(f) || !want.matches(f) {
 		return nil
@@ -94,8 +120,8 @@ func (want file) functions(f *elf.File) table {
 	return slices.CompactFunc(t, func(a, b function) bool { return a.start == b.start })
 }
 
-// maxSection is how much of a section is read, in bytes. That of a Go program of 100 MB
-// has 10 MB.
+// maxSection bounds the sections that are read, in bytes. A Go program of 100 MB has one
+// of 10 MB.
 const maxSection = 64 << 20
 
 // sound reports whether a file's symbols can be read without harm: a section may claim
@@ -110,14 +136,14 @@ func sound(f *elf.File) bool {
 	})
 }
 
-// matches reports whether an ELF file has the build id. Without one, the name has to
-// do.
+// matches reports whether an ELF file has the build id. Without a build id it is true: the
+// name is enough.
 func (want file) matches(f *elf.File) bool {
 	if want.buildID == "" {
 		return true
 	}
-	// An ELF note is the lengths of its name and content, its type, name and content.
-	const name = 12 + len("GNU\x00") // which is as long as "Go\x00\x00"
+	// An ELF note has the lengths of its name and content, its type, name and content.
+	const name = 12 + len("GNU\x00") // "Go\x00\x00" is as long
 	for section, text := range map[string]func([]byte) string{
 		".note.gnu.build-id": hex.EncodeToString,
 		".note.go.buildid":   func(b []byte) string { return string(bytes.TrimRight(b, "\x00")) },

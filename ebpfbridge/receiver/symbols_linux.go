@@ -6,19 +6,32 @@ package receiver
 import (
 	"bytes"
 	"debug/elf"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
+	"syscall"
 )
 
-// readMapped returns the functions of a file that this process has mapped, or nil.
-func readMapped(want file) table {
-	maps, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		return nil
+// readMapped returns the functions of a file that a process has mapped, or nil. denied is
+// whether this program may not read it.
+func readMapped(pid int64, want file) (t table, denied bool) {
+	proc, isVDSO := fmt.Sprintf("/proc/%d/", pid), strings.Contains(want.base, "vdso")
+	if isVDSO {
+		proc = "/proc/self/" // all processes have the same
 	}
-	executable, _ := os.Readlink("/proc/self/exe")
+	maps, err := os.ReadFile(proc + "maps")
+	if err != nil {
+		return nil, errors.Is(err, fs.ErrPermission)
+	}
+	root, err := os.OpenRoot(proc + "root")
+	if err != nil {
+		return nil, errors.Is(err, fs.ErrPermission)
+	}
+	defer func() { _ = root.Close() }()
+	executable, _ := os.Readlink(proc + "exe")
 	executable = strings.TrimSuffix(executable, " (deleted)")
 	tried := ""
 	for line := range strings.Lines(string(maps)) {
@@ -27,32 +40,42 @@ func readMapped(want file) table {
 		if len(fields) < 6 || fields[5] == tried {
 			continue
 		}
-		name := fields[5]
-		var t table
+		tried = fields[5]
 		switch {
-		case name == "[vdso]" && strings.Contains(want.base, "vdso"):
+		case tried == "[vdso]" && isVDSO:
 			t = want.readMemory(fields[0])
-		case path.Base(name) != want.base || name[0] != '/':
-		case name == executable:
-			t = want.readFile("/proc/self/exe") // also where it has been replaced since
+		case path.Base(tried) != want.base || tried[0] != '/':
+		case tried == executable:
+			t = want.read(os.Open(proc + "exe")) // also if it was replaced
 		default:
-			t = want.readFile(name)
+			t = want.readIn(root, strings.TrimPrefix(tried, "/"))
 		}
 		if t != nil {
-			return t
+			return t, false
 		}
-		tried = name
 	}
-	return nil
+	return nil, false
 }
 
-func (want file) readFile(name string) table {
-	f, err := elf.Open(name)
+// readIn reads a file below the root of a process. The process may have put anything
+// there: a pipe does not block, and a link does not lead out.
+func (want file) readIn(root *os.Root, name string) table {
+	return want.read(root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
+}
+
+func (want file) read(f *os.File, err error) table {
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = f.Close() }()
-	return want.functions(f)
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	parsed, err := elf.NewFile(f)
+	if err != nil {
+		return nil
+	}
+	return want.functions(parsed)
 }
 
 // readMemory reads an ELF file that is only in this process's memory.

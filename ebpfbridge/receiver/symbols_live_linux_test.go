@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapProgram builds a program, whose main.main is to be found, and maps it.
+// mapProgram builds a program with main.main, and maps it.
 func mapProgram(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,7 +62,8 @@ func TestSymbolsOfFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	start, end := all[i].Value, all[i].Value+all[i].Size
-	var s symbols
+	s := symbols{max: 1 << 20}
+	s.begin()
 	for _, test := range []struct {
 		file, buildID string
 		address       uint64
@@ -77,9 +78,74 @@ func TestSymbolsOfFile(t *testing.T) {
 		{"program", strings.TrimSpace(string(id)), start, true},
 		{"program", "00ff", start, false},
 	} {
-		name, _ := s.name(&profile.Mapping{File: test.file, BuildID: test.buildID}, test.address)
+		name, _ := s.name(int64(os.Getpid()), &profile.Mapping{File: test.file, BuildID: test.buildID}, test.address)
 		if (name == "main.main") != test.want {
 			t.Errorf("%s with build id %q: %#x is %q", test.file, test.buildID, test.address, name)
+		}
+	}
+}
+
+func TestHostSymbols(t *testing.T) {
+	program := mapProgram(t)
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	want := file{base: "program"}.functions(f)
+	out, err := exec.CommandContext(t.Context(), "go", "tool", "buildid", program).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := strings.TrimSpace(string(out))
+	s := symbols{max: 1 << 20}
+	s.begin()
+	own := int64(os.Getpid())
+	for _, test := range []struct {
+		pid     int64
+		buildID string
+		want    bool
+	}{
+		{1 << 30, id, false}, // a process that has ended
+		{own, "", true},
+		{own, id, true},
+		{1 << 30, id, true}, // the same file by its build id
+		{1 << 30, "", false},
+		{own, "00ff", false},
+		{0, "", false},
+		{-1, "", false},
+	} {
+		name, ok := s.name(test.pid, &profile.Mapping{File: "/any/program", BuildID: test.buildID}, want[0].start)
+		if ok != test.want || ok && name != want[0].name {
+			t.Errorf("process %d, build id %q: %q, %v", test.pid, test.buildID, name, ok)
+		}
+	}
+	if n := len(s.files); n != 2 || s.total != 2*len(want) {
+		t.Errorf("%d files with %d functions, want 2 of %d", n, s.total, len(want))
+	}
+}
+
+// TestReadIn reads what a hostile process may have put in the place of its file.
+func TestReadIn(t *testing.T) {
+	dir := t.TempDir()
+	program := mapProgram(t)
+	if err := unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "text"), []byte("\x7fELF and no more"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	for _, name := range []string{"pipe", "link", "text", "none", ".", "../x"} {
+		if table := (file{base: name}).readIn(root, name); table != nil {
+			t.Errorf("%s: %d functions, want none", name, len(table))
 		}
 	}
 }

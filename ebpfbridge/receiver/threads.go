@@ -17,6 +17,7 @@ import (
 type threads struct {
 	same  bool // the agent's ids are the process's own
 	votes map[int64]*votes
+	keyed bool // the agent separates records by their labels
 }
 
 // votes are about one of the agent's ids.
@@ -25,17 +26,15 @@ type votes struct {
 	of  map[int64]int // how many of them each of the process's threads had on it
 }
 
-// useThreads changes to the threads of a connection: one sender does not vouch for another.
-func (r *Receiver) useThreads(connection string) {
-	t := r.known[connection]
-	if t == nil {
-		if r.known == nil || len(r.known) >= maxConnections {
-			r.known = map[string]*threads{} // some connections have ended
+// useThreads changes to the threads of an agent: one sender does not vouch for another.
+func (r *Receiver) useThreads(from agent) {
+	if r.threads = r.known[from]; r.threads == nil {
+		if len(r.known) >= maxConnections {
+			clear(r.known) // some connections have ended
 		}
-		t = new(threads)
-		r.known[connection] = t
+		r.threads = new(threads)
+		r.known[from] = r.threads
 	}
-	r.threads = t
 }
 
 const (

@@ -71,7 +71,7 @@ type score struct {
 	right, wrong        int // those that were given a span
 	ambiguous, unknown  int
 	asSentRight, asSent int // when all of a record's samples have its labels
-	// times are those of all samples, by thread.
+	// times are the times of all samples, by thread.
 	times map[int64][]int64
 }
 
@@ -94,7 +94,6 @@ func (t truth) compare(tb testing.TB, messages []*collectorpb.ExportProfilesServ
 		tb.Fatal(err)
 	}
 	var o owner
-	var keyed agents
 	for _, m := range messages {
 		profiles, err := convert.TimedProfiles(o.own(m, t.lookup), maxMemory)
 		if err != nil {
@@ -106,12 +105,10 @@ func (t truth) compare(tb testing.TB, messages []*collectorpb.ExportProfilesServ
 				tb.Fatal(err)
 			}
 			list := records(p, parsed)
-			if haveTwins(list) {
-				keyed.add(agent{scope: p.Scope})
-			}
+			placing.threads.keyed = placing.threads.keyed || haveTwins(list)
 			placing.threads.see(p, list, placing.timelines)
 			for _, rec := range list {
-				t.compareRecord(&sum, rec, placing.place(rec, len(keyed) > 0, new(Status)))
+				t.compareRecord(&sum, rec, placing.place(rec, new(Status)))
 			}
 		}
 		if err := r.take(tb.Context(), "connection", m); err != nil {

@@ -18,25 +18,10 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// agent is one run of an agent, as far as a receiver can tell: an agent that starts
-// again has a new connection.
+// agent is one run of an agent: an agent that starts again has a new connection.
 type agent struct {
 	connection string
 	scope      instrumentation.Scope
-}
-
-// agents are those that tell records apart by their labels, the newest last.
-type agents []agent
-
-const maxAgents = 16
-
-func (a *agents) add(one agent) {
-	if slices.Contains(*a, one) {
-		return
-	}
-	if *a = append(*a, one); len(*a) > maxAgents {
-		*a = slices.Delete(*a, 0, 1)
-	}
 }
 
 // record is a sample as the agent sends it.
@@ -46,15 +31,15 @@ type record struct {
 	link       map[string]string // the ids of its Link, if it has one
 	thread     int64
 	timestamps []uint64
-	ambiguous  bool   // as profilesprocessor says
-	rest       string // all that tells records apart, but for labels and Link
+	ambiguous  bool   // as profilesprocessor marks it
+	rest       string // what distinguishes records, except labels and Link
 }
 
 // maxLabelText is how much of a label is read, in bytes. Stock agents cut values at 47.
 // In a hostile message many samples may share one huge text.
 const maxLabelText = 256
 
-// records returns those of a profile.
+// records returns the records of a profile.
 func records(p convert.Timed, parsed *profile.Profile) []record {
 	list := make([]record, len(parsed.Sample))
 	for i, s := range parsed.Sample {
@@ -140,16 +125,15 @@ func attributed(labels map[string]string, by string) map[string]string {
 // maxLabels is how many labels an agent keeps.
 const maxLabels = 10
 
-// place gives each sample of a record its labels. keyed says that the agent tells
-// records apart by them.
-func (r *Receiver) place(rec record, keyed bool, counted *Status) []placed {
+// place gives each sample of a record its labels.
+func (r *Receiver) place(rec record, counted *Status) []placed {
 	if rec.ambiguous {
 		return r.placeByTime(rec.thread, rec.timestamps, counted)
 	}
 	labels, ofLink := r.restored(rec.labels), r.restored(rec.link)
 	both := maps.Clone(labels)
 	maps.Copy(both, ofLink)
-	if keyed {
+	if r.threads.keyed {
 		counted.Witnessed += len(rec.timestamps)
 		return []placed{{attributed(both, labelkey.ByLabels), rec.timestamps}}
 	}
@@ -198,7 +182,7 @@ func unplaced(times []uint64) placed {
 	return placed{map[string]string{labelkey.SpanAttribution: labelkey.Ambiguous}, times}
 }
 
-// placeByTime places samples that the agent's labels say nothing of.
+// placeByTime places samples without certain labels of the agent.
 func (r *Receiver) placeByTime(thread int64, times []uint64, counted *Status) []placed {
 	unclear := times
 	bySpan := map[string][]uint64{}

@@ -280,8 +280,7 @@ func TestThreadsOfNamespace(t *testing.T) {
 	}
 }
 
-// TestThreadsOfAnotherConnection has threads known by one connection's samples, which place
-// nothing of another connection.
+// Threads that are known by one connection's samples place nothing of another connection.
 func TestThreadsOfAnotherConnection(t *testing.T) {
 	on7 := timelineFunc(func(thread int64, _ time.Time) (string, bool) { return searchID, thread == 7 })
 	r, err := New(new(exportertest.Recorder), lookup, WithTimelines(on7))
@@ -328,14 +327,13 @@ func TestLabelsLost(t *testing.T) {
 	}
 }
 
-// TestKeyedAgents bounds what is remembered of agents.
-func TestKeyedAgents(t *testing.T) {
-	var a agents
-	for i := range 100 {
-		a.add(agent{connection: strconv.Itoa(i)})
-		a.add(agent{connection: strconv.Itoa(i)})
-	}
-	if len(a) != maxAgents || a[maxAgents-1].connection != "99" {
-		t.Errorf("%v, want the newest %d", a, maxAgents)
+// What is remembered of agents is bounded.
+func TestUseThreads(t *testing.T) {
+	r, _ := newReceiver(t)
+	for i := range 10 * maxConnections {
+		r.useThreads(agent{connection: strconv.Itoa(i)})
+		if len(r.known) > maxConnections {
+			t.Fatalf("got %d agents, want at most %d", len(r.known), maxConnections)
+		}
 	}
 }

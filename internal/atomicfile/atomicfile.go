@@ -77,24 +77,17 @@ const stale = time.Minute
 // earlier. A directory that does not exist has none. The error counts what stays.
 func Clean(dir string) error {
 	var stays files.Skipped
-	for e, err := range files.Entries(dir, files.Follow) {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
+	list, err := files.List(dir, files.Follow, &stays, func(name string) bool { ok, _ := filepath.Match(pattern, name); return ok })
+	errs := []error{err}
+	for _, info := range list {
+		if time.Since(info.ModTime()) >= stale { // else it may be in use
+			errs = append(errs, os.Remove(filepath.Join(dir, info.Name())))
 		}
-		if err != nil {
+	}
+	for _, err := range errs {
+		if !errors.Is(err, os.ErrNotExist) {
 			stays.Add(err)
-			break
 		}
-		if ok, _ := filepath.Match(pattern, e.Name()); !ok {
-			continue
-		}
-		info, err := files.Regular(dir, e)
-		if info != nil && time.Since(info.ModTime()) >= stale { // else it may be in use
-			if err = os.Remove(filepath.Join(dir, e.Name())); errors.Is(err, os.ErrNotExist) {
-				err = nil
-			}
-		}
-		stays.Add(err)
 	}
 	return stays.Err()
 }

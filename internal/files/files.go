@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 )
@@ -35,9 +34,9 @@ const (
 	Named
 )
 
-// maxEntries bounds one directory. A store with a new file each second has fewer in
-// a week.
-var maxEntries = 1 << 20 // tests make it less
+// maxEntries bounds one directory. A store with a new file every ten seconds has fewer in
+// a month.
+var maxEntries = 1 << 18 // tests make it less
 
 // Open opens a regular file for reading. It never blocks. The error is a
 // *fs.PathError with the cause ErrRefused for anything else.
@@ -55,61 +54,57 @@ func Read(path string, links Links, maxBytes int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := bytes.NewBuffer(make([]byte, 0, min(info.Size(), maxBytes)+bytes.MinRead))
-	if info.Size() <= maxBytes {
-		_, err = b.ReadFrom(io.LimitReader(f, maxBytes+1))
+	size, b := info.Size(), bytes.Buffer{}
+	if size <= maxBytes {
+		b.Grow(int(size) + bytes.MinRead)
+		if _, err := b.ReadFrom(io.LimitReader(f, maxBytes+1)); err != nil {
+			return nil, err
+		}
+		size = int64(b.Len())
 	}
-	if size := max(info.Size(), int64(b.Len())); size > maxBytes {
+	if size > maxBytes {
 		return nil, refused(path, fmt.Sprintf("it has %d bytes or more, and at most %d are read", size, maxBytes))
 	}
-	return b.Bytes(), err
+	return b.Bytes(), nil
 }
 
-// Entries returns the entries of a directory, in no order. It ends with the first
-// error, and with one after 1,048,576 entries.
-func Entries(dir string, links Links) iter.Seq2[fs.DirEntry, error] {
-	return func(yield func(fs.DirEntry, error) bool) {
-		f, err := open(dir, links, fs.ModeDir)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer func() { _ = f.Close() }() // it was only read
-		for n := 0; ; {
-			const atOnce = 256
-			part, err := f.ReadDir(atOnce)
-			for _, e := range part {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if n += len(part); n >= maxEntries {
-				err = refused(dir, fmt.Sprintf("it has more than %d entries", maxEntries))
-			}
-			if err != nil {
-				if err != io.EOF { //nolint:errorlint // ReadDir does not wrap it
-					yield(nil, err)
-				}
-				return
-			}
-		}
-	}
-}
-
-// Regular returns the metadata of an entry of dir. The error has the cause
-// ErrRefused if it is not a regular file. Both are nil if the entry was removed.
-func Regular(dir string, e fs.DirEntry) (fs.FileInfo, error) {
-	info, err := e.Info()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil {
-		err = check(filepath.Join(dir, e.Name()), info.Mode(), NoFollow, 0)
-	}
+// Entries returns the entries of a directory, in no order. More than 262,144 are an error
+// with the cause ErrRefused.
+func Entries(dir string, links Links) ([]fs.DirEntry, error) {
+	f, err := open(dir, links, fs.ModeDir)
 	if err != nil {
 		return nil, err
 	}
-	return info, nil
+	defer func() { _ = f.Close() }() // it was only read
+	entries, err := f.ReadDir(maxEntries + 1)
+	if len(entries) > maxEntries {
+		err = refused(dir, fmt.Sprintf("it has more than %d entries", maxEntries))
+	}
+	if err != nil && err != io.EOF { //nolint:errorlint // ReadDir does not wrap it
+		return nil, err
+	}
+	return entries, nil
+}
+
+// List returns the regular files of a directory with names that match, in no order. It
+// adds other entries with such names to skipped.
+func List(dir string, links Links, skipped *Skipped, match func(name string) bool) (list []fs.FileInfo, err error) {
+	entries, err := Entries(dir, links)
+	for _, e := range entries {
+		if !match(e.Name()) {
+			continue
+		}
+		info, err := e.Info()
+		if err == nil {
+			err = check(filepath.Join(dir, e.Name()), info.Mode(), NoFollow, 0)
+		}
+		if err == nil {
+			list = append(list, info)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			skipped.Add(err)
+		}
+	}
+	return list, err
 }
 
 // Skipped counts what is not read. Its zero value is ready.

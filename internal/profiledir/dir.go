@@ -68,21 +68,12 @@ func (d *Dir) Scan(sub string, start func(name string) (time.Time, bool)) error 
 	if sub == "" {
 		links = files.Follow
 	}
-	for e, err := range files.Entries(dir, links) {
-		if err != nil {
-			return err
-		}
-		t, ok := start(e.Name())
-		if !ok {
-			continue
-		}
-		info, err := files.Regular(dir, e)
-		d.Skipped.Add(err)
-		if info != nil {
-			d.Add(File{Name: filepath.Join(sub, e.Name()), Start: t, Size: info.Size()})
-		}
+	list, err := files.List(dir, links, &d.Skipped, func(name string) bool { _, ok := start(name); return ok })
+	for _, info := range list {
+		t, _ := start(info.Name())
+		d.Add(File{Name: filepath.Join(sub, info.Name()), Start: t, Size: info.Size()})
 	}
-	return nil
+	return err
 }
 
 // Add counts a file that exists.

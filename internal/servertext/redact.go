@@ -23,6 +23,9 @@ type Redactor struct {
 
 const redacted = "[redacted]"
 
+// harmless are headers with values that a log may contain.
+var harmless = []string{"user-agent", "content-type", "content-encoding", "x-scope-orgid"}
+
 // NewRedactor returns a Redactor for the credentials in headers, of HTTP or gRPC, and in
 // u, which may be nil. Values count if their name is a credential's, and in headers also
 // if they are long.
@@ -30,12 +33,9 @@ func NewRedactor(headers map[string][]string, u *url.URL) Redactor {
 	var r Redactor
 	for name, values := range headers {
 		for _, value := range values {
-			switch {
-			case secrets.Name(name):
+			if secrets.Name(name) || len(value) >= 8 && !slices.Contains(harmless, strings.ToLower(name)) {
 				r.add(value)
 				r.addAuthorization(value)
-			case !isHarmless(name) && len(value) >= 8:
-				r.add(value)
 			}
 		}
 	}
@@ -92,13 +92,4 @@ func (r *Redactor) addAuthorization(value string) {
 		_, password, _ := strings.Cut(string(pair), ":")
 		r.add(string(pair), password)
 	}
-}
-
-// isHarmless reports whether a log may contain a header's value.
-func isHarmless(name string) bool {
-	switch strings.ToLower(name) {
-	case "user-agent", "content-type", "content-encoding", "x-scope-orgid":
-		return true
-	}
-	return false
 }

@@ -24,9 +24,10 @@ var errDamaged = errors.New("it is not a protobuf message of this form")
 
 // Message is the size of a type of messages in memory, and the types of its fields.
 type Message struct {
-	name   string
-	size   int64
-	fields []*Message // by number; nil for numbers and text
+	name     string
+	size     int64
+	fields   []*Message // by number; nil for numbers and text
+	isNumber bool
 }
 
 // OTLP and Pprof are the types of ExportProfilesServiceRequest and of a pprof profile.
@@ -56,88 +57,111 @@ const (
 // Check estimates the memory of a message of this type once it is decoded. More than
 // maxBytes is an error with the cause ErrTooLarge.
 func (m *Message) Check(data []byte, maxBytes int64) error {
-	left := maxBytes
-	last, err := m.walk(data, maxDepth, &left)
-	if left < 0 {
-		return fmt.Errorf("%w: decoded, its %d bytes would take more than %d MiB of memory; the bound was reached in %s: record or send less at a time", ErrTooLarge, len(data), maxBytes>>20, last)
+	c := counter{left: maxBytes}
+	switch ok := c.walk(m, data, maxDepth); {
+	case c.left < 0:
+		return fmt.Errorf("%w: decoded, its %d bytes would take more than %d MiB of memory; the bound was reached in %s: record or send less at a time", ErrTooLarge, len(data), maxBytes>>20, c.in)
+	case !ok:
+		return errDamaged
 	}
-	return err
+	return nil
 }
 
-// walk subtracts the memory of a message from left, and stops below 0. It returns the
-// name of the type it was in.
-func (m *Message) walk(data []byte, depth int, left *int64) (in string, err error) {
-	if depth == 0 {
-		return m.name, errDamaged
-	}
-	for len(data) > 0 && *left >= 0 {
+type counter struct {
+	left int64
+	in   string // the type of the last message
+}
+
+// walk subtracts the memory of a message from left, and stops below 0. It returns false for
+// a damaged message.
+func (c *counter) walk(m *Message, data []byte, depth int) bool {
+	c.in = m.name
+	for len(data) > 0 && c.left >= 0 {
 		key, n := binary.Uvarint(data)
-		if n <= 0 {
-			return m.name, errDamaged
-		}
-		data = data[n:]
-		*left -= perField
-		size := uint64(0)
+		data = data[max(n, 0):]
+		size, prefix := uint64(0), 0
 		switch key & 7 {
 		case 0:
-			_, n = binary.Uvarint(data)
-			size = uint64(max(n, 0))
+			_, prefix = binary.Uvarint(data)
 		case 1:
-			size = 8
+			prefix = 8
 		case 2:
-			size, n = binary.Uvarint(data)
-			data = data[max(n, 0):]
+			size, prefix = binary.Uvarint(data)
 		case 5:
-			size = 4
-		default:
-			n = 0
+			prefix = 4
 		}
-		if n <= 0 || size > uint64(len(data)) {
-			return m.name, errDamaged
+		if depth == 0 || n <= 0 || prefix <= 0 || prefix > len(data) || size > uint64(len(data)-prefix) {
+			return false
 		}
-		value := data[:size]
-		data = data[size:]
+		value := data[prefix:][:size]
+		data = data[prefix:][size:]
 		var field *Message
 		if key>>3 < uint64(len(m.fields)) {
 			field = m.fields[key>>3]
 		}
+		c.left -= perField
 		switch text := key&7 == 2; {
 		case !text && field != nil:
-			*left -= field.size
+			c.left -= field.size
 		case !text:
 		case field == nil:
-			*left -= perText + int64(size)
-		case field.fields == nil: // numbers, one after the other
+			c.left -= perText + int64(size)
+		case field.isNumber: // one after the other
 			for _, b := range value {
-				*left -= int64(1-b>>7) * field.size
+				c.left -= int64(1-b>>7) * field.size
 			}
 		default:
-			*left -= perMessage + field.size
-			if in, err := field.walk(value, depth-1, left); err != nil || *left < 0 {
-				return in, err
+			c.left -= perMessage + field.size
+			if !c.walk(field, value, depth-1) {
+				return false
 			}
 		}
 	}
-	return m.name, nil
+	return true
 }
 
+// otlp has the sizes of the generated structs. AnyValue includes the value in it. The
+// sizes of ResourceProfiles, KeyValue, Profile and the indices of its attributes include
+// what the receiver makes of them.
+const otlp = `
+Request 72 1=ResourceProfiles 2=Dictionary
+ResourceProfiles 200 1=Resource 2=ScopeProfiles
+Resource 96 1=KeyValue 3=EntityRef
+KeyValue 250 2=AnyValue
+AnyValue 80 5=ArrayValue 6=KeyValueList
+ArrayValue 64 1=AnyValue
+KeyValueList 64 1=KeyValue
+ScopeProfiles 88 1=Scope 2=Profile
+Scope 104 3=KeyValue
+Profile 4096 1=ValueType 2=Sample 5=ValueType 11=attributes
+Sample 128 2=numbers 4=numbers
+Dictionary 208 1=Mapping 2=Location 3=Function 4=Link 6=KeyValueAndUnit 7=Stack
+Mapping 96 5=attributes
+Location 104 3=Line 4=attributes
+KeyValueAndUnit 120 2=AnyValue
+Stack 64 1=numbers`
+
+// pprof has the sizes of the structs of google/pprof with their places in its tables by
+// id. A Label is mostly its share of three maps. Location ids become pointers too.
+const pprof = `
+Profile 400 1=ValueType 2=Sample 3=Mapping 4=Location 5=Function 11=ValueType 13=comments
+Sample 128 1=ids 2=numbers 3=Label
+Label 500
+Location 104 4=Line`
+
 // schema reads one type a line, the type of the whole first: its name, its size, and the
-// types of its fields by their numbers.
+// types of its fields by their numbers. Types without a line have at most the default size.
 func schema(text string) *Message {
-	types := map[string]*Message{"numbers": {name: "numbers", size: 16}, "ids": {name: "ids", size: 24}, "comments": {name: "comments", size: 64}}
+	types := map[string]*Message{"numbers": {size: 16, isNumber: true}, "ids": {size: 24, isNumber: true}, "attributes": {size: 130, isNumber: true}, "comments": {size: 64, isNumber: true}}
 	get := func(name string) *Message {
 		if types[name] == nil {
-			types[name] = &Message{name: name, fields: []*Message{nil}}
+			types[name] = &Message{name: name, size: 152}
 		}
 		return types[name]
 	}
-	var first *Message
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		words := strings.Fields(line)
 		m := get(words[0])
-		if first == nil {
-			first = m
-		}
 		m.size, _ = strconv.ParseInt(words[1], 10, 64)
 		for _, field := range words[2:] {
 			number, name, _ := strings.Cut(field, "=")
@@ -146,7 +170,8 @@ func schema(text string) *Message {
 			m.fields[n] = get(name)
 		}
 	}
-	return first
+	first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+	return types[first]
 }
 
 // Inflate returns what is in gzipped data. More than maxBytes is an error with the cause

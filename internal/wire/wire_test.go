@@ -44,6 +44,7 @@ func TestCheck(t *testing.T) {
 		"locations":               {wire.OTLP, func(n int) []byte { return in(elements(2, n), 2) }, 104 + 32},
 		"strings":                 {wire.OTLP, func(n int) []byte { return in(elements(5, n, 'a', 'b'), 2) }, 2 + 64},
 		"values":                  {wire.OTLP, func(n int) []byte { return in(in(make([]byte, n), 4), 1, 2, 2, 2) }, 16},
+		"attributes of a profile": {wire.OTLP, func(n int) []byte { return in(in(make([]byte, n), 11), 1, 2, 2) }, 130},
 		"values of two bytes":     {wire.OTLP, func(n int) []byte { return in(in(bytes.Repeat([]byte{bytesOfVarint, 1}, n), 4), 1, 2, 2, 2) }, 16},
 		"values in fields":        {wire.OTLP, func(n int) []byte { return in(bytes.Repeat([]byte{4 << 3, 1}, n), 1, 2, 2, 2) }, 24},
 		"fields that are unknown": {wire.OTLP, func(n int) []byte { return bytes.Repeat([]byte{15<<3 | 5, 1, 2, 3, 4}, n) }, 8},

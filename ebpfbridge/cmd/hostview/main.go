@@ -33,7 +33,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -60,7 +59,6 @@ func main() {
 type config struct {
 	listen, page, socket string
 	agentUID             uint
-	socketMode           os.FileMode
 	window               time.Duration
 	maxMiB               int64
 	maxProcesses         int
@@ -75,7 +73,6 @@ func parse(args []string, out io.Writer) (config, error) {
 	fs.UintVar(&c.agentUID, "agent-uid", 0, "`id` of a further user that may send, besides root and hostview's")
 	fs.StringVar(&c.page, "page", "127.0.0.1:6061", "loopback `address` of the page")
 	fs.StringVar(&c.socket, "socket", "", "`path` of a socket that hands each program that connects its own samples; empty for none. It needs the host's pid namespace")
-	mode := fs.String("socket-mode", "0666", "permissions of -socket, in octal. A program with write permission gets its own samples only")
 	fs.DurationVar(&c.window, "window", 10*time.Second, "how long samples are added up before the page shows them")
 	fs.Int64Var(&c.maxMiB, "max-mib", 256, "memory for what the page shows, in MiB. The oldest samples are dropped")
 	fs.IntVar(&c.maxProcesses, "max-processes", 2000, "processes in a window; samples of further ones are counted as lost")
@@ -87,12 +84,9 @@ func parse(args []string, out io.Writer) (config, error) {
 	if err := fs.Parse(args); err != nil {
 		return config{}, err
 	}
-	bits, err := strconv.ParseUint(*mode, 8, 32)
 	switch {
 	case fs.NArg() > 0:
 		return config{}, fmt.Errorf("%q is no flag: hostview has flags only, see -help", fs.Arg(0))
-	case err != nil || bits > 0o777:
-		return config{}, fmt.Errorf("-socket-mode %s: give octal permissions such as 0666", *mode)
 	case !filepath.IsAbs(c.listen):
 		return config{}, fmt.Errorf("-listen %s: give the absolute path of a socket. Agents send to it with -collection-agent unix://PATH", c.listen)
 	case filepath.Dir(c.listen) == filepath.Dir(c.socket):
@@ -106,6 +100,5 @@ func parse(args []string, out io.Writer) (config, error) {
 	case c.maxProcesses < 1:
 		return config{}, fmt.Errorf("-max-processes %d: give 1 or more", c.maxProcesses)
 	}
-	c.socketMode = os.FileMode(bits)
 	return c, nil
 }

@@ -18,19 +18,17 @@ import (
 func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 func TestParse(t *testing.T) {
-	c, err := parse([]string{"-socket", "/run/s", "-agent-uid", "990", "-socket-mode", "660", "-window", "5s"}, io.Discard)
+	c, err := parse([]string{"-socket", "/run/s", "-agent-uid", "990", "-window", "5s"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := config{listen: "/run/spanprof-agent/otlp.sock", page: "127.0.0.1:6061", socket: "/run/s", agentUID: 990, socketMode: 0o660, window: 5 * time.Second, maxMiB: 256, maxProcesses: 2000}
+	want := config{listen: "/run/spanprof-agent/otlp.sock", page: "127.0.0.1:6061", socket: "/run/s", agentUID: 990, window: 5 * time.Second, maxMiB: 256, maxProcesses: 2000}
 	if c != want {
 		t.Errorf("got %+v, want %+v", c, want)
 	}
 	for args, want := range map[string]string{
 		"-nosuch":                               "-nosuch",
 		"extra":                                 "no flag",
-		"-socket-mode 0888":                     "octal",
-		"-socket-mode 7777":                     "octal",
 		"-listen 127.0.0.1:11000":               "absolute path of a socket",
 		"-socket /run/spanprof-agent/host.sock": "two directories",
 		"-agent-uid 4294967296":                 "32 bits",

@@ -28,7 +28,7 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	listener, err := receiver.Listen(c.listen, receiver.WithUsers(uint32(c.agentUID)))
+	listener, err := receiver.Listen(c.listen, uint32(c.agentUID))
 	if err != nil {
 		return fmt.Errorf("-listen: %w", err)
 	}
@@ -47,7 +47,7 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	}
 	if c.socket != "" {
 		fmt.Fprintf(out, "hostview: programs get their own samples from %s\n", c.socket)
-		parts = append(parts, func(ctx context.Context) error { return host.ServeSocket(ctx, c.socket, c.socketMode) })
+		parts = append(parts, func(ctx context.Context) error { return host.ServeSocket(ctx, c.socket) })
 	}
 	return together(ctx, parts)
 }

@@ -29,10 +29,12 @@ func (p pageStatus) status() viewer.Status {
 	switch {
 	case s.Messages == 0:
 		v.Message = "No agent has sent anything yet. As root: ebpf-profiler -collection-agent unix://" + p.agents + " -disable-tls -t all,labels"
-	case s.Malformed > 0 && s.Malformed == s.Messages:
-		v.Message = "No message of the agent can be read: it speaks another version of OTLP profiles."
+	case s.Refused > 0 && s.Refused == s.Messages:
+		v.Message = "No message of the agent can be read: " + s.Reason
 	case time.Since(last.message) > silence:
 		v.Message = fmt.Sprintf("The agent has sent no samples since %s.", last.message.UTC().Format("15:04:05 MST"))
+	case s.Refused > 0:
+		v.Message = fmt.Sprintf("%d of %d messages of agents were refused, the last one because: %s", s.Refused, s.Messages, s.Reason)
 	case s.Unreadable:
 		v.Message = "C functions are addresses where hostview may not read a process's files: run it as root, or with CAP_SYS_PTRACE."
 	}
@@ -41,7 +43,7 @@ func (p pageStatus) status() viewer.Status {
 	}
 	add("processes in the last window", last.processes)
 	add("agent: messages", s.Messages)
-	add("agent: messages that break the format's rules", s.Malformed)
+	add("agent: messages refused", s.Refused)
 	add("agent: profiles of anything but CPU", s.Other)
 	add("agent: connections refused, of users that may not send", s.RefusedAgents)
 	add("samples with certain labels", s.First+s.Witnessed)
@@ -52,6 +54,6 @@ func (p pageStatus) status() viewer.Status {
 	add("socket: programs connected", s.Subscribers)
 	add("socket: samples handed out", s.HandedOut)
 	add("socket: samples lost, as programs read too slowly", s.Lost)
-	add("socket: connections refused", s.Refused)
+	add("socket: connections refused", s.RefusedSubscribers)
 	return v
 }

@@ -100,15 +100,19 @@ func read(ctx context.Context, path, name string, take func(Delivery)) (connecte
 		}
 		lost = h.Lost
 		if h.Length > 0 {
-			d.Message = new(collectorpb.ExportProfilesServiceRequest)
-			err := wire.OTLP.Check(payload, wire.MaxMessage)
-			if err == nil {
-				err = proto.Unmarshal(payload, d.Message)
-			}
-			if err != nil {
+			if d.Message, err = Unmarshal(payload); err != nil {
 				return connected, err
 			}
 		}
 		take(d)
 	}
+}
+
+// Unmarshal decodes a message within a bound on its memory.
+func Unmarshal(b []byte) (*collectorpb.ExportProfilesServiceRequest, error) {
+	if err := wire.OTLP.Check(b, wire.MaxMessage); err != nil {
+		return nil, err
+	}
+	m := new(collectorpb.ExportProfilesServiceRequest)
+	return m, proto.Unmarshal(b, m)
 }

@@ -27,11 +27,11 @@ const maxPath = 107
 
 // Listen is ListenUnix for the hand-out, in the host's pid namespace only. All users may
 // have write permission: each process gets its own samples only.
-func Listen(path string, mode os.FileMode) (*Listener, error) {
+func Listen(path string) (*Listener, error) {
 	if err := checkNamespace(); err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
 	}
-	return ListenUnix(path, mode)
+	return ListenUnix(path, 0o666)
 }
 
 // ListenUnix makes a socket file. A socket without a listening process is replaced. A

@@ -58,49 +58,27 @@ var defaults = []string{
 const maxScan = 4 * MaxValue
 
 // RedactText returns the start of a text, such as an error, without secrets.
-func RedactText(s string) string { return text.hide(s) }
+func RedactText(s string) string { return secrets.Text(s[:min(len(s), maxScan)]) }
 
-// A form is where secrets may be in the values of a key.
-type form uint8
-
-const (
-	text form = iota
-	query
-	statement
-	secret // all of the value
-)
-
-func formOf(key string) form {
+// hideIn returns the function that hides secrets in the values of a key. It is nil if
+// the whole value is a secret.
+func hideIn(key string) func(string) string {
 	switch key {
 	case "url.query":
-		return query
+		return secrets.Query
 	case "db.query.text", "db.statement", "graphql.document":
-		return statement
+		return secrets.Statement
 	}
 	if secrets.Name(key[strings.LastIndexByte(key, '.')+1:]) { // http.request.header.authorization
-		return secret
+		return nil
 	}
-	return text
-}
-
-// hide hides the secrets in the start of a value.
-func (f form) hide(value string) string {
-	switch value = value[:min(len(value), maxScan)]; f {
-	case query:
-		return secrets.Query(value)
-	case statement:
-		return secrets.Statement(value)
-	case secret:
-		return secrets.Hidden
-	default:
-		return secrets.Text(value)
-	}
+	return secrets.Text
 }
 
 // Keys are the attributes to keep. They never change.
 type Keys struct {
 	names []string
-	forms []form
+	hide  []func(string) string // of each name
 	// first and next are a hash table, with numbers from 1 on: the first number of a
 	// hash, and the next number with the same hash. A Go map takes four times as long
 	// for a key that it lacks.
@@ -129,7 +107,7 @@ func NewKeys(own []string) *Keys {
 func (k *Keys) add(name string) {
 	h := hash(name)
 	k.names = append(k.names, name)
-	k.forms = append(k.forms, formOf(name))
+	k.hide = append(k.hide, hideIn(name))
 	k.next = append(k.next, k.first[h])
 	k.first[h] = uint8(len(k.names))
 }

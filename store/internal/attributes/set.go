@@ -146,10 +146,6 @@ func (w *writer) value(n uint8, v *attribute.Value) {
 	case attribute.STRING:
 		w.entry(n, v.AsString())
 	case attribute.INT64:
-		if w.keys.forms[n-1] == secret {
-			w.put(n, secrets.Hidden, false)
-			return
-		}
 		w.put(n, string(strconv.AppendInt(number[:0], v.AsInt64(), 10)), false)
 	case attribute.Type(0): // No value, which has another name in each SDK.
 	default:
@@ -189,10 +185,17 @@ func start(v attribute.Value) attribute.Value {
 
 // entry appends a value without its secrets. A number goes to put, as it would escape here.
 func (w *writer) entry(n uint8, value string) {
-	w.put(n, w.keys.forms[n-1].hide(value), len(value) > maxScan)
+	scanned := value[:min(len(value), maxScan)]
+	if hide := w.keys.hide[n-1]; hide != nil {
+		scanned = hide(scanned)
+	}
+	w.put(n, scanned, len(value) > maxScan)
 }
 
 func (w *writer) put(n uint8, value string, cut bool) {
+	if w.keys.hide[n-1] == nil && value != "" {
+		value, cut = secrets.Hidden, false
+	}
 	room := min(MaxValue, w.limit-len(w.set)-3)
 	switch {
 	case value == "":

@@ -58,10 +58,11 @@ const (
 // runs without files. A reader finds all runs. A run that cannot be read is left out. It
 // returns the greatest number of a run.
 func (j *Journal) findEarlier(writes bool) (last int, err error) {
-	for e, err := range files.Entries(j.dir, files.Follow) {
-		if err != nil {
-			return 0, err
-		}
+	entries, err := files.Entries(j.dir, files.Follow)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range entries {
 		started, number, ok := parseRun(e.Name())
 		if !ok {
 			continue // not ours
@@ -140,10 +141,11 @@ func removeEmpty(path string) {
 		return
 	}
 	for _, dir := range []string{filepath.Join(path, keptDir), path} {
-		for e, err := range files.Entries(dir, files.NoFollow) {
-			if errors.Is(err, fs.ErrNotExist) || err == nil && slices.Contains([]string{processFile, atomicfile.LockName, keptDir}, e.Name()) {
-				continue
-			}
+		entries, err := files.Entries(dir, files.NoFollow)
+		isOther := func(e fs.DirEntry) bool {
+			return !slices.Contains([]string{processFile, atomicfile.LockName, keptDir}, e.Name())
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(entries, isOther) {
 			_ = lock.Close()
 			return
 		}

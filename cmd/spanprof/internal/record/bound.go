@@ -76,19 +76,12 @@ func (r *room) kept() (all []kept, sum int64, err error) {
 			if _, err := os.Stat(filepath.Join(run, source.RecordingFile)); err != nil {
 				continue
 			}
-			for e, err := range files.Entries(run, files.NoFollow) {
-				if err != nil {
-					return nil, 0, err
-				}
-				if _, ok := profiledir.Parse(e.Name()); !ok {
-					continue
-				}
-				info, err := files.Regular(run, e)
-				skipped.Add(err)
-				if info == nil {
-					continue
-				}
-				all = append(all, kept{path: filepath.Join(run, e.Name()), name: e.Name(), size: info.Size()})
+			list, err := files.List(run, files.NoFollow, &skipped, func(name string) bool { _, ok := profiledir.Parse(name); return ok })
+			if err != nil {
+				return nil, 0, err
+			}
+			for _, info := range list {
+				all = append(all, kept{path: filepath.Join(run, info.Name()), name: info.Name(), size: info.Size()})
 				sum += info.Size()
 			}
 		}
@@ -104,13 +97,11 @@ func (r *room) kept() (all []kept, sum int64, err error) {
 // directories returns the directories in dir. A link may lead out of it and does not
 // count as one.
 func directories(dir string) (paths []string, err error) {
-	for e, err := range files.Entries(dir, files.Follow) {
-		if errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	entries, err := files.Entries(dir, files.Follow)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
 		if e.IsDir() {
 			paths = append(paths, filepath.Join(dir, e.Name()))
 		}

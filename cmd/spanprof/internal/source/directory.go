@@ -48,7 +48,7 @@ func (d *directory) read(path string, only bool) error {
 	if only {
 		links = files.Named
 	}
-	parsed, err := readFile(path, links)
+	parsed, err := ReadFile(path, links)
 	if err != nil {
 		return d.failed(err)
 	}

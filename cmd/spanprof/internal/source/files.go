@@ -129,10 +129,11 @@ const maxPaths = 1 << 20
 // find appends the profiles in a directory and below it. A pipe with the name of a
 // profile is appended too: reading it returns the error to report.
 func find(dir string, paths *[]string) error {
-	for e, err := range files.Entries(dir, files.Follow) {
-		if err != nil {
-			return err
-		}
+	entries, err := files.Entries(dir, files.Follow)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case e.IsDir():
@@ -176,7 +177,8 @@ func isProfile(path string) bool {
 	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(path, suffix) })
 }
 
-func readFile(path string, links files.Links) (*profile.Profile, error) {
+// ReadFile returns the profile in a file.
+func ReadFile(path string, links files.Links) (*profile.Profile, error) {
 	data, err := files.Read(path, links, maxFile)
 	if err != nil {
 		return nil, err

@@ -8,10 +8,13 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -70,28 +73,65 @@ func TestWireKnowsAllMessages(t *testing.T) {
 	}
 }
 
-// A message with more elements than the bound is refused before they exist.
-func TestRefusesBombs(t *testing.T) {
-	s := sent(wrapped(bytes.Repeat(fieldOf(2, nil), 1<<20), 1, 2, 2)) // 2 MiB of empty samples
-	taken := false
-	err := s.then(t.Context(), make(chan struct{}, 1), func(*collectorpb.ExportProfilesServiceRequest) error { taken = true; return nil })
-	if status.Code(err) != codes.ResourceExhausted || taken {
-		t.Errorf("got %v, taken: %t", err, taken)
+// Refused messages are counted with the reason: by their size as sent, by their elements
+// before these exist, and by the format.
+func TestRefused(t *testing.T) {
+	reported := reports(t)
+	r, exported := newReceiver(t)
+	conn := dial(t, serveTCP(t, r.ServeGRPC))
+	for i, tt := range []struct {
+		message []byte
+		code    codes.Code
+		reason  string
+	}{
+		{wrapped(bytes.Repeat(fieldOf(2, nil), 1<<20), 1, 2, 2), codes.ResourceExhausted, "would take more than 80 MiB of memory"}, // 2 MiB of empty samples
+		{make([]byte, maxSent+1), codes.ResourceExhausted, "larger than max"},
+		{[]byte{0}, codes.InvalidArgument, "not a protobuf message"},
+	} {
+		err := conn.Invoke(t.Context(), "/"+serviceName+"/Export", &tt.message, new(collectorpb.ExportProfilesServiceResponse), grpc.ForceCodecV2(rawCodec{}))
+		if status.Code(err) != tt.code || !strings.Contains(err.Error(), tt.reason) {
+			t.Errorf("got %v, want %v: %s", err, tt.code, tt.reason)
+		}
+		if err := <-reported; !strings.Contains(err.Error(), tt.reason) {
+			t.Errorf("reported %v, want %s", err, tt.reason)
+		}
+		if s := r.Status(); s.Messages != i+1 || s.Refused != i+1 || !strings.Contains(s.Reason, tt.reason) {
+			t.Errorf("got %+v, want %d refused: %s", s, i+1, tt.reason)
+		}
+	}
+	if n := len(exported.Profiles()); n != 0 {
+		t.Errorf("got %d profiles", n)
 	}
 }
+
+// rawCodec sends bytes.
+type rawCodec struct{}
+
+func (rawCodec) Name() string { return "proto" }
+
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil
+}
+
+func (rawCodec) Unmarshal(mem.BufferSlice, any) error { return nil }
 
 // A message waits for the one before it, as long as its client does.
 func TestOneMessageAtATime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	decoding := make(chan struct{}, 1)
-	err := sent(nil).then(t.Context(), decoding, func(*collectorpb.ExportProfilesServiceRequest) error {
-		cancel()
-		return sent(nil).then(ctx, decoding, func(*collectorpb.ExportProfilesServiceRequest) error {
+	s := &service{decoding: make(chan struct{}, 1)}
+	export := func(ctx context.Context) error {
+		_, err := s.export(nil, ctx, func(any) error { return nil }, nil)
+		return err
+	}
+	s.take = func(context.Context, string, *collectorpb.ExportProfilesServiceRequest) error {
+		s.take = func(context.Context, string, *collectorpb.ExportProfilesServiceRequest) error {
 			t.Error("two messages at once")
 			return nil
-		})
-	})
-	if err == nil || status.Code(err) == codes.OK {
+		}
+		cancel()
+		return export(ctx)
+	}
+	if err := export(t.Context()); status.Code(err) == codes.OK {
 		t.Errorf("got %v", err)
 	}
 }
