@@ -78,7 +78,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 	var onDisk bool
 	for name, text := range texts {
-		if i := strings.Index(text, "S3CRET"); i >= 0 || strings.Contains(text, "4111") {
+		if i := strings.Index(text, "S3CRET"); i >= 0 || strings.Contains(text, "4111111111111111") {
 			t.Errorf("%s contains a secret: %.200q", name, text[max(0, i-100):])
 		}
 		onDisk = onDisk || strings.HasPrefix(name, dir) && strings.Contains(text, "/tokens/list")
