@@ -7,6 +7,7 @@ package spanlabels
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
@@ -77,11 +78,11 @@ func TestNested(t *testing.T) {
 		for i := range blocks {
 			blocks[i] = Start(context.Background(), nil, number(i))
 		}
-		for i := len(blocks) - 1; i >= 0; i-- {
-			if goruntime.GoroutineLabels() != &blocks[i].set {
+		for i, b := range slices.Backward(blocks) {
+			if goruntime.GoroutineLabels() != &b.set {
 				t.Errorf("block %d did not come back", i)
 			}
-			blocks[i].End()
+			b.End()
 		}
 	})
 }
