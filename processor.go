@@ -89,7 +89,6 @@ func (p *spanProcessor) OnEnd(span sdktrace.ReadOnlySpan) {
 // Shutdown releases the labels of open spans: a tracer provider that shuts down
 // reports few of their ends.
 func (p *spanProcessor) Shutdown(context.Context) error {
-	p.labelling.facts.ShutDown.Store(true)
 	p.shut.Store(true)
 	p.open.Range(func(_, s any) bool {
 		s.(*spanState).abandon()

@@ -88,7 +88,6 @@ func (tp *TracerProvider) Unwrap() trace.TracerProvider { return tp.inner }
 
 // Shutdown shuts the wrapped provider down, if it can be.
 func (tp *TracerProvider) Shutdown(ctx context.Context) error {
-	tp.labelling.facts.ShutDown.Store(true)
 	if p, ok := tp.inner.(interface{ Shutdown(context.Context) error }); ok {
 		return p.Shutdown(ctx)
 	}

@@ -37,12 +37,21 @@
 // program sets a handler:
 //
 //	self-check provider-not-global: 214 local root spans ended and none has labels, so no
-//	sample can be theirs: the global tracer provider is the SDK's own, not the one that
-//	wraps it. Give what spanprof.NewTracerProvider returned to otel.SetTracerProvider.
+//	sample can be theirs. The global tracer provider is the SDK's own, not its wrapper.
+//	Give what spanprof.NewTracerProvider returned to otel.SetTracerProvider.
 //
 // Nothing about labels is logged until 100 spans have ended and 5 s of CPU time are
 // sampled. The page shows it from the first span on.
 // [SelfCheck] is for programs that put the parts together themselves.
+//
+// # A new provider
+//
+// A program that replaces its provider, at a config reload, gives the new one the store's
+// processor. Otherwise its spans are labelled and the page does not list them:
+//
+//	next := spanprof.NewTracerProvider(sdk)
+//	next.RegisterSpanProcessor(p.Store().SpanProcessor())
+//	otel.SetTracerProvider(next)
 //
 // # Opt-in
 //

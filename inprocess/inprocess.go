@@ -18,6 +18,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
@@ -35,11 +36,12 @@ type TracerProvider interface {
 // for concurrent use.
 type Profiling struct {
 	tp       TracerProvider
-	spans    sdktrace.SpanProcessor
+	spans    *recorder
 	store    *store.Store
 	profiler *profiler.Profiler
 	handler  http.Handler
-	watcher  watcher
+	reporter report.Reporter
+	endWatch func()
 
 	mu       sync.Mutex
 	counters []iter.Seq2[string, uint64] // of AddCounters
@@ -72,7 +74,7 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 	if err != nil {
 		return nil, failed(err, exp)
 	}
-	p := &Profiling{tp: tp, spans: s.SpanProcessor(), store: s, profiler: prof}
+	p := &Profiling{tp: tp, spans: &recorder{SpanProcessor: s.SpanProcessor(), store: s}, store: s, profiler: prof, endWatch: func() {}}
 	p.handler = viewer.Handler(s, append(c.viewer,
 		viewer.WithFlush(p.flushPage),
 		viewer.WithStatus(p.status))...)
@@ -83,7 +85,7 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 		if tp != nil {
 			tp.RegisterSpanProcessor(p.spans)
 		}
-		p.watch(c.checkEvery)
+		p.endWatch = p.watch(c.checkEvery)
 	}
 	return p, nil
 }
@@ -172,13 +174,13 @@ func (p *Profiling) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	p.watcher.end()
+	p.endWatch()
 	p.checkLog()
 	err := p.profiler.Shutdown(ctx)
 	if p.tp != nil {
 		p.tp.UnregisterSpanProcessor(p.spans)
 	}
-	p.watcher.reporter.Wait(ctx)
+	p.reporter.Wait(ctx)
 	return err
 }
 
@@ -219,7 +221,7 @@ func (p *Profiling) status() viewer.Status {
 			v.Counters = append(v.Counters, viewer.Counter{Name: name, Value: n})
 		}
 	}
-	v.SelfCheck, v.Message = check(p.tp, p.profiler, p.store)
+	v.SelfCheck, v.Message = check(p.facts())
 	return v
 }
 

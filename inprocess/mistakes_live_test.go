@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
@@ -31,12 +32,13 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// mistake is a program that makes one. Each runs in a process of its own.
+// mistake is a program with one. Each runs in a process of its own.
 type mistake struct {
 	// what is the mistake, id the finding of it.
 	what, id string
-	// wrong is false for what is a note.
+	// wrong is false for a note. also is the id of another wrong finding.
 	wrong bool
+	also  string
 	// logged is a part of the text of an error to otel.Handle, "" without one.
 	logged string
 	// variable is set to true in the environment.
@@ -51,6 +53,8 @@ type program struct {
 	page http.Handler
 	// flush and end are the ForceFlush and Shutdown of the program.
 	flush, end func(context.Context) error
+	// query selects no sample, and the page's reason is the finding; empty for none.
+	query string
 }
 
 // start starts to profile, and must not fail.
@@ -103,8 +107,18 @@ var mistakes = []mistake{
 		},
 	},
 	{
+		what: "a span of a provider that is not wrapped", id: "provider-not-wrapped", wrong: true,
+		run: func(p *program) {
+			tp := sdk()
+			p.start(tp)
+			_, span := tp.Tracer("shop").Start(p, "GET /cart")
+			span.End()
+			p.query = `.cpu{profile_id="` + span.SpanContext().SpanID().String() + `"}`
+		},
+	},
+	{
 		what: "the wrapper is made, and the SDK's provider is the global one", id: "provider-not-global", wrong: true,
-		logged: "the global tracer provider is the SDK's own",
+		logged: "The global tracer provider is the SDK's own",
 		run: func(p *program) {
 			inner := sdk()
 			p.start(spanprof.NewTracerProvider(inner))
@@ -114,7 +128,7 @@ var mistakes = []mistake{
 	},
 	{
 		what: "the wrapper is made, and Start gets the SDK's provider too", id: "provider-not-global", wrong: true,
-		logged: "the global tracer provider is the SDK's own",
+		logged: "The global tracer provider is the SDK's own",
 		run: func(p *program) {
 			inner := sdk()
 			tp := spanprof.NewTracerProvider(inner)
@@ -127,7 +141,7 @@ var mistakes = []mistake{
 	},
 	{
 		what: "Start gets no provider", id: "provider-missing", wrong: true,
-		logged: "no tracer provider was given",
+		logged: "are labelled and 0 are recorded",
 		run: func(p *program) {
 			wrapped()
 			p.start(nil)
@@ -135,11 +149,20 @@ var mistakes = []mistake{
 		},
 	},
 	{
-		what: "Start gets another provider than the program uses", id: "provider-of-others",
+		what: "Start gets another provider than the program uses", id: "provider-not-set",
 		run: func(p *program) {
 			p.start(spanprof.NewTracerProvider(sdk()))
 			otel.SetTracerProvider(sdk())
 			p.serve(otel.Tracer("shop"), 200)
+		},
+	},
+	{
+		what: "Start gets another wrapper than the program uses", id: "provider-missing", wrong: true,
+		logged: "inprocess.Start got no tracer provider, or another one",
+		run: func(p *program) {
+			p.start(spanprof.NewTracerProvider(sdk()))
+			wrapped()
+			p.serve(otel.Tracer("shop"), 2000)
 		},
 	},
 	{
@@ -151,7 +174,7 @@ var mistakes = []mistake{
 	},
 	{
 		what: "a tracer is made before the wrapper", id: "tracers-before-wrap", wrong: true,
-		logged: `200 of 250 local root spans have no labels: all those of the tracer "early"`,
+		logged: `200 of 250 local root spans have no labels, all of 1 tracer "early"`,
 		run: func(p *program) {
 			inner := sdk()
 			early := inner.Tracer("early")
@@ -160,6 +183,61 @@ var mistakes = []mistake{
 			p.start(tp)
 			p.serve(early, 200)
 			p.serve(otel.Tracer("late"), 50)
+		},
+	},
+	{
+		what: "a few spans without labels", id: "tracers-before-wrap",
+		run: func(p *program) {
+			inner := sdk()
+			early := inner.Tracer("early")
+			tp := spanprof.NewTracerProvider(inner)
+			otel.SetTracerProvider(tp)
+			p.start(tp)
+			p.serve(early, 50)
+			p.serve(otel.Tracer("late"), 200)
+		},
+	},
+	{
+		what: "the wrapped provider is a no-op", id: "provider-no-op",
+		logged: "takes no span processors", // by the wrapper
+		run: func(p *program) {
+			tp := spanprof.NewTracerProvider(noop.NewTracerProvider())
+			otel.SetTracerProvider(tp)
+			p.start(tp)
+			p.serve(otel.Tracer("shop"), 200)
+		},
+	},
+	{
+		what: "a config reload replaces the provider", id: "provider-shut-down", wrong: true,
+		logged: "were labelled since, and 0 are recorded",
+		run: func(p *program) {
+			old := wrapped()
+			p.start(old)
+			p.serve(otel.Tracer("shop"), 200)
+			must(old.Shutdown(p))
+			wrapped()
+			p.serve(otel.Tracer("shop"), 2000)
+		},
+	},
+	{
+		what: "only the SDK's provider is shut down, and its tracers stay", id: "provider-shut-down", wrong: true,
+		logged: "were labelled since, and 0 are recorded",
+		run: func(p *program) {
+			inner := sdk()
+			tp := spanprof.NewTracerProvider(inner)
+			otel.SetTracerProvider(tp)
+			p.start(tp)
+			tracer := otel.Tracer("shop")
+			p.serve(tracer, 10)
+			must(inner.Shutdown(p))
+			p.serve(tracer, 10_000)
+		},
+	},
+	{
+		what: "the sampler samples nothing", id: "spans-not-sampled",
+		run: func(p *program) {
+			p.start(wrapped(sdktrace.WithSampler(sdktrace.NeverSample())))
+			p.serve(otel.Tracer("shop"), 10)
 		},
 	},
 	{
@@ -199,6 +277,17 @@ var mistakes = []mistake{
 		},
 	},
 	{
+		what: "pprof.Do in a span without the span's context", id: "labels-replaced",
+		run: func(p *program) {
+			p.start(wrapped())
+			for range 300 {
+				_, span := otel.Tracer("shop").Start(p, "GET /cart")
+				pprof.Do(p, pprof.Labels("handler", "cart"), func(context.Context) {})
+				span.End()
+			}
+		},
+	},
+	{
 		what: "spans that are never ended", id: "spans-not-ended",
 		run: func(p *program) {
 			p.start(wrapped())
@@ -209,7 +298,7 @@ var mistakes = []mistake{
 	},
 	{
 		what: "a SpanProcessor, and more open spans than it remembers", id: "spans-without-room", wrong: true,
-		logged: "got no labels, as some 60,000 were open",
+		logged: "got no labels: some 60,000 were open",
 		run: func(p *program) {
 			tp := sdk(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))
 			otel.SetTracerProvider(tp)
@@ -288,9 +377,23 @@ var mistakes = []mistake{
 		},
 	},
 	{
+		what: "the program stops CPU profiles again and again", id: "cpu-profile-waits", also: "cpu-profile-stopped-by-others",
+		logged: "something else in this process",
+		run: func(p *program) {
+			p.start(wrapped())
+			for range 3 {
+				must(p.flush(p))
+				pprof.StopCPUProfile()
+			}
+		},
+	},
+	{
 		what: "the kind mutex without a fraction", id: "mutex-without-fraction", wrong: true,
 		logged: "the runtime's mutex profile fraction is 0",
-		run:    func(p *program) { p.start(wrapped(), inprocess.WithKinds(exporter.KindCPU, exporter.KindMutex)) },
+		run: func(p *program) {
+			p.start(wrapped(), inprocess.WithKinds(exporter.KindCPU, exporter.KindMutex))
+			p.query = ".mutex_duration"
+		},
 	},
 	{
 		what: "the kind block without a rate", id: "block-without-rate", wrong: true,
@@ -300,6 +403,19 @@ var mistakes = []mistake{
 			for range 3 {
 				must(profiling.Flush(p))
 			}
+			p.query = ".block_duration"
+		},
+	},
+	{
+		what: "a budget for wall time that allows no look", id: "wall-over-budget", wrong: true,
+		logged: "rounds of wall time were skipped",
+		run: func(p *program) {
+			profiling := p.start(wrapped(), inprocess.WithKinds(exporter.KindCPU, exporter.KindWall), inprocess.WithProfilerOptions(profiler.WithWallBudget(1e-9)))
+			for profiling.Status().Wall.RoundsSkipped < 20 {
+				time.Sleep(10 * time.Millisecond)
+			}
+			p.flush = func(context.Context) error { return nil } // the window has no samples
+			p.query = ".wall"
 		},
 	},
 	{
@@ -307,7 +423,7 @@ var mistakes = []mistake{
 		run: func(p *program) { p.start(wrapped(), inprocess.WithKinds(exporter.KindHeap)) },
 	},
 	{
-		what: "every kind is switched off", id: "nothing-measured",
+		what: "every kind is switched off", id: "cpu-not-measured",
 		run: func(p *program) {
 			profiling := p.start(wrapped(), inprocess.WithKinds(exporter.KindHeap))
 			must(profiling.Profiler().Disable(p, exporter.KindHeap))
@@ -356,22 +472,34 @@ var mistakes = []mistake{
 	{
 		what: "a store that is too small for one window", id: "store-too-small", wrong: true,
 		logged: "raise WithMaxBytes",
+		run:    func(p *program) { p.smallStore(6000) },
+	},
+	{
+		what: "a store with space for a few windows", id: "store-too-small",
 		run: func(p *program) {
-			p.start(wrapped(), inprocess.WithMaxBytes(2<<20), inprocess.WithKinds(exporter.KindCPU, exporter.KindGoroutine))
-			stop := make(chan struct{})
-			var working sync.WaitGroup
-			working.Add(6000)
-			for worker := range 6000 {
-				go pprof.Do(p, pprof.Labels("worker", fmt.Sprint("a worker with a long name, number ", worker)), func(context.Context) {
-					working.Done()
-					<-stop
-				})
+			p.smallStore(4000)
+			for range 20 {
+				must(p.flush(p))
 			}
-			working.Wait() // all have their labels
-			end := p.end
-			p.end = func(ctx context.Context) error { close(stop); return end(ctx) }
 		},
 	},
+}
+
+// smallStore starts with as little memory as possible, and goroutines with labels.
+func (p *program) smallStore(workers int) {
+	p.start(wrapped(), inprocess.WithMaxBytes(2<<20), inprocess.WithKinds(exporter.KindCPU, exporter.KindGoroutine))
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	working.Add(workers)
+	for worker := range workers {
+		go pprof.Do(p, pprof.Labels("worker", fmt.Sprint("a worker with a long name, number ", worker)), func(context.Context) {
+			working.Done()
+			<-stop
+		})
+	}
+	working.Wait() // all have their labels
+	end := p.end
+	p.end = func(ctx context.Context) error { close(stop); return end(ctx) }
 }
 
 // discard takes a profile that nobody wants.

@@ -4,21 +4,20 @@
 package inprocess
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/env"
 	"github.com/spanprof/spanprof/internal/goruntime"
-	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/internal/selfcheck"
 	"github.com/spanprof/spanprof/internal/spanlabels"
 	"github.com/spanprof/spanprof/profiler"
@@ -26,8 +25,8 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// SelfCheck looks for what keeps profiles from their spans: a provider that is not wrapped
-// or not the global one, a kind without its rate, a second profiler. After Start
+// SelfCheck looks for what separates profiles from their spans: a provider that is not
+// wrapped or not the global one, a kind without its rate, a second profiler. After Start
 // the page and its JSON have the result, and certain mistakes go to otel.Handle, once each.
 // A program that puts profiler, store and viewer together
 // itself sets the result in the function that it gives viewer.WithStatus:
@@ -36,235 +35,179 @@ import (
 //		return viewer.Status{Running: true, SelfCheck: inprocess.SelfCheck(tp, prof, st)}
 //	})
 //
-// Each of tp, p and s may be nil, where the program has none.
+// Each of tp, p and s may be nil if the program has none. Only Start detects spans after
+// a shutdown of tp.
 func SelfCheck(tp TracerProvider, p *profiler.Profiler, s *store.Store) viewer.SelfCheck {
-	check, _ := check(tp, p, s)
+	check, _ := check(facts(tp, p, s))
 	return check
 }
 
-// check returns what the viewer shows, and the headline of its pages.
-func check(tp TracerProvider, p *profiler.Profiler, s *store.Store) (check viewer.SelfCheck, headline string) {
-	known := facts(tp, p, s)
-	found := selfcheck.Run(known)
+// check returns the viewer's form of the findings, and the headline of its pages.
+func check(f *selfcheck.Facts) (check viewer.SelfCheck, headline string) {
+	found, number := selfcheck.Run(f)
 	check = viewer.SelfCheck{
-		Checks:        selfcheck.Checks,
-		Gaps:          selfcheck.Gaps(known),
-		SpansStarted:  known.Labels.Sampled + known.Labels.Unsampled,
-		SpansSampled:  known.Labels.Sampled,
-		CPU:           known.Store.CPU,
-		CPUUnlabelled: known.Store.CPU - known.Store.Labelled,
+		Checks:        number,
+		Gaps:          selfcheck.Gaps(f),
+		SpansStarted:  f.Sampled + f.Unsampled,
+		SpansSampled:  f.Sampled,
+		CPU:           f.Store.CPUTime,
+		CPUUnlabelled: f.Store.CPUTime - f.Store.CPUTimeLabelled,
 	}
-	for _, f := range found {
-		check.Findings = append(check.Findings, viewer.Finding{ID: f.ID, Severity: string(f.Severity), Seen: f.Seen, Do: f.Do})
+	for _, one := range found {
+		check.Findings = append(check.Findings, one.Finding)
 	}
 	return check, selfcheck.Headline(found)
 }
 
-// spansLong is how long a span may run before it is taken for one that is never ended.
-const spansLong = 10 * time.Minute
-
-// facts collects what the checks look at.
+// facts collects the facts for the checks.
 func facts(tp TracerProvider, p *profiler.Profiler, s *store.Store) *selfcheck.Facts {
-	f := &selfcheck.Facts{Disabled: env.DisabledBy()}
-	if isNil(tp) {
-		tp = nil
-	}
-	f.Provider, f.Labels = labels(tp)
+	f := &selfcheck.Facts{}
+	off := env.DisabledBy()
 	if p != nil {
-		profiled(f, p.Status())
+		f.Profiler = p.Status()
+		f.MutexFraction = runtime.SetMutexProfileFraction(-1) // reads it
+		f.BlockEvents, _ = runtime.BlockProfile(nil)
+		f.Goroutines = runtime.NumGoroutine()
+		if !f.Profiler.Disabled {
+			off = "" // the variable was set later
+		}
+	}
+	switch {
+	case off != "":
+		f.Off = fmt.Sprintf("Profiling is disabled by %s=true in the environment.", off)
+	case f.Profiler.Disabled:
+		f.Off = "Profiling is off: the program uses WithOptIn, and the environment lacks " + env.Enable + "=true."
 	}
 	if s != nil {
-		kept(f, s)
+		f.Store, f.Tracers, f.RunningLong = s.Stats(), s.Tracers(), s.RunningFor(selfcheck.Long)
+		f.Service, f.HasSpans, f.Profiled = s.Services()
+	}
+	labels(f)
+	if !isNil(tp) {
+		f.Given = true
+		provider(f, tp, otel.GetTracerProvider())
 	}
 	return f
 }
 
-// profiled enters what the profiler does.
-func profiled(f *selfcheck.Facts, s profiler.Status) {
-	switch {
-	case !s.Disabled:
-		f.Disabled = "" // the variable was set later
-	case f.Disabled == "":
-		f.Disabled = env.Enable // by WithOptIn
-	}
-	measured := func(k exporter.Kind) bool { return slices.Contains(s.Kinds, k) }
-	f.Profiler = selfcheck.Profiler{
-		Running:    s.Running,
-		NotStarted: s.NotStarted,
-		CPU:        measured(exporter.KindCPU),
-		Mutex:      measured(exporter.KindMutex),
-		Block:      measured(exporter.KindBlock),
-		None:       len(s.Kinds) == 0,
-		Profilers:  s.Profilers,
-		CPUIdle:    s.Running && measured(exporter.KindCPU) && s.CPUStart.IsZero(),
-		State:      s.CPU,
-		Foreign:    s.CPUForeign,
-		Found:      s.CPUForeignFound,
-		Stops:      s.CPUForeignStops,
-		Fallback:   s.CPUFallback,
-		Dropped:    s.CPUSamplesDropped,
-		Edges:      s.CPUEdges,
-		Unmeasured: s.CPUUnmeasured,
-		BlockRate:  s.BlockRate > 0,
-		Windows:    s.Windows,
-	}
-	if f.Profiler.Mutex {
-		f.Profiler.MutexFraction = runtime.SetMutexProfileFraction(-1) // reads it
-	}
-	if f.Profiler.Block {
-		f.Profiler.BlockEvents, _ = runtime.BlockProfile(nil)
-	}
-	if measured(exporter.KindWall) {
-		f.Wall = selfcheck.Wall{Measured: true, Rounds: s.Wall.Rounds, Skipped: s.Wall.RoundsSkipped, Goroutines: runtime.NumGoroutine()}
-	}
-	for _, l := range s.Lanes {
-		if l.LastError != nil && l.LastErrorTime.After(l.LastSuccess) {
-			f.Failing = append(f.Failing, selfcheck.Failing{Name: l.Name, Why: why(l.LastError)})
-		}
-	}
-}
-
-// maxWhy is how much of an error the head of the page has room for.
-const maxWhy = 80
-
-// why returns the first line of an error, cut.
-func why(err error) string {
-	text, _, _ := strings.Cut(err.Error(), "\n")
-	if r := []rune(text); len(r) > maxWhy {
-		text = string(r[:maxWhy]) + "…"
-	}
-	return text
-}
-
-// kept enters what the store has.
-func kept(f *selfcheck.Facts, s *store.Store) {
-	stats := s.Stats()
-	service, named, others := s.Services()
-	f.Spans = selfcheck.Spans{
-		Ended:       stats.SpansEnded,
-		NotKept:     stats.SpansNotKept,
-		Running:     stats.SpansRunning,
-		RunningLong: s.RunningFor(spansLong),
-		Long:        spansLong,
-		Named:       named,
-		Service:     service,
-		Profiled:    others,
-	}
-	for _, t := range s.Tracers() {
-		f.Spans.Tracers = append(f.Spans.Tracers, selfcheck.Tracer(t))
-	}
-	f.Store = selfcheck.Store{
-		CPU:      stats.CPUTime,
-		Labelled: stats.CPUTimeLabelled,
-		Windows:  stats.Windows,
-		Received: stats.WindowsReceived,
-		Evicted:  stats.WindowsEvicted,
-		Refused:  stats.WindowsRefused,
-		MaxBytes: stats.MaxBytes,
-	}
-}
-
-// labels returns the facts of tp and of the providers that label spans.
-func labels(tp TracerProvider) (p selfcheck.Provider, l selfcheck.Labels) {
-	p.Given = tp != nil
-	providers := spanlabels.Providers()
-	p.Global = global(tp, providers)
-	for _, one := range providers {
-		if one.Disabled {
+// labels collects the facts of package spanlabels.
+func labels(f *selfcheck.Facts) {
+	for _, p := range spanlabels.Providers() {
+		if p.Disabled {
 			continue
 		}
-		if one.Wrapper != nil {
-			l.Wrappers++
-			p.Wrapped = p.Wrapped || same(one.Wrapper, tp)
+		if p.Wrapper != nil {
+			f.Wrappers++
 		}
-		sampled, unsampled := one.Spans()
-		l.Sampled += sampled
-		l.Unsampled += unsampled
-		l.NoProfileID = l.NoProfileID || one.NoProfileID
+		sampled, unsampled := p.Spans()
+		f.Sampled += sampled
+		f.Unsampled += unsampled
+		f.NoProfileID = f.NoProfileID || p.NoProfileID
+		f.PublicAPI = spanlabels.Unknown() != nil
 	}
-	l.PublicAPI = p.Wrapped && spanlabels.Unknown() != nil
-	l.EndsElsewhere = spanlabels.Counts.EndedElsewhere.Load()
-	l.NoRoom = spanlabels.Counts.NoRoom.Load()
-	l.NamesFull = int(spanlabels.Counts.NamesFull.Load())
-	return p, l
+	counts := &spanlabels.Counts
+	f.NamesFull = counts.NamesFull.Load()
+	f.EndedElsewhere, f.Wiped, f.NoRoom = counts.EndedElsewhere.Load(), counts.Wiped.Load(), counts.NoRoom.Load()
 }
 
-// global returns which provider is the global one, compared with tp and the wrapped ones.
-func global(tp TracerProvider, providers []*spanlabels.Provider) selfcheck.Global {
-	now := otel.GetTracerProvider()
-	if t := reflect.TypeOf(now); t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "go.opentelemetry.io/otel/internal/global" {
-		return selfcheck.GlobalUnset
-	}
-	for _, p := range providers {
-		given := same(p.Wrapper, tp) || same(p.Inner, tp)
+// provider compares the given provider with the global one. It compares pointers only: a
+// provider of another make may not be comparable.
+func provider(f *selfcheck.Facts, given TracerProvider, global trace.TracerProvider) {
+	sdk, isSDK := global.(*sdktrace.TracerProvider)
+	t := reflect.TypeOf(global)
+	unset := t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "go.opentelemetry.io/otel/internal/global"
+	f.Apart = unset || isSDK && any(given) != any(sdk)
+	for _, p := range spanlabels.Providers() {
+		if p.Wrapper == nil {
+			continue
+		}
+		inner, _ := p.Inner.(*sdktrace.TracerProvider)
+		isGiven := any(given) == any(p.Wrapper) || inner != nil && any(given) == any(inner)
+		_, noOp := p.Inner.(noop.TracerProvider)
+		f.NoOp = f.NoOp || isGiven && noOp
 		switch {
-		case same(p.Inner, now) && given:
-			return selfcheck.GlobalInner
-		case same(p.Wrapper, now) && given:
-			return selfcheck.GlobalGiven
-		case same(p.Wrapper, now):
-			return selfcheck.GlobalOtherSDK
+		case isGiven && isSDK && inner == sdk:
+			f.Inner, f.Apart = true, false
+		case any(p.Wrapper) == any(global):
+			f.Apart = !isGiven
 		}
 	}
-	if same(now, tp) {
-		return selfcheck.GlobalGiven
-	}
-	if _, ok := now.(*sdktrace.TracerProvider); ok {
-		return selfcheck.GlobalOtherSDK
-	}
-	return selfcheck.GlobalUnknown
 }
 
-// same reports whether two providers are one.
-func same(a, b any) bool {
-	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && a == b
+// recorder is the store's span processor. It notes the shutdown of its provider.
+type recorder struct {
+	sdktrace.SpanProcessor
+	store *store.Store
+
+	mu      sync.Mutex
+	shut    bool
+	ended   int64  // spans in the store, at the shutdown or at the last recorded one since
+	sampled uint64 // about how many spans had started then
+}
+
+// Shutdown is called when the provider shuts down.
+func (r *recorder) Shutdown(ctx context.Context) error {
+	var f selfcheck.Facts
+	labels(&f)
+	r.mu.Lock()
+	r.shut, r.ended, r.sampled = true, r.store.Stats().SpansEnded, f.Sampled
+	r.mu.Unlock()
+	return r.SpanProcessor.Shutdown(ctx)
+}
+
+// lost returns about how many spans started since the shutdown. It returns 0 if the store
+// records spans again: those that end meanwhile, or of a new provider with the store's
+// processor.
+func (r *recorder) lost(ended int64, sampled uint64) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ended != r.ended || sampled < r.sampled { // a collected provider does not count
+		r.ended, r.sampled = ended, sampled
+	}
+	if !r.shut {
+		return 0
+	}
+	return sampled - r.sampled
+}
+
+// facts adds what only a running Profiling can observe.
+func (p *Profiling) facts() *selfcheck.Facts {
+	f := facts(p.tp, p.profiler, p.store)
+	f.Lost = p.spans.lost(f.Store.SpansEnded, f.Sampled)
+	return f
 }
 
 // checkEvery is the time between two self-checks for the log.
 const checkEvery = 10 * time.Second
 
-// reported has the findings that went to otel.Handle: each once in a process.
-var reported selfcheck.Log
+// logged has the findings that went to otel.Handle: each once in a process.
+var logged selfcheck.Log
 
-// watcher runs the self-checks for the log.
-type watcher struct {
-	reporter report.Reporter
-	once     sync.Once
-	stop     chan struct{} // closed by end; nil if nothing is watched
-	done     chan struct{} // closed when nothing is watched any more
-}
-
-// watch looks every now and then, until Shutdown.
-func (p *Profiling) watch(every time.Duration) {
-	p.watcher.stop, p.watcher.done = make(chan struct{}), make(chan struct{})
+// watch runs a self-check for the log at every interval, until the function that it
+// returns is called.
+func (p *Profiling) watch(every time.Duration) (end func()) {
+	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(p.watcher.done)
-		// It works for no span that may be open at Start.
-		goruntime.ClearLabels()
+		defer close(done)
+		goruntime.ClearLabels() // of a span that is open at Start
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ticker.C:
 				p.checkLog()
-			case <-p.watcher.stop:
+			case <-stop:
 				return
 			}
 		}
 	}()
+	return sync.OnceFunc(func() { close(stop); <-done })
 }
 
-// end returns when nothing is watched any more.
-func (w *watcher) end() {
-	if w.stop != nil {
-		w.once.Do(func() { close(w.stop) })
-		<-w.done
-	}
-}
-
-// checkLog gives otel.Handle what is wrong for certain.
+// checkLog gives new certain mistakes to otel.Handle.
 func (p *Profiling) checkLog() {
-	for _, err := range reported.News(selfcheck.Run(facts(p.tp, p.profiler, p.store))) {
-		p.watcher.reporter.Report(fmt.Errorf("inprocess: %w", err))
+	found, _ := selfcheck.Run(p.facts())
+	for _, err := range logged.News(found) {
+		p.reporter.Report(fmt.Errorf("inprocess: %w", err))
 	}
 }

@@ -92,7 +92,7 @@ func TestProfileOfSpan(t *testing.T) {
 		t.Errorf("flame of %d ends in %+v", a.Flame.Total, leaf)
 	}
 
-	// span_id asks for the same, and other types of ids have baselines too.
+	// span_id selects the same, and other types of ids have baselines too.
 	getJSON(t, h, target("/", "query", `{span_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
 	if a.Total != 55e7 || a.Span == nil {
 		t.Errorf("by span_id: total %d", a.Total)
@@ -129,7 +129,7 @@ func TestEmptySaysWhy(t *testing.T) {
 		{query: `.cpu{profile_id="` + openID + `"}`, want: "the window is open until 12:00:20 UTC", baseline: `.cpu{span_name="GET /late"}`},
 		{query: `.cpu{profile_id="ffffffffffffffff"}`, want: "never seen here", baseline: `.cpu{}`},
 		{query: `.cpu{profile_id="` + slowID + `",user="7"}`, want: "55 samples, but none", baseline: `.cpu{user="7",span_name="GET /search"}`},
-		{query: `.cpu{span_name="nobody"}`, want: "none of the samples in 1 window meets"},
+		{query: `.cpu{span_name="nobody"}`, want: "no sample in 1 window meets"},
 		{query: `.cpu{}`, from: "now-1h", want: "no cpu profile covers this time"},
 		{query: `.inuse_space{profile_id="` + slowID + `"}`, want: "heap profiles carry no labels", baseline: `.inuse_space{span_name="GET /search"}`},
 	} {
@@ -239,7 +239,7 @@ func TestText(t *testing.T) {
 func TestPprof(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
 	query := `shop.cpu{profile_id="` + slowID + `"}`
-	// go tool pprof asks a server without a path for /debug/pprof/profile.
+	// go tool pprof fetches /debug/pprof/profile from a server without a path.
 	for _, address := range []string{target("/", "query", query, "format", "pprof"), target("/profile", "query", query), target("/debug/pprof/profile", "query", query, "format", "pprof")} {
 		w := get(t, h, address)
 		if w.Code != http.StatusOK {

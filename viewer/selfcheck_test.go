@@ -18,7 +18,7 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// checked returns a viewer whose self-check has found something.
+// checked returns a viewer with findings of the self-check.
 func checked(s *store.Store, gaps string, found ...viewer.Finding) http.Handler {
 	return viewer.Handler(s, viewer.WithStatus(func() viewer.Status {
 		return viewer.Status{Running: true, SelfCheck: viewer.SelfCheck{Checks: 33, Findings: found, Gaps: gaps}}
@@ -115,7 +115,7 @@ func TestSelfCheckExplains(t *testing.T) {
 	}
 }
 
-// Requests for the page that come within a span are told.
+// Requests for the page within a span are a finding.
 func TestPageListsItself(t *testing.T) {
 	h := checked(newStore(t), "")
 	findings := func() []answer.Finding {

@@ -6,18 +6,17 @@ package viewer
 import (
 	"time"
 
-	"github.com/spanprof/spanprof/internal/selfcheck"
+	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// Status is what the viewer shows of the profiler that feeds its store.
+// Status describes the profiler that feeds the viewer's store.
 type Status struct {
-	// Running says whether CPU is being profiled. Where it is not, nothing
-	// can be flushed, and without a Message the viewer says that profiling
-	// has stopped, or that it is off if no profile ever came.
+	// Running reports whether CPU is being profiled. If not, nothing can be flushed.
+	// Without a Message the viewer then shows that profiling has stopped, or that it is off.
 	Running bool
-	// Host says that the samples are an eBPF agent's, of whole processes that this one is
-	// not: a span is known by the labels of samples alone.
+	// Host reports whether the samples are an eBPF agent's, from whole processes. The
+	// viewer's process runs no spans, and samples have them as labels only.
 	Host bool
 	// WindowStart and WindowEnd bound the open CPU window; they are zero if there
 	// is none. Its samples arrive at its end.
@@ -26,40 +25,39 @@ type Status struct {
 	// if wall time is not sampled. A span of duration d can be expected to have
 	// d / WallInterval samples.
 	WallInterval time.Duration
-	// Message says in a sentence what is wrong, such as that another CPU profile
-	// runs; it is empty if nothing is.
+	// Message is a sentence about a fault, such as another CPU profile; it is empty if
+	// there is none.
 	Message string
 	// Counters are shown unchanged, in this order.
 	Counters []Counter
-	// SelfCheck is what was checked and found, as inprocess.SelfCheck returns it. The
-	// viewer shows none where it is zero.
+	// SelfCheck is the result of inprocess.SelfCheck. The viewer shows none if it is zero.
 	SelfCheck SelfCheck
 }
 
 // SelfCheck is the result of checks of what makes spans and profiles.
 type SelfCheck struct {
-	// Checks is how many checks were made.
+	// Checks is how many checks were made, with the viewer's own: page-lists-itself.
 	Checks int
-	// Findings are those that found something, what is wrong first.
+	// Findings has one entry per check that found something, wrong ones first.
 	Findings []Finding
-	// Gaps says why CPU was not profiled all the time, for spans that ran meanwhile; it
-	// is empty where that is not known.
+	// Gaps is why CPU was not profiled all the time, for spans that ran meanwhile. It
+	// is empty if unknown.
 	Gaps string
-	// SpansStarted is about how many spans were started, and SpansSampled how many of
-	// them are sampled, so that they are labelled. The viewer shows the share.
+	// SpansStarted is about how many spans were started, SpansSampled about how many of
+	// them are sampled. Only sampled spans are labelled. The viewer shows the share.
 	SpansStarted, SpansSampled uint64
-	// CPU is the CPU time of all samples that the store has received, CPUUnlabelled that of
-	// samples in no span. The viewer shows the share.
+	// CPU is the CPU time of all samples in the store's account, CPUUnlabelled of samples in
+	// no span. The viewer shows the share.
 	CPU, CPUUnlabelled time.Duration
 }
 
-// Finding is what a check has found.
+// Finding is the result of one check.
 type Finding struct {
 	// ID names the check, in kebab-case.
 	ID string
-	// Severity is "wrong" for a mistake, "note" for what the program may want so.
+	// Severity is "wrong" for a mistake, "note" for what the program may intend.
 	Severity string
-	// Seen says in a sentence what is seen, Do what to do about it.
+	// Seen describes what was found, Do what to do about it.
 	Seen, Do string
 }
 
@@ -68,12 +66,12 @@ type Finding struct {
 type Counter struct {
 	Name  string
 	Value uint64
-	// Unit is that of Value, "nanoseconds" or "bytes"; empty for a count.
+	// Unit is "nanoseconds" or "bytes"; empty for a count.
 	Unit string
 }
 
-// currentStatus returns what answers say about the profiler, nil if the viewer knows
-// nothing of it.
+// currentStatus returns the profiler's status for answers, nil without WithStatus and
+// WithFlush.
 func (h *handler) currentStatus() *answer.Status {
 	if h.status == nil && h.flush == nil {
 		return nil
@@ -95,7 +93,7 @@ func (h *handler) currentStatus() *answer.Status {
 	return out
 }
 
-// selfCheck returns what was found, and what the viewer finds itself.
+// selfCheck adds the viewer's own finding.
 func (h *handler) selfCheck(s SelfCheck) *answer.SelfCheck {
 	if s.Checks == 0 {
 		return nil
@@ -106,13 +104,17 @@ func (h *handler) selfCheck(s SelfCheck) *answer.SelfCheck {
 	for _, f := range s.Findings {
 		out.Findings = append(out.Findings, answer.Finding(f))
 	}
-	for _, f := range selfcheck.Run(&selfcheck.Facts{Spans: selfcheck.Spans{Traced: h.traced.Load()}}) {
-		out.Findings = append(out.Findings, answer.Finding{ID: f.ID, Severity: string(f.Severity), Seen: f.Seen, Do: f.Do})
+	if n := h.traced.Load(); n > 0 {
+		out.Findings = append(out.Findings, answer.Finding{
+			ID: "page-lists-itself", Severity: "note",
+			Seen: termtext.Plural(int64(n), "request") + " for this page came within a span, so the page lists its own requests.",
+			Do:   "Mount the handler outside of otelhttp, or leave its path out by otelhttp.WithFilter.",
+		})
 	}
 	return out
 }
 
-// share returns a part of a whole, nil where that is nothing.
+// share returns part of whole, nil if there is no whole.
 func share(part, whole float64) *float64 {
 	if whole <= 0 {
 		return nil

@@ -4,6 +4,7 @@
 package selfcheck_test
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,137 +13,149 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/selfcheck"
+	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/store"
 )
 
 // healthy is a busy program without a mistake.
 func healthy() *selfcheck.Facts {
+	now := time.Now()
 	return &selfcheck.Facts{
-		Profiler: selfcheck.Profiler{Running: true, CPU: true, Mutex: true, Block: true, Profilers: 1, State: "profiling", Edges: 100, Unmeasured: 2 * time.Second, MutexFraction: 100, BlockRate: true, Windows: 400},
-		Wall:     selfcheck.Wall{Measured: true, Rounds: 1000, Skipped: 500, Goroutines: 300},
-		Provider: selfcheck.Provider{Given: true, Wrapped: true, Global: selfcheck.GlobalGiven},
-		Labels:   selfcheck.Labels{Wrappers: 1, Sampled: 20_000, Unsampled: 80_000, EndsElsewhere: 90},
-		Spans: selfcheck.Spans{
-			Ended: 20_000, NotKept: 19_000, Running: 600, RunningLong: 20, Long: 10 * time.Minute, Named: true, Service: "shop",
-			Tracers: []selfcheck.Tracer{{Name: "shop", Roots: 19_000, Unlabelled: 300}, {Name: "jobs", Roots: 1000}},
+		Profiler: profiler.Status{
+			Running: true, Profilers: 1, BlockRate: 1e6, Windows: 400, CPUStart: now, CPU: "profiling",
+			Kinds:    []exporter.Kind{exporter.KindCPU, exporter.KindMutex, exporter.KindBlock, exporter.KindWall},
+			CPUEdges: 100, CPUUnmeasured: 2 * time.Second,
+			Wall:  profiler.WallStatus{Rounds: 110, RoundsSkipped: 890},
+			Lanes: []exporter.LaneStatus{{Name: "store", LastError: errors.New("once"), LastErrorTime: now.Add(-1), LastSuccess: now}},
 		},
-		Store: selfcheck.Store{CPU: time.Hour, Labelled: 50 * time.Minute, Windows: 90, Received: 400, Evicted: 310, MaxBytes: 64 << 20},
+		MutexFraction: 100, Goroutines: 300,
+		Store: store.Stats{
+			SpansEnded: 20_000, SpansNotKept: 19_000, SpansRunning: 600, CPUTime: time.Hour, CPUTimeLabelled: 50 * time.Minute,
+			Windows: 90, WindowsReceived: 400, WindowsEvicted: 310, MaxBytes: 64 << 20,
+		},
+		Tracers:     []store.Tracer{{Name: "shop", Roots: 19_000, Unlabelled: 300}, {Name: "jobs", Roots: 1000}, {Name: "idle"}},
+		RunningLong: 20, HasSpans: true, Service: "shop",
+		Given: true, Wrappers: 1, Sampled: 20_000, Unsampled: 80_000, EndedElsewhere: 90, Wiped: 90,
 	}
 }
 
-func ids(found []selfcheck.Finding) (ids []string) {
-	for _, f := range found {
-		ids = append(ids, f.ID)
-	}
-	return ids
+func run(f *selfcheck.Facts) []selfcheck.Finding {
+	found, _ := selfcheck.Run(f)
+	return found
 }
 
 func TestHealthy(t *testing.T) {
-	for name, f := range map[string]*selfcheck.Facts{"busy": healthy(), "nothing known": {}} {
-		if found := selfcheck.Run(f); len(found) > 0 {
-			t.Errorf("%s: %+v", name, found)
+	for name, f := range map[string]*selfcheck.Facts{"busy": healthy(), "empty": {}} {
+		if found, n := selfcheck.Run(f); len(found) > 0 || n != 34 {
+			t.Errorf("%s: %d checks found %+v", name, n, found)
 		}
-		if gaps := selfcheck.Gaps(&selfcheck.Facts{}); gaps != "" {
-			t.Errorf("gaps %q", gaps)
-		}
+	}
+	if gaps := selfcheck.Gaps(&selfcheck.Facts{}); gaps != "" {
+		t.Errorf("gaps %q", gaps)
 	}
 }
 
 // unlabelled makes all spans ones without labels.
 func unlabelled(f *selfcheck.Facts, roots int64) {
-	f.Spans.Tracers = []selfcheck.Tracer{{Name: "shop", Roots: roots, Unlabelled: roots}}
-	f.Labels = selfcheck.Labels{Wrappers: 1}
-	f.Store.Labelled = 0
+	f.Tracers = []store.Tracer{{Name: "shop", Roots: roots, Unlabelled: roots}}
+	f.Sampled, f.Unsampled, f.Store.CPUTimeLabelled = 0, 0, 0
 }
 
+// notRecorded makes all spans ones that the store did not receive.
+func notRecorded(f *selfcheck.Facts) {
+	f.Store, f.Tracers, f.HasSpans, f.RunningLong = store.Stats{CPUTime: time.Hour}, nil, false, 0
+}
+
+// A row is wrong (!), wrong and logged (!!) or a note. Each is at the threshold of its
+// check, or one below.
 func TestFindings(t *testing.T) {
-	type finding struct {
-		id       string
-		severity selfcheck.Severity
-		certain  bool
-	}
-	const wrong, note = selfcheck.Wrong, selfcheck.Note
 	for name, test := range map[string]struct {
 		change func(*selfcheck.Facts)
-		want   *finding
+		want   string
 	}{
-		"few spans without labels":      {func(f *selfcheck.Facts) { unlabelled(f, 99); f.Labels.Wrappers = 0 }, &finding{selfcheck.ProviderNotWrapped, wrong, false}},
-		"spans without labels":          {func(f *selfcheck.Facts) { unlabelled(f, 100); f.Labels.Wrappers = 0 }, &finding{selfcheck.ProviderNotWrapped, wrong, true}},
-		"little CPU without labels":     {func(f *selfcheck.Facts) { unlabelled(f, 100); f.Labels.Wrappers = 0; f.Store.CPU = 4 * time.Second }, &finding{selfcheck.ProviderNotWrapped, wrong, false}},
-		"spans of the SDK":              {func(f *selfcheck.Facts) { unlabelled(f, 100); f.Provider.Global = selfcheck.GlobalInner }, &finding{selfcheck.ProviderNotGlobal, wrong, true}},
-		"all tracers before the wrap":   {func(f *selfcheck.Facts) { unlabelled(f, 100) }, &finding{selfcheck.TracersBeforeWrap, wrong, true}},
-		"a small tracer without labels": {func(f *selfcheck.Facts) { f.Spans.Tracers[1].Unlabelled = 1000 }, &finding{selfcheck.TracersBeforeWrap, note, true}},
-		"a large tracer without labels": {func(f *selfcheck.Facts) { f.Spans.Tracers[0].Unlabelled = 19_000 }, &finding{selfcheck.TracersBeforeWrap, wrong, true}},
-		"no room for any span":          {func(f *selfcheck.Facts) { unlabelled(f, 1000); f.Labels.NoRoom = 1000 }, &finding{selfcheck.NoRoom, wrong, true}},
-		"spans that tell nothing":       {func(f *selfcheck.Facts) { f.Spans.Tracers[1].Unlabelled = 1000; f.Labels.NoProfileID = true }, nil},
-		"a global SDK that is not used": {func(f *selfcheck.Facts) { f.Provider.Global = selfcheck.GlobalInner }, nil},
-		"another provider":              {func(f *selfcheck.Facts) { f.Provider.Global = selfcheck.GlobalOtherSDK }, nil},
-		"another provider, no spans": {func(f *selfcheck.Facts) {
-			f.Provider.Global, f.Spans, f.Labels = selfcheck.GlobalOtherSDK, selfcheck.Spans{}, selfcheck.Labels{}
-		}, &finding{selfcheck.ProviderOther, note, false}},
-		"a provider of another make, no spans": {func(f *selfcheck.Facts) {
-			f.Provider.Global, f.Spans, f.Labels = selfcheck.GlobalUnknown, selfcheck.Spans{}, selfcheck.Labels{}
-		}, nil},
-		"labels alone, no provider":       {func(f *selfcheck.Facts) { f.Provider, f.Spans = selfcheck.Provider{}, selfcheck.Spans{} }, &finding{selfcheck.ProviderMissing, wrong, true}},
-		"one span in thirty sampled":      {func(f *selfcheck.Facts) { f.Labels.Sampled, f.Labels.Unsampled = 1000, 29_000 }, &finding{selfcheck.NotSampled, note, false}},
-		"one in a thousand, not for long": {func(f *selfcheck.Facts) { f.Labels.Sampled, f.Labels.Unsampled = 0, 900 }, nil},
-		"no span sampled":                 {func(f *selfcheck.Facts) { f.Labels.Sampled, f.Spans = 0, selfcheck.Spans{} }, &finding{selfcheck.NotSampled, note, false}},
-		"names":                           {func(f *selfcheck.Facts) { f.Labels.NamesFull = 256 }, &finding{selfcheck.NamesFull, note, false}},
-		"ends elsewhere":                  {func(f *selfcheck.Facts) { f.Labels.EndsElsewhere = 2000 }, &finding{selfcheck.EndsElsewhere, note, false}},
-		"few ends elsewhere":              {func(f *selfcheck.Facts) { f.Labels.EndsElsewhere = 1999 }, nil},
-		"no room":                         {func(f *selfcheck.Facts) { f.Labels.NoRoom = 100 }, &finding{selfcheck.NoRoom, wrong, true}},
-		"spans that run":                  {func(f *selfcheck.Facts) { f.Spans.RunningLong = 100 }, &finding{selfcheck.NotEnded, note, false}},
-		"public API":                      {func(f *selfcheck.Facts) { f.Labels.PublicAPI = true }, &finding{selfcheck.PublicAPI, note, false}},
-		"CPU outside":                     {func(f *selfcheck.Facts) { f.Store.Labelled = 5 * time.Minute }, &finding{selfcheck.CPUOutside, note, false}},
-		"CPU outside, little of it":       {func(f *selfcheck.Facts) { f.Store.CPU, f.Store.Labelled = time.Second, 0 }, nil},
-		"own requests":                    {func(f *selfcheck.Facts) { f.Spans.Traced = 1 }, &finding{selfcheck.OwnRequests, note, false}},
+		"few spans without labels":      {func(f *selfcheck.Facts) { unlabelled(f, 99); f.Wrappers = 0 }, "!provider-not-wrapped"},
+		"spans without labels":          {func(f *selfcheck.Facts) { unlabelled(f, 100); f.Wrappers = 0; f.Store.CPUTime = 5 * time.Second }, "!!provider-not-wrapped"},
+		"one span without labels":       {func(f *selfcheck.Facts) { unlabelled(f, 1); f.Wrappers = 0 }, "!provider-not-wrapped"},
+		"little CPU without labels":     {func(f *selfcheck.Facts) { unlabelled(f, 100); f.Wrappers = 0; f.Store.CPUTime = 4 * time.Second }, "!provider-not-wrapped"},
+		"spans of the SDK":              {func(f *selfcheck.Facts) { unlabelled(f, 100); f.Inner = true }, "!!provider-not-global"},
+		"all tracers before the wrap":   {func(f *selfcheck.Facts) { unlabelled(f, 100) }, "!!tracers-before-wrap"},
+		"a small tracer without labels": {func(f *selfcheck.Facts) { f.Tracers[1].Unlabelled = 1000 }, "tracers-before-wrap"},
+		"a large tracer without labels": {func(f *selfcheck.Facts) { f.Tracers[0].Unlabelled = 19_000 }, "!!tracers-before-wrap"},
+		"no room for any span":          {func(f *selfcheck.Facts) { unlabelled(f, 1000); f.NoRoom = 1000 }, "!!spans-without-room"},
+		"spans without the attribute":   {func(f *selfcheck.Facts) { f.Tracers[1].Unlabelled = 1000; f.NoProfileID = true }, ""},
+		"a global SDK that is not used": {func(f *selfcheck.Facts) { f.Inner = true }, ""},
+		"a no-op":                       {func(f *selfcheck.Facts) { f.NoOp = true }, "provider-no-op"},
+		"another provider":              {func(f *selfcheck.Facts) { f.Apart = true }, ""},
+		"another provider, no spans":    {func(f *selfcheck.Facts) { notRecorded(f); f.Apart = true; f.Sampled, f.Unsampled = 0, 0 }, "provider-not-set"},
+		"another provider, its spans":   {func(f *selfcheck.Facts) { notRecorded(f); f.Apart = true }, "!!provider-missing"},
+		"no provider":                   {func(f *selfcheck.Facts) { notRecorded(f); f.Given = false; f.Sampled = 99 }, "!provider-missing spans-not-sampled"},
+		"a shutdown":                    {func(f *selfcheck.Facts) { f.Lost = 9 }, ""},
+		"a shutdown, some spans":        {func(f *selfcheck.Facts) { f.Lost = 10 }, "!provider-shut-down"},
+		"a shutdown, many spans":        {func(f *selfcheck.Facts) { f.Lost = 100 }, "!!provider-shut-down"},
+		"a shutdown of both":            {func(f *selfcheck.Facts) { f.Lost = 100; f.Profiler = profiler.Status{} }, ""},
+		"one span in twenty sampled":    {func(f *selfcheck.Facts) { f.Sampled, f.Unsampled = 1000, 19_000 }, ""},
+		"one span in thirty sampled":    {func(f *selfcheck.Facts) { f.Sampled, f.Unsampled = 1000, 29_000 }, "spans-not-sampled"},
+		"one span of a thousand":        {func(f *selfcheck.Facts) { f.Sampled, f.Unsampled = 1, 999 }, ""},
+		"no span sampled of nine":       {func(f *selfcheck.Facts) { f.Sampled, f.Unsampled = 0, 9 }, ""},
+		"no span sampled of ten":        {func(f *selfcheck.Facts) { f.Sampled, f.Unsampled = 0, 10 }, "spans-not-sampled"},
+		"names":                         {func(f *selfcheck.Facts) { f.NamesFull = 256 }, "span-names-too-many"},
+		"labels replaced":               {func(f *selfcheck.Facts) { f.Wiped = 2000 }, "labels-replaced"},
+		"labels replaced in 100 spans":  {func(f *selfcheck.Facts) { f.Wiped, f.Sampled, f.Unsampled = 100, 100, 0 }, "labels-replaced"},
+		"few labels replaced":           {func(f *selfcheck.Facts) { f.Wiped = 1999 }, ""},
+		"ends elsewhere":                {func(f *selfcheck.Facts) { f.EndedElsewhere = 2000 }, "spans-end-elsewhere"},
+		"few ends elsewhere":            {func(f *selfcheck.Facts) { f.EndedElsewhere, f.Sampled = 99, 1000 }, "spans-not-sampled"},
+		"no room for one":               {func(f *selfcheck.Facts) { f.NoRoom = 1 }, "!spans-without-room"},
+		"spans that run":                {func(f *selfcheck.Facts) { f.RunningLong = 100 }, "spans-not-ended"},
+		"public API":                    {func(f *selfcheck.Facts) { f.PublicAPI = true }, "labels-by-public-api"},
+		"CPU outside":                   {func(f *selfcheck.Facts) { f.Store.CPUTimeLabelled = 5 * time.Minute }, "cpu-outside-spans"},
+		"little CPU outside":            {func(f *selfcheck.Facts) { f.Store.CPUTime, f.Store.CPUTimeLabelled = time.Second, 0 }, ""},
 		"two profilers": {func(f *selfcheck.Facts) {
-			f.Profiler.Profilers = 2
-			f.Profiler.CPUIdle = true
-			f.Profiler.Foreign = true
-		}, &finding{selfcheck.SecondProfiler, wrong, true}},
-		"foreign profile":                 {func(f *selfcheck.Facts) { f.Profiler.CPUIdle = true; f.Profiler.Foreign = true }, &finding{selfcheck.ForeignProfile, wrong, false}},
-		"a CPU profiler that waits":       {func(f *selfcheck.Facts) { f.Profiler.CPUIdle = true }, &finding{selfcheck.CPUWaits, note, false}},
-		"foreign stops":                   {func(f *selfcheck.Facts) { f.Profiler.Stops = 2 }, &finding{selfcheck.ForeignStops, wrong, false}},
-		"no start":                        {func(f *selfcheck.Facts) { f.Profiler.Running = false; f.Profiler.NotStarted = true }, &finding{selfcheck.NotStarted, wrong, true}},
-		"no CPU":                          {func(f *selfcheck.Facts) { f.Profiler.CPU = false }, &finding{selfcheck.NoCPU, note, false}},
-		"no kind":                         {func(f *selfcheck.Facts) { f.Profiler = selfcheck.Profiler{Running: true, None: true} }, &finding{selfcheck.NothingMeasured, note, false}},
-		"fallback":                        {func(f *selfcheck.Facts) { f.Profiler.Fallback = "the runtime of go1.99 is not as expected" }, &finding{selfcheck.Fallback, note, false}},
-		"dropped":                         {func(f *selfcheck.Facts) { f.Profiler.Dropped = 3 }, &finding{selfcheck.Dropped, note, false}},
-		"starved":                         {func(f *selfcheck.Facts) { f.Profiler.Unmeasured = 30 * time.Second }, &finding{selfcheck.Starved, note, false}},
-		"mutex":                           {func(f *selfcheck.Facts) { f.Profiler.MutexFraction = 0 }, &finding{selfcheck.MutexFraction, wrong, true}},
-		"block":                           {func(f *selfcheck.Facts) { f.Profiler.BlockRate = false }, &finding{selfcheck.BlockRate, wrong, true}},
-		"block, not for long":             {func(f *selfcheck.Facts) { f.Profiler.BlockRate = false; f.Profiler.Windows = 5 }, &finding{selfcheck.BlockRate, wrong, false}},
-		"block by the program's own rate": {func(f *selfcheck.Facts) { f.Profiler.BlockRate = false; f.Profiler.BlockEvents = 1 }, nil},
-		"wall never":                      {func(f *selfcheck.Facts) { f.Wall.Rounds, f.Wall.Skipped = 0, 20 }, &finding{selfcheck.WallBudget, wrong, true}},
-		"wall now and then":               {func(f *selfcheck.Facts) { f.Wall.Rounds, f.Wall.Skipped = 10, 90 }, &finding{selfcheck.WallBudget, note, true}},
-		"failing": {func(f *selfcheck.Facts) {
-			f.Failing = []selfcheck.Failing{{Name: "pyroscope", Why: "refused"}, {Name: "file", Why: "full"}}
-		}, &finding{selfcheck.Failed, wrong, false}},
-		"services": {func(f *selfcheck.Facts) { f.Spans.Profiled = []string{"a", "b", "c", "d"} }, &finding{selfcheck.ServicesDiffer, wrong, false}},
-		"unnamed":  {func(f *selfcheck.Facts) { f.Spans.Service = "" }, &finding{selfcheck.ServiceUnnamed, note, false}},
-		"not kept": {func(f *selfcheck.Facts) { f.Spans.NotKept = f.Spans.Ended }, &finding{selfcheck.NotKept, note, false}},
+			f.Profiler.Profilers, f.Profiler.CPUStart, f.Profiler.CPUForeign = 2, time.Time{}, true
+		}, "!!second-profiler"},
+		"foreign profile":             {func(f *selfcheck.Facts) { f.Profiler.CPUStart, f.Profiler.CPUForeign = time.Time{}, true }, "!cpu-profile-of-others"},
+		"a foreign profile before":    {func(f *selfcheck.Facts) { f.Profiler.CPUForeign = true }, ""},
+		"a CPU profiler that waits":   {func(f *selfcheck.Facts) { f.Profiler.CPUStart = time.Time{} }, "cpu-profile-waits"},
+		"foreign stops":               {func(f *selfcheck.Facts) { f.Profiler.CPUForeignStops = 2 }, "!cpu-profile-stopped-by-others"},
+		"no start":                    {func(f *selfcheck.Facts) { f.Profiler = profiler.Status{NotStarted: true} }, "!!profiler-not-started"},
+		"no CPU":                      {func(f *selfcheck.Facts) { f.Profiler.Kinds = f.Profiler.Kinds[1:] }, "cpu-not-measured"},
+		"no kind":                     {func(f *selfcheck.Facts) { f.Profiler.Kinds = nil }, "cpu-not-measured"},
+		"fallback":                    {func(f *selfcheck.Facts) { f.Profiler.CPUFallback = "why" }, "cpu-samples-without-times"},
+		"mutex":                       {func(f *selfcheck.Facts) { f.MutexFraction = 0 }, "!!mutex-without-fraction"},
+		"block":                       {func(f *selfcheck.Facts) { f.Profiler.BlockRate, f.Profiler.Windows = 0, 6 }, "!!block-without-rate"},
+		"block, not for long":         {func(f *selfcheck.Facts) { f.Profiler.BlockRate, f.Profiler.Windows = 0, 5 }, "!block-without-rate"},
+		"block by the program's rate": {func(f *selfcheck.Facts) { f.Profiler.BlockRate, f.BlockEvents = 0, 1 }, ""},
+		"wall never":                  {func(f *selfcheck.Facts) { f.Profiler.Wall = profiler.WallStatus{RoundsSkipped: 20} }, "!!wall-over-budget"},
+		"wall now and then":           {func(f *selfcheck.Facts) { f.Profiler.Wall = profiler.WallStatus{Rounds: 10, RoundsSkipped: 90} }, "!wall-over-budget"},
+		"failing":                     {func(f *selfcheck.Facts) { f.Profiler.Lanes[0].LastErrorTime = time.Now().Add(time.Hour) }, "!exporter-failing"},
+		"services":                    {func(f *selfcheck.Facts) { f.Profiled = []string{"a", "b", "c", "d"} }, "!service-names-differ"},
+		"unnamed":                     {func(f *selfcheck.Facts) { f.Service = "" }, "service-unnamed"},
+		"unknown":                     {func(f *selfcheck.Facts) { f.Service = "unknown_service:go" }, "service-unnamed"},
+		"not kept":                    {func(f *selfcheck.Facts) { f.Store.SpansEnded, f.Store.SpansNotKept = 1, 1 }, "spans-not-kept"},
 		"refused": {func(f *selfcheck.Facts) {
-			f.Store.Refused = 1
-			f.Failing = []selfcheck.Failing{{Name: "store", Why: "too big"}}
-		}, &finding{selfcheck.StoreTooSmall, wrong, false}},
-		"room for little":                  {func(f *selfcheck.Facts) { f.Store.Windows, f.Store.Evicted = 4, 396 }, &finding{selfcheck.StoreTooSmall, note, false}},
-		"disabled":                         {func(f *selfcheck.Facts) { *f = selfcheck.Facts{Disabled: "SPANPROF_DISABLED"} }, &finding{selfcheck.Disabled, note, false}},
-		"disabled, and all else is silent": {func(f *selfcheck.Facts) { unlabelled(f, 1000); f.Disabled = "OTEL_SDK_DISABLED" }, &finding{selfcheck.Disabled, note, false}},
+			f.Store.WindowsRefused, f.Profiler.Lanes[0].LastErrorTime = 1, time.Now().Add(time.Hour)
+		}, "!store-too-small"},
+		"room for little": {func(f *selfcheck.Facts) { f.Store.Windows, f.Store.WindowsReceived = 4, 20 }, "store-too-small"},
+		"disabled": {func(f *selfcheck.Facts) {
+			unlabelled(f, 1000)
+			f.Unsampled, f.NoOp, f.Lost, f.Off = 1000, true, 1000, "It is off."
+		}, "disabled-by-environment"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := healthy()
 			test.change(f)
-			var want, got []finding
-			if test.want != nil {
-				want = append(want, *test.want)
-			}
-			for _, f := range selfcheck.Run(f) {
-				got = append(got, finding{f.ID, f.Severity, f.Certain})
+			var got []string
+			for _, f := range run(f) {
+				mark := map[string]string{selfcheck.Wrong: "!", selfcheck.Note: ""}[f.Severity]
+				if f.Log {
+					mark += "!"
+				}
+				got = append(got, mark+f.ID)
 				wellFormed(t, f)
 			}
-			if diff := cmp.Diff(want, got, cmp.AllowUnexported(finding{})); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
+			if got := strings.Join(got, " "); got != test.want {
+				t.Errorf("found %q, want %q", got, test.want)
 			}
 		})
 	}
@@ -150,7 +163,7 @@ func TestFindings(t *testing.T) {
 
 var kebab = regexp.MustCompile(`^[a-z]+(-[a-z]+)+$`)
 
-// wellFormed sees that a finding has a sentence each of what is seen and what to do.
+// wellFormed checks the id and the sentences of a finding.
 func wellFormed(t *testing.T, f selfcheck.Finding) {
 	t.Helper()
 	if !kebab.MatchString(f.ID) {
@@ -166,65 +179,75 @@ func wellFormed(t *testing.T, f selfcheck.Finding) {
 	}
 }
 
-// What is wrong comes first.
-func TestOrder(t *testing.T) {
+// Names are quoted, and the first three are listed.
+func TestNames(t *testing.T) {
 	f := healthy()
-	f.Labels.PublicAPI, f.Profiler.Dropped, f.Profiler.MutexFraction = true, 1, 0
-	if diff := cmp.Diff([]string{selfcheck.MutexFraction, selfcheck.PublicAPI, selfcheck.Dropped}, ids(selfcheck.Run(f))); diff != "" {
+	f.Tracers[1].Unlabelled = 1000
+	f.Profiled = []string{"a", "b", "c", "d"}
+	var seen []string
+	for _, f := range run(f) {
+		seen = append(seen, f.Seen)
+	}
+	want := []string{
+		`Spans have service.name "shop", CPU profiles "a", "b", "c" and 1 more. Tools other than this page join them by that name.`,
+		`1000 of 20000 local root spans have no labels, all of 1 tracer "jobs". The tracers are from the SDK's own provider, not from the wrapper.`,
+	}
+	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// The head of a page speaks of what measures, not of labels.
-// What to do about a rate says it for programs with package inprocess too.
-func TestRatesOfInprocess(t *testing.T) {
+// Wrong findings are first, and the headline is about what measures.
+func TestOrder(t *testing.T) {
 	f := healthy()
-	f.Profiler.MutexFraction, f.Profiler.BlockRate = 0, false
-	found := selfcheck.Run(f)
-	for i, want := range []string{"inprocess.WithProfilerOptions(profiler.WithMutexFraction(100))", "inprocess.WithProfilerOptions(profiler.WithBlockRate(1e6))"} {
-		if len(found) != 2 || !strings.Contains(found[i].Do, want) {
-			t.Errorf("no %s in %+v", want, found)
-		}
+	f.Profiler.Kinds, f.MutexFraction, f.NamesFull, f.NoRoom = f.Profiler.Kinds[1:], 0, 256, 1
+	var ids []string
+	for _, f := range run(f) {
+		ids = append(ids, f.ID)
 	}
-}
-
-func TestHeadline(t *testing.T) {
-	f := healthy()
-	f.Labels.PublicAPI, f.Profiler.CPU, f.Spans.Tracers[1].Unlabelled = true, false, 1000
-	if got := selfcheck.Headline(selfcheck.Run(f)); got != "CPU time is not among the kinds that are measured." {
+	if diff := cmp.Diff([]string{"mutex-without-fraction", "spans-without-room", "cpu-not-measured", "span-names-too-many"}, ids); diff != "" {
+		t.Error(diff)
+	}
+	if got := selfcheck.Headline(run(f)); got != "CPU time is not among the kinds that are measured." {
 		t.Errorf("headline %q", got)
 	}
-	if got := selfcheck.Headline(selfcheck.Run(healthy())); got != "" {
+	if got := selfcheck.Headline(run(healthy())); got != "" {
 		t.Errorf("headline %q", got)
 	}
 }
 
-// A program that names things in a hostile way gets no long or broken lines.
+// A program with hostile names gets no long or broken lines.
 func TestHostileNames(t *testing.T) {
 	f := healthy()
-	f.Spans.Tracers = []selfcheck.Tracer{{Name: strings.Repeat("x\n\x1b[2J\xff", 1000), Roots: 1000, Unlabelled: 1000}}
-	f.Spans.Profiled = []string{strings.Repeat("é", 5000), "b", "c", "d", "e"}
-	for _, finding := range selfcheck.Run(f) {
+	hostile := strings.Repeat("x\n\x1b[2J\xff", 1000)
+	f.Tracers = []store.Tracer{{Name: hostile, Roots: 1000, Unlabelled: 1000}}
+	f.Profiled = []string{strings.Repeat("é", 5000), "b", "c", "d", "e"}
+	f.Profiler.Lanes = []exporter.LaneStatus{{Name: "file", LastError: errors.New("full\n" + hostile), LastErrorTime: time.Now()}}
+	found := run(f)
+	if len(found) != 3 {
+		t.Errorf("found %+v", found)
+	}
+	for _, finding := range found {
 		if len(finding.Seen) > 1200 || strings.ContainsAny(finding.Seen, "\n\x1b") || !utf8.ValidString(finding.Seen) {
 			t.Errorf("%d bytes: %q", len(finding.Seen), finding.Seen)
 		}
 	}
 }
 
-// The log hears once of what is wrong for certain, unless somebody has reported it.
+// The log has each finding once, when enough was seen.
 func TestLog(t *testing.T) {
 	f := healthy()
-	f.Profiler.MutexFraction, f.Profiler.Stops, f.Labels.PublicAPI, f.Labels.NoRoom = 0, 1, true, 1
+	f.MutexFraction, f.Profiler.CPUForeignStops, f.PublicAPI, f.NoRoom = 0, 1, true, 1
 	var log selfcheck.Log
-	news := log.News(selfcheck.Run(f))
+	news := log.News(run(f))
 	if len(news) != 1 || !strings.HasPrefix(news[0].Error(), "self-check mutex-without-fraction: Mutex profiles are asked for and empty") {
 		t.Errorf("news %q", news)
 	}
-	if again := log.News(selfcheck.Run(f)); len(again) > 0 {
+	if again := log.News(run(f)); len(again) > 0 {
 		t.Errorf("again: %q", again)
 	}
-	f.Labels.NoRoom = 100
-	if more := log.News(selfcheck.Run(f)); len(more) != 1 || !strings.Contains(more[0].Error(), "spans-without-room") {
+	f.NoRoom = 100
+	if more := log.News(run(f)); len(more) != 1 || !strings.Contains(more[0].Error(), "spans-without-room") {
 		t.Errorf("what became certain later: %q", more)
 	}
 }
@@ -233,24 +256,24 @@ func TestLog(t *testing.T) {
 func TestLogOfSpansWithoutLabels(t *testing.T) {
 	f := healthy()
 	unlabelled(f, 100)
-	f.Provider.Global = selfcheck.GlobalInner
+	f.Inner = true
 	var log selfcheck.Log
-	if news := log.News(selfcheck.Run(f)); len(news) != 1 {
+	if news := log.News(run(f)); len(news) != 1 {
 		t.Errorf("news %q", news)
 	}
-	f.Labels.Wrappers, f.Provider.Global = 0, selfcheck.GlobalGiven
-	if again := log.News(selfcheck.Run(f)); len(again) > 0 {
+	f.Wrappers, f.Inner = 0, false
+	if again := log.News(run(f)); len(again) > 0 {
 		t.Errorf("again: %q", again)
 	}
 }
 
 func TestGaps(t *testing.T) {
-	for want, p := range map[string]selfcheck.Profiler{
-		"another profiler of this process has the CPU profiler":                                                      {Profilers: 2, Found: 1},
-		"something else in this process has stopped the CPU profile, 2 times so far":                                 {Profilers: 1, Stops: 2, Found: 1},
-		"another CPU profile ran in this process, 1 time so far":                                                     {Profilers: 1, Found: 1},
-		"all cores were busy, and the change from one CPU window to the next took long: 1.5s in all, over 3 windows": {Profilers: 1, Edges: 3, Unmeasured: 1500 * time.Millisecond},
-		"": {Profilers: 1, Edges: 3, Unmeasured: 60 * time.Millisecond},
+	for want, p := range map[string]profiler.Status{
+		"another profiler of this process has the CPU profiler":                                                      {Profilers: 2, CPUForeignFound: 1},
+		"something else in this process has stopped the CPU profile, 2 times so far":                                 {Profilers: 1, CPUForeignStops: 2, CPUForeignFound: 1},
+		"another CPU profile ran in this process, 1 time so far":                                                     {Profilers: 1, CPUForeignFound: 1},
+		"all cores were busy, and the change from one CPU window to the next took long: 1.5s in all, over 3 windows": {Profilers: 1, CPUEdges: 3, CPUUnmeasured: 1500 * time.Millisecond},
+		"": {Profilers: 1, CPUEdges: 3, CPUUnmeasured: 60 * time.Millisecond},
 	} {
 		if got := selfcheck.Gaps(&selfcheck.Facts{Profiler: p}); got != want {
 			t.Errorf("%+v: %q, want %q", p, got, want)

@@ -42,27 +42,25 @@ type Provider struct {
 	// no such attribute.
 	EverySpan bool
 
-	// ShutDown is set by Shutdown.
-	ShutDown atomic.Bool
-
 	sampled, unsampled atomic.Uint64
 }
 
-// every is the share of traces that Count counts: one in 64. The others only
-// read a byte.
+// every is the share of traces that Count counts: one in 64. It counts as many
+// spans exactly before that.
 const every = 64
 
 // Count counts a span that has started, by bits of the trace id that samplers
 // use last.
 func (p *Provider) Count(id trace.TraceID, sampled bool) {
-	// Not 0, the byte of an invalid id.
-	if id[len(id)-1]%every != 1 {
-		return
-	}
+	n := &p.unsampled
 	if sampled {
-		p.sampled.Add(every)
-	} else {
-		p.unsampled.Add(every)
+		n = &p.sampled
+	}
+	switch few := n.Load() < every; {
+	case few && id.IsValid():
+		n.Add(1)
+	case !few && id[len(id)-1]%every == 1: // not 0, the byte of an invalid id
+		n.Add(every)
 	}
 }
 

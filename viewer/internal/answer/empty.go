@@ -11,13 +11,12 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/labelkey"
-	"github.com/spanprof/spanprof/internal/selfcheck"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
 
-// emptyReason says why a query selected no sample, and what to do or to look at instead,
-// unless the baseline says that.
+// emptyReason returns why a query selected no sample, and what to do instead. The baseline
+// may add to it.
 func (r *Reader) emptyReason(q Query, a *Profile) string {
 	_, single := q.SpanID()
 	switch {
@@ -25,12 +24,12 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 		return fmt.Sprintf("%s profiles carry no labels (golang/go#23458), so label filters match nothing: remove the {...} filter for the whole process", q.Type.Kind)
 	case q.Type.Kind == exporter.KindHost && a.Windows == 0:
 		return "no host profile covers this time: an eBPF agent on the machine measures it, where the program takes what the agent sends, as package ebpfbridge/receiver does"
-	case q.Type.Kind == exporter.KindMutex && r.finding(selfcheck.MutexFraction) != nil:
-		return r.finding(selfcheck.MutexFraction).sentence()
-	case q.Type.Kind == exporter.KindBlock && r.finding(selfcheck.BlockRate) != nil:
-		return r.finding(selfcheck.BlockRate).sentence()
-	case q.Type.Kind == exporter.KindWall && a.Windows == 0 && r.finding(selfcheck.WallBudget) != nil:
-		return r.finding(selfcheck.WallBudget).sentence()
+	case q.Type.Kind == exporter.KindMutex && r.finding(mutexFraction) != nil:
+		return r.finding(mutexFraction).sentence()
+	case q.Type.Kind == exporter.KindBlock && r.finding(blockRate) != nil:
+		return r.finding(blockRate).sentence()
+	case q.Type.Kind == exporter.KindWall && a.Windows == 0 && r.finding(wallBudget) != nil:
+		return r.finding(wallBudget).sentence()
 	case q.Type.Kind != exporter.KindCPU && a.Windows == 0:
 		return fmt.Sprintf("no %s profile covers this time: %s is measured where the profiler's kinds name it", q.Type.Kind, q.Type.Words)
 	case single && a.Span == nil:
@@ -43,7 +42,7 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 		}
 		return r.untilThen(fmt.Sprintf("no %s profile covers this time", q.Type.Kind), ": ")
 	}
-	reason := fmt.Sprintf("none of the samples in %s meets the conditions of the query", termtext.Plural(a.Windows, "window"))
+	reason := fmt.Sprintf("no sample in %s meets the conditions of the query", termtext.Plural(a.Windows, "window"))
 	if key := r.unprefixedAttribute(q); key != "" {
 		return fmt.Sprintf("%s: %s is an attribute of spans: write span.%[2]s", reason, key)
 	}
@@ -131,17 +130,17 @@ func (r *Reader) emptySpan(q Query, a *Profile) string {
 	case s.Coverage == store.CoveragePartial.String():
 		return "no sample hit this span, but CPU was not profiled during part of it: " + r.whyNotProfiled(s)
 	}
-	switch f := r.finding(selfcheck.Unlabelled...); {
+	switch f := r.finding(unlabelled...); {
 	case f == nil:
 	case r.stats.SpansWithSamples == 0:
 		return "no sample is known to be of this span. " + f.sentence()
-	case f.ID == selfcheck.TracersBeforeWrap:
+	case f.ID == tracersBeforeWrap:
 		return "no sample is known to be of this span, which may be of a tracer without labels. " + f.sentence()
 	}
 	return fmt.Sprintf("no sample hit this span: it took %s of wall time, and a sample is taken about every %s of CPU time", termtext.Value(s.DurationNs, termtext.Nanoseconds), r.samplePeriod(a))
 }
 
-// whyNotProfiled says what is known of a time without CPU profiles in which a span ran.
+// whyNotProfiled returns why there is no CPU profile of a span's time.
 func (r *Reader) whyNotProfiled(s *Span) string {
 	for _, w := range r.allWindows() {
 		if w.Kind != exporter.KindCPU || w.Service != s.Service {
@@ -177,7 +176,7 @@ func (r *Reader) wallInterval() int64 {
 	return r.status.WallIntervalNs
 }
 
-// untilThen adds to a reason when samples are to be expected.
+// untilThen adds to a reason when samples will arrive.
 func (r *Reader) untilThen(reason, separator string) string {
 	switch s := r.status; {
 	case r.live == nil:

@@ -8,24 +8,36 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spanprof/spanprof/internal/selfcheck"
 	"github.com/spanprof/spanprof/internal/termtext"
 )
 
-// SelfCheck is what was checked of what makes spans and profiles, and what was found.
+// IDs of findings that explain an empty answer, and the severity of mistakes. Package
+// selfcheck defines them.
+const (
+	wrong = "wrong"
+
+	tracersBeforeWrap = "tracers-before-wrap"
+	mutexFraction     = "mutex-without-fraction"
+	blockRate         = "block-without-rate"
+	wallBudget        = "wall-over-budget"
+)
+
+// unlabelled are the findings that explain why spans have no samples at all.
+var unlabelled = []string{"disabled-by-environment", "provider-no-op", "provider-not-wrapped", "provider-not-global", tracersBeforeWrap}
+
+// SelfCheck is the result of the checks of what makes spans and profiles.
 type SelfCheck struct {
 	Checks   int       `json:"checks"`
 	Findings []Finding `json:"findings"`
-	// SampledShare is the share of spans that are sampled, and so labelled;
-	// UnlabelledShare that of the CPU time which is in no span. Each is nil where there
-	// is none of either.
+	// SampledShare is the share of spans that are sampled, and so labelled. UnlabelledShare
+	// is the share of CPU time outside of spans. Each is nil without a whole.
 	SampledShare    *float64 `json:"sampledShare,omitempty"`
 	UnlabelledShare *float64 `json:"unlabelledShare,omitempty"`
-	// Gaps says why CPU was not profiled all the time, "" where it is not known.
+	// Gaps is why CPU was not profiled all the time, "" if unknown.
 	Gaps string `json:"-"`
 }
 
-// Finding is what a check has found.
+// Finding is the result of a check.
 type Finding struct {
 	ID       string `json:"id"`
 	Severity string `json:"severity"`
@@ -36,7 +48,7 @@ type Finding struct {
 // text returns both sentences.
 func (f *Finding) text() string { return f.Seen + " " + f.Do }
 
-// finding returns the first finding with one of the ids, nil where there is none.
+// finding returns the first finding with one of the ids, nil if there is none.
 func (r *Reader) finding(ids ...string) *Finding {
 	if r.status == nil || r.status.SelfCheck == nil {
 		return nil
@@ -52,19 +64,19 @@ func (r *Reader) finding(ids ...string) *Finding {
 // sentence returns a finding as the end of a reason, which has no full stop.
 func (f *Finding) sentence() string { return strings.TrimSuffix(f.text(), ".") }
 
-// verdict writes a line about checks that find nothing wrong: write says what is.
+// verdict writes a line if no check finds a mistake; write lists the mistakes.
 func (s *SelfCheck) verdict(b *strings.Builder) {
 	switch {
 	case s == nil:
 	case len(s.Findings) == 0:
 		fmt.Fprintf(b, "self-check: all %d checks pass\n", s.Checks)
-	case !slices.ContainsFunc(s.Findings, func(f Finding) bool { return f.Severity == string(selfcheck.Wrong) }):
+	case !slices.ContainsFunc(s.Findings, func(f Finding) bool { return f.Severity == wrong }):
 		fmt.Fprintf(b, "self-check: nothing is wrong; %s in log?format=text\n", termtext.Plural(len(s.Findings), "note"))
 	}
 }
 
-// write writes what was found, for a terminal. With all it writes also that all is well,
-// and the notes.
+// write writes the mistakes for a terminal. With all it also writes notes, shares, and a
+// line if nothing was found.
 func (s *SelfCheck) write(b *strings.Builder, all bool) {
 	if s == nil {
 		return
@@ -76,14 +88,13 @@ func (s *SelfCheck) write(b *strings.Builder, all bool) {
 		fmt.Fprintf(b, "check    %s\n", shares)
 	}
 	for i := range s.Findings {
-		if f := &s.Findings[i]; all || f.Severity == string(selfcheck.Wrong) {
+		if f := &s.Findings[i]; all || f.Severity == wrong {
 			termtext.Prose(b, "check", 9, fmt.Sprintf("%s (%s): %s", f.ID, f.Severity, f.text()))
 		}
 	}
 }
 
-// shares says how much of spans and CPU time the profiles of spans have, "" where there is
-// nothing of either.
+// shares returns the shares of spans and CPU time in words, "" without both.
 func (s *SelfCheck) shares() string {
 	var parts []string
 	if s.SampledShare != nil {

@@ -1,0 +1,167 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package selfcheck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+const always, never = true, false
+
+// Findings that the log treats as one.
+const (
+	notWrapped = "provider-not-wrapped"
+	notGlobal  = "provider-not-global"
+	beforeWrap = "tracers-before-wrap"
+)
+
+// head are the findings for the head of a page: nothing is measured, or not as usual.
+var head = []string{
+	"disabled-by-environment", "profiler-not-started", "second-profiler", "cpu-profile-of-others", "cpu-profile-waits",
+	"exporter-failing", "cpu-not-measured", "labels-by-public-api",
+}
+
+// Run makes all checks. It returns the findings, wrong ones first, and the number of checks.
+func Run(f *Facts) (findings []Finding, number int) {
+	number = 1 // the viewer has one of its own
+	// check is a row of the table. An id is constant for good. log is whether enough was seen
+	// for the log; it is never for what other code reports. found is whether the check finds
+	// something: seen, with figures. do is what to do.
+	check := func(id, severity string, log, found bool, seen, do string) {
+		number++
+		if found {
+			findings = append(findings, Finding{viewer.Finding{ID: id, Severity: severity, Seen: seen, Do: do}, log})
+		}
+	}
+
+	p, s, on := &f.Profiler, &f.Store, f.Off == ""
+	measures := func(k exporter.Kind) bool { return p.Running && slices.Contains(p.Kinds, k) }
+	waits := measures(exporter.KindCPU) && p.CPUStart.IsZero() && p.Profilers < 2
+	lane := f.failing()
+	rounds := p.Wall.Rounds + p.Wall.RoundsSkipped
+	unrecorded := on && s.SpansEnded == 0 && s.SpansRunning == 0
+	started := f.Sampled + f.Unsampled
+	tracers, bare, roots := f.unlabelled()
+	noneLabelled := bare > 0 && bare == roots
+	labelled := roots - bare
+	if f.NoProfileID {
+		labelled = s.SpansEnded
+	}
+	severity := Note // the program may keep a few spans without labels on purpose
+	if bare > roots/2 {
+		severity = Wrong
+	}
+
+	check("disabled-by-environment", Note, never, !on, f.Off, "Change the variable and start the program again.")
+	check("profiler-not-started", Wrong, always, p.NotStarted,
+		"The profiler was made and not started, so 0 windows were measured.",
+		"Call Start after profiler.New.")
+	check("second-profiler", Wrong, always, p.Profilers > 1,
+		fmt.Sprintf("%d profilers of this process measure the CPU. Go has one CPU profiler, so the others get no samples.", p.Profilers),
+		"Call inprocess.Start or profiler.New once. Add destinations by inprocess.WithExporter or exporter.NewMulti.")
+	check("cpu-profile-of-others", Wrong, never, waits && p.CPUForeign,
+		fmt.Sprintf("Another CPU profile is running in this process (%d found so far), so no CPU window is open.", p.CPUForeignFound),
+		"End it or share the samples: serve /debug/pprof/ by profhttp.Handler, and take profiles by Profile of the profiler.")
+	check("cpu-profile-stopped-by-others", Wrong, never, p.CPUForeignStops > 0,
+		fmt.Sprintf("Something else in this process has stopped the CPU profile %s.", count(p.CPUForeignStops, "time")),
+		"Look for pprof.StopCPUProfile in the program and its libraries: it stops the profile of any owner.")
+	check("cpu-profile-waits", Note, never, waits && !p.CPUForeign,
+		fmt.Sprintf("0 CPU windows are open: %s.", p.CPU),
+		"Wait, and look again.")
+	check("exporter-failing", Wrong, never, lane != "",
+		fmt.Sprintf("Profiles do not reach %s", lane),
+		"The page log lists lost and waiting profiles.")
+	check("cpu-not-measured", Note, never, p.Running && len(p.Kinds) == 0,
+		"Nothing is measured: every kind is disabled.",
+		"Call Enable of the profiler for a kind.")
+	check("cpu-not-measured", Note, never, p.Running && len(p.Kinds) > 0 && !measures(exporter.KindCPU),
+		"CPU time is not among the kinds that are measured.",
+		"Name exporter.KindCPU in WithKinds.")
+	check("cpu-samples-without-times", Note, never, p.CPUFallback != "",
+		fmt.Sprintf("CPU samples have no times: %s.", p.CPUFallback),
+		"On Linux and macOS use a Go release that spanprof is tested with, without the tag spanprof_public.")
+	check("labels-by-public-api", Note, never, f.PublicAPI,
+		"Goroutines are labelled by runtime/pprof's public API alone, which cannot read labels.",
+		"Use a Go release that spanprof is tested with, without the tag spanprof_public.")
+	check("mutex-without-fraction", Wrong, always, measures(exporter.KindMutex) && f.MutexFraction == 0,
+		"Mutex profiles are asked for and empty: the runtime's mutex profile fraction is 0, so no mutex is counted.",
+		"Use inprocess.WithProfilerOptions(profiler.WithMutexFraction(100)), or call runtime.SetMutexProfileFraction.")
+	check("block-without-rate", Wrong, p.Windows >= 6, measures(exporter.KindBlock) && p.BlockRate == 0 && f.BlockEvents == 0,
+		fmt.Sprintf("Block profiles are asked for and empty: no block rate is given. The runtime has counted 0 blocking events in %s.", count(p.Windows, "window")),
+		"Use inprocess.WithProfilerOptions(profiler.WithBlockRate(1e6)), one event per millisecond of blocking, or call runtime.SetBlockProfileRate.")
+	check("wall-over-budget", Wrong, p.Wall.Rounds == 0, measures(exporter.KindWall) && rounds >= 20 && p.Wall.RoundsSkipped >= rounds*9/10,
+		fmt.Sprintf("%d of %d rounds of wall time were skipped: %s cost more than the budget.", p.Wall.RoundsSkipped, rounds, count(f.Goroutines, "goroutine")),
+		"Raise the budget by profiler.WithWallBudget, or disable the kind wall.")
+
+	check("provider-no-op", Note, never, on && f.NoOp,
+		"The wrapped tracer provider is a no-op: it makes no spans, so no sample has labels.",
+		"Wrap the SDK's provider by spanprof.NewTracerProvider, unless tracing is off on purpose.")
+	check("provider-not-set", Note, never, unrecorded && f.Given && f.Apart && started == 0,
+		"0 spans were recorded. otel.GetTracerProvider does not return the provider that inprocess.Start got.",
+		"Give what spanprof.NewTracerProvider returned to otel.SetTracerProvider and inprocess.Start.")
+	check("provider-missing", Wrong, f.enough(int64(f.Sampled)), unrecorded && (!f.Given || f.Apart) && f.Sampled > 0,
+		fmt.Sprintf("About %s are labelled and 0 are recorded: inprocess.Start got no tracer provider, or another one.", count(f.Sampled, "span")),
+		"Give what spanprof.NewTracerProvider returned to inprocess.Start.")
+	check("provider-shut-down", Wrong, f.enough(int64(f.Lost)), on && p.Running && f.Lost >= fewSpans,
+		fmt.Sprintf("The tracer provider that inprocess.Start got was shut down. About %s were labelled since, and 0 are recorded.", count(f.Lost, "span")),
+		"Register the SpanProcessor of Profiling.Store with the new provider, and get tracers from that.")
+	check(notWrapped, Wrong, f.enough(bare), noneLabelled && f.Wrappers == 0,
+		count(bare, "local root span")+" ended and none has labels, so no sample can be theirs. Package spanprof does not wrap the tracer provider.",
+		"Wrap the SDK's provider by spanprof.NewTracerProvider, or register spanprof.NewSpanProcessor with it. Give the wrapper to otel.SetTracerProvider and inprocess.Start.")
+	check(notGlobal, Wrong, f.enough(bare), noneLabelled && f.Wrappers > 0 && f.Inner,
+		count(bare, "local root span")+" ended and none has labels, so no sample can be theirs. The global tracer provider is the SDK's own, not its wrapper.",
+		"Give what spanprof.NewTracerProvider returned to otel.SetTracerProvider.")
+	check(beforeWrap, severity, severity == Wrong && f.enough(bare), bare > 0 && (!noneLabelled || f.Wrappers > 0 && !f.Inner),
+		fmt.Sprintf("%d of %d local root spans have no labels, all of %s %s. The tracers are from the SDK's own provider, not from the wrapper.", bare, roots, count(len(tracers), "tracer"), list(tracers...)),
+		"Get tracers from the wrapper, or register spanprof.NewSpanProcessor with the SDK's provider: it labels spans of older tracers.")
+
+	check("spans-not-sampled", Note, never, on && 20*f.Sampled < started && (f.Unsampled >= 10*enoughSpans || f.Sampled == 0 && f.Unsampled >= fewSpans),
+		fmt.Sprintf("Of about %s %s were not sampled, and only sampled spans are labelled.", count(started, "span"), termtext.Percent(int64(f.Unsampled), int64(started))),
+		"Sample more of them by sdktrace.WithSampler, or name the CPU time of the others by spanprof.WithUnsampledSpanNames.")
+	check("span-names-too-many", Note, never, f.NamesFull > 0,
+		fmt.Sprintf(`Spans have more than %d different names, the limit for labels. All further names are labelled "other".`, f.NamesFull),
+		"Give spans names without ids and paths, or raise spanprof.WithSpanNameLimit.")
+	check("labels-replaced", Note, never, f.many(f.Wiped),
+		fmt.Sprintf("%s (of about %d) ended without their labels: something in the span replaced its labels.", count(f.Wiped, "span"), max(f.Sampled, f.Wiped)),
+		"Pass it the span's context: pprof.Do with context.Background() removes the labels until the span ends.")
+	check("spans-end-elsewhere", Note, never, f.many(f.EndedElsewhere),
+		fmt.Sprintf("%s (of about %d) ended on another goroutine than they started on. That one may keep the labels for later work.", count(f.EndedElsewhere, "span"), max(f.Sampled, f.EndedElsewhere)),
+		"End each span on the goroutine that started it.")
+	check("spans-without-room", Wrong, f.NoRoom >= enoughSpans, f.NoRoom > 0,
+		count(f.NoRoom, "span")+" got no labels: some 60,000 were open, the limit of spanprof.NewSpanProcessor.",
+		"End every span, or wrap the provider by spanprof.NewTracerProvider, which has no such limit.")
+	check("spans-not-ended", Note, never, f.RunningLong >= enoughSpans,
+		fmt.Sprintf("%d or more of %s run for over %v, and %d have ended.", f.RunningLong, count(s.SpansRunning, "open local root span"), Long, s.SpansEnded),
+		"End each span by defer span.End() next to its start; a span without an end reaches no backend.")
+	check("cpu-outside-spans", Note, never, f.enough(labelled) && s.CPUTimeLabelled < s.CPUTime/10,
+		fmt.Sprintf("%s of %v of CPU time was used in spans. %s had labels, and most work runs outside of them.",
+			termtext.Percent(int64(s.CPUTimeLabelled), int64(s.CPUTime)), s.CPUTime.Round(100*time.Millisecond), count(labelled, "local root span")),
+		"Start spans around that work. A worker of a pool gets a job's labels from its own span or spanprof.Do, a new goroutine from spanprof.Go.")
+
+	check("service-names-differ", Wrong, never, f.HasSpans && len(f.Profiled) > 0,
+		fmt.Sprintf("Spans have service.name %s, CPU profiles %s. Tools other than this page join them by that name.", list(f.Service), list(f.Profiled...)),
+		"Give inprocess.WithResource or profiler.WithResource the resource of the tracer provider. Without inprocess.WithResource profiles have it by default.")
+	check("service-unnamed", Note, never, f.HasSpans && (f.Service == "" || strings.HasPrefix(f.Service, "unknown_service")),
+		fmt.Sprintf("The resource of the spans names no service: service.name is %s.", list(f.Service)),
+		"Set OTEL_SERVICE_NAME, or give sdktrace.WithResource a resource with service.name.")
+	check("spans-not-kept", Note, never, s.SpansEnded > 0 && s.SpansNotKept >= s.SpansEnded,
+		fmt.Sprintf("0 of %s are kept: WithMinDuration or WithSampling exclude them all.", count(s.SpansEnded, "span")),
+		"Lower the duration of WithMinDuration, or raise the fraction of WithSampling.")
+	check("store-too-small", Wrong, never, s.WindowsRefused > 0,
+		fmt.Sprintf("%s did not fit into the store of %d MiB: the samples are on no page.", count(s.WindowsRefused, "profile"), s.MaxBytes>>20),
+		"Raise WithMaxBytes, or make windows shorter by WithWindow.")
+	check("store-too-small", Note, never, s.WindowsRefused == 0 && s.WindowsReceived >= 20 && s.Windows <= 4 && s.WindowsEvicted > 0,
+		fmt.Sprintf("The store has space for %s: of %d received, %d were evicted.", count(s.Windows, "window"), s.WindowsReceived, s.WindowsEvicted),
+		"Raise WithMaxBytes; profiles use three quarters of it.")
+
+	slices.SortStableFunc(findings, func(a, b Finding) int { return strings.Compare(b.Severity, a.Severity) })
+	return findings, number
+}
