@@ -162,7 +162,7 @@ var mistakes = []mistake{
 		run: func(p *program) {
 			p.start(spanprof.NewTracerProvider(sdk()))
 			wrapped()
-			p.serve(otel.Tracer("shop"), 200)
+			p.serve(otel.Tracer("shop"), 2000)
 		},
 	},
 	{
