@@ -46,9 +46,9 @@ type TracerProvider interface {
 type State string
 
 const (
-	// Recording: the flight recorder is on.
+	// Recording means that the flight recorder is on.
 	Recording State = "recording"
-	// Paused: it resumes at Status.Until. The flight recorder is off, unless
+	// Paused ends at Status.Until. The flight recorder is off then, unless
 	// Status.Err is ErrForeignTrace too.
 	Paused State = "paused"
 	// Off is Paused after pauses again and again before there was a window of recording:
