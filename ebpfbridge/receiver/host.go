@@ -129,7 +129,7 @@ func (h *Host) profiles(connection string, m *collectorpb.ExportProfilesServiceR
 			resource: withService(p.Resource()),
 			name:     func(m *profile.Mapping, address uint64) (string, bool) { return h.core.symbols.name(pid, m, address) },
 			sample:   func(s *profile.Sample) { labelProcess(s, pid) },
-		}, agent{connection, p.Scope}, counted)
+		}, agentOf(connection, p.Scope), counted)
 		if err != nil {
 			return nil, err
 		}

@@ -129,7 +129,7 @@ func (r *Receiver) profiles(connection string, m *collectorpb.ExportProfilesServ
 	}
 	var profiles []*exporter.Profile
 	for _, p := range timed {
-		host, err := r.hostProfile(p, process{kind: exporter.KindHost, resource: r.resource, name: name}, agent{connection, p.Scope}, counted)
+		host, err := r.hostProfile(p, process{kind: exporter.KindHost, resource: r.resource, name: name}, agentOf(connection, p.Scope), counted)
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@
 package receiver
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -18,10 +19,12 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// agent is one run of an agent: an agent that starts again has a new connection.
-type agent struct {
-	connection string
-	scope      instrumentation.Scope
+// agent identifies one run of an agent: an agent that starts again has a new connection.
+// It is a hash, because the names in a message may have any size.
+type agent [sha256.Size]byte
+
+func agentOf(connection string, scope instrumentation.Scope) agent {
+	return sha256.Sum256([]byte(connection + "\x00" + scope.Name + "\x00" + scope.Version))
 }
 
 // record is a sample as the agent sends it.

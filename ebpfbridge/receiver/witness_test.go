@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
@@ -331,7 +332,7 @@ func TestLabelsLost(t *testing.T) {
 func TestUseThreads(t *testing.T) {
 	r, _ := newReceiver(t)
 	for i := range 10 * maxConnections {
-		r.useThreads(agent{connection: strconv.Itoa(i)})
+		r.useThreads(agentOf(strconv.Itoa(i), instrumentation.Scope{}))
 		if len(r.known) > maxConnections {
 			t.Fatalf("got %d agents, want at most %d", len(r.known), maxConnections)
 		}
