@@ -79,7 +79,7 @@ func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 			if span.value < least {
 				continue
 			}
-			span.Ended, span.Process = s.spans.ended(r), s.process
+			span.Ended, span.Process = s.spans.ended(r), s.processOf(r)
 			if q.Match != nil && !q.Match(&span) {
 				continue
 			}
@@ -124,7 +124,7 @@ func (v *View) value(r *record, by Order) int64 {
 func (v *View) Find(id ident.Key) (Span, bool) {
 	for _, s := range slices.Backward(v.all()) {
 		if r := s.spans.find(id); r != nil && !r.child {
-			span := Span{Ended: s.spans.ended(r), Process: s.process}
+			span := Span{Ended: s.spans.ended(r), Process: s.processOf(r)}
 			span.Sums, span.Label = v.sumsOf(r)
 			return span, true
 		}

@@ -43,51 +43,48 @@ type ranked struct {
 	value int64
 }
 
-// rank returns the spans with a rank. They are the slowest of each band of a name, the
-// spans with the most CPU time, and the last errors of each type. more returns samples in
-// other segments.
-func rank(s *Segment, list []record, more func(ident.Key) Sums) map[ident.Key]bool {
-	lists := rankings(s, list, more)
+// rankings are the spans with a rank: the slowest of each band of a name, the spans with
+// the most CPU time, and the last errors.
+type rankings map[ranking][]ranked
+
+// add ranks the spans of a segment. cpu returns the CPU time of a span.
+func (l rankings) add(s *Segment, cpu func(ident.Key) int64) {
+	for i := range s.spans.list {
+		r := &s.spans.list[i]
+		if r.child {
+			continue
+		}
+		of := ranking{service: s.spans.texts.list[r.service], name: s.spans.texts.list[r.name], band: band(r.duration)}
+		l.enter(of, ranked{r.id, r.duration}, perBand)
+		of.band = cpuBand
+		if n := cpu(r.id); n > 0 {
+			l.enter(of, ranked{r.id, n}, perBand)
+		}
+		if r.err {
+			of.band, of.text = errorBand, s.spans.texts.list[r.status]
+			l.enter(of, ranked{r.id, r.end()}, perError)
+		}
+	}
+}
+
+// ids returns the spans with a rank.
+func (l rankings) ids() map[ident.Key]bool {
 	ids := make(map[ident.Key]bool)
-	for _, l := range lists {
-		for _, r := range l {
+	for _, of := range l {
+		for _, r := range of {
 			ids[r.id] = true
 		}
 	}
 	return ids
 }
 
-func rankings(s *Segment, list []record, more func(ident.Key) Sums) map[ranking][]ranked {
-	lists := make(map[ranking][]ranked)
-	for i := range list {
-		r := &list[i]
-		if r.child {
-			continue
-		}
-		of := ranking{service: s.spans.texts.list[r.service], name: s.spans.texts.list[r.name], band: band(r.duration)}
-		enter(lists, of, ranked{r.id, r.duration}, perBand)
-		sums, _, _ := s.index.of(s, r.id)
-		if more != nil {
-			sums.Add(more(r.id))
-		}
-		if of.band = cpuBand; sums.CPU > 0 {
-			enter(lists, of, ranked{r.id, sums.CPU}, perBand)
-		}
-		if r.err {
-			of.band, of.text = errorBand, s.spans.texts.list[r.status]
-			enter(lists, of, ranked{r.id, r.end()}, perError)
-		}
-	}
-	return lists
-}
-
 // enter puts a span into a sorted list of at most n.
-func enter(lists map[ranking][]ranked, to ranking, r ranked, n int) {
-	l := lists[to]
-	if len(l) == n && l[n-1].value >= r.value {
+func (l rankings) enter(to ranking, r ranked, n int) {
+	of := l[to]
+	if len(of) == n && of[n-1].value >= r.value {
 		return
 	}
-	i, _ := slices.BinarySearchFunc(l, r, func(a, b ranked) int { return cmp.Compare(b.value, a.value) })
-	l = slices.Insert(l, i, r)
-	lists[to] = l[:min(len(l), n)]
+	i, _ := slices.BinarySearchFunc(of, r, func(a, b ranked) int { return cmp.Compare(b.value, a.value) })
+	of = slices.Insert(of, i, r)
+	l[to] = of[:min(len(of), n)]
 }

@@ -204,7 +204,9 @@ func (r *Room) bound() {
 func (r *Room) dropSpans() {
 	s := r.open.snapshot()
 	s.ready(r.sealed)
-	ranked := rank(s, s.spans.list, nil)
+	lists := make(rankings)
+	lists.add(s, func(id ident.Key) int64 { sums, _, _ := s.index.of(s, id); return sums.CPU })
+	ranked := lists.ids()
 	class := func(e *record) int {
 		_, _, sampled := s.index.of(s, e.id)
 		switch {
@@ -257,6 +259,7 @@ func (r *Room) trim() {
 				r.dropped[w.service] = max(r.dropped[w.service], w.end)
 			}
 		}
+		r.keep(oldest)
 	}
 }
 

@@ -27,6 +27,8 @@ type Segment struct {
 	spans   spans
 	// process is the earlier process of a segment that was read from files, nil for this one.
 	process *Process
+	// processes are the processes of the spans in the kept segment.
+	processes []*Process
 	// index has the sums by id of a sealed segment.
 	index *index
 	// rows is the memory of the windows.
@@ -39,6 +41,14 @@ type Segment struct {
 type Process struct {
 	Started int64 // in nanoseconds since 1970
 	PID     int
+}
+
+// processOf returns the process of a span.
+func (s *Segment) processOf(r *record) *Process {
+	if r.process > 0 {
+		return s.processes[r.process-1]
+	}
+	return s.process
 }
 
 func newSegment() *Segment {

@@ -37,6 +37,7 @@ type record struct {
 	// texts of the spans
 	name, service, status, attributes uint32
 	err, localRoot, child             bool
+	process                           uint8 // 1 more than its place in the processes of the segment, 0 for none
 }
 
 func (r *record) end() int64 { return r.start + r.duration }

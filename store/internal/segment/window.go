@@ -138,6 +138,10 @@ type rowOrder struct {
 	at                  int // in the profile
 }
 
+func compareRows(a, b rowOrder) int {
+	return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.at, b.at))
+}
+
 // build adds the rows of a profile that CheckValid found valid. It stops and returns nil
 // if the segment gets larger than limit.
 func (s *Segment) build(p *exporter.Profile, parsed *profile.Profile, limit int64) *window {
@@ -156,7 +160,7 @@ func (s *Segment) build(p *exporter.Profile, parsed *profile.Profile, limit int6
 			return nil
 		}
 	}
-	slices.SortFunc(rows, func(a, b rowOrder) int { return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.at, b.at)) })
+	slices.SortFunc(rows, compareRows)
 	s.finish(w, rows, t.list)
 	if of := p.SampleTimes(); of != nil {
 		sorted := make([][]int64, len(of))
