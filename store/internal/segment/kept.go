@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// keptShare is the part of all bytes that the kept segment takes at most, pendingShare
-	// the part that rows of spans without a record there take.
+	// keptShare is the part of all bytes that the kept segment takes at most. pendingShare
+	// is the part for rows of spans without a record there.
 	keptShare    = 4
 	pendingShare = 16
 	// rowBytes and spanBytes are about the memory of a kept row and of a kept span.
@@ -25,7 +25,10 @@ const (
 
 // keep rebuilds the kept segment when a segment is dropped. It has the spans with a rank of
 // both, with their rows. Rows of spans that have not ended pass into it too.
-func (r *Room) keep(dropped *Segment) {
+func (r *Room) keep(dropped *Segment) { r.keepWith(dropped, r.maxBytes/pendingShare) }
+
+// keepWith is keep with a bound on the rows without a record.
+func (r *Room) keepWith(dropped *Segment, pending int64) {
 	sources := []*Segment{dropped}
 	if r.kept != nil {
 		sources = []*Segment{r.kept, dropped}
@@ -34,7 +37,7 @@ func (r *Room) keep(dropped *Segment) {
 	k.survey()
 	budget := r.maxBytes / keptShare
 	for range 6 { // what a row takes is only known after the copy
-		r.kept = k.copy(k.choose(budget), k.pending(r.maxBytes/pendingShare))
+		r.kept = k.copy(k.choose(budget), k.pending(pending))
 		if r.kept == nil || r.kept.bytes() <= r.maxBytes/keptShare {
 			break
 		}
@@ -42,13 +45,34 @@ func (r *Room) keep(dropped *Segment) {
 	}
 	r.counts.SpansEvicted += k.evicted()
 	r.counts.Unended += k.unended
+	if r.disk != nil && r.kept != nil {
+		r.disk.add(job{kept: r.kept})
+	}
+}
+
+// keepRestored adds the kept set of an earlier process, except the spans that were restored
+// with their segment.
+func (r *Room) keepRestored(s *Segment) {
+	restored := make(map[ident.Key]bool)
+	for _, of := range r.sealed {
+		for i := range of.spans.list {
+			restored[of.spans.list[i].id] = true
+		}
+	}
+	s.spans.list = slices.DeleteFunc(s.spans.list, func(e record) bool { return restored[e.id] })
+	if len(s.spans.list) == 0 {
+		return
+	}
+	before := r.counts
+	r.keepWith(s, 0)
+	r.counts = before // it is no loss of this process
 }
 
 // keeper chooses the spans of a kept segment.
 type keeper struct {
 	room    *Room
 	sources []*Segment
-	// rows is the number of rows of each id in the sources, newer has the ids with a
+	// rows is the number of rows of each id in the sources. newer has the ids with a
 	// record in a newer segment.
 	rows    map[ident.Key]int64
 	newer   map[ident.Key]bool
@@ -148,13 +172,13 @@ func (k *keeper) choose(budget int64) map[ident.Key]bool {
 // pending returns the ids of rows without a record in the sources: their span has not
 // ended, or it ended later. The newest are first.
 func (k *keeper) pending(budget int64) map[ident.Key]bool {
-	ids := make(map[ident.Key]bool)
+	ids, none := make(map[ident.Key]bool), budget == 0
 	k.unended = 0
 	for _, id := range slices.Backward(k.order) {
 		if slices.ContainsFunc(k.sources, func(s *Segment) bool { return s.spans.find(id) != nil }) {
 			continue
 		}
-		if budget -= rowBytes * k.rows[id]; budget < 0 && !k.newer[id] {
+		if budget -= rowBytes * k.rows[id]; budget < 0 && (!k.newer[id] || none) {
 			k.unended++
 			continue
 		}
@@ -202,11 +226,9 @@ func (k *keeper) copySpans(to, from *Segment, chosen map[ident.Key]bool) {
 	}
 	for i := range from.spans.list {
 		e := &from.spans.list[i]
-		if !chosen[e.id] && !(e.child && traces[e.trace]) {
-			continue
-		}
 		ended := from.spans.ended(e)
-		if !to.spans.add(&ended) {
+		wanted := chosen[e.id] || e.child && traces[e.trace]
+		if !wanted || !to.spans.add(&ended) {
 			continue
 		}
 		if p := from.processOf(e); p != nil {

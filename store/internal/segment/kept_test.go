@@ -26,7 +26,7 @@ func (r *Room) dropOldest() {
 	r.changed()
 }
 
-// Of each name the slowest spans, those with the most CPU time and the last errors stay
+// The slowest spans of each name, the spans with the most CPU time and the last errors stay
 // with all their rows. They are in no sum that does not list them.
 func TestKept(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))

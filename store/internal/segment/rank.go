@@ -43,8 +43,8 @@ type ranked struct {
 	value int64
 }
 
-// rankings are the spans with a rank: the slowest of each band of a name, the spans with
-// the most CPU time, and the last errors.
+// rankings are the spans with a rank. They are the slowest of each band of a name, those
+// with the most CPU time, and the last errors.
 type rankings map[ranking][]ranked
 
 // add ranks the spans of a segment. cpu returns the CPU time of a span.

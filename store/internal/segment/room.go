@@ -63,6 +63,9 @@ type Room struct {
 	// last is the newest view, nil after a change.
 	last       *View
 	generation uint64
+	disk       *disk // nil if nothing is written
+	// unsaved are the spans since the last window, if there is a disk.
+	unsaved []Ended
 }
 
 // NewRoom returns an empty room of at most maxBytes. keys decode the attributes of spans.
@@ -91,6 +94,7 @@ func (r *Room) Export(p *exporter.Profile) error {
 		r.counts.WindowsRefused++
 		return fmt.Errorf("%w: %s with %d samples, of %d bytes", ErrTooLarge, p.Kind(), len(parsed.Sample), r.maxBytes)
 	}
+	r.save(p)
 	r.counts.WindowsReceived++
 	r.counts.CPU += w.cpu
 	r.counts.Labelled += w.labelled
@@ -106,6 +110,14 @@ func (r *Room) Export(p *exporter.Profile) error {
 	}
 	r.trim()
 	return nil
+}
+
+// save hands a profile and the spans before it to the disk.
+func (r *Room) save(p *exporter.Profile) {
+	if r.disk != nil && (p != nil || len(r.unsaved) > 0) {
+		r.disk.add(job{profile: p, spans: r.unsaved})
+		r.unsaved = nil
+	}
 }
 
 // add adds a window to the open segment, nil if it is too large. A profile that may be
@@ -157,6 +169,12 @@ func (r *Room) End(ended ...Ended) {
 		}
 		if !r.open.spans.add(e) {
 			r.counts.ChildrenDropped++
+			continue
+		}
+		if r.disk != nil {
+			if r.unsaved = append(r.unsaved, *e); len(r.unsaved) == maxUnsaved {
+				r.save(nil)
+			}
 		}
 		if i%64 == 63 {
 			r.bound()
@@ -246,6 +264,9 @@ func (r *Room) seal() {
 	}
 	r.sealed = append(slices.Clip(r.sealed), r.open.seal(r.sealed))
 	r.open = newSegment()
+	if r.disk != nil {
+		r.disk.add(job{sealed: true})
+	}
 }
 
 // trim drops the oldest segments until the rest fits.
