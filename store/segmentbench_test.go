@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/segment"
 )
@@ -95,3 +98,37 @@ func BenchmarkSegments(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkIntake compares the cost of a span with the old processor, with the intake of
+// segments, and without either. Compare one goroutine and two with -cpu 1,2.
+func BenchmarkIntake(b *testing.B) {
+	for _, name := range []string{"none", "old", "new"} {
+		b.Run(name, func(b *testing.B) {
+			var opts []sdktrace.TracerProviderOption
+			switch name {
+			case "none":
+				opts = append(opts, sdktrace.WithSpanProcessor(nothing{}))
+			case "old":
+				opts = append(opts, sdktrace.WithSpanProcessor(newStore(b).SpanProcessor()))
+			case "new":
+				i := segment.NewIntake(segment.NewRoom(64<<20, attributes.NewKeys(nil)), 1, func(bool) bool { return false })
+				opts = append(opts, sdktrace.WithSpanProcessor(i))
+				defer func() { b.ReportMetric(float64(i.Dropped()), "dropped") }()
+			}
+			tracer := sdktrace.NewTracerProvider(opts...).Tracer("")
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					_, s := tracer.Start(context.Background(), "GET /")
+					s.End()
+				}
+			})
+		})
+	}
+}
+
+type nothing struct{}
+
+func (nothing) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+func (nothing) OnEnd(sdktrace.ReadOnlySpan)                     {}
+func (nothing) Shutdown(context.Context) error                  { return nil }
+func (nothing) ForceFlush(context.Context) error                { return nil }

@@ -26,8 +26,8 @@ func (r *Room) dropOldest() {
 	r.changed()
 }
 
-// The slowest spans of each name, the spans with the most CPU time and the last errors stay
-// with all their rows. They are in no sum that does not list them.
+// The slowest spans of each name, those with the most CPU time and the last errors stay.
+// All their rows do too. They are in no sum that does not list them.
 func TestKept(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	r := NewRoom(64<<20, nil)

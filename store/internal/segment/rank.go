@@ -67,17 +67,6 @@ func (l rankings) add(s *Segment, cpu func(ident.Key) int64) {
 	}
 }
 
-// ids returns the spans with a rank.
-func (l rankings) ids() map[ident.Key]bool {
-	ids := make(map[ident.Key]bool)
-	for _, of := range l {
-		for _, r := range of {
-			ids[r.id] = true
-		}
-	}
-	return ids
-}
-
 // enter puts a span into a sorted list of at most n.
 func (l rankings) enter(to ranking, r ranked, n int) {
 	of := l[to]

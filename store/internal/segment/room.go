@@ -4,7 +4,6 @@
 package segment
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -35,7 +34,7 @@ var ErrInvalid = errors.New("invalid profile")
 
 // Counts are what a room received and dropped since it was made.
 type Counts struct {
-	SpansEnded, SpansEvicted, ChildrenDropped                    int64
+	SpansEnded, SpansEvicted, SpansUnlisted, ChildrenDropped     int64
 	WindowsReceived, WindowsEvicted, ParseErrors, WindowsRefused int64
 	// CPU is the CPU time of all profiles in nanoseconds. Labelled is the part of it with
 	// an id or a span name.
@@ -167,6 +166,13 @@ func (r *Room) End(ended ...Ended) {
 		if !e.Child {
 			r.counts.SpansEnded++
 		}
+		if e.Unlisted {
+			if !e.Child {
+				r.open.spans.count(e)
+				r.counts.SpansUnlisted++
+			}
+			continue
+		}
 		if !r.open.spans.add(e) {
 			r.counts.ChildrenDropped++
 			continue
@@ -217,44 +223,51 @@ func (r *Room) bound() {
 	})
 }
 
-// dropSpans drops half of the spans of the open segment. Spans without samples, error or
-// rank are dropped first, but not before their samples are due.
+// dropSpans drops half of the spans of the open segment, of each class the oldest. Spans
+// without samples, error or rank are dropped first, but not before their samples are due.
 func (r *Room) dropSpans() {
-	s := r.open.snapshot()
-	s.ready(r.sealed)
-	lists := make(rankings)
-	lists.add(s, func(id ident.Key) int64 { sums, _, _ := s.index.of(s, id); return sums.CPU })
-	ranked := lists.ids()
-	class := func(e *record) int {
-		_, _, sampled := s.index.of(s, e.id)
+	s := &r.open.spans
+	places := make(map[ident.Key]int, len(s.list))
+	classes := make([]uint8, len(s.list))
+	for i := range s.list {
+		e := &s.list[i]
+		places[e.id] = i
 		switch {
-		case ranked[e.id], e.end() > r.profiled:
-			return 3
+		case e.end() > r.profiled:
+			classes[i] = 3
 		case e.err:
-			return 2
-		case sampled:
-			return 1
+			classes[i] = 2
 		}
-		return 0
 	}
-	type place struct {
-		class int
-		end   int64
-		id    ident.Key
+	raise := func(id ident.Key, class uint8) {
+		if i, ok := places[id]; ok {
+			classes[i] = max(classes[i], class)
+		}
 	}
-	places := make([]place, len(s.spans.list))
-	for i := range s.spans.list {
-		e := &s.spans.list[i]
-		places[i] = place{class(e), e.end(), e.id}
+	for g := range r.open.groups.ids {
+		profile, span := r.open.idsIn(uint32(g))
+		raise(profile, 1)
+		raise(span, 1)
 	}
-	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.end, b.end)) })
-	drop := make(map[ident.Key]bool)
-	for _, p := range places[:(len(places)+1)/2] {
-		drop[p.id] = true
+	for i := range s.slowest {
+		for _, band := range s.slowest[i] {
+			for _, of := range band {
+				raise(of.id, 3)
+			}
+		}
 	}
-	before := r.open.spans.evicted
-	r.open.spans.drop(func(e *record) bool { return drop[e.id] })
-	r.counts.SpansEvicted += r.open.spans.evicted - before
+	drop, left := make([]bool, len(s.list)), (len(s.list)+1)/2
+	for class := range uint8(4) {
+		for i := 0; i < len(classes) && left > 0; i++ {
+			if classes[i] == class {
+				drop[i] = true
+				left--
+			}
+		}
+	}
+	before := s.evicted
+	s.drop(drop)
+	r.counts.SpansEvicted += s.evicted - before
 }
 
 // seal seals the open segment, and opens the next one.

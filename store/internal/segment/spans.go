@@ -24,6 +24,8 @@ type Ended struct {
 	Err, LocalRoot  bool
 	// Child is a span without a profile of its own. It is listed with its root only.
 	Child bool
+	// Unlisted spans only count by name.
+	Unlisted bool
 }
 
 // End returns when the span ended, in nanoseconds since 1970.
@@ -54,7 +56,9 @@ const (
 	// otherName.
 	maxNames     = 1000
 	maxNameBytes = 64 << 10
-	otherName    = "other"
+	// maxSlowest bounds the names with slowest spans in the open segment.
+	maxSlowest = 128
+	otherName  = "other"
 	// maxChildren bounds the children of one trace.
 	maxChildren = 64
 )
@@ -71,11 +75,26 @@ type spans struct {
 	places   map[nameKey]int
 	children map[trace.TraceID]uint8
 	names    int64 // memory of the names in totals
+	// slowest has the slowest spans of the first names in totals, nil once the segment is
+	// sealed.
+	slowest []slowest
 	// evicted is the number of records that were dropped.
 	evicted int64
 }
 
 type nameKey struct{ service, name string }
+
+// slowest are the slowest spans of a name in each latency band.
+type slowest [10][3]ranked
+
+func (s *slowest) enter(r ranked) {
+	of := &s[band(r.value)]
+	for i := range of {
+		if r.value > of[i].value {
+			of[i], r = r, of[i]
+		}
+	}
+}
 
 func newSpans() spans { return spans{texts: newTexts()} }
 
@@ -119,6 +138,12 @@ func (s *spans) count(e *Ended) {
 		s.totals = append(s.totals, NameTotal{Service: key.service, Name: key.name})
 		s.names += memory.Alloc(int64(len(key.service))) + memory.Alloc(int64(len(key.name)))
 	}
+	if at == len(s.slowest) && at < maxSlowest {
+		s.slowest = append(s.slowest, slowest{})
+	}
+	if at < len(s.slowest) && !e.Unlisted {
+		s.slowest[at].enter(ranked{e.ID, e.Duration})
+	}
 	t := &s.totals[at]
 	t.Spans++
 	t.Duration += e.Duration
@@ -128,14 +153,14 @@ func (s *spans) count(e *Ended) {
 	}
 }
 
-// drop removes the records for which the function returns true, and their texts. Copies
+// drop removes the records with the given places, and their texts. Copies
 // keep theirs.
-func (s *spans) drop(which func(*record) bool) {
+func (s *spans) drop(which []bool) {
 	old, texts := s.list, s.texts.list
 	s.list, s.texts, s.children = make([]record, 0, len(old)), newTexts(), nil
 	for i := range old {
 		r := old[i]
-		if which(&r) {
+		if which[i] {
 			if !r.child {
 				s.evicted++
 			}
@@ -169,7 +194,7 @@ func (s *spans) find(id ident.Key) *record {
 // snapshot returns a copy for readers. Totals change in place, and so they are copied.
 func (s *spans) snapshot() spans {
 	c := *s
-	c.texts.index, c.places, c.children = nil, nil, nil
+	c.texts.index, c.places, c.children, c.slowest = nil, nil, nil, nil
 	c.totals = slices.Clone(s.totals)
 	return c
 }
@@ -177,7 +202,7 @@ func (s *spans) snapshot() spans {
 func (s *spans) seal() {
 	s.sort()
 	s.texts.seal()
-	s.places, s.children = nil, nil
+	s.places, s.children, s.slowest = nil, nil, nil
 }
 
 // sort sorts a copy of the records by id.
@@ -189,6 +214,6 @@ func (s *spans) sort() {
 // bytes returns the memory of the records and totals.
 func (s *spans) bytes() int64 {
 	const total, key, child = 64, memory.String*2 + 8, 17
-	return memory.Slice(s.list) + s.texts.bytes() + memory.Alloc(total*int64(cap(s.totals))) + s.names +
+	return memory.Slice(s.list) + s.texts.bytes() + memory.Alloc(total*int64(cap(s.totals))) + s.names + memory.Slice(s.slowest) +
 		memory.Map(len(s.places), key) + memory.Map(len(s.children), child)
 }
