@@ -120,7 +120,7 @@ func TestKeptBound(t *testing.T) {
 		for range 200 {
 			id++
 			rows = append(rows, row{"main;f", 1, labels("span_id", id.String(), "profile_id", id.String())})
-			if id%2 == 0 {
+			if id%20 == 0 {
 				r.End(Ended{ID: id, Name: fmt.Sprint("GET /", n), Start: int64(n) * length, Duration: second, LocalRoot: true})
 			}
 		}

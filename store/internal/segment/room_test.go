@@ -479,6 +479,27 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// A window has a bound on its times. Each row keeps some.
+func TestManyTimes(t *testing.T) {
+	many := make([]int64, 3*maxTimes)
+	for i := range many {
+		many[i] = int64(i) * length / int64(len(many))
+	}
+	w := exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(0, 0), Duration: time.Duration(length)}
+	r := NewRoom(64<<20, nil)
+	p := profileOf(row{"f", int64(len(many)), labels("span_id", "0000000000000001")}, row{"g", 1, labels("span_id", "0000000000000002")})
+	export(t, r, exporter.NewTimedProfile(w, p, [][]int64{many, {5}}))
+	v := r.View()
+	list := v.CPUTimes(1, 0, length)
+	cpu := int64(0)
+	for _, at := range list {
+		cpu += at.CPU
+	}
+	if n := len(list); n > maxTimes || n < maxTimes/2 || cpu != int64(len(many))*tick || len(v.CPUTimes(2, 0, length)) != 1 {
+		t.Errorf("%d times with %d of CPU", n, cpu)
+	}
+}
+
 // A profile that exceeds half of the bytes is refused and leaves nothing.
 func TestTooLarge(t *testing.T) {
 	r := NewRoom(8<<20, nil)
@@ -496,6 +517,9 @@ func TestTooLarge(t *testing.T) {
 	}
 	if err := r.Export(exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, []byte("x"))); !errors.Is(err, ErrInvalid) {
 		t.Error(err)
+	}
+	if n := len(r.View().Windows()); n != 2 {
+		t.Errorf("%d windows, want 2", n)
 	}
 	if c := r.View().Counts; c.WindowsReceived != 2 || c.WindowsRefused != 1 || c.ParseErrors != 1 {
 		t.Errorf("%+v", c)
