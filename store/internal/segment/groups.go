@@ -28,8 +28,10 @@ type groups struct {
 	sets     labelSets
 	// labellings are the different label sets with the form of the ids.
 	labellings table[labelling]
-	// index is nil once the segment is sealed.
-	index map[group]uint32
+	// index has 1 more than the last group of a key, and next the one before it. Both are
+	// nil once the segment is sealed. A map of whole groups takes thrice the memory.
+	index map[uint64]uint32
+	next  []uint32
 }
 
 // groupID is the ids of a group in binary. In the form odd, span is a number in odd.
@@ -42,6 +44,9 @@ type group struct {
 	groupID
 	labelled uint32
 }
+
+// key differs for most groups.
+func (g *group) key() uint64 { return uint64(g.span) ^ uint64(g.labelled)*0x9e3779b97f4a7c15 }
 
 // form is the way in which labels hold the ids of a group.
 type form uint8
@@ -159,25 +164,28 @@ func (g *groups) seal() {
 	g.odd.seal()
 	g.sets.seal()
 	g.labellings.seal()
-	g.index = nil
+	g.index, g.next = nil, nil
 }
 
 func (g *groups) bytes() int64 {
 	return memory.Slice(g.ids) + memory.Slice(g.labelled) + g.packed.Size() + g.odd.bytes() + g.sets.bytes() + g.labellings.bytes() +
-		memory.Map(len(g.index), 32)
+		memory.Map(len(g.index), 16) + memory.Slice(g.next)
 }
 
 func (g *groups) add(of group) uint32 {
-	n, ok := g.index[of]
-	if !ok {
-		n = uint32(len(g.ids))
-		if g.index == nil {
-			g.index = make(map[group]uint32)
+	key := of.key()
+	last := g.index[key]
+	for n := last; n != 0; n = g.next[n-1] {
+		if g.ids[n-1] == of.groupID && g.labelled[n-1] == of.labelled {
+			return n - 1
 		}
-		g.index[of] = n
-		g.ids, g.labelled = append(g.ids, of.groupID), append(g.labelled, of.labelled)
 	}
-	return n
+	g.ids, g.labelled, g.next = append(g.ids, of.groupID), append(g.labelled, of.labelled), append(g.next, last)
+	if g.index == nil {
+		g.index = make(map[uint64]uint32)
+	}
+	g.index[key] = uint32(len(g.ids))
+	return uint32(len(g.ids) - 1)
 }
 
 // labelling returns the place of a group's labels in labellings.

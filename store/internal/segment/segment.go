@@ -86,7 +86,7 @@ func (s *Segment) dropWindows(drop func(*window) bool) {
 // snapshot returns a copy for readers.
 func (s *Segment) snapshot() *Segment {
 	c := *s
-	c.texts.index, c.groups.index = nil, nil
+	c.texts.index, c.groups.index, c.groups.next = nil, nil, nil
 	c.code.locations.index, c.code.locations.key = nil, nil
 	c.groups.sets.index, c.groups.sets.key = nil, nil
 	c.code.mappings.index, c.code.functions.index, c.code.frames.index = nil, nil, nil
