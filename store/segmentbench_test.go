@@ -20,7 +20,7 @@ import (
 	"github.com/spanprof/spanprof/store/internal/segment"
 )
 
-func heapBytes() int64 {
+func heapAlloc() int64 {
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats
@@ -44,7 +44,7 @@ func BenchmarkSegments(b *testing.B) {
 		run := func(name string, open func() (export func(*exporter.Profile) error, bytes func() int64, query func())) {
 			b.Run(fmt.Sprintf("times=%t/%s", timed, name), func(b *testing.B) {
 				for b.Loop() {
-					before := heapBytes()
+					before := heapAlloc()
 					export, bytes, query := open()
 					var took time.Duration
 					rows := 0
@@ -58,7 +58,7 @@ func BenchmarkSegments(b *testing.B) {
 						}
 						took += time.Since(start)
 					}
-					heap := heapBytes() - before
+					heap := heapAlloc() - before
 					b.ReportMetric(float64(took.Nanoseconds())/float64(rows), "ns/row")
 					b.ReportMetric(float64(bytes())/float64(rows), "counted-B/row")
 					b.ReportMetric(float64(heap)/float64(rows), "heap-B/row")
@@ -86,14 +86,14 @@ func BenchmarkSegments(b *testing.B) {
 	b.Run("spans", func(b *testing.B) {
 		rnd := rand.New(rand.NewPCG(1, 2))
 		for b.Loop() {
-			before := heapBytes()
+			before := heapAlloc()
 			s := segment.NewRoom(64<<20, nil)
 			const n = 10_000
 			for i := range n {
 				s.End(segment.Ended{ID: ident.Key(rnd.Uint64()), Name: fmt.Sprintf("GET /%d", i%60), Service: "checkout", Start: epoch.UnixNano() + int64(i)*1e6, Duration: rnd.Int64N(1e9), LocalRoot: true})
 			}
 			b.ReportMetric(float64(s.Bytes())/n, "counted-B/span")
-			b.ReportMetric(float64(heapBytes()-before)/n, "heap-B/span")
+			b.ReportMetric(float64(heapAlloc()-before)/n, "heap-B/span")
 			runtime.KeepAlive(s)
 		}
 	})
