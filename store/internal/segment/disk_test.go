@@ -1,0 +1,252 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/leaktest"
+	"github.com/spanprof/spanprof/store/internal/attributes"
+	"github.com/spanprof/spanprof/store/internal/ident"
+)
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
+
+// openRoom returns a room with a directory. Errors of files fail the test.
+func openRoom(t *testing.T, path string, maxBytes int64) *Room {
+	t.Helper()
+	r := NewRoom(64<<20, attributes.NewKeys(nil))
+	if err := r.WithDirectory(path, maxBytes, func(err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// fill exports windows with a span each, from a number on.
+func fill(t *testing.T, r *Room, from, until int) {
+	t.Helper()
+	for n := from; n < until; n++ {
+		id := ident.Key(n + 1)
+		route := attributes.Source{Attributes: []attribute.KeyValue{attribute.String("http.route", "/a")}}
+		r.End(Ended{
+			ID: id, Parent: 7, Trace: trace.TraceID{1}, Name: "GET", Service: "a", Status: "refused", Start: int64(n) * length, Duration: second + int64(n), Err: true, LocalRoot: true,
+			Attributes: string(r.keys.Append(nil, &route, false)),
+		})
+		p := profileOf(row{"main;f", 1, labels("span_id", id.String(), "profile_id", id.String(), "span_name", "GET")}, row{"main;g", 2, labels("profile_id", "job")}, row{"main", 1, labels("ended_span_id", id.String())})
+		p.Sample[1].NumLabel = map[string][]int64{"bytes": {512}}
+		export(t, r, windowOf(n, exporter.KindCPU, p))
+	}
+}
+
+// contents are what a room answers.
+type contents struct {
+	Stacks map[string]int64
+	Spans  []Ended
+	Sums   []Sums
+	Starts []int64
+}
+
+func contentsOf(t *testing.T, r *Room) (c contents) {
+	t.Helper()
+	v := r.View()
+	c.Stacks = folded(answer(t, v, &Query{Kind: exporter.KindCPU, Stacks: true, By: []string{"profile_id", "ended_span_id", "bytes", "service_name"}}))
+	list, err := v.List(t.Context(), &SpanQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
+		c.Spans, c.Sums = append(c.Spans, s.Ended), append(c.Sums, s.Sums)
+	}
+	for _, w := range v.Windows() {
+		c.Starts = append(c.Starts, w.Start.UnixNano())
+	}
+	return c
+}
+
+// A process begins with what earlier ones left. What a killed one wrote is there too.
+func TestRestart(t *testing.T) {
+	path := t.TempDir()
+	r := openRoom(t, path, 64<<20)
+	fill(t, r, 0, 5)
+	r.mu.Lock()
+	r.seal()
+	r.mu.Unlock()
+	fill(t, r, 5, 8)
+	before := contentsOf(t, r)
+	if !r.Flush(nil) {
+		t.Fatal("not flushed")
+	}
+	// Another process reads while the first one runs.
+	reader := NewRoom(64<<20, r.keys)
+	reader.OpenDirectory(path, func(err error) { t.Error(err) })
+	if diff := cmp.Diff(before, contentsOf(t, reader)); diff != "" {
+		t.Error("while it runs:", diff)
+	}
+	beside := openRoom(t, path, 64<<20)
+	if n := len(beside.View().Windows()); n != 0 {
+		t.Errorf("%d windows of a process that runs were restored", n)
+	}
+	for _, r := range []*Room{r, beside} {
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := openRoom(t, path, 64<<20)
+	if diff := cmp.Diff(before, contentsOf(t, next)); diff != "" {
+		t.Error("after it:", diff)
+	}
+	list, _ := next.View().List(t.Context(), &SpanQuery{})
+	if p := list[0].Process; p == nil || p.PID != os.Getpid() || next.View().Counts != (Counts{}) {
+		t.Errorf("process %v, counts %+v", p, next.View().Counts)
+	}
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_ = filepath.WalkDir(path, func(path string, e os.DirEntry, err error) error {
+		if info, err := e.Info(); err != nil || info.Mode().Perm()&0o077 != 0 && path != filepath.Dir(path) && e.Name() != filepath.Base(path) {
+			t.Error(path, err)
+		}
+		return err
+	})
+}
+
+// Damaged files are reported and left out. The others are read.
+func TestDamage(t *testing.T) {
+	for name, damage := range map[string]func(b []byte) []byte{
+		"flip": func(b []byte) []byte { b[len(b)/2] ^= 0x10; return b },
+		"torn": func(b []byte) []byte { return b[:len(b)-3] },
+	} {
+		path := t.TempDir()
+		r := openRoom(t, path, 64<<20)
+		fill(t, r, 0, 3)
+		whole := contentsOf(t, r)
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		found, _ := filepath.Glob(filepath.Join(path, "*", "*", "*.gz"))
+		for _, file := range found {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, damage(slices.Clone(b)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			reported := 0
+			reader := NewRoom(64<<20, r.keys)
+			reader.OpenDirectory(path, func(error) { reported++ })
+			got := contentsOf(t, reader)
+			if reported == 0 || len(got.Starts) >= len(whole.Starts) {
+				t.Errorf("%s of %s: %d reports, %d windows", name, filepath.Base(file), reported, len(got.Starts))
+			}
+			for _, e := range got.Spans {
+				if !slices.Contains(whole.Spans, e) {
+					t.Errorf("%s of %s: %+v", name, filepath.Base(file), e)
+				}
+			}
+			if err := os.WriteFile(file, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(found) != 4 {
+			t.Errorf("%d files", len(found))
+		}
+	}
+}
+
+// The oldest segments are removed first. A directory that vanishes is made again.
+func TestDiskBound(t *testing.T) {
+	path := t.TempDir()
+	r := openRoom(t, path, 12_000)
+	for n := range 40 {
+		fill(t, r, n, n+1)
+		r.mu.Lock()
+		r.seal()
+		r.mu.Unlock()
+		if n == 20 {
+			r.Flush(nil)
+			if err := os.RemoveAll(r.disk.dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.Flush(nil)
+	r.disk.mu.Lock()
+	counts := r.disk.counts
+	r.disk.mu.Unlock()
+	if counts.Bytes > 12_000*3/4 || counts.Bytes < 6_000 || counts.Removed < 10 || counts.Failed > 0 {
+		t.Errorf("%+v", counts)
+	}
+	reader := NewRoom(64<<20, r.keys)
+	reader.OpenDirectory(path, func(err error) { t.Error(err) })
+	windows := reader.View().Windows()
+	if len(windows) < 5 || !windows[len(windows)-1].Start.Equal(time.Unix(0, 39*length)) {
+		t.Errorf("%d windows", len(windows))
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The kept set is on the disk too, and spans are in it or in a segment.
+func TestKeptOnDisk(t *testing.T) {
+	path := t.TempDir()
+	r := openRoom(t, path, 24_000)
+	fill(t, r, 0, 3)
+	for n := 3; n < 80; n++ {
+		r.mu.Lock()
+		r.seal()
+		if len(r.sealed) > 1 {
+			r.dropOldest()
+		}
+		r.mu.Unlock()
+		fill(t, r, n, n+1)
+	}
+	want := contentsOf(t, r)
+	d := r.disk
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if d.counts.Removed < 10 {
+		t.Fatalf("%+v", d.counts)
+	}
+	next := openRoom(t, path, 24_000)
+	got := contentsOf(t, next)
+	for i, e := range want.Spans {
+		if at := slices.Index(got.Spans, e); at < 0 || got.Sums[at] != want.Sums[i] {
+			t.Errorf("%s: place %d, want %+v", e.ID, at, want.Sums[i])
+		}
+	}
+	ids := make(map[ident.Key]bool)
+	for _, e := range got.Spans {
+		if ids[e.ID] {
+			t.Errorf("%s is there twice", e.ID)
+		}
+		ids[e.ID] = true
+	}
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What waits for the disk has a bound, and what finds no place is counted.
+func TestDiskQueue(t *testing.T) {
+	reported := 0
+	d := &disk{wake: make(chan struct{}, 1), report: func(error) { reported++ }}
+	for range 10 {
+		d.add(job{spans: make([]Ended, maxWaiting/256/4)})
+	}
+	if len(d.jobs) != 4 || d.counts.Failed != 6 || reported != 6 || d.waiting > maxWaiting {
+		t.Errorf("%d jobs, %+v, %d reports", len(d.jobs), d.counts, reported)
+	}
+}

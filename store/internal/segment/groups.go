@@ -1,0 +1,340 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strconv"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/memory"
+)
+
+// groups are the ids and labels that rows have in common. Most spans have one group.
+type groups struct {
+	// ids and labelled have an element per group. labelled is its place in labellings,
+	// which packed has in a sealed segment.
+	ids      []groupID
+	labelled []uint32
+	packed   memory.Column
+	odd      table[oddIDs]
+	sets     labelSets
+	// labellings are the different label sets with the form of the ids.
+	labellings table[labelling]
+	// index has 1 more than the last group of a key, and next the one before it. Both are
+	// nil once the segment is sealed. A map of whole groups takes thrice the memory.
+	index map[uint64]uint32
+	next  []uint32
+}
+
+// groupID is the ids of a group in binary. In the form odd, span is a number in odd.
+type groupID struct {
+	span  ident.Key
+	trace trace.TraceID
+}
+
+type group struct {
+	groupID
+	labelled uint32
+}
+
+// key differs for most groups.
+func (g *group) key() uint64 { return uint64(g.span) ^ uint64(g.labelled)*0x9e3779b97f4a7c15 }
+
+// form is the way in which labels hold the ids of a group.
+type form uint8
+
+const (
+	// none: profile_id and span_id are absent.
+	none form = iota
+	// both labels are the id of the span.
+	both
+	spanOnly
+	profileOnly
+	// odd: the labels differ, or are no ids, or the span had ended.
+	odd
+)
+
+type labelling struct {
+	set  uint32
+	form form
+}
+
+// oddIDs are the ids of a group as they were written. ended is the span after its end.
+type oddIDs struct {
+	profile, span, trace uint32 // texts
+	ended                ident.Key
+}
+
+// labelSets numbers the sets of labels that are no ids.
+type labelSets struct {
+	labels []label
+	ends   []uint32 // of each set in labels
+	index  map[string]uint32
+	keys   int64
+	key    []byte
+}
+
+type label struct {
+	key, value, unit uint32 // texts
+	number           int64
+	numeric          bool
+}
+
+func compareLabels(a, b label) int {
+	c := cmp.Compare(a.key, b.key)
+	if c == 0 && a.numeric != b.numeric {
+		c = -1
+		if a.numeric {
+			c = 1
+		}
+	}
+	return c
+}
+
+// add returns the number of a set, which it sorts.
+func (l *labelSets) add(set []label) uint32 {
+	slices.SortStableFunc(set, compareLabels) // values of one key keep their order
+	l.key = l.key[:0]
+	for _, of := range set {
+		for _, v := range []uint32{of.key, of.value, of.unit, uint32(bit(of.numeric))} {
+			l.key = binary.AppendUvarint(l.key, uint64(v))
+		}
+		l.key = binary.AppendVarint(l.key, of.number)
+	}
+	n, ok := l.index[string(l.key)]
+	if ok {
+		return n
+	}
+	n = uint32(len(l.ends))
+	if l.index == nil {
+		l.index = make(map[string]uint32)
+	}
+	l.index[string(l.key)] = n
+	l.keys += memory.Alloc(int64(len(l.key)))
+	l.labels = append(l.labels, set...)
+	l.ends = append(l.ends, uint32(len(l.labels)))
+	return n
+}
+
+func (l *labelSets) of(set uint32) []label {
+	first := uint32(0)
+	if set > 0 {
+		first = l.ends[set-1]
+	}
+	return l.labels[first:l.ends[set]]
+}
+
+func (l *labelSets) seal() {
+	l.labels, l.ends = slices.Clip(slices.Clone(l.labels)), slices.Clip(slices.Clone(l.ends))
+	l.index, l.key, l.keys = nil, nil, 0
+}
+
+func (l *labelSets) bytes() int64 {
+	return memory.Slice(l.labels) + memory.Slice(l.ends) + l.keys + memory.Map(len(l.index), memory.String+4)
+}
+
+// value returns the first value of a label in a set, "" for none. Numbers are decimal.
+func (s *Segment) value(set uint32, key string) string {
+	for _, of := range s.groups.sets.of(set) {
+		if s.texts.list[of.key] == key {
+			return s.valueOf(of)
+		}
+	}
+	return ""
+}
+
+func (s *Segment) valueOf(l label) string {
+	if l.numeric {
+		return strconv.FormatInt(l.number, 10)
+	}
+	return s.texts.list[l.value]
+}
+
+func (g *groups) seal() {
+	g.ids = append(make([]groupID, 0, len(g.ids)), g.ids...)
+	g.packed, g.labelled = memory.NewColumn(g.labelled), nil
+	g.odd.seal()
+	g.sets.seal()
+	g.labellings.seal()
+	g.index, g.next = nil, nil
+}
+
+func (g *groups) bytes() int64 {
+	return memory.Slice(g.ids) + memory.Slice(g.labelled) + g.packed.Size() + g.odd.bytes() + g.sets.bytes() + g.labellings.bytes() +
+		memory.Map(len(g.index), 16) + memory.Slice(g.next)
+}
+
+func (g *groups) add(of group) uint32 {
+	key := of.key()
+	last := g.index[key]
+	for n := last; n != 0; n = g.next[n-1] {
+		if g.ids[n-1] == of.groupID && g.labelled[n-1] == of.labelled {
+			return n - 1
+		}
+	}
+	g.ids, g.labelled, g.next = append(g.ids, of.groupID), append(g.labelled, of.labelled), append(g.next, last)
+	if g.index == nil {
+		g.index = make(map[uint64]uint32)
+	}
+	g.index[key] = uint32(len(g.ids))
+	return uint32(len(g.ids) - 1)
+}
+
+// labelling returns the place of a group's labels in labellings.
+func (g *groups) labelling(n uint32) uint32 {
+	if g.labelled == nil {
+		return uint32(g.packed.At(int(n)))
+	}
+	return g.labelled[n]
+}
+
+// form returns how the labels of a group hold its ids.
+func (g *groups) form(n uint32) form { return g.labellings.list[g.labelling(n)].form }
+
+func (g *groups) set(n uint32) uint32 { return g.labellings.list[g.labelling(n)].set }
+
+// groupOf returns the group of a sample. scratch is used again.
+func (s *Segment) groupOf(sm *profile.Sample, scratch *[]label) uint32 {
+	ids := [3]string{first(sm, labelkey.ProfileID), first(sm, labelkey.SpanID), first(sm, labelkey.TraceID)}
+	ended := ident.ParseKey(first(sm, labelkey.EndedSpanID))
+	// Nothing counts for a span after its end.
+	disowned := ended != 0 && (ident.ParseKey(ids[0]) == ended || ident.ParseKey(ids[1]) == ended)
+	if disowned {
+		ids[0], ids[1] = "", ""
+	}
+	set := (*scratch)[:0]
+	for key, values := range sm.Label {
+		switch key {
+		case labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID:
+			continue
+		case labelkey.EndedSpanID:
+			if ended != 0 {
+				continue
+			}
+		case labelkey.SpanName:
+			if disowned {
+				continue
+			}
+		}
+		for _, value := range values {
+			set = append(set, label{key: s.texts.add(key), value: s.texts.add(value)})
+		}
+	}
+	for key, numbers := range sm.NumLabel {
+		for i, number := range numbers {
+			l := label{key: s.texts.add(key), number: number, numeric: true}
+			if units := sm.NumUnit[key]; i < len(units) {
+				l.unit = s.texts.add(units[i])
+			}
+			set = append(set, l)
+		}
+	}
+	*scratch = set
+	l := labelling{set: s.groups.sets.add(set)}
+	var id groupID
+	id, l.form = s.idsOf(ids, ended)
+	return s.groups.add(group{id, s.groups.labellings.add(l)})
+}
+
+// idsOf returns the ids of a group in binary, from its profile_id, span_id and trace_id.
+func (s *Segment) idsOf(ids [3]string, ended ident.Key) (id groupID, as form) {
+	id.span = ident.ParseKey(cmp.Or(ids[1], ids[0]))
+	of, err := trace.TraceIDFromHex(ids[2])
+	switch {
+	case ended != 0, err != nil && ids[2] != "", id.span == 0 && ids[0]+ids[1] != "", ids[0] != ids[1] && ids[0] != "" && ids[1] != "":
+		n := s.groups.odd.add(oddIDs{s.texts.add(ids[0]), s.texts.add(ids[1]), s.texts.add(ids[2]), ended})
+		return groupID{span: ident.Key(n)}, odd
+	case id.span == 0:
+		as = none
+	case ids[0] == "":
+		as = spanOnly
+	case ids[1] == "":
+		as = profileOnly
+	default:
+		as = both
+	}
+	id.trace = of
+	return id, as
+}
+
+// first returns the first value of a label, "" for none.
+func first(s *profile.Sample, key string) string {
+	if values := s.Label[key]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// idsIn returns the spans that a group's profile_id and span_id name, 0 for none. They
+// are equal for most.
+func (s *Segment) idsIn(group uint32) (profile, span ident.Key) {
+	id := s.groups.ids[group].span
+	switch s.groups.form(group) {
+	case both:
+		return id, id
+	case spanOnly:
+		return 0, id
+	case profileOnly:
+		return id, 0
+	case odd:
+		of := s.groups.odd.list[id]
+		return ident.ParseKey(s.texts.list[of.profile]), ident.ParseKey(s.texts.list[of.span])
+	}
+	return 0, 0
+}
+
+// ended returns the span that had ended when the rows of a group were taken, 0 for none.
+func (s *Segment) ended(group uint32) ident.Key {
+	if s.groups.form(group) != odd {
+		return 0
+	}
+	return s.groups.odd.list[s.groups.ids[group].span].ended
+}
+
+// label returns a label of a group as text, "" for none.
+func (s *Segment) label(group uint32, key string) string {
+	id := s.groups.ids[group]
+	as := s.groups.form(group)
+	if as == odd {
+		of := s.groups.odd.list[id.span]
+		switch key {
+		case labelkey.ProfileID:
+			return s.texts.list[of.profile]
+		case labelkey.SpanID:
+			return s.texts.list[of.span]
+		case labelkey.TraceID:
+			return s.texts.list[of.trace]
+		case labelkey.EndedSpanID:
+			if of.ended != 0 {
+				return of.ended.String()
+			}
+		}
+		return s.value(s.groups.set(group), key)
+	}
+	switch key {
+	case labelkey.ProfileID:
+		if as == both || as == profileOnly {
+			return id.span.String()
+		}
+		return ""
+	case labelkey.SpanID:
+		if as == both || as == spanOnly {
+			return id.span.String()
+		}
+		return ""
+	case labelkey.TraceID:
+		if id.trace.IsValid() {
+			return id.trace.String()
+		}
+		return ""
+	}
+	return s.value(s.groups.set(group), key)
+}

@@ -1,0 +1,182 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"runtime/pprof"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/store/internal/attributes"
+	"github.com/spanprof/spanprof/store/internal/ident"
+)
+
+const (
+	// shards is the number of slices that spans are appended to, shardLen the length of
+	// each. Beyond it spans are dropped and counted.
+	shards   = 8
+	shardLen = 4096
+	// wakeLen is the length of a slice at which the worker starts. Few spans at a time are
+	// still in the processor's cache.
+	wakeLen = 128
+)
+
+// profileIDKey is the attribute of spans with a profile of their own.
+const profileIDKey = attribute.Key("pyroscope.profile.id")
+
+// Intake is a span processor that delivers ended spans to a room. OnEnd only appends the
+// SDK's snapshot to a slice. A worker, or the next Drain, does the rest.
+type Intake struct {
+	room *Room
+	// least bounds the first eight bytes of trace ids. Spans of traces below it are not
+	// listed.
+	least uint64
+	// all reports whether every span has a profile of its own.
+	all func(sampled bool) bool
+	// Roots, if not nil, gets each local root, and whether it has a profile id.
+	Roots func(s sdktrace.ReadOnlySpan, labelled bool)
+
+	shards  [shards]shard
+	dropped atomic.Int64
+	working atomic.Bool
+	// draining is held while spans are delivered. spare is an empty slice, and batch the
+	// spans of a shard.
+	draining sync.Mutex
+	spare    []sdktrace.ReadOnlySpan
+	batch    []Ended
+}
+
+type shard struct {
+	mu    sync.Mutex
+	ended []sdktrace.ReadOnlySpan
+	_     [64]byte // another processor's cache line
+}
+
+var _ sdktrace.SpanProcessor = (*Intake)(nil)
+
+// NewIntake returns a processor. fraction is the part of the traces with spans that are
+// listed; the others only count by name.
+func NewIntake(room *Room, fraction float64, all func(sampled bool) bool) *Intake {
+	i := &Intake{room: room, all: all}
+	switch {
+	case fraction <= 0:
+		i.least = math.MaxUint64
+	case fraction < 1:
+		i.least = uint64((1 - fraction) * (1 << 63) * 2)
+	}
+	return i
+}
+
+// OnStart does nothing.
+func (i *Intake) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+
+// OnEnd appends the span. It takes no lock that a reader of the room holds.
+func (i *Intake) OnEnd(s sdktrace.ReadOnlySpan) {
+	id := s.SpanContext().SpanID()
+	to := &i.shards[id[7]%shards]
+	to.mu.Lock()
+	n := len(to.ended)
+	if n < shardLen {
+		to.ended = append(to.ended, s)
+	}
+	to.mu.Unlock()
+	switch {
+	case n == shardLen:
+		i.dropped.Add(1)
+	case n >= wakeLen && i.working.CompareAndSwap(false, true):
+		go i.work()
+	}
+}
+
+// Shutdown does nothing.
+func (i *Intake) Shutdown(context.Context) error { return nil }
+
+// ForceFlush delivers the spans that have ended.
+func (i *Intake) ForceFlush(context.Context) error {
+	i.Drain()
+	return nil
+}
+
+// Dropped returns how many spans found no place.
+func (i *Intake) Dropped() int64 { return i.dropped.Load() }
+
+// work delivers spans until few are left.
+func (i *Intake) work() {
+	pprof.SetGoroutineLabels(context.Background()) // it inherited the labels of a span
+	for more := true; more; {
+		i.Drain()
+		more = false
+		for k := range i.shards {
+			s := &i.shards[k]
+			s.mu.Lock()
+			more = more || len(s.ended) >= wakeLen
+			s.mu.Unlock()
+		}
+	}
+	i.working.Store(false)
+}
+
+// Drain delivers the spans that have ended before the call.
+func (i *Intake) Drain() {
+	i.draining.Lock()
+	defer i.draining.Unlock()
+	for k := range i.shards {
+		s := &i.shards[k]
+		s.mu.Lock()
+		ended := s.ended
+		if len(ended) > 0 {
+			s.ended, i.spare = i.spare[:0], nil
+		}
+		s.mu.Unlock()
+		if len(ended) == 0 {
+			continue
+		}
+		i.batch = i.batch[:0]
+		for _, of := range ended {
+			i.batch = append(i.batch, i.read(of))
+		}
+		i.room.End(i.batch...)
+		clear(ended) // the snapshots are not needed any more
+		i.spare = ended[:0]
+		clear(i.batch)
+	}
+}
+
+// read returns what a room keeps of a span.
+func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
+	of, parent, start := s.SpanContext(), s.Parent(), s.StartTime()
+	values := s.Attributes()
+	labelled := false
+	for k := range values {
+		labelled = labelled || values[k].Key == profileIDKey
+	}
+	trace := of.TraceID()
+	e := Ended{
+		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: s.Name(), Service: ident.Service(s.Resource()),
+		Start: ident.UnixNano(start), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error,
+	}
+	e.Duration = ident.Elapsed(e.Start, ident.UnixNano(s.EndTime()))
+	e.Child = !e.LocalRoot && !labelled && !i.all(of.IsSampled())
+	e.Unlisted = i.least != 0 && binary.BigEndian.Uint64(trace[:8]) < i.least
+	if e.LocalRoot && i.Roots != nil {
+		i.Roots(s, labelled)
+	}
+	if e.Err {
+		e.Status = attributes.RedactText(s.Status().Description)
+	}
+	if keys := i.room.keys; keys != nil && !e.Unlisted {
+		source := attributes.Source{Name: e.Name, Status: e.Status, Attributes: values, Exception: attributes.ExceptionOf(s.Events())}
+		if keys.Any(&source, e.Child) {
+			e.Attributes = string(keys.Append(nil, &source, e.Child))
+		}
+	}
+	return e
+}

@@ -1,0 +1,101 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/store/internal/attributes"
+)
+
+func newIntake(fraction float64, all bool) (*Intake, trace.Tracer) {
+	i := NewIntake(NewRoom(64<<20, attributes.NewKeys(nil)), fraction, func(bool) bool { return all })
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(i), sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "checkout"))))
+	return i, tp.Tracer("")
+}
+
+// Roots and spans with a profile id are listed, others are children, or all are listed.
+func TestIntake(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		i, tracer := newIntake(1, all)
+		var roots, labelled int
+		i.Roots = func(_ sdktrace.ReadOnlySpan, is bool) {
+			roots++
+			if is {
+				labelled++
+			}
+		}
+		start := time.Unix(100, 0)
+		ctx, root := tracer.Start(t.Context(), "GET /", trace.WithTimestamp(start), trace.WithAttributes(attribute.String("http.route", "/"), attribute.String("pyroscope.profile.id", "x")))
+		_, own := tracer.Start(ctx, "render", trace.WithAttributes(attribute.String("pyroscope.profile.id", "x")))
+		_, child := tracer.Start(ctx, "query", trace.WithAttributes(attribute.String("db.query.text", "SELECT 'secret'")))
+		own.End()
+		child.End()
+		root.SetStatus(codes.Error, "password=hunter2")
+		root.End(trace.WithTimestamp(start.Add(time.Second)))
+		i.Drain()
+		v := i.room.View()
+		list, err := v.List(t.Context(), &SpanQuery{Children: true})
+		if err != nil || len(list) != 3 || roots != 1 || labelled != 1 {
+			t.Fatal(len(list), roots, labelled, err)
+		}
+		byName := make(map[string]Span)
+		for _, s := range list {
+			byName[s.Name] = s
+		}
+		got := byName["GET /"]
+		if got.Start != start.UnixNano() || got.Duration != second || !got.Err || got.Status != "password=REDACTED" || !got.LocalRoot || got.Service != "checkout" ||
+			got.Trace != root.SpanContext().TraceID() || v.values(got.Attributes, "http.route")[0] != "/" {
+			t.Errorf("%+v", got)
+		}
+		query := byName["query"]
+		if byName["render"].Child || query.Child == all || query.Parent != got.ID || v.values(query.Attributes, "db.query.text")[0] != "SELECT ?" {
+			t.Errorf("%+v %+v", byName["render"], query)
+		}
+	}
+}
+
+// OnEnd never waits for a reader. The newest spans are dropped and counted if the worker
+// cannot keep up.
+func TestIntakeNeverWaits(t *testing.T) {
+	i, tracer := newIntake(1, false)
+	const n = (shards + 4) * shardLen
+	i.room.mu.Lock()
+	for range n {
+		_, s := tracer.Start(t.Context(), "GET")
+		s.End()
+	}
+	if i.Dropped() == 0 {
+		t.Error("nothing was dropped")
+	}
+	i.room.mu.Unlock()
+	i.Drain()
+	if got := i.room.View().Counts.SpansEnded + i.Dropped(); got != n {
+		t.Errorf("%d spans, want %d", got, n)
+	}
+}
+
+// Spans of other traces than the fraction are not listed, and count by name.
+func TestIntakeSampling(t *testing.T) {
+	for fraction, want := range map[float64][2]int64{0: {0, 0}, 0.25: {180, 320}, 1: {1000, 1000}} {
+		i, tracer := newIntake(fraction, false)
+		for range 1000 {
+			_, s := tracer.Start(t.Context(), "GET")
+			s.End()
+		}
+		i.Drain()
+		v := i.room.View()
+		list, _ := v.List(t.Context(), &SpanQuery{})
+		if n := int64(len(list)); n < want[0] || n > want[1] || n+v.Counts.SpansUnlisted != 1000 || v.Names()[0].Spans != 1000 {
+			t.Errorf("fraction %v: %d listed, %+v", fraction, n, v.Counts)
+		}
+	}
+}

@@ -1,0 +1,262 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/store/internal/ident"
+)
+
+const (
+	// keptShare is the part of all bytes that the kept segment takes at most. pendingShare
+	// is the part for rows of spans without a record there.
+	keptShare    = 4
+	pendingShare = 16
+	// rowBytes and spanBytes are about the memory of a kept row and of a kept span.
+	rowBytes  = 128
+	spanBytes = 160
+)
+
+// keep rebuilds the kept segment when a segment is dropped. It has the spans with a rank of
+// both, with their rows. Rows of spans that have not ended pass into it too.
+func (r *Room) keep(dropped *Segment) { r.keepWith(dropped, r.maxBytes/pendingShare) }
+
+// keepWith is keep with a bound on the rows without a record.
+func (r *Room) keepWith(dropped *Segment, pending int64) {
+	sources := []*Segment{dropped}
+	if r.kept != nil {
+		sources = []*Segment{r.kept, dropped}
+	}
+	k := keeper{room: r, sources: sources, rows: make(map[ident.Key]int64), newer: make(map[ident.Key]bool)}
+	k.survey()
+	budget := r.maxBytes / keptShare
+	for range 6 { // what a row takes is only known after the copy
+		r.kept = k.copy(k.choose(budget), k.pending(pending))
+		if r.kept == nil || r.kept.bytes() <= r.maxBytes/keptShare {
+			break
+		}
+		budget /= 2
+	}
+	r.counts.SpansEvicted += k.evicted()
+	r.counts.Unended += k.unended
+	if r.disk != nil && r.kept != nil {
+		r.disk.add(job{kept: r.kept})
+	}
+}
+
+// keepRestored adds the kept set of an earlier process, except the spans that were restored
+// with their segment.
+func (r *Room) keepRestored(s *Segment) {
+	restored := make(map[ident.Key]bool)
+	for _, of := range r.sealed {
+		for i := range of.spans.list {
+			restored[of.spans.list[i].id] = true
+		}
+	}
+	s.spans.list = slices.DeleteFunc(s.spans.list, func(e record) bool { return restored[e.id] })
+	if len(s.spans.list) == 0 {
+		return
+	}
+	before := r.counts
+	r.keepWith(s, 0)
+	r.counts = before // it is no loss of this process
+}
+
+// keeper chooses the spans of a kept segment.
+type keeper struct {
+	room    *Room
+	sources []*Segment
+	// rows is the number of rows of each id in the sources. newer has the ids with a
+	// record in a newer segment.
+	rows    map[ident.Key]int64
+	newer   map[ident.Key]bool
+	order   []ident.Key // ids of rows, the oldest first
+	unended int64
+}
+
+// survey counts the rows of each id.
+func (k *keeper) survey() {
+	for _, s := range append(slices.Clip(k.room.sealed), k.room.open) {
+		for i := range s.spans.list {
+			k.newer[s.spans.list[i].id] = true
+		}
+	}
+	for _, s := range k.sources {
+		of := make([]int64, len(s.groups.ids))
+		for _, w := range s.windows {
+			for row := range w.len() {
+				of[w.groups.At(row)]++
+			}
+		}
+		for g, n := range of {
+			for _, id := range s.named(uint32(g)) {
+				if k.rows[id] == 0 && n > 0 {
+					k.order = append(k.order, id)
+				}
+				k.rows[id] += n
+			}
+		}
+	}
+}
+
+// named returns the spans that a group belongs to: by its ids, or after the end.
+func (s *Segment) named(g uint32) []ident.Key {
+	profile, span := s.idsIn(g)
+	ids := []ident.Key{profile, span, s.ended(g)}
+	slices.Sort(ids)
+	return slices.DeleteFunc(slices.Compact(ids), func(id ident.Key) bool { return id == 0 })
+}
+
+// choose returns the spans with a rank, as many as have room. The spans of names that were
+// seen last are first, and of one name the higher bands.
+func (k *keeper) choose(budget int64) map[ident.Key]bool {
+	lists := make(rankings)
+	seen := make(map[nameKey]int64)
+	all := append(slices.Clip(k.sources), k.room.sealed...)
+	for _, s := range k.sources {
+		lists.add(s, func(id ident.Key) (cpu int64) {
+			for _, of := range all {
+				sums, _, _ := of.index.of(of, id)
+				cpu += sums.CPU
+			}
+			return cpu
+		})
+		for i := range s.spans.list {
+			e := &s.spans.list[i]
+			key := nameKey{s.spans.texts.list[e.service], s.spans.texts.list[e.name]}
+			seen[key] = max(seen[key], e.end())
+		}
+	}
+	for _, s := range append(slices.Clip(k.room.sealed), k.room.open) {
+		for _, t := range s.spans.totals {
+			seen[nameKey{t.Service, t.Name}] = math.MaxInt64
+		}
+	}
+	type place struct {
+		ranking
+		seen int64
+		ids  []ranked
+	}
+	var places []place
+	for of, ids := range lists {
+		p := place{of, seen[nameKey{of.service, of.name}], ids}
+		if of.band < 0 {
+			p.band += 100 // errors and CPU time before all bands
+		}
+		places = append(places, p)
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(b.seen, a.seen), cmp.Compare(a.service, b.service), cmp.Compare(a.name, b.name), cmp.Compare(b.band, a.band), cmp.Compare(a.text, b.text))
+	})
+	chosen := make(map[ident.Key]bool)
+	for _, p := range places {
+		for _, of := range p.ids {
+			if chosen[of.id] {
+				continue
+			}
+			if budget -= spanBytes + rowBytes*k.rows[of.id]; budget < 0 {
+				return chosen
+			}
+			chosen[of.id] = true
+		}
+	}
+	return chosen
+}
+
+// pending returns the ids of rows without a record in the sources: their span has not
+// ended, or it ended later. The newest are first.
+func (k *keeper) pending(budget int64) map[ident.Key]bool {
+	ids, none := make(map[ident.Key]bool), budget == 0
+	k.unended = 0
+	for _, id := range slices.Backward(k.order) {
+		if slices.ContainsFunc(k.sources, func(s *Segment) bool { return s.spans.find(id) != nil }) {
+			continue
+		}
+		if budget -= rowBytes * k.rows[id]; budget < 0 && (!k.newer[id] || none) {
+			k.unended++
+			continue
+		}
+		ids[id] = true
+	}
+	return ids
+}
+
+// copy returns a segment with the spans chosen and the rows of both, nil if it is empty.
+func (k *keeper) copy(chosen, pending map[ident.Key]bool) *Segment {
+	to := newSegment()
+	for _, s := range k.sources {
+		c := newCopier(to, s)
+		keep := make([]bool, len(s.groups.ids))
+		for g := range keep {
+			keep[g] = slices.ContainsFunc(s.named(uint32(g)), func(id ident.Key) bool { return chosen[id] || pending[id] })
+		}
+		for _, w := range s.windows {
+			var rows []int
+			for row := range w.len() {
+				if keep[w.groups.At(row)] {
+					rows = append(rows, row)
+				}
+			}
+			if len(rows) > 0 {
+				c.window(w, rows)
+			}
+		}
+		k.copySpans(to, s, chosen)
+	}
+	if len(to.windows) == 0 && len(to.spans.list) == 0 {
+		return nil
+	}
+	to.spans.totals = nil // it is no part of any sum
+	return to.seal(nil)
+}
+
+// copySpans copies the spans chosen, with their children.
+func (k *keeper) copySpans(to, from *Segment, chosen map[ident.Key]bool) {
+	traces := make(map[trace.TraceID]bool)
+	for i := range from.spans.list {
+		if e := &from.spans.list[i]; chosen[e.id] {
+			traces[e.trace] = true
+		}
+	}
+	for i := range from.spans.list {
+		e := &from.spans.list[i]
+		ended := from.spans.ended(e)
+		wanted := chosen[e.id] || e.child && traces[e.trace]
+		if !wanted || !to.spans.add(&ended) {
+			continue
+		}
+		if p := from.processOf(e); p != nil {
+			at := slices.Index(to.processes, p)
+			if at < 0 && len(to.processes) < math.MaxUint8 {
+				at = len(to.processes)
+				to.processes = append(to.processes, p)
+			}
+			to.spans.list[len(to.spans.list)-1].process = uint8(at + 1)
+		}
+	}
+}
+
+// evicted returns how many spans of the sources are not in the kept segment.
+func (k *keeper) evicted() (n int64) {
+	for _, s := range append(slices.Clip(k.sources), k.room.kept) {
+		if s == nil {
+			continue
+		}
+		for i := range s.spans.list {
+			switch {
+			case s.spans.list[i].child:
+			case s == k.room.kept:
+				n--
+			default:
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,149 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
+)
+
+// dropOldest drops a segment as if there were no room.
+func (r *Room) dropOldest() {
+	max := r.maxBytes
+	r.maxBytes = r.bytes() - 1
+	n := len(r.sealed)
+	for len(r.sealed) == n {
+		oldest := r.sealed[0]
+		r.sealed = r.sealed[1:]
+		r.maxBytes = max
+		r.keep(oldest)
+	}
+	r.changed()
+}
+
+// The slowest spans of each name, those with the most CPU time and the last errors stay.
+// All their rows do too. They are in no sum that does not list them.
+func TestKept(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 1))
+	r := NewRoom(64<<20, nil)
+	cpu := make(map[ident.Key]int64)
+	slowest, hungriest, failed := Ended{}, ident.Key(0), ident.Key(0)
+	id := ident.Key(0)
+	for n := range 60 {
+		var rows []row
+		for range 20 {
+			id++
+			e := Ended{ID: id, Name: "GET", Service: "a", Start: int64(n) * length, Duration: rnd.Int64N(10 * second), Err: id%50 == 0, LocalRoot: true}
+			cost := 1 + rnd.Int64N(1000)
+			rows = append(rows, row{fmt.Sprint("main;f", id), cost, labels("profile_id", id.String(), "span_id", id.String(), "span_name", "GET")})
+			cpu[id] = cost * tick
+			if e.Duration > slowest.Duration {
+				slowest = e
+			}
+			if cpu[id] > cpu[hungriest] {
+				hungriest = id
+			}
+			if e.Err {
+				failed = id
+			}
+			r.End(e)
+		}
+		export(t, r, windowOf(n, exporter.KindCPU, profileOf(rows...)))
+		if n%10 == 9 {
+			r.seal()
+		}
+		if n%20 == 19 {
+			r.dropOldest()
+			r.dropOldest()
+		}
+	}
+	if len(r.sealed) != 0 || r.kept == nil {
+		t.Fatal("not all is dropped")
+	}
+	v := r.View()
+	for name, of := range map[string]ident.Key{"slowest": slowest.ID, "most CPU": hungriest, "last error": failed} {
+		s, ok := v.Find(of)
+		m, _ := NewMatcher("span_id", Equal, of.String())
+		a := answer(t, v, &Query{Kind: exporter.KindCPU, Stacks: true, Matchers: []Matcher{m}})
+		if !ok || s.CPU != cpu[of] || s.Label != "GET" || folded(a)[fmt.Sprint("main;f", of)] != cpu[of] {
+			t.Errorf("%s: %+v, %v, want %d", name, s, folded(a), cpu[of])
+		}
+	}
+	if a := answer(t, v, &Query{Kind: exporter.KindCPU}); a.Total != 0 {
+		t.Errorf("kept rows are in a sum: %d", a.Total)
+	}
+	list, _ := v.List(t.Context(), &SpanQuery{})
+	if n := int64(len(list)); n < 20 || n > 10*7+10+3 || v.Counts.SpansEnded != n+v.Counts.SpansEvicted {
+		t.Errorf("%d spans, %+v", n, v.Counts)
+	}
+}
+
+// Rows of a span that has not ended stay, so that its sums are whole when it ends.
+func TestKeptUntilTheEnd(t *testing.T) {
+	r := NewRoom(64<<20, nil)
+	of := func(n int) *exporter.Profile {
+		return windowOf(n, exporter.KindCPU, profileOf(row{"main;f", 1, labels("span_id", "00000000000000aa")}))
+	}
+	for n := range 6 {
+		export(t, r, of(n))
+		r.seal()
+		if n > 0 {
+			r.dropOldest()
+		}
+	}
+	r.End(Ended{ID: 0xaa, Name: "GET", Duration: 6 * length})
+	if s, ok := r.View().Find(0xaa); !ok || s.CPU != 6*tick || s.Held != 6 {
+		t.Errorf("%+v", s)
+	}
+	r.seal()
+	for len(r.sealed) > 0 {
+		r.dropOldest()
+	}
+	if s, ok := r.View().Find(0xaa); !ok || s.CPU != 6*tick {
+		t.Errorf("when all is dropped: %+v", s)
+	}
+}
+
+// The kept segment has a bound, and names that were not seen for long are dropped first.
+// Ids without an end have a bound of their own, and are counted beyond it.
+func TestKeptBound(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	r.maxBytes, r.target = 768<<10, 96<<10
+	id := ident.Key(0)
+	for n := range 160 {
+		var rows []row
+		for range 200 {
+			id++
+			rows = append(rows, row{"main;f", 1, labels("span_id", id.String(), "profile_id", id.String())})
+			if id%20 == 0 {
+				r.End(Ended{ID: id, Name: fmt.Sprint("GET /", n), Start: int64(n) * length, Duration: second, LocalRoot: true})
+			}
+		}
+		export(t, r, windowOf(n, exporter.KindCPU, profileOf(rows...)))
+	}
+	if r.kept == nil || r.kept.bytes() > r.maxBytes/keptShare || r.bytes() > r.maxBytes {
+		t.Fatalf("%d bytes kept, %d in all", r.kept.bytes(), r.bytes())
+	}
+	v := r.View()
+	if v.Counts.Unended == 0 {
+		t.Error("ids without an end were not counted")
+	}
+	oldest, newest := 1<<30, -1
+	for _, e := range r.kept.spans.list {
+		var name int
+		_, _ = fmt.Sscanf(r.kept.spans.texts.list[e.name], "GET /%d", &name)
+		oldest, newest = min(oldest, name), max(newest, name)
+	}
+	if oldest == 0 || newest < oldest+5 {
+		t.Errorf("names %d to %d are kept", oldest, newest)
+	}
+	list, _ := v.List(t.Context(), &SpanQuery{})
+	if v.Counts.SpansEnded != int64(len(list))+v.Counts.SpansEvicted {
+		t.Errorf("%d listed, %+v", len(list), v.Counts)
+	}
+}

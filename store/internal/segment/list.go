@@ -1,0 +1,297 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store/internal/ident"
+)
+
+// Order is an order of spans. Each is descending.
+type Order int
+
+// The orders: by end, by duration, by CPU time.
+const (
+	Newest Order = iota
+	Slowest
+	MostCPU
+)
+
+// SpanQuery selects spans. The zero value selects all with a profile of their own.
+type SpanQuery struct {
+	Name, Service string        // "" means any
+	Trace         trace.TraceID // zero means any
+	Errors        bool          // only errors
+	// Min and Max bound the duration, both inclusive. 0 means no bound.
+	Min, Max int64
+	// From and Until select the spans that overlap that time, in nanoseconds since 1970.
+	// An Until of 0 means no end.
+	From, Until int64
+	// Match, if not nil, is a further condition. Its spans have no Sums.
+	Match func(*Span) bool
+	// Children adds the spans without a profile of their own.
+	Children bool
+	Order    Order
+	Limit    int // 0 means all
+}
+
+// Span is a span with its samples.
+type Span struct {
+	Ended
+	Sums
+	// Label is the span_name label of its last samples, "" if absent.
+	Label   string
+	Process *Process // nil for this process
+
+	segment *Segment
+	record  *record
+	value   int64
+}
+
+// List returns the spans of a query. It returns the error of the context if that ends first.
+func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
+	until := cmp.Or(q.Until, math.MaxInt64)
+	var top []Span
+	compare := func(a, b Span) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.ID, b.ID)) }
+	least := int64(math.MinInt64)
+	for _, s := range v.all() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		name, service := s.spans.number(q.Name), s.spans.number(q.Service)
+		for i := range s.spans.list {
+			r := &s.spans.list[i]
+			if r.child && !q.Children || q.Name != "" && r.name != name || q.Service != "" && r.service != service ||
+				q.Errors && !r.err || q.Trace.IsValid() && r.trace != q.Trace || r.duration < q.Min || q.Max > 0 && r.duration > q.Max ||
+				r.start >= until || max(r.end(), r.start+1) <= q.From {
+				continue
+			}
+			span := Span{segment: s, record: r, value: v.value(r, q.Order)}
+			if span.value < least {
+				continue
+			}
+			span.Ended, span.Process = s.spans.ended(r), s.processOf(r)
+			if q.Match != nil && !q.Match(&span) {
+				continue
+			}
+			// A list of twice the limit is cut to the limit.
+			if top = append(top, span); q.Limit > 0 && len(top) >= 2*q.Limit {
+				slices.SortFunc(top, compare)
+				top = top[:q.Limit]
+				least = top[q.Limit-1].value
+			}
+		}
+	}
+	slices.SortFunc(top, compare)
+	if q.Limit > 0 {
+		top = top[:min(len(top), q.Limit)]
+	}
+	for i := range top {
+		top[i].Sums, top[i].Label = v.sumsOf(top[i].record)
+	}
+	return top, nil
+}
+
+// number returns the number of a text, or no number of any.
+func (s *spans) number(text string) uint32 {
+	if i := slices.Index(s.texts.list, text); text != "" && i >= 0 {
+		return uint32(i)
+	}
+	return math.MaxUint32
+}
+
+func (v *View) value(r *record, by Order) int64 {
+	switch by {
+	case Slowest:
+		return r.duration
+	case MostCPU:
+		sums, _ := v.sumsOf(r)
+		return sums.CPU
+	}
+	return r.end()
+}
+
+// Find returns the span with an id.
+func (v *View) Find(id ident.Key) (Span, bool) {
+	for _, s := range slices.Backward(v.all()) {
+		if r := s.spans.find(id); r != nil && !r.child {
+			span := Span{Ended: s.spans.ended(r), Process: s.processOf(r)}
+			span.Sums, span.Label = v.sumsOf(r)
+			return span, true
+		}
+	}
+	return Span{}, false
+}
+
+// sumsOf returns the samples of a span, and its last label. A segment that begins more than
+// two windows after the end of the span has rows after its end only.
+func (v *View) sumsOf(r *record) (sums Sums, label string) {
+	for _, s := range v.all() {
+		if s.until < r.start || len(s.windows) == 0 {
+			continue
+		}
+		of, group, ok := s.index.of(s, r.id)
+		if !ok {
+			continue
+		}
+		if s.from > r.end()+2*s.longest() {
+			of.AfterEnd, of.AfterEndSamples = of.AfterEnd+of.CPU, of.AfterEndSamples+of.Samples
+			of.CPU, of.Samples = 0, 0
+		} else {
+			label = cmp.Or(s.label(group, labelkey.SpanName), label)
+		}
+		sums.Add(of)
+	}
+	return sums, label
+}
+
+// longest returns the length of the first CPU window.
+func (s *Segment) longest() int64 {
+	for _, w := range s.windows {
+		if w.kind == exporter.KindCPU {
+			return w.end - w.start
+		}
+	}
+	return 0
+}
+
+// Exemplar is an id of rows without a span: a manual exemplar, or a span without a record.
+type Exemplar struct {
+	// ID is the profile_id, or the span_id if that is absent.
+	ID string
+	// Manual is set if no span_id names it.
+	Manual                bool
+	Label, Trace, Service string // of the last rows that have them
+	// First and Last bound the windows with its rows, in nanoseconds since 1970.
+	First, Last int64
+	Sums
+}
+
+// Exemplars returns the manual exemplars, in the order of arrival. Only windows that are
+// held in whole count.
+func (v *View) Exemplars(ctx context.Context) ([]Exemplar, error) {
+	return v.exemplars(ctx, v.segments, func(s *Segment, g uint32) string {
+		if s.ended(g) != 0 {
+			return ""
+		}
+		id := s.label(g, labelkey.ProfileID)
+		if id == s.label(g, labelkey.SpanID) || v.known(ident.ParseKey(id)) {
+			return ""
+		}
+		return id
+	})
+}
+
+// FindExemplar returns the rows of an id without a record.
+func (v *View) FindExemplar(ctx context.Context, id string) (Exemplar, bool, error) {
+	list, err := v.exemplars(ctx, v.all(), func(s *Segment, g uint32) string {
+		if s.label(g, labelkey.ProfileID) == id || s.label(g, labelkey.SpanID) == id {
+			return id
+		}
+		return ""
+	})
+	if err != nil || len(list) == 0 {
+		return Exemplar{}, false, err
+	}
+	return list[0], true, nil
+}
+
+// known reports whether an id has a record.
+func (v *View) known(id ident.Key) bool {
+	return id != 0 && slices.ContainsFunc(v.all(), func(s *Segment) bool { return s.spans.find(id) != nil })
+}
+
+// exemplars sums the rows for which idOf returns an id.
+func (v *View) exemplars(ctx context.Context, segments []*Segment, idOf func(*Segment, uint32) string) ([]Exemplar, error) {
+	places := make(map[string]int)
+	var list []Exemplar
+	for _, s := range segments {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		of := make([]int, len(s.groups.ids)) // 1 more than the place of a group's exemplar
+		some := false
+		for g := range of {
+			n := uint32(g)
+			if s.groups.form(n) == none {
+				continue
+			}
+			id := idOf(s, n)
+			if id == "" {
+				continue
+			}
+			at, ok := places[id]
+			if !ok {
+				at = len(list)
+				places[id] = at
+				list = append(list, Exemplar{ID: id, Manual: true})
+			}
+			x := &list[at]
+			x.Label, x.Trace = cmp.Or(s.label(n, labelkey.SpanName), x.Label), cmp.Or(s.label(n, labelkey.TraceID), x.Trace)
+			x.Manual = x.Manual && s.label(n, labelkey.SpanID) != id
+			of[g], some = at+1, true
+		}
+		for _, w := range s.windows {
+			for row := 0; some && row < w.len(); row++ {
+				if at := of[w.groups.At(row)]; at > 0 {
+					list[at-1].addRow(w, row)
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+func (x *Exemplar) addRow(w *window, row int) {
+	if x.Held == 0 || w.start < x.First {
+		x.First = w.start
+	}
+	x.Last = max(x.Last, w.end)
+	x.Service = w.service
+	n := w.count(row)
+	x.Held += n
+	switch w.kind {
+	case exporter.KindCPU:
+		x.CPU += w.cpuOf(row)
+		x.Samples += n
+	case exporter.KindWall:
+		x.Wall += n
+	}
+}
+
+// CPUTime is CPU time that was taken at a moment, in nanoseconds since 1970.
+type CPUTime struct{ At, CPU, Samples int64 }
+
+// CPUTimes returns when the CPU samples of a span were taken, as far as it is known. Many
+// times of one row share its values.
+func (v *View) CPUTimes(id ident.Key, from, until int64) (list []CPUTime) {
+	for _, s := range v.all() {
+		for _, w := range s.windows {
+			if w.kind != exporter.KindCPU || !w.overlaps(from, until+1) {
+				continue
+			}
+			for row, at := range w.allTimes() {
+				profile, span := s.idsIn(uint32(w.groups.At(row)))
+				if id == 0 || profile != id && span != id {
+					continue
+				}
+				cpu, n := w.cpuOf(row), w.count(row)
+				for i, t := range at {
+					k, parts := int64(i), int64(len(at))
+					list = append(list, CPUTime{t, cpu*(k+1)/parts - cpu*k/parts, n*(k+1)/parts - n*k/parts})
+				}
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b CPUTime) int { return cmp.Compare(a.At, b.At) })
+	return list
+}

@@ -1,0 +1,332 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/atomicfile"
+	"github.com/spanprof/spanprof/internal/files"
+	"github.com/spanprof/spanprof/internal/report"
+	"github.com/spanprof/spanprof/internal/wire"
+	"github.com/spanprof/spanprof/store/internal/attributes"
+	"github.com/spanprof/spanprof/store/internal/ident"
+)
+
+// maxFile bounds a file, zipped and not.
+const maxFile = 128 << 20
+
+// WithDirectory restores what earlier processes left in a directory, and writes to it from
+// then on. report gets errors of single files, and must not call the room.
+func (r *Room) WithDirectory(path string, maxBytes int64, report func(error)) error {
+	d, err := openDisk(path, maxBytes, r.keys, report)
+	if err != nil {
+		return err
+	}
+	l := loader{room: r, report: report, own: d}
+	l.load(path)
+	go d.run()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.disk = d
+	return nil
+}
+
+// OpenDirectory restores what processes left in a directory, running ones too, and writes
+// nothing.
+func (r *Room) OpenDirectory(path string, report func(error)) {
+	l := loader{room: r, report: report}
+	l.load(path)
+}
+
+// Flush waits until all that came before is written. It returns false if done is closed first.
+func (r *Room) Flush(done <-chan struct{}) bool {
+	r.mu.Lock()
+	d := r.disk
+	if d == nil {
+		r.mu.Unlock()
+		return true
+	}
+	r.save(nil)
+	flushed := make(chan struct{})
+	d.add(job{flushed: flushed})
+	r.mu.Unlock()
+	select {
+	case <-flushed:
+		return true
+	case <-d.done:
+		return true
+	case <-done:
+		return false
+	}
+}
+
+// Close writes what waits for the disk, and ends its worker.
+func (r *Room) Close() error {
+	r.mu.Lock()
+	d := r.disk
+	if d == nil {
+		r.mu.Unlock()
+		return nil
+	}
+	r.save(nil)
+	if r.kept != nil {
+		d.add(job{kept: r.kept})
+	}
+	r.disk = nil
+	r.mu.Unlock()
+	return d.close()
+}
+
+// loader reads the segments of earlier processes.
+type loader struct {
+	room   *Room
+	report func(error)
+	own    *disk // nil if nothing is written
+}
+
+// left is a segment on the disk.
+type left struct {
+	path    string
+	process *Process
+	size    int64
+}
+
+// load adds the newest segments to the room, as many as fit into three quarters of its
+// bytes. Then it adds the kept sets.
+func (l *loader) load(path string) {
+	segments, kept := l.find(path)
+	r := l.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer r.changed()
+	room := r.maxBytes*3/4 - r.bytes()
+	for _, of := range slices.Backward(segments) {
+		s := l.read(of)
+		if s == nil {
+			continue
+		}
+		s = s.seal(nil)
+		s.process = of.process
+		if room -= s.bytes(); room < 0 {
+			break
+		}
+		r.sealed = slices.Insert(r.sealed, 0, s)
+	}
+	for i, s := range r.sealed {
+		s.index = s.sum(r.sealed[:i]) // samples may be in the segment after the span
+	}
+	for _, of := range kept {
+		if s := l.read(of); s != nil {
+			s = s.seal(nil)
+			s.process = of.process
+			r.keepRestored(s)
+		}
+	}
+	if l.own != nil {
+		for _, of := range segments {
+			l.own.saved = append(l.own.saved, savedDir{of.path, of.size})
+			l.own.counts.Bytes += of.size
+		}
+	}
+}
+
+// find returns the segments and kept sets of earlier processes, the oldest first.
+func (l *loader) find(path string) (segments, kept []left) {
+	for e, err := range files.Entries(path, files.Follow) {
+		if err != nil {
+			l.report(err)
+			break
+		}
+		name, ok := strings.CutPrefix(e.Name(), processPrefix)
+		dir := filepath.Join(path, e.Name())
+		var p Process
+		if n, _ := fmt.Sscanf(name, "%d-%d-", &p.Started, &p.PID); !ok || n != 2 || l.own != nil && dir == l.own.dir {
+			continue
+		}
+		if l.own != nil {
+			lock, err := atomicfile.TryLock(dir)
+			if errors.Is(err, atomicfile.ErrLocked) {
+				continue // its process runs
+			}
+			if lock != nil {
+				defer func() { _ = lock.Close() }() // it was never written
+			}
+		}
+		for e, err := range files.Entries(dir, files.NoFollow) {
+			if err != nil {
+				l.report(err)
+				break
+			}
+			of := left{path: filepath.Join(dir, e.Name()), process: &p}
+			switch base := strings.TrimSuffix(e.Name(), opened); {
+			case base == keptName:
+				kept = append(kept, of)
+			case len(base) == 6 && strings.Trim(base, "0123456789") == "":
+				of.size = sizeOf(of.path)
+				segments = append(segments, of)
+			}
+		}
+	}
+	for _, list := range [][]left{segments, kept} {
+		slices.SortFunc(list, func(a, b left) int {
+			return cmp.Or(cmp.Compare(a.process.Started, b.process.Started), cmp.Compare(a.path, b.path))
+		})
+	}
+	return segments, kept
+}
+
+// sizeOf returns the size of the regular files in a directory.
+func sizeOf(dir string) (n int64) {
+	for e, err := range files.Entries(dir, files.NoFollow) {
+		if err != nil {
+			break
+		}
+		if info, err := files.Regular(dir, e); err == nil && info != nil {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
+// read returns a segment, without what is damaged; nil if nothing can be read.
+func (l *loader) read(of left) *Segment {
+	records, err := readRecords(filepath.Join(of.path, spansFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.report(fmt.Errorf("%s: %w", of.path, err))
+	}
+	s := newSegment()
+	for _, r := range records {
+		if r.Window == nil {
+			continue
+		}
+		if err := l.readWindow(s, of.path, r.Window); err != nil {
+			l.report(fmt.Errorf("%s: %w", filepath.Join(of.path, r.Window.File), err))
+		}
+	}
+	for _, r := range records {
+		if r.Span != nil {
+			if e, ok := r.Span.ended(l.room.keys); ok {
+				s.spans.add(&e)
+				if r.Span.Process != nil && len(s.processes) < math.MaxUint8 {
+					s.spans.list[len(s.spans.list)-1].process = s.number(*r.Span.Process)
+				}
+			}
+		}
+	}
+	if len(s.windows) == 0 && len(s.spans.list) == 0 {
+		return nil
+	}
+	return s
+}
+
+// number returns the number of an earlier process of a span.
+func (s *Segment) number(p Process) uint8 {
+	at := slices.IndexFunc(s.processes, func(of *Process) bool { return *of == p })
+	if at < 0 {
+		at = len(s.processes)
+		s.processes = append(s.processes, &p)
+	}
+	return uint8(at + 1)
+}
+
+func (l *loader) readWindow(s *Segment, dir string, w *savedWindow) error {
+	if w.File != filepath.Base(w.File) || w.End < w.Start {
+		return errors.New("its line is damaged")
+	}
+	b, err := files.Read(filepath.Join(dir, w.File), files.NoFollow, maxFile)
+	if err != nil {
+		return err
+	}
+	if b, err = wire.Inflate(b, maxFile); err != nil {
+		return err
+	}
+	if err := wire.Pprof.Check(b, wire.MaxProfile); err != nil {
+		return err
+	}
+	var parsed *profile.Profile
+	err = report.Contain(func() (err error) { // the decoder is not ours
+		if parsed, err = profile.ParseUncompressed(b); err == nil {
+			err = parsed.CheckValid()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	of := resource.NewSchemaless(attribute.String("service.name", w.Service), attribute.String("service.version", w.Version))
+	p := exporter.NewParsedProfile(exporter.Window{
+		Kind: w.Kind, Start: time.Unix(0, w.Start), Duration: time.Duration(w.End - w.Start), Resource: of,
+	}, parsed)
+	built := s.build(p, parsed, l.room.maxBytes)
+	if built == nil {
+		return ErrTooLarge
+	}
+	s.addWindow(built)
+	return nil
+}
+
+// readRecords returns the lines of a file of spans, up to what is damaged.
+func readRecords(path string) (records []savedRecord, err error) {
+	b, err := files.Read(path, files.NoFollow, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	in := bytes.NewReader(b)
+	room := int64(maxFile)
+	for in.Len() > 0 {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return records, err
+		}
+		z.Multistream(false)
+		text, err := io.ReadAll(io.LimitReader(z, room+1))
+		if err != nil {
+			return records, err
+		}
+		if room -= int64(len(text)); room < 0 {
+			return records, errors.New("it is too large")
+		}
+		for line := range bytes.Lines(text) {
+			var r savedRecord
+			if err := json.Unmarshal(line, &r); err != nil {
+				return records, err
+			}
+			records = append(records, r)
+		}
+	}
+	return records, nil
+}
+
+// ended returns a span of a file. It returns false if this program did not write it.
+func (s *savedSpan) ended(keys *attributes.Keys) (Ended, bool) {
+	e := Ended{
+		ID: ident.ParseKey(s.ID), Parent: ident.ParseKey(s.Parent), Name: s.Name, Service: s.Service, Status: s.Status,
+		Start: s.Start, Duration: s.Duration, Err: s.Err, LocalRoot: s.LocalRoot, Child: s.Child,
+	}
+	e.Trace, _ = trace.TraceIDFromHex(s.Trace) // zero if absent
+	if keys != nil {
+		e.Attributes = string(keys.Set(s.Attributes))
+	}
+	valid := e.ID != 0 && s.Duration >= 0 && s.Start > -ident.Latest && s.Start < ident.Latest && s.Duration < ident.Latest
+	return e, valid
+}

@@ -1,0 +1,648 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
+)
+
+const (
+	second = int64(time.Second)
+	length = 10 * second // of a window
+	tick   = int64(10 * time.Millisecond)
+)
+
+// row is a row of a test profile. Its values are n samples.
+type row struct {
+	stack  string // root;leaf
+	n      int64
+	labels map[string]string
+}
+
+func labels(pairs ...string) map[string]string {
+	m := make(map[string]string)
+	for pair := range slices.Chunk(pairs, 2) {
+		m[pair[0]] = pair[1]
+	}
+	return m
+}
+
+// profileOf returns a profile as the runtime writes it.
+func profileOf(rows ...row) *profile.Profile {
+	app := &profile.Mapping{ID: 1, File: "/bin/app", HasFunctions: true}
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: tick, Mapping: []*profile.Mapping{app},
+	}
+	locations := make(map[string]*profile.Location)
+	for _, r := range rows {
+		s := &profile.Sample{Value: []int64{r.n, r.n * tick}, Label: make(map[string][]string)}
+		for key, value := range r.labels {
+			s.Label[key] = []string{value}
+		}
+		for _, name := range slices.Backward(strings.Split(r.stack, ";")) {
+			l := locations[name]
+			if l == nil {
+				f := &profile.Function{ID: uint64(len(locations) + 1), Name: name, Filename: name + ".go"}
+				l = &profile.Location{ID: f.ID, Mapping: app, Address: uint64(len(name)), Line: []profile.Line{{Function: f, Line: 7}}}
+				locations[name] = l
+				p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+			}
+			s.Location = append(s.Location, l)
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	return p
+}
+
+// windowOf returns the n-th window.
+func windowOf(n int, kind exporter.Kind, p *profile.Profile) *exporter.Profile {
+	return exporter.NewParsedProfile(exporter.Window{
+		Kind: kind, Start: time.Unix(0, int64(n)*length), Duration: time.Duration(length),
+		Resource: resource.NewSchemaless(attribute.String("service.name", fmt.Sprint("service", n%2))),
+	}, p)
+}
+
+func export(t testing.TB, r *Room, profiles ...*exporter.Profile) {
+	t.Helper()
+	for _, p := range profiles {
+		if err := r.Export(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func answer(t testing.TB, v *View, q *Query) *Answer {
+	t.Helper()
+	a, err := v.Samples(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// folded returns the sums of an answer by labels, start and stack.
+func folded(a *Answer) map[string]int64 {
+	locations, frames := a.Code()
+	sums := make(map[string]int64)
+	for _, s := range a.Sums {
+		var names []string
+		for at := s.Stack; at != 0; at = frames[at][0] {
+			for _, l := range locations[frames[at][1]].Lines {
+				names = append(names, l.Function.Name)
+			}
+		}
+		slices.Reverse(names)
+		key := strings.Join(names, ";")
+		if len(a.Labels) > 0 {
+			key += fmt.Sprint(" ", a.Labels[s.Labels])
+		}
+		if s.Start != 0 {
+			key += fmt.Sprint(" ", s.Start)
+		}
+		sums[key] += s.Value
+	}
+	return sums
+}
+
+// held is a row with its window.
+type held struct {
+	row
+	window int
+	kind   exporter.Kind
+}
+
+// label returns a label of a row.
+func (h *held) label(key string) string {
+	if key == "service_name" {
+		return fmt.Sprint("service", h.window%2)
+	}
+	return h.labels[key]
+}
+
+// TestRandom compares rooms with lists of all rows, in random histories with segments of
+// random length.
+func TestRandom(t *testing.T) {
+	for seed := range uint64(30) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		r := NewRoom(64<<20, nil)
+		var all []held
+		spans := make(map[ident.Key]Ended)
+		id := func() string { return fmt.Sprintf("%016x", 1+rnd.IntN(12)) }
+		for n := range 3 + rnd.IntN(20) {
+			kind := []exporter.Kind{exporter.KindCPU, exporter.KindCPU, exporter.KindWall}[rnd.IntN(3)]
+			var rows []row
+			for range rnd.IntN(8) {
+				of := id()
+				l := labels("profile_id", of, "span_id", of, "trace_id", fmt.Sprintf("%032x", 7), "span_name", "GET", "lane", fmt.Sprint(rnd.IntN(3)))
+				switch rnd.IntN(8) {
+				case 0:
+					delete(l, "span_id")
+				case 1:
+					delete(l, "profile_id")
+				case 2:
+					l["profile_id"], l["span_id"] = "job", ""
+				case 3:
+					l["profile_id"] = id()
+				case 4:
+					l = labels("ended_span_id", of)
+				case 5:
+					l = nil
+				}
+				rows = append(rows, row{fmt.Sprint("main;serve;f", rnd.IntN(5)), 1 + rnd.Int64N(3), l})
+			}
+			for i := range rows {
+				all = append(all, held{rows[i], n, kind})
+			}
+			export(t, r, windowOf(n, kind, profileOf(rows...)))
+			if e := (Ended{ID: ident.ParseKey(id()), Name: "GET", Duration: int64(n)*length + second, LocalRoot: true}); rnd.IntN(3) == 0 && spans[e.ID].ID == 0 {
+				spans[e.ID] = e
+				r.End(e)
+			}
+			if rnd.IntN(4) == 0 {
+				r.seal()
+			}
+		}
+		v := r.View()
+		for range 20 {
+			checkSums(t, seed, rnd, v, all)
+		}
+		checkSpans(t, seed, v, all, spans)
+	}
+}
+
+func checkSums(t *testing.T, seed uint64, rnd *rand.Rand, v *View, all []held) {
+	t.Helper()
+	q := &Query{Kind: exporter.KindCPU, Type: "cpu", Stacks: rnd.IntN(4) > 0, Windows: rnd.IntN(4) == 0}
+	if rnd.IntN(2) == 0 {
+		q.By = []string{"lane", "profile_id", "service_name"}[:1+rnd.IntN(3)]
+	}
+	if rnd.IntN(2) == 0 {
+		q.From, q.Until = rnd.Int64N(10)*length+1, rnd.Int64N(20)*length
+	}
+	conditions := []struct{ label, op, value string }{
+		{"lane", "=", "1"},
+		{"lane", "!=", ""},
+		{"profile_id", "=", "0000000000000003"},
+		{"span_id", "!=", "0000000000000004"},
+		{"profile_id", "=", "job"},
+		{"profile_id", "=~", "0000000000000003|job"},
+		{"span_id", "=~", ".*[45]"},
+		{"service_name", "=", "service1"},
+		{"ended_span_id", "=", "0000000000000005"},
+		{"trace_id", "=", fmt.Sprintf("%032x", 7)},
+		{"span_name", "!~", "GET|POST"},
+	}
+	ops := map[string]Op{"=": Equal, "!=": NotEqual, "=~": Regexp, "!~": NotRegexp}
+	var matches []func(*held) bool
+	for range rnd.IntN(3) {
+		c := conditions[rnd.IntN(len(conditions))]
+		m, err := NewMatcher(c.label, ops[c.op], c.value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Matchers = append(q.Matchers, m)
+		matches = append(matches, func(h *held) bool {
+			switch value := h.label(c.label); c.op {
+			case "=", "!=":
+				equal := value == c.value
+				if c.label == "profile_id" || c.label == "span_id" {
+					equal = h.labels["profile_id"] == c.value || h.labels["span_id"] == c.value
+				}
+				return equal == (c.op == "=")
+			case "=~":
+				return slices.Contains(strings.Split(c.value, "|"), value) || c.value == ".*[45]" && strings.Trim(value, "045") == "" && value != "" && !strings.HasSuffix(value, "0")
+			default:
+				return !slices.Contains(strings.Split(c.value, "|"), value)
+			}
+		})
+	}
+	want := make(map[string]int64)
+	for i := range all {
+		h := &all[i]
+		start := int64(h.window) * length
+		if h.kind != exporter.KindCPU || q.From != 0 && start+length <= q.From || q.Until != 0 && start >= q.Until ||
+			slices.ContainsFunc(matches, func(m func(*held) bool) bool { return !m(h) }) {
+			continue
+		}
+		key := ""
+		if q.Stacks {
+			key = h.stack
+		}
+		if len(q.By) > 0 {
+			var values []string
+			for _, by := range q.By {
+				values = append(values, h.label(by))
+			}
+			key += fmt.Sprint(" ", values)
+		}
+		if q.Windows && start != 0 {
+			key += fmt.Sprint(" ", start)
+		}
+		want[key] += h.n * tick
+	}
+	if diff := cmp.Diff(want, folded(answer(t, v, q))); diff != "" {
+		t.Fatalf("seed %d: %+v: %s", seed, q, diff)
+	}
+}
+
+func checkSpans(t *testing.T, seed uint64, v *View, all []held, spans map[ident.Key]Ended) {
+	t.Helper()
+	list, err := v.List(t.Context(), &SpanQuery{})
+	if err != nil || len(list) != len(spans) {
+		t.Fatalf("seed %d: %d spans, want %d: %v", seed, len(list), len(spans), err)
+	}
+	for _, s := range list {
+		if s.Ended != spans[s.ID] {
+			t.Fatalf("seed %d: %+v, want %+v", seed, s.Ended, spans[s.ID])
+		}
+		var want Sums
+		id := s.ID.String()
+		for i := range all {
+			h := &all[i]
+			cpu := h.kind == exporter.KindCPU
+			own := h.labels["profile_id"] == id || h.labels["span_id"] == id
+			late := own && int64(h.window)*length > s.End()+2*length
+			if h.labels["ended_span_id"] == id && cpu {
+				want.AfterEnd += h.n * tick
+				want.AfterEndSamples += h.n
+			}
+			if !own {
+				continue
+			}
+			want.Held += h.n
+			if late && cpu {
+				continue // these are below
+			}
+			if cpu {
+				want.CPU += h.n * tick
+				want.Samples += h.n
+			} else {
+				want.Wall += h.n
+			}
+		}
+		if s.CPU < want.CPU || s.AfterEnd < want.AfterEnd || s.Held != want.Held || s.Wall != want.Wall {
+			t.Fatalf("seed %d: %s: %+v, want at least %+v", seed, id, s.Sums, want)
+		}
+		total := int64(0)
+		for i := range all {
+			if h := &all[i]; h.kind == exporter.KindCPU && (h.labels["profile_id"] == id || h.labels["span_id"] == id || h.labels["ended_span_id"] == id) {
+				total += h.n * tick
+			}
+		}
+		if s.CPU+s.AfterEnd != total {
+			t.Fatalf("seed %d: %s: %d of CPU and %d after the end, want %d", seed, id, s.CPU, s.AfterEnd, total)
+		}
+		if found, ok := v.Find(s.ID); !ok || found.Sums != s.Sums || found.Label != s.Label {
+			t.Fatalf("seed %d: %+v, by its id %+v", seed, s, found)
+		}
+	}
+	manual := make(map[string]int64)
+	for i := range all {
+		if h := &all[i]; h.labels["profile_id"] == "job" && h.kind == exporter.KindCPU {
+			manual["job"] += h.n * tick
+		}
+	}
+	exemplars, err := v.Exemplars(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]int64)
+	for _, x := range exemplars {
+		if x.Manual && x.ID == "job" && x.CPU > 0 {
+			got[x.ID] = x.CPU
+		}
+	}
+	if !maps.Equal(manual, got) {
+		t.Fatalf("seed %d: exemplars %v, want %v", seed, got, manual)
+	}
+}
+
+// Late rows count apart, in the segment of the end and in a later one.
+func TestAfterEnd(t *testing.T) {
+	const id = "00000000000000aa"
+	of := func(n int) *exporter.Profile {
+		return windowOf(n, exporter.KindCPU, profileOf(row{"f", 1, labels("profile_id", id, "span_id", id)}))
+	}
+	for name, seals := range map[string][]int{"one segment": nil, "two segments": {3}, "far segments": {1, 4, 5, 6, 7}} {
+		r := NewRoom(64<<20, nil)
+		for n := range 10 {
+			if n == 1 {
+				r.End(Ended{ID: 0xaa, Name: "GET", Start: 0, Duration: length})
+			}
+			export(t, r, of(n))
+			if slices.Contains(seals, n) {
+				r.seal()
+			}
+		}
+		s, _ := r.View().Find(0xaa)
+		if s.CPU != 4*tick || s.AfterEnd != 6*tick || s.Samples != 4 || s.AfterEndSamples != 6 {
+			t.Errorf("%s: %+v", name, s.Sums)
+		}
+	}
+}
+
+// Lists have their order, their limit and their conditions.
+func TestList(t *testing.T) {
+	r := NewRoom(64<<20, nil)
+	for n := range int64(60) {
+		id := ident.Key(n + 1)
+		r.End(Ended{ID: id, Trace: trace.TraceID{byte(1 + n%3)}, Name: fmt.Sprint("GET /", n%2), Service: "a", Start: n * second, Duration: (n*7%60 + 1) * second, Err: n%4 == 0, LocalRoot: true})
+		export(t, r, windowOf(int(n/10), exporter.KindCPU, profileOf(row{"f", 1 + n*11%60, labels("span_id", id.String())})))
+		if n%25 == 24 {
+			r.seal()
+		}
+	}
+	v := r.View()
+	for name, tt := range map[string]struct {
+		q    SpanQuery
+		want func(n int64) bool
+		by   func(*Span) int64
+	}{
+		"slowest":  {SpanQuery{Order: Slowest, Limit: 5}, func(int64) bool { return true }, func(s *Span) int64 { return s.Duration }},
+		"most CPU": {SpanQuery{Order: MostCPU, Limit: 5}, func(int64) bool { return true }, func(s *Span) int64 { return s.CPU }},
+		"newest":   {SpanQuery{Errors: true}, func(n int64) bool { return n%4 == 0 }, func(s *Span) int64 { return s.End() }},
+		"name":     {SpanQuery{Name: "GET /1", Service: "a"}, func(n int64) bool { return n%2 == 1 }, func(s *Span) int64 { return s.End() }},
+		"no name":  {SpanQuery{Name: "GET"}, func(int64) bool { return false }, nil},
+		"trace":    {SpanQuery{Trace: trace.TraceID{2}}, func(n int64) bool { return n%3 == 1 }, func(s *Span) int64 { return s.End() }},
+		"bounds":   {SpanQuery{Min: 10 * second, Max: 20 * second}, func(n int64) bool { d := n*7%60 + 1; return d >= 10 && d <= 20 }, func(s *Span) int64 { return s.End() }},
+		"time": {
+			SpanQuery{From: 10 * second, Until: 20 * second}, func(n int64) bool { return n+n*7%60+1 > 10 && n < 20 }, func(s *Span) int64 { return s.End() },
+		},
+		"match": {SpanQuery{Match: func(s *Span) bool { return s.ID%5 == 0 }}, func(n int64) bool { return (n+1)%5 == 0 }, func(s *Span) int64 { return s.End() }},
+	} {
+		list, err := v.List(t.Context(), &tt.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		for n := range int64(60) {
+			if tt.want(n) {
+				want++
+			}
+		}
+		if tt.q.Limit > 0 {
+			want = min(want, tt.q.Limit)
+		}
+		if len(list) != want {
+			t.Errorf("%s: %d spans, want %d", name, len(list), want)
+		}
+		for i := range list {
+			if !tt.want(int64(list[i].ID)-1) || i > 0 && tt.by(&list[i]) > tt.by(&list[i-1]) {
+				t.Errorf("%s: place %d: %+v", name, i, list[i])
+			}
+		}
+	}
+	if list, _ := v.List(t.Context(), &SpanQuery{Order: MostCPU, Limit: 1}); list[0].CPU != 60*tick {
+		t.Errorf("most CPU: %+v", list[0])
+	}
+}
+
+// Momentary values are of the newest window only, except over time.
+func TestMomentary(t *testing.T) {
+	r := NewRoom(64<<20, nil)
+	for n := range 4 {
+		p := profileOf(row{"f", int64(n + 1), nil})
+		p.SampleType = []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}
+		export(t, r, windowOf(n, exporter.KindHeap, p))
+		if n == 1 {
+			r.seal()
+		}
+	}
+	v := r.View()
+	for _, tt := range []struct {
+		q    Query
+		want int64
+	}{
+		{Query{Type: "inuse_space"}, (3 + 4) * tick}, // one per service
+		{Query{Until: 2 * length}, (1 + 2) * tick},
+		{Query{Type: "inuse_space", Windows: true}, (1 + 2 + 3 + 4) * tick},
+		{Query{Type: "alloc_space"}, 1 + 2 + 3 + 4},
+	} {
+		tt.q.Kind = exporter.KindHeap
+		if got := answer(t, v, &tt.q).Total; got != tt.want {
+			t.Errorf("%+v: %d, want %d", tt.q, got, tt.want)
+		}
+	}
+	if _, err := v.Samples(t.Context(), &Query{Kind: exporter.KindHeap, Type: "x"}); !errors.Is(err, ErrUnknownType) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := v.Samples(ctx, &Query{Kind: exporter.KindHeap}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// Times of samples are right to a part of their window.
+func TestTimes(t *testing.T) {
+	p := profileOf(row{"f", 3, labels("span_id", "0000000000000001")}, row{"g", 1, labels("span_id", "0000000000000002")}, row{"h", 2, labels("span_id", "0000000000000001")})
+	for counted, times := range map[bool][][]int64{false: {{9 * second, 1 * second, 5 * second}, {2 * second}, {3 * second, 4 * second}}, true: {{9 * second}, {2 * second}, nil}} {
+		w := exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(0, 0), Duration: time.Duration(length)}
+		r := NewRoom(64<<20, nil)
+		export(t, r, exporter.NewTimedProfile(w, p, times))
+		var want []int64
+		for _, i := range []int{0, 2} {
+			want = append(want, times[i]...)
+		}
+		slices.Sort(want)
+		list := r.View().CPUTimes(1, 0, length)
+		cpu := int64(0)
+		for i, at := range list {
+			if d := at.At - want[i]; d > length/timeParts || d < -length/timeParts {
+				t.Errorf("time %d: %d, want %d", i, at.At, want[i])
+			}
+			cpu += at.CPU
+		}
+		if len(list) != len(want) || !counted && cpu != 5*tick || counted && cpu != 3*tick {
+			t.Errorf("%d times, %d of CPU, want %d times", len(list), cpu, len(want))
+		}
+	}
+}
+
+// A window has a bound on its times. Each row keeps some.
+func TestManyTimes(t *testing.T) {
+	many := make([]int64, 3*maxTimes)
+	for i := range many {
+		many[i] = int64(i) * length / int64(len(many))
+	}
+	w := exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(0, 0), Duration: time.Duration(length)}
+	r := NewRoom(64<<20, nil)
+	p := profileOf(row{"f", int64(len(many)), labels("span_id", "0000000000000001")}, row{"g", 1, labels("span_id", "0000000000000002")})
+	export(t, r, exporter.NewTimedProfile(w, p, [][]int64{many, {5}}))
+	v := r.View()
+	list := v.CPUTimes(1, 0, length)
+	cpu := int64(0)
+	for _, at := range list {
+		cpu += at.CPU
+	}
+	if n := len(list); n > maxTimes || n < maxTimes/2 || cpu != int64(len(many))*tick || len(v.CPUTimes(2, 0, length)) != 1 {
+		t.Errorf("%d times with %d of CPU", n, cpu)
+	}
+}
+
+// A profile that exceeds half of the bytes is refused and leaves nothing.
+func TestTooLarge(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	large := func(n int) *exporter.Profile {
+		var rows []row
+		for i := range n {
+			rows = append(rows, row{fmt.Sprintf("main;%01000d", i), 1, nil})
+		}
+		return windowOf(0, exporter.KindCPU, profileOf(rows...))
+	}
+	export(t, r, large(10), large(1000))
+	before := r.Bytes()
+	if err := r.Export(large(4000)); !errors.Is(err, ErrTooLarge) || r.Bytes() != before {
+		t.Errorf("%v, %d bytes, want %d", err, r.Bytes(), before)
+	}
+	if err := r.Export(exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, []byte("x"))); !errors.Is(err, ErrInvalid) {
+		t.Error(err)
+	}
+	if n := len(r.View().Windows()); n != 2 {
+		t.Errorf("%d windows, want 2", n)
+	}
+	if c := r.View().Counts; c.WindowsReceived != 2 || c.WindowsRefused != 1 || c.ParseErrors != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Heap profiles take a quarter of a segment at most, and the newest stays.
+func TestHeapShare(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	var rows []row
+	for i := range 500 {
+		rows = append(rows, row{"main;f", int64(i), labels("n", fmt.Sprint(i))})
+	}
+	for n := range 200 {
+		export(t, r, windowOf(n, exporter.KindHeap, profileOf(rows...)))
+	}
+	v := r.View()
+	windows := v.Windows()
+	var bytes int64
+	for _, w := range windows {
+		bytes += w.Bytes
+	}
+	if bytes > r.target/share || bytes < r.target/share/2 || !windows[len(windows)-1].Start.Equal(time.Unix(0, 199*length)) {
+		t.Errorf("%d windows with %d bytes", len(windows), bytes)
+	}
+	if v.Counts.WindowsEvicted+int64(len(windows)) != 200 {
+		t.Errorf("%+v", v.Counts)
+	}
+}
+
+// Spans take a quarter of a segment at most. Spans with samples, errors and the slowest
+// outlive others, and all count by name.
+func TestSpanShare(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	const n = 40_000
+	sampled := ident.Key(20_000)
+	export(t, r, windowOf(1, exporter.KindCPU, profileOf(row{"f", 1, labels("span_id", sampled.String())})))
+	for i := range int64(n) {
+		duration := second
+		if i == 10_000 {
+			duration = 2 * second
+		}
+		r.End(Ended{ID: ident.Key(i + 1), Name: "GET", Start: 0, Duration: duration + i, Err: i == 15_000, LocalRoot: true})
+	}
+	v := r.View()
+	if got := r.open.spans.bytes(); got > r.target/share {
+		t.Errorf("spans take %d bytes", got)
+	}
+	for _, id := range []ident.Key{sampled, 10_001, 15_001, n} {
+		if _, ok := v.Find(id); !ok {
+			t.Errorf("span %d is dropped", id)
+		}
+	}
+	list, _ := v.List(t.Context(), &SpanQuery{})
+	if names := v.Names(); len(names) != 1 || names[0].Spans != n || names[0].Errors != 1 || names[0].MaxDuration != 2*second+10_000 {
+		t.Errorf("names: %+v", names)
+	}
+	if v.Counts.SpansEnded != n || v.Counts.SpansEvicted+int64(len(list)) != n {
+		t.Errorf("%d listed, %+v", len(list), v.Counts)
+	}
+}
+
+// Children are listed on request, at most 64 of one trace. Of many names the last ones
+// count together.
+func TestChildrenAndNames(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	for i := range ident.Key(100) {
+		r.End(Ended{ID: i + 1, Trace: trace.TraceID{1}, Name: "query", Child: true})
+	}
+	for i := range ident.Key(maxNames + 5) {
+		r.End(Ended{ID: i + 1000, Name: fmt.Sprint("GET /", i)})
+	}
+	v := r.View()
+	list, _ := v.List(t.Context(), &SpanQuery{Children: true, Trace: trace.TraceID{1}})
+	without, _ := v.List(t.Context(), &SpanQuery{Trace: trace.TraceID{1}})
+	names := v.Names()
+	if len(list) != maxChildren || len(without) != 0 || v.Counts.ChildrenDropped != 100-maxChildren || v.Counts.SpansEnded != maxNames+5 {
+		t.Errorf("%d children, %d spans, %+v", len(list), len(without), v.Counts)
+	}
+	if len(names) != maxNames+1 || names[maxNames] != (NameTotal{Name: otherName, Spans: 5}) {
+		t.Errorf("%d names, the last is %+v", len(names), names[len(names)-1])
+	}
+}
+
+// A view never changes, whatever comes meanwhile.
+func TestViewIsOneMoment(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				v := r.View()
+				by := answer(t, v, &Query{Kind: exporter.KindCPU, By: []string{"span_id"}, Stacks: true})
+				sum := int64(0)
+				for _, s := range by.Sums {
+					sum += s.Value
+				}
+				spans, _ := v.List(t.Context(), &SpanQuery{})
+				for _, s := range spans {
+					sum -= s.CPU
+				}
+				if again := answer(t, v, &Query{Kind: exporter.KindCPU}); sum != 0 || again.Total != by.Total {
+					t.Errorf("%d by id, %d in all, spans lack %d", by.Total, again.Total, sum)
+				}
+			}
+		})
+	}
+	for n := range 300 {
+		id := ident.Key(n + 1)
+		r.End(Ended{ID: id, Start: int64(n) * length, Duration: length})
+		export(t, r, windowOf(n, exporter.KindCPU, profileOf(row{fmt.Sprint("main;f", n), 1, labels("span_id", id.String())})))
+		if n%20 == 19 {
+			r.mu.Lock()
+			r.seal()
+			r.mu.Unlock()
+		}
+	}
+	close(done)
+	wg.Wait()
+}

@@ -1,0 +1,115 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package segment stores profiles and spans in segments. A segment is a stretch of time
+// with texts, stacks, rows and spans of its own, all append-only. Once it is sealed it
+// never changes. It is dropped as a whole, and so it has no reference counts.
+//
+// room.go adds profiles and spans to the open segment, and drops the oldest one.
+// segment.go, texts.go, code.go, groups.go, window.go and times.go are a segment.
+// spans.go has its spans, index.go its sums by id. samples.go sums rows and list.go lists
+// spans, both in a View, which view.go opens.
+package segment
+
+import (
+	"slices"
+
+	"github.com/spanprof/spanprof/store/internal/memory"
+)
+
+// Segment is a stretch of time. Its writer holds the lock of the Room. A reader gets a copy
+// of the struct. Later appends do not change what that copy has.
+type Segment struct {
+	texts   texts
+	code    code
+	groups  groups
+	windows []*window
+	spans   spans
+	// process is the earlier process of a segment that was read from files, nil for this one.
+	process *Process
+	// processes are the processes of the spans in the kept segment.
+	processes []*Process
+	// index has the sums by id of a sealed segment.
+	index *index
+	// rows is the memory of the windows.
+	rows int64
+	// from and until bound the windows. Both are 0 if there are none.
+	from, until int64
+}
+
+// Process is an earlier process, which left files.
+type Process struct {
+	Started int64 // in nanoseconds since 1970
+	PID     int
+}
+
+// processOf returns the process of a span.
+func (s *Segment) processOf(r *record) *Process {
+	if r.process > 0 {
+		return s.processes[r.process-1]
+	}
+	return s.process
+}
+
+func newSegment() *Segment {
+	return &Segment{texts: newTexts(), code: newCode(), spans: newSpans()}
+}
+
+// bytes returns the memory of the segment.
+func (s *Segment) bytes() int64 {
+	n := s.texts.bytes() + s.code.bytes() + s.groups.bytes() + memory.Slice(s.windows) + s.rows + s.spans.bytes()
+	if s.index != nil {
+		n += s.index.bytes()
+	}
+	return n
+}
+
+// addWindow appends a window.
+func (s *Segment) addWindow(w *window) {
+	if len(s.windows) == 0 {
+		s.from, s.until = w.start, w.end
+	}
+	s.from, s.until = min(s.from, w.start), max(s.until, w.end)
+	s.windows = append(s.windows, w)
+	s.rows += w.size
+}
+
+// dropWindows removes the windows for which drop returns true. Copies keep theirs.
+func (s *Segment) dropWindows(drop func(*window) bool) {
+	s.windows = slices.DeleteFunc(slices.Clone(s.windows), drop)
+	s.rows = 0
+	for _, w := range s.windows {
+		s.rows += w.size
+	}
+}
+
+// snapshot returns a copy for readers.
+func (s *Segment) snapshot() *Segment {
+	c := *s
+	c.texts.index, c.groups.index, c.groups.next = nil, nil, nil
+	c.code.locations.index, c.code.locations.key = nil, nil
+	c.groups.sets.index, c.groups.sets.key = nil, nil
+	c.code.mappings.index, c.code.functions.index, c.code.frames.index = nil, nil, nil
+	c.groups.odd.index, c.groups.labellings.index = nil, nil
+	c.spans = s.spans.snapshot()
+	return &c
+}
+
+// seal returns the segment in its final form: as large as it must be, with its sums.
+// before are the segments before it.
+func (s *Segment) seal(before []*Segment) *Segment {
+	c := s.snapshot()
+	c.texts.seal()
+	c.code.seal()
+	c.groups.seal()
+	c.spans.seal()
+	c.windows = slices.Clip(slices.Clone(c.windows))
+	c.index = c.sum(before)
+	return c
+}
+
+// ready gives a snapshot of the open segment sorted spans and sums.
+func (s *Segment) ready(before []*Segment) {
+	s.spans.sort()
+	s.index = s.sum(before)
+}

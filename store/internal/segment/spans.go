@@ -1,0 +1,219 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"cmp"
+	"slices"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/memory"
+)
+
+// Ended is a span that has ended, as the intake delivers it.
+type Ended struct {
+	ID, Parent      ident.Key
+	Trace           trace.TraceID
+	Name, Service   string
+	Status          string // the description, "" unless Err
+	Attributes      string // as package attributes encodes them
+	Start, Duration int64  // in nanoseconds, Start since 1970
+	Err, LocalRoot  bool
+	// Child is a span without a profile of its own. It is listed with its root only.
+	Child bool
+	// Unlisted spans only count by name.
+	Unlisted bool
+}
+
+// End returns when the span ended, in nanoseconds since 1970.
+func (e *Ended) End() int64 { return e.Start + e.Duration }
+
+// record is a span as a segment keeps it.
+type record struct {
+	id, parent      ident.Key
+	trace           trace.TraceID
+	start, duration int64
+	// texts of the spans
+	name, service, status, attributes uint32
+	err, localRoot, child             bool
+	process                           uint8 // 1 more than its place in the processes of the segment, 0 for none
+}
+
+func (r *record) end() int64 { return r.start + r.duration }
+
+// NameTotal is the number of spans of one name that ended in a segment, and their times.
+type NameTotal struct {
+	Service, Name         string
+	Spans, Errors         int64
+	Duration, MaxDuration int64
+}
+
+const (
+	// maxNames and maxNameBytes bound the names that a segment counts. The others count as
+	// otherName.
+	maxNames     = 1000
+	maxNameBytes = 64 << 10
+	// maxSlowest bounds the names with slowest spans in the open segment.
+	maxSlowest = 128
+	otherName  = "other"
+	// maxChildren bounds the children of one trace.
+	maxChildren = 64
+)
+
+// spans are the spans that ended in a segment, and counts of all by name. Unlike the rest
+// of a segment, records can be dropped before it is.
+type spans struct {
+	list []record // sorted by id in a sealed segment
+	// texts are the texts of the records. They are apart, because records can be dropped.
+	texts  texts
+	totals []NameTotal
+	// places has the place of each name in totals. children counts by trace. Both are nil
+	// once the segment is sealed.
+	places   map[nameKey]int
+	children map[trace.TraceID]uint8
+	names    int64 // memory of the names in totals
+	// slowest has the slowest spans of the first names in totals, nil once the segment is
+	// sealed.
+	slowest []slowest
+	// evicted is the number of records that were dropped.
+	evicted int64
+}
+
+type nameKey struct{ service, name string }
+
+// slowest are the slowest spans of a name in each latency band.
+type slowest [10][3]ranked
+
+func (s *slowest) enter(r ranked) {
+	of := &s[band(r.value)]
+	for i := range of {
+		if r.value > of[i].value {
+			of[i], r = r, of[i]
+		}
+	}
+}
+
+func newSpans() spans { return spans{texts: newTexts()} }
+
+// add appends a span. It returns false for a child that exceeds the number of its trace.
+func (s *spans) add(e *Ended) bool {
+	if e.Child {
+		if s.children == nil {
+			s.children = make(map[trace.TraceID]uint8)
+		}
+		if s.children[e.Trace] == maxChildren {
+			return false
+		}
+		s.children[e.Trace]++
+	} else {
+		s.count(e)
+	}
+	s.list = append(s.list, record{
+		id: e.ID, parent: e.Parent, trace: e.Trace, start: e.Start, duration: e.Duration,
+		name: s.texts.add(ident.Cut(e.Name)), service: s.texts.add(ident.Cut(e.Service)),
+		status: s.texts.add(ident.Cut(e.Status)), attributes: s.texts.add(e.Attributes),
+		err: e.Err, localRoot: e.LocalRoot, child: e.Child,
+	})
+	return true
+}
+
+// count adds a span to the total of its name. Spans that sampling leaves out count too.
+func (s *spans) count(e *Ended) {
+	key := nameKey{ident.Cut(e.Service), ident.Cut(e.Name)}
+	at, ok := s.places[key]
+	if !ok && (len(s.places) >= maxNames || s.names >= maxNameBytes) {
+		key.name = otherName
+		at, ok = s.places[key]
+	}
+	if !ok {
+		if s.places == nil {
+			s.places = make(map[nameKey]int)
+		}
+		at = len(s.totals)
+		key = nameKey{ident.CutClone(key.service), ident.CutClone(key.name)}
+		s.places[key] = at
+		s.totals = append(s.totals, NameTotal{Service: key.service, Name: key.name})
+		s.names += memory.Alloc(int64(len(key.service))) + memory.Alloc(int64(len(key.name)))
+	}
+	if at == len(s.slowest) && at < maxSlowest {
+		s.slowest = append(s.slowest, slowest{})
+	}
+	if at < len(s.slowest) && !e.Unlisted {
+		s.slowest[at].enter(ranked{e.ID, e.Duration})
+	}
+	t := &s.totals[at]
+	t.Spans++
+	t.Duration += e.Duration
+	t.MaxDuration = max(t.MaxDuration, e.Duration)
+	if e.Err {
+		t.Errors++
+	}
+}
+
+// drop removes the records with the given places, and their texts. Copies
+// keep theirs.
+func (s *spans) drop(which []bool) {
+	old, texts := s.list, s.texts.list
+	s.list, s.texts, s.children = make([]record, 0, len(old)), newTexts(), nil
+	for i := range old {
+		r := old[i]
+		if which[i] {
+			if !r.child {
+				s.evicted++
+			}
+			continue
+		}
+		for _, n := range []*uint32{&r.name, &r.service, &r.status, &r.attributes} {
+			*n = s.texts.add(texts[*n])
+		}
+		s.list = append(s.list, r)
+	}
+}
+
+// ended returns a record as it was added.
+func (s *spans) ended(r *record) Ended {
+	return Ended{
+		ID: r.id, Parent: r.parent, Trace: r.trace, Start: r.start, Duration: r.duration,
+		Name: s.texts.list[r.name], Service: s.texts.list[r.service], Status: s.texts.list[r.status], Attributes: s.texts.list[r.attributes],
+		Err: r.err, LocalRoot: r.localRoot, Child: r.child,
+	}
+}
+
+// find returns the record of an id in a sealed segment, nil if absent.
+func (s *spans) find(id ident.Key) *record {
+	i, ok := slices.BinarySearchFunc(s.list, id, func(r record, id ident.Key) int { return cmp.Compare(r.id, id) })
+	if !ok {
+		return nil
+	}
+	return &s.list[i]
+}
+
+// snapshot returns a copy for readers. Totals change in place, and so they are copied.
+func (s *spans) snapshot() spans {
+	c := *s
+	c.texts.index, c.places, c.children, c.slowest = nil, nil, nil, nil
+	c.totals = slices.Clone(s.totals)
+	return c
+}
+
+func (s *spans) seal() {
+	s.sort()
+	s.texts.seal()
+	s.places, s.children, s.slowest = nil, nil, nil
+}
+
+// sort sorts a copy of the records by id.
+func (s *spans) sort() {
+	s.list = append(make([]record, 0, len(s.list)), s.list...)
+	slices.SortStableFunc(s.list, func(a, b record) int { return cmp.Compare(a.id, b.id) })
+}
+
+// bytes returns the memory of the records and totals.
+func (s *spans) bytes() int64 {
+	const total, key, child = 64, memory.String*2 + 8, 17
+	return memory.Slice(s.list) + s.texts.bytes() + memory.Alloc(total*int64(cap(s.totals))) + s.names + memory.Slice(s.slowest) +
+		memory.Map(len(s.places), key) + memory.Map(len(s.children), child)
+}
