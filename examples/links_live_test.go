@@ -54,8 +54,8 @@ func TestLogs(t *testing.T) {
 	p.stop()
 }
 
-// TestMetrics goes from an exemplar, which has a child's span id, to the flame graph of the
-// child's local root, and from the time of a spike to that of all requests in it.
+// An exemplar has a child's span id and leads to the flame graph of its local root. The time
+// of a spike leads to the flame graph of all requests in it.
 func TestMetrics(t *testing.T) {
 	p := start(t, "metrics")
 	metrics := openMetrics(t, strings.TrimSuffix(p.page, "/debug/spanprof/")+"/metrics")
@@ -95,7 +95,7 @@ func TestMetrics(t *testing.T) {
 	// What a link opens after its time: a text, and no error.
 	for query, want := range map[string]string{
 		`.cpu{profile_id="00000000000000c1"}`:               "was never seen here, or it made room for newer spans",
-		`.cpu{trace_id="00000000000000000000000000000001"}`: "none of the samples",
+		`.cpu{trace_id="00000000000000000000000000000001"}`: "no sample in",
 	} {
 		if v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(query)); v.Total != 0 || !strings.Contains(v.Empty, want) {
 			t.Errorf("%s: total %d, %q, want %q", query, v.Total, v.Empty, want)
@@ -131,8 +131,8 @@ func openMetrics(t *testing.T, address string) string {
 	return string(body)
 }
 
-// TestJaeger sends the example's spans to a receiver of OTLP, and opens what Jaeger's UI
-// makes of their attributes by ui.json and ui.js. The forms are those of
+// TestJaeger sends the example's spans to an OTLP receiver. It opens the links that Jaeger's
+// UI makes of their attributes by ui.json and ui.js. The forms are documented in
 // https://www.jaegertracing.io/docs/latest/frontend-ui/#link-patterns.
 func TestJaeger(t *testing.T) {
 	spans := &receivedSpans{}
