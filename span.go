@@ -134,7 +134,7 @@ type spanState struct {
 func (s *spanState) startTime() time.Time {
 	switch span := s.ctx.span.(type) {
 	case *sdkSpan:
-		return span.ReadWriteSpan.StartTime()
+		return span.StartTime()
 	case *apiSpan:
 		return span.start
 	case sdktrace.ReadOnlySpan: // of a SpanProcessor
