@@ -42,7 +42,10 @@ func (n *spanNames) label(name string) string {
 	}
 	labels := *n.labels.Load()
 	if label, ok := labels[name]; ok {
-		recent.CompareAndSwap(nil, &label)
+		if recent.Load() == nil {
+			first := label
+			recent.Store(&first)
+		}
 		return label
 	}
 	if len(labels) >= n.maxNames {
@@ -55,9 +58,9 @@ func (n *spanNames) label(name string) string {
 		return otherSpanName
 	}
 	name = strings.Clone(name) // do not pin the string that it was cut from
-	labels = maps.Clone(labels)
-	labels[name] = name
-	n.labels.Store(&labels)
+	next := maps.Clone(labels)
+	next[name] = name
+	n.labels.Store(&next)
 	return name
 }
 
