@@ -73,6 +73,10 @@
 //     before the work.
 //   - A goroutine that is started within a span inherits its labels from the runtime, and
 //     keeps them after the span. [Go] starts one with only the labels of a context.
+//   - A copy of a span's labels, by pprof.Do or pprof.WithLabels, counts for the span until
+//     it is replaced: on goroutines started there also after the span. End removes the
+//     span's values from a copy on its goroutine. Without ids, by
+//     [WithUnsampledSpanNames], it leaves span_name there.
 //   - A worker of a pool carries a span's labels only while a span that started on it is
 //     open. Start one there with the job's context, or use [Do].
 //   - A span that is not sampled is the wrapped provider's own, and so is its

@@ -155,7 +155,7 @@ func (l *labelling) values(s *spanState) spanlabels.Values {
 	return spanlabels.Values{
 		Span: s.labelID, Trace: s.traceID,
 		SpanID: s.sampled && l.config.idScope != ScopeNone, TraceID: s.sampled,
-		Start: s.startTime(), Processor: s.byProcessor,
+		Start: s.startTime().UnixNano(), Processor: s.byProcessor,
 	}
 }
 
@@ -179,7 +179,7 @@ func (l *labelling) setAttributes(span trace.Span, s *spanState) {
 	if !l.config.noProfileID {
 		kv = append(kv, attribute.String(AttributeProfileID, s.block.ID()))
 	}
-	start := startTime(span, s)
+	start := s.startTime()
 	// The end is derived as in the SDK: one clock is read, not two.
 	span.SetAttributes(l.links.appendAttributes(kv, span, s.link(start, start.Add(time.Since(start))))...)
 }

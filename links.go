@@ -20,7 +20,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/internal/spanlabels"
@@ -270,17 +269,6 @@ func writeSelector(b *strings.Builder, key, value string) {
 	b.WriteString(key)
 	b.WriteByte('=')
 	b.WriteString(strconv.Quote(value))
-}
-
-// startTime returns the start of the span of s.
-func startTime(span trace.Span, s *spanState) time.Time {
-	if readable, ok := span.(interface{ StartTime() time.Time }); ok {
-		return readable.StartTime()
-	}
-	if ours, ok := s.ctx.span.(*apiSpan); ok {
-		return ours.start
-	}
-	return time.Now()
 }
 
 // serviceName returns the name of the span's service. For a span without a readable

@@ -177,6 +177,6 @@ func openURL(ctx context.Context, id string) string {
 	}
 	l.prepare(s.ctx.span)
 	var url strings.Builder
-	l.writeProfileURL(&url, s.link(startTime(s.ctx.span, s), end))
+	l.writeProfileURL(&url, s.link(s.startTime(), end))
 	return url.String()
 }

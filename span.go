@@ -130,17 +130,17 @@ type spanState struct {
 	ended       atomic.Bool // End was called
 }
 
-// startTime returns the span's start in nanoseconds since 1970.
-func (s *spanState) startTime() int64 {
+// startTime returns the span's start.
+func (s *spanState) startTime() time.Time {
 	switch span := s.ctx.span.(type) {
 	case *sdkSpan:
-		return span.ReadWriteSpan.StartTime().UnixNano()
+		return span.StartTime()
 	case *apiSpan:
-		return span.start.UnixNano()
+		return span.start
 	case sdktrace.ReadOnlySpan: // of a SpanProcessor
-		return span.StartTime().UnixNano()
+		return span.StartTime()
 	}
-	return 0
+	return time.Time{}
 }
 
 // setName changes the label with the span's name, if the span has its own.

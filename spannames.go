@@ -4,6 +4,7 @@
 package spanprof
 
 import (
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,17 +19,16 @@ const otherSpanName = "other"
 type spanNames struct {
 	maxNames, maxBytes int
 
-	labels sync.Map // by themselves
-	n      atomic.Int64
-	mu     sync.Mutex // held while a label is added
+	labels atomic.Pointer[map[string]string] // by themselves, replaced for each new one
+	recent [64]atomic.Pointer[string]        // some of them, found without a hash of the name
+	mu     sync.Mutex                        // held while a label is added
 }
 
 func newSpanNames(maxNames, maxBytes int) *spanNames {
-	return &spanNames{maxNames: maxNames, maxBytes: maxBytes}
+	n := &spanNames{maxNames: maxNames, maxBytes: maxBytes}
+	n.labels.Store(&map[string]string{})
+	return n
 }
-
-// full reports whether all new names get the label otherSpanName.
-func (n *spanNames) full() bool { return n.n.Load() >= int64(n.maxNames) }
 
 // label returns the label value for a span's name, "" for no name.
 func (n *spanNames) label(name string) string {
@@ -36,23 +36,31 @@ func (n *spanNames) label(name string) string {
 		return ""
 	}
 	name = cutString(name, n.maxBytes)
-	if label, ok := n.labels.Load(name); ok {
-		return label.(string)
+	recent := &n.recent[(len(name)+5*int(name[0])+11*int(name[len(name)/2])+23*int(name[len(name)-1]))%len(n.recent)]
+	if label := recent.Load(); label != nil && *label == name {
+		return *label
 	}
-	if n.full() {
+	labels := *n.labels.Load()
+	if label, ok := labels[name]; ok {
+		if recent.Load() == nil {
+			first := label
+			recent.Store(&first)
+		}
+		return label
+	}
+	if len(labels) >= n.maxNames {
 		return otherSpanName
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if label, ok := n.labels.Load(name); ok {
-		return label.(string)
-	}
-	if n.full() {
+	labels = *n.labels.Load()
+	if _, ok := labels[name]; !ok && len(labels) >= n.maxNames {
 		return otherSpanName
 	}
 	name = strings.Clone(name) // do not pin the string that it was cut from
-	n.labels.Store(name, name)
-	n.n.Add(1)
+	next := maps.Clone(labels)
+	next[name] = name
+	n.labels.Store(&next)
 	return name
 }
 

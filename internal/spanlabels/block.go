@@ -5,7 +5,6 @@ package spanlabels
 
 import (
 	"context"
-	"encoding/hex"
 	"slices"
 	"sync/atomic"
 
@@ -21,10 +20,7 @@ type (
 // forget to end spans, and spans that nest deeper do not restore the outer ones.
 const maxDepth = 256
 
-const (
-	spanDigits = 16
-	idDigits   = spanDigits + 32
-)
+const spanDigits = 16 // of a span id
 
 // Values are the label values of a span.
 type Values struct {
@@ -52,7 +48,7 @@ type Block struct {
 	// user has no labels: four labels and the mark behind them.
 	set    labelSet
 	inline [5]label
-	hex    [idDigits]byte
+	hex    [spanDigits + 32]byte
 
 	latest atomic.Pointer[labelSet] // of the last Rename, nil before
 	prev   atomic.Pointer[labelSet] // the labels on the goroutine before
@@ -73,10 +69,10 @@ type Block struct {
 // local root, nil for a local root.
 func Start(ctx context.Context, root *Block, v *Values) *Block {
 	b := &Block{start: v.Start, local: root == nil, processor: v.Processor}
-	hex.Encode(b.hex[:], v.Span[:])
+	writeHex(b.hex[:], v.Span[:])
 	if root == nil {
 		b.root = v.Span
-		hex.Encode(b.hex[spanDigits:], v.Trace[:])
+		writeHex(b.hex[spanDigits:], v.Trace[:])
 	} else {
 		b.root = root.root
 		copy(b.hex[spanDigits:], root.hex[spanDigits:]) // of the same trace
@@ -142,7 +138,7 @@ func (b *Block) place(found, inContext *labelSet, own []label) {
 	if inContext == prev {
 		inContext = nil
 	}
-	if hasUserLabels(prev) || hasUserLabels(inContext) {
+	if prev != nil && hasUserLabels(prev) || inContext != nil && hasUserLabels(inContext) {
 		own = withUserLabels(own, prev, inContext)
 	}
 	b.set.List = b.marked(own)
@@ -170,7 +166,7 @@ func (b *Block) endAt(nanotime int64) { b.ended.CompareAndSwap(0, nanotime) }
 // the labels. An empty name removes the label.
 func (b *Block) Rename(name string) {
 	if b.public != nil {
-		b.renamePublic(name)
+		b.setPublic(renamed(nil, b.labels(), name))
 		return
 	}
 	next := new(struct {

@@ -141,6 +141,13 @@ func TestTakeover(t *testing.T) {
 		}
 		wrapper.End()
 		processor.End()
+		root := Start(context.Background(), nil, v)
+		child := Start(context.Background(), root, v) // has the root's ids
+		if root.Ended() {
+			t.Error("a processor's child takes the place of its root")
+		}
+		child.End()
+		root.End()
 		if left := goruntime.GoroutineLabels(); left != nil {
 			t.Errorf("%v is left", left.List)
 		}

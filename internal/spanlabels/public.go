@@ -46,10 +46,6 @@ func (b *Block) setPublic(own []label) {
 	putPublic(labelled)
 }
 
-func (b *Block) renamePublic(name string) {
-	b.setPublic(renamed(nil, labelsIn(b.public.context()), name))
-}
-
 func labelsIn(ctx context.Context) (list []label) {
 	pprof.ForLabels(ctx, func(key, value string) bool {
 		list = append(list, label{Key: key, Value: value})

@@ -73,12 +73,12 @@ func main() {
 		}
 		fmt.Printf("| %s | %s |\n", row.Name, strings.Join(cells, " | "))
 	}
-	fmt.Printf("\nRows that hold, of %d: ", len(rows))
+	fmt.Printf("\nRows that hold, of %d:", len(rows))
 	for i, c := range columns {
-		fmt.Printf("%s %d; ", c.name, right[i])
+		fmt.Printf(" %s %d;", c.name, right[i])
 	}
-	fmt.Println("by the public API some are held to a weaker result, which it documents.")
-	if right[0]+right[1] < 2*len(rows) {
+	fmt.Println()
+	if right[0] < len(rows) {
 		os.Exit(1)
 	}
 }
