@@ -191,7 +191,8 @@ func WithProfileBaselineLabels(labels map[string]string) Option {
 
 // WithSpanNameLimit bounds the number of values of [LabelSpanName] in the life of the
 // provider, and their length in bytes. The default is 256 names of 128 bytes. Longer names
-// are cut between two runes. Further names get the label "other".
+// are cut between two runes. Further names get the label "other". Each new name copies
+// the list of names: keep the number below some thousands.
 //
 // A name counts when a span starts with it, even if SetName changes it at once: start
 // spans by the name of their kind, not by a path with ids in it.

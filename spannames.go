@@ -20,7 +20,6 @@ type spanNames struct {
 	maxNames, maxBytes int
 
 	labels atomic.Pointer[map[string]string] // by themselves, replaced for each new one
-	recent [64]atomic.Pointer[string]        // some of them, found without a hash of the name
 	mu     sync.Mutex                        // held while a label is added
 }
 
@@ -36,16 +35,8 @@ func (n *spanNames) label(name string) string {
 		return ""
 	}
 	name = cutString(name, n.maxBytes)
-	recent := &n.recent[(len(name)+5*int(name[0])+11*int(name[len(name)/2])+23*int(name[len(name)-1]))%len(n.recent)]
-	if label := recent.Load(); label != nil && *label == name {
-		return *label
-	}
 	labels := *n.labels.Load()
 	if label, ok := labels[name]; ok {
-		if recent.Load() == nil {
-			first := label
-			recent.Store(&first)
-		}
 		return label
 	}
 	if len(labels) >= n.maxNames {

@@ -5,6 +5,7 @@ package spanlabels
 
 import (
 	"context"
+	"encoding/hex"
 	"slices"
 	"sync/atomic"
 
@@ -69,10 +70,10 @@ type Block struct {
 // local root, nil for a local root.
 func Start(ctx context.Context, root *Block, v *Values) *Block {
 	b := &Block{start: v.Start, local: root == nil, processor: v.Processor}
-	writeHex(b.hex[:], v.Span[:])
+	hex.Encode(b.hex[:], v.Span[:])
 	if root == nil {
 		b.root = v.Span
-		writeHex(b.hex[spanDigits:], v.Trace[:])
+		hex.Encode(b.hex[spanDigits:], v.Trace[:])
 	} else {
 		b.root = root.root
 		copy(b.hex[spanDigits:], root.hex[spanDigits:]) // of the same trace

@@ -4,8 +4,6 @@
 package spanlabels
 
 import (
-	"encoding/binary"
-	"encoding/hex"
 	"math"
 	"slices"
 	"strings"
@@ -28,21 +26,6 @@ func IsOwn(key string) bool {
 
 // text returns a string of b, which must not change any more, without a copy.
 func text(b []byte) string { return unsafe.String(&b[0], len(b)) }
-
-// hexPairs are the two digits of each byte.
-var hexPairs = func() (pairs [256]uint16) {
-	for b := range pairs {
-		pairs[b] = binary.LittleEndian.Uint16(hex.AppendEncode(nil, []byte{byte(b)}))
-	}
-	return pairs
-}()
-
-// writeHex is hex.Encode in half of the time.
-func writeHex(dst, src []byte) {
-	for i, b := range src {
-		binary.LittleEndian.PutUint16(dst[2*i:], hexPairs[b])
-	}
-}
 
 // appendOwn appends the labels of v, sorted by key.
 func (b *Block) appendOwn(list []label, v *Values) []label {

@@ -152,11 +152,11 @@ func (l *loader) load(path string) {
 
 // find returns the segments and kept sets of earlier processes, the oldest first.
 func (l *loader) find(path string) (segments, kept []left) {
-	for e, err := range files.Entries(path, files.Follow) {
-		if err != nil {
-			l.report(err)
-			break
-		}
+	entries, err := files.Entries(path, files.Follow)
+	if err != nil {
+		l.report(err)
+	}
+	for _, e := range entries {
 		name, ok := strings.CutPrefix(e.Name(), processPrefix)
 		dir := filepath.Join(path, e.Name())
 		var p Process
@@ -172,11 +172,11 @@ func (l *loader) find(path string) (segments, kept []left) {
 				defer func() { _ = lock.Close() }() // it was never written
 			}
 		}
-		for e, err := range files.Entries(dir, files.NoFollow) {
-			if err != nil {
-				l.report(err)
-				break
-			}
+		inside, err := files.Entries(dir, files.NoFollow)
+		if err != nil {
+			l.report(err)
+		}
+		for _, e := range inside {
 			of := left{path: filepath.Join(dir, e.Name()), process: &p}
 			switch base := strings.TrimSuffix(e.Name(), opened); {
 			case base == keptName:
@@ -197,11 +197,9 @@ func (l *loader) find(path string) (segments, kept []left) {
 
 // sizeOf returns the size of the regular files in a directory.
 func sizeOf(dir string) (n int64) {
-	for e, err := range files.Entries(dir, files.NoFollow) {
-		if err != nil {
-			break
-		}
-		if info, err := files.Regular(dir, e); err == nil && info != nil {
+	entries, _ := files.Entries(dir, files.NoFollow)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 			n += info.Size()
 		}
 	}
