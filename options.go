@@ -302,7 +302,7 @@ func checkAddress(option, addr string) error {
 	case u.User != nil:
 		return fmt.Errorf("%s: the address has a user in it, which the attributes of all spans would show; leave it out", option)
 	case u.Scheme == "" || u.Host == "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return fmt.Errorf("%s(%q): want an address such as http://localhost:4040 or http://localhost:8080/debug/spanprof", option, addr)
+		return fmt.Errorf("%s: want an address such as http://localhost:4040 or http://localhost:8080/debug/spanprof, without query and fragment", option)
 	}
 	return nil
 }

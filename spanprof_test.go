@@ -333,10 +333,10 @@ func TestBadOptions(t *testing.T) {
 		want    string
 	}{
 		{[]spanprof.Option{spanprof.WithProfileURL(true)}, "WithPyroscopeURL"},
-		{[]spanprof.Option{spanprof.WithProfileBaselineURL(true), spanprof.WithPyroscopeURL("localhost")}, `"localhost"`},
+		{[]spanprof.Option{spanprof.WithProfileBaselineURL(true), spanprof.WithPyroscopeURL("localhost")}, "want an address such as"},
 		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://[::1")}, "missing ']'"},
 		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://user:secret@localhost")}, "has a user in it"},
-		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://localhost/?")}, `"http://localhost/?"`},
+		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://localhost/?")}, "without query and fragment"},
 		{[]spanprof.Option{spanprof.WithSpanNameLimit(0, 1)}, "WithSpanNameLimit(0, 1)"},
 		{[]spanprof.Option{spanprof.WithSpanNameLimit(1, 0)}, "WithSpanNameLimit(1, 0)"},
 		{[]spanprof.Option{nil}, ""},

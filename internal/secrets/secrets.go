@@ -194,12 +194,23 @@ func (t *scanner) pair(i int) {
 		return
 	}
 	gap := skip(s, i+1, "=>")
+	if strings.HasPrefix(s[gap:], "[]string") { // %#v of an http.Header
+		gap += len("[]string")
+	}
 	from := skip(s, gap, " \t[({\\")
 	var to int
 	isText := false
 	switch {
-	case k == header && s[i] == ':':
+	case gap < from && isAny(s[from-1], "[{") && from < len(s) && isAny(s[from], quotes): // all of a list or an object
+		to = until(s, from, map[byte]string{'[': "]", '{': "}"}[s[from-1]])
+		if from++; strings.LastIndexAny(s[from:max(from, to)], quotes) >= 0 {
+			to = from + strings.LastIndexAny(s[from:to], quotes)
+		}
+	case k == header && s[i] == ':' && (from == len(s) || !isAny(s[from], quotes)):
 		to = until(s, from, "\r\n"+quotes)
+		for to < len(s) && strings.HasSuffix(strings.TrimRight(s[from:to], `\`), "=") { // response="x"
+			to = until(s, min(until(s, to+1, "\r\n"+quotes)+1, len(s)), "\r\n"+quotes)
+		}
 	case from < len(s) && isAny(s[from], quotes):
 		from++
 		for to = from; to < len(s) && (s[to] != s[from-1] || s[to-1] == '\\' && s[from-2] != '\\'); {
@@ -218,7 +229,7 @@ func (t *scanner) pair(i int) {
 func (t *scanner) valueEnd(from int) (to int) {
 	s := t.s
 	for to = from; to < len(s); to++ {
-		if c := s[to]; isAny(c, space+"<>") || t.inQuery && isAny(c, "&;#") || isAny(c, quotes) && (to+1 == len(s) || !isRun(s[to+1])) {
+		if c := s[to]; isAny(c, space+"<>") && (to == from || s[to-1] != '\\') || t.inQuery && isAny(c, "&;#") || isAny(c, quotes) && (to+1 == len(s) || !isRun(s[to+1])) {
 			break
 		}
 	}
@@ -238,7 +249,7 @@ func until(s string, i int, set string) int {
 
 // isProse reports whether a value is a plain word, such as "expired" or "Get".
 func isProse(s string) bool {
-	return s == "" || strings.Trim(s[1:], "abcdefghijklmnopqrstuvwxyz") == ""
+	return s == "" || s == "YES" || s == "NO" || strings.Trim(s[1:], "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
 // follows hides what follows a name and the space or slash at i: Bearer x, AUTH x, /token/x.
@@ -252,6 +263,9 @@ func (t *scanner) follows(i int) {
 	end := until(s, from, "/?&#"+space+quotes)
 	if s[i] != '/' {
 		end = t.valueEnd(from)
+	}
+	if second := skip(s, end, space); second > end && s[i] != '/' && strings.HasSuffix(s[:i], "AUTH") && end-from <= 32 && second < len(s) && !isProse(s[second:t.valueEnd(second)]) {
+		from, end = second, t.valueEnd(second) // AUTH user x, AUTH PLAIN x
 	}
 	switch v := s[from:end]; {
 	case s[i] != '/' && (k == scheme || strings.HasSuffix(s[:i], "AUTH")) && !isProse(v),
@@ -288,8 +302,9 @@ func isToken(s string, start, end int) bool {
 			return true
 		}
 	}
-	if strings.Trim(run, "0123456789abcdefABCDEF") == "" {
-		return len(run) > 40 && !strings.HasSuffix(s[:start], "sha256:") // longer than a SHA-1
+	hex := run[strings.LastIndexAny(run, "_-")+1:]
+	if strings.Trim(hex, "0123456789abcdefABCDEF") == "" && (len(hex) > 40 || len(hex) == len(run)) {
+		return len(hex) > 40 && !strings.HasSuffix(strings.TrimRight(s[:end-len(hex)], ":-_"), "sha256") // longer than a SHA-1
 	}
 	isMixed := strings.ToLower(run) != run && strings.ToUpper(run) != run
 	return isMixed && len(strings.FieldsFunc(run, func(r rune) bool { return r < '0' || r > '9' })) >= 3

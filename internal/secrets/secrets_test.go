@@ -33,6 +33,8 @@ var planted = map[string][]string{
 		"Key (token)=(S3CRET) already exists.", "password => 'S3CRET'", "pass := \"S3CRET\"",
 		"/verify/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJTM0NSRVQifQ.S3CRET_x-y", "/token/S3CRET", "key ghp_S3CRET0123456789abcdef is revoked", "/invite/S3CRETaB3xK9pQ2zR7vT5w0Q",
 		"/verify/S3CRETaB3xK9pQ2zR7vT5wY1mN8", "/reset/S3CRET17", "update users set token='S3CRET' where id=1",
+		`{"cookie":"a=S3CRET; b=S3CRET"}`, `{"authorization":"S3CRET"}`, `Authorization: Digest username="dg", response="S3CRET"`, `"x-auth-token":["S3CRET","S3CRET"]`, `"credentials":{"user":"x","value":"S3CRET"}`,
+		`"Cookie":[]string{"sid=S3CRET; a=S3CRET"}`, "AUTH PLAIN S3CRET", "redis: AUTH svc S3CRET failed", `password=two\ S3CRET`,
 		"Digest S3CRET", "bad API key: S3CRET", "invalid API key S3CRET1", "login failed: user=bob pw=S3CRET", "db_pw=S3CRET", "SECRET_KEY_BASE=S3CRET", "mongodb://u:S3CRET@h1:27017,h2:27017/db", "Set-Cookie: JSESSIONID=S3CRET; HttpOnly",
 		`Post "https://h?api_key=S3CRET": EOF`, "map[authorization:[Bearer S3CRET] content-type:[application/grpc]]", "dial tcp: lookup u:S3CRET@db: no such host", "https://hooks.slack.com/services/T0/B0/S3CRETk3jX9zQ8wV7bN6mL5t", "GET /?token=S3CRET HTTP/1.1", "token S3CRET expired", "{'api_key': 'S3CRET'}", "root:S3CRET@/db", "https://u%3AS3CRET@h", "Token token=S3CRET", "x-api-key: S3CRET", "password=S3&S3CRET refused", "password=S3,S3CRET", "client_secret%3DS3CRET", "error: token=%53S3CRET",
 	},
@@ -42,7 +44,7 @@ var planted = map[string][]string{
 		"SELECT 1 -- S3CRET\nFROM t", "SELECT /* S3CRET */ 1", "SELECT /* a /* b */ S3CRET */ 1", "SELECT 1 # S3CRET", "SELECT 'S3CRET", "SELECT /* S3CRET",
 		`SELECT * FROM users WHERE password = "S3CRET"`, `SELECT * FROM "users" WHERE password = "S3CRET"`, `SELECT SHA2("S3CRET", 256)`,
 		`{"find":"users","filter":{"password":"S3CRET"}}`, `{find: "users", filter: {token: 'S3CRET'}}`, `{"a":"x\"S3CRET"}`, `{ user(note: """ a "S3CRET" b """) { id } }`, "query { a } # S3CRET",
-		"SET session:1 S3CRET", "HSET u password S3CRET", "auth S3CRET", "EVALSHA a 1 k S3CRET", "CONFIG SET requirepass S3CRET", "set k S3CRET EX 60", `PRAGMA key="x'S3CRET'"`, "EXEC login @pw = N'S3CRET'", "SELECT 0x53S3CRET", "AUTH default S3CRET", "get a\nset b S3CRET==", "SETEX k 60 S3CRET", "CREATE EXTERNAL TABLE x LOCATION 's3://u:S3CRET@b'",
+		"SET session:1 S3CRET", "HSET u password S3CRET", "auth S3CRET", "EVALSHA a 1 k S3CRET", "CONFIG SET requirepass S3CRET", "set k S3CRET EX 60", `PRAGMA key="x'S3CRET'"`, "EXEC login @pw = N'S3CRET'", "SELECT 0x53S3CRET", "AUTH default S3CRET", "get a\nset b S3CRET==", "SETEX k 60 S3CRET", "  \n set k S3CRET", "ACL SETUSER joe on >S3CRET", "ZSCORE k S3CRET", "SELECT a FROM t // S3CRET", "CREATE EXTERNAL TABLE x LOCATION 's3://u:S3CRET@b'",
 		"COPY t FROM s3://u:S3CRET@b",
 	},
 }
@@ -76,7 +78,7 @@ func TestInnocent(t *testing.T) {
 			"bearer token expired", "basic auth is off", "mailto:bob@example.org", "contact bob@example.org", "image nginx:1.21@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "trace 4bf92f3577b34da6a3ce929d0e0e4736",
 			"commit 63c92580aa11bb22cc33dd44ee55ff6677889900", "main.(*Server).ListUserAccountsByOrganization2", "checkout-7d9f8b6c5d-x2x4z", "duplicate key value violates unique constraint \"users_pkey\"", "Keyboard: us, Author: bob, sort_key: name",
 			"Foo::bar@baz", "*net.OpError", "select one of the entries", "failed to update user 42: can't connect", "git@github.com:a/b.git", "orders.created", "2026-01-02T10:11:12Z", "secrets \"regcred\" not found", "country_code=DE",
-			"token: unexpected EOF", "primary key: id7", "sort key: name1", "status code: 404", "http.response.status_code=404", "100% of %s",
+			"token: unexpected EOF", "Access denied for user 'u'@'h' (using password: YES)", "primary key: id7", "sort key: name1", "status code: 404", "http.response.status_code=404", "100% of %s",
 		},
 		"statement": {
 			"SELECT name FROM t WHERE id = $1 AND token = ?", `SELECT "u"."name" FROM "users" AS "u" WHERE "u"."token" = $1`, "SELECT a.token FROM a JOIN b ON a.token = b.token", "SELECT * FROM t1 WHERE col2 = :p1 AND c = @p2 AND d = :1",

@@ -16,7 +16,7 @@ func Statement(s string) string { return hide(literals(s), false, true) }
 // command up to its values: without its key if that may be one.
 var (
 	quotedName = regexp.MustCompile(`(?i)(\.|(from|into|update|join)\s+)"`)
-	redis      = regexp.MustCompile(`(?i)^((auth|hello|config|eval|evalsha|fcall|echo|mset|msetnx)|(set|setex|psetex|setnx|getset|append|hm?set|hsetnx|lset|[lr]push|[sz]add|xadd|publish)\s+[^\s=]+)\s+`)
+	redis      = regexp.MustCompile(`(?i)^((auth|hello|config|eval|evalsha|fcall|echo|mset|msetnx|acl|sentinel\s+set|client\s+setname)|(set|setex|psetex|setnx|setrange|getset|append|restore|hm?set|hsetnx|hsetex|lset|lrem|lpos|linsert|[lr]pushx?|(geo|pf|[szxv]|(bf|cf|ts|topk)\.)m?add|[sz]rem|sm?ismember|smove|z(rev)?rank|zscore|z\w+bylex|bitfield|s?publish)\s+[^\s=]+)\s+`)
 )
 
 func literals(s string) string {
@@ -37,7 +37,7 @@ func literals(s string) string {
 				end++
 			}
 			var m []int
-			if i == 0 || s[i-1] == '\n' {
+			if i == skip(s, 0, space) || s[i-1] == '\n' {
 				m = redis.FindStringIndex(s[i:])
 			}
 			if m != nil && !strings.HasPrefix(s[i+m[1]:], "=") {
@@ -52,7 +52,7 @@ func literals(s string) string {
 			if end = literalEnd(s, i); c == '\'' || !isName(s, i, end, named) {
 				t.replace(i, end, "?")
 			}
-		case strings.HasPrefix(s[i:], "--"), c == '#' && (i == 0 || isAny(s[i-1], space)) && !strings.HasPrefix(s[i:], "#>") && !strings.HasPrefix(s[i:], "#-"):
+		case strings.HasPrefix(s[i:], "--"), (c == '#' || strings.HasPrefix(s[i:], "//")) && (i == 0 || isAny(s[i-1], space)) && !strings.HasPrefix(s[i:], "#>") && !strings.HasPrefix(s[i:], "#-"):
 			end = until(s, i, "\n")
 			t.replace(i, end, "--?")
 		case strings.HasPrefix(s[i:], "/*"):

@@ -41,7 +41,7 @@ func NewRedactor(headers map[string][]string, u *url.URL) Redactor {
 	}
 	if u != nil {
 		if password, ok := u.User.Password(); ok {
-			r.add(password)
+			r.add(password, base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password))) // as the client sends it
 		}
 		for name, values := range u.Query() {
 			if secrets.Parameter(name) {

@@ -9,7 +9,6 @@ package attributes
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/spanprof/spanprof/internal/secrets"
 )
@@ -69,7 +68,7 @@ func hideIn(key string) func(string) string {
 	case "db.query.text", "db.statement", "graphql.document":
 		return secrets.Statement
 	}
-	if secrets.Name(key[strings.LastIndexByte(key, '.')+1:]) { // http.request.header.authorization
+	if secrets.Name(key) { // http.request.header.authorization
 		return nil
 	}
 	return secrets.Text
