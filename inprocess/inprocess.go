@@ -33,7 +33,8 @@ type TracerProvider interface {
 }
 
 // Profiling is a running profiler with its store and its viewer. It is safe
-// for concurrent use.
+// for concurrent use. Handler, Flush and Shutdown of a nil Profiling do nothing: a
+// program may go on after an error of Start.
 type Profiling struct {
 	tp       TracerProvider
 	spans    *recorder
@@ -118,7 +119,12 @@ func present(argument string, v any) bool {
 
 // Handler returns the page, to be mounted under a path that ends in a slash. It
 // stays readable after Shutdown.
-func (p *Profiling) Handler() http.Handler { return p.handler }
+func (p *Profiling) Handler() http.Handler {
+	if p == nil {
+		return http.NotFoundHandler()
+	}
+	return p.handler
+}
 
 // Store returns the spans and profiles kept.
 func (p *Profiling) Store() *store.Store { return p.store }
@@ -146,6 +152,9 @@ func (p *Profiling) AddCounters(more iter.Seq2[string, uint64]) {
 // taken or lost their samples, or when ctx ends. The error names the destinations that lost
 // profiles or have not taken them yet. A nil ctx never ends.
 func (p *Profiling) Flush(ctx context.Context) error {
+	if p == nil {
+		return nil
+	}
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -171,6 +180,9 @@ func (p *Profiling) flushPage(ctx context.Context) error {
 // recording spans, by the end of ctx. The tracer provider may be shut down
 // before or after. Calls after the first do nothing. A nil ctx never ends.
 func (p *Profiling) Shutdown(ctx context.Context) error {
+	if p == nil {
+		return nil
+	}
 	if ctx == nil {
 		ctx = context.Background()
 	}

@@ -276,3 +276,16 @@ func TestNilArguments(t *testing.T) {
 		})
 	}
 }
+
+// A program that logs the error of Start and goes on has a nil Profiling.
+func TestNilProfiling(t *testing.T) {
+	p, err := inprocess.Start(nil, inprocess.WithMaxBytes(1))
+	if err == nil || p != nil {
+		t.Fatal("Start accepts one byte")
+	}
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+	if w.Code != http.StatusNotFound || p.Flush(t.Context()) != nil || p.Shutdown(t.Context()) != nil {
+		t.Errorf("page %d, or an error of Flush or Shutdown", w.Code)
+	}
+}
