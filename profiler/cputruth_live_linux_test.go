@@ -13,7 +13,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -29,17 +31,114 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// truth is the CPU time that threads say they took for spans, by name.
-type truth struct {
-	tracer trace.Tracer
-
-	of    map[string]*atomic.Int64 // ns, of the span
-	after map[string]*atomic.Int64 // ns, after its end
-	ids   sync.Map                 // names by span id
+// truthClasses are the ways of a span's work. Each takes CPU time by burn for the span
+// that it starts. All have ended when it returns.
+var truthClasses = map[string]func(w *truth, burn func()){
+	"same goroutine": func(w *truth, burn func()) {
+		_, span := w.start("same goroutine")
+		burn()
+		span.End()
+	},
+	"worker": func(w *truth, burn func()) {
+		ctx, span := w.start("worker")
+		<-w.submit(func() { spanprof.Do(ctx, func(context.Context) { burn() }) })
+		span.End()
+	},
+	"child elsewhere": func(w *truth, burn func()) {
+		ctx, span := w.start("child elsewhere")
+		<-w.submit(func() {
+			_, child := w.tracer.Start(ctx, "child")
+			burn()
+			child.End()
+		})
+		span.End()
+	},
+	"outliving child": func(w *truth, burn func()) {
+		ctx, span := w.start("outliving child")
+		started, ended := make(chan struct{}), make(chan struct{})
+		done := w.submit(func() {
+			_, child := w.tracer.Start(ctx, "child")
+			close(started)
+			<-ended
+			burn()
+			child.End()
+		})
+		<-started
+		span.End()
+		close(ended)
+		<-done
+	},
+	"Do after End": func(w *truth, burn func()) {
+		ctx, span := w.start("Do after End")
+		span.End()
+		done := make(chan struct{})
+		spanprof.Go(ctx, func(context.Context) {
+			burn()
+			close(done)
+		})
+		<-done
+	},
+	"pprof.Do": func(w *truth, burn func()) {
+		pprof.Do(w.ctx, pprof.Labels("tenant", "around"), func(ctx context.Context) {
+			ctx, span := w.startIn(ctx, "pprof.Do")
+			burn()
+			pprof.Do(ctx, pprof.Labels("step", "inside"), func(context.Context) { burn() })
+			span.End()
+		})
+	},
+	inherited: func(w *truth, burn func()) {
+		_, span := w.start(inherited)
+		begun, ended, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		go func() {
+			burn()
+			close(begun)
+			<-ended
+			w.burn(afterEnd)
+			close(done)
+		}()
+		<-begun
+		span.End()
+		close(ended)
+		<-done
+	},
 }
 
-// burn takes some CPU time, less or more than the 10 ms between samples, and counts it.
-func (w *truth) burn(to *atomic.Int64) {
+// A goroutine that inherits its starter's labels works for the span until the span's
+// end, and for none after that.
+const (
+	inherited = "inherited"
+	afterEnd  = "inherited, after End"
+)
+
+// truth is a workload and the CPU time that its threads took, by class.
+type truth struct {
+	ctx    context.Context
+	tracer trace.Tracer
+	jobs   chan func()
+	took   map[string]*atomic.Int64 // ns
+	ids    sync.Map                 // classes by span id
+}
+
+func (w *truth) start(class string) (context.Context, trace.Span) { return w.startIn(w.ctx, class) }
+
+func (w *truth) startIn(ctx context.Context, class string) (context.Context, trace.Span) {
+	ctx, span := w.tracer.Start(ctx, class)
+	w.ids.Store(idOf(span), class)
+	return ctx, span
+}
+
+// submit runs f on a worker. The channel is closed when f has returned.
+func (w *truth) submit(f func()) <-chan struct{} {
+	done := make(chan struct{})
+	w.jobs <- func() {
+		defer close(done)
+		f()
+	}
+	return done
+}
+
+// burn takes 3 to 33 ms of CPU time and counts it. Samples are 10 ms apart.
+func (w *truth) burn(class string) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	clock := func() int64 {
@@ -55,154 +154,139 @@ func (w *truth) burn(to *atomic.Int64) {
 			_ = n
 		}
 	}
-	to.Add(clock() - begin)
+	w.took[class].Add(clock() - begin)
 }
 
-func (w *truth) start(name string) (context.Context, trace.Span) {
-	ctx, span := w.tracer.Start(context.Background(), name)
-	w.ids.Store(idOf(span), name)
-	return ctx, span
-}
-
-// run works once for a span of each kind.
-func (w *truth) run(pool chan<- func()) {
-	_, span := w.start("direct")
-	w.burn(w.of["direct"])
-	span.End()
-
-	// A goroutine that has the labels of its starter, before and after the end.
-	_, span = w.start("heir")
-	begun, ended, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	go func() {
-		w.burn(w.of["heir"])
-		close(begun)
-		<-ended
-		w.burn(w.after["heir"])
-		close(done)
-	}()
-	<-begun
-	span.End()
-	close(ended)
-	<-done
-
-	ctx, span := w.start("go")
-	done = make(chan struct{})
-	span.End()
-	spanprof.Go(ctx, func(context.Context) {
-		w.burn(w.of["go"])
-		close(done)
-	})
-	<-done
-
-	ctx, span = w.start("pool")
-	done = make(chan struct{})
-	pool <- func() {
-		spanprof.Do(ctx, func(context.Context) { w.burn(w.of["pool"]) })
-		close(done)
+// least returns the CPU time of the class that has taken least.
+func (w *truth) least() time.Duration {
+	least := int64(math.MaxInt64)
+	for _, took := range w.took {
+		least = min(least, took.Load())
 	}
-	<-done
-	span.End()
-
-	func() {
-		defer func() { _ = recover() }()
-		_, span := w.start("panic")
-		defer span.End()
-		w.burn(w.of["panic"])
-		panic("oops")
-	}()
-
-	ctx, span = w.start("timer")
-	done = make(chan struct{})
-	time.AfterFunc(0, func() {
-		spanprof.Do(ctx, func(context.Context) { w.burn(w.of["timer"]) })
-		close(done)
-	})
-	<-done
-	span.End()
+	return time.Duration(least)
 }
 
-// truthClasses are the kinds of work.
-var truthClasses = []string{"direct", "heir", "go", "pool", "panic", "timer"}
+// loop works until each class has taken d of CPU time. It changes the number of
+// processors meanwhile.
+func (w *truth) loop(d time.Duration) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var workers, submitters sync.WaitGroup
+	for range 2 {
+		workers.Go(func() {
+			for job := range w.jobs {
+				job()
+			}
+		})
+	}
+	for range 2 {
+		submitters.Go(func() {
+			for n := 0; w.least() < d; n++ {
+				for name, run := range truthClasses {
+					run(w, func() { w.burn(name) })
+				}
+				runtime.GOMAXPROCS(1 + n%4)
+			}
+		})
+	}
+	submitters.Wait()
+	close(w.jobs)
+	workers.Wait()
+}
 
-// afterEnd is the class of what an heir does after its span's end.
-const afterEnd = "heir, after its end"
-
-// The CPU time of spans is what the clocks of threads say, whatever its goroutines are
-// and while the number of cores changes, whether we read the samples or runtime/pprof does:
-// of all samples each class has its share of the CPU time. How many samples the machine
-// takes of the CPU time is not asked here.
+// Spans of each class have their share of all samples, as the clocks of threads have
+// it. The number of samples that the machine takes of a second is not tested here.
 //
-// The test is wrong about a true profiler once in a million times at most. What samples
-// say within two standard deviations is in its log: SPANPROF_TRUTH sets how much CPU time
-// each class takes for that.
+// The test fails for a correct profiler at most once in a million times. Its log has
+// the deviations in standard deviations. SPANPROF_TRUTH is the number of runs, 1 by
+// default. In a run each class takes a second of CPU time, 100 samples.
 //
-//	SPANPROF_TRUTH=30s go test -tags live -count=1 -v -run TestCPUOfSpansIsTrue ./profiler
-//	SPANPROF_TRUTH=30s go test -tags live,spanprof_public -count=1 -v -run TestCPUOfSpansIsTrue ./profiler
+//	SPANPROF_TRUTH=20 go test -tags live -timeout 30m -v -run TestCPUOfSpansIsTrue ./profiler
+//	SPANPROF_TRUTH=20 go test -tags live,spanprof_public -timeout 30m -v -run TestCPUOfSpansIsTrue ./profiler
 func TestCPUOfSpansIsTrue(t *testing.T) {
-	each := time.Second // 100 samples
+	runs := make([]map[string]class, 1)
 	if text := os.Getenv("SPANPROF_TRUTH"); text != "" {
-		var err error
-		if each, err = time.ParseDuration(text); err != nil {
+		n, err := strconv.Atoi(text)
+		if err != nil {
 			t.Fatal(err)
 		}
+		runs = make([]map[string]class, n)
 	}
 	t.Run("log", func(t *testing.T) {
 		knownRuntime(t)
-		classes, ended := measureTruth(t, each)
-		if n := len(ended); n > 0 {
-			t.Errorf("samples after the end of spans whose work had ended: %v", ended)
+		for i := range runs {
+			runs[i] = measureTruth(t)
 		}
-		judge(t, classes)
+		judge(t, runs)
 	})
 	t.Run("runtime/pprof", func(t *testing.T) {
-		// Samples have no time there, and all those with a span's labels count for it.
-		classes, ended := measureTruth(t, each, profiler.WithUnknownRuntime(errors.New("unknown")))
-		if n := classes[afterEnd].samples; n > 0 || len(ended) > 0 {
-			t.Errorf("%d samples of an heir and %v are known to be after the end", n, ended)
+		for i := range runs {
+			runs[i] = measureTruth(t, profiler.WithUnknownRuntime(errors.New("unknown")))
+			// Samples have no time there: all with a span's labels count for it.
+			of, after := runs[i][inherited], runs[i][afterEnd]
+			if after.samples > 0 {
+				t.Errorf("%d samples are marked as after the end", after.samples)
+			}
+			runs[i][inherited] = class{of.cpu + after.cpu, of.samples}
+			delete(runs[i], afterEnd)
 		}
-		heir, after := classes["heir"], classes[afterEnd]
-		classes["heir"] = class{heir.cpu + after.cpu, heir.samples}
-		delete(classes, afterEnd)
-		judge(t, classes)
+		judge(t, runs)
 	})
 }
 
-// class is what threads and samples say of one.
+// class is the CPU time of threads and the samples of one class.
 type class struct {
 	cpu     time.Duration
 	samples int64
 }
 
-// judge finds the classes whose samples are not their share of all. With independent
-// samples, n of a class that has the share p would be binomially distributed, and by
-// Chernoff's bound a share of q or farther off, to its side, has at most the probability
-// exp(-n KL(q, p)). Timers are more regular, which makes that less.
-func judge(t *testing.T, classes map[string]class) {
+// judge finds classes with more or fewer samples than their share of all n. The share
+// is p by CPU time and q by samples. Independent samples are binomially distributed:
+// q or farther has at most the probability exp(-n KL(q, p)), by Chernoff. Timers are
+// more regular.
+func judge(t *testing.T, runs []map[string]class) {
 	t.Helper()
+	sum, off := map[string]class{}, map[string][]float64{}
+	for _, run := range runs {
+		all := total(run)
+		if all.samples == 0 {
+			t.Fatalf("no sample of %v", all.cpu)
+		}
+		for name, c := range run {
+			want, sigma := c.share(all)
+			off[name] = append(off[name], (float64(c.samples)-want)/sigma)
+			sum[name] = class{sum[name].cpu + c.cpu, sum[name].samples + c.samples}
+		}
+	}
 	const falseAlarms = 1e-6 // of all classes and both sides
-	limit := math.Log(2 * float64(len(classes)) / falseAlarms)
-	var all class
-	for _, c := range classes {
+	limit, all := math.Log(2*float64(len(sum))/falseAlarms), total(sum)
+	for _, name := range slices.Sorted(maps.Keys(sum)) {
+		c, within, mean := sum[name], 0, 0.0
+		for _, sigmas := range off[name] {
+			if mean += sigmas / float64(len(runs)); math.Abs(sigmas) <= 2 {
+				within++
+			}
+		}
+		want, sigma := c.share(all)
+		t.Logf("%-20s %v: %d samples, want %.1f ± %.1f; %d of %d runs within 2 sigma, mean %+.2f",
+			name, c.cpu, c.samples, want, 2*sigma, within, len(runs), mean)
+		if n := float64(all.samples); n*divergence(float64(c.samples)/n, want/n) > limit {
+			t.Errorf("%s: %d samples, want %.1f ± %.1f", name, c.samples, want, 2*sigma)
+		}
+	}
+	t.Logf("%d samples of %v", all.samples, all.cpu)
+}
+
+func total(run map[string]class) (all class) {
+	for _, c := range run {
 		all.cpu, all.samples = all.cpu+c.cpu, all.samples+c.samples
 	}
-	if all.samples == 0 {
-		t.Fatalf("no sample of %v", all.cpu)
-	}
-	within := 0
-	for _, name := range slices.Sorted(maps.Keys(classes)) {
-		c, n := classes[name], float64(all.samples)
-		p, q := c.cpu.Seconds()/all.cpu.Seconds(), float64(c.samples)/n
-		sigma := math.Sqrt(n * p * (1 - p))
-		off := (float64(c.samples) - n*p) / sigma
-		t.Logf("%-20s %v: %d samples, want %.1f ± %.1f: %+.2f sigma", name, c.cpu, c.samples, n*p, 2*sigma, off)
-		if math.Abs(off) <= 2 {
-			within++
-		}
-		if n*divergence(q, p) > limit {
-			t.Errorf("%s: %d samples, want %.1f ± %.1f", name, c.samples, n*p, 2*sigma)
-		}
-	}
-	t.Logf("%d of %d within 2 sigma; %d samples of %v", within, len(classes), all.samples, all.cpu)
+	return all
+}
+
+// share returns the samples that c should have, and their standard deviation.
+func (c class) share(all class) (want, sigma float64) {
+	n, p := float64(all.samples), c.cpu.Seconds()/all.cpu.Seconds()
+	return n * p, math.Sqrt(n * p * (1 - p))
 }
 
 // divergence is Kullback and Leibler's of two shares, q from p.
@@ -216,85 +300,49 @@ func divergence(q, p float64) float64 {
 	return term(q, p) + term(1-q, 1-p)
 }
 
-// measureTruth works until each class has taken some CPU time. It returns, too, the
-// samples after the end of spans that had no work left, by class.
-func measureTruth(t *testing.T, each time.Duration, opts ...profiler.Option) (classes map[string]class, ended map[string]int64) {
+// measureTruth profiles the workload. Samples after the end of spans without work
+// after it are errors.
+func measureTruth(t *testing.T, opts ...profiler.Option) map[string]class {
 	t.Helper()
 	w := &truth{
+		ctx:    t.Context(),
 		tracer: spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer(""),
-		of:     map[string]*atomic.Int64{},
-		after:  map[string]*atomic.Int64{"heir": {}},
+		jobs:   make(chan func()),
+		took:   map[string]*atomic.Int64{afterEnd: {}},
 	}
-	for _, name := range truthClasses {
-		w.of[name] = new(atomic.Int64)
+	for name := range truthClasses {
+		w.took[name] = new(atomic.Int64)
 	}
 	p, rec := start(t, append([]profiler.Option{profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(500 * time.Millisecond)}, opts...)...)
 	if err := p.Opened(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	pool := make(chan func())
-	var workers, submitters sync.WaitGroup
-	for range 2 {
-		workers.Go(func() {
-			for run := range pool {
-				run()
-			}
-		})
-	}
-	for range 2 {
-		submitters.Go(func() {
-			for n := 0; w.least() < each; n++ {
-				w.run(pool)
-				runtime.GOMAXPROCS(1 + n%4)
-			}
-		})
-	}
-	submitters.Wait()
-	close(pool)
-	workers.Wait()
+	w.loop(time.Second)
 	shutdown(t, p)
 
-	classes, ended = map[string]class{}, map[string]int64{}
-	for name, took := range w.of {
+	classes := map[string]class{}
+	for name, took := range w.took {
 		classes[name] = class{cpu: time.Duration(took.Load())}
 	}
-	classes[afterEnd] = class{cpu: time.Duration(w.after["heir"].Load())}
-	add := func(name string, n int64) {
-		c := classes[name]
-		c.samples += n
-		classes[name] = c
-	}
 	for _, window := range rec.Profiles() {
-		for id, n := range spanSamples(parsed(t, window), labelkey.SpanID) {
-			add(w.name(t, id), n)
-		}
-		for id, n := range spanSamples(parsed(t, window), labelkey.EndedSpanID) {
-			if name := w.name(t, id); name == "heir" {
-				add(afterEnd, n)
-			} else {
-				ended[name] += n
+		for key, after := range map[string]bool{labelkey.SpanID: false, labelkey.EndedSpanID: true} {
+			for id, n := range spanSamples(parsed(t, window), key) {
+				of, ok := w.ids.Load(id)
+				switch {
+				case !ok:
+					t.Errorf("no span has the id %s", id)
+					continue
+				case after && of != inherited:
+					t.Errorf("%d samples after the end of a span with the work %s", n, of)
+					continue
+				case after:
+					of = afterEnd
+				}
+				c := classes[of.(string)]
+				c.samples += n
+				classes[of.(string)] = c
 			}
 		}
 	}
-	return classes, ended
-}
-
-// least returns the CPU time of the class that has taken least.
-func (w *truth) least() time.Duration {
-	least := w.after["heir"].Load()
-	for _, took := range w.of {
-		least = min(least, took.Load())
-	}
-	return time.Duration(least)
-}
-
-func (w *truth) name(t *testing.T, id string) string {
-	t.Helper()
-	name, ok := w.ids.Load(id)
-	if !ok {
-		t.Errorf("no span has the id %s", id)
-		return ""
-	}
-	return name.(string)
+	return classes
 }
