@@ -26,11 +26,12 @@ func TestForgottenRootsPinLittle(t *testing.T) {
 	defer pprof.SetGoroutineLabels(context.Background())
 	tracer.Start(context.Background(), "forgotten") // what is made once
 	before := heapAlloc()
-	for range 300_000 {
+	for range 1172*256 - 1 { // and one before: the last is the 256th block
 		tracer.Start(context.Background(), "forgotten")
 	}
-	if grown := heapAlloc() - before; grown > 100_000 {
-		t.Errorf("300,000 forgotten roots pin %d bytes, want at most 100,000", grown)
+	grown := heapAlloc() - before
+	if t.Logf("300,000 forgotten roots pin %d bytes", grown); grown > 100_000 {
+		t.Error("want at most 100,000")
 	}
 }
 
@@ -72,8 +73,9 @@ func TestForgottenChildrenPinNothing(t *testing.T) {
 				if name[0] == 'S' {
 					limit = 64 << 20 // the 60,000 spans that it has room for
 				}
-				if grown := heapAlloc() - before; grown > limit {
-					t.Errorf("300,000 forgotten children pin %d bytes, want at most %d", grown, limit)
+				grown := heapAlloc() - before
+				if t.Logf("300,000 forgotten children pin %d bytes", grown); grown > limit {
+					t.Errorf("want at most %d", limit)
 				}
 				late := handle(2)
 				_, next := tracer.Start(context.Background(), "next")
