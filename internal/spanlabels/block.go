@@ -21,6 +21,9 @@ type (
 // forget to end spans, and spans that nest deeper do not restore the outer ones.
 const maxDepth = 256
 
+// cutOff in Block.ended marks an open block that was under one at maxDepth.
+const cutOff = -1
+
 const spanDigits = 16 // of a span id
 
 // Values are the label values of a span.
@@ -53,13 +56,14 @@ type Block struct {
 
 	latest atomic.Pointer[labelSet] // of the last Rename, nil before
 	prev   atomic.Pointer[labelSet] // the labels on the goroutine before
-	ended  atomic.Int64             // goruntime.Nanotime of End; 0 while open
+	ended  atomic.Int64             // goruntime.Nanotime of End; 0 or cutOff while open
 
 	start     int64   // Values.Start
 	root      [8]byte // the local root's span id; zero in a Do
 	goroutine uint32
-	depth     uint16 // blocks under this one
-	local     bool   // of a local root
+	depth     uint8 // blocks under this one
+	local     bool  // of a local root
+	nested    bool  // started in the context of the block under it, of the same root
 	processor bool
 
 	public *publicSpan // nil unless by the public API
@@ -113,7 +117,7 @@ func Inherits(ctx context.Context, root *Block) bool {
 	case found == nil:
 		return false
 	case of != nil:
-		return of.hex == root.hex && of == blockOf(inContext)
+		return of.hex == root.hex && of == blockOf(inContext) && !of.Ended()
 	default: // perhaps a copy, of pprof.Do
 		own := root.current()
 		return found == inContext && sameValue(found, own, keySpan) && sameValue(found, own, keyTrace)
@@ -126,11 +130,11 @@ func (b *Block) place(found, inContext *labelSet, own []label) {
 	b.goroutine = goruntime.Goroutine()
 	prev := live(found)
 	if under := blockOf(prev); under != nil {
-		b.depth = under.depth + 1
-		if b.depth == maxDepth {
-			for b.depth = 0; under != nil; under = blockOf(prev) {
-				prev = under.prev.Load()
-			}
+		b.nested = b.isWith(under) && under == blockOf(inContext)
+		if under.depth == maxDepth-1 {
+			prev = b.bound(prev)
+		} else {
+			b.depth = under.depth + 1
 		}
 	}
 	if prev != nil {
@@ -144,6 +148,28 @@ func (b *Block) place(found, inContext *labelSet, own []label) {
 	}
 	b.set.List = b.marked(own)
 }
+
+// bound counts the blocks from prev down anew, since some may be gone. It returns
+// prev, or at maxDepth the set under all blocks.
+func (b *Block) bound(prev *labelSet) *labelSet {
+	n, last := 0, prev
+	for at := blockOf(prev); at != nil; at = at.under() {
+		n++
+		last = at.prev.Load()
+	}
+	if n < maxDepth {
+		b.depth = uint8(n)
+		return prev
+	}
+	for at := blockOf(prev); at != nil; at = at.under() {
+		at.ended.CompareAndSwap(0, cutOff)
+	}
+	b.nested = false
+	return last
+}
+
+// under returns the block under b, nil for none.
+func (b *Block) under() *Block { return blockOf(b.prev.Load()) }
 
 // marked returns list with the mark of b behind it. list has room for that.
 func (b *Block) marked(list []label) []label {
@@ -161,7 +187,11 @@ func (b *Block) current() *labelSet {
 	return &b.set
 }
 
-func (b *Block) endAt(nanotime int64) { b.ended.CompareAndSwap(0, nanotime) }
+func (b *Block) endAt(nanotime int64) {
+	if !b.ended.CompareAndSwap(0, nanotime) {
+		b.ended.CompareAndSwap(cutOff, nanotime)
+	}
+}
 
 // Rename replaces the span's name, also on the calling goroutine if it carries
 // the labels. An empty name removes the label.
@@ -197,11 +227,11 @@ func (b *Block) End() {
 	}
 	prev := b.prev.Load()
 	back := live(prev)
-	here := b.goroutine == goruntime.Goroutine()
+	here, cut := b.goroutine == goruntime.Goroutine(), b.ended.Load() == cutOff
 	if carried == b.current() {
 		put(carried, back)
 		b.endAt(goruntime.Nanotime()) // samples with the labels belong to the span
-	} else if !b.endCovered(carried, back, here) && here {
+	} else if !b.endCovered(carried, back, here) && here && !cut {
 		Counts.Wiped.Add(1)
 	}
 	if back != prev {
@@ -216,14 +246,17 @@ func (b *Block) End() {
 // endCovered is End if the goroutine carries other labels. It reports whether
 // b's labels are among them or under them.
 func (b *Block) endCovered(carried, back *labelSet, here bool) (found bool) {
-	reached, related := false, false
-	for at := blockOf(carried); at != nil && !reached; at = blockOf(at.prev.Load()) {
-		reached = at == b
+	at, related := blockOf(carried), false
+	top := at // of the blocks that are each nested in the next
+	for ; at != nil && at != b; at = at.under() {
 		related = related || b.isWith(at)
+		if !b.local && (!at.nested || at.Ended()) { // End may have changed prev
+			top = at.under()
+		}
 	}
-	time, under := goruntime.Nanotime(), blockOf(b.prev.Load())
+	reached, time, under := at == b, goruntime.Nanotime(), b.under()
 	if first := under == nil || !b.isWith(under); here && (b.local || reached && first) {
-		for at := blockOf(carried); at != nil && at != b; at = blockOf(at.prev.Load()) {
+		for at = top; at != nil && at != b; at = at.under() {
 			if b.isWith(at) {
 				at.endAt(time)
 			}
@@ -249,10 +282,10 @@ func (b *Block) isWith(other *Block) bool {
 func (b *Block) Abandon() { b.endAt(goruntime.Nanotime()) }
 
 // Ended reports whether the block has ended.
-func (b *Block) Ended() bool { return b.ended.Load() != 0 }
+func (b *Block) Ended() bool { return b.ended.Load() > 0 }
 
 // ID returns the value of span_id.
-func (b *Block) ID() string { return text(b.hex[:spanDigits]) }
+func (b *Block) ID() string { return b.ids()[:spanDigits] }
 
 // Name returns the value of span_name, "" without that label.
 func (b *Block) Name() string { return valueIn(b.labels(), keyName) }
@@ -277,45 +310,52 @@ func (b *Block) ContextValue() any {
 }
 
 // Do calls f with the labels of ctx on the calling goroutine and restores what held
-// before. User labels of the goroutine stay. The labels hold until f returns, even if
-// their span ends. A context without labels changes nothing.
+// before. User labels of the goroutine stay, and its span labels if ctx has none of its
+// own. The labels hold until f returns, even if their span ends. A context without labels
+// changes nothing. A span that f starts and leaves open keeps its labels.
 func Do(ctx context.Context, f func(context.Context)) {
-	if usesPublic {
+	switch {
+	case ctx.Value(goruntime.LabelsKey) == nil:
+	case usesPublic:
 		putPublic(ctx)
 		defer putPublic(context.Background())
-		f(ctx)
-		return
+	default:
+		defer enter(goruntime.ContextLabels(ctx)).leave()
 	}
-	labels := goruntime.ContextLabels(ctx)
-	if labels == nil {
-		f(ctx)
-		return
-	}
-	b := enter(labels)
-	defer b.leave()
 	f(ctx)
 }
 
 // enter puts a block with the given labels on the calling goroutine. The block
 // is of no local root, so that only leave ends it.
 func enter(labels *labelSet) *Block {
-	b := new(Block)
+	b, found, from := new(Block), goruntime.GoroutineLabels(), labels
+	if !slices.ContainsFunc(labels.List, isOwn) {
+		from = live(found)
+	}
 	own := b.inline[:0]
-	for _, l := range labels.List {
-		if IsOwn(l.Key) {
+	for _, l := range from.Labels() {
+		if isOwn(l) {
 			own = append(own, l)
 		}
 	}
-	b.start = StartOf(labels)
-	found := goruntime.GoroutineLabels()
+	b.start = StartOf(from)
 	b.place(found, labels, own)
 	put(found, &b.set)
 	return b
 }
 
 func (b *Block) leave() {
-	put(goruntime.GoroutineLabels(), live(b.prev.Load()))
+	carried := goruntime.GoroutineLabels()
+	above := blockOf(carried)
+	for above != nil && above != b {
+		above = above.under()
+	}
 	b.endAt(goruntime.Nanotime())
+	if above == nil { // the program has replaced the labels
+		put(carried, live(b.prev.Load()))
+		return
+	}
+	put(carried, live(carried)) // of a span that was started here and is open
 }
 
 // Go calls f by [Do] on a new goroutine that inherits no labels.

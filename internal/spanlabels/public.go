@@ -33,6 +33,7 @@ func (p *publicSpan) context() context.Context { return p.labelled.Load().(conte
 func (b *Block) startPublic(ctx context.Context, own []label) {
 	b.public = &publicSpan{started: ctx}
 	b.setPublic(own)
+	putPublic(b.public.context())
 }
 
 // setPublic adds own to the labels of the context that b was started with.
@@ -41,9 +42,7 @@ func (b *Block) setPublic(own []label) {
 	for _, l := range own {
 		kv = append(kv, l.Key, l.Value)
 	}
-	labelled := pprof.WithLabels(b.public.started, pprof.Labels(kv...))
-	b.public.labelled.Store(labelled)
-	putPublic(labelled)
+	b.public.labelled.Store(pprof.WithLabels(b.public.started, pprof.Labels(kv...)))
 }
 
 func labelsIn(ctx context.Context) (list []label) {

@@ -24,12 +24,18 @@ func IsOwn(key string) bool {
 	return key == keyProfile || key == keySpan || key == keyName || key == keyTrace
 }
 
-// text returns a string of b, which must not change any more, without a copy.
-func text(b []byte) string { return unsafe.String(&b[0], len(b)) }
+// ids returns the digits of the ids without a copy. By the public API they are
+// copied, because b pins the span's context.
+func (b *Block) ids() string {
+	if usesPublic {
+		return string(b.hex[:])
+	}
+	return unsafe.String(&b.hex[0], len(b.hex))
+}
 
 // appendOwn appends the labels of v, sorted by key.
 func (b *Block) appendOwn(list []label, v *Values) []label {
-	ids := text(b.hex[:])
+	ids := b.ids()
 	if v.SpanID {
 		list = append(list, label{Key: keyProfile, Value: ids[:spanDigits]}, label{Key: keySpan, Value: ids[:spanDigits]})
 	}
@@ -45,6 +51,8 @@ func (b *Block) appendOwn(list []label, v *Values) []label {
 func sortByKey(list []label) {
 	slices.SortFunc(list, func(a, b label) int { return strings.Compare(a.Key, b.Key) })
 }
+
+func isOwn(l label) bool { return IsOwn(l.Key) }
 
 func isUser(l label) bool { return !IsOwn(l.Key) }
 
@@ -90,12 +98,15 @@ func renamed(list, labels []label, name string) []label {
 // are not recognised.
 func (b *Block) takeValues(m, back *labelSet) (*labelSet, bool) {
 	own := b.current()
-	same := func(key string) bool { return own.Find(key) != nil && sameValue(m, own, key) }
-	switch ids := same(keySpan) || same(keyProfile); {
-	case own.Find(keyTrace) == nil, !ids && own.Find(keySpan) != nil && same(keyTrace):
+	same := func(key string) bool {
+		// A copy from before a Rename has the first name.
+		return own.Find(key) != nil && sameValue(m, own, key) || key == keyName && sameValue(m, &b.set, key)
+	}
+	if own.Find(keyTrace) == nil {
 		return m, true
-	case !ids && !same(keyTrace):
-		return m, false
+	}
+	if !same(keySpan) && !same(keyProfile) && (own.Find(keySpan) != nil || !same(keyTrace) || !same(keyName)) {
+		return m, same(keyTrace)
 	}
 	var list []label
 	for _, l := range m.Labels() {
@@ -158,7 +169,7 @@ func At(set *labelSet, nanotime int64) (held *labelSet, endedSpanID string) {
 // holding returns the first set under set that had not ended, and its block.
 func holding(set *labelSet, nanotime int64) (*labelSet, *Block) {
 	for b := blockOf(set); b != nil; b = blockOf(set) {
-		if ended := b.ended.Load(); ended == 0 || nanotime <= ended {
+		if ended := b.ended.Load(); ended <= 0 || nanotime <= ended {
 			return set, b
 		}
 		set = b.prev.Load()
