@@ -73,6 +73,35 @@ func TestSpanProcessorBound(t *testing.T) {
 	pprof.SetGoroutineLabels(context.Background())
 }
 
+// A root that has ended frees the room of its children for the next span.
+func TestSpanProcessorRoomOfEndedRoot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor())).Tracer("test")
+	ctx, root := tracer.Start(context.Background(), "root")
+	for range 60_000 {
+		tracer.Start(ctx, "forgotten")
+	}
+	root.End()
+	_, next := tracer.Start(context.Background(), "next")
+	carries(t, "in the next span", spanLabels(next, "next"))
+	next.End()
+	carries(t, "after it", map[string]string{})
+}
+
+// A processor that is registered twice labels each span once.
+func TestSpanProcessorTwice(t *testing.T) {
+	processor := spanprof.NewSpanProcessor()
+	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor), sdktrace.WithSpanProcessor(processor))
+	_, span := sdk.Tracer("test").Start(context.Background(), "span")
+	if spanprof.ReadsGoroutineLabels() {
+		carries(t, "in span", spanLabels(span, "span"))
+	}
+	span.End()
+	carries(t, "after span", map[string]string{})
+}
+
 // Spans that are open at Shutdown do not leave their labels behind for good.
 func TestSpanProcessorShutdown(t *testing.T) {
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))

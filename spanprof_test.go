@@ -371,6 +371,8 @@ func TestNilArguments(t *testing.T) {
 		"provider":              {func(*testing.T) { span(spanprof.NewTracerProvider(nil)) }, "NewTracerProvider: the provider to wrap is nil"},
 		"pointer to a provider": {func(*testing.T) { span(spanprof.NewTracerProvider((*sdktrace.TracerProvider)(nil))) }, "NewTracerProvider: the provider to wrap is nil"},
 		"pointer to a wrapper":  {func(*testing.T) { span(spanprof.NewTracerProvider((*spanprof.TracerProvider)(nil))) }, "NewTracerProvider: the provider to wrap is nil"},
+		"no wrapper":            {func(t *testing.T) { (*spanprof.TracerProvider)(nil).Tracer("").Start(t.Context(), "") }, ""},
+		"zero wrapper":          {func(t *testing.T) { new(spanprof.TracerProvider).Tracer("").Start(t.Context(), "") }, ""},
 		"option":                {func(*testing.T) { span(spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), nil)) }, ""},
 		"option of a processor": {func(*testing.T) { spanprof.NewSpanProcessor(nil) }, ""},
 		"URL builder":           {func(*testing.T) { spanprof.NewSpanProcessor(spanprof.WithProfileURLBuilder(nil)) }, ""},

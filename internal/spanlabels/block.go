@@ -38,8 +38,8 @@ type Values struct {
 	// Start is the span's start time in nanoseconds since 1970.
 	Start int64
 	// Processor marks the block of a SpanProcessor. A wrapper's block of the
-	// same span takes its place.
-	Processor bool
+	// same span takes its place, and Start sets Replaced.
+	Processor, Replaced bool
 }
 
 // Block is the labels of one span on one goroutine, in one allocation. It is
@@ -89,12 +89,12 @@ func Start(ctx context.Context, root *Block, v *Values) *Block {
 	}
 	found := goruntime.GoroutineLabels()
 	p := blockOf(found)
-	replaces := p != nil && p.processor && !b.processor && p.hex == b.hex
-	if replaces {
+	v.Replaced = p != nil && p.processor && !b.processor && p.hex == b.hex
+	if v.Replaced {
 		p.endAt(goruntime.Nanotime())
 	}
 	b.place(found, goruntime.ContextLabels(ctx), own)
-	if replaces {
+	if v.Replaced {
 		p.prev.Store(&b.set)
 	}
 	if b.local {
@@ -332,14 +332,8 @@ func enter(labels *labelSet) *Block {
 	if !slices.ContainsFunc(labels.List, isOwn) {
 		from = live(found)
 	}
-	own := b.inline[:0]
-	for _, l := range from.Labels() {
-		if isOwn(l) {
-			own = append(own, l)
-		}
-	}
 	b.start = StartOf(from)
-	b.place(found, labels, own)
+	b.place(found, labels, appendIf(b.inline[:0], from.Labels(), isOwn))
 	put(found, &b.set)
 	return b
 }

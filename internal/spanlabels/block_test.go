@@ -163,8 +163,9 @@ func TestTakeover(t *testing.T) {
 		v.Processor = true
 		processor := Start(context.Background(), nil, v)
 		before := goruntime.Nanotime()
-		wrapper := Start(context.Background(), nil, number(1))
-		if !processor.Ended() || wrapper.Ended() {
+		of := number(1)
+		wrapper := Start(context.Background(), nil, of)
+		if !processor.Ended() || wrapper.Ended() || !of.Replaced {
 			t.Error("the processor's block goes on")
 		}
 		if held, skipped := At(&processor.set, goruntime.Nanotime()+1); held != &wrapper.set || skipped != "" {

@@ -49,7 +49,7 @@ type modelSet struct {
 	goroutine *modelGoroutine
 	outer     bool      // no block of root right under it on the goroutine
 	parent    *modelSet // the block under it if ctx is of that, and both are of root
-	ended     int  // the step, 0 before
+	ended     int       // the step, 0 before
 }
 
 // at returns the highest set of a list that had not ended after a step.

@@ -48,6 +48,16 @@ func (b *Block) appendOwn(list []label, v *Values) []label {
 	return list
 }
 
+// appendIf appends the labels that keep accepts.
+func appendIf(list, labels []label, keep func(label) bool) []label {
+	for _, l := range labels {
+		if keep(l) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
 func sortByKey(list []label) {
 	slices.SortFunc(list, func(a, b label) int { return strings.Compare(a.Key, b.Key) })
 }
@@ -63,28 +73,15 @@ func hasUserLabels(m *labelSet) bool { return slices.ContainsFunc(m.Labels(), is
 // override the goroutine's, as in pprof.Do.
 func withUserLabels(own []label, onGoroutine, inContext *labelSet) []label {
 	list := make([]label, 0, len(own)+len(onGoroutine.Labels())+len(inContext.Labels())+1)
-	list = append(list, own...)
-	for _, l := range inContext.Labels() {
-		if isUser(l) {
-			list = append(list, l)
-		}
-	}
-	for _, l := range onGoroutine.Labels() {
-		if isUser(l) && inContext.Find(l.Key) == nil {
-			list = append(list, l)
-		}
-	}
+	list = appendIf(append(list, own...), inContext.Labels(), isUser)
+	list = appendIf(list, onGoroutine.Labels(), func(l label) bool { return isUser(l) && inContext.Find(l.Key) == nil })
 	sortByKey(list)
 	return list
 }
 
 // renamed appends labels with another span name to list, which is empty.
 func renamed(list, labels []label, name string) []label {
-	for _, l := range labels {
-		if l.Key != keyName {
-			list = append(list, l)
-		}
-	}
+	list = appendIf(list, labels, func(l label) bool { return l.Key != keyName })
 	if name != "" {
 		list = append(list, label{Key: keyName, Value: name})
 		sortByKey(list)
@@ -108,18 +105,8 @@ func (b *Block) takeValues(m, back *labelSet) (*labelSet, bool) {
 	if !same(keySpan) && !same(keyProfile) && (own.Find(keySpan) != nil || !same(keyTrace) || !same(keyName)) {
 		return m, same(keyTrace)
 	}
-	var list []label
-	for _, l := range m.Labels() {
-		if isUser(l) || !same(l.Key) {
-			list = append(list, l)
-		}
-	}
-	kept := &labelSet{List: list}
-	for _, l := range back.Labels() {
-		if IsOwn(l.Key) && kept.Find(l.Key) == nil {
-			list = append(list, l)
-		}
-	}
+	kept := &labelSet{List: appendIf(nil, m.List, func(l label) bool { return isUser(l) || !same(l.Key) })}
+	list := appendIf(slices.Clip(kept.List), back.Labels(), func(l label) bool { return isOwn(l) && kept.Find(l.Key) == nil })
 	if len(list) == 0 {
 		return nil, true
 	}
