@@ -516,3 +516,17 @@ func TestSpanExporterAddsOnce(t *testing.T) {
 		t.Errorf("attributes %q, want %q", keys, want)
 	}
 }
+
+// A sampled span under one that is not is a local root.
+func TestSpanExporterUnsampledParent(t *testing.T) {
+	memory := tracetest.NewInMemoryExporter()
+	parent := trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}}
+	child := trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled}
+	spans := tracetest.SpanStubs{{Parent: trace.NewSpanContext(parent), SpanContext: trace.NewSpanContext(child)}}
+	if err := spanprof.NewSpanExporter(memory).ExportSpans(t.Context(), spans.Snapshots()); err != nil {
+		t.Fatal(err)
+	}
+	if got := attributes(memory.GetSpans().Snapshots()[0]); got[spanprof.AttributeProfileID] == "" {
+		t.Errorf("the span has %v", got)
+	}
+}
