@@ -84,7 +84,9 @@ func Start(ctx context.Context, root *Block, v *Values) *Block {
 	}
 	own := b.appendOwn(b.inline[:0], v)
 	if usesPublic {
-		b.startPublic(ctx, own)
+		b.public = &publicSpan{started: ctx}
+		b.setPublic(own)
+		putPublic(b.public.context())
 		return b
 	}
 	found := goruntime.GoroutineLabels()
@@ -113,15 +115,11 @@ func Inherits(ctx context.Context, root *Block) bool {
 		return false
 	}
 	found, inContext := goruntime.GoroutineLabels(), goruntime.ContextLabels(ctx)
-	switch of := blockOf(found); {
-	case found == nil:
-		return false
-	case of != nil:
+	if of := blockOf(found); of != nil {
 		return of.hex == root.hex && of == blockOf(inContext) && !of.Ended()
-	default: // perhaps a copy, of pprof.Do
-		own := root.current()
-		return found == inContext && sameValue(found, own, keySpan) && sameValue(found, own, keyTrace)
 	}
+	own := root.current() // found is perhaps a copy, of pprof.Do
+	return found != nil && found == inContext && sameValue(found, own, keySpan) && sameValue(found, own, keyTrace)
 }
 
 // place puts b on top of found, which the goroutine carries. Its labels are own
@@ -310,9 +308,9 @@ func (b *Block) ContextValue() any {
 }
 
 // Do calls f with the labels of ctx on the calling goroutine and restores what held
-// before. User labels of the goroutine stay, and its span labels if ctx has none of its
-// own. The labels hold until f returns, even if their span ends. A context without labels
-// changes nothing. A span that f starts and leaves open keeps its labels.
+// before. User labels of the goroutine stay, and its span labels if ctx has none. The
+// labels hold until f returns, even if their span ends. A span that f leaves open keeps
+// its own. A context without labels changes nothing.
 func Do(ctx context.Context, f func(context.Context)) {
 	switch {
 	case ctx.Value(goruntime.LabelsKey) == nil:
@@ -339,17 +337,15 @@ func enter(labels *labelSet) *Block {
 }
 
 func (b *Block) leave() {
-	carried := goruntime.GoroutineLabels()
-	above := blockOf(carried)
-	for above != nil && above != b {
-		above = above.under()
-	}
 	b.endAt(goruntime.Nanotime())
-	if above == nil { // the program has replaced the labels
-		put(carried, live(b.prev.Load()))
-		return
+	carried := goruntime.GoroutineLabels()
+	for at := blockOf(carried); at != nil; at = at.under() {
+		if at == b {
+			put(carried, live(carried)) // perhaps of a span that f left open
+			return
+		}
 	}
-	put(carried, live(carried)) // of a span that was started here and is open
+	put(carried, live(b.prev.Load())) // the program has replaced the labels
 }
 
 // Go calls f by [Do] on a new goroutine that inherits no labels.

@@ -30,12 +30,6 @@ type publicSpan struct {
 
 func (p *publicSpan) context() context.Context { return p.labelled.Load().(context.Context) }
 
-func (b *Block) startPublic(ctx context.Context, own []label) {
-	b.public = &publicSpan{started: ctx}
-	b.setPublic(own)
-	putPublic(b.public.context())
-}
-
 // setPublic adds own to the labels of the context that b was started with.
 func (b *Block) setPublic(own []label) {
 	kv := make([]string, 0, 8)

@@ -62,10 +62,8 @@ func sortByKey(list []label) {
 	slices.SortFunc(list, func(a, b label) int { return strings.Compare(a.Key, b.Key) })
 }
 
-func isOwn(l label) bool { return IsOwn(l.Key) }
-
-func isUser(l label) bool { return !IsOwn(l.Key) }
-
+func isOwn(l label) bool             { return IsOwn(l.Key) }
+func isUser(l label) bool            { return !IsOwn(l.Key) }
 func hasUserLabels(m *labelSet) bool { return slices.ContainsFunc(m.Labels(), isUser) }
 
 // withUserLabels returns own and the user's labels, sorted by key as
@@ -91,8 +89,7 @@ func renamed(list, labels []label, name string) []label {
 
 // takeValues returns m, a foreign set, without the labels that have b's values.
 // Labels of back take their place. It reports whether m is a copy of b's labels
-// or of a descendant's. Other sets are returned unchanged, and copies without ids
-// are not recognised.
+// or of a descendant's. It returns other sets unchanged.
 func (b *Block) takeValues(m, back *labelSet) (*labelSet, bool) {
 	own := b.current()
 	same := func(key string) bool {
