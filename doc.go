@@ -24,7 +24,8 @@
 //	span_name   the local root's name, bounded in length and number
 //	trace_id    32 hex digits
 //
-// A local root is a span without a parent in this process. In all-spans scope,
+// A local root is a span without a parent in this process, or a sampled span whose local
+// root is not sampled. In all-spans scope,
 // WithRootSpanOnly(false), every span has labels of its own. Only sampled spans are
 // labelled, see [WithUnsampledSpanNames].
 //
@@ -73,12 +74,13 @@
 //     before the work.
 //   - A goroutine that is started within a span inherits its labels from the runtime, and
 //     keeps them after the span. [Go] starts one with only the labels of a context.
-//   - A copy of a span's labels, by pprof.Do or pprof.WithLabels, counts for the span until
-//     it is replaced: on goroutines started there also after the span. End removes the
+//   - A copy of a span's labels, by pprof.Do or pprof.WithLabels, holds until it is
+//     replaced: on goroutines started there also after the span. End removes the
 //     span's values from a copy on its goroutine. Without ids, by
-//     [WithUnsampledSpanNames], it leaves span_name there.
+//     [WithUnsampledSpanNames], a copy's span_name stays.
 //   - A worker of a pool carries a span's labels only while a span that started on it is
-//     open. Start one there with the job's context, or use [Do].
+//     open. Start one there with the job's context, or use [Do]. Its End also ends spans
+//     that were started there in its context, each in the last; others need their own.
 //   - A span that is not sampled is the wrapped provider's own, and so is its
 //     TracerProvider. Spans that an instrumentation starts from that are not labelled.
 //   - pprof.Do restores the labels of its context when it returns. If that context
