@@ -24,10 +24,9 @@
 //	span_name   the local root's name, bounded in length and number
 //	trace_id    32 hex digits
 //
-// A local root is a span without a parent in this process, or a sampled span whose local
-// root is not sampled. In all-spans scope,
-// WithRootSpanOnly(false), every span has labels of its own. Only sampled spans are
-// labelled, see [WithUnsampledSpanNames].
+// A local root is a span without a parent in this process. A sampled span below a local root
+// that is not sampled is one too. In all-spans scope, WithRootSpanOnly(false), every span
+// has labels of its own. Only sampled spans are labelled, see [WithUnsampledSpanNames].
 //
 // A span with its own id among the labels gets the attribute pyroscope.profile.id. Options
 // add three more:
@@ -61,7 +60,7 @@
 // keep. At the start it verifies how runtime/pprof stores labels. If that is unexpected, and
 // with the build tag spanprof_public, it uses only runtime/pprof's public API. That cannot
 // read labels. End then restores the labels of the nearest context with an open
-// span. An unexpected runtime is reported through otel.Handle.
+// span. SetName shows in spans that start later. An unexpected runtime is reported through otel.Handle.
 //
 // # What no wrapper can do
 //
@@ -97,7 +96,7 @@
 // That holds for crashes, for runtime.Stack and debug.Stack, and for the goroutine profile
 // with debug=2.
 //
-//	goroutine 1 [running] {profile_id: 00f067aa0ba902b7, span_id: 00f067aa0ba902b7, span_name: "GET /users", trace_id: ...}:
+//	goroutine 1 [running] {profile_id: 00f067aa0ba902b7, span_id: 00f067aa0ba902b7, span_name: "GET", ...}:
 //
 // So the log of a crash names the request. GODEBUG=tracebacklabels=0, or a line "godebug
 // tracebacklabels=0" in go.mod, leaves the labels out. A panic that passes a deferred End
