@@ -5,6 +5,7 @@ package spanprof_test
 
 import (
 	"context"
+	"runtime"
 	"runtime/pprof"
 	"testing"
 
@@ -88,6 +89,28 @@ func TestSpanProcessorRoomOfEndedRoot(t *testing.T) {
 	carries(t, "in the next span", spanLabels(next, "next"))
 	next.End()
 	carries(t, "after it", map[string]string{})
+}
+
+// The self-check counts a span once that both a wrapper and a processor label.
+func TestSpanProcessorCountsOnce(t *testing.T) {
+	count := func() (n uint64) {
+		for _, p := range spanlabels.Providers() {
+			sampled, _ := p.Spans()
+			n += sampled
+		}
+		return n
+	}
+	before := count()
+	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))
+	tp := spanprof.NewTracerProvider(sdk)
+	for range 10 {
+		_, span := tp.Tracer("test").Start(context.Background(), "span")
+		span.End()
+	}
+	if n := count() - before; n != 10 && spanprof.ReadsGoroutineLabels() {
+		t.Errorf("10 spans count as %d", n)
+	}
+	runtime.KeepAlive(tp)
 }
 
 // A processor that is registered twice labels each span once.

@@ -52,6 +52,10 @@ func bareContextWithSpan(c *Case) {
 func setName(c *Case) {
 	s := c.newSDK()
 	ctx, root := s.tracer.Start(context.Background(), "GET")
+	elsewhere(func() {
+		root.SetName("GET /user")
+		c.bare("elsewhere after SetName")
+	})
 	root.SetName("GET /user/{id}")
 	c.renamed("after SetName", root, "GET", "GET /user/{id}")
 	c.same("the context after SetName", contextLabels(ctx), root, "GET /user/{id}")

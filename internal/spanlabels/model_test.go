@@ -265,7 +265,7 @@ func take(foreign, b *modelSet, back values) *modelSet {
 		return ok && foreign.labels[key] == mine || key == keyName && foreign.labels[key] == b.first[key]
 	}
 	_, hasID := own[keySpan]
-	if hasID && !same(keySpan) && !same(keyProfile) || !hasID && !(same(keyTrace) && same(keyName)) {
+	if hasID && !same(keySpan) && !same(keyProfile) || !hasID && (!same(keyTrace) || !same(keyName)) {
 		return foreign
 	}
 	left := maps.Clone(foreign.labels)
