@@ -81,13 +81,17 @@ func TestSpanProcessorRoomOfEndedRoot(t *testing.T) {
 	}
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor())).Tracer("test")
 	ctx, root := tracer.Start(context.Background(), "root")
-	for range 60_000 {
+	for range 59_998 {
 		tracer.Start(ctx, "forgotten")
 	}
 	root.End()
+	_, first := tracer.Start(context.Background(), "first")
+	_, last := tracer.Start(context.Background(), "last") // the room is full
 	_, next := tracer.Start(context.Background(), "next")
 	carries(t, "in the next span", spanLabels(next, "next"))
-	next.End()
+	for _, span := range []trace.Span{next, last, first} {
+		span.End()
+	}
 	carries(t, "after it", map[string]string{})
 }
 
