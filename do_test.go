@@ -95,7 +95,7 @@ func TestDo(t *testing.T) {
 }
 
 // A span within Do belongs to the local root, and leaves Do's labels.
-// The span's labels stay in and after a Do with a context that has none of a span.
+// A Do with a context without a span leaves the goroutine its span, in f and after it.
 func TestDoWithoutSpan(t *testing.T) {
 	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
 	_, root := tracer.Start(context.Background(), "root")
