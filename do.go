@@ -21,8 +21,9 @@ import (
 //	}
 //
 // The work counts for the span until f returns, even if the span has ended.
-// The goroutine's own labels stay beside the labels of ctx. A context without
-// labels, such as an unsampled span's, changes nothing.
+// The goroutine's user labels stay beside the labels of ctx, and its span labels if ctx has
+// none. A context without labels, such as an unsampled span's, changes nothing. A span
+// that f leaves open keeps its labels.
 //
 // pprof.Do differs: it leaves the labels of ctx on the goroutine, so a worker
 // keeps the labels of its last job. If spanprof uses only runtime/pprof's public

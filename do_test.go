@@ -95,6 +95,21 @@ func TestDo(t *testing.T) {
 }
 
 // A span within Do belongs to the local root, and leaves Do's labels.
+// A Do with a context without a span leaves the goroutine its span, in f and after it.
+func TestDoWithoutSpan(t *testing.T) {
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
+	_, root := tracer.Start(context.Background(), "root")
+	spanprof.Do(context.Background(), func(context.Context) { carries(t, "in Do", spanLabels(root, "root")) })
+	carries(t, "after Do", spanLabels(root, "root"))
+	if spanprof.ReadsGoroutineLabels() {
+		tenant := pprof.WithLabels(context.Background(), pprof.Labels("tenant", "a"))
+		spanprof.Do(tenant, func(context.Context) {
+			carries(t, "in Do with a label of the user's", spanLabels(root, "root", "tenant", "a"))
+		})
+	}
+	root.End()
+}
+
 func TestSpanInDo(t *testing.T) {
 	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
 	ctx, root := tracer.Start(context.Background(), "root")

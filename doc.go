@@ -24,9 +24,9 @@
 //	span_name   the local root's name, bounded in length and number
 //	trace_id    32 hex digits
 //
-// A local root is a span without a parent in this process. In all-spans scope,
-// WithRootSpanOnly(false), every span has labels of its own. Only sampled spans are
-// labelled, see [WithUnsampledSpanNames].
+// A local root is a span without a parent in this process. A sampled span below a local root
+// that is not sampled is one too. In all-spans scope, WithRootSpanOnly(false), every span
+// has labels of its own. Only sampled spans are labelled, see [WithUnsampledSpanNames].
 //
 // A span with its own id among the labels gets the attribute pyroscope.profile.id. Options
 // add three more:
@@ -60,7 +60,7 @@
 // keep. At the start it verifies how runtime/pprof stores labels. If that is unexpected, and
 // with the build tag spanprof_public, it uses only runtime/pprof's public API. That cannot
 // read labels. End then restores the labels of the nearest context with an open
-// span. An unexpected runtime is reported through otel.Handle.
+// span. SetName shows in spans that start later. An unexpected runtime is reported through otel.Handle.
 //
 // # What no wrapper can do
 //
@@ -73,12 +73,13 @@
 //     before the work.
 //   - A goroutine that is started within a span inherits its labels from the runtime, and
 //     keeps them after the span. [Go] starts one with only the labels of a context.
-//   - A copy of a span's labels, by pprof.Do or pprof.WithLabels, counts for the span until
-//     it is replaced: on goroutines started there also after the span. End removes the
+//   - A copy of a span's labels, by pprof.Do or pprof.WithLabels, holds until it is
+//     replaced: on goroutines started there also after the span. End removes the
 //     span's values from a copy on its goroutine. Without ids, by
-//     [WithUnsampledSpanNames], it leaves span_name there.
+//     [WithUnsampledSpanNames], a copy's span_name stays.
 //   - A worker of a pool carries a span's labels only while a span that started on it is
-//     open. Start one there with the job's context, or use [Do].
+//     open. Start one there with the job's context, or use [Do]. Its End also ends spans
+//     that were started there in its context, each in the last; others need their own.
 //   - A span that is not sampled is the wrapped provider's own, and so is its
 //     TracerProvider. Spans that an instrumentation starts from that are not labelled.
 //   - pprof.Do restores the labels of its context when it returns. If that context
@@ -95,7 +96,7 @@
 // That holds for crashes, for runtime.Stack and debug.Stack, and for the goroutine profile
 // with debug=2.
 //
-//	goroutine 1 [running] {profile_id: 00f067aa0ba902b7, span_id: 00f067aa0ba902b7, span_name: "GET /users", trace_id: ...}:
+//	goroutine 1 [running] {profile_id: 00f067aa0ba902b7, span_id: 00f067aa0ba902b7, span_name: "GET", ...}:
 //
 // So the log of a crash names the request. GODEBUG=tracebacklabels=0, or a line "godebug
 // tracebacklabels=0" in go.mod, leaves the labels out. A panic that passes a deferred End

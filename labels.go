@@ -61,7 +61,8 @@ func newLabelling(c config) *labelling {
 // spanprof_public is the program's own choice.
 func reportRuntime(err error) {
 	if err != nil && !errors.Is(err, goruntime.ErrPublic) {
-		otel.Handle(fmt.Errorf("spanprof: spans that end out of order or on another goroutine, and labels of goroutines, are handled less well: the runtime of %s is not as expected: %w", runtime.Version(), err))
+		otel.Handle(fmt.Errorf("spanprof: spans that end out of order or on another goroutine, and labels of goroutines, "+
+			"are handled less well: the runtime of %s is not as expected: %w", runtime.Version(), err))
 	}
 }
 
@@ -87,28 +88,32 @@ func (l *labelling) nameLabel(name string) string {
 }
 
 // begin fills in the state of a span that has started and labels the goroutine.
-func (l *labelling) begin(ctx, innerCtx context.Context, span trace.Span, sc *trace.SpanContext, s, parent *spanState, name string) {
+func (l *labelling) begin(
+	ctx, innerCtx context.Context, span trace.Span, sc *trace.SpanContext, s, parent *spanState, name string,
+) {
 	s.by = l
 	s.ctx = spanContext{innerCtx, span, s}
 	s.traceID = sc.TraceID()
 	s.sampled = sc.IsSampled()
-	l.facts.Count(s.traceID, s.sampled)
-
 	// A span is a local root of its own where the root above lacks its ids.
 	if parent != nil && parent.root != nil && parent.traceID == s.traceID && (parent.root.sampled || !s.sampled) {
 		s.root = parent.root
 		if s.sampled {
 			l.labelChild(ctx, s, sc.SpanID(), name)
 		}
+		l.facts.Count(s.traceID, s.sampled)
 		return
 	}
-	if c := &l.config; s.sampled || c.unsampledNames && c.nameScope != ScopeNone {
-		l.labelRoot(ctx, s, sc.SpanID(), name)
+	c := &l.config
+	counted := (s.sampled || c.unsampledNames && c.nameScope != ScopeNone) && l.labelRoot(ctx, s, sc.SpanID(), name)
+	if !counted {
+		l.facts.Count(s.traceID, s.sampled)
 	}
 }
 
-// labelRoot labels the goroutine for a local root.
-func (l *labelling) labelRoot(ctx context.Context, s *spanState, id trace.SpanID, name string) {
+// labelRoot labels the goroutine for a local root. It reports whether a SpanProcessor
+// has done that and counted the span.
+func (l *labelling) labelRoot(ctx context.Context, s *spanState, id trace.SpanID, name string) bool {
 	s.root = s
 	s.labelID = id
 	s.profiled = s.sampled && l.config.idScope != ScopeNone
@@ -121,6 +126,7 @@ func (l *labelling) labelRoot(ctx context.Context, s *spanState, id trace.SpanID
 		_, hasTask := s.ctx.span.(sdktrace.ReadOnlySpan)
 		s.block.MarkRoot(s.ctx.Context, hasTask)
 	}
+	return v.Replaced
 }
 
 // labelChild labels the goroutine for a span with a local parent.

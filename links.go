@@ -67,7 +67,7 @@ type links struct {
 type linkedSpan struct {
 	id         string          // the value of LabelProfileID
 	name       string          // the value of LabelSpanName, "" if absent
-	user       context.Context //nolint:containedctx // with the labels of the span and of the user, nil if the user has none
+	user       context.Context //nolint:containedctx // with all labels, nil without some of the user's
 	start, end time.Time
 }
 
@@ -97,13 +97,14 @@ func (l *links) prepare(span any) {
 			app = serviceName(span)
 		}
 		if l.config.urlForm == urlOfGrafana {
-			l.grafana = l.config.grafana + "/a/grafana-pyroscope-app/explore?var-dataSource=" + l.config.dataSource + "&var-serviceName=" + url.QueryEscape(app) +
-				"&var-profileMetricId=process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+			l.grafana = l.config.grafana + "/a/grafana-pyroscope-app/explore?var-dataSource=" + l.config.dataSource +
+				"&var-serviceName=" + url.QueryEscape(app) + "&var-profileMetricId=process_cpu:cpu:nanoseconds:cpu:nanoseconds"
 		}
 		// A query without an application begins with the dot and selects all.
 		if strings.ContainsAny(app, "{}") && (l.config.baselineURL || l.config.urlForm == urlOfPage) {
 			// Asynchronous: an error handler that ends a span would wait for this call.
-			l.reporter.Report(fmt.Errorf("spanprof: the application name %q cannot be part of a query and is left out of profile URLs: set another one by WithAppName", app))
+			l.reporter.Report(fmt.Errorf("spanprof: the application name %q cannot be part of a query "+
+				"and is left out of profile URLs: set another one by WithAppName", app))
 			app = ""
 		}
 		l.selector = url.QueryEscape(app + ".cpu{")
@@ -138,7 +139,8 @@ func (l *links) appendAttributes(kv []attribute.KeyValue, span any, to linkedSpa
 		l.writeComparison(&all, "/comparison?query=", query, to)
 		baseline := all.Len()
 		l.writeComparison(&all, "/comparison-diff?query=", query, to)
-		kv = append(kv, attribute.String(attributeBaselineURL, all.String()[profile:baseline]), attribute.String(attributeDiffURL, all.String()[baseline:]))
+		kv = append(kv, attribute.String(attributeBaselineURL, all.String()[profile:baseline]),
+			attribute.String(attributeDiffURL, all.String()[baseline:]))
 	}
 	return kv
 }
@@ -218,7 +220,8 @@ func (l *links) build(id string) (built string) {
 
 func (l *links) refuse(err error) {
 	l.refused.Do(func() {
-		l.reporter.Report(fmt.Errorf("spanprof: a span got no %s from the function of WithProfileURLBuilder, further ones are not reported: %w", attributeProfileURL, err))
+		l.reporter.Report(fmt.Errorf("spanprof: a span got no %s from the function of WithProfileURLBuilder, "+
+			"further ones are not reported: %w", attributeProfileURL, err))
 	})
 }
 

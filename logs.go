@@ -69,8 +69,8 @@ func WithoutLogSpanIDs() LogOption {
 // attributes are outside of the program's groups. In root scope, the
 // default, profile_id is the span id of the local root.
 //
-// A nil inner is slog's text handler on standard error; a nil pointer is reported too. The result is safe for concurrent use
-// if inner is. Do not give slog.SetDefault a logger that wraps the first handler of
+// A nil inner is slog's text handler on standard error; a nil pointer is reported too. The
+// result is safe for concurrent use if inner is. Do not give slog.SetDefault a logger that wraps the first handler of
 // slog.Default: its first record waits for itself (golang/go#62424).
 func NewLogHandler(inner slog.Handler, options ...LogOption) slog.Handler {
 	if isNil(inner) {
@@ -136,7 +136,8 @@ func (h *logHandler) ids(ctx context.Context, ids []slog.Attr) []slog.Attr {
 func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	// The inner handler owns its argument. In a group it gets the attributes again with
 	// each record.
-	return h.with(func(inner slog.Handler) slog.Handler { return inner.WithAttrs(slices.Clone(attrs)) }, len(h.grouped) > 0)
+	with := func(inner slog.Handler) slog.Handler { return inner.WithAttrs(slices.Clone(attrs)) }
+	return h.with(with, len(h.grouped) > 0)
 }
 
 func (h *logHandler) WithGroup(name string) slog.Handler {

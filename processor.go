@@ -25,6 +25,7 @@ type spanProcessor struct {
 	open      sync.Map     // of openKey to *spanState
 	count     atomic.Int64 // spans in open
 	started   atomic.Int64
+	again     atomic.Int64 // the started at which a full room may be swept again
 	shut      atomic.Bool
 }
 
@@ -69,8 +70,11 @@ func (p *spanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan
 		span.SetAttributes(attribute.String(AttributeProfileID, s.block.ID()))
 	}
 	if s.root != nil {
+		if _, twice := p.open.LoadOrStore(openKey{sc.TraceID(), sc.SpanID()}, s); twice {
+			s.finish(nil) // p is registered twice
+			return
+		}
 		p.count.Add(1)
-		p.open.Store(openKey{sc.TraceID(), sc.SpanID()}, s)
 	}
 	if p.shut.Load() {
 		s.abandon()
@@ -101,12 +105,17 @@ func (p *spanProcessor) ForceFlush(context.Context) error { return nil }
 
 // hasRoom reports whether one more span can be labelled.
 func (p *spanProcessor) hasRoom() bool {
-	full := p.count.Load() >= maxOpen
+	n, full := p.started.Add(1), p.count.Load() >= maxOpen
+	switch { // rarely, since it reads all spans
+	case full && n >= p.again.Load():
+		p.again.Store(n + 1024)
+		p.sweep(true)
+		full = p.count.Load() >= maxOpen
+	case n%4096 == 0:
+		p.sweep(false)
+	}
 	if full {
 		spanlabels.Counts.NoRoom.Add(1)
-	}
-	if p.started.Add(1)%4096 == 0 { // rarely, since it reads all spans
-		p.sweep(full)
 	}
 	return !full && !p.shut.Load()
 }

@@ -5,6 +5,7 @@ package spanprof_test
 
 import (
 	"context"
+	"runtime"
 	"runtime/pprof"
 	"testing"
 
@@ -71,6 +72,61 @@ func TestSpanProcessorBound(t *testing.T) {
 		t.Error("no room after all spans have ended")
 	}
 	pprof.SetGoroutineLabels(context.Background())
+}
+
+// A root that has ended frees the room of its children for the next span.
+func TestSpanProcessorRoomOfEndedRoot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor())).Tracer("test")
+	ctx, root := tracer.Start(context.Background(), "root")
+	for range 59_998 {
+		tracer.Start(ctx, "forgotten")
+	}
+	root.End()
+	_, first := tracer.Start(context.Background(), "first")
+	_, last := tracer.Start(context.Background(), "last") // the room is full
+	_, next := tracer.Start(context.Background(), "next")
+	carries(t, "in the next span", spanLabels(next, "next"))
+	for _, span := range []trace.Span{next, last, first} {
+		span.End()
+	}
+	carries(t, "after it", map[string]string{})
+}
+
+// The self-check counts a span once that both a wrapper and a processor label.
+func TestSpanProcessorCountsOnce(t *testing.T) {
+	count := func() (n uint64) {
+		for _, p := range spanlabels.Providers() {
+			sampled, _ := p.Spans()
+			n += sampled
+		}
+		return n
+	}
+	before := count()
+	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))
+	tp := spanprof.NewTracerProvider(sdk)
+	for range 10 {
+		_, span := tp.Tracer("test").Start(context.Background(), "span")
+		span.End()
+	}
+	if n := count() - before; n != 10 && spanprof.ReadsGoroutineLabels() {
+		t.Errorf("10 spans count as %d", n)
+	}
+	runtime.KeepAlive(tp)
+}
+
+// A processor that is registered twice labels each span once.
+func TestSpanProcessorTwice(t *testing.T) {
+	processor := spanprof.NewSpanProcessor()
+	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor), sdktrace.WithSpanProcessor(processor))
+	_, span := sdk.Tracer("test").Start(context.Background(), "span")
+	if spanprof.ReadsGoroutineLabels() {
+		carries(t, "in span", spanLabels(span, "span"))
+	}
+	span.End()
+	carries(t, "after span", map[string]string{})
 }
 
 // Spans that are open at Shutdown do not leave their labels behind for good.

@@ -35,19 +35,11 @@ var _ sdktrace.ReadWriteSpan = (*sdkSpan)(nil)
 // End restores the goroutine's labels and ends the span. It recovers a panic
 // only where the SDK's End would.
 func (s *sdkSpan) End(options ...trace.SpanEndOption) {
-	if s.state.ended.Load() {
-		s.ReadWriteSpan.End(options...)
-		return
+	var r any
+	if !s.state.ended.Load() {
+		r = recover() // works only here, in the deferred function
 	}
-	// recover works only here, in the deferred function.
-	if r := recover(); r != nil {
-		defer panic(r)
-		s.state.finish(s.ReadWriteSpan)
-		endInPanic(s.ReadWriteSpan, r, options)
-		return
-	}
-	s.state.finish(s.ReadWriteSpan)
-	s.ReadWriteSpan.End(options...)
+	s.state.end(s.ReadWriteSpan, r, options)
 }
 
 // SetName renames the span and its label.
@@ -74,20 +66,11 @@ type apiSpan struct {
 
 // End restores the goroutine's labels and ends the span.
 func (s *apiSpan) End(options ...trace.SpanEndOption) {
-	if s.state.ended.Load() || !s.IsRecording() {
-		s.state.finish(s.Span)
-		s.Span.End(options...)
-		return
+	var r any
+	if !s.state.ended.Load() && s.IsRecording() {
+		r = recover() // works only here, in the deferred function
 	}
-	// recover works only here, in the deferred function.
-	if r := recover(); r != nil {
-		defer panic(r)
-		s.state.finish(s.Span)
-		endInPanic(s.Span, r, options)
-		return
-	}
-	s.state.finish(s.Span)
-	s.Span.End(options...)
+	s.state.end(s.Span, r, options)
 }
 
 // SetName renames the span and its label.
@@ -98,6 +81,18 @@ func (s *apiSpan) SetName(name string) {
 
 // TracerProvider returns the wrapping provider: its spans are labelled too.
 func (s *apiSpan) TracerProvider() trace.TracerProvider { return s.state.by.provider }
+
+// end restores the goroutine's labels and ends span, in a panic with r unless nil.
+func (s *spanState) end(span trace.Span, r any, options []trace.SpanEndOption) {
+	if r != nil {
+		defer panic(r)
+		s.finish(span)
+		endInPanic(span, r, options)
+		return
+	}
+	s.finish(span)
+	span.End(options...)
+}
 
 // endInPanic ends span as a deferred End does in a panic with r. The SDK's End
 // calls recover to make an event of the panic, and recover works only in a deferred

@@ -13,27 +13,18 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// WithoutProfileIDAttribute leaves out the attribute [AttributeProfileID], which leads from
-// an exported trace to the profile. It costs a span 110 to 450 ns. Without it the page of
-// package inprocess still finds all spans, by their own ids. A program that exports
-// traces can have it added at the export, by [NewSpanExporter].
-func WithoutProfileIDAttribute() Option {
-	return optionFunc(func(c *config) { c.noProfileID = true })
-}
-
 // NewSpanExporter returns an exporter that adds the profile attributes to spans on their
-// way to exporter. The program's spans then do not pay for them. Give it the options of
-// the TracerProvider, and give the TracerProvider [WithoutProfileIDAttribute] and no URLs:
+// way to exporter. Give it the options of the TracerProvider, and give the TracerProvider
+// [WithoutProfileIDAttribute] and no URLs:
 //
 //	exporter = spanprof.NewSpanExporter(exporter, spanprof.WithPyroscopeURL(addr), spanprof.WithProfileURL(true))
 //	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter)),
 //		spanprof.WithoutProfileIDAttribute())
 //
-// Sampled spans without a local parent get the attributes, in all-spans scope all sampled
-// spans. A baseline depends on the last name of a span alone, not on the user's labels.
-// Attributes that a span has already stay. Span processors do not see the attributes.
-//
-// A nil exporter is reported through otel.Handle, and the result is nil, which exports nothing.
+// Sampled spans without a sampled local parent get the attributes, in all-spans scope all
+// sampled spans. A baseline depends on a span's last name alone, not on the user's labels.
+// Attributes that a span has already stay. Span processors do not see the attributes. A nil
+// exporter is reported through otel.Handle, and the result is nil, which exports nothing.
 func NewSpanExporter(exporter sdktrace.SpanExporter, opts ...Option) sdktrace.SpanExporter {
 	c := newConfig(opts)
 	if isNil(exporter) {
@@ -43,52 +34,44 @@ func NewSpanExporter(exporter sdktrace.SpanExporter, opts ...Option) sdktrace.Sp
 	if c.disabled || c.idScope == ScopeNone {
 		return exporter
 	}
-	return &spanExporter{exporter, c, newSpanNames(c.maxNames, c.maxNameBytes), newLinks(&c)}
+	return &spanExporter{exporter, newLabelling(c)}
 }
 
 type spanExporter struct {
 	sdktrace.SpanExporter
-	config config
-	names  *spanNames
-	links  *links // nil without URLs
+	by *labelling
 }
 
 func (e *spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	profiled := make([]sdktrace.ReadOnlySpan, len(spans))
+	spans, c := slices.Clone(spans), &e.by.config
 	for i, span := range spans {
-		profiled[i] = e.profiled(span)
+		root := span.Parent().IsRemote() || !span.Parent().IsSampled()
+		if span.SpanContext().IsSampled() && (root || c.idScope == ScopeAllSpans) {
+			spans[i] = &profiledSpan{span, e.attributes(span, root)}
+		}
 	}
-	return e.SpanExporter.ExportSpans(ctx, profiled)
+	return e.SpanExporter.ExportSpans(ctx, spans)
 }
 
-// profiled returns the span with its profile attributes.
-func (e *spanExporter) profiled(span sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
-	sc, parent := span.SpanContext(), span.Parent()
-	localRoot := !parent.IsValid() || parent.IsRemote()
-	if !sc.IsSampled() || !localRoot && e.config.idScope != ScopeAllSpans {
-		return span
-	}
-	to := linkedSpan{id: sc.SpanID().String(), start: span.StartTime(), end: span.EndTime()}
+// attributes returns the attributes of span with the profile's.
+func (e *spanExporter) attributes(span sdktrace.ReadOnlySpan, root bool) []attribute.KeyValue {
+	to := linkedSpan{id: span.SpanContext().SpanID().String(), start: span.StartTime(), end: span.EndTime()}
 	var own []attribute.KeyValue
-	if !e.config.noProfileID {
+	if !e.by.config.noProfileID {
 		own = append(own, attribute.String(AttributeProfileID, to.id))
 	}
-	if e.links != nil {
-		if e.config.nameScope == ScopeAllSpans || e.config.nameScope == ScopeRootSpan && localRoot {
-			to.name = e.names.label(span.Name())
+	if e.by.links != nil {
+		if scope := e.by.config.nameScope; scope == ScopeAllSpans || scope == ScopeRootSpan && root {
+			to.name = e.by.names.label(span.Name())
 		}
-		own = e.links.appendAttributes(own, span, to)
+		own = e.by.links.appendAttributes(own, span, to)
 	}
-	attributes := slices.Clip(span.Attributes())
-	for _, a := range own {
-		if !slices.ContainsFunc(attributes, func(present attribute.KeyValue) bool { return present.Key == a.Key }) {
-			attributes = append(attributes, a)
-		}
-	}
-	return &profiledSpan{span, attributes}
+	present := slices.Clip(span.Attributes())
+	return append(present, slices.DeleteFunc(own, func(a attribute.KeyValue) bool {
+		return slices.ContainsFunc(present, func(p attribute.KeyValue) bool { return p.Key == a.Key })
+	})...)
 }
 
-// profiledSpan is a span with other attributes.
 type profiledSpan struct {
 	sdktrace.ReadOnlySpan
 	attributes []attribute.KeyValue

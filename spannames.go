@@ -29,12 +29,12 @@ func newSpanNames(maxNames, maxBytes int) *spanNames {
 	return n
 }
 
-// label returns the label value for a span's name, "" for no name.
+// label returns the label value for a span's name, valid UTF-8; "" for no name.
 func (n *spanNames) label(name string) string {
-	if name == "" {
-		return ""
-	}
 	name = cutString(name, n.maxBytes)
+	if name == "" {
+		return "" // also if not one rune was within the limit
+	}
 	labels := *n.labels.Load()
 	if label, ok := labels[name]; ok {
 		return label
@@ -50,9 +50,9 @@ func (n *spanNames) label(name string) string {
 	}
 	name = strings.Clone(name) // do not pin the string that it was cut from
 	next := maps.Clone(labels)
-	next[name] = name
+	next[name] = strings.ToValidUTF8(name, "?")
 	n.labels.Store(&next)
-	return name
+	return next[name]
 }
 
 // cutString shortens s to at most n bytes without splitting a rune.

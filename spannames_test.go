@@ -10,14 +10,17 @@ import (
 )
 
 func TestSpanNames(t *testing.T) {
-	names := newSpanNames(2, 3)
+	names := newSpanNames(3, 3)
 	for _, test := range []struct{ name, want string }{
 		{"", ""},
 		{"abcd", "abc"},
 		{"aéé", "aé"}, // not half of a rune
+		{"a\xff\xfe", "a?"},
 		{"new", otherSpanName},
 		{"abc", "abc"},
 		{"", ""},
+		{"\x80\x80\x80\x80", ""}, // not one rune begins within the limit
+		{"日本", otherSpanName},
 	} {
 		if got := names.label(test.name); got != test.want {
 			t.Errorf("label(%q) = %q, want %q", test.name, got, test.want)

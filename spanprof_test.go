@@ -371,6 +371,8 @@ func TestNilArguments(t *testing.T) {
 		"provider":              {func(*testing.T) { span(spanprof.NewTracerProvider(nil)) }, "NewTracerProvider: the provider to wrap is nil"},
 		"pointer to a provider": {func(*testing.T) { span(spanprof.NewTracerProvider((*sdktrace.TracerProvider)(nil))) }, "NewTracerProvider: the provider to wrap is nil"},
 		"pointer to a wrapper":  {func(*testing.T) { span(spanprof.NewTracerProvider((*spanprof.TracerProvider)(nil))) }, "NewTracerProvider: the provider to wrap is nil"},
+		"no wrapper":            {func(t *testing.T) { (*spanprof.TracerProvider)(nil).Tracer("").Start(t.Context(), "") }, ""},
+		"zero wrapper":          {func(t *testing.T) { new(spanprof.TracerProvider).Tracer("").Start(t.Context(), "") }, ""},
 		"option":                {func(*testing.T) { span(spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), nil)) }, ""},
 		"option of a processor": {func(*testing.T) { spanprof.NewSpanProcessor(nil) }, ""},
 		"URL builder":           {func(*testing.T) { spanprof.NewSpanProcessor(spanprof.WithProfileURLBuilder(nil)) }, ""},
@@ -512,5 +514,19 @@ func TestSpanExporterAddsOnce(t *testing.T) {
 	}
 	if want := []string{spanprof.AttributeProfileID, attributeProfileURL}; !slices.Equal(keys, want) {
 		t.Errorf("attributes %q, want %q", keys, want)
+	}
+}
+
+// A sampled span under one that is not is a local root.
+func TestSpanExporterUnsampledParent(t *testing.T) {
+	memory := tracetest.NewInMemoryExporter()
+	parent := trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}}
+	child := trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled}
+	spans := tracetest.SpanStubs{{Parent: trace.NewSpanContext(parent), SpanContext: trace.NewSpanContext(child)}}
+	if err := spanprof.NewSpanExporter(memory).ExportSpans(t.Context(), spans.Snapshots()); err != nil {
+		t.Fatal(err)
+	}
+	if got := attributes(memory.GetSpans().Snapshots()[0]); got[spanprof.AttributeProfileID] == "" {
+		t.Errorf("the span has %v", got)
 	}
 }

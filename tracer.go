@@ -26,24 +26,27 @@ var _ trace.Tracer = (*tracer)(nil)
 
 // Start starts a span. The returned span and the span in the returned context
 // are the same.
-func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	if crashesTrace(name) {
-		return t.startLongName(ctx, name, options)
+		// Samplers and processors see the beginning, the span gets all of the name.
+		ctx, span := t.Start(ctx, goruntime.CutTaskName(name), opts...)
+		span.SetName(name)
+		return ctx, span
 	}
 	parent, _ := ctx.Value(otelSpanKey).(trace.Span)
 	switch p := parent.(type) {
 	case *sdkSpan:
-		return t.startChild(ctx, p, name, options)
+		return t.startChild(ctx, p, name, opts)
 	case *apiSpan:
-		innerCtx, span := t.inner.Start(trace.ContextWithSpan(ctx, p.Span), name, options...)
+		innerCtx, span := t.inner.Start(trace.ContextWithSpan(ctx, p.Span), name, opts...)
 		sc := span.SpanContext()
 		return t.wrap(ctx, innerCtx, span, &sc, &p.state, name)
 	}
 
-	innerCtx, span := t.inner.Start(ctx, name, options...)
+	innerCtx, span := t.inner.Start(ctx, name, opts...)
 	sc := span.SpanContext()
 	if !t.by.config.unsampledNames && !sc.IsSampled() && !span.IsRecording() {
 		t.by.facts.Count(sc.TraceID(), false)
@@ -54,9 +57,11 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 
 // startChild starts a child of a span of ours. The child is allocated first
 // because it has the context for the inner tracer.
-func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
+func (t *tracer) startChild(
+	ctx context.Context, parent *sdkSpan, name string, opts []trace.SpanStartOption,
+) (context.Context, trace.Span) {
 	s := &childSpan{inner: spanContext{Context: ctx, span: parent.ReadWriteSpan}}
-	innerCtx, span := t.inner.Start(&s.inner, name, options...)
+	innerCtx, span := t.inner.Start(&s.inner, name, opts...)
 	sc := span.SpanContext()
 	rw, ok := span.(sdktrace.ReadWriteSpan)
 	if !ok {
@@ -69,7 +74,9 @@ func (t *tracer) startChild(ctx context.Context, parent *sdkSpan, name string, o
 
 // wrap returns our span for one of the inner tracer, or that one if it gets no
 // labels. parent is nil if the parent is not ours.
-func (t *tracer) wrap(ctx, innerCtx context.Context, span trace.Span, sc *trace.SpanContext, parent *spanState, name string) (context.Context, trace.Span) {
+func (t *tracer) wrap(
+	ctx, innerCtx context.Context, span trace.Span, sc *trace.SpanContext, parent *spanState, name string,
+) (context.Context, trace.Span) {
 	if rw, ok := span.(sdktrace.ReadWriteSpan); ok {
 		s := &sdkSpan{ReadWriteSpan: rw}
 		t.by.begin(ctx, innerCtx, s, sc, &s.state, parent, name)
@@ -106,13 +113,4 @@ func ancestor(ctx context.Context, parent trace.Span) *spanState {
 // crashesTrace reports whether the runtime would crash on a span with this name.
 func crashesTrace(name string) bool {
 	return goruntime.LongTaskNamesCrash && len(name) > goruntime.MaxTaskName && rtrace.IsEnabled()
-}
-
-// startLongName is Start for a name that crashesTrace. The sampler and the
-// processors see the beginning of the name. The span gets all of it before it is
-// returned.
-func (t *tracer) startLongName(ctx context.Context, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
-	ctx, span := t.Start(ctx, goruntime.CutTaskName(name), options...)
-	span.SetName(name)
-	return ctx, span
 }

@@ -50,7 +50,8 @@ func NewTracerProvider(tp trace.TracerProvider, opts ...Option) *TracerProvider 
 		otel.Handle(errors.New("spanprof: NewTracerProvider: the provider to wrap is nil; no spans will be made"))
 		tp = noop.NewTracerProvider()
 	case isPlaceholder(tp):
-		otel.Handle(errors.New("spanprof: NewTracerProvider: no tracer provider has been set yet, so otel.GetTracerProvider() has none to wrap; wrap the SDK's; no spans will be made"))
+		otel.Handle(errors.New("spanprof: NewTracerProvider: no tracer provider has been set yet, " +
+			"so otel.GetTracerProvider() has none to wrap; wrap the SDK's; no spans will be made"))
 		tp = noop.NewTracerProvider()
 	}
 	wrapper := &TracerProvider{inner: tp, labelling: newLabelling(newConfig(opts))}
@@ -76,19 +77,25 @@ func isPlaceholder(tp trace.TracerProvider) bool {
 // environment has OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true, or [WithOptIn] is not
 // met, it is the wrapped provider's tracer itself.
 func (tp *TracerProvider) Tracer(name string, options ...trace.TracerOption) trace.Tracer {
-	inner := tp.inner.Tracer(name, options...)
-	if tp.labelling.config.disabled {
+	inner := tp.Unwrap().Tracer(name, options...)
+	if tp == nil || tp.labelling == nil || tp.labelling.config.disabled {
 		return inner
 	}
 	return &tracer{inner: inner, by: tp.labelling}
 }
 
-// Unwrap returns the wrapped provider.
-func (tp *TracerProvider) Unwrap() trace.TracerProvider { return tp.inner }
+// Unwrap returns the wrapped provider. A nil or zero TracerProvider wraps one that
+// makes no spans.
+func (tp *TracerProvider) Unwrap() trace.TracerProvider {
+	if tp == nil || tp.inner == nil {
+		return noop.NewTracerProvider()
+	}
+	return tp.inner
+}
 
 // Shutdown shuts the wrapped provider down, if it can be.
 func (tp *TracerProvider) Shutdown(ctx context.Context) error {
-	if p, ok := tp.inner.(interface{ Shutdown(context.Context) error }); ok {
+	if p, ok := tp.Unwrap().(interface{ Shutdown(context.Context) error }); ok {
 		return p.Shutdown(ctx)
 	}
 	return nil
@@ -96,7 +103,7 @@ func (tp *TracerProvider) Shutdown(ctx context.Context) error {
 
 // ForceFlush flushes the wrapped provider, if it can be.
 func (tp *TracerProvider) ForceFlush(ctx context.Context) error {
-	if p, ok := tp.inner.(interface{ ForceFlush(context.Context) error }); ok {
+	if p, ok := tp.Unwrap().(interface{ ForceFlush(context.Context) error }); ok {
 		return p.ForceFlush(ctx)
 	}
 	return nil
@@ -109,11 +116,12 @@ func (tp *TracerProvider) RegisterSpanProcessor(sp sdktrace.SpanProcessor) {
 		otel.Handle(errors.New("spanprof: RegisterSpanProcessor: the span processor is nil and is not registered"))
 		return
 	}
-	p, ok := tp.inner.(interface {
+	p, ok := tp.Unwrap().(interface {
 		RegisterSpanProcessor(sdktrace.SpanProcessor)
 	})
 	if !ok {
-		otel.Handle(fmt.Errorf("spanprof: RegisterSpanProcessor: %T takes no span processors; wrap an sdk/trace.TracerProvider", tp.inner))
+		otel.Handle(fmt.Errorf("spanprof: RegisterSpanProcessor: %T takes no span processors; "+
+			"wrap an sdk/trace.TracerProvider", tp.Unwrap()))
 		return
 	}
 	p.RegisterSpanProcessor(sp)
@@ -122,7 +130,7 @@ func (tp *TracerProvider) RegisterSpanProcessor(sp sdktrace.SpanProcessor) {
 // UnregisterSpanProcessor takes sp off the wrapped provider, if it takes
 // processors at all.
 func (tp *TracerProvider) UnregisterSpanProcessor(sp sdktrace.SpanProcessor) {
-	if p, ok := tp.inner.(interface {
+	if p, ok := tp.Unwrap().(interface {
 		UnregisterSpanProcessor(sdktrace.SpanProcessor)
 	}); ok {
 		p.UnregisterSpanProcessor(sp)

@@ -21,6 +21,9 @@ type (
 // forget to end spans, and spans that nest deeper do not restore the outer ones.
 const maxDepth = 256
 
+// cutOff in Block.ended marks an open block that was under one at maxDepth.
+const cutOff = -1
+
 const spanDigits = 16 // of a span id
 
 // Values are the label values of a span.
@@ -35,8 +38,8 @@ type Values struct {
 	// Start is the span's start time in nanoseconds since 1970.
 	Start int64
 	// Processor marks the block of a SpanProcessor. A wrapper's block of the
-	// same span takes its place.
-	Processor bool
+	// same span takes its place, and Start sets Replaced.
+	Processor, Replaced bool
 }
 
 // Block is the labels of one span on one goroutine, in one allocation. It is
@@ -53,13 +56,14 @@ type Block struct {
 
 	latest atomic.Pointer[labelSet] // of the last Rename, nil before
 	prev   atomic.Pointer[labelSet] // the labels on the goroutine before
-	ended  atomic.Int64             // goruntime.Nanotime of End; 0 while open
+	ended  atomic.Int64             // goruntime.Nanotime of End; 0 or cutOff while open
 
 	start     int64   // Values.Start
 	root      [8]byte // the local root's span id; zero in a Do
 	goroutine uint32
-	depth     uint16 // blocks under this one
-	local     bool   // of a local root
+	depth     uint8 // blocks under this one
+	local     bool  // of a local root
+	nested    bool  // started in the context of the block under it, of the same root
 	processor bool
 
 	public *publicSpan // nil unless by the public API
@@ -80,17 +84,19 @@ func Start(ctx context.Context, root *Block, v *Values) *Block {
 	}
 	own := b.appendOwn(b.inline[:0], v)
 	if usesPublic {
-		b.startPublic(ctx, own)
+		b.public = &publicSpan{started: ctx}
+		b.setPublic(own)
+		putPublic(b.public.context())
 		return b
 	}
 	found := goruntime.GoroutineLabels()
 	p := blockOf(found)
-	replaces := p != nil && p.processor && !b.processor && p.hex == b.hex
-	if replaces {
+	v.Replaced = p != nil && p.processor && !b.processor && p.hex == b.hex
+	if v.Replaced {
 		p.endAt(goruntime.Nanotime())
 	}
 	b.place(found, goruntime.ContextLabels(ctx), own)
-	if replaces {
+	if v.Replaced {
 		p.prev.Store(&b.set)
 	}
 	if b.local {
@@ -109,15 +115,11 @@ func Inherits(ctx context.Context, root *Block) bool {
 		return false
 	}
 	found, inContext := goruntime.GoroutineLabels(), goruntime.ContextLabels(ctx)
-	switch of := blockOf(found); {
-	case found == nil:
-		return false
-	case of != nil:
-		return of.hex == root.hex && of == blockOf(inContext)
-	default: // perhaps a copy, of pprof.Do
-		own := root.current()
-		return found == inContext && sameValue(found, own, keySpan) && sameValue(found, own, keyTrace)
+	if of := blockOf(found); of != nil {
+		return of.hex == root.hex && of == blockOf(inContext) && !of.Ended()
 	}
+	own := root.current() // found is perhaps a copy, of pprof.Do
+	return found != nil && found == inContext && sameValue(found, own, keySpan) && sameValue(found, own, keyTrace)
 }
 
 // place puts b on top of found, which the goroutine carries. Its labels are own
@@ -126,11 +128,11 @@ func (b *Block) place(found, inContext *labelSet, own []label) {
 	b.goroutine = goruntime.Goroutine()
 	prev := live(found)
 	if under := blockOf(prev); under != nil {
-		b.depth = under.depth + 1
-		if b.depth == maxDepth {
-			for b.depth = 0; under != nil; under = blockOf(prev) {
-				prev = under.prev.Load()
-			}
+		b.nested = b.isWith(under) && under == blockOf(inContext)
+		if under.depth == maxDepth-1 {
+			prev = b.bound(prev)
+		} else {
+			b.depth = under.depth + 1
 		}
 	}
 	if prev != nil {
@@ -144,6 +146,28 @@ func (b *Block) place(found, inContext *labelSet, own []label) {
 	}
 	b.set.List = b.marked(own)
 }
+
+// bound counts the blocks from prev down anew, since some may be gone. It returns
+// prev, or at maxDepth the set under all blocks.
+func (b *Block) bound(prev *labelSet) *labelSet {
+	n, last := 0, prev
+	for at := blockOf(prev); at != nil; at = at.under() {
+		n++
+		last = at.prev.Load()
+	}
+	if n < maxDepth {
+		b.depth = uint8(n)
+		return prev
+	}
+	for at := blockOf(prev); at != nil; at = at.under() {
+		at.ended.CompareAndSwap(0, cutOff)
+	}
+	b.nested = false
+	return last
+}
+
+// under returns the block under b, nil for none.
+func (b *Block) under() *Block { return blockOf(b.prev.Load()) }
 
 // marked returns list with the mark of b behind it. list has room for that.
 func (b *Block) marked(list []label) []label {
@@ -161,7 +185,11 @@ func (b *Block) current() *labelSet {
 	return &b.set
 }
 
-func (b *Block) endAt(nanotime int64) { b.ended.CompareAndSwap(0, nanotime) }
+func (b *Block) endAt(nanotime int64) {
+	if !b.ended.CompareAndSwap(0, nanotime) {
+		b.ended.CompareAndSwap(cutOff, nanotime)
+	}
+}
 
 // Rename replaces the span's name, also on the calling goroutine if it carries
 // the labels. An empty name removes the label.
@@ -197,11 +225,11 @@ func (b *Block) End() {
 	}
 	prev := b.prev.Load()
 	back := live(prev)
-	here := b.goroutine == goruntime.Goroutine()
+	here, cut := b.goroutine == goruntime.Goroutine(), b.ended.Load() == cutOff
 	if carried == b.current() {
 		put(carried, back)
 		b.endAt(goruntime.Nanotime()) // samples with the labels belong to the span
-	} else if !b.endCovered(carried, back, here) && here {
+	} else if !b.endCovered(carried, back, here) && here && !cut {
 		Counts.Wiped.Add(1)
 	}
 	if back != prev {
@@ -216,14 +244,17 @@ func (b *Block) End() {
 // endCovered is End if the goroutine carries other labels. It reports whether
 // b's labels are among them or under them.
 func (b *Block) endCovered(carried, back *labelSet, here bool) (found bool) {
-	reached, related := false, false
-	for at := blockOf(carried); at != nil && !reached; at = blockOf(at.prev.Load()) {
-		reached = at == b
+	at, related := blockOf(carried), false
+	top := at // of the blocks that are each nested in the next
+	for ; at != nil && at != b; at = at.under() {
 		related = related || b.isWith(at)
+		if !b.local && (!at.nested || at.Ended()) { // End may have changed prev
+			top = at.under()
+		}
 	}
-	time, under := goruntime.Nanotime(), blockOf(b.prev.Load())
+	reached, time, under := at == b, goruntime.Nanotime(), b.under()
 	if first := under == nil || !b.isWith(under); here && (b.local || reached && first) {
-		for at := blockOf(carried); at != nil && at != b; at = blockOf(at.prev.Load()) {
+		for at = top; at != nil && at != b; at = at.under() {
 			if b.isWith(at) {
 				at.endAt(time)
 			}
@@ -249,10 +280,10 @@ func (b *Block) isWith(other *Block) bool {
 func (b *Block) Abandon() { b.endAt(goruntime.Nanotime()) }
 
 // Ended reports whether the block has ended.
-func (b *Block) Ended() bool { return b.ended.Load() != 0 }
+func (b *Block) Ended() bool { return b.ended.Load() > 0 }
 
 // ID returns the value of span_id.
-func (b *Block) ID() string { return text(b.hex[:spanDigits]) }
+func (b *Block) ID() string { return b.ids()[:spanDigits] }
 
 // Name returns the value of span_name, "" without that label.
 func (b *Block) Name() string { return valueIn(b.labels(), keyName) }
@@ -277,45 +308,44 @@ func (b *Block) ContextValue() any {
 }
 
 // Do calls f with the labels of ctx on the calling goroutine and restores what held
-// before. User labels of the goroutine stay. The labels hold until f returns, even if
-// their span ends. A context without labels changes nothing.
+// before. User labels of the goroutine stay, and its span labels if ctx has none. The
+// labels hold until f returns, even if their span ends. A span that f leaves open keeps
+// its own. A context without labels changes nothing.
 func Do(ctx context.Context, f func(context.Context)) {
-	if usesPublic {
+	switch {
+	case ctx.Value(goruntime.LabelsKey) == nil:
+	case usesPublic:
 		putPublic(ctx)
 		defer putPublic(context.Background())
-		f(ctx)
-		return
+	default:
+		defer enter(goruntime.ContextLabels(ctx)).leave()
 	}
-	labels := goruntime.ContextLabels(ctx)
-	if labels == nil {
-		f(ctx)
-		return
-	}
-	b := enter(labels)
-	defer b.leave()
 	f(ctx)
 }
 
 // enter puts a block with the given labels on the calling goroutine. The block
 // is of no local root, so that only leave ends it.
 func enter(labels *labelSet) *Block {
-	b := new(Block)
-	own := b.inline[:0]
-	for _, l := range labels.List {
-		if IsOwn(l.Key) {
-			own = append(own, l)
-		}
+	b, found, from := new(Block), goruntime.GoroutineLabels(), labels
+	if !slices.ContainsFunc(labels.List, isOwn) {
+		from = live(found)
 	}
-	b.start = StartOf(labels)
-	found := goruntime.GoroutineLabels()
-	b.place(found, labels, own)
+	b.start = StartOf(from)
+	b.place(found, labels, appendIf(b.inline[:0], from.Labels(), isOwn))
 	put(found, &b.set)
 	return b
 }
 
 func (b *Block) leave() {
-	put(goruntime.GoroutineLabels(), live(b.prev.Load()))
 	b.endAt(goruntime.Nanotime())
+	carried := goruntime.GoroutineLabels()
+	for at := blockOf(carried); at != nil; at = at.under() {
+		if at == b {
+			put(carried, live(carried)) // perhaps of a span that f left open
+			return
+		}
+	}
+	put(carried, live(b.prev.Load())) // the program has replaced the labels
 }
 
 // Go calls f by [Do] on a new goroutine that inherits no labels.

@@ -87,6 +87,40 @@ func TestNested(t *testing.T) {
 	})
 }
 
+// Spans that nest deeper do not get the labels of the outer ones back, and nothing
+// has wiped those.
+func TestNestedDeeper(t *testing.T) {
+	onGoroutine(func() {
+		wiped := Counts.Wiped.Load()
+		blocks := make([]*Block, maxDepth+100)
+		for i := range blocks {
+			blocks[i] = Start(context.Background(), nil, number(i))
+		}
+		for _, b := range slices.Backward(blocks) {
+			b.End()
+		}
+		if n := Counts.Wiped.Load() - wiped; n != 0 {
+			t.Errorf("%d spans count as wiped", n)
+		}
+	})
+}
+
+// Spans that each end after the next has started nest no deeper than two.
+func TestDepthOfEnded(t *testing.T) {
+	onGoroutine(func() {
+		last := Start(context.Background(), nil, number(0))
+		for i := range 2 * maxDepth {
+			b := Start(context.Background(), nil, number(i+1))
+			last.End()
+			Start(context.Background(), nil, number(1<<16)).End()
+			if goruntime.GoroutineLabels() != &b.set {
+				t.Fatalf("span %d has lost its labels to a child", i)
+			}
+			last = b
+		}
+	})
+}
+
 // Spans that follow each other do not hold those that ended.
 func TestEndShortens(t *testing.T) {
 	onGoroutine(func() {
@@ -129,8 +163,9 @@ func TestTakeover(t *testing.T) {
 		v.Processor = true
 		processor := Start(context.Background(), nil, v)
 		before := goruntime.Nanotime()
-		wrapper := Start(context.Background(), nil, number(1))
-		if !processor.Ended() || wrapper.Ended() {
+		of := number(1)
+		wrapper := Start(context.Background(), nil, of)
+		if !processor.Ended() || wrapper.Ended() || !of.Replaced {
 			t.Error("the processor's block goes on")
 		}
 		if held, skipped := At(&processor.set, goruntime.Nanotime()+1); held != &wrapper.set || skipped != "" {

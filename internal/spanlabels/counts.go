@@ -19,7 +19,8 @@ var Counts struct {
 	// they started on.
 	EndedElsewhere atomic.Uint64
 	// Wiped counts labelled spans that ended on the goroutine where they started,
-	// with their labels replaced by something else.
+	// with their labels replaced by something else. A goroutine may have the
+	// number of one that has exited: its End of a span of that one counts too.
 	Wiped atomic.Uint64
 	// NoRoom counts spans without labels because too many were open in a
 	// SpanProcessor.

@@ -14,13 +14,15 @@
 //     scope on its root's goroutine, see [Inherits].
 //   - [Block.Rename] gives the block a new set and replaces it on the calling
 //     goroutine. Other goroutines keep the old name until their next Start or End.
-//   - [Block.End] marks the block ended. The first block of a local root on a
-//     goroutine also ends the blocks of that root above it, since a program may
-//     forget to end those. The goroutine then gets what [At] returns for now.
-//     If it carries a foreign set, End replaces the labels with this block's
-//     values and leaves the others.
+//   - [Block.End] marks the block ended. A program may forget to end spans: on its
+//     own goroutine a local root also ends all its open descendants above it. The
+//     first block of a root on another goroutine, a worker's job, ends those that
+//     were each started in the context of the block under them. The goroutine then
+//     gets what [At] returns for now. If it carries a foreign set, End replaces the
+//     labels with this block's values and leaves the others.
 //   - [Do] is Start and End of a block with the labels of a context. Its labels
-//     hold until f returns, also after the span's end.
+//     hold until f returns, also after the span's end. Spans that f leaves open
+//     keep theirs.
 //   - [At] follows prev past the blocks that had ended at the time.
 //
 // A foreign set holds until it is replaced, even if it was copied from a block.

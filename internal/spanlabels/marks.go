@@ -41,13 +41,9 @@ func (b *Block) MarkRoot(ctx context.Context, hasTask bool) {
 		trace.Log(ctx, category, unsafe.String(&b.root[0], len(b.root)))
 	}
 	if carried == "" || !hasTask {
-		logLabel(carried)
+		trace.Log(context.Background(), MarkLabel, carried) // of no task
 	}
 }
-
-// logLabel writes the label that the goroutine carries now. The mark is part of
-// no task.
-func logLabel(id string) { trace.Log(context.Background(), MarkLabel, id) }
 
 // put replaces found by labels on the calling goroutine. If an execution trace is
 // on, it marks a change of the span there. The labels come first: a trace
@@ -56,7 +52,7 @@ func put(found, labels *labelSet) {
 	goruntime.SetLabels(labels)
 	if trace.IsEnabled() {
 		if id := spanID(labels); id != spanID(found) {
-			logLabel(id)
+			trace.Log(context.Background(), MarkLabel, id)
 		}
 	}
 }
@@ -66,6 +62,6 @@ func putPublic(ctx context.Context) {
 	pprof.SetGoroutineLabels(ctx)
 	if trace.IsEnabled() {
 		id, _ := pprof.Label(ctx, keySpan)
-		logLabel(id)
+		trace.Log(context.Background(), MarkLabel, id)
 	}
 }

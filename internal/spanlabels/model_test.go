@@ -43,11 +43,13 @@ func (v values) with(others values) values {
 type modelSet struct {
 	foreign   bool
 	labels    values      // the newest
+	first     values      // at the start
 	under     []*modelSet // the lowest first
 	root      *modelSpan  // nil for foreign sets and in Do
 	goroutine *modelGoroutine
-	first     bool // no block of root right under it on the goroutine
-	ended     int  // the step, 0 before
+	outer     bool      // no block of root right under it on the goroutine
+	parent    *modelSet // the block under it if ctx is of that, and both are of root
+	ended     int       // the step, 0 before
 }
 
 // at returns the highest set of a list that had not ended after a step.
@@ -174,10 +176,13 @@ func (h *history) spawn(from *modelGoroutine) {
 // block returns the model of a block on top of what g carries.
 func (h *history) block(g *modelGoroutine, own values, ctx modelContext, root *modelSpan) *modelSet {
 	prev := at(g.carries.list(), math.MaxInt)
-	return &modelSet{
-		labels: own.with(prev.current().user()).with(ctx.set.current().user()), under: g.carries.list(),
-		root: root, goroutine: g, first: prev == nil || prev.root != root || prev.goroutine != g,
+	labels := own.with(prev.current().user()).with(ctx.set.current().user())
+	s := &modelSet{labels: labels, first: labels, under: g.carries.list(), root: root, goroutine: g}
+	s.outer = prev == nil || prev.root != root || prev.goroutine != g
+	if !s.outer && prev == ctx.set {
+		s.parent = prev
 	}
+	return s
 }
 
 func (h *history) start(g *modelGoroutine, parent *modelSpan, ctx modelContext) {
@@ -195,7 +200,7 @@ func (h *history) start(g *modelGoroutine, parent *modelSpan, ctx modelContext) 
 	h.logf("g%d starts %s under %v", g.name, s.name, parent != nil && parent.root != nil)
 	h.open, h.spans = append(h.open, s), append(h.spans, s)
 	s.ctx = ctx
-	if r := s.root.set; parent != nil && !h.all && r.ended == 0 && r.goroutine == g && g.carries != nil && g.carries == ctx.set &&
+	if r := s.root.set; parent != nil && !h.all && r.ended == 0 && r.goroutine == g && g.carries != nil && g.carries == ctx.set && g.carries.ended == 0 &&
 		g.shown[keySpan] == r.labels[keySpan] && g.shown[keyTrace] == r.labels[keyTrace] {
 		g.run(func() {
 			if !Inherits(ctx, root) {
@@ -234,9 +239,12 @@ func (h *history) end(g *modelGoroutine, s *modelSpan) {
 		return
 	}
 	place := slices.Index(list, b)
-	if b.goroutine == g && (s.root == s || place >= 0 && b.first) {
+	if b.goroutine == g && (s.root == s || place >= 0 && b.outer) {
+		descendants := map[*modelSet]bool{b: true}
 		for _, above := range list[place+1:] {
-			if above.root == s.root && above.goroutine == g && above.ended == 0 {
+			descendants[above] = above.ended == 0 && above.goroutine == g &&
+				(s.root == s && above.root == s || s.root != s && above.parent != nil && descendants[above.parent])
+			if descendants[above] {
 				above.ended = h.step
 			}
 		}
@@ -244,19 +252,20 @@ func (h *history) end(g *modelGoroutine, s *modelSpan) {
 	b.ended = h.step
 	held, back := at(list, math.MaxInt), at(b.under, math.MaxInt)
 	if held != nil && held.foreign && held != back {
-		held = take(held, b.labels, back.current())
+		held = take(held, b, back.current())
 	}
 	g.put(held)
 }
 
-// take is what is left of a foreign set at the End of a span with the labels own.
-func take(foreign *modelSet, own, back values) *modelSet {
+// take is what is left of a foreign set at the End of a span with the block b.
+func take(foreign, b *modelSet, back values) *modelSet {
+	own := b.labels
 	same := func(key string) bool {
 		mine, ok := own[key]
-		return ok && foreign.labels[key] == mine
+		return ok && foreign.labels[key] == mine || key == keyName && foreign.labels[key] == b.first[key]
 	}
 	_, hasID := own[keySpan]
-	if hasID && !same(keySpan) && !same(keyProfile) || !hasID && !same(keyTrace) {
+	if hasID && !same(keySpan) && !same(keyProfile) || !hasID && (!same(keyTrace) || !same(keyName)) {
 		return foreign
 	}
 	left := maps.Clone(foreign.labels)
@@ -317,10 +326,17 @@ func (h *history) enterDo(g *modelGoroutine, ctx modelContext) {
 	}
 	h.logf("g%d does", g.name)
 	own := maps.Clone(ctx.set.labels)
+	if maps.Equal(own, own.user()) {
+		own = maps.Clone(at(g.carries.list(), math.MaxInt).current())
+	}
 	maps.DeleteFunc(own, func(key, _ string) bool { return !IsOwn(key) })
 	b := h.block(g, own, ctx, nil)
 	h.enter(g, func(f func(context.Context)) { Do(ctx, f) }, func() {
 		b.ended = h.step
+		if list := g.carries.list(); slices.Contains(list, b) {
+			g.put(at(list, math.MaxInt))
+			return
+		}
 		g.put(at(b.under, math.MaxInt))
 	})
 	g.put(b)

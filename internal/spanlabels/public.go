@@ -30,20 +30,13 @@ type publicSpan struct {
 
 func (p *publicSpan) context() context.Context { return p.labelled.Load().(context.Context) }
 
-func (b *Block) startPublic(ctx context.Context, own []label) {
-	b.public = &publicSpan{started: ctx}
-	b.setPublic(own)
-}
-
 // setPublic adds own to the labels of the context that b was started with.
 func (b *Block) setPublic(own []label) {
 	kv := make([]string, 0, 8)
 	for _, l := range own {
 		kv = append(kv, l.Key, l.Value)
 	}
-	labelled := pprof.WithLabels(b.public.started, pprof.Labels(kv...))
-	b.public.labelled.Store(labelled)
-	putPublic(labelled)
+	b.public.labelled.Store(pprof.WithLabels(b.public.started, pprof.Labels(kv...)))
 }
 
 func labelsIn(ctx context.Context) (list []label) {

@@ -24,12 +24,18 @@ func IsOwn(key string) bool {
 	return key == keyProfile || key == keySpan || key == keyName || key == keyTrace
 }
 
-// text returns a string of b, which must not change any more, without a copy.
-func text(b []byte) string { return unsafe.String(&b[0], len(b)) }
+// ids returns the digits of the ids without a copy. By the public API they are
+// copied, because b pins the span's context.
+func (b *Block) ids() string {
+	if usesPublic {
+		return string(b.hex[:])
+	}
+	return unsafe.String(&b.hex[0], len(b.hex))
+}
 
 // appendOwn appends the labels of v, sorted by key.
 func (b *Block) appendOwn(list []label, v *Values) []label {
-	ids := text(b.hex[:])
+	ids := b.ids()
 	if v.SpanID {
 		list = append(list, label{Key: keyProfile, Value: ids[:spanDigits]}, label{Key: keySpan, Value: ids[:spanDigits]})
 	}
@@ -42,12 +48,22 @@ func (b *Block) appendOwn(list []label, v *Values) []label {
 	return list
 }
 
+// appendIf appends the labels that keep accepts.
+func appendIf(list, labels []label, keep func(label) bool) []label {
+	for _, l := range labels {
+		if keep(l) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
 func sortByKey(list []label) {
 	slices.SortFunc(list, func(a, b label) int { return strings.Compare(a.Key, b.Key) })
 }
 
-func isUser(l label) bool { return !IsOwn(l.Key) }
-
+func isOwn(l label) bool             { return IsOwn(l.Key) }
+func isUser(l label) bool            { return !IsOwn(l.Key) }
 func hasUserLabels(m *labelSet) bool { return slices.ContainsFunc(m.Labels(), isUser) }
 
 // withUserLabels returns own and the user's labels, sorted by key as
@@ -55,28 +71,15 @@ func hasUserLabels(m *labelSet) bool { return slices.ContainsFunc(m.Labels(), is
 // override the goroutine's, as in pprof.Do.
 func withUserLabels(own []label, onGoroutine, inContext *labelSet) []label {
 	list := make([]label, 0, len(own)+len(onGoroutine.Labels())+len(inContext.Labels())+1)
-	list = append(list, own...)
-	for _, l := range inContext.Labels() {
-		if isUser(l) {
-			list = append(list, l)
-		}
-	}
-	for _, l := range onGoroutine.Labels() {
-		if isUser(l) && inContext.Find(l.Key) == nil {
-			list = append(list, l)
-		}
-	}
+	list = appendIf(append(list, own...), inContext.Labels(), isUser)
+	list = appendIf(list, onGoroutine.Labels(), func(l label) bool { return isUser(l) && inContext.Find(l.Key) == nil })
 	sortByKey(list)
 	return list
 }
 
 // renamed appends labels with another span name to list, which is empty.
 func renamed(list, labels []label, name string) []label {
-	for _, l := range labels {
-		if l.Key != keyName {
-			list = append(list, l)
-		}
-	}
+	list = appendIf(list, labels, func(l label) bool { return l.Key != keyName })
 	if name != "" {
 		list = append(list, label{Key: keyName, Value: name})
 		sortByKey(list)
@@ -86,29 +89,21 @@ func renamed(list, labels []label, name string) []label {
 
 // takeValues returns m, a foreign set, without the labels that have b's values.
 // Labels of back take their place. It reports whether m is a copy of b's labels
-// or of a descendant's. Other sets are returned unchanged, and copies without ids
-// are not recognised.
+// or of a descendant's. It returns other sets unchanged.
 func (b *Block) takeValues(m, back *labelSet) (*labelSet, bool) {
 	own := b.current()
-	same := func(key string) bool { return own.Find(key) != nil && sameValue(m, own, key) }
-	switch ids := same(keySpan) || same(keyProfile); {
-	case own.Find(keyTrace) == nil, !ids && own.Find(keySpan) != nil && same(keyTrace):
+	same := func(key string) bool {
+		// A copy from before a Rename has the first name.
+		return own.Find(key) != nil && sameValue(m, own, key) || key == keyName && sameValue(m, &b.set, key)
+	}
+	if own.Find(keyTrace) == nil {
 		return m, true
-	case !ids && !same(keyTrace):
-		return m, false
 	}
-	var list []label
-	for _, l := range m.Labels() {
-		if isUser(l) || !same(l.Key) {
-			list = append(list, l)
-		}
+	if !same(keySpan) && !same(keyProfile) && (own.Find(keySpan) != nil || !same(keyTrace) || !same(keyName)) {
+		return m, same(keyTrace)
 	}
-	kept := &labelSet{List: list}
-	for _, l := range back.Labels() {
-		if IsOwn(l.Key) && kept.Find(l.Key) == nil {
-			list = append(list, l)
-		}
-	}
+	kept := &labelSet{List: appendIf(nil, m.List, func(l label) bool { return isUser(l) || !same(l.Key) })}
+	list := appendIf(slices.Clip(kept.List), back.Labels(), func(l label) bool { return isOwn(l) && kept.Find(l.Key) == nil })
 	if len(list) == 0 {
 		return nil, true
 	}
@@ -158,7 +153,7 @@ func At(set *labelSet, nanotime int64) (held *labelSet, endedSpanID string) {
 // holding returns the first set under set that had not ended, and its block.
 func holding(set *labelSet, nanotime int64) (*labelSet, *Block) {
 	for b := blockOf(set); b != nil; b = blockOf(set) {
-		if ended := b.ended.Load(); ended == 0 || nanotime <= ended {
+		if ended := b.ended.Load(); ended <= 0 || nanotime <= ended {
 			return set, b
 		}
 		set = b.prev.Load()
