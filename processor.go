@@ -24,9 +24,9 @@ type spanProcessor struct {
 	labelling *labelling
 	open      sync.Map     // of openKey to *spanState
 	count     atomic.Int64 // spans in open
-	started   atomic.Int64
-	again     atomic.Int64 // the started at which a full room may be swept again
-	shut      atomic.Bool
+	// started counts OnStart. From again on a full room may be swept.
+	started, again atomic.Int64
+	shut           atomic.Bool
 }
 
 type openKey struct {
@@ -41,12 +41,11 @@ type openKey struct {
 //     span removes them, and a goroutine of a pool needs a span of its own.
 //   - The name and the profile id are set at Start, and there are no URLs.
 //   - In root scope the child of a span that has ended is a local root.
-//   - There is room for 60,000 open spans, and further ones get no labels. Spans
-//     that are never ended free their room after their local root.
+//   - There is room for 60,000 spans that are open or have an open root, not for more.
 //   - Before Go 1.27 names of more than 60,000 bytes are cut in an execution trace.
 func NewSpanProcessor(opts ...Option) sdktrace.SpanProcessor {
-	c := newConfig(append(slices.Clone(opts), WithProfileURL(false), WithProfileBaselineURL(false)))
-	p := &spanProcessor{labelling: newLabelling(c)}
+	opts = append(slices.Clone(opts), WithProfileURL(false), WithProfileBaselineURL(false))
+	p := &spanProcessor{labelling: newLabelling(newConfig(opts))}
 	p.labelling.register()
 	return p
 }
@@ -94,10 +93,7 @@ func (p *spanProcessor) OnEnd(span sdktrace.ReadOnlySpan) {
 // reports few of their ends.
 func (p *spanProcessor) Shutdown(context.Context) error {
 	p.shut.Store(true)
-	p.open.Range(func(_, s any) bool {
-		s.(*spanState).abandon()
-		return true
-	})
+	p.open.Range(func(_, s any) bool { s.(*spanState).abandon(); return true })
 	return nil
 }
 
