@@ -51,16 +51,16 @@
 // defers span.End() is recorded and continues. Spans made from a span's TracerProvider
 // are labelled too. SetName changes the label.
 //
-// The user's own labels, in the context or on the goroutine, stay beside spanprof's. End
-// replaces the span's own labels by the labels of the nearest open span. So spans may end
-// in any order and on any goroutine: a live span keeps its labels, and an ended one's do not
-// return.
+// The user's own labels, in the context or on the goroutine, stay beside spanprof's. When a
+// span ends, its goroutine gets the labels of the last span before it there that is open.
+// Without one only the user's stay. So spans may end in any order and on any goroutine, with
+// the exceptions below.
 //
 // For that spanprof reads and writes labels by two functions that the Go runtime promises to
 // keep. At the start it verifies how runtime/pprof stores labels. If that is unexpected, and
 // with the build tag spanprof_public, it uses only runtime/pprof's public API. That cannot
-// read labels. End then restores the labels of the nearest context with an open
-// span. SetName shows in spans that start later. An unexpected runtime is reported through otel.Handle.
+// read labels. End then restores the labels of the closest parent span that is open.
+// SetName shows in spans that start later. otel.Handle reports an unexpected runtime.
 //
 // # What no wrapper can do
 //
@@ -72,18 +72,19 @@
 //     A baseline by the last name then finds no samples. Wrap each route, or set the name
 //     before the work.
 //   - A goroutine that is started within a span inherits its labels from the runtime, and
-//     keeps them after the span. [Go] starts one with only the labels of a context.
-//   - A copy of a span's labels, by pprof.Do or pprof.WithLabels, holds until it is
-//     replaced: on goroutines started there also after the span. End removes the
+//     keeps them after the span; inprocess shows that CPU time apart. Work that [Go] or [Do]
+//     runs with the span's context counts for the span, even after its end.
+//   - A copy of a span's labels, by pprof.Do or pprof.WithLabels, counts for the span until
+//     other labels replace it: on goroutines started there also after the span. End removes the
 //     span's values from a copy on its goroutine. Without ids, by
 //     [WithUnsampledSpanNames], a copy's span_name stays.
 //   - A worker of a pool carries a span's labels only while a span that started on it is
-//     open. Start one there with the job's context, or use [Do]. Its End also ends spans
-//     that were started there in its context, each in the last; others need their own.
+//     open. Start one there with the job's context, or use [Do]. Its End also takes off the
+//     labels of spans below it that were started there and never ended.
 //   - A span that is not sampled is the wrapped provider's own, and so is its
 //     TracerProvider. Spans that an instrumentation starts from that are not labelled.
-//   - pprof.Do restores the labels of its context when it returns. If that context
-//     has a span's labels and the span ends within, they return. End spans outside of it.
+//   - Pass the span's context to pprof.Do: labels made of another context replace the span's.
+//     Do not end the span inside: pprof.Do puts its context's labels back when it returns.
 //   - A local root that ends on its own goroutine also ends the labels of its open
 //     descendants there: the program may have forgotten their End. Spans of other local
 //     roots keep theirs.
@@ -98,9 +99,9 @@
 //
 //	goroutine 1 [running] {profile_id: 00f067aa0ba902b7, span_id: 00f067aa0ba902b7, span_name: "GET", ...}:
 //
-// So the log of a crash names the request. GODEBUG=tracebacklabels=0, or a line "godebug
-// tracebacklabels=0" in go.mod, leaves the labels out. A panic that passes a deferred End
-// has lost that span's labels by then.
+// So the log of a fatal error names the request, and of a panic that passes no deferred End.
+// GODEBUG=tracebacklabels=0, or a line "godebug tracebacklabels=0" in go.mod, leaves the
+// labels out.
 //
 // # Cost
 //

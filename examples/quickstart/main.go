@@ -78,7 +78,7 @@ func main() {
 	generateLoad(ctx, address, *load)
 	ctx, stop = context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
-	_ = must(0, errors.Join(server.Shutdown(ctx), tp.Shutdown(ctx), profiling.Shutdown(ctx)))
+	_ = must(0, errors.Join(profiling.Shutdown(ctx), server.Shutdown(ctx), tp.Shutdown(ctx)))
 	stats := profiling.Store().Stats()
 	fmt.Printf("%d spans ended, %d with samples; spans carry %.1f %% of the process's CPU; profiles: %v\n",
 		stats.SpansEnded, stats.SpansWithSamples, 100*float64(stats.CPUTimeLabelled)/float64(max(stats.CPUTime, 1)), profiling.Status().Lanes[0])
