@@ -18,8 +18,8 @@ func TestCrossSite(t *testing.T) {
 	p, _ := newProfiler(t)
 	h := profhttp.Handler(p)
 	for _, tt := range []struct {
-		site, origin string
-		refused      bool
+		site, origin, agent string
+		refused             bool
 	}{
 		{},
 		{site: "none"},
@@ -31,13 +31,16 @@ func TestCrossSite(t *testing.T) {
 		{origin: "http://localhost:6060"},
 		{origin: "http://localhost:7070", refused: true},
 		{origin: "null", refused: true},
+		{agent: "Mozilla/5.0 (X11)", refused: true}, // by HTTP to another machine
+		{agent: "Mozilla/5.0 (X11)", site: "none"},
+		{agent: "Alloy/1.0"},
 	} {
 		for path, changes := range map[string]bool{
 			"/delta_heap": true, "/delta_mutex": true, "/delta_block": true, "/debug/pprof/delta_heap?gc=1": true, "/heap?gc=1": true,
 			"/heap": false, "/cmdline": false, "/": false,
 		} {
 			r := httptest.NewRequest(http.MethodGet, "http://localhost:6060"+path, http.NoBody)
-			for key, value := range map[string]string{"Sec-Fetch-Site": tt.site, "Origin": tt.origin} {
+			for key, value := range map[string]string{"Sec-Fetch-Site": tt.site, "Origin": tt.origin, "User-Agent": tt.agent} {
 				if value != "" {
 					r.Header.Set(key, value)
 				}

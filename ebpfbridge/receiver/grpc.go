@@ -77,7 +77,7 @@ func (r *Receiver) serve(ctx context.Context, listener net.Listener, opts []Serv
 	// messages of all connections at once.
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxSent), grpc.ForceServerCodecV2(codec{}), grpc.StatsHandler(s),
 		grpc.RPCDecompressor(unchanged{}), //nolint:staticcheck // a registered one would be the whole program's
-		grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(10*time.Second),
+		grpc.MaxHeaderListSize(16<<10), grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(10*time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle, Time: maxIdle / 2, Timeout: 10 * time.Second}))
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: serviceName,

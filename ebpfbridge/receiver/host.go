@@ -121,12 +121,16 @@ func (h *Host) profiles(connection string, m *collectorpb.ExportProfilesServiceR
 	}
 	h.core.symbols.begin()
 	var profiles []*exporter.Profile
+	named := map[*resource.Resource]*resource.Resource{} // profiles of a process share one
 	for _, p := range timed {
+		if named[p.Resource()] == nil {
+			named[p.Resource()] = withService(p.Resource())
+		}
 		id, _ := p.Resource().Set().Value("process.pid")
 		pid := id.AsInt64()
 		host, err := h.core.hostProfile(p, process{
 			kind:     exporter.KindCPU,
-			resource: withService(p.Resource()),
+			resource: named[p.Resource()],
 			name:     func(m *profile.Mapping, address uint64) (string, bool) { return h.core.symbols.name(pid, m, address) },
 			sample:   func(s *profile.Sample) { labelProcess(s, pid) },
 		}, agentOf(connection, p.Scope), counted)

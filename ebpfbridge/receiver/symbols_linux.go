@@ -8,12 +8,16 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
 	"syscall"
 )
+
+// maxMaps bounds what is read of a process's list of mappings: some 80,000 of usual length.
+const maxMaps = 8 << 20
 
 // readMapped returns the functions of a file that a process has mapped, or nil. denied is
 // whether this program may not read it.
@@ -22,7 +26,12 @@ func readMapped(pid int64, want file) (t table, denied bool) {
 	if isVDSO {
 		proc = "/proc/self/" // all processes have the same
 	}
-	maps, err := os.ReadFile(proc + "maps")
+	f, err := os.Open(proc + "maps")
+	if err != nil {
+		return nil, errors.Is(err, fs.ErrPermission)
+	}
+	maps, err := io.ReadAll(io.LimitReader(f, maxMaps))
+	_ = f.Close()
 	if err != nil {
 		return nil, errors.Is(err, fs.ErrPermission)
 	}

@@ -9,9 +9,9 @@
 package secrets
 
 import (
-	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -109,8 +109,8 @@ func Query(s string) string { return hide(s, true, false) }
 func hide(s string, query, statement bool) string {
 	s = scan(s, query, statement)
 	for plain, n := s, 0; n < 3 && strings.IndexByte(plain, '%') >= 0; n++ {
-		decoded, err := url.PathUnescape(plain)
-		if err != nil {
+		decoded := unescape(plain)
+		if decoded == plain {
 			break
 		}
 		if plain = scan(decoded, query, statement); plain != decoded {
@@ -118,6 +118,23 @@ func hide(s string, query, statement bool) string {
 		}
 	}
 	return s
+}
+
+// unescape decodes percent-encoded bytes. Other percent signs stay: "50% done&a%5Fb".
+func unescape(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				c = byte(n)
+				i += 2
+			}
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
 }
 
 const (

@@ -15,7 +15,7 @@ var planted = map[string][]string{
 	"query": {
 		"access_token=S3CRET03&api_key=S3CRET04&password=S3CRET05&code=S3CRET06&sig=S3CRET07&x-amz-signature=S3CRET08&X%2DAmz%2DSignature=S3CRET09&SIG=S3CRET10&client_secret=S3CRET11&id_token=S3CRET12",
 		"%61ccess_token=S3CRET", "%2561ccess_token=S3CRET", "access%5Ftoken=S3CRET", "AccessToken=S3CRET", "user%5Bpassword%5D=S3CRET", "user[password]=S3CRET",
-		"q=1&X-Amz-Credential=S3CRET%2F20260101", "AWSAccessKeyId=S3CRET", "X-Goog-Signature=S3CRET", "X-Amz-Security-Token=S3CRET", "sig=S3CRET=S3CRET&c",
+		"q=100%&access%5Ftoken=S3CRET", "q=1&X-Amz-Credential=S3CRET%2F20260101", "AWSAccessKeyId=S3CRET", "X-Goog-Signature=S3CRET", "X-Amz-Security-Token=S3CRET", "sig=S3CRET=S3CRET&c",
 		"redirect=https%3A%2F%2Fapp%2Fcb%3Faccess_token%3DS3CRET&x=1", "redirect=https%253A%252F%252Fapp%253Faccess_token%253DS3CRET", "back=https://u:S3CRET@host", "back=https%3A%2F%2Fu%3AS3CRET%40host",
 		"filter=%7B%22password%22%3A%22S3CRET%22%7D", "pwd=S3CRET;x=1", "session_id=S3CRET&jsessionid=S3CRET", "apikey=S3CRET", "key=S3CRET", "passwordConfirm=S3CRET&new_password=S3CRET&password2=S3CRET",
 		"samlresponse=S3CRET", "code_verifier=S3CRET", "auth=S3CRET", `data={"access_token":"S3CRET"}`, "Authorization=Bearer%20S3CRET", "a=1&amp;token=S3CRET", "auth_token[]=S3CRET", "assertion=S3CRET", "csrfmiddlewaretoken=S3CRET", "card_number=S3CRET", "q=a+b&oauth_token=S3CRET", "token=S3CRET,x",

@@ -19,6 +19,7 @@ const (
 	lineCost      = 100
 	functionCost  = 400
 	timestampCost = 8
+	indexCost     = 64 // of an attribute, read again for each profile
 )
 
 // defaultMaxCost is that of a message: 100,000 samples, which are a minute of CPU time

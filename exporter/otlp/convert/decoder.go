@@ -48,6 +48,9 @@ func (d *decoder) string(i int32) (string, error) {
 
 // attributes returns those of a mapping, location or profile.
 func (d *decoder) attributes(indices []int32) (attribute.Set, error) {
+	if err := d.spend(len(indices), indexCost); err != nil {
+		return attribute.Set{}, err
+	}
 	kvs := make([]attribute.KeyValue, len(indices))
 	for n, i := range indices {
 		var err error
