@@ -65,7 +65,7 @@ func ofSpan(stack string, count int64, id string) sample {
 	return sample{stack, count, labels("profile_id", id, "span_id", id, "span_name", "GET /")}
 }
 
-// windowTexts returns what windows say of their times and of their samples, sorted.
+// windowTexts returns the times and samples of windows as texts, sorted.
 func windowTexts(s *store.Store) (texts []string) {
 	for _, w := range s.Windows(store.WindowQuery{}) {
 		texts = append(texts, fmt.Sprintln(w.Kind, w.Service, w.Start.UTC(), w.Duration, w.Samples))
@@ -74,8 +74,8 @@ func windowTexts(s *store.Store) (texts []string) {
 	return texts
 }
 
-// What a process had is there after its end, as of an earlier process, and counts in no
-// number of the next one.
+// The next process has the data of the last one, marked as earlier.
+// Its own numbers do not count them.
 func TestDirectoryRestores(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "for us")
 	first := openStore(t, dir)
@@ -160,8 +160,8 @@ func TestDirectoryAfterCrash(t *testing.T) {
 	}
 }
 
-// busyWindow returns a window of n samples, each in a span of its own, and of 50 samples
-// of the span with an id, if it is not empty.
+// busyWindow returns a window of n samples, each in a span of its own. If id is not
+// empty, the span with that id has 50 more.
 func busyWindow(at, n int, id string) *exporter.Profile {
 	var all []sample
 	for i := range n {
@@ -208,7 +208,7 @@ func TestDirectoryRestoresSlowestOfOlderWindows(t *testing.T) {
 	if stats := second.Stats(); stats.Bytes > stats.MaxBytes || stats.WindowsEvicted != 0 {
 		t.Errorf("%+v", stats)
 	}
-	// Restored windows make room for new ones, which is no loss.
+	// Restored windows are evicted for new ones, which is no loss.
 	for n := 100; second.Stats().Directory.Windows == d.Windows; n++ {
 		export(t, second, busyWindow(n, 1000, ""))
 	}
@@ -268,8 +268,8 @@ func TestDirectoryKeepsSlowestOnDisk(t *testing.T) {
 	}
 }
 
-// Two stores in one directory have what the other one wrote before they opened it, and
-// leave each other's files alone.
+// Two stores in one directory have the files that were there when they opened it. They leave
+// each other's files alone.
 func TestTwoStoresInOneDirectory(t *testing.T) {
 	dir := t.TempDir()
 	a, b := openStore(t, dir), openStore(t, dir)
@@ -348,7 +348,7 @@ func TestDirectoryErrors(t *testing.T) {
 		want     string
 	}{
 		{"", 8 << 20, "store: WithDirectory: the directory has no name: use . for the working directory"},
-		{"/tmp/x", 100, "store: WithDirectory: 100 bytes are too few for /tmp/x: give it at least 4194304 (4 MiB)"},
+		{"profiles", 100, "store: WithDirectory: 100 bytes are too few for profiles: give it at least 4194304 (4 MiB)"},
 		{file, 8 << 20, "store: WithDirectory: directory " + file + ": "},
 	} {
 		if s, err := store.New(store.WithDirectory(test.dir, test.maxBytes)); err == nil || s != nil || !strings.HasPrefix(err.Error(), test.want) {
