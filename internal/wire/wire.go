@@ -8,6 +8,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
@@ -19,6 +20,9 @@ import (
 
 // ErrTooLarge is the cause of errors about messages and gzipped data above a bound.
 var ErrTooLarge = errors.New("too large")
+
+// ErrGzip is the cause of errors about gzipped data that are damaged or cut off.
+var ErrGzip = errors.New("gzip data are cut off or damaged")
 
 var errDamaged = errors.New("it is not a protobuf message of this form")
 
@@ -77,24 +81,10 @@ type counter struct {
 func (c *counter) walk(m *Message, data []byte, depth int) bool {
 	c.in = m.name
 	for len(data) > 0 && c.left >= 0 {
-		key, n := binary.Uvarint(data)
-		data = data[max(n, 0):]
-		size, prefix := uint64(0), 0
-		switch key & 7 {
-		case 0:
-			_, prefix = binary.Uvarint(data)
-		case 1:
-			prefix = 8
-		case 2:
-			size, prefix = binary.Uvarint(data)
-		case 5:
-			prefix = 4
-		}
-		if depth == 0 || n <= 0 || prefix <= 0 || prefix > len(data) || size > uint64(len(data)-prefix) {
+		key, value, rest, ok := Next(data)
+		if data = rest; depth == 0 || !ok {
 			return false
 		}
-		value := data[prefix:][:size]
-		data = data[prefix:][size:]
 		var field *Message
 		if key>>3 < uint64(len(m.fields)) {
 			field = m.fields[key>>3]
@@ -105,7 +95,7 @@ func (c *counter) walk(m *Message, data []byte, depth int) bool {
 			c.left -= field.size
 		case !text:
 		case field == nil:
-			c.left -= perText + int64(size)
+			c.left -= perText + int64(len(value))
 		case field.isNumber: // one after the other
 			for _, b := range value {
 				c.left -= int64(1-b>>7) * field.size
@@ -118,6 +108,28 @@ func (c *counter) walk(m *Message, data []byte, depth int) bool {
 		}
 	}
 	return true
+}
+
+// Next returns the key of the first field of a message: eight times its number, and 2 for one
+// with bytes, its value. ok is false for a damaged message.
+func Next(data []byte) (key uint64, value, rest []byte, ok bool) {
+	key, n := binary.Uvarint(data)
+	data = data[max(n, 0):]
+	size, prefix := uint64(0), 0
+	switch key & 7 {
+	case 0:
+		_, prefix = binary.Uvarint(data)
+	case 1:
+		prefix = 8
+	case 2:
+		size, prefix = binary.Uvarint(data)
+	case 5:
+		prefix = 4
+	}
+	if n <= 0 || prefix <= 0 || prefix > len(data) || size > uint64(len(data)-prefix) {
+		return 0, nil, nil, false
+	}
+	return key, data[prefix:][:size], data[prefix:][size:], true
 }
 
 // otlp has the sizes of the generated structs. AnyValue includes the value in it. The
@@ -152,6 +164,7 @@ Location 104 4=Line`
 // schema reads one type a line, the type of the whole first: its name, its size, and the
 // types of its fields by their numbers. Types without a line have at most the default size.
 func schema(text string) *Message {
+	var first *Message
 	types := map[string]*Message{"numbers": {size: 16, isNumber: true}, "ids": {size: 24, isNumber: true}, "attributes": {size: 130, isNumber: true}, "comments": {size: 64, isNumber: true}}
 	get := func(name string) *Message {
 		if types[name] == nil {
@@ -162,6 +175,7 @@ func schema(text string) *Message {
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		words := strings.Fields(line)
 		m := get(words[0])
+		first = cmp.Or(first, m)
 		m.size, _ = strconv.ParseInt(words[1], 10, 64)
 		for _, field := range words[2:] {
 			number, name, _ := strings.Cut(field, "=")
@@ -170,28 +184,29 @@ func schema(text string) *Message {
 			m.fields[n] = get(name)
 		}
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
-	return types[first]
+	return first
 }
 
-// Inflate returns what is in gzipped data. More than maxBytes is an error with the cause
-// ErrTooLarge. It unpacks the data twice, because a buffer that grows takes thrice the memory.
-func Inflate(zipped []byte, maxBytes int64) ([]byte, error) {
+// Inflate returns what is in gzipped data. An error has the cause ErrTooLarge for more than
+// maxBytes, else ErrGzip. The data are unpacked twice: a growing buffer takes thrice the memory.
+func Inflate(zipped []byte, maxBytes int64) (data []byte, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(zipped))
-	if err != nil {
-		return nil, err
-	}
-	n, err := io.Copy(io.Discard, io.LimitReader(z, maxBytes+1))
-	if err != nil {
-		return nil, err
+	n := int64(0)
+	if err == nil {
+		n, err = io.Copy(io.Discard, io.LimitReader(z, maxBytes+1))
 	}
 	if n > maxBytes {
 		return nil, fmt.Errorf("%w: it has more than %d MiB, unpacked", ErrTooLarge, maxBytes>>20)
 	}
-	if err := z.Reset(bytes.NewReader(zipped)); err != nil {
-		return nil, err
+	if err == nil {
+		err = z.Reset(bytes.NewReader(zipped))
 	}
-	data := make([]byte, n)
-	_, err = io.ReadFull(z, data)
-	return data, err
+	if err == nil {
+		data = make([]byte, n)
+		_, err = io.ReadFull(z, data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrGzip, err)
+	}
+	return data, nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/profiledir"
 	"github.com/spanprof/spanprof/internal/recordfile"
-	"github.com/spanprof/spanprof/internal/report"
+	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/internal/wire"
 )
 
@@ -127,23 +127,10 @@ func (j *Journal) leaveOut(name string, cause error) error {
 	return fmt.Errorf("%s is left out: %w; it was renamed to %s", path, cause, filepath.Base(aside))
 }
 
-// parsed returns a gzipped profile. The parser of pprof stops where the profile ends: gzip
-// has not compared its checksum by then. The parser is not ours: a panic is an error.
-func (j *Journal) parsed(data []byte) (p *profile.Profile, err error) {
-	raw, err := unzipped(data, j.MaxUnzipped)
-	if err != nil {
-		return nil, err
-	}
-	if err := wire.Pprof.Check(raw, wire.MaxProfile); errors.Is(err, wire.ErrTooLarge) {
-		return nil, fmt.Errorf("%w: %w", err, errStays)
-	}
-	err = report.Contain(func() (err error) {
-		if p, err = profile.ParseUncompressed(raw); err != nil {
-			return err
-		}
-		return p.CheckValid()
-	})
-	return p, err
+// parsed returns a gzipped profile.
+func (j *Journal) parsed(data []byte) (*profile.Profile, error) {
+	p, err := untrusted.Profile(data, j.MaxUnzipped)
+	return p, stays(err)
 }
 
 // minUnzipped and maxUnzipped bound MaxUnzipped. Any process reads what has minUnzipped.
@@ -154,10 +141,15 @@ const (
 
 func unzipped(data []byte, limit int64) ([]byte, error) {
 	raw, err := wire.Inflate(data, limit)
+	return raw, stays(err)
+}
+
+// stays returns the error of a file that other bounds may let in.
+func stays(err error) error {
 	if errors.Is(err, wire.ErrTooLarge) {
 		err = fmt.Errorf("%w: %w", err, errStays)
 	}
-	return raw, err
+	return err
 }
 
 // errVersion is the error of a file that another program has written.

@@ -18,7 +18,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
@@ -26,8 +25,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/atomicfile"
 	"github.com/spanprof/spanprof/internal/files"
-	"github.com/spanprof/spanprof/internal/report"
-	"github.com/spanprof/spanprof/internal/wire"
+	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
@@ -255,19 +253,7 @@ func (l *loader) readWindow(s *Segment, dir string, w *savedWindow) error {
 	if err != nil {
 		return err
 	}
-	if b, err = wire.Inflate(b, maxFile); err != nil {
-		return err
-	}
-	if err := wire.Pprof.Check(b, wire.MaxProfile); err != nil {
-		return err
-	}
-	var parsed *profile.Profile
-	err = report.Contain(func() (err error) { // the decoder is not ours
-		if parsed, err = profile.ParseUncompressed(b); err == nil {
-			err = parsed.CheckValid()
-		}
-		return err
-	})
+	parsed, err := untrusted.Profile(b, maxFile)
 	if err != nil {
 		return err
 	}

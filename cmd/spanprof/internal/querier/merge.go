@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/internal/wire"
 )
 
@@ -25,9 +26,7 @@ const (
 )
 
 // The wire types of protobuf.
-const (
-	wireVarint, wireFixed64, wireBytes, wireFixed32 = 0, 1, 2, 5
-)
+const wireVarint, wireBytes = 0, 2
 
 // Merge returns the sum of what s selects, with one value a sample and without labels;
 // nil if there is none. Servers before version 2.2 do not know the call.
@@ -106,18 +105,12 @@ func decodeProfile(data []byte) (*profile.Profile, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
-	if err := wire.Pprof.Check(data, wire.MaxProfile); err != nil {
-		return nil, fmt.Errorf("it is no profile in the pprof format: %w", err)
-	}
-	p, err := profile.ParseUncompressed(data)
+	p, err := untrusted.Profile(data, wire.MaxProfile)
 	if err != nil {
 		return nil, fmt.Errorf("it is no profile in the pprof format: %w", err)
 	}
 	if len(p.Sample) == 0 {
 		return nil, nil
-	}
-	if err := p.CheckValid(); err != nil {
-		return nil, fmt.Errorf("it is no profile in the pprof format: %w", err)
 	}
 	if len(p.SampleType) != 1 {
 		return nil, fmt.Errorf("its samples have %d values, want 1", len(p.SampleType))
@@ -130,37 +123,14 @@ var errDamaged = errors.New("it is no protobuf message")
 // field returns the last of a message's fields of a number that has bytes.
 func field(message []byte, number uint64) (value []byte, found bool, err error) {
 	for len(message) > 0 {
-		key, n := binary.Uvarint(message)
-		if n <= 0 {
-			return nil, false, errDamaged
-		}
-		message = message[n:]
-		skip := uint64(0)
-		switch key & 7 {
-		case wireVarint:
-			if _, n = binary.Uvarint(message); n <= 0 {
-				return nil, false, errDamaged
-			}
-			skip = uint64(n)
-		case wireFixed64:
-			skip = 8
-		case wireFixed32:
-			skip = 4
-		case wireBytes:
-			if skip, n = binary.Uvarint(message); n <= 0 {
-				return nil, false, errDamaged
-			}
-			message = message[n:]
-		default:
-			return nil, false, errDamaged
-		}
-		if skip > uint64(len(message)) {
+		key, v, rest, ok := wire.Next(message)
+		if !ok {
 			return nil, false, errDamaged
 		}
 		if key == number<<3|wireBytes {
-			value, found = message[:skip], true
+			value, found = v, true
 		}
-		message = message[skip:]
+		message = rest
 	}
 	return value, found, nil
 }
