@@ -17,7 +17,7 @@ import (
 
 // Source is a CPU profile to merge.
 type Source struct {
-	// Name says in errors and warnings where the profile comes from: a file, say.
+	// Name is the origin of the profile in errors and warnings: a file, for example.
 	Name string
 	// Replica is the run of a process that the profile was taken of. Profiles with
 	// the same Replica are of one run; WithBalance weighs them as one. The default
@@ -64,6 +64,7 @@ type Merger struct {
 	spans    map[string]int64
 	nameless int64
 	binaries []Binary
+	pending  int // see maxPending
 }
 
 // replica gathers the profiles of one run of a process.
@@ -73,7 +74,7 @@ type replica struct {
 	pending []*profile.Profile
 }
 
-// maxPending bounds the profiles that wait to be merged into one.
+// maxPending bounds the profiles of all replicas that are not merged yet.
 const maxPending = 32
 
 // NewMerger returns a Merger without profiles. It returns an error if an option
@@ -87,7 +88,7 @@ func NewMerger(opts ...Option) (*Merger, error) {
 }
 
 // Add adds a profile. It returns a [*SourceError] if that cannot be used, and takes
-// nothing of it then. A CPU profile without samples is no error here: Result tells.
+// nothing of it then. A CPU profile without samples is an error of Result, not of Add.
 func (m *Merger) Add(source Source) error {
 	if err := m.add(source); err != nil {
 		return &SourceError{Source: source.Name, Err: err}
@@ -124,11 +125,20 @@ func (m *Merger) add(source Source) error {
 	if s.cpu == 0 {
 		return nil
 	}
+	if !m.config.balance {
+		r = m.replicas[0] // one profile of all replicas takes less memory
+	}
 	r.pending = append(r.pending, s.profile)
-	if len(r.pending) < maxPending {
+	if m.pending++; m.pending < maxPending {
 		return nil
 	}
-	return r.merge()
+	m.pending = 0
+	for _, r := range m.replicas {
+		if err := r.merge(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (m *Merger) replica(source Source) *replica {
@@ -158,8 +168,11 @@ func (m *Merger) seen(binaries []Binary) {
 	}
 }
 
-// merge makes one profile of those that wait.
+// merge makes one profile of the pending ones.
 func (r *replica) merge() error {
+	if len(r.pending) < 2 {
+		return nil
+	}
 	merged, err := profile.Merge(r.pending)
 	if err != nil {
 		return fmt.Errorf("merge with the profiles before it: %w", err)
@@ -183,7 +196,7 @@ func (m *Merger) Result() (*Result, error) {
 	for _, r := range m.replicas {
 		result.Samples += r.Samples
 		r.Weight = 1
-		if r.cpu > 0 {
+		if len(r.pending) > 0 {
 			if err := r.merge(); err != nil {
 				return nil, fmt.Errorf("pgo: %s: %w", r.Name, err)
 			}
@@ -258,7 +271,7 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// comments has default.pgo say what it was made of.
+// comments returns the origin of default.pgo.
 func (m *Merger) comments() []string {
 	comments := []string{"made by spanprof pgo for go build -pgo"}
 	if m.config.bySpan {

@@ -7,34 +7,44 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"sync"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/fileview"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// replay is a source whose profiles have been read: a process is not measured twice.
+// replay is a source that is read before its turn, because that takes a while, or for a
+// second use.
 type replay struct {
 	name     string
+	reading  sync.WaitGroup
 	profiles []*source.Profile
+	skipped  []error
+	err      error
 }
 
 func (r *replay) String() string { return r.name }
 
-func (r *replay) Read(ctx context.Context, _ source.Want, _ func(error), each func(*source.Profile) error) error {
-	for _, p := range r.profiles {
+func (r *replay) Read(_ context.Context, _ source.Want, skip func(error), each func(*source.Profile) error) error {
+	r.reading.Wait()
+	for _, err := range r.skipped {
+		skip(err)
+	}
+	for i, p := range r.profiles {
+		r.profiles[i] = nil // it is read once
 		if err := each(p); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", p.Name, err)
 		}
 	}
-	return ctx.Err()
+	return r.err
 }
 
-// maxPage bounds the memory of the page's profiles, as that of spanprof view.
-const maxPage = 1 << 30
+// maxPage bounds the memory of a page's profiles, here and in spanprof view.
+const maxPage = 384 << 20
 
-// listen opens the page's address, before anything is measured. It asks for no password,
-// so that only this machine may reach it.
+// listen opens the page's address, before anything is measured. The page has no password, so
+// only this machine may reach it.
 func (d *diff) listen() (net.Listener, error) {
 	address, err := net.ResolveTCPAddr("tcp", d.http)
 	if err != nil {

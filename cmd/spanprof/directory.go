@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,13 +23,13 @@ func directoryViewOf(c *call, maxBytes int64, opts ...viewer.Option) (p page, ok
 	}
 	path := c.Arg(0)
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return page{}, false, nil // what reads files says what is wrong
+		return page{}, false, nil // fileViewOf reports the error
 	}
 	start, unread := time.Now(), 0
 	s, err := store.OpenDirectory(path, func(err error) {
 		unread++
 		_, _ = fmt.Fprintln(c.stderr, "spanprof: view:", err)
-	}, store.WithMaxBytes(cmp.Or(maxBytes, 1<<30)))
+	}, store.WithMaxBytes(maxBytes))
 	if errors.Is(err, store.ErrNoRuns) {
 		return page{}, false, nil
 	}
@@ -41,7 +40,7 @@ func directoryViewOf(c *call, maxBytes int64, opts ...viewer.Option) (p page, ok
 	c.progressf("%s and %s of earlier processes in %s", termtext.Plural(d.Spans, "span"), termtext.Plural(d.Windows, "profile"), time.Since(start).Round(time.Millisecond))
 	source := &directorySource{store: s}
 	if unread > 0 {
-		source.notes = []string{termtext.Plural(unread, "file") + " could not be read: the command has said why"}
+		source.notes = []string{termtext.Plural(unread, "file") + " could not be read: the command has reported why"}
 	}
 	if d.WindowsLeftOut+d.SpanFilesLeftOut+d.NamesLeftOut > 0 {
 		note := fmt.Sprintf("no room for %s and %s of spans, %s counted as other: raise -max-bytes", termtext.Plural(d.WindowsLeftOut, "profile"), termtext.Plural(d.SpanFilesLeftOut, "file"), termtext.Plural(d.NamesLeftOut, "name"))
@@ -71,7 +70,7 @@ func (s *directorySource) View(ctx context.Context) (store.View, error) {
 // Generation has the viewer keep answers: what was read does not change.
 func (s *directorySource) Generation() uint64 { return s.store.Generation() }
 
-// storeView is what the view of a store can do beside what that of files can.
+// storeView has the methods of a store's view, more than the view of files has.
 type storeView interface {
 	store.View
 	store.Timed

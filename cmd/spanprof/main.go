@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -42,7 +43,7 @@ type call struct {
 	args           []string
 	stdout, stderr io.Writer
 	getenv         func(string) string
-	// terminal says that a person looks at stderr.
+	// terminal is whether stderr is a terminal.
 	terminal bool
 }
 
@@ -62,8 +63,7 @@ func (c *call) parse() error {
 	return nil
 }
 
-// progressf tells a person at a terminal how far the work is, and nothing
-// anybody else: logs of CI stay short.
+// progressf prints the progress of the work to a terminal. Logs of CI stay short.
 func (c *call) progressf(format string, args ...any) {
 	if c.terminal {
 		_, _ = fmt.Fprintf(c.stderr, format+"\n", args...)
@@ -79,8 +79,8 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// plainWriter writes lines, and nothing that would move a terminal's cursor: what
-// profiles and servers say of themselves is in messages.
+// plainWriter writes lines, and nothing that moves a terminal's cursor: messages have texts
+// of profiles and servers.
 type plainWriter struct{ io.Writer }
 
 func (w plainWriter) Write(p []byte) (int, error) {
@@ -109,11 +109,20 @@ type codeError struct {
 func (e codeError) Unwrap() error { return e.error }
 
 func main() {
+	limitMemory(512 << 20)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.Getenv)
 	stop()
 	os.Exit(code)
+}
+
+// limitMemory refuses profiles that do not fit beside others, unless GOMEMLIMIT is set. Work
+// on them takes up to as much again.
+func limitMemory(bytes int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(bytes)
+	}
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv func(string) string) int {

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,8 +34,7 @@ type pgoSources struct {
 	merged source.Seen
 }
 
-// merge merges the profiles of the arguments, and says what may be wrong with the
-// result.
+// merge merges the profiles of the arguments. It prints warnings about the result.
 func (s pgoSources) merge(ctx context.Context, c *call) (*pgo.Result, error) {
 	m, err := pgo.NewMerger(s.options...)
 	if err != nil {
@@ -45,23 +45,31 @@ func (s pgoSources) merge(ctx context.Context, c *call) (*pgo.Result, error) {
 	var measured sync.WaitGroup
 	defer measured.Wait()
 	defer cancel()
-	var readings []*reading
+	var sources []source.Source
 	for _, arg := range c.Args() {
 		src, err := source.Parse(arg)
 		if err != nil {
 			return nil, fmt.Errorf("pgo: %w", err)
 		}
-		readings = append(readings, &reading{Source: src, want: source.Want{Kinds: []exporter.Kind{exporter.KindCPU}, Measure: s.measure}, keepGoing: s.keepGoing})
+		sources = append(sources, src)
 	}
 	for i, arg := range c.Args() {
 		if strings.Contains(arg, "://") { // takes a while: all at once
-			c.progressf("reading %s", readings[i])
-			readings[i].ahead = make(chan struct{})
-			measured.Go(func() { readings[i].readAhead(ctx) })
+			c.progressf("reading %s", sources[i])
+			src, r := sources[i], &replay{name: sources[i].String()}
+			sources[i] = r
+			r.reading.Add(1)
+			measured.Go(func() {
+				defer r.reading.Done()
+				r.err = s.read(ctx, src, func(err error) { r.skipped = append(r.skipped, err) }, func(p *source.Profile) error {
+					r.profiles = append(r.profiles, p)
+					return nil
+				})
+			})
 		}
 	}
-	for _, r := range readings {
-		if err := s.add(ctx, c, m, r); err != nil {
+	for _, src := range sources {
+		if err := s.add(ctx, c, m, src); err != nil {
 			return nil, fmt.Errorf("pgo: %w", err)
 		}
 	}
@@ -81,11 +89,11 @@ func (s pgoSources) merge(ctx context.Context, c *call) (*pgo.Result, error) {
 }
 
 // add merges the profiles of one source.
-func (s pgoSources) add(ctx context.Context, c *call, m *pgo.Merger, r *reading) error {
+func (s pgoSources) add(ctx context.Context, c *call, m *pgo.Merger, src source.Source) error {
 	leftOut := func(err error) { fmt.Fprintln(c.stderr, "spanprof: left out:", err) }
 	n := 0
-	err := r.read(ctx, leftOut, func(p *source.Profile) error {
-		if p.Name != r.String() && sameFile(p.Name, s.out) {
+	err := s.read(ctx, src, leftOut, func(p *source.Profile) error {
+		if p.Name != src.String() && sameFile(p.Name, s.out) {
 			leftOut(fmt.Errorf("%s: it is the file to write; name it as a SOURCE of its own to have it merged", p.Name))
 			return nil
 		}
@@ -97,11 +105,7 @@ func (s pgoSources) add(ctx context.Context, c *call, m *pgo.Merger, r *reading)
 		c.progressf("%s", p.Name)
 		parsed, err := p.Parsed()
 		if err == nil {
-			replica := p.Replica
-			if replica == "" {
-				replica = r.String()
-			}
-			err = m.Add(pgo.Source{Name: p.Name, Replica: replica, Profile: parsed})
+			err = m.Add(pgo.Source{Name: p.Name, Replica: cmp.Or(p.Replica, src.String()), Profile: parsed})
 		}
 		if err == nil || !s.keepGoing {
 			return cause(err)
@@ -110,7 +114,7 @@ func (s pgoSources) add(ctx context.Context, c *call, m *pgo.Merger, r *reading)
 		return nil
 	})
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%s: it has no CPU profile", r)
+		err = fmt.Errorf("%s: it has no CPU profile", src)
 	}
 	if err != nil && s.keepGoing && ctx.Err() == nil {
 		leftOut(err)
@@ -137,48 +141,10 @@ func cause(err error) error {
 	return err
 }
 
-// reading is a source that is read, ahead of its turn where that takes a while.
-type reading struct {
-	source.Source
-	want      source.Want
-	keepGoing bool
-
-	// What was read ahead; ahead is closed after the last of it. It is nil where
-	// the source is read in its turn.
-	ahead    chan struct{}
-	profiles []*source.Profile
-	skipped  []error
-	err      error
-}
-
-func (r *reading) readAhead(ctx context.Context) {
-	defer close(r.ahead)
-	r.err = r.readNow(ctx, func(err error) { r.skipped = append(r.skipped, err) }, func(p *source.Profile) error {
-		r.profiles = append(r.profiles, p)
-		return nil
-	})
-}
-
-func (r *reading) readNow(ctx context.Context, skip func(error), each func(*source.Profile) error) error {
-	if !r.keepGoing {
+// read reads the CPU profiles of a source.
+func (s pgoSources) read(ctx context.Context, src source.Source, skip func(error), each func(*source.Profile) error) error {
+	if !s.keepGoing {
 		skip = nil
 	}
-	return r.Read(ctx, r.want, skip, each)
-}
-
-// read is Read, whether the source was read ahead or not.
-func (r *reading) read(ctx context.Context, skip func(error), each func(*source.Profile) error) error {
-	if r.ahead == nil {
-		return r.readNow(ctx, skip, each)
-	}
-	<-r.ahead
-	for _, err := range r.skipped {
-		skip(err)
-	}
-	for _, p := range r.profiles {
-		if err := each(p); err != nil {
-			return fmt.Errorf("%s: %w", p.Name, err)
-		}
-	}
-	return r.err
+	return src.Read(ctx, source.Want{Kinds: []exporter.Kind{exporter.KindCPU}, Measure: s.measure}, skip, each)
 }

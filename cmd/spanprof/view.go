@@ -50,7 +50,7 @@ func runView(ctx context.Context, c *call) error {
 	listen := c.String("listen", "127.0.0.1:0", "the `address` to listen on; port 0 means any that is free")
 	c.Var(&hosts, "allow-host", "answer requests to this host `name` too, beside loopback names; may be repeated")
 	lookback := c.Duration("lookback", time.Hour, "the default time range of pages of a Pyroscope server")
-	maxBytes := c.Int64("max-bytes", 0, "how much memory profiles may take, in `bytes`: all files together (default 1 GiB), or one answer of a Pyroscope server (default 64 MiB)")
+	maxBytes := c.Int64("max-bytes", 0, "how much memory profiles may take, in `bytes`: all files together (default 384 MiB), or one answer of a Pyroscope server (default 64 MiB)")
 	if err := c.parse(); err != nil {
 		return err
 	}
@@ -60,6 +60,8 @@ func runView(ctx context.Context, c *call) error {
 	if *maxBytes < 0 {
 		return fmt.Errorf("view: -max-bytes %d: want a number of bytes above zero", *maxBytes)
 	}
+	held := cmp.Or(*maxBytes, maxPage)
+	limitMemory(max(held, maxPage) + 128<<20)
 	listener, err := openListener(*listen, hosts)
 	if err != nil {
 		return err
@@ -70,10 +72,10 @@ func runView(ctx context.Context, c *call) error {
 		var err error
 		if address, ok := pyroscopeAddress(c.Args()); ok {
 			p, err = pyroscopeViewOf(c, address, *lookback, *maxBytes, viewer.WithAllowedHosts(hosts...))
-		} else if of, ok, failed := directoryViewOf(c, *maxBytes, viewer.WithAllowedHosts(hosts...)); ok {
+		} else if of, ok, failed := directoryViewOf(c, held, viewer.WithAllowedHosts(hosts...)); ok {
 			p, err = of, failed
 		} else {
-			p, err = fileViewOf(ctx, c, *maxBytes, viewer.WithAllowedHosts(hosts...))
+			p, err = fileViewOf(ctx, c, held, viewer.WithAllowedHosts(hosts...))
 		}
 		loaded <- err
 	}()
@@ -121,7 +123,7 @@ func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Opt
 		set.Sources = append(set.Sources, src)
 	}
 	start := time.Now()
-	loaded, err := fileview.Load(ctx, sets, cmp.Or(maxBytes, 1<<30), func(err error) {
+	loaded, err := fileview.Load(ctx, sets, maxBytes, func(err error) {
 		_, _ = fmt.Fprintln(c.stderr, "spanprof: view:", err)
 	})
 	if err != nil {

@@ -1,8 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fileview shows the profiles of files, or of other sources that can be read
-// as a whole, on the viewer's page: one set of them, or two beside each other.
+// Package fileview loads all profiles of files or other sources, and shows them on the
+// viewer's page: one set, or two beside each other.
 package fileview
 
 import (
@@ -18,8 +18,7 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// Label is the label that tells the samples of several sets apart. Its value is the
-// name of the set.
+// Label is the label with the name of a sample's set, if there are several sets.
 const Label = "set"
 
 // Set is profiles that are shown together.
@@ -41,8 +40,8 @@ type Page struct {
 }
 
 // Load reads the profiles of all sets, which may take up to maxBytes of memory, at least
-// 2 MiB. The oldest ones that do not fit are left out: Notes says so. skip is told of
-// what cannot be read. It is an error if nothing can be shown.
+// 2 MiB. The oldest ones that do not fit are left out, with a note. skip gets the errors of
+// unreadable ones. It is an error if nothing can be shown.
 func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*Page, error) {
 	s, err := store.New(store.WithMaxBytes(maxBytes), store.WithSpansPerName(0))
 	if err != nil {
@@ -81,8 +80,8 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 	return p, p.finish(read, maxBytes)
 }
 
-// labelled returns a profile whose samples carry the name of the set, where there are
-// several sets. A label of that name that a sample has comes second.
+// labelled returns a profile with the name of the set in its samples, if there are several
+// sets. A sample's own label of this name comes second.
 func (p *Page) labelled(set Set, from *source.Profile) (*exporter.Profile, error) {
 	parsed, err := from.Parsed()
 	if err != nil {
@@ -92,29 +91,30 @@ func (p *Page) labelled(set Set, from *source.Profile) (*exporter.Profile, error
 	if len(p.sets) < 2 {
 		return from.Profile, nil
 	}
-	own := parsed.Copy()
-	for _, s := range own.Sample {
-		if s.Label == nil {
-			s.Label = make(map[string][]string)
+	only := map[string][]string{Label: {set.Name}}
+	for _, s := range parsed.Sample { // nothing else has the profile
+		if len(s.Label) == 0 {
+			s.Label = only
+			continue
 		}
 		s.Label[Label] = append([]string{set.Name}, s.Label[Label]...)
 	}
 	w := exporter.Window{Kind: from.Kind(), Start: from.Start(), Duration: from.Duration(), Resource: from.Resource()}
-	return exporter.NewParsedProfile(w, own), nil
+	return exporter.NewParsedProfile(w, parsed), nil
 }
 
-// finish counts what is shown, and says what is not.
+// finish counts the profiles, and notes the missing ones.
 func (p *Page) finish(read int, maxBytes int64) error {
 	stats := p.store.Stats()
 	p.Profiles = stats.Windows
 	if p.Profiles == 0 {
-		return fmt.Errorf("none of %d profiles can be shown", read+p.Unreadable)
+		return fmt.Errorf("cannot show any of %d profiles", read+p.Unreadable)
 	}
 	if left := stats.WindowsEvicted + stats.WindowsRefused; left > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles are left out, as they do not fit into %d MiB: -max-bytes gives them more room", left, read, maxBytes>>20))
 	}
 	if p.Unreadable > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles could not be read: the command has said why", p.Unreadable, read+p.Unreadable))
+		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles could not be read: the command has reported why", p.Unreadable, read+p.Unreadable))
 	}
 	if p.ids.more {
 		p.notes = append(p.notes, fmt.Sprintf("there are more than %d spans, and these are listed alone", maxIDs))
@@ -122,8 +122,8 @@ func (p *Page) finish(read int, maxBytes int64) error {
 	return nil
 }
 
-// Notes says what is not shown, in sentences without a capital and a full stop. The page
-// has them too.
+// Notes returns what is not shown, in sentences without a capital and a full stop. The page
+// shows them too.
 func (p *Page) Notes() []string { return p.notes }
 
 // Handler returns the page.
@@ -131,8 +131,8 @@ func (p *Page) Handler(opts ...viewer.Option) http.Handler {
 	return viewer.Handler(&fileSource{p}, opts...)
 }
 
-// Path returns the path to open: the list of what is there, or the comparison of two
-// sets, in the first type of profiles that both have.
+// Path returns the path to open: the list, or the comparison of two sets. That shows the
+// first type of profiles in both.
 func (p *Page) Path(ctx context.Context) (string, error) {
 	if len(p.sets) != 2 {
 		return "/", nil
@@ -147,7 +147,7 @@ func (p *Page) Path(ctx context.Context) (string, error) {
 		both := true
 		for _, q := range []flameql.Query{left, right} {
 			selection, err := v.Select(store.Query{Kind: t.Kind, SampleType: t.SampleType, Matchers: q.Matchers})
-			// What has no such value has none in common.
+			// Without such a value nothing is in common.
 			both = both && err == nil && selection.Total != 0
 		}
 		if both {

@@ -69,7 +69,7 @@ const (
 
 var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-// Two sets are compared, whose totals are those of the files.
+// Two sets are compared. Their totals are the totals of the files.
 func TestComparison(t *testing.T) {
 	dir := t.TempDir()
 	before := write(t, filepath.Join(dir, "a.pprof"), newProfile("main.old", first, start, 2e9))
@@ -126,7 +126,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// What cannot be read or does not fit is said.
+// What cannot be read or does not fit is reported.
 func TestLeftOut(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9))
@@ -148,7 +148,7 @@ func TestLeftOut(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "a.pprof")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 2<<20, func(error) {}); err == nil || !strings.Contains(err.Error(), "none of 1 profiles can be shown") {
+	if _, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 2<<20, func(error) {}); err == nil || !strings.Contains(err.Error(), "cannot show any of 1 profiles") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -174,7 +174,7 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// Sets without a type of profiles in common open as a list, which says so.
+// Sets without a type of profiles in common open as a list, with a note.
 func TestNothingInCommon(t *testing.T) {
 	heap := newProfile("main.work", first, start, 2e9)
 	heap.SampleType = []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}

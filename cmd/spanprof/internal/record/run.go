@@ -33,7 +33,7 @@ const (
 
 // run is one run of a process.
 type run struct {
-	id, build string // empty where profiles do not tell
+	id, build string // empty if unknown
 	recording source.Recording
 	files     *file.Exporter
 	// last are the newest profiles that count since the process began.
@@ -45,6 +45,9 @@ func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time,
 	r, err := t.runOf(kind, raw.Parsed)
 	if err != nil {
 		return 0, err
+	}
+	if source.Cumulative(kind) {
+		r.last[kind] = raw.Parsed // Delta has changed the one before
 	}
 	w := exporter.Window{Kind: kind, Start: begun, Duration: time.Duration(raw.Parsed.DurationNanos), Resource: r.recording.Attributes()}
 	if raw.Parsed.TimeNanos > 0 {
@@ -58,9 +61,6 @@ func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time,
 	err = t.room.forWrite(n, func() error { return r.files.Export(ctx, exporter.NewProfile(w, data)) })
 	if err != nil {
 		return 0, err
-	}
-	if source.Cumulative(kind) {
-		r.last[kind] = raw.Parsed
 	}
 	return n, nil
 }
@@ -84,7 +84,7 @@ func (t *target) runOf(kind exporter.Kind, p *profile.Profile) (*run, error) {
 		if id != "" && r.id == id {
 			if r != t.current && !t.mixed {
 				t.mixed = true
-				t.Report(t.Name() + ": several processes answer there in turn: their profiles are kept apart, but none of them is recorded as a whole; name each by an address of its own")
+				t.Report(t.Name() + ": several processes answer there in turn: their profiles are kept apart, and each is recorded in part; name each by an address of its own")
 			}
 			t.turnTo(r)
 			return r, nil
@@ -115,8 +115,8 @@ func (t *target) runOf(kind exporter.Kind, p *profile.Profile) (*run, error) {
 	return r, nil
 }
 
-// turnTo makes r the run that profiles are of which do not tell. The newest
-// profiles of the one before it are compared with no others any more.
+// turnTo makes r the run of profiles without a run of their own. The newest profiles of the
+// run before it are compared with no others any more.
 func (t *target) turnTo(r *run) {
 	if t.current != nil && t.current != r {
 		clear(t.current.last)
@@ -156,8 +156,7 @@ func (t *target) newRun(id, build string, p *profile.Profile) (*run, error) {
 	return r, nil
 }
 
-// isBefore reports whether p is of a later run of the process, as far as what is
-// counted since it began can tell.
+// isBefore reports whether p is of a later run of the process: its counts are less then.
 func (r *run) isBefore(kind exporter.Kind, p *profile.Profile) (bool, error) {
 	if r.last[kind] == nil {
 		return false, nil
@@ -193,7 +192,7 @@ func joinClean(dir, name string) string {
 		}
 		return '_'
 	}, name)
-	if strings.Trim(name, ".") == "" { // of which some mean another directory
+	if strings.Trim(name, ".") == "" { // some mean another directory
 		name = "_" + name
 	}
 	return filepath.Join(dir, name)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// ErrRestarted says that two profiles are of different runs of a process.
+// ErrRestarted is the error for two profiles of different runs of a process.
 var ErrRestarted = errors.New("the process was restarted in between")
 
 // Run identifies the run of a process that a profile was taken of: by its
@@ -27,12 +27,12 @@ func Run(p *profile.Profile) string {
 	return ""
 }
 
-// maxText bounds what a profile says of its program. File names have at most as
-// many bytes, build ids some dozens.
+// maxText bounds the text about a program in its profile. File names have at most as many
+// bytes, build ids some dozens.
 const maxText = 255
 
-// BuildID returns that of the program, which is the first mapping; empty where
-// the linker has given none, or what is there cannot be one.
+// BuildID returns the build id of the program, the first mapping. It is empty if the linker
+// has given none, or if the text is too long.
 func BuildID(p *profile.Profile) string {
 	if len(p.Mapping) == 0 || len(p.Mapping[0].BuildID) > maxText {
 		return ""
@@ -40,9 +40,9 @@ func BuildID(p *profile.Profile) string {
 	return p.Mapping[0].BuildID
 }
 
-// Delta returns what was counted between two profiles that count since the
-// process began. Live memory, the inuse values of a heap profile, is that of the
-// end. It returns ErrRestarted if they are of different runs.
+// Delta returns the difference between two profiles that count since the process began.
+// Live memory, the inuse values of a heap profile, is from the end. It returns ErrRestarted
+// if they are of different runs. It changes begin: a copy may take 384 MiB more.
 func Delta(begin, end *profile.Profile) (*profile.Profile, error) {
 	if a, b := Run(begin), Run(end); a != "" && b != "" && a != b {
 		return nil, ErrRestarted
@@ -50,16 +50,15 @@ func Delta(begin, end *profile.Profile) (*profile.Profile, error) {
 	if len(begin.SampleType) != len(end.SampleType) {
 		return nil, ErrRestarted // another binary
 	}
-	base := begin.Copy()
-	for _, s := range base.Sample {
-		for i, t := range base.SampleType {
+	for _, s := range begin.Sample {
+		for i, t := range begin.SampleType {
 			if strings.HasPrefix(t.Type, "inuse_") {
 				s.Value[i] = 0
 			}
 			s.Value[i] = -s.Value[i]
 		}
 	}
-	delta, err := profile.Merge([]*profile.Profile{end, base})
+	delta, err := profile.Merge([]*profile.Profile{end, begin})
 	if err != nil {
 		return nil, err
 	}
@@ -75,17 +74,15 @@ func Delta(begin, end *profile.Profile) (*profile.Profile, error) {
 	return delta, nil
 }
 
-// live returns the live memory of a heap profile, and nothing of what was
-// counted since the process began; the profile is a snapshot then.
-func live(p *profile.Profile) *profile.Profile {
-	snapshot := p.Copy()
-	for _, s := range snapshot.Sample {
-		for i, t := range snapshot.SampleType {
+// keepLive leaves the live memory in a heap profile, without the counts since the process
+// began.
+func keepLive(p *profile.Profile) {
+	for _, s := range p.Sample {
+		for i, t := range p.SampleType {
 			if !strings.HasPrefix(t.Type, "inuse_") {
 				s.Value[i] = 0
 			}
 		}
 	}
-	snapshot.DurationNanos = 0
-	return snapshot
+	p.DurationNanos = 0
 }

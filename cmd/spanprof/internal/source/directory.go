@@ -78,7 +78,8 @@ func (d *directory) read(path string, only bool) error {
 // began.
 func (d *directory) end() error {
 	if s, ok := d.last[exporter.KindHeap]; ok && !s.used {
-		return d.give(s.path, exporter.KindHeap, live(s.parsed))
+		keepLive(s.parsed)
+		return d.give(s.path, exporter.KindHeap, s.parsed)
 	}
 	return nil
 }
