@@ -22,7 +22,7 @@ import (
 )
 
 // maxFile bounds a file with a profile.
-const maxFile = 256 << 20
+const maxFile = 128 << 20
 
 // hostAndPort is what an address without its scheme begins with.
 var hostAndPort = regexp.MustCompile(`^[\w.-]+:\d+(/|$)`)
@@ -33,16 +33,10 @@ type local string
 func (s local) String() string { return string(s) }
 
 func (s local) Read(ctx context.Context, want Want, skip func(error), each func(*Profile) error) error {
-	paths, err := s.paths()
+	failed := func(err error) error { return pass(ctx, skip, each, nil, err) }
+	paths, err := s.paths(failed)
 	if err != nil {
 		return err
-	}
-	failed := func(err error) error {
-		if skip == nil || ctx.Err() != nil {
-			return err
-		}
-		skip(err)
-		return nil
 	}
 	runs := map[string]string{}
 	for len(paths) > 0 { // one directory after the other
@@ -81,9 +75,10 @@ func (s local) Read(ctx context.Context, want Want, skip func(error), each func(
 	return nil
 }
 
-// paths returns the files that the source names: all profiles in and below a
-// directory. The names that the file exporter gives sort by time.
-func (s local) paths() ([]string, error) {
+// paths returns the files that the source names: all profiles in and below a directory, and
+// pipes with such names. The file exporter's names sort by time. failed gets errors of
+// directories.
+func (s local) paths(failed func(error) error) ([]string, error) {
 	roots := []string{string(s)}
 	if _, err := os.Stat(string(s)); err != nil {
 		matches, globErr := filepath.Glob(string(s))
@@ -97,21 +92,30 @@ func (s local) paths() ([]string, error) {
 		case len(matches) == 0:
 			return nil, err
 		}
-		roots = matches
+		roots = slices.DeleteFunc(matches, inConfigMap)
 	}
 	var paths []string
-	for _, root := range roots {
-		if info, err := os.Stat(root); err == nil && info.IsDir() {
-			// find does not follow a link.
-			if root, err = filepath.EvalSymlinks(root); err != nil {
-				return nil, err
-			}
-		} else {
-			paths = append(paths, root)
+	for dirs := roots; len(dirs) > 0; dirs = dirs[1:] {
+		if info, err := os.Stat(dirs[0]); err != nil || !info.IsDir() {
+			paths = append(paths, dirs[0])
 			continue
 		}
-		if err := find(root, &paths); err != nil {
-			return nil, err
+		entries, err := files.Entries(dirs[0], files.Follow)
+		if err != nil {
+			if err := failed(err); err != nil {
+				return nil, err
+			}
+		}
+		for _, e := range entries {
+			switch path := filepath.Join(dirs[0], e.Name()); {
+			case e.IsDir() && !inConfigMap(path):
+				dirs = append(dirs, path)
+			case !e.IsDir() && isProfile(path):
+				paths = append(paths, path)
+			}
+		}
+		if len(paths)+len(dirs) > maxPaths {
+			return nil, fmt.Errorf("%s: there are more than %d profiles: name fewer", s, maxPaths)
 		}
 	}
 	if len(paths) == 0 {
@@ -123,33 +127,14 @@ func (s local) paths() ([]string, error) {
 	return slices.Compact(paths), nil
 }
 
-// maxPaths bounds the files of a SOURCE.
+// maxPaths bounds the files and directories of a SOURCE.
 const maxPaths = 1 << 20
 
-// find appends the profiles in a directory and below it. A pipe with the name of a
-// profile is appended too: reading it returns the error to report.
-func find(dir string, paths *[]string) error {
-	entries, err := files.Entries(dir, files.Follow)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		switch {
-		case e.IsDir():
-			if err := find(path, paths); err != nil {
-				return err
-			}
-		case isProfile(path):
-			if *paths = append(*paths, path); len(*paths) > maxPaths {
-				return fmt.Errorf("%s: there are more than %d profiles: name fewer", dir, maxPaths)
-			}
-		}
-	}
-	return nil
-}
+// inConfigMap reports whether a path is a ConfigMap's own directory, ..data for example.
+// The links beside it lead to its files.
+func inConfigMap(path string) bool { return strings.HasPrefix(filepath.Base(path), "..") }
 
-// Seen has the files that were read, by their absolute paths. Two SOURCEs of a command
+// Seen has the files that were read, by their absolute paths without links. Two SOURCEs of a command
 // line may have the same file. Its samples must count once.
 type Seen map[string]bool
 
@@ -160,6 +145,9 @@ func (s Seen) Again(p *Profile) bool {
 		return false
 	}
 	path, err := filepath.Abs(p.Name)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
 	if err != nil {
 		return false
 	}

@@ -227,7 +227,7 @@ func TestBadFiles(t *testing.T) {
 	for want, data := range map[string][]byte{
 		"it has no bytes":                 {},
 		"not a profile in pprof's format": []byte("this is text"),
-		"the file was cut off":            whole.bytes(t)[:len(whole.bytes(t))/2],
+		"cut off":                         whole.bytes(t)[:len(whole.bytes(t))/2],
 		"gzip: invalid checksum":          append(whole.bytes(t)[:len(whole.bytes(t))-8], 1, 2, 3, 4, 5, 6, 7, 8),
 		"it does not state what":          made{}.bytes(t),
 	} {

@@ -33,7 +33,7 @@ func newPage(u *url.URL) (Source, error) {
 	case "comparison", "comparison-diff":
 		return nil, fmt.Errorf("%s: a comparison has two sides: give the page of one", u)
 	default:
-		return nil, fmt.Errorf("%s: profiles are read of net/http/pprof, with %s/ in the path, and of a spanprof page, whose path ends in a slash", u, pprofPath)
+		return nil, fmt.Errorf("%s: profiles are read of net/http/pprof, with %s/ in the path, and of a spanprof page, with a slash at the end", u, pprofPath)
 	}
 	if u.Path == "" {
 		u.Path = "/"
@@ -58,15 +58,8 @@ func (s *page) Read(ctx context.Context, want Want, skip func(error), each func(
 			continue
 		}
 		p, err := s.read(ctx, q)
-		if err != nil {
-			if skip == nil || ctx.Err() != nil {
-				return err
-			}
-			skip(err)
-			continue
-		}
-		if err := each(p); err != nil {
-			return fmt.Errorf("%s: %w", p.Name, err)
+		if err := pass(ctx, skip, each, p, err); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -78,7 +71,7 @@ type pageQuery struct {
 	kind          exporter.Kind
 }
 
-// queries returns that of the address, or those for the whole process.
+// queries returns the query of the address, or all queries of the process.
 func (s *page) queries(ctx context.Context) ([]pageQuery, error) {
 	if text := s.address.Query().Get("query"); text != "" {
 		q, err := flameql.Parse(text)
@@ -96,10 +89,10 @@ func (s *page) queries(ctx context.Context) ([]pageQuery, error) {
 		Process []struct{ Type, Query, Service string }
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, s.client.decodeError(s.String(), data, fmt.Errorf("the answer is not that of a spanprof page: %w", err))
+		return nil, s.client.decodeError(s.String(), data, fmt.Errorf("the answer is not from a spanprof page: %w", err))
 	}
 	if list.Process == nil {
-		return nil, fmt.Errorf("%s: the answer is not that of a spanprof page", s)
+		return nil, fmt.Errorf("%s: the answer is not from a spanprof page", s)
 	}
 	var queries []pageQuery
 	for _, p := range list.Process {

@@ -4,6 +4,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// defaultMeasure is that of go tool pprof.
+// defaultMeasure is the same as in go tool pprof.
 const defaultMeasure = 30 * time.Second
 
 // pprofSource is a process with the paths of net/http/pprof.
@@ -52,7 +53,7 @@ func (s *pprofSource) Read(ctx context.Context, want Want, skip func(error), eac
 	if err != nil {
 		return err
 	}
-	measure := wholeSeconds(firstOf(s.measure, want.Measure, defaultMeasure))
+	measure := wholeSeconds(cmp.Or(s.measure, want.Measure, defaultMeasure))
 	profiles, errs := make([]*Profile, len(kinds)), make([]error, len(kinds))
 	var all sync.WaitGroup
 	for i, kind := range kinds {
@@ -63,18 +64,8 @@ func (s *pprofSource) Read(ctx context.Context, want Want, skip func(error), eac
 		leaveOut(errs)
 	}
 	for i, p := range profiles {
-		if errs[i] != nil {
-			if skip == nil || ctx.Err() != nil {
-				return errs[i]
-			}
-			skip(errs[i])
-			continue
-		}
-		if p == nil {
-			continue
-		}
-		if err := each(p); err != nil {
-			return fmt.Errorf("%s: %w", p.Name, err)
+		if err := pass(ctx, skip, each, p, errs[i]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -82,15 +73,13 @@ func (s *pprofSource) Read(ctx context.Context, want Want, skip func(error), eac
 
 // wanted returns the kinds to measure.
 func (s *pprofSource) wanted(want Want) ([]exporter.Kind, error) {
-	kinds := s.kinds
+	kinds := slices.Clone(s.kinds)
 	if kinds == nil {
-		kinds = TargetKinds
+		kinds = slices.Clone(TargetKinds)
 	}
-	if len(want.Kinds) > 0 {
-		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k exporter.Kind) bool { return !slices.Contains(want.Kinds, k) })
-	}
+	kinds = slices.DeleteFunc(kinds, func(k exporter.Kind) bool { return len(want.Kinds) > 0 && !slices.Contains(want.Kinds, k) })
 	if len(kinds) == 0 {
-		return nil, fmt.Errorf("%s: such an address has none of the wanted kinds, %v", s.address, want.Kinds)
+		return nil, fmt.Errorf("%s: such an address does not have the wanted kinds, %v", s.address, want.Kinds)
 	}
 	return kinds, nil
 }
@@ -98,19 +87,17 @@ func (s *pprofSource) wanted(want Want) ([]exporter.Kind, error) {
 // leaveOut forgets the kinds that the server lacks, as long as it has another:
 // a service need not register all.
 func leaveOut(errs []error) {
-	if !slices.ContainsFunc(errs, func(err error) bool { return !isNotFound(err) }) {
-		return
+	has := func(err error) bool {
+		status, ok := errors.AsType[*StatusError](err)
+		return !ok || status.Code != http.StatusNotFound
 	}
-	for i, err := range errs {
-		if isNotFound(err) {
-			errs[i] = nil
+	if slices.ContainsFunc(errs, has) {
+		for i, err := range errs {
+			if !has(err) {
+				errs[i] = nil
+			}
 		}
 	}
-}
-
-func isNotFound(err error) bool {
-	status, ok := errors.AsType[*StatusError](err)
-	return ok && status.Code == http.StatusNotFound
 }
 
 // measured returns the window of a kind that begins now.
@@ -143,7 +130,7 @@ func (s *pprofSource) measured(ctx context.Context, kind exporter.Kind, measure 
 	return &Profile{Profile: exporter.NewParsedProfile(w, parsed), Name: s.target.Name() + " " + string(kind), Replica: s.target.Host()}, nil
 }
 
-// Resource says of which process p is, as far as an address and a profile tell.
+// Resource returns the attributes of the process that are in its address and in p.
 func (t *Target) Resource(p *profile.Profile) *resource.Resource {
 	attributes := []attribute.KeyValue{attribute.String("service.instance.id", t.base.Host)}
 	if len(p.Mapping) > 0 && p.Mapping[0].File != "" {
@@ -169,13 +156,4 @@ func windowOf(kind exporter.Kind, p *profile.Profile) exporter.Window {
 // wholeSeconds rounds up: the parameter of net/http/pprof has no fractions.
 func wholeSeconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)
-}
-
-func firstOf(durations ...time.Duration) time.Duration {
-	for _, d := range durations {
-		if d > 0 {
-			return d
-		}
-	}
-	return 0
 }

@@ -91,25 +91,15 @@ func (s *pyroscope) Read(ctx context.Context, want Want, skip func(error), each 
 	}
 	for _, one := range all {
 		p, err := s.read(ctx, one)
-		if err != nil {
-			if skip == nil || ctx.Err() != nil {
-				return err
-			}
-			skip(err)
-			continue
-		}
-		if p == nil {
-			continue
-		}
-		if err := each(p); err != nil {
-			return fmt.Errorf("%s: %w", p.Name, err)
+		if err := pass(ctx, skip, each, p, err); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// parseTime reads now, now-1h, RFC 3339, and unix times in seconds or one of
-// their thousandths, which their size tells apart.
+// parseTime reads now, now-1h, RFC 3339 and unix times. The size of a unix time shows
+// whether it is in seconds, ms, µs or ns.
 func parseTime(text string, now time.Time) (time.Time, error) {
 	wrong := fmt.Errorf("%q is no time: known are now, now-1h, RFC 3339 and unix times", text)
 	if ago, ok := strings.CutPrefix(text, "now"); ok {

@@ -85,6 +85,21 @@ type Source interface {
 	Read(ctx context.Context, want Want, skip func(error), each func(*Profile) error) error
 }
 
+// pass calls each with a profile, and skip with an error, as Read does. Both may be nil.
+func pass(ctx context.Context, skip func(error), each func(*Profile) error, p *Profile, err error) error {
+	switch {
+	case err != nil && (skip == nil || ctx.Err() != nil):
+		return err
+	case err != nil:
+		skip(err)
+	case p != nil:
+		if err := each(p); err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
 // Parse reads a SOURCE of the command line.
 func Parse(arg string) (Source, error) {
 	scheme, _, found := strings.Cut(arg, "://")
