@@ -62,10 +62,18 @@ func Read(path string, links Links, maxBytes int64) ([]byte, error) {
 		}
 		size = int64(b.Len())
 	}
-	if size > maxBytes {
+	switch {
+	case size == 0 && !info.Mode().IsRegular():
+		return nil, refused(path, "nothing writes to the pipe")
+	case size > maxBytes:
 		return nil, refused(path, fmt.Sprintf("it has %d bytes or more, and at most %d are read", size, maxBytes))
 	}
 	return b.Bytes(), nil
+}
+
+// Append opens a regular file of our own for appending, and creates it if there is none.
+func Append(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|nonBlocking|noFollow, 0o600)
 }
 
 // Entries returns the entries of a directory, in no order. More than 262,144 are an error

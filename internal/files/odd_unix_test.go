@@ -28,9 +28,12 @@ func TestOddFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if f, err := files.Append(path("link")); err == nil {
+		t.Error("opened a link for appending", f.Close())
+	}
 	const followed, never, named = files.Follow, files.Links(-1), files.Named
 	for name, least := range map[string]files.Links{
-		"file": files.NoFollow, "link": followed, "pipe": named, "to-pipe": named,
+		"file": files.NoFollow, "link": followed, "pipe": never, "to-pipe": never, // without a writer
 		"directory": never, "to-directory": never, "socket": never, "device": never,
 	} {
 		for _, links := range []files.Links{files.NoFollow, files.Follow, files.Named} {

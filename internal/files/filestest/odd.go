@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"testing"
 )
 
 // Odd is how many entries MakeOdd makes that are not regular files.
@@ -18,11 +19,7 @@ const Odd = 4
 
 // MakeOdd makes a directory, a socket, a pipe and a link to a device in dir. It also makes
 // a file with a name of 255 bytes. Their names begin with prefix and end with suffix.
-func MakeOdd(t interface {
-	Helper()
-	Fatal(...any)
-}, dir, prefix, suffix string,
-) {
+func MakeOdd(t testing.TB, dir, prefix, suffix string) {
 	t.Helper()
 	name := func(of string) string { return filepath.Join(dir, prefix+of+suffix) }
 	for _, err := range []error{

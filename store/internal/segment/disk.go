@@ -20,6 +20,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/atomicfile"
+	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -275,7 +276,7 @@ func (d *disk) appendRecords(dir string, records []savedRecord) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, spansFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := files.Append(filepath.Join(dir, spansFile))
 	if err != nil {
 		return err
 	}
