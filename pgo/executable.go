@@ -9,27 +9,28 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
+	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/pgo/internal/gobinary"
 )
 
 var (
-	// ErrNotExecutable says that a file is no executable, or one of a system that
-	// is not known.
+	// ErrNotExecutable is the error for a file that is no executable of a known system.
 	ErrNotExecutable = gobinary.ErrNotExecutable
-	// ErrNotGo says that an executable has no table of Go functions: it is not of
-	// Go, older than Go 1.18, or packed.
+	// ErrNotGo is the error for an executable without a table of Go functions: it is not
+	// of Go, older than Go 1.18, or packed.
 	ErrNotGo = gobinary.ErrNoTable
 )
 
 // Executable is a Go program that was built. It is safe for concurrent use.
 type Executable struct {
 	// GoVersion is the Go that built it, Package its main package and Module the
-	// main module. They are empty where the executable does not say.
+	// main module. They are empty if the executable lacks them.
 	GoVersion, Package, Module string
 	// PGO is the profile that it was built with, or empty.
 	PGO string
@@ -37,15 +38,23 @@ type Executable struct {
 	functions functions
 }
 
-// ReadExecutable reads what the program at path says of itself. It knows ELF, Mach-O and
-// PE, stripped or not.
+// maxExecutable bounds what is read of an executable.
+const maxExecutable = 512 << 20
+
+// ReadExecutable reads the executable at path: ELF, Mach-O or PE of at most 512 MiB, stripped or not.
 func ReadExecutable(path string) (*Executable, error) {
-	names, err := gobinary.Functions(path)
+	f, err := files.Open(path, files.Follow)
 	if err != nil {
 		return nil, fmt.Errorf("pgo: %w", err)
 	}
+	defer func() { _ = f.Close() }() // it was only read
+	in := io.NewSectionReader(f, 0, maxExecutable)
+	names, err := gobinary.Functions(in)
+	if err != nil {
+		return nil, fmt.Errorf("pgo: %s: %w", path, err)
+	}
 	e := &Executable{functions: newFunctions(names)}
-	if info, err := buildinfo.ReadFile(path); err == nil { // optional: some tools remove it
+	if info, err := buildinfo.Read(in); err == nil { // optional: some tools remove it
 		e.GoVersion, e.Package, e.Module = info.GoVersion, info.Path, info.Main.Path
 		for _, s := range info.Settings {
 			if s.Key == "-pgo" {
@@ -62,9 +71,8 @@ type Package struct {
 	ImportPath, Dir string
 }
 
-// FindPackage asks the go command for the main package that pattern names: an
-// import path or a directory, which may be in another module than the working
-// directory.
+// FindPackage returns the main package that pattern names for the go command: an import
+// path or a directory. It may be in another module than the working directory.
 func FindPackage(ctx context.Context, pattern string) (Package, error) {
 	dir := "."
 	if info, err := os.Stat(pattern); err == nil && info.IsDir() {
@@ -88,8 +96,8 @@ func FindPackage(ctx context.Context, pattern string) (Package, error) {
 	return Package{ImportPath: fields[1], Dir: fields[2]}, nil
 }
 
-// Build builds p as go build does, with its default.pgo if there is one, and reads
-// the executable, of which nothing is left.
+// Build builds p as go build does, with its default.pgo if there is one. It reads the
+// executable and removes it.
 func (p Package) Build(ctx context.Context) (_ *Executable, err error) {
 	dir, err := os.MkdirTemp("", "spanprof-pgo-")
 	if err != nil {

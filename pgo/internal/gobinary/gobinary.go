@@ -11,68 +11,58 @@ import (
 	"debug/pe"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"strings"
 )
 
 var (
-	// ErrNotExecutable says that a file is no executable in the format of ELF,
-	// Mach-O or PE.
+	// ErrNotExecutable is the error for a file that is not in the format of ELF, Mach-O
+	// or PE.
 	ErrNotExecutable = errors.New("not an executable of Linux, macOS or Windows")
-	// ErrNoTable says that an executable has no table of Go functions: it is of
-	// another language, packed, or of a Go that this package does not know.
+	// ErrNoTable is the error for an executable without a table of Go functions: of another
+	// language, packed, or of an unknown Go.
 	ErrNoTable = errors.New("no table of Go functions that is known")
 )
 
-// Functions returns the names of all functions of the executable at path, with those
+// Functions returns the names of all functions of an executable, with those
 // that are there as inlined code alone. A stripped executable has them too: the
 // runtime prints stacks with them.
-func Functions(path string) (map[string]struct{}, error) {
-	f, err := os.Open(path)
+func Functions(f io.ReaderAt) (map[string]struct{}, error) {
+	all, err := sections(f)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	all, err := sections(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
 	for _, s := range all {
-		if !s.mayHoldTable {
-			continue
-		}
 		data, err := s.data()
 		if err != nil {
-			return nil, fmt.Errorf("%s: section %s: %w", path, s.name, err)
+			return nil, fmt.Errorf("section %s: %w", s.name, err)
 		}
 		if names := findTable(data); names != nil {
 			return names, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: %w", path, ErrNoTable)
+	return nil, ErrNoTable
 }
 
 type section struct {
-	name         string
-	mayHoldTable bool
-	data         func() ([]byte, error)
+	name string
+	data func() ([]byte, error)
 }
 
-// sections lists the sections of an executable, the table's own first.
-func sections(f *os.File) ([]section, error) {
+// sections lists the sections that may have the table, its own first.
+func sections(f io.ReaderAt) ([]section, error) {
 	var magic [4]byte
 	if _, err := f.ReadAt(magic[:], 0); err != nil {
 		return nil, ErrNotExecutable
 	}
 	var found []section
 	add := func(name string, data func() ([]byte, error)) {
-		s := section{name: name, mayHoldTable: strings.Contains(name, "rodata") || strings.Contains(name, "rdata") || strings.Contains(name, "data.rel.ro"), data: data}
-		if strings.HasSuffix(name, "gopclntab") {
-			s.mayHoldTable = true
-			found = append([]section{s}, found...)
-			return
+		switch {
+		case strings.HasSuffix(name, "gopclntab"):
+			found = append([]section{{name, data}}, found...)
+		case strings.Contains(name, "rodata"), strings.Contains(name, "rdata"), strings.Contains(name, "data.rel.ro"):
+			found = append(found, section{name, data})
 		}
-		found = append(found, s)
 	}
 	switch {
 	case bytes.HasPrefix(magic[:], []byte(elf.ELFMAG)):
@@ -81,7 +71,7 @@ func sections(f *os.File) ([]section, error) {
 			return nil, fmt.Errorf("%w: %w", ErrNotExecutable, err)
 		}
 		for _, s := range e.Sections {
-			if s.Type == elf.SHT_PROGBITS {
+			if s.Type == elf.SHT_PROGBITS && s.Flags&elf.SHF_COMPRESSED == 0 { // a table is not compressed
 				add(s.Name, s.Data)
 			}
 		}

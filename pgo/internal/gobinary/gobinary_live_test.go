@@ -6,6 +6,7 @@
 package gobinary_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,7 +47,11 @@ func TestFunctions(t *testing.T) {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			names, err := gobinary.Functions(path)
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names, err := gobinary.Functions(bytes.NewReader(data))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,8 +4,10 @@
 package gobinary_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"os"
 	"os/exec"
 	"testing"
 
@@ -18,7 +20,11 @@ func TestNotGo(t *testing.T) {
 	if err != nil {
 		loudskip.Test(t, err.Error())
 	}
-	if _, err := gobinary.Functions(path); !errors.Is(err, gobinary.ErrNoTable) && !errors.Is(err, gobinary.ErrNotExecutable) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gobinary.Functions(bytes.NewReader(data)); !errors.Is(err, gobinary.ErrNoTable) && !errors.Is(err, gobinary.ErrNotExecutable) {
 		t.Errorf("%s: %v", path, err)
 	}
 }
