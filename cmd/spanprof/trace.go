@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -60,27 +59,14 @@ func runTrace(ctx context.Context, c *call) error {
 }
 
 func analyzeFile(ctx context.Context, path string, options []exectrace.AnalyzeOption) (*exectrace.Analysis, error) {
-	var in io.Reader = os.Stdin
+	in := os.Stdin
 	if path != "-" {
-		f, err := files.Open(path, files.Named)
-		if err != nil {
+		var err error
+		if in, err = files.Open(path, files.Named); err != nil {
 			return nil, err
 		}
-		defer func() { _ = f.Close() }()
-		in = f
+		defer func() { _ = in.Close() }() // it was only read
 	}
-	return exectrace.Analyze(untilDone{ctx, in}, options...)
-}
-
-// untilDone ends a reader with its context, so that a signal ends the command.
-type untilDone struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (u untilDone) Read(p []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.r.Read(p)
+	defer context.AfterFunc(ctx, func() { _ = in.Close() })() // a signal ends the command
+	return exectrace.Analyze(in, options...)
 }

@@ -63,27 +63,33 @@ func (r *room) forWrite(n int64, write func() error) error {
 // Earlier recordings are included. Other files are left alone.
 func (r *room) kept() (all []kept, sum int64, err error) {
 	var skipped files.Skipped
-	targets, err := directories(r.dir)
-	if err != nil {
-		return nil, 0, err
+	dirs := []string{r.dir}
+	for range 2 { // targets, and their runs
+		parents := dirs
+		dirs = nil
+		for _, parent := range parents {
+			entries, err := files.Entries(parent, files.Follow)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, 0, err
+			}
+			for _, e := range entries {
+				if e.IsDir() { // a link may lead out of it
+					dirs = append(dirs, filepath.Join(parent, e.Name()))
+				}
+			}
+		}
 	}
-	for _, target := range targets {
-		runs, err := directories(target)
+	for _, run := range dirs {
+		if _, err := os.Stat(filepath.Join(run, source.RecordingFile)); err != nil {
+			continue
+		}
+		list, err := files.List(run, files.NoFollow, &skipped, func(name string) bool { _, ok := profiledir.Parse(name); return ok })
 		if err != nil {
 			return nil, 0, err
 		}
-		for _, run := range runs {
-			if _, err := os.Stat(filepath.Join(run, source.RecordingFile)); err != nil {
-				continue
-			}
-			list, err := files.List(run, files.NoFollow, &skipped, func(name string) bool { _, ok := profiledir.Parse(name); return ok })
-			if err != nil {
-				return nil, 0, err
-			}
-			for _, info := range list {
-				all = append(all, kept{path: filepath.Join(run, info.Name()), name: info.Name(), size: info.Size()})
-				sum += info.Size()
-			}
+		for _, info := range list {
+			all = append(all, kept{path: filepath.Join(run, info.Name()), name: info.Name(), size: info.Size()})
+			sum += info.Size()
 		}
 	}
 	if skipped.N > r.skipped {
@@ -92,19 +98,4 @@ func (r *room) kept() (all []kept, sum int64, err error) {
 	r.skipped = skipped.N
 	slices.SortFunc(all, func(a, b kept) int { return strings.Compare(a.name, b.name) })
 	return all, sum, nil
-}
-
-// directories returns the directories in dir. A link may lead out of it and does not
-// count as one.
-func directories(dir string) (paths []string, err error) {
-	entries, err := files.Entries(dir, files.Follow)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			paths = append(paths, filepath.Join(dir, e.Name()))
-		}
-	}
-	return paths, nil
 }
