@@ -59,7 +59,8 @@
 // port of their own, or behind the program's authentication.
 //
 // Only where a GET changes state, delta_* and gc, requests from pages of other sites are
-// refused with 403. Browsers mark them in Sec-Fetch-Site, or old ones in Origin.
+// refused with 403. Browsers mark them in Sec-Fetch-Site, or old ones in Origin. Over plain
+// HTTP to another host than localhost they mark nothing: all their such requests are refused.
 package profhttp
 
 // For developers: handler.go selects the profile. timed.go has profile and wall,
