@@ -13,9 +13,9 @@ import (
 	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
 )
 
-// part returns one process's part of a message since it started, in nanoseconds since
-// 1970, with the number of samples, or nil. It builds a new message, field by field: without
-// unknown fields, and without elements that only other processes' samples refer to.
+// part returns one process's part of a message, with the number of samples, or nil. It drops
+// samples from before started, in nanoseconds since 1970. It builds a new message, field by
+// field: without unknown fields and other processes' elements.
 func part(m *collectorpb.ExportProfilesServiceRequest, pid int64, started uint64) (*collectorpb.ExportProfilesServiceRequest, uint64, error) {
 	b := newBuilder(m.GetDictionary())
 	own := &collectorpb.ExportProfilesServiceRequest{}
