@@ -13,6 +13,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
 // ErrRecord says that samples are missing because the runtime's records do not have
@@ -63,6 +64,7 @@ type Reader func() (records []uint64, labels []*goruntime.LabelSet, eof bool)
 // New returns a Log for hz samples per second of CPU that read reads. It may be used
 // if goruntime.Unknown returns nil.
 func New(hz int, read Reader) *Log {
+	spanlabels.TimesKept.Store(true)
 	l := &Log{
 		hz:          hz,
 		readProfile: read,
