@@ -18,15 +18,18 @@ import (
 func TestSymbolsOfVDSO(t *testing.T) {
 	vdso := file{base: "linux-vdso.1.so"}
 	own := int64(os.Getpid())
-	table, _ := readMapped(own, vdso)
-	if len(table.functions) == 0 {
+	mapped, _ := readMapped(own, vdso)
+	if len(mapped.functions) == 0 {
 		t.Skip("this process has no vDSO")
 	}
-	var s symbols
+	s := symbols{files: map[processFile]table{{}: {}}, bytes: maxTables} // no room for another
 	s.begin()
-	start := table.functions[0].start
-	if got, ok := s.name(own, &profile.Mapping{File: vdso.base}, start); !ok || got != table.at(start) {
-		t.Errorf("got %q, want %q", got, table.at(start))
+	start := mapped.functions[0].start
+	if got, ok := s.name(own, &profile.Mapping{File: vdso.base}, start); !ok || got != mapped.at(start) {
+		t.Errorf("got %q, want %q", got, mapped.at(start))
+	}
+	if len(s.files) != 1 || s.bytes != mapped.size() {
+		t.Errorf("got %d files of %d bytes, want 1 of %d", len(s.files), s.bytes, mapped.size())
 	}
 }
 
@@ -85,6 +88,7 @@ func TestELF(t *testing.T) {
 		"another build id":   {"abce", func(*elf.Header64, []elf.Section64) {}, " "},
 		"dynamic symbols":    {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Type = uint32(elf.SHT_DYNSYM) }, "a bc"},
 		"both":               {"", func(_ *elf.Header64, s []elf.Section64) { s[3] = s[1] }, "a bc"},
+		"more names":         {"", func(_ *elf.Header64, s []elf.Section64) { s[3] = s[1]; s[1].Size, s[1].Link = 0, 0 }, "a bc"},
 		"no magic":           {"", func(h *elf.Header64, _ []elf.Section64) { h.Ident[0] = 0 }, " "},
 		"32 bits":            {"", func(h *elf.Header64, _ []elf.Section64) { h.Ident[elf.EI_CLASS] = byte(elf.ELFCLASS32) }, " "},
 		"big-endian":         {"", func(h *elf.Header64, _ []elf.Section64) { h.Ident[elf.EI_DATA] = byte(elf.ELFDATA2MSB) }, " "},
