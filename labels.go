@@ -71,7 +71,9 @@ func (l *labelling) register() {
 	c := &l.config
 	l.facts.Disabled = c.disabled
 	l.facts.NoProfileID = c.noProfileID || c.idScope == ScopeNone
-	l.facts.EverySpan = c.noProfileID && c.idScope == ScopeAllSpans
+	if l.facts.NoProfileID && c.idScope == ScopeAllSpans && !c.disabled {
+		spanlabels.Counts.EverySpan.Store(true)
+	}
 	if l.provider != nil {
 		l.facts.Wrapper, l.facts.Inner = l.provider, l.provider.inner
 	}
@@ -158,11 +160,15 @@ func (l *labelling) labelChild(ctx context.Context, s *spanState, id trace.SpanI
 
 // values returns the label values of a span without its name.
 func (l *labelling) values(s *spanState) spanlabels.Values {
-	return spanlabels.Values{
+	v := spanlabels.Values{
 		Span: s.labelID, Trace: s.traceID,
 		SpanID: s.sampled && l.config.idScope != ScopeNone, TraceID: s.sampled,
-		Start: s.startTime().UnixNano(), Processor: s.byProcessor,
+		Processor: s.byProcessor,
 	}
+	if spanlabels.TimesKept.Load() {
+		v.Start = s.startTime().UnixNano()
+	}
+	return v
 }
 
 // setAttributes sets the attributes of a span that is about to end. The

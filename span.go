@@ -128,11 +128,9 @@ type spanState struct {
 // startTime returns the span's start.
 func (s *spanState) startTime() time.Time {
 	switch span := s.ctx.span.(type) {
-	case *sdkSpan:
-		return span.StartTime()
 	case *apiSpan:
 		return span.start
-	case sdktrace.ReadOnlySpan: // of a SpanProcessor
+	case sdktrace.ReadOnlySpan:
 		return span.StartTime()
 	}
 	return time.Time{}

@@ -22,8 +22,6 @@ type tracer struct {
 	by    *labelling
 }
 
-var _ trace.Tracer = (*tracer)(nil)
-
 // Start starts a span. The returned span and the span in the returned context
 // are the same.
 func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {

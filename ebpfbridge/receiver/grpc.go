@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
@@ -35,12 +36,13 @@ const serviceName = "opentelemetry.proto.collector.profiles.v1development.Profil
 
 const (
 	// maxConnections bounds the connections at a time.
-	maxConnections = 64
+	maxConnections = 16
 	// maxIdle is the time until a connection without messages is closed. Agents send a
 	// message every five seconds by default.
 	maxIdle = time.Minute
-	// maxSent and maxMessage bound a message as it was sent, and decompressed.
-	maxSent    = 8 << 20
+	// maxSent and maxMessage bound a message as it was sent, and decompressed. All
+	// connections together may send maxConnections*maxSent at a time: 64 MiB.
+	maxSent    = 4 << 20
 	maxMessage = 32 << 20
 )
 
@@ -52,7 +54,7 @@ type withTCP struct{}
 func (withTCP) serveOption() {}
 
 // WithTCP permits other listeners than [Listen] returns. All users and programs that can
-// connect can then forge samples, and can occupy all 64 connections.
+// connect can then forge samples, and can occupy all 16 connections.
 func WithTCP() ServeOption { return withTCP{} }
 
 // ServeGRPC takes OTLP/gRPC until ctx ends. Then it closes the listener, waits for running
@@ -77,7 +79,7 @@ func (r *Receiver) serve(ctx context.Context, listener net.Listener, opts []Serv
 	// messages of all connections at once.
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxSent), grpc.ForceServerCodecV2(codec{}), grpc.StatsHandler(s),
 		grpc.RPCDecompressor(unchanged{}), //nolint:staticcheck // a registered one would be the whole program's
-		grpc.MaxHeaderListSize(16<<10), grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(10*time.Second),
+		grpc.MaxHeaderListSize(16<<10), grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(10*time.Second), grpc.InTapHandle(withTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle, Time: maxIdle / 2, Timeout: 10 * time.Second}))
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: serviceName,
@@ -92,6 +94,13 @@ func (r *Receiver) serve(ctx context.Context, listener net.Listener, opts []Serv
 		return nil //nolint:nilerr // the end of ctx is how serving ends
 	}
 	return err
+}
+
+// withTimeout ends streams without a message, which keep connections from being idle.
+func withTimeout(ctx context.Context, _ *tap.Info) (context.Context, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxIdle)
+	context.AfterFunc(ctx, cancel)
+	return ctx, nil
 }
 
 // codec reads messages as they were sent, and writes protobuf messages.
@@ -125,15 +134,15 @@ type service struct {
 
 // export runs when a message has arrived, and before it is decoded.
 func (s *service) export(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // the order is gRPC's
-	var sent []byte
-	if err := decode(&sent); err != nil {
-		return nil, err
-	}
 	select {
 	case s.decoding <- struct{}{}:
 		defer func() { <-s.decoding }()
 	case <-ctx.Done():
-		return nil, status.FromContextError(ctx.Err()).Err()
+		return nil, status.Error(codes.ResourceExhausted, "earlier messages took too long")
+	}
+	var sent []byte
+	if err := decode(&sent); err != nil {
+		return nil, err
 	}
 	switch err := s.receive(ctx, sent); {
 	case errors.Is(err, wire.ErrTooLarge):
@@ -174,13 +183,15 @@ func (*service) HandleConn(context.Context, stats.ConnStats) {}
 
 func (*service) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
 
-// HandleRPC counts messages that were refused. gRPC refuses those beyond maxSent itself.
+// HandleRPC counts refused messages. gRPC itself refuses those beyond maxSent and those
+// that have not arrived within maxIdle.
 func (s *service) HandleRPC(_ context.Context, event stats.RPCStats) {
 	end, ok := event.(*stats.End)
 	if !ok {
 		return
 	}
-	if st := status.Convert(end.Error); st.Code() == codes.InvalidArgument || st.Code() == codes.ResourceExhausted {
+	switch st := status.Convert(end.Error); st.Code() {
+	case codes.InvalidArgument, codes.ResourceExhausted, codes.DeadlineExceeded:
 		s.receiver.refuse(Status{Messages: 1, Refused: 1, Reason: st.Message()}, fmt.Errorf("receiver: refused a message: %s", st.Message()))
 	}
 }

@@ -115,12 +115,14 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 
 func (rawCodec) Unmarshal(mem.BufferSlice, any) error { return nil }
 
-// A message waits for the one before it, as long as its client does.
+// A message waits for the one before it, as long as its client does. It is not copied
+// before its turn.
 func TestOneMessageAtATime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &service{decoding: make(chan struct{}, 1)}
+	copied := 0
 	export := func(ctx context.Context) error {
-		_, err := s.export(nil, ctx, func(any) error { return nil }, nil)
+		_, err := s.export(nil, ctx, func(any) error { copied++; return nil }, nil)
 		return err
 	}
 	s.take = func(context.Context, string, *collectorpb.ExportProfilesServiceRequest) error {
@@ -131,8 +133,8 @@ func TestOneMessageAtATime(t *testing.T) {
 		cancel()
 		return export(ctx)
 	}
-	if err := export(t.Context()); status.Code(err) == codes.OK {
-		t.Errorf("got %v", err)
+	if err := export(t.Context()); status.Code(err) == codes.OK || copied != 1 {
+		t.Errorf("got %v, and %d messages copied, want 1", err, copied)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"sync"
+	"sync/atomic"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
@@ -20,7 +20,6 @@ import (
 
 	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
@@ -31,8 +30,7 @@ type Host struct {
 	core    *Receiver // its lock, its status, its symbols and its state of agents
 	handout handout.Server
 
-	mu         sync.Mutex
-	unreadable bool
+	unreadable atomic.Bool
 }
 
 // HostStatus counts what a Host has taken.
@@ -46,9 +44,6 @@ type HostStatus struct {
 	// its functions stay addresses.
 	Unreadable bool
 }
-
-// maxHostMemory bounds what a message of all processes may take, in bytes, about.
-const maxHostMemory = 512 << 20
 
 // NewHost returns a Host that exports a profile for each process in each message, of
 // [exporter.KindCPU]: there is no other CPU profile of these processes that it could be
@@ -64,7 +59,6 @@ func NewHost(to exporter.Exporter) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	core.symbols.max = 2_000_000
 	return &Host{core: core}, nil
 }
 
@@ -92,59 +86,28 @@ func (h *Host) Status() HostStatus {
 	out := h.handout.Status()
 	s := HostStatus{Status: h.core.Status(), Subscribers: out.Subscribers, HandedOut: int(out.HandedOut), RefusedSubscribers: int(out.Refused)}
 	s.Lost += int(out.Lost)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s.Unreadable = h.unreadable
+	s.Unreadable = h.unreadable.Load()
 	return s
 }
 
 // take takes a message of all processes.
 func (h *Host) take(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error {
-	handErr := h.handout.HandOut(connection, m)
-	h.core.mu.Lock()
-	defer h.core.mu.Unlock()
-	counted := Status{Messages: 1}
-	defer func() { h.core.count(counted) }()
-	profiles, err := h.profiles(connection, m, &counted)
-	if err = errors.Join(handErr, err); err != nil {
-		counted = Status{} // as refused
+	if err := h.handout.HandOut(connection, m); err != nil {
 		return fmt.Errorf("receiver: %w", err)
 	}
-	h.core.export(ctx, profiles, &counted)
-	return nil
-}
-
-func (h *Host) profiles(connection string, m *collectorpb.ExportProfilesServiceRequest, counted *Status) ([]*exporter.Profile, error) {
-	timed, err := convert.TimedProfiles(m, maxHostMemory)
-	if err != nil {
-		return nil, err
-	}
-	h.core.symbols.begin()
-	var profiles []*exporter.Profile
+	h.core.mu.Lock()
+	defer h.core.mu.Unlock()
 	named := map[*resource.Resource]*resource.Resource{} // profiles of a process share one
-	for _, p := range timed {
-		if named[p.Resource()] == nil {
-			named[p.Resource()] = withService(p.Resource())
+	err := h.core.export(ctx, connection, m, func(r *resource.Resource) process {
+		if named[r] == nil {
+			named[r] = withService(r)
 		}
-		id, _ := p.Resource().Set().Value("process.pid")
+		id, _ := r.Set().Value("process.pid")
 		pid := id.AsInt64()
-		host, err := h.core.hostProfile(p, process{
-			kind:     exporter.KindCPU,
-			resource: named[p.Resource()],
-			name:     func(m *profile.Mapping, address uint64) (string, bool) { return h.core.symbols.name(pid, m, address) },
-			sample:   func(s *profile.Sample) { labelProcess(s, pid) },
-		}, agentOf(connection, p.Scope), counted)
-		if err != nil {
-			return nil, err
-		}
-		if host != nil {
-			profiles = append(profiles, host)
-		}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.unreadable = h.core.symbols.unreadable
-	return profiles, nil
+		return process{exporter.KindCPU, named[r], pid, func(s *profile.Sample) { labelProcess(s, pid) }}
+	})
+	h.unreadable.Store(h.core.symbols.unreadable)
+	return err
 }
 
 // LabelProcess is the label of a [Host]'s samples that has the id of their process.

@@ -34,6 +34,10 @@ func TestHost(t *testing.T) {
 			r.Attributes = append(r.Attributes, &commonpb.KeyValue{Key: name, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: name}}})
 		}
 	}
+	m.ResourceProfiles[0].ScopeProfiles[0].Profiles[0].AttributeIndices = []int32{int32(len(m.Dictionary.AttributeTable))}
+	m.Dictionary.AttributeTable = append(m.Dictionary.AttributeTable, &profilespb.KeyValueAndUnit{
+		KeyStrindex: m.text("pprof.profile.doc_url"), Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: "x"}},
+	})
 	conn := dial(t, serveTCP(t, h.ServeGRPC))
 	if err := export(t, conn, m.ExportProfilesServiceRequest); err != nil {
 		t.Fatal(err)
@@ -45,6 +49,9 @@ func TestHost(t *testing.T) {
 		parsed, err := p.Parsed()
 		if err != nil {
 			t.Fatal(err)
+		}
+		if parsed.DocURL != "" {
+			t.Errorf("got the text %q that no agent sends", parsed.DocURL)
 		}
 		for _, s := range parsed.Sample {
 			l := s.Label

@@ -22,15 +22,14 @@ import (
 type process struct {
 	kind     exporter.Kind
 	resource *resource.Resource
-	// name returns the function at an address of a file, as ELF counts it.
-	name func(m *profile.Mapping, address uint64) (string, bool)
+	pid      int64 // its id in this process's namespace
 	// sample, unless nil, changes the labels of a sample.
 	sample func(*profile.Sample)
 }
 
 // hostProfile converts an agent's profile of a process. It returns nil if that is not of
 // CPU time.
-func (r *Receiver) hostProfile(p convert.Timed, of process, from agent, counted *Status) (*exporter.Profile, error) {
+func (r *Receiver) hostProfile(p convert.Timed, of process, connection string, counted *Status) (*exporter.Profile, error) {
 	parsed, err := p.Parsed()
 	if err != nil {
 		return nil, err
@@ -43,7 +42,7 @@ func (r *Receiver) hostProfile(p convert.Timed, of process, from agent, counted 
 		return nil, err
 	}
 	list := records(p, parsed)
-	r.useThreads(from)
+	r.useThreads(connection)
 	r.threads.keyed = r.threads.keyed || haveTwins(list)
 	r.threads.see(p, list, r.timelines)
 
@@ -56,8 +55,10 @@ func (r *Receiver) hostProfile(p convert.Timed, of process, from agent, counted 
 			b.add(rec.stack, s)
 		}
 	}
-	nameFrames(parsed, p.FrameTypes, of)
+	r.nameFrames(parsed, p.FrameTypes, of.pid)
 	parsed.Sample = b.list
+	// No agent sends these. They could have any size.
+	parsed.Comments, parsed.DocURL, parsed.DropFrames, parsed.KeepFrames, parsed.DefaultSampleType = nil, "", "", "", ""
 	if of.sample != nil {
 		for _, s := range parsed.Sample {
 			of.sample(s)
@@ -122,7 +123,7 @@ func (b *builder) add(stack []*profile.Location, p placed) {
 
 // nameFrames gives the frames of the kernel a mapping, and the frames of C code their
 // functions.
-func nameFrames(p *profile.Profile, types map[uint64]string, of process) {
+func (r *Receiver) nameFrames(p *profile.Profile, types map[uint64]string, pid int64) {
 	var kernel *profile.Mapping
 	functions := map[string]*profile.Function{}
 	for _, l := range p.Location {
@@ -134,7 +135,7 @@ func nameFrames(p *profile.Profile, types map[uint64]string, of process) {
 			}
 			l.Mapping = kernel
 		case len(l.Line) == 0 && l.Mapping != nil:
-			name, ok := of.name(l.Mapping, l.Address)
+			name, ok := r.symbols.name(pid, l.Mapping, l.Address)
 			if !ok {
 				continue
 			}

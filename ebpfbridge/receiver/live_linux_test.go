@@ -23,6 +23,7 @@ import (
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
+	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
@@ -165,9 +166,9 @@ func (l live) run(t *testing.T, cpu time.Duration, args ...string) (truth, []*co
 
 // hasWarmUp reports whether a message has a sample of a target's warm-up.
 func hasWarmUp(m *collectorpb.ExportProfilesServiceRequest) bool {
-	t := tables{m.GetDictionary()}
-	return slices.ContainsFunc(t.GetAttributeTable(), func(a *profilespb.KeyValueAndUnit) bool {
-		return label(t.text(a.GetKeyStrindex())) == labelkey.SpanName && t.value(a.GetValue()) == warmUp
+	d := m.GetDictionary()
+	return slices.ContainsFunc(d.GetAttributeTable(), func(a *profilespb.KeyValueAndUnit) bool {
+		return label(handout.Text(d, a.GetKeyStrindex())) == labelkey.SpanName && text(d, a.GetValue()) == warmUp
 	})
 }
 
@@ -221,11 +222,10 @@ func namesOfC(t *testing.T, target string, exported *exportertest.Recorder) bool
 			if f.base != path.Base(target) {
 				continue
 			}
-			if functions == nil {
-				functions = f.read(os.Open(target))
+			if functions.functions == nil {
+				functions = f.readFile(os.Open(target))
 			}
-			name, _ := functions.at(l.Address)
-			names[name] += sample.Value[0]
+			names[functions.at(l.Address)] += sample.Value[0]
 		}
 	}
 	t.Logf("functions of C, by samples of spans: %v", names)

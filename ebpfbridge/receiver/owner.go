@@ -11,6 +11,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
+	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
@@ -22,11 +23,11 @@ type owner struct {
 // own returns this process's part of a message, or nil. These are the resources with
 // samples of its spans. Without any, it is the resource with the process id of earlier ones.
 func (o *owner) own(m *collectorpb.ExportProfilesServiceRequest, lookup Lookup) *collectorpb.ExportProfilesServiceRequest {
-	t := tables{m.GetDictionary()}
-	refs := t.references(lookup)
+	d := m.GetDictionary()
+	refs := referencesIn(d, lookup)
 	var own, before []*profilespb.ResourceProfiles
 	for _, r := range m.GetResourceProfiles() {
-		switch pid := t.pid(r); {
+		switch pid, _ := handout.ProcessID(d, r.GetResource()); {
 		case refs.in(r):
 			o.pid = pid
 			own = append(own, r)
@@ -67,23 +68,17 @@ func (refs references) in(r *profilespb.ResourceProfiles) bool {
 	return false
 }
 
-// tables looks things up in a message. What is out of range is empty here; the
-// decoder reports it.
-type tables struct {
-	*profilespb.ProfilesDictionary
-}
-
-func (t tables) references(lookup Lookup) references {
+func referencesIn(d *profilespb.ProfilesDictionary, lookup Lookup) references {
 	refs := references{map[int32]bool{}, map[int32]bool{}}
-	for i, a := range t.GetAttributeTable() {
-		switch label(t.text(a.GetKeyStrindex())) {
+	for i, a := range d.GetAttributeTable() {
+		switch label(handout.Text(d, a.GetKeyStrindex())) {
 		case labelkey.SpanID, labelkey.ProfileID:
-			if _, ok := lookup.own(t.value(a.GetValue())); ok {
+			if _, ok := lookup.own(text(d, a.GetValue())); ok {
 				refs.attributes[int32(i)] = true
 			}
 		}
 	}
-	for i, l := range t.GetLinkTable() {
+	for i, l := range d.GetLinkTable() {
 		if id := l.GetSpanId(); i > 0 && len(id) == 8 {
 			_, refs.links[int32(i)] = lookup.own(hex.EncodeToString(id))
 		}
@@ -91,26 +86,10 @@ func (t tables) references(lookup Lookup) references {
 	return refs
 }
 
-// pid returns the resource's process id, or 0.
-func (t tables) pid(r *profilespb.ResourceProfiles) int64 {
-	for _, kv := range r.GetResource().GetAttributes() {
-		if kv.GetKey() == "process.pid" || t.text(kv.GetKeyStrindex()) == "process.pid" {
-			return kv.GetValue().GetIntValue()
-		}
-	}
-	return 0
-}
-
-func (t tables) text(i int32) string {
-	if i < 0 || int(i) >= len(t.GetStringTable()) {
-		return ""
-	}
-	return t.GetStringTable()[i]
-}
-
-func (t tables) value(v *commonpb.AnyValue) string {
+// text returns the text of a value, or "".
+func text(d *profilespb.ProfilesDictionary, v *commonpb.AnyValue) string {
 	if v, ok := v.GetValue().(*commonpb.AnyValue_StringValueStrindex); ok {
-		return t.text(v.StringValueStrindex)
+		return handout.Text(d, v.StringValueStrindex)
 	}
 	return v.GetStringValue()
 }

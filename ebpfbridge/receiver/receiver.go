@@ -10,7 +10,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/sdk/resource"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -18,7 +18,8 @@ import (
 	"github.com/spanprof/spanprof/internal/report"
 )
 
-// maxMemory bounds this process's part of a message as pprof, in bytes, about.
+// maxMemory bounds a message as pprof, in bytes, about: some 23,000 samples. In the 5 s of a
+// stock agent at 19 Hz, 240 busy cores have as many.
 const maxMemory = 128 << 20
 
 // Span is what a receiver needs to know of a span.
@@ -61,8 +62,8 @@ type Receiver struct {
 
 	mu       sync.Mutex // one message at a time
 	owner    owner
-	threads  *threads // of the current message's agent
-	known    map[agent]*threads
+	threads  *threads            // of the current message's agent
+	known    map[string]*threads // by connection
 	symbols  symbols
 	reports  report.Reporter
 	metrics  *metrics
@@ -81,9 +82,7 @@ func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &Receiver{config: c, to: to, lookup: lookup, metrics: m, threads: new(threads), known: map[agent]*threads{}}
-	r.symbols.max = 400_000 // a Go program of 100 MB has about 200,000 functions
-	return r, nil
+	return &Receiver{config: c, to: to, lookup: lookup, metrics: m, threads: new(threads), known: map[string]*threads{}}, nil
 }
 
 // take takes a message that came over a connection. An error means that the message
@@ -97,45 +96,35 @@ func (r *Receiver) take(ctx context.Context, connection string, m *collectorpb.E
 
 // takeOwn takes a message of this process only. The caller holds the lock.
 func (r *Receiver) takeOwn(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error {
-	counted := Status{Messages: 1}
-	defer func() { r.count(counted) }()
-	profiles, err := r.profiles(connection, m, &counted)
-	if err != nil {
-		counted = Status{} // the caller counts it as refused
-		return fmt.Errorf("receiver: %w", err)
-	}
-	r.export(ctx, profiles, &counted)
-	return nil
+	own := process{kind: exporter.KindHost, resource: r.resource, pid: int64(os.Getpid())}
+	return r.export(ctx, connection, m, func(*resource.Resource) process { return own })
 }
 
-func (r *Receiver) export(ctx context.Context, profiles []*exporter.Profile, counted *Status) {
+// export exports the profiles in a message. of returns the process of a resource. The
+// caller holds the lock, and counts refused messages.
+func (r *Receiver) export(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest, of func(*resource.Resource) process) error {
+	timed, err := convert.TimedProfiles(m, maxMemory)
+	if err != nil {
+		return fmt.Errorf("receiver: %w", err)
+	}
+	r.symbols.begin()
+	counted := Status{Messages: 1}
+	var profiles []*exporter.Profile
+	for _, p := range timed {
+		host, err := r.hostProfile(p, of(p.Resource()), connection, &counted)
+		if err != nil {
+			return fmt.Errorf("receiver: %w", err)
+		}
+		if host != nil {
+			profiles = append(profiles, host)
+		}
+	}
 	for _, p := range profiles {
 		if err := r.to.Export(ctx, p); err != nil {
 			counted.Failed++
 			r.reports.Report(fmt.Errorf("receiver: export: %w", err))
 		}
 	}
-}
-
-// profiles returns the profiles in a message of this process.
-func (r *Receiver) profiles(connection string, m *collectorpb.ExportProfilesServiceRequest, counted *Status) ([]*exporter.Profile, error) {
-	timed, err := convert.TimedProfiles(m, maxMemory)
-	if err != nil {
-		return nil, err
-	}
-	r.symbols.begin()
-	name := func(m *profile.Mapping, address uint64) (string, bool) {
-		return r.symbols.name(int64(os.Getpid()), m, address)
-	}
-	var profiles []*exporter.Profile
-	for _, p := range timed {
-		host, err := r.hostProfile(p, process{kind: exporter.KindHost, resource: r.resource, name: name}, agentOf(connection, p.Scope), counted)
-		if err != nil {
-			return nil, err
-		}
-		if host != nil {
-			profiles = append(profiles, host)
-		}
-	}
-	return profiles, nil
+	r.count(counted)
+	return nil
 }

@@ -45,7 +45,8 @@ func inBubble(t *testing.T, take takeFunc, test func(t *testing.T, p pipes)) {
 		p := make(pipes, 1000)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- new(Receiver).serve(ctx, p, []ServeOption{WithTCP()}, take) }()
+		r, _ := newReceiver(t)
+		go func() { done <- r.serve(ctx, p, []ServeOption{WithTCP()}, take) }()
 		test(t, p)
 		stop()
 		close(p)
@@ -117,23 +118,37 @@ func TestSilentConnections(t *testing.T) {
 	})
 }
 
-// A connection that answers pings ends too, if it has no messages.
+// A connection that answers pings ends too, if it has no messages, or half of one. The
+// half is counted.
 func TestIdleConnection(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, p pipes) {
-		conn := client(t, p)
-		conn.Connect()
-		for conn.GetState() != connectivity.Ready {
-			conn.WaitForStateChange(t.Context(), conn.GetState())
-		}
-		started := time.Now()
-		conn.WaitForStateChange(t.Context(), connectivity.Ready)
-		if d := time.Since(started); d < maxIdle || d > 2*maxIdle {
-			t.Errorf("the connection ended after %v, want about %v", d, maxIdle)
-		}
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	for _, stream := range []bool{false, true} {
+		inBubble(t, nil, func(t *testing.T, p pipes) {
+			reported := reports(t)
+			conn := client(t, p)
+			conn.Connect()
+			for conn.GetState() != connectivity.Ready {
+				conn.WaitForStateChange(t.Context(), conn.GetState())
+			}
+			if stream {
+				if _, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, "/"+serviceName+"/Export"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			started := time.Now()
+			ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+			conn.WaitForStateChange(ctx, connectivity.Ready)
+			stop()
+			if d := time.Since(started); d < maxIdle || d > 3*maxIdle {
+				t.Errorf("stream %v: the connection ended after %v, want about %v", stream, d, maxIdle)
+			}
+			if n := len(reported); (n == 1) != stream {
+				t.Errorf("stream %v: got %d reports", stream, n)
+			}
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // Streams without a message do not occupy the slot. Messages wait for it.

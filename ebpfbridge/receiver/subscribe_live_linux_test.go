@@ -26,6 +26,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/internal/loudskip"
@@ -131,7 +132,7 @@ func asOf(t *testing.T, m *collectorpb.ExportProfilesServiceRequest, pid int) (*
 	samples, now := 0, uint64(time.Now().UnixNano())
 	for _, r := range m.GetResourceProfiles() {
 		for _, kv := range r.GetResource().GetAttributes() {
-			if (tables{m.GetDictionary()}).text(kv.GetKeyStrindex()) == "process.pid" || kv.GetKey() == "process.pid" {
+			if handout.Text(m.GetDictionary(), kv.GetKeyStrindex()) == "process.pid" || kv.GetKey() == "process.pid" {
 				kv.Value = &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: int64(pid)}}
 			}
 		}

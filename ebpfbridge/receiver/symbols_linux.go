@@ -4,8 +4,6 @@
 package receiver
 
 import (
-	"bytes"
-	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +17,7 @@ import (
 // maxMaps bounds what is read of a process's list of mappings: some 80,000 of usual length.
 const maxMaps = 8 << 20
 
-// readMapped returns the functions of a file that a process has mapped, or nil. denied is
+// readMapped returns the functions of a file that a process has mapped, or none. denied is
 // whether this program may not read it.
 func readMapped(pid int64, want file) (t table, denied bool) {
 	proc, isVDSO := fmt.Sprintf("/proc/%d/", pid), strings.Contains(want.base, "vdso")
@@ -28,16 +26,16 @@ func readMapped(pid int64, want file) (t table, denied bool) {
 	}
 	f, err := os.Open(proc + "maps")
 	if err != nil {
-		return nil, errors.Is(err, fs.ErrPermission)
+		return table{}, errors.Is(err, fs.ErrPermission)
 	}
 	maps, err := io.ReadAll(io.LimitReader(f, maxMaps))
 	_ = f.Close()
 	if err != nil {
-		return nil, errors.Is(err, fs.ErrPermission)
+		return table{}, errors.Is(err, fs.ErrPermission)
 	}
 	root, err := os.OpenRoot(proc + "root")
 	if err != nil {
-		return nil, errors.Is(err, fs.ErrPermission)
+		return table{}, errors.Is(err, fs.ErrPermission)
 	}
 	defer func() { _ = root.Close() }()
 	executable, _ := os.Readlink(proc + "exe")
@@ -55,56 +53,44 @@ func readMapped(pid int64, want file) (t table, denied bool) {
 			t = want.readMemory(fields[0])
 		case path.Base(tried) != want.base || tried[0] != '/':
 		case tried == executable:
-			t = want.read(os.Open(proc + "exe")) // also if it was replaced
+			t = want.readFile(os.Open(proc + "exe")) // also if it was replaced
 		default:
 			t = want.readIn(root, strings.TrimPrefix(tried, "/"))
 		}
-		if t != nil {
+		if len(t.functions) > 0 {
 			return t, false
 		}
 	}
-	return nil, false
+	return table{}, false
 }
 
 // readIn reads a file below the root of a process. The process may have put anything
 // there: a pipe does not block, and a link does not lead out.
 func (want file) readIn(root *os.Root, name string) table {
-	return want.read(root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
+	return want.readFile(root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
 }
 
-func (want file) read(f *os.File, err error) table {
+func (want file) readFile(f *os.File, err error) table {
 	if err != nil {
-		return nil
+		return table{}
 	}
 	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
+		return table{}
 	}
-	parsed, err := elf.NewFile(f)
-	if err != nil {
-		return nil
-	}
-	return want.functions(parsed)
+	return want.read(f)
 }
 
 // readMemory reads an ELF file that is only in this process's memory.
 func (want file) readMemory(addresses string) table {
 	var start, end uint64
-	if _, err := fmt.Sscanf(addresses, "%x-%x", &start, &end); err != nil || end-start > 1<<20 {
-		return nil
+	if _, err := fmt.Sscanf(addresses, "%x-%x", &start, &end); err != nil {
+		return table{}
 	}
 	memory, err := os.Open("/proc/self/mem")
 	if err != nil {
-		return nil
+		return table{}
 	}
 	defer func() { _ = memory.Close() }()
-	b := make([]byte, end-start)
-	if _, err := memory.ReadAt(b, int64(start)); err != nil {
-		return nil
-	}
-	f, err := elf.NewFile(bytes.NewReader(b))
-	if err != nil {
-		return nil
-	}
-	return want.functions(f)
+	return want.read(io.NewSectionReader(memory, int64(start), int64(end-start)))
 }

@@ -4,9 +4,12 @@
 package receiver
 
 import (
+	"bytes"
 	"debug/elf"
+	"encoding/binary"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -15,21 +18,24 @@ import (
 func TestSymbolsOfVDSO(t *testing.T) {
 	vdso := file{base: "linux-vdso.1.so"}
 	own := int64(os.Getpid())
-	table, _ := readMapped(own, vdso)
-	if table == nil {
+	mapped, _ := readMapped(own, vdso)
+	if len(mapped.functions) == 0 {
 		t.Skip("this process has no vDSO")
 	}
-	s := symbols{max: 1000}
+	s := symbols{files: map[processFile]table{{}: {}}, bytes: maxTables} // no room for another
 	s.begin()
-	if got, ok := s.name(own, &profile.Mapping{File: vdso.base}, table[0].start); !ok || got != table[0].name {
-		t.Errorf("got %q, want %q", got, table[0].name)
+	start := mapped.functions[0].start
+	if got, ok := s.name(own, &profile.Mapping{File: vdso.base}, start); !ok || got != mapped.at(start) {
+		t.Errorf("got %q, want %q", got, mapped.at(start))
 	}
-	t.Log(table[0].name)
+	if len(s.files) != 1 || s.bytes != mapped.size() {
+		t.Errorf("got %d files of %d bytes, want 1 of %d", len(s.files), s.bytes, mapped.size())
+	}
 }
 
 // Files that this process does not have give no names.
 func TestSymbolsOfOthers(t *testing.T) {
-	s := symbols{max: 1000}
+	var s symbols
 	s.begin()
 	own := int64(os.Getpid())
 	for _, file := range []string{"", "/", "..", "../../../etc/passwd", "no-such-file", "[heap]", "[stack]"} {
@@ -37,25 +43,95 @@ func TestSymbolsOfOthers(t *testing.T) {
 			t.Errorf("%q: %q", file, got)
 		}
 	}
-	for i := range 2 * maxMissing {
+	for i := range 2 * maxReads {
 		s.name(own, &profile.Mapping{File: strconv.Itoa(i)}, 1)
 	}
-	if len(s.files) > 0 || len(s.missing) > maxMissing+1 {
-		t.Errorf("got %d files and %d attempts, want 0 and at most %d", len(s.files), len(s.missing), maxMissing+1)
+	if len(s.files) > 0 || s.reads != maxReads {
+		t.Errorf("got %d files and %d attempts, want 0 and %d", len(s.files), s.reads, maxReads)
 	}
 }
 
-func TestUnsoundFiles(t *testing.T) {
-	for _, header := range []elf.SectionHeader{
-		{Type: elf.SHT_SYMTAB, Size: maxSection + 1},
-		{Type: elf.SHT_STRTAB, Flags: elf.SHF_COMPRESSED},
-		{Type: elf.SHT_NOTE, Size: 1 << 60},
-	} {
-		if sound(&elf.File{Sections: []*elf.Section{{SectionHeader: header}}}) {
-			t.Errorf("%+v is sound", header)
+// elfFile writes a file with a note, symbols and their names.
+func elfFile(names string, symbols []elf.Sym64, change func(*elf.Header64, []elf.Section64)) *bytes.Reader {
+	const note = "\x04\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00GNU\x00\xab\xcd"
+	h := elf.Header64{Shoff: 64, Shnum: 4}
+	copy(h.Ident[:], "\x7fELF\x02\x01")
+	at := uint64(5 * 64)
+	sections := []elf.Section64{
+		{Type: uint32(elf.SHT_NOTE), Off: at, Size: uint64(len(note))},
+		{Type: uint32(elf.SHT_SYMTAB), Off: at + uint64(len(note)+len(names)), Size: uint64(24 * len(symbols)), Link: 2},
+		{Type: uint32(elf.SHT_STRTAB), Off: at + uint64(len(note)), Size: uint64(len(names))},
+		{},
+	}
+	change(&h, sections)
+	var b bytes.Buffer
+	for _, part := range []any{h, sections, []byte(note + names), symbols} {
+		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
+			panic(err)
 		}
 	}
-	if !sound(&elf.File{Sections: []*elf.Section{{SectionHeader: elf.SectionHeader{Type: elf.SHT_PROGBITS, Size: 1 << 40, Flags: elf.SHF_COMPRESSED}}}}) {
-		t.Error("a section that is not read makes a file unsound")
+	return bytes.NewReader(b.Bytes())
+}
+
+func TestELF(t *testing.T) {
+	symbol := func(name uint32, kind elf.SymType, start uint64) elf.Sym64 {
+		return elf.Sym64{Name: name, Info: uint8(kind), Value: start, Size: 1}
+	}
+	symbols := []elf.Sym64{symbol(3, elf.STT_FUNC, 20), symbol(1, elf.STT_FUNC, 10), symbol(3, elf.STT_FUNC, 10), symbol(1, elf.STT_OBJECT, 30), symbol(99, elf.STT_FUNC, 40), symbol(1, elf.STT_FUNC, 0)}
+	for name, tt := range map[string]struct {
+		buildID string
+		change  func(*elf.Header64, []elf.Section64)
+		want    string // the names at 10 and 20
+	}{
+		"any file":           {"", func(*elf.Header64, []elf.Section64) {}, "a bc"},
+		"its build id":       {"abcd", func(*elf.Header64, []elf.Section64) {}, "a bc"},
+		"another build id":   {"abce", func(*elf.Header64, []elf.Section64) {}, " "},
+		"dynamic symbols":    {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Type = uint32(elf.SHT_DYNSYM) }, "a bc"},
+		"both":               {"", func(_ *elf.Header64, s []elf.Section64) { s[3] = s[1] }, "a bc"},
+		"more names":         {"", func(_ *elf.Header64, s []elf.Section64) { s[3] = s[1]; s[1].Size, s[1].Link = 0, 0 }, "a bc"},
+		"no magic":           {"", func(h *elf.Header64, _ []elf.Section64) { h.Ident[0] = 0 }, " "},
+		"32 bits":            {"", func(h *elf.Header64, _ []elf.Section64) { h.Ident[elf.EI_CLASS] = byte(elf.ELFCLASS32) }, " "},
+		"big-endian":         {"", func(h *elf.Header64, _ []elf.Section64) { h.Ident[elf.EI_DATA] = byte(elf.ELFDATA2MSB) }, " "},
+		"sections elsewhere": {"", func(h *elf.Header64, _ []elf.Section64) { h.Shoff = 1 << 63 }, " "},
+		"too many sections":  {"", func(h *elf.Header64, _ []elf.Section64) { h.Shnum = 1 << 15 }, " "},
+		"names elsewhere":    {"", func(_ *elf.Header64, s []elf.Section64) { s[2].Off = 1 << 63 }, " "},
+		"symbols elsewhere":  {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Off = 1 << 63 }, " "},
+		"a note elsewhere":   {"abcd", func(_ *elf.Header64, s []elf.Section64) { s[0].Off = 1 << 63 }, " "},
+		"no names":           {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Link = 4 }, " "},
+		"many names":         {"", func(_ *elf.Header64, s []elf.Section64) { s[2].Size = maxTables }, " "},
+		"many symbols":       {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Size = maxTables }, " "},
+		"endless symbols":    {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Size = 1<<64 - 24 }, " "},
+		"a note without end": {"abcd", func(_ *elf.Header64, s []elf.Section64) { s[0].Size = 1<<64 - 1 }, " "},
+	} {
+		table := file{buildID: tt.buildID}.read(elfFile("\x00a\x00bc\x00", symbols, tt.change))
+		if got := table.at(10) + " " + table.at(20); got != tt.want || table.at(9)+table.at(11)+table.at(30)+table.at(40) != "" {
+			t.Errorf("%s: got %q of %+v, want %q", name, got, table, tt.want)
+		}
+	}
+}
+
+// Names that overlap take no more memory than the file, and names in a message are bounded.
+func TestOverlappingNames(t *testing.T) {
+	list := make([]elf.Sym64, 10_000)
+	for i := range list {
+		list[i] = elf.Sym64{Name: uint32(i), Info: uint8(elf.STT_FUNC), Value: uint64(i + 1), Size: 1}
+	}
+	f := elfFile(strings.Repeat("x", 1<<20), list, func(*elf.Header64, []elf.Section64) {})
+	bomb := file{}.read(f)
+	if n := bomb.size(); len(bomb.functions) != len(list) || n > 2*int(f.Size()) {
+		t.Errorf("got %d functions in %d bytes, want %d in about %d", len(bomb.functions), n, len(list), f.Size())
+	}
+	s := symbols{files: map[processFile]table{{file{base: "bomb"}, 1}: bomb}}
+	for message := range 2 {
+		s.begin()
+		named := 0
+		for i := range list {
+			if name, ok := s.name(1, &profile.Mapping{File: "bomb"}, uint64(i+1)); ok {
+				named += len(name)
+			}
+		}
+		if named != maxNamed {
+			t.Errorf("message %d: got %d bytes of names, want %d", message, named, maxNamed)
+		}
 	}
 }

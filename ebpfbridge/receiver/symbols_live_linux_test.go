@@ -62,7 +62,7 @@ func TestSymbolsOfFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	start, end := all[i].Value, all[i].Value+all[i].Size
-	s := symbols{max: 1 << 20}
+	var s symbols
 	s.begin()
 	for _, test := range []struct {
 		file, buildID string
@@ -87,18 +87,19 @@ func TestSymbolsOfFile(t *testing.T) {
 
 func TestHostSymbols(t *testing.T) {
 	program := mapProgram(t)
-	f, err := elf.Open(program)
+	f, err := os.Open(program)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	want := file{base: "program"}.functions(f)
+	want := file{base: "program"}.read(f)
+	start := want.functions[0].start
 	out, err := exec.CommandContext(t.Context(), "go", "tool", "buildid", program).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := strings.TrimSpace(string(out))
-	s := symbols{max: 1 << 20}
+	var s symbols
 	s.begin()
 	own := int64(os.Getpid())
 	for _, test := range []struct {
@@ -115,13 +116,13 @@ func TestHostSymbols(t *testing.T) {
 		{0, "", false},
 		{-1, "", false},
 	} {
-		name, ok := s.name(test.pid, &profile.Mapping{File: "/any/program", BuildID: test.buildID}, want[0].start)
-		if ok != test.want || ok && name != want[0].name {
+		name, ok := s.name(test.pid, &profile.Mapping{File: "/any/program", BuildID: test.buildID}, start)
+		if ok != test.want || ok && name != want.at(start) {
 			t.Errorf("process %d, build id %q: %q, %v", test.pid, test.buildID, name, ok)
 		}
 	}
-	if n := len(s.files); n != 2 || s.total != 2*len(want) {
-		t.Errorf("%d files with %d functions, want 2 of %d", n, s.total, len(want))
+	if n := len(s.files); n != 2 || s.bytes != 2*want.size() {
+		t.Errorf("%d files with %d bytes, want 2 of %d", n, s.bytes, want.size())
 	}
 }
 
@@ -144,8 +145,8 @@ func TestReadIn(t *testing.T) {
 	}
 	defer func() { _ = root.Close() }()
 	for _, name := range []string{"pipe", "link", "text", "none", ".", "../x"} {
-		if table := (file{base: name}).readIn(root, name); table != nil {
-			t.Errorf("%s: %d functions, want none", name, len(table))
+		if table := (file{base: name}).readIn(root, name); len(table.functions) > 0 {
+			t.Errorf("%s: %d functions, want none", name, len(table.functions))
 		}
 	}
 }

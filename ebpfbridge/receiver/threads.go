@@ -26,14 +26,15 @@ type votes struct {
 	of  map[int64]int // how many of them each of the process's threads had on it
 }
 
-// useThreads changes to the threads of an agent: one sender does not vouch for another.
-func (r *Receiver) useThreads(from agent) {
-	if r.threads = r.known[from]; r.threads == nil {
+// useThreads changes to the threads of an agent: one sender does not vouch for another. An
+// agent that starts again has a new connection.
+func (r *Receiver) useThreads(connection string) {
+	if r.threads = r.known[connection]; r.threads == nil {
 		if len(r.known) >= maxConnections {
 			clear(r.known) // some connections have ended
 		}
 		r.threads = new(threads)
-		r.known[from] = r.threads
+		r.known[connection] = r.threads
 	}
 }
 
@@ -53,9 +54,6 @@ func (t *threads) see(p convert.Timed, list []record, timelines Timelines) {
 	if t.same = pid.AsInt64() == int64(os.Getpid()); t.same {
 		return
 	}
-	if t.votes == nil || len(t.votes) > maxThreads {
-		t.votes = map[int64]*votes{}
-	}
 	for _, rec := range list {
 		id := rec.labels[labelkey.SpanID]
 		if id == "" || rec.ambiguous || len(rec.timestamps) == 0 {
@@ -63,6 +61,9 @@ func (t *threads) see(p convert.Timed, list []record, timelines Timelines) {
 		}
 		v := t.votes[rec.thread]
 		if v == nil {
+			if t.votes == nil || len(t.votes) >= maxThreads {
+				t.votes = map[int64]*votes{}
+			}
 			v = &votes{of: map[int64]int{}}
 			t.votes[rec.thread] = v
 		}

@@ -4,7 +4,6 @@
 package receiver
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -13,19 +12,10 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
-
-// agent identifies one run of an agent: an agent that starts again has a new connection.
-// It is a hash, because the names in a message may have any size.
-type agent [sha256.Size]byte
-
-func agentOf(connection string, scope instrumentation.Scope) agent {
-	return sha256.Sum256([]byte(connection + "\x00" + scope.Name + "\x00" + scope.Version))
-}
 
 // record is a sample as the agent sends it.
 type record struct {

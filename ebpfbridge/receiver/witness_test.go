@@ -14,11 +14,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
@@ -332,9 +334,18 @@ func TestLabelsLost(t *testing.T) {
 func TestUseThreads(t *testing.T) {
 	r, _ := newReceiver(t)
 	for i := range 10 * maxConnections {
-		r.useThreads(agentOf(strconv.Itoa(i), instrumentation.Scope{}))
+		r.useThreads(strconv.Itoa(i))
 		if len(r.known) > maxConnections {
 			t.Fatalf("got %d agents, want at most %d", len(r.known), maxConnections)
 		}
+	}
+	var list []record
+	for i := range int64(2*maxThreads + 1) {
+		list = append(list, record{thread: i, labels: map[string]string{labelkey.SpanID: searchID}, timestamps: []uint64{1}})
+	}
+	p := convert.Timed{Profile: exporter.NewParsedProfile(exporter.Window{Resource: resource.Empty()}, nil)}
+	r.threads.see(p, list, timelineFunc(func(int64, time.Time) (string, bool) { return searchID, true }))
+	if n := len(r.threads.votes); n != 1 {
+		t.Errorf("got %d threads, want 1 after %d", n, len(list))
 	}
 }

@@ -5,7 +5,6 @@ package spanlabels
 
 import (
 	"context"
-	"encoding/hex"
 	"slices"
 	"sync/atomic"
 
@@ -17,8 +16,8 @@ type (
 	labelSet = goruntime.LabelSet
 )
 
-// maxDepth bounds the blocks under one goroutine to about 75 kB. A program may
-// forget to end spans, and spans that nest deeper do not restore the outer ones.
+// maxDepth bounds the blocks under one goroutine to about 75 kB, also where spans are
+// never ended. Spans that nest deeper do not restore the outer ones.
 const maxDepth = 256
 
 // cutOff in Block.ended marks an open block that was under one at maxDepth.
@@ -35,7 +34,7 @@ type Values struct {
 	SpanID, TraceID bool
 	// Name is the value of span_name; empty for no label.
 	Name string
-	// Start is the span's start time in nanoseconds since 1970.
+	// Start is the span's start time in nanoseconds since 1970; 0 unless TimesKept.
 	Start int64
 	// Processor marks the block of a SpanProcessor. A wrapper's block of the
 	// same span takes its place, and Start sets Replaced.
@@ -56,7 +55,7 @@ type Block struct {
 
 	latest atomic.Pointer[labelSet] // of the last Rename, nil before
 	prev   atomic.Pointer[labelSet] // the labels on the goroutine before
-	ended  atomic.Int64             // goruntime.Nanotime of End; 0 or cutOff while open
+	ended  atomic.Int64             // now() of End; 0 or cutOff while open
 
 	start     int64   // Values.Start
 	root      [8]byte // the local root's span id; zero in a Do
@@ -74,10 +73,10 @@ type Block struct {
 // local root, nil for a local root.
 func Start(ctx context.Context, root *Block, v *Values) *Block {
 	b := &Block{start: v.Start, local: root == nil, processor: v.Processor}
-	hex.Encode(b.hex[:], v.Span[:])
+	encodeHex(b.hex[:], v.Span[:])
 	if root == nil {
 		b.root = v.Span
-		hex.Encode(b.hex[spanDigits:], v.Trace[:])
+		encodeHex(b.hex[spanDigits:], v.Trace[:])
 	} else {
 		b.root = root.root
 		copy(b.hex[spanDigits:], root.hex[spanDigits:]) // of the same trace
@@ -93,7 +92,7 @@ func Start(ctx context.Context, root *Block, v *Values) *Block {
 	p := blockOf(found)
 	v.Replaced = p != nil && p.processor && !b.processor && p.hex == b.hex
 	if v.Replaced {
-		p.endAt(goruntime.Nanotime())
+		p.endAt(now())
 	}
 	b.place(found, goruntime.ContextLabels(ctx), own)
 	if v.Replaced {
@@ -107,9 +106,8 @@ func Start(ctx context.Context, root *Block, v *Values) *Block {
 	return b
 }
 
-// Inherits reports whether a child that gets the labels of root, the block of
-// its local root, needs no Start: the goroutine is root's own and carries exactly
-// the labels of ctx, which are root's.
+// Inherits reports whether a child with the labels of root needs no Start: the
+// goroutine is root's own and carries exactly the labels of ctx, which are root's.
 func Inherits(ctx context.Context, root *Block) bool {
 	if root.public != nil || root.Ended() || root.goroutine != goruntime.Goroutine() {
 		return false
@@ -122,8 +120,7 @@ func Inherits(ctx context.Context, root *Block) bool {
 	return found != nil && found == inContext && sameValue(found, own, keySpan) && sameValue(found, own, keyTrace)
 }
 
-// place puts b on top of found, which the goroutine carries. Its labels are own
-// and the user's.
+// place puts b on top of found. Its labels are own and the user's.
 func (b *Block) place(found, inContext *labelSet, own []label) {
 	b.goroutine = goruntime.Goroutine()
 	prev := live(found)
@@ -166,7 +163,6 @@ func (b *Block) bound(prev *labelSet) *labelSet {
 	return last
 }
 
-// under returns the block under b, nil for none.
 func (b *Block) under() *Block { return blockOf(b.prev.Load()) }
 
 // marked returns list with the mark of b behind it. list has room for that.
@@ -228,7 +224,7 @@ func (b *Block) End() {
 	here, cut := b.goroutine == goruntime.Goroutine(), b.ended.Load() == cutOff
 	if carried == b.current() {
 		put(carried, back)
-		b.endAt(goruntime.Nanotime()) // samples with the labels belong to the span
+		b.endAt(now()) // samples with the labels belong to the span
 	} else if !b.endCovered(carried, back, here) && here && !cut {
 		Counts.Wiped.Add(1)
 	}
@@ -252,7 +248,7 @@ func (b *Block) endCovered(carried, back *labelSet, here bool) (found bool) {
 			top = at.under()
 		}
 	}
-	reached, time, under := at == b, goruntime.Nanotime(), b.under()
+	reached, time, under := at == b, now(), b.under()
 	if first := under == nil || !b.isWith(under); here && (b.local || reached && first) {
 		for at = top; at != nil && at != b; at = at.under() {
 			if b.isWith(at) {
@@ -269,15 +265,14 @@ func (b *Block) endCovered(carried, back *labelSet, here bool) (found bool) {
 	return found || reached || b.local && related
 }
 
-// isWith reports whether another block is of the same local root on the same
-// goroutine.
+// isWith reports whether another block is of the same local root and goroutine.
 func (b *Block) isWith(other *Block) bool {
 	return other.root == b.root && other.goroutine == b.goroutine
 }
 
 // Abandon marks the block ended without touching the calling goroutine. The
 // goroutine that carries it loses the labels at its next Start or End.
-func (b *Block) Abandon() { b.endAt(goruntime.Nanotime()) }
+func (b *Block) Abandon() { b.endAt(now()) }
 
 // Ended reports whether the block has ended.
 func (b *Block) Ended() bool { return b.ended.Load() > 0 }
@@ -298,8 +293,7 @@ func (b *Block) labels() []label {
 	return b.current().List
 }
 
-// ContextValue returns the labels as runtime/pprof stores them in a context,
-// under goruntime.LabelsKey.
+// ContextValue returns the labels as a context has them under goruntime.LabelsKey.
 func (b *Block) ContextValue() any {
 	if b.public != nil {
 		return b.public.context().Value(goruntime.LabelsKey)
@@ -307,10 +301,9 @@ func (b *Block) ContextValue() any {
 	return goruntime.ContextValue(b.current())
 }
 
-// Do calls f with the labels of ctx on the calling goroutine and restores what held
-// before. User labels of the goroutine stay, and its span labels if ctx has none. The
-// labels hold until f returns, even if their span ends. A span that f leaves open keeps
-// its own. A context without labels changes nothing.
+// Do calls f with the labels of ctx, if it has any, and restores what held before.
+// User labels of the goroutine stay, and its span labels if ctx has none. They hold
+// until f returns, even if their span ends. A span that f leaves open keeps its own.
 func Do(ctx context.Context, f func(context.Context)) {
 	switch {
 	case ctx.Value(goruntime.LabelsKey) == nil:
@@ -337,7 +330,7 @@ func enter(labels *labelSet) *Block {
 }
 
 func (b *Block) leave() {
-	b.endAt(goruntime.Nanotime())
+	b.endAt(now())
 	carried := goruntime.GoroutineLabels()
 	for at := blockOf(carried); at != nil; at = at.under() {
 		if at == b {

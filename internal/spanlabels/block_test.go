@@ -7,11 +7,24 @@ package spanlabels
 
 import (
 	"context"
+	"encoding/hex"
 	"slices"
 	"testing"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
+
+// Ids are as encoding/hex writes them.
+func TestEncodeHex(t *testing.T) {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	got := make([]byte, 2*len(all))
+	if encodeHex(got, all); string(got) != hex.EncodeToString(all) {
+		t.Errorf("%s", got)
+	}
+}
 
 // onGoroutine runs f on a goroutine without labels.
 func onGoroutine(f func()) {
@@ -156,9 +169,23 @@ func TestAtTheEnd(t *testing.T) {
 	})
 }
 
+// Without times a span had ended before any sample.
+func TestNoTimes(t *testing.T) {
+	TimesKept.Store(false)
+	onGoroutine(func() {
+		b := Start(context.Background(), nil, number(1))
+		before := goruntime.Nanotime()
+		b.End()
+		if held, ended := At(&b.set, before); held != nil || ended != b.ID() {
+			t.Errorf("%v held, ended %q", held.Labels(), ended)
+		}
+	})
+}
+
 // A wrapper's block takes the place of a SpanProcessor's, which holds no more.
 func TestTakeover(t *testing.T) {
 	onGoroutine(func() {
+		TimesKept.Store(true)
 		v := number(1)
 		v.Processor = true
 		processor := Start(context.Background(), nil, v)

@@ -4,7 +4,6 @@
 package spanlabels
 
 import (
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -27,6 +26,9 @@ var Counts struct {
 	NoRoom atomic.Uint64
 	// NamesFull is the limit on different span names, once it was reached.
 	NamesFull atomic.Int64
+	// EverySpan is set once a provider gives every sampled span a profile of its own
+	// without an attribute for it.
+	EverySpan atomic.Bool
 }
 
 // Provider is a TracerProvider or SpanProcessor of package spanprof. The
@@ -39,19 +41,15 @@ type Provider struct {
 	Disabled bool
 	// NoProfileID reports whether spans lack the attribute pyroscope.profile.id.
 	NoProfileID bool
-	// EverySpan reports whether every sampled span has a profile of its own, and
-	// no such attribute.
-	EverySpan bool
 
 	sampled, unsampled atomic.Uint64
 }
 
-// every is the share of traces that Count counts: one in 64. It counts as many
-// spans exactly before that.
+// every is the share of traces that Count counts, by bits of the id that samplers use
+// last: one in 64. It counts as many spans exactly before that.
 const every = 64
 
-// Count counts a span that has started, by bits of the trace id that samplers
-// use last.
+// Count counts a span that has started.
 func (p *Provider) Count(id trace.TraceID, sampled bool) {
 	n := &p.unsampled
 	if sampled {
@@ -71,7 +69,6 @@ func (p *Provider) Spans() (sampled, unsampled uint64) { return p.sampled.Load()
 var (
 	providersMu sync.Mutex
 	providers   []weak.Pointer[Provider]
-	everySpan   atomic.Int64 // providers with EverySpan
 )
 
 // Register adds p to Providers, for as long as something else refers to p.
@@ -79,10 +76,6 @@ func Register(p *Provider) {
 	providersMu.Lock()
 	defer providersMu.Unlock()
 	providers = append(slices.DeleteFunc(providers, func(p weak.Pointer[Provider]) bool { return p.Value() == nil }), weak.Make(p))
-	if p.EverySpan && !p.Disabled {
-		everySpan.Add(1)
-		runtime.AddCleanup(p, func(n *atomic.Int64) { n.Add(-1) }, &everySpan)
-	}
 }
 
 // Providers returns the registered providers, the oldest first.
@@ -97,7 +90,3 @@ func Providers() []*Provider {
 	}
 	return alive
 }
-
-// EverySpan reports whether any provider has EverySpan. A sampled span may then
-// have a profile of its own without an attribute for it.
-func EverySpan() bool { return everySpan.Load() > 0 }

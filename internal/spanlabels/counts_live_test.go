@@ -12,26 +12,16 @@ import (
 	"time"
 )
 
-// Register does not keep providers alive, and EverySpan is true while one has it.
+// Register does not keep providers alive.
 func TestRegister(t *testing.T) {
 	kept := &Provider{NoProfileID: true}
 	Register(kept)
-	Register(&Provider{EverySpan: true, Disabled: true})
-	if EverySpan() {
-		t.Error("EverySpan is true of a disabled provider")
-	}
-	every := &Provider{EverySpan: true}
-	Register(every)
-	if !EverySpan() {
-		t.Error("EverySpan is false")
-	}
-	runtime.KeepAlive(every)
 	for range 1000 {
 		Register(&Provider{})
 	}
-	for deadline := time.Now().Add(time.Minute); EverySpan() || len(Providers()) != 1; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); len(Providers()) != 1; runtime.Gosched() {
 		if runtime.GC(); time.Now().After(deadline) {
-			t.Fatalf("EverySpan %t and %d providers, want 1", EverySpan(), len(Providers()))
+			t.Fatalf("%d providers, want 1", len(Providers()))
 		}
 	}
 	if !slices.Contains(Providers(), kept) {

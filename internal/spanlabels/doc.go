@@ -20,9 +20,7 @@
 //     were each started in the context of the block under them. The goroutine then
 //     gets what [At] returns for now. If it carries a foreign set, End replaces the
 //     labels with this block's values and leaves the others.
-//   - [Do] is Start and End of a block with the labels of a context. Its labels
-//     hold until f returns, also after the span's end. Spans that f leaves open
-//     keep theirs.
+//   - [Do] is Start and End of a block with the labels of a context.
 //   - [At] follows prev past the blocks that had ended at the time.
 //
 // A foreign set holds until it is replaced, even if it was copied from a block.

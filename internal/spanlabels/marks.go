@@ -12,10 +12,8 @@ import (
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
-// The SDK makes a task of package runtime/trace for each recording span while an
-// execution trace is on. The trace has its start, end, parent and name, and lacks
-// its id. A log message of one of these categories has the id of a local root: its
-// 8 bytes.
+// While an execution trace is on, the SDK makes a task of each recording span, without
+// its id. A log message of one of these categories has the 8 bytes of a local root's.
 const (
 	// MarkSpan is for messages in the span's task.
 	MarkSpan = "spanprof.span"
@@ -45,9 +43,9 @@ func (b *Block) MarkRoot(ctx context.Context, hasTask bool) {
 	}
 }
 
-// put replaces found by labels on the calling goroutine. If an execution trace is
-// on, it marks a change of the span there. The labels come first: a trace
-// that begins in between lacks the mark instead of having a wrong one.
+// put replaces found by labels on the calling goroutine, and marks a change of the
+// span in an execution trace. The labels come first: a trace that begins in between
+// lacks the mark instead of having a wrong one.
 func put(found, labels *labelSet) {
 	goruntime.SetLabels(labels)
 	if trace.IsEnabled() {

@@ -520,6 +520,7 @@ func (h *history) run() error {
 // runHistory returns the number of checks of a random history.
 func runHistory(t *testing.T, seed uint64) int {
 	t.Helper()
+	TimesKept.Store(true)
 	h := &history{r: rand.New(rand.NewPCG(seed, 7)), all: seed%2 == 0, noID: seed%8 == 7}
 	if err := h.run(); err != nil {
 		t.Fatalf("seed %d, all spans %t: %s: %v", seed, h.all, strings.Join(h.log, ", "), err)

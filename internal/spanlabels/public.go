@@ -11,10 +11,9 @@ import (
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
-// Unknown returns an error if the runtime is not as expected, and
-// goruntime.ErrPublic with the build tag spanprof_public. Labels are then set by
-// the public API of runtime/pprof, which cannot read what a goroutine carries. So
-// user labels outside the context are lost, and Do leaves no labels.
+// Unknown returns an error if the runtime is not as expected, and goruntime.ErrPublic
+// with the build tag spanprof_public. Labels are then set by runtime/pprof, which cannot
+// read them: user labels outside the context are lost, and Do leaves no labels.
 func Unknown() error { return goruntime.Unknown() }
 
 var usesPublic = goruntime.Unknown() != nil
@@ -50,7 +49,7 @@ func labelsIn(ctx context.Context) (list []label) {
 // endPublic puts back the labels of the nearest context with an open span. Without
 // one it is the outermost context, which has no span.
 func (b *Block) endPublic() {
-	b.endAt(goruntime.Nanotime())
+	b.endAt(now())
 	ctx := b.public.started
 	for range maxDepth {
 		outer, _ := ctx.Value(Key{}).(*Block)

@@ -4,11 +4,14 @@
 package spanlabels
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
@@ -31,6 +34,18 @@ func (b *Block) ids() string {
 		return string(b.hex[:])
 	}
 	return unsafe.String(&b.hex[0], len(b.hex))
+}
+
+// encodeHex is hex.Encode of a multiple of four bytes, some 14 ns faster for a span.
+func encodeHex(dst, src []byte) {
+	for ; len(src) > 0; dst, src = dst[8:], src[4:] {
+		x := uint64(binary.BigEndian.Uint32(src))
+		x = (x<<16 | x) & 0x0000ffff0000ffff
+		x = (x<<8 | x) & 0x00ff00ff00ff00ff
+		x = (x<<4 | x) & 0x0f0f0f0f0f0f0f0f                           // a digit in each byte
+		letters := (x + 0x0606060606060606) >> 4 & 0x0101010101010101 // 1 from 10 up
+		binary.BigEndian.PutUint64(dst, x+0x3030303030303030+letters*('a'-'0'-10))
+	}
 }
 
 // appendOwn appends the labels of v, sorted by key.
@@ -111,8 +126,7 @@ func (b *Block) takeValues(m, back *labelSet) (*labelSet, bool) {
 	return &labelSet{List: slices.Clip(list)}, true
 }
 
-// sameValue reports whether two sets have the same value of a label, or both
-// lack it.
+// sameValue reports whether two sets have the same value of a label, or none.
 func sameValue(m, other *labelSet, key string) bool {
 	return valueIn(m.Labels(), key) == valueIn(other.Labels(), key)
 }
@@ -128,14 +142,23 @@ func valueIn(labels []label, key string) string {
 
 func spanID(m *labelSet) string { return valueIn(m.Labels(), keySpan) }
 
-// At returns the label set that held at nanotime on a goroutine that carried set
-// then. The time is of goruntime.Nanotime. It skips spans that had ended, and
-// endedSpanID is the span_id of set if that no longer held. It is empty if nothing
-// was skipped or set has no id of its own. Both sets may be nil.
+// TimesKept makes blocks keep the times of their start and end, for [At] and
+// [StartOf]. A program that does not sample itself saves the cost.
+var TimesKept atomic.Bool
+
+func now() int64 {
+	if !TimesKept.Load() {
+		return 1 // before any sample
+	}
+	return goruntime.Nanotime()
+}
+
+// At returns the label set that held at nanotime, of goruntime.Nanotime, on a
+// goroutine that carried set then. It skips spans that had ended, and endedSpanID
+// is the span_id of set if that no longer held, else empty. Both sets may be nil.
 //
 // At may be called from any goroutine, soon or late after the time. The labels
-// it falls back to have the span's present name. A copy of labels that
-// runtime/pprof made holds at all times.
+// it falls back to have the span's present name.
 func At(set *labelSet, nanotime int64) (held *labelSet, endedSpanID string) {
 	held, b := holding(set, nanotime)
 	if held == set {

@@ -15,8 +15,8 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// windows adds up what an agent reports every few seconds of each process: the page has
-// one window for each service.
+// windows merges the profiles that an agent sends every few seconds of each process, into
+// one profile per service.
 type windows struct {
 	to           exporter.Exporter
 	every        time.Duration
@@ -35,7 +35,7 @@ type lastSeen struct {
 	message   time.Time // zero before the first
 	processes int       // in the last window
 	lost      int64     // samples of processes beyond maxProcesses
-	failed    int       // windows that could not be added up or kept
+	failed    int       // windows that could not be merged or stored
 }
 
 type service struct{ name, version string }
@@ -47,8 +47,8 @@ type window struct {
 	parts []*profile.Profile
 }
 
-// maxOpen is what open windows take, in bytes, before they close early.
-const maxOpen = 128 << 20
+// maxOpen bounds the memory of open windows, in bytes: beyond it they close early.
+const maxOpen = 32 << 20
 
 func newWindows(to exporter.Exporter, every time.Duration, maxProcesses int) *windows {
 	w := &windows{to: to, every: every, maxProcesses: maxProcesses}
@@ -56,12 +56,12 @@ func newWindows(to exporter.Exporter, every time.Duration, maxProcesses int) *wi
 	return w
 }
 
-// open begins with nothing. The caller holds the lock, but for a new one.
+// open starts without windows. The caller holds the lock.
 func (w *windows) open(now time.Time) {
 	w.opened, w.services, w.processes, w.bytes = now, map[service]*window{}, map[string]bool{}, 0
 }
 
-// Export adds a process's profile of one report.
+// Export adds a process's profile.
 func (w *windows) Export(ctx context.Context, p *exporter.Profile) error {
 	parsed, err := p.Parsed()
 	if err != nil {
@@ -89,6 +89,7 @@ func (w *windows) Export(ctx context.Context, p *exporter.Profile) error {
 	if s == nil {
 		s = &window{Window: exporter.Window{Kind: p.Kind(), Start: p.Start(), Resource: p.Resource()}, end: end}
 		w.services[key] = s
+		w.bytes += 8 * int64(len(p.Resource().String())) // a number of one digit takes 8 bytes
 	}
 	if p.Start().Before(s.Start) {
 		s.Start = p.Start()
@@ -131,7 +132,7 @@ func (w *windows) flush(ctx context.Context) error {
 	return w.close(ctx)
 }
 
-// run closes a window after another until ctx ends. What the store refuses is in its log.
+// run closes the windows periodically until ctx ends. The store logs what it refuses.
 func (w *windows) run(ctx context.Context) error {
 	ticker := time.NewTicker(w.every)
 	defer ticker.Stop()
@@ -149,7 +150,7 @@ func (w *windows) ForceFlush(ctx context.Context) error { return w.flush(ctx) }
 
 func (w *windows) Shutdown(context.Context) error { return nil }
 
-// seen returns what came, and when the open window began.
+// seen returns the counts, and when the open windows began.
 func (w *windows) seen() (lastSeen, time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,7 +161,7 @@ func (w *windows) seen() (lastSeen, time.Time) {
 
 // size returns about how many bytes a profile takes.
 func size(p *profile.Profile) int64 {
-	const element = 160 // a sample, or what it refers to, with what points to it
+	const element = 160 // a sample, location, function, mapping or label
 	n := element * (len(p.Sample) + len(p.Location) + len(p.Function) + len(p.Mapping))
 	for _, s := range p.Sample {
 		n += 8 * len(s.Location)

@@ -28,7 +28,7 @@ func FuzzPart(f *testing.F) {
 			return
 		}
 		for _, r := range own.GetResourceProfiles() {
-			if of, err := processID(own.GetDictionary(), r.GetResource()); err != nil || of != pid {
+			if of, err := ProcessID(own.GetDictionary(), r.GetResource()); err != nil || of != pid {
 				t.Fatalf("a resource of process %d, %v, want %d", of, err, pid)
 			}
 		}

@@ -13,15 +13,14 @@ import (
 	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
 )
 
-// part returns what of a message is of one process since it started, in nanoseconds
-// since 1970, and how many samples that are; nil if there is nothing. All of it is built
-// anew, field by field: what no sample of the process refers to is not there, and
-// neither are fields that this program does not know.
+// part returns one process's part of a message, with the number of samples, or nil. It drops
+// samples from before started, in nanoseconds since 1970. It builds a new message, field by
+// field: without unknown fields and other processes' elements.
 func part(m *collectorpb.ExportProfilesServiceRequest, pid int64, started uint64) (*collectorpb.ExportProfilesServiceRequest, uint64, error) {
 	b := newBuilder(m.GetDictionary())
 	own := &collectorpb.ExportProfilesServiceRequest{}
 	for _, r := range m.GetResourceProfiles() {
-		of, err := processID(m.GetDictionary(), r.GetResource())
+		of, err := ProcessID(m.GetDictionary(), r.GetResource())
 		if err != nil {
 			return nil, 0, err
 		}
@@ -53,12 +52,11 @@ func part(m *collectorpb.ExportProfilesServiceRequest, pid int64, started uint64
 
 const pidKey = "process.pid"
 
-// processID returns the process id of a resource, 0 for none. Two of them would leave
-// open to whom the samples belong.
-func processID(d *profilespb.ProfilesDictionary, r *resourcepb.Resource) (pid int64, err error) {
+// ProcessID returns the process id of a resource, 0 for none. Two of them are an error.
+func ProcessID(d *profilespb.ProfilesDictionary, r *resourcepb.Resource) (pid int64, err error) {
 	n := 0
 	for _, kv := range r.GetAttributes() {
-		if kv.GetKey() == pidKey || text(d, kv.GetKeyStrindex()) == pidKey {
+		if kv.GetKey() == pidKey || Text(d, kv.GetKeyStrindex()) == pidKey {
 			pid = kv.GetValue().GetIntValue()
 			n++
 		}
@@ -69,8 +67,8 @@ func processID(d *profilespb.ProfilesDictionary, r *resourcepb.Resource) (pid in
 	return pid, nil
 }
 
-// text returns "" for an index out of range.
-func text(d *profilespb.ProfilesDictionary, i int32) string {
+// Text returns a string of the table, or "" for an index out of range.
+func Text(d *profilespb.ProfilesDictionary, i int32) string {
 	if t := d.GetStringTable(); i >= 0 && int(i) < len(t) {
 		return t[i]
 	}
@@ -102,8 +100,8 @@ func (b *builder) scopes(list []*profilespb.ScopeProfiles, started uint64) []*pr
 	return own
 }
 
-// profile returns nil where nothing is left. The original payload, in whatever format,
-// may be of the whole host.
+// profile returns nil if no samples remain. It drops the original payload, which may have
+// samples of the whole host.
 func (b *builder) profile(p *profilespb.Profile, started uint64) *profilespb.Profile {
 	var samples []*profilespb.Sample
 	for _, s := range p.GetSamples() {
@@ -135,8 +133,8 @@ func (b *builder) profile(p *profilespb.Profile, started uint64) *profilespb.Pro
 	}
 }
 
-// since reports whether all of a sample was taken since a time. One from before is of
-// another process that had the same id, and the labels of the rest may be too.
+// since reports whether all of a sample was taken since a time. Before, another process had
+// the same id, and the sample's labels may be from it.
 func since(s *profilespb.Sample, profile, started uint64) bool {
 	times := s.GetTimestampsUnixNano()
 	if len(times) == 0 {

@@ -26,8 +26,8 @@ import (
 	"github.com/spanprof/spanprof/exporter/otlp/convert"
 )
 
-// secrets returns a message of processes, of which each has texts of its own in every
-// place that has texts. All have one sample of each time.
+// secrets returns a message of several processes. Each field with text has a different
+// text for each process. Each process has one sample for each time.
 func secrets(times []uint64, pids ...int64) *collectorpb.ExportProfilesServiceRequest {
 	m := &collectorpb.ExportProfilesServiceRequest{Dictionary: newBuilder(nil).to}
 	d := m.Dictionary
@@ -71,7 +71,7 @@ func secrets(times []uint64, pids ...int64) *collectorpb.ExportProfilesServiceRe
 
 func TestPartHasNothingOfOthers(t *testing.T) {
 	m := secrets([]uint64{10, 20}, 1111, 2222, 3333)
-	// A field of a later version of OTLP.
+	// An unknown field, as from a later version of OTLP.
 	m.ProtoReflect().SetUnknown([]byte{0xa2, 0x06, 6, 's', 'e', 'c', 'r', 'e', 't'})
 	m.Dictionary.ProtoReflect().SetUnknown([]byte{0xa2, 0x06, 6, 's', 'e', 'c', 'r', 'e', 't'})
 	own, samples, err := part(m, 2222, 10)
@@ -101,8 +101,8 @@ func TestPartHasNothingOfOthers(t *testing.T) {
 	}
 }
 
-// TestPartSinceStart leaves out what is of an earlier process with the same id, and the
-// records whose labels may be.
+// TestPartSinceStart drops samples of an earlier process with the same id, and records
+// with labels that may be from it.
 func TestPartSinceStart(t *testing.T) {
 	m := secrets([]uint64{9, 10, 11}, 5)
 	profile := m.GetResourceProfiles()[0].GetScopeProfiles()[0].GetProfiles()[0]
@@ -147,7 +147,7 @@ func TestPartMalformed(t *testing.T) {
 	}
 }
 
-// TestPartOfRecordings compares the parts of what a real agent sent with the whole.
+// TestPartOfRecordings compares the parts of a real agent's messages with the messages.
 func TestPartOfRecordings(t *testing.T) {
 	for _, load := range []string{"json", "cgo", "kernel", "shared-keyed"} {
 		for _, m := range recorded(t, load) {
@@ -157,7 +157,7 @@ func TestPartOfRecordings(t *testing.T) {
 			}
 			done := map[int64]bool{}
 			for _, r := range m.GetResourceProfiles() {
-				pid, err := processID(m.GetDictionary(), r.GetResource())
+				pid, err := ProcessID(m.GetDictionary(), r.GetResource())
 				if err != nil || done[pid] {
 					continue
 				}
@@ -202,7 +202,7 @@ func compareProfiles(t *testing.T, want, got []convert.Timed) {
 	}
 }
 
-// readable returns the samples without the numbers of what they refer to.
+// readable returns the samples as text, without indices.
 func readable(p *profile.Profile) []string {
 	list := []string{fmt.Sprint(*p.SampleType[0], *p.SampleType[1], *p.PeriodType, p.Period)}
 	for _, s := range p.Sample {

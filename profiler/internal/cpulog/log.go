@@ -13,10 +13,11 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
-// ErrRecord says that samples are missing because the runtime's records do not have
-// the form that this package knows. What was read before them is in the profile.
+// ErrRecord means that samples are missing: the runtime's records lack the form that
+// this package reads. The profile has what was read before them.
 var ErrRecord = errors.New("cpu samples: the runtime's records are not as expected")
 
 // Log counts CPU samples by stack and labels. Record and Cut may be called at the
@@ -25,33 +26,33 @@ type Log struct {
 	hz          int
 	readProfile Reader
 	clock       clock
-	reading     chan struct{} // closed when samples are being taken
+	reading     chan struct{} // closed when the runtime takes samples
 	surprised   chan struct{} // closed when records are not as expected
 	full        chan struct{} // holds a token when the open part has little room left
-	wake        chan struct{} // holds a token when the reader is to look at once
+	wake        chan struct{} // holds a token when the reader must look at once
 
-	// asleep is true while the reader is in a call of readProfile, which can wait.
+	// asleep is true during a call of readProfile, which can wait.
 	asleep atomic.Bool
 
-	// What follows is for Cut alone.
+	// Only Cut uses these.
 	symbols *goruntime.Symbols
 	loaded  []*profile.Mapping
-	lots    int // how many lots of signals it may send to a reader that sleeps
+	lots    int // of signals, at most, that it sends to a reader that sleeps
 
 	mu      sync.Mutex
-	signals tally // which signals of ours have made their records
-	heard   bool  // one has: they can wake the reader
+	signals tally // of our signals that have made their records
+	heard   bool  // a signal has made one: they can wake the reader
 	open    *part
-	cut     chan *part // of the Cut that waits; nil when there is none
+	cut     chan *part // of the Cut that waits, nil without one
 	restart bool       // that Cut has stopped the runtime's profile
-	deaf    bool       // because something else handles the signals, as far as is known
-	doubted int64      // when that was first thought; a record of a signal since then disproves it
-	unwoken bool       // because the signals have not woken the reader
-	hears   handler    // what the signals had when the last of them made a record; zero before
-	closing bool       // the run is about to be stopped
-	ended   bool       // Record has returned, or is about to
+	deaf    bool       // something else seems to handle the signals
+	doubted int64      // since when; a later record of a signal disproves it
+	unwoken bool       // the signals have not woken the reader
+	hears   handler    // of the signals when one last made a record, zero before
+	closing bool       // the run will end soon
+	ended   bool       // Record has returned, or will soon
 
-	// What follows is for Record alone.
+	// Only Record uses these.
 	header   bool  // the next record is the header
 	began    int64 // when the runtime began to take samples
 	surprise bool  // surprised is closed
@@ -63,6 +64,7 @@ type Reader func() (records []uint64, labels []*goruntime.LabelSet, eof bool)
 // New returns a Log for hz samples per second of CPU that read reads. It may be used
 // if goruntime.Unknown returns nil.
 func New(hz int, read Reader) *Log {
+	spanlabels.TimesKept.Store(true)
 	l := &Log{
 		hz:          hz,
 		readProfile: read,
@@ -78,7 +80,7 @@ func New(hz int, read Reader) *Log {
 	return l
 }
 
-// Begin has the runtime take samples. Nobody else may have it take or read any.
+// Begin makes the runtime take samples. Nothing else may do so or read any.
 func (l *Log) Begin() {
 	l.mu.Lock()
 	l.renew(goruntime.Nanotime())
@@ -87,8 +89,7 @@ func (l *Log) Begin() {
 	close(l.reading)
 }
 
-// Record counts the samples of the runtime after Begin, until its CPU profile is
-// stopped.
+// Record counts the samples of the runtime after Begin, until its CPU profile ends.
 func (l *Log) Record() {
 	for {
 		l.read()
@@ -98,7 +99,7 @@ func (l *Log) Record() {
 	}
 }
 
-// again deals with the end of the samples. It has the runtime take more if a Cut has
+// again handles the end of the samples. It makes the runtime take more if a Cut has
 // stopped it.
 func (l *Log) again() bool {
 	l.mu.Lock()
@@ -112,7 +113,7 @@ func (l *Log) again() bool {
 		}
 		return false
 	}
-	cut, done := l.cut, l.open // whose end is known
+	cut, done := l.cut, l.open // its end is certain
 	done.restarted, done.deaf, done.unwoken = true, l.deaf, l.unwoken
 	l.cut = nil
 	l.renew(now)
@@ -123,8 +124,8 @@ func (l *Log) again() bool {
 	return true
 }
 
-// serve ends the open part at a time up to which all samples are in it, for the Cut that
-// waits for it, if one does. The caller holds l.mu.
+// serve ends the open part for a Cut that waits. All samples before at are in it. The
+// caller holds l.mu.
 func (l *Log) serve(at int64) {
 	switch {
 	case l.cut == nil || l.restart:
@@ -135,7 +136,7 @@ func (l *Log) serve(at int64) {
 	}
 }
 
-// give ends the open part, for the Cut that waits for it. The caller holds l.mu.
+// give ends the open part for the Cut that waits. The caller holds l.mu.
 func (l *Log) give(at int64) {
 	l.open.end = at
 	l.cut <- l.open // it has room
@@ -148,7 +149,7 @@ func (l *Log) give(at int64) {
 func (l *Log) renew(at int64) {
 	l.open = l.newPart(at)
 	select {
-	case <-l.full: // the one before was
+	case <-l.full: // by the part before
 	default:
 	}
 }
@@ -156,38 +157,35 @@ func (l *Log) renew(at int64) {
 // Reading is closed when the runtime takes samples.
 func (l *Log) Reading() <-chan struct{} { return l.reading }
 
-// Surprised is closed when the runtime's records are not as expected: the error of a
-// Cut is, or will be, ErrRecord.
+// Surprised is closed when the runtime's records are not as expected. The error of the
+// next Cut is ErrRecord then.
 func (l *Log) Surprised() <-chan struct{} { return l.surprised }
 
-// Full has a token when the samples since the last Cut have taken three quarters of the
-// room that there is for them: cut soon, or samples are dropped. A Cut takes the token away.
+// Full has a token when the samples since the last Cut fill three quarters of their
+// room: cut soon, or samples are dropped. A Cut takes the token away.
 func (l *Log) Full() <-chan struct{} { return l.full }
 
-// Piece is what a Log has counted between two Cuts.
+// Piece is the samples between two Cuts.
 type Piece struct {
 	Profile    *profile.Profile
 	Times      [][]int64 // of its samples, in nanoseconds since 1970
 	Start, End time.Time
-	// Restarted says that the runtime was stopped, and takes samples again.
+	// Restarted means that the runtime was stopped, and takes samples again.
 	Restarted bool
-	// Deaf says that it was because something else in the process handles SIGPROF, the
-	// signal of which the runtime makes samples: there are none until it gives that back.
+	// Deaf gives the reason: something else in the process handles SIGPROF, which the
+	// runtime samples by. There are no samples until it ends that.
 	Deaf bool
-	// Unwoken says that it was because the signals that the Log sends have not woken its reader,
-	// for which the Cut has waited long. That is a machine where it got no core, or a system or a
-	// runtime by which it will be so again.
+	// Unwoken gives the reason: the Log's signals have not woken its reader, and the Cut
+	// has waited long. The reader got no core, or this system or runtime has no such wake-up.
 	Unwoken bool
 }
 
-// Cut returns what was counted since Begin, or since the last Cut: the samples that
-// the runtime has taken until now. The error, which can come with a piece, says that
-// samples are missing.
+// Cut returns the samples of the runtime since Begin or the last Cut. An error means
+// that samples are missing; it can come with a piece.
 //
-// The runtime goes on to take samples, so that none is missing between two Cuts. Only
-// where its reader sleeps and cannot be woken otherwise it is stopped and begins
-// again: on systems other than Linux and macOS, while something else handles the
-// signals of the samples, and where they do not wake the reader.
+// The runtime goes on, so that no sample is missing between two Cuts. It is stopped and
+// begins again only to wake its reader. Such systems are all but Linux and macOS. Others
+// need it while something else handles the signals, or if these do not wake the reader.
 func (l *Log) Cut() (Piece, error) {
 	l.mu.Lock()
 	cut := make(chan *part, 1)
@@ -210,7 +208,7 @@ func (l *Log) Cut() (Piece, error) {
 // ours reports whether the samples come at our rate. The caller holds l.mu.
 func (l *Log) ours() bool { return l.open.period == time.Second/time.Duration(l.hz) }
 
-// look has the reader look at once.
+// look makes the reader look at once.
 func (l *Log) look() {
 	select {
 	case l.wake <- struct{}{}:
@@ -218,8 +216,8 @@ func (l *Log) look() {
 	}
 }
 
-// Close says that the runtime's CPU profile is about to be stopped by its owner, who
-// then does not wait for the reader's next look.
+// Close announces the end of the runtime's CPU profile. The owner then does not wait for
+// the reader's next look.
 func (l *Log) Close() {
 	l.mu.Lock()
 	l.closing = true
@@ -227,7 +225,7 @@ func (l *Log) Close() {
 	l.look()
 }
 
-// End has Record return, unless it is about to.
+// End makes Record return.
 func (l *Log) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -239,7 +237,7 @@ func (l *Log) End() {
 	}
 }
 
-// Start returns when the open part began.
+// Start returns the start of the open part.
 func (l *Log) Start() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

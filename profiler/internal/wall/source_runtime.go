@@ -28,6 +28,7 @@ type runtimeSource struct {
 }
 
 func newRuntimeSource(all bool) *runtimeSource {
+	spanlabels.TimesKept.Store(true)
 	s := &runtimeSource{all: all, symbols: goruntime.NewSymbols()}
 	for i := range s.found {
 		s.found[i] = make(map[*label]*goruntime.LabelSet)

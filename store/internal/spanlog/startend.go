@@ -43,7 +43,7 @@ func (l *Log) End(s sdktrace.ReadOnlySpan) {
 	// Each question may copy all that a span is, so none is put twice.
 	parent, all := s.Parent(), s.Attributes()
 	profiled, size := look(all)
-	if !profiled && spanlabels.EverySpan() {
+	if !profiled && spanlabels.Counts.EverySpan.Load() {
 		profiled = s.SpanContext().IsSampled()
 	}
 	if local := isLocalRoot(&parent); local || profiled {
@@ -57,7 +57,7 @@ func (l *Log) End(s sdktrace.ReadOnlySpan) {
 func (l *Log) endInPlace(s sdktrace.ReadOnlySpan, sdk sdkspan.Ended) {
 	parent, all := sdk.Parent(), sdk.Attributes()
 	profiled, size := look(all)
-	if !profiled && spanlabels.EverySpan() {
+	if !profiled && spanlabels.Counts.EverySpan.Load() {
 		profiled = sdk.SpanContext().IsSampled()
 	}
 	switch local := isLocalRoot(parent); {
