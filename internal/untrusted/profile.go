@@ -52,7 +52,7 @@ func check(data []byte) error {
 	runtime.ReadMemStats(&m)
 	left := debug.SetMemoryLimit(-1) - int64(m.HeapAlloc)
 	err := wire.Pprof.Check(data, min(wire.MaxProfile, max(0, left)))
-	if err != nil && left < wire.MaxProfile {
+	if errors.Is(err, wire.ErrTooLarge) && left < wire.MaxProfile {
 		err = fmt.Errorf("%w; GOMEMLIMIT raises this bound", err)
 	}
 	return err
