@@ -47,7 +47,7 @@ func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time,
 		return 0, err
 	}
 	if source.Cumulative(kind) {
-		r.last[kind] = raw.Parsed // Delta has changed the one before
+		r.last[kind] = raw.Parsed
 	}
 	w := exporter.Window{Kind: kind, Start: begun, Duration: time.Duration(raw.Parsed.DurationNanos), Resource: r.recording.Attributes()}
 	if raw.Parsed.TimeNanos > 0 {

@@ -42,7 +42,7 @@ func BuildID(p *profile.Profile) string {
 
 // Delta returns the difference between two profiles that count since the process began.
 // Live memory, the inuse values of a heap profile, is from the end. It returns ErrRestarted
-// if they are of different runs. It changes begin: a copy may take 384 MiB more.
+// if they are of different runs. It removes live memory from begin: a copy may take 384 MiB more.
 func Delta(begin, end *profile.Profile) (*profile.Profile, error) {
 	if a, b := Run(begin), Run(end); a != "" && b != "" && a != b {
 		return nil, ErrRestarted
@@ -50,15 +50,19 @@ func Delta(begin, end *profile.Profile) (*profile.Profile, error) {
 	if len(begin.SampleType) != len(end.SampleType) {
 		return nil, ErrRestarted // another binary
 	}
-	for _, s := range begin.Sample {
-		for i, t := range begin.SampleType {
-			if strings.HasPrefix(t.Type, "inuse_") {
-				s.Value[i] = 0
+	negate := func() {
+		for _, s := range begin.Sample {
+			for i, t := range begin.SampleType {
+				if strings.HasPrefix(t.Type, "inuse_") {
+					s.Value[i] = 0
+				}
+				s.Value[i] = -s.Value[i]
 			}
-			s.Value[i] = -s.Value[i]
 		}
 	}
+	negate()
 	delta, err := profile.Merge([]*profile.Profile{end, begin})
+	negate()
 	if err != nil {
 		return nil, err
 	}
