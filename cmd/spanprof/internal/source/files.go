@@ -92,7 +92,8 @@ func (s local) paths(failed func(error) error) ([]string, error) {
 		case len(matches) == 0:
 			return nil, err
 		}
-		roots = slices.DeleteFunc(matches, inConfigMap)
+		named := strings.HasPrefix(filepath.Base(string(s)), "..")
+		roots = slices.DeleteFunc(matches, func(path string) bool { return !named && inConfigMap(path) })
 	}
 	var paths []string
 	for dirs := roots; len(dirs) > 0; dirs = dirs[1:] {
@@ -130,12 +131,15 @@ func (s local) paths(failed func(error) error) ([]string, error) {
 // maxPaths bounds the files and directories of a SOURCE.
 const maxPaths = 1 << 20
 
-// inConfigMap reports whether a path is a ConfigMap's own directory, ..data for example.
-// The links beside it lead to its files.
-func inConfigMap(path string) bool { return strings.HasPrefix(filepath.Base(path), "..") }
+// inConfigMap reports whether a path is a ConfigMap's own: ..data, or a directory beside it.
+// Other links beside these lead to its files.
+func inConfigMap(path string) bool {
+	_, err := os.Lstat(filepath.Join(filepath.Dir(path), "..data"))
+	return err == nil && strings.HasPrefix(filepath.Base(path), "..")
+}
 
-// Seen has the files that were read, by their absolute paths without links. Two SOURCEs of a command
-// line may have the same file. Its samples must count once.
+// Seen has the files that were read, by their absolute paths without links. Two SOURCEs of
+// a command line may have the same file. Its samples must count once.
 type Seen map[string]bool
 
 // Again reports whether a profile of the same file was asked about before. What was

@@ -60,9 +60,17 @@ func TestConfigMap(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, arg := range []string{dir, dir + "/*"} {
+	count := func(arg string) {
+		t.Helper()
 		if found, err := read(t, arg, source.Want{}); err != nil || len(found) != 1 {
 			t.Errorf("%s: %d profiles, %v, want 1", arg, len(found), err)
 		}
 	}
+	count(dir)
+	count(dir + "/*")
+	count(dir + "/..2*")
+	if err := errors.Join(os.Remove(filepath.Join(dir, "..data")), os.Remove(filepath.Join(dir, "a.pprof"))); err != nil {
+		t.Fatal(err)
+	}
+	count(dir) // such a name alone makes no ConfigMap
 }
