@@ -40,12 +40,12 @@ var maxEntries = 1 << 18 // tests make it less
 
 // Open opens a regular file for reading. It never blocks. The error is a
 // *fs.PathError with the cause ErrRefused for anything else.
-func Open(path string, links Links) (*os.File, error) { return open(path, links, 0) }
+func Open(path string, links Links) (*os.File, error) { return open(path, os.O_RDONLY, links, 0) }
 
 // Read returns a regular file of at most maxBytes. A larger one is an error with the
 // cause ErrRefused.
 func Read(path string, links Links, maxBytes int64) ([]byte, error) {
-	f, err := open(path, links, 0)
+	f, err := open(path, os.O_RDONLY, links, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -73,13 +73,13 @@ func Read(path string, links Links, maxBytes int64) ([]byte, error) {
 
 // Append opens a regular file of our own for appending, and creates it if there is none.
 func Append(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|nonBlocking|noFollow, 0o600)
+	return open(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, NoFollow, 0)
 }
 
 // Entries returns the entries of a directory, in no order. More than 262,144 are an error
 // with the cause ErrRefused.
 func Entries(dir string, links Links) ([]fs.DirEntry, error) {
-	f, err := open(dir, links, fs.ModeDir)
+	f, err := open(dir, os.O_RDONLY, links, fs.ModeDir)
 	if err != nil {
 		return nil, err
 	}
@@ -141,19 +141,19 @@ func (s *Skipped) Err() error {
 }
 
 // open opens what check accepts.
-func open(path string, links Links, want fs.FileMode) (*os.File, error) {
-	stat, flags := os.Stat, nonBlocking
+func open(path string, flags int, links Links, want fs.FileMode) (*os.File, error) {
+	stat := os.Stat
 	if links == NoFollow {
-		stat, flags = os.Lstat, nonBlocking|noFollow
+		stat, flags = os.Lstat, flags|noFollow
 	}
 	info, err := stat(path) // first, because opening a device may have effects
 	if err == nil {
 		err = check(path, info.Mode(), links, want)
 	}
-	if err != nil {
+	if err != nil && (flags&os.O_CREATE == 0 || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|flags, 0)
+	f, err := os.OpenFile(path, flags|nonBlocking, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,16 @@ func TestOddFiles(t *testing.T) {
 	if f, err := files.Append(path("link")); err == nil {
 		t.Error("opened a link for appending", f.Close())
 	}
+	pipe, err := os.OpenFile(path("pipe"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.Append(path("pipe")); !errors.Is(err, files.ErrRefused) {
+		t.Error("appending to a pipe with a reader:", err)
+	}
+	if err := pipe.Close(); err != nil {
+		t.Fatal(err)
+	}
 	const followed, never, named = files.Follow, files.Links(-1), files.Named
 	for name, least := range map[string]files.Links{
 		"file": files.NoFollow, "link": followed, "pipe": never, "to-pipe": never, // without a writer
