@@ -38,17 +38,14 @@ type Executable struct {
 	functions functions
 }
 
-// maxExecutable bounds what is read of an executable.
-const maxExecutable = 512 << 20
-
-// ReadExecutable reads the executable at path: ELF, Mach-O or PE of at most 512 MiB, stripped or not.
+// ReadExecutable reads the executable at path: ELF, Mach-O or PE, stripped or not.
 func ReadExecutable(path string) (*Executable, error) {
 	f, err := files.Open(path, files.Follow)
 	if err != nil {
 		return nil, fmt.Errorf("pgo: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	in := io.NewSectionReader(f, 0, maxExecutable)
+	in := &bounded{f, 512 << 20}
 	names, err := gobinary.Functions(in)
 	if err != nil {
 		return nil, fmt.Errorf("pgo: %s: %w", path, err)
@@ -63,6 +60,19 @@ func ReadExecutable(path string) (*Executable, error) {
 		}
 	}
 	return e, nil
+}
+
+// bounded reads at most left bytes of a file, at any place.
+type bounded struct {
+	io.ReaderAt
+	left int
+}
+
+func (b *bounded) ReadAt(p []byte, at int64) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, errors.New("more than 512 MiB would be read")
+	}
+	return b.ReaderAt.ReadAt(p, at)
 }
 
 // Package is a main package.
