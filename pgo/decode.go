@@ -19,7 +19,8 @@ import (
 const maxUnpacked = 128 << 20
 
 // Parse parses a profile in pprof's format, gzipped or not. It returns an error that
-// wraps [ErrNotProfile], [ErrDamaged] or, if there are no data, [ErrEmpty].
+// wraps [ErrNotProfile], [ErrDamaged] or, if there are no data, [ErrEmpty]. A profile that
+// is too large is another error.
 func Parse(data []byte) (*profile.Profile, error) {
 	switch {
 	case len(data) == 0:
@@ -31,6 +32,8 @@ func Parse(data []byte) (*profile.Profile, error) {
 	switch {
 	case errors.Is(err, wire.ErrGzip):
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	case errors.Is(err, wire.ErrTooLarge):
+		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrNotProfile, err)
 	case len(p.SampleType) == 0:

@@ -27,7 +27,7 @@ var (
 type SourceError struct {
 	// Source is the name of the source.
 	Source string
-	// Err wraps one of the errors of this package.
+	// Err wraps one of the errors of this package, unless the profile is too large.
 	Err error
 }
 

@@ -75,7 +75,7 @@ type replica struct {
 }
 
 // maxPending bounds the profiles of all replicas that are not merged yet.
-const maxPending = 32
+const maxPending = 8
 
 // NewMerger returns a Merger without profiles. It returns an error if an option
 // makes no sense.

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/internal/wire"
 	"github.com/spanprof/spanprof/pgo"
 )
 
@@ -227,7 +228,7 @@ func TestBadSources(t *testing.T) {
 	}{
 		{"text", pgo.Source{Data: []byte("404 page not found\n")}, pgo.ErrNotProfile},
 		{"preprofile", pgo.Source{Data: []byte("GO PREPROFILE V1\na\nb\n1 2\n")}, pgo.ErrNotProfile},
-		{"bomb", pgo.Source{Data: bytes.Repeat([]byte{2<<3 | 2, 0}, 3<<20)}, pgo.ErrNotProfile},
+		{"bomb", pgo.Source{Data: bytes.Repeat([]byte{2<<3 | 2, 0}, 3<<20)}, wire.ErrTooLarge},
 		{"cut", pgo.Source{Data: data[:len(data)/2]}, pgo.ErrDamaged},
 		{"header", pgo.Source{Data: data[:5]}, pgo.ErrDamaged},
 		{"huge", pgo.Source{Profile: huge}, pgo.ErrDamaged},
@@ -243,7 +244,7 @@ func TestBadSources(t *testing.T) {
 			test.source.Name = "profiles/" + test.name + ".pb.gz"
 			_, err := pgo.Merge([]pgo.Source{{Name: "good", Data: data}, test.source})
 			var source *pgo.SourceError
-			if !errors.Is(err, test.want) || !errors.As(err, &source) || source.Source != test.source.Name {
+			if !errors.Is(err, test.want) || errors.Is(err, pgo.ErrNotProfile) != errors.Is(test.want, pgo.ErrNotProfile) || !errors.As(err, &source) || source.Source != test.source.Name {
 				t.Fatalf("got %v, want %v", err, test.want)
 			}
 			t.Log(err)

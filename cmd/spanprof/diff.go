@@ -22,16 +22,17 @@ import (
 	"github.com/spanprof/spanprof/compare"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/internal/untrusted"
 )
 
 var diffCommand = command{
 	name:     "diff",
 	synopsis: "[FLAG]... BEFORE AFTER",
-	summary:  "tells what moved between two versions, beyond noise; each side is a SOURCE or a quoted list",
+	summary:  "shows changes between two versions, beyond noise; each side is a SOURCE or a quoted list",
 	run:      runDiff,
 }
 
-// diff is what the flags of a diff say.
+// diff has the values of the flags of a diff.
 type diff struct {
 	selection compare.Selection
 	per       compare.Per
@@ -72,7 +73,7 @@ func runDiff(ctx context.Context, c *call) error {
 	if d.http == "" {
 		return d.run(ctx, c, nil)
 	}
-	listener, err := d.listen()
+	listener, err := openListener("diff: -http", d.http, false) // before anything is measured
 	if err != nil {
 		return err
 	}
@@ -118,12 +119,13 @@ func (d *diff) setFailOver(s string) error {
 
 // run compares, and shows the page where there is a listener.
 func (d *diff) run(ctx context.Context, c *call, listener net.Listener) error {
+	untrusted.LimitMemory(512 << 20)
 	var (
 		sides [2]*compare.Side
-		kept  [2]*replay
+		kept  [2]*buffered
 	)
 	for i, arg := range c.Args() {
-		sides[i], kept[i] = compare.NewSide(d.selection), &replay{name: arg}
+		sides[i], kept[i] = compare.NewSide(d.selection), &buffered{name: arg}
 		if err := d.read(ctx, c, arg, sides[i], kept[i]); err != nil {
 			return fmt.Errorf("diff: %w", err)
 		}
@@ -173,7 +175,7 @@ func (d *diff) verdict(r *compare.Result) error {
 	case r.Unit != compare.UnitRun:
 		text := fmt.Sprintf("diff: -fail-over cannot tell: it needs three runs a side, and there are %d and %d", r.Before.Runs, r.After.Runs)
 		if n := r.Before.LeftOut + r.After.LeftOut; n > 0 {
-			text += fmt.Sprintf(", of which %d have no %s to divide by", n, r.Per)
+			text += fmt.Sprintf("; %d have no %s to divide by", n, r.Per)
 		}
 		return codeError{errors.New(text), exitCannotTell}
 	case r.Per == compare.PerShare:
@@ -200,7 +202,7 @@ func (d *diff) verdict(r *compare.Result) error {
 
 // read adds the profiles of one side. With -k, what cannot be used is left out: a
 // profile, or a whole SOURCE.
-func (d *diff) read(ctx context.Context, c *call, arg string, side *compare.Side, kept *replay) error {
+func (d *diff) read(ctx context.Context, c *call, arg string, side *compare.Side, kept *buffered) error {
 	var skip func(error)
 	if d.keepGoing {
 		skip = func(err error) { _, _ = fmt.Fprintln(c.stderr, "spanprof: diff: left out:", err) }
@@ -247,8 +249,8 @@ func (d *diff) read(ctx context.Context, c *call, arg string, side *compare.Side
 	return nil
 }
 
-// runOf names the run that a profile is of. Where nothing tells, the profiles of a
-// directory are those of one run, as are those of one address.
+// runOf names the run that a profile is of. If the profile has none, it is the directory
+// or the address.
 func runOf(src source.Source, p *source.Profile) string {
 	switch {
 	case p.Replica != "":
@@ -259,9 +261,9 @@ func runOf(src source.Source, p *source.Profile) string {
 	return src.String() + " " + filepath.Dir(p.Name)
 }
 
-// list splits a list of SOURCEs at spaces and commas. Those between braces or quotes are
-// part of a SOURCE, and quotes around a whole one do not belong to it. A path that exists
-// is one SOURCE whatever its name.
+// list splits a list of SOURCEs at spaces and commas outside braces and quotes. Quotes
+// around a whole SOURCE do not belong to it. A path that exists is one SOURCE whatever its
+// name.
 func list(arg string) []string {
 	if _, err := os.Stat(arg); err == nil {
 		return []string{arg}

@@ -14,9 +14,9 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// replay is a source that is read before its turn, because that takes a while, or for a
-// second use.
-type replay struct {
+// buffered is a source that was read into memory: for pgo, which reads addresses all at once,
+// and for the page of a diff.
+type buffered struct {
 	name     string
 	reading  sync.WaitGroup
 	profiles []*source.Profile
@@ -24,9 +24,9 @@ type replay struct {
 	err      error
 }
 
-func (r *replay) String() string { return r.name }
+func (r *buffered) String() string { return r.name }
 
-func (r *replay) Read(_ context.Context, _ source.Want, skip func(error), each func(*source.Profile) error) error {
+func (r *buffered) Read(_ context.Context, _ source.Want, skip func(error), each func(*source.Profile) error) error {
 	r.reading.Wait()
 	for _, err := range r.skipped {
 		skip(err)
@@ -43,25 +43,8 @@ func (r *replay) Read(_ context.Context, _ source.Want, skip func(error), each f
 // maxPage bounds the memory of a page's profiles, here and in spanprof view.
 const maxPage = 384 << 20
 
-// listen opens the page's address, before anything is measured. The page has no password, so
-// only this machine may reach it.
-func (d *diff) listen() (net.Listener, error) {
-	address, err := net.ResolveTCPAddr("tcp", d.http)
-	if err != nil {
-		return nil, fmt.Errorf("diff: -http: %w", err)
-	}
-	if !address.IP.IsLoopback() {
-		return nil, fmt.Errorf("diff: -http %s: others can reach this address: use 127.0.0.1:0, or spanprof view", d.http)
-	}
-	listener, err := net.ListenTCP("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("diff: -http: %w", err)
-	}
-	return listener, nil
-}
-
 // serve shows the two sides on a page until ctx ends.
-func (d *diff) serve(ctx context.Context, c *call, listener net.Listener, sides [2]*replay) error {
+func (d *diff) serve(ctx context.Context, c *call, listener net.Listener, sides [2]*buffered) error {
 	sets := []fileview.Set{{Name: "before", Sources: []source.Source{sides[0]}}, {Name: "after", Sources: []source.Source{sides[1]}}}
 	page, err := fileview.Load(ctx, sets, maxPage, func(err error) {
 		_, _ = fmt.Fprintln(c.stderr, "spanprof: diff: not on the page:", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/pgo"
 )
 
@@ -40,6 +41,7 @@ func (s pgoSources) merge(ctx context.Context, c *call) (*pgo.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	untrusted.LimitMemory(512 << 20)
 	s.merged = source.Seen{}
 	ctx, cancel := context.WithCancel(ctx)
 	var measured sync.WaitGroup
@@ -56,7 +58,7 @@ func (s pgoSources) merge(ctx context.Context, c *call) (*pgo.Result, error) {
 	for i, arg := range c.Args() {
 		if strings.Contains(arg, "://") { // takes a while: all at once
 			c.progressf("reading %s", sources[i])
-			src, r := sources[i], &replay{name: sources[i].String()}
+			src, r := sources[i], &buffered{name: sources[i].String()}
 			sources[i] = r
 			r.reading.Add(1)
 			measured.Go(func() {

@@ -18,6 +18,7 @@ import (
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/pyroscopeview"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/viewer"
 )
 
@@ -28,16 +29,6 @@ var viewCommand = command{
 	run:      runView,
 }
 
-// names collects a flag that may be given several times.
-type names []string
-
-func (n *names) String() string { return strings.Join(*n, ",") }
-
-func (n *names) Set(name string) error {
-	*n = append(*n, name)
-	return nil
-}
-
 // page is what runView serves.
 type page struct {
 	http.Handler
@@ -46,9 +37,12 @@ type page struct {
 }
 
 func runView(ctx context.Context, c *call) error {
-	var hosts names
+	var hosts []string
 	listen := c.String("listen", "127.0.0.1:0", "the `address` to listen on; port 0 means any that is free")
-	c.Var(&hosts, "allow-host", "answer requests to this host `name` too, beside loopback names; may be repeated")
+	c.Func("allow-host", "answer requests to this host `name` too, beside loopback names; may be repeated", func(name string) error {
+		hosts = append(hosts, name)
+		return nil
+	})
 	lookback := c.Duration("lookback", time.Hour, "the default time range of pages of a Pyroscope server")
 	maxBytes := c.Int64("max-bytes", 0, "how much memory profiles may take, in `bytes`: all files together (default 384 MiB), or one answer of a Pyroscope server (default 64 MiB)")
 	if err := c.parse(); err != nil {
@@ -61,8 +55,8 @@ func runView(ctx context.Context, c *call) error {
 		return fmt.Errorf("view: -max-bytes %d: want a number of bytes above zero", *maxBytes)
 	}
 	held := cmp.Or(*maxBytes, maxPage)
-	limitMemory(max(held, maxPage) + 128<<20)
-	listener, err := openListener(*listen, hosts)
+	untrusted.LimitMemory(max(held, maxPage) + 128<<20)
+	listener, err := openListener("view: -listen", *listen, len(hosts) > 0)
 	if err != nil {
 		return err
 	}
@@ -92,18 +86,18 @@ func runView(ctx context.Context, c *call) error {
 	return viewer.Serve(ctx, listener, p)
 }
 
-// openListener listens on an address. An address that others can reach needs -allow-host.
-func openListener(address string, hosts names) (net.Listener, error) {
+// openListener listens on the address of a flag. Only loopback addresses need no -allow-host.
+func openListener(flag, address string, allowed bool) (net.Listener, error) {
 	local, err := net.ResolveTCPAddr("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("view: -listen: %w", err)
+	if err == nil && !local.IP.IsLoopback() && !allowed {
+		err = errors.New("others can reach this address, and the page needs no password: put an authenticating proxy in front of spanprof view, and give the host names it is reached under with -allow-host")
 	}
-	if !local.IP.IsLoopback() && len(hosts) == 0 {
-		return nil, fmt.Errorf("view: -listen %s: others can reach this address, and the page needs no password: put an authenticating proxy in front, and give the host names it is reached under with -allow-host", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", flag, address, err)
 	}
 	listener, err := net.ListenTCP("tcp", local)
 	if err != nil {
-		return nil, fmt.Errorf("view: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return listener, nil
 }

@@ -1,16 +1,17 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package untrusted decodes profiles from outside: of files, servers and other processes.
+// Package untrusted decodes profiles from files, servers and other processes.
 package untrusted
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/pprof/profile"
 
@@ -20,22 +21,28 @@ import (
 
 var decoding sync.Mutex // one profile at a time
 
+var limited atomic.Bool
+
+// LimitMemory sets the memory limit of a command, unless GOMEMLIMIT does. Profile then also
+// refuses what does not fit beside the heap. Work on profiles takes up to as much again.
+func LimitMemory(bytes int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(bytes)
+	}
+	limited.Store(true)
+}
+
 // Profile decodes a valid profile in pprof's format, gzipped or not. More than maxBytes
-// unpacked is an error with the cause wire.ErrTooLarge. So are more decoded bytes than
-// wire.MaxProfile, or than the heap leaves of the process's memory limit.
+// unpacked, or wire.MaxProfile decoded, is an error with the cause wire.ErrTooLarge.
 func Profile(data []byte, maxBytes int64) (p *profile.Profile, err error) {
-	decoding.Lock()
-	defer decoding.Unlock()
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		if data, err = wire.Inflate(data, maxBytes); err != nil {
 			return nil, err
 		}
 	}
-	if err = check(data); errors.Is(err, wire.ErrTooLarge) {
-		runtime.GC() // the heap includes garbage
-		err = check(data)
-	}
-	if err != nil {
+	decoding.Lock()
+	defer decoding.Unlock()
+	if err = check(data); err != nil {
 		return nil, err
 	}
 	err = report.Contain(func() (err error) { // the decoder is not ours
@@ -48,12 +55,18 @@ func Profile(data []byte, maxBytes int64) (p *profile.Profile, err error) {
 }
 
 func check(data []byte) error {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	left := debug.SetMemoryLimit(-1) - int64(m.HeapAlloc)
-	err := wire.Pprof.Check(data, min(wire.MaxProfile, max(0, left)))
-	if errors.Is(err, wire.ErrTooLarge) && left < wire.MaxProfile {
-		err = fmt.Errorf("%w; GOMEMLIMIT raises this bound", err)
+	err := wire.Pprof.Check(data, wire.MaxProfile)
+	if err != nil || !limited.Load() {
+		return err // a service is not stopped, and collects no garbage here
 	}
-	return err
+	var left int64
+	for range 2 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		if left = max(0, debug.SetMemoryLimit(-1)-int64(m.HeapAlloc)); wire.Pprof.Check(data, left) == nil {
+			return nil
+		}
+		runtime.GC() // the heap includes garbage
+	}
+	return fmt.Errorf("%w: only %d MiB of the memory limit (GOMEMLIMIT) are free", wire.ErrTooLarge, left>>20)
 }

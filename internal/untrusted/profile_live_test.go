@@ -19,7 +19,8 @@ import (
 	"github.com/spanprof/spanprof/internal/wire"
 )
 
-// Decoded profiles fit into the memory limit, beside what is in the heap but not garbage.
+// Decoded profiles of a command fit into the memory limit, beside what is in the heap but
+// not garbage.
 func TestMemoryLimit(t *testing.T) {
 	data := encoded(t, 100_000, (*profile.Profile).Write) // some 18 MiB
 	t.Cleanup(func() { debug.SetMemoryLimit(math.MaxInt64) })
@@ -29,7 +30,11 @@ func TestMemoryLimit(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	debug.SetMemoryLimit(heap() + 40<<20)
+	debug.SetMemoryLimit(heap() + 10<<20)
+	if _, err := untrusted.Profile(data, 1<<30); err != nil {
+		t.Error("in a service:", err)
+	}
+	untrusted.LimitMemory(heap() + 40<<20)
 	held, err := untrusted.Profile(data, 1<<30)
 	if err != nil {
 		t.Fatal(err)

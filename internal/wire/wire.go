@@ -110,8 +110,8 @@ func (c *counter) walk(m *Message, data []byte, depth int) bool {
 	return true
 }
 
-// Next returns the key of the first field of a message: eight times its number, and 2 for one
-// with bytes, its value. ok is false for a damaged message.
+// Next returns the first field's key (number<<3 | wire type) and, for a length-delimited
+// field, its bytes. ok is false for a damaged message.
 func Next(data []byte) (key uint64, value, rest []byte, ok bool) {
 	key, n := binary.Uvarint(data)
 	data = data[max(n, 0):]

@@ -14,6 +14,8 @@ import (
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/untrusted"
+	"github.com/spanprof/spanprof/internal/wire"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 )
@@ -70,6 +72,8 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 				if err := s.Export(ctx, shown); err != nil {
 					skip(fmt.Errorf("%s: %w", profile.Name, err)) // The store counts it.
 				}
+				// The next profile has room: the store evicts the oldest ones for it.
+				untrusted.LimitMemory(max(maxBytes+128<<20, 512<<20, s.Stats().Bytes+wire.MaxProfile))
 				return ctx.Err()
 			})
 			if err != nil {
