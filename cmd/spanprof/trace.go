@@ -4,11 +4,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spanprof/spanprof/exectrace"
@@ -32,7 +32,7 @@ func runTrace(ctx context.Context, c *call) error {
 	}
 	switch {
 	case c.NArg() != 1:
-		return errors.New("trace: name one FILE, of /debug/pprof/trace or a flight recorder; - is standard input")
+		return errors.New("trace: name one FILE, of /debug/pprof/trace or a flight recorder")
 	case *slowest < 1 || *slowest > 1000:
 		return errors.New("trace: -n must be from 1 to 1000")
 	}
@@ -43,8 +43,14 @@ func runTrace(ctx context.Context, c *call) error {
 	if *name != "" {
 		options = append(options, exectrace.WithName(*name))
 	}
-	a, err := analyzeFile(ctx, c.Arg(0), options)
+	in, err := files.Open(c.Arg(0), files.Named)
 	if err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	defer func() { _ = in.Close() }()                         // it was only read
+	defer context.AfterFunc(ctx, func() { _ = in.Close() })() // a signal ends the command
+	a, err := exectrace.Analyze(in, options...)
+	if err = cmp.Or(context.Cause(ctx), err); err != nil {
 		return fmt.Errorf("trace: %s: %w", c.Arg(0), err)
 	}
 	if len(a.Spans) == 0 && (*id != "" || *name != "") {
@@ -56,17 +62,4 @@ func runTrace(ctx context.Context, c *call) error {
 		return encoder.Encode(a)
 	}
 	return a.WriteText(c.stdout)
-}
-
-func analyzeFile(ctx context.Context, path string, options []exectrace.AnalyzeOption) (*exectrace.Analysis, error) {
-	in := os.Stdin
-	if path != "-" {
-		var err error
-		if in, err = files.Open(path, files.Named); err != nil {
-			return nil, err
-		}
-		defer func() { _ = in.Close() }() // it was only read
-	}
-	defer context.AfterFunc(ctx, func() { _ = in.Close() })() // a signal ends the command
-	return exectrace.Analyze(in, options...)
 }

@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// A signal ends view while it loads, here from a pipe that has nothing to read.
-func TestViewInterruptedWhileLoading(t *testing.T) {
+// A signal ends a command while it loads, here from a pipe that has nothing to read.
+func TestInterruptedWhileLoading(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
@@ -29,9 +29,11 @@ func TestViewInterruptedWhileLoading(t *testing.T) {
 	defer func() { _ = writer.Close() }()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var errs bytes.Buffer
-	code := run(ctx, []string{"view", pipe}, io.Discard, &errs, func(string) string { return "" })
-	if code != exitFailed || !strings.HasPrefix(errs.String(), "spanprof: view: interrupted") && !strings.Contains(errs.String(), "canceled") {
-		t.Errorf("code %d: %s", code, errs.String())
+	for _, command := range []string{"view", "trace"} {
+		var errs bytes.Buffer
+		code := run(ctx, []string{command, pipe}, io.Discard, &errs, func(string) string { return "" })
+		if code != exitFailed || !strings.HasPrefix(errs.String(), "spanprof: view: interrupted") && !strings.Contains(errs.String(), "canceled") {
+			t.Errorf("%s: code %d: %s", command, code, errs.String())
+		}
 	}
 }
