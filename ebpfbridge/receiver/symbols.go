@@ -18,8 +18,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// symbols finds functions in the files that processes have mapped. A file is read once,
-// also for several processes.
+// symbols finds functions in the files that processes have mapped. It reads a file once.
 type symbols struct {
 	files map[string]table // by device, inode, time of change and build id
 	bytes int              // of files
