@@ -39,8 +39,8 @@ type HostStatus struct {
 	// Subscribers are the processes that are connected now, and HandedOut the samples
 	// that they got. RefusedSubscribers are their connections that were not served.
 	Subscribers, HandedOut, RefusedSubscribers int
-	// Unreadable is true if functions of C in the last message stay addresses, because
-	// their files may not be read or exceed a bound.
+	// Unreadable is true if functions of C in the last message stay addresses: their
+	// files may not be read. Or a bound was exceeded.
 	Unreadable bool
 }
 
