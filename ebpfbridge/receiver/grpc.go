@@ -36,14 +36,14 @@ const serviceName = "opentelemetry.proto.collector.profiles.v1development.Profil
 
 const (
 	// maxConnections bounds the connections at a time.
-	maxConnections = 64
+	maxConnections = 32
 	// maxIdle is the time until a connection without messages is closed, and maxStream
 	// the time of a message. Agents send one every five seconds by default.
 	maxIdle   = 5 * time.Minute
 	maxStream = time.Minute
 	// maxSent and maxMessage bound a message as it was sent, and decompressed. All
 	// connections together may send maxConnections*maxSent at a time: 64 MiB.
-	maxSent    = 1 << 20
+	maxSent    = 2 << 20
 	maxMessage = 32 << 20
 )
 
@@ -55,7 +55,7 @@ type withTCP struct{}
 func (withTCP) serveOption() {}
 
 // WithTCP permits other listeners than [Listen] returns. All users and programs that can
-// connect can then forge samples, and can occupy all 64 connections.
+// connect can then forge samples, and can occupy all 32 connections.
 func WithTCP() ServeOption { return withTCP{} }
 
 // ServeGRPC takes OTLP/gRPC until ctx ends. Then it closes the listener, waits for running
