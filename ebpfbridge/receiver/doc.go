@@ -57,7 +57,7 @@
 //
 // Host samples and the in-process CPU profiler measure the same CPU time: never add them.
 // Names of C functions come from this process's own files. Without symbols there, they stay
-// addresses. A message has at most 4 MiB compressed, 32 MiB inflated and 80 MiB
+// addresses. A message has at most 2 MiB compressed, 32 MiB inflated and 80 MiB
 // decoded, and 128 MiB as pprof. Larger ones are refused.
 //
 // # For developers

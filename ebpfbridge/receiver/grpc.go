@@ -36,13 +36,14 @@ const serviceName = "opentelemetry.proto.collector.profiles.v1development.Profil
 
 const (
 	// maxConnections bounds the connections at a time.
-	maxConnections = 16
-	// maxIdle is the time until a connection without messages is closed. Agents send a
-	// message every five seconds by default.
-	maxIdle = time.Minute
+	maxConnections = 32
+	// maxIdle is the time until a connection without messages is closed, and maxStream
+	// the time of a message. Agents send one every five seconds by default.
+	maxIdle   = 5 * time.Minute
+	maxStream = time.Minute
 	// maxSent and maxMessage bound a message as it was sent, and decompressed. All
 	// connections together may send maxConnections*maxSent at a time: 64 MiB.
-	maxSent    = 4 << 20
+	maxSent    = 2 << 20
 	maxMessage = 32 << 20
 )
 
@@ -54,7 +55,7 @@ type withTCP struct{}
 func (withTCP) serveOption() {}
 
 // WithTCP permits other listeners than [Listen] returns. All users and programs that can
-// connect can then forge samples, and can occupy all 16 connections.
+// connect can then forge samples, and can occupy all 32 connections.
 func WithTCP() ServeOption { return withTCP{} }
 
 // ServeGRPC takes OTLP/gRPC until ctx ends. Then it closes the listener, waits for running
@@ -80,7 +81,7 @@ func (r *Receiver) serve(ctx context.Context, listener net.Listener, opts []Serv
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxSent), grpc.ForceServerCodecV2(codec{}), grpc.StatsHandler(s),
 		grpc.RPCDecompressor(unchanged{}), //nolint:staticcheck // a registered one would be the whole program's
 		grpc.MaxHeaderListSize(16<<10), grpc.MaxConcurrentStreams(1), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(10*time.Second), grpc.InTapHandle(withTimeout),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle, Time: maxIdle / 2, Timeout: 10 * time.Second}))
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle, Time: maxStream / 2, Timeout: 10 * time.Second}))
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: serviceName,
 		HandlerType: (*any)(nil),
@@ -98,7 +99,7 @@ func (r *Receiver) serve(ctx context.Context, listener net.Listener, opts []Serv
 
 // withTimeout ends streams without a message, which keep connections from being idle.
 func withTimeout(ctx context.Context, _ *tap.Info) (context.Context, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxIdle)
+	ctx, cancel := context.WithTimeout(ctx, maxStream)
 	context.AfterFunc(ctx, cancel)
 	return ctx, nil
 }
@@ -183,15 +184,13 @@ func (*service) HandleConn(context.Context, stats.ConnStats) {}
 
 func (*service) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
 
-// HandleRPC counts refused messages. gRPC itself refuses those beyond maxSent and those
-// that have not arrived within maxIdle.
+// HandleRPC counts refused messages. gRPC itself refuses messages beyond maxSent, cut ones,
+// and those that have not arrived within maxStream.
 func (s *service) HandleRPC(_ context.Context, event stats.RPCStats) {
 	end, ok := event.(*stats.End)
-	if !ok {
+	if !ok || end.Error == nil || status.Code(end.Error) == codes.Canceled {
 		return
 	}
-	switch st := status.Convert(end.Error); st.Code() {
-	case codes.InvalidArgument, codes.ResourceExhausted, codes.DeadlineExceeded:
-		s.receiver.refuse(Status{Messages: 1, Refused: 1, Reason: st.Message()}, fmt.Errorf("receiver: refused a message: %s", st.Message()))
-	}
+	reason := status.Convert(end.Error).Message()
+	s.receiver.refuse(Status{Messages: 1, Refused: 1, Reason: reason}, fmt.Errorf("receiver: refused a message: %s", reason))
 }

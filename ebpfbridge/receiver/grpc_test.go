@@ -6,6 +6,7 @@ package receiver
 import (
 	"bytes"
 	"context"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -80,15 +82,16 @@ func TestRefused(t *testing.T) {
 	r, exported := newReceiver(t)
 	conn := dial(t, serveTCP(t, r.ServeGRPC))
 	for i, tt := range []struct {
-		message []byte
-		code    codes.Code
-		reason  string
+		message    []byte
+		compressor string
+		code       codes.Code
+		reason     string
 	}{
-		{wrapped(bytes.Repeat(fieldOf(2, nil), 1<<20), 1, 2, 2), codes.ResourceExhausted, "would take more than 80 MiB of memory"}, // 2 MiB of empty samples
-		{make([]byte, maxSent+1), codes.ResourceExhausted, "larger than max"},
-		{[]byte{0}, codes.InvalidArgument, "not a protobuf message"},
+		{wrapped(bytes.Repeat(fieldOf(2, nil), 1<<20), 1, 2, 2), "gzip", codes.ResourceExhausted, "would take more than 80 MiB of memory"}, // 2 MiB of empty samples
+		{make([]byte, maxSent+1), "", codes.ResourceExhausted, "larger than max"},
+		{[]byte{0}, "", codes.InvalidArgument, "not a protobuf message"},
 	} {
-		err := conn.Invoke(t.Context(), "/"+serviceName+"/Export", &tt.message, new(collectorpb.ExportProfilesServiceResponse), grpc.ForceCodecV2(rawCodec{}))
+		err := conn.Invoke(t.Context(), "/"+serviceName+"/Export", &tt.message, new(collectorpb.ExportProfilesServiceResponse), grpc.ForceCodecV2(rawCodec{}), grpc.UseCompressor(tt.compressor))
 		if status.Code(err) != tt.code || !strings.Contains(err.Error(), tt.reason) {
 			t.Errorf("got %v, want %v: %s", err, tt.code, tt.reason)
 		}
@@ -101,6 +104,13 @@ func TestRefused(t *testing.T) {
 	}
 	if n := len(exported.Profiles()); n != 0 {
 		t.Errorf("got %d profiles", n)
+	}
+	before := r.Status().Refused
+	for _, err := range []error{nil, status.Error(codes.Canceled, ""), status.Error(codes.Unimplemented, "another compression"), io.ErrUnexpectedEOF} {
+		(&service{receiver: r}).HandleRPC(t.Context(), &stats.End{Error: err})
+	}
+	if n := r.Status().Refused - before; n != 2 {
+		t.Errorf("got %d refused, want 2", n)
 	}
 }
 

@@ -27,9 +27,8 @@ import (
 // subscribed process the process's own samples. It is safe for concurrent use. Command
 // hostview is a Host with a page.
 type Host struct {
-	core    *Receiver // its lock, its status, its symbols and its state of agents
-	handout handout.Server
-
+	core       *Receiver // its lock, its status, its symbols and its state of agents
+	handout    handout.Server
 	unreadable atomic.Bool
 }
 
@@ -40,8 +39,8 @@ type HostStatus struct {
 	// Subscribers are the processes that are connected now, and HandedOut the samples
 	// that they got. RefusedSubscribers are their connections that were not served.
 	Subscribers, HandedOut, RefusedSubscribers int
-	// Unreadable is true if the last message had C code in files that may not be read:
-	// its functions stay addresses.
+	// Unreadable is true if functions of C in the last message stay addresses: their
+	// files may not be read. Or a bound was exceeded.
 	Unreadable bool
 }
 
@@ -84,9 +83,8 @@ func (h *Host) ServeSocket(ctx context.Context, path string) error {
 // Status returns what has been counted since NewHost.
 func (h *Host) Status() HostStatus {
 	out := h.handout.Status()
-	s := HostStatus{Status: h.core.Status(), Subscribers: out.Subscribers, HandedOut: int(out.HandedOut), RefusedSubscribers: int(out.Refused)}
+	s := HostStatus{Status: h.core.Status(), Subscribers: out.Subscribers, HandedOut: int(out.HandedOut), RefusedSubscribers: int(out.Refused), Unreadable: h.unreadable.Load()}
 	s.Lost += int(out.Lost)
-	s.Unreadable = h.unreadable.Load()
 	return s
 }
 

@@ -223,7 +223,12 @@ func namesOfC(t *testing.T, target string, exported *exportertest.Recorder) bool
 				continue
 			}
 			if functions.functions == nil {
-				functions = f.readFile(os.Open(target))
+				opened, err := os.Open(target)
+				if err != nil {
+					t.Fatal(err)
+				}
+				functions, _ = new(symbols).parse(opened, f.buildID)
+				_ = opened.Close()
 			}
 			names[functions.at(l.Address)] += sample.Value[0]
 		}

@@ -107,7 +107,7 @@ func (r *Receiver) export(ctx context.Context, connection string, m *collectorpb
 	if err != nil {
 		return fmt.Errorf("receiver: %w", err)
 	}
-	r.symbols.begin()
+	r.symbols.begin(ctx)
 	counted := Status{Messages: 1}
 	var profiles []*exporter.Profile
 	for _, p := range timed {

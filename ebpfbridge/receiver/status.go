@@ -114,7 +114,6 @@ func newMetrics(p metric.MeterProvider) (*metrics, error) {
 		return nil, errors.New("receiver: the meter provider has no meter: leave WithMeterProvider out for the global one")
 	}
 	m := &metrics{ctx: context.Background()}
-	var errs []error
 	for i, c := range counts {
 		var attributes []attribute.KeyValue
 		if c.attribution != "" {
@@ -123,10 +122,9 @@ func newMetrics(p metric.MeterProvider) (*metrics, error) {
 		m.attributes[i] = metric.WithAttributeSet(attribute.NewSet(attributes...))
 		var err error
 		m.counters[i], err = meter.Int64Counter("spanprof.receiver."+c.metric, metric.WithUnit(c.unit), metric.WithDescription(c.description))
-		errs = append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("receiver: %w", err)
+		if err != nil {
+			return nil, fmt.Errorf("receiver: %w", err)
+		}
 	}
 	return m, nil
 }

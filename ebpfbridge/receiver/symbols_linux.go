@@ -17,80 +17,86 @@ import (
 // maxMaps bounds what is read of a process's list of mappings: some 80,000 of usual length.
 const maxMaps = 8 << 20
 
-// readMapped returns the functions of a file that a process has mapped, or none. denied is
-// whether this program may not read it.
-func readMapped(pid int64, want file) (t table, denied bool) {
-	proc, isVDSO := fmt.Sprintf("/proc/%d/", pid), strings.Contains(want.base, "vdso")
+// find returns the key of a file that a process has mapped, or "".
+func (s *symbols) find(want processFile) string {
+	proc, isVDSO := fmt.Sprintf("/proc/%d/", want.pid), strings.Contains(want.base, "vdso")
 	if isVDSO {
 		proc = "/proc/self/" // all processes have the same
 	}
 	f, err := os.Open(proc + "maps")
 	if err != nil {
-		return table{}, errors.Is(err, fs.ErrPermission)
+		s.unreadable = s.unreadable || errors.Is(err, fs.ErrPermission)
+		return ""
 	}
-	maps, err := io.ReadAll(io.LimitReader(f, maxMaps))
+	maps, _ := io.ReadAll(io.LimitReader(f, maxMaps))
 	_ = f.Close()
+	s.count(want.pid, len(maps))
+	root, err := os.OpenRoot(proc + "root") // needs the same permission
 	if err != nil {
-		return table{}, errors.Is(err, fs.ErrPermission)
-	}
-	root, err := os.OpenRoot(proc + "root")
-	if err != nil {
-		return table{}, errors.Is(err, fs.ErrPermission)
+		return ""
 	}
 	defer func() { _ = root.Close() }()
 	executable, _ := os.Readlink(proc + "exe")
 	executable = strings.TrimSuffix(executable, " (deleted)")
-	tried := ""
+	seen := map[string]bool{}
 	for line := range strings.Lines(string(maps)) {
 		// address perms offset dev inode name
 		fields := strings.Fields(line)
-		if len(fields) < 6 || fields[5] == tried {
+		if len(fields) < 6 || seen[fields[5]] {
 			continue
 		}
-		tried = fields[5]
+		key, name := "", fields[5]
 		switch {
-		case tried == "[vdso]" && isVDSO:
-			t = want.readMemory(fields[0])
-		case path.Base(tried) != want.base || tried[0] != '/':
-		case tried == executable:
-			t = want.readFile(os.Open(proc + "exe")) // also if it was replaced
+		case name == "[vdso]" && isVDSO:
+			key = s.addMemory(want, fields[0])
+		case path.Base(name) != want.base || name[0] != '/':
+			continue
+		case len(seen) == maxFiles:
+			s.unreadable = true
+			return ""
+		case name == executable:
+			f, err := os.Open(proc + "exe") // also if it was replaced
+			key = s.addFile(want, f, err)
 		default:
-			t = want.readIn(root, strings.TrimPrefix(tried, "/"))
+			key = s.addIn(want, root, strings.TrimPrefix(name, "/"))
 		}
-		if len(t.functions) > 0 {
-			return t, false
+		if key != "" {
+			return key
 		}
+		seen[name] = true
 	}
-	return table{}, false
+	return ""
 }
 
-// readIn reads a file below the root of a process. The process may have put anything
-// there: a pipe does not block, and a link does not lead out.
-func (want file) readIn(root *os.Root, name string) table {
-	return want.readFile(root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
+// addIn adds a file below the root of a process. The process may have put anything there:
+// a pipe does not block, and a link cannot escape.
+func (s *symbols) addIn(want processFile, root *os.Root, name string) string {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return s.addFile(want, f, err)
 }
 
-func (want file) readFile(f *os.File, err error) table {
+func (s *symbols) addFile(want processFile, f *os.File, err error) string {
 	if err != nil {
-		return table{}
+		s.unreadable = s.unreadable || errors.Is(err, fs.ErrPermission)
+		return ""
 	}
 	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return table{}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
 	}
-	return want.read(f)
+	st := info.Sys().(*syscall.Stat_t) // inode numbers are reused: the time of change is not
+	return s.add(fmt.Sprint(st.Dev, st.Ino, st.Ctim, want.buildID), want, f)
 }
 
-// readMemory reads an ELF file that is only in this process's memory.
-func (want file) readMemory(addresses string) table {
+// addMemory adds an ELF file that is only in this process's memory.
+func (s *symbols) addMemory(want processFile, addresses string) string {
 	var start, end uint64
-	if _, err := fmt.Sscanf(addresses, "%x-%x", &start, &end); err != nil {
-		return table{}
-	}
+	_, _ = fmt.Sscanf(addresses, "%x-%x", &start, &end)
 	memory, err := os.Open("/proc/self/mem")
 	if err != nil {
-		return table{}
+		return ""
 	}
 	defer func() { _ = memory.Close() }()
-	return want.read(io.NewSectionReader(memory, int64(start), int64(end-start)))
+	return s.add("vDSO "+want.buildID, want, io.NewSectionReader(memory, int64(start), int64(end-start)))
 }

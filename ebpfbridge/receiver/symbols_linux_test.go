@@ -5,9 +5,11 @@ package receiver
 
 import (
 	"bytes"
+	"context"
 	"debug/elf"
 	"encoding/binary"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,12 +20,14 @@ import (
 func TestSymbolsOfVDSO(t *testing.T) {
 	vdso := file{base: "linux-vdso.1.so"}
 	own := int64(os.Getpid())
-	mapped, _ := readMapped(own, vdso)
+	var all symbols
+	all.begin(t.Context())
+	mapped := all.files[all.find(processFile{vdso, own})]
 	if len(mapped.functions) == 0 {
 		t.Skip("this process has no vDSO")
 	}
-	s := symbols{files: map[processFile]table{{}: {}}, bytes: maxTables} // no room for another
-	s.begin()
+	s := symbols{files: map[string]table{"another": {}}, bytes: maxTables} // no room for another
+	s.begin(t.Context())
 	start := mapped.functions[0].start
 	if got, ok := s.name(own, &profile.Mapping{File: vdso.base}, start); !ok || got != mapped.at(start) {
 		t.Errorf("got %q, want %q", got, mapped.at(start))
@@ -36,18 +40,54 @@ func TestSymbolsOfVDSO(t *testing.T) {
 // Files that this process does not have give no names.
 func TestSymbolsOfOthers(t *testing.T) {
 	var s symbols
-	s.begin()
+	s.begin(t.Context())
 	own := int64(os.Getpid())
 	for _, file := range []string{"", "/", "..", "../../../etc/passwd", "no-such-file", "[heap]", "[stack]"} {
 		if got, ok := s.name(own, &profile.Mapping{File: file}, 1); ok {
 			t.Errorf("%q: %q", file, got)
 		}
 	}
-	for i := range 2 * maxReads {
-		s.name(own, &profile.Mapping{File: strconv.Itoa(i)}, 1)
+	// A process gets a quarter of a message's reads. The message's context ends them too.
+	const most = maxRead / 4 / searchCost
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for _, tt := range []struct {
+		ctx         context.Context
+		pids, least int
+		most        int
+	}{{t.Context(), 1, most / 2, most}, {t.Context(), 8, 2 * most, 4 * most}, {ended, 1, 0, 0}} {
+		s.begin(tt.ctx)
+		for i := range tt.pids * 2 * most {
+			s.name(own+int64(i%tt.pids), &profile.Mapping{File: strconv.Itoa(i)}, 1)
+		}
+		if n := len(s.found); n < tt.least || n > tt.most || !s.unreadable {
+			t.Errorf("%d processes: got %d reads, unreadable %v, want %d to %d", tt.pids, n, s.unreadable, tt.least, tt.most)
+		}
 	}
-	if len(s.files) > 0 || s.reads != maxReads {
-		t.Errorf("got %d files and %d attempts, want 0 and %d", len(s.files), s.reads, maxReads)
+	if len(s.files) > 0 {
+		t.Errorf("got %d files", len(s.files))
+	}
+}
+
+// Files with the same name and build id do not share functions.
+func TestSymbolsOfTwoFiles(t *testing.T) {
+	var s symbols
+	s.begin(t.Context())
+	want := processFile{file{"x", "abcd"}, 1}
+	for i, name := range []string{"forged", "malloc", "forged"} {
+		path := filepath.Join(t.TempDir(), "x")
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := elfFile("\x00"+name+"\x00", []elf.Sym64{{Name: 1, Info: uint8(elf.STT_FUNC), Value: 10, Size: 1}}, func(*elf.Header64, []elf.Section64) {})
+		if _, err := b.WriteTo(f); err != nil {
+			t.Fatal(err)
+		}
+		key := s.addFile(want, f, nil)
+		if got := s.files[key].at(10); got != name || len(s.files) != i+1 {
+			t.Errorf("got %q in %d files, want %q", got, len(s.files), name)
+		}
 	}
 }
 
@@ -77,18 +117,22 @@ func TestELF(t *testing.T) {
 	symbol := func(name uint32, kind elf.SymType, start uint64) elf.Sym64 {
 		return elf.Sym64{Name: name, Info: uint8(kind), Value: start, Size: 1}
 	}
-	symbols := []elf.Sym64{symbol(3, elf.STT_FUNC, 20), symbol(1, elf.STT_FUNC, 10), symbol(3, elf.STT_FUNC, 10), symbol(1, elf.STT_OBJECT, 30), symbol(99, elf.STT_FUNC, 40), symbol(1, elf.STT_FUNC, 0)}
+	list := []elf.Sym64{symbol(3, elf.STT_FUNC, 20), symbol(1, elf.STT_FUNC, 10), symbol(3, elf.STT_FUNC, 10), symbol(1, elf.STT_OBJECT, 30), symbol(99, elf.STT_FUNC, 40), symbol(1, elf.STT_FUNC, 0)}
 	for name, tt := range map[string]struct {
 		buildID string
 		change  func(*elf.Header64, []elf.Section64)
 		want    string // the names at 10 and 20
 	}{
-		"any file":           {"", func(*elf.Header64, []elf.Section64) {}, "a bc"},
-		"its build id":       {"abcd", func(*elf.Header64, []elf.Section64) {}, "a bc"},
-		"another build id":   {"abce", func(*elf.Header64, []elf.Section64) {}, " "},
-		"dynamic symbols":    {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Type = uint32(elf.SHT_DYNSYM) }, "a bc"},
-		"both":               {"", func(_ *elf.Header64, s []elf.Section64) { s[3] = s[1] }, "a bc"},
-		"more names":         {"", func(_ *elf.Header64, s []elf.Section64) { s[3] = s[1]; s[1].Size, s[1].Link = 0, 0 }, "a bc"},
+		"any file":         {"", func(*elf.Header64, []elf.Section64) {}, "a bc"},
+		"its build id":     {"abcd", func(*elf.Header64, []elf.Section64) {}, "a bc"},
+		"another build id": {"abce", func(*elf.Header64, []elf.Section64) {}, " "},
+		"dynamic symbols":  {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Type = uint32(elf.SHT_DYNSYM) }, "a bc"},
+		"another table":    {"", func(_ *elf.Header64, s []elf.Section64) { s[3] = s[1]; s[1].Size = 0 }, " "},
+		"more names": {"", func(_ *elf.Header64, s []elf.Section64) {
+			s[3] = s[1]
+			s[3].Type = uint32(elf.SHT_DYNSYM)
+			s[1].Size, s[1].Link = 0, 0
+		}, "a bc"},
 		"no magic":           {"", func(h *elf.Header64, _ []elf.Section64) { h.Ident[0] = 0 }, " "},
 		"32 bits":            {"", func(h *elf.Header64, _ []elf.Section64) { h.Ident[elf.EI_CLASS] = byte(elf.ELFCLASS32) }, " "},
 		"big-endian":         {"", func(h *elf.Header64, _ []elf.Section64) { h.Ident[elf.EI_DATA] = byte(elf.ELFDATA2MSB) }, " "},
@@ -98,12 +142,16 @@ func TestELF(t *testing.T) {
 		"symbols elsewhere":  {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Off = 1 << 63 }, " "},
 		"a note elsewhere":   {"abcd", func(_ *elf.Header64, s []elf.Section64) { s[0].Off = 1 << 63 }, " "},
 		"no names":           {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Link = 4 }, " "},
-		"many names":         {"", func(_ *elf.Header64, s []elf.Section64) { s[2].Size = maxTables }, " "},
-		"many symbols":       {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Size = maxTables }, " "},
+		"many names":         {"", func(_ *elf.Header64, s []elf.Section64) { s[2].Size = maxTables + 1 }, " "},
+		"many symbols":       {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Size = maxTables + 1 }, " "},
 		"endless symbols":    {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Size = 1<<64 - 24 }, " "},
 		"a note without end": {"abcd", func(_ *elf.Header64, s []elf.Section64) { s[0].Size = 1<<64 - 1 }, " "},
 	} {
-		table := file{buildID: tt.buildID}.read(elfFile("\x00a\x00bc\x00", symbols, tt.change))
+		var all symbols
+		table, _ := all.parse(elfFile("\x00a\x00bc\x00", list, tt.change), tt.buildID)
+		if claims := strings.HasPrefix(name, "many") || name == "endless symbols"; all.unreadable != claims {
+			t.Errorf("%s: unreadable %v", name, all.unreadable)
+		}
 		if got := table.at(10) + " " + table.at(20); got != tt.want || table.at(9)+table.at(11)+table.at(30)+table.at(40) != "" {
 			t.Errorf("%s: got %q of %+v, want %q", name, got, table, tt.want)
 		}
@@ -117,21 +165,22 @@ func TestOverlappingNames(t *testing.T) {
 		list[i] = elf.Sym64{Name: uint32(i), Info: uint8(elf.STT_FUNC), Value: uint64(i + 1), Size: 1}
 	}
 	f := elfFile(strings.Repeat("x", 1<<20), list, func(*elf.Header64, []elf.Section64) {})
-	bomb := file{}.read(f)
+	bomb, _ := new(symbols).parse(f, "")
 	if n := bomb.size(); len(bomb.functions) != len(list) || n > 2*int(f.Size()) {
 		t.Errorf("got %d functions in %d bytes, want %d in about %d", len(bomb.functions), n, len(list), f.Size())
 	}
-	s := symbols{files: map[processFile]table{{file{base: "bomb"}, 1}: bomb}}
+	s := symbols{files: map[string]table{"key": bomb}}
 	for message := range 2 {
-		s.begin()
+		s.begin(t.Context())
+		s.found[processFile{file{base: "bomb"}, 1}] = "key"
 		named := 0
 		for i := range list {
 			if name, ok := s.name(1, &profile.Mapping{File: "bomb"}, uint64(i+1)); ok {
 				named += len(name)
 			}
 		}
-		if named != maxNamed {
-			t.Errorf("message %d: got %d bytes of names, want %d", message, named, maxNamed)
+		if named != maxNamed || !s.unreadable {
+			t.Errorf("message %d: got %d bytes of names, unreadable %v, want %d", message, named, s.unreadable, maxNamed)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func TestSymbolsOfFile(t *testing.T) {
 	}
 	start, end := all[i].Value, all[i].Value+all[i].Size
 	var s symbols
-	s.begin()
+	s.begin(t.Context())
 	for _, test := range []struct {
 		file, buildID string
 		address       uint64
@@ -92,7 +92,7 @@ func TestHostSymbols(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	want := file{base: "program"}.read(f)
+	want, _ := new(symbols).parse(f, "")
 	start := want.functions[0].start
 	out, err := exec.CommandContext(t.Context(), "go", "tool", "buildid", program).Output()
 	if err != nil {
@@ -100,7 +100,7 @@ func TestHostSymbols(t *testing.T) {
 	}
 	id := strings.TrimSpace(string(out))
 	var s symbols
-	s.begin()
+	s.begin(t.Context())
 	own := int64(os.Getpid())
 	for _, test := range []struct {
 		pid     int64
@@ -110,8 +110,7 @@ func TestHostSymbols(t *testing.T) {
 		{1 << 30, id, false}, // a process that has ended
 		{own, "", true},
 		{own, id, true},
-		{1 << 30, id, true}, // the same file by its build id
-		{1 << 30, "", false},
+		{1 << 30, id, false}, // not of another process
 		{own, "00ff", false},
 		{0, "", false},
 		{-1, "", false},
@@ -145,8 +144,10 @@ func TestReadIn(t *testing.T) {
 	}
 	defer func() { _ = root.Close() }()
 	for _, name := range []string{"pipe", "link", "text", "none", ".", "../x"} {
-		if table := (file{base: name}).readIn(root, name); len(table.functions) > 0 {
-			t.Errorf("%s: %d functions, want none", name, len(table.functions))
+		var s symbols
+		s.begin(t.Context())
+		if key := s.addIn(processFile{file{base: name}, 1}, root, name); key != "" {
+			t.Errorf("%s: got file %q, want none", name, key)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (p pageStatus) status() viewer.Status {
 	case s.Refused > 0:
 		v.Message = fmt.Sprintf("%d of %d messages of agents were refused, the last one because: %s", s.Refused, s.Messages, s.Reason)
 	case s.Unreadable:
-		v.Message = "C functions are addresses where hostview may not read a process's files: run it as root, or with CAP_SYS_PTRACE."
+		v.Message = "Some C functions are addresses: hostview may not read a process's files, or they exceed its bounds. Run it as root, or with CAP_SYS_PTRACE."
 	}
 	add := func(name string, n int) {
 		v.Counters = append(v.Counters, viewer.Counter{Name: name, Value: uint64(n)})

@@ -14,7 +14,7 @@ import (
 )
 
 // part returns one process's part of a message, with the number of samples, or nil. It drops
-// samples from before started, in nanoseconds since 1970. It builds a new message, field by
+// samples older than started, in nanoseconds since 1970. It builds a new message, field by
 // field: without unknown fields and other processes' elements.
 func part(m *collectorpb.ExportProfilesServiceRequest, pid int64, started uint64) (*collectorpb.ExportProfilesServiceRequest, uint64, error) {
 	b := newBuilder(m.GetDictionary())
