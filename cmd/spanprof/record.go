@@ -16,6 +16,7 @@ import (
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/atomicfile"
+	"github.com/spanprof/spanprof/internal/untrusted"
 )
 
 var recordCommand = command{
@@ -28,7 +29,7 @@ var recordCommand = command{
 // longest is how long anything may be recorded or measured.
 const longest = 365 * 24 * time.Hour
 
-// recordAll is what -kinds says by itself.
+// recordAll is the default of -kinds.
 const recordAll = "cpu,heap,goroutine,mutex,block"
 
 func runRecord(ctx context.Context, c *call) error {
@@ -45,7 +46,7 @@ func runRecord(ctx context.Context, c *call) error {
 		config.Resource[key] = value
 		return nil
 	})
-	c.Int64Var(&config.MaxBytes, "max-bytes", 1<<30, "how many bytes the profiles below -o may take, those of earlier recordings too; the oldest make room")
+	c.Int64Var(&config.MaxBytes, "max-bytes", 1<<30, "how many bytes the profiles below -o may take, with earlier recordings; beyond it the oldest are removed")
 	if err := c.parse(); err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func runRecord(ctx context.Context, c *call) error {
 	}
 	switch {
 	case config.Dir == "":
-		return errors.New("record: -o DIR is missing: it says where the profiles go")
+		return errors.New("record: -o DIR is missing: the profiles go there")
 	case min(config.For, config.Every) < time.Second || max(config.For, config.Every) > longest:
 		return errors.New("record: -for and -every are at least a second, and at most a year")
 	case config.MaxBytes < 1:
@@ -63,7 +64,7 @@ func runRecord(ctx context.Context, c *call) error {
 	case c.NArg() == 0:
 		return errors.New("record: name one address or more, such as http://localhost:6060/debug/pprof/")
 	case c.NArg() > 1 && config.Resource["service.instance.id"] != "":
-		return errors.New("record: -label service.instance.id names one process, and several are to be recorded")
+		return errors.New("record: -label service.instance.id names one process, and there are several")
 	}
 	for _, arg := range c.Args() {
 		t, err := source.NewTarget(arg)
@@ -92,6 +93,8 @@ func runRecord(ctx context.Context, c *call) error {
 		defer mu.Unlock()
 		c.progressf("%s", text)
 	}
+	// The last profile of each cumulative kind is held to compare the next.
+	untrusted.LimitMemory(int64(448+64*len(config.Targets)) << 20)
 	results, removed := record.Run(ctx, config)
 	var without []string
 	for _, r := range results {
