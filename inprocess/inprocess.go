@@ -250,15 +250,9 @@ func directoryCounters(s store.DirectoryStats) []viewer.Counter {
 	}
 	for _, loss := range []viewer.Counter{
 		{Name: "directory: files that could not be written", Value: uint64(s.WriteFailures)},
-		{Name: "directory: files set aside as damaged", Value: uint64(s.FilesSetAside)},
 		{Name: "directory: files that could not be read", Value: uint64(s.FilesUnreadable)},
-		{Name: "directory: files removed for newer ones", Value: uint64(s.FilesRemoved)},
-		{Name: "directory: files that cannot be removed", Value: uint64(s.FilesStuck)},
-		{Name: "directory: slowest spans without room on disk", Value: uint64(s.SlowSpansLeftOut)},
+		{Name: "directory: segments removed for newer ones", Value: uint64(s.SegmentsRemoved)},
 		{Name: "directory: windows without room in memory", Value: uint64(s.WindowsLeftOut)},
-		{Name: "directory: files of spans without room in memory", Value: uint64(s.SpanFilesLeftOut)},
-		{Name: "directory: names counted as other", Value: uint64(s.NamesLeftOut)},
-		{Name: "directory: oldest processes that are counted as one", Value: uint64(s.ProcessesNotToldApart)},
 	} {
 		if loss.Value > 0 {
 			counters = append(counters, loss)

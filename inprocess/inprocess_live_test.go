@@ -267,9 +267,8 @@ func TestSpansToKeep(t *testing.T) {
 		option  inprocess.Option
 		notKept int64
 	}{
-		"all":          {inprocess.WithSpansPerName(0), 0},
-		"min duration": {inprocess.WithMinDuration(time.Hour), 1},
-		"sampling":     {inprocess.WithSampling(0), 1},
+		"all":      {nil, 0},
+		"sampling": {inprocess.WithSampling(0), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tp, res := newTracerProvider(t)

@@ -172,9 +172,7 @@ func TestBadOptions(t *testing.T) {
 		"resource": inprocess.WithResource(nil),
 		"bytes":    inprocess.WithMaxBytes(1),
 
-		"WithMinDuration(-1s)": inprocess.WithMinDuration(-time.Second),
-		"WithSampling(2)":      inprocess.WithSampling(2),
-		"WithSpansPerName(-1)": inprocess.WithSpansPerName(-1),
+		"WithSampling(2)": inprocess.WithSampling(2),
 	} {
 		p, err := inprocess.Start(nil, option)
 		if err == nil || p != nil || !strings.Contains(err.Error(), want) {

@@ -463,21 +463,21 @@ var mistakes = []mistake{
 		},
 	},
 	{
-		what: "a least duration that no span reaches", id: "spans-not-kept",
+		what: "sampling that no span meets", id: "spans-not-kept",
 		run: func(p *program) {
-			p.start(wrapped(), inprocess.WithMinDuration(time.Hour))
+			p.start(wrapped(), inprocess.WithSampling(0))
 			p.serve(otel.Tracer("shop"), 200)
 		},
 	},
 	{
 		what: "a store that is too small for one window", id: "store-too-small", wrong: true,
 		logged: "raise WithMaxBytes",
-		run:    func(p *program) { p.smallStore(6000) },
+		run:    func(p *program) { p.smallStore(30000) },
 	},
 	{
 		what: "a store with space for a few windows", id: "store-too-small",
 		run: func(p *program) {
-			p.smallStore(4000)
+			p.smallStore(12000)
 			for range 20 {
 				must(p.flush(p))
 			}
@@ -487,7 +487,7 @@ var mistakes = []mistake{
 
 // smallStore starts with as little memory as possible, and goroutines with labels.
 func (p *program) smallStore(workers int) {
-	p.start(wrapped(), inprocess.WithMaxBytes(2<<20), inprocess.WithKinds(exporter.KindCPU, exporter.KindGoroutine))
+	p.start(wrapped(), inprocess.WithMaxBytes(8<<20), inprocess.WithKinds(exporter.KindCPU, exporter.KindGoroutine))
 	stop := make(chan struct{})
 	var working sync.WaitGroup
 	working.Add(workers)

@@ -124,29 +124,11 @@ func WithDirectory(path string, maxBytes int64) Option {
 	})
 }
 
-// WithMinDuration keeps only spans that took d or longer, by default all; shorter
-// ones are left out though they ended in an error. See store.WithMinDuration.
-func WithMinDuration(d time.Duration) Option {
-	return optionFunc(func(c config) config {
-		c.store = append(c.store, store.WithMinDuration(d))
-		return c
-	})
-}
-
 // WithSampling keeps the spans of that fraction of the traces, from 0 to 1, by
 // default all; see store.WithSampling.
 func WithSampling(fraction float64) Option {
 	return optionFunc(func(c config) config {
 		c.store = append(c.store, store.WithSampling(fraction))
-		return c
-	})
-}
-
-// WithSpansPerName sets how many spans of each name stay when newer ones replace the others:
-// the slowest n, and n with most CPU time. The default is 20; see store.WithSpansPerName.
-func WithSpansPerName(n int) Option {
-	return optionFunc(func(c config) config {
-		c.store = append(c.store, store.WithSpansPerName(n))
 		return c
 	})
 }

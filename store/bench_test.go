@@ -56,8 +56,8 @@ func BenchmarkSpan(b *testing.B) {
 	}
 }
 
-// BenchmarkExport takes in windows of the recorded service, of 900 samples on
-// average, when the store knows its code.
+// BenchmarkExport adds windows of the recorded service, of 900 samples on average.
+// The store has its code.
 func BenchmarkExport(b *testing.B) {
 	for _, timed := range []bool{false, true} {
 		b.Run(fmt.Sprintf("times=%v", timed), func(b *testing.B) {
@@ -105,8 +105,7 @@ func BenchmarkBytesPerSample(b *testing.B) {
 					export(b, s, p)
 				}
 				all := float64(int64(rounds) * samples)
-				b.ReportMetric(float64((s.Look().Index+s.Look().Tables))/all, "B/sample")
-				b.ReportMetric(float64(s.Look().Tables)/all, "tables-B/sample")
+				b.ReportMetric(float64(s.Stats().Bytes)/all, "B/sample")
 				b.ReportMetric(100*float64(ofSpans)/float64(samples), "%in-spans")
 				b.ReportMetric(all, "samples")
 				if s.Stats().WindowsEvicted > 0 {
@@ -117,8 +116,8 @@ func BenchmarkBytesPerSample(b *testing.B) {
 	}
 }
 
-// BenchmarkReach reports how far the default store reaches back for the recorded
-// service, with a heap profile of so many sites beside each CPU profile.
+// BenchmarkReach reports how much time the default store holds of the recorded service. With
+// each CPU profile comes a heap profile of so many sites.
 func BenchmarkReach(b *testing.B) {
 	r := readRecording(b)
 	for _, sites := range []int{0, 1000, 3000} {
@@ -185,8 +184,7 @@ func BenchmarkSpans(b *testing.B) {
 	}
 }
 
-// BenchmarkTrace lists the spans of one trace, as the page of a span does, in a store that has
-// no room for more records.
+// BenchmarkTrace lists the spans of one trace in a store without room for more records.
 func BenchmarkTrace(b *testing.B) {
 	s := newStore(b)
 	tracer := newTracerProvider(s).Tracer("")
@@ -219,7 +217,7 @@ func open(b *testing.B, s *store.Store) store.View {
 	return view
 }
 
-// BenchmarkFull asks a store that is full, of the recorded service.
+// BenchmarkFull queries a full store of the recorded service.
 func BenchmarkFull(b *testing.B) {
 	s := newStore(b)
 	r := readRecording(b)

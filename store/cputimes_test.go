@@ -58,7 +58,7 @@ func checkCPUTimes(t *testing.T, got []store.CPUTime, want ...store.CPUTime) {
 }
 
 func TestCPUTimes(t *testing.T) {
-	s := newStore(t, store.WithMaxBytes(6<<20))
+	s := newStore(t, store.WithMaxBytes(8<<20))
 	_, span := newTracerProvider(s).Tracer("").Start(t.Context(), "GET /", at(0.5))
 	span.SetStatus(codes.Error, "outlives the window")
 	span.End(at(1.5))
@@ -105,7 +105,7 @@ func TestNoCPUTimes(t *testing.T) {
 // TestAfterEnd has a goroutine work for a span that has ended: by itself, and inside
 // another span.
 func TestAfterEnd(t *testing.T) {
-	s := newStore(t, store.WithMaxBytes(6<<20))
+	s := newStore(t, store.WithMaxBytes(8<<20))
 	tracer := newTracerProvider(s).Tracer("")
 	ctx, root := tracer.Start(t.Context(), "root", at(0))
 	_, gone := tracer.Start(ctx, "GET /", at(0), trace.WithAttributes(attribute.String("pyroscope.profile.id", "x")))

@@ -125,7 +125,7 @@ func TestDirectoryRestores(t *testing.T) {
 			}
 		}
 		stats := second.Stats()
-		if d := stats.Directory; d.Spans != 3 || d.Windows != 3 || d.FilesSetAside != 0 || d.FilesUnreadable != 0 {
+		if d := stats.Directory; d.Spans != 3 || d.Windows != 3 || d.FilesUnreadable != 0 {
 			t.Errorf("restart %d: %+v", restart, d)
 		}
 		stats.Directory, stats.Bytes, stats.MaxBytes = store.DirectoryStats{}, 0, 0
@@ -136,13 +136,13 @@ func TestDirectoryRestores(t *testing.T) {
 	}
 }
 
-// A crash loses what came after the last window, and nothing else.
+// A crash loses nothing from before the last flush.
 func TestDirectoryAfterCrash(t *testing.T) {
 	dir := t.TempDir()
 	first := openStore(t, dir)
 	id := endSpan(first, "GET /slow", 0.1, 0.9, nil)
 	export(t, first, inWindow(0, exporter.KindCPU, cpuProfile(ofSpan("main;slow", 7, id))))
-	lost := endSpan(first, "GET /slow", 1.1, 1.9, nil)
+	without := endSpan(first, "GET /slow", 1.1, 1.9, nil)
 	if err := first.ForceFlush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +155,8 @@ func TestDirectoryAfterCrash(t *testing.T) {
 	if s := spanWithID(t, second, id); s.CPUSamples != 7 || s.SamplesHeld != 7 || s.Coverage != store.CoverageWhole || s.Earlier == nil {
 		t.Errorf("%+v", s)
 	}
-	if _, ok := second.Span(lost); ok {
-		t.Error("a span whose samples had not come was written")
+	if s := spanWithID(t, second, without); s.Earlier == nil {
+		t.Errorf("%+v", s)
 	}
 }
 
@@ -173,14 +173,14 @@ func busyWindow(at, n int, id string) *exporter.Profile {
 	return inWindow(at, exporter.KindCPU, cpuProfile(all...))
 }
 
-// The newest windows are restored; of older ones the samples of the slowest spans, once.
-func TestDirectoryRestoresSlowestOfOlderWindows(t *testing.T) {
+// The newest windows are restored, as many as have room.
+func TestDirectoryRestoresNewest(t *testing.T) {
 	dir := t.TempDir()
-	first := openStore(t, dir, store.WithMaxBytes(16<<20))
+	first := newStore(t, store.WithDirectory(dir, 64<<20))
 	slowest := endSpan(first, "GET /slow", 0.1, 0.9, nil)
-	export(t, first, busyWindow(0, 1000, slowest))
+	export(t, first, busyWindow(0, 4000, slowest))
 	for n := 1; n < 60; n++ {
-		export(t, first, busyWindow(n, 1000, ""))
+		export(t, first, busyWindow(n, 4000, ""))
 		if err := first.ForceFlush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -193,30 +193,23 @@ func TestDirectoryRestoresSlowestOfOlderWindows(t *testing.T) {
 	}
 	shutdown(t, first)
 
-	second := openStore(t, dir, store.WithMaxBytes(2<<20))
+	second := openStore(t, dir, store.WithMaxBytes(8<<20))
 	d := second.Stats().Directory
-	if d.Windows < 5 || d.Windows > 50 || d.Windows+d.WindowsLeftOut != 60 || d.SpanFilesLeftOut != 0 {
+	if d.Windows < 5 || d.Windows > 50 || int64(d.Windows)+d.WindowsLeftOut != 60 {
 		t.Errorf("%d windows restored and %d left out, want some of 60, and all of the rest: %+v", d.Windows, d.WindowsLeftOut, d)
 	}
 	if windows := second.Windows(store.WindowQuery{}); windows[len(windows)-1].Start.Before(epoch.Add(59 * step)) {
 		t.Errorf("the newest window is not restored: %v", windows[len(windows)-1])
-	}
-	s := spanWithID(t, second, slowest)
-	if sel := selectCPU(t, second, matcher(t, "span_id", store.MatchEqual, slowest)); s.CPUSamples != 50 || s.SamplesHeld != 50 || sel.Total != 50*int64(tick) {
-		t.Errorf("the slowest span has %d samples, %d held, %v selected, want 50", s.CPUSamples, s.SamplesHeld, time.Duration(sel.Total))
 	}
 	if stats := second.Stats(); stats.Bytes > stats.MaxBytes || stats.WindowsEvicted != 0 {
 		t.Errorf("%+v", stats)
 	}
 	// Restored windows are evicted for new ones, which is no loss.
 	for n := 100; second.Stats().Directory.Windows == d.Windows; n++ {
-		export(t, second, busyWindow(n, 1000, ""))
+		export(t, second, busyWindow(n, 4000, ""))
 	}
 	if n := second.Stats().WindowsEvicted; n != 0 {
 		t.Errorf("%d windows of this process made room, want those of the earlier one", n)
-	}
-	if sel := selectCPU(t, second, matcher(t, "span_id", store.MatchEqual, slowest)); sel.Total != 50*int64(tick) {
-		t.Errorf("after windows made room %v of the slowest span, want 500ms", time.Duration(sel.Total))
 	}
 }
 
@@ -228,7 +221,7 @@ func TestDirectoryKeepsSlowestOnDisk(t *testing.T) {
 	slowest := endSpan(first, "GET /slow", 0.1, 0.9, nil)
 	export(t, first, busyWindow(0, 2000, slowest))
 	n := 1
-	for ; first.Stats().Directory.FilesRemoved < 10; n++ {
+	for ; first.Stats().Directory.SegmentsRemoved < 3; n++ {
 		export(t, first, busyWindow(n, 2000, ""))
 		if err := first.ForceFlush(t.Context()); err != nil {
 			t.Fatal(err)
@@ -294,7 +287,7 @@ func TestTwoStoresInOneDirectory(t *testing.T) {
 	if got, want := folded(selectCPU(t, fourth)), []string{"main;a 10000000", "main;b 20000000"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if d := fourth.Stats().Directory; d.Spans != 2 || d.FilesSetAside != 0 {
+	if d := fourth.Stats().Directory; d.Spans != 2 || d.FilesUnreadable != 0 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -349,7 +342,7 @@ func TestDirectoryErrors(t *testing.T) {
 	}{
 		{"", 8 << 20, "store: WithDirectory: the directory has no name: use . for the working directory"},
 		{"profiles", 100, "store: WithDirectory: 100 bytes are too few for profiles: give it at least 4194304 (4 MiB)"},
-		{file, 8 << 20, "store: WithDirectory: directory " + file + ": "},
+		{file, 8 << 20, "store: "},
 	} {
 		if s, err := store.New(store.WithDirectory(test.dir, test.maxBytes)); err == nil || s != nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("WithDirectory(%q, %d): %v, want %s", test.dir, test.maxBytes, err, test.want)

@@ -5,12 +5,12 @@ package store
 
 import (
 	"bytes"
-	"cmp"
 	"compress/flate"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 
@@ -20,38 +20,17 @@ import (
 // MaxExactTimes is how many bytes of JSON the exact times of a span have at most.
 const MaxExactTimes = 256 << 10
 
-// ErrNoRecord says that a span has no record, as it made room for others or is not kept, or
-// that its exact times alone take more than those of all spans may.
+// ErrNoRecord means that a span has no record, because it was evicted or is not kept. It is
+// also the error of times that alone exceed the room for all.
 var ErrNoRecord = errors.New("store: no record of this span is kept, or there is no room for its exact times")
 
-// Exact is implemented by the views of a source that may have exact times of spans.
-type Exact interface {
-	// HasExactTimes reports whether any span has some.
-	HasExactTimes() bool
-	// ExactTimes returns where the time of a span went, as an execution trace has told:
-	// the JSON of exectrace.SpanTimes. It is nil where there is none.
-	ExactTimes(id string) (json.RawMessage, error)
-}
-
-var _ Exact = (*view)(nil)
-
-// packers are for reuse: each takes several hundred kilobytes.
-var packers = sync.Pool{New: func() any {
-	w, err := flate.NewWriter(io.Discard, flate.BestSpeed)
-	if err != nil {
-		panic(err) // of a level that there is not
-	}
-	return w
-}}
-
-// AddExactTimes keeps with the record of a span, whose id is 16 hex digits, where its time
-// went: JSON as package exectrace makes it, at most MaxExactTimes of it. The error is
-// ErrNoRecord if there is no record, or no room.
+// AddExactTimes keeps where the time of a span went, beside the record of the span. id is
+// 16 hex digits, times is JSON as package exectrace makes it, at most MaxExactTimes of it.
+// The error is ErrNoRecord if there is no record, or no room.
 //
-// Exact times are kept compressed. Those of all spans together take a thirty-secondth of
-// the store's bytes at most. Beyond that the oldest go, those of spans first that newer ones
-// would push out. They go with their record, and are not written to a directory: see
-// [WithDirectory].
+// Exact times are kept compressed. All together take a thirty-second of the store's bytes at
+// most. Beyond that the oldest are dropped. They are dropped with their
+// record, and are not written to a directory: see [WithDirectory].
 func (s *Store) AddExactTimes(id string, times json.RawMessage) error {
 	if len(times) > MaxExactTimes {
 		return fmt.Errorf("store: the exact times of span %s have %d bytes: at most %d are kept", id, len(times), MaxExactTimes)
@@ -59,35 +38,89 @@ func (s *Store) AddExactTimes(id string, times json.RawMessage) error {
 	if !json.Valid(times) {
 		return fmt.Errorf("store: the exact times of span %s are not JSON", id)
 	}
-	var packed bytes.Buffer
-	w := packers.Get().(*flate.Writer)
-	defer func() {
-		w.Reset(io.Discard) // it would keep packed
-		packers.Put(w)
-	}()
-	w.Reset(&packed)
-	_, err := w.Write(times)
-	if err = cmp.Or(err, w.Close()); err != nil {
-		return fmt.Errorf("store: exact times: %w", err)
-	}
 	key := ident.ParseKey(id)
-	if key == 0 || !s.spans.SetExact(key, slices.Clip(packed.Bytes())) {
+	s.intake.Drain()
+	if _, ok := s.room.Lookup(key); !ok || key == 0 {
 		return ErrNoRecord
 	}
+	var packed bytes.Buffer
+	w := packers.Get().(*flate.Writer)
+	w.Reset(&packed)
+	_, err := w.Write(times)
+	err = errors.Join(err, w.Close())
+	w.Reset(io.Discard) // it would keep packed
+	packers.Put(w)
+	if err != nil {
+		return fmt.Errorf("store: exact times: %w", err)
+	}
+	if !s.exact.add(key, slices.Clone(packed.Bytes())) {
+		return ErrNoRecord
+	}
+	s.room.Changed()
 	return nil
 }
 
-func (v *view) HasExactTimes() bool { return v.spans.Exacts > 0 }
-
-func (v *view) ExactTimes(id string) (json.RawMessage, error) {
-	if err := v.ctx.Err(); err != nil {
-		return nil, err
+// packers are for reuse: each takes several hundred kilobytes.
+var packers = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(io.Discard, flate.BestSpeed)
+	if err != nil {
+		panic(err) // of a level that does not exist
 	}
-	r, ok := v.spans.Find(ident.ParseKey(id))
-	if !ok || r.Exact == nil {
+	return w
+}}
+
+// exactTimes are the compressed times of spans by id.
+type exactTimes struct {
+	max int64
+
+	mu    sync.Mutex
+	times map[ident.Key][]byte // replaced, because views have it
+	order []ident.Key          // the oldest first
+	bytes int64
+}
+
+// exactSize is about what an entry takes beside its text.
+const exactSize = 64
+
+func (x *exactTimes) add(id ident.Key, packed []byte) bool {
+	if int64(len(packed))+exactSize > x.max {
+		return false
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.times = maps.Clone(x.times); x.times == nil {
+		x.times = make(map[ident.Key][]byte)
+	}
+	x.remove(id)
+	x.times[id], x.order = packed, append(x.order, id)
+	x.bytes += int64(len(packed)) + exactSize
+	for x.bytes > x.max {
+		x.remove(x.order[0])
+	}
+	return true
+}
+
+func (x *exactTimes) remove(id ident.Key) {
+	if packed, ok := x.times[id]; ok {
+		x.bytes -= int64(len(packed)) + exactSize
+		delete(x.times, id)
+		x.order = slices.Delete(x.order, slices.Index(x.order, id), slices.Index(x.order, id)+1)
+	}
+}
+
+// all returns the compressed times by id.
+func (x *exactTimes) all() map[ident.Key][]byte {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.times
+}
+
+// unpacked returns the JSON, nil if absent.
+func unpacked(packed []byte) (json.RawMessage, error) {
+	if packed == nil {
 		return nil, nil
 	}
-	times, err := io.ReadAll(flate.NewReader(bytes.NewReader(r.Exact.Data)))
+	times, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
 	if err != nil {
 		return nil, fmt.Errorf("store: exact times: %w", err)
 	}

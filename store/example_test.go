@@ -65,7 +65,7 @@ func Example() {
 		return
 	}
 	for _, sv := range selection.Stacks {
-		fmt.Println(sv.Stack.Locations[0].Lines[0].Function.Name, sv.Value, selection.Unit)
+		fmt.Println(sv.Stack[0].Line[0].Function.Name, sv.Value, selection.Unit)
 	}
 	// Output:
 	// GET /cart 30ms

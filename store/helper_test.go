@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
@@ -25,8 +26,8 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// epoch is when the first window of a test starts, step how long one lasts and
-// tick the CPU time of a sample.
+// epoch is when the first window of a test starts, and step is its length. tick is the CPU time
+// of a sample.
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 const (
@@ -148,8 +149,8 @@ func folded(sel *store.Selection) []string {
 	var lines []string
 	for _, sv := range sel.Stacks {
 		var names []string
-		for _, l := range slices.Backward(sv.Stack.Locations) {
-			for _, line := range slices.Backward(l.Lines) {
+		for _, l := range slices.Backward(sv.Stack) {
+			for _, line := range slices.Backward(l.Line) {
 				names = append(names, line.Function.Name)
 			}
 		}
@@ -255,4 +256,19 @@ func heapProfile(n int) *profile.Profile {
 		s.NumLabel = map[string][]int64{"bytes": {size}}
 	}
 	return p
+}
+
+// fillUp exports windows until all windows before are evicted.
+func fillUp(tb testing.TB, s *store.Store) {
+	tb.Helper()
+	g, before := newGenerator(), s.Stats()
+	for n := 2; s.Stats().WindowsEvicted < before.WindowsEvicted+int64(before.Windows); n++ {
+		export(tb, s, inWindow(n, exporter.KindCPU, g.profile(2000)))
+	}
+}
+
+// quietErrors leaves reports out of the log of a test.
+func quietErrors(t *testing.T) {
+	t.Helper()
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 }

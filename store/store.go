@@ -8,59 +8,38 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
+	"runtime"
 	"slices"
-	"strings"
 	"sync"
-	"weak"
+	"sync/atomic"
 
-	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/env"
 	"github.com/spanprof/spanprof/internal/report"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 	"github.com/spanprof/spanprof/store/internal/ident"
-	"github.com/spanprof/spanprof/store/internal/memory"
-	"github.com/spanprof/spanprof/store/internal/spanlog"
+	"github.com/spanprof/spanprof/store/internal/segment"
 )
 
-// Store holds the newest spans and profiles and joins them by id. It is safe
-// for concurrent use; New makes it.
+// Store holds the newest spans and profiles and joins them by id. It is safe for
+// concurrent use; New makes it.
 type Store struct {
-	maxBytes int64
-	spans    *spanlog.Log
+	config   config
+	room     *segment.Room
+	intake   *segment.Intake
 	reporter report.Reporter
+	shut     atomic.Bool
 
-	// ingest lets one profile in at a time. It guards what follows.
-	ingest sync.Mutex
-	tables *tables
-	shut   bool
-	// named is true once a profile came after the first span.
-	named bool
-
-	events  eventLog
 	origins origins
+	exact   exactTimes
+	running running
+	runs    atomic.Bool // spans, as of the last view or poll
+	// asking bounds the questions that run over all rows at a time.
+	asking chan struct{}
 
-	// mu guards what queries read: index and stats are written under both
-	// locks, so that Export may read them under its own. Export holds it from
-	// the first change to the last of what belongs together; views for as long
-	// as it takes to copy references and totals.
-	mu    sync.RWMutex
-	index index
-	stats Stats
-	// foreign is true once spans of a service without profiles were reported.
-	foreign bool
-	// directory is nil where there is none, missed counts the windows that found no place
-	// in its queue.
-	directory *directory
-	missed    int64
-	// viewsMu guards last, the moment of the newest view while any is open.
-	viewsMu sync.Mutex
-	last    *moment
-
-	// exemplars has room for who makes lastExemplars or reads it.
-	exemplars     chan struct{}
-	lastExemplars weak.Pointer[exemplarList]
+	services services
 }
 
 var _ exporter.Exporter = (*Store)(nil)
@@ -71,253 +50,185 @@ func New(opts ...Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if env.Disabled() {
+		c.directory = ""
+	}
 	s := newStore(c)
-	if c.directory != "" && !env.Disabled() {
-		if s.directory, err = openDirectory(s, c.directory, c.directoryBytes); err != nil {
-			return nil, err
+	if c.directory != "" {
+		if err := s.room.WithDirectory(c.directory, c.directoryBytes, s.reporter.Report); err != nil {
+			return nil, fmt.Errorf("store: %w", err)
 		}
-		go s.directory.run()
+	}
+	return s, nil
+}
+
+// ErrNoRuns is the error of OpenDirectory for a directory that no process has written as
+// WithDirectory does.
+var ErrNoRuns = segment.ErrNoRuns
+
+// OpenDirectory returns a store with the spans and profiles that processes left in a
+// directory, as far as WithMaxBytes allows. The processes may still run. It changes nothing in
+// the directory, and the store accepts nothing more. left gets an error for each file that
+// could not be read. The error names the directory, or the option that is wrong.
+func OpenDirectory(path string, left func(error), opts ...Option) (*Store, error) {
+	c, err := newConfig(opts)
+	if err == nil && c.directory != "" {
+		err = errors.New("store: OpenDirectory writes nothing: leave WithDirectory out")
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(c)
+	s.config.directory = path
+	s.shut.Store(true)
+	if err := s.room.OpenDirectory(path, left); err != nil {
+		return nil, fmt.Errorf("store: %s: %w", path, err)
 	}
 	return s, nil
 }
 
 func newStore(c config) *Store {
-	s := &Store{
-		maxBytes: c.maxBytes,
-		tables:   newTables(),
-		index:    newIndex(),
-
-		exemplars: make(chan struct{}, 1),
-	}
-	s.spans = spanlog.New(spanlog.Config{
-		MaxBytes: c.maxBytes / 4, MinDuration: c.minDuration, Fraction: c.fraction, PerName: c.spansPerName,
-		Keys: c.attributeKeys(), Root: s.origins.count,
-	})
+	s := &Store{config: c, asking: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)/2))}
+	s.room = segment.NewRoom(c.maxBytes, c.attributeKeys())
+	s.intake = segment.NewIntake(s.room, c.fraction, func(sampled bool) bool { return sampled && spanlabels.Counts.EverySpan.Load() })
+	s.intake.Roots = s.origins.count
+	s.exact.max = c.maxBytes / 32
 	return s
 }
 
-// Export takes a profile in, and lets older ones go where it would exceed three
-// quarters of the store's bytes. It fails for a profile that is not valid
-// pprof or that alone is too big, and with exporter.ErrShutdown after Shutdown.
-// It waits for nothing, and so does not look at the context.
+// Export adds a profile and evicts older ones if there is no room. It fails for a
+// profile that is not valid pprof or that alone exceeds half of the bytes. After Shutdown it
+// fails with exporter.ErrShutdown. It never waits, and so it ignores the context.
 func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
-	// Before the lock: parsing takes the longest.
-	parsed, err := p.Parsed()
-	if err == nil {
-		if parsed == nil {
-			err = errors.New("no profile")
-		} else {
-			err = parsed.CheckValid()
-		}
-	}
-
-	s.ingest.Lock()
-	defer s.ingest.Unlock()
-	if s.shut {
+	if s.shut.Load() {
 		return exporter.ErrShutdown
 	}
-	if err != nil {
-		return s.refuse(p, &s.stats.ParseErrors, fmt.Errorf("store: invalid %s profile: %w", p.Kind(), err))
-	}
-
-	// What is too big for an empty store need not be built to its end.
-	before := s.tables.bytes()
-	w, ok := s.tables.build(p, parsed, before+s.maxProfileBytes())
-	if !ok || s.tables.bytes()-before+w.bytes > s.maxProfileBytes() {
-		s.tables.release(w)
-		return s.refuse(p, &s.stats.WindowsRefused, s.tooBig(p, parsed))
-	}
-	tooBig := s.add(w)
-	if p.Kind() == exporter.KindCPU {
-		s.reportService()
-	}
-	if s.directory != nil {
-		s.directory.add(p, w)
-	}
-	if tooBig {
-		return s.refuse(p, nil, s.tooBig(p, parsed))
-	}
-	return nil
-}
-
-func (s *Store) tooBig(p *exporter.Profile, parsed *profile.Profile) error {
-	return fmt.Errorf("store: a %s profile of %d samples does not fit into three quarters of %d bytes: raise WithMaxBytes", p.Kind(), len(parsed.Sample), s.maxBytes)
-}
-
-// maxProfileBytes is what the spans and the log of events leave to profiles.
-func (s *Store) maxProfileBytes() int64 {
-	return s.maxBytes - s.maxBytes/4 - max(memory.Alloc(maxEvents*eventSize), s.events.bytes())
-}
-
-// add makes w visible to queries, and evicts what does not fit. It reports whether
-// that was w itself.
-func (s *Store) add(w *window) (tooBig bool) {
-	total, labelled := w.CPU()
-	s.mu.Lock()
-	if w.Kind == exporter.KindCPU {
-		s.spans.ProfiledUntil(ident.UnixNano(w.End))
-	}
-	w.SetLoose(s.spans.Join(w.Service, w.OfSpans()))
-	s.events.add(w.event(EventReceived))
-	// A window without labels may go before the older ones whose spans it
-	// would count.
-	if !w.unlabelled() || s.index.unlabelled == len(s.index.windows) {
-		// The counts go from there to here where no query can see it.
-		s.tables.setNames(w, s.spans.TakeCounts())
-	}
-	s.index.add(w)
-	s.index.code = s.tables.code()
-	s.spans.Changed()
-	s.stats.WindowsReceived++
-	s.stats.CPUTime += total
-	s.stats.CPUTimeLabelled += labelled
-	s.mu.Unlock()
-	return s.trim() == w
-}
-
-// trim evicts older windows until the rest fits, and returns the last that was
-// evicted, nil for none. Samples of spans that nothing keeps any more go before any
-// window does, and all that is kept goes before the newest window.
-func (s *Store) trim() (last *window) {
-	for swept := false; len(s.index.windows) > 0 || len(s.index.kept) > 0; {
-		// The log of evictions takes its part.
-		limit := s.maxProfileBytes()
-		if s.bytes() <= limit {
-			break
-		}
-		switch share := limit / 4; {
-		case !swept:
-			swept = true
-			s.evictKept(math.MaxInt64)
-		case s.keptBytes() > share:
-			// Some more, so that it is not for each window.
-			s.evictKept(share - share/16)
-		case len(s.index.windows) < 2 && len(s.index.kept) > 0:
-			s.evictKept(s.keptBytes() / 2)
-		default:
-			last = s.evict(limit)
+	s.intake.Drain()
+	err := s.room.Export(p)
+	if err == nil && p.Kind() == exporter.KindCPU {
+		if err := s.services.profiled(ident.Service(p.Resource()), s.intake.Resource()); err != nil {
+			s.reporter.Report(err)
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if bytes := s.bytes(); bytes != s.stats.Bytes {
-		s.stats.Bytes = bytes
-		s.spans.Changed()
-	}
-	return last
-}
-
-// bytes is the memory of the profiles.
-func (s *Store) bytes() int64 { return s.index.bytes + s.tables.bytes() }
-
-// keptBytes is the memory of what is kept for longer than its windows, with what nothing
-// else has in the tables.
-func (s *Store) keptBytes() int64 { return s.index.keptBytes + s.tables.keptBytes() }
-
-// evictKept lets samples go that were kept for longer: those of spans that are no longer
-// kept, and then those of the least worth, until the rest takes that many bytes.
-func (s *Store) evictKept(limit int64) {
-	owned := make(map[ident.Key][]*window)
-	var owners []ident.Key
-	for _, w := range s.index.kept {
-		if owned[w.owner] == nil {
-			owners = append(owners, w.owner)
-		}
-		owned[w.owner] = append(owned[w.owner], w)
-	}
-	worth := worthOf(owners, s.spans.Ranks(owners), owned)
-	var (
-		without []*window
-		freed   int64
-	)
-	s.mu.Lock()
-	for _, of := range worth {
-		if of.rank < spanlog.NoRank && s.keptBytes()-freed <= limit {
-			break
-		}
-		for _, w := range owned[of.owner] {
-			s.spans.LeaveAll(w.OfSpans())
-			s.tables.releaseKept(w)
-			// The index counts it when all are known.
-			freed += w.cost()
-			without = append(without, w)
-		}
-	}
-	if len(without) > 0 {
-		s.index.keep(nil, without)
-		s.index.code = s.tables.code()
-		s.spans.Changed()
-	}
-	s.mu.Unlock()
-}
-
-// refuse logs a profile that is not taken in, counts it unless count is nil, and
-// returns err.
-func (s *Store) refuse(p *exporter.Profile, count *int64, err error) error {
-	s.mu.Lock()
-	if count != nil {
-		*count++
-	}
-	s.events.add(Event{Type: EventRefused, Kind: p.Kind(), Service: strings.Clone(ident.Service(p.Resource())), Text: err.Error()})
-	s.spans.Changed()
-	s.mu.Unlock()
-	// The text takes room.
-	s.trim()
 	return err
 }
 
-// reportService says once that spans and profiles name different services. They
-// are joined all the same, but other tools join them by service.name.
-func (s *Store) reportService() {
-	service, ok := s.spans.LastService()
-	if s.foreign || !ok || len(s.index.times) == 0 {
-		return
-	}
-	if _, profiled := s.index.times[service]; profiled {
-		return
-	}
-	if !s.named {
-		// Profiles may take their resource from the first span: see SpanResource.
-		s.named = true
-		return
-	}
-	s.mu.Lock()
-	s.foreign = true
-	s.mu.Unlock()
-	s.reporter.Report(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
-		service, slices.Sorted(maps.Keys(s.index.times))))
-}
-
-// ForceFlush waits until what Export took is in the directory, if there is one. It fails
-// with exporter.ErrShutdown after Shutdown.
+// ForceFlush waits until what Export accepted is in the directory, if there is one. It
+// fails with exporter.ErrShutdown after Shutdown.
 func (s *Store) ForceFlush(ctx context.Context) error {
-	s.ingest.Lock()
-	shut := s.shut
-	s.ingest.Unlock()
-	switch {
-	case shut:
+	if s.shut.Load() {
 		return exporter.ErrShutdown
-	case s.directory != nil:
-		return s.directory.flush(ctx, false)
+	}
+	s.intake.Drain()
+	if !s.room.Flush(ctx.Done()) {
+		return ctx.Err()
 	}
 	return nil
 }
 
-// Shutdown lets no more profiles in. Queries still answer, and the span
-// processor still records. The spans that have ended go to the directory, if there is one.
-// It waits until otel.Handle has returned from the last reports, for half a second at most.
+// Shutdown stops accepting profiles. Queries still answer, and the span processor still
+// records. Spans that have ended are written to the directory, if there is one. It waits
+// until otel.Handle has returned from the last reports, for half a second at most.
 func (s *Store) Shutdown(ctx context.Context) error {
-	s.ingest.Lock()
-	shut := s.shut
-	s.shut = true
-	s.ingest.Unlock()
-	if shut {
+	if s.shut.Swap(true) {
 		return nil
 	}
+	s.intake.Drain()
+	done := make(chan error, 1)
+	go func() { done <- s.room.Close() }()
 	var err error
-	if s.directory != nil {
-		err = s.directory.shutdown(ctx)
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
 	}
 	s.reporter.Wait(ctx)
 	return err
+}
+
+// Lookup returns the name and the trace id of a span that has ended by its id, 16 hex
+// digits. It opens no view: a receiver of samples may look up each id. The trace id is
+// empty if absent.
+func (s *Store) Lookup(id string) (name, traceID string, ok bool) {
+	key := ident.ParseKey(id)
+	if key == 0 {
+		return "", "", false
+	}
+	s.intake.Drain()
+	e, ok := s.room.Lookup(key)
+	if e.Trace.IsValid() {
+		traceID = e.Trace.String()
+	}
+	return e.Name, traceID, ok
+}
+
+// Generation returns the generation that a view opened now has: see [Live].
+func (s *Store) Generation() uint64 {
+	s.settle()
+	return s.room.Generation()
+}
+
+// settle records the spans that have ended, and counts a change if spans run after none did.
+func (s *Store) settle() {
+	s.intake.Drain()
+	if runs := len(s.running.list()) > 0; s.runs.Swap(runs) != runs && runs {
+		s.room.Changed()
+	}
+}
+
+// SpanResource returns the resource of the span that ended last, nil before there is one.
+// Given to profiler.WithResourceFunc, it gives profiles the service of the spans.
+func (s *Store) SpanResource() *resource.Resource {
+	s.intake.Drain()
+	return s.intake.Resource()
+}
+
+// services has the services of CPU profiles.
+type services struct {
+	mu    sync.Mutex
+	names map[string]bool
+	// named is set once a profile arrived after the first span, reported once the
+	// services of profiles and spans differ.
+	named, reported bool
+}
+
+// maxServices bounds the services of CPU profiles that are known.
+const maxServices = 256
+
+// profiled enters a CPU profile. It returns an error once if spans and profiles have
+// different services. They are joined all the same, but other tools join them by
+// service.name.
+func (s *services) profiled(service string, of *resource.Resource) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.names == nil {
+		s.names = make(map[string]bool)
+	}
+	if len(s.names) < maxServices {
+		s.names[service] = true
+	}
+	spans := ident.Service(of)
+	if of == nil || s.reported || s.names[spans] {
+		return nil
+	}
+	if !s.named { // profiles may get their resource from the first span, see SpanResource
+		s.named = true
+		return nil
+	}
+	s.reported = true
+	return fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
+		spans, slices.Sorted(maps.Keys(s.names)))
+}
+
+// Services returns service.name of the span that ended last, and whether there is one. If
+// CPU profiles after the first span are of other services, it returns these too, sorted.
+func (s *Store) Services() (spans string, known bool, others []string) {
+	of := s.SpanResource()
+	spans = ident.Service(of)
+	s.services.mu.Lock()
+	defer s.services.mu.Unlock()
+	if of != nil && s.services.reported && !s.services.names[spans] {
+		others = slices.Sorted(maps.Keys(s.services.names))
+	}
+	return spans, of != nil, others
 }

@@ -66,15 +66,15 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// Versions of a service are told apart by the resource, unless a sample has a
-// label of that name.
+// Versions of a service differ in the resource, unless a sample has a label of that
+// name.
 func TestServiceMatchers(t *testing.T) {
 	s := newStore(t)
 	export(
 		t, s,
 		of("cart", "1.0", 0, exporter.KindCPU, cpuProfile(sample{"a", 1, nil}, sample{"b", 1, labels("service_name", "proxied")})),
 		of("cart", "1.1", 1, exporter.KindCPU, cpuProfile(sample{"c", 1, nil})),
-		of("shop", "1.1", 2, exporter.KindCPU, cpuProfile(sample{"d", 1, labels("service_version", "")})),
+		of("shop", "1.1", 2, exporter.KindCPU, cpuProfile(sample{"d", 1, labels("service_version", "2")})),
 	)
 	for _, test := range []struct {
 		label string
@@ -87,7 +87,7 @@ func TestServiceMatchers(t *testing.T) {
 		{"service_name", store.MatchEqual, "proxied", "b"},
 		{"service_version", store.MatchEqual, "1.1", "c"},
 		{"service_version", store.MatchRegexp, "1.*", "abc"},
-		{"service_version", store.MatchEqual, "", "d"},
+		{"service_version", store.MatchEqual, "2", "d"},
 	} {
 		var got strings.Builder
 		for _, line := range folded(selectCPU(t, s, matcher(t, test.label, test.op, test.value))) {
@@ -137,7 +137,7 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// What describes a moment is told of each window, and of all services at that moment.
+// Momentary values have a bucket for each window, with all services at that moment.
 func TestMomentaryTimeline(t *testing.T) {
 	s := newStore(t)
 	heap := func(service string, start, duration time.Duration, inUse int64) {
@@ -152,7 +152,7 @@ func TestMomentaryTimeline(t *testing.T) {
 	}
 	const second = time.Second
 	for i := range time.Duration(4) {
-		// The clocks of windows are not those of their ends.
+		// The ends of windows have other clocks.
 		heap("cart", 10*i*second, 10*second+time.Millisecond, int64(1000+i))
 	}
 	timeline := func(sampleType string) *store.Timeline {
@@ -228,7 +228,6 @@ func TestLog(t *testing.T) {
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 3, nil})))
 	bad := exporter.NewProfile(exporter.Window{Kind: exporter.KindHeap, Resource: checkout}, []byte("no pprof"))
 	err := s.Export(t.Context(), bad)
-	s.EvictOldest()
 	got := s.Log()
 	for i := range got {
 		if got[i].Time.Before(start.Add(-time.Second)) || got[i].Time.After(time.Now().Add(time.Second)) {
@@ -239,7 +238,6 @@ func TestLog(t *testing.T) {
 	want := []store.Event{
 		{Type: store.EventReceived, Kind: exporter.KindCPU, Service: "checkout", Samples: 3, Bytes: 1},
 		{Type: store.EventRefused, Kind: exporter.KindHeap, Service: "checkout", Text: err.Error()},
-		{Type: store.EventEvicted, Kind: exporter.KindCPU, Service: "checkout", Samples: 3, Bytes: 1},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -27,7 +27,7 @@ import (
 // An answer is made of several queries. While profiles come and go, all of them must be
 // about the same profiles: each of these answers has one number in two places.
 func TestAnswersDoNotContradictThemselves(t *testing.T) {
-	s, err := store.New(store.WithMaxBytes(2 << 20))
+	s, err := store.New(store.WithMaxBytes(8 << 20))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func cpuSamples(kinds []kindCount) int64 {
 	return 0
 }
 
-// checkSpan compares the samples of the profile with those of the span's summary.
+// checkSpan compares the samples of the profile with the span's summary.
 func checkSpan(t *testing.T, body []byte) string {
 	var a struct {
 		Samples int64
@@ -143,8 +143,8 @@ func checkComparison(t *testing.T, body []byte) string {
 	return ""
 }
 
-// checkList compares the CPU time of the names with the samples of the process,
-// all of which are of a span with a name.
+// checkList compares the CPU time of the names with the samples of the process. All samples are
+// of a span with a name.
 func checkList(t *testing.T, body []byte) string {
 	var l struct {
 		Groups  []struct{ CPUNs int64 }
@@ -161,7 +161,7 @@ func checkList(t *testing.T, body []byte) string {
 	return ""
 }
 
-// checkTimeline compares the time of the buckets with that of the versions.
+// checkTimeline compares the time of the buckets with the time of the versions.
 func checkTimeline(t *testing.T, body []byte) string {
 	var l struct {
 		Buckets []struct {
@@ -201,8 +201,8 @@ const busyPeriod = 1e7
 
 var busySpan = trace.SpanID{7: 1}
 
-// busyProgram exports windows of one second, one after the other, in which one
-// span that ended and many others have samples.
+// busyProgram exports windows of one second, one after the other. One span that ended and many
+// others have samples.
 type busyProgram struct {
 	store    *store.Store
 	resource *resource.Resource

@@ -104,22 +104,10 @@ func (v *fileView) Select(q store.Query) (*store.Selection, error) {
 	if err := v.ask(q); err != nil {
 		return nil, err
 	}
-	locations, names := map[*profile.Location]*store.Location{}, map[string]bool{}
+	names := map[string]bool{}
 	for _, s := range v.samples(q) {
-		stack := &store.Stack{}
-		for _, from := range s.Location {
-			loc, ok := locations[from]
-			if !ok {
-				loc = &store.Location{Address: from.Address}
-				for _, line := range from.Line {
-					loc.Lines = append(loc.Lines, store.Line{Function: &store.Function{Name: line.Function.Name, File: line.Function.Filename}, Line: line.Line})
-				}
-				locations[from] = loc
-			}
-			stack.Locations = append(stack.Locations, loc)
-		}
 		sel.SampleType, sel.Unit, sel.Windows = "cpu", "nanoseconds", 1
-		sel.Stacks = append(sel.Stacks, store.StackValue{Stack: stack, Value: s.Value[1]})
+		sel.Stacks = append(sel.Stacks, store.StackValue{Stack: s.Location, Value: s.Value[1]})
 		sel.Total += s.Value[1]
 		sel.Samples += s.Value[0]
 		for _, name := range s.Label["span_name"] {

@@ -10,6 +10,7 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
@@ -51,10 +52,9 @@ func TestUnchangedList(t *testing.T) {
 		t.Errorf("after a profile: %+v", after)
 	}
 
-	// A span that runs is on a list that was asked for before it started, and then its
-	// duration changes all the time.
+	// A span that runs is on the next list, and then its duration changes all the time.
 	getJSON(t, h, "/?format=json", http.StatusOK, &list)
-	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())))
 	_, span := tp.Tracer("test").Start(t.Context(), "nightly report")
 	defer span.End()
 	id := span.SpanContext().SpanID().String()
@@ -72,7 +72,7 @@ func TestUnchangedList(t *testing.T) {
 	}
 }
 
-// A list that was asked for before says how many profiles were refused until now.
+// A kept list shows how many profiles were refused until now.
 func TestListKnowsRefusedProfiles(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s)

@@ -55,7 +55,7 @@ func TestLog(t *testing.T) {
 
 // A profile that is too big for the store is lost, and counted.
 func TestLogCountsWhatWasRefused(t *testing.T) {
-	s, err := store.New(store.WithMaxBytes(2 << 20))
+	s, err := store.New(store.WithMaxBytes(8 << 20))
 	if err != nil {
 		t.Fatal(err)
 	}

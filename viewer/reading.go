@@ -6,10 +6,12 @@ package viewer
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
@@ -39,11 +41,11 @@ func (h *handler) page(fallback format, serve func(*http.Request, url.Values, fo
 	}
 }
 
-// read makes an answer from one view of the source, when it is its turn. The view ends with
-// the request.
+// read makes an answer from one view of the source, when it is its turn. The view ends with the
+// request.
 //
-// A request whose answer others may get too is its question: equal questions have equal
-// answers in one generation of the source. "" is of no use to others.
+// Equal questions have equal answers in one generation of the source, and share one. The
+// question is "" for an answer that cannot be shared.
 func (h *handler) read(ctx context.Context, turns turns, question string, respond func(*answer.Reader) (*made, error)) (response, error) {
 	status := h.currentStatus()
 	source, ok := h.source.(generational)
@@ -62,6 +64,12 @@ func (h *handler) read(ctx context.Context, turns turns, question string, respon
 	return m.to(status)
 }
 
+// maxAnswerTime bounds how long an answer may take. A regular expression on every id of a large
+// store takes seconds.
+const maxAnswerTime = 30 * time.Second
+
+var errTooLong = fmt.Errorf("the answer takes more than %v: ask for less time, or without regular expressions", maxAnswerTime)
+
 // make makes an answer, and reports whether it may be kept. opened may have it.
 func (h *handler) make(ctx context.Context, turns turns, status *answer.Status, opened opener, respond func(*answer.Reader) (*made, error)) (m *made, keep bool, err error) {
 	leave, err := turns.enter(ctx)
@@ -69,6 +77,14 @@ func (h *handler) make(ctx context.Context, turns turns, status *answer.Status, 
 		return nil, false, err
 	}
 	defer leave()
+	asked := ctx
+	ctx, cancel := context.WithTimeout(asked, maxAnswerTime)
+	defer cancel()
+	defer func() {
+		if err != nil && ctx.Err() != nil && asked.Err() == nil {
+			err = errTooLong
+		}
+	}()
 	view, err := h.source.View(ctx)
 	if err != nil {
 		return nil, false, err
@@ -86,8 +102,8 @@ func (h *handler) make(ctx context.Context, turns turns, status *answer.Status, 
 	return m, !a.Running() || m.lasts, nil
 }
 
-// readBy has the parameters that the script of the page keeps in its address, such as a tab and
-// a zoom, and sends with each question: with the pages whose answers depend on them.
+// readBy has the parameters that the page keeps in its address and sends with each question.
+// Each has the pages with answers that depend on it.
 var readBy = map[string][]string{
 	"view": nil, "per": nil, "leftSearch": nil, "leftZoom": nil,
 	"search": {"graph"}, "zoom": {"graph"},
@@ -97,7 +113,7 @@ var readBy = map[string][]string{
 	"sort": {"names"}, "dir": {"names"},
 }
 
-// question returns what a request asks for, "" if that changes with the clock.
+// question returns the question of a request, "" if its answer changes with the clock.
 func question(page string, params url.Values, f format) string {
 	asked := url.Values{}
 	for key, values := range params {

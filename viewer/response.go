@@ -15,7 +15,6 @@ import (
 	"sync"
 
 	"github.com/spanprof/spanprof/internal/flameql"
-	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 	"github.com/spanprof/spanprof/viewer/internal/static"
 )
@@ -197,11 +196,11 @@ func acceptsGzip(header http.Header) bool {
 // which fetches the JSON and shows the error in it.
 func writeError(w http.ResponseWriter, r *http.Request, f format, err error) {
 	status := http.StatusInternalServerError
-	if _, ok := errors.AsType[answer.BadRequest](err); ok || errors.Is(err, store.ErrTooExpensive) {
+	if _, ok := errors.AsType[answer.BadRequest](err); ok {
 		status = http.StatusBadRequest
 	}
-	if r.Context().Err() != nil {
-		// The client has gone away, or a handler around this one has timed out.
+	if r.Context().Err() != nil || errors.Is(err, errTooLong) {
+		// The client has gone away, or this handler or one around it has timed out.
 		status = http.StatusServiceUnavailable
 	}
 	switch f {

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
@@ -67,10 +68,10 @@ func TestSpansOfATrace(t *testing.T) {
 	}
 }
 
-// A span that has not ended is in the list, and says so.
+// A span that has not ended is in the list, marked as running.
 func TestRunningSpan(t *testing.T) {
 	s := newTestStore(t)
-	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())))
 	_, span := tp.Tracer("test").Start(t.Context(), "nightly report")
 	defer span.End()
 	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true} }))

@@ -16,6 +16,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/looks"
 	"github.com/spanprof/spanprof/store"
@@ -204,7 +205,10 @@ func TestSpentOfWhatIsMissing(t *testing.T) {
 	late := on.start(t, nil, "not looked at to its end", 9000)
 	end(late, 12000)
 	on.found(late, 1000, "runtime.gopark", "time.Sleep", "main.sleep")
-	running := on.startAt(t, nil, "running", epoch.AddDate(-20, 0, 0)) // before now, whatever the clock says
+	// It began before now. Its goroutine has its labels.
+	_, running := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(shop))).Tracer("test").
+		Start(t.Context(), "running", trace.WithTimestamp(epoch.AddDate(-20, 0, 0)))
+	defer running.End()
 	on.found(running, 500, "runtime.gopark", "time.Sleep", "main.sleep")
 	on.export(t, newProfileBuilder())
 

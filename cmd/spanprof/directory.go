@@ -42,8 +42,8 @@ func directoryViewOf(c *call, maxBytes int64, opts ...viewer.Option) (p page, ok
 	if unread > 0 {
 		source.notes = []string{termtext.Plural(unread, "file") + " could not be read: the command has reported why"}
 	}
-	if d.WindowsLeftOut+d.SpanFilesLeftOut+d.NamesLeftOut > 0 {
-		note := fmt.Sprintf("no room for %s and %s of spans, %s counted as other: raise -max-bytes", termtext.Plural(d.WindowsLeftOut, "profile"), termtext.Plural(d.SpanFilesLeftOut, "file"), termtext.Plural(d.NamesLeftOut, "name"))
+	if d.WindowsLeftOut > 0 {
+		note := fmt.Sprintf("no room for %s: raise -max-bytes", termtext.Plural(d.WindowsLeftOut, "profile"))
 		c.progressf("%s", note)
 		source.notes = append(source.notes, note)
 	}
@@ -75,7 +75,6 @@ type storeView interface {
 	store.View
 	store.Timed
 	store.Attributed
-	store.Encoder
 	Generation() uint64
 }
 

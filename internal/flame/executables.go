@@ -7,7 +7,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/spanprof/spanprof/store"
+	"github.com/google/pprof/profile"
 )
 
 // Executable is what the code of an executable or library takes.
@@ -23,11 +23,11 @@ type Executable struct {
 // executables sums stacks by the executables and libraries that have their code.
 type executables struct {
 	list   []executableSum
-	byMap  map[*store.Mapping]int
+	byMap  map[*profile.Mapping]int
 	byFile map[executableKey]int
 	stacks int
-	// last is the mapping of the last lookup, which mostly is that of the next.
-	last      *store.Mapping
+	// last is the mapping of the last lookup, and mostly of the next.
+	last      *profile.Mapping
 	lastIndex int
 }
 
@@ -39,9 +39,9 @@ type executableSum struct {
 
 type executableKey struct{ file, buildID string }
 
-func (e *executables) add(stack *store.Stack, value int64) {
+func (e *executables) add(stack []*profile.Location, value int64) {
 	e.stacks++
-	for i, loc := range stack.Locations {
+	for i, loc := range stack {
 		x := e.of(loc.Mapping)
 		if i == 0 {
 			x.Self += value
@@ -53,14 +53,14 @@ func (e *executables) add(stack *store.Stack, value int64) {
 	}
 }
 
-func (e *executables) of(m *store.Mapping) *executableSum {
+func (e *executables) of(m *profile.Mapping) *executableSum {
 	if e.byMap != nil && m == e.last {
 		return &e.list[e.lastIndex]
 	}
 	i, ok := e.byMap[m]
 	if !ok {
 		if e.byMap == nil {
-			e.byMap, e.byFile = map[*store.Mapping]int{}, map[executableKey]int{}
+			e.byMap, e.byFile = map[*profile.Mapping]int{}, map[executableKey]int{}
 		}
 		var key executableKey
 		if m != nil {

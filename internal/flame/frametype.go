@@ -8,12 +8,12 @@ import (
 	"path"
 	"strings"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/store"
 )
 
-// FrameType says what kind of code a frame of a host profile is. Frames of other
-// profiles have none.
+// FrameType is the kind of code of a frame in a host profile.
 type FrameType string
 
 // The types of frames.
@@ -44,9 +44,8 @@ type TypeTotal struct {
 	Self int64     `json:"self"`
 }
 
-// typeOf returns the type of a function's frame, or of a location without symbols, whose
-// function is nil.
-func (f *Functions) typeOf(loc *store.Location, fn *store.Function) FrameType {
+// typeOf returns the type of a function's frame. For a location without symbols, fn is nil.
+func (f *Functions) typeOf(loc *profile.Location, fn *profile.Function) FrameType {
 	switch {
 	case !f.typed:
 		return ""
@@ -55,7 +54,7 @@ func (f *Functions) typeOf(loc *store.Location, fn *store.Function) FrameType {
 	case fn == nil:
 		return Native
 	}
-	switch path.Ext(fn.File) {
+	switch path.Ext(fn.Filename) {
 	case ".go":
 		return Go
 	case "", ".s", ".S":
@@ -70,9 +69,8 @@ func (f *Functions) typeOf(loc *store.Location, fn *store.Function) FrameType {
 	return OtherLanguage
 }
 
-// hasPackage reports whether a function's name begins with a package, as those of Go do.
-// Names of C have dots only before what a compiler adds to them, such as
-// "memcpy.constprop.0".
+// hasPackage reports whether a function's name begins with a package, as in Go. Names of C have
+// dots only before the suffix of a compiler, such as "memcpy.constprop.0".
 func hasPackage(name string) bool {
 	pkg, rest, found := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ".")
 	if !found || pkg == "" {

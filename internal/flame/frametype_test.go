@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/store"
 )
 
-func hostLocation(mapping, file, name string) *store.Location {
-	loc := &store.Location{Address: 0x40, Mapping: &store.Mapping{File: mapping}}
+func hostLocation(mapping, file, name string) *profile.Location {
+	loc := &profile.Location{Address: 0x40, Mapping: &profile.Mapping{File: mapping}}
 	if name != "" {
-		loc.Lines = []store.Line{{Function: &store.Function{Name: name, File: file}}}
+		loc.Line = []profile.Line{{Function: &profile.Function{Name: name, Filename: file}}}
 	}
 	return loc
 }
@@ -58,9 +59,9 @@ func TestFrameTypes(t *testing.T) {
 
 // The kernel and C have functions of the same name, which a store keeps once.
 func TestFrameTypesOfOneName(t *testing.T) {
-	memset := &store.Function{Name: "memset"}
-	inC := &store.Location{Address: 1, Mapping: &store.Mapping{File: "libc.so.6"}, Lines: []store.Line{{Function: memset}}}
-	inKernel := &store.Location{Address: 2, Mapping: &store.Mapping{File: exporter.KernelMapping}, Lines: []store.Line{{Function: memset}}}
+	memset := &profile.Function{Name: "memset"}
+	inC := &profile.Location{Address: 1, Mapping: &profile.Mapping{File: "libc.so.6"}, Line: []profile.Line{{Function: memset}}}
+	inKernel := &profile.Location{Address: 2, Mapping: &profile.Mapping{File: exporter.KernelMapping}, Line: []profile.Line{{Function: memset}}}
 	main := hostLocation("app", "main.go", "main.main")
 	s := flame.NewSummary([]store.StackValue{
 		stack(5, inKernel, inC, main),

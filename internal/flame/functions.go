@@ -9,7 +9,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/spanprof/spanprof/store"
+	"github.com/google/pprof/profile"
 )
 
 // Functions numbers functions, so that stacks are summed without hashing a name for
@@ -18,13 +18,13 @@ type Functions struct {
 	typed      bool // frames have a FrameType
 	list       []function
 	byName     map[functionKey]int32
-	byFunc     map[*store.Function]int32
-	byLocation map[*store.Location][]frame
+	byFunc     map[*profile.Function]int32
+	byLocation map[*profile.Location][]frame
 }
 
-// function is what a frame of a flame graph shows. Functions are merged by name: one
-// that is inlined in one place and called in another is one function. The kernel's
-// memset and that of C are two.
+// function is what a frame of a flame graph shows. Functions are merged by name: a function
+// that is inlined in one place and called in another is one. The kernel's memset and C's are
+// two.
 type function struct {
 	functionKey
 	file string
@@ -40,12 +40,12 @@ type functionKey struct {
 type frame struct {
 	// function is its index in Functions.list.
 	function int32
-	// inlined says that the function was compiled into its caller.
+	// inlined is set if the function was compiled into its caller.
 	inlined bool
 }
 
-// NewFunctions returns an empty table. typed says that frames have a type, as those of
-// profiles that an eBPF agent has taken do.
+// NewFunctions returns an empty table. typed is set if frames have a type, as in the profiles
+// of an eBPF agent.
 func NewFunctions(typed bool) *Functions {
 	// The profile of a server's span has some hundred functions.
 	const some = 512
@@ -53,14 +53,14 @@ func NewFunctions(typed bool) *Functions {
 		typed:      typed,
 		list:       make([]function, 0, some),
 		byName:     make(map[functionKey]int32, some),
-		byFunc:     make(map[*store.Function]int32, some),
-		byLocation: make(map[*store.Location][]frame, some),
+		byFunc:     make(map[*profile.Function]int32, some),
+		byLocation: make(map[*profile.Location][]frame, some),
 	}
 }
 
 // frames appends the frames of a stack to buf, from the root to the leaf.
-func (f *Functions) frames(buf []frame, stack *store.Stack) []frame {
-	for _, loc := range slices.Backward(stack.Locations) {
+func (f *Functions) frames(buf []frame, stack []*profile.Location) []frame {
+	for _, loc := range slices.Backward(stack) {
 		frames, ok := f.byLocation[loc]
 		if !ok {
 			frames = f.location(loc)
@@ -72,36 +72,36 @@ func (f *Functions) frames(buf []frame, stack *store.Stack) []frame {
 }
 
 // location returns the frames of a location, the caller first.
-func (f *Functions) location(loc *store.Location) []frame {
-	if len(loc.Lines) == 0 {
+func (f *Functions) location(loc *profile.Location) []frame {
+	if len(loc.Line) == 0 {
 		return []frame{{function: f.address(loc)}}
 	}
-	frames := make([]frame, 0, len(loc.Lines))
-	for i, line := range slices.Backward(loc.Lines) {
-		frames = append(frames, frame{function: f.line(loc, line), inlined: i < len(loc.Lines)-1})
+	frames := make([]frame, 0, len(loc.Line))
+	for i, line := range slices.Backward(loc.Line) {
+		frames = append(frames, frame{function: f.line(loc, line), inlined: i < len(loc.Line)-1})
 	}
 	return frames
 }
 
-func (f *Functions) line(loc *store.Location, line store.Line) int32 {
+func (f *Functions) line(loc *profile.Location, line profile.Line) int32 {
 	if line.Function == nil {
 		return f.address(loc)
 	}
 	id, ok := f.byFunc[line.Function]
-	// One function may be of several types: the kernel's memset, and that of C.
+	// One function may be of several types: the kernel's memset, and C's.
 	if !ok || f.typed {
 		at := line.Function.StartLine
 		if at == 0 {
 			at = line.Line
 		}
-		id = f.add(function{functionKey{line.Function.Name, f.typeOf(loc, line.Function)}, line.Function.File, at})
+		id = f.add(function{functionKey{line.Function.Name, f.typeOf(loc, line.Function)}, line.Function.Filename, at})
 		f.byFunc[line.Function] = id
 	}
 	return id
 }
 
 // address returns the function of a location without symbols.
-func (f *Functions) address(loc *store.Location) int32 {
+func (f *Functions) address(loc *profile.Location) int32 {
 	return f.add(function{functionKey: functionKey{addressName(loc), f.typeOf(loc, nil)}})
 }
 
@@ -122,7 +122,7 @@ func (f *Functions) add(fn function) int32 {
 }
 
 // addressName names a location without symbols by its library and its address.
-func addressName(loc *store.Location) string {
+func addressName(loc *profile.Location) string {
 	name := fmt.Sprintf("%#x", loc.Address)
 	if loc.Mapping != nil && loc.Mapping.File != "" {
 		name = path.Base(loc.Mapping.File) + " " + name

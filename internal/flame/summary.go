@@ -1,8 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package flame sums the stacks of a profile: as a flame graph, by function and by
-// executable, and as the difference of two profiles. It knows no queries and no HTTP.
+// Package flame sums the stacks of a profile: as a flame graph, by function and by executable,
+// and as the difference of two profiles. It has no queries and no HTTP.
 package flame
 
 import (
@@ -23,8 +23,7 @@ type Summary struct {
 	executables executables
 }
 
-// NewSummary sums stacks. Two summaries that are to be compared share their
-// functions.
+// NewSummary sums stacks. Two summaries to compare must share their functions.
 func NewSummary(stacks []store.StackValue, fns *Functions) *Summary {
 	s, _ := SummaryWithin(context.Background(), stacks, fns)
 	return s
@@ -60,8 +59,8 @@ func (s *Summary) Total() int64 { return s.tree.nodes[0].total }
 // Functions returns the functions, those with most self first.
 func (s *Summary) Functions() []Function { return s.top.list(s.functions) }
 
-// Types returns what ran in frames of each type, the most first; nil for profiles
-// whose frames have none.
+// Types returns the samples in frames of each type, the most first; nil for profiles without
+// types.
 func (s *Summary) Types() []TypeTotal {
 	if !s.functions.typed {
 		return nil
@@ -85,8 +84,8 @@ func (s *Summary) Deep(frames int) int64 {
 	var sum int64
 	for _, sv := range s.stacks {
 		n := 0
-		for _, loc := range sv.Stack.Locations {
-			n += max(1, len(loc.Lines))
+		for _, loc := range sv.Stack {
+			n += max(1, len(loc.Line))
 		}
 		if n >= frames {
 			sum += sv.Value
@@ -107,9 +106,9 @@ func (s *Summary) Find(search string) []Function {
 // Executables returns the executables, those with most self first.
 func (s *Summary) Executables() []Executable { return s.executables.sorted() }
 
-// Flame returns the widest frames of the flame graph, at most maxNodes, and for each
-// of them one "(other)" frame that holds the sum of the callees that were cut.
-// Children are ordered by their total, the widest first.
+// Flame returns the widest frames of the flame graph, at most maxNodes. The callees that were
+// cut are summed in one "(other)" frame each. Children are ordered by their total, the widest
+// first.
 func (s *Summary) Flame(maxNodes int) *Node { return s.tree.flame(maxNodes, nil, nil) }
 
 // FlameAgainst is Flame, with the totals of the same paths in left.
@@ -117,9 +116,8 @@ func (s *Summary) FlameAgainst(left *Summary, maxNodes int) *Node {
 	return s.tree.flame(maxNodes, s.tree.totalsIn(left.tree), nil)
 }
 
-// Part returns a part of the flame graph as Flame does, and the frames that lead to it from
-// the root on, without their other callees. The part is nil if no frame has the path of the
-// zoom.
+// Part returns a part of the flame graph as Flame does. path has the frames from the root to
+// it, without their other callees. The part is nil if no frame has the path of the zoom.
 func (s *Summary) Part(p Part) (part *Node, path []*Node) { return s.tree.part(p, nil) }
 
 // PartAgainst is Part, with the totals of the same paths in left.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/store"
@@ -18,7 +19,7 @@ func TestFocus(t *testing.T) {
 	var s locations
 	main, f, g, h := s.location("main"), s.location("f"), s.location("g"), s.location("h")
 	stacks := []store.StackValue{
-		// f calls itself through g: the outer call is the one that counts.
+		// f calls itself through g: the outer call counts.
 		stack(4, f, g, f, main),
 		stack(2, h, f, g),
 		stack(1, h, main),
@@ -45,10 +46,10 @@ func TestFocus(t *testing.T) {
 }
 
 func TestExecutables(t *testing.T) {
-	main := &store.Mapping{File: "/bin/app", BuildID: "b1"}
-	again := &store.Mapping{File: "/bin/app", BuildID: "b1", Start: 0x1000}
-	libc := &store.Mapping{File: "/lib/libc.so", BuildID: "c7"}
-	at := func(m *store.Mapping) *store.Location { return &store.Location{Address: 1, Mapping: m} }
+	main := &profile.Mapping{File: "/bin/app", BuildID: "b1"}
+	again := &profile.Mapping{File: "/bin/app", BuildID: "b1", Start: 0x1000}
+	libc := &profile.Mapping{File: "/lib/libc.so", BuildID: "c7"}
+	at := func(m *profile.Mapping) *profile.Location { return &profile.Location{Address: 1, Mapping: m} }
 	x := summary([]store.StackValue{
 		stack(5, at(libc), at(main), at(again)),
 		stack(3, at(main)),

@@ -11,46 +11,48 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/store"
 )
 
 // locations makes locations. Those with one function name share the function.
 type locations struct {
-	functions map[string]*store.Function
+	functions map[string]*profile.Function
 }
 
 // location returns a location of functions, the innermost inlined one first.
-func (l *locations) location(names ...string) *store.Location {
+func (l *locations) location(names ...string) *profile.Location {
 	if l.functions == nil {
-		l.functions = map[string]*store.Function{}
+		l.functions = map[string]*profile.Function{}
 	}
-	loc := &store.Location{}
+	loc := &profile.Location{}
 	for _, name := range names {
 		fn, ok := l.functions[name]
 		if !ok {
-			fn = &store.Function{Name: name, File: name + ".go"}
+			fn = &profile.Function{Name: name, Filename: name + ".go"}
 			l.functions[name] = fn
 		}
-		loc.Lines = append(loc.Lines, store.Line{Function: fn, Line: 7})
+		loc.Line = append(loc.Line, profile.Line{Function: fn, Line: 7})
 	}
 	return loc
 }
 
-func stack(value int64, leafFirst ...*store.Location) store.StackValue {
-	return store.StackValue{Stack: &store.Stack{Locations: leafFirst}, Value: value}
+func stack(value int64, leafFirst ...*profile.Location) store.StackValue {
+	return store.StackValue{Stack: leafFirst, Value: value}
 }
 
 func summary(stacks []store.StackValue) *flame.Summary {
 	return flame.NewSummary(stacks, flame.NewFunctions(false))
 }
 
-// maxNodes is the number of frames that a page asks for.
+// maxNodes is the number of frames in a page.
 const maxNodes = 1400
 
 func TestTreeInlining(t *testing.T) {
 	var s locations
-	unnamed := &store.Location{Address: 0x42, Mapping: &store.Mapping{File: "/lib/libc.so"}}
+	unnamed := &profile.Location{Address: 0x42, Mapping: &profile.Mapping{File: "/lib/libc.so"}}
 	stacks := []store.StackValue{
 		stack(3, s.location("in", "mid", "out"), s.location("main")),
 		stack(2, s.location("out"), s.location("main")),
@@ -121,9 +123,9 @@ func TestPruning(t *testing.T) {
 
 func TestDeepStack(t *testing.T) {
 	var s locations
-	deep := &store.Stack{}
+	var deep []*profile.Location
 	for i := range 10_000 {
-		deep.Locations = append(deep.Locations, s.location(fmt.Sprintf("f%d", i)))
+		deep = append(deep, s.location(fmt.Sprintf("f%d", i)))
 	}
 	root := summary([]store.StackValue{{Stack: deep, Value: 9}}).Flame(10_000)
 	b, err := json.Marshal(root)
@@ -148,7 +150,7 @@ func TestDeepStack(t *testing.T) {
 // Which frames are cut must not depend on the order of the stacks.
 func TestPruningDoesNotDependOnOrder(t *testing.T) {
 	var s locations
-	elsewhere := &store.Location{Lines: []store.Line{{Function: &store.Function{Name: "f7", File: "a.go"}, Line: 3}}}
+	elsewhere := &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: "f7", Filename: "a.go"}, Line: 3}}}
 	stacks := []store.StackValue{stack(1, elsewhere, s.location("main"))}
 	for i := range 3000 {
 		// Twins have the same function, and differ in what called it.
@@ -190,13 +192,13 @@ func TestPruningDoesNotDependOnOrder(t *testing.T) {
 func randomStacks(samples, depth, functions int) []store.StackValue {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var l locations
-	all := make([]*store.Location, functions)
+	all := make([]*profile.Location, functions)
 	for i := range all {
 		all[i] = l.location(fmt.Sprintf("example.com/some/module/package%d.(*Type%d).Method%d", i%20, i%50, i))
 	}
 	values := map[string]*store.StackValue{}
 	for range samples {
-		var stack []*store.Location
+		var stack []*profile.Location
 		var path strings.Builder
 		at := 0
 		for range depth/2 + rnd.IntN(depth/2) {
@@ -212,7 +214,7 @@ func randomStacks(samples, depth, functions int) []store.StackValue {
 		key := path.String()
 		v, ok := values[key]
 		if !ok {
-			v = &store.StackValue{Stack: &store.Stack{Locations: stack}}
+			v = &store.StackValue{Stack: stack}
 			values[key] = v
 		}
 		v.Value += 1e7

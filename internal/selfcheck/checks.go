@@ -153,12 +153,12 @@ func Run(f *Facts) (findings []Finding, number int) {
 		fmt.Sprintf("The resource of the spans names no service: service.name is %s.", list(f.Service)),
 		"Set OTEL_SERVICE_NAME, or give sdktrace.WithResource a resource with service.name.")
 	check("spans-not-kept", Note, never, s.SpansEnded > 0 && s.SpansNotKept >= s.SpansEnded,
-		fmt.Sprintf("0 of %s are kept: WithMinDuration or WithSampling exclude them all.", count(s.SpansEnded, "span")),
-		"Lower the duration of WithMinDuration, or raise the fraction of WithSampling.")
+		fmt.Sprintf("0 of %s are kept: WithSampling excludes them all.", count(s.SpansEnded, "span")),
+		"Raise the fraction of WithSampling.")
 	check("store-too-small", Wrong, never, s.WindowsRefused > 0,
 		fmt.Sprintf("%s did not fit into the store of %d MiB: the samples are on no page.", count(s.WindowsRefused, "profile"), s.MaxBytes>>20),
 		"Raise WithMaxBytes, or make windows shorter by WithWindow.")
-	check("store-too-small", Note, never, s.WindowsRefused == 0 && s.WindowsReceived >= 20 && s.Windows <= 4 && s.WindowsEvicted > 0,
+	check("store-too-small", Note, never, s.WindowsRefused == 0 && s.WindowsReceived >= 20 && s.Windows <= 8 && s.WindowsEvicted > 0,
 		fmt.Sprintf("The store has space for %s: of %d received, %d were evicted.", count(s.Windows, "window"), s.WindowsReceived, s.WindowsEvicted),
 		"Raise WithMaxBytes; profiles use three quarters of it.")
 

@@ -68,6 +68,7 @@ func batched(exporter sdktrace.SpanExporter) *sdktrace.TracerProvider {
 func (s *service) candidates() []*paired.Candidate {
 	return []*paired.Candidate{
 		s.root("bare SDK, a processor that does nothing", newSDK(sdktrace.WithSpanProcessor(nothing{}))),
+		s.withPage("a processor that does nothing, the page's span processor", newSDK(sdktrace.WithSpanProcessor(nothing{}))),
 		s.root("batch span processor", batched(discard{})),
 		s.withPage("batch, the page's span processor alone", batched(discard{})),
 		s.withPage("batch, spanprof and inprocess", ours(batched(discard{}))),

@@ -150,7 +150,7 @@ func full(w *tabwriter.Writer) error {
 	row(w, "JSON out of it", func(ctx context.Context) string { return get(ctx, h, "query", ".cpu", "format", "json") })
 	row(w, "pprof out of it", func(ctx context.Context) string { return get(ctx, h, "query", ".cpu", "format", "pprof") })
 	row(w, "pprof with ids, of 5 windows", func(ctx context.Context) string {
-		from, until := epoch.Add(100*length), epoch.Add(105*length)
+		from, until := epoch.Add(1000*length), epoch.Add(1005*length)
 		return get(ctx, h, "query", ".cpu", "format", "pprof", "labels", "ids", "from", strconv.FormatInt(from.Unix(), 10), "until", strconv.FormatInt(until.Unix(), 10))
 	})
 	row(w, "expression on ids, 40 characters", func(ctx context.Context) string {

@@ -4,7 +4,6 @@
 package attributes
 
 import (
-	"bytes"
 	"encoding/binary"
 	"iter"
 	"slices"
@@ -226,25 +225,6 @@ func (w *writer) text(value string, room int, cut bool) {
 	if cut {
 		w.set = append(w.set, ellipsis...)
 	}
-}
-
-// AppendBelow appends what came from children to what other children sent, unless that
-// has it already: a query that is sent a hundred times is kept once.
-func AppendBelow(set, below []byte) []byte { return appendWithin(set, below, MaxBelow) }
-
-// AppendLate is AppendBelow for the set of a span that ended before its child.
-func AppendLate(set, below []byte) []byte { return appendWithin(set, below, MaxOwn+MaxBelow) }
-
-func appendWithin(set, below []byte, limit int) []byte {
-	switch {
-	case len(below) == 0, bytes.Contains(set, below):
-		return set
-	case len(set)+len(below) <= limit:
-		return append(set, below...)
-	case len(set) > 0 && set[len(set)-1] == more:
-		return set
-	}
-	return append(set, more)
 }
 
 // Entry is one attribute of a set. Child is the name of the span that has it, "" for the

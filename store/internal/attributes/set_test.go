@@ -170,28 +170,6 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// What comes again from children is kept once, and what does not fit is marked.
-func TestAppendBelow(t *testing.T) {
-	k := NewKeys(nil)
-	child := func(text string) []byte {
-		return k.Append(nil, sourceOf(tracetest.SpanStub{Name: "query", Attributes: []attribute.KeyValue{attribute.String("db.query.text", text)}}.Snapshot()), true)
-	}
-	var set []byte
-	for range 100 {
-		set = AppendBelow(set, child("SELECT a"))
-	}
-	if got, want := written(k, set), []string{"query: db.query.text=SELECT a"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	for i := range 200 {
-		set = AppendBelow(set, child(fmt.Sprint("SELECT a", i)))
-	}
-	got := written(k, set)
-	if len(set) > MaxBelow+1 || len(got) < 50 || got[len(got)-1] != "more" || got[1] != "query: db.query.text=SELECT a0" {
-		t.Errorf("%d bytes: %q", len(set), got)
-	}
-}
-
 // FuzzAppend holds what is read from a set against what was put in.
 func FuzzAppend(f *testing.F) {
 	f.Add("http.route", "/", "url.full", "https://a:b@c/?sig=1", "GET")
@@ -201,7 +179,7 @@ func FuzzAppend(f *testing.F) {
 		all := []attribute.KeyValue{attribute.String(key1, value1), attribute.String(key2, value2)}
 		for _, child := range []bool{false, true} {
 			set := k.Append(nil, sourceOf(tracetest.SpanStub{Name: name, Attributes: all}.Snapshot()), child)
-			set = AppendBelow(set, k.Append(nil, sourceOf(tracetest.SpanStub{Name: name, Attributes: all[1:]}.Snapshot()), true))
+			set = k.Append(set, sourceOf(tracetest.SpanStub{Name: name, Attributes: all[1:]}.Snapshot()), true)
 			var keys []string
 			for e := range k.All(string(set)) {
 				if !e.More {

@@ -1,12 +1,11 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ident has what spans, samples and services are told apart by.
+// Package ident has ids of spans, names of services, and times in nanoseconds.
 package ident
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"strings"
 	"unicode/utf8"
 
@@ -34,18 +33,9 @@ func (k Key) String() string {
 	if k == 0 {
 		return ""
 	}
-	var digits [16]byte
-	return string(k.Append(digits[:0]))
-}
-
-// Append appends what String returns.
-func (k Key) Append(b []byte) []byte {
-	if k == 0 {
-		return b
-	}
 	var id trace.SpanID
 	binary.BigEndian.PutUint64(id[:], uint64(k))
-	return hex.AppendEncode(b, id[:])
+	return id.String()
 }
 
 // Version returns service.version of a resource, cut, "" where there is

@@ -1,10 +1,9 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package memory tells how many bytes the runtime takes for what the store keeps.
-// The store counts its bytes instead of measuring the heap: it must know what one
-// window costs, and what it frees. TestBytesAreHonest holds the counts against
-// the heap.
+// Package memory counts the bytes that the runtime takes for the store's data. The store
+// counts instead of measuring the heap, because it needs the memory of one window. A live
+// test of package segment compares the counts with the heap.
 package memory
 
 import "unsafe"
@@ -35,8 +34,7 @@ func Slice[E any](s []E) int64 {
 }
 
 // Map returns the memory of a map that has had n elements at most: a power of
-// two of slots, of which at most 7/8 are full, each for key, value and control
-// byte.
+// two of slots for key, value and control byte. At most 7/8 of the slots are full.
 func Map(n int, keyAndValue int64) int64 {
 	if n == 0 {
 		return 0
@@ -47,24 +45,3 @@ func Map(n int, keyAndValue int64) int64 {
 	}
 	return slots * (keyAndValue + 1)
 }
-
-// ChurnedMap is Map for a map whose elements come and go: the runtime
-// splits its tables for slots that were deleted too, until 5/8 are full at most
-// (go test -tags live -run TestChurnedMaps).
-func ChurnedMap(n int, keyAndValue int64) int64 {
-	if n == 0 {
-		return 0
-	}
-	slots := int64(8)
-	for slots*5/8 < int64(n) {
-		slots *= 2
-	}
-	return Alloc(slots * (keyAndValue + 1))
-}
-
-// ChurnedSlot is Slot for such a map.
-func ChurnedSlot(keyAndValue int64) int64 { return (keyAndValue + 1) * 5 / 2 }
-
-// Slot returns the share of a map's memory that one element takes, on
-// average.
-func Slot(keyAndValue int64) int64 { return (keyAndValue + 1) * 3 / 2 }

@@ -9,29 +9,48 @@ import (
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
-// copier copies parts of one segment to another. Each list is indexed by the number in the
-// source. It has one more than the number in the destination, and 0 until it is copied.
+// copier copies parts of one segment to another.
 type copier struct {
 	to, from                                      *Segment
-	texts, mappings, functions, locations, frames []uint32
-	labelled, sets                                []uint32
+	texts, mappings, functions, locations, frames copies
+	labelled, sets                                copies
 }
 
-func newCopier(to, from *Segment) *copier {
-	return &copier{
-		to: to, from: from, texts: make([]uint32, len(from.texts.list)),
-		mappings: make([]uint32, len(from.code.mappings.list)), functions: make([]uint32, len(from.code.functions.list)),
-		locations: make([]uint32, len(from.code.locations.list)), frames: make([]uint32, len(from.code.frames.list)),
-		labelled: make([]uint32, len(from.groups.labellings.list)), sets: make([]uint32, len(from.groups.sets.ends)),
+// newCopier returns a copier of many parts, or of few.
+func newCopier(to, from *Segment, few bool) *copier {
+	of := func(n int) copies {
+		if few {
+			return copies{some: make(map[uint32]uint32)}
+		}
+		return copies{all: make([]uint32, n)}
 	}
+	return &copier{
+		to: to, from: from, texts: of(len(from.texts.list)),
+		mappings: of(len(from.code.mappings.list)), functions: of(len(from.code.functions.list)),
+		locations: of(len(from.code.locations.list)), frames: of(len(from.code.frames.list)),
+		labelled: of(len(from.groups.labellings.list)), sets: of(len(from.groups.sets.ends)),
+	}
+}
+
+// copies has 1 more than the number in the destination by the number in the source. If few
+// are copied, some is smaller than all.
+type copies struct {
+	all  []uint32
+	some map[uint32]uint32
 }
 
 // once returns the number in the destination, which add returns for the first time.
-func once(numbers []uint32, n uint32, add func() uint32) uint32 {
-	if numbers[n] == 0 {
-		numbers[n] = add() + 1
+func once(c copies, n uint32, add func() uint32) uint32 {
+	if c.some != nil {
+		if _, ok := c.some[n]; !ok {
+			c.some[n] = add()
+		}
+		return c.some[n]
 	}
-	return numbers[n] - 1
+	if c.all[n] == 0 {
+		c.all[n] = add() + 1
+	}
+	return c.all[n] - 1
 }
 
 func (c *copier) text(n uint32) uint32 {
@@ -83,10 +102,24 @@ func (c *copier) stack(n uint32) uint32 {
 
 // group copies the ids and labels of a group.
 func (c *copier) group(n uint32) uint32 {
-	g := group{c.from.groups.ids[n], c.from.groups.labelling(n)}
-	as := c.from.groups.form(n)
-	g.labelled = once(c.labelled, g.labelled, func() uint32 {
-		set := c.from.groups.set(n)
+	g, as := group{groupID: c.from.groups.ids[n]}, c.from.groups.form(n)
+	if as == odd {
+		of := c.from.groups.odd.list[g.span]
+		of.profile, of.span, of.trace = c.text(of.profile), c.text(of.span), c.text(of.trace)
+		g.span = ident.Key(c.to.groups.odd.add(of))
+	}
+	g.labelled = c.labelling(c.from.groups.labelling(n), as)
+	return c.to.groups.add(g)
+}
+
+// labels returns a group with the labels of a labelling and no ids.
+func (c *copier) labels(n uint32) uint32 {
+	return c.to.groups.add(group{labelled: c.labelling(n, none)})
+}
+
+func (c *copier) labelling(n uint32, as form) uint32 {
+	return once(c.labelled, n, func() uint32 {
+		set := c.from.groups.labellings.list[n].set
 		return c.to.groups.labellings.add(labelling{form: as, set: once(c.sets, set, func() uint32 {
 			var labels []label
 			for _, l := range c.from.groups.sets.of(set) {
@@ -96,12 +129,6 @@ func (c *copier) group(n uint32) uint32 {
 			return c.to.groups.sets.add(labels)
 		})})
 	})
-	if as == odd {
-		of := c.from.groups.odd.list[g.span]
-		of.profile, of.span, of.trace = c.text(of.profile), c.text(of.span), c.text(of.trace)
-		g.span = ident.Key(c.to.groups.odd.add(of))
-	}
-	return c.to.groups.add(g)
 }
 
 // window appends the rows of a window with the given places, in their order.

@@ -33,6 +33,9 @@ const (
 	opened        = ".open"
 	keptName      = "kept"
 	spansFile     = "spans.json.gz"
+	profileSuffix = ".pb.gz"
+	// oldFile is in directories of the form before segments.
+	oldFile = "process.json.gz"
 	// maxWaiting bounds the bytes that wait for the disk.
 	maxWaiting = 16 << 20
 	// maxUnsaved bounds the spans that wait for the next window.
@@ -53,6 +56,7 @@ type disk struct {
 	maxBytes int64
 	keys     *attributes.Keys
 	report   func(error)
+	changed  func() // called when jobs are done
 
 	mu      sync.Mutex
 	jobs    []job
@@ -132,6 +136,13 @@ func openDisk(path string, maxBytes int64, keys *attributes.Keys, report func(er
 	return d, nil
 }
 
+// Counts returns the counts until now.
+func (d *disk) Counts() DiskCounts {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.counts
+}
+
 // add appends a job. It never waits: without a place in the queue the job is dropped.
 func (d *disk) add(j job) {
 	if j.profile != nil {
@@ -172,6 +183,14 @@ func (d *disk) run() {
 				d.waiting -= j.size
 				d.mu.Unlock()
 			}
+			if len(jobs) > 0 {
+				d.changed()
+			}
+			for _, j := range jobs {
+				if j.flushed != nil {
+					close(j.flushed)
+				}
+			}
 			if len(jobs) == 0 {
 				if closed {
 					return
@@ -203,9 +222,6 @@ func (d *disk) do(j job) {
 		d.mu.Unlock()
 		d.report(err)
 	}
-	if j.flushed != nil {
-		close(j.flushed)
-	}
 }
 
 func (d *disk) write(j job) error {
@@ -233,7 +249,7 @@ func (d *disk) writeWindow(j job) error {
 		}
 		d.files++
 		w := savedWindow{
-			File: strconv.Itoa(d.files) + ".pb.gz", Kind: p.Kind(), Service: ident.Service(p.Resource()), Version: ident.Version(p.Resource()),
+			File: strconv.Itoa(d.files) + profileSuffix, Kind: p.Kind(), Service: ident.Service(p.Resource()), Version: ident.Version(p.Resource()),
 			Start: p.Start().UnixNano(), End: p.End().UnixNano(),
 		}
 		if err := d.in(dir, func() error { return atomicfile.Write(dir, w.File, atomicfile.Process, b) }); err != nil {
@@ -349,7 +365,7 @@ func (d *disk) writeKept(s *Segment) error {
 		if size += int64(b.Len()); size > d.maxBytes/keptShare {
 			break
 		}
-		of := &savedWindow{strconv.Itoa(i) + ".pb.gz", w.kind, w.service, w.version, w.start, w.end}
+		of := &savedWindow{strconv.Itoa(i) + profileSuffix, w.kind, w.name(), w.release(), w.start, w.end}
 		if err := atomicfile.Write(fresh, of.File, atomicfile.Process, b.Bytes()); err != nil {
 			return err
 		}

@@ -29,6 +29,7 @@ func openRoom(t *testing.T, path string, maxBytes int64) *Room {
 	if err := r.WithDirectory(path, maxBytes, func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
+	<-r.loader.done
 	return r
 }
 
@@ -88,7 +89,9 @@ func TestRestart(t *testing.T) {
 	}
 	// Another process reads while the first one runs.
 	reader := NewRoom(64<<20, r.keys)
-	reader.OpenDirectory(path, func(err error) { t.Error(err) })
+	if err := reader.OpenDirectory(path, func(err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff(before, contentsOf(t, reader)); diff != "" {
 		t.Error("while it runs:", diff)
 	}
@@ -144,7 +147,7 @@ func TestDamage(t *testing.T) {
 			}
 			reported := 0
 			reader := NewRoom(64<<20, r.keys)
-			reader.OpenDirectory(path, func(error) { reported++ })
+			_ = reader.OpenDirectory(path, func(error) { reported++ })
 			got := contentsOf(t, reader)
 			if reported == 0 || len(got.Starts) >= len(whole.Starts) {
 				t.Errorf("%s of %s: %d reports, %d windows", name, filepath.Base(file), reported, len(got.Starts))
@@ -188,7 +191,9 @@ func TestDiskBound(t *testing.T) {
 		t.Errorf("%+v", counts)
 	}
 	reader := NewRoom(64<<20, r.keys)
-	reader.OpenDirectory(path, func(err error) { t.Error(err) })
+	if err := reader.OpenDirectory(path, func(err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
 	windows := reader.View().Windows()
 	if len(windows) < 5 || !windows[len(windows)-1].Start.Equal(time.Unix(0, 39*length)) {
 		t.Errorf("%d windows", len(windows))

@@ -4,33 +4,39 @@
 package segment
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
+func (t ValueType) pprof() *profile.ValueType { return &profile.ValueType{Type: t.Name, Unit: t.Unit} }
+
 // profile returns a window in the pprof format, as it was exported.
 func (s *Segment) profile(w *window) *profile.Profile {
-	valueType := func(t ValueType) *profile.ValueType { return &profile.ValueType{Type: t.Name, Unit: t.Unit} }
 	p := &profile.Profile{
-		PeriodType: valueType(w.periodType), Period: w.period, DefaultSampleType: w.standard,
+		PeriodType: w.periodType.pprof(), Period: w.period, DefaultSampleType: w.standard,
 		TimeNanos: w.start, DurationNanos: w.end - w.start,
 	}
 	for _, t := range w.types {
-		p.SampleType = append(p.SampleType, valueType(t))
+		p.SampleType = append(p.SampleType, t.pprof())
 	}
 	if w.looks != nil {
 		p.Comments = []string{w.looks.Comment()}
 	}
-	e := encoder{s, p, make(map[uint32]*profile.Mapping), make(map[uint32]*profile.Function), make(map[uint32]*profile.Location)}
+	e := s.encoder(p)
 	for _, m := range w.mappings {
 		e.mapping(m)
 	}
 	for row := range w.len() {
-		sm := &profile.Sample{Value: w.tuples[w.values.At(row)*len(w.types):][:len(w.types)]}
-		for at := uint32(w.stacks.At(row)); at != 0; at = s.code.frames.list[at].parent {
-			sm.Location = append(sm.Location, e.location(s.code.frames.list[at].location))
-		}
+		sm := &profile.Sample{Value: w.tuples[w.values.At(row)*len(w.types):][:len(w.types)], Location: e.stack(uint32(w.stacks.At(row)))}
 		e.labels(sm, uint32(w.groups.At(row)))
 		p.Sample = append(p.Sample, sm)
 	}
@@ -40,14 +46,141 @@ func (s *Segment) profile(w *window) *profile.Profile {
 // encoder finds the code of a segment in a profile.
 type encoder struct {
 	*Segment
-	p         *profile.Profile
-	mappings  map[uint32]*profile.Mapping
-	functions map[uint32]*profile.Function
-	locations map[uint32]*profile.Location
+	p *profile.Profile
+	// The lists have what is encoded by its number in the segment, which may grow.
+	mappings  []*profile.Mapping
+	functions []*profile.Function
+	locations []*profile.Location
+}
+
+func (s *Segment) encoder(p *profile.Profile) *encoder {
+	return &encoder{Segment: s, p: p}
+}
+
+// stack returns the locations of a stack, the leaf first.
+func (e *encoder) stack(leaf uint32) []*profile.Location {
+	depth := 0
+	for at := leaf; at != 0; at = e.code.frames.list[at].parent {
+		depth++
+	}
+	list := make([]*profile.Location, 0, depth)
+	for at := leaf; at != 0; at = e.code.frames.list[at].parent {
+		list = append(list, e.location(e.code.frames.list[at].location))
+	}
+	return list
+}
+
+// Stacks returns a function that returns the locations of the stacks of an answer.
+func (a *Answer) Stacks() func(stack uint32) []*profile.Location {
+	return a.code.encoder(&profile.Profile{}).stack
+}
+
+// ErrTooMany is the cause of the error about a profile with more samples than the limit.
+var ErrTooMany = errors.New("more samples than the query allows")
+
+// Profile returns the samples that a query selects, with all types and labels, or without
+// ids. It fails beyond limit samples, 0 for no limit.
+func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int) (*profile.Profile, error) {
+	a := &Answer{}
+	if err := v.setType(a, q); err != nil {
+		return nil, err
+	}
+	windows, err := v.find(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	p := &profile.Profile{PeriodType: &profile.ValueType{}}
+	for _, t := range a.Types {
+		p.SampleType = append(p.SampleType, t.pprof())
+	}
+	to, current := newSegment(), newest(windows)
+	e := to.encoder(p)
+	samples := make(map[uint64]*profile.Sample) // by group and stack
+	var c *copier
+	sample := func(group, stack uint32) *profile.Sample {
+		key := uint64(group)<<32 | uint64(stack)
+		sm := samples[key]
+		if sm == nil {
+			sm = &profile.Sample{Value: make([]int64, len(a.Types)), Location: e.stack(stack)}
+			e.labels(sm, group)
+			samples[key] = sm
+			p.Sample = append(p.Sample, sm)
+		}
+		return sm
+	}
+	var labelled []uint32 // 1 more than the group of each labelling without ids
+	for i := range windows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f := &windows[i]
+		if c == nil || c.from != f.of {
+			c = newCopier(to, f.of, f.few())
+			labelled = make([]uint32, len(f.of.groups.labellings.list))
+		}
+		p.DurationNanos += f.end - f.start // as when pprof merges
+		if i == 0 || f.start < p.TimeNanos {
+			p.TimeNanos = f.start
+		}
+		if f.period > p.Period || p.PeriodType.Type == "" {
+			p.PeriodType, p.Period = f.periodType.pprof(), f.period
+		}
+		p.DefaultSampleType = cmp.Or(q.Type, p.DefaultSampleType, f.standard)
+		for _, m := range f.mappings {
+			e.mapping(c.mapping(m))
+		}
+		columns := make([]int, len(a.Types))
+		for k, t := range a.Types {
+			columns[k] = slices.Index(f.types, t)
+			if t.Momentary() && current[f.name()] != f.window {
+				columns[k] = -1
+			}
+		}
+		for row := range f.rows() {
+			g := uint32(f.groups.At(row))
+			if withoutIDs {
+				l := f.of.groups.labelling(g)
+				if labelled[l] == 0 {
+					labelled[l] = c.labels(l) + 1
+				}
+				g = labelled[l] - 1
+			} else {
+				g = c.group(g)
+			}
+			values := sample(g, c.stack(uint32(f.stacks.At(row)))).Value
+			for k, column := range columns {
+				if column >= 0 {
+					values[k] += f.value(row, column)
+				}
+			}
+			if limit > 0 && len(p.Sample) > limit {
+				break
+			}
+		}
+	}
+	if limit > 0 && len(p.Sample) > limit {
+		return nil, fmt.Errorf("%s profile: %w: %d", q.Kind, ErrTooMany, limit)
+	}
+	if l, _ := looksOf(windows, current); l != nil {
+		p.Comments = []string{l.Comment()}
+	}
+	// Older windows leave samples without a value if values are momentary.
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		return !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 })
+	})
+	return p, nil
+}
+
+// at returns the place of a number in a list, which grows to it.
+func at[T any](list *[]*T, n uint32) **T {
+	if int(n) >= len(*list) {
+		*list = append(*list, make([]*T, int(n)+1-len(*list)+len(*list)/2)...)
+	}
+	return &(*list)[n]
 }
 
 func (e *encoder) mapping(n uint32) *profile.Mapping {
-	m := e.mappings[n]
+	m := *at(&e.mappings, n)
 	if m == nil && n != 0 {
 		of := e.code.mappings.list[n]
 		m = &profile.Mapping{
@@ -55,35 +188,35 @@ func (e *encoder) mapping(n uint32) *profile.Mapping {
 			File: e.texts.list[of.file], BuildID: e.texts.list[of.build],
 			HasFunctions: of.flags&1 != 0, HasFilenames: of.flags&2 != 0, HasLineNumbers: of.flags&4 != 0, HasInlineFrames: of.flags&8 != 0,
 		}
-		e.mappings[n] = m
+		*at(&e.mappings, n) = m
 		e.p.Mapping = append(e.p.Mapping, m)
 	}
 	return m
 }
 
 func (e *encoder) location(n uint32) *profile.Location {
-	l := e.locations[n]
+	l := *at(&e.locations, n)
 	if l == nil {
 		of := e.code.locations.list[n]
-		l = &profile.Location{ID: uint64(len(e.p.Location) + 1), Address: of.address, Mapping: e.mapping(of.mapping), IsFolded: of.folded}
+		l = &profile.Location{ID: uint64(len(e.p.Location) + 1), Address: of.address, Mapping: e.mapping(of.mapping), IsFolded: of.folded, Line: make([]profile.Line, 0, of.lines)}
 		for _, at := range e.code.locations.of(of) {
 			l.Line = append(l.Line, profile.Line{Function: e.function(at.function), Line: at.line, Column: at.column})
 		}
-		e.locations[n] = l
+		*at(&e.locations, n) = l
 		e.p.Location = append(e.p.Location, l)
 	}
 	return l
 }
 
 func (e *encoder) function(n uint32) *profile.Function {
-	f := e.functions[n]
+	f := *at(&e.functions, n)
 	if f == nil {
 		of := e.code.functions.list[n]
 		f = &profile.Function{
 			ID: uint64(len(e.p.Function) + 1), Name: e.texts.list[of.name], SystemName: e.texts.list[of.system],
 			Filename: e.texts.list[of.file], StartLine: of.start,
 		}
-		e.functions[n] = f
+		*at(&e.functions, n) = f
 		e.p.Function = append(e.p.Function, f)
 	}
 	return f
@@ -111,4 +244,6 @@ func (e *encoder) labels(sm *profile.Sample, g uint32) {
 		sm.NumLabel[key] = append(sm.NumLabel[key], l.number)
 		sm.NumUnit[key] = append(sm.NumUnit[key], e.texts.list[l.unit])
 	}
+	// A key with empty units only is one without units.
+	maps.DeleteFunc(sm.NumUnit, func(_ string, units []string) bool { return strings.Join(units, "") == "" })
 }

@@ -291,6 +291,19 @@ func (s *Segment) idsIn(group uint32) (profile, span ident.Key) {
 	return 0, 0
 }
 
+// isLabelled reports whether a group has a profile_id, a span_id or a span_name.
+func (s *Segment) isLabelled(group uint32) bool {
+	switch s.groups.form(group) {
+	case both, spanOnly, profileOnly:
+		return true
+	case odd:
+		if of := s.groups.odd.list[s.groups.ids[group].span]; of.profile != 0 || of.span != 0 {
+			return true
+		}
+	}
+	return s.value(s.groups.set(group), labelkey.SpanName) != ""
+}
+
 // ended returns the span that had ended when the rows of a group were taken, 0 for none.
 func (s *Segment) ended(group uint32) ident.Key {
 	if s.groups.form(group) != odd {

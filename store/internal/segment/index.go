@@ -41,25 +41,31 @@ type index struct {
 	different   []Sums
 	// extras are the sums of groups with the form odd, sorted by id.
 	extras []idSums
+	// late are the ids of other groups with rows after the end of their span, sorted. sealed is set if
+	// the spans of all segments before were searched for them.
+	late   []ident.Key
+	sealed bool
 }
 
+// idSums are the sums of one id of a group. own is not set if it is a profile_id beside
+// the span_id of another span.
 type idSums struct {
 	id    ident.Key
 	group uint32
+	own   bool
 	Sums
 }
 
 func (x *index) bytes() int64 {
-	return x.order.Size() + x.sums.Size() + memory.Slice(x.different) + memory.Slice(x.extras)
+	return x.order.Size() + x.sums.Size() + memory.Slice(x.different) + memory.Slice(x.extras) + memory.Slice(x.late)
 }
 
 // endOf returns the end of a span in nanoseconds since 1970, 0 if no segment has its record.
-// Samples are seconds late, and so only the newest segments are searched.
 func endOf(id ident.Key, own *Segment, before []*Segment) int64 {
 	if r := own.spans.find(id); r != nil {
 		return r.end()
 	}
-	for _, s := range slices.Backward(before[max(0, len(before)-2):]) {
+	for _, s := range slices.Backward(before) {
 		if r := s.spans.find(id); r != nil {
 			return r.end()
 		}
@@ -68,8 +74,13 @@ func endOf(id ident.Key, own *Segment, before []*Segment) int64 {
 }
 
 // sum builds the index of a segment with sorted spans. Rows count as after the end of their
-// span if their window starts more than two windows later.
-func (s *Segment) sum(before []*Segment) *index {
+// span if their window starts more than two windows later. before are the segments before,
+// which are only searched near the end if the segment is not sealed.
+func (s *Segment) sum(before []*Segment, sealed bool) *index {
+	if !sealed {
+		before = before[max(0, len(before)-2):]
+	}
+	var late []ident.Key
 	sums := make([]Sums, len(s.groups.ids))
 	ended := make([]int64, len(s.groups.ids)) // the end of the span of each group, 0 if unknown
 	for g := range ended {
@@ -85,12 +96,15 @@ func (s *Segment) sum(before []*Segment) *index {
 			to, n := &sums[g], w.count(row)
 			cpu := w.cpuOf(row)
 			to.Held += n
-			late := ended[g] != 0 && w.start > ended[g]+2*length
-			if w.kind == exporter.KindCPU && (late || s.ended(g) != 0) {
+			isLate := ended[g] != 0 && w.start > ended[g]+2*length
+			if isLate {
+				late = append(late, s.groups.ids[g].span)
+			}
+			if w.kind == exporter.KindCPU && (isLate || s.ended(g) != 0) {
 				to.AfterEnd += cpu
 				to.AfterEndSamples += n
 			}
-			if late && w.kind == exporter.KindCPU {
+			if isLate && w.kind == exporter.KindCPU {
 				continue
 			}
 			switch w.kind {
@@ -102,7 +116,10 @@ func (s *Segment) sum(before []*Segment) *index {
 			}
 		}
 	}
-	return s.indexOf(sums)
+	x := s.indexOf(sums)
+	slices.Sort(late)
+	x.late, x.sealed = slices.Clip(slices.Compact(late)), sealed
+	return x
 }
 
 // indexOf sorts the sums of all groups by id.
@@ -128,7 +145,7 @@ func (s *Segment) indexOf(sums []Sums) *index {
 				} else {
 					of.AfterEnd, of.AfterEndSamples = 0, 0
 				}
-				x.extras = append(x.extras, idSums{id, n, of})
+				x.extras = append(x.extras, idSums{id, n, id == span || span == 0, of})
 			}
 		}
 	}
@@ -151,27 +168,72 @@ func (s *Segment) indexOf(sums []Sums) *index {
 	return x
 }
 
-// of returns the sums of an id, and the last of its groups. ok is false if it has no rows.
-func (x *index) of(s *Segment, id ident.Key) (sums Sums, group uint32, ok bool) {
-	if id == 0 {
-		return Sums{}, 0, false
-	}
+// hasLate reports whether the index may have rows of a span long after its end.
+func (x *index) hasLate(id ident.Key) bool {
+	_, late := slices.BinarySearch(x.late, id)
+	_, extra := slices.BinarySearchFunc(x.extras, id, func(e idSums, id ident.Key) int { return cmp.Compare(e.id, id) })
+	return late || extra || !x.sealed
+}
+
+// find returns the places in order and in extras of the rows of an id, from the first on.
+func (x *index) find(s *Segment, id ident.Key) (order, until, extra int) {
 	n := x.order.Len()
-	for i := sort.Search(n, func(i int) bool { return s.groups.ids[x.order.At(i)].span >= id }); i < n; i++ {
-		g := uint32(x.order.At(i))
-		if s.groups.ids[g].span != id {
+	order = sort.Search(n, func(i int) bool { return s.groups.ids[x.order.At(i)].span >= id })
+	for until = order; until < n && s.groups.ids[x.order.At(until)].span == id; {
+		until++
+	}
+	extra, _ = slices.BinarySearchFunc(x.extras, id, func(e idSums, id ident.Key) int { return cmp.Compare(e.id, id) })
+	return order, until, extra
+}
+
+// groupsOf returns the groups of an id, sorted. It is never nil.
+func (x *index) groupsOf(s *Segment, id ident.Key) []uint32 {
+	order, until, extra := x.find(s, id)
+	groups := make([]uint32, 0, until-order)
+	for i := order; i < until; i++ {
+		groups = append(groups, uint32(x.order.At(i)))
+	}
+	for _, e := range x.extras[extra:] {
+		if e.id != id {
 			break
 		}
-		sums.Add(x.different[x.sums.At(i)])
-		group, ok = max(group, g), true
+		groups = append(groups, e.group)
 	}
-	first, _ := slices.BinarySearchFunc(x.extras, id, func(e idSums, id ident.Key) int { return cmp.Compare(e.id, id) })
-	for _, e := range x.extras[first:] {
+	slices.Sort(groups)
+	return groups
+}
+
+// isSpanID reports whether an id is the span_id of rows.
+func (x *index) isSpanID(s *Segment, id ident.Key) bool {
+	order, until, _ := x.find(s, id)
+	for i := order; i < until; i++ {
+		if s.groups.form(uint32(x.order.At(i))) != profileOnly {
+			return true
+		}
+	}
+	return false
+}
+
+// of returns the sums of an id, and the last of its own groups, -1 for none. ok is false if
+// it has no rows.
+func (x *index) of(s *Segment, id ident.Key) (sums Sums, group int, ok bool) {
+	group = -1
+	if id == 0 {
+		return Sums{}, group, false
+	}
+	order, until, extra := x.find(s, id)
+	for i := order; i < until; i++ {
+		sums.Add(x.different[x.sums.At(i)])
+		group, ok = max(group, x.order.At(i)), true
+	}
+	for _, e := range x.extras[extra:] {
 		if e.id != id {
 			break
 		}
 		sums.Add(e.Sums)
-		group, ok = max(group, e.group), true
+		if ok = true; e.own {
+			group = max(group, int(e.group))
+		}
 	}
 	return sums, group, ok
 }

@@ -13,6 +13,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof/store/internal/attributes"
@@ -46,12 +47,17 @@ type Intake struct {
 
 	shards  [shards]shard
 	dropped atomic.Int64
+	// last is the resource of the span that ended last.
+	last    atomic.Pointer[resource.Resource]
 	working atomic.Bool
 	// draining is held while spans are delivered. spare is an empty slice, and batch the
 	// spans of a shard.
 	draining sync.Mutex
 	spare    []sdktrace.ReadOnlySpan
 	batch    []Ended
+	// named is the resource of the last span, service its service.
+	named   *resource.Resource
+	service string
 }
 
 type shard struct {
@@ -105,6 +111,9 @@ func (i *Intake) ForceFlush(context.Context) error {
 	return nil
 }
 
+// Resource returns the resource of the span that ended last, nil before the first.
+func (i *Intake) Resource() *resource.Resource { return i.last.Load() }
+
 // Dropped returns how many spans found no place.
 func (i *Intake) Dropped() int64 { return i.dropped.Load() }
 
@@ -143,11 +152,23 @@ func (i *Intake) Drain() {
 		for _, of := range ended {
 			i.batch = append(i.batch, i.read(of))
 		}
+		if r := ended[len(ended)-1].Resource(); r != i.last.Load() {
+			i.last.Store(r)
+			i.room.SetService(ident.Service(r), ident.Version(r))
+		}
 		i.room.End(i.batch...)
 		clear(ended) // the snapshots are not needed any more
 		i.spare = ended[:0]
 		clear(i.batch)
 	}
+}
+
+// serviceOf returns the service of a resource, which is the last one for most spans.
+func (i *Intake) serviceOf(r *resource.Resource) string {
+	if r != i.named || r == nil {
+		i.named, i.service = r, ident.Service(r)
+	}
+	return i.service
 }
 
 // read returns what a room keeps of a span.
@@ -160,7 +181,7 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	}
 	trace := of.TraceID()
 	e := Ended{
-		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: s.Name(), Service: ident.Service(s.Resource()),
+		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: s.Name(), Service: i.serviceOf(s.Resource()),
 		Start: ident.UnixNano(start), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error,
 	}
 	e.Duration = ident.Elapsed(e.Start, ident.UnixNano(s.EndTime()))

@@ -7,9 +7,12 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
@@ -18,9 +21,12 @@ const (
 	// is the part for rows of spans without a record there.
 	keptShare    = 4
 	pendingShare = 16
-	// rowBytes and spanBytes are about the memory of a kept row and of a kept span.
-	rowBytes  = 128
-	spanBytes = 160
+	// rowBytes is about the memory of a kept row. spanBytes is the memory of a kept span, with
+	// the ids of its rows.
+	rowBytes  = 24
+	spanBytes = 320
+	// firstRanks is how many spans of each list are chosen before all others.
+	firstRanks = 3
 )
 
 // keep rebuilds the kept segment when a segment is dropped. It has the spans with a rank of
@@ -35,13 +41,15 @@ func (r *Room) keepWith(dropped *Segment, pending int64) {
 	}
 	k := keeper{room: r, sources: sources, rows: make(map[ident.Key]int64), newer: make(map[ident.Key]bool)}
 	k.survey()
-	budget := r.maxBytes / keptShare
-	for range 6 { // what a row takes is only known after the copy
+	limit := r.maxBytes / keptShare
+	budget := limit - pending
+	for range 6 { // the memory of a row is only known after the copy
 		r.kept = k.copy(k.choose(budget), k.pending(pending))
-		if r.kept == nil || r.kept.bytes() <= r.maxBytes/keptShare {
+		if r.kept == nil || r.kept.bytes() <= limit {
 			break
 		}
-		budget /= 2
+		part := float64(limit) / float64(r.kept.bytes()) * 0.9
+		budget, pending = int64(float64(budget)*part), int64(float64(pending)*part)
 	}
 	r.counts.SpansEvicted += k.evicted()
 	r.counts.Unended += k.unended
@@ -116,11 +124,11 @@ func (s *Segment) named(g uint32) []ident.Key {
 // choose returns the spans with a rank, as many as have room. The spans of names that were
 // seen last are first, and of one name the higher bands.
 func (k *keeper) choose(budget int64) map[ident.Key]bool {
-	lists := make(rankings)
+	lists, types := make(rankings), make(map[nameKey]int)
 	seen := make(map[nameKey]int64)
 	all := append(slices.Clip(k.sources), k.room.sealed...)
 	for _, s := range k.sources {
-		lists.add(s, func(id ident.Key) (cpu int64) {
+		lists.add(s, k.room.keys, types, func(id ident.Key) (cpu int64) {
 			for _, of := range all {
 				sums, _, _ := of.index.of(of, id)
 				cpu += sums.CPU
@@ -155,34 +163,42 @@ func (k *keeper) choose(budget int64) map[ident.Key]bool {
 		return cmp.Or(cmp.Compare(b.seen, a.seen), cmp.Compare(a.service, b.service), cmp.Compare(a.name, b.name), cmp.Compare(b.band, a.band), cmp.Compare(a.text, b.text))
 	})
 	chosen := make(map[ident.Key]bool)
-	for _, p := range places {
-		for _, of := range p.ids {
-			if chosen[of.id] {
-				continue
+	choose := func(ids []ranked) {
+		for _, of := range ids {
+			if cost := spanBytes + rowBytes*k.rows[of.id]; !chosen[of.id] && cost <= budget {
+				budget -= cost
+				chosen[of.id] = true
 			}
-			if budget -= spanBytes + rowBytes*k.rows[of.id]; budget < 0 {
-				return chosen
-			}
-			chosen[of.id] = true
 		}
+	}
+	for _, p := range places {
+		choose(p.ids[:min(len(p.ids), firstRanks)])
+	}
+	for _, p := range places {
+		choose(p.ids[min(len(p.ids), firstRanks):])
 	}
 	return chosen
 }
 
 // pending returns the ids of rows without a record in the sources: their span has not
-// ended, or it ended later. The newest are first.
+// ended, or it ended later. Both have the budget, and the newest are first.
 func (k *keeper) pending(budget int64) map[ident.Key]bool {
-	ids, none := make(map[ident.Key]bool), budget == 0
+	ids, ended := make(map[ident.Key]bool), budget
 	k.unended = 0
 	for _, id := range slices.Backward(k.order) {
 		if slices.ContainsFunc(k.sources, func(s *Segment) bool { return s.spans.find(id) != nil }) {
 			continue
 		}
-		if budget -= rowBytes * k.rows[id]; budget < 0 && (!k.newer[id] || none) {
-			k.unended++
-			continue
+		to := &budget
+		if k.newer[id] {
+			to = &ended
 		}
-		ids[id] = true
+		if cost := rowBytes * k.rows[id]; cost > *to {
+			k.unended++
+		} else {
+			*to -= cost
+			ids[id] = true
+		}
 	}
 	return ids
 }
@@ -191,7 +207,7 @@ func (k *keeper) pending(budget int64) map[ident.Key]bool {
 func (k *keeper) copy(chosen, pending map[ident.Key]bool) *Segment {
 	to := newSegment()
 	for _, s := range k.sources {
-		c := newCopier(to, s)
+		c := newCopier(to, s, true)
 		keep := make([]bool, len(s.groups.ids))
 		for g := range keep {
 			keep[g] = slices.ContainsFunc(s.named(uint32(g)), func(id ident.Key) bool { return chosen[id] || pending[id] })
@@ -250,7 +266,7 @@ func (k *keeper) evicted() (n int64) {
 		}
 		for i := range s.spans.list {
 			switch {
-			case s.spans.list[i].child:
+			case s.spans.list[i].child, s.processOf(&s.spans.list[i]) != nil:
 			case s == k.room.kept:
 				n--
 			default:
@@ -259,4 +275,97 @@ func (k *keeper) evicted() (n int64) {
 		}
 	}
 	return n
+}
+
+const (
+	// perBand is how many spans of a name have a rank for each latency band: the slowest.
+	// As many with the most CPU time have one.
+	perBand = 10
+	// perError is how many errors of a name and type have a rank. maxErrorTypes bounds the
+	// types of a name.
+	perError      = 3
+	maxErrorTypes = 16
+	// errorBand and cpuBand are lists beside the bands of latency.
+	errorBand = -1
+	cpuBand   = -2
+)
+
+// band returns the latency band of a span. The bands end at 1 ms, 4 ms, 16 ms and so on.
+func band(duration int64) int {
+	b := 0
+	for ; duration >= int64(time.Millisecond) && b < 9; duration /= 4 {
+		b++
+	}
+	return b
+}
+
+// ranking is a list of spans with a rank. text distinguishes errors.
+type ranking struct {
+	service, name, text string
+	band                int
+}
+
+// ranked is a span in a list.
+type ranked struct {
+	id    ident.Key
+	value int64
+}
+
+// rankings are the spans with a rank. Of a name they are the slowest of each band, and the
+// spans with the most CPU time. The last errors of each type have a rank too.
+type rankings map[ranking][]ranked
+
+// add ranks the spans of a segment. cpu returns the CPU time of a span.
+func (l rankings) add(s *Segment, keys *attributes.Keys, types map[nameKey]int, cpu func(ident.Key) int64) {
+	for i := range s.spans.list {
+		r := &s.spans.list[i]
+		if r.child {
+			continue
+		}
+		of := ranking{service: s.spans.texts.list[r.service], name: s.spans.texts.list[r.name], band: band(r.duration)}
+		l.enter(of, ranked{r.id, r.duration}, perBand)
+		of.band = cpuBand
+		if n := cpu(r.id); n > 0 {
+			l.enter(of, ranked{r.id, n}, perBand)
+		}
+		if r.err {
+			of.band, of.text = errorBand, errorType(s.spans.texts.list[r.status], s.spans.texts.list[r.attributes], keys)
+			if _, ok := l[of]; !ok {
+				key := nameKey{of.service, of.name}
+				if types[key]++; types[key] > maxErrorTypes {
+					of.text = otherName
+				}
+			}
+			l.enter(of, ranked{r.id, r.end()}, perError)
+		}
+	}
+}
+
+// errorType returns what an error has in common with others: its type, or its status without
+// digits, which may be ids.
+func errorType(status, set string, keys *attributes.Keys) string {
+	if keys != nil {
+		for e := range keys.All(set) {
+			if !e.More && !e.OfChild && (e.Key == attributes.ErrorType || e.Key == attributes.ExceptionType) {
+				return e.Value
+			}
+		}
+	}
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
+		}
+		return r
+	}, status)
+}
+
+// enter puts a span into a sorted list of at most n.
+func (l rankings) enter(to ranking, r ranked, n int) {
+	of := l[to]
+	if len(of) == n && of[n-1].value >= r.value {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(of, r, func(a, b ranked) int { return cmp.Compare(b.value, a.value) })
+	of = slices.Insert(of, i, r)
+	l[to] = of[:min(len(of), n)]
 }

@@ -36,8 +36,8 @@ type SpanQuery struct {
 	// From and Until select the spans that overlap that time, in nanoseconds since 1970.
 	// An Until of 0 means no end.
 	From, Until int64
-	// Match, if not nil, is a further condition. Its spans have no Sums.
-	Match func(*Span) bool
+	// Match, if not nil, is a further condition.
+	Match func(id ident.Key) bool
 	// Children adds the spans without a profile of their own.
 	Children bool
 	Order    Order
@@ -52,16 +52,20 @@ type Span struct {
 	Label   string
 	Process *Process // nil for this process
 
-	segment *Segment
-	record  *record
-	value   int64
+	kept bool // in the kept segment
+}
+
+// listed is a span that may be in a list.
+type listed struct {
+	place
+	value int64
 }
 
 // List returns the spans of a query. It returns the error of the context if that ends first.
 func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 	until := cmp.Or(q.Until, math.MaxInt64)
-	var top []Span
-	compare := func(a, b Span) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.ID, b.ID)) }
+	var top []listed
+	compare := func(a, b listed) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.id, b.id)) }
 	least := int64(math.MinInt64)
 	for _, s := range v.all() {
 		if err := ctx.Err(); err != nil {
@@ -75,16 +79,15 @@ func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 				r.start >= until || max(r.end(), r.start+1) <= q.From {
 				continue
 			}
-			span := Span{segment: s, record: r, value: v.value(r, q.Order)}
-			if span.value < least {
+			if q.Match != nil && !q.Match(r.id) {
 				continue
 			}
-			span.Ended, span.Process = s.spans.ended(r), s.processOf(r)
-			if q.Match != nil && !q.Match(&span) {
+			value := v.value(r, q.Order)
+			if value < least {
 				continue
 			}
 			// A list of twice the limit is cut to the limit.
-			if top = append(top, span); q.Limit > 0 && len(top) >= 2*q.Limit {
+			if top = append(top, listed{place{r, s}, value}); q.Limit > 0 && len(top)/2 >= q.Limit {
 				slices.SortFunc(top, compare)
 				top = top[:q.Limit]
 				least = top[q.Limit-1].value
@@ -95,10 +98,11 @@ func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 	if q.Limit > 0 {
 		top = top[:min(len(top), q.Limit)]
 	}
+	list := make([]Span, len(top))
 	for i := range top {
-		top[i].Sums, top[i].Label = v.sumsOf(top[i].record)
+		list[i] = v.span(top[i].place)
 	}
-	return top, nil
+	return list, nil
 }
 
 // number returns the number of a text, or no number of any.
@@ -120,13 +124,18 @@ func (v *View) value(r *record, by Order) int64 {
 	return r.end()
 }
 
+// span returns a span with its samples.
+func (v *View) span(of place) Span {
+	s := Span{Ended: of.in.spans.ended(of.record), Process: of.in.processOf(of.record), kept: of.in == v.kept}
+	s.Sums, s.Label = v.sumsOf(of.record)
+	return s
+}
+
 // Find returns the span with an id.
 func (v *View) Find(id ident.Key) (Span, bool) {
 	for _, s := range slices.Backward(v.all()) {
 		if r := s.spans.find(id); r != nil && !r.child {
-			span := Span{Ended: s.spans.ended(r), Process: s.processOf(r)}
-			span.Sums, span.Label = v.sumsOf(r)
-			return span, true
+			return v.span(place{r, s}), true
 		}
 	}
 	return Span{}, false
@@ -139,19 +148,45 @@ func (v *View) sumsOf(r *record) (sums Sums, label string) {
 		if s.until < r.start || len(s.windows) == 0 {
 			continue
 		}
+		far := s.from > r.end()+2*s.longest()
+		if far && !s.index.hasLate(r.id) {
+			continue
+		}
 		of, group, ok := s.index.of(s, r.id)
 		if !ok {
 			continue
 		}
-		if s.from > r.end()+2*s.longest() {
+		if far {
 			of.AfterEnd, of.AfterEndSamples = of.AfterEnd+of.CPU, of.AfterEndSamples+of.Samples
 			of.CPU, of.Samples = 0, 0
 		} else {
-			label = cmp.Or(s.label(group, labelkey.SpanName), label)
+			label = cmp.Or(s.nameLabel(group), label)
 		}
 		sums.Add(of)
 	}
 	return sums, label
+}
+
+// SumsOf returns the samples of a span without a record, its last label and its service.
+func (v *View) SumsOf(id ident.Key) (sums Sums, label, service string) {
+	for _, s := range v.all() {
+		of, group, ok := s.index.of(s, id)
+		if !ok {
+			continue
+		}
+		sums.Add(of)
+		label = cmp.Or(s.nameLabel(group), label)
+		service = cmp.Or(s.windows[0].name(), service)
+	}
+	return sums, label, service
+}
+
+// nameLabel returns the span_name of a group, "" for none.
+func (s *Segment) nameLabel(group int) string {
+	if group < 0 {
+		return ""
+	}
+	return s.value(s.groups.set(uint32(group)), labelkey.SpanName)
 }
 
 // longest returns the length of the first CPU window.
@@ -183,8 +218,11 @@ func (v *View) Exemplars(ctx context.Context) ([]Exemplar, error) {
 		if s.ended(g) != 0 {
 			return ""
 		}
+		if as := s.groups.form(g); as != profileOnly && as != odd {
+			return ""
+		}
 		id := s.label(g, labelkey.ProfileID)
-		if id == s.label(g, labelkey.SpanID) || v.known(ident.ParseKey(id)) {
+		if id == s.label(g, labelkey.SpanID) || v.isSpan(ident.ParseKey(id)) {
 			return ""
 		}
 		return id
@@ -193,8 +231,11 @@ func (v *View) Exemplars(ctx context.Context) ([]Exemplar, error) {
 
 // FindExemplar returns the rows of an id without a record.
 func (v *View) FindExemplar(ctx context.Context, id string) (Exemplar, bool, error) {
+	key := ident.ParseKey(id)
 	list, err := v.exemplars(ctx, v.all(), func(s *Segment, g uint32) string {
-		if s.label(g, labelkey.ProfileID) == id || s.label(g, labelkey.SpanID) == id {
+		profile, span := s.idsIn(g)
+		if key != 0 && (profile == key || span == key) ||
+			key == 0 && s.groups.form(g) == odd && (s.label(g, labelkey.ProfileID) == id || s.label(g, labelkey.SpanID) == id) {
 			return id
 		}
 		return ""
@@ -205,9 +246,9 @@ func (v *View) FindExemplar(ctx context.Context, id string) (Exemplar, bool, err
 	return list[0], true, nil
 }
 
-// known reports whether an id has a record.
-func (v *View) known(id ident.Key) bool {
-	return id != 0 && slices.ContainsFunc(v.all(), func(s *Segment) bool { return s.spans.find(id) != nil })
+// isSpan reports whether an id has a record, or is a span_id.
+func (v *View) isSpan(id ident.Key) bool {
+	return id != 0 && slices.ContainsFunc(v.all(), func(s *Segment) bool { return s.spans.find(id) != nil || s.index.isSpanID(s, id) })
 }
 
 // exemplars sums the rows for which idOf returns an id.
@@ -256,7 +297,7 @@ func (x *Exemplar) addRow(w *window, row int) {
 		x.First = w.start
 	}
 	x.Last = max(x.Last, w.end)
-	x.Service = w.service
+	x.Service = w.name()
 	n := w.count(row)
 	x.Held += n
 	switch w.kind {
@@ -286,12 +327,20 @@ func (v *View) CPUTimes(id ident.Key, from, until int64) (list []CPUTime) {
 				}
 				cpu, n := w.cpuOf(row), w.count(row)
 				for i, t := range at {
-					k, parts := int64(i), int64(len(at))
-					list = append(list, CPUTime{t, cpu*(k+1)/parts - cpu*k/parts, n*(k+1)/parts - n*k/parts})
+					list = append(list, CPUTime{t, part(cpu, i, len(at)), part(n, i, len(at))})
 				}
 			}
 		}
 	}
 	slices.SortFunc(list, func(a, b CPUTime) int { return cmp.Compare(a.At, b.At) })
 	return list
+}
+
+// part returns the i-th of n parts that a value is the sum of.
+func part(value int64, i, n int) int64 {
+	of := value / int64(n)
+	if int64(i) < value%int64(n) {
+		of++
+	}
+	return of
 }

@@ -4,10 +4,15 @@
 package segment
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -41,30 +46,65 @@ type Matcher struct {
 	list map[string]bool
 }
 
-// meta are the characters that make an expression more than a list.
-const meta = `\.+*?()[]{}^$`
+// maxExpression bounds the bytes of a regular expression that is no list of values.
+const maxExpression = 1024
 
-// NewMatcher returns a matcher. Expressions are RE2 and match the whole value.
+// NewMatcher returns a matcher. Expressions are RE2 and match the whole value. A list of
+// values, a|b|c, may have any length.
 func NewMatcher(label string, op Op, value string) (Matcher, error) {
 	m := Matcher{Label: label, Value: value, Op: op}
-	switch op {
-	case Equal, NotEqual:
-	case Regexp, NotRegexp:
-		if !strings.ContainsAny(value, meta) {
-			m.list = make(map[string]bool)
-			for v := range strings.SplitSeq(value, "|") {
-				m.list[v] = true
-			}
-			break
-		}
-		var err error
-		if m.re, err = regexp.Compile("^(?s:" + value + ")$"); err != nil {
-			return m, fmt.Errorf("the matcher of %s: %w", label, err)
-		}
-	default:
-		return m, fmt.Errorf("the matcher of %s: unknown operator %d", label, op)
+	switch {
+	case label == inSpanName && (op != Equal || value == ""):
+		return Matcher{}, fmt.Errorf("label %s: it can only be compared by = with the name of a span", label)
+	case op == Equal || op == NotEqual:
+		return m, nil
+	case op != Regexp && op != NotRegexp:
+		return Matcher{}, fmt.Errorf("label %s: unknown operator %d", label, op)
+	}
+	if m.list = parseList(value); m.list != nil {
+		return m, nil
+	}
+	if len(value) > maxExpression {
+		return Matcher{}, fmt.Errorf("label %s: an expression of %d bytes, and the limit is %d: make it shorter, or list the values as a|b|c", label, len(value), maxExpression)
+	}
+	_, err := regexp.Compile(value) // alone first, so that it cannot end the group around it
+	if err == nil {
+		m.re, err = regexp.Compile("^(?s:" + value + ")$")
+	}
+	if err != nil {
+		return Matcher{}, fmt.Errorf("label %s: %w", label, err)
 	}
 	return m, nil
+}
+
+// parseList returns the values of an expression without operators except |, nil for any
+// other expression.
+func parseList(expression string) map[string]bool {
+	if !utf8.ValidString(expression) || strings.ContainsRune(expression, utf8.RuneError) {
+		return nil
+	}
+	list := make(map[string]bool)
+	var value []byte
+	for i := 0; i < len(expression); i++ {
+		c := expression[i]
+		switch {
+		case c == '|':
+			list[string(value)] = true
+			value = value[:0]
+			continue
+		case c == '\\':
+			// Before letters and digits a backslash has other meanings.
+			if i++; i == len(expression) || expression[i] >= utf8.RuneSelf || isLetterOrDigit(expression[i]) {
+				return nil
+			}
+			c = expression[i]
+		case strings.IndexByte(".+*?()[]{}^$", c) >= 0:
+			return nil
+		}
+		value = append(value, c)
+	}
+	list[string(value)] = true
+	return list
 }
 
 // Matches reports whether a value meets the condition.
@@ -76,6 +116,10 @@ func (m *Matcher) Matches(value string) bool {
 		return m.list[value] == (m.Op == Regexp)
 	}
 	return (value == m.Value) == (m.Op == Equal)
+}
+
+func isLetterOrDigit(c byte) bool {
+	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
 // matchesAny reports whether one of several values meets the condition, or all if it is a
@@ -90,13 +134,20 @@ func (m *Matcher) matchesAny(values []string) bool {
 	return slices.ContainsFunc(values, m.Matches)
 }
 
-// onSpan reports whether the condition is about the span of a row.
-func (m *Matcher) onSpan() bool {
+// Attribute returns the key of the attribute that the condition is about.
+func (m *Matcher) Attribute() (key string, ok bool) {
+	return strings.CutPrefix(m.Label, attributePrefix)
+}
+
+// OnSpan reports whether the condition is about the span of a row.
+func (m *Matcher) OnSpan() bool {
 	return m.Label == inSpanName || strings.HasPrefix(m.Label, attributePrefix)
 }
 
-func (m *Matcher) onID() bool {
-	switch m.Label {
+func (m *Matcher) onID() bool { return isID(m.Label) }
+
+func isID(label string) bool {
+	switch label {
 	case labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID, labelkey.EndedSpanID:
 		return true
 	}
@@ -105,52 +156,65 @@ func (m *Matcher) onID() bool {
 
 func (m *Matcher) onService() bool { return m.Label == serviceName || m.Label == serviceVersion }
 
-// lists reports whether the condition lists ids or is about spans. Only such questions
-// reach the kept segment.
-func (m *Matcher) lists() bool {
-	positive := m.Op == Equal && m.Value != "" || m.Op == Regexp && m.list != nil && !m.list[""]
-	return m.onSpan() || m.onID() && positive
+// ListsIDs reports whether the condition lists ids. Rows without the label never match.
+func (m *Matcher) ListsIDs() bool {
+	return m.onID() && (m.Op == Equal && m.Value != "" || m.Op == Regexp && m.list != nil && !m.list[""])
 }
 
-// passes evaluates the matchers for the groups of a segment. services are the matchers on
-// the service, which depend on the window.
-func (v *View) passes(s *Segment, matchers []Matcher, spans func(*Matcher) map[ident.Key]bool) (pass []bool, services []*Matcher) {
+// match is the groups of a segment that matchers select: in few, sorted, or in all by
+// group. services are the matchers on the service, which depend on the window.
+type match struct {
+	few      []uint32
+	all      []bool
+	services []*Matcher
+}
+
+func (m *match) some() bool { return len(m.few) > 0 || slices.Contains(m.all, true) }
+
+// match evaluates matchers for the groups of a segment.
+func (v *View) match(s *Segment, matchers []Matcher, spans func(*Matcher) map[ident.Key]bool, ended func() bool) *match {
+	m := &match{}
 	labelled := make([]bool, len(s.groups.labellings.list))
 	for i := range labelled {
 		labelled[i] = true
 	}
-	var ids []*Matcher
+	var ids []func(uint32) bool
+	var key ident.Key
 	for i := range matchers {
-		m := &matchers[i]
+		of := &matchers[i]
 		switch {
-		case m.onService():
-			services = append(services, m)
-		case m.onID() || m.onSpan():
-			ids = append(ids, m)
-		default:
-			for l, of := range s.groups.labellings.list {
-				labelled[l] = labelled[l] && m.Matches(s.value(of.set, m.Label))
-			}
-		}
-	}
-	pass = make([]bool, len(s.groups.ids))
-	for g := range pass {
-		pass[g] = labelled[s.groups.labelling(uint32(g))]
-	}
-	for _, m := range ids {
-		match := s.matchID(m)
-		if m.onSpan() {
-			of := spans(m)
-			match = func(g uint32) bool {
+		case of.onService():
+			m.services = append(m.services, of)
+		case of.OnSpan():
+			ids = append(ids, func(g uint32) bool {
 				profile, span := s.idsIn(g)
-				return of[profile] || of[span]
+				return spans(of)[profile] || spans(of)[span]
+			})
+		case of.onID():
+			ids = append(ids, s.matchID(of))
+			if of.Op == Equal && (of.Label == labelkey.ProfileID || of.Label == labelkey.SpanID) {
+				key = cmp.Or(ident.ParseKey(of.Value), key)
+			}
+		default:
+			for l, set := range s.groups.labellings.list {
+				labelled[l] = labelled[l] && of.Matches(s.value(set.set, of.Label))
 			}
 		}
-		for g := range pass {
-			pass[g] = pass[g] && match(uint32(g))
+	}
+	passes := func(g uint32) bool {
+		return labelled[s.groups.labelling(g)] && !slices.ContainsFunc(ids, func(is func(uint32) bool) bool { return !is(g) })
+	}
+	if key != 0 {
+		m.few = slices.DeleteFunc(s.index.groupsOf(s, key), func(g uint32) bool { return !passes(g) })
+		return m
+	}
+	m.all = make([]bool, len(s.groups.ids))
+	for g := range m.all {
+		if m.all[g] = passes(uint32(g)); ended() {
+			break
 		}
 	}
-	return pass, services
+	return m
 }
 
 // matchID returns a function that evaluates a condition on an id. An equality matcher on
@@ -170,7 +234,46 @@ func (s *Segment) matchID(m *Matcher) func(uint32) bool {
 			return equal == (m.Op == Equal)
 		}
 	}
-	return func(g uint32) bool { return m.Matches(s.label(g, m.Label)) }
+	text := func(g uint32) bool { return m.Matches(s.label(g, m.Label)) }
+	// Ids of the usual form are compared in binary.
+	keys, traces := make(map[ident.Key]bool), make(map[trace.TraceID]bool)
+	values := maps.Clone(m.list)
+	if m.Op == Equal || m.Op == NotEqual {
+		values = map[string]bool{m.Value: true}
+	}
+	for value := range values {
+		keys[ident.ParseKey(value)] = true
+		if id, err := trace.TraceIDFromHex(value); err == nil {
+			traces[id] = true
+		}
+	}
+	positive := m.Op == Equal || m.Op == Regexp
+	switch {
+	case m.re != nil || values[""]:
+		return text
+	case m.Label == labelkey.TraceID:
+		return func(g uint32) bool {
+			if s.groups.form(g) == odd {
+				return text(g)
+			}
+			return traces[s.groups.ids[g].trace] == positive
+		}
+	case m.Label == labelkey.EndedSpanID:
+		return func(g uint32) bool {
+			id := s.ended(g)
+			return (keys[id] && id != 0) == positive
+		}
+	}
+	return func(g uint32) bool {
+		if s.groups.form(g) == odd {
+			return text(g)
+		}
+		id, span := s.idsIn(g)
+		if m.Label == labelkey.SpanID {
+			id = span
+		}
+		return (keys[id] && id != 0) == positive
+	}
 }
 
 // onWindow evaluates matchers on the service for the labellings of a window. A label of
@@ -185,7 +288,7 @@ func (s *Segment) onWindow(w *window, services []*Matcher) (pass []bool) {
 		for _, m := range services {
 			value := s.value(of.set, m.Label)
 			if value == "" {
-				value = w.resource(m.Label)
+				value = w.resourceLabel(m.Label)
 			}
 			pass[l] = pass[l] && m.Matches(value)
 		}
@@ -193,88 +296,13 @@ func (s *Segment) onWindow(w *window, services []*Matcher) (pass []bool) {
 	return pass
 }
 
-// resource returns the service or its version.
-func (w *window) resource(label string) string {
+// resourceLabel returns the service or its version.
+func (w *window) resourceLabel(label string) string {
 	switch label {
 	case serviceName:
-		return w.service
+		return w.name()
 	case serviceVersion:
-		return w.version
+		return w.release()
 	}
 	return ""
 }
-
-// spansOf returns the spans with a record that meet a condition on spans.
-func (v *View) spansOf(m *Matcher) map[ident.Key]bool {
-	ids := make(map[ident.Key]bool)
-	if m.Label == inSpanName {
-		v.below(m, ids)
-		return ids
-	}
-	key := strings.TrimPrefix(m.Label, attributePrefix)
-	for _, s := range v.all() {
-		matches := make(map[uint32]bool) // by attributes
-		for i := range s.spans.list {
-			r := &s.spans.list[i]
-			if r.child {
-				continue
-			}
-			is, ok := matches[r.attributes]
-			if !ok {
-				is = m.matchesAny(v.values(s.spans.texts.list[r.attributes], key))
-				matches[r.attributes] = is
-			}
-			if is {
-				ids[r.id] = true
-			}
-		}
-	}
-	return ids
-}
-
-// values returns the values of an attribute in a set.
-func (v *View) values(set, key string) (values []string) {
-	if v.keys == nil || set == "" {
-		return nil
-	}
-	for e := range v.keys.All(set) {
-		if !e.More && e.Key == key {
-			values = append(values, e.Value)
-		}
-	}
-	return values
-}
-
-// below adds the spans of a name, and all spans below them in this process.
-func (v *View) below(m *Matcher, ids map[ident.Key]bool) {
-	parents := make(map[ident.Key]*record)
-	for _, s := range v.all() {
-		for i := range s.spans.list {
-			r := &s.spans.list[i]
-			parents[r.id] = r
-			if m.Matches(s.spans.texts.list[r.name]) {
-				ids[r.id] = true
-			}
-		}
-	}
-	for id, r := range parents {
-		var way []ident.Key
-		for depth := 0; r != nil && !ids[r.id] && depth < maxDepth; depth++ {
-			way = append(way, r.id)
-			if r.localRoot {
-				r = nil
-				break
-			}
-			r = parents[r.parent]
-		}
-		if r != nil && ids[r.id] {
-			for _, of := range way {
-				ids[of] = true
-			}
-			ids[id] = true
-		}
-	}
-}
-
-// maxDepth bounds the way from a span to its local root.
-const maxDepth = 100

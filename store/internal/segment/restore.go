@@ -13,9 +13,11 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -33,28 +35,44 @@ import (
 // maxFile bounds a file, zipped and not.
 const maxFile = 128 << 20
 
-// WithDirectory restores what earlier processes left in a directory, and writes to it from
-// then on. report gets errors of single files, and must not call the room.
+// WithDirectory writes to a directory from then on, and restores what earlier processes left
+// there on another goroutine. report gets errors of single files, and must not call the room.
 func (r *Room) WithDirectory(path string, maxBytes int64, report func(error)) error {
 	d, err := openDisk(path, maxBytes, r.keys, report)
 	if err != nil {
 		return err
 	}
-	l := loader{room: r, report: report, own: d}
-	l.load(path)
+	l := newLoader(r, report, d)
+	segments, kept, _ := l.find(path)
+	d.changed = r.Changed
+	r.disk, r.loader = d, l // nothing else has the room yet
 	go d.run()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.disk = d
+	go l.load(segments, kept)
 	return nil
 }
 
+// ErrNoRuns is the error of OpenDirectory for a directory without segments.
+var ErrNoRuns = errors.New("no process has left spans or profiles in it")
+
 // OpenDirectory restores what processes left in a directory, running ones too, and writes
 // nothing.
-func (r *Room) OpenDirectory(path string, report func(error)) {
-	l := loader{room: r, report: report}
-	l.load(path)
+func (r *Room) OpenDirectory(path string, report func(error)) error {
+	l := newLoader(r, report, nil)
+	segments, kept, err := l.find(path)
+	if err != nil {
+		return err
+	}
+	if len(segments)+len(kept) == 0 {
+		return ErrNoRuns
+	}
+	r.loader = l
+	l.load(segments, kept)
+	return nil
 }
+
+// Restored returns a channel that is closed when the files of earlier processes are read. The
+// room must have a directory.
+func (r *Room) Restored() <-chan struct{} { return r.loader.done }
 
 // Flush waits until all that came before is written. It returns false if done is closed first.
 func (r *Room) Flush(done <-chan struct{}) bool {
@@ -92,7 +110,13 @@ func (r *Room) Close() error {
 	}
 	r.disk = nil
 	r.mu.Unlock()
-	return d.close()
+	r.loader.stop.Store(true)
+	<-r.loader.done
+	err := d.close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = d.Counts()
+	return err
 }
 
 // loader reads the segments of earlier processes.
@@ -100,6 +124,33 @@ type loader struct {
 	room   *Room
 	report func(error)
 	own    *disk // nil if nothing is written
+	// processes and owners are interned.
+	processes map[Process]*Process
+	owners    map[*Process]*owner
+	stop      atomic.Bool
+	done      chan struct{} // closed when all is restored
+	// unreadable is the number of files and directories that could not be read, leftOut
+	// the number of profiles without room.
+	unreadable, leftOut atomic.Int64
+}
+
+func newLoader(r *Room, report func(error), own *disk) *loader {
+	l := &loader{room: r, own: own, processes: make(map[Process]*Process), owners: make(map[*Process]*owner), done: make(chan struct{})}
+	l.report = func(err error) {
+		l.unreadable.Add(1)
+		report(err)
+	}
+	return l
+}
+
+// process returns the pointer that stands for a process.
+func (l *loader) process(p Process) *Process {
+	key := Process{Started: p.Started, PID: p.PID}
+	if l.processes[key] == nil {
+		l.processes[key] = &p
+		l.owners[l.processes[key]] = &owner{}
+	}
+	return l.processes[key]
 }
 
 // left is a segment on the disk.
@@ -111,45 +162,59 @@ type left struct {
 
 // load adds the newest segments to the room, as many as fit into three quarters of its
 // bytes. Then it adds the kept sets.
-func (l *loader) load(path string) {
-	segments, kept := l.find(path)
+func (l *loader) load(segments, kept []left) {
 	r := l.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	defer r.changed()
-	room := r.maxBytes*3/4 - r.bytes()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		close(l.done)
+		r.changed()
+	}()
+	room := r.maxBytes*3/4 - r.Bytes()
+	var restored, keptSets []*Segment
 	for _, of := range slices.Backward(segments) {
-		s := l.read(of)
-		if s == nil {
+		if l.stop.Load() {
+			return
+		}
+		if room <= minSegment/2 {
+			l.leftOut.Add(profilesIn(of.path))
 			continue
 		}
-		s = s.seal(nil)
-		s.process = of.process
-		if room -= s.bytes(); room < 0 {
-			break
+		if s := l.read(of, room); s != nil {
+			s = s.seal(nil)
+			room -= s.bytes()
+			restored = slices.Insert(restored, 0, s)
 		}
-		r.sealed = slices.Insert(r.sealed, 0, s)
 	}
-	for i, s := range r.sealed {
-		s.index = s.sum(r.sealed[:i]) // samples may be in the segment after the span
+	for i, s := range restored {
+		s.index = s.sum(restored[:i], true) // samples may be in the segment after the span
 	}
 	for _, of := range kept {
-		if s := l.read(of); s != nil {
-			s = s.seal(nil)
-			s.process = of.process
-			r.keepRestored(s)
+		if l.stop.Load() {
+			return
+		}
+		if s := l.read(of, r.maxBytes/keptShare); s != nil {
+			keptSets = append(keptSets, s.seal(nil))
 		}
 	}
-	if l.own != nil {
-		for _, of := range segments {
-			l.own.saved = append(l.own.saved, savedDir{of.path, of.size})
-			l.own.counts.Bytes += of.size
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sealed = slices.Concat(restored, r.sealed)
+	for _, s := range restored {
+		for _, w := range s.windows {
+			if w.kind == exporter.KindCPU {
+				r.profiledBy(w, s.process)
+			}
 		}
 	}
+	for _, s := range keptSets {
+		r.keepRestored(s)
+	}
+	r.trim()
 }
 
 // find returns the segments and kept sets of earlier processes, the oldest first.
-func (l *loader) find(path string) (segments, kept []left) {
+func (l *loader) find(path string) (segments, kept []left, err error) {
 	entries, err := files.Entries(path, files.Follow)
 	if err != nil {
 		l.report(err)
@@ -158,7 +223,13 @@ func (l *loader) find(path string) (segments, kept []left) {
 		name, ok := strings.CutPrefix(e.Name(), processPrefix)
 		dir := filepath.Join(path, e.Name())
 		var p Process
-		if n, _ := fmt.Sscanf(name, "%d-%d-", &p.Started, &p.PID); !ok || n != 2 || l.own != nil && dir == l.own.dir {
+		switch n, _ := fmt.Sscanf(name, "%d-%d-", &p.Started, &p.PID); {
+		case l.own != nil && dir == l.own.dir:
+			continue
+		case !ok || n != 2:
+			if _, err := os.Lstat(filepath.Join(dir, oldFile)); err == nil {
+				l.report(fmt.Errorf("%s: an earlier version wrote it, and this one cannot read it", dir))
+			}
 			continue
 		}
 		if l.own != nil {
@@ -175,7 +246,7 @@ func (l *loader) find(path string) (segments, kept []left) {
 			l.report(err)
 		}
 		for _, e := range inside {
-			of := left{path: filepath.Join(dir, e.Name()), process: &p}
+			of := left{path: filepath.Join(dir, e.Name()), process: l.process(p)}
 			switch base := strings.TrimSuffix(e.Name(), opened); {
 			case base == keptName:
 				kept = append(kept, of)
@@ -190,7 +261,24 @@ func (l *loader) find(path string) (segments, kept []left) {
 			return cmp.Or(cmp.Compare(a.process.Started, b.process.Started), cmp.Compare(a.path, b.path))
 		})
 	}
-	return segments, kept
+	for _, of := range segments {
+		if l.own != nil {
+			l.own.saved = append(l.own.saved, savedDir{of.path, of.size})
+			l.own.counts.Bytes += of.size
+		}
+	}
+	return segments, kept, err
+}
+
+// profilesIn returns the number of profiles in the directory of a segment.
+func profilesIn(dir string) (n int64) {
+	entries, _ := files.Entries(dir, files.NoFollow)
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), profileSuffix) {
+			n++
+		}
+	}
+	return n
 }
 
 // sizeOf returns the size of the regular files in a directory.
@@ -204,17 +292,25 @@ func sizeOf(dir string) (n int64) {
 	return n
 }
 
-// read returns a segment, without what is damaged; nil if nothing can be read.
-func (l *loader) read(of left) *Segment {
+// read returns a segment without damaged files, nil if nothing can be read. If it exceeds
+// room, it has the newest windows only.
+func (l *loader) read(of left, room int64) *Segment {
 	records, err := readRecords(filepath.Join(of.path, spansFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.report(fmt.Errorf("%s: %w", of.path, err))
 	}
 	s := newSegment()
-	for _, r := range records {
+	s.process = of.process
+	s.owner = l.owners[of.process]
+	for _, r := range slices.Backward(records) {
 		if r.Window == nil {
 			continue
 		}
+		if s.bytes() > room {
+			l.leftOut.Add(1)
+			continue
+		}
+		l.named(of.process, r.Window.Service, r.Window.Version)
 		if err := l.readWindow(s, of.path, r.Window); err != nil {
 			l.report(fmt.Errorf("%s: %w", filepath.Join(of.path, r.Window.File), err))
 		}
@@ -222,9 +318,13 @@ func (l *loader) read(of left) *Segment {
 	for _, r := range records {
 		if r.Span != nil {
 			if e, ok := r.Span.ended(l.room.keys); ok {
-				s.spans.add(&e)
-				if r.Span.Process != nil && len(s.processes) < math.MaxUint8 {
-					s.spans.list[len(s.spans.list)-1].process = s.number(*r.Span.Process)
+				if !s.spans.add(&e) {
+					continue
+				}
+				if p := r.Span.Process; p != nil && len(s.processes) < math.MaxUint8 {
+					s.spans.list[len(s.spans.list)-1].process = s.number(l.process(*p))
+				} else {
+					l.named(of.process, e.Service, "")
 				}
 			}
 		}
@@ -232,15 +332,30 @@ func (l *loader) read(of left) *Segment {
 	if len(s.windows) == 0 && len(s.spans.list) == 0 {
 		return nil
 	}
+	slices.Reverse(s.windows)
 	return s
 }
 
+// named sets the service of a process, which its windows without a resource refer to.
+func (l *loader) named(p *Process, service, version string) {
+	if service == "" || service == noService() {
+		return
+	}
+	if p.Service == "" {
+		p.Service = service
+		l.owners[p].known.Store(&[2]string{service, version})
+	}
+	if p.Service == service {
+		p.Version = cmp.Or(p.Version, version)
+	}
+}
+
 // number returns the number of an earlier process of a span.
-func (s *Segment) number(p Process) uint8 {
-	at := slices.IndexFunc(s.processes, func(of *Process) bool { return *of == p })
+func (s *Segment) number(p *Process) uint8 {
+	at := slices.Index(s.processes, p)
 	if at < 0 {
 		at = len(s.processes)
-		s.processes = append(s.processes, &p)
+		s.processes = append(s.processes, p)
 	}
 	return uint8(at + 1)
 }

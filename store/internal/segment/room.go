@@ -55,21 +55,39 @@ type Room struct {
 	kept             *Segment         // nil if nothing is kept
 	keys             *attributes.Keys // nil if no attributes are kept
 	counts           Counts
-	// profiled is the end of the latest CPU window, in nanoseconds since 1970.
+	// profiled is the end of the latest CPU window, in nanoseconds since 1970. profiles
+	// has the times of all by service, owner the service of this process.
 	profiled int64
+	profiles map[serviceKey]profiled
+	owner    *owner
+	events   []Event
 	// dropped has the end of the last CPU window that was dropped, by service.
 	dropped map[string]int64
 	// last is the newest view, nil after a change.
 	last       *View
 	generation uint64
-	disk       *disk // nil if nothing is written
+	disk       *disk      // nil if nothing is written
+	closed     DiskCounts // of the disk after Close
+	loader     *loader    // nil without a directory
 	// unsaved are the spans since the last window, if there is a disk.
 	unsaved []Ended
 }
 
 // NewRoom returns an empty room of at most maxBytes. keys decode the attributes of spans.
 func NewRoom(maxBytes int64, keys *attributes.Keys) *Room {
-	return &Room{keys: keys, maxBytes: maxBytes, target: max(minSegment, maxBytes/maxSegments), open: newSegment(), dropped: make(map[string]int64)}
+	r := &Room{
+		keys: keys, maxBytes: maxBytes, target: max(minSegment, maxBytes/maxSegments),
+		owner: &owner{}, profiles: make(map[serviceKey]profiled), dropped: make(map[string]int64),
+	}
+	r.open = r.newSegment()
+	return r
+}
+
+// newSegment returns an empty segment of this process.
+func (r *Room) newSegment() *Segment {
+	s := newSegment()
+	s.owner = r.owner
+	return s
 }
 
 // Export adds a profile. The error has the cause ErrInvalid or ErrTooLarge.
@@ -86,14 +104,15 @@ func (r *Room) Export(p *exporter.Profile) error {
 	r.changed()
 	if err != nil {
 		r.counts.ParseErrors++
-		return fmt.Errorf("%w: %s: %w", ErrInvalid, p.Kind(), err)
+		return r.refuse(p, fmt.Errorf("store: %w: %s: %w", ErrInvalid, p.Kind(), err))
 	}
 	w := r.add(p, parsed)
 	if w == nil {
 		r.counts.WindowsRefused++
-		return fmt.Errorf("%w: %s with %d samples, of %d bytes", ErrTooLarge, p.Kind(), len(parsed.Sample), r.maxBytes)
+		return r.refuse(p, fmt.Errorf("store: %w of %d bytes: %s with %d samples: raise WithMaxBytes", ErrTooLarge, r.maxBytes, p.Kind(), len(parsed.Sample)))
 	}
 	r.save(p)
+	r.logWindow("received", w)
 	r.counts.WindowsReceived++
 	r.counts.CPU += w.cpu
 	r.counts.Labelled += w.labelled
@@ -101,14 +120,35 @@ func (r *Room) Export(p *exporter.Profile) error {
 	limit := r.target * 2
 	if w.kind == exporter.KindCPU {
 		r.profiled = max(r.profiled, w.end)
+		r.profiledBy(w, nil)
 		limit = r.target * 7 / 4
 	}
+	r.open.markSampled(w)
 	r.bound()
+	r.boundWindows()
 	if r.open.bytes() >= limit {
 		r.seal()
 	}
 	r.trim()
 	return nil
+}
+
+// refuse logs a profile that is not added, and returns the error.
+func (r *Room) refuse(p *exporter.Profile, err error) error {
+	r.log(Event{Type: "refused", Kind: p.Kind(), Service: ident.Service(p.Resource()), Text: err.Error()})
+	return err
+}
+
+// SetService sets the service of this process.
+func (r *Room) SetService(service, version string) {
+	if of := r.owner.known.Load(); of != nil && *of == [2]string{service, version} {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed()
+	r.adopt(service)
+	r.owner.known.Store(&[2]string{service, version})
 }
 
 // save hands a profile and the spans before it to the disk.
@@ -127,7 +167,7 @@ func (r *Room) add(p *exporter.Profile, parsed *profile.Profile) *window {
 		r.open.addWindow(w)
 		return w
 	}
-	large := newSegment()
+	large := r.newSegment()
 	w := large.build(p, parsed, r.maxBytes/2)
 	if w == nil || large.bytes()+w.size > r.maxBytes/2 {
 		return nil
@@ -196,12 +236,17 @@ func (r *Room) changed() {
 	r.generation++
 }
 
-// bound holds spans, and profiles without labels, to their shares of the open segment.
+// bound holds spans to their share of the open segment.
 func (r *Room) bound() {
 	limit := r.target / share
 	if r.open.spans.bytes() > limit {
 		r.dropSpans()
 	}
+}
+
+// boundWindows holds profiles without labels to their share of the open segment.
+func (r *Room) boundWindows() {
+	limit := r.target / share
 	var bytes int64
 	newest := make(map[exporter.Kind]*window)
 	for _, w := range r.open.windows {
@@ -219,42 +264,55 @@ func (r *Room) bound() {
 		}
 		bytes -= w.size
 		r.counts.WindowsEvicted++
+		r.logWindow("evicted", w)
 		return true
 	})
+}
+
+// markSampled counts the samples of a window for its spans, and for spans that end later.
+func (s *Segment) markSampled(w *window) {
+	places := make(map[ident.Key]int, len(s.spans.list))
+	for i := range s.spans.list {
+		places[s.spans.list[i].id] = i
+	}
+	for row := range w.len() {
+		n := uint32(1)
+		if w.kind == exporter.KindCPU {
+			n = uint32(w.count(row))
+		}
+		profile, span := s.idsIn(uint32(w.groups.At(row)))
+		for _, id := range [...]ident.Key{profile, span} {
+			if i, ok := places[id]; ok {
+				s.spans.marks[i].samples += n
+			} else if id != 0 {
+				s.spans.early[id] += n
+			}
+			if profile == span {
+				break
+			}
+		}
+	}
+	s.spans.most = make([][firstRanks]uint32, len(s.spans.slowest))
+	for _, m := range s.spans.marks {
+		if m.name < 0 || int(m.name) >= len(s.spans.most) {
+			continue
+		}
+		of := &s.spans.most[m.name]
+		for i := range of {
+			if m.samples > of[i] {
+				of[i], m.samples = m.samples, of[i]
+			}
+		}
+	}
 }
 
 // dropSpans drops half of the spans of the open segment, of each class the oldest. Spans
 // without samples, error or rank are dropped first, but not before their samples are due.
 func (r *Room) dropSpans() {
 	s := &r.open.spans
-	places := make(map[ident.Key]int, len(s.list))
 	classes := make([]uint8, len(s.list))
-	for i := range s.list {
-		e := &s.list[i]
-		places[e.id] = i
-		switch {
-		case e.end() > r.profiled:
-			classes[i] = 3
-		case e.err:
-			classes[i] = 2
-		}
-	}
-	raise := func(id ident.Key, class uint8) {
-		if i, ok := places[id]; ok {
-			classes[i] = max(classes[i], class)
-		}
-	}
-	for g := range r.open.groups.ids {
-		profile, span := r.open.idsIn(uint32(g))
-		raise(profile, 1)
-		raise(span, 1)
-	}
-	for i := range s.slowest {
-		for _, band := range s.slowest[i] {
-			for _, of := range band {
-				raise(of.id, 3)
-			}
-		}
+	for i := range classes {
+		classes[i] = s.class(i, r.profiled)
 	}
 	drop, left := make([]bool, len(s.list)), (len(s.list)+1)/2
 	for class := range uint8(4) {
@@ -275,11 +333,19 @@ func (r *Room) seal() {
 	if len(r.open.windows) == 0 && len(r.open.spans.list) == 0 {
 		return
 	}
-	r.sealed = append(slices.Clip(r.sealed), r.open.seal(r.sealed))
-	r.open = newSegment()
+	r.sealed = append(slices.Clip(r.sealed), r.open.seal(r.before()))
+	r.open = r.newSegment()
 	if r.disk != nil {
 		r.disk.add(job{sealed: true})
 	}
+}
+
+// before returns the kept segment and the sealed ones.
+func (r *Room) before() []*Segment {
+	if r.kept == nil {
+		return r.sealed
+	}
+	return append([]*Segment{r.kept}, r.sealed...)
 }
 
 // trim drops the oldest segments until the rest fits.
@@ -288,9 +354,12 @@ func (r *Room) trim() {
 		oldest := r.sealed[0]
 		r.sealed = slices.Clone(r.sealed[1:])
 		for _, w := range oldest.windows {
-			r.counts.WindowsEvicted++
+			r.logWindow("evicted", w)
+			if oldest.process == nil {
+				r.counts.WindowsEvicted++
+			}
 			if w.kind == exporter.KindCPU {
-				r.dropped[w.service] = max(r.dropped[w.service], w.end)
+				r.dropped[w.name()] = max(r.dropped[w.name()], w.end)
 			}
 		}
 		r.keep(oldest)
@@ -325,10 +394,7 @@ func (r *Room) Lookup(id ident.Key) (Ended, bool) {
 			return r.open.spans.ended(e), true
 		}
 	}
-	for _, s := range slices.Backward(append(slices.Clip([]*Segment{r.kept}), r.sealed...)) {
-		if s == nil {
-			continue
-		}
+	for _, s := range slices.Backward(r.before()) {
 		if e := s.spans.find(id); e != nil && !e.child {
 			return s.spans.ended(e), true
 		}

@@ -102,13 +102,13 @@ func answer(t testing.TB, v *View, q *Query) *Answer {
 
 // folded returns the sums of an answer by labels, start and stack.
 func folded(a *Answer) map[string]int64 {
-	locations, frames := a.Code()
+	stack := a.Stacks()
 	sums := make(map[string]int64)
 	for _, s := range a.Sums {
 		var names []string
-		for at := s.Stack; at != 0; at = frames[at][0] {
-			for _, l := range locations[frames[at][1]].Lines {
-				names = append(names, l.Function.Name)
+		for _, l := range stack(s.Stack) {
+			for _, line := range l.Line {
+				names = append(names, line.Function.Name)
 			}
 		}
 		slices.Reverse(names)
@@ -388,7 +388,7 @@ func TestList(t *testing.T) {
 		"time": {
 			SpanQuery{From: 10 * second, Until: 20 * second}, func(n int64) bool { return n+n*7%60+1 > 10 && n < 20 }, func(s *Span) int64 { return s.End() },
 		},
-		"match": {SpanQuery{Match: func(s *Span) bool { return s.ID%5 == 0 }}, func(n int64) bool { return (n+1)%5 == 0 }, func(s *Span) int64 { return s.End() }},
+		"match": {SpanQuery{Match: func(id ident.Key) bool { return id%5 == 0 }}, func(n int64) bool { return (n+1)%5 == 0 }, func(s *Span) int64 { return s.End() }},
 	} {
 		list, err := v.List(t.Context(), &tt.q)
 		if err != nil {
@@ -545,7 +545,7 @@ func TestHeapShare(t *testing.T) {
 	if bytes > r.target/share || bytes < r.target/share/2 || !windows[len(windows)-1].Start.Equal(time.Unix(0, 199*length)) {
 		t.Errorf("%d windows with %d bytes", len(windows), bytes)
 	}
-	if v.Counts.WindowsEvicted+int64(len(windows)) != 200 {
+	if v.WindowsEvicted+int64(len(windows)) != 200 {
 		t.Errorf("%+v", v.Counts)
 	}
 }
@@ -574,10 +574,10 @@ func TestSpanShare(t *testing.T) {
 		}
 	}
 	list, _ := v.List(t.Context(), &SpanQuery{})
-	if names := v.Names(); len(names) != 1 || names[0].Spans != n || names[0].Errors != 1 || names[0].MaxDuration != 2*second+10_000 {
+	if names, _ := v.Names(t.Context()); len(names) != 1 || names[0].Spans != n || names[0].Errors != 1 || names[0].MaxDuration != 2*second+10_000 {
 		t.Errorf("names: %+v", names)
 	}
-	if v.Counts.SpansEnded != n || v.Counts.SpansEvicted+int64(len(list)) != n {
+	if v.SpansEnded != n || v.SpansEvicted+int64(len(list)) != n {
 		t.Errorf("%d listed, %+v", len(list), v.Counts)
 	}
 }
@@ -595,11 +595,11 @@ func TestChildrenAndNames(t *testing.T) {
 	v := r.View()
 	list, _ := v.List(t.Context(), &SpanQuery{Children: true, Trace: trace.TraceID{1}})
 	without, _ := v.List(t.Context(), &SpanQuery{Trace: trace.TraceID{1}})
-	names := v.Names()
-	if len(list) != maxChildren || len(without) != 0 || v.Counts.ChildrenDropped != 100-maxChildren || v.Counts.SpansEnded != maxNames+5 {
+	names, _ := v.Names(t.Context())
+	if len(list) != maxChildren || len(without) != 0 || v.ChildrenDropped != 100-maxChildren || v.SpansEnded != maxNames+5 {
 		t.Errorf("%d children, %d spans, %+v", len(list), len(without), v.Counts)
 	}
-	if len(names) != maxNames+1 || names[maxNames] != (NameTotal{Name: otherName, Spans: 5}) {
+	if len(names) != maxNames+1 || names[maxNames].NameTotal != (NameTotal{Name: otherName, Spans: 5}) {
 		t.Errorf("%d names, the last is %+v", len(names), names[len(names)-1])
 	}
 }

@@ -8,14 +8,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/looks"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
+
+// maxSpanNames bounds the names of an answer.
+const maxSpanNames = 16
 
 // ErrUnknownType is the cause of errors about a type that no profile of the kind has.
 var ErrUnknownType = errors.New("unknown sample type")
@@ -46,9 +53,17 @@ type Answer struct {
 	// Total and Samples are the sums of all.
 	Total, Samples int64
 	// Held is the number of windows in the time of the query, and of older ones with
-	// matches. Matched is the number of windows with matches. From and Until bound Held.
-	Held, Matched int
-	From, Until   int64
+	// matches. From and Until bound Held.
+	Held        int
+	From, Until int64
+	// ProfileIDs is the number of different values of profile_id. Names are the values of
+	// span_name, at most 16.
+	ProfileIDs int
+	Names      []string
+	// Looks are the intervals between the samples of wall profiles, nil if unknown.
+	// LooksLength is the length of all windows of their services.
+	Looks       *looks.Looks
+	LooksLength int64
 
 	code *Segment
 }
@@ -65,14 +80,43 @@ type Sum struct {
 type found struct {
 	*window
 	of       *Segment
-	pass     []bool // by group
+	match    *match
 	labelled []bool // by labelling, nil if all match
 	matches  bool
 }
 
-func (f *found) matchesRow(row int) bool {
-	g := f.groups.At(row)
-	return f.pass[g] && (f.labelled == nil || f.labelled[f.of.groups.labelling(uint32(g))])
+// rows returns the rows that match.
+func (f *found) rows() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		matches := func(g int) bool { return f.labelled == nil || f.labelled[f.of.groups.labelling(uint32(g))] }
+		if f.match.all != nil {
+			for row := range f.len() {
+				if g := f.groups.At(row); f.match.all[g] && matches(g) && !yield(row) {
+					return
+				}
+			}
+			return
+		}
+		for _, g := range f.match.few { // rows are in the order of groups
+			n := int(g)
+			for row := sort.Search(f.len(), func(i int) bool { return f.groups.At(i) >= n }); row < f.len() && f.groups.At(row) == n; row++ {
+				if matches(n) && !yield(row) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// few reports whether only few rows match.
+func (f *found) few() bool {
+	n := 0
+	for range f.rows() {
+		if n++; n > 64 || f.match.all != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Samples answers a query. It returns the error of the context if that ends first.
@@ -86,7 +130,13 @@ func (v *View) Samples(ctx context.Context, q *Query) (*Answer, error) {
 		return nil, err
 	}
 	current := newest(windows)
-	b := adder{answer: a, query: q, labels: make(map[string]uint32), sums: make(map[Sum]int)}
+	b := adder{
+		answer: a, query: q, labels: make(map[string]uint32), sums: make(map[Sum]int),
+		texts: make(map[string]bool), names: make(map[string]bool),
+	}
+	if of := matched(windows); len(of) == 1 {
+		a.code = of[0] // no stack need be copied
+	}
 	for i := range windows {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -97,57 +147,147 @@ func (v *View) Samples(ctx context.Context, q *Query) (*Answer, error) {
 		}
 		a.Held++
 		a.Until = max(a.Until, f.end)
-		if !f.matches {
-			continue
-		}
-		a.Matched++
 		column := slices.Index(f.types, a.Type)
-		if column < 0 || a.Type.Momentary() && !q.Windows && current[f.service] != f.window {
+		if !f.matches || column < 0 || a.Type.Momentary() && !q.Windows && current[f.name()] != f.window {
 			continue
 		}
 		b.add(f, column)
 	}
 	b.flush()
+	slices.Sort(b.ids)
+	a.ProfileIDs, a.Names = len(slices.Compact(b.ids))+len(b.texts), slices.Sorted(maps.Keys(b.names))
+	a.Looks, a.LooksLength = looksOf(windows, current)
 	return a, nil
+}
+
+// matched returns the segments with matches.
+func matched(windows []found) (list []*Segment) {
+	for i := range windows {
+		if f := &windows[i]; f.matches && (len(list) == 0 || list[len(list)-1] != f.of) {
+			list = append(list, f.of)
+		}
+	}
+	return list
+}
+
+// looksOf returns the intervals between the samples of the windows with matches. The windows
+// next to them count too, because a span may begin or end there. Gaps and the length are of
+// all windows of the services with matches.
+func looksOf(windows []found, current map[string]*window) (all *looks.Looks, length int64) {
+	var known []*looks.Looks
+	before := make(map[string]*found) // the last one of each service
+	merged := make(map[*found]bool)
+	for i := range windows {
+		f := &windows[i]
+		if f.looks == nil {
+			continue
+		}
+		if all == nil {
+			all = new(looks.Looks)
+		}
+		if len(current) == 0 || current[f.name()] != nil {
+			known = append(known, f.looks)
+			length += f.end - f.start
+		}
+		last := before[f.name()]
+		before[f.name()] = f
+		if !f.matches && (last == nil || !last.matches) {
+			continue
+		}
+		for _, near := range []*found{last, f} {
+			if near != nil && !merged[near] {
+				merged[near] = true
+				all.Merge(near.looks)
+			}
+		}
+	}
+	if all != nil {
+		all.MergeGaps(known...)
+	}
+	return all, length
 }
 
 // find returns the windows of a query. Of the kept ones it returns only those with matches.
 func (v *View) find(ctx context.Context, q *Query) (list []found, err error) {
+	asked := 0
+	ended := func() bool { // of loops over ids
+		asked++
+		return asked%1024 == 0 && ctx.Err() != nil
+	}
 	cache := make(map[*Matcher]map[ident.Key]bool)
 	spans := func(m *Matcher) map[ident.Key]bool {
 		if cache[m] == nil {
-			cache[m] = v.spansOf(m)
+			cache[m] = v.spansOf(m, ended)
 		}
 		return cache[m]
 	}
 	segments := v.segments
-	if slices.ContainsFunc(q.Matchers, func(m Matcher) bool { return m.lists() }) {
+	if slices.ContainsFunc(q.Matchers, func(m Matcher) bool { return m.OnSpan() || m.ListsIDs() }) {
 		segments = v.all()
 	}
 	until := cmp.Or(q.Until, math.MaxInt64)
 	for _, s := range segments {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		var pass []bool
-		var services []*Matcher
+		var m *match
 		for _, w := range s.windows {
 			if w.kind != q.Kind && q.Kind != "" || !w.overlaps(q.From, until) {
 				continue
 			}
-			if pass == nil {
-				pass, services = v.passes(s, q.Matchers, spans)
+			if m == nil {
+				m = v.match(s, q.Matchers, spans, ended)
 			}
-			f := found{window: w, of: s, pass: pass, labelled: s.onWindow(w, services)}
-			for row := 0; row < w.len() && !f.matches; row++ {
-				f.matches = f.matchesRow(row)
+			f := found{window: w, of: s, match: m}
+			if m.some() {
+				f.labelled = s.onWindow(w, m.services)
+				for range f.rows() {
+					f.matches = true
+					break
+				}
 			}
 			if f.matches || s != v.kept {
 				list = append(list, f)
 			}
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 	}
 	return list, nil
+}
+
+// KindTotal is the samples of a kind that a query selects.
+type KindTotal struct {
+	Kind    exporter.Kind
+	Samples int64
+	Windows int // with any of them
+}
+
+// Kinds returns the samples of each kind that a query selects, by name.
+func (v *View) Kinds(ctx context.Context, q *Query) (totals []KindTotal, err error) {
+	all := *q
+	all.Kind = ""
+	windows, err := v.find(ctx, &all)
+	if err != nil {
+		return nil, err
+	}
+	for i := range windows {
+		f := &windows[i]
+		samples := int64(0)
+		for row := range f.rows() {
+			samples += f.count(row)
+		}
+		if samples == 0 {
+			continue
+		}
+		at := slices.IndexFunc(totals, func(t KindTotal) bool { return t.Kind == f.kind })
+		if at < 0 {
+			at = len(totals)
+			totals = append(totals, KindTotal{Kind: f.kind})
+		}
+		totals[at].Samples += samples
+		totals[at].Windows++
+	}
+	slices.SortFunc(totals, func(a, b KindTotal) int { return cmp.Compare(a.Kind, b.Kind) })
+	return totals, nil
 }
 
 // newest returns the latest window with matches of each service. This process is newer
@@ -159,8 +299,8 @@ func newest(windows []found) map[string]*window {
 		if !f.matches {
 			continue
 		}
-		if l := latest[f.service]; l == nil || l.of.process != f.of.process || f.end >= l.end {
-			latest[f.service] = f
+		if l := latest[f.name()]; l == nil || l.of.process != f.of.process || f.end >= l.end {
+			latest[f.name()] = f
 		}
 	}
 	of := make(map[string]*window)
@@ -212,6 +352,11 @@ type adder struct {
 	query  *Query
 	labels map[string]uint32
 	sums   map[Sum]int // places in the answer, by what is not summed
+	// ids, perhaps several times, and texts are the values of profile_id, names the values
+	// of span_name. named is set for a labelling once its name is in names.
+	ids          []ident.Key
+	texts, names map[string]bool
+	named        []bool
 
 	// of is the segment of the last window. values and samples are its sums by stack,
 	// unless the query has By or Windows.
@@ -224,18 +369,29 @@ func (b *adder) add(f *found, column int) {
 	a, q := b.answer, b.query
 	if b.of != f.of {
 		b.flush()
-		b.of, b.copier = f.of, newCopier(a.code, f.of)
-		b.values, b.samples = make([]int64, len(f.of.code.frames.list)), make([]int64, len(f.of.code.frames.list))
-	}
-	plain := len(q.By) == 0 && !q.Windows
-	byGroup := make(map[int]uint32)
-	for row := range f.len() {
-		if !f.matchesRow(row) {
-			continue
+		few := f.few()
+		b.of, b.named = f.of, make([]bool, len(f.of.groups.labellings.list))
+		if a.code != f.of {
+			b.copier = newCopier(a.code, f.of, few)
 		}
+		if !few {
+			b.values, b.samples = make([]int64, len(f.of.code.frames.list)), make([]int64, len(f.of.code.frames.list))
+		}
+	}
+	plain := len(q.By) == 0 && !q.Windows && b.values != nil
+	if len(q.By) > 0 && !q.Stacks && !slices.ContainsFunc(q.By, isID) {
+		b.addLabels(f, column)
+		return
+	}
+	byGroup, last := make(map[int]uint32), -1
+	for row := range f.rows() {
 		value := f.value(row, column)
 		if value == 0 {
 			continue
+		}
+		if g := f.groups.At(row); g != last {
+			last = g
+			b.note(f.of, uint32(g))
 		}
 		n, stack := f.count(row), 0
 		if q.Stacks {
@@ -248,12 +404,12 @@ func (b *adder) add(f *found, column int) {
 			b.samples[stack] += n
 			continue
 		}
-		key := Sum{Stack: b.copier.stack(uint32(stack))}
+		key := Sum{Stack: b.stack(uint32(stack))}
 		if len(q.By) > 0 {
 			g := f.groups.At(row)
 			l, ok := byGroup[g]
 			if !ok {
-				l = b.labelsOf(f, uint32(g))
+				l = b.labelsIn(f, func(key string) string { return f.of.label(uint32(g), key) })
 				byGroup[g] = l
 			}
 			key.Labels = l
@@ -262,6 +418,35 @@ func (b *adder) add(f *found, column int) {
 			key.Start = f.start
 		}
 		b.sum(key, value, n)
+	}
+}
+
+// addLabels adds the sums by labels that are no ids: a window has few different sets.
+func (b *adder) addLabels(f *found, column int) {
+	sums := make([]Sum, len(f.of.groups.labellings.list))
+	last := -1
+	l := uint32(0)
+	for row := range f.rows() {
+		if g := f.groups.At(row); g != last {
+			last, l = g, f.of.groups.labelling(uint32(g))
+			b.note(f.of, uint32(g))
+		}
+		if value := f.value(row, column); value != 0 {
+			sums[l].Value += value
+			sums[l].Samples += f.count(row)
+		}
+	}
+	for l, sum := range sums {
+		if sum.Samples == 0 && sum.Value == 0 {
+			continue
+		}
+		b.answer.Total += sum.Value
+		b.answer.Samples += sum.Samples
+		key := Sum{Labels: b.labelsIn(f, func(key string) string { return f.of.value(f.of.groups.labellings.list[l].set, key) })}
+		if b.query.Windows {
+			key.Start = f.start
+		}
+		b.sum(key, sum.Value, sum.Samples)
 	}
 }
 
@@ -276,11 +461,36 @@ func (b *adder) sum(key Sum, value, samples int64) {
 	b.answer.Sums[at].Samples += samples
 }
 
-// labelsOf returns the place of the labels that a query sums by.
-func (b *adder) labelsOf(f *found, g uint32) uint32 {
+// stack returns the number of a stack in the answer.
+func (b *adder) stack(n uint32) uint32 {
+	if b.copier == nil {
+		return n
+	}
+	return b.copier.stack(n)
+}
+
+// note enters the profile_id and the name of a group.
+func (b *adder) note(s *Segment, g uint32) {
+	if profile, _ := s.idsIn(g); profile != 0 {
+		b.ids = append(b.ids, profile)
+	} else if s.groups.form(g) == odd {
+		if id := s.label(g, labelkey.ProfileID); id != "" {
+			b.texts[id] = true
+		}
+	}
+	if l := s.groups.labelling(g); !b.named[l] {
+		b.named[l] = true
+		if name := s.value(s.groups.set(g), labelkey.SpanName); len(b.names) < maxSpanNames {
+			b.names[name] = true
+		}
+	}
+}
+
+// labelsIn returns the place of the labels that a query sums by.
+func (b *adder) labelsIn(f *found, label func(key string) string) uint32 {
 	values := make([]string, len(b.query.By))
 	for i, key := range b.query.By {
-		values[i] = cmp.Or(f.of.label(g, key), f.resource(key))
+		values[i] = cmp.Or(label(key), f.resourceLabel(key))
 	}
 	key := fmt.Sprintf("%q", values)
 	n, ok := b.labels[key]
@@ -296,80 +506,8 @@ func (b *adder) labelsOf(f *found, g uint32) uint32 {
 func (b *adder) flush() {
 	for stack, value := range b.values {
 		if b.samples[stack] != 0 || value != 0 {
-			b.sum(Sum{Stack: b.copier.stack(uint32(stack))}, value, b.samples[stack])
+			b.sum(Sum{Stack: b.stack(uint32(stack))}, value, b.samples[stack])
 		}
 	}
 	b.values, b.samples = nil, nil
-}
-
-// Location is a place in the code of an answer. Lines has more than one element where
-// functions were inlined.
-type Location struct {
-	Address uint64
-	Mapping *Mapping // nil if unknown
-	Lines   []Line
-	Folded  bool
-}
-
-// Line is a line of source code.
-type Line struct {
-	Function     *Function
-	Line, Column int64
-}
-
-// Function is a function of the program.
-type Function struct {
-	Name, System, File string
-	Start              int64
-}
-
-// Mapping is an executable or a library.
-type Mapping struct {
-	File, Build                                     string
-	Start, Limit, Offset                            uint64
-	Functions, Filenames, LineNumbers, InlineFrames bool // are known
-}
-
-// Code returns the locations of an answer, and the frames: each has the number of its
-// parent and of its location. Frame 0 is the root without a location.
-func (a *Answer) Code() (locations []Location, frames [][2]uint32) {
-	text := func(n uint32) string { return a.code.texts.list[n] }
-	c := &a.code.code
-	functions := make([]Function, len(c.functions.list))
-	for i, f := range c.functions.list {
-		functions[i] = Function{text(f.name), text(f.system), text(f.file), f.start}
-	}
-	mappings := make([]Mapping, len(c.mappings.list))
-	for i, m := range c.mappings.list {
-		mappings[i] = Mapping{
-			text(m.file), text(m.build), m.start, m.limit, m.offset,
-			m.flags&1 != 0, m.flags&2 != 0, m.flags&4 != 0, m.flags&8 != 0,
-		}
-	}
-	locations = make([]Location, len(c.locations.list))
-	for i, l := range c.locations.list {
-		locations[i] = Location{Address: l.address, Folded: l.folded}
-		if l.mapping != 0 {
-			locations[i].Mapping = &mappings[l.mapping]
-		}
-		for _, at := range c.locations.of(l) {
-			locations[i].Lines = append(locations[i].Lines, Line{&functions[at.function], at.line, at.column})
-		}
-	}
-	frames = make([][2]uint32, len(c.frames.list))
-	for i, f := range c.frames.list {
-		frames[i] = [2]uint32{f.parent, f.location}
-	}
-	return locations, frames
-}
-
-// Services returns the services of the windows held, sorted.
-func (v *View) Services() []string {
-	set := make(map[string]bool)
-	for _, s := range v.segments {
-		for _, w := range s.windows {
-			set[w.service] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(set))
 }

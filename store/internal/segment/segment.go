@@ -13,6 +13,7 @@ package segment
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
@@ -31,6 +32,8 @@ type Segment struct {
 	processes []*Process
 	// index has the sums by id of a sealed segment.
 	index *index
+	// owner has the service of this process.
+	owner *owner
 	// rows is the memory of the windows.
 	rows int64
 	// from and until bound the windows. Both are 0 if there are none.
@@ -39,8 +42,9 @@ type Segment struct {
 
 // Process is an earlier process, which left files.
 type Process struct {
-	Started int64 // in nanoseconds since 1970
-	PID     int
+	Started          int64 // in nanoseconds since 1970
+	PID              int
+	Service, Version string // "" if unknown
 }
 
 // processOf returns the process of a span.
@@ -57,7 +61,7 @@ func newSegment() *Segment {
 
 // bytes returns the memory of the segment.
 func (s *Segment) bytes() int64 {
-	n := s.texts.bytes() + s.code.bytes() + s.groups.bytes() + memory.Slice(s.windows) + s.rows + s.spans.bytes()
+	n := s.texts.bytes() + s.code.bytes() + s.groups.bytes() + memory.Slice(s.windows) + s.rows + s.spans.bytes() + memory.Map(len(s.spans.early), 12)
 	if s.index != nil {
 		n += s.index.bytes()
 	}
@@ -104,12 +108,75 @@ func (s *Segment) seal(before []*Segment) *Segment {
 	c.groups.seal()
 	c.spans.seal()
 	c.windows = slices.Clip(slices.Clone(c.windows))
-	c.index = c.sum(before)
+	c.index = c.sum(before, true)
 	return c
 }
 
 // ready gives a snapshot of the open segment sorted spans and sums.
 func (s *Segment) ready(before []*Segment) {
 	s.spans.sort()
-	s.index = s.sum(before)
+	s.index = s.sum(before, false)
 }
+
+// table numbers the different values of a segment from 0 on. It is append-only. A reader
+// that copied list sees values that never change.
+type table[V comparable] struct {
+	list []V
+	// index is nil once the segment is sealed.
+	index map[V]uint32
+}
+
+// add returns the number of a value.
+func (t *table[V]) add(v V) uint32 {
+	n, ok := t.index[v]
+	if !ok {
+		n = uint32(len(t.list))
+		if t.index == nil {
+			t.index = make(map[V]uint32)
+		}
+		t.index[v] = n
+		t.list = append(t.list, v)
+	}
+	return n
+}
+
+// seal drops what only new values need.
+func (t *table[V]) seal() {
+	t.index = nil
+	t.list = append(make([]V, 0, len(t.list)), t.list...)
+}
+
+// bytes returns the memory of the list and the index.
+func (t *table[V]) bytes() int64 {
+	if len(t.list) == 0 {
+		return 0
+	}
+	return memory.Slice(t.list) + memory.Map(len(t.index), memory.Slice(t.list[:1:1])+4)
+}
+
+// texts numbers texts. The number 0 is the empty text.
+type texts struct {
+	table[string]
+	// content is the memory of the texts themselves.
+	content int64
+}
+
+func newTexts() texts {
+	var t texts
+	t.add("")
+	return t
+}
+
+// add returns the number of a text. It keeps a copy, because s may be part of a whole file.
+func (t *texts) add(s string) uint32 {
+	if s == "" && len(t.list) > 0 {
+		return 0
+	}
+	if n, ok := t.index[s]; ok {
+		return n
+	}
+	t.content += memory.Alloc(int64(len(s)))
+	return t.table.add(strings.Clone(s))
+}
+
+func (t *texts) bytes() int64 { return t.content + t.table.bytes() }

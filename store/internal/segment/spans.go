@@ -67,6 +67,12 @@ const (
 // of a segment, records can be dropped before it is.
 type spans struct {
 	list []record // sorted by id in a sealed segment
+	// marks has what only the writer uses of each record, nil once the segment is sealed.
+	marks []mark
+	// early has the samples of ids without a record. most has the greatest numbers of
+	// samples by the place of a name.
+	early map[ident.Key]uint32
+	most  [][firstRanks]uint32
 	// texts are the texts of the records. They are apart, because records can be dropped.
 	texts  texts
 	totals []NameTotal
@@ -78,8 +84,12 @@ type spans struct {
 	// slowest has the slowest spans of the first names in totals, nil once the segment is
 	// sealed.
 	slowest []slowest
-	// evicted is the number of records that were dropped.
+	// evicted is the number of records that were dropped, listed the number of records
+	// that are no children.
 	evicted int64
+	listed  int
+	// nested is set if spans with a profile were below others.
+	nested bool
 }
 
 type nameKey struct{ service, name string }
@@ -96,7 +106,7 @@ func (s *slowest) enter(r ranked) {
 	}
 }
 
-func newSpans() spans { return spans{texts: newTexts()} }
+func newSpans() spans { return spans{texts: newTexts(), early: make(map[ident.Key]uint32)} }
 
 // add appends a span. It returns false for a child that exceeds the number of its trace.
 func (s *spans) add(e *Ended) bool {
@@ -108,9 +118,14 @@ func (s *spans) add(e *Ended) bool {
 			return false
 		}
 		s.children[e.Trace]++
-	} else {
-		s.count(e)
 	}
+	m := mark{name: -1, samples: s.early[e.ID]}
+	if !e.Child {
+		m.name = int32(s.count(e))
+		s.listed++
+		s.nested = s.nested || !e.LocalRoot
+	}
+	s.marks = append(s.marks, m)
 	s.list = append(s.list, record{
 		id: e.ID, parent: e.Parent, trace: e.Trace, start: e.Start, duration: e.Duration,
 		name: s.texts.add(ident.Cut(e.Name)), service: s.texts.add(ident.Cut(e.Service)),
@@ -120,8 +135,15 @@ func (s *spans) add(e *Ended) bool {
 	return true
 }
 
-// count adds a span to the total of its name. Spans that sampling leaves out count too.
-func (s *spans) count(e *Ended) {
+// mark is the place of a span's name in totals, -1 for a child, and its number of samples.
+type mark struct {
+	name    int32
+	samples uint32
+}
+
+// count adds a span to the total of its name, and returns its place. Spans that sampling
+// leaves out count too.
+func (s *spans) count(e *Ended) (at int) {
 	key := nameKey{ident.Cut(e.Service), ident.Cut(e.Name)}
 	at, ok := s.places[key]
 	if !ok && (len(s.places) >= maxNames || s.names >= maxNameBytes) {
@@ -151,25 +173,51 @@ func (s *spans) count(e *Ended) {
 	if e.Err {
 		t.Errors++
 	}
+	return at
 }
 
-// drop removes the records with the given places, and their texts. Copies
-// keep theirs.
+// class returns how long a record stays if there is no room: the higher, the longer.
+func (s *spans) class(i int, profiled int64) uint8 {
+	r, m := &s.list[i], s.marks[i]
+	switch {
+	case r.end() > profiled: // its samples are due
+		return 3
+	case m.name >= 0 && int(m.name) < len(s.slowest) && r.duration >= s.slowest[m.name][band(r.duration)][2].value:
+		return 3
+	case m.name >= 0 && int(m.name) < len(s.most) && m.samples > 0 && m.samples >= s.most[m.name][firstRanks-1]:
+		return 3
+	case r.err:
+		return 2
+	case m.samples > 0:
+		return 1
+	}
+	return 0
+}
+
+// drop removes the records with the given places. Copies keep theirs. Their texts are removed
+// if they take most of the memory.
 func (s *spans) drop(which []bool) {
-	old, texts := s.list, s.texts.list
-	s.list, s.texts, s.children = make([]record, 0, len(old)), newTexts(), nil
+	old, marks, texts := s.list, s.marks, s.texts.list
+	s.list, s.marks, s.children = make([]record, 0, len(old)*3/4), s.marks[:0], nil
+	many := s.texts.bytes() > memory.Slice(old)/2
+	if many {
+		s.texts = newTexts()
+	}
 	for i := range old {
 		r := old[i]
 		if which[i] {
 			if !r.child {
 				s.evicted++
+				s.listed--
 			}
 			continue
 		}
-		for _, n := range []*uint32{&r.name, &r.service, &r.status, &r.attributes} {
-			*n = s.texts.add(texts[*n])
+		if many {
+			for _, n := range []*uint32{&r.name, &r.service, &r.status, &r.attributes} {
+				*n = s.texts.add(texts[*n])
+			}
 		}
-		s.list = append(s.list, r)
+		s.list, s.marks = append(s.list, r), append(s.marks, marks[i])
 	}
 }
 
@@ -194,7 +242,7 @@ func (s *spans) find(id ident.Key) *record {
 // snapshot returns a copy for readers. Totals change in place, and so they are copied.
 func (s *spans) snapshot() spans {
 	c := *s
-	c.texts.index, c.places, c.children, c.slowest = nil, nil, nil, nil
+	c.texts.index, c.places, c.children, c.slowest, c.marks, c.early = nil, nil, nil, nil, nil, nil
 	c.totals = slices.Clone(s.totals)
 	return c
 }
@@ -202,7 +250,7 @@ func (s *spans) snapshot() spans {
 func (s *spans) seal() {
 	s.sort()
 	s.texts.seal()
-	s.places, s.children, s.slowest = nil, nil, nil
+	s.places, s.children, s.slowest, s.marks, s.early = nil, nil, nil, nil, nil
 }
 
 // sort sorts a copy of the records by id.
@@ -214,6 +262,6 @@ func (s *spans) sort() {
 // bytes returns the memory of the records and totals.
 func (s *spans) bytes() int64 {
 	const total, key, child = 64, memory.String*2 + 8, 17
-	return memory.Slice(s.list) + s.texts.bytes() + memory.Alloc(total*int64(cap(s.totals))) + s.names + memory.Slice(s.slowest) +
+	return memory.Slice(s.list) + memory.Slice(s.marks) + s.texts.bytes() + memory.Alloc(total*int64(cap(s.totals))) + s.names + memory.Slice(s.slowest) +
 		memory.Map(len(s.places), key) + memory.Map(len(s.children), child)
 }

@@ -4,14 +4,18 @@
 package segment
 
 import (
+	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/looks"
 	"github.com/spanprof/spanprof/store/internal/attributes"
+	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 // View is what a room held at one moment. It never changes, and is safe for concurrent use.
@@ -19,15 +23,19 @@ type View struct {
 	// segments are the oldest first. The last one is a snapshot of the open segment.
 	segments []*Segment
 	kept     *Segment // nil if nothing is kept
-	// Counts, Bytes and Generation are of that moment.
-	Counts     Counts
-	Bytes      int64
-	Generation uint64
+	Stats             // of that moment
 	// Dropped has the end of the last CPU window that was dropped, by service.
 	Dropped map[string]int64
-	keys    *attributes.Keys // nil if no attributes are kept
+	// Events are what happened to the newest windows.
+	Events   []Event
+	profiles map[serviceKey]profiled
+	keys     *attributes.Keys // nil if no attributes are kept
 
-	once sync.Once // sorts the snapshot
+	once   sync.Once // sorts the snapshot
+	byID   sync.Once // fills places
+	places map[ident.Key]place
+	summed sync.Once // fills below
+	below  map[ident.Key]int64
 }
 
 // View returns a view. It holds the lock for as long as it takes to copy references.
@@ -37,7 +45,8 @@ func (r *Room) View() *View {
 	if v == nil {
 		v = &View{
 			segments: append(slices.Clip(r.sealed), r.open.snapshot()), kept: r.kept, keys: r.keys,
-			Counts: r.counts, Bytes: r.bytes(), Generation: r.generation, Dropped: maps.Clone(r.dropped),
+			Stats: r.stats(), Dropped: maps.Clone(r.dropped),
+			Events: r.newestEvents(), profiles: maps.Clone(r.profiles),
 		}
 		r.last = v
 	}
@@ -47,6 +56,83 @@ func (r *Room) View() *View {
 		v.segments[n].ready(v.segments[:n])
 	})
 	return v
+}
+
+// Held are the numbers of spans and windows held.
+type Held struct{ Spans, Windows int }
+
+// held returns what the segments hold of this process and of earlier ones.
+func (r *Room) held() (own, earlier Held) {
+	for _, s := range append(r.before(), r.open) {
+		to, windows := &own, len(s.windows)
+		if s.process != nil {
+			to = &earlier
+		}
+		if s == r.kept {
+			windows = 0 // they are parts
+			for i := range s.spans.list {
+				if e := &s.spans.list[i]; !e.child && s.processOf(e) != nil {
+					own.Spans--
+					earlier.Spans++
+				}
+			}
+		}
+		to.Spans += s.spans.listed
+		to.Windows += windows
+	}
+	return own, earlier
+}
+
+// Stats are what a room holds at a moment.
+type Stats struct {
+	Counts
+	Held, Earlier Held
+	Bytes         int64
+	Generation    uint64
+	Disk          DiskCounts
+	// Restoring is set until all of earlier processes is read. Unreadable is the number of
+	// files and directories that could not be read, LeftOut the number of profiles without
+	// room.
+	Restoring           bool
+	Unreadable, LeftOut int64
+}
+
+// Stats returns what the room holds.
+func (r *Room) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stats()
+}
+
+func (r *Room) stats() Stats {
+	s := Stats{Counts: r.counts, Bytes: r.bytes(), Generation: r.generation, Disk: r.closed}
+	s.Held, s.Earlier = r.held()
+	if r.disk != nil {
+		s.Disk = r.disk.Counts()
+	}
+	if l := r.loader; l != nil {
+		s.Unreadable, s.LeftOut = l.unreadable.Load(), l.leftOut.Load()
+		select {
+		case <-l.done:
+		default:
+			s.Restoring = true
+		}
+	}
+	return s
+}
+
+// Generation returns a number that increases with each change.
+func (r *Room) Generation() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.generation
+}
+
+// Changed counts a change beside the room.
+func (r *Room) Changed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed()
 }
 
 // all returns the segments with the kept one.
@@ -76,7 +162,7 @@ func (v *View) Windows() (list []Window) {
 	for _, s := range v.segments {
 		for _, w := range s.windows {
 			list = append(list, Window{
-				Kind: w.kind, Service: w.service, Version: w.version, Start: time.Unix(0, w.start), End: time.Unix(0, w.end),
+				Kind: w.kind, Service: w.name(), Version: w.release(), Start: time.Unix(0, w.start), End: time.Unix(0, w.end),
 				Types: w.types, Samples: w.samples, Bytes: w.size, Kernel: w.kernel, Looks: w.looks, Process: s.process,
 			})
 		}
@@ -84,25 +170,113 @@ func (v *View) Windows() (list []Window) {
 	return list
 }
 
-// Names returns the numbers of spans that ended in the segments held, by name.
-func (v *View) Names() []NameTotal {
+// NameSum is a NameTotal with the CPU time of the rows of these spans. Label is the
+// span_name of some of the rows, "" without rows.
+type NameSum struct {
+	NameTotal
+	Label        string
+	CPU, Samples int64
+}
+
+// Names returns the spans that ended in the segments held and the CPU time of their rows,
+// by name.
+func (v *View) Names(ctx context.Context) ([]NameSum, error) {
 	places := make(map[nameKey]int)
-	var list []NameTotal
+	var list []NameSum
+	sum := func(key nameKey) *NameSum {
+		at, ok := places[key]
+		if !ok {
+			at = len(list)
+			places[key] = at
+			list = append(list, NameSum{NameTotal: NameTotal{Service: key.service, Name: key.name}})
+		}
+		return &list[at]
+	}
 	for _, s := range v.segments {
 		for _, t := range s.spans.totals {
-			key := nameKey{t.Service, t.Name}
-			at, ok := places[key]
-			if !ok {
-				at = len(list)
-				places[key] = at
-				list = append(list, NameTotal{Service: t.Service, Name: t.Name})
-			}
-			sum := &list[at]
-			sum.Spans += t.Spans
-			sum.Errors += t.Errors
-			sum.Duration += t.Duration
-			sum.MaxDuration = max(sum.MaxDuration, t.MaxDuration)
+			to := sum(nameKey{t.Service, t.Name})
+			to.Spans += t.Spans
+			to.Errors += t.Errors
+			to.Duration += t.Duration
+			to.MaxDuration = max(to.MaxDuration, t.MaxDuration)
 		}
 	}
-	return list
+	ended := make(map[nameKey]bool)
+	for key := range places {
+		ended[key] = true
+	}
+	for _, s := range v.segments {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for _, w := range s.windows {
+			if w.kind != exporter.KindCPU {
+				continue
+			}
+			last, to := -1, (*NameSum)(nil) // rows are in the order of groups
+			for row := range w.len() {
+				if g := w.groups.At(row); g != last {
+					last, to = g, nil
+					if key, label := v.nameOf(s, uint32(g), w.name(), ended); key.name != "" {
+						to = sum(key)
+						to.Label = cmp.Or(label, to.Label)
+					}
+				}
+				if to != nil {
+					to.CPU += w.cpuOf(row)
+					to.Samples += w.count(row)
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// nameOf returns the name of the span of a group, and its label. ended has the names of spans.
+// If it lacks the label, the span was renamed, or the label was cut or is absent.
+func (v *View) nameOf(s *Segment, g uint32, service string, ended map[nameKey]bool) (of nameKey, label string) {
+	label = s.value(s.groups.set(g), labelkey.SpanName)
+	of = nameKey{service, label}
+	if ended[of] || s.groups.form(g) == none {
+		return of, label
+	}
+	profile, span := s.idsIn(g)
+	for _, id := range []ident.Key{span, profile} {
+		if name, service := v.NameOf(id); name != "" {
+			return nameKey{service, name}, label
+		}
+	}
+	return of, label
+}
+
+// maxEvents is how many events are remembered.
+const maxEvents = 512
+
+// Event is something that happened to a window.
+type Event struct {
+	Time           time.Time
+	Type           string // received, refused or evicted
+	Kind           exporter.Kind
+	Service        string
+	Samples, Bytes int64
+	Text           string // the error of a refused profile
+}
+
+// log appends an event. Readers have parts of the list, and so no element is replaced.
+func (r *Room) log(e Event) {
+	e.Time, e.Text = time.Now().Round(0), ident.CutClone(e.Text)
+	if len(r.events) == 2*maxEvents {
+		r.events = slices.Clone(r.events[maxEvents:])
+	}
+	r.events = append(r.events, e)
+}
+
+// logWindow appends an event about a window.
+func (r *Room) logWindow(what string, w *window) {
+	r.log(Event{Type: what, Kind: w.kind, Service: w.name(), Samples: w.samples, Bytes: w.size})
+}
+
+// newestEvents returns the newest events, the oldest first.
+func (r *Room) newestEvents() []Event {
+	return slices.Clip(r.events[max(0, len(r.events)-maxEvents):])
 }

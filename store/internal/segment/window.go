@@ -8,12 +8,13 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
-	"time"
+	"sync"
+	"sync/atomic"
 
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/looks"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
@@ -21,8 +22,11 @@ import (
 
 // window is the rows of one profile. It never changes.
 type window struct {
-	kind             exporter.Kind
+	kind exporter.Kind
+	// service and version are the owner's, unless the profile had no resource. Then
+	// process has them once a span has ended.
 	service, version string
+	process          *owner
 	start, end       int64 // in nanoseconds since 1970
 	types            []ValueType
 	standard         string // the default type, "" for none
@@ -54,9 +58,41 @@ func (t ValueType) Momentary() bool {
 	return strings.HasPrefix(t.Name, "inuse_") || t.Name == "goroutine"
 }
 
-// durations are the units of time.
-var durations = map[string]time.Duration{
-	"nanoseconds": time.Nanosecond, "microseconds": time.Microsecond, "milliseconds": time.Millisecond, "seconds": time.Second,
+// units are the units that values are scaled from, with what they are scaled to.
+var units = map[string]struct {
+	to     string
+	factor int64
+}{
+	"microseconds": {"nanoseconds", 1e3}, "milliseconds": {"nanoseconds", 1e6}, "seconds": {"nanoseconds", 1e9},
+	"kilobytes": {"bytes", 1 << 10}, "megabytes": {"bytes", 1 << 20}, "gigabytes": {"bytes", 1 << 30},
+}
+
+// scaled returns a time in nanoseconds, a size in bytes, and any other type unchanged. The
+// values are multiplied by the factor.
+func (t ValueType) scaled() (ValueType, int64) {
+	if u, ok := units[t.Unit]; ok {
+		return ValueType{t.Name, u.to}, u.factor
+	}
+	return t, 1
+}
+
+// owner is the service of a process, which is unknown until its first span ends.
+type owner struct{ known atomic.Pointer[[2]string] }
+
+// noService is the service of a program without a name, as the SDK calls it.
+var noService = sync.OnceValue(func() string { return ident.Service(resource.Default()) })
+
+// name returns the service of a window, version its version.
+func (w *window) name() string    { return w.resource()[0] }
+func (w *window) release() string { return w.resource()[1] }
+
+func (w *window) resource() [2]string {
+	if w.process != nil {
+		if of := w.process.known.Load(); of != nil {
+			return *of
+		}
+	}
+	return [2]string{w.service, w.version}
 }
 
 // unlabelled reports whether the runtime puts no labels on such profiles.
@@ -95,8 +131,8 @@ func (w *window) overlaps(from, until int64) bool {
 	return w.start < until && (w.end > from || w.end == w.start && w.end == from)
 }
 
-// newWindow returns a window without rows.
-func (s *Segment) newWindow(p *exporter.Profile, parsed *profile.Profile) *window {
+// newWindow returns a window without rows, and the factors of its values.
+func (s *Segment) newWindow(p *exporter.Profile, parsed *profile.Profile) (w *window, factors []int64) {
 	start := p.Start().Round(0)
 	text := func(t string) string { return s.texts.list[s.texts.add(t)] }
 	valueType := func(t *profile.ValueType) ValueType {
@@ -105,30 +141,35 @@ func (s *Segment) newWindow(p *exporter.Profile, parsed *profile.Profile) *windo
 		}
 		return ValueType{text(t.Type), text(t.Unit)}
 	}
-	w := &window{
+	w = &window{
 		kind: exporter.Kind(text(string(p.Kind()))), service: text(ident.Service(p.Resource())), version: text(ident.Version(p.Resource())),
 		start: ident.UnixNano(start), end: ident.UnixNano(start.Add(max(p.Duration(), 0))),
-		standard: text(parsed.DefaultSampleType), periodType: valueType(parsed.PeriodType), period: parsed.Period,
+		standard: text(parsed.DefaultSampleType), periodType: valueType(parsed.PeriodType),
+	}
+	if w.service == "" || w.service == noService() {
+		w.process = s.owner
 	}
 	for _, t := range parsed.SampleType {
-		w.types = append(w.types, valueType(t))
+		scaled, factor := valueType(t).scaled()
+		w.types, factors = append(w.types, scaled), append(factors, factor)
 	}
+	w.periodType, w.period = w.periodType.scaled()
+	w.period *= parsed.Period
 	if w.kind == exporter.KindWall {
 		w.looks = looks.Parse(parsed.Comments)
 	}
 	w.setColumns()
-	return w
+	return w, factors
 }
 
 // setColumns finds the columns that hold CPU time and the number of samples.
 func (w *window) setColumns() {
 	w.cpuColumn, w.countColumn = w.column("cpu"), w.column("samples")
 	switch {
-	case w.cpuColumn >= 0:
-		w.cpuScale = int64(durations[w.types[w.cpuColumn].Unit])
-	case w.countColumn >= 0:
-		w.cpuColumn = w.countColumn
-		w.cpuScale = w.period * int64(durations[w.periodType.Unit])
+	case w.cpuColumn >= 0 && w.types[w.cpuColumn].Unit == "nanoseconds":
+		w.cpuScale = 1
+	case w.cpuColumn < 0 && w.countColumn >= 0 && w.periodType.Unit == "nanoseconds":
+		w.cpuColumn, w.cpuScale = w.countColumn, w.period
 	}
 }
 
@@ -145,7 +186,7 @@ func compareRows(a, b rowOrder) int {
 // build adds the rows of a profile that CheckValid found valid. It stops and returns nil
 // if the segment gets larger than limit.
 func (s *Segment) build(p *exporter.Profile, parsed *profile.Profile, limit int64) *window {
-	w := s.newWindow(p, parsed)
+	w, factors := s.newWindow(p, parsed)
 	code := s.codeReader()
 	for _, m := range parsed.Mapping {
 		w.mappings = append(w.mappings, code.mapping(m))
@@ -154,8 +195,12 @@ func (s *Segment) build(p *exporter.Profile, parsed *profile.Profile, limit int6
 	rows := make([]rowOrder, len(parsed.Sample))
 	var scratch []label
 	t := newTuples(len(w.types))
+	values := make([]int64, len(factors))
 	for i, sm := range parsed.Sample {
-		rows[i] = rowOrder{s.groupOf(sm, &scratch), code.stack(sm), t.add(sm.Value), i}
+		for k, factor := range factors {
+			values[k] = sm.Value[k] * factor
+		}
+		rows[i] = rowOrder{s.groupOf(sm, &scratch), code.stack(sm), t.add(values), i}
 		if i%256 == 0 && s.bytes() > limit {
 			return nil
 		}
@@ -190,7 +235,7 @@ func (s *Segment) finish(w *window, rows []rowOrder, tuples []int64) {
 		cpu := w.cpuOf(i)
 		w.samples += w.count(i)
 		w.cpu += cpu
-		if g := rows[i].group; s.groups.form(g) != none || s.label(g, labelkey.SpanName) != "" {
+		if s.isLabelled(rows[i].group) {
 			w.labelled += cpu
 		}
 	}

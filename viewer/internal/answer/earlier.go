@@ -16,8 +16,7 @@ import (
 type EarlierProcess struct {
 	// Started is left out where there are too many processes to tell this one from others.
 	Started time.Time `json:"started,omitzero"`
-	// PID is left out where it is not known, and so are Service and Version, which are
-	// those of its profiles.
+	// PID, Service and Version are left out if unknown. Service and Version are of its profiles.
 	PID     int    `json:"pid,omitempty"`
 	Service string `json:"service,omitempty"`
 	Version string `json:"version,omitempty"`
@@ -51,52 +50,33 @@ func (p *EarlierProcess) same(as *EarlierProcess) bool {
 	return p == as || p != nil && as != nil && p.Started.Equal(as.Started) && p.PID == as.PID
 }
 
-// Directory says what is on disk, and what of it is held of earlier processes.
+// Directory is the files of a store and what is held of earlier processes.
 type Directory struct {
 	Path     string `json:"path"`
 	Bytes    int64  `json:"bytes"`
 	MaxBytes int64  `json:"maxBytes"`
-	// FilesWritten are the files that were written, WriteFailures those that could not
-	// be, FilesRemoved those that made room.
-	FilesWritten  int64 `json:"filesWritten"`
-	WriteFailures int64 `json:"writeFailures"`
-	FilesRemoved  int64 `json:"filesRemoved"`
-	// FilesStuck should make room and cannot be removed, SlowSpansLeftOut found no room among
-	// the slowest spans on disk.
-	FilesStuck       int `json:"filesStuck,omitempty"`
-	SlowSpansLeftOut int `json:"slowSpansLeftOut,omitempty"`
-	// FilesSetAside were damaged, FilesUnreadable could not be read for another reason, such
-	// as an unknown version.
-	FilesSetAside   int64 `json:"filesSetAside"`
+	// WriteFailures are files that could not be written. SegmentsRemoved are the oldest segments,
+	// removed for newer ones. FilesUnreadable are files that could not be read.
+	FilesWritten    int64 `json:"filesWritten"`
+	WriteFailures   int64 `json:"writeFailures"`
+	SegmentsRemoved int64 `json:"segmentsRemoved"`
 	FilesUnreadable int64 `json:"filesUnreadable"`
-	// Restoring says that what earlier processes have left is being read.
+	// Restoring is set while the files of earlier processes are read.
 	Restoring bool `json:"restoring,omitempty"`
-	// Spans and Windows are those of earlier processes that are held, in no other number.
+	// Spans and Windows of earlier processes are held, and in no other number.
 	Spans   int `json:"spans"`
 	Windows int `json:"windows"`
-	// WindowsLeftOut and SpanFilesLeftOut are on disk, and memory had no room for them or for
-	// some of their spans; NamesLeftOut counted as "other" for the same reason.
-	WindowsLeftOut   int `json:"windowsLeftOut,omitempty"`
-	SpanFilesLeftOut int `json:"spanFilesLeftOut,omitempty"`
-	NamesLeftOut     int `json:"namesLeftOut,omitempty"`
-	// ProcessesNotToldApart are the oldest, where there are too many.
-	ProcessesNotToldApart int `json:"processesNotToldApart,omitempty"`
+	// WindowsLeftOut are profiles of earlier processes without room in memory.
+	WindowsLeftOut int64 `json:"windowsLeftOut,omitempty"`
 }
 
-// newDirectory returns nil where there is none.
+// newDirectory returns nil without a directory.
 func newDirectory(d store.DirectoryStats) *Directory {
 	if d.Path == "" {
 		return nil
 	}
-	return &Directory{
-		Path: d.Path, Bytes: d.Bytes, MaxBytes: d.MaxBytes,
-		FilesWritten: d.FilesWritten, WriteFailures: d.WriteFailures, FilesRemoved: d.FilesRemoved,
-		FilesSetAside: d.FilesSetAside, FilesUnreadable: d.FilesUnreadable,
-		FilesStuck: d.FilesStuck, SlowSpansLeftOut: d.SlowSpansLeftOut,
-		Restoring: d.Restoring, Spans: d.Spans, Windows: d.Windows,
-		WindowsLeftOut: d.WindowsLeftOut, SpanFilesLeftOut: d.SpanFilesLeftOut, NamesLeftOut: d.NamesLeftOut,
-		ProcessesNotToldApart: d.ProcessesNotToldApart,
-	}
+	of := Directory(d)
+	return &of
 }
 
 // write writes the directory among the numbers of the store; nil is none.
@@ -105,22 +85,13 @@ func (d *Directory) write(b *strings.Builder) {
 		return
 	}
 	fmt.Fprintf(b, "         %s of %s on disk; of earlier processes %s and %s held\n", termtext.Value(d.Bytes, termtext.Bytes), termtext.Value(d.MaxBytes, termtext.Bytes), termtext.Plural(d.Spans, "span"), termtext.Plural(d.Windows, "window"))
-	if d.WriteFailures+d.FilesSetAside+d.FilesUnreadable > 0 {
-		fmt.Fprintf(b, "         directory: %s not written, %d set aside as damaged, %d not readable\n", termtext.Plural(d.WriteFailures, "file"), d.FilesSetAside, d.FilesUnreadable)
+	if d.WriteFailures+d.FilesUnreadable > 0 {
+		fmt.Fprintf(b, "         directory: %s not written, %d not readable\n", termtext.Plural(d.WriteFailures, "file"), d.FilesUnreadable)
 	}
-	if d.FilesStuck > 0 {
-		fmt.Fprintf(b, "         directory: %s cannot be removed, newer ones make room\n", termtext.Plural(d.FilesStuck, "file"))
-	}
-	if d.SlowSpansLeftOut > 0 {
-		fmt.Fprintf(b, "         directory: no room for %s of the slowest; give the directory more bytes\n", termtext.Plural(d.SlowSpansLeftOut, "span"))
-	}
-	if d.WindowsLeftOut+d.SpanFilesLeftOut+d.NamesLeftOut > 0 {
-		fmt.Fprintf(b, "         no room in memory for %s and %s of earlier processes, %s counted as other\n", termtext.Plural(d.WindowsLeftOut, "window"), termtext.Plural(d.SpanFilesLeftOut, "file")+" of spans", termtext.Plural(d.NamesLeftOut, "name"))
-	}
-	if d.ProcessesNotToldApart > 0 {
-		fmt.Fprintf(b, "         directory: the oldest %d earlier processes are not told apart\n", d.ProcessesNotToldApart)
+	if d.WindowsLeftOut > 0 {
+		fmt.Fprintf(b, "         no room in memory for %s of earlier processes\n", termtext.Plural(d.WindowsLeftOut, "window"))
 	}
 	if d.Restoring {
-		b.WriteString("         what earlier processes have left is being read\n")
+		b.WriteString("         the files of earlier processes are being read\n")
 	}
 }

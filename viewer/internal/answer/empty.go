@@ -132,7 +132,7 @@ func (r *Reader) emptySpan(q Query, a *Profile) string {
 	}
 	switch f := r.finding(unlabelled...); {
 	case f == nil:
-	case r.stats.SpansWithSamples == 0:
+	case r.stats.CPUTimeLabelled == 0:
 		return "no sample is known to be of this span. " + f.sentence()
 	case f.ID == tracersBeforeWrap:
 		return "no sample is known to be of this span, which may be of a tracer without labels. " + f.sentence()

@@ -21,13 +21,13 @@ type Log struct {
 	Kinds []Windows `json:"kinds"`
 	// Events are what happened to windows, the newest first.
 	Events []Event `json:"events"`
-	// Fixed says that the source takes in nothing while it is read: Stats are zero,
-	// and nothing happens.
+	// Fixed is set if the source receives nothing while it is read: Stats are zero, and nothing
+	// happens.
 	Fixed bool `json:"fixed,omitempty"`
-	// Ranged says that the source cannot be looked through as a whole: of Kinds it
-	// knows service, version and kind alone.
+	// Ranged is set if the source cannot be searched as a whole: Kinds have service, version and
+	// kind only.
 	Ranged bool `json:"ranged,omitempty"`
-	// Note says in words what to know about the source.
+	// Note is a remark about the source.
 	Note string `json:"note,omitempty"`
 }
 
@@ -124,36 +124,31 @@ func (l *Log) writeStats(b *strings.Builder) {
 	fmt.Fprintf(b, "store    %s of %s; %s and %s held\n", termtext.Value(l.Stats.Bytes, termtext.Bytes), termtext.Value(l.Stats.MaxBytes, termtext.Bytes), termtext.Plural(l.Stats.Spans, "span"), termtext.Plural(l.Stats.Windows, "window"))
 	fmt.Fprintf(b, "         %s evicted; windows: %d received, %d evicted, %d refused as too big, %d not readable\n", termtext.Plural(l.Stats.SpansEvicted, "span"), l.Stats.WindowsReceived, l.Stats.WindowsEvicted, l.Stats.WindowsRefused, l.Stats.ParseErrors)
 	l.Stats.Directory.write(b)
-	if s := l.Stats; s.SpansEvictedEarly+s.SpansForgotten+s.SpansLosingSamples > 0 {
-		fmt.Fprintf(b, "         too much at once: %s evicted before the samples came, %d while running, %d lost samples of %s CPU; raise the store's bytes\n", termtext.Plural(s.SpansEvictedEarly, "span"), s.SpansForgotten, s.SpansLosingSamples, termtext.Value(s.CPULostNs, termtext.Nanoseconds))
+	if s := l.Stats; s.SpansDropped+s.ChildrenDropped+s.IDsEvicted > 0 {
+		fmt.Fprintf(b, "         too much at once: %s not recorded, %d children left out, samples of %d ids evicted before their span ended\n", termtext.Plural(s.SpansDropped, "span"), s.ChildrenDropped, s.IDsEvicted)
 	}
 }
 
-// Stats says how full the store is, and what it lost; all zeros for another source.
+// Stats is how full the store is, and what it lost; all zeros for another source.
 type Stats struct {
-	Bytes            int64 `json:"bytes"`
-	MaxBytes         int64 `json:"maxBytes"`
-	Spans            int   `json:"spans"`
-	SpansRunning     int   `json:"spansRunning"`
-	Windows          int   `json:"windows"`
-	SpansEnded       int64 `json:"spansEnded"`
-	SpansWithSamples int64 `json:"spansWithSamples"`
-	SpansEvicted     int64 `json:"spansEvicted"`
-	SpansNotKept     int64 `json:"spansNotKept"`
-	AttributesLost   int64 `json:"attributesLost"`
-	AttributesUnseen int64 `json:"attributesUnseen"`
-	// SpansEvictedEarly is the number of spans that were evicted before their
-	// samples came, SpansForgotten that of local roots evicted while they ran, and
-	// SpansLosingSamples that of spans whose samples came before their end and were
-	// lost, of CPULostNs.
-	SpansEvictedEarly  int64 `json:"spansEvictedEarly"`
-	SpansForgotten     int64 `json:"spansForgotten"`
-	SpansLosingSamples int64 `json:"spansLosingSamples"`
-	CPULostNs          int64 `json:"cpuLostNs"`
-	WindowsReceived    int64 `json:"windowsReceived"`
-	WindowsEvicted     int64 `json:"windowsEvicted"`
-	// ParseErrors is the number of profiles that were not valid pprof,
-	// WindowsRefused that of profiles too big for an empty store.
+	Bytes        int64 `json:"bytes"`
+	MaxBytes     int64 `json:"maxBytes"`
+	Spans        int   `json:"spans"`
+	SpansRunning int   `json:"spansRunning"`
+	Windows      int   `json:"windows"`
+	SpansEnded   int64 `json:"spansEnded"`
+	SpansEvicted int64 `json:"spansEvicted"`
+	SpansNotKept int64 `json:"spansNotKept"`
+	// SpansDropped ended faster than they could be recorded. ChildrenDropped are beyond the
+	// bound of a trace. IDsEvicted are ids with samples that were evicted before a span with
+	// that id ended.
+	SpansDropped    int64 `json:"spansDropped"`
+	ChildrenDropped int64 `json:"childrenDropped"`
+	IDsEvicted      int64 `json:"idsEvicted"`
+	WindowsReceived int64 `json:"windowsReceived"`
+	WindowsEvicted  int64 `json:"windowsEvicted"`
+	// ParseErrors is the number of profiles that were not valid pprof. WindowsRefused were too
+	// large.
 	ParseErrors    int64 `json:"parseErrors"`
 	WindowsRefused int64 `json:"windowsRefused"`
 	CPUNs          int64 `json:"cpuNs"`
@@ -164,22 +159,17 @@ type Stats struct {
 
 func newStats(s store.Stats) Stats {
 	return Stats{
-		Bytes:            s.Bytes,
-		MaxBytes:         s.MaxBytes,
-		Spans:            s.Spans,
-		SpansRunning:     s.SpansRunning,
-		Windows:          s.Windows,
-		SpansEnded:       s.SpansEnded,
-		SpansWithSamples: s.SpansWithSamples,
-		SpansEvicted:     s.SpansEvicted,
-		SpansNotKept:     s.SpansNotKept,
-		AttributesLost:   s.AttributesLost,
-		AttributesUnseen: s.AttributesUnseen,
-
-		SpansEvictedEarly:  s.SpansEvictedEarly,
-		SpansForgotten:     s.SpansForgotten,
-		SpansLosingSamples: s.SpansLosingSamples,
-		CPULostNs:          s.CPUTimeLost.Nanoseconds(),
+		Bytes:           s.Bytes,
+		MaxBytes:        s.MaxBytes,
+		Spans:           s.Spans,
+		SpansRunning:    s.SpansRunning,
+		Windows:         s.Windows,
+		SpansEnded:      s.SpansEnded,
+		SpansEvicted:    s.SpansEvicted,
+		SpansNotKept:    s.SpansNotKept,
+		SpansDropped:    s.SpansDropped,
+		ChildrenDropped: s.ChildrenDropped,
+		IDsEvicted:      s.IDsEvicted,
 
 		WindowsReceived: s.WindowsReceived,
 		WindowsEvicted:  s.WindowsEvicted,

@@ -13,13 +13,12 @@ import (
 
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
-	"github.com/spanprof/spanprof/store"
 )
 
 // Pprof is a profile for go tool pprof and others, with the file name of its download.
 type Pprof struct {
 	FileName string
-	profile  interface{ Write(w io.Writer) error }
+	profile  *profile.Profile
 }
 
 // Write writes the profile, compressed.
@@ -27,51 +26,32 @@ func (p *Pprof) Write(w io.Writer) error { return p.profile.Write(w) }
 
 // Pprof answers the samples that q selects, with their labels.
 func (r *Reader) Pprof(q Query) (*Pprof, error) {
-	p := &Pprof{FileName: fileName(q.Query, q.Type.Name)}
-	if encoder, ok := r.view.(store.Encoder); ok {
-		selected, span := samplesOf(r, q, encoder.Pprof, (*store.Pprof).Samples)
-		if span != nil {
-			selected.Start, selected.Duration = span.Start, span.Duration
-		}
-		p.profile = selected
-	} else {
-		p.profile = r.pprof(q)
-	}
-	return answered(r, p)
+	return answered(r, &Pprof{fileName(q.Query, q.Type.Name), r.pprof(q)})
 }
 
-// pprof returns the samples that q selects.
+// pprof returns the samples that q selects, or else the samples of its local root. If the time
+// of the span is known, the profile lasts as long as the span. The windows around a short one
+// would make it look idle.
 func (r *Reader) pprof(q Query) *profile.Profile {
-	p, span := samplesOf(r, q, r.view.Profile, func(p *profile.Profile) int { return len(p.Sample) })
-	if span != nil {
-		p.TimeNanos, p.DurationNanos = span.Start.UnixNano(), span.Duration.Nanoseconds()
-	}
-	return p
-}
-
-// samplesOf asks for the samples that q selects, or else for those of its local root. It
-// returns the span whose profile that is, if its time is known: the profile lasts as long
-// as the span, for the windows around a short one would make it look idle.
-func samplesOf[P any](r *Reader, q Query, question func(store.Query) (*P, error), count func(*P) int) (p *P, of *store.Span) {
 	q = r.resolve(q)
-	p = selected(r, "profile", q, question)
-	if count(p) == 0 {
+	p := selected(r, "profile", q, r.view.Profile)
+	if len(p.Sample) == 0 {
 		if root, _, ok := r.localRoot(q); ok {
 			q = root
-			p = selected(r, "profile", q, question)
+			p = selected(r, "profile", q, r.view.Profile)
 		}
 	}
 	if id, _ := q.SpanID(); id != "" {
 		if span, ok := r.span(id); ok && !span.Manual && !span.SummaryMissing {
-			of = &span
+			p.TimeNanos, p.DurationNanos = span.Start.UnixNano(), span.Duration.Nanoseconds()
 		}
 	}
-	return p, of
+	return p
 }
 
-// PprofDiff answers the samples of right less those of left. The left side is scaled to
-// the total of the right one, so that shares are compared, and marked as pprof marks the
-// base of a comparison: go tool pprof then gives percentages of the base.
+// PprofDiff answers the samples of right less the samples of left. The left side is scaled to
+// the total of the right one, so that shares are compared. It is marked as pprof marks the base
+// of a comparison: go tool pprof then gives percentages of the base.
 func (r *Reader) PprofDiff(left, right Query) (*Pprof, error) {
 	base, p := r.pprof(left), r.pprof(right)
 	if r.err != nil {
@@ -95,8 +75,8 @@ func (r *Reader) PprofDiff(left, right Query) (*Pprof, error) {
 	return &Pprof{"diff." + fileName(right.Query, right.Type.Name), diff}, nil
 }
 
-// fileName names a download after the query and what is in it, in characters that every shell
-// and file system takes.
+// fileName names a download after the query and its type, in characters that every shell and
+// file system accepts.
 func fileName(q flameql.Query, what string) string {
 	id, _ := q.SpanID()
 	name, _ := q.Value(labelkey.SpanName)

@@ -236,12 +236,6 @@ func (r *Reader) note(q Query, span store.Span, attribution string) string {
 			notes = append(notes, "profiles of part of this span's time made room for newer ones: it may have used more than is shown")
 		}
 	}
-	switch span.Loss {
-	case store.LossSamples:
-		notes = append(notes, "more samples came than the store has room for while this span ran: it and the spans below it may have used more than is shown")
-	case store.LossSummary:
-		notes = append(notes, "the store had no room for this span until its samples came: its status is not known")
-	}
 	if p := newEarlierProcess(span.Earlier); p != nil {
 		notes = append(notes, "this span is of "+p.text())
 	}

@@ -28,9 +28,9 @@ type Query struct {
 	service string
 }
 
-// resolve makes a query select the service that it names, where the source has
-// profiles of several. A name that is none of them selects all services:
-// spanprof.WithAppName may put any name into the addresses.
+// resolve makes a query select the service that it names, if the source has profiles of
+// several. Any other name selects all services: spanprof.WithAppName may put any name into the
+// addresses.
 func (r *Reader) resolve(q Query) Query {
 	if q.App == "" {
 		return q
@@ -44,8 +44,8 @@ func (r *Reader) resolve(q Query) Query {
 	return q
 }
 
-// title says in words what the query selects. span is the span whose id the query
-// has, if it is known; ids is the number of profile_id values found.
+// title returns in words what the query selects. span is the span of the query, nil if unknown;
+// ids is the number of profile_id values found.
 func (q Query) title(span *Span, ids int) string {
 	if span != nil {
 		return span.title()
@@ -85,7 +85,7 @@ func (q Query) filtersWork() bool {
 	return len(q.Without("service_name", "service_version").Matchers) > 0
 }
 
-// about reports whether a window is of the service and the version that the query asks for.
+// about reports whether a window is of the service and the version of the query.
 func (q Query) about(w store.WindowInfo) bool {
 	if q.service != "" && w.Service != q.service {
 		return false
@@ -149,7 +149,7 @@ func (e BadRequest) Unwrap() error { return e.Err }
 func queryError(action string, q Query, err error) error {
 	err = fmt.Errorf("%s %s: %w", action, q, err)
 	switch {
-	case errors.Is(err, store.ErrUnknownSampleType), errors.Is(err, store.ErrUnsupported), errors.Is(err, store.ErrTooExpensive):
+	case errors.Is(err, store.ErrUnknownSampleType), errors.Is(err, store.ErrUnsupported):
 		return BadRequest{err}
 	case errors.Is(err, store.ErrTooManySamples):
 		return BadRequestf("%w samples with ids: ask for fewer ids or, with from and until, for less time, or leave the ids out", err)

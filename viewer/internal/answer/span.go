@@ -60,9 +60,6 @@ type Span struct {
 	// Coverage says how much of the span's time the profiles held cover:
 	// whole, partial, none or evicted.
 	Coverage string `json:"coverage"`
-	// Loss says what of the span is not known for want of room in the store:
-	// samples or summary; it is left out where nothing is.
-	Loss string `json:"loss,omitempty"`
 	// Earlier is the earlier process that the span is of, which has left it in a
 	// directory; it is left out for this process.
 	Earlier *EarlierProcess `json:"earlier,omitempty"`
@@ -108,18 +105,9 @@ func (r *Reader) newSpan(s store.Span) Span {
 		SummaryMissing:    s.SummaryMissing,
 		Complete:          s.Complete,
 		Coverage:          s.Coverage.String(),
-		Loss:              loss(s.Loss),
 		Earlier:           newEarlierProcess(s.Earlier),
 		Query:             q.WithEqual(labelkey.ProfileID, s.ProfileID).String(),
 	}
-}
-
-// loss returns "" for none.
-func loss(l store.Loss) string {
-	if l == store.LossNone {
-		return ""
-	}
-	return l.String()
 }
 
 // title returns what the span is shown as. Work without a span is shown by the id

@@ -30,7 +30,7 @@ func (l *SpanList) Text() string {
 	// In a form that a shell in quotes, curl and a browser take: curl removes braces.
 	b.WriteString("a span's profile: ?format=text&query=.cpu%7Bprofile_id=%22ID%22%7D\n")
 	if slices.ContainsFunc(l.Spans, func(s Span) bool { return s.Below > 0 }) {
-		b.WriteString("cpu is that of a span and of those below it, samples are the span's own\n")
+		b.WriteString("cpu includes the spans below each, samples are the span's own\n")
 	}
 	l.writeSpans(&b)
 	if l.Status != nil {
@@ -111,9 +111,6 @@ func (s *Span) marks() string {
 		mark += " [profile evicted]"
 	case s.CPUSamples == 0 && s.Coverage != store.CoverageWhole.String():
 		mark += " [not profiled]"
-	}
-	if s.Loss != "" {
-		mark += " [incomplete]"
 	}
 	if s.AfterEnd != nil {
 		mark += fmt.Sprintf(" [+%s after its end]", termtext.Value(s.AfterEnd.CPUNs, termtext.Nanoseconds))

@@ -180,7 +180,7 @@ func (t *spending) byLooks(sel *store.Selection, s *Span) {
 	}
 	t.lacks(sel.Total, math.Sqrt(l.variance()), unwatched, rest)
 	waited := float64(sums[waitclass.Running]) - float64(t.cpu)
-	if off := math.Hypot(l.part(sums[waitclass.Running], sel.Total), t.cpuError()); waited > 2*off && t.span.Complete && t.span.Coverage == store.CoverageWhole && t.span.Loss == store.LossNone {
+	if off := math.Hypot(l.part(sums[waitclass.Running], sel.Total), t.cpuError()); waited > 2*off && t.span.Complete && t.span.Coverage == store.CoverageWhole {
 		t.Note = joinNotes(t.Note, fmt.Sprintf("of the time running the CPU profile has %s: for the rest it was ready to run, without a CPU", termtext.Value(t.cpu.Nanoseconds(), termtext.Nanoseconds)))
 	}
 }

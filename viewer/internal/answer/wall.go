@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/waitclass"
@@ -142,10 +144,10 @@ func (a *Profile) setUnwatched(sel *store.Selection, l looks) {
 }
 
 // functionNames returns the functions of a stack, the leaf first.
-func functionNames(s *store.Stack) iter.Seq[string] {
+func functionNames(stack []*profile.Location) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for _, location := range s.Locations {
-			for _, line := range location.Lines {
+		for _, location := range stack {
+			for _, line := range location.Line {
 				if line.Function != nil && !yield(line.Function.Name) {
 					return
 				}

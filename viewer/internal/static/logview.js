@@ -56,10 +56,9 @@ const row = (texts, numbers, more) => h('tr', null, texts.map((t) => h('td', nul
 // counters shows what was received and what was lost.
 function counters(stats, status) {
   return [
-    ['spans ended', stats.spansEnded], ['spans with samples', stats.spansWithSamples], ['spans running', stats.spansRunning],
-    ['spans not kept', stats.spansNotKept], ['children\u2019s attributes lost', stats.attributesLost], ['attributes not looked at', stats.attributesUnseen], ['spans evicted', stats.spansEvicted],
-    ['spans evicted before their samples came', stats.spansEvictedEarly], ['spans evicted while running', stats.spansForgotten],
-    ['spans that lost samples', stats.spansLosingSamples], ['CPU time lost', duration(stats.cpuLostNs)],
+    ['spans ended', stats.spansEnded], ['spans running', stats.spansRunning],
+    ['spans not kept', stats.spansNotKept], ['spans evicted', stats.spansEvicted], ['spans not recorded', stats.spansDropped], ['children left out', stats.childrenDropped],
+    ['ids evicted before their span ended', stats.idsEvicted],
     ['windows received', stats.windowsReceived], ['windows evicted', stats.windowsEvicted], ['windows refused as too big', stats.windowsRefused], ['profiles not readable', stats.parseErrors],
     ['CPU time sampled', duration(stats.cpuNs)], ['CPU time in spans', duration(stats.cpuLabelledNs)],
     ...(status?.counters ?? []).map((c) => [c.name, value(c.value, c.unit)]),

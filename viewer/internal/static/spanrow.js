@@ -9,9 +9,9 @@ import { earlierTag } from './earlier.js';
 import { arrival } from './status.js';
 
 // MISSING is why a span has no samples, by its coverage.
-const MISSING = { whole: 'no sample hit it', partial: 'no sample hit it; CPU was not profiled all the time', none: 'CPU was not profiled', evicted: 'its profile made room for newer ones' };
+const MISSING = { whole: 'no sample hit it', partial: 'no sample hit it; CPU was not profiled all the time', none: 'CPU was not profiled', evicted: 'its profile was evicted' };
 
-// mark says whether a span has a profile: [class, meaning].
+// mark returns [class, meaning] of whether a span has a profile.
 function mark(s) {
   if (s.samplesHeld > 0) return ['full', 'has a profile'];
   if (s.cpuSamples > 0) return ['none', MISSING.evicted];
@@ -19,9 +19,6 @@ function mark(s) {
   if (s.cpuInclusiveNs > s.cpuNs) return ['full', 'spans below it have profiles'];
   return ['none', MISSING[s.coverage]];
 }
-
-// LOSS is what of a span the store had no room for.
-const LOSS = { samples: 'samples were lost while it ran: it may have used more CPU', summary: 'its status was lost' };
 
 const ended = (s) => new Date(new Date(s.start).getTime() + s.durationNs / 1e6);
 
@@ -40,7 +37,6 @@ export function spanRow(s, manyServices, ranged, toggle) {
       s.err && h('span', { class: 'tag err', title: s.status }, 'error'),
       s.manual && h('span', { class: 'tag', title: 'work under a profile_id label of its own, without a span' }, 'manual'),
       s.earlier && earlierTag(s.earlier),
-      s.loss && h('span', { class: 'tag', title: LOSS[s.loss] }, 'incomplete'),
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival()),
       s.afterEnd && h('span', { class: 'tag after-end', title: 'CPU time after its end, in goroutines that it had started: in no other number here' }, `+${duration(s.afterEnd.cpuNs)} after its end`),
       manyServices && h('span', { class: 'muted service' }, s.service));
@@ -56,8 +52,7 @@ export function spanRow(s, manyServices, ranged, toggle) {
     h('td', { class: 'num', 'data-label': 'samples' }, ranged ? '\u2013' : s.cpuSamples.toLocaleString('en')));
 }
 
-// tell writes how long ago the span of a row ended, and draws its bars, in which most is
-// the whole width.
+// tell writes how long ago the span of a row ended. It draws its bars: most is the whole width.
 export function tell(row, s, now, most) {
   const since = row.querySelector('.since');
   const text = ago(ended(s), now);

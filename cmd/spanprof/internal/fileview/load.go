@@ -42,10 +42,10 @@ type Page struct {
 }
 
 // Load reads the profiles of all sets, which may take up to maxBytes of memory, at least
-// 2 MiB. The oldest ones that do not fit are left out, with a note. skip gets the errors of
+// 8 MiB. The oldest ones that do not fit are left out, with a note. skip gets the errors of
 // unreadable ones. It is an error if nothing can be shown.
 func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*Page, error) {
-	s, err := store.New(store.WithMaxBytes(maxBytes), store.WithSpansPerName(0))
+	s, err := store.New(store.WithMaxBytes(maxBytes))
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func TestComparison(t *testing.T) {
 	dir := t.TempDir()
 	before := write(t, filepath.Join(dir, "a.pprof"), newProfile("main.old", first, start, 2e9))
 	after := write(t, filepath.Join(dir, "b.pprof"), newProfile("main.fresh", second, start, 3e9))
-	p, err := Load(t.Context(), []Set{{"before", []source.Source{before}}, {"after", []source.Source{after}}}, 2<<20, func(err error) { t.Error(err) })
+	p, err := Load(t.Context(), []Set{{"before", []source.Source{before}}, {"after", []source.Source{after}}}, 8<<20, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestSpans(t *testing.T) {
 		write(t, filepath.Join(dir, "b.pprof"), newProfile("main.work", second, start.Add(10*time.Second), 3e9)),
 		write(t, filepath.Join(dir, "c.pprof"), newProfile("main.work", first, start.Add(20*time.Second), 2e9)),
 	}
-	p, err := Load(t.Context(), []Set{{"all", sources}}, 2<<20, func(err error) { t.Error(err) })
+	p, err := Load(t.Context(), []Set{{"all", sources}}, 8<<20, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said []error
-	p, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 2<<20, func(err error) { said = append(said, err) })
+	p, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 8<<20, func(err error) { said = append(said, err) })
 	if err != nil || p.Profiles != 1 || p.Unreadable != 1 || len(said) != 1 || !strings.Contains(said[0].Error(), "b.pprof") {
 		t.Fatalf("%+v, said %q: %v", p, said, err)
 	}
@@ -148,7 +148,7 @@ func TestLeftOut(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "a.pprof")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 2<<20, func(error) {}); err == nil || !strings.Contains(err.Error(), "cannot show any of 1 profiles") {
+	if _, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 8<<20, func(error) {}); err == nil || !strings.Contains(err.Error(), "cannot show any of 1 profiles") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -156,7 +156,7 @@ func TestLeftOut(t *testing.T) {
 // Profiles that do not fit leave the newest ones.
 func TestMaxBytes(t *testing.T) {
 	big := newProfile("main.work", first, start, 2e9)
-	for i := range 20_000 {
+	for i := range 60_000 {
 		f := &profile.Function{ID: uint64(i + 2), Name: "main.function"}
 		l := &profile.Location{ID: uint64(i + 2), Line: []profile.Line{{Function: f, Line: int64(i)}}}
 		big.Function, big.Location = append(big.Function, f), append(big.Location, l)
@@ -165,11 +165,11 @@ func TestMaxBytes(t *testing.T) {
 	dir := t.TempDir()
 	sources := []source.Source{write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9)), write(t, filepath.Join(dir, "b.pprof"), big)}
 	said := 0
-	p, err := Load(t.Context(), []Set{{"all", sources}}, 2<<20, func(error) { said++ })
+	p, err := Load(t.Context(), []Set{{"all", sources}}, 8<<20, func(error) { said++ })
 	if err != nil || said != 1 {
 		t.Fatalf("%d errors told: %v", said, err)
 	}
-	if notes := strings.Join(p.Notes(), "; "); !strings.Contains(notes, "1 of 2 profiles are left out, as they do not fit into 2 MiB") {
+	if notes := strings.Join(p.Notes(), "; "); !strings.Contains(notes, "1 of 2 profiles are left out, as they do not fit into 8 MiB") {
 		t.Errorf("notes %q", notes)
 	}
 }
@@ -182,7 +182,7 @@ func TestNothingInCommon(t *testing.T) {
 	dir := t.TempDir()
 	before := write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9))
 	after := write(t, filepath.Join(dir, "b.pprof"), heap)
-	p, err := Load(t.Context(), []Set{{"before", []source.Source{before}}, {"after", []source.Source{after}}}, 2<<20, func(err error) { t.Error(err) })
+	p, err := Load(t.Context(), []Set{{"before", []source.Source{before}}, {"after", []source.Source{after}}}, 8<<20, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestFileNamedTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	var skipped []string
-	p, err := Load(t.Context(), []Set{{"all", []source.Source{file, whole, file}}}, 2<<20, func(err error) { skipped = append(skipped, err.Error()) })
+	p, err := Load(t.Context(), []Set{{"all", []source.Source{file, whole, file}}}, 8<<20, func(err error) { skipped = append(skipped, err.Error()) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func (l *longest) Write(b []byte) (int, error) {
 // Equal questions have one answer: what was loaded does not change.
 func TestAnswersAreKept(t *testing.T) {
 	src := write(t, filepath.Join(t.TempDir(), "a.pprof"), newProfile("main.work", first, start, 2e9))
-	p, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 2<<20, func(err error) { t.Error(err) })
+	p, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 8<<20, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}

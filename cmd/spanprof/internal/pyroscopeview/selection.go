@@ -58,8 +58,8 @@ func (v *view) merge(s querier.Selector) (*merged, error) {
 	return m, nil
 }
 
-// parts returns the profiles that a query selects, of each profile type that the server
-// has for it, and the type of the first.
+// parts returns the profiles that a query selects, one of each profile type of the server.
+// first is the type of the first.
 func (v *view) parts(q store.Query) (parts []*merged, first profileType, c conditions, err error) {
 	if c, err = v.conditionsOf(q.Matchers); err != nil {
 		return nil, first, c, err
@@ -154,38 +154,15 @@ func (v *view) samples(q store.Query, t profileType, c conditions, selection *st
 
 // addStacks adds the stacks of a profile to a selection.
 func addStacks(selection *store.Selection, p *profile.Profile) {
-	functions := make(map[*profile.Function]*store.Function, len(p.Function))
-	for _, f := range p.Function {
-		functions[f] = &store.Function{Name: f.Name, File: f.Filename, StartLine: f.StartLine}
-	}
-	mappings := make(map[*profile.Mapping]*store.Mapping, len(p.Mapping))
-	for _, m := range p.Mapping {
-		mappings[m] = &store.Mapping{File: m.File, BuildID: m.BuildID, Start: m.Start, Limit: m.Limit, Offset: m.Offset}
-	}
-	locations := make(map[*profile.Location]*store.Location, len(p.Location))
-	for _, l := range p.Location {
-		to := &store.Location{Address: l.Address, Mapping: mappings[l.Mapping]}
-		for _, line := range l.Line {
-			if f := functions[line.Function]; f != nil {
-				to.Lines = append(to.Lines, store.Line{Function: f, Line: line.Line})
-			}
-		}
-		locations[l] = to
-	}
 	for _, s := range p.Sample {
-		if s.Value[0] == 0 {
-			continue
+		if s.Value[0] != 0 {
+			selection.Stacks = append(selection.Stacks, store.StackValue{Stack: s.Location, Value: s.Value[0]})
 		}
-		stack := &store.Stack{Locations: make([]*store.Location, len(s.Location))}
-		for i, l := range s.Location {
-			stack.Locations[i] = locations[l]
-		}
-		selection.Stacks = append(selection.Stacks, store.StackValue{Stack: stack, Value: s.Value[0]})
 	}
 }
 
-// Profile implements store.View. The server's profiles have one value a sample, that of
-// the query, and no labels.
+// Profile implements store.View. The server's profiles have one value a sample, of the query's
+// type, and no labels.
 func (v *view) Profile(q store.Query) (*profile.Profile, error) {
 	parts, t, _, err := v.parts(q)
 	if err != nil {

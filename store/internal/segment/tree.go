@@ -1,0 +1,306 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/store/internal/attributes"
+	"github.com/spanprof/spanprof/store/internal/ident"
+)
+
+// maxDepth bounds the way from a span to its local root.
+const maxDepth = 100
+
+// place is a record with its segment.
+type place struct {
+	*record
+	in *Segment
+}
+
+// records returns all records by id. It is built once.
+func (v *View) records() map[ident.Key]place {
+	v.byID.Do(func() {
+		n := 0
+		for _, s := range v.all() {
+			n += len(s.spans.list)
+		}
+		v.places = make(map[ident.Key]place, n)
+		for _, s := range v.all() {
+			for i := range s.spans.list {
+				r := &s.spans.list[i]
+				v.places[r.id] = place{r, s}
+			}
+		}
+	})
+	return v.places
+}
+
+// Nested reports whether spans with a profile are below others in this process.
+func (v *View) Nested() bool {
+	return slices.ContainsFunc(v.all(), func(s *Segment) bool { return s.spans.nested })
+}
+
+// Above calls visit for the spans above one in this process until it returns false. The
+// nearest is first.
+func (v *View) Above(id ident.Key, visit func(id ident.Key) bool) {
+	of := v.records()
+	r, ok := of[id]
+	for depth := 0; ok && !r.localRoot && depth < maxDepth; depth++ {
+		parent := r.parent
+		if r, ok = of[parent]; !ok || !visit(parent) {
+			return
+		}
+	}
+}
+
+// NameOf returns the name and the service of a span with a record.
+func (v *View) NameOf(id ident.Key) (name, service string) {
+	r, ok := v.records()[id]
+	if !ok {
+		return "", ""
+	}
+	return r.in.spans.texts.list[r.name], r.in.spans.texts.list[r.service]
+}
+
+// ownerOf returns the nearest span with a profile above a child, 0 if there is none.
+func (v *View) ownerOf(child ident.Key) (owner ident.Key) {
+	v.Above(child, func(id ident.Key) bool {
+		if !v.places[id].child {
+			owner = id
+		}
+		return owner == 0
+	})
+	return owner
+}
+
+// Inclusive returns the CPU time of the spans below each span in this process, by id.
+func (v *View) Inclusive() map[ident.Key]int64 {
+	v.summed.Do(func() {
+		v.below = make(map[ident.Key]int64)
+		if !v.Nested() {
+			return
+		}
+		for id, r := range v.records() {
+			if r.child || r.localRoot {
+				continue
+			}
+			sums, _ := v.sumsOf(r.record)
+			if sums.CPU == 0 {
+				continue
+			}
+			v.Above(id, func(above ident.Key) bool {
+				v.below[above] += sums.CPU
+				return true
+			})
+		}
+		for _, s := range v.all() {
+			for _, e := range s.index.extras {
+				if r, ok := v.places[e.id]; ok && !e.own && !r.child && e.CPU != 0 {
+					v.countOnce(e, s)
+				}
+			}
+		}
+	})
+	return v.below
+}
+
+// countOnce subtracts rows that count for two spans from the spans above the span that is
+// their profile_id.
+func (v *View) countOnce(e idSums, s *Segment) {
+	above := []ident.Key{}
+	v.Above(e.id, func(id ident.Key) bool {
+		above = append(above, id)
+		return true
+	})
+	_, span := s.idsIn(e.group)
+	v.Above(span, func(id ident.Key) bool {
+		if id == e.id {
+			above = append(above, id)
+		}
+		return id != e.id
+	})
+	for _, id := range above {
+		v.below[id] -= e.CPU
+	}
+}
+
+// Children returns the children without a profile of their own of some spans, in the order
+// of their start.
+func (v *View) Children(spans []Span) map[ident.Key][]Ended {
+	traces, wanted := make(map[trace.TraceID]bool), make(map[ident.Key]bool)
+	for i := range spans {
+		traces[spans[i].Trace], wanted[spans[i].ID] = true, true
+	}
+	children := make(map[ident.Key][]Ended)
+	for _, s := range v.all() {
+		for i := range s.spans.list {
+			if s.spans.listed == len(s.spans.list) {
+				break // it has no children
+			}
+			if r := &s.spans.list[i]; r.child && traces[r.trace] {
+				if owner := v.ownerOf(r.id); wanted[owner] {
+					children[owner] = append(children[owner], s.spans.ended(r))
+				}
+			}
+		}
+	}
+	for _, list := range children {
+		slices.SortFunc(list, func(a, b Ended) int { return cmp.Compare(a.Start, b.Start) })
+	}
+	return children
+}
+
+// childValues returns the values of an attribute of the children of each span.
+func (v *View) childValues(key string) map[ident.Key][]string {
+	values := make(map[ident.Key][]string)
+	sets := make(map[string][]string)
+	for _, s := range v.all() {
+		for i := range s.spans.list {
+			r := &s.spans.list[i]
+			if !r.child || r.attributes == 0 {
+				continue
+			}
+			set := s.spans.texts.list[r.attributes]
+			of, ok := sets[set]
+			if !ok {
+				of = v.values(set, key)
+				sets[set] = of
+			}
+			if len(of) > 0 {
+				owner := v.ownerOf(r.id)
+				values[owner] = append(values[owner], of...)
+			}
+		}
+	}
+	return values
+}
+
+// SpansOf returns the spans with a record that meet a condition on an attribute.
+func (v *View) SpansOf(ctx context.Context, m *Matcher) map[ident.Key]bool {
+	return v.spansOf(m, func() bool { return ctx.Err() != nil })
+}
+
+// Containing returns the spans with a name, a status or an attribute for which a function
+// returns true. Attributes of children count too.
+func (v *View) Containing(ctx context.Context, contains func(string) bool) map[ident.Key]bool {
+	ids := make(map[ident.Key]bool)
+	for _, s := range v.all() {
+		if ctx.Err() != nil {
+			return ids
+		}
+		known := make(map[uint32]bool) // by text
+		of := func(n uint32) bool {
+			is, ok := known[n]
+			if !ok {
+				is = contains(s.spans.texts.list[n])
+				known[n] = is
+			}
+			return is
+		}
+		sets := make(map[uint32]bool)
+		for i := range s.spans.list {
+			r := &s.spans.list[i]
+			is, ok := sets[r.attributes]
+			if !ok {
+				is = slices.ContainsFunc(v.Attributes(s.spans.texts.list[r.attributes]), func(e attributes.Entry) bool { return !e.More && contains(e.Value) })
+				sets[r.attributes] = is
+			}
+			switch {
+			case r.child && is:
+				ids[v.ownerOf(r.id)] = true
+			case !r.child && (is || of(r.name) || of(r.status)):
+				ids[r.id] = true
+			}
+		}
+	}
+	return ids
+}
+
+// spansOf returns the spans with a record that meet a condition on spans.
+func (v *View) spansOf(m *Matcher, ended func() bool) map[ident.Key]bool {
+	if m.Label == inSpanName {
+		return v.inSpan(m.Value, ended)
+	}
+	ids := make(map[ident.Key]bool)
+	key := m.Label[len(attributePrefix):]
+	children := v.childValues(key)
+	matches := make(map[string]bool) // by attributes
+	for _, s := range v.all() {
+		for i := range s.spans.list {
+			r := &s.spans.list[i]
+			if r.child {
+				continue
+			}
+			if ended() {
+				return ids
+			}
+			set := s.spans.texts.list[r.attributes]
+			is, ok := matches[set]
+			if below := children[r.id]; len(below) > 0 {
+				is = m.matchesAny(append(v.values(set, key), below...))
+			} else if !ok {
+				is = m.matchesAny(v.values(set, key))
+				matches[set] = is
+			}
+			if is {
+				ids[r.id] = true
+			}
+		}
+	}
+	return ids
+}
+
+// inSpan returns the spans of a name, and all spans below them in this process.
+func (v *View) inSpan(name string, ended func() bool) map[ident.Key]bool {
+	ids := make(map[ident.Key]bool)
+	for id, r := range v.records() {
+		if ended() {
+			return ids
+		}
+		is := r.in.spans.texts.list[r.name] == name
+		v.Above(id, func(above ident.Key) bool {
+			a := v.places[above]
+			is = is || a.in.spans.texts.list[a.name] == name
+			return !is
+		})
+		if is {
+			ids[id] = true
+		}
+	}
+	return ids
+}
+
+// values returns the values of an attribute in a set.
+func (v *View) values(set, key string) (values []string) {
+	if v.keys == nil || set == "" {
+		return nil
+	}
+	for e := range v.keys.All(set) {
+		if !e.More && e.Key == key {
+			values = append(values, e.Value)
+		}
+	}
+	return values
+}
+
+// Attributes returns the entries of a set.
+func (v *View) Attributes(set string) (list []attributes.Entry) {
+	if v.keys != nil {
+		list = slices.AppendSeq(list, v.keys.All(set))
+	}
+	return list
+}
+
+// KeptKeys returns the keys of the attributes that are kept, nil if none are.
+func (v *View) KeptKeys() []string {
+	if v.keys == nil {
+		return nil
+	}
+	return v.keys.Names()
+}

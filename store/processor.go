@@ -1,0 +1,128 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/internal/spanlabels"
+	"github.com/spanprof/spanprof/store/internal/ident"
+)
+
+// SpanProcessor returns the processor that records spans: local roots, and spans with the
+// attribute pyroscope.profile.id. If a provider of package spanprof gives every span a
+// profile without that attribute, it records all sampled spans. Other spans are kept as a
+// part of their local root. Register it on the tracer provider, and on each new one if the
+// provider is replaced: the spans of a provider without it are never listed. Its Shutdown
+// does nothing, so that the tracer provider and the profiler may be shut down in any order.
+//
+// It reads spans for some time after they ended, like OpenTelemetry's batch processor.
+// Other processors must not change the attributes and events that a ReadOnlySpan returns.
+func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
+	spanlabels.TimesKept.Store(true) // for RunningFor
+	return s.intake
+}
+
+// Tracer is how many spans of a tracer have labels of a profile.
+type Tracer struct {
+	// Name is the name of the instrumentation scope, cut like names of spans.
+	Name string
+	// Roots is the number of sampled local roots that ended, Unlabelled of those without
+	// the attribute pyroscope.profile.id. A span that lost attributes, because it had more
+	// than the SDK keeps, counts in neither.
+	Roots, Unlabelled int64
+}
+
+// Tracers returns the tracers of the recorded spans. Tracers with the most spans without
+// labels are first. Of more than 64 names the others count as "other".
+func (s *Store) Tracers() []Tracer {
+	s.intake.Drain()
+	return s.origins.list()
+}
+
+// maxTracers bounds the tracers: a program may make their names out of data.
+const maxTracers = 64
+
+// origins counts spans by tracer.
+type origins struct {
+	mu      sync.Mutex
+	tracers map[string]*Tracer
+}
+
+// count counts a local root that ended.
+func (o *origins) count(s sdktrace.ReadOnlySpan, labelled bool) {
+	if !s.SpanContext().IsSampled() || s.DroppedAttributes() > 0 {
+		return
+	}
+	name := ident.Cut(s.InstrumentationScope().Name)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.tracers == nil {
+		o.tracers = make(map[string]*Tracer)
+	}
+	t := o.tracers[name]
+	if t == nil && len(o.tracers) >= maxTracers {
+		name = "other"
+		t = o.tracers[name]
+	}
+	if t == nil {
+		t = &Tracer{Name: strings.Clone(name)}
+		o.tracers[t.Name] = t
+	}
+	t.Roots++
+	if !labelled {
+		t.Unlabelled++
+	}
+}
+
+func (o *origins) list() []Tracer {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	list := make([]Tracer, 0, len(o.tracers))
+	for _, t := range o.tracers {
+		list = append(list, *t)
+	}
+	slices.SortFunc(list, func(a, b Tracer) int {
+		return cmp.Or(cmp.Compare(b.Unlabelled, a.Unlabelled), cmp.Compare(b.Roots, a.Roots), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// RunningFor returns how many local roots have been running for d or longer, as far as
+// goroutines have their labels.
+func (s *Store) RunningFor(d time.Duration) (n int) {
+	since := time.Now().Add(-d).UnixNano()
+	for _, r := range s.running.list() {
+		if r.Start <= since {
+			n++
+		}
+	}
+	return n
+}
+
+// running are the local roots that goroutines have the labels of. To list goroutines
+// takes a microsecond for each, and so the list of many is up to a second old.
+type running struct {
+	mu    sync.Mutex
+	at    time.Time
+	roots []spanlabels.Root
+}
+
+const manyGoroutines = 5000
+
+func (r *running) list() []spanlabels.Root {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := time.Now(); r.at.IsZero() || now.Sub(r.at) > time.Second || now.Before(r.at) || runtime.NumGoroutine() < manyGoroutines {
+		r.at, r.roots = now, spanlabels.Running()
+	}
+	return r.roots
+}

@@ -1,0 +1,95 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"time"
+
+	"github.com/spanprof/spanprof/store/internal/segment"
+)
+
+// Stats is how full a Store is, what it received and what it lost. All counts are
+// cumulative except those that are "held".
+type Stats struct {
+	// Bytes is the memory held, as far as it is counted. MaxBytes is its bound.
+	Bytes, MaxBytes int64
+	// SpansEnded is the number of spans that were recorded: local roots, and spans with a
+	// profile of their own.
+	SpansEnded int64
+	// Spans is the number of ended spans held, Windows the number of profiles held.
+	Spans, Windows int
+	// SpansRunning is the number of local roots that have not ended, as far as goroutines
+	// have their labels.
+	SpansRunning int
+	// SpansNotKept is the number of spans that WithSampling does not keep. SpansEvicted is
+	// the number of spans that were evicted.
+	SpansNotKept, SpansEvicted int64
+	// SpansDropped is the number of spans that ended faster than they could be recorded.
+	// They are in no other number. ChildrenDropped is the number of children beyond 64
+	// of a trace.
+	SpansDropped, ChildrenDropped int64
+	// IDsEvicted is the number of ids with samples that were evicted before a span with
+	// that id ended.
+	IDsEvicted int64
+	// WindowsReceived is the number of accepted profiles, WindowsEvicted the number of
+	// evicted ones.
+	WindowsReceived, WindowsEvicted int64
+	// ParseErrors is the number of profiles that were not valid pprof. WindowsRefused
+	// alone exceed half of the bytes.
+	ParseErrors, WindowsRefused int64
+	// CPUTime is the time of all CPU samples received, CPUTimeLabelled of those with a
+	// profile_id, a span_id or a span_name.
+	CPUTime, CPUTimeLabelled time.Duration
+	// Directory is about the files of WithDirectory, and the earlier processes in them.
+	Directory DirectoryStats
+}
+
+// DirectoryStats is what a Store wrote to its directory and read from it; see
+// WithDirectory. It is zero without a directory.
+type DirectoryStats struct {
+	// Path is the directory.
+	Path string
+	// Bytes is the size of the files of this process and of earlier ones. MaxBytes is its
+	// bound.
+	Bytes, MaxBytes int64
+	// FilesWritten are files of profiles and of spans. WriteFailures are files that could
+	// not be written, or arrived while too many were waiting: their contents are in memory
+	// only. SegmentsRemoved are the oldest segments, removed for newer ones.
+	FilesWritten, WriteFailures, SegmentsRemoved int64
+	// FilesUnreadable are files and directories that could not be read and are
+	// unchanged: damaged, of another user, or of an earlier version.
+	FilesUnreadable int64
+	// Restoring is set while the files of earlier processes are read.
+	Restoring bool
+	// Spans and Windows are the spans and profiles of earlier processes held. They are in
+	// no other number of Stats except Bytes.
+	Spans, Windows int
+	// WindowsLeftOut are the profiles of earlier processes that had no room in memory.
+	WindowsLeftOut int64
+}
+
+// Stats returns what the store holds, received and lost.
+func (s *Store) Stats() Stats {
+	s.intake.Drain()
+	return s.stats(s.room.Stats())
+}
+
+func (s *Store) stats(of segment.Stats) Stats {
+	stats := Stats{
+		Bytes: of.Bytes, MaxBytes: s.config.maxBytes, SpansEnded: of.SpansEnded, Spans: of.Held.Spans, Windows: of.Held.Windows,
+		SpansRunning: len(s.running.list()), SpansNotKept: of.SpansUnlisted, SpansEvicted: of.SpansEvicted,
+		SpansDropped: s.intake.Dropped(), ChildrenDropped: of.ChildrenDropped, IDsEvicted: of.Unended,
+		WindowsReceived: of.WindowsReceived, WindowsEvicted: of.WindowsEvicted, ParseErrors: of.ParseErrors, WindowsRefused: of.WindowsRefused,
+		CPUTime: time.Duration(of.CPU), CPUTimeLabelled: time.Duration(of.Labelled),
+	}
+	if s.config.directory != "" {
+		stats.Directory = DirectoryStats{
+			Path: s.config.directory, Bytes: of.Disk.Bytes, MaxBytes: s.config.directoryBytes,
+			FilesWritten: of.Disk.Files, WriteFailures: of.Disk.Failed, SegmentsRemoved: of.Disk.Removed,
+			FilesUnreadable: of.Unreadable, Restoring: of.Restoring,
+			Spans: of.Earlier.Spans, Windows: of.Earlier.Windows, WindowsLeftOut: of.LeftOut,
+		}
+	}
+	return stats
+}
