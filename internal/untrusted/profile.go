@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/internal/wire"
 )
 
@@ -45,12 +44,14 @@ func Profile(data []byte, maxBytes int64) (p *profile.Profile, err error) {
 	if err = check(data); err != nil {
 		return nil, err
 	}
-	err = report.Contain(func() (err error) { // the decoder is not ours
-		if p, err = profile.ParseUncompressed(data); err == nil {
-			err = p.CheckValid()
+	defer func() {
+		if r := recover(); r != nil { // the decoder is not ours
+			p, err = nil, fmt.Errorf("a panic: %v", r)
 		}
-		return err
-	})
+	}()
+	if p, err = profile.ParseUncompressed(data); err == nil {
+		err = p.CheckValid()
+	}
 	return p, err
 }
 
