@@ -44,7 +44,7 @@ var planted = map[string][]string{
 		"SELECT 1 -- S3CRET\nFROM t", "SELECT /* S3CRET */ 1", "SELECT /* a /* b */ S3CRET */ 1", "SELECT 1 # S3CRET", "SELECT 'S3CRET", "SELECT /* S3CRET",
 		`SELECT * FROM users WHERE password = "S3CRET"`, `SELECT * FROM "users" WHERE password = "S3CRET"`, `SELECT SHA2("S3CRET", 256)`,
 		`{"find":"users","filter":{"password":"S3CRET"}}`, `{find: "users", filter: {token: 'S3CRET'}}`, `{"a":"x\"S3CRET"}`, `{ user(note: """ a "S3CRET" b """) { id } }`, "query { a } # S3CRET",
-		"SET session:1 S3CRET", "HSET u password S3CRET", "auth S3CRET", "EVALSHA a 1 k S3CRET", "CONFIG SET requirepass S3CRET", "set k S3CRET EX 60", `PRAGMA key="x'S3CRET'"`, "EXEC login @pw = N'S3CRET'", "SELECT 0x53S3CRET", "AUTH default S3CRET", "get a\nset b S3CRET==", "SETEX k 60 S3CRET", "  \n set k S3CRET", "ACL SETUSER joe on >S3CRET", "ZSCORE k S3CRET", "SELECT a FROM t // S3CRET", "CREATE EXTERNAL TABLE x LOCATION 's3://u:S3CRET@b'",
+		"SET session:1 S3CRET", "GET session:S3CRET-k3jX9", "HSET u password S3CRET", "auth S3CRET", "EVALSHA a 1 k S3CRET", "CONFIG SET requirepass S3CRET", "set k S3CRET EX 60", `PRAGMA key="x'S3CRET'"`, "EXEC login @pw = N'S3CRET'", "SELECT 0x53S3CRET", "AUTH default S3CRET", "get a\nset b S3CRET==", "SETEX k 60 S3CRET", "  \n set k S3CRET", "ACL SETUSER joe on >S3CRET", "ZSCORE k S3CRET", "SELECT a FROM t // S3CRET", "CREATE EXTERNAL TABLE x LOCATION 's3://u:S3CRET@b'",
 		"COPY t FROM s3://u:S3CRET@b",
 	},
 }
@@ -82,7 +82,7 @@ func TestInnocent(t *testing.T) {
 		},
 		"statement": {
 			"SELECT name FROM t WHERE id = $1 AND token = ?", `SELECT "u"."name" FROM "users" AS "u" WHERE "u"."token" = $1`, "SELECT a.token FROM a JOIN b ON a.token = b.token", "SELECT * FROM t1 WHERE col2 = :p1 AND c = @p2 AND d = :1",
-			"query Items($first: Int!) { items(first: $first) { name } }", "SELECT `key` FROM `t`", "HGETALL cart", "UPDATE t SET password = VALUES(password)", `UPDATE "t" SET "a" = $1, "b" = $2 RETURNING "id"`, `{"find":?}`,
+			"query Items($first: Int!) { items(first: $first) { name } }", "SELECT `key` FROM `t`", "HGETALL cart", "HGETALL user:profile", "SELECT a::int4", "UPDATE t SET password = VALUES(password)", `UPDATE "t" SET "a" = $1, "b" = $2 RETURNING "id"`, `{"find":?}`,
 			"SELECT data #>> a FROM t", "SET search_path = x",
 		},
 	} {

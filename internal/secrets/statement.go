@@ -43,6 +43,11 @@ func literals(s string) string {
 			if m != nil && !strings.HasPrefix(s[i+m[1]:], "=") {
 				end = len(s)
 				t.replace(i+m[1], end, "?")
+			} else if i > 1 && s[i-1] == ':' && !isAny(s[i-2], space+"(,=<>:\"") && strings.ContainsAny(s[i:end], "0123456789") { // a key of Redis
+				for end < len(s) && isRun(s[end]) {
+					end++
+				}
+				t.replace(i, end, "?")
 			} else if c == '$' && end < len(s) && s[end] == '$' { // $tag$
 				_, rest, _ := strings.Cut(s[end+1:], s[i:end+1])
 				end = len(s) - len(rest)
