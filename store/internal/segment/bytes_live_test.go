@@ -47,16 +47,18 @@ func TestBytes(t *testing.T) {
 			_ = r.Export(windowOf(n, exporter.KindCPU, profileOf(rows...)))
 		},
 	} {
-		before := heap()
-		r := NewRoom(16<<20, nil)
-		for n := range 400 {
-			add(r, n)
+		for _, maxBytes := range []int64{8 << 20, 64 << 20} {
+			before := heap()
+			r := NewRoom(maxBytes, nil)
+			for n := range int(maxBytes >> 20 * 25) {
+				add(r, n)
+			}
+			got, counted := heap()-before, r.Bytes()
+			t.Logf("%s, %d MiB: %d bytes counted, %d on the heap", name, maxBytes>>20, counted, got)
+			if counted > maxBytes || got > maxBytes*115/100 || got > counted*115/100 {
+				t.Errorf("%s: %d bytes counted, %d on the heap, at most %d", name, counted, got, maxBytes)
+			}
+			runtime.KeepAlive(r)
 		}
-		got, counted := heap()-before, r.Bytes()
-		t.Logf("%s: %d bytes counted, %d on the heap", name, counted, got)
-		if counted > r.maxBytes || got > r.maxBytes*115/100 || got > counted*115/100 {
-			t.Errorf("%s: %d bytes counted, %d on the heap, at most %d", name, counted, got, r.maxBytes)
-		}
-		runtime.KeepAlive(r)
 	}
 }

@@ -40,6 +40,10 @@ const (
 	maxWaiting = 16 << 20
 	// maxUnsaved bounds the spans that wait for the next window.
 	maxUnsaved = 4096
+	// openShare is the part of all bytes that the open segment takes at most. maxText bounds
+	// its file of spans, unpacked.
+	openShare = 8
+	maxText   = maxFile / 2
 )
 
 // DiskCounts are what a disk wrote and dropped.
@@ -71,7 +75,9 @@ type disk struct {
 	saved []savedDir
 	open  int   // the number of the open segment
 	size  int64 // of the open segment
+	text  int64 // of its file of spans, unpacked
 	files int   // in the open segment
+	kept  int64 // the size of the kept set
 }
 
 type savedDir struct {
@@ -85,6 +91,9 @@ type job struct {
 	spans   []Ended
 	sealed  bool
 	kept    *Segment
+	// merged are the kept sets of earlier processes with spans that are in kept or in a
+	// segment.
+	merged  []savedDir
 	flushed chan struct{}
 	size    int64
 }
@@ -93,6 +102,8 @@ type job struct {
 type savedRecord struct {
 	Window *savedWindow `json:"window,omitempty"`
 	Span   *savedSpan   `json:"span,omitempty"`
+	// Last is set in the last line of a sealed segment, and of a kept set.
+	Last bool `json:"last,omitempty"`
 }
 
 type savedWindow struct {
@@ -230,8 +241,8 @@ func (d *disk) write(j job) error {
 		return d.writeWindow(j)
 	case j.sealed:
 		return d.seal()
-	case j.kept != nil:
-		return d.writeKept(j.kept)
+	case j.kept != nil || len(j.merged) > 0:
+		return d.writeKept(j.kept, j.merged)
 	}
 	return nil
 }
@@ -242,6 +253,7 @@ func (d *disk) segment() string { return filepath.Join(d.dir, fmt.Sprintf("%06d"
 func (d *disk) writeWindow(j job) error {
 	dir := d.segment() + opened
 	var records []savedRecord
+	size, before := int64(0), d.files
 	if p := j.profile; p != nil {
 		b, err := p.Pprof()
 		if err != nil {
@@ -255,14 +267,27 @@ func (d *disk) writeWindow(j job) error {
 		if err := d.in(dir, func() error { return atomicfile.Write(dir, w.File, atomicfile.Process, b) }); err != nil {
 			return err
 		}
-		d.grown(int64(len(b)))
+		size = int64(len(b))
 		records = append(records, savedRecord{Window: &w})
 	}
 	for i := range j.spans {
 		records = append(records, savedRecord{Span: d.savedSpanOf(&j.spans[i], nil)})
 	}
-	if err := d.in(dir, func() error { return d.appendRecords(dir, records) }); err != nil {
+	b, text, err := pack(records)
+	if err == nil {
+		err = d.in(dir, func() error { return appendTo(dir, b) })
+	}
+	if err != nil {
+		if j.profile != nil { // without its line it is of no use
+			err = errors.Join(err, os.Remove(filepath.Join(dir, records[0].Window.File)))
+		}
 		return err
+	}
+	d.text += text
+	d.size += size + int64(len(b))
+	d.grown(size+int64(len(b)), d.files-before+1)
+	if d.size > d.maxBytes/openShare || d.text > maxText {
+		return d.seal()
 	}
 	return d.bound()
 }
@@ -278,49 +303,71 @@ func (d *disk) in(dir string, write func() error) error {
 	return err
 }
 
-// appendRecords appends one gzip member to a file of spans. Its checksum shows whether it
-// is whole.
-func (d *disk) appendRecords(dir string, records []savedRecord) error {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	lines := json.NewEncoder(z)
+// pack returns lines as one gzip member. Its checksum shows whether it is whole. text is the
+// size of the lines.
+func pack(records []savedRecord) (packed []byte, text int64, err error) {
+	var lines, b bytes.Buffer
+	to := json.NewEncoder(&lines)
 	for i := range records {
-		if err := lines.Encode(&records[i]); err != nil {
-			return err
+		if err := to.Encode(&records[i]); err != nil {
+			return nil, 0, err
 		}
 	}
-	if err := z.Close(); err != nil {
-		return err
+	z := gzip.NewWriter(&b)
+	if _, err = z.Write(lines.Bytes()); err == nil {
+		err = z.Close()
 	}
+	return b.Bytes(), int64(lines.Len()), err
+}
+
+// appendTo appends a member to the file of spans in a directory. If the disk is full, it
+// leaves no part of the member there: that would be damage.
+func appendTo(dir string, b []byte) error {
 	f, err := files.Append(filepath.Join(dir, spansFile))
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b.Bytes())
-	d.grown(int64(b.Len()))
+	info, err := f.Stat()
+	if err == nil {
+		if _, err = f.Write(b); err != nil {
+			err = errors.Join(err, f.Truncate(info.Size()))
+		}
+	}
 	return errors.Join(err, f.Close())
 }
 
-func (d *disk) grown(n int64) {
-	d.size += n
+// grown counts bytes that were written, and files.
+func (d *disk) grown(n int64, files int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.counts.Bytes += n
-	d.counts.Files++
+	d.counts.Files += int64(files)
 }
 
-// seal renames the open segment.
+// seal ends the open segment and renames it. If that fails, its name stays.
 func (d *disk) seal() error {
 	path := d.segment()
-	err := os.Rename(path+opened, path)
+	b, _, err := pack([]savedRecord{{Last: true}})
 	if err == nil {
+		err = appendTo(path+opened, b)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // nothing was written
+		err, path = nil, ""
+	case err == nil:
+		d.size += int64(len(b))
+		d.grown(int64(len(b)), 0)
+		if err = os.Rename(path+opened, path); err != nil {
+			path += opened
+		}
+	default:
+		path += opened
+	}
+	if path != "" {
 		d.saved = append(d.saved, savedDir{path, d.size})
 	}
 	d.open++
-	d.size, d.files = 0, 0
-	if errors.Is(err, fs.ErrNotExist) { // nothing was written
-		err = nil
-	}
+	d.size, d.text, d.files = 0, 0, 0
 	return errors.Join(err, d.bound())
 }
 
@@ -336,51 +383,110 @@ func (d *disk) bound() (err error) {
 		d.saved = slices.Clone(d.saved[1:])
 		total -= oldest.size
 		err = cmp.Or(err, os.RemoveAll(oldest.path))
-		_ = os.Remove(filepath.Join(filepath.Dir(oldest.path), atomicfile.LockName)) // fails if it is in use
-		_ = os.Remove(filepath.Dir(oldest.path))                                     // fails until it is empty
+		d.removed(oldest)
 		d.mu.Lock()
-		d.counts.Bytes -= oldest.size
 		d.counts.Removed++
 		d.mu.Unlock()
 	}
 	return err
 }
 
-// writeKept replaces the kept set.
-func (d *disk) writeKept(s *Segment) error {
-	fresh := filepath.Join(d.dir, keptName+opened)
+// removed counts a directory that was removed. It removes the directory of an earlier process
+// once only the lock is in it. The lock of this process stays.
+func (d *disk) removed(of savedDir) {
+	d.grown(-of.size, 0)
+	dir := filepath.Dir(of.path)
+	if dir == d.dir {
+		return
+	}
+	if inside, err := files.Entries(dir, files.NoFollow); err == nil && len(inside) == 1 && inside[0].Name() == atomicfile.LockName {
+		_ = os.Remove(filepath.Join(dir, atomicfile.LockName))
+		_ = os.Remove(dir)
+	}
+}
+
+// writeKept replaces the kept set, if there is a new one. Then it removes the kept sets of
+// earlier processes, which are not needed any more.
+func (d *disk) writeKept(s *Segment, merged []savedDir) error {
+	if s != nil {
+		if err := d.replaceKept(s); err != nil {
+			return err
+		}
+	}
+	var err error
+	for _, of := range merged {
+		if e := os.RemoveAll(of.path); e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
+		d.removed(of)
+	}
+	return err
+}
+
+func (d *disk) replaceKept(s *Segment) error {
+	fresh, old := filepath.Join(d.dir, keptName+opened), filepath.Join(d.dir, keptName)
 	if err := os.RemoveAll(fresh); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(fresh, 0o700); err != nil {
-		return err
+	size, err := d.writeKeptTo(fresh, s)
+	if err == nil {
+		err = errors.Join(os.RemoveAll(old), os.Rename(fresh, old))
 	}
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(fresh))
+	}
+	d.grown(size-d.kept, 0)
+	d.kept = size
+	return nil
+}
+
+// writeKeptTo writes a kept set of a quarter of the bytes at most: the slowest spans, and the
+// newest windows.
+func (d *disk) writeKeptTo(dir string, s *Segment) (size int64, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return 0, err
+	}
+	limit := d.maxBytes / keptShare
+	spans := slices.Clone(s.spans.list)
+	slices.SortStableFunc(spans, func(a, b record) int { return cmp.Compare(b.duration, a.duration) })
 	var records []savedRecord
-	size := int64(0)
-	for i, w := range slices.Backward(s.windows) {
-		var b bytes.Buffer
-		if err := s.profile(w).Write(&b); err != nil {
-			return err
+	for {
+		records = nil
+		for i := range spans {
+			e := s.spans.ended(&spans[i])
+			records = append(records, savedRecord{Span: d.savedSpanOf(&e, s.processOf(&spans[i]))})
 		}
-		if size += int64(b.Len()); size > d.maxBytes/keptShare {
+		b, _, err := pack(records)
+		if err != nil {
+			return 0, err
+		}
+		if size = int64(len(b)); size <= limit/2 {
 			break
 		}
+		spans = spans[:len(spans)*3/4]
+	}
+	for i, w := range slices.Backward(s.windows) {
+		const line = 96 // is about what a window takes there
+		var b bytes.Buffer
+		if err := s.profile(w).Write(&b); err != nil {
+			return 0, err
+		}
+		if size+int64(b.Len())+line > limit {
+			break
+		}
+		size += int64(b.Len()) + line
 		of := &savedWindow{strconv.Itoa(i) + profileSuffix, w.kind, w.name(), w.release(), w.start, w.end}
-		if err := atomicfile.Write(fresh, of.File, atomicfile.Process, b.Bytes()); err != nil {
-			return err
+		if err := atomicfile.Write(dir, of.File, atomicfile.Process, b.Bytes()); err != nil {
+			return 0, err
 		}
 		records = append(records, savedRecord{Window: of})
 	}
-	for i := range s.spans.list {
-		r := &s.spans.list[i]
-		e := s.spans.ended(r)
-		records = append(records, savedRecord{Span: d.savedSpanOf(&e, s.processOf(r))})
+	b, _, err := pack(append(records, savedRecord{Last: true}))
+	if err != nil {
+		return 0, err
 	}
-	if err := d.appendRecords(fresh, records); err != nil {
-		return err
-	}
-	old := filepath.Join(d.dir, keptName)
-	return errors.Join(os.RemoveAll(old), os.Rename(fresh, old))
+	return sizeOf(dir) + int64(len(b)), appendTo(dir, b)
 }
 
 // savedSpanOf returns a span as it is written.

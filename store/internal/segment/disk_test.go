@@ -4,9 +4,13 @@
 package segment
 
 import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -206,7 +210,7 @@ func TestDiskBound(t *testing.T) {
 // The kept set is on the disk too, and spans are in it or in a segment.
 func TestKeptOnDisk(t *testing.T) {
 	path := t.TempDir()
-	r := openRoom(t, path, 24_000)
+	r := openRoom(t, path, 40_000)
 	fill(t, r, 0, 3)
 	for n := 3; n < 80; n++ {
 		r.mu.Lock()
@@ -225,7 +229,7 @@ func TestKeptOnDisk(t *testing.T) {
 	if d.counts.Removed < 10 {
 		t.Fatalf("%+v", d.counts)
 	}
-	next := openRoom(t, path, 24_000)
+	next := openRoom(t, path, 40_000)
 	got := contentsOf(t, next)
 	for i, e := range want.Spans {
 		if at := slices.Index(got.Spans, e); at < 0 || got.Sums[at] != want.Sums[i] {
@@ -253,5 +257,164 @@ func TestDiskQueue(t *testing.T) {
 	}
 	if len(d.jobs) != 4 || d.counts.Failed != 6 || reported != 6 || d.waiting > maxWaiting {
 		t.Errorf("%d jobs, %+v, %d reports", len(d.jobs), d.counts, reported)
+	}
+}
+
+// What follows a damaged place in a file of spans is read. A file that lost its last lines is
+// damaged too.
+func TestTornLines(t *testing.T) {
+	path := t.TempDir()
+	r := openRoom(t, path, 64<<20)
+	fill(t, r, 0, 6)
+	r.mu.Lock()
+	r.seal()
+	r.mu.Unlock()
+	fill(t, r, 6, 10)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found, _ := filepath.Glob(filepath.Join(path, "*", "*", spansFile))
+	for i, file := range found {
+		was, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := 1 + bytes.Index(was[1:], []byte("\x1f\x8b\x08"))
+		damaged := slices.Clone(was)
+		damaged[second-20] ^= 1
+		for name, c := range map[string]struct {
+			b       []byte
+			windows int
+		}{
+			"first member": {damaged, 9}, "only the first is left": {was[:second], []int{5, 7}[i]}, "empty": {nil, []int{4, 6}[i]},
+		} {
+			if err := os.WriteFile(file, c.b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			reader := NewRoom(64<<20, r.keys)
+			reported := 0
+			_ = reader.OpenDirectory(path, func(error) { reported++ })
+			if n := len(reader.View().Windows()); n != c.windows || reported != 1 || reader.View().Unreadable != 1 {
+				t.Errorf("%s of %s: %d windows, want %d, %d reports, %d counted", name, file, n, c.windows, reported, reader.View().Unreadable)
+			}
+		}
+		if err := os.WriteFile(file, was, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(found) != 2 {
+		t.Errorf("%d files", len(found))
+	}
+}
+
+// The lock of a process stays until it ends, and so no other one takes its segments.
+func TestLockStays(t *testing.T) {
+	path := t.TempDir()
+	r := openRoom(t, path, 12_000)
+	for n := range 40 {
+		fill(t, r, n, n+1)
+		r.mu.Lock()
+		r.seal()
+		r.mu.Unlock()
+	}
+	r.Flush(nil)
+	if r.disk.Counts().Removed == 0 {
+		t.Fatal("nothing was removed")
+	}
+	beside := openRoom(t, path, 12_000)
+	if n := len(beside.View().Windows()); n != 0 {
+		t.Errorf("%d windows of a process that runs were restored", n)
+	}
+	for _, r := range []*Room{beside, r} {
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A segment of spans alone has a bound on the disk and when it is read.
+func TestSpansFileBound(t *testing.T) {
+	path := t.TempDir()
+	const maxBytes = 4 << 20
+	r := openRoom(t, path, maxBytes)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for n := range 100_000 {
+		r.End(Ended{ID: ident.Key(rnd.Uint64()), Parent: ident.Key(rnd.Uint64()), Trace: trace.TraceID(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, rnd.Uint64()), rnd.Uint64())), Name: "GET", Start: int64(n), Duration: second})
+		if n%maxUnsaved == 0 {
+			r.Flush(nil)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := sizeOfAll(t, path); n > maxBytes || n != r.closed.Bytes || r.closed.Failed > 0 {
+		t.Errorf("%d bytes in files, %+v", n, r.closed)
+	}
+	small := NewRoom(8<<20, r.keys)
+	if err := small.OpenDirectory(path, func(err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range small.sealed {
+		if n := s.spans.bytes(); n > small.target/share {
+			t.Errorf("%d bytes of spans in a segment of %d", n, small.target)
+		}
+	}
+}
+
+func sizeOfAll(t *testing.T, path string) (n int64) {
+	t.Helper()
+	found, _ := filepath.Glob(filepath.Join(path, "*", "*"))
+	for _, dir := range found {
+		n += sizeOf(dir)
+	}
+	return n
+}
+
+// The kept sets of earlier processes become a part of the newest one. Nothing in them counts
+// twice, also if the process died before it removed them.
+func TestKeptOfMany(t *testing.T) {
+	path, died := t.TempDir(), t.TempDir()
+	const maxBytes = 40_000
+	for process := range 4 {
+		r := openRoom(t, path, maxBytes)
+		for n := range 30 {
+			r.mu.Lock()
+			r.seal()
+			if len(r.sealed) > 1 {
+				r.dropOldest()
+			}
+			r.mu.Unlock()
+			fill(t, r, 30*process+n, 30*process+n+1)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := sizeOfAll(t, path); n > maxBytes || n != r.closed.Bytes {
+			t.Errorf("process %d: %d bytes in files, %d counted", process, n, r.closed.Bytes)
+		}
+		if err := os.CopyFS(filepath.Join(died, strconv.Itoa(process)), os.DirFS(path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kept, _ := filepath.Glob(filepath.Join(path, "*", keptName)); len(kept) != 1 {
+		t.Errorf("%d kept sets", len(kept))
+	}
+	kept, _ := filepath.Glob(filepath.Join(died, "*", "*", keptName))
+	for _, old := range kept {
+		_ = os.CopyFS(filepath.Join(path, filepath.Base(filepath.Dir(old)), keptName), os.DirFS(old)) // fails if it is there
+	}
+	reader := NewRoom(64<<20, attributes.NewKeys(nil))
+	if err := reader.OpenDirectory(path, func(err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
+	c, ids := contentsOf(t, reader), make(map[ident.Key]bool)
+	for i, e := range c.Spans {
+		if ids[e.ID] || c.Sums[i].CPU != tick {
+			t.Errorf("%s: seen %v, %+v", e.ID, ids[e.ID], c.Sums[i])
+		}
+		ids[e.ID] = true
+	}
+	if len(kept) < 4 || len(ids) < 40 {
+		t.Errorf("%d kept sets, %d spans", len(kept), len(ids))
 	}
 }

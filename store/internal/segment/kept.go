@@ -31,15 +31,16 @@ const (
 
 // keep rebuilds the kept segment when a segment is dropped. It has the spans with a rank of
 // both, with their rows. Rows of spans that have not ended pass into it too.
-func (r *Room) keep(dropped *Segment) { r.keepWith(dropped, r.maxBytes/pendingShare) }
+func (r *Room) keep(dropped *Segment) { r.keepWith(dropped, r.maxBytes/pendingShare, nil) }
 
-// keepWith is keep with a bound on the rows without a record.
-func (r *Room) keepWith(dropped *Segment, pending int64) {
+// keepWith is keep with a bound on the rows without a record. Rows of dropped with the ids
+// twice are left out.
+func (r *Room) keepWith(dropped *Segment, pending int64, twice map[ident.Key]bool) {
 	sources := []*Segment{dropped}
 	if r.kept != nil {
 		sources = []*Segment{r.kept, dropped}
 	}
-	k := keeper{room: r, sources: sources, rows: make(map[ident.Key]int64), newer: make(map[ident.Key]bool)}
+	k := keeper{room: r, sources: sources, twice: twice, rows: make(map[ident.Key]int64), newer: make(map[ident.Key]bool)}
 	k.survey()
 	limit := r.maxBytes / keptShare
 	budget := limit - pending
@@ -67,12 +68,18 @@ func (r *Room) keepRestored(s *Segment) {
 			restored[of.spans.list[i].id] = true
 		}
 	}
-	s.spans.list = slices.DeleteFunc(s.spans.list, func(e record) bool { return restored[e.id] })
+	twice := make(map[ident.Key]bool) // of an earlier process still, from which this one has them
+	if r.kept != nil {
+		for i := range r.kept.spans.list {
+			twice[r.kept.spans.list[i].id] = true
+		}
+	}
+	s.spans.list = slices.DeleteFunc(s.spans.list, func(e record) bool { return restored[e.id] || twice[e.id] })
 	if len(s.spans.list) == 0 {
 		return
 	}
 	before := r.counts
-	r.keepWith(s, 0)
+	r.keepWith(s, 0, twice)
 	r.counts = before // it is no loss of this process
 }
 
@@ -86,6 +93,7 @@ type keeper struct {
 	newer   map[ident.Key]bool
 	order   []ident.Key // ids of rows, the oldest first
 	unended int64
+	twice   map[ident.Key]bool
 }
 
 // survey counts the rows of each id.
@@ -206,11 +214,13 @@ func (k *keeper) pending(budget int64) map[ident.Key]bool {
 // copy returns a segment with the spans chosen and the rows of both, nil if it is empty.
 func (k *keeper) copy(chosen, pending map[ident.Key]bool) *Segment {
 	to := newSegment()
-	for _, s := range k.sources {
+	for i, s := range k.sources {
 		c := newCopier(to, s, true)
 		keep := make([]bool, len(s.groups.ids))
 		for g := range keep {
-			keep[g] = slices.ContainsFunc(s.named(uint32(g)), func(id ident.Key) bool { return chosen[id] || pending[id] })
+			ids := s.named(uint32(g))
+			keep[g] = slices.ContainsFunc(ids, func(id ident.Key) bool { return chosen[id] || pending[id] }) &&
+				!(i == len(k.sources)-1 && slices.ContainsFunc(ids, func(id ident.Key) bool { return k.twice[id] }))
 		}
 		for _, w := range s.windows {
 			var rows []int

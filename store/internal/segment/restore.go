@@ -180,7 +180,7 @@ func (l *loader) load(segments, kept []left) {
 			l.leftOut.Add(profilesIn(of.path))
 			continue
 		}
-		if s := l.read(of, room); s != nil {
+		if s := l.read(of, room, r.target/share); s != nil {
 			s = s.seal(nil)
 			room -= s.bytes()
 			restored = slices.Insert(restored, 0, s)
@@ -189,12 +189,17 @@ func (l *loader) load(segments, kept []left) {
 	for i, s := range restored {
 		s.index = s.sum(restored[:i], true) // samples may be in the segment after the span
 	}
-	for _, of := range kept {
+	var merged []savedDir
+	for _, of := range slices.Backward(kept) {
 		if l.stop.Load() {
 			return
 		}
-		if s := l.read(of, r.maxBytes/keptShare); s != nil {
+		before := l.unreadable.Load()
+		if s := l.read(of, r.maxBytes/keptShare, r.maxBytes/keptShare); s != nil {
 			keptSets = append(keptSets, s.seal(nil))
+		}
+		if l.unreadable.Load() == before {
+			merged = append(merged, savedDir{of.path, of.size})
 		}
 	}
 	r.mu.Lock()
@@ -211,6 +216,9 @@ func (l *loader) load(segments, kept []left) {
 		r.keepRestored(s)
 	}
 	r.trim()
+	if r.disk != nil && len(merged) > 0 {
+		r.disk.add(job{kept: r.kept, merged: merged})
+	}
 }
 
 // find returns the segments and kept sets of earlier processes, the oldest first.
@@ -247,12 +255,16 @@ func (l *loader) find(path string) (segments, kept []left, err error) {
 		}
 		for _, e := range inside {
 			of := left{path: filepath.Join(dir, e.Name()), process: l.process(p)}
-			switch base := strings.TrimSuffix(e.Name(), opened); {
-			case base == keptName:
-				kept = append(kept, of)
-			case len(base) == 6 && strings.Trim(base, "0123456789") == "":
-				of.size = sizeOf(of.path)
+			base := strings.TrimSuffix(e.Name(), opened)
+			number := len(base) == 6 && strings.Trim(base, "0123456789") == ""
+			switch of.size = sizeOf(of.path); {
+			case !number && base != keptName:
+			case !e.IsDir():
+				l.report(fmt.Errorf("%s: it is no directory", of.path))
+			case number:
 				segments = append(segments, of)
+			default:
+				kept = append(kept, of)
 			}
 		}
 	}
@@ -261,9 +273,11 @@ func (l *loader) find(path string) (segments, kept []left, err error) {
 			return cmp.Or(cmp.Compare(a.process.Started, b.process.Started), cmp.Compare(a.path, b.path))
 		})
 	}
-	for _, of := range segments {
-		if l.own != nil {
+	if l.own != nil {
+		for _, of := range segments {
 			l.own.saved = append(l.own.saved, savedDir{of.path, of.size})
+		}
+		for _, of := range slices.Concat(segments, kept) {
 			l.own.counts.Bytes += of.size
 		}
 	}
@@ -293,11 +307,34 @@ func sizeOf(dir string) (n int64) {
 }
 
 // read returns a segment without damaged files, nil if nothing can be read. If it exceeds
-// room, it has the newest windows only.
-func (l *loader) read(of left, room int64) *Segment {
+// room, it has the newest windows only. Its spans take a part of room.
+func (l *loader) read(of left, room, spans int64) *Segment {
+	isOpen := strings.HasSuffix(of.path, opened)
+	if _, err := os.Lstat(of.path); errors.Is(err, fs.ErrNotExist) { // its process runs, and sealed or removed it
+		of.path, isOpen = strings.TrimSuffix(of.path, opened), false
+		if _, err := os.Lstat(of.path); err != nil {
+			return nil
+		}
+	}
+	profiles := profilesIn(of.path)
 	records, err := readRecords(filepath.Join(of.path, spansFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		l.report(fmt.Errorf("%s: %w", of.path, err))
+	windows := int64(0)
+	last := len(records) > 0 && records[len(records)-1].Last
+	for _, r := range records {
+		if r.Window != nil {
+			windows++
+		}
+	}
+	switch {
+	case !last && filepath.Base(of.path) == keptName+opened: // the one before is there
+		return nil
+	case isOpen && errors.Is(err, fs.ErrNotExist) && profiles <= 1: // a kill came before the first line
+		return nil
+	case err == nil && (!isOpen && !last || isOpen && profiles > windows+1):
+		err = errors.New("its end is missing")
+	}
+	if err != nil {
+		l.report(fmt.Errorf("%s: %w", filepath.Join(of.path, spansFile), err))
 	}
 	s := newSegment()
 	s.process = of.process
@@ -316,17 +353,20 @@ func (l *loader) read(of left, room int64) *Segment {
 		}
 	}
 	for _, r := range records {
-		if r.Span != nil {
-			if e, ok := r.Span.ended(l.room.keys); ok {
-				if !s.spans.add(&e) {
-					continue
-				}
-				if p := r.Span.Process; p != nil && len(s.processes) < math.MaxUint8 {
-					s.spans.list[len(s.spans.list)-1].process = s.number(l.process(*p))
-				} else {
-					l.named(of.process, e.Service, "")
-				}
-			}
+		if r.Span == nil {
+			continue
+		}
+		e, ok := r.Span.ended(l.room.keys)
+		if !ok || !s.spans.add(&e) {
+			continue
+		}
+		if p := r.Span.Process; p != nil && len(s.processes) < math.MaxUint8 {
+			s.spans.list[len(s.spans.list)-1].process = s.number(l.process(*p))
+		} else {
+			l.named(of.process, e.Service, "")
+		}
+		if s.spans.bytes() > spans { // the memory dropped some too
+			s.spans.dropHalf(math.MaxInt64)
 		}
 	}
 	if len(s.windows) == 0 && len(s.spans.list) == 0 {
@@ -381,39 +421,58 @@ func (l *loader) readWindow(s *Segment, dir string, w *savedWindow) error {
 		return ErrTooLarge
 	}
 	s.addWindow(built)
+	s.markSampled(built)
 	return nil
 }
 
-// readRecords returns the lines of a file of spans, up to what is damaged.
+// maxTorn bounds the damaged places of one file that are passed over.
+const maxTorn = 64
+
+// readRecords returns the lines of a file of spans, except damaged members. The error is about
+// the first of these.
 func readRecords(path string) (records []savedRecord, err error) {
 	b, err := files.Read(path, files.NoFollow, maxFile)
 	if err != nil {
 		return nil, err
 	}
-	in := bytes.NewReader(b)
-	room := int64(maxFile)
-	for in.Len() > 0 {
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return records, err
-		}
-		z.Multistream(false)
-		text, err := io.ReadAll(io.LimitReader(z, room+1))
-		if err != nil {
-			return records, err
-		}
+	torn := 0
+	for room := int64(maxFile); len(b) > 0; {
+		in := bytes.NewReader(b)
+		text, failed := member(in, room)
 		if room -= int64(len(text)); room < 0 {
 			return records, errors.New("it is too large")
 		}
-		for line := range bytes.Lines(text) {
-			var r savedRecord
-			if err := json.Unmarshal(line, &r); err != nil {
-				return records, err
+		next := len(b) - in.Len()
+		if failed == nil {
+			for line := range bytes.Lines(text) {
+				var r savedRecord
+				if failed = json.Unmarshal(line, &r); failed != nil {
+					break
+				}
+				records = append(records, r)
 			}
-			records = append(records, r)
+		} else if next = 1 + bytes.Index(b[1:], []byte("\x1f\x8b\x08")); next == 0 || torn == maxTorn {
+			next = len(b)
 		}
+		if failed != nil {
+			torn++
+			if err == nil {
+				err = failed
+			}
+		}
+		b = b[next:]
 	}
-	return records, nil
+	return records, err
+}
+
+// member reads a gzip member of at most room bytes, and one more if it is larger.
+func member(in *bytes.Reader, room int64) (text []byte, err error) {
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, err
+	}
+	z.Multistream(false)
+	return io.ReadAll(io.LimitReader(z, room+1))
 }
 
 // ended returns a span of a file. It returns false if this program did not write it.

@@ -306,26 +306,11 @@ func (s *Segment) markSampled(w *window) {
 	}
 }
 
-// dropSpans drops half of the spans of the open segment, of each class the oldest. Spans
-// without samples, error or rank are dropped first, but not before their samples are due.
+// dropSpans drops half of the spans of the open segment.
 func (r *Room) dropSpans() {
-	s := &r.open.spans
-	classes := make([]uint8, len(s.list))
-	for i := range classes {
-		classes[i] = s.class(i, r.profiled)
-	}
-	drop, left := make([]bool, len(s.list)), (len(s.list)+1)/2
-	for class := range uint8(4) {
-		for i := 0; i < len(classes) && left > 0; i++ {
-			if classes[i] == class {
-				drop[i] = true
-				left--
-			}
-		}
-	}
-	before := s.evicted
-	s.drop(drop)
-	r.counts.SpansEvicted += s.evicted - before
+	before := r.open.spans.evicted
+	r.open.spans.dropHalf(r.profiled)
+	r.counts.SpansEvicted += r.open.spans.evicted - before
 }
 
 // seal seals the open segment, and opens the next one.

@@ -194,6 +194,25 @@ func (s *spans) class(i int, profiled int64) uint8 {
 	return 0
 }
 
+// dropHalf drops half of the records, of each class the oldest. Spans without samples, error
+// or rank are dropped first, but not before their samples are due.
+func (s *spans) dropHalf(profiled int64) {
+	classes := make([]uint8, len(s.list))
+	for i := range classes {
+		classes[i] = s.class(i, profiled)
+	}
+	drop, left := make([]bool, len(s.list)), (len(s.list)+1)/2
+	for class := range uint8(4) {
+		for i := 0; i < len(classes) && left > 0; i++ {
+			if classes[i] == class {
+				drop[i] = true
+				left--
+			}
+		}
+	}
+	s.drop(drop)
+}
+
 // drop removes the records with the given places. Copies keep theirs. Their texts are removed
 // if they take most of the memory.
 func (s *spans) drop(which []bool) {
