@@ -126,7 +126,10 @@ func (v *view) Timeline(q Query, n int) (*Timeline, error) {
 	for _, w := range windows {
 		t.Buckets = append(t.Buckets, TimelineBucket{Start: w.Start, Duration: w.Duration})
 	}
-	for _, s := range a.Sums { // of kept spans too
+	for i, s := range a.Sums { // of kept spans too
+		if i > 0 && s.Start == a.Sums[i-1].Start {
+			continue
+		}
 		t.Buckets = append(t.Buckets, TimelineBucket{Start: time.Unix(0, s.Start)})
 	}
 	slices.SortFunc(t.Buckets, func(a, b TimelineBucket) int {
@@ -134,10 +137,13 @@ func (v *view) Timeline(q Query, n int) (*Timeline, error) {
 	})
 	t.Buckets = slices.CompactFunc(t.Buckets, func(a, b TimelineBucket) bool { return a.Start.Equal(b.Start) })
 
-	totals := make(map[string]int64)
+	totals, values := make(map[string]int64), make([]int64, len(a.Labels))
 	for _, s := range a.Sums {
-		if name := a.Labels[s.Labels][0]; name != "" {
-			totals[name] += s.Value
+		values[s.Labels] += s.Value
+	}
+	for l, value := range values {
+		if name := a.Labels[l][0]; name != "" {
+			totals[name] += value
 		}
 	}
 	for name, total := range totals {
@@ -150,10 +156,16 @@ func (v *view) Timeline(q Query, n int) (*Timeline, error) {
 	for i := range t.Buckets {
 		t.Buckets[i].Values = make([]int64, len(t.Names))
 	}
-	for _, s := range a.Sums {
-		name := slices.Index(t.Names, a.Labels[s.Labels][0])
-		start := time.Unix(0, s.Start)
-		first, _ := slices.BinarySearchFunc(t.Buckets, start, func(b TimelineBucket, at time.Time) int { return b.Start.Compare(at) })
+	names := make([]int, len(a.Labels))
+	for l, of := range a.Labels {
+		names[l] = slices.Index(t.Names, of[0])
+	}
+	first := 0
+	for i, s := range a.Sums {
+		name, start := names[s.Labels], time.Unix(0, s.Start)
+		if i == 0 || s.Start != a.Sums[i-1].Start {
+			first, _ = slices.BinarySearchFunc(t.Buckets, start, func(b TimelineBucket, at time.Time) int { return b.Start.Compare(at) })
+		}
 		last := first + 1
 		if t.Momentary {
 			until := currentUntil(windows, start, a.Labels[s.Labels][1])

@@ -94,6 +94,9 @@ func (c *copier) stack(n uint32) uint32 {
 	if n == 0 {
 		return 0
 	}
+	if c.frames.all != nil && c.frames.all[n] != 0 { // the usual case, without a closure
+		return c.frames.all[n] - 1
+	}
 	return once(c.frames, n, func() uint32 {
 		f := c.from.code.frames.list[n]
 		return c.to.code.frames.add(frame{c.stack(f.parent), c.location(f.location)})
@@ -151,7 +154,7 @@ func (c *copier) window(w *window, rows []int) {
 		order[i] = rowOrder{c.group(uint32(w.groups.At(at))), c.stack(uint32(w.stacks.At(at))), t.add(values), at}
 	}
 	slices.SortFunc(order, compareRows)
-	c.to.finish(&own, order, t.list)
+	c.to.finish(&own, order, t)
 	if w.times.unit != 0 {
 		all := make(map[int][]int64)
 		for at, moments := range w.allTimes() {

@@ -95,18 +95,19 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 	}
 	to, current := newSegment(), newest(windows)
 	e := to.encoder(p)
-	samples := make(map[uint64]*profile.Sample) // by group and stack
+	places, sums, width := make(map[uint64]int), []int64{}, len(a.Types) // places are in sums, by group and stack
 	var c *copier
-	sample := func(group, stack uint32) *profile.Sample {
+	place := func(group, stack uint32) int {
 		key := uint64(group)<<32 | uint64(stack)
-		sm := samples[key]
-		if sm == nil {
-			sm = &profile.Sample{Value: make([]int64, len(a.Types)), Location: e.stack(stack)}
+		at, ok := places[key]
+		if !ok {
+			at = len(sums)
+			places[key], sums = at, append(sums, make([]int64, width)...)
+			sm := &profile.Sample{Location: e.stack(stack)}
 			e.labels(sm, group)
-			samples[key] = sm
 			p.Sample = append(p.Sample, sm)
 		}
-		return sm
+		return at
 	}
 	var labelled []uint32 // 1 more than the group of each labelling without ids
 	for i := range windows {
@@ -147,7 +148,8 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 			} else {
 				g = c.group(g)
 			}
-			values := sample(g, c.stack(uint32(f.stacks.At(row)))).Value
+			at := place(g, c.stack(uint32(f.stacks.At(row))))
+			values := sums[at:][:width]
 			for k, column := range columns {
 				if column >= 0 {
 					values[k] += f.value(row, column)
@@ -163,6 +165,9 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 	}
 	if l, _ := looksOf(windows, current); l != nil {
 		p.Comments = []string{l.Comment()}
+	}
+	for i, sm := range p.Sample {
+		sm.Value = sums[i*width:][:width:width]
 	}
 	// Older windows leave samples without a value if values are momentary.
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {

@@ -6,6 +6,7 @@ package segment
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -214,11 +215,8 @@ type Exemplar struct {
 // Exemplars returns the manual exemplars, in the order of arrival. Only windows that are
 // held in whole count.
 func (v *View) Exemplars(ctx context.Context) ([]Exemplar, error) {
-	return v.exemplars(ctx, v.segments, func(s *Segment, g uint32) string {
+	return v.exemplars(ctx, v.segments, func(as form) bool { return as == profileOnly || as == odd }, func(s *Segment, g uint32) string {
 		if s.ended(g) != 0 {
-			return ""
-		}
-		if as := s.groups.form(g); as != profileOnly && as != odd {
 			return ""
 		}
 		id := s.label(g, labelkey.ProfileID)
@@ -232,7 +230,7 @@ func (v *View) Exemplars(ctx context.Context) ([]Exemplar, error) {
 // FindExemplar returns the rows of an id without a record.
 func (v *View) FindExemplar(ctx context.Context, id string) (Exemplar, bool, error) {
 	key := ident.ParseKey(id)
-	list, err := v.exemplars(ctx, v.all(), func(s *Segment, g uint32) string {
+	list, err := v.exemplars(ctx, v.all(), func(as form) bool { return as != none }, func(s *Segment, g uint32) string {
 		profile, span := s.idsIn(g)
 		if key != 0 && (profile == key || span == key) ||
 			key == 0 && s.groups.form(g) == odd && (s.label(g, labelkey.ProfileID) == id || s.label(g, labelkey.SpanID) == id) {
@@ -251,22 +249,23 @@ func (v *View) isSpan(id ident.Key) bool {
 	return id != 0 && slices.ContainsFunc(v.all(), func(s *Segment) bool { return s.spans.find(id) != nil || s.index.isSpanID(s, id) })
 }
 
-// exemplars sums the rows for which idOf returns an id.
-func (v *View) exemplars(ctx context.Context, segments []*Segment, idOf func(*Segment, uint32) string) ([]Exemplar, error) {
+// exemplars sums the rows of some forms for which idOf returns an id.
+func (v *View) exemplars(ctx context.Context, segments []*Segment, is func(form) bool, idOf func(*Segment, uint32) string) ([]Exemplar, error) {
 	places := make(map[string]int)
 	var list []Exemplar
 	for _, s := range segments {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		of := make([]int, len(s.groups.ids)) // 1 more than the place of a group's exemplar
-		some := false
-		for g := range of {
-			n := uint32(g)
-			if s.groups.form(n) == none {
+		if !slices.ContainsFunc(s.groups.labellings.list, func(l labelling) bool { return is(l.form) }) {
+			continue // as in most segments
+		}
+		of := make(map[uint32]int) // places of the exemplars of groups
+		for g := range uint32(len(s.groups.ids)) {
+			if !is(s.groups.form(g)) {
 				continue
 			}
-			id := idOf(s, n)
+			id := idOf(s, g)
 			if id == "" {
 				continue
 			}
@@ -277,15 +276,16 @@ func (v *View) exemplars(ctx context.Context, segments []*Segment, idOf func(*Se
 				list = append(list, Exemplar{ID: id, Manual: true})
 			}
 			x := &list[at]
-			x.Label, x.Trace = cmp.Or(s.label(n, labelkey.SpanName), x.Label), cmp.Or(s.label(n, labelkey.TraceID), x.Trace)
-			x.Manual = x.Manual && s.label(n, labelkey.SpanID) != id
-			of[g], some = at+1, true
+			x.Label, x.Trace = cmp.Or(s.label(g, labelkey.SpanName), x.Label), cmp.Or(s.label(g, labelkey.TraceID), x.Trace)
+			x.Manual = x.Manual && s.label(g, labelkey.SpanID) != id
+			of[g] = at
 		}
+		m := &match{}
+		m.only(append([]uint32{}, slices.Sorted(maps.Keys(of))...), len(s.groups.ids))
 		for _, w := range s.windows {
-			for row := 0; some && row < w.len(); row++ {
-				if at := of[w.groups.At(row)]; at > 0 {
-					list[at-1].addRow(w, row)
-				}
+			f := found{window: w, of: s, match: m}
+			for row := range f.rows() {
+				list[of[uint32(w.groups.At(row))]].addRow(w, row)
 			}
 		}
 	}

@@ -161,22 +161,35 @@ func (m *Matcher) ListsIDs() bool {
 	return m.onID() && (m.Op == Equal && m.Value != "" || m.Op == Regexp && m.list != nil && !m.list[""])
 }
 
-// match is the groups of a segment that matchers select: in few, sorted, or in all by
-// group. services are the matchers on the service, which depend on the window.
+// match is what matchers select in a segment. labels is by labelling. Conditions on ids
+// select groups too: in few, sorted, or in all by group. services are the matchers on the
+// service, which depend on the window.
 type match struct {
+	some     bool
+	labels   []bool
 	few      []uint32
 	all      []bool
 	services []*Matcher
 }
 
-func (m *match) some() bool { return len(m.few) > 0 || slices.Contains(m.all, true) }
+func (m *match) onIDs() bool { return m.few != nil || m.all != nil }
+
+// only selects some of n groups, sorted and not nil.
+func (m *match) only(groups []uint32, n int) {
+	m.some, m.few = len(groups) > 0, groups
+	if len(groups) > n/64 {
+		m.all, m.few = make([]bool, n), nil
+		for _, g := range groups {
+			m.all[g] = true
+		}
+	}
+}
 
 // match evaluates matchers for the groups of a segment.
 func (v *View) match(s *Segment, matchers []Matcher, spans func(*Matcher) map[ident.Key]bool, ended func() bool) *match {
-	m := &match{}
-	labelled := make([]bool, len(s.groups.labellings.list))
-	for i := range labelled {
-		labelled[i] = true
+	m := &match{labels: make([]bool, len(s.groups.labellings.list))}
+	for i := range m.labels {
+		m.labels[i] = true
 	}
 	var ids []func(uint32) bool
 	var key ident.Key
@@ -186,9 +199,10 @@ func (v *View) match(s *Segment, matchers []Matcher, spans func(*Matcher) map[id
 		case of.onService():
 			m.services = append(m.services, of)
 		case of.OnSpan():
+			named := spans(of)
 			ids = append(ids, func(g uint32) bool {
 				profile, span := s.idsIn(g)
-				return spans(of)[profile] || spans(of)[span]
+				return named[profile] || named[span]
 			})
 		case of.onID():
 			ids = append(ids, s.matchID(of))
@@ -197,23 +211,30 @@ func (v *View) match(s *Segment, matchers []Matcher, spans func(*Matcher) map[id
 			}
 		default:
 			for l, set := range s.groups.labellings.list {
-				labelled[l] = labelled[l] && of.Matches(s.value(set.set, of.Label))
+				m.labels[l] = m.labels[l] && of.Matches(s.value(set.set, of.Label))
 			}
 		}
 	}
-	passes := func(g uint32) bool {
-		return labelled[s.groups.labelling(g)] && !slices.ContainsFunc(ids, func(is func(uint32) bool) bool { return !is(g) })
-	}
-	if key != 0 {
-		m.few = slices.DeleteFunc(s.index.groupsOf(s, key), func(g uint32) bool { return !passes(g) })
+	if m.some = slices.Contains(m.labels, true); len(ids) == 0 || !m.some {
 		return m
 	}
-	m.all = make([]bool, len(s.groups.ids))
-	for g := range m.all {
-		if m.all[g] = passes(uint32(g)); ended() {
-			break
+	passes := func(g uint32) bool {
+		return m.labels[s.groups.labelling(g)] && !slices.ContainsFunc(ids, func(is func(uint32) bool) bool { return !is(g) })
+	}
+	few := []uint32{}
+	if key != 0 {
+		few = slices.DeleteFunc(s.index.groupsOf(s, key), func(g uint32) bool { return !passes(g) })
+	} else {
+		for g := range uint32(len(s.groups.ids)) {
+			if passes(g) {
+				few = append(few, g)
+			}
+			if ended() {
+				break
+			}
 		}
 	}
+	m.only(few, len(s.groups.ids))
 	return m
 }
 
@@ -251,6 +272,14 @@ func (s *Segment) matchID(m *Matcher) func(uint32) bool {
 	switch {
 	case m.re != nil || values[""]:
 		return text
+	case m.Label == labelkey.TraceID && m.list == nil:
+		id, err := trace.TraceIDFromHex(m.Value)
+		return func(g uint32) bool {
+			if s.groups.form(g) == odd {
+				return text(g)
+			}
+			return (err == nil && s.groups.ids[g].trace == id) == positive
+		}
 	case m.Label == labelkey.TraceID:
 		return func(g uint32) bool {
 			if s.groups.form(g) == odd {
@@ -278,22 +307,17 @@ func (s *Segment) matchID(m *Matcher) func(uint32) bool {
 
 // onWindow evaluates matchers on the service for the labellings of a window. A label of
 // the rows themselves has precedence.
-func (s *Segment) onWindow(w *window, services []*Matcher) (pass []bool) {
-	if len(services) == 0 {
-		return nil
+func (s *Segment) onWindow(w *window, m *match) (passes []bool) {
+	if len(m.services) == 0 {
+		return m.labels
 	}
-	pass = make([]bool, len(s.groups.labellings.list))
+	passes = slices.Clone(m.labels)
 	for l, of := range s.groups.labellings.list {
-		pass[l] = true
-		for _, m := range services {
-			value := s.value(of.set, m.Label)
-			if value == "" {
-				value = w.resourceLabel(m.Label)
-			}
-			pass[l] = pass[l] && m.Matches(value)
+		for _, m := range m.services {
+			passes[l] = passes[l] && m.Matches(cmp.Or(s.value(of.set, m.Label), w.resourceLabel(m.Label)))
 		}
 	}
-	return pass
+	return passes
 }
 
 // resourceLabel returns the service or its version.

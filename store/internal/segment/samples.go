@@ -57,7 +57,7 @@ type Answer struct {
 	Held        int
 	From, Until int64
 	// ProfileIDs is the number of different values of profile_id. Names are the values of
-	// span_name, at most 16.
+	// span_name, at most 16. Both are of queries with Stacks.
 	ProfileIDs int
 	Names      []string
 	// Looks are the intervals between the samples of wall profiles, nil if unknown.
@@ -76,33 +76,76 @@ type Sum struct {
 	Value, Samples int64
 }
 
-// found is a window with the groups that match.
+// found is a window with what matches.
 type found struct {
 	*window
-	of       *Segment
-	match    *match
-	labelled []bool // by labelling, nil if all match
-	matches  bool
+	of      *Segment
+	match   *match
+	passes  []bool // by labelling, nil for all
+	matches bool
 }
 
 // rows returns the rows that match.
 func (f *found) rows() iter.Seq[int] {
+	passes := func(g int) bool { return f.passes == nil || f.passes[f.of.groups.labelling(uint32(g))] }
 	return func(yield func(int) bool) {
-		matches := func(g int) bool { return f.labelled == nil || f.labelled[f.of.groups.labelling(uint32(g))] }
-		if f.match.all != nil {
-			for row := range f.len() {
-				if g := f.groups.At(row); f.match.all[g] && matches(g) && !yield(row) {
+		for _, g := range f.match.few { // rows are in the order of groups
+			n := int(g)
+			for row := sort.Search(f.len(), func(i int) bool { return f.groups.At(i) >= n }); row < f.len() && f.groups.At(row) == n; row++ {
+				if passes(n) && !yield(row) {
+					return
+				}
+			}
+		}
+		if f.match.few != nil {
+			return
+		}
+		last, is := -1, false
+		for row := range f.len() {
+			if g := f.groups.At(row); g != last {
+				last, is = g, (f.match.all == nil || f.match.all[g]) && passes(g)
+			}
+			if is && !yield(row) {
+				return
+			}
+		}
+	}
+}
+
+// some reports whether any row matches.
+func (f *found) some() bool {
+	if !f.match.onIDs() && f.countColumn >= 0 {
+		for range f.byLabels() {
+			return true
+		}
+		return false
+	}
+	for range f.rows() {
+		return true
+	}
+	return false
+}
+
+// byLabels returns the sums of the rows that match by labelling: the number of samples,
+// and a value for each type.
+func (f *found) byLabels() iter.Seq2[uint32, []int64] {
+	return func(yield func(uint32, []int64) bool) {
+		n := 1 + len(f.types)
+		if f.match.onIDs() || f.countColumn < 0 {
+			labellings, sums := f.of.sumLabels(f.window, f.rows())
+			for i, l := range labellings {
+				if !yield(l, sums[i*n:][:n]) {
 					return
 				}
 			}
 			return
 		}
-		for _, g := range f.match.few { // rows are in the order of groups
-			n := int(g)
-			for row := sort.Search(f.len(), func(i int) bool { return f.groups.At(i) >= n }); row < f.len() && f.groups.At(row) == n; row++ {
-				if matches(n) && !yield(row) {
-					return
-				}
+		sums := make([]int64, n)
+		for i := range f.labellings.Len() {
+			copy(sums[1:], f.tuples[f.sums.At(i)*len(f.types):])
+			sums[0] = sums[1+f.countColumn]
+			if l := uint32(f.labellings.At(i)); f.passes[l] && !yield(l, sums) {
+				return
 			}
 		}
 	}
@@ -112,7 +155,7 @@ func (f *found) rows() iter.Seq[int] {
 func (f *found) few() bool {
 	n := 0
 	for range f.rows() {
-		if n++; n > 64 || f.match.all != nil {
+		if n++; n > 64 || f.match.few == nil {
 			return false
 		}
 	}
@@ -132,7 +175,7 @@ func (v *View) Samples(ctx context.Context, q *Query) (*Answer, error) {
 	current := newest(windows)
 	b := adder{
 		answer: a, query: q, labels: make(map[string]uint32), sums: make(map[Sum]int),
-		texts: make(map[string]bool), names: make(map[string]bool),
+		texts: make(map[string]bool), names: make(map[string]bool), places: make([]int, 1),
 	}
 	if of := matched(windows); len(of) == 1 {
 		a.code = of[0] // no stack need be copied
@@ -155,7 +198,7 @@ func (v *View) Samples(ctx context.Context, q *Query) (*Answer, error) {
 	}
 	b.flush()
 	slices.Sort(b.ids)
-	a.ProfileIDs, a.Names = len(slices.Compact(b.ids))+len(b.texts), slices.Sorted(maps.Keys(b.names))
+	a.ProfileIDs, a.Names = len(union(append(b.sorted, b.ids)))+len(b.texts), slices.Sorted(maps.Keys(b.names))
 	a.Looks, a.LooksLength = looksOf(windows, current)
 	return a, nil
 }
@@ -235,14 +278,8 @@ func (v *View) find(ctx context.Context, q *Query) (list []found, err error) {
 			if m == nil {
 				m = v.match(s, q.Matchers, spans, ended)
 			}
-			f := found{window: w, of: s, match: m}
-			if m.some() {
-				f.labelled = s.onWindow(w, m.services)
-				for range f.rows() {
-					f.matches = true
-					break
-				}
-			}
+			f := found{window: w, of: s, match: m, passes: s.onWindow(w, m)}
+			f.matches = m.some && f.some()
 			if f.matches || s != v.kept {
 				list = append(list, f)
 			}
@@ -272,8 +309,10 @@ func (v *View) Kinds(ctx context.Context, q *Query) (totals []KindTotal, err err
 	for i := range windows {
 		f := &windows[i]
 		samples := int64(0)
-		for row := range f.rows() {
-			samples += f.count(row)
+		if f.matches {
+			for _, sums := range f.byLabels() {
+				samples += sums[0]
+			}
 		}
 		if samples == 0 {
 			continue
@@ -352,21 +391,31 @@ type adder struct {
 	query  *Query
 	labels map[string]uint32
 	sums   map[Sum]int // places in the answer, by what is not summed
-	// ids, perhaps several times, and texts are the values of profile_id, names the values
-	// of span_name. named is set for a labelling once its name is in names.
-	ids          []ident.Key
+	places []int       // 1 more than the place of the last sum of some labels
+	// sorted, ids and texts are the values of profile_id, names the values of span_name.
+	// named is set for a labelling once its name is in names.
+	sorted       [][]ident.Key
+	ids          []ident.Key // perhaps several times
 	texts, names map[string]bool
 	named        []bool
 
 	// of is the segment of the last window. values and samples are its sums by stack,
-	// unless the query has By or Windows.
+	// unless the query has By or Windows. seen has its groups, unless they are few. known
+	// is 1 more than the place of the labels of each labelling, for a resource.
 	of              *Segment
 	copier          *copier
 	values, samples []int64
+	seen            []bool
+	known           []uint32
+	resource        [2]string
 }
 
 func (b *adder) add(f *found, column int) {
 	a, q := b.answer, b.query
+	if !q.Stacks && !slices.ContainsFunc(q.By, isID) {
+		b.addLabels(f, column)
+		return
+	}
 	if b.of != f.of {
 		b.flush()
 		few := f.few()
@@ -376,13 +425,10 @@ func (b *adder) add(f *found, column int) {
 		}
 		if !few {
 			b.values, b.samples = make([]int64, len(f.of.code.frames.list)), make([]int64, len(f.of.code.frames.list))
+			b.seen = make([]bool, len(f.of.groups.ids))
 		}
 	}
 	plain := len(q.By) == 0 && !q.Windows && b.values != nil
-	if len(q.By) > 0 && !q.Stacks && !slices.ContainsFunc(q.By, isID) {
-		b.addLabels(f, column)
-		return
-	}
 	byGroup, last := make(map[int]uint32), -1
 	for row := range f.rows() {
 		value := f.value(row, column)
@@ -406,11 +452,10 @@ func (b *adder) add(f *found, column int) {
 		}
 		key := Sum{Stack: b.stack(uint32(stack))}
 		if len(q.By) > 0 {
-			g := f.groups.At(row)
-			l, ok := byGroup[g]
+			l, ok := byGroup[last]
 			if !ok {
-				l = b.labelsIn(f, func(key string) string { return f.of.label(uint32(g), key) })
-				byGroup[g] = l
+				l = b.labelsIn(f, func(key string) string { return f.of.label(uint32(last), key) })
+				byGroup[last] = l
 			}
 			key.Labels = l
 		}
@@ -423,30 +468,31 @@ func (b *adder) add(f *found, column int) {
 
 // addLabels adds the sums by labels that are no ids: a window has few different sets.
 func (b *adder) addLabels(f *found, column int) {
-	sums := make([]Sum, len(f.of.groups.labellings.list))
-	last := -1
-	l := uint32(0)
-	for row := range f.rows() {
-		if g := f.groups.At(row); g != last {
-			last, l = g, f.of.groups.labelling(uint32(g))
-			b.note(f.of, uint32(g))
-		}
-		if value := f.value(row, column); value != 0 {
-			sums[l].Value += value
-			sums[l].Samples += f.count(row)
-		}
+	if r := f.resource(); b.of != f.of || b.resource != r {
+		b.of, b.resource, b.known = f.of, r, make([]uint32, len(f.of.groups.labellings.list))
 	}
-	for l, sum := range sums {
-		if sum.Samples == 0 && sum.Value == 0 {
+	a, start := b.answer, int64(0)
+	if b.query.Windows {
+		start = f.start
+	}
+	for l, sums := range f.byLabels() {
+		samples, value := sums[0], sums[1+column]
+		if value == 0 {
 			continue
 		}
-		b.answer.Total += sum.Value
-		b.answer.Samples += sum.Samples
-		key := Sum{Labels: b.labelsIn(f, func(key string) string { return f.of.value(f.of.groups.labellings.list[l].set, key) })}
-		if b.query.Windows {
-			key.Start = f.start
+		a.Total += value
+		a.Samples += samples
+		if b.known[l] == 0 {
+			b.known[l] = b.labelsIn(f, func(key string) string { return f.of.value(f.of.groups.labellings.list[l].set, key) }) + 1
 		}
-		b.sum(key, sum.Value, sum.Samples)
+		labels := b.known[l] - 1
+		at := b.places[labels] - 1
+		if at < 0 || a.Sums[at].Start != start {
+			at = len(a.Sums)
+			b.places[labels], a.Sums = at+1, append(a.Sums, Sum{Labels: labels, Start: start})
+		}
+		a.Sums[at].Value += value
+		a.Sums[at].Samples += samples
 	}
 }
 
@@ -471,19 +517,53 @@ func (b *adder) stack(n uint32) uint32 {
 
 // note enters the profile_id and the name of a group.
 func (b *adder) note(s *Segment, g uint32) {
-	if profile, _ := s.idsIn(g); profile != 0 {
+	l := s.groups.labelling(g)
+	of := s.groups.labellings.list[l]
+	if b.seen != nil && of.form != odd {
+		b.seen[g] = true
+	} else if profile, _ := s.idsIn(g); profile != 0 {
 		b.ids = append(b.ids, profile)
-	} else if s.groups.form(g) == odd {
-		if id := s.label(g, labelkey.ProfileID); id != "" {
-			b.texts[id] = true
-		}
+	} else if id := s.label(g, labelkey.ProfileID); id != "" {
+		b.texts[id] = true
 	}
-	if l := s.groups.labelling(g); !b.named[l] {
+	if !b.named[l] {
 		b.named[l] = true
-		if name := s.value(s.groups.set(g), labelkey.SpanName); len(b.names) < maxSpanNames {
+		if name := s.value(of.set, labelkey.SpanName); len(b.names) < maxSpanNames {
 			b.names[name] = true
 		}
 	}
+}
+
+// profiles returns the different values of profile_id of some groups, sorted.
+func (s *Segment) profiles(groups []bool) (ids []ident.Key) {
+	last := ident.Key(0)
+	for i := range s.index.order.Len() {
+		g := uint32(s.index.order.At(i))
+		if id := s.groups.ids[g].span; groups[g] && id != last && s.groups.form(g) != spanOnly {
+			last, ids = id, append(ids, id)
+		}
+	}
+	return ids
+}
+
+// union merges sorted lists. Equal ids become one.
+func union(lists [][]ident.Key) []ident.Key {
+	if len(lists) == 1 {
+		return slices.Compact(lists[0])
+	}
+	a, b := union(lists[:len(lists)/2]), union(lists[len(lists)/2:])
+	all := make([]ident.Key, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		least := min(a[0], b[0])
+		all = append(all, least)
+		if a[0] == least {
+			a = a[1:]
+		}
+		if b[0] == least {
+			b = b[1:]
+		}
+	}
+	return append(append(all, a...), b...)
 }
 
 // labelsIn returns the place of the labels that a query sums by.
@@ -492,12 +572,15 @@ func (b *adder) labelsIn(f *found, label func(key string) string) uint32 {
 	for i, key := range b.query.By {
 		values[i] = cmp.Or(label(key), f.resourceLabel(key))
 	}
+	if len(values) == 0 {
+		return 0
+	}
 	key := fmt.Sprintf("%q", values)
 	n, ok := b.labels[key]
 	if !ok {
 		n = uint32(len(b.answer.Labels))
 		b.labels[key] = n
-		b.answer.Labels = append(b.answer.Labels, values)
+		b.answer.Labels, b.places = append(b.answer.Labels, values), append(b.places, 0)
 	}
 	return n
 }
@@ -509,5 +592,8 @@ func (b *adder) flush() {
 			b.sum(Sum{Stack: b.stack(uint32(stack))}, value, b.samples[stack])
 		}
 	}
-	b.values, b.samples = nil, nil
+	if b.seen != nil {
+		b.sorted = append(b.sorted, b.of.profiles(b.seen))
+	}
+	b.values, b.samples, b.seen = nil, nil, nil
 }

@@ -209,44 +209,61 @@ func (v *View) Names(ctx context.Context) ([]NameSum, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		label := func(l uint32) string { return s.value(s.groups.labellings.list[l].set, labelkey.SpanName) }
+		add := func(key nameKey, label string, cpu, samples int64) {
+			if key.name != "" {
+				to := sum(key)
+				to.Label = cmp.Or(label, to.Label)
+				to.CPU += cpu
+				to.Samples += samples
+			}
+		}
 		for _, w := range s.windows {
 			if w.kind != exporter.KindCPU {
 				continue
 			}
-			last, to := -1, (*NameSum)(nil) // rows are in the order of groups
-			for row := range w.len() {
-				if g := w.groups.At(row); g != last {
-					last, to = g, nil
-					if key, label := v.nameOf(s, uint32(g), w.name(), ended); key.name != "" {
-						to = sum(key)
-						to.Label = cmp.Or(label, to.Label)
-					}
-				}
-				if to != nil {
-					to.CPU += w.cpuOf(row)
-					to.Samples += w.count(row)
-				}
+			// Without a span of such a name, the record of the id has the name.
+			named := found{window: w, of: s, match: &match{}, passes: make([]bool, len(s.groups.labellings.list))}
+			others := named
+			others.passes = make([]bool, len(named.passes))
+			for l, of := range s.groups.labellings.list {
+				named.passes[l] = of.form == none || ended[nameKey{w.name(), label(uint32(l))}]
+				others.passes[l] = !named.passes[l]
 			}
+			for l, sums := range named.byLabels() {
+				add(nameKey{w.name(), label(l)}, label(l), w.cpuIn(sums[1:]), sums[0])
+			}
+			if !others.some() {
+				continue
+			}
+			last, key, text, cpu, samples := -1, nameKey{}, "", int64(0), int64(0)
+			for row := range others.rows() {
+				if g := w.groups.At(row); g != last {
+					add(key, text, cpu, samples)
+					last, text, cpu, samples = g, label(s.groups.labelling(uint32(g))), 0, 0
+					key = v.nameOf(s, uint32(g), nameKey{w.name(), text})
+				}
+				cpu += w.cpuOf(row)
+				samples += w.count(row)
+			}
+			add(key, text, cpu, samples)
 		}
 	}
 	return list, nil
 }
 
-// nameOf returns the name of the span of a group, and its label. ended has the names of spans.
-// If it lacks the label, the span was renamed, or the label was cut or is absent.
-func (v *View) nameOf(s *Segment, g uint32, service string, ended map[nameKey]bool) (of nameKey, label string) {
-	label = s.value(s.groups.set(g), labelkey.SpanName)
-	of = nameKey{service, label}
-	if ended[of] || s.groups.form(g) == none {
-		return of, label
-	}
+// nameOf returns the name of the span of a group. Its record may have another one than its
+// label: the span was renamed, or the label was cut or is absent.
+func (v *View) nameOf(s *Segment, g uint32, label nameKey) nameKey {
 	profile, span := s.idsIn(g)
-	for _, id := range []ident.Key{span, profile} {
-		if name, service := v.NameOf(id); name != "" {
-			return nameKey{service, name}, label
-		}
+	name, service := v.NameOf(span)
+	if name == "" && profile != span {
+		name, service = v.NameOf(profile)
 	}
-	return of, label
+	if name == "" {
+		return label
+	}
+	return nameKey{service, name}
 }
 
 // maxEvents is how many events are remembered.
