@@ -19,8 +19,9 @@
 //
 // Local roots, which are spans without a parent in this process, are recorded. So are spans
 // with the attribute pyroscope.profile.id. All sampled spans are recorded while a provider of
-// package spanprof in all-spans scope has WithoutProfileIDAttribute. Other spans, at most 64 of a trace, are a part of the span above them. Several services may share
-// a store. A profile without a service is of the service of the spans.
+// package spanprof in all-spans scope has WithoutProfileIDAttribute. Other spans, at most 64
+// of a trace, are a part of the span above them. Several services may share a store. A
+// profile without a service is of the service of the spans.
 //
 // OnEnd appends the SDK's snapshot to a list and returns. A worker, or the next reader,
 // records it. If more than 4,096 spans wait in one of eight lists, the newest are dropped
