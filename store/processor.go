@@ -101,7 +101,7 @@ func (o *origins) list() []Tracer {
 func (s *Store) RunningFor(d time.Duration) (n int) {
 	since := time.Now().Add(-d).UnixNano()
 	for _, r := range s.running.list() {
-		if r.Start <= since {
+		if r.Start > 0 && r.Start <= since { // spans from before the store have no age
 			n++
 		}
 	}
