@@ -3,7 +3,7 @@
 
 package spanprof
 
-import "github.com/spanprof/spanprof/internal/spanlabels"
+import "github.com/spanprof/spanprof/internal/goruntime"
 
 // ReadsGoroutineLabels reports whether the labels of goroutines can be read.
-func ReadsGoroutineLabels() bool { return spanlabels.Unknown() == nil }
+func ReadsGoroutineLabels() bool { return goruntime.Unknown() == nil }

@@ -53,7 +53,7 @@ func newLabelling(c config) *labelling {
 		links:  newLinks(&c),
 	}
 	l.idAlone = l.links == nil && !c.noProfileID
-	reportRuntime(spanlabels.Unknown())
+	reportRuntime(goruntime.Unknown())
 	return l
 }
 

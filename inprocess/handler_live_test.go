@@ -17,7 +17,7 @@ import (
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
-	"github.com/spanprof/spanprof/internal/spanlabels"
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // The page shows whether the profiler runs.
@@ -45,7 +45,7 @@ func TestHandler(t *testing.T) {
 		}
 		return s
 	}
-	if s := status(); !s.Running || (s.Message != "") != (spanlabels.Unknown() != nil) {
+	if s := status(); !s.Running || (s.Message != "") != (goruntime.Unknown() != nil) {
 		t.Errorf("status while running: %+v", s)
 	}
 	if err := p.Shutdown(t.Context()); err != nil {
@@ -65,7 +65,7 @@ func TestPageOfPublicLabels(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/?format=text", http.NoBody))
-	want := spanlabels.Unknown() != nil
+	want := goruntime.Unknown() != nil
 	if page := strings.Join(strings.Fields(w.Body.String()), " "); strings.Contains(page, "labelled by runtime/pprof's public API alone") != want {
 		t.Errorf("want a note: %t; the page:\n%s", want, page)
 	}

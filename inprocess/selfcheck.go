@@ -103,7 +103,7 @@ func labels(f *selfcheck.Facts) {
 		f.Sampled += sampled
 		f.Unsampled += unsampled
 		f.NoProfileID = f.NoProfileID || p.NoProfileID
-		f.PublicAPI = spanlabels.Unknown() != nil
+		f.PublicAPI = goruntime.Unknown() != nil
 	}
 	counts := &spanlabels.Counts
 	f.NamesFull = counts.NamesFull.Load()

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spanprof/spanprof/internal/spanlabels"
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 // finding and checked are parts of the JSON.
@@ -114,7 +114,7 @@ func TestNoMistake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := runChild(t, name, "")
 			var want []string
-			public := spanlabels.Unknown() != nil
+			public := goruntime.Unknown() != nil
 			if public {
 				want = []string{"cpu-samples-without-times", "labels-by-public-api"}
 			}

@@ -18,9 +18,9 @@ import (
 // the runtime, where it waits, there are six at most.
 const leaf = 16
 
-// stopping reports whether somebody is in a call of StopCPUProfile, and whether he waits
-// there for the end of a profile. That one is on: who has waited for another has not let go
-// of the lock before he was told. A call that does not wait is on its way there or back.
+// stopping reports whether a goroutine is in StopCPUProfile, and whether it waits there for
+// the end of a profile. That profile is on: the lock is held until the waiter is woken. A
+// call that does not wait is just beginning or about to return.
 func stopping() (called, waits bool) {
 	entry := reflect.ValueOf(pprof.StopCPUProfile).Pointer()
 	seen := make(map[uintptr]bool) // many goroutines wait at the same places
@@ -44,21 +44,14 @@ func stopping() (called, waits bool) {
 	return called, false
 }
 
-// goroutineStacks returns those of all goroutines.
+// goroutineStacks returns the stacks of all goroutines.
 func goroutineStacks() iter.Seq[[]uintptr] {
-	n := runtime.NumGoroutine()
-	if goruntime.ListsGoroutines() {
-		// A record has 24 bytes, beside the stack. runtime.GoroutineProfile has 256 more for each.
-		for {
-			records := make([]goruntime.StackRecord, n+n/4+10) // others start meanwhile
-			var ok bool
-			if n, ok = goruntime.GoroutineProfile(records, nil); ok {
-				return stacksOf(records[:n], func(r *goruntime.StackRecord) []uintptr { return r.Stack })
-			}
-		}
+	// A record has 32 bytes, beside the stack. runtime.GoroutineProfile has 256 more for each.
+	if records, _ := goruntime.Goroutines(nil, nil); records != nil {
+		return stacksOf(records, func(r *goruntime.StackRecord) []uintptr { return r.Stack })
 	}
-	for {
-		records := make([]runtime.StackRecord, n+n/4+10)
+	for n := runtime.NumGoroutine(); ; {
+		records := make([]runtime.StackRecord, n+n/4+10) // others start meanwhile
 		var ok bool
 		if n, ok = runtime.GoroutineProfile(records); ok {
 			return stacksOf(records[:n], (*runtime.StackRecord).Stack)
@@ -82,11 +75,10 @@ func receives(pc uintptr) bool {
 	return f != nil && strings.HasPrefix(f.Name(), "runtime.chanrecv")
 }
 
-// stoppedBefore reports whether a StopCPUProfile waits for the end of our profile that has
-// been called before the runtime has taken samples for us: it would wait for as long
-// as those are taken. One that is called after that ends them. A look takes as long as it
-// takes to stop all goroutines, so that the looks are not close to each other for long,
-// nor so far apart that who waits notices.
+// stoppedBefore reports whether a StopCPUProfile that waits for our profile was called before
+// the runtime began to take samples. It would wait until they end; a later call ends them
+// itself. Each look stops all goroutines. The delay between two looks grows, up to a bound
+// that the waiter does not notice.
 func stoppedBefore() bool {
 	for d := 100 * time.Microsecond; ; d = min(2*d, firstLook) {
 		called, waits := stopping()

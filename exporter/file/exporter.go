@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -26,12 +25,10 @@ var _ exporter.Exporter = (*Exporter)(nil)
 
 // Exporter writes profiles to a directory. It is safe for concurrent use.
 type Exporter struct {
-	dir    string
-	config config
-	lock   *os.File // keeps other processes out of dir until Shutdown
+	lock *os.File // keeps other processes out of the directory until Shutdown
 
 	mu               sync.Mutex
-	files            *profiledir.Dir
+	files            rotation
 	written, dropped uint64
 	shutdown         bool
 }
@@ -57,11 +54,12 @@ func New(dir string, opts ...Option) (*Exporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("file: directory %s: %w", dir, err)
 	}
-	e := &Exporter{dir: dir, config: c, lock: lock, files: profiledir.New(dir, c.maxBytes, c.maxAge)}
-	if err := e.files.Scan("", start); err != nil {
+	e := &Exporter{lock: lock, files: rotation{dir: dir, maxBytes: c.maxBytes, maxAge: c.maxAge}}
+	skipped, err := e.files.scan()
+	if err != nil {
 		return nil, fmt.Errorf("file: directory %s: %w", dir, errors.Join(err, lock.Close()))
 	}
-	if err := e.files.Skipped.Err(); err != nil {
+	if err := skipped.Err(); err != nil {
 		otel.Handle(fmt.Errorf("file: directory %s: skipped: %w", dir, err))
 	}
 	return e, nil
@@ -107,24 +105,14 @@ func (e *Exporter) write(p *exporter.Profile) error {
 	if err != nil {
 		return err
 	}
-	err = e.files.Write(name, began, data)
-	if _, tooLarge := errors.AsType[*profiledir.TooLargeError](err); tooLarge {
-		return fmt.Errorf("%w: see WithMaxBytes", err)
-	}
-	return err
-}
-
-// start returns when the profile of a file began that earlier Exporters have written.
-func start(name string) (time.Time, bool) {
-	t, ok := profiledir.StampOf(name)
-	return t, ok && strings.HasSuffix(name, profiledir.Suffix)
+	return e.files.write(name, began, data)
 }
 
 // free returns a name that no file has.
 func (e *Exporter) free(p *exporter.Profile, start time.Time) (string, error) {
 	for n := 0; ; n++ {
 		name := profiledir.Name(p, start, n)
-		switch _, err := os.Lstat(filepath.Join(e.dir, name)); {
+		switch _, err := os.Lstat(filepath.Join(e.files.dir, name)); {
 		case errors.Is(err, os.ErrNotExist):
 			return name, nil
 		case err != nil:
@@ -175,9 +163,9 @@ func (e *Exporter) Stats() Stats {
 	return Stats{
 		Written:    e.written,
 		Dropped:    e.dropped,
-		Removed:    e.files.Removed,
-		NotRemoved: e.files.NotRemoved,
-		Files:      len(e.files.Files()),
-		Bytes:      e.files.Bytes(),
+		Removed:    e.files.removed,
+		NotRemoved: e.files.notRemoved,
+		Files:      len(e.files.files),
+		Bytes:      e.files.bytes,
 	}
 }

@@ -172,6 +172,19 @@ func TestRotation(t *testing.T) {
 	})
 }
 
+// The file with the earliest start is removed first, whichever was written first.
+func TestRotationOrder(t *testing.T) {
+	dir := t.TempDir()
+	e := newExporter(t, dir, file.WithMaxBytes(30))
+	now := time.Now()
+	for _, n := range []time.Duration{2, 0, 1, 3} {
+		export(t, e, gzipped(now.Add(n*time.Second), 10))
+	}
+	if got, first := names(t, dir), now.Add(time.Second).UTC().Format("20060102T150405.000000000Z"); len(got) != 3 || !strings.HasPrefix(got[0], first) {
+		t.Errorf("got files %v, want the first to start at %s", got, first)
+	}
+}
+
 // A file that cannot be removed costs the next ones, not the profile.
 func TestRotationOfWhatCannotBeRemoved(t *testing.T) {
 	dir := t.TempDir()

@@ -7,6 +7,6 @@ package atomicfile
 
 import "os"
 
-func lock(name string, _ bool) (*os.File, error) {
+func lock(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 }

@@ -11,50 +11,23 @@ import (
 	"syscall"
 )
 
-func lock(name string, shared bool) (*os.File, error) {
-	how := syscall.LOCK_EX
-	if shared {
-		how = syscall.LOCK_SH
+func lock(name string) (*os.File, error) {
+	// For writing: NFS has flock only then.
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
 	}
-	// The file may be removed between the two calls: its lock is worth nothing then.
-	const attempts = 10
-	err := ErrLocked
-	for range attempts {
-		// For writing: NFS has flock only then.
-		f, failed := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
-		if failed != nil {
-			return nil, failed
-		}
-		err = flock(f, how|syscall.LOCK_NB)
-		if err == nil && isAt(f, name) {
-			return f, nil
-		}
-		if err = errors.Join(err, f.Close()); err != nil {
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EINTR) {
 			break
 		}
+	}
+	if err == nil {
+		return f, nil
+	}
+	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = ErrLocked
 	}
-	return nil, &os.PathError{Op: "lock", Path: name, Err: err}
-}
-
-func flock(f *os.File, how int) error {
-	for {
-		switch err := syscall.Flock(int(f.Fd()), how); {
-		case errors.Is(err, syscall.EINTR):
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			return ErrLocked
-		default:
-			return err
-		}
-	}
-}
-
-// isAt reports whether f is the file of that name.
-func isAt(f *os.File, name string) bool {
-	of, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	at, err := os.Stat(name)
-	return err == nil && os.SameFile(of, at)
+	return nil, &os.PathError{Op: "lock", Path: name, Err: errors.Join(err, f.Close())}
 }

@@ -12,16 +12,13 @@ import (
 // sharingViolation is ERROR_SHARING_VIOLATION of winerror.h.
 const sharingViolation = syscall.Errno(32)
 
-func lock(name string, shared bool) (*os.File, error) {
+func lock(name string) (*os.File, error) {
 	path, err := syscall.UTF16PtrFromString(name)
 	if err != nil {
 		return nil, err
 	}
-	access, others := uint32(syscall.GENERIC_READ|syscall.GENERIC_WRITE), uint32(0) // nobody else may open it
-	if shared {
-		access, others = syscall.GENERIC_READ, syscall.FILE_SHARE_READ
-	}
-	h, err := syscall.CreateFile(path, access, others, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	const notShared = 0
+	h, err := syscall.CreateFile(path, syscall.GENERIC_READ|syscall.GENERIC_WRITE, notShared, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	switch {
 	case err == nil:
 		return os.NewFile(uintptr(h), name), nil

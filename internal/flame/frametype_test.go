@@ -44,7 +44,7 @@ func TestFrameTypes(t *testing.T) {
 		{"python3", "app.py", "handle", flame.OtherLanguage},
 	} {
 		stacks := []store.StackValue{stack(1, hostLocation(tt.mapping, tt.file, tt.name))}
-		got := flame.NewSummary(stacks, flame.NewFunctions(true))
+		got := summaryOf(stacks, flame.NewFunctions(true))
 		if typ := got.Flame(maxNodes).Children[0].Type; typ != tt.want {
 			t.Errorf("%s of %q in %s has the type %q, want %q", tt.name, tt.file, tt.mapping, typ, tt.want)
 		}
@@ -63,7 +63,7 @@ func TestFrameTypesOfOneName(t *testing.T) {
 	inC := &profile.Location{Address: 1, Mapping: &profile.Mapping{File: "libc.so.6"}, Line: []profile.Line{{Function: memset}}}
 	inKernel := &profile.Location{Address: 2, Mapping: &profile.Mapping{File: exporter.KernelMapping}, Line: []profile.Line{{Function: memset}}}
 	main := hostLocation("app", "main.go", "main.main")
-	s := flame.NewSummary([]store.StackValue{
+	s := summaryOf([]store.StackValue{
 		stack(5, inKernel, inC, main),
 		stack(3, inC, main),
 		stack(2, inKernel, main),

@@ -14,7 +14,7 @@ import (
 )
 
 // Summary is the stacks of one profile, summed by path, by function and by
-// executable. NewSummary makes it.
+// executable. SummaryWithin makes it.
 type Summary struct {
 	stacks      []store.StackValue
 	functions   *Functions
@@ -23,18 +23,12 @@ type Summary struct {
 	executables executables
 }
 
-// NewSummary sums stacks. Two summaries to compare must share their functions.
-func NewSummary(stacks []store.StackValue, fns *Functions) *Summary {
-	s, _ := SummaryWithin(context.Background(), stacks, fns)
-	return s
-}
-
-// stepsOfContext is the number of stacks that are summed between two looks at a context:
-// some ten thousand frames.
+// stepsOfContext is the number of stacks, some ten thousand frames, between two checks of the
+// context.
 const stepsOfContext = 1024
 
-// SummaryWithin is NewSummary, which ends with ctx: then it returns the sum of no stacks
-// and the error of ctx.
+// SummaryWithin sums stacks. Two summaries to compare must share their functions. If ctx ends
+// it returns an empty summary and the error of ctx.
 func SummaryWithin(ctx context.Context, stacks []store.StackValue, fns *Functions) (*Summary, error) {
 	s := &Summary{stacks: stacks, functions: fns, tree: newTree(fns)}
 	// On average a stack adds three or four nodes to the tree.

@@ -90,12 +90,12 @@ func TestFlameAgainst(t *testing.T) {
 	var s locations
 	main, f, g := s.location("main"), s.location("f"), s.location("g")
 	fns := flame.NewFunctions(false)
-	left := flame.NewSummary([]store.StackValue{
+	left := summaryOf([]store.StackValue{
 		stack(6, f, main),
 		stack(2, f, g, main),
 		stack(1, f),
 	}, fns)
-	right := flame.NewSummary([]store.StackValue{
+	right := summaryOf([]store.StackValue{
 		stack(1, f, main),
 		stack(1, g, main),
 		stack(1, g, f, main),

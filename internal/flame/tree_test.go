@@ -4,6 +4,7 @@
 package flame_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -44,7 +45,15 @@ func stack(value int64, leafFirst ...*profile.Location) store.StackValue {
 }
 
 func summary(stacks []store.StackValue) *flame.Summary {
-	return flame.NewSummary(stacks, flame.NewFunctions(false))
+	return summaryOf(stacks, flame.NewFunctions(false))
+}
+
+func summaryOf(stacks []store.StackValue, functions *flame.Functions) *flame.Summary {
+	s, err := flame.SummaryWithin(context.Background(), stacks, functions)
+	if err != nil {
+		panic(err)
+	}
+	return s
 }
 
 // maxNodes is the number of frames in a page.

@@ -5,13 +5,12 @@
 // not document: goroutine labels, the log of CPU samples, functions of addresses
 // and the list of goroutines. Nothing else links to the runtime's functions by name.
 //
-// Two things guard it. Functions that the runtime promises to keep ("do not remove or
-// change the type signature", https://go.dev/issue/67401) are linked on every Go;
-// [GoroutineProfile], which has no such promise, is linked on the Go versions that it
-// was tested with. And [Unknown] verifies at run time what no signature tells:
-// while it returns an error, nothing of the package may be used but the types and what taskname.go has.
+// Two things guard it. Functions that the runtime promises to keep are linked on every Go:
+// see https://go.dev/issue/67401. [Goroutines] needs a function without that promise: it is
+// linked on the Go versions it was tested with. And [Unknown] verifies at run time what no
+// signature shows. While it returns an error, only the types and taskname.go may be used.
 //
-// [Goroutine] tells goroutines apart by assembly, and by stack traces where there is none.
+// [Goroutine] distinguishes goroutines by assembly, or without it by stack traces.
 //
 // The build tag spanprof_public leaves all of it out.
 package goruntime

@@ -7,17 +7,14 @@ package goruntime
 
 import _ "unsafe" // for linkname
 
-// The runtime does not promise to keep this function, and where it is missing the
-// program does not link: raise the upper bound above when a new Go has it.
+// goroutineProfile stores the stacks and label sets of all goroutines if there is room, and
+// returns their number. The stacks are allocated by the call.
+//
+// The runtime does not promise to keep this function, and without it the program does not
+// link: raise the upper bound above when a new Go has it.
 //
 //go:linkname goroutineProfile runtime.pprof_goroutineProfileWithLabels
 func goroutineProfile(records []StackRecord, labels []*LabelSet) (n int, ok bool)
 
-// ListsGoroutines reports whether GoroutineProfile may be used.
+// ListsGoroutines reports whether Goroutines can list them.
 func ListsGoroutines() bool { return Unknown() == nil }
-
-// GoroutineProfile stores the stacks and label sets of all goroutines if there is
-// room, and reports how many there are. The stacks are allocated by the call.
-func GoroutineProfile(records []StackRecord, labels []*LabelSet) (n int, ok bool) {
-	return goroutineProfile(records, labels)
-}

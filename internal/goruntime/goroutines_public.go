@@ -10,5 +10,4 @@ const notLinked = "goruntime: used although Unknown returns an error"
 // ListsGoroutines is false.
 func ListsGoroutines() bool { return false }
 
-// GoroutineProfile must not be called.
-func GoroutineProfile([]StackRecord, []*LabelSet) (int, bool) { panic(notLinked) }
+func goroutineProfile([]StackRecord, []*LabelSet) (int, bool) { panic(notLinked) }

@@ -1,6 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package profiledir names the files of profiles, and reads such names.
 package profiledir
 
 import (
@@ -33,15 +34,12 @@ const (
 // Names sort by time.
 func Name(p *exporter.Profile, start time.Time, n int) string {
 	service, _ := p.Resource().Set().Value(attribute.Key("service.name"))
-	name := Stamp(start) + "-" + clean(service.AsString(), unknownService) + "-"
+	name := start.UTC().Format(timeFormat) + "-" + clean(service.AsString(), unknownService) + "-"
 	if n > 0 {
 		name += strconv.Itoa(n) + "-"
 	}
 	return name + clean(string(p.Kind()), "unknown") + Suffix
 }
-
-// Stamp returns what a name begins with.
-func Stamp(t time.Time) string { return t.UTC().Format(timeFormat) }
 
 // StampOf returns the time that a name begins with.
 func StampOf(name string) (time.Time, bool) {

@@ -187,8 +187,8 @@ func (b *Block) endAt(nanotime int64) {
 	}
 }
 
-// Rename replaces the span's name, also on the calling goroutine if it carries
-// the labels. An empty name removes the label.
+// Rename replaces the span's name; an empty one removes the label. Goroutines other than the
+// calling one keep the old name until their next Start or End.
 func (b *Block) Rename(name string) {
 	if b.public != nil {
 		b.setPublic(renamed(nil, b.labels(), name))
@@ -323,7 +323,6 @@ func enter(labels *labelSet) *Block {
 	if !slices.ContainsFunc(labels.List, isOwn) {
 		from = live(found)
 	}
-	b.start = StartOf(from)
 	b.place(found, labels, appendIf(b.inline[:0], from.Labels(), isOwn))
 	put(found, &b.set)
 	return b

@@ -160,12 +160,6 @@ func TestAtTheEnd(t *testing.T) {
 		if held, skipped := At(&b.set, ended+1); held != nil || skipped != b.ID() {
 			t.Errorf("after it: %v, ended %q", held.Labels(), skipped)
 		}
-		if start := StartOf(&b.set); start != 7 {
-			t.Errorf("start %d, want 7", start)
-		}
-		if start := StartOf(&labelSet{}); start != 0 {
-			t.Errorf("a foreign set has the start %d", start)
-		}
 	})
 }
 

@@ -17,17 +17,14 @@ var Counts struct {
 	// EndedElsewhere counts labelled spans that ended on another goroutine than
 	// they started on.
 	EndedElsewhere atomic.Uint64
-	// Wiped counts labelled spans that ended on the goroutine where they started,
-	// with their labels replaced by something else. A goroutine may have the
-	// number of one that has exited: its End of a span of that one counts too.
+	// Wiped counts labelled spans that ended on the goroutine where they started, with their
+	// labels replaced. A later goroutine with the same number counts as that goroutine.
 	Wiped atomic.Uint64
-	// NoRoom counts spans without labels because too many were open in a
-	// SpanProcessor.
+	// NoRoom counts spans without labels because a SpanProcessor had too many open.
 	NoRoom atomic.Uint64
 	// NamesFull is the limit on different span names, once it was reached.
 	NamesFull atomic.Int64
-	// EverySpan is set once a provider gives every sampled span a profile of its own
-	// without an attribute for it.
+	// EverySpan is set once a provider gives every sampled span a profile without an attribute.
 	EverySpan atomic.Bool
 }
 
@@ -79,10 +76,9 @@ func Register(p *Provider) {
 }
 
 // Providers returns the registered providers, the oldest first.
-func Providers() []*Provider {
+func Providers() (alive []*Provider) {
 	providersMu.Lock()
 	defer providersMu.Unlock()
-	var alive []*Provider
 	for _, p := range providers {
 		if p := p.Value(); p != nil {
 			alive = append(alive, p)

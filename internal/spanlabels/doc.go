@@ -12,16 +12,12 @@
 //   - [Start] puts a block on top of the nearest open one. At depth 256 prev
 //     becomes the set under all blocks. No block is needed for a child in root
 //     scope on its root's goroutine, see [Inherits].
-//   - [Block.Rename] gives the block a new set and replaces it on the calling
-//     goroutine. Other goroutines keep the old name until their next Start or End.
 //   - [Block.End] marks the block ended. A program may forget to end spans: on its
 //     own goroutine a local root also ends all its open descendants above it. The
 //     first block of a root on another goroutine, a worker's job, ends those that
 //     were each started in the context of the block under them. The goroutine then
 //     gets what [At] returns for now. If it carries a foreign set, End replaces the
 //     labels with this block's values and leaves the others.
-//   - [Do] is Start and End of a block with the labels of a context.
-//   - [At] follows prev past the blocks that had ended at the time.
 //
 // A foreign set holds until it is replaced, even if it was copied from a block.
 package spanlabels

@@ -11,11 +11,8 @@ import (
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
-// Unknown returns an error if the runtime is not as expected, and goruntime.ErrPublic
-// with the build tag spanprof_public. Labels are then set by runtime/pprof, which cannot
-// read them: user labels outside the context are lost, and Do leaves no labels.
-func Unknown() error { return goruntime.Unknown() }
-
+// usesPublic reports whether labels are set by runtime/pprof, which cannot read them: user
+// labels outside the context are lost, and Do leaves no labels.
 var usesPublic = goruntime.Unknown() != nil
 
 // Key is the key under which the context of a span has its *Block.

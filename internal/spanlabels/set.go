@@ -142,8 +142,8 @@ func valueIn(labels []label, key string) string {
 
 func spanID(m *labelSet) string { return valueIn(m.Labels(), keySpan) }
 
-// TimesKept makes blocks keep the times of their start and end, for [At] and
-// [StartOf]. A program that does not sample itself saves the cost.
+// TimesKept makes blocks keep the times of their start and end, for [Running] and
+// [At]. A program that does not sample itself saves the cost.
 var TimesKept atomic.Bool
 
 func now() int64 {
@@ -153,12 +153,10 @@ func now() int64 {
 	return goruntime.Nanotime()
 }
 
-// At returns the label set that held at nanotime, of goruntime.Nanotime, on a
-// goroutine that carried set then. It skips spans that had ended, and endedSpanID
-// is the span_id of set if that no longer held, else empty. Both sets may be nil.
-//
-// At may be called from any goroutine, soon or late after the time. The labels
-// it falls back to have the span's present name.
+// At returns the label set that held at nanotime, of goruntime.Nanotime, on a goroutine
+// that carried set then. It skips spans that had ended; other sets have the span's present
+// name. endedSpanID is the span_id of set if that no longer held, else empty. Both sets may
+// be nil. It may be called from any goroutine, at any later time.
 func At(set *labelSet, nanotime int64) (held *labelSet, endedSpanID string) {
 	held, b := holding(set, nanotime)
 	if held == set {
@@ -193,11 +191,24 @@ func live(set *labelSet) *labelSet {
 	return held
 }
 
-// StartOf returns the start time, in nanoseconds since 1970, of the span that
-// set belongs to; 0 for nil and for a foreign set.
-func StartOf(set *labelSet) int64 {
-	if b := blockOf(set); b != nil {
-		return b.start
+// Root is an open local root. Start is in nanoseconds since 1970.
+type Root struct {
+	ID, Trace, Name string
+	Start           int64
+}
+
+// Running returns the open local roots with labels on goroutines, each once; nil unless
+// goruntime.ListsGoroutines. It costs about a microsecond for each goroutine.
+func Running() (roots []Root) {
+	_, sets := goruntime.Goroutines(nil, nil)
+	seen := make(map[*Block]bool)
+	for _, set := range sets {
+		for b := blockOf(set); b != nil && !seen[b]; b = b.under() {
+			seen[b] = true
+			if b.local && !b.Ended() {
+				roots = append(roots, Root{b.ID(), b.ids()[spanDigits:], b.Name(), b.start})
+			}
+		}
 	}
-	return 0
+	return roots
 }

@@ -50,10 +50,10 @@ func running(t *testing.T, hz int) *Log {
 // then a cut does not wait long for a busy machine. The function that it returns ends that.
 func record(l *Log) (end func()) {
 	end = recordUnheard(l)
-	for heard := !canPoke; !heard; {
+	for recorded := !canPoke; !recorded; {
 		<-time.After(time.Millisecond)
 		l.mu.Lock()
-		heard = l.heard
+		recorded = l.recorded
 		l.mu.Unlock()
 	}
 	return end

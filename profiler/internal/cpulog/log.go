@@ -39,18 +39,18 @@ type Log struct {
 	loaded  []*profile.Mapping
 	lots    int // of signals, at most, that it sends to a reader that sleeps
 
-	mu      sync.Mutex
-	signals tally // of our signals that have made their records
-	heard   bool  // a signal has made one: they can wake the reader
-	open    *part
-	cut     chan *part // of the Cut that waits, nil without one
-	restart bool       // that Cut has stopped the runtime's profile
-	deaf    bool       // something else seems to handle the signals
-	doubted int64      // since when; a later record of a signal disproves it
-	unwoken bool       // the signals have not woken the reader
-	hears   handler    // of the signals when one last made a record, zero before
-	closing bool       // the run will end soon
-	ended   bool       // Record has returned, or will soon
+	mu        sync.Mutex
+	signals   tally // of our signals that have made their records
+	recorded  bool  // a signal has made one: they can wake the reader
+	open      *part
+	cut       chan *part // of the Cut that waits, nil without one
+	restart   bool       // that Cut has stopped the runtime's profile
+	deaf      bool       // something else seems to handle the signals
+	doubted   int64      // since when; a later record of a signal disproves it
+	unwoken   bool       // the signals have not woken the reader
+	installed handler    // the signals' handler when one last made a record, zero before
+	closing   bool       // the run will end soon
+	ended     bool       // Record has returned, or will soon
 
 	// Only Record uses these.
 	header   bool  // the next record is the header

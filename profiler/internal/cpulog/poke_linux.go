@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// canPoke says that poke makes a record.
+// canPoke reports whether poke makes a record.
 const canPoke = true
 
 // The runtime's reader is woken when half of its buffer has been written, 1<<16
@@ -21,15 +21,15 @@ const (
 	enough    = halfWords/(deepest+3) + 2
 )
 
-// thread is that of a goroutine which is locked to it.
+// thread is the thread of a goroutine that is locked to it.
 type thread struct{ process, id uintptr }
 
 func thisThread() thread { return thread{uintptr(syscall.Getpid()), uintptr(syscall.Gettid())} }
 
-// poke has the runtime take a sample of the calling goroutine, on the thread t, which is
-// in its log when poke returns: a signal that a thread sends to itself comes before the
-// call of the system returns. The runtime counts a SIGPROF that somebody sends like those
-// of its timers, on which it takes its samples, and ignores it when it takes none.
+// poke makes the runtime take a sample of the calling goroutine, on the thread t. It is in
+// the log when poke returns: a thread handles a signal to itself before the system call
+// returns. The runtime handles a SIGPROF of any sender like one of its own timers. It ignores
+// the signal while it takes no samples.
 //
 //go:noinline
 func poke(t thread) bool {
@@ -37,7 +37,7 @@ func poke(t thread) bool {
 	return failed == 0
 }
 
-// poke makes a record. It reports false where the system refuses that.
+// poke makes a record. It returns false if the system refuses that.
 func (l *Log) poke() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -54,7 +54,7 @@ func pokeOnce(t thread, sent *atomic.Int64) bool {
 	return false
 }
 
-// fill makes records until the reader is awake or must soon be. It reports false where the
+// fill makes records until the reader is awake or must soon be. It returns false if the
 // system refuses that.
 func (l *Log) fill() bool {
 	runtime.LockOSThread()
@@ -62,7 +62,7 @@ func (l *Log) fill() bool {
 	return deep(deepest, thisThread(), &l.asleep, &l.signals.sent)
 }
 
-// deep has the records be as long as possible, so that there are few: about a thousand.
+// deep makes the records as long as possible, to need few: about a thousand.
 //
 //go:noinline
 func deep(depth int, t thread, asleep *atomic.Bool, sent *atomic.Int64) (allowed bool) {
@@ -78,26 +78,25 @@ func deep(depth int, t thread, asleep *atomic.Bool, sent *atomic.Int64) (allowed
 	return true
 }
 
-// handler is what the system does at a signal, as the system tells it.
+// handler is the system's record of what it does at a signal.
 type handler [16]uintptr
 
 func sigprof() handler { return action(syscall.SIGPROF) }
 
 // deaf reports whether something else in the process, a C library for example, handles
-// the signal of the samples: not hears, which was seen to make them. While that is zero the
-// runtime's handler is known by SIGURG, by which it interrupts goroutines.
-func deaf(hears handler) bool {
-	if hears == (handler{}) {
-		hears = action(syscall.SIGURG)
+// the signal of the samples: not installed, which has made records. If that is zero the
+// runtime's handler is the one of SIGURG, which interrupts goroutines.
+func deaf(installed handler) bool {
+	if installed == (handler{}) {
+		installed = action(syscall.SIGURG)
 	}
-	return sigprof() != hears
+	return sigprof() != installed
 }
 
-// sigset is the size of the system's set of signals, where it is not more: there
-// nothing is known.
+// sigset is the size of the system's set of signals. A system with a larger set refuses it.
 const sigset = 8
 
-// action returns what the system does at a signal, zero if it does not say.
+// action returns what the system does at a signal, zero if the system refuses to report it.
 func action(s syscall.Signal) (a handler) {
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), 0, uintptr(unsafe.Pointer(&a)), sigset, 0, 0) //nolint:gosec // more than the system writes
 	return a

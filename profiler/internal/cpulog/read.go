@@ -11,34 +11,32 @@ import (
 )
 
 const (
-	// interval is the time between two looks at the samples, and looks how many there are
-	// after a cut before the reader sleeps: so cuts that follow each other soon cost
-	// little.
+	// interval is the time between two looks at the samples. looks is their number after a
+	// cut before the reader sleeps: so cuts in quick succession cost little.
 	interval = 20 * time.Millisecond
 	looks    = 4
 	// darwinInterval is runtime/pprof's there.
 	darwinInterval = 100 * time.Millisecond
-	// darwin has the runtime not wait for samples (https://go.dev/issue/61768).
+	// On darwin the runtime does not wait for samples (https://go.dev/issue/61768).
 	darwin = runtime.GOOS == "darwin" || runtime.GOOS == "ios"
-	// polls says that samples can be read without the risk to wait for some.
+	// polls reports whether samples can be read without the risk to block.
 	polls = canPoke || darwin
 )
 
-// Uncut says whether the runtime goes on to take samples while they are read.
+// Uncut reports whether the runtime goes on to take samples while they are read.
 const Uncut = polls
 
 // read counts samples until the runtime has no more.
 //
-// A call of readProfile returns what there is, and where there is nothing it sleeps
-// until half of the runtime's buffer is full or the profile is stopped. There the reader
-// is most of the time, and whoever stops the profile does not wait for it.
+// A call of readProfile returns the samples. If there are none it sleeps until half of the
+// runtime's buffer is full or the profile is stopped. The reader normally sleeps here, so
+// stopping is immediate.
 //
-// A Cut wakes it by as many samples as fill half of the buffer: signals to its own
-// thread, of which the runtime takes one each. Then the reader makes one more
-// sample in this way before it reads: so there is something to read, and its record says
-// that all that the runtime has taken before is in front of it, in the order of time. There
-// the Cut ends. The records of our signals are not counted; where there are more than we
-// have sent, the others are samples of the time that they take.
+// A Cut wakes it by as many samples as fill half of the buffer. It sends a signal to its own
+// thread for each. Then the reader makes one more sample in this way before it reads, and so
+// has something to read. All earlier samples are in front of that record, in the order of
+// time. There the Cut ends. The records of our signals are not counted. If there are more
+// records than signals, the others are samples of the time that they take.
 func (l *Log) read() {
 	l.header = true
 	for n := looks - 1; ; n++ {
@@ -84,7 +82,7 @@ func (l *Log) drain(m mark) (eof bool) {
 	for {
 		l.asleep.Store(true)
 		if !m.poked && !m.cut && l.wanted() {
-			// The Cut has looked before, and does not know that the reader sleeps.
+			// The Cut has looked before the reader slept.
 			l.asleep.Store(false)
 			return false
 		}
@@ -135,18 +133,18 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet, m mark) (seen
 		if p.stack == nil {
 			break
 		}
-		l.heard = true
+		l.recorded = true
 		l.deaf = l.deaf && p.at < l.doubted
 		if l.signals.sample() {
 			l.open.count(p.stack, nil, p.at, 1)
 		}
 		if m.poked && p.at >= m.from && !seen {
 			seen = true
-			// Of those before the mark one at most is on its way, and this record is not
-			// of them or is that one.
+			// At most one record from before the mark is still on its way. This record
+			// may be that one.
 			l.signals.settle(m.sent)
-			if m.had == sigprof() { // or it is not known which of the two has made the record
-				l.hears = m.had
+			if m.had == sigprof() { // else either of the two may have made the record
+				l.installed = m.had
 			}
 			if m.cut {
 				l.serve(p.at)

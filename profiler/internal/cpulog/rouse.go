@@ -10,31 +10,31 @@ import (
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
-// wakeLimit is how long a Cut waits for a reader that it has woken, before it wakes it
-// by a stop. A reader that waits for a core on a busy machine needs less. silentLimit
-// holds while no signal of ours has made a record yet, which may never be.
+// wakeLimit is how long a Cut waits for a reader that it has woken, before it stops the
+// runtime's profile. A reader that waits for a core on a busy machine needs less. silentLimit
+// applies until a signal of ours has made a record, which may never happen.
 const (
 	wakeLimit   = 10 * time.Second
 	silentLimit = time.Second
 )
 
-// maxLots is how many lots of signals a Cut sends to a reader that sleeps on, after one has
-// not woken it for wakeLimit: the runtime of a later Go may have a larger buffer. Where the
-// buffer is as it is today, two lots fill it, and samples lose their stacks.
+// maxLots is how many lots of signals a Cut sends after a lot has not woken the reader for
+// wakeLimit: the runtime of a later Go may have a larger buffer. Two lots fill today's
+// buffer, and samples lose their stacks.
 const maxLots = 4
 
-// rouse has the reader serve a Cut. The caller holds l.mu.
+// rouse makes the reader serve a Cut. The caller holds l.mu.
 func (l *Log) rouse() {
 	l.look()
 	switch {
 	case !polls || !l.ours():
 		l.stop()
-	case deaf(l.hears):
-		// Not by a thousand signals, which something else would get.
+	case deaf(l.installed):
+		// Something else would get a thousand signals.
 		l.stopDeaf()
 	default:
 		l.fillBuffer()
-		if l.waits() && l.unheard() {
+		if l.waits() && l.stuck() {
 			l.stopDeaf()
 		}
 	}
@@ -54,12 +54,12 @@ func (l *Log) await(cut <-chan *part) *part {
 		}
 		l.mu.Lock()
 		limit := wakeLimit
-		if !l.heard {
+		if !l.recorded {
 			limit = silentLimit
 		}
 		switch {
 		case !l.waits():
-		case l.unheard():
+		case l.stuck():
 			l.stopDeaf()
 		case lots < l.lots && l.asleep.Load():
 			lots++
@@ -75,22 +75,22 @@ func (l *Log) await(cut <-chan *part) *part {
 // caller holds l.mu.
 func (l *Log) waits() bool { return l.cut != nil && !l.ended && !l.restart }
 
-// unheard reports whether the reader waits, and no signal of ours can end that. The caller
+// stuck reports whether the reader waits, and no signal of ours can end that. The caller
 // holds l.mu.
-func (l *Log) unheard() bool { return l.asleep.Load() && deaf(l.hears) }
+func (l *Log) stuck() bool { return l.asleep.Load() && deaf(l.installed) }
 
-// fillBuffer makes samples until the reader is awake or must soon be. Where that cannot be
-// it stops the runtime. The caller holds l.mu.
+// fillBuffer makes samples until the reader is awake or must soon be. If the system refuses
+// that, it stops the runtime. The caller holds l.mu.
 func (l *Log) fillBuffer() {
 	if !l.send(l.fill) {
 		l.stopUnwoken()
 	}
 }
 
-// send has a goroutine of its own send signals: the runtime takes samples of a thread only
-// if it has switched to a goroutine there since the run began, and the caller may go on from
-// before that. The caller holds l.mu, which is left to the reader meanwhile: it needs that to
-// serve the Cut.
+// send sends signals on a goroutine of its own. The runtime takes samples of a thread only
+// after it has switched to a goroutine there in this run. The caller's thread may have run
+// the caller from before. The caller holds l.mu, which is unlocked meanwhile: the reader needs
+// it to serve the Cut.
 func (l *Log) send(signals func() bool) bool {
 	l.mu.Unlock()
 	defer l.mu.Lock()
@@ -99,9 +99,9 @@ func (l *Log) send(signals func() bool) bool {
 	return <-sent
 }
 
-// stopDeaf stops the runtime because something else handles the signals, as it seems. That
-// may pass them on to the runtime, so one more is sent, whose record says so. The caller
-// holds l.mu.
+// stopDeaf stops the runtime because something else seems to handle the signals. That may
+// pass them on to the runtime. So one more is sent, and its record disproves the suspicion.
+// The caller holds l.mu.
 func (l *Log) stopDeaf() {
 	l.deaf, l.doubted = true, goruntime.Nanotime()
 	l.send(l.poke)
@@ -114,8 +114,8 @@ func (l *Log) stopUnwoken() {
 	l.stop()
 }
 
-// stop has the reader see the end of the samples, and begin again, if a Cut waits for it. The
-// caller holds l.mu: so Record cannot end, and nobody else's profile can be running.
+// stop ends the samples if a Cut waits for the reader, which then begins again. The caller
+// holds l.mu: so Record cannot end, and no other profile can be running.
 func (l *Log) stop() {
 	if !l.waits() {
 		return

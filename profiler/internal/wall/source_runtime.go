@@ -22,7 +22,6 @@ type runtimeSource struct {
 	all     bool
 	records []goruntime.StackRecord
 	labels  []*goruntime.LabelSet
-	n       int                               // how many the last look has filled
 	found   [2]map[*label]*goruntime.LabelSet // of spans, by the last visit and the one before
 	symbols *goruntime.Symbols
 }
@@ -44,8 +43,8 @@ func (*runtimeSource) priorCost() float64 { return 3000 }
 // it has.
 func (s *runtimeSource) look() error {
 	at := goruntime.Nanotime()
-	s.n = s.fill()
-	for i, set := range s.labels[:s.n] {
+	s.records, s.labels = goruntime.Goroutines(s.records, s.labels)
+	for i, set := range s.labels {
 		s.labels[i], _ = spanlabels.At(set, at)
 	}
 	return nil
@@ -54,12 +53,13 @@ func (s *runtimeSource) look() error {
 func (s *runtimeSource) visit(found func(stack []uintptr, labels []label, count int64)) {
 	// The records are in the order in which goroutines were first made. Where there
 	// is not room for all, it is not always the last that are left out.
-	first := rand.IntN(max(1, s.n))
+	n := len(s.records)
+	first := rand.IntN(max(1, n))
 	sets := s.found[1]
 	clear(sets)
 	s.found = [2]map[*label]*goruntime.LabelSet{sets, s.found[0]}
-	for i := range s.n {
-		i = (first + i) % s.n
+	for i := range n {
+		i = (first + i) % n
 		r := s.records[i]
 		labels := s.labels[i].Labels()
 		spans := ofSpan(labels)
@@ -71,9 +71,9 @@ func (s *runtimeSource) visit(found func(stack []uintptr, labels []label, count 
 		}
 	}
 	// The stacks and labels are garbage now, unless found has kept them.
-	clear(s.records[:s.n])
-	clear(s.labels[:s.n])
-	s.n = 0
+	clear(s.records)
+	clear(s.labels)
+	s.records, s.labels = s.records[:0], s.labels[:0]
 }
 
 func (s *runtimeSource) held(labels []label, until time.Time) bool {
@@ -87,22 +87,6 @@ func (s *runtimeSource) held(labels []label, until time.Time) bool {
 		}
 	}
 	return false
-}
-
-// fill takes the profile, with room for goroutines that start meanwhile, and
-// returns its length.
-func (s *runtimeSource) fill() int {
-	n, _ := goruntime.GoroutineProfile(nil, nil)
-	for {
-		if room := n + n/8 + 64; len(s.records) < n || len(s.records) > 4*room {
-			s.records = make([]goruntime.StackRecord, room)
-			s.labels = make([]*goruntime.LabelSet, room)
-		}
-		var ok bool
-		if n, ok = goruntime.GoroutineProfile(s.records, s.labels); ok {
-			return n
-		}
-	}
 }
 
 func (s *runtimeSource) split(stack []uintptr) int { return s.symbols.Split(stack) }

@@ -1,0 +1,142 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/internal/atomicfile"
+	"github.com/spanprof/spanprof/internal/files"
+	"github.com/spanprof/spanprof/internal/profiledir"
+)
+
+// rotation removes the oldest files of a directory when they are too many or too old.
+type rotation struct {
+	dir      string
+	maxBytes int64
+	maxAge   time.Duration
+	files    []rotated // the earliest start first
+	bytes    int64     // of files
+	// failed counts consecutive writes that a full disk refused although the first of them
+	// removed files.
+	failed int
+
+	removed, notRemoved uint64
+}
+
+type rotated struct {
+	name  string
+	start time.Time
+	size  int64
+}
+
+// scan adds the files of earlier Exporters. skipped counts other entries with such names.
+func (r *rotation) scan() (skipped files.Skipped, err error) {
+	isProfile := func(name string) bool {
+		_, ok := profiledir.StampOf(name)
+		return ok && strings.HasSuffix(name, profiledir.Suffix)
+	}
+	list, err := files.List(r.dir, files.Follow, &skipped, isProfile)
+	for _, info := range list {
+		start, _ := profiledir.StampOf(info.Name())
+		r.add(rotated{info.Name(), start, info.Size()})
+	}
+	return skipped, err
+}
+
+func (r *rotation) add(f rotated) {
+	i, _ := slices.BinarySearchFunc(r.files, f, func(a, b rotated) int {
+		if a.start.After(b.start) {
+			return 1
+		}
+		return -1 // behind others with the same time
+	})
+	r.files = slices.Insert(r.files, i, f)
+	r.bytes += f.size
+}
+
+// write makes a file as a whole or not at all, and removes others for it. A file that cannot
+// be removed, for example because it is open on Windows, stays: the next ones are removed.
+func (r *rotation) write(name string, start time.Time, data []byte) error {
+	n := int64(len(data))
+	if n > r.maxBytes {
+		return fmt.Errorf("its %d bytes exceed the limit of %d: see WithMaxBytes", n, r.maxBytes)
+	}
+	if err := r.makeRoom(n); err != nil {
+		return err
+	}
+	if err := r.writeToDisk(name, data); err != nil {
+		return err
+	}
+	r.add(rotated{name, start, n})
+	return nil
+}
+
+func (r *rotation) makeRoom(n int64) error {
+	oldest := time.Now().Add(-r.maxAge)
+	var failed error
+	r.files = slices.DeleteFunc(r.files, func(f rotated) bool {
+		if r.bytes+n <= r.maxBytes && !f.start.Before(oldest) {
+			return false
+		}
+		err := r.remove(f)
+		if err != nil {
+			failed = err
+		}
+		return err == nil
+	})
+	if r.bytes+n > r.maxBytes {
+		return fmt.Errorf("remove older files: %w", failed)
+	}
+	return nil
+}
+
+// retryEvery is how many writes fail on a full disk before files are removed again.
+const retryEvery = 16
+
+// writeToDisk writes a file. On a full disk it removes the oldest files, as many bytes as it
+// needs, and tries again. If that fails, something else fills the disk. Then only every
+// retryEvery-th write removes files, to keep them for long.
+func (r *rotation) writeToDisk(name string, data []byte) error {
+	freed, mayRemove := int64(0), r.failed%retryEvery == 0
+	for {
+		err := atomicfile.Write(r.dir, name, atomicfile.Process, data)
+		if err == nil {
+			r.failed = 0
+			return nil
+		}
+		if !atomicfile.DiskFull(err) {
+			return err
+		}
+		if mayRemove && freed < int64(len(data)) {
+			if i := slices.IndexFunc(r.files, func(f rotated) bool { return r.remove(f) == nil }); i >= 0 {
+				freed += r.files[i].size
+				r.files = slices.Delete(r.files, i, i+1)
+				continue
+			}
+		}
+		if r.failed > 0 || freed > 0 {
+			r.failed++
+			err = fmt.Errorf("the disk stayed full after old files were removed: %w", err)
+		}
+		return err
+	}
+}
+
+// remove removes a file from the disk. The caller removes it from r.files.
+func (r *rotation) remove(f rotated) error {
+	if err := os.Remove(filepath.Join(r.dir, f.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		r.notRemoved++
+		return err
+	}
+	r.removed++
+	r.bytes -= f.size
+	return nil
+}

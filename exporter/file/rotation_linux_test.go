@@ -1,0 +1,148 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package file_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter/file"
+	"github.com/spanprof/spanprof/internal/loudskip"
+)
+
+// smallDisk mounts a file system of 512 KiB, and returns a directory in it.
+func smallDisk(t *testing.T) (disk, dir string) {
+	t.Helper()
+	disk = t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=512k"); err != nil {
+		loudskip.Test(t, "needs a small file system, which only root can mount: "+err.Error())
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(disk, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	dir = filepath.Join(disk, "dir")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return disk, dir
+}
+
+// fill makes a file that takes all the room of a disk.
+func fill(t *testing.T, disk string) (name string) {
+	t.Helper()
+	name = filepath.Join(disk, "filler")
+	if err := os.WriteFile(name, make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("fill the disk: %v", err)
+	}
+	return name
+}
+
+// On a full disk the oldest files are removed for new ones, also by a later Exporter.
+func TestFullDisk(t *testing.T) {
+	_, dir := smallDisk(t)
+	e := newExporter(t, dir)
+	start := time.Now()
+	const windows = 60
+	for i := range windows { // the disk holds about forty
+		export(t, e, gzipped(start.Add(time.Duration(i)*time.Second), 10_000))
+	}
+	s := e.Stats()
+	if s.Written != windows || s.Dropped != 0 || s.Removed == 0 || s.Removed != uint64(windows-s.Files) || s.Bytes != int64(s.Files)*10_000 {
+		t.Errorf("got %+v, want every window written and the oldest removed", s)
+	}
+	if got := names(t, dir); len(got) != s.Files {
+		t.Errorf("got files %v, want %d", got, s.Files)
+	}
+	shutdown(t, e)
+	e = newExporter(t, dir, file.WithMaxBytes(20_000))
+	for i := range 3 {
+		export(t, e, gzipped(start.Add(time.Duration(i)*time.Hour), 10_000))
+	}
+	if got := names(t, dir); len(got) != 2 {
+		t.Errorf("got files %v, want two", got)
+	}
+}
+
+// If removing a file does not help, only one write in 16 removes files: as many bytes as it
+// needs.
+func TestFullDiskThatRemovingDoesNotHelp(t *testing.T) {
+	disk, dir := smallDisk(t)
+	e := newExporter(t, dir)
+	start := time.Now()
+	for i := range 10 {
+		export(t, e, gzipped(start.Add(time.Duration(i)*time.Second), 10_000))
+	}
+	var links []string
+	for _, name := range names(t, dir) { // a link keeps the bytes of a removed file
+		links = append(links, filepath.Join(disk, name))
+		if err := os.Link(filepath.Join(dir, name), filepath.Join(disk, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	filler := fill(t, disk)
+	for i := range 3 * 16 {
+		err := e.Export(t.Context(), gzipped(start.Add(time.Hour), 10_000))
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "stayed full after old files were removed") {
+			t.Fatalf("got %v, want a full disk", err)
+		}
+		want := file.Stats{Written: 10, Dropped: uint64(i + 1), Removed: uint64(1 + i/16), Files: 9 - i/16, Bytes: int64(9-i/16) * 10_000}
+		if got := e.Stats(); got != want {
+			t.Fatalf("got %+v, want %+v", got, want)
+		}
+	}
+	// With room again, all goes on as before.
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	export(t, e, gzipped(start.Add(time.Hour), 10_000))
+	for _, link := range links {
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(t, disk)
+	for i := range 30 { // removes the old files first, then new ones
+		export(t, e, gzipped(start.Add(time.Hour+time.Duration(i+1)*time.Second), 10_000))
+	}
+}
+
+// If something else takes the room of a removed file once, writes succeed again after 16
+// failures.
+func TestFullDiskAfterALostRace(t *testing.T) {
+	disk, dir := smallDisk(t)
+	e := newExporter(t, dir)
+	start := time.Now()
+	for i := range 10 {
+		export(t, e, gzipped(start.Add(time.Duration(i)*time.Second), 10_000))
+	}
+	// A link keeps only the bytes of this file.
+	if err := os.Link(filepath.Join(dir, names(t, dir)[0]), filepath.Join(disk, "link")); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, disk)
+	failed := 0
+	for ; failed < 100; failed++ {
+		err := e.Export(t.Context(), gzipped(start.Add(time.Hour), 10_000))
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+	}
+	if got := e.Stats(); failed != 16 || got.Removed != 2 {
+		t.Errorf("got %d failed writes and %d removed files, want 16 and 2", failed, got.Removed)
+	}
+	// Each further write makes its own room.
+	for i := range 20 {
+		export(t, e, gzipped(start.Add(time.Hour+time.Duration(i+1)*time.Second), 10_000))
+	}
+}
