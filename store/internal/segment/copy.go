@@ -147,7 +147,7 @@ func (c *copier) window(w *window, rows []int) {
 	for _, m := range w.mappings {
 		own.mappings = append(own.mappings, c.mapping(m))
 	}
-	t := newTuples(len(w.types))
+	t := &tuples{n: len(w.types)}
 	order := make([]rowOrder, len(rows))
 	for i, at := range rows {
 		values := w.tuples[w.values.At(at)*len(w.types):][:len(w.types)]
