@@ -360,7 +360,7 @@ func (l *loader) read(of left, room, spans int64) *Segment {
 		if !ok || !s.spans.add(&e) {
 			continue
 		}
-		if p := r.Span.Process; p != nil && len(s.processes) < math.MaxUint8 {
+		if p := r.Span.Process; p != nil {
 			s.spans.list[len(s.spans.list)-1].process = s.number(l.process(*p))
 		} else {
 			l.named(of.process, e.Service, "")
@@ -390,10 +390,10 @@ func (l *loader) named(p *Process, service, version string) {
 	}
 }
 
-// number returns the number of an earlier process of a span.
+// number returns the number of an earlier process of a span, 0 if there are too many.
 func (s *Segment) number(p *Process) uint8 {
 	at := slices.Index(s.processes, p)
-	if at < 0 {
+	if at < 0 && len(s.processes) < math.MaxUint8 {
 		at = len(s.processes)
 		s.processes = append(s.processes, p)
 	}
