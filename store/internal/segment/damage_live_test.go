@@ -92,9 +92,9 @@ func TestRandomDamage(t *testing.T) {
 				t.Errorf("seed %d, trial %d: %s of %s: %+v %+v", seed, trial, kind, file, e, got.Sums[i])
 			}
 		}
-		for _, start := range got.Starts {
-			if !slices.Contains(whole.Starts, start) {
-				t.Errorf("seed %d, trial %d: %s of %s: a window of %d", seed, trial, kind, file, start)
+		for _, start := range got.Windows {
+			if !slices.Contains(whole.Windows, start) {
+				t.Errorf("seed %d, trial %d: %s of %s: a window of %s", seed, trial, kind, file, start)
 			}
 		}
 		if err := os.WriteFile(file, was, 0o600); err != nil {

@@ -55,8 +55,8 @@ func TestOddFiles(t *testing.T) {
 				}
 				<-next.loader.done
 				after := contentsOf(t, next)
-				if lost == 0 && !cmp.Equal(before, after) || len(after.Starts) != 5-lost {
-					t.Errorf("%d windows and %d spans, want %d windows", len(after.Starts), len(after.Spans), 5-lost)
+				if lost == 0 && !cmp.Equal(before, after) || len(after.Windows) != 5-lost {
+					t.Errorf("%d windows and %d spans, want %d windows", len(after.Windows), len(after.Spans), 5-lost)
 				}
 				// A process may leave an empty directory, and one that it has just opened. A
 				// lock that cannot be taken protects nobody.

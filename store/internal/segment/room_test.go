@@ -100,19 +100,21 @@ func answer(t testing.TB, v *View, q *Query) *Answer {
 	return a
 }
 
+// stackOf returns the functions of a stack as root;leaf.
+func stackOf(locations []*profile.Location) string {
+	var names []string
+	for _, l := range slices.Backward(locations) {
+		names = append(names, l.Line[0].Function.Name)
+	}
+	return strings.Join(names, ";")
+}
+
 // folded returns the sums of an answer by labels, start and stack.
 func folded(a *Answer) map[string]int64 {
 	stack := a.Stacks()
 	sums := make(map[string]int64)
 	for _, s := range a.Sums {
-		var names []string
-		for _, l := range stack(s.Stack) {
-			for _, line := range l.Line {
-				names = append(names, line.Function.Name)
-			}
-		}
-		slices.Reverse(names)
-		key := strings.Join(names, ";")
+		key := stackOf(stack(s.Stack))
 		if len(a.Labels) > 0 {
 			key += fmt.Sprint(" ", a.Labels[s.Labels])
 		}
@@ -192,9 +194,9 @@ func TestRandom(t *testing.T) {
 
 func checkSums(t *testing.T, seed uint64, rnd *rand.Rand, v *View, all []held) {
 	t.Helper()
-	q := &Query{Kind: exporter.KindCPU, Type: "cpu", Stacks: rnd.IntN(4) > 0, Windows: rnd.IntN(4) == 0}
-	if rnd.IntN(2) == 0 {
-		q.By = []string{"lane", "profile_id", "service_name"}[:1+rnd.IntN(3)]
+	q := &Query{Kind: exporter.KindCPU, Type: "cpu", Stacks: rnd.IntN(2) > 0}
+	if !q.Stacks {
+		q.By, q.Windows = []string{"lane", "service_name"}[:1+rnd.IntN(2)], rnd.IntN(2) > 0
 	}
 	if rnd.IntN(2) == 0 {
 		q.From, q.Until = rnd.Int64N(10)*length+1, rnd.Int64N(20)*length
@@ -618,7 +620,7 @@ func TestViewIsOneMoment(t *testing.T) {
 				default:
 				}
 				v := r.View()
-				by := answer(t, v, &Query{Kind: exporter.KindCPU, By: []string{"span_id"}, Stacks: true})
+				by := answer(t, v, &Query{Kind: exporter.KindCPU, Stacks: true})
 				sum := int64(0)
 				for _, s := range by.Sums {
 					sum += s.Value
@@ -628,7 +630,7 @@ func TestViewIsOneMoment(t *testing.T) {
 					sum -= s.CPU
 				}
 				if again := answer(t, v, &Query{Kind: exporter.KindCPU}); sum != 0 || again.Total != by.Total {
-					t.Errorf("%d by id, %d in all, spans lack %d", by.Total, again.Total, sum)
+					t.Errorf("%d by stack, %d in all, spans lack %d", by.Total, again.Total, sum)
 				}
 			}
 		})

@@ -223,13 +223,12 @@ func (v *View) Names(ctx context.Context) ([]NameSum, error) {
 				continue
 			}
 			// Without a span of such a name, the record of the id has the name.
-			named := found{window: w, of: s, match: &match{}, passes: make([]bool, len(s.groups.labellings.list))}
-			others := named
-			others.passes = make([]bool, len(named.passes))
+			is, not := make([]bool, len(s.groups.labellings.list)), make([]bool, len(s.groups.labellings.list))
 			for l, of := range s.groups.labellings.list {
-				named.passes[l] = of.form == none || ended[nameKey{w.name(), label(uint32(l))}]
-				others.passes[l] = !named.passes[l]
+				is[l] = of.form == none || ended[nameKey{w.name(), label(uint32(l))}]
+				not[l] = !is[l]
 			}
+			named, others := found{window: w, of: s, match: &match{labels: is}}, found{window: w, of: s, match: &match{labels: not}}
 			for l, sums := range named.byLabels() {
 				add(nameKey{w.name(), label(l)}, label(l), w.cpuIn(sums[1:]), sums[0])
 			}
