@@ -7,13 +7,13 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/labelkey"
-	"github.com/spanprof/spanprof/internal/looks"
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
@@ -148,22 +148,23 @@ type Window struct {
 	Kind             exporter.Kind
 	Service, Version string
 	Start, End       time.Time
-	Types            []ValueType
 	// Samples is the number of samples, Bytes the memory of the rows.
 	Samples, Bytes int64
-	// Kernel is set if a mapping is the kernel's.
-	Kernel  bool
-	Looks   *looks.Looks // nil if absent
-	Process *Process     // nil for this process
+	Kernel         bool     // set if a mapping is the kernel's
+	Process        *Process // nil for this process
 }
 
-// Windows returns the profiles that are held, by segment, in the order of arrival.
-func (v *View) Windows() (list []Window) {
+// Windows returns the profiles that are held and overlap a time, as in a Query, by segment,
+// in the order of arrival.
+func (v *View) Windows(from, until int64) (list []Window) {
 	for _, s := range v.segments {
 		for _, w := range s.windows {
+			if !w.overlaps(from, cmp.Or(until, math.MaxInt64)) {
+				continue
+			}
 			list = append(list, Window{
 				Kind: w.kind, Service: w.name(), Version: w.release(), Start: time.Unix(0, w.start), End: time.Unix(0, w.end),
-				Types: w.types, Samples: w.samples, Bytes: w.size, Kernel: w.kernel, Looks: w.looks, Process: s.process,
+				Samples: w.samples, Bytes: w.size, Kernel: w.kernel, Process: s.process,
 			})
 		}
 	}
