@@ -6,6 +6,7 @@
 package segment
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,9 +30,7 @@ func TestOddFiles(t *testing.T) {
 				path := t.TempDir()
 				r := openRoom(t, path, 64<<20)
 				fill(t, r, 0, 3)
-				r.mu.Lock()
-				r.seal()
-				r.mu.Unlock()
+				r.sealNow()
 				fill(t, r, 3, 5)
 				before := contentsOf(t, r)
 				if err := r.Close(); err != nil {
@@ -98,7 +97,7 @@ func TestOddNeighbours(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !cmp.Equal(before, contentsOf(t, reader)) || reported != filestest.Odd {
-		t.Errorf("%d reported, want %d: %d windows", reported, filestest.Odd, len(reader.View().Windows()))
+		t.Errorf("%d reported, want %d: %d windows", reported, filestest.Odd, len(reader.View().Windows(math.MinInt64, 0)))
 	}
 }
 
@@ -130,7 +129,7 @@ func TestOddWhereItWrites(t *testing.T) {
 			if err := r.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if int64(failed) != r.closed.Failed || len(r.View().Windows()) != 1 {
+			if int64(failed) != r.closed.Failed || len(r.View().Windows(math.MinInt64, 0)) != 1 {
 				t.Errorf("%s in place of %s: %d reported, %+v", kind, place, failed, r.closed)
 			}
 			if _, err := os.Stat(filepath.Join(dir, "000001.open", "1.pb.gz")); err != nil {
