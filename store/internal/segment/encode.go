@@ -94,9 +94,8 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 		p.SampleType = append(p.SampleType, t.pprof())
 	}
 	to, current := newSegment(), newest(windows)
-	type key struct{ group, stack uint32 }
-	places, sums, width := make(map[key]int), []int64{}, len(a.Types)
-	var keys []key // of the sums
+	places, sums, width := make(map[uint64]int), []int64{}, len(a.Types)
+	var keys []uint64 // of the sums: group and stack
 	var mappings []uint32
 	var c *copier
 	var labelled []uint32 // 1 more than the group of each labelling without ids
@@ -138,7 +137,7 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 			} else {
 				g = c.group(g)
 			}
-			of := key{g, c.stack(uint32(f.stacks.At(row)))}
+			of := uint64(g)<<32 | uint64(c.stack(uint32(f.stacks.At(row))))
 			at, ok := places[of]
 			if !ok {
 				at = len(keys)
@@ -166,8 +165,8 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 		sm := &profile.Sample{Value: sums[i*width:][:width:width]}
 		// Older windows leave sums of 0 if values are momentary.
 		if slices.ContainsFunc(sm.Value, func(v int64) bool { return v != 0 }) {
-			sm.Location = e.stack(of.stack)
-			e.labels(sm, of.group)
+			sm.Location = e.stack(uint32(of))
+			e.labels(sm, uint32(of>>32))
 			p.Sample = append(p.Sample, sm)
 		}
 	}

@@ -154,8 +154,8 @@ type Window struct {
 	Process        *Process // nil for this process
 }
 
-// Windows returns the profiles that are held and overlap a time, as in a Query, by segment,
-// in the order of arrival.
+// Windows returns the profiles held that overlap a time, as in a Query. They are in the order
+// of arrival in each segment.
 func (v *View) Windows(from, until int64) (list []Window) {
 	for _, s := range v.segments {
 		for _, w := range s.windows {
