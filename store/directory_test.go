@@ -136,30 +136,6 @@ func TestDirectoryRestores(t *testing.T) {
 	}
 }
 
-// A crash loses nothing from before the last flush.
-func TestDirectoryAfterCrash(t *testing.T) {
-	dir := t.TempDir()
-	first := openStore(t, dir)
-	id := endSpan(first, "GET /slow", 0.1, 0.9, nil)
-	export(t, first, inWindow(0, exporter.KindCPU, cpuProfile(ofSpan("main;slow", 7, id))))
-	without := endSpan(first, "GET /slow", 1.1, 1.9, nil)
-	if err := first.ForceFlush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	// Not shut down: the files are copied as the process that died leaves them.
-	died := t.TempDir()
-	if err := os.CopyFS(died, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	second := openStore(t, died)
-	if s := spanWithID(t, second, id); s.CPUSamples != 7 || s.SamplesHeld != 7 || s.Coverage != store.CoverageWhole || s.Earlier == nil {
-		t.Errorf("%+v", s)
-	}
-	if s := spanWithID(t, second, without); s.Earlier == nil {
-		t.Errorf("%+v", s)
-	}
-}
-
 // busyWindow returns a window of n samples, each in a span of its own. If id is not
 // empty, the span with that id has 50 more.
 func busyWindow(at, n int, id string) *exporter.Profile {

@@ -93,8 +93,8 @@ func (v *view) Windows(q WindowQuery) ([]WindowInfo, error) {
 		return nil, err
 	}
 	var list []WindowInfo
-	for _, w := range v.View.Windows() {
-		if q.Kind != "" && q.Kind != w.Kind || q.Service != "" && q.Service != w.Service || !overlaps(w.Start, w.End, q.From, q.Until) {
+	for _, w := range v.View.Windows(bounds(q.From, q.Until)) {
+		if q.Kind != "" && q.Kind != w.Kind || q.Service != "" && q.Service != w.Service {
 			continue
 		}
 		list = append(list, WindowInfo{
@@ -104,11 +104,6 @@ func (v *view) Windows(q WindowQuery) ([]WindowInfo, error) {
 	}
 	slices.SortStableFunc(list, func(a, b WindowInfo) int { return a.Start.Compare(b.Start) })
 	return list, nil
-}
-
-// overlaps reports whether a window has a part in a time. A moment overlaps it too.
-func overlaps(start, end, from, until time.Time) bool {
-	return (until.IsZero() || start.Before(until)) && (from.IsZero() || end.After(from) || end.Equal(start) && end.Equal(from))
 }
 
 func (v *view) Timeline(q Query, n int) (*Timeline, error) {

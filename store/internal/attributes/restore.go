@@ -7,7 +7,7 @@ package attributes
 // is not a key to keep here is left out, and so is what there is no room for.
 func (k *Keys) Set(entries []Entry) []byte {
 	w := writer{keys: k, limit: MaxOwn + MaxBelow}
-	child := ""
+	child, begun := "", false
 	for _, e := range entries {
 		if e.More {
 			w.full = true
@@ -17,8 +17,8 @@ func (k *Keys) Set(entries []Entry) []byte {
 		if n == 0 {
 			continue
 		}
-		if e.OfChild && (e.Child != child || !w.below) {
-			w.below, child = true, e.Child
+		if e.OfChild && (e.Child != child || !begun) {
+			begun, child = true, e.Child
 			w.set = append(w.set, ofChild)
 			w.text(child, maxName, false)
 		}

@@ -126,8 +126,6 @@ type writer struct {
 	limit int
 	// full means that something was left out, or not looked at.
 	full bool
-	// below means that entries of a child have begun.
-	below bool
 }
 
 func (w *writer) exception(all []attribute.KeyValue) {

@@ -3,16 +3,13 @@
 
 // Package memory counts the bytes that the runtime takes for the store's data. The store
 // counts instead of measuring the heap, because it needs the memory of one window. A live
-// test of package segment compares the counts with the heap.
+// test of package store compares the counts with the heap.
 package memory
 
 import "unsafe"
 
-// The sizes of a string's header and of a pointer.
-const (
-	String  = int64(unsafe.Sizeof(""))
-	Pointer = int64(unsafe.Sizeof(uintptr(0)))
-)
+// String is the size of a string's header.
+const String = int64(unsafe.Sizeof(""))
 
 // Alloc returns what the runtime takes for an object of n bytes: its size
 // classes are 8 and 16 bytes apart at first, and about an eighth of the size later.

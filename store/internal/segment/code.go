@@ -71,32 +71,21 @@ func (c *code) bytes() int64 {
 type locations struct {
 	list  []location
 	lines []line
-	// index has the numbers by the key of a location, nil once the segment is sealed.
-	index map[string]uint32
-	// keys is the memory of the keys. key is the last one.
-	keys int64
-	key  []byte
+	keys  keys
 }
 
 // add returns the number of a location with its lines. Its first is ignored.
 func (l *locations) add(of location, lines []line) uint32 {
-	l.key = binary.AppendUvarint(binary.AppendUvarint(l.key[:0], of.address), uint64(of.mapping)<<1|bit(of.folded))
+	l.keys.key = binary.AppendUvarint(binary.AppendUvarint(l.keys.key[:0], of.address), uint64(of.mapping)<<1|bit(of.folded))
 	lines = lines[:min(len(lines), 1<<16-1)]
 	for _, at := range lines {
-		l.key = binary.AppendVarint(binary.AppendVarint(binary.AppendUvarint(l.key, uint64(at.function)), at.line), at.column)
+		l.keys.key = binary.AppendVarint(binary.AppendVarint(binary.AppendUvarint(l.keys.key, uint64(at.function)), at.line), at.column)
 	}
-	n, ok := l.index[string(l.key)]
-	if ok {
-		return n
+	n, isNew := l.keys.number(len(l.list))
+	if isNew {
+		of.first, of.lines = uint32(len(l.lines)), uint16(len(lines))
+		l.list, l.lines = append(l.list, of), append(l.lines, lines...)
 	}
-	n = uint32(len(l.list))
-	if l.index == nil {
-		l.index = make(map[string]uint32)
-	}
-	l.index[string(l.key)] = n
-	l.keys += memory.Alloc(int64(len(l.key)))
-	of.first, of.lines = uint32(len(l.lines)), uint16(len(lines))
-	l.list, l.lines = append(l.list, of), append(l.lines, lines...)
 	return n
 }
 
@@ -111,11 +100,11 @@ func (l *locations) of(at location) []line { return l.lines[at.first:][:at.lines
 
 func (l *locations) seal() {
 	l.list, l.lines = slices.Clip(slices.Clone(l.list)), slices.Clip(slices.Clone(l.lines))
-	l.index, l.key, l.keys = nil, nil, 0
+	l.keys = keys{}
 }
 
 func (l *locations) bytes() int64 {
-	return memory.Slice(l.list) + memory.Slice(l.lines) + l.keys + memory.Map(len(l.index), memory.String+4)
+	return memory.Slice(l.list) + memory.Slice(l.lines) + l.keys.bytes()
 }
 
 // codeReader adds the code of one profile to a segment.

@@ -16,49 +16,32 @@ type copier struct {
 	labelled, sets                                copies
 }
 
-// newCopier returns a copier of many parts, or of few.
-func newCopier(to, from *Segment, few bool) *copier {
-	of := func(n int) copies {
-		if few {
-			return copies{some: make(map[uint32]uint32)}
-		}
-		return copies{all: make([]uint32, n)}
-	}
+func newCopier(to, from *Segment) *copier {
 	return &copier{
-		to: to, from: from, texts: of(len(from.texts.list)),
-		mappings: of(len(from.code.mappings.list)), functions: of(len(from.code.functions.list)),
-		locations: of(len(from.code.locations.list)), frames: of(len(from.code.frames.list)),
-		labelled: of(len(from.groups.labellings.list)), sets: of(len(from.groups.sets.ends)),
+		to: to, from: from, texts: make(copies, len(from.texts.list)),
+		mappings: make(copies, len(from.code.mappings.list)), functions: make(copies, len(from.code.functions.list)),
+		locations: make(copies, len(from.code.locations.list)), frames: make(copies, len(from.code.frames.list)),
+		labelled: make(copies, len(from.groups.labellings.list)), sets: make(copies, len(from.groups.sets.ends)),
 	}
 }
 
-// copies has 1 more than the number in the destination by the number in the source. If few
-// are copied, some is smaller than all.
-type copies struct {
-	all  []uint32
-	some map[uint32]uint32
-}
+// copies has 1 more than the number in the destination by the number in the source.
+type copies []uint32
 
 // once returns the number in the destination, which add returns for the first time.
-func once(c copies, n uint32, add func() uint32) uint32 {
-	if c.some != nil {
-		if _, ok := c.some[n]; !ok {
-			c.some[n] = add()
-		}
-		return c.some[n]
+func (c copies) once(n uint32, add func() uint32) uint32 {
+	if c[n] == 0 {
+		c[n] = add() + 1
 	}
-	if c.all[n] == 0 {
-		c.all[n] = add() + 1
-	}
-	return c.all[n] - 1
+	return c[n] - 1
 }
 
 func (c *copier) text(n uint32) uint32 {
-	return once(c.texts, n, func() uint32 { return c.to.texts.add(c.from.texts.list[n]) })
+	return c.texts.once(n, func() uint32 { return c.to.texts.add(c.from.texts.list[n]) })
 }
 
 func (c *copier) mapping(n uint32) uint32 {
-	return once(c.mappings, n, func() uint32 {
+	return c.mappings.once(n, func() uint32 {
 		m := c.from.code.mappings.list[n]
 		m.file, m.build = c.text(m.file), c.text(m.build)
 		return c.to.code.mappings.add(m)
@@ -66,7 +49,7 @@ func (c *copier) mapping(n uint32) uint32 {
 }
 
 func (c *copier) function(n uint32) uint32 {
-	return once(c.functions, n, func() uint32 {
+	return c.functions.once(n, func() uint32 {
 		f := c.from.code.functions.list[n]
 		f.name, f.system, f.file = c.text(f.name), c.text(f.system), c.text(f.file)
 		return c.to.code.functions.add(f)
@@ -74,7 +57,7 @@ func (c *copier) function(n uint32) uint32 {
 }
 
 func (c *copier) location(n uint32) uint32 {
-	return once(c.locations, n, func() uint32 {
+	return c.locations.once(n, func() uint32 {
 		if n == 0 {
 			return 0
 		}
@@ -94,10 +77,10 @@ func (c *copier) stack(n uint32) uint32 {
 	if n == 0 {
 		return 0
 	}
-	if c.frames.all != nil && c.frames.all[n] != 0 { // the usual case, without a closure
-		return c.frames.all[n] - 1
+	if at := c.frames[n]; at != 0 { // the usual case, without a closure
+		return at - 1
 	}
-	return once(c.frames, n, func() uint32 {
+	return c.frames.once(n, func() uint32 {
 		f := c.from.code.frames.list[n]
 		return c.to.code.frames.add(frame{c.stack(f.parent), c.location(f.location)})
 	})
@@ -121,9 +104,9 @@ func (c *copier) labels(n uint32) uint32 {
 }
 
 func (c *copier) labelling(n uint32, as form) uint32 {
-	return once(c.labelled, n, func() uint32 {
+	return c.labelled.once(n, func() uint32 {
 		set := c.from.groups.labellings.list[n].set
-		return c.to.groups.labellings.add(labelling{form: as, set: once(c.sets, set, func() uint32 {
+		return c.to.groups.labellings.add(labelling{form: as, set: c.sets.once(set, func() uint32 {
 			var labels []label
 			for _, l := range c.from.groups.sets.of(set) {
 				l.key, l.value, l.unit = c.text(l.key), c.text(l.value), c.text(l.unit)
@@ -147,7 +130,7 @@ func (c *copier) window(w *window, rows []int) {
 	for _, m := range w.mappings {
 		own.mappings = append(own.mappings, c.mapping(m))
 	}
-	t := newTuples(len(w.types))
+	t := &tuples{n: len(w.types)}
 	order := make([]rowOrder, len(rows))
 	for i, at := range rows {
 		values := w.tuples[w.values.At(at)*len(w.types):][:len(w.types)]

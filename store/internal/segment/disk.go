@@ -80,9 +80,11 @@ type disk struct {
 	kept  int64 // the size of the kept set
 }
 
+// savedDir is a segment or a kept set on the disk.
 type savedDir struct {
-	path string
-	size int64
+	path    string
+	size    int64
+	process *Process // nil for this process
 }
 
 // job is something to write. Only one of its parts is set, except a window with its spans.
@@ -364,7 +366,7 @@ func (d *disk) seal() error {
 		path += opened
 	}
 	if path != "" {
-		d.saved = append(d.saved, savedDir{path, d.size})
+		d.saved = append(d.saved, savedDir{path: path, size: d.size})
 	}
 	d.open++
 	d.size, d.text, d.files = 0, 0, 0

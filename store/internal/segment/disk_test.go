@@ -6,6 +6,8 @@ package segment
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -37,6 +39,31 @@ func openRoom(t *testing.T, path string, maxBytes int64) *Room {
 	return r
 }
 
+// sealNow seals the open segment.
+func (r *Room) sealNow() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seal()
+}
+
+// readWith reads a directory while a file has other contents. It counts the reports.
+func readWith(t *testing.T, path, file string, contents []byte) (r *Room, reported int) {
+	t.Helper()
+	was, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, contents, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = NewRoom(64<<20, attributes.NewKeys(nil))
+	_ = r.OpenDirectory(path, func(error) { reported++ })
+	if err := os.WriteFile(file, was, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return r, reported
+}
+
 // fill exports windows with a span each, from a number on.
 func fill(t *testing.T, r *Room, from, until int) {
 	t.Helper()
@@ -55,16 +82,23 @@ func fill(t *testing.T, r *Room, from, until int) {
 
 // contents are what a room answers.
 type contents struct {
-	Stacks map[string]int64
-	Spans  []Ended
-	Sums   []Sums
-	Starts []int64
+	Stacks  map[string]int64
+	Spans   []Ended
+	Sums    []Sums
+	Windows []string
 }
 
 func contentsOf(t *testing.T, r *Room) (c contents) {
 	t.Helper()
 	v := r.View()
-	c.Stacks = folded(answer(t, v, &Query{Kind: exporter.KindCPU, Stacks: true, By: []string{"profile_id", "ended_span_id", "bytes", "service_name"}}))
+	p, err := v.Profile(t.Context(), &Query{Kind: exporter.KindCPU}, false, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stacks = make(map[string]int64)
+	for _, s := range p.Sample {
+		c.Stacks[fmt.Sprint(stackOf(s.Location), s.Label, s.NumLabel)] += s.Value[1]
+	}
 	list, err := v.List(t.Context(), &SpanQuery{})
 	if err != nil {
 		t.Fatal(err)
@@ -72,8 +106,8 @@ func contentsOf(t *testing.T, r *Room) (c contents) {
 	for _, s := range list {
 		c.Spans, c.Sums = append(c.Spans, s.Ended), append(c.Sums, s.Sums)
 	}
-	for _, w := range v.Windows() {
-		c.Starts = append(c.Starts, w.Start.UnixNano())
+	for _, w := range v.Windows(math.MinInt64, 0) {
+		c.Windows = append(c.Windows, fmt.Sprint(w.Service, w.Start.UnixNano()))
 	}
 	return c
 }
@@ -83,9 +117,7 @@ func TestRestart(t *testing.T) {
 	path := t.TempDir()
 	r := openRoom(t, path, 64<<20)
 	fill(t, r, 0, 5)
-	r.mu.Lock()
-	r.seal()
-	r.mu.Unlock()
+	r.sealNow()
 	fill(t, r, 5, 8)
 	before := contentsOf(t, r)
 	if !r.Flush(nil) {
@@ -100,7 +132,7 @@ func TestRestart(t *testing.T) {
 		t.Error("while it runs:", diff)
 	}
 	beside := openRoom(t, path, 64<<20)
-	if n := len(beside.View().Windows()); n != 0 {
+	if n := len(beside.View().Windows(math.MinInt64, 0)); n != 0 {
 		t.Errorf("%d windows of a process that runs were restored", n)
 	}
 	for _, r := range []*Room{r, beside} {
@@ -146,23 +178,15 @@ func TestDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(file, damage(slices.Clone(b)), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			reported := 0
-			reader := NewRoom(64<<20, r.keys)
-			_ = reader.OpenDirectory(path, func(error) { reported++ })
+			reader, reported := readWith(t, path, file, damage(b))
 			got := contentsOf(t, reader)
-			if reported == 0 || len(got.Starts) >= len(whole.Starts) {
-				t.Errorf("%s of %s: %d reports, %d windows", name, filepath.Base(file), reported, len(got.Starts))
+			if reported == 0 || len(got.Windows) >= len(whole.Windows) {
+				t.Errorf("%s of %s: %d reports, %d windows", name, filepath.Base(file), reported, len(got.Windows))
 			}
 			for _, e := range got.Spans {
 				if !slices.Contains(whole.Spans, e) {
 					t.Errorf("%s of %s: %+v", name, filepath.Base(file), e)
 				}
-			}
-			if err := os.WriteFile(file, b, 0o600); err != nil {
-				t.Fatal(err)
 			}
 		}
 		if len(found) != 4 {
@@ -177,9 +201,7 @@ func TestDiskBound(t *testing.T) {
 	r := openRoom(t, path, 12_000)
 	for n := range 40 {
 		fill(t, r, n, n+1)
-		r.mu.Lock()
-		r.seal()
-		r.mu.Unlock()
+		r.sealNow()
 		if n == 20 {
 			r.Flush(nil)
 			if err := os.RemoveAll(r.disk.dir); err != nil {
@@ -198,7 +220,7 @@ func TestDiskBound(t *testing.T) {
 	if err := reader.OpenDirectory(path, func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
-	windows := reader.View().Windows()
+	windows := reader.View().Windows(math.MinInt64, 0)
 	if len(windows) < 5 || !windows[len(windows)-1].Start.Equal(time.Unix(0, 39*length)) {
 		t.Errorf("%d windows", len(windows))
 	}
@@ -266,9 +288,7 @@ func TestTornLines(t *testing.T) {
 	path := t.TempDir()
 	r := openRoom(t, path, 64<<20)
 	fill(t, r, 0, 6)
-	r.mu.Lock()
-	r.seal()
-	r.mu.Unlock()
+	r.sealNow()
 	fill(t, r, 6, 10)
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
@@ -288,18 +308,10 @@ func TestTornLines(t *testing.T) {
 		}{
 			"first member": {damaged, 9}, "only the first is left": {was[:second], []int{5, 7}[i]}, "empty": {nil, []int{4, 6}[i]},
 		} {
-			if err := os.WriteFile(file, c.b, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			reader := NewRoom(64<<20, r.keys)
-			reported := 0
-			_ = reader.OpenDirectory(path, func(error) { reported++ })
-			if n := len(reader.View().Windows()); n != c.windows || reported != 1 || reader.View().Unreadable != 1 {
+			reader, reported := readWith(t, path, file, c.b)
+			if n := len(reader.View().Windows(math.MinInt64, 0)); n != c.windows || reported != 1 || reader.View().Unreadable != 1 {
 				t.Errorf("%s of %s: %d windows, want %d, %d reports, %d counted", name, file, n, c.windows, reported, reader.View().Unreadable)
 			}
-		}
-		if err := os.WriteFile(file, was, 0o600); err != nil {
-			t.Fatal(err)
 		}
 	}
 	if len(found) != 2 {
@@ -313,16 +325,14 @@ func TestLockStays(t *testing.T) {
 	r := openRoom(t, path, 12_000)
 	for n := range 40 {
 		fill(t, r, n, n+1)
-		r.mu.Lock()
-		r.seal()
-		r.mu.Unlock()
+		r.sealNow()
 	}
 	r.Flush(nil)
 	if r.disk.Counts().Removed == 0 {
 		t.Fatal("nothing was removed")
 	}
 	beside := openRoom(t, path, 12_000)
-	if n := len(beside.View().Windows()); n != 0 {
+	if n := len(beside.View().Windows(math.MinInt64, 0)); n != 0 {
 		t.Errorf("%d windows of a process that runs were restored", n)
 	}
 	for _, r := range []*Room{beside, r} {

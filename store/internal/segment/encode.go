@@ -43,18 +43,18 @@ func (s *Segment) profile(w *window) *profile.Profile {
 	return p
 }
 
-// encoder finds the code of a segment in a profile.
+// encoder finds the code of a segment in a profile. The lists have what is encoded by its
+// number in the segment.
 type encoder struct {
 	*Segment
-	p *profile.Profile
-	// The lists have what is encoded by its number in the segment, which may grow.
+	p         *profile.Profile
 	mappings  []*profile.Mapping
 	functions []*profile.Function
 	locations []*profile.Location
 }
 
 func (s *Segment) encoder(p *profile.Profile) *encoder {
-	return &encoder{Segment: s, p: p}
+	return &encoder{s, p, make([]*profile.Mapping, len(s.code.mappings.list)), make([]*profile.Function, len(s.code.functions.list)), make([]*profile.Location, len(s.code.locations.list))}
 }
 
 // stack returns the locations of a stack, the leaf first.
@@ -94,21 +94,10 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 		p.SampleType = append(p.SampleType, t.pprof())
 	}
 	to, current := newSegment(), newest(windows)
-	e := to.encoder(p)
-	places, sums, width := make(map[uint64]int), []int64{}, len(a.Types) // places are in sums, by group and stack
+	places, sums, width := make(map[uint64]int), []int64{}, len(a.Types)
+	var keys []uint64 // of the sums: group and stack
+	var mappings []uint32
 	var c *copier
-	place := func(group, stack uint32) int {
-		key := uint64(group)<<32 | uint64(stack)
-		at, ok := places[key]
-		if !ok {
-			at = len(sums)
-			places[key], sums = at, append(sums, make([]int64, width)...)
-			sm := &profile.Sample{Location: e.stack(stack)}
-			e.labels(sm, group)
-			p.Sample = append(p.Sample, sm)
-		}
-		return at
-	}
 	var labelled []uint32 // 1 more than the group of each labelling without ids
 	for i := range windows {
 		if err := ctx.Err(); err != nil {
@@ -116,7 +105,7 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 		}
 		f := &windows[i]
 		if c == nil || c.from != f.of {
-			c = newCopier(to, f.of, f.few())
+			c = newCopier(to, f.of)
 			labelled = make([]uint32, len(f.of.groups.labellings.list))
 		}
 		p.DurationNanos += f.end - f.start // as when pprof merges
@@ -128,7 +117,7 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 		}
 		p.DefaultSampleType = cmp.Or(q.Type, p.DefaultSampleType, f.standard)
 		for _, m := range f.mappings {
-			e.mapping(c.mapping(m))
+			mappings = append(mappings, c.mapping(m))
 		}
 		columns := make([]int, len(a.Types))
 		for k, t := range a.Types {
@@ -148,44 +137,44 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 			} else {
 				g = c.group(g)
 			}
-			at := place(g, c.stack(uint32(f.stacks.At(row))))
-			values := sums[at:][:width]
+			of := uint64(g)<<32 | uint64(c.stack(uint32(f.stacks.At(row))))
+			at, ok := places[of]
+			if !ok {
+				at = len(keys)
+				places[of], keys, sums = at, append(keys, of), append(sums, make([]int64, width)...)
+			}
+			values := sums[at*width:][:width]
 			for k, column := range columns {
 				if column >= 0 {
 					values[k] += f.value(row, column)
 				}
 			}
-			if limit > 0 && len(p.Sample) > limit {
-				break
+			if limit > 0 && len(keys) > limit {
+				return nil, fmt.Errorf("%s profile: %w: %d", q.Kind, ErrTooMany, limit)
 			}
 		}
-	}
-	if limit > 0 && len(p.Sample) > limit {
-		return nil, fmt.Errorf("%s profile: %w: %d", q.Kind, ErrTooMany, limit)
 	}
 	if l, _ := looksOf(windows, current); l != nil {
 		p.Comments = []string{l.Comment()}
 	}
-	for i, sm := range p.Sample {
-		sm.Value = sums[i*width:][:width:width]
+	e := to.encoder(p)
+	for _, m := range mappings {
+		e.mapping(m)
 	}
-	// Older windows leave samples without a value if values are momentary.
-	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
-		return !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 })
-	})
+	for i, of := range keys {
+		sm := &profile.Sample{Value: sums[i*width:][:width:width]}
+		// Older windows leave sums of 0 if values are momentary.
+		if slices.ContainsFunc(sm.Value, func(v int64) bool { return v != 0 }) {
+			sm.Location = e.stack(uint32(of))
+			e.labels(sm, uint32(of>>32))
+			p.Sample = append(p.Sample, sm)
+		}
+	}
 	return p, nil
 }
 
-// at returns the place of a number in a list, which grows to it.
-func at[T any](list *[]*T, n uint32) **T {
-	if int(n) >= len(*list) {
-		*list = append(*list, make([]*T, int(n)+1-len(*list)+len(*list)/2)...)
-	}
-	return &(*list)[n]
-}
-
 func (e *encoder) mapping(n uint32) *profile.Mapping {
-	m := *at(&e.mappings, n)
+	m := e.mappings[n]
 	if m == nil && n != 0 {
 		of := e.code.mappings.list[n]
 		m = &profile.Mapping{
@@ -193,35 +182,35 @@ func (e *encoder) mapping(n uint32) *profile.Mapping {
 			File: e.texts.list[of.file], BuildID: e.texts.list[of.build],
 			HasFunctions: of.flags&1 != 0, HasFilenames: of.flags&2 != 0, HasLineNumbers: of.flags&4 != 0, HasInlineFrames: of.flags&8 != 0,
 		}
-		*at(&e.mappings, n) = m
+		e.mappings[n] = m
 		e.p.Mapping = append(e.p.Mapping, m)
 	}
 	return m
 }
 
 func (e *encoder) location(n uint32) *profile.Location {
-	l := *at(&e.locations, n)
+	l := e.locations[n]
 	if l == nil {
 		of := e.code.locations.list[n]
 		l = &profile.Location{ID: uint64(len(e.p.Location) + 1), Address: of.address, Mapping: e.mapping(of.mapping), IsFolded: of.folded, Line: make([]profile.Line, 0, of.lines)}
 		for _, at := range e.code.locations.of(of) {
 			l.Line = append(l.Line, profile.Line{Function: e.function(at.function), Line: at.line, Column: at.column})
 		}
-		*at(&e.locations, n) = l
+		e.locations[n] = l
 		e.p.Location = append(e.p.Location, l)
 	}
 	return l
 }
 
 func (e *encoder) function(n uint32) *profile.Function {
-	f := *at(&e.functions, n)
+	f := e.functions[n]
 	if f == nil {
 		of := e.code.functions.list[n]
 		f = &profile.Function{
 			ID: uint64(len(e.p.Function) + 1), Name: e.texts.list[of.name], SystemName: e.texts.list[of.system],
 			Filename: e.texts.list[of.file], StartLine: of.start,
 		}
-		*at(&e.functions, n) = f
+		e.functions[n] = f
 		e.p.Function = append(e.p.Function, f)
 	}
 	return f

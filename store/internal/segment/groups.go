@@ -77,9 +77,7 @@ type oddIDs struct {
 type labelSets struct {
 	labels []label
 	ends   []uint32 // of each set in labels
-	index  map[string]uint32
-	keys   int64
-	key    []byte
+	keys   keys
 }
 
 type label struct {
@@ -102,25 +100,18 @@ func compareLabels(a, b label) int {
 // add returns the number of a set, which it sorts.
 func (l *labelSets) add(set []label) uint32 {
 	slices.SortStableFunc(set, compareLabels) // values of one key keep their order
-	l.key = l.key[:0]
+	l.keys.key = l.keys.key[:0]
 	for _, of := range set {
 		for _, v := range []uint32{of.key, of.value, of.unit, uint32(bit(of.numeric))} {
-			l.key = binary.AppendUvarint(l.key, uint64(v))
+			l.keys.key = binary.AppendUvarint(l.keys.key, uint64(v))
 		}
-		l.key = binary.AppendVarint(l.key, of.number)
+		l.keys.key = binary.AppendVarint(l.keys.key, of.number)
 	}
-	n, ok := l.index[string(l.key)]
-	if ok {
-		return n
+	n, isNew := l.keys.number(len(l.ends))
+	if isNew {
+		l.labels = append(l.labels, set...)
+		l.ends = append(l.ends, uint32(len(l.labels)))
 	}
-	n = uint32(len(l.ends))
-	if l.index == nil {
-		l.index = make(map[string]uint32)
-	}
-	l.index[string(l.key)] = n
-	l.keys += memory.Alloc(int64(len(l.key)))
-	l.labels = append(l.labels, set...)
-	l.ends = append(l.ends, uint32(len(l.labels)))
 	return n
 }
 
@@ -134,11 +125,11 @@ func (l *labelSets) of(set uint32) []label {
 
 func (l *labelSets) seal() {
 	l.labels, l.ends = slices.Clip(slices.Clone(l.labels)), slices.Clip(slices.Clone(l.ends))
-	l.index, l.key, l.keys = nil, nil, 0
+	l.keys = keys{}
 }
 
 func (l *labelSets) bytes() int64 {
-	return memory.Slice(l.labels) + memory.Slice(l.ends) + l.keys + memory.Map(len(l.index), memory.String+4)
+	return memory.Slice(l.labels) + memory.Slice(l.ends) + l.keys.bytes()
 }
 
 // value returns the first value of a label in a set, "" for none. Numbers are decimal.

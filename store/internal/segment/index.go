@@ -61,11 +61,8 @@ func (x *index) bytes() int64 {
 }
 
 // endOf returns the end of a span in nanoseconds since 1970, 0 if no segment has its record.
-func endOf(id ident.Key, own *Segment, before []*Segment) int64 {
-	if r := own.spans.find(id); r != nil {
-		return r.end()
-	}
-	for _, s := range slices.Backward(before) {
+func endOf(id ident.Key, segments []*Segment) int64 {
+	for _, s := range slices.Backward(segments) {
 		if r := s.spans.find(id); r != nil {
 			return r.end()
 		}
@@ -80,13 +77,14 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 	if !sealed {
 		before = before[max(0, len(before)-2):]
 	}
+	segments := append(slices.Clip(before), s)
 	var late []ident.Key
 	sums := make([]Sums, len(s.groups.ids))
 	ended := make([]int64, len(s.groups.ids)) // the end of the span of each group, 0 if unknown
 	for g := range ended {
 		switch s.groups.form(uint32(g)) {
 		case both, spanOnly, profileOnly:
-			ended[g] = endOf(s.groups.ids[g].span, s, before)
+			ended[g] = endOf(s.groups.ids[g].span, segments)
 		}
 	}
 	for _, w := range s.windows {
@@ -100,19 +98,19 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 			if isLate {
 				late = append(late, s.groups.ids[g].span)
 			}
-			if w.kind == exporter.KindCPU && (isLate || s.ended(g) != 0) {
+			if w.kind == exporter.KindWall {
+				to.Wall += n
+			}
+			if w.kind != exporter.KindCPU {
+				continue
+			}
+			if isLate || s.ended(g) != 0 {
 				to.AfterEnd += cpu
 				to.AfterEndSamples += n
 			}
-			if isLate && w.kind == exporter.KindCPU {
-				continue
-			}
-			switch w.kind {
-			case exporter.KindCPU:
+			if !isLate {
 				to.CPU += cpu
 				to.Samples += n
-			case exporter.KindWall:
-				to.Wall += n
 			}
 		}
 	}
@@ -132,13 +130,8 @@ func (s *Segment) indexOf(sums []Sums) *index {
 		case both, spanOnly, profileOnly:
 			order = append(order, n)
 		case odd:
-			profile, span := s.idsIn(n)
-			ids := []ident.Key{profile, span, s.ended(n)}
-			slices.Sort(ids)
-			for _, id := range slices.Compact(ids) {
-				if id == 0 {
-					continue
-				}
+			_, span := s.idsIn(n)
+			for _, id := range s.named(n) {
 				of := sums[g]
 				if id == s.ended(n) {
 					of = Sums{AfterEnd: of.AfterEnd, AfterEndSamples: of.AfterEndSamples}

@@ -215,7 +215,7 @@ func (k *keeper) pending(budget int64) map[ident.Key]bool {
 func (k *keeper) copy(chosen, pending map[ident.Key]bool) *Segment {
 	to := newSegment()
 	for i, s := range k.sources {
-		c := newCopier(to, s, true)
+		c := newCopier(to, s)
 		keep := make([]bool, len(s.groups.ids))
 		for g := range keep {
 			ids := s.named(uint32(g))
@@ -258,12 +258,7 @@ func (k *keeper) copySpans(to, from *Segment, chosen map[ident.Key]bool) {
 			continue
 		}
 		if p := from.processOf(e); p != nil {
-			at := slices.Index(to.processes, p)
-			if at < 0 && len(to.processes) < math.MaxUint8 {
-				at = len(to.processes)
-				to.processes = append(to.processes, p)
-			}
-			to.spans.list[len(to.spans.list)-1].process = uint8(at + 1)
+			to.spans.list[len(to.spans.list)-1].process = to.number(p)
 		}
 	}
 }

@@ -39,10 +39,8 @@ type SpanQuery struct {
 	From, Until int64
 	// Match, if not nil, is a further condition.
 	Match func(id ident.Key) bool
-	// Children adds the spans without a profile of their own.
-	Children bool
-	Order    Order
-	Limit    int // 0 means all
+	Order Order
+	Limit int // 0 means all
 }
 
 // Span is a span with its samples.
@@ -75,7 +73,7 @@ func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 		name, service := s.spans.number(q.Name), s.spans.number(q.Service)
 		for i := range s.spans.list {
 			r := &s.spans.list[i]
-			if r.child && !q.Children || q.Name != "" && r.name != name || q.Service != "" && r.service != service ||
+			if r.child || q.Name != "" && r.name != name || q.Service != "" && r.service != service ||
 				q.Errors && !r.err || q.Trace.IsValid() && r.trace != q.Trace || r.duration < q.Min || q.Max > 0 && r.duration > q.Max ||
 				r.start >= until || max(r.end(), r.start+1) <= q.From {
 				continue

@@ -5,6 +5,7 @@ package segment
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"regexp"
@@ -144,10 +145,8 @@ func (m *Matcher) OnSpan() bool {
 	return m.Label == inSpanName || strings.HasPrefix(m.Label, attributePrefix)
 }
 
-func (m *Matcher) onID() bool { return isID(m.Label) }
-
-func isID(label string) bool {
-	switch label {
+func (m *Matcher) onID() bool {
+	switch m.Label {
 	case labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID, labelkey.EndedSpanID:
 		return true
 	}
@@ -161,22 +160,19 @@ func (m *Matcher) ListsIDs() bool {
 	return m.onID() && (m.Op == Equal && m.Value != "" || m.Op == Regexp && m.list != nil && !m.list[""])
 }
 
-// match is what matchers select in a segment. labels is by labelling. Conditions on ids
-// select groups too: in few, sorted, or in all by group. services are the matchers on the
-// service, which depend on the window.
+// match is what matchers select in a segment. labels is by labelling, nil for all. Conditions
+// on ids select groups: in few, sorted, or in all by group.
 type match struct {
-	some     bool
-	labels   []bool
-	few      []uint32
-	all      []bool
-	services []*Matcher
+	labels []bool
+	few    []uint32
+	all    []bool
 }
 
 func (m *match) onIDs() bool { return m.few != nil || m.all != nil }
 
 // only selects some of n groups, sorted and not nil.
 func (m *match) only(groups []uint32, n int) {
-	m.some, m.few = len(groups) > 0, groups
+	m.few = groups
 	if len(groups) > n/64 {
 		m.all, m.few = make([]bool, n), nil
 		for _, g := range groups {
@@ -185,8 +181,9 @@ func (m *match) only(groups []uint32, n int) {
 	}
 }
 
-// match evaluates matchers for the groups of a segment.
-func (v *View) match(s *Segment, matchers []Matcher, spans func(*Matcher) map[ident.Key]bool, ended func() bool) *match {
+// match evaluates matchers for the groups of a segment, with the service of a window. A
+// label of the rows themselves has precedence.
+func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matcher, spans func(*Matcher) map[ident.Key]bool) *match {
 	m := &match{labels: make([]bool, len(s.groups.labellings.list))}
 	for i := range m.labels {
 		m.labels[i] = true
@@ -196,8 +193,6 @@ func (v *View) match(s *Segment, matchers []Matcher, spans func(*Matcher) map[id
 	for i := range matchers {
 		of := &matchers[i]
 		switch {
-		case of.onService():
-			m.services = append(m.services, of)
 		case of.OnSpan():
 			named := spans(of)
 			ids = append(ids, func(g uint32) bool {
@@ -210,18 +205,23 @@ func (v *View) match(s *Segment, matchers []Matcher, spans func(*Matcher) map[id
 				key = cmp.Or(ident.ParseKey(of.Value), key)
 			}
 		default:
+			absent := w.resourceLabel(of.Label)
 			for l, set := range s.groups.labellings.list {
-				m.labels[l] = m.labels[l] && of.Matches(s.value(set.set, of.Label))
+				m.labels[l] = m.labels[l] && of.Matches(cmp.Or(s.value(set.set, of.Label), absent))
 			}
 		}
 	}
-	if m.some = slices.Contains(m.labels, true); len(ids) == 0 || !m.some {
+	few := []uint32{}
+	if !slices.Contains(m.labels, true) {
+		m.few = few
+		return m
+	}
+	if len(ids) == 0 {
 		return m
 	}
 	passes := func(g uint32) bool {
 		return m.labels[s.groups.labelling(g)] && !slices.ContainsFunc(ids, func(is func(uint32) bool) bool { return !is(g) })
 	}
-	few := []uint32{}
 	if key != 0 {
 		few = slices.DeleteFunc(s.index.groupsOf(s, key), func(g uint32) bool { return !passes(g) })
 	} else {
@@ -229,7 +229,7 @@ func (v *View) match(s *Segment, matchers []Matcher, spans func(*Matcher) map[id
 			if passes(g) {
 				few = append(few, g)
 			}
-			if ended() {
+			if g%1024 == 1023 && ctx.Err() != nil {
 				break
 			}
 		}
@@ -303,21 +303,6 @@ func (s *Segment) matchID(m *Matcher) func(uint32) bool {
 		}
 		return (keys[id] && id != 0) == positive
 	}
-}
-
-// onWindow evaluates matchers on the service for the labellings of a window. A label of
-// the rows themselves has precedence.
-func (s *Segment) onWindow(w *window, m *match) (passes []bool) {
-	if len(m.services) == 0 {
-		return m.labels
-	}
-	passes = slices.Clone(m.labels)
-	for l, of := range s.groups.labellings.list {
-		for _, m := range m.services {
-			passes[l] = passes[l] && m.Matches(cmp.Or(s.value(of.set, m.Label), w.resourceLabel(m.Label)))
-		}
-	}
-	return passes
 }
 
 // resourceLabel returns the service or its version.

@@ -153,16 +153,9 @@ func (l *loader) process(p Process) *Process {
 	return l.processes[key]
 }
 
-// left is a segment on the disk.
-type left struct {
-	path    string
-	process *Process
-	size    int64
-}
-
 // load adds the newest segments to the room, as many as fit into three quarters of its
 // bytes. Then it adds the kept sets.
-func (l *loader) load(segments, kept []left) {
+func (l *loader) load(segments, kept []savedDir) {
 	r := l.room
 	defer func() {
 		r.mu.Lock()
@@ -199,7 +192,7 @@ func (l *loader) load(segments, kept []left) {
 			keptSets = append(keptSets, s.seal(nil))
 		}
 		if l.unreadable.Load() == before {
-			merged = append(merged, savedDir{of.path, of.size})
+			merged = append(merged, of)
 		}
 	}
 	r.mu.Lock()
@@ -222,7 +215,7 @@ func (l *loader) load(segments, kept []left) {
 }
 
 // find returns the segments and kept sets of earlier processes, the oldest first.
-func (l *loader) find(path string) (segments, kept []left, err error) {
+func (l *loader) find(path string) (segments, kept []savedDir, err error) {
 	entries, err := files.Entries(path, files.Follow)
 	if err != nil {
 		l.report(err)
@@ -254,7 +247,7 @@ func (l *loader) find(path string) (segments, kept []left, err error) {
 			l.report(err)
 		}
 		for _, e := range inside {
-			of := left{path: filepath.Join(dir, e.Name()), process: l.process(p)}
+			of := savedDir{path: filepath.Join(dir, e.Name()), process: l.process(p)}
 			base := strings.TrimSuffix(e.Name(), opened)
 			number := len(base) == 6 && strings.Trim(base, "0123456789") == ""
 			switch of.size = sizeOf(of.path); {
@@ -268,15 +261,13 @@ func (l *loader) find(path string) (segments, kept []left, err error) {
 			}
 		}
 	}
-	for _, list := range [][]left{segments, kept} {
-		slices.SortFunc(list, func(a, b left) int {
+	for _, list := range [][]savedDir{segments, kept} {
+		slices.SortFunc(list, func(a, b savedDir) int {
 			return cmp.Or(cmp.Compare(a.process.Started, b.process.Started), cmp.Compare(a.path, b.path))
 		})
 	}
 	if l.own != nil {
-		for _, of := range segments {
-			l.own.saved = append(l.own.saved, savedDir{of.path, of.size})
-		}
+		l.own.saved = segments
 		for _, of := range slices.Concat(segments, kept) {
 			l.own.counts.Bytes += of.size
 		}
@@ -308,7 +299,7 @@ func sizeOf(dir string) (n int64) {
 
 // read returns a segment without damaged files, nil if nothing can be read. If it exceeds
 // room, it has the newest windows only. Its spans take a part of room.
-func (l *loader) read(of left, room, spans int64) *Segment {
+func (l *loader) read(of savedDir, room, spans int64) *Segment {
 	isOpen := strings.HasSuffix(of.path, opened)
 	if _, err := os.Lstat(of.path); errors.Is(err, fs.ErrNotExist) { // its process runs, and sealed or removed it
 		of.path, isOpen = strings.TrimSuffix(of.path, opened), false
@@ -360,7 +351,7 @@ func (l *loader) read(of left, room, spans int64) *Segment {
 		if !ok || !s.spans.add(&e) {
 			continue
 		}
-		if p := r.Span.Process; p != nil && len(s.processes) < math.MaxUint8 {
+		if p := r.Span.Process; p != nil {
 			s.spans.list[len(s.spans.list)-1].process = s.number(l.process(*p))
 		} else {
 			l.named(of.process, e.Service, "")
@@ -390,10 +381,10 @@ func (l *loader) named(p *Process, service, version string) {
 	}
 }
 
-// number returns the number of an earlier process of a span.
+// number returns the number of an earlier process of a span, 0 if there are too many.
 func (s *Segment) number(p *Process) uint8 {
 	at := slices.Index(s.processes, p)
-	if at < 0 {
+	if at < 0 && len(s.processes) < math.MaxUint8 {
 		at = len(s.processes)
 		s.processes = append(s.processes, p)
 	}

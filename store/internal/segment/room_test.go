@@ -4,14 +4,13 @@
 package segment
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -100,19 +99,21 @@ func answer(t testing.TB, v *View, q *Query) *Answer {
 	return a
 }
 
+// stackOf returns the functions of a stack as root;leaf.
+func stackOf(locations []*profile.Location) string {
+	var names []string
+	for _, l := range slices.Backward(locations) {
+		names = append(names, l.Line[0].Function.Name)
+	}
+	return strings.Join(names, ";")
+}
+
 // folded returns the sums of an answer by labels, start and stack.
 func folded(a *Answer) map[string]int64 {
 	stack := a.Stacks()
 	sums := make(map[string]int64)
 	for _, s := range a.Sums {
-		var names []string
-		for _, l := range stack(s.Stack) {
-			for _, line := range l.Line {
-				names = append(names, line.Function.Name)
-			}
-		}
-		slices.Reverse(names)
-		key := strings.Join(names, ";")
+		key := stackOf(stack(s.Stack))
 		if len(a.Labels) > 0 {
 			key += fmt.Sprint(" ", a.Labels[s.Labels])
 		}
@@ -192,9 +193,9 @@ func TestRandom(t *testing.T) {
 
 func checkSums(t *testing.T, seed uint64, rnd *rand.Rand, v *View, all []held) {
 	t.Helper()
-	q := &Query{Kind: exporter.KindCPU, Type: "cpu", Stacks: rnd.IntN(4) > 0, Windows: rnd.IntN(4) == 0}
-	if rnd.IntN(2) == 0 {
-		q.By = []string{"lane", "profile_id", "service_name"}[:1+rnd.IntN(3)]
+	q := &Query{Kind: exporter.KindCPU, Type: "cpu", Stacks: rnd.IntN(2) > 0}
+	if !q.Stacks {
+		q.By, q.Windows = []string{"lane", "service_name"}[:1+rnd.IntN(2)], rnd.IntN(2) > 0
 	}
 	if rnd.IntN(2) == 0 {
 		q.From, q.Until = rnd.Int64N(10)*length+1, rnd.Int64N(20)*length
@@ -361,98 +362,6 @@ func TestAfterEnd(t *testing.T) {
 	}
 }
 
-// Lists have their order, their limit and their conditions.
-func TestList(t *testing.T) {
-	r := NewRoom(64<<20, nil)
-	for n := range int64(60) {
-		id := ident.Key(n + 1)
-		r.End(Ended{ID: id, Trace: trace.TraceID{byte(1 + n%3)}, Name: fmt.Sprint("GET /", n%2), Service: "a", Start: n * second, Duration: (n*7%60 + 1) * second, Err: n%4 == 0, LocalRoot: true})
-		export(t, r, windowOf(int(n/10), exporter.KindCPU, profileOf(row{"f", 1 + n*11%60, labels("span_id", id.String())})))
-		if n%25 == 24 {
-			r.seal()
-		}
-	}
-	v := r.View()
-	for name, tt := range map[string]struct {
-		q    SpanQuery
-		want func(n int64) bool
-		by   func(*Span) int64
-	}{
-		"slowest":  {SpanQuery{Order: Slowest, Limit: 5}, func(int64) bool { return true }, func(s *Span) int64 { return s.Duration }},
-		"most CPU": {SpanQuery{Order: MostCPU, Limit: 5}, func(int64) bool { return true }, func(s *Span) int64 { return s.CPU }},
-		"newest":   {SpanQuery{Errors: true}, func(n int64) bool { return n%4 == 0 }, func(s *Span) int64 { return s.End() }},
-		"name":     {SpanQuery{Name: "GET /1", Service: "a"}, func(n int64) bool { return n%2 == 1 }, func(s *Span) int64 { return s.End() }},
-		"no name":  {SpanQuery{Name: "GET"}, func(int64) bool { return false }, nil},
-		"trace":    {SpanQuery{Trace: trace.TraceID{2}}, func(n int64) bool { return n%3 == 1 }, func(s *Span) int64 { return s.End() }},
-		"bounds":   {SpanQuery{Min: 10 * second, Max: 20 * second}, func(n int64) bool { d := n*7%60 + 1; return d >= 10 && d <= 20 }, func(s *Span) int64 { return s.End() }},
-		"time": {
-			SpanQuery{From: 10 * second, Until: 20 * second}, func(n int64) bool { return n+n*7%60+1 > 10 && n < 20 }, func(s *Span) int64 { return s.End() },
-		},
-		"match": {SpanQuery{Match: func(id ident.Key) bool { return id%5 == 0 }}, func(n int64) bool { return (n+1)%5 == 0 }, func(s *Span) int64 { return s.End() }},
-	} {
-		list, err := v.List(t.Context(), &tt.q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := 0
-		for n := range int64(60) {
-			if tt.want(n) {
-				want++
-			}
-		}
-		if tt.q.Limit > 0 {
-			want = min(want, tt.q.Limit)
-		}
-		if len(list) != want {
-			t.Errorf("%s: %d spans, want %d", name, len(list), want)
-		}
-		for i := range list {
-			if !tt.want(int64(list[i].ID)-1) || i > 0 && tt.by(&list[i]) > tt.by(&list[i-1]) {
-				t.Errorf("%s: place %d: %+v", name, i, list[i])
-			}
-		}
-	}
-	if list, _ := v.List(t.Context(), &SpanQuery{Order: MostCPU, Limit: 1}); list[0].CPU != 60*tick {
-		t.Errorf("most CPU: %+v", list[0])
-	}
-}
-
-// Momentary values are of the newest window only, except over time.
-func TestMomentary(t *testing.T) {
-	r := NewRoom(64<<20, nil)
-	for n := range 4 {
-		p := profileOf(row{"f", int64(n + 1), nil})
-		p.SampleType = []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}
-		export(t, r, windowOf(n, exporter.KindHeap, p))
-		if n == 1 {
-			r.seal()
-		}
-	}
-	v := r.View()
-	for _, tt := range []struct {
-		q    Query
-		want int64
-	}{
-		{Query{Type: "inuse_space"}, (3 + 4) * tick}, // one per service
-		{Query{Until: 2 * length}, (1 + 2) * tick},
-		{Query{Type: "inuse_space", Windows: true}, (1 + 2 + 3 + 4) * tick},
-		{Query{Type: "alloc_space"}, 1 + 2 + 3 + 4},
-	} {
-		tt.q.Kind = exporter.KindHeap
-		if got := answer(t, v, &tt.q).Total; got != tt.want {
-			t.Errorf("%+v: %d, want %d", tt.q, got, tt.want)
-		}
-	}
-	if _, err := v.Samples(t.Context(), &Query{Kind: exporter.KindHeap, Type: "x"}); !errors.Is(err, ErrUnknownType) {
-		t.Error(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := v.Samples(ctx, &Query{Kind: exporter.KindHeap}); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
-
 // Times of samples are right to a part of their window.
 func TestTimes(t *testing.T) {
 	p := profileOf(row{"f", 3, labels("span_id", "0000000000000001")}, row{"g", 1, labels("span_id", "0000000000000002")}, row{"h", 2, labels("span_id", "0000000000000001")})
@@ -518,7 +427,7 @@ func TestTooLarge(t *testing.T) {
 	if err := r.Export(exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, []byte("x"))); !errors.Is(err, ErrInvalid) {
 		t.Error(err)
 	}
-	if n := len(r.View().Windows()); n != 2 {
+	if n := len(r.View().Windows(math.MinInt64, 0)); n != 2 {
 		t.Errorf("%d windows, want 2", n)
 	}
 	if c := r.View().Counts; c.WindowsReceived != 2 || c.WindowsRefused != 1 || c.ParseErrors != 1 {
@@ -537,7 +446,7 @@ func TestHeapShare(t *testing.T) {
 		export(t, r, windowOf(n, exporter.KindHeap, profileOf(rows...)))
 	}
 	v := r.View()
-	windows := v.Windows()
+	windows := v.Windows(math.MinInt64, 0)
 	var bytes int64
 	for _, w := range windows {
 		bytes += w.Bytes
@@ -582,7 +491,7 @@ func TestSpanShare(t *testing.T) {
 	}
 }
 
-// Children are listed on request, at most 64 of one trace. Of many names the last ones
+// At most 64 children of one trace are kept, and lists leave them out. Of many names the last ones
 // count together.
 func TestChildrenAndNames(t *testing.T) {
 	r := NewRoom(8<<20, nil)
@@ -593,56 +502,12 @@ func TestChildrenAndNames(t *testing.T) {
 		r.End(Ended{ID: i + 1000, Name: fmt.Sprint("GET /", i)})
 	}
 	v := r.View()
-	list, _ := v.List(t.Context(), &SpanQuery{Children: true, Trace: trace.TraceID{1}})
 	without, _ := v.List(t.Context(), &SpanQuery{Trace: trace.TraceID{1}})
 	names, _ := v.Names(t.Context())
-	if len(list) != maxChildren || len(without) != 0 || v.ChildrenDropped != 100-maxChildren || v.SpansEnded != maxNames+5 {
-		t.Errorf("%d children, %d spans, %+v", len(list), len(without), v.Counts)
+	if children := r.open.spans.list; !children[maxChildren-1].child || children[maxChildren].child || len(without) != 0 || v.ChildrenDropped != 100-maxChildren || v.SpansEnded != maxNames+5 {
+		t.Errorf("%d spans, %+v", len(without), v.Counts)
 	}
 	if len(names) != maxNames+1 || names[maxNames].NameTotal != (NameTotal{Name: otherName, Spans: 5}) {
 		t.Errorf("%d names, the last is %+v", len(names), names[len(names)-1])
 	}
-}
-
-// A view never changes, whatever comes meanwhile.
-func TestViewIsOneMoment(t *testing.T) {
-	r := NewRoom(8<<20, nil)
-	var wg sync.WaitGroup
-	done := make(chan struct{})
-	for range 4 {
-		wg.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				v := r.View()
-				by := answer(t, v, &Query{Kind: exporter.KindCPU, By: []string{"span_id"}, Stacks: true})
-				sum := int64(0)
-				for _, s := range by.Sums {
-					sum += s.Value
-				}
-				spans, _ := v.List(t.Context(), &SpanQuery{})
-				for _, s := range spans {
-					sum -= s.CPU
-				}
-				if again := answer(t, v, &Query{Kind: exporter.KindCPU}); sum != 0 || again.Total != by.Total {
-					t.Errorf("%d by id, %d in all, spans lack %d", by.Total, again.Total, sum)
-				}
-			}
-		})
-	}
-	for n := range 300 {
-		id := ident.Key(n + 1)
-		r.End(Ended{ID: id, Start: int64(n) * length, Duration: length})
-		export(t, r, windowOf(n, exporter.KindCPU, profileOf(row{fmt.Sprint("main;f", n), 1, labels("span_id", id.String())})))
-		if n%20 == 19 {
-			r.mu.Lock()
-			r.seal()
-			r.mu.Unlock()
-		}
-	}
-	close(done)
-	wg.Wait()
 }

@@ -36,7 +36,8 @@ type Query struct {
 	// From and Until select the windows that overlap that time, in nanoseconds since
 	// 1970. An Until of 0 means no end.
 	From, Until int64
-	// Stacks sums by stack, By by labels, Windows by the start of the window.
+	// Stacks sums by stack. Without it, By sums by labels that are no ids, and Windows by
+	// the start of the window.
 	Stacks  bool
 	By      []string
 	Windows bool
@@ -71,7 +72,7 @@ type Answer struct {
 // Sum is one sum of an answer.
 type Sum struct {
 	Stack          uint32 // 0 for none, see Stack
-	Labels         uint32 // in Labels, if the query has By
+	Labels         uint32 // in Labels, without Stacks
 	Start          int64  // of the window, if the query has Windows
 	Value, Samples int64
 }
@@ -81,29 +82,28 @@ type found struct {
 	*window
 	of      *Segment
 	match   *match
-	passes  []bool // by labelling, nil for all
 	matches bool
 }
 
 // rows returns the rows that match.
 func (f *found) rows() iter.Seq[int] {
-	passes := func(g int) bool { return f.passes == nil || f.passes[f.of.groups.labelling(uint32(g))] }
+	m := f.match
 	return func(yield func(int) bool) {
-		for _, g := range f.match.few { // rows are in the order of groups
+		for _, g := range m.few { // rows are in the order of groups
 			n := int(g)
 			for row := sort.Search(f.len(), func(i int) bool { return f.groups.At(i) >= n }); row < f.len() && f.groups.At(row) == n; row++ {
-				if passes(n) && !yield(row) {
+				if !yield(row) {
 					return
 				}
 			}
 		}
-		if f.match.few != nil {
+		if m.few != nil {
 			return
 		}
 		last, is := -1, false
 		for row := range f.len() {
 			if g := f.groups.At(row); g != last {
-				last, is = g, (f.match.all == nil || f.match.all[g]) && passes(g)
+				last, is = g, (m.all == nil || m.all[g]) && (m.labels == nil || m.labels[f.of.groups.labelling(uint32(g))])
 			}
 			if is && !yield(row) {
 				return
@@ -144,7 +144,7 @@ func (f *found) byLabels() iter.Seq2[uint32, []int64] {
 		for i := range f.labellings.Len() {
 			copy(sums[1:], f.tuples[f.sums.At(i)*len(f.types):])
 			sums[0] = sums[1+f.countColumn]
-			if l := uint32(f.labellings.At(i)); f.passes[l] && !yield(l, sums) {
+			if l := uint32(f.labellings.At(i)); f.match.labels[l] && !yield(l, sums) {
 				return
 			}
 		}
@@ -174,8 +174,8 @@ func (v *View) Samples(ctx context.Context, q *Query) (*Answer, error) {
 	}
 	current := newest(windows)
 	b := adder{
-		answer: a, query: q, labels: make(map[string]uint32), sums: make(map[Sum]int),
-		texts: make(map[string]bool), names: make(map[string]bool), places: make([]int, 1),
+		answer: a, query: q, labels: make(map[string]uint32), sums: make(map[uint32]int),
+		texts: make(map[string]bool), names: make(map[string]bool),
 	}
 	if of := matched(windows); len(of) == 1 {
 		a.code = of[0] // no stack need be copied
@@ -252,15 +252,10 @@ func looksOf(windows []found, current map[string]*window) (all *looks.Looks, len
 
 // find returns the windows of a query. Of the kept ones it returns only those with matches.
 func (v *View) find(ctx context.Context, q *Query) (list []found, err error) {
-	asked := 0
-	ended := func() bool { // of loops over ids
-		asked++
-		return asked%1024 == 0 && ctx.Err() != nil
-	}
 	cache := make(map[*Matcher]map[ident.Key]bool)
 	spans := func(m *Matcher) map[ident.Key]bool {
 		if cache[m] == nil {
-			cache[m] = v.spansOf(m, ended)
+			cache[m] = v.SpansOf(ctx, m)
 		}
 		return cache[m]
 	}
@@ -268,19 +263,23 @@ func (v *View) find(ctx context.Context, q *Query) (list []found, err error) {
 	if slices.ContainsFunc(q.Matchers, func(m Matcher) bool { return m.OnSpan() || m.ListsIDs() }) {
 		segments = v.all()
 	}
+	onService := slices.ContainsFunc(q.Matchers, func(m Matcher) bool { return m.onService() })
 	until := cmp.Or(q.Until, math.MaxInt64)
 	for _, s := range segments {
-		var m *match
+		matches := make(map[[2]string]*match) // by resource, if the query is about it
 		for _, w := range s.windows {
 			if w.kind != q.Kind && q.Kind != "" || !w.overlaps(q.From, until) {
 				continue
 			}
-			if m == nil {
-				m = v.match(s, q.Matchers, spans, ended)
+			var resource [2]string
+			if onService {
+				resource = w.resource()
 			}
-			f := found{window: w, of: s, match: m, passes: s.onWindow(w, m)}
-			f.matches = m.some && f.some()
-			if f.matches || s != v.kept {
+			if matches[resource] == nil {
+				matches[resource] = v.match(ctx, s, w, q.Matchers, spans)
+			}
+			f := found{window: w, of: s, match: matches[resource]}
+			if f.matches = f.some(); f.matches || s != v.kept {
 				list = append(list, f)
 			}
 		}
@@ -390,8 +389,8 @@ type adder struct {
 	answer *Answer
 	query  *Query
 	labels map[string]uint32
-	sums   map[Sum]int // places in the answer, by what is not summed
-	places []int       // 1 more than the place of the last sum of some labels
+	sums   map[uint32]int // places in the answer, by stack
+	places []int          // 1 more than the place of the last sum of some labels
 	// sorted, ids and texts are the values of profile_id, names the values of span_name.
 	// named is set for a labelling once its name is in names.
 	sorted       [][]ident.Key
@@ -399,9 +398,9 @@ type adder struct {
 	texts, names map[string]bool
 	named        []bool
 
-	// of is the segment of the last window. values and samples are its sums by stack,
-	// unless the query has By or Windows. seen has its groups, unless they are few. known
-	// is 1 more than the place of the labels of each labelling, for a resource.
+	// of is the segment of the last window. values and samples are its sums by stack, and
+	// seen has its groups, unless few rows match. known is 1 more than the place of the
+	// labels of each labelling, for a resource.
 	of              *Segment
 	copier          *copier
 	values, samples []int64
@@ -411,25 +410,23 @@ type adder struct {
 }
 
 func (b *adder) add(f *found, column int) {
-	a, q := b.answer, b.query
-	if !q.Stacks && !slices.ContainsFunc(q.By, isID) {
+	if !b.query.Stacks {
 		b.addLabels(f, column)
 		return
 	}
+	a := b.answer
 	if b.of != f.of {
 		b.flush()
-		few := f.few()
 		b.of, b.named = f.of, make([]bool, len(f.of.groups.labellings.list))
 		if a.code != f.of {
-			b.copier = newCopier(a.code, f.of, few)
+			b.copier = newCopier(a.code, f.of)
 		}
-		if !few {
+		if !f.few() {
 			b.values, b.samples = make([]int64, len(f.of.code.frames.list)), make([]int64, len(f.of.code.frames.list))
 			b.seen = make([]bool, len(f.of.groups.ids))
 		}
 	}
-	plain := len(q.By) == 0 && !q.Windows && b.values != nil
-	byGroup, last := make(map[int]uint32), -1
+	last := -1
 	for row := range f.rows() {
 		value := f.value(row, column)
 		if value == 0 {
@@ -439,30 +436,15 @@ func (b *adder) add(f *found, column int) {
 			last = g
 			b.note(f.of, uint32(g))
 		}
-		n, stack := f.count(row), 0
-		if q.Stacks {
-			stack = f.stacks.At(row)
-		}
+		n, stack := f.count(row), f.stacks.At(row)
 		a.Total += value
 		a.Samples += n
-		if plain {
-			b.values[stack] += value
-			b.samples[stack] += n
+		if b.values == nil {
+			b.sum(uint32(stack), value, n)
 			continue
 		}
-		key := Sum{Stack: b.stack(uint32(stack))}
-		if len(q.By) > 0 {
-			l, ok := byGroup[last]
-			if !ok {
-				l = b.labelsIn(f, func(key string) string { return f.of.label(uint32(last), key) })
-				byGroup[last] = l
-			}
-			key.Labels = l
-		}
-		if q.Windows {
-			key.Start = f.start
-		}
-		b.sum(key, value, n)
+		b.values[stack] += value
+		b.samples[stack] += n
 	}
 }
 
@@ -483,7 +465,7 @@ func (b *adder) addLabels(f *found, column int) {
 		a.Total += value
 		a.Samples += samples
 		if b.known[l] == 0 {
-			b.known[l] = b.labelsIn(f, func(key string) string { return f.of.value(f.of.groups.labellings.list[l].set, key) }) + 1
+			b.known[l] = b.labelsOf(f, f.of.groups.labellings.list[l].set) + 1
 		}
 		labels := b.known[l] - 1
 		at := b.places[labels] - 1
@@ -496,23 +478,19 @@ func (b *adder) addLabels(f *found, column int) {
 	}
 }
 
-func (b *adder) sum(key Sum, value, samples int64) {
-	at, ok := b.sums[key]
+// sum adds to the sum of a stack of the last segment.
+func (b *adder) sum(stack uint32, value, samples int64) {
+	if b.copier != nil {
+		stack = b.copier.stack(stack)
+	}
+	at, ok := b.sums[stack]
 	if !ok {
 		at = len(b.answer.Sums)
-		b.sums[key] = at
-		b.answer.Sums = append(b.answer.Sums, key)
+		b.sums[stack] = at
+		b.answer.Sums = append(b.answer.Sums, Sum{Stack: stack})
 	}
 	b.answer.Sums[at].Value += value
 	b.answer.Sums[at].Samples += samples
-}
-
-// stack returns the number of a stack in the answer.
-func (b *adder) stack(n uint32) uint32 {
-	if b.copier == nil {
-		return n
-	}
-	return b.copier.stack(n)
 }
 
 // note enters the profile_id and the name of a group.
@@ -566,14 +544,11 @@ func union(lists [][]ident.Key) []ident.Key {
 	return append(append(all, a...), b...)
 }
 
-// labelsIn returns the place of the labels that a query sums by.
-func (b *adder) labelsIn(f *found, label func(key string) string) uint32 {
+// labelsOf returns the place of the labels that a query sums by.
+func (b *adder) labelsOf(f *found, set uint32) uint32 {
 	values := make([]string, len(b.query.By))
 	for i, key := range b.query.By {
-		values[i] = cmp.Or(label(key), f.resourceLabel(key))
-	}
-	if len(values) == 0 {
-		return 0
+		values[i] = cmp.Or(f.of.value(set, key), f.resourceLabel(key))
 	}
 	key := fmt.Sprintf("%q", values)
 	n, ok := b.labels[key]
@@ -589,7 +564,7 @@ func (b *adder) labelsIn(f *found, label func(key string) string) uint32 {
 func (b *adder) flush() {
 	for stack, value := range b.values {
 		if b.samples[stack] != 0 || value != 0 {
-			b.sum(Sum{Stack: b.stack(uint32(stack))}, value, b.samples[stack])
+			b.sum(uint32(stack), value, b.samples[stack])
 		}
 	}
 	if b.seen != nil {

@@ -87,14 +87,9 @@ func (s *Segment) dropWindows(drop func(*window) bool) {
 	}
 }
 
-// snapshot returns a copy for readers.
+// snapshot returns a copy for readers, which must not use its maps.
 func (s *Segment) snapshot() *Segment {
 	c := *s
-	c.texts.index, c.groups.index, c.groups.next = nil, nil, nil
-	c.code.locations.index, c.code.locations.key = nil, nil
-	c.groups.sets.index, c.groups.sets.key = nil, nil
-	c.code.mappings.index, c.code.functions.index, c.code.frames.index = nil, nil, nil
-	c.groups.odd.index, c.groups.labellings.index = nil, nil
 	c.spans = s.spans.snapshot()
 	return &c
 }
@@ -180,3 +175,26 @@ func (t *texts) add(s string) uint32 {
 }
 
 func (t *texts) bytes() int64 { return t.content + t.table.bytes() }
+
+// keys numbers binary keys.
+type keys struct {
+	index map[string]uint32 // nil once the segment is sealed
+	key   []byte            // the last one
+	size  int64             // memory of all
+}
+
+// number returns the number of the last key: next if it is new.
+func (k *keys) number(next int) (n uint32, isNew bool) {
+	n, ok := k.index[string(k.key)]
+	if !ok {
+		if k.index == nil {
+			k.index = make(map[string]uint32)
+		}
+		n = uint32(next)
+		k.index[string(k.key)] = n
+		k.size += memory.Alloc(int64(len(k.key)))
+	}
+	return n, !ok
+}
+
+func (k *keys) bytes() int64 { return k.size + memory.Map(len(k.index), memory.String+4) }

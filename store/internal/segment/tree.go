@@ -181,11 +181,6 @@ func (v *View) childValues(key string) map[ident.Key][]string {
 	return values
 }
 
-// SpansOf returns the spans with a record that meet a condition on an attribute.
-func (v *View) SpansOf(ctx context.Context, m *Matcher) map[ident.Key]bool {
-	return v.spansOf(m, func() bool { return ctx.Err() != nil })
-}
-
 // Containing returns the spans with a name, a status or an attribute for which a function
 // returns true. Attributes of children count too.
 func (v *View) Containing(ctx context.Context, contains func(string) bool) map[ident.Key]bool {
@@ -222,10 +217,11 @@ func (v *View) Containing(ctx context.Context, contains func(string) bool) map[i
 	return ids
 }
 
-// spansOf returns the spans with a record that meet a condition on spans.
-func (v *View) spansOf(m *Matcher, ended func() bool) map[ident.Key]bool {
+// SpansOf returns the spans with a record that meet a condition on spans. It returns some of
+// them if the context ends first.
+func (v *View) SpansOf(ctx context.Context, m *Matcher) map[ident.Key]bool {
 	if m.Label == inSpanName {
-		return v.inSpan(m.Value, ended)
+		return v.inSpan(ctx, m.Value)
 	}
 	ids := make(map[ident.Key]bool)
 	key := m.Label[len(attributePrefix):]
@@ -237,7 +233,7 @@ func (v *View) spansOf(m *Matcher, ended func() bool) map[ident.Key]bool {
 			if r.child {
 				continue
 			}
-			if ended() {
+			if ctx.Err() != nil {
 				return ids
 			}
 			set := s.spans.texts.list[r.attributes]
@@ -257,10 +253,10 @@ func (v *View) spansOf(m *Matcher, ended func() bool) map[ident.Key]bool {
 }
 
 // inSpan returns the spans of a name, and all spans below them in this process.
-func (v *View) inSpan(name string, ended func() bool) map[ident.Key]bool {
+func (v *View) inSpan(ctx context.Context, name string) map[ident.Key]bool {
 	ids := make(map[ident.Key]bool)
 	for id, r := range v.records() {
-		if ended() {
+		if ctx.Err() != nil {
 			return ids
 		}
 		is := r.in.spans.texts.list[r.name] == name

@@ -7,13 +7,13 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/labelkey"
-	"github.com/spanprof/spanprof/internal/looks"
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
@@ -148,22 +148,23 @@ type Window struct {
 	Kind             exporter.Kind
 	Service, Version string
 	Start, End       time.Time
-	Types            []ValueType
 	// Samples is the number of samples, Bytes the memory of the rows.
 	Samples, Bytes int64
-	// Kernel is set if a mapping is the kernel's.
-	Kernel  bool
-	Looks   *looks.Looks // nil if absent
-	Process *Process     // nil for this process
+	Kernel         bool     // set if a mapping is the kernel's
+	Process        *Process // nil for this process
 }
 
-// Windows returns the profiles that are held, by segment, in the order of arrival.
-func (v *View) Windows() (list []Window) {
+// Windows returns the profiles held that overlap a time, as in a Query. They are in the order
+// of arrival in each segment.
+func (v *View) Windows(from, until int64) (list []Window) {
 	for _, s := range v.segments {
 		for _, w := range s.windows {
+			if !w.overlaps(from, cmp.Or(until, math.MaxInt64)) {
+				continue
+			}
 			list = append(list, Window{
 				Kind: w.kind, Service: w.name(), Version: w.release(), Start: time.Unix(0, w.start), End: time.Unix(0, w.end),
-				Types: w.types, Samples: w.samples, Bytes: w.size, Kernel: w.kernel, Looks: w.looks, Process: s.process,
+				Samples: w.samples, Bytes: w.size, Kernel: w.kernel, Process: s.process,
 			})
 		}
 	}
@@ -223,13 +224,12 @@ func (v *View) Names(ctx context.Context) ([]NameSum, error) {
 				continue
 			}
 			// Without a span of such a name, the record of the id has the name.
-			named := found{window: w, of: s, match: &match{}, passes: make([]bool, len(s.groups.labellings.list))}
-			others := named
-			others.passes = make([]bool, len(named.passes))
+			is, not := make([]bool, len(s.groups.labellings.list)), make([]bool, len(s.groups.labellings.list))
 			for l, of := range s.groups.labellings.list {
-				named.passes[l] = of.form == none || ended[nameKey{w.name(), label(uint32(l))}]
-				others.passes[l] = !named.passes[l]
+				is[l] = of.form == none || ended[nameKey{w.name(), label(uint32(l))}]
+				not[l] = !is[l]
 			}
+			named, others := found{window: w, of: s, match: &match{labels: is}}, found{window: w, of: s, match: &match{labels: not}}
 			for l, sums := range named.byLabels() {
 				add(nameKey{w.name(), label(l)}, label(l), w.cpuIn(sums[1:]), sums[0])
 			}
