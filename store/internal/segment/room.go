@@ -271,10 +271,6 @@ func (r *Room) boundWindows() {
 
 // markSampled counts the samples of a window for its spans, and for spans that end later.
 func (s *Segment) markSampled(w *window) {
-	places := make(map[ident.Key]int, len(s.spans.list))
-	for i := range s.spans.list {
-		places[s.spans.list[i].id] = i
-	}
 	for row := range w.len() {
 		n := uint32(1)
 		if w.kind == exporter.KindCPU {
@@ -282,7 +278,7 @@ func (s *Segment) markSampled(w *window) {
 		}
 		profile, span := s.idsIn(uint32(w.groups.At(row)))
 		for _, id := range [...]ident.Key{profile, span} {
-			if i, ok := places[id]; ok {
+			if i, ok := s.spans.at(id); ok {
 				s.spans.marks[i].samples += n
 			} else if id != 0 {
 				s.spans.early[id] += n
@@ -374,10 +370,8 @@ func (r *Room) Bytes() int64 {
 func (r *Room) Lookup(id ident.Key) (Ended, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := range slices.Backward(r.open.spans.list) {
-		if e := &r.open.spans.list[i]; e.id == id && !e.child {
-			return r.open.spans.ended(e), true
-		}
+	if i, ok := r.open.spans.at(id); ok && !r.open.spans.list[i].child {
+		return r.open.spans.ended(&r.open.spans.list[i]), true
 	}
 	for _, s := range slices.Backward(r.before()) {
 		if e := s.spans.find(id); e != nil && !e.child {
