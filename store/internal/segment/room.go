@@ -21,8 +21,8 @@ const (
 	// minSegment is the least size of a segment, maxSegments how many a room has.
 	minSegment  = 2 << 20
 	maxSegments = 16
-	// share is the part of a segment that spans take at most. Profiles without labels
-	// have another one.
+	// share is the part of a segment that spans take at most once the room fills. Profiles
+	// without labels have another one.
 	share = 4
 )
 
@@ -236,13 +236,20 @@ func (r *Room) changed() {
 	r.generation++
 }
 
-// bound holds spans to their share of the open segment.
+// bound holds spans to their share. Spans that alone are as large as a segment are one.
 func (r *Room) bound() {
-	limit := r.target / share
-	if r.open.spans.bytes() > limit {
+	switch n := r.open.spans.bytes(); {
+	case n <= r.target/share:
+	case n > r.spanLimit(r.bytes()):
 		r.dropSpans()
+	case n >= r.target:
+		r.seal()
 	}
 }
+
+// spanLimit returns the bytes for the spans of a segment: a quarter of it, and more if little
+// of the room is used.
+func (r *Room) spanLimit(used int64) int64 { return max(r.target, r.maxBytes-3*used) / share }
 
 // boundWindows holds profiles without labels to their share of the open segment.
 func (r *Room) boundWindows() {
@@ -317,6 +324,7 @@ func (r *Room) seal() {
 	r.sealed = append(slices.Clip(r.sealed), r.open.seal(r.before()))
 	r.open = r.newSegment()
 	if r.disk != nil {
+		r.save(nil)
 		r.disk.add(job{sealed: true})
 	}
 }
