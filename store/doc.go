@@ -42,8 +42,9 @@
 //
 // A store consists of 4 to 16 segments. A segment is a stretch of time with its profiles and
 // the spans that ended in it. The oldest segment is evicted as a whole. Spans take a quarter
-// of a segment at most. Beyond it, spans without samples, error or rank are dropped first,
-// and still count in [NameTotal]. Heap, mutex and block profiles take another quarter.
+// of a segment at most, and more while the store is nearly empty. Beyond it, spans without
+// samples, error or rank are dropped first, and still count in [NameTotal]. Heap, mutex and
+// block profiles take another quarter.
 //
 // Some spans outlive their segment, with their samples. These are, of each name, the ten
 // slowest of each latency band and the ten with the most CPU time. The last three errors of

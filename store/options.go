@@ -78,8 +78,9 @@ func (c config) attributeKeys() *attributes.Keys {
 	return attributes.NewKeys(c.attributes)
 }
 
-// WithMaxBytes bounds the memory of the store to n bytes. Spans take at most a quarter. The
-// default is 64 MiB, the minimum is 8 MiB. A profile that alone takes half is refused.
+// WithMaxBytes bounds the memory of the store to n bytes. Spans take at most a quarter, and
+// more only until it fills. The default is 64 MiB, the minimum is 8 MiB. A profile that alone
+// takes half is refused.
 func WithMaxBytes(n int64) Option {
 	return optionFunc(func(c config) config {
 		c.maxBytes = n

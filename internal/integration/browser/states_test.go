@@ -23,12 +23,13 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// stage is a server whose answers with data can be held back, and which can go away.
+// stage is a server that can hold back answers with data, and can go away.
 type stage struct {
 	http.Handler
 	down atomic.Bool
@@ -49,8 +50,8 @@ func (s *stage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // methods is the number of functions of fillWide, more than a list or a graph has room for.
 const methods = 4000
 
-// fillWide puts in two windows of a program in which main.serve calls Method0 to Method3999
-// for a sample each, and indexbytebody for as many as these together.
+// fillWide puts in two windows of a program. In each, main.serve calls Method0 to Method3999
+// for a sample each. It calls indexbytebody for as many as all of them.
 func fillWide(t *testing.T, s *store.Store, res *resource.Resource, start time.Time) {
 	t.Helper()
 	p := &profile.Profile{
@@ -80,19 +81,19 @@ func fillWide(t *testing.T, s *store.Store, res *resource.Resource, start time.T
 	}
 }
 
-// TestStates has the texts of what a page shows while it waits, while the server is gone, of
-// a span that runs, and of graphs and lists that have no room for all.
+// TestStates reads the texts of a page that waits, and of one without a server. Others are of a
+// span that runs, and of graphs and lists without room for all.
 func TestStates(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	shop := resource.NewSchemaless(attribute.String("service.name", "shop"))
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("")
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))).Tracer("")
 	start := time.Now().Add(-time.Minute)
 	for i := range 130 {
 		_, span := tracer.Start(t.Context(), fmt.Sprintf("op %03d", i), trace.WithTimestamp(start))
-		span.SetAttributes(attribute.String("pyroscope.profile.id", span.SpanContext().SpanID().String()), attribute.String("http.route", "/a"))
+		span.SetAttributes(attribute.String("http.route", "/a"))
 		span.End(trace.WithTimestamp(start.Add(time.Duration(i+1) * time.Millisecond)))
 	}
 	fillWide(t, s, shop, start)
@@ -257,7 +258,6 @@ func TestStates(t *testing.T) {
 
 	_, running := tracer.Start(t.Context(), "still running", trace.WithTimestamp(time.Now().Add(-time.Minute)))
 	id := running.SpanContext().SpanID().String()
-	running.SetAttributes(attribute.String("pyroscope.profile.id", id))
 	open("a span that runs", "query", fmt.Sprintf(".cpu{profile_id=%q}", id))
 	b.run("its time", chromedp.WaitVisible(css(`.tiles`)))
 	text("its time", `.tiles`, `^Duration so far`)

@@ -364,10 +364,12 @@ func TestSpansFileBound(t *testing.T) {
 	if err := small.OpenDirectory(path, func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range small.sealed {
-		if n := s.spans.bytes(); n > small.target/share {
-			t.Errorf("%d bytes of spans in a segment of %d", n, small.target)
+	used := int64(0)
+	for _, s := range slices.Backward(small.sealed) {
+		if n := s.spans.bytes(); n > max(small.target, small.maxBytes-3*used)/share {
+			t.Errorf("%d bytes of spans in a segment before %d others", n, used)
 		}
+		used += s.bytes()
 	}
 }
 

@@ -173,7 +173,7 @@ func (l *loader) load(segments, kept []savedDir) {
 			l.leftOut.Add(profilesIn(of.path))
 			continue
 		}
-		if s := l.read(of, room, r.target/share); s != nil {
+		if s := l.read(of, room, min(r.target, r.spanLimit(r.maxBytes*3/4-room))); s != nil {
 			s = s.seal(nil)
 			room -= s.bytes()
 			restored = slices.Insert(restored, 0, s)

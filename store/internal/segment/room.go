@@ -21,8 +21,8 @@ const (
 	// minSegment is the least size of a segment, maxSegments how many a room has.
 	minSegment  = 2 << 20
 	maxSegments = 16
-	// share is the part of a segment that spans take at most. Profiles without labels
-	// have another one.
+	// share is the part of a segment that spans take at most once the room fills. Profiles
+	// without labels have another one.
 	share = 4
 )
 
@@ -236,13 +236,20 @@ func (r *Room) changed() {
 	r.generation++
 }
 
-// bound holds spans to their share of the open segment.
+// bound holds spans to their share. Spans that alone are as large as a segment are one.
 func (r *Room) bound() {
-	limit := r.target / share
-	if r.open.spans.bytes() > limit {
+	switch n := r.open.spans.bytes(); {
+	case n <= r.target/share:
+	case n > r.spanLimit(r.bytes()):
 		r.dropSpans()
+	case n >= r.target:
+		r.seal()
 	}
 }
+
+// spanLimit returns the bytes for the spans of a segment: a quarter of it, and more if little
+// of the room is used.
+func (r *Room) spanLimit(used int64) int64 { return max(r.target, r.maxBytes-3*used) / share }
 
 // boundWindows holds profiles without labels to their share of the open segment.
 func (r *Room) boundWindows() {
@@ -271,10 +278,6 @@ func (r *Room) boundWindows() {
 
 // markSampled counts the samples of a window for its spans, and for spans that end later.
 func (s *Segment) markSampled(w *window) {
-	places := make(map[ident.Key]int, len(s.spans.list))
-	for i := range s.spans.list {
-		places[s.spans.list[i].id] = i
-	}
 	for row := range w.len() {
 		n := uint32(1)
 		if w.kind == exporter.KindCPU {
@@ -282,7 +285,7 @@ func (s *Segment) markSampled(w *window) {
 		}
 		profile, span := s.idsIn(uint32(w.groups.At(row)))
 		for _, id := range [...]ident.Key{profile, span} {
-			if i, ok := places[id]; ok {
+			if i, ok := s.spans.at(id); ok {
 				s.spans.marks[i].samples += n
 			} else if id != 0 {
 				s.spans.early[id] += n
@@ -321,6 +324,7 @@ func (r *Room) seal() {
 	r.sealed = append(slices.Clip(r.sealed), r.open.seal(r.before()))
 	r.open = r.newSegment()
 	if r.disk != nil {
+		r.save(nil)
 		r.disk.add(job{sealed: true})
 	}
 }
@@ -374,10 +378,8 @@ func (r *Room) Bytes() int64 {
 func (r *Room) Lookup(id ident.Key) (Ended, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := range slices.Backward(r.open.spans.list) {
-		if e := &r.open.spans.list[i]; e.id == id && !e.child {
-			return r.open.spans.ended(e), true
-		}
+	if i, ok := r.open.spans.at(id); ok && !r.open.spans.list[i].child {
+		return r.open.spans.ended(&r.open.spans.list[i]), true
 	}
 	for _, s := range slices.Backward(r.before()) {
 		if e := s.spans.find(id); e != nil && !e.child {

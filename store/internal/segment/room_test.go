@@ -459,31 +459,40 @@ func TestHeapShare(t *testing.T) {
 	}
 }
 
-// Spans take a quarter of a segment at most. Spans with samples, errors and the slowest
-// outlive others, and all count by name.
+// Spans take a quarter of a segment at most, and more in a room with little in it. Spans with
+// samples, errors and the slowest outlive others, and all count by name.
 func TestSpanShare(t *testing.T) {
-	r := NewRoom(8<<20, nil)
-	const n = 40_000
-	sampled := ident.Key(20_000)
-	export(t, r, windowOf(1, exporter.KindCPU, profileOf(row{"f", 1, labels("span_id", sampled.String())})))
+	r := NewRoom(16<<20, nil)
+	const n = 240_000
+	sampled := ident.Key(230_000)
 	for i := range int64(n) {
 		duration := second
-		if i == 10_000 {
+		switch i {
+		case 30_000, 60_000, 90_000, 120_000, 150_000, 180_000, 210_000:
+			r.seal()
+		case 215_000:
+			export(t, r, windowOf(1, exporter.KindCPU, profileOf(row{"f", 1, labels("span_id", sampled.String())})))
+		case 225_000:
 			duration = 2 * second
 		}
-		r.End(Ended{ID: ident.Key(i + 1), Name: "GET", Start: 0, Duration: duration + i, Err: i == 15_000, LocalRoot: true})
+		r.End(Ended{ID: ident.Key(i + 1), Name: "GET", Start: 0, Duration: duration + i, Err: i == 224_000, LocalRoot: true})
 	}
 	v := r.View()
-	if got := r.open.spans.bytes(); got > r.target/share {
-		t.Errorf("spans take %d bytes", got)
+	sealed := int64(0)
+	for _, s := range r.sealed {
+		sealed += s.spans.bytes()
 	}
-	for _, id := range []ident.Key{sampled, 10_001, 15_001, n} {
-		if _, ok := v.Find(id); !ok {
-			t.Errorf("span %d is dropped", id)
+	if open := r.open.spans.bytes(); open > r.target/share || open < r.target/share/3 || sealed < r.maxBytes/share || sealed > r.maxBytes/2 || len(r.sealed) != 8 {
+		t.Errorf("spans take %d bytes of the open segment, and %d of %d others", open, sealed, len(r.sealed))
+	}
+	for _, id := range []ident.Key{sampled, 225_001, 224_001, n} {
+		_, found := v.Find(id)
+		if e, ok := r.Lookup(id); !found || !ok || e.ID != id {
+			t.Errorf("span %d is dropped: %v, %+v", id, found, e)
 		}
 	}
 	list, _ := v.List(t.Context(), &SpanQuery{})
-	if names, _ := v.Names(t.Context()); len(names) != 1 || names[0].Spans != n || names[0].Errors != 1 || names[0].MaxDuration != 2*second+10_000 {
+	if names, _ := v.Names(t.Context()); len(names) != 1 || names[0].Spans != n || names[0].Errors != 1 || names[0].MaxDuration != 2*second+225_000 {
 		t.Errorf("names: %+v", names)
 	}
 	if v.SpansEnded != n || v.SpansEvicted+int64(len(list)) != n {

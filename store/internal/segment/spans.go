@@ -69,6 +69,10 @@ type spans struct {
 	list []record // sorted by id in a sealed segment
 	// marks has what only the writer uses of each record, nil once the segment is sealed.
 	marks []mark
+	// byID has the places of the first records in list, as many as were asked for. indexed is
+	// their number.
+	byID    map[ident.Key]uint32
+	indexed int
 	// early has the samples of ids without a record. most has the greatest numbers of
 	// samples by the place of a name.
 	early map[ident.Key]uint32
@@ -218,6 +222,7 @@ func (s *spans) dropHalf(profiled int64) {
 func (s *spans) drop(which []bool) {
 	old, marks, texts := s.list, s.marks, s.texts.list
 	s.list, s.marks, s.children = make([]record, 0, len(old)*3/4), s.marks[:0], nil
+	s.byID, s.indexed = nil, 0
 	many := s.texts.bytes() > memory.Slice(old)/2
 	if many {
 		s.texts = newTexts()
@@ -249,6 +254,18 @@ func (s *spans) ended(r *record) Ended {
 	}
 }
 
+// at returns the place of the last record of an id in the open segment.
+func (s *spans) at(id ident.Key) (int, bool) {
+	if s.byID == nil {
+		s.byID = make(map[ident.Key]uint32, len(s.list))
+	}
+	for ; s.indexed < len(s.list); s.indexed++ {
+		s.byID[s.list[s.indexed].id] = uint32(s.indexed)
+	}
+	i, ok := s.byID[id]
+	return int(i), ok
+}
+
 // find returns the record of an id in a sealed segment, nil if absent.
 func (s *spans) find(id ident.Key) *record {
 	i, ok := slices.BinarySearchFunc(s.list, id, func(r record, id ident.Key) int { return cmp.Compare(r.id, id) })
@@ -261,7 +278,7 @@ func (s *spans) find(id ident.Key) *record {
 // snapshot returns a copy for readers. Totals change in place, and so they are copied.
 func (s *spans) snapshot() spans {
 	c := *s
-	c.texts.index, c.places, c.children, c.slowest, c.marks, c.early = nil, nil, nil, nil, nil, nil
+	c.texts.index, c.places, c.children, c.slowest, c.marks, c.early, c.byID = nil, nil, nil, nil, nil, nil, nil
 	c.totals = slices.Clone(s.totals)
 	return c
 }
@@ -269,13 +286,20 @@ func (s *spans) snapshot() spans {
 func (s *spans) seal() {
 	s.sort()
 	s.texts.seal()
-	s.places, s.children, s.slowest, s.marks, s.early = nil, nil, nil, nil, nil
 }
 
 // sort sorts a copy of the records by id.
 func (s *spans) sort() {
-	s.list = append(make([]record, 0, len(s.list)), s.list...)
-	slices.SortStableFunc(s.list, func(a, b record) int { return cmp.Compare(a.id, b.id) })
+	order := make([]ranked, len(s.list)) // by id, then by place: records are large
+	for i := range s.list {
+		order[i] = ranked{s.list[i].id, int64(i)}
+	}
+	slices.SortFunc(order, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.value, b.value)) })
+	list := make([]record, len(order))
+	for i := range order {
+		list[i] = s.list[order[i].value]
+	}
+	s.list = list
 }
 
 // bytes returns the memory of the records and totals.
