@@ -139,14 +139,17 @@ func openDisk(path string, maxBytes int64, keys *attributes.Keys, report func(er
 		return nil, err
 	}
 	d := &disk{maxBytes: maxBytes, keys: keys, report: report, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	var err error
-	if d.dir, err = os.MkdirTemp(path, fmt.Sprintf("%s%d-%d-*", processPrefix, time.Now().UnixNano(), os.Getpid())); err != nil {
-		return nil, err
+	for range 5 {
+		var err error
+		if d.dir, err = os.MkdirTemp(path, fmt.Sprintf("%s%d-%d-*", processPrefix, time.Now().UnixNano(), os.Getpid())); err != nil {
+			return nil, err
+		}
+		// Another process that starts may take the new directory for a dead process's.
+		if d.lock, err = atomicfile.TryLock(d.dir); !errors.Is(err, atomicfile.ErrLocked) {
+			return d, err
+		}
 	}
-	if d.lock, err = atomicfile.TryLock(d.dir); err != nil {
-		return nil, err
-	}
-	return d, nil
+	return nil, atomicfile.ErrLocked
 }
 
 // Counts returns the counts until now.
