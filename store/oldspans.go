@@ -209,9 +209,6 @@ func (v *view) spans(found []segment.Span, requests bool) []Span {
 func (v *view) attributes(to *Span, set, child string, most int) {
 	for _, e := range v.Attributes(set) {
 		a := Attribute{Key: e.Key, Value: e.Value, Child: child}
-		if e.OfChild {
-			a.Child = cmp.Or(e.Child, unnamedChild)
-		}
 		switch {
 		case e.More, len(to.Attributes) >= most:
 			to.AttributesOmitted = true

@@ -6,7 +6,9 @@ package ident
 
 import (
 	"encoding/binary"
+	"math"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -72,4 +74,21 @@ func CutClone(s string) string {
 		return s
 	}
 	return strings.Clone(Cut(s))
+}
+
+// Latest is the last time that UnixNano returns: a whole second, in 2262.
+const Latest = maxSeconds * int64(time.Second)
+
+const maxSeconds = math.MaxInt64/int64(time.Second) - 1
+
+// UnixNano returns a time in nanoseconds since 1970; the nearest that there is for one
+// that is too early or too late.
+func UnixNano(t time.Time) int64 {
+	switch s := t.Unix(); {
+	case s < -maxSeconds:
+		return -Latest
+	case s >= maxSeconds:
+		return Latest
+	}
+	return t.UnixNano()
 }

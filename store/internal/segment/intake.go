@@ -182,9 +182,8 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	trace := of.TraceID()
 	e := Ended{
 		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: s.Name(), Service: i.serviceOf(s.Resource()),
-		Start: ident.UnixNano(start), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error,
+		Start: ident.UnixNano(start), Duration: int64(max(s.EndTime().Sub(start), 0)), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error,
 	}
-	e.Duration = ident.Elapsed(e.Start, ident.UnixNano(s.EndTime()))
 	e.Child = !e.LocalRoot && !labelled && !i.all(of.IsSampled())
 	e.Unlisted = i.least != 0 && binary.BigEndian.Uint64(trace[:8]) < i.least
 	if e.LocalRoot && i.Roots != nil {
@@ -194,10 +193,11 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 		e.Status = attributes.RedactText(s.Status().Description)
 	}
 	if keys := i.room.keys; keys != nil && !e.Unlisted {
-		source := attributes.Source{Name: e.Name, Status: e.Status, Attributes: values, Exception: attributes.ExceptionOf(s.Events())}
-		if keys.Any(&source, e.Child) {
-			e.Attributes = string(keys.Append(nil, &source, e.Child))
+		status := ""
+		if e.Child {
+			status = e.Status
 		}
+		e.Attributes = keys.Set(values, status, s.Events())
 	}
 	return e
 }

@@ -351,7 +351,7 @@ func (l rankings) add(s *Segment, keys *attributes.Keys, types map[nameKey]int, 
 func errorType(status, set string, keys *attributes.Keys) string {
 	if keys != nil {
 		for e := range keys.All(set) {
-			if !e.More && !e.OfChild && (e.Key == attributes.ErrorType || e.Key == attributes.ExceptionType) {
+			if e.Key == attributes.ErrorType || e.Key == attributes.ExceptionType {
 				return e.Value
 			}
 		}

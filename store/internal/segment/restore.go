@@ -474,7 +474,7 @@ func (s *savedSpan) ended(keys *attributes.Keys) (Ended, bool) {
 	}
 	e.Trace, _ = trace.TraceIDFromHex(s.Trace) // zero if absent
 	if keys != nil {
-		e.Attributes = string(keys.Set(s.Attributes))
+		e.Attributes = keys.Restore(s.Attributes)
 	}
 	valid := e.ID != 0 && s.Duration >= 0 && s.Start > -ident.Latest && s.Start < ident.Latest && s.Duration < ident.Latest
 	return e, valid
