@@ -149,26 +149,6 @@ type WindowInfo struct {
 	Earlier                 *Process // nil for this process
 }
 
-// EventType is what happened to a window.
-type EventType string
-
-// The types of an Event.
-const (
-	EventReceived EventType = "received"
-	EventRefused  EventType = "refused"
-	EventEvicted  EventType = "evicted"
-)
-
-// Event is an entry of the store's log. Text is the error of a refused profile.
-type Event struct {
-	Time           time.Time
-	Type           EventType
-	Kind           exporter.Kind
-	Service        string
-	Samples, Bytes int64
-	Text           string
-}
-
 // NameTotal is the sum of the spans of one name. Label is a span_name label of their samples,
 // which may be cut, "other" or an earlier name; empty without samples.
 type NameTotal struct {

@@ -54,8 +54,6 @@ type View interface {
 // Live is implemented by the views of a source that receives data while it is read.
 type Live interface {
 	Stats() Stats
-	// Log returns what happened to the newest windows, the oldest of at most 512 first.
-	Log() []Event
 	// Generation returns a number that increases with each change. While it stays, so do
 	// the answers to equal queries, unless spans run.
 	Generation() uint64
@@ -132,13 +130,6 @@ func (v *view) Close() {}
 func (v *view) Stats() Stats { return v.stats }
 
 func (v *view) Generation() uint64 { return v.View.Generation }
-
-func (v *view) Log() (events []Event) {
-	for _, e := range v.Events {
-		events = append(events, Event{e.Time, EventType(e.Type), e.Kind, e.Service, e.Samples, e.Bytes, e.Text})
-	}
-	return events
-}
 
 // begin waits until the store allows one more question over all rows. End must follow
 // if it returns nil.

@@ -60,7 +60,6 @@ type Room struct {
 	profiled int64
 	profiles map[serviceKey]profiled
 	owner    *owner
-	events   []Event
 	// dropped has the end of the last CPU window that was dropped, by service.
 	dropped map[string]int64
 	// last is the newest view, nil after a change.
@@ -104,15 +103,14 @@ func (r *Room) Export(p *exporter.Profile) error {
 	r.changed()
 	if err != nil {
 		r.counts.ParseErrors++
-		return r.refuse(p, fmt.Errorf("store: %w: %s: %w", ErrInvalid, p.Kind(), err))
+		return fmt.Errorf("store: %w: %s: %w", ErrInvalid, p.Kind(), err)
 	}
 	w := r.add(p, parsed)
 	if w == nil {
 		r.counts.WindowsRefused++
-		return r.refuse(p, fmt.Errorf("store: %w of %d bytes: %s with %d samples: raise WithMaxBytes", ErrTooLarge, r.maxBytes, p.Kind(), len(parsed.Sample)))
+		return fmt.Errorf("store: %w of %d bytes: %s with %d samples: raise WithMaxBytes", ErrTooLarge, r.maxBytes, p.Kind(), len(parsed.Sample))
 	}
 	r.save(p)
-	r.logWindow("received", w)
 	r.counts.WindowsReceived++
 	r.counts.CPU += w.cpu
 	r.counts.Labelled += w.labelled
@@ -131,12 +129,6 @@ func (r *Room) Export(p *exporter.Profile) error {
 	}
 	r.trim()
 	return nil
-}
-
-// refuse logs a profile that is not added, and returns the error.
-func (r *Room) refuse(p *exporter.Profile, err error) error {
-	r.log(Event{Type: "refused", Kind: p.Kind(), Service: ident.Service(p.Resource()), Text: err.Error()})
-	return err
 }
 
 // SetService sets the service of this process.
@@ -271,7 +263,6 @@ func (r *Room) boundWindows() {
 		}
 		bytes -= w.size
 		r.counts.WindowsEvicted++
-		r.logWindow("evicted", w)
 		return true
 	})
 }
@@ -343,7 +334,6 @@ func (r *Room) trim() {
 		oldest := r.sealed[0]
 		r.sealed = slices.Clone(r.sealed[1:])
 		for _, w := range oldest.windows {
-			r.logWindow("evicted", w)
 			if oldest.process == nil {
 				r.counts.WindowsEvicted++
 			}
