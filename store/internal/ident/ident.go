@@ -40,6 +40,15 @@ func (k Key) String() string {
 	return id.String()
 }
 
+// MarshalText returns what String does.
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (k *Key) UnmarshalText(text []byte) error {
+	*k = ParseKey(string(text))
+	return nil
+}
+
 // Version returns service.version of a resource, cut, "" where there is
 // none.
 func Version(r *resource.Resource) string {

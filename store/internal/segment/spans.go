@@ -13,19 +13,24 @@ import (
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
-// Ended is a span that has ended, as the intake delivers it.
+// Ended is a span that has ended, as the intake delivers it. In files Trace and Attributes
+// have another form.
 type Ended struct {
-	ID, Parent      ident.Key
-	Trace           trace.TraceID
-	Name, Service   string
-	Status          string // the description, "" unless Err
-	Attributes      string // as package attributes encodes them
-	Start, Duration int64  // in nanoseconds, Start since 1970
-	Err, LocalRoot  bool
+	ID         ident.Key     `json:"id"`
+	Parent     ident.Key     `json:"parent,omitzero"`
+	Trace      trace.TraceID `json:"-"`
+	Name       string        `json:"name,omitempty"`
+	Service    string        `json:"service,omitempty"`
+	Status     string        `json:"status,omitempty"` // the description, "" unless Err
+	Attributes string        `json:"-"`                // as package attributes encodes them
+	Start      int64         `json:"start"`            // in nanoseconds since 1970
+	Duration   int64         `json:"duration"`
+	Err        bool          `json:"err,omitempty"`
+	LocalRoot  bool          `json:"localRoot,omitempty"`
 	// Child is a span without a profile of its own. It is listed with its root only.
-	Child bool
+	Child bool `json:"child,omitempty"`
 	// Unlisted spans only count by name.
-	Unlisted bool
+	Unlisted bool `json:"-"`
 }
 
 // End returns when the span ended, in nanoseconds since 1970.
