@@ -40,6 +40,9 @@ type Entry struct {
 // that is empty, and its first exception. A set is a sequence of entries: the number of the
 // key, two bytes with the length of the value, and the value.
 func (k *Keys) Set(values []attribute.KeyValue, status string, events []sdktrace.Event) string {
+	if k == nil {
+		return ""
+	}
 	w := writer{keys: k}
 	for i := range w.seen(len(values)) {
 		if n := k.number(string(values[i].Key)); n != 0 {
@@ -66,6 +69,9 @@ func (k *Keys) Set(values []attribute.KeyValue, status string, events []sdktrace
 // Restore returns the set of entries that All has shown, perhaps to another process. It
 // leaves out what is not a key to keep here.
 func (k *Keys) Restore(entries []Entry) string {
+	if k == nil {
+		return ""
+	}
 	w := writer{keys: k}
 	for _, e := range entries {
 		w.full = w.full || e.More

@@ -192,12 +192,12 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	if e.Err {
 		e.Status = attributes.RedactText(s.Status().Description)
 	}
-	if keys := i.room.keys; keys != nil && !e.Unlisted {
+	if !e.Unlisted {
 		status := ""
 		if e.Child {
 			status = e.Status
 		}
-		e.Attributes = keys.Set(values, status, s.Events())
+		e.Attributes = i.room.keys.Set(values, status, s.Events())
 	}
 	return e
 }
