@@ -204,8 +204,9 @@ func (s *spans) class(i int, profiled int64) uint8 {
 }
 
 // dropHalf drops half of the records, of each class the oldest. Spans without samples, error
-// or rank are dropped first, but not before their samples are due.
-func (s *spans) dropHalf(profiled int64) {
+// or rank are dropped first, but not before their samples are due. It returns the ids with
+// samples.
+func (s *spans) dropHalf(profiled int64) (sampled []ident.Key) {
 	classes := make([]uint8, len(s.list))
 	for i := range classes {
 		classes[i] = s.class(i, profiled)
@@ -216,10 +217,14 @@ func (s *spans) dropHalf(profiled int64) {
 			if classes[i] == class {
 				drop[i] = true
 				left--
+				if s.marks[i].samples > 0 {
+					sampled = append(sampled, s.list[i].id)
+				}
 			}
 		}
 	}
 	s.drop(drop)
+	return sampled
 }
 
 // drop removes the records with the given places. Copies keep theirs. Their texts are removed

@@ -83,6 +83,9 @@ func (l *Log) writeStats(b *strings.Builder) {
 	if s := l.Stats; s.SpansDropped+s.ChildrenDropped+s.IDsEvicted > 0 {
 		fmt.Fprintf(b, "         too much at once: %s not recorded, %d children left out, samples of %d ids evicted before their span ended\n", termtext.Plural(s.SpansDropped, "span"), s.ChildrenDropped, s.IDsEvicted)
 	}
+	if n := l.Stats.SamplesUnseen; n > 0 {
+		fmt.Fprintf(b, "         %s of spans that the store never received: register Store.SpanProcessor on each tracer provider\n", termtext.Plural(n, "CPU sample"))
+	}
 }
 
 // Stats is how full the store is, and what it lost; all zeros for another source.
@@ -101,6 +104,8 @@ type Stats struct {
 	SpansDropped    int64 `json:"spansDropped"`
 	ChildrenDropped int64 `json:"childrenDropped"`
 	IDsEvicted      int64 `json:"idsEvicted"`
+	// SamplesUnseen are of spans that no processor of the store saw.
+	SamplesUnseen   int64 `json:"samplesUnseen"`
 	WindowsReceived int64 `json:"windowsReceived"`
 	WindowsEvicted  int64 `json:"windowsEvicted"`
 	// ParseErrors is the number of profiles that were not valid pprof. WindowsRefused were too
@@ -126,6 +131,7 @@ func newStats(s store.Stats) Stats {
 		SpansDropped:    s.SpansDropped,
 		ChildrenDropped: s.ChildrenDropped,
 		IDsEvicted:      s.IDsEvicted,
+		SamplesUnseen:   s.SamplesUnseen,
 
 		WindowsReceived: s.WindowsReceived,
 		WindowsEvicted:  s.WindowsEvicted,

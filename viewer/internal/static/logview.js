@@ -55,7 +55,7 @@ function counters(stats, status) {
   return [
     ['spans ended', stats.spansEnded], ['spans running', stats.spansRunning],
     ['spans not kept', stats.spansNotKept], ['spans evicted', stats.spansEvicted], ['spans not recorded', stats.spansDropped], ['children left out', stats.childrenDropped],
-    ['ids evicted before their span ended', stats.idsEvicted],
+    ['ids evicted before their span ended', stats.idsEvicted], ['samples of spans that the store never received', stats.samplesUnseen],
     ['windows received', stats.windowsReceived], ['windows evicted', stats.windowsEvicted], ['windows refused as too big', stats.windowsRefused], ['profiles not readable', stats.parseErrors],
     ['CPU time sampled', duration(stats.cpuNs)], ['CPU time in spans', duration(stats.cpuLabelledNs)],
     ...(status?.counters ?? []).map((c) => [c.name, value(c.value, c.unit)]),
