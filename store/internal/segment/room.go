@@ -77,6 +77,8 @@ type Room struct {
 	Running func() map[string]bool
 	// gone has the spans with samples that were dropped from the open segment.
 	gone map[ident.Key]bool
+	// unknown has the ids of the last sealed segment that no span had, and no older segment.
+	unknown []groupID
 	// least bounds the first eight bytes of trace ids. Spans of traces below it are not
 	// listed.
 	least uint64
@@ -336,24 +338,35 @@ func (r *Room) seal() {
 	}
 }
 
-// countUnseen counts the samples of spans that have no record, neither in the segment with the
-// samples nor in the next one, which is sealed now, and that do not run. Their provider has no
-// processor of this store. Ids in older segments are left out: a program may keep a copy of
-// labels for long.
+// countUnseen counts samples of the segment before one that is sealed now. They are of spans
+// that do not run and have no record. Their provider has no processor of this store. Ids in
+// older segments are left out: a program may keep a copy of labels for long.
 func (r *Room) countUnseen(sealed *Segment) {
 	seen := func(id groupID) bool {
 		return sealed.spans.find(id.span) != nil || r.gone[id.span] || r.unlisted(id.trace)
 	}
-	sealed.index.unknown = slices.DeleteFunc(sealed.index.unknown, func(id groupID) bool {
-		return seen(id) || slices.ContainsFunc(r.before(), func(s *Segment) bool { _, _, ok := s.index.of(s, id.span); return ok })
-	})
-	if n := len(r.sealed) - 1; n >= 0 && r.counts.SpansEnded > 0 && len(r.sealed[n].index.unknown) > 0 && r.Running != nil {
-		s, running := r.sealed[n], r.Running()
-		for _, id := range s.index.unknown {
-			if !seen(id) && !running[id.span.String()] && !running[id.trace.String()] && s.process == nil {
-				sums, _, _ := s.index.of(s, id.span)
+	if last := len(r.sealed) - 1; last >= 0 && len(r.unknown) > 0 && r.Running != nil {
+		running := r.Running()
+		for _, id := range r.unknown {
+			if !seen(id) && !running[id.span.String()] && !running[id.trace.String()] {
+				sums, _, _ := r.sealed[last].index.of(r.sealed[last], id.span)
 				r.counts.Unseen += sums.Samples
 			}
+		}
+	}
+	r.unknown = nil
+	known := func(s *Segment, id ident.Key) bool {
+		_, _, ok := s.index.of(s, id)
+		return ok || s.spans.find(id) != nil
+	}
+	for i := range sealed.index.order.Len() {
+		g := uint32(sealed.index.order.At(i))
+		id := sealed.groups.ids[g]
+		if n := len(r.unknown); r.counts.SpansEnded == 0 || n > 0 && r.unknown[n-1].span == id.span || sealed.groups.form(g) == profileOnly || seen(id) {
+			continue
+		}
+		if !slices.ContainsFunc(r.before(), func(s *Segment) bool { return known(s, id.span) }) {
+			r.unknown = append(r.unknown, id)
 		}
 	}
 	clear(r.gone)

@@ -521,8 +521,7 @@ func TestChildrenAndNames(t *testing.T) {
 	}
 }
 
-// Samples count as of unseen spans if their span neither runs nor ends until the next segment
-// is full, and only then.
+// Samples are of unseen spans if their span does not run and does not end soon.
 func TestUnseen(t *testing.T) {
 	r := NewRoom(8<<20, nil)
 	r.Running = func() map[string]bool { return map[string]bool{ident.Key(2).String(): true} }
