@@ -59,30 +59,6 @@ func (r *Room) keepWith(dropped *Segment, pending int64, twice map[ident.Key]boo
 	}
 }
 
-// keepRestored adds the kept set of an earlier process, except the spans that were restored
-// with their segment.
-func (r *Room) keepRestored(s *Segment) {
-	restored := make(map[ident.Key]bool)
-	for _, of := range r.sealed {
-		for i := range of.spans.list {
-			restored[of.spans.list[i].id] = true
-		}
-	}
-	twice := make(map[ident.Key]bool) // of an earlier process still, from which this one has them
-	if r.kept != nil {
-		for i := range r.kept.spans.list {
-			twice[r.kept.spans.list[i].id] = true
-		}
-	}
-	s.spans.list = slices.DeleteFunc(s.spans.list, func(e record) bool { return restored[e.id] || twice[e.id] })
-	if len(s.spans.list) == 0 {
-		return
-	}
-	before := r.counts
-	r.keepWith(s, 0, twice)
-	r.counts = before // it is no loss of this process
-}
-
 // keeper chooses the spans of a kept segment.
 type keeper struct {
 	room    *Room
