@@ -52,7 +52,12 @@ func (r *Room) keepWith(dropped *Segment, pending int64, twice map[ident.Key]boo
 		part := float64(limit) / float64(r.kept.bytes()) * 0.9
 		budget, pending = int64(float64(budget)*part), int64(float64(pending)*part)
 	}
-	r.counts.SpansEvicted += k.evicted()
+	for _, s := range sources {
+		r.counts.SpansEvicted += int64(s.own())
+	}
+	if r.kept != nil {
+		r.counts.SpansEvicted -= int64(r.kept.own())
+	}
 	r.counts.Unended += k.unended
 	if r.disk != nil && r.kept != nil {
 		r.disk.add(job{kept: r.kept})
@@ -237,25 +242,6 @@ func (k *keeper) copySpans(to, from *Segment, chosen map[ident.Key]bool) {
 			to.spans.list[len(to.spans.list)-1].process = to.number(p)
 		}
 	}
-}
-
-// evicted returns how many spans of the sources are not in the kept segment.
-func (k *keeper) evicted() (n int64) {
-	for _, s := range append(slices.Clip(k.sources), k.room.kept) {
-		if s == nil {
-			continue
-		}
-		for i := range s.spans.list {
-			switch {
-			case s.spans.list[i].child, s.processOf(&s.spans.list[i]) != nil:
-			case s == k.room.kept:
-				n--
-			default:
-				n++
-			}
-		}
-	}
-	return n
 }
 
 const (

@@ -63,6 +63,22 @@ func (s *Segment) processOf(r *record) *Process {
 	return s.process
 }
 
+// own returns how many of the listed spans are of this process.
+func (s *Segment) own() (n int) {
+	switch {
+	case s.process != nil:
+		return 0
+	case len(s.processes) == 0:
+		return s.spans.listed
+	}
+	for i := range s.spans.list {
+		if e := &s.spans.list[i]; !e.child && e.process == 0 {
+			n++
+		}
+	}
+	return n
+}
+
 func newSegment() *Segment {
 	return &Segment{texts: newTexts(), code: newCode(), spans: newSpans()}
 }
