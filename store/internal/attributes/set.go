@@ -73,16 +73,6 @@ func ExceptionOf(events []sdktrace.Event) Exception {
 // Any reports whether there is something to keep or to mark.
 func (e *Exception) Any() bool { return len(e.Attributes) > 0 || e.Hidden }
 
-// Any reports whether there may be something to keep, or something that is not looked at.
-func (k *Keys) Any(s *Source, child bool) bool {
-	for i := 0; i < len(s.Attributes); i = Next(i, len(s.Attributes)) {
-		if k.number(string(s.Attributes[i].Key)) != 0 {
-			return true
-		}
-	}
-	return s.Exception.Any() || Unseen(len(s.Attributes)) > 0 || child && s.Status != ""
-}
-
 // Append appends what a span has to a set. If child is set, the set is another
 // span's, and the span's name comes first. Without attributes, nothing is appended.
 func (k *Keys) Append(set []byte, s *Source, child bool) []byte {

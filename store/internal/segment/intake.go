@@ -59,6 +59,9 @@ type Intake struct {
 	draining sync.Mutex
 	spare    []sdktrace.ReadOnlySpan
 	batch    []Ended
+	// sets has the attributes of all spans of the batch, ends where those of each end.
+	sets []byte
+	ends []int
 	// named is the resource of the last span, service its service.
 	named   *resource.Resource
 	service string
@@ -154,9 +157,14 @@ func (i *Intake) Drain() {
 		if len(ended) == 0 {
 			continue
 		}
-		i.batch = i.batch[:0]
+		i.batch, i.sets, i.ends = i.batch[:0], i.sets[:0], i.ends[:0]
 		for _, of := range ended {
 			i.batch = append(i.batch, i.read(of))
+			i.ends = append(i.ends, len(i.sets))
+		}
+		sets, from := string(i.sets), 0 // one allocation for all
+		for k, end := range i.ends {
+			i.batch[k].Attributes, from = sets[from:end], end
 		}
 		if r := ended[len(ended)-1].Resource(); r != i.last.Load() {
 			i.last.Store(r)
@@ -177,7 +185,7 @@ func (i *Intake) serviceOf(r *resource.Resource) string {
 	return i.service
 }
 
-// read returns what a room keeps of a span.
+// read returns what a room keeps of a span. Its attributes are appended to sets.
 func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	of, parent, start := s.SpanContext(), s.Parent(), s.StartTime()
 	values := s.Attributes()
@@ -201,9 +209,7 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	}
 	if keys := i.room.keys; keys != nil && !e.Unlisted {
 		source := attributes.Source{Name: e.Name, Status: e.Status, Attributes: values, Exception: attributes.ExceptionOf(s.Events())}
-		if keys.Any(&source, e.Child) {
-			e.Attributes = string(keys.Append(nil, &source, e.Child))
-		}
+		i.sets = keys.Append(i.sets, &source, e.Child)
 	}
 	return e
 }
