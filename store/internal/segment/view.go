@@ -22,8 +22,9 @@ import (
 type View struct {
 	// segments are the oldest first. The last one is a snapshot of the open segment.
 	segments []*Segment
-	kept     *Segment // nil if nothing is kept
-	Stats             // of that moment
+	kept     *Segment   // nil if nothing is kept
+	whole    []*Segment // with the kept one
+	Stats               // of that moment
 	// Dropped has the end of the last CPU window that was dropped, by service.
 	Dropped map[string]int64
 	// Events are what happened to the newest windows.
@@ -47,6 +48,10 @@ func (r *Room) View() *View {
 			segments: append(slices.Clip(r.sealed), r.open.snapshot()), kept: r.kept, keys: r.keys,
 			Stats: r.stats(), Dropped: maps.Clone(r.dropped),
 			Events: r.newestEvents(), profiles: maps.Clone(r.profiles),
+		}
+		v.whole = v.segments
+		if v.kept != nil {
+			v.whole = append([]*Segment{v.kept}, v.segments...)
 		}
 		r.last = v
 	}
@@ -136,12 +141,7 @@ func (r *Room) Changed() {
 }
 
 // all returns the segments with the kept one.
-func (v *View) all() []*Segment {
-	if v.kept == nil {
-		return v.segments
-	}
-	return append([]*Segment{v.kept}, v.segments...)
-}
+func (v *View) all() []*Segment { return v.whole }
 
 // Window describes a profile that is held.
 type Window struct {
