@@ -6,7 +6,6 @@ package segment
 import (
 	"context"
 	"math"
-	"runtime"
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
@@ -28,9 +27,6 @@ const (
 	// wakeLen is the length of a slice at which the worker starts. Few spans at a time are
 	// still in the processor's cache.
 	wakeLen = 128
-	// yieldLen is the number of waiting spans after which OnEnd lets the worker run, if all
-	// processors are busy. The memory of many spans costs more than their delivery.
-	yieldLen = 256
 )
 
 // profileIDKey is the attribute of spans with a profile of their own.
@@ -102,8 +98,6 @@ func (i *Intake) OnEnd(s sdktrace.ReadOnlySpan) {
 		i.dropped.Add(1)
 	case n >= wakeLen && i.working.CompareAndSwap(false, true):
 		go i.work()
-	case n%yieldLen == yieldLen-1:
-		runtime.Gosched()
 	}
 }
 
