@@ -53,12 +53,14 @@ type encoder struct {
 	locations []*profile.Location
 	stacks    []*profile.Location // of many stacks
 	lines     []profile.Line      // of many locations
+	labelled  map[uint32]*profile.Sample
 }
 
 func (s *Segment) encoder(p *profile.Profile) *encoder {
 	return &encoder{
 		Segment: s, p: p, mappings: make([]*profile.Mapping, len(s.code.mappings.list)),
 		functions: make([]*profile.Function, len(s.code.functions.list)), locations: make([]*profile.Location, len(s.code.locations.list)),
+		labelled: make(map[uint32]*profile.Sample),
 	}
 }
 
@@ -99,8 +101,7 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 		p.SampleType = append(p.SampleType, t.pprof())
 	}
 	to, current := newSegment(), newest(windows)
-	places, sums, width := make(map[uint64]int), []int64{}, len(a.Types)
-	var keys []uint64 // of the sums: group and stack
+	places, sums, width := sumPlaces{others: make(map[uint64]int)}, []int64{}, len(a.Types)
 	var mappings []uint32
 	var c *copier
 	var labelled []uint32 // 1 more than the group of each labelling without ids
@@ -142,11 +143,9 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 			} else {
 				g = c.group(g)
 			}
-			of := uint64(g)<<32 | uint64(c.stack(uint32(f.stacks.At(row))))
-			at, ok := places[of]
-			if !ok {
-				at = len(keys)
-				places[of], keys, sums = at, append(keys, of), append(sums, make([]int64, width)...)
+			at := places.of(g, c.stack(uint32(f.stacks.At(row))))
+			if at*width == len(sums) {
+				sums = append(sums, make([]int64, width)...)
 			}
 			values := sums[at*width:][:width]
 			for k, column := range columns {
@@ -154,7 +153,7 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 					values[k] += f.value(row, column)
 				}
 			}
-			if limit > 0 && len(keys) > limit {
+			if limit > 0 && len(places.keys) > limit {
 				return nil, fmt.Errorf("%s profile: %w: %d", q.Kind, ErrTooMany, limit)
 			}
 		}
@@ -166,7 +165,7 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 	for _, m := range mappings {
 		e.mapping(m)
 	}
-	for i, of := range keys {
+	for i, of := range places.keys {
 		sm := &profile.Sample{Value: sums[i*width:][:width:width]}
 		// Older windows leave sums of 0 if values are momentary.
 		if slices.ContainsFunc(sm.Value, func(v int64) bool { return v != 0 }) {
@@ -176,6 +175,37 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 		}
 	}
 	return p, nil
+}
+
+// sumPlaces finds the sum of a group and a stack. The first groups have tables by stack:
+// without ids, most rows are of few groups.
+type sumPlaces struct {
+	keys   []uint64 // of the sums: group and stack
+	tables [64][]int32
+	others map[uint64]int
+}
+
+// of returns the place of a sum, len(p.keys)-1 for a new one.
+func (p *sumPlaces) of(group, stack uint32) int {
+	key := uint64(group)<<32 | uint64(stack)
+	if int(group) >= len(p.tables) {
+		at, ok := p.others[key]
+		if !ok {
+			at = len(p.keys)
+			p.others[key], p.keys = at, append(p.keys, key)
+		}
+		return at
+	}
+	table := p.tables[group]
+	if missing := int(stack) + 1 - len(table); missing > 0 {
+		table = append(table, make([]int32, missing)...)
+		p.tables[group] = table
+	}
+	if table[stack] == 0 {
+		p.keys = append(p.keys, key)
+		table[stack] = int32(len(p.keys))
+	}
+	return int(table[stack]) - 1
 }
 
 func (e *encoder) mapping(n uint32) *profile.Mapping {
@@ -226,8 +256,13 @@ func (e *encoder) function(n uint32) *profile.Function {
 	return f
 }
 
-// labels sets the labels of a group.
+// labels sets the labels of a group. Its samples share their maps.
 func (e *encoder) labels(sm *profile.Sample, g uint32) {
+	if of := e.labelled[g]; of != nil {
+		sm.Label, sm.NumLabel, sm.NumUnit = of.Label, of.NumLabel, of.NumUnit
+		return
+	}
+	e.labelled[g] = sm
 	sm.Label = make(map[string][]string)
 	for _, key := range []string{labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID, labelkey.EndedSpanID} {
 		if value := e.label(g, key); value != "" {

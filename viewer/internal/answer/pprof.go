@@ -5,6 +5,7 @@ package answer
 
 import (
 	"cmp"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"strings"
@@ -21,8 +22,17 @@ type Pprof struct {
 	profile  *profile.Profile
 }
 
-// Write writes the profile, compressed.
-func (p *Pprof) Write(w io.Writer) error { return p.profile.Write(w) }
+// Write writes the profile, compressed as fast as gzip can.
+func (p *Pprof) Write(w io.Writer) error {
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	if err := p.profile.WriteUncompressed(z); err != nil {
+		return err
+	}
+	return z.Close()
+}
 
 // Pprof answers the samples that q selects, with their labels.
 func (r *Reader) Pprof(q Query) (*Pprof, error) {
