@@ -5,7 +5,6 @@ package viewer_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -156,22 +155,5 @@ func TestEmptyTimeline(t *testing.T) {
 	}
 	if text := get(t, h, "/timeline?format=text").Body.String(); text != "query    .cpu{}\nno window\n" {
 		t.Errorf("text\n%s", text)
-	}
-}
-
-// A browser gets the page, a program JSON.
-func TestTimelineInABrowser(t *testing.T) {
-	h := viewer.Handler(newTestStore(t))
-	for accept, want := range map[string]string{
-		"": "application/json",
-		"text/html,application/xhtml+xml,*/*;q=0.8": "text/html; charset=utf-8",
-		"application/json":                          "application/json",
-		"*/*":                                       "application/json",
-	} {
-		r := httptest.NewRequest(http.MethodGet, "/timeline", nil)
-		r.Header.Set("Accept", accept)
-		if got := do(t, h, r).Header().Get("Content-Type"); got != want {
-			t.Errorf("Accept %q: %s, want %s", accept, got, want)
-		}
 	}
 }
