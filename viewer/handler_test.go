@@ -419,7 +419,7 @@ func TestHeaders(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
 	for _, address := range []string{"/", "/?format=json", "/?format=xml", "/app.js", "/nowhere", "/profile?query={}", "/flush"} {
 		header := get(t, h, address).Header()
-		if header.Get("Content-Security-Policy") != contentPolicy || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Referrer-Policy") != "no-referrer" {
+		if header.Get("Content-Security-Policy") != contentPolicy || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Referrer-Policy") != "no-referrer" || header.Get("Cross-Origin-Opener-Policy") != "same-origin" {
 			t.Errorf("GET %s: headers %v", address, header)
 		}
 		want := "no-store"
