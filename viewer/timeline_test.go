@@ -52,12 +52,8 @@ func TestTimeline(t *testing.T) {
 		},
 		Presets: []answer.Preset{
 			{
-				Name: "recent", Title: "Last 10 s against the 10 s before", Note: "the profiles go back 30 s, less than twice 5 min",
-				Left: &answer.PresetSide{Query: ".cpu{}", From: 1793534410001, Until: 1793534419998}, Right: &answer.PresetSide{Query: ".cpu{}", From: 1793534420001, Until: 1793534429998},
-			},
-			{
 				Name: "version", Title: "Version 1.1 against 1.0",
-				Left: &answer.PresetSide{Query: `.cpu{service_name="shop",service_version="1.0"}`}, Right: &answer.PresetSide{Query: `.cpu{service_name="shop",service_version="1.1"}`},
+				Left: answer.PresetSide{Query: `.cpu{service_name="shop",service_version="1.0"}`}, Right: answer.PresetSide{Query: `.cpu{service_name="shop",service_version="1.1"}`},
 			},
 		},
 	}

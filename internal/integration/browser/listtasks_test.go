@@ -113,8 +113,8 @@ func TestKeyboardOnly(t *testing.T) {
 			t.Errorf("as text, it waited not %s:\n%s", waits, text)
 		}
 
-		b.run("the times", navigate(address), visible(`[data-preset=recent]`))
-		onto(`[data-preset=recent]`)
+		b.run("the times", navigate(address), visible(`[data-preset=version]`))
+		onto(`[data-preset=version]`)
 		b.picture("keyboard-preset")
 		b.run("compare them", enter, visible(`.sides`))
 		b.checkSides("by keyboard")
