@@ -109,7 +109,7 @@ func TestKeyboardOnly(t *testing.T) {
 		if got := b.text(`.bynames tbody [data-by=waits]`); got != waits {
 			t.Errorf("it waited for %s on the page, for %s by go tool pprof", got, waits)
 		}
-		if text := textOf(t, b.at().String()); !regexp.MustCompile(`max +spread +name\n.* ` + regexp.QuoteMeta(waits) + ` .* POST /order\n`).MatchString(text) {
+		if text := textOf(t, b.at().String()); !regexp.MustCompile(`max +name\n.* ` + regexp.QuoteMeta(waits) + ` .*  POST /order\n`).MatchString(text) {
 			t.Errorf("as text, it waited not %s:\n%s", waits, text)
 		}
 

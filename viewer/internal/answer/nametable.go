@@ -93,7 +93,6 @@ func (r *Reader) NameTable(q store.SpanQuery, order NameOrder) (*NameTable, erro
 		}
 	}
 	t.Arrange(order.Sort, order.Ascending, order.Limit)
-	t.AlignHistograms()
 	t.Note = r.notes(notes...)
 	return answered(r, t)
 }
@@ -171,7 +170,6 @@ func (n *nameTable) add(row byname.Name, s *store.NameSpread) {
 		n.table.Inclusive = n.table.Inclusive || below > 0
 		row.Measured = s.Spans
 		row.Durations, row.CPUs = times(s.Durations), times(s.CPUs)
-		row.Histogram = s.Durations.Octaves
 	}
 	n.table.Names = append(n.table.Names, row)
 }
