@@ -312,7 +312,7 @@ func TestBadRequests(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{
-		target("/", "format", "xml"):       "html, json, text, folded and pprof",
+		target("/", "format", "xml"):       "html, frozen, json, text, folded and pprof",
 		target("/log", "format", "pprof"):  "no pprof form",
 		target("/log", "format", "folded"): "no folded form",
 	} {
@@ -568,6 +568,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add("/comparison", `query={}&rightQuery={profile_id%3D"`+slowID+`"}&format=pprof`)
 	f.Add("/timeline", `query=.goroutines{service_version%3D"1"}&format=text`)
 	f.Add("/log", `format=text`)
+	f.Add("/", `filter=GET&format=frozen`)
 	f.Add("/waits", `query=.cpu{span_name%3D"GET /search"}`)
 	h := viewer.Handler(newTestStore(f))
 	f.Fuzz(func(t *testing.T, path, query string) {

@@ -27,6 +27,8 @@ type page struct {
 	data   func(*answer.Reader, *question) (texter, error)
 	pprof  func(*answer.Reader, *question) (*answer.Pprof, error)
 	folded func(*answer.Reader, *question) (string, error)
+	// frozen is set if the page can be one file that opens without a server.
+	frozen bool
 }
 
 // pages has the pages by the last segment of their path. With a query the page "" is the page
@@ -39,6 +41,7 @@ var pages = map[string]page{
 			return a.Pprof(a.ListedProfile(q.spans))
 		},
 		folded: func(a *answer.Reader, q *question) (string, error) { return a.Folded(a.ListedProfile(q.spans)) },
+		frozen: true,
 	},
 	"profile": {
 		fallback: formatPprof, parse: parseProfile,
@@ -46,6 +49,7 @@ var pages = map[string]page{
 			return a.Profile(q.query, q.params.Get("function"))
 		},
 		pprof: queryPprof, folded: queryFolded,
+		frozen: true,
 	},
 	"waits": {
 		fallback: formatPprof, parse: parseProfile,
@@ -95,6 +99,7 @@ var comparison = page{
 		}
 		return c.Folded(), nil
 	},
+	frozen: true,
 }
 
 func queryPprof(a *answer.Reader, q *question) (*answer.Pprof, error) { return a.Pprof(q.query) }
@@ -138,7 +143,11 @@ func (h *handler) servePage(w http.ResponseWriter, r *http.Request, segment stri
 		err = answer.BadRequestf("malformed URL: %w: in a value, write a semicolon as %%3B and a percent sign as %%25", malformed)
 	}
 	resp := pageResponse()
-	if err == nil && q.format != formatHTML {
+	switch {
+	case err != nil:
+	case q.format == formatFrozen && p.frozen:
+		resp, err = h.freeze(r.Context(), segment, params)
+	case q.format != formatHTML:
 		resp, err = h.answer(r.Context(), p, q)
 	}
 	if err != nil {
@@ -157,7 +166,7 @@ func parse(segment string, params url.Values) (page, *question, error) {
 	}
 	q := &question{params: params, format: format(cmp.Or(params.Get("format"), string(p.fallback)))}
 	if !slices.Contains(formats, q.format) {
-		err := answer.BadRequestf("unknown format %q: known are html, json, text, folded and pprof", q.format)
+		err := answer.BadRequestf("unknown format %q: known are html, frozen, json, text, folded and pprof", q.format)
 		q.format = formatText
 		return p, q, err
 	}
@@ -242,6 +251,8 @@ func (p page) has(f format) bool {
 		return p.pprof != nil
 	case formatFolded:
 		return p.folded != nil
+	case formatFrozen:
+		return p.frozen
 	}
 	return p.data != nil
 }

@@ -32,9 +32,11 @@ const (
 	// formatFolded is what flamegraph.pl and speedscope read.
 	formatFolded format = "folded"
 	formatPprof  format = "pprof"
+	// formatFrozen is a page as one file.
+	formatFrozen format = "frozen"
 )
 
-var formats = []format{formatHTML, formatJSON, formatText, formatFolded, formatPprof}
+var formats = []format{formatHTML, formatJSON, formatText, formatFolded, formatPprof, formatFrozen}
 
 // response is a complete answer. It is built before anything is sent, so that an error
 // can have a status of its own.
