@@ -44,11 +44,12 @@ func (h *handler) freeze(ctx context.Context, segment string, params url.Values)
 	if err := ctx.Err(); err != nil {
 		return response{}, err
 	}
+	start := "./" + segment + "?" + with(params, "format", "").Encode()
 	answers, err := jsonResponse(f.answers)
 	return response{
 		contentType: "text/html; charset=utf-8",
 		disposition: `attachment; filename="spanprof.html"`,
-		body:        static.Frozen("./"+address(segment, params), answers.body),
+		body:        static.Frozen(start, answers.body),
 	}, err
 }
 

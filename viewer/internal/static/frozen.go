@@ -75,7 +75,10 @@ func scripts() string {
 		for _, m := range exportPattern.FindAllStringSubmatch(body, -1) {
 			exported = append(exported, m[2])
 		}
-		body = importPattern.ReplaceAllString(body, "const $1 = module_$2;")
+		body = importPattern.ReplaceAllStringFunc(body, func(line string) string {
+			m := importPattern.FindStringSubmatch(line)
+			return "const " + strings.ReplaceAll(m[1], " as ", ": ") + " = module_" + m[2] + ";"
+		})
 		body = exportPattern.ReplaceAllString(body, "$1")
 		fmt.Fprintf(&all, "const module_%s = (() => {\n%s\nreturn { %s };\n})();\n", name, body, strings.Join(exported, ", "))
 	}
