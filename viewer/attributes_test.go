@@ -165,7 +165,7 @@ func TestSumsByNothing(t *testing.T) {
 func TestEmptyByAttribute(t *testing.T) {
 	s, _ := newQueries(t)
 	for query, want := range map[string]string{
-		`.cpu{http.request.method="GET"}`: "meets the conditions of the query: http.request.method is an attribute of spans: write span.http.request.method",
+		`.cpu{http.request.method="GET"}`: "meets the conditions: http.request.method is an attribute of spans: write span.http.request.method",
 		`.cpu{http.route=~"/a|/b"}`:       "http.route is an attribute of spans: write span.http.route",
 		`.cpu{span.query="x"}`:            "no span that is held has an attribute query",
 		`.cpu{span.db.query.text="x"}`:    "whose attributes meet the conditions",

@@ -125,12 +125,13 @@ func TestEmptySaysWhy(t *testing.T) {
 		return viewer.Status{Running: true, WindowStart: epoch.Add(10 * time.Second), WindowEnd: epoch.Add(20 * time.Second)}
 	}))
 	for _, test := range []struct{ query, from, until, want, baseline string }{
-		{query: `.cpu{profile_id="` + shortID + `"}`, want: "it took 400 µs of wall time, and a sample is taken about every 10.0 ms", baseline: `.cpu{span_name="GET /search"}`},
-		{query: `.cpu{profile_id="` + openID + `"}`, want: "the window is open until 12:00:20 UTC", baseline: `.cpu{span_name="GET /late"}`},
+		{query: `.cpu{profile_id="` + shortID + `"}`, want: "it took 400 µs, and two samples are 10 ms of CPU time apart", baseline: `.cpu{span_name="GET /search"}`},
+		{query: `.cpu{profile_id="` + openID + `"}`, want: "samples come when the window ends at 12:00:20 UTC", baseline: `.cpu{span_name="GET /late"}`},
 		{query: `.cpu{profile_id="ffffffffffffffff"}`, want: "never seen here", baseline: `.cpu{}`},
 		{query: `.cpu{profile_id="` + slowID + `",user="7"}`, want: "55 samples, but none", baseline: `.cpu{user="7",span_name="GET /search"}`},
 		{query: `.cpu{span_name="nobody"}`, want: "no sample in 1 window meets"},
-		{query: `.cpu{}`, from: "now-1h", want: "no cpu profile covers this time"},
+		{query: `.cpu{}`, from: "now-1h", want: "no cpu profile covers this time; samples come when the window ends at 12:00:20 UTC"},
+		{query: `.cpu{}`, until: "1793530000", want: "no cpu profile covers this time"},
 		{query: `.inuse_space{profile_id="` + slowID + `"}`, want: "heap profiles carry no labels", baseline: `.inuse_space{span_name="GET /search"}`},
 	} {
 		var a answer.Profile
@@ -148,7 +149,7 @@ func TestEmptySaysWhy(t *testing.T) {
 	}
 
 	for status, want := range map[*viewer.Status]string{
-		nil:                               "when the current profile ends",
+		nil:                               "when the next profile ends",
 		{Message: "another profile runs"}: "another profile runs",
 		{}:                                "Profiling has stopped",
 		{Running: true}:                   "when the next profile ends",

@@ -56,7 +56,7 @@ func TestWallOfSpan(t *testing.T) {
 	short := target("/", "query", `shop.wall{profile_id="`+shortID+`"}`, "format", "json")
 	a = answer.Profile{}
 	getJSON(t, h, short, http.StatusOK, &a)
-	if !strings.Contains(a.Empty, "between two samples") || a.ExpectedSamples != 0 {
+	if !strings.Contains(a.Empty, "no wall sample hit this span") || a.ExpectedSamples != 0 {
 		t.Errorf("a span without samples is empty because %q", a.Empty)
 	}
 
@@ -90,7 +90,7 @@ func TestWallOfSpan(t *testing.T) {
 	}
 	a = answer.Profile{}
 	getJSON(t, told, short, http.StatusOK, &a)
-	if !strings.Contains(a.Empty, "about every 20.0 ms: 0.02 samples can be expected") {
+	if !strings.Contains(a.Empty, "0.02 samples can be expected") {
 		t.Errorf("a span without samples is empty because %q", a.Empty)
 	}
 

@@ -18,9 +18,9 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-func newStore(t *testing.T) *store.Store {
+func newStore(t *testing.T, opts ...store.Option) *store.Store {
 	t.Helper()
-	s, err := store.New()
+	s, err := store.New(opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,6 +52,8 @@ type SpanList struct {
 	Fixed bool `json:"fixed,omitempty"`
 	// Ranged says that the source cannot be looked through as a whole.
 	Ranged bool `json:"ranged,omitempty"`
+	// Empty is why there is no span, "" if there are some.
+	Empty string `json:"empty,omitempty"`
 	// Note says in words what to know about the list.
 	Note string `json:"note,omitempty"`
 }
@@ -108,6 +110,9 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	spans := r.listed(q)
 	for _, s := range spans {
 		list.Spans = append(list.Spans, r.newSpan(s))
+	}
+	if len(spans) == 0 {
+		list.Empty = r.emptyList()
 	}
 	if list.Service == "" && len(held) == 1 {
 		list.Service = held[0]
