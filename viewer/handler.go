@@ -26,30 +26,18 @@ import (
 //
 // Options that cannot be used are ignored and reported to otel.Handle. The handler is
 // safe for concurrent use. Every request reads one view of the source.
-//
-// Equal requests share one answer, which is kept for the next ones, where the source and
-// its views have the method
-//
-//	Generation() uint64
-//
-// as a *store.Store does: a number that goes up whenever an answer may have changed. It stays
-// the same for a source that does not change, such as profiles in files.
 func Handler(s store.Source, opts ...Option) http.Handler {
 	c, err := newConfig(opts)
 	if err != nil {
 		otel.Handle(err)
 	}
-	return &handler{source: s, config: c, graphs: make(turns, 1), lists: make(turns, 2), instance: strconv.FormatInt(time.Now().UnixNano(), 36)}
+	return &handler{source: s, config: c, instance: strconv.FormatInt(time.Now().UnixNano(), 36)}
 }
 
 type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
-	// graphs has room for one request that looks at all samples, lists for some that
-	// look at all spans: a list does not wait for a graph.
-	graphs, lists turns
-	shared        shared
 	// instance tells this handler from others, and from those before a restart.
 	instance string
 	// traced is how many requests came within a span that is recorded.

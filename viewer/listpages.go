@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
@@ -26,12 +27,7 @@ func (h *handler) serveRoot(r *http.Request, params url.Values, f format) (respo
 	if err != nil || same != nil {
 		return response{body: same, contentType: "application/json"}, err
 	}
-	turns := h.lists
-	if f == formatPprof || f == formatFolded {
-		turns = h.graphs
-	}
-	return h.read(ctx, turns, question("spans", params, f), func(a *answer.Reader) (*made, error) {
-		a.About(answer.Query{From: q.From, Until: q.Until})
+	return h.read(ctx, []answer.Query{{From: q.From, Until: q.Until}}, func(a *answer.Reader) (*made, error) {
 		a.Ignored(unknown(params))
 		if f == formatPprof || f == formatFolded {
 			return profileMade(a, a.ListedProfile(q), f)
@@ -59,8 +55,7 @@ func (h *handler) serveNames(r *http.Request, params url.Values, f format) (resp
 	if err != nil || same != nil {
 		return response{body: same, contentType: "application/json"}, err
 	}
-	return h.read(ctx, h.lists, question("names", params, f), func(a *answer.Reader) (*made, error) {
-		a.About(answer.Query{From: q.From, Until: q.Until})
+	return h.read(ctx, []answer.Query{{From: q.From, Until: q.Until}}, func(a *answer.Reader) (*made, error) {
 		a.Ignored(unknown(params))
 		table, err := a.NameTable(q, order)
 		return dataMade(table, f, err)
@@ -83,18 +78,11 @@ func (h *handler) serveFind(r *http.Request, params url.Values, f format) (respo
 	if q.From, q.Until, err = parseRange(params, "from", "until"); err != nil {
 		return response{}, err
 	}
-	return h.read(r.Context(), h.lists, question("find", params, f), func(a *answer.Reader) (*made, error) {
-		a.About(q)
+	return h.read(r.Context(), []answer.Query{q}, func(a *answer.Reader) (*made, error) {
 		a.Ignored(unknown(params))
 		found, err := a.Understand(text)
 		return dataMade(found, f, err)
 	})
-}
-
-// mayBeUnchanged reports, without a view, whether since may be the generation of the source.
-func (h *handler) mayBeUnchanged(since string) bool {
-	source, ok := h.source.(generational)
-	return strings.HasPrefix(since, h.instance) && (!ok || since == answer.Generation(h.instance, source.Generation()))
 }
 
 // unchanged returns the answer to a client that polls a list and has it already, nil if there
@@ -103,10 +91,10 @@ func (h *handler) unchanged(ctx context.Context, params url.Values, f format) ([
 	since := params.Get("since")
 	// A list of the time before now changes with the clock.
 	byClock := strings.HasPrefix(params.Get("from"), "now") || strings.HasPrefix(params.Get("until"), "now")
-	if f != formatJSON || since == "" || byClock || !h.mayBeUnchanged(since) {
+	if f != formatJSON || since == "" || byClock || !strings.HasPrefix(since, h.instance) {
 		return nil, nil
 	}
-	view, err := h.source.View(ctx)
+	view, err := h.source.View(ctx, time.Time{}, time.Time{})
 	if err != nil {
 		return nil, err
 	}

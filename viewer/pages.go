@@ -44,12 +44,7 @@ func (h *handler) serveQuery(r *http.Request, params url.Values, f format, page 
 	if err != nil || f == formatHTML {
 		return pageResponse(), err
 	}
-	turns := h.turns(q)
-	if turns == nil && page == "profile" && f != formatPprof && f != formatFolded {
-		turns = h.lists // What a span's time went to takes a look at those below it.
-	}
-	return h.read(r.Context(), turns, question(page, params, f), func(a *answer.Reader) (*made, error) {
-		a.About(q)
+	return h.read(r.Context(), []answer.Query{q}, func(a *answer.Reader) (*made, error) {
 		a.Ignored(unknown(params))
 		if f == formatPprof || f == formatFolded {
 			return profileMade(a, q, f)
@@ -72,8 +67,7 @@ func (h *handler) serveComparison(r *http.Request, params url.Values, f format) 
 	if err := answer.Comparable(left, right); err != nil || f == formatHTML {
 		return pageResponse(), err
 	}
-	return h.read(r.Context(), h.turns(left, right), question("comparison", params, f), func(a *answer.Reader) (*made, error) {
-		a.About(left, right)
+	return h.read(r.Context(), []answer.Query{left, right}, func(a *answer.Reader) (*made, error) {
 		a.Ignored(unknown(params))
 		if f == formatPprof {
 			p, err := a.PprofDiff(left, right)
@@ -121,8 +115,7 @@ func (h *handler) serveGraph(r *http.Request, params url.Values, f format) (resp
 	if err != nil {
 		return response{}, err
 	}
-	return h.read(r.Context(), h.turns(left, right), question("graph", params, f), func(a *answer.Reader) (*made, error) {
-		a.About(left, right)
+	return h.read(r.Context(), []answer.Query{left, right}, func(a *answer.Reader) (*made, error) {
 		a.Ignored(unknown(params))
 		part, err := a.GraphAgainst(left, right, g)
 		return dataMade(part, f, err)
@@ -138,7 +131,7 @@ func (h *handler) serveLog(r *http.Request, params url.Values, f format) (respon
 		return response{}, answer.BadRequestf("the log is not a profile and has no %s form", f)
 	}
 	// What it tells of the profiler is of the moment.
-	return h.read(r.Context(), nil, "", func(a *answer.Reader) (*made, error) {
+	return h.read(r.Context(), nil, func(a *answer.Reader) (*made, error) {
 		a.Ignored(unknown(params))
 		l, err := a.Log()
 		resp, err := dataResponse(l, f, err)

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/viewer/internal/answer"
@@ -41,23 +39,10 @@ func (h *handler) page(fallback format, serve func(*http.Request, url.Values, fo
 	}
 }
 
-// read makes an answer from one view of the source, when it is its turn. The view ends with the
-// request.
-//
-// Equal questions have equal answers in one generation of the source, and share one. The
-// question is "" for an answer that cannot be shared.
-func (h *handler) read(ctx context.Context, turns turns, question string, respond func(*answer.Reader) (*made, error)) (response, error) {
+// read makes an answer from one view of the source. The view ends with the request.
+func (h *handler) read(ctx context.Context, about []answer.Query, respond func(*answer.Reader) (*made, error)) (response, error) {
 	status := h.currentStatus()
-	source, ok := h.source.(generational)
-	var m *made
-	var err error
-	if question == "" || !ok {
-		m, _, err = h.make(ctx, turns, status, nil, respond)
-	} else {
-		m, err = h.shared.get(ctx, question, generationOf(source.Generation(), status), func(ctx context.Context, opened opener) (*made, bool, error) {
-			return h.make(ctx, turns, h.currentStatus(), opened, respond)
-		})
-	}
+	m, err := h.make(ctx, about, status, respond)
 	if err != nil {
 		return response{}, err
 	}
@@ -70,14 +55,8 @@ const maxAnswerTime = 30 * time.Second
 
 var errTooLong = fmt.Errorf("the answer takes more than %v: ask for less time, or without regular expressions", maxAnswerTime)
 
-// make makes an answer, and reports whether it may be kept. opened may have it.
-func (h *handler) make(ctx context.Context, turns turns, status *answer.Status, opened opener, respond func(*answer.Reader) (*made, error)) (m *made, keep bool, err error) {
-	leave, err := turns.enter(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	defer leave()
-	asked := ctx
+// make makes an answer.
+func (h *handler) make(asked context.Context, about []answer.Query, status *answer.Status, respond func(*answer.Reader) (*made, error)) (m *made, err error) {
 	ctx, cancel := context.WithTimeout(asked, maxAnswerTime)
 	defer cancel()
 	defer func() {
@@ -85,47 +64,11 @@ func (h *handler) make(ctx context.Context, turns turns, status *answer.Status, 
 			err = errTooLong
 		}
 	}()
-	view, err := h.source.View(ctx)
+	from, until := answer.Between(about...)
+	view, err := h.source.View(ctx, from, until)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	defer view.Close()
-	if of, ok := view.(generational); ok && opened != nil {
-		if m := opened(generationOf(of.Generation(), status)); m != nil {
-			return m, false, nil
-		}
-	}
-	a := answer.NewReader(view, status, h.instance).Within(ctx)
-	if m, err = respond(a); err != nil {
-		return nil, false, err
-	}
-	return m, !a.Running() || m.lasts, nil
-}
-
-// readBy has the parameters that the page keeps in its address and sends with each question.
-// Each has the pages with answers that depend on it.
-var readBy = map[string][]string{
-	"view": nil, "per": nil, "leftSearch": nil, "leftZoom": nil,
-	"search": {"graph"}, "zoom": {"graph"},
-	"function": {"profile", "graph"},
-	"filter":   {"spans", "names"},
-	"order":    {"spans"}, "by": {"spans"},
-	"sort": {"names"}, "dir": {"names"},
-}
-
-// question returns the question of a request, "" if its answer changes with the clock.
-func question(page string, params url.Values, f format) string {
-	asked := url.Values{}
-	for key, values := range params {
-		if pages, ok := readBy[key]; ok && !slices.Contains(pages, page) {
-			continue
-		}
-		if len(values) > 0 && strings.HasPrefix(values[0], "now") {
-			return ""
-		}
-		if key != "format" && key != "since" {
-			asked[key] = values
-		}
-	}
-	return page + " " + string(f) + " " + asked.Encode()
+	return respond(answer.NewReader(view, status, h.instance).Within(ctx))
 }

@@ -19,7 +19,7 @@ func (h *handler) serveWaits(r *http.Request, params url.Values, f format) (resp
 	if f != formatPprof {
 		return response{}, answer.BadRequestf("exact waits by themselves have no %s form, only pprof: with format=json and format=text, ./?query= tells them with the rest of the span", f)
 	}
-	return h.read(r.Context(), h.lists, question("waits", params, f), func(a *answer.Reader) (*made, error) {
+	return h.read(r.Context(), nil, func(a *answer.Reader) (*made, error) {
 		p, err := a.WaitsPprof(q)
 		resp, err := pprofResponse(p, err)
 		return responseMade(resp, err, made{})

@@ -25,7 +25,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 )
@@ -199,18 +198,15 @@ func evictions(w *tabwriter.Writer) error {
 }
 
 // samplesOf counts the samples of all windows.
-func samplesOf(ctx context.Context, s *store.Store) (n int64) {
-	view, err := s.View(ctx)
+func samplesOf(ctx context.Context, s *store.Store) int64 {
+	view, err := s.View(ctx, time.Time{}, time.Time{})
 	if err != nil {
 		return 0
 	}
 	defer view.Close()
-	kinds, err := view.Kinds(store.Query{Kind: exporter.KindCPU})
+	kinds, err := view.Samples(store.Query{})
 	if err != nil {
 		return 0
 	}
-	for _, k := range kinds {
-		n += k.Samples
-	}
-	return n
+	return kinds.Samples
 }

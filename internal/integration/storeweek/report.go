@@ -64,7 +64,7 @@ type list struct {
 }
 
 func (t *truth) compare(s *store.Store) (*report, error) {
-	view, err := s.View(context.Background())
+	view, err := s.View(context.Background(), time.Time{}, time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -87,13 +87,16 @@ func (t *truth) compare(s *store.Store) (*report, error) {
 // look asks the store for a span and its samples.
 func (r *report) look(view store.View, l *list, want *span) error {
 	l.wanted++
-	got, ok, err := view.Span(want.id.String())
+	list, err := view.Spans(store.SpanQuery{ID: want.id.String()})
 	if err != nil {
 		return err
 	}
-	why := ""
+	why, got := "", store.Span{}
+	if len(list.Spans) > 0 {
+		got = list.Spans[0]
+	}
 	switch {
-	case !ok:
+	case len(list.Spans) == 0:
 		why = "neither record nor samples are held"
 	case got.SummaryMissing:
 		why = "its record is gone"

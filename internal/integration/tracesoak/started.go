@@ -56,7 +56,7 @@ func (s *started) read() error { return nil }
 // check compares what the store has of spans with the ledger, before it needs the room for
 // others.
 func (s *started) check() error {
-	v, err := s.store.View(context.Background())
+	v, err := s.store.View(context.Background(), time.Time{}, time.Time{})
 	if err != nil {
 		return err
 	}
@@ -70,16 +70,16 @@ func (s *started) check() error {
 			seen[id] = true
 			continue
 		}
-		data, err := v.(store.Exact).ExactTimes(id)
+		list, err := v.Spans(store.SpanQuery{ID: id, Exact: true, Brief: true})
 		if err != nil {
 			return err
 		}
-		if data == nil {
+		if len(list.Spans) == 0 || list.Spans[0].ExactTimes == nil {
 			continue
 		}
 		seen[id] = true
 		var got exectrace.SpanTimes
-		if err := json.Unmarshal(data, &got); err != nil {
+		if err := json.Unmarshal(list.Spans[0].ExactTimes, &got); err != nil {
 			return fmt.Errorf("exact times of span %s: %w", id, err)
 		}
 		if len(got.Goroutines) > 0 {

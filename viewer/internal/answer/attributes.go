@@ -12,6 +12,7 @@ import (
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 const (
@@ -30,12 +31,6 @@ type Attribute struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 	Child string `json:"child,omitempty"`
-}
-
-// AttributeKey is a key that spans have, and how many do.
-type AttributeKey struct {
-	Key   string `json:"key"`
-	Spans int    `json:"spans"`
 }
 
 // ByAttribute sums the spans that are held by the values of one attribute.
@@ -75,31 +70,30 @@ func (l *SpanList) attributes(r *Reader, by string) {
 	if by != "" {
 		l.By = &ByAttribute{Key: by, Values: []AttributeValue{}}
 	}
-	source, ok := r.view.(store.Attributed)
-	if !ok {
+	if !r.records() {
 		if l.By != nil {
 			l.By.Note = unknownAttributes
 		}
 		return
 	}
-	keys := ask(r, "attributes", source.AttributeKeys)
+	keys := sums.AttributeKeys(r.allSpans())
 	for _, key := range keys {
 		if len(l.AttributeKeys) == maxAttributeKeys && key.Key != by {
 			continue
 		}
-		l.AttributeKeys = append(l.AttributeKeys, AttributeKey(key))
+		l.AttributeKeys = append(l.AttributeKeys, key)
 	}
 	if l.By == nil {
 		return
 	}
-	totals := ask(r, "attribute "+by, func() ([]store.AttributeTotal, error) { return source.AttributeTotals(by) })
+	totals := sums.AttributeTotals(r.allSpans(), by)
 	if l.By.ValuesOmitted = len(totals) - maxAttributeValues; l.By.ValuesOmitted > 0 {
 		totals = totals[:maxAttributeValues]
 	} else {
 		l.By.ValuesOmitted = 0
 	}
 	if len(totals) == 0 {
-		l.By.Note = missingAttribute(source, keys, by)
+		l.By.Note = r.missingAttribute(keys, by)
 	}
 	q := flameql.Query{Type: r.cpuType()}
 	for _, t := range totals {
@@ -139,11 +133,11 @@ const (
 )
 
 // missingAttribute says why no span has an attribute, "" if one has it.
-func missingAttribute(source store.Attributed, keys []store.AttributeKey, key string) string {
-	if slices.ContainsFunc(keys, func(k store.AttributeKey) bool { return k.Key == key }) {
+func (r *Reader) missingAttribute(keys []sums.AttributeKey, key string) string {
+	if slices.ContainsFunc(keys, func(k sums.AttributeKey) bool { return k.Key == key }) {
 		return ""
 	}
-	kept := source.KeptAttributes()
+	kept := r.info.Attributes
 	if len(kept) == 0 {
 		return "attributes of spans are not kept (WithoutSpanAttributes)"
 	}
@@ -157,8 +151,7 @@ func missingAttribute(source store.Attributed, keys []store.AttributeKey, key st
 // attributeNote says that the samples of whole requests were selected by what their
 // children did.
 func (r *Reader) attributeNote(q Query) string {
-	source, ok := r.view.(store.Attributed)
-	if !ok {
+	if !r.records() {
 		return ""
 	}
 	for _, m := range q.Matchers {
@@ -166,8 +159,8 @@ func (r *Reader) attributeNote(q Query) string {
 		if !ok || !asksFor(m) {
 			continue // What lacks a value is no whole request because of it.
 		}
-		totals := ask(r, "attribute "+key, func() ([]store.AttributeTotal, error) { return source.AttributeTotals(key) })
-		if slices.ContainsFunc(totals, func(t store.AttributeTotal) bool { return t.Shared && m.Matches(t.Value) }) {
+		totals := sums.AttributeTotals(r.allSpans(), key)
+		if slices.ContainsFunc(totals, func(t sums.AttributeTotal) bool { return t.Shared && m.Matches(t.Value) }) {
 			return wholeRequests
 		}
 	}
@@ -182,11 +175,10 @@ func asksFor(m store.Matcher) bool {
 // unprefixedAttribute returns the label of a query that no sample has and that is an
 // attribute of spans, "" for none.
 func (r *Reader) unprefixedAttribute(q Query) string {
-	source, ok := r.view.(store.Attributed)
-	if !ok {
+	if !r.records() {
 		return ""
 	}
-	kept := source.KeptAttributes()
+	kept := r.info.Attributes
 	for _, m := range q.Matchers {
 		label := m.Label()
 		if !asksFor(m) || !slices.Contains(kept, label) {
@@ -203,7 +195,7 @@ func (r *Reader) unprefixedAttribute(q Query) string {
 
 // selectsAny reports whether q selects a sample.
 func (r *Reader) selectsAny(q Query) bool {
-	return slices.ContainsFunc(r.totals(q), func(t store.KindTotal) bool {
+	return slices.ContainsFunc(r.totals(q), func(t store.Sum) bool {
 		return t.Kind == q.Type.Kind && t.Samples > 0
 	})
 }
@@ -211,17 +203,16 @@ func (r *Reader) selectsAny(q Query) bool {
 // emptyAttributes is the reason for a query with conditions on attributes that selects
 // nothing.
 func (r *Reader) emptyAttributes(q Query) string {
-	source, ok := r.view.(store.Attributed)
-	if !ok {
+	if !r.records() {
 		return unknownAttributes
 	}
-	keys := ask(r, "attributes", source.AttributeKeys)
+	keys := sums.AttributeKeys(r.allSpans())
 	for _, m := range q.Matchers {
 		key, ok := m.SpanAttribute()
 		if !ok {
 			continue
 		}
-		if reason := missingAttribute(source, keys, key); reason != "" {
+		if reason := r.missingAttribute(keys, key); reason != "" {
 			return reason
 		}
 	}

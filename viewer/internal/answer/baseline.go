@@ -44,7 +44,7 @@ const baselineReach = time.Hour
 
 // baseline returns nil for a query without ids, and for one whose samples have several
 // names, for which there is no one baseline. What spans did after their end has none.
-func (r *Reader) baseline(q Query, span store.Span, sel *store.Selection) *Baseline {
+func (r *Reader) baseline(q Query, span store.Span, sel *store.Samples) *Baseline {
 	base := q.WithoutIDs()
 	if _, ended := q.Value(labelkey.EndedSpanID); ended || len(base.Matchers) == len(q.Matchers) {
 		return nil

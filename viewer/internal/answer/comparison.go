@@ -11,6 +11,7 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // maxDiffRows bounds the differences of a comparison.
@@ -100,7 +101,7 @@ func (r *Reader) spansOf(p *Profile) (n int) {
 	switch conditions[0].Label() {
 	case inSpanName:
 		// It is about the spans that have a record.
-		if n = len(r.spans(store.SpanQuery{Name: value, Service: service, From: p.From, Until: p.Until, Limit: maxCounted + 1})); n > maxCounted {
+		if n = len(r.spans(store.SpanQuery{Name: value, Service: service, From: p.From, Until: p.Until, Limit: maxCounted + 1, Brief: true})); n > maxCounted {
 			return 0
 		}
 	case labelkey.SpanName:
@@ -109,13 +110,13 @@ func (r *Reader) spansOf(p *Profile) (n int) {
 			return 0
 		}
 		totals := r.nameTotals()
-		labels := newLabelNames(totals)
+		labels := sums.LabelNames(totals)
 		for _, t := range totals {
 			if t.Label != value || service != "" && t.Service != service {
 				continue
 			}
 			// What other names share the label with is not known to be of these spans.
-			if labels[serviceLabel{t.Service, value}] > 1 {
+			if labels[sums.Name{Service: t.Service, Name: value}] > 1 {
 				return 0
 			}
 			n += t.Spans
@@ -126,7 +127,7 @@ func (r *Reader) spansOf(p *Profile) (n int) {
 
 // profiledTime returns for how long the windows went on that may have samples of a side, 0
 // where that is not known.
-func (r *Reader) profiledTime(p *Profile) (covered time.Duration) {
+func (r *Reader) profiledTime(p *Profile) time.Duration {
 	q := p.query
 	if p.Unit != termtext.Nanoseconds {
 		return 0
@@ -137,26 +138,12 @@ func (r *Reader) profiledTime(p *Profile) (covered time.Duration) {
 		}
 		return p.Until.Sub(p.From)
 	}
-	windows := 0
-	var until time.Time
-	for _, w := range r.allWindows() { // by start
-		if w.Kind != q.Type.Kind || !q.From.IsZero() && !end(w).After(q.From) || !q.Until.IsZero() && !w.Start.Before(q.Until) {
-			continue
-		}
-		windows++
-		from := w.Start
-		if from.Before(until) {
-			from = until
-		}
-		if d := end(w).Sub(from); d > 0 && q.about(w) {
-			covered, until = covered+d, end(w)
-		}
-	}
+	windows := sums.In(r.allWindows(), q.Type.Kind, q.From, q.Until)
 	// A side that was found in more has samples of spans whose windows have made room.
-	if windows != p.Windows {
+	if len(windows) != p.Windows {
 		return 0
 	}
-	return covered
+	return sums.Covered(windows, time.Time{}, time.Time{}, q.about)
 }
 
 // sideTitle is the name of a side for a terminal, with the time of a span, and of both sides

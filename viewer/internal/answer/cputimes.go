@@ -65,13 +65,12 @@ func (r *Reader) afterEnd(id string) (title, note string) {
 
 // withTimes returns s as answer has it, with the times of its CPU samples.
 func (r *Reader) withTimes(answer Span, s store.Span) Span {
-	timed, ok := r.view.(store.Timed)
 	// The start of work without a span is that of a profile.
-	if !ok || s.CPUSamples == 0 || s.Manual || s.SummaryMissing {
+	if s.CPUSamples == 0 || s.Manual || s.SummaryMissing {
 		return answer
 	}
-	times := ask(r, "times of "+s.ProfileID, func() ([]store.CPUTime, error) { return timed.CPUTimes(s, cpuParts) })
-	for _, t := range times {
+	timed, _ := r.spanOf(store.SpanQuery{ID: s.ProfileID, Parts: cpuParts, Brief: true})
+	for _, t := range timed.CPUTimes {
 		answer.CPUTimes = append(answer.CPUTimes, CPUTime{t.After.Nanoseconds(), t.CPU.Nanoseconds(), t.Samples})
 	}
 	return answer

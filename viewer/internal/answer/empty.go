@@ -94,7 +94,7 @@ func meantLabel(written string) string {
 func (r *Reader) emptyUnknown(q Query) string {
 	id, _ := q.SpanID()
 	id = strconv.Quote(termtext.Clip(id, termtext.MaxQuoted))
-	if r.live == nil {
+	if r.fixed() {
 		return "nothing here has the id " + id
 	}
 	if r.status != nil && r.status.Host {
@@ -179,7 +179,7 @@ func (r *Reader) wallInterval() int64 {
 // untilThen adds to a reason when samples will arrive.
 func (r *Reader) untilThen(reason, separator string) string {
 	switch s := r.status; {
-	case r.live == nil:
+	case r.fixed():
 		return reason
 	case s == nil || s.Running == nil:
 		return reason + separator + "they come when the current profile ends"

@@ -76,11 +76,8 @@ func (r *Reader) withExactTimes(s Span) Span {
 
 // exactJSON returns what an execution trace has told of a span, nil if nothing.
 func (r *Reader) exactJSON(id string) json.RawMessage {
-	exact, ok := r.view.(store.Exact)
-	if !ok {
-		return nil
-	}
-	return ask(r, "exact times of "+id, func() (json.RawMessage, error) { return exact.ExactTimes(id) })
+	s, _ := r.spanOf(store.SpanQuery{ID: id, Exact: true, Brief: true})
+	return s.ExactTimes
 }
 
 // exactTimesOf returns what an execution trace has told of a span, nil if nothing.

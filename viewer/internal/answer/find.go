@@ -13,6 +13,7 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 const (
@@ -221,13 +222,12 @@ var attributePattern = regexp.MustCompile(`(?s)^(?:span\.)?([\w.:/-]+?)\s*(=~|!~
 
 // attribute takes a text for a key of attributes, or for a condition on one.
 func (f *finder) attribute() {
-	source, ok := f.view.(store.Attributed)
-	if !ok {
+	if !f.records() {
 		return
 	}
-	keys := ask(f.Reader, "attributes", source.AttributeKeys)
+	keys := sums.AttributeKeys(f.allSpans())
 	has := func(key string) bool {
-		return slices.ContainsFunc(keys, func(k store.AttributeKey) bool { return k.Key == key })
+		return slices.ContainsFunc(keys, func(k sums.AttributeKey) bool { return k.Key == key })
 	}
 	if key := strings.TrimPrefix(f.text, spanAttribute); has(key) {
 		f.list("key", "sums by the attribute "+key, "by", key)

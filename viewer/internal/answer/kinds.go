@@ -8,7 +8,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
-	"github.com/spanprof/spanprof/store"
 )
 
 // Kind is a profile of one type that meets the conditions of a query.
@@ -29,20 +28,20 @@ type Kind struct {
 // of q itself, and CPU time, so that there is a link back to it. Minor types are left out
 // unless q asks for one.
 func (r *Reader) kinds(q Query) []Kind {
-	totals := map[exporter.Kind]store.KindTotal{}
+	totals := map[exporter.Kind]int64{}
 	for _, t := range r.totals(q) {
-		totals[t.Kind] = t
+		totals[t.Kind] = t.Samples
 	}
 	list := []Kind{}
 	cpu := r.cpuType()
 	for _, t := range flameql.Types {
 		total := totals[t.Kind]
-		if t != q.Type && t != cpu && (total.Samples == 0 || t.Minor) {
+		if t != q.Type && t != cpu && (total == 0 || t.Minor) {
 			continue
 		}
 		other := q.Query
 		other.Type = t
-		list = append(list, Kind{Type: t.Name, Label: t.Label, Measure: t.Words, Samples: total.Samples, Query: other.String()})
+		list = append(list, Kind{Type: t.Name, Label: t.Label, Measure: t.Words, Samples: total, Query: other.String()})
 	}
 	return list
 }

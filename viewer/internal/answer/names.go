@@ -12,26 +12,7 @@ import (
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
-	"github.com/spanprof/spanprof/store"
 )
-
-// labelNames counts, for each value of the label span_name, the names of the spans whose
-// samples carry it. There may be several: routers rename spans after the labels were
-// set, long names are cut, and beyond a bound names become "other".
-type labelNames map[serviceLabel]int
-
-type serviceLabel struct{ service, label string }
-
-func newLabelNames(totals []store.NameTotal) labelNames {
-	names := labelNames{}
-	for _, t := range totals {
-		// The earlier name of a renamed span has samples, but no span.
-		if t.Spans > 0 {
-			names[serviceLabel{t.Service, t.Label}]++
-		}
-	}
-	return names
-}
 
 // maxNoteNames bounds the names in a sentence.
 const maxNoteNames = 3

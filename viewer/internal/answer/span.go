@@ -91,7 +91,7 @@ func (r *Reader) newSpan(s store.Span) Span {
 		CPUSamples:        s.CPUSamples,
 		CPUInclusiveNs:    s.CPUInclusive.Nanoseconds(),
 		AfterEnd:          newAfterEnd(s),
-		HasExactTimes:     s.ExactTimes,
+		HasExactTimes:     s.HasExactTimes,
 		WallSamples:       s.WallSamples,
 		SamplesHeld:       s.SamplesHeld,
 		Running:           s.Running,

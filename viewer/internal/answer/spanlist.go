@@ -14,6 +14,7 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // SpanList is the list of spans, with their sums by name.
@@ -39,8 +40,8 @@ type SpanList struct {
 	Unnamed int `json:"unnamed,omitempty"`
 	// AttributeKeys are the keys of attributes that spans have, those of most spans
 	// first; By sums the spans by the key that the request names.
-	AttributeKeys []AttributeKey `json:"attributeKeys,omitempty"`
-	By            *ByAttribute   `json:"by,omitempty"`
+	AttributeKeys []sums.AttributeKey `json:"attributeKeys,omitempty"`
+	By            *ByAttribute        `json:"by,omitempty"`
 	// Process has the profiles of the whole process.
 	Process []Kind `json:"process"`
 	// Work selects the CPU time that the conditions are about, over time; it is left out
@@ -83,14 +84,14 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 		Spans:      []Span{},
 		Groups:     []Group{},
 		Process:    r.process(held),
-		Fixed:      r.live == nil,
+		Fixed:      r.fixed(),
 		Ranged:     r.ranged(),
 	}
 	if held.several() {
 		list.Services = held
 	}
 	totals := r.nameTotals()
-	labels := newLabelNames(totals)
+	labels := sums.LabelNames(totals)
 	for i, t := range totals {
 		if i == 0 {
 			list.Service = t.Service
@@ -211,7 +212,7 @@ type Group struct {
 	LabelNames int    `json:"labelNames,omitempty"`
 }
 
-func newGroup(t store.NameTotal, process flameql.Query, labels labelNames) Group {
+func newGroup(t store.NameTotal, process flameql.Query, labels map[sums.Name]int) Group {
 	// Without a sample only the name is known.
 	label := cmp.Or(t.Label, t.Name)
 	g := Group{
@@ -225,7 +226,7 @@ func newGroup(t store.NameTotal, process flameql.Query, labels labelNames) Group
 		Query:     process.WithEqual(labelkey.SpanName, label).String(),
 	}
 	if label != t.Name {
-		g.Label, g.LabelNames = label, labels[serviceLabel{t.Service, label}]
+		g.Label, g.LabelNames = label, labels[sums.Name{Service: t.Service, Name: label}]
 	}
 	return g
 }

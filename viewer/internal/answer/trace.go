@@ -14,6 +14,7 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // maxListedBytes bounds the ids in a query: flameql.MaxBytes less the rest of it.
@@ -38,7 +39,7 @@ func (r *Reader) tree(q Query) (root store.Span, ok bool) {
 	i := slices.IndexFunc(q.Matchers, func(m store.Matcher) bool {
 		return m.Label() == labelkey.ProfileID && m.Op() == store.MatchRegexp && m.ListsIDs()
 	})
-	if i < 0 || r.live == nil {
+	if i < 0 || !r.records() {
 		return root, false
 	}
 	ids := strings.Split(q.Matchers[i].Value(), "|")
@@ -46,7 +47,7 @@ func (r *Reader) tree(q Query) (root store.Span, ok bool) {
 		return root, false
 	}
 	listed := 0
-	for _, s := range subtree(root, r.trace(root)) {
+	for _, s := range sums.Tree(root, r.trace(root)) {
 		switch {
 		case slices.Contains(ids, s.ProfileID):
 			listed++
@@ -57,28 +58,10 @@ func (r *Reader) tree(q Query) (root store.Span, ok bool) {
 	return root, listed == len(ids)
 }
 
-// subtree returns a span and those below it, each once.
-func subtree(root store.Span, trace []store.Span) []store.Span {
-	below := map[string][]store.Span{}
-	for _, s := range trace {
-		if s.ParentID != "" && s.ProfileID != root.ProfileID {
-			below[s.ParentID] = append(below[s.ParentID], s)
-		}
-	}
-	all := []store.Span{root}
-	for i := 0; i < len(all); i++ {
-		id := all[i].ProfileID
-		all = append(all, below[id]...)
-		// Parent ids may form a circle.
-		delete(below, id)
-	}
-	return all
-}
-
 // baselineOfTrees is the baseline of a span with those below it; nil where spans have no
 // records, and for one without a name.
 func (r *Reader) baselineOfTrees(q Query, root store.Span) *Baseline {
-	if r.live == nil || root.Name == "" || root.SummaryMissing {
+	if !r.records() || root.Name == "" || root.SummaryMissing {
 		return nil
 	}
 	base := q.WithoutIDs()
@@ -95,7 +78,7 @@ func (r *Reader) baselineOfTrees(q Query, root store.Span) *Baseline {
 // has the spans of its trace.
 func newChildren(q Query, span store.Span, trace []store.Span) *Children {
 	ids, found := []string{span.ProfileID}, false
-	for _, s := range subtree(span, trace)[1:] {
+	for _, s := range sums.Tree(span, trace)[1:] {
 		if s.SamplesHeld > 0 {
 			ids = append(ids, s.ProfileID)
 			found = found || sampled(s, q.Type.Kind)
@@ -155,33 +138,13 @@ func (r *Reader) localRoot(q Query) (root Query, note string, ok bool) {
 	return q, note + "its trace", len(r.selection(q).Stacks) > 0
 }
 
-// eachBelow shows the spans below one in this process, those nearer to it first; those below
-// what visit returns false for are left out.
-func eachBelow(root store.Span, trace []store.Span, visit func(store.Span) bool) {
-	below := map[string][]store.Span{}
-	for _, s := range trace {
-		if s.ParentID != "" && !s.LocalRoot && s.ProfileID != root.ProfileID {
-			below[s.ParentID] = append(below[s.ParentID], s)
-		}
-	}
-	for todo := []store.Span{root}; len(todo) > 0; todo = todo[1:] {
-		of := todo[0].ProfileID
-		for _, s := range below[of] {
-			if visit(s) {
-				todo = append(todo, s)
-			}
-		}
-		delete(below, of) // Parent ids may form a circle.
-	}
-}
-
 // maxHoisted bounds the attributes of a span with those of spans below it.
 const maxHoisted = 16
 
 // hoist adds the attributes of the spans below a span that have records of their own: what a
 // request was is often said by its children.
 func (s *Span) hoist(span store.Span, trace []store.Span) {
-	eachBelow(span, trace, func(child store.Span) bool {
+	sums.EachBelow(span, trace, func(child store.Span) bool {
 		of := cmp.Or(child.Name, "(unnamed)")
 		for _, a := range newAttributes(child.Attributes) {
 			a.Child = cmp.Or(a.Child, of)

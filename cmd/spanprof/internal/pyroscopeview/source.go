@@ -46,8 +46,8 @@ func newSource(c *querier.Client, lookback time.Duration) *source {
 	return &source{client: c, lookback: lookback}
 }
 
-// View implements store.Source.
-func (s *source) View(ctx context.Context) (store.View, error) {
+// View implements store.Source. Without times it is about the time since lookback ago.
+func (s *source) View(ctx context.Context, from, until time.Time) (store.View, error) {
 	ctx, cancel := context.WithTimeout(ctx, viewTime)
 	v := &view{
 		source: s,
@@ -58,6 +58,13 @@ func (s *source) View(ctx context.Context) (store.View, error) {
 		spans:  make(map[string]foundSpan),
 		listed: make(map[string]*spanPage),
 	}
-	v.About(time.Time{}, time.Time{})
+	v.chosen = from.IsZero()
+	if until.IsZero() {
+		until = time.Now()
+	}
+	if from.IsZero() {
+		from = until.Add(-s.lookback)
+	}
+	v.from, v.until = from, until
 	return v, nil
 }

@@ -59,7 +59,20 @@ func (v *view) page(s querier.Selector) (*spanPage, error) {
 }
 
 // Spans implements store.View.
-func (v *view) Spans(q store.SpanQuery) ([]store.Span, error) {
+func (v *view) Spans(q store.SpanQuery) (list store.SpanList, err error) {
+	switch {
+	case q.ID != "":
+		list.Spans, err = v.byID(q.ID)
+	case q.Names:
+		list.Names, err = v.nameTotals()
+	default:
+		list.Spans, err = v.list(q)
+	}
+	return list, err
+}
+
+// list returns the spans that a query lists.
+func (v *view) list(q store.SpanQuery) ([]store.Span, error) {
 	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || len(q.Attributes) > 0 || q.Below != "" {
 		v.note("a Pyroscope server knows neither the wall time of spans nor their errors, their attributes or what is below them: no span meets these conditions")
 		return nil, nil

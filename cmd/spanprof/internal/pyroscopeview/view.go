@@ -46,30 +46,15 @@ type view struct {
 	names  []store.NameTotal
 }
 
-var (
-	_ store.View   = (*view)(nil)
-	_ store.Ranged = (*view)(nil)
-	_ store.Noter  = (*view)(nil)
-)
+var _ store.View = (*view)(nil)
 
-// About implements store.Ranged.
-func (v *view) About(from, until time.Time) {
-	v.chosen = from.IsZero()
-	if until.IsZero() {
-		until = time.Now()
+// Info implements store.View.
+func (v *view) Info() store.Info {
+	info := store.Info{Notes: slices.Clip(v.notes), Lacks: store.LacksUpdates | store.LacksRecords | store.LacksWindows}
+	if v.chosen {
+		info.Notes = append(info.Notes, fmt.Sprintf("this is about %s, %s: from and until in the address choose another time, and -lookback another length", short(v.lookback), termtext.TimeRange(v.from, v.until)))
 	}
-	if from.IsZero() {
-		from = until.Add(-v.lookback)
-	}
-	v.from, v.until = from, until
-}
-
-// Notes implements store.Noter.
-func (v *view) Notes() []string {
-	if !v.chosen {
-		return v.notes
-	}
-	return append(slices.Clip(v.notes), fmt.Sprintf("this is about %s, %s: from and until in the address choose another time, and -lookback another length", short(v.lookback), termtext.TimeRange(v.from, v.until)))
+	return info
 }
 
 // short writes a duration without zeros at its end: 1h.

@@ -35,9 +35,6 @@ type Table struct {
 	Selected bool `json:"selected,omitempty"`
 	// Inclusive says that spans have spans below them: CPUInclusiveNs differs from CPUNs.
 	Inclusive bool `json:"inclusive,omitempty"`
-	// Octave is the exponent of the first column of each histogram: column i counts
-	// the spans that took from 2^(Octave+i) up to twice as many nanoseconds.
-	Octave int `json:"octave"`
 	// Fixed says that there is nothing to poll for, Ranged that the source cannot be
 	// looked through as a whole.
 	Fixed  bool   `json:"fixed,omitempty"`
@@ -67,12 +64,10 @@ type Name struct {
 	// WaitNs is the wall time in samples less the CPU time; nil where wall time was not
 	// sampled, or is shared with another name.
 	WaitNs *int64 `json:"waitNs,omitempty"`
-	// Measured is the number of spans whose records are held, which the times and the
-	// histogram are those of.
+	// Measured is the number of spans whose records are held, which the times are of.
 	Measured  int    `json:"measured"`
 	Durations *Times `json:"durations,omitempty"`
 	CPUs      *Times `json:"cpus,omitempty"`
-	Histogram []int  `json:"histogram,omitempty"`
 	// Query selects the profile of the name. Label and LabelNames are as in a Group of
 	// the list of spans.
 	Query      string `json:"query"`
@@ -157,20 +152,4 @@ func (s *Sum) add(n *Name) {
 	s.Spans += n.Spans
 	s.Errors += n.Errors
 	s.CPUNs += n.CPUNs
-}
-
-// AlignHistograms gives all histograms the first column of the one with the shortest time,
-// as octaves are counted from 1 ns.
-func (t *Table) AlignHistograms() {
-	t.Octave = -1
-	for _, n := range t.Names {
-		if i := slices.IndexFunc(n.Histogram, func(count int) bool { return count > 0 }); i >= 0 && (t.Octave < 0 || i < t.Octave) {
-			t.Octave = i
-		}
-	}
-	t.Octave = max(t.Octave, 0)
-	for i := range t.Names {
-		h := t.Names[i].Histogram
-		t.Names[i].Histogram = h[min(t.Octave, len(h)):]
-	}
 }
