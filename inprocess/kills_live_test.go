@@ -76,7 +76,7 @@ func opened(t *testing.T, dir string) (*store.Store, store.View) {
 		t.Fatal(err)
 	}
 	restored(t, s)
-	v, err := s.View(t.Context())
+	v, err := s.View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
