@@ -59,9 +59,5 @@ func (s *Store) Windows(q WindowQuery) []WindowInfo {
 	return must(s, func(v View) ([]WindowInfo, error) { return v.Windows(q) })
 }
 
-func (s *Store) Log() []Event {
-	return must(s, func(v View) ([]Event, error) { return v.(Live).Log(), nil })
-}
-
 // Restored waits until the files of earlier processes are read.
 func (s *Store) Restored() { <-s.room.Restored() }

@@ -272,9 +272,6 @@ func (v *view) cpuTimes(s *segment.Span, parts int) []CPUTime {
 func (v *view) attributes(to *Span, set, child string, most int) {
 	for _, e := range v.held.Attributes(set) {
 		a := Attribute{Key: e.Key, Value: e.Value, Child: child}
-		if e.OfChild {
-			a.Child = cmp.Or(e.Child, unnamedChild)
-		}
 		switch {
 		case e.More, len(to.Attributes) >= most:
 			to.AttributesOmitted = true

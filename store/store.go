@@ -94,6 +94,7 @@ func newStore(c config) *Store {
 	s.room = segment.NewRoom(c.maxBytes, c.attributeKeys())
 	s.intake = segment.NewIntake(s.room, c.fraction, func(sampled bool) bool { return sampled && spanlabels.Counts.EverySpan.Load() })
 	s.intake.Roots = s.origins.count
+	s.room.Running = s.running.ids
 	s.exact.max = c.maxBytes / 32
 	return s
 }

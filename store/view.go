@@ -48,8 +48,6 @@ type Info struct {
 	// questions, unless spans run.
 	Generation uint64
 	Stats      Stats
-	// Log is what happened to the newest windows, the oldest of at most 512 first.
-	Log []Event
 	// Notes are remarks about the answers: sentences without a capital and a full stop.
 	Notes []string
 	// Attributes are the keys of the attributes that are kept, nil if none are.
@@ -64,7 +62,7 @@ type Lacks uint8
 
 // What a source may lack.
 const (
-	// LacksUpdates: it receives nothing while it is read. Stats and Log are empty.
+	// LacksUpdates: it receives nothing while it is read. Stats are empty.
 	LacksUpdates Lacks = 1 << iota
 	// LacksRecords: it has no records of spans, but the samples of them. Their durations,
 	// attributes, errors and parents are unknown.
@@ -86,26 +84,6 @@ type WindowInfo struct {
 	Samples, Bytes          int64
 	Kernel                  bool     // an eBPF agent took it
 	Earlier                 *Process // nil for this process
-}
-
-// EventType is what happened to a window.
-type EventType string
-
-// The types of an Event.
-const (
-	EventReceived EventType = "received"
-	EventRefused  EventType = "refused"
-	EventEvicted  EventType = "evicted"
-)
-
-// Event is an entry of the store's log. Text is the error of a refused profile.
-type Event struct {
-	Time           time.Time
-	Type           EventType
-	Kind           exporter.Kind
-	Service        string
-	Samples, Bytes int64
-	Text           string
 }
 
 // view is the View of a store.
@@ -136,9 +114,6 @@ func (v *view) Info() Info {
 	info := Info{Generation: v.held.Generation, Stats: v.stats, Attributes: v.held.KeptKeys(), ExactTimes: len(v.exact) > 0}
 	if v.store.readOnly {
 		info.Lacks = LacksUpdates
-	}
-	for _, e := range v.held.Events {
-		info.Log = append(info.Log, Event{e.Time, EventType(e.Type), e.Kind, e.Service, e.Samples, e.Bytes, e.Text})
 	}
 	return info
 }

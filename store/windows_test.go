@@ -221,37 +221,3 @@ func TestKinds(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
-
-func TestLog(t *testing.T) {
-	s := newStore(t)
-	start := time.Now()
-	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 3, nil})))
-	bad := exporter.NewProfile(exporter.Window{Kind: exporter.KindHeap, Resource: checkout}, []byte("no pprof"))
-	err := s.Export(t.Context(), bad)
-	got := s.Log()
-	for i := range got {
-		if got[i].Time.Before(start.Add(-time.Second)) || got[i].Time.After(time.Now().Add(time.Second)) {
-			t.Error("time:", got[i].Time)
-		}
-		got[i].Time, got[i].Bytes = time.Time{}, min(got[i].Bytes, 1)
-	}
-	want := []store.Event{
-		{Type: store.EventReceived, Kind: exporter.KindCPU, Service: "checkout", Samples: 3, Bytes: 1},
-		{Type: store.EventRefused, Kind: exporter.KindHeap, Service: "checkout", Text: err.Error()},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	for n := range 512 {
-		export(t, s, inWindow(n, exporter.KindWall, cpuProfile()))
-	}
-	got = s.Log()
-	if len(got) != 512 || got[0].Kind != exporter.KindWall {
-		t.Error(len(got), got[0])
-	}
-	for i := range len(got) - 1 {
-		if got[i].Time.After(got[i+1].Time) {
-			t.Fatal("not in order:", i)
-		}
-	}
-}

@@ -6,21 +6,24 @@ package segment
 import (
 	"slices"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 // copier copies parts of one segment to another.
 type copier struct {
-	to, from                                      *Segment
-	texts, mappings, functions, locations, frames copies
-	labelled, sets                                copies
+	to, from *Segment
+	reader   *codeReader // of the destination
+	encoder  *encoder    // of the source
+
+	texts, frames, labelled, sets copies
 }
 
 func newCopier(to, from *Segment) *copier {
 	return &copier{
-		to: to, from: from, texts: make(copies, len(from.texts.list)),
-		mappings: make(copies, len(from.code.mappings.list)), functions: make(copies, len(from.code.functions.list)),
-		locations: make(copies, len(from.code.locations.list)), frames: make(copies, len(from.code.frames.list)),
+		to: to, from: from, reader: to.codeReader(), encoder: from.encoder(&profile.Profile{}),
+		texts: make(copies, len(from.texts.list)), frames: make(copies, len(from.code.frames.list)),
 		labelled: make(copies, len(from.groups.labellings.list)), sets: make(copies, len(from.groups.sets.ends)),
 	}
 }
@@ -40,37 +43,7 @@ func (c *copier) text(n uint32) uint32 {
 	return c.texts.once(n, func() uint32 { return c.to.texts.add(c.from.texts.list[n]) })
 }
 
-func (c *copier) mapping(n uint32) uint32 {
-	return c.mappings.once(n, func() uint32 {
-		m := c.from.code.mappings.list[n]
-		m.file, m.build = c.text(m.file), c.text(m.build)
-		return c.to.code.mappings.add(m)
-	})
-}
-
-func (c *copier) function(n uint32) uint32 {
-	return c.functions.once(n, func() uint32 {
-		f := c.from.code.functions.list[n]
-		f.name, f.system, f.file = c.text(f.name), c.text(f.system), c.text(f.file)
-		return c.to.code.functions.add(f)
-	})
-}
-
-func (c *copier) location(n uint32) uint32 {
-	return c.locations.once(n, func() uint32 {
-		if n == 0 {
-			return 0
-		}
-		l := c.from.code.locations.list[n]
-		lines := make([]line, l.lines)
-		for i, at := range c.from.code.locations.of(l) {
-			at.function = c.function(at.function)
-			lines[i] = at
-		}
-		l.mapping = c.mapping(l.mapping)
-		return c.to.code.locations.add(l, lines)
-	})
-}
+func (c *copier) mapping(n uint32) uint32 { return c.reader.mapping(c.encoder.mapping(n)) }
 
 // stack copies a stack. Parents have lower numbers, and so the recursion ends.
 func (c *copier) stack(n uint32) uint32 {
@@ -82,7 +55,7 @@ func (c *copier) stack(n uint32) uint32 {
 	}
 	return c.frames.once(n, func() uint32 {
 		f := c.from.code.frames.list[n]
-		return c.to.code.frames.add(frame{c.stack(f.parent), c.location(f.location)})
+		return c.to.code.frames.add(frame{c.stack(f.parent), c.reader.location(c.encoder.location(f.location))})
 	})
 }
 
@@ -119,13 +92,7 @@ func (c *copier) labelling(n uint32, as form) uint32 {
 
 // window appends the rows of a window with the given places, in their order.
 func (c *copier) window(w *window, rows []int) {
-	text := func(t string) string { return c.to.texts.list[c.to.texts.add(t)] }
 	own := *w
-	own.service, own.version, own.standard = text(w.service), text(w.version), text(w.standard)
-	own.types = slices.Clone(w.types)
-	for i := range own.types {
-		own.types[i] = ValueType{text(w.types[i].Name), text(w.types[i].Unit)}
-	}
 	own.mappings, own.times, own.samples, own.cpu, own.labelled = nil, times{}, 0, 0, 0
 	for _, m := range w.mappings {
 		own.mappings = append(own.mappings, c.mapping(m))

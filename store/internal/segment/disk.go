@@ -118,18 +118,9 @@ type savedWindow struct {
 }
 
 type savedSpan struct {
-	ID         string             `json:"id"`
-	Parent     string             `json:"parent,omitempty"`
+	Ended
 	Trace      string             `json:"trace,omitempty"`
-	Name       string             `json:"name,omitempty"`
-	Service    string             `json:"service,omitempty"`
-	Status     string             `json:"status,omitempty"`
 	Attributes []attributes.Entry `json:"attributes,omitempty"`
-	Start      int64              `json:"start"`
-	Duration   int64              `json:"duration"`
-	Err        bool               `json:"err,omitempty"`
-	LocalRoot  bool               `json:"localRoot,omitempty"`
-	Child      bool               `json:"child,omitempty"`
 	Process    *Process           `json:"process,omitempty"`
 }
 
@@ -496,15 +487,9 @@ func (d *disk) writeKeptTo(dir string, s *Segment) (size int64, err error) {
 
 // savedSpanOf returns a span as it is written.
 func (d *disk) savedSpanOf(e *Ended, p *Process) *savedSpan {
-	s := &savedSpan{
-		ID: e.ID.String(), Parent: e.Parent.String(), Name: e.Name, Service: e.Service, Status: e.Status,
-		Start: e.Start, Duration: e.Duration, Err: e.Err, LocalRoot: e.LocalRoot, Child: e.Child, Process: p,
-	}
+	s := &savedSpan{Ended: *e, Attributes: slices.Collect(d.keys.All(e.Attributes)), Process: p}
 	if e.Trace.IsValid() {
 		s.Trace = e.Trace.String()
-	}
-	if d.keys != nil && e.Attributes != "" {
-		s.Attributes = slices.Collect(d.keys.All(e.Attributes))
 	}
 	return s
 }

@@ -45,6 +45,8 @@ type index struct {
 	// the spans of all segments before were searched for them.
 	late   []ident.Key
 	sealed bool
+	// unknown has the ids without a record when it was sealed.
+	unknown []groupID
 }
 
 // idSums are the sums of one id of a group. own is not set if it is a profile_id beside
@@ -57,7 +59,7 @@ type idSums struct {
 }
 
 func (x *index) bytes() int64 {
-	return x.order.Size() + x.sums.Size() + memory.Slice(x.different) + memory.Slice(x.extras) + memory.Slice(x.late)
+	return x.order.Size() + x.sums.Size() + memory.Slice(x.different) + memory.Slice(x.extras) + memory.Slice(x.late) + memory.Slice(x.unknown)
 }
 
 // endOf returns the end of a span in nanoseconds since 1970, 0 if no segment has its record.
@@ -117,6 +119,13 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 	x := s.indexOf(sums)
 	slices.Sort(late)
 	x.late, x.sealed = slices.Clip(slices.Compact(late)), sealed
+	last := ident.Key(0)
+	for i := 0; sealed && i < x.order.Len(); i++ {
+		g := x.order.At(i)
+		if id := s.groups.ids[g]; id.span != last && ended[g] == 0 && s.groups.form(uint32(g)) != profileOnly {
+			last, x.unknown = id.span, append(x.unknown, id)
+		}
+	}
 	return x
 }
 

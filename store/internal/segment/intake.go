@@ -5,7 +5,6 @@ package segment
 
 import (
 	"context"
-	"encoding/binary"
 	"math"
 	"runtime/pprof"
 	"sync"
@@ -37,9 +36,6 @@ const profileIDKey = attribute.Key("pyroscope.profile.id")
 // SDK's snapshot to a slice. A worker, or the next Drain, does the rest.
 type Intake struct {
 	room *Room
-	// least bounds the first eight bytes of trace ids. Spans of traces below it are not
-	// listed.
-	least uint64
 	// all reports whether every span has a profile of its own.
 	all func(sampled bool) bool
 	// Roots, if not nil, gets each local root, and whether it has a profile id.
@@ -74,9 +70,9 @@ func NewIntake(room *Room, fraction float64, all func(sampled bool) bool) *Intak
 	i := &Intake{room: room, all: all}
 	switch {
 	case fraction <= 0:
-		i.least = math.MaxUint64
+		room.least = math.MaxUint64
 	case fraction < 1:
-		i.least = uint64((1 - fraction) * (1 << 63) * 2)
+		room.least = uint64((1 - fraction) * (1 << 63) * 2)
 	}
 	return i
 }
@@ -182,22 +178,22 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	trace := of.TraceID()
 	e := Ended{
 		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: s.Name(), Service: i.serviceOf(s.Resource()),
-		Start: ident.UnixNano(start), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error,
+		Start: ident.UnixNano(start), Duration: int64(max(s.EndTime().Sub(start), 0)), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error,
 	}
-	e.Duration = ident.Elapsed(e.Start, ident.UnixNano(s.EndTime()))
 	e.Child = !e.LocalRoot && !labelled && !i.all(of.IsSampled())
-	e.Unlisted = i.least != 0 && binary.BigEndian.Uint64(trace[:8]) < i.least
+	e.Unlisted = i.room.unlisted(trace)
 	if e.LocalRoot && i.Roots != nil {
 		i.Roots(s, labelled)
 	}
 	if e.Err {
 		e.Status = attributes.RedactText(s.Status().Description)
 	}
-	if keys := i.room.keys; keys != nil && !e.Unlisted {
-		source := attributes.Source{Name: e.Name, Status: e.Status, Attributes: values, Exception: attributes.ExceptionOf(s.Events())}
-		if keys.Any(&source, e.Child) {
-			e.Attributes = string(keys.Append(nil, &source, e.Child))
+	if !e.Unlisted {
+		status := ""
+		if e.Child {
+			status = e.Status
 		}
+		e.Attributes = i.room.keys.Set(values, status, s.Events())
 	}
 	return e
 }

@@ -349,11 +349,9 @@ func (l rankings) add(s *Segment, keys *attributes.Keys, types map[nameKey]int, 
 // errorType returns what an error has in common with others: its type, or its status without
 // digits, which may be ids.
 func errorType(status, set string, keys *attributes.Keys) string {
-	if keys != nil {
-		for e := range keys.All(set) {
-			if !e.More && !e.OfChild && (e.Key == attributes.ErrorType || e.Key == attributes.ExceptionType) {
-				return e.Value
-			}
+	for e := range keys.All(set) {
+		if e.Key == attributes.ErrorType || e.Key == attributes.ExceptionType {
+			return e.Value
 		}
 	}
 	return strings.Map(func(r rune) rune {

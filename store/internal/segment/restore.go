@@ -468,14 +468,9 @@ func member(in *bytes.Reader, room int64) (text []byte, err error) {
 
 // ended returns a span of a file. It returns false if this program did not write it.
 func (s *savedSpan) ended(keys *attributes.Keys) (Ended, bool) {
-	e := Ended{
-		ID: ident.ParseKey(s.ID), Parent: ident.ParseKey(s.Parent), Name: s.Name, Service: s.Service, Status: s.Status,
-		Start: s.Start, Duration: s.Duration, Err: s.Err, LocalRoot: s.LocalRoot, Child: s.Child,
-	}
+	e := s.Ended
 	e.Trace, _ = trace.TraceIDFromHex(s.Trace) // zero if absent
-	if keys != nil {
-		e.Attributes = string(keys.Set(s.Attributes))
-	}
+	e.Attributes = keys.Restore(s.Attributes)
 	valid := e.ID != 0 && s.Duration >= 0 && s.Start > -ident.Latest && s.Start < ident.Latest && s.Duration < ident.Latest
 	return e, valid
 }

@@ -4,6 +4,7 @@
 package segment
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store/internal/attributes"
@@ -42,6 +44,8 @@ type Counts struct {
 	// Unended is the number of ids that were dropped with their rows before their span
 	// ended.
 	Unended int64
+	// Unseen is the number of CPU samples of spans that do not run and have no record.
+	Unseen int64
 }
 
 // Room holds the segments of a store: some sealed ones, and one that is open. It is safe
@@ -60,7 +64,6 @@ type Room struct {
 	profiled int64
 	profiles map[serviceKey]profiled
 	owner    *owner
-	events   []Event
 	// dropped has the end of the last CPU window that was dropped, by service.
 	dropped map[string]int64
 	// last is the newest view, nil after a change.
@@ -69,6 +72,14 @@ type Room struct {
 	disk       *disk      // nil if nothing is written
 	closed     DiskCounts // of the disk after Close
 	loader     *loader    // nil without a directory
+	// Running returns the ids of the spans and traces that run, nil if unknown. It is called
+	// under the lock.
+	Running func() map[string]bool
+	// gone has the spans with samples that were dropped from the open segment.
+	gone map[ident.Key]bool
+	// least bounds the first eight bytes of trace ids. Spans of traces below it are not
+	// listed.
+	least uint64
 	// unsaved are the spans since the last window, if there is a disk.
 	unsaved []Ended
 }
@@ -77,7 +88,7 @@ type Room struct {
 func NewRoom(maxBytes int64, keys *attributes.Keys) *Room {
 	r := &Room{
 		keys: keys, maxBytes: maxBytes, target: max(minSegment, maxBytes/maxSegments),
-		owner: &owner{}, profiles: make(map[serviceKey]profiled), dropped: make(map[string]int64),
+		owner: &owner{}, gone: make(map[ident.Key]bool), profiles: make(map[serviceKey]profiled), dropped: make(map[string]int64),
 	}
 	r.open = r.newSegment()
 	return r
@@ -104,15 +115,14 @@ func (r *Room) Export(p *exporter.Profile) error {
 	r.changed()
 	if err != nil {
 		r.counts.ParseErrors++
-		return r.refuse(p, fmt.Errorf("store: %w: %s: %w", ErrInvalid, p.Kind(), err))
+		return fmt.Errorf("store: %w: %s: %w", ErrInvalid, p.Kind(), err)
 	}
 	w := r.add(p, parsed)
 	if w == nil {
 		r.counts.WindowsRefused++
-		return r.refuse(p, fmt.Errorf("store: %w of %d bytes: %s with %d samples: raise WithMaxBytes", ErrTooLarge, r.maxBytes, p.Kind(), len(parsed.Sample)))
+		return fmt.Errorf("store: %w of %d bytes: %s with %d samples: raise WithMaxBytes", ErrTooLarge, r.maxBytes, p.Kind(), len(parsed.Sample))
 	}
 	r.save(p)
-	r.logWindow("received", w)
 	r.counts.WindowsReceived++
 	r.counts.CPU += w.cpu
 	r.counts.Labelled += w.labelled
@@ -131,12 +141,6 @@ func (r *Room) Export(p *exporter.Profile) error {
 	}
 	r.trim()
 	return nil
-}
-
-// refuse logs a profile that is not added, and returns the error.
-func (r *Room) refuse(p *exporter.Profile, err error) error {
-	r.log(Event{Type: "refused", Kind: p.Kind(), Service: ident.Service(p.Resource()), Text: err.Error()})
-	return err
 }
 
 // SetService sets the service of this process.
@@ -271,7 +275,6 @@ func (r *Room) boundWindows() {
 		}
 		bytes -= w.size
 		r.counts.WindowsEvicted++
-		r.logWindow("evicted", w)
 		return true
 	})
 }
@@ -312,7 +315,9 @@ func (s *Segment) markSampled(w *window) {
 // dropSpans drops half of the spans of the open segment.
 func (r *Room) dropSpans() {
 	before := r.open.spans.evicted
-	r.open.spans.dropHalf(r.profiled)
+	for _, id := range r.open.spans.dropHalf(r.profiled) {
+		r.gone[id] = true
+	}
 	r.counts.SpansEvicted += r.open.spans.evicted - before
 }
 
@@ -321,12 +326,42 @@ func (r *Room) seal() {
 	if len(r.open.windows) == 0 && len(r.open.spans.list) == 0 {
 		return
 	}
-	r.sealed = append(slices.Clip(r.sealed), r.open.seal(r.before()))
+	sealed := r.open.seal(r.before())
+	r.countUnseen(sealed)
+	r.sealed = append(slices.Clip(r.sealed), sealed)
 	r.open = r.newSegment()
 	if r.disk != nil {
 		r.save(nil)
 		r.disk.add(job{sealed: true})
 	}
+}
+
+// countUnseen counts the samples of spans that have no record, neither in the segment with the
+// samples nor in the next one, which is sealed now, and that do not run. Their provider has no
+// processor of this store. Ids in older segments are left out: a program may keep a copy of
+// labels for long.
+func (r *Room) countUnseen(sealed *Segment) {
+	seen := func(id groupID) bool {
+		return sealed.spans.find(id.span) != nil || r.gone[id.span] || r.unlisted(id.trace)
+	}
+	sealed.index.unknown = slices.DeleteFunc(sealed.index.unknown, func(id groupID) bool {
+		return seen(id) || slices.ContainsFunc(r.before(), func(s *Segment) bool { _, _, ok := s.index.of(s, id.span); return ok })
+	})
+	if n := len(r.sealed) - 1; n >= 0 && r.counts.SpansEnded > 0 && len(r.sealed[n].index.unknown) > 0 && r.Running != nil {
+		s, running := r.sealed[n], r.Running()
+		for _, id := range s.index.unknown {
+			if !seen(id) && !running[id.span.String()] && !running[id.trace.String()] && s.process == nil {
+				sums, _, _ := s.index.of(s, id.span)
+				r.counts.Unseen += sums.Samples
+			}
+		}
+	}
+	clear(r.gone)
+}
+
+// unlisted reports whether spans of a trace only count by name.
+func (r *Room) unlisted(id trace.TraceID) bool {
+	return r.least != 0 && binary.BigEndian.Uint64(id[:8]) < r.least
 }
 
 // before returns the kept segment and the sealed ones.
@@ -343,7 +378,6 @@ func (r *Room) trim() {
 		oldest := r.sealed[0]
 		r.sealed = slices.Clone(r.sealed[1:])
 		for _, w := range oldest.windows {
-			r.logWindow("evicted", w)
 			if oldest.process == nil {
 				r.counts.WindowsEvicted++
 			}

@@ -520,3 +520,36 @@ func TestChildrenAndNames(t *testing.T) {
 		t.Errorf("%d names, the last is %+v", len(names), names[len(names)-1])
 	}
 }
+
+// Samples count as of unseen spans if their span neither runs nor ends until the next segment
+// is full, and only then.
+func TestUnseen(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	r.Running = func() map[string]bool { return map[string]bool{ident.Key(2).String(): true} }
+	fillSegment := func(n int) {
+		for sealed := len(r.sealed); len(r.sealed) == sealed; n++ {
+			export(t, r, windowOf(n, exporter.KindCPU, profileOf(row{strings.Repeat("x", 200_000) + fmt.Sprint(n), 1, nil})))
+		}
+	}
+	end := func(id ident.Key) { r.End(Ended{ID: id, Name: "GET", Start: 1, Duration: second, LocalRoot: true}) }
+	end(1)
+	var rows []row
+	for id := range ident.Key(6) {
+		rows = append(rows, row{"f", 1 << id, labels("span_id", (id + 1).String(), "profile_id", (id + 1).String())})
+	}
+	rows = append(rows, row{"f", 1 << 10, labels("profile_id", "00000000000000aa")})
+	export(t, r, windowOf(0, exporter.KindCPU, profileOf(rows...)))
+	end(3)
+	fillSegment(1)
+	if n := r.Stats().Unseen; n != 0 {
+		t.Errorf("%d samples are counted too early", n)
+	}
+	end(4)
+	export(t, r, windowOf(500, exporter.KindCPU, profileOf(rows[4]))) // its labels stay
+	fillSegment(501)
+	fillSegment(1001)
+	fillSegment(1501)
+	if n := r.Stats().Unseen; n != 1<<4+1<<5 {
+		t.Errorf("%d samples are of unseen spans, want those of 5 and 6", n)
+	}
+}

@@ -4,7 +4,6 @@
 package segment
 
 import (
-	"encoding/binary"
 	"iter"
 	"slices"
 
@@ -21,58 +20,40 @@ const (
 )
 
 // times are the moments at which the samples of a window were taken. The zero value means
-// that they are unknown. packed has the times of each row in units since base, sorted. The
-// first is the difference to the first of the row before.
+// that they are unknown. parts has the times of each row in units since base, sorted.
 type times struct {
-	packed     []byte
+	parts      []uint16
 	base, unit int64
-	// counted means that packed has the number of times of each row: it is not the number
-	// of samples.
-	counted bool
+	// counts is the number of times of each row. It is empty if that is the number of samples.
+	counts memory.Column
 }
 
-func (t *times) bytes() int64 { return memory.Slice(t.packed) }
+func (t *times) bytes() int64 { return memory.Slice(t.parts) + t.counts.Size() }
 
 // pack keeps the times of the rows, in nanoseconds since 1970.
 func (w *window) pack(of [][]int64) {
-	total := 0
-	var base, last int64
-	counted := false
-	for row, at := range of {
-		counted = counted || int64(len(at)) != w.count(row)
-		if len(at) == 0 {
-			continue
-		}
-		least, most := slices.Min(at), slices.Max(at)
-		if total == 0 {
-			base, last = least, most
-		}
-		base, last = min(base, least), max(last, most)
-		total += len(at)
-	}
-	if total == 0 {
+	all := slices.Concat(of...)
+	if len(all) == 0 {
 		return
 	}
-	step := (total + maxTimes - 1) / maxTimes
+	base, last := slices.Min(all), slices.Max(all)
+	step := (len(all) + maxTimes - 1) / maxTimes
 	// The difference of any two times fits without a sign.
-	t := times{base: base, unit: int64((uint64(last)-uint64(base))/timeParts + 1), counted: counted || step > 1}
-	before := int64(0)
-	for _, at := range of {
-		sorted := slices.Sorted(slices.Values(at))
-		n := (len(sorted) + step - 1) / step
-		if t.counted {
-			t.packed = binary.AppendUvarint(t.packed, uint64(n))
-		}
-		last := before
-		for k := range n {
-			part := int64((uint64(sorted[k*step]) - uint64(base)) / uint64(t.unit))
-			t.packed = binary.AppendVarint(t.packed, part-last)
-			if last = part; k == 0 {
-				before = part
+	t := times{base: base, unit: int64((uint64(last)-uint64(base))/timeParts + 1)}
+	counts, counted := make([]uint32, len(of)), false
+	for row, at := range of {
+		for i, moment := range slices.Sorted(slices.Values(at)) {
+			if i%step == 0 {
+				t.parts = append(t.parts, uint16((uint64(moment)-uint64(base))/uint64(t.unit)))
+				counts[row]++
 			}
 		}
+		counted = counted || int64(counts[row]) != w.count(row)
 	}
-	t.packed = slices.Clip(slices.Clone(t.packed))
+	t.parts = slices.Clip(slices.Clone(t.parts))
+	if counted {
+		t.counts = memory.NewColumn(counts)
+	}
 	w.times = t
 }
 
@@ -81,26 +62,17 @@ func (w *window) pack(of [][]int64) {
 func (w *window) allTimes() iter.Seq2[int, []int64] {
 	return func(yield func(int, []int64) bool) {
 		t := &w.times
-		var at []int64
-		before := int64(0)
-		for row, b := 0, t.packed; len(b) > 0; row++ {
-			n := uint64(w.count(row))
-			if t.counted {
-				var size int
-				n, size = binary.Uvarint(b)
-				b = b[size:]
+		parts, at := t.parts, []int64(nil)
+		for row := 0; row < w.len() && len(parts) > 0; row++ {
+			n := int(w.count(row))
+			if t.counts.Len() > 0 {
+				n = t.counts.At(row)
 			}
 			at = at[:0]
-			last := before
-			for k := range n {
-				d, size := binary.Varint(b)
-				b = b[size:]
-				if last += d; k == 0 {
-					before = last
-				}
-				at = append(at, t.base+last*t.unit+t.unit/2)
+			for _, part := range parts[:n] {
+				at = append(at, t.base+int64(part)*t.unit+t.unit/2)
 			}
-			if !yield(row, at) {
+			if parts = parts[n:]; !yield(row, at) {
 				return
 			}
 		}

@@ -25,9 +25,7 @@ type View struct {
 	kept     *Segment // nil if nothing is kept
 	Stats             // of that moment
 	// Dropped has the end of the last CPU window that was dropped, by service.
-	Dropped map[string]int64
-	// Events are what happened to the newest windows.
-	Events   []Event
+	Dropped  map[string]int64
 	profiles map[serviceKey]profiled
 	keys     *attributes.Keys // nil if no attributes are kept
 
@@ -46,7 +44,7 @@ func (r *Room) View() *View {
 		v = &View{
 			segments: append(slices.Clip(r.sealed), r.open.snapshot()), kept: r.kept, keys: r.keys,
 			Stats: r.stats(), Dropped: maps.Clone(r.dropped),
-			Events: r.newestEvents(), profiles: maps.Clone(r.profiles),
+			profiles: maps.Clone(r.profiles),
 		}
 		r.last = v
 	}
@@ -264,36 +262,4 @@ func (v *View) nameOf(s *Segment, g uint32, label nameKey) nameKey {
 		return label
 	}
 	return nameKey{service, name}
-}
-
-// maxEvents is how many events are remembered.
-const maxEvents = 512
-
-// Event is something that happened to a window.
-type Event struct {
-	Time           time.Time
-	Type           string // received, refused or evicted
-	Kind           exporter.Kind
-	Service        string
-	Samples, Bytes int64
-	Text           string // the error of a refused profile
-}
-
-// log appends an event. Readers have parts of the list, and so no element is replaced.
-func (r *Room) log(e Event) {
-	e.Time, e.Text = time.Now().Round(0), ident.CutClone(e.Text)
-	if len(r.events) == 2*maxEvents {
-		r.events = slices.Clone(r.events[maxEvents:])
-	}
-	r.events = append(r.events, e)
-}
-
-// logWindow appends an event about a window.
-func (r *Room) logWindow(what string, w *window) {
-	r.log(Event{Type: what, Kind: w.kind, Service: w.name(), Samples: w.samples, Bytes: w.size})
-}
-
-// newestEvents returns the newest events, the oldest first.
-func (r *Room) newestEvents() []Event {
-	return slices.Clip(r.events[max(0, len(r.events)-maxEvents):])
 }

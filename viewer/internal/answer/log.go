@@ -5,9 +5,7 @@ package answer
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
@@ -20,8 +18,6 @@ type Log struct {
 	Stats  Stats   `json:"stats"`
 	// Kinds are the windows held, by kind.
 	Kinds []Windows `json:"kinds"`
-	// Events are what happened to windows, the newest first.
-	Events []Event `json:"events"`
 	// Fixed is set if the source receives nothing while it is read: Stats are zero, and nothing
 	// happens.
 	Fixed bool `json:"fixed,omitempty"`
@@ -32,39 +28,18 @@ type Log struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Event is something that happened to a window.
-type Event struct {
-	Time    time.Time `json:"time"`
-	Type    string    `json:"type"`
-	Kind    string    `json:"kind"`
-	Service string    `json:"service"`
-	Samples int64     `json:"samples"`
-	Bytes   int64     `json:"bytes"`
-	// Text is the error of a window that was refused.
-	Text string `json:"text,omitempty"`
-}
-
 // Log answers the log.
 func (r *Reader) Log() (*Log, error) {
 	l := &Log{
 		Status: r.status,
 		Stats:  newStats(r.stats),
 		Kinds:  newWindows(r.allWindows()),
-		Events: []Event{},
 		Fixed:  r.fixed(),
 		Ranged: r.ranged(),
-	}
-	for _, e := range slices.Backward(r.info.Log) {
-		l.Events = append(l.Events, Event{
-			Time: e.Time, Type: string(e.Type), Kind: string(e.Kind), Service: e.Service, Samples: e.Samples, Bytes: e.Bytes, Text: e.Text,
-		})
 	}
 	l.Note = r.notes()
 	return answered(r, l)
 }
-
-// textEvents bounds the events in the text form.
-const textEvents = 30
 
 // Text returns the log for a terminal.
 func (l *Log) Text() string {
@@ -97,25 +72,6 @@ func (l *Log) Text() string {
 			termtext.Prose(&b, "", 9, "of "+k.Earlier.text())
 		}
 	}
-	if l.Fixed {
-		return b.String()
-	}
-	if len(l.Events) == 0 {
-		b.WriteString("no event\n")
-		return b.String()
-	}
-	shown := l.Events[:min(len(l.Events), textEvents)]
-	when := termtext.NewTimeColumn(shown, func(e Event) time.Time { return e.Time })
-	fmt.Fprintf(&b, "\n%-*s %-9s %-10s %8s %10s  %s\n", when.Width(), when.Title, "event", "kind", "samples", "bytes", "service")
-	for _, e := range shown {
-		fmt.Fprintf(&b, "%s %-9s %-10s %8d %10s  %s\n", when.Format(e.Time), e.Type, termtext.OneLine(e.Kind), e.Samples, termtext.Value(e.Bytes, termtext.Bytes), termtext.Clip(termtext.OneLine(e.Service), termtext.Columns-when.Width()-43))
-		if e.Text != "" {
-			termtext.Prose(&b, "", when.Width()+1, e.Text)
-		}
-	}
-	if more := len(l.Events) - textEvents; more > 0 {
-		fmt.Fprintf(&b, "%19s %s\n", "...", termtext.Plural(more, "older event"))
-	}
 	return b.String()
 }
 
@@ -125,6 +81,9 @@ func (l *Log) writeStats(b *strings.Builder) {
 	l.Stats.Directory.write(b)
 	if s := l.Stats; s.SpansDropped+s.ChildrenDropped+s.IDsEvicted > 0 {
 		fmt.Fprintf(b, "         too much at once: %s not recorded, %d children left out, samples of %d ids evicted before their span ended\n", termtext.Plural(s.SpansDropped, "span"), s.ChildrenDropped, s.IDsEvicted)
+	}
+	if n := l.Stats.SamplesUnseen; n > 0 {
+		fmt.Fprintf(b, "         %s of spans that the store never received: register Store.SpanProcessor on each tracer provider\n", termtext.Plural(n, "CPU sample"))
 	}
 }
 
@@ -144,6 +103,8 @@ type Stats struct {
 	SpansDropped    int64 `json:"spansDropped"`
 	ChildrenDropped int64 `json:"childrenDropped"`
 	IDsEvicted      int64 `json:"idsEvicted"`
+	// SamplesUnseen are of spans that no processor of the store saw.
+	SamplesUnseen   int64 `json:"samplesUnseen"`
 	WindowsReceived int64 `json:"windowsReceived"`
 	WindowsEvicted  int64 `json:"windowsEvicted"`
 	// ParseErrors is the number of profiles that were not valid pprof. WindowsRefused were too
@@ -169,6 +130,7 @@ func newStats(s store.Stats) Stats {
 		SpansDropped:    s.SpansDropped,
 		ChildrenDropped: s.ChildrenDropped,
 		IDsEvicted:      s.IDsEvicted,
+		SamplesUnseen:   s.SamplesUnseen,
 
 		WindowsReceived: s.WindowsReceived,
 		WindowsEvicted:  s.WindowsEvicted,
