@@ -4,12 +4,13 @@
 package store_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
@@ -50,7 +51,7 @@ func TestManyMatchers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.Profile(store.Query{Kind: exporter.KindCPU})
+	p, err := s.Profile(store.Query{Kind: exporter.KindCPU, IDs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +66,8 @@ func TestManyMatchers(t *testing.T) {
 	}
 }
 
-// TestTimelineSums compares sums by labels with sums by group, which a matcher on an id needs.
-func TestTimelineSums(t *testing.T) {
+// TestSums compares sums by labels with sums by group, which a matcher on an id needs.
+func TestSums(t *testing.T) {
 	s := newStore(t)
 	fillWindows(t, s)
 	anyID := matcher(t, "trace_id", store.MatchRegexp, ".*")
@@ -78,32 +79,34 @@ func TestTimelineSums(t *testing.T) {
 			"own":      {matcher(t, "service_name", store.MatchEqual, "own")},
 			"no match": {matcher(t, "service_name", store.MatchEqual, "none")},
 		} {
-			for _, n := range []int{0, 3, 1000} {
-				got, err := s.Timeline(store.Query{Kind: kind, Matchers: matchers}, n)
-				if err != nil {
-					t.Fatal(err)
-				}
-				want, err := s.Timeline(store.Query{Kind: kind, Matchers: append(slices.Clip(matchers), anyID)}, n)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s, %s, %d names: %s", kind, name, n, diff)
-				}
-				sel, err := s.Select(store.Query{Kind: kind, Matchers: matchers})
-				if err != nil {
-					t.Fatal(err)
-				}
-				sum := int64(0)
-				for _, b := range got.Buckets {
-					sum += b.Rest
-					for _, v := range b.Values {
-						sum += v
-					}
-				}
-				if sum != sel.Total || len(got.Buckets) != 3 || (sum == 0) != (name == "no match" || name == "own" && kind == exporter.KindGoroutine) {
-					t.Errorf("%s, %s: timeline of %d, selection of %d", kind, name, sum, sel.Total)
-				}
+			of := store.Query{Kind: kind, Matchers: matchers, Labels: []string{"span_name", "service_name"}, Steps: true}
+			got, err := s.Samples(of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of.Matchers = append(slices.Clip(matchers), anyID)
+			want, err := s.Samples(of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			byLabels := func(a, b store.Sum) int {
+				return cmp.Or(a.Start.Compare(b.Start), slices.Compare(a.Labels, b.Labels))
+			}
+			slices.SortFunc(got.Sums, byLabels)
+			slices.SortFunc(want.Sums, byLabels)
+			if diff := gocmp.Diff(want.Sums, got.Sums); diff != "" {
+				t.Errorf("%s, %s: %s", kind, name, diff)
+			}
+			sel, err := s.Select(store.Query{Kind: kind, Matchers: matchers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := int64(0)
+			for _, s := range got.Sums {
+				sum += s.Value
+			}
+			if !got.Momentary && sum != sel.Total || (sum == 0) != (name == "no match" || name == "own" && kind == exporter.KindGoroutine) {
+				t.Errorf("%s, %s: sums of %d, selection of %d", kind, name, sum, sel.Total)
 			}
 		}
 	}
@@ -136,7 +139,7 @@ func TestSpanNames(t *testing.T) {
 		"without":      {matcher(t, "span_name", store.MatchEqual, ""), []string{""}},
 		"no such span": {matcher(t, "span_id", store.MatchEqual, "none"), nil},
 	} {
-		if diff := cmp.Diff(test.want, selectCPU(t, s, test.matcher).SpanNames); diff != "" {
+		if diff := gocmp.Diff(test.want, selectCPU(t, s, test.matcher).SpanNames); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
