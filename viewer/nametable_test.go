@@ -57,10 +57,6 @@ func TestNamesAddUp(t *testing.T) {
 	if d := n.Durations; d == nil || d.P50Ns != 1e8 || d.P95Ns != 8e8 || d.MaxNs != 8e8 || n.Measured != 3 || n.WaitNs != nil {
 		t.Errorf("its times are %+v of %d spans, its waits %v", d, n.Measured, n.WaitNs)
 	}
-	// The shortest is one of 0.4 ms, from 2^18 ns on: the longest one of 5 s in column 14.
-	if table.Octave != 18 || len(n.Histogram) != 12 || n.Histogram[0] != 1 || n.Histogram[11] != 1 {
-		t.Errorf("its histogram from 2^%d ns is %v", table.Octave, n.Histogram)
-	}
 }
 
 // A table is kept until spans or profiles come, and tells each client how the profiler is.
@@ -190,7 +186,7 @@ func TestNamesWaits(t *testing.T) {
 
 func TestNamesAsText(t *testing.T) {
 	text := get(t, viewer.Handler(newTestStore(t)), "/names?format=text&limit=2").Body.String()
-	for _, want := range []string{"shop: 3 names of 5 spans, 660 ms of CPU time, by cpu", "630 ms", "GET /search", "0 ns of 1 more name left out, which have 1 span", "110 ms of samples without span_name", "█       █  █ GET"} {
+	for _, want := range []string{"shop: 3 names of 5 spans, 660 ms of CPU time, by cpu", "630 ms", "GET /search", "0 ns of 1 more name left out, which have 1 span", "110 ms of samples without span_name", "800 ms  GET"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}

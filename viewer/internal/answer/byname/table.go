@@ -64,7 +64,7 @@ type Name struct {
 	// WaitNs is the wall time in samples less the CPU time; nil where wall time was not
 	// sampled, or is shared with another name.
 	WaitNs *int64 `json:"waitNs,omitempty"`
-	// Measured is the number of spans whose records are held, which the times are of.
+	// Measured is the number of spans with a record, which the times are about.
 	Measured  int    `json:"measured"`
 	Durations *Times `json:"durations,omitempty"`
 	CPUs      *Times `json:"cpus,omitempty"`
