@@ -18,6 +18,7 @@ import (
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // newQueries returns a store with two spans of one name. A child of each has the query.
@@ -75,7 +76,7 @@ func TestAttributesOfSpans(t *testing.T) {
 	if want := []answer.Attribute{{Key: "http.request.method", Value: "GET"}, {Key: "db.query.text", Value: "SELECT b", Child: "query"}}; !cmp.Equal(want, list.Spans[at].Attributes) {
 		t.Errorf("attributes %+v, want %+v", list.Spans[at].Attributes, want)
 	}
-	if want := []answer.AttributeKey{{Key: "db.query.text", Spans: 2}, {Key: "http.request.method", Spans: 2}}; !cmp.Equal(want, list.AttributeKeys) {
+	if want := []sums.AttributeKey{{Key: "db.query.text", Spans: 2}, {Key: "http.request.method", Spans: 2}}; !cmp.Equal(want, list.AttributeKeys) {
 		t.Errorf("keys %+v, want %+v", list.AttributeKeys, want)
 	}
 	if list.By == nil || len(list.By.Values) != 2 {

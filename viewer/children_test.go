@@ -4,7 +4,6 @@
 package viewer_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -107,11 +106,6 @@ func TestTreeWithoutSamples(t *testing.T) {
 	span := func(id, parent, name string, samples int64) store.Span {
 		return store.Span{ProfileID: id, ParentID: parent, Name: name, TraceID: "a1", CPUSamples: 1, SamplesHeld: samples}
 	}
-	empty, err := newStore(t).View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer empty.Close()
 	const first, second, other = "00000000000000c1", "00000000000000c2", "00000000000000d1"
 	for name, c := range map[string]struct {
 		ids   string
@@ -125,27 +119,13 @@ func TestTreeWithoutSamples(t *testing.T) {
 		"another is asked":    {slowID + "|" + first + "|" + other, []store.Span{span(first, slowID, "query", 1), span(other, "", "beside", 1)}, false},
 		"one is not held now": {slowID + "|" + first + "|" + other, []store.Span{span(first, slowID, "query", 1)}, false},
 	} {
-		h := viewer.Handler(liveSource{&fileSource{spans: append(c.spans, span(slowID, "", "checkout", 1))}, empty.(store.Live)})
+		h := viewer.Handler(&fileSource{spans: append(c.spans, span(slowID, "", "checkout", 1)), has: store.LacksRecords})
 		var a answer.Profile
 		getJSON(t, h, target("/", "query", `.cpu{profile_id=~"`+c.ids+`"}`, "format", "json"), http.StatusOK, &a)
 		if got := a.Title == "checkout and all below it"; got != c.tree {
 			t.Errorf("%s: the title is %q", name, a.Title)
 		}
 	}
-}
-
-// liveSource has the spans of a file, and takes in profiles as a store does.
-type liveSource struct {
-	*fileSource
-	live store.Live
-}
-
-func (s liveSource) View(ctx context.Context) (store.View, error) {
-	v, err := s.fileSource.View(ctx)
-	return struct {
-		store.View
-		store.Live
-	}{v, s.live}, err
 }
 
 // childrenOf asks for the span slowID in a trace.

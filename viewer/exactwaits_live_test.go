@@ -158,7 +158,7 @@ func TestWaitsAsPprof(t *testing.T) {
 		}
 	}
 	var gone answer.Profile
-	if getJSON(t, viewer.Handler(&fileSource{spans: []store.Span{{ProfileID: root, Name: "GET /", ExactTimes: true}}}), target("/", "query", byID(root), "format", "json"), http.StatusOK, &gone); gone.Span.ExactTimes != nil {
+	if getJSON(t, viewer.Handler(&fileSource{spans: []store.Span{{ProfileID: root, Name: "GET /", HasExactTimes: true}}}), target("/", "query", byID(root), "format", "json"), http.StatusOK, &gone); gone.Span.ExactTimes != nil {
 		t.Errorf("exact times of a source that has none: %s", gone.Span.ExactTimes)
 	}
 }

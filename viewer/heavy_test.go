@@ -10,20 +10,22 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// blockedSource is a source with a first selection that lasts until release is closed.
+// blockedSource is a source with a first question for samples that waits until it has answered
+// three others.
 type blockedSource struct {
 	store.Source
-	later   atomic.Bool
-	release chan struct{}
+	asked, answered atomic.Int64
+	others          chan struct{}
 }
 
-func (s *blockedSource) View(ctx context.Context) (store.View, error) {
-	v, err := s.Source.View(ctx)
+func (s *blockedSource) View(ctx context.Context, from, until time.Time) (store.View, error) {
+	v, err := s.Source.View(ctx, from, until)
 	return &blockedView{v, s}, err
 }
 
@@ -32,36 +34,43 @@ type blockedView struct {
 	source *blockedSource
 }
 
-func (v *blockedView) Select(q store.Query) (*store.Selection, error) {
-	if !v.source.later.Swap(true) {
-		<-v.source.release
+func (v *blockedView) Samples(q store.Query) (*store.Samples, error) {
+	if !q.Stacks {
+		return v.View.Samples(q)
 	}
-	return v.View.Select(q)
+	if v.source.asked.Add(1) == 1 {
+		<-v.source.others
+	}
+	a, err := v.View.Samples(q)
+	if v.source.answered.Add(1) == 3 {
+		close(v.source.others)
+	}
+	return a, err
 }
 
 // A source bounds itself: a slow question blocks no other.
 func TestASlowQuestionBlocksNobody(t *testing.T) {
 	s := newTestStore(t)
 	synctest.Test(t, func(t *testing.T) {
-		source := &blockedSource{Source: s, release: make(chan struct{})}
-		h := viewer.Handler(source)
+		h := viewer.Handler(&blockedSource{Source: s, others: make(chan struct{})})
+		codes := make(chan int, 4)
 		slow := target("/", "query", ".cpu", "format", "json")
-		first := make(chan int)
-		go func() { first <- get(t, h, slow).Code }()
-		synctest.Wait() // Its selection is blocked.
+		go func() { codes <- get(t, h, slow).Code }()
+		synctest.Wait() // its question is blocked
 		for _, address := range []string{
 			slow,
-			target("/comparison", "leftQuery", ".cpu", "rightQuery", byID(slowID), "format", "text"),
-			"/timeline?format=json",
-			"/?format=pprof",
-			"/?format=json",
+			target("/", "query", byID(slowID), "format", "json"),
+			target("/", "query", `.cpu{span_name="GET /search"}`, "format", "folded"),
 		} {
-			if w := get(t, h, address); w.Code != http.StatusOK {
-				t.Errorf("GET %s: status %d", address, w.Code)
+			if len(codes) > 0 {
+				t.Fatal("the first question is answered before the others")
+			}
+			codes <- get(t, h, address).Code
+			if code := <-codes; code != http.StatusOK {
+				t.Errorf("GET %s: status %d", address, code)
 			}
 		}
-		close(source.release)
-		if code := <-first; code != http.StatusOK {
+		if code := <-codes; code != http.StatusOK {
 			t.Errorf("the first question: status %d", code)
 		}
 	})

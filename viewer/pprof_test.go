@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
@@ -61,15 +62,16 @@ func TestIDsInPprof(t *testing.T) {
 func TestDurationInPprof(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s)
-	view, err := s.View(t.Context())
+	view, err := s.View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer view.Close()
-	slow, _, err := view.Span(slowID)
+	list, err := view.Spans(store.SpanQuery{ID: slowID})
 	if err != nil {
 		t.Fatal(err)
 	}
+	slow := list.Spans[0]
 	compared := func(right string) string {
 		return target("/comparison", "leftQuery", `.cpu{span_name="GET /search"}`, "rightQuery", right, "format", "pprof")
 	}
