@@ -37,14 +37,11 @@ func spanOf(t *testing.T, p *inprocess.Profiling, id string) (store.Span, bool) 
 		t.Fatal(err)
 	}
 	defer view.Close()
-	list, err := view.Spans(store.SpanQuery{ID: id})
+	s, ok, err := spanIn(view, id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Spans) == 0 {
-		return store.Span{}, false
-	}
-	return list.Spans[0], true
+	return s, ok
 }
 
 // windowsOf returns the number of windows of a kind that the store has.

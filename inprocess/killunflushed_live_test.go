@@ -56,8 +56,8 @@ func TestKillWithoutFlush(t *testing.T) {
 	if list, err := v.Windows(); err != nil || len(list) < windows {
 		t.Errorf("%d windows, %d were there before the kill: %v", len(list), windows, err)
 	}
-	for _, want := range spans.Spans {
-		span, ok, err := v.Span(want.ProfileID)
+	for _, want := range spans {
+		span, ok, err := spanIn(v, want.ProfileID)
 		if err != nil || !ok || span.Duration != want.Duration || span.CPUSamples < want.CPUSamples || span.SamplesHeld < want.SamplesHeld || span.Earlier == nil {
 			t.Errorf("want %+v, got %+v, %v", want, span, err)
 		}
