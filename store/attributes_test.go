@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -360,55 +359,6 @@ func TestAttributesModel(t *testing.T) {
 		slices.SortFunc(want, less)
 		if !slices.Equal(slices.Compact(got), slices.Compact(want)) {
 			t.Fatalf("got %+v, want %+v", got, want)
-		}
-	}
-}
-
-// A regular expression selects all spans with a matching value.
-func TestExpressionsOnSeveralValues(t *testing.T) {
-	s := newStore(t)
-	tracer := newTracerProvider(s).Tracer("")
-	random := rand.New(rand.NewPCG(5, 6))
-	values := map[string][]string{}
-	var samples []sample
-	for i := range 500 {
-		ctx, root := tracer.Start(t.Context(), "GET /", at(0))
-		for _, i := range random.Perm(30)[:[]int{0, 2, 3, 5}[i%4]] {
-			text := fmt.Sprint("SELECT q", i)
-			_, span := child(ctx, tracer, "query", "db.query.text", text)
-			span.End(at(1))
-			values[idOf(root)] = append(values[idOf(root)], text)
-		}
-		if i%4 == 0 {
-			values[idOf(root)] = []string{""}
-		}
-		root.End(at(1))
-		samples = append(samples, sample{"main", 1, labels("profile_id", idOf(root), "span_id", idOf(root))})
-	}
-	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples...)))
-	for _, expression := range []string{".*1.", ".*[02-9]", ".+", ".*", "SELECT q3|SELECT q4", "SELECT q3.?|SELECT q4"} {
-		re := regexp.MustCompile("^(?:" + expression + ")$")
-		for _, op := range []store.MatchOp{store.MatchRegexp, store.MatchNotRegexp} {
-			want := 0
-			for _, of := range values {
-				if slices.ContainsFunc(of, re.MatchString) == (op == store.MatchRegexp) {
-					want++
-				}
-			}
-			m := matcher(t, "span.db.query.text", op, expression)
-			v, err := s.View(t.Context(), time.Time{}, time.Time{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			spans, err := v.Spans(store.SpanQuery{Attributes: []store.Matcher{m}})
-			if err != nil || len(spans.Spans) != want {
-				t.Errorf("%v %q: %d spans, want %d, error %v", op, expression, len(spans.Spans), want, err)
-			}
-			sel, err := v.Samples(store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: []store.Matcher{m}})
-			if err != nil || sel.Samples != int64(want) {
-				t.Errorf("%v %q: %d samples, want %d, error %v", op, expression, sel.Samples, want, err)
-			}
-			v.Close()
 		}
 	}
 }

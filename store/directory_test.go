@@ -189,54 +189,6 @@ func TestDirectoryRestoresNewest(t *testing.T) {
 	}
 }
 
-// Where the directory is full, the samples of the slowest spans stay on the disk.
-func TestDirectoryKeepsSlowestOnDisk(t *testing.T) {
-	dir := t.TempDir()
-	first := newStore(t, store.WithDirectory(dir, 4<<20), store.WithMaxBytes(8<<20))
-	defer shutdown(t, first)
-	slowest := endSpan(first, "GET /slow", 0.1, 0.9, nil)
-	export(t, first, busyWindow(0, 2000, slowest))
-	n := 1
-	for ; first.Stats().Directory.SegmentsRemoved < 3; n++ {
-		export(t, first, busyWindow(n, 2000, ""))
-		if err := first.ForceFlush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	shutdown(t, first)
-	size := int64(0)
-	if err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := e.Info()
-		switch {
-		case err != nil:
-		case e.IsDir():
-			if path != dir && info.Mode().Perm() != 0o700 {
-				t.Errorf("%s has mode %v", path, info.Mode())
-			}
-		case info.Mode().Perm() != 0o600:
-			t.Errorf("%s has mode %v", path, info.Mode())
-		case strings.HasSuffix(path, ".gz"):
-			size += info.Size()
-		}
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	d := first.Stats().Directory
-	if size > 4<<20+4<<10 || d.Bytes > 4<<20 {
-		t.Errorf("%d bytes in files, %d counted, want at most 4 MiB and what tells the process", size, d.Bytes)
-	}
-	t.Logf("%d windows, %d bytes in files", n, size)
-	second := openStore(t, dir)
-	s := spanWithID(t, second, slowest)
-	if sel := selectCPU(t, second, matcher(t, "span_id", store.MatchEqual, slowest)); s.SamplesHeld != 50 || sel.Total != 50*int64(tick) {
-		t.Errorf("the slowest span has %d samples held, %v selected, want 50", s.SamplesHeld, time.Duration(sel.Total))
-	}
-}
-
 // Two stores in one directory have the files that were there when they opened it. They leave
 // each other's files alone.
 func TestTwoStoresInOneDirectory(t *testing.T) {

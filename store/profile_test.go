@@ -108,33 +108,6 @@ func TestProfileSums(t *testing.T) {
 	}
 }
 
-func TestProfileOfOneSpan(t *testing.T) {
-	s := newStore(t)
-	ids := labels("profile_id", "a", "span_id", "b")
-	export(
-		t, s,
-		inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, ids}, sample{"g", 1, nil})),
-		inWindow(1, exporter.KindCPU, cpuProfile(sample{"f", 2, ids}, sample{"f", 4, labels("span_id", "b")})),
-	)
-	out, err := s.Profile(store.Query{Kind: exporter.KindCPU, IDs: true, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, "b")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{
-		fmt.Sprint(map[string][]string{"profile_id": {"a"}, "span_id": {"b"}}, map[string][]int64(nil), " f [3 30000000]"),
-		fmt.Sprint(map[string][]string{"span_id": {"b"}}, map[string][]int64(nil), " f [4 40000000]"),
-	}
-	if diff := cmp.Diff(want, sums(out, 1)); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := s.Profile(store.Query{Kind: exporter.KindCPU, SampleType: "none"}); err == nil {
-		t.Error("no error for an unknown sample type")
-	}
-	if p, err := s.Profile(store.Query{Kind: exporter.KindHeap}); err != nil || p.CheckValid() != nil || len(p.Sample) != 0 {
-		t.Error("no windows:", p, err)
-	}
-}
-
 // sums writes the samples of p, those with equal stacks and labels summed and
 // multiplied by n.
 func sums(p *profile.Profile, n int64) []string {

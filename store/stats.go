@@ -32,8 +32,8 @@ type Stats struct {
 	// IDsEvicted is the number of ids with samples that were evicted before a span with
 	// that id ended.
 	IDsEvicted int64
-	// SamplesUnseen is the number of CPU samples of spans that no longer run, and that no
-	// processor of this store saw. It lags by up to two segments. A tracer provider that was
+	// SamplesUnseen is the number of CPU samples of spans that ended, and that no processor of
+	// this store saw. It lags by up to two segments. A tracer provider that was
 	// replaced without SpanProcessor shows here. Spans that were dropped may count too.
 	SamplesUnseen int64
 	// WindowsReceived is the number of accepted profiles, WindowsEvicted the number of

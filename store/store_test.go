@@ -328,36 +328,6 @@ func TestHeapOfSeveralWindows(t *testing.T) {
 	}
 }
 
-// A goroutine is counted once, in the last window that saw it.
-func TestGoroutinesOfSeveralWindows(t *testing.T) {
-	s := newStore(t)
-	goroutines := func(samples ...sample) *profile.Profile {
-		p := cpuProfile(samples...)
-		p.SampleType = []*profile.ValueType{{Type: "goroutine", Unit: "count"}}
-		for i, s := range p.Sample {
-			s.Value = []int64{samples[i].count}
-		}
-		return p
-	}
-	span := map[string]string{"span_id": "00000000000000aa"}
-	export(t, s,
-		inWindow(0, exporter.KindGoroutine, goroutines(sample{"main;f", 2, span}, sample{"main;g", 5, nil})),
-		inWindow(1, exporter.KindGoroutine, goroutines(sample{"main;f", 1, span}, sample{"main;g", 3, nil})),
-		inWindow(2, exporter.KindGoroutine, goroutines(sample{"main;g", 4, nil})))
-	for want, matchers := range map[string][]store.Matcher{
-		"main;g 4": nil,
-		"main;f 1": {matcher(t, "span_id", store.MatchEqual, "00000000000000aa")},
-	} {
-		got, err := s.Select(store.Query{Kind: exporter.KindGoroutine, Matchers: matchers})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]string{want}, folded(got)); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
-
 func TestExportErrors(t *testing.T) {
 	s := newStore(t)
 	for name, p := range map[string]*exporter.Profile{

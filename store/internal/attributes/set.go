@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// MaxValue bounds the bytes of one value, MaxSet the values of one span together.
+	// MaxValue bounds the bytes of one value, maxSet the values of one span together.
 	MaxValue = 1024
-	MaxSet   = 2048
+	maxSet   = 2048
 	// MaxSeen is how many attributes of a span or an event, and how many events, are looked
 	// at. By the SDK's default limits a span has half as many at most.
 	MaxSeen = 256
@@ -172,7 +172,7 @@ func (w *writer) put(n uint8, value string, cut bool) {
 	if w.keys.hide[n-1] == nil && value != "" {
 		value, cut = secrets.Hidden, false
 	}
-	room := min(MaxValue, MaxSet-len(w.set)-3)
+	room := min(MaxValue, maxSet-len(w.set)-3)
 	switch {
 	case value == "":
 		return

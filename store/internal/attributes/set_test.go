@@ -99,7 +99,7 @@ func TestBounds(t *testing.T) {
 			all = append(all, attribute.String(name, value))
 		}
 		set := k.Set(all, "", nil)
-		if len(set) > MaxSet+1 {
+		if len(set) > maxSet+1 {
 			t.Errorf("%.10q takes %d bytes", value, len(set))
 		}
 		got := written(k, set)

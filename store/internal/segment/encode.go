@@ -241,3 +241,29 @@ func (e *encoder) labels(sm *profile.Sample, g uint32) {
 	// A key with empty units only is one without units.
 	maps.DeleteFunc(sm.NumUnit, func(_ string, units []string) bool { return strings.Join(units, "") == "" })
 }
+
+// ValueType is what a column of values measures.
+type ValueType struct{ Name, Unit string }
+
+// Momentary reports whether values describe the end of their window. They must not be added.
+func (t ValueType) Momentary() bool {
+	return strings.HasPrefix(t.Name, "inuse_") || t.Name == "goroutine"
+}
+
+// units are the units that values are scaled from, with what they are scaled to.
+var units = map[string]struct {
+	to     string
+	factor int64
+}{
+	"microseconds": {"nanoseconds", 1e3}, "milliseconds": {"nanoseconds", 1e6}, "seconds": {"nanoseconds", 1e9},
+	"kilobytes": {"bytes", 1 << 10}, "megabytes": {"bytes", 1 << 20}, "gigabytes": {"bytes", 1 << 30},
+}
+
+// scaled returns a time in nanoseconds, a size in bytes, and any other type unchanged. The
+// values are multiplied by the factor.
+func (t ValueType) scaled() (ValueType, int64) {
+	if u, ok := units[t.Unit]; ok {
+		return ValueType{t.Name, u.to}, u.factor
+	}
+	return t, 1
+}

@@ -247,21 +247,24 @@ func (s *Segment) matchID(m *Matcher) func(uint32) bool {
 		either = m.Value != "" && (m.Label == labelkey.ProfileID || m.Label == labelkey.SpanID)
 	}
 	keys, traces := make(map[ident.Key]bool), make(map[trace.TraceID]bool)
+	var last trace.TraceID
 	for value := range values {
 		keys[ident.ParseKey(value)] = true
 		if id, err := trace.TraceIDFromHex(value); err == nil {
-			traces[id] = true
+			traces[id], last = true, id
 		}
 	}
 	delete(keys, 0)
+	byText := m.re != nil || values[""]
 	return func(g uint32) bool {
 		switch of := s.groups.form(g); {
 		case of == odd && either:
 			return (s.label(g, labelkey.ProfileID) == m.Value || s.label(g, labelkey.SpanID) == m.Value) == positive
-		case of == odd || m.re != nil || values[""]:
+		case of == odd || byText:
 			return m.Matches(s.label(g, m.Label))
 		case m.Label == labelkey.TraceID:
-			return traces[s.groups.ids[g].trace] == positive
+			id := s.groups.ids[g].trace
+			return (len(traces) > 0 && id == last || len(traces) > 1 && traces[id]) == positive
 		case m.Label == labelkey.EndedSpanID:
 			return !positive
 		}

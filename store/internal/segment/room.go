@@ -4,7 +4,6 @@
 package segment
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -12,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store/internal/attributes"
@@ -77,6 +75,8 @@ type Room struct {
 	Running func() map[string]bool
 	// gone has the spans with samples that were dropped from the open segment.
 	gone map[ident.Key]bool
+	// unknown has the ids of the last sealed segment that no span had, and no older segment.
+	unknown []groupID
 	// least bounds the first eight bytes of trace ids. Spans of traces below it are not
 	// listed.
 	least uint64
@@ -182,24 +182,6 @@ func (r *Room) add(p *exporter.Profile, parsed *profile.Profile) *window {
 	return w
 }
 
-// estimate returns an upper bound of the memory of a profile, except indexes.
-func estimate(p *profile.Profile) int64 {
-	n := 64 * (len(p.Sample) + len(p.Location) + len(p.Function))
-	for _, f := range p.Function {
-		n += len(f.Name) + len(f.SystemName) + len(f.Filename)
-	}
-	for _, s := range p.Sample {
-		n += 8 * (len(s.Location) + len(s.Value))
-		for key, values := range s.Label {
-			n += len(key)
-			for _, value := range values {
-				n += len(value) + 48
-			}
-		}
-	}
-	return int64(n)
-}
-
 // End adds spans that have ended.
 func (r *Room) End(ended ...Ended) {
 	r.mu.Lock()
@@ -279,39 +261,6 @@ func (r *Room) boundWindows() {
 	})
 }
 
-// markSampled counts the samples of a window for its spans, and for spans that end later.
-func (s *Segment) markSampled(w *window) {
-	for row := range w.len() {
-		n := uint32(1)
-		if w.kind == exporter.KindCPU {
-			n = uint32(w.count(row))
-		}
-		profile, span := s.idsIn(uint32(w.groups.At(row)))
-		for _, id := range [...]ident.Key{profile, span} {
-			if i, ok := s.spans.at(id); ok {
-				s.spans.marks[i].samples += n
-			} else if id != 0 {
-				s.spans.early[id] += n
-			}
-			if profile == span {
-				break
-			}
-		}
-	}
-	s.spans.most = make([][firstRanks]uint32, len(s.spans.slowest))
-	for _, m := range s.spans.marks {
-		if m.name < 0 || int(m.name) >= len(s.spans.most) {
-			continue
-		}
-		of := &s.spans.most[m.name]
-		for i := range of {
-			if m.samples > of[i] {
-				of[i], m.samples = m.samples, of[i]
-			}
-		}
-	}
-}
-
 // dropSpans drops half of the spans of the open segment.
 func (r *Room) dropSpans() {
 	before := r.open.spans.evicted
@@ -334,34 +283,6 @@ func (r *Room) seal() {
 		r.save(nil)
 		r.disk.add(job{sealed: true})
 	}
-}
-
-// countUnseen counts the samples of spans that have no record, neither in the segment with the
-// samples nor in the next one, which is sealed now, and that do not run. Their provider has no
-// processor of this store. Ids in older segments are left out: a program may keep a copy of
-// labels for long.
-func (r *Room) countUnseen(sealed *Segment) {
-	seen := func(id groupID) bool {
-		return sealed.spans.find(id.span) != nil || r.gone[id.span] || r.unlisted(id.trace)
-	}
-	sealed.index.unknown = slices.DeleteFunc(sealed.index.unknown, func(id groupID) bool {
-		return seen(id) || slices.ContainsFunc(r.before(), func(s *Segment) bool { _, _, ok := s.index.of(s, id.span); return ok })
-	})
-	if n := len(r.sealed) - 1; n >= 0 && r.counts.SpansEnded > 0 && len(r.sealed[n].index.unknown) > 0 && r.Running != nil {
-		s, running := r.sealed[n], r.Running()
-		for _, id := range s.index.unknown {
-			if !seen(id) && !running[id.span.String()] && !running[id.trace.String()] && s.process == nil {
-				sums, _, _ := s.index.of(s, id.span)
-				r.counts.Unseen += sums.Samples
-			}
-		}
-	}
-	clear(r.gone)
-}
-
-// unlisted reports whether spans of a trace only count by name.
-func (r *Room) unlisted(id trace.TraceID) bool {
-	return r.least != 0 && binary.BigEndian.Uint64(id[:8]) < r.least
 }
 
 // before returns the kept segment and the sealed ones.

@@ -62,21 +62,16 @@ type Held struct{ Spans, Windows int }
 // held returns what the segments hold of this process and of earlier ones.
 func (r *Room) held() (own, earlier Held) {
 	for _, s := range append(r.before(), r.open) {
-		to, windows := &own, len(s.windows)
-		if s.process != nil {
-			to = &earlier
+		n := s.own()
+		own.Spans += n
+		earlier.Spans += s.spans.listed - n
+		switch {
+		case s == r.kept: // its windows are parts
+		case s.process == nil:
+			own.Windows += len(s.windows)
+		default:
+			earlier.Windows += len(s.windows)
 		}
-		if s == r.kept {
-			windows = 0 // they are parts
-			for i := range s.spans.list {
-				if e := &s.spans.list[i]; !e.child && s.processOf(e) != nil {
-					own.Spans--
-					earlier.Spans++
-				}
-			}
-		}
-		to.Spans += s.spans.listed
-		to.Windows += windows
 	}
 	return own, earlier
 }
