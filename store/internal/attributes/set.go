@@ -40,10 +40,15 @@ type Entry struct {
 // that is empty, and its first exception. A set is a sequence of entries: the number of the
 // key, two bytes with the length of the value, and the value.
 func (k *Keys) Set(values []attribute.KeyValue, status string, events []sdktrace.Event) string {
+	return string(k.Append(nil, values, status, events))
+}
+
+// Append appends a set to others.
+func (k *Keys) Append(sets []byte, values []attribute.KeyValue, status string, events []sdktrace.Event) []byte {
 	if k == nil {
-		return ""
+		return sets
 	}
-	w := writer{keys: k}
+	w := writer{keys: k, set: sets, limit: len(sets) + maxSet}
 	for i := range w.seen(len(values)) {
 		if n := k.number(string(values[i].Key)); n != 0 {
 			w.value(n, values[i].Value)
@@ -72,14 +77,14 @@ func (k *Keys) Restore(entries []Entry) string {
 	if k == nil {
 		return ""
 	}
-	w := writer{keys: k}
+	w := writer{keys: k, limit: maxSet}
 	for _, e := range entries {
 		w.full = w.full || e.More
 		if n := k.number(e.Key); n != 0 {
 			w.entry(n, e.Value)
 		}
 	}
-	return w.end()
+	return string(w.end())
 }
 
 // All shows the entries of a set.
@@ -102,7 +107,9 @@ func (k *Keys) All(set string) iter.Seq[Entry] {
 type writer struct {
 	keys *Keys
 	set  []byte
-	full bool // something was left out, or not looked at
+	// limit is the length of set with all that has room.
+	limit int
+	full  bool // something was left out, or not looked at
 }
 
 // seen returns how many of n are looked at.
@@ -111,11 +118,11 @@ func (w *writer) seen(n int) int {
 	return min(n, MaxSeen)
 }
 
-func (w *writer) end() string {
+func (w *writer) end() []byte {
 	if w.full {
 		w.set = append(w.set, more)
 	}
-	return string(w.set)
+	return w.set
 }
 
 func (w *writer) value(n uint8, v attribute.Value) {
@@ -172,7 +179,7 @@ func (w *writer) put(n uint8, value string, cut bool) {
 	if w.keys.hide[n-1] == nil && value != "" {
 		value, cut = secrets.Hidden, false
 	}
-	room := min(MaxValue, maxSet-len(w.set)-3)
+	room := min(MaxValue, w.limit-len(w.set)-3)
 	switch {
 	case value == "":
 		return

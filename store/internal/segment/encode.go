@@ -51,23 +51,28 @@ type encoder struct {
 	mappings  []*profile.Mapping
 	functions []*profile.Function
 	locations []*profile.Location
+	stacks    []*profile.Location // of many stacks
+	lines     []profile.Line      // of many locations
 }
 
 func (s *Segment) encoder(p *profile.Profile) *encoder {
-	return &encoder{s, p, make([]*profile.Mapping, len(s.code.mappings.list)), make([]*profile.Function, len(s.code.functions.list)), make([]*profile.Location, len(s.code.locations.list))}
+	return &encoder{
+		Segment: s, p: p, mappings: make([]*profile.Mapping, len(s.code.mappings.list)),
+		functions: make([]*profile.Function, len(s.code.functions.list)), locations: make([]*profile.Location, len(s.code.locations.list)),
+	}
 }
 
 // stack returns the locations of a stack, the leaf first.
 func (e *encoder) stack(leaf uint32) []*profile.Location {
-	depth := 0
-	for at := leaf; at != 0; at = e.code.frames.list[at].parent {
-		depth++
+	if cap(e.stacks)-len(e.stacks) < 64 { // most stacks are less deep
+		e.stacks = make([]*profile.Location, 0, 2048)
 	}
-	list := make([]*profile.Location, 0, depth)
-	for at := leaf; at != 0; at = e.code.frames.list[at].parent {
-		list = append(list, e.location(e.code.frames.list[at].location))
+	from := len(e.stacks)
+	for at := leaf; at != 0; {
+		f := e.code.frames.list[at]
+		e.stacks, at = append(e.stacks, e.location(f.location)), f.parent
 	}
-	return list
+	return slices.Clip(e.stacks[from:])
 }
 
 // Stacks returns a function that returns the locations of the stacks of an answer.
@@ -192,10 +197,15 @@ func (e *encoder) location(n uint32) *profile.Location {
 	l := e.locations[n]
 	if l == nil {
 		of := e.code.locations.list[n]
-		l = &profile.Location{ID: uint64(len(e.p.Location) + 1), Address: of.address, Mapping: e.mapping(of.mapping), IsFolded: of.folded, Line: make([]profile.Line, 0, of.lines)}
-		for _, at := range e.code.locations.of(of) {
-			l.Line = append(l.Line, profile.Line{Function: e.function(at.function), Line: at.line, Column: at.column})
+		l = &profile.Location{ID: uint64(len(e.p.Location) + 1), Address: of.address, Mapping: e.mapping(of.mapping), IsFolded: of.folded}
+		if cap(e.lines)-len(e.lines) < int(of.lines) {
+			e.lines = make([]profile.Line, 0, 256+int(of.lines))
 		}
+		from := len(e.lines)
+		for _, at := range e.code.locations.of(of) {
+			e.lines = append(e.lines, profile.Line{Function: e.function(at.function), Line: at.line, Column: at.column})
+		}
+		l.Line = slices.Clip(e.lines[from:])
 		e.locations[n] = l
 		e.p.Location = append(e.p.Location, l)
 	}

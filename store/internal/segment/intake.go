@@ -6,6 +6,7 @@ package segment
 import (
 	"context"
 	"math"
+	"runtime"
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,9 @@ const (
 	// wakeLen is the length of a slice at which the worker starts. Few spans at a time are
 	// still in the processor's cache.
 	wakeLen = 128
+	// yieldLen is the number of waiting spans after which OnEnd lets the worker run, if all
+	// processors are busy. The memory of many spans costs more than their delivery.
+	yieldLen = 256
 )
 
 // profileIDKey is the attribute of spans with a profile of their own.
@@ -51,6 +55,9 @@ type Intake struct {
 	draining sync.Mutex
 	spare    []sdktrace.ReadOnlySpan
 	batch    []Ended
+	// sets has the attributes of all spans of the batch, ends where those of each end.
+	sets []byte
+	ends []int
 	// named is the resource of the last span, service its service.
 	named   *resource.Resource
 	service string
@@ -95,6 +102,8 @@ func (i *Intake) OnEnd(s sdktrace.ReadOnlySpan) {
 		i.dropped.Add(1)
 	case n >= wakeLen && i.working.CompareAndSwap(false, true):
 		go i.work()
+	case n%yieldLen == yieldLen-1:
+		runtime.Gosched()
 	}
 }
 
@@ -144,9 +153,14 @@ func (i *Intake) Drain() {
 		if len(ended) == 0 {
 			continue
 		}
-		i.batch = i.batch[:0]
+		i.batch, i.sets, i.ends = i.batch[:0], i.sets[:0], i.ends[:0]
 		for _, of := range ended {
 			i.batch = append(i.batch, i.read(of))
+			i.ends = append(i.ends, len(i.sets))
+		}
+		sets, from := string(i.sets), 0 // one allocation for all
+		for k, end := range i.ends {
+			i.batch[k].Attributes, from = sets[from:end], end
 		}
 		if r := ended[len(ended)-1].Resource(); r != i.last.Load() {
 			i.last.Store(r)
@@ -167,7 +181,7 @@ func (i *Intake) serviceOf(r *resource.Resource) string {
 	return i.service
 }
 
-// read returns what a room keeps of a span.
+// read returns what a room keeps of a span. Its attributes are appended to sets.
 func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	of, parent, start := s.SpanContext(), s.Parent(), s.StartTime()
 	values := s.Attributes()
@@ -193,7 +207,7 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 		if e.Child {
 			status = e.Status
 		}
-		e.Attributes = i.room.keys.Set(values, status, s.Events())
+		i.sets = i.room.keys.Append(i.sets, values, status, s.Events())
 	}
 	return e
 }
