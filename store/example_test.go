@@ -56,7 +56,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	samples, err := view.Samples(store.Query{Stacks: true,
+	samples, err := view.Samples(store.Query{
+		Stacks:   true,
 		Kind:     exporter.KindCPU,
 		Matchers: []store.Matcher{m},
 	})

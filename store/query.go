@@ -30,8 +30,8 @@ type Query struct {
 	Matchers    []Matcher
 	From, Until time.Time // windows that overlap [From, Until); zero means no bound
 
-	// Stacks sums by stack, Labels by the values of labels that are no ids, and Steps by
-	// the start of the window. Without any, the answer has one sum. Stacks excludes the
+	// Stacks sums by stack. Labels sums by the values of labels that are no ids. Steps sums
+	// by the start of the window. Without any, the answer has one sum. Stacks excludes the
 	// others.
 	Stacks bool
 	Labels []string

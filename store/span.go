@@ -89,8 +89,8 @@ type Span struct {
 	HasExactTimes      bool     // see AddExactTimes
 	Earlier            *Process // nil for this process
 
-	// Above is the id of the nearest span above it in this process that the answer has,
-	// empty if there is none, or in the answer to a query with ID.
+	// Above is the id of the nearest span above it in this process, among the spans of the
+	// answer. It is empty if there is none.
 	Above string
 	// CPUTimes and ExactTimes are of queries that ask for them. CPUTimes has at most one
 	// entry for each part of the duration. ExactTimes is JSON, as exectrace.SpanTimes.

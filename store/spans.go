@@ -18,7 +18,7 @@ import (
 )
 
 // unnamedChild stands for the name of a child without one. maxBelow bounds the attributes
-// of a request with those of the spans below it.
+// of a request, the spans below it included.
 const (
 	unnamedChild = "(unnamed)"
 	maxBelow     = 16
@@ -93,7 +93,7 @@ func (v *view) listed(q *SpanQuery) ([]Span, error) {
 	return spans, v.ctx.Err()
 }
 
-// sortSpans sorts spans as a query asks.
+// sortSpans sorts spans in the order of a query.
 func sortSpans(spans []Span, q *SpanQuery) {
 	value := func(s *Span) int64 {
 		switch {
@@ -182,7 +182,7 @@ func (v *view) matcher(q *SpanQuery) func(ident.Key) bool {
 	}
 }
 
-// spans returns what is known about spans with a record, as far as a query asks for it.
+// spans returns spans with a record, with the details that a query has.
 func (v *view) spans(found []segment.Span, q *SpanQuery) ([]Span, error) {
 	var children map[ident.Key][]segment.Ended
 	if !q.Brief {

@@ -103,8 +103,10 @@ func TestSteps(t *testing.T) {
 	}
 	second := epoch.Add(step)
 	want := []store.Sum{
-		{exporter.KindGoroutine, []string{"cart", "a"}, epoch, 3, 3}, {exporter.KindGoroutine, []string{"cart", ""}, epoch, 5, 5},
-		{exporter.KindGoroutine, []string{"shop", "a"}, epoch, 2, 2}, {exporter.KindGoroutine, []string{"shop", "a"}, second, 1, 1},
+		{exporter.KindGoroutine, []string{"cart", "a"}, epoch, 3, 3},
+		{exporter.KindGoroutine, []string{"cart", ""}, epoch, 5, 5},
+		{exporter.KindGoroutine, []string{"shop", "a"}, epoch, 2, 2},
+		{exporter.KindGoroutine, []string{"shop", "a"}, second, 1, 1},
 	}
 	if diff := cmp.Diff(want, got.Sums); diff != "" {
 		t.Error(diff)

@@ -65,7 +65,8 @@ func TestTimeline(t *testing.T) {
 			store.Samples{Momentary: true, Sums: []store.Sum{
 				sum("a", "cart", 0, 1), sum("", "cart", 0, 1000), sum("", "gone", 0, 200), sum("", "cart", 10, 1001), sum("", "shop", 15, 50), sum("a", "cart", 20, 1), sum("", "cart", 20, 1002),
 			}},
-			[]store.WindowInfo{window("cart", 0, 10.001), window("gone", 0, 10), window("cart", 10, 10.001), window("shop", 15, 10), window("cart", 20, 10.001)}, 3,
+			[]store.WindowInfo{window("cart", 0, 10.001), window("gone", 0, 10), window("cart", 10, 10.001), window("shop", 15, 10), window("cart", 20, 10.001)},
+			3,
 			[]string{"a"},
 			[]string{"0s+10.001s: [1] 1200", "10s+10.001s: [0] 1001", "15s+10s: [0] 1051", "20s+10.001s: [1] 1052"},
 		},
