@@ -21,8 +21,8 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// newFamily returns a store with a span without samples, its child and grandchild, which
-// have some, and another span of the same trace.
+// newFamily returns a store with a span, its child and its grandchild, and another span of the
+// same trace. Only the child and the grandchild have samples.
 func newFamily(t *testing.T) (s *store.Store, root, child, grandchild string) {
 	t.Helper()
 	s = newStore(t)
@@ -51,7 +51,7 @@ func newFamily(t *testing.T) (s *store.Store, root, child, grandchild string) {
 	return s, ids[0], ids[1], ids[2]
 }
 
-// A span whose children did the work links to their profile.
+// A span links to the profile of its children, which did the work.
 func TestSpanWithChildren(t *testing.T) {
 	s, root, child, grandchild := newFamily(t)
 	h := viewer.Handler(s)
@@ -128,7 +128,7 @@ func TestTreeWithoutSamples(t *testing.T) {
 	}
 }
 
-// childrenOf asks for the span slowID in a trace.
+// childrenOf returns the children of the span slowID in a trace.
 func childrenOf(t *testing.T, profileType string, trace []store.Span) *answer.Children {
 	t.Helper()
 	h := viewer.Handler(&fileSource{spans: trace})
@@ -151,8 +151,8 @@ func TestChildrenInACircle(t *testing.T) {
 	}
 }
 
-// The ids of a trace and of a span without a profile of its own, as an exemplar of a metric
-// has them in root scope, select the local roots of the trace.
+// An exemplar of a metric may have the ids of a trace and of a span without a profile. They
+// select the local roots of the trace.
 func TestLocalRootOfChild(t *testing.T) {
 	const child = "00000000000000c1"
 	s := newStore(t)

@@ -181,8 +181,7 @@ func TestPagesOverAFile(t *testing.T) {
 	}
 }
 
-// What the pages say over a file agrees with the profile, and does not promise spans or
-// samples that cannot come.
+// Pages of a file agree with the profile. They promise no spans or samples.
 func TestAnswersOverAFile(t *testing.T) {
 	h := viewer.Handler(newFile(t))
 	var a answer.Profile
@@ -231,7 +230,7 @@ func TestAnswersOverAFile(t *testing.T) {
 	}
 }
 
-// What files lack is not told as if it were to come.
+// The page of a file does not announce data that a file lacks.
 func TestFileWithoutIDs(t *testing.T) {
 	file := newFile(t)
 	h := viewer.Handler(file)
@@ -251,7 +250,7 @@ func TestFileWithoutIDs(t *testing.T) {
 	}
 }
 
-// A source that fails is an error of the server, on every page that asks it.
+// A source that fails is an error of the server, on every page.
 func TestSourceFails(t *testing.T) {
 	for _, address := range []string{
 		"/?format=json", "/?format=text", "/?format=pprof", "/?format=folded", "/log?format=json", "/timeline?format=text",
@@ -260,7 +259,7 @@ func TestSourceFails(t *testing.T) {
 	} {
 		source := newFile(t)
 		h := viewer.Handler(source)
-		// Every question may be the one that fails.
+		// Every question may fail.
 		questions := 0
 		source.asked = func(any) { questions++ }
 		get(t, h, address)

@@ -17,7 +17,7 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// A pprof has ids only if the request asks for them. It always has the other labels.
+// A pprof has ids only if the request has them. It always has the other labels.
 func TestIDsInPprof(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
 	for _, test := range []struct {
@@ -58,7 +58,7 @@ func TestIDsInPprof(t *testing.T) {
 	}
 }
 
-// Tools divide the samples by the duration: the profile of a span has that of the span.
+// Tools divide the samples by the duration: the profile of a span lasts as long as the span.
 func TestDurationInPprof(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s)

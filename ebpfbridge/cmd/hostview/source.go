@@ -36,8 +36,8 @@ func (v view) Spans(q store.SpanQuery) (store.SpanList, error) {
 	return list, err
 }
 
-// withoutSummary tells a span from what the store takes for a manual exemplar, as it has
-// no record of it: by its id, which is one of a span.
+// withoutSummary returns a span for a manual exemplar with the id of a span. The store has no
+// record of it.
 func withoutSummary(s store.Span) store.Span {
 	if id, err := hex.DecodeString(s.ProfileID); s.Manual && err == nil && len(id) == 8 {
 		s.Manual, s.SummaryMissing = false, true

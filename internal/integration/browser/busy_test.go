@@ -105,7 +105,7 @@ func busyStacks(random *rand.Rand, p *cpuProfile) [][]*profile.Location {
 	return stacks
 }
 
-// heldSource is a store whose selections wait until release is closed.
+// heldSource is a store with sums by stack that wait until release is closed.
 type heldSource struct {
 	store.Source
 	once           sync.Once

@@ -3,9 +3,9 @@
 
 //go:build unix
 
-// Storecosts prints what dear questions to the store and its page cost, as CPU time and
-// allocated bytes of the process, and how many samples a store of 64 MiB holds. It uses
-// public functions alone, so that it can be built in the tree of an earlier version.
+// Storecosts prints the cost of expensive queries to the store and its page: CPU time and
+// allocated bytes of the process. It also prints how many samples a store of 64 MiB holds. It
+// uses public functions only.
 //
 //	go run ./internal/integration/storecosts
 package main
@@ -97,7 +97,7 @@ func (c *client) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// get asks a handler, and says what it answers.
+// get sends a request to a handler and prints the answer.
 func get(ctx context.Context, h http.Handler, params ...string) string {
 	values := url.Values{}
 	for i := 0; i < len(params); i += 2 {
@@ -168,7 +168,7 @@ func full(w *tabwriter.Writer) error {
 	return nil
 }
 
-// evictions prints what a window takes whose room many idle ones have.
+// evictions prints the cost of a window that evicts many idle ones.
 func evictions(w *tabwriter.Writer) error {
 	for _, idle := range []int{0, idleWindows} {
 		s, err := store.New(store.WithMaxBytes(maxBytes))

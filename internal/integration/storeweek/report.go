@@ -48,7 +48,7 @@ func enter(spans map[string][]*span, s *span, value func(*span) int64) {
 	spans[s.name] = list[:min(top, len(list))]
 }
 
-// report says what of the truth a store shows.
+// report is the part of the truth that a store shows.
 type report struct {
 	stats   store.Stats
 	lists   [3]list
@@ -59,7 +59,7 @@ type report struct {
 
 type list struct {
 	title string
-	// wanted spans, those of them with samples, and those with all their samples.
+	// wanted are all spans. with have samples, whole all of their samples.
 	wanted, with, whole int
 }
 
@@ -84,7 +84,7 @@ func (t *truth) compare(s *store.Store) (*report, error) {
 	return r, err
 }
 
-// look asks the store for a span and its samples.
+// look searches the store for a span and its samples.
 func (r *report) look(view store.View, l *list, want *span) error {
 	l.wanted++
 	list, err := view.Spans(store.SpanQuery{ID: want.id.String()})
@@ -97,7 +97,7 @@ func (r *report) look(view store.View, l *list, want *span) error {
 	}
 	switch {
 	case len(list.Spans) == 0:
-		why = "neither record nor samples are held"
+		why = "no record and no samples are held"
 	case got.SummaryMissing:
 		why = "its record is gone"
 	case got.SamplesHeld == 0:

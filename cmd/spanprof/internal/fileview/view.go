@@ -77,8 +77,8 @@ func (v *fileView) Spans(q store.SpanQuery) (list store.SpanList, err error) {
 	return list, nil
 }
 
-// withoutSummary tells the spans among what the store takes for manual exemplars, as
-// files have no span records: those whose id is one of a span.
+// withoutSummary returns a span for a manual exemplar with the id of a span. The store has no
+// record of it, because files have none.
 func withoutSummary(s store.Span) store.Span {
 	if id, err := hex.DecodeString(s.ProfileID); err == nil && len(id) == 8 {
 		s.Manual, s.SummaryMissing = false, true

@@ -73,8 +73,8 @@ func (v *view) typesOf(kind exporter.Kind, service string) ([]profileType, error
 	return types, nil
 }
 
-// sampleTypes returns the profile types of a kind with a sample type. The error says that
-// there are others alone.
+// sampleTypes returns the profile types of a kind with a sample type. The error means that
+// there are only others.
 func (v *view) sampleTypes(kind exporter.Kind, sample, service string) ([]profileType, error) {
 	all, err := v.typesOf(kind, service)
 	if err != nil {

@@ -4,8 +4,7 @@
 // Package pyroscopeview shows what a Pyroscope server has on the viewer's page: one page
 // for all replicas of all services, where links to a single span open too.
 //
-// A store knows what it holds. A server is asked anew for each page, and about a stated
-// time alone:
+// Each page sends new queries to the server, about one time:
 //
 //	source.go    the source: one view a request
 //	view.go      the time of a view, its notes, and how much it may ask
@@ -28,7 +27,7 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// source asks a server.
+// source is a server.
 type source struct {
 	client   *querier.Client
 	lookback time.Duration

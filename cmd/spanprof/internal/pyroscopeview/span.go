@@ -24,9 +24,9 @@ type foundSpan struct {
 	known bool
 }
 
-// byID returns the span with an id. A span is known if it has samples. The server is not asked
-// for the labels of a span by its id: they are those of a list of spans, or else those of
-// the values by which samples of the span are found.
+// byID returns the span with an id. A span is known if it has samples. The server does not
+// return the labels of a span by its id. They are from a list of spans, or from the
+// values by which its samples are found.
 func (v *view) byID(id string) ([]store.Span, error) {
 	if b, err := hex.DecodeString(id); err != nil || len(b) != 8 {
 		return nil, nil
@@ -118,8 +118,8 @@ func (v *view) describe(s *store.Span, asked querier.Selector) error {
 }
 
 const (
-	// maxValues is the number of values of a label among which that of a span is looked
-	// for: four rounds of calls.
+	// maxValues is the number of values of a label among which the value of a span is
+	// searched: four rounds of calls.
 	maxValues = 256
 	ways      = 4
 )

@@ -29,8 +29,7 @@ type view struct {
 	*source
 	ctx    context.Context
 	cancel context.CancelFunc
-	// from and until are the time that the request is about; chosen says that it
-	// named none.
+	// from and until are the time of the request. chosen is set if the request has none.
 	from, until time.Time
 	chosen      bool
 	calls       int
@@ -89,7 +88,7 @@ func (v *view) call() error {
 	return nil
 }
 
-// times returns the time of a query, with that of the view where it has none.
+// times returns the time of a query, by default the time of the view.
 func (v *view) times(from, until time.Time) (time.Time, time.Time) {
 	switch {
 	case from.IsZero() && until.IsZero():
