@@ -146,7 +146,7 @@ func TestSumsByNothing(t *testing.T) {
 		h         http.Handler
 		key, want string
 	}{
-		{viewer.Handler(s), "tenant", "no span that is held has an attribute tenant: kept are those of the semantic conventions that tell requests apart, and the keys of WithSpanAttributes"},
+		{viewer.Handler(s), "tenant", "no span that is held has an attribute tenant: kept are keys of the semantic conventions that distinguish requests, and the keys of WithSpanAttributes"},
 		{viewer.Handler(s), "http.route", "no span that is held has an attribute http.route"},
 		{viewer.Handler(none), "http.route", "attributes of spans are not kept (WithoutSpanAttributes)"},
 		{viewer.Handler(newFile(t)), "http.route", "the profiles here know no attributes of spans: conditions on span.\u2026 need the records of a running program"},

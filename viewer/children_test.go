@@ -193,7 +193,7 @@ func TestLocalRootOfChild(t *testing.T) {
 	b.add(3, map[string][]string{"profile_id": {"00000000000000d1"}, "span_id": {"00000000000000d1"}, "trace_id": {alone}}, "main.alone")
 	exportSecond(t, s, 1, b)
 	getJSON(t, h, target("/", "query", `.cpu{span_id="`+child+`",trace_id="`+alone+`"}`, "format", "json"), http.StatusOK, &a)
-	if a.Total != 3e7 || !strings.HasSuffix(a.Note, "this is that of its trace") {
+	if a.Total != 3e7 || !strings.HasSuffix(a.Note, "this is the profile of its trace") {
 		t.Errorf("samples alone: total %d, note %q", a.Total, a.Note)
 	}
 

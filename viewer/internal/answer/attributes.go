@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// maxAttributeKeys bounds the keys to choose from, maxAttributeValues the values
-	// of the one that is chosen.
+	// maxAttributeKeys bounds the keys in a list, maxAttributeValues the values of one key.
 	maxAttributeKeys   = 32
 	maxAttributeValues = 500
 )
@@ -40,7 +39,7 @@ type ByAttribute struct {
 	// left out.
 	Values        []AttributeValue `json:"values"`
 	ValuesOmitted int              `json:"valuesOmitted,omitempty"`
-	// Note says in words what to know about the sums, or why there are none.
+	// Note is a remark about the sums, or the reason why there are none.
 	Note string `json:"note,omitempty"`
 }
 
@@ -64,8 +63,8 @@ func newAttributes(list []store.Attribute) []Attribute {
 	return attributes
 }
 
-// attributes fills in the keys of attributes and the sums by one of them, where the source
-// knows any.
+// attributes fills in the keys of attributes and the sums by one of them, if the source has
+// any.
 func (l *SpanList) attributes(r *Reader, by string) {
 	if by != "" {
 		l.By = &ByAttribute{Key: by, Values: []AttributeValue{}}
@@ -108,12 +107,10 @@ func (l *SpanList) attributes(r *Reader, by string) {
 	}
 }
 
-// OnAttributes reports whether the query has conditions on spans, such as on their attributes,
-// for which all spans have to be looked at.
+// OnAttributes reports whether the query has conditions on spans, such as on their attributes.
 func (q Query) OnAttributes() bool { return slices.ContainsFunc(q.Matchers, store.Matcher.OnSpan) }
 
-// attributeTitle says in words what a query selects whose one condition is that an
-// attribute has a value.
+// attributeTitle describes a query with one condition: an attribute has a value.
 func (q Query) attributeTitle() (string, bool) {
 	if len(q.Matchers) != 1 || q.Matchers[0].Op() != store.MatchEqual {
 		return "", false
@@ -132,7 +129,7 @@ const (
 	wholeRequests = "these are the times of whole requests: a request counts for each value that it has; for the time of one query, give each span a profile (WithRootSpanOnly(false))"
 )
 
-// missingAttribute says why no span has an attribute, "" if one has it.
+// missingAttribute returns the reason why no span has an attribute, "" if one has it.
 func (r *Reader) missingAttribute(keys []sums.AttributeKey, key string) string {
 	if slices.ContainsFunc(keys, func(k sums.AttributeKey) bool { return k.Key == key }) {
 		return ""
@@ -145,11 +142,10 @@ func (r *Reader) missingAttribute(keys []sums.AttributeKey, key string) string {
 	if slices.Contains(kept, key) {
 		return reason
 	}
-	return reason + ": kept are those of the semantic conventions that tell requests apart, and the keys of WithSpanAttributes"
+	return reason + ": kept are keys of the semantic conventions that distinguish requests, and the keys of WithSpanAttributes"
 }
 
-// attributeNote says that the samples of whole requests were selected by what their
-// children did.
+// attributeNote returns a note if an attribute of children selects whole requests.
 func (r *Reader) attributeNote(q Query) string {
 	if !r.records() {
 		return ""
@@ -167,7 +163,7 @@ func (r *Reader) attributeNote(q Query) string {
 	return ""
 }
 
-// asksFor reports whether a condition says what must be, not what must not.
+// asksFor reports whether a condition requires a value.
 func asksFor(m store.Matcher) bool {
 	return m.Op() == store.MatchEqual || m.Op() == store.MatchRegexp
 }
@@ -216,7 +212,7 @@ func (r *Reader) emptyAttributes(q Query) string {
 			return reason
 		}
 	}
-	return "none of the samples is of a span that is held and whose attributes meet the conditions of the query"
+	return "no sample is of a span that is held and has attributes as the query requires"
 }
 
 // text returns the attribute in one line.
@@ -233,8 +229,8 @@ func (a Attribute) text() string {
 	return text
 }
 
-// telling returns the error of the span and the attributes that say more than its name does,
-// in one line.
+// telling returns the error of the span and the attributes that are not in its name, in one
+// line.
 func (s Span) telling() string {
 	var parts []string
 	if s.Status != "" {

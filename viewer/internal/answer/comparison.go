@@ -22,15 +22,15 @@ type Comparison struct {
 	// Left is the baseline, Right is compared with it.
 	Left  *Profile `json:"left"`
 	Right *Profile `json:"right"`
-	// LeftName and RightName say what the sides are.
+	// LeftName and RightName describe the sides.
 	LeftName  string `json:"leftName"`
 	RightName string `json:"rightName"`
-	// Diff has the functions that take more on the right first, then those
-	// that take less, each by the difference of their shares. DiffOmitted is
-	// the number of those left out, which differ least.
+	// Diff has the functions that take more on the right first, then the others. Each part
+	// is sorted by the difference of the shares. DiffOmitted is the number of functions left
+	// out, which differ least.
 	Diff        []flame.DiffRow `json:"diff"`
 	DiffOmitted int             `json:"diffOmitted,omitempty"`
-	// Note says in words what to know about both sides.
+	// Note is a remark about both sides.
 	Note   string  `json:"note,omitempty"`
 	Status *Status `json:"status,omitempty"`
 }
@@ -64,8 +64,7 @@ func (r *Reader) Compare(left, right Query) (*Comparison, error) {
 // Folded returns the stacks of both sides in the folded form.
 func (c *Comparison) Folded() string { return flame.FoldedDiff(c.Left.summary, c.Right.summary) }
 
-// sideName says what a side is: beside the work that it is the baseline of, by what it has
-// in common with that.
+// sideName describes a side. A baseline is described by what it has in common with the other.
 func sideName(side, other *Profile) string {
 	if b := other.Baseline; b != nil && b.Query == side.Query {
 		return b.Meaning
@@ -125,8 +124,8 @@ func (r *Reader) spansOf(p *Profile) (n int) {
 	return n
 }
 
-// profiledTime returns for how long the windows went on that may have samples of a side, 0
-// where that is not known.
+// profiledTime returns the length of the windows that may have samples of a side, 0 if it is
+// unknown.
 func (r *Reader) profiledTime(p *Profile) time.Duration {
 	q := p.query
 	if p.Unit != termtext.Nanoseconds {
@@ -139,15 +138,14 @@ func (r *Reader) profiledTime(p *Profile) time.Duration {
 		return p.Until.Sub(p.From)
 	}
 	windows := sums.In(r.allWindows(), q.Type.Kind, q.From, q.Until)
-	// A side that was found in more has samples of spans whose windows have made room.
+	// A side with more windows has samples of spans that outlived their windows.
 	if len(windows) != p.Windows {
 		return 0
 	}
 	return sums.Covered(windows, time.Time{}, time.Time{}, q.about)
 }
 
-// sideTitle is the name of a side for a terminal, with the time of a span, and of both sides
-// where they have one name.
+// sideTitle is the name of a side for a terminal. Spans, and sides of one name, have a time.
 func (c *Comparison) sideTitle(side *Profile, name string) string {
 	name = termtext.Clip(termtext.OneLine(name), termtext.Columns-40)
 	switch {

@@ -15,7 +15,7 @@ type Kind struct {
 	// Type is the profile type in Query, Label its short name.
 	Type  string `json:"type"`
 	Label string `json:"label"`
-	// Measure says in words what the profile is of.
+	// Measure describes the values.
 	Measure string `json:"measure"`
 	// Samples counts the samples of the profile's kind.
 	Samples int64  `json:"samples"`
@@ -24,9 +24,8 @@ type Kind struct {
 	Service string `json:"service,omitempty"`
 }
 
-// kinds lists the types of profiles that have samples for the conditions of q, the type
-// of q itself, and CPU time, so that there is a link back to it. Minor types are left out
-// unless q asks for one.
+// kinds lists the types of profiles that have samples for the conditions of q. The type of q
+// and CPU time are always listed, minor types only if q is of one.
 func (r *Reader) kinds(q Query) []Kind {
 	totals := map[exporter.Kind]int64{}
 	for _, t := range r.totals(q) {
@@ -46,7 +45,7 @@ func (r *Reader) kinds(q Query) []Kind {
 	return list
 }
 
-// maxServices bounds the services of which a page lists the profiles.
+// maxServices bounds the services with profiles in the list of a page.
 const maxServices = 100
 
 // process lists the profiles of the whole process, or of each process if there are several

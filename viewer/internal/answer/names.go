@@ -17,8 +17,7 @@ import (
 // maxNoteNames bounds the names in a sentence.
 const maxNoteNames = 3
 
-// labelNote says which spans' samples carry the span_name of the query, if it is not
-// their name.
+// labelNote names the spans with samples of the query's span_name, if it is not their name.
 func (r *Reader) labelNote(q Query) string {
 	label, ok := q.Value(labelkey.SpanName)
 	if _, single := q.SpanID(); !ok || label == "" || single {
@@ -45,7 +44,7 @@ func (r *Reader) labelNote(q Query) string {
 // store may take in profiles of several.
 type services []string
 
-// several reports whether work has to be told apart by its service.
+// several reports whether there is work of several services.
 func (s services) several() bool { return len(s) > 1 }
 
 // among reports whether name is one of several services.

@@ -35,15 +35,15 @@ func (t *NameTable) WithoutStatus() (any, *Status) {
 // Lasts implements Data: a span that runs is in no sum.
 func (t *NameTable) Lasts() bool { return true }
 
-// NameOrder says how the table is sorted and cut.
+// NameOrder is the order and the length of the table.
 type NameOrder struct {
 	Sort      string
 	Ascending bool
 	Limit     int
 }
 
-// NameTable answers the sums of spans by name: of all that ended in the time of the
-// windows held or, where q has conditions, of those with a record that meet them.
+// NameTable answers the sums of spans by name: of all that ended in the time of the windows
+// held. If q has conditions, the sums are of the spans with a record that meet them.
 func (r *Reader) NameTable(q store.SpanQuery, order NameOrder) (*NameTable, error) {
 	held := r.services()
 	t := &NameTable{byname.Table{Generation: r.generation(), Names: []byname.Name{}, Fixed: r.fixed(), Ranged: r.ranged()}, r.status}
@@ -128,7 +128,7 @@ func (n *nameTable) ofRecords() {
 	}
 }
 
-// ofAll makes a row of each total, with the times of the spans whose records are held.
+// ofAll makes a row of each total, with the times of the spans with a record.
 func (n *nameTable) ofAll() {
 	spreads := make(map[sums.Name]*sums.NameSpread, len(n.spreads))
 	for i := range n.spreads {
@@ -140,7 +140,7 @@ func (n *nameTable) ofAll() {
 		if n.asked.Service != "" && t.Service != n.asked.Service || t.Name == "" && t.CPU == 0 {
 			continue
 		}
-		// A source that knows the times of spans answers conditions by ofRecords.
+		// A source with records answers conditions by ofRecords.
 		if n.asked.Name != "" && t.Name != n.asked.Name || !containsText(t.Name, n.asked.Contains) {
 			continue
 		}
@@ -206,8 +206,8 @@ func (n *nameTable) unlabelled() {
 	}
 }
 
-// waits fills in wall time less CPU time by the labels of samples, in the time that has
-// windows of wall time of the same service. It returns a note where that is less than all.
+// waits fills in wall time less CPU time by the labels of samples. Only the time of
+// wall profiles of the service counts. It returns a note if that is less than all.
 func (n *nameTable) waits() string {
 	wall, cpu := map[string]*kindTime{}, map[string]*kindTime{}
 	for _, w := range sums.ByKind(n.allWindows()) {
@@ -267,7 +267,7 @@ func addTime(times map[string]*kindTime, w sums.Windows) {
 	}
 }
 
-// unmeasured says of how many spans the times are not known any more.
+// unmeasured returns a note with the number of spans without a record.
 func (n *nameTable) unmeasured() string {
 	spans, missing := 0, 0
 	for _, row := range n.table.Names {
@@ -277,5 +277,5 @@ func (n *nameTable) unmeasured() string {
 	if missing == 0 {
 		return ""
 	}
-	return fmt.Sprintf("p50, p95, max and the CPU time below spans are those of %d of the %s: the records of the others made room", spans-missing, termtext.Plural(spans, "span"))
+	return fmt.Sprintf("p50, p95, max and the CPU time below spans are of %d of the %s: the records of the others were evicted", spans-missing, termtext.Plural(spans, "span"))
 }

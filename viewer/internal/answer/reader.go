@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package answer makes what the viewer answers: the JSON and the text of every page,
-// from one view of the profiles. It knows no HTTP.
+// from one view of the profiles. It has no HTTP.
 package answer
 
 import (
@@ -31,9 +31,9 @@ type Reader struct {
 	// instance names the handler, and so its source, in generations.
 	instance string
 	err      error
-	// ctx is that of the request.
+	// ctx is the context of the request.
 	ctx context.Context
-	// ignored are the parameters of the request that nobody knows.
+	// ignored are the unknown parameters of the request.
 	ignored []string
 
 	// names, windows and every are kept for further parts of the answer.
@@ -44,7 +44,7 @@ type Reader struct {
 }
 
 // NewReader returns a reader of view. status is nil where nothing is known of the
-// profiler; the reader completes its message. instance tells the source from others.
+// profiler; the reader completes its message. instance is different for each handler.
 func NewReader(view store.View, status *Status, instance string) *Reader {
 	r := &Reader{view: view, info: view.Info(), status: status, instance: instance, ctx: context.Background()}
 	r.stats = r.info.Stats
@@ -63,8 +63,7 @@ func (r *Reader) Within(ctx context.Context) *Reader {
 	return r
 }
 
-// Ignored tells the reader which parameters of the request nobody knows: answers with
-// notes say so.
+// Ignored sets the unknown parameters of the request, which notes name.
 func (r *Reader) Ignored(params []string) { r.ignored = params }
 
 // summary sums what was selected.
@@ -98,7 +97,7 @@ func (r *Reader) ranged() bool { return r.info.Lacks.Has(store.LacksWindows) }
 // records reports whether the source has records of spans.
 func (r *Reader) records() bool { return !r.info.Lacks.Has(store.LacksRecords) }
 
-// notes returns what the view has to say about its answers, after other notes.
+// notes returns the notes of the view, after other notes.
 func (r *Reader) notes(others ...string) string {
 	others = slices.DeleteFunc(others, func(note string) bool { return note == "" })
 	if r.err == nil {
@@ -126,7 +125,7 @@ func ignoredNote(params []string) string {
 	return "the address has " + what + ": " + strings.Join(named, ", ")
 }
 
-// ask asks the view a question and keeps the first error.
+// ask sends a query to the view and keeps the first error.
 func ask[T any](r *Reader, about string, question func() (T, error)) (answer T) {
 	if r.err != nil {
 		return answer
@@ -182,8 +181,8 @@ func (r *Reader) has(kind exporter.Kind) bool {
 	return slices.ContainsFunc(r.allWindows(), func(w store.WindowInfo) bool { return w.Kind == kind })
 }
 
-// ofHost reports whether an eBPF agent has taken the profiles of q's kind: those of a
-// program's own profiler have no frames of the kernel.
+// ofHost reports whether an eBPF agent has taken the profiles of q's kind: a program's own
+// profiler has no frames of the kernel.
 func (r *Reader) ofHost(q Query) bool {
 	return q.Type.Kind == exporter.KindHost || slices.ContainsFunc(r.allWindows(), func(w store.WindowInfo) bool {
 		return w.Kind == q.Type.Kind && w.Kernel
@@ -263,7 +262,7 @@ func (r *Reader) selection(q Query) *store.Samples {
 	return r.sumsOf("select", q, asked)
 }
 
-// sumsOf asks for samples of q. It returns a zero value if there is no answer.
+// sumsOf returns the answer to a query of samples, a zero value if there is none.
 func (r *Reader) sumsOf(action string, q Query, asked store.Query) *store.Samples {
 	if r.err == nil {
 		answer, err := r.view.Samples(asked)

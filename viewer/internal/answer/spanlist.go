@@ -23,8 +23,8 @@ type SpanList struct {
 	// a short answer as long as the list is the same.
 	Generation string `json:"generation"`
 	Service    string `json:"service"`
-	// Services are all services with profiles, if there are several; Service is
-	// that of the first group or, if there is no group, that of all profiles.
+	// Services are all services with profiles, if there are several. Service is the service
+	// of the first group or, without a group, of all profiles.
 	Services []string `json:"services,omitempty"`
 	Status   *Status  `json:"status,omitempty"`
 	Stats    Stats    `json:"stats"`
@@ -38,22 +38,21 @@ type SpanList struct {
 	// Unnamed is the number of spans without a name. They are in no group, for no
 	// query by name selects them alone.
 	Unnamed int `json:"unnamed,omitempty"`
-	// AttributeKeys are the keys of attributes that spans have, those of most spans
-	// first; By sums the spans by the key that the request names.
+	// AttributeKeys are the keys of attributes that spans have, the most frequent first. By
+	// sums the spans by the key that the request names.
 	AttributeKeys []sums.AttributeKey `json:"attributeKeys,omitempty"`
 	By            *ByAttribute        `json:"by,omitempty"`
 	// Process has the profiles of the whole process.
 	Process []Kind `json:"process"`
 	// Work selects the CPU time that the conditions are about, over time; it is left out
-	// where that is the process's. WorkNote says which conditions it leaves aside.
+	// where that is the process's. WorkNote names the conditions that it leaves out.
 	Work     string `json:"work,omitempty"`
 	WorkNote string `json:"workNote,omitempty"`
-	// Fixed says that the source takes in nothing while it is read: there is
-	// nothing to poll for.
+	// Fixed is set if the source receives nothing while it is read: polling is useless.
 	Fixed bool `json:"fixed,omitempty"`
-	// Ranged says that the source cannot be looked through as a whole.
+	// Ranged is set if the source cannot be searched as a whole.
 	Ranged bool `json:"ranged,omitempty"`
-	// Note says in words what to know about the list.
+	// Note is a remark about the list.
 	Note string `json:"note,omitempty"`
 }
 
@@ -64,8 +63,8 @@ type Unchanged struct {
 	Status     *Status `json:"status,omitempty"`
 }
 
-// Unchanged returns nil unless the list of spans is as it was at a generation: no span
-// ended, no profile came or went, and no span is running, whose duration would differ.
+// Unchanged returns nil unless the list of spans is as it was at a generation: no span ended, no
+// profile was added or evicted, and no span runs.
 func (r *Reader) Unchanged(since string) *Unchanged {
 	if since != r.generation() || r.stats.SpansRunning > 0 {
 		return nil
@@ -73,8 +72,8 @@ func (r *Reader) Unchanged(since string) *Unchanged {
 	return &Unchanged{Generation: since, Unchanged: true, Status: r.status}
 }
 
-// SpanList answers the list of spans that q selects, and the sums of all spans by the
-// values of an attribute, "" for none.
+// SpanList answers the list of spans that q selects. If by is not empty, it has the sums of all
+// spans by the values of that attribute.
 func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	held := r.services()
 	list := &SpanList{
@@ -126,7 +125,7 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	return answered(r, list)
 }
 
-// withoutIDs is the note on profiles of which no sample can be a span's, "" for others.
+// withoutIDs is the note on profiles without a sample of a span, "" for others.
 func (r *Reader) withoutIDs() string {
 	labelled := false
 	for _, kind := range []flameql.Type{flameql.CPU, flameql.Wall, flameql.Host} {
@@ -206,8 +205,8 @@ type Group struct {
 	// Query selects the profile of the name.
 	Query string `json:"query"`
 	// Label is the span_name of Query if it is not Name: the label that the
-	// samples carry. LabelNames is the number of names of the service whose spans
-	// have that label: Query selects the work of all of them.
+	// samples carry. LabelNames is the number of names of the service with that label: Query
+	// selects the work of all of them.
 	Label      string `json:"label,omitempty"`
 	LabelNames int    `json:"labelNames,omitempty"`
 }

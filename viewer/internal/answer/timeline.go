@@ -27,8 +27,8 @@ type Timeline struct {
 	Query   string `json:"query"`
 	Measure string `json:"measure"`
 	Unit    string `json:"unit"`
-	// Momentary says that a value describes a moment, as the heap in use does: it
-	// must not be added to others, or divided by the length of its window.
+	// Momentary is set if a value describes a moment, as the heap in use does: it must not
+	// be added to others, or divided by the length of its window.
 	Momentary bool `json:"momentary,omitempty"`
 	// Names are the values of span_name with the highest sums, highest first.
 	Names []string `json:"names"`
@@ -39,7 +39,7 @@ type Timeline struct {
 	Versions []Version `json:"versions"`
 	// Presets are comparisons that people ask for often.
 	Presets []Preset `json:"presets,omitempty"`
-	// Note says in words what to know about the time line.
+	// Note is a remark about the time line.
 	Note string `json:"note,omitempty"`
 }
 
@@ -136,7 +136,7 @@ func (r *Reader) versions(asked Query) []Version {
 	return list
 }
 
-// ofVersion returns the query for a version of a service instead of those that q asks for.
+// ofVersion returns the query for a version of a service.
 func (q Query) ofVersion(service, version string) string {
 	return q.Without("service_name", "service_version").WithEqual("service_name", service).WithEqual("service_version", version).String()
 }

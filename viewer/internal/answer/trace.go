@@ -20,11 +20,10 @@ import (
 // maxListedBytes bounds the ids in a query: flameql.MaxBytes less the rest of it.
 const maxListedBytes = 15_000
 
-// Children is the query for a span and the spans below it in this process that have
-// profiles of their own.
+// Children is the query for a span and the spans with a profile below it in this process.
 type Children struct {
 	Query string `json:"query"`
-	// Meaning says in words what the query selects.
+	// Meaning describes what the query selects.
 	Meaning string `json:"meaning"`
 	// Spans is their number.
 	Spans int `json:"spans"`
@@ -112,10 +111,9 @@ func sampled(s store.Span, kind exporter.Kind) bool {
 	return true
 }
 
-// localRoot returns a query to answer in place of q, which selects nothing, and a note that
-// says so: for the local roots of a trace here, or all samples of it, where q has the ids of the
-// trace and of a span that is not known. In root scope a child's samples are its local root's, and an exemplar of a
-// metric, for one, names the child.
+// localRoot returns another query if q selects nothing, and a note. q has the ids of a trace and
+// of an unknown span. The query is for the local roots of the trace, or for all of its samples.
+// In root scope a child's samples are its local root's. An exemplar of a metric may name a child.
 func (r *Reader) localRoot(q Query) (root Query, note string, ok bool) {
 	id, single := q.SpanID()
 	trace, ofTrace := q.Value(labelkey.TraceID)
@@ -130,7 +128,7 @@ func (r *Reader) localRoot(q Query) (root Query, note string, ok bool) {
 	if len(roots) == 1 {
 		q.Query = q.WithEqual(labelkey.ProfileID, roots[0].ProfileID)
 	}
-	note = fmt.Sprintf("the span %s has no profile of its own here: this is that of ", strconv.Quote(termtext.Clip(id, termtext.MaxQuoted)))
+	note = fmt.Sprintf("the span %s has no profile of its own here: this is the profile of ", strconv.Quote(termtext.Clip(id, termtext.MaxQuoted)))
 	if len(roots) > 0 {
 		return q, note + termtext.Plural(len(roots), "local root") + " of its trace", true
 	}
@@ -138,11 +136,11 @@ func (r *Reader) localRoot(q Query) (root Query, note string, ok bool) {
 	return q, note + "its trace", len(r.selection(q).Stacks) > 0
 }
 
-// maxHoisted bounds the attributes of a span with those of spans below it.
+// maxHoisted bounds the attributes of a span with the spans below it.
 const maxHoisted = 16
 
-// hoist adds the attributes of the spans below a span that have records of their own: what a
-// request was is often said by its children.
+// hoist adds the attributes of the spans below a span that have records: they often describe
+// the request.
 func (s *Span) hoist(span store.Span, trace []store.Span) {
 	sums.EachBelow(span, trace, func(child store.Span) bool {
 		of := cmp.Or(child.Name, "(unnamed)")
