@@ -50,7 +50,8 @@
 // # A new provider
 //
 // A program that replaces its provider, at a config reload, gives the new one the store's
-// processor. Otherwise its spans are labelled and the page does not list them:
+// processor. Otherwise its spans are labelled and the page does not list them. The page Log
+// counts their samples, once two segments of the store are full:
 //
 //	next := spanprof.NewTracerProvider(sdk)
 //	next.RegisterSpanProcessor(p.Store().SpanProcessor())

@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
@@ -172,35 +172,27 @@ func TestAttributeMatchers(t *testing.T) {
 	}
 }
 
-// The total of a value equals the sum that its matcher selects.
-func TestAttributeTotals(t *testing.T) {
+// The spans with a value have the samples that its matcher selects.
+func TestAttributeSums(t *testing.T) {
 	s := newStore(t)
 	fillQueries(t, s)
-	v, err := s.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.Close()
-	source := v.(store.Attributed)
-	keys, err := source.AttributeKeys()
-	if err != nil || !slices.Equal(keys, []store.AttributeKey{{Key: "db.statement", Spans: 9}}) {
-		t.Errorf("%+v, %v", keys, err)
-	}
-	totals, err := source.AttributeTotals("db.statement")
-	if err != nil || len(totals) != 3 {
-		t.Fatalf("%+v, %v", totals, err)
-	}
-	for i, total := range totals {
-		if ofChild := total.Value != "a"; total.Shared != ofChild {
-			t.Errorf("%s: shared %t, want %t", total.Value, total.Shared, ofChild)
+	for value, ofChild := range map[string]bool{"a": false, "b": true, "Ab": true} {
+		var cpu time.Duration
+		n := 0
+		for _, span := range s.Spans(store.SpanQuery{}) {
+			i := slices.IndexFunc(span.Attributes, func(a store.Attribute) bool { return a.Key == "db.statement" && a.Value == value })
+			if i < 0 {
+				continue
+			}
+			n++
+			cpu += span.CPU
+			if got := span.Attributes[i].Child != ""; got != ofChild {
+				t.Errorf("%s: of a child %t, want %t", value, got, ofChild)
+			}
 		}
-		sel := selectCPU(t, s, matcher(t, "span.db.statement", store.MatchEqual, total.Value))
-		if int64(total.CPU) != sel.Total || total.Spans != 3 || total.MaxDuration == 0 || total.Duration < total.MaxDuration || i > 0 && total.CPU > totals[i-1].CPU {
-			t.Errorf("%+v, selected %d", total, sel.Total)
+		if sel := selectCPU(t, s, matcher(t, "span.db.statement", store.MatchEqual, value)); n != 3 || int64(cpu) != sel.Total {
+			t.Errorf("%s: %d spans with %v, selected %d", value, n, cpu, sel.Total)
 		}
-	}
-	if totals, err := source.AttributeTotals("http.route"); err != nil || len(totals) != 0 {
-		t.Errorf("%+v, %v", totals, err)
 	}
 }
 
@@ -214,12 +206,12 @@ func TestKeptAttributes(t *testing.T) {
 		"more":  {newStore(t, store.WithSpanAttributes("tenant")), true, true},
 		"none":  {newStore(t, store.WithSpanAttributes("tenant"), store.WithoutSpanAttributes()), false, false},
 	} {
-		v, err := test.s.View(t.Context())
+		v, err := test.s.View(t.Context(), time.Time{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer v.Close()
-		kept := v.(store.Attributed).KeptAttributes()
+		kept := v.Info().Attributes
 		if slices.Contains(kept, "tenant") != test.own || slices.Contains(kept, "http.route") != test.byDefault || (kept == nil) == test.byDefault {
 			t.Errorf("%s: %q", name, kept)
 		}
@@ -304,15 +296,11 @@ func TestRequests(t *testing.T) {
 	if got, want := selectCPU(t, s, matcher(t, "span.db.query.text", store.MatchEqual, "of r1")).Total, int64(tick); got != want {
 		t.Errorf("query: %d, want %d", got, want)
 	}
-	v, err := s.View(t.Context())
+	v, err := s.View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	totals, err := v.(store.Attributed).AttributeTotals("http.route")
-	if err != nil || len(totals) != 3 || totals[0].CPU != 4*tick || totals[0].Spans != 1 {
-		t.Errorf("%+v, %v", totals, err)
-	}
 	if _, err := v.Spans(store.SpanQuery{Limit: -1}); err == nil {
 		t.Error("a negative limit is no error")
 	}
@@ -371,55 +359,6 @@ func TestAttributesModel(t *testing.T) {
 		slices.SortFunc(want, less)
 		if !slices.Equal(slices.Compact(got), slices.Compact(want)) {
 			t.Fatalf("got %+v, want %+v", got, want)
-		}
-	}
-}
-
-// A regular expression selects all spans with a matching value.
-func TestExpressionsOnSeveralValues(t *testing.T) {
-	s := newStore(t)
-	tracer := newTracerProvider(s).Tracer("")
-	random := rand.New(rand.NewPCG(5, 6))
-	values := map[string][]string{}
-	var samples []sample
-	for i := range 500 {
-		ctx, root := tracer.Start(t.Context(), "GET /", at(0))
-		for _, i := range random.Perm(30)[:[]int{0, 2, 3, 5}[i%4]] {
-			text := fmt.Sprint("SELECT q", i)
-			_, span := child(ctx, tracer, "query", "db.query.text", text)
-			span.End(at(1))
-			values[idOf(root)] = append(values[idOf(root)], text)
-		}
-		if i%4 == 0 {
-			values[idOf(root)] = []string{""}
-		}
-		root.End(at(1))
-		samples = append(samples, sample{"main", 1, labels("profile_id", idOf(root), "span_id", idOf(root))})
-	}
-	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples...)))
-	for _, expression := range []string{".*1.", ".*[02-9]", ".+", ".*", "SELECT q3|SELECT q4", "SELECT q3.?|SELECT q4"} {
-		re := regexp.MustCompile("^(?:" + expression + ")$")
-		for _, op := range []store.MatchOp{store.MatchRegexp, store.MatchNotRegexp} {
-			want := 0
-			for _, of := range values {
-				if slices.ContainsFunc(of, re.MatchString) == (op == store.MatchRegexp) {
-					want++
-				}
-			}
-			m := matcher(t, "span.db.query.text", op, expression)
-			v, err := s.View(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			spans, err := v.Spans(store.SpanQuery{Attributes: []store.Matcher{m}})
-			if err != nil || len(spans) != want {
-				t.Errorf("%v %q: %d spans, want %d, error %v", op, expression, len(spans), want, err)
-			}
-			sel, err := v.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{m}})
-			if err != nil || sel.Samples != int64(want) {
-				t.Errorf("%v %q: %d samples, want %d, error %v", op, expression, sel.Samples, want, err)
-			}
-			v.Close()
 		}
 	}
 }

@@ -67,7 +67,7 @@ func ofSpan(stack string, count int64, id string) sample {
 
 // windowTexts returns the times and samples of windows as texts, sorted.
 func windowTexts(s *store.Store) (texts []string) {
-	for _, w := range s.Windows(store.WindowQuery{}) {
+	for _, w := range s.Windows() {
 		texts = append(texts, fmt.Sprintln(w.Kind, w.Service, w.Start.UTC(), w.Duration, w.Samples))
 	}
 	slices.Sort(texts)
@@ -119,7 +119,7 @@ func TestDirectoryRestores(t *testing.T) {
 		if got := windowTexts(second); len(got) != 3 || !slices.Equal(got, wantWindows) {
 			t.Fatalf("restart %d: windows %q, want %q", restart, got, wantWindows)
 		}
-		for _, w := range second.Windows(store.WindowQuery{}) {
+		for _, w := range second.Windows() {
 			if w.Earlier == nil || w.Service != "checkout" {
 				t.Errorf("window %+v", w)
 			}
@@ -174,7 +174,7 @@ func TestDirectoryRestoresNewest(t *testing.T) {
 	if d.Windows < 5 || d.Windows > 50 || int64(d.Windows)+d.WindowsLeftOut != 60 {
 		t.Errorf("%d windows restored and %d left out, want some of 60, and all of the rest: %+v", d.Windows, d.WindowsLeftOut, d)
 	}
-	if windows := second.Windows(store.WindowQuery{}); windows[len(windows)-1].Start.Before(epoch.Add(59 * step)) {
+	if windows := second.Windows(); windows[len(windows)-1].Start.Before(epoch.Add(59 * step)) {
 		t.Errorf("the newest window is not restored: %v", windows[len(windows)-1])
 	}
 	if stats := second.Stats(); stats.Bytes > stats.MaxBytes || stats.WindowsEvicted != 0 {
@@ -186,54 +186,6 @@ func TestDirectoryRestoresNewest(t *testing.T) {
 	}
 	if n := second.Stats().WindowsEvicted; n != 0 {
 		t.Errorf("%d windows of this process made room, want those of the earlier one", n)
-	}
-}
-
-// Where the directory is full, the samples of the slowest spans stay on the disk.
-func TestDirectoryKeepsSlowestOnDisk(t *testing.T) {
-	dir := t.TempDir()
-	first := newStore(t, store.WithDirectory(dir, 4<<20), store.WithMaxBytes(8<<20))
-	defer shutdown(t, first)
-	slowest := endSpan(first, "GET /slow", 0.1, 0.9, nil)
-	export(t, first, busyWindow(0, 2000, slowest))
-	n := 1
-	for ; first.Stats().Directory.SegmentsRemoved < 3; n++ {
-		export(t, first, busyWindow(n, 2000, ""))
-		if err := first.ForceFlush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	shutdown(t, first)
-	size := int64(0)
-	if err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := e.Info()
-		switch {
-		case err != nil:
-		case e.IsDir():
-			if path != dir && info.Mode().Perm() != 0o700 {
-				t.Errorf("%s has mode %v", path, info.Mode())
-			}
-		case info.Mode().Perm() != 0o600:
-			t.Errorf("%s has mode %v", path, info.Mode())
-		case strings.HasSuffix(path, ".gz"):
-			size += info.Size()
-		}
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	d := first.Stats().Directory
-	if size > 4<<20+4<<10 || d.Bytes > 4<<20 {
-		t.Errorf("%d bytes in files, %d counted, want at most 4 MiB and what tells the process", size, d.Bytes)
-	}
-	t.Logf("%d windows, %d bytes in files", n, size)
-	second := openStore(t, dir)
-	s := spanWithID(t, second, slowest)
-	if sel := selectCPU(t, second, matcher(t, "span_id", store.MatchEqual, slowest)); s.SamplesHeld != 50 || sel.Total != 50*int64(tick) {
-		t.Errorf("the slowest span has %d samples held, %v selected, want 50", s.SamplesHeld, time.Duration(sel.Total))
 	}
 }
 

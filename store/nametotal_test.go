@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
@@ -41,56 +40,6 @@ func fillStore(t *testing.T, s *store.Store) {
 		samples = append(samples, sample{"f", 1 + random.Int64N(5), labels("profile_id", fmt.Sprint("job ", i), "span_name", []string{"", "GET /1", "import"}[i%3])})
 	}
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples...)))
-}
-
-// NameTotals is what the list of all spans adds up to.
-func TestNameTotals(t *testing.T) {
-	s := newStore(t)
-	if got := s.NameTotals(); len(got) != 0 {
-		t.Error("empty store:", got)
-	}
-	fillStore(t, s)
-	type key struct{ service, name string }
-	want := map[key]store.NameTotal{}
-	for _, span := range s.Spans(store.SpanQuery{}) {
-		if span.Name == "" {
-			continue
-		}
-		k := key{span.Service, span.Name}
-		total := want[k]
-		total.Service, total.Name = span.Service, span.Name
-		total.Spans++
-		if !span.Manual {
-			total.Duration += span.Duration
-			total.MaxDuration = max(total.MaxDuration, span.Duration)
-		}
-		total.CPU += span.CPU
-		total.CPUSamples += span.CPUSamples
-		if span.Label != "" && !span.Manual || total.Label == "" {
-			total.Label = span.Label
-		}
-		want[k] = total
-	}
-	got := map[key]store.NameTotal{}
-	last := time.Duration(math.MaxInt64)
-	for _, total := range s.NameTotals() {
-		k := key{total.Service, total.Name}
-		if (total.Label == "") != (want[k].Label == "") {
-			t.Errorf("%v has the label %q, want %q", k, total.Label, want[k].Label)
-		}
-		total.Label = want[k].Label // of any of them
-		got[k] = total
-		if total.CPU > last {
-			t.Errorf("%s with %s comes after %s", total.Name, total.CPU, last)
-		}
-		last = total.CPU
-	}
-	if len(got) != 15 {
-		t.Error("names:", len(got))
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
 }
 
 // A limit leaves out what comes later, and changes nothing else.

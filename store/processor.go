@@ -21,8 +21,8 @@ import (
 // attribute pyroscope.profile.id. If a provider of package spanprof gives every span a
 // profile without that attribute, it records all sampled spans. Other spans are kept as a
 // part of their local root. Register it on the tracer provider, and on each new one if the
-// provider is replaced: the spans of a provider without it are never listed. Its Shutdown
-// does nothing, so that the tracer provider and the profiler may be shut down in any order.
+// provider is replaced: the spans of a provider without it are never listed, and their samples
+// count in Stats.SamplesUnseen. Its Shutdown does nothing, so that the tracer provider and the profiler may be shut down in any order.
 //
 // It reads spans for some time after they ended, like OpenTelemetry's batch processor.
 // Other processors must not change the attributes and events that a ReadOnlySpan returns.
@@ -117,6 +117,15 @@ type running struct {
 }
 
 const manyGoroutines = 5000
+
+// ids returns the ids of the roots and of their traces.
+func (r *running) ids() map[string]bool {
+	ids := make(map[string]bool)
+	for _, of := range r.list() {
+		ids[of.ID], ids[of.Trace] = true, true
+	}
+	return ids
+}
 
 func (r *running) list() []spanlabels.Root {
 	r.mu.Lock()

@@ -57,7 +57,7 @@ func TestProfileRoundTrip(t *testing.T) {
 	s := newStore(t)
 	export(t, s, inWindow(0, exporter.KindCPU, in))
 	for range 2 {
-		out, err := s.Profile(store.Query{Kind: exporter.KindCPU})
+		out, err := s.Profile(store.Query{Kind: exporter.KindCPU, IDs: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestProfileSums(t *testing.T) {
 	s := newStore(t)
 	for n := range 2 {
 		export(t, s, exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(step), Duration: step}, b.Bytes()))
-		out, err := s.Profile(store.Query{Kind: exporter.KindCPU, SampleType: "samples"})
+		out, err := s.Profile(store.Query{Kind: exporter.KindCPU, SampleType: "samples", IDs: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,33 +105,6 @@ func TestProfileSums(t *testing.T) {
 		if diff := cmp.Diff(sums(in, int64(n+1)), sums(out, 1)); diff != "" {
 			t.Error(diff)
 		}
-	}
-}
-
-func TestProfileOfOneSpan(t *testing.T) {
-	s := newStore(t)
-	ids := labels("profile_id", "a", "span_id", "b")
-	export(
-		t, s,
-		inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, ids}, sample{"g", 1, nil})),
-		inWindow(1, exporter.KindCPU, cpuProfile(sample{"f", 2, ids}, sample{"f", 4, labels("span_id", "b")})),
-	)
-	out, err := s.Profile(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, "b")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{
-		fmt.Sprint(map[string][]string{"profile_id": {"a"}, "span_id": {"b"}}, map[string][]int64(nil), " f [3 30000000]"),
-		fmt.Sprint(map[string][]string{"span_id": {"b"}}, map[string][]int64(nil), " f [4 40000000]"),
-	}
-	if diff := cmp.Diff(want, sums(out, 1)); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := s.Profile(store.Query{Kind: exporter.KindCPU, SampleType: "none"}); err == nil {
-		t.Error("no error for an unknown sample type")
-	}
-	if p, err := s.Profile(store.Query{Kind: exporter.KindHeap}); err != nil || p.CheckValid() != nil || len(p.Sample) != 0 {
-		t.Error("no windows:", p, err)
 	}
 }
 
@@ -198,7 +171,7 @@ func TestManyValues(t *testing.T) {
 	in := cpuProfile(samples...)
 	s := newStore(t)
 	export(t, s, inWindow(0, exporter.KindCPU, in))
-	out, err := s.Profile(store.Query{Kind: exporter.KindCPU})
+	out, err := s.Profile(store.Query{Kind: exporter.KindCPU, IDs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,12 +199,12 @@ func TestProfileWithoutIDs(t *testing.T) {
 		"by label": {matcher(t, "span_name", store.MatchRegexp, ".*1")},
 		"by id":    {matcher(t, "profile_id", store.MatchRegexp, "job.*|0.*")},
 	} {
-		q := store.Query{Kind: exporter.KindCPU, Matchers: matchers}
+		q := store.Query{Kind: exporter.KindCPU, Matchers: matchers, IDs: true}
 		whole, err := s.Profile(q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.WithoutIDs = true
+		q.IDs = false
 		p, err := s.Profile(q)
 		if err != nil {
 			t.Fatal(err)
@@ -285,7 +258,7 @@ func TestProfileMaxSamples(t *testing.T) {
 		ids   bool
 		fails bool
 	}{{0, true, false}, {3, true, false}, {2, true, true}, {2, false, false}, {1, false, true}} {
-		p, err := s.Profile(store.Query{Kind: exporter.KindCPU, MaxSamples: test.bound, WithoutIDs: !test.ids})
+		p, err := s.Profile(store.Query{Kind: exporter.KindCPU, MaxSamples: test.bound, IDs: test.ids})
 		if (p == nil) != test.fails || errors.Is(err, store.ErrTooManySamples) != test.fails {
 			t.Errorf("%+v: %v", test, err)
 		}

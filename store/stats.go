@@ -32,6 +32,10 @@ type Stats struct {
 	// IDsEvicted is the number of ids with samples that were evicted before a span with
 	// that id ended.
 	IDsEvicted int64
+	// SamplesUnseen is the number of CPU samples of spans that ended, and that no processor of
+	// this store saw. It lags by up to two segments. A tracer provider that was
+	// replaced without SpanProcessor shows here. Spans that were dropped may count too.
+	SamplesUnseen int64
 	// WindowsReceived is the number of accepted profiles, WindowsEvicted the number of
 	// evicted ones.
 	WindowsReceived, WindowsEvicted int64
@@ -79,7 +83,7 @@ func (s *Store) stats(of segment.Stats) Stats {
 	stats := Stats{
 		Bytes: of.Bytes, MaxBytes: s.config.maxBytes, SpansEnded: of.SpansEnded, Spans: of.Held.Spans, Windows: of.Held.Windows,
 		SpansRunning: len(s.running.list()), SpansNotKept: of.SpansUnlisted, SpansEvicted: of.SpansEvicted,
-		SpansDropped: s.intake.Dropped(), ChildrenDropped: of.ChildrenDropped, IDsEvicted: of.Unended,
+		SpansDropped: s.intake.Dropped(), ChildrenDropped: of.ChildrenDropped, IDsEvicted: of.Unended, SamplesUnseen: of.Unseen,
 		WindowsReceived: of.WindowsReceived, WindowsEvicted: of.WindowsEvicted, ParseErrors: of.ParseErrors, WindowsRefused: of.WindowsRefused,
 		CPUTime: time.Duration(of.CPU), CPUTimeLabelled: time.Duration(of.Labelled),
 	}

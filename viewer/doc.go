@@ -223,9 +223,8 @@
 // profiling has ended, or if it never began, the status has running false and a message
 // that says why. Where an eBPF agent feeds the store of a whole machine, it has host true.
 //
-// The log is {status, stats, kinds, events}: kinds are the windows held, summed by kind, service,
-// version and process, those of an earlier process with earlier as a span has it; events are
-// what happened to windows, the newest first. Its stats, which the list of spans has too, are
+// The log is {status, stats, kinds}: kinds are the windows held, summed by kind, service,
+// version and process, those of an earlier process with earlier as a span has it. Its stats, which the list of spans has too, are
 // about this process alone; where there is a directory, directory has what is on disk and
 // what is held of earlier processes.
 //

@@ -40,7 +40,7 @@ type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
-	// instance differs from that of other handlers, also of those before a restart.
+	// instance differs between handlers, also from handlers before a restart.
 	instance string
 	// traced counts the requests within a span that is recorded.
 	traced atomic.Uint64
@@ -74,7 +74,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "spanprof: only GET and HEAD are answered here", http.StatusMethodNotAllowed)
 	case fromOtherSite(r.Header) && isPage && followsLink(r.Header):
-		// Whatever format the link asks for, the page shows what it is about.
+		// The page shows the same, whatever the format of the link.
 		pageResponse().write(w, r, http.StatusOK)
 	case fromOtherSite(r.Header):
 		http.Error(w, "spanprof: pages of other sites may link to the pages here, but not load what is here", http.StatusForbidden)

@@ -10,20 +10,21 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// blockedSource is a source with a first selection that lasts until release is closed.
+// blockedSource is a source with a first question by stack that waits until others is closed.
 type blockedSource struct {
 	store.Source
-	later   atomic.Bool
-	release chan struct{}
+	asked  atomic.Bool
+	others chan struct{}
 }
 
-func (s *blockedSource) View(ctx context.Context) (store.View, error) {
-	v, err := s.Source.View(ctx)
+func (s *blockedSource) View(ctx context.Context, from, until time.Time) (store.View, error) {
+	v, err := s.Source.View(ctx, from, until)
 	return &blockedView{v, s}, err
 }
 
@@ -32,35 +33,36 @@ type blockedView struct {
 	source *blockedSource
 }
 
-func (v *blockedView) Select(q store.Query) (*store.Selection, error) {
-	if !v.source.later.Swap(true) {
-		<-v.source.release
+func (v *blockedView) Samples(q store.Query) (*store.Samples, error) {
+	if q.Stacks && !v.source.asked.Swap(true) {
+		<-v.source.others
 	}
-	return v.View.Select(q)
+	return v.View.Samples(q)
 }
 
 // A source bounds itself: a slow question blocks no other.
 func TestASlowQuestionBlocksNobody(t *testing.T) {
 	s := newTestStore(t)
 	synctest.Test(t, func(t *testing.T) {
-		source := &blockedSource{Source: s, release: make(chan struct{})}
+		source := &blockedSource{Source: s, others: make(chan struct{})}
 		h := viewer.Handler(source)
+		first := make(chan int, 1)
 		slow := target("/", "query", ".cpu", "format", "json")
-		first := make(chan int)
 		go func() { first <- get(t, h, slow).Code }()
-		synctest.Wait() // Its selection is blocked.
+		synctest.Wait() // its question is blocked
 		for _, address := range []string{
 			slow,
-			target("/comparison", "leftQuery", ".cpu", "rightQuery", byID(slowID), "format", "text"),
-			"/timeline?format=json",
-			"/?format=pprof",
-			"/?format=json",
+			target("/", "query", byID(slowID), "format", "json"),
+			target("/", "query", `.cpu{span_name="GET /search"}`, "format", "folded"),
 		} {
 			if w := get(t, h, address); w.Code != http.StatusOK {
 				t.Errorf("GET %s: status %d", address, w.Code)
 			}
 		}
-		close(source.release)
+		if len(first) > 0 {
+			t.Error("the first question is answered before the others")
+		}
+		close(source.others)
 		if code := <-first; code != http.StatusOK {
 			t.Errorf("the first question: status %d", code)
 		}

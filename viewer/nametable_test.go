@@ -30,8 +30,8 @@ func getNames(t *testing.T, s store.Source, params ...string) answer.NameTable {
 	return table
 }
 
-// The CPU time of each name is what its query selects, and all rows with the samples
-// without span_name are the process.
+// Each name has the CPU time that its query selects. All rows and the samples without
+// span_name are the process.
 func TestNamesAddUp(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s)
@@ -59,7 +59,7 @@ func TestNamesAddUp(t *testing.T) {
 	}
 }
 
-// A table is kept until spans or profiles come, and tells each client how the profiler is.
+// A client has a table until spans or profiles arrive. It gets the status of the profiler.
 func TestNamesAreKept(t *testing.T) {
 	s := newTestStore(t)
 	on := true
@@ -105,7 +105,7 @@ func TestNamesLeftOut(t *testing.T) {
 		"name desc":  "GET /search",
 		"spans":      "GET /search",
 		"cpup95":     "GET /search",
-		"waits":      "GET /search", // nobody knows them: by CPU time
+		"waits":      "GET /search", // unknown: by CPU time
 		"self asc":   "GET /late",
 		"p50 asc":    evilName,
 		"errors asc": "GET /search",
@@ -193,8 +193,7 @@ func TestNamesAsText(t *testing.T) {
 	}
 }
 
-// The waits of a service are of the time that its own wall time was sampled in, and not of what
-// ends as that begins.
+// The waits of a service are of the time of its own wall profiles.
 func TestNamesWaitsOfServices(t *testing.T) {
 	s := newTestStore(t)
 	cart := resource.NewSchemaless(attribute.String("service.name", "cart"))

@@ -222,12 +222,12 @@ func (h *handler) open(ctx context.Context, q *question) (a *answer.Reader, clos
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err // The client has gone away.
 	}
-	view, err := h.source.View(ctx)
+	from, until := answer.Between(q.about...)
+	view, err := h.source.View(ctx, from, until)
 	if err != nil {
 		return nil, nil, err
 	}
 	a = answer.NewReader(view, h.currentStatus(), h.instance).Within(ctx)
-	a.About(q.about...)
 	a.Ignored(unknown(q.params))
 	return a, view.Close, nil
 }

@@ -15,9 +15,9 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/termtext"
-	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 func TestTimeline(t *testing.T) {
@@ -41,7 +41,7 @@ func TestTimeline(t *testing.T) {
 	want := answer.Timeline{
 		Query: ".cpu{}", Measure: "CPU time", Unit: termtext.Nanoseconds,
 		Names: []string{"GET /search", "GET /cheap"},
-		Buckets: []answer.Bucket{
+		Buckets: []sums.Bucket{
 			{Start: epoch, DurationNs: 1e10, Values: []int64{1e8, 5e7}, Rest: 1e7},
 			{Start: epoch.Add(10 * time.Second), DurationNs: 1e10, Values: []int64{2e8, 5e7}, Rest: 1e7},
 			{Start: epoch.Add(20 * time.Second), DurationNs: 1e10, Values: []int64{3e8, 5e7}, Rest: 1e7},
@@ -106,39 +106,6 @@ func TestVersionsKeepConditions(t *testing.T) {
 		if c.Left.Total != want {
 			t.Errorf("%s: version 1.0 is asked for by %s and has %d, want %d", query, line.Versions[0].Query, c.Left.Total, want)
 		}
-	}
-}
-
-// A long time line has 240 buckets at most: here 659 windows make 220 of three.
-func TestMergeBuckets(t *testing.T) {
-	windows := make([]store.TimelineBucket, 659)
-	for i := range windows {
-		windows[i] = store.TimelineBucket{Start: epoch.Add(time.Duration(i) * time.Second), Duration: time.Second, Values: []int64{1}, Rest: 2}
-	}
-	windows[7].Rest = 5 // In the middle of the third bucket.
-	held := &store.Timeline{Names: []string{"a"}, Buckets: windows}
-	merged := func() []answer.Bucket {
-		var line answer.Timeline
-		getJSON(t, viewer.Handler(&fileSource{timeline: held}), "/timeline", http.StatusOK, &line)
-		return line.Buckets
-	}
-	sums := merged()
-	held.Momentary = true
-	moments := merged()
-	if len(sums) != 220 || len(moments) != 220 {
-		t.Fatalf("%d and %d buckets, want 220", len(sums), len(moments))
-	}
-	last := answer.Bucket{Start: epoch.Add(657 * time.Second), DurationNs: 2e9, Values: []int64{2}, Rest: 4}
-	if diff := cmp.Diff(last, sums[219]); diff != "" || sums[2].Rest != 9 {
-		t.Error(diff, sums[2])
-	}
-	last.Values[0], last.Rest = 1, 2
-	if diff := cmp.Diff(last, moments[219]); diff != "" || moments[2].Rest != 2 || moments[2].DurationNs != 3e9 {
-		t.Error(diff, moments[2])
-	}
-	held.Buckets = nil
-	if got := merged(); len(got) != 0 {
-		t.Errorf("no windows make %+v", got)
 	}
 }
 

@@ -76,7 +76,7 @@ func TestView(t *testing.T) {
 	b.screenshots("view-comparison")
 
 	b.run("the log", chromedp.Navigate(address+"log"), chromedp.WaitVisible(css(`.plain td`)))
-	if text := b.text(`main`); strings.Contains(text, "What happened") || strings.Contains(text, "Memory") && strings.Contains(text, "0 B of 0 B") {
+	if text := b.text(`main`); strings.Contains(text, "Counters") || strings.Contains(text, "Memory") && strings.Contains(text, "0 B of 0 B") {
 		t.Errorf("the log has %q", text)
 	}
 }

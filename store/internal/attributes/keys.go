@@ -74,7 +74,7 @@ func hideIn(key string) func(string) string {
 	return secrets.Text
 }
 
-// Keys are the attributes to keep. They never change.
+// Keys are the attributes to keep, nil for none. They never change.
 type Keys struct {
 	names []string
 	hide  []func(string) string // of each name
@@ -112,7 +112,12 @@ func (k *Keys) add(name string) {
 }
 
 // Names returns the keys, in no order that matters.
-func (k *Keys) Names() []string { return slices.Clone(k.names) }
+func (k *Keys) Names() []string {
+	if k == nil {
+		return nil
+	}
+	return slices.Clone(k.names)
+}
 
 // number returns the number of a key, from 1 on; 0 for one that is not kept.
 func (k *Keys) number(name string) uint8 {

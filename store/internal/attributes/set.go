@@ -4,7 +4,6 @@
 package attributes
 
 import (
-	"encoding/binary"
 	"iter"
 	"slices"
 	"strconv"
@@ -16,128 +15,117 @@ import (
 	"github.com/spanprof/spanprof/internal/secrets"
 )
 
-// MaxValue bounds the bytes of one value, MaxOwn the values of one span together.
-// MaxBelow bounds the values of its children.
 const (
+	// MaxValue bounds the bytes of one value, maxSet the values of one span together.
 	MaxValue = 1024
-	MaxOwn   = 2048
-	MaxBelow = 2048
-)
-
-const (
-	// maxName bounds the name of a child. minRoom is the least room for a part of a
-	// value.
-	maxName = 128
-	minRoom = 16
-
+	maxSet   = 2048
+	// MaxSeen is how many attributes of a span or an event, and how many events, are looked
+	// at. By the SDK's default limits a span has half as many at most.
+	MaxSeen = 256
+	// minRoom is the least room for a part of a value.
+	minRoom  = 16
 	ellipsis = "…"
-)
-
-// A set is a sequence of entries. An entry is a byte, the length of a text and the text.
-// The byte is one of these or the number of a key, and the text is the key's value.
-const (
-	// ofChild begins the entries of a child; the text is its name.
-	ofChild = 0
-	// more marks that others were left out. It has no text.
+	// more is an entry: others were left out, or not looked at.
 	more = 255
 )
 
-// Source is what a span that has ended has to keep: values alone, so that no code but ours
-// runs when they are read.
-type Source struct {
-	// Name is the name of the span, Status the description of its status if it is an
-	// error. Both are kept for a child only.
-	Name, Status string
-	Attributes   []attribute.KeyValue
-	Exception    Exception
+// Entry is one attribute of a set. More means that others were left out, and nothing else is
+// set.
+type Entry struct {
+	Key, Value string
+	More       bool
 }
 
-// Exception is what is known of the first exception of a span.
-type Exception struct {
-	// Attributes are the attributes of the first exception among the events looked at.
-	Attributes []attribute.KeyValue
-	// Hidden means that an earlier one may be among the other events.
-	Hidden bool
+// Set returns what a span has to keep: its attributes, the description of its status unless
+// that is empty, and its first exception. A set is a sequence of entries: the number of the
+// key, two bytes with the length of the value, and the value.
+func (k *Keys) Set(values []attribute.KeyValue, status string, events []sdktrace.Event) string {
+	return string(k.Append(nil, values, status, events))
 }
 
-// ExceptionOf looks for the first exception among the events of a span.
-func ExceptionOf(events []sdktrace.Event) Exception {
-	for i := 0; i < len(events); i = Next(i, len(events)) {
-		if events[i].Name == "exception" {
-			return Exception{events[i].Attributes, i >= MaxSeen/2 && Unseen(len(events)) > 0}
-		}
+// Append appends a set to others.
+func (k *Keys) Append(sets []byte, values []attribute.KeyValue, status string, events []sdktrace.Event) []byte {
+	if k == nil {
+		return sets
 	}
-	return Exception{Hidden: Unseen(len(events)) > 0}
-}
-
-// Any reports whether there is something to keep or to mark.
-func (e *Exception) Any() bool { return len(e.Attributes) > 0 || e.Hidden }
-
-// Any reports whether there may be something to keep, or something that is not looked at.
-func (k *Keys) Any(s *Source, child bool) bool {
-	for i := 0; i < len(s.Attributes); i = Next(i, len(s.Attributes)) {
-		if k.number(string(s.Attributes[i].Key)) != 0 {
-			return true
-		}
-	}
-	return s.Exception.Any() || Unseen(len(s.Attributes)) > 0 || child && s.Status != ""
-}
-
-// Append appends what a span has to a set. If child is set, the set is another
-// span's, and the span's name comes first. Without attributes, nothing is appended.
-func (k *Keys) Append(set []byte, s *Source, child bool) []byte {
-	status := s.Status
-	if !child {
-		status = ""
-	}
-	if len(s.Attributes) == 0 && !s.Exception.Any() && status == "" {
-		return set
-	}
-	w := writer{keys: k, set: set, limit: len(set) + MaxOwn}
-	if child {
-		w.limit = len(set) + MaxBelow
-		w.set = append(w.set, ofChild)
-		w.text(s.Name, maxName, false)
-	}
-	before := len(w.set)
-	for i := 0; i < len(s.Attributes); i = Next(i, len(s.Attributes)) {
-		if n := k.number(string(s.Attributes[i].Key)); n != 0 {
-			w.value(n, &s.Attributes[i].Value)
+	w := writer{keys: k, set: sets, limit: len(sets) + maxSet}
+	for i := range w.seen(len(values)) {
+		if n := k.number(string(values[i].Key)); n != 0 {
+			w.value(n, values[i].Value)
 		}
 	}
 	if status != "" {
 		w.entry(k.statusDescription, status)
 	}
-	w.exception(s.Exception.Attributes)
-	w.full = w.full || s.Exception.Hidden || Unseen(len(s.Attributes))+Unseen(len(s.Exception.Attributes)) > 0
-	if len(w.set) == before && !w.full {
-		return set
+	at := slices.IndexFunc(events[:min(len(events), MaxSeen)], func(e sdktrace.Event) bool { return e.Name == "exception" })
+	if at < 0 {
+		w.full = w.full || len(events) > MaxSeen
+		return w.end()
 	}
+	of := events[at].Attributes
+	for i := range w.seen(len(of)) {
+		if n := k.number(string(of[i].Key)); n != 0 && (n == k.exceptionType || n == k.exceptionMessage) {
+			w.value(n, of[i].Value)
+		}
+	}
+	return w.end()
+}
+
+// Restore returns the set of entries that All has shown, perhaps to another process. It
+// leaves out what is not a key to keep here.
+func (k *Keys) Restore(entries []Entry) string {
+	if k == nil {
+		return ""
+	}
+	w := writer{keys: k, limit: maxSet}
+	for _, e := range entries {
+		w.full = w.full || e.More
+		if n := k.number(e.Key); n != 0 {
+			w.entry(n, e.Value)
+		}
+	}
+	return string(w.end())
+}
+
+// All shows the entries of a set.
+func (k *Keys) All(set string) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for set != "" {
+			e, end := Entry{More: true}, 1
+			if n := set[0]; n != more {
+				end = 3 + int(set[1])<<8 + int(set[2])
+				e = Entry{Key: k.names[n-1], Value: set[3:end]}
+			}
+			if set = set[end:]; !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// writer appends entries to a set.
+type writer struct {
+	keys *Keys
+	set  []byte
+	// limit is the length of set with all that has room.
+	limit int
+	full  bool // something was left out, or not looked at
+}
+
+// seen returns how many of n are looked at.
+func (w *writer) seen(n int) int {
+	w.full = w.full || n > MaxSeen
+	return min(n, MaxSeen)
+}
+
+func (w *writer) end() []byte {
 	if w.full {
 		w.set = append(w.set, more)
 	}
 	return w.set
 }
 
-// writer appends entries to a set.
-type writer struct {
-	keys  *Keys
-	set   []byte
-	limit int
-	// full means that something was left out, or not looked at.
-	full bool
-}
-
-func (w *writer) exception(all []attribute.KeyValue) {
-	for i := 0; i < len(all); i = Next(i, len(all)) {
-		switch n := w.keys.number(string(all[i].Key)); n {
-		case w.keys.exceptionType, w.keys.exceptionMessage:
-			w.value(n, &all[i].Value)
-		}
-	}
-}
-
-func (w *writer) value(n uint8, v *attribute.Value) {
+func (w *writer) value(n uint8, v attribute.Value) {
 	var number [32]byte
 	switch v.Type() {
 	case attribute.STRING:
@@ -146,7 +134,7 @@ func (w *writer) value(n uint8, v *attribute.Value) {
 		w.put(n, string(strconv.AppendInt(number[:0], v.AsInt64(), 10)), false)
 	case attribute.Type(0): // No value, which has another name in each SDK.
 	default:
-		v := start(*v)
+		v := start(v)
 		w.entry(n, v.Emit()) //nolint:staticcheck // String is not in the oldest SDK that we support.
 	}
 }
@@ -156,17 +144,11 @@ func (w *writer) value(n uint8, v *attribute.Value) {
 func start(v attribute.Value) attribute.Value {
 	switch v.Type() {
 	case attribute.BOOLSLICE:
-		if list := v.AsBoolSlice(); len(list) > MaxValue {
-			return attribute.BoolSliceValue(list[:MaxValue])
-		}
+		return attribute.BoolSliceValue(head(v.AsBoolSlice()))
 	case attribute.INT64SLICE:
-		if list := v.AsInt64Slice(); len(list) > MaxValue {
-			return attribute.Int64SliceValue(list[:MaxValue])
-		}
+		return attribute.Int64SliceValue(head(v.AsInt64Slice()))
 	case attribute.FLOAT64SLICE:
-		if list := v.AsFloat64Slice(); len(list) > MaxValue {
-			return attribute.Float64SliceValue(list[:MaxValue])
-		}
+		return attribute.Float64SliceValue(head(v.AsFloat64Slice()))
 	case attribute.STRINGSLICE:
 		list, room := v.AsStringSlice(), MaxValue
 		for i := range list {
@@ -180,6 +162,8 @@ func start(v attribute.Value) attribute.Value {
 	return v
 }
 
+func head[V any](list []V) []V { return list[:min(len(list), MaxValue)] }
+
 // entry appends a value without its secrets. A number goes to put, as it would escape here.
 func (w *writer) entry(n uint8, value string) {
 	scanned := value[:min(len(value), maxScan)]
@@ -189,6 +173,8 @@ func (w *writer) entry(n uint8, value string) {
 	w.put(n, scanned, len(value) > maxScan)
 }
 
+// put appends an entry with as much of a value as there is room for. cut means that it is
+// only the start of one.
 func (w *writer) put(n uint8, value string, cut bool) {
 	if w.keys.hide[n-1] == nil && value != "" {
 		value, cut = secrets.Hidden, false
@@ -201,75 +187,17 @@ func (w *writer) put(n uint8, value string, cut bool) {
 		w.full = true
 		return
 	}
-	w.set = append(w.set, n)
-	w.text(value, room, cut)
-}
-
-// text appends the length of a text and the text, cut to a number of bytes. cut means that
-// it is only the start of one.
-func (w *writer) text(value string, room int, cut bool) {
-	cut = cut || len(value) > room
-	if room -= len(ellipsis); cut && len(value) > room {
+	end := ""
+	if cut || len(value) > room {
+		end = ellipsis
+	}
+	if len(value) > room {
+		room -= len(ellipsis)
 		for i := 0; i < utf8.UTFMax && room > 0 && !utf8.RuneStart(value[room]); i++ {
 			room--
 		}
-		value = value[:max(0, room)]
+		value = value[:room]
 	}
-	n := len(value)
-	if cut {
-		n += len(ellipsis)
-	}
-	w.set = append(binary.AppendUvarint(w.set, uint64(n)), value...)
-	if cut {
-		w.set = append(w.set, ellipsis...)
-	}
-}
-
-// Entry is one attribute of a set. Child is the name of the span that has it, "" for the
-// span of the set. More means that others were left out, and nothing else is set.
-type Entry struct {
-	Key, Value string
-	Child      string
-	OfChild    bool
-	More       bool
-}
-
-// All shows the entries of a set.
-func (k *Keys) All(set string) iter.Seq[Entry] {
-	return func(yield func(Entry) bool) {
-		var e Entry
-		for set != "" {
-			n := set[0]
-			set = set[1:]
-			if n == more {
-				if !yield(Entry{More: true}) {
-					return
-				}
-				continue
-			}
-			var text string
-			text, set = cutText(set)
-			if n == ofChild {
-				e.Child, e.OfChild = text, true
-				continue
-			}
-			e.Key, e.Value = k.names[n-1], text
-			if !yield(e) {
-				return
-			}
-		}
-	}
-}
-
-// cutText returns the text at the start of a set, and the rest.
-func cutText(set string) (text, rest string) {
-	n, shift := 0, 0
-	for i := 0; i < len(set); i++ {
-		n |= int(set[i]&0x7f) << shift
-		if set[i] < 0x80 {
-			return set[i+1 : i+1+n], set[i+1+n:]
-		}
-		shift += 7
-	}
-	return "", ""
+	size := len(value) + len(end)
+	w.set = append(append(append(w.set, n, byte(size>>8), byte(size)), value...), end...)
 }

@@ -4,44 +4,41 @@
 package attributes
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/spanprof/spanprof/internal/secrets"
 )
 
-// written writes a set as "key=value", with the name of the child.
-func written(k *Keys, set []byte) (list []string) {
-	for e := range k.All(string(set)) {
-		switch {
-		case e.More:
+// written writes a set as "key=value".
+func written(k *Keys, set string) (list []string) {
+	for e := range k.All(set) {
+		if e.More {
 			list = append(list, "more")
-		case e.OfChild:
-			list = append(list, fmt.Sprintf("%s: %s=%s", e.Child, e.Key, e.Value))
-		default:
+		} else {
 			list = append(list, e.Key+"="+e.Value)
 		}
 	}
 	return list
 }
 
-func sourceOf(s sdktrace.ReadOnlySpan) *Source {
-	source := &Source{Name: s.Name(), Attributes: s.Attributes(), Exception: ExceptionOf(s.Events())}
-	if s.Status().Code == codes.Error {
-		source.Status = s.Status().Description
-	}
-	return source
+// setOf returns the set of a span.
+func setOf(k *Keys, s tracetest.SpanStub, status string) string {
+	return k.Set(s.Attributes, status, s.Events)
 }
 
-func TestAppend(t *testing.T) {
+// of returns the set of a value.
+func of(k *Keys, key string, value attribute.Value) string {
+	return k.Set([]attribute.KeyValue{{Key: attribute.Key(key), Value: value}}, "", nil)
+}
+
+func TestSet(t *testing.T) {
 	k := NewKeys([]string{"query", "http.route", "tenant", "ratio", "on", "list"})
 	span := tracetest.SpanStub{
 		Name: "GET /",
@@ -62,26 +59,32 @@ func TestAppend(t *testing.T) {
 			}},
 			{Name: "exception", Attributes: []attribute.KeyValue{attribute.String("exception.type", "second")}},
 		},
-		Status: sdktrace.Status{Code: codes.Error, Description: "out of stock"},
-	}.Snapshot()
+	}
 	own := []string{
 		"http.route=/", "http.response.status_code=500", "query=sum(up)", "ratio=0.5", "on=true", `list=["a","b"]`,
 		"exception.type=*net.OpError", "exception.message=refused",
 	}
-	if got := written(k, k.Append(nil, sourceOf(span), false)); !slices.Equal(got, own) {
+	set := setOf(k, span, "")
+	if got := written(k, set); !slices.Equal(got, own) {
 		t.Errorf("got  %q\nwant %q", got, own)
 	}
-	var child []string
-	for _, text := range own[:6] {
-		child = append(child, "GET /: "+text)
+	if again := k.Restore(slices.Collect(k.All(set))); again != set {
+		t.Errorf("restored: got %q, want %q", again, set)
 	}
-	child = append(child, "GET /: otel.status_description=out of stock", "GET /: "+own[6], "GET /: "+own[7])
-	if got := written(k, k.Append(nil, sourceOf(span), true)); !slices.Equal(got, child) {
-		t.Errorf("child: got  %q\nwant %q", got, child)
+	child := slices.Insert(slices.Clone(own), 6, "otel.status_description=out of stock")
+	if got := written(k, setOf(k, span, "out of stock")); !slices.Equal(got, child) {
+		t.Errorf("with a status: got  %q\nwant %q", got, child)
 	}
-	empty := tracetest.SpanStub{Name: "GET /", Attributes: []attribute.KeyValue{attribute.String("peer", "x")}}.Snapshot()
-	if got := k.Append(nil, sourceOf(empty), true); len(got) != 0 || k.Any(sourceOf(empty), true) || !k.Any(sourceOf(span), false) {
+	if got := of(k, "peer", attribute.StringValue("x")); got != "" {
 		t.Errorf("a span without attributes to keep has %q", got)
+	}
+	few := []sdktrace.Event{{Name: "exception", Attributes: make([]attribute.KeyValue, MaxSeen+1)}}
+	for name, set := range map[string]string{
+		"attributes": k.Set(make([]attribute.KeyValue, MaxSeen+1), "", nil), "events": k.Set(nil, "", make([]sdktrace.Event, MaxSeen+1)), "those of an exception": k.Set(nil, "", few),
+	} {
+		if got := written(k, set); !slices.Equal(got, []string{"more"}) {
+			t.Errorf("%s that are not looked at: %q", name, got)
+		}
 	}
 }
 
@@ -95,20 +98,16 @@ func TestBounds(t *testing.T) {
 		for _, name := range k.names {
 			all = append(all, attribute.String(name, value))
 		}
-		for _, child := range []bool{false, true} {
-			set := k.Append(nil, sourceOf(tracetest.SpanStub{Name: long, Attributes: all}.Snapshot()), child)
-			if len(set) > MaxOwn+1 {
-				t.Errorf("%.10q takes %d bytes", value, len(set))
-			}
-			got := written(k, set)
-			if len(got) < 2 || got[len(got)-1] != "more" {
-				t.Errorf("%.10q: got %d entries, the last %.10q", value, len(got), got[len(got)-1])
-			}
-			for _, text := range got[:1] {
-				if len(text) > MaxValue+200 || !strings.HasSuffix(text, ellipsis) || utf8.ValidString(value) && !utf8.ValidString(text) {
-					t.Errorf("%.10q became %q", value, text)
-				}
-			}
+		set := k.Set(all, "", nil)
+		if len(set) > maxSet+1 {
+			t.Errorf("%.10q takes %d bytes", value, len(set))
+		}
+		got := written(k, set)
+		if len(got) < 2 || got[len(got)-1] != "more" {
+			t.Errorf("%.10q: got %d entries, the last %.10q", value, len(got), got[len(got)-1])
+		}
+		if text := got[0]; len(text) > MaxValue+200 || !strings.HasSuffix(text, ellipsis) || utf8.ValidString(value) && !utf8.ValidString(text) {
+			t.Errorf("%.10q became %q", value, text)
 		}
 	}
 }
@@ -132,12 +131,12 @@ func TestRedacted(t *testing.T) {
 		{"error.code", "abcdef", "abcdef"},
 		{"url.query", "sig=" + strings.Repeat("u", 2*maxScan) + "&a=b", "sig=REDACTED" + ellipsis},
 	} {
-		set := k.Append(nil, sourceOf(tracetest.SpanStub{Attributes: []attribute.KeyValue{attribute.String(tt.key, tt.value)}}.Snapshot()), false)
+		set := of(k, tt.key, attribute.StringValue(tt.value))
 		if got, want := written(k, set), []string{tt.key + "=" + tt.want}; !slices.Equal(got, want) {
 			t.Errorf("%s %s: got %q, want %q", tt.key, tt.value, got, want)
 		}
 	}
-	number := k.Append(nil, sourceOf(tracetest.SpanStub{Attributes: []attribute.KeyValue{attribute.Int("app.api_key", 1234)}}.Snapshot()), false)
+	number := of(k, "app.api_key", attribute.IntValue(1234))
 	if got := written(k, number); !slices.Equal(got, []string{"app.api_key=REDACTED"}) {
 		t.Errorf("a number became %q", got)
 	}
@@ -156,43 +155,39 @@ func TestLongLists(t *testing.T) {
 		"a last text":  attribute.StringSliceValue([]string{strings.Repeat("x", MaxValue-3), "b", "c"}),
 		"a whole list": attribute.StringSliceValue([]string{"a", "b"}),
 	} {
-		want := value.Emit() //nolint:staticcheck // As in Append.
+		want := value.Emit() //nolint:staticcheck // As in Set.
 		if len(want) > MaxValue {
 			want = want[:MaxValue-len(ellipsis)] + ellipsis
 		}
-		set := k.Append(nil, sourceOf(tracetest.SpanStub{Attributes: []attribute.KeyValue{{Key: "list", Value: value}}}.Snapshot()), false)
+		set := of(k, "list", value)
 		if got := written(k, set); !slices.Equal(got, []string{"list=" + want}) {
 			t.Errorf("%s: got %.50q", name, got)
 		}
-		if list := start(value); len(list.Emit()) > 8*MaxValue { //nolint:staticcheck // As in Append.
-			t.Errorf("%s: %d bytes are written to keep %d", name, len(list.Emit()), MaxValue) //nolint:staticcheck // As in Append.
+		if list := start(value); len(list.Emit()) > 8*MaxValue { //nolint:staticcheck // As in Set.
+			t.Errorf("%s: %d bytes are written to keep %d", name, len(list.Emit()), MaxValue) //nolint:staticcheck // As in Set.
 		}
 	}
 }
 
-// FuzzAppend holds what is read from a set against what was put in.
-func FuzzAppend(f *testing.F) {
+// FuzzSet holds what is read from a set against what was put in.
+func FuzzSet(f *testing.F) {
 	f.Add("http.route", "/", "url.full", "https://a:b@c/?sig=1", "GET")
 	f.Add("url.query", "sig", "http.target", strings.Repeat("&sig=", 500), "")
 	k := NewKeys([]string{"query"})
-	f.Fuzz(func(t *testing.T, key1, value1, key2, value2, name string) {
+	f.Fuzz(func(t *testing.T, key1, value1, key2, value2, status string) {
 		all := []attribute.KeyValue{attribute.String(key1, value1), attribute.String(key2, value2)}
-		for _, child := range []bool{false, true} {
-			set := k.Append(nil, sourceOf(tracetest.SpanStub{Name: name, Attributes: all}.Snapshot()), child)
-			set = k.Append(set, sourceOf(tracetest.SpanStub{Name: name, Attributes: all[1:]}.Snapshot()), true)
-			var keys []string
-			for e := range k.All(string(set)) {
-				if !e.More {
-					keys = append(keys, e.Key)
-				}
-				if strings.Contains(e.Value, "sig=") && !strings.Contains(value1+value2, e.Value) && !strings.Contains(e.Value, secrets.Hidden) && !strings.HasSuffix(e.Value, ellipsis) {
-					t.Errorf("value %q of %q and %q", e.Value, value1, value2)
-				}
+		var keys []string
+		for e := range k.All(k.Set(all, status, nil)) {
+			if !e.More {
+				keys = append(keys, e.Key)
 			}
-			for _, a := range all {
-				if k.number(string(a.Key)) != 0 && a.Value.AsString() != "" && !slices.Contains(keys, string(a.Key)) {
-					t.Errorf("%q is missing among %q", a.Key, keys)
-				}
+			if strings.Contains(e.Value, "sig=") && !strings.Contains(value1+value2+status, e.Value) && !strings.Contains(e.Value, secrets.Hidden) && !strings.HasSuffix(e.Value, ellipsis) {
+				t.Errorf("value %q of %q and %q", e.Value, value1, value2)
+			}
+		}
+		for _, a := range all {
+			if k.number(string(a.Key)) != 0 && a.Value.AsString() != "" && !slices.Contains(keys, string(a.Key)) {
+				t.Errorf("%q is missing among %q", a.Key, keys)
 			}
 		}
 	})

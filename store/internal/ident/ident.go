@@ -6,7 +6,9 @@ package ident
 
 import (
 	"encoding/binary"
+	"math"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -36,6 +38,15 @@ func (k Key) String() string {
 	var id trace.SpanID
 	binary.BigEndian.PutUint64(id[:], uint64(k))
 	return id.String()
+}
+
+// MarshalText returns what String does.
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (k *Key) UnmarshalText(text []byte) error {
+	*k = ParseKey(string(text))
+	return nil
 }
 
 // Version returns service.version of a resource, cut, "" where there is
@@ -72,4 +83,21 @@ func CutClone(s string) string {
 		return s
 	}
 	return strings.Clone(Cut(s))
+}
+
+// Latest is the last time that UnixNano returns: a whole second, in 2262.
+const Latest = maxSeconds * int64(time.Second)
+
+const maxSeconds = math.MaxInt64/int64(time.Second) - 1
+
+// UnixNano returns a time in nanoseconds since 1970; the nearest that there is for one
+// that is too early or too late.
+func UnixNano(t time.Time) int64 {
+	switch s := t.Unix(); {
+	case s < -maxSeconds:
+		return -Latest
+	case s >= maxSeconds:
+		return Latest
+	}
+	return t.UnixNano()
 }

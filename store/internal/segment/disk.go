@@ -4,10 +4,7 @@
 package segment
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,39 +95,6 @@ type job struct {
 	merged  []savedDir
 	flushed chan struct{}
 	size    int64
-}
-
-// savedRecord is a line of a file of spans.
-type savedRecord struct {
-	Window *savedWindow `json:"window,omitempty"`
-	Span   *savedSpan   `json:"span,omitempty"`
-	// Last is set in the last line of a sealed segment, and of a kept set.
-	Last bool `json:"last,omitempty"`
-}
-
-type savedWindow struct {
-	File    string        `json:"file"`
-	Kind    exporter.Kind `json:"kind"`
-	Service string        `json:"service,omitempty"`
-	Version string        `json:"version,omitempty"`
-	Start   int64         `json:"start"`
-	End     int64         `json:"end"`
-}
-
-type savedSpan struct {
-	ID         string             `json:"id"`
-	Parent     string             `json:"parent,omitempty"`
-	Trace      string             `json:"trace,omitempty"`
-	Name       string             `json:"name,omitempty"`
-	Service    string             `json:"service,omitempty"`
-	Status     string             `json:"status,omitempty"`
-	Attributes []attributes.Entry `json:"attributes,omitempty"`
-	Start      int64              `json:"start"`
-	Duration   int64              `json:"duration"`
-	Err        bool               `json:"err,omitempty"`
-	LocalRoot  bool               `json:"localRoot,omitempty"`
-	Child      bool               `json:"child,omitempty"`
-	Process    *Process           `json:"process,omitempty"`
 }
 
 // openDisk makes the directory of this process.
@@ -308,39 +272,6 @@ func (d *disk) in(dir string, write func() error) error {
 	return err
 }
 
-// pack returns lines as one gzip member. Its checksum shows whether it is whole. text is the
-// size of the lines.
-func pack(records []savedRecord) (packed []byte, text int64, err error) {
-	var lines, b bytes.Buffer
-	to := json.NewEncoder(&lines)
-	for i := range records {
-		if err := to.Encode(&records[i]); err != nil {
-			return nil, 0, err
-		}
-	}
-	z := gzip.NewWriter(&b)
-	if _, err = z.Write(lines.Bytes()); err == nil {
-		err = z.Close()
-	}
-	return b.Bytes(), int64(lines.Len()), err
-}
-
-// appendTo appends a member to the file of spans in a directory. If the disk is full, it
-// leaves no part of the member there: that would be damage.
-func appendTo(dir string, b []byte) error {
-	f, err := files.Append(filepath.Join(dir, spansFile))
-	if err != nil {
-		return err
-	}
-	info, err := f.Stat()
-	if err == nil {
-		if _, err = f.Write(b); err != nil {
-			err = errors.Join(err, f.Truncate(info.Size()))
-		}
-	}
-	return errors.Join(err, f.Close())
-}
-
 // grown counts bytes that were written, and files.
 func (d *disk) grown(n int64, files int) {
 	d.mu.Lock()
@@ -408,103 +339,4 @@ func (d *disk) removed(of savedDir) {
 		_ = os.Remove(filepath.Join(dir, atomicfile.LockName))
 		_ = os.Remove(dir)
 	}
-}
-
-// writeKept replaces the kept set, if there is a new one. Then it removes the kept sets of
-// earlier processes, which are not needed any more.
-func (d *disk) writeKept(s *Segment, merged []savedDir) error {
-	if s != nil {
-		if err := d.replaceKept(s); err != nil {
-			return err
-		}
-	}
-	var err error
-	for _, of := range merged {
-		if e := os.RemoveAll(of.path); e != nil {
-			err = errors.Join(err, e)
-			continue
-		}
-		d.removed(of)
-	}
-	return err
-}
-
-func (d *disk) replaceKept(s *Segment) error {
-	fresh, old := filepath.Join(d.dir, keptName+opened), filepath.Join(d.dir, keptName)
-	if err := os.RemoveAll(fresh); err != nil {
-		return err
-	}
-	size, err := d.writeKeptTo(fresh, s)
-	if err == nil {
-		err = errors.Join(os.RemoveAll(old), os.Rename(fresh, old))
-	}
-	if err != nil {
-		return errors.Join(err, os.RemoveAll(fresh))
-	}
-	d.grown(size-d.kept, 0)
-	d.kept = size
-	return nil
-}
-
-// writeKeptTo writes a kept set of a quarter of the bytes at most: the slowest spans, and the
-// newest windows.
-func (d *disk) writeKeptTo(dir string, s *Segment) (size int64, err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return 0, err
-	}
-	limit := d.maxBytes / keptShare
-	spans := slices.Clone(s.spans.list)
-	slices.SortStableFunc(spans, func(a, b record) int { return cmp.Compare(b.duration, a.duration) })
-	var records []savedRecord
-	for {
-		records = nil
-		for i := range spans {
-			e := s.spans.ended(&spans[i])
-			records = append(records, savedRecord{Span: d.savedSpanOf(&e, s.processOf(&spans[i]))})
-		}
-		b, _, err := pack(records)
-		if err != nil {
-			return 0, err
-		}
-		if size = int64(len(b)); size <= limit/2 {
-			break
-		}
-		spans = spans[:len(spans)*3/4]
-	}
-	for i, w := range slices.Backward(s.windows) {
-		const line = 96 // is about what a window takes there
-		var b bytes.Buffer
-		if err := s.profile(w).Write(&b); err != nil {
-			return 0, err
-		}
-		if size+int64(b.Len())+line > limit {
-			break
-		}
-		size += int64(b.Len()) + line
-		of := &savedWindow{strconv.Itoa(i) + profileSuffix, w.kind, w.name(), w.release(), w.start, w.end}
-		if err := atomicfile.Write(dir, of.File, atomicfile.Process, b.Bytes()); err != nil {
-			return 0, err
-		}
-		records = append(records, savedRecord{Window: of})
-	}
-	b, _, err := pack(append(records, savedRecord{Last: true}))
-	if err != nil {
-		return 0, err
-	}
-	return sizeOf(dir) + int64(len(b)), appendTo(dir, b)
-}
-
-// savedSpanOf returns a span as it is written.
-func (d *disk) savedSpanOf(e *Ended, p *Process) *savedSpan {
-	s := &savedSpan{
-		ID: e.ID.String(), Parent: e.Parent.String(), Name: e.Name, Service: e.Service, Status: e.Status,
-		Start: e.Start, Duration: e.Duration, Err: e.Err, LocalRoot: e.LocalRoot, Child: e.Child, Process: p,
-	}
-	if e.Trace.IsValid() {
-		s.Trace = e.Trace.String()
-	}
-	if d.keys != nil && e.Attributes != "" {
-		s.Attributes = slices.Collect(d.keys.All(e.Attributes))
-	}
-	return s
 }

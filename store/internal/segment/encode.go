@@ -51,23 +51,28 @@ type encoder struct {
 	mappings  []*profile.Mapping
 	functions []*profile.Function
 	locations []*profile.Location
+	stacks    []*profile.Location // of many stacks
+	lines     []profile.Line      // of many locations
 }
 
 func (s *Segment) encoder(p *profile.Profile) *encoder {
-	return &encoder{s, p, make([]*profile.Mapping, len(s.code.mappings.list)), make([]*profile.Function, len(s.code.functions.list)), make([]*profile.Location, len(s.code.locations.list))}
+	return &encoder{
+		Segment: s, p: p, mappings: make([]*profile.Mapping, len(s.code.mappings.list)),
+		functions: make([]*profile.Function, len(s.code.functions.list)), locations: make([]*profile.Location, len(s.code.locations.list)),
+	}
 }
 
 // stack returns the locations of a stack, the leaf first.
 func (e *encoder) stack(leaf uint32) []*profile.Location {
-	depth := 0
-	for at := leaf; at != 0; at = e.code.frames.list[at].parent {
-		depth++
+	if cap(e.stacks)-len(e.stacks) < 64 { // most stacks are less deep
+		e.stacks = make([]*profile.Location, 0, 2048)
 	}
-	list := make([]*profile.Location, 0, depth)
-	for at := leaf; at != 0; at = e.code.frames.list[at].parent {
-		list = append(list, e.location(e.code.frames.list[at].location))
+	from := len(e.stacks)
+	for at := leaf; at != 0; {
+		f := e.code.frames.list[at]
+		e.stacks, at = append(e.stacks, e.location(f.location)), f.parent
 	}
-	return list
+	return slices.Clip(e.stacks[from:])
 }
 
 // Stacks returns a function that returns the locations of the stacks of an answer.
@@ -192,10 +197,15 @@ func (e *encoder) location(n uint32) *profile.Location {
 	l := e.locations[n]
 	if l == nil {
 		of := e.code.locations.list[n]
-		l = &profile.Location{ID: uint64(len(e.p.Location) + 1), Address: of.address, Mapping: e.mapping(of.mapping), IsFolded: of.folded, Line: make([]profile.Line, 0, of.lines)}
-		for _, at := range e.code.locations.of(of) {
-			l.Line = append(l.Line, profile.Line{Function: e.function(at.function), Line: at.line, Column: at.column})
+		l = &profile.Location{ID: uint64(len(e.p.Location) + 1), Address: of.address, Mapping: e.mapping(of.mapping), IsFolded: of.folded}
+		if cap(e.lines)-len(e.lines) < int(of.lines) {
+			e.lines = make([]profile.Line, 0, 256+int(of.lines))
 		}
+		from := len(e.lines)
+		for _, at := range e.code.locations.of(of) {
+			e.lines = append(e.lines, profile.Line{Function: e.function(at.function), Line: at.line, Column: at.column})
+		}
+		l.Line = slices.Clip(e.lines[from:])
 		e.locations[n] = l
 		e.p.Location = append(e.p.Location, l)
 	}
@@ -240,4 +250,30 @@ func (e *encoder) labels(sm *profile.Sample, g uint32) {
 	}
 	// A key with empty units only is one without units.
 	maps.DeleteFunc(sm.NumUnit, func(_ string, units []string) bool { return strings.Join(units, "") == "" })
+}
+
+// ValueType is what a column of values measures.
+type ValueType struct{ Name, Unit string }
+
+// Momentary reports whether values describe the end of their window. They must not be added.
+func (t ValueType) Momentary() bool {
+	return strings.HasPrefix(t.Name, "inuse_") || t.Name == "goroutine"
+}
+
+// units are the units that values are scaled from, with what they are scaled to.
+var units = map[string]struct {
+	to     string
+	factor int64
+}{
+	"microseconds": {"nanoseconds", 1e3}, "milliseconds": {"nanoseconds", 1e6}, "seconds": {"nanoseconds", 1e9},
+	"kilobytes": {"bytes", 1 << 10}, "megabytes": {"bytes", 1 << 20}, "gigabytes": {"bytes", 1 << 30},
+}
+
+// scaled returns a time in nanoseconds, a size in bytes, and any other type unchanged. The
+// values are multiplied by the factor.
+func (t ValueType) scaled() (ValueType, int64) {
+	if u, ok := units[t.Unit]; ok {
+		return ValueType{t.Name, u.to}, u.factor
+	}
+	return t, 1
 }

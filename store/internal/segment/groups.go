@@ -87,14 +87,7 @@ type label struct {
 }
 
 func compareLabels(a, b label) int {
-	c := cmp.Compare(a.key, b.key)
-	if c == 0 && a.numeric != b.numeric {
-		c = -1
-		if a.numeric {
-			c = 1
-		}
-	}
-	return c
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(bit(a.numeric), bit(b.numeric)))
 }
 
 // add returns the number of a set, which it sorts.

@@ -5,12 +5,15 @@ package segment
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"sort"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Sums are the samples of one id. CPU is in nanoseconds.
@@ -229,4 +232,76 @@ func (x *index) of(s *Segment, id ident.Key) (sums Sums, group int, ok bool) {
 		}
 	}
 	return sums, group, ok
+}
+
+// markSampled counts the samples of a window for its spans, and for spans that end later.
+func (s *Segment) markSampled(w *window) {
+	for row := range w.len() {
+		n := uint32(1)
+		if w.kind == exporter.KindCPU {
+			n = uint32(w.count(row))
+		}
+		profile, span := s.idsIn(uint32(w.groups.At(row)))
+		for _, id := range [...]ident.Key{profile, span} {
+			if i, ok := s.spans.at(id); ok {
+				s.spans.marks[i].samples += n
+			} else if id != 0 {
+				s.spans.early[id] += n
+			}
+			if profile == span {
+				break
+			}
+		}
+	}
+	s.spans.most = make([][firstRanks]uint32, len(s.spans.slowest))
+	for _, m := range s.spans.marks {
+		if m.name < 0 || int(m.name) >= len(s.spans.most) {
+			continue
+		}
+		of := &s.spans.most[m.name]
+		for i := range of {
+			if m.samples > of[i] {
+				of[i], m.samples = m.samples, of[i]
+			}
+		}
+	}
+}
+
+// countUnseen counts samples of the segment before one that is sealed now. They are of spans
+// that do not run and have no record. Their provider has no processor of this store. Ids in
+// older segments are left out: a program may keep a copy of labels for long.
+func (r *Room) countUnseen(sealed *Segment) {
+	seen := func(id groupID) bool {
+		return sealed.spans.find(id.span) != nil || r.gone[id.span] || r.unlisted(id.trace)
+	}
+	if last := len(r.sealed) - 1; last >= 0 && len(r.unknown) > 0 && r.Running != nil {
+		running := r.Running()
+		for _, id := range r.unknown {
+			if !seen(id) && !running[id.span.String()] && !running[id.trace.String()] {
+				sums, _, _ := r.sealed[last].index.of(r.sealed[last], id.span)
+				r.counts.Unseen += sums.Samples
+			}
+		}
+	}
+	r.unknown = nil
+	known := func(s *Segment, id ident.Key) bool {
+		_, _, ok := s.index.of(s, id)
+		return ok || s.spans.find(id) != nil
+	}
+	for i := range sealed.index.order.Len() {
+		g := uint32(sealed.index.order.At(i))
+		id := sealed.groups.ids[g]
+		if n := len(r.unknown); r.counts.SpansEnded == 0 || n > 0 && r.unknown[n-1].span == id.span || sealed.groups.form(g) == profileOnly || seen(id) {
+			continue
+		}
+		if !slices.ContainsFunc(r.before(), func(s *Segment) bool { return known(s, id.span) }) {
+			r.unknown = append(r.unknown, id)
+		}
+	}
+	clear(r.gone)
+}
+
+// unlisted reports whether spans of a trace only count by name.
+func (r *Room) unlisted(id trace.TraceID) bool {
+	return r.least != 0 && binary.BigEndian.Uint64(id[:8]) < r.least
 }

@@ -5,8 +5,8 @@ package segment
 
 import (
 	"context"
-	"encoding/binary"
 	"math"
+	"runtime"
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
@@ -28,6 +28,9 @@ const (
 	// wakeLen is the length of a slice at which the worker starts. Few spans at a time are
 	// still in the processor's cache.
 	wakeLen = 128
+	// yieldLen is the number of waiting spans after which OnEnd lets the worker run, if all
+	// processors are busy. The memory of many spans costs more than their delivery.
+	yieldLen = 256
 )
 
 // profileIDKey is the attribute of spans with a profile of their own.
@@ -37,9 +40,6 @@ const profileIDKey = attribute.Key("pyroscope.profile.id")
 // SDK's snapshot to a slice. A worker, or the next Drain, does the rest.
 type Intake struct {
 	room *Room
-	// least bounds the first eight bytes of trace ids. Spans of traces below it are not
-	// listed.
-	least uint64
 	// all reports whether every span has a profile of its own.
 	all func(sampled bool) bool
 	// Roots, if not nil, gets each local root, and whether it has a profile id.
@@ -55,6 +55,9 @@ type Intake struct {
 	draining sync.Mutex
 	spare    []sdktrace.ReadOnlySpan
 	batch    []Ended
+	// sets has the attributes of all spans of the batch, one after the other. ends are their ends.
+	sets []byte
+	ends []int
 	// named is the resource of the last span, service its service.
 	named   *resource.Resource
 	service string
@@ -74,9 +77,9 @@ func NewIntake(room *Room, fraction float64, all func(sampled bool) bool) *Intak
 	i := &Intake{room: room, all: all}
 	switch {
 	case fraction <= 0:
-		i.least = math.MaxUint64
+		room.least = math.MaxUint64
 	case fraction < 1:
-		i.least = uint64((1 - fraction) * (1 << 63) * 2)
+		room.least = uint64((1 - fraction) * (1 << 63) * 2)
 	}
 	return i
 }
@@ -99,6 +102,8 @@ func (i *Intake) OnEnd(s sdktrace.ReadOnlySpan) {
 		i.dropped.Add(1)
 	case n >= wakeLen && i.working.CompareAndSwap(false, true):
 		go i.work()
+	case n%yieldLen == yieldLen-1:
+		runtime.Gosched()
 	}
 }
 
@@ -148,9 +153,14 @@ func (i *Intake) Drain() {
 		if len(ended) == 0 {
 			continue
 		}
-		i.batch = i.batch[:0]
+		i.batch, i.sets, i.ends = i.batch[:0], i.sets[:0], i.ends[:0]
 		for _, of := range ended {
 			i.batch = append(i.batch, i.read(of))
+			i.ends = append(i.ends, len(i.sets))
+		}
+		sets, from := string(i.sets), 0 // one allocation for all
+		for k, end := range i.ends {
+			i.batch[k].Attributes, from = sets[from:end], end
 		}
 		if r := ended[len(ended)-1].Resource(); r != i.last.Load() {
 			i.last.Store(r)
@@ -171,7 +181,7 @@ func (i *Intake) serviceOf(r *resource.Resource) string {
 	return i.service
 }
 
-// read returns what a room keeps of a span.
+// read returns what a room keeps of a span. Its attributes are appended to sets.
 func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	of, parent, start := s.SpanContext(), s.Parent(), s.StartTime()
 	values := s.Attributes()
@@ -182,22 +192,22 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	trace := of.TraceID()
 	e := Ended{
 		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: s.Name(), Service: i.serviceOf(s.Resource()),
-		Start: ident.UnixNano(start), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error,
+		Start: ident.UnixNano(start), Duration: int64(max(s.EndTime().Sub(start), 0)), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error,
 	}
-	e.Duration = ident.Elapsed(e.Start, ident.UnixNano(s.EndTime()))
 	e.Child = !e.LocalRoot && !labelled && !i.all(of.IsSampled())
-	e.Unlisted = i.least != 0 && binary.BigEndian.Uint64(trace[:8]) < i.least
+	e.Unlisted = i.room.unlisted(trace)
 	if e.LocalRoot && i.Roots != nil {
 		i.Roots(s, labelled)
 	}
 	if e.Err {
 		e.Status = attributes.RedactText(s.Status().Description)
 	}
-	if keys := i.room.keys; keys != nil && !e.Unlisted {
-		source := attributes.Source{Name: e.Name, Status: e.Status, Attributes: values, Exception: attributes.ExceptionOf(s.Events())}
-		if keys.Any(&source, e.Child) {
-			e.Attributes = string(keys.Append(nil, &source, e.Child))
+	if !e.Unlisted {
+		status := ""
+		if e.Child {
+			status = e.Status
 		}
+		i.sets = i.room.keys.Append(i.sets, values, status, s.Events())
 	}
 	return e
 }

@@ -53,11 +53,11 @@ func TestIntake(t *testing.T) {
 		}
 		got := byName["GET /"]
 		if got.Start != start.UnixNano() || got.Duration != second || !got.Err || got.Status != "password=REDACTED" || !got.LocalRoot || got.Service != "checkout" ||
-			got.Trace != root.SpanContext().TraceID() || v.values(got.Attributes, "http.route")[0] != "/" {
+			got.Trace != root.SpanContext().TraceID() || v.Attributes(got.Attributes)[0].Value != "/" {
 			t.Errorf("%+v", got)
 		}
 		query := byName["query"]
-		if byName["render"].Child || query.Child == all || query.Parent != got.ID || v.values(query.Attributes, "db.query.text")[0] != "SELECT ?" {
+		if byName["render"].Child || query.Child == all || query.Parent != got.ID || v.Attributes(query.Attributes)[0].Value != "SELECT ?" {
 			t.Errorf("%+v %+v", byName["render"], query)
 		}
 	}

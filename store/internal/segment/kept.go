@@ -52,35 +52,16 @@ func (r *Room) keepWith(dropped *Segment, pending int64, twice map[ident.Key]boo
 		part := float64(limit) / float64(r.kept.bytes()) * 0.9
 		budget, pending = int64(float64(budget)*part), int64(float64(pending)*part)
 	}
-	r.counts.SpansEvicted += k.evicted()
+	for _, s := range sources {
+		r.counts.SpansEvicted += int64(s.own())
+	}
+	if r.kept != nil {
+		r.counts.SpansEvicted -= int64(r.kept.own())
+	}
 	r.counts.Unended += k.unended
 	if r.disk != nil && r.kept != nil {
 		r.disk.add(job{kept: r.kept})
 	}
-}
-
-// keepRestored adds the kept set of an earlier process, except the spans that were restored
-// with their segment.
-func (r *Room) keepRestored(s *Segment) {
-	restored := make(map[ident.Key]bool)
-	for _, of := range r.sealed {
-		for i := range of.spans.list {
-			restored[of.spans.list[i].id] = true
-		}
-	}
-	twice := make(map[ident.Key]bool) // of an earlier process still, from which this one has them
-	if r.kept != nil {
-		for i := range r.kept.spans.list {
-			twice[r.kept.spans.list[i].id] = true
-		}
-	}
-	s.spans.list = slices.DeleteFunc(s.spans.list, func(e record) bool { return restored[e.id] || twice[e.id] })
-	if len(s.spans.list) == 0 {
-		return
-	}
-	before := r.counts
-	r.keepWith(s, 0, twice)
-	r.counts = before // it is no loss of this process
 }
 
 // keeper chooses the spans of a kept segment.
@@ -263,25 +244,6 @@ func (k *keeper) copySpans(to, from *Segment, chosen map[ident.Key]bool) {
 	}
 }
 
-// evicted returns how many spans of the sources are not in the kept segment.
-func (k *keeper) evicted() (n int64) {
-	for _, s := range append(slices.Clip(k.sources), k.room.kept) {
-		if s == nil {
-			continue
-		}
-		for i := range s.spans.list {
-			switch {
-			case s.spans.list[i].child, s.processOf(&s.spans.list[i]) != nil:
-			case s == k.room.kept:
-				n--
-			default:
-				n++
-			}
-		}
-	}
-	return n
-}
-
 const (
 	// perBand is how many spans of a name have a rank for each latency band: the slowest.
 	// As many with the most CPU time have one.
@@ -349,11 +311,9 @@ func (l rankings) add(s *Segment, keys *attributes.Keys, types map[nameKey]int, 
 // errorType returns what an error has in common with others: its type, or its status without
 // digits, which may be ids.
 func errorType(status, set string, keys *attributes.Keys) string {
-	if keys != nil {
-		for e := range keys.All(set) {
-			if !e.More && !e.OfChild && (e.Key == attributes.ErrorType || e.Key == attributes.ExceptionType) {
-				return e.Value
-			}
+	for e := range keys.All(set) {
+		if e.Key == attributes.ErrorType || e.Key == attributes.ExceptionType {
+			return e.Value
 		}
 	}
 	return strings.Map(func(r rune) rune {

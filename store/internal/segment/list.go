@@ -65,7 +65,7 @@ func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 	until := cmp.Or(q.Until, math.MaxInt64)
 	var top []listed
 	compare := func(a, b listed) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.id, b.id)) }
-	least := int64(math.MinInt64)
+	var last *listed // of the list that was cut
 	for _, s := range v.all() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -81,15 +81,15 @@ func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 			if q.Match != nil && !q.Match(r.id) {
 				continue
 			}
-			value := v.value(r, q.Order)
-			if value < least {
+			l := listed{place{r, s}, v.value(r, q.Order)}
+			if last != nil && compare(l, *last) > 0 {
 				continue
 			}
 			// A list of twice the limit is cut to the limit.
-			if top = append(top, listed{place{r, s}, value}); q.Limit > 0 && len(top)/2 >= q.Limit {
+			if top = append(top, l); q.Limit > 0 && len(top)/2 >= q.Limit {
 				slices.SortFunc(top, compare)
 				top = top[:q.Limit]
-				least = top[q.Limit-1].value
+				last = &top[q.Limit-1]
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -239,69 +238,38 @@ func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matc
 }
 
 // matchID returns a function that evaluates a condition on an id. An equality matcher on
-// profile_id or span_id matches a group if either label has the value.
+// profile_id or span_id matches a group if either label has the value. Ids of the usual form
+// are compared in binary.
 func (s *Segment) matchID(m *Matcher) func(uint32) bool {
-	if (m.Op == Equal || m.Op == NotEqual) && m.Value != "" && (m.Label == labelkey.ProfileID || m.Label == labelkey.SpanID) {
-		key := ident.ParseKey(m.Value)
-		return func(g uint32) bool {
-			equal := key != 0 && s.groups.ids[g].span == key
-			switch s.groups.form(g) {
-			case none:
-				equal = false
-			case odd:
-				of := s.groups.odd.list[s.groups.ids[g].span]
-				equal = s.texts.list[of.profile] == m.Value || s.texts.list[of.span] == m.Value
-			}
-			return equal == (m.Op == Equal)
-		}
-	}
-	text := func(g uint32) bool { return m.Matches(s.label(g, m.Label)) }
-	// Ids of the usual form are compared in binary.
-	keys, traces := make(map[ident.Key]bool), make(map[trace.TraceID]bool)
-	values := maps.Clone(m.list)
+	values, positive, either := m.list, m.Op == Equal || m.Op == Regexp, false
 	if m.Op == Equal || m.Op == NotEqual {
 		values = map[string]bool{m.Value: true}
+		either = m.Value != "" && (m.Label == labelkey.ProfileID || m.Label == labelkey.SpanID)
 	}
+	keys, traces := make(map[ident.Key]bool), make(map[trace.TraceID]bool)
+	var last trace.TraceID
 	for value := range values {
 		keys[ident.ParseKey(value)] = true
 		if id, err := trace.TraceIDFromHex(value); err == nil {
-			traces[id] = true
+			traces[id], last = true, id
 		}
 	}
-	positive := m.Op == Equal || m.Op == Regexp
-	switch {
-	case m.re != nil || values[""]:
-		return text
-	case m.Label == labelkey.TraceID && m.list == nil:
-		id, err := trace.TraceIDFromHex(m.Value)
-		return func(g uint32) bool {
-			if s.groups.form(g) == odd {
-				return text(g)
-			}
-			return (err == nil && s.groups.ids[g].trace == id) == positive
-		}
-	case m.Label == labelkey.TraceID:
-		return func(g uint32) bool {
-			if s.groups.form(g) == odd {
-				return text(g)
-			}
-			return traces[s.groups.ids[g].trace] == positive
-		}
-	case m.Label == labelkey.EndedSpanID:
-		return func(g uint32) bool {
-			id := s.ended(g)
-			return (keys[id] && id != 0) == positive
-		}
-	}
+	delete(keys, 0)
+	byText := m.re != nil || values[""]
 	return func(g uint32) bool {
-		if s.groups.form(g) == odd {
-			return text(g)
+		switch of := s.groups.form(g); {
+		case of == odd && either:
+			return (s.label(g, labelkey.ProfileID) == m.Value || s.label(g, labelkey.SpanID) == m.Value) == positive
+		case of == odd || byText:
+			return m.Matches(s.label(g, m.Label))
+		case m.Label == labelkey.TraceID:
+			id := s.groups.ids[g].trace
+			return (len(traces) > 0 && id == last || len(traces) > 1 && traces[id]) == positive
+		case m.Label == labelkey.EndedSpanID:
+			return !positive
 		}
-		id, span := s.idsIn(g)
-		if m.Label == labelkey.SpanID {
-			id = span
-		}
-		return (keys[id] && id != 0) == positive
+		profile, span := s.idsIn(g)
+		return ((either || m.Label == labelkey.ProfileID) && keys[profile] || (either || m.Label == labelkey.SpanID) && keys[span]) == positive
 	}
 }
 

@@ -4,13 +4,9 @@
 package segment
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -22,102 +18,15 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/atomicfile"
 	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/untrusted"
-	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 // maxFile bounds a file, zipped and not.
 const maxFile = 128 << 20
-
-// WithDirectory writes to a directory from then on, and restores what earlier processes left
-// there on another goroutine. report gets errors of single files, and must not call the room.
-func (r *Room) WithDirectory(path string, maxBytes int64, report func(error)) error {
-	d, err := openDisk(path, maxBytes, r.keys, report)
-	if err != nil {
-		return err
-	}
-	l := newLoader(r, report, d)
-	segments, kept, _ := l.find(path)
-	d.changed = r.Changed
-	r.disk, r.loader = d, l // nothing else has the room yet
-	go d.run()
-	go l.load(segments, kept)
-	return nil
-}
-
-// ErrNoRuns is the error of OpenDirectory for a directory without segments.
-var ErrNoRuns = errors.New("no process has left spans or profiles in it")
-
-// OpenDirectory restores what processes left in a directory, running ones too, and writes
-// nothing.
-func (r *Room) OpenDirectory(path string, report func(error)) error {
-	l := newLoader(r, report, nil)
-	segments, kept, err := l.find(path)
-	if err != nil {
-		return err
-	}
-	if len(segments)+len(kept) == 0 {
-		return ErrNoRuns
-	}
-	r.loader = l
-	l.load(segments, kept)
-	return nil
-}
-
-// Restored returns a channel that is closed when the files of earlier processes are read. The
-// room must have a directory.
-func (r *Room) Restored() <-chan struct{} { return r.loader.done }
-
-// Flush waits until all that came before is written. It returns false if done is closed first.
-func (r *Room) Flush(done <-chan struct{}) bool {
-	r.mu.Lock()
-	d := r.disk
-	if d == nil {
-		r.mu.Unlock()
-		return true
-	}
-	r.save(nil)
-	flushed := make(chan struct{})
-	d.add(job{flushed: flushed})
-	r.mu.Unlock()
-	select {
-	case <-flushed:
-		return true
-	case <-d.done:
-		return true
-	case <-done:
-		return false
-	}
-}
-
-// Close writes what waits for the disk, and ends its worker.
-func (r *Room) Close() error {
-	r.mu.Lock()
-	d := r.disk
-	if d == nil {
-		r.mu.Unlock()
-		return nil
-	}
-	r.save(nil)
-	if r.kept != nil {
-		d.add(job{kept: r.kept})
-	}
-	r.disk = nil
-	r.mu.Unlock()
-	r.loader.stop.Store(true)
-	<-r.loader.done
-	err := d.close()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = d.Counts()
-	return err
-}
 
 // loader reads the segments of earlier processes.
 type loader struct {
@@ -212,89 +121,6 @@ func (l *loader) load(segments, kept []savedDir) {
 	if r.disk != nil && len(merged) > 0 {
 		r.disk.add(job{kept: r.kept, merged: merged})
 	}
-}
-
-// find returns the segments and kept sets of earlier processes, the oldest first.
-func (l *loader) find(path string) (segments, kept []savedDir, err error) {
-	entries, err := files.Entries(path, files.Follow)
-	if err != nil {
-		l.report(err)
-	}
-	for _, e := range entries {
-		name, ok := strings.CutPrefix(e.Name(), processPrefix)
-		dir := filepath.Join(path, e.Name())
-		var p Process
-		switch n, _ := fmt.Sscanf(name, "%d-%d-", &p.Started, &p.PID); {
-		case l.own != nil && dir == l.own.dir:
-			continue
-		case !ok || n != 2:
-			if _, err := os.Lstat(filepath.Join(dir, oldFile)); err == nil {
-				l.report(fmt.Errorf("%s: an earlier version wrote it, and this one cannot read it", dir))
-			}
-			continue
-		}
-		if l.own != nil {
-			lock, err := atomicfile.TryLock(dir)
-			if errors.Is(err, atomicfile.ErrLocked) {
-				continue // its process runs
-			}
-			if lock != nil {
-				defer func() { _ = lock.Close() }() // it was never written
-			}
-		}
-		inside, err := files.Entries(dir, files.NoFollow)
-		if err != nil {
-			l.report(err)
-		}
-		for _, e := range inside {
-			of := savedDir{path: filepath.Join(dir, e.Name()), process: l.process(p)}
-			base := strings.TrimSuffix(e.Name(), opened)
-			number := len(base) == 6 && strings.Trim(base, "0123456789") == ""
-			switch of.size = sizeOf(of.path); {
-			case !number && base != keptName:
-			case !e.IsDir():
-				l.report(fmt.Errorf("%s: it is no directory", of.path))
-			case number:
-				segments = append(segments, of)
-			default:
-				kept = append(kept, of)
-			}
-		}
-	}
-	for _, list := range [][]savedDir{segments, kept} {
-		slices.SortFunc(list, func(a, b savedDir) int {
-			return cmp.Or(cmp.Compare(a.process.Started, b.process.Started), cmp.Compare(a.path, b.path))
-		})
-	}
-	if l.own != nil {
-		l.own.saved = segments
-		for _, of := range slices.Concat(segments, kept) {
-			l.own.counts.Bytes += of.size
-		}
-	}
-	return segments, kept, err
-}
-
-// profilesIn returns the number of profiles in the directory of a segment.
-func profilesIn(dir string) (n int64) {
-	entries, _ := files.Entries(dir, files.NoFollow)
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), profileSuffix) {
-			n++
-		}
-	}
-	return n
-}
-
-// sizeOf returns the size of the regular files in a directory.
-func sizeOf(dir string) (n int64) {
-	entries, _ := files.Entries(dir, files.NoFollow)
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			n += info.Size()
-		}
-	}
-	return n
 }
 
 // read returns a segment without damaged files, nil if nothing can be read. If it exceeds
@@ -416,66 +242,26 @@ func (l *loader) readWindow(s *Segment, dir string, w *savedWindow) error {
 	return nil
 }
 
-// maxTorn bounds the damaged places of one file that are passed over.
-const maxTorn = 64
-
-// readRecords returns the lines of a file of spans, except damaged members. The error is about
-// the first of these.
-func readRecords(path string) (records []savedRecord, err error) {
-	b, err := files.Read(path, files.NoFollow, maxFile)
-	if err != nil {
-		return nil, err
-	}
-	torn := 0
-	for room := int64(maxFile); len(b) > 0; {
-		in := bytes.NewReader(b)
-		text, failed := member(in, room)
-		if room -= int64(len(text)); room < 0 {
-			return records, errors.New("it is too large")
+// keepRestored adds the kept set of an earlier process, except the spans that were restored
+// with their segment.
+func (r *Room) keepRestored(s *Segment) {
+	restored := make(map[ident.Key]bool)
+	for _, of := range r.sealed {
+		for i := range of.spans.list {
+			restored[of.spans.list[i].id] = true
 		}
-		next := len(b) - in.Len()
-		if failed == nil {
-			for line := range bytes.Lines(text) {
-				var r savedRecord
-				if failed = json.Unmarshal(line, &r); failed != nil {
-					break
-				}
-				records = append(records, r)
-			}
-		} else if next = 1 + bytes.Index(b[1:], []byte("\x1f\x8b\x08")); next == 0 || torn == maxTorn {
-			next = len(b)
+	}
+	twice := make(map[ident.Key]bool) // of an earlier process still, from which this one has them
+	if r.kept != nil {
+		for i := range r.kept.spans.list {
+			twice[r.kept.spans.list[i].id] = true
 		}
-		if failed != nil {
-			torn++
-			if err == nil {
-				err = failed
-			}
-		}
-		b = b[next:]
 	}
-	return records, err
-}
-
-// member reads a gzip member of at most room bytes, and one more if it is larger.
-func member(in *bytes.Reader, room int64) (text []byte, err error) {
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		return nil, err
+	s.spans.list = slices.DeleteFunc(s.spans.list, func(e record) bool { return restored[e.id] || twice[e.id] })
+	if len(s.spans.list) == 0 {
+		return
 	}
-	z.Multistream(false)
-	return io.ReadAll(io.LimitReader(z, room+1))
-}
-
-// ended returns a span of a file. It returns false if this program did not write it.
-func (s *savedSpan) ended(keys *attributes.Keys) (Ended, bool) {
-	e := Ended{
-		ID: ident.ParseKey(s.ID), Parent: ident.ParseKey(s.Parent), Name: s.Name, Service: s.Service, Status: s.Status,
-		Start: s.Start, Duration: s.Duration, Err: s.Err, LocalRoot: s.LocalRoot, Child: s.Child,
-	}
-	e.Trace, _ = trace.TraceIDFromHex(s.Trace) // zero if absent
-	if keys != nil {
-		e.Attributes = string(keys.Set(s.Attributes))
-	}
-	valid := e.ID != 0 && s.Duration >= 0 && s.Start > -ident.Latest && s.Start < ident.Latest && s.Duration < ident.Latest
-	return e, valid
+	before := r.counts
+	r.keepWith(s, 0, twice)
+	r.counts = before // it is no loss of this process
 }

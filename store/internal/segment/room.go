@@ -42,6 +42,8 @@ type Counts struct {
 	// Unended is the number of ids that were dropped with their rows before their span
 	// ended.
 	Unended int64
+	// Unseen is the number of CPU samples of spans that do not run and have no record.
+	Unseen int64
 }
 
 // Room holds the segments of a store: some sealed ones, and one that is open. It is safe
@@ -60,7 +62,6 @@ type Room struct {
 	profiled int64
 	profiles map[serviceKey]profiled
 	owner    *owner
-	events   []Event
 	// dropped has the end of the last CPU window that was dropped, by service.
 	dropped map[string]int64
 	// last is the newest view, nil after a change.
@@ -69,6 +70,16 @@ type Room struct {
 	disk       *disk      // nil if nothing is written
 	closed     DiskCounts // of the disk after Close
 	loader     *loader    // nil without a directory
+	// Running returns the ids of the spans and traces that run, nil if unknown. It is called
+	// under the lock.
+	Running func() map[string]bool
+	// gone has the spans with samples that were dropped from the open segment.
+	gone map[ident.Key]bool
+	// unknown has the ids of the last sealed segment that no span had, and no older segment.
+	unknown []groupID
+	// least bounds the first eight bytes of trace ids. Spans of traces below it are not
+	// listed.
+	least uint64
 	// unsaved are the spans since the last window, if there is a disk.
 	unsaved []Ended
 }
@@ -77,7 +88,7 @@ type Room struct {
 func NewRoom(maxBytes int64, keys *attributes.Keys) *Room {
 	r := &Room{
 		keys: keys, maxBytes: maxBytes, target: max(minSegment, maxBytes/maxSegments),
-		owner: &owner{}, profiles: make(map[serviceKey]profiled), dropped: make(map[string]int64),
+		owner: &owner{}, gone: make(map[ident.Key]bool), profiles: make(map[serviceKey]profiled), dropped: make(map[string]int64),
 	}
 	r.open = r.newSegment()
 	return r
@@ -104,15 +115,14 @@ func (r *Room) Export(p *exporter.Profile) error {
 	r.changed()
 	if err != nil {
 		r.counts.ParseErrors++
-		return r.refuse(p, fmt.Errorf("store: %w: %s: %w", ErrInvalid, p.Kind(), err))
+		return fmt.Errorf("store: %w: %s: %w", ErrInvalid, p.Kind(), err)
 	}
 	w := r.add(p, parsed)
 	if w == nil {
 		r.counts.WindowsRefused++
-		return r.refuse(p, fmt.Errorf("store: %w of %d bytes: %s with %d samples: raise WithMaxBytes", ErrTooLarge, r.maxBytes, p.Kind(), len(parsed.Sample)))
+		return fmt.Errorf("store: %w of %d bytes: %s with %d samples: raise WithMaxBytes", ErrTooLarge, r.maxBytes, p.Kind(), len(parsed.Sample))
 	}
 	r.save(p)
-	r.logWindow("received", w)
 	r.counts.WindowsReceived++
 	r.counts.CPU += w.cpu
 	r.counts.Labelled += w.labelled
@@ -131,12 +141,6 @@ func (r *Room) Export(p *exporter.Profile) error {
 	}
 	r.trim()
 	return nil
-}
-
-// refuse logs a profile that is not added, and returns the error.
-func (r *Room) refuse(p *exporter.Profile, err error) error {
-	r.log(Event{Type: "refused", Kind: p.Kind(), Service: ident.Service(p.Resource()), Text: err.Error()})
-	return err
 }
 
 // SetService sets the service of this process.
@@ -176,24 +180,6 @@ func (r *Room) add(p *exporter.Profile, parsed *profile.Profile) *window {
 	r.seal()
 	r.open = large
 	return w
-}
-
-// estimate returns an upper bound of the memory of a profile, except indexes.
-func estimate(p *profile.Profile) int64 {
-	n := 64 * (len(p.Sample) + len(p.Location) + len(p.Function))
-	for _, f := range p.Function {
-		n += len(f.Name) + len(f.SystemName) + len(f.Filename)
-	}
-	for _, s := range p.Sample {
-		n += 8 * (len(s.Location) + len(s.Value))
-		for key, values := range s.Label {
-			n += len(key)
-			for _, value := range values {
-				n += len(value) + 48
-			}
-		}
-	}
-	return int64(n)
 }
 
 // End adds spans that have ended.
@@ -271,48 +257,16 @@ func (r *Room) boundWindows() {
 		}
 		bytes -= w.size
 		r.counts.WindowsEvicted++
-		r.logWindow("evicted", w)
 		return true
 	})
-}
-
-// markSampled counts the samples of a window for its spans, and for spans that end later.
-func (s *Segment) markSampled(w *window) {
-	for row := range w.len() {
-		n := uint32(1)
-		if w.kind == exporter.KindCPU {
-			n = uint32(w.count(row))
-		}
-		profile, span := s.idsIn(uint32(w.groups.At(row)))
-		for _, id := range [...]ident.Key{profile, span} {
-			if i, ok := s.spans.at(id); ok {
-				s.spans.marks[i].samples += n
-			} else if id != 0 {
-				s.spans.early[id] += n
-			}
-			if profile == span {
-				break
-			}
-		}
-	}
-	s.spans.most = make([][firstRanks]uint32, len(s.spans.slowest))
-	for _, m := range s.spans.marks {
-		if m.name < 0 || int(m.name) >= len(s.spans.most) {
-			continue
-		}
-		of := &s.spans.most[m.name]
-		for i := range of {
-			if m.samples > of[i] {
-				of[i], m.samples = m.samples, of[i]
-			}
-		}
-	}
 }
 
 // dropSpans drops half of the spans of the open segment.
 func (r *Room) dropSpans() {
 	before := r.open.spans.evicted
-	r.open.spans.dropHalf(r.profiled)
+	for _, id := range r.open.spans.dropHalf(r.profiled) {
+		r.gone[id] = true
+	}
 	r.counts.SpansEvicted += r.open.spans.evicted - before
 }
 
@@ -321,7 +275,9 @@ func (r *Room) seal() {
 	if len(r.open.windows) == 0 && len(r.open.spans.list) == 0 {
 		return
 	}
-	r.sealed = append(slices.Clip(r.sealed), r.open.seal(r.before()))
+	sealed := r.open.seal(r.before())
+	r.countUnseen(sealed)
+	r.sealed = append(slices.Clip(r.sealed), sealed)
 	r.open = r.newSegment()
 	if r.disk != nil {
 		r.save(nil)
@@ -343,7 +299,6 @@ func (r *Room) trim() {
 		oldest := r.sealed[0]
 		r.sealed = slices.Clone(r.sealed[1:])
 		for _, w := range oldest.windows {
-			r.logWindow("evicted", w)
 			if oldest.process == nil {
 				r.counts.WindowsEvicted++
 			}

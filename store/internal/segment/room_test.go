@@ -6,15 +6,12 @@ package segment
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -123,219 +120,6 @@ func folded(a *Answer) map[string]int64 {
 		sums[key] += s.Value
 	}
 	return sums
-}
-
-// held is a row with its window.
-type held struct {
-	row
-	window int
-	kind   exporter.Kind
-}
-
-// label returns a label of a row.
-func (h *held) label(key string) string {
-	if key == "service_name" {
-		return fmt.Sprint("service", h.window%2)
-	}
-	return h.labels[key]
-}
-
-// TestRandom compares rooms with lists of all rows, in random histories with segments of
-// random length.
-func TestRandom(t *testing.T) {
-	for seed := range uint64(30) {
-		rnd := rand.New(rand.NewPCG(seed, 1))
-		r := NewRoom(64<<20, nil)
-		var all []held
-		spans := make(map[ident.Key]Ended)
-		id := func() string { return fmt.Sprintf("%016x", 1+rnd.IntN(12)) }
-		for n := range 3 + rnd.IntN(20) {
-			kind := []exporter.Kind{exporter.KindCPU, exporter.KindCPU, exporter.KindWall}[rnd.IntN(3)]
-			var rows []row
-			for range rnd.IntN(8) {
-				of := id()
-				l := labels("profile_id", of, "span_id", of, "trace_id", fmt.Sprintf("%032x", 7), "span_name", "GET", "lane", fmt.Sprint(rnd.IntN(3)))
-				switch rnd.IntN(8) {
-				case 0:
-					delete(l, "span_id")
-				case 1:
-					delete(l, "profile_id")
-				case 2:
-					l["profile_id"], l["span_id"] = "job", ""
-				case 3:
-					l["profile_id"] = id()
-				case 4:
-					l = labels("ended_span_id", of)
-				case 5:
-					l = nil
-				}
-				rows = append(rows, row{fmt.Sprint("main;serve;f", rnd.IntN(5)), 1 + rnd.Int64N(3), l})
-			}
-			for i := range rows {
-				all = append(all, held{rows[i], n, kind})
-			}
-			export(t, r, windowOf(n, kind, profileOf(rows...)))
-			if e := (Ended{ID: ident.ParseKey(id()), Name: "GET", Duration: int64(n)*length + second, LocalRoot: true}); rnd.IntN(3) == 0 && spans[e.ID].ID == 0 {
-				spans[e.ID] = e
-				r.End(e)
-			}
-			if rnd.IntN(4) == 0 {
-				r.seal()
-			}
-		}
-		v := r.View()
-		for range 20 {
-			checkSums(t, seed, rnd, v, all)
-		}
-		checkSpans(t, seed, v, all, spans)
-	}
-}
-
-func checkSums(t *testing.T, seed uint64, rnd *rand.Rand, v *View, all []held) {
-	t.Helper()
-	q := &Query{Kind: exporter.KindCPU, Type: "cpu", Stacks: rnd.IntN(2) > 0}
-	if !q.Stacks {
-		q.By, q.Windows = []string{"lane", "service_name"}[:1+rnd.IntN(2)], rnd.IntN(2) > 0
-	}
-	if rnd.IntN(2) == 0 {
-		q.From, q.Until = rnd.Int64N(10)*length+1, rnd.Int64N(20)*length
-	}
-	conditions := []struct{ label, op, value string }{
-		{"lane", "=", "1"},
-		{"lane", "!=", ""},
-		{"profile_id", "=", "0000000000000003"},
-		{"span_id", "!=", "0000000000000004"},
-		{"profile_id", "=", "job"},
-		{"profile_id", "=~", "0000000000000003|job"},
-		{"span_id", "=~", ".*[45]"},
-		{"service_name", "=", "service1"},
-		{"ended_span_id", "=", "0000000000000005"},
-		{"trace_id", "=", fmt.Sprintf("%032x", 7)},
-		{"span_name", "!~", "GET|POST"},
-	}
-	ops := map[string]Op{"=": Equal, "!=": NotEqual, "=~": Regexp, "!~": NotRegexp}
-	var matches []func(*held) bool
-	for range rnd.IntN(3) {
-		c := conditions[rnd.IntN(len(conditions))]
-		m, err := NewMatcher(c.label, ops[c.op], c.value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.Matchers = append(q.Matchers, m)
-		matches = append(matches, func(h *held) bool {
-			switch value := h.label(c.label); c.op {
-			case "=", "!=":
-				equal := value == c.value
-				if c.label == "profile_id" || c.label == "span_id" {
-					equal = h.labels["profile_id"] == c.value || h.labels["span_id"] == c.value
-				}
-				return equal == (c.op == "=")
-			case "=~":
-				return slices.Contains(strings.Split(c.value, "|"), value) || c.value == ".*[45]" && strings.Trim(value, "045") == "" && value != "" && !strings.HasSuffix(value, "0")
-			default:
-				return !slices.Contains(strings.Split(c.value, "|"), value)
-			}
-		})
-	}
-	want := make(map[string]int64)
-	for i := range all {
-		h := &all[i]
-		start := int64(h.window) * length
-		if h.kind != exporter.KindCPU || q.From != 0 && start+length <= q.From || q.Until != 0 && start >= q.Until ||
-			slices.ContainsFunc(matches, func(m func(*held) bool) bool { return !m(h) }) {
-			continue
-		}
-		key := ""
-		if q.Stacks {
-			key = h.stack
-		}
-		if len(q.By) > 0 {
-			var values []string
-			for _, by := range q.By {
-				values = append(values, h.label(by))
-			}
-			key += fmt.Sprint(" ", values)
-		}
-		if q.Windows && start != 0 {
-			key += fmt.Sprint(" ", start)
-		}
-		want[key] += h.n * tick
-	}
-	if diff := cmp.Diff(want, folded(answer(t, v, q))); diff != "" {
-		t.Fatalf("seed %d: %+v: %s", seed, q, diff)
-	}
-}
-
-func checkSpans(t *testing.T, seed uint64, v *View, all []held, spans map[ident.Key]Ended) {
-	t.Helper()
-	list, err := v.List(t.Context(), &SpanQuery{})
-	if err != nil || len(list) != len(spans) {
-		t.Fatalf("seed %d: %d spans, want %d: %v", seed, len(list), len(spans), err)
-	}
-	for _, s := range list {
-		if s.Ended != spans[s.ID] {
-			t.Fatalf("seed %d: %+v, want %+v", seed, s.Ended, spans[s.ID])
-		}
-		var want Sums
-		id := s.ID.String()
-		for i := range all {
-			h := &all[i]
-			cpu := h.kind == exporter.KindCPU
-			own := h.labels["profile_id"] == id || h.labels["span_id"] == id
-			late := own && int64(h.window)*length > s.End()+2*length
-			if h.labels["ended_span_id"] == id && cpu {
-				want.AfterEnd += h.n * tick
-				want.AfterEndSamples += h.n
-			}
-			if !own {
-				continue
-			}
-			want.Held += h.n
-			if late && cpu {
-				continue // these are below
-			}
-			if cpu {
-				want.CPU += h.n * tick
-				want.Samples += h.n
-			} else {
-				want.Wall += h.n
-			}
-		}
-		if s.CPU < want.CPU || s.AfterEnd < want.AfterEnd || s.Held != want.Held || s.Wall != want.Wall {
-			t.Fatalf("seed %d: %s: %+v, want at least %+v", seed, id, s.Sums, want)
-		}
-		total := int64(0)
-		for i := range all {
-			if h := &all[i]; h.kind == exporter.KindCPU && (h.labels["profile_id"] == id || h.labels["span_id"] == id || h.labels["ended_span_id"] == id) {
-				total += h.n * tick
-			}
-		}
-		if s.CPU+s.AfterEnd != total {
-			t.Fatalf("seed %d: %s: %d of CPU and %d after the end, want %d", seed, id, s.CPU, s.AfterEnd, total)
-		}
-		if found, ok := v.Find(s.ID); !ok || found.Sums != s.Sums || found.Label != s.Label {
-			t.Fatalf("seed %d: %+v, by its id %+v", seed, s, found)
-		}
-	}
-	manual := make(map[string]int64)
-	for i := range all {
-		if h := &all[i]; h.labels["profile_id"] == "job" && h.kind == exporter.KindCPU {
-			manual["job"] += h.n * tick
-		}
-	}
-	exemplars, err := v.Exemplars(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := make(map[string]int64)
-	for _, x := range exemplars {
-		if x.Manual && x.ID == "job" && x.CPU > 0 {
-			got[x.ID] = x.CPU
-		}
-	}
-	if !maps.Equal(manual, got) {
-		t.Fatalf("seed %d: exemplars %v, want %v", seed, got, manual)
-	}
 }
 
 // Late rows count apart, in the segment of the end and in a later one.
@@ -518,5 +302,37 @@ func TestChildrenAndNames(t *testing.T) {
 	}
 	if len(names) != maxNames+1 || names[maxNames].NameTotal != (NameTotal{Name: otherName, Spans: 5}) {
 		t.Errorf("%d names, the last is %+v", len(names), names[len(names)-1])
+	}
+}
+
+// Samples are of unseen spans if their span does not run and does not end soon.
+func TestUnseen(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	r.Running = func() map[string]bool { return map[string]bool{ident.Key(2).String(): true} }
+	fillSegment := func(n int) {
+		for sealed := len(r.sealed); len(r.sealed) == sealed; n++ {
+			export(t, r, windowOf(n, exporter.KindCPU, profileOf(row{strings.Repeat("x", 200_000) + fmt.Sprint(n), 1, nil})))
+		}
+	}
+	end := func(id ident.Key) { r.End(Ended{ID: id, Name: "GET", Start: 1, Duration: second, LocalRoot: true}) }
+	end(1)
+	var rows []row
+	for id := range ident.Key(6) {
+		rows = append(rows, row{"f", 1 << id, labels("span_id", (id + 1).String(), "profile_id", (id + 1).String())})
+	}
+	rows = append(rows, row{"f", 1 << 10, labels("profile_id", "00000000000000aa")})
+	export(t, r, windowOf(0, exporter.KindCPU, profileOf(rows...)))
+	end(3)
+	fillSegment(1)
+	if n := r.Stats().Unseen; n != 0 {
+		t.Errorf("%d samples are counted too early", n)
+	}
+	end(4)
+	export(t, r, windowOf(500, exporter.KindCPU, profileOf(rows[4]))) // its labels stay
+	fillSegment(501)
+	fillSegment(1001)
+	fillSegment(1501)
+	if n := r.Stats().Unseen; n != 1<<4+1<<5 {
+		t.Errorf("%d samples are of unseen spans, want those of 5 and 6", n)
 	}
 }

@@ -5,17 +5,25 @@
 // with texts, stacks, rows and spans of its own, all append-only. Once it is sealed it
 // never changes. It is dropped as a whole, and so it has no reference counts.
 //
-// room.go adds profiles and spans to the open segment, and drops the oldest one.
-// segment.go, texts.go, code.go, groups.go, window.go and times.go are a segment.
-// spans.go has its spans, index.go its sums by id. samples.go sums rows and list.go lists
-// spans, both in a View, which view.go opens.
+// intake.go takes spans, room.go adds them and profiles to the open segment. kept.go chooses
+// what outlives its segment. segment.go, code.go, groups.go and window.go are a segment.
+// spans.go has its spans, index.go its sums by id. samples.go and sum.go sum rows, matcher.go
+// selects them. list.go lists spans and tree.go what is above and below, both in a View, which
+// view.go opens. disk.go writes, directory.go finds and restore.go reads files.
 package segment
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/spanprof/spanprof/store/internal/memory"
+
+	"github.com/spanprof/spanprof/store/internal/ident"
+
+	"go.opentelemetry.io/otel/sdk/resource"
 )
 
 // Segment is a stretch of time. Its writer holds the lock of the Room. A reader gets a copy
@@ -53,6 +61,22 @@ func (s *Segment) processOf(r *record) *Process {
 		return s.processes[r.process-1]
 	}
 	return s.process
+}
+
+// own returns how many of the listed spans are of this process.
+func (s *Segment) own() (n int) {
+	switch {
+	case s.process != nil:
+		return 0
+	case len(s.processes) == 0:
+		return s.spans.listed
+	}
+	for i := range s.spans.list {
+		if e := &s.spans.list[i]; !e.child && e.process == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func newSegment() *Segment {
@@ -198,3 +222,125 @@ func (k *keys) number(next int) (n uint32, isNew bool) {
 }
 
 func (k *keys) bytes() int64 { return k.size + memory.Map(len(k.index), memory.String+4) }
+
+// owner is the service of a process, which is unknown until its first span ends.
+type owner struct{ known atomic.Pointer[[2]string] }
+
+// noService is the service of a program without a name, as the SDK calls it.
+var noService = sync.OnceValue(func() string { return ident.Service(resource.Default()) })
+
+// Coverage is how much of a span's time CPU profiles cover.
+type Coverage int
+
+// The coverages. Evicted means that samples of the span may have been evicted, or that
+// nothing is known about its time.
+const (
+	Whole Coverage = iota
+	Partial
+	None
+	Evicted
+)
+
+const (
+	// maxRotation is the longest time between two windows that is no gap. The runtime
+	// takes 20 ms to write a profile, and up to 200 ms on macOS.
+	maxRotation = int64(250e6)
+	// maxOvertaken is how much earlier than another window one may end that arrives
+	// after it: a profiler waits for a destination for that long.
+	maxOvertaken = int64(60e9)
+	maxPeriods   = 256
+	maxServices  = 256
+)
+
+// period is a time in nanoseconds since 1970.
+type period struct{ start, end int64 }
+
+// profiled is when the CPU of a service was profiled.
+type profiled struct {
+	// until is the end of the latest window by the clock of the newest one.
+	until int64
+	// periods are sorted, with gaps of more than maxRotation. Before since they are
+	// unknown.
+	periods []period
+	since   int64
+}
+
+type serviceKey struct {
+	service string
+	process *Process
+}
+
+// profiledBy enters a CPU window of a process.
+func (r *Room) profiledBy(w *window, process *Process) {
+	key := serviceKey{w.name(), process}
+	p, ok := r.profiles[key]
+	switch {
+	case !ok && len(r.profiles) == maxServices:
+		return
+	case !ok, w.end < p.until-maxOvertaken: // the clock was set back
+		p.until = w.end
+	}
+	p.until = max(p.until, w.end)
+	if start, end := w.start, w.end; start < end {
+		first, _ := slices.BinarySearchFunc(p.periods, start-maxRotation, func(q period, t int64) int { return cmp.Compare(q.end, t) })
+		next := first
+		for ; next < len(p.periods) && p.periods[next].start <= end+maxRotation; next++ {
+			start, end = min(start, p.periods[next].start), max(end, p.periods[next].end)
+		}
+		p.periods = slices.Replace(slices.Clone(p.periods), first, next, period{start, end})
+		if len(p.periods) > maxPeriods {
+			p.since, p.periods = p.periods[0].end, p.periods[1:]
+		}
+	}
+	r.profiles[key] = p
+}
+
+// adopt gives the profiles without a resource to the process's service.
+func (r *Room) adopt(service string) {
+	for _, of := range []string{"", noService()} {
+		if p, ok := r.profiles[serviceKey{service: of}]; ok && of != service {
+			delete(r.profiles, serviceKey{service: of})
+			r.profiles[serviceKey{service: service}] = p
+		}
+	}
+}
+
+// Coverage returns how much of a span's time was profiled, as far as profiles have arrived.
+// complete is set if they have arrived for all of it. known is false without any profile.
+func (v *View) Coverage(s *Span) (c Coverage, complete, known bool) {
+	p, known := v.profiles[serviceKey{s.Service, s.Process}]
+	for key, of := range v.profiles { // else of the service with the latest window
+		if _, own := v.profiles[serviceKey{s.Service, s.Process}]; !own && key.process == s.Process && (!known || of.until > p.until) {
+			p, known = of, true
+		}
+	}
+	if !known {
+		return Whole, false, false
+	}
+	complete = p.until >= s.End()
+	start, end := s.Start, min(max(s.End(), s.Start+1), p.until)
+	if end <= start {
+		return Whole, complete, true
+	}
+	if start < p.since || s.Process == nil && !s.kept && start < v.Dropped[s.Service] && v.Unended > 0 {
+		return Evicted, complete, true
+	}
+	covered := int64(0)
+	for _, q := range p.periods {
+		covered += max(0, min(end, q.end)-max(start, q.start))
+	}
+	switch covered {
+	case end - start:
+		return Whole, complete, true
+	case 0:
+		return None, complete, true
+	}
+	return Partial, complete, true
+}
+
+// Until returns the end of the latest CPU window of a service of this process, false
+// without any.
+func (v *View) Until(service string) (until int64, ok bool) {
+	p, ok := v.profiles[serviceKey{service: service}]
+	return p.until, ok
+}

@@ -13,19 +13,24 @@ import (
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
 
-// Ended is a span that has ended, as the intake delivers it.
+// Ended is a span that has ended, as the intake delivers it. In files Trace and Attributes
+// have another form.
 type Ended struct {
-	ID, Parent      ident.Key
-	Trace           trace.TraceID
-	Name, Service   string
-	Status          string // the description, "" unless Err
-	Attributes      string // as package attributes encodes them
-	Start, Duration int64  // in nanoseconds, Start since 1970
-	Err, LocalRoot  bool
+	ID         ident.Key     `json:"id"`
+	Parent     ident.Key     `json:"parent,omitzero"`
+	Trace      trace.TraceID `json:"-"`
+	Name       string        `json:"name,omitempty"`
+	Service    string        `json:"service,omitempty"`
+	Status     string        `json:"status,omitempty"` // the description, "" unless Err
+	Attributes string        `json:"-"`                // as package attributes encodes them
+	Start      int64         `json:"start"`            // in nanoseconds since 1970
+	Duration   int64         `json:"duration"`
+	Err        bool          `json:"err,omitempty"`
+	LocalRoot  bool          `json:"localRoot,omitempty"`
 	// Child is a span without a profile of its own. It is listed with its root only.
-	Child bool
+	Child bool `json:"child,omitempty"`
 	// Unlisted spans only count by name.
-	Unlisted bool
+	Unlisted bool `json:"-"`
 }
 
 // End returns when the span ended, in nanoseconds since 1970.
@@ -199,8 +204,9 @@ func (s *spans) class(i int, profiled int64) uint8 {
 }
 
 // dropHalf drops half of the records, of each class the oldest. Spans without samples, error
-// or rank are dropped first, but not before their samples are due.
-func (s *spans) dropHalf(profiled int64) {
+// or rank are dropped first, but not before their samples are due. It returns the ids with
+// samples.
+func (s *spans) dropHalf(profiled int64) (sampled []ident.Key) {
 	classes := make([]uint8, len(s.list))
 	for i := range classes {
 		classes[i] = s.class(i, profiled)
@@ -211,10 +217,14 @@ func (s *spans) dropHalf(profiled int64) {
 			if classes[i] == class {
 				drop[i] = true
 				left--
+				if s.marks[i].samples > 0 {
+					sampled = append(sampled, s.list[i].id)
+				}
 			}
 		}
 	}
 	s.drop(drop)
+	return sampled
 }
 
 // drop removes the records with the given places. Copies keep theirs. Their texts are removed

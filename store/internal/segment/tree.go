@@ -156,64 +156,55 @@ func (v *View) Children(spans []Span) map[ident.Key][]Ended {
 	return children
 }
 
-// childValues returns the values of an attribute of the children of each span.
-func (v *View) childValues(key string) map[ident.Key][]string {
-	values := make(map[ident.Key][]string)
-	sets := make(map[string][]string)
+// eachSet calls visit for the spans with a profile, with the attributes of each and of its
+// children. It ends early if the context ends.
+func (v *View) eachSet(ctx context.Context, visit func(of place, sets []string)) {
+	children := make(map[ident.Key][]string)
 	for _, s := range v.all() {
 		for i := range s.spans.list {
-			r := &s.spans.list[i]
-			if !r.child || r.attributes == 0 {
-				continue
-			}
-			set := s.spans.texts.list[r.attributes]
-			of, ok := sets[set]
-			if !ok {
-				of = v.values(set, key)
-				sets[set] = of
-			}
-			if len(of) > 0 {
+			if r := &s.spans.list[i]; r.child && r.attributes != 0 {
 				owner := v.ownerOf(r.id)
-				values[owner] = append(values[owner], of...)
+				children[owner] = append(children[owner], s.spans.texts.list[r.attributes])
 			}
 		}
 	}
-	return values
+	for _, s := range v.all() {
+		for i := range s.spans.list {
+			if ctx.Err() != nil {
+				return
+			}
+			if r := &s.spans.list[i]; !r.child {
+				visit(place{r, s}, append(children[r.id], s.spans.texts.list[r.attributes]))
+			}
+		}
+	}
+}
+
+// remember returns a function that evaluates another once for each text.
+func remember[V any](of func(string) V) func(string) V {
+	known := make(map[string]V)
+	return func(text string) V {
+		v, ok := known[text]
+		if !ok {
+			v = of(text)
+			known[text] = v
+		}
+		return v
+	}
 }
 
 // Containing returns the spans with a name, a status or an attribute for which a function
 // returns true. Attributes of children count too.
 func (v *View) Containing(ctx context.Context, contains func(string) bool) map[ident.Key]bool {
-	ids := make(map[ident.Key]bool)
-	for _, s := range v.all() {
-		if ctx.Err() != nil {
-			return ids
+	ids, is := make(map[ident.Key]bool), remember(contains)
+	within := remember(func(set string) bool {
+		return slices.ContainsFunc(v.Attributes(set), func(e attributes.Entry) bool { return !e.More && contains(e.Value) })
+	})
+	v.eachSet(ctx, func(of place, sets []string) {
+		if texts := of.in.spans.texts.list; is(texts[of.name]) || is(texts[of.status]) || slices.ContainsFunc(sets, within) {
+			ids[of.id] = true
 		}
-		known := make(map[uint32]bool) // by text
-		of := func(n uint32) bool {
-			is, ok := known[n]
-			if !ok {
-				is = contains(s.spans.texts.list[n])
-				known[n] = is
-			}
-			return is
-		}
-		sets := make(map[uint32]bool)
-		for i := range s.spans.list {
-			r := &s.spans.list[i]
-			is, ok := sets[r.attributes]
-			if !ok {
-				is = slices.ContainsFunc(v.Attributes(s.spans.texts.list[r.attributes]), func(e attributes.Entry) bool { return !e.More && contains(e.Value) })
-				sets[r.attributes] = is
-			}
-			switch {
-			case r.child && is:
-				ids[v.ownerOf(r.id)] = true
-			case !r.child && (is || of(r.name) || of(r.status)):
-				ids[r.id] = true
-			}
-		}
-	}
+	})
 	return ids
 }
 
@@ -223,32 +214,24 @@ func (v *View) SpansOf(ctx context.Context, m *Matcher) map[ident.Key]bool {
 	if m.Label == inSpanName {
 		return v.inSpan(ctx, m.Value)
 	}
-	ids := make(map[ident.Key]bool)
-	key := m.Label[len(attributePrefix):]
-	children := v.childValues(key)
-	matches := make(map[string]bool) // by attributes
-	for _, s := range v.all() {
-		for i := range s.spans.list {
-			r := &s.spans.list[i]
-			if r.child {
-				continue
-			}
-			if ctx.Err() != nil {
-				return ids
-			}
-			set := s.spans.texts.list[r.attributes]
-			is, ok := matches[set]
-			if below := children[r.id]; len(below) > 0 {
-				is = m.matchesAny(append(v.values(set, key), below...))
-			} else if !ok {
-				is = m.matchesAny(v.values(set, key))
-				matches[set] = is
-			}
-			if is {
-				ids[r.id] = true
+	ids, key := make(map[ident.Key]bool), m.Label[len(attributePrefix):]
+	values := remember(func(set string) (values []string) {
+		for _, e := range v.Attributes(set) {
+			if e.Key == key {
+				values = append(values, e.Value)
 			}
 		}
-	}
+		return values
+	})
+	v.eachSet(ctx, func(of place, sets []string) {
+		var all []string
+		for _, set := range sets {
+			all = append(all, values(set)...)
+		}
+		if m.matchesAny(all) {
+			ids[of.id] = true
+		}
+	})
 	return ids
 }
 
@@ -272,31 +255,8 @@ func (v *View) inSpan(ctx context.Context, name string) map[ident.Key]bool {
 	return ids
 }
 
-// values returns the values of an attribute in a set.
-func (v *View) values(set, key string) (values []string) {
-	if v.keys == nil || set == "" {
-		return nil
-	}
-	for e := range v.keys.All(set) {
-		if !e.More && e.Key == key {
-			values = append(values, e.Value)
-		}
-	}
-	return values
-}
-
 // Attributes returns the entries of a set.
-func (v *View) Attributes(set string) (list []attributes.Entry) {
-	if v.keys != nil {
-		list = slices.AppendSeq(list, v.keys.All(set))
-	}
-	return list
-}
+func (v *View) Attributes(set string) []attributes.Entry { return slices.Collect(v.keys.All(set)) }
 
 // KeptKeys returns the keys of the attributes that are kept, nil if none are.
-func (v *View) KeptKeys() []string {
-	if v.keys == nil {
-		return nil
-	}
-	return v.keys.Names()
-}
+func (v *View) KeptKeys() []string { return v.keys.Names() }

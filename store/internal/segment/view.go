@@ -22,12 +22,11 @@ import (
 type View struct {
 	// segments are the oldest first. The last one is a snapshot of the open segment.
 	segments []*Segment
-	kept     *Segment // nil if nothing is kept
-	Stats             // of that moment
+	kept     *Segment   // nil if nothing is kept
+	whole    []*Segment // with the kept one
+	Stats               // of that moment
 	// Dropped has the end of the last CPU window that was dropped, by service.
-	Dropped map[string]int64
-	// Events are what happened to the newest windows.
-	Events   []Event
+	Dropped  map[string]int64
 	profiles map[serviceKey]profiled
 	keys     *attributes.Keys // nil if no attributes are kept
 
@@ -46,7 +45,11 @@ func (r *Room) View() *View {
 		v = &View{
 			segments: append(slices.Clip(r.sealed), r.open.snapshot()), kept: r.kept, keys: r.keys,
 			Stats: r.stats(), Dropped: maps.Clone(r.dropped),
-			Events: r.newestEvents(), profiles: maps.Clone(r.profiles),
+			profiles: maps.Clone(r.profiles),
+		}
+		v.whole = v.segments
+		if v.kept != nil {
+			v.whole = append([]*Segment{v.kept}, v.segments...)
 		}
 		r.last = v
 	}
@@ -64,21 +67,16 @@ type Held struct{ Spans, Windows int }
 // held returns what the segments hold of this process and of earlier ones.
 func (r *Room) held() (own, earlier Held) {
 	for _, s := range append(r.before(), r.open) {
-		to, windows := &own, len(s.windows)
-		if s.process != nil {
-			to = &earlier
+		n := s.own()
+		own.Spans += n
+		earlier.Spans += s.spans.listed - n
+		switch {
+		case s == r.kept: // its windows are parts
+		case s.process == nil:
+			own.Windows += len(s.windows)
+		default:
+			earlier.Windows += len(s.windows)
 		}
-		if s == r.kept {
-			windows = 0 // they are parts
-			for i := range s.spans.list {
-				if e := &s.spans.list[i]; !e.child && s.processOf(e) != nil {
-					own.Spans--
-					earlier.Spans++
-				}
-			}
-		}
-		to.Spans += s.spans.listed
-		to.Windows += windows
 	}
 	return own, earlier
 }
@@ -136,12 +134,7 @@ func (r *Room) Changed() {
 }
 
 // all returns the segments with the kept one.
-func (v *View) all() []*Segment {
-	if v.kept == nil {
-		return v.segments
-	}
-	return append([]*Segment{v.kept}, v.segments...)
-}
+func (v *View) all() []*Segment { return v.whole }
 
 // Window describes a profile that is held.
 type Window struct {
@@ -210,90 +203,82 @@ func (v *View) Names(ctx context.Context) ([]NameSum, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		label := func(l uint32) string { return s.value(s.groups.labellings.list[l].set, labelkey.SpanName) }
-		add := func(key nameKey, label string, cpu, samples int64) {
-			if key.name != "" {
+		add := func(key nameKey, label string, of Sums) {
+			if key.name != "" && of.Samples|of.CPU != 0 {
 				to := sum(key)
 				to.Label = cmp.Or(label, to.Label)
-				to.CPU += cpu
-				to.Samples += samples
+				to.CPU += of.CPU
+				to.Samples += of.Samples
 			}
 		}
+		n := len(s.groups.labellings.list)
+		labels, all, sums := make([]string, n), &match{labels: slices.Repeat([]bool{true}, n)}, make(map[string][]Sums) // by service
+		for l, of := range s.groups.labellings.list {
+			labels[l] = s.value(of.set, labelkey.SpanName)
+		}
+		unknown := make([]bool, n) // without an ended span of the name
 		for _, w := range s.windows {
 			if w.kind != exporter.KindCPU {
 				continue
 			}
-			// Without a span of such a name, the record of the id has the name.
-			is, not := make([]bool, len(s.groups.labellings.list)), make([]bool, len(s.groups.labellings.list))
-			for l, of := range s.groups.labellings.list {
-				is[l] = of.form == none || ended[nameKey{w.name(), label(uint32(l))}]
-				not[l] = !is[l]
+			to := sums[w.name()]
+			if to == nil {
+				to = make([]Sums, n)
+				sums[w.name()] = to
 			}
-			named, others := found{window: w, of: s, match: &match{labels: is}}, found{window: w, of: s, match: &match{labels: not}}
-			for l, sums := range named.byLabels() {
-				add(nameKey{w.name(), label(l)}, label(l), w.cpuIn(sums[1:]), sums[0])
+			f := found{window: w, of: s, match: all}
+			for l, of := range f.byLabels() {
+				to[l].Add(Sums{CPU: w.cpuIn(of[1:]), Samples: of[0]})
+				unknown[l] = unknown[l] || s.groups.labellings.list[l].form != none && !ended[nameKey{w.name(), labels[l]}]
 			}
-			if !others.some() {
+		}
+		names := v.recorded(s, unknown)
+		m := &match{}
+		m.only(append([]uint32{}, slices.Sorted(maps.Keys(names))...), len(s.groups.ids))
+		for _, w := range s.windows {
+			if w.kind != exporter.KindCPU || len(names) == 0 {
 				continue
 			}
-			last, key, text, cpu, samples := -1, nameKey{}, "", int64(0), int64(0)
-			for row := range others.rows() {
-				if g := w.groups.At(row); g != last {
-					add(key, text, cpu, samples)
-					last, text, cpu, samples = g, label(s.groups.labelling(uint32(g))), 0, 0
-					key = v.nameOf(s, uint32(g), nameKey{w.name(), text})
+			f := found{window: w, of: s, match: m}
+			for row := range f.rows() {
+				g := uint32(w.groups.At(row))
+				l, of := s.groups.labelling(g), Sums{CPU: w.cpuOf(row), Samples: w.count(row)}
+				if !ended[nameKey{w.name(), labels[l]}] {
+					add(names[g], labels[l], of)
+					sums[w.name()][l].Add(Sums{CPU: -of.CPU, Samples: -of.Samples})
 				}
-				cpu += w.cpuOf(row)
-				samples += w.count(row)
 			}
-			add(key, text, cpu, samples)
+		}
+		for service, list := range sums {
+			for l, of := range list {
+				add(nameKey{service, labels[l]}, labels[l], of)
+			}
 		}
 	}
 	return list, nil
 }
 
-// nameOf returns the name of the span of a group. Its record may have another one than its
-// label: the span was renamed, or the label was cut or is absent.
-func (v *View) nameOf(s *Segment, g uint32, label nameKey) nameKey {
-	profile, span := s.idsIn(g)
-	name, service := v.NameOf(span)
-	if name == "" && profile != span {
-		name, service = v.NameOf(profile)
+// recorded returns the names of the spans of groups with some labels, as far as they have a
+// record. It may have another name: the span was renamed, or the label was cut or is absent.
+func (v *View) recorded(s *Segment, labelled []bool) map[uint32]nameKey {
+	names := make(map[uint32]nameKey)
+	if !slices.Contains(labelled, true) {
+		return names
 	}
-	if name == "" {
-		return label
+	longest := s.longest()
+	for _, in := range v.all() {
+		for i := range in.spans.list {
+			r := &in.spans.list[i]
+			if r.name == 0 || r.start > s.until || s.from > r.end()+2*longest && !s.index.hasLate(r.id) {
+				continue
+			}
+			for _, g := range s.index.groupsOf(s, r.id) {
+				profile, span := s.idsIn(g)
+				if _, ok := names[g]; labelled[s.groups.labelling(g)] && (r.id == span || r.id == profile && !ok) {
+					names[g] = nameKey{in.spans.texts.list[r.service], in.spans.texts.list[r.name]}
+				}
+			}
+		}
 	}
-	return nameKey{service, name}
-}
-
-// maxEvents is how many events are remembered.
-const maxEvents = 512
-
-// Event is something that happened to a window.
-type Event struct {
-	Time           time.Time
-	Type           string // received, refused or evicted
-	Kind           exporter.Kind
-	Service        string
-	Samples, Bytes int64
-	Text           string // the error of a refused profile
-}
-
-// log appends an event. Readers have parts of the list, and so no element is replaced.
-func (r *Room) log(e Event) {
-	e.Time, e.Text = time.Now().Round(0), ident.CutClone(e.Text)
-	if len(r.events) == 2*maxEvents {
-		r.events = slices.Clone(r.events[maxEvents:])
-	}
-	r.events = append(r.events, e)
-}
-
-// logWindow appends an event about a window.
-func (r *Room) logWindow(what string, w *window) {
-	r.log(Event{Type: what, Kind: w.kind, Service: w.name(), Samples: w.samples, Bytes: w.size})
-}
-
-// newestEvents returns the newest events, the oldest first.
-func (r *Room) newestEvents() []Event {
-	return slices.Clip(r.events[max(0, len(r.events)-maxEvents):])
+	return names
 }

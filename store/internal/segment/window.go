@@ -8,12 +8,8 @@ import (
 	"encoding/binary"
 	"iter"
 	"slices"
-	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/looks"
@@ -53,38 +49,6 @@ type window struct {
 	cpuColumn, countColumn int // -1 if absent
 	cpuScale               int64
 }
-
-// ValueType is what a column of values measures.
-type ValueType struct{ Name, Unit string }
-
-// Momentary reports whether values describe the end of their window. They must not be added.
-func (t ValueType) Momentary() bool {
-	return strings.HasPrefix(t.Name, "inuse_") || t.Name == "goroutine"
-}
-
-// units are the units that values are scaled from, with what they are scaled to.
-var units = map[string]struct {
-	to     string
-	factor int64
-}{
-	"microseconds": {"nanoseconds", 1e3}, "milliseconds": {"nanoseconds", 1e6}, "seconds": {"nanoseconds", 1e9},
-	"kilobytes": {"bytes", 1 << 10}, "megabytes": {"bytes", 1 << 20}, "gigabytes": {"bytes", 1 << 30},
-}
-
-// scaled returns a time in nanoseconds, a size in bytes, and any other type unchanged. The
-// values are multiplied by the factor.
-func (t ValueType) scaled() (ValueType, int64) {
-	if u, ok := units[t.Unit]; ok {
-		return ValueType{t.Name, u.to}, u.factor
-	}
-	return t, 1
-}
-
-// owner is the service of a process, which is unknown until its first span ends.
-type owner struct{ known atomic.Pointer[[2]string] }
-
-// noService is the service of a program without a name, as the SDK calls it.
-var noService = sync.OnceValue(func() string { return ident.Service(resource.Default()) })
 
 // name returns the service of a window, version its version.
 func (w *window) name() string    { return w.resource()[0] }
@@ -301,4 +265,73 @@ func (t *tuples) add(values []int64) uint32 {
 		t.list = append(t.list, values...)
 	}
 	return i
+}
+
+const (
+	// maxTimes bounds the times of a window. Beyond it a row keeps every second or third.
+	// 64 threads at 200 Hz have twice as many in 10 s.
+	maxTimes = 1 << 16
+	// timeParts is the number of parts of a window that times distinguish. In 10 s a part
+	// lasts 0.6 ms. A thread is sampled every 10 ms.
+	timeParts = 1 << 14
+)
+
+// times are the moments at which the samples of a window were taken. The zero value means
+// that they are unknown. parts has the times of each row in units since base, sorted.
+type times struct {
+	parts      []uint16
+	base, unit int64
+	// counts is the number of times of each row. It is empty if that is the number of samples.
+	counts memory.Column
+}
+
+func (t *times) bytes() int64 { return memory.Slice(t.parts) + t.counts.Size() }
+
+// pack keeps the times of the rows, in nanoseconds since 1970.
+func (w *window) pack(of [][]int64) {
+	all := slices.Concat(of...)
+	if len(all) == 0 {
+		return
+	}
+	base, last := slices.Min(all), slices.Max(all)
+	step := (len(all) + maxTimes - 1) / maxTimes
+	// The difference of any two times fits without a sign.
+	t := times{base: base, unit: int64((uint64(last)-uint64(base))/timeParts + 1)}
+	counts, counted := make([]uint32, len(of)), false
+	for row, at := range of {
+		for i, moment := range slices.Sorted(slices.Values(at)) {
+			if i%step == 0 {
+				t.parts = append(t.parts, uint16((uint64(moment)-uint64(base))/uint64(t.unit)))
+				counts[row]++
+			}
+		}
+		counted = counted || int64(counts[row]) != w.count(row)
+	}
+	t.parts = slices.Clip(slices.Clone(t.parts))
+	if counted {
+		t.counts = memory.NewColumn(counts)
+	}
+	w.times = t
+}
+
+// allTimes returns the rows with their times, which are valid until the next row. A window
+// without times has none.
+func (w *window) allTimes() iter.Seq2[int, []int64] {
+	return func(yield func(int, []int64) bool) {
+		t := &w.times
+		parts, at := t.parts, []int64(nil)
+		for row := 0; row < w.len() && len(parts) > 0; row++ {
+			n := int(w.count(row))
+			if t.counts.Len() > 0 {
+				n = t.counts.At(row)
+			}
+			at = at[:0]
+			for _, part := range parts[:n] {
+				at = append(at, t.base+int64(part)*t.unit+t.unit/2)
+			}
+			if parts = parts[n:]; !yield(row, at) {
+				return
+			}
+		}
+	}
 }

@@ -18,7 +18,7 @@ import (
 // emptyList returns why the list has no span.
 func (r *Reader) emptyList() string {
 	switch check := r.selfCheck(); {
-	case r.live == nil:
+	case r.fixed():
 		return "no span is listed here"
 	case r.stats.SpansNotKept > 0 && r.stats.SpansNotKept >= r.stats.SpansEnded:
 		return termtext.Plural(r.stats.SpansEnded, "span") + " ended, and WithSampling keeps none"
@@ -74,7 +74,7 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 func (r *Reader) emptyUnknown(q Query) string {
 	id, _ := q.SpanID()
 	id = strconv.Quote(termtext.Clip(id, termtext.MaxQuoted))
-	if r.live == nil {
+	if r.fixed() {
 		return "nothing here has the id " + id
 	}
 	reason := fmt.Sprintf("nothing with the id %s is in the store: it was never seen here, or it made room for newer spans (%d did so far)", id, r.stats.SpansEvicted)
@@ -148,7 +148,7 @@ func (r *Reader) holds(b *Baseline) bool { return r.selectsAny(r.resolve(b.asked
 func (r *Reader) untilThen(reason string) string {
 	s := r.status
 	switch {
-	case r.live == nil:
+	case r.fixed():
 		return reason
 	case s != nil && s.Message != "":
 		return reason + "; " + strings.TrimSuffix(s.Message, ".")

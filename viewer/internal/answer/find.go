@@ -43,8 +43,8 @@ type Meaning struct {
 	Unknown bool `json:"unknown,omitempty"`
 }
 
-// Understand answers the meanings of a text: a query, ids, as in a line of a log, a condition on
-// an attribute, or a part of a name, an error or an attribute.
+// Understand answers the meanings of a text: a query, ids, a condition on an attribute, or a
+// part of a span's texts.
 func (r *Reader) Understand(text string) (*Understood, error) {
 	u := &Understood{Asked: text, Meanings: []Meaning{}}
 	f := finder{Reader: r, Understood: u, text: text}

@@ -5,12 +5,11 @@ package answer
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // Log is what the source and the profiler have done.
@@ -19,8 +18,6 @@ type Log struct {
 	Stats  Stats   `json:"stats"`
 	// Kinds are the windows held, by kind.
 	Kinds []Windows `json:"kinds"`
-	// Events are what happened to windows, the newest first.
-	Events []Event `json:"events"`
 	// Fixed is set if the source receives nothing while it is read: Stats are zero, and nothing
 	// happens.
 	Fixed bool `json:"fixed,omitempty"`
@@ -31,41 +28,18 @@ type Log struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Event is something that happened to a window.
-type Event struct {
-	Time    time.Time `json:"time"`
-	Type    string    `json:"type"`
-	Kind    string    `json:"kind"`
-	Service string    `json:"service"`
-	Samples int64     `json:"samples"`
-	Bytes   int64     `json:"bytes"`
-	// Text is the error of a window that was refused.
-	Text string `json:"text,omitempty"`
-}
-
 // Log answers the log.
 func (r *Reader) Log() (*Log, error) {
 	l := &Log{
 		Status: r.status,
 		Stats:  newStats(r.stats),
-		Kinds:  windowsByKind(r.allWindows()),
-		Events: []Event{},
-		Fixed:  r.live == nil,
+		Kinds:  newWindows(r.allWindows()),
+		Fixed:  r.fixed(),
 		Ranged: r.ranged(),
-	}
-	if r.live != nil {
-		for _, e := range slices.Backward(r.live.Log()) {
-			l.Events = append(l.Events, Event{
-				Time: e.Time, Type: string(e.Type), Kind: string(e.Kind), Service: e.Service, Samples: e.Samples, Bytes: e.Bytes, Text: e.Text,
-			})
-		}
 	}
 	l.Note = r.notes()
 	return answered(r, l)
 }
-
-// textEvents bounds the events in the text form.
-const textEvents = 30
 
 // Text returns the log for a terminal.
 func (l *Log) Text() string {
@@ -93,29 +67,10 @@ func (l *Log) Text() string {
 			fmt.Fprintf(&b, "%-10s of %s %s\n", termtext.OneLine(k.Kind), termtext.Clip(termtext.OneLine(k.Service), 40), termtext.Clip(termtext.OneLine(k.Version), 40))
 			continue
 		}
-		fmt.Fprintf(&b, "%-8s %s of %s, %s: %s, %s\n", termtext.OneLine(k.Kind), termtext.Plural(k.Windows, "window"), termtext.Clip(termtext.OneLine(k.Service), 12), termtext.TimeRange(k.From, k.Until), termtext.Plural(k.Samples, "sample"), termtext.Value(k.Bytes, termtext.Bytes))
+		fmt.Fprintf(&b, "%-8s %s of %s, %s: %s, %s\n", termtext.OneLine(k.Kind), termtext.Plural(k.Count, "window"), termtext.Clip(termtext.OneLine(k.Service), 12), termtext.TimeRange(k.From, k.Until), termtext.Plural(k.Samples, "sample"), termtext.Value(k.Bytes, termtext.Bytes))
 		if k.Earlier != nil {
 			termtext.Prose(&b, "", 9, "of "+k.Earlier.text())
 		}
-	}
-	if l.Fixed {
-		return b.String()
-	}
-	if len(l.Events) == 0 {
-		b.WriteString("no event\n")
-		return b.String()
-	}
-	shown := l.Events[:min(len(l.Events), textEvents)]
-	when := termtext.NewTimeColumn(shown, func(e Event) time.Time { return e.Time })
-	fmt.Fprintf(&b, "\n%-*s %-9s %-10s %8s %10s  %s\n", when.Width(), when.Title, "event", "kind", "samples", "bytes", "service")
-	for _, e := range shown {
-		fmt.Fprintf(&b, "%s %-9s %-10s %8d %10s  %s\n", when.Format(e.Time), e.Type, termtext.OneLine(e.Kind), e.Samples, termtext.Value(e.Bytes, termtext.Bytes), termtext.Clip(termtext.OneLine(e.Service), termtext.Columns-when.Width()-43))
-		if e.Text != "" {
-			termtext.Prose(&b, "", when.Width()+1, e.Text)
-		}
-	}
-	if more := len(l.Events) - textEvents; more > 0 {
-		fmt.Fprintf(&b, "%19s %s\n", "...", termtext.Plural(more, "older event"))
 	}
 	return b.String()
 }
@@ -126,6 +81,9 @@ func (l *Log) writeStats(b *strings.Builder) {
 	l.Stats.Directory.write(b)
 	if s := l.Stats; s.SpansDropped+s.ChildrenDropped+s.IDsEvicted > 0 {
 		fmt.Fprintf(b, "         too much at once: %s not recorded, %d children left out, samples of %d ids evicted before their span ended\n", termtext.Plural(s.SpansDropped, "span"), s.ChildrenDropped, s.IDsEvicted)
+	}
+	if n := l.Stats.SamplesUnseen; n > 0 {
+		fmt.Fprintf(b, "         %s of spans that the store never received: register Store.SpanProcessor on each tracer provider\n", termtext.Plural(n, "CPU sample"))
 	}
 }
 
@@ -145,6 +103,8 @@ type Stats struct {
 	SpansDropped    int64 `json:"spansDropped"`
 	ChildrenDropped int64 `json:"childrenDropped"`
 	IDsEvicted      int64 `json:"idsEvicted"`
+	// SamplesUnseen are of spans that no processor of the store saw.
+	SamplesUnseen   int64 `json:"samplesUnseen"`
 	WindowsReceived int64 `json:"windowsReceived"`
 	WindowsEvicted  int64 `json:"windowsEvicted"`
 	// ParseErrors is the number of profiles that were not valid pprof. WindowsRefused were too
@@ -170,6 +130,7 @@ func newStats(s store.Stats) Stats {
 		SpansDropped:    s.SpansDropped,
 		ChildrenDropped: s.ChildrenDropped,
 		IDsEvicted:      s.IDsEvicted,
+		SamplesUnseen:   s.SamplesUnseen,
 
 		WindowsReceived: s.WindowsReceived,
 		WindowsEvicted:  s.WindowsEvicted,
@@ -183,38 +144,16 @@ func newStats(s store.Stats) Stats {
 
 // Windows is the sum of the windows held of one kind, service, version and process.
 type Windows struct {
-	Kind    string    `json:"kind"`
-	Service string    `json:"service"`
-	Version string    `json:"version,omitempty"`
-	Windows int       `json:"windows"`
-	Samples int64     `json:"samples"`
-	Bytes   int64     `json:"bytes"`
-	From    time.Time `json:"from"`
-	Until   time.Time `json:"until"`
-	// Earlier is the earlier process that has taken them, which has left them in a
-	// directory; it is left out for this process.
+	sums.Windows
+	// Earlier is the earlier process that left them in a directory; it is left out for
+	// this process.
 	Earlier *EarlierProcess `json:"earlier,omitempty"`
 }
 
-// windowsByKind sums windows, in the order of the first of each sum.
-func windowsByKind(windows []store.WindowInfo) []Windows {
+func newWindows(windows []store.WindowInfo) []Windows {
 	list := []Windows{}
-	for _, w := range windows {
-		earlier := newEarlierProcess(w.Earlier)
-		i := slices.IndexFunc(list, func(k Windows) bool {
-			return k.Earlier.same(earlier) && k.Kind == string(w.Kind) && k.Service == w.Service && k.Version == w.ServiceVersion
-		})
-		if i < 0 {
-			i = len(list)
-			list = append(list, Windows{Kind: string(w.Kind), Service: w.Service, Version: w.ServiceVersion, Earlier: earlier, From: w.Start})
-		}
-		k := &list[i]
-		k.Windows++
-		k.Samples += w.Samples
-		k.Bytes += w.Bytes
-		if end := w.Start.Add(w.Duration); end.After(k.Until) {
-			k.Until = end
-		}
+	for _, w := range sums.ByKind(windows) {
+		list = append(list, Windows{w, newEarlierProcess(w.Process)})
 	}
 	return list
 }

@@ -3,7 +3,7 @@
 
 import { h } from './dom.js';
 import { earlierTag } from './earlier.js';
-import { clock, duration, sentence, time, value } from './format.js';
+import { clock, duration, sentence, value } from './format.js';
 import { tiles } from './heading.js';
 import { selfCheck } from './selfcheck.js';
 
@@ -14,24 +14,22 @@ export function logView() {
   const head = h('div');
   const numbers = h('dl', { class: 'numbers' });
   const kinds = h('tbody');
-  const events = h('tbody');
   const said = h('p', { class: 'note', hidden: true });
   const checked = selfCheck();
   let fixed = false; // nothing happens, and there are no numbers
-  const moving = [h('section', { class: 'card' }, h('h2', null, 'Counters'), numbers),
-    h('section', { class: 'card' }, h('h2', null, 'What happened'), table(['Time', 'Event', 'Kind', 'Service', '#Samples', '#Bytes', 'Text'], events))];
+  const moving = h('section', { class: 'card' }, h('h2', null, 'Counters'), numbers);
   const element = h('article', null,
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: './' }, '\u2190 Spans'), h('a', { href: './log?format=text' }, 'text'), h('a', { href: './log?format=json' }, 'json')),
     h('h1', null, 'Log'), note, said, checked.element, head,
     h('section', { class: 'card' }, h('h2', null, 'Profiles held'), table(['Kind', 'Service', '#Windows', '#Samples', '#Memory', 'From', 'Until'], kinds)),
     moving);
 
-  function update({ status, stats, kinds: held, events: log, ...more }) {
+  function update({ status, stats, kinds: held, ...more }) {
     fixed = Boolean(more.fixed);
     checked.update(status?.selfCheck);
     said.hidden = !more.note;
     said.textContent = more.note ? sentence(more.note) : '';
-    for (const part of [head, ...moving]) part.hidden = fixed;
+    for (const part of [head, moving]) part.hidden = fixed;
     note.hidden = !status?.message;
     note.textContent = status?.message ? sentence(status.message) : '';
     const share = stats.cpuNs ? stats.cpuLabelledNs / stats.cpuNs : 0;
@@ -43,7 +41,6 @@ export function logView() {
       status?.wallIntervalNs > 0 && ['Wall samples every', duration(status.wallIntervalNs)]]));
     numbers.replaceChildren(...counters(stats, status).map(([name, n]) => h('div', null, h('dt', null, name), h('dd', null, n))));
     kinds.replaceChildren(...held.map((k) => row([[k.kind, k.earlier && ' ', k.earlier && earlierTag(k.earlier)], [k.service, k.version].filter(Boolean).join(' ')], [k.windows, k.samples, value(k.bytes, 'bytes')], [clock(k.from), clock(k.until)])));
-    events.replaceChildren(...log.map((e) => row([time(new Date(e.time)), h('span', { class: `tag ${e.type === 'refused' ? 'err' : ''}` }, e.type), e.kind, e.service], [e.samples, value(e.bytes, 'bytes')], [e.text ?? ''])));
   }
   return { element, update, attach() {}, busy() {}, poll: () => !fixed, address: () => './log?format=json' };
 }
@@ -58,7 +55,7 @@ function counters(stats, status) {
   return [
     ['spans ended', stats.spansEnded], ['spans running', stats.spansRunning],
     ['spans not kept', stats.spansNotKept], ['spans evicted', stats.spansEvicted], ['spans not recorded', stats.spansDropped], ['children left out', stats.childrenDropped],
-    ['ids evicted before their span ended', stats.idsEvicted],
+    ['ids evicted before their span ended', stats.idsEvicted], ['samples of spans that the store never received', stats.samplesUnseen],
     ['windows received', stats.windowsReceived], ['windows evicted', stats.windowsEvicted], ['windows refused as too big', stats.windowsRefused], ['profiles not readable', stats.parseErrors],
     ['CPU time sampled', duration(stats.cpuNs)], ['CPU time in spans', duration(stats.cpuLabelledNs)],
     ...(status?.counters ?? []).map((c) => [c.name, value(c.value, c.unit)]),

@@ -1,0 +1,289 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"sort"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store/internal/ident"
+)
+
+// adder sums the rows of windows.
+type adder struct {
+	answer *Answer
+	query  *Query
+	labels map[string]uint32
+	sums   map[uint32]int // places in the answer, by stack
+	places []int          // 1 more than the place of the last sum of some labels
+	// sorted, ids and texts are the values of profile_id, names the values of span_name.
+	// named is set for a labelling once its name is in names.
+	sorted       [][]ident.Key
+	ids          []ident.Key // perhaps several times
+	texts, names map[string]bool
+	named        []bool
+
+	// of is the segment of the last window. values and samples are its sums by stack, and
+	// seen has its groups, unless few rows match. known is 1 more than the place of the
+	// labels of each labelling, for a resource.
+	of              *Segment
+	copier          *copier
+	values, samples []int64
+	seen            []bool
+	known           []uint32
+	resource        [2]string
+}
+
+func (b *adder) add(f *found, column int) {
+	if !b.query.Stacks {
+		b.addLabels(f, column)
+		return
+	}
+	a := b.answer
+	if b.of != f.of {
+		b.flush()
+		b.of, b.named = f.of, make([]bool, len(f.of.groups.labellings.list))
+		if a.code != f.of {
+			b.copier = newCopier(a.code, f.of)
+		}
+		if !f.few() {
+			b.values, b.samples = make([]int64, len(f.of.code.frames.list)), make([]int64, len(f.of.code.frames.list))
+			b.seen = make([]bool, len(f.of.groups.ids))
+		}
+	}
+	last := -1
+	for row := range f.rows() {
+		value := f.value(row, column)
+		if value == 0 {
+			continue
+		}
+		if g := f.groups.At(row); g != last {
+			last = g
+			b.note(f.of, uint32(g))
+		}
+		n, stack := f.count(row), f.stacks.At(row)
+		a.Total += value
+		a.Samples += n
+		if b.values == nil {
+			b.sum(uint32(stack), value, n)
+			continue
+		}
+		b.values[stack] += value
+		b.samples[stack] += n
+	}
+}
+
+// addLabels adds the sums by labels that are no ids: a window has few different sets.
+func (b *adder) addLabels(f *found, column int) {
+	if r := f.resource(); b.of != f.of || b.resource != r {
+		b.of, b.resource, b.known = f.of, r, make([]uint32, len(f.of.groups.labellings.list))
+	}
+	a, start := b.answer, int64(0)
+	if b.query.Windows {
+		start = f.start
+	}
+	for l, sums := range f.byLabels() {
+		samples, value := sums[0], sums[1+column]
+		if value == 0 {
+			continue
+		}
+		a.Total += value
+		a.Samples += samples
+		if b.known[l] == 0 {
+			b.known[l] = b.labelsOf(f, f.of.groups.labellings.list[l].set) + 1
+		}
+		labels := b.known[l] - 1
+		at := b.places[labels] - 1
+		if at < 0 || a.Sums[at].Start != start {
+			at = len(a.Sums)
+			b.places[labels], a.Sums = at+1, append(a.Sums, Sum{Labels: labels, Start: start})
+		}
+		a.Sums[at].Value += value
+		a.Sums[at].Samples += samples
+	}
+}
+
+// sum adds to the sum of a stack of the last segment.
+func (b *adder) sum(stack uint32, value, samples int64) {
+	if b.copier != nil {
+		stack = b.copier.stack(stack)
+	}
+	at, ok := b.sums[stack]
+	if !ok {
+		at = len(b.answer.Sums)
+		b.sums[stack] = at
+		b.answer.Sums = append(b.answer.Sums, Sum{Stack: stack})
+	}
+	b.answer.Sums[at].Value += value
+	b.answer.Sums[at].Samples += samples
+}
+
+// note enters the profile_id and the name of a group.
+func (b *adder) note(s *Segment, g uint32) {
+	l := s.groups.labelling(g)
+	of := s.groups.labellings.list[l]
+	if b.seen != nil && of.form != odd {
+		b.seen[g] = true
+	} else if profile, _ := s.idsIn(g); profile != 0 {
+		b.ids = append(b.ids, profile)
+	} else if id := s.label(g, labelkey.ProfileID); id != "" {
+		b.texts[id] = true
+	}
+	if !b.named[l] {
+		b.named[l] = true
+		if name := s.value(of.set, labelkey.SpanName); len(b.names) < maxSpanNames {
+			b.names[name] = true
+		}
+	}
+}
+
+// profiles returns the different values of profile_id of some groups, sorted.
+func (s *Segment) profiles(groups []bool) (ids []ident.Key) {
+	last := ident.Key(0)
+	for i := range s.index.order.Len() {
+		g := uint32(s.index.order.At(i))
+		if id := s.groups.ids[g].span; groups[g] && id != last && s.groups.form(g) != spanOnly {
+			last, ids = id, append(ids, id)
+		}
+	}
+	return ids
+}
+
+// union merges sorted lists. Equal ids become one.
+func union(lists [][]ident.Key) []ident.Key {
+	if len(lists) == 1 {
+		return slices.Compact(lists[0])
+	}
+	a, b := union(lists[:len(lists)/2]), union(lists[len(lists)/2:])
+	all := make([]ident.Key, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		least := min(a[0], b[0])
+		all = append(all, least)
+		if a[0] == least {
+			a = a[1:]
+		}
+		if b[0] == least {
+			b = b[1:]
+		}
+	}
+	return append(append(all, a...), b...)
+}
+
+// labelsOf returns the place of the labels that a query sums by.
+func (b *adder) labelsOf(f *found, set uint32) uint32 {
+	values := make([]string, len(b.query.By))
+	for i, key := range b.query.By {
+		values[i] = cmp.Or(f.of.value(set, key), f.resourceLabel(key))
+	}
+	key := fmt.Sprintf("%q", values)
+	n, ok := b.labels[key]
+	if !ok {
+		n = uint32(len(b.answer.Labels))
+		b.labels[key] = n
+		b.answer.Labels, b.places = append(b.answer.Labels, values), append(b.places, 0)
+	}
+	return n
+}
+
+// flush adds the sums by stack of a segment to the answer.
+func (b *adder) flush() {
+	for stack, value := range b.values {
+		if b.samples[stack] != 0 || value != 0 {
+			b.sum(uint32(stack), value, b.samples[stack])
+		}
+	}
+	if b.seen != nil {
+		b.sorted = append(b.sorted, b.of.profiles(b.seen))
+	}
+	b.values, b.samples, b.seen = nil, nil, nil
+}
+
+// found is a window with what matches.
+type found struct {
+	*window
+	of      *Segment
+	match   *match
+	matches bool
+}
+
+// rows returns the rows that match.
+func (f *found) rows() iter.Seq[int] {
+	m := f.match
+	return func(yield func(int) bool) {
+		for _, g := range m.few { // rows are in the order of groups
+			n := int(g)
+			for row := sort.Search(f.len(), func(i int) bool { return f.groups.At(i) >= n }); row < f.len() && f.groups.At(row) == n; row++ {
+				if !yield(row) {
+					return
+				}
+			}
+		}
+		if m.few != nil {
+			return
+		}
+		last, is := -1, false
+		for row := range f.len() {
+			if g := f.groups.At(row); g != last {
+				last, is = g, (m.all == nil || m.all[g]) && (m.labels == nil || m.labels[f.of.groups.labelling(uint32(g))])
+			}
+			if is && !yield(row) {
+				return
+			}
+		}
+	}
+}
+
+// some reports whether any row matches.
+func (f *found) some() bool {
+	if !f.match.onIDs() && f.countColumn >= 0 {
+		for range f.byLabels() {
+			return true
+		}
+		return false
+	}
+	for range f.rows() {
+		return true
+	}
+	return false
+}
+
+// byLabels returns the sums of the rows that match by labelling: the number of samples,
+// and a value for each type.
+func (f *found) byLabels() iter.Seq2[uint32, []int64] {
+	return func(yield func(uint32, []int64) bool) {
+		n := 1 + len(f.types)
+		if f.match.onIDs() || f.countColumn < 0 {
+			labellings, sums := f.of.sumLabels(f.window, f.rows())
+			for i, l := range labellings {
+				if !yield(l, sums[i*n:][:n]) {
+					return
+				}
+			}
+			return
+		}
+		sums := make([]int64, n)
+		for i := range f.labellings.Len() {
+			copy(sums[1:], f.tuples[f.sums.At(i)*len(f.types):])
+			sums[0] = sums[1+f.countColumn]
+			if l := uint32(f.labellings.At(i)); f.match.labels[l] && !yield(l, sums) {
+				return
+			}
+		}
+	}
+}
+
+// few reports whether only few rows match.
+func (f *found) few() bool {
+	n := 0
+	for range f.rows() {
+		if n++; n > 64 || f.match.few == nil {
+			return false
+		}
+	}
+	return true
+}
