@@ -185,7 +185,7 @@ func (p *Profiling) flushPage(ctx context.Context) error {
 // before or after. Calls after the first do nothing. A nil ctx never ends.
 //
 // If the environment has SPANPROF_REPORT, Shutdown also writes the report of [Profiling.WriteReport]
-// to the file of that name, with mode 0600. The error states a file that cannot be written.
+// to that file, with mode 0600. An error is returned.
 func (p *Profiling) Shutdown(ctx context.Context) error {
 	if p == nil {
 		return nil

@@ -87,7 +87,7 @@ var pages = map[string]page{
 	},
 }
 
-// comparison has two addresses: that of two graphs and that of one, coloured.
+// comparison has two addresses: one shows two graphs, the other one coloured graph.
 var comparison = page{
 	fallback: formatHTML, parse: parseComparison,
 	data:  func(a *answer.Reader, q *question) (texter, error) { return a.Compare(q.query, q.right) },
@@ -124,7 +124,7 @@ func graph(a *answer.Reader, q *question) (texter, error) {
 type question struct {
 	params url.Values
 	format format
-	// query is that of a flame graph, or the left side of a comparison.
+	// query selects a flame graph, or the left side of a comparison.
 	query, right answer.Query
 	spans        store.SpanQuery
 	names        answer.NameOrder
@@ -157,7 +157,7 @@ func (h *handler) servePage(w http.ResponseWriter, r *http.Request, segment stri
 	resp.write(w, r, http.StatusOK)
 }
 
-// parse returns the page of a request, and what the request asks of it.
+// parse returns the page of a request, and the parsed request.
 func parse(segment string, params url.Values) (page, *question, error) {
 	p := pages[segment]
 	if segment == "" && params.Get("query") != "" {
@@ -232,8 +232,8 @@ func (h *handler) open(ctx context.Context, q *question) (a *answer.Reader, clos
 	return a, view.Close, nil
 }
 
-// unchanged returns the answer to a client that polls a list and has it already, nil if there
-// may be something new.
+// unchanged returns the answer to a client that polls a list and has it already. It is nil if
+// there may be something new.
 func (q *question) unchanged(a *answer.Reader) *answer.Unchanged {
 	since := q.params.Get("since")
 	// A list of the time before now changes with the clock.

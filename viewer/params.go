@@ -28,8 +28,8 @@ var knownParams = []string{
 	"function", "view", "zoom", "search", "of", "sort", "per",
 }
 
-// unknown returns the names of the parameters that no page knows, in alphabetical order. One
-// that is misspelt would otherwise be ignored in silence.
+// unknown returns the names of the unknown parameters, in alphabetical order. A misspelt one would
+// otherwise be ignored in silence.
 func unknown(params url.Values) []string {
 	names := slices.Sorted(maps.Keys(params))
 	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(knownParams, name) })
@@ -63,7 +63,7 @@ func parseComparison(q *question) (err error) {
 	return answer.Comparable(q.query, q.right)
 }
 
-// parseGraph reads the query of a graph, or those of a comparison.
+// parseGraph reads the query of a graph, or the queries of a comparison.
 func parseGraph(q *question) error {
 	switch of := q.params.Get("of"); of {
 	case "", "callers", "callees", "functions":
@@ -282,8 +282,8 @@ func parseRange(params url.Values, fromName, untilName string) (from, until time
 		if err != nil {
 			return from, until, answer.BadRequestf("%s: %w", untilName, err)
 		}
-		// A span's end that was cut to seconds lies before the end, and maybe
-		// before the window that has its samples.
+		// A span's end that was cut to seconds lies before the end. Its samples may
+		// be in a later window.
 		until = t.Add(unit)
 	}
 	if !from.IsZero() && !until.IsZero() && until.Before(from) {
@@ -293,7 +293,7 @@ func parseRange(params url.Values, fromName, untilName string) (from, until time
 }
 
 // parseTime reads a time in the forms of continuous profilers: unix seconds,
-// milliseconds, microseconds or nanoseconds, told apart by their magnitude; RFC 3339;
+// milliseconds, microseconds or nanoseconds, distinguished by their magnitude; RFC 3339;
 // now, or now-1h. It also returns the length of the unit: 1700000000 is a whole second,
 // not its first instant.
 func parseTime(text string, now time.Time) (time.Time, time.Duration, error) {

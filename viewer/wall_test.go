@@ -162,8 +162,8 @@ func TestSpanOfWallSamplesAlone(t *testing.T) {
 	}
 }
 
-// TestUnwatchedWall: what nobody has seen of a span is stated where the span lacks it, and of
-// a name for which part of the time nobody looked.
+// Time without a look at goroutines is stated of a span that lacks it. Of a name its share of the
+// time is stated.
 func TestUnwatchedWall(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s)

@@ -143,7 +143,7 @@ func TestUnnamedSpan(t *testing.T) {
 	}
 }
 
-// An unknown id may be that of a span that is still running.
+// An unknown id may belong to a span that is still running.
 func TestUnknownIDMayBeRunning(t *testing.T) {
 	s := newTestStore(t)
 	address := target("/", "query", `.cpu{profile_id="ffffffffffffffff"}`, "format", "json")

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Frozen returns the page as one file: its style and its scripts are inline, and so are the
-// answers, the JSON of an object with an answer by address. start is the address of the first
+// Frozen returns the page as one file, with its style, its scripts and the answers inline. answers
+// is a JSON object with an answer by address. start is the address of the first
 // page. The answers must have no "<", as encoding/json writes them.
 func Frozen(start string, answers []byte) []byte {
 	page := string(Page())
