@@ -156,18 +156,19 @@ func TestSpansOfACutRecording(t *testing.T) {
 // timesOf returns the exact times that a store has of a span, nil if it has none.
 func timesOf(t *testing.T, s *store.Store, id string) *SpanTimes {
 	t.Helper()
-	v, err := s.View(t.Context())
+	v, err := s.View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	data, err := v.(store.Exact).ExactTimes(id)
+	list, err := v.Spans(store.SpanQuery{ID: id, Exact: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if data == nil {
+	if len(list.Spans) == 0 || list.Spans[0].ExactTimes == nil {
 		return nil
 	}
+	data := list.Spans[0].ExactTimes
 	var x SpanTimes
 	if err := json.Unmarshal(data, &x); err != nil {
 		t.Fatalf("%v: %q", err, data)

@@ -106,18 +106,19 @@ func (r *recorded) until(t *testing.T, what string, done func() bool) {
 // times returns the exact times of a span, nil if there are none.
 func (r *recorded) times(t *testing.T, span trace.Span) *exectrace.SpanTimes {
 	t.Helper()
-	v, err := r.store.View(t.Context())
+	v, err := r.store.View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	data, err := v.(store.Exact).ExactTimes(span.SpanContext().SpanID().String())
+	list, err := v.Spans(store.SpanQuery{ID: span.SpanContext().SpanID().String(), Exact: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if data == nil {
+	if len(list.Spans) == 0 || list.Spans[0].ExactTimes == nil {
 		return nil
 	}
+	data := list.Spans[0].ExactTimes
 	var times exectrace.SpanTimes
 	if err := json.Unmarshal(data, &times); err != nil {
 		t.Fatal(err)

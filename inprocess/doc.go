@@ -21,6 +21,9 @@
 //
 //	go func() { log.Println(viewer.ListenAndServe(ctx, "localhost:6060", p.Handler())) }()
 //
+// A job ends before anybody opens a page. With SPANPROF_REPORT=report.html in the environment,
+// Shutdown writes the page to that file; see [Profiling.WriteReport].
+//
 // The same profiles can go to a profile database, and scrapers can fetch them:
 //
 //	push, err := pyroscope.New("http://pyroscope:4040")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"os"
 	"reflect"
 	"slices"
 	"sync"
@@ -33,7 +34,7 @@ type TracerProvider interface {
 }
 
 // Profiling is a running profiler with its store and its viewer. It is safe
-// for concurrent use. Handler, Flush and Shutdown of a nil Profiling do nothing: a
+// for concurrent use. Handler, Flush, WriteReport and Shutdown of a nil Profiling do nothing: a
 // program may go on after an error of Start.
 type Profiling struct {
 	tp       TracerProvider
@@ -46,6 +47,8 @@ type Profiling struct {
 
 	mu       sync.Mutex
 	counters []iter.Seq2[string, uint64] // of AddCounters
+	// reportPath is the file of the report, "" for none. Shutdown writes it once.
+	reportPath string
 }
 
 // Start starts to profile CPU and heap, and to keep the newest profiles and the
@@ -87,6 +90,7 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 			tp.RegisterSpanProcessor(p.spans)
 		}
 		p.endWatch = p.watch(c.checkEvery)
+		p.reportPath = os.Getenv(reportVariable)
 	}
 	return p, nil
 }
@@ -179,6 +183,9 @@ func (p *Profiling) flushPage(ctx context.Context) error {
 // Shutdown takes the last samples into the store, ends profiling and stops
 // recording spans, by the end of ctx. The tracer provider may be shut down
 // before or after. Calls after the first do nothing. A nil ctx never ends.
+//
+// If the environment has SPANPROF_REPORT, Shutdown also writes the report of [Profiling.WriteReport]
+// to that file, with mode 0600. An error is returned.
 func (p *Profiling) Shutdown(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -193,7 +200,7 @@ func (p *Profiling) Shutdown(ctx context.Context) error {
 		p.tp.UnregisterSpanProcessor(p.spans)
 	}
 	p.reporter.Wait(ctx)
-	return err
+	return errors.Join(err, p.writeReportFile(ctx))
 }
 
 // status returns the profiler's state for the viewer.

@@ -32,12 +32,12 @@ import (
 // spanOf returns a span that the store has.
 func spanOf(t *testing.T, p *inprocess.Profiling, id string) (store.Span, bool) {
 	t.Helper()
-	view, err := p.Store().View(t.Context())
+	view, err := p.Store().View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer view.Close()
-	s, ok, err := view.Span(id)
+	s, ok, err := spanIn(view, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,16 +47,22 @@ func spanOf(t *testing.T, p *inprocess.Profiling, id string) (store.Span, bool) 
 // windowsOf returns the number of windows of a kind that the store has.
 func windowsOf(t *testing.T, p *inprocess.Profiling, kind exporter.Kind) int {
 	t.Helper()
-	view, err := p.Store().View(t.Context())
+	view, err := p.Store().View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer view.Close()
-	windows, err := view.Windows(store.WindowQuery{Kind: kind})
+	windows, err := view.Windows()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(windows)
+	n := 0
+	for _, w := range windows {
+		if w.Kind == kind {
+			n++
+		}
+	}
+	return n
 }
 
 // untilSampled runs f for longer and longer, until the store has a CPU sample. Its profile has

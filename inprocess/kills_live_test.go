@@ -76,7 +76,7 @@ func opened(t *testing.T, dir string) (*store.Store, store.View) {
 		t.Fatal(err)
 	}
 	restored(t, s)
-	v, err := s.View(t.Context())
+	v, err := s.View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +91,15 @@ func restored(t *testing.T, s *store.Store) {
 			t.Fatalf("the directory is not read within %v: %+v", livetest.Most, s.Stats().Directory)
 		}
 	}
+}
+
+// spanIn returns the span with an id.
+func spanIn(v store.View, id string) (span store.Span, ok bool, err error) {
+	list, err := v.Spans(store.SpanQuery{ID: id})
+	if len(list.Spans) == 0 {
+		return span, false, err
+	}
+	return list.Spans[0], true, err
 }
 
 // Processes die at random moments under load. After each, a new process finds the last closed
@@ -135,7 +144,7 @@ func wantKept(t *testing.T, dir, round string, last, all []kept) {
 			t.Error(err)
 		}
 	}()
-	windows, err := v.Windows(store.WindowQuery{})
+	windows, err := v.Windows()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +157,7 @@ func wantKept(t *testing.T, dir, round string, last, all []kept) {
 	}
 	slices.SortFunc(all, func(a, b kept) int { return int(b.duration - a.duration) })
 	for _, want := range slices.Concat(last, all[:min(3, len(all))]) {
-		span, ok, err := v.Span(want.id)
+		span, ok, err := spanIn(v, want.id)
 		if err != nil || !ok || int64(span.Duration) != want.duration || span.CPUSamples < want.cpu || span.SamplesHeld < want.cpu || span.Earlier == nil || span.Name != "GET /slow" {
 			t.Errorf("%s: want the span %+v, got %+v, %v", round, want, span, err)
 		}
@@ -156,7 +165,7 @@ func wantKept(t *testing.T, dir, round string, last, all []kept) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sel, err := v.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{m}})
+		sel, err := v.Samples(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{m}})
 		if err != nil || sel.Total != int64(span.CPU) {
 			t.Errorf("%s: the samples of %s sum to %v, want %v: %v", round, want.id, sel.Total, span.CPU, err)
 		}

@@ -67,12 +67,12 @@ func serveUntilKilled(dir string) {
 }
 
 func tell(ctx context.Context, s *store.Store) {
-	v, err := s.View(ctx)
+	v, err := s.View(ctx, time.Time{}, time.Time{})
 	if err != nil {
 		panic(err)
 	}
 	defer v.Close()
-	windows, err := v.Windows(store.WindowQuery{})
+	windows, err := v.Windows()
 	if err != nil {
 		panic(err)
 	}
@@ -80,7 +80,7 @@ func tell(ctx context.Context, s *store.Store) {
 	if err != nil {
 		panic(err)
 	}
-	for _, span := range spans {
+	for _, span := range spans.Spans {
 		if span.Earlier == nil && span.CPUSamples > 0 && span.Complete {
 			last := windows[len(windows)-1]
 			// A window may have come since the last flush.

@@ -53,11 +53,11 @@ func TestKillWithoutFlush(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if list, err := v.Windows(store.WindowQuery{}); err != nil || len(list) < windows {
+	if list, err := v.Windows(); err != nil || len(list) < windows {
 		t.Errorf("%d windows, %d were there before the kill: %v", len(list), windows, err)
 	}
 	for _, want := range spans {
-		span, ok, err := v.Span(want.ProfileID)
+		span, ok, err := spanIn(v, want.ProfileID)
 		if err != nil || !ok || span.Duration != want.Duration || span.CPUSamples < want.CPUSamples || span.SamplesHeld < want.SamplesHeld || span.Earlier == nil {
 			t.Errorf("want %+v, got %+v, %v", want, span, err)
 		}
@@ -78,12 +78,12 @@ func slowIn(t *testing.T, dir string) (slow []store.Span, windows int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := s.View(t.Context())
+	v, err := s.View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	list, err := v.Windows(store.WindowQuery{})
+	list, err := v.Windows()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func slowIn(t *testing.T, dir string) (slow []store.Span, windows int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, span := range spans {
+	for _, span := range spans.Spans {
 		if span.CPUSamples > 0 {
 			slow = append(slow, span)
 		}

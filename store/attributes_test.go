@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
@@ -171,35 +172,27 @@ func TestAttributeMatchers(t *testing.T) {
 	}
 }
 
-// The total of a value equals the sum that its matcher selects.
-func TestAttributeTotals(t *testing.T) {
+// The spans with a value have the samples that its matcher selects.
+func TestAttributeSums(t *testing.T) {
 	s := newStore(t)
 	fillQueries(t, s)
-	v, err := s.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.Close()
-	source := v.(store.Attributed)
-	keys, err := source.AttributeKeys()
-	if err != nil || !slices.Equal(keys, []store.AttributeKey{{Key: "db.statement", Spans: 9}}) {
-		t.Errorf("%+v, %v", keys, err)
-	}
-	totals, err := source.AttributeTotals("db.statement")
-	if err != nil || len(totals) != 3 {
-		t.Fatalf("%+v, %v", totals, err)
-	}
-	for i, total := range totals {
-		if ofChild := total.Value != "a"; total.Shared != ofChild {
-			t.Errorf("%s: shared %t, want %t", total.Value, total.Shared, ofChild)
+	for value, ofChild := range map[string]bool{"a": false, "b": true, "Ab": true} {
+		var cpu time.Duration
+		n := 0
+		for _, span := range s.Spans(store.SpanQuery{}) {
+			i := slices.IndexFunc(span.Attributes, func(a store.Attribute) bool { return a.Key == "db.statement" && a.Value == value })
+			if i < 0 {
+				continue
+			}
+			n++
+			cpu += span.CPU
+			if got := span.Attributes[i].Child != ""; got != ofChild {
+				t.Errorf("%s: of a child %t, want %t", value, got, ofChild)
+			}
 		}
-		sel := selectCPU(t, s, matcher(t, "span.db.statement", store.MatchEqual, total.Value))
-		if int64(total.CPU) != sel.Total || total.Spans != 3 || total.MaxDuration == 0 || total.Duration < total.MaxDuration || i > 0 && total.CPU > totals[i-1].CPU {
-			t.Errorf("%+v, selected %d", total, sel.Total)
+		if sel := selectCPU(t, s, matcher(t, "span.db.statement", store.MatchEqual, value)); n != 3 || int64(cpu) != sel.Total {
+			t.Errorf("%s: %d spans with %v, selected %d", value, n, cpu, sel.Total)
 		}
-	}
-	if totals, err := source.AttributeTotals("http.route"); err != nil || len(totals) != 0 {
-		t.Errorf("%+v, %v", totals, err)
 	}
 }
 
@@ -213,12 +206,12 @@ func TestKeptAttributes(t *testing.T) {
 		"more":  {newStore(t, store.WithSpanAttributes("tenant")), true, true},
 		"none":  {newStore(t, store.WithSpanAttributes("tenant"), store.WithoutSpanAttributes()), false, false},
 	} {
-		v, err := test.s.View(t.Context())
+		v, err := test.s.View(t.Context(), time.Time{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer v.Close()
-		kept := v.(store.Attributed).KeptAttributes()
+		kept := v.Info().Attributes
 		if slices.Contains(kept, "tenant") != test.own || slices.Contains(kept, "http.route") != test.byDefault || (kept == nil) == test.byDefault {
 			t.Errorf("%s: %q", name, kept)
 		}
@@ -303,15 +296,11 @@ func TestRequests(t *testing.T) {
 	if got, want := selectCPU(t, s, matcher(t, "span.db.query.text", store.MatchEqual, "of r1")).Total, int64(tick); got != want {
 		t.Errorf("query: %d, want %d", got, want)
 	}
-	v, err := s.View(t.Context())
+	v, err := s.View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	totals, err := v.(store.Attributed).AttributeTotals("http.route")
-	if err != nil || len(totals) != 3 || totals[0].CPU != 4*tick || totals[0].Spans != 1 {
-		t.Errorf("%+v, %v", totals, err)
-	}
 	if _, err := v.Spans(store.SpanQuery{Limit: -1}); err == nil {
 		t.Error("a negative limit is no error")
 	}

@@ -125,7 +125,7 @@ func BenchmarkReach(b *testing.B) {
 			heap := heapProfile(sites)
 			for b.Loop() {
 				s := newStore(b)
-				for n := 0; len(s.Windows(store.WindowQuery{Kind: exporter.KindCPU})) == n; n++ {
+				for n := 0; s.Stats().WindowsEvicted == 0; n++ {
 					if sites > 0 {
 						export(b, s, inWindow(n, exporter.KindHeap, heap))
 					}
@@ -133,7 +133,7 @@ func BenchmarkReach(b *testing.B) {
 					export(b, s, r.timed(r.replay(n, window, nil)))
 				}
 				reach := map[exporter.Kind]float64{}
-				for _, w := range s.Windows(store.WindowQuery{}) {
+				for _, w := range s.Windows() {
 					reach[w.Kind] += step.Hours()
 				}
 				b.ReportMetric(reach[exporter.KindCPU], "h-of-CPU")
@@ -159,7 +159,7 @@ func BenchmarkSelectSpan(b *testing.B) {
 	view := open(b, s)
 	b.ReportAllocs()
 	for b.Loop() {
-		if sel, err := view.Select(q); err != nil || sel.Samples != 10000 {
+		if sel, err := view.Samples(q); err != nil || sel.Samples != 10000 {
 			b.Fatal(sel, err)
 		}
 	}
@@ -197,8 +197,8 @@ func BenchmarkTrace(b *testing.B) {
 	q := store.SpanQuery{TraceID: last.SpanContext().TraceID().String(), Running: true}
 	b.ReportAllocs()
 	for b.Loop() {
-		if spans, err := view.Spans(q); err != nil || len(spans) != 1 {
-			b.Fatal(len(spans), err)
+		if spans, err := view.Spans(q); err != nil || len(spans.Spans) != 1 {
+			b.Fatal(len(spans.Spans), err)
 		}
 	}
 	records := float64(s.Stats().Spans)
@@ -209,7 +209,7 @@ func BenchmarkTrace(b *testing.B) {
 // open returns a view that is closed at the end of the benchmark.
 func open(b *testing.B, s *store.Store) store.View {
 	b.Helper()
-	view, err := s.View(b.Context())
+	view, err := s.View(b.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -234,41 +234,46 @@ func BenchmarkFull(b *testing.B) {
 	for i := range 32 {
 		many = append(many, matcher(b, "span_name", store.MatchNotEqual, fmt.Sprint("a", i)))
 	}
-	cpu := store.Query{Kind: exporter.KindCPU}
-	byMany := store.Query{Kind: exporter.KindCPU, Matchers: many}
+	cpu := store.Query{Kind: exporter.KindCPU, Stacks: true}
+	line := store.Query{Kind: exporter.KindCPU, Labels: []string{"span_name", "service_name"}, Steps: true}
+	byMany := store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: many}
 	// A view tries an expression once: each of these queries has a view of its own.
-	byID := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "profile_id", store.MatchRegexp, ".+")}}
-	byTrace := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "trace_id", store.MatchEqual, "00000000000000000000000000000001")}}
+	byID := store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "profile_id", store.MatchRegexp, ".+")}}
+	byTrace := store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "trace_id", store.MatchEqual, "00000000000000000000000000000001")}}
 	for name, ask := range map[string]func() error{
 		"Profile": func() error {
-			_, err := view.Profile(store.Query{Kind: exporter.KindCPU, WithoutIDs: true})
+			_, err := view.Samples(store.Query{Kind: exporter.KindCPU, Pprof: true})
 			return err
 		},
-		"Select":             func() error { _, err := view.Select(cpu); return err },
-		"Select/32 matchers": func() error { _, err := view.Select(byMany); return err },
+		"Select":             func() error { _, err := view.Samples(cpu); return err },
+		"Select/32 matchers": func() error { _, err := view.Samples(byMany); return err },
 		"Select/by id": func() error {
-			view, err := s.View(b.Context())
+			view, err := s.View(b.Context(), time.Time{}, time.Time{})
 			if err != nil {
 				return err
 			}
 			defer view.Close()
-			_, err = view.Select(byID)
+			_, err = view.Samples(byID)
 			return err
 		},
-		"Select/by trace": func() error { _, err := view.Select(byTrace); return err },
-		"Timeline":        func() error { _, err := view.Timeline(cpu, 6); return err },
+		"Select/by trace": func() error { _, err := view.Samples(byTrace); return err },
+		"Timeline":        func() error { _, err := view.Samples(line); return err },
 		"Timeline/by id": func() error {
-			view, err := s.View(b.Context())
+			view, err := s.View(b.Context(), time.Time{}, time.Time{})
 			if err != nil {
 				return err
 			}
 			defer view.Close()
-			_, err = view.Timeline(byID, 6)
+			of := line
+			of.Matchers = byID.Matchers
+			_, err = view.Samples(of)
 			return err
 		},
 		"Spans/newest":   func() error { _, err := view.Spans(store.SpanQuery{Limit: 500}); return err },
 		"Spans/most CPU": func() error { _, err := view.Spans(store.SpanQuery{Order: store.MostCPU, Limit: 500}); return err },
-		"NameTotals":     func() error { _, err := view.NameTotals(); return err },
+		"Spans/brief":    func() error { _, err := view.Spans(store.SpanQuery{Brief: true}); return err },
+		"Spans/all":      func() error { _, err := view.Spans(store.SpanQuery{}); return err },
+		"Names":          func() error { _, err := view.Spans(store.SpanQuery{Names: true}); return err },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -31,20 +31,16 @@ func inTimedWindow(n int, times [][]time.Duration, samples ...sample) *exporter.
 
 func cpuTimes(t *testing.T, s *store.Store, id string, parts int) []store.CPUTime {
 	t.Helper()
-	view, err := s.View(t.Context())
+	view, err := s.View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer view.Close()
-	span, ok, err := view.Span(id)
-	if err != nil || !ok {
-		t.Fatal("span:", ok, err)
+	list, err := view.Spans(store.SpanQuery{ID: id, Parts: parts})
+	if err != nil || len(list.Spans) != 1 {
+		t.Fatalf("%+v: %v", list, err)
 	}
-	times, err := view.(store.Timed).CPUTimes(span, parts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return times
+	return list.Spans[0].CPUTimes
 }
 
 // checkCPUTimes compares moments, which are rounded, and what they stand for.
@@ -152,7 +148,7 @@ func TestAfterEnd(t *testing.T) {
 	}
 	// The label is in a profile with ids alone.
 	for _, without := range []bool{false, true} {
-		p, err := s.Profile(store.Query{Kind: exporter.KindCPU, WithoutIDs: without})
+		p, err := s.Profile(store.Query{Kind: exporter.KindCPU, IDs: !without})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func ofSpan(stack string, count int64, id string) sample {
 
 // windowTexts returns the times and samples of windows as texts, sorted.
 func windowTexts(s *store.Store) (texts []string) {
-	for _, w := range s.Windows(store.WindowQuery{}) {
+	for _, w := range s.Windows() {
 		texts = append(texts, fmt.Sprintln(w.Kind, w.Service, w.Start.UTC(), w.Duration, w.Samples))
 	}
 	slices.Sort(texts)
@@ -119,7 +119,7 @@ func TestDirectoryRestores(t *testing.T) {
 		if got := windowTexts(second); len(got) != 3 || !slices.Equal(got, wantWindows) {
 			t.Fatalf("restart %d: windows %q, want %q", restart, got, wantWindows)
 		}
-		for _, w := range second.Windows(store.WindowQuery{}) {
+		for _, w := range second.Windows() {
 			if w.Earlier == nil || w.Service != "checkout" {
 				t.Errorf("window %+v", w)
 			}
@@ -174,7 +174,7 @@ func TestDirectoryRestoresNewest(t *testing.T) {
 	if d.Windows < 5 || d.Windows > 50 || int64(d.Windows)+d.WindowsLeftOut != 60 {
 		t.Errorf("%d windows restored and %d left out, want some of 60, and all of the rest: %+v", d.Windows, d.WindowsLeftOut, d)
 	}
-	if windows := second.Windows(store.WindowQuery{}); windows[len(windows)-1].Start.Before(epoch.Add(59 * step)) {
+	if windows := second.Windows(); windows[len(windows)-1].Start.Before(epoch.Add(59 * step)) {
 		t.Errorf("the newest window is not restored: %v", windows[len(windows)-1])
 	}
 	if stats := second.Stats(); stats.Bytes > stats.MaxBytes || stats.WindowsEvicted != 0 {

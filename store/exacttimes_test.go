@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -19,20 +20,19 @@ import (
 // exactTimes returns the exact times of a span, and whether the span has the mark of them.
 func exactTimes(t *testing.T, v store.View, id string) (times string, has bool) {
 	t.Helper()
-	span, _, err := v.Span(id)
+	list, err := v.Spans(store.SpanQuery{ID: id, Exact: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := v.(store.Exact).ExactTimes(id)
-	if err != nil {
-		t.Fatal(err)
+	for _, span := range list.Spans {
+		return string(span.ExactTimes), span.HasExactTimes
 	}
-	return string(got), span.ExactTimes
+	return "", false
 }
 
 func openView(t *testing.T, s *store.Store) store.View {
 	t.Helper()
-	v, err := s.View(t.Context())
+	v, err := s.View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

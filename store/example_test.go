@@ -37,7 +37,7 @@ func Example() {
 		return
 	}
 
-	view, err := s.View(ctx)
+	view, err := s.View(ctx, time.Time{}, time.Time{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -48,7 +48,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	for _, span := range spans {
+	for _, span := range spans.Spans {
 		fmt.Println(span.Name, span.CPU)
 	}
 	m, err := store.NewMatcher("span_id", store.MatchEqual, id)
@@ -56,7 +56,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	selection, err := view.Select(store.Query{
+	samples, err := view.Samples(store.Query{
+		Stacks:   true,
 		Kind:     exporter.KindCPU,
 		Matchers: []store.Matcher{m},
 	})
@@ -64,8 +65,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	for _, sv := range selection.Stacks {
-		fmt.Println(sv.Stack[0].Line[0].Function.Name, sv.Value, selection.Unit)
+	for _, sv := range samples.Stacks {
+		fmt.Println(sv.Stack[0].Line[0].Function.Name, sv.Value, samples.Unit)
 	}
 	// Output:
 	// GET /cart 30ms

@@ -5,6 +5,7 @@ package store_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
@@ -53,12 +54,13 @@ func TestGenerationOfDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	view := func() (uint64, store.Stats) {
-		v, err := s.View(t.Context())
+		v, err := s.View(t.Context(), time.Time{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer v.Close()
-		return v.(store.Live).Generation(), v.(store.Live).Stats()
+		info := v.Info()
+		return info.Generation, info.Stats
 	}
 	endSpan(s, "GET /", 0.1, 0.2, nil)
 	before, old := view()

@@ -135,7 +135,7 @@ func matcher(tb testing.TB, label string, op store.MatchOp, value string) store.
 	return m
 }
 
-func selectCPU(tb testing.TB, s *store.Store, matchers ...store.Matcher) *store.Selection {
+func selectCPU(tb testing.TB, s *store.Store, matchers ...store.Matcher) *store.Samples {
 	tb.Helper()
 	sel, err := s.Select(store.Query{Kind: exporter.KindCPU, Matchers: matchers})
 	if err != nil {
@@ -145,7 +145,7 @@ func selectCPU(tb testing.TB, s *store.Store, matchers ...store.Matcher) *store.
 }
 
 // folded writes a selection as "root;...;leaf value" lines, sorted.
-func folded(sel *store.Selection) []string {
+func folded(sel *store.Samples) []string {
 	var lines []string
 	for _, sv := range sel.Stacks {
 		var names []string

@@ -304,7 +304,7 @@ func (h *chronicle) row(w *historyWindow) historyRow {
 
 // view opens a view of a store, which the end of the test closes.
 func (h *chronicle) view(s *store.Store) store.View {
-	v, err := s.View(h.t.Context())
+	v, err := s.View(h.t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		h.fail("View: %v", err)
 	}
@@ -333,10 +333,10 @@ func (h *chronicle) check(s *store.Store) {
 		h.checkSums(v, held)
 	}
 	// A view is about one moment.
-	sums := must[*store.Selection](h)(v.Select(store.Query{Kind: exporter.KindCPU}))
+	sums := must[*store.Samples](h)(v.Samples(store.Query{Stacks: true, Kind: exporter.KindCPU}))
 	if s == h.store && h.IntN(4) == 0 {
 		h.window("checkout", exporter.KindCPU)
-		again := must[*store.Selection](h)(v.Select(store.Query{Kind: exporter.KindCPU}))
+		again := must[*store.Samples](h)(v.Samples(store.Query{Stacks: true, Kind: exporter.KindCPU}))
 		if again.Total != sums.Total || again.Windows != sums.Windows {
 			h.fail("a view has %d in %d windows, then %d in %d", sums.Total, sums.Windows, again.Total, again.Windows)
 		}
@@ -359,7 +359,7 @@ func (h *chronicle) finish() {
 	h.checkStats()
 	v := h.view(h.store)
 	defer v.Close()
-	for _, s := range must[[]store.Span](h)(v.Spans(store.SpanQuery{})) {
+	for _, s := range must[store.SpanList](h)(v.Spans(store.SpanQuery{})).Spans {
 		i := slices.IndexFunc(h.ended, func(of *historySpan) bool { return of.id == s.ProfileID })
 		if i < 0 || h.late || h.more > 0 || s.Earlier != nil {
 			continue

@@ -113,7 +113,7 @@ func earlier(a, b time.Time) time.Time {
 // checkSpans compares the list of spans with the spans that ended.
 func (h *chronicle) checkSpans(v store.View, held []*historyWindow) {
 	h.t.Helper()
-	listed := must[[]store.Span](h)(v.Spans(store.SpanQuery{}))
+	listed := must[store.SpanList](h)(v.Spans(store.SpanQuery{})).Spans
 	byID := make(map[string]*store.Span)
 	manual := 0
 	for i, s := range listed {
@@ -218,13 +218,13 @@ func (h *chronicle) checkSpan(v store.View, s *historySpan, got *store.Span, hel
 	if h.IntN(1+len(h.ended)/20) > 0 {
 		return // the rest takes its time
 	}
-	if again, ok, err := v.Span(s.id); err != nil || !ok || gocmp.Diff(*got, again) != "" {
-		h.fail("%s by itself: %v %s", s.id, err, gocmp.Diff(*got, again))
+	alone := *got
+	alone.Above = ""
+	again := must[store.SpanList](h)(v.Spans(store.SpanQuery{ID: s.id})).Spans
+	if diff := gocmp.Diff([]store.Span{alone}, again); diff != "" {
+		h.fail("%s by itself: %s", s.id, diff)
 	}
-	found := int64(0)
-	for _, k := range must[[]store.KindTotal](h)(v.Kinds(store.Query{Matchers: []store.Matcher{matcher(h.t, "profile_id", store.MatchEqual, s.id)}})) {
-		found += k.Samples
-	}
+	found := must[*store.Samples](h)(v.Samples(store.Query{Matchers: []store.Matcher{matcher(h.t, "profile_id", store.MatchEqual, s.id)}})).Samples
 	if late == (historySums{}) && found != got.SamplesHeld {
 		h.fail("%s: %d samples are held, %d found", s.id, got.SamplesHeld, found)
 	}
@@ -287,7 +287,7 @@ func (h *chronicle) checkLists(v store.View, all []store.Span) {
 		want = want[:min(len(want), q.Limit)]
 	}
 	var got []int64
-	for _, s := range must[[]store.Span](h)(v.Spans(q)) {
+	for _, s := range must[store.SpanList](h)(v.Spans(q)).Spans {
 		got = append(got, value(&s))
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
@@ -345,7 +345,7 @@ func (h *chronicle) checkNames(v store.View, held []*historyWindow) {
 		of.least.Spans = h.manual(slices.DeleteFunc(slices.Clone(held), func(w *historyWindow) bool { return w.service != service }))
 		of.most.Spans = of.least.Spans
 	}
-	for _, got := range must[[]store.NameTotal](h)(v.NameTotals()) {
+	for _, got := range must[store.SpanList](h)(v.Spans(store.SpanQuery{Names: true})).Names {
 		key := historyName{got.Service, got.Name}
 		of := total(got.Service, got.Name)
 		least, most := &of.least, &of.most
@@ -366,7 +366,7 @@ func (h *chronicle) checkNames(v store.View, held []*historyWindow) {
 // held returns the windows that a store holds: the newest of those that came.
 func (h *chronicle) held(v store.View) []*historyWindow {
 	h.t.Helper()
-	infos := must[[]store.WindowInfo](h)(v.Windows(store.WindowQuery{}))
+	infos := must[[]store.WindowInfo](h)(v.Windows())
 	held := h.windows[max(0, len(h.windows)-len(infos)):]
 	if len(held) < len(infos) || len(held) < len(h.windows) && h.more == 0 {
 		h.fail("%d windows are held, want %d", len(infos), len(h.windows))

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
@@ -166,7 +165,8 @@ func (h *chronicle) checkSums(v store.View, held []*historyWindow) {
 	h.t.Helper()
 	q := h.question()
 	query := q.query(h.t)
-	got := must[*store.Selection](h)(v.Select(query))
+	query.Stacks = true
+	got := must[*store.Samples](h)(v.Samples(query))
 	stacks := make(map[string]int64) // functions of different addresses are one
 	for _, line := range folded(got) {
 		stack, value, _ := strings.Cut(line, " ")
@@ -190,23 +190,22 @@ func (h *chronicle) checkSums(v store.View, held []*historyWindow) {
 		h.fail("%+v: %d samples, want %d", q, got.Samples, want.samples)
 	}
 	sum := int64(0)
-	for _, s := range must[*profile.Profile](h)(v.Profile(query)).Sample {
+	query.Stacks, query.Pprof = false, true
+	for _, s := range must[*store.Samples](h)(v.Samples(query)).Profile.Sample {
 		sum += s.Value[slices.Index([]string{"samples", q.sampleType}, q.sampleType)]
 	}
-	line := must[*store.Timeline](h)(v.Timeline(query, 1))
+	query.Pprof, query.Labels, query.Steps = false, []string{"span_name", "service_name"}, true
 	values := int64(0)
-	for _, b := range line.Buckets {
-		values += b.Rest
-		for _, value := range b.Values {
-			values += value
-		}
+	for _, s := range must[*store.Samples](h)(v.Samples(query)).Sums {
+		values += s.Value
 	}
 	if sum != want.total || values != want.total {
 		h.fail("%+v: total %d, %d in the pprof form, %d over time", q, want.total, sum, values)
 	}
-	kinds := must[[]store.KindTotal](h)(v.Kinds(query))
-	i := slices.IndexFunc(kinds, func(k store.KindTotal) bool { return k.Kind == q.kind })
-	if i < 0 && want.windows > 0 || i >= 0 && (kinds[i].Samples != want.samples || kinds[i].Windows != want.windows) {
-		h.fail("%+v: kinds %+v, want %d samples in %d windows", q, kinds, want.samples, want.windows)
+	query.Kind, query.SampleType = "", ""
+	kinds := must[*store.Samples](h)(v.Samples(query)).Sums
+	i := slices.IndexFunc(kinds, func(s store.Sum) bool { return s.Kind == q.kind })
+	if i < 0 && want.samples > 0 || i >= 0 && kinds[i].Samples != want.samples {
+		h.fail("%+v: kinds %+v, want %d samples", q, kinds, want.samples)
 	}
 }

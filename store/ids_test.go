@@ -121,6 +121,8 @@ func BenchmarkIDs(b *testing.B) {
 		"expression":  matcher(b, labelkey.ProfileID, store.MatchRegexp, "[0-8a-f]+"), // a longer one is refused
 	} {
 		q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{m}}
+		byLabels := q
+		byLabels.Labels, byLabels.Steps = []string{"span_name", "service_name"}, true
 		b.Run("Select/"+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -132,7 +134,7 @@ func BenchmarkIDs(b *testing.B) {
 		b.Run("Timeline/"+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := s.Timeline(q, 6); err != nil {
+				if _, err := s.Samples(byLabels); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
@@ -64,7 +64,7 @@ func TestSpanNames(t *testing.T) {
 		"without":      {matcher(t, "span_name", store.MatchEqual, ""), []string{""}},
 		"no such span": {matcher(t, "span_id", store.MatchEqual, "none"), nil},
 	} {
-		if diff := cmp.Diff(test.want, selectCPU(t, s, test.matcher).SpanNames); diff != "" {
+		if diff := gocmp.Diff(test.want, selectCPU(t, s, test.matcher).SpanNames); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

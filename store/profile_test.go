@@ -57,7 +57,7 @@ func TestProfileRoundTrip(t *testing.T) {
 	s := newStore(t)
 	export(t, s, inWindow(0, exporter.KindCPU, in))
 	for range 2 {
-		out, err := s.Profile(store.Query{Kind: exporter.KindCPU})
+		out, err := s.Profile(store.Query{Kind: exporter.KindCPU, IDs: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestProfileSums(t *testing.T) {
 	s := newStore(t)
 	for n := range 2 {
 		export(t, s, exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(step), Duration: step}, b.Bytes()))
-		out, err := s.Profile(store.Query{Kind: exporter.KindCPU, SampleType: "samples"})
+		out, err := s.Profile(store.Query{Kind: exporter.KindCPU, SampleType: "samples", IDs: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestManyValues(t *testing.T) {
 	in := cpuProfile(samples...)
 	s := newStore(t)
 	export(t, s, inWindow(0, exporter.KindCPU, in))
-	out, err := s.Profile(store.Query{Kind: exporter.KindCPU})
+	out, err := s.Profile(store.Query{Kind: exporter.KindCPU, IDs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,12 +199,12 @@ func TestProfileWithoutIDs(t *testing.T) {
 		"by label": {matcher(t, "span_name", store.MatchRegexp, ".*1")},
 		"by id":    {matcher(t, "profile_id", store.MatchRegexp, "job.*|0.*")},
 	} {
-		q := store.Query{Kind: exporter.KindCPU, Matchers: matchers}
+		q := store.Query{Kind: exporter.KindCPU, Matchers: matchers, IDs: true}
 		whole, err := s.Profile(q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.WithoutIDs = true
+		q.IDs = false
 		p, err := s.Profile(q)
 		if err != nil {
 			t.Fatal(err)
@@ -258,7 +258,7 @@ func TestProfileMaxSamples(t *testing.T) {
 		ids   bool
 		fails bool
 	}{{0, true, false}, {3, true, false}, {2, true, true}, {2, false, false}, {1, false, true}} {
-		p, err := s.Profile(store.Query{Kind: exporter.KindCPU, MaxSamples: test.bound, WithoutIDs: !test.ids})
+		p, err := s.Profile(store.Query{Kind: exporter.KindCPU, MaxSamples: test.bound, IDs: test.ids})
 		if (p == nil) != test.fails || errors.Is(err, store.ErrTooManySamples) != test.fails {
 			t.Errorf("%+v: %v", test, err)
 		}

@@ -36,6 +36,8 @@ type Store struct {
 	exact   exactTimes
 	running running
 	runs    atomic.Bool // spans, as of the last view or poll
+	// readOnly is set for the store of OpenDirectory.
+	readOnly bool
 	// asking bounds the questions that run over all rows at a time.
 	asking chan struct{}
 
@@ -79,7 +81,7 @@ func OpenDirectory(path string, left func(error), opts ...Option) (*Store, error
 		return nil, err
 	}
 	s := newStore(c)
-	s.config.directory = path
+	s.config.directory, s.readOnly = path, true
 	s.shut.Store(true)
 	if err := s.room.OpenDirectory(path, left); err != nil {
 		return nil, fmt.Errorf("store: %s: %w", path, err)

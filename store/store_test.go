@@ -65,6 +65,7 @@ func TestJoin(t *testing.T) {
 			CPU: 2 * tick, CPUSamples: 2, CPUInclusive: 2 * tick, SamplesHeld: 2, Label: "render", Complete: true,
 		},
 	}
+	want[2].Above = idOf(root) // in a list with both
 	if diff := cmp.Diff(want, s.Spans(store.SpanQuery{})); diff != "" {
 		t.Error("newest:", diff)
 	}
@@ -74,6 +75,7 @@ func TestJoin(t *testing.T) {
 	if diff := cmp.Diff(want[:2], s.Spans(store.SpanQuery{Order: store.Slowest, Limit: 2})); diff != "" {
 		t.Error("slowest two:", diff)
 	}
+	want[2].Above = ""
 	if diff := cmp.Diff(want[2:], s.Spans(store.SpanQuery{Name: "render"})); diff != "" {
 		t.Error("by name:", diff)
 	}
@@ -131,7 +133,7 @@ func TestSelection(t *testing.T) {
 		t.Error(diff)
 	}
 	got.Stacks = nil
-	if diff := cmp.Diff(&store.Selection{
+	if diff := cmp.Diff(&store.Samples{
 		Kind: exporter.KindCPU, SampleType: "samples", Unit: "count", Total: 3, Samples: 3, ProfileIDs: 1, SpanNames: []string{""},
 		From: epoch.Add(step), Until: epoch.Add(2 * step), Windows: 1,
 	}, got); diff != "" {
@@ -350,7 +352,7 @@ func TestExportErrors(t *testing.T) {
 	p.SampleType = []*profile.ValueType{nil, nil}
 	p.PeriodType = nil
 	export(t, s, exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Duration: -1}, p))
-	out, err := s.Profile(store.Query{Kind: exporter.KindCPU})
+	out, err := s.Profile(store.Query{Kind: exporter.KindCPU, IDs: true})
 	if err != nil || out.CheckValid() != nil {
 		t.Error(err, out.CheckValid())
 	}

@@ -85,7 +85,7 @@ func TestViewAgrees(t *testing.T) {
 
 // agree opens a view and holds its answers against each other.
 func agree(t *testing.T, s *store.Store) bool {
-	view, err := s.View(t.Context())
+	view, err := s.View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Error(err)
 		return false
@@ -102,10 +102,10 @@ func agree(t *testing.T, s *store.Store) bool {
 			errs = append(errs, fmt.Errorf("%s: got %d, want %d", what, got, want))
 		}
 	}
-	cpu := store.Query{Kind: exporter.KindCPU}
+	cpu := store.Query{Kind: exporter.KindCPU, Stacks: true}
 
-	stats := view.(store.Live).Stats()
-	windows, err := view.Windows(store.WindowQuery{})
+	stats := view.Info().Stats
+	windows, err := view.Windows()
 	fail(err)
 	same("windows", int64(len(windows)), int64(stats.Windows))
 	same("windows held", int64(stats.Windows), stats.WindowsReceived-stats.WindowsEvicted)
@@ -115,41 +115,38 @@ func agree(t *testing.T, s *store.Store) bool {
 			held += w.Samples
 		}
 	}
-	kinds, err := view.Kinds(cpu)
+	kinds, err := view.Samples(store.Query{})
 	fail(err)
-	for _, k := range kinds {
+	for _, k := range kinds.Sums {
 		if k.Kind == exporter.KindCPU {
 			same("kinds[cpu]", k.Samples, held)
 		}
 	}
 
-	selection, err := view.Select(cpu)
+	selection, err := view.Samples(cpu)
 	fail(err)
 	same("samples selected", selection.Samples, held)
-	p, err := view.Profile(store.Query{Kind: exporter.KindCPU, WithoutIDs: true})
+	p, err := view.Samples(store.Query{Kind: exporter.KindCPU, Pprof: true})
 	fail(err)
 	inProfile := int64(0)
-	for _, sample := range p.Sample {
+	for _, sample := range p.Profile.Sample {
 		inProfile += sample.Value[0]
 	}
 	same("samples in the profile", inProfile, held)
-	timeline, err := view.Timeline(cpu, 3)
+	steps, err := view.Samples(store.Query{Kind: exporter.KindCPU, Labels: []string{"span_name"}, Steps: true})
 	fail(err)
 	overTime := int64(0)
-	for _, b := range timeline.Buckets {
-		overTime += b.Rest
-		for _, v := range b.Values {
-			overTime += v
-		}
+	for _, s := range steps.Sums {
+		overTime += s.Value
 	}
 	same("CPU over time", overTime, selection.Total)
 
-	named, err := view.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "span_name", store.MatchNotEqual, "")}})
+	named, err := view.Samples(store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "span_name", store.MatchNotEqual, "")}})
 	fail(err)
-	totals, err := view.NameTotals()
+	totals, err := view.Spans(store.SpanQuery{Names: true})
 	fail(err)
 	byName, ended := time.Duration(0), 0
-	for _, total := range totals {
+	for _, total := range totals.Names {
 		byName += total.CPU
 		if total.Name != "job" {
 			ended += total.Spans
@@ -160,7 +157,7 @@ func agree(t *testing.T, s *store.Store) bool {
 	spans, err := view.Spans(store.SpanQuery{Running: true})
 	fail(err)
 	counted := map[string]int64{}
-	for _, span := range spans {
+	for _, span := range spans.Spans {
 		switch {
 		case span.Manual:
 			counted["manual"]++
@@ -175,22 +172,23 @@ func agree(t *testing.T, s *store.Store) bool {
 	// The list may have come from another moment than what follows it.
 	again, err := view.Spans(store.SpanQuery{Running: true})
 	fail(err)
-	same("spans listed again", int64(len(again)), int64(len(spans)))
-	for i, span := range spans {
+	same("spans listed again", int64(len(again.Spans)), int64(len(spans.Spans)))
+	for i, span := range spans.Spans {
 		// Of a thousand, some are enough.
 		if i%37 != 0 {
 			continue
 		}
-		found, ok, err := view.Span(span.ProfileID)
+		list, err := view.Spans(store.SpanQuery{ID: span.ProfileID})
 		fail(err)
-		if !ok {
+		if len(list.Spans) != 1 {
 			errs = append(errs, fmt.Errorf("span %s is listed, but not found", span.ProfileID))
 			continue
 		}
+		found := list.Spans[0]
 		if !reflect.DeepEqual(found, span) {
 			errs = append(errs, fmt.Errorf("span %s: got %+v, listed %+v", span.ProfileID, found, span))
 		}
-		sel, err := view.Select(store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, span.ProfileID)}})
+		sel, err := view.Samples(store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, span.ProfileID)}})
 		fail(err)
 		same("samples of span "+span.ProfileID, sel.Samples, found.SamplesHeld)
 	}
@@ -212,13 +210,13 @@ func TestViewStays(t *testing.T) {
 		sample{"f", 3, labels("span_id", idOf(running), "span_name", "running")},
 		sample{"f", 4, labels("profile_id", "job")},
 	)))
-	view, err := s.View(t.Context())
+	view, err := s.View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer view.Close()
 	type answers struct {
-		ended, job store.Span
+		ended, job []store.Span
 		running    bool
 		samples    int64
 		totals     []store.NameTotal
@@ -228,24 +226,24 @@ func TestViewStays(t *testing.T) {
 	}
 	ask := func() (a answers) {
 		t.Helper()
-		var errs [6]error
-		var found bool
-		a.ended, found, errs[0] = view.Span(idOf(ended))
-		if !found {
-			t.Error("the span that ended is not found")
+		spans := func(q store.SpanQuery) store.SpanList {
+			list, err := view.Spans(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return list
 		}
-		a.job, _, errs[1] = view.Span("job")
-		r, found, err := view.Span(idOf(running))
-		errs[2], a.running = err, r.Running && found
-		sel, err := view.Select(store.Query{Kind: exporter.KindCPU})
-		errs[3], a.samples = err, sel.Samples
-		a.totals, errs[4] = view.NameTotals()
-		a.spans, errs[5] = view.Spans(store.SpanQuery{})
-		if err := errors.Join(errs[:]...); err != nil {
+		a.ended, a.job = spans(store.SpanQuery{ID: idOf(ended)}).Spans, spans(store.SpanQuery{ID: "job"}).Spans
+		r := spans(store.SpanQuery{ID: idOf(running)}).Spans
+		a.running = len(r) == 1 && r[0].Running
+		sel, err := view.Samples(store.Query{Kind: exporter.KindCPU})
+		if err != nil {
 			t.Fatal(err)
 		}
-		live := view.(store.Live)
-		a.stats, a.generation = live.Stats(), live.Generation()
+		a.samples = sel.Samples
+		a.totals, a.spans = spans(store.SpanQuery{Names: true}).Names, spans(store.SpanQuery{}).Spans
+		info := view.Info()
+		a.stats, a.generation = info.Stats, info.Generation
 		return a
 	}
 	before := ask()
@@ -268,27 +266,24 @@ func TestViewStays(t *testing.T) {
 func TestViewEnds(t *testing.T) {
 	s := newStore(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	view, err := s.View(ctx)
+	view, err := s.View(ctx, time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer view.Close()
 	cancel()
 	for what, ask := range map[string]func() error{
-		"Span":       func() error { _, _, err := view.Span("job"); return err },
-		"Spans":      func() error { _, err := view.Spans(store.SpanQuery{}); return err },
-		"NameTotals": func() error { _, err := view.NameTotals(); return err },
-		"Select":     func() error { _, err := view.Select(store.Query{}); return err },
-		"Profile":    func() error { _, err := view.Profile(store.Query{}); return err },
-		"Timeline":   func() error { _, err := view.Timeline(store.Query{}, 1); return err },
-		"Kinds":      func() error { _, err := view.Kinds(store.Query{}); return err },
-		"Windows":    func() error { _, err := view.Windows(store.WindowQuery{}); return err },
+		"Spans":   func() error { _, err := view.Spans(store.SpanQuery{}); return err },
+		"a span":  func() error { _, err := view.Spans(store.SpanQuery{ID: "job"}); return err },
+		"names":   func() error { _, err := view.Spans(store.SpanQuery{Names: true}); return err },
+		"Samples": func() error { _, err := view.Samples(store.Query{}); return err },
+		"Windows": func() error { _, err := view.Windows(); return err },
 	} {
 		if err := ask(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %v, want %v", what, err, context.Canceled)
 		}
 	}
-	if _, err := s.View(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := s.View(ctx, time.Time{}, time.Time{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }

@@ -5,7 +5,6 @@ package store_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +28,7 @@ func of(service, version string, n int, kind exporter.Kind, p *profile.Profile) 
 
 func TestWindows(t *testing.T) {
 	s := newStore(t)
-	if got := s.Windows(store.WindowQuery{}); len(got) != 0 {
+	if got := s.Windows(); len(got) != 0 {
 		t.Error(got)
 	}
 	export(
@@ -38,31 +37,20 @@ func TestWindows(t *testing.T) {
 		of("cart", "1.0", 0, exporter.KindCPU, cpuProfile(sample{"f", 2, nil})),
 		of("shop", "7", 1, exporter.KindWall, cpuProfile()),
 	)
-	all := []store.WindowInfo{
+	want := []store.WindowInfo{
 		{Kind: exporter.KindCPU, Service: "cart", ServiceVersion: "1.0", Start: epoch, Duration: step, Samples: 2},
 		{Kind: exporter.KindCPU, Service: "cart", ServiceVersion: "1.1", Start: epoch.Add(step), Duration: step, Samples: 4},
 		{Kind: exporter.KindWall, Service: "shop", ServiceVersion: "7", Start: epoch.Add(step), Duration: step},
 	}
-	for _, test := range []struct {
-		q    store.WindowQuery
-		want []store.WindowInfo
-	}{
-		{store.WindowQuery{}, all},
-		{store.WindowQuery{Kind: exporter.KindCPU}, all[:2]},
-		{store.WindowQuery{Service: "shop"}, all[2:]},
-		{store.WindowQuery{From: epoch.Add(step)}, all[1:]},
-		{store.WindowQuery{Until: epoch.Add(step)}, all[:1]},
-	} {
-		got := s.Windows(test.q)
-		for i := range got {
-			if got[i].Bytes <= 0 {
-				t.Error("bytes:", got[i].Bytes)
-			}
-			got[i].Bytes = 0
+	got := s.Windows()
+	for i := range got {
+		if got[i].Bytes <= 0 {
+			t.Error("bytes:", got[i].Bytes)
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Error(diff)
-		}
+		got[i].Bytes = 0
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -99,104 +87,32 @@ func TestServiceMatchers(t *testing.T) {
 	}
 }
 
-func TestTimeline(t *testing.T) {
+// TestSteps sums by window, also momentary values.
+func TestSteps(t *testing.T) {
 	s := newStore(t)
-	if got, err := s.Timeline(store.Query{Kind: exporter.KindCPU}, 3); err != nil || len(got.Buckets) != 0 {
-		t.Error("empty store:", got, err)
-	}
 	named := func(name string) map[string]string { return labels("span_name", name) }
 	export(
 		t, s,
-		of("cart", "", 2, exporter.KindCPU, cpuProfile(sample{"f", 1, named("a")}, sample{"f", 1, named("c")})),
-		of("cart", "", 0, exporter.KindCPU, cpuProfile(sample{"f", 3, named("a")}, sample{"f", 5, named("b")}, sample{"f", 9, nil})),
-		of("shop", "", 0, exporter.KindCPU, cpuProfile(sample{"g", 2, named("a")})),
-		of("shop", "", 1, exporter.KindCPU, cpuProfile()),
-		of("shop", "", 1, exporter.KindWall, cpuProfile(sample{"g", 100, named("z")})),
+		of("cart", "", 0, exporter.KindGoroutine, cpuProfile(sample{"f", 3, named("a")}, sample{"f", 5, nil})),
+		of("shop", "", 0, exporter.KindGoroutine, cpuProfile(sample{"g", 2, named("a")})),
+		of("shop", "", 1, exporter.KindGoroutine, cpuProfile(sample{"g", 1, named("a")})),
 	)
-	got, err := s.Timeline(store.Query{Kind: exporter.KindCPU, SampleType: "samples"}, 2)
+	got, err := s.Samples(store.Query{Kind: exporter.KindGoroutine, SampleType: "samples", Labels: []string{"service_name", "span_name"}, Steps: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &store.Timeline{
-		SampleType: "samples", Unit: "count", Names: []string{"a", "b"},
-		Buckets: []store.TimelineBucket{
-			{Start: epoch, Duration: step, Values: []int64{5, 5}, Rest: 9},
-			{Start: epoch.Add(step), Duration: step, Values: []int64{0, 0}},
-			{Start: epoch.Add(2 * step), Duration: step, Values: []int64{1, 0}, Rest: 1},
-		},
+	second := epoch.Add(step)
+	want := []store.Sum{
+		{exporter.KindGoroutine, []string{"cart", "a"}, epoch, 3, 3},
+		{exporter.KindGoroutine, []string{"cart", ""}, epoch, 5, 5},
+		{exporter.KindGoroutine, []string{"shop", "a"}, epoch, 2, 2},
+		{exporter.KindGoroutine, []string{"shop", "a"}, second, 1, 1},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got.Sums); diff != "" {
 		t.Error(diff)
 	}
-	got, err = s.Timeline(store.Query{Kind: exporter.KindCPU, From: epoch.Add(2 * step), Matchers: []store.Matcher{matcher(t, "span_name", store.MatchEqual, "c")}}, -1)
-	if err != nil || len(got.Names) != 0 || len(got.Buckets) != 1 || got.Buckets[0].Rest != int64(tick) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if _, err := s.Timeline(store.Query{Kind: exporter.KindCPU, SampleType: "none"}, 1); !errors.Is(err, store.ErrUnknownSampleType) {
+	if _, err := s.Samples(store.Query{Kind: exporter.KindGoroutine, SampleType: "none", Steps: true}); !errors.Is(err, store.ErrUnknownSampleType) {
 		t.Error(err)
-	}
-}
-
-// Momentary values have a bucket for each window, with all services at that moment.
-func TestMomentaryTimeline(t *testing.T) {
-	s := newStore(t)
-	heap := func(service string, start, duration time.Duration, inUse int64) {
-		t.Helper()
-		p := cpuProfile(sample{"main;f", 1, nil}, sample{"main;g", 1, labels("span_name", "a")})
-		p.SampleType = []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}
-		p.Sample[0].Value, p.Sample[1].Value = []int64{7, inUse}, []int64{0, 1}
-		export(t, s, exporter.NewParsedProfile(exporter.Window{
-			Kind: exporter.KindHeap, Start: epoch.Add(start), Duration: duration,
-			Resource: resource.NewSchemaless(attribute.String("service.name", service)),
-		}, p))
-	}
-	const second = time.Second
-	for i := range time.Duration(4) {
-		// The ends of windows have other clocks.
-		heap("cart", 10*i*second, 10*second+time.Millisecond, int64(1000+i))
-	}
-	timeline := func(sampleType string) *store.Timeline {
-		t.Helper()
-		got, err := s.Timeline(store.Query{Kind: exporter.KindHeap, SampleType: sampleType}, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
-	}
-	rests := func(timeline *store.Timeline) (rests []int64) {
-		for _, b := range timeline.Buckets {
-			rests = append(rests, b.Rest)
-		}
-		return rests
-	}
-	got := timeline("inuse_space")
-	if diff := cmp.Diff([]int64{1000, 1001, 1002, 1003}, rests(got)); diff != "" || !got.Momentary || got.Names[0] != "a" || got.Buckets[3].Values[0] != 1 {
-		t.Error(diff, got)
-	}
-	if got := timeline("alloc_space"); got.Momentary || !slices.Equal(rests(got), []int64{7, 7, 7, 7}) {
-		t.Errorf("%+v", got)
-	}
-	// One that began later and one that went.
-	heap("shop", 15*second, 10*second, 50)
-	heap("gone", 0, 10*second, 200)
-	got = timeline("inuse_space")
-	if diff := cmp.Diff([]int64{1200, 1001, 1051, 1052, 1003}, rests(got)); diff != "" {
-		t.Error(diff)
-	}
-	var named []int64
-	for _, b := range got.Buckets {
-		named = append(named, b.Values[0])
-	}
-	if diff := cmp.Diff([]int64{2, 1, 2, 2, 1}, named); diff != "" {
-		t.Error(diff)
-	}
-	if got := timeline("alloc_space"); !slices.Equal(rests(got), []int64{14, 7, 7, 7, 7}) {
-		t.Errorf("%+v", got)
-	}
-	// A selection still has the latest of each service.
-	sel, err := s.Select(store.Query{Kind: exporter.KindHeap, SampleType: "inuse_space"})
-	if err != nil || sel.Total != 1003+50+200+3 {
-		t.Errorf("%d, %v", sel.Total, err)
 	}
 }
 
@@ -211,11 +127,15 @@ func TestKinds(t *testing.T) {
 		of("cart", "", 1, exporter.KindGoroutine, cpuProfile(sample{"g", 5, nil})),
 	)
 	byID := matcher(t, "span_id", store.MatchEqual, "00000000000000aa")
-	if diff := cmp.Diff([]store.KindTotal{{exporter.KindCPU, 7, 2}, {exporter.KindWall, 31, 1}}, s.Kinds(store.Query{Kind: "x", Matchers: []store.Matcher{byID}})); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]store.KindTotal{{exporter.KindCPU, 8, 1}, {exporter.KindWall, 38, 1}}, s.Kinds(store.Query{Until: epoch.Add(step)})); diff != "" {
-		t.Error(diff)
+	for _, test := range []struct {
+		q         store.Query
+		cpu, wall int64
+	}{{store.Query{Matchers: []store.Matcher{byID}}, 7, 31}, {store.Query{Until: epoch.Add(step)}, 8, 38}} {
+		got, err := s.Samples(test.q)
+		want := []store.Sum{{Kind: exporter.KindCPU, Samples: test.cpu}, {Kind: exporter.KindWall, Samples: test.wall}}
+		if diff := cmp.Diff(want, got.Sums); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
 	}
 	if got, _ := s.Span("00000000000000aa"); got.CPUSamples != 7 || got.WallSamples != 31 || got.SamplesHeld != 38 {
 		t.Errorf("%+v", got)

@@ -18,6 +18,7 @@ import (
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // newQueries returns a store with two spans of one name. A child of each has the query.
@@ -75,7 +76,7 @@ func TestAttributesOfSpans(t *testing.T) {
 	if want := []answer.Attribute{{Key: "http.request.method", Value: "GET"}, {Key: "db.query.text", Value: "SELECT b", Child: "query"}}; !cmp.Equal(want, list.Spans[at].Attributes) {
 		t.Errorf("attributes %+v, want %+v", list.Spans[at].Attributes, want)
 	}
-	if want := []answer.AttributeKey{{Key: "db.query.text", Spans: 2}, {Key: "http.request.method", Spans: 2}}; !cmp.Equal(want, list.AttributeKeys) {
+	if want := []sums.AttributeKey{{Key: "db.query.text", Spans: 2}, {Key: "http.request.method", Spans: 2}}; !cmp.Equal(want, list.AttributeKeys) {
 		t.Errorf("keys %+v, want %+v", list.AttributeKeys, want)
 	}
 	if list.By == nil || len(list.By.Values) != 2 {
@@ -145,7 +146,7 @@ func TestSumsByNothing(t *testing.T) {
 		h         http.Handler
 		key, want string
 	}{
-		{viewer.Handler(s), "tenant", "no span that is held has an attribute tenant: kept are those of the semantic conventions that tell requests apart, and the keys of WithSpanAttributes"},
+		{viewer.Handler(s), "tenant", "no span that is held has an attribute tenant: kept are keys of the semantic conventions that distinguish requests, and the keys of WithSpanAttributes"},
 		{viewer.Handler(s), "http.route", "no span that is held has an attribute http.route"},
 		{viewer.Handler(none), "http.route", "attributes of spans are not kept (WithoutSpanAttributes)"},
 		{viewer.Handler(newFile(t)), "http.route", "the profiles here know no attributes of spans: conditions on span.\u2026 need the records of a running program"},
@@ -165,10 +166,10 @@ func TestSumsByNothing(t *testing.T) {
 func TestEmptyByAttribute(t *testing.T) {
 	s, _ := newQueries(t)
 	for query, want := range map[string]string{
-		`.cpu{http.request.method="GET"}`: "meets the conditions of the query: http.request.method is an attribute of spans: write span.http.request.method",
+		`.cpu{http.request.method="GET"}`: "meets the conditions: http.request.method is an attribute of spans: write span.http.request.method",
 		`.cpu{http.route=~"/a|/b"}`:       "http.route is an attribute of spans: write span.http.route",
 		`.cpu{span.query="x"}`:            "no span that is held has an attribute query",
-		`.cpu{span.db.query.text="x"}`:    "whose attributes meet the conditions",
+		`.cpu{span.db.query.text="x"}`:    "has attributes as the query requires",
 	} {
 		var a answer.Profile
 		getJSON(t, viewer.Handler(s), target("/", "query", query, "format", "json"), http.StatusOK, &a)

@@ -4,7 +4,6 @@
 package viewer_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -22,8 +21,8 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// newFamily returns a store with a span without samples, its child and grandchild, which
-// have some, and another span of the same trace.
+// newFamily returns a store with a span, its child and its grandchild, and another span of the
+// same trace. Only the child and the grandchild have samples.
 func newFamily(t *testing.T) (s *store.Store, root, child, grandchild string) {
 	t.Helper()
 	s = newStore(t)
@@ -52,7 +51,7 @@ func newFamily(t *testing.T) (s *store.Store, root, child, grandchild string) {
 	return s, ids[0], ids[1], ids[2]
 }
 
-// A span whose children did the work links to their profile.
+// A span links to the profile of its children, which did the work.
 func TestSpanWithChildren(t *testing.T) {
 	s, root, child, grandchild := newFamily(t)
 	h := viewer.Handler(s)
@@ -107,11 +106,6 @@ func TestTreeWithoutSamples(t *testing.T) {
 	span := func(id, parent, name string, samples int64) store.Span {
 		return store.Span{ProfileID: id, ParentID: parent, Name: name, TraceID: "a1", CPUSamples: 1, SamplesHeld: samples}
 	}
-	empty, err := newStore(t).View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer empty.Close()
 	const first, second, other = "00000000000000c1", "00000000000000c2", "00000000000000d1"
 	for name, c := range map[string]struct {
 		ids   string
@@ -125,7 +119,7 @@ func TestTreeWithoutSamples(t *testing.T) {
 		"another is asked":    {slowID + "|" + first + "|" + other, []store.Span{span(first, slowID, "query", 1), span(other, "", "beside", 1)}, false},
 		"one is not held now": {slowID + "|" + first + "|" + other, []store.Span{span(first, slowID, "query", 1)}, false},
 	} {
-		h := viewer.Handler(liveSource{&fileSource{spans: append(c.spans, span(slowID, "", "checkout", 1))}, empty.(store.Live)})
+		h := viewer.Handler(&fileSource{spans: append(c.spans, span(slowID, "", "checkout", 1)), has: store.LacksRecords})
 		var a answer.Profile
 		getJSON(t, h, target("/", "query", `.cpu{profile_id=~"`+c.ids+`"}`, "format", "json"), http.StatusOK, &a)
 		if got := a.Title == "checkout and all below it"; got != c.tree {
@@ -134,21 +128,7 @@ func TestTreeWithoutSamples(t *testing.T) {
 	}
 }
 
-// liveSource has the spans of a file, and takes in profiles as a store does.
-type liveSource struct {
-	*fileSource
-	live store.Live
-}
-
-func (s liveSource) View(ctx context.Context) (store.View, error) {
-	v, err := s.fileSource.View(ctx)
-	return struct {
-		store.View
-		store.Live
-	}{v, s.live}, err
-}
-
-// childrenOf asks for the span slowID in a trace.
+// childrenOf returns the children of the span slowID in a trace.
 func childrenOf(t *testing.T, profileType string, trace []store.Span) *answer.Children {
 	t.Helper()
 	h := viewer.Handler(&fileSource{spans: trace})
@@ -171,8 +151,8 @@ func TestChildrenInACircle(t *testing.T) {
 	}
 }
 
-// The ids of a trace and of a span without a profile of its own, as an exemplar of a metric
-// has them in root scope, select the local roots of the trace.
+// An exemplar of a metric may have the ids of a trace and of a span without a profile. They
+// select the local roots of the trace.
 func TestLocalRootOfChild(t *testing.T) {
 	const child = "00000000000000c1"
 	s := newStore(t)
@@ -213,7 +193,7 @@ func TestLocalRootOfChild(t *testing.T) {
 	b.add(3, map[string][]string{"profile_id": {"00000000000000d1"}, "span_id": {"00000000000000d1"}, "trace_id": {alone}}, "main.alone")
 	exportSecond(t, s, 1, b)
 	getJSON(t, h, target("/", "query", `.cpu{span_id="`+child+`",trace_id="`+alone+`"}`, "format", "json"), http.StatusOK, &a)
-	if a.Total != 3e7 || !strings.HasSuffix(a.Note, "this is that of its trace") {
+	if a.Total != 3e7 || !strings.HasSuffix(a.Note, "this is the profile of its trace") {
 		t.Errorf("samples alone: total %d, note %q", a.Total, a.Note)
 	}
 

@@ -296,6 +296,41 @@ func TestGroupsAreBounded(t *testing.T) {
 	}
 }
 
+// A list without spans has the reason.
+func TestEmptyListSaysWhy(t *testing.T) {
+	open := viewer.Status{Running: true, WindowEnd: epoch.Add(20 * time.Second)}
+	unsampled, none := open, open
+	unsampled.SelfCheck = viewer.SelfCheck{Checks: 1, SpansStarted: 120}
+	none.SelfCheck = viewer.SelfCheck{Checks: 1, SpansStarted: 120, SpansSampled: 1}
+	ended := newStore(t)
+	endSpan(t, ended, "GET /", 0, 1)
+	dropped := newStore(t, store.WithSampling(0))
+	endSpan(t, dropped, "GET /", 0, 1)
+	for want, test := range map[string]struct {
+		s      store.Source
+		status viewer.Status
+	}{
+		"no span has ended yet; samples come when the window ends at 12:00:20 UTC": {newStore(t), none},
+		"120 spans started, none was sampled":                                      {newStore(t), unsampled},
+		"no span has ended yet; Profiling is off: no samples come":                 {newStore(t), viewer.Status{}},
+		"no span meets the conditions; 1 span held":                                {ended, unsampled},
+		"1 span ended, and WithSampling keeps none":                                {dropped, open},
+		"no span is listed here":                                                   {&fileSource{}, open},
+	} {
+		h := viewer.Handler(test.s, viewer.WithStatus(func() viewer.Status { return test.status }))
+		var list answer.SpanList
+		getJSON(t, h, "/?filter=nothing&format=json", http.StatusOK, &list)
+		if text := flat(t, h, "/?filter=nothing&format=text"); list.Empty != want || !strings.Contains(text, want) {
+			t.Errorf("the list is empty because %q, want %q, in the text:\n%s", list.Empty, want, text)
+		}
+	}
+	var list answer.SpanList
+	getJSON(t, viewer.Handler(ended), "/?format=json", http.StatusOK, &list)
+	if list.Empty != "" {
+		t.Errorf("a list with a span is empty because %q", list.Empty)
+	}
+}
+
 func TestNilOption(t *testing.T) {
 	if w := get(t, viewer.Handler(newTestStore(t), nil, viewer.WithAllowedHosts("x.example"), nil), "/?format=json"); w.Code != http.StatusOK {
 		t.Errorf("status %d", w.Code)

@@ -26,8 +26,8 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// manyWaits is what package exectrace stores of a span that waited in several ways, twice in one
-// place for two others, and once in a place that the trace does not tell.
+// manyWaits is the JSON of package exectrace for a span that waited in several ways: twice in
+// one place for two others, and once in an unknown place.
 const manyWaits = `{"format":"go 1.26","start":"2026-11-01T12:00:00Z","id":"x","name":"GET /","durationNs":900000000,
 "goroutines":[{"id":7,"startNs":0,"endNs":900000000,"states":[{"state":"mutex","durationNs":430000001},{"state":"network","durationNs":20000000},{"state":"running","durationNs":449999999}]}],
 "waits":[
@@ -72,7 +72,7 @@ func sumsOf(p *profile.Profile, label string) map[string][2]int64 {
 	return sums
 }
 
-// The waits of a span are a profile, whose sums by go tool pprof are those that the page's JSON has.
+// The waits of a span are a profile. go tool pprof and the page's JSON have equal sums.
 func TestWaitsAsPprof(t *testing.T) {
 	s, root, child := newTimedFamily(t)
 	if err := s.AddExactTimes(root, json.RawMessage(manyWaits)); err != nil {
@@ -158,7 +158,7 @@ func TestWaitsAsPprof(t *testing.T) {
 		}
 	}
 	var gone answer.Profile
-	if getJSON(t, viewer.Handler(&fileSource{spans: []store.Span{{ProfileID: root, Name: "GET /", ExactTimes: true}}}), target("/", "query", byID(root), "format", "json"), http.StatusOK, &gone); gone.Span.ExactTimes != nil {
+	if getJSON(t, viewer.Handler(&fileSource{spans: []store.Span{{ProfileID: root, Name: "GET /", HasExactTimes: true}}}), target("/", "query", byID(root), "format", "json"), http.StatusOK, &gone); gone.Span.ExactTimes != nil {
 		t.Errorf("exact times of a source that has none: %s", gone.Span.ExactTimes)
 	}
 }

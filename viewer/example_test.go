@@ -27,5 +27,5 @@ func ExampleHandler() {
 	fmt.Print(w.Body)
 	// Output:
 	// service (none yet): 0 listed; 0 spans and 0 windows held
-	// no spans
+	// no span has ended yet; samples come when the next profile ends
 }

@@ -28,8 +28,8 @@ import (
 type fileSource struct {
 	profile *profile.Profile
 	spans   []store.Span
-	// timeline replaces that of the profile, if it is set.
-	timeline *store.Timeline
+	// has is what it does not lack, though a file does.
+	has store.Lacks
 	// err is what every question fails with.
 	err error
 	// asked is called before every question, if it is set.
@@ -38,7 +38,7 @@ type fileSource struct {
 	open, opened int
 }
 
-func (s *fileSource) View(ctx context.Context) (store.View, error) {
+func (s *fileSource) View(ctx context.Context, _, _ time.Time) (store.View, error) {
 	s.open++
 	s.opened++
 	return &fileView{fileSource: s, ctx: ctx}, nil
@@ -51,6 +51,10 @@ type fileView struct {
 
 func (v *fileView) Close() { v.open-- }
 
+func (v *fileView) Info() store.Info {
+	return store.Info{Lacks: (store.LacksUpdates | store.LacksRecords) &^ v.has}
+}
+
 // ask fails after the request and in a source that is broken.
 func (v *fileView) ask(question any) error {
 	if v.asked != nil {
@@ -59,19 +63,14 @@ func (v *fileView) ask(question any) error {
 	return cmp.Or(v.ctx.Err(), v.err)
 }
 
-func (v *fileView) Span(id string) (store.Span, bool, error) {
-	i := slices.IndexFunc(v.spans, func(s store.Span) bool { return s.ProfileID == id })
-	if i < 0 {
-		return store.Span{}, false, v.ask(id)
+func (v *fileView) Spans(q store.SpanQuery) (list store.SpanList, err error) {
+	for _, s := range v.spans {
+		if !q.Names && (q.ID == "" || s.ProfileID == q.ID) {
+			list.Spans = append(list.Spans, s)
+		}
 	}
-	return v.spans[i], true, v.ask(id)
+	return list, v.ask(q)
 }
-
-func (v *fileView) Spans(q store.SpanQuery) ([]store.Span, error) {
-	return slices.Clone(v.spans), v.ask(q)
-}
-
-func (v *fileView) NameTotals() ([]store.NameTotal, error) { return nil, v.ask("names") }
 
 func (v *fileView) start() time.Time { return time.Unix(0, v.profile.TimeNanos) }
 
@@ -99,67 +98,40 @@ func matches(m store.Matcher, s *profile.Sample) bool {
 	return expression.MatchString(value) == (m.Op() == store.MatchRegexp)
 }
 
-func (v *fileView) Select(q store.Query) (*store.Selection, error) {
-	sel := &store.Selection{Kind: q.Kind}
+func (v *fileView) Samples(q store.Query) (*store.Samples, error) {
+	a := &store.Samples{Kind: q.Kind}
 	if err := v.ask(q); err != nil {
 		return nil, err
 	}
 	names := map[string]bool{}
 	for _, s := range v.samples(q) {
-		sel.SampleType, sel.Unit, sel.Windows = "cpu", "nanoseconds", 1
-		sel.Stacks = append(sel.Stacks, store.StackValue{Stack: s.Location, Value: s.Value[1]})
-		sel.Total += s.Value[1]
-		sel.Samples += s.Value[0]
+		a.SampleType, a.Unit, a.Windows = "cpu", "nanoseconds", 1
+		a.Stacks = append(a.Stacks, store.StackValue{Stack: s.Location, Value: s.Value[1]})
+		a.Sums = append(a.Sums, store.Sum{Kind: exporter.KindCPU, Labels: make([]string, len(q.Labels)), Start: v.start(), Value: s.Value[1], Samples: s.Value[0]})
+		a.Total += s.Value[1]
+		a.Samples += s.Value[0]
 		for _, name := range s.Label["span_name"] {
 			names[name] = true
 		}
 	}
-	sel.SpanNames = slices.Sorted(maps.Keys(names))
-	return sel, nil
+	a.SpanNames = slices.Sorted(maps.Keys(names))
+	if q.Kind == "" {
+		a.Sums = []store.Sum{{Kind: exporter.KindCPU, Samples: a.Samples}}
+	}
+	if a.Profile = newProfileBuilder().profile; v.profile != nil {
+		a.Profile = v.profile.Copy()
+		a.Profile.Sample = (&fileView{fileSource: &fileSource{profile: a.Profile}}).samples(q)
+	}
+	return a, nil
 }
 
-func (v *fileView) Profile(q store.Query) (*profile.Profile, error) {
-	if err := v.ask(q); err != nil {
-		return nil, err
-	}
+func (v *fileView) Windows() ([]store.WindowInfo, error) {
 	if v.profile == nil {
-		return newProfileBuilder().profile, nil
-	}
-	p := v.profile.Copy()
-	p.Sample = (&fileView{fileSource: &fileSource{profile: p}}).samples(q)
-	return p, nil
-}
-
-func (v *fileView) Timeline(q store.Query, _ int) (*store.Timeline, error) {
-	t := &store.Timeline{SampleType: "cpu", Unit: "nanoseconds"}
-	if v.timeline != nil {
-		t = v.timeline
-	} else if samples := v.samples(q); len(samples) > 0 {
-		b := store.TimelineBucket{Start: v.start(), Duration: time.Duration(v.profile.DurationNanos)}
-		for _, s := range samples {
-			b.Rest += s.Value[1]
-		}
-		t.Buckets = append(t.Buckets, b)
-	}
-	return t, v.ask(q)
-}
-
-func (v *fileView) Kinds(q store.Query) ([]store.KindTotal, error) {
-	total := store.KindTotal{Kind: exporter.KindCPU}
-	for _, s := range v.samples(q) {
-		total.Samples += s.Value[0]
-		total.Windows = 1
-	}
-	return []store.KindTotal{total}, v.ask(q)
-}
-
-func (v *fileView) Windows(q store.WindowQuery) ([]store.WindowInfo, error) {
-	if v.profile == nil {
-		return nil, v.ask(q)
+		return nil, v.ask("windows")
 	}
 	return []store.WindowInfo{{
 		Kind: exporter.KindCPU, Service: "shop", Start: v.start(), Duration: time.Duration(v.profile.DurationNanos), Samples: int64(len(v.profile.Sample)),
-	}}, v.ask(q)
+	}}, v.ask("windows")
 }
 
 // newFile returns the profile of newTestStore, as it came out of a file.
@@ -209,8 +181,7 @@ func TestPagesOverAFile(t *testing.T) {
 	}
 }
 
-// What the pages say over a file agrees with the profile, and does not promise spans or
-// samples that cannot come.
+// Pages of a file agree with the profile. They promise no spans or samples.
 func TestAnswersOverAFile(t *testing.T) {
 	h := viewer.Handler(newFile(t))
 	var a answer.Profile
@@ -259,7 +230,7 @@ func TestAnswersOverAFile(t *testing.T) {
 	}
 }
 
-// What files lack is not told as if it were to come.
+// The page of a file does not announce data that a file lacks.
 func TestFileWithoutIDs(t *testing.T) {
 	file := newFile(t)
 	h := viewer.Handler(file)
@@ -279,7 +250,7 @@ func TestFileWithoutIDs(t *testing.T) {
 	}
 }
 
-// A source that fails is an error of the server, on every page that asks it.
+// A source that fails is an error of the server, on every page.
 func TestSourceFails(t *testing.T) {
 	for _, address := range []string{
 		"/?format=json", "/?format=text", "/?format=pprof", "/?format=folded", "/log?format=json", "/timeline?format=text",
@@ -288,7 +259,7 @@ func TestSourceFails(t *testing.T) {
 	} {
 		source := newFile(t)
 		h := viewer.Handler(source)
-		// Every question may be the one that fails.
+		// Every question may fail.
 		questions := 0
 		source.asked = func(any) { questions++ }
 		get(t, h, address)

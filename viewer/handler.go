@@ -5,8 +5,11 @@ package viewer
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -20,39 +23,26 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/static"
 )
 
-// Handler returns the viewer of a source, such as a *store.Store. It may be mounted
-// under any path, with or without http.StripPrefix: only the last segment of a request's
-// path counts. The package documentation lists the pages.
+// Handler returns the viewer of a source, such as a *store.Store. Mount it under a path that
+// ends in a slash, with or without http.StripPrefix. The package documentation lists the pages.
 //
 // Options that cannot be used are ignored and reported to otel.Handle. The handler is
 // safe for concurrent use. Every request reads one view of the source.
-//
-// Equal requests share one answer, which is kept for the next ones, where the source and
-// its views have the method
-//
-//	Generation() uint64
-//
-// as a *store.Store does: a number that goes up whenever an answer may have changed. It stays
-// the same for a source that does not change, such as profiles in files.
 func Handler(s store.Source, opts ...Option) http.Handler {
 	c, err := newConfig(opts)
 	if err != nil {
 		otel.Handle(err)
 	}
-	return &handler{source: s, config: c, graphs: make(turns, 1), lists: make(turns, 2), instance: strconv.FormatInt(time.Now().UnixNano(), 36)}
+	return &handler{source: s, config: c, instance: strconv.FormatInt(time.Now().UnixNano(), 36)}
 }
 
 type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
-	// graphs has room for one request that looks at all samples, lists for some that
-	// look at all spans: a list does not wait for a graph.
-	graphs, lists turns
-	shared        shared
-	// instance tells this handler from others, and from those before a restart.
+	// instance differs between handlers, also from handlers before a restart.
 	instance string
-	// traced is how many requests came within a span that is recorded.
+	// traced counts the requests within a span that is recorded.
 	traced atomic.Uint64
 }
 
@@ -68,112 +58,153 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with inprocess.WithAllowedHosts, or with viewer.WithAllowedHosts if you made this handler yourself", termtext.Clip(r.Host, termtext.MaxQuoted)), http.StatusForbidden)
 		return
 	}
-	if target, ok := slashMissing(r); ok {
-		// http.Redirect would make the target absolute, without the prefix that
-		// was stripped.
-		w.Header().Set("Location", target)
-		w.WriteHeader(http.StatusMovedPermanently)
+	if path, missing := slashMissing(r); missing {
+		addSlash(w, r, path)
 		return
 	}
 	segment := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
-	if segment == "flush" {
+	_, isPage := pages[segment]
+	asset, isAsset := static.Assets[segment]
+	switch {
+	case segment == "flush":
 		h.serveFlush(w, r)
-		return
-	}
-	serve, ok := h.route(segment, r)
-	if !ok {
+	case !isPage && !isAsset:
 		http.Error(w, fmt.Sprintf("spanprof: there is no page %q; if the viewer is mounted on this path, ask for it with a slash at its end", segment), http.StatusNotFound)
-		return
-	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "spanprof: only GET and HEAD are answered here", http.StatusMethodNotAllowed)
-		return
-	}
-	switch _, asset := static.Assets[segment]; {
-	case !fromOtherSite(r.Header):
-		serve(w, r)
-	case followsLink(r.Header) && !asset:
-		// Whatever format the link asks for, the page shows what it is about.
+	case fromOtherSite(r.Header) && isPage && followsLink(r.Header):
+		// The page shows the same, whatever the format of the link.
 		pageResponse().write(w, r, http.StatusOK)
-	default:
+	case fromOtherSite(r.Header):
 		http.Error(w, "spanprof: pages of other sites may link to the pages here, but not load what is here", http.StatusForbidden)
+	case isAsset:
+		asset(w, r)
+	default:
+		h.servePage(w, r, segment)
 	}
 }
 
-func (h *handler) route(segment string, r *http.Request) (http.HandlerFunc, bool) {
-	switch segment {
-	case "":
-		return h.page(formatHTML, h.serveRoot), true
-	case "profile":
-		return h.page(formatPprof, h.serveProfile), true
-	case "waits":
-		return h.page(formatPprof, h.serveWaits), true
-	case "comparison", "comparison-diff":
-		return h.page(formatHTML, h.serveComparison), true
-	case "timeline":
-		fallback := formatJSON
-		if strings.Contains(r.Header.Get("Accept"), "text/html") {
-			// A browser: serve the page, not JSON.
-			fallback = formatHTML
-		}
-		return h.page(fallback, h.serveTimeline), true
-	case "graph":
-		return h.page(formatJSON, h.serveGraph), true
-	case "names":
-		return h.page(formatHTML, h.serveNames), true
-	case "find":
-		return h.page(formatJSON, h.serveFind), true
-	case "log":
-		return h.page(formatHTML, h.serveLog), true
-	}
-	asset, ok := static.Assets[segment]
-	return asset, ok
-}
-
-// serveFlush closes the open window. No other request changes anything, so a browser may
-// send it only from the viewer's own page.
+// serveFlush closes the open window. Other requests change nothing. A browser may send it from
+// the viewer's own page only.
 func (h *handler) serveFlush(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case r.Method != http.MethodPost:
+	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "spanprof: flush wants a POST", http.StatusMethodNotAllowed)
-	case h.flush == nil:
-		http.Error(w, "spanprof: this viewer was made without viewer.WithFlush", http.StatusNotFound)
-	default:
-		if err := h.crossOrigin.Check(r); err != nil {
-			http.Error(w, "spanprof: only the viewer's own page may flush: "+err.Error(), http.StatusForbidden)
-			return
-		}
-		if err := h.flush(r.Context()); err != nil {
-			http.Error(w, "spanprof: flush: "+err.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
+		return
 	}
+	if h.flush == nil {
+		http.Error(w, "spanprof: this viewer was made without viewer.WithFlush", http.StatusNotFound)
+		return
+	}
+	if err := h.crossOrigin.Check(r); err != nil {
+		http.Error(w, "spanprof: only the viewer's own page may flush: "+err.Error(), http.StatusForbidden)
+		return
+	}
+	if err := h.flush(r.Context()); err != nil {
+		http.Error(w, "spanprof: flush: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
-// slashMissing returns the target of a redirect if the request is for the path of the
-// mount without the slash at its end, from which the page's relative links would be
-// wrong.
-func slashMissing(r *http.Request) (string, bool) {
-	path := r.URL.Path
-	switch {
-	case path == "":
-		// The prefix was stripped, with or without its slash.
+// slashMissing returns the path of the mount if the request has it without its final slash.
+// The page's relative links are wrong there.
+func slashMissing(r *http.Request) (path string, missing bool) {
+	path = r.URL.Path
+	if path == "" { // The prefix was stripped.
 		u, err := url.ParseRequestURI(r.RequestURI)
 		if err != nil {
 			return "", false
 		}
 		path = u.Path
-	case r.Pattern == "" || r.Pattern[max(0, strings.IndexByte(r.Pattern, '/')):] != path:
+	} else if path != patternPath(r.Pattern) {
 		return "", false
 	}
-	name := path[strings.LastIndexByte(path, '/')+1:]
-	if name == "" {
-		return "", false
+	return path, !strings.HasSuffix(path, "/") && path != ""
+}
+
+// patternPath returns a pattern of a ServeMux without method and host.
+func patternPath(pattern string) string {
+	return pattern[max(0, strings.IndexByte(pattern, '/')):]
+}
+
+// addSlash redirects to the path with a final slash, unless the ServeMux has no such pattern.
+func addSlash(w http.ResponseWriter, r *http.Request, path string) {
+	if r.Pattern != "" && !hasSlash(r, path) {
+		http.Error(w, fmt.Sprintf("spanprof: the pages are below this path: register it with a slash at its end\n\n\tmux.Handle(%q, h)", r.Pattern+"/"), http.StatusNotFound)
+		return
 	}
-	// Without the dot, a colon in the name would end a scheme.
-	u := url.URL{Path: "./" + name + "/", RawQuery: r.URL.RawQuery}
-	return u.String(), true
+	// Without the dot, a colon in the name would end a scheme. http.Redirect would make
+	// the target absolute, without the prefix that was stripped.
+	u := url.URL{Path: "./" + path[strings.LastIndexByte(path, '/')+1:] + "/", RawQuery: r.URL.RawQuery}
+	w.Header().Set("Location", u.String())
+	w.WriteHeader(http.StatusMovedPermanently)
+}
+
+// hasSlash returns true if the server's mux also has the path with a slash.
+func hasSlash(r *http.Request, path string) bool {
+	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if !ok {
+		return false
+	}
+	mux := http.DefaultServeMux
+	if server.Handler != nil {
+		if mux, ok = server.Handler.(*http.ServeMux); !ok {
+			return false
+		}
+	}
+	_, pattern := mux.Handler(&http.Request{Method: r.Method, Host: r.Host, URL: &url.URL{Path: path + "/"}})
+	return patternPath(pattern) == path+"/"
+}
+
+// hostname returns a Host header in lower case, without port, trailing dot and brackets.
+func hostname(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		host = strings.TrimSuffix(inner, "]")
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// hostAllowed reports whether a request for host may be answered.
+func hostAllowed(host string, allowed []string) bool {
+	name := hostname(host)
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return true
+	}
+	if addr, err := netip.ParseAddr(name); err == nil && addr.Unmap().IsLoopback() {
+		return true
+	}
+	return name != "" && slices.Contains(allowed, name) || slices.Contains(allowed, "*")
+}
+
+// contentPolicy lets the page load its own files and nothing else. Its icon is a data:
+// URL.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// setSecurityHeaders sets the headers that every answer has.
+func setSecurityHeaders(header http.Header) {
+	header.Set("Content-Security-Policy", contentPolicy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+}
+
+// fromOtherSite reports whether the page of another site made the browser send the
+// request. Such a page cannot read the answer, but each of its images could make the
+// viewer build a profile. Browsers since 2023 send the header to loopback and TLS
+// addresses; other programs do not send it.
+func fromOtherSite(header http.Header) bool {
+	site := header.Get("Sec-Fetch-Site")
+	return site != "" && site != "none" && site != "same-origin"
+}
+
+// followsLink reports whether a browser will show the answer as its page.
+func followsLink(header http.Header) bool {
+	return header.Get("Sec-Fetch-Mode") == "navigate" && header.Get("Sec-Fetch-Dest") == "document"
 }

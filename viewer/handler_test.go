@@ -125,12 +125,13 @@ func TestEmptySaysWhy(t *testing.T) {
 		return viewer.Status{Running: true, WindowStart: epoch.Add(10 * time.Second), WindowEnd: epoch.Add(20 * time.Second)}
 	}))
 	for _, test := range []struct{ query, from, until, want, baseline string }{
-		{query: `.cpu{profile_id="` + shortID + `"}`, want: "it took 400 µs of wall time, and a sample is taken about every 10.0 ms", baseline: `.cpu{span_name="GET /search"}`},
-		{query: `.cpu{profile_id="` + openID + `"}`, want: "the window is open until 12:00:20 UTC", baseline: `.cpu{span_name="GET /late"}`},
+		{query: `.cpu{profile_id="` + shortID + `"}`, want: "it took 400 µs, and two samples are 10 ms of CPU time apart", baseline: `.cpu{span_name="GET /search"}`},
+		{query: `.cpu{profile_id="` + openID + `"}`, want: "samples come when the window ends at 12:00:20 UTC", baseline: `.cpu{span_name="GET /late"}`},
 		{query: `.cpu{profile_id="ffffffffffffffff"}`, want: "never seen here", baseline: `.cpu{}`},
 		{query: `.cpu{profile_id="` + slowID + `",user="7"}`, want: "55 samples, but none", baseline: `.cpu{user="7",span_name="GET /search"}`},
 		{query: `.cpu{span_name="nobody"}`, want: "no sample in 1 window meets"},
-		{query: `.cpu{}`, from: "now-1h", want: "no cpu profile covers this time"},
+		{query: `.cpu{}`, from: "now-1h", want: "no cpu profile covers this time; samples come when the window ends at 12:00:20 UTC"},
+		{query: `.cpu{}`, until: "1793530000", want: "no cpu profile covers this time"},
 		{query: `.inuse_space{profile_id="` + slowID + `"}`, want: "heap profiles carry no labels", baseline: `.inuse_space{span_name="GET /search"}`},
 	} {
 		var a answer.Profile
@@ -148,7 +149,7 @@ func TestEmptySaysWhy(t *testing.T) {
 	}
 
 	for status, want := range map[*viewer.Status]string{
-		nil:                               "when the current profile ends",
+		nil:                               "when the next profile ends",
 		{Message: "another profile runs"}: "another profile runs",
 		{}:                                "Profiling has stopped",
 		{Running: true}:                   "when the next profile ends",
@@ -312,7 +313,7 @@ func TestBadRequests(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{
-		target("/", "format", "xml"):       "html, json, text, folded and pprof",
+		target("/", "format", "xml"):       "html, frozen, json, text, folded and pprof",
 		target("/log", "format", "pprof"):  "no pprof form",
 		target("/log", "format", "folded"): "no folded form",
 	} {
@@ -327,9 +328,7 @@ func TestMounting(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("/debug/spanprof/", h)
 	mux.Handle("/stripped/", http.StripPrefix("/stripped/", h))
-	mux.Handle("/half", http.StripPrefix("/half", h))
 	mux.Handle("/half/", http.StripPrefix("/half", h))
-	mux.Handle("GET /exact", h)
 	mux.HandleFunc("/", h.ServeHTTP)
 	for _, prefix := range []string{"", "/debug/spanprof", "/stripped", "/half"} {
 		for page, contentType := range map[string]string{
@@ -349,19 +348,42 @@ func TestMounting(t *testing.T) {
 			t.Errorf("GET %s/nowhere: status %d", prefix, w.Code)
 		}
 	}
-	// The slash is added relative to what the client asked for.
-	for address, want := range map[string]string{
-		"/half":            "./half/",
-		"/half?query=.cpu": "./half/?query=.cpu",
-		"/exact":           "./exact/",
-	} {
-		w := get(t, mux, address)
-		if got := w.Header().Get("Location"); w.Code != http.StatusMovedPermanently || got != want {
-			t.Errorf("GET %s: status %d to %q, want %q", address, w.Code, got, want)
-		}
-	}
 	if w := get(t, mux, "/index.html"); w.Code != http.StatusNotFound {
 		t.Errorf("GET /index.html: status %d", w.Code)
+	}
+}
+
+// A path without its final slash leads to the pages if the mux has the path with one.
+// Otherwise the answer shows the line to write.
+func TestMountingWithoutSlash(t *testing.T) {
+	h := viewer.Handler(newTestStore(t))
+	mux := http.NewServeMux()
+	mux.Handle("/both", h)
+	mux.Handle("localhost/both/", h)
+	mux.Handle("/half", http.StripPrefix("/half", h))
+	mux.Handle("/half/", http.StripPrefix("/half", h))
+	mux.Handle("GET /exact", h)
+	mux.Handle("/debug/spanprof", h)
+	mux.Handle("/stripped", http.StripPrefix("/stripped", h))
+	mux.HandleFunc("/", h.ServeHTTP)
+	for address, want := range map[string]string{
+		"/both":            "./both/",
+		"/half":            "./half/",
+		"/half?query=.cpu": "./half/?query=.cpu",
+		"/exact":           `mux.Handle("GET /exact/", h)`,
+		"/debug/spanprof":  `mux.Handle("/debug/spanprof/", h)`,
+		"/stripped":        `mux.Handle("/stripped/", h)`,
+	} {
+		server := &http.Server{Handler: mux}
+		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), http.ServerContextKey, server), http.MethodGet, address, nil)
+		w := do(t, mux, r)
+		if moved := w.Code == http.StatusMovedPermanently && w.Header().Get("Location") == want; !moved && !(w.Code == http.StatusNotFound && strings.Contains(w.Body.String(), want)) {
+			t.Errorf("GET %s: status %d to %q, want %s: %s", address, w.Code, w.Header().Get("Location"), want, w.Body)
+		}
+	}
+	// A mux that the server does not have may be within another handler.
+	if w := get(t, mux, "/debug/spanprof"); w.Code != http.StatusNotFound {
+		t.Errorf("status %d", w.Code)
 	}
 }
 
@@ -398,7 +420,7 @@ func TestHeaders(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
 	for _, address := range []string{"/", "/?format=json", "/?format=xml", "/app.js", "/nowhere", "/profile?query={}", "/flush"} {
 		header := get(t, h, address).Header()
-		if header.Get("Content-Security-Policy") != contentPolicy || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Referrer-Policy") != "no-referrer" {
+		if header.Get("Content-Security-Policy") != contentPolicy || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Referrer-Policy") != "no-referrer" || header.Get("Cross-Origin-Opener-Policy") != "same-origin" {
 			t.Errorf("GET %s: headers %v", address, header)
 		}
 		want := "no-store"
@@ -547,6 +569,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add("/comparison", `query={}&rightQuery={profile_id%3D"`+slowID+`"}&format=pprof`)
 	f.Add("/timeline", `query=.goroutines{service_version%3D"1"}&format=text`)
 	f.Add("/log", `format=text`)
+	f.Add("/", `filter=GET&format=frozen`)
 	f.Add("/waits", `query=.cpu{span_name%3D"GET /search"}`)
 	h := viewer.Handler(newTestStore(f))
 	f.Fuzz(func(t *testing.T, path, query string) {

@@ -7,96 +7,69 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// turnSource is a source whose first selection lasts until release is closed.
-type turnSource struct {
+// blockedSource is a source with a first question by stack that waits until others is closed.
+type blockedSource struct {
 	store.Source
-	first   sync.Once
-	release chan struct{}
+	asked  atomic.Bool
+	others chan struct{}
 }
 
-func (s *turnSource) View(ctx context.Context) (store.View, error) {
-	v, err := s.Source.View(ctx)
-	return &turnView{v, s}, err
+func (s *blockedSource) View(ctx context.Context, from, until time.Time) (store.View, error) {
+	v, err := s.Source.View(ctx, from, until)
+	return &blockedView{v, s}, err
 }
 
-type turnView struct {
+type blockedView struct {
 	store.View
-	source *turnSource
+	source *blockedSource
 }
 
-func (v *turnView) Select(q store.Query) (*store.Selection, error) {
-	v.source.first.Do(func() { <-v.source.release })
-	return v.View.Select(q)
+func (v *blockedView) Samples(q store.Query) (*store.Samples, error) {
+	if q.Stacks && !v.source.asked.Swap(true) {
+		<-v.source.others
+	}
+	return v.View.Samples(q)
 }
 
-// Requests that may look at all samples are answered one at a time. Lists and queries for
-// one id do not wait, and a client that goes away leaves the queue.
-func TestOneHeavyQueryAtATime(t *testing.T) {
+// A source bounds itself: a slow question blocks no other.
+func TestASlowQuestionBlocksNobody(t *testing.T) {
 	s := newTestStore(t)
 	synctest.Test(t, func(t *testing.T) {
-		source := &turnSource{Source: s, release: make(chan struct{})}
+		source := &blockedSource{Source: s, others: make(chan struct{})}
 		h := viewer.Handler(source)
-		first := make(chan int)
-		go func() { first <- get(t, h, target("/", "query", ".cpu", "format", "json")).Code }()
-		synctest.Wait() // It is being answered.
-		if w := get(t, h, target("/", "query", byID(slowID), "format", "pprof")); w.Code != http.StatusOK {
-			t.Errorf("the query for one id: status %d", w.Code)
-		}
-		heavy := []string{
-			target("/", "query", ".cpu", "format", "json"),
-			target("/", "query", ".cpu", "format", "pprof"),
-			target("/", "query", `.cpu{profile_id=""}`, "format", "folded"),
-			target("/", "query", `.cpu{span_id="00000000000000c1",trace_id="010000000000000000000000000000a1"}`, "format", "json"),
-			target("/comparison", "leftQuery", ".cpu", "rightQuery", byID(slowID), "format", "text"),
-			target("/comparison", "leftQuery", byID(slowID), "rightQuery", ".cpu", "format", "pprof"),
-			"/timeline?format=json",
-			"/?format=pprof",
-			"/?format=folded",
-		}
-		for _, address := range []string{"/?format=json", "/?format=json&since=before", "/?format=text", "/log?format=json"} {
-			if w := get(t, h, address); w.Code != http.StatusOK {
-				t.Errorf("GET %s beside a graph: status %d", address, w.Code)
-			}
-		}
-		for _, address := range heavy {
-			ctx, cancel := context.WithCancel(t.Context())
-			status := make(chan int)
-			go func() {
-				r := httptest.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-				status <- do(t, h, r).Code
-			}()
-			synctest.Wait()
-			select {
-			case code := <-status:
-				t.Errorf("GET %s: status %d, want it to wait", address, code)
-			default:
-			}
-			cancel()
-			if code := <-status; code != http.StatusServiceUnavailable {
-				t.Errorf("GET %s, cancelled: status %d", address, code)
-			}
-		}
-		close(source.release)
-		if code := <-first; code != http.StatusOK {
-			t.Errorf("the first query: status %d", code)
-		}
-		for _, address := range heavy {
+		first := make(chan int, 1)
+		slow := target("/", "query", ".cpu", "format", "json")
+		go func() { first <- get(t, h, slow).Code }()
+		synctest.Wait() // its question is blocked
+		for _, address := range []string{
+			slow,
+			target("/", "query", byID(slowID), "format", "json"),
+			target("/", "query", `.cpu{span_name="GET /search"}`, "format", "folded"),
+		} {
 			if w := get(t, h, address); w.Code != http.StatusOK {
 				t.Errorf("GET %s: status %d", address, w.Code)
 			}
 		}
+		if len(first) > 0 {
+			t.Error("the first question is answered before the others")
+		}
+		close(source.others)
+		if code := <-first; code != http.StatusOK {
+			t.Errorf("the first question: status %d", code)
+		}
 	})
 }
 
-// Nothing is built for a client that has gone away.
+// Nothing is asked for a client that has gone away.
 func TestClientIsGone(t *testing.T) {
 	source := newFile(t)
 	source.asked = func(question any) { t.Errorf("%+v was asked", question) }
@@ -109,16 +82,6 @@ func TestClientIsGone(t *testing.T) {
 	} {
 		if w := do(t, h, httptest.NewRequestWithContext(ctx, http.MethodGet, address, nil)); w.Code != http.StatusServiceUnavailable {
 			t.Errorf("GET %s: status %d", address, w.Code)
-		}
-	}
-	// A query for one id does not wait: the view says that the request has ended.
-	source.asked = nil
-	for _, format := range []string{"json", "pprof"} {
-		for _, source := range []store.Source{source, newTestStore(t)} {
-			address := target("/", "query", byID(slowID), "format", format)
-			if w := do(t, viewer.Handler(source), httptest.NewRequestWithContext(ctx, http.MethodGet, address, nil)); w.Code != http.StatusServiceUnavailable {
-				t.Errorf("GET %s: status %d", address, w.Code)
-			}
 		}
 	}
 }

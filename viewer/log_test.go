@@ -27,7 +27,7 @@ func TestLog(t *testing.T) {
 	}))
 	var got answer.Log
 	getJSON(t, h, "/log?format=json", http.StatusOK, &got)
-	if len(got.Kinds) != 2 || got.Kinds[0].Kind != "cpu" || got.Kinds[0].Service != "shop" || got.Kinds[0].Windows != 1 || !got.Kinds[0].Until.Equal(epoch.Add(10*time.Second)) {
+	if len(got.Kinds) != 2 || got.Kinds[0].Kind != "cpu" || got.Kinds[0].Service != "shop" || got.Kinds[0].Count != 1 || !got.Kinds[0].Until.Equal(epoch.Add(10*time.Second)) {
 		t.Errorf("kinds %+v", got.Kinds)
 	}
 	if got.Status.WallIntervalNs != 25e6 || got.Stats.ParseErrors != 1 {

@@ -30,8 +30,8 @@ func getNames(t *testing.T, s store.Source, params ...string) answer.NameTable {
 	return table
 }
 
-// The CPU time of each name is what its query selects, and all rows with the samples
-// without span_name are the process.
+// Each name has the CPU time that its query selects. All rows and the samples without
+// span_name are the process.
 func TestNamesAddUp(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s)
@@ -57,13 +57,9 @@ func TestNamesAddUp(t *testing.T) {
 	if d := n.Durations; d == nil || d.P50Ns != 1e8 || d.P95Ns != 8e8 || d.MaxNs != 8e8 || n.Measured != 3 || n.WaitNs != nil {
 		t.Errorf("its times are %+v of %d spans, its waits %v", d, n.Measured, n.WaitNs)
 	}
-	// The shortest is one of 0.4 ms, from 2^18 ns on: the longest one of 5 s in column 14.
-	if table.Octave != 18 || len(n.Histogram) != 12 || n.Histogram[0] != 1 || n.Histogram[11] != 1 {
-		t.Errorf("its histogram from 2^%d ns is %v", table.Octave, n.Histogram)
-	}
 }
 
-// A table is kept until spans or profiles come, and tells each client how the profiler is.
+// A client has a table until spans or profiles arrive. It gets the status of the profiler.
 func TestNamesAreKept(t *testing.T) {
 	s := newTestStore(t)
 	on := true
@@ -109,7 +105,7 @@ func TestNamesLeftOut(t *testing.T) {
 		"name desc":  "GET /search",
 		"spans":      "GET /search",
 		"cpup95":     "GET /search",
-		"waits":      "GET /search", // nobody knows them: by CPU time
+		"waits":      "GET /search", // unknown: by CPU time
 		"self asc":   "GET /late",
 		"p50 asc":    evilName,
 		"errors asc": "GET /search",
@@ -190,15 +186,14 @@ func TestNamesWaits(t *testing.T) {
 
 func TestNamesAsText(t *testing.T) {
 	text := get(t, viewer.Handler(newTestStore(t)), "/names?format=text&limit=2").Body.String()
-	for _, want := range []string{"shop: 3 names of 5 spans, 660 ms of CPU time, by cpu", "630 ms", "GET /search", "0 ns of 1 more name left out, which have 1 span", "110 ms of samples without span_name", "█       █  █ GET"} {
+	for _, want := range []string{"shop: 3 names of 5 spans, 660 ms of CPU time, by cpu", "630 ms", "GET /search", "0 ns of 1 more name left out, which have 1 span", "110 ms of samples without span_name", "800 ms  GET"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
 	}
 }
 
-// The waits of a service are of the time that its own wall time was sampled in, and not of what
-// ends as that begins.
+// The waits of a service are of the time of its own wall profiles.
 func TestNamesWaitsOfServices(t *testing.T) {
 	s := newTestStore(t)
 	cart := resource.NewSchemaless(attribute.String("service.name", "cart"))

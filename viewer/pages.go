@@ -4,144 +4,255 @@
 package viewer
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
+	"time"
 
-	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// serveProfile answers the profile that a query selects.
-func (h *handler) serveProfile(r *http.Request, params url.Values, f format) (response, error) {
-	return h.serveQuery(r, params, f, "profile", func(a *answer.Reader, q answer.Query) (answer.Data, error) {
-		return a.Profile(q, params.Get("function"))
-	})
+// page is an entry of the route table: how to read a request, and how to answer it from a view.
+type page struct {
+	// fallback is the format of a request without one.
+	fallback format
+	parse    func(*question) error
+	// data answers JSON and text, pprof and folded the formats of these names. A nil
+	// function means that the page has no such format.
+	data   func(*answer.Reader, *question) (texter, error)
+	pprof  func(*answer.Reader, *question) (*answer.Pprof, error)
+	folded func(*answer.Reader, *question) (string, error)
+	// frozen is set if the page can be one file that opens without a server.
+	frozen bool
 }
 
-// serveTimeline answers what a query selects over time; without a query, the CPU time of
-// the process. The script of the page goes on to the page that has this time line.
-func (h *handler) serveTimeline(r *http.Request, params url.Values, f format) (response, error) {
-	process := params.Get("query") == ""
-	if process {
-		params.Set("query", flameql.Query{Type: flameql.CPU}.String())
-	}
-	page := "timeline"
-	if process {
-		page = "timeline of the process" // its query is not the only one that it may become
-	}
-	return h.serveQuery(r, params, f, page, func(a *answer.Reader, q answer.Query) (answer.Data, error) {
-		if process {
-			q = a.CPUTime(q)
-		}
-		return a.Timeline(q)
-	})
+// pages has the pages by the last segment of their path. With a query the page "" is the page
+// profile.
+var pages = map[string]page{
+	"": {
+		fallback: formatHTML, parse: parseSpans,
+		data: func(a *answer.Reader, q *question) (texter, error) { return a.SpanList(q.spans, q.params.Get("by")) },
+		pprof: func(a *answer.Reader, q *question) (*answer.Pprof, error) {
+			return a.Pprof(a.ListedProfile(q.spans))
+		},
+		folded: func(a *answer.Reader, q *question) (string, error) { return a.Folded(a.ListedProfile(q.spans)) },
+		frozen: true,
+	},
+	"profile": {
+		fallback: formatPprof, parse: parseProfile,
+		data: func(a *answer.Reader, q *question) (texter, error) {
+			return a.Profile(q.query, q.params.Get("function"))
+		},
+		pprof: queryPprof, folded: queryFolded,
+		frozen: true,
+	},
+	"waits": {
+		fallback: formatPprof, parse: parseProfile,
+		pprof: func(a *answer.Reader, q *question) (*answer.Pprof, error) { return a.WaitsPprof(q.query) },
+	},
+	"comparison":      comparison,
+	"comparison-diff": comparison,
+	"timeline": {
+		fallback: formatJSON, parse: parseTimeline,
+		data: func(a *answer.Reader, q *question) (texter, error) {
+			if q.process {
+				return a.Timeline(a.CPUTime(q.query))
+			}
+			return a.Timeline(q.query)
+		},
+		pprof: queryPprof, folded: queryFolded,
+	},
+	"graph": {
+		fallback: formatJSON, parse: parseGraph,
+		data: graph,
+	},
+	"names": {
+		fallback: formatHTML, parse: parseNames,
+		data: func(a *answer.Reader, q *question) (texter, error) { return a.NameTable(q.spans, q.names) },
+	},
+	"find": {
+		fallback: formatJSON, parse: parseFind,
+		data: func(a *answer.Reader, q *question) (texter, error) {
+			return a.Understand(strings.TrimSpace(q.params.Get("text")))
+		},
+	},
+	"log": {
+		fallback: formatHTML, parse: func(*question) error { return nil },
+		data: func(a *answer.Reader, _ *question) (texter, error) { return a.Log() },
+	},
 }
 
-// serveQuery answers what a query selects: in the formats of profiles the samples, in the
-// others what data makes of them.
-func (h *handler) serveQuery(r *http.Request, params url.Values, f format, page string, data func(*answer.Reader, answer.Query) (answer.Data, error)) (response, error) {
-	q, err := parseQuery(params, "query", "from", "until")
-	if err != nil || f == formatHTML {
-		return pageResponse(), err
-	}
-	turns := h.turns(q)
-	if turns == nil && page == "profile" && f != formatPprof && f != formatFolded {
-		turns = h.lists // What a span's time went to takes a look at those below it.
-	}
-	return h.read(r.Context(), turns, question(page, params, f), func(a *answer.Reader) (*made, error) {
-		a.About(q)
-		a.Ignored(unknown(params))
-		if f == formatPprof || f == formatFolded {
-			return profileMade(a, q, f)
+// comparison has two addresses: one shows two graphs, the other one coloured graph.
+var comparison = page{
+	fallback: formatHTML, parse: parseComparison,
+	data:  func(a *answer.Reader, q *question) (texter, error) { return a.Compare(q.query, q.right) },
+	pprof: func(a *answer.Reader, q *question) (*answer.Pprof, error) { return a.PprofDiff(q.query, q.right) },
+	folded: func(a *answer.Reader, q *question) (string, error) {
+		c, err := a.Compare(q.query, q.right)
+		if err != nil {
+			return "", err
 		}
-		d, err := data(a, q)
-		return dataMade(d, f, err)
-	})
+		return c.Folded(), nil
+	},
+	frozen: true,
 }
 
-// serveComparison answers two profiles and how they differ.
-func (h *handler) serveComparison(r *http.Request, params url.Values, f format) (response, error) {
-	left, err := parseQuery(params, "leftQuery", "leftFrom", "leftUntil")
-	if err != nil {
-		return response{}, err
-	}
-	right, err := parseQuery(params, "rightQuery", "rightFrom", "rightUntil")
-	if err != nil {
-		return response{}, err
-	}
-	if err := answer.Comparable(left, right); err != nil || f == formatHTML {
-		return pageResponse(), err
-	}
-	return h.read(r.Context(), h.turns(left, right), question("comparison", params, f), func(a *answer.Reader) (*made, error) {
-		a.About(left, right)
-		a.Ignored(unknown(params))
-		if f == formatPprof {
-			p, err := a.PprofDiff(left, right)
-			resp, err := pprofResponse(p, err)
-			return responseMade(resp, err, made{})
-		}
-		c, err := a.Compare(left, right)
-		if f == formatFolded && err == nil {
-			return responseMade(textResponse(c.Folded()), nil, made{})
-		}
-		return dataMade(c, f, err)
-	})
-}
+func queryPprof(a *answer.Reader, q *question) (*answer.Pprof, error) { return a.Pprof(q.query) }
 
-// serveGraph answers a part of one of the page's graphs, or the functions of a search.
-func (h *handler) serveGraph(r *http.Request, params url.Values, f format) (response, error) {
-	if f != formatJSON && f != formatText {
-		return response{}, answer.BadRequestf("a part of a graph has no %s form: ask for json or text", f)
-	}
-	g := answer.GraphQuery{Zoom: params.Get("zoom"), Search: params.Get("search"), Function: params.Get("function")}
-	of := params.Get("of")
-	switch of {
-	case "", "callers", "functions", "right":
+func queryFolded(a *answer.Reader, q *question) (string, error) { return a.Folded(q.query) }
+
+// graph answers a part of one of the page's graphs, or the functions of a search.
+func graph(a *answer.Reader, q *question) (texter, error) {
+	g := answer.GraphQuery{Zoom: q.params.Get("zoom"), Search: q.params.Get("search"), Function: q.params.Get("function")}
+	switch q.params.Get("of") {
+	case "functions":
+		return a.Find(q.query, g.Search)
+	case "right":
+		return a.GraphAgainst(q.query, q.right, g)
 	case "callees":
 		g.Callees = true
-	default:
-		return response{}, answer.BadRequestf("of %q: known are callers and callees of function=, functions, and right of a comparison", of)
 	}
-	if of != "right" {
-		return h.serveQuery(r, params, f, "graph", func(a *answer.Reader, q answer.Query) (answer.Data, error) {
-			if of == "functions" {
-				return a.Find(q, g.Search)
-			}
-			return a.Graph(q, g)
-		})
-	}
-	left, err := parseQuery(params, "leftQuery", "leftFrom", "leftUntil")
-	if err != nil {
-		return response{}, err
-	}
-	right, err := parseQuery(params, "rightQuery", "rightFrom", "rightUntil")
-	if err == nil {
-		err = answer.Comparable(left, right)
-	}
-	if err != nil {
-		return response{}, err
-	}
-	return h.read(r.Context(), h.turns(left, right), question("graph", params, f), func(a *answer.Reader) (*made, error) {
-		a.About(left, right)
-		a.Ignored(unknown(params))
-		part, err := a.GraphAgainst(left, right, g)
-		return dataMade(part, f, err)
-	})
+	return a.Graph(q.query, g)
 }
 
-// serveLog answers the log.
-func (h *handler) serveLog(r *http.Request, params url.Values, f format) (response, error) {
-	switch f {
-	case formatHTML:
-		return pageResponse(), nil
-	case formatPprof, formatFolded:
-		return response{}, answer.BadRequestf("the log is not a profile and has no %s form", f)
+// question is a parsed request.
+type question struct {
+	params url.Values
+	format format
+	// query selects a flame graph, or the left side of a comparison.
+	query, right answer.Query
+	spans        store.SpanQuery
+	names        answer.NameOrder
+	// process is set for the time line of the whole process.
+	process bool
+	// about has the times that the answer is about.
+	about []answer.Query
+}
+
+// servePage reads a request, and answers it in its format.
+func (h *handler) servePage(w http.ResponseWriter, r *http.Request, segment string) {
+	// URL.Query drops what it cannot parse, such as a value with an unescaped semicolon.
+	params, malformed := url.ParseQuery(r.URL.RawQuery)
+	p, q, err := parse(segment, params)
+	if malformed != nil {
+		err = answer.BadRequestf("malformed URL: %w: in a value, write a semicolon as %%3B and a percent sign as %%25", malformed)
 	}
-	// What it tells of the profiler is of the moment.
-	return h.read(r.Context(), nil, "", func(a *answer.Reader) (*made, error) {
-		a.Ignored(unknown(params))
-		l, err := a.Log()
-		resp, err := dataResponse(l, f, err)
-		return responseMade(resp, err, made{})
-	})
+	resp := pageResponse()
+	switch {
+	case err != nil:
+	case q.format == formatFrozen && p.frozen:
+		resp, err = h.freeze(r.Context(), segment, params)
+	case q.format != formatHTML:
+		resp, err = h.answer(r.Context(), p, q)
+	}
+	if err != nil {
+		writeError(w, r, q.format, err)
+		return
+	}
+	resp.write(w, r, http.StatusOK)
+}
+
+// parse returns the page of a request, and the parsed request.
+func parse(segment string, params url.Values) (page, *question, error) {
+	p := pages[segment]
+	if segment == "" && params.Get("query") != "" {
+		p = pages["profile"]
+		p.fallback = formatHTML
+	}
+	q := &question{params: params, format: format(cmp.Or(params.Get("format"), string(p.fallback)))}
+	if !slices.Contains(formats, q.format) {
+		err := answer.BadRequestf("unknown format %q: known are html, frozen, json, text, folded and pprof", q.format)
+		q.format = formatText
+		return p, q, err
+	}
+	return p, q, p.parse(q)
+}
+
+// maxAnswerTime bounds how long an answer may take. A regular expression on every id of a large
+// store takes seconds.
+const maxAnswerTime = 30 * time.Second
+
+var errTooLong = fmt.Errorf("the answer takes more than %v: ask for less time, or without regular expressions", maxAnswerTime)
+
+// answer answers a question from one view of the source.
+func (h *handler) answer(ctx context.Context, p page, q *question) (resp response, err error) {
+	if !p.has(q.format) {
+		return resp, answer.BadRequestf("this page has no %s form", q.format)
+	}
+	limited, cancel := context.WithTimeout(ctx, maxAnswerTime)
+	defer cancel()
+	defer func() {
+		if err != nil && limited.Err() != nil && ctx.Err() == nil {
+			err = errTooLong
+		}
+	}()
+	a, closeView, err := h.open(limited, q)
+	if err != nil {
+		return resp, err
+	}
+	defer closeView()
+	switch q.format {
+	case formatPprof:
+		profile, err := p.pprof(a, q)
+		return pprofResponse(profile, err)
+	case formatFolded:
+		folded, err := p.folded(a, q)
+		return textResponse(folded), err
+	}
+	if same := q.unchanged(a); same != nil {
+		return jsonResponse(same)
+	}
+	data, err := p.data(a, q)
+	if err != nil {
+		return resp, err
+	}
+	if q.format == formatText {
+		return textResponse(data.Text()), nil
+	}
+	return jsonResponse(data)
+}
+
+// open opens the view of a request.
+func (h *handler) open(ctx context.Context, q *question) (a *answer.Reader, closeView func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err // The client has gone away.
+	}
+	from, until := answer.Between(q.about...)
+	view, err := h.source.View(ctx, from, until)
+	if err != nil {
+		return nil, nil, err
+	}
+	a = answer.NewReader(view, h.currentStatus(), h.instance).Within(ctx)
+	a.Ignored(unknown(q.params))
+	return a, view.Close, nil
+}
+
+// unchanged returns the answer to a client that polls a list and has it already. It is nil if
+// there may be something new.
+func (q *question) unchanged(a *answer.Reader) *answer.Unchanged {
+	since := q.params.Get("since")
+	// A list of the time before now changes with the clock.
+	byClock := strings.HasPrefix(q.params.Get("from"), "now") || strings.HasPrefix(q.params.Get("until"), "now")
+	if since == "" || byClock || q.format != formatJSON {
+		return nil
+	}
+	return a.Unchanged(since)
+}
+
+// has returns whether the page has a format besides HTML.
+func (p page) has(f format) bool {
+	switch f {
+	case formatPprof:
+		return p.pprof != nil
+	case formatFolded:
+		return p.folded != nil
+	case formatFrozen:
+		return p.frozen
+	}
+	return p.data != nil
 }

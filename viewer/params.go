@@ -6,6 +6,7 @@ package viewer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -17,6 +18,76 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 	"github.com/spanprof/spanprof/viewer/internal/answer/byname"
 )
+
+// knownParams are the parameters of all pages. One that a page has no use for does no harm:
+// pages link to each other with their parameters.
+var knownParams = []string{
+	"query", "from", "until", "format", "labels",
+	"leftQuery", "leftFrom", "leftUntil", "leftSearch", "leftZoom", "rightQuery", "rightFrom", "rightUntil",
+	"name", "filter", "service", "trace", "below", "attribute", "error", "flat", "order", "limit", "min", "max", "by", "since", "dir", "text",
+	"function", "view", "zoom", "search", "of", "sort", "per",
+}
+
+// unknown returns the names of the unknown parameters, in alphabetical order. A misspelt one would
+// otherwise be ignored in silence.
+func unknown(params url.Values) []string {
+	names := slices.Sorted(maps.Keys(params))
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(knownParams, name) })
+}
+
+// parseProfile reads the query of a flame graph.
+func parseProfile(q *question) (err error) {
+	q.query, err = parseQuery(q.params, "query", "from", "until")
+	q.about = []answer.Query{q.query}
+	return err
+}
+
+// parseTimeline reads the query of a time line. Without one it is the process's.
+func parseTimeline(q *question) error {
+	if q.params.Get("query") == "" {
+		q.process = true
+		q.params.Set("query", flameql.Query{Type: flameql.CPU}.String())
+	}
+	return parseProfile(q)
+}
+
+// parseComparison reads two queries of one type.
+func parseComparison(q *question) (err error) {
+	if q.query, err = parseQuery(q.params, "leftQuery", "leftFrom", "leftUntil"); err != nil {
+		return err
+	}
+	if q.right, err = parseQuery(q.params, "rightQuery", "rightFrom", "rightUntil"); err != nil {
+		return err
+	}
+	q.about = []answer.Query{q.query, q.right}
+	return answer.Comparable(q.query, q.right)
+}
+
+// parseGraph reads the query of a graph, or the queries of a comparison.
+func parseGraph(q *question) error {
+	switch of := q.params.Get("of"); of {
+	case "", "callers", "callees", "functions":
+		return parseProfile(q)
+	case "right":
+		return parseComparison(q)
+	default:
+		return answer.BadRequestf("of %q: known are callers and callees of function=, functions, and right of a comparison", of)
+	}
+}
+
+// parseFind reads the text that is looked for.
+func parseFind(q *question) (err error) {
+	var about answer.Query
+	about.From, about.Until, err = parseRange(q.params, "from", "until")
+	q.about = []answer.Query{about}
+	switch text := strings.TrimSpace(q.params.Get("text")); {
+	case text == "":
+		return answer.BadRequestf("text is missing: give an id, an attribute such as http.route=/cart, a part of a name or an error, or a query")
+	case len(text) > answer.MaxFindBytes:
+		return answer.BadRequestf("text has %d bytes, at most %d are looked for: give a part of it", len(text), answer.MaxFindBytes)
+	}
+	return err
+}
 
 // parseQuery reads a query from three parameters. Where a side of a comparison lacks one,
 // the page's own parameter counts.
@@ -54,17 +125,19 @@ func parseQuery(params url.Values, name, from, until string) (answer.Query, erro
 	return q, nil
 }
 
-// defaultSpans is the length of the list of spans without a limit.
-const defaultSpans = 200
+const (
+	// defaultSpans is the length of the list of spans without a limit. maxSpans bounds it: a
+	// span takes about 300 bytes of JSON.
+	defaultSpans = 200
+	maxSpans     = 10_000
+	// defaultNames is the length of the table of names without a limit.
+	defaultNames = 500
+	// maxAttributeConditions bounds the cost of a list of spans.
+	maxAttributeConditions = 4
+)
 
-// maxSpans bounds it: a span takes about 300 bytes of JSON, and more while it is made.
-const maxSpans = 10_000
-
-// maxAttributeConditions bounds what a list of spans costs.
-const maxAttributeConditions = 4
-
-// parseAttribute reads a condition such as http.route=/cart or http.route=~/cart.*, whose
-// value needs no quotes.
+// parseAttribute reads a condition such as http.route=/cart or http.route=~/cart.*, with a
+// value without quotes.
 func parseAttribute(text string) (store.Matcher, error) {
 	i := strings.IndexAny(text, "=!")
 	if i > 0 {
@@ -84,94 +157,100 @@ func parseAttribute(text string) (store.Matcher, error) {
 	return store.Matcher{}, answer.BadRequestf("attribute %q: expected a condition such as http.route=/cart, with =, !=, =~ or !~", text)
 }
 
-// parseSpanQuery reads the parameters of the list of spans.
-func parseSpanQuery(params url.Values) (store.SpanQuery, error) {
+var spanOrders = map[string]store.Order{"": store.Newest, "newest": store.Newest, "slowest": store.Slowest, "cpu": store.MostCPU}
+
+// parseSpans reads the conditions of the list of spans.
+func parseSpans(asked *question) (err error) {
+	params := asked.params
 	q := store.SpanQuery{
 		Name:     params.Get("name"),
 		Contains: params.Get("filter"),
 		Service:  params.Get("service"),
 		TraceID:  params.Get("trace"),
 		Below:    params.Get("below"),
-		Limit:    defaultSpans,
 		Running:  true,
 	}
+	if len(params["attribute"]) > maxAttributeConditions {
+		return answer.BadRequestf("attribute: at most %d conditions count", maxAttributeConditions)
+	}
 	for _, text := range params["attribute"] {
-		if len(q.Attributes) == maxAttributeConditions {
-			return q, answer.BadRequestf("attribute: at most %d conditions count", maxAttributeConditions)
-		}
 		m, err := parseAttribute(text)
 		if err != nil {
-			return q, err
+			return err
 		}
 		q.Attributes = append(q.Attributes, m)
 	}
-	flat := false
-	for _, flag := range []struct {
-		name  string
-		value *bool
-	}{{"error", &q.OnlyErrors}, {"flat", &flat}} {
-		text := params.Get(flag.name)
-		if text == "" {
-			continue
-		}
-		on, err := strconv.ParseBool(text)
-		if err != nil {
-			return q, answer.BadRequestf("%s %q: expected true or false", flag.name, text)
-		}
-		*flag.value = on
+	var flat, ok bool
+	if q.OnlyErrors, err = optional(params, "error", strconv.ParseBool, "true or false"); err != nil {
+		return err
 	}
-	// A trace, and what is below a span, is looked at span by span.
+	if flat, err = optional(params, "flat", strconv.ParseBool, "true or false"); err != nil {
+		return err
+	}
+	// The spans of a trace, and those below a span, are listed one by one.
 	q.Requests = !flat && q.TraceID == "" && q.Below == ""
-	switch order := params.Get("order"); order {
-	case "", "newest":
-		q.Order = store.Newest
-	case "slowest":
-		q.Order = store.Slowest
-	case "cpu":
-		q.Order = store.MostCPU
-	default:
-		return q, answer.BadRequestf("unknown order %q: known are newest, slowest and cpu", order)
+	if q.Order, ok = spanOrders[params.Get("order")]; !ok {
+		return answer.BadRequestf("unknown order %q: known are newest, slowest and cpu", params.Get("order"))
 	}
-	if text := params.Get("limit"); text != "" {
-		limit, err := strconv.Atoi(text)
-		if err != nil || limit < 1 {
-			return q, answer.BadRequestf("limit %q: expected a whole number above 0", text)
-		}
-		if limit > maxSpans {
-			return q, answer.BadRequestf("limit %d: at most %d spans are listed at once; ask for less time, with from and until, or for less with filter, min or service", limit, maxSpans)
-		}
-		q.Limit = limit
+	if q.Limit, err = optional(params, "limit", parseLimit, "a whole number above 0"); err != nil {
+		return err
 	}
-	for _, bound := range []struct {
-		name  string
-		value *time.Duration
-	}{{"min", &q.MinDuration}, {"max", &q.MaxDuration}} {
-		text := params.Get(bound.name)
-		if text == "" {
-			continue
-		}
-		d, err := time.ParseDuration(text)
-		if err != nil || d < 0 {
-			return q, answer.BadRequestf("%s %q: expected a duration such as 250ms or 1.5s", bound.name, text)
-		}
-		*bound.value = d
+	if q.Limit > maxSpans {
+		return answer.BadRequestf("limit %d: at most %d spans are listed at once; ask for less time, with from and until, or for less with filter, min or service", q.Limit, maxSpans)
+	}
+	q.Limit = cmp.Or(q.Limit, defaultSpans)
+	if q.MinDuration, err = optional(params, "min", parseLength, "a duration such as 250ms or 1.5s"); err != nil {
+		return err
+	}
+	if q.MaxDuration, err = optional(params, "max", parseLength, "a duration such as 250ms or 1.5s"); err != nil {
+		return err
 	}
 	if q.MaxDuration > 0 && q.MaxDuration < q.MinDuration {
-		return q, answer.BadRequestf("max %s is less than min %s", q.MaxDuration, q.MinDuration)
+		return answer.BadRequestf("max %s is less than min %s", q.MaxDuration, q.MinDuration)
 	}
-	var err error
 	q.From, q.Until, err = parseRange(params, "from", "until")
-	return q, err
+	asked.spans = q
+	asked.about = []answer.Query{{From: q.From, Until: q.Until}}
+	return err
 }
 
-// defaultNames is the length of the table of names without a limit.
-const defaultNames = 500
+// optional parses a parameter; its zero value counts if it is absent.
+func optional[T any](params url.Values, name string, parse func(string) (T, error), expected string) (value T, err error) {
+	text := params.Get(name)
+	if text == "" {
+		return value, nil
+	}
+	if value, err = parse(text); err != nil {
+		return value, answer.BadRequestf("%s %q: expected %s", name, text, expected)
+	}
+	return value, nil
+}
 
-// parseNameOrder reads how the table of names is sorted and cut.
-func parseNameOrder(params url.Values) (answer.NameOrder, error) {
+func parseLimit(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err == nil && n < 1 {
+		err = strconv.ErrRange
+	}
+	return n, err
+}
+
+func parseLength(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err == nil && d < 0 {
+		err = strconv.ErrRange
+	}
+	return d, err
+}
+
+// parseNames reads the conditions and the order of the table of names.
+func parseNames(q *question) error {
+	if err := parseSpans(q); err != nil {
+		return err
+	}
+	params := q.params
 	o := answer.NameOrder{Sort: cmp.Or(params.Get("sort"), byname.Sorts[0]), Limit: defaultNames}
 	if !slices.Contains(byname.Sorts, o.Sort) {
-		return o, answer.BadRequestf("unknown sort %q: known are %s", o.Sort, strings.Join(byname.Sorts, ", "))
+		return answer.BadRequestf("unknown sort %q: known are %s", o.Sort, strings.Join(byname.Sorts, ", "))
 	}
 	switch dir := params.Get("dir"); dir {
 	case "":
@@ -180,11 +259,88 @@ func parseNameOrder(params url.Values) (answer.NameOrder, error) {
 	case "asc":
 		o.Ascending = true
 	default:
-		return o, answer.BadRequestf("unknown dir %q: known are desc and asc", dir)
+		return answer.BadRequestf("unknown dir %q: known are desc and asc", dir)
 	}
-	if text := params.Get("limit"); text != "" {
-		// parseSpanQuery has refused what is no number.
-		o.Limit, _ = strconv.Atoi(text)
+	if params.Get("limit") != "" {
+		o.Limit = q.spans.Limit
 	}
-	return o, nil
+	q.names = o
+	return nil
+}
+
+// parseRange reads the time [from, until) from two parameters. A missing one leaves that
+// side open.
+func parseRange(params url.Values, fromName, untilName string) (from, until time.Time, err error) {
+	now := time.Now()
+	if text := params.Get(fromName); text != "" {
+		if from, _, err = parseTime(text, now); err != nil {
+			return from, until, answer.BadRequestf("%s: %w", fromName, err)
+		}
+	}
+	if text := params.Get(untilName); text != "" {
+		t, unit, err := parseTime(text, now)
+		if err != nil {
+			return from, until, answer.BadRequestf("%s: %w", untilName, err)
+		}
+		// A span's end that was cut to seconds lies before the end. Its samples may
+		// be in a later window.
+		until = t.Add(unit)
+	}
+	if !from.IsZero() && !until.IsZero() && until.Before(from) {
+		return from, until, answer.BadRequestf("%s lies before %s", untilName, fromName)
+	}
+	return from, until, nil
+}
+
+// parseTime reads a time in the forms of continuous profilers: unix seconds,
+// milliseconds, microseconds or nanoseconds, distinguished by their magnitude; RFC 3339;
+// now, or now-1h. It also returns the length of the unit: 1700000000 is a whole second,
+// not its first instant.
+func parseTime(text string, now time.Time) (time.Time, time.Duration, error) {
+	if ago, ok := strings.CutPrefix(text, "now"); ok {
+		if ago == "" {
+			return now, 0, nil
+		}
+		if d, err := parseAgo(ago); err == nil {
+			return now.Add(-d), 0, nil
+		}
+		return time.Time{}, 0, badTime(text)
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
+		switch {
+		case n < 1e11: // Until the year 5138.
+			return time.Unix(n, 0), time.Second, nil
+		case n < 1e14:
+			return time.UnixMilli(n), time.Millisecond, nil
+		case n < 1e17:
+			return time.UnixMicro(n), time.Microsecond, nil
+		}
+		return time.Unix(0, n), time.Nanosecond, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil || t.Year() > 9999 {
+		return time.Time{}, 0, badTime(text)
+	}
+	return t, 0, nil
+}
+
+// parseAgo reads "-1h", "-90s" or "-7d".
+func parseAgo(text string) (time.Duration, error) {
+	text, ok := strings.CutPrefix(text, "-")
+	if !ok {
+		return 0, badTime(text)
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err
+	}
+	d, err := time.ParseDuration(text)
+	if err == nil && d < 0 {
+		return 0, badTime(text)
+	}
+	return d, err
+}
+
+func badTime(text string) error {
+	return fmt.Errorf("time %q: expected unix seconds, milliseconds or nanoseconds, RFC 3339, now, or now-1h", text)
 }

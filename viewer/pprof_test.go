@@ -12,11 +12,12 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// A pprof has ids only if the request asks for them. It always has the other labels.
+// A pprof has ids only if the request has them. It always has the other labels.
 func TestIDsInPprof(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
 	for _, test := range []struct {
@@ -57,19 +58,20 @@ func TestIDsInPprof(t *testing.T) {
 	}
 }
 
-// Tools divide the samples by the duration: the profile of a span has that of the span.
+// Tools divide the samples by the duration: the profile of a span lasts as long as the span.
 func TestDurationInPprof(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s)
-	view, err := s.View(t.Context())
+	view, err := s.View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer view.Close()
-	slow, _, err := view.Span(slowID)
+	list, err := view.Spans(store.SpanQuery{ID: slowID})
 	if err != nil {
 		t.Fatal(err)
 	}
+	slow := list.Spans[0]
 	compared := func(right string) string {
 		return target("/comparison", "leftQuery", `.cpu{span_name="GET /search"}`, "rightQuery", right, "format", "pprof")
 	}

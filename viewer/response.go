@@ -32,17 +32,11 @@ const (
 	// formatFolded is what flamegraph.pl and speedscope read.
 	formatFolded format = "folded"
 	formatPprof  format = "pprof"
+	// formatFrozen is a page as one file.
+	formatFrozen format = "frozen"
 )
 
-func parseFormat(name string, fallback format) (format, error) {
-	switch f := format(name); f {
-	case "":
-		return fallback, nil
-	case formatHTML, formatJSON, formatText, formatFolded, formatPprof:
-		return f, nil
-	}
-	return "", answer.BadRequestf("unknown format %q: known are html, json, text, folded and pprof", name)
-}
+var formats = []format{formatHTML, formatJSON, formatText, formatFolded, formatPprof, formatFrozen}
 
 // response is a complete answer. It is built before anything is sent, so that an error
 // can have a status of its own.
@@ -50,8 +44,7 @@ type response struct {
 	contentType string
 	// disposition is the Content-Disposition of a download.
 	disposition string
-	// head comes before body, which other responses may share.
-	head, body []byte
+	body        []byte
 }
 
 // pageResponse returns the page, which fetches its data as JSON.
@@ -73,50 +66,6 @@ func jsonResponse(v any) (response, error) {
 
 // texter is data that has a text form beside its JSON.
 type texter interface{ Text() string }
-
-// dataResponse answers data as text or, in any other format, as JSON.
-func dataResponse(data texter, f format, err error) (response, error) {
-	switch {
-	case err != nil:
-		return response{}, err
-	case f == formatText:
-		return textResponse(data.Text()), nil
-	}
-	return jsonResponse(data)
-}
-
-// dataMade is data as text or, in any other format, as JSON.
-func dataMade(data answer.Data, f format, err error) (*made, error) {
-	if err != nil {
-		return nil, err
-	}
-	if f == formatText {
-		return &made{response: textResponse(data.Text()), lasts: data.Lasts()}, nil
-	}
-	rest, status := data.WithoutStatus()
-	resp, err := jsonResponse(rest)
-	return responseMade(resp, err, made{status: status, lasts: data.Lasts()})
-}
-
-// responseMade is a response that needs nothing more.
-func responseMade(resp response, err error, of made) (*made, error) {
-	if err != nil {
-		return nil, err
-	}
-	of.response = resp
-	return &of, nil
-}
-
-// profileMade answers the samples that q selects as pprof or in the folded form.
-func profileMade(a *answer.Reader, q answer.Query, f format) (*made, error) {
-	if f == formatPprof {
-		p, err := a.Pprof(q)
-		resp, err := pprofResponse(p, err)
-		return responseMade(resp, err, made{})
-	}
-	folded, err := a.Folded(q)
-	return responseMade(textResponse(folded), err, made{})
-}
 
 func pprofResponse(p *answer.Pprof, err error) (response, error) {
 	if err != nil {
@@ -142,17 +91,13 @@ func (resp response) write(w http.ResponseWriter, r *http.Request, status int) {
 	} else {
 		// Profiles are compressed already.
 		header.Set("Vary", "Accept-Encoding")
-		if len(resp.head)+len(resp.body) >= minGzipBytes && acceptsGzip(r.Header) {
+		if len(resp.body) >= minGzipBytes && acceptsGzip(r.Header) {
 			header.Set("Content-Encoding", "gzip")
-			resp.head, resp.body = nil, compress(resp.head, resp.body)
+			resp.body = compress(resp.body)
 		}
 	}
 	w.WriteHeader(status)
-	// Only the connection can fail here.
-	if len(resp.head) > 0 {
-		_, _ = w.Write(resp.head)
-	}
-	_, _ = w.Write(resp.body)
+	_, _ = w.Write(resp.body) // Only the connection can fail here.
 }
 
 // gzipLevel takes half the time of the default level for 6 % more bytes, on the flame
@@ -166,12 +111,11 @@ var gzipWriters = sync.Pool{New: func() any {
 	return z
 }}
 
-func compress(head, body []byte) []byte {
+func compress(body []byte) []byte {
 	var b bytes.Buffer
 	z := gzipWriters.Get().(*gzip.Writer)
 	z.Reset(&b)
 	// Writing to a buffer does not fail.
-	_, _ = z.Write(head)
 	_, _ = z.Write(body)
 	_ = z.Close()
 	z.Reset(io.Discard)
@@ -211,11 +155,7 @@ func writeError(w http.ResponseWriter, r *http.Request, f format, err error) {
 		if syntax, ok := errors.AsType[*flameql.SyntaxError](err); ok {
 			e.Column = syntax.Column
 		}
-		resp, err := jsonResponse(e)
-		if err != nil {
-			http.Error(w, "spanprof: "+err.Error(), http.StatusInternalServerError)
-			return
-		}
+		resp, _ := jsonResponse(e) // A string and a number can be encoded.
 		resp.write(w, r, status)
 	default:
 		textResponse("spanprof: "+err.Error()+"\n").write(w, r, status)

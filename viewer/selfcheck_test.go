@@ -99,7 +99,7 @@ func TestSelfCheckExplains(t *testing.T) {
 	}{
 		"a span that nothing labels":       {byID(profiled), checked(s, "", notWrapped), "no sample is known to be of this span. 7 spans have no labels. Wrap the provider"},
 		"a span of a tracer before":        {byID(profiled), checked(s, "", tracers), "no sample is known to be of this span. 7 of 9 spans have no labels. Register a processor"},
-		"a span like any":                  {byID(profiled), checked(s, "", fewNames), "no sample hit this span: it took 1.00 s of wall time, and a sample is taken about every 10.0 ms of CPU time"},
+		"a span like any":                  {byID(profiled), checked(s, "", fewNames), "no sample hit this span: it took 1.00 s, and two samples are 10 ms of CPU time apart by default"},
 		"a span before the profiler":       {byID(before), checked(s, ofOthers), "CPU was not profiled during this span: it began 5.00 s before the first CPU profile"},
 		"a span while others profile":      {byID(gap), checked(s, ofOthers), "CPU was not profiled during this span: " + ofOthers},
 		"a span in a gap of unknown cause": {byID(gap), checked(s, ""), "CPU was not profiled during this span: no CPU profile of that time has come"},

@@ -98,7 +98,7 @@ func (h *handler) selfCheck(s SelfCheck) *answer.SelfCheck {
 	if s.Checks == 0 {
 		return nil
 	}
-	out := &answer.SelfCheck{Checks: s.Checks, Findings: []answer.Finding{}, Gaps: s.Gaps}
+	out := &answer.SelfCheck{Checks: s.Checks, Findings: []answer.Finding{}, Gaps: s.Gaps, Started: s.SpansStarted, Sampled: s.SpansSampled}
 	out.SampledShare = share(float64(s.SpansSampled), float64(s.SpansStarted))
 	out.UnlabelledShare = share(float64(s.CPUUnlabelled), float64(s.CPU))
 	for _, f := range s.Findings {

@@ -5,7 +5,6 @@ package viewer_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -16,9 +15,9 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/termtext"
-	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 func TestTimeline(t *testing.T) {
@@ -42,7 +41,7 @@ func TestTimeline(t *testing.T) {
 	want := answer.Timeline{
 		Query: ".cpu{}", Measure: "CPU time", Unit: termtext.Nanoseconds,
 		Names: []string{"GET /search", "GET /cheap"},
-		Buckets: []answer.Bucket{
+		Buckets: []sums.Bucket{
 			{Start: epoch, DurationNs: 1e10, Values: []int64{1e8, 5e7}, Rest: 1e7},
 			{Start: epoch.Add(10 * time.Second), DurationNs: 1e10, Values: []int64{2e8, 5e7}, Rest: 1e7},
 			{Start: epoch.Add(20 * time.Second), DurationNs: 1e10, Values: []int64{3e8, 5e7}, Rest: 1e7},
@@ -53,12 +52,8 @@ func TestTimeline(t *testing.T) {
 		},
 		Presets: []answer.Preset{
 			{
-				Name: "recent", Title: "Last 10 s against the 10 s before", Note: "the profiles go back 30 s, less than twice 5 min",
-				Left: &answer.PresetSide{Query: ".cpu{}", From: 1793534410001, Until: 1793534419998}, Right: &answer.PresetSide{Query: ".cpu{}", From: 1793534420001, Until: 1793534429998},
-			},
-			{
 				Name: "version", Title: "Version 1.1 against 1.0",
-				Left: &answer.PresetSide{Query: `.cpu{service_name="shop",service_version="1.0"}`}, Right: &answer.PresetSide{Query: `.cpu{service_name="shop",service_version="1.1"}`},
+				Left: answer.PresetSide{Query: `.cpu{service_name="shop",service_version="1.0"}`}, Right: answer.PresetSide{Query: `.cpu{service_name="shop",service_version="1.1"}`},
 			},
 		},
 	}
@@ -114,39 +109,6 @@ func TestVersionsKeepConditions(t *testing.T) {
 	}
 }
 
-// A long time line has 240 buckets at most: here 659 windows make 220 of three.
-func TestMergeBuckets(t *testing.T) {
-	windows := make([]store.TimelineBucket, 659)
-	for i := range windows {
-		windows[i] = store.TimelineBucket{Start: epoch.Add(time.Duration(i) * time.Second), Duration: time.Second, Values: []int64{1}, Rest: 2}
-	}
-	windows[7].Rest = 5 // In the middle of the third bucket.
-	held := &store.Timeline{Names: []string{"a"}, Buckets: windows}
-	merged := func() []answer.Bucket {
-		var line answer.Timeline
-		getJSON(t, viewer.Handler(&fileSource{timeline: held}), "/timeline", http.StatusOK, &line)
-		return line.Buckets
-	}
-	sums := merged()
-	held.Momentary = true
-	moments := merged()
-	if len(sums) != 220 || len(moments) != 220 {
-		t.Fatalf("%d and %d buckets, want 220", len(sums), len(moments))
-	}
-	last := answer.Bucket{Start: epoch.Add(657 * time.Second), DurationNs: 2e9, Values: []int64{2}, Rest: 4}
-	if diff := cmp.Diff(last, sums[219]); diff != "" || sums[2].Rest != 9 {
-		t.Error(diff, sums[2])
-	}
-	last.Values[0], last.Rest = 1, 2
-	if diff := cmp.Diff(last, moments[219]); diff != "" || moments[2].Rest != 2 || moments[2].DurationNs != 3e9 {
-		t.Error(diff, moments[2])
-	}
-	held.Buckets = nil
-	if got := merged(); len(got) != 0 {
-		t.Errorf("no windows make %+v", got)
-	}
-}
-
 func TestEmptyTimeline(t *testing.T) {
 	h := viewer.Handler(newStore(t))
 	var got answer.Timeline
@@ -156,22 +118,5 @@ func TestEmptyTimeline(t *testing.T) {
 	}
 	if text := get(t, h, "/timeline?format=text").Body.String(); text != "query    .cpu{}\nno window\n" {
 		t.Errorf("text\n%s", text)
-	}
-}
-
-// A browser gets the page, a program JSON.
-func TestTimelineInABrowser(t *testing.T) {
-	h := viewer.Handler(newTestStore(t))
-	for accept, want := range map[string]string{
-		"": "application/json",
-		"text/html,application/xhtml+xml,*/*;q=0.8": "text/html; charset=utf-8",
-		"application/json":                          "application/json",
-		"*/*":                                       "application/json",
-	} {
-		r := httptest.NewRequest(http.MethodGet, "/timeline", nil)
-		r.Header.Set("Accept", accept)
-		if got := do(t, h, r).Header().Get("Content-Type"); got != want {
-			t.Errorf("Accept %q: %s, want %s", accept, got, want)
-		}
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-func newStore(t *testing.T) *store.Store {
+func newStore(t *testing.T, opts ...store.Option) *store.Store {
 	t.Helper()
-	s, err := store.New()
+	s, err := store.New(opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestUnnamedSpan(t *testing.T) {
 	}
 }
 
-// An unknown id may be that of a span that is still running.
+// An unknown id may belong to a span that is still running.
 func TestUnknownIDMayBeRunning(t *testing.T) {
 	s := newTestStore(t)
 	address := target("/", "query", `.cpu{profile_id="ffffffffffffffff"}`, "format", "json")

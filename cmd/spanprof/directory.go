@@ -50,7 +50,7 @@ func directoryViewOf(c *call, maxBytes int64, opts ...viewer.Option) (p page, ok
 	return page{viewer.Handler(source, opts...), "/"}, true, nil
 }
 
-// directorySource is a store that takes in nothing more.
+// directorySource is a store that receives nothing more.
 type directorySource struct {
 	store *store.Store
 	notes []string
@@ -59,32 +59,20 @@ type directorySource struct {
 var _ store.Source = (*directorySource)(nil)
 
 // View implements store.Source.
-func (s *directorySource) View(ctx context.Context) (store.View, error) {
-	v, err := s.store.View(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &directoryView{v.(storeView), s.notes}, nil
+func (s *directorySource) View(ctx context.Context, from, until time.Time) (store.View, error) {
+	v, err := s.store.View(ctx, from, until)
+	return &directoryView{v, s.notes}, err
 }
 
-// Generation has the viewer keep answers: what was read does not change.
-func (s *directorySource) Generation() uint64 { return s.store.Generation() }
-
-// storeView has the methods of a store's view, more than the view of files has.
-type storeView interface {
-	store.View
-	store.Timed
-	store.Attributed
-	Generation() uint64
-}
-
-// directoryView is a view that is not a store.Live: there is nothing to wait for.
+// directoryView adds the notes.
 type directoryView struct {
-	storeView
+	store.View
 	notes []string
 }
 
-var _ store.Noter = (*directoryView)(nil)
-
-// Notes implements store.Noter.
-func (v *directoryView) Notes() []string { return v.notes }
+// Info implements store.View.
+func (v *directoryView) Info() store.Info {
+	info := v.View.Info()
+	info.Notes = v.notes
+	return info
+}

@@ -21,7 +21,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer"
 )
 
 // The command lists the spans of an earlier process, and counts unreadable files.
@@ -133,21 +132,4 @@ func (l *clientOfBytes) Write(b []byte) (int, error) {
 		l.part = b
 	}
 	return l.ResponseRecorder.Write(b)
-}
-
-// Equal questions have one answer: what was read does not change.
-func TestAnswersOfDirectoryAreKept(t *testing.T) {
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := viewer.Handler(&directorySource{store: s})
-	var answers [2]*clientOfBytes
-	for i := range answers {
-		answers[i] = &clientOfBytes{ResponseRecorder: httptest.NewRecorder()}
-		h.ServeHTTP(answers[i], httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/?format=json", nil))
-	}
-	if a := answers[0]; a.Code != http.StatusOK || len(a.part) == 0 || &a.part[0] != &answers[1].part[0] {
-		t.Errorf("status %d, and the second answer was made anew", a.Code)
-	}
 }

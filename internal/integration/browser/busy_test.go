@@ -105,15 +105,15 @@ func busyStacks(random *rand.Rand, p *cpuProfile) [][]*profile.Location {
 	return stacks
 }
 
-// heldSource is a store whose selections wait until release is closed.
+// heldSource is a store with sums by stack that wait until release is closed.
 type heldSource struct {
 	store.Source
 	once           sync.Once
 	asked, release chan struct{}
 }
 
-func (s *heldSource) View(ctx context.Context) (store.View, error) {
-	v, err := s.Source.View(ctx)
+func (s *heldSource) View(ctx context.Context, from, until time.Time) (store.View, error) {
+	v, err := s.Source.View(ctx, from, until)
 	return &heldView{v, s}, err
 }
 
@@ -122,10 +122,13 @@ type heldView struct {
 	source *heldSource
 }
 
-func (v *heldView) Select(q store.Query) (*store.Selection, error) {
+func (v *heldView) Samples(q store.Query) (*store.Samples, error) {
+	if !q.Stacks {
+		return v.View.Samples(q)
+	}
 	v.source.once.Do(func() { close(v.source.asked) })
 	<-v.source.release
-	return v.View.Select(q)
+	return v.View.Samples(q)
 }
 
 // TestListBesideGraph has the list answer while the graph of a whole process is being built: first

@@ -109,12 +109,12 @@ func TestKeyboardOnly(t *testing.T) {
 		if got := b.text(`.bynames tbody [data-by=waits]`); got != waits {
 			t.Errorf("it waited for %s on the page, for %s by go tool pprof", got, waits)
 		}
-		if text := textOf(t, b.at().String()); !regexp.MustCompile(`max +spread +name\n.* ` + regexp.QuoteMeta(waits) + ` .* POST /order\n`).MatchString(text) {
+		if text := textOf(t, b.at().String()); !regexp.MustCompile(`max +name\n.* ` + regexp.QuoteMeta(waits) + ` .*  POST /order\n`).MatchString(text) {
 			t.Errorf("as text, it waited not %s:\n%s", waits, text)
 		}
 
-		b.run("the times", navigate(address), visible(`[data-preset=recent]`))
-		onto(`[data-preset=recent]`)
+		b.run("the times", navigate(address), visible(`[data-preset=version]`))
+		onto(`[data-preset=version]`)
 		b.picture("keyboard-preset")
 		b.run("compare them", enter, visible(`.sides`))
 		b.checkSides("by keyboard")

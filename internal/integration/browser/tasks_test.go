@@ -322,31 +322,21 @@ func (b *browser) differences() map[string][]string {
 	return get(b, chromedp.Evaluate[map[string][]string](`Object.fromEntries([...document.querySelectorAll('.diff tbody tr')].map((tr) => [tr.querySelector('[title]').title, [...tr.querySelectorAll('td.num')].map((td) => td.innerText.replace('\u2212', '-').replace(' %', '%'))]))`))
 }
 
-// TestPresets compares the last five minutes with the five before, and a version with the last,
-// in one click each.
+// TestPresets compares a version with the last in one click.
 func TestPresets(t *testing.T) {
 	o := newShop(t, false, 72)
 	address := o.serve(t)
 	b := newBrowser(t)
-	for _, one := range [][2]string{{"recent", "Last 5 min against the 5 before"}, {"version", "Version v2 against v1"}} {
-		preset, title := one[0], one[1]
-		b.run(preset, navigate(address), visible(`[data-preset=`+preset+`]`))
-		if text := b.text(`[data-preset=` + preset + `]`); text != title {
-			t.Errorf("the preset is called %q, want %q", text, title)
-		}
-		if preset == "recent" {
-			b.screenshots("presets")
-		}
-		b.task(title, 1, func() {
-			b.run("compare", click(`[data-preset=`+preset+`]`), visible(`.sides`))
-		})
-		b.checkSides(title)
-		b.screenshots("preset-" + preset)
-		if preset == "recent" {
-			b.run("for each second", click(`.diff label:has([value=second])`), until(`location.search.includes('per=second')`))
-			b.checkEach("for each second", 5*60)
-		}
+	const title = "Version v2 against v1"
+	b.run("the preset", navigate(address), visible(`[data-preset=version]`))
+	if text := b.text(`[data-preset=version]`); text != title {
+		t.Errorf("the preset is called %q, want %q", text, title)
 	}
+	b.task(title, 1, func() {
+		b.run("compare", click(`[data-preset=version]`), visible(`.sides`))
+	})
+	b.checkSides(title)
+	b.screenshots("preset-version")
 
 	// Of two graphs, each has a search and a zoom in the address.
 	b.run("two graphs", click(`.actions a:first-child`), visible(`.graph:last-of-type canvas`), settled,

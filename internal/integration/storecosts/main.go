@@ -3,9 +3,9 @@
 
 //go:build unix
 
-// Storecosts prints what dear questions to the store and its page cost, as CPU time and
-// allocated bytes of the process, and how many samples a store of 64 MiB holds. It uses
-// public functions alone, so that it can be built in the tree of an earlier version.
+// Storecosts prints the cost of expensive queries to the store and its page: CPU time and
+// allocated bytes of the process. It also prints how many samples a store of 64 MiB holds. It
+// uses public functions only.
 //
 //	go run ./internal/integration/storecosts
 package main
@@ -25,7 +25,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 )
@@ -98,7 +97,7 @@ func (c *client) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// get asks a handler, and says what it answers.
+// get sends a request to a handler and prints the answer.
 func get(ctx context.Context, h http.Handler, params ...string) string {
 	values := url.Values{}
 	for i := 0; i < len(params); i += 2 {
@@ -169,7 +168,7 @@ func full(w *tabwriter.Writer) error {
 	return nil
 }
 
-// evictions prints what a window takes whose room many idle ones have.
+// evictions prints the cost of a window that evicts many idle ones.
 func evictions(w *tabwriter.Writer) error {
 	for _, idle := range []int{0, idleWindows} {
 		s, err := store.New(store.WithMaxBytes(maxBytes))
@@ -199,18 +198,15 @@ func evictions(w *tabwriter.Writer) error {
 }
 
 // samplesOf counts the samples of all windows.
-func samplesOf(ctx context.Context, s *store.Store) (n int64) {
-	view, err := s.View(ctx)
+func samplesOf(ctx context.Context, s *store.Store) int64 {
+	view, err := s.View(ctx, time.Time{}, time.Time{})
 	if err != nil {
 		return 0
 	}
 	defer view.Close()
-	kinds, err := view.Kinds(store.Query{Kind: exporter.KindCPU})
+	kinds, err := view.Samples(store.Query{})
 	if err != nil {
 		return 0
 	}
-	for _, k := range kinds {
-		n += k.Samples
-	}
-	return n
+	return kinds.Samples
 }

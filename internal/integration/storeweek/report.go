@@ -48,7 +48,7 @@ func enter(spans map[string][]*span, s *span, value func(*span) int64) {
 	spans[s.name] = list[:min(top, len(list))]
 }
 
-// report says what of the truth a store shows.
+// report is the part of the truth that a store shows.
 type report struct {
 	stats   store.Stats
 	lists   [3]list
@@ -59,12 +59,12 @@ type report struct {
 
 type list struct {
 	title string
-	// wanted spans, those of them with samples, and those with all their samples.
+	// wanted are all spans. with have samples, whole all of their samples.
 	wanted, with, whole int
 }
 
 func (t *truth) compare(s *store.Store) (*report, error) {
-	view, err := s.View(context.Background())
+	view, err := s.View(context.Background(), time.Time{}, time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -84,17 +84,20 @@ func (t *truth) compare(s *store.Store) (*report, error) {
 	return r, err
 }
 
-// look asks the store for a span and its samples.
+// look searches the store for a span and its samples.
 func (r *report) look(view store.View, l *list, want *span) error {
 	l.wanted++
-	got, ok, err := view.Span(want.id.String())
+	list, err := view.Spans(store.SpanQuery{ID: want.id.String()})
 	if err != nil {
 		return err
 	}
-	why := ""
+	why, got := "", store.Span{}
+	if len(list.Spans) > 0 {
+		got = list.Spans[0]
+	}
 	switch {
-	case !ok:
-		why = "neither record nor samples are held"
+	case len(list.Spans) == 0:
+		why = "no record and no samples are held"
 	case got.SummaryMissing:
 		why = "its record is gone"
 	case got.SamplesHeld == 0:

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// settled is how long after its end it is known what became of a span, on a machine that
-	// is busy: the reading is 10 s after the last one, and may take long.
+	// settled is the time after its end until which the fate of a span is known, on a busy
+	// machine. The reading is 10 s after the last one, and may take long.
 	settled = time.Minute
 	// storeBytes has room for the exact times of more than that.
 	storeBytes = 128 << 20
@@ -40,7 +40,7 @@ type started struct {
 	recorder *exectrace.Recorder
 	checked  time.Duration   // spans that ended until then are compared
 	seen     map[string]bool // spans that ended later and are
-	late     int             // spans whose recording was written too late, as the program stalled
+	late     int             // spans with a recording that was written too late: the program stalled
 	counters map[string]int
 }
 
@@ -56,7 +56,7 @@ func (s *started) read() error { return nil }
 // check compares what the store has of spans with the ledger, before it needs the room for
 // others.
 func (s *started) check() error {
-	v, err := s.store.View(context.Background())
+	v, err := s.store.View(context.Background(), time.Time{}, time.Time{})
 	if err != nil {
 		return err
 	}
@@ -70,16 +70,16 @@ func (s *started) check() error {
 			seen[id] = true
 			continue
 		}
-		data, err := v.(store.Exact).ExactTimes(id)
+		list, err := v.Spans(store.SpanQuery{ID: id, Exact: true, Brief: true})
 		if err != nil {
 			return err
 		}
-		if data == nil {
+		if len(list.Spans) == 0 || list.Spans[0].ExactTimes == nil {
 			continue
 		}
 		seen[id] = true
 		var got exectrace.SpanTimes
-		if err := json.Unmarshal(data, &got); err != nil {
+		if err := json.Unmarshal(list.Spans[0].ExactTimes, &got); err != nil {
 			return fmt.Errorf("exact times of span %s: %w", id, err)
 		}
 		if len(got.Goroutines) > 0 {
@@ -120,7 +120,7 @@ func (s *started) stop() error {
 		s.parseErrors += s.counters[fault]
 	}
 	if all := s.ledger.count(); s.counters[slowSpans] != all || unknown != 0 {
-		s.mistake(&s.wrong, "%d local roots ended, %d are counted, and of %d nothing says what became of them", all, s.counters[slowSpans], unknown)
+		s.mistake(&s.wrong, "%d local roots ended, %d are counted, and the fate of %d is unknown", all, s.counters[slowSpans], unknown)
 	}
 	if s.counters[stored] != s.found {
 		s.mistake(&s.wrong, "%d spans have exact times by the counter, %d in the store", s.counters[stored], s.found)

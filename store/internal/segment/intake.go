@@ -51,7 +51,7 @@ type Intake struct {
 	draining sync.Mutex
 	spare    []sdktrace.ReadOnlySpan
 	batch    []Ended
-	// sets has the attributes of all spans of the batch, ends where those of each end.
+	// sets has the attributes of all spans of the batch, one after the other. ends are their ends.
 	sets []byte
 	ends []int
 	// named is the resource of the last span, service its service.

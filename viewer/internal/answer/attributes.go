@@ -12,11 +12,11 @@ import (
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 const (
-	// maxAttributeKeys bounds the keys to choose from, maxAttributeValues the values
-	// of the one that is chosen.
+	// maxAttributeKeys bounds the keys in a list, maxAttributeValues the values of one key.
 	maxAttributeKeys   = 32
 	maxAttributeValues = 500
 )
@@ -32,12 +32,6 @@ type Attribute struct {
 	Child string `json:"child,omitempty"`
 }
 
-// AttributeKey is a key that spans have, and how many do.
-type AttributeKey struct {
-	Key   string `json:"key"`
-	Spans int    `json:"spans"`
-}
-
 // ByAttribute sums the spans that are held by the values of one attribute.
 type ByAttribute struct {
 	Key string `json:"key"`
@@ -45,7 +39,7 @@ type ByAttribute struct {
 	// left out.
 	Values        []AttributeValue `json:"values"`
 	ValuesOmitted int              `json:"valuesOmitted,omitempty"`
-	// Note says in words what to know about the sums, or why there are none.
+	// Note is a remark about the sums, or the reason why there are none.
 	Note string `json:"note,omitempty"`
 }
 
@@ -69,37 +63,36 @@ func newAttributes(list []store.Attribute) []Attribute {
 	return attributes
 }
 
-// attributes fills in the keys of attributes and the sums by one of them, where the source
-// knows any.
+// attributes fills in the keys of attributes and the sums by one of them, if the source has
+// any.
 func (l *SpanList) attributes(r *Reader, by string) {
 	if by != "" {
 		l.By = &ByAttribute{Key: by, Values: []AttributeValue{}}
 	}
-	source, ok := r.view.(store.Attributed)
-	if !ok {
+	if !r.records() {
 		if l.By != nil {
 			l.By.Note = unknownAttributes
 		}
 		return
 	}
-	keys := ask(r, "attributes", source.AttributeKeys)
+	keys := sums.AttributeKeys(r.allSpans())
 	for _, key := range keys {
 		if len(l.AttributeKeys) == maxAttributeKeys && key.Key != by {
 			continue
 		}
-		l.AttributeKeys = append(l.AttributeKeys, AttributeKey(key))
+		l.AttributeKeys = append(l.AttributeKeys, key)
 	}
 	if l.By == nil {
 		return
 	}
-	totals := ask(r, "attribute "+by, func() ([]store.AttributeTotal, error) { return source.AttributeTotals(by) })
+	totals := sums.AttributeTotals(r.allSpans(), by)
 	if l.By.ValuesOmitted = len(totals) - maxAttributeValues; l.By.ValuesOmitted > 0 {
 		totals = totals[:maxAttributeValues]
 	} else {
 		l.By.ValuesOmitted = 0
 	}
 	if len(totals) == 0 {
-		l.By.Note = missingAttribute(source, keys, by)
+		l.By.Note = r.missingAttribute(keys, by)
 	}
 	q := flameql.Query{Type: r.cpuType()}
 	for _, t := range totals {
@@ -114,12 +107,10 @@ func (l *SpanList) attributes(r *Reader, by string) {
 	}
 }
 
-// OnAttributes reports whether the query has conditions on spans, such as on their attributes,
-// for which all spans have to be looked at.
+// OnAttributes reports whether the query has conditions on spans, such as on their attributes.
 func (q Query) OnAttributes() bool { return slices.ContainsFunc(q.Matchers, store.Matcher.OnSpan) }
 
-// attributeTitle says in words what a query selects whose one condition is that an
-// attribute has a value.
+// attributeTitle describes a query with one condition: an attribute has a value.
 func (q Query) attributeTitle() (string, bool) {
 	if len(q.Matchers) != 1 || q.Matchers[0].Op() != store.MatchEqual {
 		return "", false
@@ -138,12 +129,12 @@ const (
 	wholeRequests = "these are the times of whole requests: a request counts for each value that it has; for the time of one query, give each span a profile (WithRootSpanOnly(false))"
 )
 
-// missingAttribute says why no span has an attribute, "" if one has it.
-func missingAttribute(source store.Attributed, keys []store.AttributeKey, key string) string {
-	if slices.ContainsFunc(keys, func(k store.AttributeKey) bool { return k.Key == key }) {
+// missingAttribute returns the reason why no span has an attribute, "" if one has it.
+func (r *Reader) missingAttribute(keys []sums.AttributeKey, key string) string {
+	if slices.ContainsFunc(keys, func(k sums.AttributeKey) bool { return k.Key == key }) {
 		return ""
 	}
-	kept := source.KeptAttributes()
+	kept := r.info.Attributes
 	if len(kept) == 0 {
 		return "attributes of spans are not kept (WithoutSpanAttributes)"
 	}
@@ -151,14 +142,12 @@ func missingAttribute(source store.Attributed, keys []store.AttributeKey, key st
 	if slices.Contains(kept, key) {
 		return reason
 	}
-	return reason + ": kept are those of the semantic conventions that tell requests apart, and the keys of WithSpanAttributes"
+	return reason + ": kept are keys of the semantic conventions that distinguish requests, and the keys of WithSpanAttributes"
 }
 
-// attributeNote says that the samples of whole requests were selected by what their
-// children did.
+// attributeNote returns a note if an attribute of children selects whole requests.
 func (r *Reader) attributeNote(q Query) string {
-	source, ok := r.view.(store.Attributed)
-	if !ok {
+	if !r.records() {
 		return ""
 	}
 	for _, m := range q.Matchers {
@@ -166,15 +155,15 @@ func (r *Reader) attributeNote(q Query) string {
 		if !ok || !asksFor(m) {
 			continue // What lacks a value is no whole request because of it.
 		}
-		totals := ask(r, "attribute "+key, func() ([]store.AttributeTotal, error) { return source.AttributeTotals(key) })
-		if slices.ContainsFunc(totals, func(t store.AttributeTotal) bool { return t.Shared && m.Matches(t.Value) }) {
+		totals := sums.AttributeTotals(r.allSpans(), key)
+		if slices.ContainsFunc(totals, func(t sums.AttributeTotal) bool { return t.Shared && m.Matches(t.Value) }) {
 			return wholeRequests
 		}
 	}
 	return ""
 }
 
-// asksFor reports whether a condition says what must be, not what must not.
+// asksFor reports whether a condition requires a value.
 func asksFor(m store.Matcher) bool {
 	return m.Op() == store.MatchEqual || m.Op() == store.MatchRegexp
 }
@@ -182,11 +171,10 @@ func asksFor(m store.Matcher) bool {
 // unprefixedAttribute returns the label of a query that no sample has and that is an
 // attribute of spans, "" for none.
 func (r *Reader) unprefixedAttribute(q Query) string {
-	source, ok := r.view.(store.Attributed)
-	if !ok {
+	if !r.records() {
 		return ""
 	}
-	kept := source.KeptAttributes()
+	kept := r.info.Attributes
 	for _, m := range q.Matchers {
 		label := m.Label()
 		if !asksFor(m) || !slices.Contains(kept, label) {
@@ -203,7 +191,7 @@ func (r *Reader) unprefixedAttribute(q Query) string {
 
 // selectsAny reports whether q selects a sample.
 func (r *Reader) selectsAny(q Query) bool {
-	return slices.ContainsFunc(r.totals(q), func(t store.KindTotal) bool {
+	return slices.ContainsFunc(r.totals(q), func(t store.Sum) bool {
 		return t.Kind == q.Type.Kind && t.Samples > 0
 	})
 }
@@ -211,21 +199,20 @@ func (r *Reader) selectsAny(q Query) bool {
 // emptyAttributes is the reason for a query with conditions on attributes that selects
 // nothing.
 func (r *Reader) emptyAttributes(q Query) string {
-	source, ok := r.view.(store.Attributed)
-	if !ok {
+	if !r.records() {
 		return unknownAttributes
 	}
-	keys := ask(r, "attributes", source.AttributeKeys)
+	keys := sums.AttributeKeys(r.allSpans())
 	for _, m := range q.Matchers {
 		key, ok := m.SpanAttribute()
 		if !ok {
 			continue
 		}
-		if reason := missingAttribute(source, keys, key); reason != "" {
+		if reason := r.missingAttribute(keys, key); reason != "" {
 			return reason
 		}
 	}
-	return "none of the samples is of a span that is held and whose attributes meet the conditions of the query"
+	return "no sample is of a span that is held and has attributes as the query requires"
 }
 
 // text returns the attribute in one line.
@@ -242,8 +229,8 @@ func (a Attribute) text() string {
 	return text
 }
 
-// telling returns the error of the span and the attributes that say more than its name does,
-// in one line.
+// telling returns the error of the span and the attributes that are not in its name, in one
+// line.
 func (s Span) telling() string {
 	var parts []string
 	if s.Status != "" {

@@ -16,7 +16,7 @@ import (
 // Baseline is the query for all profiles with a selection's labels except the ids.
 type Baseline struct {
 	Query string `json:"query"`
-	// Meaning says in words what the query selects.
+	// Meaning describes what the query selects.
 	Meaning string `json:"meaning"`
 	// Name is the name of the spans, Spans the number of them that are held.
 	// Both are missing if the name is not known.
@@ -25,10 +25,10 @@ type Baseline struct {
 	// Label is the span_name of the query if it is not Name: the label that the
 	// samples carry, and maybe samples of spans of other names.
 	Label string `json:"label,omitempty"`
-	// Empty says that the query selects no sample either.
+	// Empty is set if the query selects no sample either.
 	Empty bool `json:"empty,omitempty"`
-	// From and Until bound the time of the query, where the source cannot be looked
-	// through as a whole and the profile has a time.
+	// From and Until bound the time of the query. They are set if the source cannot be
+	// searched as a whole.
 	From  time.Time `json:"from,omitzero"`
 	Until time.Time `json:"until,omitzero"`
 
@@ -37,14 +37,13 @@ type Baseline struct {
 
 func (b *Baseline) asked() Query { return Query{Query: b.query, From: b.From, Until: b.Until} }
 
-// baselineReach is how far before a profile its baseline begins in a source that cannot
-// be looked through as a whole, as in the addresses that spanprof.WithProfileBaselineURL
-// writes.
+// baselineReach is the time from the start of a baseline to its profile in such a source.
+// spanprof.WithProfileBaselineURL writes the same.
 const baselineReach = time.Hour
 
-// baseline returns nil for a query without ids, and for one whose samples have several
-// names, for which there is no one baseline. What spans did after their end has none.
-func (r *Reader) baseline(q Query, span store.Span, sel *store.Selection) *Baseline {
+// baseline returns nil for a query without ids, and for samples of several names, which have
+// several baselines. Work after the end of spans has none.
+func (r *Reader) baseline(q Query, span store.Span, sel *store.Samples) *Baseline {
 	base := q.WithoutIDs()
 	if _, ended := q.Value(labelkey.EndedSpanID); ended || len(base.Matchers) == len(q.Matchers) {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // maxDiffRows bounds the differences of a comparison.
@@ -21,15 +22,15 @@ type Comparison struct {
 	// Left is the baseline, Right is compared with it.
 	Left  *Profile `json:"left"`
 	Right *Profile `json:"right"`
-	// LeftName and RightName say what the sides are.
+	// LeftName and RightName describe the sides.
 	LeftName  string `json:"leftName"`
 	RightName string `json:"rightName"`
-	// Diff has the functions that take more on the right first, then those
-	// that take less, each by the difference of their shares. DiffOmitted is
-	// the number of those left out, which differ least.
+	// Diff has the functions that take more on the right first, then the others. Each part
+	// is sorted by the difference of the shares. DiffOmitted is the number of functions left
+	// out, which differ least.
 	Diff        []flame.DiffRow `json:"diff"`
 	DiffOmitted int             `json:"diffOmitted,omitempty"`
-	// Note says in words what to know about both sides.
+	// Note is a remark about both sides.
 	Note   string  `json:"note,omitempty"`
 	Status *Status `json:"status,omitempty"`
 }
@@ -63,8 +64,7 @@ func (r *Reader) Compare(left, right Query) (*Comparison, error) {
 // Folded returns the stacks of both sides in the folded form.
 func (c *Comparison) Folded() string { return flame.FoldedDiff(c.Left.summary, c.Right.summary) }
 
-// sideName says what a side is: beside the work that it is the baseline of, by what it has
-// in common with that.
+// sideName describes a side. A baseline is described by what it has in common with the other.
 func sideName(side, other *Profile) string {
 	if b := other.Baseline; b != nil && b.Query == side.Query {
 		return b.Meaning
@@ -100,7 +100,7 @@ func (r *Reader) spansOf(p *Profile) (n int) {
 	switch conditions[0].Label() {
 	case inSpanName:
 		// It is about the spans that have a record.
-		if n = len(r.spans(store.SpanQuery{Name: value, Service: service, From: p.From, Until: p.Until, Limit: maxCounted + 1})); n > maxCounted {
+		if n = len(r.spans(store.SpanQuery{Name: value, Service: service, From: p.From, Until: p.Until, Limit: maxCounted + 1, Brief: true})); n > maxCounted {
 			return 0
 		}
 	case labelkey.SpanName:
@@ -109,13 +109,13 @@ func (r *Reader) spansOf(p *Profile) (n int) {
 			return 0
 		}
 		totals := r.nameTotals()
-		labels := newLabelNames(totals)
+		labels := sums.LabelNames(totals)
 		for _, t := range totals {
 			if t.Label != value || service != "" && t.Service != service {
 				continue
 			}
 			// What other names share the label with is not known to be of these spans.
-			if labels[serviceLabel{t.Service, value}] > 1 {
+			if labels[sums.Name{Service: t.Service, Name: value}] > 1 {
 				return 0
 			}
 			n += t.Spans
@@ -124,9 +124,9 @@ func (r *Reader) spansOf(p *Profile) (n int) {
 	return n
 }
 
-// profiledTime returns for how long the windows went on that may have samples of a side, 0
-// where that is not known.
-func (r *Reader) profiledTime(p *Profile) (covered time.Duration) {
+// profiledTime returns the length of the windows that may have samples of a side, 0 if it is
+// unknown.
+func (r *Reader) profiledTime(p *Profile) time.Duration {
 	q := p.query
 	if p.Unit != termtext.Nanoseconds {
 		return 0
@@ -137,30 +137,15 @@ func (r *Reader) profiledTime(p *Profile) (covered time.Duration) {
 		}
 		return p.Until.Sub(p.From)
 	}
-	windows := 0
-	var until time.Time
-	for _, w := range r.allWindows() { // by start
-		if w.Kind != q.Type.Kind || !q.From.IsZero() && !end(w).After(q.From) || !q.Until.IsZero() && !w.Start.Before(q.Until) {
-			continue
-		}
-		windows++
-		from := w.Start
-		if from.Before(until) {
-			from = until
-		}
-		if d := end(w).Sub(from); d > 0 && q.about(w) {
-			covered, until = covered+d, end(w)
-		}
-	}
-	// A side that was found in more has samples of spans whose windows have made room.
-	if windows != p.Windows {
+	windows := sums.In(r.allWindows(), q.Type.Kind, q.From, q.Until)
+	// A side with more windows has samples of spans that outlived their windows.
+	if len(windows) != p.Windows {
 		return 0
 	}
-	return covered
+	return sums.Covered(windows, time.Time{}, time.Time{}, q.about)
 }
 
-// sideTitle is the name of a side for a terminal, with the time of a span, and of both sides
-// where they have one name.
+// sideTitle is the name of a side for a terminal. Spans, and sides of one name, have a time.
 func (c *Comparison) sideTitle(side *Profile, name string) string {
 	name = termtext.Clip(termtext.OneLine(name), termtext.Columns-40)
 	switch {

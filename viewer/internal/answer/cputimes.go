@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// cpuParts is into how many parts a span's duration is cut at most to tell when its
-	// CPU samples were taken: a lane of the page has not many more pixels.
+	// cpuParts is the number of parts of a span's duration with CPU times: a lane of the
+	// page has few more pixels.
 	cpuParts = 200
 	// textParts is the same for a line of text.
 	textParts = 60
 )
 
-// CPUTime is when CPU samples were taken, in nanoseconds since the start of the span,
-// the CPU time in nanoseconds that they stand for, and their number.
+// CPUTime is the time of CPU samples since the start of the span, their CPU time, and their
+// number. Times are in nanoseconds.
 type CPUTime [3]int64
 
 func (t CPUTime) after() int64 { return t[0] }
@@ -49,7 +49,7 @@ func newAfterEnd(s store.Span) *AfterEnd {
 	}
 }
 
-// text says the same in words.
+// text describes it.
 func (a *AfterEnd) text() string {
 	return fmt.Sprintf("cpu %s in %s, in goroutines that it had started", termtext.Value(a.CPUNs, termtext.Nanoseconds), termtext.Plural(a.CPUSamples, "sample"))
 }
@@ -65,20 +65,19 @@ func (r *Reader) afterEnd(id string) (title, note string) {
 
 // withTimes returns s as answer has it, with the times of its CPU samples.
 func (r *Reader) withTimes(answer Span, s store.Span) Span {
-	timed, ok := r.view.(store.Timed)
-	// The start of work without a span is that of a profile.
-	if !ok || s.CPUSamples == 0 || s.Manual || s.SummaryMissing {
+	// Work without a span starts with its profile.
+	if s.CPUSamples == 0 || s.Manual || s.SummaryMissing {
 		return answer
 	}
-	times := ask(r, "times of "+s.ProfileID, func() ([]store.CPUTime, error) { return timed.CPUTimes(s, cpuParts) })
-	for _, t := range times {
+	timed, _ := r.spanOf(store.SpanQuery{ID: s.ProfileID, Parts: cpuParts, Brief: true})
+	for _, t := range timed.CPUTimes {
 		answer.CPUTimes = append(answer.CPUTimes, CPUTime{t.After.Nanoseconds(), t.CPU.Nanoseconds(), t.Samples})
 	}
 	return answer
 }
 
-// when draws the time of a span as a line: where it was on a CPU for half the time of a
-// cell or more, where for less, and where not at all. It is empty if that is not known.
+// when draws the time of a span as a line. A cell with half of its time or more on a CPU is #,
+// with less -, with none a dot. It is empty if the times are unknown.
 func (s *Span) when() string {
 	if len(s.CPUTimes) == 0 || s.DurationNs <= 0 {
 		return ""

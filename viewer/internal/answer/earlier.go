@@ -45,11 +45,6 @@ func (p *EarlierProcess) text() string {
 	return text
 }
 
-// same reports whether two processes are one.
-func (p *EarlierProcess) same(as *EarlierProcess) bool {
-	return p == as || p != nil && as != nil && p.Started.Equal(as.Started) && p.PID == as.PID
-}
-
 // Directory is the files of a store and what is held of earlier processes.
 type Directory struct {
 	Path     string `json:"path"`

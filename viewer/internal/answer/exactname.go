@@ -102,10 +102,9 @@ func (r *Reader) exactName(q Query) *ExactName {
 // execution trace has told of them.
 func (r *Reader) exactTimesOfName(q Query) iter.Seq2[*store.Span, *exactTimes] {
 	return func(yield func(*store.Span, *exactTimes) bool) {
-		exact, ok := r.view.(store.Exact)
 		name, named := q.Value(labelkey.SpanName)
 		service, alone := q.exactService()
-		if !ok || !named || name == "" || !alone || !exact.HasExactTimes() {
+		if !named || name == "" || !alone || !r.info.ExactTimes {
 			return
 		}
 		left := mostExactBytes
@@ -127,10 +126,10 @@ func (r *Reader) exactTimesOfName(q Query) iter.Seq2[*store.Span, *exactTimes] {
 // the slowest of all.
 func (r *Reader) exactSpans(q Query, name, service string) []store.Span {
 	for limit := mostExactSpans; ; limit = mostExactSought {
-		spans := r.spans(store.SpanQuery{Name: name, Service: service, From: q.From, Until: q.Until, Order: store.Slowest, Limit: limit})
+		spans := r.spans(store.SpanQuery{Name: name, Service: service, From: q.From, Until: q.Until, Order: store.Slowest, Limit: limit, Brief: true})
 		var exact []store.Span
 		for i := range spans {
-			if spans[i].ExactTimes && len(exact) < mostExactSpans {
+			if spans[i].HasExactTimes && len(exact) < mostExactSpans {
 				exact = append(exact, spans[i])
 			}
 		}

@@ -66,7 +66,7 @@ type exactFrame struct {
 	Line int    `json:"line"`
 }
 
-// withExactTimes returns a span with what an execution trace has told of it.
+// withExactTimes returns a span with its exact times.
 func (r *Reader) withExactTimes(s Span) Span {
 	if s.HasExactTimes {
 		s.ExactTimes = r.exactJSON(s.ProfileID)
@@ -74,16 +74,13 @@ func (r *Reader) withExactTimes(s Span) Span {
 	return s
 }
 
-// exactJSON returns what an execution trace has told of a span, nil if nothing.
+// exactJSON returns the exact times of a span, nil if there are none.
 func (r *Reader) exactJSON(id string) json.RawMessage {
-	exact, ok := r.view.(store.Exact)
-	if !ok {
-		return nil
-	}
-	return ask(r, "exact times of "+id, func() (json.RawMessage, error) { return exact.ExactTimes(id) })
+	s, _ := r.spanOf(store.SpanQuery{ID: id, Exact: true, Brief: true})
+	return s.ExactTimes
 }
 
-// exactTimesOf returns what an execution trace has told of a span, nil if nothing.
+// exactTimesOf returns the parsed exact times of a span, nil if there are none.
 func (r *Reader) exactTimesOf(s *store.Span) *exactTimes {
 	var x exactTimes
 	if data := r.exactJSON(s.ProfileID); len(data) == 0 || json.Unmarshal(data, &x) != nil {
@@ -92,7 +89,7 @@ func (r *Reader) exactTimesOf(s *store.Span) *exactTimes {
 	return &x
 }
 
-// exactly says in lines where the time of the span went, by an execution trace.
+// exactly describes where the time of the span went, by an execution trace.
 func (s *Span) exactly() (lines []string) {
 	var x exactTimes
 	if len(s.ExactTimes) == 0 || json.Unmarshal(s.ExactTimes, &x) != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
-	"github.com/spanprof/spanprof/store"
 )
 
 // Kind is a profile of one type that meets the conditions of a query.
@@ -16,7 +15,7 @@ type Kind struct {
 	// Type is the profile type in Query, Label its short name.
 	Type  string `json:"type"`
 	Label string `json:"label"`
-	// Measure says in words what the profile is of.
+	// Measure describes the values.
 	Measure string `json:"measure"`
 	// Samples counts the samples of the profile's kind.
 	Samples int64  `json:"samples"`
@@ -25,29 +24,28 @@ type Kind struct {
 	Service string `json:"service,omitempty"`
 }
 
-// kinds lists the types of profiles that have samples for the conditions of q, the type
-// of q itself, and CPU time, so that there is a link back to it. Minor types are left out
-// unless q asks for one.
+// kinds lists the types of profiles that have samples for the conditions of q. The type of q
+// and CPU time are always listed, minor types only if q is of one.
 func (r *Reader) kinds(q Query) []Kind {
-	totals := map[exporter.Kind]store.KindTotal{}
+	totals := map[exporter.Kind]int64{}
 	for _, t := range r.totals(q) {
-		totals[t.Kind] = t
+		totals[t.Kind] = t.Samples
 	}
 	list := []Kind{}
 	cpu := r.cpuType()
 	for _, t := range flameql.Types {
 		total := totals[t.Kind]
-		if t != q.Type && t != cpu && (total.Samples == 0 || t.Minor) {
+		if t != q.Type && t != cpu && (total == 0 || t.Minor) {
 			continue
 		}
 		other := q.Query
 		other.Type = t
-		list = append(list, Kind{Type: t.Name, Label: t.Label, Measure: t.Words, Samples: total.Samples, Query: other.String()})
+		list = append(list, Kind{Type: t.Name, Label: t.Label, Measure: t.Words, Samples: total, Query: other.String()})
 	}
 	return list
 }
 
-// maxServices bounds the services of which a page lists the profiles.
+// maxServices bounds the services with profiles in the list of a page.
 const maxServices = 100
 
 // process lists the profiles of the whole process, or of each process if there are several

@@ -5,12 +5,11 @@ package answer
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // Log is what the source and the profiler have done.
@@ -34,8 +33,8 @@ func (r *Reader) Log() (*Log, error) {
 	l := &Log{
 		Status: r.status,
 		Stats:  newStats(r.stats),
-		Kinds:  windowsByKind(r.allWindows()),
-		Fixed:  r.live == nil,
+		Kinds:  newWindows(r.allWindows()),
+		Fixed:  r.fixed(),
 		Ranged: r.ranged(),
 	}
 	l.Note = r.notes()
@@ -68,7 +67,7 @@ func (l *Log) Text() string {
 			fmt.Fprintf(&b, "%-10s of %s %s\n", termtext.OneLine(k.Kind), termtext.Clip(termtext.OneLine(k.Service), 40), termtext.Clip(termtext.OneLine(k.Version), 40))
 			continue
 		}
-		fmt.Fprintf(&b, "%-8s %s of %s, %s: %s, %s\n", termtext.OneLine(k.Kind), termtext.Plural(k.Windows, "window"), termtext.Clip(termtext.OneLine(k.Service), 12), termtext.TimeRange(k.From, k.Until), termtext.Plural(k.Samples, "sample"), termtext.Value(k.Bytes, termtext.Bytes))
+		fmt.Fprintf(&b, "%-8s %s of %s, %s: %s, %s\n", termtext.OneLine(k.Kind), termtext.Plural(k.Count, "window"), termtext.Clip(termtext.OneLine(k.Service), 12), termtext.TimeRange(k.From, k.Until), termtext.Plural(k.Samples, "sample"), termtext.Value(k.Bytes, termtext.Bytes))
 		if k.Earlier != nil {
 			termtext.Prose(&b, "", 9, "of "+k.Earlier.text())
 		}
@@ -145,38 +144,16 @@ func newStats(s store.Stats) Stats {
 
 // Windows is the sum of the windows held of one kind, service, version and process.
 type Windows struct {
-	Kind    string    `json:"kind"`
-	Service string    `json:"service"`
-	Version string    `json:"version,omitempty"`
-	Windows int       `json:"windows"`
-	Samples int64     `json:"samples"`
-	Bytes   int64     `json:"bytes"`
-	From    time.Time `json:"from"`
-	Until   time.Time `json:"until"`
-	// Earlier is the earlier process that has taken them, which has left them in a
-	// directory; it is left out for this process.
+	sums.Windows
+	// Earlier is the earlier process that left them in a directory; it is left out for
+	// this process.
 	Earlier *EarlierProcess `json:"earlier,omitempty"`
 }
 
-// windowsByKind sums windows, in the order of the first of each sum.
-func windowsByKind(windows []store.WindowInfo) []Windows {
+func newWindows(windows []store.WindowInfo) []Windows {
 	list := []Windows{}
-	for _, w := range windows {
-		earlier := newEarlierProcess(w.Earlier)
-		i := slices.IndexFunc(list, func(k Windows) bool {
-			return k.Earlier.same(earlier) && k.Kind == string(w.Kind) && k.Service == w.Service && k.Version == w.ServiceVersion
-		})
-		if i < 0 {
-			i = len(list)
-			list = append(list, Windows{Kind: string(w.Kind), Service: w.Service, Version: w.ServiceVersion, Earlier: earlier, From: w.Start})
-		}
-		k := &list[i]
-		k.Windows++
-		k.Samples += w.Samples
-		k.Bytes += w.Bytes
-		if end := w.Start.Add(w.Duration); end.After(k.Until) {
-			k.Until = end
-		}
+	for _, w := range sums.ByKind(windows) {
+		list = append(list, Windows{w, newEarlierProcess(w.Process)})
 	}
 	return list
 }

@@ -12,32 +12,12 @@ import (
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
-	"github.com/spanprof/spanprof/store"
 )
-
-// labelNames counts, for each value of the label span_name, the names of the spans whose
-// samples carry it. There may be several: routers rename spans after the labels were
-// set, long names are cut, and beyond a bound names become "other".
-type labelNames map[serviceLabel]int
-
-type serviceLabel struct{ service, label string }
-
-func newLabelNames(totals []store.NameTotal) labelNames {
-	names := labelNames{}
-	for _, t := range totals {
-		// The earlier name of a renamed span has samples, but no span.
-		if t.Spans > 0 {
-			names[serviceLabel{t.Service, t.Label}]++
-		}
-	}
-	return names
-}
 
 // maxNoteNames bounds the names in a sentence.
 const maxNoteNames = 3
 
-// labelNote says which spans' samples carry the span_name of the query, if it is not
-// their name.
+// labelNote names the spans with samples of the query's span_name, if it is not their name.
 func (r *Reader) labelNote(q Query) string {
 	label, ok := q.Value(labelkey.SpanName)
 	if _, single := q.SpanID(); !ok || label == "" || single {
@@ -64,7 +44,7 @@ func (r *Reader) labelNote(q Query) string {
 // store may take in profiles of several.
 type services []string
 
-// several reports whether work has to be told apart by its service.
+// several reports whether there is work of several services.
 func (s services) several() bool { return len(s) > 1 }
 
 // among reports whether name is one of several services.

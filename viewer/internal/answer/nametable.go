@@ -16,6 +16,7 @@ import (
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer/internal/answer/byname"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // NameTable is the table of all names.
@@ -34,18 +35,18 @@ func (t *NameTable) WithoutStatus() (any, *Status) {
 // Lasts implements Data: a span that runs is in no sum.
 func (t *NameTable) Lasts() bool { return true }
 
-// NameOrder says how the table is sorted and cut.
+// NameOrder is the order and the length of the table.
 type NameOrder struct {
 	Sort      string
 	Ascending bool
 	Limit     int
 }
 
-// NameTable answers the sums of spans by name: of all that ended in the time of the
-// windows held or, where q has conditions, of those with a record that meet them.
+// NameTable answers the sums of spans by name: of all that ended in the time of the windows
+// held. If q has conditions, the sums are of the spans with a record that meet them.
 func (r *Reader) NameTable(q store.SpanQuery, order NameOrder) (*NameTable, error) {
 	held := r.services()
-	t := &NameTable{byname.Table{Generation: r.generation(), Names: []byname.Name{}, Fixed: r.live == nil, Ranged: r.ranged()}, r.status}
+	t := &NameTable{byname.Table{Generation: r.generation(), Names: []byname.Name{}, Fixed: r.fixed(), Ranged: r.ranged()}, r.status}
 	if held.several() {
 		t.Services = held
 	}
@@ -59,9 +60,11 @@ func (r *Reader) NameTable(q store.SpanQuery, order NameOrder) (*NameTable, erro
 		t.Service = held[0]
 	}
 	n := &nameTable{Reader: r, table: &t.Table, asked: q, held: held}
-	source, measured := r.view.(store.Measured)
+	measured := r.records()
 	if measured {
-		n.spreads = ask(r, "times by name", func() ([]store.NameSpread, error) { return source.NameSpreads(q) })
+		of := q
+		of.Running, of.Requests, of.Limit, of.Order, of.Brief = false, false, 0, store.Newest, true
+		n.spreads = sums.NameSpreads(r.spans(of))
 	}
 	var notes []string
 	switch {
@@ -84,8 +87,8 @@ func (r *Reader) NameTable(q store.SpanQuery, order NameOrder) (*NameTable, erro
 		}
 	}
 	if measured && !t.Selected {
-		n.unlabelled(source)
-		if note := n.waits(source); note != "" {
+		n.unlabelled()
+		if note := n.waits(); note != "" {
 			notes = append(notes, note)
 		}
 		if note := n.unmeasured(); note != "" {
@@ -93,7 +96,6 @@ func (r *Reader) NameTable(q store.SpanQuery, order NameOrder) (*NameTable, erro
 		}
 	}
 	t.Arrange(order.Sort, order.Ascending, order.Limit)
-	t.AlignHistograms()
 	t.Note = r.notes(notes...)
 	return answered(r, t)
 }
@@ -110,59 +112,58 @@ type nameTable struct {
 	table   *byname.Table
 	asked   store.SpanQuery
 	held    services
-	spreads []store.NameSpread
+	spreads []sums.NameSpread
 }
 
 // ofRecords makes a row of each spread.
 func (n *nameTable) ofRecords() {
-	labels := labelNames{}
+	labels := make(map[sums.Name]int)
 	for _, s := range n.spreads {
-		labels[serviceLabel{s.Service, cmp.Or(s.Label, s.Name)}]++
+		labels[sums.Name{Service: s.Service, Name: cmp.Or(s.Label, s.Name.Name)}]++
 	}
 	for _, s := range n.spreads {
-		row := n.row(s.Service, s.Name, s.Label, labels)
+		row := n.row(s.Service, s.Name.Name, s.Label, labels)
 		row.Spans, row.Errors, row.WallNs, row.CPUNs = s.Spans, s.Errors, s.Duration.Nanoseconds(), s.CPU.Nanoseconds()
 		n.add(row, &s)
 	}
 }
 
-// ofAll makes a row of each total, with the times of the spans whose records are held.
+// ofAll makes a row of each total, with the times of the spans with a record.
 func (n *nameTable) ofAll() {
-	type key struct{ service, name string }
-	spreads := make(map[key]*store.NameSpread, len(n.spreads))
+	spreads := make(map[sums.Name]*sums.NameSpread, len(n.spreads))
 	for i := range n.spreads {
-		spreads[key{n.spreads[i].Service, n.spreads[i].Name}] = &n.spreads[i]
+		spreads[n.spreads[i].Name] = &n.spreads[i]
 	}
 	totals := n.nameTotals()
-	labels := newLabelNames(totals)
+	labels := sums.LabelNames(totals)
 	for _, t := range totals {
 		if n.asked.Service != "" && t.Service != n.asked.Service || t.Name == "" && t.CPU == 0 {
 			continue
 		}
-		// A source that knows the times of spans answers conditions by ofRecords.
+		// A source with records answers conditions by ofRecords.
 		if n.asked.Name != "" && t.Name != n.asked.Name || !containsText(t.Name, n.asked.Contains) {
 			continue
 		}
 		row := n.row(t.Service, t.Name, t.Label, labels)
 		row.Spans, row.Errors, row.WallNs, row.CPUNs = t.Spans, t.Errors, t.Duration.Nanoseconds(), t.CPU.Nanoseconds()
-		n.add(row, spreads[key{t.Service, t.Name}])
+		n.add(row, spreads[sums.Name{Service: t.Service, Name: t.Name}])
 	}
 }
 
-func (n *nameTable) row(service, name, label string, labels labelNames) byname.Name {
+func (n *nameTable) row(service, name, label string, labels map[sums.Name]int) byname.Name {
 	if name == "" {
 		return byname.Name{Service: service} // No query selects what has no name.
 	}
 	label = cmp.Or(label, name)
 	row := byname.Name{Name: name, Service: service, Query: n.held.query(service).OfType(n.cpuType()).WithEqual(labelkey.SpanName, label).String()}
 	if label != name {
-		row.Label, row.LabelNames = label, labels[serviceLabel{service, label}]
+		row.Label, row.LabelNames = label, labels[sums.Name{Service: service, Name: label}]
 	}
 	return row
 }
 
 // add adds a row with the times of its spans, which may be nil. Its own CPU time is known.
-func (n *nameTable) add(row byname.Name, s *store.NameSpread) {
+func (n *nameTable) add(row byname.Name, s *sums.NameSpread) {
 	row.CPUInclusiveNs = row.CPUNs
 	if s != nil {
 		// What is below the spans is known of those with a record.
@@ -171,12 +172,11 @@ func (n *nameTable) add(row byname.Name, s *store.NameSpread) {
 		n.table.Inclusive = n.table.Inclusive || below > 0
 		row.Measured = s.Spans
 		row.Durations, row.CPUs = times(s.Durations), times(s.CPUs)
-		row.Histogram = s.Durations.Octaves
 	}
 	n.table.Names = append(n.table.Names, row)
 }
 
-func times(s store.Spread) *byname.Times {
+func times(s sums.Spread) *byname.Times {
 	if s.Count == 0 {
 		return nil
 	}
@@ -184,21 +184,17 @@ func times(s store.Spread) *byname.Times {
 }
 
 // labelTotals returns the value of a type by service and label, in some time.
-func (n *nameTable) labelTotals(source store.Measured, service string, t flameql.Type, from, until time.Time) map[serviceLabel]int64 {
-	q := n.resolve(Query{Query: flameql.Query{Type: t}, From: from, Until: until})
-	q.service = service
-	list := ask(n.Reader, "sums by label", func() ([]store.LabelTotal, error) { return source.LabelTotals(q.store()) })
-	totals := make(map[serviceLabel]int64, len(list))
-	for _, l := range list {
-		totals[serviceLabel{l.Service, l.Label}] = l.Value
-	}
-	return totals
+func (n *nameTable) labelTotals(service string, t flameql.Type, from, until time.Time) map[sums.Name]int64 {
+	q := Query{Query: flameql.Query{Type: t}, From: from, Until: until, service: service}
+	asked := q.store()
+	asked.Labels = sums.Labels
+	return sums.LabelTotals(n.sumsOf("sums by label", q, asked))
 }
 
 // unlabelled fills in the CPU time of samples without span_name.
-func (n *nameTable) unlabelled(source store.Measured) {
-	for key, value := range n.labelTotals(source, n.asked.Service, n.cpuType(), time.Time{}, time.Time{}) {
-		if key.label == "" {
+func (n *nameTable) unlabelled() {
+	for key, value := range n.labelTotals(n.asked.Service, n.cpuType(), time.Time{}, time.Time{}) {
+		if key.Name == "" {
 			n.table.UnlabelledCPUNs += value
 		}
 	}
@@ -210,11 +206,11 @@ func (n *nameTable) unlabelled(source store.Measured) {
 	}
 }
 
-// waits fills in wall time less CPU time by the labels of samples, in the time that has
-// windows of wall time of the same service. It returns a note where that is less than all.
-func (n *nameTable) waits(source store.Measured) string {
+// waits fills in wall time less CPU time by the labels of samples. Only the time of
+// wall profiles of the service counts. It returns a note if that is less than all.
+func (n *nameTable) waits() string {
 	wall, cpu := map[string]*kindTime{}, map[string]*kindTime{}
-	for _, w := range windowsByKind(n.allWindows()) {
+	for _, w := range sums.ByKind(n.allWindows()) {
 		if n.asked.Service != "" && w.Service != n.asked.Service {
 			continue
 		}
@@ -230,12 +226,12 @@ func (n *nameTable) waits(source store.Measured) string {
 		of := wall[service]
 		// Windows touch each other: keep clear of those beside the first and the last.
 		from, until := of.from.Add(edge), of.until.Add(-edge)
-		waited := n.labelTotals(source, service, flameql.Wall, from, until)
-		ran := n.labelTotals(source, service, n.cpuType(), from, until)
+		waited := n.labelTotals(service, flameql.Wall, from, until)
+		ran := n.labelTotals(service, n.cpuType(), from, until)
 		for i := range n.table.Names {
 			row := &n.table.Names[i]
-			key := serviceLabel{row.Service, cmp.Or(row.Label, row.Name)}
-			if value, ok := waited[key]; ok && row.Service == service && row.LabelNames <= 1 && key.label != "" {
+			key := sums.Name{Service: row.Service, Name: cmp.Or(row.Label, row.Name)}
+			if value, ok := waited[key]; ok && row.Service == service && row.LabelNames <= 1 && key.Name != "" {
 				waits := max(0, value-ran[key])
 				row.WaitNs = &waits
 			}
@@ -257,7 +253,7 @@ const edge = time.Millisecond
 // kindTime is the time of the windows of a kind of a service.
 type kindTime struct{ from, until time.Time }
 
-func addTime(times map[string]*kindTime, w Windows) {
+func addTime(times map[string]*kindTime, w sums.Windows) {
 	of := times[w.Service]
 	if of == nil {
 		of = &kindTime{from: w.From, until: w.Until}
@@ -271,7 +267,7 @@ func addTime(times map[string]*kindTime, w Windows) {
 	}
 }
 
-// unmeasured says of how many spans the times are not known any more.
+// unmeasured returns a note with the number of spans without a record.
 func (n *nameTable) unmeasured() string {
 	spans, missing := 0, 0
 	for _, row := range n.table.Names {
@@ -281,5 +277,5 @@ func (n *nameTable) unmeasured() string {
 	if missing == 0 {
 		return ""
 	}
-	return fmt.Sprintf("p50, p95, max, the spread and the CPU time below spans are those of %d of the %s: the records of the others made room", spans-missing, termtext.Plural(spans, "span"))
+	return fmt.Sprintf("p50, p95, max and the CPU time below spans are of %d of the %s: the records of the others were evicted", spans-missing, termtext.Plural(spans, "span"))
 }

@@ -8,12 +8,14 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/store"
 )
 
 // Pprof is a profile for go tool pprof and others, with the file name of its download.
@@ -44,11 +46,11 @@ func (r *Reader) Pprof(q Query) (*Pprof, error) {
 // would make it look idle.
 func (r *Reader) pprof(q Query) *profile.Profile {
 	q = r.resolve(q)
-	p := selected(r, "profile", q, r.view.Profile)
+	p := r.profileOf(q)
 	if len(p.Sample) == 0 {
 		if root, _, ok := r.localRoot(q); ok {
 			q = root
-			p = selected(r, "profile", q, r.view.Profile)
+			p = r.profileOf(q)
 		}
 	}
 	if id, _ := q.SpanID(); id != "" {
@@ -57,6 +59,20 @@ func (r *Reader) pprof(q Query) *profile.Profile {
 		}
 	}
 	return p
+}
+
+// profileOf returns the samples that q selects. Ids that the request does not name would take
+// most of a large profile: they are left out.
+func (r *Reader) profileOf(q Query) *profile.Profile {
+	asked := q.store()
+	asked.Pprof = true
+	if asked.IDs = q.KeepIDs || slices.ContainsFunc(q.Matchers, store.Matcher.ListsIDs); asked.IDs {
+		asked.MaxSamples = MaxIDSamples
+	}
+	if p := r.sumsOf("profile", q, asked).Profile; p != nil {
+		return p
+	}
+	return new(profile.Profile)
 }
 
 // PprofDiff answers the samples of right less the samples of left. The left side is scaled to

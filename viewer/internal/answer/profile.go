@@ -151,7 +151,7 @@ func (r *Reader) Folded(q Query) (string, error) {
 }
 
 // found returns what q selects, or else its local root, and what it is instead.
-func (r *Reader) found(q Query) (Query, *store.Selection, string) {
+func (r *Reader) found(q Query) (Query, *store.Samples, string) {
 	q = r.resolve(q)
 	sel := r.selection(q)
 	if len(sel.Stacks) > 0 {

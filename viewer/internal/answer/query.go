@@ -6,7 +6,6 @@ package answer
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -111,24 +110,11 @@ const MaxIDSamples = 50_000
 
 // store returns the query in the store's terms.
 func (q Query) store() store.Query {
-	withIDs := q.KeepIDs || slices.ContainsFunc(q.Matchers, store.Matcher.ListsIDs)
 	selected := q.Query
 	if q.service != "" {
 		selected = selected.WithEqual("service_name", q.service)
 	}
-	query := store.Query{
-		Kind:       q.Type.Kind,
-		SampleType: q.Type.SampleType,
-		Matchers:   selected.Matchers,
-		From:       q.From,
-		Until:      q.Until,
-		// Ids that nobody asked for would be most of a big profile.
-		WithoutIDs: !withIDs,
-	}
-	if withIDs {
-		query.MaxSamples = MaxIDSamples
-	}
-	return query
+	return store.Query{Kind: q.Type.Kind, SampleType: q.Type.SampleType, Matchers: selected.Matchers, From: q.From, Until: q.Until}
 }
 
 // BadRequest is an error that the client can correct.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package answer makes what the viewer answers: the JSON and the text of every page,
-// from one view of the profiles. It knows no HTTP.
+// from one view of the profiles. It has no HTTP.
 package answer
 
 import (
@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
@@ -23,32 +24,30 @@ import (
 // reads after that is empty, and the method that makes the answer returns the error.
 type Reader struct {
 	view store.View
-	// live is nil where the source does not take in profiles while it is read. It
-	// has no stats either.
-	live   store.Live
+	// info is what was known of the source before the first question.
+	info   store.Info
 	stats  store.Stats
 	status *Status
 	// instance names the handler, and so its source, in generations.
 	instance string
 	err      error
-	// ctx is that of the request.
+	// ctx is the context of the request.
 	ctx context.Context
-	// ignored are the parameters of the request that nobody knows.
+	// ignored are the unknown parameters of the request.
 	ignored []string
 
-	// names and windows are kept for further parts of the answer.
+	// names, windows and every are kept for further parts of the answer.
 	names   []store.NameTotal
 	windows []store.WindowInfo
+	every   []store.Span
 	held    services
 }
 
 // NewReader returns a reader of view. status is nil where nothing is known of the
-// profiler; the reader completes its message. instance tells the source from others.
+// profiler; the reader completes its message. instance is different for each handler.
 func NewReader(view store.View, status *Status, instance string) *Reader {
-	r := &Reader{view: view, status: status, instance: instance, ctx: context.Background()}
-	if live, ok := view.(store.Live); ok {
-		r.live, r.stats = live, live.Stats()
-	}
+	r := &Reader{view: view, info: view.Info(), status: status, instance: instance, ctx: context.Background()}
+	r.stats = r.info.Stats
 	if status != nil && status.Message == "" && status.stopped() {
 		status.Message = "Profiling is off: no samples come."
 		if r.stats.WindowsReceived > 0 {
@@ -64,12 +63,11 @@ func (r *Reader) Within(ctx context.Context) *Reader {
 	return r
 }
 
-// Ignored tells the reader which parameters of the request nobody knows: answers with
-// notes say so.
+// Ignored sets the unknown parameters of the request, which notes name.
 func (r *Reader) Ignored(params []string) { r.ignored = params }
 
 // summary sums what was selected.
-func (r *Reader) summary(sel *store.Selection, fns *flame.Functions) *flame.Summary {
+func (r *Reader) summary(sel *store.Samples, fns *flame.Functions) *flame.Summary {
 	s, err := flame.SummaryWithin(r.ctx, sel.Stacks, fns)
 	if err != nil && r.err == nil {
 		r.err = err
@@ -77,35 +75,33 @@ func (r *Reader) summary(sel *store.Selection, fns *flame.Functions) *flame.Summ
 	return s
 }
 
-// About tells the view the time that the request is about. It comes before any question.
-func (r *Reader) About(queries ...Query) {
-	ranged, ok := r.view.(store.Ranged)
-	if !ok || len(queries) == 0 {
-		return
-	}
-	from, until := queries[0].From, queries[0].Until
-	for _, q := range queries[1:] {
-		if q.From.IsZero() || q.From.Before(from) {
+// Between returns the time from the first to the last moment of queries; zero means no bound.
+func Between(queries ...Query) (from, until time.Time) {
+	for i, q := range queries {
+		if i == 0 || q.From.IsZero() || !from.IsZero() && q.From.Before(from) {
 			from = q.From
 		}
-		if q.Until.IsZero() || !until.IsZero() && q.Until.After(until) {
+		if i == 0 || q.Until.IsZero() || !until.IsZero() && q.Until.After(until) {
 			until = q.Until
 		}
 	}
-	ranged.About(from, until)
+	return from, until
 }
 
-// ranged reports whether answers are about the time asked for alone.
-func (r *Reader) ranged() bool {
-	_, ok := r.view.(store.Ranged)
-	return ok
-}
+// fixed reports whether the source receives nothing while it is read.
+func (r *Reader) fixed() bool { return r.info.Lacks.Has(store.LacksUpdates) }
 
-// notes returns what the view has to say about its answers, after other notes.
+// ranged reports whether answers are only about the time of the request.
+func (r *Reader) ranged() bool { return r.info.Lacks.Has(store.LacksWindows) }
+
+// records reports whether the source has records of spans.
+func (r *Reader) records() bool { return !r.info.Lacks.Has(store.LacksRecords) }
+
+// notes returns the notes of the view, after other notes.
 func (r *Reader) notes(others ...string) string {
 	others = slices.DeleteFunc(others, func(note string) bool { return note == "" })
-	if noter, ok := r.view.(store.Noter); ok && r.err == nil {
-		others = append(others, noter.Notes()...)
+	if r.err == nil {
+		others = append(others, r.view.Info().Notes...)
 	}
 	if len(r.ignored) > 0 {
 		others = append(others, ignoredNote(r.ignored))
@@ -129,7 +125,7 @@ func ignoredNote(params []string) string {
 	return "the address has " + what + ": " + strings.Join(named, ", ")
 }
 
-// ask asks the view a question and keeps the first error.
+// ask sends a query to the view and keeps the first error.
 func ask[T any](r *Reader, about string, question func() (T, error)) (answer T) {
 	if r.err != nil {
 		return answer
@@ -151,16 +147,16 @@ func answered[T any](r *Reader, a *T) (*T, error) {
 
 // running reports whether samples may be on their way.
 func (r *Reader) running() bool {
-	return r.live != nil && (r.status == nil || !r.status.stopped())
+	return !r.fixed() && (r.status == nil || !r.status.stopped())
 }
 
 // generation names what the source holds; "" where it does not change. Another
 // handler, or one after a restart, has other names.
 func (r *Reader) generation() string {
-	if r.live == nil {
+	if r.fixed() {
 		return ""
 	}
-	return Generation(r.instance, r.live.Generation())
+	return Generation(r.instance, r.info.Generation)
 }
 
 // Generation names a generation of the source of a handler.
@@ -168,14 +164,14 @@ func Generation(instance string, n uint64) string { return instance + "-" + strc
 
 func (r *Reader) nameTotals() []store.NameTotal {
 	if r.names == nil {
-		r.names = ask(r, "names", r.view.NameTotals)
+		r.names = r.list("names", store.SpanQuery{Names: true}).Names
 	}
 	return r.names
 }
 
 func (r *Reader) allWindows() []store.WindowInfo {
 	if r.windows == nil {
-		r.windows = ask(r, "windows", func() ([]store.WindowInfo, error) { return r.view.Windows(store.WindowQuery{}) })
+		r.windows = ask(r, "windows", r.view.Windows)
 	}
 	return r.windows
 }
@@ -185,8 +181,8 @@ func (r *Reader) has(kind exporter.Kind) bool {
 	return slices.ContainsFunc(r.allWindows(), func(w store.WindowInfo) bool { return w.Kind == kind })
 }
 
-// ofHost reports whether an eBPF agent has taken the profiles of q's kind: those of a
-// program's own profiler have no frames of the kernel.
+// ofHost reports whether an eBPF agent has taken the profiles of q's kind: a program's own
+// profiler has no frames of the kernel.
 func (r *Reader) ofHost(q Query) bool {
 	return q.Type.Kind == exporter.KindHost || slices.ContainsFunc(r.allWindows(), func(w store.WindowInfo) bool {
 		return w.Kind == q.Type.Kind && w.Kernel
@@ -221,38 +217,59 @@ func (r *Reader) services() services {
 	return r.held
 }
 
-func (r *Reader) span(id string) (span store.Span, known bool) {
-	span = ask(r, "span "+id, func() (s store.Span, err error) {
-		s, known, err = r.view.Span(id)
-		return s, err
-	})
-	return span, known && r.err == nil
+func (r *Reader) list(about string, q store.SpanQuery) store.SpanList {
+	return ask(r, about, func() (store.SpanList, error) { return r.view.Spans(q) })
 }
 
-func (r *Reader) spans(q store.SpanQuery) []store.Span {
-	return ask(r, "spans", func() ([]store.Span, error) { return r.view.Spans(q) })
+func (r *Reader) spans(q store.SpanQuery) []store.Span { return r.list("spans", q).Spans }
+
+// span returns the span or manual exemplar with an id.
+func (r *Reader) span(id string) (span store.Span, known bool) {
+	return r.spanOf(store.SpanQuery{ID: id})
+}
+
+// spanOf is span with more or less about it. An empty id is of none.
+func (r *Reader) spanOf(q store.SpanQuery) (span store.Span, known bool) {
+	if q.ID == "" {
+		return span, false
+	}
+	found := r.list("span "+q.ID, q).Spans
+	if len(found) == 0 {
+		return span, false
+	}
+	return found[0], true
+}
+
+// allSpans returns all spans that ended.
+func (r *Reader) allSpans() []store.Span {
+	if r.every == nil {
+		r.every = r.spans(store.SpanQuery{})
+	}
+	return r.every
 }
 
 // totals returns the number of samples by kind that meet the conditions of q.
-func (r *Reader) totals(q Query) []store.KindTotal {
+func (r *Reader) totals(q Query) []store.Sum {
 	asked := q.store()
 	asked.Kind, asked.SampleType = "", ""
-	return ask(r, "kinds", func() ([]store.KindTotal, error) { return r.view.Kinds(asked) })
+	return r.sumsOf("kinds", q, asked).Sums
 }
 
 // selection returns the samples that q selects, summed by stack.
-func (r *Reader) selection(q Query) *store.Selection {
-	return selected(r, "select", q, r.view.Select)
+func (r *Reader) selection(q Query) *store.Samples {
+	asked := q.store()
+	asked.Stacks = true
+	return r.sumsOf("select", q, asked)
 }
 
-// selected asks for what q selects. It returns a zero value where there is no answer.
-func selected[T any](r *Reader, action string, q Query, question func(store.Query) (*T, error)) *T {
+// sumsOf returns the answer to a query of samples, a zero value if there is none.
+func (r *Reader) sumsOf(action string, q Query, asked store.Query) *store.Samples {
 	if r.err == nil {
-		answer, err := question(q.store())
+		answer, err := r.view.Samples(asked)
 		if err == nil {
 			return answer
 		}
 		r.err = queryError(action, q, err)
 	}
-	return new(T)
+	return new(store.Samples)
 }

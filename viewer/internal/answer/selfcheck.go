@@ -33,6 +33,9 @@ type SelfCheck struct {
 	// is the share of CPU time outside of spans. Each is nil without a whole.
 	SampledShare    *float64 `json:"sampledShare,omitempty"`
 	UnlabelledShare *float64 `json:"unlabelledShare,omitempty"`
+	// Started is about how many spans were started, Sampled about how many of them are sampled.
+	Started uint64 `json:"-"`
+	Sampled uint64 `json:"-"`
 	// Gaps is why CPU was not profiled all the time, "" if unknown.
 	Gaps string `json:"-"`
 }
@@ -48,12 +51,17 @@ type Finding struct {
 // text returns both sentences.
 func (f *Finding) text() string { return f.Seen + " " + f.Do }
 
+// selfCheck returns the result of the self-check, a zero value without one.
+func (r *Reader) selfCheck() SelfCheck {
+	if r.status == nil || r.status.SelfCheck == nil {
+		return SelfCheck{}
+	}
+	return *r.status.SelfCheck
+}
+
 // finding returns the first finding with one of the ids, nil if there is none.
 func (r *Reader) finding(ids ...string) *Finding {
-	if r.status == nil || r.status.SelfCheck == nil {
-		return nil
-	}
-	found := r.status.SelfCheck.Findings
+	found := r.selfCheck().Findings
 	i := slices.IndexFunc(found, func(f Finding) bool { return slices.Contains(ids, f.ID) })
 	if i < 0 {
 		return nil

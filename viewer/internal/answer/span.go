@@ -31,8 +31,8 @@ type Span struct {
 	// CPUTimes is when the CPU samples were taken, in their order: one entry for each
 	// 200th of the duration at most. Only the answer to a query has it.
 	CPUTimes []CPUTime `json:"cpuTimes,omitempty"`
-	// HasExactTimes says that an execution trace has told where the time went, and
-	// ExactTimes is what it said: only the answer to a query has it.
+	// HasExactTimes is set if an execution trace has its times. ExactTimes has them, only in
+	// the answer to a query.
 	HasExactTimes bool            `json:"hasExactTimes,omitempty"`
 	ExactTimes    json.RawMessage `json:"exactTimes,omitempty"`
 	// AfterEnd is CPU time that the span caused after its end, in no other number.
@@ -41,24 +41,25 @@ type Span struct {
 	// SamplesHeld is the number of samples of all kinds that are held. If it is
 	// 0 and CPUSamples is not, the profile was evicted.
 	SamplesHeld int64 `json:"samplesHeld"`
-	// Running says that the span has not ended: DurationNs is its time so far.
+	// Running is set if the span has not ended: DurationNs is its time so far.
 	Running bool   `json:"running"`
 	Err     bool   `json:"err"`
 	Status  string `json:"status,omitempty"`
-	// Attributes are the span's own, then those of children that are not recorded
-	// themselves and, in the answer to a query, of all spans below it. AttributesOmitted says that there was no room for others, or that some, or an earlier exception, were not looked at.
+	// Attributes are the span's own, then its children's without a profile. In the answer
+	// to a query they are also of all spans below it. AttributesOmitted is set if some were
+	// left out or not read.
 	Attributes        []Attribute `json:"attributes,omitempty"`
 	AttributesOmitted bool        `json:"attributesOmitted,omitempty"`
 	// Below is the number of spans with records below it, in the list of spans.
 	Below     int  `json:"below,omitempty"`
 	Manual    bool `json:"manual"`
 	LocalRoot bool `json:"localRoot"`
-	// SummaryMissing says that only samples of the span are known: Start and
-	// DurationNs are those of their profiles.
+	// SummaryMissing is set if only samples of the span are known: Start and DurationNs are
+	// of their profiles.
 	SummaryMissing bool `json:"summaryMissing"`
 	Complete       bool `json:"complete"`
-	// Coverage says how much of the span's time the profiles held cover:
-	// whole, partial, none or evicted.
+	// Coverage is how much of the span's time the profiles held cover: whole, partial, none
+	// or evicted.
 	Coverage string `json:"coverage"`
 	// Earlier is the earlier process that the span is of, which has left it in a
 	// directory; it is left out for this process.
@@ -91,7 +92,7 @@ func (r *Reader) newSpan(s store.Span) Span {
 		CPUSamples:        s.CPUSamples,
 		CPUInclusiveNs:    s.CPUInclusive.Nanoseconds(),
 		AfterEnd:          newAfterEnd(s),
-		HasExactTimes:     s.ExactTimes,
+		HasExactTimes:     s.HasExactTimes,
 		WallSamples:       s.WallSamples,
 		SamplesHeld:       s.SamplesHeld,
 		Running:           s.Running,

@@ -14,6 +14,7 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // SpanList is the list of spans, with their sums by name.
@@ -22,8 +23,8 @@ type SpanList struct {
 	// a short answer as long as the list is the same.
 	Generation string `json:"generation"`
 	Service    string `json:"service"`
-	// Services are all services with profiles, if there are several; Service is
-	// that of the first group or, if there is no group, that of all profiles.
+	// Services are all services with profiles, if there are several. Service is the service
+	// of the first group or, without a group, of all profiles.
 	Services []string `json:"services,omitempty"`
 	Status   *Status  `json:"status,omitempty"`
 	Stats    Stats    `json:"stats"`
@@ -37,22 +38,23 @@ type SpanList struct {
 	// Unnamed is the number of spans without a name. They are in no group, for no
 	// query by name selects them alone.
 	Unnamed int `json:"unnamed,omitempty"`
-	// AttributeKeys are the keys of attributes that spans have, those of most spans
-	// first; By sums the spans by the key that the request names.
-	AttributeKeys []AttributeKey `json:"attributeKeys,omitempty"`
-	By            *ByAttribute   `json:"by,omitempty"`
+	// AttributeKeys are the keys of attributes that spans have, the most frequent first. By
+	// sums the spans by the key that the request names.
+	AttributeKeys []sums.AttributeKey `json:"attributeKeys,omitempty"`
+	By            *ByAttribute        `json:"by,omitempty"`
 	// Process has the profiles of the whole process.
 	Process []Kind `json:"process"`
 	// Work selects the CPU time that the conditions are about, over time; it is left out
-	// where that is the process's. WorkNote says which conditions it leaves aside.
+	// where that is the process's. WorkNote names the conditions that it leaves out.
 	Work     string `json:"work,omitempty"`
 	WorkNote string `json:"workNote,omitempty"`
-	// Fixed says that the source takes in nothing while it is read: there is
-	// nothing to poll for.
+	// Fixed is set if the source receives nothing while it is read: polling is useless.
 	Fixed bool `json:"fixed,omitempty"`
-	// Ranged says that the source cannot be looked through as a whole.
+	// Ranged is set if the source cannot be searched as a whole.
 	Ranged bool `json:"ranged,omitempty"`
-	// Note says in words what to know about the list.
+	// Empty is why there is no span, "" if there are some.
+	Empty string `json:"empty,omitempty"`
+	// Note is a remark about the list.
 	Note string `json:"note,omitempty"`
 }
 
@@ -63,8 +65,8 @@ type Unchanged struct {
 	Status     *Status `json:"status,omitempty"`
 }
 
-// Unchanged returns nil unless the list of spans is as it was at a generation: no span
-// ended, no profile came or went, and no span is running, whose duration would differ.
+// Unchanged returns nil unless the list of spans is as it was at a generation: no span ended, no
+// profile was added or evicted, and no span runs.
 func (r *Reader) Unchanged(since string) *Unchanged {
 	if since != r.generation() || r.stats.SpansRunning > 0 {
 		return nil
@@ -72,8 +74,8 @@ func (r *Reader) Unchanged(since string) *Unchanged {
 	return &Unchanged{Generation: since, Unchanged: true, Status: r.status}
 }
 
-// SpanList answers the list of spans that q selects, and the sums of all spans by the
-// values of an attribute, "" for none.
+// SpanList answers the list of spans that q selects. If by is not empty, it has the sums of all
+// spans by the values of that attribute.
 func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	held := r.services()
 	list := &SpanList{
@@ -83,14 +85,14 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 		Spans:      []Span{},
 		Groups:     []Group{},
 		Process:    r.process(held),
-		Fixed:      r.live == nil,
+		Fixed:      r.fixed(),
 		Ranged:     r.ranged(),
 	}
 	if held.several() {
 		list.Services = held
 	}
 	totals := r.nameTotals()
-	labels := newLabelNames(totals)
+	labels := sums.LabelNames(totals)
 	for i, t := range totals {
 		if i == 0 {
 			list.Service = t.Service
@@ -109,6 +111,9 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	for _, s := range spans {
 		list.Spans = append(list.Spans, r.newSpan(s))
 	}
+	if len(spans) == 0 {
+		list.Empty = r.emptyList()
+	}
 	if list.Service == "" && len(held) == 1 {
 		list.Service = held[0]
 	}
@@ -125,7 +130,7 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	return answered(r, list)
 }
 
-// withoutIDs is the note on profiles of which no sample can be a span's, "" for others.
+// withoutIDs is the note on profiles without a sample of a span, "" for others.
 func (r *Reader) withoutIDs() string {
 	labelled := false
 	for _, kind := range []flameql.Type{flameql.CPU, flameql.Wall, flameql.Host} {
@@ -205,13 +210,13 @@ type Group struct {
 	// Query selects the profile of the name.
 	Query string `json:"query"`
 	// Label is the span_name of Query if it is not Name: the label that the
-	// samples carry. LabelNames is the number of names of the service whose spans
-	// have that label: Query selects the work of all of them.
+	// samples carry. LabelNames is the number of names of the service with that label: Query
+	// selects the work of all of them.
 	Label      string `json:"label,omitempty"`
 	LabelNames int    `json:"labelNames,omitempty"`
 }
 
-func newGroup(t store.NameTotal, process flameql.Query, labels labelNames) Group {
+func newGroup(t store.NameTotal, process flameql.Query, labels map[sums.Name]int) Group {
 	// Without a sample only the name is known.
 	label := cmp.Or(t.Label, t.Name)
 	g := Group{
@@ -225,7 +230,7 @@ func newGroup(t store.NameTotal, process flameql.Query, labels labelNames) Group
 		Query:     process.WithEqual(labelkey.SpanName, label).String(),
 	}
 	if label != t.Name {
-		g.Label, g.LabelNames = label, labels[serviceLabel{t.Service, label}]
+		g.Label, g.LabelNames = label, labels[sums.Name{Service: t.Service, Name: label}]
 	}
 	return g
 }

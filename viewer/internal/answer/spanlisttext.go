@@ -24,7 +24,7 @@ func (l *SpanList) Text() string {
 		l.By.text(&b)
 	}
 	if len(l.Spans) == 0 {
-		b.WriteString("no spans\n")
+		termtext.Prose(&b, "", 0, l.Empty)
 		return b.String()
 	}
 	// In a form that a shell in quotes, curl and a browser take: curl removes braces.

@@ -17,6 +17,7 @@ import (
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/waitclass"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // The parts of a span's time that are no class of waits.
@@ -109,7 +110,7 @@ func (t *spending) count(trace []store.Span) {
 		}
 	}
 	add(t.span)
-	eachBelow(t.span, trace, func(s store.Span) bool {
+	sums.EachBelow(t.span, trace, func(s store.Span) bool {
 		switch {
 		case s.Running || s.Start.Add(s.Duration).After(end):
 			t.later++
@@ -138,37 +139,23 @@ func (t *spending) query() Query {
 }
 
 // watch finds for how long nobody looked at goroutines while the span ran.
-func (t *spending) watch(sel *store.Selection) {
+func (t *spending) watch(sel *store.Samples) {
 	end := t.span.Start.Add(t.span.Duration)
-	covered, until := time.Duration(0), t.span.Start
-	of := newEarlierProcess(t.span.Earlier)
-	for _, w := range t.reader.allWindows() { // by start
-		if w.Kind != exporter.KindWall || w.Service != t.span.Service || !newEarlierProcess(w.Earlier).same(of) {
-			continue
-		}
-		from, to := w.Start, w.Start.Add(w.Duration)
-		if from.Before(until) {
-			from = until
-		}
-		if to.After(end) {
-			to = end
-		}
-		if d := to.Sub(from); d > 0 {
-			covered, until = covered+d, to
-		}
-	}
+	covered := sums.Covered(t.reader.allWindows(), t.span.Start, end, func(w store.WindowInfo) bool {
+		return w.Kind == exporter.KindWall && w.Service == t.span.Service && sums.Same(w.Earlier, t.span.Earlier)
+	})
 	t.looked = covered > 0 || sel.Total > 0
 	t.uncovered, t.unwatched = t.span.Duration-covered, sel.Looks.Unwatched(t.span.Start, end)
 }
 
 // byLooks sums up what the looks at the goroutines have found.
-func (t *spending) byLooks(sel *store.Selection, s *Span) {
-	var sums [waitclass.Count]int64
+func (t *spending) byLooks(sel *store.Samples, s *Span) {
+	var classes [waitclass.Count]int64
 	for _, sv := range sel.Stacks {
-		sums[waitclass.Of(functionNames(sv.Stack))] += sv.Value
+		classes[waitclass.Of(functionNames(sv.Stack))] += sv.Value
 	}
 	l, _ := newLooks(sel.Total, sel.Samples, sel.Looks, s, len(t.ids))
-	for class, ns := range sums {
+	for class, ns := range classes {
 		if ns != 0 {
 			t.add(waitclass.Class(class).String(), ns, l.part(ns, sel.Total))
 		}
@@ -179,8 +166,8 @@ func (t *spending) byLooks(sel *store.Selection, s *Span) {
 		rest, unwatched = noLonger, t.unwatched
 	}
 	t.lacks(sel.Total, math.Sqrt(l.variance()), unwatched, rest)
-	waited := float64(sums[waitclass.Running]) - float64(t.cpu)
-	if off := math.Hypot(l.part(sums[waitclass.Running], sel.Total), t.cpuError()); waited > 2*off && t.span.Complete && t.span.Coverage == store.CoverageWhole {
+	waited := float64(classes[waitclass.Running]) - float64(t.cpu)
+	if off := math.Hypot(l.part(classes[waitclass.Running], sel.Total), t.cpuError()); waited > 2*off && t.span.Complete && t.span.Coverage == store.CoverageWhole {
 		t.Note = joinNotes(t.Note, fmt.Sprintf("of the time running the CPU profile has %s: for the rest it was ready to run, without a CPU", termtext.Value(t.cpu.Nanoseconds(), termtext.Nanoseconds)))
 	}
 }
@@ -199,7 +186,7 @@ func (t *spending) byCPU(s *Span) {
 	}
 	t.lacks(t.cpu.Nanoseconds(), t.cpuError(), t.unwatched, rest)
 	switch {
-	case t.span.ExactTimes:
+	case t.span.HasExactTimes:
 		t.Note = joinNotes(t.Note, "its exact times, by an execution trace, say what it waited for")
 	case !t.looked && !t.reader.has(exporter.KindWall):
 		t.Note = joinNotes(t.Note, "there is no wall profile: with exporter.KindWall among the kinds of inprocess.WithKinds or profiler.WithKinds, this says what a span waits for")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 const (
@@ -26,78 +27,46 @@ type Timeline struct {
 	Query   string `json:"query"`
 	Measure string `json:"measure"`
 	Unit    string `json:"unit"`
-	// Momentary says that a value describes a moment, as the heap in use does: it
-	// must not be added to others, or divided by the length of its window.
+	// Momentary is set if a value describes a moment, as the heap in use does: it must not
+	// be added to others, or divided by the length of its window.
 	Momentary bool `json:"momentary,omitempty"`
 	// Names are the values of span_name with the highest sums, highest first.
 	Names []string `json:"names"`
 	// Buckets are the windows; of very many, neighbours are merged.
-	Buckets []Bucket `json:"buckets"`
+	Buckets []sums.Bucket `json:"buckets"`
 	// Versions are the profiled versions of the services, in the order of their
 	// first window.
 	Versions []Version `json:"versions"`
 	// Presets are comparisons that people ask for often.
 	Presets []Preset `json:"presets,omitempty"`
-	// Note says in words what to know about the time line.
+	// Note is a remark about the time line.
 	Note string `json:"note,omitempty"`
-}
-
-// Bucket is one or more windows.
-type Bucket struct {
-	Start      time.Time `json:"start"`
-	DurationNs int64     `json:"durationNs"`
-	// Values are those of Names, Rest is that of all other samples.
-	Values []int64 `json:"values"`
-	Rest   int64   `json:"rest"`
-}
-
-func (b Bucket) total() int64 {
-	total := b.Rest
-	for _, v := range b.Values {
-		total += v
-	}
-	return total
 }
 
 // Timeline answers what q selects over time.
 func (r *Reader) Timeline(q Query) (*Timeline, error) {
 	q = r.resolve(q)
-	held := selected(r, "time line", q, func(q store.Query) (*store.Timeline, error) {
-		return r.view.Timeline(q, timelineNames)
-	})
+	asked := q.store()
+	asked.Labels, asked.Steps = sums.TimelineLabels, true
+	held := r.sumsOf("time line", q, asked)
+	var windows []store.WindowInfo
+	if !r.ranged() {
+		windows = sums.In(r.allWindows(), q.Type.Kind, q.From, q.Until)
+	}
+	line := sums.NewTimeline(held, windows, timelineNames)
+	line.Merge(maxBuckets, held.Momentary)
 	t := &Timeline{
 		Query:     q.String(),
 		Measure:   q.Type.Words,
 		Unit:      cmp.Or(held.Unit, q.Type.Unit),
 		Momentary: held.Momentary,
-		Names:     append([]string{}, held.Names...),
-		Buckets:   mergeBuckets(held, maxBuckets),
+		Names:     line.Names,
+		Buckets:   line.Buckets,
 		Versions:  r.versions(q),
 		Presets:   r.presets(q),
 	}
 	t.Note = r.notes()
 	return answered(r, t)
-}
-
-// mergeBuckets merges neighbours so that there are at most n buckets. Of values that
-// describe a moment the last one counts.
-func mergeBuckets(held *store.Timeline, n int) []Bucket {
-	buckets := []Bucket{}
-	for part := range slices.Chunk(held.Buckets, max(1, (len(held.Buckets)+n-1)/n)) {
-		b := Bucket{Start: part[0].Start, Values: make([]int64, len(held.Names))}
-		for i, w := range part {
-			b.DurationNs = max(b.DurationNs, w.Start.Add(w.Duration).Sub(b.Start).Nanoseconds())
-			if held.Momentary && i < len(part)-1 {
-				continue
-			}
-			b.Rest += w.Rest
-			for i, v := range w.Values {
-				b.Values[i] += v
-			}
-		}
-		buckets = append(buckets, b)
-	}
-	return buckets
 }
 
 // textBuckets bounds the text form, which has the newest buckets.
@@ -121,14 +90,15 @@ func (t *Timeline) Text() string {
 		return b.String()
 	}
 	shown := t.Buckets[max(0, len(t.Buckets)-textBuckets):]
-	most := slices.MaxFunc(shown, func(a, b Bucket) int { return cmp.Compare(a.total(), b.total()) }).total()
-	when := termtext.NewTimeColumn(shown, func(b Bucket) time.Time { return b.Start })
+	largest := slices.MaxFunc(shown, func(a, b sums.Bucket) int { return cmp.Compare(a.Total(), b.Total()) })
+	most := largest.Total()
+	when := termtext.NewTimeColumn(shown, func(b sums.Bucket) time.Time { return b.Start })
 	fmt.Fprintf(&b, "\n%-*s %8s %11s  %-10s %s\n", when.Width(), when.Title, "lasts", t.Unit, "", "most of it")
 	if hidden := len(t.Buckets) - len(shown); hidden > 0 {
 		fmt.Fprintf(&b, "%s\n", termtext.Plural(hidden, "older line")+" left out: set from and until")
 	}
 	for _, bucket := range shown {
-		total := bucket.total()
+		total := bucket.Total()
 		top := "-"
 		if total > 0 {
 			top = "others " + termtext.Percent(bucket.Rest, total)
@@ -157,7 +127,7 @@ type Version struct {
 // first window. Each is asked for with the query's other conditions.
 func (r *Reader) versions(asked Query) []Version {
 	list := []Version{}
-	for _, w := range windowsByKind(r.allWindows()) {
+	for _, w := range sums.ByKind(r.allWindows()) {
 		if w.Kind != string(asked.Type.Kind) || asked.service != "" && w.Service != asked.service {
 			continue
 		}
@@ -166,7 +136,7 @@ func (r *Reader) versions(asked Query) []Version {
 	return list
 }
 
-// ofVersion returns the query for a version of a service instead of those that q asks for.
+// ofVersion returns the query for a version of a service.
 func (q Query) ofVersion(service, version string) string {
 	return q.Without("service_name", "service_version").WithEqual("service_name", service).WithEqual("service_version", version).String()
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // maxListedBytes bounds the ids in a query: flameql.MaxBytes less the rest of it.
 const maxListedBytes = 15_000
 
-// Children is the query for a span and the spans below it in this process that have
-// profiles of their own.
+// Children is the query for a span and the spans with a profile below it in this process.
 type Children struct {
 	Query string `json:"query"`
-	// Meaning says in words what the query selects.
+	// Meaning describes what the query selects.
 	Meaning string `json:"meaning"`
 	// Spans is their number.
 	Spans int `json:"spans"`
@@ -38,7 +38,7 @@ func (r *Reader) tree(q Query) (root store.Span, ok bool) {
 	i := slices.IndexFunc(q.Matchers, func(m store.Matcher) bool {
 		return m.Label() == labelkey.ProfileID && m.Op() == store.MatchRegexp && m.ListsIDs()
 	})
-	if i < 0 || r.live == nil {
+	if i < 0 || !r.records() {
 		return root, false
 	}
 	ids := strings.Split(q.Matchers[i].Value(), "|")
@@ -46,7 +46,7 @@ func (r *Reader) tree(q Query) (root store.Span, ok bool) {
 		return root, false
 	}
 	listed := 0
-	for _, s := range subtree(root, r.trace(root)) {
+	for _, s := range sums.Tree(root, r.trace(root)) {
 		switch {
 		case slices.Contains(ids, s.ProfileID):
 			listed++
@@ -57,28 +57,10 @@ func (r *Reader) tree(q Query) (root store.Span, ok bool) {
 	return root, listed == len(ids)
 }
 
-// subtree returns a span and those below it, each once.
-func subtree(root store.Span, trace []store.Span) []store.Span {
-	below := map[string][]store.Span{}
-	for _, s := range trace {
-		if s.ParentID != "" && s.ProfileID != root.ProfileID {
-			below[s.ParentID] = append(below[s.ParentID], s)
-		}
-	}
-	all := []store.Span{root}
-	for i := 0; i < len(all); i++ {
-		id := all[i].ProfileID
-		all = append(all, below[id]...)
-		// Parent ids may form a circle.
-		delete(below, id)
-	}
-	return all
-}
-
 // baselineOfTrees is the baseline of a span with those below it; nil where spans have no
 // records, and for one without a name.
 func (r *Reader) baselineOfTrees(q Query, root store.Span) *Baseline {
-	if r.live == nil || root.Name == "" || root.SummaryMissing {
+	if !r.records() || root.Name == "" || root.SummaryMissing {
 		return nil
 	}
 	base := q.WithoutIDs()
@@ -95,7 +77,7 @@ func (r *Reader) baselineOfTrees(q Query, root store.Span) *Baseline {
 // has the spans of its trace.
 func newChildren(q Query, span store.Span, trace []store.Span) *Children {
 	ids, found := []string{span.ProfileID}, false
-	for _, s := range subtree(span, trace)[1:] {
+	for _, s := range sums.Tree(span, trace)[1:] {
 		if s.SamplesHeld > 0 {
 			ids = append(ids, s.ProfileID)
 			found = found || sampled(s, q.Type.Kind)
@@ -129,10 +111,9 @@ func sampled(s store.Span, kind exporter.Kind) bool {
 	return true
 }
 
-// localRoot returns a query to answer in place of q, which selects nothing, and a note that
-// says so: for the local roots of a trace here, or all samples of it, where q has the ids of the
-// trace and of a span that is not known. In root scope a child's samples are its local root's, and an exemplar of a
-// metric, for one, names the child.
+// localRoot returns another query if q selects nothing, and a note. q has the ids of a trace and
+// of an unknown span. The query is for the local roots of the trace, or for all of its samples.
+// In root scope a child's samples are its local root's. An exemplar of a metric may name a child.
 func (r *Reader) localRoot(q Query) (root Query, note string, ok bool) {
 	id, single := q.SpanID()
 	trace, ofTrace := q.Value(labelkey.TraceID)
@@ -147,7 +128,7 @@ func (r *Reader) localRoot(q Query) (root Query, note string, ok bool) {
 	if len(roots) == 1 {
 		q.Query = q.WithEqual(labelkey.ProfileID, roots[0].ProfileID)
 	}
-	note = fmt.Sprintf("the span %s has no profile of its own here: this is that of ", strconv.Quote(termtext.Clip(id, termtext.MaxQuoted)))
+	note = fmt.Sprintf("the span %s has no profile of its own here: this is the profile of ", strconv.Quote(termtext.Clip(id, termtext.MaxQuoted)))
 	if len(roots) > 0 {
 		return q, note + termtext.Plural(len(roots), "local root") + " of its trace", true
 	}
@@ -155,33 +136,13 @@ func (r *Reader) localRoot(q Query) (root Query, note string, ok bool) {
 	return q, note + "its trace", len(r.selection(q).Stacks) > 0
 }
 
-// eachBelow shows the spans below one in this process, those nearer to it first; those below
-// what visit returns false for are left out.
-func eachBelow(root store.Span, trace []store.Span, visit func(store.Span) bool) {
-	below := map[string][]store.Span{}
-	for _, s := range trace {
-		if s.ParentID != "" && !s.LocalRoot && s.ProfileID != root.ProfileID {
-			below[s.ParentID] = append(below[s.ParentID], s)
-		}
-	}
-	for todo := []store.Span{root}; len(todo) > 0; todo = todo[1:] {
-		of := todo[0].ProfileID
-		for _, s := range below[of] {
-			if visit(s) {
-				todo = append(todo, s)
-			}
-		}
-		delete(below, of) // Parent ids may form a circle.
-	}
-}
-
-// maxHoisted bounds the attributes of a span with those of spans below it.
+// maxHoisted bounds the attributes of a span with the spans below it.
 const maxHoisted = 16
 
-// hoist adds the attributes of the spans below a span that have records of their own: what a
-// request was is often said by its children.
+// hoist adds the attributes of the spans below a span that have records: they often describe
+// the request.
 func (s *Span) hoist(span store.Span, trace []store.Span) {
-	eachBelow(span, trace, func(child store.Span) bool {
+	sums.EachBelow(span, trace, func(child store.Span) bool {
 		of := cmp.Or(child.Name, "(unnamed)")
 		for _, a := range newAttributes(child.Attributes) {
 			a.Child = cmp.Or(a.Child, of)

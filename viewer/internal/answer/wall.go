@@ -91,7 +91,7 @@ func (l looks) part(value, total int64) float64 {
 }
 
 // setWall answers what wall time was spent on, and how far off it may be.
-func (a *Profile) setWall(sel *store.Selection) {
+func (a *Profile) setWall(sel *store.Samples) {
 	if a.query.Type.Kind != exporter.KindWall {
 		return
 	}
@@ -122,7 +122,7 @@ func (a *Profile) setWall(sel *store.Selection) {
 }
 
 // setUnwatched answers what wall time may be missing: of a span, or of what has none.
-func (a *Profile) setUnwatched(sel *store.Selection, l looks) {
+func (a *Profile) setUnwatched(sel *store.Samples, l looks) {
 	if a.Span == nil {
 		if length := cmp.Or(sel.LooksLength, sel.Until.Sub(sel.From)); length > 0 {
 			a.UnwatchedShare = min(1, float64(sel.Looks.Unwatched(sel.From, sel.Until))/float64(length))

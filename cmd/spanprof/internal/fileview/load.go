@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
@@ -141,7 +142,7 @@ func (p *Page) Path(ctx context.Context) (string, error) {
 	if len(p.sets) != 2 {
 		return "/", nil
 	}
-	v, err := p.store.View(ctx)
+	v, err := p.store.View(ctx, time.Time{}, time.Time{})
 	if err != nil {
 		return "", err
 	}
@@ -150,9 +151,9 @@ func (p *Page) Path(ctx context.Context) (string, error) {
 		left, right := query(t, p.sets[0]), query(t, p.sets[1])
 		both := true
 		for _, q := range []flameql.Query{left, right} {
-			selection, err := v.Select(store.Query{Kind: t.Kind, SampleType: t.SampleType, Matchers: q.Matchers})
+			samples, err := v.Samples(store.Query{Kind: t.Kind, SampleType: t.SampleType, Matchers: q.Matchers})
 			// Without such a value nothing is in common.
-			both = both && err == nil && selection.Total != 0
+			both = both && err == nil && samples.Total != 0
 		}
 		if both {
 			params := url.Values{"query": {right.String()}, "leftQuery": {left.String()}, "rightQuery": {right.String()}}

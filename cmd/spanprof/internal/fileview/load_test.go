@@ -222,23 +222,3 @@ func (l *longest) Write(b []byte) (int, error) {
 	}
 	return l.ResponseRecorder.Write(b)
 }
-
-// Equal questions have one answer: what was loaded does not change.
-func TestAnswersAreKept(t *testing.T) {
-	src := write(t, filepath.Join(t.TempDir(), "a.pprof"), newProfile("main.work", first, start, 2e9))
-	p, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 8<<20, func(err error) { t.Error(err) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := p.Handler()
-	for _, path := range []string{"/?format=json", "/?query=.cpu&format=json", "/?query=.cpu&format=pprof", "/timeline?format=text"} {
-		var answers [2]*longest
-		for i := range answers {
-			answers[i] = &longest{ResponseRecorder: httptest.NewRecorder()}
-			h.ServeHTTP(answers[i], httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil))
-		}
-		if a := answers[0]; a.Code != http.StatusOK || len(a.part) == 0 || &a.part[0] != &answers[1].part[0] {
-			t.Errorf("GET %s: status %d, and the second answer was made anew", path, a.Code)
-		}
-	}
-}

@@ -73,8 +73,8 @@ func (v *view) typesOf(kind exporter.Kind, service string) ([]profileType, error
 	return types, nil
 }
 
-// sampleTypes returns the profile types of a kind with a sample type. The error says that
-// there are others alone.
+// sampleTypes returns the profile types of a kind with a sample type. The error means that
+// there are only others.
 func (v *view) sampleTypes(kind exporter.Kind, sample, service string) ([]profileType, error) {
 	all, err := v.typesOf(kind, service)
 	if err != nil {
@@ -105,29 +105,26 @@ func (v *view) standardTypes(kind exporter.Kind, service string) ([]profileType,
 
 // Windows implements store.View. A server does not tell its profiles: a window is all that
 // it has of one service, version and kind.
-func (v *view) Windows(q store.WindowQuery) ([]store.WindowInfo, error) {
+func (v *view) Windows() ([]store.WindowInfo, error) {
 	all, err := v.series()
 	if err != nil {
 		return nil, err
 	}
 	var windows []store.WindowInfo
 	for _, s := range all {
-		w := store.WindowInfo{Kind: s.kind, Service: s.service, ServiceVersion: s.version, Start: v.from, Duration: v.until.Sub(v.from)}
-		if q.Kind != "" && q.Kind != w.Kind || q.Service != "" && q.Service != w.Service {
-			continue
-		}
-		windows = append(windows, w)
+		windows = append(windows, store.WindowInfo{Kind: s.kind, Service: s.service, ServiceVersion: s.version, Start: v.from, Duration: v.until.Sub(v.from)})
 	}
 	// They come by service, kind and version.
 	return slices.Compact(windows), nil
 }
 
-// Kinds implements store.View. The number of samples is not known: it is 1 where there
-// are any.
-func (v *view) Kinds(q store.Query) ([]store.KindTotal, error) {
+// kindSums answers a query without a kind. The number of samples is unknown: it is 1 if
+// there are any.
+func (v *view) kindSums(q store.Query) (*store.Samples, error) {
+	answer := &store.Samples{}
 	c, err := v.conditionsOf(q.Matchers)
 	if err != nil || c.none {
-		return nil, err
+		return answer, err
 	}
 	all, err := v.series()
 	if err != nil {
@@ -166,11 +163,10 @@ func (v *view) Kinds(q store.Query) ([]store.KindTotal, error) {
 		}
 	}
 	slices.Sort(kinds)
-	totals := make([]store.KindTotal, 0, len(kinds))
 	for _, kind := range kinds {
-		totals = append(totals, store.KindTotal{Kind: kind, Samples: 1, Windows: 1})
+		answer.Sums = append(answer.Sums, store.Sum{Kind: kind, Samples: 1})
 	}
-	return totals, nil
+	return answer, nil
 }
 
 // kindsOfIDs returns the kinds with samples of some spans or traces.

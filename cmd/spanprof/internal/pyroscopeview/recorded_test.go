@@ -146,7 +146,7 @@ func TestSpansRecorded(t *testing.T) {
 	for _, test := range [][]string{{"min", "1s"}, {"error", "true"}, {"attribute", "http.route=/"}, {"below", list.Spans[0].ProfileID}} {
 		var none answerJSON
 		getJSON(t, h, &none, "/", append(times(r), test...)...)
-		if len(none.Spans) != 0 || !strings.Contains(none.Note, "knows neither the wall time of spans nor their errors, their attributes or what is below them") {
+		if len(none.Spans) != 0 || !strings.Contains(none.Note, "has no wall times, errors, attributes and parents of spans") {
 			t.Errorf("%q: %d spans, note %q", test, len(none.Spans), none.Note)
 		}
 	}

@@ -93,13 +93,29 @@ func (v *view) parts(q store.Query) (parts []*merged, first profileType, c condi
 	return parts, first, c, nil
 }
 
-// Select implements store.View.
-func (v *view) Select(q store.Query) (*store.Selection, error) {
+// Samples implements store.View.
+func (v *view) Samples(q store.Query) (*store.Samples, error) {
+	switch {
+	case q.Kind == "":
+		return v.kindSums(q)
+	case q.Pprof:
+		p, err := v.pprof(q)
+		return &store.Samples{Kind: q.Kind, Profile: p}, err
+	case q.Steps:
+		return v.steps(q)
+	case q.Stacks:
+		return v.stacks(q)
+	}
+	return nil, fmt.Errorf("%w: a Pyroscope server sums by stack or over time", store.ErrUnsupported)
+}
+
+// stacks answers a query by stack.
+func (v *view) stacks(q store.Query) (*store.Samples, error) {
 	parts, t, c, err := v.parts(q)
 	if err != nil {
 		return nil, err
 	}
-	selection := &store.Selection{Kind: q.Kind, SampleType: t.sample, Unit: t.unit}
+	selection := &store.Samples{Kind: q.Kind, SampleType: t.sample, Unit: t.unit, Momentary: momentary(t.sample)}
 	if t.id == "" {
 		return selection, nil // There is no profile of the kind.
 	}
@@ -123,7 +139,7 @@ func (v *view) Select(q store.Query) (*store.Selection, error) {
 
 // samples returns the number of samples of a selection. The server has it as a profile
 // type of its own; of heap profiles it is the number of places.
-func (v *view) samples(q store.Query, t profileType, c conditions, selection *store.Selection) (int64, error) {
+func (v *view) samples(q store.Query, t profileType, c conditions, selection *store.Samples) (int64, error) {
 	places := int64(len(selection.Stacks))
 	counted := "samples"
 	switch {
@@ -153,7 +169,7 @@ func (v *view) samples(q store.Query, t profileType, c conditions, selection *st
 }
 
 // addStacks adds the stacks of a profile to a selection.
-func addStacks(selection *store.Selection, p *profile.Profile) {
+func addStacks(selection *store.Samples, p *profile.Profile) {
 	for _, s := range p.Sample {
 		if s.Value[0] != 0 {
 			selection.Stacks = append(selection.Stacks, store.StackValue{Stack: s.Location, Value: s.Value[0]})
@@ -161,9 +177,9 @@ func addStacks(selection *store.Selection, p *profile.Profile) {
 	}
 }
 
-// Profile implements store.View. The server's profiles have one value a sample, of the query's
+// pprof answers a query for a profile. The server's profiles have one value a sample, of the query's
 // type, and no labels.
-func (v *view) Profile(q store.Query) (*profile.Profile, error) {
+func (v *view) pprof(q store.Query) (*profile.Profile, error) {
 	parts, t, _, err := v.parts(q)
 	if err != nil {
 		return nil, err

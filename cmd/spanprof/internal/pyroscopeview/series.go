@@ -20,12 +20,13 @@ const (
 	// least: profiles begin every ten or fifteen seconds.
 	maxSteps  = 100
 	leastStep = 15 * time.Second
-	// maxNames bounds the names of the list of names.
-	maxNames = 500
+	// maxNames bounds the names of the list of names, maxLineNames of a time line.
+	maxNames     = 500
+	maxLineNames = 7
 )
 
-// Timeline implements store.View.
-func (v *view) Timeline(q store.Query, n int) (*store.Timeline, error) {
+// steps answers a query over time, by the span_names with the most of it.
+func (v *view) steps(q store.Query) (*store.Samples, error) {
 	c, err := v.conditionsOf(q.Matchers)
 	if err != nil {
 		return nil, err
@@ -38,13 +39,14 @@ func (v *view) Timeline(q store.Query, n int) (*store.Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := &store.Timeline{SampleType: sample, Momentary: momentary(sample)}
+	answer := &store.Samples{Kind: q.Kind, SampleType: sample, Momentary: momentary(sample)}
 	if len(types) == 0 {
-		return line, nil
+		return answer, nil
 	}
-	line.Unit = types[0].unit
+	answer.Unit = types[0].unit
 	from, until := v.times(q.From, q.Until)
-	from, until, step := steps(from, until, max(1, min(maxSteps, int(until.Sub(from)/leastStep))))
+	from, until, step := cut(from, until, max(1, min(maxSteps, int(until.Sub(from)/leastStep))))
+	answer.Step = step
 	s := querier.Selector{Type: types[0].id, Labels: c.labels, From: from, Until: until}
 	if len(types) > 1 {
 		v.note("of several profile types of this kind, the time line has " + types[0].id)
@@ -56,57 +58,71 @@ func (v *view) Timeline(q store.Query, n int) (*store.Timeline, error) {
 		}
 	}
 	err = group(func() (err error) {
-		named, err = v.client.SelectSeries(v.ctx, s, []string{labelkey.SpanName}, step, n+1, line.Momentary)
+		named, err = v.client.SelectSeries(v.ctx, s, []string{labelkey.SpanName}, step, maxLineNames, answer.Momentary)
 		return err
 	}, func() (err error) {
-		all, err = v.client.SelectSeries(v.ctx, s, nil, step, 0, line.Momentary)
+		all, err = v.client.SelectSeries(v.ctx, s, nil, step, 0, answer.Momentary)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	fill(line, named, all, from, step, n)
-	return line, nil
+	fill(answer, q.Labels, named, all, from)
+	return answer, nil
 }
 
-// steps cuts a time into n steps of whole milliseconds, as the server has them. It leaves
+// cut cuts a time into n steps of whole milliseconds, as the server has them. It leaves
 // out what is not a whole step.
-func steps(from, until time.Time, n int) (start, end time.Time, step time.Duration) {
+func cut(from, until time.Time, n int) (start, end time.Time, step time.Duration) {
 	from = from.Truncate(time.Millisecond)
 	step = max(time.Millisecond, (until.Sub(from)/time.Duration(n) + time.Millisecond).Truncate(time.Millisecond))
 	return from, from.Add(time.Duration(n) * step), step
 }
 
-// fill makes the buckets of a time line from what it is by name, and in all.
-func fill(line *store.Timeline, named, all []querier.Points, from time.Time, step time.Duration, n int) {
-	// A point is the step that ends at its time. The server gives one more, the step
+// fill adds the sums of each step by name, and the rest of all without one.
+func fill(answer *store.Samples, labels []string, named, all []querier.Points, from time.Time) {
+	values := func(name string) []string {
+		list := make([]string, len(labels))
+		if i := slices.Index(labels, labelkey.SpanName); i >= 0 {
+			list[i] = name
+		}
+		return list
+	}
+	type step struct {
+		rest int64
+		sums []store.Sum
+	}
+	var steps []step
+	// A point is the step that ends at its time. The server returns one more, the step
 	// that ends at from.
-	place := func(t time.Time) int { return int((t.Sub(from)+step-time.Millisecond)/step) - 1 }
+	place := func(t time.Time) int { return int((t.Sub(from)+answer.Step-time.Millisecond)/answer.Step) - 1 }
 	for _, series := range all {
 		for _, p := range series.Points {
 			at := place(p.Time)
 			if at < 0 || at > 2*maxSteps {
-				continue // It is not of the time that was asked for.
+				continue // it is not in the time of the query
 			}
-			for i := len(line.Buckets); i <= at; i++ {
-				line.Buckets = append(line.Buckets, store.TimelineBucket{Start: from.Add(time.Duration(i) * step), Duration: step})
+			for len(steps) <= at {
+				steps = append(steps, step{})
 			}
-			line.Buckets[at].Rest += int64(p.Value)
+			steps[at].rest += int64(p.Value)
 		}
 	}
-	named = slices.DeleteFunc(named, func(p querier.Points) bool { return p.Labels[labelkey.SpanName] == "" })
-	slices.SortStableFunc(named, func(a, b querier.Points) int { return cmp.Compare(sum(b, from), sum(a, from)) })
-	named = named[:min(n, len(named))]
-	for i := range line.Buckets {
-		line.Buckets[i].Values = make([]int64, len(named))
-	}
-	for i, series := range named {
-		line.Names = append(line.Names, series.Labels[labelkey.SpanName])
+	for _, series := range named {
+		name := series.Labels[labelkey.SpanName]
 		for _, p := range series.Points {
-			if at := place(p.Time); at >= 0 && at < len(line.Buckets) {
-				line.Buckets[at].Values[i] += int64(p.Value)
-				line.Buckets[at].Rest = max(0, line.Buckets[at].Rest-int64(p.Value))
+			if at := place(p.Time); name != "" && at >= 0 && at < len(steps) {
+				to := &steps[at]
+				to.sums = append(to.sums, store.Sum{Kind: answer.Kind, Labels: values(name), Value: int64(p.Value)})
+				to.rest = max(0, to.rest-int64(p.Value))
 			}
+		}
+	}
+	for i, s := range steps {
+		for _, sum := range append(s.sums, store.Sum{Kind: answer.Kind, Labels: values(""), Value: s.rest}) {
+			sum.Start = from.Add(time.Duration(i) * answer.Step)
+			answer.Sums = append(answer.Sums, sum)
+			answer.Total += sum.Value
 		}
 	}
 }
@@ -121,8 +137,8 @@ func sum(p querier.Points, from time.Time) (sum float64) {
 	return sum
 }
 
-// NameTotals implements store.View. The number of spans is not known.
-func (v *view) NameTotals() ([]store.NameTotal, error) {
+// nameTotals returns the CPU time by name. The number of spans is unknown.
+func (v *view) nameTotals() ([]store.NameTotal, error) {
 	if v.names != nil {
 		return v.names, nil
 	}
@@ -133,7 +149,7 @@ func (v *view) NameTotals() ([]store.NameTotal, error) {
 	if err := v.call(); err != nil {
 		return nil, err
 	}
-	from, until, step := steps(v.from, v.until, 1) // One step has all of it.
+	from, until, step := cut(v.from, v.until, 1) // One step has all of it.
 	s := querier.Selector{Type: types[0].id, Labels: "{}", From: from, Until: until}
 	all, err := v.client.SelectSeries(v.ctx, s, []string{serviceName, labelkey.SpanName}, step, maxNames, false)
 	if err != nil {

@@ -4,8 +4,7 @@
 // Package pyroscopeview shows what a Pyroscope server has on the viewer's page: one page
 // for all replicas of all services, where links to a single span open too.
 //
-// A store knows what it holds. A server is asked anew for each page, and about a stated
-// time alone:
+// Each page sends new queries to the server, about one time:
 //
 //	source.go    the source: one view a request
 //	view.go      the time of a view, its notes, and how much it may ask
@@ -28,7 +27,7 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// source asks a server.
+// source is a server.
 type source struct {
 	client   *querier.Client
 	lookback time.Duration
@@ -46,8 +45,8 @@ func newSource(c *querier.Client, lookback time.Duration) *source {
 	return &source{client: c, lookback: lookback}
 }
 
-// View implements store.Source.
-func (s *source) View(ctx context.Context) (store.View, error) {
+// View implements store.Source. Without times it is about the time since lookback ago.
+func (s *source) View(ctx context.Context, from, until time.Time) (store.View, error) {
 	ctx, cancel := context.WithTimeout(ctx, viewTime)
 	v := &view{
 		source: s,
@@ -58,6 +57,13 @@ func (s *source) View(ctx context.Context) (store.View, error) {
 		spans:  make(map[string]foundSpan),
 		listed: make(map[string]*spanPage),
 	}
-	v.About(time.Time{}, time.Time{})
+	v.chosen = from.IsZero()
+	if until.IsZero() {
+		until = time.Now()
+	}
+	if from.IsZero() {
+		from = until.Add(-s.lookback)
+	}
+	v.from, v.until = from, until
 	return v, nil
 }

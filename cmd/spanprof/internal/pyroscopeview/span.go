@@ -24,23 +24,26 @@ type foundSpan struct {
 	known bool
 }
 
-// Span implements store.View. A span is known if it has samples. The server is not asked
-// for the labels of a span by its id: they are those of a list of spans, or else those of
-// the values by which samples of the span are found.
-func (v *view) Span(id string) (store.Span, bool, error) {
+// byID returns the span with an id. A span is known if it has samples. The server does not
+// return the labels of a span by its id. They are from a list of spans, or from the
+// values by which its samples are found.
+func (v *view) byID(id string) ([]store.Span, error) {
 	if b, err := hex.DecodeString(id); err != nil || len(b) != 8 {
-		return store.Span{}, false, nil
+		return nil, nil
 	}
 	id = strings.ToLower(id)
-	if s, ok := v.spans[id]; ok {
-		return s.Span, s.known, nil
+	found, ok := v.spans[id]
+	if !ok {
+		var err error
+		if found, err = v.findSpan(id); err != nil {
+			return nil, err
+		}
+		v.spans[id] = found
 	}
-	found, err := v.findSpan(id)
-	if err != nil {
-		return store.Span{}, false, err
+	if !found.known {
+		return nil, nil
 	}
-	v.spans[id] = found
-	return found.Span, found.known, nil
+	return []store.Span{found.Span}, nil
 }
 
 func (v *view) findSpan(id string) (foundSpan, error) {
@@ -115,8 +118,8 @@ func (v *view) describe(s *store.Span, asked querier.Selector) error {
 }
 
 const (
-	// maxValues is the number of values of a label among which that of a span is looked
-	// for: four rounds of calls.
+	// maxValues is the number of values of a label among which the value of a span is
+	// searched: four rounds of calls.
 	maxValues = 256
 	ways      = 4
 )

@@ -22,7 +22,7 @@ const (
 	// spanSteps is into how many steps the time of a list is cut: the server gives some
 	// spans of each.
 	spanSteps = 60
-	// spanSeries bounds the names of which the server gives spans.
+	// spanSeries bounds the names with spans from the server.
 	spanSeries = 100
 )
 
@@ -31,7 +31,7 @@ type spanPage struct {
 	spans []querier.Span
 	total int64
 	cut   bool
-	// missing says that the server cannot list spans of that time.
+	// missing is set if the server cannot list spans of that time.
 	missing bool
 }
 
@@ -59,9 +59,22 @@ func (v *view) page(s querier.Selector) (*spanPage, error) {
 }
 
 // Spans implements store.View.
-func (v *view) Spans(q store.SpanQuery) ([]store.Span, error) {
+func (v *view) Spans(q store.SpanQuery) (list store.SpanList, err error) {
+	switch {
+	case q.ID != "":
+		list.Spans, err = v.byID(q.ID)
+	case q.Names:
+		list.Names, err = v.nameTotals()
+	default:
+		list.Spans, err = v.list(q)
+	}
+	return list, err
+}
+
+// list returns the spans that a query lists.
+func (v *view) list(q store.SpanQuery) ([]store.Span, error) {
 	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || len(q.Attributes) > 0 || q.Below != "" {
-		v.note("a Pyroscope server knows neither the wall time of spans nor their errors, their attributes or what is below them: no span meets these conditions")
+		v.note("a Pyroscope server has no wall times, errors, attributes and parents of spans: no span meets these conditions")
 		return nil, nil
 	}
 	from, until := v.times(q.From, q.Until)

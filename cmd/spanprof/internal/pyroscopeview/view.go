@@ -29,8 +29,7 @@ type view struct {
 	*source
 	ctx    context.Context
 	cancel context.CancelFunc
-	// from and until are the time that the request is about; chosen says that it
-	// named none.
+	// from and until are the time of the request. chosen is set if the request has none.
 	from, until time.Time
 	chosen      bool
 	calls       int
@@ -46,30 +45,15 @@ type view struct {
 	names  []store.NameTotal
 }
 
-var (
-	_ store.View   = (*view)(nil)
-	_ store.Ranged = (*view)(nil)
-	_ store.Noter  = (*view)(nil)
-)
+var _ store.View = (*view)(nil)
 
-// About implements store.Ranged.
-func (v *view) About(from, until time.Time) {
-	v.chosen = from.IsZero()
-	if until.IsZero() {
-		until = time.Now()
+// Info implements store.View.
+func (v *view) Info() store.Info {
+	info := store.Info{Notes: slices.Clip(v.notes), Lacks: store.LacksUpdates | store.LacksRecords | store.LacksWindows}
+	if v.chosen {
+		info.Notes = append(info.Notes, fmt.Sprintf("this is about %s, %s: from and until in the address choose another time, and -lookback another length", short(v.lookback), termtext.TimeRange(v.from, v.until)))
 	}
-	if from.IsZero() {
-		from = until.Add(-v.lookback)
-	}
-	v.from, v.until = from, until
-}
-
-// Notes implements store.Noter.
-func (v *view) Notes() []string {
-	if !v.chosen {
-		return v.notes
-	}
-	return append(slices.Clip(v.notes), fmt.Sprintf("this is about %s, %s: from and until in the address choose another time, and -lookback another length", short(v.lookback), termtext.TimeRange(v.from, v.until)))
+	return info
 }
 
 // short writes a duration without zeros at its end: 1h.
@@ -104,7 +88,7 @@ func (v *view) call() error {
 	return nil
 }
 
-// times returns the time of a query, with that of the view where it has none.
+// times returns the time of a query, by default the time of the view.
 func (v *view) times(from, until time.Time) (time.Time, time.Time) {
 	switch {
 	case from.IsZero() && until.IsZero():

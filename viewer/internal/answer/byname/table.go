@@ -13,7 +13,7 @@ import (
 
 // Table has the sums of spans by name.
 type Table struct {
-	// Generation is as that of the list of spans.
+	// Generation is as in the list of spans.
 	Generation string `json:"generation"`
 	Service    string `json:"service"`
 	// Services are all services with profiles, if there are several.
@@ -22,8 +22,7 @@ type Table struct {
 	Sort  string `json:"sort"`
 	Order string `json:"order"`
 	Names []Name `json:"names"`
-	// Total is the sum of all names, Omitted that of those left out at the end of
-	// Names.
+	// Total is the sum of all names, Omitted the sum of the names that are left out.
 	Total   Sum `json:"total"`
 	Omitted Sum `json:"omitted"`
 	// UnlabelledCPUNs is the CPU time of samples without span_name: of no span, as a
@@ -31,15 +30,11 @@ type Table struct {
 	UnlabelledCPUNs int64 `json:"unlabelledCpuNs"`
 	// Query selects the CPU time of all, where nothing narrows the spans.
 	Query string `json:"query"`
-	// Selected says that the sums are of the spans that meet the request's conditions.
+	// Selected is set if the sums are of the spans that meet the request's conditions.
 	Selected bool `json:"selected,omitempty"`
-	// Inclusive says that spans have spans below them: CPUInclusiveNs differs from CPUNs.
+	// Inclusive is set if spans have spans below them: CPUInclusiveNs differs from CPUNs.
 	Inclusive bool `json:"inclusive,omitempty"`
-	// Octave is the exponent of the first column of each histogram: column i counts
-	// the spans that took from 2^(Octave+i) up to twice as many nanoseconds.
-	Octave int `json:"octave"`
-	// Fixed says that there is nothing to poll for, Ranged that the source cannot be
-	// looked through as a whole.
+	// Fixed is set if nothing changes, Ranged if the source cannot be searched as a whole.
 	Fixed  bool   `json:"fixed,omitempty"`
 	Ranged bool   `json:"ranged,omitempty"`
 	Note   string `json:"note,omitempty"`
@@ -60,19 +55,17 @@ type Name struct {
 	Spans   int    `json:"spans"`
 	Errors  int    `json:"errors"`
 	WallNs  int64  `json:"wallNs"`
-	// CPUNs is the spans' own CPU time, CPUInclusiveNs adds that of the spans below them
-	// in this process.
+	// CPUNs is the spans' own CPU time. CPUInclusiveNs adds the CPU time of the spans below
+	// them in this process.
 	CPUNs          int64 `json:"cpuNs"`
 	CPUInclusiveNs int64 `json:"cpuInclusiveNs"`
 	// WaitNs is the wall time in samples less the CPU time; nil where wall time was not
 	// sampled, or is shared with another name.
 	WaitNs *int64 `json:"waitNs,omitempty"`
-	// Measured is the number of spans whose records are held, which the times and the
-	// histogram are those of.
+	// Measured is the number of spans with a record, which the times are about.
 	Measured  int    `json:"measured"`
 	Durations *Times `json:"durations,omitempty"`
 	CPUs      *Times `json:"cpus,omitempty"`
-	Histogram []int  `json:"histogram,omitempty"`
 	// Query selects the profile of the name. Label and LabelNames are as in a Group of
 	// the list of spans.
 	Query      string `json:"query"`
@@ -99,7 +92,7 @@ func (t *Times) of(q string) int64 {
 	return t.MaxNs
 }
 
-// Sorts are the orders of a table, the first the one that is used where none is asked for.
+// Sorts are the orders of a table. The first is the default.
 var Sorts = []string{"cpu", "self", "waits", "wall", "spans", "errors", "p50", "p95", "max", "cpup50", "cpup95", "cpumax", "name"}
 
 // value is what a name is sorted by; names are sorted otherwise.
@@ -157,20 +150,4 @@ func (s *Sum) add(n *Name) {
 	s.Spans += n.Spans
 	s.Errors += n.Errors
 	s.CPUNs += n.CPUNs
-}
-
-// AlignHistograms gives all histograms the first column of the one with the shortest time,
-// as octaves are counted from 1 ns.
-func (t *Table) AlignHistograms() {
-	t.Octave = -1
-	for _, n := range t.Names {
-		if i := slices.IndexFunc(n.Histogram, func(count int) bool { return count > 0 }); i >= 0 && (t.Octave < 0 || i < t.Octave) {
-			t.Octave = i
-		}
-	}
-	t.Octave = max(t.Octave, 0)
-	for i := range t.Names {
-		h := t.Names[i].Histogram
-		t.Names[i].Histogram = h[min(t.Octave, len(h)):]
-	}
 }

@@ -6,17 +6,10 @@ package byname
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spanprof/spanprof/internal/termtext"
 )
-
-// levels are the heights of a column of a histogram.
-const levels = "▁▂▃▄▅▆▇█"
-
-// textColumns is the width of a histogram in the text.
-const textColumns = 12
 
 // Text returns the table for a terminal.
 func (t *Table) Text() string {
@@ -32,7 +25,7 @@ func (t *Table) Text() string {
 	if len(t.Names) == 0 {
 		b.WriteString("no names\n")
 	} else {
-		fmt.Fprintf(&b, "\n%s %8s %7s %6s %8s %8s %8s  %-*s %s\n", t.cpu("cpu", "own"), "waits", "spans", "errors", "p50", "p95", "max", textColumns, "spread", "name")
+		fmt.Fprintf(&b, "\n%s %8s %7s %6s %8s %8s %8s  %s\n", t.cpu("cpu", "own"), "waits", "spans", "errors", "p50", "p95", "max", "name")
 	}
 	for i := range t.Names {
 		n := &t.Names[i]
@@ -47,7 +40,7 @@ func (t *Table) Text() string {
 		if len(t.Services) > 1 {
 			name += " (" + n.Service + ")"
 		}
-		fmt.Fprintf(&b, "%s %8s %7d %6d %8s %8s %8s  %s %s\n", t.cpu(nanoseconds(n.CPUInclusiveNs), nanoseconds(n.CPUNs)), waits, n.Spans, n.Errors, quantile(n.Durations, "p50"), quantile(n.Durations, "p95"), quantile(n.Durations, "max"), spark(n.Histogram), termtext.Clip(termtext.OneLine(name), 40))
+		fmt.Fprintf(&b, "%s %8s %7d %6d %8s %8s %8s  %s\n", t.cpu(nanoseconds(n.CPUInclusiveNs), nanoseconds(n.CPUNs)), waits, n.Spans, n.Errors, quantile(n.Durations, "p50"), quantile(n.Durations, "p95"), quantile(n.Durations, "max"), termtext.Clip(termtext.OneLine(name), 40))
 	}
 	if t.Omitted.Names > 0 {
 		fmt.Fprintf(&b, "%s of %s left out, which have %s: set limit\n", t.cpu("", nanoseconds(t.Omitted.CPUNs)), termtext.Plural(t.Omitted.Names, "more name"), termtext.Plural(t.Omitted.Spans, "span"))
@@ -73,31 +66,4 @@ func quantile(t *Times, q string) string {
 		return "-"
 	}
 	return nanoseconds(t.of(q))
-}
-
-// spark draws a histogram, of which neighbours are summed to fit.
-func spark(counts []int) string {
-	if len(counts) == 0 {
-		return strings.Repeat(" ", textColumns)
-	}
-	per := (len(counts) + textColumns - 1) / textColumns
-	var sums []int
-	for part := range slices.Chunk(counts, per) {
-		sum := 0
-		for _, n := range part {
-			sum += n
-		}
-		sums = append(sums, sum)
-	}
-	most := slices.Max(sums)
-	bars := []rune(levels)
-	var b strings.Builder
-	for _, n := range sums {
-		if n == 0 {
-			b.WriteByte(' ')
-			continue
-		}
-		b.WriteRune(bars[(n*len(bars)-1)/most])
-	}
-	return b.String() + strings.Repeat(" ", textColumns-len(sums))
 }

@@ -18,83 +18,99 @@ import (
 )
 
 // unnamedChild stands for the name of a child without one. maxBelow bounds the attributes
-// of other spans that a span shows.
+// of a request, the spans below it included.
 const (
 	unnamedChild = "(unnamed)"
 	maxBelow     = 16
 )
 
-// bounds returns a time in nanoseconds since 1970, as segment has it.
-func bounds(from, until time.Time) (int64, int64) {
-	first, last := int64(math.MinInt64), int64(0)
-	if !from.IsZero() {
-		first = ident.UnixNano(from)
+// Spans implements View.
+func (v *view) Spans(q SpanQuery) (list SpanList, err error) {
+	if q.Limit < 0 {
+		return list, fmt.Errorf("store: SpanQuery.Limit %d is negative: use 0 for no bound", q.Limit)
 	}
-	if !until.IsZero() {
-		if last = ident.UnixNano(until); last == ident.Latest {
-			last = math.MaxInt64
-		}
+	if q.ID != "" {
+		list.Spans, err = v.byID(&q)
+		return list, err
 	}
-	return first, last
+	if err := v.begin(); err != nil {
+		return list, err
+	}
+	defer v.end()
+	if q.Names {
+		list.Names, err = v.names()
+	} else {
+		list.Spans, err = v.listed(&q)
+	}
+	return list, err
 }
 
-// listed are spans of segments that become spans of an answer.
-type listed struct {
-	Span
-	id    ident.Key
-	value int64
-}
-
-func (v *view) Spans(q SpanQuery) ([]Span, error) {
+// byID returns the span or manual exemplar with the id of a query.
+func (v *view) byID(q *SpanQuery) ([]Span, error) {
 	if err := v.ctx.Err(); err != nil {
 		return nil, err
 	}
-	if q.Limit < 0 {
-		return nil, fmt.Errorf("store: SpanQuery.Limit %d is negative: use 0 for no bound", q.Limit)
+	key := ident.ParseKey(q.ID)
+	if s, ok := v.held.Find(key); ok && key != 0 {
+		return v.spans([]segment.Span{s}, q)
 	}
-	found, err := v.list(&q)
+	if of := v.runningSpans(&SpanQuery{}, func(of ident.Key) bool { return of != key }); len(of) > 0 {
+		return of, nil
+	}
+	x, ok, err := v.held.FindExemplar(v.ctx, q.ID)
+	if err != nil || !ok {
+		return nil, failed(err)
+	}
+	span := v.exemplar(&x)
+	span.SummaryMissing = !x.Manual
+	return []Span{span}, nil
+}
+
+// listed returns the spans that a query lists, in its order.
+func (v *view) listed(q *SpanQuery) ([]Span, error) {
+	found, err := v.list(q)
+	if err != nil {
+		return nil, failed(err)
+	}
+	spans, err := v.spans(found, q)
 	if err != nil {
 		return nil, err
 	}
-	others, err := v.exemplars(&q)
+	others, err := v.exemplars(q)
 	if err != nil {
-		return nil, err
+		return nil, failed(err)
 	}
 	if q.Running {
-		others = append(others, v.runningSpans(&q, func(id ident.Key) bool { _, ok := v.Find(id); return ok })...)
+		others = append(others, v.runningSpans(q, func(id ident.Key) bool { _, ok := v.held.Find(id); return ok })...)
 	}
-	spans := v.spans(found, q.Requests)
-	rows := make([]listed, 0, len(spans)+len(others))
-	for i := range spans {
-		rows = append(rows, listed{Span: spans[i], id: found[i].ID})
+	if len(others) > 0 || q.Requests && q.Order == MostCPU {
+		spans = append(spans, others...)
+		sortSpans(spans, q)
 	}
-	for _, s := range others {
-		rows = append(rows, listed{Span: s})
-	}
-	for i := range rows {
-		s := &rows[i]
-		switch q.Order {
-		case Slowest:
-			if s.value = int64(s.Duration); s.Manual {
-				s.value = -1 // it has no duration of its own
-			}
-		case MostCPU:
-			if s.value = int64(s.CPU); q.Requests {
-				s.value = int64(s.CPUInclusive)
-			}
-		default:
-			s.value = ident.UnixNano(s.Start.Add(s.Duration))
-		}
-	}
-	slices.SortStableFunc(rows, func(a, b listed) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.id, b.id)) })
 	if q.Limit > 0 {
-		rows = rows[:min(q.Limit, len(rows))]
+		spans = spans[:min(q.Limit, len(spans))]
 	}
-	answer := make([]Span, len(rows))
-	for i := range rows {
-		answer[i] = rows[i].Span
+	return spans, v.ctx.Err()
+}
+
+// sortSpans sorts spans in the order of a query.
+func sortSpans(spans []Span, q *SpanQuery) {
+	value := func(s *Span) int64 {
+		switch {
+		case q.Order == Slowest && s.Manual:
+			return -1 // it has no duration of its own
+		case q.Order == Slowest:
+			return int64(s.Duration)
+		case q.Order == MostCPU && q.Requests:
+			return int64(s.CPUInclusive)
+		case q.Order == MostCPU:
+			return int64(s.CPU)
+		}
+		return ident.UnixNano(s.Start.Add(s.Duration))
 	}
-	return answer, nil
+	slices.SortStableFunc(spans, func(a, b Span) int {
+		return cmp.Or(cmp.Compare(value(&b), value(&a)), strings.Compare(a.ProfileID, b.ProfileID))
+	})
 }
 
 // list returns the spans with a record that q selects. Only without Requests and Below the
@@ -112,11 +128,11 @@ func (v *view) list(q *SpanQuery) ([]segment.Span, error) {
 		}
 		of.Trace = id
 	}
-	if nested := q.Requests && v.Nested(); nested || q.Below != "" {
+	if nested := q.Requests && v.held.Nested(); nested || q.Below != "" {
 		of.Limit = 0
 	}
-	found, err := v.List(v.ctx, &of)
-	if err != nil || !q.Requests || !v.Nested() {
+	found, err := v.held.List(v.ctx, &of)
+	if err != nil || !q.Requests || !v.held.Nested() {
 		return found, err
 	}
 	ids := make(map[ident.Key]bool, len(found))
@@ -124,7 +140,7 @@ func (v *view) list(q *SpanQuery) ([]segment.Span, error) {
 		ids[found[i].ID] = true
 	}
 	return slices.DeleteFunc(found, func(s segment.Span) (hidden bool) {
-		v.Above(s.ID, func(id ident.Key) bool {
+		v.held.Above(s.ID, func(id ident.Key) bool {
 			hidden = ids[id]
 			return !hidden
 		})
@@ -139,12 +155,12 @@ func (v *view) matcher(q *SpanQuery) func(ident.Key) bool {
 	}
 	var of []map[ident.Key]bool
 	for i := range q.Attributes {
-		of = append(of, v.SpansOf(v.ctx, &q.Attributes[i].m))
+		of = append(of, v.held.SpansOf(v.ctx, &q.Attributes[i].m))
 	}
 	part, below := strings.ToLower(q.Contains), ident.ParseKey(q.Below)
 	var parts map[ident.Key]bool
 	if part != "" {
-		parts = v.Containing(v.ctx, func(text string) bool { return strings.Contains(strings.ToLower(text), part) })
+		parts = v.held.Containing(v.ctx, func(text string) bool { return strings.Contains(strings.ToLower(text), part) })
 	}
 	return func(id ident.Key) bool {
 		for _, ids := range of {
@@ -157,7 +173,7 @@ func (v *view) matcher(q *SpanQuery) func(ident.Key) bool {
 		}
 		is := q.Below == ""
 		if !is {
-			v.Above(id, func(above ident.Key) bool {
+			v.held.Above(id, func(above ident.Key) bool {
 				is = above == below
 				return !is
 			})
@@ -166,48 +182,95 @@ func (v *view) matcher(q *SpanQuery) func(ident.Key) bool {
 	}
 }
 
-// spans returns what is known about spans with a record.
-func (v *view) spans(found []segment.Span, requests bool) []Span {
-	children := v.Children(found)
-	inclusive := v.Inclusive()
-	spans := make([]Span, len(found))
-	places := make(map[ident.Key]int, len(found))
+// spans returns spans with a record, with the details that a query has.
+func (v *view) spans(found []segment.Span, q *SpanQuery) ([]Span, error) {
+	var children map[ident.Key][]segment.Ended
+	if !q.Brief {
+		children = v.held.Children(found)
+	}
+	inclusive := v.held.Inclusive()
+	spans, places := make([]Span, len(found)), make(map[ident.Key]int)
+	if v.held.Nested() {
+		for i := range found {
+			places[found[i].ID] = i
+		}
+	}
 	for i := range found {
 		s := &found[i]
-		places[s.ID] = i
 		to := &spans[i]
 		*to = Span{
 			ProfileID: s.ID.String(), ParentID: s.Parent.String(), Name: s.Name, Service: s.Service,
 			Start: time.Unix(0, s.Start), Duration: time.Duration(s.Duration), Err: s.Err, Status: s.Status, LocalRoot: s.LocalRoot,
 			CPU: time.Duration(s.CPU), CPUSamples: s.Samples, CPUInclusive: time.Duration(s.CPU + inclusive[s.ID]),
 			CPUAfterEnd: time.Duration(s.AfterEnd), CPUAfterEndSamples: s.AfterEndSamples, WallSamples: s.Wall, SamplesHeld: s.Held,
-			Label: s.Label, ExactTimes: v.exact[s.ID] != nil, Earlier: process(s.Process),
+			Label: s.Label, HasExactTimes: v.exact[s.ID] != nil, Earlier: process(s.Process),
 		}
 		if s.Trace.IsValid() {
 			to.TraceID = s.Trace.String()
 		}
-		coverage, complete, known := v.Coverage(s)
-		if to.Coverage, to.Complete = Coverage(coverage), complete; s.Process != nil {
-			to.Complete = true
-			if !known {
-				to.Coverage = CoverageEvicted
+		if len(places) > 1 {
+			v.held.Above(s.ID, func(id ident.Key) bool {
+				_, is := places[id]
+				if is {
+					to.Above = id.String()
+				}
+				return !is
+			})
+		}
+		if q.Parts > 0 {
+			to.CPUTimes = v.cpuTimes(s, q.Parts)
+		}
+		if q.Exact {
+			var err error
+			if to.ExactTimes, err = unpacked(v.exact[s.ID]); err != nil {
+				return nil, err
 			}
 		}
-		v.attributes(to, s.Attributes, "", math.MaxInt)
-		for _, c := range children[s.ID] {
-			v.attributes(to, c.Attributes, cmp.Or(c.Name, unnamedChild), len(to.Attributes)+maxBelow)
+		if !q.Brief {
+			v.describe(to, s, children[s.ID])
 		}
 	}
-	if requests && v.Nested() {
+	if q.Requests && !q.Brief && len(places) > 0 {
 		v.requests(spans, places)
 	}
-	return spans
+	return spans, v.ctx.Err()
+}
+
+// describe adds what a brief list leaves out.
+func (v *view) describe(to *Span, s *segment.Span, children []segment.Ended) {
+	coverage, complete, known := v.held.Coverage(s)
+	if to.Coverage, to.Complete = Coverage(coverage), complete; s.Process != nil {
+		to.Complete = true
+		if !known {
+			to.Coverage = CoverageEvicted
+		}
+	}
+	v.attributes(to, s.Attributes, "", math.MaxInt)
+	for _, c := range children {
+		v.attributes(to, c.Attributes, cmp.Or(c.Name, unnamedChild), math.MaxInt)
+	}
+}
+
+// cpuTimes returns when a span was on a CPU, by parts of its duration.
+func (v *view) cpuTimes(s *segment.Span, parts int) []CPUTime {
+	list := make([]CPUTime, parts)
+	width := time.Duration(s.Duration/int64(parts) + 1) // the end is in the last part
+	for _, t := range v.held.CPUTimes(s.ID, s.Start, s.Start+s.Duration) {
+		after := time.Duration(min(max(t.At-s.Start, 0), s.Duration)) // times are rounded
+		to := &list[after/width]
+		if to.Samples == 0 {
+			to.After = after
+		}
+		to.CPU += time.Duration(t.CPU)
+		to.Samples += t.Samples
+	}
+	return slices.DeleteFunc(list, func(t CPUTime) bool { return t.Samples == 0 })
 }
 
 // attributes adds the attributes of a set to a span, each once and up to a number. child is
 // the name of another span that has them.
 func (v *view) attributes(to *Span, set, child string, most int) {
-	for _, e := range v.Attributes(set) {
+	for _, e := range v.held.Attributes(set) {
 		a := Attribute{Key: e.Key, Value: e.Value, Child: child}
 		switch {
 		case e.More, len(to.Attributes) >= most:
@@ -220,7 +283,7 @@ func (v *view) attributes(to *Span, set, child string, most int) {
 
 // requests adds the number and the attributes of the spans below each.
 func (v *view) requests(spans []Span, places map[ident.Key]int) {
-	all, err := v.List(v.ctx, &segment.SpanQuery{From: math.MinInt64})
+	all, err := v.held.List(v.ctx, &segment.SpanQuery{From: math.MinInt64})
 	if err != nil {
 		return // the caller returns the error of the context
 	}
@@ -228,7 +291,7 @@ func (v *view) requests(spans []Span, places map[ident.Key]int) {
 	for i := range all {
 		s := &all[i]
 		shown := false
-		v.Above(s.ID, func(id ident.Key) bool {
+		v.held.Above(s.ID, func(id ident.Key) bool {
 			if at, ok := places[id]; ok {
 				spans[at].Below++
 				if !shown { // in the nearest one
@@ -241,26 +304,6 @@ func (v *view) requests(spans []Span, places map[ident.Key]int) {
 	}
 }
 
-func (v *view) Span(id string) (Span, bool, error) {
-	if err := v.ctx.Err(); err != nil {
-		return Span{}, false, err
-	}
-	key := ident.ParseKey(id)
-	if s, ok := v.Find(key); ok && key != 0 {
-		return v.spans([]segment.Span{s}, false)[0], true, nil
-	}
-	x, ok, err := v.FindExemplar(v.ctx, id)
-	if err != nil {
-		return Span{}, false, err
-	}
-	span := v.exemplar(&x)
-	span.SummaryMissing = !x.Manual
-	for _, s := range v.runningSpans(&SpanQuery{}, func(of ident.Key) bool { return of != key }) {
-		span, ok = s, true
-	}
-	return span, ok, nil
-}
-
 // exemplar returns a manual exemplar, or a span without a record.
 func (v *view) exemplar(x *segment.Exemplar) Span {
 	s := Span{
@@ -268,7 +311,7 @@ func (v *view) exemplar(x *segment.Exemplar) Span {
 		Start: time.Unix(0, x.First), Duration: time.Duration(x.Last - x.First),
 		CPU: time.Duration(x.CPU), CPUSamples: x.Samples, CPUInclusive: time.Duration(x.CPU), WallSamples: x.Wall, SamplesHeld: x.Held,
 	}
-	until, ok := v.Until(x.Service)
+	until, ok := v.held.Until(x.Service)
 	s.Complete = ok && until > x.Last // a later window is without it
 	return s
 }
@@ -278,7 +321,7 @@ func (v *view) exemplars(q *SpanQuery) ([]Span, error) {
 	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || len(q.Attributes) > 0 || q.Below != "" {
 		return nil, nil
 	}
-	list, err := v.Exemplars(v.ctx)
+	list, err := v.held.Exemplars(v.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +359,7 @@ func (v *view) runningSpans(q *SpanQuery, known func(ident.Key) bool) (spans []S
 		if known(ident.ParseKey(r.ID)) || d < q.MinDuration || q.MaxDuration > 0 && d > q.MaxDuration || !q.selects(service, r.Name, r.Trace, r.Start, now.UnixNano()) {
 			continue
 		}
-		sums, label, of := v.SumsOf(ident.ParseKey(r.ID))
+		sums, label, of := v.held.SumsOf(ident.ParseKey(r.ID))
 		spans = append(spans, Span{
 			ProfileID: r.ID, TraceID: r.Trace, Name: r.Name, Service: cmp.Or(of, service),
 			Start: time.Unix(0, r.Start), Duration: max(d, 0), LocalRoot: true, Running: true,
@@ -324,4 +367,39 @@ func (v *view) runningSpans(q *SpanQuery, known func(ident.Key) bool) (spans []S
 		})
 	}
 	return spans
+}
+
+// names returns the sums by name, with the manual exemplars.
+func (v *view) names() ([]NameTotal, error) {
+	sums, err := v.held.Names(v.ctx)
+	if err != nil {
+		return nil, failed(err)
+	}
+	exemplars, err := v.exemplars(&SpanQuery{})
+	if err != nil {
+		return nil, failed(err)
+	}
+	type key struct{ service, name string }
+	manual := make(map[key]int)
+	for i := range exemplars {
+		if x := &exemplars[i]; x.Name != "" {
+			manual[key{x.Service, x.Name}]++
+		}
+	}
+	var list []NameTotal
+	for _, s := range sums {
+		of := key{s.Service, s.Name}
+		list = append(list, NameTotal{
+			Service: s.Service, Name: s.Name, Label: s.Label, Spans: int(s.Spans) + manual[of], Errors: int(s.Errors),
+			Duration: time.Duration(s.Duration), MaxDuration: time.Duration(s.MaxDuration), CPU: time.Duration(s.CPU), CPUSamples: s.Samples,
+		})
+		delete(manual, of)
+	}
+	for of, n := range manual { // with samples of other kinds only
+		list = append(list, NameTotal{Service: of.service, Name: of.name, Label: of.name, Spans: n})
+	}
+	slices.SortFunc(list, func(a, b NameTotal) int {
+		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
+	})
+	return list, nil
 }

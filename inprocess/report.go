@@ -1,0 +1,99 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inprocess
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+)
+
+// reportVariable names the file that Shutdown writes the report to.
+const reportVariable = "SPANPROF_REPORT"
+
+// WriteReport writes the list of spans as one HTML file of at most 5 MiB that opens without a
+// server. It has the sums by name and the flame graphs of the 20 slowest spans, redacted like the
+// page. It is for jobs and command-line tools, which end before anybody opens a page. Shutdown or
+// Flush must come before, because samples arrive at the end of their window.
+//
+// It returns an error if the report cannot be made or w fails.
+func (p *Profiling) WriteReport(w io.Writer) error {
+	if p == nil {
+		return nil
+	}
+	report, err := p.report(context.Background())
+	if err != nil {
+		return err
+	}
+	if _, err = w.Write(report); err != nil {
+		return fmt.Errorf("inprocess: report: %w", err)
+	}
+	return nil
+}
+
+// report returns the page of the slowest spans as one file.
+func (p *Profiling) report(ctx context.Context) ([]byte, error) {
+	r := (&http.Request{
+		Method: http.MethodGet, Host: "localhost", Header: http.Header{},
+		URL: &url.URL{Path: "/", RawQuery: "format=frozen&order=slowest"},
+	}).WithContext(ctx)
+	w := response{header: http.Header{}}
+	p.handler.ServeHTTP(&w, r)
+	if w.status != http.StatusOK {
+		return nil, fmt.Errorf("inprocess: report: %s", bytes.TrimSpace(w.body.Bytes()))
+	}
+	return w.body.Bytes(), nil
+}
+
+// response is a response in memory.
+type response struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *response) Header() http.Header         { return w.header }
+func (w *response) WriteHeader(status int)      { w.status = status }
+func (w *response) Write(b []byte) (int, error) { return w.body.Write(b) }
+
+// writeReportFile writes the report to the file of the environment, once.
+func (p *Profiling) writeReportFile(ctx context.Context) error {
+	p.mu.Lock()
+	path := p.reportPath
+	p.reportPath = ""
+	p.mu.Unlock()
+	if path == "" {
+		return nil
+	}
+	report, err := p.report(ctx)
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(path, report); err != nil {
+		return fmt.Errorf("inprocess: %s: %w", reportVariable, err)
+	}
+	return nil
+}
+
+// replaceFile puts a file with mode 0600 in the place of another one, whole or not at all.
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

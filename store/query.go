@@ -1,0 +1,198 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"errors"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/looks"
+	"github.com/spanprof/spanprof/store/internal/segment"
+)
+
+// Query selects samples, and how they are summed.
+type Query struct {
+	// Kind is the kind of the profiles. Without one, the answer has a sum for each kind, of
+	// the number of its samples.
+	Kind       exporter.Kind
+	SampleType string // "cpu", "alloc_space"; empty means the kind's default
+	// Matchers must all match. A label that begins with "span." is an attribute of the
+	// sample's span, or of its children without a profile. Of several values one must
+	// match or, of MatchNotEqual and MatchNotRegexp, all. in_span_name, with MatchEqual
+	// alone, matches the samples of spans with this name, and of all spans below them.
+	// Only spans with a record match either. An equality matcher on profile_id or span_id
+	// matches if either label has the value. service_name and service_version are the
+	// resource's if a sample has no such label.
+	Matchers    []Matcher
+	From, Until time.Time // windows that overlap [From, Until); zero means no bound
+
+	// Stacks sums by stack. Labels sums by the values of labels that are no ids. Steps sums
+	// by the start of the window. Without any, the answer has one sum. Stacks excludes the
+	// others.
+	Stacks bool
+	Labels []string
+	Steps  bool
+	// Pprof returns a profile with all sample types and labels in place of sums. IDs keeps
+	// the ids in it. Beyond MaxSamples it fails with ErrTooManySamples; 0 means no bound.
+	Pprof, IDs bool
+	MaxSamples int
+}
+
+// MatchOp compares a sample's label with a Matcher's value.
+type MatchOp int
+
+// The operators of a Matcher. A label that a sample lacks has the value "".
+const (
+	MatchEqual     = MatchOp(segment.Equal)
+	MatchNotEqual  = MatchOp(segment.NotEqual)
+	MatchRegexp    = MatchOp(segment.Regexp)
+	MatchNotRegexp = MatchOp(segment.NotRegexp)
+)
+
+// Matcher is a condition on the labels of a sample. The zero Matcher matches every sample.
+type Matcher struct{ m segment.Matcher }
+
+// NewMatcher returns a condition on a label. Regular expressions are RE2 and match the whole
+// value, as in PromQL. A list, a|b|c, may have any length, any other expression 1024 bytes.
+func NewMatcher(label string, op MatchOp, value string) (Matcher, error) {
+	m, err := segment.NewMatcher(label, segment.Op(op), value)
+	return Matcher{m}, err
+}
+
+// SpanAttribute returns the key of an attribute if the label begins with "span.".
+func (m Matcher) SpanAttribute() (key string, ok bool) { return m.m.Attribute() }
+
+// OnSpan reports whether the matcher is about the span of a sample, not about its labels.
+func (m Matcher) OnSpan() bool { return m.m.OnSpan() }
+
+// Label returns the name of the label.
+func (m Matcher) Label() string { return m.m.Label }
+
+// Op returns the operator.
+func (m Matcher) Op() MatchOp { return MatchOp(m.m.Op) }
+
+// Value returns what the label is compared with.
+func (m Matcher) Value() string { return m.m.Value }
+
+// Matches reports whether a label with the value meets the condition.
+func (m Matcher) Matches(value string) bool { return m.m.Matches(value) }
+
+// ListsIDs reports whether the matcher is one id, or a list of them.
+func (m Matcher) ListsIDs() bool { return m.m.ListsIDs() }
+
+// The errors of queries. ErrUnsupported is for sources that are no Store.
+var (
+	ErrUnknownSampleType = segment.ErrUnknownType
+	ErrTooManySamples    = segment.ErrTooMany
+	ErrUnsupported       = errors.New("the source cannot answer this query")
+)
+
+// Samples is the answer to a Query. Momentary values, such as inuse_space, are of each
+// service's latest window with matches, unless the query has Steps.
+type Samples struct {
+	Kind             exporter.Kind
+	SampleType, Unit string // "cpu", "nanoseconds"
+	Momentary        bool   // values of several windows must not be added
+
+	Stacks  []StackValue     // of a query with Stacks
+	Profile *profile.Profile // of a query with Pprof
+	Sums    []Sum            // of any other query
+
+	Total       int64
+	Samples     int64     // of heap profiles with Stacks the number of allocation sites
+	ProfileIDs  int       // with Stacks, the number of different ones
+	SpanNames   []string  // with Stacks, the different ones, sorted, at most 16
+	From, Until time.Time // bounds of the windows in the time of the query
+	Windows     int
+	// Step is the length of the steps of a source that has no windows.
+	Step time.Duration
+	// Looks are the intervals between the samples of wall profiles, nil if unknown.
+	// LooksLength is the length of all windows of their services.
+	Looks       *Looks
+	LooksLength time.Duration
+}
+
+// Looks are the intervals between the samples of wall profiles.
+type Looks = looks.Looks
+
+// StackValue is a stack, the leaf first, and the sum of its samples. The locations must not be
+// changed. Equal ones of an answer are the same pointer.
+type StackValue struct {
+	Stack []*profile.Location
+	Value int64
+}
+
+// Sum is one sum of an answer.
+type Sum struct {
+	Kind           exporter.Kind
+	Labels         []string  // the values of Query.Labels; must not be changed
+	Start          time.Time // of the window, of a query with Steps
+	Value, Samples int64     // no Value without Query.Kind
+}
+
+// query returns the query of segments.
+func (q *Query) query() *segment.Query {
+	of := &segment.Query{Kind: q.Kind, Type: q.SampleType, Stacks: q.Stacks, By: q.Labels, Windows: q.Steps}
+	of.From, of.Until = bounds(q.From, q.Until)
+	for _, m := range q.Matchers {
+		if m.m.Label != "" {
+			of.Matchers = append(of.Matchers, m.m)
+		}
+	}
+	return of
+}
+
+// Samples implements View. Few questions over all rows run at a time.
+func (v *view) Samples(q Query) (*Samples, error) {
+	if err := v.begin(); err != nil {
+		return nil, err
+	}
+	defer v.end()
+	s := &Samples{Kind: q.Kind, SampleType: q.SampleType}
+	switch of := q.query(); {
+	case q.Kind == "":
+		kinds, err := v.held.Kinds(v.ctx, of)
+		for _, k := range kinds {
+			s.Sums = append(s.Sums, Sum{Kind: k.Kind, Samples: k.Samples})
+			s.Samples += k.Samples
+		}
+		return s, failed(err)
+	case q.Pprof:
+		p, err := v.held.Profile(v.ctx, of, !q.IDs, q.MaxSamples)
+		s.Profile = p
+		return s, failed(err)
+	default:
+		a, err := v.held.Samples(v.ctx, of)
+		if err != nil {
+			return nil, failed(err)
+		}
+		s.set(a, q.Stacks)
+		return s, nil
+	}
+}
+
+func (s *Samples) set(a *segment.Answer, stacks bool) {
+	s.SampleType, s.Unit, s.Momentary = a.Type.Name, a.Type.Unit, a.Type.Momentary()
+	s.Total, s.Samples, s.ProfileIDs, s.SpanNames = a.Total, a.Samples, a.ProfileIDs, a.Names
+	s.Windows, s.Looks, s.LooksLength = a.Held, a.Looks, time.Duration(a.LooksLength)
+	if a.Held > 0 {
+		s.From, s.Until = time.Unix(0, a.From), time.Unix(0, a.Until)
+	}
+	if !stacks {
+		for _, sum := range a.Sums {
+			s.Sums = append(s.Sums, Sum{Kind: s.Kind, Labels: a.Labels[sum.Labels], Start: time.Unix(0, sum.Start), Value: sum.Value, Samples: sum.Samples})
+		}
+		return
+	}
+	stack := a.Stacks()
+	for _, sum := range a.Sums {
+		s.Stacks = append(s.Stacks, StackValue{stack(sum.Stack), sum.Value})
+	}
+	if s.Kind == exporter.KindHeap {
+		s.Samples = int64(len(s.Stacks))
+	}
+}

@@ -1,0 +1,142 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/spanprof/spanprof/store/internal/segment"
+)
+
+// SpanQuery selects spans by what is not zero. The zero value selects all that have ended.
+type SpanQuery struct {
+	// ID selects the span or manual exemplar with that profile_id or span_id, also one that
+	// runs or has samples only. Other conditions do not count.
+	ID                     string
+	Name, Service, TraceID string
+	Contains               string    // in the name, status or an attribute, ignoring case
+	Attributes             []Matcher // on attributes of the span, as in a Query
+	Below                  string    // the id of a span above, in this process
+	OnlyErrors             bool
+	// MinDuration and MaxDuration are inclusive, and leave manual exemplars out.
+	MinDuration, MaxDuration time.Duration
+	From, Until              time.Time // spans that overlap [From, Until)
+	Running                  bool      // adds local roots that have not ended
+	Requests                 bool      // leaves out spans below others of the result
+	Order                    Order
+	Limit                    int // 0 means no bound
+
+	// Brief leaves out Attributes, Below, Complete and Coverage.
+	Brief bool
+	// Parts is the number of equal parts of a span's duration for which CPUTimes has an
+	// entry each, at most. 0 leaves CPUTimes out. Exact adds ExactTimes.
+	Parts int
+	Exact bool
+	// Names returns the sums by name in place of spans: of all that ended in the time of the
+	// windows held, and of the samples of these windows. No condition counts.
+	Names bool
+}
+
+// SpanList is the answer to a SpanQuery. Names are by descending CPU time.
+type SpanList struct {
+	Spans []Span
+	Names []NameTotal
+}
+
+// Order is an order of spans, each descending.
+type Order int
+
+// The orders: by end, by duration, by CPU (CPUInclusive of requests).
+const (
+	Newest  = Order(segment.Newest)
+	Slowest = Order(segment.Slowest)
+	MostCPU = Order(segment.MostCPU)
+)
+
+// Span is a span, or a manual exemplar: work under a profile_id label of its own, without
+// OpenTelemetry. Texts are cut to 1024 bytes.
+type Span struct {
+	ProfileID         string // the span's id in 16 hex digits, or any text
+	TraceID, ParentID string // empty if absent; ParentID may be of another process
+	Name, Service     string // of a manual exemplar the span_name label
+	// Start and Duration are bounds of windows if the span is Manual or SummaryMissing.
+	Start    time.Time
+	Duration time.Duration
+	Err      bool
+	Status   string
+	// Attributes are the span's own, then its children's without a profile. In a list of
+	// Requests they are also of the spans below it. More may be omitted.
+	Attributes        []Attribute
+	AttributesOmitted bool
+	LocalRoot         bool // it has no parent in this process
+	Running           bool // it has not ended: Duration is its time so far
+	Manual            bool
+	SummaryMissing    bool // it has samples only
+
+	CPU                time.Duration // of the samples held with this id
+	CPUSamples         int64
+	CPUInclusive       time.Duration // with the spans below it in this process
+	CPUAfterEnd        time.Duration // after its end, in no other number
+	CPUAfterEndSamples int64
+	Below              int // number of spans below it, in a list of Requests
+	WallSamples        int64
+	SamplesHeld        int64    // of all kinds
+	Label              string   // span_name of the newest samples
+	Complete           bool     // no more samples are due
+	Coverage           Coverage // of its time by CPU profiles
+	HasExactTimes      bool     // see AddExactTimes
+	Earlier            *Process // nil for this process
+
+	// Above is the id of the nearest span above it in this process, among the spans of the
+	// answer. It is empty if there is none.
+	Above string
+	// CPUTimes and ExactTimes are of queries that ask for them. CPUTimes has at most one
+	// entry for each part of the duration. ExactTimes is JSON, as exectrace.SpanTimes.
+	CPUTimes   []CPUTime
+	ExactTimes json.RawMessage
+}
+
+// Attribute is an attribute of a span, or of a child by its name. Values are cut to 1024
+// bytes. REDACTED replaces credentials.
+type Attribute struct{ Key, Value, Child string }
+
+// Coverage is how much of the time of a span CPU profiles cover, as far as they arrived.
+type Coverage int
+
+// The coverages. Evicted means that samples may be missing, or that the time is unknown.
+const (
+	CoverageWhole   = Coverage(segment.Whole)
+	CoveragePartial = Coverage(segment.Partial)
+	CoverageNone    = Coverage(segment.None)
+	CoverageEvicted = Coverage(segment.Evicted)
+)
+
+// String returns "whole", "partial", "none" or "evicted".
+func (c Coverage) String() string {
+	return []string{"whole", "partial", "none", "evicted"}[c]
+}
+
+// Process is a process that left files; see WithDirectory. Texts are empty if unknown.
+type Process struct {
+	Started          time.Time
+	PID              int
+	Service, Version string
+}
+
+// CPUTime is CPU time of a span at a time after its start.
+type CPUTime struct {
+	After, CPU time.Duration
+	Samples    int64
+}
+
+// NameTotal is the sum of the spans of one name. Label is a span_name label of their samples,
+// which may be cut, "other" or an earlier name; empty without samples.
+type NameTotal struct {
+	Service, Name, Label  string
+	Spans, Errors         int
+	Duration, MaxDuration time.Duration
+	CPU                   time.Duration
+	CPUSamples            int64
+}

@@ -1,0 +1,181 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/ident"
+	"github.com/spanprof/spanprof/store/internal/segment"
+)
+
+// Source is anything with spans and profiles that can be shown. It is safe for concurrent use.
+type Source interface {
+	// View opens a view for one request about [from, until); a zero time means no bound.
+	// A source that cannot be searched as a whole answers about this time. A Store answers
+	// about all that it holds. The questions of the view end with ctx.
+	View(ctx context.Context, from, until time.Time) (View, error)
+}
+
+var _ Source = (*Store)(nil)
+
+// View answers the questions of one request, all about the moment at which it was opened. It
+// need not be safe for concurrent use. Answers stay valid after Close. A source without some
+// data answers with zero values, and Info has what it lacks.
+type View interface {
+	// Spans returns the spans that q selects, with the manual exemplars held.
+	Spans(q SpanQuery) (SpanList, error)
+	// Samples returns the sums of the samples that q selects. The error is
+	// ErrUnknownSampleType for a SampleType that the kind does not have.
+	Samples(q Query) (*Samples, error)
+	// Windows returns the windows held, the oldest first.
+	Windows() ([]WindowInfo, error)
+	// Info describes the source. Its notes are about the questions so far.
+	Info() Info
+	// Close ends the view. It must be called, and no other method after it.
+	Close()
+}
+
+// Info describes a source.
+type Info struct {
+	// Generation increases with each change. While it stays, so do the answers to equal
+	// questions, unless spans run.
+	Generation uint64
+	Stats      Stats
+	// Notes are remarks about the answers: sentences without a capital and a full stop.
+	Notes []string
+	// Attributes are the keys of the attributes that are kept, nil if none are.
+	Attributes []string
+	// ExactTimes is set if any span has exact times.
+	ExactTimes bool
+	Lacks      Lacks
+}
+
+// Lacks is a set of what a source lacks.
+type Lacks uint8
+
+// What a source may lack.
+const (
+	// LacksUpdates: it receives nothing while it is read. Stats are empty.
+	LacksUpdates Lacks = 1 << iota
+	// LacksRecords: it has no records of spans, but the samples of them. Their durations,
+	// attributes, errors and parents are unknown.
+	LacksRecords
+	// LacksWindows: it cannot be searched as a whole, and does not list its profiles.
+	// Windows has one entry for each kind, service and version in the time of the view.
+	LacksWindows
+)
+
+// Has reports whether all of some things are in the set.
+func (l Lacks) Has(all Lacks) bool { return l&all == all }
+
+// WindowInfo is a profile that is held.
+type WindowInfo struct {
+	Kind                    exporter.Kind
+	Service, ServiceVersion string
+	Start                   time.Time
+	Duration                time.Duration // 0 for a snapshot
+	Samples, Bytes          int64
+	Kernel                  bool     // an eBPF agent took it
+	Earlier                 *Process // nil for this process
+}
+
+// view is the View of a store.
+type view struct {
+	held  *segment.View
+	ctx   context.Context
+	store *Store
+	stats Stats
+	exact map[ident.Key][]byte
+}
+
+var _ View = (*view)(nil)
+
+// View opens a view of all that the store holds now. It copies references only.
+func (s *Store) View(ctx context.Context, _, _ time.Time) (View, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.settle()
+	v := s.room.View()
+	return &view{v, ctx, s, s.stats(v.Stats), s.exact.all()}, nil
+}
+
+func (v *view) Close() {}
+
+// Info implements View.
+func (v *view) Info() Info {
+	info := Info{Generation: v.held.Generation, Stats: v.stats, Attributes: v.held.KeptKeys(), ExactTimes: len(v.exact) > 0}
+	if v.store.readOnly {
+		info.Lacks = LacksUpdates
+	}
+	return info
+}
+
+// Windows implements View.
+func (v *view) Windows() ([]WindowInfo, error) {
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
+	}
+	var list []WindowInfo
+	for _, w := range v.held.Windows(math.MinInt64, 0) {
+		list = append(list, WindowInfo{
+			Kind: w.Kind, Service: w.Service, ServiceVersion: w.Version, Start: w.Start, Duration: w.End.Sub(w.Start),
+			Samples: w.Samples, Bytes: w.Bytes, Kernel: w.Kernel, Earlier: process(w.Process),
+		})
+	}
+	slices.SortStableFunc(list, func(a, b WindowInfo) int { return a.Start.Compare(b.Start) })
+	return list, nil
+}
+
+// begin waits until the store allows one more question over all rows or spans. end must
+// follow if it returns nil.
+func (v *view) begin() error {
+	if err := v.ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case v.store.asking <- struct{}{}:
+		return nil
+	case <-v.ctx.Done():
+		return v.ctx.Err()
+	}
+}
+
+func (v *view) end() { <-v.store.asking }
+
+// process returns an earlier process, nil for this one.
+func process(p *segment.Process) *Process {
+	if p == nil {
+		return nil
+	}
+	return &Process{Started: time.Unix(0, p.Started), PID: p.PID, Service: p.Service, Version: p.Version}
+}
+
+// bounds returns a time in nanoseconds since 1970, as segment has it.
+func bounds(from, until time.Time) (int64, int64) {
+	first, last := int64(math.MinInt64), int64(0)
+	if !from.IsZero() {
+		first = ident.UnixNano(from)
+	}
+	if !until.IsZero() {
+		if last = ident.UnixNano(until); last == ident.Latest {
+			last = math.MaxInt64
+		}
+	}
+	return first, last
+}
+
+// failed adds the package to an error of a question.
+func failed(err error) error {
+	if err == nil || err == context.Canceled || err == context.DeadlineExceeded { //nolint:errorlint // as they are
+		return err
+	}
+	return fmt.Errorf("store: %w", err)
+}

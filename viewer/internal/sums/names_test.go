@@ -1,0 +1,122 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sums_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
+)
+
+// Quantiles are of the sorted durations. Manual exemplars have none.
+func TestNameSpreads(t *testing.T) {
+	var spans []store.Span
+	for i := range 20 {
+		spans = append(spans, store.Span{Service: "cart", Name: "GET /", Duration: time.Duration(20 - i), CPU: 1, CPUInclusive: time.Duration(i), Err: i == 0})
+	}
+	spans[3].Label = "GET"
+	spans = append(spans, store.Span{Service: "shop", Name: "GET /", Manual: true, Duration: 99, CPU: 4, CPUInclusive: 4})
+	want := []sums.NameSpread{
+		{
+			Name: sums.Name{Service: "cart", Name: "GET /"}, Label: "GET", Spans: 20, Errors: 1, Duration: 210, CPU: 20, CPUInclusive: 190,
+			Durations: sums.Spread{Count: 20, P50: 10, P95: 19, Max: 20}, CPUs: sums.Spread{Count: 20, P50: 9, P95: 18, Max: 19},
+		},
+		{Name: sums.Name{Service: "shop", Name: "GET /"}, Spans: 1, CPU: 4, CPUInclusive: 4, CPUs: sums.Spread{Count: 1, P50: 4, P95: 4, Max: 4}},
+	}
+	if diff := cmp.Diff(want, sums.NameSpreads(spans)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// CPU time of a span counts once for each name of the spans above it, also in a circle.
+func TestNameSpreadsBelow(t *testing.T) {
+	spans := []store.Span{
+		{ProfileID: "1", Name: "request", CPU: 1, CPUInclusive: 1111},
+		{ProfileID: "2", Name: "walk", Above: "1", CPU: 10, CPUInclusive: 1110},
+		{ProfileID: "3", Name: "other", Above: "2", CPU: 100, CPUInclusive: 1100},
+		{ProfileID: "4", Name: "walk", Above: "3", CPU: 1000, CPUInclusive: 1000},
+		{ProfileID: "5", Name: "circle", Above: "6"},
+		{ProfileID: "6", Name: "another", Above: "5", CPUInclusive: 7},
+	}
+	got := map[string][2]time.Duration{}
+	for _, s := range sums.NameSpreads(spans) {
+		got[s.Name.Name] = [2]time.Duration{s.CPU, s.CPUInclusive}
+	}
+	want := map[string][2]time.Duration{"request": {1, 1111}, "walk": {1010, 1110}, "other": {100, 1100}, "circle": {}, "another": {}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A span counts for each of its values, once.
+func TestAttributes(t *testing.T) {
+	attribute := func(key, value, child string) store.Attribute {
+		return store.Attribute{Key: key, Value: value, Child: child}
+	}
+	spans := []store.Span{
+		{Duration: 3, CPU: 1, Attributes: []store.Attribute{attribute("route", "/a", "")}},
+		{Duration: 5, CPU: 1, Err: true, Attributes: []store.Attribute{attribute("route", "/a", ""), attribute("query", "x", "db")}},
+		{Duration: 1, CPU: 9, Attributes: []store.Attribute{attribute("query", "x", "db"), attribute("query", "y", ""), attribute("query", "x", "other")}},
+		{Duration: 1},
+	}
+	if diff := cmp.Diff([]sums.AttributeKey{{Key: "query", Spans: 2}, {Key: "route", Spans: 2}}, sums.AttributeKeys(spans)); diff != "" {
+		t.Error(diff)
+	}
+	for key, want := range map[string][]sums.AttributeTotal{
+		"route": {{Value: "/a", Spans: 2, Errors: 1, Duration: 8, MaxDuration: 5, CPU: 2}},
+		"query": {
+			{Value: "x", Spans: 2, Errors: 1, Duration: 6, MaxDuration: 5, CPU: 10, Shared: true},
+			{Value: "y", Spans: 1, Duration: 1, MaxDuration: 1, CPU: 9, Shared: true},
+		},
+		"none": {},
+	} {
+		if diff := cmp.Diff(want, sums.AttributeTotals(spans, key)); diff != "" {
+			t.Errorf("%s: %s", key, diff)
+		}
+	}
+}
+
+func TestLabels(t *testing.T) {
+	a := &store.Samples{Sums: []store.Sum{{Labels: []string{"cart", "a"}, Value: 3}, {Labels: []string{"shop", "a"}, Value: 4}, {Labels: []string{"cart", "a"}, Value: 2}}}
+	if diff := cmp.Diff(map[sums.Name]int64{{Service: "cart", Name: "a"}: 5, {Service: "shop", Name: "a"}: 4}, sums.LabelTotals(a)); diff != "" {
+		t.Error(diff)
+	}
+	totals := []store.NameTotal{{Name: "GET /1", Label: "GET", Spans: 1}, {Name: "GET /2", Label: "GET", Spans: 2}, {Name: "GET", Label: "GET"}}
+	if diff := cmp.Diff(map[sums.Name]int{{Name: "GET"}: 2}, sums.LabelNames(totals)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Parents may form a circle, and a span in another process is no local child.
+func TestTree(t *testing.T) {
+	span := func(id, parent string, root bool) store.Span {
+		return store.Span{ProfileID: id, ParentID: parent, LocalRoot: root}
+	}
+	root := span("1", "3", false)
+	trace := []store.Span{root, span("2", "1", false), span("3", "2", false), span("4", "1", true), span("5", "4", false), span("6", "9", false)}
+	ids := func(spans []store.Span) (ids string) {
+		for _, s := range spans {
+			ids += fmt.Sprint(s.ProfileID)
+		}
+		return ids
+	}
+	if got := ids(sums.Tree(root, trace)); got != "12435" {
+		t.Errorf("the tree is %s, want 12435", got)
+	}
+	for _, test := range []struct{ leaveOut, want string }{{"", "23"}, {"2", "2"}} {
+		var visited []store.Span
+		sums.EachBelow(root, trace, func(s store.Span) bool {
+			visited = append(visited, s)
+			return s.ProfileID != test.leaveOut
+		})
+		if got := ids(visited); got != test.want {
+			t.Errorf("visited %s, want %s", got, test.want)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sums_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
+)
+
+var epoch = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
+func at(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * float64(time.Second))) }
+
+func window(service string, start, duration float64) store.WindowInfo {
+	return store.WindowInfo{Kind: exporter.KindCPU, Service: service, Start: at(start), Duration: time.Duration(duration * float64(time.Second))}
+}
+
+// text writes the buckets as start+length: values, rest.
+func text(t *sums.Timeline) (lines []string) {
+	for _, b := range t.Buckets {
+		lines = append(lines, fmt.Sprint(b.Start.Sub(epoch), "+", time.Duration(b.DurationNs), ": ", b.Values, " ", b.Rest))
+	}
+	return lines
+}
+
+func TestTimeline(t *testing.T) {
+	sum := func(name, service string, start float64, value int64) store.Sum {
+		return store.Sum{Labels: []string{name, service}, Start: at(start), Value: value}
+	}
+	cart := []store.WindowInfo{window("cart", 0, 10), window("shop", 0, 10), window("shop", 10, 10), window("cart", 20, 10)}
+	for name, test := range map[string]struct {
+		samples store.Samples
+		windows []store.WindowInfo
+		n       int
+		names   []string
+		want    []string
+	}{
+		"sums": {
+			store.Samples{Sums: []store.Sum{sum("a", "cart", 0, 3), sum("b", "cart", 0, 5), sum("", "cart", 0, 9), sum("a", "shop", 0, 3), sum("c", "cart", 20, 1)}},
+			cart, 2,
+			[]string{"a", "b"},
+			[]string{"0s+10s: [6 5] 9", "10s+10s: [0 0] 0", "20s+10s: [0 0] 1"},
+		},
+		"a kept span": {
+			store.Samples{Sums: []store.Sum{sum("a", "cart", -30, 3)}},
+			cart[:1], 2,
+			[]string{"a"},
+			[]string{"-30s+0s: [3] 0", "0s+10s: [0] 0"},
+		},
+		"no windows": {
+			store.Samples{Step: 15 * time.Second, Sums: []store.Sum{sum("a", "", 0, 3), sum("", "", 15, 0)}},
+			nil, 2,
+			[]string{"a"},
+			[]string{"0s+15s: [3] 0", "15s+15s: [0] 0"},
+		},
+		"momentary": { // the ends of windows have other clocks; one began later, one ended
+			store.Samples{Momentary: true, Sums: []store.Sum{
+				sum("a", "cart", 0, 1), sum("", "cart", 0, 1000), sum("", "gone", 0, 200), sum("", "cart", 10, 1001), sum("", "shop", 15, 50), sum("a", "cart", 20, 1), sum("", "cart", 20, 1002),
+			}},
+			[]store.WindowInfo{window("cart", 0, 10.001), window("gone", 0, 10), window("cart", 10, 10.001), window("shop", 15, 10), window("cart", 20, 10.001)},
+			3,
+			[]string{"a"},
+			[]string{"0s+10.001s: [1] 1200", "10s+10.001s: [0] 1001", "15s+10s: [0] 1051", "20s+10.001s: [1] 1052"},
+		},
+	} {
+		got := sums.NewTimeline(&test.samples, test.windows, test.n)
+		if diff := cmp.Diff(test.want, text(got)) + cmp.Diff(test.names, got.Names); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// A long time line has 240 buckets at most: here 659 windows make 220 of three.
+func TestMerge(t *testing.T) {
+	merged := func(momentary bool) *sums.Timeline {
+		line := &sums.Timeline{Names: []string{"a"}}
+		for i := range 659 {
+			line.Buckets = append(line.Buckets, sums.Bucket{Start: at(float64(i)), DurationNs: 1e9, Values: []int64{1}, Rest: 2})
+		}
+		line.Buckets[7].Rest = 5 // in the middle of the third bucket
+		line.Merge(240, momentary)
+		return line
+	}
+	for momentary, want := range map[bool][]string{
+		false: {"6s+3s: [3] 9", "10m57s+2s: [2] 4"},
+		true:  {"6s+3s: [1] 2", "10m57s+2s: [1] 2"},
+	} {
+		got := text(merged(momentary))
+		if diff := cmp.Diff(want, []string{got[2], got[len(got)-1]}); diff != "" || len(got) != 220 {
+			t.Errorf("momentary %t: %d buckets: %s", momentary, len(got), diff)
+		}
+	}
+	var empty sums.Timeline
+	if empty.Merge(240, false); len(empty.Buckets) != 0 {
+		t.Errorf("no windows make %+v", empty.Buckets)
+	}
+}
+
+func TestWindows(t *testing.T) {
+	earlier := &store.Process{PID: 7, Started: epoch}
+	of := func(w store.WindowInfo, version string, p *store.Process) store.WindowInfo {
+		w.ServiceVersion, w.Earlier, w.Samples = version, p, 5
+		return w
+	}
+	heap := window("cart", 0, 0)
+	heap.Kind = exporter.KindHeap
+	all := []store.WindowInfo{of(window("cart", 0, 10), "1", earlier), heap, of(window("cart", 5, 10), "1", &store.Process{PID: 7, Started: epoch}), of(window("cart", 20, 10), "1", nil), of(window("cart", 30, 10), "2", nil)}
+	var got []string
+	for _, k := range sums.ByKind(all) {
+		got = append(got, fmt.Sprint(k.Kind, k.Version, " ", k.Count, " ", k.Samples, " ", k.From.Sub(epoch), " ", k.Until.Sub(epoch), " ", k.Process != nil))
+	}
+	want := []string{"cpu1 2 10 0s 15s true", "heap 1 0 0s 0s false", "cpu1 1 5 20s 30s false", "cpu2 1 5 30s 40s false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, test := range []struct {
+		kind        exporter.Kind
+		from, until time.Time
+		want        int
+	}{
+		{exporter.KindCPU, time.Time{}, time.Time{}, 4},
+		{exporter.KindCPU, at(10), time.Time{}, 3},
+		{exporter.KindCPU, at(15), at(30), 1},
+		{exporter.KindHeap, at(0), at(1), 1},
+		{exporter.KindHeap, at(1), time.Time{}, 0},
+	} {
+		if got := sums.In(all, test.kind, test.from, test.until); len(got) != test.want {
+			t.Errorf("%+v: %d windows", test, len(got))
+		}
+	}
+	cpu := sums.In(all, exporter.KindCPU, time.Time{}, time.Time{})
+	newer := func(w store.WindowInfo) bool { return w.Earlier == nil }
+	any := func(store.WindowInfo) bool { return true }
+	for _, test := range []struct {
+		from, until time.Time
+		about       func(store.WindowInfo) bool
+		want        time.Duration
+	}{
+		{time.Time{}, time.Time{}, any, 35 * time.Second},
+		{time.Time{}, time.Time{}, newer, 20 * time.Second},
+		{at(8), at(22), any, 9 * time.Second},
+	} {
+		if got := sums.Covered(cpu, test.from, test.until, test.about); got != test.want {
+			t.Errorf("from %v until %v: %v are covered, want %v", test.from, test.until, got, test.want)
+		}
+	}
+}
