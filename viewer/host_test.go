@@ -4,6 +4,7 @@
 package viewer_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -167,5 +168,27 @@ func TestNoHost(t *testing.T) {
 	getJSON(t, viewer.Handler(newTestStore(t)), target("/", "query", ".host", "format", "json"), http.StatusOK, &a)
 	if a.Attribution != nil || !strings.Contains(a.Empty, "an eBPF agent on the machine measures it") {
 		t.Errorf("attribution %v, empty because %q", a.Attribution, a.Empty)
+	}
+}
+
+// The limits of Go's own profiler are not stated of an agent's stacks, of any kind.
+func TestHostHasNoLimitsOfGo(t *testing.T) {
+	deep := make([]string, 70)
+	for i := range deep {
+		deep[i] = fmt.Sprint("main.f", i)
+	}
+	for _, ofAgent := range []bool{false, true} {
+		s := newStore(t)
+		b := newProfileBuilder()
+		b.add(1, labels(endSpan(t, s, "GET /long", 1, 2), "GET /"), deep...)
+		if ofAgent {
+			b.profile.Mapping = []*profile.Mapping{{ID: 1, File: exporter.KernelMapping, HasFunctions: true}}
+		}
+		exportSecond(t, s, 0, b)
+		var a answer.Profile
+		getJSON(t, viewer.Handler(s), target("/", "query", `nginx.cpu{span_name="GET /"}`, "format", "json"), http.StatusOK, &a)
+		if a.Samples != 1 || (a.CutAt == 0) != ofAgent || (a.Note == "") != ofAgent || !ofAgent && strings.Count(a.Note, ";") < 2 {
+			t.Errorf("of an agent: %v: %d samples, cut at %d, note %q", ofAgent, a.Samples, a.CutAt, a.Note)
+		}
 	}
 }

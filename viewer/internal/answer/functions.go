@@ -85,8 +85,6 @@ const (
 // setCut finds out how much is in stacks that the runtime cut.
 func (a *Profile) setCut() {
 	switch a.query.Type.Kind {
-	case exporter.KindHost: // The agent's stacks are not the runtime's.
-		return
 	case exporter.KindCPU:
 		a.CutAt, a.CutTotal = cpuFrames, a.summary.Deep(cpuFrames)
 	default:

@@ -14,6 +14,11 @@ import (
 	"github.com/spanprof/spanprof/internal/termtext"
 )
 
+// ofGo returns true if Go's own profiler took the samples. Frames of an eBPF agent have types. Its
+// stacks are not cut by Go's runtime, it
+// cuts labels in another way, and it samples services without spans.
+func (a *Profile) ofGo() bool { return a.summary.Types() == nil }
+
 // maxNoteNames bounds the names in a sentence.
 const maxNoteNames = 3
 

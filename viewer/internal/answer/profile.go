@@ -212,8 +212,10 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	if !single && a.Total > 0 {
 		shared = r.attributeNote(q)
 	}
-	a.setCut()
-	a.Note = joinNotes(instead, ended, shared, a.unwatched(), a.cutNote(), r.note(q, a.span, a.Attribution.note(single, a.Unit)))
+	if a.ofGo() {
+		a.setCut()
+	}
+	a.Note = joinNotes(instead, ended, shared, a.unwatched(), a.cutNote(), r.note(q, a, a.Attribution.note(single, a.Unit)))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.emptyReason(q, a)
@@ -226,9 +228,10 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 }
 
 // note says what to know about a query and its span, in sentences without a full stop.
-func (r *Reader) note(q Query, span store.Span, attribution string) string {
+func (r *Reader) note(q Query, a *Profile, attribution string) string {
 	var notes []string
-	if span.CPUSamples > 0 && q.Type.Kind != exporter.KindHost {
+	span := a.span
+	if span.CPUSamples > 0 && a.ofGo() {
 		switch span.Coverage {
 		case store.CoveragePartial:
 			notes = append(notes, "CPU was not profiled in part of this span's time: it may have used more than is shown")
@@ -239,7 +242,10 @@ func (r *Reader) note(q Query, span store.Span, attribution string) string {
 	if p := newEarlierProcess(span.Earlier); p != nil {
 		notes = append(notes, "this span is of "+p.text())
 	}
-	return joinNotes(append(notes, r.labelNote(q), r.appNote(q, span), attribution)...)
+	if a.ofGo() {
+		notes = append(notes, r.labelNote(q), r.appNote(q, span))
+	}
+	return joinNotes(append(notes, attribution)...)
 }
 
 // joinNotes leaves out those that are empty.
