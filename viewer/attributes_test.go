@@ -169,7 +169,7 @@ func TestEmptyByAttribute(t *testing.T) {
 		`.cpu{http.request.method="GET"}`: "meets the conditions of the query: http.request.method is an attribute of spans: write span.http.request.method",
 		`.cpu{http.route=~"/a|/b"}`:       "http.route is an attribute of spans: write span.http.route",
 		`.cpu{span.query="x"}`:            "no span that is held has an attribute query",
-		`.cpu{span.db.query.text="x"}`:    "whose attributes meet the conditions",
+		`.cpu{span.db.query.text="x"}`:    "has attributes as the query requires",
 	} {
 		var a answer.Profile
 		getJSON(t, viewer.Handler(s), target("/", "query", query, "format", "json"), http.StatusOK, &a)
