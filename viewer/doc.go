@@ -15,7 +15,7 @@
 // mount a path that ends in a slash.
 //
 //	./                   the recent spans; with query=, a flame graph
-//	./names              the sums of spans by name: CPU time, waits, p50, p95, spread
+//	./names              the sums of spans by name: CPU time, waits, p50, p95
 //	./comparison         two flame graphs and a table of their differences
 //	./comparison-diff    one flame graph, coloured by its differences
 //	./profile            the same as ./ with a query and format=pprof
