@@ -85,7 +85,7 @@
 // agree with each other. A span without samples used little CPU only if its [Coverage] is
 // CoverageWhole. All samples of one span are
 //
-//	view, err := s.View(ctx)
+//	view, err := s.View(ctx, time.Time{}, time.Time{})
 //	if err != nil {
 //		return err
 //	}
@@ -94,20 +94,22 @@
 //	if err != nil {
 //		return err
 //	}
-//	selection, err := view.Select(store.Query{
+//	samples, err := view.Samples(store.Query{
 //		Kind:     exporter.KindCPU,
 //		Matchers: []store.Matcher{m},
+//		Stacks:   true,
 //	})
 //
 // [Source] and [View] are interfaces, so that profile files or a profile server can be shown
-// too. Queries run on data that never changes, without a lock. Few of those that read
-// all samples run at a time; the others wait.
+// too. A view answers three questions: for spans, for sums of samples, and for windows. Info
+// has what a source lacks. Queries run on data that never changes, without a lock. Few run at
+// a time, the others wait; a query for one span does not.
 //
 // # For the next developer
 //
 // store.go has the Store, processor.go what it reports about tracers, and exacttimes.go the
-// times of execution traces. oldview.go, oldtypes.go, oldspans.go and oldsums.go adapt the
-// answers of segments to [View]. Package internal/segment has the segments, the intake
+// times of execution traces. view.go has the [View], query.go the question for samples, span.go
+// and spans.go the question for spans. Package internal/segment has the segments, the intake
 // of spans and the files. Package internal/attributes encodes attributes, internal/memory
 // counts bytes, and internal/ident has ids and names of services.
 package store

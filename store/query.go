@@ -183,14 +183,16 @@ func (s *Samples) set(a *segment.Answer, stacks bool) {
 		s.From, s.Until = time.Unix(0, a.From), time.Unix(0, a.Until)
 	}
 	if !stacks {
-		for _, sum := range a.Sums {
-			s.Sums = append(s.Sums, Sum{Kind: s.Kind, Labels: a.Labels[sum.Labels], Start: time.Unix(0, sum.Start), Value: sum.Value, Samples: sum.Samples})
+		s.Sums = make([]Sum, len(a.Sums))
+		for i, sum := range a.Sums {
+			s.Sums[i] = Sum{s.Kind, a.Labels[sum.Labels], time.Unix(0, sum.Start), sum.Value, sum.Samples}
 		}
 		return
 	}
+	s.Stacks = make([]StackValue, len(a.Sums))
 	stack := a.Stacks()
-	for _, sum := range a.Sums {
-		s.Stacks = append(s.Stacks, StackValue{stack(sum.Stack), sum.Value})
+	for i, sum := range a.Sums {
+		s.Stacks[i] = StackValue{stack(sum.Stack), sum.Value}
 	}
 	if s.Kind == exporter.KindHeap {
 		s.Samples = int64(len(s.Stacks))

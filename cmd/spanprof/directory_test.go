@@ -6,7 +6,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,17 +118,4 @@ func TestViewOfLargeDirectory(t *testing.T) {
 			t.Errorf("-max-bytes %s: status %d; that there is no room is said: %v, want %v:\n%s", maxBytes, status, got, want, body)
 		}
 	}
-}
-
-// clientOfBytes is a client that notes where the longest part of an answer is in memory.
-type clientOfBytes struct {
-	*httptest.ResponseRecorder
-	part []byte
-}
-
-func (l *clientOfBytes) Write(b []byte) (int, error) {
-	if len(b) > len(l.part) {
-		l.part = b
-	}
-	return l.ResponseRecorder.Write(b)
 }

@@ -24,7 +24,7 @@ func EachBelow(root store.Span, trace []store.Span, visit func(store.Span) bool)
 func eachBelow(root store.Span, trace []store.Span, inProcess bool, visit func(store.Span) bool) {
 	below := map[string][]store.Span{}
 	for _, s := range trace {
-		if s.ParentID != "" && s.ProfileID != root.ProfileID && !(inProcess && s.LocalRoot) {
+		if s.ParentID != "" && s.ProfileID != root.ProfileID && (!inProcess || !s.LocalRoot) {
 			below[s.ParentID] = append(below[s.ParentID], s)
 		}
 	}

@@ -209,16 +209,3 @@ func TestFileNamedTwice(t *testing.T) {
 		t.Errorf("%d profiles, %d unreadable, skipped %q, want one profile and two that are named twice", p.Profiles, p.Unreadable, skipped)
 	}
 }
-
-// longest is a client that notes where the longest part of an answer is in memory.
-type longest struct {
-	*httptest.ResponseRecorder
-	part []byte
-}
-
-func (l *longest) Write(b []byte) (int, error) {
-	if len(b) > len(l.part) {
-		l.part = b
-	}
-	return l.ResponseRecorder.Write(b)
-}
