@@ -22,7 +22,7 @@
 //	./waits              the exact waits of a span, or of the spans of a name, as pprof
 //	./timeline           what a query selects over time, and comparisons that are asked
 //	                     for often, for programs
-//	./graph              a part of a flame graph, and searches in it, for programs
+//	./source             lines of source code; see [WithSourceCode]
 //	./find               what a text is, with text=: ids, as a line of a log has them, a
 //	                     service, a name, an attribute, a part of an error, a query
 //	./log                what was received, refused and dropped
@@ -174,7 +174,7 @@
 //	errorNs                                 of wall time: the standard error of total
 //	unwatchedNs                             of wall time: what total may lack besides
 //	waits [{class, ns, errorNs}]            of wall time: what it was spent on
-//	spent {of, ns, parts, note, query, ...} of a span: what its time went to
+//	answer {sentence, states, few, ...}     of a span: where its time went
 //	profileIds, windows, from, until        in how much
 //	span                                    if the query has a profile_id
 //	trace                                   the spans of the same trace
@@ -189,35 +189,27 @@
 //	attribution {witnesses, ambiguous, ...} of host profiles: by what samples are
 //	                                        known to be their spans'
 //	frameTypes [{type, self}]               of host profiles
-//	functions [{name, type, file, line, package, self, total}]
-//	functionsOmitted {count, self, maxTotal}  what the functions left out take
-//	packages [{name, self}]                 by what their functions take themselves
-//	packagesOmitted {count, self}             what the packages left out take
 //	cutAt, cutTotal                         the number of frames at which the runtime
 //	                                        cut stacks, and how much is in these
 //	executables [{file, buildId, self, total}]
-//	focus {function, callers, callees}      if function= asks for it
-//	flame {name, self, total, inlined, type, children}
+//	flame {texts, functions, function, parent, self, total, ...}
+//	sourceText                              whether the page source has lines of code
 //
-// where the parts of what a span's time went to are {class, ns, errorNs}, of the span and of the
-// spans below it in this process that ended no later: what its goroutines did by wall profiles
-// or, without any, the time "on a CPU" and "not on a CPU"; and of a complete span what no sample
-// tells of: "nobody looked" at goroutines, as the process was stopped, say, they are "no longer
-// held", or no look has found it ("not seen"). It has goroutines where several worked at a
-// time, and of says in words what ns, the sum, is. Further, the class of a wait is one of running (or ready to run), mutex, channel, select,
-// cond or waitgroup, network, file or syscall, sleep, GC, cgo and unknown, as the functions at
-// the leaf tell, frames of host profiles have the type go, kernel, native or other, which is another
-// language, functions are merged by name and type, a missing self is 0, functions are at
-// most 3,000, those with most self and those with the biggest totals, children come with the
-// biggest total first, and frames beyond the 1,400 widest are summed as "(other)", which says
-// how many frames it stands for. A baseline has the name of the spans and their
+// The states of an answer are {state, ns, errorNs, source}, the longest first: on a CPU, ready
+// without a CPU, the classes of waits, not on a CPU, not sampled. They include the spans below in
+// this process that ended no later. Exact times of an execution trace come first; sampled has the
+// sampled values beside them. No state is longer than the span. Fewer than five samples divide
+// nothing: few names their states. The class of a wait is one of running (or ready to run),
+// mutex, channel, select, cond or waitgroup, network, file or syscall, sleep, GC, cgo and unknown,
+// by the functions at the leaf. Frames of host profiles have the type go, kernel, native or other.
+// Functions are merged by name and type. A baseline has the name of the spans and their
 // number, spans, if these are known, and a label if its samples carry another span_name
 // than the span's name: a cut one, "other", or one from before the span was renamed. It is
 // marked as empty if it has no sample either. Samples with several names, as those of a
-// trace, have no baseline. A comparison is {left, right, leftName, rightName, diff}: two such
+// trace, have no baseline. A comparison is {left, right, leftName, rightName, flame, diff}: two such
 // answers with what they are in words, ofSpans where it is known of how many, and profiledNs
-// where it is known for how long profiles of their services and versions went on. In it
-// each frame of the right one has its total on the left side as left; diff has for each function
+// where it is known for how long profiles of their services and versions went on. Its
+// flame has the nodes of both; diff has for each function
 // its values on both sides and delta, its share of the right total less its share of the
 // left one, those that take more on the right first. Errors are {error, column}. Once
 // profiling has ended, or if it never began, the status has running false and a message
@@ -229,14 +221,15 @@
 // about this process alone; where there is a directory, directory has what is on disk and
 // what is held of earlier processes.
 //
-// The page graph answers a part of a graph as {unit, total, flame, path}, with 1,400 frames of its
-// own and with sums of all that the query selects, whatever is cut: zoom names the frame to
-// begin with by its path id, and path has the frames above it, and search adds to each frame, as match, how much of it is in the
-// functions whose names contain a text, each sample once. With function= it is the graph of
-// its callers, with of=callees that of its callees, with of=right and the parameters of a
-// comparison its right side. With of=functions the answer is all functions that the search is
-// about. A path is two FNV-1a sums of 32 bits, which begin at 2166136261 and at that exclusive-or
-// 0x9e3779b9, of the name, a zero, the type and a zero of each frame from below the root on.
+// The graph of an answer is flame: texts, a table, and arrays by node, of which the first is the
+// root. function is the index of its function, or -1; parent is the distance to its parent, so
+// that node i has the parent i - parent[i]; self and total are its values, and a comparison has
+// leftSelf and leftTotal. inlined lists nodes. omitted counts the nodes beyond 50,000, which are
+// only in the totals of their parents. functions has arrays by function: name, file, package,
+// type and source are indices of texts; line, self and total are numbers; lines has three numbers
+// for each line, the line, its self and its total. A source is a URL with {line} in it. The time
+// of runtime.asyncPreempt is the time of its caller.
+//
 // Parameters that no page knows are named in the note of an answer.
 //
 // format=text is for terminals: the functions with most self and the widest frames, in

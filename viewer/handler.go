@@ -118,8 +118,8 @@ func (h *handler) route(segment string, r *http.Request) (http.HandlerFunc, bool
 			fallback = formatHTML
 		}
 		return h.page(fallback, h.serveTimeline), true
-	case "graph":
-		return h.page(formatJSON, h.serveGraph), true
+	case "source":
+		return h.page(formatJSON, h.serveSource), true
 	case "names":
 		return h.page(formatHTML, h.serveNames), true
 	case "find":

@@ -84,12 +84,12 @@ func TestProfileOfSpan(t *testing.T) {
 	if a.Baseline == nil || a.Baseline.Query != `shop.cpu{span_name="GET /search"}` || a.Baseline.Spans != 3 {
 		t.Errorf("baseline %+v", a.Baseline)
 	}
-	leaf := a.Flame
-	for len(leaf.Children) > 0 {
-		leaf = leaf.Children[0]
+	leaf := 0
+	for leaf+1 < a.Flame.Len() && a.Flame.Parent[leaf+1] == int32(leaf) {
+		leaf++
 	}
-	if a.Flame.Total != 55e7 || leaf.Name != "regexp.step" {
-		t.Errorf("flame of %d ends in %+v", a.Flame.Total, leaf)
+	if a.Flame.Total[0] != 55e7 || a.Flame.Name(leaf) != "regexp.step" {
+		t.Errorf("flame of %d ends in %s", a.Flame.Total[0], a.Flame.Name(leaf))
 	}
 
 	// span_id selects the same, and other types of ids have baselines too.

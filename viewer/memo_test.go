@@ -30,15 +30,14 @@ func (s *openedSource) View(ctx context.Context) (store.View, error) {
 func TestEqualQuestionsAreAnsweredOnce(t *testing.T) {
 	s := newTestStore(t)
 	params := map[string]string{
-		"view": "functions", "per": "second", "leftSearch": "json", "leftZoom": pathID("main.serve"),
-		"search": "regexp", "zoom": pathID("main.serve"), "function": "main.search",
+		"view": "functions", "per": "second", "leftSearch": "json", "leftZoom": "811c9dc5",
+		"search": "regexp", "zoom": "811c9dc5", "function": "main.search",
 		"filter": "late", "order": "slowest", "by": "http.route", "sort": "name", "dir": "asc",
 	}
 	// Without a generation nothing is kept.
 	fresh := viewer.Handler(struct{ store.Source }{s})
 	for page, read := range map[string][]string{
 		target("/", "format", "json"):                                                                 {"filter", "order", "by"},
-		target("/", "query", ".cpu", "format", "json"):                                                {"function"},
 		target("/", "query", ".cpu", "format", "text"):                                                {"function"},
 		target("/comparison", "leftQuery", ".cpu", "rightQuery", byID(slowID), "format", "json"):      nil,
 		target("/comparison-diff", "leftQuery", ".cpu", "rightQuery", byID(slowID), "format", "text"): nil,
@@ -46,7 +45,6 @@ func TestEqualQuestionsAreAnsweredOnce(t *testing.T) {
 		target("/timeline", "format", "json"):                                                         nil,
 		target("/names", "format", "json"):                                                            {"filter", "sort", "dir"},
 		target("/find", "text", "search", "format", "json"):                                           nil,
-		target("/graph", "query", ".cpu", "format", "json"):                                           {"search", "zoom", "function"},
 	} {
 		source := &openedSource{Store: s}
 		h := viewer.Handler(source)

@@ -88,47 +88,6 @@ func (h *handler) serveComparison(r *http.Request, params url.Values, f format) 
 	})
 }
 
-// serveGraph answers a part of one of the page's graphs, or the functions of a search.
-func (h *handler) serveGraph(r *http.Request, params url.Values, f format) (response, error) {
-	if f != formatJSON && f != formatText {
-		return response{}, answer.BadRequestf("a part of a graph has no %s form: ask for json or text", f)
-	}
-	g := answer.GraphQuery{Zoom: params.Get("zoom"), Search: params.Get("search"), Function: params.Get("function")}
-	of := params.Get("of")
-	switch of {
-	case "", "callers", "functions", "right":
-	case "callees":
-		g.Callees = true
-	default:
-		return response{}, answer.BadRequestf("of %q: known are callers and callees of function=, functions, and right of a comparison", of)
-	}
-	if of != "right" {
-		return h.serveQuery(r, params, f, "graph", func(a *answer.Reader, q answer.Query) (answer.Data, error) {
-			if of == "functions" {
-				return a.Find(q, g.Search)
-			}
-			return a.Graph(q, g)
-		})
-	}
-	left, err := parseQuery(params, "leftQuery", "leftFrom", "leftUntil")
-	if err != nil {
-		return response{}, err
-	}
-	right, err := parseQuery(params, "rightQuery", "rightFrom", "rightUntil")
-	if err == nil {
-		err = answer.Comparable(left, right)
-	}
-	if err != nil {
-		return response{}, err
-	}
-	return h.read(r.Context(), h.turns(left, right), question("graph", params, f), func(a *answer.Reader) (*made, error) {
-		a.About(left, right)
-		a.Ignored(unknown(params))
-		part, err := a.GraphAgainst(left, right, g)
-		return dataMade(part, f, err)
-	})
-}
-
 // serveLog answers the log.
 func (h *handler) serveLog(r *http.Request, params url.Values, f format) (response, error) {
 	switch f {

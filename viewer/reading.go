@@ -95,7 +95,7 @@ func (h *handler) make(ctx context.Context, turns turns, status *answer.Status, 
 			return m, false, nil
 		}
 	}
-	a := answer.NewReader(view, status, h.instance).Within(ctx)
+	a := answer.NewReader(view, status, h.instance).Within(ctx).WithCode(&h.code)
 	if m, err = respond(a); err != nil {
 		return nil, false, err
 	}
@@ -106,8 +106,8 @@ func (h *handler) make(ctx context.Context, turns turns, status *answer.Status, 
 // Each has the pages with answers that depend on it.
 var readBy = map[string][]string{
 	"view": nil, "per": nil, "leftSearch": nil, "leftZoom": nil,
-	"search": {"graph"}, "zoom": {"graph"},
-	"function": {"profile", "graph"},
+	"search": nil, "zoom": nil,
+	"function": {"profile"},
 	"filter":   {"spans", "names"},
 	"order":    {"spans"}, "by": {"spans"},
 	"sort": {"names"}, "dir": {"names"},

@@ -256,7 +256,6 @@ func TestAnswersAreEncodedOnce(t *testing.T) {
 		target("/", "query", ".cpu", "format", "pprof"),
 		target("/comparison", "leftQuery", ".cpu", "rightQuery", byID(slowID), "format", "json"),
 		target("/timeline", "format", "json"),
-		target("/graph", "query", ".cpu", "format", "json"),
 		"/?format=json",
 	} {
 		var longest [2][]byte

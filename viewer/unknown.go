@@ -15,7 +15,7 @@ var knownParams = []string{
 	"query", "from", "until", "format", "labels",
 	"leftQuery", "leftFrom", "leftUntil", "leftSearch", "leftZoom", "rightQuery", "rightFrom", "rightUntil",
 	"name", "filter", "service", "trace", "below", "attribute", "error", "flat", "order", "limit", "min", "max", "by", "since", "dir", "text",
-	"function", "view", "zoom", "search", "of", "sort", "per",
+	"function", "view", "zoom", "search", "sort", "per", "package", "file", "line",
 }
 
 // unknown returns the names of the parameters that no page knows, in alphabetical order. One

@@ -24,6 +24,8 @@ type Comparison struct {
 	// LeftName and RightName say what the sides are.
 	LeftName  string `json:"leftName"`
 	RightName string `json:"rightName"`
+	// Flame has the nodes of both sides. Its left values are those of Left.
+	Flame *flame.Graph `json:"flame"`
 	// Diff has the functions that take more on the right first, then those
 	// that take less, each by the difference of their shares. DiffOmitted is
 	// the number of those left out, which differ least.
@@ -54,8 +56,8 @@ func (r *Reader) Compare(left, right Query) (*Comparison, error) {
 		side.OfSpans, side.ProfiledNs = r.spansOf(side), r.profiledTime(side).Nanoseconds()
 	}
 	c.Note = r.notes()
-	c.Left.Flame = c.Left.summary.Flame(maxFlameNodes)
-	c.Right.Flame = c.Right.summary.FlameAgainst(c.Left.summary, maxFlameNodes)
+	c.Flame = c.Right.summary.GraphAgainst(c.Left.summary)
+	c.Flame.SetSources(r.code.url)
 	c.Diff, c.DiffOmitted = flame.Diff(c.Left.summary, c.Right.summary, maxDiffRows)
 	return c, nil
 }

@@ -64,15 +64,3 @@ func (s *Status) Renewed(later *Status) *Status {
 	with.Now, with.Counters = later.Now, later.Counters
 	return &with
 }
-
-// WithoutStatus implements Data. A part of a graph tells no status.
-func (g *Graph) WithoutStatus() (any, *Status) { return g, nil }
-
-// Lasts implements Data.
-func (g *Graph) Lasts() bool { return true }
-
-// WithoutStatus implements Data. What a search found tells no status.
-func (f *Found) WithoutStatus() (any, *Status) { return f, nil }
-
-// Lasts implements Data.
-func (f *Found) Lasts() bool { return true }

@@ -33,6 +33,8 @@ type Reader struct {
 	err      error
 	// ctx is that of the request.
 	ctx context.Context
+	// code is where the source code of the program is.
+	code *Code
 	// ignored are the parameters of the request that nobody knows.
 	ignored []string
 
@@ -45,7 +47,7 @@ type Reader struct {
 // NewReader returns a reader of view. status is nil where nothing is known of the
 // profiler; the reader completes its message. instance tells the source from others.
 func NewReader(view store.View, status *Status, instance string) *Reader {
-	r := &Reader{view: view, status: status, instance: instance, ctx: context.Background()}
+	r := &Reader{view: view, status: status, instance: instance, ctx: context.Background(), code: &Code{}}
 	if live, ok := view.(store.Live); ok {
 		r.live, r.stats = live, live.Stats()
 	}
@@ -61,6 +63,12 @@ func NewReader(view store.View, status *Status, instance string) *Reader {
 // Within has sums end with ctx. It comes before any question.
 func (r *Reader) Within(ctx context.Context) *Reader {
 	r.ctx = ctx
+	return r
+}
+
+// WithCode sets where the source code of the program is.
+func (r *Reader) WithCode(code *Code) *Reader {
+	r.code = code
 	return r
 }
 
