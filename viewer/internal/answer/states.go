@@ -119,10 +119,19 @@ func (m measured) divide() *Answer {
 		a.Note = "several goroutines worked for it at a time, " + nanoseconds(sum) + " together: these are their shares of its duration"
 	}
 	if sum > m.Duration {
-		// Chance, or several goroutines, made the sum longer than the span.
-		for i := range bar {
-			bar[i].Ns = int64(float64(bar[i].Ns) / float64(sum) * float64(m.Duration))
-			bar[i].ErrorNs = min(bar[i].ErrorNs, bar[i].Ns)
+		// Chance, or several goroutines, made the sum longer than the span. CPU time is counted
+		// best: the waits share the rest.
+		fixed := int64(0)
+		for _, s := range bar {
+			if s.State == onCPU && s.Source == byCPU && s.Ns < m.Duration {
+				fixed = s.Ns
+			}
+		}
+		for i, s := range bar {
+			if s.Ns != fixed || s.State != onCPU {
+				bar[i].Ns = int64(float64(s.Ns) / float64(sum-fixed) * float64(m.Duration-fixed))
+				bar[i].ErrorNs = min(s.ErrorNs, bar[i].Ns)
+			}
 		}
 	} else if rest := m.Duration - sum; m.Complete && float64(rest) > 2*math.Sqrt(variance) {
 		bar = append(bar, State{State: m.Rest, Ns: rest})
@@ -141,22 +150,30 @@ func few(n int64, list []State) string {
 	return fmt.Sprintf("%s: %s: too few to divide", termtext.Plural(int(n), "sample"), strings.Join(names, ", "))
 }
 
-// withReady divides the time running of a wall profile by the CPU time.
+// withReady puts the CPU time in the place of the time running of a wall profile. The rest of that,
+// beyond chance, is the wait for a CPU.
 func withReady(wall, cpu []State, waited bool) []State {
-	var onCPUs State
-	for _, s := range cpu {
-		onCPUs = s
+	if !waited || len(cpu) == 0 {
+		cpu = []State{{}}
 	}
-	list := slices.Clone(wall)
-	for i, s := range list {
-		if s.State != waitclass.Running.String() {
+	var list []State
+	var running State
+	for _, s := range wall {
+		if s.State == waitclass.Running.String() {
+			running = s
 			continue
 		}
-		list[i].State = onCPU
-		if wait := s.Ns - onCPUs.Ns; waited && float64(wait) > 2*math.Hypot(float64(s.ErrorNs), float64(onCPUs.ErrorNs)) {
-			list[i] = State{onCPU, onCPUs.Ns, onCPUs.ErrorNs, byCPU}
-			list = append(list, State{ready, wait, s.ErrorNs, byWall})
-		}
+		list = append(list, s)
+	}
+	wait := running.Ns - cpu[0].Ns
+	switch {
+	case waited && float64(wait) > 2*math.Hypot(float64(running.ErrorNs), float64(cpu[0].ErrorNs)):
+		list = append(list, State{ready, wait, running.ErrorNs, byWall}, cpu[0])
+	case cpu[0].Ns > 0:
+		list = append(list, cpu[0])
+	default:
+		running.State = onCPU
+		list = append(list, running)
 	}
 	return slices.DeleteFunc(list, func(s State) bool { return s.Ns == 0 })
 }

@@ -38,6 +38,10 @@ func TestDivide(t *testing.T) {
 			measured{Duration: 100 * ms, States: []State{{"sleep", 110 * ms, 10 * ms, byWall}}, Samples: map[string]int64{byWall: 11}, Complete: true, Rest: notSampled},
 			&Answer{States: []State{{"sleep", 100 * ms, 10 * ms, byWall}}},
 		},
+		"CPU time beside waits of another goroutine": {
+			measured{Duration: 250 * ms, States: []State{{"running", 170 * ms, 30 * ms, byWall}, {"network", 80 * ms, 5 * ms, byWall}, {onCPU, 240 * ms, 20 * ms, byCPU}}, Samples: map[string]int64{byWall: 25, byCPU: 24}, Complete: true, Rest: notSampled, Waited: true},
+			&Answer{States: []State{{onCPU, 240 * ms, 20 * ms, byCPU}, {"network", 10 * ms, 5 * ms, byWall}}, Note: "several goroutines worked for it at a time, 320 ms together: these are their shares of its duration"},
+		},
 		"two goroutines": {
 			measured{Duration: 100 * ms, States: []State{{"sleep", 100 * ms, ms, byWall}, {"mutex", 300 * ms, ms, byWall}}, Samples: map[string]int64{byWall: 40}, Complete: true, Rest: notSampled},
 			&Answer{States: []State{{"mutex", 75 * ms, ms, byWall}, {"sleep", 25 * ms, ms, byWall}}, Note: "several goroutines worked for it at a time, 400 ms together: these are their shares of its duration"},

@@ -1,22 +1,24 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { asJSON, get, link, range, rawQuery } from './api.js';
+import { asJSON, get, isFrozen, link, pageName, pageParams, range, rawQuery } from './api.js';
 import { compareView } from './compare.js';
 import { h } from './dom.js';
-import { failure } from './failure.js';
-import { logView } from './logview.js';
+import { sentence } from './format.js';
+import { logView } from './log.js';
+import { namesView } from './names.js';
 import { profileView } from './profile.js';
+import { queryForm } from './span.js';
 import { spansView } from './spans.js';
 import { showGone, showStatus } from './status.js';
 
 const POLL = 2000;
 const main = document.getElementById('main');
-const params = new URLSearchParams(location.search);
-const page = location.pathname.slice(location.pathname.lastIndexOf('/') + 1);
+// current counts the pages that were shown: a frozen page changes without a new document.
+let current = 0;
 
 // Lists lead to each other with their time.
-if (!params.get('query')) {
+if (!pageParams().get('query')) {
   for (const a of document.querySelectorAll('.pages a')) {
     const to = a.getAttribute('href').slice(2);
     const aim = () => { a.href = link(to, range()); };
@@ -30,12 +32,18 @@ if (!params.get('query')) {
 addEventListener('beforeprint', () => document.documentElement.classList.add('printing'));
 addEventListener('afterprint', () => document.documentElement.classList.remove('printing'));
 
-if (page.startsWith('comparison')) once(compareView, (data) => data.right.span?.service);
-else if (page === 'log') live(logView());
-else if (page === 'names') import('./nametable.js').then(({ namesView }) => live(namesView()), showFailure);
-else if (page === 'timeline') location.replace(`./?${rawQuery('format').join('&')}`);
-else if (params.get('query')) profile();
-else live(spansView());
+function start() {
+  current++;
+  const page = pageName();
+  if (page.startsWith('comparison')) once(compareView, (data) => data.right.span?.service);
+  else if (page === 'log') live(logView());
+  else if (page === 'names') live(namesView());
+  else if (page === 'timeline') location.replace(`./?${rawQuery('format').join('&')}`);
+  else if (pageParams().get('query')) profile();
+  else live(spansView());
+}
+start();
+if (isFrozen) addEventListener('hashchange', start);
 
 addEventListener('keydown', (e) => {
   if (e.key !== '/' || e.ctrlKey || e.metaKey || e.altKey || /^(input|textarea|select)$/i.test(e.target.tagName)) return;
@@ -122,7 +130,7 @@ async function once(view, service) {
       const data = await get(asJSON());
       showService(service(data));
       showStatus(data.status, load);
-      main.replaceChildren(view(data, page));
+      main.replaceChildren(view(data, pageName()));
     } catch (err) {
       showFailure(err);
     }
@@ -141,9 +149,28 @@ function repeat(f, more = () => true) {
     if (!document.hidden) await f();
     if (more()) setTimeout(next, POLL);
   };
-  if (more()) setTimeout(next, POLL);
+  if (more() && !isFrozen) setTimeout(next, POLL);
 }
 
 function showService(name) {
-  if (name) document.getElementById('service').replaceChildren(h('span', { title: name }, name));
+  const place = document.getElementById('service');
+  if (name && place.textContent !== name) place.replaceChildren(h('span', { title: name }, name));
+}
+
+// failure says what went wrong, and where in the query.
+function failure(err) {
+  // An error from the server is not a bug of the page.
+  if (!err.served) console.error(err);
+  const params = pageParams();
+  const name = /^(left|right)Query:/.exec(err.message)?.[0].slice(0, -1) ?? 'query';
+  const query = params.get(name) ?? '';
+  // The server counts bytes.
+  const at = err.column ? new TextDecoder().decode(new TextEncoder().encode(query).slice(0, err.column - 1)).length : -1;
+  return h('article', null,
+    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans')),
+    query && pageName() === '' && queryForm(query),
+    h('section', { class: 'card empty', role: 'alert' },
+      h('h2', null, err.column ? 'This query cannot be read' : 'That did not work'),
+      at >= 0 && h('pre', null, `${query}\n${' '.repeat(at)}^`),
+      h('p', null, sentence(err.message.replace(/\bflameql: /, '')))));
 }

@@ -1,8 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { link, range } from './api.js';
-import { copyPprof } from './copy.js';
+import { isFrozen, link, range } from './api.js';
 import { h, linkButton } from './dom.js';
 import { bareName, count, duration, percent, shortName } from './format.js';
 import { started } from './trace.js';
@@ -59,7 +58,7 @@ function nameView(data, x) {
 // download gives the waits to go tool pprof.
 function download(data) {
   const selected = { query: data.query, ...range() };
-  return h('div', { class: 'actions' }, linkButton('Download waits as pprof', link('waits', selected), { download: true }), copyPprof('waits', selected));
+  return isFrozen ? null : h('div', { class: 'actions' }, linkButton('Download waits as pprof', link('waits', selected), { download: true }));
 }
 
 function notes(span, x) {

@@ -1,7 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { button, h } from './dom.js';
+import { isFrozen } from './api.js';
+import { button, h, refill } from './dom.js';
 import { clock } from './format.js';
 
 const alert = document.getElementById('alert');
@@ -13,11 +14,13 @@ let message = '';
 let since = 0;
 let gone = '';
 let load = () => {};
-const pill = h('span', { hidden: true }, h('span', { 'data-left': 'window closes' }));
+// The header has its parts before the first answer, so that they do not move.
+const pill = h('span', { class: 'pill' }, h('span', { 'data-left': 'window closes' }));
 const flush = flushButton(() => load());
 flush.hidden = true;
 document.getElementById('status').append(pill, flush);
 
+pill.hidden = isFrozen;
 setInterval(tick, 1000);
 // An error stays until the next click. capture runs before the button's own listener, which
 // may show a new one.
@@ -66,7 +69,7 @@ function tick() {
 function write(el) {
   const left = closes ? Math.ceil((closes - Date.now()) / 1000) : 0;
   const what = el.dataset.left;
-  const text = gone ? (what === 'window closes' ? `no answer since ${clock(since)}` : 'the server does not answer')
+  const text = !since && what === 'window closes' ? '\u2026' : gone ? (what === 'window closes' ? `no answer since ${clock(since)}` : 'the server does not answer')
     : what === 'window closes' && message ? message
     : left > 0 ? `${what} in ${left} s`
       : what === 'window closes' ? 'profiling' : 'samples to come';
@@ -93,4 +96,37 @@ export function flushButton(refresh) {
     b.ariaDisabled = null;
   }, { class: 'flush', title: 'Close the open window now' });
   return b;
+}
+
+// selfCheck shows what was checked of the provider, the labels, the profiler and the store.
+// It is open while something is wrong, until the user closes it.
+export function selfCheck() {
+  const verdict = h('span');
+  const list = h('ul');
+  const shares = h('p', { class: 'muted', hidden: true });
+  const element = h('details', { class: 'card selfcheck', hidden: true }, h('summary', null, h('h2', null, 'Self-check'), verdict), shares, list);
+  let wrong = 0;
+
+  function update(check) {
+    element.hidden = !check;
+    if (!check) return;
+    const { checks, findings } = check;
+    const now = findings.filter((f) => f.severity === 'wrong').length;
+    const notes = findings.length - now;
+    verdict.className = now ? 'bad' : 'muted';
+    const text = !findings.length ? `all ${checks} checks pass`
+      : [now && `${now} of ${checks} checks ${now === 1 ? 'finds' : 'find'} a mistake`, notes && `${notes} ${notes === 1 ? 'note' : 'notes'}`].filter(Boolean).join(', ');
+    if (verdict.textContent !== text) verdict.textContent = text;
+    if (now > wrong) element.open = true;
+    wrong = now;
+    const share = (value, of) => (value === undefined ? '' : `${(100 * value).toFixed(1)} % of ${of}`);
+    const figures = [share(check.sampledShare, 'spans are sampled'), share(check.unlabelledShare, 'CPU time is in no span')].filter(Boolean).join(', ');
+    if (shares.textContent !== figures) shares.textContent = figures;
+    shares.hidden = !figures;
+    list.hidden = !findings.length;
+    refill(list, findings.map((f) => h('li', { 'data-key': f.id },
+      h('p', null, h('span', { class: f.severity === 'wrong' ? 'tag err' : 'tag' }, f.severity), ' ', f.seen),
+      h('p', null, h('b', null, 'Do: '), f.do, ' ', h('code', { class: 'muted' }, f.id)))));
+  }
+  return { element, update, wrong: () => wrong > 0 };
 }

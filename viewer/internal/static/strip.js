@@ -3,10 +3,8 @@
 
 import { comparison, get, link, range, times as sideTimes } from './api.js';
 import { stripColour, theme } from './colours.js';
-import { button, h, linkButton } from './dom.js';
+import { button, follow, followSize, h, linkButton, refill } from './dom.js';
 import { clock, duration, sentence, value } from './format.js';
-import { refill } from './keep.js';
-import { follow, followSize } from './listen.js';
 
 const HEIGHT = 64;
 // AXIS is the room for times below the bars.
