@@ -674,3 +674,14 @@ func (b *browser) check(address string) {
 		b.t.Error("no request was seen")
 	}
 }
+
+// shows checks what an expression finds on the page.
+func shows[T comparable](b *browser, what, expression string, want T) {
+	b.t.Helper()
+	if got := get(b, chromedp.Evaluate[T](expression)); got != want {
+		b.t.Errorf("%s: the page shows %v, want %v", what, got, want)
+	}
+}
+
+// samplesTile is the number of samples that the heading of a profile has.
+const samplesTile = `[...document.querySelectorAll('.tiles div')].find((e) => e.innerText.startsWith('Samples')).querySelector('dd').firstChild.textContent`

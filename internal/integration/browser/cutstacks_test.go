@@ -109,7 +109,7 @@ func TestLostZoom(t *testing.T) {
 	if zoom == "" {
 		t.Fatal("the address has no zoom")
 	}
-	const refusal = "zoom: no frame of this graph has that path"
+	const refusal = "this graph does not have the zoomed frame of the address"
 	for search, want := range map[string]string{"": "", "serve": "100.0 % of the total (" + onPage(pprofTotal(t, address+"profile?query="+url.QueryEscape(`.cpu{span_name="GET /cart"}`))) + "); "} {
 		b.run("the same zoom elsewhere", navigate(of("GET /cart")+"&zoom="+zoom+"&search="+search), visible(`.graph canvas`), settled)
 		if got := b.text(`.found`); !strings.HasPrefix(got, want+refusal) {

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A frozen page has its answers in the document, by relative address: it asks no server.
+// A frozen page has its answers in the document, by relative address, and needs no server.
 const frozen = globalThis.document?.getElementById?.('frozen');
 const answers = frozen && new Map(Object.entries(JSON.parse(frozen.textContent)).map(([address, answer]) => [sorted(address), answer]));
 export const isFrozen = Boolean(frozen);
@@ -91,19 +91,16 @@ export function remember(values) {
   go(`?${params}`, true);
 }
 
-// rememberTyped remembers values() when the user pauses or leaves the input: some browsers
-// refuse more than 100 new addresses in half a minute.
+// rememberTyped remembers values() when the user pauses: some browsers refuse more than 100 new
+// addresses in half a minute.
 export function rememberTyped(input, values) {
   let typing;
-  const now = () => {
-    clearTimeout(typing);
-    if (input.isConnected) remember(values());
-  };
-  input.addEventListener('input', () => {
-    clearTimeout(typing);
-    typing = setTimeout(now, 200);
-  });
-  input.addEventListener('change', now);
+  for (const [kind, pause] of [['input', 200], ['change', 0]]) {
+    input.addEventListener(kind, () => {
+      clearTimeout(typing);
+      typing = setTimeout(() => { if (input.isConnected) remember(values()); }, pause);
+    });
+  }
 }
 
 // times returns the range of a baseline that has one.

@@ -17,9 +17,9 @@ const main = document.getElementById('main');
 // current counts the pages that were shown: a frozen page changes without a new document.
 let current = 0;
 
-// Lists lead to each other with their time.
-if (!pageParams().get('query')) {
-  for (const a of document.querySelectorAll('.pages a')) {
+// Lists lead to each other with their time. In a frozen page all links are behind the #.
+if (isFrozen || !pageParams().get('query')) {
+  for (const a of document.querySelectorAll('.pages a, .brand')) {
     const to = a.getAttribute('href').slice(2);
     const aim = () => { a.href = link(to, range()); };
     aim();
@@ -157,7 +157,7 @@ function showService(name) {
   if (name && place.textContent !== name) place.replaceChildren(h('span', { title: name }, name));
 }
 
-// failure says what went wrong, and where in the query.
+// failure shows an error, and its place in the query.
 function failure(err) {
   // An error from the server is not a bug of the page.
   if (!err.served) console.error(err);

@@ -43,7 +43,7 @@ export function stripColour(i, dark) {
   return dark ? `hsl(${hue} 62% 56%)` : `hsl(${hue} 66% 54%)`;
 }
 
-// theme reads what the style sheet says about colours.
+// theme reads the colours of the style sheet.
 export function theme() {
   const css = getComputedStyle(document.documentElement);
   const get = (name) => css.getPropertyValue(name).trim();

@@ -87,9 +87,8 @@ function pinned(params, left, right) {
   return p;
 }
 
-// swapped is the address of the comparison the other way round. Of both graphs each side keeps
-// its search and its zoom. The only graph keeps its own; those of the graph that is not shown would
-// be those of the other side.
+// swapped is the address of the comparison the other way round. Of two graphs, each side keeps its
+// search and its zoom. The only graph keeps its own.
 export function swapped(params, both) {
   const p = new URLSearchParams(params);
   const pairs = ['Query', 'From', 'Until'].map((part) => [`left${part}`, `right${part}`]);
@@ -105,8 +104,8 @@ export function swapped(params, both) {
   return p;
 }
 
-// sideNames says what the sides are: where they are of one name, also of when. A name is
-// written as the program does.
+// sideNames names the sides. Two sides of one name also have their times. A name stays as the
+// program wrote it.
 export function sideNames({ left, right, leftName, rightName }) {
   const when = (a) => (a.windows > 0 ? `, ${clock(a.from)} \u2013 ${clock(a.until)}` : '');
   return [[left, leftName], [right, rightName]].map(([a, name]) => (name === a.title ? name : capital(name)) + (a.span ? ` at ${time(new Date(a.span.start))}` : leftName === rightName ? when(a) : ''));
@@ -163,7 +162,7 @@ export function differences({ left, right, diff }, { each }, by) {
 }
 
 // diffTable lists the functions that differ most, with callees or by themselves, those that
-// take more on the right first. names are those of the sides. search is called with a
+// take more on the right first. names are the names of the sides. search is called with a
 // function's name.
 export function diffTable(data, names, search) {
   const { left, right, diff, diffOmitted } = data;
@@ -200,7 +199,7 @@ export function diffTable(data, names, search) {
       known.length > 1 && choice('Measure', known, measure[0], (key) => { measure = known.find(([k]) => k === key); pick(); }),
       choice('Functions', [['total', 'With callees'], ['self', 'Self']], by, (key) => { by = key; pick(); })),
     halves, noise, more,
-    diffOmitted ? h('p', { class: 'muted' }, `${count(diffOmitted, 'function')} whose shares differ less left out, each by ${points(Math.min(...diff.map((d) => Math.abs(d.delta))))} at most.`) : null);
+    diffOmitted ? h('p', { class: 'muted' }, `${count(diffOmitted, 'function')} left out that differ less, each by ${points(Math.min(...diff.map((d) => Math.abs(d.delta))))} at most.`) : null);
 }
 
 // shareNoise is two standard errors of the difference between two shares of a half, which is

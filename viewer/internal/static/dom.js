@@ -32,7 +32,7 @@ export function fill(inside, share) {
   inside.classList.toggle('over', share > 1);
 }
 
-// choice is a row of options of which one is chosen; options are [key, text].
+// choice is a row of options, one of them chosen; options are [key, text].
 export function choice(name, options, chosen, onchange) {
   return h('fieldset', { class: 'choice' }, h('legend', { class: 'sr' }, name), options.map(([key, text]) =>
     h('label', null, h('input', { type: 'radio', name, value: key, checked: key === chosen, onchange: () => onchange(key) }), h('span', null, text))));
@@ -98,34 +98,21 @@ export function refill(list, fresh) {
   }));
 }
 
-// Views come and go while the window stays. A view that listens to the window itself would
-// never be collected, nor would its data: the window gets one listener for each kind of
-// event, which passes it on to the elements that are still on the page.
-const followers = new Map(); // by kind: [WeakRef of an element, ...]
-const handlers = new WeakMap(); // by element: {kind: [function, ...]}
-
-const SOURCES = {
-  scroll: (f) => addEventListener('scroll', f, { passive: true }),
-  popstate: (f) => addEventListener('popstate', f),
-  beforeprint: (f) => addEventListener('beforeprint', f),
-  afterprint: (f) => addEventListener('afterprint', f),
-  theme: (f) => matchMedia('(prefers-color-scheme: dark)').addEventListener('change', f),
-};
+// Views are replaced while the window stays. A listener of a view would keep it for ever. So the
+// window has one listener for each kind of event. It passes events on to elements of the page.
+const handlers = new WeakMap(); // by element: [[kind, function], ...]
+let followers = []; // WeakRefs of the elements
+for (const kind of ['scroll', 'popstate', 'beforeprint', 'afterprint']) globalThis.addEventListener?.(kind, () => pass(kind), { passive: true });
+globalThis.matchMedia?.('(prefers-color-scheme: dark)').addEventListener('change', () => pass('theme'));
 
 // follow calls f at each event of a kind while the element is on the page.
 export function follow(element, kind, f) {
-  if (!followers.has(kind)) {
-    followers.set(kind, []);
-    SOURCES[kind](() => pass(kind));
-  }
-  const own = handlers.get(element) ?? {};
-  handlers.set(element, own);
-  if (!own[kind]) {
-    own[kind] = [];
-    const alive = followers.get(kind).filter((ref) => ref.deref());
-    followers.set(kind, [...alive, new WeakRef(element)]);
-  }
-  own[kind].push(f);
+  if (!handlers.has(element)) followers = [...followers.filter((ref) => ref.deref()), new WeakRef(element)];
+  handlers.set(element, [...handlers.get(element) ?? [], [kind, f]]);
+}
+
+function pass(kind) {
+  for (const element of followers.map((ref) => ref.deref())) if (element?.isConnected) for (const [of, f] of handlers.get(element)) if (of === kind) f();
 }
 
 const resized = new WeakMap(); // by element: what follows its size
@@ -146,13 +133,6 @@ export function followSize(element, f) {
   });
   resized.set(element, f);
   sizes.observe(element);
-}
-
-function pass(kind) {
-  for (const ref of followers.get(kind)) {
-    const element = ref.deref();
-    if (element?.isConnected) for (const f of handlers.get(element)[kind]) f();
-  }
 }
 
 // copyButton copies the result of text().

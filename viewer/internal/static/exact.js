@@ -44,7 +44,7 @@ function nameView(data, x) {
   const share = (ns) => percent(ns / x.durationNs);
   const held = (b) => (/mutex/.test(b.state) ? 'locks held by ' : `${b.state}, ended by `);
   return h('div', { class: 'exact' },
-    h('p', { class: 'muted' }, `${EXACT} This sums up ${count(x.spans, 'slow span')} of this name whose times are known, not all of its spans.`),
+    h('p', { class: 'muted' }, `${EXACT} This sums up ${count(x.spans, 'slow span')} of this name with exact times, not all of its spans.`),
     h('h3', null, 'What they did'), ...statesBar({ durationNs: x.durationNs, goroutines: [x] }),
     h('h3', null, 'Which spans they waited for'),
     x.blocked ? h('table', { class: 'waits' }, h('tbody', null, x.blocked.map((b) => h('tr', null,
@@ -115,7 +115,7 @@ function where(stack) {
   return h('details', null, h('summary', null, name), h('pre', null, stack.map((s) => `${s.func}\n    ${s.file}:${s.line}`).join('\n')));
 }
 
-// did says what a blocker did meanwhile.
+// did lists the states of a blocker meanwhile.
 export function did(list) {
   const verbs = { running: 'ran', runnable: 'was ready to run for', sleep: 'slept', syscall: 'was in a system call for', cgo: 'was in C code for' };
   return list.filter((d, i) => i < MOST.did && d.durationNs * 100 >= list[0].durationNs)

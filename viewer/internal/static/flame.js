@@ -7,11 +7,11 @@ import { button, copyButton, follow, followSize, h } from './dom.js';
 import { bareName, count, percent, shortName, signedPoints, value } from './format.js';
 import { pathID, sibling, topmost, within } from './graph.js';
 
-// Flame is a flame graph on a canvas. The canvas is at most as high as the window and
-// moves with it, so that a deep graph costs no more than a shallow one.
+// Flame is a flame graph on a canvas. The canvas is at most as high as the window and moves with it:
+// a deep graph costs no more than a shallow one.
 export class Flame {
-  // options: graph is a Graph, unit the unit of its values, label the graph's name for screen
-  // readers, whole the total for shares if it is not the graph's own. deltas is a Map from names to
+  // options: graph is a Graph, unit the unit of its values, label its name for screen readers.
+  // whole is the total for shares if it is not the graph's own. deltas is a Map from names to
   // the change of a function's share, which then sets the colour. flipped puts the root at the
   // bottom, simple omits the tools. onfunction is called with the name of a function to show with
   // its callers and callees. remembered are the parameters of the address for the search and the
@@ -47,7 +47,9 @@ export class Flame {
     this.rows = Array.from({ length: this.depth }, () => []);
     for (const f of this.frames) this.rows[f.depth].push(f);
     if (this.deltas) this.maxDelta = this.frames.reduce((m, f) => Math.max(m, Math.abs(this.delta(f))), 0.02);
-    this.zoomed = (zoom && this.frames.find((f) => pathID(f) === zoom.slice(0, 8))) || this.frames[0];
+    const zoomed = zoom && this.frames.find((f) => pathID(f) === zoom.slice(0, 8));
+    this.lost = zoom && !zoomed ? 'this graph does not have the zoomed frame of the address' : '';
+    this.zoomed = zoomed || this.frames[0];
     this.hover = this.focus = null;
     this.view = [this.zoomed.x, this.zoomed.x + this.zoomed.total];
     this.look(this.text);
@@ -143,6 +145,7 @@ export class Flame {
   zoom(frame) {
     const from = [...this.view];
     this.zoomed = frame;
+    this.lost = '';
     this.remember();
     this.tell();
     const to = [frame.x, frame.x + frame.total];
@@ -195,14 +198,10 @@ export class Flame {
     this.showDetail(this.zoomed);
     this.reset.disabled = !this.zoomed.parent;
     const { frames, matches, zoomed } = this;
-    if (!matches) {
-      this.found.textContent = '';
-      return;
-    }
-    const sum = topmost(frames, matches);
-    const parts = sum ? [`${percent(sum / (frames[0].total || 1))} of the total (${value(sum, this.unit)})`] : ['no match'];
+    const sum = matches && topmost(frames, matches);
+    const parts = !matches ? [] : sum ? [`${percent(sum / (frames[0].total || 1))} of the total (${value(sum, this.unit)})`] : ['no match'];
     if (sum && zoomed.parent) parts.push(`${percent(topmost(frames.filter((f) => within(f, zoomed)), matches) / (zoomed.total || 1))} of the zoomed frame`);
-    this.found.textContent = parts.join('; ');
+    this.found.textContent = [...parts, this.lost].filter(Boolean).join('; ');
   }
 
   hit(f) { return Boolean(f.parent && this.matches?.has(f.fn)); }

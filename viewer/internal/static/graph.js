@@ -3,10 +3,9 @@
 
 import { pkg } from './format.js';
 
-// Graph is a flame graph out of the flat arrays of an answer. Its frames are objects: name,
-// fn (the index of the function), parent, children, depth, self, total, left (the total of the
-// other side), x (where it begins), inlined and type. frames[0] is the root, and each frame
-// follows its parent.
+// Graph is a flame graph out of the flat arrays of an answer. frames[0] is the root, and each frame
+// follows its parent. fn is the index of its function, left its total on the other side, x its
+// place.
 export class Graph {
   // side selects the values of a comparison: 'left' has only the frames of that side.
   constructor(data, side = '') {

@@ -53,7 +53,7 @@ function group(g, most, many, fixed, when) {
 
 const SHOWN = 8; // values of an attribute
 
-// byAttribute sums spans by the values of one attribute; choose asks for another key.
+// byAttribute sums spans by the values of one attribute; choose is called with another key.
 export function byAttribute(choose) {
   let left = null;
   let data = null;

@@ -3,7 +3,7 @@
 
 import { comparison, fixed, go, here, isFrozen, link, pageParams, range, times } from './api.js';
 import { packageLegend, typeLegend } from './colours.js';
-import { copyButton, copyLink, follow, followSize, h, linkButton, morph } from './dom.js';
+import { copyButton, copyLink, follow, h, linkButton, morph } from './dom.js';
 import { exactView } from './exact.js';
 import { Flame } from './flame.js';
 import { capital, count, duration, isHeap, sentence, time, wall } from './format.js';
@@ -26,7 +26,7 @@ export function profileView(data, refresh) {
   const rest = h('div', null, below(data, refresh));
   const graph = data.empty ? null : panel(data);
   const exact = data.empty && hasExact(data) && exactPanel(data);
-  const element = revealing(h('article', null, top, graph?.element, exact, rest));
+  const element = h('article', null, top, graph?.element, exact, rest);
   return {
     element,
     update(later) {
@@ -34,7 +34,6 @@ export function profileView(data, refresh) {
       morph(top, h('div', null, head(later, refresh)));
       morph(rest, h('div', null, below(later, refresh)));
       graph?.update(later);
-      revealing(element);
       return true;
     },
   };
@@ -51,7 +50,7 @@ function head(data, refresh) {
   if (data.empty) return [...children, kindTabs(data)];
   if (!data.span) {
     const line = strip(data.query);
-    line.load(data.ranged).catch(() => {}); // The page itself tells of an error.
+    line.load(data.ranged).catch(() => {}); // The page itself shows an error.
     children.push(line.element);
   }
   return [...children, actions(data)];
@@ -60,8 +59,7 @@ function head(data, refresh) {
 // below is what stands below the exact times of what has no samples.
 const below = (data, refresh) => (data.empty ? [emptyCard(data, refresh), traceList(data), detailsView(data)] : []);
 
-// PLACES are the types whose samples are places in the code, one for each window: their
-// number says nothing about the quality of the graph.
+// PLACES are the types with one sample for each place in the code. Their number is no quality.
 const PLACES = /^(inuse|alloc|goroutines)/;
 
 // kindTabs links to the other profiles of the same work.
@@ -70,18 +68,6 @@ function kindTabs(data) {
   return h('nav', { class: 'tabs kinds', 'aria-label': 'Kind of profile' }, data.kinds.map((k) =>
     h('a', { href: link('', { query: k.query, ...range() }), 'aria-current': k.query === data.query && 'page', title: capital(k.measure) },
       k.label, !data.ranged && !PLACES.test(k.type) && h('span', { class: 'muted' }, k.samples.toLocaleString('en')))));
-}
-
-// reveal scrolls a row of tabs to the chosen one: a phone has no room for all.
-function reveal(list) {
-  const chosen = list.querySelector('[aria-selected=true], [aria-current=page]');
-  if (chosen) list.scrollLeft = chosen.offsetLeft - list.offsetLeft - (list.clientWidth - chosen.offsetWidth) / 2;
-}
-
-// revealing does so with the rows of a page when they are shown, and when the phone is turned.
-function revealing(element) {
-  for (const list of element.querySelectorAll('.tabs')) followSize(list, () => reveal(list));
-  return element;
 }
 
 function actions(data) {
@@ -120,7 +106,6 @@ function panel(data) {
     const view = there ? asked : params.get('function') ? 'callers' : 'flame';
     for (const tab of tabs) tab.setAttribute('aria-selected', String(tab.dataset.tab === view));
     offer();
-    reveal(row);
     shown = content(view, params.get('function'));
     body.replaceChildren(...shown.elements.flat());
   };
@@ -183,18 +168,17 @@ function panel(data) {
   };
 }
 
-// width says what a frame's width means. Heap in use is that of one moment.
+// width is the meaning of a frame's width. Heap in use belongs to one moment.
 function width(data) {
   if (!isHeap(data)) return data.measure;
   const until = time(new Date(data.until));
   return data.sampleType.startsWith('inuse') ? `the ${data.measure} at ${until}` : `${data.measure} up to ${until}`;
 }
 
-// FEW is the number of samples below which a share says little: with 20, the
-// error of a half is about 11 points.
+// FEW samples have no exact shares: with 20, the error of a half is about 11 points.
 const FEW = 20;
 
-// fewHint says that a graph has few samples, and links to one with more.
+// fewHint warns of a graph with few samples, and links to one with more.
 function fewHint(data) {
   if (data.samples >= FEW || data.unit !== 'nanoseconds') return null;
   const length = data.span && wall(data.span) != null ? ` in ${duration(data.span.durationNs)}` : '';
@@ -202,7 +186,7 @@ function fewHint(data) {
     data.baseline && 'Here are ', data.baseline && h('a', { href: link('', { query: data.baseline.query, ...times(data.baseline) }) }, target(data.baseline)), data.baseline && '.');
 }
 
-// emptyCard says why there is nothing to draw, and what to do.
+// emptyCard has the reason for an empty page, and what to do.
 function emptyCard(data, refresh) {
   const open = data.waiting;
   const baseline = data.baseline?.empty ? null : data.baseline;
@@ -222,7 +206,7 @@ function emptyCard(data, refresh) {
     baseline && h('p', { class: 'muted' }, h('code', null, baseline.query)));
 }
 
-// target says what a baseline selects, by name if it is known.
+// target names the selection of a baseline.
 function target(b) {
   return b.spans > 1 && b.name && !b.label ? `the ${count(b.spans, 'span')} named ${b.name}` : b.meaning;
 }

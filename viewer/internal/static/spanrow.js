@@ -70,8 +70,7 @@ export function earlierTag(p) {
   return h('span', { class: 'tag earlier', title: `of an earlier process: ${of}` }, 'earlier process');
 }
 
-// differing has the attributes in which a span differs from the others of its name in a list, by
-// its id. A running span lacks some, and a span that is alone of its name has all.
+// differing has the attributes in which spans of one name differ, by the id of the span. A running span lacks some, and a span that is alone of its name has all.
 export function differing(spans) {
   const byName = new Map();
   for (const s of spans) byName.set(s.name, [...byName.get(s.name) ?? [], s]);
@@ -98,8 +97,7 @@ export function attributeLine(s, of = s.attributes ?? []) {
 // LIMIT is the number of spans to unfold.
 const LIMIT = 200;
 
-// unfolding shows the spans below those of a list, where these are asked for: of each
-// span that is unfolded, it keeps what the server says of those below it.
+// unfolding keeps the spans below unfolded spans of a list, as the server has them.
 export function unfolding(changed) {
   const open = new Map(); // by id: {spans, of}
   const load = async (s) => {
@@ -140,5 +138,5 @@ export function unfolding(changed) {
   };
 }
 
-// restRow leads to the list of all spans below s, of which n are not shown.
+// restRow leads to the list of all spans below s; n are not shown here.
 export const restRow = (s, n) => h('tr', { class: 'below' }, h('td', { colspan: 6 }, h('div', { class: 'what' }, h('a', { href: link('', { below: s.profileId }) }, `and ${count(n, 'more span')} below it`))));

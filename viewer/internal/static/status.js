@@ -9,8 +9,8 @@ const alert = document.getElementById('alert');
 // closes is when the open window ends, by this machine's clock; 0 if there is none.
 let closes = 0;
 let message = '';
-// since is when the server last answered; 0 before it has, and gone says that it does not any
-// more.
+// since is the time of the last answer, 0 before the first. gone is the message while the server
+// does not answer.
 let since = 0;
 let gone = '';
 let load = () => {};
@@ -43,10 +43,10 @@ export function showStatus(status, refresh) {
   tick();
 }
 
-// showGone says that the server does not answer, and since when.
+// showGone shows that the server does not answer, and since when.
 export function showGone(err) {
   const first = !gone;
-  gone = `The server has not answered since ${clock(since)} (${err.message.replace(/[.\s]+$/, '')}): what is shown is from then. This page asks again every two seconds.`;
+  gone = `The server has not answered since ${clock(since)} (${err.message.replace(/[.\s]+$/, '')}): the page is from then. This page polls every two seconds.`;
   if (first || alert.textContent.startsWith('The server has not answered')) alert.textContent = gone;
   if (first) alert.hidden = false;
   pill.className = 'pill gone';
@@ -55,7 +55,7 @@ export function showGone(err) {
   tick();
 }
 
-// arrival says when the next samples are to be expected.
+// arrival is when the next samples can be expected.
 export function arrival() {
   const el = h('span', { 'data-left': 'samples', title: 'its samples arrive when the open window closes' });
   write(el);

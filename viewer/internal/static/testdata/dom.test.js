@@ -23,7 +23,7 @@ test('the window has one listener for all views', () => {
   views.forEach((view, i) => {
     for (const kind of ['scroll', 'theme', 'popstate']) follow(view, kind, () => calls.push(i));
   });
-  assert.deepEqual(Object.values(listeners).map((list) => list.length), [1, 1, 1]);
+  assert.deepEqual(Object.values(listeners).map((list) => list.length), [1, 1, 1, 1, 1]);
   views[7].isConnected = true;
   listeners.scroll[0]();
   assert.deepEqual(calls, [7]);
