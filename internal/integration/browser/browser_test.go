@@ -141,7 +141,7 @@ func TestBrowser(t *testing.T) {
 		chromedp.SendKeys(css(`.functions [data-search]`), "regexp.(*Regexp)"),
 		until(`document.querySelector('.functions .found').textContent.includes(' of ')`),
 		click(`.functions tbody tr:first-child button`),
-		chromedp.WaitVisible(css(`.sandwich canvas`)))
+		chromedp.WaitVisible(css(`.callers canvas`)))
 	text = b.text(`.about-function`)
 	if !strings.Contains(text, "regexp.(*Regexp)") {
 		t.Errorf("the function is %q", text)

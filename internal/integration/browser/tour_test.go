@@ -56,15 +56,18 @@ func starved(t *testing.T) string {
 		}
 		add(cpu, (took-ready)/2, "regexp.(*machine).step", "regexp.(*Regexp).doExecute", "main.search")
 		add(cpu, (took-ready)/4, "regexp.(*machine).add", "regexp.(*machine).step", "regexp.(*Regexp).doExecute", "main.search")
+		if ready == 0 {
+			add(cpu, 20*time.Millisecond, "fmt.Fprintln", "main.search")
+		}
 		add(wall, ready+(took-ready)*3/4, "regexp.(*machine).step", "main.search")
 		add(wall, (took-ready)/4, "runtime.gopark", "sync.runtime_SemacquireMutex", "main.search")
 		span.End(trace.WithTimestamp(start.Add(time.Duration(i)*time.Second + took)))
 	}
 	// One function has samples at three lines.
-	for _, sample := range cpu.Sample[:len(cpu.Sample)/2] {
+	for _, sample := range cpu.Sample {
 		leaf := *sample.Location[0]
 		leaf.ID, leaf.Address, leaf.Line = uint64(len(cpu.Location)+1), uint64(len(cpu.Location)+1000), slices.Clone(leaf.Line)
-		leaf.Line[0].Line = 262 + sample.Value[0]%3
+		leaf.Line[0].Line = 260 + sample.Value[0]%3
 		cpu.Location = append(cpu.Location, &leaf)
 		sample.Location[0] = &leaf
 	}

@@ -132,7 +132,7 @@ function spanLink(data, by) {
 }
 
 function waitsTable(data, x) {
-  if (!x.waits.length) return h('p', { class: 'muted' }, x.goroutines.length ? 'It waited for nothing.' : 'Nothing is known of them.');
+  if (!x.waits.length) return h('p', { class: 'muted' }, x.goroutines.length ? 'It waited for nothing.' : 'Unknown.');
   const more = x.waits.length - Math.min(x.waits.length, MOST.waits) + (x.waitsOmitted ?? 0);
   return [
     h('div', { class: 'scroll' }, h('table', { class: 'waits' },
@@ -164,7 +164,7 @@ function label(x, child, id, fn) {
 function lanes(x) {
   const shown = x.goroutines.slice(0, MOST.lanes);
   const more = x.goroutines.length - shown.length + (x.goroutinesOmitted ?? 0);
-  if (!shown.length) return h('p', { class: 'muted' }, 'Nothing is known of them.');
+  if (!shown.length) return h('p', { class: 'muted' }, 'Unknown.');
   return [
     h('ol', { class: 'lanes' }, shown.map((g) => {
       const text = g.states.map((s) => `${s.state} ${duration(s.durationNs)}`).join(', ');
@@ -183,7 +183,7 @@ function path(x) {
   const name = (s) => label(x, s.child, s.goroutine, s.function);
   const steps = x.path.filter((s) => s.durationNs * 500 >= x.durationNs).slice(0, MOST.steps);
   const more = x.path.length - steps.length;
-  if (!x.path.length) return h('p', { class: 'muted' }, 'Nothing is known of it.');
+  if (!x.path.length) return h('p', { class: 'muted' }, 'Unknown.');
   return [
     h('div', { class: 'track', 'aria-hidden': 'true' }, x.path.map((s) => place(group(s.states[0]?.state), s.startNs, s.durationNs, x.durationNs, name(s)))),
     h('div', { class: 'scroll' }, h('table', { class: 'path' }, h('tbody', null, steps.map((s) => h('tr', null,
@@ -191,7 +191,7 @@ function path(x) {
       h('td', null, name(s)),
       h('td', null, s.states.map((t) => `${t.state} ${duration(t.durationNs)}`).join(', '))))))),
     more > 0 && h('p', { class: 'muted' }, `and ${count(more, 'step')} more`),
-    x.pathOmittedNs > 0 && h('p', { class: 'muted' }, `${duration(x.pathOmittedNs)} of it is not known, or in many short steps.`),
+    x.pathOmittedNs > 0 && h('p', { class: 'muted' }, `${duration(x.pathOmittedNs)} of it is unknown, or in many short steps.`),
   ];
 }
 
@@ -203,6 +203,6 @@ function runners(data, x) {
     h('div', { class: 'scroll' }, h('table', null, h('tbody', null, x.runners.map((r) => h('tr', null,
       h('td', { class: 'num' }, duration(r.durationNs)),
       h('td', null, r.same ? 'the span itself, on other goroutines' : r.span ? spanLink(data, r) : `goroutines of ${r.function || 'no known function'}`)))))),
-    x.runnersCut && h('p', { class: 'muted' }, 'There were more, and not all were looked at.'),
+    x.runnersCut && h('p', { class: 'muted' }, 'There were more.'),
   ];
 }

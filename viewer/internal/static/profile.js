@@ -198,7 +198,7 @@ function emptyCard(data, refresh) {
   return h('section', { class: 'card empty' },
     h('h2', null, open && data.span ? 'Not here yet' : 'Nothing to draw'),
     h('p', null, sentence(data.empty)),
-    open && h('p', { class: 'muted' }, 'This page looks again every two seconds; ', arrival(), '.'),
+    open && h('p', { class: 'muted' }, 'This page polls every two seconds; ', arrival(), '.'),
     h('div', { class: 'actions' },
       open && data.status?.canFlush && flushButton(refresh),
       ways.map(([text, query, when], i) => linkButton(text, link('', { query, ...when }), { class: i ? 'button' : 'button primary' })),

@@ -153,7 +153,7 @@ export function spansView() {
         h('p', null, 'Spans show up here once the agent has sent samples with their labels. This page polls every two seconds.'),
         h('p', { class: 'muted' }, 'If this stays empty: do the programs label their spans, as package spanprof does, and does the agent read labels (-t all,labels)?')];
     }
-    if (data.stats.spansEnded > 0) return [h('h2', null, `${count(data.stats.spansEnded, 'span')} ended, none was kept`), h('p', null, 'Spans show up here when they were sampled by the tracer.')];
+    if (data.stats.spansEnded > 0) return [h('h2', null, `${count(data.stats.spansEnded, 'span')} ended, none is held`), h('p', null, 'Spans show up here if the tracer samples them.')];
     return [h('h2', null, 'No span has ended yet'),
       h('p', null, 'Spans show up here when they end, their samples when the profiling window around them closes. This page polls every two seconds.')];
   }
@@ -161,8 +161,9 @@ export function spansView() {
   const list = h('section', { 'aria-label': 'Spans' },
     h('div', { class: 'tools' }, box, orders, failed, least, polls, h('span', { class: 'grow' }), shown, together),
     conditions, note, whole, table, empty, more, share);
+  const above = h('div');
   const below = h('div', null, checked.element);
-  const element = h('div', null, h('h1', { class: 'sr' }, 'Spans'), line.element, h('div', { class: 'list' }, list, h('div', { class: 'asides' }, aside.element, sums.element)), below);
+  const element = h('div', null, h('h1', { class: 'sr' }, 'Spans'), above, line.element, h('div', { class: 'list' }, list, h('div', { class: 'asides' }, aside.element, sums.element)), below);
   return {
     element,
     // busy marks rows of other conditions than the ones above them.
@@ -185,8 +186,8 @@ export function spansView() {
     update(answer) {
       checked.update(answer.status?.selfCheck);
       // A finding stands above the list.
-      if (checked.wrong()) element.firstChild.after(checked.element);
-      else if (checked.element.parentNode !== below) below.append(checked.element);
+      const place = checked.wrong() ? above : below;
+      if (checked.element.parentNode !== place) place.append(checked.element);
       if (answer.unchanged) {
         data.status = answer.status;
         render();

@@ -98,7 +98,7 @@ export function lane(s, first, last) {
 export function laneText(s) {
   const parts = busy(s);
   const where = parts.length && `between ${duration(parts[0][0])} and ${duration(parts.at(-1)[1])} after its start`;
-  return [parts.length ? `on a CPU ${parts.length > 1 ? `in ${count(parts.length, 'part')}, ${where}` : where}` : s.cpuSamples && `${duration(s.cpuNs)} on a CPU; when is not known`,
+  return [parts.length ? `on a CPU ${parts.length > 1 ? `in ${count(parts.length, 'part')}, ${where}` : where}` : s.cpuSamples && `${duration(s.cpuNs)} on a CPU at unknown times`,
     s.afterEnd && `${duration(s.afterEnd.cpuNs)} of CPU time after its end`].filter(Boolean).join(', ');
 }
 
