@@ -28,8 +28,8 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// BenchmarkSpanList is the request that the page makes every two seconds, on a
-// store of the default size that is full of spans, one in ten with samples.
+// BenchmarkSpanList is the request that the page makes every two seconds. The store has the
+// default size and is full of spans, one in ten with samples.
 func BenchmarkSpanList(b *testing.B) {
 	s, err := store.New()
 	if err != nil {
@@ -68,8 +68,8 @@ func BenchmarkSpanList(b *testing.B) {
 	}
 }
 
-// BenchmarkSpan is the request for a span with 10,000 samples, from the store
-// to the bytes that are sent, plain and compressed.
+// BenchmarkSpan is the request for a span with 10,000 samples. It takes the bytes from the store to
+// the client, plain and compressed.
 func BenchmarkSpan(b *testing.B) {
 	s := newBenchStore(b)
 	h := viewer.Handler(s)
@@ -116,9 +116,8 @@ func (c *byteCounter) Write(b []byte) (int, error) {
 
 func (c *byteCounter) WriteHeader(int) {}
 
-// The page of a span with 10,000 samples is smaller than its profile. How well gzip does depends on the
-// version of Go, so what is sent is compared with the span's profile, which is gzipped
-// too. BenchmarkSpan says how long it takes.
+// The page of a span with 10,000 samples is smaller than its profile. The bytes of gzip depend on
+// the version of Go, so both are compressed the same way. BenchmarkSpan measures the time.
 func TestSizeOfSpan(t *testing.T) {
 	h := viewer.Handler(newBenchStore(t))
 	page := get(t, h, target("/", "query", byID(slowID), "format", "json")).Body.Bytes()

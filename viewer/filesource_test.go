@@ -28,7 +28,7 @@ import (
 type fileSource struct {
 	profile *profile.Profile
 	spans   []store.Span
-	// timeline replaces that of the profile, if it is set.
+	// timeline replaces the time line of the profile, if it is set.
 	timeline *store.Timeline
 	// err is what every question fails with.
 	err error
@@ -209,8 +209,7 @@ func TestPagesOverAFile(t *testing.T) {
 	}
 }
 
-// What the pages say over a file agrees with the profile, and does not promise spans or
-// samples that cannot come.
+// The pages of a file agree with the profile. They promise no spans or samples that cannot come.
 func TestAnswersOverAFile(t *testing.T) {
 	h := viewer.Handler(newFile(t))
 	var a answer.Profile
@@ -259,7 +258,7 @@ func TestAnswersOverAFile(t *testing.T) {
 	}
 }
 
-// What files lack is not told as if it were to come.
+// The pages do not promise what files lack.
 func TestFileWithoutIDs(t *testing.T) {
 	file := newFile(t)
 	h := viewer.Handler(file)
@@ -279,7 +278,7 @@ func TestFileWithoutIDs(t *testing.T) {
 	}
 }
 
-// A source that fails is an error of the server, on every page that asks it.
+// A source that fails is an error of the server, on every page.
 func TestSourceFails(t *testing.T) {
 	for _, address := range []string{
 		"/?format=json", "/?format=text", "/?format=pprof", "/?format=folded", "/log?format=json", "/timeline?format=text",
@@ -288,7 +287,7 @@ func TestSourceFails(t *testing.T) {
 	} {
 		source := newFile(t)
 		h := viewer.Handler(source)
-		// Every question may be the one that fails.
+		// Every question may fail.
 		questions := 0
 		source.asked = func(any) { questions++ }
 		get(t, h, address)

@@ -55,8 +55,8 @@ func topOf(t *testing.T, file string, flags ...string) map[string][2]int64 {
 	return rows
 }
 
-// The sums are those of go tool pprof on the downloaded profile: by function, by line, and
-// of the stacks with one function.
+// The sums agree with go tool pprof on the downloaded profile: by function, by line, and in the
+// stacks with one function.
 func TestSumsOfPprof(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
@@ -112,8 +112,8 @@ func TestSumsOfPprof(t *testing.T) {
 	}
 }
 
-// focused returns the self and the total of each function in the stacks with one function,
-// out of the arrays of a graph alone, as the page does.
+// focused returns the self and the total of each function in the stacks with one function. Like
+// the page, it has only the arrays of a graph.
 func focused(g *flame.Graph, name string) map[string][2]int64 {
 	sums := map[string][2]int64{}
 	for node := range g.Len() {

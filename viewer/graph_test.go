@@ -76,7 +76,7 @@ func TestGraphEndsWithTheRequest(t *testing.T) {
 	}
 }
 
-// An assembly function whose name has no package is of the package of its file.
+// An assembly function without a package in its name has the package of its file.
 func TestPackageOfAssembly(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
@@ -105,7 +105,7 @@ func TestPackageOfAssembly(t *testing.T) {
 	}
 }
 
-// Stacks that the runtime cut have no root: the answer says how much is in them.
+// Stacks that the runtime cut have no root: the answer has their share.
 func TestCutStacks(t *testing.T) {
 	s, err := store.New()
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// statesOn is a store with spans whose wall time is looked at each 10 ms, from the epoch on.
+// statesOn is a store with spans. Their wall time is sampled each 10 ms, from the epoch on.
 type statesOn struct {
 	*store.Store
 	tracer trace.Tracer
@@ -119,8 +119,8 @@ func wantParts(t *testing.T, got, want map[string]int64) {
 	}
 }
 
-// The wall time of a span and the span below it is what go tool pprof has, by what it was
-// spent on; what ended later is not counted, and nor is what is below that.
+// The wall time of a span and the span below it agrees with go tool pprof. Spans that ended later
+// are not counted, and spans below them are not either.
 func TestStatesOfFamily(t *testing.T) {
 	on := newStatesOn(t)
 	root := on.start(t, nil, "GET /", 1000)
@@ -179,8 +179,8 @@ func TestStatesOfGoroutines(t *testing.T) {
 	}
 }
 
-// What is missing of a span is no wait: nobody looked, or the looks did not find it. Of a
-// span that runs, or whose samples are not in, nothing is missing yet.
+// Time without a sample is no wait. A running span, or one with samples to come, misses nothing
+// yet.
 func TestStatesOfWhatIsMissing(t *testing.T) {
 	on := newStatesOn(t)
 	frozen := on.start(t, nil, "frozen", 1000)

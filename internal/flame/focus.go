@@ -10,8 +10,8 @@ import "slices"
 // the callees.
 type Focus struct {
 	Function Function
-	// Callers is a graph with the function as its root and its callers as
-	// children, Callees one with its callees as children.
+	// The graphs have the function as their root. The children are its callers or its
+	// callees.
 	Callers *Graph
 	Callees *Graph
 }

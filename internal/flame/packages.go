@@ -10,7 +10,7 @@ import (
 
 // pkg returns the package of a function: what its name has up to the first dot after the
 // last slash. The name of an assembly function that only assembly calls, such as
-// indexbytebody, has none: then its directory tells, "" where nothing does.
+// indexbytebody, has none: then it is the directory of the file, "" if unknown.
 func (f *function) pkg() string {
 	name := f.name
 	if cut := strings.IndexAny(name, "[({ "); cut >= 0 {

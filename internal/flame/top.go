@@ -13,7 +13,7 @@ type Function struct {
 	Name string    `json:"name"`
 	Type FrameType `json:"type,omitempty"`
 	File string    `json:"file,omitempty"`
-	// Package is that of an assembly function whose name has none.
+	// Package is the package of an assembly function, if its name has none.
 	Package string `json:"package,omitempty"`
 	// Line is where the function begins.
 	Line  int64 `json:"line,omitempty"`
@@ -26,7 +26,7 @@ type Function struct {
 // top sums stacks by function. A stack counts once for a function, however often the
 // function is on it.
 type top struct {
-	// sums is indexed by the numbers of the functions, lines by those of their lines.
+	// sums is indexed by the numbers of the functions, lines by the numbers of their lines.
 	sums   []functionSum
 	lines  []functionSum
 	stacks int

@@ -27,7 +27,7 @@ type treeNode struct {
 	// first is the first child, next the next child of the same parent; 0 is
 	// none.
 	first, next int32
-	// inlined says that every sample had the function inlined here.
+	// inlined is set if every sample had the function inlined here.
 	inlined     bool
 	self, total int64
 }

@@ -146,8 +146,8 @@ func TestRecursionCountsOnce(t *testing.T) {
 	}
 }
 
-// The narrowest nodes are counted. Their values stay in the totals of their parents, and the
-// choice does not depend on the order of the stacks.
+// The narrowest nodes are counted. Their values stay in the totals of their parents. The choice
+// does not depend on the order of the stacks.
 func TestOmitted(t *testing.T) {
 	var s locations
 	main := s.location("main")

@@ -21,17 +21,17 @@ type Comparison struct {
 	// Left is the baseline, Right is compared with it.
 	Left  *Profile `json:"left"`
 	Right *Profile `json:"right"`
-	// LeftName and RightName say what the sides are.
+	// LeftName and RightName name the sides.
 	LeftName  string `json:"leftName"`
 	RightName string `json:"rightName"`
-	// Flame has the nodes of both sides. Its left values are those of Left.
+	// Flame has the nodes of both sides. Its left values belong to Left.
 	Flame *flame.Graph `json:"flame"`
-	// Diff has the functions that take more on the right first, then those
-	// that take less, each by the difference of their shares. DiffOmitted is
-	// the number of those left out, which differ least.
+	// Diff has the functions with more on the right first, then the functions with less. Each
+	// part is in the order of the differences of shares. DiffOmitted counts the functions
+	// left out, which differ least.
 	Diff        []flame.DiffRow `json:"diff"`
 	DiffOmitted int             `json:"diffOmitted,omitempty"`
-	// Note says in words what to know about both sides.
+	// Note is about both sides, in words.
 	Note   string  `json:"note,omitempty"`
 	Status *Status `json:"status,omitempty"`
 }
@@ -65,8 +65,8 @@ func (r *Reader) Compare(left, right Query) (*Comparison, error) {
 // Folded returns the stacks of both sides in the folded form.
 func (c *Comparison) Folded() string { return flame.FoldedDiff(c.Left.summary, c.Right.summary) }
 
-// sideName says what a side is: beside the work that it is the baseline of, by what it has
-// in common with that.
+// sideName names a side. A baseline is named by the conditions that it has in common with the
+// other side.
 func sideName(side, other *Profile) string {
 	if b := other.Baseline; b != nil && b.Query == side.Query {
 		return b.Meaning
@@ -126,8 +126,7 @@ func (r *Reader) spansOf(p *Profile) (n int) {
 	return n
 }
 
-// profiledTime returns for how long the windows went on that may have samples of a side, 0
-// where that is not known.
+// profiledTime returns the length of the windows that may have samples of a side, 0 if unknown.
 func (r *Reader) profiledTime(p *Profile) (covered time.Duration) {
 	q := p.query
 	if p.Unit != termtext.Nanoseconds {
@@ -154,15 +153,15 @@ func (r *Reader) profiledTime(p *Profile) (covered time.Duration) {
 			covered, until = covered+d, end(w)
 		}
 	}
-	// A side that was found in more has samples of spans whose windows have made room.
+	// A side with other windows has samples of spans with evicted windows.
 	if windows != p.Windows {
 		return 0
 	}
 	return covered
 }
 
-// sideTitle is the name of a side for a terminal, with the time of a span, and of both sides
-// where they have one name.
+// sideTitle is the name of a side for a terminal. A span has its time, and so have two sides of
+// one name.
 func (c *Comparison) sideTitle(side *Profile, name string) string {
 	name = termtext.Clip(termtext.OneLine(name), termtext.Columns-40)
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/spanprof/spanprof/internal/termtext"
 )
 
-// The Go runtime notes so many frames of a stack, those nearest to the leaf. A stack of
-// which it has seen the root is shorter, for the root of all, which is not shown, counts.
+// The Go runtime notes so many frames of a stack, nearest to the leaf. A stack with its root is
+// shorter, because the root of all stacks counts and is not shown.
 const (
 	cpuFrames   = 64
 	otherFrames = 128
@@ -33,7 +33,7 @@ func (a *Profile) setCut() {
 	}
 }
 
-// cutNote says what is not known of stacks that were cut, "" if none was.
+// cutNote is the note on stacks that were cut, "" without any.
 func (a *Profile) cutNote() string {
 	if a.CutTotal == 0 {
 		return ""

@@ -19,8 +19,8 @@ import (
 // goPeriod is the CPU time between two samples of the Go runtime, if nothing else is known.
 const goPeriod = 10 * time.Millisecond
 
-// family is a span and the spans below it in this process that ended no later. Detached work
-// that ended later took none of the span's time.
+// family is a span and the spans below it in this process that ended no later. Detached
+// work that ended later took no time of the span.
 type family struct {
 	reader *Reader
 	span   store.Span

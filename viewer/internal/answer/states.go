@@ -42,8 +42,7 @@ type State struct {
 	Source string `json:"source,omitempty"`
 }
 
-// Answer is where the time of a span went, in its own goroutines and in those of the spans
-// below it that ended no later.
+// Answer is where the time of a span went. It includes the spans below it that ended no later.
 type Answer struct {
 	Sentence string `json:"sentence"`
 	// States are the parts of the duration, the longest first. None is longer than the
@@ -78,7 +77,7 @@ type measured struct {
 	Waited bool
 }
 
-// divide returns an answer with states: those of the best source.
+// divide returns an answer with the states of the best source.
 func (m measured) divide() *Answer {
 	a := &Answer{States: []State{}}
 	by := func(source string) (list []State) {

@@ -135,7 +135,7 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 	}
 }
 
-// windows says in how many windows the total was found, and when, where they are known.
+// windows counts the windows of the total, with their time if it is known.
 func (a *Profile) windows() string {
 	if !a.Ranged {
 		return ", " + termtext.Plural(a.Windows, "window")
@@ -146,7 +146,7 @@ func (a *Profile) windows() string {
 	return ", " + termtext.TimeRange(a.From, a.Until)
 }
 
-// sources says how many samples the total is the sum of.
+// sources counts the samples of the total.
 func (a *Profile) sources() string {
 	switch a.query.Type.Kind {
 	case exporter.KindHeap:
@@ -161,7 +161,7 @@ func (a *Profile) sources() string {
 	return text
 }
 
-// ids says how many ids the samples are of, where that is known.
+// ids counts the ids of the samples, if that is known.
 func (a *Profile) ids() string {
 	if a.Ranged && a.ProfileIDs == 0 {
 		return ""

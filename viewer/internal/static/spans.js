@@ -247,8 +247,8 @@ function findBox({ filter, conditions, live }) {
   return input;
 }
 
-// listed returns the query for the profile of all spans with samples, or of the first with room in a
-// query. It is CPU time, or wall time if they only waited.
+// listed returns the query for the profile of all spans with samples, as many as fit into a query.
+// It is CPU time, or wall time if they only waited.
 export function listed(spans) {
   const having = (samples) => spans.filter((s) => s.samplesHeld > 0 && s[samples] > 0).map((s) => s.profileId.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   // Requests include the work below them: they are listed by their traces.

@@ -102,7 +102,7 @@ export function laneText(s) {
     s.afterEnd && `${duration(s.afterEnd.cpuNs)} of CPU time after its end`].filter(Boolean).join(', ');
 }
 
-// busy returns the times of a span on a CPU by its samples, in ns after its start and in order. A
+// busy returns the times of a span on a CPU, in order and in ns after its start. A
 // sample stands for CPU time before it.
 function busy(s) {
   const parts = [];
