@@ -6,6 +6,7 @@ package flame
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 )
@@ -133,10 +134,7 @@ func (s *Summary) Graph() *Graph { return s.tree.graph(nil, &s.top, MaxNodes) }
 
 // GraphAgainst returns the flame graph of both sides of a comparison: the nodes of either.
 func (s *Summary) GraphAgainst(left *Summary) *Graph {
-	both := &tree{functions: s.functions, nodes: slices.Clone(s.tree.nodes), more: map[childKey]int32{}}
-	for key, child := range s.tree.more {
-		both.more[key] = child
-	}
+	both := &tree{functions: s.functions, nodes: slices.Clone(s.tree.nodes), more: maps.Clone(s.tree.more)}
 	other := make([]treeNode, 0, len(both.nodes)) // the values of left by the nodes of both
 	here := make([]int32, len(left.tree.nodes))
 	for i, n := range left.tree.nodes {

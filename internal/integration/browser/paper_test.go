@@ -61,7 +61,7 @@ func TestPaper(t *testing.T) {
 		{"found", "?query=" + url.QueryEscape(slowest.Query) + "&search=handle", nil, `.graph canvas`, nil, []string{`.graph [data-search]`, `.graph .found`}},
 		{"trace", "?view=trace&query=" + url.QueryEscape(slowest.Query), nil, `.trace li`, nil, []string{`h1`, `.tiles dd`, `.trace li .name`, `.lane i`}},
 		{"functions", "?view=functions&query=.cpu", nil, `.functions tbody tr`, []figures{
-			{`.functions tbody tr`, []string{`td:nth-of-type(2)`, `td:nth-of-type(4)`, `.fn button`}, `(?m)^ +` + figure + ` +[0-9.]+% +` + figure + ` +[0-9.]+%  ([^ :]+)(?::.*)?$`},
+			{`.functions tbody tr`, []string{`td:nth-of-type(2)`, `td:nth-of-type(4)`, `.fn button`}, `(?m)^ +` + figure + ` +[0-9.]+% +` + figure + ` +[0-9.]+%  ([^ :\n]+)(?::.*)?$`},
 		}, []string{`h1`, `.tiles dd`, `.functions tbody .fn`, `.functions tbody .num`, `.strip canvas`}},
 		{"comparison", "comparison-diff?" + versions.Encode(), nil, `.diff tbody tr`, []figures{
 			{`.side`, []string{`strong`}, `(?m)^  total +CPU time ` + figure},

@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path"
 	"regexp"
@@ -53,9 +52,7 @@ func (c *Code) place(pkg, file string) place {
 	if c.Build == nil || pkg == "" || path.Ext(file) == "" {
 		return place{}
 	}
-	if name, err := url.PathUnescape(pkg); err == nil {
-		pkg = name
-	}
+	pkg = strings.ReplaceAll(pkg, "%2e", ".") // Symbols escape the dots of the last element.
 	if pkg == "main" {
 		pkg = c.Build.Path
 	}
@@ -175,7 +172,7 @@ func (c *Code) Source(pkg, file string, line int) (*SourceText, error) {
 	if err != nil {
 		return nil, BadRequestf("the source directory cannot be opened")
 	}
-	defer root.Close()
+	defer root.Close() //nolint:errcheck // it was read
 	if info, err := root.Stat(p.path); err != nil || !info.Mode().IsRegular() || info.Size() > maxSource || path.Ext(p.path) != ".go" && path.Ext(p.path) != ".s" {
 		return nil, BadRequestf("the source directory has no such file: %s", p.path)
 	}
@@ -183,7 +180,7 @@ func (c *Code) Source(pkg, file string, line int) (*SourceText, error) {
 	if err != nil {
 		return nil, BadRequestf("the source directory has no such file: %s", p.path)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was read
 	text := &SourceText{File: p.path, First: max(1, line-linesAround), Lines: []string{}}
 	lines := bufio.NewScanner(io.LimitReader(f, maxSource))
 	for n := 1; lines.Scan() && n <= line+linesAround; n++ {

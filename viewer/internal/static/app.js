@@ -29,7 +29,7 @@ if (isFrozen || !pageParams().get('query')) {
 }
 
 // On paper the page is light. What views paint for it, they paint after this.
-addEventListener('beforeprint', () => document.documentElement.classList.add('printing'));
+addEventListener('beforeprint', () => document.documentElement.classList.add('printing'), { capture: true });
 addEventListener('afterprint', () => document.documentElement.classList.remove('printing'));
 
 function start() {
