@@ -14,8 +14,6 @@ import { showGone, showStatus } from './status.js';
 
 const POLL = 2000;
 const main = document.getElementById('main');
-// current counts the pages that were shown: a frozen page changes without a new document.
-let current = 0;
 
 // Lists lead to each other with their time. In a frozen page all links are behind the #.
 if (isFrozen || !pageParams().get('query')) {
@@ -28,18 +26,13 @@ if (isFrozen || !pageParams().get('query')) {
   }
 }
 
-// On paper the page is light. What views paint for it, they paint after this.
-addEventListener('beforeprint', () => document.documentElement.classList.add('printing'), { capture: true });
-addEventListener('afterprint', () => document.documentElement.classList.remove('printing'));
-
 function start() {
-  current++;
   const page = pageName();
-  if (page.startsWith('comparison')) once(compareView, (data) => data.right.span?.service);
+  if (page.startsWith('comparison')) fixedPage((data) => ({ element: compareView(data, page) }), (data) => data.right.span?.service);
   else if (page === 'log') live(logView());
   else if (page === 'names') live(namesView());
   else if (page === 'timeline') location.replace(`./?${rawQuery('format').join('&')}`);
-  else if (pageParams().get('query')) profile();
+  else if (pageParams().get('query')) fixedPage(profileView, (data) => data.span?.service);
   else live(spansView());
 }
 start();
@@ -65,7 +58,8 @@ async function live(view) {
     try {
       data = await get(address);
     } catch (err) {
-      if (mine === turn) told(err);
+      // The page was true: it stays until the server answers again.
+      if (mine === turn) (answered && !err.refused ? showGone : showFailure)(err);
       return;
     }
     if (mine !== turn) return;
@@ -76,11 +70,6 @@ async function live(view) {
     answered = true;
     failed = '';
     if (!main.contains(view.element)) main.replaceChildren(view.element);
-  };
-  const told = (err) => {
-    // What is shown was true: it stays until the server answers again.
-    if (answered && !err.refused) showGone(err);
-    else showFailure(err);
   };
   view.attach(load);
   main.replaceChildren(view.element);
@@ -96,51 +85,30 @@ function showFailure(err) {
   failed = err.message;
 }
 
-// profile shows what a query selects, and polls while a span runs and while samples are on
-// their way.
-async function profile() {
+// fixedPage shows the view that make returns, {element, update}. It polls while a span runs or while
+// samples are on their way.
+async function fixedPage(make, service) {
   let more = true;
   let view = null;
   const load = async () => {
     try {
       const data = await get(asJSON());
-      showService(data.span?.service);
+      showService(service(data));
       showStatus(data.status, load);
       // The user may be typing another query, or look at a part of the graph.
-      if (!view || !main.contains(view.element) || !view.update(data)) main.replaceChildren((view = profileView(data, load)).element);
+      if (!main.contains(view?.element) || !view.update?.(data)) main.replaceChildren((view = make(data, load)).element);
       more = Boolean(data.waiting || data.status?.running && data.span && !data.span.complete);
       failed = '';
     } catch (err) {
-      if (view && !err.refused) showGone(err);
-      else {
-        showFailure(err);
-        view = null;
-        more = !err.refused;
-      }
+      if (view && !err.refused) return showGone(err);
+      showFailure(err);
+      view = null;
+      more = !err.refused;
     }
   };
-  showLoading();
+  main.replaceChildren(h('p', { class: 'loading muted', role: 'status' }, 'Summing the samples \u2026'));
   await load();
   repeat(() => more && load(), () => more);
-}
-
-async function once(view, service) {
-  const load = async () => {
-    try {
-      const data = await get(asJSON());
-      showService(service(data));
-      showStatus(data.status, load);
-      main.replaceChildren(view(data, pageName()));
-    } catch (err) {
-      showFailure(err);
-    }
-  };
-  showLoading();
-  await load();
-}
-
-function showLoading() {
-  main.replaceChildren(h('p', { class: 'loading muted', role: 'status' }, 'Summing the samples \u2026'));
 }
 
 // repeat calls f while the page can be seen and more() holds.

@@ -112,6 +112,8 @@ export function follow(element, kind, f) {
 }
 
 function pass(kind) {
+  // On paper the page is light, and views paint it so.
+  if (kind.endsWith('print')) document.documentElement?.classList.toggle('printing', kind === 'beforeprint');
   for (const element of followers.map((ref) => ref.deref())) if (element?.isConnected) for (const [of, f] of handlers.get(element)) if (of === kind) f();
 }
 
