@@ -495,7 +495,7 @@ func TestAssets(t *testing.T) {
 	total := 0
 	for _, file := range files {
 		name := filepath.Base(file)
-		if filepath.Ext(name) == ".go" {
+		if ext := filepath.Ext(name); ext == ".go" || ext == ".md" {
 			continue
 		}
 		if name == "index.html" {
