@@ -132,7 +132,7 @@ func (m measured) divide() *Answer {
 				bar[i].ErrorNs = min(s.ErrorNs, bar[i].Ns)
 			}
 		}
-	} else if rest := m.Duration - sum; m.Complete && float64(rest) > 2*math.Sqrt(variance) {
+	} else if rest := m.Duration - sum; m.Complete && float64(rest) > 2*math.Sqrt(variance) && rest*200 > m.Duration {
 		bar = append(bar, State{State: m.Rest, Ns: rest})
 	}
 	slices.SortStableFunc(bar, func(x, y State) int { return cmp.Compare(y.Ns, x.Ns) })

@@ -46,15 +46,28 @@ function spanHeading(data) {
 }
 
 // COLOURS are the colours of states; time without a sample is hatched.
-const COLOURS = { 'on a CPU': '#e8590c', running: '#e8590c', 'ready without a CPU': '#94d82d', mutex: '#d6336c', rwmutex: '#d6336c', semaphore: '#d6336c', channel: '#1c7ed6', select: '#4dabf7', cond: '#9775fa', waitgroup: '#9775fa', 'cond or waitgroup': '#9775fa', network: '#0ca678', 'file or syscall': '#a9702c', syscall: '#a9702c', sleep: '#868e96', GC: '#f2b705', cgo: '#5f3dc4', unknown: '#adb5bd', 'other wait': '#adb5bd', 'not on a CPU': '#748ffc' };
+const COLOURS = { 'on a CPU': '#e8590c', running: '#e8590c', 'ready without a CPU': '#94d82d', runnable: '#94d82d', mutex: '#d6336c', rwmutex: '#d6336c', semaphore: '#d6336c', channel: '#1c7ed6', select: '#4dabf7', cond: '#9775fa', waitgroup: '#9775fa', 'cond or waitgroup': '#9775fa', network: '#0ca678', 'file or syscall': '#a9702c', syscall: '#a9702c', sleep: '#868e96', GC: '#f2b705', cgo: '#5f3dc4', unknown: '#adb5bd', 'other wait': '#adb5bd', 'not on a CPU': '#748ffc' };
 
 const amount = (w, of) => `${duration(w.ns)}${w.errorNs > 0 ? ` \u00b1 ${duration(w.errorNs)}` : ''} (${percent(w.ns / of)})`;
 
+export const colourOf = (state) => COLOURS[state] ?? (state.startsWith('gc') ? COLOURS.GC : '');
+
 function swatch(state) {
-  const colour = COLOURS[state] ?? (state.startsWith('gc') ? COLOURS.GC : null);
-  const i = h('i', { class: colour ? null : 'blank' });
-  if (colour) i.style.background = colour;
+  const i = h('i', { class: colourOf(state) ? null : 'blank' });
+  if (colourOf(state)) i.style.background = colourOf(state);
   return i;
+}
+
+// stateBar is a bar of states in a whole, and their names. rest follows the names.
+export function stateBar(states, whole, rest) {
+  if (!states.length) return [];
+  const texts = states.map((s) => `${s.state} ${amount(s, whole)}`);
+  return [h('div', { class: 'parts', 'aria-hidden': 'true' }, states.map((s, n) => {
+    const i = swatch(s.state);
+    i.style.flexBasis = `${s.ns / whole * 100}%`;
+    i.title = texts[n];
+    return i;
+  })), h('p', { class: 'keys', title: '\u00b1 is the standard error, by the number of samples' }, states.map((s, n) => h('span', { title: s.source }, swatch(s.state), texts[n])), rest)];
 }
 
 // answerBar begins a span's page: its time in one sentence, and as a bar of states.
@@ -63,15 +76,7 @@ function answerBar({ answer, span, query }) {
   const whole = span.durationNs || 1;
   return h('section', { class: 'answer', 'aria-label': 'Where its time went' },
     h('p', { class: 'sentence' }, answer.sentence),
-    answer.states.length > 0 && h('div', { class: 'parts', 'aria-hidden': 'true' }, answer.states.map((s) => {
-      const i = swatch(s.state);
-      i.style.flexBasis = `${s.ns / whole * 100}%`;
-      i.title = `${s.state} ${amount(s, whole)}`;
-      return i;
-    })),
-    answer.states.length > 0 && h('p', { class: 'keys', title: '\u00b1 is the standard error, by the number of samples' },
-      answer.states.map((s) => h('span', { title: s.source }, swatch(s.state), `${s.state} ${amount(s, whole)}`)),
-      answer.query && answer.query !== query && h('a', { href: link('', { query: answer.query }) }, 'where it waited')),
+    stateBar(answer.states, whole, answer.query && answer.query !== query && h('a', { href: link('', { query: answer.query }) }, 'where it waited')),
     answer.sampled && h('p', { class: 'muted' }, 'Sampled: ', answer.sampled.map((s) => `${s.state} ${amount(s, whole)}`).join(', ')),
     answer.note && h('p', { class: 'muted' }, sentence(answer.note)));
 }
