@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -79,7 +80,11 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 		return nil, failed(err, exp)
 	}
 	p := &Profiling{tp: tp, spans: &recorder{SpanProcessor: s.SpanProcessor(), store: s}, store: s, profiler: prof, endWatch: func() {}}
+	if c.code.Build == nil {
+		c.code.Build, _ = debug.ReadBuildInfo()
+	}
 	p.handler = viewer.Handler(s, append(c.viewer,
+		viewer.WithSourceCode(c.code),
 		viewer.WithFlush(p.flushPage),
 		viewer.WithStatus(p.status))...)
 	if err := prof.Start(); err != nil {

@@ -29,6 +29,7 @@ type config struct {
 	store     []store.Option
 	directory []store.Option
 	viewer    []viewer.Option
+	code      viewer.SourceCode
 	optIn     bool
 	// checkEvery is the time between two self-checks for the log.
 	checkEvery time.Duration
@@ -167,6 +168,16 @@ func WithAllowedHosts(hosts ...string) Option {
 	hosts = slices.Clone(hosts)
 	return optionFunc(func(c config) config {
 		c.viewer = append(c.viewer, viewer.WithAllowedHosts(hosts...))
+		return c
+	})
+}
+
+// WithSourceCode sets where the page finds source code; see viewer.SourceCode. By default it
+// links the files of this build by their versions, and shows no text. A nil Build means this
+// build.
+func WithSourceCode(code viewer.SourceCode) Option {
+	return optionFunc(func(c config) config {
+		c.code = code
 		return c
 	})
 }

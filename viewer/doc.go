@@ -20,7 +20,7 @@
 //	./profile            the same as ./ with a query and format=pprof
 //	./waits              the exact waits of a span, or of the spans of a name, as pprof
 //	./timeline           the value of a query over time, for programs
-//	./graph              a part of a flame graph, and searches in it, for programs
+//	./source             lines of source code; see [WithSourceCode]
 //	./find               the meanings of text=: ids, a query, key=value, or a part of a text
 //	./log                what was received, refused and dropped
 //	./flush              POST: closes the open window (see WithFlush)
@@ -174,7 +174,7 @@
 //	errorNs                                 of wall time: the standard error of total
 //	unwatchedNs                             of wall time: time without a look at goroutines
 //	waits [{class, ns, errorNs}]            of wall time: the classes of waits
-//	spent {of, ns, parts, note, query, ...} of a span: the parts of its time
+//	answer {sentence, states, few, ...}     of a span: where its time went
 //	profileIds, windows, from, until        in how much
 //	span                                    if the query has a profile_id
 //	trace                                   the spans of the same trace
@@ -189,17 +189,31 @@
 //	note                                    a remark about the query
 //	attribution {witnesses, ambiguous, ...} of host profiles: how spans are known
 //	frameTypes [{type, self}]               of host profiles: go, kernel, native, other
-//	functions, packages, executables        sums; functionsOmitted, packagesOmitted count
-//	                                        those left out
+//	executables [{file, buildId, ...}]      of host profiles
 //	cutAt, cutTotal                         the frames at which stacks were cut, and the
 //	                                        value of cut stacks
-//	focus {function, callers, callees}      if function= is set
-//	flame                                   the flame graph
+//	flame {texts, functions, parent, ...}   the flame graph
+//	sourceText                              set if the page source has lines of code
 //
-// A comparison is {left, right, leftName, rightName, diff}. diff has the values of each function on
-// both sides; delta is its share of the right total less its share of the left one. Errors are
-// {error, column}. A status with running false has a message with the reason. The log is {status,
-// stats, kinds, events}, the newest event first.
+// A comparison is {left, right, leftName, rightName, flame, diff}. Its flame has the nodes of both
+// sides. diff has the values of each function on both sides; delta is its share of the right total
+// less its share of the left one. Errors are {error, column}. A status with running false has a
+// message with the reason. The log is {status, stats, kinds}.
+//
+// The states of an answer are {state, ns, errorNs, source}, the longest first: on a CPU, ready
+// without a CPU, the classes of waits, not on a CPU, not sampled. They include the spans below in
+// this process that ended no later. Exact times come first; sampled has the sampled values beside
+// them. No state is longer than the span. Fewer than five samples divide nothing: few names their
+// states.
+//
+// The graph of an answer is flame: texts, a table, and arrays by node. The first node is the root.
+// function is the index of its function, or -1; parent is the distance to its parent, so that node
+// i has the parent i - parent[i]; self and total are its values, and a comparison has leftSelf and
+// leftTotal. inlined lists nodes. omitted counts the nodes beyond 50,000, which are only in the
+// totals of their parents. functions has arrays by function: name, file, package, type and source
+// are indices of texts; line, self and total are numbers; lines has three numbers for each line,
+// the line, its self and its total. A source is a URL with {line} in it. The time of
+// runtime.asyncPreempt is the time of its caller.
 //
 // # Limits
 //

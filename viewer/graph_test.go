@@ -6,8 +6,6 @@ package viewer_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -21,12 +19,11 @@ import (
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// newWideStore returns a store with a profile of more frames and functions than any graph
-// or list has room for: below main.serve, Method0 to Method3999 call shared.work, Method i
-// for 1 + i%7 samples.
-func newWideStore(t *testing.T) *store.Store {
+// wideStore returns a store with 4,000 functions below main.serve: Method i has 1 + i%7 samples.
+func wideStore(t *testing.T) *store.Store {
 	t.Helper()
 	s, err := store.New()
 	if err != nil {
@@ -41,148 +38,45 @@ func newWideStore(t *testing.T) *store.Store {
 	return s
 }
 
-// Sample counts of newWideStore.
-func wideTotals() (total, work, method1999 int64) {
-	for i := range 4000 {
-		work += int64(1 + i%7)
+// functionsOf returns the functions of a graph by name.
+func functionsOf(g *flame.Graph) map[string]flame.Function {
+	all := map[string]flame.Function{}
+	f := g.Functions
+	for i, name := range f.Name {
+		all[g.Texts[name]] = flame.Function{Name: g.Texts[name], File: g.Texts[f.File[i]], Package: g.Texts[f.Package[i]], Line: f.Line[i], Self: f.Self[i], Total: f.Total[i], Lines: f.Lines[i]}
 	}
-	return (work + 500) * 1e7, work * 1e7, (1 + 1999%7) * 1e7
+	return all
 }
 
-type graphAnswer struct {
-	Total int64
-	Flame *flame.Node
-	Note  string
-}
-
-// Search and zoom count what the graph has no room for.
-func TestGraphPart(t *testing.T) {
-	h := viewer.Handler(newWideStore(t))
-	total, work, method := wideTotals()
-	hidden := func(n *flame.Node) (frames int) {
-		for _, c := range n.Children {
-			if c.Name == flame.Other {
-				frames += c.Frames
-			}
-		}
-		return frames
+// The answer has the whole graph.
+func TestWholeGraph(t *testing.T) {
+	var a answer.Profile
+	getJSON(t, viewer.Handler(wideStore(t)), target("/", "query", ".cpu", "format", "json"), http.StatusOK, &a)
+	g := a.Flame
+	if g.Omitted != 0 || g.Len() != 8004 || g.Total[0] != a.Total {
+		t.Fatalf("%d nodes, %d omitted, total %d of %d: want 8,004 nodes", g.Len(), g.Omitted, g.Total[0], a.Total)
 	}
-
-	var found graphAnswer
-	getJSON(t, h, target("/graph", "query", ".cpu", "search", "METHOD1999"), http.StatusOK, &found)
-	if found.Total != total || found.Flame.Total != total || found.Flame.Match != method {
-		t.Errorf("of %d, %d match, want %d of %d", found.Flame.Total, found.Flame.Match, method, total)
+	all := functionsOf(g)
+	if f := all["pkg.Method1999"]; f.Self != 0 || f.Total != 5e7 {
+		t.Errorf("Method1999 has %d/%d, want 0/5e7", f.Self, f.Total)
 	}
-	serve := found.Flame.Children[0]
-	for serve.Name != "main.serve" {
-		serve = serve.Children[0]
-	}
-	if serve.Match != method {
-		t.Errorf("%d of main.serve match, want %d", serve.Match, method)
-	}
-	// 1,400 frames are kept, and the root is one of them; each of the others is a method
-	// or what it called.
-	if n := hidden(serve); n == 0 || n > 8000 {
-		t.Errorf("(other) stands for %d frames", n)
-	}
-
-	// A function that is on each stack twice counts once.
-	getJSON(t, h, target("/graph", "query", ".cpu", "search", "e"), http.StatusOK, &found)
-	if found.Flame.Match != total {
-		t.Errorf("%d match what all match, want %d", found.Flame.Match, total)
-	}
-
-	var zoomed graphAnswer
-	getJSON(t, h, target("/graph", "query", ".cpu", "zoom", pathID("main.main", "main.serve", "pkg.Method1999"), "search", "shared."), http.StatusOK, &zoomed)
-	if n := zoomed.Flame; n.Name != "pkg.Method1999" || n.Total != method || n.Match != method || len(n.Children) != 1 || n.Children[0].Name != "shared.work" {
-		t.Errorf("a frame that was cut is %+v", n)
-	}
-	for _, zoom := range []string{"main.nobody", "", "\xff"} {
-		var failed struct{ Error string }
-		getJSON(t, h, target("/graph", "query", ".cpu", "zoom", pathID(zoom)+"0"), http.StatusBadRequest, &failed)
-		if !strings.Contains(failed.Error, "no frame of this graph") {
-			t.Errorf("%q: error %q", zoom, failed.Error)
-		}
-	}
-
-	var callers graphAnswer
-	getJSON(t, h, target("/graph", "query", ".cpu", "function", "shared.work", "of", "callers", "search", "Method1999"), http.StatusOK, &callers)
-	if callers.Flame.Total != work || callers.Flame.Match != method {
-		t.Errorf("callers: %d of %d match, want %d of %d", callers.Flame.Match, callers.Flame.Total, method, work)
-	}
-
-	var right graphAnswer
-	getJSON(t, h, target("/graph", "of", "right", "leftQuery", ".cpu", "rightQuery", ".cpu", "zoom", pathID("main.main", "main.serve")), http.StatusOK, &right)
-	if n := right.Flame; n.Name != "main.serve" || n.Total != work || n.Left != work {
-		t.Errorf("the right side is %s with %d, left %d, want %d", n.Name, n.Total, n.Left, work)
-	}
-	if body := get(t, h, target("/graph", "query", ".cpu", "format", "text", "search", "Method1999")).Body.String(); !strings.Contains(body, "found 50.0 ms") {
-		t.Errorf("the text is %s", body)
-	}
-	for _, bad := range []string{target("/graph", "query", ".cpu", "of", "left"), target("/graph", "query", ".cpu", "format", "pprof"), target("/graph")} {
-		if w := get(t, h, bad); w.Code != http.StatusBadRequest {
-			t.Errorf("%s: status %d", bad, w.Code)
-		}
+	if f := all["shared.work"]; f.Self != a.Total-500e7 || f.Total != f.Self {
+		t.Errorf("shared.work has %d/%d, want %d", f.Self, f.Total, a.Total-500e7)
 	}
 }
 
-// pathID makes the path of a frame as the page's script does.
-func pathID(names ...string) string {
-	var sums [2]uint32
-	sums[0] = 2166136261
-	sums[1] = sums[0] ^ 0x9e3779b9
-	for i := range sums {
-		for _, c := range []byte(strings.Join(names, "\x00\x00") + "\x00\x00") {
-			sums[i] = (sums[i] ^ uint32(c)) * 16777619
-		}
-	}
-	return fmt.Sprintf("%08x%08x", sums[0], sums[1])
-}
-
-// The list of functions says what it leaves out, and a search finds that too.
-func TestFunctionsOmitted(t *testing.T) {
-	h := viewer.Handler(newWideStore(t))
-	total, work, method := wideTotals()
-	type list struct {
-		Functions        []flame.Function
-		FunctionsOmitted struct {
-			Count          int
-			Self, MaxTotal int64
-		}
-	}
-	var all list
-	getJSON(t, h, target("/", "query", ".cpu", "format", "json"), http.StatusOK, &all)
-	var self int64
-	serves := false
-	for _, f := range all.Functions {
-		self += f.Self
-		serves = serves || f.Name == "main.serve" && f.Total == work
-	}
-	if n := len(all.Functions) + all.FunctionsOmitted.Count; n != 4004 || self+all.FunctionsOmitted.Self != total {
-		t.Errorf("%d functions take %d, want 4004 and %d", n, self+all.FunctionsOmitted.Self, total)
-	}
-	if !serves || all.FunctionsOmitted.MaxTotal == 0 || all.FunctionsOmitted.MaxTotal > 3e7 {
-		t.Errorf("main.serve is listed: %t; the biggest total left out is %d", serves, all.FunctionsOmitted.MaxTotal)
-	}
-	var found list
-	getJSON(t, h, target("/graph", "query", ".cpu", "of", "functions", "search", "method1999"), http.StatusOK, &found)
-	if len(found.Functions) != 1 || found.Functions[0].Total != method {
-		t.Errorf("found %+v", found.Functions)
-	}
-}
-
-// What nobody waits for any more is not summed to its end.
+// A request that has ended is not summed to its end.
 func TestGraphEndsWithTheRequest(t *testing.T) {
-	h := viewer.Handler(newWideStore(t))
+	h := viewer.Handler(wideStore(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	w := do(t, h, httptest.NewRequestWithContext(ctx, http.MethodGet, target("/graph", "query", ".cpu"), http.NoBody))
+	w := do(t, h, httptest.NewRequestWithContext(ctx, http.MethodGet, target("/", "query", ".cpu", "format", "json"), http.NoBody))
 	if w.Code == http.StatusOK {
 		t.Errorf("a request that has ended was answered: %s", w.Body)
 	}
 }
 
-// An assembly function whose name has no package is of the package of its file.
+// An assembly function without a package in its name has the package of its file.
 func TestPackageOfAssembly(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
@@ -202,26 +96,16 @@ func TestPackageOfAssembly(t *testing.T) {
 	}
 	export(t, s, nil, exporter.KindCPU, b.profile)
 	h := viewer.Handler(s)
-	var page struct {
-		Packages  []flame.Package
-		Functions []flame.Function
-	}
-	getJSON(t, h, target("/", "query", ".cpu", "format", "json"), http.StatusOK, &page)
-	got, err := json.Marshal(page.Packages)
-	if want := `[{"name":"internal/bytealg","self":410000000},{"name":"bytes","self":90000000},{"name":"","self":10000000}]`; err != nil || string(got) != want {
-		t.Errorf("the packages are %s, error %v, want %s", got, err, want)
-	}
-	if f := page.Functions[0]; f.Name != "indexbytebody" || f.Package != "internal/bytealg" {
-		t.Errorf("the first function is %+v", f)
-	}
-	var found graphAnswer
-	getJSON(t, h, target("/graph", "query", ".cpu", "search", "internal/bytealg."), http.StatusOK, &found)
-	if found.Flame.Match != 41e7 {
-		t.Errorf("%d are found by the package", found.Flame.Match)
+	var a answer.Profile
+	getJSON(t, h, target("/", "query", ".cpu", "format", "json"), http.StatusOK, &a)
+	for name, want := range map[string]string{"indexbytebody": "internal/bytealg", "bytes.Count": "", "memcpy": ""} {
+		if got := functionsOf(a.Flame)[name].Package; got != want {
+			t.Errorf("%s is of package %q, want %q", name, got, want)
+		}
 	}
 }
 
-// Stacks that the runtime cut have no root: the answer says how much is in them.
+// Stacks that the runtime cut have no root: the answer has their share.
 func TestCutStacks(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
@@ -245,7 +129,7 @@ func TestCutStacks(t *testing.T) {
 // A parameter that is misspelt is named.
 func TestUnknownParameters(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
-	for _, page := range []string{target("/", "format", "json", "odrer", "cpu"), target("/", "query", ".cpu", "format", "json", "odrer", "1"), target("/log", "format", "json", "odrer", ""), target("/comparison", "leftQuery", ".cpu", "rightQuery", ".cpu", "format", "json", "odrer", "1"), target("/graph", "query", ".cpu", "odrer", "1"), target("/timeline", "format", "json", "odrer", "1")} {
+	for _, page := range []string{target("/", "format", "json", "odrer", "cpu"), target("/", "query", ".cpu", "format", "json", "odrer", "1"), target("/log", "format", "json", "odrer", ""), target("/comparison", "leftQuery", ".cpu", "rightQuery", ".cpu", "format", "json", "odrer", "1"), target("/timeline", "format", "json", "odrer", "1")} {
 		var answer struct{ Note string }
 		getJSON(t, h, page, http.StatusOK, &answer)
 		if !strings.Contains(answer.Note, `the address has a parameter that is not known and does nothing: "odrer"`) {

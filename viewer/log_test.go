@@ -70,7 +70,7 @@ func TestLogCountsWhatWasRefused(t *testing.T) {
 	if text := get(t, h, "/log?format=text").Body.String(); !strings.Contains(text, "1 refused as too big") {
 		t.Errorf("the text does not count it:\n%s", text)
 	}
-	if page := get(t, h, "/logview.js").Body.String(); !strings.Contains(page, "stats.windowsRefused") {
+	if page := get(t, h, "/log.js").Body.String(); !strings.Contains(page, "stats.windowsRefused") {
 		t.Error("the page does not count it")
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 // Option configures Handler. A nil Option does nothing.
@@ -24,6 +26,7 @@ type config struct {
 	flush  func(context.Context) error
 	status func() Status
 	hosts  []string
+	code   answer.Code
 }
 
 // newConfig drops hosts that it cannot use: the handler stays closed to them.

@@ -67,9 +67,11 @@ var pages = map[string]page{
 		},
 		pprof: queryPprof, folded: queryFolded,
 	},
-	"graph": {
-		fallback: formatJSON, parse: parseGraph,
-		data: graph,
+	"source": {
+		fallback: formatJSON, parse: parseSource,
+		data: func(a *answer.Reader, q *question) (texter, error) {
+			return a.Source(q.params.Get("package"), q.params.Get("file"), q.line)
+		},
 	},
 	"names": {
 		fallback: formatHTML, parse: parseNames,
@@ -106,20 +108,6 @@ func queryPprof(a *answer.Reader, q *question) (*answer.Pprof, error) { return a
 
 func queryFolded(a *answer.Reader, q *question) (string, error) { return a.Folded(q.query) }
 
-// graph answers a part of one of the page's graphs, or the functions of a search.
-func graph(a *answer.Reader, q *question) (texter, error) {
-	g := answer.GraphQuery{Zoom: q.params.Get("zoom"), Search: q.params.Get("search"), Function: q.params.Get("function")}
-	switch q.params.Get("of") {
-	case "functions":
-		return a.Find(q.query, g.Search)
-	case "right":
-		return a.GraphAgainst(q.query, q.right, g)
-	case "callees":
-		g.Callees = true
-	}
-	return a.Graph(q.query, g)
-}
-
 // question is a parsed request.
 type question struct {
 	params url.Values
@@ -130,6 +118,8 @@ type question struct {
 	names        answer.NameOrder
 	// process is set for the time line of the whole process.
 	process bool
+	// line is a line of source code.
+	line int
 	// about has the times that the answer is about.
 	about []answer.Query
 }
@@ -227,7 +217,7 @@ func (h *handler) open(ctx context.Context, q *question) (a *answer.Reader, clos
 	if err != nil {
 		return nil, nil, err
 	}
-	a = answer.NewReader(view, h.currentStatus(), h.instance).Within(ctx)
+	a = answer.NewReader(view, h.currentStatus(), h.instance).Within(ctx).WithCode(&h.code)
 	a.Ignored(unknown(q.params))
 	return a, view.Close, nil
 }

@@ -25,7 +25,7 @@ var knownParams = []string{
 	"query", "from", "until", "format", "labels",
 	"leftQuery", "leftFrom", "leftUntil", "leftSearch", "leftZoom", "rightQuery", "rightFrom", "rightUntil",
 	"name", "filter", "service", "trace", "below", "attribute", "error", "flat", "order", "limit", "min", "max", "by", "since", "dir", "text",
-	"function", "view", "zoom", "search", "of", "sort", "per",
+	"function", "view", "zoom", "search", "sort", "per", "package", "file", "line",
 }
 
 // unknown returns the names of the unknown parameters, in alphabetical order. A misspelt one would
@@ -63,16 +63,12 @@ func parseComparison(q *question) (err error) {
 	return answer.Comparable(q.query, q.right)
 }
 
-// parseGraph reads the query of a graph, or the queries of a comparison.
-func parseGraph(q *question) error {
-	switch of := q.params.Get("of"); of {
-	case "", "callers", "callees", "functions":
-		return parseProfile(q)
-	case "right":
-		return parseComparison(q)
-	default:
-		return answer.BadRequestf("of %q: known are callers and callees of function=, functions, and right of a comparison", of)
+// parseSource reads the place of a line of source code.
+func parseSource(q *question) (err error) {
+	if q.line, err = strconv.Atoi(q.params.Get("line")); err != nil || q.line < 1 {
+		return answer.BadRequestf("line is missing, or no line number")
 	}
+	return nil
 }
 
 // parseFind reads the text that is looked for.

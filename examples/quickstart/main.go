@@ -34,6 +34,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
@@ -70,7 +71,7 @@ func main() {
 	mux.Handle("/debug/pprof/", profhttp.Handler(profiling.Profiler())) // for spanprof record and other scrapers
 	mux.Handle("/{$}", http.RedirectHandler("/debug/spanprof/", http.StatusFound))
 	for path, handle := range map[string]http.HandlerFunc{"/search": files.search, "/archive": files.archive, "/slow": files.slow} {
-		mux.Handle(path, otelhttp.NewHandler(handle, "GET "+path, otelhttp.WithTracerProvider(tp)))
+		mux.Handle(path, otelhttp.NewHandler(withQuery(handle), "GET "+path, otelhttp.WithTracerProvider(tp)))
 	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() { _ = server.Serve(listener) }()
@@ -89,6 +90,16 @@ func must[T any](value T, err error) T {
 		log.Fatal("quickstart: ", err)
 	}
 	return value
+}
+
+// withQuery adds the query of a request to its span: the page shows which request it was.
+func withQuery(handle http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery != "" {
+			trace.SpanFromContext(r.Context()).SetAttributes(semconv.URLQuery(r.URL.RawQuery))
+		}
+		handle(w, r)
+	}
 }
 
 var lock sync.Mutex // that slow requests wait for
@@ -132,15 +143,25 @@ func (sources) slow(http.ResponseWriter, *http.Request) {
 	time.Sleep(300 * time.Millisecond)
 }
 
+// maxRequests bounds the requests at a time: a slow machine is sent fewer, and is not flooded.
+const maxRequests = 8
+
 // generateLoad sends n requests a second; one query in ten is an expensive one.
 func generateLoad(ctx context.Context, address string, n float64) {
 	cycle := append(slices.Repeat([]string{"/search?q=sync.Pool"}, 9), "/search?q=func.*(Reader|Writer).*error", "/archive?pkg=net/http", "/slow", "/slow")
 	var requests sync.WaitGroup
+	room := make(chan struct{}, maxRequests)
 	for i := 1; ctx.Err() == nil; i++ {
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Duration(float64(time.Second) / max(n, 1e-9))):
+			select {
+			case room <- struct{}{}:
+			default:
+				continue
+			}
 			requests.Go(func() {
+				defer func() { <-room }()
 				if response, err := http.Get(address + cycle[i%len(cycle)]); err == nil {
 					_ = response.Write(io.Discard)
 				}

@@ -4,7 +4,6 @@
 package flame_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,7 +44,7 @@ func TestFrameTypes(t *testing.T) {
 	} {
 		stacks := []store.StackValue{stack(1, hostLocation(tt.mapping, tt.file, tt.name))}
 		got := summaryOf(stacks, flame.NewFunctions(true))
-		if typ := got.Flame(maxNodes).Children[0].Type; typ != tt.want {
+		if typ := got.Graph().Type(1); typ != tt.want {
 			t.Errorf("%s of %q in %s has the type %q, want %q", tt.name, tt.file, tt.mapping, typ, tt.want)
 		}
 		if diff := cmp.Diff([]flame.TypeTotal{{Type: tt.want, Self: 1}}, got.Types()); diff != "" {
@@ -68,20 +67,19 @@ func TestFrameTypesOfOneName(t *testing.T) {
 		stack(3, inC, main),
 		stack(2, inKernel, main),
 	}, flame.NewFunctions(true))
-	got, err := json.Marshal(s.Flame(maxNodes))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"name":"total","total":10,"children":[{"name":"main.main","total":10,"type":"go","children":[` +
-		`{"name":"memset","self":3,"total":8,"type":"native","children":[{"name":"memset","self":5,"total":5,"type":"kernel"}]},` +
-		`{"name":"memset","self":2,"total":2,"type":"kernel"}]}]}`
-	if string(got) != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+	want := `total 0/10
+ main.main 0/10 go
+  memset 3/8 native
+   memset 5/5 kernel
+  memset 2/2 kernel
+`
+	if got := drawn(s.Graph()); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	if diff := cmp.Diff([]flame.TypeTotal{{Type: flame.Kernel, Self: 7}, {Type: flame.Native, Self: 3}}, s.Types()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if f := s.Focus("memset", maxNodes).Function; f.Self != 10 || f.Total != 10 {
+	if f := s.Focus("memset").Function; f.Self != 10 || f.Total != 10 {
 		t.Errorf("both together: %+v, want 10 of 10", f)
 	}
 	if got, want := s.Folded(), "main.main;memset 3\nmain.main;memset;memset_[k] 5\nmain.main;memset_[k] 2\n"; got != want {

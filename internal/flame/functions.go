@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 )
@@ -18,6 +19,8 @@ type Functions struct {
 	typed      bool // frames have a FrameType
 	list       []function
 	byName     map[functionKey]int32
+	lines      []lineKey // by the lines of frames
+	byLine     map[lineKey]int32
 	byFunc     map[*profile.Function]int32
 	byLocation map[*profile.Location][]frame
 }
@@ -36,10 +39,18 @@ type functionKey struct {
 	typ  FrameType
 }
 
+// lineKey is a line of a function.
+type lineKey struct {
+	function int32
+	line     int64
+}
+
 // frame is a function on a stack.
 type frame struct {
 	// function is its index in Functions.list.
 	function int32
+	// line is the index of its line in Functions.lines, -1 if unknown.
+	line int32
 	// inlined is set if the function was compiled into its caller.
 	inlined bool
 }
@@ -53,6 +64,7 @@ func NewFunctions(typed bool) *Functions {
 		typed:      typed,
 		list:       make([]function, 0, some),
 		byName:     make(map[functionKey]int32, some),
+		byLine:     make(map[lineKey]int32, some),
 		byFunc:     make(map[*profile.Function]int32, some),
 		byLocation: make(map[*profile.Location][]frame, some),
 	}
@@ -71,19 +83,41 @@ func (f *Functions) frames(buf []frame, stack []*profile.Location) []frame {
 	return buf
 }
 
+// preempted is the prefix of the runtime's functions that a signal inserts into a stack. Their
+// time belongs to the function that was interrupted.
+const preempted = "runtime.asyncPreempt"
+
 // location returns the frames of a location, the caller first.
 func (f *Functions) location(loc *profile.Location) []frame {
 	if len(loc.Line) == 0 {
-		return []frame{{function: f.address(loc)}}
+		return []frame{{function: f.address(loc), line: -1}}
 	}
 	frames := make([]frame, 0, len(loc.Line))
 	for i, line := range slices.Backward(loc.Line) {
-		frames = append(frames, frame{function: f.line(loc, line), inlined: i < len(loc.Line)-1})
+		if line.Function != nil && strings.HasPrefix(line.Function.Name, preempted) {
+			continue
+		}
+		fn := f.function(loc, line)
+		frames = append(frames, frame{function: fn, line: f.line(fn, line.Line), inlined: i < len(loc.Line)-1})
 	}
 	return frames
 }
 
-func (f *Functions) line(loc *profile.Location, line profile.Line) int32 {
+func (f *Functions) line(function int32, line int64) int32 {
+	if line == 0 {
+		return -1
+	}
+	key := lineKey{function, line}
+	id, ok := f.byLine[key]
+	if !ok {
+		id = int32(len(f.lines))
+		f.lines = append(f.lines, key)
+		f.byLine[key] = id
+	}
+	return id
+}
+
+func (f *Functions) function(loc *profile.Location, line profile.Line) int32 {
 	if line.Function == nil {
 		return f.address(loc)
 	}

@@ -5,184 +5,225 @@ package flame
 
 import (
 	"cmp"
+	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 )
 
-const (
-	// MaxDepth bounds the depth of a graph: encoding/json reads at most 10,000
-	// levels of nesting, and a frame takes two of them.
-	MaxDepth = 2000
-	// Other is the name of the frames that hold the sums of those that were
-	// cut.
-	Other = "(other)"
-	// rootName is the name of the frame that holds all others.
-	rootName = "total"
-)
+// MaxNodes bounds a graph. A profile of a service has a few thousand nodes.
+const MaxNodes = 50_000
 
-// Node is a frame of a flame graph with its callees.
-type Node struct {
-	Name  string `json:"name"`
-	Self  int64  `json:"self,omitempty"`
-	Total int64  `json:"total"`
-	// Left is the total of the same path in the profile that this one is
-	// compared with.
-	Left int64 `json:"left,omitempty"`
-	// Match is how much of Total is in functions that a search is about, each sample
-	// once.
-	Match int64 `json:"match,omitempty"`
-	// Frames is the number of frames that a frame called Other stands for.
-	Frames   int       `json:"frames,omitempty"`
-	Inlined  bool      `json:"inlined,omitempty"`
-	Type     FrameType `json:"type,omitempty"`
-	Children []*Node   `json:"children,omitempty"`
+// Graph is a flame graph in flat arrays. Node 0 is the root; each node follows its parent,
+// in the order of a walk that visits the widest children first.
+type Graph struct {
+	// Texts is the table of the texts. Text 0 is "".
+	Texts []string `json:"texts"`
+	// Functions has one entry for each function.
+	Functions FunctionTable `json:"functions"`
+	// Function is the function of each node by its index in Functions. The root has -1, or
+	// the function in the center of callers and callees.
+	Function []int32 `json:"function"`
+	// Parent is the parent of each node; the root has -1. In JSON it is the distance to the
+	// parent.
+	Parent Parents `json:"parent"`
+	// Self and Total are the values of each node, without and with its callees.
+	Self  []int64 `json:"self"`
+	Total []int64 `json:"total"`
+	// LeftSelf and LeftTotal are the values of the other side of a comparison.
+	LeftSelf  []int64 `json:"leftSelf,omitempty"`
+	LeftTotal []int64 `json:"leftTotal,omitempty"`
+	// Inlined lists the nodes that were inlined into their parent in every sample.
+	Inlined []int32 `json:"inlined,omitempty"`
+	// Omitted is the number of nodes beyond MaxNodes. The totals of their parents have
+	// their values.
+	Omitted int `json:"omitted,omitempty"`
+
+	index map[string]int32
 }
 
-// flame returns the widest frames. left has the totals of the other side for the
-// nodes, nil if there is no other side; found what a search found in them, nil without one.
-func (t *tree) flame(maxNodes int, left, found []int64) *Node {
-	kept := t.widest(maxNodes)
-	n := 0
-	for _, k := range kept {
-		if k {
-			n++
-		}
-	}
-	// The slice must not grow, for there are pointers to its nodes. at has the
-	// index of each node that is kept.
-	list, at := make([]Node, 0, n), make([]int32, len(t.nodes))
-	others := map[int32]*Node{}
-	sizes := t.sizes()
-	for i, n := range t.nodes {
-		if i > 0 && !kept[n.parent] {
-			continue
-		}
-		node := Node{Self: n.self, Total: n.total, Inlined: n.inlined}
-		if left != nil {
-			node.Left = left[i]
-		}
-		if found != nil {
-			node.Match = found[i]
-		}
-		if i == 0 {
-			node.Name = rootName
-			list = append(list, node)
-			continue
-		}
-		parent := &list[at[n.parent]]
-		if !kept[i] {
-			other, ok := others[n.parent]
-			if !ok {
-				other = &Node{Name: Other}
-				others[n.parent] = other
-				parent.Children = append(parent.Children, other)
-			}
-			other.Self += node.Total
-			other.Total += node.Total
-			other.Left += node.Left
-			other.Match += node.Match
-			other.Frames += sizes[i]
-			continue
-		}
-		fn := &t.functions.list[n.function]
-		node.Name, node.Type = fn.name, fn.typ
-		at[i] = int32(len(list))
-		list = append(list, node)
-		parent.Children = append(parent.Children, &list[at[i]])
-	}
-	for i := range list {
-		slices.SortFunc(list[i].Children, func(a, b *Node) int {
-			return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
-		})
-	}
-	return &list[0]
+// FunctionTable has the functions in flat arrays. Names, files, packages, types and sources
+// are indices in Graph.Texts.
+type FunctionTable struct {
+	Name []int32 `json:"name"`
+	File []int32 `json:"file"`
+	// Package is set where the name of the function has none.
+	Package []int32 `json:"package"`
+	// Type is the FrameType; nil for profiles without types.
+	Type []int32 `json:"type,omitempty"`
+	// Source is a URL of the file, nil without SetSources. A page adds the line.
+	Source []int32 `json:"source,omitempty"`
+	// Line is the line where the function begins, 0 if unknown.
+	Line []int64 `json:"line"`
+	// Self and Total count each stack once.
+	Self  []int64 `json:"self"`
+	Total []int64 `json:"total"`
+	// Lines has three numbers for each line of the function with samples: the line, its
+	// self and its total.
+	Lines [][]int64 `json:"lines"`
 }
 
-// sizes returns the number of nodes from each node on.
-func (t *tree) sizes() []int {
-	sizes := make([]int, len(t.nodes))
-	for i := len(t.nodes) - 1; i >= 0; i-- {
-		sizes[i]++
+// Parents are nodes by their children. Their JSON has distances: node i has the parent
+// i - distance. Most distances are 1, which halves the compressed bytes of a graph.
+type Parents []int32
+
+// MarshalJSON implements json.Marshaler.
+func (p Parents) MarshalJSON() ([]byte, error) { return json.Marshal(p.reversed()) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *Parents) UnmarshalJSON(text []byte) error {
+	var distances []int32
+	err := json.Unmarshal(text, &distances)
+	*p = Parents(distances).reversed()
+	return err
+}
+
+// reversed returns distances for nodes, and nodes for distances.
+func (p Parents) reversed() []int32 {
+	other := make([]int32, len(p))
+	for i, v := range p {
+		other[i] = int32(i) - v
+	}
+	return other
+}
+
+// Len returns the number of nodes.
+func (g *Graph) Len() int { return len(g.Parent) }
+
+// Name returns the name of a node.
+func (g *Graph) Name(node int) string {
+	if fn := g.Function[node]; fn >= 0 {
+		return g.Texts[g.Functions.Name[fn]]
+	}
+	return "total"
+}
+
+// Type returns the type of a node's frame.
+func (g *Graph) Type(node int) FrameType {
+	if fn := g.Function[node]; fn >= 0 && g.Functions.Type != nil {
+		return FrameType(g.Texts[g.Functions.Type[fn]])
+	}
+	return ""
+}
+
+// SetSources stores a URL for each function, by its package and its file.
+func (g *Graph) SetSources(url func(pkg, file string) string) {
+	g.Functions.Source = make([]int32, len(g.Functions.Name))
+	for i, name := range g.Functions.Name {
+		fn := function{functionKey: functionKey{name: g.Texts[name]}, file: g.Texts[g.Functions.File[i]]}
+		g.Functions.Source[i] = g.text(url(fn.pkg(), fn.file))
+	}
+}
+
+func (g *Graph) text(s string) int32 {
+	if g.index == nil {
+		g.index = map[string]int32{"": 0}
+		g.Texts = append(g.Texts, "")
+	}
+	i, ok := g.index[s]
+	if !ok {
+		i = int32(len(g.Texts))
+		g.index[s] = i
+		g.Texts = append(g.Texts, s)
+	}
+	return i
+}
+
+// Graph returns the flame graph.
+func (s *Summary) Graph() *Graph { return s.tree.graph(nil, &s.top, MaxNodes) }
+
+// GraphAgainst returns the flame graph of both sides of a comparison: the nodes of either.
+func (s *Summary) GraphAgainst(left *Summary) *Graph {
+	both := &tree{functions: s.functions, nodes: slices.Clone(s.tree.nodes), more: maps.Clone(s.tree.more)}
+	other := make([]treeNode, 0, len(both.nodes)) // the values of left by the nodes of both
+	here := make([]int32, len(left.tree.nodes))
+	for i, n := range left.tree.nodes {
 		if i > 0 {
-			sizes[t.nodes[i].parent] += sizes[i]
+			here[i] = both.child(here[n.parent], frame{function: n.function, inlined: n.inlined})
 		}
+		for len(other) < len(both.nodes) {
+			other = append(other, treeNode{})
+		}
+		other[here[i]].self, other[here[i]].total = n.self, n.total
 	}
-	return sizes
+	return both.graph(other, &s.top, MaxNodes)
 }
 
-// widest marks the nodes to keep. A node is kept only if its parent is. The result
-// does not depend on the order of the stacks.
-func (t *tree) widest(maxNodes int) []bool {
-	// All nodes wider than narrowest are kept, and room of those as wide as it.
-	narrowest, room := int64(math.MinInt64), 0
-	if len(t.nodes) > maxNodes {
-		totals := make([]int64, len(t.nodes))
-		for i, n := range t.nodes {
-			totals[i] = n.total
+// graph returns the widest nodes. left has the values of the other side, nil if there is none.
+func (t *tree) graph(left []treeNode, top *top, maxNodes int) *Graph {
+	g := &Graph{}
+	g.text("")
+	g.addFunctions(t.functions, top)
+	width := func(i int32) int64 {
+		if left != nil {
+			return max(t.nodes[i].total, left[i].total)
 		}
-		slices.Sort(totals)
-		wide := totals[len(totals)-max(1, maxNodes):]
-		narrowest = wide[0]
-		for _, total := range wide {
-			if total == narrowest {
-				room++
-			}
-		}
+		return t.nodes[i].total
 	}
-	kept := make([]bool, len(t.nodes))
-	kept[0] = true
-	keep := func(i int) {
-		n := &t.nodes[i]
-		kept[i] = i == 0 || kept[n.parent] && n.depth <= MaxDepth
-	}
+	narrowest := t.narrowest(width, maxNodes)
+	children := make([][]int32, len(t.nodes))
 	for i := range t.nodes {
-		if t.nodes[i].total > narrowest {
-			keep(i)
+		if i > 0 && width(int32(i)) > narrowest {
+			parent := t.nodes[i].parent
+			children[parent] = append(children[parent], int32(i))
 		}
 	}
-	for _, i := range t.nearest(narrowest, room) {
-		keep(int(i))
+	type entry struct{ node, parent int32 }
+	todo := []entry{{0, -1}}
+	for len(todo) > 0 {
+		e := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		n, at := &t.nodes[e.node], int32(g.Len())
+		g.Function, g.Parent = append(g.Function, n.function), append(g.Parent, e.parent)
+		g.Self, g.Total = append(g.Self, n.self), append(g.Total, n.total)
+		if left != nil {
+			g.LeftSelf, g.LeftTotal = append(g.LeftSelf, left[e.node].self), append(g.LeftTotal, left[e.node].total)
+		}
+		if n.inlined {
+			g.Inlined = append(g.Inlined, at)
+		}
+		below := children[e.node]
+		slices.SortFunc(below, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(t.nodes[b].total, t.nodes[a].total), cmp.Compare(width(b), width(a)),
+				t.functions.list[t.nodes[a].function].compare(t.functions.list[t.nodes[b].function].functionKey))
+		})
+		for _, child := range slices.Backward(below) {
+			todo = append(todo, entry{child, at})
+		}
 	}
-	return kept
+	g.Omitted = len(t.nodes) - g.Len()
+	return g
 }
 
-// nearest returns n of the nodes with a total: those nearest to the root, and of one
-// depth the first by the names on their paths.
-func (t *tree) nearest(total int64, n int) []int32 {
-	if n == 0 {
-		return nil
+// narrowest returns the width at and below which nodes are omitted. Nodes of one width are
+// omitted together: the result must not depend on the order of the stacks.
+func (t *tree) narrowest(width func(int32) int64, maxNodes int) int64 {
+	if len(t.nodes) <= maxNodes {
+		return math.MinInt64
 	}
-	var byDepth [][]int32
+	widths := make([]int64, len(t.nodes))
 	for i := range t.nodes {
-		if t.nodes[i].total != total {
-			continue
-		}
-		depth := int(t.nodes[i].depth)
-		for len(byDepth) <= depth {
-			byDepth = append(byDepth, nil)
-		}
-		byDepth[depth] = append(byDepth[depth], int32(i))
+		widths[i] = width(int32(i))
 	}
-	var nearest []int32
-	for _, nodes := range byDepth {
-		if room := n - len(nearest); len(nodes) > room {
-			slices.SortFunc(nodes, t.comparePaths)
-			return append(nearest, nodes[:room]...)
-		}
-		nearest = append(nearest, nodes...)
-	}
-	return nearest
+	slices.Sort(widths)
+	return widths[len(widths)-maxNodes-1]
 }
 
-// comparePaths orders nodes of one depth by the names of their functions, then by
-// those of their callers.
-func (t *tree) comparePaths(a, b int32) int {
-	for a != b {
-		m, n := &t.nodes[a], &t.nodes[b]
-		if m.function != n.function {
-			return t.functions.list[m.function].compare(t.functions.list[n.function].functionKey)
+func (g *Graph) addFunctions(fns *Functions, top *top) {
+	lines := top.linesOf(fns)
+	f := &g.Functions
+	for i := range fns.list {
+		fn, sum := &fns.list[i], top.of(int32(i))
+		f.Name, f.File, f.Line = append(f.Name, g.text(fn.name)), append(f.File, g.text(fn.file)), append(f.Line, fn.line)
+		pkg := ""
+		if fn.qualified() != fn.name {
+			pkg = fn.pkg()
 		}
-		a, b = m.parent, n.parent
+		f.Package = append(f.Package, g.text(pkg))
+		if fns.typed {
+			f.Type = append(f.Type, g.text(string(fn.typ)))
+		}
+		f.Self, f.Total = append(f.Self, sum.self), append(f.Total, sum.total)
+		f.Lines = append(f.Lines, lines[i])
 	}
-	return 0
 }

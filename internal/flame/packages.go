@@ -4,38 +4,13 @@
 package flame
 
 import (
-	"cmp"
 	"path"
-	"slices"
 	"strings"
 )
 
-// Package is what the functions of a package take themselves.
-type Package struct {
-	// Name is "" for functions of which no package is known.
-	Name string `json:"name"`
-	Self int64  `json:"self"`
-}
-
-// Packages returns the packages, those with most self first.
-func (s *Summary) Packages() []Package {
-	sums := map[string]int64{}
-	for i, sum := range s.top.sums {
-		if sum.self != 0 {
-			sums[s.functions.list[i].pkg()] += sum.self
-		}
-	}
-	list := []Package{}
-	for name, self := range sums {
-		list = append(list, Package{name, self})
-	}
-	slices.SortFunc(list, func(a, b Package) int { return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(a.Name, b.Name)) })
-	return list
-}
-
 // pkg returns the package of a function: what its name has up to the first dot after the
 // last slash. The name of an assembly function that only assembly calls, such as
-// indexbytebody, has none: then its directory tells, "" where nothing does.
+// indexbytebody, has none: then it is the directory of the file, "" if unknown.
 func (f *function) pkg() string {
 	name := f.name
 	if cut := strings.IndexAny(name, "[({ "); cut >= 0 {

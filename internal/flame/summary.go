@@ -40,7 +40,7 @@ func SummaryWithin(ctx context.Context, stacks []store.StackValue, fns *Function
 		}
 		frames = fns.frames(frames[:0], sv.Stack)
 		s.tree.add(frames, sv.Value)
-		s.top.add(frames, sv.Value, len(fns.list))
+		s.top.add(frames, sv.Value, fns)
 		s.executables.add(sv.Stack, sv.Value)
 	}
 	s.tree.sum()
@@ -88,33 +88,5 @@ func (s *Summary) Deep(frames int) int64 {
 	return sum
 }
 
-// Find returns the functions that a search is about, those with most self first.
-func (s *Summary) Find(search string) []Function {
-	match := s.functions.matcher(search)
-	if match == nil {
-		return s.Functions()
-	}
-	return s.top.listOf(s.functions, match)
-}
-
 // Executables returns the executables, those with most self first.
 func (s *Summary) Executables() []Executable { return s.executables.sorted() }
-
-// Flame returns the widest frames of the flame graph, at most maxNodes. The callees that were
-// cut are summed in one "(other)" frame each. Children are ordered by their total, the widest
-// first.
-func (s *Summary) Flame(maxNodes int) *Node { return s.tree.flame(maxNodes, nil, nil) }
-
-// FlameAgainst is Flame, with the totals of the same paths in left.
-func (s *Summary) FlameAgainst(left *Summary, maxNodes int) *Node {
-	return s.tree.flame(maxNodes, s.tree.totalsIn(left.tree), nil)
-}
-
-// Part returns a part of the flame graph as Flame does. path has the frames from the root to
-// it, without their other callees. The part is nil if no frame has the path of the zoom.
-func (s *Summary) Part(p Part) (part *Node, path []*Node) { return s.tree.part(p, nil) }
-
-// PartAgainst is Part, with the totals of the same paths in left.
-func (s *Summary) PartAgainst(left *Summary, p Part) (part *Node, path []*Node) {
-	return s.tree.part(p, s.tree.totalsIn(left.tree))
-}

@@ -4,8 +4,6 @@
 package flame_test
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,22 +23,18 @@ func TestFocus(t *testing.T) {
 		stack(1, h, main),
 	}
 	all := summary(stacks)
-	got := all.Focus("f", 1000)
-	want := &flame.Focus{
-		Function: flame.Function{Name: "f", File: "f.go", Line: 7, Self: 4, Total: 6},
-		Callers: &flame.Node{Name: "f", Total: 6, Children: []*flame.Node{
-			{Name: "main", Self: 4, Total: 4},
-			{Name: "g", Self: 2, Total: 2},
-		}},
-		Callees: &flame.Node{Name: "f", Total: 6, Children: []*flame.Node{
-			{Name: "g", Total: 4, Children: []*flame.Node{{Name: "f", Self: 4, Total: 4}}},
-			{Name: "h", Self: 2, Total: 2},
-		}},
+	got := all.Focus("f")
+	if want := "f 0/6\n main 4/4\n g 2/2\n"; drawn(got.Callers) != want {
+		t.Errorf("callers\n%swant\n%s", drawn(got.Callers), want)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if want := "f 0/6\n g 0/4\n  f 4/4\n h 2/2\n"; drawn(got.Callees) != want {
+		t.Errorf("callees\n%swant\n%s", drawn(got.Callees), want)
+	}
+	want := flame.Function{Name: "f", File: "f.go", Line: 7, Self: 4, Total: 6, Lines: []int64{7, 4, 6}}
+	if diff := cmp.Diff(want, got.Function); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if none := all.Focus("nobody", 1000); none.Function.Total != 0 || none.Callers.Total != 0 || none.Callees.Total != 0 {
+	if none := all.Focus("nobody"); none.Function.Total != 0 || none.Callers.Total[0] != 0 || none.Callees.Total[0] != 0 {
 		t.Errorf("of a function that is on no stack: %+v", none)
 	}
 }
@@ -85,8 +79,8 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// The right graph of a comparison has the left side's values by path.
-func TestFlameAgainst(t *testing.T) {
+// The graph of a comparison has the nodes of both sides.
+func TestGraphAgainst(t *testing.T) {
 	var s locations
 	main, f, g := s.location("main"), s.location("f"), s.location("g")
 	fns := flame.NewFunctions(false)
@@ -100,16 +94,15 @@ func TestFlameAgainst(t *testing.T) {
 		stack(1, g, main),
 		stack(1, g, f, main),
 	}, fns)
-	var got []string
-	var walk func(*flame.Node)
-	walk = func(n *flame.Node) {
-		for _, child := range n.Children {
-			got = append(got, fmt.Sprint(child.Name, " ", child.Left, " ", child.Total))
-			walk(child)
-		}
-	}
-	walk(right.FlameAgainst(left, maxNodes))
-	if want := "main 8 3 f 6 2 g 0 1 g 2 1"; strings.Join(got, " ") != want {
-		t.Errorf("got %s, want %s", strings.Join(got, " "), want)
+	want := `total 0/3 left 0/9
+ main 0/3 left 0/8
+  f 1/2 left 6/6
+   g 1/1 left 0/0
+  g 1/1 left 0/2
+   f 0/0 left 2/2
+ f 0/0 left 1/1
+`
+	if got := drawn(right.GraphAgainst(left)); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }

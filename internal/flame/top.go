@@ -13,19 +13,22 @@ type Function struct {
 	Name string    `json:"name"`
 	Type FrameType `json:"type,omitempty"`
 	File string    `json:"file,omitempty"`
-	// Package is that of an assembly function whose name has none.
+	// Package is the package of an assembly function, if its name has none.
 	Package string `json:"package,omitempty"`
 	// Line is where the function begins.
 	Line  int64 `json:"line,omitempty"`
 	Self  int64 `json:"self,omitempty"`
 	Total int64 `json:"total"`
+	// Lines has three numbers for each line with samples: the line, its self and its total.
+	Lines []int64 `json:"lines,omitempty"`
 }
 
 // top sums stacks by function. A stack counts once for a function, however often the
 // function is on it.
 type top struct {
-	// sums is indexed by the numbers of the functions.
+	// sums is indexed by the numbers of the functions, lines by the numbers of their lines.
 	sums   []functionSum
+	lines  []functionSum
 	stacks int
 }
 
@@ -35,20 +38,34 @@ type functionSum struct {
 	lastStack int
 }
 
-// add adds a stack whose functions have numbers below n.
-func (t *top) add(frames []frame, value int64, n int) {
+// add adds a stack of these functions.
+func (t *top) add(frames []frame, value int64, fns *Functions) {
 	t.stacks++
-	for len(t.sums) < n {
-		t.sums = append(t.sums, functionSum{})
-	}
-	for _, f := range frames {
-		if s := &t.sums[f.function]; s.lastStack != t.stacks {
-			s.lastStack = t.stacks
-			s.total += value
+	t.sums = grown(t.sums, len(fns.list))
+	t.lines = grown(t.lines, len(fns.lines))
+	for i, f := range frames {
+		leaf := i == len(frames)-1
+		t.sums[f.function].add(t.stacks, value, leaf)
+		if f.line >= 0 {
+			t.lines[f.line].add(t.stacks, value, leaf)
 		}
 	}
-	if len(frames) > 0 {
-		t.sums[frames[len(frames)-1].function].self += value
+}
+
+func grown(sums []functionSum, n int) []functionSum {
+	if n <= len(sums) {
+		return sums
+	}
+	return append(sums, make([]functionSum, n-len(sums))...)
+}
+
+func (s *functionSum) add(stack int, value int64, leaf bool) {
+	if s.lastStack != stack {
+		s.lastStack = stack
+		s.total += value
+	}
+	if leaf {
+		s.self += value
 	}
 }
 
@@ -60,26 +77,41 @@ func (t *top) of(function int32) functionSum {
 	return t.sums[function]
 }
 
+// list returns the functions, those with most self first.
 func (t *top) list(fns *Functions) []Function {
-	return t.listOf(fns, func(int32) bool { return true })
-}
-
-// listOf lists the functions that are wanted.
-func (t *top) listOf(fns *Functions, wanted func(function int32) bool) []Function {
+	lines := t.linesOf(fns)
 	list := make([]Function, 0, len(t.sums))
 	for i, s := range t.sums {
-		if s.lastStack == 0 || !wanted(int32(i)) {
+		if s.lastStack == 0 {
 			continue
 		}
-		fn := fns.list[i]
-		listed := Function{Name: fn.name, Type: fn.typ, File: fn.file, Line: fn.line, Self: s.self, Total: s.total}
-		if pkg := fn.pkg(); fn.qualified() != fn.name {
-			listed.Package = pkg
-		}
-		list = append(list, listed)
+		fn := &fns.list[i]
+		list = append(list, Function{Name: fn.name, Type: fn.typ, File: fn.file, Line: fn.line, Self: s.self, Total: s.total, Lines: lines[i]})
 	}
 	slices.SortFunc(list, func(a, b Function) int {
 		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
 	})
 	return list
+}
+
+// linesOf returns three numbers for each line of each function: the line, its self and its total.
+// The lines with most self come first.
+func (t *top) linesOf(fns *Functions) [][]int64 {
+	triples := make([][][3]int64, len(fns.list))
+	for id, sum := range t.lines {
+		if key := fns.lines[id]; sum.lastStack > 0 {
+			triples[key.function] = append(triples[key.function], [3]int64{key.line, sum.self, sum.total})
+		}
+	}
+	flat := make([][]int64, len(triples))
+	for i, lines := range triples {
+		slices.SortFunc(lines, func(a, b [3]int64) int {
+			return cmp.Or(cmp.Compare(b[1], a[1]), cmp.Compare(b[2], a[2]), cmp.Compare(a[0], b[0]))
+		})
+		flat[i] = make([]int64, 0, 3*len(lines))
+		for _, line := range lines {
+			flat[i] = append(flat[i], line[:]...)
+		}
+	}
+	return flat
 }

@@ -27,7 +27,7 @@ type treeNode struct {
 	// first is the first child, next the next child of the same parent; 0 is
 	// none.
 	first, next int32
-	// inlined says that every sample had the function inlined here.
+	// inlined is set if every sample had the function inlined here.
 	inlined     bool
 	self, total int64
 }
@@ -91,24 +91,4 @@ func (t *tree) sum() {
 			t.nodes[n.parent].total += n.total
 		}
 	}
-}
-
-// totalsIn returns for each node the total of the same path in another tree of the
-// same functions, 0 where that has no such path.
-func (t *tree) totalsIn(other *tree) []int64 {
-	totals := make([]int64, len(t.nodes))
-	totals[0] = other.nodes[0].total
-	// here has the node of t for each node of other, -1 where t has none.
-	here := make([]int32, len(other.nodes))
-	for i, n := range other.nodes[1:] {
-		node := int32(-1)
-		if parent := here[n.parent]; parent >= 0 {
-			if child, _, _ := t.find(parent, n.function); child != 0 {
-				node = child
-				totals[child] = n.total
-			}
-		}
-		here[i+1] = node
-	}
-	return totals
 }

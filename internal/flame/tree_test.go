@@ -56,8 +56,28 @@ func summaryOf(stacks []store.StackValue, functions *flame.Functions) *flame.Sum
 	return s
 }
 
-// maxNodes is the number of frames in a page.
-const maxNodes = 1400
+// drawn returns a graph as one line for each node, indented by its depth.
+func drawn(g *flame.Graph) string {
+	var b strings.Builder
+	depths := make([]int, g.Len())
+	for i := range g.Len() {
+		if i > 0 {
+			depths[i] = depths[g.Parent[i]] + 1
+		}
+		fmt.Fprintf(&b, "%s%s %d/%d", strings.Repeat(" ", depths[i]), g.Name(i), g.Self[i], g.Total[i])
+		if g.LeftTotal != nil {
+			fmt.Fprintf(&b, " left %d/%d", g.LeftSelf[i], g.LeftTotal[i])
+		}
+		if g.Type(i) != "" {
+			fmt.Fprintf(&b, " %s", g.Type(i))
+		}
+		if slices.Contains(g.Inlined, int32(i)) {
+			b.WriteString(" inlined")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
 
 func TestTreeInlining(t *testing.T) {
 	var s locations
@@ -68,18 +88,47 @@ func TestTreeInlining(t *testing.T) {
 		stack(1, unnamed),
 		stack(1),
 	}
-	got, err := json.Marshal(summary(stacks).Flame(maxNodes))
-	if err != nil {
-		t.Fatal(err)
+	want := `total 1/7
+ main 0/5
+  out 2/5
+   mid 0/3 inlined
+    in 3/3 inlined
+ libc.so 0x42 1/1
+`
+	if got := drawn(summary(stacks).Graph()); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	want := `{"name":"total","self":1,"total":7,"children":[` +
-		`{"name":"main","total":5,"children":[` +
-		`{"name":"out","self":2,"total":5,"children":[` +
-		`{"name":"mid","total":3,"inlined":true,"children":[` +
-		`{"name":"in","self":3,"total":3,"inlined":true}]}]}]},` +
-		`{"name":"libc.so 0x42","self":1,"total":1}]}`
-	if string(got) != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+}
+
+// A signal of the runtime interrupts a function: the time is the function's.
+func TestPreemptionIsFolded(t *testing.T) {
+	var s locations
+	g := summary([]store.StackValue{
+		stack(3, s.location("runtime.asyncPreempt"), s.location("f")),
+		stack(2, s.location("runtime.asyncPreempt2", "runtime.asyncPreempt"), s.location("f")),
+		stack(1, s.location("f")),
+	}).Graph()
+	if got, want := drawn(g), "total 0/6\n f 6/6\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if len(g.Functions.Name) != 1 || g.Functions.Self[0] != 6 {
+		t.Errorf("functions %+v, want f alone", g.Functions)
+	}
+}
+
+// A stack counts once for a line, however often the line is on it.
+func TestLines(t *testing.T) {
+	fn := &profile.Function{Name: "f", Filename: "f.go", StartLine: 3}
+	at := func(line int64) *profile.Location {
+		return &profile.Location{Line: []profile.Line{{Function: fn, Line: line}}}
+	}
+	g := summary([]store.StackValue{stack(5, at(12), at(11), at(11)), stack(2, at(11))}).Graph()
+	f := g.Functions
+	if want := []int64{12, 5, 5, 11, 2, 7}; !slices.Equal(f.Lines[0], want) || f.Line[0] != 3 || f.Self[0] != 7 || f.Total[0] != 7 {
+		t.Errorf("lines %v of %d/%d at %d, want %v of 7/7 at 3", f.Lines[0], f.Self[0], f.Total[0], f.Line[0], want)
+	}
+	if g.Texts[f.File[0]] != "f.go" {
+		t.Errorf("file %q", g.Texts[f.File[0]])
 	}
 }
 
@@ -97,102 +146,65 @@ func TestRecursionCountsOnce(t *testing.T) {
 	}
 }
 
-// Nothing is lost by cutting: the totals of children and self add up.
-func TestPruning(t *testing.T) {
-	all := summary(randomStacks(10_000, 40, 500))
-	for _, maxNodes := range []int{1, 2, 100, 1000, maxNodes} {
-		root := all.Flame(maxNodes)
-		if want := int64(10_000 * 1e7); root.Total != want || all.Total() != want {
-			t.Fatalf("%d nodes: total %d, want %d", maxNodes, root.Total, want)
+// The narrowest nodes are counted. Their values stay in the totals of their parents. The choice
+// does not depend on the order of the stacks.
+func TestOmitted(t *testing.T) {
+	var s locations
+	main := s.location("main")
+	stacks := []store.StackValue{stack(9, s.location("wide"), main)}
+	for i := range flame.MaxNodes {
+		stacks = append(stacks, stack(1, s.location(fmt.Sprint("f", i)), main))
+	}
+	want := fmt.Sprintf("total 0/%d\n main 0/%d\n  wide 9/9\n", flame.MaxNodes+9, flame.MaxNodes+9)
+	for range 2 {
+		g := summary(stacks).Graph()
+		if got := drawn(g); got != want || g.Omitted != flame.MaxNodes {
+			t.Errorf("%d omitted of\n%.200s", g.Omitted, got)
 		}
-		named := 0
-		todo := []*flame.Node{root}
-		for len(todo) > 0 {
-			n := todo[len(todo)-1]
-			todo = append(todo[:len(todo)-1], n.Children...)
-			sum := n.Self
-			for i, c := range n.Children {
-				sum += c.Total
-				if i > 0 && n.Children[i-1].Total < c.Total {
-					t.Fatalf("%d nodes: children of %s are not in order", maxNodes, n.Name)
-				}
-			}
-			if sum != n.Total {
-				t.Fatalf("%d nodes: %s has total %d, its parts %d", maxNodes, n.Name, n.Total, sum)
-			}
-			if n.Name != flame.Other {
-				named++
-			}
+		if n := len(g.Functions.Name); n != flame.MaxNodes+2 {
+			t.Errorf("%d functions, want all %d", n, flame.MaxNodes+2)
 		}
-		if named > maxNodes {
-			t.Errorf("%d nodes were kept of at most %d", named, maxNodes)
-		}
+		slices.Reverse(stacks)
 	}
 }
 
+// A stack may be as deep as JSON is not.
 func TestDeepStack(t *testing.T) {
 	var s locations
 	var deep []*profile.Location
-	for i := range 10_000 {
+	for i := range 20_000 {
 		deep = append(deep, s.location(fmt.Sprintf("f%d", i)))
 	}
-	root := summary([]store.StackValue{{Stack: deep, Value: 9}}).Flame(10_000)
-	b, err := json.Marshal(root)
+	b, err := json.Marshal(summary([]store.StackValue{{Stack: deep, Value: 9}}).Graph())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back flame.Node
-	if err := json.Unmarshal(b, &back); err != nil {
-		t.Fatal(err)
-	}
-	n := &back
-	depth := 0
-	for len(n.Children) > 0 {
-		n = n.Children[0]
-		depth++
-	}
-	if n.Name != flame.Other || n.Total != 9 || depth != flame.MaxDepth+1 {
-		t.Errorf("the graph ends with %s of %d at depth %d", n.Name, n.Total, depth)
+	var g flame.Graph
+	if err := json.Unmarshal(b, &g); err != nil || g.Len() != 20_001 || g.Name(20_000) != "f0" {
+		t.Errorf("error %v, %d nodes, want 20,001 that end in f0", err, g.Len())
 	}
 }
 
-// Which frames are cut must not depend on the order of the stacks.
-func TestPruningDoesNotDependOnOrder(t *testing.T) {
-	var s locations
-	elsewhere := &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: "f7", Filename: "a.go"}, Line: 3}}}
-	stacks := []store.StackValue{stack(1, elsewhere, s.location("main"))}
-	for i := range 3000 {
-		// Twins have the same function, and differ in what called it.
-		leaf, caller := s.location(fmt.Sprint("f", i/2)), s.location(fmt.Sprint("g", i%7, i%2))
-		stacks = append(stacks, stack(1, leaf, caller, s.location("main")))
+// Sums of nodes, functions and lines agree in a large profile.
+func TestSumsAgree(t *testing.T) {
+	const want = int64(10_000 * 1e7)
+	g := summary(randomStacks(10_000, 40, 500)).Graph()
+	parts, lines := make([]int64, g.Len()), int64(0)
+	for i := g.Len() - 1; i >= 0; i-- {
+		if parts[i] += g.Self[i]; parts[i] != g.Total[i] {
+			t.Fatalf("node %d has total %d, its parts %d", i, g.Total[i], parts[i])
+		}
+		if i > 0 {
+			parts[g.Parent[i]] += parts[i]
+		}
 	}
-	rnd := rand.New(rand.NewPCG(1, 2))
-	for _, maxNodes := range []int{1, 5, 1000, maxNodes} {
-		first := ""
-		for range 5 {
-			rnd.Shuffle(len(stacks), func(i, j int) { stacks[i], stacks[j] = stacks[j], stacks[i] })
-			all := summary(stacks)
-			got, err := json.Marshal([]any{all.Functions(), all.Flame(maxNodes)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if first == "" {
-				first = string(got)
-			}
-			if string(got) != first {
-				t.Fatalf("%d nodes: two graphs of one profile", maxNodes)
-			}
+	for i := range g.Functions.Name {
+		for line := range slices.Chunk(g.Functions.Lines[i], 3) {
+			lines += line[1]
 		}
-		named := 0
-		for todo := []*flame.Node{summary(stacks).Flame(maxNodes)}; len(todo) > 0; todo = todo[1:] {
-			todo = append(todo, todo[0].Children...)
-			if todo[0].Name != flame.Other {
-				named++
-			}
-		}
-		if named != maxNodes {
-			t.Errorf("%d nodes: %d have room", maxNodes, named)
-		}
+	}
+	if g.Total[0] != want || lines != want {
+		t.Errorf("total %d, lines %d, want %d", g.Total[0], lines, want)
 	}
 }
 

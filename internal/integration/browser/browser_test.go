@@ -141,7 +141,7 @@ func TestBrowser(t *testing.T) {
 		chromedp.SendKeys(css(`.functions [data-search]`), "regexp.(*Regexp)"),
 		until(`document.querySelector('.functions .found').textContent.includes(' of ')`),
 		click(`.functions tbody tr:first-child button`),
-		chromedp.WaitVisible(css(`.sandwich canvas`)))
+		chromedp.WaitVisible(css(`.callers canvas`)))
 	text = b.text(`.about-function`)
 	if !strings.Contains(text, "regexp.(*Regexp)") {
 		t.Errorf("the function is %q", text)
@@ -366,7 +366,7 @@ func waitingSpan(t *testing.T, address string) listedSpan {
 	return waitForSpan(t, address, "GET /slow", func(s listedSpan) bool { return s.CPUSamples == 0 && s.WallSamples > 2 })
 }
 
-// waitForSpan waits for a span of a name whose samples are in and are as wanted.
+// waitForSpan waits for a wanted span of a name, with its samples.
 func waitForSpan(t *testing.T, address, name string, wanted func(listedSpan) bool) listedSpan {
 	t.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)
@@ -468,8 +468,8 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// stepTime bounds a step of a walk: an element that never comes is to be named soon, not when
-// all tests have to end. No step of a page that works takes a tenth of it.
+// stepTime bounds a step of a walk: a missing element is named soon, and not when all tests have
+// to end. No step of a page that works takes a tenth of it.
 const stepTime = 45 * time.Second
 
 // run does one step of the walk.
@@ -496,7 +496,7 @@ func get[T any](b *browser, action chromedp.Action[T]) T {
 	return value
 }
 
-// text waits for an element that can be seen, and returns its text. It asks once, for the page
+// text waits for an element that can be seen, and returns its text. It polls once, because the page
 // may put another element into its place at any time.
 func (b *browser) text(selector string) string {
 	b.t.Helper()
@@ -511,8 +511,8 @@ func (b *browser) box(selector string) (x, y, width float64) {
 	return box[0], box[1], box[2]
 }
 
-// painted waits until what has changed is on the screen: the graphs paint in the frame after
-// the one that sees the change.
+// painted waits until what has changed is on the screen: the graphs paint one frame after
+// the change.
 func (b *browser) painted() {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[bool](`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))`, chromedp.EvalAwaitPromise))
@@ -540,7 +540,7 @@ func scheme(name string) chromedp.Action[chromedp.Void] {
 }
 
 // screenshots writes what is shown, light and dark, at widths from a phone to a
-// big screen. No width may need to scroll sideways, nor cut names to nothing.
+// big screen. No width may need to scroll sideways or cut names to nothing.
 func (b *browser) screenshots(name string) {
 	b.t.Helper()
 	if err := os.MkdirAll(screenshots, 0o755); err != nil {
@@ -581,8 +581,7 @@ const onPaper = `[...document.querySelectorAll(%q)].filter((e) => e.checkVisibil
 
 // print writes what the page is on paper, in the dark scheme of a screen. There, what seen selects
 // has to be visible, and nothing to click on. A graph has to be painted light, and as high as it is.
-// read reads what is on paper, and returns rows of the text form that the PDF has to have, as
-// well as all texts of the page.
+// read returns rows of the text form. The PDF must have them and all texts of the page.
 func (b *browser) print(name string, read func() [][]string, seen ...string) {
 	b.t.Helper()
 	if err := os.MkdirAll(screenshots, 0o755); err != nil {
@@ -674,3 +673,14 @@ func (b *browser) check(address string) {
 		b.t.Error("no request was seen")
 	}
 }
+
+// shows checks what an expression finds on the page.
+func shows[T comparable](b *browser, what, expression string, want T) {
+	b.t.Helper()
+	if got := get(b, chromedp.Evaluate[T](expression)); got != want {
+		b.t.Errorf("%s: the page shows %v, want %v", what, got, want)
+	}
+}
+
+// samplesTile is the number of samples that the heading of a profile has.
+const samplesTile = `[...document.querySelectorAll('.tiles div')].find((e) => e.innerText.startsWith('Samples')).querySelector('dd').firstChild.textContent`

@@ -62,11 +62,6 @@ func textOf(t *testing.T, address string) string {
 	return regexp.MustCompile(`\n {9}(\S)`).ReplaceAllString(string(fetch(t, u.String())), " $1")
 }
 
-// profileOf returns the address of what a query selects, on the server of a page.
-func profileOf(page *url.URL, query string) string {
-	return page.Scheme + "://" + page.Host + "/profile?query=" + url.QueryEscape(query)
-}
-
 // pprofCommand returns the program that go tool pprof runs. Go builds it when it is first asked
 // for.
 var pprofCommand = sync.OnceValues(func() (string, error) {

@@ -65,8 +65,8 @@ func deepProfile(t *testing.T) *profile.Profile {
 	return nil
 }
 
-// TestCutStacks shows that stacks of 500 calls begin in their middle: the page and the text say
-// how much is in such ones, and a profile that has none is not said to.
+// TestCutStacks shows that stacks of 500 calls begin in their middle. The page and the text have the
+// share of such stacks, and other profiles have no note.
 func TestCutStacks(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
@@ -95,8 +95,8 @@ func TestCutStacks(t *testing.T) {
 	}
 }
 
-// TestLostZoom opens a link with a zoom to what the graph does not have, with and without a
-// search: the page says so, shows all of the graph, and the search.
+// TestLostZoom opens a link with a zoom that the graph does not have, with and without a search. The
+// page notes it, and shows all of the graph.
 func TestLostZoom(t *testing.T) {
 	address := newShop(t, true, 10).serve(t)
 	b := newBrowser(t)
@@ -109,7 +109,7 @@ func TestLostZoom(t *testing.T) {
 	if zoom == "" {
 		t.Fatal("the address has no zoom")
 	}
-	const refusal = "zoom: no frame of this graph has that path"
+	const refusal = "this graph does not have the zoomed frame of the address"
 	for search, want := range map[string]string{"": "", "serve": "100.0 % of the total (" + onPage(pprofTotal(t, address+"profile?query="+url.QueryEscape(`.cpu{span_name="GET /cart"}`))) + "); "} {
 		b.run("the same zoom elsewhere", navigate(of("GET /cart")+"&zoom="+zoom+"&search="+search), visible(`.graph canvas`), settled)
 		if got := b.text(`.found`); !strings.HasPrefix(got, want+refusal) {

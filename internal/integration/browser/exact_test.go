@@ -207,7 +207,7 @@ func TestTimeTab(t *testing.T) {
 			t.Errorf("no %q in %q", want, text)
 		}
 	}
-	if drawn := get(b, chromedp.Evaluate[float64](`[...document.querySelectorAll('.exact .states i')].reduce((sum, i) => sum + i.getBoundingClientRect().width, 0) / document.querySelector('.exact .states').getBoundingClientRect().width`)); drawn < 0.98 || drawn > 1.05 {
+	if drawn := get(b, chromedp.Evaluate[float64](`[...document.querySelectorAll('.answer .parts i')].reduce((sum, i) => sum + i.getBoundingClientRect().width, 0) / document.querySelector('.answer .parts').getBoundingClientRect().width`)); drawn < 0.95 || drawn > 1.05 {
 		t.Errorf("the states fill %.3f of their bar", drawn)
 	}
 	if got := get(b, chromedp.Evaluate[int](`document.querySelectorAll('.exact .lanes li').length`)); got != len(slow.Goroutines) {
@@ -218,7 +218,7 @@ func TestTimeTab(t *testing.T) {
 	b.run("the span that held its lock",
 		click(`.exact .waits a.name`),
 		chromedp.WaitVisible(css(`h1 [title="refresh cache"]`)),
-		chromedp.WaitVisible(css(`.exact .states`)))
+		chromedp.WaitVisible(css(`.exact .lanes`)))
 	if id := get(b, chromedp.Evaluate[string](`new URLSearchParams(location.search).get('query')`)); !strings.Contains(id, holder.ID) {
 		t.Errorf("the link leads to %s, want the span %s", id, holder.ID)
 	}

@@ -153,7 +153,7 @@ func TestHostWithoutSpans(t *testing.T) {
 	t.Cleanup(server.Close)
 	b := newBrowser(t)
 	b.run("the list", chromedp.Navigate(server.URL+"/"), chromedp.WaitVisible(css(`main .empty h2`))) // Other cards are there before the answer.
-	if text := b.text(`main`); !strings.Contains(text, "when the agent has sent samples with their labels") || strings.Contains(text, "tracer provider") {
+	if text := b.text(`main`); !strings.Contains(text, "once the agent has sent samples with their labels") || strings.Contains(text, "tracer provider") {
 		t.Errorf("the page says %q", text)
 	}
 	b.check(server.URL + "/")

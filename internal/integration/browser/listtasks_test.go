@@ -18,32 +18,6 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// TestOneValueAgainstAnother compares the requests of two database queries, with two clicks
-// from the box. It runs on a laptop and on a phone.
-func TestOneValueAgainstAnother(t *testing.T) {
-	o := newShop(t, true, 30)
-	address := o.serve(t)
-	for _, width := range []int64{1280, 390} {
-		b := newBrowser(t)
-		b.run("the spans", size(width, 844), navigate(address), visible(`.spans tbody tr`))
-		b.task(fmt.Sprintf("one value against another at %d pixels", width), 3, func() {
-			b.run("by query", click(`[data-search]`), chromedp.KeyEvent("db.query.text"+kb.Enter), visible(`.asides li[data-key*=kind] button`))
-			if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll('.asides li[data-key*=kind]').length`)); n != 2 {
-				t.Errorf("%d pixels: %d values, want 2", width, n)
-			}
-			b.run("compare two", click(`.asides li[data-key*="= kind0"] button`), click(`.asides li[data-key*="= kind1"] button`), visible(`.sides`))
-		})
-		left, right := b.checkSides("one value against another")
-		for value, shown := range map[int]string{0: left, 1: right} {
-			query := fmt.Sprintf(`.cpu{span.db.query.text="SELECT * FROM items WHERE kind = kind%d"}`, value)
-			if total := pprofTotal(t, address+"profile?query="+url.QueryEscape(query)); shown != onPage(total) {
-				t.Errorf("%d pixels: kind %d is %s on the page, %v by go tool pprof", width, value, shown, total)
-			}
-		}
-		b.check(address)
-	}
-}
-
 // TestKeyboardOnly finds a slow request, sorts the names and compares times without a mouse.
 func TestKeyboardOnly(t *testing.T) {
 	o := newShop(t, false, 72)
@@ -69,8 +43,7 @@ func TestKeyboardOnly(t *testing.T) {
 		b.run("into the box", navigate(address), visible(`.spans tbody tr`), chromedp.KeyEvent("/"), until(`document.activeElement.matches('[data-search]')`))
 		// The protocol types the slash even where the page has taken it for a command.
 		b.run("an empty box", chromedp.KeyEvent(kb.Backspace), until(`document.activeElement.value === ''`))
-		b.run("a part of an error", chromedp.KeyEvent("declined"+kb.Enter), until(`document.querySelectorAll('.spans tbody tr').length === 7`),
-			until(`document.querySelector('.told').innerText.includes('7 in the error text')`))
+		b.run("a part of an error", chromedp.KeyEvent("declined"+kb.Enter), until(`document.querySelectorAll('.spans tbody tr').length === 7`))
 		if got := b.list(`.spans .failed`); len(got) != 7 || got[0] != "card declined" {
 			t.Errorf("in their rows, the errors are %q", got)
 		}

@@ -139,7 +139,7 @@ func TestRequests(t *testing.T) {
 	shows(b, "the rows below it", `document.querySelectorAll('.spans tr.below a.name').length`, 200)
 	shows(b, "the others", `document.querySelector('.spans tbody tr:last-child').innerText`, "and 30 more spans below it")
 	b.picture("request-unfolded")
-	b.run("all of them", click(`.spans a[href*=below]`), visible(`.spans tbody tr:nth-child(230) a.name`))
+	b.run("all of them", click(`.spans a[href*=below]`), visible(`.list .cutoff`), click(`.list .cutoff`), visible(`.spans tbody tr:nth-child(230) a.name`))
 	if text := b.text(`.count`); text != "230 spans" {
 		t.Errorf("it has %s", text)
 	}

@@ -57,7 +57,7 @@ func TestView(t *testing.T) {
 	b.screenshots("view-spans")
 
 	b.run("a span by its id",
-		chromedp.SendKeys(css(`input[name=id]`), r.Span+"\r"),
+		chromedp.SendKeys(css(`[data-search]`), r.Span+"\r"),
 		chromedp.WaitVisible(css(`.flame`)))
 	if title := b.text(`h1`); !strings.HasPrefix(title, r.Name) {
 		t.Errorf("the span is %q", title)

@@ -22,15 +22,17 @@ type Comparison struct {
 	// Left is the baseline, Right is compared with it.
 	Left  *Profile `json:"left"`
 	Right *Profile `json:"right"`
-	// LeftName and RightName describe the sides.
+	// LeftName and RightName name the sides.
 	LeftName  string `json:"leftName"`
 	RightName string `json:"rightName"`
-	// Diff has the functions that take more on the right first, then the others. Each part
-	// is sorted by the difference of the shares. DiffOmitted is the number of functions left
-	// out, which differ least.
+	// Flame has the nodes of both sides. Its left values belong to Left.
+	Flame *flame.Graph `json:"flame"`
+	// Diff has the functions with more on the right first, then the functions with less. Each
+	// part is in the order of the differences of shares. DiffOmitted counts the functions
+	// left out, which differ least.
 	Diff        []flame.DiffRow `json:"diff"`
 	DiffOmitted int             `json:"diffOmitted,omitempty"`
-	// Note is a remark about both sides.
+	// Note is about both sides, in words.
 	Note   string  `json:"note,omitempty"`
 	Status *Status `json:"status,omitempty"`
 }
@@ -55,8 +57,8 @@ func (r *Reader) Compare(left, right Query) (*Comparison, error) {
 		side.OfSpans, side.ProfiledNs = r.spansOf(side), r.profiledTime(side).Nanoseconds()
 	}
 	c.Note = r.notes()
-	c.Left.Flame = c.Left.summary.Flame(maxFlameNodes)
-	c.Right.Flame = c.Right.summary.FlameAgainst(c.Left.summary, maxFlameNodes)
+	c.Flame = c.Right.summary.GraphAgainst(c.Left.summary)
+	c.Flame.SetSources(r.code.url)
 	c.Diff, c.DiffOmitted = flame.Diff(c.Left.summary, c.Right.summary, maxDiffRows)
 	return c, nil
 }

@@ -16,44 +16,46 @@ import (
 
 // writeFrames writes the widest frames as a tree, in n lines at most. A run of
 // frames that only call the next one takes one line.
-func writeFrames(b *strings.Builder, root *flame.Node, total int64, n int) {
-	lines := frameLines(root)
+func writeFrames(b *strings.Builder, g *flame.Graph, total int64, n int) {
+	lines := frameLines(g)
 	fmt.Fprintf(b, "%7s %-10s  %s\n", "total", "", "frame")
 	for _, l := range widestLines(lines, n) {
-		// Of a deep stack the names matter more than how deep they are.
+		// Of a deep stack the names matter more than the depth.
 		depth := min(l.depth, termtext.Columns/3)
-		fmt.Fprintf(b, "%7s %-10s  %s%s\n", termtext.Percent(l.last.Total, total), termtext.Bar(l.last.Total, total), strings.Repeat(" ", depth), l.text(termtext.Columns-20-depth))
+		fmt.Fprintf(b, "%7s %-10s  %s%s\n", termtext.Percent(l.total, total), termtext.Bar(l.total, total), strings.Repeat(" ", depth), l.text(g, termtext.Columns-20-depth))
 	}
 	if more := len(lines) - n; more > 0 {
-		fmt.Fprintf(b, "%20s %s of frames; format=json has more\n", "...", termtext.Plural(more, "more line"))
+		fmt.Fprintf(b, "%20s %s of frames; format=json has all\n", "...", termtext.Plural(more, "more line"))
 	}
 }
 
 // frameLine is a line of the text form: a frame, or a run of frames that only call the
 // next one.
 type frameLine struct {
-	first, last *flame.Node
+	first, last int // nodes
+	total       int64
 	// skipped is the number of frames after first.
 	skipped int
-	// number is that of the line, depth counts the lines above it that lead to it.
+	// number is the number of the line, depth counts the lines above it that lead to it.
 	number, depth int
 }
 
 // text writes the frames of the line in n columns.
-func (l frameLine) text(n int) string {
+func (l frameLine) text(g *flame.Graph, n int) string {
+	firstType, lastType := g.Type(l.first), g.Type(l.last)
 	if l.skipped == 0 {
-		return marked(l.last.Type, l.last.Name, n)
+		return marked(lastType, g.Name(l.last), n)
 	}
-	first, last := termtext.OneLine(l.first.Name), termtext.OneLine(l.last.Name)
+	first, last := termtext.OneLine(g.Name(l.first)), termtext.OneLine(g.Name(l.last))
 	between := " > "
 	if l.skipped > 1 {
 		between = fmt.Sprintf(" > .. %d .. > ", l.skipped-1)
 	}
-	n -= len(between) + len(l.first.Type.Mark()) + len(l.last.Type.Mark())
+	n -= len(between) + len(firstType.Mark()) + len(lastType.Mark())
 	// The last frame takes the time: it gets at least half of the columns.
 	last = termtext.ClipStart(last, max(n/2, n-utf8.RuneCountInString(first)))
 	first = termtext.ClipStart(first, n-utf8.RuneCountInString(last))
-	return l.first.Type.Mark() + first + between + l.last.Type.Mark() + last
+	return firstType.Mark() + first + between + lastType.Mark() + last
 }
 
 // marked writes the name of a frame in n columns, after the mark of its type.
@@ -70,32 +72,29 @@ func frameTypes(list []flame.TypeTotal, total int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// frameLines returns the lines below root from top to bottom.
-func frameLines(root *flame.Node) []frameLine {
-	type entry struct {
-		node  *flame.Node
-		depth int
+// frameLines returns the lines below the root from top to bottom.
+func frameLines(g *flame.Graph) []frameLine {
+	children := make([]int, g.Len())
+	for _, parent := range g.Parent[1:] {
+		children[parent]++
 	}
-	var (
-		lines []frameLine
-		stack []entry
-	)
-	push := func(children []*flame.Node, depth int) {
-		for _, child := range slices.Backward(children) {
-			stack = append(stack, entry{child, depth})
+	var lines []frameLine
+	lineOf := make([]int, g.Len()) // by node
+	for node := 1; node < g.Len(); node++ {
+		parent := int(g.Parent[node])
+		if parent > 0 && children[parent] == 1 && g.Self[parent] == 0 {
+			lineOf[node] = lineOf[parent]
+			l := &lines[lineOf[node]]
+			l.last, l.total = node, g.Total[node]
+			l.skipped++
+			continue
 		}
-	}
-	push(root.Children, 0)
-	for len(stack) > 0 {
-		e := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		line := frameLine{first: e.node, last: e.node, number: len(lines), depth: e.depth}
-		for len(line.last.Children) == 1 && line.last.Self == 0 {
-			line.last = line.last.Children[0]
-			line.skipped++
+		l := frameLine{first: node, last: node, total: g.Total[node], number: len(lines)}
+		if parent > 0 {
+			l.depth = lines[lineOf[parent]].depth + 1
 		}
-		lines = append(lines, line)
-		push(line.last.Children, e.depth+1)
+		lineOf[node] = len(lines)
+		lines = append(lines, l)
 	}
 	return lines
 }
@@ -107,7 +106,7 @@ func widestLines(lines []frameLine, n int) []frameLine {
 		return lines
 	}
 	widest := slices.Clone(lines)
-	slices.SortStableFunc(widest, func(a, b frameLine) int { return cmp.Compare(b.last.Total, a.last.Total) })
+	slices.SortStableFunc(widest, func(a, b frameLine) int { return cmp.Compare(b.total, a.total) })
 	widest = widest[:n]
 	slices.SortFunc(widest, func(a, b frameLine) int { return cmp.Compare(a.number, b.number) })
 	return widest

@@ -17,16 +17,6 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-const (
-	// maxFlameNodes bounds a flame graph. A page of 1,400 pixels has no room for
-	// more: most of so many frames are narrower than a pixel.
-	maxFlameNodes = 1400
-	// maxFocusNodes bounds each of the two graphs around a function.
-	maxFocusNodes = 1000
-	// maxFunctions bounds the list of functions.
-	maxFunctions = 3000
-)
-
 // Profile is what a query selects.
 type Profile struct {
 	Query string `json:"query"`
@@ -45,8 +35,8 @@ type Profile struct {
 	// most first, if Total is wall time.
 	ErrorNs int64  `json:"errorNs,omitempty"`
 	Waits   []Wait `json:"waits,omitempty"`
-	// Spent is what the time of Span went to.
-	Spent *Spent `json:"spent,omitempty"`
+	// Answer is where the time of Span went.
+	Answer *Answer `json:"answer,omitempty"`
 	// UnwatchedNs is how much Total may lack besides, if it is wall time of Span: nobody
 	// looked at the goroutines for so long while that ran, as the process was stopped.
 	// Without Span, UnwatchedShare is for which part of the time of the profiles nobody
@@ -96,10 +86,6 @@ type Profile struct {
 	Trace        []Span  `json:"trace,omitempty"`
 	TraceOmitted int     `json:"traceOmitted,omitempty"`
 	Status       *Status `json:"status,omitempty"`
-	functions
-	// Packages are those with most self, PackagesOmitted has what others take.
-	Packages        []flame.Package `json:"packages"`
-	PackagesOmitted *Omitted        `json:"packagesOmitted,omitempty"`
 	// CutAt is the number of frames beyond which stacks have lost their roots, CutTotal
 	// how much is in such stacks; both are missing if none is.
 	CutAt    int   `json:"cutAt,omitempty"`
@@ -107,16 +93,18 @@ type Profile struct {
 	// FrameTypes are what ran in the frames of each type, of host profiles.
 	FrameTypes  []flame.TypeTotal  `json:"frameTypes,omitempty"`
 	Executables []flame.Executable `json:"executables"`
-	// Focus has the callers and callees of the function that was asked for.
-	Focus *flame.Focus `json:"focus,omitempty"`
-	Flame *flame.Node  `json:"flame"`
+	Flame       *flame.Graph       `json:"flame"`
+	// SourceText reports whether the page source has the text of the program.
+	SourceText bool `json:"sourceText,omitempty"`
 
 	query   Query
 	span    store.Span
 	summary *flame.Summary
+	// focus has the callers and callees of a function, for the text form.
+	focus *flame.Focus
 }
 
-// Profile answers what q selects; with a function, also its callers and callees.
+// Profile answers what q selects. The text form of a function has its callers and callees.
 func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 	a := r.profile(q, flame.NewFunctions(r.ofHost(q)))
 	a.Kinds = r.kinds(a.query)
@@ -127,18 +115,18 @@ func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 		timed.hoist(a.span, trace)
 		a.Span = &timed
 	}
-	a.Spent = r.spent(a, trace)
+	a.Answer = r.answerOf(a, trace)
 	if a.WithChildren = newChildren(a.query, a.span, trace); a.WithChildren != nil {
 		a.ChildrenBaseline = r.baselineOfTrees(a.query, a.span)
 	}
 	a.ExactByName = r.exactName(a.query)
-	a.functions = newFunctions(a.summary.Functions())
-	a.setPackages()
 	a.FrameTypes, a.Executables = a.summary.Types(), a.summary.Executables()
 	if function != "" {
-		a.Focus = a.summary.Focus(function, maxFocusNodes)
+		a.focus = a.summary.Focus(function)
 	}
-	a.Flame = a.summary.Flame(maxFlameNodes)
+	a.Flame = a.summary.Graph()
+	a.Flame.SetSources(r.code.url)
+	a.SourceText = r.code.Directory != ""
 	a.Status = r.status
 	a.Note = r.notes(a.Note)
 	return answered(r, a)

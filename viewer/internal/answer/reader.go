@@ -33,6 +33,8 @@ type Reader struct {
 	err      error
 	// ctx is the context of the request.
 	ctx context.Context
+	// code is where the source code of the program is.
+	code *Code
 	// ignored are the unknown parameters of the request.
 	ignored []string
 
@@ -46,7 +48,7 @@ type Reader struct {
 // NewReader returns a reader of view. status is nil where nothing is known of the
 // profiler; the reader completes its message. instance is different for each handler.
 func NewReader(view store.View, status *Status, instance string) *Reader {
-	r := &Reader{view: view, info: view.Info(), status: status, instance: instance, ctx: context.Background()}
+	r := &Reader{view: view, info: view.Info(), status: status, instance: instance, ctx: context.Background(), code: &Code{}}
 	r.stats = r.info.Stats
 	if status != nil && status.Message == "" && status.stopped() {
 		status.Message = "Profiling is off: no samples come."
@@ -60,6 +62,12 @@ func NewReader(view store.View, status *Status, instance string) *Reader {
 // Within has sums end with ctx. It comes before any question.
 func (r *Reader) Within(ctx context.Context) *Reader {
 	r.ctx = ctx
+	return r
+}
+
+// WithCode sets where the source code of the program is.
+func (r *Reader) WithCode(code *Code) *Reader {
+	r.code = code
 	return r
 }
 

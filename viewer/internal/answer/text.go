@@ -6,6 +6,7 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -35,11 +36,11 @@ func (a *Profile) Text() string {
 		fmt.Fprintf(&b, "%-9s%s\n", "frames", frameTypes(a.FrameTypes, a.Total))
 	}
 	b.WriteByte('\n')
-	if f := a.Focus; f != nil {
+	if f := a.focus; f != nil {
 		writeFocus(&b, f, a.Total, a.Unit)
 		return b.String()
 	}
-	writeFunctions(&b, a.Functions, a.omitted(), a.Total, a.Unit)
+	writeFunctions(&b, a.summary.Functions(), a.Total, a.Unit)
 	b.WriteByte('\n')
 	if len(a.Executables) > 1 {
 		writeExecutables(&b, a.Executables, a.Total, a.Unit)
@@ -59,6 +60,9 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 		if text != "" {
 			termtext.Prose(b, indent+name, len(indent)+9, text)
 		}
+	}
+	for i, text := range a.Answer.text() {
+		prose([]string{"answer", ""}[min(i, 1)], text)
 	}
 	line("query", "%s", a.Query)
 	if s := a.Span; s != nil {
@@ -92,7 +96,6 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 			prose([]string{"exactly", ""}[min(i, 1)], termtext.OneLine(text))
 		}
 	}
-	prose("spent", a.Spent.text())
 	line("total", "%s %s%s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), plusMinus(a.ErrorNs), a.sources(), a.windows())
 	prose("waits", a.waits())
 	prose("note", a.Note)
@@ -132,7 +135,7 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 	}
 }
 
-// windows says in how many windows the total was found, and when, where they are known.
+// windows counts the windows of the total, with their time if it is known.
 func (a *Profile) windows() string {
 	if !a.Ranged {
 		return ", " + termtext.Plural(a.Windows, "window")
@@ -143,7 +146,7 @@ func (a *Profile) windows() string {
 	return ", " + termtext.TimeRange(a.From, a.Until)
 }
 
-// sources says how many samples the total is the sum of.
+// sources counts the samples of the total.
 func (a *Profile) sources() string {
 	switch a.query.Type.Kind {
 	case exporter.KindHeap:
@@ -158,7 +161,7 @@ func (a *Profile) sources() string {
 	return text
 }
 
-// ids says how many ids the samples are of, where that is known.
+// ids counts the ids of the samples, if that is known.
 func (a *Profile) ids() string {
 	if a.Ranged && a.ProfileIDs == 0 {
 		return ""
@@ -167,14 +170,32 @@ func (a *Profile) ids() string {
 }
 
 // writeFunctions writes the functions with most self.
-func writeFunctions(b *strings.Builder, functions []flame.Function, omitted int, total int64, unit string) {
+func writeFunctions(b *strings.Builder, functions []flame.Function, total int64, unit string) {
 	fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", "self", "", "total", "", "function")
 	for _, f := range functions[:min(len(functions), textFunctions)] {
-		fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", termtext.Value(f.Self, unit), termtext.Percent(f.Self, total), termtext.Value(f.Total, unit), termtext.Percent(f.Total, total), marked(f.Type, f.Name, termtext.Columns-39))
+		fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", termtext.Value(f.Self, unit), termtext.Percent(f.Self, total), termtext.Value(f.Total, unit), termtext.Percent(f.Total, total), withLines(marked(f.Type, f.Name, termtext.Columns-39), f, total, termtext.Columns-39))
 	}
-	if more := len(functions) + omitted - textFunctions; more > 0 {
+	if more := len(functions) - textFunctions; more > 0 {
 		fmt.Fprintf(b, "%38s %s\n", "...", termtext.Plural(more, "more function"))
 	}
+}
+
+// textLines bounds the lines of a function in the text form.
+const textLines = 3
+
+// withLines adds the lines with most self to a name, where they fit into n columns.
+func withLines(name string, f flame.Function, total int64, n int) string {
+	for i, line := range slices.Collect(slices.Chunk(f.Lines, 3)) {
+		if i == textLines || line[1] == 0 {
+			break
+		}
+		text := fmt.Sprintf("%s line %d %s", []string{":", ","}[min(i, 1)], line[0], termtext.Percent(line[1], total))
+		if utf8.RuneCountInString(name)+len(text) > n {
+			break
+		}
+		name += text
+	}
+	return name
 }
 
 // writeExecutables writes the executables with most self.
@@ -199,6 +220,9 @@ func writeFocus(b *strings.Builder, f *flame.Focus, total int64, unit string) {
 		fmt.Fprintf(b, "         %s\n", termtext.ClipStart(fmt.Sprintf("%s:%d", termtext.OneLine(f.Function.File), f.Function.Line), termtext.Columns-9))
 	}
 	fmt.Fprintf(b, "         self %s (%s)  total %s (%s)\n", termtext.Value(f.Function.Self, unit), termtext.Percent(f.Function.Self, total), termtext.Value(f.Function.Total, unit), termtext.Percent(f.Function.Total, total))
+	for line := range slices.Chunk(f.Function.Lines, 3) {
+		fmt.Fprintf(b, "         line %d self %s (%s)  total %s (%s)\n", line[0], termtext.Value(line[1], unit), termtext.Percent(line[1], total), termtext.Value(line[2], unit), termtext.Percent(line[2], total))
+	}
 	b.WriteString("\ncallers, the nearest first\n")
 	writeFrames(b, f.Callers, total, textFrames/2)
 	b.WriteString("\ncallees\n")

@@ -1,18 +1,52 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// rawQuery returns the parameters of the page's address without those named, unchanged:
-// the server must see what it cannot parse, which a browser would repair.
-export const rawQuery = (...names) => location.search.slice(1).split('&').filter((p) => p && !names.includes(p.split('=')[0]));
+// A frozen page has its answers in the document, by relative address, and needs no server.
+const frozen = globalThis.document?.getElementById?.('frozen');
+const answers = frozen && new Map(Object.entries(JSON.parse(frozen.textContent)).map(([address, answer]) => [sorted(address), answer]));
+export const isFrozen = Boolean(frozen);
 
-// asJSON is the address of the data of this page, with other parameters added.
-export function asJSON(more = {}) {
-  const names = ['format', ...Object.keys(more)];
-  return `${location.pathname}?${[...rawQuery(...names), new URLSearchParams({ ...more, format: 'json' })].join('&')}`;
+// sorted returns the page of an address with its parameters in the order of their names.
+function sorted(address) {
+  const [path, query] = address.replace('#', '').split('?');
+  const params = new URLSearchParams(query);
+  for (const name of ['format', 'since', 'limit']) params.delete(name);
+  params.sort();
+  return `${path.slice(path.lastIndexOf('/') + 1)}?${params}`;
 }
+
+// here is the address of the page. A frozen page has it behind the # of the document: the first
+// answer is its start.
+export function here() {
+  if (!isFrozen) return location;
+  const own = location.hash.length > 1 ? location.hash.slice(1) : frozen.dataset.page ?? [...answers.keys()][0] ?? '?';
+  const [path, search] = own.split('?');
+  return { pathname: path, search: search ? `?${search}` : '', hostname: '', href: location.href };
+}
+
+export const pageName = () => here().pathname.slice(here().pathname.lastIndexOf('/') + 1);
+export const pageParams = () => new URLSearchParams(here().search);
+
+// go shows another state of this page; replace leaves no trace in the history.
+export function go(search, replace) {
+  const to = isFrozen ? `#./${pageName()}${search}` : search;
+  history[replace ? 'replaceState' : 'pushState'](null, '', to);
+}
+
+// rawQuery returns the parameters of the page's address without some, unchanged: the server must
+// see malformed ones, which a browser would repair.
+export const rawQuery = (...names) => here().search.slice(1).split('&').filter((p) => p && !names.includes(p.split('=')[0]));
+
+// asJSON is the address of the data of this page.
+export const asJSON = () => `${here().pathname}?${[...rawQuery('format'), 'format=json'].join('&')}`;
 
 // get fetches JSON. Errors from the server have its message, and served is true.
 export async function get(address, signal) {
+  if (isFrozen) {
+    const answer = answers.get(sorted(address));
+    if (!answer) throw Object.assign(new Error('this downloaded page does not have that part'), { served: true, refused: true });
+    return answer;
+  }
   const answer = await fetch(address, { headers: { Accept: 'application/json' }, signal });
   const text = await answer.text();
   let data;
@@ -25,55 +59,48 @@ export async function get(address, signal) {
   return data;
 }
 
-// link is an address of this viewer, relative to where it is mounted. A list is a parameter
-// that is given several times.
+// link is an address of this viewer, relative to its mount. A list is a parameter with several
+// values.
 export function link(page, params) {
   const pairs = params instanceof URLSearchParams ? [...params] : Object.entries(params ?? {}).flatMap(([k, v]) => [v].flat().map((one) => [k, one]));
   const query = new URLSearchParams(pairs).toString();
-  return `./${page}${query ? `?${query}` : ''}`;
+  return `${isFrozen ? '#' : ''}./${page}${query ? `?${query}` : ''}`;
 }
 
 // range returns the from and until of the page's address.
 export function range() {
-  const params = new URLSearchParams(location.search);
+  const params = pageParams();
   return Object.fromEntries(['from', 'until'].filter((k) => params.get(k)).map((k) => [k, params.get(k)]));
 }
 
-// fixed returns the range that an answer is about, so that it stays the same while profiles
-// come: the windows that it was found in, kept clear of their edges, which their neighbours
-// share. A span has its own time, and what is ranged was asked for by its range.
+// fixed returns the range of an answer, which stays the same while profiles arrive: its windows,
+// clear of their edges, which neighbours share. A span has its own time, and a ranged answer
+// has the range of its address.
 export function fixed(data) {
   if (data.span || data.ranged || !data.windows) return range();
   return { from: Math.ceil(new Date(data.from).getTime()) + 1, until: Math.floor(new Date(data.until).getTime()) - 2 };
 }
 
-// parts returns a function that asks the server for parts of a graph, and for the functions
-// of a search, of what params select.
-export const parts = (params) => (more, signal) => get(link('graph', Object.fromEntries(Object.entries({ ...params, ...more, format: 'json' }).filter(([, v]) => v))), signal);
-
-// remember puts what the page shows into its address; what is empty is left out.
+// remember puts the state of the page into its address; empty values are left out.
 export function remember(values) {
-  const params = new URLSearchParams(location.search);
+  const params = pageParams();
   for (const [key, v] of Object.entries(values)) {
     if (v) params.set(key, v);
     else params.delete(key);
   }
-  history.replaceState(null, '', `?${params}`);
+  go(`?${params}`, true);
 }
 
-// rememberTyped remembers values() when the user pauses or leaves the input: some browsers
-// refuse more than 100 new addresses in half a minute.
+// rememberTyped remembers values() when the user pauses: some browsers refuse more than 100 new
+// addresses in half a minute.
 export function rememberTyped(input, values) {
   let typing;
-  const now = () => {
-    clearTimeout(typing);
-    if (input.isConnected) remember(values());
-  };
-  input.addEventListener('input', () => {
-    clearTimeout(typing);
-    typing = setTimeout(now, 200);
-  });
-  input.addEventListener('change', now);
+  for (const [kind, pause] of [['input', 200], ['change', 0]]) {
+    input.addEventListener(kind, () => {
+      clearTimeout(typing);
+      typing = setTimeout(() => { if (input.isConnected) remember(values()); }, pause);
+    });
+  }
 }
 
 // times returns the range of a baseline that has one.
@@ -84,4 +111,20 @@ export const times = ({ from, until }) => ({ ...(from && { from }), ...(until &&
 export function comparison(left, leftRange, right, rightRange) {
   const side = (name, r) => Object.fromEntries(Object.entries(r).map(([k, v]) => [name + (k === 'from' ? 'From' : 'Until'), v]));
   return link('comparison-diff', { query: left, leftQuery: left, ...side('left', leftRange), rightQuery: right, ...side('right', rightRange) });
+}
+
+// CONDITIONS are the parameters of lists of spans without a control of their own.
+export const CONDITIONS = { name: 'named', trace: 'of trace', service: 'of service', max: 'at most', attribute: 'with', below: 'below', flat: 'each span', from: 'from', until: 'until' };
+const KEPT = [...Object.keys(CONDITIONS), 'filter', 'error', 'min'];
+
+// given returns the conditions of an address, which links between lists keep.
+export const given = (params) => [...params].filter(([k, v]) => KEPT.includes(k) && v).reduce((all, [k, v]) => {
+  all[k] = k in all ? [].concat(all[k], v) : v;
+  return all;
+}, {});
+
+// dropConditions removes all conditions. The time of a ranged source stays: it holds nothing
+// else.
+export function dropConditions(params, ranged) {
+  for (const key of KEPT) if (!ranged || key !== 'from' && key !== 'until') params.delete(key);
 }

@@ -1,23 +1,23 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { asJSON, get, link, range, rawQuery } from './api.js';
+import { asJSON, get, isFrozen, link, pageName, pageParams, range, rawQuery } from './api.js';
 import { compareView } from './compare.js';
 import { h } from './dom.js';
-import { failure } from './failure.js';
-import { logView } from './logview.js';
+import { sentence } from './format.js';
+import { logView } from './log.js';
+import { namesView } from './names.js';
 import { profileView } from './profile.js';
+import { queryForm } from './span.js';
 import { spansView } from './spans.js';
 import { showGone, showStatus } from './status.js';
 
 const POLL = 2000;
 const main = document.getElementById('main');
-const params = new URLSearchParams(location.search);
-const page = location.pathname.slice(location.pathname.lastIndexOf('/') + 1);
 
-// Lists lead to each other with their time.
-if (!params.get('query')) {
-  for (const a of document.querySelectorAll('.pages a')) {
+// Lists lead to each other with their time. In a frozen page all links are behind the #.
+if (isFrozen || !pageParams().get('query')) {
+  for (const a of document.querySelectorAll('.pages a, .brand')) {
     const to = a.getAttribute('href').slice(2);
     const aim = () => { a.href = link(to, range()); };
     aim();
@@ -26,16 +26,17 @@ if (!params.get('query')) {
   }
 }
 
-// On paper the page is light. What views paint for it, they paint after this.
-addEventListener('beforeprint', () => document.documentElement.classList.add('printing'));
-addEventListener('afterprint', () => document.documentElement.classList.remove('printing'));
-
-if (page.startsWith('comparison')) once(compareView, (data) => data.right.span?.service);
-else if (page === 'log') live(logView());
-else if (page === 'names') import('./nametable.js').then(({ namesView }) => live(namesView()), showFailure);
-else if (page === 'timeline') location.replace(`./?${rawQuery('format').join('&')}`);
-else if (params.get('query')) profile();
-else live(spansView());
+function start() {
+  const page = pageName();
+  if (page.startsWith('comparison')) fixedPage((data) => ({ element: compareView(data, page) }), (data) => data.right.span?.service);
+  else if (page === 'log') live(logView());
+  else if (page === 'names') live(namesView());
+  else if (page === 'timeline') location.replace(`./?${rawQuery('format').join('&')}`);
+  else if (pageParams().get('query')) fixedPage(profileView, (data) => data.span?.service);
+  else live(spansView());
+}
+start();
+if (isFrozen) addEventListener('hashchange', start);
 
 addEventListener('keydown', (e) => {
   if (e.key !== '/' || e.ctrlKey || e.metaKey || e.altKey || /^(input|textarea|select)$/i.test(e.target.tagName)) return;
@@ -57,7 +58,8 @@ async function live(view) {
     try {
       data = await get(address);
     } catch (err) {
-      if (mine === turn) told(err);
+      // The page was true: it stays until the server answers again.
+      if (mine === turn) (answered && !err.refused ? showGone : showFailure)(err);
       return;
     }
     if (mine !== turn) return;
@@ -68,11 +70,6 @@ async function live(view) {
     answered = true;
     failed = '';
     if (!main.contains(view.element)) main.replaceChildren(view.element);
-  };
-  const told = (err) => {
-    // What is shown was true: it stays until the server answers again.
-    if (answered && !err.refused) showGone(err);
-    else showFailure(err);
   };
   view.attach(load);
   main.replaceChildren(view.element);
@@ -88,51 +85,30 @@ function showFailure(err) {
   failed = err.message;
 }
 
-// profile shows what a query selects, and polls while a span runs and while samples are on
-// their way.
-async function profile() {
+// fixedPage shows the view that make returns, {element, update}. It polls while a span runs or while
+// samples are on their way.
+async function fixedPage(make, service) {
   let more = true;
   let view = null;
   const load = async () => {
     try {
       const data = await get(asJSON());
-      showService(data.span?.service);
+      showService(service(data));
       showStatus(data.status, load);
       // The user may be typing another query, or look at a part of the graph.
-      if (!view || !main.contains(view.element) || !view.update(data)) main.replaceChildren((view = profileView(data, load)).element);
+      if (!main.contains(view?.element) || !view.update?.(data)) main.replaceChildren((view = make(data, load)).element);
       more = Boolean(data.waiting || data.status?.running && data.span && !data.span.complete);
       failed = '';
     } catch (err) {
-      if (view && !err.refused) showGone(err);
-      else {
-        showFailure(err);
-        view = null;
-        more = !err.refused;
-      }
+      if (view && !err.refused) return showGone(err);
+      showFailure(err);
+      view = null;
+      more = !err.refused;
     }
   };
-  showLoading();
+  main.replaceChildren(h('p', { class: 'loading muted', role: 'status' }, 'Summing the samples \u2026'));
   await load();
   repeat(() => more && load(), () => more);
-}
-
-async function once(view, service) {
-  const load = async () => {
-    try {
-      const data = await get(asJSON());
-      showService(service(data));
-      showStatus(data.status, load);
-      main.replaceChildren(view(data, page));
-    } catch (err) {
-      showFailure(err);
-    }
-  };
-  showLoading();
-  await load();
-}
-
-function showLoading() {
-  main.replaceChildren(h('p', { class: 'loading muted', role: 'status' }, 'Summing the samples \u2026'));
 }
 
 // repeat calls f while the page can be seen and more() holds.
@@ -141,9 +117,28 @@ function repeat(f, more = () => true) {
     if (!document.hidden) await f();
     if (more()) setTimeout(next, POLL);
   };
-  if (more()) setTimeout(next, POLL);
+  if (more() && !isFrozen) setTimeout(next, POLL);
 }
 
 function showService(name) {
-  if (name) document.getElementById('service').replaceChildren(h('span', { title: name }, name));
+  const place = document.getElementById('service');
+  if (name && place.textContent !== name) place.replaceChildren(h('span', { title: name }, name));
+}
+
+// failure shows an error, and its place in the query.
+function failure(err) {
+  // An error from the server is not a bug of the page.
+  if (!err.served) console.error(err);
+  const params = pageParams();
+  const name = /^(left|right)Query:/.exec(err.message)?.[0].slice(0, -1) ?? 'query';
+  const query = params.get(name) ?? '';
+  // The server counts bytes.
+  const at = err.column ? new TextDecoder().decode(new TextEncoder().encode(query).slice(0, err.column - 1)).length : -1;
+  return h('article', null,
+    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans')),
+    query && pageName() === '' && queryForm(query),
+    h('section', { class: 'card empty', role: 'alert' },
+      h('h2', null, err.column ? 'This query cannot be read' : 'That did not work'),
+      at >= 0 && h('pre', null, `${query}\n${' '.repeat(at)}^`),
+      h('p', null, sentence(err.message.replace(/\bflameql: /, '')))));
 }

@@ -1,6 +1,9 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+import { button, follow, h } from './dom.js';
+import { count, percent } from './format.js';
+
 // deltaColour runs from blue over grey to red while t runs from -1 to 1.
 export function deltaColour(t, dark) {
   const strength = Math.min(1, Math.abs(t)) ** 0.7;
@@ -40,9 +43,68 @@ export function stripColour(i, dark) {
   return dark ? `hsl(${hue} 62% 56%)` : `hsl(${hue} 66% 54%)`;
 }
 
-// theme reads what the style sheet says about colours.
+// theme reads the colours of the style sheet.
 export function theme() {
   const css = getComputedStyle(document.documentElement);
   const get = (name) => css.getPropertyValue(name).trim();
   return { dark: get('--dark') === '1', ink: get('--frame-ink'), plain: get('--frame-plain'), match: get('--match'), matchInk: get('--match-ink'), line: get('--line'), muted: get('--muted'), accent: get('--accent') };
+}
+
+// NAMES are what the legend calls the frames of a type; MARKS are what a search finds
+// them by, as the text form of the page marks them.
+const NAMES = { go: 'Go', kernel: 'Kernel', native: 'Native code', other: 'Other languages' };
+const MARKS = { kernel: '[k]', native: '[n]', go: '[go]', other: '[other]' };
+
+// typeOfMark returns the type of frames that a search text means, if it is a mark.
+export const typeOfMark = (text) => Object.keys(MARKS).find((type) => MARKS[type] === text);
+
+// mark is what stands before the name of a frame.
+export const mark = (f) => (f.type === 'kernel' || f.type === 'native' ? `${MARKS[f.type]} ` : '');
+
+// typeLegend names the colours of a host profile's frames, with what ran in them. A click
+// marks the frames of one type.
+export function typeLegend(data, flame) {
+  const chips = data.frameTypes.map(({ type, self }) => {
+    const chip = button('', () => {
+      flame.search.value = flame.search.value === MARKS[type] ? '' : MARKS[type];
+      flame.find(flame.search.value);
+    }, { class: 'chip', title: `Mark the frames of this type, or search for ${MARKS[type]}` });
+    chip.append(h('i'), `${mark({ type })}${NAMES[type]}`, h('span', { class: 'muted' }, percent(self / (data.total || 1))));
+    return chip;
+  });
+  const paint = () => {
+    const { dark } = theme();
+    chips.forEach((chip, i) => { chip.firstElementChild.style.background = typeColour(data.frameTypes[i].type, dark); });
+  };
+  paint();
+  const element = h('div', { class: 'chips types', 'aria-label': 'Types of frames by what they take themselves' }, chips);
+  follow(element, 'theme', paint);
+  return element;
+}
+
+const SHOWN = 8;
+
+// packageLegend names the colours of the packages with most self. A click marks the frames of one.
+export function packageLegend(data, flame) {
+  const all = flame.graph.packages();
+  const top = all.slice(0, SHOWN).filter(([name]) => name);
+  const rest = all.filter((p) => !top.includes(p));
+  const chips = top.map(([name, self]) => {
+    const chip = button('', () => {
+      const text = flame.search.value === `${name}.` ? '' : `${name}.`;
+      flame.search.value = text;
+      flame.find(text);
+    }, { class: 'chip', title: `Mark the functions of ${name}` });
+    chip.append(h('i'), name, h('span', { class: 'muted' }, percent(self / (data.total || 1))));
+    return chip;
+  });
+  const paint = () => {
+    const { dark } = theme();
+    chips.forEach((chip, i) => { chip.firstElementChild.style.background = packageColour(top[i][0], dark); });
+  };
+  paint();
+  const element = h('div', { class: 'chips', 'aria-label': 'Packages by what they take themselves' }, chips,
+    rest.length > 0 && h('span', { class: 'muted' }, `${count(rest.length, 'other package')} ${percent(rest.reduce((sum, [, self]) => sum + self, 0) / (data.total || 1))}`));
+  follow(element, 'theme', paint);
+  return element;
 }

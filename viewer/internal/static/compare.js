@@ -1,14 +1,13 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { fixed, link, parts } from './api.js';
-import { deltaColour, theme } from './colours.js';
-import { copyLink, copyPprof } from './copy.js';
-import { h, linkButton } from './dom.js';
-import { diffTable } from './difftable.js';
+import { fixed, link, pageParams, remember } from './api.js';
+import { deltaColour, mark, theme } from './colours.js';
+import { button, choice, follow, h, linkButton } from './dom.js';
 import { Flame } from './flame.js';
-import { capital, clock, sentence, signedPoints, sources, spanTitle, time, value } from './format.js';
-import { follow } from './listen.js';
+import { capital, clock, count, percent, points, sentence, shortName, signedPoints, sources, spanTitle, time, value } from './format.js';
+import { Graph } from './graph.js';
+import { downloads } from './profile.js';
 
 // compareView compares two profiles: one graph of the right side coloured by change, or
 // two graphs.
@@ -18,26 +17,21 @@ export function compareView(data, page) {
   const name = right.span ? spanTitle(right.span) : right.title;
   document.title = `Comparison: ${name} \u00b7 spanprof`;
   const deltas = new Map(diff.map((d) => [d.name, { delta: d.delta, left: share(d.leftTotal, left.total), right: share(d.rightTotal, right.total) }]));
-  const params = new URLSearchParams(location.search);
+  const params = pageParams();
   params.delete('format');
   // The left side of an address may be any query.
   const against = left.query === right.baseline?.query;
   const other = both ? 'comparison-diff' : 'comparison';
-  const ranged = (a, p = params) => ({ query: a.query, ...times(p, a === left ? 'left' : 'right') });
-  // A graph asks in the times that its side was found in: what it says is of that whole.
-  const found = pinned(params, left, right);
+  const ranged = (a) => ({ query: a.query, ...times(params, a === left ? 'left' : 'right') });
   const names = sideNames(data);
   const children = [
-    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: './' }, '\u2190 Spans'), h('a', { href: link('', ranged(right)) }, 'Flame graph')),
+    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans'), h('a', { href: link('', ranged(right)) }, 'Flame graph')),
     h('h1', null, h('span', { class: 'clamp', title: name }, `${against ? 'Against its baseline' : 'Comparison'}: ${name}`)),
     h('div', { class: 'sides' }, side(names[0], left, ranged(left)), side(names[1], right, ranged(right))),
     h('div', { class: 'actions' },
       another(both ? 'One graph' : 'Two graphs', (p) => link(other, p)),
       another('Swap sides', (p) => link(page, swapped(p, both))),
-      linkButton('Download pprof', link(page, { ...Object.fromEntries(params), format: 'pprof' }), { download: true, title: `${names[1]} less ${names[0]}, scaled to the same total` }),
-      copyPprof(page, { ...Object.fromEntries(params), format: 'pprof' }),
-      copyLink(() => link(page, pinned(new URLSearchParams(location.search), left, right))),
-      h('span', { class: 'formats muted' }, ['text', 'json', 'folded'].map((format) => h('a', { href: link(page, { ...Object.fromEntries(params), format }) }, format)))),
+      downloads(page, page, Object.fromEntries(params), () => link(page, pinned(pageParams(), left, right)), `${names[1]} less ${names[0]}, scaled to the same total`)),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
     ...[left, right].map((a, i) => a.empty && h('p', { class: 'note' }, sentence(`${names[i]} is empty: ${a.empty}`))),
   ];
@@ -52,8 +46,7 @@ export function compareView(data, page) {
   if (!left.empty && !right.empty) children.push(diffTable(data, names, search));
   const graph = (a, name, coloured) => {
     if (a.empty) return;
-    const ask = parts(coloured ? { of: 'right', ...Object.fromEntries([...found].filter(([key]) => /query|from|until/i.test(key))) } : ranged(a, found));
-    const flame = new Flame({ ask, remembered: both && a === left ? ['leftSearch', 'leftZoom'] : ['search', 'zoom'], root: a.flame, unit: a.unit, label: name, deltas: coloured ? deltas : null, onfunction: (fn) => { location.href = link('', { ...ranged(a), view: 'callers', function: fn }); } });
+    const flame = new Flame({ graph: new Graph(data.flame, a === left ? 'left' : ''), remembered: both && a === left ? ['leftSearch', 'leftZoom'] : ['search', 'zoom'], unit: a.unit, label: name, deltas: coloured ? deltas : null, onfunction: (fn) => { location.href = link('', { ...ranged(a), view: 'callers', function: fn }); } });
     graphs.push(flame);
     children.push(h('h2', null, name), flame.element);
   };
@@ -74,7 +67,7 @@ function times(params, name) {
 // another links to another look at this comparison, with what is chosen and zoomed to by then.
 function another(text, to) {
   const now = () => {
-    const params = new URLSearchParams(location.search);
+    const params = pageParams();
     params.delete('format');
     return to(params);
   };
@@ -94,9 +87,8 @@ function pinned(params, left, right) {
   return p;
 }
 
-// swapped is the address of the comparison the other way round. Of both graphs each side keeps
-// its search and its zoom. The only graph keeps its own; those of the graph that is not shown would
-// be those of the other side.
+// swapped is the address of the comparison the other way round. Of two graphs, each side keeps its
+// search and its zoom. The only graph keeps its own.
 export function swapped(params, both) {
   const p = new URLSearchParams(params);
   const pairs = ['Query', 'From', 'Until'].map((part) => [`left${part}`, `right${part}`]);
@@ -112,8 +104,8 @@ export function swapped(params, both) {
   return p;
 }
 
-// sideNames says what the sides are: where they are of one name, also of when. A name is
-// written as the program does.
+// sideNames names the sides. Two sides of one name also have their times. A name stays as the
+// program wrote it.
 export function sideNames({ left, right, leftName, rightName }) {
   const when = (a) => (a.windows > 0 ? `, ${clock(a.from)} \u2013 ${clock(a.until)}` : '');
   return [[left, leftName], [right, rightName]].map(([a, name]) => (name === a.title ? name : capital(name)) + (a.span ? ` at ${time(new Date(a.span.start))}` : leftName === rightName ? when(a) : ''));
@@ -144,4 +136,83 @@ function deltaLegend(max, left) {
   const element = h('p', { class: 'muted legend' }, `${signedPoints(-max)} `, h('span', { class: 'scale' }, boxes), ` ${signedPoints(max)} (percentage points) of the total. Red takes more than in \u201c${left}\u201d, blue less. What only that has is in the table alone.`);
   follow(element, 'theme', paint);
   return element;
+}
+
+const FIRST_ROWS = 8;
+const WITH = { total: ['leftTotal', 'rightTotal'], self: ['leftSelf', 'rightSelf'] };
+
+// measures returns how the sides can be held against each other: by shares and, where that
+// is known, for each span or second. each is what a side is divided by.
+export function measures({ left, right }) {
+  const seconds = (p) => (p.profiledNs ?? 0) / 1e9;
+  const signed = (v) => (v < 0 ? '\u2212' : '+') + value(Math.abs(v), left.unit);
+  const amounts = { show: (v) => value(v, left.unit), change: signed };
+  return [['share', 'Share', { each: (p) => p.total || 1, show: percent, change: signedPoints }],
+    left.ofSpans > 0 && right.ofSpans > 0 && ['span', 'Per span', { each: (p) => p.ofSpans, ...amounts }],
+    left.ofSpans !== 1 && right.ofSpans !== 1 && seconds(left) > 0 && seconds(right) > 0 && ['second', 'Per second', { each: seconds, ...amounts }]].filter(Boolean);
+}
+
+// differences lists the functions with what they take on each side, and the change, that
+// which changes most first.
+export function differences({ left, right, diff }, { each }, by) {
+  return diff.map((d) => {
+    const [a, b] = [d[WITH[by][0]] / each(left), d[WITH[by][1]] / each(right)];
+    return { name: d.name, type: d.type, left: a, right: b, delta: b - a };
+  }).filter((d) => d.delta !== 0).sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta));
+}
+
+// diffTable lists the functions that differ most, with callees or by themselves, those that
+// take more on the right first. names are the names of the sides. search is called with a
+// function's name.
+export function diffTable(data, names, search) {
+  const { left, right, diff, diffOmitted } = data;
+  const known = measures(data);
+  const params = pageParams();
+  let by = params.get('sort') === 'self' ? 'self' : 'total';
+  let measure = known.find(([key]) => key === params.get('per')) ?? known[0];
+  let shown = FIRST_ROWS;
+  const halves = h('div', { class: 'halves' });
+  const noise = h('p', { class: 'muted' });
+  const more = button('', () => { shown = Infinity; render(); }, { class: 'cutoff' });
+  const render = () => {
+    const of = measure[2];
+    const rows = differences(data, of, by);
+    const most = Math.abs(rows[0]?.delta ?? 1);
+    const signs = [rows.filter((d) => d.delta > 0), rows.filter((d) => d.delta < 0)];
+    const half = (title, rows) => h('div', null, h('h3', null, title), rows.length === 0 ? h('p', { class: 'muted' }, 'No function does.')
+      : h('table', null,
+        h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Function'), names.map((name) => h('th', { scope: 'col', class: 'num cut', title: name }, name)), h('th', { scope: 'col', class: 'num' }, 'Change'), h('th', { class: 'swing', 'aria-hidden': 'true' }))),
+        h('tbody', null, rows.slice(0, shown).map((d) => row(d, most, of, search)))));
+    halves.replaceChildren(half(`More in ${names[1]}`, signs[0]), half(`Less in ${names[1]}`, signs[1]));
+    const chance = measure[0] === 'share' ? points(shareNoise(left, right)) : of.show(2 * Math.hypot(...[left, right].map((p) => p.total / of.each(p) / Math.sqrt(Math.max(1, p.samples)))));
+    noise.textContent = left.unit === 'nanoseconds' ? `With ${left.samples.toLocaleString('en')} and ${count(right.samples, 'sample')}, a change below ${chance} may be chance.` : '';
+    more.hidden = signs.every((rows) => rows.length <= shown);
+    more.textContent = `Show all ${count(rows.length, 'function')}`;
+  };
+  const pick = () => {
+    remember({ sort: by === 'self' && by, per: measure !== known[0] && measure[0] });
+    render();
+  };
+  render();
+  return h('section', { class: 'card diff' },
+    h('div', { class: 'tools' }, h('h2', null, 'Biggest differences'), h('span', { class: 'grow' }),
+      known.length > 1 && choice('Measure', known, measure[0], (key) => { measure = known.find(([k]) => k === key); pick(); }),
+      choice('Functions', [['total', 'With callees'], ['self', 'Self']], by, (key) => { by = key; pick(); })),
+    halves, noise, more,
+    diffOmitted ? h('p', { class: 'muted' }, `${count(diffOmitted, 'function')} left out that differ less, each by ${points(Math.min(...diff.map((d) => Math.abs(d.delta))))} at most.`) : null);
+}
+
+// shareNoise is two standard errors of the difference between two shares of a half, which is
+// the worst case. Heap values have no such simple error.
+const shareNoise = (left, right) => Math.min(1, Math.sqrt(1 / Math.max(1, left.samples) + 1 / Math.max(1, right.samples)));
+
+function row(d, most, of, search) {
+  const cls = d.delta > 0 ? 'more' : 'less';
+  const fill = h('i', { class: cls });
+  fill.style.width = `max(1px, ${Math.abs(d.delta) / most * 100}%)`;
+  return h('tr', null,
+    h('td', { class: 'fn' }, mark(d), button(shortName(d.name), () => search(d.name), { class: 'plain', title: d.name })),
+    [of.show(d.left), of.show(d.right)].map((text) => h('td', { class: 'num' }, text)),
+    h('td', { class: `num ${cls}` }, of.change(d.delta)),
+    h('td', { class: 'swing', 'aria-hidden': 'true' }, fill));
 }

@@ -1,24 +1,11 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { link, range } from './api.js';
-import { copyPprof } from './copy.js';
+import { isFrozen, link, range } from './api.js';
 import { h, linkButton } from './dom.js';
 import { bareName, count, duration, percent, shortName } from './format.js';
+import { colourOf, stateBar } from './span.js';
 import { started } from './trace.js';
-
-// GROUPS have the colours of the states.
-const GROUPS = {
-  own: ['running'],
-  ready: ['runnable'],
-  lock: ['mutex', 'rwmutex', 'semaphore'],
-  talk: ['channel', 'select', 'cond', 'waitgroup'],
-  outside: ['network', 'syscall', 'cgo'],
-  rest: ['sleep', 'other wait', 'unknown'],
-  gc: ['gc stop', 'gc assist', 'gc sweep', 'gc wait'],
-};
-
-export const group = (state) => Object.keys(GROUPS).find((g) => GROUPS[g].includes(state)) ?? 'rest';
 
 // CLOCKS is by how much the clocks of a span and of a trace may differ, in ms.
 const CLOCKS = 1;
@@ -30,8 +17,7 @@ export function exactView(data) {
   if (!data.span) return nameView(data, data.exactByName);
   const x = data.span.exactTimes;
   return h('div', { class: 'exact' },
-    notes(data.span, x),
-    h('h3', null, 'What it did'), statesBar(x),
+    ...notes(data.span, x).flat(),
     h('h3', null, 'Its waits'), waitsTable(data, x), x.waits.length > 0 && download(data),
     h('h3', null, 'Its goroutines'), lanes(x),
     h('h3', null, 'Critical path'), path(x),
@@ -45,8 +31,8 @@ function nameView(data, x) {
   const share = (ns) => percent(ns / x.durationNs);
   const held = (b) => (/mutex/.test(b.state) ? 'locks held by ' : `${b.state}, ended by `);
   return h('div', { class: 'exact' },
-    h('p', { class: 'muted' }, `${EXACT} This sums up ${count(x.spans, 'slow span')} of this name whose times are known, not all of its spans.`),
-    h('h3', null, 'What they did'), ...statesBar({ durationNs: x.durationNs, goroutines: [x] }),
+    h('p', { class: 'muted' }, `${EXACT} This sums up ${count(x.spans, 'slow span')} of this name with exact times, not all of its spans.`),
+    h('h3', null, 'What they did'), ...stateBar(x.states.map((s) => ({ state: s.state, ns: s.durationNs })), x.durationNs),
     h('h3', null, 'Which spans they waited for'),
     x.blocked ? h('table', { class: 'waits' }, h('tbody', null, x.blocked.map((b) => h('tr', null,
       h('td', { class: 'num' }, share(b.durationNs)),
@@ -59,7 +45,7 @@ function nameView(data, x) {
 // download gives the waits to go tool pprof.
 function download(data) {
   const selected = { query: data.query, ...range() };
-  return h('div', { class: 'actions' }, linkButton('Download waits as pprof', link('waits', selected), { download: true }), copyPprof('waits', selected));
+  return isFrozen ? null : h('div', { class: 'actions' }, linkButton('Download waits as pprof', link('waits', selected), { download: true }));
 }
 
 function notes(span, x) {
@@ -68,38 +54,18 @@ function notes(span, x) {
     h('p', { class: 'muted' }, EXACT),
     other && h('p', { class: 'note' }, `By the trace it took ${duration(x.durationNs)}: the program gave the span other times.`),
     x.open && h('p', { class: 'note' }, 'The recording ends before the span does.'),
+    (x.holes ?? []).map((hole) => h('p', { class: 'muted' }, `${hole.durationNs > 0 ? `${duration(hole.durationNs)}: ` : ''}${hole.reason}`)),
     x.omitted && h('p', { class: 'note' }, 'There is more than is kept of a span: the lists below are cut.'),
   ];
 }
 
-// place puts an element where a time is in a whole.
-function place(cls, from, length, whole, title) {
-  const el = h('i', { class: cls, title });
+// place puts an element where a time is in a whole, in the colour of its state.
+function place(state, from, length, whole, title) {
+  const el = h('i', { class: state ? null : 'extent', title });
+  if (state) el.style.background = colourOf(state);
   el.style.left = `${from / whole * 100}%`;
   el.style.width = `${length / whole * 100}%`;
   return el;
-}
-
-// parts are the states of the span's own goroutine and what is not known of it, the longest
-// first: [class, text, ns].
-export function parts(x) {
-  return [...(x.goroutines[0]?.states ?? []).map((s) => [group(s.state), s.state, s.durationNs]),
-    ...(x.holes ?? []).filter((hole) => hole.durationNs > 0).map((hole) => ['hole', hole.reason, hole.durationNs])].sort((a, b) => b[2] - a[2]);
-}
-
-function statesBar(x) {
-  let at = 0;
-  const list = parts(x);
-  const texts = list.map(([, text, ns]) => `${text} ${duration(ns)}, ${percent(ns / x.durationNs)}`);
-  return [
-    h('div', { class: 'states', 'aria-hidden': 'true' }, list.map(([cls, , ns], i) => {
-      const el = place(cls, at, ns, x.durationNs, texts[i]);
-      at += ns;
-      return el;
-    })),
-    h('ul', { class: 'keys' }, list.map(([cls], i) => h('li', null, h('i', { class: cls }), texts[i]))),
-    ...(x.holes ?? []).filter((hole) => !hole.durationNs).map((hole) => h('p', { class: 'muted' }, hole.reason)),
-  ];
 }
 
 // frame is the innermost call of a stack that people know: not of the runtime, or of
@@ -116,7 +82,7 @@ function where(stack) {
   return h('details', null, h('summary', null, name), h('pre', null, stack.map((s) => `${s.func}\n    ${s.file}:${s.line}`).join('\n')));
 }
 
-// did says what a blocker did meanwhile.
+// did lists the states of a blocker meanwhile.
 export function did(list) {
   const verbs = { running: 'ran', runnable: 'was ready to run for', sleep: 'slept', syscall: 'was in a system call for', cgo: 'was in C code for' };
   return list.filter((d, i) => i < MOST.did && d.durationNs * 100 >= list[0].durationNs)
@@ -133,7 +99,7 @@ function spanLink(data, by) {
 }
 
 function waitsTable(data, x) {
-  if (!x.waits.length) return h('p', { class: 'muted' }, x.goroutines.length ? 'It waited for nothing.' : 'Nothing is known of them.');
+  if (!x.waits.length) return h('p', { class: 'muted' }, x.goroutines.length ? 'It waited for nothing.' : 'Unknown.');
   const more = x.waits.length - Math.min(x.waits.length, MOST.waits) + (x.waitsOmitted ?? 0);
   return [
     h('div', { class: 'scroll' }, h('table', { class: 'waits' },
@@ -165,15 +131,15 @@ function label(x, child, id, fn) {
 function lanes(x) {
   const shown = x.goroutines.slice(0, MOST.lanes);
   const more = x.goroutines.length - shown.length + (x.goroutinesOmitted ?? 0);
-  if (!shown.length) return h('p', { class: 'muted' }, 'Nothing is known of them.');
+  if (!shown.length) return h('p', { class: 'muted' }, 'Unknown.');
   return [
     h('ol', { class: 'lanes' }, shown.map((g) => {
       const text = g.states.map((s) => `${s.state} ${duration(s.durationNs)}`).join(', ');
       return h('li', null,
         h('span', { class: 'who', title: g.function }, label(x, g.child, g.id, g.function), text && h('span', { class: 'sr' }, `: ${text}`)),
         h('span', { class: 'track', 'aria-hidden': 'true', title: text },
-          place('extent', g.startNs, g.endNs - g.startNs, x.durationNs),
-          (g.intervals ?? []).map((v) => place(group(v.state), v.startNs, v.durationNs, x.durationNs, `${v.state} ${duration(v.durationNs)}`))));
+          place('', g.startNs, g.endNs - g.startNs, x.durationNs),
+          (g.intervals ?? []).map((v) => place(v.state, v.startNs, v.durationNs, x.durationNs, `${v.state} ${duration(v.durationNs)}`))));
     })),
     more > 0 && h('p', { class: 'muted' }, `and ${count(more, 'goroutine')} more`),
   ];
@@ -184,15 +150,15 @@ function path(x) {
   const name = (s) => label(x, s.child, s.goroutine, s.function);
   const steps = x.path.filter((s) => s.durationNs * 500 >= x.durationNs).slice(0, MOST.steps);
   const more = x.path.length - steps.length;
-  if (!x.path.length) return h('p', { class: 'muted' }, 'Nothing is known of it.');
+  if (!x.path.length) return h('p', { class: 'muted' }, 'Unknown.');
   return [
-    h('div', { class: 'track', 'aria-hidden': 'true' }, x.path.map((s) => place(group(s.states[0]?.state), s.startNs, s.durationNs, x.durationNs, name(s)))),
+    h('div', { class: 'track', 'aria-hidden': 'true' }, x.path.map((s) => place(s.states[0]?.state ?? 'unknown', s.startNs, s.durationNs, x.durationNs, name(s)))),
     h('div', { class: 'scroll' }, h('table', { class: 'path' }, h('tbody', null, steps.map((s) => h('tr', null,
       h('td', { class: 'num' }, duration(s.durationNs)),
       h('td', null, name(s)),
       h('td', null, s.states.map((t) => `${t.state} ${duration(t.durationNs)}`).join(', '))))))),
     more > 0 && h('p', { class: 'muted' }, `and ${count(more, 'step')} more`),
-    x.pathOmittedNs > 0 && h('p', { class: 'muted' }, `${duration(x.pathOmittedNs)} of it is not known, or in many short steps.`),
+    x.pathOmittedNs > 0 && h('p', { class: 'muted' }, `${duration(x.pathOmittedNs)} of it is unknown, or in many short steps.`),
   ];
 }
 
@@ -204,6 +170,6 @@ function runners(data, x) {
     h('div', { class: 'scroll' }, h('table', null, h('tbody', null, x.runners.map((r) => h('tr', null,
       h('td', { class: 'num' }, duration(r.durationNs)),
       h('td', null, r.same ? 'the span itself, on other goroutines' : r.span ? spanLink(data, r) : `goroutines of ${r.function || 'no known function'}`)))))),
-    x.runnersCut && h('p', { class: 'muted' }, 'There were more, and not all were looked at.'),
+    x.runnersCut && h('p', { class: 'muted' }, 'There were more.'),
   ];
 }

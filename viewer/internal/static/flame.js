@@ -1,32 +1,24 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { remember, rememberTyped } from './api.js';
-import { packageColour, deltaColour, theme, typeColour } from './colours.js';
-import { copyButton } from './copy.js';
-import { button, h } from './dom.js';
-import { paint, ROW } from './flamepaint.js';
-import { FlameParts, OTHER, sibling, within } from './flameparts.js';
-import { count, percent, pkg, signedPoints, value } from './format.js';
-import { follow, followSize } from './listen.js';
+import { pageParams, remember, rememberTyped } from './api.js';
+import { deltaColour, mark, packageColour, theme, typeColour, typeOfMark } from './colours.js';
+import { button, copyButton, follow, followSize, h } from './dom.js';
+import { bareName, count, percent, shortName, signedPoints, value } from './format.js';
+import { pathID, sibling, topmost, within } from './graph.js';
 
-// Flame is a flame graph on a canvas. The canvas is at most as high as the window and
-// moves with it, so that a deep graph costs no more than a shallow one.
+// Flame is a flame graph on a canvas. The canvas is at most as high as the window and moves with it:
+// a deep graph costs no more than a shallow one.
 export class Flame {
-  // options: root is the tree, unit the unit of its values, label the graph's name for
-  // screen readers, whole the total for shares if that is not the graph's own. functions is
-  // a Map from names to {file, line}; deltas is a Map from names to the change of a
-  // function's share, which then sets the colour. flipped puts the root at the bottom, simple omits the tools,
-  // onfunction is called with the name whose callers and callees to show. ask gets parts of
-  // the graph from the server. remembered are the parameters of the address that have the
-  // search and the zoom of a graph.
+  // options: graph is a Graph, unit the unit of its values, label its name for screen readers.
+  // whole is the total for shares if it is not the graph's own. deltas is a Map from names to
+  // the change of a function's share, which then sets the colour. flipped puts the root at the
+  // bottom, simple omits the tools. onfunction is called with the name of a function to show with
+  // its callers and callees. remembered are the parameters of the address for the search and the
+  // zoom.
   constructor(options) {
-    const { root, unit, label, whole, functions, deltas, flipped, simple, onfunction, ask, remembered } = options;
-    Object.assign(this, { unit, whole, functions, deltas, onfunction, remembered, flipped: Boolean(flipped) });
-    this.parts = new FlameParts({ given: root, ask, functions, unit, changed: () => this.take() });
-    if (deltas) this.maxDelta = this.frames.reduce((m, f) => Math.max(m, Math.abs(this.delta(f))), 0.02);
-    this.view = [0, root.total];
-
+    const { graph, unit, label, whole, deltas, flipped, simple, onfunction, remembered } = options;
+    Object.assign(this, { unit, whole, deltas, onfunction, remembered, flipped: Boolean(flipped), text: '' });
     this.canvas = h('canvas', { tabindex: 0, role: 'application', 'aria-label': `${label}. Arrow keys move between frames, Enter zooms in, Escape zooms out${onfunction ? ', c shows callers and callees' : ''}.` });
     this.tip = h('div', { class: 'tip', hidden: true });
     this.live = h('div', { class: 'sr', 'aria-live': 'polite' });
@@ -41,55 +33,33 @@ export class Flame {
       !simple && h('div', { class: 'tools' }, this.search, this.found, h('span', { class: 'grow' }), this.flip, this.reset),
       this.detail, this.body, this.cut, this.tip, this.live);
     this.listen();
-    this.recall();
-    this.take();
+    const [search, zoom] = (remembered ?? []).map((key) => pageParams().get(key) ?? '');
+    this.search.value = this.text = search ?? '';
+    this.update(graph, zoom ?? '');
   }
 
-  get frames() { return this.parts.frames; }
-
-  get zoomed() { return this.parts.zoomed; }
-
-  get matches() { return this.parts.matches; }
-
-  get depth() { return this.deepest; }
-
-  // take shows the frames that have come.
-  take() {
-    if (this.taken !== this.frames) {
-      this.taken = this.frames;
-      this.deepest = 1 + this.frames.reduce((d, f) => Math.max(d, f.depth), 0);
-      this.hover = this.focus = null;
-      this.view = [this.zoomed.x, this.zoomed.x + this.zoomed.total];
-      this.showDetail(this.zoomed);
-    }
-    this.reset.disabled = !this.zoomed.parent;
-    this.found.textContent = this.parts.found();
-    const cut = this.parts.cut();
-    this.cut.hidden = !cut;
-    if (this.cut.textContent !== cut) this.cut.textContent = cut;
-    this.element.setAttribute('aria-busy', String(this.parts.pending));
-    this.draw();
-  }
-
-  // update shows later samples of the same.
-  update(root, functions) {
-    this.functions = functions;
-    this.parts.replace(root, functions);
-  }
-
-  // recall does what the address says, remember writes it there.
-  recall() {
-    if (!this.remembered) return;
-    const params = new URLSearchParams(location.search);
-    const [search, zoom] = this.remembered.map((key) => params.get(key) ?? '');
-    this.search.value = this.parts.text = search;
-    this.parts.zoom = zoom;
-    if (this.parts.text || this.parts.zoom) this.parts.refresh(0);
+  // update shows a graph, of later samples of the same. Addresses of earlier versions have longer
+  // zooms, with the same beginning.
+  update(graph, zoom = pathID(this.zoomed)) {
+    this.graph = graph;
+    this.frames = graph.frames;
+    this.depth = 1 + this.frames.reduce((d, f) => Math.max(d, f.depth), 0);
+    this.rows = Array.from({ length: this.depth }, () => []);
+    for (const f of this.frames) this.rows[f.depth].push(f);
+    if (this.deltas) this.maxDelta = this.frames.reduce((m, f) => Math.max(m, Math.abs(this.delta(f))), 0.02);
+    const zoomed = zoom && this.frames.find((f) => pathID(f) === zoom.slice(0, 8));
+    this.lost = zoom && !zoomed ? 'this graph does not have the zoomed frame of the address' : '';
+    this.zoomed = zoomed || this.frames[0];
+    this.hover = this.focus = null;
+    this.view = [this.zoomed.x, this.zoomed.x + this.zoomed.total];
+    this.look(this.text);
+    this.cut.hidden = !graph.omitted;
+    this.cut.textContent = graph.omitted ? `${count(graph.omitted, 'narrow frame')} left out: only their callers have their time.` : '';
   }
 
   shown() {
     const [search, zoom] = this.remembered;
-    return { [search]: this.search.value.trim(), [zoom]: this.parts.zoom };
+    return { [search]: this.search.value.trim(), [zoom]: pathID(this.zoomed) };
   }
 
   remember() {
@@ -121,10 +91,7 @@ export class Flame {
     });
     this.canvas.addEventListener('click', (e) => {
       const frame = this.at(e);
-      if (!frame) return;
-      // Frames that were cut show up when what they are in is zoomed to.
-      if (frame.name === OTHER) this.zoom(frame.parent);
-      else this.zoom(frame === this.zoomed && frame.parent ? frame.parent : frame);
+      if (frame) this.zoom(frame === this.zoomed && frame.parent ? frame.parent : frame);
     });
     this.canvas.addEventListener('keydown', (e) => this.key(e));
     this.canvas.addEventListener('blur', () => {
@@ -150,7 +117,7 @@ export class Flame {
       case 'Escape': if (this.zoomed.parent) { this.zoom(this.zoomed.parent); next = this.zoomed; } break;
       case 'Home': next = this.frames[0]; break;
       case 'n': next = this.nextMatch(at); break;
-      case 'c': if (this.onfunction && at.parent && at.name !== OTHER) this.onfunction(at.name); break;
+      case 'c': if (this.onfunction && at.parent) this.onfunction(at.name); break;
       default: return;
     }
     e.preventDefault();
@@ -169,7 +136,7 @@ export class Flame {
 
   nextMatch(at) {
     if (!this.matches?.size) return null;
-    const all = [...this.matches].filter((f) => within(f, this.zoomed));
+    const all = this.frames.filter((f) => this.hit(f) && within(f, this.zoomed));
     const from = this.frames.indexOf(at);
     return all.find((f) => this.frames.indexOf(f) > from) ?? all[0];
   }
@@ -177,13 +144,10 @@ export class Flame {
   // zoom makes frame as wide as the graph.
   zoom(frame) {
     const from = [...this.view];
-    if (frame.name === OTHER && frame.parent) frame = frame.parent;
-    this.parts.zoomTo(frame);
-    // Of a zoom out of what the server has sent, the frames are new ones.
-    frame = this.zoomed;
+    this.zoomed = frame;
+    this.lost = '';
     this.remember();
-    this.showDetail(frame);
-    this.take();
+    this.tell();
     const to = [frame.x, frame.x + frame.total];
     if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
       this.view = to;
@@ -210,7 +174,7 @@ export class Flame {
     const [name, ...lines] = this.describe(frame);
     this.detail.replaceChildren(
       h('div', { class: 'about' }, h('b', { class: 'code' }, name), h('span', { class: 'muted' }, lines.join(' \u00b7 '))),
-      this.onfunction && frame.name !== OTHER && button('Callers and callees', () => this.onfunction(frame.name)),
+      this.onfunction && button('Callers and callees', () => this.onfunction(frame.name)),
       copyButton('Copy name', () => frame.name));
   }
 
@@ -220,12 +184,27 @@ export class Flame {
     this.draw();
   }
 
-  // look marks the functions whose names contain text, or which are of the type that the
-  // text is the mark of; find remembers that at once.
+  // look marks the functions with a text in their names, or with a type by its mark; find also
+  // remembers the text.
   look(text) {
-    this.parts.search(text);
-    this.take();
+    this.text = text.trim();
+    this.matches = this.graph.find(this.text, typeOfMark(this.text.toLowerCase()));
+    this.tell();
+    this.draw();
   }
+
+  // tell describes the zoomed frame and the search.
+  tell() {
+    this.showDetail(this.zoomed);
+    this.reset.disabled = !this.zoomed.parent;
+    const { frames, matches, zoomed } = this;
+    const sum = matches && topmost(frames, matches);
+    const parts = !matches ? [] : sum ? [`${percent(sum / (frames[0].total || 1))} of the total (${value(sum, this.unit)})`] : ['no match'];
+    if (sum && zoomed.parent) parts.push(`${percent(topmost(frames.filter((f) => within(f, zoomed)), matches) / (zoomed.total || 1))} of the zoomed frame`);
+    this.found.textContent = [...parts, this.lost].filter(Boolean).join('; ');
+  }
+
+  hit(f) { return Boolean(f.parent && this.matches?.has(f.fn)); }
 
   find(text) {
     this.look(text);
@@ -241,7 +220,7 @@ export class Flame {
     const box = this.canvas.getBoundingClientRect();
     const row = Math.floor((e.clientY - box.top + this.offset) / ROW);
     const x = e.clientX - box.left;
-    return this.frames.find((f) => this.row(f) === row && this.px(f.x) <= x && x < this.px(f.x + f.total)) ?? null;
+    return this.rows[this.flipped ? this.depth - 1 - row : row]?.find((f) => this.px(f.x) <= x && x < this.px(f.x + f.total)) ?? null;
   }
 
   // delta is the change of a frame's share, left to right.
@@ -253,7 +232,7 @@ export class Flame {
   describe(f) {
     const share = (v) => percent(v / ((this.whole ?? this.frames[0].total) || 1));
     const lines = [`${value(f.total, this.unit)}, ${share(f.total)} of the total`];
-    if (this.zoomed.parent && f !== this.zoomed && within(f, this.zoomed)) lines.push(`${percent(f.total / this.zoomed.total)} of what is zoomed to`);
+    if (this.zoomed.parent && f !== this.zoomed && within(f, this.zoomed)) lines.push(`${percent(f.total / this.zoomed.total)} of the zoomed frame`);
     if (f.self !== f.total) lines.push(`self ${value(f.self, this.unit)}, ${share(f.self)}`);
     if (this.deltas && f.parent) {
       const root = this.frames[0];
@@ -261,10 +240,8 @@ export class Flame {
       const d = this.deltas.get(f.name);
       if (d) lines.push(`the function everywhere: ${percent(d.left)} \u2192 ${percent(d.right)} (${signedPoints(d.delta)})`);
     }
-    const fn = this.functions?.get(f.name);
-    if (fn?.file) lines.push(fn.line ? `${fn.file}:${fn.line}` : fn.file);
-    if (f.hidden) lines.push(`${count(f.hidden, 'frame')} too narrow to draw`);
-    if (f.match && !this.matches?.has(f)) lines.push(`the search found ${value(f.match, this.unit)} in it`);
+    const file = f.fn >= 0 && this.graph.text('file', f.fn);
+    if (file) lines.push(`${file}:${this.graph.data.functions.line[f.fn]}`);
     if (f.inlined) lines.push('inlined');
     if (f.type === 'kernel' || f.type === 'native') lines.push(`${f.type} code`);
     return [f.name, ...lines];
@@ -292,9 +269,102 @@ export class Flame {
   colour(f, { dark, plain }) {
     if (!f.parent) return plain;
     if (this.deltas) return deltaColour(this.delta(f) / this.maxDelta, dark);
-    if (f.name === OTHER) return plain;
     if (f.type) return typeColour(f.type, dark);
-    const name = this.functions?.get(f.name)?.package ?? pkg(f.name);
+    const name = f.fn < 0 ? '' : this.graph.packageOf(f.fn);
     return name ? packageColour(name, dark) : plain;
   }
+}
+
+const ROW = 20;
+const FONT = '12px system-ui, sans-serif';
+const MOST = 8000;
+const PAPER = 760; // Pixels across a sheet: its names are as large as other text.
+const THIN = 0.4; // Pixels.
+const MIN_TEXT = 28; // Pixels below which a text would be an ellipsis.
+const widths = new Map();
+
+// paint draws the part of a flame graph that is in the window, or the whole of it.
+function paint(flame, theme, whole) {
+  const height = flame.depth * ROW;
+  flame.body.style.height = `${height}px`;
+  flame.width = whole ? Math.min(PAPER, flame.body.clientWidth) : flame.body.clientWidth;
+  if (!flame.width) return;
+  // What is deeper than this has no room in a canvas.
+  const shown = Math.min(height, whole ? MOST : innerHeight);
+  const ratio = Math.max(devicePixelRatio || 1, whole ? 2 : 1);
+  const { canvas } = flame;
+  // The canvas sticks to the top of the window while its body scrolls by.
+  flame.offset = whole ? 0 : Math.min(Math.max(0, -flame.body.getBoundingClientRect().top), height - shown);
+  canvas.style.height = `${shown}px`;
+  const size = [Math.round(flame.width * ratio), Math.round(shown * ratio)];
+  if (canvas.width !== size[0]) canvas.width = size[0];
+  if (canvas.height !== size[1]) canvas.height = size[1];
+
+  const c = canvas.getContext('2d');
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  c.clearRect(0, 0, flame.width, shown);
+  c.textBaseline = 'middle';
+  const thin = [];
+  const first = Math.max(0, Math.floor(flame.offset / ROW));
+  const last = Math.min(flame.depth - 1, Math.ceil((flame.offset + shown) / ROW));
+  for (let row = first; row <= last; row++) {
+    const y = row * ROW - flame.offset;
+    for (const f of flame.rows[flame.flipped ? flame.depth - 1 - row : row]) {
+      const left = Math.max(0, flame.px(f.x));
+      const right = Math.min(flame.width, flame.px(f.x + f.total));
+      if (right - left >= THIN) paintFrame(c, flame, f, left, y, right - left, theme);
+      else if (right > left) thin.push([f, left, y, right - left]);
+    }
+  }
+  // Many thin frames are wide together: each is painted in its width. A hit of the search is
+  // visible above its neighbours.
+  for (const [f, x, y, w] of thin.sort(([a], [b]) => flame.hit(a) - flame.hit(b))) {
+    const hit = flame.hit(f);
+    c.globalAlpha = !hit && (flame.matches || f.depth < flame.zoomed.depth) ? 0.38 : 1;
+    c.fillStyle = hit ? theme.match : flame.colour(f, theme);
+    c.fillRect(x, y, hit ? 1 : w, ROW - 1);
+  }
+}
+
+function paintFrame(c, flame, f, x, y, w, theme) {
+  const hit = flame.hit(f);
+  const dim = !hit && (flame.matches || f.depth < flame.zoomed.depth);
+  c.globalAlpha = dim ? 0.38 : 1;
+  c.fillStyle = hit ? theme.match : flame.colour(f, theme);
+  const gap = w > 3 ? 1 : 0;
+  c.fillRect(x, y, w - gap, ROW - 1);
+  if (f === flame.hover || f === flame.focus) {
+    c.globalAlpha = 1;
+    c.strokeStyle = theme.ink;
+    c.lineWidth = f === flame.focus ? 2 : 1;
+    c.strokeRect(x + 1, y + 1, Math.max(1, w - gap - 2), ROW - 3);
+  }
+  if (w < MIN_TEXT) return;
+  c.globalAlpha = dim ? 0.7 : 1;
+  c.fillStyle = hit ? theme.matchInk : theme.ink;
+  c.font = f.inlined ? `italic ${FONT}` : f.parent ? FONT : `600 ${FONT}`;
+  const text = fit(c, flame, f, w - 10);
+  if (text) c.fillText(text, x + 5, y + ROW / 2);
+}
+
+// fit returns the longest form of a frame's name that has room.
+function fit(c, flame, f, room) {
+  const full = f.parent ? mark(f) + f.name : `${f.name}  ${value(f.total, flame.unit)}`;
+  if (measure(c, full) <= room) return full;
+  const short = f.parent ? shortName(f.name) : full;
+  if (measure(c, short) <= room) return short;
+  // The colour shows the package, so the method's name is enough.
+  const last = f.parent ? bareName(short) : short;
+  const width = measure(c, last);
+  if (width <= room) return last;
+  let n = Math.floor(last.length * room / width);
+  while (n >= 2 && measure(c, `${last.slice(0, n)}\u2026`) > room) n--;
+  return n < 2 ? '' : `${last.slice(0, n)}\u2026`;
+}
+
+function measure(c, text) {
+  const key = c.font + text;
+  let w = widths.get(key);
+  if (w === undefined) widths.set(key, w = c.measureText(text).width);
+  return w;
 }

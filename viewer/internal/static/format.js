@@ -31,7 +31,7 @@ export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 // sentence adds a capital and a full stop where they are missing.
 export const sentence = (text) => capital(text) + (/[.!?]$/.test(text) ? '' : '.');
 
-// sources says how many measurements an answer's total is the sum of.
+// sources counts the measurements in the total of an answer.
 export const sources = (a) => (isHeap(a) ? `from ${count(a.samples, 'allocation site')}` : `in ${count(a.samples, 'sample')}${a.profileIds ? ` of ${count(a.profileIds, 'profile id')}` : ''}`);
 
 export const isHeap = (a) => /^(alloc|inuse)_/.test(a.sampleType);

@@ -1,29 +1,25 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { link, range } from './api.js';
-import { given } from './conditions.js';
-import { bar, button, h } from './dom.js';
-import { count, duration } from './format.js';
-import { rowsIn } from './portions.js';
+import { CONDITIONS, comparison, given, go, link, pageParams, range } from './api.js';
+import { bar, button, h, refill } from './dom.js';
+import { clock, count, duration, sentence } from './format.js';
 
-const STEP = 100;
+const STEP = 8; // names of the list beside the spans
 
 // names lists the sums of all spans by their names.
 export function names() {
   const list = h('ul', { class: 'names' });
-  const rows = rowsIn(list);
   let room = STEP;
   let last = null;
-  const more = button('', () => { room += 10 * STEP; update(...last); }, { class: 'cutoff', hidden: true });
-  const table = h('a', { class: 'all' }, 'Table with waits, p95 and spread');
+  const more = button('', () => { room += 20 * STEP; update(...last); }, { class: 'cutoff', hidden: true });
+  const table = h('a', { class: 'all' }, 'Table with waits and p95');
   const element = h('details', { class: 'card aside', open: matchMedia('(width >= 90rem)').matches },
     h('summary', null, h('h2', null, 'By name'), h('span', { class: 'muted' }, 'all spans of a name')), table, list, more);
-  // update shows the names that contain the wanted text; changed says that the list answers
-  // another question than before.
-  function update(data, wanted, changed) {
+  // update shows the names with a text.
+  function update(data, wanted) {
     last = [data, wanted];
-    table.href = link('names', given(new URLSearchParams(location.search)));
+    table.href = link('names', given(pageParams()));
     const many = new Set(data.groups.map((g) => g.service)).size > 1;
     const most = Math.max(1, ...data.groups.map((g) => g.cpuNs));
     const when = data.ranged ? range() : {};
@@ -31,13 +27,12 @@ export function names() {
     more.hidden = groups.length <= room;
     more.textContent = `Show ${count(groups.length - room, 'more name')}, ${duration(groups.slice(room).reduce((sum, g) => sum + g.cpuNs, 0))} CPU`;
     element.hidden = groups.length === 0 && !data.unnamed;
-    const about = [most, many, data.fixed, when];
     const notes = [...(data.groupsOmitted ? [`and ${count(data.groupsOmitted, 'name')} with less CPU, ${duration(data.groupsOmittedCpuNs ?? 0)} together${wanted ? ', which are not searched' : ''}`] : []),
       ...(data.unnamed ? [`${count(data.unnamed, 'unnamed span')} ${data.unnamed === 1 ? 'is' : 'are'} in no group: what has no name cannot be asked for by name.`] : [])];
-    rows.fill([...groups.slice(0, room).map((g) => ({ key: JSON.stringify([g.service, g.name]), of: [g, about], make: () => group(g, ...about) })),
-      ...notes.map((text, i) => ({ key: `note ${i}`, of: text, make: () => h('li', { class: 'muted' }, text) }))], changed);
+    refill(list, [...groups.slice(0, room).map((g) => group(g, most, many, data.fixed, when)),
+      ...notes.map((text, i) => h('li', { class: 'muted', 'data-key': `note ${i}` }, text))]);
   }
-  return { element, update, busy: rows.busy };
+  return { element, update };
 }
 
 function group(g, most, many, fixed, when) {
@@ -45,7 +40,7 @@ function group(g, most, many, fixed, when) {
   // Such a label selects the work of other names too: link to the list of this name's
   // spans instead.
   const shared = g.labelNames > 1;
-  return h('li', null,
+  return h('li', { 'data-key': JSON.stringify([g.service, g.name]) },
     h('a', { class: 'name', href: shared ? spans({ order: 'cpu' }) : link('', { query: g.query, ...when }), title: g.name }, g.name),
     many && h('span', { class: 'muted of' }, g.service),
     bar(g.cpuNs / most, 'cpu'),
@@ -54,4 +49,209 @@ function group(g, most, many, fixed, when) {
       g.spans > 0 ? ` \u00b7 avg ${g.wallNs ? `${duration(g.wallNs / g.spans)} wall, ` : ''}${duration(g.cpuNs / g.spans)} CPU` : ` \u00b7 ${duration(g.cpuNs)} CPU`,
       g.maxWallNs > 0 && ` \u00b7 max ${duration(g.maxWallNs)}`),
     shared && h('span', { class: 'muted of', title: g.label }, 'samples carry ', h('a', { href: link('', { query: g.query }) }, g.label), `, shared by ${count(g.labelNames, 'name')}`));
+}
+
+const SHOWN = 8; // values of an attribute
+
+// byAttribute sums spans by the values of one attribute; choose is called with another key.
+export function byAttribute(choose) {
+  let left = null;
+  let data = null;
+  let wanted = '';
+  const key = h('select', { 'aria-label': 'Sum spans by attribute', onchange: () => choose(key.value) });
+  const list = h('ul', { class: 'names' });
+  const hint = h('p', { class: 'muted', hidden: true });
+  const note = h('p', { class: 'note', hidden: true });
+  const element = h('details', { class: 'card aside', open: matchMedia('(width >= 90rem)').matches || pageParams().has('by') },
+    h('summary', null, h('h2', null, 'By attribute')), key, hint, note, list);
+
+  function render() {
+    const keys = data.attributeKeys ?? [];
+    element.hidden = keys.length === 0 && !data.by;
+    note.hidden = !data.by?.note;
+    note.textContent = data.by?.note ? sentence(data.by.note) : '';
+    const chosen = data.by?.key ?? '';
+    if (document.activeElement !== key) {
+      key.replaceChildren(h('option', { value: '', selected: !chosen }, 'choose one'),
+        ...(chosen && !keys.some((k) => k.key === chosen) ? [h('option', { value: chosen, selected: true }, chosen)] : []),
+        ...keys.map((k) => h('option', { value: k.key, selected: k.key === chosen }, `${k.key} (${k.spans.toLocaleString('en')})`)));
+    }
+    const values = (data.by?.values ?? []).filter((v) => v.value.toLowerCase().includes(wanted));
+    const most = Math.max(1, ...values.map((v) => v.cpuNs));
+    hint.hidden = !left;
+    hint.replaceChildren('Choose what to compare with ', h('code', null, left?.value ?? ''), '. ', button('Do not compare', () => pick(null), { class: 'tiny' }));
+    const more = values.length - SHOWN + (data.by?.valuesOmitted ?? 0);
+    refill(list, [...values.slice(0, SHOWN).map((v) => row(v, most)),
+      ...(more > 0 ? [h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(more, 'value')} with less CPU`)] : []),
+      ...(data.by && !values.length && (wanted || !data.by.note) ? [h('li', { class: 'muted', 'data-key': 'none' }, 'No span that is held has a value like that.')] : [])]);
+  }
+
+  function pick(v) {
+    if (left && v && left.query !== v.query) location.href = comparison(left.query, {}, v.query, {});
+    else left = v;
+    render();
+  }
+
+  const row = (v, most) => h('li', { 'data-key': v.value },
+    h('a', { class: 'name', href: link('', { query: v.query }), title: v.value }, v.value),
+    bar(v.cpuNs / most, 'cpu'),
+    h('span', { class: 'muted' },
+      h('a', { href: link('', { attribute: `${data.by.key}=${v.value}`, order: 'slowest' }) }, count(v.spans, 'span')),
+      v.errors > 0 && [', ', h('span', { class: 'err' }, count(v.errors, 'error'))],
+      ` \u00b7 ${duration(v.cpuNs)} CPU${v.spans ? ` \u00b7 max ${duration(v.maxWallNs)} ` : ' '}`,
+      button('Compare', () => pick(v), { class: 'tiny', 'aria-label': `Compare ${v.value}` })));
+
+  return {
+    element,
+    update(answer, filter) {
+      // Sums that are asked for anew are shown.
+      if (answer.by && answer.by.key !== data?.by?.key) element.open = true;
+      data = answer;
+      wanted = filter;
+      render();
+    },
+  };
+}
+
+const LIMIT = 100;
+const MOST = 10000;
+const time = (t, key) => (t ? duration(t[key]) : '\u2013');
+// COLUMNS are [sort, title, meaning, text of a row].
+const COLUMNS = [
+  ['cpu', 'CPU', 'CPU time of the spans and of those below them', (n) => duration(n.cpuInclusiveNs)],
+  ['self', 'of its own', 'CPU time of the spans without those below them', (n) => duration(n.cpuNs)],
+  ['waits', 'Waits', 'wall time in samples of the spans themselves less their CPU time: waiting, or ready without a processor', (n) => (n.waitNs == null ? '\u2013' : duration(n.waitNs))],
+  ['spans', 'Spans', 'spans that ended', (n) => n.spans.toLocaleString('en')],
+  ['errors', 'Errors', 'spans with the status Error', (n) => n.errors.toLocaleString('en')],
+  ['p50', 'p50', 'half of the spans took no longer', (n) => time(n.durations, 'p50Ns')],
+  ['p95', 'p95', '95 in 100 spans took no longer', (n) => time(n.durations, 'p95Ns')],
+  ['max', 'Longest', 'the longest span', (n) => time(n.durations, 'maxNs')],
+  ['cpup50', 'CPU p50', 'half of the spans took no more CPU time, those below included', (n) => time(n.cpus, 'p50Ns')],
+  ['cpup95', 'CPU p95', '95 in 100 spans took no more CPU time, those below included', (n) => time(n.cpus, 'p95Ns')],
+  ['cpumax', 'Most CPU', 'the most CPU time of a span, those below included', (n) => time(n.cpus, 'maxNs')],
+];
+
+// namesView is the table of all names. It keeps its controls while update brings data.
+export function namesView() {
+  const params = pageParams();
+  let data = null;
+  let asking = '';
+  let answered = '';
+  let reload = () => {};
+  let turns = 0;
+  let waiting = false; // for an answer
+  const set = (pairs) => {
+    for (const [key, v] of Object.entries(pairs)) {
+      if (v) params.set(key, v);
+      else params.delete(key);
+    }
+    go(`?${params}`, true);
+    reload();
+  };
+  let typing;
+  const filter = h('input', { type: 'search', placeholder: 'Name, error or attribute  ( / )', 'aria-label': 'Only spans with this in their name, error or attributes', 'data-search': '', spellcheck: 'false', autocomplete: 'off', oninput: () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => set({ filter: filter.value.trim() }), 250);
+  } });
+  filter.value = params.get('filter') ?? '';
+  const shown = h('span', { class: 'muted', role: 'status' });
+  const spansOf = h('a', { class: 'button', href: './' }, 'Spans');
+  const conditions = h('div', { class: 'chips conditions', hidden: true });
+  const note = h('p', { class: 'note', hidden: true });
+  const sort = (key) => set({ sort: key === 'cpu' ? '' : key, dir: params.get('sort') === key || !params.get('sort') && key === 'cpu' ? (data?.order === 'desc' ? 'asc' : 'desc') : '' });
+  const heads = [['name', 'Name', ''], ...COLUMNS].map(([key, text, meaning]) =>
+    h('th', { scope: 'col', class: key === 'name' ? null : 'num', 'data-by': key }, button(text, () => sort(key), { class: 'sort', title: meaning })));
+  const body = h('tbody');
+  const table = h('table', { class: 'plain bynames' }, h('thead', null, h('tr', null, heads)), body);
+  const none = h('p', { class: 'muted', hidden: true }, 'No span that has ended is here.');
+  const more = button('', () => set({ limit: Math.min(MOST, data.names.length * 10) }), { hidden: true });
+  const card = h('div', { class: 'card scroll', hidden: true }, table, none);
+  const element = h('div', null, h('h1', { class: 'sr' }, 'Spans by name'),
+    h('div', { class: 'tools' }, filter, h('span', { class: 'grow' }), shown, spansOf), conditions, note,
+    card, more);
+
+  function render() {
+    const { total, omitted } = data;
+    const many = Boolean(data.services);
+    const kept = given(params);
+    element.classList.toggle('inclusive', Boolean(data.inclusive));
+    for (const head of heads) if (head.dataset.by) head.setAttribute('aria-sort', head.dataset.by !== data.sort ? 'none' : data.order === 'asc' ? 'ascending' : 'descending');
+    const sums = [...(omitted.names > 0 ? [['omitted', `${count(omitted.names, 'more name')}, left out here`, omitted, data.inclusive]] : []),
+      ...(data.unlabelledCpuNs > 0 ? [['unlabelled', 'samples without span_name', { cpuNs: data.unlabelledCpuNs }, data.inclusive]] : [])];
+    refill(body, [...data.names.map((n) => nameRow(n, many, kept, data)), ...sums.map((sum) => sumRow(...sum))]);
+    shown.textContent = `${count(total.names, 'name')} of ${count(total.spans, 'span')}, ${duration(total.cpuNs)} of CPU time`;
+    card.hidden = false;
+    none.hidden = data.names.length > 0;
+    more.hidden = omitted.names === 0 || data.names.length >= MOST;
+    more.textContent = `Show ${count(Math.min(omitted.names, data.names.length * 9), 'more name')}`;
+    note.hidden = !data.note;
+    note.textContent = data.note ? sentence(data.note) : '';
+    spansOf.href = link('', kept);
+    conditionChips(conditions, params, () => set({}), { error: 'errors', min: 'at least' });
+  }
+
+  return {
+    element,
+    busy(on) {
+      element.setAttribute('aria-busy', String(on && asking !== answered));
+      if (on && !data) shown.textContent = 'Summing the spans \u2026';
+    },
+    attach(load) { reload = load; },
+    // All spans are summed for an answer: every ten seconds will do, as windows come then. A
+    // server that is gone is asked at each turn.
+    poll: () => !data?.fixed && (waiting || ++turns % 5 === 0),
+    address() {
+      const p = new URLSearchParams(params);
+      p.set('format', 'json');
+      if (!p.get('limit')) p.set('limit', LIMIT);
+      asking = `${p}`;
+      waiting = true;
+      return `./names?${p}${data?.generation && answered === asking ? `&since=${data.generation}` : ''}`;
+    },
+    update(answer) {
+      waiting = false;
+      if (answer.unchanged) return;
+      data = answer;
+      answered = asking;
+      document.title = `By name \u00b7 ${data.service ? `${data.service} \u00b7 ` : ''}spanprof`;
+      render();
+    },
+  };
+}
+
+function nameRow(n, many, kept, data) {
+  const spans = (more) => link('', { ...kept, ...(n.name && { name: n.name }), ...(many && { service: n.service }), ...more });
+  // A label that other names share selects their work too, and conditions on spans are not
+  // in its query: link to the list of the spans instead.
+  const graph = n.query && !(n.labelNames > 1) && (!data.selected || Object.keys(kept).every((k) => ['from', 'until', 'name', 'service'].includes(k)));
+  const range = Object.fromEntries(['from', 'until'].filter((k) => kept[k]).map((k) => [k, kept[k]]));
+  const cells = COLUMNS.map(([key, , , text]) => h('td', { class: 'num', 'data-by': key },
+    key === 'spans' && n.spans ? h('a', { href: spans({ order: 'slowest' }) }, text(n)) : key === 'errors' && n.errors ? h('a', { class: 'err', href: spans({ error: 'true' }) }, text(n)) : text(n)));
+  const measured = n.measured < n.spans && `times of ${n.measured.toLocaleString('en')} of ${count(n.spans, 'span')}`;
+  return h('tr', { title: measured, 'data-key': JSON.stringify([n.service, n.name]) },
+    h('th', { scope: 'row' }, h('a', { class: 'name', href: graph ? link('', { query: n.query, ...range }) : spans({ order: 'cpu' }), title: n.name }, n.name || '(unnamed)'),
+      many && h('span', { class: 'muted service' }, n.service)),
+    ...cells);
+}
+
+// sumRow is what is in no row of a name. Of CPU time below spans it has no sum.
+export const sumRow = (key, text, sum, inclusive) => h('tr', { 'data-key': key, class: 'muted' }, h('th', { scope: 'row' }, text),
+  h('td', { class: 'num', 'data-by': 'cpu' }, !inclusive && duration(sum.cpuNs)), h('td', { class: 'num', 'data-by': 'self' }, duration(sum.cpuNs)), h('td'),
+  h('td', { class: 'num' }, sum.spans?.toLocaleString('en')), h('td', { class: 'num' }, sum.errors?.toLocaleString('en')), h('td', { colspan: 6 }));
+
+// CHECKED are conditions with one value.
+const CHECKED = ['flat', 'error'];
+
+// conditionChips shows the conditions of an address, each with a way to drop it: those
+// without a control, and more that have none here.
+export function conditionChips(element, params, changed, more = {}) {
+  const all = Object.entries({ ...CONDITIONS, ...more }).flatMap(([k, text]) => params.getAll(k).filter(Boolean).map((v) => [k, text, v]));
+  const drop = (key, v) => {
+    const others = params.getAll(key).filter((other) => other !== v);
+    params.delete(key);
+    for (const other of others) params.append(key, other);
+    changed();
+  };
+  element.hidden = all.length === 0;
+  refill(element, all.map(([k, text, v]) => button([text, !CHECKED.includes(k) && (/^\d{13}$/.test(v) ? clock(Number(v)) : v)].filter(Boolean).join(' '), () => drop(k, v), { class: 'chip drop', title: 'Drop this condition', 'data-key': `${k} ${v}` })));
 }

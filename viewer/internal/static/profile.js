@@ -1,23 +1,22 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { comparison, fixed, link, parts, range, times } from './api.js';
-import { copyLink, copyPprof } from './copy.js';
-import { h, linkButton } from './dom.js';
-import { exactPanel, hasExact } from './exacttab.js';
+import { comparison, fixed, go, here, isFrozen, link, pageParams, range, times } from './api.js';
+import { packageLegend, typeLegend } from './colours.js';
+import { copyButton, copyLink, follow, h, linkButton, morph } from './dom.js';
+import { exactView } from './exact.js';
 import { Flame } from './flame.js';
-import { capital, isHeap, sentence, time } from './format.js';
-import { executablesView, functionsView, sandwichView } from './functions.js';
-import { detailsView, heading } from './heading.js';
-import { emptyCard, fewHint } from './hints.js';
-import { morph } from './keep.js';
-import { packageLegend, typeLegend } from './legends.js';
-import { follow, followSize } from './listen.js';
-import { spentBar, waits } from './spent.js';
+import { capital, count, duration, isHeap, sentence, time, wall } from './format.js';
+import { callersView, executablesView, functionsView } from './functions.js';
+import { Graph } from './graph.js';
+import { detailsView, heading, waits } from './span.js';
+import { arrival, flushButton } from './status.js';
 import { strip } from './strip.js';
 import { traceList } from './trace.js';
 
 const TIME = ['time', 'Time'];
+const hasExact = (data) => Boolean(data.span?.exactTimes ?? data.exactByName);
+const exactPanel = (data) => h('section', { class: 'card' }, exactView(data));
 const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', h('span', null, 'Callers', h('span', { class: 'rest' }, ' and callees'))], ['executables', 'Executables'], ['trace', 'Trace'], ['details', 'Details']];
 
 // profileView shows what a query selects: {element, update}. update shows a later answer to
@@ -27,7 +26,7 @@ export function profileView(data, refresh) {
   const rest = h('div', null, below(data, refresh));
   const graph = data.empty ? null : panel(data);
   const exact = data.empty && hasExact(data) && exactPanel(data);
-  const element = revealing(h('article', null, top, graph?.element, exact, rest));
+  const element = h('article', null, top, graph?.element, exact, rest);
   return {
     element,
     update(later) {
@@ -35,7 +34,6 @@ export function profileView(data, refresh) {
       morph(top, h('div', null, head(later, refresh)));
       morph(rest, h('div', null, below(later, refresh)));
       graph?.update(later);
-      revealing(element);
       return true;
     },
   };
@@ -46,14 +44,13 @@ function head(data, refresh) {
   document.title = `${data.title} \u00b7 spanprof`;
   const children = [
     heading(data),
-    spentBar(data),
     waits(data),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
   ];
   if (data.empty) return [...children, kindTabs(data)];
   if (!data.span) {
     const line = strip(data.query);
-    line.load(data.ranged).catch(() => {}); // The page itself tells of an error.
+    line.load(data.ranged).catch(() => {}); // The page itself shows an error.
     children.push(line.element);
   }
   return [...children, actions(data)];
@@ -62,8 +59,7 @@ function head(data, refresh) {
 // below is what stands below the exact times of what has no samples.
 const below = (data, refresh) => (data.empty ? [emptyCard(data, refresh), traceList(data), detailsView(data)] : []);
 
-// PLACES are the types whose samples are places in the code, one for each window: their
-// number says nothing about the quality of the graph.
+// PLACES are the types with one sample for each place in the code. Their number is no quality.
 const PLACES = /^(inuse|alloc|goroutines)/;
 
 // kindTabs links to the other profiles of the same work.
@@ -74,18 +70,6 @@ function kindTabs(data) {
       k.label, !data.ranged && !PLACES.test(k.type) && h('span', { class: 'muted' }, k.samples.toLocaleString('en')))));
 }
 
-// reveal scrolls a row of tabs to the chosen one: a phone has no room for all.
-function reveal(list) {
-  const chosen = list.querySelector('[aria-selected=true], [aria-current=page]');
-  if (chosen) list.scrollLeft = chosen.offsetLeft - list.offsetLeft - (list.clientWidth - chosen.offsetWidth) / 2;
-}
-
-// revealing does so with the rows of a page when they are shown, and when the phone is turned.
-function revealing(element) {
-  for (const list of element.querySelectorAll('.tabs')) followSize(list, () => reveal(list));
-  return element;
-}
-
 function actions(data) {
   const { baseline, childrenBaseline, withChildren } = data;
   const selected = { query: data.query, ...range() };
@@ -94,44 +78,47 @@ function actions(data) {
     childrenBaseline ? linkButton('Compare with the baseline', comparison(childrenBaseline.query, {}, withChildren.query, {}), { class: 'button', title: `With its children: ${childrenBaseline.meaning}` })
       : baseline && linkButton('Compare with the baseline', comparison(baseline.query, times(baseline), data.query, range()), { class: withChildren ? 'button' : 'button primary', title: capital(baseline.meaning) }),
     baseline && linkButton(capital(baseline.meaning), link('', { query: baseline.query, ...times(baseline) })),
-    linkButton('Download pprof', link('profile', selected), { download: true }),
-    copyPprof('profile', selected),
-    copyLink(() => link('', { ...Object.fromEntries(new URLSearchParams(location.search)), ...fixed(data) })),
-    h('span', { class: 'formats muted' }, ['text', 'json', 'folded'].map((format) => h('a', { href: link('', { ...selected, format }) }, format))));
+    downloads('profile', '', selected, () => link('', { ...Object.fromEntries(pageParams()), ...fixed(data) })));
 }
+
+// downloads are the forms of a page for other tools and other people; a frozen page has none.
+export const downloads = (pprof, page, params, address, title) => (isFrozen ? null : h('span', { class: 'downloads' },
+  linkButton('Download pprof', link(pprof, { ...params, ...(page && { format: 'pprof' }) }), { download: true, title }),
+  copyButton('Copy go tool pprof', () => `go tool pprof '${new URL(link(pprof, { ...params, ...(page && { format: 'pprof' }) }), location.href).href.replaceAll("'", '%27')}'`),
+  linkButton('Download this page', `${here().pathname}?${new URLSearchParams([...pageParams(), ['format', 'frozen']])}`, { download: true, title: 'One file that opens without a server' }),
+  copyLink(address),
+  h('span', { class: 'formats muted' }, ['text', 'json', 'folded'].map((format) => h('a', { href: link(page, { ...params, format }) }, format)))));
 
 // panel is the graph, with tabs for the other views: {element, update}. The address has the
 // chosen one.
 function panel(data) {
-  let functions = new Map(data.functions.map((f) => [f.name, f]));
+  let graph = new Graph(data.flame);
   let shown = null; // the view of a tab: {elements, update}
   const body = h('div', { class: 'panel', role: 'tabpanel' });
   const views = hasExact(data) ? [...VIEWS, TIME] : VIEWS;
-  const tabs = views.map(([key, text]) => h('button', { type: 'button', role: 'tab', 'data-tab': key, onclick: () => go(key) }, text));
+  const tabs = views.map(([key, text]) => h('button', { type: 'button', role: 'tab', 'data-tab': key, onclick: () => choose(key) }, text));
   const row = h('div', { class: 'tabs views', role: 'tablist', 'aria-label': 'View' }, tabs);
   const offer = () => { tabs.find((tab) => tab.dataset.tab === 'trace').hidden = !traceList(data); };
   const show = () => {
-    const params = new URLSearchParams(location.search);
+    const params = pageParams();
     const asked = params.get('view');
     const there = views.some(([key]) => key === asked) && (asked !== 'trace' || traceList(data));
     const view = there ? asked : params.get('function') ? 'callers' : 'flame';
     for (const tab of tabs) tab.setAttribute('aria-selected', String(tab.dataset.tab === view));
     offer();
-    reveal(row);
     shown = content(view, params.get('function'));
     body.replaceChildren(...shown.elements.flat());
   };
-  const go = (view, name) => {
-    const params = new URLSearchParams(location.search);
+  const choose = (view, name) => {
+    const params = pageParams();
     if (view === 'flame') params.delete('view');
     else params.set('view', view);
     if (name) params.set('function', name);
     else if (view !== 'callers') params.delete('function');
-    history.pushState(null, '', `?${params}`);
+    go(`?${params}`);
     show();
   };
-  const pick = (name) => go('callers', name);
-  const ask = () => parts({ query: data.query, ...fixed(data) });
+  const pick = (name) => choose('callers', name);
   const follows = (made, renew = (element, fresh) => morph(element, h('div', null, fresh))) => {
     const element = h('div', null, made(data));
     return { elements: [element], live: true, update: () => renew(element, made(data)) };
@@ -139,25 +126,25 @@ function panel(data) {
   const content = (view, name) => {
     switch (view) {
       case 'functions': {
-        const list = functionsView(data, pick, ask());
-        return { elements: [list.element], update: () => list.update(data) };
+        const list = functionsView(data, graph, pick);
+        return { elements: [list.element], update: () => list.update(data, graph) };
       }
-      // Who reads about one function is not to be interrupted.
-      case 'callers': return { elements: [sandwichView(data, name, functions, pick, ask())], update() {} };
+      // A reader of one function must not be interrupted.
+      case 'callers': return { elements: callersView(data, graph, name, pick), update() {} };
       case 'time': return { elements: [exactPanel(data)], update() {} };
       // Its buttons copy the build id of their own row.
       case 'executables': return follows(executablesView, (element, fresh) => element.replaceChildren(fresh));
       case 'trace': return follows(traceList);
       case 'details': return follows(detailsView);
     }
-    const flame = new Flame({ root: data.flame, unit: data.unit, label: `Flame graph of ${data.title}`, functions, onfunction: pick, ask: ask(), remembered: ['search', 'zoom'] });
+    const flame = new Flame({ graph, unit: data.unit, label: `Flame graph of ${data.title}`, onfunction: pick, remembered: ['search', 'zoom'] });
     const legend = () => h('div', null, fewHint(data), data.frameTypes ? typeLegend(data, flame) : packageLegend(data, flame));
     let chips = legend();
     return {
       elements: [flame.element, chips,
         h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the ${data.frameTypes ? 'type of the frame' : 'package'}, `, h('i', null, 'italics'), ' were inlined. ', h('span', { class: 'handling' }, 'Click a frame to zoom, click it again to go back; ', h('kbd', null, 'c'), ' shows its callers and callees.'))],
       update() {
-        flame.update(data.flame, functions);
+        flame.update(graph);
         const fresh = legend();
         chips.replaceWith(fresh);
         chips = fresh;
@@ -175,15 +162,51 @@ function panel(data) {
       offer();
       morph(kinds, h('div', null, kindTabs(data)));
       if (same && !shown.live) return; // It is the span's duration that has changed.
-      functions = new Map(data.functions.map((f) => [f.name, f]));
+      graph = new Graph(data.flame);
       shown.update();
     },
   };
 }
 
-// width says what a frame's width means. Heap in use is that of one moment.
+// width is the meaning of a frame's width. Heap in use belongs to one moment.
 function width(data) {
   if (!isHeap(data)) return data.measure;
   const until = time(new Date(data.until));
   return data.sampleType.startsWith('inuse') ? `the ${data.measure} at ${until}` : `${data.measure} up to ${until}`;
+}
+
+// FEW samples have no exact shares: with 20, the error of a half is about 11 points.
+const FEW = 20;
+
+// fewHint warns of a graph with few samples, and links to one with more.
+function fewHint(data) {
+  if (data.samples >= FEW || data.unit !== 'nanoseconds') return null;
+  const length = data.span && wall(data.span) != null ? ` in ${duration(data.span.durationNs)}` : '';
+  return h('p', { class: 'note few' }, `${count(data.samples, 'sample')}${length}: the widths are rough. `,
+    data.baseline && 'Here are ', data.baseline && h('a', { href: link('', { query: data.baseline.query, ...times(data.baseline) }) }, target(data.baseline)), data.baseline && '.');
+}
+
+// emptyCard has the reason for an empty page, and what to do.
+function emptyCard(data, refresh) {
+  const open = data.waiting;
+  const baseline = data.baseline?.empty ? null : data.baseline;
+  // Links to profiles of the same work come first.
+  const ways = data.kinds.filter((k) => k.samples > 0 && k.query !== data.query).map((k) => [data.ranged ? capital(k.measure) : `${capital(k.measure)}: ${count(k.samples, 'sample')}`, k.query, data.ranged && range()]);
+  if (data.withChildren) ways.unshift(['With its children', data.withChildren.query]);
+  if (baseline) ways.push([capital(target(baseline)), baseline.query, times(baseline)]);
+  else if (!ways.length && data.windows > 0) ways.push([data.status?.host ? 'The whole machine' : 'The whole process', `.${data.kinds.find((k) => k.query === data.query)?.type ?? 'cpu'}{}`]);
+  return h('section', { class: 'card empty' },
+    h('h2', null, open && data.span ? 'Not here yet' : 'Nothing to draw'),
+    h('p', null, sentence(data.empty)),
+    open && h('p', { class: 'muted' }, 'This page polls every two seconds; ', arrival(), '.'),
+    h('div', { class: 'actions' },
+      open && data.status?.canFlush && flushButton(refresh),
+      ways.map(([text, query, when], i) => linkButton(text, link('', { query, ...when }), { class: i ? 'button' : 'button primary' })),
+      linkButton('Recent spans', './')),
+    baseline && h('p', { class: 'muted' }, h('code', null, baseline.query)));
+}
+
+// target names the selection of a baseline.
+function target(b) {
+  return b.spans > 1 && b.name && !b.label ? `the ${count(b.spans, 'span')} named ${b.name}` : b.meaning;
 }

@@ -1,49 +1,42 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { link, range } from './api.js';
-import { byAttribute } from './attributes.js';
-import { restRow, unfolding } from './children.js';
-import { CONDITIONS, conditionChips, dropConditions } from './conditions.js';
-import { button, choice, h } from './dom.js';
-import { findBox } from './findbox.js';
+import { CONDITIONS, dropConditions, go, link, pageParams, range } from './api.js';
+import { button, choice, h, morph, refill } from './dom.js';
 import { capital, count, sentence, wall } from './format.js';
-import { morph, refill } from './keep.js';
-import { names } from './names.js';
-import { rowsIn } from './portions.js';
-import { selfCheck } from './selfcheck.js';
-import { spanRow, tell } from './spanrow.js';
+import { byAttribute, conditionChips, names } from './names.js';
+import { downloads } from './profile.js';
+import { differing, restRow, spanRow, tell, unfolding } from './spanrow.js';
+import { selfCheck } from './status.js';
 import { strip } from './strip.js';
 
-const LIMIT = 500;
-// MOST rows are what a browser shows without delay.
-const MOST = 1000;
-// LONGEST is the longest expression that fits into a query.
+// LIMITS are the numbers of rows, each with a button for the next; the last is as many as a
+// browser shows without delay.
+const LIMITS = [100, 500, 1000];
+// LONGEST is the longest expression with room in a query.
 const LONGEST = 15000;
 const ORDERS = [['newest', 'Newest'], ['slowest', 'Slowest'], ['cpu', 'Most CPU']];
 const LEAST = [['', 'any length'], ['1ms', '\u2265 1 ms'], ['10ms', '\u2265 10 ms'], ['100ms', '\u2265 100 ms'], ['1s', '\u2265 1 s'], ['10s', '\u2265 10 s']];
 
 // spansView lists the spans. It keeps its controls while update brings data.
 export function spansView() {
-  const params = new URLSearchParams(location.search);
-  const asked = params.get('limit');
-  // The server refuses what is not a number.
-  const limit = Number(asked) > MOST ? String(MOST) : asked || String(LIMIT);
+  const params = pageParams();
+  const limit = () => {
+    const asked = params.get('limit');
+    // The server refuses text without a number.
+    return Number(asked) > LIMITS.at(-1) ? LIMITS.at(-1) : asked || LIMITS[0];
+  };
   let data = null;
   let asking = '';
-  let answered = ''; // the conditions that data is the answer to
+  let answered = ''; // the conditions of data
   let reload = () => {};
-  let windows = ''; // what the time line is of
-  let list; // the section of the rows
+  let windows = ''; // the data of the time line
   let on = true;
-  let items = []; // of the rows
-  let most = 1; // the time that a whole bar is
-  let now; // on the server
 
   const set = (key, v) => {
     if (v) params.set(key, v);
     else params.delete(key);
-    history.replaceState(null, '', link('', params));
+    go(`?${params}`, true);
     reload();
   };
   const box = findBox({
@@ -56,10 +49,9 @@ export function spansView() {
       for (const [key, v] of Object.entries(more)) params.set(key, v);
       set('format', '');
     },
-    remote: () => (data ? Boolean(data.ranged) : undefined),
+    live: () => data && !data.ranged,
   });
-  const filter = box.input;
-  filter.value = params.get('filter') ?? '';
+  box.value = params.get('filter') ?? '';
   const order = params.get('order') ?? 'newest';
   const orders = choice('Order', ORDERS, order, (key) => set('order', key === 'newest' ? '' : key));
   const slow = orders.querySelector('[value=slowest]').parentElement;
@@ -73,7 +65,7 @@ export function spansView() {
   const together = button('Flame graph of these', () => { location.href = link('', { query: listed(data.spans).query }); });
   const conditions = h('div', { class: 'chips conditions', hidden: true });
   const rows = h('tbody');
-  const shownRows = rowsIn(rows, (row, { span }) => span && tell(row, span, now, most));
+  const more = button('', () => set('limit', LIMITS.find((n) => n > limit())), { class: 'cutoff', hidden: true });
   const head = h('th', { scope: 'col' }, 'Ended');
   const table = h('table', { class: 'spans' },
     h('thead', null, h('tr', null,
@@ -84,12 +76,12 @@ export function spansView() {
   const empty = h('div', { class: 'card empty', hidden: true });
   const aside = names();
   const sums = byAttribute((key) => set('by', key));
-  const folded = unfolding(() => render(true));
+  const folded = unfolding(() => render());
   const line = strip('');
   const checked = selfCheck();
   const note = h('p', { class: 'note', hidden: true });
-  const byID = idForm();
   const whole = h('nav', { class: 'tabs kinds', 'aria-label': 'Whole process', hidden: true });
+  const share = h('div', { class: 'actions' }, downloads('profile', '', { query: '.cpu{}', ...range() }, () => link('', params)));
 
   table.addEventListener('keydown', (e) => {
     const step = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[e.key];
@@ -99,35 +91,41 @@ export function spansView() {
     if (next) { e.preventDefault(); next.focus(); }
   });
 
-  // render shows the data; changed says that rows that are not in it are to go at once.
-  function render(changed) {
+  function render() {
     const { spans } = data;
     const many = new Set(data.groups.map((g) => g.service)).size > 1;
-    // A span that still runs may be days old: it would shrink all other bars.
+    // A running span may be days old: it would shrink all other bars.
     const lengths = spans.filter((s) => !s.running).map((s) => Math.max(wall(s) ?? 0, s.below > 0 ? s.cpuInclusiveNs : s.cpuNs));
-    most = Math.max(1, ...(lengths.length ? lengths : spans.map((s) => s.durationNs)));
+    const most = Math.max(1, ...(lengths.length ? lengths : spans.map((s) => s.durationNs)));
+    const now = data.status ? new Date(data.status.now) : new Date();
+    const of = differing(spans);
     const byKey = new Map();
     const add = (s) => {
-      // What is below a span may match the conditions itself, too.
-      if (!byKey.has(s.profileId)) byKey.set(s.profileId, { key: s.profileId, of: { span: s, many, open: folded.open(s) }, make: () => spanRow(s, many, data.ranged, folded.toggle(s)) });
+      // A span below another one may match the conditions itself, too.
+      if (byKey.has(s.profileId)) return;
+      const row = spanRow(s, { many, ranged: data.ranged, toggle: folded.toggle(s), attributes: of.get(s.profileId) });
+      row.setAttribute('data-key', s.profileId);
+      tell(row, s, now, most);
+      byKey.set(s.profileId, row);
     };
     for (const s of spans) {
       add(s);
       folded.below(s).forEach(add);
       const rest = folded.rest(s);
-      if (rest) byKey.set(`below ${s.profileId}`, { key: `below ${s.profileId}`, of: { rest }, make: () => restRow(s, rest) });
+      if (rest) byKey.set(`below ${s.profileId}`, restRow(s, rest));
     }
-    items = [...byKey.values()];
-    fill(changed);
-    shown.textContent = spans.length < Number(limit) ? count(spans.length, 'span') : `the first ${count(spans.length, 'span')}`;
-    shown.title = Number(asked) > MOST ? `This page shows no more than ${MOST.toLocaleString('en')}: format=json and format=text do` : '';
-    if (shown.title) shown.textContent += ', no more fit here';
+    refill(rows, [...byKey.values()]);
+    const cut = spans.length >= Number(limit());
+    shown.textContent = cut ? `the first ${count(spans.length, 'span')}` : count(spans.length, 'span');
+    const next = LIMITS.find((n) => n > limit());
+    more.hidden = !cut;
+    more.disabled = !next;
+    more.textContent = next ? `Show up to ${next.toLocaleString('en')}` : 'No more fit here: narrow the conditions, or use format=json';
     const { n, all } = listed(spans);
     polls.hidden = Boolean(data.fixed);
-    // What is ranged knows no wall time and no errors.
+    // A ranged source has no wall times and no errors.
     for (const control of [slow, failed, least]) control.hidden = Boolean(data.ranged);
     head.textContent = data.ranged ? 'Profiled' : 'Ended';
-    byID.hidden = !data.fixed;
     note.hidden = !data.note;
     note.textContent = data.note ? sentence(data.note) : '';
     together.hidden = n === 0;
@@ -136,7 +134,7 @@ export function spansView() {
     empty.hidden = spans.length > 0;
     if (!spans.length) morph(empty, h('div', { class: 'card empty' }, whyEmpty()));
     conditionChips(conditions, params, () => set('format', ''));
-    aside.update(data, (params.get('filter') ?? '').toLowerCase(), changed);
+    aside.update(data, (params.get('filter') ?? '').toLowerCase());
     sums.update(data, '');
     whole.hidden = data.process.length === 0;
     refill(whole, data.process.flatMap((p, i) => [
@@ -144,64 +142,61 @@ export function spansView() {
       h('a', { href: link('', { query: p.query, ...(data.ranged && range()) }), title: capital(p.measure), 'data-key': p.query }, p.label)].filter(Boolean)));
   }
 
-  function fill(changed) {
-    now = data.status ? new Date(data.status.now) : new Date();
-    shownRows.fill(items, changed);
-  }
-
   function whyEmpty() {
     if (['filter', 'error', 'min', ...Object.keys(CONDITIONS)].some((k) => params.get(k))) {
-      return [h('h2', null, 'No span meets these conditions'), h('p', null, !data.fixed && ['The store holds ', count(data.stats.spans, 'ended span'), '. '], h('a', { href: './' }, 'Show them without conditions.'))];
+      return [h('h2', null, 'No span meets these conditions'), h('p', null, !data.fixed && ['The store holds ', count(data.stats.spans, 'ended span'), '. '], h('a', { href: link('') }, 'Show them without conditions.'))];
     }
-    if (data.fixed) return [h('h2', null, 'No span is listed here'), h('p', null, 'Ask for one by its id above, or choose a profile of a whole service.')];
+    if (data.fixed) return [h('h2', null, 'No span is listed here'), h('p', null, 'Enter the id of a span above, or choose a profile of a whole service.')];
     if (data.status?.running === false) return [h('h2', null, 'No spans, and nothing is being profiled'), h('p', null, sentence(data.status.message))];
     if (data.status?.host) {
       return [h('h2', null, 'No span has been seen yet'),
-        h('p', null, 'Spans show up here when the agent has sent samples with their labels. This page looks for them every two seconds.'),
+        h('p', null, 'Spans show up here once the agent has sent samples with their labels. This page polls every two seconds.'),
         h('p', { class: 'muted' }, 'If this stays empty: do the programs label their spans, as package spanprof does, and does the agent read labels (-t all,labels)?')];
     }
+    if (data.stats.spansEnded > 0) return [h('h2', null, `${count(data.stats.spansEnded, 'span')} ended, none is held`), h('p', null, 'Spans show up here if the tracer samples them.')];
     return [h('h2', null, 'No span has ended yet'),
-      h('p', null, 'Spans show up here when they end, their samples when the profiling window around them closes. This page looks for them every two seconds.')];
+      h('p', null, 'Spans show up here when they end, their samples when the profiling window around them closes. This page polls every two seconds.')];
   }
 
-  const element = h('div', null, h('h1', { class: 'sr' }, 'Spans'), checked.element, line.element, h('div', { class: 'list' },
-    list = h('section', { 'aria-label': 'Spans' },
-      h('div', { class: 'tools' }, filter, orders, failed, least, polls, h('span', { class: 'grow' }), shown, together),
-      box.told, conditions, note, byID, whole, table, empty),
-    h('div', { class: 'asides' }, aside.element, sums.element)));
+  const list = h('section', { 'aria-label': 'Spans' },
+    h('div', { class: 'tools' }, box, orders, failed, least, polls, h('span', { class: 'grow' }), shown, together),
+    conditions, note, whole, table, empty, more, share);
+  const above = h('div');
+  const below = h('div', null, checked.element);
+  const element = h('div', null, h('h1', { class: 'sr' }, 'Spans'), above, line.element, h('div', { class: 'list' }, list, h('div', { class: 'asides' }, aside.element, sums.element)), below);
   return {
     element,
-    // busy says that the rows are not yet those of the conditions and the order above them.
-    busy(on) {
-      const old = on && asking !== answered;
+    // busy marks rows of other conditions than the ones above them.
+    busy(now) {
+      const old = now && asking !== answered;
       list.setAttribute('aria-busy', String(old));
       list.classList.toggle('old', old);
-      if (on && !data) shown.textContent = 'Looking for spans \u2026';
+      if (now && !data) shown.textContent = 'Loading spans \u2026';
     },
     attach(load) { reload = load; },
-    poll: () => on && !data?.fixed && !shownRows.busy() && !aside.busy(),
+    poll: () => on && !data?.fixed,
     address() {
       const p = new URLSearchParams(params);
       p.set('format', 'json');
-      p.set('limit', limit);
-      // The server need not send again what is here.
+      p.set('limit', limit());
       asking = `${p}`;
-      if (data && answered === asking) return `./?${p}&since=${data.generation}`;
-      return `./?${p}`;
+      // The server need not send the same again.
+      return data && answered === asking ? `./?${p}&since=${data.generation}` : `./?${p}`;
     },
     update(answer) {
       checked.update(answer.status?.selfCheck);
+      // A finding stands above the list.
+      const place = checked.wrong() ? above : below;
+      if (checked.element.parentNode !== place) place.append(checked.element);
       if (answer.unchanged) {
         data.status = answer.status;
-        fill();
+        render();
         return;
       }
-      const changed = answered !== asking;
       data = answer;
       answered = asking;
       document.title = `${data.services ? `${data.services.length} services \u00b7 ` : data.service ? `${data.service} \u00b7 ` : ''}spanprof`;
-      render(changed);
-      box.known();
+      render();
       const about = JSON.stringify([data.stats.windowsReceived, data.work, data.workNote]);
       if (about === windows) return;
       windows = about;
@@ -210,21 +205,53 @@ export function spansView() {
   };
 }
 
-// idForm asks for a span by its id, where not every span is in the list.
-function idForm() {
-  const id = h('input', { name: 'id', size: 24, 'aria-label': 'Span or profile id', placeholder: 'Id of a span', spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off' });
-  const go = (e) => {
-    e.preventDefault();
-    if (id.value.trim()) location.href = link('', { query: `.cpu{profile_id=${JSON.stringify(id.value.trim())}}`, ...range() });
-  };
-  return h('form', { class: 'query', hidden: true, onsubmit: go }, id, h('button', null, 'Show'));
+// understood returns the meaning of a text: {href} for a page, or {list} for conditions; null for
+// a part of names, errors and attributes. A line of a log may have ids.
+export function understood(text) {
+  const span = /\b[0-9a-f]{16}\b/i.exec(text)?.[0];
+  const trace = /\b[0-9a-f]{32}\b/i.exec(text)?.[0];
+  if (/^[\w.:/-]*\{.*\}$/s.test(text)) return { href: link('', { query: text, ...range() }) };
+  if (span) return { href: link('', { query: `.cpu{profile_id="${span.toLowerCase()}"}` }) };
+  if (trace) return { list: { trace: trace.toLowerCase() }, alone: true };
+  if (/^[\w.-]+(=|!=|=~|!~)\S/.test(text)) return { list: { attribute: text } };
+  return null;
 }
 
-// listed returns the query for the profile of all spans that have one, or of as many as
-// fit into a query: CPU, or wall time if they only waited.
-function listed(spans) {
+// findBox is the one box: its text filters the list at once, Enter also takes ids, a query and
+// key=value. conditions is called with {key: value}, and whether they replace all others.
+function findBox({ filter, conditions, live }) {
+  let typing;
+  const find = () => {
+    clearTimeout(typing);
+    const text = input.value.trim();
+    const meaning = text && understood(text);
+    if (!meaning) filter(text);
+    else if (meaning.href) location.href = meaning.href;
+    else {
+      input.value = '';
+      conditions(meaning.list, meaning.alone);
+    }
+  };
+  const input = h('input', { type: 'search', placeholder: 'Id, name, attribute, error or query  ( / )', title: 'Filters by a part of names, errors and attributes. Enter also takes the id of a span or a trace, a line of a log with one, key=value, or a FlameQL query',
+    'aria-label': 'Find spans: filters while you write; Enter also takes an id, key=value or a query', 'data-search': '', spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off',
+    oninput: () => {
+      clearTimeout(typing);
+      typing = setTimeout(() => { if (live() && !understood(input.value.trim())) filter(input.value.trim()); }, 150);
+    },
+    onpaste: (e) => {
+      const meaning = understood(e.clipboardData?.getData('text').trim() ?? '');
+      // The text is in the box after this event.
+      if (meaning && !meaning.list?.attribute) setTimeout(find);
+    },
+    onkeydown: (e) => { if (e.key === 'Enter') find(); } });
+  return input;
+}
+
+// listed returns the query for the profile of all spans with samples, as many as fit into a query.
+// It is CPU time, or wall time if they only waited.
+export function listed(spans) {
   const having = (samples) => spans.filter((s) => s.samplesHeld > 0 && s[samples] > 0).map((s) => s.profileId.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  // Of requests, the work below them counts too: they are listed by their traces.
+  // Requests include the work below them: they are listed by their traces.
   if (spans.some((s) => s.below > 0)) {
     const traces = [...new Set(spans.map((s) => s.traceId).filter(Boolean))];
     const some = traces.slice(0, Math.floor(LONGEST / 33));
@@ -234,7 +261,7 @@ function listed(spans) {
   const ids = cpu.length ? cpu : having('wallSamples');
   const bytes = new TextEncoder();
   let room = LONGEST;
-  // Quoted, a backslash takes two.
+  // In quotes, a backslash takes two bytes.
   const cut = ids.findIndex((id) => (room -= bytes.encode(JSON.stringify(id)).length - 1) < 0);
   const some = cut < 0 ? ids : ids.slice(0, cut);
   return { n: some.length, all: ids.length, query: `.${cpu.length ? 'cpu' : 'wall'}{profile_id=~${JSON.stringify(some.join('|'))}}` };

@@ -61,7 +61,7 @@ func serve(name string, body []byte) http.HandlerFunc {
 	sum := sha256.Sum256(body)
 	etag := `"` + hex.EncodeToString(sum[:8]) + `"`
 	return func(w http.ResponseWriter, r *http.Request) {
-		// The names carry no version: a browser asks each time, and gets a 304.
+		// The names carry no version: a browser revalidates each time, and gets a 304.
 		w.Header().Set("Cache-Control", "no-cache")
 		w.Header().Set("ETag", etag)
 		// Types must not depend on the machine's own table of types.

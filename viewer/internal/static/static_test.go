@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Browsers get the lines of scripts where they are, but for comments and indentation.
+// Browsers get the lines of scripts in their places, without comments and indentation.
 func TestStripped(t *testing.T) {
 	script := "// About it.\nconst a = 'http://a'; // Not a line of its own.\n\t// More.\n  const b = 1;\n\n"
 	if got := string(stripped("a.js", []byte(script))); got != "\nconst a = 'http://a'; // Not a line of its own.\n\nconst b = 1;\n\n" {

@@ -1,23 +1,26 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { button, h } from './dom.js';
+import { isFrozen } from './api.js';
+import { button, h, refill } from './dom.js';
 import { clock } from './format.js';
 
 const alert = document.getElementById('alert');
 // closes is when the open window ends, by this machine's clock; 0 if there is none.
 let closes = 0;
 let message = '';
-// since is when the server last answered; 0 before it has, and gone says that it does not any
-// more.
+// since is the time of the last answer, 0 before the first. gone is the message while the server
+// does not answer.
 let since = 0;
 let gone = '';
 let load = () => {};
-const pill = h('span', { hidden: true }, h('span', { 'data-left': 'window closes' }));
+// The header has its parts before the first answer, so that they do not move.
+const pill = h('span', { class: 'pill' }, h('span', { 'data-left': 'window closes' }));
 const flush = flushButton(() => load());
 flush.hidden = true;
 document.getElementById('status').append(pill, flush);
 
+pill.hidden = isFrozen;
 setInterval(tick, 1000);
 // An error stays until the next click. capture runs before the button's own listener, which
 // may show a new one.
@@ -40,10 +43,10 @@ export function showStatus(status, refresh) {
   tick();
 }
 
-// showGone says that the server does not answer, and since when.
+// showGone shows that the server does not answer, and since when.
 export function showGone(err) {
   const first = !gone;
-  gone = `The server has not answered since ${clock(since)} (${err.message.replace(/[.\s]+$/, '')}): what is shown is from then. This page asks again every two seconds.`;
+  gone = `The server has not answered since ${clock(since)} (${err.message.replace(/[.\s]+$/, '')}): the page is from then. This page polls every two seconds.`;
   if (first || alert.textContent.startsWith('The server has not answered')) alert.textContent = gone;
   if (first) alert.hidden = false;
   pill.className = 'pill gone';
@@ -52,7 +55,7 @@ export function showGone(err) {
   tick();
 }
 
-// arrival says when the next samples are to be expected.
+// arrival is when the next samples can be expected.
 export function arrival() {
   const el = h('span', { 'data-left': 'samples', title: 'its samples arrive when the open window closes' });
   write(el);
@@ -66,7 +69,7 @@ function tick() {
 function write(el) {
   const left = closes ? Math.ceil((closes - Date.now()) / 1000) : 0;
   const what = el.dataset.left;
-  const text = gone ? (what === 'window closes' ? `no answer since ${clock(since)}` : 'the server does not answer')
+  const text = !since && what === 'window closes' ? '\u2026' : gone ? (what === 'window closes' ? `no answer since ${clock(since)}` : 'the server does not answer')
     : what === 'window closes' && message ? message
     : left > 0 ? `${what} in ${left} s`
       : what === 'window closes' ? 'profiling' : 'samples to come';
@@ -93,4 +96,37 @@ export function flushButton(refresh) {
     b.ariaDisabled = null;
   }, { class: 'flush', title: 'Close the open window now' });
   return b;
+}
+
+// selfCheck shows what was checked of the provider, the labels, the profiler and the store.
+// It is open while something is wrong, until the user closes it.
+export function selfCheck() {
+  const verdict = h('span');
+  const list = h('ul');
+  const shares = h('p', { class: 'muted', hidden: true });
+  const element = h('details', { class: 'card selfcheck', hidden: true }, h('summary', null, h('h2', null, 'Self-check'), verdict), shares, list);
+  let wrong = 0;
+
+  function update(check) {
+    element.hidden = !check;
+    if (!check) return;
+    const { checks, findings } = check;
+    const now = findings.filter((f) => f.severity === 'wrong').length;
+    const notes = findings.length - now;
+    verdict.className = now ? 'bad' : 'muted';
+    const text = !findings.length ? `all ${checks} checks pass`
+      : [now && `${now} of ${checks} checks ${now === 1 ? 'finds' : 'find'} a mistake`, notes && `${notes} ${notes === 1 ? 'note' : 'notes'}`].filter(Boolean).join(', ');
+    if (verdict.textContent !== text) verdict.textContent = text;
+    if (now > wrong) element.open = true;
+    wrong = now;
+    const share = (value, of) => (value === undefined ? '' : `${(100 * value).toFixed(1)} % of ${of}`);
+    const figures = [share(check.sampledShare, 'spans are sampled'), share(check.unlabelledShare, 'CPU time is in no span')].filter(Boolean).join(', ');
+    if (shares.textContent !== figures) shares.textContent = figures;
+    shares.hidden = !figures;
+    list.hidden = !findings.length;
+    refill(list, findings.map((f) => h('li', { 'data-key': f.id },
+      h('p', null, h('span', { class: f.severity === 'wrong' ? 'tag err' : 'tag' }, f.severity), ' ', f.seen),
+      h('p', null, h('b', null, 'Do: '), f.do, ' ', h('code', { class: 'muted' }, f.id)))));
+  }
+  return { element, update, wrong: () => wrong > 0 };
 }

@@ -3,10 +3,8 @@
 
 import { comparison, get, link, range, times as sideTimes } from './api.js';
 import { stripColour, theme } from './colours.js';
-import { button, h, linkButton } from './dom.js';
+import { button, follow, followSize, h, linkButton, refill } from './dom.js';
 import { clock, duration, sentence, value } from './format.js';
-import { refill } from './keep.js';
-import { follow, followSize } from './listen.js';
 
 const HEIGHT = 64;
 // AXIS is the room for times below the bars.
@@ -19,11 +17,10 @@ export function strip(query) {
   const legend = h('div', { class: 'chips' });
   const chosen = h('div', { class: 'chosen', role: 'status', hidden: true });
   const tip = h('div', { class: 'tip', hidden: true });
-  const versions = h('div', { class: 'versions', hidden: true });
   const presets = h('div', { class: 'versions', hidden: true });
   const note = h('span', { class: 'muted', hidden: true });
   const title = h('h2');
-  const element = h('section', { class: 'card strip', 'aria-label': 'Time line', hidden: true }, h('div', { class: 'striphead' }, title, note, legend), canvas, tip, chosen, presets, versions);
+  const element = h('section', { class: 'card strip', 'aria-label': 'Time line', hidden: true }, h('div', { class: 'striphead' }, title, note, legend), canvas, tip, chosen, presets);
   let data = null;
   let selection = null; // [first bucket, last bucket]
   let anchor = null;
@@ -183,20 +180,8 @@ export function strip(query) {
       p.note && h('span', { class: 'muted', 'data-key': `note ${p.name}` }, p.left ? `(${p.note})` : sentence(p.note))].filter(Boolean))]);
   }
 
-  function showVersions(when) {
-    // Of two there is a preset.
-    versions.hidden = data.versions.length < (data.presets?.some((p) => p.name === 'version') ? 3 : 2);
-    if (versions.hidden) return;
-    const select = (label, i) => h('select', { 'aria-label': label }, data.versions.map((v, k) => h('option', { value: k, selected: k === i }, `${v.service} ${v.version || '(no version)'}`)));
-    const left = select('Version to compare with', data.versions.length - 2);
-    const right = select('Version', data.versions.length - 1);
-    versions.replaceChildren('Compare versions: ', left, ' with ', right, ' ',
-      button('Compare', () => { location.href = comparison(data.versions[left.value].query, when, data.versions[right.value].query, when); }));
-  }
-
-  // load asks for the time line of what the page is about, which a list tells. The user's
-  // selection stays, and so does what is shown if the server does not answer: then load fails.
-  // What the server refuses has no time line; the page itself tells of an error.
+  // load fetches the time line of the page's work. The user's selection stays. load fails if the
+  // server does not answer; a refused time line is hidden.
   async function load(ranged, work = query, aside = '') {
     missed = selection || held ? [ranged, work, aside] : null;
     if (missed) return;
@@ -223,14 +208,12 @@ export function strip(query) {
     note.hidden = !aside;
     note.textContent = `(${aside})`;
     const shown = data.buckets.length > 1;
-    element.hidden = !shown && data.versions.length < 2;
+    element.hidden = !shown && !data.presets?.length;
     canvas.hidden = !shown;
-    if (!shown && element.hidden) return;
+    if (element.hidden) return;
     title.textContent = `${data.measure[0].toUpperCase()}${data.measure.slice(1)} over time`;
     key();
     showPresets();
-    // What is ranged is compared in the page's range.
-    showVersions(ranged ? range() : {});
     paint();
     followSize(canvas, paint);
   }
@@ -250,7 +233,7 @@ export function ticks(from, until, width) {
   const first = Math.ceil((from - zone(from)) / step) * step;
   const list = [];
   for (let local = first; ; local += step) {
-    // The zone is that of the time: summer time may begin or end on the axis.
+    // The zone depends on the time: summer time may begin or end on the axis.
     const at = local + zone(local + zone(from));
     if (at > until) break;
     if (at < from || at <= list.at(-1)?.at) continue;

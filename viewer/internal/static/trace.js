@@ -5,8 +5,8 @@ import { link } from './api.js';
 import { h } from './dom.js';
 import { count, duration, spanTitle, wall } from './format.js';
 
-// traceList shows when the spans of the same trace ran that have profiles of their own. A
-// span that is alone has a lane of its own where it is known when it was on a CPU.
+// traceList shows when the spans of the trace ran that have profiles of their own. A single span
+// has a lane if the times of its samples are known.
 export function traceList(data) {
   const { span } = data;
   if (!data.trace && span?.cpuTimes) return h('section', { class: 'card trace', 'aria-label': 'When it was on a CPU' }, lanes([span], span), legend([span]));
@@ -21,8 +21,8 @@ export function traceList(data) {
     data.traceOmitted && h('p', { class: 'muted' }, `and ${count(data.traceOmitted, 'span')} more`));
 }
 
-// nested returns spans with their depths: each after the one that it is below, and those below
-// one in the order of their start.
+// nested returns spans with their depths: each after its parent, and children in the order of their
+// start.
 export function nested(spans) {
   const ids = new Set(spans.map((s) => s.profileId));
   const below = new Map();
@@ -60,7 +60,7 @@ function lanes(spans, current) {
       h('span', { class: 'num muted' }, `${wall(s) == null ? '\u2013' : duration(s.durationNs)} \u00b7 ${s.cpuSamples ? duration(s.cpuNs) : '\u2013'}`, laneText(s) && h('span', { class: 'sr' }, `, ${laneText(s)}`)))))];
 }
 
-// legend says what the colours of lanes mean, if there are any.
+// legend has the meanings of the colours of lanes.
 function legend(spans) {
   const placed = spans.some((s) => s.cpuTimes);
   const pale = spans.some((s) => unplaced(s) > 0);
@@ -72,7 +72,7 @@ function legend(spans) {
     late && h('span', { class: 'key late' }, 'CPU time after its end: how much, not when'));
 }
 
-// started returns when a span started in ms; a Date knows whole ones alone.
+// started returns when a span started in ms; a Date has whole ones only.
 export function started(s) {
   const below = /\.\d{3}(\d*)/.exec(s.start)?.[1];
   return new Date(s.start).getTime() + (below ? Number(`0.${below}`) : 0);
@@ -94,16 +94,16 @@ export function lane(s, first, last) {
     s.afterEnd && place('late', s.durationNs, s.durationNs + s.afterEnd.cpuNs));
 }
 
-// laneText says in words what a lane shows.
+// laneText is a lane in words.
 export function laneText(s) {
   const parts = busy(s);
   const where = parts.length && `between ${duration(parts[0][0])} and ${duration(parts.at(-1)[1])} after its start`;
-  return [parts.length ? `on a CPU ${parts.length > 1 ? `in ${count(parts.length, 'part')}, ${where}` : where}` : s.cpuSamples && `${duration(s.cpuNs)} on a CPU; when is not known`,
+  return [parts.length ? `on a CPU ${parts.length > 1 ? `in ${count(parts.length, 'part')}, ${where}` : where}` : s.cpuSamples && `${duration(s.cpuNs)} on a CPU at unknown times`,
     s.afterEnd && `${duration(s.afterEnd.cpuNs)} of CPU time after its end`].filter(Boolean).join(', ');
 }
 
-// busy returns the times in which a span's samples say that it was on a CPU, in ns after
-// its start and in order. A sample stands for CPU time before it.
+// busy returns the times of a span on a CPU, in order and in ns after its start. A
+// sample stands for CPU time before it.
 function busy(s) {
   const parts = [];
   for (const [at, cpu, n] of s.cpuTimes ?? []) {
@@ -117,5 +117,5 @@ function busy(s) {
   return parts;
 }
 
-// unplaced returns a span's CPU time whose moments are not known.
+// unplaced returns a span's CPU time without known moments.
 export const unplaced = (s) => s.cpuSamples > 0 && Math.max(0, s.cpuNs - (s.cpuTimes ?? []).reduce((sum, [, cpu]) => sum + cpu, 0));

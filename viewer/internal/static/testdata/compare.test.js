@@ -3,11 +3,10 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { install } from './dom.js';
+import { graphOf, install } from './dom.js';
 
 install();
-const { compareView, sideNames, swapped } = await import('../compare.js');
-const { differences, measures } = await import('../difftable.js');
+const { compareView, differences, measures, sideNames, swapped } = await import('../compare.js');
 
 const left = { unit: 'nanoseconds', total: 600e6, ofSpans: 3, samples: 60, windows: 1, profiledNs: 10e9, from: '2026-11-01T12:00:00Z', until: '2026-11-01T12:00:10Z' };
 const right = { unit: 'nanoseconds', total: 100e6, ofSpans: 1, samples: 10, span: { start: '2026-11-01T12:00:01.25Z' } };
@@ -49,49 +48,10 @@ test('with its side goes all that the address has of it; the only graph keeps it
   assert.deepEqual(swap(false), { leftQuery: 'b', rightQuery: 'a', rightFrom: '1', zoom: 'z', per: 'span' });
 });
 
-// shown returns the graphs of a comparison at an address, and what they ask the server for.
-async function shown(name, address) {
-  const asked = [];
-  Object.assign(globalThis, {
-    location: { search: address },
-    history: { replaceState() {} },
-    ResizeObserver: class { observe() {} },
-    requestAnimationFrame() {},
-    getComputedStyle: () => ({ getPropertyValue: () => '' }),
-    fetch: async (to) => {
-      asked.push(new URLSearchParams(to.slice(to.indexOf('?'))));
-      const frame = { name: 'main.a', total: 6, self: 6 };
-      return { ok: true, text: async () => JSON.stringify(asked.at(-1).get('zoom') ? { path: [{ name: 'total', total: 10 }], flame: frame } : { flame: { name: 'total', total: 10, children: [frame] } }) };
-    },
-  });
-  document.documentElement = null;
-  const flame = { name: 'total', total: 10, children: [{ name: 'main.a', total: 6, self: 6 }, { name: '(other)', total: 4, self: 4, frames: 2 }] };
-  const of = (side, query) => ({ ...side, title: query, span: undefined, windows: 1, from: left.from, until: left.until, query, measure: 'CPU time', flame });
-  const page = compareView({ left: of(left, 'a'), right: of(right, 'b'), leftName: 'a', rightName: 'b', diff: [] }, name);
-  await later(0);
-  return { graphs: page.children.filter((e) => e.getAttribute('class') === 'graph'), asked };
-}
-
-const later = (ms) => new Promise((done) => { setTimeout(done, ms); });
-const zoom = 'a1a2a3a4a1a2a3a4';
-const range = { from: '1793534400001', until: '1793534409998' };
-const [leftTimes, rightTimes] = ['left', 'right'].map((side) => ({ [`${side}From`]: range.from, [`${side}Until`]: range.until }));
-
-test('one graph asks for what it shows by then, not for what its address was opened with', async () => {
-  const { graphs: [graph], asked } = await shown('comparison-diff', `?leftQuery=a&rightQuery=b&zoom=${zoom}&search=main&leftSearch=s&leftZoom=z&per=span&sort=self`);
-  const sides = { of: 'right', leftQuery: 'a', rightQuery: 'b', ...leftTimes, ...rightTimes, format: 'json' };
-  assert.deepEqual(asked.splice(0).map((p) => Object.fromEntries(p)), [{ ...sides, search: 'main' }, { ...sides, search: 'main', zoom }]);
-  const [search, , , , reset] = graph.children[0].children;
-  reset.listeners.click[0]();
-  search.value = 'other';
-  search.listeners.input[0]();
-  await later(300);
-  assert.deepEqual(asked.map((p) => Object.fromEntries(p)).at(-1), { ...sides, search: 'other' });
-  assert.ok(asked.every((p) => !p.has('zoom')));
-});
-
-test('two graphs ask for the windows that their sides were found in', async () => {
-  const { asked } = await shown('comparison', '?leftQuery=a&rightQuery=b&search=main&leftSearch=other');
-  assert.deepEqual(asked.map((p) => Object.fromEntries(p)), [
-    { query: 'a', ...range, search: 'other', format: 'json' }, { query: 'b', ...range, search: 'main', format: 'json' }]);
+test('each graph has the frames of its side, its search and its zoom', () => {
+  location.search = '?leftQuery=a&rightQuery=b&search=main.b&leftSearch=main.a';
+  const flame = { ...graphOf('0 total 0 4', '1 main.b 4 4', '1 main.a 0 0'), leftSelf: [0, 0, 6], leftTotal: [6, 0, 6] };
+  const of = (side, query) => ({ ...side, title: query, span: undefined, from: left.from, until: left.until, query, measure: 'CPU time' });
+  const page = compareView({ left: of(left, 'a'), right: of(right, 'b'), leftName: 'a', rightName: 'b', flame, diff: [] }, 'comparison');
+  assert.deepEqual(page.querySelectorAll('.found').map((e) => e.textContent), ['100.0 % of the total (6.00 ns)', '100.0 % of the total (4.00 ns)'].map((t) => t.replace('.00', '')));
 });

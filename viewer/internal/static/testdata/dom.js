@@ -20,13 +20,14 @@ class FakeNode {
   }
 
   replaceChildren(...children) {
-    this.childNodes = [];
+    for (const child of [...this.childNodes]) child.remove();
     this.append(...children);
   }
 
-  // querySelectorAll knows selectors of one class.
+  // querySelectorAll takes selectors of one class or one element.
   querySelectorAll(selector) {
-    return this.children.flatMap((c) => [...((c.getAttribute('class') ?? '').split(' ').includes(selector.slice(1)) ? [c] : []), ...c.querySelectorAll(selector)]);
+    const hit = (c) => (selector[0] === '.' ? (c.getAttribute('class') ?? '').split(' ').includes(selector.slice(1)) : c.nodeName === selector.toUpperCase());
+    return this.children.flatMap((c) => [...(hit(c) ? [c] : []), ...c.querySelectorAll(selector)]);
   }
 
   querySelector(selector) { return this.querySelectorAll(selector)[0] ?? null; }
@@ -43,6 +44,8 @@ class FakeNode {
     this.childNodes.splice(at ? this.childNodes.indexOf(at) : this.childNodes.length, 0, node);
     node.parentNode = this;
   }
+
+  get firstElementChild() { return this.children[0] ?? null; }
 
   get firstChild() { return this.childNodes[0] ?? null; }
 
@@ -88,8 +91,44 @@ class FakeNode {
 export function install() {
   const listeners = {};
   globalThis.Node = { TEXT_NODE: 3 };
-  globalThis.document = { activeElement: null, createElement: (name) => new FakeNode(name.toUpperCase()) };
+  const top = Object.fromEntries(['alert', 'status', 'main', 'service'].map((id) => [id, new FakeNode('DIV')]));
+  globalThis.document = { activeElement: null, documentElement: null, createElement: (name) => new FakeNode(name.toUpperCase()), getElementById: (id) => top[id] ?? null };
+  globalThis.location ??= { search: '', pathname: '/', href: 'http://page/', hostname: 'page' };
+  globalThis.history ??= { replaceState(state, title, to) { location.search = to; }, pushState(state, title, to) { location.search = to; } };
+  globalThis.ResizeObserver ??= class { observe() {} };
+  globalThis.requestAnimationFrame ??= () => {};
+  globalThis.getComputedStyle ??= () => ({ getPropertyValue: () => '' });
+  globalThis.setInterval = () => {}; // It would keep node running.
   globalThis.addEventListener = (kind, f) => { (listeners[kind] ??= []).push(f); };
   globalThis.matchMedia = () => ({ addEventListener: (_, f) => { (listeners.theme ??= []).push(f); } });
   return listeners;
+}
+
+// graphOf returns the arrays of a graph: lines of "depth name self total".
+export function graphOf(...lines) {
+  const texts = [''];
+  const text = (t) => (texts.includes(t) ? texts.indexOf(t) : texts.push(t) - 1);
+  const f = { name: [], file: [], package: [], source: [], line: [], self: [], total: [], lines: [] };
+  const g = { texts, functions: f, function: [], parent: [], self: [], total: [] };
+  const last = [];
+  lines.forEach((line, i) => {
+    const [depth, name, self, total] = line.split(' ');
+    let fn = f.name.indexOf(text(name));
+    if (i === 0) fn = -1;
+    else if (fn < 0) {
+      fn = f.name.length;
+      for (const [key, v] of Object.entries({ name: text(name), file: text(`/src/${name}.go`), package: name.includes('.') ? 0 : text('asm/pkg'), source: text(`https://git/${name}.go#L{line}`), line: 1, self: 0, total: 0, lines: [] })) f[key].push(v);
+    }
+    if (fn >= 0) {
+      f.self[fn] += Number(self);
+      f.total[fn] += Number(total);
+      f.lines[fn] = [7, f.self[fn], f.total[fn], 9, 0, 1];
+    }
+    g.function.push(fn);
+    g.parent.push(i === 0 ? 1 : i - last[depth - 1]);
+    g.self.push(Number(self));
+    g.total.push(Number(total));
+    last[depth] = i;
+  });
+  return g;
 }

@@ -14,7 +14,7 @@ test('a start has parts of a millisecond', () => {
 test('a sample stands for the time before it', () => {
   assert.equal(laneText(span), 'on a CPU in 2 parts, between 10.0 ms and 80.0 ms after its start');
   assert.equal(unplaced(span), 10e6);
-  assert.equal(laneText({ ...span, cpuTimes: undefined }), '30.0 ms on a CPU; when is not known');
+  assert.equal(laneText({ ...span, cpuTimes: undefined }), '30.0 ms on a CPU at unknown times');
   assert.equal(laneText({ ...span, cpuTimes: [[5e6, 10e6, 1]] }), 'on a CPU between 0 ns and 5.50 ms after its start');
 });
 

@@ -5,7 +5,6 @@ package viewer_test
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,18 +23,18 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// spentOn is a store with spans whose wall time is looked at each 10 ms, from the epoch on.
-type spentOn struct {
+// statesOn is a store with spans. Their wall time is sampled each 10 ms, from the epoch on.
+type statesOn struct {
 	*store.Store
 	tracer trace.Tracer
 	wall   *profileBuilder
 	looks  looks.Looks
 }
 
-func newSpentOn(t *testing.T) *spentOn {
+func newStatesOn(t *testing.T) *statesOn {
 	t.Helper()
 	s := newStore(t)
-	on := &spentOn{Store: s, wall: newWallBuilder()}
+	on := &statesOn{Store: s, wall: newWallBuilder()}
 	on.tracer = sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
 	for i := range 1000 {
 		on.looks.Add(at(10*i), at(10*i+10), 0, 0, 0)
@@ -47,12 +46,12 @@ func newSpentOn(t *testing.T) *spentOn {
 func at(ms int) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
 
 // start starts a span with a profile of its own so many milliseconds after the epoch.
-func (on *spentOn) start(t *testing.T, parent trace.Span, name string, from int) trace.Span {
+func (on *statesOn) start(t *testing.T, parent trace.Span, name string, from int) trace.Span {
 	t.Helper()
 	return on.startAt(t, parent, name, at(from))
 }
 
-func (on *spentOn) startAt(t *testing.T, parent trace.Span, name string, from time.Time) trace.Span {
+func (on *statesOn) startAt(t *testing.T, parent trace.Span, name string, from time.Time) trace.Span {
 	t.Helper()
 	ctx := t.Context()
 	if parent != nil {
@@ -70,49 +69,42 @@ func idLabels(s trace.Span) map[string][]string {
 }
 
 // found has looks at the goroutines of a span find it for so many milliseconds.
-func (on *spentOn) found(s trace.Span, ms int64, leafFirst ...string) {
+func (on *statesOn) found(s trace.Span, ms int64, leafFirst ...string) {
 	on.wall.addValues([]int64{ms / 10, ms * 1e6}, idLabels(s), leafFirst...)
 }
 
 func end(s trace.Span, ms int) { s.End(trace.WithTimestamp(at(ms))) }
 
 // export exports the wall profile of ten seconds, and the CPU profile of the same time.
-func (on *spentOn) export(t *testing.T, cpu *profileBuilder) {
+func (on *statesOn) export(t *testing.T, cpu *profileBuilder) {
 	t.Helper()
 	exportSecond(t, on.Store, 0, cpu)
 	on.wall.profile.Comments = []string{on.looks.Comment()}
 	export(t, on.Store, shop, exporter.KindWall, on.wall.profile)
 }
 
-// spent returns what the time of a span went to, in milliseconds by class.
-func spent(t *testing.T, s *store.Store, span trace.Span) (*answer.Spent, map[string]int64) {
+// answerOf returns where the time of a span went, in milliseconds by state.
+func answerOf(t *testing.T, s *store.Store, span trace.Span) (*answer.Answer, map[string]int64) {
 	t.Helper()
 	var a answer.Profile
 	getJSON(t, viewer.Handler(s), target("/", "query", byID(idOf(span)), "format", "json"), http.StatusOK, &a)
-	if a.Spent == nil {
-		t.Fatal("nothing is said of what its time went to")
+	if a.Answer == nil {
+		t.Fatal("no answer")
 	}
 	parts, sum := map[string]int64{}, int64(0)
-	for _, p := range a.Spent.Parts {
-		parts[p.Class] = p.Ns / 1e6
+	for _, p := range a.Answer.States {
+		parts[p.State] = p.Ns / 1e6
 		sum += p.Ns
-		if p.ErrorNs <= 0 && p.Ns != a.Spent.Ns {
-			t.Errorf("%s has no error", p.Class)
-		}
 	}
-	if sum != a.Spent.Ns {
-		t.Errorf("the parts have %d together, want %d", sum, a.Spent.Ns)
+	if sum > a.Span.DurationNs {
+		t.Errorf("the states have %d together, the span %d", sum, a.Span.DurationNs)
 	}
 	text := strings.Join(strings.Fields(get(t, viewer.Handler(s), target("/", "query", byID(idOf(span)), "format", "text")).Body.String()), " ")
-	of := regexp.QuoteMeta(a.Spent.Of)
-	if strings.HasSuffix(of, " so far") {
-		// It has gone on between the two answers.
-		of = of[:strings.LastIndex(of, " of ")] + ` of \S+ \S+ so far`
+	// A running span has a later duration in each answer.
+	if _, want, _ := strings.Cut(a.Answer.Sentence, ":"); !strings.HasPrefix(text, "answer ") || !strings.Contains(text, want) || !strings.Contains(text, a.Answer.Note) {
+		t.Errorf("%q and %q are not in\n%s", want, a.Answer.Note, text)
 	}
-	if want := "spent of " + of + ": " + regexp.QuoteMeta(a.Spent.Parts[0].Class); !regexp.MustCompile(want).MatchString(text) || !strings.Contains(text, a.Spent.Note) {
-		t.Errorf("%q and %q are not in\n%s", want, a.Spent.Note, text)
-	}
-	return a.Spent, parts
+	return a.Answer, parts
 }
 
 func wantParts(t *testing.T, got, want map[string]int64) {
@@ -127,10 +119,10 @@ func wantParts(t *testing.T, got, want map[string]int64) {
 	}
 }
 
-// The wall time of a span and the span below it is what go tool pprof has, by what it was
-// spent on; what ended later is not counted, and nor is what is below that.
-func TestSpentOfFamily(t *testing.T) {
-	on := newSpentOn(t)
+// The wall time of a span and the span below it agrees with go tool pprof. Spans that ended later
+// are not counted, and spans below them are not either.
+func TestStatesOfFamily(t *testing.T) {
+	on := newStatesOn(t)
 	root := on.start(t, nil, "GET /", 1000)
 	query := on.start(t, root, "query", 1200)
 	detached := on.start(t, root, "detached", 1200)
@@ -146,18 +138,13 @@ func TestSpentOfFamily(t *testing.T) {
 	on.found(below, 100, "runtime.gopark", "time.Sleep", "main.below")
 	on.export(t, newProfileBuilder())
 
-	got, parts := spent(t, on.Store, root)
-	wantParts(t, parts, map[string]int64{"mutex": 400, "network": 310, "running": 250})
-	if got.Of != "960 ms in samples, of 1.00 s" || got.Goroutines || got.Parts[0].Class != "mutex" {
-		t.Errorf("of %s: %+v", got.Of, got.Parts)
+	got, parts := answerOf(t, on.Store, root)
+	wantParts(t, parts, map[string]int64{"mutex": 400, "network": 310, "ready without a CPU": 250})
+	if want := "1.00 s: 400 ms mutex, 310 ms network, 250 ms ready but without a CPU."; got.Sentence != want {
+		t.Errorf("got %q, want %q", got.Sentence, want)
 	}
-	for _, want := range []string{
-		"not counted: 1 span below it that ended later",
-		"of the time running the CPU profile has 0 ns: for the rest it was ready to run, without a CPU",
-	} {
-		if !strings.Contains(got.Note, want) {
-			t.Errorf("no %q in %q", want, got.Note)
-		}
+	if want := "not counted: 1 span below it that ended later"; got.Note != want {
+		t.Errorf("note %q, want %q", got.Note, want)
 	}
 	p, err := profile.Parse(get(t, viewer.Handler(on.Store), target("/profile", "query", got.Query)).Body)
 	if err != nil {
@@ -167,37 +154,35 @@ func TestSpentOfFamily(t *testing.T) {
 	for _, s := range p.Sample {
 		sum += s.Value[column]
 	}
-	if sum != got.Ns {
-		t.Errorf("pprof has %d, want %d", sum, got.Ns)
+	if sum != 960e6 {
+		t.Errorf("pprof has %d, want 960 ms", sum)
 	}
 
-	_, parts = spent(t, on.Store, query)
-	wantParts(t, parts, map[string]int64{"network": 310})
-	_, parts = spent(t, on.Store, detached)
-	wantParts(t, parts, map[string]int64{"sleep": 900, notSeen: 400})
+	_, parts = answerOf(t, on.Store, query)
+	wantParts(t, parts, map[string]int64{"network": 300}) // No state is longer than the span.
+	_, parts = answerOf(t, on.Store, detached)
+	wantParts(t, parts, map[string]int64{"sleep": 900, "not sampled": 400})
 }
 
-const notSeen = "not seen"
-
-// Several goroutines at a time have more time than the span.
-func TestSpentOfGoroutines(t *testing.T) {
-	on := newSpentOn(t)
+// Several goroutines at a time share the duration.
+func TestStatesOfGoroutines(t *testing.T) {
+	on := newStatesOn(t)
 	root := on.start(t, nil, "fan out", 1000)
 	end(root, 2000)
 	on.found(root, 1000, "runtime.gopark", "sync.runtime_SemacquireWaitGroup", "main.wait")
 	on.found(root, 1500, "main.work")
 	on.export(t, newProfileBuilder())
-	got, parts := spent(t, on.Store, root)
-	wantParts(t, parts, map[string]int64{"cond or waitgroup": 1000, "running": 1500})
-	if !got.Goroutines || got.Of != "2.50 s of goroutine time in 1.00 s" || !strings.Contains(got.Note, "several goroutines") {
-		t.Errorf("of %s, note %q", got.Of, got.Note)
+	got, parts := answerOf(t, on.Store, root)
+	wantParts(t, parts, map[string]int64{"cond or waitgroup": 400, "ready without a CPU": 600})
+	if !strings.Contains(got.Note, "several goroutines worked for it at a time, 2.50 s together") {
+		t.Errorf("note %q", got.Note)
 	}
 }
 
-// What is missing of a span is no wait: nobody looked, or the looks did not find it. Of a
-// span that runs, or whose samples are not in, nothing is missing yet.
-func TestSpentOfWhatIsMissing(t *testing.T) {
-	on := newSpentOn(t)
+// Time without a sample is no wait. A running span, or one with samples to come, misses nothing
+// yet.
+func TestStatesOfWhatIsMissing(t *testing.T) {
+	on := newStatesOn(t)
 	frozen := on.start(t, nil, "frozen", 1000)
 	end(frozen, 2000)
 	on.found(frozen, 400, "runtime.gopark", "time.Sleep", "main.sleep")
@@ -212,42 +197,45 @@ func TestSpentOfWhatIsMissing(t *testing.T) {
 	on.found(running, 500, "runtime.gopark", "time.Sleep", "main.sleep")
 	on.export(t, newProfileBuilder())
 
-	got, parts := spent(t, on.Store, late)
+	got, parts := answerOf(t, on.Store, late)
 	wantParts(t, parts, map[string]int64{"sleep": 1000})
-	if got.Of != "1.00 s in samples, of 3.00 s" || !strings.Contains(got.Note, "its last samples are not in yet") {
-		t.Errorf("of %s, note %q", got.Of, got.Note)
+	if got.Sentence != "3.00 s: 1.00 s sleep." || got.Note != "its last samples are not in yet" {
+		t.Errorf("got %q, note %q", got.Sentence, got.Note)
 	}
 	exportSecond(t, on.Store, 10, newProfileBuilder())
-	_, parts = spent(t, on.Store, late)
-	wantParts(t, parts, map[string]int64{"sleep": 1000, "nobody looked": 2000})
+	_, parts = answerOf(t, on.Store, late)
+	wantParts(t, parts, map[string]int64{"sleep": 1000, "not sampled": 2000})
 
-	_, parts = spent(t, on.Store, frozen)
-	wantParts(t, parts, map[string]int64{"sleep": 400, "nobody looked": 600})
-	got, parts = spent(t, on.Store, running)
+	got, parts = answerOf(t, on.Store, frozen)
+	wantParts(t, parts, map[string]int64{"sleep": 400, "not sampled": 600})
+	if !strings.HasPrefix(got.Note, "its goroutines were not sampled for 600 ms") {
+		t.Errorf("note %q", got.Note)
+	}
+	got, parts = answerOf(t, on.Store, running)
 	wantParts(t, parts, map[string]int64{"sleep": 500})
-	if !strings.HasPrefix(got.Of, "500 ms in samples, of ") || !strings.HasSuffix(got.Of, " so far") || !strings.Contains(got.Note, "still running") {
-		t.Errorf("of %s, note %q", got.Of, got.Note)
+	if !strings.Contains(got.Sentence, " so far: 500 ms sleep.") || !strings.Contains(got.Note, "still running") {
+		t.Errorf("got %q, note %q", got.Sentence, got.Note)
 	}
 }
 
 // Without looks at goroutines there is the time on a CPU, and why there is not more.
-func TestSpentWithoutWall(t *testing.T) {
-	on := newSpentOn(t)
+func TestStatesWithoutWall(t *testing.T) {
+	on := newStatesOn(t)
 	busy := on.start(t, nil, "busy", 1000)
 	end(busy, 2000)
 	cpu := newProfileBuilder()
 	cpu.add(25, idLabels(busy), "main.work")
 	exportSecond(t, on.Store, 0, cpu)
-	got, parts := spent(t, on.Store, busy)
+	got, parts := answerOf(t, on.Store, busy)
 	wantParts(t, parts, map[string]int64{"on a CPU": 250, "not on a CPU": 750})
-	if got.Parts[0].ErrorNs != 50e6 || got.Query != "" || !strings.Contains(got.Note, "exporter.KindWall among the kinds of inprocess.WithKinds") {
+	if got.States[1].ErrorNs != 50e6 || got.Query != "" || !strings.Contains(got.Note, "exporter.KindWall among the kinds of inprocess.WithKinds") {
 		t.Errorf("%+v", got)
 	}
 
 	// There were looks, but none found it.
 	on.wall.profile.Comments = []string{on.looks.Comment()}
 	export(t, on.Store, shop, exporter.KindWall, on.wall.profile)
-	got, parts = spent(t, on.Store, busy)
+	got, parts = answerOf(t, on.Store, busy)
 	wantParts(t, parts, map[string]int64{"on a CPU": 250, "not on a CPU": 750})
 	if !strings.Contains(got.Note, "no wall sample hit this span") {
 		t.Errorf("note %q", got.Note)
@@ -255,9 +243,9 @@ func TestSpentWithoutWall(t *testing.T) {
 
 	unprofiled := on.start(t, nil, "before the CPU profiler", -5000)
 	end(unprofiled, 1000)
-	got, parts = spent(t, on.Store, unprofiled)
-	wantParts(t, parts, map[string]int64{"nobody looked": 6000})
-	if got.Of != "6.00 s" {
-		t.Errorf("of %s", got.Of)
+	got, parts = answerOf(t, on.Store, unprofiled)
+	wantParts(t, parts, map[string]int64{"not sampled": 6000})
+	if got.Sentence != "6.00 s: not sampled." {
+		t.Errorf("got %q", got.Sentence)
 	}
 }

@@ -1,11 +1,11 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { h } from './dom.js';
-import { earlierTag } from './earlier.js';
+import { link } from './api.js';
+import { h, tiles } from './dom.js';
 import { clock, duration, sentence, value } from './format.js';
-import { tiles } from './heading.js';
-import { selfCheck } from './selfcheck.js';
+import { earlierTag } from './spanrow.js';
+import { selfCheck } from './status.js';
 
 // logView shows what the profiler and the store have done, and what they lost.
 export function logView() {
@@ -19,7 +19,7 @@ export function logView() {
   let fixed = false; // nothing happens, and there are no numbers
   const moving = h('section', { class: 'card' }, h('h2', null, 'Counters'), numbers);
   const element = h('article', null,
-    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: './' }, '\u2190 Spans'), h('a', { href: './log?format=text' }, 'text'), h('a', { href: './log?format=json' }, 'json')),
+    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans'), h('a', { href: './log?format=text' }, 'text'), h('a', { href: './log?format=json' }, 'json')),
     h('h1', null, 'Log'), note, said, checked.element, head,
     h('section', { class: 'card' }, h('h2', null, 'Profiles held'), table(['Kind', 'Service', '#Windows', '#Samples', '#Memory', 'From', 'Until'], kinds)),
     moving);

@@ -1,0 +1,210 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"regexp"
+	"runtime/debug"
+	"strings"
+)
+
+// Code is where the source code of the profiled program is. The zero value links only files
+// with a version in their paths.
+type Code struct {
+	// Build is the build information of the program, nil if unknown.
+	Build *debug.BuildInfo
+	// URL is a template for modules outside the standard library, with {module}, {version},
+	// {path} and {line}; "" links to GitHub and pkg.go.dev.
+	URL string
+	// Directory has the source of the main module, "" for none.
+	Directory string
+}
+
+// place is a file of a module: Version is a tag, a revision or a version of Go.
+type place struct{ module, version, path string }
+
+// standard is the module of the standard library and of the runtime.
+const standard = "std"
+
+var (
+	inCache   = regexp.MustCompile(`^(?:.*/pkg/mod/)?([^@]+)@(v[^/]+)/(.+)$`)
+	toolchain = regexp.MustCompile(`^v0\.0\.1-(go[0-9][^-]*?)\.[a-z0-9]+-[a-z0-9]+$`)
+	pseudo    = regexp.MustCompile(`[.-][0-9]{14}-([0-9a-f]{12})$`)
+	major     = regexp.MustCompile(`/v[0-9]+$`)
+)
+
+// place returns the place of a file by the package of its function. It is zero if unknown.
+func (c *Code) place(pkg, file string) place {
+	file = strings.ReplaceAll(file, `\`, "/")
+	base := path.Base(file)
+	if m := inCache.FindStringSubmatch(file); m != nil {
+		if t := toolchain.FindStringSubmatch(m[2]); t != nil {
+			return place{standard, t[1], m[3]}
+		}
+		return place{unescaped(m[1]), m[2], m[3]}
+	}
+	if c.Build == nil || pkg == "" || path.Ext(file) == "" {
+		return place{}
+	}
+	pkg = strings.ReplaceAll(pkg, "%2e", ".") // Symbols escape the dots of the last element.
+	if pkg == "main" {
+		pkg = c.Build.Path
+	}
+	if p, ok := within(&c.Build.Main, pkg, base); ok {
+		for _, s := range c.Build.Settings {
+			if s.Key == "vcs.revision" {
+				p.version = s.Value
+			}
+		}
+		return p
+	}
+	var found place
+	for _, m := range c.Build.Deps {
+		if p, ok := within(m, pkg, base); ok && len(p.module) > len(found.module) {
+			found = p
+		}
+	}
+	first, _, _ := strings.Cut(pkg, "/")
+	if version, _, _ := strings.Cut(c.Build.GoVersion, " "); found.module == "" && !strings.Contains(first, ".") && strings.HasPrefix(version, "go") {
+		return place{standard, version, "src/" + pkg + "/" + base}
+	}
+	return found
+}
+
+// within returns the place of a file in a module with this package.
+func within(m *debug.Module, pkg, base string) (place, bool) {
+	dir, ok := strings.CutPrefix(pkg+"/", m.Path+"/")
+	if !ok || m.Path == "" {
+		return place{}, false
+	}
+	module, version := m.Path, m.Version
+	if m.Replace != nil {
+		module, version = m.Replace.Path, m.Replace.Version
+	}
+	if version == "(devel)" {
+		version = ""
+	}
+	return place{module, version, dir + base}, true
+}
+
+// unescaped returns a module path as the module cache escapes it.
+func unescaped(name string) string {
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		if name[i] == '!' && i+1 < len(name) {
+			i++
+			b.WriteByte(name[i] - 'a' + 'A')
+			continue
+		}
+		b.WriteByte(name[i])
+	}
+	return b.String()
+}
+
+// url returns the address of a file, with {line} where the line belongs; "" if unknown.
+func (c *Code) url(pkg, file string) string {
+	p := c.place(pkg, file)
+	if p.version == "" {
+		return ""
+	}
+	if c.URL != "" && p.module != standard {
+		return strings.NewReplacer("{module}", p.module, "{version}", p.version, "{path}", p.path).Replace(c.URL)
+	}
+	version := strings.TrimSuffix(p.version, "+incompatible")
+	if m := pseudo.FindStringSubmatch(version); m != nil {
+		version = m[1]
+	}
+	repository, folder := p.module, ""
+	if name, ok := strings.CutPrefix(p.module, "golang.org/x/"); ok {
+		repository = "github.com/golang/" + name
+	}
+	if p.module == standard {
+		repository = "github.com/golang/go"
+	}
+	if !strings.HasPrefix(repository, "github.com/") {
+		return fmt.Sprintf("https://pkg.go.dev/%s@%s/%s#section-sourcefiles", p.module, p.version, path.Dir(p.path))
+	}
+	parts := strings.SplitN(major.ReplaceAllString(repository, ""), "/", 4)
+	if len(parts) == 4 {
+		folder = parts[3] + "/"
+		if strings.HasPrefix(version, "v") {
+			version = folder + version // Tags of a nested module begin with its folder.
+		}
+	}
+	return "https://" + path.Join(parts[:min(3, len(parts))]...) + "/blob/" + version + "/" + folder + p.path + "#L{line}"
+}
+
+// SourceText is a part of a file of the main module.
+type SourceText struct {
+	File string `json:"file"`
+	// First is the number of the first line.
+	First int      `json:"first"`
+	Lines []string `json:"lines"`
+}
+
+// Text returns the lines with their numbers.
+func (t *SourceText) Text() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, t.File)
+	for i, line := range t.Lines {
+		fmt.Fprintf(&b, "%5d  %s\n", t.First+i, line)
+	}
+	return b.String()
+}
+
+// Source returns the lines around one line of a file.
+func (r *Reader) Source(pkg, file string, line int) (*SourceText, error) {
+	return r.code.Source(pkg, file, line)
+}
+
+const (
+	// linesAround is the number of lines before and after the one in question.
+	linesAround = 3
+	// maxSource bounds the bytes of a file.
+	maxSource = 4 << 20
+)
+
+// Source returns the lines around one line of a file. It reads only the main module in
+// c.Directory.
+func (c *Code) Source(pkg, file string, line int) (*SourceText, error) {
+	if c.Directory == "" {
+		return nil, BadRequestf("this viewer shows no source text: set the directory of viewer.WithSourceCode")
+	}
+	if c.Build == nil {
+		return nil, BadRequestf("the build information of the program is unknown")
+	}
+	p := c.place(pkg, file)
+	if p.module == "" || p.module != c.Build.Main.Path {
+		return nil, BadRequestf("%s is outside the main module", path.Base(file))
+	}
+	root, err := os.OpenRoot(c.Directory)
+	if err != nil {
+		return nil, BadRequestf("the source directory cannot be opened")
+	}
+	defer root.Close() //nolint:errcheck // it was read
+	if info, err := root.Stat(p.path); err != nil || !info.Mode().IsRegular() || info.Size() > maxSource || path.Ext(p.path) != ".go" && path.Ext(p.path) != ".s" {
+		return nil, BadRequestf("the source directory has no such file: %s", p.path)
+	}
+	f, err := root.Open(p.path)
+	if err != nil {
+		return nil, BadRequestf("the source directory has no such file: %s", p.path)
+	}
+	defer f.Close() //nolint:errcheck // it was read
+	text := &SourceText{File: p.path, First: max(1, line-linesAround), Lines: []string{}}
+	lines := bufio.NewScanner(io.LimitReader(f, maxSource))
+	for n := 1; lines.Scan() && n <= line+linesAround; n++ {
+		if n >= text.First {
+			text.Lines = append(text.Lines, lines.Text())
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, BadRequestf("%s cannot be read", p.path)
+	}
+	return text, nil
+}
