@@ -40,6 +40,15 @@ test('a function has its lines, each with a link to its source', () => {
   assert.equal(marshal.querySelector('a').getAttribute('href'), 'https://git/json.Marshal.go#L7');
 });
 
+test('functions are in the order of the address, and filtered by it', () => {
+  const names = (search) => {
+    location.search = search;
+    return functionsView(data, graph, () => {}).element.querySelectorAll('.plain').map((b) => b.textContent);
+  };
+  assert.deepEqual(['', '?sort=total', '?sort=name', '?filter=json'].map(names), [['json.Marshal', 'main.serve'], ['main.serve', 'json.Marshal'], ['json.Marshal', 'main.serve'], ['json.Marshal']]);
+  location.search = '';
+});
+
 test('a function between its callers and its callees', () => {
   const [view] = callersView(data, graph, 'json.Marshal', () => {});
   assert.match(view.textContent, /Self 6, 60\.0 % of the total \u00b7 with its callees 6, 60\.0 % of the total/);
