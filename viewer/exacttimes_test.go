@@ -93,7 +93,7 @@ func TestExactTimesByName(t *testing.T) {
 		t.Errorf("blocked: %+v", b)
 	}
 	text := strings.Join(strings.Fields(get(t, h, target("/", "query", `.cpu{span_name="GET /"}`, "format", "text")).Body.String()), " ")
-	if want := "exactly in 1 slow span whose times are known: mutex 60.0%, running 38.0% 60.0% waits for locks held by refresh cache"; !strings.Contains(text, want) {
+	if want := "exactly in 1 slow span with exact times: mutex 60.0%, running 38.0% 60.0% waits for locks held by refresh cache"; !strings.Contains(text, want) {
 		t.Errorf("no %q in %s", want, text)
 	}
 	for query, want := range map[string]bool{

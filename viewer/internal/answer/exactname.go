@@ -26,7 +26,7 @@ const (
 	mostBlockedBy   = 20
 )
 
-// ExactName sums up the exact times of spans of a name: those of the slowest that have any.
+// ExactName sums up the exact times of spans of a name: the slowest that have any.
 type ExactName struct {
 	Name       string       `json:"name"`
 	Spans      int          `json:"spans"`
@@ -46,8 +46,8 @@ type ExactBlocked struct {
 	Query string `json:"query"`
 }
 
-// exactService returns the service whose spans q is about, "" for all, if a name is all
-// that it asks for of spans, and time: exact times know no other conditions.
+// exactService returns the service of the spans that q selects, "" for all. ok is set if q has no
+// other conditions than a name and a time.
 func (q Query) exactService() (service string, ok bool) {
 	service = q.service
 	for _, m := range q.Matchers {
@@ -68,8 +68,7 @@ func (q Query) exactService() (service string, ok bool) {
 	return "", false
 }
 
-// exactName sums up the spans whose name q has as its condition. It is nil where none has
-// exact times.
+// exactName sums up the spans of the name in q. It is nil if none has exact times.
 func (r *Reader) exactName(q Query) *ExactName {
 	name, _ := q.Value(labelkey.SpanName)
 	sum, states, blocked := &ExactName{Name: name}, map[string]int64{}, map[ExactBlocked]*ExactBlocked{}
@@ -98,8 +97,7 @@ func (r *Reader) exactName(q Query) *ExactName {
 	return sum
 }
 
-// exactTimesOfName has the slowest spans of the name that q has as its condition, with what an
-// execution trace has told of them.
+// exactTimesOfName has the slowest spans of the name in q, with their exact times.
 func (r *Reader) exactTimesOfName(q Query) iter.Seq2[*store.Span, *exactTimes] {
 	return func(yield func(*store.Span, *exactTimes) bool) {
 		name, named := q.Value(labelkey.SpanName)
@@ -122,8 +120,8 @@ func (r *Reader) exactTimesOfName(q Query) iter.Seq2[*store.Span, *exactTimes] {
 	}
 }
 
-// exactSpans returns the slowest spans of a name that have exact times, which may be few among
-// the slowest of all.
+// exactSpans returns the slowest spans of a name that have exact times. They may be few among the
+// slowest of all.
 func (r *Reader) exactSpans(q Query, name, service string) []store.Span {
 	for limit := mostExactSpans; ; limit = mostExactSought {
 		spans := r.spans(store.SpanQuery{Name: name, Service: service, From: q.From, Until: q.Until, Order: store.Slowest, Limit: limit, Brief: true})
@@ -163,9 +161,9 @@ func (n *ExactName) add(x *exactTimes, states map[string]int64, blocked map[Exac
 	}
 }
 
-// lines says in words what the spans waited for.
+// lines describes the waits of the spans.
 func (n *ExactName) lines() []string {
-	lines := []string{fmt.Sprintf("in %s whose times are known: %s", termtext.Plural(n.Spans, "slow span"), n.shares())}
+	lines := []string{fmt.Sprintf("in %s with exact times: %s", termtext.Plural(n.Spans, "slow span"), n.shares())}
 	for i, b := range n.Blocked {
 		if i == mostExactWaits {
 			break
@@ -183,7 +181,7 @@ func (n *ExactName) shares() string {
 	return strings.Join(parts, ", ")
 }
 
-// what says what was waited for.
+// what names the cause of the wait.
 func (b *ExactBlocked) what() string {
 	switch b.State {
 	case "mutex", "rwmutex":
