@@ -17,7 +17,9 @@ import (
 
 const (
 	// maxAttributeKeys bounds the keys in a list, maxAttributeValues the values of one key.
-	maxAttributeKeys   = 32
+	maxAttributeKeys = 32
+	// newestSpans is the number of spans with the keys that are offered while no key is chosen.
+	newestSpans        = 1000
 	maxAttributeValues = 500
 )
 
@@ -75,7 +77,13 @@ func (l *SpanList) attributes(r *Reader, by string) {
 		}
 		return
 	}
-	keys := sums.AttributeKeys(r.allSpans())
+	spans := r.every
+	if l.By != nil {
+		spans = r.allSpans()
+	} else if spans == nil {
+		spans = r.spans(store.SpanQuery{Limit: newestSpans})
+	}
+	keys := sums.AttributeKeys(spans)
 	for _, key := range keys {
 		if len(l.AttributeKeys) == maxAttributeKeys && key.Key != by {
 			continue

@@ -38,7 +38,8 @@ type SpanList struct {
 	// Unnamed is the number of spans without a name. They are in no group, for no
 	// query by name selects them alone.
 	Unnamed int `json:"unnamed,omitempty"`
-	// AttributeKeys are the keys of attributes that spans have, the most frequent first. By
+	// AttributeKeys are the keys of attributes that spans have, the most frequent first, of
+	// the newest 1,000 spans without By. By
 	// sums the spans by the key that the request names.
 	AttributeKeys []sums.AttributeKey `json:"attributeKeys,omitempty"`
 	By            *ByAttribute        `json:"by,omitempty"`
