@@ -53,26 +53,26 @@ func TestLanesAgree(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		make   func(*testing.T, metric.MeterProvider, stuck) exporter.Exporter
-		want   exporter.LaneStatus // after the flushes
+		want   exporter.Status // after the flushes
 		flush  string              // the last one
 		report string
 		losses bool // are what is reported, each once; otherwise the text comes once, if there is one
 	}{
 		{
 			"failing", func(*testing.T, metric.MeterProvider, stuck) exporter.Exporter { return failing{} },
-			exporter.LaneStatus{Name: "inprocess_test.failing", Failed: 60},
+			exporter.Status{Name: "inprocess_test.failing", Failed: 60},
 			"inprocess_test.failing: 1 failed: refused",
 			"inprocess_test.failing: refused", true,
 		},
 		{
 			"stuck", func(_ *testing.T, _ metric.MeterProvider, release stuck) exporter.Exporter { return release },
-			exporter.LaneStatus{Name: "inprocess_test.stuck", Full: 11, Waiting: 49},
+			exporter.Status{Name: "inprocess_test.stuck", Full: 11, Waiting: 49},
 			"inprocess_test.stuck: 49 profile(s) not delivered yet: context deadline exceeded\ninprocess_test.stuck: 1 full",
 			"inprocess_test.stuck: too slow, the oldest waiting profiles are being dropped", false,
 		},
 		{
 			"slow", func(*testing.T, metric.MeterProvider, stuck) exporter.Exporter { return slow{} },
-			exporter.LaneStatus{Name: "inprocess_test.slow", Exported: 19, Waiting: 41},
+			exporter.Status{Name: "inprocess_test.slow", Exported: 19, Waiting: 41},
 			"inprocess_test.slow: 41 profile(s) not delivered yet: context deadline exceeded",
 			"", false,
 		},
@@ -84,7 +84,7 @@ func TestLanesAgree(t *testing.T) {
 				}
 				return q
 			},
-			exporter.LaneStatus{Name: "half", Exported: 30, Rejected: 30},
+			exporter.Status{Name: "half", Exported: 30, Rejected: 30},
 			"half: 1 rejected: 400 no room",
 			"half: heap profile dropped: 400 no room", true,
 		},
@@ -96,7 +96,7 @@ func TestLanesAgree(t *testing.T) {
 				}
 				return q
 			},
-			exporter.LaneStatus{Name: "empty", Empty: 60},
+			exporter.Status{Name: "empty", Empty: 60},
 			"<nil>", "", false,
 		},
 	} {
@@ -126,7 +126,7 @@ func TestLanesAgree(t *testing.T) {
 				if s.Windows != flushes || len(s.Lanes) != 2 {
 					t.Fatalf("Status %+v, want %d windows and two lanes", s, flushes)
 				}
-				for i, want := range []exporter.LaneStatus{{Name: "store", Exported: flushes}, tt.want} {
+				for i, want := range []exporter.Status{{Name: "store", Exported: flushes}, tt.want} {
 					got := s.Lanes[i]
 					if diff := cmp.Diff(numbers(want), numbers(got)); diff != "" || got.Name != want.Name {
 						t.Errorf("%s (-want +got):\n%s", got, diff)
@@ -215,7 +215,7 @@ func timesReported(texts []string, prefix string) (n uint64) {
 }
 
 // numbers returns what is not 0 of an account.
-func numbers(s exporter.LaneStatus) map[string]uint64 {
+func numbers(s exporter.Status) map[string]uint64 {
 	n := map[string]uint64{"exported": s.Exported, "empty": s.Empty, "waiting": uint64(s.Waiting)}
 	for _, l := range s.Losses() {
 		n[l.Reason] = l.N

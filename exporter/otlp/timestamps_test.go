@@ -42,7 +42,7 @@ func TestTimestampsOutliveTheQueue(t *testing.T) {
 				times = append(times, untimed.Start().UnixNano()+i*int64(time.Millisecond))
 			}
 			window := exporter.Window{Kind: untimed.Kind(), Start: untimed.Start(), Duration: untimed.Duration(), Resource: untimed.Resource()}
-			if err := e.Export(t.Context(), exporter.NewTimedProfile(window, parsed, [][]int64{times})); err != nil {
+			if err := e.Export(t.Context(), exporter.NewParsedProfile(window, parsed, [][]int64{times}...)); err != nil {
 				t.Fatal(err)
 			}
 			if err := e.ForceFlush(t.Context()); err != nil {

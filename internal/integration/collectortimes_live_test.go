@@ -51,7 +51,7 @@ func exportTimed(t *testing.T, target string) {
 			t.Fatal(err)
 		}
 		res := resource.NewSchemaless(attribute.String("service.name", service))
-		if err := exp.Export(t.Context(), exporter.NewTimedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: 10 * time.Second, Resource: res}, p, times)); err != nil {
+		if err := exp.Export(t.Context(), exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: 10 * time.Second, Resource: res}, p, times...)); err != nil {
 			t.Error(err)
 		}
 		if err := exp.Shutdown(context.Background()); err != nil {

@@ -113,7 +113,7 @@ func (t *Timed) withTimestamps() (*exporter.Profile, error) {
 			times[i][j] = int64(min(s, 1<<63-1))
 		}
 	}
-	return exporter.NewTimedProfile(exporter.Window{
+	return exporter.NewParsedProfile(exporter.Window{
 		Kind: t.Kind(), Start: t.Start(), Duration: t.Duration(), Resource: t.Resource(),
-	}, parsed, times), nil
+	}, parsed, times...), nil
 }

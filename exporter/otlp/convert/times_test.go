@@ -38,7 +38,7 @@ func timedProfile(counts []int64, times [][]int64) *exporter.Profile {
 			NumLabel: map[string][]int64{"bytes": {7}},
 		})
 	}
-	return exporter.NewTimedProfile(window, p, times)
+	return exporter.NewParsedProfile(window, p, times...)
 }
 
 // at returns moments of the window.

@@ -87,7 +87,7 @@ func TestTimestamps(t *testing.T) {
 		times[i] = p.Start().UnixNano() + int64(i)
 	}
 	window := exporter.Window{Kind: p.Kind(), Start: p.Start(), Duration: p.Duration(), Resource: p.Resource()}
-	if err := e.Export(t.Context(), exporter.NewTimedProfile(window, parsed, [][]int64{times})); err != nil {
+	if err := e.Export(t.Context(), exporter.NewParsedProfile(window, parsed, [][]int64{times}...)); err != nil {
 		t.Error(err)
 	}
 	if err := e.Shutdown(t.Context()); err != nil {

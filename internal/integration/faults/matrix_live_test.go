@@ -172,10 +172,10 @@ func (f fault) passes(t *testing.T, p protocol) {
 	retries := uint64(0)
 	if f.network.End != nettest.Whole {
 		// On a busy machine, an attempt may have no connection yet when its time is over.
-		until(ctx, t, q, "connection that fails", func(exporter.LaneStatus) bool { return proxy.Failed() > 0 })
+		until(ctx, t, q, "connection that fails", func(exporter.Status) bool { return proxy.Failed() > 0 })
 		retries = q.Stats().Retries
 	}
-	until(ctx, t, q, "outcome", func(s exporter.LaneStatus) bool { return s.Exported+s.Rejected > 0 || s.Retries > retries })
+	until(ctx, t, q, "outcome", func(s exporter.Status) bool { return s.Exported+s.Rejected > 0 || s.Retries > retries })
 	export(t, q, 1, produced)
 	if f.outcome == refused || f.outcome == doubtful {
 		if f.network != (nettest.Fault{}) {
@@ -229,7 +229,7 @@ func (f fault) stays(t *testing.T, p protocol) {
 	b, _, q := f.up(t, p, a, 2*livetest.Most)
 	export(t, q, 0, produced)
 	if f.lost { // on a busy machine, no answer may be lost within a second
-		until(bound, t, q, "lost answer", func(exporter.LaneStatus) bool {
+		until(bound, t, q, "lost answer", func(exporter.Status) bool {
 			taken, _ := b.delivered()
 			return len(taken) > 0
 		})
@@ -271,7 +271,7 @@ func (f fault) settle(ctx context.Context, t *testing.T, b *backend, q queue, a 
 		}
 	}
 	// The answer may have come at the moment at which Shutdown gave up.
-	until(ctx, t, q, "delivery in the account", func(s exporter.LaneStatus) bool { return s.Exported >= said })
+	until(ctx, t, q, "delivery in the account", func(s exporter.Status) bool { return s.Exported >= said })
 	s := q.Stats()
 	taken, _ := b.delivered()
 	wantTaken(t, taken, uint64(len(taken)), s)
@@ -309,7 +309,7 @@ func (f fault) settle(ctx context.Context, t *testing.T, b *backend, q queue, a 
 
 // wantTaken checks that the backend has as many profiles as that, of those that were
 // exported.
-func wantTaken(t *testing.T, taken map[string]int, want uint64, s exporter.LaneStatus) {
+func wantTaken(t *testing.T, taken map[string]int, want uint64, s exporter.Status) {
 	t.Helper()
 	if uint64(len(taken)) != want {
 		t.Errorf("the backend has %d, the account says %+v", len(taken), s)

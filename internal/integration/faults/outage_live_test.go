@@ -69,7 +69,7 @@ func (o outage) meet(ctx context.Context, t *testing.T, p protocol, deliver func
 	}
 	set(t, proxy, nettest.Fault{Refused: true})
 	export(t, q, 0, 1)
-	until(ctx, t, q, "outage", func(s exporter.LaneStatus) bool { return s.Retries >= o.retries })
+	until(ctx, t, q, "outage", func(s exporter.Status) bool { return s.Retries >= o.retries })
 	export(t, q, 1, n)
 
 	var requests atomic.Int32

@@ -27,7 +27,7 @@ import (
 // queue is an exporter across a network.
 type queue interface {
 	exporter.Exporter
-	Stats() exporter.LaneStatus
+	Stats() exporter.Status
 }
 
 // protocol is one of those by which profiles travel.
@@ -100,7 +100,7 @@ func newProfile(id string) *exporter.Profile {
 }
 
 // until waits until is returns true for the account of q, or ctx ends.
-func until(ctx context.Context, t *testing.T, q queue, what string, is func(exporter.LaneStatus) bool) {
+func until(ctx context.Context, t *testing.T, q queue, what string, is func(exporter.Status) bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

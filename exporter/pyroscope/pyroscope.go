@@ -8,11 +8,51 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
+	"net/url"
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/httpsend"
 )
+
+// New returns an exporter for the Pyroscope server at address, its root: for
+// example http://pyroscope:4040. It returns an error if address is not an HTTP
+// URL or an option is invalid. It makes no request.
+func New(address string, opts ...Option) (*exporter.Queue, error) {
+	c, err := newConfig(opts)
+	if err != nil {
+		return nil, fmt.Errorf("pyroscope: %w", err)
+	}
+	u, err := parseAddress(address)
+	if err != nil {
+		return nil, fmt.Errorf("pyroscope: %w", err)
+	}
+	d := &destination{ingest: u.JoinPath("ingest"), config: c, labels: labels{tags: c.tags}}
+	if c.client != nil {
+		d.client = httpsend.WithoutRedirects(c.client)
+	} else {
+		d.transport = httpsend.NewTransport()
+		d.client = httpsend.WithoutRedirects(&http.Client{Transport: d.transport})
+	}
+	return exporter.NewQueue("pyroscope", d, c.queue)
+}
+
+// parseAddress returns the root of a server. The errors contain no part of the
+// address, which may have a password. An error of url.Parse would.
+func parseAddress(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return nil, errors.New("address cannot be parsed: use one like http://localhost:4040, and WithBasicAuth for a password")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, errors.New("address is not an HTTP URL: use one like http://localhost:4040")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, errors.New("address has a query or a fragment: use the root of the server, like http://localhost:4040")
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/ingest"):
+		return nil, errors.New("address ends in /ingest: use the root of the server, like http://localhost:4040")
+	}
+	return u, nil
+}
 
 // Option configures New. A nil Option does nothing.
 type Option interface {
@@ -27,17 +67,14 @@ type config struct {
 	tags           map[string]string
 	basic          bool
 	user, password string
-	bearer         string
-	bearerSet      bool
-	tenant         string
 	headers        map[string]string
 	client         *http.Client
 	clientSet      bool
-	queue          []exporter.QueueOption
+	queue          exporter.QueueConfig
 }
 
-// WithTags adds tags to every profile; they go before attributes of the Resource
-// that have the same name, and before labels of samples where there are more than
+// WithTags adds tags to every profile. They replace attributes of the Resource with the
+// same name, and take precedence over labels of samples if there are more than
 // the server takes. New refuses names other than letters, digits and
 // underscores, values that /ingest cannot carry, and more than 24 tags.
 func WithTags(tags map[string]string) Option {
@@ -48,9 +85,9 @@ func WithTags(tags map[string]string) Option {
 	})
 }
 
-// WithBasicAuth authenticates by user and password; for Grafana Cloud these are
+// WithBasicAuth authenticates by user and password. For Grafana Cloud these are
 // the number of the stack and an access policy token. New refuses an empty user or
-// password, and both WithBasicAuth and WithBearerToken.
+// password.
 func WithBasicAuth(user, password string) Option {
 	return optionFunc(func(c config) config {
 		c.basic, c.user, c.password = true, user, password
@@ -58,24 +95,9 @@ func WithBasicAuth(user, password string) Option {
 	})
 }
 
-// WithBearerToken authenticates by a token. New refuses an empty one.
-func WithBearerToken(token string) Option {
-	return optionFunc(func(c config) config {
-		c.bearerSet, c.bearer = true, token
-		return c
-	})
-}
-
-// WithTenantID names the tenant of a server with several, in X-Scope-OrgID.
-func WithTenantID(id string) Option {
-	return optionFunc(func(c config) config {
-		c.tenant = id
-		return c
-	})
-}
-
-// WithHeaders adds HTTP headers to every request. Those of the other options go
-// before them.
+// WithHeaders adds HTTP headers to every request: X-Scope-OrgID for the tenant of a
+// server with several, or Authorization for a bearer token. WithBasicAuth takes
+// precedence.
 func WithHeaders(headers map[string]string) Option {
 	headers = maps.Clone(headers)
 	return optionFunc(func(c config) config {
@@ -84,8 +106,8 @@ func WithHeaders(headers map[string]string) Option {
 	})
 }
 
-// WithHTTPClient sets the client, for its TLS configuration or its proxy, say.
-// The default has a transport like http.DefaultTransport. A redirect is not
+// WithHTTPClient sets the client, for example for its TLS configuration or its proxy.
+// The default has a transport like http.DefaultTransport. Redirects are not
 // followed, unless the client has a CheckRedirect. New refuses nil.
 func WithHTTPClient(client *http.Client) Option {
 	return optionFunc(func(c config) config {
@@ -94,19 +116,12 @@ func WithHTTPClient(client *http.Client) Option {
 	})
 }
 
-// WithQueue sets options of the queue: its bounds, the time for an attempt, the
-// spill directory, the MeterProvider.
-func WithQueue(opts ...exporter.QueueOption) Option {
-	opts = slices.Clone(opts)
+// WithQueue sets the bounds of the queue.
+func WithQueue(q exporter.QueueConfig) Option {
 	return optionFunc(func(c config) config {
-		c.queue = append(slices.Clip(c.queue), opts...)
+		c.queue = q
 		return c
 	})
-}
-
-// isIdentified reports whether requests carry credentials, a tenant or headers.
-func (c config) isIdentified() bool {
-	return c.tenant != "" || c.basic || c.bearerSet || len(c.headers) > 0
 }
 
 func newConfig(opts []Option) (config, error) {
@@ -117,12 +132,8 @@ func newConfig(opts []Option) (config, error) {
 		}
 	}
 	switch {
-	case c.basic && c.bearerSet:
-		return c, errors.New("basic auth and a bearer token exclude each other: use one of WithBasicAuth and WithBearerToken")
 	case c.basic && (c.user == "" || c.password == ""):
 		return c, errors.New("user or password is empty: set both, or leave WithBasicAuth out")
-	case c.bearerSet && c.bearer == "":
-		return c, errors.New("bearer token is empty: set one, or leave WithBearerToken out")
 	case c.clientSet && c.client == nil:
 		return c, errors.New("HTTP client is nil: leave WithHTTPClient out for the default")
 	case len(c.tags) > maxTags:
@@ -142,9 +153,6 @@ func newConfig(opts []Option) (config, error) {
 		if !isToken(name) || strings.ContainsAny(value, "\r\n\x00") {
 			return c, fmt.Errorf("header %q is not possible: use a name of letters, digits and dashes, and a value of one line", name)
 		}
-	}
-	if strings.ContainsAny(c.tenant+c.bearer, "\r\n\x00") {
-		return c, errors.New("tenant id or bearer token has more than one line")
 	}
 	return c, nil
 }

@@ -5,6 +5,7 @@ package file
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -21,25 +22,34 @@ import (
 	"github.com/spanprof/spanprof/internal/profiledir"
 )
 
-var _ exporter.Exporter = (*Exporter)(nil)
+const (
+	// defaultMaxBytes is about half a day of CPU and heap windows of 10 s, of 100 kB
+	// each.
+	defaultMaxBytes = 1 << 30
+	defaultMaxAge   = 24 * time.Hour
+)
 
-// Exporter writes profiles to a directory. It is safe for concurrent use.
-type Exporter struct {
+// directory is an exporter to a directory.
+type directory struct {
 	lock *os.File // keeps other processes out of the directory until Shutdown
 
-	mu               sync.Mutex
-	files            rotation
-	written, dropped uint64
-	shutdown         bool
+	mu       sync.Mutex
+	files    rotation
+	shutdown bool
 }
 
-// New returns an Exporter to dir, which is made if it does not exist. It returns
-// an error if no file can be written there or if an option makes no sense. If another
-// Exporter or process uses dir, it waits for a second and then returns an error.
-func New(dir string, opts ...Option) (*Exporter, error) {
-	c, err := newConfig(opts)
-	if err != nil {
-		return nil, fmt.Errorf("file: %w", err)
+// New returns an exporter to dir, which it makes if necessary. It is safe for concurrent
+// use.
+//
+// maxBytes bounds the files in dir: the oldest are removed for a new one. 0 means 1 GiB.
+// Files with a window older than maxAge are removed when the next is written. 0 means
+// 24 h.
+//
+// New returns an error if no file can be written there or if a bound is negative. If
+// another exporter or process uses dir, it waits for a second and then returns an error.
+func New(dir string, maxBytes int64, maxAge time.Duration) (exporter.Exporter, error) {
+	if maxBytes < 0 || maxAge < 0 {
+		return nil, fmt.Errorf("file: negative bound, %d bytes or %v: use 0 for the default", maxBytes, maxAge)
 	}
 	if dir == "" {
 		return nil, errors.New("file: the directory has no name: use . for the working directory")
@@ -54,7 +64,7 @@ func New(dir string, opts ...Option) (*Exporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("file: directory %s: %w", dir, err)
 	}
-	e := &Exporter{lock: lock, files: rotation{dir: dir, maxBytes: c.maxBytes, maxAge: c.maxAge}}
+	e := &directory{lock: lock, files: rotation{dir: dir, maxBytes: cmp.Or(maxBytes, defaultMaxBytes), maxAge: cmp.Or(maxAge, defaultMaxAge)}}
 	skipped, err := e.files.scan()
 	if err != nil {
 		return nil, fmt.Errorf("file: directory %s: %w", dir, errors.Join(err, lock.Close()))
@@ -65,28 +75,22 @@ func New(dir string, opts ...Option) (*Exporter, error) {
 	return e, nil
 }
 
-// Export writes p to a file of its own. It removes the oldest files if the bounds
-// require it. It returns an error if that fails, which counts
-// p as dropped, and exporter.ErrShutdown after Shutdown.
-func (e *Exporter) Export(_ context.Context, p *exporter.Profile) error {
+// Export writes p to a file of its own, and removes the oldest files if the bounds
+// require it. It returns exporter.ErrShutdown after Shutdown.
+func (e *directory) Export(_ context.Context, p *exporter.Profile) error {
 	if p == nil {
 		return errors.New("file: the profile is nil")
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	err := e.write(p)
-	if err == nil {
-		e.written++
-		return nil
-	}
-	e.dropped++
-	if errors.Is(err, exporter.ErrShutdown) {
+	if err == nil || errors.Is(err, exporter.ErrShutdown) {
 		return err
 	}
 	return fmt.Errorf("file: %s profile dropped: %w", p.Kind(), err)
 }
 
-func (e *Exporter) write(p *exporter.Profile) error {
+func (e *directory) write(p *exporter.Profile) error {
 	if e.shutdown {
 		return exporter.ErrShutdown
 	}
@@ -98,7 +102,7 @@ func (e *Exporter) write(p *exporter.Profile) error {
 		return err
 	}
 	began := p.Start()
-	if began.IsZero() { // a user's profile without a time
+	if began.IsZero() { // a profile without a time
 		began = time.Now()
 	}
 	name, err := e.free(p, began)
@@ -109,7 +113,7 @@ func (e *Exporter) write(p *exporter.Profile) error {
 }
 
 // free returns a name that no file has.
-func (e *Exporter) free(p *exporter.Profile, start time.Time) (string, error) {
+func (e *directory) free(p *exporter.Profile, start time.Time) (string, error) {
 	for n := 0; ; n++ {
 		name := profiledir.Name(p, start, n)
 		switch _, err := os.Lstat(filepath.Join(e.files.dir, name)); {
@@ -121,7 +125,7 @@ func (e *Exporter) free(p *exporter.Profile, start time.Time) (string, error) {
 	}
 }
 
-// zipped returns data as it is if it is gzipped, which the name promises.
+// zipped returns data gzipped, because names end in .gz.
 func zipped(data []byte) ([]byte, error) {
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		return data, nil
@@ -133,9 +137,9 @@ func zipped(data []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// ForceFlush returns nil: what Export took is written. After Shutdown it returns
+// ForceFlush returns nil: Export has written everything. After Shutdown it returns
 // exporter.ErrShutdown.
-func (e *Exporter) ForceFlush(context.Context) error {
+func (e *directory) ForceFlush(context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.shutdown {
@@ -144,9 +148,8 @@ func (e *Exporter) ForceFlush(context.Context) error {
 	return nil
 }
 
-// Shutdown makes Export and ForceFlush fail from now on, and leaves the directory to
-// others.
-func (e *Exporter) Shutdown(context.Context) error {
+// Shutdown makes Export and ForceFlush fail from now on, and releases the directory.
+func (e *directory) Shutdown(context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.shutdown {
@@ -154,18 +157,4 @@ func (e *Exporter) Shutdown(context.Context) error {
 	}
 	e.shutdown = true
 	return e.lock.Close()
-}
-
-// Stats returns the counts.
-func (e *Exporter) Stats() Stats {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return Stats{
-		Written:    e.written,
-		Dropped:    e.dropped,
-		Removed:    e.files.removed,
-		NotRemoved: e.files.notRemoved,
-		Files:      len(e.files.files),
-		Bytes:      e.files.bytes,
-	}
 }
