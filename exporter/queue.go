@@ -198,9 +198,6 @@ func (q *Queue) Export(_ context.Context, p *Profile) error {
 	return nil
 }
 
-// errFull is the report of dropped profiles.
-var errFull = errors.New("the queue is full, the oldest profiles are dropped")
-
 // makeRoom drops the oldest items of one form until so many bytes and items remain, and
 // reports whether it dropped any; the caller holds q.mu.
 func (q *Queue) makeRoom(maxBytes int64, maxItems int, packed bool) bool {
@@ -216,7 +213,7 @@ func (q *Queue) makeRoom(maxBytes int64, maxItems int, packed bool) bool {
 			return false
 		}
 		bytes, n = bytes-i.size, n-1
-		q.lose("full", 1, errFull)
+		q.lose("full", 1, nil)
 		return true
 	})
 	return len(q.items) < before
@@ -226,7 +223,7 @@ func (q *Queue) makeRoom(maxBytes int64, maxItems int, packed bool) bool {
 func (q *Queue) concluded(dropped bool) {
 	q.observe()
 	if dropped {
-		q.report(errFull)
+		q.report(errors.New("the queue is full, the oldest profiles are dropped"))
 	}
 }
 

@@ -360,7 +360,8 @@ func TestOneKindFails(t *testing.T) {
 				t.Errorf("%d exported after window %d", s.Exported, i)
 			}
 		}
-		if s := account(t, q); s.Lost["expired"] != 60 || s.Waiting != 60 {
+		synctest.Wait()
+		if s := account(t, q); s.Lost["expired"] != 61 || s.Waiting != 59 {
 			t.Errorf("%+v, want bad profiles to wait for ten minutes", s)
 		}
 		_ = q.Shutdown(t.Context())

@@ -221,8 +221,14 @@ func (q *Queue) finish(i *item, err error) {
 	if ok && retry.TooLarge {
 		halves, ok = i.halves(), false
 	}
+	var told error
+	defer func() {
+		q.observe()
+		if told != nil {
+			q.report(told)
+		}
+	}()
 	q.mu.Lock()
-	defer q.observe()
 	defer q.mu.Unlock()
 	now := time.Now()
 	q.busy = nil
@@ -249,17 +255,16 @@ func (q *Queue) finish(i *item, err error) {
 		q.put(halves...)
 	case ok:
 		if q.failing == nil {
-			defer q.report(fmt.Errorf("will try again: %w", err))
+			told = fmt.Errorf("will try again: %w", err)
 		}
 		q.postpone(i, retry, now)
+	case q.sink.exporter:
+		q.lose("failed", 1, err)
+		told = err
 	default:
 		q.succeed()
-		reason := "rejected"
-		if q.sink.exporter {
-			reason = "failed"
-		}
-		q.lose(reason, 1, err)
-		defer q.report(fmt.Errorf("%s profile dropped: %w", i.profile.Kind(), err))
+		q.lose("rejected", 1, err)
+		told = fmt.Errorf("%s profile dropped: %w", i.profile.Kind(), err)
 	}
 }
 

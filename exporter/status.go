@@ -4,7 +4,6 @@
 package exporter
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -138,11 +137,11 @@ func (q *Queue) losses() error {
 	delete(now.Lost, unsent)
 	lost, cause := now.lostSince(q.told), q.cause
 	q.told, q.cause = now, nil
-	if lost == "" {
+	switch {
+	case lost == "":
 		return nil
-	}
-	if cause == nil {
-		cause = errors.New("the cause is unknown")
+	case cause == nil:
+		return fmt.Errorf("%s: %s", q.name, lost)
 	}
 	return fmt.Errorf("%s: %s: %w", q.name, lost, cause)
 }

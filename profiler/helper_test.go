@@ -58,6 +58,14 @@ func launch(t *testing.T, patience time.Duration, opts ...profiler.Option) (*pro
 // lane returns the account of the only exporter.
 func lane(p *profiler.Profiler) exporter.Status { return p.Status().Lanes[0] }
 
+// lost returns the number of lost profiles.
+func lost(s exporter.Status) (n uint64) {
+	for _, lost := range s.Lost {
+		n += lost
+	}
+	return n
+}
+
 // recorded is that of a Recorder that has taken n profiles.
 func recorded(n uint64) []exporter.Status {
 	return []exporter.Status{{Name: "exportertest", Taken: n, Exported: n}}

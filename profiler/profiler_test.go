@@ -201,7 +201,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 		if err := <-flushed; !errors.Is(err, profiler.ErrShutdown) {
 			t.Errorf("Flush during Shutdown: %v, want ErrShutdown", err)
 		}
-		want := profiler.Status{Windows: 3, Lanes: []exporter.Status{{Name: "profiler_test.hanging", Taken: 3, Unsent: 3}}}
+		want := profiler.Status{Windows: 3, Lanes: []exporter.Status{{Name: "profiler_test.hanging", Taken: 3, Lost: map[string]uint64{"unsent": 3}}}}
 		if diff := cmp.Diff(want, p.Status(), cmpopts.IgnoreFields(profiler.Status{}, "Kinds", "Window")); diff != "" {
 			t.Errorf("Status (-want +got):\n%s", diff)
 		}
