@@ -4,6 +4,7 @@
 package exporter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -313,8 +314,8 @@ func (i *item) halves() (halves []*item) {
 		part := split.WithSamples(parsed, split.Pick(parsed.Sample, order))
 		w, times := i.profile.window, split.Pick(i.profile.times, order)
 		if n == 1 {
+			part.TimeNanos = cmp.Or(part.TimeNanos, w.Start.UnixNano()) - int64(shift)
 			w.Start, w.Duration = w.Start.Add(-shift), w.Duration+shift
-			part.TimeNanos -= int64(shift)
 		}
 		p, err := NewParsedProfile(w, part, times...).packed()
 		if err != nil {

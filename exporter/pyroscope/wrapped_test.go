@@ -13,7 +13,7 @@ import (
 
 // cpuOnly is how a program filters what it sends.
 type cpuOnly struct {
-	*pyroscope.Exporter
+	*exporter.Queue
 
 	left int
 }
@@ -23,7 +23,7 @@ func (c *cpuOnly) Export(ctx context.Context, p *exporter.Profile) error {
 		c.left++
 		return nil
 	}
-	return c.Exporter.Export(ctx, p)
+	return c.Queue.Export(ctx, p)
 }
 
 // An Exporter in a struct that has an Export of its own is not bypassed.
@@ -32,7 +32,7 @@ func TestWrappedExporterIsCalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	filter := &cpuOnly{Exporter: push}
+	filter := &cpuOnly{Queue: push}
 	m := exporter.NewMulti(filter)
 	if err := m.Export(t.Context(), exporter.NewProfile(exporter.Window{Kind: exporter.KindHeap}, nil)); err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestWrappedExporterIsCalled(t *testing.T) {
 	if err := m.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if got := push.Stats(); filter.left != 1 || got.Taken != 0 {
+	if got := push.Status(); filter.left != 1 || got.Taken != 0 {
 		t.Errorf("%d filtered, and the account of the server is %+v, want 1 and nothing", filter.left, got)
 	}
 }
