@@ -36,14 +36,14 @@ func TestFaultOnSockets(t *testing.T) {
 			})
 			defer stop()
 			export(t, e, 1)
-			wait(t, func() bool { s := e.Stats(); return s.Exported+s.Rejected+s.Retries > 0 })
+			wait(t, func() bool { s := e.Status(); return s.Exported+s.Lost["rejected"]+s.Retries > 0 })
 			b.heal()
-			if err := e.ForceFlush(t.Context()); err != nil {
-				t.Error(err)
+			if err := e.ForceFlush(t.Context()); (err != nil) != tt.rejected {
+				t.Errorf("ForceFlush: %v", err)
 			}
-			s := e.Stats()
+			s := e.Status()
 			_, messages := b.received()
-			if tt.rejected && s.Rejected != 1 || !tt.rejected && (s.Exported != 1 || !slices.Equal(numbers(messages), []int64{1})) {
+			if tt.rejected && s.Lost["rejected"] != 1 || !tt.rejected && (s.Exported != 1 || !slices.Equal(numbers(messages), []int64{1})) {
 				t.Errorf("%+v, and the backend has %d", s, numbers(messages))
 			}
 			if tt.doubtful != (s.Duplicates > 0) {

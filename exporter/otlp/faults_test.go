@@ -163,17 +163,17 @@ func TestFaultForMinutes(t *testing.T) {
 					export(t, e, n+1)
 					time.Sleep(30 * time.Second)
 				}
-				if err := e.ForceFlush(t.Context()); err != nil {
-					t.Error(err)
+				if err := e.ForceFlush(t.Context()); (err != nil) != tt.rejected {
+					t.Errorf("ForceFlush: %v", err)
 				}
-				stats := e.Stats()
+				stats := e.Status()
 				requests, messages := b.received()
 				switch {
 				case tt.rejected:
-					if stats.Rejected != 3 || stats.Retries != 0 || len(requests) != 3 {
+					if stats.Lost["rejected"] != 3 || stats.Retries != 0 || len(requests) != 3 {
 						t.Errorf("%+v after %d requests, want 3 rejected profiles and no retry", stats, len(requests))
 					}
-				case stats.Exported != 3 || stats.Dropped() != 0:
+				case stats.Exported != 3 || len(stats.Lost) != 0:
 					t.Errorf("%+v, want 3 exported", stats)
 				case !slices.Equal(slices.Sorted(slices.Values(numbers(messages))), []int64{1, 2, 3}):
 					t.Errorf("the backend has %d", numbers(messages))
@@ -207,7 +207,7 @@ func TestShutdownDuringFault(t *testing.T) {
 				if tt.silent { // it needs a connection first
 					export(t, e, 0)
 					time.Sleep(2 * time.Second)
-					before = e.Stats().Exported
+					before = e.Status().Exported
 				}
 				export(t, e, 1)
 				export(t, e, 2)
@@ -220,11 +220,11 @@ func TestShutdownDuringFault(t *testing.T) {
 				if d := time.Since(start); d > 200*time.Millisecond {
 					t.Errorf("Shutdown took %v", d)
 				}
-				stats := e.Stats()
-				if lost := stats.Unsent > 0; lost != (err != nil) || lost && !strings.Contains(err.Error(), fmt.Sprintf("otlp: %d profile(s) not exported", stats.Unsent)) {
+				stats := e.Status()
+				if lost := stats.Lost["unsent"] > 0; (len(stats.Lost) > 0) != (err != nil) || lost && !strings.Contains(err.Error(), fmt.Sprintf("otlp: %d profile(s) not exported", stats.Lost["unsent"])) {
 					t.Errorf("Shutdown: %v with %+v", err, stats)
 				}
-				if stats.Exported-before+stats.Rejected+stats.Unsent != 2 || stats.Waiting != 0 {
+				if stats.Exported-before+stats.Lost["rejected"]+stats.Lost["unsent"] != 2 || stats.Waiting != 0 {
 					t.Errorf("%+v, want 2 profiles in all", stats)
 				}
 				if err := e.Shutdown(t.Context()); err != nil {

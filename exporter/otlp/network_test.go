@@ -53,13 +53,13 @@ func (f fault) up(t *testing.T, listener net.Listener, dial dialFunc) (b *backen
 		_ = server.Serve(tls.NewListener(listener, config))
 	}()
 
-	// What New makes is a copy of the default.
+	// The client of New is a copy of the default.
 	before := http.DefaultTransport
 	defer func() { http.DefaultTransport = before }()
-	http.DefaultTransport = &http.Transport{ForceAttemptHTTP2: true, DialContext: f.dial(b, dial)}
 	pool := x509.NewCertPool()
 	pool.AddCert(trusted.Leaf)
-	e, err := otlp.New(otlp.WithEndpoint("127.0.0.1:4318"), otlp.WithTLSClientConfig(&tls.Config{RootCAs: pool}))
+	http.DefaultTransport = &http.Transport{ForceAttemptHTTP2: true, DialContext: f.dial(b, dial), TLSClientConfig: &tls.Config{RootCAs: pool}}
+	e, err := otlp.New(otlp.WithEndpointURL("https://127.0.0.1:4318"))
 	if err != nil {
 		t.Fatal(err)
 	}

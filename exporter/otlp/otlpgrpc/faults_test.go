@@ -26,6 +26,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/nettest"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
@@ -142,8 +143,8 @@ func faulty(t *testing.T, i int, d time.Duration) (*backend, *exporter.Queue) {
 		return healthy(ctx, n)
 	})
 	e, err := otlpgrpc.New(
-		otlpgrpc.WithEndpoint("passthrough:///collector"),
-		otlpgrpc.WithTLSCredentials(handshake{insecure.NewCredentials(), func() error { return during(fault.handshake) }}),
+		otlp.WithEndpointURL("passthrough:///collector"),
+		otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(handshake{insecure.NewCredentials(), func() error { return during(fault.handshake) }})),
 		otlpgrpc.WithDialOptions(grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			if fault.dial != nil && time.Now().Before(end) {
 				return fault.dial()
@@ -177,14 +178,14 @@ func TestFaultForMinutes(t *testing.T) {
 				if err := e.ForceFlush(t.Context()); err != nil {
 					t.Error(err)
 				}
-				stats := e.Stats()
+				stats := e.Status()
 				calls, _ := b.seen()
 				switch {
 				case tt.rejected:
-					if stats.Rejected != 3 || stats.Retries != 0 || calls != 3 {
+					if stats.Lost["rejected"] != 3 || stats.Retries != 0 || calls != 3 {
 						t.Errorf("%+v after %d calls, want 3 rejected profiles and no retry", stats, calls)
 					}
-				case stats.Exported != 3 || stats.Dropped() != 0 || stats.Retries == 0:
+				case stats.Exported != 3 || len(stats.Lost) != 0 || stats.Retries == 0:
 					t.Errorf("%+v, want 3 exported after retries", stats)
 				}
 				if tt.doubtful != (stats.Duplicates > 0) {
@@ -216,7 +217,7 @@ func TestPingsAreTolerated(t *testing.T) {
 					return healthy(ctx, n)
 				})
 				var connections atomic.Int32
-				e, err := otlpgrpc.New(otlpgrpc.WithEndpoint("passthrough:///collector"), otlpgrpc.WithInsecure(),
+				e, err := otlpgrpc.New(otlp.WithEndpointURL("passthrough:///collector"), otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(insecure.NewCredentials())),
 					otlpgrpc.WithDialOptions(grpc.WithIdleTimeout(0), grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 						connections.Add(1)
 						return listener.DialContext(ctx)
@@ -233,7 +234,7 @@ func TestPingsAreTolerated(t *testing.T) {
 				if err := e.Shutdown(t.Context()); err != nil {
 					t.Error(err)
 				}
-				if s := e.Stats(); s.Exported != 20 || s.Retries != 0 || connections.Load() != 1 {
+				if s := e.Status(); s.Exported != 20 || s.Retries != 0 || connections.Load() != 1 {
 					t.Errorf("%+v by %d connections, want 20 at once by 1", s, connections.Load())
 				}
 			})
@@ -267,11 +268,11 @@ func TestShutdownDuringFault(t *testing.T) {
 				if d := time.Since(start); d > 200*time.Millisecond {
 					t.Errorf("Shutdown took %v", d)
 				}
-				stats := e.Stats()
-				if lost := stats.Unsent > 0; lost != (err != nil) || lost && !strings.Contains(err.Error(), "2 profile(s) not exported") {
+				stats := e.Status()
+				if lost := stats.Lost["unsent"] > 0; lost != (err != nil) || lost && !strings.Contains(err.Error(), "2 profile(s) not exported") {
 					t.Errorf("Shutdown: %v with %+v", err, stats)
 				}
-				if stats.Rejected+stats.Unsent != 2 || tt.rejected != (stats.Rejected == 2) || stats.Waiting != 0 {
+				if stats.Lost["rejected"]+stats.Lost["unsent"] != 2 || tt.rejected != (stats.Lost["rejected"] == 2) || stats.Waiting != 0 {
 					t.Errorf("%+v, want 2 profiles in all", stats)
 				}
 			}) // waits for every goroutine to end

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
+	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 )
 
@@ -74,13 +75,13 @@ func exportThroughProxy(t *testing.T, certificate string) {
 	pool.AppendCertsFromPEM(pem)
 	// The certificate is that of an address.
 	creds := credentials.NewTLS(&tls.Config{RootCAs: pool, ServerName: "127.0.0.1"})
-	e := export(t, otlpgrpc.WithEndpoint("collector.invalid:4317"), otlpgrpc.WithTLSCredentials(creds))
+	e := export(t, otlp.WithEndpointURL("collector.invalid:4317"), otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(creds)))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := e.ForceFlush(ctx); err != nil {
 		t.Error(err)
 	}
-	if s := e.Stats(); s.Exported != 1 || s.Retries != 0 {
+	if s := e.Status(); s.Exported != 1 || s.Retries != 0 {
 		t.Errorf("%+v, want 1 exported at once", s)
 	}
 }
