@@ -26,6 +26,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/internal/loudskip"
@@ -207,7 +208,7 @@ func written[line any](t *testing.T, c *collectorProcess) []line {
 // returns the span's ids.
 func exportByGRPC(t *testing.T, target string) string {
 	t.Helper()
-	exp, err := otlpgrpc.New(otlpgrpc.WithEndpoint(target), otlpgrpc.WithInsecure())
+	exp, err := otlpgrpc.New(otlp.WithEndpointURL("http://" + target))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func TestPull(t *testing.T) {
 func pull(t *testing.T, interval time.Duration) (missing string) {
 	t.Helper()
 	dir := t.TempDir()
-	exp, err := file.New(dir)
+	exp, err := file.New(dir, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func request(t testing.TB, p *exporter.Profile, opts ...otlp.Option) *collectorp
 		}
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, err
 	})}
-	e, err := otlp.New(append(opts, otlp.WithHTTPClient(client))...)
+	e, err := otlp.New(append(opts, otlp.WithHTTPClient(client), otlp.WithQueue(exporter.QueueConfig{MaxAge: 1 << 62}))...)
 	if err != nil {
 		t.Fatal(err)
 	}

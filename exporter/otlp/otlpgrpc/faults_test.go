@@ -175,8 +175,8 @@ func TestFaultForMinutes(t *testing.T) {
 					}
 					time.Sleep(30 * time.Second)
 				}
-				if err := e.ForceFlush(t.Context()); err != nil {
-					t.Error(err)
+				if err := e.ForceFlush(t.Context()); (err != nil) != tt.rejected {
+					t.Errorf("ForceFlush: %v", err)
 				}
 				stats := e.Status()
 				calls, _ := b.seen()
@@ -269,7 +269,7 @@ func TestShutdownDuringFault(t *testing.T) {
 					t.Errorf("Shutdown took %v", d)
 				}
 				stats := e.Status()
-				if lost := stats.Lost["unsent"] > 0; lost != (err != nil) || lost && !strings.Contains(err.Error(), "2 profile(s) not exported") {
+				if lost := stats.Lost["unsent"] > 0; (len(stats.Lost) > 0) != (err != nil) || lost && !strings.Contains(err.Error(), "2 profile(s) not exported") {
 					t.Errorf("Shutdown: %v with %+v", err, stats)
 				}
 				if stats.Lost["rejected"]+stats.Lost["unsent"] != 2 || tt.rejected != (stats.Lost["rejected"] == 2) || stats.Waiting != 0 {

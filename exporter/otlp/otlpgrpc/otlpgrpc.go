@@ -74,7 +74,10 @@ func New(opts ...otlp.Option) (*exporter.Queue, error) {
 // the last frame, while a call waits, with 20 s for the answer.
 func WithDialOptions(opts ...grpc.DialOption) otlp.Option {
 	opts = slices.Clone(opts)
-	return settings.OptionFunc(func(c *settings.Config) { c.Dial = opts })
+	return settings.OptionFunc(func(c *settings.Config) {
+		before, _ := c.Dial.([]grpc.DialOption)
+		c.Dial = slices.Concat(before, opts)
+	})
 }
 
 // keepAlive detects a silent connection, which nothing else would

@@ -46,8 +46,8 @@ func TestLargerThanTheServerTakes(t *testing.T) {
 	if err := e.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if calls, _ := b.seen(); calls != 2 || e.Status().Exported != 3 {
-		t.Errorf("%d calls, %+v, want 2 calls for one profile, and none for an empty one", calls, e.Status())
+	if calls, _ := b.seen(); calls != 4 || e.Status().Exported != 5 {
+		t.Errorf("%d calls, %+v, want 4 calls for one profile, and none for an empty one", calls, e.Status())
 	}
 }
 

@@ -4,7 +4,6 @@
 package convert
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/google/pprof/profile"
@@ -74,13 +73,8 @@ func request(c Config, p *exporter.Profile, parsed *profile.Profile) (*collector
 	if err := parsed.CheckValid(); err != nil {
 		return nil, fmt.Errorf("convert: %s profile: %w", p.Kind(), err)
 	}
-	if len(parsed.SampleType) == 0 {
-		return nil, fmt.Errorf("convert: %s profile: %w", p.Kind(), errNoSampleType)
-	}
 	return newEncoder(c, p, parsed).request(), nil
 }
-
-var errNoSampleType = errors.New("no sample type")
 
 // derivesCPUTime reports whether p is a CPU profile of runtime/pprof: the time of every
 // sample is its count times the period.

@@ -184,15 +184,9 @@ func TestCPUTime(t *testing.T) {
 func TestErrors(t *testing.T) {
 	invalid := cpuProfile()
 	invalid.Sample[0].Value = nil
-	noType := cpuProfile()
-	noType.SampleType = nil
-	for _, s := range noType.Sample {
-		s.Value = nil
-	}
 	for want, p := range map[string]*exporter.Profile{
 		"parse cpu profile":           exporter.NewProfile(window, []byte("no profile")),
 		"cpu profile: mismatch":       exporter.NewParsedProfile(window, invalid),
-		"cpu profile: no sample type": exporter.NewParsedProfile(window, noType),
 	} {
 		if _, err := convert.Message(convert.Config{}, p); err == nil || !strings.HasPrefix(err.Error(), "convert: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("Request: %v, want %q", err, want)
