@@ -32,8 +32,7 @@
 // # To write an exporter
 //
 // For a destination across a network write a Destination and put a Queue in front of it.
-// Use Profile.Pprof if it takes pprof, and Profile.Parsed otherwise. To test code that makes
-// profiles use the Recorder of package exportertest, which keeps them.
+// Use Profile.Pprof if it takes pprof, and Profile.Parsed otherwise.
 //
 // # Metrics
 //

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 )
 
 // Two destinations for every profile. Here the program plays the profiler's

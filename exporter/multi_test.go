@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 )
 
 func TestMultiMembersAreIndependent(t *testing.T) {

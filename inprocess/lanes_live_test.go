@@ -65,7 +65,7 @@ func TestLanesAgree(t *testing.T) {
 			"stuck", func(_ *testing.T, release stuck) exporter.Exporter { return release },
 			exporter.Status{Name: "inprocess_test.stuck", Lost: map[string]uint64{"full": 11}, Waiting: 49},
 			"inprocess_test.stuck: 49 profile(s) not delivered yet: context deadline exceeded\ninprocess_test.stuck: 1 full",
-			"inprocess_test.stuck: the queue is full, the oldest profiles are dropped", false,
+			"inprocess_test.stuck: the queue is full, the oldest profiles are dropped", true,
 		},
 		{
 			"slow", func(*testing.T, stuck) exporter.Exporter { return slow{} },
@@ -145,7 +145,7 @@ func TestLanesAgree(t *testing.T) {
 					want = 1
 				}
 				if lane := p.Status().Lanes[1]; tt.losses {
-					want = lane.Lost["failed"] + lane.Lost["rejected"]
+					want = lane.Lost["failed"] + lane.Lost["rejected"] + lane.Lost["full"]
 				}
 				if got := timesReported(reported(), tt.report); got != want {
 					t.Errorf("reported %d times, want %d: %q", got, want, reported())

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/profiler"
 )

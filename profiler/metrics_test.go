@@ -19,7 +19,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 )
 
 // meterProvider adds up what its counters are given, by their names, so that the

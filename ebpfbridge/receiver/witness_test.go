@@ -19,7 +19,7 @@ import (
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )

@@ -229,7 +229,7 @@ func exportByGRPC(t *testing.T, target string) string {
 	if err := errors.Join(p.Shutdown(context.Background()), tp.Shutdown(context.Background())); err != nil {
 		t.Error(err)
 	}
-	if s := exp.Stats(); s.Exported == 0 || s.Dropped() > 0 {
+	if s := exp.Status(); s.Exported == 0 || len(s.Lost) > 0 {
 		t.Errorf("%+v, want all exported", s)
 	}
 	return span.SpanContext().TraceID().String() + " " + span.SpanContext().SpanID().String()

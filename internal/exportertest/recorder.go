@@ -1,8 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exportertest helps to test what makes profiles: its [Recorder] is an
-// exporter.Exporter that keeps them.
+// Package exportertest has the [Recorder] for tests, an exporter.Exporter that keeps
+// profiles.
 package exportertest
 
 import (
@@ -22,7 +22,7 @@ type Recorder struct {
 	mu       sync.Mutex
 	profiles []*exporter.Profile
 	shutdown bool
-	changed  chan struct{} // closed at the next Export or Shutdown; nil when nobody waits
+	changed  chan struct{} // closed at the next Export or Shutdown; nil if no call waits
 }
 
 // Export keeps p. After Shutdown it returns exporter.ErrShutdown.
@@ -89,7 +89,7 @@ func (r *Recorder) Wait(ctx context.Context, n int) ([]*exporter.Profile, error)
 	}
 }
 
-// announce wakes who waits; the caller holds r.mu.
+// announce wakes calls of Wait; the caller holds r.mu.
 func (r *Recorder) announce() {
 	if r.changed != nil {
 		close(r.changed)
